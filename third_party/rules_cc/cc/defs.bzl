@@ -1,0 +1,15 @@
+"""Bazel 4's own C++ rules under the names that rules_cc gives them.
+
+@bazel_tools loads this file; Debian's rules_cc is too new for Debian's Bazel.
+"""
+
+cc_binary = native.cc_binary
+cc_import = native.cc_import
+cc_library = native.cc_library
+cc_proto_library = native.cc_proto_library
+cc_test = native.cc_test
+cc_toolchain = native.cc_toolchain
+cc_toolchain_suite = native.cc_toolchain_suite
+fdo_prefetch_hints = native.fdo_prefetch_hints
+fdo_profile = native.fdo_profile
+objc_library = native.objc_library

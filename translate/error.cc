@@ -1,0 +1,106 @@
+#include "translate/error.h"
+
+#include <algorithm>
+#include <map>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "google/rpc/error_details.pb.h"
+
+namespace stampgate {
+namespace {
+
+constexpr absl::string_view kTypePrefix = "type.googleapis.com/";
+constexpr size_t kMaxFieldBytes = 160;
+constexpr size_t kMaxDescriptionBytes = 160;
+constexpr size_t kMaxMetadataBytes = 160;
+
+// The longest prefix of `text` of at most `size` bytes that does not cut a UTF-8 character.
+std::string Cut(absl::string_view text, size_t size) {
+  if (text.size() <= size) return std::string(text);
+  constexpr absl::string_view kEllipsis = "...";
+  size_t end = size - kEllipsis.size();
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return absl::StrCat(text.substr(0, end), kEllipsis);
+}
+
+template <typename Detail>
+void SetDetail(const Detail& detail, absl::Status& status) {
+  status.SetPayload(absl::StrCat(kTypePrefix, Detail::descriptor()->full_name()),
+                    absl::Cord(detail.SerializeAsString()));
+}
+
+// The status with the first `violation_count` violations.
+absl::Status StatusWith(const Error& error, size_t violation_count) {
+  std::string message = error.message;
+  const size_t left_out = error.violations.count() - violation_count;
+  if (violation_count > 0 && left_out > 0) {
+    // The number must survive the cut.
+    message = absl::StrCat(Cut(message, kMaxMessageBytes - 40), " (and ", left_out, " more)");
+  }
+  absl::Status status(error.code, Cut(message, kMaxMessageBytes));
+
+  google::rpc::ErrorInfo info;
+  info.set_domain(error.domain);
+  info.set_reason(error.reason);
+  for (const auto& [key, value] : error.metadata) (*info.mutable_metadata())[key] = Cut(value, kMaxMetadataBytes);
+  if (left_out > 0) (*info.mutable_metadata())["violations_left_out"] = absl::StrCat(left_out);
+  SetDetail(info, status);
+
+  if (violation_count > 0) {
+    google::rpc::BadRequest bad_request;
+    for (size_t i = 0; i < violation_count; ++i) {
+      const Violation& violation = error.violations.kept()[i];
+      auto* field = bad_request.add_field_violations();
+      field->set_field(Cut(violation.field, kMaxFieldBytes));
+      field->set_description(Cut(violation.description, kMaxDescriptionBytes));
+    }
+    SetDetail(bad_request, status);
+  }
+  if (error.retry_delay.has_value()) {
+    google::rpc::RetryInfo retry;
+    const int64_t nanos = absl::ToInt64Nanoseconds(*error.retry_delay);
+    retry.mutable_retry_delay()->set_seconds(nanos / 1'000'000'000);
+    retry.mutable_retry_delay()->set_nanos(static_cast<int32_t>(nanos % 1'000'000'000));
+    SetDetail(retry, status);
+  }
+  return status;
+}
+
+}  // namespace
+
+Error GatewayError(absl::StatusCode code, v1::ErrorReason reason, std::string message) {
+  Error error;
+  error.code = code;
+  error.message = std::move(message);
+  error.domain = std::string(kGatewayDomain);
+  error.reason = std::string(absl::StripPrefix(v1::ErrorReason_Name(reason), "ERROR_REASON_"));
+  return error;
+}
+
+absl::Status ToStatus(const Error& error) {
+  size_t violations = error.violations.kept().size();
+  absl::Status status = StatusWith(error, violations);
+  while (violations > 0 && ToRpcStatus(status).ByteSizeLong() > kMaxStatusBytes)
+    status = StatusWith(error, --violations);
+  return status;
+}
+
+google::rpc::Status ToRpcStatus(const absl::Status& status) {
+  google::rpc::Status rpc;
+  rpc.set_code(static_cast<int>(status.code()));
+  rpc.set_message(std::string(status.message()));
+  // absl keeps payloads in no particular order; equal errors should be equal bytes.
+  std::map<std::string, std::string> details;
+  status.ForEachPayload(
+      [&](absl::string_view type_url, const absl::Cord& payload) { details.emplace(type_url, std::string(payload)); });
+  for (auto& [type_url, payload] : details) {
+    auto* detail = rpc.add_details();
+    detail->set_type_url(type_url);
+    detail->set_value(payload);
+  }
+  return rpc;
+}
+
+}  // namespace stampgate

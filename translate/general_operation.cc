@@ -1,0 +1,83 @@
+#include "translate/general_operation.h"
+
+#include <string>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "translate/json_reader.h"
+
+namespace stampgate {
+namespace {
+
+using google::protobuf::Message;
+
+constexpr absl::string_view kTypePrefix = "ACTIVITY_TYPE_";
+constexpr size_t kMaxPathBytes = 64;
+constexpr size_t kMaxTypeBytes = 80;
+
+// Members that only a submit has, and the one that the gateway itself writes.
+constexpr absl::string_view kEnvelope[] = {"organizationId", "type", "timestampMs", "parameters"};
+
+bool IsPathSegment(absl::string_view text) {
+  return !text.empty() && text.size() <= kMaxPathBytes && absl::c_all_of(text, [](unsigned char c) {
+    return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '_';
+  });
+}
+
+bool IsActivityType(absl::string_view text) {
+  if (!absl::StartsWith(text, kTypePrefix)) return false;
+  text.remove_prefix(kTypePrefix.size());
+  return !text.empty() && text.size() <= kMaxTypeBytes && absl::c_all_of(text, [](unsigned char c) {
+    return absl::ascii_isupper(c) || absl::ascii_isdigit(c) || c == '_';
+  });
+}
+
+std::string StringField(const Message& message, const FieldPlan& field) {
+  return message.GetReflection()->GetString(message, field.field);
+}
+
+void Add(const FieldPlan& field, absl::string_view description, Violations& violations) {
+  violations.Add([&] { return Violation{field.field->name(), std::string(description)}; });
+}
+
+void CheckMembers(const FieldPlan& field, std::string text, Violations& violations) {
+  // Text that is no object is the validator's to report.
+  (void)ReadJsonObject(text, [&](JsonValue& root) {
+    return root.ForEachMember([&](absl::string_view name, JsonValue&) {
+      if (absl::c_linear_search(kEnvelope, name)) {
+        Add(field, absl::StrCat("must not have a member ", name, " at its top"), violations);
+      }
+      return absl::OkStatus();
+    });
+  });
+}
+
+}  // namespace
+
+void CheckGeneralOperation(const OperationTable& table, const Operation& operation, const Message& request,
+                           Violations& violations) {
+  // An empty path or type is the validator's to report too.
+  const std::string segment = StringField(request, *operation.path_segment);
+  if (!segment.empty() && !IsPathSegment(segment)) {
+    Add(*operation.path_segment, "must be 1 to 64 characters of a-z, 0-9 and _", violations);
+  } else if (table.ListsPathSegment(segment)) {
+    Add(*operation.path_segment, "belongs to an operation with a method of its own, which must be called instead",
+        violations);
+  }
+  if (const FieldPlan* field = operation.activity_type_field) {
+    const std::string type = StringField(request, *field);
+    if (!type.empty() && !IsActivityType(type)) {
+      Add(*field, "must be ACTIVITY_TYPE_ and 1 to 80 characters of A-Z, 0-9 and _", violations);
+    } else if (table.ListsActivityType(type)) {
+      Add(*field, "belongs to an operation with a method of its own, which must be called instead", violations);
+    }
+  }
+  const FieldPlan* members = operation.request->json_members;
+  if (members != nullptr && request.GetReflection()->HasField(request, members->field)) {
+    CheckMembers(*members, StringField(request, *members), violations);
+  }
+}
+
+}  // namespace stampgate

@@ -1,0 +1,317 @@
+#include "translate/json_reader.h"
+
+#include <simdjson.h>
+
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+
+namespace stampgate {
+namespace {
+
+namespace od = simdjson::ondemand;
+
+static_assert(kJsonPadding >= simdjson::SIMDJSON_PADDING);
+
+// A parser keeps buffers of about five times its largest text; one that has met a large text is not kept.
+constexpr size_t kKeptParserBytes = 256 << 10;
+
+bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+
+absl::string_view TrimRight(absl::string_view text) {
+  while (!text.empty() && IsSpace(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+// RFC 8259, section 6.
+bool IsNumber(absl::string_view text) {
+  size_t i = 0;
+  auto digits = [&] {
+    size_t start = i;
+    while (i < text.size() && absl::ascii_isdigit(text[i])) ++i;
+    return i > start;
+  };
+  if (i < text.size() && text[i] == '-') ++i;
+  if (i < text.size() && text[i] == '0') {
+    ++i;
+  } else if (!digits()) {
+    return false;
+  }
+  if (i < text.size() && text[i] == '.') {
+    ++i;
+    if (!digits()) return false;
+  }
+  if (i < text.size() && (text[i] == 'e' || text[i] == 'E')) {
+    ++i;
+    if (i < text.size() && (text[i] == '+' || text[i] == '-')) ++i;
+    if (!digits()) return false;
+  }
+  return i == text.size();
+}
+
+// Whether every backslash in `inner`, the text between two quotes, begins an escape that RFC 8259 knows.
+bool EscapesAreValid(absl::string_view inner) {
+  for (size_t i = 0; i < inner.size(); ++i) {
+    if (inner[i] != '\\') continue;
+    if (++i == inner.size()) return false;
+    if (inner[i] == 'u') {
+      for (int k = 0; k < 4; ++k) {
+        if (++i == inner.size() || !absl::ascii_isxdigit(inner[i])) return false;
+      }
+    } else if (std::strchr("\"\\/bfnrt", inner[i]) == nullptr) {
+      return false;
+    }
+  }
+  return true;
+}
+
+const char* Reason(simdjson::error_code error) {
+  return error == simdjson::UTF8_ERROR ? "JSON text is not UTF-8" : "JSON text is malformed";
+}
+
+// The member names of one object. Few names are compared one by one; many are hashed.
+class SeenNames {
+ public:
+  bool Add(absl::string_view name) {
+    if (few_.size() < kFew) {
+      for (absl::string_view seen : few_) {
+        if (seen == name) return false;
+      }
+      few_.push_back(name);
+      return true;
+    }
+    if (many_.empty()) many_.insert(few_.begin(), few_.end());
+    return many_.insert(name).second;
+  }
+
+ private:
+  static constexpr size_t kFew = 24;
+  absl::InlinedVector<absl::string_view, kFew> few_;
+  absl::flat_hash_set<absl::string_view> many_;
+};
+
+}  // namespace
+
+// One document being read.
+class JsonParse {
+ public:
+  JsonParse() : parser_(std::exchange(kept_parser, nullptr)) {
+    if (parser_ == nullptr) parser_ = std::make_unique<od::parser>();
+  }
+  ~JsonParse() {
+    if (parser_->capacity() <= kKeptParserBytes) kept_parser = std::move(parser_);
+  }
+
+  absl::Status Read(std::string& text, absl::FunctionRef<absl::Status(JsonValue& root)> on_root) {
+    // simdjson may look at what follows a text that ends too early: it must find nothing there that could go on.
+    const size_t size = text.size();
+    text.append(kJsonPadding, '\0');
+    absl::Cleanup unpad = [&] { text.resize(size); };
+    text_ = absl::string_view(text).substr(0, size);
+    size_t first = 0;
+    while (first < size && IsSpace(text[first])) ++first;
+    if (first == size) return absl::InvalidArgumentError("JSON text is empty");
+    if (text[first] != '{') return absl::InvalidArgumentError("JSON text is not an object");
+    if (auto error = parser_->iterate(text.data(), size, text.size()).get(document_)) {
+      // There is no document yet that could say where.
+      return absl::InvalidArgumentError(Reason(error));
+    }
+    od::value root;
+    if (auto error = document_.get_value().get(root)) return Malformed(error);
+    JsonValue value;
+    if (absl::Status status = Open(root, 1, value); !status.ok()) return status;
+    if (absl::Status status = on_root(value); !status.ok()) return status;
+    if (absl::Status status = Finish(value); !status.ok()) return status;
+    if (const char* behind; !document_.current_location().get(behind)) {
+      return MalformedAt("JSON text goes on behind its object", behind);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ForEachMember(JsonValue& object, JsonValue::OnMember on_member) {
+    object.visited_ = true;
+    od::object members;
+    if (auto error = Raw(object).get_object().get(members)) return Malformed(error);
+    SeenNames seen;
+    for (auto result : members) {
+      od::field field;
+      if (auto error = std::move(result).get(field)) return Malformed(error);
+      absl::string_view name;
+      if (absl::Status status = Name(field, name); !status.ok()) return status;
+      if (!seen.Add(name)) return MalformedAt("a member name stands twice in one object", field.key().raw());
+      JsonValue value;
+      if (absl::Status status = Open(field.value(), object.depth_ + 1, value); !status.ok()) return status;
+      if (absl::Status status = on_member(name, value); !status.ok()) return status;
+      if (absl::Status status = Finish(value); !status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ForEachElement(JsonValue& array, JsonValue::OnElement on_element) {
+    array.visited_ = true;
+    od::array elements;
+    if (auto error = Raw(array).get_array().get(elements)) return Malformed(error);
+    size_t index = 0;
+    for (auto result : elements) {
+      od::value element;
+      if (auto error = std::move(result).get(element)) return Malformed(error);
+      JsonValue value;
+      if (absl::Status status = Open(element, array.depth_ + 1, value); !status.ok()) return status;
+      if (absl::Status status = on_element(index++, value); !status.ok()) return status;
+      if (absl::Status status = Finish(value); !status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<absl::string_view> Text(JsonValue& value) {
+    if (value.kind_ != JsonValue::Kind::kObject && value.kind_ != JsonValue::Kind::kArray) return value.text_;
+    if (value.visited_) return absl::InternalError("a JSON container can be gone through once");
+    if (absl::Status status = Finish(value); !status.ok()) return status;
+    const char* end = text_.data() + text_.size();
+    if (const char* next; !document_.current_location().get(next)) end = next;
+    return TrimRight(absl::string_view(value.text_.data(), end - value.text_.data()));
+  }
+
+ private:
+  static od::value& Raw(JsonValue& value) { return *static_cast<od::value*>(value.value_); }
+
+  // Looks at a value: a scalar is checked and read, a container is left to be gone through.
+  absl::Status Open(od::value& raw, int depth, JsonValue& value) {
+    value.parse_ = this;
+    value.value_ = &raw;
+    value.depth_ = depth;
+    std::string_view token = raw.raw_json_token();
+    value.text_ = TrimRight({token.data(), token.size()});
+    if (value.text_.empty()) return MalformedAt("a value is missing", token.data());
+    switch (value.text_.front()) {
+      case '{':
+      case '[':
+        value.kind_ = value.text_.front() == '{' ? JsonValue::Kind::kObject : JsonValue::Kind::kArray;
+        value.text_ = value.text_.substr(0, 1);
+        if (depth > kMaxJsonDepth) return MalformedAt("JSON text is nested too deep", token.data());
+        return absl::OkStatus();
+      case '"':
+        value.kind_ = JsonValue::Kind::kString;
+        return OpenString(raw, value);
+      case 't':
+        value.kind_ = JsonValue::Kind::kTrue;
+        return value.text_ == "true" ? absl::OkStatus() : MalformedAt("a literal is misspelled", token.data());
+      case 'f':
+        value.kind_ = JsonValue::Kind::kFalse;
+        return value.text_ == "false" ? absl::OkStatus() : MalformedAt("a literal is misspelled", token.data());
+      case 'n':
+        value.kind_ = JsonValue::Kind::kNull;
+        return value.text_ == "null" ? absl::OkStatus() : MalformedAt("a literal is misspelled", token.data());
+      default:
+        value.kind_ = JsonValue::Kind::kNumber;
+        return IsNumber(value.text_) ? absl::OkStatus() : MalformedAt("a value is malformed", token.data());
+    }
+  }
+
+  absl::Status OpenString(od::value& raw, JsonValue& value) {
+    if (value.text_.size() < 2 || value.text_.back() != '"')
+      return MalformedAt("a string is malformed", value.text_.data());
+    absl::string_view inner = value.text_.substr(1, value.text_.size() - 2);
+    // Taking the string is also what makes simdjson step over it alone, and not over a colon behind it.
+    od::raw_json_string unread;
+    if (auto error = raw.get_raw_json_string().get(unread)) return Malformed(error);
+    if (inner.find('\\') == absl::string_view::npos) {
+      value.string_ = inner;
+      return absl::OkStatus();
+    }
+    if (!EscapesAreValid(inner)) return MalformedAt("a string has a malformed escape", value.text_.data());
+    // Unescaping shortens, and each string is unescaped once, so all of them fit into one buffer of the text's size.
+    std::string_view unescaped;
+    if (!Unescape(unread, unescaped)) return absl::OkStatus();
+    value.string_ = absl::string_view(unescaped.data(), unescaped.size());
+    return absl::OkStatus();
+  }
+
+  absl::Status Name(od::field& field, absl::string_view& name) {
+    const char* begin = field.key().raw();
+    const char* end = begin;
+    while (*end != '"' && *end != '\\') ++end;
+    if (*end == '"') {
+      name = absl::string_view(begin, end - begin);
+      return absl::OkStatus();
+    }
+    while (*end != '"') end += *end == '\\' ? 2 : 1;
+    std::string_view unescaped;
+    if (!EscapesAreValid(absl::string_view(begin, end - begin)) || !Unescape(field.key(), unescaped)) {
+      return MalformedAt("a member name has a malformed escape or is not Unicode", begin);
+    }
+    name = absl::string_view(unescaped.data(), unescaped.size());
+    return absl::OkStatus();
+  }
+
+  bool Unescape(od::raw_json_string raw, std::string_view& out) {
+    if (unescaped_ == nullptr) {
+      unescaped_ = std::make_unique<uint8_t[]>(text_.size() + kJsonPadding);
+      unescaped_end_ = unescaped_.get();
+    }
+    return !parser_->unescape(raw, unescaped_end_).get(out);
+  }
+
+  // Goes through what the callback left alone.
+  absl::Status Finish(JsonValue& value) {
+    if (value.visited_) return absl::OkStatus();
+    if (value.kind_ == JsonValue::Kind::kObject) {
+      return ForEachMember(value, [](absl::string_view, JsonValue&) { return absl::OkStatus(); });
+    }
+    if (value.kind_ == JsonValue::Kind::kArray) {
+      return ForEachElement(value, [](size_t, JsonValue&) { return absl::OkStatus(); });
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Malformed(simdjson::error_code error) {
+    const char* where = text_.data();
+    if (const char* location; !document_.current_location().get(location)) where = location;
+    return MalformedAt(Reason(error), where);
+  }
+
+  absl::Status MalformedAt(absl::string_view reason, const char* where) {
+    return absl::InvalidArgumentError(absl::StrCat(reason, " (near byte ", where - text_.data(), ")"));
+  }
+
+  static thread_local std::unique_ptr<od::parser> kept_parser;
+
+  std::unique_ptr<od::parser> parser_;
+  od::document document_;
+  absl::string_view text_;
+  std::unique_ptr<uint8_t[]> unescaped_;
+  uint8_t* unescaped_end_ = nullptr;
+};
+
+thread_local std::unique_ptr<od::parser> JsonParse::kept_parser;
+
+absl::StatusOr<absl::string_view> JsonValue::Text() { return parse_->Text(*this); }
+
+absl::Status JsonValue::ForEachMember(OnMember on_member) {
+  if (visited_ || kind_ != Kind::kObject) return absl::InternalError("not a JSON object that can be gone through");
+  return parse_->ForEachMember(*this, on_member);
+}
+
+absl::Status JsonValue::ForEachElement(OnElement on_element) {
+  if (visited_ || kind_ != Kind::kArray) return absl::InternalError("not a JSON array that can be gone through");
+  return parse_->ForEachElement(*this, on_element);
+}
+
+absl::Status ReadJsonObject(std::string& text, absl::FunctionRef<absl::Status(JsonValue& root)> on_root) {
+  return JsonParse().Read(text, on_root);
+}
+
+absl::Status CheckJsonObject(absl::string_view text) {
+  std::string padded;
+  padded.reserve(text.size() + kJsonPadding);
+  padded.append(text.data(), text.size());
+  return ReadJsonObject(padded, [](JsonValue&) { return absl::OkStatus(); });
+}
+
+}  // namespace stampgate

@@ -1,0 +1,159 @@
+#include "translate/message_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "google/protobuf/timestamp.pb.h"
+#include "translate/json_writer.h"
+
+namespace stampgate {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::EnumValueDescriptor;
+using google::protobuf::FieldDescriptor;
+
+constexpr absl::string_view kUnrecognized = "unrecognized";
+
+absl::Status Fault(const FieldDescriptor* field, absl::string_view what) {
+  return absl::FailedPreconditionError(absl::StrCat(field->full_name(), " ", what));
+}
+
+absl::StatusOr<JsonForm> FormOf(const FieldDescriptor* field, v1::TextForm text_form) {
+  if (text_form != v1::TEXT_FORM_UNSPECIFIED && field->type() != FieldDescriptor::TYPE_STRING) {
+    return Fault(field, "has a text form but is not a string");
+  }
+  switch (field->type()) {
+    case FieldDescriptor::TYPE_STRING:
+      if (text_form == v1::TEXT_FORM_JSON_MEMBERS && field->is_repeated()) return Fault(field, "must not be repeated");
+      if (text_form == v1::TEXT_FORM_JSON_MEMBERS) return JsonForm::kJsonMembers;
+      return text_form == v1::TEXT_FORM_JSON ? JsonForm::kJsonText : JsonForm::kString;
+    case FieldDescriptor::TYPE_BOOL:
+      return JsonForm::kBool;
+    case FieldDescriptor::TYPE_UINT64:
+      return JsonForm::kUint64;
+    case FieldDescriptor::TYPE_INT64:
+      return JsonForm::kInt64;
+    case FieldDescriptor::TYPE_UINT32:
+      return JsonForm::kUint32;
+    case FieldDescriptor::TYPE_INT32:
+      return JsonForm::kInt32;
+    case FieldDescriptor::TYPE_ENUM:
+      return JsonForm::kEnum;
+    case FieldDescriptor::TYPE_MESSAGE:
+      if (field->message_type() == google::protobuf::Timestamp::descriptor()) return JsonForm::kTimestamp;
+      if (!field->is_map()) return JsonForm::kMessage;
+      return Fault(field, "is a map, which has no JSON form here");
+    default:
+      return Fault(field, absl::StrCat("has type ", field->type_name(), ", which has no JSON form here"));
+  }
+}
+
+std::string Quoted(absl::string_view text) {
+  std::string quoted;
+  AppendJsonString(text, quoted);
+  return quoted;
+}
+
+std::string EnumJson(const EnumValueDescriptor* value) {
+  const std::string& name = value->options().GetExtension(v1::enum_value).json_name();
+  return name.empty() ? value->name() : name;
+}
+
+}  // namespace
+
+const FieldPlan* MessagePlan::Find(absl::string_view proto_name) const {
+  for (const FieldPlan& field : fields) {
+    if (field.field->name() == proto_name) return &field;
+  }
+  return nullptr;
+}
+
+MessagePlans::MessagePlans(absl::string_view operator_name) : operator_name_(absl::AsciiStrToLower(operator_name)) {}
+
+absl::StatusOr<const MessagePlan*> MessagePlans::Compile(const Descriptor* descriptor) {
+  std::unique_ptr<MessagePlan>& slot = plans_[descriptor];
+  if (slot != nullptr) return slot.get();
+  slot = std::make_unique<MessagePlan>();
+  MessagePlan& plan = *slot;
+  plan.descriptor = descriptor;
+
+  // Pointers into `fields` are handed out below: it is filled before, and never grows again.
+  std::vector<const FieldDescriptor*> order;
+  for (int i = 0; i < descriptor->field_count(); ++i) order.push_back(descriptor->field(i));
+  std::sort(order.begin(), order.end(), [](auto* a, auto* b) { return a->number() < b->number(); });
+  for (const FieldDescriptor* field : order) {
+    if (field->is_map() && field->name() == kUnrecognized) {
+      plan.unrecognized = field;
+    } else if (absl::Status status = CompileField(field, plan); !status.ok()) {
+      return status;
+    }
+  }
+  for (const FieldPlan& field : plan.fields) {
+    if (field.form == JsonForm::kJsonMembers) {
+      if (plan.json_members != nullptr) return Fault(field.field, "is a second field of members");
+      plan.json_members = &field;
+    } else if (field.role != v1::FIELD_ROLE_PATH && !plan.by_json_name.emplace(field.json_name, &field).second) {
+      return Fault(field.field, absl::StrCat("has the JSON name of another field: ", field.json_name));
+    }
+  }
+  for (const std::string& name : descriptor->options().GetExtension(v1::message).at_most_one()) {
+    plan.at_most_one.push_back(plan.Find(name));
+    if (plan.at_most_one.back() == nullptr || !plan.at_most_one.back()->field->has_presence()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(descriptor->full_name(), ": at_most_one names ", name, ", which is no field with presence"));
+    }
+  }
+  return &plan;
+}
+
+absl::Status MessagePlans::CompileField(const FieldDescriptor* field, MessagePlan& plan) {
+  const v1::FieldRule& rule = field->options().GetExtension(v1::field);
+  absl::StatusOr<JsonForm> form = FormOf(field, rule.text_form());
+  if (!form.ok()) return form.status();
+
+  FieldPlan compiled;
+  compiled.field = field;
+  compiled.form = *form;
+  compiled.json_name = rule.json_name().empty()
+                           ? field->json_name()
+                           : absl::StrReplaceAll(rule.json_name(), {{"{operator}", operator_name_}});
+  compiled.json_key = absl::StrCat(Quoted(compiled.json_name), ":");
+  compiled.required = rule.required();
+  compiled.may_be_empty = rule.may_be_empty();
+  compiled.secret = rule.secret();
+  compiled.role = rule.role();
+  if (rule.has_minimum()) compiled.minimum = rule.minimum();
+  if (rule.has_maximum()) compiled.maximum = rule.maximum();
+  if (rule.has_max_bytes()) compiled.max_bytes = rule.max_bytes();
+
+  if (compiled.may_be_empty && !field->has_presence()) return Fault(field, "may be empty, so it needs presence");
+  const bool integer = *form == JsonForm::kUint64 || *form == JsonForm::kUint32;
+  if ((compiled.minimum || compiled.maximum) && !integer) return Fault(field, "has a range but is not unsigned");
+  if (compiled.max_bytes && field->type() != FieldDescriptor::TYPE_STRING) {
+    return Fault(field, "has a length but is not a string");
+  }
+  if (compiled.role != v1::FIELD_ROLE_UNSPECIFIED && *form != JsonForm::kString) {
+    return Fault(field, "has a role, so it must be a string");
+  }
+
+  if (*form == JsonForm::kMessage) {
+    absl::StatusOr<const MessagePlan*> message = Compile(field->message_type());
+    if (!message.ok()) return message.status();
+    compiled.message = *message;
+  } else if (*form == JsonForm::kEnum) {
+    for (int i = 0; i < field->enum_type()->value_count(); ++i) {
+      const EnumValueDescriptor* value = field->enum_type()->value(i);
+      if (value->number() == 0) continue;  // "unspecified" is a word of proto, not of upstream
+      compiled.enum_json.emplace(value->number(), Quoted(EnumJson(value)));
+      compiled.enum_numbers.emplace(EnumJson(value), value->number());
+    }
+  }
+  plan.fields.push_back(std::move(compiled));
+  return absl::OkStatus();
+}
+
+}  // namespace stampgate

@@ -1,0 +1,88 @@
+// How a protobuf message and a JSON object stand for each other, compiled once from descriptors and their options.
+#ifndef STAMPGATE_TRANSLATE_MESSAGE_PLAN_H_
+#define STAMPGATE_TRANSLATE_MESSAGE_PLAN_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "google/protobuf/descriptor.h"
+#include "stampgate/v1/options.pb.h"
+
+namespace stampgate {
+
+struct MessagePlan;
+
+// The JSON form of one value of a field; proto/stampgate/v1/options.proto says which proto type gives which.
+enum class JsonForm {
+  kString,
+  kBool,
+  kUint64,       // string of decimal digits
+  kInt64,        // string of decimal digits
+  kUint32,       // number
+  kInt32,        // number
+  kEnum,         // string
+  kTimestamp,    // {"seconds": string, "nanos": string}
+  kMessage,      // object
+  kJsonText,     // the field holds the JSON text
+  kJsonMembers,  // the field holds an object's JSON text; the members stand beside the other fields
+};
+
+// One field. Everything that rendering, reading and checking ask for, so that none of them looks at options again.
+struct FieldPlan {
+  const google::protobuf::FieldDescriptor* field = nullptr;
+  JsonForm form = JsonForm::kString;
+  std::string json_name;
+  std::string json_key;  // the name as it is rendered: quoted, with its colon
+
+  bool required = false;
+  bool may_be_empty = false;
+  bool secret = false;
+  v1::FieldRole role = v1::FIELD_ROLE_UNSPECIFIED;
+  std::optional<uint64_t> minimum;
+  std::optional<uint64_t> maximum;
+  std::optional<uint32_t> max_bytes;
+
+  const MessagePlan* message = nullptr;                // of a kMessage
+  absl::flat_hash_map<std::string, int> enum_numbers;  // JSON text -> number, of a kEnum, without the zero value
+  absl::flat_hash_map<int, std::string> enum_json;     // number -> quoted JSON text
+};
+
+// One message. Immutable; safe to read from many threads.
+struct MessagePlan {
+  const google::protobuf::Descriptor* descriptor = nullptr;
+  std::vector<FieldPlan> fields;                                          // by field number
+  absl::flat_hash_map<absl::string_view, const FieldPlan*> by_json_name;  // without kJsonMembers
+  const FieldPlan* json_members = nullptr;                          // the field of form kJsonMembers, if there is one
+  const google::protobuf::FieldDescriptor* unrecognized = nullptr;  // the map of that name, if there is one
+  std::vector<const FieldPlan*> at_most_one;
+
+  // The plan of the field with this proto name, or null.
+  const FieldPlan* Find(absl::string_view proto_name) const;
+};
+
+// Owns the plans of all messages that operations use. Compile at start-up; afterwards plans are only read.
+class MessagePlans {
+ public:
+  // `operator_name` in lower case stands for "{operator}" in JSON names.
+  explicit MessagePlans(absl::string_view operator_name);
+
+  // The plan of `descriptor` and, with it, of every message inside. A message may contain itself. Errors:
+  // kFailedPrecondition naming the field whose type or options have no JSON form: a fault of the proto.
+  absl::StatusOr<const MessagePlan*> Compile(const google::protobuf::Descriptor* descriptor);
+
+ private:
+  absl::Status CompileField(const google::protobuf::FieldDescriptor* field, MessagePlan& plan);
+
+  std::string operator_name_;
+  absl::flat_hash_map<const google::protobuf::Descriptor*, std::unique_ptr<MessagePlan>> plans_;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_TRANSLATE_MESSAGE_PLAN_H_

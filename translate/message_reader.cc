@@ -1,0 +1,320 @@
+#include "translate/message_reader.h"
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/time/time.h"
+#include "google/protobuf/timestamp.pb.h"
+#include "translate/json_reader.h"
+
+namespace stampgate {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
+using google::protobuf::Timestamp;
+using Kind = JsonValue::Kind;
+
+// Range of google.protobuf.Timestamp: years 1 to 9999.
+constexpr int64_t kMinSeconds = -62135596800;
+constexpr int64_t kMaxSeconds = 253402300799;
+constexpr int64_t kMaxNanos = 999999999;
+
+// What a JSON value says when it is taken for an integer of type T.
+template <typename T>
+struct Integer {
+  std::optional<T> value;
+  bool exact = false;  // in the very form that the writer would give it
+};
+
+// The one spelling of an integer: no sign but "-", no leading zero, no "-0".
+bool IsCanonical(absl::string_view text) {
+  absl::string_view digits = text;
+  if (!digits.empty() && digits.front() == '-') digits.remove_prefix(1);
+  if (digits.empty() || !absl::c_all_of(digits, absl::ascii_isdigit)) return false;
+  return digits.front() != '0' || text == "0";
+}
+
+template <typename T>
+Integer<T> ReadInteger(const JsonValue& value, Kind expected) {
+  absl::string_view text;
+  if (value.kind() == Kind::kNumber) {
+    text = value.number();
+  } else if (value.kind() == Kind::kString && value.string().has_value()) {
+    text = *value.string();
+  } else {
+    return {};
+  }
+  Integer<T> integer;
+  if (T parsed; absl::SimpleAtoi(text, &parsed)) {
+    integer.value = parsed;
+    integer.exact = value.kind() == expected && IsCanonical(text);
+    return integer;
+  }
+  // "3.0" and "3e2" are integers too, as far as a double holds every integer.
+  constexpr double kExactBelow = 9007199254740992.0;
+  if (double parsed; absl::SimpleAtod(text, &parsed) && std::trunc(parsed) == parsed &&
+                     std::abs(parsed) < kExactBelow && parsed >= static_cast<double>(std::numeric_limits<T>::min()) &&
+                     parsed <= static_cast<double>(std::numeric_limits<T>::max())) {
+    integer.value = static_cast<T>(parsed);
+  }
+  return integer;
+}
+
+class MessageReader {
+ public:
+  explicit MessageReader(Message& root, const MessagePlan& plan) : root_(root), unrecognized_(plan.unrecognized) {}
+
+  absl::Status ReadObject(JsonValue& object, const MessagePlan& plan, Message& message) {
+    if (plan.json_members != nullptr) return ReadMembers(object, *plan.json_members, message);
+    const Reflection& reflection = *message.GetReflection();
+    size_t next = 0;  // upstream mostly sends members in the order of the proto
+    return object.ForEachMember([&](absl::string_view name, JsonValue& value) -> absl::Status {
+      path_.push_back({name, 0});
+      const FieldPlan* field = nullptr;
+      if (next < plan.fields.size() && plan.fields[next].json_name == name) {
+        field = &plan.fields[next++];
+      } else if (auto found = plan.by_json_name.find(name); found != plan.by_json_name.end()) {
+        field = found->second;
+        next = field - plan.fields.data() + 1;
+      }
+      absl::Status status = field == nullptr ? Keep(value) : ReadField(value, *field, message, reflection);
+      path_.pop_back();
+      return status;
+    });
+  }
+
+ private:
+  struct Step {
+    absl::string_view name;  // of a member; without data for an element
+    size_t index = 0;
+  };
+
+  absl::Status ReadMembers(JsonValue& object, const FieldPlan& field, Message& message) {
+    absl::StatusOr<absl::string_view> text = object.Text();
+    if (!text.ok()) return text.status();
+    message.GetReflection()->SetString(&message, field.field, std::string(*text));
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadField(JsonValue& value, const FieldPlan& plan, Message& message, const Reflection& reflection) {
+    const FieldDescriptor* field = plan.field;
+    // Null says that there is no value, save where the text itself is the value.
+    if (value.kind() == Kind::kNull && (field->is_repeated() || plan.form != JsonForm::kJsonText))
+      return absl::OkStatus();
+    if (field->is_repeated()) {
+      if (value.kind() != Kind::kArray) return Keep(value);
+      return value.ForEachElement([&](size_t index, JsonValue& element) {
+        path_.push_back({absl::string_view(), index});
+        absl::Status status = ReadElement(element, plan, message, reflection);
+        path_.pop_back();
+        return status;
+      });
+    }
+    // A second member of a oneof would take the place of the first.
+    if (field->real_containing_oneof() != nullptr && reflection.HasOneof(message, field->real_containing_oneof())) {
+      return Keep(value);
+    }
+    switch (plan.form) {
+      case JsonForm::kString:
+        if (value.kind() != Kind::kString || !value.string().has_value()) return Keep(value);
+        reflection.SetString(&message, field, std::string(*value.string()));
+        return absl::OkStatus();
+      case JsonForm::kJsonText: {
+        absl::StatusOr<absl::string_view> text = value.Text();
+        if (text.ok()) reflection.SetString(&message, field, std::string(*text));
+        return text.status();
+      }
+      case JsonForm::kBool:
+        if (value.kind() != Kind::kTrue && value.kind() != Kind::kFalse) return Keep(value);
+        reflection.SetBool(&message, field, value.kind() == Kind::kTrue);
+        return absl::OkStatus();
+      case JsonForm::kUint64:
+        return SetInteger(value, ReadInteger<uint64_t>(value, Kind::kString),
+                          [&](uint64_t n) { reflection.SetUInt64(&message, field, n); });
+      case JsonForm::kInt64:
+        return SetInteger(value, ReadInteger<int64_t>(value, Kind::kString),
+                          [&](int64_t n) { reflection.SetInt64(&message, field, n); });
+      case JsonForm::kUint32:
+        return SetInteger(value, ReadInteger<uint32_t>(value, Kind::kNumber),
+                          [&](uint32_t n) { reflection.SetUInt32(&message, field, n); });
+      case JsonForm::kInt32:
+        return SetInteger(value, ReadInteger<int32_t>(value, Kind::kNumber),
+                          [&](int32_t n) { reflection.SetInt32(&message, field, n); });
+      case JsonForm::kEnum:
+        if (std::optional<int> number = EnumNumber(value, plan)) {
+          reflection.SetEnumValue(&message, field, *number);
+          return absl::OkStatus();
+        }
+        return Keep(value);
+      case JsonForm::kTimestamp:
+        return ReadTimestamp(value, [&] { return reflection.MutableMessage(&message, field); });
+      case JsonForm::kMessage:
+        if (value.kind() != Kind::kObject) return Keep(value);
+        return ReadObject(value, *plan.message, *reflection.MutableMessage(&message, field));
+      case JsonForm::kJsonMembers:
+        break;
+    }
+    return absl::InternalError("a field of members was met as a member");
+  }
+
+  // Adds exactly one element, whatever the value is.
+  absl::Status ReadElement(JsonValue& value, const FieldPlan& plan, Message& message, const Reflection& reflection) {
+    const FieldDescriptor* field = plan.field;
+    switch (plan.form) {
+      case JsonForm::kString: {
+        const bool readable = value.kind() == Kind::kString && value.string().has_value();
+        reflection.AddString(&message, field, readable ? std::string(*value.string()) : std::string());
+        return readable ? absl::OkStatus() : Keep(value);
+      }
+      case JsonForm::kJsonText: {
+        absl::StatusOr<absl::string_view> text = value.Text();
+        if (text.ok()) reflection.AddString(&message, field, std::string(*text));
+        return text.status();
+      }
+      case JsonForm::kBool: {
+        reflection.AddBool(&message, field, value.kind() == Kind::kTrue);
+        return value.kind() == Kind::kTrue || value.kind() == Kind::kFalse ? absl::OkStatus() : Keep(value);
+      }
+      case JsonForm::kUint64:
+        return AddInteger(value, ReadInteger<uint64_t>(value, Kind::kString),
+                          [&](uint64_t n) { reflection.AddUInt64(&message, field, n); });
+      case JsonForm::kInt64:
+        return AddInteger(value, ReadInteger<int64_t>(value, Kind::kString),
+                          [&](int64_t n) { reflection.AddInt64(&message, field, n); });
+      case JsonForm::kUint32:
+        return AddInteger(value, ReadInteger<uint32_t>(value, Kind::kNumber),
+                          [&](uint32_t n) { reflection.AddUInt32(&message, field, n); });
+      case JsonForm::kInt32:
+        return AddInteger(value, ReadInteger<int32_t>(value, Kind::kNumber),
+                          [&](int32_t n) { reflection.AddInt32(&message, field, n); });
+      case JsonForm::kEnum: {
+        std::optional<int> number = EnumNumber(value, plan);
+        reflection.AddEnumValue(&message, field, number.value_or(0));
+        return number.has_value() ? absl::OkStatus() : Keep(value);
+      }
+      case JsonForm::kTimestamp: {
+        Message* element = reflection.AddMessage(&message, field);
+        return ReadTimestamp(value, [&] { return element; });
+      }
+      case JsonForm::kMessage: {
+        Message* element = reflection.AddMessage(&message, field);
+        if (value.kind() != Kind::kObject) return Keep(value);
+        return ReadObject(value, *plan.message, *element);
+      }
+      case JsonForm::kJsonMembers:
+        break;
+    }
+    return absl::InternalError("a field of members was met as an element");
+  }
+
+  template <typename T, typename Set>
+  absl::Status SetInteger(JsonValue& value, const Integer<T>& integer, Set set) {
+    if (integer.value.has_value()) set(*integer.value);
+    return integer.exact ? absl::OkStatus() : Keep(value);
+  }
+
+  template <typename T, typename Add>
+  absl::Status AddInteger(JsonValue& value, const Integer<T>& integer, Add add) {
+    add(integer.value.value_or(0));
+    return integer.exact ? absl::OkStatus() : Keep(value);
+  }
+
+  static std::optional<int> EnumNumber(const JsonValue& value, const FieldPlan& plan) {
+    if (value.kind() != Kind::kString || !value.string().has_value()) return std::nullopt;
+    auto number = plan.enum_numbers.find(*value.string());
+    if (number == plan.enum_numbers.end()) return std::nullopt;
+    return number->second;
+  }
+
+  // `target` makes the message that is filled; it is called only if there is something to fill in.
+  template <typename Target>
+  absl::Status ReadTimestamp(JsonValue& value, Target target) {
+    if (value.kind() == Kind::kString && value.string().has_value()) {
+      absl::Time time;
+      std::string error;
+      if (absl::ParseTime(absl::RFC3339_full, *value.string(), &time, &error)) {
+        const int64_t seconds = absl::ToUnixSeconds(time);
+        if (seconds >= kMinSeconds && seconds <= kMaxSeconds) {
+          auto* timestamp = google::protobuf::DynamicCastToGenerated<Timestamp>(target());
+          timestamp->set_seconds(seconds);
+          timestamp->set_nanos(static_cast<int32_t>((time - absl::FromUnixSeconds(seconds)) / absl::Nanoseconds(1)));
+        }
+      }
+      return Keep(value);
+    }
+    if (value.kind() != Kind::kObject) return Keep(value);
+    auto* timestamp = google::protobuf::DynamicCastToGenerated<Timestamp>(target());
+    return value.ForEachMember([&](absl::string_view name, JsonValue& member) {
+      path_.push_back({name, 0});
+      absl::Status status = ReadTimestampMember(name, member, *timestamp);
+      path_.pop_back();
+      return status;
+    });
+  }
+
+  absl::Status ReadTimestampMember(absl::string_view name, JsonValue& value, Timestamp& timestamp) {
+    if (name != "seconds" && name != "nanos") return Keep(value);
+    if (value.kind() == Kind::kNull) return absl::OkStatus();
+    const bool seconds = name == "seconds";
+    const Integer<int64_t> integer = ReadInteger<int64_t>(value, Kind::kString);
+    const int64_t min = seconds ? kMinSeconds : 0;
+    const int64_t max = seconds ? kMaxSeconds : kMaxNanos;
+    if (!integer.value.has_value() || *integer.value < min || *integer.value > max) return Keep(value);
+    if (seconds) {
+      timestamp.set_seconds(*integer.value);
+    } else {
+      timestamp.set_nanos(static_cast<int32_t>(*integer.value));
+    }
+    return integer.exact ? absl::OkStatus() : Keep(value);
+  }
+
+  // Keeps the value at `path_` as JSON text.
+  absl::Status Keep(JsonValue& value) {
+    absl::StatusOr<absl::string_view> text = value.Text();
+    if (!text.ok()) return text.status();
+    if (unrecognized_ == nullptr) {
+      return absl::InvalidArgumentError(absl::StrCat("there is no field for ", Pointer()));
+    }
+    Message* entry = root_.GetReflection()->AddMessage(&root_, unrecognized_);
+    const google::protobuf::Descriptor* type = entry->GetDescriptor();
+    entry->GetReflection()->SetString(entry, type->map_key(), Pointer());
+    entry->GetReflection()->SetString(entry, type->map_value(), std::string(*text));
+    return absl::OkStatus();
+  }
+
+  std::string Pointer() const {
+    std::string pointer;
+    for (const Step& step : path_) {
+      if (step.name.data() == nullptr) {
+        absl::StrAppend(&pointer, "/", step.index);
+      } else {
+        absl::StrAppend(&pointer, "/", absl::StrReplaceAll(step.name, {{"~", "~0"}, {"/", "~1"}}));
+      }
+    }
+    return pointer;
+  }
+
+  Message& root_;
+  const FieldDescriptor* unrecognized_;
+  std::vector<Step> path_;
+};
+
+}  // namespace
+
+absl::Status ReadJsonMessage(std::string& json, const MessagePlan& plan, Message& message) {
+  return ReadJsonObject(json,
+                        [&](JsonValue& root) { return MessageReader(message, plan).ReadObject(root, plan, message); });
+}
+
+}  // namespace stampgate

@@ -1,0 +1,127 @@
+#include "translate/operation_table.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "google/protobuf/descriptor_database.h"
+
+namespace stampgate {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::DescriptorPool;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::MessageFactory;
+using google::protobuf::MethodDescriptor;
+
+absl::Status Fault(const MethodDescriptor* method, absl::string_view what) {
+  return absl::FailedPreconditionError(absl::StrCat(method->full_name(), " ", what));
+}
+
+// "ACTIVITY_TYPE_VERIFY_OTP_V2" -> "ACTIVITY_TYPE_VERIFY_OTP": upstream takes older versions of a type too.
+absl::string_view WithoutVersion(absl::string_view type) {
+  size_t end = type.size();
+  while (end > 0 && absl::ascii_isdigit(type[end - 1])) --end;
+  const bool versioned = end < type.size() && absl::EndsWith(type.substr(0, end), "_V");
+  return versioned ? type.substr(0, end - 2) : type;
+}
+
+absl::string_view LastSegment(absl::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+const FieldPlan* FindRole(const MessagePlan& plan, v1::FieldRole role) {
+  for (const FieldPlan& field : plan.fields) {
+    if (field.role == role) return &field;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<const OperationTable>> OperationTable::Create(absl::string_view operator_name) {
+  // The generated pool builds files when they are asked for by name; only its database knows all the names.
+  std::vector<std::string> files;
+  if (!DescriptorPool::internal_generated_database()->FindAllFileNames(&files)) {
+    return absl::InternalError("the linked .proto files cannot be listed");
+  }
+  std::sort(files.begin(), files.end());
+  auto table = std::unique_ptr<OperationTable>(new OperationTable(operator_name));
+  for (const std::string& name : files) {
+    const google::protobuf::FileDescriptor* file = DescriptorPool::generated_pool()->FindFileByName(name);
+    for (int s = 0; file != nullptr && s < file->service_count(); ++s) {
+      for (int m = 0; m < file->service(s)->method_count(); ++m) {
+        const MethodDescriptor* method = file->service(s)->method(m);
+        if (!method->options().HasExtension(v1::operation)) continue;
+        if (absl::Status status = table->AddMethod(method); !status.ok()) return status;
+      }
+    }
+  }
+  return table;
+}
+
+absl::Status OperationTable::AddMethod(const MethodDescriptor* method) {
+  const v1::OperationRule& rule = method->options().GetExtension(v1::operation);
+  Operation operation;
+  operation.method = method;
+  operation.full_name = absl::StrCat("/", method->service()->full_name(), "/", method->name());
+  operation.kind = rule.kind();
+  operation.path = rule.path();
+  operation.activity_type = rule.activity_type();
+  operation.general = rule.general();
+  if (rule.policy_class() != v1::POLICY_CLASS_UNSPECIFIED) operation.policy_class = rule.policy_class();
+
+  if (method->client_streaming() || method->server_streaming()) return Fault(method, "must not be streaming");
+  if (rule.kind() == v1::OPERATION_KIND_UNSPECIFIED) return Fault(method, "needs a kind");
+  if (!absl::StartsWith(operation.path, "/") || absl::EndsWith(operation.path, "/") != operation.general) {
+    return Fault(method, "needs a path that begins with a slash, and ends in one only if it is general");
+  }
+  if (operation.activity_type.empty() == (operation.is_submit() && !operation.general)) {
+    return Fault(method, "needs an activity type exactly if it is a submit that is not general");
+  }
+  if (!paths_.insert(operation.path).second) return Fault(method, "has the path of another operation");
+
+  absl::StatusOr<const MessagePlan*> request = plans_.Compile(method->input_type());
+  if (!request.ok()) return request.status();
+  absl::StatusOr<const MessagePlan*> response = plans_.Compile(method->output_type());
+  if (!response.ok()) return response.status();
+  operation.request = *request;
+  operation.response = *response;
+  operation.request_prototype = MessageFactory::generated_factory()->GetPrototype(method->input_type());
+  operation.response_prototype = MessageFactory::generated_factory()->GetPrototype(method->output_type());
+
+  if (operation.kind != v1::OPERATION_KIND_DISCOVERY) {
+    operation.organization_id = operation.request->Find("organization_id");
+    if (operation.organization_id == nullptr || operation.organization_id->form != JsonForm::kString ||
+        !operation.organization_id->required || operation.organization_id->field->is_repeated()) {
+      return Fault(method, "needs a required string organization_id in its request");
+    }
+  }
+  if (operation.is_submit()) {
+    operation.timestamp_ms = operation.request->Find("timestamp_ms");
+    if (operation.timestamp_ms == nullptr || operation.timestamp_ms->form != JsonForm::kUint64 ||
+        !operation.timestamp_ms->field->has_presence()) {
+      return Fault(method, "needs an optional uint64 timestamp_ms in its request");
+    }
+  }
+  operation.path_segment = FindRole(*operation.request, v1::FIELD_ROLE_PATH);
+  operation.activity_type_field = FindRole(*operation.request, v1::FIELD_ROLE_ACTIVITY_TYPE);
+  if ((operation.path_segment != nullptr) != operation.general ||
+      (operation.activity_type_field != nullptr) != (operation.general && operation.is_submit())) {
+    return Fault(method, "needs the fields of a general operation exactly if it is general");
+  }
+
+  if (!operation.general) {
+    path_segments_.emplace(LastSegment(operation.path));
+    if (operation.is_submit()) activity_types_.emplace(WithoutVersion(operation.activity_type));
+  }
+  operations_.push_back(std::move(operation));
+  return absl::OkStatus();
+}
+
+bool OperationTable::ListsActivityType(absl::string_view type) const {
+  return activity_types_.contains(WithoutVersion(type));
+}
+
+}  // namespace stampgate

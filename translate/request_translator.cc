@@ -1,0 +1,56 @@
+#include "translate/request_translator.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "translate/error.h"
+#include "translate/general_operation.h"
+#include "translate/json_writer.h"
+#include "translate/message_writer.h"
+#include "translate/validator.h"
+
+namespace stampgate {
+
+using google::protobuf::Message;
+using google::protobuf::Reflection;
+
+std::string RenderedRequest::SubmitBody(uint64_t timestamp_ms) const {
+  return absl::StrCat("{", type_member, "\"timestampMs\":\"", timestamp_ms, "\",", members, "}");
+}
+
+std::string RenderedRequest::QueryBody() const { return absl::StrCat("{", members, "}"); }
+
+absl::StatusOr<RenderedRequest> TranslateRequest(const OperationTable& table, const Operation& operation,
+                                                 const Message& request) {
+  Violations violations;
+  Validate(request, *operation.request, violations);
+  if (operation.general) CheckGeneralOperation(table, operation, request, violations);
+  if (!violations.empty()) {
+    Error error = GatewayError(absl::StatusCode::kInvalidArgument, v1::ERROR_REASON_INVALID_REQUEST,
+                               absl::StrCat("the request is not valid: ", violations.kept().front().field, " ",
+                                            violations.kept().front().description));
+    error.violations = std::move(violations);
+    return ToStatus(error);
+  }
+
+  const Reflection& reflection = *request.GetReflection();
+  RenderedRequest rendered;
+  rendered.path = operation.path;
+  if (operation.general) rendered.path += reflection.GetString(request, operation.path_segment->field);
+  if (operation.organization_id != nullptr) {
+    rendered.organization_id = reflection.GetString(request, operation.organization_id->field);
+  }
+  if (operation.timestamp_ms != nullptr && reflection.HasField(request, operation.timestamp_ms->field)) {
+    rendered.timestamp_ms = reflection.GetUInt64(request, operation.timestamp_ms->field);
+  }
+  if (!operation.activity_type.empty()) {
+    rendered.type_member = "\"type\":";
+    AppendJsonString(operation.activity_type, rendered.type_member);
+    rendered.type_member += ',';
+  }
+  rendered.members.reserve(request.ByteSizeLong() + 256);
+  AppendJsonMembers(request, *operation.request, operation.timestamp_ms, rendered.members);
+  return rendered;
+}
+
+}  // namespace stampgate

@@ -1,0 +1,121 @@
+#include "translate/secrets.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "translate/json_reader.h"
+
+namespace stampgate {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
+
+// A piece of a secret that is this long does not turn up in an honest text by chance.
+constexpr size_t kPiece = sizeof(uint64_t);
+
+uint64_t PieceAt(absl::string_view text, size_t i) {
+  uint64_t piece;
+  std::memcpy(&piece, text.data() + i, kPiece);
+  return piece;
+}
+
+absl::Status CollectStrings(JsonValue& value, std::vector<std::string>& strings) {
+  if (value.kind() == JsonValue::Kind::kString && value.string().has_value()) {
+    strings.emplace_back(*value.string());
+  } else if (value.kind() == JsonValue::Kind::kObject) {
+    return value.ForEachMember([&](absl::string_view, JsonValue& member) { return CollectStrings(member, strings); });
+  } else if (value.kind() == JsonValue::Kind::kArray) {
+    return value.ForEachElement([&](size_t, JsonValue& element) { return CollectStrings(element, strings); });
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Secrets::Secrets(const Message& message, const MessagePlan& plan) { Collect(message, plan); }
+
+void Secrets::Collect(const Message& message, const MessagePlan& plan) {
+  const Reflection& reflection = *message.GetReflection();
+  for (const FieldPlan& field : plan.fields) {
+    if (field.form == JsonForm::kMessage) {
+      if (!field.field->is_repeated()) {
+        if (reflection.HasField(message, field.field)) {
+          Collect(reflection.GetMessage(message, field.field), *field.message);
+        }
+        continue;
+      }
+      for (int i = 0; i < reflection.FieldSize(message, field.field); ++i) {
+        Collect(reflection.GetRepeatedMessage(message, field.field, i), *field.message);
+      }
+    } else if (field.secret && field.field->type() == FieldDescriptor::TYPE_STRING) {
+      if (!field.field->is_repeated()) {
+        Add(field, reflection.GetString(message, field.field));
+        continue;
+      }
+      for (int i = 0; i < reflection.FieldSize(message, field.field); ++i) {
+        Add(field, reflection.GetRepeatedString(message, field.field, i));
+      }
+    }
+  }
+}
+
+void Secrets::Add(const FieldPlan& field, const std::string& value) {
+  if (field.form == JsonForm::kString) {
+    values_.push_back(value);
+  } else {
+    std::string text = value;
+    // Text that cannot be read was refused before anything was sent, so nobody quotes it.
+    (void)ReadJsonObject(text, [&](JsonValue& root) { return CollectStrings(root, values_); });
+  }
+  values_.erase(std::remove(values_.begin(), values_.end(), ""), values_.end());
+}
+
+std::string Secrets::Strike(absl::string_view text) const {
+  text = text.substr(0, kMaxTextBytes);
+  std::vector<bool> struck(text.size(), false);
+  auto strike = [&](size_t begin, size_t size) { std::fill_n(struck.begin() + begin, size, true); };
+
+  absl::flat_hash_map<uint64_t, absl::InlinedVector<size_t, 1>> pieces;
+  for (size_t i = 0; i + kPiece <= text.size(); ++i) pieces[PieceAt(text, i)].push_back(i);
+  for (const std::string& secret : values_) {
+    if (secret.size() < kPiece) {
+      for (size_t i = text.find(secret); i != absl::string_view::npos; i = text.find(secret, i + 1)) {
+        strike(i, secret.size());
+      }
+      continue;
+    }
+    for (size_t i = 0; i + kPiece <= secret.size(); ++i) {
+      auto found = pieces.find(PieceAt(secret, i));
+      if (found == pieces.end()) continue;
+      for (size_t begin : found->second) strike(begin, kPiece);
+      pieces.erase(found);
+    }
+  }
+
+  // A character of which a byte is struck is struck whole: what is left must be UTF-8.
+  auto continues = [&](size_t i) { return (static_cast<unsigned char>(text[i]) & 0xc0) == 0x80; };
+  for (size_t i = 1; i < text.size(); ++i) {
+    if (continues(i) && struck[i - 1]) struck[i] = true;
+  }
+  for (size_t i = text.size(); i > 1; --i) {
+    if (continues(i - 1) && struck[i - 1]) struck[i - 2] = true;
+  }
+
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (!struck[i]) {
+      out.push_back(text[i]);
+    } else if (i == 0 || !struck[i - 1]) {
+      out.append("[secret]");
+    }
+  }
+  return out;
+}
+
+}  // namespace stampgate

@@ -1,0 +1,35 @@
+// Strikes the secrets of a request out of texts that upstream wrote.
+#ifndef STAMPGATE_TRANSLATE_SECRETS_H_
+#define STAMPGATE_TRANSLATE_SECRETS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "google/protobuf/message.h"
+#include "translate/message_plan.h"
+
+namespace stampgate {
+
+// The values of a message's secret fields: for a field of JSON text, every string inside.
+class Secrets {
+ public:
+  // Copies the values out of `message`.
+  Secrets(const google::protobuf::Message& message, const MessagePlan& plan);
+
+  // `text` with every secret, and every piece of one that is at least eight bytes long, replaced by "[secret]". A text
+  // longer than kMaxTextBytes is cut first. Takes time in proportion to the length of the secrets.
+  std::string Strike(absl::string_view text) const;
+
+  static constexpr size_t kMaxTextBytes = 2048;
+
+ private:
+  void Collect(const google::protobuf::Message& message, const MessagePlan& plan);
+  void Add(const FieldPlan& field, const std::string& value);
+
+  std::vector<std::string> values_;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_TRANSLATE_SECRETS_H_

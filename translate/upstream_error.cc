@@ -1,0 +1,302 @@
+#include "translate/upstream_error.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "translate/error.h"
+#include "translate/json_reader.h"
+#include "translate/secrets.h"
+
+namespace stampgate {
+namespace {
+
+using absl::StatusCode;
+using Cause = TransportFailure::Cause;
+
+constexpr absl::Duration kRetryDelay = absl::Seconds(1);
+
+// Upstream's own codes where they say more than the HTTP status they come with. The list grows; a code that is not here
+// goes by its HTTP status.
+struct UpstreamCode {
+  absl::string_view name;
+  StatusCode code;
+};
+constexpr UpstreamCode kUpstreamCodes[] = {
+    {"API_OPERATIONS_DISABLED", StatusCode::kFailedPrecondition},
+    {"CREDENTIAL_CONFLICT", StatusCode::kAlreadyExists},
+    {"EMAIL_SENDING_DISABLED", StatusCode::kFailedPrecondition},
+    {"FORBIDDEN", StatusCode::kPermissionDenied},
+    {"INVALID_ACTIVITY_CALLER", StatusCode::kPermissionDenied},
+    {"INVALID_EMAIL", StatusCode::kInvalidArgument},
+    {"INVALID_FQDN", StatusCode::kInvalidArgument},
+    {"INVALID_OAUTH2_PROVIDER", StatusCode::kInvalidArgument},
+    {"INVALID_OIDC_TOKEN", StatusCode::kInvalidArgument},
+    {"INVALID_ORGANIZATION_ID", StatusCode::kInvalidArgument},
+    {"INVALID_TIME", StatusCode::kInvalidArgument},
+    {"INVALID_TRANSACTION", StatusCode::kInvalidArgument},
+    {"MAX_OTP_INITIATED", StatusCode::kResourceExhausted},
+    {"OAUTH2_CREDENTIAL_NOT_FOUND", StatusCode::kNotFound},
+    {"OAUTH2_PROVIDER_NOT_CONFIGURED", StatusCode::kFailedPrecondition},
+    {"OAUTH2_PROVIDER_NOT_FOUND", StatusCode::kNotFound},
+    {"OAUTH_PROVIDER_ALREADY_EXISTS", StatusCode::kAlreadyExists},
+    {"ORGANIZATION_MISMATCH", StatusCode::kFailedPrecondition},
+    {"ORGANIZATION_NOT_FOUND", StatusCode::kNotFound},
+    {"RATE_LIMIT_EXCEEDED", StatusCode::kResourceExhausted},
+    {"REQUEST_INVALID", StatusCode::kInvalidArgument},
+    {"REQUEST_NOT_AUTHORIZED", StatusCode::kPermissionDenied},
+    {"SIGNING_QUOTA_EXCEEDED", StatusCode::kResourceExhausted},
+    {"SWAP_QUOTE_ALREADY_USED", StatusCode::kFailedPrecondition},
+    {"TRANSACTION_RISK_SCREENING_DENIED", StatusCode::kFailedPrecondition},
+    {"TRANSACTION_RISK_SCREENING_UNVERIFIED", StatusCode::kFailedPrecondition},
+    {"TVC_CLIENT_VERSION_TOO_OLD", StatusCode::kFailedPrecondition},
+    {"TVC_IMAGE_VALIDATION_FAILED", StatusCode::kFailedPrecondition},
+    {"UNSUPPORTED_TRANSACTION_TYPE", StatusCode::kInvalidArgument},
+    {"WALLET_ACCOUNT_NOT_EXPORTED", StatusCode::kFailedPrecondition},
+};
+
+// Codes that mean that the stamp, and so the gateway's own key, was refused.
+constexpr absl::string_view kCredentialCodes[] = {"API_KEY_EXPIRED", "PUBLIC_KEY_NOT_FOUND", "SIGNATURE_INVALID",
+                                                  "SIGNATURE_MISSING", "UNAUTHENTICATED"};
+
+// The HTTP statuses below 500 that an answer can have. `rpc_code` is the number in upstream's error body.
+StatusCode CodeOfRefusal(int http_status, int rpc_code) {
+  switch (http_status) {
+    case 400:
+      if (rpc_code == 9) return StatusCode::kFailedPrecondition;
+      if (rpc_code == 11) return StatusCode::kOutOfRange;
+      return StatusCode::kInvalidArgument;
+    case 403:
+      return StatusCode::kPermissionDenied;
+    case 404:
+      return StatusCode::kNotFound;
+    case 405:
+    case 406:
+    case 415:
+      return StatusCode::kInternal;  // not what a caller can have caused
+    case 409:
+      return rpc_code == 10 ? StatusCode::kAborted : StatusCode::kAlreadyExists;
+    case 413:
+    case 422:
+      return StatusCode::kInvalidArgument;
+    case 429:
+      return StatusCode::kResourceExhausted;
+    default:
+      return StatusCode::kFailedPrecondition;
+  }
+}
+
+// What an error body says, in whichever of its known shapes.
+struct ErrorBody {
+  int rpc_code = 0;
+  std::string message;
+  std::string upstream_code;
+  std::vector<Violation> violations;
+};
+
+// The member is named after the operator, and its value is "" where there is no code.
+bool IsCodeMember(absl::string_view name) { return absl::EndsWith(name, "ErrorCode"); }
+
+bool IsReason(absl::string_view text) {
+  return text.size() >= 2 && text.size() <= 63 && absl::ascii_isupper(text.front()) && text.back() != '_' &&
+         absl::c_all_of(text,
+                        [](unsigned char c) { return absl::ascii_isupper(c) || absl::ascii_isdigit(c) || c == '_'; });
+}
+
+void TakeString(JsonValue& value, std::string& out) {
+  if (value.kind() == JsonValue::Kind::kString && value.string().has_value()) out = std::string(*value.string());
+}
+
+void TakeCode(JsonValue& value, std::string& out) {
+  std::string code;
+  TakeString(value, code);
+  if (IsReason(code)) out = code;
+}
+
+absl::Status ReadViolation(JsonValue& value, std::vector<Violation>& violations) {
+  if (value.kind() != JsonValue::Kind::kObject) return absl::OkStatus();
+  Violation& violation = violations.emplace_back();
+  return value.ForEachMember([&](absl::string_view name, JsonValue& member) {
+    if (name == "field") TakeString(member, violation.field);
+    if (name == "description") TakeString(member, violation.description);
+    return absl::OkStatus();
+  });
+}
+
+absl::Status ReadDetail(JsonValue& value, ErrorBody& body) {
+  if (value.kind() != JsonValue::Kind::kObject) return absl::OkStatus();
+  return value.ForEachMember([&](absl::string_view name, JsonValue& member) {
+    if (IsCodeMember(name)) TakeCode(member, body.upstream_code);
+    if (name == "fieldViolations" && member.kind() == JsonValue::Kind::kArray) {
+      return member.ForEachElement(
+          [&](size_t, JsonValue& violation) { return ReadViolation(violation, body.violations); });
+    }
+    return absl::OkStatus();
+  });
+}
+
+// Nothing if the body is not a JSON object: an error page of something between us and upstream.
+std::optional<ErrorBody> ReadErrorBody(std::string& text) {
+  ErrorBody body;
+  absl::Status status = ReadJsonObject(text, [&](JsonValue& root) {
+    return root.ForEachMember([&](absl::string_view name, JsonValue& value) {
+      if (name == "message") TakeString(value, body.message);
+      if (name == "code" && value.kind() == JsonValue::Kind::kNumber) {
+        if (!absl::SimpleAtoi(value.number(), &body.rpc_code)) body.rpc_code = 0;
+      }
+      if (IsCodeMember(name)) TakeCode(value, body.upstream_code);
+      if (name == "details" && value.kind() == JsonValue::Kind::kArray) {
+        return value.ForEachElement([&](size_t, JsonValue& detail) { return ReadDetail(detail, body); });
+      }
+      return absl::OkStatus();
+    });
+  });
+  if (!status.ok()) return std::nullopt;
+  return body;
+}
+
+// 429 is also the answer to hard quotas, where waiting is of no use.
+bool IsRateLimit(const std::optional<ErrorBody>& body) {
+  if (!body.has_value()) return true;
+  if (!body->upstream_code.empty()) return body->upstream_code == "RATE_LIMIT_EXCEEDED";
+  const std::string message = absl::AsciiStrToLower(body->message);
+  return absl::StrContains(message, "too many requests") || absl::StrContains(message, "rate limit");
+}
+
+Error OutcomeUnknown(StatusCode code, absl::string_view what, const SentCall& call) {
+  Error error = GatewayError(code, v1::ERROR_REASON_OUTCOME_UNKNOWN,
+                             absl::StrCat(what, "; the submit may have been carried out: repeat it with timestamp_ms ",
+                                          call.timestamp_ms, " to learn its outcome without acting twice"));
+  error.metadata.emplace_back("timestamp_ms", absl::StrCat(call.timestamp_ms));
+  error.metadata.emplace_back("fingerprint", call.fingerprint);
+  return error;
+}
+
+Error UpstreamUnavailable(absl::string_view what) {
+  Error error = GatewayError(StatusCode::kUnavailable, v1::ERROR_REASON_UPSTREAM_UNAVAILABLE, std::string(what));
+  error.retry_delay = kRetryDelay;
+  return error;
+}
+
+// An error in upstream's own words.
+Error Refusal(const HttpAnswer& answer, std::optional<ErrorBody> body, const SentCall& call) {
+  const Secrets secrets(call.request, *call.operation.request);
+  Error error;
+  error.domain = std::string(kUpstreamDomain);
+  error.reason = absl::StrCat("HTTP_", answer.status);
+  error.code = CodeOfRefusal(answer.status, body.has_value() ? body->rpc_code : 0);
+  error.metadata.emplace_back("http_status", absl::StrCat(answer.status));
+  if (answer.status == 429 && IsRateLimit(body)) error.retry_delay = answer.retry_after.value_or(kRetryDelay);
+  if (body.has_value()) {
+    error.message = secrets.Strike(body->message);
+    for (Violation& violation : body->violations) {
+      error.violations.Add([&] {
+        return Violation{secrets.Strike(violation.field), secrets.Strike(violation.description)};
+      });
+    }
+    if (!body->upstream_code.empty()) {
+      error.reason = body->upstream_code;
+      for (const UpstreamCode& row : kUpstreamCodes) {
+        if (row.name == body->upstream_code) error.code = row.code;
+      }
+    }
+  }
+  if (error.message.empty()) error.message = absl::StrCat("upstream answered HTTP ", answer.status);
+  return error;
+}
+
+}  // namespace
+
+absl::Status ErrorFromFailure(const TransportFailure& failure, const SentCall& call) {
+  const std::string what = absl::StrCat("upstream: ", failure.detail);
+  if (call.operation.is_submit() && failure.body_sent) {
+    switch (failure.cause) {
+      case Cause::kTimeout:
+        return ToStatus(
+            OutcomeUnknown(StatusCode::kDeadlineExceeded, "the deadline passed before upstream answered", call));
+      case Cause::kCancelled:
+        return ToStatus(OutcomeUnknown(StatusCode::kCancelled, "the call was cancelled", call));
+      default:
+        return ToStatus(OutcomeUnknown(StatusCode::kUnknown, what, call));
+    }
+  }
+  switch (failure.cause) {
+    case Cause::kTimeout:
+      return ToStatus(GatewayError(StatusCode::kDeadlineExceeded, v1::ERROR_REASON_UPSTREAM_TIMEOUT,
+                                   "the deadline passed before upstream answered"));
+    case Cause::kCancelled:
+      return ToStatus(GatewayError(StatusCode::kCancelled, v1::ERROR_REASON_CANCELLED, "the call was cancelled"));
+    case Cause::kShutdown:
+      return ToStatus(
+          GatewayError(StatusCode::kUnavailable, v1::ERROR_REASON_SHUTTING_DOWN, "the gateway is shutting down"));
+    case Cause::kTooLarge:
+      return ToStatus(GatewayError(StatusCode::kInternal, v1::ERROR_REASON_UPSTREAM_ANSWER_UNREADABLE, what));
+    case Cause::kUnreachable:
+    case Cause::kTls:
+    case Cause::kBroken:
+      break;
+  }
+  if (failure.body_sent) return ToStatus(UpstreamUnavailable(what));
+  Error error = GatewayError(StatusCode::kUnavailable, v1::ERROR_REASON_UPSTREAM_UNREACHABLE, what);
+  error.retry_delay = kRetryDelay;
+  return ToStatus(error);
+}
+
+absl::Status ErrorFromAnswer(HttpAnswer& answer, const SentCall& call) {
+  const std::string what = absl::StrCat("upstream answered HTTP ", answer.status);
+  // Only a refusal says for sure that a submit was not carried out. Anything else may come from between.
+  const bool refused = answer.status >= 400 && answer.status < 500 && answer.status != 408;
+  if (call.operation.is_submit() && !refused && answer.status != 501) {
+    Error error = OutcomeUnknown(StatusCode::kUnknown, what, call);
+    error.metadata.emplace_back("http_status", absl::StrCat(answer.status));
+    return ToStatus(error);
+  }
+  switch (answer.status) {
+    case 408:
+    case 502:
+    case 503:
+    case 504: {
+      Error error = UpstreamUnavailable(what);
+      if (answer.retry_after.has_value()) error.retry_delay = answer.retry_after;
+      error.metadata.emplace_back("http_status", absl::StrCat(answer.status));
+      return ToStatus(error);
+    }
+    default:
+      break;
+  }
+  std::optional<ErrorBody> body = ReadErrorBody(answer.body);
+  if (refused) {
+    if (answer.status == 401 || (body.has_value() && absl::c_linear_search(kCredentialCodes, body->upstream_code))) {
+      Error error = GatewayError(StatusCode::kInternal, v1::ERROR_REASON_GATEWAY_CREDENTIAL_REJECTED,
+                                 "upstream refused the gateway's own key");
+      error.metadata.emplace_back("http_status", absl::StrCat(answer.status));
+      if (body.has_value() && !body->upstream_code.empty()) {
+        error.metadata.emplace_back("upstream_code", body->upstream_code);
+      }
+      return ToStatus(error);
+    }
+    return ToStatus(Refusal(answer, std::move(body), call));
+  }
+  if (answer.status >= 500) {
+    Error error = Refusal(answer, std::move(body), call);
+    error.code = answer.status == 501 ? StatusCode::kUnimplemented : StatusCode::kInternal;
+    return ToStatus(error);
+  }
+  return ErrorFromUnreadableAnswer(what, call);
+}
+
+absl::Status ErrorFromUnreadableAnswer(absl::string_view why, const SentCall& call) {
+  if (call.operation.is_submit()) {
+    return ToStatus(OutcomeUnknown(StatusCode::kUnknown, absl::StrCat("upstream's answer is unreadable: ", why), call));
+  }
+  return ToStatus(GatewayError(StatusCode::kInternal, v1::ERROR_REASON_UPSTREAM_ANSWER_UNREADABLE,
+                               absl::StrCat("upstream's answer is unreadable: ", why)));
+}
+
+}  // namespace stampgate

@@ -1,0 +1,35 @@
+// The one table from what upstream did to what the caller is told.
+#ifndef STAMPGATE_TRANSLATE_UPSTREAM_ERROR_H_
+#define STAMPGATE_TRANSLATE_UPSTREAM_ERROR_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "google/protobuf/message.h"
+#include "translate/operation_table.h"
+#include "translate/upstream_outcome.h"
+
+namespace stampgate {
+
+// A call as it left the gateway. Points into the caller's objects.
+struct SentCall {
+  const Operation& operation;
+  const google::protobuf::Message& request;  // its secrets are struck out of upstream's texts
+  uint64_t timestamp_ms = 0;                 // of a submit
+  std::string fingerprint;                   // of a submit
+};
+
+// The error for an exchange without an answer. A submit of which a byte may have left is never kUnavailable, which
+// clients and meshes repeat by themselves: it is kUnknown, or kDeadlineExceeded, with reason OUTCOME_UNKNOWN.
+absl::Status ErrorFromFailure(const TransportFailure& failure, const SentCall& call);
+
+// The error for an answer whose HTTP status is not 200. `answer.body` may be given more capacity.
+absl::Status ErrorFromAnswer(HttpAnswer& answer, const SentCall& call);
+
+// The error for an answer of status 200 whose body is not what it should be; `why` says so without quoting it.
+absl::Status ErrorFromUnreadableAnswer(absl::string_view why, const SentCall& call);
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_TRANSLATE_UPSTREAM_ERROR_H_

@@ -1,0 +1,40 @@
+// What is wrong with a request: all of it at once, within bounds.
+#ifndef STAMPGATE_TRANSLATE_VIOLATIONS_H_
+#define STAMPGATE_TRANSLATE_VIOLATIONS_H_
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace stampgate {
+
+// One broken rule. `field` is the path of the field by proto names, such as "parameters.policies[2].effect".
+struct Violation {
+  std::string field;
+  std::string description;
+};
+
+// Keeps the first kKept violations and counts the rest, so that a hostile request cannot make a large error.
+class Violations {
+ public:
+  static constexpr size_t kKept = 20;
+
+  // `make` returns the Violation; it is called only if that is kept.
+  template <typename Make>
+  void Add(Make make) {
+    if (++count_ <= kKept) kept_.push_back(make());
+  }
+
+  bool empty() const { return count_ == 0; }
+  size_t count() const { return count_; }
+  const std::vector<Violation>& kept() const { return kept_; }
+
+ private:
+  size_t count_ = 0;
+  std::vector<Violation> kept_;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_TRANSLATE_VIOLATIONS_H_
