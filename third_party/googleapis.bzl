@@ -1,7 +1,7 @@
 """google/rpc/*.proto, from the npm package that deploy/install puts outside the tree."""
 
 def _googleapis_impl(ctx):
-    cache = ctx.os.environ.get("STAMPGATE_CACHE", ctx.os.environ.get("HOME", "") + "/.cache/stampgate")
+    cache = ctx.os.environ["HOME"] + "/.cache/stampgate"
     source = ctx.path(cache + "/tools/node_modules/google-proto-files/google/rpc")
     if not source.exists:
         fail("google/rpc/*.proto is not installed under %s: run deploy/install first" % cache)
@@ -26,5 +26,5 @@ cc_protos(
 googleapis_repository = repository_rule(
     implementation = _googleapis_impl,
     local = True,
-    environ = ["HOME", "STAMPGATE_CACHE"],
+    environ = ["HOME"],
 )

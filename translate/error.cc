@@ -26,6 +26,11 @@ std::string Cut(absl::string_view text, size_t size) {
 }
 
 template <typename Detail>
+std::string TypeUrl() {
+  return absl::StrCat(kTypePrefix, Detail::descriptor()->full_name());
+}
+
+template <typename Detail>
 void SetDetail(const Detail& detail, absl::Status& status) {
   status.SetPayload(absl::StrCat(kTypePrefix, Detail::descriptor()->full_name()),
                     absl::Cord(detail.SerializeAsString()));
@@ -85,6 +90,12 @@ absl::Status ToStatus(const Error& error) {
   while (violations > 0 && ToRpcStatus(status).ByteSizeLong() > kMaxStatusBytes)
     status = StatusWith(error, --violations);
   return status;
+}
+
+bool IsGatewayError(const absl::Status& status) {
+  const absl::optional<absl::Cord> payload = status.GetPayload(TypeUrl<google::rpc::ErrorInfo>());
+  google::rpc::ErrorInfo info;
+  return payload.has_value() && info.ParseFromString(std::string(*payload)) && info.domain() == kGatewayDomain;
 }
 
 google::rpc::Status ToRpcStatus(const absl::Status& status) {

@@ -43,6 +43,9 @@ Error GatewayError(absl::StatusCode code, v1::ErrorReason reason, std::string me
 // is cut to the limits above: texts at a character's end, violations from the last one, and their number is told.
 absl::Status ToStatus(const Error& error);
 
+// Whether ToStatus made `status` from an error of domain kGatewayDomain: its message then holds nothing from outside.
+bool IsGatewayError(const absl::Status& status);
+
 // The google.rpc.Status of a Status that ToStatus made (or of any other, without details).
 google::rpc::Status ToRpcStatus(const absl::Status& status);
 

@@ -136,8 +136,8 @@ absl::Status MessagePlans::CompileField(const FieldDescriptor* field, MessagePla
   if (compiled.max_bytes && field->type() != FieldDescriptor::TYPE_STRING) {
     return Fault(field, "has a length but is not a string");
   }
-  if (compiled.role != v1::FIELD_ROLE_UNSPECIFIED && *form != JsonForm::kString) {
-    return Fault(field, "has a role, so it must be a string");
+  if (compiled.role != v1::FIELD_ROLE_UNSPECIFIED && (*form != JsonForm::kString || field->is_repeated())) {
+    return Fault(field, "has a role, so it must be one string");
   }
 
   if (*form == JsonForm::kMessage) {

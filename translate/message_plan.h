@@ -73,7 +73,8 @@ class MessagePlans {
   explicit MessagePlans(absl::string_view operator_name);
 
   // The plan of `descriptor` and, with it, of every message inside. A message may contain itself. Errors:
-  // kFailedPrecondition naming the field whose type or options have no JSON form: a fault of the proto.
+  // kFailedPrecondition naming the field whose type or options have no JSON form: a fault of the proto, after which
+  // this object is of no more use.
   absl::StatusOr<const MessagePlan*> Compile(const google::protobuf::Descriptor* descriptor);
 
  private:

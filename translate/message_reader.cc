@@ -82,7 +82,8 @@ class MessageReader {
     return object.ForEachMember([&](absl::string_view name, JsonValue& value) -> absl::Status {
       path_.push_back({name, 0});
       const FieldPlan* field = nullptr;
-      if (next < plan.fields.size() && plan.fields[next].json_name == name) {
+      if (next < plan.fields.size() && plan.fields[next].json_name == name &&
+          plan.fields[next].role != v1::FIELD_ROLE_PATH) {
         field = &plan.fields[next++];
       } else if (auto found = plan.by_json_name.find(name); found != plan.by_json_name.end()) {
         field = found->second;

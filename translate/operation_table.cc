@@ -47,16 +47,22 @@ absl::StatusOr<std::unique_ptr<const OperationTable>> OperationTable::Create(abs
     return absl::InternalError("the linked .proto files cannot be listed");
   }
   std::sort(files.begin(), files.end());
-  auto table = std::unique_ptr<OperationTable>(new OperationTable(operator_name));
+  std::vector<const MethodDescriptor*> methods;
   for (const std::string& name : files) {
     const google::protobuf::FileDescriptor* file = DescriptorPool::generated_pool()->FindFileByName(name);
     for (int s = 0; file != nullptr && s < file->service_count(); ++s) {
-      for (int m = 0; m < file->service(s)->method_count(); ++m) {
-        const MethodDescriptor* method = file->service(s)->method(m);
-        if (!method->options().HasExtension(v1::operation)) continue;
-        if (absl::Status status = table->AddMethod(method); !status.ok()) return status;
-      }
+      for (int m = 0; m < file->service(s)->method_count(); ++m) methods.push_back(file->service(s)->method(m));
     }
+  }
+  return Create(operator_name, methods);
+}
+
+absl::StatusOr<std::unique_ptr<const OperationTable>> OperationTable::Create(
+    absl::string_view operator_name, const std::vector<const MethodDescriptor*>& methods) {
+  auto table = std::unique_ptr<OperationTable>(new OperationTable(operator_name));
+  for (const MethodDescriptor* method : methods) {
+    if (!method->options().HasExtension(v1::operation)) continue;
+    if (absl::Status status = table->AddMethod(method); !status.ok()) return status;
   }
   return table;
 }
@@ -94,7 +100,8 @@ absl::Status OperationTable::AddMethod(const MethodDescriptor* method) {
   if (operation.kind != v1::OPERATION_KIND_DISCOVERY) {
     operation.organization_id = operation.request->Find("organization_id");
     if (operation.organization_id == nullptr || operation.organization_id->form != JsonForm::kString ||
-        !operation.organization_id->required || operation.organization_id->field->is_repeated()) {
+        !operation.organization_id->required || operation.organization_id->may_be_empty ||
+        operation.organization_id->field->is_repeated()) {
       return Fault(method, "needs a required string organization_id in its request");
     }
   }
@@ -110,6 +117,11 @@ absl::Status OperationTable::AddMethod(const MethodDescriptor* method) {
   if ((operation.path_segment != nullptr) != operation.general ||
       (operation.activity_type_field != nullptr) != (operation.general && operation.is_submit())) {
     return Fault(method, "needs the fields of a general operation exactly if it is general");
+  }
+  for (const FieldPlan* field : {operation.path_segment, operation.activity_type_field}) {
+    if (field != nullptr && (!field->required || field->may_be_empty)) {
+      return Fault(method, absl::StrCat("needs its field ", field->field->name(), " to be required and not empty"));
+    }
   }
 
   if (!operation.general) {

@@ -49,6 +49,10 @@ class OperationTable {
   // whose options or types do not make an operation: a fault of the proto.
   static absl::StatusOr<std::unique_ptr<const OperationTable>> Create(absl::string_view operator_name);
 
+  // The same, looking at these methods only. Those without the option are no operations.
+  static absl::StatusOr<std::unique_ptr<const OperationTable>> Create(
+      absl::string_view operator_name, const std::vector<const google::protobuf::MethodDescriptor*>& methods);
+
   // By service, each service's in the order of its proto.
   const std::vector<Operation>& operations() const { return operations_; }
 

@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
+#include "absl/functional/function_ref.h"
 #include "translate/json_reader.h"
 
 namespace stampgate {
@@ -25,15 +26,24 @@ uint64_t PieceAt(absl::string_view text, size_t i) {
   return piece;
 }
 
-absl::Status CollectStrings(JsonValue& value, std::vector<std::string>& strings) {
+absl::Status ForEachString(JsonValue& value, absl::FunctionRef<void(absl::string_view)> visit) {
   if (value.kind() == JsonValue::Kind::kString && value.string().has_value()) {
-    strings.emplace_back(*value.string());
+    visit(*value.string());
   } else if (value.kind() == JsonValue::Kind::kObject) {
-    return value.ForEachMember([&](absl::string_view, JsonValue& member) { return CollectStrings(member, strings); });
+    return value.ForEachMember([&](absl::string_view, JsonValue& member) { return ForEachString(member, visit); });
   } else if (value.kind() == JsonValue::Kind::kArray) {
-    return value.ForEachElement([&](size_t, JsonValue& element) { return CollectStrings(element, strings); });
+    return value.ForEachElement([&](size_t, JsonValue& element) { return ForEachString(element, visit); });
   }
   return absl::OkStatus();
+}
+
+// Whether text[i] is not the first byte of its character.
+bool Continues(absl::string_view text, size_t i) { return (static_cast<unsigned char>(text[i]) & 0xc0) == 0x80; }
+
+absl::string_view CutAtCharacter(absl::string_view text, size_t size) {
+  if (text.size() <= size) return text;
+  while (size > 0 && Continues(text, size)) --size;
+  return text.substr(0, size);
 }
 
 }  // namespace
@@ -66,30 +76,35 @@ void Secrets::Collect(const Message& message, const MessagePlan& plan) {
 }
 
 void Secrets::Add(const FieldPlan& field, const std::string& value) {
-  if (field.form == JsonForm::kString) {
-    values_.push_back(value);
-  } else {
-    std::string text = value;
-    // Text that cannot be read was refused before anything was sent, so nobody quotes it.
-    (void)ReadJsonObject(text, [&](JsonValue& root) { return CollectStrings(root, values_); });
+  if (field.form == JsonForm::kString) return Add(value);
+  std::string text = value;
+  // Text that cannot be read was refused before anything was sent, so nobody quotes it.
+  (void)ReadJsonObject(text, [&](JsonValue& root) {
+    return ForEachString(root, [&](absl::string_view string) { Add(std::string(string)); });
+  });
+}
+
+void Secrets::Add(std::string secret) {
+  if (secret.size() >= kPiece) {
+    long_.push_back(std::move(secret));
+  } else if (!secret.empty()) {
+    short_.insert(std::move(secret));
   }
-  values_.erase(std::remove(values_.begin(), values_.end(), ""), values_.end());
 }
 
 std::string Secrets::Strike(absl::string_view text) const {
-  text = text.substr(0, kMaxTextBytes);
+  text = CutAtCharacter(text, kMaxTextBytes);
   std::vector<bool> struck(text.size(), false);
   auto strike = [&](size_t begin, size_t size) { std::fill_n(struck.begin() + begin, size, true); };
 
+  for (size_t size = 1; size < kPiece && !short_.empty(); ++size) {
+    for (size_t i = 0; i + size <= text.size(); ++i) {
+      if (short_.contains(text.substr(i, size))) strike(i, size);
+    }
+  }
   absl::flat_hash_map<uint64_t, absl::InlinedVector<size_t, 1>> pieces;
   for (size_t i = 0; i + kPiece <= text.size(); ++i) pieces[PieceAt(text, i)].push_back(i);
-  for (const std::string& secret : values_) {
-    if (secret.size() < kPiece) {
-      for (size_t i = text.find(secret); i != absl::string_view::npos; i = text.find(secret, i + 1)) {
-        strike(i, secret.size());
-      }
-      continue;
-    }
+  for (const std::string& secret : long_) {
     for (size_t i = 0; i + kPiece <= secret.size(); ++i) {
       auto found = pieces.find(PieceAt(secret, i));
       if (found == pieces.end()) continue;
@@ -99,12 +114,11 @@ std::string Secrets::Strike(absl::string_view text) const {
   }
 
   // A character of which a byte is struck is struck whole: what is left must be UTF-8.
-  auto continues = [&](size_t i) { return (static_cast<unsigned char>(text[i]) & 0xc0) == 0x80; };
   for (size_t i = 1; i < text.size(); ++i) {
-    if (continues(i) && struck[i - 1]) struck[i] = true;
+    if (Continues(text, i) && struck[i - 1]) struck[i] = true;
   }
   for (size_t i = text.size(); i > 1; --i) {
-    if (continues(i - 1) && struck[i - 1]) struck[i - 2] = true;
+    if (Continues(text, i - 1) && struck[i - 1]) struck[i - 2] = true;
   }
 
   std::string out;

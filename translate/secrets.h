@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
 #include "google/protobuf/message.h"
 #include "translate/message_plan.h"
@@ -14,11 +15,12 @@ namespace stampgate {
 // The values of a message's secret fields: for a field of JSON text, every string inside.
 class Secrets {
  public:
-  // Copies the values out of `message`.
+  // Copies the values out of `message`, in time in proportion to its size.
   Secrets(const google::protobuf::Message& message, const MessagePlan& plan);
 
   // `text` with every secret, and every piece of one that is at least eight bytes long, replaced by "[secret]". A text
-  // longer than kMaxTextBytes is cut first. Takes time in proportion to the length of the secrets.
+  // longer than kMaxTextBytes is cut first, at a character's end. Takes time in proportion to the length of the
+  // secrets.
   std::string Strike(absl::string_view text) const;
 
   static constexpr size_t kMaxTextBytes = 2048;
@@ -26,8 +28,10 @@ class Secrets {
  private:
   void Collect(const google::protobuf::Message& message, const MessagePlan& plan);
   void Add(const FieldPlan& field, const std::string& value);
+  void Add(std::string secret);
 
-  std::vector<std::string> values_;
+  std::vector<std::string> long_;           // as long as a piece
+  absl::flat_hash_set<std::string> short_;  // shorter, not empty
 };
 
 }  // namespace stampgate

@@ -31,8 +31,10 @@ struct UpstreamCode {
 constexpr UpstreamCode kUpstreamCodes[] = {
     {"API_OPERATIONS_DISABLED", StatusCode::kFailedPrecondition},
     {"CREDENTIAL_CONFLICT", StatusCode::kAlreadyExists},
+    {"CREDENTIAL_NOT_FOUND", StatusCode::kNotFound},
     {"EMAIL_SENDING_DISABLED", StatusCode::kFailedPrecondition},
     {"FORBIDDEN", StatusCode::kPermissionDenied},
+    {"INTERNAL", StatusCode::kInternal},
     {"INVALID_ACTIVITY_CALLER", StatusCode::kPermissionDenied},
     {"INVALID_EMAIL", StatusCode::kInvalidArgument},
     {"INVALID_FQDN", StatusCode::kInvalidArgument},
@@ -49,8 +51,8 @@ constexpr UpstreamCode kUpstreamCodes[] = {
     {"ORGANIZATION_MISMATCH", StatusCode::kFailedPrecondition},
     {"ORGANIZATION_NOT_FOUND", StatusCode::kNotFound},
     {"RATE_LIMIT_EXCEEDED", StatusCode::kResourceExhausted},
-    {"REQUEST_INVALID", StatusCode::kInvalidArgument},
     {"REQUEST_NOT_AUTHORIZED", StatusCode::kPermissionDenied},
+    {"RPC_CALL_ERROR", StatusCode::kInternal},  // a node of a chain failed upstream: no fault of the caller's
     {"SIGNING_QUOTA_EXCEEDED", StatusCode::kResourceExhausted},
     {"SWAP_QUOTE_ALREADY_USED", StatusCode::kFailedPrecondition},
     {"TRANSACTION_RISK_SCREENING_DENIED", StatusCode::kFailedPrecondition},
@@ -103,10 +105,12 @@ struct ErrorBody {
 // The member is named after the operator, and its value is "" where there is no code.
 bool IsCodeMember(absl::string_view name) { return absl::EndsWith(name, "ErrorCode"); }
 
+// Whether `text` can serve as ErrorInfo.reason. The enum's zero value says no more than a missing code.
 bool IsReason(absl::string_view text) {
-  return text.size() >= 2 && text.size() <= 63 && absl::ascii_isupper(text.front()) && text.back() != '_' &&
-         absl::c_all_of(text,
-                        [](unsigned char c) { return absl::ascii_isupper(c) || absl::ascii_isdigit(c) || c == '_'; });
+  return text != "UNSPECIFIED" && text.size() >= 2 && text.size() <= 63 && absl::ascii_isupper(text.front()) &&
+         text.back() != '_' && absl::c_all_of(text, [](unsigned char c) {
+           return absl::ascii_isupper(c) || absl::ascii_isdigit(c) || c == '_';
+         });
 }
 
 void TakeString(JsonValue& value, std::string& out) {

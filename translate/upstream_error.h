@@ -21,7 +21,8 @@ struct SentCall {
 };
 
 // The error for an exchange without an answer. A submit of which a byte may have left is never kUnavailable, which
-// clients and meshes repeat by themselves: it is kUnknown, or kDeadlineExceeded, with reason OUTCOME_UNKNOWN.
+// clients and meshes repeat by themselves: it is kUnknown (kDeadlineExceeded if time ended it, kCancelled if the
+// caller left) with reason OUTCOME_UNKNOWN.
 absl::Status ErrorFromFailure(const TransportFailure& failure, const SentCall& call);
 
 // The error for an answer whose HTTP status is not 200. `answer.body` may be given more capacity.

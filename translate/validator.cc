@@ -6,7 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "google/protobuf/timestamp.pb.h"
 #include "google/protobuf/unknown_field_set.h"
+#include "google/protobuf/util/time_util.h"
 #include "translate/json_reader.h"
 
 namespace stampgate {
@@ -15,6 +17,7 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
+using google::protobuf::util::TimeUtil;
 
 class Validator {
  public:
@@ -22,9 +25,9 @@ class Validator {
 
   void CheckMessage(const Message& message, const MessagePlan& plan) {
     const Reflection& reflection = *message.GetReflection();
-    const auto& unknown = reflection.GetUnknownFields(message);
-    for (int i = 0; i < unknown.field_count(); ++i) {
-      Add(absl::StrCat("holds field number ", unknown.field(i).number(), ", which this gateway does not know"));
+    CheckUnknownFields(message);
+    if (plan.unrecognized != nullptr && reflection.FieldSize(message, plan.unrecognized) > 0) {
+      Add(absl::StrCat("must not hold ", plan.unrecognized->name(), ", which is for answers"));
     }
     for (const FieldPlan& field : plan.fields) {
       path_.push_back({&field, -1});
@@ -43,6 +46,13 @@ class Validator {
     const FieldPlan* field;
     int index;  // of an element; -1 for the field itself
   };
+
+  void CheckUnknownFields(const Message& message) {
+    const auto& unknown = message.GetReflection()->GetUnknownFields(message);
+    for (int i = 0; i < unknown.field_count(); ++i) {
+      Add(absl::StrCat("holds field number ", unknown.field(i).number(), ", which this gateway does not know"));
+    }
+  }
 
   void CheckField(const Message& message, const Reflection& reflection, const FieldPlan& plan) {
     if (!reflection.HasField(message, plan.field)) {
@@ -71,10 +81,12 @@ class Validator {
       case JsonForm::kMessage:
         CheckMessage(reflection.GetMessage(message, plan.field), *plan.message);
         break;
+      case JsonForm::kTimestamp:
+        CheckTimestamp(reflection.GetMessage(message, plan.field));
+        break;
       case JsonForm::kBool:
       case JsonForm::kInt64:
       case JsonForm::kInt32:
-      case JsonForm::kTimestamp:
         break;
     }
   }
@@ -103,11 +115,13 @@ class Validator {
         case JsonForm::kMessage:
           CheckMessage(reflection.GetRepeatedMessage(message, plan.field, i), *plan.message);
           break;
+        case JsonForm::kTimestamp:
+          CheckTimestamp(reflection.GetRepeatedMessage(message, plan.field, i));
+          break;
         case JsonForm::kJsonMembers:
         case JsonForm::kBool:
         case JsonForm::kInt64:
         case JsonForm::kInt32:
-        case JsonForm::kTimestamp:
           break;
       }
     }
@@ -134,6 +148,15 @@ class Validator {
   void CheckRange(const FieldPlan& plan, uint64_t value) {
     if (plan.minimum.has_value() && value < *plan.minimum) Add(absl::StrCat("must be at least ", *plan.minimum));
     if (plan.maximum.has_value() && value > *plan.maximum) Add(absl::StrCat("must be at most ", *plan.maximum));
+  }
+
+  void CheckTimestamp(const Message& message) {
+    CheckUnknownFields(message);
+    const auto& time = *google::protobuf::DynamicCastToGenerated<google::protobuf::Timestamp>(&message);
+    if (time.seconds() < TimeUtil::kTimestampMinSeconds || time.seconds() > TimeUtil::kTimestampMaxSeconds ||
+        time.nanos() < 0 || time.nanos() > 999999999) {
+      Add("must be a time of the years 1 to 9999 with 0 to 999999999 nanoseconds");
+    }
   }
 
   void CheckExclusion(const Message& message, const Reflection& reflection, const MessagePlan& plan) {

@@ -1,0 +1,65 @@
+#include "gateway/base_url.h"
+
+#include <arpa/inet.h>
+#include <curl/curl.h>
+
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+
+namespace stampgate {
+namespace {
+
+struct UrlCleanup {
+  void operator()(CURLU* url) const { curl_url_cleanup(url); }
+};
+
+std::string Part(CURLU* url, CURLUPart part) {
+  char* text = nullptr;
+  if (curl_url_get(url, part, &text, 0) != CURLUE_OK) return "";
+  std::string copy = text;
+  curl_free(text);
+  return copy;
+}
+
+// `host` is as libcurl prints it: numbers such as 0x7f.1 are 127.0.0.1 by then. libcurl itself, not the resolver,
+// knows the address of "localhost".
+bool IsLoopback(absl::string_view host) {
+  in_addr v4;
+  if (inet_pton(AF_INET, std::string(host).c_str(), &v4) == 1) return (ntohl(v4.s_addr) >> 24) == 127;
+  return host == "[::1]" || absl::EqualsIgnoreCase(host, "localhost");
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ParseBaseUrl(absl::string_view text) {
+  const size_t scheme_end = text.find("://");
+  if (scheme_end == absl::string_view::npos) {
+    return absl::InvalidArgumentError("base_url must begin with https://");
+  }
+  for (const char c : text.substr(scheme_end + 3)) {
+    if (c == '@') return absl::InvalidArgumentError("base_url must not hold user information");
+    if (c == '/' || c == '\\' || c == '?' || c == '#') {
+      return absl::InvalidArgumentError("base_url must end after the host or port: no path, query or fragment");
+    }
+    if (!absl::ascii_isgraph(c) || c == '%') {
+      return absl::InvalidArgumentError("base_url must be plain ASCII without spaces or escapes");
+    }
+  }
+  const std::unique_ptr<CURLU, UrlCleanup> url(curl_url());
+  if (url == nullptr || curl_url_set(url.get(), CURLUPART_URL, std::string(text).c_str(), 0) != CURLUE_OK) {
+    return absl::InvalidArgumentError("base_url is not a URL");
+  }
+  const std::string scheme = Part(url.get(), CURLUPART_SCHEME);
+  if (scheme != "https" && scheme != "http") {
+    return absl::InvalidArgumentError("base_url must begin with https://");
+  }
+  if (scheme == "http" && !IsLoopback(Part(url.get(), CURLUPART_HOST))) {
+    return absl::InvalidArgumentError("base_url may be http only for a loopback host; use https");
+  }
+  return Part(url.get(), CURLUPART_URL);
+}
+
+}  // namespace stampgate

@@ -1,0 +1,83 @@
+#include "gateway/command_line.h"
+
+#include <map>
+#include <optional>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+
+namespace stampgate {
+
+const absl::string_view kUsage =
+    R"(stampgate: typed gRPC in, stamped JSON out.
+
+  stampgate serve --config FILE         serves until SIGTERM or SIGINT
+  stampgate check --config FILE         reads the config and the keys as serve would; exit status 1 names every fault
+  stampgate keygen --curve CURVE --out FILE
+                                        makes an API key: FILE gets the private half (mode 0600, never overwritten),
+                                        standard output the public half. CURVE is p256, secp256k1 or ed25519
+  stampgate --version
+  stampgate --help
+
+The config is one YAML file; deploy/example.yaml in the source tree documents every setting.
+)";
+
+namespace {
+
+// Takes the flags that `flags` maps to where their values go. All are required.
+absl::Status ParseFlags(const std::vector<std::string>& arguments, std::map<std::string, std::string*> flags) {
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    absl::string_view argument = arguments[i];
+    if (!absl::ConsumePrefix(&argument, "--")) {
+      return absl::InvalidArgumentError(absl::StrCat("unexpected argument: ", arguments[i]));
+    }
+    const size_t equals = argument.find('=');
+    const std::string name(argument.substr(0, equals));
+    auto flag = flags.find(name);
+    if (flag == flags.end()) return absl::InvalidArgumentError(absl::StrCat("unknown or repeated flag: --", name));
+    if (equals != absl::string_view::npos) {
+      *flag->second = std::string(argument.substr(equals + 1));
+    } else if (i + 1 < arguments.size()) {
+      *flag->second = arguments[++i];
+    }
+    if (flag->second->empty()) return absl::InvalidArgumentError(absl::StrCat("--", name, " needs a value"));
+    flags.erase(flag);
+  }
+  if (!flags.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(arguments[0], " needs --", flags.begin()->first));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<CommandLine> ParseCommandLine(const std::vector<std::string>& arguments) {
+  CommandLine line;
+  if (arguments.empty()) return absl::InvalidArgumentError("a command is missing: serve, check or keygen");
+  for (const std::string& argument : arguments) {
+    if (argument == "--help" || argument == "-h" || argument == "help") return line;
+  }
+  if (arguments[0] == "--version") {
+    line.command = CommandLine::Command::kVersion;
+    return line;
+  }
+  if (arguments[0] == "serve" || arguments[0] == "check") {
+    line.command = arguments[0] == "serve" ? CommandLine::Command::kServe : CommandLine::Command::kCheck;
+    if (absl::Status status = ParseFlags(arguments, {{"config", &line.config}}); !status.ok()) return status;
+    return line;
+  }
+  if (arguments[0] == "keygen") {
+    line.command = CommandLine::Command::kKeygen;
+    std::string curve;
+    absl::Status status = ParseFlags(arguments, {{"curve", &curve}, {"out", &line.out}});
+    if (!status.ok()) return status;
+    const std::optional<Curve> parsed = ParseCurve(curve);
+    if (!parsed.has_value()) return absl::InvalidArgumentError("--curve must be p256, secp256k1 or ed25519");
+    line.curve = *parsed;
+    return line;
+  }
+  return absl::InvalidArgumentError(absl::StrCat("unknown command: ", arguments[0]));
+}
+
+}  // namespace stampgate

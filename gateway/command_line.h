@@ -1,0 +1,32 @@
+// What the program is asked to do.
+#ifndef STAMPGATE_GATEWAY_COMMAND_LINE_H_
+#define STAMPGATE_GATEWAY_COMMAND_LINE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "stamp/curve.h"
+
+namespace stampgate {
+
+struct CommandLine {
+  enum class Command { kHelp, kVersion, kServe, kCheck, kKeygen };
+
+  Command command = Command::kHelp;
+  std::string config;          // of kServe and kCheck
+  Curve curve = Curve::kP256;  // of kKeygen
+  std::string out;             // of kKeygen
+};
+
+// Reads the arguments behind the program's name; a flag is `--name value` or `--name=value`. Errors: kInvalidArgument
+// with one line that names the argument and the rule.
+absl::StatusOr<CommandLine> ParseCommandLine(const std::vector<std::string>& arguments);
+
+// The text of --help.
+extern const absl::string_view kUsage;
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_COMMAND_LINE_H_

@@ -1,0 +1,404 @@
+#include "gateway/config.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <system_error>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "gateway/config_reader.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/util/time_util.h"
+#include "stampgate/v1/options.pb.h"
+
+namespace stampgate {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
+using google::protobuf::util::TimeUtil;
+
+config::v1::Config Defaults() {
+  config::v1::Config config;
+  config.set_listen_address("127.0.0.1:7443");
+  config.set_operator_name("Service");
+  config::v1::Upstream& upstream = *config.mutable_upstream();
+  *upstream.mutable_connect_timeout() = TimeUtil::SecondsToDuration(5);
+  *upstream.mutable_exchange_timeout() = TimeUtil::SecondsToDuration(30);
+  upstream.set_max_connections(64);
+  *upstream.mutable_max_idle() = TimeUtil::SecondsToDuration(50);
+  upstream.set_max_response_bytes(8 << 20);
+  upstream.set_http2(false);
+  config::v1::Calls& calls = *config.mutable_calls();
+  *calls.mutable_default_deadline() = TimeUtil::SecondsToDuration(15);
+  *calls.mutable_max_deadline() = TimeUtil::SecondsToDuration(30);
+  calls.set_max_request_bytes(1 << 20);
+  config.mutable_replica()->set_index(0);
+  config.mutable_replica()->set_count(1);
+  return config;
+}
+
+// The faults of one config. A field with a fault, and what is inside it, gets no second one: later rules would judge a
+// value that is not there.
+class Report {
+ public:
+  Report(std::string file, std::vector<Fault> faults, Places places)
+      : file_(std::move(file)), faults_(std::move(faults)), places_(std::move(places)) {
+    for (const Fault& fault : faults_) faulty_.insert(fault.path);
+  }
+
+  void Add(const std::string& path, absl::string_view message) {
+    if (IsFaulty(path)) return;
+    faulty_.insert(path);
+    faults_.push_back({PlaceOf(path), path, std::string(message)});
+  }
+
+  bool IsFaulty(absl::string_view path) const {
+    while (!faulty_.contains(path)) {
+      if (path.empty()) return false;
+      path = Parent(path);
+    }
+    return true;
+  }
+
+  // All of them, one a line, in the order of the file; OK if there are none.
+  absl::Status ToStatus() const {
+    if (faults_.empty()) return absl::OkStatus();
+    std::vector<const Fault*> ordered;
+    for (const Fault& fault : faults_) ordered.push_back(&fault);
+    std::stable_sort(ordered.begin(), ordered.end(), [](const Fault* a, const Fault* b) {
+      return std::pair(a->place.line, a->place.column) < std::pair(b->place.line, b->place.column);
+    });
+    return absl::InvalidArgumentError(absl::StrJoin(ordered, "\n", [this](std::string* out, const Fault* fault) {
+      absl::StrAppend(out, file_, ":", fault->place.line, ":", fault->place.column, ": ", fault->path,
+                      fault->path.empty() ? "" : ": ", fault->message);
+    }));
+  }
+
+ private:
+  static absl::string_view Parent(absl::string_view path) {
+    const size_t end = path.find_last_of(".[");
+    return path.substr(0, end == absl::string_view::npos ? 0 : end);
+  }
+
+  Place PlaceOf(absl::string_view path) const {
+    while (!path.empty()) {
+      const auto place = places_.find(path);
+      if (place != places_.end()) return place->second;
+      path = Parent(path);
+    }
+    return Place{};
+  }
+
+  std::string file_;
+  std::vector<Fault> faults_;
+  Places places_;
+  std::set<std::string, std::less<>> faulty_;
+};
+
+void CheckNumber(uint64_t value, const v1::FieldRule& rule, const std::string& path, Report& report) {
+  if (rule.has_minimum() && rule.has_maximum() && (value < rule.minimum() || value > rule.maximum())) {
+    report.Add(path, absl::StrCat("must be from ", rule.minimum(), " to ", rule.maximum()));
+  } else if (rule.has_minimum() && value < rule.minimum()) {
+    report.Add(path, absl::StrCat("must be at least ", rule.minimum()));
+  } else if (rule.has_maximum() && value > rule.maximum()) {
+    report.Add(path, absl::StrCat("must be at most ", rule.maximum()));
+  }
+}
+
+void CheckText(absl::string_view value, const v1::FieldRule& rule, const std::string& path, Report& report) {
+  if (rule.has_max_bytes() && value.size() > rule.max_bytes()) {
+    report.Add(path, absl::StrCat("must be no longer than ", rule.max_bytes(), " bytes"));
+  }
+}
+
+// The rules that config.proto states as annotations.
+void CheckFields(const Message& message, const std::string& prefix, Report& report) {
+  const Reflection& reflection = *message.GetReflection();
+  for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
+    const FieldDescriptor* field = message.GetDescriptor()->field(i);
+    const v1::FieldRule& rule = field->options().GetExtension(v1::field);
+    const std::string path = absl::StrCat(prefix, field->name());
+    const int size = field->is_repeated()                  ? reflection.FieldSize(message, field)
+                     : reflection.HasField(message, field) ? 1
+                                                           : 0;
+    if (size == 0 && rule.required()) report.Add(path, "is required");
+    for (int n = 0; n < size; ++n) {
+      const bool repeated = field->is_repeated();
+      const std::string value_path = repeated ? absl::StrCat(path, "[", n, "]") : path;
+      switch (field->cpp_type()) {
+        case FieldDescriptor::CPPTYPE_UINT32:
+          CheckNumber(repeated ? reflection.GetRepeatedUInt32(message, field, n) : reflection.GetUInt32(message, field),
+                      rule, value_path, report);
+          break;
+        case FieldDescriptor::CPPTYPE_UINT64:
+          CheckNumber(repeated ? reflection.GetRepeatedUInt64(message, field, n) : reflection.GetUInt64(message, field),
+                      rule, value_path, report);
+          break;
+        case FieldDescriptor::CPPTYPE_STRING:
+          CheckText(repeated ? reflection.GetRepeatedString(message, field, n) : reflection.GetString(message, field),
+                    rule, value_path, report);
+          break;
+        case FieldDescriptor::CPPTYPE_MESSAGE:
+          CheckFields(
+              repeated ? reflection.GetRepeatedMessage(message, field, n) : reflection.GetMessage(message, field),
+              value_path + ".", report);
+          break;
+        default:
+          break;
+      }
+    }
+  }
+}
+
+void CheckRange(const google::protobuf::Duration& value, absl::Duration minimum, const std::string& path,
+                Report& report) {
+  constexpr absl::Duration kMaximum = absl::Minutes(10);
+  if (ToDuration(value) < minimum || ToDuration(value) > kMaximum) {
+    report.Add(path,
+               absl::StrCat("must be from ", absl::FormatDuration(minimum), " to ", absl::FormatDuration(kMaximum)));
+  }
+}
+
+template <typename Allowed>
+bool ConsistsOf(absl::string_view text, Allowed allowed) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), allowed);
+}
+
+struct HostPort {
+  std::string host;  // without brackets
+  std::optional<uint32_t> port;
+};
+
+// Splits "host", "host:port", "[v6]" and "[v6]:port". nullopt if it is none of them.
+std::optional<HostPort> SplitHostPort(absl::string_view text) {
+  HostPort result;
+  const bool bracketed = absl::ConsumePrefix(&text, "[");
+  const size_t host_end = text.find(bracketed ? ']' : ':');
+  result.host = std::string(text.substr(0, host_end));
+  if (bracketed) {
+    in6_addr address;
+    if (host_end == absl::string_view::npos || inet_pton(AF_INET6, result.host.c_str(), &address) != 1) {
+      return std::nullopt;
+    }
+  } else if (!ConsistsOf(result.host, [](char c) { return absl::ascii_isalnum(c) || c == '.' || c == '-'; })) {
+    return std::nullopt;
+  }
+  text.remove_prefix(std::min(text.size(), result.host.size() + bracketed));
+  if (text.empty()) return result;
+  uint32_t port = 0;
+  if (!absl::ConsumePrefix(&text, ":") || text.size() > 5 || !ConsistsOf(text, absl::ascii_isdigit) ||
+      !absl::SimpleAtoi(text, &port) || port > 65535) {
+    return std::nullopt;
+  }
+  result.port = port;
+  return result;
+}
+
+bool IsLoopback(const std::string& host) {
+  in_addr v4;
+  in6_addr v6;
+  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return ntohl(v4.s_addr) >> 24 == 127;
+  if (inet_pton(AF_INET6, host.c_str(), &v6) == 1) return IN6_IS_ADDR_LOOPBACK(&v6);
+  return host == "localhost";
+}
+
+void CheckListenAddress(const std::string& address, Report& report) {
+  const std::optional<HostPort> parts = SplitHostPort(address);
+  if (!parts.has_value() || !parts->port.has_value()) {
+    report.Add("listen_address", "must be host:port, such as 127.0.0.1:7443");
+  } else if (!IsLoopback(parts->host)) {
+    report.Add("listen_address", "must be 127.x.x.x, [::1] or localhost: plaintext is refused on other addresses");
+  }
+}
+
+void CheckBaseUrl(absl::string_view url, Report& report) {
+  const std::string path = "upstream.base_url";
+  const bool plaintext = absl::ConsumePrefix(&url, "http://");
+  if (!plaintext && !absl::ConsumePrefix(&url, "https://")) {
+    return report.Add(path, "must start with https://, or with http:// for a loopback host");
+  }
+  if (absl::StrContains(url, '@')) return report.Add(path, "must not name a user");
+  if (url.find_first_of("/?#") != absl::string_view::npos) {
+    return report.Add(path, "must end after the host and port: no slash, path or query");
+  }
+  const std::optional<HostPort> parts = SplitHostPort(url);
+  if (!parts.has_value() || parts->port == 0) {
+    return report.Add(path, "must be https://host or https://host:port");
+  }
+  if (plaintext && !IsLoopback(parts->host)) {
+    report.Add(path, "must start with https://: http:// is for 127.x.x.x, [::1] and localhost");
+  }
+}
+
+void CheckOperatorName(absl::string_view name, Report& report) {
+  if (!ConsistsOf(name, absl::ascii_isalnum) || !absl::ascii_isalpha(name[0])) {
+    report.Add("operator_name", "must be a letter, then letters and digits");
+  }
+}
+
+void CheckUpstream(const config::v1::Upstream& upstream, Report& report) {
+  CheckBaseUrl(upstream.base_url(), report);
+  if (const std::string& file = upstream.ca_file(); !file.empty()) {
+    std::error_code error;
+    if (access(file.c_str(), R_OK) != 0) {
+      report.Add("upstream.ca_file", absl::StrCat("cannot be read: ", std::strerror(errno)));
+    } else if (!std::filesystem::is_regular_file(file, error)) {
+      report.Add("upstream.ca_file", "is not a file");
+    }
+  }
+  CheckRange(upstream.connect_timeout(), absl::Milliseconds(1), "upstream.connect_timeout", report);
+  CheckRange(upstream.exchange_timeout(), absl::Milliseconds(1), "upstream.exchange_timeout", report);
+  CheckRange(upstream.max_idle(), absl::Seconds(1), "upstream.max_idle", report);
+}
+
+void CheckCalls(const config::v1::Calls& calls, Report& report) {
+  CheckRange(calls.default_deadline(), absl::Milliseconds(1), "calls.default_deadline", report);
+  CheckRange(calls.max_deadline(), absl::Milliseconds(1), "calls.max_deadline", report);
+  if (report.IsFaulty("calls.max_deadline")) return;
+  if (ToDuration(calls.default_deadline()) > ToDuration(calls.max_deadline())) {
+    report.Add("calls.default_deadline", absl::StrCat("must not be above max_deadline, which is ",
+                                                      absl::FormatDuration(ToDuration(calls.max_deadline()))));
+  }
+}
+
+void CheckReplica(const config::v1::Replica& replica, Report& report) {
+  if (report.IsFaulty("replica.count")) return;
+  if (replica.index() >= replica.count()) report.Add("replica.index", "must be below count");
+}
+
+// Catches a key where its file's name belongs, before an error message of the system can quote it.
+bool LooksLikeKey(absl::string_view file) {
+  constexpr size_t kHexKeyDigits = 64;
+  const absl::string_view digits = file.substr(0, file.find(':'));
+  return absl::StrContains(file, "-----BEGIN") ||
+         (digits.size() >= kHexKeyDigits && ConsistsOf(digits, absl::ascii_isxdigit));
+}
+
+void CheckKey(const config::v1::Key& key, const std::string& path, Report& report) {
+  if (!ConsistsOf(key.name(), [](char c) { return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '-'; })) {
+    report.Add(path + ".name", "must consist of a-z, 0-9 and -");
+  }
+  if (LooksLikeKey(key.file())) report.Add(path + ".file", "holds a key: name the file that holds it");
+  const size_t digits = key.public_key().size();
+  if (digits > 0 && ((digits != 64 && digits != 66) || !ConsistsOf(key.public_key(), absl::ascii_isxdigit))) {
+    report.Add(path + ".public_key", "must be 66 hex digits, or 64 for Ed25519");
+  }
+}
+
+// Who signs for whom must not depend on the order of the keys.
+void CheckOrganizations(const google::protobuf::RepeatedPtrField<config::v1::Key>& keys, Report& report) {
+  std::map<std::string, std::string> owners;  // an organization, and where it was first
+  std::string catch_all;
+  for (int i = 0; i < keys.size(); ++i) {
+    const std::string path = absl::StrCat("keys[", i, "]");
+    for (int n = 0; n < keys[i].organizations_size(); ++n) {
+      const std::string& id = keys[i].organizations(n);
+      const std::string id_path = absl::StrCat(path, ".organizations[", n, "]");
+      if (!ConsistsOf(id, [](char c) { return absl::ascii_isalnum(c) || absl::StrContains("._:-", c); })) {
+        report.Add(id_path, "must be an exact id: letters, digits, '.', '_', ':' and '-'");
+      } else if (const auto [owner, added] = owners.emplace(id, id_path); !added) {
+        report.Add(id_path, absl::StrCat("has a key already, by ", owner->second));
+      }
+    }
+    if (report.IsFaulty(path + ".all_organizations")) continue;
+    if (keys[i].all_organizations() == (keys[i].organizations_size() > 0)) {
+      report.Add(path + ".organizations", "must be given if all_organizations is not true, and only then");
+    }
+    if (!keys[i].all_organizations()) continue;
+    if (!catch_all.empty()) {
+      report.Add(path + ".all_organizations", absl::StrCat("is true already for ", catch_all));
+    } else {
+      catch_all = path;
+    }
+  }
+}
+
+void CheckKeys(const google::protobuf::RepeatedPtrField<config::v1::Key>& keys, Report& report) {
+  std::map<std::string, std::string> named;  // a name, and whose it is
+  for (int i = 0; i < keys.size(); ++i) {
+    const std::string path = absl::StrCat("keys[", i, "]");
+    CheckKey(keys[i], path, report);
+    if (const auto [first, added] = named.emplace(keys[i].name(), path); !added) {
+      report.Add(path + ".name", absl::StrCat("is the name of ", first->second, " already"));
+    }
+  }
+  CheckOrganizations(keys, report);
+}
+
+void OpenKeys(const google::protobuf::RepeatedPtrField<config::v1::Key>& keys, OpenKey open_key, Report& report) {
+  for (int i = 0; i < keys.size(); ++i) {
+    const std::string path = absl::StrCat("keys[", i, "]");
+    if (report.IsFaulty(path + ".file")) continue;
+    const absl::StatusOr<std::string> public_key = open_key(keys[i]);
+    if (!public_key.ok()) {
+      report.Add(path + ".file", public_key.status().message());
+    } else if (!keys[i].public_key().empty() && !absl::EqualsIgnoreCase(keys[i].public_key(), *public_key)) {
+      report.Add(path + ".public_key", "is not the public half of the key in the file");
+    }
+  }
+}
+
+void ResolveFiles(const std::string& config_file, config::v1::Config& config) {
+  const auto resolve = [&](std::string* file) {
+    if (!file->empty()) *file = (std::filesystem::path(config_file).parent_path() / *file).string();
+  };
+  resolve(config.mutable_upstream()->mutable_ca_file());
+  for (config::v1::Key& key : *config.mutable_keys()) resolve(key.mutable_file());
+}
+
+}  // namespace
+
+absl::Duration ToDuration(const google::protobuf::Duration& duration) {
+  return absl::Nanoseconds(TimeUtil::DurationToNanoseconds(duration));
+}
+
+absl::StatusOr<Config> ParseConfig(absl::string_view text, const std::string& path, OpenKey open_key) {
+  config::v1::Config config = Defaults();
+  Places places;
+  std::vector<Fault> faults = ReadYaml(text, &config, &places);
+  Report report(path, std::move(faults), std::move(places));
+  CheckFields(config, "", report);
+  CheckListenAddress(config.listen_address(), report);
+  CheckOperatorName(config.operator_name(), report);
+  CheckKeys(config.keys(), report);
+  CheckCalls(config.calls(), report);
+  CheckReplica(config.replica(), report);
+  // The rules above judge a file's name as it is written, those below what it leads to.
+  ResolveFiles(path, config);
+  CheckUpstream(config.upstream(), report);
+  OpenKeys(config.keys(), open_key, report);
+  if (const absl::Status status = report.ToStatus(); !status.ok()) return status;
+  return Config(std::move(config));
+}
+
+absl::StatusOr<Config> LoadConfig(const std::string& path, OpenKey open_key) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"), &std::fclose);
+  std::string text(kMaxYamlBytes + 1, '\0');
+  if (file != nullptr) text.resize(std::fread(text.data(), 1, text.size(), file.get()));
+  if (file == nullptr || std::ferror(file.get())) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": cannot be read: ", std::strerror(errno)));
+  }
+  return ParseConfig(text, path, open_key);
+}
+
+}  // namespace stampgate

@@ -1,0 +1,384 @@
+#include "gateway/config_reader.h"
+
+#include <yaml-cpp/depthguard.h>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "absl/time/time.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/duration.pb.h"
+#include "google/protobuf/util/time_util.h"
+#include "simdjson.h"
+
+namespace stampgate {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::EnumValueDescriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
+
+// A bound for what has none of its own: nanoseconds in 64 bits hold it.
+constexpr absl::Duration kMaxDuration = absl::Hours(24 * 365 * 100);
+
+Place PlaceOf(const YAML::Mark& mark) { return mark.is_null() ? Place{} : Place{mark.line + 1, mark.column + 1}; }
+
+// A YAML node with what yaml-cpp's own node hides: aliases, anchors, tags and repeated keys.
+struct Node {
+  enum class Kind { kNull, kScalar, kSequence, kMap, kAlias };
+
+  Kind kind = Kind::kNull;
+  Place place;
+  bool anchored = false;
+  bool tagged = false;
+  bool quoted = false;
+  std::string text;
+  // Elements; of a mapping: key, value, key, value.
+  std::vector<Node> children;
+};
+
+class TreeBuilder final : public YAML::EventHandler {
+ public:
+  Node TakeRoot() { return std::move(root_); }
+  Place start() const { return start_; }
+
+  void OnDocumentStart(const YAML::Mark& mark) override { start_ = PlaceOf(mark); }
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    Add(MakeNode(Node::Kind::kNull, mark, "?", anchor));
+  }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { Add(MakeNode(Node::Kind::kAlias, mark, "?", 0)); }
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    Node node = MakeNode(Node::Kind::kScalar, mark, tag, anchor);
+    node.text = value;
+    Add(std::move(node));
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open_.push_back(MakeNode(Node::Kind::kSequence, mark, tag, anchor));
+  }
+  void OnSequenceEnd() override { Close(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open_.push_back(MakeNode(Node::Kind::kMap, mark, tag, anchor));
+  }
+  void OnMapEnd() override { Close(); }
+
+ private:
+  // yaml-cpp gives "?" for a plain value without a tag, and "!" for a quoted one.
+  static Node MakeNode(Node::Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
+    Node node;
+    node.kind = kind;
+    node.place = PlaceOf(mark);
+    node.anchored = anchor != YAML::NullAnchor;
+    node.tagged = tag != "?" && tag != "!";
+    node.quoted = tag == "!";
+    return node;
+  }
+
+  void Add(Node node) {
+    if (open_.empty()) {
+      root_ = std::move(node);
+      return;
+    }
+    Node& parent = open_.back();
+    // yaml-cpp places an empty value at whatever comes next; its key says more.
+    const bool is_value = parent.kind == Node::Kind::kMap && parent.children.size() % 2 == 1;
+    if (is_value && node.kind == Node::Kind::kNull) node.place = parent.children.back().place;
+    parent.children.push_back(std::move(node));
+  }
+
+  void Close() {
+    Node node = std::move(open_.back());
+    open_.pop_back();
+    Add(std::move(node));
+  }
+
+  Place start_;
+  Node root_;
+  std::vector<Node> open_;
+};
+
+std::string Quoted(absl::string_view key) {
+  constexpr size_t kMaxQuoted = 64;
+  std::string shown(key.substr(0, kMaxQuoted));
+  // Not in the middle of a UTF-8 character.
+  while (shown.size() < key.size() && !shown.empty() && (key[shown.size()] & 0xC0) == 0x80) shown.pop_back();
+  for (char& c : shown) {
+    if (absl::ascii_iscntrl(c)) c = '?';
+  }
+  return shown.size() < key.size() ? shown + "..." : shown;
+}
+
+size_t EditDistance(absl::string_view a, absl::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i + 1);
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t replaced = diagonal + (a[i] != b[j]);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+// The field whose name is most like `key`, or nullptr if none is near.
+const FieldDescriptor* NearestField(const Descriptor& type, absl::string_view key) {
+  const FieldDescriptor* nearest = nullptr;
+  size_t nearest_distance = std::min<size_t>(3, key.size() / 2) + 1;
+  for (int i = 0; i < type.field_count(); ++i) {
+    const size_t distance = EditDistance(key.substr(0, 64), type.field(i)->name());
+    if (distance < nearest_distance) {
+      nearest = type.field(i);
+      nearest_distance = distance;
+    }
+  }
+  return nearest;
+}
+
+// "TEXT_FORM_JSON" of enum TextForm is "json".
+std::string ShortName(const EnumValueDescriptor& value) {
+  std::string prefix;
+  for (const char c : value.type()->name()) {
+    if (absl::ascii_isupper(c) && !prefix.empty()) prefix += '_';
+    prefix += absl::ascii_toupper(c);
+  }
+  return absl::AsciiStrToLower(absl::StripPrefix(value.name(), prefix + "_"));
+}
+
+// Fills a message from a tree, and collects the faults.
+class Filler {
+ public:
+  Filler(std::vector<Fault>* faults, Places* places) : faults_(*faults), places_(*places) {}
+
+  void FillMessage(const Node& node, const std::string& path, Message* out) {
+    if (!Expect(node, Node::Kind::kMap, path, "must be a mapping")) return;
+    std::map<absl::string_view, int> first_lines;
+    for (size_t i = 0; i + 1 < node.children.size(); i += 2) {
+      const Node& key = node.children[i];
+      const Node& value = node.children[i + 1];
+      if (!Expect(key, Node::Kind::kScalar, path, "has a key that is not text")) continue;
+      const std::string field_path = absl::StrCat(path, path.empty() ? "" : ".", Quoted(key.text));
+      const FieldDescriptor* field = out->GetDescriptor()->FindFieldByName(key.text);
+      if (field == nullptr) {
+        const FieldDescriptor* nearest = NearestField(*out->GetDescriptor(), key.text);
+        Add(key.place, field_path,
+            nearest == nullptr ? "unknown key" : absl::StrCat("unknown key; did you mean ", nearest->name(), "?"));
+        continue;
+      }
+      const auto [first, is_first] = first_lines.emplace(key.text, key.place.line);
+      if (!is_first) {
+        Add(key.place, field_path, absl::StrCat("is given twice, first in line ", first->second));
+        continue;
+      }
+      FillField(value, field_path, *field, out);
+    }
+  }
+
+ private:
+  void FillField(const Node& node, const std::string& path, const FieldDescriptor& field, Message* out) {
+    places_[path] = node.place;
+    if (!field.is_repeated()) return FillValue(node, path, field, out);
+    if (!Expect(node, Node::Kind::kSequence, path, "must be a list")) return;
+    for (size_t i = 0; i < node.children.size(); ++i) {
+      const std::string element_path = absl::StrCat(path, "[", i, "]");
+      places_[element_path] = node.children[i].place;
+      FillValue(node.children[i], element_path, field, out);
+    }
+  }
+
+  // Sets the field, or adds an element to it.
+  void FillValue(const Node& node, const std::string& path, const FieldDescriptor& field, Message* out) {
+    switch (field.cpp_type()) {
+      case FieldDescriptor::CPPTYPE_STRING:
+        return Put<std::string>(ReadString(node, path), field, out, &Reflection::SetString, &Reflection::AddString);
+      case FieldDescriptor::CPPTYPE_BOOL:
+        return Put<bool>(ReadBool(node, path), field, out, &Reflection::SetBool, &Reflection::AddBool);
+      case FieldDescriptor::CPPTYPE_INT32:
+        return Put<int32_t>(ReadInteger<int32_t>(node, path), field, out, &Reflection::SetInt32, &Reflection::AddInt32);
+      case FieldDescriptor::CPPTYPE_INT64:
+        return Put<int64_t>(ReadInteger<int64_t>(node, path), field, out, &Reflection::SetInt64, &Reflection::AddInt64);
+      case FieldDescriptor::CPPTYPE_UINT32:
+        return Put<uint32_t>(ReadInteger<uint32_t>(node, path), field, out, &Reflection::SetUInt32,
+                             &Reflection::AddUInt32);
+      case FieldDescriptor::CPPTYPE_UINT64:
+        return Put<uint64_t>(ReadInteger<uint64_t>(node, path), field, out, &Reflection::SetUInt64,
+                             &Reflection::AddUInt64);
+      case FieldDescriptor::CPPTYPE_ENUM:
+        return Put<int>(ReadEnum(node, path, field), field, out, &Reflection::SetEnumValue, &Reflection::AddEnumValue);
+      case FieldDescriptor::CPPTYPE_MESSAGE: {
+        const Reflection& reflection = *out->GetReflection();
+        Message* message =
+            field.is_repeated() ? reflection.AddMessage(out, &field) : reflection.MutableMessage(out, &field);
+        if (field.message_type() == google::protobuf::Duration::descriptor()) {
+          return FillDuration(node, path, static_cast<google::protobuf::Duration*>(message));
+        }
+        return FillMessage(node, path, message);
+      }
+      default:
+        Add(node.place, path, "has a type that YAML is not read into");
+    }
+  }
+
+  // Without a value only a list changes: its elements keep their index.
+  template <typename T>
+  static void Put(std::optional<T> value, const FieldDescriptor& field, Message* out,
+                  void (Reflection::*set)(Message*, const FieldDescriptor*, T) const,
+                  void (Reflection::*add)(Message*, const FieldDescriptor*, T) const) {
+    if (field.is_repeated()) {
+      (out->GetReflection()->*add)(out, &field, std::move(value).value_or(T()));
+    } else if (value.has_value()) {
+      (out->GetReflection()->*set)(out, &field, *std::move(value));
+    }
+  }
+
+  std::optional<std::string> ReadString(const Node& node, const std::string& path) {
+    if (!Expect(node, Node::Kind::kScalar, path, "must be text")) return std::nullopt;
+    // Quoted YAML can spell any of them; a path with a zero byte would name another file.
+    if (!std::any_of(node.text.begin(), node.text.end(), absl::ascii_iscntrl)) return node.text;
+    Add(node.place, path, "has a control character");
+    return std::nullopt;
+  }
+
+  std::optional<bool> ReadBool(const Node& node, const std::string& path) {
+    constexpr absl::string_view kWanted = "must be true or false";
+    if (!Expect(node, Node::Kind::kScalar, path, kWanted)) return std::nullopt;
+    if (!node.quoted && node.text == "true") return true;
+    if (!node.quoted && node.text == "false") return false;
+    Add(node.place, path, kWanted);
+    return std::nullopt;
+  }
+
+  template <typename T>
+  std::optional<T> ReadInteger(const Node& node, const std::string& path) {
+    const std::string wanted = absl::StrCat("must be a whole number from ", std::numeric_limits<T>::min(), " to ",
+                                            std::numeric_limits<T>::max());
+    if (!Expect(node, Node::Kind::kScalar, path, wanted)) return std::nullopt;
+    T value = 0;
+    const char* end = node.text.data() + node.text.size();
+    const auto [parsed, error] = std::from_chars(node.text.data(), end, value);
+    // Other readers of YAML take 010 for eight.
+    const absl::string_view digits = absl::StripPrefix(node.text, "-");
+    const bool leading_zero = digits.size() > 1 && digits[0] == '0';
+    if (error == std::errc() && parsed == end && !leading_zero && !node.quoted) return value;
+    Add(node.place, path, wanted);
+    return std::nullopt;
+  }
+
+  std::optional<int> ReadEnum(const Node& node, const std::string& path, const FieldDescriptor& field) {
+    std::vector<std::string> names;
+    std::optional<int> number;
+    for (int i = 0; i < field.enum_type()->value_count(); ++i) {
+      const EnumValueDescriptor& value = *field.enum_type()->value(i);
+      std::string name = ShortName(value);
+      if (name == "unspecified") continue;
+      if (name == node.text) number = value.number();
+      names.push_back(std::move(name));
+    }
+    const std::string wanted = absl::StrCat("must be one of ", absl::StrJoin(names, ", "));
+    if (!Expect(node, Node::Kind::kScalar, path, wanted)) return std::nullopt;
+    if (!number.has_value()) Add(node.place, path, wanted);
+    return number;
+  }
+
+  void FillDuration(const Node& node, const std::string& path, google::protobuf::Duration* out) {
+    constexpr absl::string_view kWanted = "must be a duration with its unit, such as 5s or 500ms";
+    if (!Expect(node, Node::Kind::kScalar, path, kWanted)) return;
+    absl::Duration value;
+    if (!absl::ParseDuration(node.text, &value) || absl::AbsDuration(value) > kMaxDuration) {
+      return Add(node.place, path, kWanted);
+    }
+    *out = google::protobuf::util::TimeUtil::NanosecondsToDuration(absl::ToInt64Nanoseconds(value));
+  }
+
+  // False, and a fault, if the node is of another kind or has what no value may have.
+  bool Expect(const Node& node, Node::Kind kind, const std::string& path, absl::string_view wanted) {
+    if (node.kind == Node::Kind::kAlias) {
+      Add(node.place, path, "is an alias, which is refused");
+    } else if (node.anchored) {
+      Add(node.place, path, "has an anchor, which is refused");
+    } else if (node.tagged) {
+      Add(node.place, path, "has a tag, which is refused");
+    } else if (node.kind == Node::Kind::kNull) {
+      Add(node.place, path, "has no value");
+    } else if (node.kind != kind) {
+      Add(node.place, path, wanted);
+    } else {
+      return true;
+    }
+    return false;
+  }
+
+  void Add(Place place, absl::string_view path, absl::string_view message) {
+    faults_.push_back({place, std::string(path), std::string(message)});
+  }
+
+  std::vector<Fault>& faults_;
+  Places& places_;
+};
+
+// What yaml-cpp would pass on unseen. To it, the control character 4 is the end of the text.
+std::vector<Fault> CheckBytes(absl::string_view text) {
+  if (text.size() > kMaxYamlBytes) {
+    return {{Place{}, "", absl::StrCat("is larger than ", kMaxYamlBytes, " bytes")}};
+  }
+  std::vector<Fault> faults;
+  int line_number = 0;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    ++line_number;
+    if (!simdjson::validate_utf8(line.data(), line.size())) faults.push_back({{line_number, 1}, "", "is not UTF-8"});
+    const auto control =
+        std::find_if(line.begin(), line.end(), [](char c) { return absl::ascii_iscntrl(c) && c != '\t' && c != '\r'; });
+    if (control != line.end()) {
+      const int column = static_cast<int>(control - line.begin()) + 1;
+      faults.push_back({{line_number, column}, "", "has a control character"});
+    }
+  }
+  return faults;
+}
+
+}  // namespace
+
+std::vector<Fault> ReadYaml(absl::string_view text, Message* out, Places* places) {
+  std::vector<Fault> faults = CheckBytes(text);
+  if (!faults.empty()) return faults;
+  try {
+    std::istringstream stream{std::string(text)};
+    YAML::Parser parser(stream);
+    TreeBuilder first;
+    if (!parser.HandleNextDocument(first)) return {};
+    TreeBuilder second;
+    if (parser.HandleNextDocument(second)) return {{second.start(), "", "has a second document"}};
+    Filler(&faults, places).FillMessage(first.TakeRoot(), "", out);
+  } catch (const YAML::DeepRecursion&) {
+    return {{Place{}, "", "is nested too deeply"}};
+  } catch (const YAML::Exception& error) {
+    return {{PlaceOf(error.mark), "", absl::StrCat("is not YAML: ", Quoted(error.msg))}};
+  }
+  std::stable_sort(faults.begin(), faults.end(), [](const Fault& a, const Fault& b) {
+    return std::pair(a.place.line, a.place.column) < std::pair(b.place.line, b.place.column);
+  });
+  return faults;
+}
+
+}  // namespace stampgate

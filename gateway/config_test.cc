@@ -1,0 +1,426 @@
+#include "gateway/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <random>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/util/message_differencer.h"
+
+namespace stampgate {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::util::MessageDifferencer;
+using testing::ElementsAre;
+
+constexpr absl::string_view kMinimal =
+    "upstream: {base_url: https://host}\n"
+    "keys: [{name: a, file: a.key, all_organizations: true}]\n";
+
+constexpr absl::string_view kKeys = "keys: [{name: a, file: a.key, all_organizations: true}]\n";
+constexpr absl::string_view kUpstream = "upstream: {base_url: https://host}\n";
+
+absl::StatusOr<std::string> AnyKey(const config::v1::Key&) { return std::string(66, '0'); }
+
+std::string ReportOf(absl::string_view text, OpenKey open_key = AnyKey) {
+  return std::string(ParseConfig(text, "f", open_key).status().message());
+}
+
+// What is said of one value: the report of a config that is good but for `line`.
+std::string ListenReport(absl::string_view address) {
+  return ReportOf(absl::StrCat(kMinimal, "listen_address: '", address, "'\n"));
+}
+std::string UpstreamReport(absl::string_view members) {
+  return ReportOf(absl::StrCat(kKeys, "upstream: {base_url: 'https://host', ", members, "}\n"));
+}
+std::string UrlReport(absl::string_view url) {
+  return ReportOf(absl::StrCat(kKeys, "upstream: {base_url: '", url, "'}\n"));
+}
+std::string KeysReport(absl::string_view keys) { return ReportOf(absl::StrCat(kUpstream, "keys: [", keys, "]\n")); }
+
+std::string Contents(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+constexpr char kExample[] = "deploy/example.yaml";
+
+TEST(ConfigTest, TheSmallestConfigGetsEveryDefault) {
+  const absl::StatusOr<Config> config = ParseConfig(kMinimal, "f", AnyKey);
+  ASSERT_TRUE(config.ok()) << config.status();
+  const config::v1::Config& values = **config;
+  EXPECT_EQ(values.listen_address(), "127.0.0.1:7443");
+  EXPECT_EQ(values.operator_name(), "Service");
+  EXPECT_EQ(values.upstream().ca_file(), "");
+  EXPECT_EQ(ToDuration(values.upstream().connect_timeout()), absl::Seconds(5));
+  EXPECT_EQ(ToDuration(values.upstream().exchange_timeout()), absl::Seconds(30));
+  EXPECT_EQ(values.upstream().max_connections(), 64u);
+  EXPECT_EQ(ToDuration(values.upstream().max_idle()), absl::Seconds(50));
+  EXPECT_EQ(values.upstream().max_response_bytes(), 8u << 20);
+  EXPECT_FALSE(values.upstream().http2());
+  EXPECT_EQ(ToDuration(values.calls().default_deadline()), absl::Seconds(15));
+  EXPECT_EQ(ToDuration(values.calls().max_deadline()), absl::Seconds(30));
+  EXPECT_EQ(values.calls().max_request_bytes(), 1u << 20);
+  EXPECT_EQ(values.replica().index(), 0u);
+  EXPECT_EQ(values.replica().count(), 1u);
+}
+
+TEST(ConfigTest, TheExampleShowsTheDefaults) {
+  const absl::StatusOr<Config> example = LoadConfig(kExample, AnyKey);
+  ASSERT_TRUE(example.ok()) << example.status();
+  const absl::StatusOr<Config> minimal = ParseConfig(
+      "upstream: {base_url: https://api.example.com}\nkeys: [{name: main, file: main.key, all_organizations: true}]\n",
+      kExample, AnyKey);
+  ASSERT_TRUE(minimal.ok()) << minimal.status();
+  EXPECT_TRUE(MessageDifferencer::Equals(**example, **minimal));
+}
+
+void ExpectMentioned(const std::string& text, const Descriptor& type) {
+  for (int i = 0; i < type.field_count(); ++i) {
+    EXPECT_TRUE(absl::StrContains(text, type.field(i)->name() + ":")) << type.field(i)->full_name();
+    const Descriptor* inner = type.field(i)->message_type();
+    if (inner != nullptr && inner->file() == type.file()) ExpectMentioned(text, *inner);
+  }
+}
+
+TEST(ConfigTest, TheExampleMentionsEveryField) {
+  ExpectMentioned(Contents(kExample), *config::v1::Config::descriptor());
+}
+
+TEST(ConfigTest, FilesStartFromTheConfigFilesFolder) {
+  std::vector<std::string> opened;
+  const auto open_key = [&](const config::v1::Key& key) {
+    opened.push_back(key.file());
+    return AnyKey(key);
+  };
+  const absl::StatusOr<Config> config = ParseConfig(
+      "upstream: {base_url: https://host}\n"
+      "keys:\n"
+      "  - {name: a, file: keys/a.key, organizations: [o]}\n"
+      "  - {name: b, file: /run/b.key, all_organizations: true}\n",
+      "/etc/stampgate/stampgate.yaml", open_key);
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_THAT(opened, ElementsAre("/etc/stampgate/keys/a.key", "/run/b.key"));
+  EXPECT_EQ((*config)->keys(0).file(), "/etc/stampgate/keys/a.key");
+  EXPECT_EQ((*ParseConfig(kMinimal, "f.yaml", AnyKey))->keys(0).file(), "a.key");
+}
+
+TEST(ConfigTest, PlaintextIsServedOnLoopbackOnly) {
+  for (const char* good : {"127.0.0.1:0", "127.255.3.4:65535", "[::1]:7443", "localhost:1", "[0:0:0:0:0:0:0:1]:1"}) {
+    EXPECT_EQ(ListenReport(good), "") << good;
+  }
+  for (const char* refused : {"0.0.0.0:1", "[::]:1", "10.0.0.1:1", "128.0.0.1:1", "127.1:1", "host:1", "[::2]:1",
+                              "[::ffff:127.0.0.1]:1", "LOCALHOST.example:1"}) {
+    EXPECT_EQ(ListenReport(refused),
+              "f:3:17: listen_address: must be 127.x.x.x, [::1] or localhost: plaintext is refused on other addresses")
+        << refused;
+  }
+  for (const char* malformed : {"", "127.0.0.1", ":1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "127.0.0.1:1x",
+                                "::1:7443", "[::1", "[::1]7443", "[127.0.0.1]:1", "unix:/tmp/s", " 127.0.0.1:1"}) {
+    EXPECT_EQ(ListenReport(malformed), "f:3:17: listen_address: must be host:port, such as 127.0.0.1:7443")
+        << malformed;
+  }
+}
+
+TEST(ConfigTest, OperatorNameIsALetterThenLettersAndDigits) {
+  const auto report = [](absl::string_view name) {
+    return ReportOf(absl::StrCat(kMinimal, "operator_name: '", name, "'\n"));
+  };
+  for (const std::string& good : {std::string("S"), std::string("Acme9"), std::string(32, 'a')}) {
+    EXPECT_EQ(report(good), "") << good;
+  }
+  for (const char* bad : {"", "9a", "a-b", "a b", "\u00E9", "{operator}"}) {
+    EXPECT_EQ(report(bad), "f:3:16: operator_name: must be a letter, then letters and digits") << bad;
+  }
+  EXPECT_EQ(report(std::string(33, 'a')), "f:3:16: operator_name: must be no longer than 32 bytes");
+}
+
+TEST(ConfigTest, BaseUrlIsHttpsAndNothingAfterTheHost) {
+  for (const char* good : {"https://host", "https://a-b.example.com:8443", "https://[2001:db8::1]:1",
+                           "https://10.0.0.1", "http://127.0.0.1:8080", "http://[::1]", "http://localhost:1"}) {
+    EXPECT_EQ(UrlReport(good), "") << good;
+  }
+  const std::string at = "f:2:22: upstream.base_url: ";
+  for (const char* bad : {"host", "ftp://host", "HTTPS://host", "file:///etc/passwd", "://host", " https://host"}) {
+    EXPECT_EQ(UrlReport(bad), at + "must start with https://, or with http:// for a loopback host") << bad;
+  }
+  for (const char* bad : {"http://host", "http://0.0.0.0", "http://127.1", "http://localhost.example.com",
+                          "http://[::]", "http://2130706433"}) {
+    EXPECT_EQ(UrlReport(bad), at + "must start with https://: http:// is for 127.x.x.x, [::1] and localhost") << bad;
+  }
+  for (const char* bad : {"https://user@host", "https://user:word@host:1", "http://127.0.0.1@host"}) {
+    EXPECT_EQ(UrlReport(bad), at + "must not name a user") << bad;
+  }
+  for (const char* bad : {"https://host/", "https://host/path", "https://host?q", "https://host#f"}) {
+    EXPECT_EQ(UrlReport(bad), at + "must end after the host and port: no slash, path or query") << bad;
+  }
+  for (const char* bad :
+       {"https://", "https://:1", "https://host:", "https://host:0", "https://host:65536", "https://host:1:2",
+        "https://ho st", "https://h\u00F6st", "https://[::1", "https://::1", "https://host\\\\.example"}) {
+    EXPECT_EQ(UrlReport(bad), at + "must be https://host or https://host:port") << bad;
+  }
+  EXPECT_EQ(UrlReport(""), at + "is required");
+}
+
+TEST(ConfigTest, NumbersStayWithinTheirLimits) {
+  struct Row {
+    const char* section;
+    const char* field;
+    uint64_t minimum;
+    uint64_t maximum;
+  };
+  for (const Row& row :
+       {Row{"upstream", "max_connections", 1, 1024}, Row{"upstream", "max_response_bytes", 64 << 10, 64 << 20},
+        Row{"calls", "max_request_bytes", 64 << 10, 4 << 20}}) {
+    const auto report = [&](uint64_t value) {
+      const bool upstream = absl::string_view(row.section) == "upstream";
+      return ReportOf(absl::StrCat(kKeys, "upstream:\n  base_url: https://host\n", upstream ? "" : "calls:\n", "  ",
+                                   row.field, ": ", value, "\n"));
+    };
+    const std::string fault =
+        absl::StrCat(row.section, ".", row.field, ": must be from ", row.minimum, " to ", row.maximum);
+    EXPECT_EQ(report(row.minimum), "");
+    EXPECT_EQ(report(row.maximum), "");
+    EXPECT_THAT(report(row.minimum - 1), testing::EndsWith(fault));
+    EXPECT_THAT(report(row.maximum + 1), testing::EndsWith(fault));
+  }
+}
+
+TEST(ConfigTest, DurationsStayWithinTheirLimits) {
+  EXPECT_EQ(UpstreamReport("connect_timeout: 1ms, exchange_timeout: 10m, max_idle: 1s"), "");
+  EXPECT_EQ(UpstreamReport("connect_timeout: 0"), "f:2:55: upstream.connect_timeout: must be from 1ms to 10m");
+  EXPECT_EQ(UpstreamReport("exchange_timeout: 601s"), "f:2:56: upstream.exchange_timeout: must be from 1ms to 10m");
+  EXPECT_EQ(UpstreamReport("max_idle: 999ms"), "f:2:48: upstream.max_idle: must be from 1s to 10m");
+  EXPECT_EQ(UpstreamReport("max_idle: -5s"), "f:2:48: upstream.max_idle: must be from 1s to 10m");
+  const auto calls = [](absl::string_view members) {
+    return ReportOf(absl::StrCat(kMinimal, "calls: {", members, "}\n"));
+  };
+  EXPECT_EQ(calls("default_deadline: 1ms, max_deadline: 1ms"), "");
+  EXPECT_EQ(calls("default_deadline: 0s"), "f:3:27: calls.default_deadline: must be from 1ms to 10m");
+  EXPECT_EQ(calls("max_deadline: 11m"), "f:3:23: calls.max_deadline: must be from 1ms to 10m");
+  EXPECT_EQ(calls("default_deadline: 31s"),
+            "f:3:27: calls.default_deadline: must not be above max_deadline, which is 30s");
+  EXPECT_EQ(calls("max_deadline: 5s"), "f:3:8: calls.default_deadline: must not be above max_deadline, which is 5s");
+}
+
+TEST(ConfigTest, CaFileIsAReadableFile) {
+  EXPECT_EQ(UpstreamReport("ca_file: missing.pem"),
+            "f:2:47: upstream.ca_file: cannot be read: No such file or directory");
+  EXPECT_EQ(UpstreamReport("ca_file: deploy"), "f:2:47: upstream.ca_file: is not a file");
+  EXPECT_EQ(UpstreamReport(absl::StrCat("ca_file: ", kExample)), "");
+}
+
+TEST(ConfigTest, AReplicaIsOneOfItsCount) {
+  const auto report = [](absl::string_view members) {
+    return ReportOf(absl::StrCat(kMinimal, "replica: {", members, "}\n"));
+  };
+  EXPECT_EQ(report("index: 999, count: 1000"), "");
+  EXPECT_EQ(report("index: 1"), "f:3:18: replica.index: must be below count");
+  EXPECT_EQ(report("index: 3, count: 3"), "f:3:18: replica.index: must be below count");
+  EXPECT_EQ(report("count: 0"), "f:3:18: replica.count: must be from 1 to 1000");
+  EXPECT_EQ(report("count: 1001"), "f:3:18: replica.count: must be from 1 to 1000");
+  EXPECT_EQ(report("index: 1000, count: 1000"), "f:3:18: replica.index: must be at most 999");
+}
+
+TEST(ConfigTest, KeysHaveUniqueNames) {
+  EXPECT_EQ(ReportOf(kUpstream), "f:1:1: keys: is required");
+  EXPECT_EQ(KeysReport(""), "f:2:7: keys: is required");
+  EXPECT_EQ(KeysReport("{name: a, file: f, organizations: [x]}, {name: a, file: f, organizations: [y]}"),
+            "f:2:55: keys[1].name: is the name of keys[0] already");
+  EXPECT_EQ(KeysReport("{file: f, organizations: [x]}, {file: f, organizations: [y]}"),
+            "f:2:8: keys[0].name: is required\nf:2:39: keys[1].name: is required");
+  EXPECT_EQ(KeysReport(absl::StrCat("{name: 0-", std::string(61, 'z'), ", file: f, organizations: [x]}")), "");
+  EXPECT_EQ(KeysReport(absl::StrCat("{name: ", std::string(64, 'z'), ", file: f, organizations: [x]}")),
+            "f:2:15: keys[0].name: must be no longer than 63 bytes");
+  for (const char* bad : {"A", "a b", "a_b", "a.b", "\u00E9"}) {
+    EXPECT_EQ(KeysReport(absl::StrCat("{name: '", bad, "', file: f, organizations: [x]}")),
+              "f:2:15: keys[0].name: must consist of a-z, 0-9 and -")
+        << bad;
+  }
+}
+
+TEST(ConfigTest, AnOrganizationHasOneKey) {
+  EXPECT_EQ(KeysReport("{name: a, file: f, organizations: [x, y]}, {name: b, file: f, all_organizations: true}"), "");
+  EXPECT_EQ(KeysReport("{name: a, file: f, organizations: [x, y, x]}"),
+            "f:2:49: keys[0].organizations[2]: has a key already, by keys[0].organizations[0]");
+  EXPECT_EQ(KeysReport("{name: a, file: f, organizations: [x]}, {name: b, file: f, organizations: [y, x]}"),
+            "f:2:86: keys[1].organizations[1]: has a key already, by keys[0].organizations[0]");
+  EXPECT_EQ(KeysReport("{name: a, file: f, all_organizations: true}, {name: b, file: f, all_organizations: true}"),
+            "f:2:91: keys[1].all_organizations: is true already for keys[0]");
+  const std::string either = "keys[0].organizations: must be given if all_organizations is not true, and only then";
+  EXPECT_EQ(KeysReport("{name: a, file: f}"), "f:2:8: " + either);
+  EXPECT_EQ(KeysReport("{name: a, file: f, organizations: []}"), "f:2:42: " + either);
+  EXPECT_EQ(KeysReport("{name: a, file: f, all_organizations: false}"), "f:2:8: " + either);
+  EXPECT_EQ(KeysReport("{name: a, file: f, organizations: [x], all_organizations: true}"), "f:2:42: " + either);
+  for (const std::string& bad : {std::string("*"), std::string(""), std::string("a b"), std::string("a/b")}) {
+    EXPECT_EQ(KeysReport(absl::StrCat("{name: a, file: f, organizations: ['", bad, "']}")),
+              "f:2:43: keys[0].organizations[0]: must be an exact id: letters, digits, '.', '_', ':' and '-'")
+        << bad;
+  }
+  EXPECT_EQ(KeysReport(absl::StrCat("{name: a, file: f, organizations: [", std::string(129, 'x'), "]}")),
+            "f:2:43: keys[0].organizations[0]: must be no longer than 128 bytes");
+}
+
+TEST(ConfigTest, AKeyInsteadOfItsFileIsRefusedAndNotShown) {
+  const std::string hex = "5ec3e7" + std::string(58, 'a');
+  for (const std::string& material : {hex, hex + ":p256", std::string("-----BEGIN PRIVATE KEY----- 5ec3e7")}) {
+    bool opened = false;
+    const std::string report =
+        ReportOf(absl::StrCat(kUpstream, "keys: [{name: a, all_organizations: true, file: '", material, "'}]"),
+                 [&](const config::v1::Key& key) {
+                   opened = true;
+                   return AnyKey(key);
+                 });
+    EXPECT_EQ(report, "f:2:49: keys[0].file: holds a key: name the file that holds it");
+    EXPECT_FALSE(opened);
+  }
+}
+
+TEST(ConfigTest, KeyFilesFailAtTheirPlaceTogetherWithEverythingElse) {
+  const std::string report = ReportOf(
+      "listen_address: 0.0.0.0:1\n"
+      "upstream: {base_url: https://host}\n"
+      "keys:\n"
+      "  - name: a\n"
+      "    file: bad.key\n"
+      "    organizations: [x]\n"
+      "  - name: b\n"
+      "    file: good.key\n"
+      "    public_key: " +
+          std::string(66, 'f') +
+          "\n"
+          "    organizations: [y]\n"
+          "  - name: c\n"
+          "    file: good.key\n"
+          "    public_key: " +
+          std::string(66, 'A') +
+          "\n"
+          "    organizations: [z]\n",
+      [](const config::v1::Key& key) -> absl::StatusOr<std::string> {
+        if (key.file() == "bad.key") return absl::PermissionDeniedError("can be read by others");
+        return std::string(66, 'a');
+      });
+  EXPECT_EQ(report,
+            "f:1:17: listen_address: must be 127.x.x.x, [::1] or localhost: plaintext is refused on other addresses\n"
+            "f:5:11: keys[0].file: can be read by others\n"
+            "f:9:17: keys[1].public_key: is not the public half of the key in the file");
+}
+
+TEST(ConfigTest, PublicKeysAreHex) {
+  for (const std::string& bad : {std::string(65, '0'), std::string(2, '0'), std::string(64, 'g')}) {
+    EXPECT_EQ(KeysReport(absl::StrCat("{name: a, file: f, all_organizations: true, public_key: '", bad, "'}")),
+              "f:2:64: keys[0].public_key: must be 66 hex digits, or 64 for Ed25519");
+  }
+  EXPECT_EQ(ReportOf(absl::StrCat(kUpstream, "keys: [{name: a, file: f, all_organizations: true, public_key: '",
+                                  std::string(64, '0'), "'}]"),
+                     [](const config::v1::Key&) { return std::string(64, '0'); }),
+            "");
+}
+
+TEST(ConfigTest, EveryFaultIsNamedAtOnceInTheOrderOfTheFile) {
+  EXPECT_EQ(ReportOf("operator_name: a-b\n"
+                     "upstream:\n"
+                     "  base_ur: https://host\n"
+                     "  max_connections: 0\n"
+                     "  max_idle: fast\n"
+                     "keys:\n"
+                     "  - name: a\n"
+                     "    organizations: [x]\n"
+                     "  - name: a\n"
+                     "    file: [f]\n"
+                     "    organizations:\n"
+                     "      - y\n"
+                     "      - x\n"
+                     "replica: {index: 2, count: 2}\n"
+                     "calls: 5\n"),
+            "f:1:16: operator_name: must be a letter, then letters and digits\n"
+            "f:3:3: upstream.base_ur: unknown key; did you mean base_url?\n"
+            "f:3:3: upstream.base_url: is required\n"
+            "f:4:20: upstream.max_connections: must be from 1 to 1024\n"
+            "f:5:13: upstream.max_idle: must be a duration with its unit, such as 5s or 500ms\n"
+            "f:7:5: keys[0].file: is required\n"
+            "f:9:11: keys[1].name: is the name of keys[0] already\n"
+            "f:10:11: keys[1].file: must be text\n"
+            "f:13:9: keys[1].organizations[1]: has a key already, by keys[0].organizations[0]\n"
+            "f:14:18: replica.index: must be below count\n"
+            "f:15:8: calls: must be a mapping");
+}
+
+TEST(ConfigTest, AnEmptyFileMissesWhatIsRequired) {
+  EXPECT_EQ(ReportOf(""), "f:1:1: upstream.base_url: is required\nf:1:1: keys: is required");
+}
+
+TEST(ConfigTest, WhatIsNotYamlHasOneFault) {
+  EXPECT_EQ(ReportOf("upstream: {\n"), "f:2:1: is not YAML: end of map flow not found");
+}
+
+TEST(ConfigTest, FilesThatCannotBeReadAreNamed) {
+  EXPECT_EQ(LoadConfig("no/such.yaml", AnyKey).status(),
+            absl::InvalidArgumentError("no/such.yaml: cannot be read: No such file or directory"));
+  EXPECT_EQ(LoadConfig("deploy", AnyKey).status(),
+            absl::InvalidArgumentError("deploy: cannot be read: Is a directory"));
+}
+
+// Mutations of the example: whatever they say, the answer is a config or a report whose places are in the text.
+TEST(ConfigTest, MutatedConfigsAreAnsweredInOrder) {
+  const std::string example = Contents(kExample);
+  std::mt19937 random(20240607);
+  const auto below = [&](size_t limit) { return static_cast<size_t>(random() % limit); };
+  const std::string alphabet = "{}[]:,-?&*!|>'\"%@`#~<= \n\t\\0a\x7F\xC3\x28";
+  int accepted = 0;
+  for (int round = 0; round < 3000; ++round) {
+    std::string text = example;
+    for (size_t edits = 1 + below(6); edits > 0; --edits) {
+      const size_t at = below(text.size());
+      switch (below(4)) {
+        case 0:
+          text[at] = alphabet[below(alphabet.size())];
+          break;
+        case 1:
+          text.insert(at, 1, alphabet[below(alphabet.size())]);
+          break;
+        case 2:
+          text.erase(at, 1 + below(40));
+          break;
+        default:
+          text.insert(at, example, below(example.size()), 1 + below(80));
+      }
+      if (text.empty()) text = "\n";
+    }
+    const absl::Status status = ParseConfig(text, "f", AnyKey).status();
+    if (status.ok()) {
+      ++accepted;
+      continue;
+    }
+    const size_t lines = std::count(text.begin(), text.end(), '\n') + 1;
+    std::pair<size_t, size_t> last(1, 1);
+    for (const absl::string_view line : absl::StrSplit(status.message(), '\n')) {
+      const std::vector<std::string> parts = absl::StrSplit(line, ':');
+      ASSERT_GE(parts.size(), 4u) << line;
+      const std::pair<size_t, size_t> place(std::stoul(parts[1]), std::stoul(parts[2]));
+      EXPECT_GE(place, last) << status.message();
+      EXPECT_LE(place.first, lines) << status.message();
+      EXPECT_GE(place.second, 1u) << status.message();
+      last = place;
+    }
+  }
+  // Most of the example is comments, so that the loop sees both answers.
+  EXPECT_GT(accepted, 100);
+  EXPECT_LT(accepted, 2900);
+}
+
+}  // namespace
+}  // namespace stampgate

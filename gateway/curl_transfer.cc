@@ -1,0 +1,223 @@
+#include "gateway/curl_transfer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "gateway/curl_failure.h"
+
+namespace stampgate {
+namespace {
+
+// The JSON reader looks up to 64 bytes past the end of what it reads (simdjson's padding). With that much capacity to
+// spare, the body is parsed where it is; without, it would be copied first.
+constexpr size_t kReaderPadding = 64;
+
+constexpr absl::Duration kMaxRetryAfter = absl::Hours(1);
+
+// Connections are renewed after this long, so that a change of upstream's address is noticed.
+constexpr long kMaxConnectionSeconds = 300;
+
+// The headers of every request, as libcurl's own list. "Expect:" is the way to send no Expect header: upstream's
+// answer to 100-continue would be waited for with each large body.
+char kAcceptLine[] = "Accept: application/json";
+char kContentTypeLine[] = "Content-Type: application/json";
+char kNoExpectLine[] = "Expect:";
+curl_slist kAccept = {kAcceptLine, nullptr};
+curl_slist kNoExpect = {kNoExpectLine, &kAccept};
+curl_slist kPostHeaders = {kContentTypeLine, &kNoExpect};
+
+long Milliseconds(absl::Duration duration) {
+  return static_cast<long>(
+      std::clamp<int64_t>(absl::ToInt64Milliseconds(duration), 1, std::numeric_limits<int32_t>::max()));
+}
+
+bool IsTarget(const std::string& path) {
+  return !path.empty() && path[0] == '/' &&
+         absl::c_all_of(path, [](char c) { return absl::ascii_isgraph(c) && c != '#'; });
+}
+
+// libcurl leaves a header without a value out, and sends a line break as one.
+bool IsHeader(const std::string& name, const std::string& value) {
+  return !name.empty() && absl::c_all_of(name, [](char c) { return absl::ascii_isalnum(c) || c == '-' || c == '_'; }) &&
+         absl::c_all_of(value, absl::ascii_isprint) && absl::c_any_of(value, absl::ascii_isgraph);
+}
+
+std::optional<absl::Duration> RetryAfter(CURL* easy) {
+  curl_header* header = nullptr;
+  if (curl_easy_header(easy, "Retry-After", 0, CURLH_HEADER, -1, &header) != CURLHE_OK) return std::nullopt;
+  const absl::string_view value = absl::StripAsciiWhitespace(header->value);
+  if (value.empty()) return std::nullopt;
+  absl::Duration wait = kMaxRetryAfter;
+  if (absl::c_all_of(value, absl::ascii_isdigit)) {
+    int64_t seconds;
+    if (absl::SimpleAtoi(value, &seconds)) wait = absl::Seconds(seconds);
+  } else {
+    const time_t when = curl_getdate(header->value, nullptr);
+    if (when == -1) return std::nullopt;
+    wait = absl::FromTimeT(when) - absl::Now();
+  }
+  return std::clamp(wait, absl::ZeroDuration(), kMaxRetryAfter);
+}
+
+}  // namespace
+
+std::unique_ptr<CurlTransfer> CurlTransfer::Create(const std::string& base_url,
+                                                   const UpstreamClient::Options& options) {
+  std::unique_ptr<CurlTransfer> transfer(new CurlTransfer(options.max_response_bytes));
+  transfer->easy_.reset(curl_easy_init());
+  if (transfer->easy() == nullptr || !transfer->SetOptions(base_url, options)) return nullptr;
+  return transfer;
+}
+
+bool CurlTransfer::SetOptions(const std::string& base_url, const UpstreamClient::Options& options) {
+  bool ok = true;
+  const auto set = [this, &ok](CURLoption option, auto value) {
+    ok = ok && curl_easy_setopt(easy(), option, value) == CURLE_OK;
+  };
+
+  // Where it goes: the base URL alone says which host, and nothing from elsewhere changes that. Cookies, HSTS and
+  // Alt-Svc are off unless asked for.
+  set(CURLOPT_URL, base_url.c_str());
+  set(CURLOPT_PROTOCOLS_STR, "http,https");
+  set(CURLOPT_REDIR_PROTOCOLS_STR, "https");
+  set(CURLOPT_FOLLOWLOCATION, 0L);
+  set(CURLOPT_PROXY, "");  // not nullptr, which asks the environment
+  set(CURLOPT_NOPROXY, "*");
+  set(CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
+  set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
+
+  // Whom it trusts.
+  set(CURLOPT_SSL_VERIFYPEER, 1L);
+  set(CURLOPT_SSL_VERIFYHOST, 2L);
+  set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+  if (!options.ca_file.empty()) {
+    set(CURLOPT_CAINFO, options.ca_file.c_str());
+    set(CURLOPT_CAPATH, nullptr);  // else Debian's /etc/ssl/certs is trusted as well
+    set(CURLOPT_CA_CACHE_TIMEOUT, kMaxConnectionSeconds);
+  }
+
+  // Connections.
+  set(CURLOPT_HTTP_VERSION, static_cast<long>(options.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
+  set(CURLOPT_PIPEWAIT, options.http2 ? 1L : 0L);  // else a burst opens a connection per call
+  set(CURLOPT_TCP_NODELAY, 1L);
+  set(CURLOPT_CONNECTTIMEOUT_MS, Milliseconds(options.connect_timeout));
+  set(CURLOPT_TIMEOUT_MS, Milliseconds(options.exchange_timeout));
+  set(CURLOPT_MAXAGE_CONN, std::max(1L, static_cast<long>(absl::ToInt64Seconds(options.max_idle))));
+  set(CURLOPT_MAXLIFETIME_CONN, kMaxConnectionSeconds);
+  set(CURLOPT_NOSIGNAL, 1L);
+  set(CURLOPT_QUICK_EXIT, 1L);  // else the end of a transfer whose name is being resolved waits for the resolver
+
+  // What is sent and received.
+  set(CURLOPT_USERAGENT, "stampgate");
+  set(CURLOPT_UPLOAD_BUFFERSIZE, 16384L);  // the least: a handle's memory for most of its life
+  set(CURLOPT_SOCKOPTFUNCTION, &CurlTransfer::BeginConnection);
+  set(CURLOPT_SOCKOPTDATA, this);
+  set(CURLOPT_PREREQFUNCTION, &CurlTransfer::BeginRequest);
+  set(CURLOPT_PREREQDATA, this);
+  set(CURLOPT_HEADERFUNCTION, &CurlTransfer::ReadHeaderLine);
+  set(CURLOPT_HEADERDATA, this);
+  set(CURLOPT_WRITEFUNCTION, &CurlTransfer::WriteBody);
+  set(CURLOPT_WRITEDATA, this);
+  set(CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(max_response_bytes_));
+  set(CURLOPT_ERRORBUFFER, error_);
+  return ok;
+}
+
+bool CurlTransfer::PreparePost(StampedRequest request) {
+  if (!IsTarget(request.path()) || !IsHeader(request.header_name(), request.header_value())) {
+    return false;
+  }
+  request_ = std::move(request);
+  stamp_line_ = absl::StrCat(request_->header_name(), ": ", request_->header_value());
+  stamp_node_ = {stamp_line_.data(), &kPostHeaders};
+  return curl_easy_setopt(easy(), CURLOPT_POST, 1L) == CURLE_OK &&
+         curl_easy_setopt(easy(), CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_->body().size())) ==
+             CURLE_OK &&
+         curl_easy_setopt(easy(), CURLOPT_POSTFIELDS, request_->body().data()) == CURLE_OK &&
+         curl_easy_setopt(easy(), CURLOPT_HTTPHEADER, &stamp_node_) == CURLE_OK &&
+         curl_easy_setopt(easy(), CURLOPT_REQUEST_TARGET, request_->path().c_str()) == CURLE_OK;
+}
+
+bool CurlTransfer::PrepareGet(DiscoveryRequest request) {
+  return IsTarget(request.path) && curl_easy_setopt(easy(), CURLOPT_HTTPGET, 1L) == CURLE_OK &&
+         curl_easy_setopt(easy(), CURLOPT_HTTPHEADER, &kAccept) == CURLE_OK &&
+         curl_easy_setopt(easy(), CURLOPT_REQUEST_TARGET, request.path.c_str()) == CURLE_OK;
+}
+
+int CurlTransfer::BeginConnection(void* data, curl_socket_t, curlsocktype) {
+  return static_cast<CurlTransfer*>(data)->body_sent() ? CURL_SOCKOPT_ERROR : CURL_SOCKOPT_OK;
+}
+
+int CurlTransfer::BeginRequest(void* data, char*, char*, int, int) {
+  auto* self = static_cast<CurlTransfer*>(data);
+  const bool repeated = self->body_sent();
+  ++self->requests_begun_;
+  return repeated ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
+}
+
+size_t CurlTransfer::ReadHeaderLine(char* line, size_t size, size_t count, void* data) {
+  // libcurl gives the lines one by one, those of a 100 Continue before those of the answer.
+  const absl::string_view text(line, size * count);
+  auto* self = static_cast<CurlTransfer*>(data);
+  if (absl::StartsWith(text, "HTTP/")) self->head_complete_ = false;
+  if (text == "\r\n" || text == "\n") self->head_complete_ = true;
+  return text.size();
+}
+
+size_t CurlTransfer::WriteBody(char* bytes, size_t size, size_t count, void* data) {
+  auto* self = static_cast<CurlTransfer*>(data);
+  const size_t length = size * count;
+  if (static_cast<int64_t>(self->response_.size() + length) > self->max_response_bytes_) {
+    self->too_large_ = true;
+    return CURL_WRITEFUNC_ERROR;
+  }
+  if (self->response_.empty()) {
+    curl_off_t announced = -1;  // stays so for a chunked response; a larger one than allowed does not come here
+    curl_easy_getinfo(self->easy(), CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &announced);
+    self->response_.reserve(std::max(length, static_cast<size_t>(std::max<curl_off_t>(announced, 0))) + kReaderPadding);
+  }
+  self->response_.append(bytes, length);
+  return length;
+}
+
+HttpAnswer CurlTransfer::TakeAnswer() {
+  HttpAnswer answer;
+  long status = 0;
+  curl_easy_getinfo(easy(), CURLINFO_RESPONSE_CODE, &status);
+  answer.status = static_cast<int>(status);
+  const char* content_type = nullptr;
+  curl_easy_getinfo(easy(), CURLINFO_CONTENT_TYPE, &content_type);
+  if (content_type != nullptr) answer.content_type = content_type;
+  if (status != 200) answer.retry_after = RetryAfter(easy());
+  response_.reserve(response_.size() + kReaderPadding);
+  answer.body = std::move(response_);
+  return answer;
+}
+
+UpstreamOutcome CurlTransfer::Finish(CURLcode code) {
+  UpstreamOutcome outcome;
+  if (code == CURLE_OK && !head_complete_) code = CURLE_PARTIAL_FILE;  // libcurl takes a cut head for a whole one
+  if (code == CURLE_OK) {
+    outcome = TakeAnswer();
+  } else {
+    outcome = DescribeFailure(
+        code, {.connected = requests_begun_ > 0, .body_sent = body_sent(), .too_large = too_large_}, error_);
+  }
+  reusable_ = code == CURLE_OK && requests_begun_ == 1;
+  request_.reset();
+  requests_begun_ = 0;
+  head_complete_ = false;
+  too_large_ = false;
+  response_.clear();
+  error_[0] = '\0';
+  return outcome;
+}
+
+}  // namespace stampgate

@@ -1,0 +1,82 @@
+#include "gateway/event_loop.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace stampgate {
+
+absl::StatusOr<std::unique_ptr<EventLoop>> EventLoop::Start(const std::string& thread_name) {
+  std::unique_ptr<EventLoop> loop(new EventLoop);
+  int error = uv_loop_init(&loop->loop_);
+  if (error == 0) {
+    error = uv_async_init(&loop->loop_, &loop->async_, &EventLoop::Wake);
+    if (error != 0) uv_loop_close(&loop->loop_);
+  }
+  if (error != 0) return absl::ResourceExhaustedError(absl::StrCat("event loop: ", uv_strerror(error)));
+  loop->async_.data = loop.get();
+
+  // The thread inherits the mask: signals are for the main thread, and a broken pipe is an error code here.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  loop->thread_ = std::thread([uv = &loop->loop_] { uv_run(uv, UV_RUN_DEFAULT); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_setname_np(loop->thread_.native_handle(), thread_name.substr(0, 15).c_str());
+  return loop;
+}
+
+EventLoop::~EventLoop() {
+  if (!thread_.joinable()) return;  // Start failed
+  Run([this] { uv_close(reinterpret_cast<uv_handle_t*>(&async_), nullptr); });
+  thread_.join();
+  uv_loop_close(&loop_);
+}
+
+void EventLoop::Run(Task task) {
+  bool first;
+  {
+    std::lock_guard lock(mutex_);
+    first = queue_.empty();
+    queue_.push_back(std::move(task));
+  }
+  // One wake-up per batch, and outside the lock that the woken thread takes at once.
+  if (first) uv_async_send(&async_);
+}
+
+void EventLoop::Wake(uv_async_t* async) {
+  auto* self = static_cast<EventLoop*>(async->data);
+  {
+    std::lock_guard lock(self->mutex_);
+    self->batch_.swap(self->queue_);
+  }
+  uv_update_time(&self->loop_);  // timers that the tasks start count from now, not from the last wake-up
+  for (Task& task : self->batch_) {
+    std::move(task)();
+    task = nullptr;
+  }
+  self->batch_.clear();
+}
+
+Timer::Timer(EventLoop* loop, absl::AnyInvocable<void()> fire) : handle_(new Handle) {
+  handle_->fire = std::move(fire);
+  uv_timer_init(loop->uv(), handle_.get());
+}
+
+void Timer::Start(absl::Duration delay) {
+  // Rounded up: a timer that fires early would fire again and again. Bounded, as an infinite delay has no number.
+  const absl::Duration bounded = std::clamp(delay, absl::ZeroDuration(), absl::Hours(24 * 365));
+  uv_timer_start(
+      handle_.get(), [](uv_timer_t* timer) { static_cast<Handle*>(timer)->fire(); },
+      absl::ToInt64Milliseconds(absl::Ceil(bounded, absl::Milliseconds(1))), /*repeat=*/0);
+}
+
+void Timer::Stop() { uv_timer_stop(handle_.get()); }
+
+}  // namespace stampgate

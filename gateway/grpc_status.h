@@ -1,0 +1,16 @@
+// Our errors as gRPC sends them.
+#ifndef STAMPGATE_GATEWAY_GRPC_STATUS_H_
+#define STAMPGATE_GATEWAY_GRPC_STATUS_H_
+
+#include <grpcpp/support/status.h>
+
+#include "absl/status/status.h"
+
+namespace stampgate {
+
+// Code and message, and the payloads as a google.rpc.Status in the error details.
+grpc::Status ToGrpcStatus(const absl::Status& status);
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_GRPC_STATUS_H_

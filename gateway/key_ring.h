@@ -1,0 +1,31 @@
+// Which key signs for which organization.
+#ifndef STAMPGATE_GATEWAY_KEY_RING_H_
+#define STAMPGATE_GATEWAY_KEY_RING_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "gateway/config.pb.h"
+#include "stamp/signer.h"
+
+namespace stampgate {
+
+// Immutable once filled, then thread-safe.
+class KeyRing {
+ public:
+  // Adds a key that a checked config names.
+  void Add(const config::v1::Key& key, std::shared_ptr<const Signer> signer);
+
+  // The key of `organization_id`, or null if none is configured.
+  std::shared_ptr<const Signer> Find(absl::string_view organization_id) const;
+
+ private:
+  absl::flat_hash_map<std::string, std::shared_ptr<const Signer>> by_organization_;
+  std::shared_ptr<const Signer> for_all_;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_KEY_RING_H_

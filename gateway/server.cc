@@ -1,0 +1,130 @@
+#include "gateway/server.h"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "gateway/operation_service.h"
+#include "gateway/timestamp_allocator.h"
+#include "gateway/unary_call.h"
+#include "gateway/upstream_client.h"
+#include "translate/operation_table.h"
+
+namespace stampgate {
+namespace {
+
+constexpr int kMillis = 1000;
+
+// A message beyond the configured limit is to get our own error, so gRPC takes more than any limit that can be set.
+constexpr int kMaxReceiveBytes = 8 << 20;
+
+// Against peers that are slow, silent or greedy. Time is in milliseconds, as gRPC's arguments want it.
+void Harden(grpc::ServerBuilder& builder) {
+  builder.SetMaxReceiveMessageSize(kMaxReceiveBytes);
+  // A compressed message is inflated before its size is checked, so none is taken.
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 1024);
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, 8192);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 5 * kMillis);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 60 * kMillis);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20 * kMillis);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 30 * kMillis);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, 15 * 60 * kMillis);
+}
+
+UpstreamClient::Options UpstreamOptions(const config::v1::Upstream& upstream) {
+  UpstreamClient::Options options;
+  options.base_url = upstream.base_url();
+  options.ca_file = upstream.ca_file();
+  options.connect_timeout = ToDuration(upstream.connect_timeout());
+  options.exchange_timeout = ToDuration(upstream.exchange_timeout());
+  options.max_connections = static_cast<int>(upstream.max_connections());
+  options.max_idle = ToDuration(upstream.max_idle());
+  options.max_response_bytes = static_cast<int64_t>(upstream.max_response_bytes());
+  options.http2 = upstream.http2();
+  return options;
+}
+
+class GrpcServer : public Server {
+ public:
+  GrpcServer(const config::v1::Config& config, std::unique_ptr<const OperationTable> operations, KeyRing keys,
+             std::unique_ptr<UpstreamClient> upstream)
+      : operations_(std::move(operations)),
+        keys_(std::move(keys)),
+        timestamps_(absl::Now(), config.replica().index(), config.replica().count()),
+        upstream_(std::move(upstream)),
+        environment_{*operations_,
+                     keys_,
+                     timestamps_,
+                     *upstream_,
+                     ToDuration(config.calls().default_deadline()),
+                     ToDuration(config.calls().max_deadline()),
+                     config.calls().max_request_bytes(),
+                     [] { return absl::Now(); }},
+        services_(MakeOperationServices(environment_)) {}
+
+  ~GrpcServer() override { Drain(absl::ZeroDuration()); }
+
+  absl::Status Listen(const std::string& address) {
+    grpc::EnableDefaultHealthCheckService(true);
+    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    grpc::ServerBuilder builder;
+    Harden(builder);
+    int port = 0;
+    builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
+    for (const auto& service : services_) builder.RegisterService(service.get());
+    server_ = builder.BuildAndStart();
+    if (server_ == nullptr || port == 0) {
+      return absl::UnavailableError(absl::StrCat("cannot listen on ", address, ": is the port in use?"));
+    }
+    address_ = absl::StrCat(address.substr(0, address.rfind(':')), ":", port);
+    return absl::OkStatus();
+  }
+
+  const std::string& address() const override { return address_; }
+
+  void Drain(absl::Duration grace) override {
+    if (server_ == nullptr) return;
+    const absl::Time deadline = absl::Now() + grace;
+    if (auto* health = server_->GetHealthCheckService()) health->Shutdown();
+    server_->Shutdown(absl::ToChronoTime(deadline));
+    upstream_->Shutdown(std::max(deadline - absl::Now(), absl::ZeroDuration()));
+    server_->Wait();
+    server_ = nullptr;
+  }
+
+ private:
+  const std::unique_ptr<const OperationTable> operations_;
+  const KeyRing keys_;
+  TimestampAllocator timestamps_;
+  const std::unique_ptr<UpstreamClient> upstream_;
+  const CallEnvironment environment_;
+  const std::vector<std::unique_ptr<OperationService>> services_;
+  std::unique_ptr<grpc::Server> server_;
+  std::string address_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, KeyRing keys) {
+  absl::StatusOr<std::unique_ptr<const OperationTable>> operations = OperationTable::Create(config->operator_name());
+  if (!operations.ok()) return operations.status();
+  absl::StatusOr<std::unique_ptr<UpstreamClient>> upstream =
+      UpstreamClient::Create(UpstreamOptions(config->upstream()));
+  if (!upstream.ok()) return upstream.status();
+  auto server = std::make_unique<GrpcServer>(*config, *std::move(operations), std::move(keys), *std::move(upstream));
+  if (absl::Status status = server->Listen(config->listen_address()); !status.ok()) return status;
+  return server;
+}
+
+}  // namespace stampgate

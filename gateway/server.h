@@ -1,0 +1,34 @@
+// The gateway's gRPC server: the operations, health and reflection, on one loopback port.
+#ifndef STAMPGATE_GATEWAY_SERVER_H_
+#define STAMPGATE_GATEWAY_SERVER_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "gateway/config.h"
+#include "gateway/key_ring.h"
+
+namespace stampgate {
+
+// A running gateway. Thread-safe.
+class Server {
+ public:
+  // Starts to serve. Errors: kFailedPrecondition for protos that do not make a table, kInvalidArgument for an upstream
+  // that cannot be used, kUnavailable if the address cannot be listened on.
+  static absl::StatusOr<std::unique_ptr<Server>> Start(const Config& config, KeyRing keys);
+
+  // Ends everything at once if Drain was not called.
+  virtual ~Server() = default;
+
+  // "127.0.0.1:7443": the configured host with the port that is listened on.
+  virtual const std::string& address() const = 0;
+
+  // Health says NOT_SERVING, no call is taken any more, and those in flight have `grace` to end.
+  virtual void Drain(absl::Duration grace) = 0;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_SERVER_H_

@@ -1,0 +1,245 @@
+#include "gateway/unary_call.h"
+
+#include <grpcpp/impl/codegen/proto_buffer_reader.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/hash/hash.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "gateway/grpc_status.h"
+#include "gateway/log.h"
+#include "google/protobuf/arena.h"
+#include "stamp/fingerprint.h"
+#include "stamp/stamper.h"
+#include "translate/error.h"
+#include "translate/request_translator.h"
+#include "translate/response_translator.h"
+
+namespace stampgate {
+namespace {
+
+using absl::StatusCode;
+using google::protobuf::Message;
+
+// Only these are worth a line: the operator can do something about them.
+bool ConcernsOperator(StatusCode code) {
+  return code == StatusCode::kInternal || code == StatusCode::kUnknown || code == StatusCode::kUnavailable;
+}
+
+// The steps stand in the order in which they happen; each ends the call or goes on to the next.
+class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_from_this<UnaryCall> {
+ public:
+  UnaryCall(const CallEnvironment& environment, const Operation& operation, grpc::CallbackServerContext* context,
+            grpc::ByteBuffer* response)
+      : environment_(environment),
+        operation_(operation),
+        context_(context),
+        response_bytes_(response),
+        request_(operation.request_prototype->New(&arena_)),
+        response_(operation.response_prototype->New(&arena_)),
+        started_(environment.now()) {}
+
+  void Start(const grpc::ByteBuffer& bytes) {
+    self_ = shared_from_this();
+    if (absl::Status status = Decode(bytes); !status.ok()) return End(status);
+    absl::StatusOr<RenderedRequest> rendered = TranslateRequest(environment_.operations, operation_, *request_);
+    if (!rendered.ok()) return End(rendered.status());
+    if (absl::Status status = SetDeadline(); !status.ok()) return End(status);
+    if (operation_.kind == v1::OPERATION_KIND_DISCOVERY) return Discover(*std::move(rendered));
+    Stamp(*std::move(rendered));
+  }
+
+ private:
+  absl::Status Decode(const grpc::ByteBuffer& bytes) {
+    if (bytes.Length() > environment_.max_request_bytes) {
+      return Invalid(absl::StrCat("the request message is ", bytes.Length(), " bytes long; at most ",
+                                  environment_.max_request_bytes, " are taken"));
+    }
+    grpc::ByteBuffer copy = bytes;  // shares the slices; the reader takes a mutable buffer
+    grpc::ProtoBufferReader reader(&copy);
+    if (!request_->ParseFromZeroCopyStream(&reader)) {
+      return Invalid(absl::StrCat("the request is not a ", operation_.method->input_type()->full_name(), " message"));
+    }
+    return absl::OkStatus();
+  }
+
+  static absl::Status Invalid(std::string message) {
+    return ToStatus(GatewayError(StatusCode::kInvalidArgument, v1::ERROR_REASON_INVALID_REQUEST, std::move(message)));
+  }
+
+  absl::Status SetDeadline() {
+    const absl::Time asked = absl::FromChrono(context_->deadline());
+    // gRPC gives a call without a deadline one in the far future.
+    const bool has_deadline = asked < started_ + absl::Hours(24 * 365);
+    const absl::Time deadline =
+        has_deadline ? std::min(asked, started_ + environment_.max_deadline) : started_ + environment_.default_deadline;
+    deadline_ = deadline - kAnswerTime;
+    if (deadline_ > environment_.now()) return absl::OkStatus();
+    return ToStatus(GatewayError(StatusCode::kDeadlineExceeded, v1::ERROR_REASON_DEADLINE_TOO_SHORT,
+                                 absl::StrCat("the deadline leaves no time for a call upstream: it must be more than ",
+                                              absl::ToInt64Milliseconds(kAnswerTime), " ms ahead")));
+  }
+
+  void Discover(RenderedRequest rendered) {
+    SetExchange(environment_.upstream.Get({std::move(rendered.path)}, {deadline_}, OnOutcome()));
+  }
+
+  void Stamp(RenderedRequest rendered) {
+    std::shared_ptr<const Signer> signer = environment_.keys.Find(rendered.organization_id);
+    if (signer == nullptr) {
+      return End(ToStatus(GatewayError(StatusCode::kPermissionDenied, v1::ERROR_REASON_ORGANIZATION_NOT_SERVED,
+                                       "there is no key for this organization_id")));
+    }
+    std::string body;
+    if (operation_.is_submit()) {
+      std::optional<uint64_t> timestamp_ms = ChooseTimestamp(rendered);
+      if (!timestamp_ms.has_value()) return;
+      timestamp_ms_ = *timestamp_ms;
+      body = rendered.SubmitBody(timestamp_ms_);
+      fingerprint_ = Fingerprint(body);
+    } else {
+      body = rendered.QueryBody();
+    }
+    Stamper::Stamp(
+        std::move(signer), std::move(rendered.path), std::move(body),
+        [call = shared_from_this()](absl::StatusOr<StampedRequest> request) { call->Send(std::move(request)); });
+  }
+
+  // Nothing if the call has ended.
+  std::optional<uint64_t> ChooseTimestamp(const RenderedRequest& rendered) {
+    const absl::Time now = environment_.now();
+    const uint64_t content = absl::HashOf(rendered.type_member, rendered.members);
+    if (rendered.timestamp_ms.has_value()) {
+      environment_.timestamps.Note(content, *rendered.timestamp_ms, now);
+      return rendered.timestamp_ms;
+    }
+    std::optional<uint64_t> timestamp_ms = environment_.timestamps.Choose(content, now);
+    if (!timestamp_ms.has_value()) {
+      Error error = GatewayError(StatusCode::kResourceExhausted, v1::ERROR_REASON_TIMESTAMPS_EXHAUSTED,
+                                 "too many equal calls at once: no timestamp is free that would keep them apart");
+      error.retry_delay = environment_.timestamps.RetryDelay();
+      End(ToStatus(error));
+    }
+    return timestamp_ms;
+  }
+
+  void Send(absl::StatusOr<StampedRequest> request) {
+    if (!request.ok()) {
+      return End(ToStatus(
+          GatewayError(StatusCode::kInternal, v1::ERROR_REASON_SIGNING_FAILED, "the request could not be signed")));
+    }
+    UpstreamClient::CallOptions options;
+    options.deadline = deadline_;
+    UpstreamClient::Done late;
+    if (operation_.is_submit()) {
+      // A submit that has left may be carried out, whoever still waits: its outcome is worth knowing.
+      options.on_abandon = UpstreamClient::OnAbandon::kDetach;
+      late = [method = operation_.full_name, fingerprint = fingerprint_](UpstreamOutcome outcome) {
+        LogLate(method, fingerprint, outcome);
+      };
+    }
+    SetExchange(environment_.upstream.Post(*std::move(request), options, OnOutcome(), std::move(late)));
+  }
+
+  UpstreamClient::Done OnOutcome() {
+    return [call = shared_from_this()](UpstreamOutcome outcome) { call->Answer(std::move(outcome)); };
+  }
+
+  void Answer(UpstreamOutcome outcome) {
+    const SentCall sent{operation_, *request_, timestamp_ms_, fingerprint_};
+    absl::Status status = TranslateOutcome(std::move(outcome), sent, *response_);
+    if (status.ok()) {
+      grpc::Slice slice(response_->ByteSizeLong());
+      response_->SerializeWithCachedSizesToArray(const_cast<uint8_t*>(slice.begin()));
+      *response_bytes_ = grpc::ByteBuffer(&slice, 1);
+    }
+    End(status);
+  }
+
+  void End(const absl::Status& status) {
+    if (ConcernsOperator(status.code())) {
+      Log(Severity::kWarning, "call_failed",
+          {{"method", operation_.full_name},
+           {"code", absl::StatusCodeToString(status.code())},
+           {"message", LogMessage(status)},
+           {"fingerprint", fingerprint_},
+           {"duration_ms", absl::StrCat(absl::ToInt64Milliseconds(environment_.now() - started_))}});
+    }
+    Finish(ToGrpcStatus(status));
+  }
+
+  // Upstream's own words may repeat what the caller sent; ours do not.
+  static std::string LogMessage(const absl::Status& status) {
+    return IsGatewayError(status) ? std::string(status.message()) : "upstream's own error";
+  }
+
+  static void LogLate(const std::string& method, const std::string& fingerprint, const UpstreamOutcome& outcome) {
+    LogFields fields = {{"method", method}, {"fingerprint", fingerprint}};
+    if (const auto* answer = std::get_if<HttpAnswer>(&outcome)) {
+      fields.emplace_back("http_status", absl::StrCat(answer->status));
+    } else {
+      fields.emplace_back("failure", std::get<TransportFailure>(outcome).detail);
+    }
+    Log(Severity::kInfo, "late_outcome", fields);
+  }
+
+  // The caller may go away before, while or after the exchange is started: whoever comes second cancels it.
+  void SetExchange(UpstreamClient::CallId id) ABSL_LOCKS_EXCLUDED(mutex_) {
+    {
+      absl::MutexLock lock(&mutex_);
+      exchange_ = id;
+      if (!cancelled_) return;
+    }
+    environment_.upstream.Cancel(id);
+  }
+
+  void OnCancel() override ABSL_LOCKS_EXCLUDED(mutex_) {
+    std::optional<UpstreamClient::CallId> id;
+    {
+      absl::MutexLock lock(&mutex_);
+      cancelled_ = true;
+      id = exchange_;
+    }
+    if (id.has_value()) environment_.upstream.Cancel(*id);
+  }
+
+  void OnDone() override { self_.reset(); }
+
+  const CallEnvironment& environment_;
+  const Operation& operation_;
+  grpc::CallbackServerContext* const context_;
+  grpc::ByteBuffer* const response_bytes_;
+  google::protobuf::Arena arena_;
+  Message* const request_;   // on the arena
+  Message* const response_;  // on the arena
+  const absl::Time started_;
+  absl::Time deadline_;
+  uint64_t timestamp_ms_ = 0;
+  std::string fingerprint_;
+
+  absl::Mutex mutex_;
+  bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
+  std::optional<UpstreamClient::CallId> exchange_ ABSL_GUARDED_BY(mutex_);
+
+  // gRPC needs the reactor until OnDone; the exchange may need it longer.
+  std::shared_ptr<UnaryCall> self_;
+};
+
+}  // namespace
+
+grpc::ServerUnaryReactor* StartUnaryCall(const CallEnvironment& environment, const Operation& operation,
+                                         grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                         grpc::ByteBuffer* response) {
+  auto call = std::make_shared<UnaryCall>(environment, operation, context, response);
+  call->Start(*request);
+  return call.get();
+}
+
+}  // namespace stampgate

@@ -1,0 +1,42 @@
+// One unary call of an operation, from the caller's bytes to the caller's answer.
+#ifndef STAMPGATE_GATEWAY_UNARY_CALL_H_
+#define STAMPGATE_GATEWAY_UNARY_CALL_H_
+
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/server_callback.h>
+
+#include <cstddef>
+#include <functional>
+
+#include "absl/time/time.h"
+#include "gateway/key_ring.h"
+#include "gateway/timestamp_allocator.h"
+#include "gateway/upstream_client.h"
+#include "translate/operation_table.h"
+
+namespace stampgate {
+
+// What every call uses. Outlives all calls.
+struct CallEnvironment {
+  const OperationTable& operations;
+  const KeyRing& keys;
+  TimestampAllocator& timestamps;
+  UpstreamClient& upstream;
+  absl::Duration default_deadline;
+  absl::Duration max_deadline;
+  size_t max_request_bytes;
+  std::function<absl::Time()> now;
+};
+
+// Upstream's share of a call ends this much before the caller's deadline, so that the caller still hears how it ended.
+inline constexpr absl::Duration kAnswerTime = absl::Milliseconds(50);
+
+// Starts the call and returns its reactor, which deletes itself. Never blocks.
+grpc::ServerUnaryReactor* StartUnaryCall(const CallEnvironment& environment, const Operation& operation,
+                                         grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                         grpc::ByteBuffer* response);
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_UNARY_CALL_H_

@@ -1,0 +1,261 @@
+#include "gateway/upstream_client.h"
+
+#include <curl/curl.h>
+#include <openssl/err.h>
+#include <openssl/x509_vfy.h>
+
+#include <atomic>
+#include <future>
+#include <list>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "gateway/base_url.h"
+#include "gateway/curl_multi.h"
+#include "gateway/curl_transfer.h"
+#include "gateway/event_loop.h"
+
+namespace stampgate {
+namespace {
+
+using Cause = TransportFailure::Cause;
+
+// What libcurl allows on one HTTP/2 connection.
+constexpr int kStreamsPerConnection = 100;
+
+// All members but loop_ and next_id_ belong to the loop's thread.
+class CurlUpstreamClient final : public UpstreamClient {
+ public:
+  CurlUpstreamClient(std::string base_url, const Options& options, std::unique_ptr<EventLoop> loop,
+                     CurlMultiHandle multi)
+      : base_url_(std::move(base_url)),
+        options_(options),
+        max_active_(options.max_connections * (options.http2 ? kStreamsPerConnection : 1)),
+        loop_(std::move(loop)) {
+    loop_->Run([this, multi = std::move(multi)]() mutable {
+      multi_.emplace(loop_.get(), std::move(multi), options_.max_connections, options_.http2,
+                     [this](CURL* easy, CURLcode code) { OnEnded(easy, code); });
+    });
+  }
+
+  ~CurlUpstreamClient() override {
+    Shutdown(absl::ZeroDuration());
+    loop_->Run([this] {
+      idle_.clear();
+      multi_.reset();
+    });
+    loop_.reset();
+  }
+
+  CallId Post(StampedRequest request, const CallOptions& options, Done done, Done late) override {
+    return Enqueue(std::move(request), options, std::move(done), std::move(late));
+  }
+
+  CallId Get(DiscoveryRequest request, const CallOptions& options, Done done) override {
+    return Enqueue(std::move(request), options, std::move(done), nullptr);
+  }
+
+  void Cancel(CallId id) override {
+    loop_->Run([this, id] {
+      const auto found = calls_.find(id);
+      if (found != calls_.end()) Abandon(*found->second, Cause::kCancelled);
+    });
+  }
+
+  void Shutdown(absl::Duration grace) override {
+    std::promise<void> ended;
+    const std::future<void> end = ended.get_future();
+    loop_->Run([this, grace, ended = std::move(ended)]() mutable {
+      shutting_down_ = true;
+      drains_.push_back({std::move(ended), Timer(loop_.get(), [this] { EndAll(); })});
+      drains_.back().timer.Start(grace);
+      NotifyIfDrained();
+    });
+    end.wait();
+  }
+
+ private:
+  using Request = std::variant<StampedRequest, DiscoveryRequest>;
+
+  struct Call {
+    CallId id;
+    Request request;
+    CallOptions options;
+    Done done;  // empty once the exchange is detached
+    Done late;
+    std::optional<Timer> timer;              // for the deadline
+    std::unique_ptr<CurlTransfer> transfer;  // null while the call waits for a connection
+    std::list<Call*>::iterator place;        // in waiting_, meanwhile
+  };
+
+  struct Drain {
+    std::promise<void> ended;
+    Timer timer;
+  };
+
+  CallId Enqueue(Request request, const CallOptions& options, Done done, Done late) {
+    const CallId id = next_id_.fetch_add(1, std::memory_order_relaxed);
+    auto call = std::make_unique<Call>(
+        Call{id, std::move(request), options, std::move(done), std::move(late), {}, nullptr, {}});
+    loop_->Run([this, call = std::move(call)]() mutable { Accept(std::move(call)); });
+    return id;
+  }
+
+  void Accept(std::unique_ptr<Call> call) {
+    if (shutting_down_) return call->done(TransportFailure{Cause::kShutdown, false, "the client is shut down"});
+    if (call->options.deadline != absl::InfiniteFuture()) {
+      const absl::Duration left = call->options.deadline - absl::Now();
+      if (left <= absl::ZeroDuration()) return call->done(Abandoned(Cause::kTimeout, false));
+      call->timer.emplace(loop_.get(), [this, raw = call.get()] { Abandon(*raw, Cause::kTimeout); });
+      call->timer->Start(left);
+    }
+    call->place = waiting_.insert(waiting_.end(), call.get());
+    calls_.emplace(call->id, std::move(call));
+    StartWaiting();
+  }
+
+  // One transfer per connection or stream, so that a call that waits holds no easy handle and libcurl's list of pending
+  // transfers, whose waiting would count into the exchange timeout, stays empty.
+  void StartWaiting() {
+    while (active_ < max_active_ && !waiting_.empty()) {
+      Call& call = *waiting_.front();
+      waiting_.pop_front();
+      if (Begin(call)) {
+        ++active_;
+      } else {
+        End(call, TransportFailure{Cause::kBroken, false, "the request cannot be sent"});
+      }
+    }
+  }
+
+  bool Begin(Call& call) {
+    if (idle_.empty()) {
+      call.transfer = CurlTransfer::Create(base_url_, options_);
+      if (call.transfer == nullptr) return false;
+    } else {
+      call.transfer = std::move(idle_.back());
+      idle_.pop_back();
+    }
+    CurlTransfer& transfer = *call.transfer;
+    const bool prepared = std::holds_alternative<StampedRequest>(call.request)
+                              ? transfer.PreparePost(std::get<StampedRequest>(std::move(call.request)))
+                              : transfer.PrepareGet(std::get<DiscoveryRequest>(std::move(call.request)));
+    return prepared && curl_easy_setopt(transfer.easy(), CURLOPT_PRIVATE, &call) == CURLE_OK &&
+           multi_->Add(transfer.easy());
+  }
+
+  void OnEnded(CURL* easy, CURLcode code) {
+    Call* call = nullptr;
+    curl_easy_getinfo(easy, CURLINFO_PRIVATE, &call);
+    --active_;
+    UpstreamOutcome outcome = call->transfer->Finish(code);
+    if (call->transfer->reusable()) idle_.push_back(std::move(call->transfer));
+    End(*call, std::move(outcome));
+    StartWaiting();
+  }
+
+  // The caller no longer waits: its time has ended or it has gone.
+  void Abandon(Call& call, Cause cause) {
+    if (!call.done) return;  // detached
+    const bool body_sent = call.transfer != nullptr && call.transfer->body_sent();
+    if (body_sent && call.options.on_abandon == OnAbandon::kDetach) {
+      call.timer.reset();
+      std::exchange(call.done, nullptr)(Abandoned(cause, true));
+      return;
+    }
+    Stop(call, Abandoned(cause, body_sent));
+    StartWaiting();
+  }
+
+  void EndAll() {
+    std::vector<Call*> left;
+    for (const auto& entry : calls_) left.push_back(entry.second.get());
+    for (Call* call : left) {
+      const bool body_sent = call->transfer != nullptr && call->transfer->body_sent();
+      Stop(*call, TransportFailure{Cause::kShutdown, body_sent, "the client is shut down"});
+    }
+  }
+
+  void Stop(Call& call, UpstreamOutcome outcome) {
+    if (call.transfer != nullptr) {
+      multi_->Remove(call.transfer->easy());
+      --active_;
+    } else {
+      waiting_.erase(call.place);
+    }
+    End(call, std::move(outcome));
+  }
+
+  // The call is in neither waiting_ nor multi_ any more.
+  void End(Call& call, UpstreamOutcome outcome) {
+    const auto ended = calls_.extract(call.id);
+    Done& tell = call.done ? call.done : call.late;
+    if (tell) tell(std::move(outcome));
+    NotifyIfDrained();
+  }
+
+  void NotifyIfDrained() {
+    if (!calls_.empty()) return;
+    for (Drain& drain : drains_) drain.ended.set_value();
+    drains_.clear();
+  }
+
+  static TransportFailure Abandoned(Cause cause, bool body_sent) {
+    return {cause, body_sent, cause == Cause::kCancelled ? "the caller went away" : "the call's deadline passed"};
+  }
+
+  const std::string base_url_;
+  const Options options_;
+  const int max_active_;
+  std::atomic<CallId> next_id_{1};
+  std::optional<CurlMulti> multi_;
+  absl::flat_hash_map<CallId, std::unique_ptr<Call>> calls_;  // `done` or `late` is still to be called
+  std::list<Call*> waiting_;                                  // for a connection
+  int active_ = 0;
+  std::vector<std::unique_ptr<CurlTransfer>> idle_;  // with their options set; no more than max_active_
+  bool shutting_down_ = false;
+  std::vector<Drain> drains_;
+  std::unique_ptr<EventLoop> loop_;
+};
+
+absl::Status CheckOptions(const UpstreamClient::Options& options) {
+  if (options.max_connections < 1) return absl::InvalidArgumentError("max_connections must be at least 1");
+  if (options.max_response_bytes < 1) return absl::InvalidArgumentError("max_response_bytes must be at least 1");
+  for (const absl::Duration time : {options.connect_timeout, options.exchange_timeout}) {
+    if (time <= absl::ZeroDuration()) return absl::InvalidArgumentError("a timeout must be more than 0");
+  }
+  if (options.max_idle < absl::Seconds(1)) return absl::InvalidArgumentError("max_idle must be at least 1s");
+  if (options.ca_file.empty()) return absl::OkStatus();
+  // libcurl would find out with the first call.
+  X509_STORE* store = X509_STORE_new();
+  const bool loaded = store != nullptr && X509_STORE_load_file(store, options.ca_file.c_str()) == 1;
+  X509_STORE_free(store);
+  ERR_clear_error();
+  if (loaded) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("ca_file ", options.ca_file, " is not a readable PEM bundle"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<UpstreamClient>> UpstreamClient::Create(const Options& options) {
+  static const CURLcode initialized = curl_global_init(CURL_GLOBAL_DEFAULT);  // once per process, never undone
+  if (initialized != CURLE_OK) return absl::InternalError("libcurl cannot be initialized");
+  absl::StatusOr<std::string> base_url = ParseBaseUrl(options.base_url);
+  if (!base_url.ok()) return base_url.status();
+  if (absl::Status status = CheckOptions(options); !status.ok()) return status;
+  if (CurlTransfer::Create(*base_url, options) == nullptr) {
+    return absl::InternalError("libcurl refuses an option that the upstream client needs");
+  }
+  absl::StatusOr<std::unique_ptr<EventLoop>> loop = EventLoop::Start("upstream");
+  if (!loop.ok()) return loop.status();
+  CurlMultiHandle multi(curl_multi_init());
+  if (multi == nullptr) return absl::ResourceExhaustedError("libcurl's multi handle");
+  return std::make_unique<CurlUpstreamClient>(*std::move(base_url), options, *std::move(loop), std::move(multi));
+}
+
+}  // namespace stampgate

@@ -1,0 +1,979 @@
+#include "gateway/upstream_client.h"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "gateway/base_url.h"
+#include "gateway/curl_failure.h"
+#include "gateway/scripted_server.h"
+
+namespace stampgate {
+
+// Stands for the real one, which is not linked here: only a class of this name can make a StampedRequest.
+class Stamper {
+ public:
+  static StampedRequest Make(std::string path, std::string body, std::string name = "X-Stamp",
+                             std::string value = "c3RhbXA") {
+    return StampedRequest(std::move(path), std::move(body), std::move(name), std::move(value));
+  }
+};
+
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+using Cause = TransportFailure::Cause;
+using Connection = ScriptedServer::Connection;
+using OnAbandon = UpstreamClient::OnAbandon;
+
+// Longer than anything here takes: what is waited for comes, or the test fails.
+constexpr std::chrono::seconds kHang(60);
+
+class Signal {
+ public:
+  void Set() {
+    std::lock_guard lock(mutex_);
+    set_ = true;
+    changed_.notify_all();
+  }
+  void Wait() {
+    std::unique_lock lock(mutex_);
+    ASSERT_TRUE(changed_.wait_for(lock, kHang, [this] { return set_; }));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool set_ = false;
+};
+
+// Where a callback puts its outcome.
+class Slot {
+ public:
+  UpstreamClient::Done callback() {
+    return [state = state_](UpstreamOutcome outcome) {
+      std::lock_guard lock(state->mutex);
+      ++state->calls;
+      state->outcome = std::move(outcome);
+      state->changed.notify_all();
+    };
+  }
+  UpstreamOutcome Wait() {
+    std::unique_lock lock(state_->mutex);
+    if (!state_->changed.wait_for(lock, kHang, [this] { return state_->calls > 0; })) {
+      ADD_FAILURE() << "no outcome";
+      std::abort();
+    }
+    return state_->outcome;
+  }
+  int calls() const {
+    std::lock_guard lock(state_->mutex);
+    return state_->calls;
+  }
+
+ private:
+  struct State {
+    mutable std::mutex mutex;
+    std::condition_variable changed;
+    int calls = 0;
+    UpstreamOutcome outcome;
+  };
+  std::shared_ptr<State> state_ = std::make_shared<State>();
+};
+
+std::string Describe(const UpstreamOutcome& outcome) {
+  if (const auto* answer = std::get_if<HttpAnswer>(&outcome)) {
+    return absl::StrCat("HTTP ", answer->status, " ", answer->body.substr(0, 200));
+  }
+  const auto& failure = std::get<TransportFailure>(outcome);
+  return absl::StrCat("cause ", static_cast<int>(failure.cause), " body_sent ", failure.body_sent, " ", failure.detail);
+}
+
+MATCHER_P2(IsAnswer, status, body, "") {
+  *result_listener << Describe(arg);
+  const auto* answer = std::get_if<HttpAnswer>(&arg);
+  return answer != nullptr && answer->status == status && answer->body == body;
+}
+
+MATCHER_P2(Failed, cause, body_sent, "") {
+  *result_listener << Describe(arg);
+  const auto* failure = std::get_if<TransportFailure>(&arg);
+  return failure != nullptr && failure->cause == cause && failure->body_sent == body_sent && !failure->detail.empty();
+}
+
+UpstreamClient::Options OptionsFor(const std::string& base_url) {
+  UpstreamClient::Options options;
+  options.base_url = base_url;
+  options.exchange_timeout = absl::FromChrono(kHang);
+  return options;
+}
+
+UpstreamClient::Options OptionsFor(const ScriptedServer& server) {
+  return OptionsFor(absl::StrCat("http://127.0.0.1:", server.port()));
+}
+
+std::unique_ptr<UpstreamClient> Connect(const UpstreamClient::Options& options) {
+  auto client = UpstreamClient::Create(options);
+  if (!client.ok()) {
+    ADD_FAILURE() << client.status();
+    std::abort();
+  }
+  return *std::move(client);
+}
+
+UpstreamOutcome Post(UpstreamClient& client, std::string body = "{}", const UpstreamClient::CallOptions& options = {}) {
+  Slot slot;
+  client.Post(Stamper::Make("/p", std::move(body)), options, slot.callback(), nullptr);
+  return slot.Wait();
+}
+
+std::string WriteFile(const std::string& name, const std::string& text) {
+  const std::string path = ::testing::TempDir() + "/" + name;
+  std::ofstream(path) << text;
+  return path;
+}
+
+std::string BodyOf(const std::string& request) { return request.substr(request.find("\r\n\r\n") + 4); }
+
+// Reads a request and then does nothing until it may end.
+struct HangingServer {
+  HangingServer()
+      : server([this](Connection& connection) {
+          while (connection.ReadRequest().has_value()) {
+            received.Set();
+            release.Wait();
+            connection.Write(JsonResponse("late"));
+          }
+        }) {}
+  ~HangingServer() { release.Set(); }
+
+  Signal received;
+  Signal release;
+  ScriptedServer server;
+};
+
+// A port that never finishes a connection: its queue of them is full.
+class BlackHole {
+ public:
+  BlackHole() {
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof(address);
+    sockets_.push_back(socket(AF_INET, SOCK_STREAM, 0));
+    EXPECT_EQ(bind(sockets_[0], reinterpret_cast<sockaddr*>(&address), length), 0);
+    EXPECT_EQ(listen(sockets_[0], 0), 0);
+    EXPECT_EQ(getsockname(sockets_[0], reinterpret_cast<sockaddr*>(&address), &length), 0);
+    for (int i = 0; i < 4; ++i) {
+      sockets_.push_back(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
+      connect(sockets_.back(), reinterpret_cast<sockaddr*>(&address), length);
+    }
+    url = absl::StrCat("http://127.0.0.1:", ntohs(address.sin_port));
+  }
+  ~BlackHole() {
+    for (const int socket : sockets_) close(socket);
+  }
+
+  std::string url;
+
+ private:
+  std::vector<int> sockets_;
+};
+
+// Requests.
+
+TEST(UpstreamClient, SendsExactlyThis) {
+  ScriptedServer server(ScriptedServer::Always(JsonResponse(R"({"a":1})")));
+  auto client = Connect(OptionsFor(server));
+  Slot post;
+  client->Post(Stamper::Make("/public/v1/query/whoami", R"({"organizationId":"o"})"), {}, post.callback(), nullptr);
+  const UpstreamOutcome outcome = post.Wait();
+  EXPECT_THAT(outcome, IsAnswer(200, R"({"a":1})"));
+  EXPECT_EQ(std::get<HttpAnswer>(outcome).content_type, "application/json");
+  EXPECT_EQ(std::get<HttpAnswer>(outcome).retry_after, std::nullopt);
+  Slot get;
+  client->Get({"/.well-known/jwks.json"}, {}, get.callback());
+  EXPECT_THAT(get.Wait(), IsAnswer(200, R"({"a":1})"));
+  EXPECT_THAT(Post(*client, "{}"), IsAnswer(200, R"({"a":1})"));
+  const std::string host = absl::StrCat("Host: 127.0.0.1:", server.port(), "\r\nUser-Agent: stampgate\r\n");
+  EXPECT_THAT(server.requests(), ElementsAre(absl::StrCat("POST /public/v1/query/whoami HTTP/1.1\r\n", host,
+                                                          "X-Stamp: c3RhbXA\r\nContent-Type: application/json\r\n"
+                                                          "Accept: application/json\r\nContent-Length: 22\r\n\r\n"
+                                                          R"({"organizationId":"o"})"),
+                                             absl::StrCat("GET /.well-known/jwks.json HTTP/1.1\r\n", host,
+                                                          "Accept: application/json\r\n\r\n"),
+                                             absl::StrCat("POST /p HTTP/1.1\r\n", host,
+                                                          "X-Stamp: c3RhbXA\r\nContent-Type: application/json\r\n"
+                                                          "Accept: application/json\r\nContent-Length: 2\r\n\r\n{}")));
+  EXPECT_EQ(server.connections(), 1);
+}
+
+TEST(UpstreamClient, SendsLargeBodiesWholeAndWithoutExpect) {
+  ScriptedServer server(ScriptedServer::Always(JsonResponse("{}")));
+  auto client = Connect(OptionsFor(server));
+  std::string body;
+  while (body.size() < 3'000'000) absl::StrAppend(&body, body.size(), ",");
+  EXPECT_THAT(Post(*client, body), IsAnswer(200, "{}"));
+  ASSERT_THAT(server.requests(), SizeIs(1));
+  EXPECT_EQ(BodyOf(server.requests()[0]), body);
+  EXPECT_THAT(server.requests()[0].substr(0, 1000), Not(HasSubstr("Expect")));
+}
+
+TEST(UpstreamClient, SendsNoRequestThatWouldBeReadOtherwise) {
+  ScriptedServer server(ScriptedServer::Always(JsonResponse("{}")));
+  auto client = Connect(OptionsFor(server));
+  const auto send = [&](StampedRequest request) {
+    Slot slot;
+    client->Post(std::move(request), {}, slot.callback(), nullptr);
+    return slot.Wait();
+  };
+  for (const char* path : {"", "p", "@evil.example/p", "/p q", "/p\r\nA: b", "/p#q", "/\x80"}) {
+    EXPECT_THAT(send(Stamper::Make(path, "{}")), Failed(Cause::kBroken, false)) << path;
+  }
+  for (const char* value : {"", " ", "a\r\nB: c", "a\nB: c", "\x80"}) {
+    EXPECT_THAT(send(Stamper::Make("/p", "{}", "X-Stamp", value)), Failed(Cause::kBroken, false)) << value;
+  }
+  for (const char* name : {"", "X Stamp", "X:", "X\r\n"}) {
+    EXPECT_THAT(send(Stamper::Make("/p", "{}", name)), Failed(Cause::kBroken, false)) << name;
+  }
+  Slot get;
+  client->Get({"no"}, {}, get.callback());
+  EXPECT_THAT(get.Wait(), Failed(Cause::kBroken, false));
+  EXPECT_EQ(server.connections(), 0);
+  EXPECT_THAT(send(Stamper::Make("/p", "{}")), IsAnswer(200, "{}"));
+}
+
+TEST(UpstreamClient, IgnoresProxyVariables) {
+  ScriptedServer canary(ScriptedServer::Always(JsonResponse("proxy")));
+  ScriptedServer server(ScriptedServer::Always(JsonResponse("direct")));
+  const std::vector<std::string> names = {"http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "ALL_PROXY"};
+  for (const std::string& name : names) {
+    setenv(name.c_str(), absl::StrCat("http://127.0.0.1:", canary.port()).c_str(), 1);
+  }
+  EXPECT_THAT(Post(*Connect(OptionsFor(server))), IsAnswer(200, "direct"));
+  for (const std::string& name : names) unsetenv(name.c_str());
+  EXPECT_EQ(canary.connections(), 0);
+}
+
+// Responses.
+
+TEST(UpstreamClient, FollowsNoRedirect) {
+  ScriptedServer canary(ScriptedServer::Always(JsonResponse("canary")));
+  for (const int status : {301, 302, 303, 307, 308}) {
+    ScriptedServer server(
+        ScriptedServer::Always(JsonResponse("moved", absl::StrCat(status, " Moved"),
+                                            absl::StrCat("Location: http://127.0.0.1:", canary.port(), "/p\r\n"))));
+    EXPECT_THAT(Post(*Connect(OptionsFor(server))), IsAnswer(status, "moved"));
+    EXPECT_THAT(server.requests(), SizeIs(1));
+  }
+  EXPECT_EQ(canary.connections(), 0);
+}
+
+TEST(UpstreamClient, ReadsChunksAndLeavesRoomForTheReader) {
+  ScriptedServer server([](Connection& connection) {
+    const std::string head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    connection.ReadRequest();
+    connection.Write(head + "3\r\nabc\r\n4\r\ndefg\r\n0\r\n\r\n");
+    connection.ReadRequest();
+    connection.Write(head + "186a0\r\n" + std::string(100'000, 'x') + "\r\n0\r\n\r\n");
+    connection.ReadRequest();
+    connection.Write(JsonResponse(std::string(200'000, 'y')));
+    connection.ReadRequest();
+    connection.Write("HTTP/1.1 204 No Content\r\n\r\n");
+    connection.ReadRequest();
+  });
+  auto client = Connect(OptionsFor(server));
+  for (const auto& [status, body] : {std::pair(200, std::string("abcdefg")), std::pair(200, std::string(100'000, 'x')),
+                                     std::pair(200, std::string(200'000, 'y')), std::pair(204, std::string())}) {
+    const UpstreamOutcome outcome = Post(*client);
+    EXPECT_THAT(outcome, IsAnswer(status, body));
+  }
+  EXPECT_EQ(server.connections(), 1);
+  Slot slot;  // a copy of an outcome has its own capacity
+  size_t spare = 0;
+  ScriptedServer again(ScriptedServer::Always(JsonResponse("abc")));
+  client = Connect(OptionsFor(again));
+  client->Post(
+      Stamper::Make("/p", "{}"), {},
+      [&spare, done = slot.callback()](UpstreamOutcome outcome) mutable {
+        const std::string& body = std::get<HttpAnswer>(outcome).body;
+        spare = body.capacity() - body.size();
+        done(std::move(outcome));
+      },
+      nullptr);
+  EXPECT_THAT(slot.Wait(), IsAnswer(200, "abc"));
+  EXPECT_GE(spare, 64u);
+}
+
+TEST(UpstreamClient, UnderstandsRetryAfter) {
+  const std::vector<std::pair<std::string, std::optional<absl::Duration>>> rows = {
+      {"", std::nullopt},
+      {"Retry-After: 7\r\n", absl::Seconds(7)},
+      {"retry-after:  0 \r\n", absl::ZeroDuration()},
+      {"Retry-After: 86400\r\n", absl::Hours(1)},
+      {"Retry-After: 99999999999999999999\r\n", absl::Hours(1)},
+      {"Retry-After: soon\r\n", std::nullopt},
+      {"Retry-After: -1\r\n", std::nullopt},
+      {"Retry-After: Fri, 31 Dec 1999 23:59:59 GMT\r\n", absl::ZeroDuration()},
+      {"Retry-After: Fri, 31 Dec 2099 23:59:59 GMT\r\n", absl::Hours(1)},
+  };
+  ScriptedServer server([&rows](Connection& connection) {
+    for (const auto& row : rows) {
+      connection.ReadRequest();
+      connection.Write(JsonResponse("{}", "429 Too Many Requests", row.first));
+    }
+    connection.ReadRequest();
+  });
+  auto client = Connect(OptionsFor(server));
+  for (const auto& [header, expected] : rows) {
+    const UpstreamOutcome outcome = Post(*client);
+    ASSERT_THAT(outcome, IsAnswer(429, "{}"));
+    EXPECT_EQ(std::get<HttpAnswer>(outcome).retry_after, expected) << header;
+  }
+}
+
+TEST(UpstreamClient, RefusesLargerResponses) {
+  const std::string head = "HTTP/1.1 200 OK\r\n";
+  for (const std::string& response :
+       {JsonResponse(std::string(1001, 'x')), head + "Content-Length: 99999999999\r\n\r\n",
+        head + "Transfer-Encoding: chunked\r\n\r\n3e8\r\n" + std::string(1000, 'x') + "\r\n1\r\nx\r\n",
+        head + "\r\n" + std::string(1001, 'x')}) {
+    ScriptedServer server([&](Connection& connection) {
+      connection.ReadRequest();
+      connection.Write(response);
+      connection.WaitForClose();
+    });
+    UpstreamClient::Options options = OptionsFor(server);
+    options.max_response_bytes = 1000;
+    EXPECT_THAT(Post(*Connect(options)), Failed(Cause::kTooLarge, true));
+  }
+  ScriptedServer server(ScriptedServer::Always(JsonResponse(std::string(1000, 'x'))));
+  UpstreamClient::Options options = OptionsFor(server);
+  options.max_response_bytes = 1000;
+  EXPECT_THAT(Post(*Connect(options)), IsAnswer(200, std::string(1000, 'x')));
+}
+
+TEST(UpstreamClient, ReportsCutResponses) {
+  const std::string head = "HTTP/1.1 200 OK\r\n";
+  for (const std::string& response :
+       {std::string(), std::string("HTTP/1.1 200"),
+        head + "Content-Length: 100\r\n\r\n{\"a\":", head + "Transfer-Encoding: chunked\r\n\r\n5\r\n{\"a\":\r\n",
+        head + "Content-Len", head, "HTTP/1.1 100 Continue\r\n\r\n" + head, std::string("not http\r\n\r\n")}) {
+    ScriptedServer server([&](Connection& connection) {
+      connection.ReadRequest();
+      connection.Write(response);
+      connection.Close();
+    });
+    EXPECT_THAT(Post(*Connect(OptionsFor(server))), Failed(Cause::kBroken, true)) << response;
+    EXPECT_EQ(server.connections(), 1);
+  }
+}
+
+TEST(UpstreamClient, TakesAnAnswerThatComesBeforeTheBodyIsRead) {
+  ScriptedServer server([](Connection& connection) {
+    connection.ReadUntil("\r\n\r\n");
+    connection.Write(JsonResponse("too large", "413 Payload Too Large", "Connection: close\r\n"));
+    connection.WaitForClose();
+  });
+  EXPECT_THAT(Post(*Connect(OptionsFor(server)), std::string(3'000'000, 'x')), IsAnswer(413, "too large"));
+}
+
+// Connections.
+
+TEST(UpstreamClient, NeverRepeatsOnAReusedConnection) {
+  const std::vector<std::function<void(Connection&)>> endings = {
+      [](Connection& connection) {  // reads everything and closes
+        connection.ReadRequest();
+        connection.Close();
+      },
+      [](Connection& connection) {  // reads everything and resets
+        connection.ReadRequest();
+        connection.Reset();
+      },
+      [](Connection& connection) {  // reads a part of the body and resets
+        connection.ReadUntil("\r\n\r\nx");
+        connection.Reset();
+      },
+      [](Connection& connection) {  // begins to answer
+        connection.ReadRequest();
+        connection.Write("HTTP/1.1 200 OK\r\nContent-");
+        connection.Close();
+      },
+  };
+  for (const auto& ending : endings) {
+    for (const size_t size : {size_t{2}, size_t{1'000'000}}) {
+      SCOPED_TRACE(absl::StrCat("ending ", &ending - endings.data(), " size ", size));
+      ScriptedServer server([&](Connection& connection) {
+        connection.ReadRequest();
+        connection.Write(JsonResponse("{}"));
+        if (connection.index() == 0) return ending(connection);
+        connection.WaitForClose();
+      });
+      auto client = Connect(OptionsFor(server));
+      EXPECT_THAT(Post(*client), IsAnswer(200, "{}"));
+      Slot slot;
+      client->Post(Stamper::Make("/second", std::string(size, 'x')), {}, slot.callback(), nullptr);
+      EXPECT_THAT(slot.Wait(), Failed(Cause::kBroken, true));
+      EXPECT_THAT(Post(*client), IsAnswer(200, "{}"));  // by now a repetition would have been seen
+      EXPECT_EQ(slot.calls(), 1);
+      EXPECT_EQ(server.connections(), 2);
+      int seen = 0;
+      for (const std::string& request : server.requests()) seen += absl::StartsWith(request, "POST /second");
+      EXPECT_LE(seen, 1);
+      EXPECT_LE(server.requests().size(), 3u);
+    }
+  }
+}
+
+TEST(UpstreamClient, NeverRepeatsOnAnotherIdleConnection) {
+  Signal both_open;
+  std::atomic<int> open = 0;
+  ScriptedServer server([&](Connection& connection) {
+    connection.ReadRequest();
+    if (++open == 2) both_open.Set();
+    both_open.Wait();
+    connection.Write(JsonResponse("{}"));
+    connection.ReadRequest();
+    connection.Close();
+  });
+  auto client = Connect(OptionsFor(server));
+  Slot slots[2];
+  for (Slot& slot : slots) client->Post(Stamper::Make("/first", "{}"), {}, slot.callback(), nullptr);
+  for (Slot& slot : slots) EXPECT_THAT(slot.Wait(), IsAnswer(200, "{}"));
+  EXPECT_THAT(Post(*client), Failed(Cause::kBroken, true));
+  EXPECT_THAT(server.requests(), SizeIs(3));
+  EXPECT_EQ(server.connections(), 2);
+}
+
+TEST(UpstreamClient, LeavesAConnectionThatWasClosedWhileIdle) {
+  Signal closed;
+  ScriptedServer server([&](Connection& connection) {
+    connection.ReadRequest();
+    connection.Write(JsonResponse("{}"));
+    if (connection.index() > 0) return connection.WaitForClose();
+    connection.Close();
+    closed.Set();
+  });
+  auto client = Connect(OptionsFor(server));
+  EXPECT_THAT(Post(*client), IsAnswer(200, "{}"));
+  closed.Wait();
+  EXPECT_THAT(Post(*client), IsAnswer(200, "{}"));
+  EXPECT_THAT(server.requests(), SizeIs(2));
+  EXPECT_EQ(server.connections(), 2);
+}
+
+TEST(UpstreamClient, ReportsWhatCannotBeReached) {
+  int refused;
+  {
+    ScriptedServer gone([](Connection&) {});
+    refused = gone.port();
+  }
+  EXPECT_THAT(Post(*Connect(OptionsFor(absl::StrCat("http://127.0.0.1:", refused)))),
+              Failed(Cause::kUnreachable, false));
+
+  UpstreamClient::Options options = OptionsFor("https://stampgate.invalid");
+  options.connect_timeout = absl::Seconds(2);  // in case that there is no name server
+  EXPECT_THAT(Post(*Connect(options)), Failed(Cause::kUnreachable, false));
+
+  const BlackHole black_hole;
+  options = OptionsFor(black_hole.url);
+  options.connect_timeout = absl::Milliseconds(50);
+  EXPECT_THAT(Post(*Connect(options)), Failed(Cause::kUnreachable, false));
+
+  ScriptedServer silent([](Connection& connection) { connection.WaitForClose(); });
+  options = OptionsFor(absl::StrCat("https://127.0.0.1:", silent.port()));
+  options.connect_timeout = absl::Milliseconds(100);
+  EXPECT_THAT(Post(*Connect(options)), Failed(Cause::kUnreachable, false));
+}
+
+// TLS.
+
+class TlsTest : public ::testing::Test {
+ protected:
+  std::string CaFile(const TestCertificate& certificate) { return WriteFile("ca.pem", certificate.certificate_pem); }
+
+  UpstreamOutcome PostTo(const ScriptedServer& server, const std::string& host, const std::string& ca_file,
+                         bool http2 = false) {
+    UpstreamClient::Options options = OptionsFor(absl::StrCat("https://", host, ":", server.port()));
+    options.ca_file = ca_file;
+    options.http2 = http2;
+    auto client = Connect(options);
+    const UpstreamOutcome first = Post(*client);
+    const UpstreamOutcome second = Post(*client);
+    EXPECT_EQ(first.index(), second.index());
+    return first;
+  }
+};
+
+TEST_F(TlsTest, VerifiesAndKeepsAlive) {
+  const TestCertificate certificate = MakeCertificate("127.0.0.1");
+  for (const bool http2 : {false, true}) {  // the server does not agree to HTTP/2
+    ScriptedServer server(ScriptedServer::Always(JsonResponse("{}")), ScriptedServer::Tls{certificate});
+    EXPECT_THAT(PostTo(server, "127.0.0.1", CaFile(certificate), http2), IsAnswer(200, "{}"));
+    EXPECT_THAT(server.requests(), SizeIs(2));
+    EXPECT_EQ(server.connections(), 1);
+  }
+  const TestCertificate named = MakeCertificate("localhost");
+  ScriptedServer server(ScriptedServer::Always(JsonResponse("{}")), ScriptedServer::Tls{named});
+  EXPECT_THAT(PostTo(server, "localhost", CaFile(named)), IsAnswer(200, "{}"));
+}
+
+TEST_F(TlsTest, SendsNothingToTheWrongServer) {
+  const TestCertificate right = MakeCertificate("127.0.0.1");
+  const TestCertificate other_host = MakeCertificate("upstream.example");
+  const TestCertificate expired = MakeCertificate("127.0.0.1", /*expired=*/true);
+  struct Row {
+    const char* name;
+    ScriptedServer::Tls tls;
+    std::string ca_file;
+  };
+  for (const Row& row : {Row{"unknown authority", {right}, WriteFile("other.pem", other_host.certificate_pem)},
+                         Row{"system's authorities", {right}, ""},
+                         Row{"other host", {other_host}, WriteFile("host.pem", other_host.certificate_pem)},
+                         Row{"expired", {expired}, WriteFile("expired.pem", expired.certificate_pem)},
+                         Row{"TLS 1.1", {right, TLS1_1_VERSION}, WriteFile("right.pem", right.certificate_pem)}}) {
+    ScriptedServer server(ScriptedServer::Always(JsonResponse("{}")), row.tls);
+    EXPECT_THAT(PostTo(server, "127.0.0.1", row.ca_file), Failed(Cause::kTls, false)) << row.name;
+    EXPECT_THAT(server.requests(), IsEmpty()) << row.name;
+  }
+  ScriptedServer server(ScriptedServer::Always(JsonResponse("{}")), ScriptedServer::Tls{right, TLS1_2_VERSION});
+  EXPECT_THAT(PostTo(server, "127.0.0.1", CaFile(right)), IsAnswer(200, "{}"));
+}
+
+TEST_F(TlsTest, NeverRepeatsOnAReusedConnection) {
+  const TestCertificate certificate = MakeCertificate("127.0.0.1");
+  ScriptedServer server(
+      [](Connection& connection) {
+        connection.ReadRequest();
+        connection.Write(JsonResponse("{}"));
+        connection.ReadRequest();
+        connection.Close();
+      },
+      ScriptedServer::Tls{certificate});
+  UpstreamClient::Options options = OptionsFor(absl::StrCat("https://127.0.0.1:", server.port()));
+  options.ca_file = CaFile(certificate);
+  auto client = Connect(options);
+  EXPECT_THAT(Post(*client), IsAnswer(200, "{}"));
+  EXPECT_THAT(Post(*client, "second"), Failed(Cause::kBroken, true));
+  EXPECT_THAT(Post(*client, "third"), IsAnswer(200, "{}"));
+  EXPECT_THAT(server.requests(), SizeIs(3));
+}
+
+// Time and cancellation.
+
+TEST(UpstreamClient, DoesNotBeginAfterTheDeadline) {
+  ScriptedServer server(ScriptedServer::Always(JsonResponse("{}")));
+  auto client = Connect(OptionsFor(server));
+  for (const absl::Time deadline : {absl::Now(), absl::Now() - absl::Hours(1), absl::InfinitePast()}) {
+    EXPECT_THAT(Post(*client, "{}", {.deadline = deadline, .on_abandon = OnAbandon::kDetach}),
+                Failed(Cause::kTimeout, false));
+  }
+  EXPECT_EQ(server.connections(), 0);
+}
+
+TEST(UpstreamClient, StopsAtTheDeadlineBeforeAnythingIsSent) {
+  const BlackHole black_hole;
+  auto client = Connect(OptionsFor(black_hole.url));
+  for (const OnAbandon on_abandon : {OnAbandon::kStop, OnAbandon::kDetach}) {
+    EXPECT_THAT(Post(*client, "{}", {.deadline = absl::Now() + absl::Milliseconds(20), .on_abandon = on_abandon}),
+                Failed(Cause::kTimeout, false));
+    Slot slot;
+    client->Cancel(client->Post(Stamper::Make("/p", "{}"), {.on_abandon = on_abandon}, slot.callback(), nullptr));
+    EXPECT_THAT(slot.Wait(), Failed(Cause::kCancelled, false));
+  }
+}
+
+TEST(UpstreamClient, StopsAtTheDeadlineAfterTheBodyIsSent) {
+  HangingServer hanging;
+  auto client = Connect(OptionsFor(hanging.server));
+  Slot done;
+  Slot late;
+  client->Post(Stamper::Make("/p", "{}"), {.deadline = absl::Now() + absl::Seconds(1)}, done.callback(),
+               late.callback());
+  EXPECT_THAT(done.Wait(), Failed(Cause::kTimeout, true));
+  hanging.release.Set();
+  EXPECT_THAT(Post(*client), IsAnswer(200, "late"));
+  EXPECT_EQ(hanging.server.connections(), 2);
+  EXPECT_EQ(late.calls(), 0);
+}
+
+TEST(UpstreamClient, DetachesAtTheDeadlineAfterTheBodyIsSent) {
+  HangingServer hanging;
+  auto client = Connect(OptionsFor(hanging.server));
+  Slot done;
+  Slot late;
+  const auto id = client->Post(Stamper::Make("/p", "{}"),
+                               {.deadline = absl::Now() + absl::Seconds(1), .on_abandon = OnAbandon::kDetach},
+                               done.callback(), late.callback());
+  EXPECT_THAT(done.Wait(), Failed(Cause::kTimeout, true));
+  client->Cancel(id);  // no longer the caller's
+  EXPECT_EQ(late.calls(), 0);
+  hanging.release.Set();
+  EXPECT_THAT(late.Wait(), IsAnswer(200, "late"));
+  EXPECT_THAT(Post(*client), IsAnswer(200, "late"));
+  EXPECT_EQ(hanging.server.connections(), 1);
+  EXPECT_EQ(done.calls(), 1);
+  EXPECT_EQ(late.calls(), 1);
+}
+
+TEST(UpstreamClient, CancelsAfterTheBodyIsSent) {
+  for (const OnAbandon on_abandon : {OnAbandon::kStop, OnAbandon::kDetach}) {
+    HangingServer hanging;
+    auto client = Connect(OptionsFor(hanging.server));
+    Slot done;
+    Slot late;
+    const auto id =
+        client->Post(Stamper::Make("/p", "{}"), {.on_abandon = on_abandon}, done.callback(), late.callback());
+    hanging.received.Wait();
+    client->Cancel(id);
+    client->Cancel(id);
+    client->Cancel(id + 1000);
+    EXPECT_THAT(done.Wait(), Failed(Cause::kCancelled, true));
+    hanging.release.Set();
+    if (on_abandon == OnAbandon::kDetach) {
+      EXPECT_THAT(late.Wait(), IsAnswer(200, "late"));
+    }
+    EXPECT_THAT(Post(*client), IsAnswer(200, "late"));
+    EXPECT_EQ(hanging.server.connections(), on_abandon == OnAbandon::kDetach ? 1 : 2);
+    EXPECT_EQ(done.calls(), 1);
+    EXPECT_EQ(late.calls(), on_abandon == OnAbandon::kDetach ? 1 : 0);
+  }
+}
+
+TEST(UpstreamClient, EndsADetachedExchangeAtTheExchangeTimeout) {
+  HangingServer hanging;
+  UpstreamClient::Options options = OptionsFor(hanging.server);
+  options.exchange_timeout = absl::Seconds(2);
+  auto client = Connect(options);
+  Slot done;
+  Slot late;
+  const auto id =
+      client->Post(Stamper::Make("/p", "{}"), {.on_abandon = OnAbandon::kDetach}, done.callback(), late.callback());
+  hanging.received.Wait();
+  client->Cancel(id);
+  EXPECT_THAT(done.Wait(), Failed(Cause::kCancelled, true));
+  EXPECT_THAT(late.Wait(), Failed(Cause::kTimeout, true));
+}
+
+TEST(UpstreamClient, EndsCallsThatWaitForAConnection) {
+  HangingServer hanging;
+  UpstreamClient::Options options = OptionsFor(hanging.server);
+  options.max_connections = 1;
+  auto client = Connect(options);
+  Slot first;
+  client->Post(Stamper::Make("/first", "{}"), {}, first.callback(), nullptr);
+  hanging.received.Wait();
+  Slot cancelled;
+  const auto id = client->Post(Stamper::Make("/cancelled", "{}"), {.on_abandon = OnAbandon::kDetach},
+                               cancelled.callback(), nullptr);
+  Slot last;
+  client->Post(Stamper::Make("/last", "{}"), {}, last.callback(), nullptr);
+  EXPECT_THAT(Post(*client, "{}", {.deadline = absl::Now() + absl::Milliseconds(20)}), Failed(Cause::kTimeout, false));
+  client->Cancel(id);
+  EXPECT_THAT(cancelled.Wait(), Failed(Cause::kCancelled, false));
+  hanging.release.Set();
+  EXPECT_THAT(first.Wait(), IsAnswer(200, "late"));
+  EXPECT_THAT(last.Wait(), IsAnswer(200, "late"));
+  EXPECT_THAT(hanging.server.requests(), SizeIs(2));
+}
+
+// Many calls.
+
+// Answers each request with its own body, so that a mixed-up answer shows.
+ScriptedServer::Script Echo() {
+  return [](Connection& connection) {
+    while (const auto request = connection.ReadRequest()) connection.Write(JsonResponse(BodyOf(*request)));
+  };
+}
+
+TEST(UpstreamClient, TellsEveryCallerOnceAndItsOwnAnswer) {
+  ScriptedServer server(Echo());
+  auto client = Connect(OptionsFor(server));
+  constexpr int kThreads = 64;
+  constexpr int kCalls = 50;
+  std::vector<std::vector<Slot>> done(kThreads, std::vector<Slot>());
+  std::vector<std::vector<Slot>> late(kThreads, std::vector<Slot>());
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      for (int c = 0; c < kCalls; ++c) {
+        Slot& slot = done[t].emplace_back();
+        UpstreamClient::CallOptions options;
+        if (c % 5 == 1) options.deadline = absl::Now() + absl::Microseconds(100 * c);
+        if (c % 2 == 1) options.on_abandon = OnAbandon::kDetach;
+        const auto id = client->Post(Stamper::Make("/p", absl::StrCat(t, "/", c)), options, slot.callback(),
+                                     late[t].emplace_back().callback());
+        if (c % 5 == 2) client->Cancel(id);
+        if (c % 5 == 3) slot.Wait();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  client->Shutdown(absl::FromChrono(kHang));
+  for (int t = 0; t < kThreads; ++t) {
+    for (int c = 0; c < kCalls; ++c) {
+      EXPECT_EQ(done[t][c].calls(), 1);
+      const std::string body = absl::StrCat(t, "/", c);
+      if (c % 5 != 1 && c % 5 != 2) {
+        EXPECT_THAT(done[t][c].Wait(), IsAnswer(200, body));
+      } else {
+        EXPECT_THAT(done[t][c].Wait(),
+                    AnyOf(IsAnswer(200, body), Failed(c % 5 == 1 ? Cause::kTimeout : Cause::kCancelled, true),
+                          Failed(c % 5 == 1 ? Cause::kTimeout : Cause::kCancelled, false)));
+      }
+      EXPECT_LE(late[t][c].calls(), 1);
+      if (late[t][c].calls() == 1) {
+        EXPECT_THAT(late[t][c].Wait(), IsAnswer(200, body));
+      }
+    }
+  }
+  EXPECT_LE(server.connections(), 64 + kThreads * kCalls * 2 / 5);  // torn down calls take their connections along
+}
+
+TEST(UpstreamClient, KeepsAThousandInFlight) {
+  constexpr int kCalls = 1000;
+  constexpr int kConnections = 100;
+  std::mutex mutex;
+  int waiting = 0;
+  Signal all_busy;
+  Signal release;
+  ScriptedServer server([&](Connection& connection) {
+    while (const auto request = connection.ReadRequest()) {
+      {
+        std::lock_guard lock(mutex);
+        if (++waiting == kConnections) all_busy.Set();
+      }
+      release.Wait();
+      connection.Write(JsonResponse(BodyOf(*request)));
+    }
+  });
+  UpstreamClient::Options options = OptionsFor(server);
+  options.max_connections = kConnections;
+  auto client = Connect(options);
+  std::vector<Slot> slots(kCalls);
+  std::vector<UpstreamClient::CallId> ids;
+  for (int i = 0; i < kCalls; ++i) {
+    ids.push_back(client->Post(Stamper::Make("/p", absl::StrCat(i)), {}, slots[i].callback(), nullptr));
+  }
+  all_busy.Wait();
+  EXPECT_THAT(server.requests(), SizeIs(kConnections));
+  for (int i = kConnections; i < kCalls; i += 3) client->Cancel(ids[i]);
+  for (int i = kConnections; i < kCalls; i += 3) {
+    EXPECT_THAT(slots[i].Wait(), Failed(Cause::kCancelled, false));
+  }
+  release.Set();
+  for (int i = 0; i < kCalls; ++i) {
+    if (i >= kConnections && (i - kConnections) % 3 == 0) continue;
+    EXPECT_THAT(slots[i].Wait(), IsAnswer(200, absl::StrCat(i)));
+    EXPECT_EQ(slots[i].calls(), 1);
+  }
+  EXPECT_EQ(server.connections(), kConnections);
+}
+
+TEST(UpstreamClient, MayBeCalledFromItsCallbacks) {
+  ScriptedServer server(Echo());
+  auto client = Connect(OptionsFor(server));
+  Slot last;
+  std::function<void(int)> post = [&](int left) {
+    client->Post(
+        Stamper::Make("/p", absl::StrCat(left)), {},
+        [&, left](UpstreamOutcome outcome) {
+          if (left == 0) return last.callback()(std::move(outcome));
+          post(left - 1);
+          client->Cancel(1);
+        },
+        nullptr);
+  };
+  post(20);
+  EXPECT_THAT(last.Wait(), IsAnswer(200, "0"));
+}
+
+// The end.
+
+TEST(UpstreamClient, ShutdownFailsWhatIsLeft) {
+  HangingServer hanging;
+  UpstreamClient::Options options = OptionsFor(hanging.server);
+  options.max_connections = 2;
+  auto client = Connect(options);
+  Slot running;
+  Slot detached;
+  Slot late;
+  Slot waiting;
+  const auto id =
+      client->Post(Stamper::Make("/p", "{}"), {.on_abandon = OnAbandon::kDetach}, detached.callback(), late.callback());
+  hanging.received.Wait();
+  client->Cancel(id);
+  EXPECT_THAT(detached.Wait(), Failed(Cause::kCancelled, true));
+  client->Post(Stamper::Make("/p", "{}"), {}, running.callback(), nullptr);
+  client->Post(Stamper::Make("/p", "{}"), {}, waiting.callback(), nullptr);
+  client->Shutdown(absl::Milliseconds(20));
+  EXPECT_EQ(running.calls() + waiting.calls() + late.calls(), 3);
+  EXPECT_THAT(running.Wait(), AnyOf(Failed(Cause::kShutdown, true), Failed(Cause::kShutdown, false)));
+  EXPECT_THAT(waiting.Wait(), Failed(Cause::kShutdown, false));
+  EXPECT_THAT(late.Wait(), Failed(Cause::kShutdown, true));
+  EXPECT_THAT(Post(*client), Failed(Cause::kShutdown, false));
+  client->Shutdown(absl::InfiniteDuration());
+}
+
+TEST(UpstreamClient, ShutdownWaitsForDetachedExchanges) {
+  HangingServer hanging;
+  auto client = Connect(OptionsFor(hanging.server));
+  Slot done;
+  Slot late;
+  const auto id =
+      client->Post(Stamper::Make("/p", "{}"), {.on_abandon = OnAbandon::kDetach}, done.callback(), late.callback());
+  hanging.received.Wait();
+  client->Cancel(id);
+  done.Wait();
+  std::thread shutdown([&] { client->Shutdown(absl::InfiniteDuration()); });
+  hanging.release.Set();
+  shutdown.join();
+  EXPECT_EQ(late.calls(), 1);
+  EXPECT_THAT(late.Wait(), IsAnswer(200, "late"));
+}
+
+TEST(UpstreamClient, DestructorTellsEveryCaller) {
+  HangingServer hanging;
+  std::vector<Slot> slots(100);
+  {
+    auto client = Connect(OptionsFor(hanging.server));
+    for (Slot& slot : slots) client->Post(Stamper::Make("/p", "{}"), {}, slot.callback(), nullptr);
+  }
+  for (Slot& slot : slots) EXPECT_EQ(slot.calls(), 1);
+  for (Slot& slot : slots) {
+    EXPECT_THAT(slot.Wait(), AnyOf(Failed(Cause::kShutdown, true), Failed(Cause::kShutdown, false)));
+  }
+}
+
+// Options.
+
+TEST(UpstreamClient, RefusesOptionsThatCannotBeUsed) {
+  const auto code = [](const std::function<void(UpstreamClient::Options&)>& change) {
+    UpstreamClient::Options options = OptionsFor("http://127.0.0.1:1");
+    change(options);
+    return UpstreamClient::Create(options).status().code();
+  };
+  using Options = UpstreamClient::Options;
+  const auto invalid = absl::StatusCode::kInvalidArgument;
+  EXPECT_EQ(code([](Options&) {}), absl::StatusCode::kOk);
+  EXPECT_EQ(code([](Options& o) { o.base_url = "http://upstream.example"; }), invalid);
+  EXPECT_EQ(code([](Options& o) { o.ca_file = "/nonexistent.pem"; }), invalid);
+  EXPECT_EQ(code([](Options& o) { o.ca_file = WriteFile("no.pem", "no certificate"); }), invalid);
+  EXPECT_EQ(code([](Options& o) { o.max_connections = 0; }), invalid);
+  EXPECT_EQ(code([](Options& o) { o.max_response_bytes = 0; }), invalid);
+  EXPECT_EQ(code([](Options& o) { o.connect_timeout = absl::ZeroDuration(); }), invalid);
+  EXPECT_EQ(code([](Options& o) { o.exchange_timeout = -absl::InfiniteDuration(); }), invalid);
+  EXPECT_EQ(code([](Options& o) { o.max_idle = absl::ZeroDuration(); }), invalid);
+}
+
+TEST(ParseBaseUrl, TakesHttpsAndLoopback) {
+  for (const char* url : {"https://upstream.example", "https://upstream.example:8443", "https://10.0.0.1",
+                          "http://127.0.0.1:8080", "http://127.255.0.3", "http://localhost:1", "http://[::1]:8080"}) {
+    const auto parsed = ParseBaseUrl(url);
+    ASSERT_TRUE(parsed.ok()) << url;
+    EXPECT_TRUE(absl::StartsWith(*parsed, url)) << *parsed;
+  }
+}
+
+TEST(ParseBaseUrl, RefusesEverythingElse) {
+  for (const char* url : {"",
+                          "upstream.example",
+                          "ftp://upstream.example",
+                          "file:///etc/passwd",
+                          "https://",
+                          "https:///p",
+                          "https://upstream.example/",
+                          "https://upstream.example/v1",
+                          "https://upstream.example?a",
+                          "https://a#b",
+                          "https://user@upstream.example",
+                          "https://user:word@upstream.example",
+                          "https://upstream.example\\@evil",
+                          "https://up stream",
+                          "https://upstream.example\r\n",
+                          "https://upstream.example:99999",
+                          "https://a:b",
+                          "http://upstream.example",
+                          "http://10.0.0.1",
+                          "http://128.0.0.1",
+                          "http://0.0.0.0",
+                          "http://[::]",
+                          "http://[::ffff:10.0.0.1]",
+                          "http://127.0.0.1.evil.example",
+                          "http://localhost.evil.example",
+                          "http://%31%32%37.0.0.1",
+                          "http://127.0.0.1@evil.example",
+                          "http://2130706432.example"}) {
+    const auto parsed = ParseBaseUrl(url);
+    EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument) << url;
+    EXPECT_THAT(parsed.status().message(), Not(HasSubstr("word")));
+  }
+}
+
+TEST(DescribeFailure, KnowsLibcurlsCodes) {
+  struct Row {
+    CURLcode code;
+    ExchangeProgress progress;
+    Cause cause;
+    bool body_sent;
+  };
+  const ExchangeProgress none;
+  const ExchangeProgress connected = {.connected = true};
+  const ExchangeProgress sent = {.connected = true, .body_sent = true};
+  for (const Row& row : {
+           Row{CURLE_COULDNT_RESOLVE_HOST, none, Cause::kUnreachable, false},
+           Row{CURLE_COULDNT_CONNECT, none, Cause::kUnreachable, false},
+           Row{CURLE_COULDNT_CONNECT, sent, Cause::kBroken, true},
+           Row{CURLE_OPERATION_TIMEDOUT, none, Cause::kUnreachable, false},
+           Row{CURLE_OPERATION_TIMEDOUT, connected, Cause::kTimeout, false},
+           Row{CURLE_OPERATION_TIMEDOUT, sent, Cause::kTimeout, true},
+           Row{CURLE_SSL_CONNECT_ERROR, none, Cause::kTls, false},
+           Row{CURLE_PEER_FAILED_VERIFICATION, none, Cause::kTls, false},
+           Row{CURLE_SSL_CACERT_BADFILE, none, Cause::kTls, false},
+           Row{CURLE_SSL_CONNECT_ERROR, sent, Cause::kBroken, true},
+           Row{CURLE_SEND_FAIL_REWIND, none, Cause::kBroken, true},
+           Row{CURLE_ABORTED_BY_CALLBACK, sent, Cause::kBroken, true},
+           Row{CURLE_GOT_NOTHING, sent, Cause::kBroken, true},
+           Row{CURLE_PARTIAL_FILE, sent, Cause::kBroken, true},
+           Row{CURLE_SEND_ERROR, connected, Cause::kBroken, false},
+           Row{CURLE_RECV_ERROR, sent, Cause::kBroken, true},
+           Row{CURLE_HTTP2_STREAM, sent, Cause::kBroken, true},
+           Row{CURLE_WRITE_ERROR, sent, Cause::kBroken, true},
+           Row{CURLE_WRITE_ERROR, {.body_sent = true, .too_large = true}, Cause::kTooLarge, true},
+           Row{CURLE_FILESIZE_EXCEEDED, sent, Cause::kTooLarge, true},
+           Row{CURLE_OUT_OF_MEMORY, connected, Cause::kBroken, false},
+           Row{static_cast<CURLcode>(12345), sent, Cause::kBroken, true},
+       }) {
+    const TransportFailure failure = DescribeFailure(row.code, row.progress, "");
+    EXPECT_EQ(failure.cause, row.cause) << row.code;
+    EXPECT_EQ(failure.body_sent, row.body_sent) << row.code;
+    EXPECT_FALSE(failure.detail.empty());
+  }
+  EXPECT_EQ(DescribeFailure(CURLE_RECV_ERROR, sent, "a\r\nb\x1b[0m").detail,
+            "Failure when receiving data from the peer: a??b?[0m");
+  EXPECT_LE(DescribeFailure(CURLE_RECV_ERROR, sent, std::string(5000, 'x')).detail.size(), 300u);
+}
+
+}  // namespace
+}  // namespace stampgate

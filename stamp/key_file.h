@@ -1,0 +1,36 @@
+// Private keys in files.
+#ifndef STAMPGATE_STAMP_KEY_FILE_H_
+#define STAMPGATE_STAMP_KEY_FILE_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "stamp/private_key.h"
+
+namespace stampgate {
+
+// Reads one key. The file's bytes only ever touch locked memory.
+//
+// Format: PEM (see pem_key.h), or `<hex>[:<curve>]` on one line, where the curve is p256 (the default), secp256k1 or
+// ed25519 and the hex is 64 digits, for ed25519 also 128 (seed, then public key, which must fit). One LF or CRLF at
+// the end is tolerated, nothing else.
+//
+// The file must be regular, of 1 to 4096 bytes, owned by root or by us, and neither writable by its group nor open to
+// others in any way. Its group may read it: Kubernetes mounts secrets so. Symbolic links on the way are followed, as
+// Kubernetes mounts secrets through them; what is checked is the file that is read. Never blocks on a FIFO.
+//
+// Errors name the path and the rule, never anything from the file:
+//   kNotFound            there is no such file
+//   kPermissionDenied    we may not read it, or others may touch it
+//   kFailedPrecondition  not a regular file
+//   kInvalidArgument     the content
+//   kResourceExhausted, kInternal  memory cannot be locked, reading failed
+absl::StatusOr<PrivateKey> ReadKeyFile(const std::string& path);
+
+// The same for text at hand: messages without a path, kInvalidArgument or memory.
+absl::StatusOr<PrivateKey> ParseKeyText(absl::string_view text);
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_STAMP_KEY_FILE_H_

@@ -1,0 +1,50 @@
+#include "stamp/key_memory.h"
+
+#include <openssl/crypto.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "gtest/gtest.h"
+#include "stamp/stamp_testing.h"
+
+namespace stampgate {
+namespace {
+
+// The tests of one process run in this order: the first needs memory that nobody has set up.
+TEST(KeyMemoryTest, FailsWhereNothingCanBeLocked) {
+  if (IsSanitized()) GTEST_SKIP() << "the sanitizer reports every mlock as a success";
+  const pid_t child = fork();
+  if (child == 0) {
+    ForbidLocking();
+    const absl::Status first = InitializeKeyMemory();
+    // A second call must not take the half-made arena for a good one.
+    _exit(absl::IsResourceExhausted(first) && InitializeKeyMemory() == first ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST(KeyMemoryTest, FailsWhereSomebodyElseHasSetUpTheArena) {
+  const pid_t child = fork();
+  if (child == 0) {
+    CRYPTO_secure_malloc_init(4096, 16);
+    _exit(absl::IsInternal(InitializeKeyMemory()) ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST(KeyMemoryTest, LocksTheArenaOnce) {
+  const int before = LockedKb();
+  ASSERT_EQ(InitializeKeyMemory(), absl::OkStatus());
+  ASSERT_EQ(InitializeKeyMemory(), absl::OkStatus());
+  EXPECT_TRUE(CRYPTO_secure_malloc_initialized());
+  EXPECT_EQ(LockedKb() - before, 256);
+}
+
+}  // namespace
+}  // namespace stampgate

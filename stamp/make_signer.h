@@ -1,0 +1,19 @@
+// From a private key to a signer.
+#ifndef STAMPGATE_STAMP_MAKE_SIGNER_H_
+#define STAMPGATE_STAMP_MAKE_SIGNER_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "stamp/private_key.h"
+#include "stamp/signer.h"
+
+namespace stampgate {
+
+// The signer for the key's curve. `key` is wiped; the signer holds the only copy of the scalar. Errors: those of
+// MakeEcdsaSigner and MakeEd25519Signer.
+absl::StatusOr<std::shared_ptr<const Signer>> MakeSigner(PrivateKey key);
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_STAMP_MAKE_SIGNER_H_

@@ -1,0 +1,248 @@
+#include "stamp/pem_key.h"
+
+#include <sodium.h>
+
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "stamp/secret_bytes.h"
+
+namespace stampgate {
+namespace {
+
+// A literal's bytes, those behind a NUL too.
+template <size_t kSize>
+constexpr absl::string_view Bytes(const char (&literal)[kSize]) {
+  return {literal, kSize - 1};
+}
+
+constexpr uint8_t kInteger = 0x02;
+constexpr uint8_t kBitString = 0x03;
+constexpr uint8_t kOctetString = 0x04;
+constexpr uint8_t kObjectId = 0x06;
+constexpr uint8_t kSequence = 0x30;
+constexpr uint8_t kContext0 = 0xa0;           // SEC1: parameters; PKCS#8: attributes
+constexpr uint8_t kContext1 = 0xa1;           // SEC1: public key, inside a BIT STRING
+constexpr uint8_t kContext1Primitive = 0x81;  // PKCS#8: public key, itself a BIT STRING
+
+constexpr absl::string_view kOidEcPublicKey = Bytes("\x2a\x86\x48\xce\x3d\x02\x01");
+constexpr absl::string_view kOidP256 = Bytes("\x2a\x86\x48\xce\x3d\x03\x01\x07");
+constexpr absl::string_view kOidSecp256k1 = Bytes("\x2b\x81\x04\x00\x0a");
+constexpr absl::string_view kOidEd25519 = Bytes("\x2b\x65\x70");
+
+absl::Status Refuse(absl::string_view rule) { return absl::InvalidArgumentError(rule); }
+absl::Status BadDer() { return Refuse("its PEM block does not hold a well-formed private key"); }
+
+// Takes DER elements from the front of a text. What it gives out points into the text.
+class DerReader {
+ public:
+  explicit DerReader(absl::string_view bytes) : rest_(bytes) {}
+
+  bool AtEnd() const { return rest_.empty(); }
+
+  // The content of the next element, if it has the tag `tag` and its length is DER of at most two length bytes.
+  std::optional<absl::string_view> Take(uint8_t tag) {
+    if (rest_.size() < 2 || static_cast<uint8_t>(rest_[0]) != tag) return std::nullopt;
+    size_t length = static_cast<uint8_t>(rest_[1]);
+    size_t header = 2;
+    if (length >= 0x80) {
+      const size_t length_bytes = length - 0x80;
+      if (length_bytes < 1 || length_bytes > 2 || rest_.size() < 2 + length_bytes) return std::nullopt;
+      length = 0;
+      for (; header < 2 + length_bytes; ++header) length = length << 8 | static_cast<uint8_t>(rest_[header]);
+      if (length < (length_bytes == 1 ? 0x80 : 0x100)) return std::nullopt;
+    }
+    if (rest_.size() - header < length) return std::nullopt;
+    absl::string_view content = rest_.substr(header, length);
+    rest_.remove_prefix(header + length);
+    return content;
+  }
+
+ private:
+  absl::string_view rest_;
+};
+
+// The parts of a key, pointing into the decoded block.
+struct KeyParts {
+  std::optional<Curve> curve;
+  absl::string_view scalar;
+  absl::string_view public_key;  // empty if the block holds none
+};
+
+absl::StatusOr<Curve> CurveOfOid(absl::string_view oid) {
+  if (oid == kOidP256) return Curve::kP256;
+  if (oid == kOidSecp256k1) return Curve::kSecp256k1;
+  return Refuse("its curve is none of P-256, secp256k1 and Ed25519");
+}
+
+// `encoded` is ECParameters: the named curve's OBJECT IDENTIFIER, or what we do not take, the curve spelled out.
+absl::StatusOr<Curve> CurveOfParameters(absl::string_view encoded) {
+  DerReader reader(encoded);
+  std::optional<absl::string_view> oid = reader.Take(kObjectId);
+  if (!oid || !reader.AtEnd()) return Refuse("its curve is not given by name");
+  return CurveOfOid(*oid);
+}
+
+// Unwraps a BIT STRING's content, whole bytes only.
+bool TakeBits(absl::string_view content, absl::string_view* bytes) {
+  *bytes = content;
+  return absl::ConsumePrefix(bytes, Bytes("\0")) && !bytes->empty();
+}
+
+// ECPrivateKey of RFC 5915. Adds to `parts`, which may know the curve already.
+absl::Status ReadSec1(absl::string_view der, KeyParts* parts) {
+  DerReader outer(der);
+  std::optional<absl::string_view> sequence = outer.Take(kSequence);
+  if (!sequence || !outer.AtEnd()) return BadDer();
+  DerReader reader(*sequence);
+  std::optional<absl::string_view> version = reader.Take(kInteger);
+  std::optional<absl::string_view> scalar = reader.Take(kOctetString);
+  if (!version || *version != Bytes("\1") || !scalar) return BadDer();
+  parts->scalar = *scalar;
+  if (std::optional<absl::string_view> parameters = reader.Take(kContext0)) {
+    absl::StatusOr<Curve> curve = CurveOfParameters(*parameters);
+    if (!curve.ok()) return curve.status();
+    if (parts->curve.value_or(*curve) != *curve) return Refuse("it names two curves");
+    parts->curve = *curve;
+  }
+  if (std::optional<absl::string_view> wrapped = reader.Take(kContext1)) {
+    DerReader inner(*wrapped);
+    std::optional<absl::string_view> bits = inner.Take(kBitString);
+    if (!bits || !inner.AtEnd() || !TakeBits(*bits, &parts->public_key)) return BadDer();
+  }
+  return reader.AtEnd() ? absl::OkStatus() : BadDer();
+}
+
+// OneAsymmetricKey of RFC 5958, of which PKCS#8 is version 0.
+absl::Status ReadPkcs8(absl::string_view der, KeyParts* parts) {
+  DerReader outer(der);
+  std::optional<absl::string_view> sequence = outer.Take(kSequence);
+  if (!sequence || !outer.AtEnd()) return BadDer();
+  DerReader reader(*sequence);
+  std::optional<absl::string_view> version = reader.Take(kInteger);
+  std::optional<absl::string_view> algorithm = reader.Take(kSequence);
+  std::optional<absl::string_view> key = reader.Take(kOctetString);
+  if (!version || (*version != Bytes("\0") && *version != Bytes("\1")) || !algorithm || !key) return BadDer();
+  reader.Take(kContext0);  // Attributes mean nothing to us.
+  absl::string_view public_key;
+  if (std::optional<absl::string_view> bits = reader.Take(kContext1Primitive)) {
+    if (!TakeBits(*bits, &public_key)) return BadDer();
+  }
+  if (!reader.AtEnd()) return BadDer();
+
+  DerReader algorithm_reader(*algorithm);
+  std::optional<absl::string_view> oid = algorithm_reader.Take(kObjectId);
+  if (!oid) return BadDer();
+  if (*oid == kOidEd25519) {
+    DerReader seed_reader(*key);
+    std::optional<absl::string_view> seed = seed_reader.Take(kOctetString);
+    if (!algorithm_reader.AtEnd() || !seed || !seed_reader.AtEnd()) return BadDer();
+    *parts = {Curve::kEd25519, *seed, public_key};
+    return absl::OkStatus();
+  }
+  if (*oid != kOidEcPublicKey) return Refuse("its curve is none of P-256, secp256k1 and Ed25519");
+  std::optional<absl::string_view> curve_oid = algorithm_reader.Take(kObjectId);
+  if (!curve_oid || !algorithm_reader.AtEnd()) return Refuse("its curve is not given by name");
+  absl::StatusOr<Curve> curve = CurveOfOid(*curve_oid);
+  if (!curve.ok()) return curve.status();
+  parts->curve = *curve;
+  if (absl::Status status = ReadSec1(*key, parts); !status.ok()) return status;
+  if (parts->public_key.empty()) {
+    parts->public_key = public_key;
+  } else if (!public_key.empty() && public_key != parts->public_key) {
+    return Refuse("its two public keys differ");
+  }
+  return absl::OkStatus();
+}
+
+bool ConsumeLineEnd(absl::string_view* text) {
+  absl::ConsumePrefix(text, "\r");
+  return absl::ConsumePrefix(text, "\n");
+}
+
+// Takes a block with this label from the front of `text`; gives its base64, or nothing if another block stands there.
+std::optional<absl::string_view> TakeBlock(absl::string_view label, absl::string_view* text) {
+  absl::string_view rest = *text;
+  if (!absl::ConsumePrefix(&rest, absl::StrCat("-----BEGIN ", label, "-----")) || !ConsumeLineEnd(&rest)) {
+    return std::nullopt;
+  }
+  const size_t end = rest.find("-----");
+  if (end == absl::string_view::npos) return std::nullopt;
+  absl::string_view base64 = rest.substr(0, end);
+  rest.remove_prefix(end);
+  if (!absl::ConsumePrefix(&rest, absl::StrCat("-----END ", label, "-----"))) return std::nullopt;
+  if (!rest.empty() && !ConsumeLineEnd(&rest)) return std::nullopt;
+  *text = rest;
+  return base64;
+}
+
+absl::StatusOr<SecretBytes> DecodeBase64(absl::string_view base64, size_t* size) {
+  absl::StatusOr<SecretBytes> bytes = SecretBytes::Create(base64.size() / 4 * 3 + 3);
+  if (!bytes.ok()) return bytes.status();
+  // libsodium takes a NUL for one of the characters to ignore.
+  if (std::memchr(base64.data(), 0, base64.size()) != nullptr ||
+      sodium_base642bin(bytes->data(), bytes->size(), base64.data(), base64.size(), "\r\n", size, nullptr,
+                        sodium_base64_VARIANT_ORIGINAL) != 0) {
+    return Refuse("its PEM block is not base64");
+  }
+  return bytes;
+}
+
+absl::Status ExplainNoBlock(absl::string_view text) {
+  if (absl::StartsWith(text, "-----BEGIN ENCRYPTED PRIVATE KEY-----")) return Refuse("it is encrypted");
+  if (absl::StartsWith(text, "-----BEGIN PUBLIC KEY-----")) return Refuse("it holds a public key, not a private one");
+  if (absl::StartsWith(text, "-----BEGIN PRIVATE KEY-----") ||
+      absl::StartsWith(text, "-----BEGIN EC PRIVATE KEY-----")) {
+    return Refuse("its PEM block is cut short or has other lines around it");
+  }
+  return Refuse("its PEM block is neither PRIVATE KEY nor EC PRIVATE KEY");
+}
+
+}  // namespace
+
+absl::StatusOr<PrivateKey> ParsePemKey(absl::string_view text) {
+  KeyParts parts;
+  if (std::optional<absl::string_view> base64 = TakeBlock("EC PARAMETERS", &text)) {
+    size_t size = 0;
+    absl::StatusOr<SecretBytes> der = DecodeBase64(*base64, &size);
+    if (!der.ok()) return der.status();
+    absl::StatusOr<Curve> curve = CurveOfParameters(der->text().substr(0, size));
+    if (!curve.ok()) return curve.status();
+    parts.curve = *curve;
+  }
+  std::optional<absl::string_view> sec1 = TakeBlock("EC PRIVATE KEY", &text);
+  std::optional<absl::string_view> pkcs8 = sec1 || parts.curve ? std::nullopt : TakeBlock("PRIVATE KEY", &text);
+  if (!sec1 && !pkcs8) return ExplainNoBlock(text);
+  if (sec1 && absl::StartsWith(*sec1, "Proc-Type:")) return Refuse("it is encrypted");
+  text = absl::StripLeadingAsciiWhitespace(text);
+  if (absl::StartsWith(text, "-----BEGIN ")) return Refuse("it has another PEM block after the key");
+  if (!text.empty()) return Refuse("it has text after the PEM block");
+
+  size_t size = 0;
+  absl::StatusOr<SecretBytes> der = DecodeBase64(sec1 ? *sec1 : *pkcs8, &size);
+  if (!der.ok()) return der.status();
+  const absl::string_view der_text = der->text().substr(0, size);
+  if (absl::Status status = sec1 ? ReadSec1(der_text, &parts) : ReadPkcs8(der_text, &parts); !status.ok())
+    return status;
+  if (!parts.curve) return Refuse("it does not name its curve");
+  if (parts.scalar.size() != kScalarBytes) return Refuse("its scalar is not 32 bytes long");
+
+  absl::StatusOr<SecretBytes> scalar = SecretBytes::Create(kScalarBytes);
+  if (!scalar.ok()) return scalar.status();
+  std::memcpy(scalar->data(), parts.scalar.data(), kScalarBytes);
+  PrivateKey key{*parts.curve, *std::move(scalar)};
+  absl::StatusOr<PublicKey> public_key = DerivePublicKey(key);
+  if (!public_key.ok()) return public_key.status();
+  if (!parts.public_key.empty() && !public_key->Matches(parts.public_key)) {
+    return Refuse("its public key does not belong to its private key");
+  }
+  return key;
+}
+
+}  // namespace stampgate

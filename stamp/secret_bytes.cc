@@ -1,0 +1,38 @@
+#include "stamp/secret_bytes.h"
+
+#include <sodium.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "stamp/key_memory.h"
+
+namespace stampgate {
+
+absl::StatusOr<SecretBytes> SecretBytes::Create(size_t size) {
+  if (size == 0) return absl::InvalidArgumentError("a secret of no bytes");
+  if (absl::Status status = InitializeKeyMemory(); !status.ok()) return status;
+  auto* data = static_cast<uint8_t*>(sodium_malloc(size));
+  if (data == nullptr) return absl::ResourceExhaustedError("no memory for a private key");
+  SecretBytes secret(data, size);
+  // sodium_malloc locks too, but goes on if that fails.
+  if (sodium_mlock(data, size) != 0) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("memory for private keys cannot be locked: raise RLIMIT_MEMLOCK (", std::strerror(errno), ")"));
+  }
+  sodium_memzero(data, size);
+  return secret;
+}
+
+SecretBytes::~SecretBytes() { sodium_free(data_); }
+
+void SecretBytes::MakeReadOnly() {
+  if (sodium_mprotect_readonly(data_) != 0) sodium_misuse();
+}
+
+bool operator==(const SecretBytes& a, const SecretBytes& b) {
+  return a.size_ == b.size_ && (a.size_ == 0 || sodium_memcmp(a.data_, b.data_, a.size_) == 0);
+}
+
+}  // namespace stampgate

@@ -1,0 +1,59 @@
+// Bytes that must not leak.
+#ifndef STAMPGATE_STAMP_SECRET_BYTES_H_
+#define STAMPGATE_STAMP_SECRET_BYTES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <ostream>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace stampgate {
+
+// A fixed number of bytes in locked memory of their own: not swapped, not in core dumps, between guard pages, wiped
+// when the object goes. They can be moved but neither copied nor printed. Each object costs four pages, one of them
+// locked. Not synchronized: like a plain array.
+class SecretBytes {
+ public:
+  // `size` zero bytes. Errors: kInvalidArgument if `size` is 0; kResourceExhausted if there is no memory or it cannot
+  // be locked; otherwise those of InitializeKeyMemory.
+  static absl::StatusOr<SecretBytes> Create(size_t size);
+
+  SecretBytes(SecretBytes&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  SecretBytes& operator=(SecretBytes&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  SecretBytes(const SecretBytes&) = delete;
+  SecretBytes& operator=(const SecretBytes&) = delete;
+  ~SecretBytes();
+
+  uint8_t* data() { return data_; }
+  const uint8_t* data() const { return data_; }
+  size_t size() const { return size_; }
+
+  // The bytes as text, for parsers. Never copy it into a string.
+  absl::string_view text() const { return {reinterpret_cast<const char*>(data_), size_}; }
+
+  // From now on a write to the bytes ends the process.
+  void MakeReadOnly();
+
+  // Takes the same time whatever the bytes are; sizes are not secret.
+  friend bool operator==(const SecretBytes& a, const SecretBytes& b);
+
+  friend std::ostream& operator<<(std::ostream&, const SecretBytes&) = delete;
+
+ private:
+  SecretBytes(uint8_t* data, size_t size) : data_(data), size_(size) {}
+
+  uint8_t* data_;
+  size_t size_;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_STAMP_SECRET_BYTES_H_

@@ -1,0 +1,94 @@
+#include "stamp/secret_bytes.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "stamp/stamp_testing.h"
+
+namespace stampgate {
+namespace {
+
+static_assert(!std::is_copy_constructible_v<SecretBytes>);
+static_assert(!std::is_copy_assignable_v<SecretBytes>);
+static_assert(std::is_nothrow_move_constructible_v<SecretBytes>);
+static_assert(std::is_nothrow_move_assignable_v<SecretBytes>);
+
+SecretBytes Make(absl::string_view content) {
+  SecretBytes secret = SecretBytes::Create(content.size()).value();
+  std::copy(content.begin(), content.end(), secret.data());
+  return secret;
+}
+
+TEST(SecretBytesTest, StartsAsZeroes) {
+  SecretBytes secret = SecretBytes::Create(33).value();
+  EXPECT_EQ(secret.size(), 33u);
+  EXPECT_EQ(secret.text(), std::string(33, '\0'));
+}
+
+TEST(SecretBytesTest, RefusesNoBytes) {
+  EXPECT_EQ(SecretBytes::Create(0).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(SecretBytesTest, MovesItsBytes) {
+  SecretBytes a = Make("first");
+  SecretBytes b = std::move(a);
+  EXPECT_EQ(b.text(), "first");
+  SecretBytes c = Make("second");
+  c = std::move(b);
+  EXPECT_EQ(c.text(), "first");
+}
+
+TEST(SecretBytesTest, ComparesSizeAndContent) {
+  EXPECT_TRUE(Make("abc") == Make("abc"));
+  EXPECT_FALSE(Make("abc") == Make("abd"));
+  EXPECT_FALSE(Make("abc") == Make("abcd"));
+}
+
+TEST(SecretBytesTest, LocksItsPagesWhileItLives) {
+  if (IsSanitized()) GTEST_SKIP() << "the sanitizer does not lock";
+  ASSERT_TRUE(SecretBytes::Create(1).ok());  // Sets up the arena.
+  const int before = LockedKb();
+  {
+    std::vector<SecretBytes> secrets;
+    for (int i = 0; i < 10; ++i) secrets.push_back(Make("x"));
+    EXPECT_EQ(LockedKb() - before, 40);
+  }
+  EXPECT_EQ(LockedKb(), before);
+}
+
+TEST(SecretBytesTest, IsRefusedWhereItCannotBeLocked) {
+  if (IsSanitized()) GTEST_SKIP() << "the sanitizer reports every mlock as a success";
+  ASSERT_TRUE(SecretBytes::Create(1).ok());  // The arena is there: what fails is the secret's own lock.
+  const pid_t child = fork();
+  if (child == 0) {
+    ForbidLocking();
+    _exit(absl::IsResourceExhausted(SecretBytes::Create(32).status()) ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST(SecretBytesDeathTest, EndsTheProcessOnAccessBehindTheEnd) {
+  SecretBytes secret = Make("0123456789");
+  volatile uint8_t* data = secret.data();
+  EXPECT_DEATH(data[secret.size()] = 1, "");
+}
+
+TEST(SecretBytesDeathTest, EndsTheProcessOnAWriteToReadOnlyBytes) {
+  SecretBytes secret = Make("0123456789");
+  secret.MakeReadOnly();
+  EXPECT_EQ(secret.text(), "0123456789");
+  volatile uint8_t* data = secret.data();
+  EXPECT_DEATH(data[0] = 1, "");
+}
+
+}  // namespace
+}  // namespace stampgate

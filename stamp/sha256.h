@@ -1,0 +1,17 @@
+// SHA-256 of bytes at hand.
+#ifndef STAMPGATE_STAMP_SHA256_H_
+#define STAMPGATE_STAMP_SHA256_H_
+
+#include <array>
+#include <cstdint>
+
+#include "absl/strings/string_view.h"
+
+namespace stampgate {
+
+// Thread-safe. Ends the process if OpenSSL has no SHA-256 or no memory: nothing could be signed.
+std::array<uint8_t, 32> Sha256(absl::string_view data);
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_STAMP_SHA256_H_

@@ -1,0 +1,43 @@
+// A POST to upstream whose bytes are signed.
+#ifndef STAMPGATE_STAMP_STAMPED_REQUEST_H_
+#define STAMPGATE_STAMP_STAMPED_REQUEST_H_
+
+#include <string>
+#include <utility>
+
+namespace stampgate {
+
+// Only Stamper makes one, and the upstream client posts nothing else: an unsigned POST does not compile.
+class StampedRequest {
+ public:
+  StampedRequest(StampedRequest&&) = default;
+  StampedRequest& operator=(StampedRequest&&) = default;
+  StampedRequest(const StampedRequest&) = delete;
+  StampedRequest& operator=(const StampedRequest&) = delete;
+
+  // Path below the base URL, such as "/public/v1/submit/oauth".
+  const std::string& path() const { return path_; }
+  // The exact bytes that were signed and are sent.
+  const std::string& body() const { return body_; }
+  // The one stamp header.
+  const std::string& header_name() const { return header_name_; }
+  const std::string& header_value() const { return header_value_; }
+
+ private:
+  friend class Stamper;
+
+  StampedRequest(std::string path, std::string body, std::string header_name, std::string header_value)
+      : path_(std::move(path)),
+        body_(std::move(body)),
+        header_name_(std::move(header_name)),
+        header_value_(std::move(header_value)) {}
+
+  std::string path_;
+  std::string body_;
+  std::string header_name_;
+  std::string header_value_;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_STAMP_STAMPED_REQUEST_H_

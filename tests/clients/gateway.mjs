@@ -1,0 +1,104 @@
+// A gRPC client of the gateway, made from proto/ at run time.
+import { readdirSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { load } from './packages.mjs';
+
+const grpc = load('@grpc/grpc-js');
+const protoLoader = load('@grpc/proto-loader');
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
+const includes = [join(root, 'proto'), join(homedir(), '.cache/stampgate/tools/node_modules/google-proto-files')];
+
+/** How messages look: proto field names, 64-bit numbers and enums as text, absent fields left out. */
+const form = { keepCase: true, longs: String, enums: String, defaults: false, oneofs: false };
+
+function loadDefinitions(folder, files) {
+  return protoLoader.loadSync(files, { ...form, includeDirs: [...includes, folder] });
+}
+
+const ours = loadDefinitions(
+  includes[0],
+  readdirSync(join(root, 'proto/stampgate/v1')).map((name) => `stampgate/v1/${name}`),
+);
+
+/** Every method of the API: "Service/Method" -> its definition. More are added with addProtos(). */
+export const methods = new Map();
+
+function addMethods(definitions) {
+  for (const [name, definition] of Object.entries(definitions)) {
+    if (definition.format) continue; // a message or an enum
+    for (const method of Object.values(definition)) methods.set(method.path.split('.').pop(), method);
+  }
+}
+
+addMethods(ours);
+
+/** Adds the services of more protos; `files` are paths below `folder`. */
+export function addProtos(folder, files) {
+  addMethods(loadDefinitions(folder, files));
+}
+
+/** Opens a channel to a plaintext address. */
+export function connect(address, options = {}) {
+  return new grpc.Client(address, grpc.credentials.createInsecure(), options);
+}
+
+/** The bytes of a request message. */
+export const encode = (method, request) => methods.get(method).requestSerialize(request);
+
+/**
+ * Calls `method` ("Service/Method") and resolves to its response. Rejects with the gRPC error, to which the decoded
+ * google.rpc details are added: `error.info`, `error.badRequest`, `error.retryInfo`, and `error.statusBytes`.
+ *
+ * @param {object} client from connect()
+ * @param {string} method
+ * @param {object|Buffer} request a message, or bytes that are sent as they are
+ * @param {{deadlineMs?: number, metadata?: object, onCall?: (call: object) => void}} [options]
+ */
+export function call(client, method, request, options = {}) {
+  const definition = methods.get(method);
+  if (!definition) throw new Error(`no such method: ${method}`);
+  const serialize = (message) => (Buffer.isBuffer(message) ? message : definition.requestSerialize(message));
+  return new Promise((resolve, reject) => {
+    const sent = client.makeUnaryRequest(
+      definition.path,
+      serialize,
+      definition.responseDeserialize,
+      request,
+      options.metadata ?? new grpc.Metadata(),
+      { deadline: Date.now() + (options.deadlineMs ?? 20_000) },
+      (error, response) => (error ? reject(withDetails(error)) : resolve(response)),
+    );
+    options.onCall?.(sent);
+  });
+}
+
+function withDetails(error) {
+  const bytes = error.metadata?.get('grpc-status-details-bin')[0];
+  if (!bytes) return error;
+  error.statusBytes = bytes;
+  const names = { ErrorInfo: 'info', BadRequest: 'badRequest', RetryInfo: 'retryInfo' };
+  for (const detail of decode('google.rpc.Status', bytes).details ?? []) {
+    const type = detail.type_url.split('/').pop();
+    const name = names[type.split('.').pop()];
+    if (name) error[name] = decode(type, detail.value);
+  }
+  return error;
+}
+
+// proto-loader decodes whole calls only; the details of an error come apart.
+const protobuf = load('protobufjs');
+const detailTypes = new protobuf.Root();
+detailTypes.resolvePath = (origin, target) =>
+  join(target.startsWith('google/protobuf/') ? dirname(load.resolve('protobufjs')) : includes[1], target);
+detailTypes.loadSync(['google/rpc/status.proto', 'google/rpc/error_details.proto'], { keepCase: true });
+
+function decode(type, bytes) {
+  const found = detailTypes.lookupType(type);
+  return found.toObject(found.decode(bytes), { longs: String, enums: String, bytes: Buffer });
+}
+
+/** gRPC's status codes by name. */
+export const code = grpc.status;

@@ -1,0 +1,101 @@
+// Answers as they go over the wire, their members in the order of recorded answers.
+import { createHash, randomUUID } from 'node:crypto';
+import { codes } from './errors.mjs';
+import { stringify } from './json.mjs';
+import * as records from './records.mjs';
+import { timeOf } from './state.mjs';
+
+/**
+ * @typedef {object} Answer
+ * @property {number} status
+ * @property {Record<string, string | number>} headers
+ * @property {Buffer} body
+ */
+
+/** @returns {Answer} */
+export function jsonAnswer(status, value, headers = {}) {
+  return rawAnswer(status, stringify(value), { 'Content-Type': 'application/json', ...headers });
+}
+
+/** @returns {Answer} */
+export function rawAnswer(status, body, headers = {}) {
+  return { status, headers, body: Buffer.from(body) };
+}
+
+/** @param {import('./errors.mjs').Refusal} refusal */
+export function refusalAnswer({ http, code, errorCode, message, violations }, operator) {
+  const details = [];
+  if (violations.length > 0) details.push(badRequest(violations));
+  if (errorCode !== '') details.push(errorDetail(errorCode, operator));
+  return jsonAnswer(http, { code: codes[code].number, message, details });
+}
+
+export function badRequest(fieldViolations) {
+  return { '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations };
+}
+
+/** The detail with the service's own code. Its name and its member carry the operator's name. */
+export function errorDetail(errorCode, operator) {
+  const title = operator[0].toUpperCase() + operator.slice(1);
+  return { '@type': `type.googleapis.com/errors.v1.${title}ErrorDetail`, [`${operator}ErrorCode`]: errorCode };
+}
+
+export function fingerprintOf(body) {
+  return `sha256:${createHash('sha256').update(body).digest('hex')}`;
+}
+
+/**
+ * The envelope of a submit.
+ * @param {object} parts
+ * @param {object} parts.operation from the specification
+ * @param {object} parts.request the body, as sent
+ * @param {object} parts.intent its parameters, in the specification's order
+ * @param {object | null | undefined} parts.result undefined: the member is left out
+ * @param {string} parts.status
+ * @param {object | null} parts.failure
+ */
+export function activity(parts, { rawBody, stamper, enclave, nowMs }) {
+  const { operation, request, intent, result, status, failure } = parts;
+  const id = randomUUID();
+  const fingerprint = fingerprintOf(rawBody);
+  const time = timeOf(nowMs);
+  const { user } = stamper.credential;
+  return {
+    id,
+    organizationId: request.organizationId,
+    status,
+    type: operation.type,
+    intent: { [operation.intentKey]: intent },
+    result,
+    votes: [
+      {
+        id: randomUUID(),
+        userId: user.userId,
+        user: records.user(user),
+        activityId: id,
+        selection: 'VOTE_SELECTION_APPROVED',
+        // The service keeps what the voter signed, secrets and all.
+        message: rawBody.toString('utf8'),
+        publicKey: stamper.publicKey,
+        signature: stamper.signature,
+        scheme: stamper.scheme,
+        createdAt: time,
+      },
+    ],
+    appProofs: request.generateAppProofs === true ? [enclave.proof(stringify({ activityId: id, fingerprint }))] : [],
+    fingerprint,
+    canApprove: false,
+    // Recorded completed activities say this too.
+    canReject: true,
+    createdAt: time,
+    updatedAt: time,
+    failure,
+  };
+}
+
+/** The reference calls an activity's own times strings; public sources show objects. Both can be played. */
+export function withTimestamps(value, timestamps) {
+  if (timestamps === 'object') return value;
+  const text = ({ seconds, nanos }) => new Date(Number(seconds) * 1000 + Number(nanos) / 1e6).toISOString();
+  return { ...value, createdAt: text(value.createdAt), updatedAt: text(value.updatedAt) };
+}

@@ -1,0 +1,103 @@
+// What tests may ask about the requests that came, and how they wait for one without a pause.
+
+const MAX_REQUESTS = 1000;
+const MAX_BODY_BYTES = 64 * 1024 * 1024;
+
+export class Capture {
+  #requests = [];
+  #bodyBytes = 0;
+  #held = new Set();
+  #waiters = new Set();
+
+  constructor() {
+    this.connections = 0;
+    this.clear();
+  }
+
+  /** Held requests stay held: their answers are still to come. */
+  clear() {
+    this.#requests = [];
+    this.#bodyBytes = 0;
+    this.total = 0;
+    this.paths = new Map();
+  }
+
+  /** Keeps one request; the oldest go when there are too many. */
+  add({ rawBody, ...request }) {
+    const text = rawBody.toString('utf8');
+    const isText = Buffer.from(text, 'utf8').equals(rawBody);
+    this.total += 1;
+    this.#requests.push({
+      number: this.total,
+      ...request,
+      body: isText ? text : null,
+      bodyBase64: isText ? undefined : rawBody.toString('base64'),
+      bodyBytes: rawBody.length,
+    });
+    this.#bodyBytes += rawBody.length;
+    while (this.#requests.length > MAX_REQUESTS || this.#bodyBytes > MAX_BODY_BYTES) {
+      this.#bodyBytes -= this.#requests.shift().bodyBytes;
+    }
+    const counts = this.paths.get(request.path) ?? { requests: 0, accepted: 0, refused: 0, reset: 0, incomplete: 0 };
+    counts.requests += 1;
+    counts[request.verdict.outcome] += 1;
+    this.paths.set(request.path, counts);
+    this.#wake();
+  }
+
+  list() {
+    return [...this.#requests];
+  }
+
+  stats() {
+    const { total, connections } = this;
+    return { requests: total, held: this.#held.size, connections, paths: Object.fromEntries(this.paths) };
+  }
+
+  /** Resolves when `release` is called, or `abandoned` is: the client has gone. */
+  hold() {
+    let end;
+    const released = new Promise((resolve) => {
+      end = () => {
+        this.#held.delete(end);
+        resolve();
+        this.#wake();
+      };
+    });
+    this.#held.add(end);
+    this.#wake();
+    return { released, abandoned: end };
+  }
+
+  /** @returns {number} how many requests were held. */
+  release() {
+    const ends = [...this.#held];
+    ends.forEach((end) => end());
+    return ends.length;
+  }
+
+  /**
+   * Resolves to the statistics as soon as at least so many requests have come and exactly so many are held.
+   * @returns {Promise<object | undefined>} undefined when that took too long.
+   */
+  waitFor({ requests = 0, held, timeoutMs = 30_000 }) {
+    return new Promise((resolve) => {
+      const waiter = () => {
+        if (this.total < requests || (held !== undefined && this.#held.size !== held)) return;
+        end(this.stats());
+      };
+      const end = (stats) => {
+        clearTimeout(timer);
+        this.#waiters.delete(waiter);
+        resolve(stats);
+      };
+      const timer = setTimeout(() => end(undefined), timeoutMs);
+      this.#waiters.add(waiter);
+      waiter();
+    });
+  }
+
+  #wake() {
+    [...this.#waiters].forEach((waiter) => waiter());
+  }
+}

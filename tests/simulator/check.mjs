@@ -1,0 +1,107 @@
+// Checks a request body against the specification and says everything that is wrong with it, each with its place.
+// Descriptions never repeat a value: what the service tells of its own accord is no leak.
+import { Raw, memberPath } from './json.mjs';
+import { freshness } from './specification.mjs';
+
+const UINT64_MAX = 18_446_744_073_709_551_615n;
+const UINT32_MAX = 4_294_967_295n;
+const WHOLE_NUMBER = /^(?:0|[1-9][0-9]{0,77})$/;
+
+/**
+ * @param {object} kind what the specification says of the value
+ * @param {unknown} value as json.mjs reads it
+ * @param {bigint} nowMs
+ * @returns {{field: string, description: string}[]} empty: the value is as specified.
+ */
+export function check(kind, value, nowMs) {
+  const violations = [];
+  visit(kind, value, '', { nowMs, violations });
+  return violations;
+}
+
+const CHECKS = {
+  string: checkString,
+  boolean: (kind, value, path, context) => {
+    if (typeof value !== 'boolean') refuse(context, path, 'must be true or false');
+  },
+  ordinal: (kind, value, path, context) => {
+    const isNumber = value instanceof Raw && WHOLE_NUMBER.test(value.text) && BigInt(value.text) <= UINT32_MAX;
+    if (!isNumber) refuse(context, path, 'must be a whole number from 0 to 4294967295');
+  },
+  enum: (kind, value, path, context) => {
+    if (typeof value !== 'string') refuse(context, path, 'must be a string');
+    else if (!kind.values.includes(value)) refuse(context, path, `must be one of ${kind.values.join(', ')}`);
+  },
+  decimal: checkDecimal,
+  recentTime: checkRecentTime,
+  list: checkList,
+  object: checkObject,
+};
+
+function visit(kind, value, path, context) {
+  CHECKS[kind.kind](kind, value, path, context);
+}
+
+function refuse({ violations }, field, description) {
+  violations.push({ field, description });
+}
+
+function checkString(kind, value, path, context) {
+  if (typeof value !== 'string') return refuse(context, path, 'must be a string');
+  if (value === '' && kind.required && !kind.mayBeEmpty) refuse(context, path, 'is required and must not be empty');
+  if (kind.maxBytes !== undefined && Buffer.byteLength(value) > kind.maxBytes) {
+    refuse(context, path, `must be at most ${kind.maxBytes} bytes`);
+  }
+}
+
+function checkDecimal({ min = 0n, max = UINT64_MAX, orWord, unbounded }, value, path, context) {
+  if (typeof value !== 'string') return refuse(context, path, 'must be a string that holds a number');
+  if (orWord !== undefined && value === orWord) return;
+  const number = WHOLE_NUMBER.test(value) ? BigInt(value) : undefined;
+  if (number === undefined || number < min || (!unbounded && number > max)) {
+    const range = unbounded ? `a whole number or ${orWord}` : `a whole number from ${min} to ${max}`;
+    refuse(context, path, `must be ${range}, as a string`);
+  }
+}
+
+function checkRecentTime(kind, value, path, context) {
+  if (typeof value !== 'string') return refuse(context, path, 'must be a string that holds milliseconds');
+  if (!WHOLE_NUMBER.test(value)) return refuse(context, path, 'must be a whole number of milliseconds, as a string');
+  const ageMs = context.nowMs - BigInt(value);
+  if (ageMs >= freshness.maxAgeMs) refuse(context, path, 'must be less than one hour old');
+  if (-ageMs > freshness.maxAheadMs) refuse(context, path, 'must be at most five minutes ahead');
+}
+
+function checkList(kind, value, path, context) {
+  if (!Array.isArray(value)) return refuse(context, path, 'must be a list');
+  if (kind.notEmpty && value.length === 0) refuse(context, path, 'must not be empty');
+  value.forEach((element, index) => visit(kind.of, element, `${path}[${index}]`, context));
+}
+
+function checkObject(kind, value, path, context) {
+  if (value === null || typeof value !== 'object' || Array.isArray(value) || value instanceof Raw) {
+    return refuse(context, path, 'must be an object');
+  }
+  for (const name of Object.keys(value)) {
+    if (!Object.hasOwn(kind.members, name)) refuse(context, memberPath(path, name), 'is not a member of this request');
+  }
+  for (const [name, member] of Object.entries(kind.members)) {
+    const inner = value[name];
+    // Some of the operator's clients write null for every member that is not set.
+    if (inner !== undefined && inner !== null) visit(member, inner, memberPath(path, name), context);
+    else if (member.required) refuse(context, memberPath(path, name), 'is required');
+  }
+  const given = (kind.atMostOneOf ?? []).filter((name) => (value[name] ?? null) !== null);
+  if (given.length > 1) refuse(context, path, `must hold only one of ${given.join(' and ')}`);
+}
+
+/** The value with its members in the specification's order, without those that are not set. */
+export function inOrder(kind, value) {
+  if (kind.kind === 'list') return value.map((element) => inOrder(kind.of, element));
+  if (kind.kind !== 'object') return value;
+  const members = {};
+  for (const [name, member] of Object.entries(kind.members)) {
+    if ((value[name] ?? null) !== null) members[name] = inOrder(member, value[name]);
+  }
+  return members;
+}

@@ -1,0 +1,52 @@
+// Stands in for the service's secure enclaves: signs tokens and makes bundles that only look encrypted.
+import { createHash, createPublicKey, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
+
+const sha256 = (text) => createHash('sha256').update(text).digest();
+
+export class Enclave {
+  #keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+
+  get publicKey() {
+    return compressedHex(this.#keys.publicKey);
+  }
+
+  /** A token as the service signs it: over the digest of the digest, so not quite ES256. */
+  token(claims) {
+    const part = (value) => Buffer.from(JSON.stringify(value)).toString('base64url');
+    const signed = `${part({ alg: 'ES256', typ: 'JWT' })}.${part(claims)}`;
+    const signature = sign('sha256', sha256(signed), { key: this.#keys.privateKey, dsaEncoding: 'ieee-p1363' });
+    return `${signed}.${signature.toString('base64url')}`;
+  }
+
+  /** @param {string} payload */
+  proof(payload) {
+    return {
+      scheme: 'SIGNATURE_SCHEME_EPHEMERAL_KEY_P256',
+      publicKey: this.publicKey,
+      proofPayload: payload,
+      signature: sign('sha256', Buffer.from(payload), this.#keys.privateKey).toString('hex'),
+    };
+  }
+
+  /** Random bytes where the service has something encrypted to `recipient`. */
+  bundle(recipient) {
+    return JSON.stringify({ encappedPublic: recipient, ciphertext: randomBytes(48).toString('hex') });
+  }
+
+  /** A new API key that nobody can stamp with. */
+  newPublicKey() {
+    return compressedHex(generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey);
+  }
+}
+
+function compressedHex(publicKey) {
+  const { x, y } = publicKey.export({ format: 'jwk' });
+  const isOdd = Buffer.from(y, 'base64url').at(-1) & 1;
+  return (isOdd ? '03' : '02') + Buffer.from(x, 'base64url').toString('hex');
+}
+
+/** The base64url text of an Ed25519 seed's public key. */
+export function ed25519PublicKey(seed) {
+  const pkcs8 = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), Buffer.from(seed, 'hex')]);
+  return createPublicKey({ key: pkcs8, format: 'der', type: 'pkcs8' }).export({ format: 'jwk' }).x;
+}

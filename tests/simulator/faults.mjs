@@ -1,0 +1,269 @@
+// Faults on request: a list, from which each request that the service has accepted takes the first that fits it.
+import { codes } from './errors.mjs';
+import { badRequest, errorDetail, jsonAnswer, rawAnswer } from './answers.mjs';
+import { Raw, parse, stringify } from './json.mjs';
+import { JWKS_PATH } from './specification.mjs';
+
+export class FaultError extends Error {}
+
+/** Each kind's options with their defaults; `undefined` means that there is none. */
+const OPTIONS = {
+  status: { status: 500, body: '', bodyBase64: undefined, headers: {}, apply: false },
+  error: {
+    code: 'INTERNAL',
+    http: undefined,
+    message: 'the service refuses',
+    errorCode: undefined,
+    errorCodeIn: 'detail',
+    fieldViolations: 0,
+    policyDenied: false,
+    details: 'list',
+    echo: true,
+    headers: {},
+    apply: false,
+  },
+  activityStatus: { status: undefined, result: 'empty', failure: undefined },
+  slow: { ms: undefined, untilReleased: false, part: 'all' },
+  truncated: { bytes: undefined, chunked: false },
+  oversized: { bytes: undefined, chunked: false, apply: false },
+  nonJson: { status: 200, apply: false },
+  redirect: { status: 307, location: '/_simulator/elsewhere', apply: false },
+  readAndClose: { apply: true },
+  resetBeforeRead: {},
+  resetConnection: {},
+  mutate: { set: {}, remove: [], body: undefined, bodyBase64: undefined, status: undefined, headers: {} },
+  together: { faults: [] },
+};
+
+const CHOICES = {
+  errorCodeIn: ['detail', 'topLevel', 'both'],
+  details: ['list', 'empty', 'null', 'absent'],
+  result: ['empty', 'null', 'absent'],
+  part: ['all', 'body'],
+};
+
+const NEEDED = { activityStatus: ['status'], oversized: ['bytes'] };
+
+export class Faults {
+  #entries = [];
+
+  clear() {
+    this.#entries = [];
+  }
+
+  /**
+   * @param {object[]} faults see README.md beside this file
+   * @throws {FaultError} when one is not well formed; then none is taken.
+   */
+  add(faults) {
+    this.#entries.push(...asList(faults).map(entryOf));
+  }
+
+  /** How many still wait for a request. */
+  get pending() {
+    return this.#entries.length;
+  }
+
+  /**
+   * The parts of the fault that this request is to suffer, and counts it. A fault comes to one place in a request's
+   * life: a new connection, a request whose head has come, or one that was accepted.
+   * @param {'connection' | 'head' | 'accepted'} place
+   * @param {{path?: string, isSubmit?: boolean}} request
+   */
+  take(place, request = {}) {
+    let taken = [];
+    for (const entry of [...this.#entries]) {
+      if (entry.place !== place || !fits(entry, request)) continue;
+      entry.seen += 1;
+      const isDue = entry.seen >= entry.nth;
+      if (!isDue || taken.length > 0) continue;
+      taken = entry.parts;
+      entry.left -= 1;
+      if (entry.left === 0) this.#entries.splice(this.#entries.indexOf(entry), 1);
+    }
+    return taken;
+  }
+}
+
+function asList(faults) {
+  if (!Array.isArray(faults)) throw new FaultError('faults must be a list');
+  return faults;
+}
+
+function entryOf({ match = {}, times = 1, ...fault }) {
+  const { path, nth = 1, ...unknown } = match;
+  refuseUnknown(Object.keys(unknown), 'match');
+  if (times !== 'always' && !(Number.isInteger(times) && times > 0)) {
+    throw new FaultError('times must be a positive number or "always"');
+  }
+  const parts = partsOf(fault);
+  return { parts, place: placeOf(parts), path, nth, seen: 0, left: times === 'always' ? Infinity : times };
+}
+
+function partsOf({ kind, ...given }) {
+  const known = OPTIONS[kind];
+  if (known === undefined) throw new FaultError(`kind must be one of ${Object.keys(OPTIONS).join(', ')}`);
+  refuseUnknown(
+    Object.keys(given).filter((name) => !(name in known)),
+    kind,
+  );
+  for (const [name, choices] of Object.entries(CHOICES)) {
+    if (name in known && name in given && !choices.includes(given[name])) {
+      throw new FaultError(`${kind}.${name} must be one of ${choices.join(', ')}`);
+    }
+  }
+  for (const name of NEEDED[kind] ?? []) {
+    if (given[name] === undefined) throw new FaultError(`${kind}.${name} is required`);
+  }
+  if (kind === 'slow' && (given.ms === undefined) === (given.untilReleased !== true)) {
+    throw new FaultError('slow needs either ms or untilReleased');
+  }
+  if (kind === 'error' && codes[given.code ?? 'INTERNAL'] === undefined) {
+    throw new FaultError(`error.code must be one of ${Object.keys(codes).join(', ')}`);
+  }
+  if (kind === 'together') return asList(given.faults).flatMap(partsOf);
+  return [{ kind, ...known, ...given }];
+}
+
+function refuseUnknown(names, where) {
+  if (names.length > 0) throw new FaultError(`${where} has no option ${names.join(', ')}`);
+}
+
+function placeOf(parts) {
+  if (parts.some(({ kind }) => kind === 'resetConnection')) return 'connection';
+  return parts.some(({ kind }) => kind === 'resetBeforeRead') ? 'head' : 'accepted';
+}
+
+function fits({ path, parts }, request) {
+  if (parts.some(({ kind }) => kind === 'activityStatus') && !request.isSubmit) return false;
+  // A fault for anything is not meant for the key set, which is fetched by itself now and then.
+  if (path === undefined) return request.path !== JWKS_PATH;
+  return request.path === path || request.path?.split('/').at(-1) === path;
+}
+
+export function part(parts, kind) {
+  return parts.find((each) => each.kind === kind);
+}
+
+/**
+ * The answer to an accepted request, as its fault would have it.
+ * @param {object[]} parts
+ * @param {import('./service.mjs').Judgement} judgement
+ * @param {(ending?: object) => import('./answers.mjs').Answer} perform
+ */
+export function faultyAnswer(parts, judgement, perform, operator) {
+  const replacing = parts.find(({ kind }) => kind in REPLACEMENTS);
+  const shouldPerform = parts.every(({ apply }) => apply !== false);
+  const performed = shouldPerform ? perform(endingOf(part(parts, 'activityStatus'), judgement)) : undefined;
+  let answer = replacing ? REPLACEMENTS[replacing.kind](replacing, judgement, operator) : performed;
+  for (const mutation of parts.filter(({ kind }) => kind === 'mutate')) answer = mutated(answer, mutation);
+  return answer;
+}
+
+const REPLACEMENTS = {
+  status: ({ status, body, bodyBase64, headers }) =>
+    rawAnswer(status, bytesOf(body, bodyBase64), { 'Content-Type': 'application/json', ...headers }),
+  error: errorAnswer,
+  nonJson: ({ status }) =>
+    rawAnswer(status, '<!DOCTYPE html><html><body><h1>Sorry</h1></body></html>\n', { 'Content-Type': 'text/html' }),
+  redirect: ({ status, location }) => rawAnswer(status, '', { Location: location }),
+  // The body is made while it is sent.
+  oversized: () => rawAnswer(200, '', { 'Content-Type': 'application/json' }),
+};
+
+function bytesOf(text, base64) {
+  return base64 === undefined ? Buffer.from(text) : Buffer.from(base64, 'base64');
+}
+
+function endingOf(fault, judgement) {
+  if (fault === undefined) return undefined;
+  const { status, result, failure } = fault;
+  if (failure !== undefined || status !== 'ACTIVITY_STATUS_FAILED') return { status, result, failure };
+  const echoed = echoOf(judgement);
+  return {
+    status,
+    result,
+    failure: {
+      code: codes.INVALID_ARGUMENT.number,
+      message: `the activity failed: ${echoed.text}`,
+      details: [{ '@type': 'type.googleapis.com/errors.v1.ActivityFailure', parameters: echoed.parameters }],
+    },
+  };
+}
+
+/** Everything that the caller sent beyond the envelope, as one text and as it was. */
+function echoOf({ request = {} }) {
+  const parameters = request.parameters ?? request;
+  const leaves = [];
+  const visit = (value, path) => {
+    if (value !== null && typeof value === 'object' && !(value instanceof Raw)) {
+      Object.entries(value).forEach(([name, inner]) => visit(inner, path === '' ? name : `${path}.${name}`));
+    } else {
+      leaves.push(`${path}=${value instanceof Raw ? value.text : value}`);
+    }
+  };
+  visit(parameters, '');
+  return { parameters, text: leaves.join(', ') };
+}
+
+function errorAnswer(fault, judgement, operator) {
+  const { code, echo, errorCode, errorCodeIn, details: form, fieldViolations, policyDenied } = fault;
+  const echoed = echo ? echoOf(judgement) : undefined;
+  const say = (text) => (echoed ? `${text}: ${echoed.text}` : text);
+  const details = [];
+  if (fieldViolations > 0) {
+    const violation = (_, index) => ({ field: `field${index}`, description: say('is refused') });
+    details.push(badRequest(Array.from({ length: fieldViolations }, violation)));
+  }
+  if (policyDenied) {
+    details.push({
+      '@type': 'type.googleapis.com/errors.v1.PolicyEnginePermissionError',
+      message: say('No policies evaluated to outcome: Allow'),
+      policyEvaluations: [{ policyId: 'policy', outcome: 'OUTCOME_DENY', parameters: echoed?.parameters }],
+    });
+  }
+  if (errorCode !== undefined && errorCodeIn !== 'topLevel') {
+    details.push({ ...errorDetail(errorCode, operator), parameters: echoed?.parameters });
+  } else if (echoed && !policyDenied && fieldViolations === 0) {
+    details.push({ '@type': 'type.googleapis.com/errors.v1.Parameters', parameters: echoed.parameters });
+  }
+  const body = {
+    code: codes[code].number,
+    message: say(fault.message),
+    details: { list: details, empty: [], null: null, absent: undefined }[form],
+  };
+  if (errorCode !== undefined && errorCodeIn !== 'detail') body[`${operator}ErrorCode`] = errorCode;
+  return jsonAnswer(fault.http ?? codes[code].http, body, fault.headers);
+}
+
+/** The answer with some of its JSON replaced, by exactly the text that was asked for. */
+function mutated(answer, { set, remove, body, bodyBase64, status, headers }) {
+  const changed = { ...answer, status: status ?? answer.status, headers: { ...answer.headers, ...headers } };
+  if (body !== undefined || bodyBase64 !== undefined) return { ...changed, body: bytesOf(body, bodyBase64) };
+  const document = { root: parse(answer.body.toString('utf8')).value };
+  for (const [pointer, text] of Object.entries(set)) {
+    const { holder, name } = placeAt(document, pointer);
+    if (Array.isArray(holder) && name === '-') holder.push(new Raw(text));
+    else holder[name] = new Raw(text);
+  }
+  for (const pointer of remove) {
+    const { holder, name } = placeAt(document, pointer);
+    if (Array.isArray(holder)) holder.splice(Number(name), 1);
+    else delete holder[name];
+  }
+  return { ...changed, body: Buffer.from(stringify(document.root)) };
+}
+
+/** What holds the place that a JSON Pointer (RFC 6901) names, and its name there. */
+function placeAt(document, pointer) {
+  if (pointer === '') return { holder: document, name: 'root' };
+  const names = pointer.split('/').slice(1);
+  const last = names.pop();
+  const unescape = (name) => name.replaceAll('~1', '/').replaceAll('~0', '~');
+  let holder = document.root;
+  for (const name of names) {
+    holder = holder?.[unescape(name)];
+    if (holder === null || typeof holder !== 'object') throw new FaultError(`the answer has no place ${pointer}`);
+  }
+  return { holder, name: unescape(last) };
+}

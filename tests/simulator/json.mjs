@@ -1,0 +1,175 @@
+// A strict JSON reader and a writer. JSON.parse is unfit here: it keeps the last of two equal names without a word
+// and forgets how a number was spelled, and both are what the tests are about.
+
+const MAX_DEPTH = 64;
+const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
+const SPACE = /[ \t\n\r]*/y;
+const ESCAPES = { '"': '"', '\\': '\\', '/': '/', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
+
+/** JSON text that is written as it stands. Numbers are read as this, so that they are repeated as they were sent. */
+export class Raw {
+  constructor(text) {
+    this.text = text;
+  }
+}
+
+export class JsonError extends Error {}
+
+/**
+ * Reads one JSON text. Objects have no prototype, numbers are Raw.
+ * @param {string} text
+ * @returns {{value: unknown, duplicates: string[]}} duplicates: the paths of member names that occur twice.
+ */
+export function parse(text) {
+  const reader = new Reader(text);
+  const value = reader.value('', 0);
+  reader.space();
+  if (reader.at !== text.length) reader.fail('text after the end of the document');
+  return { value, duplicates: reader.duplicates };
+}
+
+/** The bytes as text, or a JsonError when they are not UTF-8. A byte order mark stays, and so is refused later. */
+export function decodeUtf8(bytes) {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new JsonError('the document is not UTF-8');
+  }
+}
+
+/** Writes a value; members that are undefined are left out. */
+export function stringify(value) {
+  if (value instanceof Raw) return value.text;
+  if (Array.isArray(value)) return `[${value.map(stringify).join(',')}]`;
+  if (value !== null && typeof value === 'object') {
+    const members = Object.entries(value).filter(([, member]) => member !== undefined);
+    return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${stringify(member)}`).join(',')}}`;
+  }
+  return JSON.stringify(value);
+}
+
+/** `parent.name`, as messages name a member. */
+export function memberPath(parent, name) {
+  return parent === '' ? name : `${parent}.${name}`;
+}
+
+class Reader {
+  constructor(text) {
+    this.text = text;
+    this.at = 0;
+    this.duplicates = [];
+  }
+
+  fail(reason) {
+    throw new JsonError(`${reason} at character ${this.at}`);
+  }
+
+  space() {
+    SPACE.lastIndex = this.at;
+    this.at += SPACE.exec(this.text)[0].length;
+  }
+
+  take(character) {
+    this.space();
+    if (this.text[this.at] !== character) return false;
+    this.at += 1;
+    return true;
+  }
+
+  value(path, depth) {
+    if (depth > MAX_DEPTH) this.fail('the document is nested too deeply');
+    this.space();
+    switch (this.text[this.at]) {
+      case '{':
+        return this.object(path, depth);
+      case '[':
+        return this.array(path, depth);
+      case '"':
+        return this.string();
+      case 't':
+        return this.literal('true', true);
+      case 'f':
+        return this.literal('false', false);
+      case 'n':
+        return this.literal('null', null);
+      default:
+        return this.number();
+    }
+  }
+
+  object(path, depth) {
+    const members = Object.create(null);
+    this.at += 1;
+    if (this.take('}')) return members;
+    do {
+      this.space();
+      if (this.text[this.at] !== '"') this.fail('a member name was expected');
+      const name = this.string();
+      const inner = memberPath(path, name);
+      if (name in members) this.duplicates.push(inner);
+      if (!this.take(':')) this.fail('":" was expected');
+      members[name] = this.value(inner, depth + 1);
+    } while (this.take(','));
+    if (!this.take('}')) this.fail('"," or "}" was expected');
+    return members;
+  }
+
+  array(path, depth) {
+    const elements = [];
+    this.at += 1;
+    if (this.take(']')) return elements;
+    do {
+      elements.push(this.value(`${path}[${elements.length}]`, depth + 1));
+    } while (this.take(','));
+    if (!this.take(']')) this.fail('"," or "]" was expected');
+    return elements;
+  }
+
+  literal(word, value) {
+    if (!this.text.startsWith(word, this.at)) this.fail('a value was expected');
+    this.at += word.length;
+    return value;
+  }
+
+  number() {
+    NUMBER.lastIndex = this.at;
+    const match = NUMBER.exec(this.text);
+    if (match === null) this.fail('a value was expected');
+    this.at += match[0].length;
+    return new Raw(match[0]);
+  }
+
+  string() {
+    this.at += 1;
+    let plainFrom = this.at;
+    let result = '';
+    for (; ; this.at += 1) {
+      const character = this.text[this.at];
+      if (character === undefined || character < ' ') this.fail('a string is not closed or holds a control character');
+      if (character !== '"' && character !== '\\') continue;
+      result += this.text.slice(plainFrom, this.at);
+      if (character === '"') break;
+      result += this.escape();
+      plainFrom = this.at + 1;
+    }
+    this.at += 1;
+    if (!isWellFormed(result)) this.fail('a string holds half a surrogate pair');
+    return result;
+  }
+
+  /** Leaves `at` on the escape's last character. */
+  escape() {
+    this.at += 1;
+    const character = this.text[this.at];
+    if (character !== 'u') return ESCAPES[character] ?? this.fail('an escape is not known');
+    const digits = this.text.slice(this.at + 1, this.at + 5);
+    if (!/^[0-9a-fA-F]{4}$/.test(digits)) this.fail('an escape is not complete');
+    this.at += 4;
+    return String.fromCharCode(Number.parseInt(digits, 16));
+  }
+}
+
+/** String.prototype.isWellFormed, which Node 18 does not have. */
+function isWellFormed(text) {
+  return !/\p{Surrogate}/u.test(text);
+}

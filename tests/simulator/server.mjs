@@ -1,0 +1,232 @@
+// The simulator as a server: sockets, request bodies, and the way of a request through the other files.
+import { readFileSync } from 'node:fs';
+import http from 'node:http';
+import https from 'node:https';
+import { isIP } from 'node:net';
+import { Capture } from './capture.mjs';
+import { control, isControl } from './control.mjs';
+import { deliver } from './delivery.mjs';
+import { FaultError, Faults, faultyAnswer, part } from './faults.mjs';
+import { headerPairs } from './headers.mjs';
+import { jsonAnswer } from './answers.mjs';
+import { Refusal } from './errors.mjs';
+import { Service } from './service.mjs';
+
+const MAX_BODY_BYTES = 8 * 1024 * 1024;
+const MAX_HEADER_BYTES = 64 * 1024;
+
+const SETTINGS = {
+  timestamps: (value) => ['object', 'string'].includes(value),
+  references: (value) => ['checked', 'any'].includes(value),
+  clockOffsetMs: Number.isSafeInteger,
+};
+
+/**
+ * Starts a simulator on a loopback address.
+ * @param {object} [options]
+ * @param {string} [options.host]
+ * @param {number} [options.port] 0: any free one
+ * @param {{cert: string | Buffer, key: string | Buffer}} [options.tls] without it, plain HTTP
+ * @param {string} [options.operator] the operator's name, as it occurs in names on the wire
+ * @param {object} [options.fixture] what the service has at the start; fixture.json if not given
+ * @param {{publicKey: string, curve: string}[]} [options.publicKeys] more API keys, of the fixture's first user
+ * @param {'object' | 'string'} [options.timestamps] what an activity's own times are
+ * @param {'checked' | 'any'} [options.references] 'any': identifiers that are not known are no reason to refuse
+ * @param {number} [options.keepAliveMs] how long an idle connection stays open
+ * @param {() => number} [options.now] the clock, in milliseconds
+ * @returns {Promise<Simulator>}
+ */
+export async function startSimulator(options = {}) {
+  const simulator = new Simulator(options);
+  await simulator.listen(options.port ?? 0, options.host ?? '127.0.0.1');
+  return simulator;
+}
+
+export class Simulator {
+  #capture = new Capture();
+  #faults = new Faults();
+  #connections = new WeakMap();
+
+  constructor(options) {
+    const { operator = 'service', publicKeys = [], fixture = readFixture(), now = Date.now } = options;
+    const { timestamps = 'object', references = 'checked', keepAliveMs = 60_000 } = options;
+    if (!/^[a-z][a-z0-9]*$/.test(operator)) throw new Error('operator must be lower-case letters and digits');
+    this.initialSettings = { timestamps, references, clockOffsetMs: 0 };
+    this.settings = {};
+    this.change(this.initialSettings);
+    this.service = new Service({ fixture, publicKeys, operator, settings: this.settings, now });
+    this.operator = operator;
+    this.scheme = options.tls ? 'https' : 'http';
+
+    const serverOptions = { ...options.tls, keepAliveTimeout: keepAliveMs, maxHeaderSize: MAX_HEADER_BYTES };
+    const onRequest = (request, response) => this.#handle(request, response).catch((error) => fail(response, error));
+    this.server = options.tls
+      ? https.createServer(serverOptions, onRequest)
+      : http.createServer(serverOptions, onRequest);
+    this.server.on('connection', (socket) => this.#refuseIfAsked(socket));
+    this.server.on(options.tls ? 'secureConnection' : 'connection', (socket) => this.#number(socket));
+  }
+
+  async listen(port, host) {
+    requireLoopback(host);
+    await new Promise((resolve, reject) => {
+      this.server.once('error', reject);
+      this.server.listen(port, host, resolve);
+    });
+    const address = this.server.address();
+    this.port = address.port;
+    this.url = `${this.scheme}://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${this.port}`;
+  }
+
+  /** Stops at once, whatever is under way. */
+  async close() {
+    await new Promise((resolve) => {
+      this.server.close(resolve);
+      this.server.closeAllConnections();
+    });
+    this.release();
+  }
+
+  // The control interface, for tests in the same process.
+
+  addFaults(faults) {
+    this.#faults.add(faults);
+  }
+
+  clearFaults() {
+    this.#faults.clear();
+  }
+
+  pendingFaults() {
+    return this.#faults.pending;
+  }
+
+  requests() {
+    return this.#capture.list();
+  }
+
+  clearRequests() {
+    this.#capture.clear();
+  }
+
+  stats() {
+    return this.#capture.stats();
+  }
+
+  waitFor(wanted) {
+    return this.#capture.waitFor(wanted);
+  }
+
+  release() {
+    return this.#capture.release();
+  }
+
+  change(settings) {
+    for (const [name, value] of Object.entries(settings)) {
+      if (!SETTINGS[name]?.(value)) throw new FaultError(`there is no setting ${name} of that value`);
+    }
+    return Object.assign(this.settings, settings);
+  }
+
+  /** Everything as it was at the start. */
+  reset() {
+    this.change(this.initialSettings);
+    this.service.reset();
+    this.clearFaults();
+    this.clearRequests();
+    this.release();
+  }
+
+  #refuseIfAsked(socket) {
+    if (this.#faults.take('connection').length > 0) socket.resetAndDestroy();
+  }
+
+  #number(socket) {
+    this.#capture.connections += 1;
+    this.#connections.set(socket, { number: this.#capture.connections, requests: 0 });
+  }
+
+  async #handle(request, response) {
+    const path = request.url;
+    if (isControl(path)) {
+      const answer = await control({ method: request.method, url: path, rawBody: await readAll(request) }, this);
+      return deliver(response, answer, [], this.#capture);
+    }
+
+    const connection = this.#connections.get(request.socket);
+    connection.requests += 1;
+    const seen = {
+      method: request.method,
+      path,
+      headers: headerPairs(request.rawHeaders),
+      connection: connection.number,
+      requestOnConnection: connection.requests,
+    };
+    if (this.#faults.take('head', { path }).length > 0) {
+      this.#capture.add({ ...seen, rawBody: Buffer.alloc(0), fault: 'resetBeforeRead', verdict: { outcome: 'reset' } });
+      return void request.socket.resetAndDestroy();
+    }
+
+    let rawBody;
+    try {
+      rawBody = await readAll(request);
+    } catch (error) {
+      if (error instanceof Refusal) return deliver(response, this.service.refuse(error), [], this.#capture);
+      this.#capture.add({ ...seen, rawBody: Buffer.alloc(0), verdict: { outcome: 'incomplete' } });
+      return;
+    }
+    await this.#answer({ ...seen, rawBody }, response);
+  }
+
+  async #answer(seen, response) {
+    const { path } = seen;
+    const judgement = this.service.judge(seen);
+    const { refusal, operation, stamper } = judgement;
+    if (refusal !== undefined) {
+      const answer = this.service.refuse(refusal);
+      this.#capture.add({ ...seen, verdict: { outcome: 'refused', status: refusal.http, message: refusal.message } });
+      return deliver(response, answer, [], this.#capture);
+    }
+    const parts = this.#faults.take('accepted', { path, isSubmit: operation?.type !== undefined });
+    const perform = (ending) => this.service.perform(path, judgement, ending);
+    const answer = faultyAnswer(parts, judgement, perform, this.operator);
+    this.#capture.add({
+      ...seen,
+      publicKey: stamper?.publicKey,
+      fault: parts.length > 0 ? parts.map(({ kind }) => kind).join('+') : undefined,
+      verdict: { outcome: 'accepted', status: answer?.status },
+    });
+    return deliver(response, answer, parts, this.#capture);
+  }
+}
+
+async function readAll(request) {
+  const chunks = [];
+  let bytes = 0;
+  for await (const chunk of request) {
+    bytes += chunk.length;
+    // What is too much is still read, or the client would see a broken connection instead of the answer.
+    if (bytes <= MAX_BODY_BYTES) chunks.push(chunk);
+  }
+  if (bytes > MAX_BODY_BYTES) {
+    throw new Refusal('INVALID_ARGUMENT', 'REQUEST_INVALID', 'the request body is too large', { http: 413 });
+  }
+  return Buffer.concat(chunks);
+}
+
+function fail(response, error) {
+  if (!(error instanceof FaultError)) process.stderr.write(`simulator: ${error.stack}\n`);
+  if (response.headersSent) return void response.destroy();
+  const { status, headers, body } = jsonAnswer(500, { simulatorError: error.message });
+  response.writeHead(status, headers).end(body);
+}
+
+/** The simulator takes test keys for real ones, so nobody else may reach it. */
+function requireLoopback(host) {
+  const isLoopback = host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+  if (!isLoopback) throw new Error(`${host} is not a loopback address`);
+}
+
+export function readFixture(path = new URL('fixture.json', import.meta.url)) {
+  return JSON.parse(readFileSync(path, 'utf8'));
+}

@@ -1,0 +1,181 @@
+// The service itself: judges a request, and carries out what it accepted.
+import { jsonAnswer, activity, fingerprintOf, refusalAnswer, withTimestamps } from './answers.mjs';
+import { check, inOrder } from './check.mjs';
+import { Enclave, ed25519PublicKey } from './enclave.mjs';
+import { Refusal, invalidRequest, notFound, unauthenticated } from './errors.mjs';
+import { checkJsonHeaders, onlyStamp } from './headers.mjs';
+import { JsonError, decodeUtf8, parse } from './json.mjs';
+import { queries } from './queries.mjs';
+import { JWKS_PATH, operations } from './specification.mjs';
+import { verifyStamp } from './stamps.mjs';
+import { State } from './state.mjs';
+import { submits } from './submits.mjs';
+
+const STAMPED_PATH = /^\/public\/v1\/(?:submit|query)\/[a-z0-9_]+$/;
+const JWKS_CACHE_CONTROL = 'public, max-age=86400, s-maxage=86400, stale-if-error=604800';
+
+/**
+ * @typedef {object} Judgement
+ * @property {Refusal} [refusal] why the request is not accepted; absent when it is
+ * @property {object} [operation] absent for the key set and for paths that are not known
+ * @property {object} [request] the body as read
+ * @property {import('./stamps.mjs').Stamper} [stamper]
+ * @property {Buffer} rawBody
+ */
+
+export class Service {
+  #enclave = new Enclave();
+
+  constructor({ fixture, publicKeys, operator, settings, now }) {
+    Object.assign(this, { fixture, publicKeys, operator, settings, now });
+    this.reset();
+  }
+
+  reset() {
+    this.state = new State(this.fixture, this.publicKeys);
+  }
+
+  nowMs() {
+    return BigInt(Math.trunc(this.now() + this.settings.clockOffsetMs));
+  }
+
+  /**
+   * Headers, stamp, body, organization, in this order, and nothing is changed yet.
+   * @param {{method: string, path: string, headers: [string, string][], rawBody: Buffer}} given
+   * @returns {Judgement}
+   */
+  judge({ method, path, headers, rawBody }) {
+    const judgement = { rawBody };
+    try {
+      this.#judge({ method, path, headers, rawBody }, judgement);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      judgement.refusal = error;
+    }
+    return judgement;
+  }
+
+  #judge({ method, path, headers, rawBody }, judgement) {
+    if (path === JWKS_PATH) return requireMethod(method, 'GET');
+    if (!STAMPED_PATH.test(path)) throw notFound('', 'no such path');
+    requireMethod(method, 'POST');
+    checkJsonHeaders(headers);
+
+    judgement.stamper = verifyStamp(onlyStamp(headers), rawBody, this.state);
+    const { expiresAtMs } = judgement.stamper.credential;
+    if (expiresAtMs !== undefined && expiresAtMs <= this.nowMs()) {
+      throw unauthenticated('API_KEY_EXPIRED', 'the API key has expired');
+    }
+
+    judgement.request = readBody(rawBody);
+    judgement.operation = operations.get(path);
+    if (judgement.operation === undefined) return;
+    const violations = check(judgement.operation.body, judgement.request, this.nowMs());
+    if (violations.length > 0) throw invalidRequest(violations);
+    // Before the organization is looked for: a deletion that is sent again still gets its activity.
+    if (this.#earlierActivity(judgement) !== undefined) return;
+    this.state.organizationFor(judgement.stamper.credential, judgement.request.organizationId);
+  }
+
+  #earlierActivity({ operation, rawBody }) {
+    if (operation.type === undefined) return undefined;
+    return this.state.activitiesByFingerprint.get(fingerprintOf(rawBody));
+  }
+
+  /**
+   * Carries out an accepted request.
+   * @param {Judgement} judgement
+   * @param {{status?: string, result?: 'empty' | 'null' | 'absent', failure?: object}} [ending] how the activity ends,
+   *     if not well
+   * @returns {import('./answers.mjs').Answer}
+   */
+  perform(path, judgement, ending) {
+    try {
+      if (path === JWKS_PATH) return this.#keySet();
+      if (judgement.operation === undefined) throw notFound('', 'no such operation');
+      return jsonAnswer(200, judgement.operation.type ? this.#submit(judgement, ending) : this.#query(judgement));
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return this.refuse(error);
+    }
+  }
+
+  refuse(refusal) {
+    return refusalAnswer(refusal, this.operator);
+  }
+
+  #submit(judgement, ending) {
+    const earlier = this.#earlierActivity(judgement);
+    if (earlier !== undefined) return { activity: withTimestamps(earlier, this.settings.timestamps) };
+
+    const { operation, request, stamper, rawBody } = judgement;
+    const intent = inOrder(operation.body, request).parameters;
+    const context = this.#context(judgement);
+    const made = activity(
+      {
+        operation,
+        request,
+        intent,
+        status: ending?.status ?? 'ACTIVITY_STATUS_COMPLETED',
+        failure: ending?.failure ?? null,
+        result: hasEndedWell(ending)
+          ? { [operation.resultKey]: submits[operation.name](context, intent) }
+          : { empty: {}, null: null, absent: undefined }[ending.result],
+      },
+      { rawBody, stamper, enclave: this.#enclave, nowMs: context.nowMs },
+    );
+    this.state.keepActivity(made);
+    return { activity: withTimestamps(made, this.settings.timestamps) };
+  }
+
+  #query(judgement) {
+    const { operation, request } = judgement;
+    const answer = queries[operation.name](this.#context(judgement), inOrder(operation.body, request));
+    if (answer.activity === undefined) return answer;
+    return { activity: withTimestamps(answer.activity, this.settings.timestamps) };
+  }
+
+  #context({ request, stamper }) {
+    return {
+      state: this.state,
+      enclave: this.#enclave,
+      organizationId: request.organizationId,
+      user: stamper.credential.user,
+      nowMs: this.nowMs(),
+      references: this.settings.references,
+    };
+  }
+
+  #keySet() {
+    const keys = this.fixture.webhookKeys.map(({ kid, seed }) => ({
+      kid,
+      kty: 'OKP',
+      crv: 'Ed25519',
+      alg: 'EdDSA',
+      use: 'sig',
+      x: ed25519PublicKey(seed),
+      [`${this.operator}_signature_algorithm`]: 'ed25519',
+      [`${this.operator}_signature_version`]: 'v1',
+    }));
+    return jsonAnswer(200, { keys }, { 'Cache-Control': JWKS_CACHE_CONTROL });
+  }
+}
+
+function hasEndedWell(ending) {
+  return ending === undefined || ending.status === 'ACTIVITY_STATUS_COMPLETED';
+}
+
+function requireMethod(method, expected) {
+  if (method !== expected) throw new Refusal('UNIMPLEMENTED', '', `only ${expected} is served here`, { http: 405 });
+}
+
+function readBody(rawBody) {
+  try {
+    const { value, duplicates } = parse(decodeUtf8(rawBody));
+    if (duplicates.length === 0) return value;
+    throw invalidRequest(duplicates.map((field) => ({ field, description: 'occurs more than once' })));
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error;
+    throw new Refusal('INVALID_ARGUMENT', 'REQUEST_INVALID', `the body is not JSON: ${error.message}`);
+  }
+}

@@ -1,0 +1,118 @@
+// The simulator as a program.
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import https from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { readFixture } from './server.mjs';
+import { apiKeyNamed, query } from './testing.mjs';
+
+const PROGRAM = fileURLToPath(new URL('simulator.mjs', import.meta.url));
+
+const start = (...args) => spawn(process.execPath, [PROGRAM, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+
+/** Runs the program to its end. */
+async function run(...args) {
+  const program = start(...args);
+  const said = { out: '', err: '' };
+  program.stdout.on('data', (chunk) => (said.out += chunk));
+  program.stderr.on('data', (chunk) => (said.err += chunk));
+  const [code] = await once(program, 'close');
+  return { code, ...said };
+}
+
+/** Runs `use` with the program's address, and stops it. */
+async function withProgram(args, use) {
+  const program = start(...args);
+  let out = '';
+  program.stdout.on('data', (chunk) => (out += chunk));
+  try {
+    while (!out.includes('\n')) await once(program.stdout, 'data');
+    const url = /^listening on (https?:\/\/[^\n]+)\n$/.exec(out)?.[1];
+    assert.ok(url, out);
+    await use({ url });
+    program.kill('SIGTERM');
+    assert.deepEqual(await once(program, 'close'), [0, null]);
+    assert.equal(out.split('\n').length, 2);
+  } finally {
+    program.kill('SIGKILL');
+  }
+}
+
+function withFolder(use) {
+  return async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'simulator-'));
+    try {
+      await use(folder);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  };
+}
+
+test('says where it listens, serves, and stops on SIGTERM', () =>
+  withProgram([], async (simulator) => {
+    assert.match(simulator.url, /^http:\/\/127\.0\.0\.1:[0-9]+$/);
+    assert.equal((await query(simulator, 'whoami')).status, 200);
+  }));
+
+test('takes more public keys and another fixture', withFolder(async (folder) => {
+  const fixture = readFixture();
+  const strange = apiKeyNamed('stranger');
+  fixture.users = fixture.users.filter(({ userName }) => userName !== 'stranger');
+  const file = join(folder, 'fixture.json');
+  writeFileSync(file, JSON.stringify(fixture));
+  const args = ['--fixture', file, '--public-key', `${strange.publicKey}:p256`];
+  await withProgram(args, async (simulator) => {
+    assert.equal((await query(simulator, 'whoami', {}, { apiKey: strange })).json.username, 'gateway');
+  });
+}));
+
+test('serves HTTPS', withFolder(async (folder) => {
+  const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
+  const selfSigned = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '1'];
+  const args = [...selfSigned, '-subj', '/CN=localhost', '-out', cert, '-keyout', key];
+  execFileSync('openssl', args, { stdio: 'ignore' });
+  await withProgram(['--tls-cert', cert, '--tls-key', key], async ({ url }) => {
+    assert.match(url, /^https:/);
+    const request = https.get(`${url}/public/v1/discovery/webhooks/jwks`, { rejectUnauthorized: false });
+    const [response] = await once(request, 'response');
+    response.resume();
+    assert.equal(response.statusCode, 200);
+    await once(response, 'end');
+  });
+}));
+
+test('explains itself', async () => {
+  const { code, out } = await run('--help');
+  assert.equal(code, 0);
+  assert.match(out, /--public-key HEX:CURVE/);
+});
+
+for (const [args, reason] of [
+  [['--host', '0.0.0.0'], /0\.0\.0\.0 is not a loopback address/],
+  [['--host', '::'], /not a loopback address/],
+  [['--host', 'example.com'], /not a loopback address/],
+  [['--port', 'x'], /--port must be a number/],
+  [['--tls-cert', 'x'], /go together/],
+  [['--timestamps', 'x'], /timestamps/],
+  [['--operator', 'A b'], /operator must be/],
+  [['--public-key', 'abc'], /HEX:CURVE/],
+  [['--public-key', 'abc:p256'], /33 bytes/],
+  [['--public-key', `${'00'.repeat(33)}:secp256k1`], /no point/],
+  [['--public-key', 'abc:p521'], /curve must be one of/],
+  [['--fixture', '/nonexistent'], /ENOENT/],
+  [['--unknown'], /--unknown/],
+]) {
+  test(`does not start with ${args.join(' ')}`, async () => {
+    const { code, out, err } = await run(...args);
+    assert.equal(code, 2);
+    assert.equal(out, '');
+    assert.match(err, /^simulator: /);
+    assert.match(err, reason);
+  });
+}

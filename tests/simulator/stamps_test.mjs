@@ -1,0 +1,217 @@
+// The simulator's own judgement of stamps, against the vectors that the operator's packages made.
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { describe, test } from 'node:test';
+import { rawSignature } from './encodings.mjs';
+import { Refusal } from './errors.mjs';
+import { keccak256 } from './keccak.mjs';
+import { publicKeyFromHex } from './keys.mjs';
+import { startSimulator } from './server.mjs';
+import { verifyStamp } from './stamps.mjs';
+import * as testing from './testing.mjs';
+import { publicKeyFromCose } from './webauthn.mjs';
+
+const { apiKeyNamed, encodeStamp, exchange, JSON_HEADERS, readVectors, stampOf, webAuthnStampOf } = testing;
+
+const vectors = readVectors('stamps.json');
+
+function curveOf(scheme) {
+  if (scheme.includes('SECP256K1')) return 'secp256k1';
+  return scheme.includes('ED25519') ? 'ed25519' : 'p256';
+}
+
+/** A register that holds this one key only. */
+function registerOf(publicKey, curve) {
+  const credential = { publicKey, curve, key: publicKeyFromHex(publicKey, curve) };
+  return { byPublicKey: (key) => (key === publicKey ? credential : undefined), byCredentialId: () => undefined };
+}
+
+function isRefused(stamp, body, register, errorCode = 'SIGNATURE_INVALID') {
+  assert.throws(
+    () => verifyStamp(stamp, body, register),
+    (error) => error instanceof Refusal && error.http === 401 && error.errorCode === errorCode,
+  );
+}
+
+/** Copies of the bytes, each with one bit changed. */
+function* flips(bytes, step = 1) {
+  for (let bit = 0; bit < bytes.length * 8; bit += step) {
+    const copy = Buffer.from(bytes);
+    copy[bit >> 3] ^= 1 << (bit & 7);
+    yield copy;
+  }
+}
+
+describe('the vectors', () => {
+  for (const vector of [...vectors.p256, ...vectors.other]) {
+    const { publicKey, scheme, signature } = vector.stamp;
+    const register = registerOf(publicKey, curveOf(scheme));
+    const body = Buffer.from(vector.bodyBase64, 'base64');
+    const headerOf = (stamp) => ({ header: 'x-stamp', value: encodeStamp(stamp) });
+    // A bit costs some 5 ms where the curve is done by hand.
+    const step = scheme.endsWith('EIP191') ? 13 : 1;
+
+    test(`${vector.id} is accepted`, () => {
+      const stamper = verifyStamp({ header: 'x-stamp', value: vector.headerValue }, body, register);
+      assert.equal(stamper.publicKey, publicKey);
+      assert.equal(stamper.scheme, scheme);
+    });
+
+    test(`${vector.id} is refused with any bit of its signature changed`, () => {
+      for (const changed of flips(Buffer.from(signature, 'hex'), step)) {
+        isRefused(headerOf({ publicKey, scheme, signature: changed.toString('hex') }), body, register);
+      }
+    });
+
+    test(`${vector.id} is refused with any bit of its body changed`, () => {
+      for (const changed of flips(body, step)) {
+        isRefused({ header: 'x-stamp', value: vector.headerValue }, changed, register);
+      }
+    });
+
+    test(`${vector.id} is refused under another key`, () => {
+      const stamp = { header: 'x-stamp', value: vector.headerValue };
+      const other = { p256: 'gateway p256', secp256k1: 'vectors p256', ed25519: 'gateway p256' }[curveOf(scheme)];
+      isRefused(stamp, body, registerOf(apiKeyNamed(other).publicKey, 'p256'), 'PUBLIC_KEY_NOT_FOUND');
+    });
+  }
+
+  test('the published stamp of the command line is accepted', () => {
+    const [{ publicKey, scheme, signature, message }] = vectors.published;
+    const stamp = { header: 'x-stamp', value: encodeStamp({ publicKey, signature, scheme }) };
+    assert.equal(verifyStamp(stamp, Buffer.from(message), registerOf(publicKey, 'p256')).scheme, scheme);
+  });
+
+  test('high and low S are both among the P-256 vectors', () => {
+    const highs = vectors.p256.map(({ check }) => check.highS);
+    assert.ok(highs.includes(true) && highs.includes(false));
+  });
+});
+
+describe('an API key stamp', () => {
+  const body = Buffer.from('{}');
+  const apiKey = apiKeyNamed('gateway p256');
+  const register = registerOf(apiKey.publicKey, 'p256');
+  const good = JSON.parse(Buffer.from(stampOf(body, apiKey), 'base64url'));
+  const header = (value) => ({ header: 'x-stamp', value });
+
+  const spoiled = {
+    'plain JSON': JSON.stringify(good),
+    'padded base64url': `${Buffer.from(`${JSON.stringify(good)} `).toString('base64url')}=`,
+    'standard base64': Buffer.from(JSON.stringify({ ...good, scheme: '???>>>' })).toString('base64'),
+    'no JSON': Buffer.from('stamp').toString('base64url'),
+    'a list': encodeStamp([good]),
+    'null': encodeStamp(null),
+    'a member too many': encodeStamp({ ...good, extra: '' }),
+    'no scheme': encodeStamp({ ...good, scheme: undefined }),
+    'an unknown scheme': encodeStamp({ ...good, scheme: 'SIGNATURE_SCHEME_TK_API_P521' }),
+    "another curve's scheme": encodeStamp({ ...good, scheme: 'SIGNATURE_SCHEME_TK_API_SECP256K1' }),
+    'a signature that is a number': encodeStamp({ ...good, signature: 1 }),
+    'a signature that is no hex': encodeStamp({ ...good, signature: `${good.signature}g` }),
+    'an empty signature': encodeStamp({ ...good, signature: '' }),
+    'a scheme twice': Buffer.from(`${JSON.stringify(good).slice(0, -1)},"scheme":"x"}`).toString('base64url'),
+    'bytes after the signature': encodeStamp({ ...good, signature: `${good.signature}00` }),
+  };
+  for (const [name, value] of Object.entries(spoiled)) {
+    test(`is refused as ${name}`, () => isRefused(header(value), body, register));
+  }
+
+  test('names its key as it was registered', () => {
+    const value = encodeStamp({ ...good, publicKey: good.publicKey.toUpperCase() });
+    isRefused(header(value), body, register, 'PUBLIC_KEY_NOT_FOUND');
+  });
+});
+
+describe('a passkey stamp', () => {
+  const [vector] = vectors.webauthn;
+  const key = publicKeyFromCose(Buffer.from(vector.coseKeyBase64url, 'base64url'));
+  const { rpId, origin } = vector;
+  const { credentialId } = vector.stamp;
+  const credential = { publicKey: vector.coseKeyBase64url, credentialId, rpId, origin, key };
+  const register = { byCredentialId: (id) => (id === credentialId ? credential : undefined) };
+  const body = Buffer.from(vector.body);
+  const header = (stamp) => ({ header: 'x-stamp-webauthn', value: JSON.stringify(stamp) });
+
+  test("of the operator's package is accepted", () => {
+    const stamper = verifyStamp({ header: 'x-stamp-webauthn', value: vector.headerValue }, body, register);
+    assert.equal(stamper.scheme, 'SIGNATURE_SCHEME_TK_WEBAUTHN');
+  });
+
+  test('is accepted in base64url too', () => {
+    verifyStamp({ header: 'x-stamp-webauthn', value: encodeStamp(webAuthnStampOf(body)) }, body, register);
+  });
+
+  test('is refused with any bit of a signed part changed', () => {
+    for (const member of ['authenticatorData', 'clientDataJson', 'signature']) {
+      for (const changed of flips(Buffer.from(vector.stamp[member], 'base64url'))) {
+        isRefused(header({ ...vector.stamp, [member]: changed.toString('base64url') }), body, register);
+      }
+    }
+  });
+
+  for (const [name, changes] of [
+    ['another origin', { origin: 'https://example.org' }],
+    ['another relying party', { rpId: 'example.org' }],
+    ['no user present', { flags: 0x04 }],
+    ['another ceremony', { type: 'webauthn.create' }],
+  ]) {
+    test(`is refused for ${name}`, () => isRefused(header(webAuthnStampOf(body, changes)), body, register));
+  }
+
+  test('is refused for another body', () => isRefused(header(webAuthnStampOf(body)), Buffer.from('{ }'), register));
+
+  test('is refused for an authenticator that is not registered', () => {
+    isRefused(header({ ...vector.stamp, credentialId: 'AAAA' }), body, register, 'CREDENTIAL_NOT_FOUND');
+  });
+});
+
+test('an attested stamp is refused, as none is registered', () => {
+  for (const { headerValue, body } of vectors.attested) {
+    const stamp = { header: 'x-stamp-attested', value: headerValue };
+    isRefused(stamp, Buffer.from(body), registerOf(vectors.attested[0].publicKey, 'p256'), 'CREDENTIAL_NOT_FOUND');
+  }
+});
+
+test('a signature with needless zero bytes is read', () => {
+  const der = Buffer.from('300a0204000000010202007f', 'hex');
+  const expected = Buffer.alloc(64);
+  [expected[31], expected[63]] = [0x01, 0x7f];
+  assert.deepEqual(rawSignature(der), expected);
+});
+
+test('Keccak-256 is the one from before SHA-3', () => {
+  const digest = (text) => keccak256(Buffer.from(text)).toString('hex');
+  assert.equal(digest(''), 'c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470');
+  assert.equal(digest('abc'), '4e03657aea45a94fc7d47ba826c8d667c0d1e6e33a64a036ec44f58fa12d6c45');
+  assert.notEqual(digest('abc'), createHash('sha3-256').update('abc').digest('hex'));
+});
+
+describe('a request', () => {
+  const body = JSON.stringify({ organizationId: testing.ORGANIZATION });
+  const good = ['X-Stamp', stampOf(body)];
+  const passkey = ['X-Stamp-WebAuthn', JSON.stringify(webAuthnStampOf(body))];
+  const send = (simulator, headers) => exchange(`${simulator.url}/public/v1/query/whoami`, { headers, body });
+
+  for (const [name, headers, status] of [
+    ['with one stamp is accepted', [...JSON_HEADERS, good], 200],
+    ['with a passkey stamp is accepted', [...JSON_HEADERS, passkey], 200],
+    ['without a stamp is refused', JSON_HEADERS, 401],
+    ['with the same stamp twice is refused', [...JSON_HEADERS, good, good], 401],
+    ['with two kinds of stamp is refused', [...JSON_HEADERS, good, passkey], 401],
+    ['without Content-Type is refused', [good], 415],
+    ['with text as Content-Type is refused', [['Content-Type', 'text/plain'], good], 415],
+    ['with two Content-Types is refused', [...JSON_HEADERS, JSON_HEADERS[0], good], 415],
+    ['in UTF-8 by name is accepted', [['Content-Type', 'application/json; charset=utf-8'], good], 200],
+    ['in another encoding is refused', [['Content-Type', 'application/json; charset=latin1'], good], 415],
+    ['that is compressed is refused', [...JSON_HEADERS, ['Content-Encoding', 'gzip'], good], 415],
+    ['without Accept is accepted', [JSON_HEADERS[0], good], 200],
+    ['that takes anything is accepted', [JSON_HEADERS[0], ['Accept', '*/*'], good], 200],
+    ['that takes text only is refused', [JSON_HEADERS[0], ['Accept', 'text/html, text/*'], good], 406],
+    ['that takes all but JSON is refused', [JSON_HEADERS[0], ['Accept', '*/*, application/json;q=0'], good], 406],
+  ]) {
+    test(name, testing.withSimulator(startSimulator, {}, async (simulator) => {
+      assert.equal((await send(simulator, headers)).status, status);
+      assert.equal(simulator.requests()[0].verdict.outcome, status === 200 ? 'accepted' : 'refused');
+    }));
+  }
+});

@@ -1,0 +1,153 @@
+// What the service keeps. It starts as a copy of the fixture, and `new State` is the way back there.
+import { notFound, unauthenticated } from './errors.mjs';
+import { publicKeyFromHex } from './keys.mjs';
+import { publicKeyFromCose } from './webauthn.mjs';
+
+/** When the fixture's records were made, in seconds. */
+const FIXTURE_TIME = 1_700_000_000n;
+
+/** A user's keys that expire; one more, and the oldest goes without a word. */
+const MAX_EXPIRING_KEYS = 10;
+
+/** So that a long run of a benchmark stays small. */
+const MAX_ACTIVITIES = 20_000;
+
+const CREDENTIAL_TYPE_OF_CURVE = {
+  p256: 'CREDENTIAL_TYPE_API_KEY_P256',
+  secp256k1: 'CREDENTIAL_TYPE_API_KEY_SECP256K1',
+  ed25519: 'CREDENTIAL_TYPE_API_KEY_ED25519',
+};
+
+const RECORDS = [
+  'wallets',
+  'privateKeys',
+  'policies',
+  'sessionProfiles',
+  'oauth2Credentials',
+  'webhookEndpoints',
+  'otpFlows',
+  'earnWrappers',
+];
+
+export class State {
+  /**
+   * @param {object} fixture
+   * @param {{publicKey: string, curve: string}[]} publicKeys more API keys, of the fixture's first user
+   */
+  constructor(fixture, publicKeys = []) {
+    const copy = structuredClone(fixture);
+    this.organizations = new Map(copy.organizations.map((each) => [each.organizationId, each]));
+    this.users = copy.users.map(completeUser);
+    for (const name of RECORDS) this[name] = (copy[name] ?? []).map(withTimes);
+    this.smartContractInterfaces = [];
+    this.withdrawals = [];
+    this.activitiesByFingerprint = new Map();
+    this.activitiesById = new Map();
+    this.credentialsByPublicKey = new Map();
+    this.credentialsById = new Map();
+
+    for (const user of this.users) {
+      user.apiKeys.forEach((apiKey) => this.register(user, apiKey));
+      user.authenticators.forEach((authenticator) => this.registerAuthenticator(user, authenticator));
+    }
+    publicKeys.forEach(({ publicKey, curve }, index) => {
+      const [user] = this.users;
+      if (this.credentialsByPublicKey.has(publicKey)) return;
+      const [apiKeyId, apiKeyName] = [`public-key-${index + 1}`, `from --public-key ${index + 1}`];
+      const apiKey = { apiKeyId, apiKeyName, publicKey, curve };
+      user.apiKeys.push(withTimes(apiKey));
+      this.register(user, apiKey);
+    });
+  }
+
+  /** Makes the key's stamps valid. */
+  register(user, apiKey) {
+    const { publicKey, curve } = apiKey;
+    const key = publicKeyFromHex(publicKey, curve);
+    this.credentialsByPublicKey.set(publicKey, { ...apiKey, key, user });
+  }
+
+  registerAuthenticator(user, { credentialId, coseKey, rpId, origin }) {
+    const key = publicKeyFromCose(Buffer.from(coseKey, 'hex'));
+    this.credentialsById.set(credentialId, { publicKey: coseKey, credentialId, rpId, origin, key, user });
+  }
+
+  /** Gives a user a key that expires. */
+  addExpiringKey(user, apiKey) {
+    this.register(user, apiKey);
+    user.apiKeys.push(apiKey);
+    const expiring = user.apiKeys.filter(({ expiresAtMs }) => expiresAtMs !== undefined);
+    if (expiring.length > MAX_EXPIRING_KEYS) this.removeApiKeys(user, (each) => each === expiring[0]);
+  }
+
+  /** Takes API keys away from a user, and their stamps' validity with them. */
+  removeApiKeys(user, isRemoved) {
+    for (const { publicKey } of user.apiKeys.filter(isRemoved)) this.credentialsByPublicKey.delete(publicKey);
+    user.apiKeys = user.apiKeys.filter((apiKey) => !isRemoved(apiKey));
+  }
+
+  // What verifyStamp asks for.
+  byPublicKey(publicKey) {
+    return this.credentialsByPublicKey.get(publicKey);
+  }
+
+  byCredentialId(credentialId) {
+    return this.credentialsById.get(credentialId);
+  }
+
+  /**
+   * The organization, if this credential may act there: it is the credential's own, or a child of it.
+   * @throws {import('./errors.mjs').Refusal}
+   */
+  organizationFor(credential, organizationId) {
+    const organization = this.organizations.get(organizationId);
+    if (organization === undefined) throw notFound('ORGANIZATION_NOT_FOUND', 'no such organization');
+    const home = credential.user.organizationId;
+    if (home !== organizationId && home !== organization.parentOrganizationId) {
+      throw unauthenticated('PUBLIC_KEY_NOT_FOUND', 'the credential is not registered in this organization');
+    }
+    return organization;
+  }
+
+  /** One of the organization's records, or undefined. `kind` is a list's name. */
+  find(kind, organizationId, isIt) {
+    return this[kind].find((record) => record.organizationId === organizationId && isIt(record));
+  }
+
+  user(organizationId, userId) {
+    const user = this.find('users', organizationId, (each) => each.userId === userId);
+    if (user === undefined) throw notFound('REQUEST_INVALID', 'no such user');
+    return user;
+  }
+
+  keepActivity(activity) {
+    this.activitiesByFingerprint.set(activity.fingerprint, activity);
+    this.activitiesById.set(activity.id, activity);
+    if (this.activitiesById.size <= MAX_ACTIVITIES) return;
+    const [oldest] = this.activitiesById.values();
+    this.activitiesById.delete(oldest.id);
+    this.activitiesByFingerprint.delete(oldest.fingerprint);
+  }
+}
+
+export function timeOf(milliseconds) {
+  const ms = BigInt(milliseconds);
+  return { seconds: String(ms / 1000n), nanos: String((ms % 1000n) * 1_000_000n) };
+}
+
+function withTimes(record) {
+  const time = timeOf(FIXTURE_TIME * 1000n);
+  return { createdAt: time, updatedAt: time, ...record };
+}
+
+function completeUser(user) {
+  const complete = withTimes({ apiKeys: [], authenticators: [], oauthProviders: [], mfaPolicies: [], ...user });
+  for (const name of ['apiKeys', 'authenticators', 'oauthProviders', 'mfaPolicies']) {
+    complete[name] = complete[name].map(withTimes);
+  }
+  return complete;
+}
+
+export function credentialTypeOf({ curve, credentialType }) {
+  return credentialType ?? CREDENTIAL_TYPE_OF_CURVE[curve];
+}

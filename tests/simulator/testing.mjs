@@ -1,0 +1,163 @@
+// What tests of the simulator share: an HTTP client that sends exactly what it is told, and a stamper of its own.
+import { createECDH, createHash, createPrivateKey, sign } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import http from 'node:http';
+import { readFixture } from './server.mjs';
+
+export const ORGANIZATION = '11111111-2222-4333-8444-555555555555';
+export const END_USER = '99999999-8888-4777-8666-555555555555';
+export const subOrganization = (number) => `22222222-0000-4000-8000-${String(number).padStart(12, '0')}`;
+/** The fixture's other identifiers differ in their last digits only. */
+export const identifier = (number) => `aaaaaaaa-bbbb-4ccc-8ddd-${String(number).padStart(12, '0')}`;
+
+export function readVectors(name) {
+  return JSON.parse(readFileSync(new URL(`../vectors/${name}`, import.meta.url), 'utf8'));
+}
+
+/** The fixture's API key of that name. */
+export function apiKeyNamed(name) {
+  const key = readFixture()
+    .users.flatMap((user) => user.apiKeys ?? [])
+    .find(({ apiKeyName }) => apiKeyName === name);
+  if (key === undefined) throw new Error(`the fixture has no API key ${name}`);
+  return key;
+}
+
+const SCHEMES = {
+  p256: 'SIGNATURE_SCHEME_TK_API_P256',
+  secp256k1: 'SIGNATURE_SCHEME_TK_API_SECP256K1',
+  ed25519: 'SIGNATURE_SCHEME_TK_API_ED25519',
+};
+
+function privateKeyOf({ privateKey, curve }) {
+  if (curve === 'ed25519') {
+    const pkcs8 = Buffer.from(`302e020100300506032b657004220420${privateKey}`, 'hex');
+    return createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' });
+  }
+  const ecdh = createECDH(curve === 'p256' ? 'prime256v1' : 'secp256k1');
+  ecdh.setPrivateKey(privateKey, 'hex');
+  const point = ecdh.getPublicKey();
+  return createPrivateKey({
+    format: 'jwk',
+    key: {
+      kty: 'EC',
+      crv: curve === 'p256' ? 'P-256' : 'secp256k1',
+      d: Buffer.from(privateKey, 'hex').toString('base64url'),
+      x: point.subarray(1, 33).toString('base64url'),
+      y: point.subarray(33).toString('base64url'),
+    },
+  });
+}
+
+export const encodeStamp = (stamp) => Buffer.from(JSON.stringify(stamp)).toString('base64url');
+
+/** An X-Stamp value over exactly these bytes. */
+export function stampOf(body, apiKey = apiKeyNamed('gateway p256')) {
+  const algorithm = apiKey.curve === 'ed25519' ? null : 'sha256';
+  const signature = sign(algorithm, Buffer.from(body), privateKeyOf(apiKey)).toString('hex');
+  return encodeStamp({ publicKey: apiKey.publicKey, scheme: SCHEMES[apiKey.curve], signature });
+}
+
+/** A passkey's stamp over these bytes, by the fixture's authenticator. `changes` spoil it. */
+export function webAuthnStampOf(body, changes = {}) {
+  const sha256 = (bytes) => createHash('sha256').update(bytes).digest();
+  const [vector] = readVectors('stamps.json').webauthn;
+  const { origin = vector.origin, rpId = vector.rpId, flags = 0x05, type = 'webauthn.get' } = changes;
+  const challenge = Buffer.from(sha256(body).toString('hex')).toString('base64url');
+  const clientData = Buffer.from(JSON.stringify({ type, challenge, origin, crossOrigin: false }));
+  const authenticatorData = Buffer.concat([sha256(rpId), Buffer.from([flags, 0, 0, 0, 7])]);
+  const key = privateKeyOf({ privateKey: vector.privateKey, curve: 'p256' });
+  return {
+    authenticatorData: authenticatorData.toString('base64url'),
+    clientDataJson: clientData.toString('base64url'),
+    credentialId: vector.stamp.credentialId,
+    signature: sign('sha256', Buffer.concat([authenticatorData, sha256(clientData)]), key).toString('base64url'),
+  };
+}
+
+/**
+ * Sends one request and reads the whole answer.
+ * @param {string} url
+ * @param {{method?: string, headers?: [string, string][], body?: string | Buffer, agent?: http.Agent}} request
+ * @returns {Promise<{status: number, headers: object, body: Buffer, text: string, json: any}>}
+ * @throws {Error} when the connection ends before the answer does.
+ */
+export function exchange(url, { method = 'POST', headers = [], body = '', agent } = {}) {
+  const { host } = new URL(url);
+  const bytes = Buffer.from(body);
+  const all = [['Host', host], ...headers, ['Content-Length', String(bytes.length)]];
+  return new Promise((resolve, reject) => {
+    const request = http.request(url, { method, headers: all.flat(), agent }, (response) => {
+      const chunks = [];
+      response.on('data', (chunk) => chunks.push(chunk));
+      response.on('error', reject);
+      response.on('end', () => resolve(answerOf(response, Buffer.concat(chunks))));
+    });
+    request.on('error', reject);
+    request.end(bytes);
+  });
+}
+
+function answerOf({ statusCode, headers }, body) {
+  const text = body.toString('utf8');
+  const isJson = headers['content-type'] === 'application/json' && text !== '';
+  return { status: statusCode, headers, body, text, json: isJson ? tryParse(text) : undefined };
+}
+
+function tryParse(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+export const JSON_HEADERS = [
+  ['Content-Type', 'application/json'],
+  ['Accept', 'application/json'],
+];
+
+/** Posts a body with a good stamp over it. */
+export function post(simulator, path, body, { apiKey, agent, headers = JSON_HEADERS } = {}) {
+  const text = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+  const stamped = [...headers, ['X-Stamp', stampOf(text, apiKey)]];
+  return exchange(simulator.url + path, { headers: stamped, body: text, agent });
+}
+
+let lastTimestamp = 0;
+
+/** A timestampMs that no other request of this process has. */
+export function freshTimestamp() {
+  lastTimestamp = Math.max(Date.now(), lastTimestamp + 1);
+  return String(lastTimestamp);
+}
+
+/** Posts a submit of the fixture's organization, or another. */
+export function submit(simulator, name, type, parameters, { organizationId = ORGANIZATION, ...options } = {}) {
+  const body = { type: `ACTIVITY_TYPE_${type}`, timestampMs: freshTimestamp(), organizationId, parameters };
+  return post(simulator, `/public/v1/submit/${name}`, body, options);
+}
+
+export function query(simulator, name, body = {}, options = {}) {
+  return post(simulator, `/public/v1/query/${name}`, { organizationId: ORGANIZATION, ...body }, options);
+}
+
+/** No test takes a tenth of this: it only ends those that would never end. */
+const HANG_BOUND_MS = 60_000;
+
+/** Runs `use` with a simulator of its own. */
+export function withSimulator(startSimulator, options, use) {
+  return async () => {
+    const simulator = await startSimulator(options);
+    let timer;
+    const hang = new Promise((_, reject) => {
+      timer = setTimeout(() => reject(new Error('the test hangs')), HANG_BOUND_MS);
+    });
+    try {
+      await Promise.race([use(simulator), hang]);
+    } finally {
+      clearTimeout(timer);
+      await simulator.close();
+    }
+  };
+}

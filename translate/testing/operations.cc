@@ -1,0 +1,44 @@
+#include "translate/testing/operations.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <iostream>
+
+#include "google/protobuf/text_format.h"
+
+namespace stampgate::testing {
+
+const OperationTable& Operations() {
+  static const OperationTable* const table = [] {
+    absl::StatusOr<std::unique_ptr<const OperationTable>> created = OperationTable::Create("Service");
+    if (!created.ok()) {
+      std::cerr << created.status() << std::endl;
+      std::abort();
+    }
+    return created->release();
+  }();
+  return *table;
+}
+
+const Operation& OperationOf(absl::string_view method) {
+  for (const Operation& operation : Operations().operations()) {
+    if (operation.method->name() == method) return operation;
+  }
+  std::cerr << "there is no operation " << method << std::endl;
+  std::abort();
+}
+
+bool ParseTextProto(const std::string& text_proto, google::protobuf::Message& message) {
+  const bool parsed = google::protobuf::TextFormat::ParseFromString(text_proto, &message);
+  EXPECT_TRUE(parsed) << message.GetTypeName() << ": " << text_proto;
+  return parsed;
+}
+
+std::unique_ptr<google::protobuf::Message> RequestOf(const Operation& operation, const std::string& text_proto) {
+  std::unique_ptr<google::protobuf::Message> request(operation.request_prototype->New());
+  ParseTextProto(text_proto, *request);
+  return request;
+}
+
+}  // namespace stampgate::testing
