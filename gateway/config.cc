@@ -2,6 +2,8 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <openssl/err.h>
+#include <openssl/x509.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -256,6 +258,13 @@ void CheckOperatorName(absl::string_view name, Report& report) {
   }
 }
 
+bool HoldsCertificate(const std::string& file) {
+  const std::unique_ptr<X509_STORE, decltype(&X509_STORE_free)> store(X509_STORE_new(), &X509_STORE_free);
+  const bool loaded = store != nullptr && X509_STORE_load_file(store.get(), file.c_str()) == 1;
+  ERR_clear_error();
+  return loaded;
+}
+
 void CheckUpstream(const config::v1::Upstream& upstream, Report& report) {
   CheckBaseUrl(upstream.base_url(), report);
   if (const std::string& file = upstream.ca_file(); !file.empty()) {
@@ -264,6 +273,8 @@ void CheckUpstream(const config::v1::Upstream& upstream, Report& report) {
       report.Add("upstream.ca_file", absl::StrCat("cannot be read: ", std::strerror(errno)));
     } else if (!std::filesystem::is_regular_file(file, error)) {
       report.Add("upstream.ca_file", "is not a file");
+    } else if (!HoldsCertificate(file)) {
+      report.Add("upstream.ca_file", "holds no certificate in PEM");
     }
   }
   CheckRange(upstream.connect_timeout(), absl::Milliseconds(1), "upstream.connect_timeout", report);

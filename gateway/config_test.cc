@@ -220,7 +220,8 @@ TEST(ConfigTest, CaFileIsAReadableFile) {
   EXPECT_EQ(UpstreamReport("ca_file: missing.pem"),
             "f:2:47: upstream.ca_file: cannot be read: No such file or directory");
   EXPECT_EQ(UpstreamReport("ca_file: deploy"), "f:2:47: upstream.ca_file: is not a file");
-  EXPECT_EQ(UpstreamReport(absl::StrCat("ca_file: ", kExample)), "");
+  EXPECT_EQ(UpstreamReport(absl::StrCat("ca_file: ", kExample)),
+            "f:2:47: upstream.ca_file: holds no certificate in PEM");
 }
 
 TEST(ConfigTest, AReplicaIsOneOfItsCount) {

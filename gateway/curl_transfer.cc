@@ -1,5 +1,7 @@
 #include "gateway/curl_transfer.h"
 
+#include <openssl/ssl.h>
+
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -68,9 +70,9 @@ std::optional<absl::Duration> RetryAfter(CURL* easy) {
 
 }  // namespace
 
-std::unique_ptr<CurlTransfer> CurlTransfer::Create(const std::string& base_url,
-                                                   const UpstreamClient::Options& options) {
-  std::unique_ptr<CurlTransfer> transfer(new CurlTransfer(options.max_response_bytes));
+std::unique_ptr<CurlTransfer> CurlTransfer::Create(const std::string& base_url, const UpstreamClient::Options& options,
+                                                   ConnectionTable* connections) {
+  std::unique_ptr<CurlTransfer> transfer(new CurlTransfer(options.max_response_bytes, connections));
   transfer->easy_.reset(curl_easy_init());
   if (transfer->easy() == nullptr || !transfer->SetOptions(base_url, options)) return nullptr;
   return transfer;
@@ -151,15 +153,45 @@ bool CurlTransfer::PrepareGet(DiscoveryRequest request) {
          curl_easy_setopt(easy(), CURLOPT_REQUEST_TARGET, request.path.c_str()) == CURLE_OK;
 }
 
-int CurlTransfer::BeginConnection(void* data, curl_socket_t, curlsocktype) {
-  return static_cast<CurlTransfer*>(data)->body_sent() ? CURL_SOCKOPT_ERROR : CURL_SOCKOPT_OK;
+int CurlTransfer::BeginConnection(void* data, curl_socket_t descriptor, curlsocktype) {
+  auto* self = static_cast<CurlTransfer*>(data);
+  if (self->body_sent()) return CURL_SOCKOPT_ERROR;
+  self->opened_.push_back(descriptor);
+  return CURL_SOCKOPT_OK;
 }
 
-int CurlTransfer::BeginRequest(void* data, char*, char*, int, int) {
+int CurlTransfer::BeginRequest(void* data, char*, char* local_ip, int, int local_port) {
   auto* self = static_cast<CurlTransfer*>(data);
-  const bool repeated = self->body_sent();
+  if (self->body_sent()) return CURL_PREREQFUNC_ABORT;
+  if (!self->opened_.empty()) {
+    self->connections_->Add(local_ip, local_port, self->opened_);
+  } else if (!self->IsConnectionFit(local_ip, local_port)) {
+    self->unfit_ = true;
+    return CURL_PREREQFUNC_ABORT;
+  }
   ++self->requests_begun_;
-  return repeated ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
+  return CURL_PREREQFUNC_OK;
+}
+
+bool CurlTransfer::IsConnectionFit(const char* local_ip, int local_port) const {
+  const curl_tlssessioninfo* tls = nullptr;
+  curl_easy_getinfo(easy(), CURLINFO_TLS_SSL_PTR, &tls);
+  if (tls != nullptr && tls->backend == CURLSSLBACKEND_OPENSSL && tls->internals != nullptr) {
+    auto* ssl = static_cast<SSL*>(tls->internals);
+    const unsigned char* protocol = nullptr;
+    unsigned int length = 0;
+    SSL_get0_alpn_selected(ssl, &protocol, &length);
+    if (length == 2 && std::memcmp(protocol, "h2", 2) == 0) return true;  // other streams' frames, which have numbers
+    if (SSL_has_pending(ssl) != 0) return false;
+  }
+  return connections_->IsQuiet(local_ip, local_port);
+}
+
+bool CurlTransfer::StartsAfresh() {
+  if (!std::exchange(unfit_, false)) return false;
+  afresh_ = true;
+  error_[0] = '\0';
+  return curl_easy_setopt(easy(), CURLOPT_FRESH_CONNECT, 1L) == CURLE_OK;
 }
 
 size_t CurlTransfer::ReadHeaderLine(char* line, size_t size, size_t count, void* data) {
@@ -210,8 +242,9 @@ UpstreamOutcome CurlTransfer::Finish(CURLcode code) {
     outcome = DescribeFailure(
         code, {.connected = requests_begun_ > 0, .body_sent = body_sent(), .too_large = too_large_}, error_);
   }
-  reusable_ = code == CURLE_OK && requests_begun_ == 1;
+  reusable_ = code == CURLE_OK && requests_begun_ == 1 && !afresh_;
   request_.reset();
+  opened_.clear();
   requests_begun_ = 0;
   head_complete_ = false;
   too_large_ = false;

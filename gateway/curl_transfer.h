@@ -8,7 +8,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "gateway/connection_table.h"
 #include "gateway/upstream_client.h"
 #include "stamp/stamped_request.h"
 #include "translate/upstream_outcome.h"
@@ -23,9 +25,10 @@ namespace stampgate {
 // read callback that cannot rewind says the same to libcurl 7.88, but is sent apart from the head: +30% CPU, measured.)
 class CurlTransfer {
  public:
-  // `base_url` is from ParseBaseUrl. nullptr if libcurl has no memory or refuses an option: there is no transfer
-  // without all of its fences.
-  static std::unique_ptr<CurlTransfer> Create(const std::string& base_url, const UpstreamClient::Options& options);
+  // `base_url` is from ParseBaseUrl; `connections` is shared by the transfers of one multi handle and outlives them.
+  // nullptr if libcurl has no memory or refuses an option: there is no transfer without all of its fences.
+  static std::unique_ptr<CurlTransfer> Create(const std::string& base_url, const UpstreamClient::Options& options,
+                                              ConnectionTable* connections);
 
   CurlTransfer(const CurlTransfer&) = delete;
   CurlTransfer& operator=(const CurlTransfer&) = delete;
@@ -40,6 +43,10 @@ class CurlTransfer {
   // Whether a byte of the body may have left: head and body leave together.
   bool body_sent() const { return request_.has_value() && requests_begun_ > 0; }
 
+  // True if the transfer has ended because its connection was not fit for the request, of which nothing was sent.
+  // It may be started again once, and will make a connection of its own.
+  bool StartsAfresh();
+
   // How the exchange ended. Takes the response out and forgets the request.
   UpstreamOutcome Finish(CURLcode code);
 
@@ -52,21 +59,27 @@ class CurlTransfer {
     void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
   };
 
-  explicit CurlTransfer(int64_t max_response_bytes) : max_response_bytes_(max_response_bytes) {}
+  CurlTransfer(int64_t max_response_bytes, ConnectionTable* connections)
+      : max_response_bytes_(max_response_bytes), connections_(connections) {}
 
   bool SetOptions(const std::string& base_url, const UpstreamClient::Options& options);
 
-  static int BeginConnection(void* self, curl_socket_t, curlsocktype);
-  static int BeginRequest(void* self, char*, char*, int, int);
+  static int BeginConnection(void* self, curl_socket_t descriptor, curlsocktype);
+  static int BeginRequest(void* self, char* ip, char* local_ip, int port, int local_port);
   static size_t ReadHeaderLine(char* line, size_t size, size_t count, void* self);
   static size_t WriteBody(char* data, size_t size, size_t count, void* self);
 
+  bool IsConnectionFit(const char* local_ip, int local_port) const;
   HttpAnswer TakeAnswer();
 
   const int64_t max_response_bytes_;
+  ConnectionTable* const connections_;
   std::optional<StampedRequest> request_;  // empty for a GET
   std::string stamp_line_;
   curl_slist stamp_node_ = {};
+  std::vector<int> opened_;  // descriptors of this exchange's own connection, or attempts at it
+  bool unfit_ = false;
+  bool afresh_ = false;
   int requests_begun_ = 0;
   bool head_complete_ = false;
   bool too_large_ = false;

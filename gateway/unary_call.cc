@@ -141,7 +141,7 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
     if (operation_.is_submit()) {
       // A submit that has left may be carried out, whoever still waits: its outcome is worth knowing.
       options.on_abandon = UpstreamClient::OnAbandon::kDetach;
-      late = [method = operation_.full_name, fingerprint = fingerprint_](UpstreamOutcome outcome) {
+      late = [method = operation_.full_name, fingerprint = fingerprint_](const UpstreamOutcome& outcome) {
         LogLate(method, fingerprint, outcome);
       };
     }

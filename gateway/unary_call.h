@@ -2,8 +2,8 @@
 #ifndef STAMPGATE_GATEWAY_UNARY_CALL_H_
 #define STAMPGATE_GATEWAY_UNARY_CALL_H_
 
-#include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/server_context.h>
+#include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
 #include <cstddef>

@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "gateway/base_url.h"
+#include "gateway/connection_table.h"
 #include "gateway/curl_multi.h"
 #include "gateway/curl_transfer.h"
 #include "gateway/event_loop.h"
@@ -135,7 +136,7 @@ class CurlUpstreamClient final : public UpstreamClient {
 
   bool Begin(Call& call) {
     if (idle_.empty()) {
-      call.transfer = CurlTransfer::Create(base_url_, options_);
+      call.transfer = CurlTransfer::Create(base_url_, options_, &connections_);
       if (call.transfer == nullptr) return false;
     } else {
       call.transfer = std::move(idle_.back());
@@ -152,6 +153,7 @@ class CurlUpstreamClient final : public UpstreamClient {
   void OnEnded(CURL* easy, CURLcode code) {
     Call* call = nullptr;
     curl_easy_getinfo(easy, CURLINFO_PRIVATE, &call);
+    if (call->transfer->StartsAfresh() && multi_->Add(easy)) return;
     --active_;
     UpstreamOutcome outcome = call->transfer->Finish(code);
     if (call->transfer->reusable()) idle_.push_back(std::move(call->transfer));
@@ -213,6 +215,7 @@ class CurlUpstreamClient final : public UpstreamClient {
   const Options options_;
   const int max_active_;
   std::atomic<CallId> next_id_{1};
+  ConnectionTable connections_;
   std::optional<CurlMulti> multi_;
   absl::flat_hash_map<CallId, std::unique_ptr<Call>> calls_;  // `done` or `late` is still to be called
   std::list<Call*> waiting_;                                  // for a connection
@@ -248,7 +251,7 @@ absl::StatusOr<std::unique_ptr<UpstreamClient>> UpstreamClient::Create(const Opt
   absl::StatusOr<std::string> base_url = ParseBaseUrl(options.base_url);
   if (!base_url.ok()) return base_url.status();
   if (absl::Status status = CheckOptions(options); !status.ok()) return status;
-  if (CurlTransfer::Create(*base_url, options) == nullptr) {
+  if (ConnectionTable none; CurlTransfer::Create(*base_url, options, &none) == nullptr) {
     return absl::InternalError("libcurl refuses an option that the upstream client needs");
   }
   absl::StatusOr<std::unique_ptr<EventLoop>> loop = EventLoop::Start("upstream");

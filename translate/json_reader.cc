@@ -160,7 +160,7 @@ class JsonParse {
     size_t index = 0;
     for (auto result : elements) {
       od::value element;
-      if (auto error = std::move(result).get(element)) return Malformed(error);
+      if (auto error = result.get(element)) return Malformed(error);
       JsonValue value;
       if (absl::Status status = Open(element, array.depth_ + 1, value); !status.ok()) return status;
       if (absl::Status status = on_element(index++, value); !status.ok()) return status;

@@ -61,7 +61,9 @@ Integer<T> ReadInteger(const JsonValue& value, Kind expected) {
     integer.exact = value.kind() == expected && IsCanonical(text);
     return integer;
   }
-  // "3.0" and "3e2" are integers too, as far as a double holds every integer.
+  // "3.0" and "3e2" are integers too, as far as a double holds every integer. What else SimpleAtod takes for a number,
+  // such as "0x3", JSON does not.
+  if (text.find_first_not_of("+-.0123456789Ee") != absl::string_view::npos) return integer;
   constexpr double kExactBelow = 9007199254740992.0;
   if (double parsed; absl::SimpleAtod(text, &parsed) && std::trunc(parsed) == parsed &&
                      std::abs(parsed) < kExactBelow && parsed >= static_cast<double>(std::numeric_limits<T>::min()) &&

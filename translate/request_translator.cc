@@ -26,9 +26,10 @@ absl::StatusOr<RenderedRequest> TranslateRequest(const OperationTable& table, co
   Validate(request, *operation.request, violations);
   if (operation.general) CheckGeneralOperation(table, operation, request, violations);
   if (!violations.empty()) {
+    const Violation& first = violations.kept().front();
     Error error = GatewayError(absl::StatusCode::kInvalidArgument, v1::ERROR_REASON_INVALID_REQUEST,
-                               absl::StrCat("the request is not valid: ", violations.kept().front().field, " ",
-                                            violations.kept().front().description));
+                               absl::StrCat("the request is not valid: ", first.field.empty() ? "it" : first.field, " ",
+                                            first.description));
     error.violations = std::move(violations);
     return ToStatus(error);
   }

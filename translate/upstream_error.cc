@@ -254,8 +254,9 @@ absl::Status ErrorFromFailure(const TransportFailure& failure, const SentCall& c
 
 absl::Status ErrorFromAnswer(HttpAnswer& answer, const SentCall& call) {
   const std::string what = absl::StrCat("upstream answered HTTP ", answer.status);
-  // Only a refusal says for sure that a submit was not carried out. Anything else may come from between.
-  const bool refused = answer.status >= 400 && answer.status < 500 && answer.status != 408;
+  // Only a refusal says for sure that a submit was not carried out. Anything else may come from between, and 408 and
+  // 499 say that somebody there stopped waiting.
+  const bool refused = answer.status >= 400 && answer.status < 500 && answer.status != 408 && answer.status != 499;
   if (call.operation.is_submit() && !refused && answer.status != 501) {
     Error error = OutcomeUnknown(StatusCode::kUnknown, what, call);
     error.metadata.emplace_back("http_status", absl::StrCat(answer.status));
@@ -263,6 +264,7 @@ absl::Status ErrorFromAnswer(HttpAnswer& answer, const SentCall& call) {
   }
   switch (answer.status) {
     case 408:
+    case 499:
     case 502:
     case 503:
     case 504: {

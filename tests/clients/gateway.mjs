@@ -55,7 +55,7 @@ export const encode = (method, request) => methods.get(method).requestSerialize(
  * @param {object} client from connect()
  * @param {string} method
  * @param {object|Buffer} request a message, or bytes that are sent as they are
- * @param {{deadlineMs?: number, metadata?: object, onCall?: (call: object) => void}} [options]
+ * @param {{deadlineMs?: number, metadata?: Record<string, string>, onCall?: (call: object) => void}} [options]
  */
 export function call(client, method, request, options = {}) {
   const definition = methods.get(method);
@@ -67,12 +67,18 @@ export function call(client, method, request, options = {}) {
       serialize,
       definition.responseDeserialize,
       request,
-      options.metadata ?? new grpc.Metadata(),
+      metadataOf(options.metadata),
       { deadline: Date.now() + (options.deadlineMs ?? 20_000) },
       (error, response) => (error ? reject(withDetails(error)) : resolve(response)),
     );
     options.onCall?.(sent);
   });
+}
+
+function metadataOf(entries = {}) {
+  const metadata = new grpc.Metadata();
+  for (const [name, value] of Object.entries(entries)) metadata.set(name, value);
+  return metadata;
 }
 
 function withDetails(error) {

@@ -9,10 +9,10 @@ import { call, connect } from '../clients/gateway.mjs';
 import { startSimulator } from '../simulator/server.mjs';
 import { apiKeyNamed } from '../simulator/testing.mjs';
 
-const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
+export const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 
-/** A binary that tests/run has built. */
-export const binary = (target) => join(root, 'bazel-bin', target);
+/** A binary that tests/run has built; STAMPGATE_BIN names another build's folder. */
+export const binary = (target) => join(process.env.STAMPGATE_BIN ?? join(root, 'bazel-bin'), target);
 
 const stampgate = binary('gateway/stampgate');
 
@@ -39,8 +39,12 @@ export function run(args, { command = stampgate, input = '' } = {}) {
     const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'] });
     const output = { stdout: '', stderr: '' };
     for (const name of ['stdout', 'stderr']) child[name].on('data', (data) => (output[name] += data));
+    const hang = setTimeout(() => child.kill('SIGKILL'), HANG_MS);
     child.on('error', reject);
-    child.on('close', (status, signal) => resolve({ status, signal, ...output }));
+    child.on('close', (status, signal) => {
+      clearTimeout(hang);
+      resolve({ status, signal, ...output });
+    });
     child.stdin.end(input);
   });
 }
@@ -92,12 +96,35 @@ export class Gateway {
     throw new Error(`${method} was answered`);
   }
 
-  /** Ends the process and resolves to its exit status. */
+  /** Ends the process and resolves to its exit status and signal. */
   async stop(signal = 'SIGTERM') {
     this.client.close();
     this.child.kill(signal);
-    return this.exited;
+    const hang = setTimeout(() => this.child.kill('SIGKILL'), HANG_MS);
+    const ending = await this.exited;
+    clearTimeout(hang);
+    return ending;
   }
+}
+
+/**
+ * Starts a gateway in front of something that listens at `url`; it ends with the test `t`.
+ * @param {object} t a test context, or `{after}` of a file
+ * @param {{url: string}} upstream
+ * @param {object} [config] merged over the usual config at its top level
+ * @param {{upstream?: object, folder?: string, command?: string, env?: object}} [options] `upstream` is merged over the
+ *     config's, `env` over the environment
+ */
+export async function startGateway(t, { url }, config = {}, { upstream, folder = scratch(t), command, env } = {}) {
+  const whole = {
+    listen_address: '127.0.0.1:0',
+    upstream: { base_url: url, ...upstream },
+    keys: config.keys ?? [{ name: 'main', file: writeKey(folder), all_organizations: true }],
+    ...config,
+  };
+  const gateway = await Gateway.start(whole, { folder, command, env });
+  t.after(() => gateway.stop());
+  return gateway;
 }
 
 /**
@@ -108,18 +135,12 @@ export class Gateway {
  * @param {object} [options.config] merged over the config at its top level
  * @param {object} [options.upstream] merged over the config's upstream
  * @param {string} [options.command] another binary
+ * @param {object} [options.env] merged over the environment
  */
-export async function startStack(t, options = {}) {
+export async function startStack(t, { simulator: simulatorOptions, config, upstream, command, env } = {}) {
   const folder = scratch(t);
-  const simulator = await startSimulator(options.simulator);
+  const simulator = await startSimulator(simulatorOptions);
   t.after(() => simulator.close());
-  const config = {
-    listen_address: '127.0.0.1:0',
-    upstream: { base_url: simulator.url, ...options.upstream },
-    keys: [{ name: 'main', file: writeKey(folder), all_organizations: true }],
-    ...options.config,
-  };
-  const gateway = await Gateway.start(config, { folder, command: options.command });
-  t.after(() => gateway.stop());
-  return { simulator, gateway, folder, config };
+  const gateway = await startGateway(t, simulator, config, { upstream, folder, command, env });
+  return { simulator, gateway, folder };
 }

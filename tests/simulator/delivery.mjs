@@ -50,12 +50,13 @@ function sendSome(response, body, bytes) {
 /** A JSON document of exactly so many bytes, never held whole. */
 async function sendPadding(response, bytes) {
   const [head, tail] = ['{"padding":"', '"}'];
+  const closed = once(response, 'close').catch(() => undefined);
   response.write(head);
   for (let left = Math.max(0, bytes - head.length - tail.length); left > 0 && !response.destroyed; ) {
     const size = Math.min(left, CHUNK.length);
     left -= size;
     if (!response.write(CHUNK.subarray(0, size))) {
-      await Promise.race([once(response, 'drain'), once(response, 'close')]).catch(() => undefined);
+      await Promise.race([once(response, 'drain').catch(() => undefined), closed]);
     }
   }
   response.end(tail);

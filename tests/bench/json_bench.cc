@@ -1,0 +1,116 @@
+// Translation beside Protocol Buffers' JSON util: the same message read from and written as JSON, each in its own
+// spelling (they differ in timestamps). One line of name=value pairs for each direction, in nanoseconds of CPU.
+
+#include <google/protobuf/arena.h>
+#include <google/protobuf/util/json_util.h>
+#include <google/protobuf/util/message_differencer.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/time/time.h"
+#include "stampgate/v1/policy_service.pb.h"
+#include "tests/bench/process_cpu.h"
+#include "translate/message_plan.h"
+#include "translate/message_reader.h"
+#include "translate/message_writer.h"
+
+ABSL_FLAG(std::string, envelope, "", "file with an activity as upstream answers it");
+ABSL_FLAG(int, rounds, 15, "rounds; the median counts");
+ABSL_FLAG(absl::Duration, round, absl::Milliseconds(40), "time of each of a round's four parts");
+
+namespace stampgate::bench {
+namespace {
+
+using google::protobuf::Arena;
+using Response = v1::CreatePoliciesResponse;
+
+// Of one call of `work`.
+double Nanoseconds(const std::function<void()>& work) {
+  int calls = 0;
+  const absl::Duration begin = ProcessCpu(0).value();
+  absl::Duration used;
+  do {
+    for (int i = 0; i < 20; ++i) work();
+    calls += 20;
+    used = ProcessCpu(0).value() - begin;
+  } while (used < absl::GetFlag(FLAGS_round));
+  return absl::ToDoubleNanoseconds(used) / calls;
+}
+
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+int Fail(const char* what) {
+  std::fprintf(stderr, "json_bench: %s\n", what);
+  return 1;
+}
+
+int Main() {
+  std::ostringstream file;
+  file << std::ifstream(absl::GetFlag(FLAGS_envelope), std::ios::binary).rdbuf();
+  std::string ours = file.str();
+  MessagePlans plans("Service");
+  const auto plan = plans.Compile(Response::descriptor());
+  Response message;
+  if (!plan.ok() || !ReadJsonMessage(ours, **plan, message).ok()) return Fail("the envelope cannot be read");
+  if (message.unrecognized_size() > 0) return Fail("the envelope has members that the proto does not know");
+  std::string utils;
+  Response same;
+  google::protobuf::util::JsonParseOptions lenient;
+  lenient.ignore_unknown_fields = true;
+  if (!google::protobuf::util::MessageToJsonString(message, &utils).ok() ||
+      !google::protobuf::util::JsonStringToMessage(utils, &same, lenient).ok() ||
+      !google::protobuf::util::MessageDifferencer::Equals(message, same)) {
+    return Fail("the util does not read the same message");
+  }
+
+  // Each reads into a new message on a new arena, as a call of the gateway does, and writes into a new string.
+  bool ok = true;
+  const std::vector<std::function<void()>> parts = {
+      [&] {
+        Arena arena;
+        ok &= ReadJsonMessage(ours, **plan, *Arena::CreateMessage<Response>(&arena)).ok();
+      },
+      [&] {
+        Arena arena;
+        ok &= google::protobuf::util::JsonStringToMessage(utils, Arena::CreateMessage<Response>(&arena), lenient).ok();
+      },
+      [&] {
+        std::string json;
+        AppendJsonMembers(message, **plan, /*left_out=*/nullptr, json);
+        ok &= !json.empty();
+      },
+      [&] {
+        std::string json;
+        ok &= google::protobuf::util::MessageToJsonString(message, &json).ok();
+      },
+  };
+  std::vector<std::vector<double>> results(parts.size());
+  for (int round = 0; round < absl::GetFlag(FLAGS_rounds); ++round) {
+    for (size_t i = 0; i < parts.size(); ++i) results[i].push_back(Nanoseconds(parts[i]));
+  }
+  if (!ok) return Fail("something failed");
+  std::printf("read ours_ns=%.0f util_ns=%.0f ours_bytes=%zu util_bytes=%zu\n", Median(results[0]), Median(results[1]),
+              ours.size(), utils.size());
+  std::printf("write ours_ns=%.0f util_ns=%.0f ours_bytes=%zu util_bytes=%zu\n", Median(results[2]), Median(results[3]),
+              ours.size(), utils.size());
+  return 0;
+}
+
+}  // namespace
+}  // namespace stampgate::bench
+
+int main(int argc, char** argv) {
+  absl::ParseCommandLine(argc, argv);
+  return stampgate::bench::Main();
+}

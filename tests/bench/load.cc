@@ -1,0 +1,214 @@
+// Keeps a number of calls in flight at a gRPC server and says what they cost it: CPU per call, calls per second,
+// latency. One line of name=value pairs on standard output; exit 1 if a call failed.
+
+#include <grpcpp/create_channel.h>
+#include <grpcpp/generic/generic_stub.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "stampgate/v1/policy_service.pb.h"
+#include "stampgate/v1/wallet_service.pb.h"
+#include "tests/bench/process_cpu.h"
+
+ABSL_FLAG(std::string, target, "", "host:port of the server");
+ABSL_FLAG(int, pid, 0, "process of the server");
+ABSL_FLAG(std::string, call, "query", "query (ListWalletAccounts) or submit (CreatePolicies)");
+ABSL_FLAG(int, in_flight, 64, "calls in flight");
+ABSL_FLAG(int, channels, 8, "connections that they share");
+ABSL_FLAG(absl::Duration, warm_up, absl::Milliseconds(500), "time before the measurement");
+ABSL_FLAG(absl::Duration, measure, absl::Seconds(5), "time of the measurement");
+
+namespace stampgate::bench {
+namespace {
+
+constexpr absl::Duration kHang = absl::Seconds(60);
+
+// A request that is encoded once; each call gets another number in it, so that no two bodies are equal.
+class RequestMaker {
+ public:
+  explicit RequestMaker(const std::string& call) {
+    if (call == "query") {
+      method_ = "/stampgate.v1.WalletService/ListWalletAccounts";
+      v1::ListWalletAccountsRequest request;
+      request.set_organization_id(kOrganization);
+      request.set_wallet_id(absl::StrFormat("aaaaaaaa-bbbb-4ccc-8ddd-%s", kPlaceholder));
+      request.set_include_wallet_details(true);
+      request.mutable_pagination_options()->set_limit(3);
+      encoded_ = request.SerializeAsString();
+    } else {
+      method_ = "/stampgate.v1.PolicyService/CreatePolicies";
+      v1::CreatePoliciesRequest request;
+      request.set_organization_id(kOrganization);
+      v1::PolicyToCreate* policy = request.mutable_parameters()->add_policies();
+      policy->set_policy_name("Treasury signs transfers");
+      policy->set_effect(v1::EFFECT_ALLOW);
+      policy->set_condition(
+          "wallet.id == 'aaaaaaaa-bbbb-4ccc-8ddd-000000000011' && eth.tx.value < 1000000000000000000");
+      policy->set_consensus("approvers.any(user, user.id == '77777777-8888-4777-8666-555555555555')");
+      policy->set_notes(absl::StrFormat("order %s", kPlaceholder));
+      encoded_ = request.SerializeAsString();
+    }
+    place_ = encoded_.find(kPlaceholder);
+  }
+
+  const std::string& method() const { return method_; }
+  size_t size() const { return encoded_.size(); }
+
+  grpc::ByteBuffer Next() {
+    const std::string digits = absl::StrFormat("%012d", number_++ % 1'000'000'000'000);
+    encoded_.replace(place_, digits.size(), digits);
+    grpc::Slice slice(encoded_);
+    return grpc::ByteBuffer(&slice, 1);
+  }
+
+ private:
+  static constexpr char kOrganization[] = "11111111-2222-4333-8444-555555555555";
+  static constexpr char kPlaceholder[] = "############";
+
+  std::string method_;
+  std::string encoded_;
+  size_t place_;
+  // Earlier runs against the same server count too.
+  int64_t number_ = absl::GetCurrentTimeNanos() / 1000;
+};
+
+// A place for one call after another.
+struct Slot {
+  grpc::GenericStub* stub;
+  std::optional<grpc::ClientContext> context;
+  std::unique_ptr<grpc::GenericClientAsyncResponseReader> reader;
+  grpc::ByteBuffer response;
+  grpc::Status status;
+  absl::Time started;
+};
+
+// The server's clock and ours, read together.
+struct Instant {
+  absl::Time time;
+  absl::Duration cpu;
+};
+
+class Load {
+ public:
+  Load() : requests_(absl::GetFlag(FLAGS_call)), slots_(absl::GetFlag(FLAGS_in_flight)) {
+    const int channels = std::min(absl::GetFlag(FLAGS_channels), absl::GetFlag(FLAGS_in_flight));
+    for (int i = 0; i < channels; ++i) {
+      grpc::ChannelArguments arguments;
+      arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // else all channels share a connection
+      stubs_.push_back(std::make_unique<grpc::GenericStub>(grpc::CreateCustomChannel(
+          absl::GetFlag(FLAGS_target), grpc::InsecureChannelCredentials(), std::move(arguments))));
+    }
+    for (size_t i = 0; i < slots_.size(); ++i) slots_[i].stub = stubs_[i % stubs_.size()].get();
+  }
+
+  bool Run() {
+    for (Slot& slot : slots_) Start(slot);
+    return RunUntil(absl::Now() + absl::GetFlag(FLAGS_warm_up)) && Measure() && Drain();
+  }
+
+ private:
+  void Start(Slot& slot) {
+    slot.started = absl::Now();
+    slot.context.emplace();
+    slot.reader = slot.stub->PrepareUnaryCall(&*slot.context, requests_.method(), requests_.Next(), &queue_);
+    slot.reader->StartCall();
+    slot.reader->Finish(&slot.response, &slot.status, &slot);
+  }
+
+  // Waits for a call to end. nullptr if none does.
+  Slot* Next() {
+    void* tag = nullptr;
+    bool ok = false;
+    if (queue_.AsyncNext(&tag, &ok, absl::ToChronoTime(absl::Now() + kHang)) != grpc::CompletionQueue::GOT_EVENT) {
+      std::fprintf(stderr, "load: no call has ended in %s\n", absl::FormatDuration(kHang).c_str());
+      return nullptr;
+    }
+    auto* slot = static_cast<Slot*>(tag);
+    if (!slot->status.ok()) {
+      std::fprintf(stderr, "load: %s failed with code %d: %s\n", requests_.method().c_str(), slot->status.error_code(),
+                   slot->status.error_message().c_str());
+      return nullptr;
+    }
+    latencies_.push_back(absl::Now() - slot->started);
+    response_bytes_ += slot->response.Length();
+    return slot;
+  }
+
+  bool RunUntil(absl::Time end) {
+    while (absl::Now() < end) {
+      Slot* slot = Next();
+      if (slot == nullptr) return false;
+      Start(*slot);
+    }
+    return true;
+  }
+
+  bool Measure() {
+    latencies_.clear();
+    response_bytes_ = 0;
+    std::optional<Instant> begin = Look();
+    if (!begin.has_value() || !RunUntil(begin->time + absl::GetFlag(FLAGS_measure))) return false;
+    std::optional<Instant> end = Look();
+    if (!end.has_value() || latencies_.empty()) return false;
+    Print(*begin, *end);
+    return true;
+  }
+
+  bool Drain() {
+    for (size_t i = 0; i < slots_.size(); ++i) {
+      if (Next() == nullptr) return false;
+    }
+    return true;
+  }
+
+  static std::optional<Instant> Look() {
+    std::optional<absl::Duration> cpu = ProcessCpu(absl::GetFlag(FLAGS_pid));
+    if (!cpu.has_value()) {
+      std::fprintf(stderr, "load: there is no process %d\n", absl::GetFlag(FLAGS_pid));
+      return std::nullopt;
+    }
+    return Instant{absl::Now(), *cpu};
+  }
+
+  void Print(const Instant& begin, const Instant& end) {
+    const auto calls = static_cast<double>(latencies_.size());
+    std::sort(latencies_.begin(), latencies_.end());
+    const auto percentile = [this](double share) {
+      return absl::ToDoubleMilliseconds(latencies_[static_cast<size_t>(share * (latencies_.size() - 1))]);
+    };
+    std::printf(
+        "cpu_us=%.2f per_second=%.0f p50_ms=%.2f p99_ms=%.2f request_bytes=%zu response_bytes=%.0f calls=%.0f\n",
+        absl::ToDoubleMicroseconds(end.cpu - begin.cpu) / calls, calls / absl::ToDoubleSeconds(end.time - begin.time),
+        percentile(0.5), percentile(0.99), requests_.size(), static_cast<double>(response_bytes_) / calls, calls);
+  }
+
+  RequestMaker requests_;
+  grpc::CompletionQueue queue_;
+  std::vector<std::unique_ptr<grpc::GenericStub>> stubs_;
+  std::vector<Slot> slots_;
+  std::vector<absl::Duration> latencies_;
+  uint64_t response_bytes_ = 0;
+};
+
+}  // namespace
+}  // namespace stampgate::bench
+
+int main(int argc, char** argv) {
+  absl::ParseCommandLine(argc, argv);
+  const bool ok = stampgate::bench::Load().Run();
+  std::fflush(stdout);
+  // Calls may be left in flight, whose places gRPC would write to: nothing is torn down.
+  std::_Exit(ok ? 0 : 1);
+}

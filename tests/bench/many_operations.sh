@@ -1,0 +1,38 @@
+#!/bin/sh
+# Prints a proto with COUNT operations, half of them submits, each with a request of its own.
+#
+#   many_operations.sh COUNT
+cat <<'PROTO'
+syntax = "proto3";
+
+package stampgate.bench;
+
+import "stampgate/v1/activity.proto";
+import "stampgate/v1/options.proto";
+
+// The messages are there for nothing but their number.
+option optimize_for = CODE_SIZE;
+
+message ManyResponse {
+  stampgate.v1.Activity activity = 1 [(stampgate.v1.field).required = true];
+  map<string, string> unrecognized = 2;
+}
+
+PROTO
+awk -v count="$1" 'BEGIN {
+  print "service ManyService {"
+  for (i = 0; i < count; ++i) {
+    kind = i % 2 ? "QUERY" : "SUBMIT"
+    printf "  rpc Operation%d(Operation%dRequest) returns (ManyResponse) {\n", i, i
+    printf "    option (stampgate.v1.operation) = {\n      kind: OPERATION_KIND_%s\n", kind
+    printf "      path: \"/public/v1/%s/operation_%d\"\n", tolower(kind), i
+    if (kind == "SUBMIT") printf "      activity_type: \"ACTIVITY_TYPE_OPERATION_%d\"\n", i
+    print "    };\n  }"
+  }
+  print "}"
+  for (i = 0; i < count; ++i) {
+    printf "\nmessage Operation%dRequest {\n  optional uint64 timestamp_ms = 1;\n", i
+    print "  string organization_id = 2 [(stampgate.v1.field).required = true];"
+    print "  string name = 3 [(stampgate.v1.field).required = true];\n}"
+  }
+}'

@@ -1,0 +1,302 @@
+// Requests that break rules: one INVALID_ARGUMENT with the path of every fault, and nothing goes upstream.
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import { code, encode } from '../clients/gateway.mjs';
+import { END_USER, ORGANIZATION, identifier } from '../simulator/testing.mjs';
+import { startStack } from './harness.mjs';
+import { operations, submits } from './operations.mjs';
+
+const { simulator, gateway } = await startStack({ after });
+
+const named = (name) => operations.find((operation) => operation.name === name);
+
+/** The call ends in INVALID_ARGUMENT with exactly these field paths, and upstream hears nothing. */
+async function isRefused(method, request, ...fields) {
+  const before = simulator.stats();
+  const error = await gateway.refusal(method, request);
+  assert.equal(error.code, code.INVALID_ARGUMENT, error.message);
+  assert.deepEqual([error.info.domain, error.info.reason], ['stampgate', 'INVALID_REQUEST']);
+  const violations = error.badRequest?.field_violations ?? [];
+  assert.deepEqual(violations.map(({ field = '' }) => field), fields);
+  for (const { description } of violations) assert.ok(description.length > 0);
+  assert.equal(simulator.stats().requests, before.requests);
+  assert.equal(simulator.stats().connections, before.connections);
+  return error;
+}
+
+/** The call passes the gateway: upstream gets it, whatever it then says. */
+async function isSent(method, request) {
+  const before = simulator.stats().requests;
+  await gateway.call(method, request).catch((error) => assert.equal(error.info?.domain, 'upstream', error.message));
+  assert.equal(simulator.stats().requests, before + 1);
+}
+
+/** A copy of the request, changed at a path like "parameters.policies[0].notes". */
+function changedAt(request, path, change) {
+  const copy = structuredClone(request);
+  const names = path.match(/[a-z0-9_]+/g);
+  const last = names.pop();
+  change(names.reduce((holder, name) => holder[name], copy), last);
+  return copy;
+}
+
+const without = (request, path) => changedAt(request, path, (holder, name) => delete holder[name]);
+const withValue = (request, path, value) => changedAt(request, path, (holder, name) => (holder[name] = value));
+
+/** Read from the specification by hand. Lists are not here: an empty one is sent as such. */
+const REQUIRED = {
+  oauth2_authenticate: ['oauth2_credential_id', 'auth_code', 'redirect_uri', 'code_verifier', 'nonce'],
+  oauth: ['oidc_token', 'target_public_key'],
+  create_session_profile: ['session_profile_name', 'scope'],
+  delete_webhook_endpoint: ['endpoint_id'],
+  create_oauth_providers: [
+    ...['user_id', 'oauth_providers[0].provider_name', 'oauth_providers[1].provider_name'],
+    ...['iss', 'sub', 'aud'].map((name) => `oauth_providers[1].oidc_claims.${name}`),
+  ],
+  create_policies: ['policies[0].policy_name', 'policies[0].effect', 'policies[0].notes'],
+  earn_withdraw: ['wrapper_address', 'sign_with', 'chain_caip2', 'amount_value'],
+  create_smart_contract_interface: ['smart_contract_address', 'smart_contract_interface', 'type', 'label'],
+  stamp_login: ['public_key'],
+  verify_otp: ['otp_id', 'encrypted_otp_bundle'],
+  create_oauth2_credential: ['provider', 'client_id', 'encrypted_client_secret'],
+  delete_oauth_providers: ['user_id'],
+  delete_api_keys: ['user_id'],
+  export_wallet_account: ['address', 'target_public_key'],
+  delete_sub_organization: [],
+  update_organization_name: ['organization_name'],
+  update_mfa_policy: [
+    ...['user_id', 'mfa_policy_id'],
+    ...['[0].any[0]', '[0].any[1]', '[1].any[0]'].map((place) => `required_authentication_methods${place}.type`),
+  ],
+  list_wallet_accounts: [],
+  get_wallet_account: ['wallet_id'],
+  get_authenticators: ['user_id'],
+  get_mfa_policies: ['user_id'],
+  get_policy: ['policy_id'],
+};
+
+const ENUMS = ['effect', 'chain_caip2', 'type', 'provider'];
+const isEnum = (path) => ENUMS.includes(path.split('.').pop());
+
+describe('each required field must be set:', () => {
+  for (const { name, method, all, type } of operations) {
+    const fields = REQUIRED[name].map((path) => (type ? `parameters.${path}` : path));
+    test(name, async () => {
+      for (const path of ['organization_id', ...fields]) {
+        await isRefused(method, without(all, path), path);
+        // Empty text is as good as none, but for notes.
+        if (isEnum(path)) continue;
+        if (path.endsWith('.notes')) await isSent(method, withValue(all, path, ''));
+        else await isRefused(method, withValue(all, path, ''), path);
+      }
+      if (type) await isRefused(method, without(all, 'parameters'), 'parameters');
+      const top = [...(type ? ['parameters'] : fields)];
+      await isRefused(method, {}, 'organization_id', ...top);
+    });
+  }
+});
+
+test('all faults are named at once, in the order of the proto', async () => {
+  const error = await isRefused(
+    'UserService/CreateOauthProviders',
+    { parameters: { oauth_providers: [{ oidc_claims: { sub: 's' } }, {}] } },
+    'organization_id',
+    'parameters.user_id',
+    'parameters.oauth_providers[0].provider_name',
+    'parameters.oauth_providers[0].oidc_claims.iss',
+    'parameters.oauth_providers[0].oidc_claims.aud',
+    'parameters.oauth_providers[1].provider_name',
+  );
+  assert.match(error.details, /organization_id is required/);
+});
+
+describe('an enum must be one of its listed values:', () => {
+  for (const [name, path] of [
+    ['create_policies', 'parameters.policies[0].effect'],
+    ['earn_withdraw', 'parameters.chain_caip2'],
+    ['create_smart_contract_interface', 'parameters.type'],
+    ['create_oauth2_credential', 'parameters.provider'],
+    ['update_mfa_policy', 'parameters.required_authentication_methods[0].any[1].type'],
+  ]) {
+    test(path, async () => {
+      const { method, all } = named(name);
+      for (const number of [0, 99, -1, 2_147_483_647]) await isRefused(method, withValue(all, path, number), path);
+    });
+  }
+});
+
+describe('limits:', () => {
+  test('a contract interface has at most 400,000 bytes', async () => {
+    const { method, none } = named('create_smart_contract_interface');
+    const path = 'parameters.smart_contract_interface';
+    await isSent(method, withValue(none, path, 'x'.repeat(400_000)));
+    await isSent(method, withValue(none, path, 'é'.repeat(200_000)));
+    await isRefused(method, withValue(none, path, 'x'.repeat(400_001)), path);
+    await isRefused(method, withValue(none, path, `${'é'.repeat(200_000)}x`), path);
+  });
+
+  test('a page has 1 to 100 accounts', async () => {
+    const { method, none } = named('list_wallet_accounts');
+    const limited = (limit) => ({ ...none, pagination_options: { limit } });
+    for (const limit of ['1', '100']) await isSent(method, limited(limit));
+    for (const limit of ['0', '101', '18446744073709551615']) {
+      await isRefused(method, limited(limit), 'pagination_options.limit');
+    }
+  });
+
+  test('a verification token is valid for at most 86,400 s', async () => {
+    const { method, none } = named('verify_otp');
+    const path = 'parameters.expiration_seconds';
+    for (const seconds of ['0', '86400']) await isSent(method, withValue(none, path, seconds));
+    for (const seconds of ['86401', '18446744073709551615']) {
+      await isRefused(method, withValue(none, path, seconds), path);
+    }
+  });
+
+  test('where there is no limit, any number goes out as it is', async () => {
+    const { method, none } = named('create_session_profile');
+    await isSent(method, withValue(none, 'parameters.expiration_seconds', '18446744073709551615'));
+    const { parameters } = JSON.parse(simulator.requests().at(-1).body);
+    assert.equal(parameters.expirationSeconds, '18446744073709551615');
+  });
+});
+
+test('of an OIDC token and OIDC claims, at most one', async () => {
+  const { method, all } = named('create_oauth_providers');
+  const both = withValue(all, 'parameters.oauth_providers[1].oidc_token', 't');
+  const error = await isRefused(method, both, 'parameters.oauth_providers[1]');
+  assert.match(error.badRequest.field_violations[0].description, /oidc_token and oidc_claims/);
+});
+
+describe('bytes that the gateway cannot take for the message:', () => {
+  const { method, none } = named('get_policy');
+  const bytes = encode(method, none);
+  /** A field of wire type 2 around these bytes. */
+  const field = (number, inner) => Buffer.concat([Buffer.from([(number << 3) | 2, inner.length]), inner]);
+
+  for (const [title, undecodable] of [
+    ['a field without its end', bytes.subarray(0, -1)],
+    ['field number 0', Buffer.from([0x00, 0x01])],
+    ['a length beyond the end', Buffer.from([0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f])],
+    ['a varint without end', Buffer.from(Array(11).fill(0xff))],
+    ['an unknown wire type', Buffer.from([0x0f])],
+    ['an end of a group', Buffer.from([0x0c])],
+    ['JSON', Buffer.from('{"organizationId":"x"}')],
+    ['text that is not UTF-8', Buffer.concat([bytes, field(2, Buffer.from([0xff, 0xfe]))])],
+  ]) {
+    test(title, async () => {
+      const error = await isRefused(method, undecodable);
+      assert.match(error.details, /not a stampgate\.v1\.GetPolicyRequest message/);
+    });
+  }
+
+  test('Protocol Buffers does not log what it could not read', async () => {
+    await isRefused(method, Buffer.concat([bytes, field(2, Buffer.from('hunter2\xff', 'latin1'))]));
+    assert.ok(!gateway.output.includes('hunter2'));
+    assert.ok(!/libprotobuf|wire_format/.test(gateway.output));
+  });
+
+  test('no bytes at all are a message without its required fields', async () => {
+    await isRefused(method, Buffer.alloc(0), 'organization_id', 'policy_id');
+  });
+});
+
+describe('a field that the gateway does not know is refused, for it would not be signed:', () => {
+  const stranger = Buffer.from([0xc0, 0x3e, 0x01]); // field 1000, the number 1
+  /** A field with a message in it, of less than 128 bytes. */
+  const field = (number, ...inner) => {
+    const bytes = Buffer.concat(inner);
+    assert.ok(bytes.length < 128);
+    return Buffer.concat([Buffer.from([(number << 3) | 2, bytes.length]), bytes]);
+  };
+  const text = (number, value) => field(number, Buffer.from(value));
+
+  test('in a request', async () => {
+    for (const { method, all } of operations) {
+      const error = await isRefused(method, Buffer.concat([encode(method, all), stranger]), '');
+      assert.match(error.details, /: it holds field number 1000, /);
+    }
+  });
+
+  test('in the parameters, and in a list in them', async () => {
+    const policy = Buffer.concat([text(1, 'p'), Buffer.from([0x10, 0x01]), text(5, '')]);
+    const request = (...parameters) => Buffer.concat([text(2, ORGANIZATION), field(3, ...parameters)]);
+    const method = 'PolicyService/CreatePolicies';
+    await isSent(method, request(field(1, policy)));
+    await isRefused(method, request(field(1, policy), stranger), 'parameters');
+    await isRefused(method, request(field(1, policy), field(1, policy, stranger)), 'parameters.policies[1]');
+  });
+
+  test('a known field of another wire type', async () => {
+    const { method, none } = named('get_policy');
+    const number = Buffer.from([0x10, 0x01]); // field 2, policy_id, as a number
+    await isRefused(method, Buffer.concat([encode(method, none), number]), '');
+  });
+
+  test('a client stamp, which later versions have', async () => {
+    const { method, none } = named('stamp_login');
+    await isRefused(method, Buffer.concat([encode(method, none), field(15, text(1, '{}'))]), '');
+  });
+
+  test('in the request for the key set', async () => {
+    await isRefused('WebhookService/GetWebhookKeySet', stranger, '');
+  });
+});
+
+describe('the size of a request message', () => {
+  const { method, none } = named('update_organization_name');
+  /** A request of so many bytes. */
+  function ofBytes(bytes) {
+    const withName = (length) => withValue(none, 'parameters.organization_name', 'x'.repeat(length));
+    const overhead = encode(method, withName(bytes)).length - bytes;
+    const request = withName(bytes - overhead);
+    assert.equal(encode(method, request).length, bytes);
+    return request;
+  }
+  const MIB = 1 << 20;
+
+  test('may be 1 MiB', async () => {
+    await isSent(method, ofBytes(MIB));
+  });
+
+  test('may not be one byte more', async () => {
+    const error = await isRefused(method, ofBytes(MIB + 1));
+    assert.match(error.details, /1048577 bytes.*1048576/);
+  });
+
+  test('is no way to a crash', async () => {
+    // Beyond 8 MiB gRPC itself refuses.
+    const error = await gateway.refusal(method, ofBytes(9 * MIB));
+    assert.equal(error.code, code.RESOURCE_EXHAUSTED);
+    await isSent(method, none);
+  });
+
+  test('is a setting', async (t) => {
+    const other = await startStack(t, { config: { calls: { max_request_bytes: 65_536 } } });
+    await other.gateway.call(method, ofBytes(65_536));
+    const error = await other.gateway.refusal(method, ofBytes(65_537));
+    assert.equal(error.code, code.INVALID_ARGUMENT);
+  });
+});
+
+test('secrets do not come back in what is said about them', async () => {
+  const error = await gateway.refusal('UserService/CreateOauthProviders', {
+    organization_id: ORGANIZATION,
+    parameters: {
+      user_id: END_USER,
+      oauth_providers: [
+        { oidc_token: 'hunter2', oidc_claims: { iss: 'hunter3', sub: '', aud: '' }, provider_name: 'x' },
+      ],
+    },
+  });
+  assert.ok(!/hunter/.test(error.statusBytes.toString('latin1')));
+});
+
+test('a submit whose parameters break a rule does not use up its timestamp_ms', async () => {
+  const { method, none } = named('get_policy');
+  await isSent(method, { ...none, policy_id: identifier(6) });
+  const { method: submit, all } = submits[0];
+  const timestamp_ms = String(Date.now());
+  await isRefused(submit, { ...without(all, 'parameters.nonce'), timestamp_ms }, 'parameters.nonce');
+  await isSent(submit, { ...all, timestamp_ms });
+});

@@ -1,0 +1,71 @@
+// A C++ client of the gateway: sends the message that comes on standard input to one unary method, and prints how the
+// call ended as lines of JSON. Tests run it where the client's own library decides what arrives.
+//
+//   call ADDRESS /PACKAGE.SERVICE/METHOD DEADLINE_MS
+//
+// The first line is the status, as {"code", "message"}; after an error a second line is {"bytes"}, the size of
+// grpc-status-details-bin, and a third the google.rpc.Status in it. Exits 0 whatever the status is.
+#include <google/protobuf/util/json_util.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <iostream>
+#include <iterator>
+#include <string>
+
+#include "absl/strings/numbers.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
+
+namespace {
+
+void Print(const google::protobuf::Message& message) {
+  std::string json;
+  if (!google::protobuf::util::MessageToJsonString(message, &json).ok()) json = "\"unreadable\"";
+  std::cout << json << "\n";
+}
+
+grpc::Status Call(const std::string& address, const std::string& method, const std::string& request, int deadline_ms) {
+  grpc::GenericStub stub(grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(deadline_ms));
+  const grpc::Slice slice(request);
+  const grpc::ByteBuffer sent(&slice, 1);
+  grpc::ByteBuffer received;
+  grpc::CompletionQueue queue;
+  auto call = stub.PrepareUnaryCall(&context, method, sent, &queue);
+  call->StartCall();
+  grpc::Status status;
+  call->Finish(&received, &status, nullptr);
+  void* tag = nullptr;
+  bool ok = false;
+  queue.Next(&tag, &ok);
+  return status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int deadline_ms = 0;
+  if (argc != 4 || !absl::SimpleAtoi(argv[3], &deadline_ms)) {
+    std::cerr << "usage: call ADDRESS METHOD DEADLINE_MS <MESSAGE\n";
+    return 2;
+  }
+  // Details are printed by their names, so their messages must be linked in.
+  google::rpc::BadRequest::descriptor();
+
+  const std::string request(std::istreambuf_iterator<char>(std::cin), {});
+  const grpc::Status status = Call(argv[1], argv[2], request, deadline_ms);
+  google::rpc::Status line;
+  line.set_code(status.error_code());
+  line.set_message(status.error_message());
+  Print(line);
+  if (status.ok()) return 0;
+  const std::string details = status.error_details();
+  std::cout << "{\"bytes\":" << details.size() << "}\n";
+  google::rpc::Status rich;
+  if (rich.ParseFromString(details)) Print(rich);
+  return 0;
+}

@@ -1,0 +1,18 @@
+// Calls the gateway from C++ (call.cc), for what another language's client may hide.
+import { encode, methods } from '../clients/gateway.mjs';
+import { binary, run } from './harness.mjs';
+
+/**
+ * @returns {Promise<{status: {code: number, message: string}, bytes: number, details: object[]}>} what the C++ client
+ *     got; `details` are the messages of the google.rpc.Status as JSON, each with its "@type"
+ */
+export async function callFromCpp(gateway, method, request, { deadlineMs = 20_000 } = {}) {
+  const args = [gateway.address, methods.get(method).path, String(deadlineMs)];
+  const { status, stdout, stderr } = await run(args, {
+    command: binary('tests/end_to_end/call'),
+    input: encode(method, request),
+  });
+  if (status !== 0) throw new Error(`call exited with ${status}: ${stderr}`);
+  const [ended, size, rich] = stdout.trim().split('\n').map((line) => JSON.parse(line));
+  return { status: { code: 0, message: '', ...ended }, bytes: size?.bytes ?? 0, details: rich?.details ?? [] };
+}

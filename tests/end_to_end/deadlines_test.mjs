@@ -1,0 +1,262 @@
+// Deadlines and cancellations: what the caller is told, and what becomes of the request upstream.
+//
+// Most calls here send their deadline as the header grpc-timeout and have no timer of their own: so the gateway's answer
+// is read however slow the machine is. Clients with a real deadline have a part of their own below.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { after, beforeEach, describe, it } from 'node:test';
+import { code } from '../clients/gateway.mjs';
+import { callFromCpp } from './cpp_client.mjs';
+import { QUERY, SUBMIT, described, failureOf, outcomeUnknown } from './failures.mjs';
+import { HANG_MS, startStack } from './harness.mjs';
+
+const { simulator, gateway } = await startStack({ after });
+beforeEach(() => simulator.reset());
+
+const NO_DEADLINE = { deadlineMs: Infinity };
+const deadline = (milliseconds) => ({ ...NO_DEADLINE, metadata: { 'grpc-timeout': `${milliseconds}m` } });
+
+/** Whether the request has left by then does not matter. */
+const SHORT_MS = 300;
+/** By then the request has left: a hundred times what that takes. */
+const LONG_MS = 1000;
+
+/** Upstream answers when it is told to: until then the request is held. */
+const HELD = { kind: 'slow', untilReleased: true };
+
+const TIMEOUT = {
+  code: 'DEADLINE_EXCEEDED',
+  domain: 'stampgate',
+  reason: 'UPSTREAM_TIMEOUT',
+  message: 'the deadline passed before upstream answered',
+  metadata: {},
+};
+
+/** The first line of the gateway's log about this event whose fields are these, as soon as there is one. */
+async function logged(from, event, fields) {
+  const fits = (line) =>
+    line.event === event && Object.entries(fields).every(([name, value]) => line[name] === value);
+  for (;;) {
+    const whole = from.output.slice(0, from.output.lastIndexOf('\n') + 1).split('\n').filter(Boolean);
+    const found = whole.map((line) => JSON.parse(line)).find(fits);
+    if (found) return found;
+    await once(from.child.stderr, 'data');
+  }
+}
+
+/** Starts a call without a deadline. `ended` resolves to its answer or its error, `cancel()` cancels it. */
+function start(from, { method, request }) {
+  let sent;
+  const ended = from
+    .call(method, request, { ...NO_DEADLINE, onCall: (call) => (sent = call) })
+    .catch((error) => error);
+  return { ended, cancel: () => sent.cancel() };
+}
+
+describe('a deadline that ends before upstream answers', { timeout: HANG_MS }, () => {
+  for (const part of ['all', 'body']) {
+    const when = part === 'all' ? 'before the answer began' : 'in the middle of the answer';
+
+    it(`of a query, ${when}: upstream sees it end`, async () => {
+      simulator.addFaults([{ ...HELD, part }]);
+      const ended = failureOf(gateway, QUERY, deadline(SHORT_MS));
+      await simulator.waitFor({ requests: 1, held: 1 });
+      assert.deepEqual(await ended, TIMEOUT);
+      assert.equal((await simulator.waitFor({ held: 0 })).requests, 1);
+    });
+
+    it(`of a submit, ${when}: it goes on, and repeating it gets its activity`, async () => {
+      simulator.addFaults([{ ...HELD, part }]);
+      const failure = await failureOf(gateway, SUBMIT, deadline(LONG_MS));
+      const { timestamp_ms, fingerprint } = outcomeUnknown(failure, 'DEADLINE_EXCEEDED');
+
+      assert.equal(simulator.release(), 1);
+      const { method, http_status } = await logged(gateway, 'late_outcome', { fingerprint });
+      assert.deepEqual([method, http_status], [`/stampgate.v1.${SUBMIT.method}`, '200']);
+
+      const { activity } = await gateway.call(SUBMIT.method, { ...SUBMIT.request, timestamp_ms });
+      assert.deepEqual([activity.fingerprint, activity.status], [fingerprint, 'ACTIVITY_STATUS_COMPLETED']);
+      assert.equal(simulator.service.state.activitiesById.size, 1);
+    });
+  }
+
+  it('of a submit that upstream never answers: its end is logged, and nothing is repeated', async (t) => {
+    const stack = await startStack(t, { upstream: { exchange_timeout: '1500ms' } });
+    stack.simulator.addFaults([HELD]);
+    const failure = await failureOf(stack.gateway, SUBMIT, deadline(LONG_MS));
+    const { fingerprint } = outcomeUnknown(failure, 'DEADLINE_EXCEEDED');
+    const late = await logged(stack.gateway, 'late_outcome', { fingerprint });
+    assert.ok(late.failure);
+    assert.equal((await stack.simulator.waitFor({ held: 0 })).requests, 1);
+  });
+
+  it('of a call that waits for a connection: nothing was sent, so a submit too may be repeated', async (t) => {
+    const stack = await startStack(t, { upstream: { max_connections: 1 } });
+    stack.simulator.addFaults([HELD]);
+    const first = start(stack.gateway, QUERY);
+    await stack.simulator.waitFor({ held: 1 });
+    for (const sample of [SUBMIT, QUERY]) assert.deepEqual(await failureOf(stack.gateway, sample, deadline(SHORT_MS)), TIMEOUT);
+    stack.simulator.release();
+    assert.ok((await first.ended).policy);
+    await stack.gateway.call(SUBMIT.method, SUBMIT.request);
+    assert.equal(stack.simulator.stats().requests, 2);
+  });
+});
+
+describe('the config bounds deadlines', { timeout: HANG_MS }, () => {
+  const bounds = [
+    ['a call without a deadline gets the default', { default_deadline: '1s' }, NO_DEADLINE],
+    ['a deadline that is too long is cut', { default_deadline: '1s', max_deadline: '1s' }, { deadlineMs: 20_000 }],
+  ];
+  for (const [name, calls, options] of bounds) {
+    it(name, async (t) => {
+      const stack = await startStack(t, { config: { calls } });
+      stack.simulator.addFaults([{ ...HELD, times: 2 }]);
+      assert.deepEqual(await failureOf(stack.gateway, QUERY, options), TIMEOUT);
+      outcomeUnknown(await failureOf(stack.gateway, SUBMIT, options), 'DEADLINE_EXCEEDED');
+      stack.simulator.release();
+    });
+  }
+
+  it('a deadline that is longer than the default is kept', async (t) => {
+    const stack = await startStack(t, { config: { calls: { default_deadline: '300ms' } } });
+    stack.simulator.addFaults([{ ...HELD, times: 2 }]);
+    const answer = stack.gateway.call(QUERY.method, QUERY.request);
+    await stack.simulator.waitFor({ held: 1 });
+    assert.deepEqual(await failureOf(stack.gateway, QUERY, NO_DEADLINE), TIMEOUT);
+    stack.simulator.release();
+    assert.ok((await answer).policy);
+  });
+});
+
+describe('a deadline that leaves no time for upstream', { timeout: HANG_MS }, () => {
+  for (const milliseconds of [40, 49]) {
+    it(`such as ${milliseconds} ms is refused, and nothing is sent`, async () => {
+      for (const sample of [SUBMIT, QUERY]) {
+        assert.deepEqual(await failureOf(gateway, sample, deadline(milliseconds)), {
+          code: 'DEADLINE_EXCEEDED',
+          domain: 'stampgate',
+          reason: 'DEADLINE_TOO_SHORT',
+          message: 'the deadline leaves no time for a call upstream: it must be more than 50 ms ahead',
+          metadata: {},
+        });
+      }
+      assert.equal(simulator.stats().requests, 0);
+    });
+  }
+
+  it('such as none at all ends the call, and nothing is sent', async () => {
+    for (const { method, request } of [SUBMIT, QUERY]) {
+      for (const milliseconds of [0, 1]) {
+        // gRPC itself may end such a call before the gateway does.
+        const error = await gateway.refusal(method, request, deadline(milliseconds));
+        assert.ok([code.DEADLINE_EXCEEDED, code.CANCELLED].includes(error.code), error.message);
+      }
+    }
+    await gateway.call(QUERY.method, QUERY.request);
+    assert.equal(simulator.stats().requests, 1);
+  });
+});
+
+describe("the gateway's answer comes before the client's own deadline", { timeout: HANG_MS }, () => {
+  // The 50 ms that the gateway leaves are many times what the way back takes. Where a busy machine takes them all, the
+  // client's own timer ends the call, without details, and it is tried again.
+  const TRIES = 5;
+
+  it('in Node', async () => {
+    simulator.addFaults([{ ...HELD, times: 'always' }]);
+    for (let i = 1; ; ++i) {
+      const error = await gateway.refusal(SUBMIT.method, SUBMIT.request, { deadlineMs: LONG_MS });
+      assert.equal(error.code, code.DEADLINE_EXCEEDED);
+      if (!error.statusBytes && i < TRIES) continue;
+      outcomeUnknown(described(error), 'DEADLINE_EXCEEDED');
+      break;
+    }
+    simulator.release();
+  });
+
+  it('in C++', async () => {
+    simulator.addFaults([{ ...HELD, times: 'always' }]);
+    for (let i = 1; ; ++i) {
+      const { status, details } = await callFromCpp(gateway, SUBMIT.method, SUBMIT.request, { deadlineMs: LONG_MS });
+      assert.equal(status.code, code.DEADLINE_EXCEEDED);
+      if (details.length === 0 && i < TRIES) continue;
+      assert.deepEqual([details.length, details[0].reason], [1, 'OUTCOME_UNKNOWN']);
+      assert.deepEqual(Object.keys(details[0].metadata).sort(), ['fingerprint', 'timestamp_ms']);
+      break;
+    }
+    simulator.release();
+  });
+});
+
+describe('a caller that cancels', { timeout: HANG_MS }, () => {
+  /**
+   * Nothing tells when the gateway has handled a cancellation; but a query that was sent after it, on the same channel,
+   * and has timed out there since, has long been overtaken by it.
+   */
+  async function cancellationHandled(from) {
+    assert.deepEqual(await failureOf(from, QUERY, deadline(SHORT_MS)), TIMEOUT);
+  }
+
+  for (const part of ['all', 'body']) {
+    it(`ends a query upstream (${part})`, async () => {
+      simulator.addFaults([{ ...HELD, part }]);
+      const call = start(gateway, QUERY);
+      await simulator.waitFor({ held: 1 });
+      call.cancel();
+      assert.equal((await call.ended).code, code.CANCELLED);
+      assert.equal((await simulator.waitFor({ held: 0 })).requests, 1);
+    });
+
+    it(`does not end a submit that has left (${part})`, async () => {
+      simulator.addFaults([{ ...HELD, part, match: { path: SUBMIT.path } }]);
+      const call = start(gateway, SUBMIT);
+      await simulator.waitFor({ held: 1 });
+      call.cancel();
+      assert.equal((await call.ended).code, code.CANCELLED);
+      simulator.addFaults([{ ...HELD, match: { path: QUERY.path } }]);
+      await cancellationHandled(gateway);
+      await simulator.waitFor({ held: 1 });
+      assert.equal(simulator.release(), 1);
+      const [{ fingerprint }] = simulator.service.state.activitiesById.values();
+      assert.equal((await logged(gateway, 'late_outcome', { fingerprint })).http_status, '200');
+    });
+  }
+
+  it('before the call had a connection sends nothing', async (t) => {
+    const stack = await startStack(t, { upstream: { max_connections: 1 } });
+    stack.simulator.addFaults([HELD]);
+    const first = start(stack.gateway, QUERY);
+    await stack.simulator.waitFor({ held: 1 });
+    const waiting = [SUBMIT, QUERY, SUBMIT].map((sample) => start(stack.gateway, sample));
+    // A call that needs no connection comes after those on the same channel.
+    await stack.gateway.refusal(QUERY.method, {});
+    for (const call of waiting) call.cancel();
+    for (const call of waiting) assert.equal((await call.ended).code, code.CANCELLED);
+    await cancellationHandled(stack.gateway);
+    stack.simulator.release();
+    assert.ok((await first.ended).policy);
+    await stack.gateway.call(QUERY.method, QUERY.request);
+    assert.deepEqual(
+      stack.simulator.requests().map(({ path }) => path),
+      [QUERY.path, QUERY.path],
+    );
+  });
+
+  it('at any moment harms nobody else', async (t) => {
+    const stack = await startStack(t);
+    const calls = Array.from({ length: 100 }, async (_, i) => {
+      const renamed = { ...SUBMIT.request, parameters: { organization_name: `Renamed ${i}` } };
+      const call = start(stack.gateway, i % 2 === 0 ? { ...SUBMIT, request: renamed } : QUERY);
+      for (let turns = 0; turns < i; ++turns) await new Promise((resolve) => setImmediate(resolve));
+      call.cancel();
+      const ended = await call.ended;
+      assert.ok(ended.activity || ended.policy || ended.code === code.CANCELLED, ended.message);
+    });
+    await Promise.all(calls);
+    const submits = stack.simulator.requests().filter(({ path }) => path === SUBMIT.path);
+    assert.equal(new Set(submits.map(({ body }) => body)).size, submits.length);
+    for (const { method, request } of [SUBMIT, QUERY]) await stack.gateway.call(method, request);
+    assert.deepEqual(await stack.gateway.stop(), { status: 0, signal: null });
+  });
+});

@@ -1,0 +1,70 @@
+// What the tests of errors share: two sample calls, and an error as a plain object to compare.
+import assert from 'node:assert/strict';
+import { code } from '../clients/gateway.mjs';
+import { ORGANIZATION, identifier } from '../simulator/testing.mjs';
+
+/** One call of each kind that can fail differently. */
+export const SUBMIT = {
+  kind: 'submit',
+  method: 'OrganizationService/UpdateOrganizationName',
+  path: '/public/v1/submit/update_organization_name',
+  request: { organization_id: ORGANIZATION, parameters: { organization_name: 'Renamed' } },
+};
+export const QUERY = {
+  kind: 'query',
+  method: 'PolicyService/GetPolicy',
+  path: '/public/v1/query/get_policy',
+  request: { organization_id: ORGANIZATION, policy_id: identifier(6) },
+};
+
+const MAX_STATUS_BYTES = 4096;
+const MAX_MESSAGE_BYTES = 512;
+const nameOf = (number) => Object.keys(code).find((name) => code[name] === number);
+
+/**
+ * A gRPC error as `{code, domain, reason, message, metadata}`, with `retryMs` and `violations` where it has them.
+ * The bounds that hold for every error are checked on the way.
+ */
+export function described(error) {
+  assert.ok(error.statusBytes, `an error without details: ${error.message}`);
+  assert.ok(error.statusBytes.length <= MAX_STATUS_BYTES, `a status of ${error.statusBytes.length} bytes`);
+  assert.ok(Buffer.byteLength(error.details) <= MAX_MESSAGE_BYTES, `a message of ${error.details.length} characters`);
+  const { info, retryInfo, badRequest } = error;
+  const plain = {
+    code: nameOf(error.code),
+    domain: info.domain,
+    reason: info.reason,
+    message: error.details,
+    metadata: { ...info.metadata },
+  };
+  if (retryInfo) {
+    const { seconds = '0', nanos = 0 } = retryInfo.retry_delay;
+    plain.retryMs = Number(seconds) * 1000 + nanos / 1e6;
+  }
+  if (badRequest) plain.violations = badRequest.field_violations;
+  return plain;
+}
+
+/** How the call of a sample ends when it fails, as described(). */
+export async function failureOf(gateway, { method, request }, options) {
+  return described(await gateway.refusal(method, request, options));
+}
+
+/** Checks that `failure` is OUTCOME_UNKNOWN of this code, and returns what it takes to repeat the call. */
+export function outcomeUnknown(failure, expectedCode, moreMetadata = {}) {
+  const { timestamp_ms, fingerprint } = failure.metadata;
+  assert.match(timestamp_ms, /^\d{13}$/);
+  assert.match(fingerprint, /^sha256:[0-9a-f]{64}$/);
+  assert.ok(failure.message.includes(timestamp_ms), failure.message);
+  assert.deepEqual(
+    { ...failure, message: '' },
+    {
+      code: expectedCode,
+      domain: 'stampgate',
+      reason: 'OUTCOME_UNKNOWN',
+      message: '',
+      metadata: { timestamp_ms, fingerprint, ...moreMetadata },
+    },
+  );
+  return { timestamp_ms, fingerprint };
+}

@@ -1,0 +1,214 @@
+// The general service: operations that no proto lists, as JSON text, and no way round the typed ones.
+import assert from 'node:assert/strict';
+import { after, beforeEach, describe, test } from 'node:test';
+import { code } from '../clients/gateway.mjs';
+import { ORGANIZATION, readVectors } from '../simulator/testing.mjs';
+import { startStack } from './harness.mjs';
+import { RECORDED_MS, operations } from './operations.mjs';
+
+const { simulator, gateway } = await startStack({ after });
+
+beforeEach(() => simulator.reset());
+
+const SUBMIT = 'GeneralService/SubmitOperation';
+const QUERY = 'GeneralService/QueryOperation';
+
+const submitRequest = (changes) => ({
+  organization_id: ORGANIZATION,
+  path: 'not_yet_known',
+  activity_type: 'ACTIVITY_TYPE_NOT_YET_KNOWN',
+  parameters: '{}',
+  ...changes,
+});
+
+const queryRequest = (changes) => ({ organization_id: ORGANIZATION, path: 'not_yet_known', ...changes });
+
+/** Answers the operation `not_yet_known`, which the simulator does not know either. */
+const answerWith = (body) => simulator.addFaults([{ kind: 'status', status: 200, body }]);
+
+const sentBody = () => simulator.requests().at(-1).body;
+
+describe('the recorded body goes out:', () => {
+  for (const { operation, request } of readVectors('sdk-requests.json').requests) {
+    if (operations.some(({ name }) => name === operation)) continue;
+    test(operation, async () => {
+      simulator.change({ clockOffsetMs: RECORDED_MS + 1 - Date.now() });
+      const { organizationId, type, parameters, timestampMs, generateAppProofs, ...rest } = JSON.parse(request.body);
+      const common = { organization_id: organizationId, path: operation };
+      // The simulator knows no such activity; what it got is what counts here.
+      const ignore = () => {};
+      if (type === undefined) {
+        await gateway.call(QUERY, { ...common, parameters: JSON.stringify(rest) }).catch(ignore);
+      } else {
+        const envelope = { activity_type: type, timestamp_ms: timestampMs, generate_app_proofs: generateAppProofs };
+        const submit = { ...common, ...envelope, parameters: JSON.stringify(parameters) };
+        await gateway.call(SUBMIT, submit).catch(ignore);
+      }
+      const [sent] = simulator.requests();
+      assert.equal(sent.path, request.path);
+      assert.equal(sent.verdict.outcome, 'accepted');
+      assert.deepEqual(JSON.parse(sent.body), JSON.parse(request.body));
+    });
+  }
+});
+
+test('a submit that the specification only names is carried out, once for one time', async () => {
+  const request = {
+    organization_id: ORGANIZATION,
+    path: 'init_otp',
+    activity_type: 'ACTIVITY_TYPE_INIT_OTP_V3',
+    timestamp_ms: String(Date.now()),
+    parameters: JSON.stringify({ otpType: 'OTP_TYPE_EMAIL', contact: 'a@example.com', appName: 'app' }),
+  };
+  const first = await gateway.call(SUBMIT, request);
+  const { activity } = JSON.parse(first.answer);
+  assert.equal(activity.status, 'ACTIVITY_STATUS_COMPLETED');
+  assert.deepEqual(await gateway.call(SUBMIT, request), first);
+  // Its result serves in a typed call.
+  const [{ otpId: otp_id }] = Object.values(activity.result);
+  await gateway.call('AuthenticationService/VerifyOtp', {
+    organization_id: ORGANIZATION,
+    parameters: { otp_id, encrypted_otp_bundle: 'b' },
+  });
+});
+
+test('an activity can be asked about', async () => {
+  const { activity } = await gateway.call('OrganizationService/UpdateOrganizationName', {
+    organization_id: ORGANIZATION,
+    parameters: { organization_name: 'n' },
+  });
+  const parameters = JSON.stringify({ activityId: activity.id });
+  const { answer } = await gateway.call(QUERY, queryRequest({ path: 'get_activity', parameters }));
+  assert.equal(JSON.parse(answer).activity.fingerprint, activity.fingerprint);
+});
+
+/** Spellings that a detour through numbers or a struct would change. */
+const SPELLED = '{"a":1.50,"b":1E+2,"c":-0,"d":18446744073709551617,"e":[0.1e-7],"f":{"g":1e400},"":null,"é":"\\u00e9"}';
+
+describe('JSON text keeps its spelling', () => {
+  test('in the parameters of a submit', async () => {
+    answerWith('{}');
+    await gateway.call(SUBMIT, submitRequest({ parameters: SPELLED }));
+    assert.ok(sentBody().includes(`"parameters":${SPELLED}`), sentBody());
+  });
+
+  test('in the members of a query', async () => {
+    answerWith('{}');
+    await gateway.call(QUERY, queryRequest({ parameters: SPELLED }));
+    assert.equal(sentBody(), `{"organizationId":"${ORGANIZATION}",${SPELLED.slice(1)}`);
+  });
+
+  for (const [method, request] of [
+    [SUBMIT, submitRequest()],
+    [QUERY, queryRequest()],
+  ]) {
+    test(`in the answer of ${method}`, async () => {
+      answerWith(SPELLED);
+      assert.equal((await gateway.call(method, request)).answer, SPELLED);
+    });
+  }
+});
+
+test('a query without parameters asks for the organization alone', async () => {
+  for (const parameters of [undefined, '{}', ' { } ']) {
+    answerWith('{}');
+    await gateway.call(QUERY, queryRequest({ ...(parameters !== undefined && { parameters }) }));
+    assert.deepEqual(JSON.parse(sentBody()), { organizationId: ORGANIZATION });
+  }
+});
+
+/** The call is refused for these fields alone, and upstream hears nothing, not even a connection. */
+async function isRefused(method, request, ...fields) {
+  const { requests, connections } = simulator.stats();
+  const error = await gateway.refusal(method, request);
+  const what = JSON.stringify(request).slice(0, 200);
+  assert.equal(error.code, code.INVALID_ARGUMENT, what);
+  assert.deepEqual([error.info.domain, error.info.reason], ['stampgate', 'INVALID_REQUEST'], what);
+  assert.deepEqual(error.badRequest.field_violations.map(({ field }) => field), fields, what);
+  assert.deepEqual([simulator.stats().requests, simulator.stats().connections], [requests, connections]);
+}
+
+describe('no way round a typed operation:', () => {
+  for (const { name, type } of operations) {
+    test(name, async () => {
+      await isRefused(SUBMIT, submitRequest({ path: name }), 'path');
+      await isRefused(QUERY, queryRequest({ path: name }), 'path');
+      if (type === undefined) return;
+      const plain = type.replace(/_V[0-9]+$/, '');
+      for (const activity_type of [type, plain, `${plain}_V1`, `${plain}_V2`, `${plain}_V3`, `${plain}_V1234567890`]) {
+        await isRefused(SUBMIT, submitRequest({ activity_type }), 'activity_type');
+      }
+      await isRefused(SUBMIT, submitRequest({ path: name, activity_type: type }), 'path', 'activity_type');
+    });
+  }
+
+  test('the key set of webhooks', async () => {
+    await isRefused(QUERY, queryRequest({ path: 'jwks' }), 'path');
+  });
+
+  test('nothing but the last segment of a path is taken', async () => {
+    const ways = ['/', '../submit/create_policies', 'create_policies/', './create_policies', 'create%5fpolicies'];
+    const others = ['create_policies?', 'a#', 'a b', 'a\n', 'CREATE_POLICIES', 'create-policies', 'é', 'a'.repeat(65)];
+    for (const path of [...ways, ...others, 'a\u0000']) {
+      await isRefused(SUBMIT, submitRequest({ path }), 'path');
+      await isRefused(QUERY, queryRequest({ path }), 'path');
+    }
+  });
+
+  test('nothing but an activity type is taken for one', async () => {
+    const prefix = 'ACTIVITY_TYPE_';
+    const ways = ['create_policies', 'CREATE_POLICIES', 'activity_type_create_policies', ` ${prefix}CREATE_POLICIES`];
+    for (const activity_type of [...ways, prefix, `${prefix}A B`, `${prefix}é`, `${prefix}${'A'.repeat(81)}`]) {
+      await isRefused(SUBMIT, submitRequest({ activity_type }), 'activity_type');
+    }
+  });
+
+  test('the longest path and the longest type are taken', async () => {
+    answerWith('{}');
+    const activity_type = `ACTIVITY_TYPE_${'A'.repeat(80)}`;
+    await gateway.call(SUBMIT, submitRequest({ path: 'a'.repeat(64), activity_type }));
+    assert.equal(simulator.requests()[0].path, `/public/v1/submit/${'a'.repeat(64)}`);
+    assert.equal(JSON.parse(sentBody()).type, activity_type);
+  });
+
+  test('a query cannot smuggle the members of a submit', async () => {
+    for (const name of ['organizationId', 'type', 'timestampMs', 'parameters']) {
+      for (const spelling of [name, `\\u00${name.charCodeAt(0).toString(16)}${name.slice(1)}`]) {
+        for (const value of ['"x"', 'null', '{}']) {
+          await isRefused(QUERY, queryRequest({ parameters: `{"a":1,"${spelling}":${value}}` }), 'parameters');
+        }
+      }
+    }
+  });
+
+  test('deeper in a query, such members are as good as any', async () => {
+    answerWith('{}');
+    const parameters = '{"filter":{"type":"t","organizationId":"o"},"Type":1}';
+    await gateway.call(QUERY, queryRequest({ parameters }));
+    assert.deepEqual(JSON.parse(sentBody()), { organizationId: ORGANIZATION, ...JSON.parse(parameters) });
+  });
+});
+
+test('text that is not strictly the JSON of an object is refused', async () => {
+  const deep = (depth) => `{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`;
+  const texts = [
+    ...['[]', 'null', '"{}"', '1', '{', '{}}', '{}{}', '{} x', '\ufeff{}', '{"a":1,}', '{,}', '{a:1}', "{'a':1}"],
+    ...['{"a":1,"a":2}', '{"a":{"b":1,"\\u0062":2}}', '{"a":01}', '{"a":.5}', '{"a":1.}', '{"a":+1}', '{"a":NaN}'],
+    ...['{"a":0x1}', '{"a":tru}', '{"a":"\u0001"}', '{"a":"\\x"}', '{"a":1}//', deep(10_000)],
+  ];
+  for (const parameters of ['', ...texts]) {
+    await isRefused(SUBMIT, submitRequest({ parameters }), 'parameters');
+    await isRefused(QUERY, queryRequest({ parameters }), 'parameters');
+  }
+});
+
+test('an error does not repeat the text that it is about', async () => {
+  const error = await gateway.refusal(SUBMIT, submitRequest({ parameters: '{"token":"hunter2"' }));
+  assert.ok(!error.statusBytes.includes('hunter2'));
+  assert.ok(!gateway.output.includes('hunter2'));
+});
+
+test('every fault of a request is named at once', async () => {
+  const request = { organization_id: '', path: 'create_policies', activity_type: 'x', parameters: '[]' };
+  await isRefused(SUBMIT, request, 'organization_id', 'parameters', 'path', 'activity_type');
+});

@@ -1,0 +1,182 @@
+// The keys that sign: every curve and file form, and which key signs for whom.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { code } from '../clients/gateway.mjs';
+import { startSimulator } from '../simulator/server.mjs';
+import { ORGANIZATION, apiKeyNamed, identifier, subOrganization } from '../simulator/testing.mjs';
+import { run, scratch, startGateway, writeKey } from './harness.mjs';
+
+const CURVES = ['p256', 'secp256k1', 'ed25519'];
+
+/** The organization that the fixture's key "stranger" belongs to. */
+const STRANGER = '33333333-0000-4000-8000-000000000001';
+
+/** A call that any user of the organization may make. */
+const whoami = (gateway, organization_id = ORGANIZATION) =>
+  gateway.call('GeneralService/QueryOperation', { organization_id, path: 'whoami' });
+
+const catchAll = (file) => [{ name: 'main', file, all_organizations: true }];
+
+/** Makes a query and a submit; the simulator must take both with this public key. */
+async function signsWith(t, simulator, keys, publicKey) {
+  const gateway = await startGateway(t, simulator, { keys });
+  await whoami(gateway);
+  const { activity } = await gateway.call('WalletService/ExportWalletAccount', {
+    organization_id: ORGANIZATION,
+    parameters: { address: '0x0404040404040404040404040404040404040404', target_public_key: 'k' },
+  });
+  assert.equal(activity.votes[0].public_key, publicKey);
+  assert.deepEqual(simulator.requests().map((request) => request.publicKey), [publicKey, publicKey]);
+}
+
+describe('a key in hex signs:', () => {
+  for (const curve of CURVES) {
+    test(curve, async (t) => {
+      const simulator = await startSimulator();
+      t.after(() => simulator.close());
+      const key = apiKeyNamed(`vectors ${curve}`);
+      await signsWith(t, simulator, catchAll(writeKey(scratch(t), key)), key.publicKey);
+    });
+  }
+});
+
+/** Makes a key in PEM by OpenSSL's command line; gives its file and the public half in hex. */
+function makePem(folder, kind) {
+  const file = join(folder, 'gateway.pem');
+  const openssl = (...args) => execFileSync('openssl', args, { stdio: ['ignore', 'pipe', 'ignore'] });
+  if (kind === 'ed25519') {
+    openssl('genpkey', '-algorithm', 'ed25519', '-out', file);
+  } else {
+    const [group, form] = kind;
+    if (form === 'SEC1') openssl('ecparam', '-genkey', '-name', group, '-noout', '-out', file);
+    else openssl('genpkey', '-algorithm', 'EC', '-pkeyopt', `ec_paramgen_curve:${group}`, '-out', file);
+  }
+  execFileSync('chmod', ['600', file]);
+  const compressed = kind === 'ed25519' ? [] : ['-conv_form', 'compressed'];
+  const command = kind === 'ed25519' ? 'pkey' : 'ec';
+  const der = openssl(command, '-in', file, '-pubout', '-outform', 'DER', ...compressed);
+  return { file, publicKey: der.subarray(kind === 'ed25519' ? -32 : -33).toString('hex') };
+}
+
+describe('a key in PEM signs:', () => {
+  for (const [title, kind, curve] of [
+    ['P-256, PKCS #8', ['prime256v1', 'PKCS8'], 'p256'],
+    ['P-256, SEC 1', ['prime256v1', 'SEC1'], 'p256'],
+    ['secp256k1, PKCS #8', ['secp256k1', 'PKCS8'], 'secp256k1'],
+    ['secp256k1, SEC 1', ['secp256k1', 'SEC1'], 'secp256k1'],
+    ['Ed25519', 'ed25519', 'ed25519'],
+  ]) {
+    test(title, async (t) => {
+      const { file, publicKey } = makePem(scratch(t), kind);
+      const simulator = await startSimulator({ publicKeys: [{ publicKey, curve }] });
+      t.after(() => simulator.close());
+      await signsWith(t, simulator, catchAll(file), publicKey);
+    });
+  }
+});
+
+describe('stampgate keygen makes a key that signs:', () => {
+  for (const curve of CURVES) {
+    test(curve, async (t) => {
+      const file = join(scratch(t), 'new.key');
+      const { status, stdout, stderr } = await run(['keygen', '--curve', curve, '--out', file]);
+      assert.equal(status, 0, stderr);
+      const publicKey = stdout.trim();
+      assert.match(publicKey, curve === 'ed25519' ? /^[0-9a-f]{64}$/ : /^0[23][0-9a-f]{64}$/);
+      assert.equal(statSync(file).mode & 0o777, 0o600);
+      const simulator = await startSimulator({ publicKeys: [{ publicKey, curve }] });
+      t.after(() => simulator.close());
+      const keys = [{ name: 'main', file, public_key: publicKey, all_organizations: true }];
+      await signsWith(t, simulator, keys, publicKey);
+    });
+  }
+
+  test('it never overwrites a file, and prints no private half', async (t) => {
+    const file = join(scratch(t), 'new.key');
+    const first = await run(['keygen', '--curve', 'p256', '--out', file]);
+    const content = readFileSync(file, 'utf8');
+    const second = await run(['keygen', '--curve', 'p256', '--out', file]);
+    assert.equal(second.status, 1);
+    assert.match(second.stderr, /new\.key/);
+    assert.equal(readFileSync(file, 'utf8'), content);
+    const [scalar] = /[0-9a-f]{64}/.exec(content);
+    assert.ok(!`${first.stdout}${first.stderr}${second.stdout}${second.stderr}`.includes(scalar));
+  });
+});
+
+describe('several keys', async () => {
+  const simulator = await startSimulator();
+  after(() => simulator.close());
+  const folder = scratch({ after });
+  const fileOf = (name) => writeKey(folder, apiKeyNamed(name), name.replace(' ', '-'));
+  const gateway = await startGateway({ after }, simulator, {
+    keys: [
+      { name: 'main', file: fileOf('vectors p256'), organizations: [ORGANIZATION, subOrganization(2)] },
+      { name: 'stranger', file: fileOf('stranger'), organizations: [STRANGER] },
+      { name: 'child', file: fileOf('vectors ed25519'), organizations: [subOrganization(1)] },
+    ],
+  });
+
+  test('each organization has the key that lists it', async () => {
+    simulator.clearRequests();
+    const wanted = [
+      [ORGANIZATION, 'vectors p256'],
+      [STRANGER, 'stranger'],
+      [subOrganization(1), 'vectors ed25519'],
+      [subOrganization(2), 'vectors p256'],
+    ];
+    for (const [organization] of wanted) await whoami(gateway, organization);
+    assert.deepEqual(
+      simulator.requests().map(({ publicKey }) => publicKey),
+      wanted.map(([, name]) => apiKeyNamed(name).publicKey),
+    );
+  });
+
+  test('an organization without a key is not served, and nothing is sent', async () => {
+    simulator.clearRequests();
+    const organization_id = subOrganization(3);
+    const calls = [
+      ['GeneralService/QueryOperation', { organization_id, path: 'whoami' }],
+      ['PolicyService/GetPolicy', { organization_id, policy_id: identifier(6) }],
+      [
+        'OrganizationService/UpdateOrganizationName',
+        { organization_id, parameters: { organization_name: 'n' }, timestamp_ms: '1' },
+      ],
+      // Ids are compared exactly.
+      ['GeneralService/QueryOperation', { organization_id: `${ORGANIZATION} `, path: 'whoami' }],
+    ];
+    for (const [method, request] of calls) {
+      const error = await gateway.refusal(method, request);
+      assert.equal(error.code, code.PERMISSION_DENIED);
+      assert.deepEqual([error.info.domain, error.info.reason], ['stampgate', 'ORGANIZATION_NOT_SERVED']);
+    }
+    assert.equal(simulator.stats().requests, 0);
+  });
+
+  test('a key for all organizations signs where no key lists one', async (t) => {
+    simulator.clearRequests();
+    const both = await startGateway(t, simulator, {
+      keys: [
+        { name: 'rest', file: fileOf('vectors secp256k1'), all_organizations: true },
+        { name: 'stranger', file: fileOf('stranger'), organizations: [STRANGER] },
+      ],
+    });
+    await whoami(both, STRANGER);
+    await whoami(both);
+    assert.deepEqual(
+      simulator.requests().map(({ publicKey }) => publicKey),
+      ['stranger', 'vectors secp256k1'].map((name) => apiKeyNamed(name).publicKey),
+    );
+  });
+
+  test("a key that upstream does not know there is the gateway's fault", async (t) => {
+    const wrong = await startGateway(t, simulator, { keys: catchAll(fileOf('stranger')) });
+    const request = { organization_id: ORGANIZATION, policy_id: identifier(6) };
+    const error = await wrong.refusal('PolicyService/GetPolicy', request);
+    assert.equal(error.code, code.INTERNAL);
+    assert.deepEqual([error.info.domain, error.info.reason], ['stampgate', 'GATEWAY_CREDENTIAL_REJECTED']);
+  });
+});

@@ -1,0 +1,208 @@
+// Every operation through a real gRPC client, the real gateway, and a simulator that checks stamps and bodies.
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { after, beforeEach, describe, test } from 'node:test';
+import { code, methods } from '../clients/gateway.mjs';
+import { readFixture } from '../simulator/server.mjs';
+import { ORGANIZATION, apiKeyNamed, readVectors } from '../simulator/testing.mjs';
+import { startStack } from './harness.mjs';
+import { RECORDED_MS, operations, queries, submits } from './operations.mjs';
+
+/** All recorded requests are about one organization, and one of them deletes it: so it is somebody's child here. */
+function fixtureWithDeletableOrganization() {
+  const fixture = readFixture();
+  const parentOrganizationId = '33333333-0000-4000-8000-000000000001';
+  Object.assign(fixture.organizations.find(({ organizationId }) => organizationId === ORGANIZATION), {
+    parentOrganizationId,
+  });
+  for (const each of [...fixture.wallets, ...fixture.privateKeys]) each.exported = true;
+  return fixture;
+}
+
+const { simulator, gateway } = await startStack(
+  { after },
+  { simulator: { fixture: fixtureWithDeletableOrganization() } },
+);
+
+beforeEach(() => simulator.reset());
+
+const recordedBody = (name) => {
+  // The operator's other packages send the same bodies but for null members, which the reference does not have.
+  const isIt = ({ operation, client, variant }) =>
+    operation === name && client === 'http' && variant === 'all-optional';
+  return JSON.parse(readVectors('sdk-requests.json').requests.find(isIt).request.body);
+};
+
+/** The only request that upstream got. */
+function onlyRequest(path, verb = 'POST') {
+  const requests = simulator.requests();
+  assert.equal(requests.length, 1);
+  assert.equal(requests[0].method, verb);
+  assert.equal(requests[0].path, path);
+  assert.deepEqual(requests[0].verdict, { outcome: 'accepted', status: 200 });
+  return requests[0];
+}
+
+/** The simulator's clock stands where the recorded requests were made. */
+const turnBackClock = () => simulator.change({ clockOffsetMs: RECORDED_MS + 1 - Date.now() });
+
+function checkActivity({ activity, unrecognized }, { type, result, intent }, { parameters }, sent) {
+  const [resultField, resultMember, names] = result;
+  const [intentField, intentMember] = intent;
+  const upstream = simulator.service.state.activitiesById.get(activity.id);
+
+  assert.equal(unrecognized, undefined);
+  assert.equal(activity.organization_id, ORGANIZATION);
+  assert.equal(activity.status, 'ACTIVITY_STATUS_COMPLETED');
+  assert.equal(activity.type, type);
+  assert.deepEqual(Object.keys(upstream.intent), [intentMember]);
+  assert.deepEqual(activity.intent, { [intentField]: parameters });
+
+  assert.deepEqual(Object.keys(activity.result), [resultField]);
+  assert.deepEqual(Object.keys(activity.result[resultField]), Object.keys(names));
+  for (const [field, member] of Object.entries(names)) {
+    assert.deepEqual(activity.result[resultField][field], upstream.result[resultMember][member]);
+    assert.ok(activity.result[resultField][field].length > 0, `${field} is empty`);
+  }
+
+  assert.equal(activity.fingerprint, `sha256:${createHash('sha256').update(sent.body).digest('hex')}`);
+  assert.equal(activity.votes.length, 1);
+  assert.equal(activity.votes[0].message, sent.body);
+  assert.equal(activity.votes[0].selection, 'VOTE_SELECTION_APPROVED');
+  assert.equal(activity.votes[0].public_key, apiKeyNamed('gateway p256').publicKey);
+  assert.equal(activity.votes[0].user.user_name, 'gateway');
+  assert.equal(activity.app_proofs?.length ?? 0, upstream.appProofs.length);
+  assert.equal(activity.created_at.seconds, upstream.createdAt.seconds);
+  assert.equal(activity.created_at.nanos ?? 0, Number(upstream.createdAt.nanos));
+  assert.equal(activity.can_reject, true);
+  assert.equal(activity.failure, undefined);
+}
+
+describe('the recorded body goes out, with every optional field set:', () => {
+  for (const operation of operations) {
+    test(operation.name, async () => {
+      turnBackClock();
+      const response = await gateway.call(operation.method, operation.all);
+      const sent = onlyRequest(operation.path);
+      assert.deepEqual(JSON.parse(sent.body), recordedBody(operation.name));
+      if (operation.result) checkActivity(response, operation, operation.all, sent);
+      else assert.equal(response.unrecognized, undefined);
+    });
+  }
+});
+
+describe('what is absent stays absent, with no optional field set:', () => {
+  for (const operation of submits) {
+    test(operation.name, async () => {
+      const response = await gateway.call(operation.method, operation.none);
+      const sent = onlyRequest(operation.path);
+      const { timestampMs, ...body } = JSON.parse(sent.body);
+      assert.match(timestampMs, /^[0-9]{13}$/);
+      const { type, noneJson: parameters } = operation;
+      assert.deepEqual(body, { type, organizationId: ORGANIZATION, parameters });
+      checkActivity(response, operation, operation.none, sent);
+    });
+  }
+  for (const operation of queries) {
+    test(operation.name, async () => {
+      const { unrecognized } = await gateway.call(operation.method, operation.none);
+      assert.deepEqual(JSON.parse(onlyRequest(operation.path).body), operation.noneJson);
+      assert.equal(unrecognized, undefined);
+    });
+  }
+});
+
+describe('an error of upstream arrives as one:', () => {
+  for (const { name, method, none } of operations) {
+    test(name, async () => {
+      const errorCode = 'REQUEST_NOT_AUTHORIZED';
+      simulator.addFaults([{ kind: 'error', code: 'PERMISSION_DENIED', errorCode, match: { path: name } }]);
+      const error = await gateway.refusal(method, none);
+      assert.equal(error.code, code.PERMISSION_DENIED);
+      assert.equal(error.info.domain, 'upstream');
+      assert.equal(error.info.reason, errorCode);
+      assert.equal(error.info.metadata.http_status, '403');
+      assert.equal(simulator.stats().requests, 1);
+    });
+  }
+});
+
+test('every method of the API has an operation here', () => {
+  const others = ['GeneralService/SubmitOperation', 'GeneralService/QueryOperation', 'WebhookService/GetWebhookKeySet'];
+  assert.deepEqual([...methods.keys()].sort(), [...operations.map(({ method }) => method), ...others].sort());
+  assert.equal(operations.length, 22);
+});
+
+// The packages cannot send it for these two, so no recorded request has it.
+for (const name of ['create_session_profile', 'update_mfa_policy']) {
+  test(`${name} asks for App Proofs too`, async () => {
+    const { method, none } = operations.find((operation) => operation.name === name);
+    const { activity } = await gateway.call(method, { ...none, generate_app_proofs: true });
+    assert.equal(JSON.parse(simulator.requests()[0].body).generateAppProofs, true);
+    assert.equal(activity.app_proofs.length, 1);
+    assert.match(activity.app_proofs[0].scheme, /^SIGNATURE_SCHEME_EPHEMERAL_KEY_P256$/);
+  });
+}
+
+test('false is sent as false, and absent is not', async () => {
+  const { method, none } = submits[0];
+  await gateway.call(method, { ...none, generate_app_proofs: false });
+  await gateway.call(method, none);
+  const [first, second] = simulator.requests().map(({ body }) => JSON.parse(body));
+  assert.equal(first.generateAppProofs, false);
+  assert.ok(!('generateAppProofs' in second));
+});
+
+test('a required list goes out as [], an empty optional one not at all', async () => {
+  const parameters = { user_id: operations[11].none.parameters.user_id, provider_ids: [] };
+  await gateway.call('UserService/DeleteOauthProviders', { organization_id: ORGANIZATION, parameters });
+  const { parameters: none } = submits.find(({ name }) => name === 'update_mfa_policy').none;
+  await gateway.call('UserService/UpdateMfaPolicy', {
+    organization_id: ORGANIZATION,
+    parameters: { ...none, required_authentication_methods: [] },
+  });
+  const [deletion, update] = simulator.requests().map(({ body }) => JSON.parse(body).parameters);
+  assert.deepEqual(deletion.providerIds, []);
+  assert.ok(!('requiredAuthenticationMethods' in update));
+});
+
+test('a request goes out as one JSON POST with one stamp', async () => {
+  const { method, none } = submits[0];
+  await gateway.call(method, none);
+  const headers = new Map(simulator.requests()[0].headers.map(([name, value]) => [name.toLowerCase(), value]));
+  assert.equal(headers.get('content-type'), 'application/json');
+  assert.equal(headers.get('accept'), 'application/json');
+  assert.ok(headers.has('x-stamp'));
+  assert.ok(!headers.has('x-stamp-webauthn'));
+  assert.ok(!headers.has('transfer-encoding'));
+});
+
+describe('the key set of webhooks', () => {
+  test('is read without a stamp and without a body', async () => {
+    const { keys, unrecognized } = await gateway.call('WebhookService/GetWebhookKeySet', {});
+    assert.deepEqual(keys, [
+      {
+        kid: 'webhook-key-1',
+        kty: 'OKP',
+        crv: 'Ed25519',
+        alg: 'EdDSA',
+        use: 'sig',
+        // Ed25519's public key of the seed 00 01 02 ... 1f.
+        x: 'A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg',
+        signature_algorithm: 'ed25519',
+        signature_version: 'v1',
+      },
+    ]);
+    assert.equal(unrecognized, undefined);
+    const { body, headers } = onlyRequest('/public/v1/discovery/webhooks/jwks', 'GET');
+    assert.equal(body, '');
+    assert.ok(!headers.some(([name]) => /^x-stamp/i.test(name)));
+  });
+
+  test('can be refused by upstream', async () => {
+    simulator.addFaults([{ kind: 'error', code: 'NOT_FOUND', errorCode: 'GONE_AWAY', match: { path: 'jwks' } }]);
+    const error = await gateway.refusal('WebhookService/GetWebhookKeySet', {});
+    assert.equal(error.code, code.NOT_FOUND);
+    assert.deepEqual([error.info.domain, error.info.reason], ['upstream', 'GONE_AWAY']);
+  });
+});

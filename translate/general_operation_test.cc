@@ -1,0 +1,145 @@
+#include "translate/general_operation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "stampgate/v1/general_service.pb.h"
+#include "translate/testing/operations.h"
+
+namespace stampgate {
+namespace {
+
+using ::stampgate::testing::OperationOf;
+using ::stampgate::testing::Operations;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+using Found = std::vector<std::pair<std::string, std::string>>;  // path and description
+
+constexpr char kListed[] = "belongs to an operation with a method of its own, which must be called instead";
+constexpr char kPathForm[] = "must be 1 to 64 characters of a-z, 0-9 and _";
+constexpr char kTypeForm[] = "must be ACTIVITY_TYPE_ and 1 to 80 characters of A-Z, 0-9 and _";
+
+Found Check(absl::string_view method, const google::protobuf::Message& request) {
+  Violations violations;
+  CheckGeneralOperation(Operations(), OperationOf(method), request, violations);
+  Found found;
+  for (const Violation& violation : violations.kept()) found.emplace_back(violation.field, violation.description);
+  return found;
+}
+
+Found CheckSubmit(const std::string& path, const std::string& type) {
+  v1::SubmitOperationRequest request;
+  request.set_organization_id("o");
+  request.set_path(path);
+  request.set_activity_type(type);
+  request.set_parameters("{}");
+  return Check("SubmitOperation", request);
+}
+
+Found CheckQuery(const std::string& path, const std::string& parameters) {
+  v1::QueryOperationRequest request;
+  request.set_organization_id("o");
+  request.set_path(path);
+  request.set_parameters(parameters);
+  return Check("QueryOperation", request);
+}
+
+TEST(GeneralOperationTest, OperationsThatTheSpecificationOnlyNamesPass) {
+  EXPECT_THAT(CheckSubmit("init_otp", "ACTIVITY_TYPE_INIT_OTP_V3"), IsEmpty());
+  EXPECT_THAT(CheckSubmit("otp_login", "ACTIVITY_TYPE_OTP_LOGIN_V2"), IsEmpty());
+  EXPECT_THAT(CheckSubmit("oauth_login", "ACTIVITY_TYPE_OAUTH_LOGIN"), IsEmpty());
+  EXPECT_THAT(CheckSubmit("create_sub_organization", "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7"), IsEmpty());
+  EXPECT_THAT(CheckQuery("list_earn_positions", "{}"), IsEmpty());
+  EXPECT_THAT(CheckQuery("get_earn_withdraw_status", "{\"withdrawRequestId\":\"w\"}"), IsEmpty());
+}
+
+TEST(GeneralOperationTest, NoTypedOperationCanBeReachedByItsPath) {
+  for (const Operation& operation : Operations().operations()) {
+    if (operation.general) continue;
+    const std::string segment = operation.path.substr(operation.path.rfind('/') + 1);
+    EXPECT_THAT(CheckSubmit(segment, "ACTIVITY_TYPE_UNLISTED"), ElementsAre(Pair("path", kListed))) << segment;
+    EXPECT_THAT(CheckQuery(segment, "{}"), ElementsAre(Pair("path", kListed))) << segment;
+  }
+}
+
+TEST(GeneralOperationTest, NoTypedOperationCanBeReachedByItsTypeInAnyVersion) {
+  for (const Operation& operation : Operations().operations()) {
+    if (operation.activity_type.empty()) continue;
+    std::string type = operation.activity_type;
+    if (type.substr(type.size() - 3) == "_V2") type.resize(type.size() - 3);
+    for (const char* version : {"", "_V1", "_V2", "_V17", "_V00"}) {
+      EXPECT_THAT(CheckSubmit("unlisted", type + version), ElementsAre(Pair("activity_type", kListed)))
+          << type << version;
+    }
+  }
+}
+
+TEST(GeneralOperationTest, APathIsOneSegmentOfFewCharacters) {
+  const std::string type = "ACTIVITY_TYPE_UNLISTED";
+  for (const std::string& path : {std::string("a"), std::string("a1_"), std::string("_"), std::string(64, 'z')}) {
+    EXPECT_THAT(CheckSubmit(path, type), IsEmpty()) << path;
+    EXPECT_THAT(CheckQuery(path, "{}"), IsEmpty()) << path;
+  }
+  for (const std::string& path :
+       {std::string(65, 'z'), std::string("../query/whoami"), std::string("a/b"), std::string("."), std::string(".."),
+        std::string("a?b"), std::string("a#b"), std::string("a%2fb"), std::string("A"), std::string("a b"),
+        std::string("a\n"), std::string("a\0b", 3), std::string("é"), std::string("a-b"), std::string("/a"),
+        std::string("a/"), std::string("a;b"), std::string("a\\b")}) {
+    EXPECT_THAT(CheckSubmit(path, type), ElementsAre(Pair("path", kPathForm))) << path;
+    EXPECT_THAT(CheckQuery(path, "{}"), ElementsAre(Pair("path", kPathForm))) << path;
+  }
+}
+
+TEST(GeneralOperationTest, ATypeIsAnActivityTypeConstant) {
+  for (const std::string& type :
+       {std::string("ACTIVITY_TYPE_A"), std::string("ACTIVITY_TYPE_9_"), "ACTIVITY_TYPE_" + std::string(80, 'Z')}) {
+    EXPECT_THAT(CheckSubmit("unlisted", type), IsEmpty()) << type;
+  }
+  for (const std::string& type :
+       {std::string("ACTIVITY_TYPE_"), "ACTIVITY_TYPE_" + std::string(81, 'Z'), std::string("A"),
+        std::string("ACTIVITY_TYPE_a"), std::string("activity_type_a"), std::string(" ACTIVITY_TYPE_OAUTH"),
+        std::string("ACTIVITY_TYPE_OAUTH "), std::string("ACTIVITY_TYPE_A\"B"), std::string("ACTIVITY_TYPE_A-B"),
+        std::string("ACTIVITY_TYPE_A\0", 16), std::string("ACTIVITY_TYPE_É")}) {
+    EXPECT_THAT(CheckSubmit("unlisted", type), ElementsAre(Pair("activity_type", kTypeForm))) << type;
+  }
+}
+
+TEST(GeneralOperationTest, AMissingPathOrTypeIsLeftToTheValidator) {
+  EXPECT_THAT(CheckSubmit("", ""), IsEmpty());
+  EXPECT_THAT(CheckQuery("", "{}"), IsEmpty());
+}
+
+TEST(GeneralOperationTest, AQueryCannotPassForASubmit) {
+  for (const char* name : {"organizationId", "type", "timestampMs", "parameters"}) {
+    const std::string fault = absl::StrCat("must not have a member ", name, " at its top");
+    EXPECT_THAT(CheckQuery("unlisted", absl::StrCat("{\"a\":1,\"", name, "\":null}")),
+                ElementsAre(Pair("parameters", fault)));
+    EXPECT_THAT(CheckQuery("unlisted", absl::StrCat("{\"a\":{\"", name, "\":1},\"b\":[{\"", name, "\":1}]}")),
+                IsEmpty());
+    // The same name, its first letter escaped.
+    EXPECT_THAT(CheckQuery("unlisted", absl::StrCat("{\"\\u00", absl::Hex(name[0]), name + 1, "\":1}")),
+                ElementsAre(Pair("parameters", fault)));
+  }
+  EXPECT_THAT(CheckQuery("unlisted", "{\"\\u0074ype\":1}"),
+              ElementsAre(Pair("parameters", "must not have a member type at its top")));
+  EXPECT_THAT(CheckQuery("unlisted", "{\"type\":1,\"timestampMs\":\"1\",\"parameters\":{},\"organizationId\":\"x\"}"),
+              ::testing::SizeIs(4));
+  EXPECT_THAT(CheckQuery("unlisted", "{\"Type\":1,\"types\":1,\" type\":1}"), IsEmpty());
+}
+
+TEST(GeneralOperationTest, AllFaultsAreToldAtOnce) {
+  EXPECT_THAT(CheckSubmit("oauth", "x"), ElementsAre(Pair("path", kListed), Pair("activity_type", kTypeForm)));
+  EXPECT_THAT(CheckQuery("X", "{\"type\":1}"),
+              ElementsAre(Pair("path", kPathForm), Pair("parameters", "must not have a member type at its top")));
+}
+
+}  // namespace
+}  // namespace stampgate

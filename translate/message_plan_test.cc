@@ -1,0 +1,168 @@
+#include "translate/message_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "stampgate/v1/earn.pb.h"
+#include "stampgate/v1/policies.pb.h"
+#include "stampgate/v1/users.pb.h"
+#include "stampgate/v1/webhooks.pb.h"
+#include "translate/testing/status.h"
+#include "translate/testing/testing.pb.h"
+
+namespace stampgate {
+namespace {
+
+using ::google::protobuf::Descriptor;
+using ::stampgate::testing::Everything;
+using ::stampgate::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::IsNull;
+using ::testing::NotNull;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
+
+class MessagePlanTest : public ::testing::Test {
+ protected:
+  const MessagePlan& PlanOf(const Descriptor* descriptor) {
+    absl::StatusOr<const MessagePlan*> plan = plans_.Compile(descriptor);
+    EXPECT_THAT(plan, StatusIs(absl::StatusCode::kOk));
+    return **plan;
+  }
+
+  MessagePlans plans_{"Service"};
+};
+
+TEST_F(MessagePlanTest, EveryProtoTypeHasItsForm) {
+  const MessagePlan& plan = PlanOf(Everything::descriptor());
+  struct Row {
+    const char* field;
+    JsonForm form;
+  };
+  for (const Row& row :
+       {Row{"text", JsonForm::kString}, Row{"texts", JsonForm::kString}, Row{"flag", JsonForm::kBool},
+        Row{"big", JsonForm::kUint64}, Row{"bigs", JsonForm::kUint64}, Row{"signed_big", JsonForm::kInt64},
+        Row{"small", JsonForm::kUint32}, Row{"signed_small", JsonForm::kInt32}, Row{"color", JsonForm::kEnum},
+        Row{"colors", JsonForm::kEnum}, Row{"time", JsonForm::kTimestamp}, Row{"times", JsonForm::kTimestamp},
+        Row{"inner", JsonForm::kMessage}, Row{"inners", JsonForm::kMessage}, Row{"json", JsonForm::kJsonText},
+        Row{"jsons", JsonForm::kJsonText}, Row{"choice_text", JsonForm::kString}}) {
+    ASSERT_THAT(plan.Find(row.field), NotNull()) << row.field;
+    EXPECT_EQ(plan.Find(row.field)->form, row.form) << row.field;
+  }
+}
+
+TEST_F(MessagePlanTest, FieldsStandByNumberAndNotInTheOrderOfTheProto) {
+  const MessagePlan& plan = PlanOf(Everything::descriptor());
+  EXPECT_EQ(plan.fields[0].field->name(), "optional_text");
+  EXPECT_EQ(plan.fields[1].field->name(), "text");
+  for (size_t i = 1; i < plan.fields.size(); ++i) {
+    EXPECT_LT(plan.fields[i - 1].field->number(), plan.fields[i].field->number());
+  }
+}
+
+TEST_F(MessagePlanTest, AMemberIsNamedAfterItsFieldUnlessTheOptionsSayOtherwise) {
+  const MessagePlan& policy = PlanOf(v1::PolicyToCreate::descriptor());
+  EXPECT_EQ(policy.Find("policy_name")->json_name, "policyName");
+  EXPECT_EQ(policy.Find("policy_name")->json_key, "\"policyName\":");
+  EXPECT_EQ(policy.by_json_name.at("policyName"), policy.Find("policy_name"));
+  EXPECT_THAT(policy.Find("policyName"), IsNull());
+
+  const MessagePlan& everything = PlanOf(Everything::descriptor());
+  EXPECT_EQ(everything.Find("renamed")->json_name, "service_a/b~\"c");
+  EXPECT_EQ(everything.Find("renamed")->json_key, "\"service_a/b~\\\"c\":");
+}
+
+TEST_F(MessagePlanTest, TheOperatorsNameStandsInLowerCaseInNames) {
+  MessagePlans plans("Some-Operator");
+  const MessagePlan& key = **plans.Compile(v1::WebhookKey::descriptor());
+  EXPECT_EQ(key.Find("signature_algorithm")->json_name, "some-operator_signature_algorithm");
+  EXPECT_EQ(key.Find("signature_version")->json_name, "some-operator_signature_version");
+}
+
+TEST_F(MessagePlanTest, EnumValuesHaveTheirJsonNameAndTheZeroValueHasNone) {
+  const FieldPlan& chain = *PlanOf(v1::EarnWithdrawParameters::descriptor()).Find("chain_caip2");
+  EXPECT_THAT(chain.enum_numbers,
+              UnorderedElementsAre(Pair("eip155:1", 1), Pair("eip155:8453", 2), Pair("eip155:42161", 3),
+                                   Pair("eip155:137", 4), Pair("eip155:56", 5), Pair("eip155:4217", 6)));
+  EXPECT_EQ(chain.enum_json.at(2), "\"eip155:8453\"");
+
+  const FieldPlan& effect = *PlanOf(v1::PolicyToCreate::descriptor()).Find("effect");
+  EXPECT_THAT(effect.enum_numbers, UnorderedElementsAre(Pair("EFFECT_ALLOW", 1), Pair("EFFECT_DENY", 2)));
+}
+
+TEST_F(MessagePlanTest, RulesOfFieldsAreTakenOver) {
+  const MessagePlan& plan = PlanOf(Everything::descriptor());
+  EXPECT_TRUE(plan.Find("text")->required);
+  EXPECT_FALSE(plan.Find("flag")->required);
+  EXPECT_TRUE(plan.Find("noted")->may_be_empty);
+  EXPECT_TRUE(plan.Find("secrets")->secret);
+  EXPECT_EQ(plan.Find("optional_big")->minimum, 10u);
+  EXPECT_EQ(plan.Find("optional_big")->maximum, 20u);
+  EXPECT_EQ(plan.Find("big")->minimum, std::nullopt);
+  EXPECT_EQ(plan.Find("short_text")->max_bytes, 4u);
+  EXPECT_THAT(plan.at_most_one, ElementsAre(plan.Find("optional_text"), plan.Find("optional_flag")));
+}
+
+TEST_F(MessagePlanTest, UnrecognizedIsNoFieldOfTheJson) {
+  const MessagePlan& plan = PlanOf(Everything::descriptor());
+  EXPECT_THAT(plan.Find("unrecognized"), IsNull());
+  EXPECT_FALSE(plan.by_json_name.contains("unrecognized"));
+  EXPECT_EQ(plan.unrecognized, Everything::descriptor()->FindFieldByName("unrecognized"));
+  EXPECT_THAT(PlanOf(v1::Policy::descriptor()).unrecognized, IsNull());
+}
+
+TEST_F(MessagePlanTest, AMessageIsCompiledOnceAndMayContainItself) {
+  const MessagePlan& plan = PlanOf(Everything::descriptor());
+  EXPECT_EQ(plan.Find("inner")->message, &plan);
+  EXPECT_EQ(plan.Find("inners")->message, &plan);
+  EXPECT_EQ(&PlanOf(Everything::descriptor()), &plan);
+}
+
+struct FaultCase {
+  const Descriptor* descriptor;
+  const char* fault;
+};
+
+class FaultyMessageTest : public ::testing::TestWithParam<FaultCase> {};
+
+TEST_P(FaultyMessageTest, IsRefusedByName) {
+  MessagePlans plans("Service");
+  EXPECT_THAT(plans.Compile(GetParam().descriptor),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       ::testing::Eq(std::string("stampgate.testing.") + GetParam().fault)));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, FaultyMessageTest,
+    ::testing::Values(
+        FaultCase{testing::HasDouble::descriptor(), "HasDouble.value has type double, which has no JSON form here"},
+        FaultCase{testing::HasFloat::descriptor(), "HasFloat.value has type float, which has no JSON form here"},
+        FaultCase{testing::HasBytes::descriptor(), "HasBytes.value has type bytes, which has no JSON form here"},
+        FaultCase{testing::HasFixed64::descriptor(), "HasFixed64.value has type fixed64, which has no JSON form here"},
+        FaultCase{testing::HasSint32::descriptor(), "HasSint32.value has type sint32, which has no JSON form here"},
+        FaultCase{testing::HasMap::descriptor(), "HasMap.labels is a map, which has no JSON form here"},
+        FaultCase{testing::HasTextFormOfNumber::descriptor(),
+                  "HasTextFormOfNumber.value has a text form but is not a string"},
+        FaultCase{testing::HasRepeatedMembers::descriptor(), "HasRepeatedMembers.value must not be repeated"},
+        FaultCase{testing::HasMembersTwice::descriptor(), "HasMembersTwice.second is a second field of members"},
+        FaultCase{testing::HasNameTwice::descriptor(), "HasNameTwice.second has the JSON name of another field: first"},
+        FaultCase{testing::HasExclusionOfNothing::descriptor(),
+                  "HasExclusionOfNothing: at_most_one names missing, which is no field with presence"},
+        FaultCase{testing::HasExclusionWithoutPresence::descriptor(),
+                  "HasExclusionWithoutPresence: at_most_one names value, which is no field with presence"},
+        FaultCase{testing::HasEmptyWithoutPresence::descriptor(),
+                  "HasEmptyWithoutPresence.value may be empty, so it needs presence"},
+        FaultCase{testing::HasRangeOfSigned::descriptor(), "HasRangeOfSigned.value has a range but is not unsigned"},
+        FaultCase{testing::HasRangeOfText::descriptor(), "HasRangeOfText.value has a range but is not unsigned"},
+        FaultCase{testing::HasLengthOfNumber::descriptor(), "HasLengthOfNumber.value has a length but is not a string"},
+        FaultCase{testing::HasRoleOfNumber::descriptor(), "HasRoleOfNumber.value has a role, so it must be one string"},
+        FaultCase{testing::HasRepeatedRole::descriptor(), "HasRepeatedRole.value has a role, so it must be one string"},
+        FaultCase{testing::HasFaultInside::descriptor(),
+                  "HasDouble.value has type double, which has no JSON form here"}),
+    [](const auto& info) { return info.param.descriptor->name(); });
+
+}  // namespace
+}  // namespace stampgate

@@ -1,0 +1,421 @@
+#include "translate/message_reader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "stampgate/v1/general_service.pb.h"
+#include "stampgate/v1/policy_service.pb.h"
+#include "stampgate/v1/user_service.pb.h"
+#include "stampgate/v1/wallet_service.pb.h"
+#include "stampgate/v1/webhook_service.pb.h"
+#include "translate/testing/operations.h"
+#include "translate/testing/status.h"
+#include "translate/testing/testing.pb.h"
+
+namespace stampgate {
+namespace {
+
+using ::stampgate::testing::Everything;
+using ::stampgate::testing::Proto;
+using ::stampgate::testing::StatusIs;
+using ::testing::Eq;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const MessagePlan& PlanOf(const google::protobuf::Descriptor* descriptor) {
+  static auto* const plans = new MessagePlans("Service");
+  return **plans->Compile(descriptor);
+}
+
+template <typename T>
+absl::Status Read(std::string json, T& message) {
+  return ReadJsonMessage(json, PlanOf(T::descriptor()), message);
+}
+
+template <typename T>
+T ReadAs(const std::string& json) {
+  T message;
+  EXPECT_THAT(Read(json, message), StatusIs(absl::StatusCode::kOk)) << json;
+  return message;
+}
+
+// Expects that `json` gives the message that the text says.
+template <typename T>
+void ExpectReads(const std::string& json, const std::string& text_proto) {
+  EXPECT_EQ(ReadAs<T>(json).DebugString(), Proto<T>(text_proto).DebugString()) << json;
+}
+
+// --- Answers of upstream. ---
+
+TEST(MessageReaderTest, ReadsACompletedActivity) {
+  ExpectReads<v1::CreatePoliciesResponse>(
+      R"({"activity":{
+           "id":"act-1", "organizationId":"org-1", "status":"ACTIVITY_STATUS_COMPLETED",
+           "type":"ACTIVITY_TYPE_CREATE_POLICIES",
+           "intent":{"createPoliciesIntent":{"policies":[{"policyName":"p","effect":"EFFECT_DENY","notes":""}]}},
+           "result":{"createPoliciesResult":{"policyIds":["a","b"]}},
+           "votes":[{"id":"v","userId":"u","user":{"userId":"u","apiKeys":[{"expirationSeconds":"18446744073709551615"}]},
+                     "activityId":"act-1","selection":"VOTE_SELECTION_APPROVED","message":"{}","publicKey":"02",
+                     "signature":"30","scheme":"SIGNATURE_SCHEME_TK_API_P256",
+                     "createdAt":{"seconds":"1755500000","nanos":"0"}}],
+           "appProofs":[], "fingerprint":"sha256:00", "canApprove":false, "canReject":true,
+           "createdAt":{"seconds":"1755500000","nanos":"123456789"},
+           "updatedAt":{"seconds":"1755500001","nanos":"5"},
+           "failure":null}})",
+      R"pb(activity {
+             id: "act-1"
+             organization_id: "org-1"
+             status: ACTIVITY_STATUS_COMPLETED
+             type: "ACTIVITY_TYPE_CREATE_POLICIES"
+             intent { create_policies_intent { policies { policy_name: "p" effect: EFFECT_DENY notes: "" } } }
+             result { create_policies_result { policy_ids: "a" policy_ids: "b" } }
+             votes {
+               id: "v"
+               user_id: "u"
+               user {
+                 user_id: "u"
+                 api_keys { expiration_seconds: 18446744073709551615 }
+               }
+               activity_id: "act-1"
+               selection: "VOTE_SELECTION_APPROVED"
+               message: "{}"
+               public_key: "02"
+               signature: "30"
+               scheme: "SIGNATURE_SCHEME_TK_API_P256"
+               created_at { seconds: 1755500000 }
+             }
+             fingerprint: "sha256:00"
+             can_reject: true
+             created_at { seconds: 1755500000 nanos: 123456789 }
+             updated_at { seconds: 1755500001 nanos: 5 }
+           })pb");
+}
+
+TEST(MessageReaderTest, EveryStatusIsRead) {
+  for (const char* status :
+       {"CREATED", "PENDING", "COMPLETED", "FAILED", "CONSENSUS_NEEDED", "REJECTED", "AUTHENTICATORS_NEEDED"}) {
+    ExpectReads<v1::CreatePoliciesResponse>(
+        absl::StrCat("{\"activity\":{\"status\":\"ACTIVITY_STATUS_", status, "\"}}"),
+        absl::StrCat("activity { status: ACTIVITY_STATUS_", status, " }"));
+  }
+}
+
+TEST(MessageReaderTest, AnUnknownStatusIsKeptAndNotGuessed) {
+  for (const char* status : {"\"ACTIVITY_STATUS_NEW\"", "\"ACTIVITY_STATUS_UNSPECIFIED\"", "\"COMPLETED\"", "3"}) {
+    v1::CreatePoliciesResponse response =
+        ReadAs<v1::CreatePoliciesResponse>(absl::StrCat("{\"activity\":{\"status\":", status, "}}"));
+    EXPECT_EQ(response.activity().status(), v1::ACTIVITY_STATUS_UNSPECIFIED);
+    EXPECT_EQ(response.unrecognized().at("/activity/status"), status);
+  }
+}
+
+TEST(MessageReaderTest, AResultIsNullAbsentOrEmpty) {
+  ExpectReads<v1::CreatePoliciesResponse>(R"({"activity":{"result":null}})", "activity {}");
+  ExpectReads<v1::CreatePoliciesResponse>(R"({"activity":{}})", "activity {}");
+  ExpectReads<v1::CreatePoliciesResponse>(R"({"activity":{"result":{}}})", "activity { result {} }");
+  ExpectReads<v1::CreatePoliciesResponse>(R"({"activity":{"result":{"createPoliciesResult":{}}}})",
+                                          "activity { result { create_policies_result {} } }");
+  ExpectReads<v1::CreatePoliciesResponse>(R"({"activity":{"result":{"createPoliciesResult":null}}})",
+                                          "activity { result {} }");
+}
+
+TEST(MessageReaderTest, AFailureKeepsItsDetailsAsJsonText) {
+  ExpectReads<v1::CreatePoliciesResponse>(
+      R"({"activity":{"status":"ACTIVITY_STATUS_FAILED","failure":{"code":-7,"message":"no",
+          "details":[{"@type": "type.googleapis.com/errors.v1.X", "n":1.00}, null, "s"]}}})",
+      R"pb(activity {
+             status: ACTIVITY_STATUS_FAILED
+             failure {
+               code: -7
+               message: "no"
+               details: "{\"@type\": \"type.googleapis.com/errors.v1.X\", \"n\":1.00}"
+               details: "null"
+               details: "\"s\""
+             }
+           })pb");
+}
+
+TEST(MessageReaderTest, AnotherIntentThanTheProtoListsIsKept) {
+  ExpectReads<v1::CreatePoliciesResponse>(
+      R"({"activity":{"type":"ACTIVITY_TYPE_NEW","intent":{"newIntent":{"a":[1]}},"result":{"newResult":{}}}})",
+      R"pb(activity {
+             type: "ACTIVITY_TYPE_NEW"
+             intent {}
+             result {}
+           }
+           unrecognized { key: "/activity/intent/newIntent" value: "{\"a\":[1]}" }
+           unrecognized { key: "/activity/result/newResult" value: "{}" })pb");
+}
+
+TEST(MessageReaderTest, ASecondMemberOfAOneofIsKeptAndTheFirstStays) {
+  ExpectReads<v1::CreatePoliciesResponse>(
+      R"({"activity":{"intent":{"oauthIntent":{"oidcToken":"t"},"stampLoginIntent":{"publicKey":"k"}}}})",
+      R"pb(activity { intent { oauth_intent { oidc_token: "t" } } }
+           unrecognized { key: "/activity/intent/stampLoginIntent" value: "{\"publicKey\":\"k\"}" })pb");
+  // Null is no member.
+  ExpectReads<v1::CreatePoliciesResponse>(
+      R"({"activity":{"intent":{"oauthIntent":null,"stampLoginIntent":{},"verifyOtpIntentV2":null}}})",
+      R"pb(activity { intent { stamp_login_intent {} } })pb");
+}
+
+TEST(MessageReaderTest, ReadsTheKeySetWithTheOperatorsNames) {
+  ExpectReads<v1::GetWebhookKeySetResponse>(
+      R"({"keys":[{"kid":"k1","kty":"OKP","crv":"Ed25519","alg":"EdDSA","use":"sig","x":"AAAA",
+          "service_signature_algorithm":"ed25519","service_signature_version":"v1","other_signature_version":"v9"}]})",
+      R"pb(keys {
+             kid: "k1"
+             kty: "OKP"
+             crv: "Ed25519"
+             alg: "EdDSA"
+             use: "sig"
+             x: "AAAA"
+             signature_algorithm: "ed25519"
+             signature_version: "v1"
+           }
+           unrecognized { key: "/keys/0/other_signature_version" value: "\"v9\"" })pb");
+}
+
+TEST(MessageReaderTest, AGeneralAnswerIsTheTextItself) {
+  EXPECT_EQ(ReadAs<v1::QueryOperationResponse>(" {\"a\": 1.0,\n\"b\":[null]} ").answer(),
+            "{\"a\": 1.0,\n\"b\":[null]}");
+  EXPECT_EQ(ReadAs<v1::SubmitOperationResponse>("{\"activity\":{}}").answer(), "{\"activity\":{}}");
+}
+
+// --- Times. ---
+
+TEST(MessageReaderTest, ATimeIsAnObjectOfDecimalStrings) {
+  ExpectReads<Everything>(R"({"time":{"nanos":"7","seconds":"-62135596800"}})",
+                          "time { seconds: -62135596800 nanos: 7 }");
+  ExpectReads<Everything>(R"({"time":{}})", "time {}");
+  ExpectReads<Everything>(R"({"time":{"seconds":null}})", "time {}");
+  ExpectReads<Everything>(R"({"time":null})", "");
+  ExpectReads<Everything>(R"({"times":[{"seconds":"1"},null]})",
+                          R"(times { seconds: 1 } times {} unrecognized { key: "/times/1" value: "null" })");
+}
+
+TEST(MessageReaderTest, ATimeAsRfc3339TextIsUnderstoodAndKept) {
+  ExpectReads<Everything>(R"({"time":"2025-08-18T06:53:20.5Z"})",
+                          R"(time { seconds: 1755500000 nanos: 500000000 }
+                             unrecognized { key: "/time" value: "\"2025-08-18T06:53:20.5Z\"" })");
+  ExpectReads<Everything>(R"({"time":"2025-08-18T08:53:20+02:00"})",
+                          R"(time { seconds: 1755500000 }
+                             unrecognized { key: "/time" value: "\"2025-08-18T08:53:20+02:00\"" })");
+  ExpectReads<Everything>(R"({"time":"1969-12-31T23:59:59.25Z"})",
+                          R"(time { seconds: -1 nanos: 250000000 }
+                             unrecognized { key: "/time" value: "\"1969-12-31T23:59:59.25Z\"" })");
+}
+
+TEST(MessageReaderTest, WhatIsNoTimeIsKeptAndNotGuessed) {
+  for (const char* time : {"\"yesterday\"", "\"\"", "\"infinite-future\"", "\"infinite-past\"", "1755500000", "[\"1\"]",
+                           "true", "\"2025-08-18\"", "\"10000-01-01T00:00:00Z\"", "\"\\ud800\""}) {
+    Everything message = ReadAs<Everything>(absl::StrCat("{\"time\":", time, "}"));
+    EXPECT_FALSE(message.has_time()) << time;
+    EXPECT_EQ(message.unrecognized().at("/time"), time);
+  }
+}
+
+TEST(MessageReaderTest, MembersOfATimeThatDoNotFitAreKept) {
+  ExpectReads<Everything>(R"({"time":{"seconds":5,"nanos":"0005","zone":"UTC"}})",
+                          R"(time { seconds: 5 nanos: 5 }
+                             unrecognized { key: "/time/seconds" value: "5" }
+                             unrecognized { key: "/time/nanos" value: "\"0005\"" }
+                             unrecognized { key: "/time/zone" value: "\"UTC\"" })");
+  ExpectReads<Everything>(R"({"time":{"seconds":"253402300800","nanos":"1000000000"}})",
+                          R"(time {}
+                             unrecognized { key: "/time/seconds" value: "\"253402300800\"" }
+                             unrecognized { key: "/time/nanos" value: "\"1000000000\"" })");
+}
+
+// --- Numbers. ---
+
+struct NumberCase {
+  const char* json;
+  const char* text_proto;
+  bool exact;
+};
+
+class MessageReaderNumberTest : public ::testing::TestWithParam<NumberCase> {};
+
+TEST_P(MessageReaderNumberTest, IsReadAsFarAsItCanAndKeptWhereItIsNotExact) {
+  const std::string name =
+      absl::StrCat("/", std::string(GetParam().json).substr(2, std::string(GetParam().json).find("\":") - 2));
+  Everything message = ReadAs<Everything>(GetParam().json);
+  EXPECT_EQ(message.unrecognized().count(name), GetParam().exact ? 0u : 1u);
+  message.clear_unrecognized();
+  EXPECT_EQ(message.DebugString(), Proto<Everything>(GetParam().text_proto).DebugString());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    SixtyFourBitsAreStrings, MessageReaderNumberTest,
+    ::testing::Values(NumberCase{R"({"big":"18446744073709551615"})", "big: 18446744073709551615", true},
+                      NumberCase{R"({"big":"9007199254740993"})", "big: 9007199254740993", true},
+                      NumberCase{R"({"optionalBig":"0"})", "optional_big: 0", true},
+                      NumberCase{R"({"big":9007199254740993})", "big: 9007199254740993", false},
+                      NumberCase{R"({"big":18446744073709551615})", "big: 18446744073709551615", false},
+                      NumberCase{R"({"big":"18446744073709551616"})", "", false},
+                      NumberCase{R"({"big":"-1"})", "", false}, NumberCase{R"({"big":"007"})", "big: 7", false},
+                      NumberCase{R"({"big":"+7"})", "big: 7", false}, NumberCase{R"({"big":" 7 "})", "big: 7", false},
+                      NumberCase{R"({"big":"7.0"})", "big: 7", false}, NumberCase{R"({"big":"7.5"})", "", false},
+                      NumberCase{R"({"big":""})", "", false}, NumberCase{R"({"big":"0x7"})", "", false},
+                      NumberCase{R"({"big":"inf"})", "", false}, NumberCase{R"({"big":"nan"})", "", false},
+                      NumberCase{R"({"optionalBig":"-0"})", "optional_big: 0", false},
+                      NumberCase{R"({"signedBig":"-9223372036854775808"})", "signed_big: -9223372036854775808", true},
+                      NumberCase{R"({"signedBig":"9223372036854775807"})", "signed_big: 9223372036854775807", true},
+                      NumberCase{R"({"signedBig":"9223372036854775808"})", "", false},
+                      NumberCase{R"({"signedBig":-3})", "signed_big: -3", false}));
+
+INSTANTIATE_TEST_SUITE_P(
+    ThirtyTwoBitsAreNumbers, MessageReaderNumberTest,
+    ::testing::Values(NumberCase{R"({"small":4294967295})", "small: 4294967295", true},
+                      NumberCase{R"({"optionalSmall":0})", "optional_small: 0", true},
+                      NumberCase{R"({"small":4294967296})", "", false}, NumberCase{R"({"small":-1})", "", false},
+                      NumberCase{R"({"small":"7"})", "small: 7", false},
+                      NumberCase{R"({"small":7.0})", "small: 7", false},
+                      NumberCase{R"({"small":7e2})", "small: 700", false}, NumberCase{R"({"small":7.5})", "", false},
+                      NumberCase{R"({"small":1e400})", "", false}, NumberCase{R"({"small":true})", "", false},
+                      NumberCase{R"({"optionalSmall":-0})", "optional_small: 0", false},
+                      NumberCase{R"({"signedSmall":-2147483648})", "signed_small: -2147483648", true},
+                      NumberCase{R"({"signedSmall":-2147483649})", "", false},
+                      NumberCase{R"({"signedSmall":-7.0e0})", "signed_small: -7", false}));
+
+// --- Values that do not fit their field. ---
+
+TEST(MessageReaderTest, AnotherTypeIsKeptAndTheFieldIsUnset) {
+  struct Row {
+    const char* name;
+    const char* value;
+  };
+  for (const Row& row :
+       {Row{"text", "1"}, Row{"text", "{}"}, Row{"text", "\"\\ud800\""}, Row{"flag", "\"true\""}, Row{"flag", "1"},
+        Row{"color", "1"}, Row{"color", "\"COLOR_BLUE\""}, Row{"color", "\"COLOR_GREEN\""}, Row{"inner", "\"{}\""},
+        Row{"inner", "[]"}, Row{"texts", "\"a\""}, Row{"texts", "{\"0\":\"a\"}"}, Row{"inners", "{}"},
+        Row{"smalls", "1"}, Row{"big", "{\"low\":1}"}}) {
+    Everything message = ReadAs<Everything>(absl::StrCat("{\"", row.name, "\":", row.value, "}"));
+    EXPECT_EQ(message.unrecognized().at(absl::StrCat("/", row.name)), row.value);
+    message.clear_unrecognized();
+    EXPECT_EQ(message.ByteSizeLong(), 0u) << row.name << row.value;
+  }
+}
+
+TEST(MessageReaderTest, ElementsThatDoNotFitLeaveTheOthersTheirIndex) {
+  ExpectReads<Everything>(
+      R"({"texts":["a",1,"b"],"flags":[true,"x"],"smalls":[1,"2",null,3],"bigs":["1",{}],"signedBigs":[2.0],
+          "signedSmalls":[[]],"colors":["COLOR_RED","COLOR_NEW"],"inners":[{"text":"a"},7,{"text":"b"}],
+          "jsons":[1,null,{"a":[ ]}]})",
+      R"pb(texts: [ "a", "", "b" ]
+           flags: [ true, false ]
+           smalls: [ 1, 2, 0, 3 ]
+           bigs: [ 1, 0 ]
+           signed_bigs: [ 2 ]
+           signed_smalls: [ 0 ]
+           colors: [ COLOR_RED, COLOR_UNSPECIFIED ]
+           inners { text: "a" }
+           inners {}
+           inners { text: "b" }
+           jsons: [ "1", "null", "{\"a\":[ ]}" ]
+           unrecognized { key: "/texts/1" value: "1" }
+           unrecognized { key: "/flags/1" value: "\"x\"" }
+           unrecognized { key: "/smalls/1" value: "\"2\"" }
+           unrecognized { key: "/smalls/2" value: "null" }
+           unrecognized { key: "/bigs/1" value: "{}" }
+           unrecognized { key: "/signedBigs/0" value: "2.0" }
+           unrecognized { key: "/signedSmalls/0" value: "[]" }
+           unrecognized { key: "/colors/1" value: "\"COLOR_NEW\"" }
+           unrecognized { key: "/inners/1" value: "7" })pb");
+}
+
+TEST(MessageReaderTest, NullAbsentAndEmptyListsAreOne) {
+  ExpectReads<Everything>(
+      R"({"text":null,"texts":null,"flag":null,"big":null,"small":null,"color":null,"time":null,"inner":null,
+          "inners":null,"jsons":null,"choiceText":null})",
+      "");
+  ExpectReads<Everything>(R"({"texts":[],"inners":[],"jsons":[],"requiredTexts":[]})", "");
+}
+
+TEST(MessageReaderTest, EmptyAndZeroArePresentWhereTheFieldHasPresence) {
+  ExpectReads<Everything>(
+      R"({"optionalText":"","optionalFlag":false,"optionalBig":"0","optionalSmall":0,"choiceSmall":0,"inner":{}})",
+      R"(optional_text: "" optional_flag: false optional_big: 0 optional_small: 0 choice_small: 0 inner {})");
+  EXPECT_FALSE(ReadAs<v1::ListWalletAccountsResponse>(R"({"accounts":[{}]})").accounts(0).has_name());
+  EXPECT_TRUE(ReadAs<v1::ListWalletAccountsResponse>(R"({"accounts":[{"name":""}]})").accounts(0).has_name());
+}
+
+// --- Places. ---
+
+TEST(MessageReaderTest, UnknownMembersAreKeptAtAnyDepthUnderTheirPointer) {
+  const Everything message = ReadAs<Everything>(
+      R"({"new":{"a":[1, 2]},"inner":{"":0,"inners":[{},{"deep":"x"}]},"m~n":1,"a/b":2,"~1":3,"\u00e9\n":4,"0":5})");
+  std::map<std::string, std::string> kept(message.unrecognized().begin(), message.unrecognized().end());
+  EXPECT_EQ(kept, (std::map<std::string, std::string>{{"/new", "{\"a\":[1, 2]}"},
+                                                      {"/inner/", "0"},
+                                                      {"/inner/inners/1/deep", "\"x\""},
+                                                      {"/m~0n", "1"},
+                                                      {"/a~1b", "2"},
+                                                      {"/~01", "3"},
+                                                      {"/é\n", "4"},
+                                                      {"/0", "5"}}));
+}
+
+TEST(MessageReaderTest, AMembersNameMayBeEscapedAndRenamed) {
+  ExpectReads<Everything>(R"({"\u0074ext":"t","service_a\/b~\"c":"r"})", R"(text: "t" renamed: "r")");
+  // The field's own name is none in the JSON.
+  ExpectReads<Everything>(R"({"optional_text":"t"})", R"(unrecognized { key: "/optional_text" value: "\"t\"" })");
+}
+
+TEST(MessageReaderTest, AMemberNamedUnrecognizedIsAnUnknownMember) {
+  ExpectReads<Everything>(R"({"unrecognized":{"/a":"1"}})",
+                          R"(unrecognized { key: "/unrecognized" value: "{\"/a\":\"1\"}" })");
+}
+
+// --- What is an error. ---
+
+TEST(MessageReaderTest, TextThatIsNotStrictJsonIsAnErrorWhereverItIs) {
+  for (const char* json :
+       {"", "[]", "null", "{", "<html></html>", R"({"text":"a","text":"b"})", R"({"new":{"a":1,"a":2}})",
+        R"({"inner":{"text":"a","\u0074ext":"b"}})", R"({"new":01})", R"({"text":"a"} x)", "{\"text\":\"\xff\"}",
+        R"({"inners":[{"text":"a",}]})", R"({"time":{"seconds":"1","seconds":"2"}})"}) {
+    Everything message;
+    EXPECT_THAT(Read(std::string(json), message), StatusIs(absl::StatusCode::kInvalidArgument)) << json;
+  }
+}
+
+TEST(MessageReaderTest, AnErrorQuotesNoValue) {
+  Everything message;
+  EXPECT_THAT(Read(std::string(R"({"text":"hush","new":hush})"), message),
+              StatusIs(absl::StatusCode::kInvalidArgument, Not(HasSubstr("hush"))));
+}
+
+TEST(MessageReaderTest, AMessageWithoutAPlaceForTheUnknownRefusesIt) {
+  struct Row {
+    const char* json;
+    const char* pointer;
+  };
+  for (const Row& row : {Row{R"({"organizationId":"o","policyId":"p","new":1})", "/new"},
+                         Row{R"({"organizationId":7})", "/organizationId"}}) {
+    v1::GetPolicyRequest request;
+    EXPECT_THAT(Read(std::string(row.json), request),
+                StatusIs(absl::StatusCode::kInvalidArgument, Eq(absl::StrCat("there is no field for ", row.pointer))));
+  }
+  v1::GetPolicyRequest request;
+  EXPECT_THAT(Read(std::string(R"({"organizationId":"o","policyId":"p"})"), request), StatusIs(absl::StatusCode::kOk));
+}
+
+TEST(MessageReaderTest, AFieldThatIsNotInTheBodyIsNoMemberWhereverItStands) {
+  for (const char* json : {R"({"path":"whoami"})", R"({"generateAppProofs":true,"path":"whoami"})"}) {
+    v1::SubmitOperationRequest request;
+    EXPECT_THAT(Read(std::string(json), request),
+                StatusIs(absl::StatusCode::kInvalidArgument, Eq("there is no field for /path")));
+  }
+}
+
+TEST(MessageReaderTest, TheOrderOfMembersDoesNotMatter) {
+  ExpectReads<Everything>(R"({"noted":"n","text":"t","optionalText":"o","smalls":[1],"flag":true})",
+                          R"(noted: "n" text: "t" optional_text: "o" smalls: 1 flag: true)");
+}
+
+}  // namespace
+}  // namespace stampgate

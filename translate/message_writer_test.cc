@@ -1,0 +1,165 @@
+#include "translate/message_writer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "stampgate/v1/policies.pb.h"
+#include "stampgate/v1/wallet_service.pb.h"
+#include "translate/testing/json_dom.h"
+#include "translate/testing/messages.h"
+#include "translate/testing/operations.h"
+#include "translate/testing/testing.pb.h"
+
+namespace stampgate {
+namespace {
+
+using ::stampgate::testing::Everything;
+using ::stampgate::testing::Json;
+using ::stampgate::testing::JsonOf;
+using ::stampgate::testing::Proto;
+
+const MessagePlan& PlanOf(const google::protobuf::Descriptor* descriptor) {
+  static auto* const plans = new MessagePlans("Service");
+  return **plans->Compile(descriptor);
+}
+
+std::string Write(const google::protobuf::Message& message) {
+  std::string out;
+  AppendJsonMembers(message, PlanOf(message.GetDescriptor()), /*left_out=*/nullptr, out);
+  return absl::StrCat("{", out, "}");
+}
+
+// The JSON of an Everything in which nothing but this is set.
+std::string WriteEverything(const std::string& text_proto) { return Write(Proto<Everything>(text_proto)); }
+
+struct FormCase {
+  const char* name;
+  const char* text_proto;
+  const char* json;
+};
+
+class MessageWriterFormTest : public ::testing::TestWithParam<FormCase> {};
+
+TEST_P(MessageWriterFormTest, WritesTheForm) {
+  EXPECT_EQ(Write(Proto<Everything>(GetParam().text_proto)), GetParam().json);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, MessageWriterFormTest,
+    ::testing::Values(
+        FormCase{"String", R"(text: "a")", R"({"text":"a","requiredTexts":[]})"},
+        FormCase{"Bool", "flag: true", R"({"flag":true,"requiredTexts":[]})"},
+        FormCase{"Uint64", "big: 18446744073709551615", R"({"big":"18446744073709551615","requiredTexts":[]})"},
+        FormCase{"Int64", "signed_big: -9223372036854775808",
+                 R"({"signedBig":"-9223372036854775808","requiredTexts":[]})"},
+        FormCase{"Uint32", "small: 4294967295", R"({"small":4294967295,"requiredTexts":[]})"},
+        FormCase{"Int32", "signed_small: -2147483648", R"({"signedSmall":-2147483648,"requiredTexts":[]})"},
+        FormCase{"Enum", "color: COLOR_RED", R"({"color":"COLOR_RED","requiredTexts":[]})"},
+        FormCase{"EnumWithJsonName", "color: COLOR_GREEN", R"({"color":"green:2","requiredTexts":[]})"},
+        FormCase{"Timestamp", "time { seconds: 1 nanos: 20 }",
+                 R"({"time":{"seconds":"1","nanos":"20"},"requiredTexts":[]})"},
+        FormCase{"TimestampBefore1970", "time { seconds: -1 nanos: 999999999 }",
+                 R"({"time":{"seconds":"-1","nanos":"999999999"},"requiredTexts":[]})"},
+        FormCase{"EmptyTimestamp", "time {}", R"({"time":{"seconds":"0","nanos":"0"},"requiredTexts":[]})"},
+        FormCase{"Message", R"(inner { text: "b" })",
+                 R"({"inner":{"text":"b","requiredTexts":[]},"requiredTexts":[]})"},
+        FormCase{"JsonText", R"(json: " {\"n\": 1.00} \n")", R"({"json":{"n": 1.00},"requiredTexts":[]})"},
+        FormCase{"OneofMember", "choice_small: 0", R"({"choiceSmall":0,"requiredTexts":[]})"},
+        FormCase{"RenamedMember", R"(renamed: "r")", R"({"requiredTexts":[],"service_a/b~\"c":"r"})"},
+        FormCase{"Strings", R"(texts: "" texts: "b")", R"({"texts":["","b"],"requiredTexts":[]})"},
+        FormCase{"Bools", "flags: [ true, false ]", R"({"flags":[true,false],"requiredTexts":[]})"},
+        FormCase{"Uint64s", "bigs: [ 0, 1 ]", R"({"bigs":["0","1"],"requiredTexts":[]})"},
+        FormCase{"Int64s", "signed_bigs: [ -1, 1 ]", R"({"signedBigs":["-1","1"],"requiredTexts":[]})"},
+        FormCase{"Uint32s", "smalls: [ 0, 1 ]", R"({"smalls":[0,1],"requiredTexts":[]})"},
+        FormCase{"Int32s", "signed_smalls: [ -1, 1 ]", R"({"signedSmalls":[-1,1],"requiredTexts":[]})"},
+        FormCase{"Enums", "colors: [ COLOR_GREEN, COLOR_RED ]",
+                 R"({"colors":["green:2","COLOR_RED"],"requiredTexts":[]})"},
+        FormCase{"Timestamps", "times {} times { seconds: 5 }",
+                 R"({"times":[{"seconds":"0","nanos":"0"},{"seconds":"5","nanos":"0"}],"requiredTexts":[]})"},
+        FormCase{"Messages", "inners {} inners { flag: true }",
+                 R"({"inners":[{"requiredTexts":[]},{"flag":true,"requiredTexts":[]}],"requiredTexts":[]})"},
+        FormCase{"JsonTexts", R"(jsons: "null" jsons: "[1 ]")", R"({"jsons":[null,[1 ]],"requiredTexts":[]})"}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(MessageWriterTest, AbsentEmptyAndZeroAreThreeThings) {
+  EXPECT_EQ(WriteEverything(""), R"({"requiredTexts":[]})");
+  EXPECT_EQ(WriteEverything(R"(optional_text: "" optional_flag: false optional_big: 0 optional_signed_big: 0
+                               optional_small: 0 optional_signed_small: 0 noted: "")"),
+            R"({"optionalText":"","optionalFlag":false,"optionalBig":"0","optionalSignedBig":"0",)"
+            R"("optionalSmall":0,"optionalSignedSmall":0,"requiredTexts":[],"noted":""})");
+}
+
+TEST(MessageWriterTest, ARequiredListIsWrittenAlsoIfEmptyAndAnOptionalOneIsNot) {
+  EXPECT_EQ(Write(v1::CreatePoliciesParameters()), R"({"policies":[]})");
+  EXPECT_EQ(Write(v1::CreatePoliciesResult()), "{}");
+}
+
+TEST(MessageWriterTest, MembersStandByFieldNumberWithoutWhiteSpace) {
+  EXPECT_EQ(WriteEverything(R"(noted: "4" flag: true texts: "3" text: "2" optional_text: "1")"),
+            R"({"optionalText":"1","text":"2","texts":["3"],"flag":true,"requiredTexts":[],"noted":"4"})");
+}
+
+TEST(MessageWriterTest, UnrecognizedIsNotWritten) {
+  EXPECT_EQ(WriteEverything(R"(unrecognized { key: "/x" value: "1" })"), R"({"requiredTexts":[]})");
+}
+
+TEST(MessageWriterTest, EveryCharacterIsEscapedOnlyIfItMustBe) {
+  for (int c = 0; c < 0x80; ++c) {
+    Everything message;
+    message.set_text(std::string("a") + static_cast<char>(c) + "b");
+    const std::string json = Write(message);
+    EXPECT_EQ(JsonOf(json).members.at("text").text, message.text()) << c;
+    const bool must_escape = c < 0x20 || c == '"' || c == '\\';
+    EXPECT_EQ(json.find("\"a" + std::string(1, static_cast<char>(c)) + "b\"") == std::string::npos, must_escape) << c;
+  }
+}
+
+TEST(MessageWriterTest, TextOutsideAsciiIsWrittenAsItIs) {
+  Everything message;
+  message.set_text("é ß \xe2\x80\xa8 \xef\xbf\xbf 😀 </script> &");
+  EXPECT_EQ(Write(message), absl::StrCat("{\"text\":\"", message.text(), "\",\"requiredTexts\":[]}"));
+}
+
+TEST(MessageWriterTest, TheFieldLeftOutAndThePathAreNotWritten) {
+  const Operation& submit = testing::OperationOf("SubmitOperation");
+  auto request = testing::RequestOf(
+      submit, R"pb(timestamp_ms: 1 organization_id: "o" parameters: "{}" path: "p" activity_type: "T")pb");
+  std::string out;
+  AppendJsonMembers(*request, *submit.request, submit.timestamp_ms, out);
+  EXPECT_EQ(out, R"("organizationId":"o","parameters":{},"type":"T")");
+}
+
+TEST(MessageWriterTest, TheMembersOfAJsonTextStandBesideTheOtherFields) {
+  const Operation& query = testing::OperationOf("QueryOperation");
+  struct Row {
+    const char* parameters;
+    const char* json;
+  };
+  for (const Row& row : {Row{"{\"a\":1,\"b\":[ ]}", R"("organizationId":"o","a":1,"b":[ ])"},
+                         Row{" \n{ \"a\" : 1 } ", R"("organizationId":"o","a" : 1)"},
+                         Row{"{}", R"("organizationId":"o")"}, Row{" { \t } ", R"("organizationId":"o")"}}) {
+    std::unique_ptr<google::protobuf::Message> request =
+        testing::RequestOf(query, R"pb(organization_id: "o" path: "p")pb");
+    request->GetReflection()->SetString(request.get(), query.request->Find("parameters")->field, row.parameters);
+    std::string out;
+    AppendJsonMembers(*request, *query.request, /*left_out=*/nullptr, out);
+    EXPECT_EQ(out, row.json);
+  }
+}
+
+TEST(MessageWriterTest, EqualMessagesGiveEqualBytesHoweverTheyWereMade) {
+  testing::Random random(7);
+  for (int i = 0; i < 500; ++i) {
+    Everything message;
+    testing::FillRandomly(message, PlanOf(Everything::descriptor()), random);
+    Everything copy;
+    ASSERT_TRUE(copy.ParseFromString(message.SerializeAsString()));
+    EXPECT_EQ(Write(copy), Write(message));
+  }
+}
+
+}  // namespace
+}  // namespace stampgate

@@ -1,0 +1,89 @@
+// Links services that are at fault, which is why no other test shares its program with this one.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "translate/operation_table.h"
+#include "translate/testing/faulty_services.pb.h"
+#include "translate/testing/status.h"
+
+namespace stampgate {
+namespace {
+
+using ::google::protobuf::MethodDescriptor;
+using ::stampgate::testing::StatusIs;
+using ::testing::Eq;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+const MethodDescriptor* Method(const std::string& name) {
+  const auto* file = testing::StampedRequest::descriptor()->file();
+  return file->FindServiceByName("FaultyService")->FindMethodByName(name);
+}
+
+struct FaultCase {
+  const char* method;
+  const char* fault;
+};
+
+class FaultyOperationTest : public ::testing::TestWithParam<FaultCase> {};
+
+TEST_P(FaultyOperationTest, IsRefusedByName) {
+  ASSERT_NE(Method(GetParam().method), nullptr);
+  EXPECT_THAT(OperationTable::Create("Service", {Method("Sound"), Method(GetParam().method)}),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       Eq(std::string("stampgate.testing.FaultyService.") + GetParam().method + GetParam().fault)));
+}
+
+constexpr char kPath[] = " needs a path that begins with a slash, and ends in one only if it is general";
+constexpr char kType[] = " needs an activity type exactly if it is a submit that is not general";
+constexpr char kOrganization[] = " needs a required string organization_id in its request";
+constexpr char kTime[] = " needs an optional uint64 timestamp_ms in its request";
+constexpr char kGeneral[] = " needs the fields of a general operation exactly if it is general";
+
+INSTANTIATE_TEST_SUITE_P(
+    All, FaultyOperationTest,
+    ::testing::Values(FaultCase{"NoKind", " needs a kind"}, FaultCase{"ServerStream", " must not be streaming"},
+                      FaultCase{"ClientStream", " must not be streaming"}, FaultCase{"NoPath", kPath},
+                      FaultCase{"PathWithoutSlash", kPath}, FaultCase{"OpenPath", kPath},
+                      FaultCase{"GeneralWithClosedPath", kPath}, FaultCase{"SubmitWithoutType", kType},
+                      FaultCase{"QueryWithType", kType}, FaultCase{"GeneralSubmitWithType", kType},
+                      FaultCase{"SamePath", " has the path of another operation"},
+                      FaultCase{"NoOrganization", kOrganization}, FaultCase{"OrganizationNotRequired", kOrganization},
+                      FaultCase{"OrganizationIsNumber", kOrganization}, FaultCase{"ManyOrganizations", kOrganization},
+                      FaultCase{"EmptyOrganization", kOrganization}, FaultCase{"NoTime", kTime},
+                      FaultCase{"TimeWithoutPresence", kTime}, FaultCase{"TimeIsText", kTime},
+                      FaultCase{"GeneralWithoutSegment", kGeneral},
+                      FaultCase{"GeneralWithOptionalSegment", " needs its field path to be required and not empty"},
+                      FaultCase{"GeneralSubmitWithoutTypeField", kGeneral},
+                      FaultCase{"SegmentWithoutGeneral", kGeneral}),
+    [](const auto& info) { return info.param.method; });
+
+TEST(FaultyOperationsTest, AFaultyMessageIsRefusedAsRequestAndAsResponse) {
+  EXPECT_THAT(OperationTable::Create("Service", {Method("FaultyRequest")}),
+              StatusIs(absl::StatusCode::kFailedPrecondition, StartsWith("stampgate.testing.DoubleRequest.value ")));
+  EXPECT_THAT(OperationTable::Create("Service", {Method("FaultyResponse")}),
+              StatusIs(absl::StatusCode::kFailedPrecondition, StartsWith("stampgate.testing.DoubleResponse.value ")));
+}
+
+TEST(FaultyOperationsTest, WithoutAClassAnOperationIsDangerous) {
+  auto table = OperationTable::Create("Service", {Method("Sound")});
+  ASSERT_THAT(table, StatusIs(absl::StatusCode::kOk));
+  EXPECT_EQ((*table)->operations().front().policy_class, v1::POLICY_CLASS_DANGEROUS);
+}
+
+TEST(FaultyOperationsTest, AMethodWithoutTheOptionIsNoOperation) {
+  auto table = OperationTable::Create("Service", {Method("Plain")});
+  ASSERT_THAT(table, StatusIs(absl::StatusCode::kOk));
+  EXPECT_THAT((*table)->operations(), SizeIs(0));
+}
+
+TEST(FaultyOperationsTest, OneFaultyServiceAmongAllThatAreLinkedIsEnough) {
+  EXPECT_THAT(OperationTable::Create("Service"),
+              StatusIs(absl::StatusCode::kFailedPrecondition, StartsWith("stampgate.testing.FaultyService.")));
+}
+
+}  // namespace
+}  // namespace stampgate

@@ -1,0 +1,177 @@
+#include "translate/request_translator.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "translate/testing/json_dom.h"
+#include "translate/testing/messages.h"
+#include "translate/testing/operations.h"
+#include "translate/testing/status.h"
+
+namespace stampgate {
+namespace {
+
+using ::google::protobuf::Message;
+using ::stampgate::testing::DetailsOf;
+using ::stampgate::testing::OperationOf;
+using ::stampgate::testing::Operations;
+using ::stampgate::testing::RequestOf;
+using ::stampgate::testing::StatusIs;
+using ::testing::Contains;
+using ::testing::Eq;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::Pair;
+using ::testing::SizeIs;
+
+absl::StatusOr<RenderedRequest> Translate(absl::string_view method, const std::string& text_proto) {
+  const Operation& operation = OperationOf(method);
+  return TranslateRequest(Operations(), operation, *RequestOf(operation, text_proto));
+}
+
+TEST(RequestTranslatorTest, ASubmitsBodyIsTypeThenTimeThenTheFieldsByNumber) {
+  auto rendered = Translate("CreatePolicies", R"pb(
+    generate_app_proofs: false
+    parameters { policies { policy_name: "a" effect: EFFECT_ALLOW notes: "" } }
+    organization_id: "o"
+  )pb");
+  ASSERT_THAT(rendered, StatusIs(absl::StatusCode::kOk));
+  EXPECT_EQ(rendered->path, "/public/v1/submit/create_policies");
+  EXPECT_EQ(rendered->organization_id, "o");
+  EXPECT_EQ(rendered->timestamp_ms, std::nullopt);
+  EXPECT_EQ(rendered->SubmitBody(1755500000000),
+            R"({"type":"ACTIVITY_TYPE_CREATE_POLICIES","timestampMs":"1755500000000","organizationId":"o",)"
+            R"("parameters":{"policies":[{"policyName":"a","effect":"EFFECT_ALLOW","notes":""}]},)"
+            R"("generateAppProofs":false})");
+}
+
+TEST(RequestTranslatorTest, ACallersTimeIsHandedOnAndStandsOnceInTheBody) {
+  auto rendered = Translate("DeleteSubOrganization", R"pb(timestamp_ms: 18446744073709551615
+                                                          organization_id: "o"
+                                                          parameters {})pb");
+  ASSERT_THAT(rendered, StatusIs(absl::StatusCode::kOk));
+  EXPECT_EQ(rendered->timestamp_ms, 18446744073709551615u);
+  EXPECT_EQ(rendered->SubmitBody(*rendered->timestamp_ms),
+            R"({"type":"ACTIVITY_TYPE_DELETE_SUB_ORGANIZATION","timestampMs":"18446744073709551615",)"
+            R"("organizationId":"o","parameters":{}})");
+}
+
+TEST(RequestTranslatorTest, ATimeOfZeroIsATime) {
+  auto rendered = Translate("DeleteSubOrganization", R"pb(timestamp_ms: 0
+                                                          organization_id: "o"
+                                                          parameters {})pb");
+  ASSERT_THAT(rendered, StatusIs(absl::StatusCode::kOk));
+  EXPECT_EQ(rendered->timestamp_ms, 0u);
+}
+
+TEST(RequestTranslatorTest, AQuerysBodyIsItsFieldsAlone) {
+  auto rendered = Translate("ListWalletAccounts", R"pb(organization_id: "o"
+                                                       include_wallet_details: false
+                                                       pagination_options { limit: 1 })pb");
+  ASSERT_THAT(rendered, StatusIs(absl::StatusCode::kOk));
+  EXPECT_EQ(rendered->path, "/public/v1/query/list_wallet_accounts");
+  EXPECT_EQ(rendered->organization_id, "o");
+  EXPECT_EQ(rendered->QueryBody(),
+            R"({"organizationId":"o","includeWalletDetails":false,"paginationOptions":{"limit":"1"}})");
+}
+
+TEST(RequestTranslatorTest, ADiscoveryHasNoOrganization) {
+  auto rendered = Translate("GetWebhookKeySet", "");
+  ASSERT_THAT(rendered, StatusIs(absl::StatusCode::kOk));
+  EXPECT_EQ(rendered->path, "/public/v1/discovery/webhooks/jwks");
+  EXPECT_EQ(rendered->organization_id, "");
+}
+
+TEST(RequestTranslatorTest, AGeneralSubmitSaysItsTypeAndNotItsPath) {
+  auto rendered = Translate("SubmitOperation", R"pb(
+    organization_id: "o"
+    path: "init_otp"
+    activity_type: "ACTIVITY_TYPE_INIT_OTP_V3"
+    parameters: " {\"otpLength\": 6.0, \"contact\":\"a\\u0062\"} "
+    generate_app_proofs: true
+  )pb");
+  ASSERT_THAT(rendered, StatusIs(absl::StatusCode::kOk));
+  EXPECT_EQ(rendered->path, "/public/v1/submit/init_otp");
+  EXPECT_EQ(rendered->SubmitBody(5), R"({"timestampMs":"5","organizationId":"o",)"
+                                     R"("parameters":{"otpLength": 6.0, "contact":"a\u0062"},)"
+                                     R"("generateAppProofs":true,"type":"ACTIVITY_TYPE_INIT_OTP_V3"})");
+}
+
+TEST(RequestTranslatorTest, AGeneralQuerysMembersStandBesideTheOrganization) {
+  auto rendered = Translate("QueryOperation",
+                            R"pb(organization_id: "o" path: "list_activities" parameters: "{\"filter\":[1e2]}")pb");
+  ASSERT_THAT(rendered, StatusIs(absl::StatusCode::kOk));
+  EXPECT_EQ(rendered->path, "/public/v1/query/list_activities");
+  EXPECT_EQ(rendered->QueryBody(), R"({"organizationId":"o","filter":[1e2]})");
+
+  rendered = Translate("QueryOperation", R"pb(organization_id: "o" path: "whoami")pb");
+  ASSERT_THAT(rendered, StatusIs(absl::StatusCode::kOk));
+  EXPECT_EQ(rendered->QueryBody(), R"({"organizationId":"o"})");
+}
+
+TEST(RequestTranslatorTest, AnInvalidRequestIsOneErrorWithAllViolations) {
+  absl::Status status = Translate("CreatePolicies", R"pb(parameters { policies { effect: 77 } })pb").status();
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kInvalidArgument,
+                               Eq("the request is not valid: organization_id is required")));
+  EXPECT_EQ(DetailsOf(status).domain, "stampgate");
+  EXPECT_EQ(DetailsOf(status).reason, "INVALID_REQUEST");
+  EXPECT_THAT(DetailsOf(status).violations,
+              ::testing::ElementsAre(
+                  Pair("organization_id", "is required"), Pair("parameters.policies[0].policy_name", "is required"),
+                  Pair("parameters.policies[0].effect", "must be one of the listed values, not number 77"),
+                  Pair("parameters.policies[0].notes", "is required (it may be empty, but must be set)")));
+}
+
+TEST(RequestTranslatorTest, RulesOfGeneralOperationsAreChecked) {
+  absl::Status status = Translate("QueryOperation", R"pb(organization_id: "o" path: "get_policy")pb").status();
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(DetailsOf(status).violations, Contains(Pair("path", HasSubstr("an operation with a method of its own"))));
+}
+
+TEST(RequestTranslatorTest, AnErrorQuotesNothingOfTheRequest) {
+  absl::Status status = Translate("SubmitOperation", R"pb(organization_id: "hush"
+                                                          path: "hush/hush"
+                                                          activity_type: "hush"
+                                                          parameters: "{\"a\":hush}")pb")
+                            .status();
+  EXPECT_THAT(DetailsOf(status).violations, SizeIs(3));
+  EXPECT_THAT(status.ToString(), Not(HasSubstr("hush")));
+}
+
+TEST(RequestTranslatorTest, TheSameMessageGivesTheSameBytes) {
+  for (const Operation& operation : Operations().operations()) {
+    SCOPED_TRACE(operation.full_name);
+    std::unique_ptr<Message> request(operation.request_prototype->New());
+    testing::FillFully(*request, *operation.request);
+    std::unique_ptr<Message> copy(request->New());
+    ASSERT_TRUE(copy->ParseFromString(request->SerializeAsString()));
+
+    auto first = TranslateRequest(Operations(), operation, *request);
+    auto second = TranslateRequest(Operations(), operation, *copy);
+
+    ASSERT_THAT(first, StatusIs(absl::StatusCode::kOk));
+    ASSERT_THAT(second, StatusIs(absl::StatusCode::kOk));
+    EXPECT_EQ(first->SubmitBody(1), second->SubmitBody(1));
+    EXPECT_EQ(first->QueryBody(), second->QueryBody());
+    // Whatever the message, the body is strict JSON: no member stands twice.
+    (void)testing::JsonOf(operation.is_submit() ? first->SubmitBody(1) : first->QueryBody());
+  }
+}
+
+TEST(RequestTranslatorTest, NothingButTheTimeChangesWithTheTime) {
+  auto rendered = Translate("Oauth", R"pb(organization_id: "o"
+                                          parameters { oidc_token: "t" target_public_key: "k" })pb");
+  ASSERT_THAT(rendered, StatusIs(absl::StatusCode::kOk));
+  testing::Json first = testing::JsonOf(rendered->SubmitBody(1));
+  testing::Json second = testing::JsonOf(rendered->SubmitBody(2));
+  EXPECT_EQ(first.members.at("timestampMs").text, "1");
+  EXPECT_EQ(second.members.at("timestampMs").text, "2");
+  second.members["timestampMs"] = first.members["timestampMs"];
+  EXPECT_EQ(first, second);
+}
+
+}  // namespace
+}  // namespace stampgate

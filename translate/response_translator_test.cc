@@ -1,0 +1,182 @@
+#include "translate/response_translator.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "stampgate/v1/general_service.pb.h"
+#include "stampgate/v1/policy_service.pb.h"
+#include "stampgate/v1/wallet_service.pb.h"
+#include "translate/testing/operations.h"
+#include "translate/testing/status.h"
+
+namespace stampgate {
+namespace {
+
+using ::google::protobuf::Message;
+using ::stampgate::testing::Details;
+using ::stampgate::testing::DetailsOf;
+using ::stampgate::testing::OperationOf;
+using ::stampgate::testing::StatusIs;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+absl::Status Translate(absl::string_view method, UpstreamOutcome outcome, Message& response) {
+  const Operation& operation = OperationOf(method);
+  SentCall call{operation, *operation.request_prototype, 1755500000000, "sha256:0123"};
+  return TranslateOutcome(std::move(outcome), call, response);
+}
+
+HttpAnswer Ok(std::string body) {
+  HttpAnswer answer;
+  answer.status = 200;
+  answer.content_type = "application/json";
+  answer.body = std::move(body);
+  return answer;
+}
+
+TEST(ResponseTranslatorTest, AnAnswerWithItsActivityIsOk) {
+  v1::CreatePoliciesResponse response;
+  EXPECT_THAT(
+      Translate("CreatePolicies", Ok(R"({"activity":{"id":"a","status":"ACTIVITY_STATUS_COMPLETED"}})"), response),
+      StatusIs(absl::StatusCode::kOk));
+  EXPECT_EQ(response.activity().id(), "a");
+}
+
+TEST(ResponseTranslatorTest, AnActivityThatIsNotCompletedIsOkWithItsStatus) {
+  for (v1::ActivityStatus status :
+       {v1::ACTIVITY_STATUS_CREATED, v1::ACTIVITY_STATUS_PENDING, v1::ACTIVITY_STATUS_COMPLETED,
+        v1::ACTIVITY_STATUS_FAILED, v1::ACTIVITY_STATUS_CONSENSUS_NEEDED, v1::ACTIVITY_STATUS_REJECTED,
+        v1::ACTIVITY_STATUS_AUTHENTICATORS_NEEDED}) {
+    for (const char* result :
+         {"", ",\"result\":null", ",\"result\":{}", ",\"result\":{\"createPoliciesResult\":{\"policyIds\":[\"p\"]}}"}) {
+      v1::CreatePoliciesResponse response;
+      EXPECT_THAT(Translate("CreatePolicies",
+                            Ok(absl::StrCat("{\"activity\":{\"status\":\"", v1::ActivityStatus_Name(status), "\"",
+                                            result, "}}")),
+                            response),
+                  StatusIs(absl::StatusCode::kOk));
+      EXPECT_EQ(response.activity().status(), status);
+    }
+  }
+}
+
+TEST(ResponseTranslatorTest, AFailedActivitySaysWhy) {
+  v1::CreatePoliciesResponse response;
+  EXPECT_THAT(Translate("CreatePolicies",
+                        Ok(R"({"activity":{"status":"ACTIVITY_STATUS_FAILED","failure":{"code":9,"message":"no"}}})"),
+                        response),
+              StatusIs(absl::StatusCode::kOk));
+  EXPECT_EQ(response.activity().failure().code(), 9);
+  EXPECT_EQ(response.activity().failure().message(), "no");
+}
+
+TEST(ResponseTranslatorTest, AStatusThatNobodyKnowsIsOkAndKept) {
+  v1::CreatePoliciesResponse response;
+  EXPECT_THAT(Translate("CreatePolicies", Ok(R"({"activity":{"status":"ACTIVITY_STATUS_NEW"}})"), response),
+              StatusIs(absl::StatusCode::kOk));
+  EXPECT_EQ(response.activity().status(), v1::ACTIVITY_STATUS_UNSPECIFIED);
+  EXPECT_EQ(response.unrecognized().at("/activity/status"), "\"ACTIVITY_STATUS_NEW\"");
+}
+
+TEST(ResponseTranslatorTest, AListMayBeMissing) {
+  v1::ListWalletAccountsResponse response;
+  EXPECT_THAT(Translate("ListWalletAccounts", Ok("{}"), response), StatusIs(absl::StatusCode::kOk));
+}
+
+TEST(ResponseTranslatorTest, TheContentTypeDoesNotDecide) {
+  HttpAnswer answer = Ok(R"({"policy":{"policyId":"p"}})");
+  answer.content_type = "text/html; charset=utf-8";
+  v1::GetPolicyResponse response;
+  EXPECT_THAT(Translate("GetPolicy", answer, response), StatusIs(absl::StatusCode::kOk));
+}
+
+TEST(ResponseTranslatorTest, AGeneralAnswerIsAnyObject) {
+  v1::SubmitOperationResponse response;
+  EXPECT_THAT(Translate("SubmitOperation", Ok(R"({"activity": {}})"), response), StatusIs(absl::StatusCode::kOk));
+  EXPECT_EQ(response.answer(), R"({"activity": {}})");
+}
+
+// Bodies of status 200 that are no answer, for a submit and for a query whose answer must have a policy.
+constexpr const char* kUnreadable[] = {
+    "",
+    " ",
+    "<!DOCTYPE html><html><body>Sign in</body></html>",
+    "OK",
+    "null",
+    "true",
+    "[]",
+    R"([{"activity":{},"policy":{}}])",
+    "{",
+    R"({"activity":{"id":"a")",
+    R"({"policy":{"policyId":"p")",
+    R"({"activity":{},"policy":{}} trailing)",
+    R"({"activity":{},"policy":{},"activity":{},"policy":{}})",
+    "{\"activity\":{\"id\":\"\xff\"},\"policy\":{\"policyId\":\"\xff\"}}",
+    "{}",
+    R"({"activity":null,"policy":null})",
+    R"({"activity":[],"policy":[]})",
+    R"({"activity":"a","policy":"p"})",
+    R"({"Activity":{},"Policy":{}})",
+    R"({"data":{"activity":{},"policy":{}}})",
+};
+
+TEST(ResponseTranslatorTest, OfASubmitAnUnreadableAnswerLeavesTheOutcomeUnknown) {
+  for (const char* body : kUnreadable) {
+    SCOPED_TRACE(body);
+    v1::CreatePoliciesResponse response;
+    const absl::Status status = Translate("CreatePolicies", Ok(body), response);
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnknown, StartsWith("upstream's answer is unreadable: ")));
+    const Details details = DetailsOf(status);
+    EXPECT_EQ(details.domain, "stampgate");
+    EXPECT_EQ(details.reason, "OUTCOME_UNKNOWN");
+    EXPECT_EQ(details.metadata.at("timestamp_ms"), "1755500000000");
+    EXPECT_EQ(details.metadata.at("fingerprint"), "sha256:0123");
+    EXPECT_EQ(details.retry_delay, std::nullopt);
+    EXPECT_EQ(response.ByteSizeLong(), 0u);
+  }
+}
+
+TEST(ResponseTranslatorTest, OfAQueryAnUnreadableAnswerIsInternal) {
+  for (const char* body : kUnreadable) {
+    SCOPED_TRACE(body);
+    v1::GetPolicyResponse response;
+    const absl::Status status = Translate("GetPolicy", Ok(body), response);
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kInternal, StartsWith("upstream's answer is unreadable: ")));
+    EXPECT_EQ(DetailsOf(status).domain, "stampgate");
+    EXPECT_EQ(DetailsOf(status).reason, "UPSTREAM_ANSWER_UNREADABLE");
+    EXPECT_EQ(response.ByteSizeLong(), 0u);
+  }
+}
+
+TEST(ResponseTranslatorTest, WhatIsMissingIsNamedAndNothingIsQuoted) {
+  v1::CreatePoliciesResponse response;
+  EXPECT_THAT(
+      Translate("CreatePolicies", Ok(R"({"token":"hush-hush"})"), response),
+      StatusIs(absl::StatusCode::kUnknown, ::testing::AllOf(HasSubstr("it has no activity"), Not(HasSubstr("hush")))));
+  EXPECT_THAT(Translate("CreatePolicies", Ok("hush-hush"), response),
+              StatusIs(absl::StatusCode::kUnknown, Not(HasSubstr("hush"))));
+}
+
+TEST(ResponseTranslatorTest, AnyOtherStatusIsAnErrorWhateverTheBody) {
+  HttpAnswer answer = Ok(R"({"policy":{"policyId":"p"}})");
+  answer.status = 404;
+  v1::GetPolicyResponse response;
+  EXPECT_THAT(Translate("GetPolicy", answer, response), StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_FALSE(response.has_policy());
+  answer.status = 201;
+  EXPECT_THAT(Translate("GetPolicy", answer, response), StatusIs(absl::StatusCode::kInternal));
+}
+
+TEST(ResponseTranslatorTest, NoAnswerIsAnError) {
+  v1::GetPolicyResponse response;
+  EXPECT_THAT(Translate("GetPolicy", TransportFailure{TransportFailure::Cause::kTimeout, true, ""}, response),
+              StatusIs(absl::StatusCode::kDeadlineExceeded));
+}
+
+}  // namespace
+}  // namespace stampgate

@@ -1,0 +1,524 @@
+#include "translate/upstream_error.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "translate/error.h"
+#include "translate/testing/operations.h"
+#include "translate/testing/status.h"
+
+namespace stampgate {
+namespace {
+
+using ::google::protobuf::Message;
+using ::stampgate::testing::Details;
+using ::stampgate::testing::DetailsOf;
+using ::stampgate::testing::OperationOf;
+using ::stampgate::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::Eq;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::Pair;
+using ::testing::StartsWith;
+using Cause = TransportFailure::Cause;
+using Code = absl::StatusCode;
+
+enum class Kind { kSubmit, kQuery };
+constexpr Kind kSubmit = Kind::kSubmit;
+constexpr Kind kQuery = Kind::kQuery;
+
+// A call of the kind: a login, whose token is secret, or the reading of a policy.
+SentCall Call(Kind kind) {
+  static const Message* const login = testing::RequestOf(OperationOf("Oauth"), R"pb(
+                                        organization_id: "org"
+                                        parameters { oidc_token: "hush-hush-hush" target_public_key: "04ab" }
+                                      )pb")
+                                          .release();
+  static const Message* const read =
+      testing::RequestOf(OperationOf("GetPolicy"), R"pb(organization_id: "org" policy_id: "p")pb").release();
+  if (kind == kSubmit) return {OperationOf("Oauth"), *login, 1755500000000, "sha256:0123"};
+  return {OperationOf("GetPolicy"), *read, 0, ""};
+}
+
+absl::Status OfAnswer(Kind kind, int status, std::string body, std::optional<absl::Duration> retry_after = {}) {
+  HttpAnswer answer{status, "application/json", std::move(body), retry_after};
+  return ErrorFromAnswer(answer, Call(kind));
+}
+
+void ExpectOutcomeUnknown(const absl::Status& status) {
+  const Details details = DetailsOf(status);
+  EXPECT_EQ(details.domain, "stampgate");
+  EXPECT_EQ(details.reason, "OUTCOME_UNKNOWN");
+  EXPECT_EQ(details.metadata.at("timestamp_ms"), "1755500000000");
+  EXPECT_EQ(details.metadata.at("fingerprint"), "sha256:0123");
+  EXPECT_EQ(details.retry_delay, std::nullopt);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("repeat it with timestamp_ms 1755500000000"));
+}
+
+// --- No answer. ---
+
+struct FailureCase {
+  Kind kind;
+  Cause cause;
+  bool body_sent;
+  Code code;
+  const char* reason;
+  bool retry = false;
+};
+
+class TransportFailureTest : public ::testing::TestWithParam<FailureCase> {};
+
+TEST_P(TransportFailureTest, HasItsErrorAndReason) {
+  const FailureCase& row = GetParam();
+  const absl::Status status = ErrorFromFailure({row.cause, row.body_sent, "detail"}, Call(row.kind));
+  EXPECT_THAT(status, StatusIs(row.code));
+  const Details details = DetailsOf(status);
+  EXPECT_EQ(details.domain, "stampgate");
+  EXPECT_EQ(details.reason, row.reason);
+  EXPECT_EQ(details.retry_delay, row.retry ? std::optional(absl::Seconds(1)) : std::nullopt);
+  if (details.reason == "OUTCOME_UNKNOWN") ExpectOutcomeUnknown(status);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    NoByteLeft, TransportFailureTest,
+    ::testing::Values(FailureCase{kSubmit, Cause::kUnreachable, false, Code::kUnavailable, "UPSTREAM_UNREACHABLE",
+                                  true},
+                      FailureCase{kSubmit, Cause::kTls, false, Code::kUnavailable, "UPSTREAM_UNREACHABLE", true},
+                      FailureCase{kSubmit, Cause::kTimeout, false, Code::kDeadlineExceeded, "UPSTREAM_TIMEOUT"},
+                      FailureCase{kSubmit, Cause::kCancelled, false, Code::kCancelled, "CANCELLED"},
+                      FailureCase{kSubmit, Cause::kBroken, false, Code::kUnavailable, "UPSTREAM_UNREACHABLE", true},
+                      FailureCase{kSubmit, Cause::kTooLarge, false, Code::kInternal, "UPSTREAM_ANSWER_UNREADABLE"},
+                      FailureCase{kSubmit, Cause::kShutdown, false, Code::kUnavailable, "SHUTTING_DOWN"},
+                      FailureCase{kQuery, Cause::kUnreachable, false, Code::kUnavailable, "UPSTREAM_UNREACHABLE", true},
+                      FailureCase{kQuery, Cause::kTls, false, Code::kUnavailable, "UPSTREAM_UNREACHABLE", true},
+                      FailureCase{kQuery, Cause::kTimeout, false, Code::kDeadlineExceeded, "UPSTREAM_TIMEOUT"},
+                      FailureCase{kQuery, Cause::kCancelled, false, Code::kCancelled, "CANCELLED"},
+                      FailureCase{kQuery, Cause::kBroken, false, Code::kUnavailable, "UPSTREAM_UNREACHABLE", true},
+                      FailureCase{kQuery, Cause::kTooLarge, false, Code::kInternal, "UPSTREAM_ANSWER_UNREADABLE"},
+                      FailureCase{kQuery, Cause::kShutdown, false, Code::kUnavailable, "SHUTTING_DOWN"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    ASubmitThatMayHaveLeft, TransportFailureTest,
+    ::testing::Values(FailureCase{kSubmit, Cause::kUnreachable, true, Code::kUnknown, "OUTCOME_UNKNOWN"},
+                      FailureCase{kSubmit, Cause::kTls, true, Code::kUnknown, "OUTCOME_UNKNOWN"},
+                      FailureCase{kSubmit, Cause::kTimeout, true, Code::kDeadlineExceeded, "OUTCOME_UNKNOWN"},
+                      FailureCase{kSubmit, Cause::kCancelled, true, Code::kCancelled, "OUTCOME_UNKNOWN"},
+                      FailureCase{kSubmit, Cause::kBroken, true, Code::kUnknown, "OUTCOME_UNKNOWN"},
+                      FailureCase{kSubmit, Cause::kTooLarge, true, Code::kUnknown, "OUTCOME_UNKNOWN"},
+                      FailureCase{kSubmit, Cause::kShutdown, true, Code::kUnknown, "OUTCOME_UNKNOWN"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    AQueryThatMayHaveLeft, TransportFailureTest,
+    ::testing::Values(FailureCase{kQuery, Cause::kUnreachable, true, Code::kUnavailable, "UPSTREAM_UNAVAILABLE", true},
+                      FailureCase{kQuery, Cause::kTls, true, Code::kUnavailable, "UPSTREAM_UNAVAILABLE", true},
+                      FailureCase{kQuery, Cause::kTimeout, true, Code::kDeadlineExceeded, "UPSTREAM_TIMEOUT"},
+                      FailureCase{kQuery, Cause::kCancelled, true, Code::kCancelled, "CANCELLED"},
+                      FailureCase{kQuery, Cause::kBroken, true, Code::kUnavailable, "UPSTREAM_UNAVAILABLE", true},
+                      FailureCase{kQuery, Cause::kTooLarge, true, Code::kInternal, "UPSTREAM_ANSWER_UNREADABLE"},
+                      FailureCase{kQuery, Cause::kShutdown, true, Code::kUnavailable, "SHUTTING_DOWN"}));
+
+TEST(UpstreamErrorTest, WhatTheHttpLibrarySaysIsHandedOn) {
+  EXPECT_THAT(ErrorFromFailure({Cause::kTls, false, "certificate has expired"}, Call(kQuery)),
+              StatusIs(Code::kUnavailable, Eq("upstream: certificate has expired")));
+  EXPECT_THAT(ErrorFromFailure({Cause::kBroken, true, "connection reset"}, Call(kSubmit)),
+              StatusIs(Code::kUnknown, StartsWith("upstream: connection reset; the submit may have been carried out")));
+}
+
+// --- HTTP statuses. ---
+
+constexpr char kBody[] = R"({"code":0,"message":"their words","details":[]})";
+
+struct StatusCase {
+  Kind kind;
+  int http;
+  Code code;
+  const char* domain;
+  const char* reason;
+  bool retry = false;
+};
+
+class HttpStatusTest : public ::testing::TestWithParam<StatusCase> {};
+
+TEST_P(HttpStatusTest, HasItsErrorAndReason) {
+  const StatusCase& row = GetParam();
+  const absl::Status status = OfAnswer(row.kind, row.http, kBody);
+  EXPECT_THAT(status, StatusIs(row.code));
+  const Details details = DetailsOf(status);
+  EXPECT_EQ(details.domain, row.domain);
+  EXPECT_EQ(details.reason, row.reason);
+  EXPECT_EQ(details.retry_delay, row.retry ? std::optional(absl::Seconds(1)) : std::nullopt);
+  if (details.reason == "OUTCOME_UNKNOWN") ExpectOutcomeUnknown(status);
+  if (details.domain == "upstream") {
+    EXPECT_EQ(status.message(), "their words");
+  }
+  if (details.reason != "UPSTREAM_ANSWER_UNREADABLE") {
+    EXPECT_EQ(details.metadata.at("http_status"), absl::StrCat(row.http));
+  }
+}
+
+// A refusal is the same for a submit, which was not carried out then, and for a query.
+std::vector<StatusCase> Refusals() {
+  std::vector<StatusCase> rows;
+  for (Kind kind : {kSubmit, kQuery}) {
+    for (const StatusCase& row : {
+             StatusCase{kind, 400, Code::kInvalidArgument, "upstream", "HTTP_400"},
+             StatusCase{kind, 401, Code::kInternal, "stampgate", "GATEWAY_CREDENTIAL_REJECTED"},
+             StatusCase{kind, 402, Code::kFailedPrecondition, "upstream", "HTTP_402"},
+             StatusCase{kind, 403, Code::kPermissionDenied, "upstream", "HTTP_403"},
+             StatusCase{kind, 404, Code::kNotFound, "upstream", "HTTP_404"},
+             StatusCase{kind, 405, Code::kInternal, "upstream", "HTTP_405"},
+             StatusCase{kind, 406, Code::kInternal, "upstream", "HTTP_406"},
+             StatusCase{kind, 409, Code::kAlreadyExists, "upstream", "HTTP_409"},
+             StatusCase{kind, 410, Code::kFailedPrecondition, "upstream", "HTTP_410"},
+             StatusCase{kind, 412, Code::kFailedPrecondition, "upstream", "HTTP_412"},
+             StatusCase{kind, 413, Code::kInvalidArgument, "upstream", "HTTP_413"},
+             StatusCase{kind, 415, Code::kInternal, "upstream", "HTTP_415"},
+             StatusCase{kind, 418, Code::kFailedPrecondition, "upstream", "HTTP_418"},
+             StatusCase{kind, 422, Code::kInvalidArgument, "upstream", "HTTP_422"},
+             StatusCase{kind, 429, Code::kResourceExhausted, "upstream", "HTTP_429"},
+             StatusCase{kind, 451, Code::kFailedPrecondition, "upstream", "HTTP_451"},
+             StatusCase{kind, 499, Code::kFailedPrecondition, "upstream", "HTTP_499"},
+             StatusCase{kind, 501, Code::kUnimplemented, "upstream", "HTTP_501"},
+         }) {
+      rows.push_back(row);
+    }
+  }
+  return rows;
+}
+
+std::vector<StatusCase> UnknownOutcomes() {
+  std::vector<StatusCase> rows;
+  for (int http : {100, 101, 201, 202, 204, 206, 301, 302, 303, 304, 307, 308, 408, 500, 502, 503, 504, 505, 599}) {
+    rows.push_back({kSubmit, http, Code::kUnknown, "stampgate", "OUTCOME_UNKNOWN"});
+  }
+  return rows;
+}
+
+std::string NameOf(const ::testing::TestParamInfo<StatusCase>& info) {
+  return absl::StrCat(info.param.kind == kSubmit ? "Submit" : "Query", info.param.http);
+}
+
+INSTANTIATE_TEST_SUITE_P(Refused, HttpStatusTest, ::testing::ValuesIn(Refusals()), NameOf);
+INSTANTIATE_TEST_SUITE_P(Submit, HttpStatusTest, ::testing::ValuesIn(UnknownOutcomes()), NameOf);
+INSTANTIATE_TEST_SUITE_P(
+    Query, HttpStatusTest,
+    ::testing::Values(StatusCase{kQuery, 100, Code::kInternal, "stampgate", "UPSTREAM_ANSWER_UNREADABLE"},
+                      StatusCase{kQuery, 201, Code::kInternal, "stampgate", "UPSTREAM_ANSWER_UNREADABLE"},
+                      StatusCase{kQuery, 204, Code::kInternal, "stampgate", "UPSTREAM_ANSWER_UNREADABLE"},
+                      StatusCase{kQuery, 301, Code::kInternal, "stampgate", "UPSTREAM_ANSWER_UNREADABLE"},
+                      StatusCase{kQuery, 302, Code::kInternal, "stampgate", "UPSTREAM_ANSWER_UNREADABLE"},
+                      StatusCase{kQuery, 307, Code::kInternal, "stampgate", "UPSTREAM_ANSWER_UNREADABLE"},
+                      StatusCase{kQuery, 408, Code::kUnavailable, "stampgate", "UPSTREAM_UNAVAILABLE", true},
+                      StatusCase{kQuery, 500, Code::kInternal, "upstream", "HTTP_500"},
+                      StatusCase{kQuery, 502, Code::kUnavailable, "stampgate", "UPSTREAM_UNAVAILABLE", true},
+                      StatusCase{kQuery, 503, Code::kUnavailable, "stampgate", "UPSTREAM_UNAVAILABLE", true},
+                      StatusCase{kQuery, 504, Code::kUnavailable, "stampgate", "UPSTREAM_UNAVAILABLE", true},
+                      StatusCase{kQuery, 505, Code::kInternal, "upstream", "HTTP_505"},
+                      StatusCase{kQuery, 599, Code::kInternal, "upstream", "HTTP_599"}),
+    NameOf);
+
+TEST(UpstreamErrorTest, EveryStatusAndBodyGivesAnErrorThatTellsTheTruth) {
+  const std::string bodies[] = {
+      "",
+      kBody,
+      "<html>502</html>",
+      "[]",
+      R"({"code":14,"message":"try again","details":[{"serviceErrorCode":"RATE_LIMIT_EXCEEDED"}]})",
+      R"({"code":16,"message":"bad stamp","serviceErrorCode":"SIGNATURE_INVALID"})",
+      R"({"message":")" + std::string(100000, 'm') + R"("})",
+  };
+  for (Kind kind : {kSubmit, kQuery}) {
+    for (int http = 100; http <= 599; ++http) {
+      if (http == 200) continue;
+      for (const std::string& body : bodies) {
+        SCOPED_TRACE(absl::StrCat(http, " ", body.substr(0, 100)));
+        const absl::Status status = OfAnswer(kind, http, body);
+        const Details details = DetailsOf(status);
+        ASSERT_NE(status.code(), Code::kOk);
+        // All of these came after the body: a client that repeats by itself must not be told to.
+        ASSERT_FALSE(kind == kSubmit && status.code() == Code::kUnavailable);
+        if (details.reason == "OUTCOME_UNKNOWN") {
+          ASSERT_EQ(kind, kSubmit);
+          ASSERT_EQ(status.code(), Code::kUnknown);
+        }
+        ASSERT_THAT(details.domain, ::testing::AnyOf("stampgate", "upstream"));
+        ASSERT_THAT(details.reason, ::testing::MatchesRegex("[A-Z][A-Z0-9_]*[A-Z0-9]"));
+        // A delay is told only with codes that mean that waiting helps.
+        ASSERT_FALSE(status.code() == Code::kUnavailable && !details.retry_delay.has_value());
+        if (details.retry_delay.has_value()) {
+          ASSERT_THAT(status.code(), ::testing::AnyOf(Code::kUnavailable, Code::kResourceExhausted));
+        }
+        ASSERT_FALSE(status.message().empty());
+        ASSERT_LE(ToRpcStatus(status).ByteSizeLong(), kMaxStatusBytes);
+      }
+    }
+  }
+}
+
+TEST(UpstreamErrorTest, EveryFailureOfASubmitIsUnavailableOnlyIfNoByteLeft) {
+  for (int cause = 0; cause <= static_cast<int>(Cause::kShutdown); ++cause) {
+    const absl::Status sent = ErrorFromFailure({static_cast<Cause>(cause), true, ""}, Call(kSubmit));
+    EXPECT_NE(sent.code(), Code::kUnavailable);
+    EXPECT_EQ(DetailsOf(sent).reason, "OUTCOME_UNKNOWN");
+    const absl::Status unsent = ErrorFromFailure({static_cast<Cause>(cause), false, ""}, Call(kSubmit));
+    EXPECT_NE(DetailsOf(unsent).reason, "OUTCOME_UNKNOWN");
+  }
+}
+
+// --- Bodies. ---
+
+TEST(UpstreamErrorTest, TheCodeStandsInADetailOrAtTheTop) {
+  for (
+      const char* body : {
+          R"({"code":3,"message":"m","details":[{"@type":"type.googleapis.com/errors.v1.ServiceErrorDetail",
+               "serviceErrorCode":"INVALID_EMAIL"}]})",
+          R"({"code":3,"message":"m","serviceErrorCode":"INVALID_EMAIL","details":null})",
+          R"({"code":3,"message":"m","serviceErrorCode":"INVALID_EMAIL"})",
+          R"({"otherErrorCode":"INVALID_EMAIL","code":3,"message":"m","details":[]})",
+          R"({"code":3,"message":"m","serviceErrorCode":"","details":[1,null,{},{"serviceErrorCode":"INVALID_EMAIL"}]})",
+          R"({"code":3,"message":"m","details":[{"serviceErrorCode":"INVALID_EMAIL"}],"serviceErrorCode":""})",
+      }) {
+    const absl::Status status = OfAnswer(kQuery, 400, body);
+    EXPECT_THAT(status, StatusIs(Code::kInvalidArgument, Eq("m"))) << body;
+    EXPECT_EQ(DetailsOf(status).domain, "upstream") << body;
+    EXPECT_EQ(DetailsOf(status).reason, "INVALID_EMAIL") << body;
+    EXPECT_THAT(DetailsOf(status).metadata, ElementsAre(Pair("http_status", "400"))) << body;
+  }
+}
+
+TEST(UpstreamErrorTest, WithoutAUsableCodeTheHttpStatusIsTheReason) {
+  for (const char* body : {
+           R"({"code":3,"message":"m","serviceErrorCode":""})",
+           R"({"code":3,"message":"m","serviceErrorCode":null,"details":null})",
+           R"({"code":3,"message":"m","serviceErrorCode":"UNSPECIFIED"})",
+           R"({"code":3,"message":"m","serviceErrorCode":"not a code"})",
+           R"({"code":3,"message":"m","serviceErrorCode":"TRAILING_"})",
+           R"({"code":3,"message":"m","serviceErrorCode":7})",
+           R"({"code":3,"message":"m","serviceErrorCode":"\ud800"})",
+           R"({"code":3,"message":"m","details":"none"})",
+           R"({"code":3,"message":"m","details":{"serviceErrorCode":"INVALID_EMAIL"}})",
+       }) {
+    const absl::Status status = OfAnswer(kQuery, 400, body);
+    EXPECT_THAT(status, StatusIs(Code::kInvalidArgument, Eq("m"))) << body;
+    EXPECT_EQ(DetailsOf(status).reason, "HTTP_400") << body;
+  }
+}
+
+TEST(UpstreamErrorTest, ABodyThatIsNoErrorIsNotQuoted) {
+  for (const char* body : {"", "<html><body>502 nginx</body></html>", "[]", "null", "{", "{}", R"({"message":7})",
+                           R"({"message":"a","message":"b"})", R"({"message":""})"}) {
+    EXPECT_THAT(OfAnswer(kQuery, 403, body), StatusIs(Code::kPermissionDenied, Eq("upstream answered HTTP 403")))
+        << body;
+  }
+}
+
+TEST(UpstreamErrorTest, ViolationsOfFieldsAreHandedOn) {
+  const absl::Status status = OfAnswer(kSubmit, 400, R"({"code":3,"message":"invalid","details":[
+      {"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[
+        {"field":"parameters.oidcToken","description":"not a token: hush-hush-hush"},{"field":"x"},7,{}]}]})");
+  EXPECT_THAT(status, StatusIs(Code::kInvalidArgument, Eq("invalid")));
+  EXPECT_THAT(DetailsOf(status).violations,
+              ElementsAre(Pair("parameters.oidcToken", "not a token: [secret]"), Pair("x", ""), Pair("", "")));
+}
+
+TEST(UpstreamErrorTest, ADenialByPolicyIsThePermissionThatTheUserLacks) {
+  const absl::Status status = OfAnswer(kSubmit, 403, R"({"code":7,"message":"policy denied","details":[
+      {"@type":"type.googleapis.com/errors.v1.PolicyEnginePermissionError","message":"denied",
+       "policyEvaluations":[{"policyId":"p","outcome":"OUTCOME_DENY_EXPLICIT"}]}]})");
+  EXPECT_THAT(status, StatusIs(Code::kPermissionDenied, Eq("policy denied")));
+  EXPECT_EQ(DetailsOf(status).reason, "HTTP_403");
+}
+
+TEST(UpstreamErrorTest, TheRpcCodeTellsApartWhatSharesAnHttpStatus) {
+  struct Row {
+    int http;
+    int rpc;
+    Code code;
+  };
+  for (const Row& row :
+       {Row{400, 3, Code::kInvalidArgument}, Row{400, 9, Code::kFailedPrecondition}, Row{400, 11, Code::kOutOfRange},
+        Row{400, 13, Code::kInvalidArgument}, Row{409, 6, Code::kAlreadyExists}, Row{409, 10, Code::kAborted}}) {
+    EXPECT_THAT(OfAnswer(kQuery, row.http, absl::StrCat("{\"code\":", row.rpc, ",\"message\":\"m\"}")),
+                StatusIs(row.code));
+  }
+  EXPECT_THAT(OfAnswer(kQuery, 400, R"({"code":"9","message":"m"})"), StatusIs(Code::kInvalidArgument));
+  EXPECT_THAT(OfAnswer(kQuery, 400, R"({"code":99999999999,"message":"m"})"), StatusIs(Code::kInvalidArgument));
+}
+
+// --- Upstream's own codes. ---
+
+struct UpstreamCodeCase {
+  const char* name;
+  Code code;
+};
+
+// All that are published, met with HTTP 400, so that the HTTP status does not help.
+constexpr UpstreamCodeCase kUpstreamCodes[] = {
+    {"UNSPECIFIED", Code::kInvalidArgument},
+    {"INTERNAL", Code::kInternal},
+    {"ORGANIZATION_NOT_FOUND", Code::kNotFound},
+    {"API_OPERATIONS_DISABLED", Code::kFailedPrecondition},
+    {"SIGNING_QUOTA_EXCEEDED", Code::kResourceExhausted},
+    {"REQUEST_NOT_AUTHORIZED", Code::kPermissionDenied},
+    {"PUBLIC_KEY_NOT_FOUND", Code::kInternal},
+    {"RATE_LIMIT_EXCEEDED", Code::kResourceExhausted},
+    {"SIGNATURE_MISSING", Code::kInternal},
+    {"SIGNATURE_INVALID", Code::kInternal},
+    {"CREDENTIAL_NOT_FOUND", Code::kNotFound},
+    {"CREDENTIAL_CONFLICT", Code::kAlreadyExists},
+    {"API_KEY_EXPIRED", Code::kInternal},
+    {"REQUEST_INVALID", Code::kInvalidArgument},
+    {"FORBIDDEN", Code::kPermissionDenied},
+    {"UNAUTHENTICATED", Code::kInternal},
+    {"UNSUPPORTED_TRANSACTION_TYPE", Code::kInvalidArgument},
+    {"INVALID_TRANSACTION", Code::kInvalidArgument},
+    {"INVALID_OIDC_TOKEN", Code::kInvalidArgument},
+    {"INVALID_ORGANIZATION_ID", Code::kInvalidArgument},
+    {"OAUTH2_CREDENTIAL_NOT_FOUND", Code::kNotFound},
+    {"OAUTH2_PROVIDER_NOT_FOUND", Code::kNotFound},
+    {"INVALID_OAUTH2_PROVIDER", Code::kInvalidArgument},
+    {"OAUTH2_PROVIDER_NOT_CONFIGURED", Code::kFailedPrecondition},
+    {"INVALID_ACTIVITY_CALLER", Code::kPermissionDenied},
+    {"WALLET_ACCOUNT_NOT_EXPORTED", Code::kFailedPrecondition},
+    {"INVALID_TIME", Code::kInvalidArgument},
+    {"RPC_CALL_ERROR", Code::kInternal},
+    {"INVALID_EMAIL", Code::kInvalidArgument},
+    {"INVALID_FQDN", Code::kInvalidArgument},
+    {"OAUTH_PROVIDER_ALREADY_EXISTS", Code::kAlreadyExists},
+    {"EMAIL_SENDING_DISABLED", Code::kFailedPrecondition},
+    {"ORGANIZATION_MISMATCH", Code::kFailedPrecondition},
+    {"MAX_OTP_INITIATED", Code::kResourceExhausted},
+    {"TVC_IMAGE_VALIDATION_FAILED", Code::kFailedPrecondition},
+    {"TRANSACTION_RISK_SCREENING_DENIED", Code::kFailedPrecondition},
+    {"TRANSACTION_RISK_SCREENING_UNVERIFIED", Code::kFailedPrecondition},
+    {"TVC_CLIENT_VERSION_TOO_OLD", Code::kFailedPrecondition},
+    {"SWAP_QUOTE_ALREADY_USED", Code::kFailedPrecondition},
+};
+
+class UpstreamCodeTest : public ::testing::TestWithParam<UpstreamCodeCase> {};
+
+TEST_P(UpstreamCodeTest, SaysMoreThanTheHttpStatus) {
+  for (Kind kind : {kSubmit, kQuery}) {
+    const absl::Status status =
+        OfAnswer(kind, 400, absl::StrCat(R"({"code":3,"message":"m","serviceErrorCode":")", GetParam().name, "\"}"));
+    EXPECT_THAT(status, StatusIs(GetParam().code));
+    const Details details = DetailsOf(status);
+    if (details.domain == "upstream") {
+      EXPECT_EQ(details.reason, GetParam().name == std::string("UNSPECIFIED") ? "HTTP_400" : GetParam().name);
+    } else {
+      EXPECT_EQ(details.reason, "GATEWAY_CREDENTIAL_REJECTED");
+      EXPECT_EQ(details.metadata.at("upstream_code"), GetParam().name);
+      EXPECT_EQ(status.message(), "upstream refused the gateway's own key");
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, UpstreamCodeTest, ::testing::ValuesIn(kUpstreamCodes),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(UpstreamErrorTest, ANewCodeGoesByItsHttpStatus) {
+  for (const auto& [http, code] : {std::pair{400, Code::kInvalidArgument}, std::pair{404, Code::kNotFound}}) {
+    const absl::Status status = OfAnswer(kQuery, http, R"({"message":"m","serviceErrorCode":"BRAND_NEW_2"})");
+    EXPECT_THAT(status, StatusIs(code));
+    EXPECT_EQ(DetailsOf(status).reason, "BRAND_NEW_2");
+  }
+}
+
+TEST(UpstreamErrorTest, ARefusedStampIsTheGatewaysFaultWhateverUpstreamSays) {
+  const absl::Status status =
+      OfAnswer(kSubmit, 401,
+               R"({"code":16,"message":"could not find public key 02ab","serviceErrorCode":"CREDENTIAL_NOT_FOUND"})");
+  EXPECT_THAT(status, StatusIs(Code::kInternal, Eq("upstream refused the gateway's own key")));
+  EXPECT_THAT(DetailsOf(status).metadata,
+              ElementsAre(Pair("http_status", "401"), Pair("upstream_code", "CREDENTIAL_NOT_FOUND")));
+}
+
+TEST(UpstreamErrorTest, AServerErrorOfAQueryKeepsUpstreamsReasonButNotACallersFault) {
+  const absl::Status status =
+      OfAnswer(kQuery, 500, R"({"code":13,"message":"m","serviceErrorCode":"INVALID_TRANSACTION"})");
+  EXPECT_THAT(status, StatusIs(Code::kInternal, Eq("m")));
+  EXPECT_EQ(DetailsOf(status).reason, "INVALID_TRANSACTION");
+}
+
+// --- Waiting. ---
+
+struct WaitCase {
+  const char* name;
+  const char* body;
+  bool wait;
+};
+
+class TooManyRequestsTest : public ::testing::TestWithParam<WaitCase> {};
+
+TEST_P(TooManyRequestsTest, HasADelayIfWaitingHelps) {
+  for (Kind kind : {kSubmit, kQuery}) {
+    absl::Status status = OfAnswer(kind, 429, GetParam().body);
+    EXPECT_THAT(status, StatusIs(Code::kResourceExhausted));
+    EXPECT_EQ(DetailsOf(status).retry_delay, GetParam().wait ? std::optional(absl::Seconds(1)) : std::nullopt);
+    status = OfAnswer(kind, 429, GetParam().body, absl::Seconds(7));
+    EXPECT_EQ(DetailsOf(status).retry_delay, GetParam().wait ? std::optional(absl::Seconds(7)) : std::nullopt);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, TooManyRequestsTest,
+    ::testing::Values(
+        WaitCase{"RateByCode", R"({"message":"m","serviceErrorCode":"RATE_LIMIT_EXCEEDED"})", true},
+        WaitCase{"RateByMessage", R"({"code":8,"message":"Too many requests. Please wait a moment."})", true},
+        WaitCase{"RateByOtherMessage", R"({"code":8,"message":"Your address has been rate limited"})", true},
+        WaitCase{"RateByMessageWithoutCode", R"({"message":"Rate limit hit","serviceErrorCode":"UNSPECIFIED"})", true},
+        WaitCase{"RateWithoutJson", "Too Many Requests", true}, WaitCase{"RateWithoutBody", "", true},
+        WaitCase{"QuotaByCode", R"({"message":"too many requests","serviceErrorCode":"SIGNING_QUOTA_EXCEEDED"})",
+                 false},
+        WaitCase{"OtpQuota", R"({"message":"m","serviceErrorCode":"MAX_OTP_INITIATED"})", false},
+        WaitCase{"QuotaByMessage", R"({"code":8,"message":"user has too many API keys"})", false}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(UpstreamErrorTest, UpstreamsOwnDelayIsHandedOn) {
+  for (int http : {408, 502, 503, 504}) {
+    EXPECT_EQ(DetailsOf(OfAnswer(kQuery, http, "", absl::Seconds(30))).retry_delay, absl::Seconds(30));
+    EXPECT_EQ(DetailsOf(OfAnswer(kSubmit, http, "", absl::Seconds(30))).retry_delay, std::nullopt);
+  }
+  EXPECT_EQ(DetailsOf(OfAnswer(kQuery, 400, "", absl::Seconds(30))).retry_delay, std::nullopt);
+}
+
+// --- Secrets. ---
+
+TEST(UpstreamErrorTest, SecretsOfTheRequestDoNotComeBack) {
+  for (int http : {400, 401, 403, 404, 409, 418, 422, 429, 500, 501, 503}) {
+    for (const char* body :
+         {R"({"code":3,"message":"bad token hush-hush-hush (h\u0075sh-hush-hush) in {\"oidcToken\":\"hush-hush-hush\"}",
+              "details":[{"fieldViolations":[{"field":"hush-hush-hush","description":"hush-hush-hush"}]}]})",
+          R"({"message":"sh-hush-hu","details":null})", "hush-hush-hush", R"({"hush-hush-hush":1})"}) {
+      EXPECT_THAT(ToRpcStatus(OfAnswer(kSubmit, http, body)).DebugString(), Not(HasSubstr("hush"))) << http << body;
+    }
+  }
+}
+
+TEST(UpstreamErrorTest, OfUpstreamsMessageTheRestIsKept) {
+  EXPECT_THAT(OfAnswer(kSubmit, 400, R"({"message":"target_public_key 04ab does not fit token hush-hush-hush"})"),
+              StatusIs(Code::kInvalidArgument, Eq("target_public_key 04ab does not fit token [secret]")));
+}
+
+TEST(UpstreamErrorTest, AHugeAnswerGivesASmallError) {
+  std::string violations;
+  for (int i = 0; i < 10000; ++i) {
+    absl::StrAppend(&violations, i > 0 ? "," : "", "{\"field\":\"", std::string(200, 'f'), "\",\"description\":\"é\"}");
+  }
+  const absl::Status status = OfAnswer(kSubmit, 400,
+                                       absl::StrCat("{\"message\":\"", std::string(1 << 20, 'm'),
+                                                    "\",\"details\":[{\"fieldViolations\":[", violations, "]}]}"));
+  EXPECT_THAT(status, StatusIs(Code::kInvalidArgument, ::testing::EndsWith(" more)")));
+  EXPECT_LE(ToRpcStatus(status).ByteSizeLong(), kMaxStatusBytes);
+}
+
+}  // namespace
+}  // namespace stampgate

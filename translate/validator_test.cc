@@ -1,0 +1,396 @@
+#include "translate/validator.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/unknown_field_set.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "stampgate/v1/authentication_service.pb.h"
+#include "stampgate/v1/policy_service.pb.h"
+#include "stampgate/v1/smart_contract_service.pb.h"
+#include "stampgate/v1/user_service.pb.h"
+#include "stampgate/v1/wallet_service.pb.h"
+#include "translate/testing/messages.h"
+#include "translate/testing/operations.h"
+#include "translate/testing/testing.pb.h"
+
+namespace stampgate {
+namespace {
+
+using ::google::protobuf::Message;
+using ::google::protobuf::Reflection;
+using ::stampgate::testing::Everything;
+using ::stampgate::testing::OperationOf;
+using ::stampgate::testing::Operations;
+using ::stampgate::testing::Proto;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::Pair;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+using Found = std::vector<std::pair<std::string, std::string>>;  // path and description
+
+Found Violated(const Message& message, const MessagePlan& plan) {
+  Violations violations;
+  Validate(message, plan, violations);
+  Found found;
+  for (const Violation& violation : violations.kept()) found.emplace_back(violation.field, violation.description);
+  return found;
+}
+
+Found ViolatedBy(absl::string_view method, const std::string& text_proto) {
+  const Operation& operation = OperationOf(method);
+  return Violated(*testing::RequestOf(operation, text_proto), *operation.request);
+}
+
+const MessagePlan& EverythingPlan() {
+  static auto* const plans = new MessagePlans("Service");
+  return **plans->Compile(Everything::descriptor());
+}
+
+// An Everything that would be valid without what is said here.
+Found ViolatedByEverything(const std::string& text_proto) {
+  return Violated(Proto<Everything>(absl::StrCat("text: \"t\" noted: \"\" ", text_proto)), EverythingPlan());
+}
+
+// --- Rules of every field of every operation, by going through full requests. ---
+
+// A message inside a full request: the fields that lead to it, first elements of lists.
+using Steps = std::vector<const FieldPlan*>;
+
+Message& At(Message& root, const Steps& steps) {
+  Message* message = &root;
+  for (const FieldPlan* step : steps) {
+    const Reflection& reflection = *message->GetReflection();
+    message = step->field->is_repeated() ? reflection.MutableRepeatedMessage(message, step->field, 0)
+                                         : reflection.MutableMessage(message, step->field);
+  }
+  return *message;
+}
+
+std::string Path(const Steps& steps) {
+  std::string path;
+  for (const FieldPlan* step : steps) {
+    absl::StrAppend(&path, path.empty() ? "" : ".", step->field->name(), step->field->is_repeated() ? "[0]" : "");
+  }
+  return path;
+}
+
+std::string Path(const Steps& steps, const FieldPlan& field) {
+  return absl::StrCat(Path(steps), steps.empty() ? "" : ".", field.field->name());
+}
+
+void ForEachMessage(Message& root, const MessagePlan& plan, Steps& steps,
+                    const std::function<void(const Steps&, const MessagePlan&)>& visit) {
+  visit(steps, plan);
+  for (const FieldPlan& field : plan.fields) {
+    const Message& message = At(root, steps);
+    if (field.form != JsonForm::kMessage) continue;
+    if (field.field->is_repeated() ? message.GetReflection()->FieldSize(message, field.field) == 0
+                                   : !message.GetReflection()->HasField(message, field.field)) {
+      continue;
+    }
+    steps.push_back(&field);
+    ForEachMessage(root, *field.message, steps, visit);
+    steps.pop_back();
+  }
+}
+
+// Calls `visit` with a full valid request of every operation, and each message in it. What `visit` does to the request
+// is undone after each call.
+void ForEachMessageOfEveryRequest(
+    const std::function<void(Message&, const Operation&, const Steps&, const MessagePlan&)>& visit) {
+  for (const Operation& operation : Operations().operations()) {
+    SCOPED_TRACE(operation.full_name);
+    for (int choice : {0, 1}) {
+      std::unique_ptr<Message> full(operation.request_prototype->New());
+      testing::FillFully(*full, *operation.request, choice);
+      Steps steps;
+      ForEachMessage(*full, *operation.request, steps, [&](const Steps& at, const MessagePlan& plan) {
+        std::unique_ptr<Message> request(full->New());
+        request->CopyFrom(*full);
+        visit(*request, operation, at, plan);
+      });
+    }
+  }
+}
+
+TEST(ValidatorTest, AFullRequestOfEveryOperationIsValid) {
+  int messages = 0;
+  ForEachMessageOfEveryRequest([&](Message& request, const Operation& operation, const Steps&, const MessagePlan&) {
+    EXPECT_THAT(Violated(request, *operation.request), IsEmpty());
+    ++messages;
+  });
+  EXPECT_GT(messages, 2 * 25);
+}
+
+TEST(ValidatorTest, EachRequiredFieldThatIsMissingIsOneViolationAtItsPath) {
+  int fields = 0;
+  ForEachMessageOfEveryRequest(
+      [&](Message& request, const Operation& operation, const Steps& steps, const MessagePlan& plan) {
+        for (const FieldPlan& field : plan.fields) {
+          Message& message = At(request, steps);
+          std::unique_ptr<Message> whole(message.New());
+          whole->CopyFrom(message);
+          message.GetReflection()->ClearField(&message, field.field);
+          if (field.required && !field.field->is_repeated()) {
+            ++fields;
+            EXPECT_THAT(Violated(request, *operation.request),
+                        ElementsAre(Pair(Path(steps, field), StartsWith("is required"))));
+          } else {
+            EXPECT_THAT(Violated(request, *operation.request), IsEmpty()) << Path(steps, field);
+          }
+          message.CopyFrom(*whole);
+        }
+      });
+  EXPECT_GT(fields, 100);
+}
+
+TEST(ValidatorTest, ARequiredTextMayBeEmptyOnlyWhereItsRuleSaysSo) {
+  ForEachMessageOfEveryRequest(
+      [&](Message& request, const Operation& operation, const Steps& steps, const MessagePlan& plan) {
+        for (const FieldPlan& field : plan.fields) {
+          if (field.form != JsonForm::kString || field.field->is_repeated() || !field.required) continue;
+          Message& message = At(request, steps);
+          const std::string value = message.GetReflection()->GetString(message, field.field);
+          message.GetReflection()->SetString(&message, field.field, "");
+          EXPECT_THAT(Violated(request, *operation.request), SizeIs(field.may_be_empty ? 0 : 1)) << Path(steps, field);
+          message.GetReflection()->SetString(&message, field.field, value);
+        }
+      });
+}
+
+TEST(ValidatorTest, AnEnumMustBeAListedValue) {
+  int enums = 0;
+  ForEachMessageOfEveryRequest(
+      [&](Message& request, const Operation& operation, const Steps& steps, const MessagePlan& plan) {
+        for (const FieldPlan& field : plan.fields) {
+          if (field.form != JsonForm::kEnum) continue;
+          ++enums;
+          Message& message = At(request, steps);
+          const int value = message.GetReflection()->GetEnumValue(message, field.field);
+          message.GetReflection()->SetEnumValue(&message, field.field, 0);
+          EXPECT_THAT(Violated(request, *operation.request), ElementsAre(Pair(Path(steps, field), "is required")));
+          for (int unknown : {-1, 12345}) {
+            message.GetReflection()->SetEnumValue(&message, field.field, unknown);
+            EXPECT_THAT(Violated(request, *operation.request),
+                        ElementsAre(Pair(Path(steps, field),
+                                         absl::StrCat("must be one of the listed values, not number ", unknown))));
+          }
+          message.GetReflection()->SetEnumValue(&message, field.field, value);
+        }
+      });
+  // Twice: effect, chain_caip2, the interface's type, provider, and the authentication type.
+  EXPECT_EQ(enums, 2 * 5);
+}
+
+TEST(ValidatorTest, AProtobufFieldThatIsNotKnownIsAViolationAtEveryLevel) {
+  ForEachMessageOfEveryRequest(
+      [&](Message& request, const Operation& operation, const Steps& steps, const MessagePlan&) {
+        Message& message = At(request, steps);
+        message.GetReflection()->MutableUnknownFields(&message)->AddVarint(4711, 1);
+        EXPECT_THAT(Violated(request, *operation.request),
+                    ElementsAre(Pair(Path(steps), "holds field number 4711, which this gateway does not know")));
+      });
+}
+
+// --- Known answers, rule by rule. ---
+
+TEST(ValidatorTest, LimitsAreMetExactly) {
+  struct Row {
+    const char* method;
+    const char* path;
+    const char* description;  // empty: valid
+    std::function<void(Message&)> set;
+  };
+  auto interface_bytes = [](size_t size) {
+    return [size](Message& request) {
+      dynamic_cast<v1::CreateSmartContractInterfaceRequest&>(request)
+          .mutable_parameters()
+          ->set_smart_contract_interface(std::string(size, 'x'));
+    };
+  };
+  auto page = [](uint64_t limit) {
+    return [limit](Message& request) {
+      dynamic_cast<v1::ListWalletAccountsRequest&>(request).mutable_pagination_options()->set_limit(limit);
+    };
+  };
+  auto seconds = [](uint64_t seconds) {
+    return [seconds](Message& request) {
+      dynamic_cast<v1::VerifyOtpRequest&>(request).mutable_parameters()->set_expiration_seconds(seconds);
+    };
+  };
+  const char* kInterface = "parameters.smart_contract_interface";
+  const char* kLimit = "pagination_options.limit";
+  const char* kSeconds = "parameters.expiration_seconds";
+  const Row rows[] = {
+      {"CreateSmartContractInterface", kInterface, "", interface_bytes(400000)},
+      {"CreateSmartContractInterface", kInterface, "must be at most 400000 bytes long, not 400001",
+       interface_bytes(400001)},
+      {"ListWalletAccounts", kLimit, "must be at least 1", page(0)},
+      {"ListWalletAccounts", kLimit, "", page(1)},
+      {"ListWalletAccounts", kLimit, "", page(100)},
+      {"ListWalletAccounts", kLimit, "must be at most 100", page(101)},
+      {"ListWalletAccounts", kLimit, "must be at most 100", page(18446744073709551615u)},
+      {"VerifyOtp", kSeconds, "", seconds(0)},
+      {"VerifyOtp", kSeconds, "", seconds(86400)},
+      {"VerifyOtp", kSeconds, "must be at most 86400", seconds(86401)},
+  };
+  for (const Row& row : rows) {
+    const Operation& operation = OperationOf(row.method);
+    std::unique_ptr<Message> request(operation.request_prototype->New());
+    testing::FillFully(*request, *operation.request);
+    row.set(*request);
+    const Found expected = *row.description == 0 ? Found{} : Found{{row.path, row.description}};
+    EXPECT_EQ(Violated(*request, *operation.request), expected);
+  }
+}
+
+TEST(ValidatorTest, LimitsHoldForElementsAndCountBytes) {
+  EXPECT_THAT(ViolatedByEverything(R"(short_text: "\303\251\303\251")"), IsEmpty());
+  EXPECT_THAT(ViolatedByEverything(R"(short_text: "\303\251\303\251x")"),
+              ElementsAre(Pair("short_text", "must be at most 4 bytes long, not 5")));
+  EXPECT_THAT(ViolatedByEverything("optional_small: 4294967294"), IsEmpty());
+  EXPECT_THAT(ViolatedByEverything("optional_small: 4294967295"),
+              ElementsAre(Pair("optional_small", "must be at most 4294967294")));
+  EXPECT_THAT(ViolatedByEverything("colors: [ COLOR_RED, COLOR_UNSPECIFIED ]"),
+              ElementsAre(Pair("colors[1]", "must be one of the listed values, not the unspecified one")));
+}
+
+TEST(ValidatorTest, FieldsThatExcludeEachOtherMustNotBothBeSet) {
+  EXPECT_THAT(
+      ViolatedBy("CreateOauthProviders", R"pb(
+        organization_id: "o"
+        parameters {
+          user_id: "u"
+          oauth_providers { provider_name: "neither" }
+          oauth_providers { provider_name: "token" oidc_token: "t" }
+          oauth_providers {
+            provider_name: "claims"
+            oidc_claims { iss: "i" sub: "s" aud: "a" }
+          }
+          oauth_providers {
+            provider_name: "both"
+            oidc_token: ""
+            oidc_claims { iss: "i" sub: "s" aud: "a" }
+          }
+        }
+      )pb"),
+      ElementsAre(Pair("parameters.oauth_providers[3]", "must hold at most one of oidc_token and oidc_claims")));
+}
+
+TEST(ValidatorTest, JsonTextMustBeOneStrictObject) {
+  for (const char* text : {"{}", " {\"a\":[1,{}]} \n"}) {
+    Everything message = Proto<Everything>(R"pb(text: "t" noted: "")pb");
+    message.set_json(text);
+    message.add_jsons(text);
+    EXPECT_THAT(Violated(message, EverythingPlan()), IsEmpty()) << text;
+  }
+  for (const char* text : {" ", "1", "[]", "null", "{", "{\"a\":1,\"a\":2}", "{} {}", "{a:1}", "{\"a\":01}"}) {
+    Everything message = Proto<Everything>(R"pb(text: "t" noted: "")pb");
+    message.set_json(text);
+    message.add_jsons(text);
+    EXPECT_THAT(Violated(message, EverythingPlan()),
+                ElementsAre(Pair("json", StartsWith("must be the JSON text of an object: ")),
+                            Pair("jsons[0]", StartsWith("must be the JSON text of an object: "))))
+        << text;
+  }
+}
+
+TEST(ValidatorTest, TheParametersOfGeneralOperationsMustBeJson) {
+  const std::string submit = R"(organization_id: "o" path: "p" activity_type: "ACTIVITY_TYPE_P" )";
+  EXPECT_THAT(ViolatedBy("SubmitOperation", submit), ElementsAre(Pair("parameters", "is required")));
+  EXPECT_THAT(ViolatedBy("SubmitOperation", submit + R"(parameters: "[]")"),
+              ElementsAre(Pair("parameters", StartsWith("must be the JSON text of an object"))));
+  EXPECT_THAT(ViolatedBy("SubmitOperation", submit + R"(parameters: "{}")"), IsEmpty());
+
+  const std::string query = R"(organization_id: "o" path: "p" )";
+  EXPECT_THAT(ViolatedBy("QueryOperation", query), IsEmpty());
+  EXPECT_THAT(ViolatedBy("QueryOperation", query + R"(parameters: "")"),
+              ElementsAre(Pair("parameters", StartsWith("must be the JSON text of an object"))));
+  EXPECT_THAT(ViolatedBy("QueryOperation", query + R"(parameters: "{}")"), IsEmpty());
+}
+
+TEST(ValidatorTest, ATimeMustBeOneThatJsonCanSay) {
+  for (const char* time :
+       {"time { seconds: -62135596800 }", "time { seconds: 253402300799 nanos: 999999999 }", "time {}"}) {
+    EXPECT_THAT(ViolatedByEverything(time), IsEmpty()) << time;
+  }
+  for (const char* time : {"time { seconds: -62135596801 }", "time { seconds: 253402300800 }", "time { nanos: -1 }",
+                           "time { nanos: 1000000000 }"}) {
+    EXPECT_THAT(ViolatedByEverything(time),
+                ElementsAre(Pair("time", "must be a time of the years 1 to 9999 with 0 to 999999999 nanoseconds")))
+        << time;
+  }
+  Everything message = Proto<Everything>(R"pb(text: "t"
+                                              noted: ""
+                                              times {}
+                                              times {})pb");
+  Message* time = message.mutable_times(1);
+  time->GetReflection()->MutableUnknownFields(time)->AddVarint(3, 1);
+  EXPECT_THAT(Violated(message, EverythingPlan()),
+              ElementsAre(Pair("times[1]", "holds field number 3, which this gateway does not know")));
+}
+
+TEST(ValidatorTest, WhatIsForAnswersMustNotBeInARequest) {
+  EXPECT_THAT(ViolatedByEverything(R"(unrecognized { key: "/a" value: "1" })"),
+              ElementsAre(Pair("", "must not hold unrecognized, which is for answers")));
+}
+
+TEST(ValidatorTest, AllViolationsAreToldAtOnceWithTheirPaths) {
+  EXPECT_THAT(ViolatedBy("UpdateMfaPolicy", R"pb(
+                parameters {
+                  user_id: "u"
+                  required_authentication_methods {
+                    any { type: AUTHENTICATION_TYPE_PASSKEY }
+                    any {}
+                  }
+                  required_authentication_methods { any { type: 99 id: "" } }
+                }
+              )pb"),
+              ElementsAre(Pair("organization_id", "is required"), Pair("parameters.mfa_policy_id", "is required"),
+                          Pair("parameters.required_authentication_methods[0].any[1].type", "is required"),
+                          Pair("parameters.required_authentication_methods[1].any[0].type",
+                               "must be one of the listed values, not number 99")));
+}
+
+TEST(ValidatorTest, OfAThousandViolationsTwentyAreKeptAndAllAreCounted) {
+  v1::CreatePoliciesRequest request;
+  request.set_organization_id("o");
+  for (int i = 0; i < 1000; ++i) {
+    auto* policy = request.mutable_parameters()->add_policies();
+    policy->set_policy_name("p");
+    policy->set_effect(v1::EFFECT_ALLOW);
+  }
+  Violations violations;
+  Validate(request, *OperationOf("CreatePolicies").request, violations);
+  EXPECT_EQ(violations.count(), 1000u);
+  ASSERT_THAT(violations.kept(), SizeIs(20));
+  EXPECT_EQ(violations.kept().back().field, "parameters.policies[19].notes");
+}
+
+TEST(ValidatorTest, DescriptionsNeverQuoteAValue) {
+  Everything message = Proto<Everything>(R"pb(text: "t"
+                                              noted: ""
+                                              short_text: "hush-hush"
+                                              json: "{\"a\":hush}"
+                                              optional_big: 777777
+                                              signed_small: 777777)pb");
+  const Found found = Violated(message, EverythingPlan());
+  EXPECT_THAT(found, SizeIs(3));
+  for (const auto& [path, description] : found) {
+    EXPECT_THAT(description, Not(::testing::HasSubstr("hush")));
+    EXPECT_THAT(description, Not(::testing::HasSubstr("777")));
+  }
+}
+
+}  // namespace
+}  // namespace stampgate
