@@ -56,6 +56,7 @@ absl::StatusOr<std::string> ParseBaseUrl(absl::string_view text) {
   if (scheme != "https" && scheme != "http") {
     return absl::InvalidArgumentError("base_url must begin with https://");
   }
+  if (Part(url.get(), CURLUPART_PORT) == "0") return absl::InvalidArgumentError("base_url must not have port 0");
   if (scheme == "http" && !IsLoopback(Part(url.get(), CURLUPART_HOST))) {
     return absl::InvalidArgumentError("base_url may be http only for a loopback host; use https");
   }

@@ -26,6 +26,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "gateway/base_url.h"
 #include "gateway/config_reader.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/util/time_util.h"
@@ -233,23 +234,9 @@ void CheckListenAddress(const std::string& address, Report& report) {
   }
 }
 
-void CheckBaseUrl(absl::string_view url, Report& report) {
-  const std::string path = "upstream.base_url";
-  const bool plaintext = absl::ConsumePrefix(&url, "http://");
-  if (!plaintext && !absl::ConsumePrefix(&url, "https://")) {
-    return report.Add(path, "must start with https://, or with http:// for a loopback host");
-  }
-  if (absl::StrContains(url, '@')) return report.Add(path, "must not name a user");
-  if (url.find_first_of("/?#") != absl::string_view::npos) {
-    return report.Add(path, "must end after the host and port: no slash, path or query");
-  }
-  const std::optional<HostPort> parts = SplitHostPort(url);
-  if (!parts.has_value() || parts->port == 0) {
-    return report.Add(path, "must be https://host or https://host:port");
-  }
-  if (plaintext && !IsLoopback(parts->host)) {
-    report.Add(path, "must start with https://: http:// is for 127.x.x.x, [::1] and localhost");
-  }
+void CheckBaseUrl(const std::string& url, Report& report) {
+  const absl::Status status = ParseBaseUrl(url).status();
+  if (!status.ok()) report.Add("upstream.base_url", std::string(absl::StripPrefix(status.message(), "base_url ")));
 }
 
 void CheckOperatorName(absl::string_view name, Report& report) {
