@@ -88,6 +88,10 @@ class GrpcServer : public Server {
       return absl::UnavailableError(absl::StrCat("cannot listen on ", address, ": is the port in use?"));
     }
     address_ = absl::StrCat(address.substr(0, address.rfind(':')), ":", port);
+    // By itself gRPC tells the health of the whole server alone.
+    for (const Operation& operation : operations_->operations()) {
+      server_->GetHealthCheckService()->SetServingStatus(operation.method->service()->full_name(), true);
+    }
     return absl::OkStatus();
   }
 

@@ -26,13 +26,16 @@ uint64_t PieceAt(absl::string_view text, size_t i) {
   return piece;
 }
 
-absl::Status ForEachString(JsonValue& value, absl::FunctionRef<void(absl::string_view)> visit) {
+// Visits the strings in `value`, and its numbers that are long enough to be secrets.
+absl::Status ForEachText(JsonValue& value, absl::FunctionRef<void(absl::string_view)> visit) {
   if (value.kind() == JsonValue::Kind::kString && value.string().has_value()) {
     visit(*value.string());
+  } else if (value.kind() == JsonValue::Kind::kNumber && value.number().size() >= kPiece) {
+    visit(value.number());
   } else if (value.kind() == JsonValue::Kind::kObject) {
-    return value.ForEachMember([&](absl::string_view, JsonValue& member) { return ForEachString(member, visit); });
+    return value.ForEachMember([&](absl::string_view, JsonValue& member) { return ForEachText(member, visit); });
   } else if (value.kind() == JsonValue::Kind::kArray) {
-    return value.ForEachElement([&](size_t, JsonValue& element) { return ForEachString(element, visit); });
+    return value.ForEachElement([&](size_t, JsonValue& element) { return ForEachText(element, visit); });
   }
   return absl::OkStatus();
 }
@@ -80,7 +83,7 @@ void Secrets::Add(const FieldPlan& field, const std::string& value) {
   std::string text = value;
   // Text that cannot be read was refused before anything was sent, so nobody quotes it.
   (void)ReadJsonObject(text, [&](JsonValue& root) {
-    return ForEachString(root, [&](absl::string_view string) { Add(std::string(string)); });
+    return ForEachText(root, [&](absl::string_view piece) { Add(std::string(piece)); });
   });
 }
 

@@ -12,7 +12,8 @@
 
 namespace stampgate {
 
-// The values of a message's secret fields: for a field of JSON text, every string inside.
+// The values of a message's secret fields: for a field of JSON text, every string inside, and every number of eight
+// characters or more.
 class Secrets {
  public:
   // Copies the values out of `message`, in time in proportion to its size.

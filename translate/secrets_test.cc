@@ -92,12 +92,15 @@ TEST(SecretsTest, AnEmptySecretStrikesNothing) {
   EXPECT_EQ(Strike("Oauth", "", "all is well"), "all is well");
 }
 
-TEST(SecretsTest, OfAJsonTextEveryStringIsASecretAndNothingElse) {
+TEST(SecretsTest, OfAJsonTextEveryStringAndEveryLongNumberIsASecret) {
   const std::string request = R"pb(
-    parameters: "{\"contact\":\"user@example.com\",\"list\":[{\"deep\":\"deep-\\u0073ecret\"}],\"n\":12345678,\"flag\":true}"
+    parameters: "{\"contact\":\"user@example.com\",\"list\":[{\"deep\":\"deep-\\u0073ecret\"}],"
+                "\"n\":12345678,\"count\":1234567,\"flag\":true,\"none\":null}"
   )pb";
-  EXPECT_EQ(Strike("SubmitOperation", request, "contact user@example.com: deep-secret, 12345678, flag true"),
-            "contact [secret]: [secret], 12345678, flag true");
+  EXPECT_EQ(Strike("SubmitOperation", request, "contact user@example.com: deep-secret, n 12345678"),
+            "contact [secret]: [secret], n [secret]");
+  EXPECT_EQ(Strike("SubmitOperation", request, "list, deep, count 1234567, flag true, none null"),
+            "list, deep, count 1234567, flag true, none null");
   EXPECT_EQ(Strike("QueryOperation", request, "no user@example.com"), "no [secret]");
 }
 

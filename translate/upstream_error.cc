@@ -188,9 +188,14 @@ Error UpstreamUnavailable(absl::string_view what) {
   return error;
 }
 
+// A code that is none of the known ones may be a secret that upstream repeats.
+bool IsToldCode(absl::string_view code, const Secrets& secrets) {
+  return absl::c_any_of(kUpstreamCodes, [&](const UpstreamCode& row) { return row.name == code; }) ||
+         absl::c_linear_search(kCredentialCodes, code) || secrets.Strike(code) == code;
+}
+
 // An error in upstream's own words.
-Error Refusal(const HttpAnswer& answer, std::optional<ErrorBody> body, const SentCall& call) {
-  const Secrets secrets(call.request, *call.operation.request);
+Error Refusal(const HttpAnswer& answer, std::optional<ErrorBody> body, const Secrets& secrets) {
   Error error;
   error.domain = std::string(kUpstreamDomain);
   error.reason = absl::StrCat("HTTP_", answer.status);
@@ -277,6 +282,8 @@ absl::Status ErrorFromAnswer(HttpAnswer& answer, const SentCall& call) {
       break;
   }
   std::optional<ErrorBody> body = ReadErrorBody(answer.body);
+  const Secrets secrets(call.request, *call.operation.request);
+  if (body.has_value() && !IsToldCode(body->upstream_code, secrets)) body->upstream_code.clear();
   if (refused) {
     if (answer.status == 401 || (body.has_value() && absl::c_linear_search(kCredentialCodes, body->upstream_code))) {
       Error error = GatewayError(StatusCode::kInternal, v1::ERROR_REASON_GATEWAY_CREDENTIAL_REJECTED,
@@ -287,10 +294,10 @@ absl::Status ErrorFromAnswer(HttpAnswer& answer, const SentCall& call) {
       }
       return ToStatus(error);
     }
-    return ToStatus(Refusal(answer, std::move(body), call));
+    return ToStatus(Refusal(answer, std::move(body), secrets));
   }
   if (answer.status >= 500) {
-    Error error = Refusal(answer, std::move(body), call);
+    Error error = Refusal(answer, std::move(body), secrets);
     error.code = answer.status == 501 ? StatusCode::kUnimplemented : StatusCode::kInternal;
     return ToStatus(error);
   }

@@ -185,7 +185,6 @@ std::vector<StatusCase> Refusals() {
              StatusCase{kind, 422, Code::kInvalidArgument, "upstream", "HTTP_422"},
              StatusCase{kind, 429, Code::kResourceExhausted, "upstream", "HTTP_429"},
              StatusCase{kind, 451, Code::kFailedPrecondition, "upstream", "HTTP_451"},
-             StatusCase{kind, 499, Code::kFailedPrecondition, "upstream", "HTTP_499"},
              StatusCase{kind, 501, Code::kUnimplemented, "upstream", "HTTP_501"},
          }) {
       rows.push_back(row);
@@ -196,7 +195,8 @@ std::vector<StatusCase> Refusals() {
 
 std::vector<StatusCase> UnknownOutcomes() {
   std::vector<StatusCase> rows;
-  for (int http : {100, 101, 201, 202, 204, 206, 301, 302, 303, 304, 307, 308, 408, 500, 502, 503, 504, 505, 599}) {
+  for (int http :
+       {100, 101, 201, 202, 204, 206, 301, 302, 303, 304, 307, 308, 408, 499, 500, 502, 503, 504, 505, 599}) {
     rows.push_back({kSubmit, http, Code::kUnknown, "stampgate", "OUTCOME_UNKNOWN"});
   }
   return rows;
@@ -217,6 +217,7 @@ INSTANTIATE_TEST_SUITE_P(
                       StatusCase{kQuery, 302, Code::kInternal, "stampgate", "UPSTREAM_ANSWER_UNREADABLE"},
                       StatusCase{kQuery, 307, Code::kInternal, "stampgate", "UPSTREAM_ANSWER_UNREADABLE"},
                       StatusCase{kQuery, 408, Code::kUnavailable, "stampgate", "UPSTREAM_UNAVAILABLE", true},
+                      StatusCase{kQuery, 499, Code::kUnavailable, "stampgate", "UPSTREAM_UNAVAILABLE", true},
                       StatusCase{kQuery, 500, Code::kInternal, "upstream", "HTTP_500"},
                       StatusCase{kQuery, 502, Code::kUnavailable, "stampgate", "UPSTREAM_UNAVAILABLE", true},
                       StatusCase{kQuery, 503, Code::kUnavailable, "stampgate", "UPSTREAM_UNAVAILABLE", true},
@@ -483,7 +484,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 TEST(UpstreamErrorTest, UpstreamsOwnDelayIsHandedOn) {
-  for (int http : {408, 502, 503, 504}) {
+  for (int http : {408, 499, 502, 503, 504}) {
     EXPECT_EQ(DetailsOf(OfAnswer(kQuery, http, "", absl::Seconds(30))).retry_delay, absl::Seconds(30));
     EXPECT_EQ(DetailsOf(OfAnswer(kSubmit, http, "", absl::Seconds(30))).retry_delay, std::nullopt);
   }
@@ -501,6 +502,23 @@ TEST(UpstreamErrorTest, SecretsOfTheRequestDoNotComeBack) {
       EXPECT_THAT(ToRpcStatus(OfAnswer(kSubmit, http, body)).DebugString(), Not(HasSubstr("hush"))) << http << body;
     }
   }
+}
+
+TEST(UpstreamErrorTest, ACodeThatRepeatsASecretIsNotTold) {
+  const Operation& operation = OperationOf("Oauth");
+  auto request = testing::RequestOf(operation, R"pb(parameters { oidc_token: "HUSH_HUSH_HUSH" })pb");
+  for (int http : {400, 401, 429, 501}) {
+    HttpAnswer answer{http, "", R"({"message":"m","serviceErrorCode":"HUSH_HUSH"})", {}};
+    const absl::Status status = ErrorFromAnswer(answer, SentCall{operation, *request, 1, ""});
+    EXPECT_THAT(ToRpcStatus(status).DebugString(), Not(HasSubstr("HUSH"))) << http;
+    EXPECT_THAT(DetailsOf(status).reason, ::testing::AnyOf(absl::StrCat("HTTP_", http), "GATEWAY_CREDENTIAL_REJECTED"));
+  }
+  // A known code is told even if the caller chose a secret of that name.
+  request = testing::RequestOf(operation, R"pb(parameters { oidc_token: "INVALID_EMAIL" })pb");
+  HttpAnswer answer{400, "", R"({"message":"INVALID_EMAIL","serviceErrorCode":"INVALID_EMAIL"})", {}};
+  const absl::Status status = ErrorFromAnswer(answer, SentCall{operation, *request, 1, ""});
+  EXPECT_EQ(status.message(), "[secret]");
+  EXPECT_EQ(DetailsOf(status).reason, "INVALID_EMAIL");
 }
 
 TEST(UpstreamErrorTest, OfUpstreamsMessageTheRestIsKept) {

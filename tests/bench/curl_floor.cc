@@ -27,7 +27,7 @@ ABSL_FLAG(std::string, base_url, "", "https://host:port");
 ABSL_FLAG(std::string, ca_file, "", "PEM file");
 ABSL_FLAG(std::string, request, "", "the captured request: a path without .head and .body");
 ABSL_FLAG(int, in_flight, 64, "requests in flight");
-ABSL_FLAG(absl::Duration, warm_up, absl::Milliseconds(500), "time before the measurement");
+ABSL_FLAG(absl::Duration, warm_up, absl::Milliseconds(400), "time before the measurement");
 ABSL_FLAG(absl::Duration, measure, absl::Seconds(2), "time of the measurement");
 
 namespace stampgate::bench {

@@ -10,7 +10,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/flags/flag.h"
@@ -27,7 +26,7 @@ ABSL_FLAG(int, pid, 0, "process of the server");
 ABSL_FLAG(std::string, call, "query", "query (ListWalletAccounts) or submit (CreatePolicies)");
 ABSL_FLAG(int, in_flight, 64, "calls in flight");
 ABSL_FLAG(int, channels, 8, "connections that they share");
-ABSL_FLAG(absl::Duration, warm_up, absl::Milliseconds(500), "time before the measurement");
+ABSL_FLAG(absl::Duration, warm_up, absl::Milliseconds(400), "time before the measurement");
 ABSL_FLAG(absl::Duration, measure, absl::Seconds(5), "time of the measurement");
 
 namespace stampgate::bench {
@@ -107,8 +106,8 @@ class Load {
     for (int i = 0; i < channels; ++i) {
       grpc::ChannelArguments arguments;
       arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // else all channels share a connection
-      stubs_.push_back(std::make_unique<grpc::GenericStub>(grpc::CreateCustomChannel(
-          absl::GetFlag(FLAGS_target), grpc::InsecureChannelCredentials(), std::move(arguments))));
+      stubs_.push_back(std::make_unique<grpc::GenericStub>(
+          grpc::CreateCustomChannel(absl::GetFlag(FLAGS_target), grpc::InsecureChannelCredentials(), arguments)));
     }
     for (size_t i = 0; i < slots_.size(); ++i) slots_[i].stub = stubs_[i % stubs_.size()].get();
   }
@@ -146,12 +145,13 @@ class Load {
     return slot;
   }
 
+  // One call at least.
   bool RunUntil(absl::Time end) {
-    while (absl::Now() < end) {
+    do {
       Slot* slot = Next();
       if (slot == nullptr) return false;
       Start(*slot);
-    }
+    } while (absl::Now() < end);
     return true;
   }
 
@@ -161,7 +161,7 @@ class Load {
     std::optional<Instant> begin = Look();
     if (!begin.has_value() || !RunUntil(begin->time + absl::GetFlag(FLAGS_measure))) return false;
     std::optional<Instant> end = Look();
-    if (!end.has_value() || latencies_.empty()) return false;
+    if (!end.has_value()) return false;
     Print(*begin, *end);
     return true;
   }

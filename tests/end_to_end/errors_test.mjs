@@ -309,7 +309,11 @@ describe('details of refusals', { timeout: HANG_MS }, () => {
       'RATE_LIMIT_EXCEEDED',
       13_000,
     ],
-    ['a quota by its code', { errorCode: 'SIGNING_QUOTA_EXCEEDED', message: 'too many requests' }, 'SIGNING_QUOTA_EXCEEDED'],
+    [
+      'a quota by its code',
+      { errorCode: 'SIGNING_QUOTA_EXCEEDED', message: 'too many requests' },
+      'SIGNING_QUOTA_EXCEEDED',
+    ],
     ['a quota by its words', { message: 'user has too many API keys', headers: { 'Retry-After': '13' } }, 'HTTP_429'],
     ['a limit on one-time codes', { errorCode: 'MAX_OTP_INITIATED', message: 'max' }, 'MAX_OTP_INITIATED'],
   ];
@@ -329,8 +333,8 @@ describe('details of refusals', { timeout: HANG_MS }, () => {
   }
 
   it('a 429 without a body is a rate limit', async () => {
-    const failure = await failureAfter({ kind: 'status', status: 429 }, SUBMIT);
-    assert.deepEqual([failure.code, failure.reason, failure.retryMs], ['RESOURCE_EXHAUSTED', 'HTTP_429', RATE_LIMIT_MS]);
+    const { code, reason, retryMs } = await failureAfter({ kind: 'status', status: 429 }, SUBMIT);
+    assert.deepEqual([code, reason, retryMs], ['RESOURCE_EXHAUSTED', 'HTTP_429', RATE_LIMIT_MS]);
   });
 
   it('a message that is too long is cut, and stays text', async () => {

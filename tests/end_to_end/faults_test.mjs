@@ -1,4 +1,4 @@
-// What an upstream, or something before it, can do wrong: the caller gets a true error, and no request is ever repeated.
+// What an upstream, or something before it, can do wrong: the caller gets a true error, and no request is repeated.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -157,11 +157,10 @@ describe('200 with something else', { timeout: HANG_MS }, () => {
     it(name, () => checkFault({ kind: 'status', status: 200, body }, UNREADABLE));
   }
 
-  it('bytes that are not UTF-8', () =>
-    checkFault(
-      { kind: 'status', status: 200, bodyBase64: Buffer.from('{"activity":{"id":"\xff"}}', 'latin1').toString('base64') },
-      UNREADABLE,
-    ));
+  it('bytes that are not UTF-8', () => {
+    const body = Buffer.from('{"activity":{"id":"\xff"},"policy":{"policyId":"\xff"}}', 'latin1');
+    return checkFault({ kind: 'status', status: 200, bodyBase64: body.toString('base64') }, UNREADABLE);
+  });
 });
 
 describe('another status', { timeout: HANG_MS }, () => {
@@ -242,8 +241,9 @@ describe('the gateway goes nowhere else', { timeout: HANG_MS }, () => {
     const home = scratch(t);
     writeFileSync(join(home, '.netrc'), 'machine 127.0.0.1 login canary password canary\n', { mode: 0o600 });
     writeFileSync(join(home, '.curlrc'), `proxy = ${canary.url}\n`);
-    const names = ['http_proxy', 'https_proxy', 'all_proxy', 'ftp_proxy', 'socks_proxy'];
-    const env = Object.fromEntries(names.flatMap((name) => [name, name.toUpperCase()]).map((name) => [name, canary.url]));
+    const lower = ['http_proxy', 'https_proxy', 'all_proxy', 'ftp_proxy', 'socks_proxy'];
+    const upper = lower.map((name) => name.toUpperCase());
+    const env = Object.fromEntries([...lower, ...upper].map((name) => [name, canary.url]));
     const stack = await startStack(t, { env: { ...env, no_proxy: '', NO_PROXY: '', HOME: home, CURL_HOME: home } });
     for (const { method, request } of [QUERY, SUBMIT]) await stack.gateway.call(method, request);
     assert.equal(canary.connections, 0);

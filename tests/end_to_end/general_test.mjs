@@ -83,7 +83,8 @@ test('an activity can be asked about', async () => {
 });
 
 /** Spellings that a detour through numbers or a struct would change. */
-const SPELLED = '{"a":1.50,"b":1E+2,"c":-0,"d":18446744073709551617,"e":[0.1e-7],"f":{"g":1e400},"":null,"é":"\\u00e9"}';
+const SPELLED =
+  '{"a":1.50,"b":1E+2,"c":-0,"d":18446744073709551617,"e":[0.1e-7],"f":{"g":1e400},"":null,"é":"\\u00e9"}';
 
 describe('JSON text keeps its spelling', () => {
   test('in the parameters of a submit', async () => {

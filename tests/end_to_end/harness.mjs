@@ -1,4 +1,5 @@
 // Starts the real gateway in front of a simulator, for one test or one file of tests.
+import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -123,7 +124,10 @@ export async function startGateway(t, { url }, config = {}, { upstream, folder =
     ...config,
   };
   const gateway = await Gateway.start(whole, { folder, command, env });
-  t.after(() => gateway.stop());
+  t.after(async () => {
+    await gateway.stop();
+    if (gateway.output.includes('Sanitizer')) throw new Error(gateway.output);
+  });
   return gateway;
 }
 

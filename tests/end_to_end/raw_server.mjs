@@ -5,9 +5,10 @@ import { createServer } from 'node:net';
  * Starts a server on a loopback port that closes with the test `t`.
  * @param {{after: (end: () => unknown) => void}} t
  * @param {(socket: import('node:net').Socket) => void} onRequest called when a whole HTTP request has come
+ * @param {(socket: import('node:net').Socket) => void} [onConnection] called when a connection has come
  * @returns {Promise<{url: string, connections: number, requests: number}>} with counts that go on
  */
-export async function startRawServer(t, onRequest) {
+export async function startRawServer(t, onRequest, onConnection = () => {}) {
   const seen = { connections: 0, requests: 0 };
   const sockets = new Set();
   const server = createServer((socket) => {
@@ -15,6 +16,7 @@ export async function startRawServer(t, onRequest) {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
     socket.on('error', () => {}); // The other side may leave at any time.
+    onConnection(socket);
     let received = Buffer.alloc(0);
     socket.on('data', (data) => {
       received = Buffer.concat([received, data]);
@@ -34,7 +36,7 @@ export async function startRawServer(t, onRequest) {
 }
 
 /** A server that stands where nobody may go: what counts is its `connections`. */
-export const startCanary = (t) => startRawServer(t, (socket) => socket.destroy());
+export const startCanary = (t) => startRawServer(t, () => {}, (socket) => socket.destroy());
 
 function isWhole(bytes) {
   const end = bytes.indexOf('\r\n\r\n');

@@ -17,10 +17,10 @@ const requestOf = (organization_name, timestamp_ms) => ({
 const { simulator, gateway } = await startStack({ after });
 
 /**
- * One of ten replicas has a tenth of the values, 100 in the second ahead: so few that any machine is fast enough to use
- * them up.
+ * One of a hundred replicas has a hundredth of the values, ten in the second ahead: so few that any machine is fast
+ * enough to use them up.
  */
-const small = await startGateway({ after }, simulator, { replica: { index: 7, count: 10 } });
+const small = await startGateway({ after }, simulator, { replica: { index: 7, count: 100 } });
 
 beforeEach(() => simulator.clearRequests());
 
@@ -47,7 +47,8 @@ test('300 equal calls at once are 300 activities, none of them more than a secon
   const calls = await Promise.all(
     Array.from({ length: 300 }, async () => {
       const { activity } = await gateway.call(METHOD, requestOf('equal'));
-      return { id: activity.id, timestampMs: Number(JSON.parse(activity.votes[0].message).timestampMs), at: Date.now() };
+      const { timestampMs } = JSON.parse(activity.votes[0].message);
+      return { id: activity.id, timestampMs: Number(timestampMs), at: Date.now() };
     }),
   );
   assert.equal(new Set(calls.map(({ id }) => id)).size, 300);
@@ -101,13 +102,13 @@ test('replicas choose from disjoint values', async (t) => {
 });
 
 describe('more equal calls at once than there are values', () => {
-  const VALUES = 100;
+  const VALUES = 10;
 
   before(() => hasCaughtUp(small));
 
   test('are refused without a request, and told when to come back', async () => {
     const outcomes = await Promise.all(
-      Array.from({ length: 8 * VALUES }, () => small.call(METHOD, requestOf('many')).catch((error) => error)),
+      Array.from({ length: 30 * VALUES }, () => small.call(METHOD, requestOf('many')).catch((error) => error)),
     );
     const refused = outcomes.filter((outcome) => outcome instanceof Error);
     const served = outcomes.filter((outcome) => !(outcome instanceof Error));
@@ -117,7 +118,7 @@ describe('more equal calls at once than there are values', () => {
       assert.equal(error.code, code.RESOURCE_EXHAUSTED);
       assert.deepEqual([error.info.domain, error.info.reason], ['stampgate', 'TIMESTAMPS_EXHAUSTED']);
       const { seconds = 0, nanos } = error.retryInfo.retry_delay;
-      assert.ok(Number(seconds) * 1e9 + nanos >= 10e6, 'the delay brings no value back');
+      assert.ok(Number(seconds) * 1e9 + nanos >= 100e6, 'the delay brings no value back');
     }
     assert.equal(simulator.stats().requests, served.length);
     assert.equal(new Set(sentTimestamps()).size, served.length);
@@ -125,7 +126,7 @@ describe('more equal calls at once than there are values', () => {
 
   test('do not keep a different call from being served', async () => {
     await small.call(METHOD, requestOf('another'));
-    assert.equal(sentTimestamps()[0] % 10, 7);
+    assert.equal(sentTimestamps()[0] % 100, 7);
   });
 
   test('are served again when the clock has gone on', { timeout: HANG_MS }, async () => {

@@ -1,4 +1,4 @@
-// A thousand violations at once, upstream's and our own: a status that is too large would break the client's connection.
+// A thousand violations at once, upstream's and our own: a status that is too large would break the connection.
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { code } from '../clients/gateway.mjs';

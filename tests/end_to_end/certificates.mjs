@@ -1,0 +1,31 @@
+// Certificates for tests, made by OpenSSL's command line.
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
+const openssl = (...args) => execFileSync('openssl', args, { stdio: ['ignore', 'ignore', 'pipe'] });
+
+/**
+ * An authority in `folder`.
+ * @returns {{file: string, issue: (options?: {name?: string, days?: number, usage?: string}) => {cert: Buffer, key:
+ *     Buffer}}} `issue` makes a certificate for a subjectAltName; negative days are in the past
+ */
+export function makeAuthority(folder, name) {
+  const place = (file) => join(folder, `${name}-${file}`);
+  const file = place('ca.pem');
+  openssl('req', '-x509', ...KEY, '-keyout', place('ca.key'), '-out', file, '-subj', `/CN=${name}`, '-days', '2');
+  let issued = 0;
+  return {
+    file,
+    issue({ name: host = 'IP:127.0.0.1', days = 2, usage = 'serverAuth' } = {}) {
+      const [key, request, extensions, cert] = ['key', 'csr', 'ext', 'pem'].map((end) => place(`${issued}.${end}`));
+      issued += 1;
+      openssl('req', ...KEY, '-keyout', key, '-out', request, '-subj', '/CN=127.0.0.1');
+      writeFileSync(extensions, `subjectAltName=${host}\nextendedKeyUsage=${usage}\nbasicConstraints=CA:FALSE\n`);
+      const authority = ['-CA', file, '-CAkey', place('ca.key'), '-CAcreateserial', '-days', String(days)];
+      openssl('x509', '-req', '-in', request, ...authority, '-extfile', extensions, '-out', cert);
+      return { cert: readFileSync(cert), key: readFileSync(key) };
+    },
+  };
+}

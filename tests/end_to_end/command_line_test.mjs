@@ -1,0 +1,34 @@
+// The program's arguments: a slip in them is one line and status 2.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { run } from './harness.mjs';
+
+describe('the command line', () => {
+  for (const [args, reason] of [
+    [[], /a command is missing/],
+    [['frobnicate'], /unknown command: frobnicate/],
+    [['serve'], /serve needs --config/],
+    [['check', '--config'], /--config needs a value/],
+    [['check', '--config', 'a', '--config', 'b'], /repeated flag: --config/],
+    [['check', '--config', 'a', '--verbose'], /unknown or repeated flag: --verbose/],
+    [['check', 'config.yaml'], /unexpected argument: config\.yaml/],
+    [['keygen', '--curve', 'p384', '--out', 'x'], /--curve must be p256, secp256k1 or ed25519/],
+    [['keygen', '--curve', 'p256'], /keygen needs --out/],
+  ]) {
+    test(`is refused with status 2: ${args.join(' ') || 'nothing'}`, async () => {
+      const { status, stdout, stderr } = await run(args);
+      assert.equal(status, 2);
+      assert.equal(stdout, '');
+      assert.match(stderr, reason);
+      assert.match(stderr, /see stampgate --help/);
+      assert.equal(stderr.trimEnd().split('\n').length, 1);
+    });
+  }
+
+  test('explains itself', async () => {
+    const { status, stdout, stderr } = await run(['--help']);
+    assert.deepEqual([status, stderr], [0, '']);
+    for (const word of ['serve --config', 'check --config', 'keygen --curve']) assert.ok(stdout.includes(word));
+    assert.match((await run(['--version'])).stdout, /^stampgate [0-9]+\.[0-9]+\.[0-9]+\n$/);
+  });
+});

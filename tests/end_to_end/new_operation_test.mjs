@@ -1,0 +1,132 @@
+// A new operation is proto alone: tests/operation has one, with an activity of its own and no C++, linked into the same
+// main.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, beforeEach, test } from 'node:test';
+import { addProtos, code } from '../clients/gateway.mjs';
+import { describeSymbol, listServices } from '../clients/standard_services.mjs';
+import { ORGANIZATION, apiKeyNamed } from '../simulator/testing.mjs';
+import { binary, root, startStack } from './harness.mjs';
+
+addProtos(join(root, 'tests/operation'), ['stampgate/testing/v1/teapot.proto']);
+
+const { simulator, gateway } = await startStack(
+  { after },
+  { command: binary('tests/operation/stampgate_with_teapot'), config: { operator_name: 'Example' } },
+);
+
+beforeEach(() => simulator.reset());
+
+const BREW = 'TeapotService/BrewTea';
+const GET = 'TeapotService/GetTeapot';
+
+const parameters = {
+  leaves: ['LEAF_GREEN', 'LEAF_BLACK'],
+  degrees: 90,
+  recipe: 'hunter2',
+  guests: '{"n":1.50}',
+  blend: '-9223372036854775808',
+};
+
+/** The simulator does not know the operation: it looks at headers and stamp, and answers this. */
+const answerWith = (body, status = 200) => simulator.addFaults([{ kind: 'status', status, body }]);
+
+test('a submit is rendered, stamped, and its answer read', async () => {
+  const intent =
+    '{"leaves":["LEAF_GREEN","leaf:black"],"degrees":90,"recipe":"hunter2","guests":{"n":1.50},' +
+    '"exampleBlend":"-9223372036854775808"}';
+  answerWith(
+    `{"activity":{"id":"a","status":"BREWED","intent":${intent},"result":[{"millilitres":"18446744073709551615"},{}],` +
+      '"brewedAt":{"seconds":"1700000000","nanos":"5"},"aroma":[1e400]}}',
+  );
+  const response = await gateway.call(BREW, { organization_id: ORGANIZATION, parameters, timestamp_ms: '7' });
+
+  const [request] = simulator.requests();
+  assert.equal(request.path, '/public/v1/submit/brew_tea');
+  assert.equal(request.publicKey, apiKeyNamed('gateway p256').publicKey);
+  assert.equal(
+    request.body,
+    '{"type":"ACTIVITY_TYPE_BREW_TEA_V3","timestampMs":"7",' +
+      `"organizationId":"${ORGANIZATION}","parameters":${intent}}`,
+  );
+  assert.deepEqual(response, {
+    activity: {
+      id: 'a',
+      status: 'BREWED',
+      intent: parameters,
+      result: [{ millilitres: '18446744073709551615' }, {}],
+      brewed_at: { seconds: '1700000000', nanos: 5 },
+    },
+    unrecognized: { '/activity/aroma': '[1e400]' },
+  });
+});
+
+test('the gateway chooses its timestampMs too', async () => {
+  answerWith('{"activity":{}}');
+  await gateway.call(BREW, { organization_id: ORGANIZATION, parameters });
+  const { timestampMs } = JSON.parse(simulator.requests()[0].body);
+  assert.ok(Math.abs(Number(timestampMs) - Date.now()) < 60_000);
+});
+
+test('a query is rendered, stamped, and its answer read', async () => {
+  answerWith('{"shortAndStout":false}');
+  const response = await gateway.call(GET, { organization_id: ORGANIZATION, teapot_id: 't' });
+  const [request] = simulator.requests();
+  assert.equal(request.path, '/public/v1/query/get_teapot');
+  assert.equal(request.body, `{"organizationId":"${ORGANIZATION}","teapotId":"t"}`);
+  assert.equal(request.publicKey, apiKeyNamed('gateway p256').publicKey);
+  assert.deepEqual(response, { short_and_stout: false });
+});
+
+test('its rules are kept', async () => {
+  const error = await gateway.refusal(BREW, { parameters: { leaves: [0, 'LEAF_GREEN', 3], degrees: 101 } });
+  assert.equal(error.code, code.INVALID_ARGUMENT);
+  assert.deepEqual(
+    error.badRequest.field_violations.map(({ field }) => field),
+    ['organization_id', 'parameters.leaves[0]', 'parameters.leaves[2]', 'parameters.degrees'],
+  );
+  assert.equal(simulator.stats().requests, 0);
+});
+
+test('its secrets are struck out of what upstream says', async () => {
+  answerWith('{"code":3,"message":"I will not brew hunter2"}', 418);
+  const error = await gateway.refusal(BREW, { organization_id: ORGANIZATION, parameters });
+  assert.equal(error.info.domain, 'upstream');
+  assert.match(error.details, /I will not brew/);
+  assert.ok(!error.statusBytes.includes('hunter2'));
+});
+
+test('a submit without an answer has an unknown outcome', async () => {
+  simulator.addFaults([{ kind: 'nonJson' }]);
+  const error = await gateway.refusal(BREW, { organization_id: ORGANIZATION, parameters, timestamp_ms: '8' });
+  assert.equal(error.code, code.UNKNOWN);
+  assert.equal(error.info.reason, 'OUTCOME_UNKNOWN');
+  assert.equal(error.info.metadata.timestamp_ms, '8');
+});
+
+test('the general service refuses it as it refuses every typed operation', async () => {
+  const request = { organization_id: ORGANIZATION, path: 'p', activity_type: 'ACTIVITY_TYPE_P', parameters: '{}' };
+  for (const changes of [{ path: 'brew_tea' }, { path: 'get_teapot' }, { activity_type: 'ACTIVITY_TYPE_BREW_TEA' }]) {
+    const error = await gateway.refusal('GeneralService/SubmitOperation', { ...request, ...changes });
+    assert.equal(error.code, code.INVALID_ARGUMENT);
+  }
+  assert.equal(simulator.stats().requests, 0);
+});
+
+test('server reflection lists and describes it, beside all others', async () => {
+  const services = await listServices(gateway.client);
+  for (const name of ['stampgate.testing.v1.TeapotService', 'stampgate.v1.PolicyService']) {
+    assert.ok(services.includes(name), name);
+  }
+  const file = await describeSymbol(gateway.client, 'stampgate.testing.v1.TeapotService');
+  assert.equal(file.name, 'stampgate/testing/v1/teapot.proto');
+  assert.deepEqual(file.service[0].method.map(({ name }) => name), ['BrewTea', 'GetTeapot']);
+});
+
+test('the operations of the product work as ever', async () => {
+  const { activity } = await gateway.call('OrganizationService/UpdateOrganizationName', {
+    organization_id: ORGANIZATION,
+    parameters: { organization_name: 'n' },
+  });
+  assert.equal(activity.status, 'ACTIVITY_STATUS_COMPLETED');
+});

@@ -1,0 +1,356 @@
+// No secret of a request, no stamp and no key comes out again, whatever goes wrong: not to the caller, not in the log.
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { readFileSync, readdirSync } from 'node:fs';
+import { after, beforeEach, describe, it } from 'node:test';
+import { encode } from '../clients/gateway.mjs';
+import { ORGANIZATION, apiKeyNamed, identifier } from '../simulator/testing.mjs';
+import { described } from './failures.mjs';
+import { HANG_MS, startGateway, startStack } from './harness.mjs';
+import { startRawServer } from './raw_server.mjs';
+
+const { simulator, gateway } = await startStack({ after });
+beforeEach(() => simulator.reset());
+
+/** Everything that a gateway writes. */
+function watch(started) {
+  started.printed = '';
+  started.child.stdout.on('data', (data) => (started.printed += data));
+  return () => started.printed + started.output;
+}
+const printedByGateway = watch(gateway);
+
+const submit = (parameters) => ({ organization_id: ORGANIZATION, parameters });
+
+/** Every field of a request that holds a secret, and a request with a secret in it. */
+const fields = [
+  {
+    field: 'Oauth2AuthenticateParameters.auth_code',
+    method: 'AuthenticationService/Oauth2Authenticate',
+    request: (secret) => submit({ ...oauth2, auth_code: secret }),
+  },
+  {
+    field: 'Oauth2AuthenticateParameters.code_verifier',
+    method: 'AuthenticationService/Oauth2Authenticate',
+    request: (secret) => submit({ ...oauth2, code_verifier: secret }),
+  },
+  {
+    field: 'OauthParameters.oidc_token',
+    method: 'AuthenticationService/Oauth',
+    request: (secret) => submit({ oidc_token: secret, target_public_key: 'key' }),
+  },
+  {
+    field: 'VerifyOtpParameters.encrypted_otp_bundle',
+    method: 'AuthenticationService/VerifyOtp',
+    request: (secret) => submit({ otp_id: 'otp', encrypted_otp_bundle: secret }),
+  },
+  {
+    field: 'CreateOauth2CredentialParameters.encrypted_client_secret',
+    method: 'AuthenticationService/CreateOauth2Credential',
+    request: (secret) =>
+      submit({ provider: 'OAUTH2_PROVIDER_X', client_id: 'client', encrypted_client_secret: secret }),
+  },
+  {
+    field: 'OauthProviderToCreate.oidc_token',
+    method: 'UserService/CreateOauthProviders',
+    request: (secret) =>
+      submit({
+        user_id: 'user',
+        oauth_providers: [
+          { provider_name: 'one', oidc_token: 'another token' },
+          { provider_name: 'two', oidc_token: secret },
+        ],
+      }),
+  },
+  {
+    field: 'SubmitOperationRequest.parameters',
+    method: 'GeneralService/SubmitOperation',
+    request: (secret) => ({
+      organization_id: ORGANIZATION,
+      path: 'operation_of_next_year',
+      activity_type: 'ACTIVITY_TYPE_OPERATION_OF_NEXT_YEAR',
+      parameters: JSON.stringify({ deep: [{ inside: secret }] }),
+    }),
+  },
+  {
+    field: 'QueryOperationRequest.parameters',
+    method: 'GeneralService/QueryOperation',
+    request: (secret) => ({
+      organization_id: ORGANIZATION,
+      path: 'query_of_next_year',
+      parameters: JSON.stringify({ deep: [{ inside: secret }] }),
+    }),
+  },
+];
+const oauth2 = {
+  oauth2_credential_id: identifier(1),
+  auth_code: 'code',
+  redirect_uri: 'https://app.example.com',
+  code_verifier: 'verifier',
+  nonce: 'nonce',
+};
+
+/** Secrets that answers hold: errors have no room for them. */
+const answerFields = [
+  'Oauth2AuthenticateResult.oidc_token',
+  'OauthResult.credential_bundle',
+  'StampLoginResult.session',
+  'VerifyOtpResult.verification_token',
+  'ExportWalletAccountResult.export_bundle',
+  'SubmitOperationResponse.answer',
+  'QueryOperationResponse.answer',
+  'Vote.message',
+];
+
+const PIECE = 8;
+const secretText = () => randomBytes(36).toString('base64url');
+
+/** Fails if `text` holds the secret or a piece of it that is long enough to be told from chance. */
+function assertWithout(text, secret, where) {
+  const pieces = new Set();
+  for (let i = 0; i + PIECE <= text.length; ++i) pieces.add(text.slice(i, i + PIECE));
+  for (let i = 0; i + PIECE <= secret.length; ++i) {
+    assert.ok(!pieces.has(secret.slice(i, i + PIECE)), `${where} holds the piece at ${i}: ${text}`);
+  }
+}
+
+/** All that the caller can see of an error, as bytes. */
+function seenByCaller(error) {
+  const entries = Object.entries(error.metadata.getMap());
+  const parts = entries.map(([name, value]) => `${name}=${Buffer.from(value).toString('latin1')}`);
+  return [error.details, ...parts].map((text) => Buffer.from(text).toString('latin1')).join('\n');
+}
+
+async function assertNotTold(method, request, secret, { from = gateway, printed = printedByGateway } = {}) {
+  const error = await from.refusal(method, request);
+  described(error);
+  assertWithout(seenByCaller(error), secret, 'the error');
+  assertWithout(printed(), secret, 'the output');
+  return error;
+}
+
+/** What an upstream might answer that repeats a text wherever there is room. */
+function echoes(text) {
+  const half = text.slice(0, text.length / 2);
+  const violations = [text, half, `a.${text}[0]`, `"${text}"`].map((each) => ({ field: each, description: each }));
+  const body = {
+    code: 3,
+    message: `it says ${text}, ${half} and \\"${text}\\"`,
+    [text]: text,
+    serviceErrorCode: text,
+    details: [
+      { '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations: violations },
+      { '@type': text, serviceErrorCode: text, [text]: [text] },
+      text,
+    ],
+  };
+  const answer = (status, value, headers = {}) => ({
+    kind: 'status',
+    status,
+    body: typeof value === 'string' ? value : JSON.stringify(value),
+    headers,
+  });
+  const error = (more) => ({ kind: 'error', echo: true, ...more });
+  return {
+    'all over a 400': answer(400, body),
+    'all over a 401': answer(401, body),
+    'all over a 403': answer(403, body),
+    'all over a 409': answer(409, body),
+    'all over a 429': answer(429, body, { 'Retry-After': text }),
+    'all over a 500': answer(500, body),
+    'all over a 501': answer(501, body),
+    'all over a 503': answer(503, body, { 'Retry-After': text }),
+    'in a redirect': answer(302, body, { Location: `https://127.0.0.1/${text}` }),
+    'in headers': answer(404, '', { 'Content-Type': text, Warning: text }),
+    'in a text': answer(400, text),
+    'in a 200 that cannot be read': answer(200, `{"activity": ${text}}`),
+    'in a 200 with a member twice': answer(200, `{"${text}": 1, "${text}": "${text}"}`),
+    'in a 200 with something after it': answer(200, `{"activity": {}} ${text}`),
+    'in a refused field': error({ code: 'INVALID_ARGUMENT', errorCode: 'REQUEST_INVALID', fieldViolations: 30 }),
+    'in a denial': error({ code: 'PERMISSION_DENIED', policyDenied: true }),
+    'in an unknown token': error({ code: 'NOT_FOUND', errorCode: 'INVALID_OIDC_TOKEN', errorCodeIn: 'both' }),
+    'in a broken connection': { kind: 'truncated' },
+  };
+}
+
+describe("a secret that upstream's answer repeats", { timeout: HANG_MS }, () => {
+  it('is looked for in every field that holds one', () => {
+    const folder = new URL('../../proto/stampgate/v1/', import.meta.url);
+    const declared = readdirSync(folder).flatMap((name) => {
+      const text = readFileSync(new URL(name, folder), 'utf8').replace(/\/\/.*/g, '');
+      return [...text.matchAll(/^message (\w+) \{([\s\S]*?)^\}/gm)].flatMap(([, message, body]) =>
+        [...body.matchAll(/(\w+) = \d+ \[([^\]]*)\]/g)]
+          .filter(([, , options]) => /\(field\)\.secret = true/.test(options))
+          .map(([, field]) => `${message}.${field}`),
+      );
+    });
+    assert.deepEqual(declared.sort(), [...fields.map(({ field }) => field), ...answerFields].sort());
+  });
+
+  for (const { field, method, request } of fields) {
+    for (const place of Object.keys(echoes('x'))) {
+      it(`${field} ${place}`, async () => {
+        const secret = secretText();
+        simulator.addFaults([echoes(secret)[place]]);
+        await assertNotTold(method, request(secret), secret);
+        assert.deepEqual([simulator.stats().requests, simulator.pendingFaults()], [1, 0]);
+      });
+    }
+  }
+
+  const shapes = {
+    'that looks like a code': () => `SECRET_${randomBytes(12).toString('hex').toUpperCase()}`,
+    'that is long': () => randomBytes(3000).toString('base64url'),
+    'that has every kind of character': () => `é"\\/\n\t${secretText()}😀<>&'%20${secretText()}`,
+    'that is a number': () => String(randomBytes(6).readUIntBE(0, 6) + 1e14),
+    'that is JSON': () => JSON.stringify({ key: secretText() }),
+  };
+  for (const [name, make] of Object.entries(shapes)) {
+    for (const { field, method, request } of fields) {
+      it(`${field} ${name}`, async () => {
+        const places = ['all over a 400', 'all over a 401', 'in a refused field', 'in a 200 with a member twice'];
+        for (const place of places) {
+          const secret = make();
+          const escaped = JSON.stringify(secret).slice(1, -1);
+          const fault = echoes(secret)[place];
+          simulator.addFaults([fault.status === 200 ? echoes(escaped)[place] : fault]);
+          // What is not ASCII stands in errors as UTF-8.
+          await assertNotTold(method, request(secret), Buffer.from(secret).toString('latin1'));
+          assert.equal(simulator.pendingFaults(), 0);
+        }
+      });
+    }
+  }
+
+  it('is struck out whole, however short it is', async () => {
+    for (const secret of ['~', 'q~', '7~3', 'Zq~7', 'a~b~c~d']) {
+      for (const { method, request } of fields) {
+        simulator.addFaults([echoes(secret)['all over a 400']]);
+        const error = await gateway.refusal(method, request(secret));
+        assert.ok(!seenByCaller(error).includes(secret), error.details);
+      }
+    }
+  });
+
+  it('is struck out as a JSON number too, of a general operation', async () => {
+    for (const { method, request } of fields.filter(({ method: name }) => name.startsWith('General'))) {
+      const secret = '730155529148007';
+      const message = { ...request('x'), parameters: `{"pin": [${secret}]}` };
+      simulator.addFaults([echoes(secret)['all over a 400']]);
+      await assertNotTold(method, message, secret);
+    }
+  });
+
+  it('leaves the rest of the words', async () => {
+    const secret = secretText();
+    simulator.addFaults([{ kind: 'status', status: 400, body: JSON.stringify({ message: `token ${secret} is old` }) }]);
+    const error = await gateway.refusal(fields[2].method, fields[2].request(secret));
+    assert.equal(error.details, 'token [secret] is old');
+  });
+
+  it('is not told by something that does not speak HTTP either', async (t) => {
+    for (const shape of [
+      (text) => text,
+      (text) => `HTTP/1.1 ${text}\r\n\r\n`,
+      (text) => `HTTP/1.1 200 ${text}\r\nContent-Length: ${text}\r\n\r\n`,
+      (text) => `HTTP/1.1 404 ${text}\r\n${text}: ${text}\r\nContent-Length: 0\r\n\r\n`,
+      (text) => `HTTP/1.1 200 OK\r\nTransfer-Encoding: ${text}\r\n\r\n${text}`,
+      (text) => `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${text}\r\n`,
+    ]) {
+      const secret = secretText();
+      const upstream = await startRawServer(t, (socket) => socket.end(shape(secret)));
+      const started = await startGateway(t, upstream);
+      const printed = watch(started);
+      for (const { method, request } of fields) {
+        await assertNotTold(method, request(secret), secret, { from: started, printed });
+      }
+    }
+  });
+});
+
+describe('a secret in a request that the gateway refuses', { timeout: HANG_MS }, () => {
+  for (const { field, method, request } of fields) {
+    it(`${field}, in bytes that cannot be decoded`, async () => {
+      const secret = secretText();
+      const bytes = encode(method, request(secret));
+      for (const spoiled of [
+        bytes.subarray(0, bytes.length - 3),
+        Buffer.concat([bytes, Buffer.from([0xff])]),
+        Buffer.concat([Buffer.from(secret), bytes]),
+        // The same length, but no UTF-8.
+        Buffer.from(bytes.map((byte, i) => (i === bytes.indexOf(secret) + 20 ? 0xff : byte))),
+        Buffer.concat([bytes, Buffer.from([0xfa, 0x7f, secret.length]), Buffer.from(secret)]),
+      ]) {
+        await assertNotTold(method, spoiled, secret);
+      }
+      assert.equal(simulator.stats().requests, 0);
+    });
+
+    it(`${field}, beside other faults`, async () => {
+      const secret = secretText();
+      await assertNotTold(method, { ...request(secret), organization_id: '' }, secret);
+      assert.equal(simulator.stats().requests, 0);
+    });
+  }
+
+  it('in text that is no JSON', async () => {
+    const secret = secretText();
+    const texts = [
+      secret,
+      `"${secret}`,
+      `{"a": "${secret}"`,
+      `{"a": "${secret}"} ${secret}`,
+      `{"${secret}": 1, "${secret}": 2}`,
+      `{"a": ${secret}}`,
+      `{"a": "\\u${secret}"}`,
+      `{"organizationId": "${secret}", "type": "${secret}"}`,
+      `${'['.repeat(3000)}"${secret}"${']'.repeat(3000)}`,
+    ];
+    for (const { method, request } of fields.filter(({ method: name }) => name.startsWith('General'))) {
+      for (const parameters of texts) {
+        const message = { ...request('x'), parameters };
+        // A submit's parameters may hold any names, a query's stand at the top.
+        if (method.endsWith('SubmitOperation') && parameters.includes('"organizationId"')) continue;
+        await assertNotTold(method, message, secret);
+      }
+    }
+    assert.equal(simulator.stats().requests, 0);
+  });
+
+  it('in a value that is too long, or in a message that is', async () => {
+    const secret = secretText();
+    const contract = { smart_contract_address: 'a', type: 'SMART_CONTRACT_INTERFACE_TYPE_SOLANA', label: 'l' };
+    const long = secret.repeat(Math.ceil(400_001 / secret.length));
+    const method = 'SmartContractService/CreateSmartContractInterface';
+    await assertNotTold(method, submit({ ...contract, smart_contract_interface: long }), secret);
+    for (const { method: other, request } of fields) await assertNotTold(other, request(secret.repeat(23_000)), secret);
+    assert.equal(simulator.stats().requests, 0);
+  });
+});
+
+describe('what the gateway prints', { timeout: HANG_MS }, () => {
+  it('has no stamp, no key and no secret of calls that went well', async (t) => {
+    const stack = await startStack(t, { simulator: { references: 'any' } });
+    const printed = watch(stack.gateway);
+    const secret = secretText();
+    for (const { method, request } of fields.slice(0, 6)) {
+      await stack.gateway.call(method, request(secret)).catch(() => {});
+    }
+    for (const fault of Object.values(echoes(secret))) {
+      stack.simulator.addFaults([fault]);
+      await stack.gateway.refusal(fields[2].method, fields[2].request(secret));
+    }
+    const requests = stack.simulator.requests();
+    await stack.gateway.stop();
+    assert.ok(printed().includes('"event":"stopped"'), 'the log was read to its end');
+    assertWithout(printed(), secret, 'the output');
+    assertWithout(printed(), apiKeyNamed('gateway p256').privateKey, 'the output');
+    assert.equal(requests.length, 6 + Object.keys(echoes('')).length);
+    for (const { headers, body } of requests) {
+      const [, stamp] = headers.find(([name]) => name.toLowerCase() === 'x-stamp');
+      assertWithout(printed(), stamp, 'the output');
+      assertWithout(printed(), JSON.parse(Buffer.from(stamp, 'base64url')).signature, 'the output');
+      assert.ok(!printed().includes(body));
+    }
+  });
+});

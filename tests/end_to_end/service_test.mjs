@@ -1,0 +1,146 @@
+// The server itself: health, reflection, the operator's name, and how it ends.
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import { code, connect, methods } from '../clients/gateway.mjs';
+import { checkHealth, describeSymbol, listServices, watchHealth } from '../clients/standard_services.mjs';
+import { ORGANIZATION, identifier } from '../simulator/testing.mjs';
+import { HANG_MS, startStack } from './harness.mjs';
+
+const SERVICES = [...new Set([...methods.keys()].map((name) => `stampgate.v1.${name.split('/')[0]}`))].sort();
+
+describe('health and reflection', async () => {
+  const { gateway } = await startStack({ after });
+
+  test('the server and each service are SERVING', async () => {
+    for (const service of ['', ...SERVICES]) {
+      assert.equal(await checkHealth(gateway.client, service), 'SERVING', service);
+    }
+  });
+
+  test('of a service that is not there, health knows nothing', async () => {
+    await assert.rejects(checkHealth(gateway.client, 'stampgate.v1.Nothing'), { code: code.NOT_FOUND });
+  });
+
+  test('reflection lists every service', async () => {
+    const standard = ['grpc.health.v1.Health', 'grpc.reflection.v1alpha.ServerReflection'];
+    assert.equal(SERVICES.length, 9);
+    // Health is part of gRPC and has no descriptor in C++; some versions list it all the same.
+    const listed = (await listServices(gateway.client)).filter((name) => name !== standard[0]);
+    assert.deepEqual(listed, [standard[1], ...SERVICES]);
+  });
+
+  test('reflection describes each service with its methods and options', async () => {
+    for (const service of SERVICES) {
+      const file = await describeSymbol(gateway.client, service);
+      const described = file.service.find(({ name }) => service === `stampgate.v1.${name}`);
+      const expected = [...methods.keys()].filter((name) => `stampgate.v1.${name}`.startsWith(`${service}/`));
+      assert.deepEqual(described.method.map(({ name }) => `${described.name}/${name}`).sort(), expected.sort());
+    }
+  });
+
+  test('a method that is not there is UNIMPLEMENTED', async () => {
+    const definition = { ...methods.get('PolicyService/GetPolicy'), path: '/stampgate.v1.PolicyService/GetNothing' };
+    methods.set('PolicyService/GetNothing', definition);
+    const error = await gateway.refusal('PolicyService/GetNothing', {});
+    assert.equal(error.code, code.UNIMPLEMENTED);
+  });
+
+  test('a compressed message is not taken: it would be inflated before it is measured', async (t) => {
+    const client = connect(gateway.address, { 'grpc.default_compression_algorithm': 2 });
+    t.after(() => client.close());
+    const request = { organization_id: ORGANIZATION, policy_id: identifier(6).repeat(100) };
+    const other = Object.assign(Object.create(gateway), { client });
+    assert.equal((await other.refusal('PolicyService/GetPolicy', request)).code, code.UNIMPLEMENTED);
+  });
+});
+
+describe("the operator's name", () => {
+  test('is part of names in the key set', async (t) => {
+    const { gateway } = await startStack(t, {
+      simulator: { operator: 'example' },
+      config: { operator_name: 'Example' },
+    });
+    const { keys, unrecognized } = await gateway.call('WebhookService/GetWebhookKeySet', {});
+    assert.equal(keys[0].signature_algorithm, 'ed25519');
+    assert.equal(keys[0].signature_version, 'v1');
+    assert.equal(unrecognized, undefined);
+  });
+
+  test("if it is not upstream's, nothing is lost all the same", async (t) => {
+    const { gateway } = await startStack(t, { simulator: { operator: 'other' } });
+    const { keys, unrecognized } = await gateway.call('WebhookService/GetWebhookKeySet', {});
+    assert.equal(keys[0].signature_algorithm, undefined);
+    assert.deepEqual(unrecognized, {
+      '/keys/0/other_signature_algorithm': '"ed25519"',
+      '/keys/0/other_signature_version': '"v1"',
+    });
+  });
+});
+
+describe('the end', () => {
+  const rename = (gateway, organization_name) =>
+    gateway.call('OrganizationService/UpdateOrganizationName', {
+      organization_id: ORGANIZATION,
+      parameters: { organization_name },
+    });
+
+  for (const signal of ['SIGTERM', 'SIGINT']) {
+    test(`an idle gateway ends at ${signal}`, async (t) => {
+      const { gateway } = await startStack(t);
+      await rename(gateway, 'n');
+      assert.deepEqual(await gateway.stop(signal), { status: 0, signal: null });
+      const events = gateway.output.trimEnd().split('\n').map((line) => JSON.parse(line).event);
+      assert.deepEqual(events, ['started', 'draining', 'stopped']);
+    });
+  }
+
+  test('calls in flight finish, new ones are refused, and the exit status is 0', { timeout: HANG_MS }, async (t) => {
+    const { simulator, gateway } = await startStack(t);
+    simulator.addFaults([{ kind: 'slow', untilReleased: true, times: 2 }]);
+    const query = { organization_id: ORGANIZATION, policy_id: identifier(6) };
+    const held = [rename(gateway, 'held'), gateway.call('PolicyService/GetPolicy', query)];
+    await simulator.waitFor({ held: 2 });
+
+    gateway.child.kill('SIGTERM');
+    const late = connect(gateway.address);
+    t.after(() => late.close());
+    // A call that still gets in is answered, or cancelled by gRPC if it was on its way to a handler.
+    for (let status; status !== code.UNAVAILABLE; ) {
+      status = await checkHealth(late).then(() => code.OK, (error) => error.code);
+      assert.ok([code.OK, code.CANCELLED, code.UNAVAILABLE].includes(status), String(status));
+    }
+    const refused = await gateway.refusal('PolicyService/GetPolicy', query);
+    assert.equal(refused.code, code.UNAVAILABLE);
+    assert.equal(simulator.stats().requests, 2);
+
+    simulator.release();
+    const [{ activity }, { policy }] = await Promise.all(held);
+    assert.equal(activity.status, 'ACTIVITY_STATUS_COMPLETED');
+    assert.equal(policy.policy_id, identifier(6));
+    assert.deepEqual(await gateway.exited, { status: 0, signal: null });
+  });
+
+  test('who watches its health hears of it', { timeout: HANG_MS }, async (t) => {
+    const { gateway } = await startStack(t);
+    const watch = watchHealth(gateway.client, SERVICES[0]);
+    const statuses = [];
+    await new Promise((resolve) => {
+      watch.on('error', () => {});
+      watch.on('data', ({ status }) => {
+        statuses.push(status);
+        if (statuses.length === 1) gateway.child.kill('SIGTERM');
+        else resolve();
+      });
+    });
+    assert.deepEqual(statuses, ['SERVING', 'NOT_SERVING']);
+    // A watcher keeps the gateway until the end of its grace: gRPC ends no stream by itself.
+    watch.cancel();
+    assert.equal((await gateway.exited).status, 0);
+  });
+
+  test('a gateway that nobody ever called ends as well', async (t) => {
+    const { simulator, gateway } = await startStack(t);
+    assert.equal((await gateway.stop()).status, 0);
+    assert.equal(simulator.stats().connections, 0);
+  });
+});
