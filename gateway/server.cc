@@ -1,15 +1,18 @@
 #include "gateway/server.h"
 
+#include <grpc/grpc.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "gateway/operation_service.h"
 #include "gateway/timestamp_allocator.h"
@@ -24,6 +27,9 @@ constexpr int kMillis = 1000;
 
 // A message beyond the configured limit is to get our own error, so gRPC takes more than any limit that can be set.
 constexpr int kMaxReceiveBytes = 8 << 20;
+
+// For streams that are cut at a drain, to be told why.
+constexpr absl::Duration kLastWords = absl::Milliseconds(500);
 
 // Against peers that are slow, silent or greedy. Time is in milliseconds, as gRPC's arguments want it.
 void Harden(grpc::ServerBuilder& builder) {
@@ -67,6 +73,7 @@ class GrpcServer : public Server {
                      keys_,
                      timestamps_,
                      *upstream_,
+                     in_flight_,
                      ToDuration(config.calls().default_deadline()),
                      ToDuration(config.calls().max_deadline()),
                      config.calls().max_request_bytes(),
@@ -101,7 +108,17 @@ class GrpcServer : public Server {
     if (server_ == nullptr) return;
     const absl::Time deadline = absl::Now() + grace;
     if (auto* health = server_->GetHealthCheckService()) health->Shutdown();
-    server_->Shutdown(absl::ToChronoTime(deadline));
+    // Shutdown() takes no new call and waits for all others, also for streams that never end by themselves, such as
+    // health watches. Those are cut as soon as the operations are done.
+    absl::Notification ended;
+    std::thread shutdown([&] {
+      server_->Shutdown(absl::ToChronoTime(deadline));
+      ended.Notify();
+    });
+    in_flight_.WaitUntilNone(deadline);
+    // After a moment in which they still hear NOT_SERVING; and again and again, for others may have just begun.
+    while (!ended.WaitForNotificationWithTimeout(kLastWords)) grpc_server_cancel_all_calls(server_->c_server());
+    shutdown.join();
     upstream_->Shutdown(std::max(deadline - absl::Now(), absl::ZeroDuration()));
     server_->Wait();
     server_ = nullptr;
@@ -111,6 +128,7 @@ class GrpcServer : public Server {
   const std::unique_ptr<const OperationTable> operations_;
   const KeyRing keys_;
   TimestampAllocator timestamps_;
+  CallsInFlight in_flight_;
   const std::unique_ptr<UpstreamClient> upstream_;
   const CallEnvironment environment_;
   const std::vector<std::unique_ptr<OperationService>> services_;

@@ -48,6 +48,7 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
 
   void Start(const grpc::ByteBuffer& bytes) {
     self_ = shared_from_this();
+    environment_.in_flight.Begin();
     if (absl::Status status = Decode(bytes); !status.ok()) return End(status);
     absl::StatusOr<RenderedRequest> rendered = TranslateRequest(environment_.operations, operation_, *request_);
     if (!rendered.ok()) return End(rendered.status());
@@ -210,7 +211,10 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
     if (id.has_value()) environment_.upstream.Cancel(*id);
   }
 
-  void OnDone() override { self_.reset(); }
+  void OnDone() override {
+    environment_.in_flight.End();
+    self_.reset();
+  }
 
   const CallEnvironment& environment_;
   const Operation& operation_;

@@ -10,6 +10,7 @@
 #include <functional>
 
 #include "absl/time/time.h"
+#include "gateway/calls_in_flight.h"
 #include "gateway/key_ring.h"
 #include "gateway/timestamp_allocator.h"
 #include "gateway/upstream_client.h"
@@ -23,6 +24,7 @@ struct CallEnvironment {
   const KeyRing& keys;
   TimestampAllocator& timestamps;
   UpstreamClient& upstream;
+  CallsInFlight& in_flight;
   absl::Duration default_deadline;
   absl::Duration max_deadline;
   size_t max_request_bytes;
