@@ -147,7 +147,7 @@ bool CurlTransfer::PreparePost(StampedRequest request) {
          curl_easy_setopt(easy(), CURLOPT_REQUEST_TARGET, request_->path().c_str()) == CURLE_OK;
 }
 
-bool CurlTransfer::PrepareGet(DiscoveryRequest request) {
+bool CurlTransfer::PrepareGet(const DiscoveryRequest& request) {
   return IsTarget(request.path) && curl_easy_setopt(easy(), CURLOPT_HTTPGET, 1L) == CURLE_OK &&
          curl_easy_setopt(easy(), CURLOPT_HTTPHEADER, &kAccept) == CURLE_OK &&
          curl_easy_setopt(easy(), CURLOPT_REQUEST_TARGET, request.path.c_str()) == CURLE_OK;

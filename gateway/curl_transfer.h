@@ -38,7 +38,7 @@ class CurlTransfer {
   // Sets the handle up for a request. False, and nothing may be sent, if its path or header would not be read by
   // upstream as they are meant.
   bool PreparePost(StampedRequest request);
-  bool PrepareGet(DiscoveryRequest request);
+  bool PrepareGet(const DiscoveryRequest& request);
 
   // Whether a byte of the body may have left: head and body leave together.
   bool body_sent() const { return request_.has_value() && requests_begun_ > 0; }

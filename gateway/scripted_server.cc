@@ -45,7 +45,7 @@ TestCertificate MakeCertificate(const std::string& host, bool expired) {
   X509* certificate = X509_new();
   X509_set_version(certificate, X509_VERSION_3);
   ASN1_INTEGER_set(X509_get_serialNumber(certificate), 1);
-  X509_gmtime_adj(X509_getm_notBefore(certificate), -2 * 3600);
+  X509_gmtime_adj(X509_getm_notBefore(certificate), -7200);
   X509_gmtime_adj(X509_getm_notAfter(certificate), expired ? -3600 : 3600);
   X509_set_pubkey(certificate, key);
   X509_NAME* name = X509_get_subject_name(certificate);

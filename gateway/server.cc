@@ -80,7 +80,7 @@ class GrpcServer : public Server {
                      [] { return absl::Now(); }},
         services_(MakeOperationServices(environment_)) {}
 
-  ~GrpcServer() override { Drain(absl::ZeroDuration()); }
+  ~GrpcServer() override { GrpcServer::Drain(absl::ZeroDuration()); }
 
   absl::Status Listen(const std::string& address) {
     grpc::EnableDefaultHealthCheckService(true);

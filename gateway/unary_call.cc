@@ -4,15 +4,14 @@
 
 #include <algorithm>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <variant>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 #include "gateway/grpc_status.h"
 #include "gateway/log.h"
 #include "google/protobuf/arena.h"
@@ -192,19 +191,19 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
   }
 
   // The caller may go away before, while or after the exchange is started: whoever comes second cancels it.
-  void SetExchange(UpstreamClient::CallId id) ABSL_LOCKS_EXCLUDED(mutex_) {
+  void SetExchange(UpstreamClient::CallId id) {
     {
-      absl::MutexLock lock(&mutex_);
+      std::lock_guard lock(mutex_);
       exchange_ = id;
       if (!cancelled_) return;
     }
     environment_.upstream.Cancel(id);
   }
 
-  void OnCancel() override ABSL_LOCKS_EXCLUDED(mutex_) {
+  void OnCancel() override {
     std::optional<UpstreamClient::CallId> id;
     {
-      absl::MutexLock lock(&mutex_);
+      std::lock_guard lock(mutex_);
       cancelled_ = true;
       id = exchange_;
     }
@@ -215,6 +214,10 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
     environment_.in_flight.End();
     self_.reset();
   }
+
+  // Lets gRPC run OnCancel and OnDone where it is, instead of handing each to a thread of its own (a sixth of a call's
+  // CPU). They must then be short and must not block: one queues a task, the other frees memory.
+  bool InternalInlineable() override { return true; }
 
   const CallEnvironment& environment_;
   const Operation& operation_;
@@ -228,9 +231,9 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
   uint64_t timestamp_ms_ = 0;
   std::string fingerprint_;
 
-  absl::Mutex mutex_;
-  bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
-  std::optional<UpstreamClient::CallId> exchange_ ABSL_GUARDED_BY(mutex_);
+  std::mutex mutex_;  // for the two below
+  bool cancelled_ = false;
+  std::optional<UpstreamClient::CallId> exchange_;
 
   // gRPC needs the reactor until OnDone; the exchange may need it longer.
   std::shared_ptr<UnaryCall> self_;
