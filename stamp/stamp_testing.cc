@@ -69,8 +69,9 @@ std::vector<StampVector> LoadVectors() {
 
 // An INTEGER from the front of `der`, leading zeros or none.
 BignumPtr TakeInteger(absl::string_view* der) {
-  if (der->size() < 2 || (*der)[0] != 2 || static_cast<size_t>((*der)[1]) > der->size() - 2) return nullptr;
-  const size_t size = static_cast<size_t>((*der)[1]);
+  if (der->size() < 2 || (*der)[0] != 2) return nullptr;
+  const size_t size = static_cast<uint8_t>((*der)[1]);
+  if (size > der->size() - 2) return nullptr;
   BignumPtr number(BN_bin2bn(reinterpret_cast<const uint8_t*>(der->data()) + 2, static_cast<int>(size), nullptr));
   der->remove_prefix(2 + size);
   return number;

@@ -20,7 +20,6 @@ using ::stampgate::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::Eq;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Lt;
 using ::testing::Pair;

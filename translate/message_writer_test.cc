@@ -17,7 +17,6 @@ namespace stampgate {
 namespace {
 
 using ::stampgate::testing::Everything;
-using ::stampgate::testing::Json;
 using ::stampgate::testing::JsonOf;
 using ::stampgate::testing::Proto;
 

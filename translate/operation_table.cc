@@ -11,9 +11,7 @@
 namespace stampgate {
 namespace {
 
-using google::protobuf::Descriptor;
 using google::protobuf::DescriptorPool;
-using google::protobuf::FieldDescriptor;
 using google::protobuf::MessageFactory;
 using google::protobuf::MethodDescriptor;
 
