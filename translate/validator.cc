@@ -14,7 +14,6 @@
 namespace stampgate {
 namespace {
 
-using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 using google::protobuf::util::TimeUtil;
