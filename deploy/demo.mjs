@@ -26,8 +26,10 @@ async function tell(method, request) {
     return response;
   } catch (error) {
     await showUpstream();
-    const violations = (error.badRequest?.field_violations ?? []).map((v) => `\n    ${v.field} ${v.description}`);
-    console.log(`the caller got ${nameOf(error.code)} ${error.info?.reason ?? ''}: ${error.details}${violations.join('')}`);
+    console.log(`the caller got ${nameOf(error.code)} ${error.info?.reason ?? ''}: ${error.details}`);
+    for (const { field, description } of error.badRequest?.field_violations ?? []) {
+      console.log(`    ${field} ${description}`);
+    }
     return undefined;
   }
 }
@@ -44,7 +46,8 @@ async function showUpstream() {
   if (requests.length === 0) console.log('nothing was sent upstream');
   for (const { path, body, headers } of requests) {
     const stamp = headers.find(([name]) => name.toLowerCase() === 'x-stamp')?.[1] ?? '';
-    console.log(`what went out: POST ${path}\n  X-Stamp: ${stamp.slice(0, 40)}... (${stamp.length} characters)\n  ${body}`);
+    console.log(`what went out: POST ${path}`);
+    console.log(`  X-Stamp: ${stamp.slice(0, 40)}... (${stamp.length} characters)\n  ${body}`);
   }
 }
 
@@ -56,11 +59,11 @@ function expect(what, holds) {
 
 if (second.startsWith('http')) {
   console.log('\nA typed call becomes a stamped POST, and its activity a typed answer.');
+  const consensus = 'approvers.count() >= 2';
+  const policy = { policy_name: 'two of three', effect: 'EFFECT_ALLOW', consensus, notes: '' };
   const created = await tell('PolicyService/CreatePolicies', {
     organization_id: organizationId,
-    parameters: {
-      policies: [{ policy_name: 'two of three', effect: 'EFFECT_ALLOW', consensus: 'approvers.count() >= 2', notes: '' }],
-    },
+    parameters: { policies: [policy] },
   });
   const policyId = created?.activity?.result?.create_policies_result?.policy_ids?.[0];
   expect('the policy was not created', policyId);
@@ -74,7 +77,8 @@ if (second.startsWith('http')) {
   expect('a bad request was let through', refused === undefined);
 
   console.log('\nAn error of upstream arrives as a status that says what to do next.');
-  const missing = await tell('PolicyService/GetPolicy', { organization_id: organizationId, policy_id: 'no-such-policy' });
+  const unknown = { organization_id: organizationId, policy_id: 'no-such-policy' };
+  const missing = await tell('PolicyService/GetPolicy', unknown);
   expect('a policy was found that is not there', missing === undefined);
 } else {
   await tell(second, JSON.parse(third ?? '{}'));
