@@ -55,6 +55,7 @@ config::v1::Config Defaults() {
   *calls.mutable_default_deadline() = TimeUtil::SecondsToDuration(15);
   *calls.mutable_max_deadline() = TimeUtil::SecondsToDuration(30);
   calls.set_max_request_bytes(1 << 20);
+  *calls.mutable_drain_grace() = TimeUtil::SecondsToDuration(25);
   config.mutable_replica()->set_index(0);
   config.mutable_replica()->set_count(1);
   return config;
@@ -270,8 +271,9 @@ void CheckUpstream(const config::v1::Upstream& upstream, Report& report) {
 }
 
 void CheckCalls(const config::v1::Calls& calls, Report& report) {
-  CheckRange(calls.default_deadline(), absl::Milliseconds(1), "calls.default_deadline", report);
-  CheckRange(calls.max_deadline(), absl::Milliseconds(1), "calls.max_deadline", report);
+  CheckRange(calls.default_deadline(), absl::Milliseconds(100), "calls.default_deadline", report);
+  CheckRange(calls.max_deadline(), absl::Milliseconds(100), "calls.max_deadline", report);
+  CheckRange(calls.drain_grace(), absl::Seconds(2), "calls.drain_grace", report);
   if (report.IsFaulty("calls.max_deadline")) return;
   if (ToDuration(calls.default_deadline()) > ToDuration(calls.max_deadline())) {
     report.Add("calls.default_deadline", absl::StrCat("must not be above max_deadline, which is ",

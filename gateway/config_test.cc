@@ -73,6 +73,7 @@ TEST(ConfigTest, TheSmallestConfigGetsEveryDefault) {
   EXPECT_FALSE(values.upstream().http2());
   EXPECT_EQ(ToDuration(values.calls().default_deadline()), absl::Seconds(15));
   EXPECT_EQ(ToDuration(values.calls().max_deadline()), absl::Seconds(30));
+  EXPECT_EQ(ToDuration(values.calls().drain_grace()), absl::Seconds(25));
   EXPECT_EQ(values.calls().max_request_bytes(), 1u << 20);
   EXPECT_EQ(values.replica().index(), 0u);
   EXPECT_EQ(values.replica().count(), 1u);
@@ -211,9 +212,10 @@ TEST(ConfigTest, DurationsStayWithinTheirLimits) {
   const auto calls = [](absl::string_view members) {
     return ReportOf(absl::StrCat(kMinimal, "calls: {", members, "}\n"));
   };
-  EXPECT_EQ(calls("default_deadline: 1ms, max_deadline: 1ms"), "");
-  EXPECT_EQ(calls("default_deadline: 0s"), "f:3:27: calls.default_deadline: must be from 1ms to 10m");
-  EXPECT_EQ(calls("max_deadline: 11m"), "f:3:23: calls.max_deadline: must be from 1ms to 10m");
+  EXPECT_EQ(calls("default_deadline: 100ms, max_deadline: 100ms, drain_grace: 2s"), "");
+  EXPECT_EQ(calls("default_deadline: 0s"), "f:3:27: calls.default_deadline: must be from 100ms to 10m");
+  EXPECT_EQ(calls("max_deadline: 11m"), "f:3:23: calls.max_deadline: must be from 100ms to 10m");
+  EXPECT_EQ(calls("drain_grace: 1s"), "f:3:22: calls.drain_grace: must be from 2s to 10m");
   EXPECT_EQ(calls("default_deadline: 31s"),
             "f:3:27: calls.default_deadline: must not be above max_deadline, which is 30s");
   EXPECT_EQ(calls("max_deadline: 5s"), "f:3:8: calls.default_deadline: must not be above max_deadline, which is 5s");

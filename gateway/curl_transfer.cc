@@ -224,9 +224,6 @@ HttpAnswer CurlTransfer::TakeAnswer() {
   long status = 0;
   curl_easy_getinfo(easy(), CURLINFO_RESPONSE_CODE, &status);
   answer.status = static_cast<int>(status);
-  const char* content_type = nullptr;
-  curl_easy_getinfo(easy(), CURLINFO_CONTENT_TYPE, &content_type);
-  if (content_type != nullptr) answer.content_type = content_type;
   if (status != 200) answer.retry_after = RetryAfter(easy());
   response_.reserve(response_.size() + kReaderPadding);
   answer.body = std::move(response_);
@@ -240,7 +237,7 @@ UpstreamOutcome CurlTransfer::Finish(CURLcode code) {
     outcome = TakeAnswer();
   } else {
     outcome = DescribeFailure(
-        code, {.connected = requests_begun_ > 0, .body_sent = body_sent(), .too_large = too_large_}, error_);
+        code, {.connected = requests_begun_ > 0, .body_sent = requests_begun_ > 0, .too_large = too_large_}, error_);
   }
   reusable_ = code == CURLE_OK && requests_begun_ == 1 && !afresh_;
   request_.reset();

@@ -3,6 +3,7 @@
 #define STAMPGATE_GATEWAY_KEY_RING_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
@@ -12,6 +13,12 @@
 
 namespace stampgate {
 
+// A key that signs.
+struct NamedSigner {
+  std::string name;  // as the config calls it
+  std::shared_ptr<const Signer> signer;
+};
+
 // Immutable once filled, then thread-safe.
 class KeyRing {
  public:
@@ -19,11 +26,11 @@ class KeyRing {
   void Add(const config::v1::Key& key, std::shared_ptr<const Signer> signer);
 
   // The key of `organization_id`, or null if none is configured.
-  std::shared_ptr<const Signer> Find(absl::string_view organization_id) const;
+  const NamedSigner* Find(absl::string_view organization_id) const;
 
  private:
-  absl::flat_hash_map<std::string, std::shared_ptr<const Signer>> by_organization_;
-  std::shared_ptr<const Signer> for_all_;
+  absl::flat_hash_map<std::string, NamedSigner> by_organization_;
+  std::optional<NamedSigner> for_all_;
 };
 
 }  // namespace stampgate

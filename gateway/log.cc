@@ -32,8 +32,6 @@ absl::string_view Name(Severity severity) {
       return "INFO";
     case Severity::kWarning:
       return "WARNING";
-    case Severity::kError:
-      return "ERROR";
   }
   return "";
 }

@@ -10,7 +10,7 @@
 
 namespace stampgate {
 
-enum class Severity { kInfo, kWarning, kError };
+enum class Severity { kInfo, kWarning };
 
 using LogFields = std::vector<std::pair<absl::string_view, std::string>>;
 

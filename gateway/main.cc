@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -28,7 +29,6 @@ namespace {
 
 constexpr int kExitFailure = 1;
 constexpr int kExitUsage = 2;
-constexpr absl::Duration kDrainGrace = absl::Seconds(25);
 constexpr absl::string_view kVersion = "0.1.0";
 
 int Fail(const absl::Status& status) {
@@ -80,7 +80,7 @@ int Serve(const CommandLine& line) {
   int signal_number = 0;
   sigwait(&signals, &signal_number);
   Log(Severity::kInfo, "draining", {{"signal", strsignal(signal_number)}});
-  (*server)->Drain(kDrainGrace);
+  (*server)->Drain(ToDuration((*config)->calls().drain_grace()));
   Log(Severity::kInfo, "stopped", {});
   FlushLog();
   return 0;
@@ -96,6 +96,8 @@ int Keygen(const CommandLine& line) {
 int Main(int argc, char** argv) {
   // Protocol Buffers would write pieces of what it cannot parse to standard error.
   google::protobuf::SetLogHandler(nullptr);
+  // libcurl would write the keys of every TLS session to the file that it names.
+  unsetenv("SSLKEYLOGFILE");
   // Debian's build of Abseil watches the order in which every mutex is taken.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   absl::StatusOr<CommandLine> line = ParseCommandLine(std::vector<std::string>(argv + 1, argv + argc));

@@ -28,7 +28,7 @@ constexpr int kMillis = 1000;
 // A message beyond the configured limit is to get our own error, so gRPC takes more than any limit that can be set.
 constexpr int kMaxReceiveBytes = 8 << 20;
 
-// For streams that are cut at a drain, to be told why.
+// For what is cut at a drain, to be told why.
 constexpr absl::Duration kLastWords = absl::Milliseconds(500);
 
 // Against peers that are slow, silent or greedy. Time is in milliseconds, as gRPC's arguments want it.
@@ -115,9 +115,12 @@ class GrpcServer : public Server {
       server_->Shutdown(absl::ToChronoTime(deadline));
       ended.Notify();
     });
-    in_flight_.WaitUntilNone(deadline);
-    // After a moment in which they still hear NOT_SERVING; and again and again, for others may have just begun.
-    while (!ended.WaitForNotificationWithTimeout(kLastWords)) grpc_server_cancel_all_calls(server_->c_server());
+    while (!ended.WaitForNotificationWithTimeout(kLastWords)) {
+      // A call that will not end in time is told how it stands while there is still a connection to tell it on.
+      if (!in_flight_.WaitUntilNone(deadline - 2 * kLastWords)) upstream_->Shutdown(absl::ZeroDuration());
+      in_flight_.WaitUntilNone(deadline);
+      grpc_server_cancel_all_calls(server_->c_server());
+    }
     shutdown.join();
     upstream_->Shutdown(std::max(deadline - absl::Now(), absl::ZeroDuration()));
     server_->Wait();

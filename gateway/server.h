@@ -25,7 +25,8 @@ class Server {
   // "127.0.0.1:7443": the configured host with the port that is listened on.
   virtual const std::string& address() const = 0;
 
-  // Health says NOT_SERVING, no call is taken any more, and those in flight have `grace` to end.
+  // Health says NOT_SERVING, no call is taken any more, and those in flight have `grace` to end. Those that do not end
+  // get the error that fits how far they have come, just before.
   virtual void Drain(absl::Duration grace) = 0;
 };
 

@@ -28,10 +28,11 @@ std::optional<uint64_t> TimestampAllocator::Choose(uint64_t content, absl::Time 
     if (auto last = generation->find(content); last != generation->end()) value = std::max(value, last->second + 1);
   }
   value = Align(value);
-  while (noted_.current.contains({content, value}) || noted_.previous.contains({content, value})) {
+  const uint64_t last = ToMillis(now + kMaxAhead);
+  while (value <= last && (noted_.current.contains({content, value}) || noted_.previous.contains({content, value}))) {
     value += replica_count_;
   }
-  if (value > ToMillis(now + kMaxAhead)) return std::nullopt;
+  if (value > last) return std::nullopt;
   last_.current[content] = value;
   return value;
 }

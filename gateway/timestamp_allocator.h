@@ -17,7 +17,8 @@ namespace stampgate {
 // Upstream takes two submits with equal bytes for one. So two calls that mean two activities need distinct times,
 // though everything else is equal: per `content` (a hash of the body without its time, organization included) this
 // hands out each millisecond once, and none that a caller has set itself. Two contents with one hash share their
-// milliseconds, which does no harm. Thread-safe; takes constant time.
+// milliseconds, which does no harm. Thread-safe. Takes constant time, save for the values within a second that callers
+// have taken.
 //
 // A clock that steps back by less than kRemembered brings no value a second time: the values go on from the last one.
 // Neither does a restart: values begin kMaxAhead after `start`, later than anything that was handed out before.

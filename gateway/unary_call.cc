@@ -92,11 +92,12 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
   }
 
   void Stamp(RenderedRequest rendered) {
-    std::shared_ptr<const Signer> signer = environment_.keys.Find(rendered.organization_id);
-    if (signer == nullptr) {
+    const NamedSigner* key = environment_.keys.Find(rendered.organization_id);
+    if (key == nullptr) {
       return End(ToStatus(GatewayError(StatusCode::kPermissionDenied, v1::ERROR_REASON_ORGANIZATION_NOT_SERVED,
                                        "there is no key for this organization_id")));
     }
+    key_name_ = key->name;
     std::string body;
     if (operation_.is_submit()) {
       std::optional<uint64_t> timestamp_ms = ChooseTimestamp(rendered);
@@ -108,7 +109,7 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
       body = rendered.QueryBody();
     }
     Stamper::Stamp(
-        std::move(signer), std::move(rendered.path), std::move(body),
+        key->signer, std::move(rendered.path), std::move(body),
         [call = shared_from_this()](absl::StatusOr<StampedRequest> request) { call->Send(std::move(request)); });
   }
 
@@ -169,6 +170,7 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
           {{"method", operation_.full_name},
            {"code", absl::StatusCodeToString(status.code())},
            {"message", LogMessage(status)},
+           {"key", std::string(key_name_)},
            {"fingerprint", fingerprint_},
            {"duration_ms", absl::StrCat(absl::ToInt64Milliseconds(environment_.now() - started_))}});
     }
@@ -230,6 +232,7 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
   absl::Time deadline_;
   uint64_t timestamp_ms_ = 0;
   std::string fingerprint_;
+  absl::string_view key_name_;  // of the key ring
 
   std::mutex mutex_;  // for the two below
   bool cancelled_ = false;

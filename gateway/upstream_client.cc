@@ -155,6 +155,11 @@ class CurlUpstreamClient final : public UpstreamClient {
     curl_easy_getinfo(easy, CURLINFO_PRIVATE, &call);
     if (call->transfer->StartsAfresh() && multi_->Add(easy)) return;
     --active_;
+    // Upstream may not speak HTTP/2 after all.
+    if (long version = 0;
+        curl_easy_getinfo(easy, CURLINFO_HTTP_VERSION, &version) == CURLE_OK && version == CURL_HTTP_VERSION_1_1) {
+      max_active_ = options_.max_connections;
+    }
     UpstreamOutcome outcome = call->transfer->Finish(code);
     if (call->transfer->reusable()) idle_.push_back(std::move(call->transfer));
     End(*call, std::move(outcome));
@@ -213,7 +218,7 @@ class CurlUpstreamClient final : public UpstreamClient {
 
   const std::string base_url_;
   const Options options_;
-  const int max_active_;
+  int max_active_;
   std::atomic<CallId> next_id_{1};
   ConnectionTable connections_;
   std::optional<CurlMulti> multi_;

@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "translate/json_reader.h"
 
 namespace stampgate {
@@ -17,8 +18,14 @@ constexpr absl::string_view kTypePrefix = "ACTIVITY_TYPE_";
 constexpr size_t kMaxPathBytes = 64;
 constexpr size_t kMaxTypeBytes = 80;
 
-// Members that only a submit has, and the one that the gateway itself writes.
-constexpr absl::string_view kEnvelope[] = {"organizationId", "type", "timestampMs", "parameters"};
+// Members that only a submit has, and the one that the gateway itself writes; see IsEnvelopeMember.
+constexpr absl::string_view kEnvelope[] = {"organizationid", "type", "timestampms", "parameters"};
+
+// JSON parsers that upstream may use take a proto's own names as well, or do not look at case.
+bool IsEnvelopeMember(absl::string_view name) {
+  const std::string plain = absl::StrReplaceAll(absl::AsciiStrToLower(name), {{"_", ""}});
+  return absl::c_linear_search(kEnvelope, plain);
+}
 
 bool IsPathSegment(absl::string_view text) {
   return !text.empty() && text.size() <= kMaxPathBytes && absl::c_all_of(text, [](unsigned char c) {
@@ -46,7 +53,7 @@ void CheckMembers(const FieldPlan& field, std::string text, Violations& violatio
   // Text that is no object is the validator's to report.
   (void)ReadJsonObject(text, [&](JsonValue& root) {
     return root.ForEachMember([&](absl::string_view name, JsonValue&) {
-      if (absl::c_linear_search(kEnvelope, name)) {
+      if (IsEnvelopeMember(name)) {
         Add(field, absl::StrCat("must not have a member ", name, " at its top"), violations);
       }
       return absl::OkStatus();

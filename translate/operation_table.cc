@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -84,6 +85,9 @@ absl::Status OperationTable::AddMethod(const MethodDescriptor* method) {
   if (operation.activity_type.empty() == (operation.is_submit() && !operation.general)) {
     return Fault(method, "needs an activity type exactly if it is a submit that is not general");
   }
+  if (!absl::c_all_of(operation.path, [](char c) { return absl::ascii_isgraph(c) && c != '#' && c != '?'; })) {
+    return Fault(method, "needs a path that can be sent as it is");
+  }
   if (!paths_.insert(operation.path).second) return Fault(method, "has the path of another operation");
 
   absl::StatusOr<const MessagePlan*> request = plans_.Compile(method->input_type());
@@ -95,6 +99,12 @@ absl::Status OperationTable::AddMethod(const MethodDescriptor* method) {
   operation.request_prototype = MessageFactory::generated_factory()->GetPrototype(method->input_type());
   operation.response_prototype = MessageFactory::generated_factory()->GetPrototype(method->output_type());
 
+  if (operation.response->unrecognized == nullptr && operation.response->json_members == nullptr) {
+    return Fault(method, "needs a map<string, string> unrecognized in its response");
+  }
+  if (operation.is_submit() && !operation.general && operation.request->by_json_name.contains("type")) {
+    return Fault(method, "must not have a field that is rendered as type, which is the envelope's");
+  }
   if (operation.kind != v1::OPERATION_KIND_DISCOVERY) {
     operation.organization_id = operation.request->Find("organization_id");
     if (operation.organization_id == nullptr || operation.organization_id->form != JsonForm::kString ||

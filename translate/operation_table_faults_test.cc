@@ -45,20 +45,22 @@ constexpr char kGeneral[] = " needs the fields of a general operation exactly if
 
 INSTANTIATE_TEST_SUITE_P(
     All, FaultyOperationTest,
-    ::testing::Values(FaultCase{"NoKind", " needs a kind"}, FaultCase{"ServerStream", " must not be streaming"},
-                      FaultCase{"ClientStream", " must not be streaming"}, FaultCase{"NoPath", kPath},
-                      FaultCase{"PathWithoutSlash", kPath}, FaultCase{"OpenPath", kPath},
-                      FaultCase{"GeneralWithClosedPath", kPath}, FaultCase{"SubmitWithoutType", kType},
-                      FaultCase{"QueryWithType", kType}, FaultCase{"GeneralSubmitWithType", kType},
-                      FaultCase{"SamePath", " has the path of another operation"},
-                      FaultCase{"NoOrganization", kOrganization}, FaultCase{"OrganizationNotRequired", kOrganization},
-                      FaultCase{"OrganizationIsNumber", kOrganization}, FaultCase{"ManyOrganizations", kOrganization},
-                      FaultCase{"EmptyOrganization", kOrganization}, FaultCase{"NoTime", kTime},
-                      FaultCase{"TimeWithoutPresence", kTime}, FaultCase{"TimeIsText", kTime},
-                      FaultCase{"GeneralWithoutSegment", kGeneral},
-                      FaultCase{"GeneralWithOptionalSegment", " needs its field path to be required and not empty"},
-                      FaultCase{"GeneralSubmitWithoutTypeField", kGeneral},
-                      FaultCase{"SegmentWithoutGeneral", kGeneral}),
+    ::testing::Values(
+        FaultCase{"NoKind", " needs a kind"}, FaultCase{"ServerStream", " must not be streaming"},
+        FaultCase{"ClientStream", " must not be streaming"}, FaultCase{"NoPath", kPath},
+        FaultCase{"PathWithoutSlash", kPath}, FaultCase{"OpenPath", kPath}, FaultCase{"GeneralWithClosedPath", kPath},
+        FaultCase{"SubmitWithoutType", kType}, FaultCase{"QueryWithType", kType},
+        FaultCase{"GeneralSubmitWithType", kType}, FaultCase{"SamePath", " has the path of another operation"},
+        FaultCase{"NoOrganization", kOrganization}, FaultCase{"OrganizationNotRequired", kOrganization},
+        FaultCase{"OrganizationIsNumber", kOrganization}, FaultCase{"ManyOrganizations", kOrganization},
+        FaultCase{"EmptyOrganization", kOrganization}, FaultCase{"NoTime", kTime},
+        FaultCase{"TimeWithoutPresence", kTime}, FaultCase{"TimeIsText", kTime},
+        FaultCase{"GeneralWithoutSegment", kGeneral},
+        FaultCase{"GeneralWithOptionalSegment", " needs its field path to be required and not empty"},
+        FaultCase{"GeneralSubmitWithoutTypeField", kGeneral}, FaultCase{"SegmentWithoutGeneral", kGeneral},
+        FaultCase{"PathThatCannotBeSent", " needs a path that can be sent as it is"},
+        FaultCase{"ForgetfulAnswer", " needs a map<string, string> unrecognized in its response"},
+        FaultCase{"TypeOfItsOwn", " must not have a field that is rendered as type, which is the envelope's"}),
     [](const auto& info) { return info.param.method; });
 
 TEST(FaultyOperationsTest, AFaultyMessageIsRefusedAsRequestAndAsResponse) {

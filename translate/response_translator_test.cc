@@ -34,7 +34,6 @@ absl::Status Translate(absl::string_view method, UpstreamOutcome outcome, Messag
 HttpAnswer Ok(std::string body) {
   HttpAnswer answer;
   answer.status = 200;
-  answer.content_type = "application/json";
   answer.body = std::move(body);
   return answer;
 }
@@ -90,7 +89,6 @@ TEST(ResponseTranslatorTest, AListMayBeMissing) {
 
 TEST(ResponseTranslatorTest, TheContentTypeDoesNotDecide) {
   HttpAnswer answer = Ok(R"({"policy":{"policyId":"p"}})");
-  answer.content_type = "text/html; charset=utf-8";
   v1::GetPolicyResponse response;
   EXPECT_THAT(Translate("GetPolicy", answer, response), StatusIs(absl::StatusCode::kOk));
 }

@@ -227,8 +227,7 @@ absl::Status ErrorFromFailure(const TransportFailure& failure, const SentCall& c
   if (call.operation.is_submit() && failure.body_sent) {
     switch (failure.cause) {
       case Cause::kTimeout:
-        return ToStatus(
-            OutcomeUnknown(StatusCode::kDeadlineExceeded, "the deadline passed before upstream answered", call));
+        return ToStatus(OutcomeUnknown(StatusCode::kDeadlineExceeded, "time ended before upstream answered", call));
       case Cause::kCancelled:
         return ToStatus(OutcomeUnknown(StatusCode::kCancelled, "the call was cancelled", call));
       default:
@@ -238,7 +237,7 @@ absl::Status ErrorFromFailure(const TransportFailure& failure, const SentCall& c
   switch (failure.cause) {
     case Cause::kTimeout:
       return ToStatus(GatewayError(StatusCode::kDeadlineExceeded, v1::ERROR_REASON_UPSTREAM_TIMEOUT,
-                                   "the deadline passed before upstream answered"));
+                                   "time ended before upstream answered"));
     case Cause::kCancelled:
       return ToStatus(GatewayError(StatusCode::kCancelled, v1::ERROR_REASON_CANCELLED, "the call was cancelled"));
     case Cause::kShutdown:

@@ -48,7 +48,7 @@ SentCall Call(Kind kind) {
 }
 
 absl::Status OfAnswer(Kind kind, int status, std::string body, std::optional<absl::Duration> retry_after = {}) {
-  HttpAnswer answer{status, "application/json", std::move(body), retry_after};
+  HttpAnswer answer{status, std::move(body), retry_after};
   return ErrorFromAnswer(answer, Call(kind));
 }
 
@@ -507,14 +507,14 @@ TEST(UpstreamErrorTest, ACodeThatRepeatsASecretIsNotTold) {
   const Operation& operation = OperationOf("Oauth");
   auto request = testing::RequestOf(operation, R"pb(parameters { oidc_token: "HUSH_HUSH_HUSH" })pb");
   for (int http : {400, 401, 429, 501}) {
-    HttpAnswer answer{http, "", R"({"message":"m","serviceErrorCode":"HUSH_HUSH"})", {}};
+    HttpAnswer answer{http, R"({"message":"m","serviceErrorCode":"HUSH_HUSH"})", {}};
     const absl::Status status = ErrorFromAnswer(answer, SentCall{operation, *request, 1, ""});
     EXPECT_THAT(ToRpcStatus(status).DebugString(), Not(HasSubstr("HUSH"))) << http;
     EXPECT_THAT(DetailsOf(status).reason, ::testing::AnyOf(absl::StrCat("HTTP_", http), "GATEWAY_CREDENTIAL_REJECTED"));
   }
   // A known code is told even if the caller chose a secret of that name.
   request = testing::RequestOf(operation, R"pb(parameters { oidc_token: "INVALID_EMAIL" })pb");
-  HttpAnswer answer{400, "", R"({"message":"INVALID_EMAIL","serviceErrorCode":"INVALID_EMAIL"})", {}};
+  HttpAnswer answer{400, R"({"message":"INVALID_EMAIL","serviceErrorCode":"INVALID_EMAIL"})", {}};
   const absl::Status status = ErrorFromAnswer(answer, SentCall{operation, *request, 1, ""});
   EXPECT_EQ(status.message(), "[secret]");
   EXPECT_EQ(DetailsOf(status).reason, "INVALID_EMAIL");

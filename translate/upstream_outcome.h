@@ -13,7 +13,6 @@ namespace stampgate {
 // Upstream answered with a complete HTTP response.
 struct HttpAnswer {
   int status = 0;
-  std::string content_type;
   std::string body;
   std::optional<absl::Duration> retry_after;
 };

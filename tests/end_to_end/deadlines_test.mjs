@@ -28,7 +28,7 @@ const TIMEOUT = {
   code: 'DEADLINE_EXCEEDED',
   domain: 'stampgate',
   reason: 'UPSTREAM_TIMEOUT',
-  message: 'the deadline passed before upstream answered',
+  message: 'time ended before upstream answered',
   metadata: {},
 };
 

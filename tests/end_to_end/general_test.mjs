@@ -173,7 +173,8 @@ describe('no way round a typed operation:', () => {
   });
 
   test('a query cannot smuggle the members of a submit', async () => {
-    for (const name of ['organizationId', 'type', 'timestampMs', 'parameters']) {
+    const names = ['organizationId', 'type', 'timestampMs', 'parameters'];
+    for (const name of [...names, 'organization_id', 'timestamp_ms', 'Type', 'PARAMETERS']) {
       for (const spelling of [name, `\\u00${name.charCodeAt(0).toString(16)}${name.slice(1)}`]) {
         for (const value of ['"x"', 'null', '{}']) {
           await isRefused(QUERY, queryRequest({ parameters: `{"a":1,"${spelling}":${value}}` }), 'parameters');
@@ -184,7 +185,7 @@ describe('no way round a typed operation:', () => {
 
   test('deeper in a query, such members are as good as any', async () => {
     answerWith('{}');
-    const parameters = '{"filter":{"type":"t","organizationId":"o"},"Type":1}';
+    const parameters = '{"filter":{"type":"t","organizationId":"o"},"types":1}';
     await gateway.call(QUERY, queryRequest({ parameters }));
     assert.deepEqual(JSON.parse(sentBody()), { organizationId: ORGANIZATION, ...JSON.parse(parameters) });
   });

@@ -125,8 +125,8 @@ export async function startGateway(t, { url }, config = {}, { upstream, folder =
   };
   const gateway = await Gateway.start(whole, { folder, command, env });
   t.after(async () => {
-    await gateway.stop();
-    if (gateway.output.includes('Sanitizer')) throw new Error(gateway.output);
+    const { status, signal } = await gateway.stop();
+    if (status !== 0) throw new Error(`the gateway ended with ${status ?? signal}: ${gateway.output}`);
   });
   return gateway;
 }

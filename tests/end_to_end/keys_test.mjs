@@ -178,5 +178,9 @@ describe('several keys', async () => {
     const error = await wrong.refusal('PolicyService/GetPolicy', request);
     assert.equal(error.code, code.INTERNAL);
     assert.deepEqual([error.info.domain, error.info.reason], ['stampgate', 'GATEWAY_CREDENTIAL_REJECTED']);
+    // The operator is told which key it was.
+    await wrong.stop();
+    const line = wrong.output.split('\n').find((text) => text.includes('call_failed'));
+    assert.equal(JSON.parse(line).key, 'main');
   });
 });

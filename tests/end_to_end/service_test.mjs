@@ -120,6 +120,27 @@ describe('the end', () => {
     assert.deepEqual(await gateway.exited, { status: 0, signal: null });
   });
 
+  test('calls that outlive the grace are told how they stand', { timeout: HANG_MS }, async (t) => {
+    const { simulator, gateway } = await startStack(t, { config: { calls: { drain_grace: '2s' } } });
+    simulator.addFaults([{ kind: 'slow', untilReleased: true, times: 2 }]);
+    const query = { organization_id: ORGANIZATION, policy_id: identifier(6) };
+    const held = [
+      gateway.refusal('OrganizationService/UpdateOrganizationName', {
+        organization_id: ORGANIZATION,
+        parameters: { organization_name: 'held' },
+      }),
+      gateway.refusal('PolicyService/GetPolicy', query),
+    ];
+    await simulator.waitFor({ held: 2 });
+    gateway.child.kill('SIGTERM');
+    const [submit, read] = await Promise.all(held);
+    // Whoever repeated the submit as it was, which UNAVAILABLE would ask for, might act twice.
+    assert.deepEqual([submit.code, submit.info.reason], [code.UNKNOWN, 'OUTCOME_UNKNOWN']);
+    assert.ok(submit.info.metadata.timestamp_ms);
+    assert.deepEqual([read.code, read.info.reason], [code.UNAVAILABLE, 'SHUTTING_DOWN']);
+    assert.deepEqual(await gateway.exited, { status: 0, signal: null });
+  });
+
   // Ten seconds are less than the grace that calls have: a watcher does not use it up.
   test('who watches its health hears of it, and keeps nobody waiting', { timeout: 10_000 }, async (t) => {
     const { gateway } = await startStack(t);
