@@ -203,7 +203,8 @@ describe("a secret that upstream's answer repeats", { timeout: HANG_MS }, () => 
     'that is long': () => randomBytes(3000).toString('base64url'),
     'that has every kind of character': () => `é"\\/\n\t${secretText()}😀<>&'%20${secretText()}`,
     'that is a number': () => String(randomBytes(6).readUIntBE(0, 6) + 1e14),
-    'that is JSON': () => JSON.stringify({ key: secretText() }),
+    // Its name must be none that the log uses, or a piece of the text stands there by right.
+    'that is JSON': () => JSON.stringify({ canary: secretText() }),
   };
   for (const [name, make] of Object.entries(shapes)) {
     for (const { field, method, request } of fields) {
