@@ -1,26 +1,20 @@
-// Counts the test cases of the XML reports that a `bazel test` with --build_event_text_file wrote, and prints
-// "PASSED FAILED SKIPPED". A target without a readable report counts as one case, which failed unless Bazel says that it
-// passed.
+// Counts the test cases of a `bazel test` by the XML reports that its --build_event_json_file names, and prints
+// "PASSED FAILED SKIPPED". A target without cases in its report counts as one case; so does one that failed beside them.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-const events = readFileSync(process.argv[2], 'utf8');
+const events = readFileSync(process.argv[2], 'utf8').split('\n').filter((line) => line !== '');
 let passed = 0;
 let failed = 0;
 let skipped = 0;
 
-for (const block of events.split(/^event \{$/m)) {
-  if (!/^ {2}test_result \{$/m.test(block)) continue;
-  const ok = /^ {4}status: PASSED$/m.test(block);
-  const xml = /uri: "(file:[^"]*test\.xml)"/.exec(block);
-  let report = '';
-  try {
-    report = readFileSync(fileURLToPath(xml[1]), 'utf8');
-  } catch {
-    // Counted below.
-  }
+for (const { testResult } of events.map((line) => JSON.parse(line))) {
+  if (testResult === undefined) continue;
+  const ok = testResult.status === 'PASSED';
+  const report = testResult.testActionOutput?.find(({ name }) => name === 'test.xml');
+  const xml = report === undefined ? '' : readFileSync(fileURLToPath(report.uri), 'utf8');
   // GoogleTest's cases: <testcase ... /> or <testcase ...>...</testcase>.
-  const cases = report.match(/<testcase\b[^>]*?(?:\/>|>[\s\S]*?<\/testcase>)/g) ?? [];
+  const cases = xml.match(/<testcase\b[^>]*?(?:\/>|>[\s\S]*?<\/testcase>)/g) ?? [];
   const bad = cases.filter((text) => /<(failure|error)\b/.test(text)).length;
   const out = cases.filter((text) => /result="(skipped|suppressed)"|<skipped\b/.test(text)).length;
   failed += bad;
