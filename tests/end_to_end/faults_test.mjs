@@ -101,6 +101,13 @@ describe('an answer that is not whole', { timeout: HANG_MS }, () => {
       checkFault({ kind: 'oversized', bytes: MAX_RESPONSE_BYTES + 1, chunked }, UNREADABLE));
   }
 
+  it('ends after half of its bytes, of the key set, which is fetched without a body', async () => {
+    simulator.addFaults([{ kind: 'truncated', match: { path: 'jwks' } }]);
+    const keySet = { method: 'WebhookService/GetWebhookKeySet', request: {} };
+    assertFails(await failureOf(gateway, keySet), BROKEN);
+    assert.ok((await gateway.call(keySet.method, keySet.request)).keys.length > 0);
+  });
+
   it('is far too large: it is not read to its end', () =>
     checkFault({ kind: 'oversized', bytes: 2 ** 40, chunked: true }, UNREADABLE));
 

@@ -1,6 +1,6 @@
 // TLS to upstream: only the right certificate gets a request, and no setting of the environment changes that.
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import http2 from 'node:http2';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
@@ -57,6 +57,13 @@ describe('TLS to upstream', { timeout: HANG_MS }, () => {
     const other = await startStack(t, { simulator: { tls: good }, upstream, env });
     await checkUnreachable(other.gateway);
     assert.equal(other.simulator.stats().requests, 0);
+  });
+
+  it('writes no session keys, whatever the environment asks for', async (t) => {
+    const env = { SSLKEYLOGFILE: join(scratch(t), 'session.keys') };
+    const stack = await startStack(t, { simulator: { tls: good }, upstream: trusting, env });
+    await checkAnswered(stack.gateway);
+    assert.equal(existsSync(env.SSLKEYLOGFILE), false);
   });
 
   // OpenSSL itself would let the gateway speak the old versions.
