@@ -58,6 +58,19 @@ config::v1::Config Defaults() {
   *calls.mutable_drain_grace() = TimeUtil::SecondsToDuration(25);
   config.mutable_replica()->set_index(0);
   config.mutable_replica()->set_count(1);
+  config::v1::Events& events = *config.mutable_events();
+  *events.mutable_retention_age() = TimeUtil::HoursToDuration(7 * 24);
+  events.set_retention_bytes(uint64_t{10} << 30);
+  *events.mutable_deduplication_age() = TimeUtil::HoursToDuration(30 * 24);
+  *events.mutable_heartbeat_interval() = TimeUtil::SecondsToDuration(15);
+  events.set_max_subscribers(1000);
+  config::v1::Webhooks& webhooks = *config.mutable_webhooks();
+  webhooks.set_max_body_bytes(4 << 20);
+  webhooks.set_max_connections(256);
+  *webhooks.mutable_request_timeout() = TimeUtil::SecondsToDuration(15);
+  *webhooks.mutable_idle_timeout() = TimeUtil::SecondsToDuration(60);
+  *webhooks.mutable_max_timestamp_age() = TimeUtil::MinutesToDuration(5);
+  *webhooks.mutable_min_key_set_interval() = TimeUtil::SecondsToDuration(10);
   return config;
 }
 
@@ -175,11 +188,10 @@ void CheckFields(const Message& message, const std::string& prefix, Report& repo
 }
 
 void CheckRange(const google::protobuf::Duration& value, absl::Duration minimum, const std::string& path,
-                Report& report) {
-  constexpr absl::Duration kMaximum = absl::Minutes(10);
-  if (ToDuration(value) < minimum || ToDuration(value) > kMaximum) {
+                Report& report, absl::Duration maximum = absl::Minutes(10)) {
+  if (ToDuration(value) < minimum || ToDuration(value) > maximum) {
     report.Add(path,
-               absl::StrCat("must be from ", absl::FormatDuration(minimum), " to ", absl::FormatDuration(kMaximum)));
+               absl::StrCat("must be from ", absl::FormatDuration(minimum), " to ", absl::FormatDuration(maximum)));
   }
 }
 
@@ -226,6 +238,13 @@ bool IsLoopback(const std::string& host) {
   return host == "localhost";
 }
 
+bool IsAddress(const std::string& host) {
+  in_addr v4;
+  in6_addr v6;
+  return host == "localhost" || inet_pton(AF_INET, host.c_str(), &v4) == 1 ||
+         inet_pton(AF_INET6, host.c_str(), &v6) == 1;
+}
+
 void CheckListenAddress(const std::string& address, Report& report) {
   const std::optional<HostPort> parts = SplitHostPort(address);
   if (!parts.has_value() || !parts->port.has_value()) {
@@ -244,6 +263,56 @@ void CheckOperatorName(absl::string_view name, Report& report) {
   if (!ConsistsOf(name, absl::ascii_isalnum) || !absl::ascii_isalpha(name[0])) {
     report.Add("operator_name", "must be a letter, then letters and digits");
   }
+}
+
+void CheckEvents(const config::v1::Events& events, Report& report) {
+  constexpr absl::Duration kTenYears = absl::Hours(87600);
+  CheckRange(events.retention_age(), absl::Minutes(1), "events.retention_age", report, kTenYears);
+  CheckRange(events.deduplication_age(), absl::Minutes(1), "events.deduplication_age", report, kTenYears);
+  CheckRange(events.heartbeat_interval(), absl::Milliseconds(100), "events.heartbeat_interval", report);
+  if (report.IsFaulty("events.retention_age")) return;
+  if (ToDuration(events.deduplication_age()) < ToDuration(events.retention_age())) {
+    report.Add("events.deduplication_age", absl::StrCat("must not be below retention_age, which is ",
+                                                        absl::FormatDuration(ToDuration(events.retention_age()))));
+  }
+}
+
+void CheckWebhookPaths(const google::protobuf::RepeatedPtrField<std::string>& paths, Report& report) {
+  constexpr size_t kShortest = 24;  // of 22 random letters and digits nobody guesses one
+  constexpr int kMost = 8;
+  const auto allowed = [](char c) { return absl::ascii_isalnum(c) || absl::StrContains("-_.~/", c); };
+  std::set<absl::string_view> known;
+  for (int i = 0; i < paths.size(); ++i) {
+    const std::string path = absl::StrCat("webhooks.paths[", i, "]");
+    if (!absl::StartsWith(paths[i], "/") || paths[i].size() < kShortest || !ConsistsOf(paths[i], allowed)) {
+      report.Add(path, absl::StrCat("must be '/' and at least ", kShortest - 1,
+                                    " letters, digits, '-', '_', '.', '~' and '/', chosen at random"));
+    } else if (!known.insert(paths[i]).second) {
+      report.Add(path, "is given twice");
+    }
+  }
+  if (paths.size() > kMost) report.Add("webhooks.paths", absl::StrCat("must be no more than ", kMost));
+}
+
+void CheckWebhooks(const config::v1::Config& config, Report& report) {
+  const config::v1::Webhooks& webhooks = config.webhooks();
+  CheckWebhookPaths(webhooks.paths(), report);
+  CheckRange(webhooks.request_timeout(), absl::Milliseconds(100), "webhooks.request_timeout", report);
+  CheckRange(webhooks.idle_timeout(), absl::Milliseconds(100), "webhooks.idle_timeout", report);
+  CheckRange(webhooks.max_timestamp_age(), absl::Seconds(1), "webhooks.max_timestamp_age", report);
+  CheckRange(webhooks.min_key_set_interval(), absl::Milliseconds(100), "webhooks.min_key_set_interval", report);
+  if (webhooks.tls_certificate_file().empty() != webhooks.tls_private_key_file().empty()) {
+    report.Add(
+        webhooks.tls_certificate_file().empty() ? "webhooks.tls_certificate_file" : "webhooks.tls_private_key_file",
+        "is required beside the other one");
+  }
+  if (webhooks.listen_address().empty()) return;
+  const std::optional<HostPort> parts = SplitHostPort(webhooks.listen_address());
+  if (!parts.has_value() || !parts->port.has_value() || !IsAddress(parts->host)) {
+    report.Add("webhooks.listen_address", "must be address:port, such as 0.0.0.0:8080");
+  }
+  if (webhooks.paths().empty()) report.Add("webhooks.paths", "is required with listen_address");
+  if (config.events().file().empty()) report.Add("events.file", "is required with webhooks.listen_address");
 }
 
 bool HoldsCertificate(const std::string& file) {
@@ -364,6 +433,9 @@ void ResolveFiles(const std::string& config_file, config::v1::Config& config) {
   };
   resolve(config.mutable_upstream()->mutable_ca_file());
   for (config::v1::Key& key : *config.mutable_keys()) resolve(key.mutable_file());
+  resolve(config.mutable_events()->mutable_file());
+  resolve(config.mutable_webhooks()->mutable_tls_certificate_file());
+  resolve(config.mutable_webhooks()->mutable_tls_private_key_file());
 }
 
 }  // namespace
@@ -383,6 +455,8 @@ absl::StatusOr<Config> ParseConfig(absl::string_view text, const std::string& pa
   CheckKeys(config.keys(), report);
   CheckCalls(config.calls(), report);
   CheckReplica(config.replica(), report);
+  CheckEvents(config.events(), report);
+  CheckWebhooks(config, report);
   // The rules above judge a file's name as it is written, those below what it leads to.
   ResolveFiles(path, config);
   CheckUpstream(config.upstream(), report);

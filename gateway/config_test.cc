@@ -77,6 +77,19 @@ TEST(ConfigTest, TheSmallestConfigGetsEveryDefault) {
   EXPECT_EQ(values.calls().max_request_bytes(), 1u << 20);
   EXPECT_EQ(values.replica().index(), 0u);
   EXPECT_EQ(values.replica().count(), 1u);
+  EXPECT_EQ(values.events().file(), "");
+  EXPECT_EQ(ToDuration(values.events().retention_age()), absl::Hours(168));
+  EXPECT_EQ(values.events().retention_bytes(), uint64_t{10} << 30);
+  EXPECT_EQ(ToDuration(values.events().deduplication_age()), absl::Hours(720));
+  EXPECT_EQ(ToDuration(values.events().heartbeat_interval()), absl::Seconds(15));
+  EXPECT_EQ(values.events().max_subscribers(), 1000u);
+  EXPECT_EQ(values.webhooks().listen_address(), "");
+  EXPECT_EQ(values.webhooks().max_body_bytes(), 4u << 20);
+  EXPECT_EQ(values.webhooks().max_connections(), 256u);
+  EXPECT_EQ(ToDuration(values.webhooks().request_timeout()), absl::Seconds(15));
+  EXPECT_EQ(ToDuration(values.webhooks().idle_timeout()), absl::Seconds(60));
+  EXPECT_EQ(ToDuration(values.webhooks().max_timestamp_age()), absl::Minutes(5));
+  EXPECT_EQ(ToDuration(values.webhooks().min_key_set_interval()), absl::Seconds(10));
 }
 
 TEST(ConfigTest, TheExampleShowsTheDefaults) {
@@ -239,6 +252,66 @@ TEST(ConfigTest, AReplicaIsOneOfItsCount) {
   EXPECT_EQ(report("count: 0"), "f:3:18: replica.count: must be from 1 to 1000");
   EXPECT_EQ(report("count: 1001"), "f:3:18: replica.count: must be from 1 to 1000");
   EXPECT_EQ(report("index: 1000, count: 1000"), "f:3:18: replica.index: must be at most 999");
+}
+
+TEST(ConfigTest, TheEventLogIsBounded) {
+  const auto report = [](absl::string_view members) {
+    return ReportOf(absl::StrCat(kMinimal, "events: {", members, "}\n"));
+  };
+  EXPECT_EQ(report("file: events.db"), "");
+  EXPECT_EQ(report("retention_age: 1m, deduplication_age: 1m, retention_bytes: 1048576"), "");
+  EXPECT_EQ(report("retention_age: 87600h, deduplication_age: 87600h"), "");
+  EXPECT_EQ(report("retention_age: 59s"), "f:3:25: events.retention_age: must be from 1m to 87600h");
+  EXPECT_EQ(report("deduplication_age: 87601h"), "f:3:29: events.deduplication_age: must be from 1m to 87600h");
+  EXPECT_EQ(report("deduplication_age: 1h"),
+            "f:3:29: events.deduplication_age: must not be below retention_age, which is 168h");
+  EXPECT_EQ(report("retention_bytes: 1048575"), "f:3:27: events.retention_bytes: must be at least 1048576");
+  EXPECT_EQ(report("heartbeat_interval: 99ms"), "f:3:30: events.heartbeat_interval: must be from 100ms to 10m");
+  EXPECT_EQ(report("max_subscribers: 0"), "f:3:27: events.max_subscribers: must be from 1 to 100000");
+}
+
+TEST(ConfigTest, WebhooksComeToAnAddressAndAPathThatNobodyGuesses) {
+  const auto report = [](absl::string_view members, absl::string_view events = "file: events.db") {
+    return ReportOf(absl::StrCat(kMinimal, "events: {", events, "}\nwebhooks: {", members, "}\n"));
+  };
+  const std::string path = "/0123456789abcdefghijklm";  // as short as it may be
+  for (const char* good : {"0.0.0.0:8080", "127.0.0.1:0", "[::]:1", "localhost:65535", "10.1.2.3:80"}) {
+    EXPECT_EQ(report(absl::StrCat("paths: [", path, "], listen_address: '", good, "'")), "") << good;
+  }
+  for (const char* bad : {"host:80", "0.0.0.0", ":80", "1.2.3:80", "0.0.0.0:65536", "::1:80"}) {
+    EXPECT_EQ(report(absl::StrCat("listen_address: '", bad, "', paths: [", path, "]")),
+              "f:4:28: webhooks.listen_address: must be address:port, such as 0.0.0.0:8080")
+        << bad;
+  }
+  EXPECT_EQ(report("listen_address: '0.0.0.0:1'"), "f:4:11: webhooks.paths: is required with listen_address");
+  EXPECT_EQ(report(absl::StrCat("listen_address: '0.0.0.0:1', paths: [", path, "]"), ""),
+            "f:3:9: events.file: is required with webhooks.listen_address");
+
+  const std::string rule = "must be '/' and at least 23 letters, digits, '-', '_', '.', '~' and '/', chosen at random";
+  for (const std::string& bad : {path.substr(0, 23), path.substr(1) + "n", path + "?a", path + " ", path + "%41",
+                                 path + "é", std::string("'/'")}) {
+    EXPECT_EQ(report(absl::StrCat("paths: [\"", bad, "\"]")), "f:4:20: webhooks.paths[0]: " + rule) << bad;
+  }
+  EXPECT_EQ(report(absl::StrCat("paths: ['/", std::string(256, 'a'), "']")),
+            "f:4:20: webhooks.paths[0]: must be no longer than 256 bytes");
+  EXPECT_EQ(report(absl::StrCat("paths: [", path, ", ", path, "]")), "f:4:46: webhooks.paths[1]: is given twice");
+  std::string nine;
+  for (int i = 0; i < 9; ++i) absl::StrAppend(&nine, path, i, ", ");
+  EXPECT_EQ(report(absl::StrCat("paths: [", nine, "]")), "f:4:19: webhooks.paths: must be no more than 8");
+
+  EXPECT_EQ(report("tls_certificate_file: a.pem"),
+            "f:4:11: webhooks.tls_private_key_file: is required beside the other one");
+  EXPECT_EQ(report("tls_private_key_file: a.pem"),
+            "f:4:11: webhooks.tls_certificate_file: is required beside the other one");
+  EXPECT_EQ(report("max_body_bytes: 65535"), "f:4:28: webhooks.max_body_bytes: must be from 65536 to 16777216");
+  EXPECT_EQ(report("max_connections: 7"), "f:4:29: webhooks.max_connections: must be from 8 to 10000");
+  for (const char* name : {"request_timeout", "idle_timeout", "min_key_set_interval"}) {
+    EXPECT_THAT(report(absl::StrCat(name, ": 99ms")),
+                testing::EndsWith(absl::StrCat(name, ": must be from 100ms to 10m")));
+    EXPECT_THAT(report(absl::StrCat(name, ": 601s")),
+                testing::EndsWith(absl::StrCat(name, ": must be from 100ms to 10m")));
+  }
+  EXPECT_THAT(report("max_timestamp_age: 999ms"), testing::EndsWith("max_timestamp_age: must be from 1s to 10m"));
 }
 
 TEST(ConfigTest, KeysHaveUniqueNames) {

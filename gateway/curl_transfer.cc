@@ -51,17 +51,32 @@ bool IsHeader(const std::string& name, const std::string& value) {
          absl::c_all_of(value, absl::ascii_isprint) && absl::c_any_of(value, absl::ascii_isgraph);
 }
 
-std::optional<absl::Duration> RetryAfter(CURL* easy) {
+// The value of a header of the answer, the first of that name; empty if there is none.
+absl::string_view HeaderValue(CURL* easy, const char* name) {
   curl_header* header = nullptr;
-  if (curl_easy_header(easy, "Retry-After", 0, CURLH_HEADER, -1, &header) != CURLHE_OK) return std::nullopt;
-  const absl::string_view value = absl::StripAsciiWhitespace(header->value);
+  if (curl_easy_header(easy, name, 0, CURLH_HEADER, -1, &header) != CURLHE_OK) return "";
+  return absl::StripAsciiWhitespace(header->value);
+}
+
+// All values of a header as one list.
+std::string HeaderList(CURL* easy, const char* name) {
+  std::string list;
+  curl_header* header = nullptr;
+  for (size_t i = 0; curl_easy_header(easy, name, i, CURLH_HEADER, -1, &header) == CURLHE_OK; ++i) {
+    absl::StrAppend(&list, list.empty() ? "" : ", ", header->value);
+  }
+  return list;
+}
+
+std::optional<absl::Duration> RetryAfter(CURL* easy) {
+  const absl::string_view value = HeaderValue(easy, "Retry-After");
   if (value.empty()) return std::nullopt;
   absl::Duration wait = kMaxRetryAfter;
   if (absl::c_all_of(value, absl::ascii_isdigit)) {
     int64_t seconds;
     if (absl::SimpleAtoi(value, &seconds)) wait = absl::Seconds(seconds);
   } else {
-    const time_t when = curl_getdate(header->value, nullptr);
+    const time_t when = curl_getdate(std::string(value).c_str(), nullptr);
     if (when == -1) return std::nullopt;
     wait = absl::FromTimeT(when) - absl::Now();
   }
@@ -225,6 +240,12 @@ HttpAnswer CurlTransfer::TakeAnswer() {
   curl_easy_getinfo(easy(), CURLINFO_RESPONSE_CODE, &status);
   answer.status = static_cast<int>(status);
   if (status != 200) answer.retry_after = RetryAfter(easy());
+  if (!request_.has_value()) {
+    answer.cache_control = HeaderList(easy(), "Cache-Control");
+    if (int64_t seconds = 0; absl::SimpleAtoi(HeaderValue(easy(), "Age"), &seconds) && seconds > 0) {
+      answer.age = absl::Seconds(seconds);
+    }
+  }
   response_.reserve(response_.size() + kReaderPadding);
   answer.body = std::move(response_);
   return answer;

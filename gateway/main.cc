@@ -3,7 +3,9 @@
 #include <google/protobuf/stubs/logging.h>
 #include <pthread.h>
 #include <signal.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
@@ -72,8 +74,13 @@ int Serve(const CommandLine& line) {
   KeyRing keys;
   absl::StatusOr<Config> config = Load(line.config, keys);
   if (!config.ok()) return Fail(config.status());
-  absl::StatusOr<std::unique_ptr<Server>> server = Server::Start(*config, std::move(keys));
+  std::atomic<bool> failed = false;
+  absl::StatusOr<std::unique_ptr<Server>> server = Server::Start(*config, std::move(keys), [&failed] {
+    failed = true;
+    kill(getpid(), SIGTERM);
+  });
   if (!server.ok()) return Fail(server.status());
+  if (!(*server)->webhook_url().empty()) std::cout << "webhooks on " << (*server)->webhook_url() << "\n";
   std::cout << "listening on " << (*server)->address() << std::endl;
   Log(Severity::kInfo, "started", {{"address", (*server)->address()}, {"upstream", (*config)->upstream().base_url()}});
 
@@ -83,7 +90,7 @@ int Serve(const CommandLine& line) {
   (*server)->Drain(ToDuration((*config)->calls().drain_grace()));
   Log(Severity::kInfo, "stopped", {});
   FlushLog();
-  return 0;
+  return failed ? kExitFailure : 0;
 }
 
 int Keygen(const CommandLine& line) {

@@ -14,10 +14,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
+#include "gateway/event_environment.h"
+#include "gateway/event_pipeline.h"
+#include "gateway/event_service.h"
 #include "gateway/operation_service.h"
 #include "gateway/timestamp_allocator.h"
 #include "gateway/unary_call.h"
 #include "gateway/upstream_client.h"
+#include "google/protobuf/descriptor.h"
+#include "translate/message_plan.h"
 #include "translate/operation_table.h"
 
 namespace stampgate {
@@ -64,7 +69,7 @@ UpstreamClient::Options UpstreamOptions(const config::v1::Upstream& upstream) {
 class GrpcServer : public Server {
  public:
   GrpcServer(const config::v1::Config& config, std::unique_ptr<const OperationTable> operations, KeyRing keys,
-             std::unique_ptr<UpstreamClient> upstream)
+             std::unique_ptr<UpstreamClient> upstream, std::unique_ptr<EventPipeline> events)
       : operations_(std::move(operations)),
         keys_(std::move(keys)),
         timestamps_(absl::Now(), config.replica().index(), config.replica().count()),
@@ -78,11 +83,24 @@ class GrpcServer : public Server {
                      ToDuration(config.calls().max_deadline()),
                      config.calls().max_request_bytes(),
                      [] { return absl::Now(); }},
-        services_(MakeOperationServices(environment_)) {}
+        services_(MakeOperationServices(environment_)),
+        events_(std::move(events)),
+        event_plans_(config.operator_name()),
+        event_environment_{.in_flight = in_flight_, .plans = event_plans_},
+        event_service_(event_environment_) {
+    event_environment_.max_request_bytes = config.calls().max_request_bytes();
+    event_environment_.heartbeat_interval = ToDuration(config.events().heartbeat_interval());
+    event_environment_.max_subscribers = static_cast<int>(config.events().max_subscribers());
+    if (events_ == nullptr) return;
+    event_environment_.feed = &events_->feed();
+    event_environment_.encoder = &events_->encoder();
+    event_environment_.log = events_->log_identity();
+  }
 
   ~GrpcServer() override { GrpcServer::Drain(absl::ZeroDuration()); }
 
   absl::Status Listen(const std::string& address) {
+    if (absl::Status status = PlanEventRequests(); !status.ok()) return status;
     grpc::EnableDefaultHealthCheckService(true);
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     grpc::ServerBuilder builder;
@@ -90,6 +108,7 @@ class GrpcServer : public Server {
     int port = 0;
     builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
     for (const auto& service : services_) builder.RegisterService(service.get());
+    builder.RegisterService(&event_service_);
     server_ = builder.BuildAndStart();
     if (server_ == nullptr || port == 0) {
       return absl::UnavailableError(absl::StrCat("cannot listen on ", address, ": is the port in use?"));
@@ -99,15 +118,19 @@ class GrpcServer : public Server {
     for (const Operation& operation : operations_->operations()) {
       server_->GetHealthCheckService()->SetServingStatus(operation.method->service()->full_name(), true);
     }
+    server_->GetHealthCheckService()->SetServingStatus(kEventServiceName, true);
     return absl::OkStatus();
   }
 
   const std::string& address() const override { return address_; }
 
+  std::string webhook_url() const override { return events_ == nullptr ? std::string() : events_->webhook_url(); }
+
   void Drain(absl::Duration grace) override {
     if (server_ == nullptr) return;
     const absl::Time deadline = absl::Now() + grace;
     if (auto* health = server_->GetHealthCheckService()) health->Shutdown();
+    if (events_ != nullptr) events_->Drain();
     // Shutdown() takes no new call and waits for all others, also for streams that never end by themselves, such as
     // health watches. Those are cut as soon as the operations are done.
     absl::Notification ended;
@@ -122,12 +145,23 @@ class GrpcServer : public Server {
       grpc_server_cancel_all_calls(server_->c_server());
     }
     shutdown.join();
+    if (events_ != nullptr) events_->Close(std::max(deadline - absl::Now(), absl::ZeroDuration()));
     upstream_->Shutdown(std::max(deadline - absl::Now(), absl::ZeroDuration()));
     server_->Wait();
     server_ = nullptr;
   }
 
  private:
+  absl::Status PlanEventRequests() {
+    const google::protobuf::ServiceDescriptor* service =
+        google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(kEventServiceName);
+    for (int i = 0; i < service->method_count(); ++i) {
+      const absl::StatusOr<const MessagePlan*> plan = event_plans_.Compile(service->method(i)->input_type());
+      if (!plan.ok()) return plan.status();
+    }
+    return absl::OkStatus();
+  }
+
   const std::unique_ptr<const OperationTable> operations_;
   const KeyRing keys_;
   TimestampAllocator timestamps_;
@@ -135,19 +169,32 @@ class GrpcServer : public Server {
   const std::unique_ptr<UpstreamClient> upstream_;
   const CallEnvironment environment_;
   const std::vector<std::unique_ptr<OperationService>> services_;
+  const std::unique_ptr<EventPipeline> events_;  // null if there is no log
+  MessagePlans event_plans_;
+  EventEnvironment event_environment_;
+  EventService event_service_;
   std::unique_ptr<grpc::Server> server_;
   std::string address_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, KeyRing keys) {
+absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, KeyRing keys,
+                                                      std::function<void()> on_fatal) {
   absl::StatusOr<std::unique_ptr<const OperationTable>> operations = OperationTable::Create(config->operator_name());
   if (!operations.ok()) return operations.status();
   absl::StatusOr<std::unique_ptr<UpstreamClient>> upstream =
       UpstreamClient::Create(UpstreamOptions(config->upstream()));
   if (!upstream.ok()) return upstream.status();
-  auto server = std::make_unique<GrpcServer>(*config, *std::move(operations), std::move(keys), *std::move(upstream));
+  std::unique_ptr<EventPipeline> events;
+  if (!config->events().file().empty()) {
+    absl::StatusOr<std::unique_ptr<EventPipeline>> started =
+        EventPipeline::Start(*config, **upstream, std::move(on_fatal));
+    if (!started.ok()) return started.status();
+    events = *std::move(started);
+  }
+  auto server = std::make_unique<GrpcServer>(*config, *std::move(operations), std::move(keys), *std::move(upstream),
+                                             std::move(events));
   if (absl::Status status = server->Listen(config->listen_address()); !status.ok()) return status;
   return server;
 }

@@ -1,7 +1,5 @@
 #include "gateway/unary_call.h"
 
-#include <grpcpp/impl/codegen/proto_buffer_reader.h>
-
 #include <algorithm>
 #include <memory>
 #include <mutex>
@@ -14,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "gateway/grpc_status.h"
 #include "gateway/log.h"
+#include "gateway/request_message.h"
 #include "google/protobuf/arena.h"
 #include "stamp/fingerprint.h"
 #include "stamp/stamper.h"
@@ -48,7 +47,9 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
   void Start(const grpc::ByteBuffer& bytes) {
     self_ = shared_from_this();
     environment_.in_flight.Begin();
-    if (absl::Status status = Decode(bytes); !status.ok()) return End(status);
+    if (absl::Status status = DecodeRequest(bytes, environment_.max_request_bytes, *request_); !status.ok()) {
+      return End(status);
+    }
     absl::StatusOr<RenderedRequest> rendered = TranslateRequest(environment_.operations, operation_, *request_);
     if (!rendered.ok()) return End(rendered.status());
     if (absl::Status status = SetDeadline(); !status.ok()) return End(status);
@@ -57,23 +58,6 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
   }
 
  private:
-  absl::Status Decode(const grpc::ByteBuffer& bytes) {
-    if (bytes.Length() > environment_.max_request_bytes) {
-      return Invalid(absl::StrCat("the request message is ", bytes.Length(), " bytes long; at most ",
-                                  environment_.max_request_bytes, " are taken"));
-    }
-    grpc::ByteBuffer copy = bytes;  // shares the slices; the reader takes a mutable buffer
-    grpc::ProtoBufferReader reader(&copy);
-    if (!request_->ParseFromZeroCopyStream(&reader)) {
-      return Invalid(absl::StrCat("the request is not a ", operation_.method->input_type()->full_name(), " message"));
-    }
-    return absl::OkStatus();
-  }
-
-  static absl::Status Invalid(std::string message) {
-    return ToStatus(GatewayError(StatusCode::kInvalidArgument, v1::ERROR_REASON_INVALID_REQUEST, std::move(message)));
-  }
-
   absl::Status SetDeadline() {
     const absl::Time asked = absl::FromChrono(context_->deadline());
     // gRPC gives a call without a deadline one in the far future.
@@ -156,11 +140,7 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
   void Answer(UpstreamOutcome outcome) {
     const SentCall sent{operation_, *request_, timestamp_ms_, fingerprint_};
     absl::Status status = TranslateOutcome(std::move(outcome), sent, *response_);
-    if (status.ok()) {
-      grpc::Slice slice(response_->ByteSizeLong());
-      response_->SerializeWithCachedSizesToArray(const_cast<uint8_t*>(slice.begin()));
-      *response_bytes_ = grpc::ByteBuffer(&slice, 1);
-    }
+    if (status.ok()) *response_bytes_ = EncodeResponse(*response_);
     End(status);
   }
 

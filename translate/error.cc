@@ -92,6 +92,15 @@ absl::Status ToStatus(const Error& error) {
   return status;
 }
 
+absl::Status ViolationError(Violations violations) {
+  const Violation& first = violations.kept().front();
+  Error error = GatewayError(
+      absl::StatusCode::kInvalidArgument, v1::ERROR_REASON_INVALID_REQUEST,
+      absl::StrCat("the request is not valid: ", first.field.empty() ? "it" : first.field, " ", first.description));
+  error.violations = std::move(violations);
+  return ToStatus(error);
+}
+
 bool IsGatewayError(const absl::Status& status) {
   const absl::optional<absl::Cord> payload = status.GetPayload(TypeUrl<google::rpc::ErrorInfo>());
   google::rpc::ErrorInfo info;

@@ -43,6 +43,9 @@ Error GatewayError(absl::StatusCode code, v1::ErrorReason reason, std::string me
 // is cut to the limits above: texts at a character's end, violations from the last one, and their number is told.
 absl::Status ToStatus(const Error& error);
 
+// INVALID_ARGUMENT (INVALID_REQUEST) with every violation; there is at least one.
+absl::Status ViolationError(Violations violations);
+
 // Whether ToStatus made `status` from an error of domain kGatewayDomain: its message then holds nothing from outside.
 bool IsGatewayError(const absl::Status& status);
 

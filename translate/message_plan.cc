@@ -110,6 +110,11 @@ absl::StatusOr<const MessagePlan*> MessagePlans::Compile(const Descriptor* descr
   return &plan;
 }
 
+const MessagePlan* MessagePlans::Find(const google::protobuf::Descriptor* descriptor) const {
+  const auto plan = plans_.find(descriptor);
+  return plan == plans_.end() ? nullptr : plan->second.get();
+}
+
 absl::Status MessagePlans::CompileField(const FieldDescriptor* field, MessagePlan& plan) {
   const v1::FieldRule& rule = field->options().GetExtension(v1::field);
   absl::StatusOr<JsonForm> form = FormOf(field, rule.text_form());

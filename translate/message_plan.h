@@ -77,6 +77,9 @@ class MessagePlans {
   // this object is of no more use.
   absl::StatusOr<const MessagePlan*> Compile(const google::protobuf::Descriptor* descriptor);
 
+  // The plan of a message that was compiled, or null.
+  const MessagePlan* Find(const google::protobuf::Descriptor* descriptor) const;
+
  private:
   absl::Status CompileField(const google::protobuf::FieldDescriptor* field, MessagePlan& plan);
 

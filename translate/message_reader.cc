@@ -75,7 +75,7 @@ Integer<T> ReadInteger(const JsonValue& value, Kind expected) {
 
 class MessageReader {
  public:
-  explicit MessageReader(Message& root, const MessagePlan& plan) : root_(root), unrecognized_(plan.unrecognized) {}
+  MessageReader(Message& holder, const FieldDescriptor* unrecognized) : holder_(holder), unrecognized_(unrecognized) {}
 
   absl::Status ReadObject(JsonValue& object, const MessagePlan& plan, Message& message) {
     if (plan.json_members != nullptr) return ReadMembers(object, *plan.json_members, message);
@@ -289,7 +289,7 @@ class MessageReader {
     if (unrecognized_ == nullptr) {
       return absl::InvalidArgumentError(absl::StrCat("there is no field for ", Pointer()));
     }
-    Message* entry = root_.GetReflection()->AddMessage(&root_, unrecognized_);
+    Message* entry = holder_.GetReflection()->AddMessage(&holder_, unrecognized_);
     const google::protobuf::Descriptor* type = entry->GetDescriptor();
     entry->GetReflection()->SetString(entry, type->map_key(), Pointer());
     entry->GetReflection()->SetString(entry, type->map_value(), std::string(*text));
@@ -308,7 +308,7 @@ class MessageReader {
     return pointer;
   }
 
-  Message& root_;
+  Message& holder_;
   const FieldDescriptor* unrecognized_;
   std::vector<Step> path_;
 };
@@ -316,8 +316,13 @@ class MessageReader {
 }  // namespace
 
 absl::Status ReadJsonMessage(std::string& json, const MessagePlan& plan, Message& message) {
-  return ReadJsonObject(json,
-                        [&](JsonValue& root) { return MessageReader(message, plan).ReadObject(root, plan, message); });
+  return ReadJsonMessage(json, plan, message, message, plan.unrecognized);
+}
+
+absl::Status ReadJsonMessage(std::string& json, const MessagePlan& plan, Message& message, Message& holder,
+                             const FieldDescriptor* unrecognized) {
+  return ReadJsonObject(
+      json, [&](JsonValue& root) { return MessageReader(holder, unrecognized).ReadObject(root, plan, message); });
 }
 
 }  // namespace stampgate

@@ -20,6 +20,11 @@ namespace stampgate {
 // Errors: kInvalidArgument, with a place and without a piece of the text.
 absl::Status ReadJsonMessage(std::string& json, const MessagePlan& plan, google::protobuf::Message& message);
 
+// The same for a message inside of another, `holder`: its map field `unrecognized` takes what the fields cannot hold.
+// Pointers still begin at the root of `json`.
+absl::Status ReadJsonMessage(std::string& json, const MessagePlan& plan, google::protobuf::Message& message,
+                             google::protobuf::Message& holder, const google::protobuf::FieldDescriptor* unrecognized);
+
 }  // namespace stampgate
 
 #endif  // STAMPGATE_TRANSLATE_MESSAGE_READER_H_

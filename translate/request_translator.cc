@@ -25,14 +25,7 @@ absl::StatusOr<RenderedRequest> TranslateRequest(const OperationTable& table, co
   Violations violations;
   Validate(request, *operation.request, violations);
   if (operation.general) CheckGeneralOperation(table, operation, request, violations);
-  if (!violations.empty()) {
-    const Violation& first = violations.kept().front();
-    Error error = GatewayError(
-        absl::StatusCode::kInvalidArgument, v1::ERROR_REASON_INVALID_REQUEST,
-        absl::StrCat("the request is not valid: ", first.field.empty() ? "it" : first.field, " ", first.description));
-    error.violations = std::move(violations);
-    return ToStatus(error);
-  }
+  if (!violations.empty()) return ViolationError(std::move(violations));
 
   const Reflection& reflection = *request.GetReflection();
   RenderedRequest rendered;

@@ -15,6 +15,9 @@ struct HttpAnswer {
   int status = 0;
   std::string body;
   std::optional<absl::Duration> retry_after;
+  // Of a GET: what its headers say about keeping the answer.
+  std::string cache_control;
+  absl::Duration age;
 };
 
 // There is no complete response.

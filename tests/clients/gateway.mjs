@@ -75,6 +75,39 @@ export function call(client, method, request, options = {}) {
   });
 }
 
+/**
+ * Starts a server-streaming call and resolves its messages one by one: `for await (const message of stream(...))`. Ends
+ * with the call, or throws its error as call() does. `return()` of the iterator, as `break` does it, cancels the call.
+ *
+ * @param {object} client from connect()
+ * @param {string} method
+ * @param {object|Buffer} request
+ * @param {{deadlineMs?: number, onCall?: (call: object) => void}} [options] without a deadline the call has none
+ */
+export async function* stream(client, method, request, options = {}) {
+  const definition = methods.get(method);
+  if (!definition) throw new Error(`no such method: ${method}`);
+  const serialize = (message) => (Buffer.isBuffer(message) ? message : definition.requestSerialize(message));
+  const deadline = options.deadlineMs ? { deadline: Date.now() + options.deadlineMs } : {};
+  const started = client.makeServerStreamRequest(
+    definition.path,
+    serialize,
+    definition.responseDeserialize,
+    request,
+    new grpc.Metadata(),
+    deadline,
+  );
+  options.onCall?.(started);
+  try {
+    yield* started;
+  } catch (error) {
+    throw withDetails(error);
+  } finally {
+    started.on('error', () => {}); // that of the cancelled call
+    started.cancel();
+  }
+}
+
 function metadataOf(entries = {}) {
   const metadata = new grpc.Metadata();
   for (const [name, value] of Object.entries(entries)) metadata.set(name, value);

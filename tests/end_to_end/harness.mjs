@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { call, connect } from '../clients/gateway.mjs';
+import { call, connect, stream } from '../clients/gateway.mjs';
 import { startSimulator } from '../simulator/server.mjs';
 import { apiKeyNamed } from '../simulator/testing.mjs';
 
@@ -50,10 +50,20 @@ export function run(args, { command = stampgate, input = '' } = {}) {
   });
 }
 
+/** Where webhooks are delivered to in tests. */
+export const WEBHOOK_PATH = '/hooks/0123456789abcdefghijklmn';
+
+/** The config of a gateway that receives webhooks into a log in `folder`. */
+export const eventsConfig = (folder, { events, webhooks } = {}) => ({
+  events: { file: join(folder, 'events.db'), ...events },
+  webhooks: { listen_address: '127.0.0.1:0', paths: [WEBHOOK_PATH], min_key_set_interval: '100ms', ...webhooks },
+});
+
 /**
  * A running gateway.
  * @property {string} address
  * @property {object} client a channel to it
+ * @property {string | undefined} webhookUrl where deliveries go to, with the path
  */
 export class Gateway {
   /** `config` is the YAML file as an object: JSON is YAML. */
@@ -73,6 +83,8 @@ export class Gateway {
     const lines = createInterface({ input: gateway.child.stdout });
     gateway.address = await new Promise((resolve, reject) => {
       lines.on('line', (line) => {
+        const [, url] = /^webhooks on (.*)$/.exec(line) ?? [];
+        if (url) gateway.webhookUrl = url + WEBHOOK_PATH;
         const [, address] = /^listening on (.*)$/.exec(line) ?? [];
         if (address) resolve(address);
       });
@@ -85,6 +97,11 @@ export class Gateway {
   /** Calls "Service/Method"; see call() of gateway.mjs. */
   call(method, request, options) {
     return call(this.client, method, request, options);
+  }
+
+  /** The messages of a streaming call; see stream() of gateway.mjs. */
+  stream(method, request, options) {
+    return stream(this.client, method, request, options);
   }
 
   /** The error that a call ends with; an OK response is a failure of the test. */
@@ -140,11 +157,15 @@ export async function startGateway(t, { url }, config = {}, { upstream, folder =
  * @param {object} [options.upstream] merged over the config's upstream
  * @param {string} [options.command] another binary
  * @param {object} [options.env] merged over the environment
+ * @param {boolean | object} [options.events] the gateway receives webhooks, which the simulator sends: all organizations'.
+ *     An object is for eventsConfig()
  */
-export async function startStack(t, { simulator: simulatorOptions, config, upstream, command, env } = {}) {
+export async function startStack(t, { simulator: simulatorOptions, config, upstream, command, env, events } = {}) {
   const folder = scratch(t);
   const simulator = await startSimulator(simulatorOptions);
   t.after(() => simulator.close());
-  const gateway = await startGateway(t, simulator, config, { upstream, folder, command, env });
+  const whole = { ...(events && eventsConfig(folder, events === true ? {} : events)), ...config };
+  const gateway = await startGateway(t, simulator, whole, { upstream, folder, command, env });
+  if (gateway.webhookUrl) simulator.webhooks.setEndpoints(null, [gateway.webhookUrl]);
   return { simulator, gateway, folder };
 }

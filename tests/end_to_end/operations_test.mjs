@@ -129,7 +129,8 @@ describe('an error of upstream arrives as one:', () => {
 
 test('every method of the API has an operation here', () => {
   const others = ['GeneralService/SubmitOperation', 'GeneralService/QueryOperation', 'WebhookService/GetWebhookKeySet'];
-  assert.deepEqual([...methods.keys()].sort(), [...operations.map(({ method }) => method), ...others].sort());
+  const listed = [...methods.keys()].filter((method) => !method.startsWith('EventService/'));
+  assert.deepEqual(listed.sort(), [...operations.map(({ method }) => method), ...others].sort());
   assert.equal(operations.length, 22);
 });
 

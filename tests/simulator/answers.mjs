@@ -36,8 +36,13 @@ export function badRequest(fieldViolations) {
 
 /** The detail with the service's own code. Its name and its member carry the operator's name. */
 export function errorDetail(errorCode, operator) {
-  const title = operator[0].toUpperCase() + operator.slice(1);
-  return { '@type': `type.googleapis.com/errors.v1.${title}ErrorDetail`, [`${operator}ErrorCode`]: errorCode };
+  const type = `type.googleapis.com/errors.v1.${titleOf(operator)}ErrorDetail`;
+  return { '@type': type, [`${operator}ErrorCode`]: errorCode };
+}
+
+/** The operator's name as names in CamelCase and in headers have it. */
+export function titleOf(operator) {
+  return operator[0].toUpperCase() + operator.slice(1);
 }
 
 export function fingerprintOf(body) {

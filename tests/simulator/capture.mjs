@@ -1,4 +1,6 @@
 // What tests may ask about the requests that came, and how they wait for one without a pause.
+import { Holds } from './holds.mjs';
+import { Waiters } from './waiters.mjs';
 
 const MAX_REQUESTS = 1000;
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
@@ -6,8 +8,8 @@ const MAX_BODY_BYTES = 64 * 1024 * 1024;
 export class Capture {
   #requests = [];
   #bodyBytes = 0;
-  #held = new Set();
-  #waiters = new Set();
+  #waiters = new Waiters();
+  #held = new Holds(() => this.#waiters.wake());
 
   constructor() {
     this.connections = 0;
@@ -24,16 +26,8 @@ export class Capture {
 
   /** Keeps one request; the oldest go when there are too many. */
   add({ rawBody, ...request }) {
-    const text = rawBody.toString('utf8');
-    const isText = Buffer.from(text, 'utf8').equals(rawBody);
     this.total += 1;
-    this.#requests.push({
-      number: this.total,
-      ...request,
-      body: isText ? text : null,
-      bodyBase64: isText ? undefined : rawBody.toString('base64'),
-      bodyBytes: rawBody.length,
-    });
+    this.#requests.push({ number: this.total, ...request, ...shown(rawBody) });
     this.#bodyBytes += rawBody.length;
     while (this.#requests.length > MAX_REQUESTS || this.#bodyBytes > MAX_BODY_BYTES) {
       this.#bodyBytes -= this.#requests.shift().bodyBytes;
@@ -42,7 +36,7 @@ export class Capture {
     counts.requests += 1;
     counts[request.verdict.outcome] += 1;
     this.paths.set(request.path, counts);
-    this.#wake();
+    this.#waiters.wake();
   }
 
   list() {
@@ -51,53 +45,39 @@ export class Capture {
 
   stats() {
     const { total, connections } = this;
-    return { requests: total, held: this.#held.size, connections, paths: Object.fromEntries(this.paths) };
+    return { requests: total, held: this.#held.count, connections, paths: Object.fromEntries(this.paths) };
   }
 
   /** Resolves when `release` is called, or `abandoned` is: the client has gone. */
   hold() {
-    let end;
-    const released = new Promise((resolve) => {
-      end = () => {
-        this.#held.delete(end);
-        resolve();
-        this.#wake();
-      };
-    });
-    this.#held.add(end);
-    this.#wake();
-    return { released, abandoned: end };
+    return this.#held.hold();
   }
 
   /** @returns {number} how many requests were held. */
   release() {
-    const ends = [...this.#held];
-    ends.forEach((end) => end());
-    return ends.length;
+    return this.#held.release();
   }
 
   /**
    * Resolves to the statistics as soon as at least so many requests have come and exactly so many are held.
    * @returns {Promise<object | undefined>} undefined when that took too long.
    */
-  waitFor({ requests = 0, held, timeoutMs = 30_000 }) {
-    return new Promise((resolve) => {
-      const waiter = () => {
-        if (this.total < requests || (held !== undefined && this.#held.size !== held)) return;
-        end(this.stats());
-      };
-      const end = (stats) => {
-        clearTimeout(timer);
-        this.#waiters.delete(waiter);
-        resolve(stats);
-      };
-      const timer = setTimeout(() => end(undefined), timeoutMs);
-      this.#waiters.add(waiter);
-      waiter();
-    });
+  waitFor({ requests = 0, held, timeoutMs }) {
+    const look = () => {
+      const isSo = this.total >= requests && (held === undefined || this.#held.count === held);
+      return isSo ? this.stats() : undefined;
+    };
+    return this.#waiters.until(look, timeoutMs);
   }
+}
 
-  #wake() {
-    [...this.#waiters].forEach((waiter) => waiter());
-  }
+/** Bytes as JSON can show them: exact text, or base64 of what is not UTF-8. */
+export function shown(rawBody) {
+  const text = rawBody.toString('utf8');
+  const isText = Buffer.from(text, 'utf8').equals(rawBody);
+  return {
+    body: isText ? text : null,
+    bodyBase64: isText ? undefined : rawBody.toString('base64'),
+    bodyBytes: rawBody.length,
+  };
 }

@@ -1,6 +1,7 @@
 // What tests tell and ask the simulator, under /_simulator/. README.md beside this file describes it.
 import { jsonAnswer } from './answers.mjs';
-import { FaultError } from './faults.mjs';
+import { FaultError } from './fault_list.mjs';
+import { webhookRoutes } from './webhook_control.mjs';
 
 const PREFIX = '/_simulator/';
 
@@ -16,7 +17,9 @@ export async function control({ method, url, rawBody }, simulator) {
   const route = ROUTES[`${method} ${pathname.slice(PREFIX.length)}`];
   if (route === undefined) return problem(404, `there is no ${method} ${pathname}`);
   try {
-    return await route(simulator, rawBody.length > 0 ? JSON.parse(rawBody.toString('utf8')) : undefined, searchParams);
+    const body = rawBody.length > 0 ? JSON.parse(rawBody.toString('utf8')) : undefined;
+    const value = await route(simulator, body, Object.fromEntries(searchParams));
+    return value === undefined ? problem(504, 'it did not come to that in time') : jsonAnswer(200, value);
   } catch (error) {
     if (error instanceof FaultError || error instanceof SyntaxError) return problem(400, error.message);
     throw error;
@@ -25,31 +28,49 @@ export async function control({ method, url, rawBody }, simulator) {
 
 const problem = (status, error) => jsonAnswer(status, { error });
 
+/**
+ * What the service's answers and its webhooks have alike.
+ * @param {string} prefix of the paths
+ * @param {(simulator: import('./server.mjs').Simulator) => object} partOf which of them it is
+ */
+function commonRoutes(prefix, partOf) {
+  const routes = {
+    'POST faults': (part, body) => {
+      part.addFaults(Array.isArray(body) ? body : body?.faults ?? [body]);
+      return { pending: part.pendingFaults() };
+    },
+    'GET faults': (part) => ({ pending: part.pendingFaults() }),
+    'DELETE faults': (part) => {
+      part.clearFaults();
+      return { pending: 0 };
+    },
+    'GET stats': (part, body, query) => {
+      const wanted = Object.entries(query).map(([name, number]) => [name, Number(number)]);
+      return wanted.length > 0 ? part.waitFor(Object.fromEntries(wanted)) : part.stats();
+    },
+    'POST release': (part) => ({ released: part.release() }),
+    'POST settings': (part, body) => part.change(body ?? {}),
+  };
+  return Object.fromEntries(
+    Object.entries(routes).map(([name, route]) => [
+      name.replace(' ', ` ${prefix}`),
+      (simulator, body, query) => route(partOf(simulator), body, query),
+    ]),
+  );
+}
+
+/** Each answers what it returns, or 504 when that is undefined. */
 const ROUTES = {
-  'POST faults': (simulator, body) => {
-    simulator.addFaults(Array.isArray(body) ? body : body?.faults ?? [body]);
-    return jsonAnswer(200, { pending: simulator.pendingFaults() });
-  },
-  'GET faults': (simulator) => jsonAnswer(200, { pending: simulator.pendingFaults() }),
-  'DELETE faults': (simulator) => {
-    simulator.clearFaults();
-    return jsonAnswer(200, { pending: 0 });
-  },
-  'GET requests': (simulator) => jsonAnswer(200, { requests: simulator.requests() }),
+  ...commonRoutes('', (simulator) => simulator),
+  'GET requests': (simulator) => ({ requests: simulator.requests() }),
   'DELETE requests': (simulator) => {
     simulator.clearRequests();
-    return jsonAnswer(200, {});
+    return {};
   },
-  'GET stats': async (simulator, body, search) => {
-    const wanted = ['requests', 'held', 'timeoutMs'].filter((name) => search.has(name));
-    const numbers = Object.fromEntries(wanted.map((name) => [name, Number(search.get(name))]));
-    const stats = wanted.length > 0 ? await simulator.waitFor(numbers) : simulator.stats();
-    return stats === undefined ? problem(504, 'it did not come to that in time') : jsonAnswer(200, stats);
-  },
-  'POST release': (simulator) => jsonAnswer(200, { released: simulator.release() }),
-  'POST settings': (simulator, body) => jsonAnswer(200, simulator.change(body ?? {})),
   'POST reset': (simulator) => {
     simulator.reset();
-    return jsonAnswer(200, {});
+    return {};
   },
+  ...commonRoutes('webhooks/', ({ webhooks }) => webhooks),
+  ...webhookRoutes,
 };

@@ -1,7 +1,7 @@
 // Sends an answer, whole or as a fault would have it.
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
-import { part } from './faults.mjs';
+import { part } from './fault_list.mjs';
 
 const CHUNK = Buffer.alloc(64 * 1024, 'x');
 

@@ -1,5 +1,5 @@
 // Stands in for the service's secure enclaves: signs tokens and makes bundles that only look encrypted.
-import { createHash, createPublicKey, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
+import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 
 const sha256 = (text) => createHash('sha256').update(text).digest();
 
@@ -43,10 +43,4 @@ function compressedHex(publicKey) {
   const { x, y } = publicKey.export({ format: 'jwk' });
   const isOdd = Buffer.from(y, 'base64url').at(-1) & 1;
   return (isOdd ? '03' : '02') + Buffer.from(x, 'base64url').toString('hex');
-}
-
-/** The base64url text of an Ed25519 seed's public key. */
-export function ed25519PublicKey(seed) {
-  const pkcs8 = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), Buffer.from(seed, 'hex')]);
-  return createPublicKey({ key: pkcs8, format: 'der', type: 'pkcs8' }).export({ format: 'jwk' }).x;
 }

@@ -1,10 +1,9 @@
-// Faults on request: a list, from which each request that the service has accepted takes the first that fits it.
+// The faults that the service's answers have on request.
 import { codes } from './errors.mjs';
 import { badRequest, errorDetail, jsonAnswer, rawAnswer } from './answers.mjs';
+import { FaultError, FaultList, part } from './fault_list.mjs';
 import { Raw, parse, stringify } from './json.mjs';
 import { JWKS_PATH } from './specification.mjs';
-
-export class FaultError extends Error {}
 
 /** Each kind's options with their defaults; `undefined` means that there is none. */
 const OPTIONS = {
@@ -44,24 +43,9 @@ const CHOICES = {
 
 const NEEDED = { activityStatus: ['status'], oversized: ['bytes'] };
 
-export class Faults {
-  #entries = [];
-
-  clear() {
-    this.#entries = [];
-  }
-
-  /**
-   * @param {object[]} faults see README.md beside this file
-   * @throws {FaultError} when one is not well formed; then none is taken.
-   */
-  add(faults) {
-    this.#entries.push(...asList(faults).map(entryOf));
-  }
-
-  /** How many still wait for a request. */
-  get pending() {
-    return this.#entries.length;
+export class Faults extends FaultList {
+  constructor() {
+    super({ options: OPTIONS, choices: CHOICES, needed: NEEDED, match: ['path'], check });
   }
 
   /**
@@ -71,62 +55,17 @@ export class Faults {
    * @param {{path?: string, isSubmit?: boolean}} request
    */
   take(place, request = {}) {
-    let taken = [];
-    for (const entry of [...this.#entries]) {
-      if (entry.place !== place || !fits(entry, request)) continue;
-      entry.seen += 1;
-      const isDue = entry.seen >= entry.nth;
-      if (!isDue || taken.length > 0) continue;
-      taken = entry.parts;
-      entry.left -= 1;
-      if (entry.left === 0) this.#entries.splice(this.#entries.indexOf(entry), 1);
-    }
-    return taken;
+    return this.takeFirst((parts, { path }) => placeOf(parts) === place && fits(path, parts, request));
   }
 }
 
-function asList(faults) {
-  if (!Array.isArray(faults)) throw new FaultError('faults must be a list');
-  return faults;
-}
-
-function entryOf({ match = {}, times = 1, ...fault }) {
-  const { path, nth = 1, ...unknown } = match;
-  refuseUnknown(Object.keys(unknown), 'match');
-  if (times !== 'always' && !(Number.isInteger(times) && times > 0)) {
-    throw new FaultError('times must be a positive number or "always"');
-  }
-  const parts = partsOf(fault);
-  return { parts, place: placeOf(parts), path, nth, seen: 0, left: times === 'always' ? Infinity : times };
-}
-
-function partsOf({ kind, ...given }) {
-  const known = OPTIONS[kind];
-  if (known === undefined) throw new FaultError(`kind must be one of ${Object.keys(OPTIONS).join(', ')}`);
-  refuseUnknown(
-    Object.keys(given).filter((name) => !(name in known)),
-    kind,
-  );
-  for (const [name, choices] of Object.entries(CHOICES)) {
-    if (name in known && name in given && !choices.includes(given[name])) {
-      throw new FaultError(`${kind}.${name} must be one of ${choices.join(', ')}`);
-    }
-  }
-  for (const name of NEEDED[kind] ?? []) {
-    if (given[name] === undefined) throw new FaultError(`${kind}.${name} is required`);
-  }
+function check({ kind, ...given }) {
   if (kind === 'slow' && (given.ms === undefined) === (given.untilReleased !== true)) {
     throw new FaultError('slow needs either ms or untilReleased');
   }
   if (kind === 'error' && codes[given.code ?? 'INTERNAL'] === undefined) {
     throw new FaultError(`error.code must be one of ${Object.keys(codes).join(', ')}`);
   }
-  if (kind === 'together') return asList(given.faults).flatMap(partsOf);
-  return [{ kind, ...known, ...given }];
-}
-
-function refuseUnknown(names, where) {
-  if (names.length > 0) throw new FaultError(`${where} has no option ${names.join(', ')}`);
 }
 
 function placeOf(parts) {
@@ -134,15 +73,11 @@ function placeOf(parts) {
   return parts.some(({ kind }) => kind === 'resetBeforeRead') ? 'head' : 'accepted';
 }
 
-function fits({ path, parts }, request) {
+function fits(path, parts, request) {
   if (parts.some(({ kind }) => kind === 'activityStatus') && !request.isSubmit) return false;
   // A fault for anything is not meant for the key set, which is fetched by itself now and then.
   if (path === undefined) return request.path !== JWKS_PATH;
   return request.path === path || request.path?.split('/').at(-1) === path;
-}
-
-export function part(parts, kind) {
-  return parts.find((each) => each.kind === kind);
 }
 
 /**

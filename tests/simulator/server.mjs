@@ -6,11 +6,13 @@ import { isIP } from 'node:net';
 import { Capture } from './capture.mjs';
 import { control, isControl } from './control.mjs';
 import { deliver } from './delivery.mjs';
-import { FaultError, Faults, faultyAnswer, part } from './faults.mjs';
+import { FaultError } from './fault_list.mjs';
+import { Faults, faultyAnswer } from './faults.mjs';
 import { headerPairs } from './headers.mjs';
 import { jsonAnswer } from './answers.mjs';
 import { Refusal } from './errors.mjs';
 import { Service } from './service.mjs';
+import { Webhooks } from './webhooks.mjs';
 
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
 const MAX_HEADER_BYTES = 64 * 1024;
@@ -34,6 +36,7 @@ const SETTINGS = {
  * @param {'checked' | 'any'} [options.references] 'any': identifiers that are not known are no reason to refuse
  * @param {number} [options.keepAliveMs] how long an idle connection stays open
  * @param {() => number} [options.now] the clock, in milliseconds
+ * @param {{urls?: string[], ca?: string | Buffer, settings?: object}} [options.webhooks] see webhooks.mjs
  * @returns {Promise<Simulator>}
  */
 export async function startSimulator(options = {}) {
@@ -54,7 +57,16 @@ export class Simulator {
     this.initialSettings = { timestamps, references, clockOffsetMs: 0 };
     this.settings = {};
     this.change(this.initialSettings);
-    this.service = new Service({ fixture, publicKeys, operator, settings: this.settings, now });
+    this.service = new Service({
+      ...{ fixture, publicKeys, operator, settings: this.settings, now },
+      keySetAnswer: () => this.webhooks.keySetAnswer(),
+      activityChanged: (activity) => this.webhooks.activityChanged(activity),
+    });
+    /** What the simulator sends, and its part of the control interface. */
+    this.webhooks = new Webhooks(
+      { fixture, operator, state: () => this.service.state, nowMs: () => this.service.nowMs() },
+      options.webhooks,
+    );
     this.operator = operator;
     this.scheme = options.tls ? 'https' : 'http';
 
@@ -80,6 +92,7 @@ export class Simulator {
 
   /** Stops at once, whatever is under way. */
   async close() {
+    this.webhooks.close();
     await new Promise((resolve) => {
       this.server.close(resolve);
       this.server.closeAllConnections();
@@ -132,6 +145,7 @@ export class Simulator {
   reset() {
     this.change(this.initialSettings);
     this.service.reset();
+    this.webhooks.reset();
     this.clearFaults();
     this.clearRequests();
     this.release();

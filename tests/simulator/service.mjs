@@ -1,7 +1,7 @@
 // The service itself: judges a request, and carries out what it accepted.
 import { jsonAnswer, activity, fingerprintOf, refusalAnswer, withTimestamps } from './answers.mjs';
 import { check, inOrder } from './check.mjs';
-import { Enclave, ed25519PublicKey } from './enclave.mjs';
+import { Enclave } from './enclave.mjs';
 import { Refusal, invalidRequest, notFound, unauthenticated } from './errors.mjs';
 import { checkJsonHeaders, onlyStamp } from './headers.mjs';
 import { JsonError, decodeUtf8, parse } from './json.mjs';
@@ -12,7 +12,6 @@ import { State } from './state.mjs';
 import { submits } from './submits.mjs';
 
 const STAMPED_PATH = /^\/public\/v1\/(?:submit|query)\/[a-z0-9_]+$/;
-const JWKS_CACHE_CONTROL = 'public, max-age=86400, s-maxage=86400, stale-if-error=604800';
 
 /**
  * @typedef {object} Judgement
@@ -26,8 +25,13 @@ const JWKS_CACHE_CONTROL = 'public, max-age=86400, s-maxage=86400, stale-if-erro
 export class Service {
   #enclave = new Enclave();
 
-  constructor({ fixture, publicKeys, operator, settings, now }) {
-    Object.assign(this, { fixture, publicKeys, operator, settings, now });
+  /**
+   * @param {object} parts
+   * @param {() => import('./answers.mjs').Answer} parts.keySetAnswer
+   * @param {(activity: object) => void} parts.activityChanged told of each activity as the answer has it
+   */
+  constructor({ fixture, publicKeys, operator, settings, now, keySetAnswer, activityChanged }) {
+    Object.assign(this, { fixture, publicKeys, operator, settings, now, keySetAnswer, activityChanged });
     this.reset();
   }
 
@@ -91,7 +95,7 @@ export class Service {
    */
   perform(path, judgement, ending) {
     try {
-      if (path === JWKS_PATH) return this.#keySet();
+      if (path === JWKS_PATH) return this.keySetAnswer();
       if (judgement.operation === undefined) throw notFound('', 'no such operation');
       return jsonAnswer(200, judgement.operation.type ? this.#submit(judgement, ending) : this.#query(judgement));
     } catch (error) {
@@ -125,7 +129,9 @@ export class Service {
       { rawBody, stamper, enclave: this.#enclave, nowMs: context.nowMs },
     );
     this.state.keepActivity(made);
-    return { activity: withTimestamps(made, this.settings.timestamps) };
+    const answered = withTimestamps(made, this.settings.timestamps);
+    this.activityChanged(answered);
+    return { activity: answered };
   }
 
   #query(judgement) {
@@ -144,20 +150,6 @@ export class Service {
       nowMs: this.nowMs(),
       references: this.settings.references,
     };
-  }
-
-  #keySet() {
-    const keys = this.fixture.webhookKeys.map(({ kid, seed }) => ({
-      kid,
-      kty: 'OKP',
-      crv: 'Ed25519',
-      alg: 'EdDSA',
-      use: 'sig',
-      x: ed25519PublicKey(seed),
-      [`${this.operator}_signature_algorithm`]: 'ed25519',
-      [`${this.operator}_signature_version`]: 'v1',
-    }));
-    return jsonAnswer(200, { keys }, { 'Cache-Control': JWKS_CACHE_CONTROL });
   }
 }
 

@@ -17,6 +17,8 @@ usage: simulator.mjs [options]
   --references KIND         checked (the default), or any: identifiers need not be known
   --keep-alive-ms N         how long an idle connection stays open (60000)
   --public-key HEX:CURVE    registers one more API key; may be repeated. Curves: ${curveNames.join(', ')}
+  --webhook URL             sends the events of all organizations there; may be repeated
+  --webhook-ca F            a PEM file: whom to trust at such URLs, in place of the system's authorities
   --help                    prints this
 
 Prints "listening on URL" when it is ready. README.md beside this file describes the control interface.
@@ -38,6 +40,8 @@ function readOptions(args) {
       references: string,
       'keep-alive-ms': string,
       'public-key': { ...string, multiple: true, default: [] },
+      webhook: { ...string, multiple: true, default: [] },
+      'webhook-ca': string,
       help: { type: 'boolean', default: false },
     },
   });
@@ -55,6 +59,7 @@ function readOptions(args) {
     references: values.references,
     keepAliveMs: values['keep-alive-ms'] && number('--keep-alive-ms', values['keep-alive-ms']),
     publicKeys: values['public-key'].map(readPublicKey),
+    webhooks: { urls: values.webhook, ca: values['webhook-ca'] && readFileSync(values['webhook-ca']) },
   };
 }
 

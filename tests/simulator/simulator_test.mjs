@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { readFixture } from './server.mjs';
-import { apiKeyNamed, query } from './testing.mjs';
+import { apiKeyNamed, exchange, query, startReceiver, submit, subOrganization } from './testing.mjs';
 
 const PROGRAM = fileURLToPath(new URL('simulator.mjs', import.meta.url));
 
@@ -87,6 +87,36 @@ test('serves HTTPS', withFolder(async (folder) => {
   });
 }));
 
+test('sends the events of all organizations where it is told', async () => {
+  const receivers = [await startReceiver(), await startReceiver()];
+  try {
+    await withProgram(receivers.flatMap(({ url }) => ['--webhook', url]), async (simulator) => {
+      const organizationId = subOrganization(1);
+      const parameters = { organizationName: 'x' };
+      await submit(simulator, 'update_organization_name', 'UPDATE_ORGANIZATION_NAME', parameters, { organizationId });
+      const stats = `${simulator.url}/_simulator/webhooks/stats?acknowledged=2&waiting=0`;
+      assert.equal((await exchange(stats, { method: 'GET' })).json.deliveries, 2);
+      for (const { received } of receivers) {
+        assert.deepEqual(received.map(({ body }) => JSON.parse(body).organizationId), [organizationId]);
+      }
+    });
+  } finally {
+    await Promise.all(receivers.map((receiver) => receiver.close()));
+  }
+});
+
+test('stops although a webhook waits for its repetition', async () => {
+  const receiver = await startReceiver({ answer: () => ({ status: 503 }) });
+  try {
+    await withProgram(['--webhook', receiver.url], async (simulator) => {
+      await submit(simulator, 'update_organization_name', 'UPDATE_ORGANIZATION_NAME', { organizationName: 'x' });
+      await receiver.waitFor(1);
+    });
+  } finally {
+    await receiver.close();
+  }
+});
+
 test('explains itself', async () => {
   const { code, out } = await run('--help');
   assert.equal(code, 0);
@@ -106,6 +136,8 @@ for (const [args, reason] of [
   [['--public-key', `${'00'.repeat(33)}:secp256k1`], /no point/],
   [['--public-key', 'abc:p521'], /curve must be one of/],
   [['--fixture', '/nonexistent'], /ENOENT/],
+  [['--webhook', 'ftp://x'], /not an HTTP URL/],
+  [['--webhook-ca', '/nonexistent'], /ENOENT/],
   [['--unknown'], /--unknown/],
 ]) {
   test(`does not start with ${args.join(' ')}`, async () => {

@@ -1,8 +1,12 @@
-// What tests of the simulator share: an HTTP client that sends exactly what it is told, and a stamper of its own.
+// What tests of the simulator share: an HTTP client that sends exactly what it is told, a stamper of its own, and a
+// server that receives webhooks.
 import { createECDH, createHash, createPrivateKey, sign } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
+import https from 'node:https';
+import { headerPairs } from './headers.mjs';
 import { readFixture } from './server.mjs';
+import { Waiters } from './waiters.mjs';
 
 export const ORGANIZATION = '11111111-2222-4333-8444-555555555555';
 export const END_USER = '99999999-8888-4777-8666-555555555555';
@@ -160,4 +164,118 @@ export function withSimulator(startSimulator, options, use) {
       await simulator.close();
     }
   };
+}
+
+/**
+ * A delivery as it came in.
+ * @typedef {object} Received
+ * @property {number} number
+ * @property {string} method
+ * @property {string} path
+ * @property {[string, string][]} headers
+ * @property {Record<string, string[]>} fields the headers' values by their names in lower case
+ * @property {Buffer} body
+ * @property {number} chunks in how many pieces the body came
+ * @property {boolean} isComplete
+ */
+
+/** A plain server that takes webhooks. */
+class Receiver {
+  /** Those that have ended, well or not. @type {Received[]} */
+  received = [];
+  bytes = 0;
+  /** The most that were under way at once. */
+  most = 0;
+  #requests = 0;
+  #underWay = 0;
+  #held = new Set();
+  #waiters = new Waiters();
+
+  /** @param {(number: number, received: Received) => {status?, headers?, held?, reset?, closed?}} answer */
+  constructor(answer, tls) {
+    this.answer = answer;
+    const take = (request, response) => this.#take(request, response);
+    this.server = tls ? https.createServer(tls, take) : http.createServer(take);
+    this.server.keepAliveTimeout = HANG_BOUND_MS;
+    this.scheme = tls ? 'https' : 'http';
+  }
+
+  /** Listens, the second time on the same port. */
+  async open() {
+    await new Promise((resolve) => this.server.listen(this.port ?? 0, '127.0.0.1', resolve));
+    this.port = this.server.address().port;
+    this.url = `${this.scheme}://127.0.0.1:${this.port}/hook`;
+  }
+
+  async close() {
+    if (!this.server.listening) return;
+    await new Promise((resolve) => {
+      this.server.close(resolve);
+      this.disconnect();
+    });
+  }
+
+  disconnect() {
+    this.server.closeAllConnections();
+  }
+
+  /** Answers what is held. */
+  release() {
+    this.#held.forEach((answer) => answer());
+    this.#held.clear();
+  }
+
+  /** Resolves when so many deliveries have ended. */
+  waitFor(count) {
+    return this.#waiters.until(() => (this.received.length >= count ? true : undefined));
+  }
+
+  /** Resolves when so many bytes of bodies have come. */
+  waitForBytes(count) {
+    return this.#waiters.until(() => (this.bytes >= count ? true : undefined));
+  }
+
+  #take(request, response) {
+    this.#requests += 1;
+    this.#underWay += 1;
+    this.most = Math.max(this.most, this.#underWay);
+    response.on('close', () => (this.#underWay -= 1));
+    const headers = headerPairs(request.rawHeaders);
+    const fields = {};
+    for (const [name, value] of headers) (fields[name.toLowerCase()] ??= []).push(value);
+    const { method, url: path } = request;
+    const received = { number: this.#requests, method, path, headers, fields, chunks: 0 };
+    const chunks = [];
+    request.on('data', (chunk) => {
+      chunks.push(chunk);
+      this.bytes += chunk.length;
+      this.#waiters.wake();
+    });
+    request.on('error', () => undefined);
+    request.on('close', () => {
+      const body = Buffer.concat(chunks);
+      // In the order in which they began, which is nearly that in which they end.
+      const after = this.received.findLastIndex(({ number }) => number < received.number) + 1;
+      const whole = { ...received, body, chunks: chunks.length, isComplete: request.complete };
+      this.received.splice(after, 0, whole);
+      if (request.complete) this.#reply({ ...received, body }, response);
+      this.#waiters.wake();
+    });
+  }
+
+  #reply(received, response) {
+    const { status = 200, headers, held, reset, closed } = this.answer(received.number, received);
+    if (reset) return void response.socket?.resetAndDestroy();
+    if (closed) return void response.socket?.destroy();
+    const answer = () => response.writeHead(status, headers).end();
+    if (held) this.#held.add(answer);
+    else answer();
+  }
+}
+
+/** @returns {Promise<Receiver>} It answers 200 if not told otherwise. */
+export async function startReceiver({ answer = () => ({}), tls } = {}) {
+  const receiver = new Receiver(answer, tls);
+  await receiver.open();
+  return receiver;
 }

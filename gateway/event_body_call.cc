@@ -1,0 +1,85 @@
+#include "gateway/event_body_call.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "gateway/event_error.h"
+#include "gateway/event_request.h"
+#include "gateway/grpc_status.h"
+#include "gateway/request_message.h"
+#include "stampgate/v1/event_service.pb.h"
+#include "translate/error.h"
+
+namespace stampgate {
+namespace {
+
+constexpr size_t kChunkBytes = 1 << 20;
+
+// For each piece the event is read again: a caller that is slow then holds no body.
+class EventBodyCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
+ public:
+  explicit EventBodyCall(const EventEnvironment& environment) : environment_(environment) {
+    environment_.in_flight.Begin();
+  }
+
+  void Start(const grpc::ByteBuffer& bytes) {
+    if (absl::Status status = ReadEventRequest(environment_, bytes, request_); !status.ok()) {
+      return End(status);
+    }
+    offset_ = request_.offset_bytes();
+    ReadOn();
+  }
+
+ private:
+  void ReadOn() {
+    environment_.feed->Run([this](EventReader& reader) { Send(reader.Find(request_.event_id()), reader); });
+  }
+
+  void Send(absl::StatusOr<std::optional<LoggedEvent>> found, EventReader& reader) {
+    if (!found.ok()) return End(ToCallerError(found.status(), reader, environment_.log));
+    if (!found->has_value()) return End(EventNotFound());
+    const std::string& body = (*found)->event.body;
+    if (offset_ > body.size()) {
+      return End(ToStatus(GatewayError(absl::StatusCode::kOutOfRange, v1::ERROR_REASON_INVALID_REQUEST,
+                                       "offset_bytes is behind the end of the body")));
+    }
+    v1::ReadEventBodyResponse response;
+    response.set_chunk(body.substr(offset_, kChunkBytes));
+    offset_ += response.chunk().size();
+    whole_ = offset_ == body.size();
+    message_ = EncodeResponse(response);
+    StartWrite(&message_);
+  }
+
+  void OnWriteDone(bool ok) override {
+    message_.Clear();
+    if (!ok) return End(absl::CancelledError("the caller has gone"));
+    if (whole_) return End(absl::OkStatus());
+    ReadOn();
+  }
+
+  void End(const absl::Status& status) { Finish(ToGrpcStatus(status)); }
+
+  void OnDone() override {
+    environment_.in_flight.End();
+    delete this;
+  }
+
+  const EventEnvironment& environment_;
+  v1::ReadEventBodyRequest request_;
+  uint64_t offset_ = 0;
+  bool whole_ = false;
+  grpc::ByteBuffer message_;
+};
+
+}  // namespace
+
+grpc::ServerWriteReactor<grpc::ByteBuffer>* StartEventBodyCall(const EventEnvironment& environment,
+                                                               const grpc::ByteBuffer* request) {
+  auto* call = new EventBodyCall(environment);  // until OnDone
+  call->Start(*request);
+  return call;
+}
+
+}  // namespace stampgate

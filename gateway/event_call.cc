@@ -1,0 +1,95 @@
+#include "gateway/event_call.h"
+
+#include <optional>
+#include <utility>
+
+#include "gateway/event_error.h"
+#include "gateway/event_page.h"
+#include "gateway/event_request.h"
+#include "gateway/grpc_status.h"
+#include "stampgate/v1/event_service.pb.h"
+
+namespace stampgate {
+namespace {
+
+constexpr size_t kDefaultPageSize = 100;
+
+// Deletes itself when gRPC is done with it, which is after Finish: a read for it never outlives it.
+class EventCall : public grpc::ServerUnaryReactor {
+ public:
+  EventCall(const EventEnvironment& environment, grpc::ByteBuffer* response)
+      : environment_(environment), response_(response) {
+    environment_.in_flight.Begin();
+  }
+
+  void ListEvents(const grpc::ByteBuffer& bytes) {
+    v1::ListEventsRequest request;
+    if (absl::Status status = ReadEventRequest(environment_, bytes, request); !status.ok()) {
+      return End(status);
+    }
+    absl::StatusOr<std::shared_ptr<const EventFilter>> filter = FilterOf(request.filter());
+    if (!filter.ok()) return End(filter.status());
+    absl::StatusOr<EventStart> start = StartOf(environment_.log, request);
+    if (!start.ok()) return End(start.status());
+    EventFeed::Request read;
+    read.filter = *std::move(filter);
+    read.limits.max_events = request.has_page_size() ? request.page_size() : kDefaultPageSize;
+    read.limits.max_bytes = kMaxEventMessageBytes - kMessageOverheadBytes;
+    environment_.feed->Run([this, start = *std::move(start), read = std::move(read)](EventReader& reader) mutable {
+      const absl::StatusOr<Position> position = Locate(start, reader);
+      if (!position.ok()) return End(ToCallerError(position.status(), reader, environment_.log));
+      read.after = *position;
+      environment_.feed->Next(environment_.next_reader.fetch_add(1), std::move(read),
+                              [this](absl::StatusOr<EventPage> page) { AnswerPage(std::move(page)); });
+    });
+  }
+
+  void GetEvent(const grpc::ByteBuffer& bytes) {
+    v1::GetEventRequest request;
+    if (absl::Status status = ReadEventRequest(environment_, bytes, request); !status.ok()) {
+      return End(status);
+    }
+    environment_.feed->Run([this, event_id = request.event_id()](EventReader& reader) {
+      absl::StatusOr<std::optional<LoggedEvent>> found = reader.Find(event_id);
+      if (!found.ok()) return End(ToCallerError(found.status(), reader, environment_.log));
+      if (!found->has_value()) return End(EventNotFound());
+      const EncodedEvent event = environment_.encoder->Encode(*std::move(*found));
+      *response_ = grpc::ByteBuffer(&event.field, 1);
+      End(absl::OkStatus());
+    });
+  }
+
+ private:
+  void AnswerPage(absl::StatusOr<EventPage> page) {
+    if (page.ok()) *response_ = EncodePage(environment_.log, *page, page->through >= environment_.feed->latest());
+    End(page.status());
+  }
+
+  void End(const absl::Status& status) { Finish(ToGrpcStatus(status)); }
+
+  void OnDone() override {
+    environment_.in_flight.End();
+    delete this;
+  }
+
+  const EventEnvironment& environment_;
+  grpc::ByteBuffer* const response_;
+};
+
+}  // namespace
+
+grpc::ServerUnaryReactor* StartListEvents(const EventEnvironment& environment, const grpc::ByteBuffer* request,
+                                          grpc::ByteBuffer* response) {
+  auto* call = new EventCall(environment, response);
+  call->ListEvents(*request);
+  return call;
+}
+
+grpc::ServerUnaryReactor* StartGetEvent(const EventEnvironment& environment, const grpc::ByteBuffer* request,
+                                        grpc::ByteBuffer* response) {
+  auto* call = new EventCall(environment, response);
+  call->GetEvent(*request);
+  return call;
+}
+
+}  // namespace stampgate

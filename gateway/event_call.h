@@ -1,0 +1,20 @@
+// The unary calls of the event service.
+#ifndef STAMPGATE_GATEWAY_EVENT_CALL_H_
+#define STAMPGATE_GATEWAY_EVENT_CALL_H_
+
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/server_callback.h>
+
+#include "gateway/event_environment.h"
+
+namespace stampgate {
+
+// Each starts a call and returns its reactor, which deletes itself. Neither blocks.
+grpc::ServerUnaryReactor* StartListEvents(const EventEnvironment& environment, const grpc::ByteBuffer* request,
+                                          grpc::ByteBuffer* response);
+grpc::ServerUnaryReactor* StartGetEvent(const EventEnvironment& environment, const grpc::ByteBuffer* request,
+                                        grpc::ByteBuffer* response);
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_EVENT_CALL_H_

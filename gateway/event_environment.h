@@ -1,0 +1,36 @@
+// What every call of the event service uses.
+#ifndef STAMPGATE_GATEWAY_EVENT_ENVIRONMENT_H_
+#define STAMPGATE_GATEWAY_EVENT_ENVIRONMENT_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/time/time.h"
+#include "gateway/calls_in_flight.h"
+#include "gateway/event_encoder.h"
+#include "gateway/event_feed.h"
+#include "translate/message_plan.h"
+#include "webhooks/event_log.h"
+
+namespace stampgate {
+
+// Outlives all calls.
+struct EventEnvironment {
+  EventFeed* feed = nullptr;              // null if no log is configured
+  const EventEncoder* encoder = nullptr;  // and this with it
+  LogIdentity log = {};
+  CallsInFlight& in_flight;
+  size_t max_request_bytes = 0;
+  absl::Duration heartbeat_interval = absl::ZeroDuration();
+  int max_subscribers = 0;
+
+  const MessagePlans& plans;  // has those of the request messages
+
+  mutable std::atomic<int> subscribers = 0;
+  mutable std::atomic<EventFeed::ReaderId> next_reader = 1;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_EVENT_ENVIRONMENT_H_

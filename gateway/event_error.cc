@@ -1,0 +1,47 @@
+#include "gateway/event_error.h"
+
+#include "absl/random/random.h"
+#include "absl/status/statusor.h"
+#include "translate/error.h"
+#include "webhooks/cursor.h"
+
+namespace stampgate {
+
+using absl::StatusCode;
+
+absl::Status ToCallerError(const absl::Status& status, EventReader& reader, const LogIdentity& log) {
+  if (IsGatewayError(status)) return status;
+  if (status.code() == StatusCode::kOutOfRange) {
+    if (const absl::StatusOr<LogExtent> extent = reader.Extent(); extent.ok()) {
+      Error error = GatewayError(StatusCode::kOutOfRange, v1::ERROR_REASON_EVENTS_TRIMMED,
+                                 "the next events are not kept any more: retention has taken them");
+      error.metadata.emplace_back("earliest_cursor", EncodeCursor(log, extent->earliest - 1));
+      return ToStatus(error);
+    }
+  }
+  if (status.code() == StatusCode::kDataLoss) {
+    Error error = GatewayError(StatusCode::kDataLoss, v1::ERROR_REASON_EVENT_DAMAGED,
+                               "the next event is damaged on the gateway's disk");
+    error.metadata.emplace_back("next_cursor", EncodeCursor(log, reader.DamagedPosition()));
+    return ToStatus(error);
+  }
+  Error error = GatewayError(StatusCode::kUnavailable, v1::ERROR_REASON_EVENT_LOG_UNAVAILABLE,
+                             "the event log cannot be read now");
+  error.retry_delay = absl::Seconds(1);
+  return ToStatus(error);
+}
+
+absl::Status EventNotFound() {
+  return ToStatus(GatewayError(StatusCode::kNotFound, v1::ERROR_REASON_EVENT_NOT_FOUND,
+                               "the event log has no event of this event_id, or not any more"));
+}
+
+absl::Status ShuttingDown(const LogIdentity& log, Position position) {
+  Error error = GatewayError(StatusCode::kUnavailable, v1::ERROR_REASON_SHUTTING_DOWN, "the gateway is shutting down");
+  error.metadata.emplace_back("cursor", EncodeCursor(log, position));
+  thread_local absl::InsecureBitGen random;
+  error.retry_delay = absl::Milliseconds(absl::Uniform(random, 100, 3000));
+  return ToStatus(error);
+}
+
+}  // namespace stampgate

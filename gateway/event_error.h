@@ -1,0 +1,22 @@
+// What goes wrong with the event log, as callers are told.
+#ifndef STAMPGATE_GATEWAY_EVENT_ERROR_H_
+#define STAMPGATE_GATEWAY_EVENT_ERROR_H_
+
+#include "absl/status/status.h"
+#include "webhooks/event_log.h"
+
+namespace stampgate {
+
+// `status` is an error that `reader` just gave: OUT_OF_RANGE (EVENTS_TRIMMED), DATA_LOSS (EVENT_DAMAGED) or UNAVAILABLE
+// (EVENT_LOG_UNAVAILABLE). One that is for callers already stays as it is.
+absl::Status ToCallerError(const absl::Status& status, EventReader& reader, const LogIdentity& log);
+
+// NOT_FOUND (EVENT_NOT_FOUND).
+absl::Status EventNotFound();
+
+// UNAVAILABLE (SHUTTING_DOWN): start again behind `position`, at a time that not all others choose.
+absl::Status ShuttingDown(const LogIdentity& log, Position position);
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_EVENT_ERROR_H_

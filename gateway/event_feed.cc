@@ -1,0 +1,198 @@
+#include "gateway/event_feed.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "gateway/event_error.h"
+
+namespace stampgate {
+namespace {
+
+// What those who keep up share.
+constexpr size_t kTailBytes = 16 << 20;
+
+// Whoever is this near to the log's end reads for all.
+constexpr Position kNear = 1000;
+
+const EventFilter kEverything;
+
+}  // namespace
+
+EventFeed::EventFeed(const EventEncoder& encoder, const LogIdentity& log)
+    : encoder_(encoder), log_(log), tail_(kTailBytes) {}
+
+absl::StatusOr<std::unique_ptr<EventFeed>> EventFeed::Start(EventLog& log, const EventEncoder& encoder, int threads) {
+  std::unique_ptr<EventFeed> feed(new EventFeed(encoder, log.identity()));
+  for (int i = 0; i < threads; ++i) {
+    absl::StatusOr<std::unique_ptr<EventReader>> reader = log.NewReader();
+    if (!reader.ok()) return reader.status();
+    feed->readers_.push_back(*std::move(reader));
+  }
+  const absl::StatusOr<LogExtent> extent = feed->readers_.front()->Extent();
+  if (!extent.ok()) return extent.status();
+  feed->latest_ = extent->latest;
+  log.SetOnGrowth([feed = feed.get()](Position latest) { feed->Grow(latest); });
+  for (const auto& reader : feed->readers_) {
+    feed->threads_.emplace_back([feed = feed.get(), reader = reader.get()] { feed->Work(*reader); });
+  }
+  return feed;
+}
+
+EventFeed::~EventFeed() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+  queue_.splice(queue_.end(), waiting_);
+  for (Job& job : queue_) {
+    if (job.on_page) job.on_page(absl::AbortedError("the event feed has ended"));
+  }
+}
+
+void EventFeed::Next(ReaderId id, Request request, OnPage on_page) {
+  Job job;
+  job.id = id;
+  job.until = Clock::now() + absl::ToChronoNanoseconds(request.patience);
+  job.request = std::move(request);
+  job.on_page = std::move(on_page);
+  {
+    std::lock_guard lock(mutex_);
+    queue_.push_back(std::move(job));
+  }
+  changed_.notify_one();
+}
+
+void EventFeed::Run(absl::AnyInvocable<void(EventReader&)> task) {
+  Job job;
+  job.task = std::move(task);
+  {
+    std::lock_guard lock(mutex_);
+    queue_.push_back(std::move(job));
+  }
+  changed_.notify_one();
+}
+
+void EventFeed::Cancel(ReaderId id) {
+  OnPage on_page;
+  {
+    std::lock_guard lock(mutex_);
+    const auto job = std::find_if(waiting_.begin(), waiting_.end(), [id](const Job& job) { return job.id == id; });
+    if (job == waiting_.end()) return;
+    on_page = std::move(job->on_page);
+    waiting_.erase(job);
+  }
+  on_page(absl::CancelledError("the reader has gone"));
+}
+
+Position EventFeed::latest() const {
+  std::lock_guard lock(mutex_);
+  return latest_;
+}
+
+void EventFeed::Drain() {
+  {
+    std::lock_guard lock(mutex_);
+    draining_ = true;
+    queue_.splice(queue_.end(), waiting_);
+  }
+  changed_.notify_all();
+}
+
+void EventFeed::Grow(Position latest) {
+  {
+    std::lock_guard lock(mutex_);
+    latest_ = latest;
+    queue_.splice(queue_.end(), waiting_);
+  }
+  changed_.notify_all();
+}
+
+void EventFeed::QueueExpired(Clock::time_point now) {
+  if (now < next_expiry_) return;
+  next_expiry_ = Clock::time_point::max();
+  for (auto job = waiting_.begin(); job != waiting_.end();) {
+    const auto current = job++;
+    if (current->until <= now) {
+      queue_.splice(queue_.end(), waiting_, current);
+    } else {
+      next_expiry_ = std::min(next_expiry_, current->until);
+    }
+  }
+}
+
+void EventFeed::Work(EventReader& reader) {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    QueueExpired(Clock::now());
+    if (queue_.empty()) {
+      if (waiting_.empty()) {
+        changed_.wait(lock);
+      } else {
+        changed_.wait_until(lock, next_expiry_);
+      }
+      continue;
+    }
+    Job job = std::move(queue_.front());
+    queue_.pop_front();
+    lock.unlock();
+    Serve(std::move(job), reader);
+    lock.lock();
+  }
+}
+
+void EventFeed::Serve(Job job, EventReader& reader) {
+  if (job.task) return job.task(reader);
+  const bool patient = job.request.patience > absl::ZeroDuration();
+  bool draining = false;
+  {
+    std::lock_guard lock(mutex_);
+    draining = draining_;
+  }
+  if (patient && draining) return job.on_page(absl::AbortedError("the event feed drains"));
+  absl::StatusOr<EventPage> page = ReadPage(job.request, reader);
+  if (patient && page.ok() && page->through == job.request.after) {
+    std::lock_guard lock(mutex_);
+    if (draining_ || latest_ > job.request.after) {  // meanwhile
+      queue_.push_back(std::move(job));
+      return;
+    }
+    if (Clock::now() < job.until) {
+      next_expiry_ = std::min(next_expiry_, job.until);
+      waiting_.push_back(std::move(job));
+      return;
+    }
+  }
+  job.on_page(std::move(page));
+}
+
+absl::StatusOr<EventPage> EventFeed::ReadPage(const Request& request, EventReader& reader) {
+  EventPage page;
+  if (tail_.Read(request.after, *request.filter, request.limits, page)) return page;
+  const Position latest = this->latest();
+  page.through = request.after;
+  // Beyond the end is nothing to read; a check of the place is the caller's.
+  if (request.after >= latest) return page;
+  const bool near = latest - request.after <= kNear;
+  EventReader::Limits limits;
+  limits.max_events = request.limits.max_events;
+  limits.max_bytes = request.limits.max_bytes;
+  absl::StatusOr<EventReader::Batch> batch = reader.Read(request.after, near ? kEverything : *request.filter, limits);
+  if (!batch.ok()) return ToCallerError(batch.status(), reader, log_);
+  std::vector<std::shared_ptr<const EncodedEvent>> events;
+  for (LoggedEvent& event : batch->events) {
+    events.push_back(std::make_shared<const EncodedEvent>(encoder_.Encode(std::move(event))));
+  }
+  if (near) tail_.Add(events, latest);
+  size_t bytes = 0;
+  for (const auto& event : events) {
+    if (!AddToPage(event, *request.filter, request.limits, bytes, page)) return page;
+  }
+  page.through = batch->through;
+  return page;
+}
+
+}  // namespace stampgate

@@ -1,0 +1,107 @@
+// Reads the event log for all callers, on threads of its own, and wakes those who wait for it to grow.
+#ifndef STAMPGATE_GATEWAY_EVENT_FEED_H_
+#define STAMPGATE_GATEWAY_EVENT_FEED_H_
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "gateway/event_encoder.h"
+#include "gateway/event_tail.h"
+#include "webhooks/event_log.h"
+
+namespace stampgate {
+
+// Thread-safe; no call blocks. Callbacks run on a reader's thread and must not block.
+//
+// A subscriber is here only while it waits: what it has is a position, so a slow one costs nothing and is never behind
+// anything but itself. Those that are near the log's end share what was read and encoded once.
+class EventFeed {
+ public:
+  // Whoever reads; has one Next at a time.
+  using ReaderId = uint64_t;
+  using OnPage = absl::AnyInvocable<void(absl::StatusOr<EventPage>)>;
+
+  struct Request {
+    Position after = 0;
+    std::shared_ptr<const EventFilter> filter;
+    PageLimits limits;
+    // How long to wait if there is nothing behind `after`. Zero: not at all.
+    absl::Duration patience;
+  };
+
+  // `log` and `encoder` outlive the feed; the log's growth is told to this one. Errors: those of EventLog::NewReader.
+  static absl::StatusOr<std::unique_ptr<EventFeed>> Start(EventLog& log, const EventEncoder& encoder, int threads);
+
+  // Whoever still waits is told kAborted.
+  ~EventFeed();
+
+  EventFeed(const EventFeed&) = delete;
+  EventFeed& operator=(const EventFeed&) = delete;
+
+  // Gives the next page: of what is there, else of what comes, else an empty one when patience has ended. A page may be
+  // empty before the log's end, if a stretch of the log had nothing for this filter; its `through` has then moved.
+  // Errors: what ToCallerError makes of the reader's; kCancelled after Cancel; kAborted for patient requests after
+  // Drain, and for all when the feed ends.
+  void Next(ReaderId id, Request request, OnPage on_page);
+
+  // Ends the wait of `id`, if it waits.
+  void Cancel(ReaderId id);
+
+  // Runs `task` with a reader. Not if the feed ends first; `task` is then destroyed uncalled.
+  void Run(absl::AnyInvocable<void(EventReader&)> task);
+
+  // The newest position that readers see.
+  Position latest() const;
+
+  // No patient request waits any more, now or later.
+  void Drain();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  struct Job {
+    ReaderId id = 0;
+    Request request;
+    OnPage on_page;
+    Clock::time_point until;                      // of a request
+    absl::AnyInvocable<void(EventReader&)> task;  // or this
+  };
+
+  EventFeed(const EventEncoder& encoder, const LogIdentity& log);
+
+  void Work(EventReader& reader);
+  void Serve(Job job, EventReader& reader);
+  absl::StatusOr<EventPage> ReadPage(const Request& request, EventReader& reader);
+  void Grow(Position latest);
+  // Puts those whose patience has ended back into the queue. With the lock.
+  void QueueExpired(Clock::time_point now);
+
+  const EventEncoder& encoder_;
+  const LogIdentity& log_;
+  EventTail tail_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::list<Job> queue_;
+  std::list<Job> waiting_;
+  Clock::time_point next_expiry_ = Clock::time_point::max();  // no waiting job's patience ends before
+  Position latest_ = 0;
+  bool draining_ = false;
+  bool stopping_ = false;
+
+  std::vector<std::unique_ptr<EventReader>> readers_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_EVENT_FEED_H_

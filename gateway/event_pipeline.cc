@@ -1,0 +1,138 @@
+#include "gateway/event_pipeline.h"
+
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "gateway/log.h"
+#include "google/protobuf/descriptor.h"
+#include "stampgate/v1/options.pb.h"
+#include "webhooks/sqlite_event_log.h"
+
+namespace stampgate {
+namespace {
+
+// Deliveries may wait for a fetch of the key set, so it is short.
+constexpr absl::Duration kKeySetTime = absl::Seconds(5);
+
+// Two read while one waits for the disk or decodes something large.
+constexpr int kReaderThreads = 2;
+
+// Where the key set is: as the operation says that gives it to callers.
+std::string KeySetPath() {
+  const google::protobuf::MethodDescriptor* method =
+      google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(
+          "stampgate.v1.WebhookService.GetWebhookKeySet");
+  return method->options().GetExtension(v1::operation).path();
+}
+
+FetchKeySet FetchThrough(UpstreamClient& upstream) {
+  return [&upstream, path = KeySetPath()](absl::AnyInvocable<void(absl::StatusOr<KeySetAnswer>)> done) {
+    UpstreamClient::CallOptions options;
+    options.deadline = absl::Now() + kKeySetTime;
+    upstream.Get({path}, options, [done = std::move(done)](UpstreamOutcome outcome) mutable {
+      if (const auto* failure = std::get_if<TransportFailure>(&outcome)) {
+        return done(absl::UnavailableError(failure->detail));
+      }
+      auto& answer = std::get<HttpAnswer>(outcome);
+      if (answer.status != 200) return done(absl::UnavailableError(absl::StrCat("HTTP status ", answer.status)));
+      done(KeySetAnswer{std::move(answer.body), std::move(answer.cache_control), answer.age});
+    });
+  };
+}
+
+void LogKeySet(const absl::Status& status, const KeySet* keys) {
+  if (!status.ok()) return Log(Severity::kWarning, "key_set_not_fetched", {{"message", std::string(status.message())}});
+  Log(Severity::kInfo, "key_set_fetched", {});
+  for (const std::string& why : keys->refused()) Log(Severity::kWarning, "key_refused", {{"message", why}});
+}
+
+void LogDelivery(const Intake::Report& report) {
+  if (report.outcome == "stored" || report.outcome == "duplicate") return;
+  Log(Severity::kWarning, "delivery_not_stored",
+      {{"http_status", absl::StrCat(report.http_status)},
+       {"outcome", report.outcome},
+       {"header", report.header},
+       {"event_id", report.event_id}});
+}
+
+SqliteEventLogOptions LogOptions(const config::v1::Events& events, std::function<void()> on_fatal) {
+  SqliteEventLogOptions options;
+  options.path = events.file();
+  options.retention_age = ToDuration(events.retention_age());
+  options.retention_bytes = static_cast<int64_t>(events.retention_bytes());
+  options.deduplication_age = ToDuration(events.deduplication_age());
+  options.now = [] { return absl::Now(); };
+  options.on_fatal = [on_fatal = std::move(on_fatal)](const absl::Status& status) {
+    Log(Severity::kWarning, "event_log_failed", {{"message", std::string(status.message())}});
+    on_fatal();
+  };
+  return options;
+}
+
+ReceiverOptions ReceiverOptionsOf(const config::v1::Webhooks& webhooks) {
+  ReceiverOptions options;
+  options.listen_address = webhooks.listen_address();
+  options.paths.assign(webhooks.paths().begin(), webhooks.paths().end());
+  options.max_body_bytes = webhooks.max_body_bytes();
+  options.max_connections = static_cast<int>(webhooks.max_connections());
+  options.request_timeout = ToDuration(webhooks.request_timeout());
+  options.idle_timeout = ToDuration(webhooks.idle_timeout());
+  options.tls_certificate_file = webhooks.tls_certificate_file();
+  options.tls_private_key_file = webhooks.tls_private_key_file();
+  return options;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config::v1::Config& config,
+                                                                    UpstreamClient& upstream,
+                                                                    std::function<void()> on_fatal) {
+  std::unique_ptr<EventPipeline> pipeline(new EventPipeline);
+  absl::StatusOr<std::unique_ptr<EventLog>> log = OpenSqliteEventLog(LogOptions(config.events(), std::move(on_fatal)));
+  if (!log.ok()) return log.status();
+  pipeline->log_ = *std::move(log);
+  absl::StatusOr<std::unique_ptr<const EventEncoder>> encoder =
+      EventEncoder::Create(config.operator_name(), pipeline->log_->identity());
+  if (!encoder.ok()) return encoder.status();
+  pipeline->encoder_ = *std::move(encoder);
+  absl::StatusOr<std::unique_ptr<EventFeed>> feed =
+      EventFeed::Start(*pipeline->log_, *pipeline->encoder_, kReaderThreads);
+  if (!feed.ok()) return feed.status();
+  pipeline->feed_ = *std::move(feed);
+  if (config.webhooks().listen_address().empty()) return pipeline;
+
+  const auto now = [] { return absl::Now(); };
+  const absl::Duration min_interval = ToDuration(config.webhooks().min_key_set_interval());
+  pipeline->keys_ = std::make_unique<KeySetCache>(
+      KeySetCache::Options{config.operator_name(), min_interval, now, LogKeySet}, FetchThrough(upstream));
+  pipeline->keys_->Refresh();
+  pipeline->verifier_ = std::make_unique<Verifier>(
+      Verifier::Options{config.operator_name(), ToDuration(config.webhooks().max_timestamp_age()), now},
+      *pipeline->keys_);
+  pipeline->intake_ = std::make_unique<Intake>(*pipeline->verifier_, *pipeline->log_, LogDelivery);
+  absl::StatusOr<std::unique_ptr<Receiver>> receiver = Receiver::Start(
+      ReceiverOptionsOf(config.webhooks()), [intake = pipeline->intake_.get()](Delivery delivery, Answer answer) {
+        intake->Take(std::move(delivery), std::move(answer));
+      });
+  if (!receiver.ok()) return receiver.status();
+  pipeline->receiver_ = *std::move(receiver);
+  return pipeline;
+}
+
+EventPipeline::~EventPipeline() { Close(absl::ZeroDuration()); }
+
+void EventPipeline::Drain() {
+  if (receiver_ != nullptr) receiver_->Drain(absl::ZeroDuration());
+  if (feed_ != nullptr) feed_->Drain();
+}
+
+void EventPipeline::Close(absl::Duration grace) {
+  if (receiver_ != nullptr) receiver_->Drain(grace);
+  receiver_.reset();
+  keys_.reset();
+  if (log_ != nullptr) log_->Close();
+}
+
+}  // namespace stampgate

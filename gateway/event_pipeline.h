@@ -1,0 +1,63 @@
+// The way of events through the process: from webhook deliveries over the log to those who read it.
+#ifndef STAMPGATE_GATEWAY_EVENT_PIPELINE_H_
+#define STAMPGATE_GATEWAY_EVENT_PIPELINE_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "gateway/config.h"
+#include "gateway/event_encoder.h"
+#include "gateway/event_feed.h"
+#include "gateway/upstream_client.h"
+#include "webhooks/event_log.h"
+#include "webhooks/intake.h"
+#include "webhooks/key_set_cache.h"
+#include "webhooks/receiver.h"
+#include "webhooks/verifier.h"
+
+namespace stampgate {
+
+// Thread-safe.
+class EventPipeline {
+ public:
+  // Opens the log of `config.events()`, and receives deliveries if `config.webhooks()` says where. Keys come through
+  // `upstream`, which outlives this. `on_fatal` is called once, from any thread, if the log cannot go on: the process
+  // is to end. Errors: those of OpenSqliteEventLog and Receiver::Start.
+  static absl::StatusOr<std::unique_ptr<EventPipeline>> Start(const config::v1::Config& config,
+                                                              UpstreamClient& upstream, std::function<void()> on_fatal);
+
+  // After every call that reads has ended.
+  ~EventPipeline();
+
+  EventFeed& feed() { return *feed_; }
+  const EventEncoder& encoder() const { return *encoder_; }
+  const LogIdentity& log_identity() const { return log_->identity(); }
+
+  // "http://0.0.0.0:8080"; empty if no deliveries are received.
+  std::string webhook_url() const { return receiver_ == nullptr ? std::string() : receiver_->url(); }
+
+  // Deliveries are answered 503 from now on, and subscriptions end with their cursor. Does not wait.
+  void Drain();
+
+  // Waits until the deliveries that were taken are answered or `grace` has passed, and leaves the log in good order.
+  void Close(absl::Duration grace);
+
+ private:
+  EventPipeline() = default;
+
+  // In the order in which they lean on each other.
+  std::unique_ptr<EventLog> log_;
+  std::unique_ptr<const EventEncoder> encoder_;
+  std::unique_ptr<EventFeed> feed_;
+  std::unique_ptr<KeySetCache> keys_;
+  std::unique_ptr<Verifier> verifier_;
+  std::unique_ptr<Intake> intake_;
+  std::unique_ptr<Receiver> receiver_;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_EVENT_PIPELINE_H_

@@ -1,0 +1,34 @@
+#include "gateway/request_message.h"
+
+#include <grpcpp/impl/codegen/proto_buffer_reader.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "translate/error.h"
+
+namespace stampgate {
+
+absl::Status InvalidRequest(std::string message) {
+  return ToStatus(
+      GatewayError(absl::StatusCode::kInvalidArgument, v1::ERROR_REASON_INVALID_REQUEST, std::move(message)));
+}
+
+absl::Status DecodeRequest(const grpc::ByteBuffer& bytes, size_t max_bytes, google::protobuf::Message& request) {
+  if (bytes.Length() > max_bytes) {
+    return InvalidRequest(
+        absl::StrCat("the request message is ", bytes.Length(), " bytes long; at most ", max_bytes, " are taken"));
+  }
+  grpc::ByteBuffer copy = bytes;  // shares the slices; the reader takes a mutable buffer
+  grpc::ProtoBufferReader reader(&copy);
+  if (request.ParseFromZeroCopyStream(&reader)) return absl::OkStatus();
+  return InvalidRequest(absl::StrCat("the request is not a ", request.GetDescriptor()->full_name(), " message"));
+}
+
+grpc::ByteBuffer EncodeResponse(const google::protobuf::Message& response) {
+  grpc::Slice slice(response.ByteSizeLong());
+  response.SerializeWithCachedSizesToArray(const_cast<uint8_t*>(slice.begin()));
+  return grpc::ByteBuffer(&slice, 1);
+}
+
+}  // namespace stampgate

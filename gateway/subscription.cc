@@ -1,0 +1,134 @@
+#include "gateway/subscription.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "gateway/event_error.h"
+#include "gateway/event_page.h"
+#include "gateway/event_request.h"
+#include "gateway/grpc_status.h"
+#include "stampgate/v1/event_service.pb.h"
+#include "translate/error.h"
+
+namespace stampgate {
+namespace {
+
+using absl::StatusCode;
+
+// One thing is under way at any time: a read of the log or a write to the caller; each ends with the other. Nothing is
+// queued here, so that a slow caller is a position and one page. Finish is called between the two, never beside one.
+class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
+                     public std::enable_shared_from_this<Subscription> {
+ public:
+  explicit Subscription(const EventEnvironment& environment)
+      : environment_(environment), id_(environment.next_reader.fetch_add(1)) {}
+
+  void Start(const grpc::ByteBuffer& bytes) {
+    self_ = shared_from_this();
+    v1::SubscribeRequest request;
+    if (absl::Status status = ReadEventRequest(environment_, bytes, request); !status.ok()) {
+      return End(status);
+    }
+    absl::StatusOr<std::shared_ptr<const EventFilter>> filter = FilterOf(request.filter());
+    if (!filter.ok()) return End(filter.status());
+    filter_ = *std::move(filter);
+    absl::StatusOr<EventStart> start = StartOf(environment_.log, request);
+    if (!start.ok()) return End(start.status());
+    counted_ = true;
+    if (environment_.subscribers.fetch_add(1) >= environment_.max_subscribers) return End(TooMany());
+    environment_.feed->Run(
+        [call = shared_from_this(), start = *std::move(start)](EventReader& reader) { call->Begin(start, reader); });
+  }
+
+ private:
+  static absl::Status TooMany() {
+    Error error = GatewayError(StatusCode::kResourceExhausted, v1::ERROR_REASON_TOO_MANY_SUBSCRIBERS,
+                               "there are as many subscribers as the gateway is configured to have");
+    error.retry_delay = absl::Seconds(10);
+    return ToStatus(error);
+  }
+
+  void Begin(const EventStart& start, EventReader& reader) {
+    const absl::StatusOr<Position> position = Locate(start, reader);
+    if (!position.ok()) return End(ToCallerError(position.status(), reader, environment_.log));
+    Write({{}, *position});
+  }
+
+  // The position moves only now: an error before it names what the caller does not have yet.
+  void Write(const EventPage& page) {
+    position_ = page.through;
+    message_ = EncodePage(environment_.log, page);
+    StartWrite(&message_);
+  }
+
+  void OnWriteDone(bool ok) override {
+    message_.Clear();
+    written_ = Clock::now();
+    if (!ok) return End(absl::CancelledError("the caller has gone"));
+    ReadOn();
+  }
+
+  void ReadOn() {
+    // The call may end while it is being read for.
+    const std::shared_ptr<Subscription> self = shared_from_this();
+    EventFeed::Request request;
+    request.after = position_;
+    request.filter = filter_;
+    request.patience =
+        std::max(environment_.heartbeat_interval - absl::FromChrono(Clock::now() - written_), absl::Milliseconds(1));
+    environment_.feed->Next(id_, std::move(request),
+                            [self](absl::StatusOr<EventPage> page) { self->OnPage(std::move(page)); });
+    if (cancelled_) environment_.feed->Cancel(id_);
+  }
+
+  void OnPage(absl::StatusOr<EventPage> page) {
+    if (absl::IsAborted(page.status())) return End(ShuttingDown(environment_.log, position_));
+    if (!page.ok()) return End(page.status());
+    if (cancelled_) return End(absl::CancelledError("the caller has gone"));
+    // A stretch of the log without anything for this caller: told only when it is time for a heartbeat.
+    const bool silent = page->events.empty() && page->through > position_;
+    if (silent && absl::FromChrono(Clock::now() - written_) < environment_.heartbeat_interval) {
+      position_ = page->through;
+      return ReadOn();
+    }
+    Write(*page);
+  }
+
+  void OnCancel() override {
+    cancelled_ = true;
+    if (environment_.feed != nullptr) environment_.feed->Cancel(id_);
+  }
+
+  void End(const absl::Status& status) { Finish(ToGrpcStatus(status)); }
+
+  void OnDone() override {
+    if (counted_) environment_.subscribers.fetch_sub(1);
+    self_.reset();
+  }
+
+  using Clock = std::chrono::steady_clock;
+
+  const EventEnvironment& environment_;
+  const EventFeed::ReaderId id_;
+  std::shared_ptr<const EventFilter> filter_;
+  bool counted_ = false;
+  Position position_ = 0;  // everything up to here is with the caller, or was not for it
+  grpc::ByteBuffer message_;
+  Clock::time_point written_;
+  std::atomic<bool> cancelled_ = false;
+  std::shared_ptr<Subscription> self_;  // until OnDone
+};
+
+}  // namespace
+
+grpc::ServerWriteReactor<grpc::ByteBuffer>* StartSubscription(const EventEnvironment& environment,
+                                                              const grpc::ByteBuffer* request) {
+  auto call = std::make_shared<Subscription>(environment);
+  call->Start(*request);
+  return call.get();
+}
+
+}  // namespace stampgate

@@ -1,0 +1,73 @@
+// The storing part of the floor of a webhook delivery: what SQLite needs, with a write-ahead log that is synced at
+// every commit, to keep an id that may occur only once and a body, committed in groups.
+
+#include <sqlite3.h>
+
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "tests/bench/process_cpu.h"
+
+ABSL_FLAG(std::string, file, "", "the database, which is not there yet");
+ABSL_FLAG(std::string, body, "", "file that holds the body of every row");
+ABSL_FLAG(int, group, 32, "rows of one commit");
+ABSL_FLAG(absl::Duration, measure, absl::Seconds(1), "time of the measurement");
+
+namespace stampgate::bench {
+namespace {
+
+int Main() {
+  std::ostringstream text;
+  text << std::ifstream(absl::GetFlag(FLAGS_body), std::ios::binary).rdbuf();
+  const std::string body = text.str();
+  sqlite3* database = nullptr;
+  sqlite3_stmt* insert = nullptr;
+  if (sqlite3_open(absl::GetFlag(FLAGS_file).c_str(), &database) != SQLITE_OK ||
+      sqlite3_exec(database,
+                   "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+                   "CREATE TABLE events (seq INTEGER PRIMARY KEY, event_id TEXT UNIQUE, body BLOB)",
+                   nullptr, nullptr, nullptr) != SQLITE_OK ||
+      sqlite3_prepare_v2(database, "INSERT INTO events (event_id, body) VALUES (?1, ?2)", -1, &insert, nullptr) !=
+          SQLITE_OK) {
+    std::fprintf(stderr, "commit_floor: %s\n", sqlite3_errmsg(database));
+    return 1;
+  }
+  int rows = 0;
+  int commits = 0;
+  const absl::Time begin = absl::Now();
+  const absl::Duration before = ProcessCpu(0).value();
+  while (absl::Now() < begin + absl::GetFlag(FLAGS_measure)) {
+    sqlite3_exec(database, "BEGIN", nullptr, nullptr, nullptr);
+    for (int i = 0; i < absl::GetFlag(FLAGS_group); ++i) {
+      const std::string id = absl::StrCat("bench-", rows++);
+      sqlite3_bind_text(insert, 1, id.data(), static_cast<int>(id.size()), SQLITE_STATIC);
+      sqlite3_bind_blob(insert, 2, body.data(), static_cast<int>(body.size()), SQLITE_STATIC);
+      sqlite3_step(insert);
+      sqlite3_reset(insert);
+    }
+    if (sqlite3_exec(database, "COMMIT", nullptr, nullptr, nullptr) != SQLITE_OK) return 1;
+    ++commits;
+  }
+  const absl::Duration time = absl::Now() - begin;
+  std::printf("cpu_us=%.2f per_second=%.0f commit_ms=%.3f rows=%d\n",
+              absl::ToDoubleMicroseconds(ProcessCpu(0).value() - before) / rows, rows / absl::ToDoubleSeconds(time),
+              absl::ToDoubleMilliseconds(time) / commits, rows);
+  sqlite3_finalize(insert);
+  sqlite3_close(database);
+  return 0;
+}
+
+}  // namespace
+}  // namespace stampgate::bench
+
+int main(int argc, char** argv) {
+  absl::ParseCommandLine(argc, argv);
+  return stampgate::bench::Main();
+}

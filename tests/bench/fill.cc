@@ -1,0 +1,189 @@
+// Fills an event log through the product's own writer, with deliveries that are signed and verified for it, and says
+// what appending costs as the log grows. Prints a line of name=value pairs at every power of ten, and one at the end:
+// how long opening took, and cursors before the log's first event, its middle and its last event.
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <mutex>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/base/internal/raw_logging.h"
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "tests/bench/process_cpu.h"
+#include "webhooks/cursor.h"
+#include "webhooks/key_set_cache.h"
+#include "webhooks/sqlite_event_log.h"
+#include "webhooks/verifier.h"
+#include "webhooks/webhook_testing.h"
+
+ABSL_FLAG(std::string, file, "", "the log");
+ABSL_FLAG(std::string, body, "", "file that holds the body of every event");
+ABSL_FLAG(int, count, 0, "events that the log is to have");
+ABSL_FLAG(int, in_flight, 64, "appends under way at once");
+ABSL_FLAG(bool, crash, false, "ends without closing the log");
+
+namespace stampgate::bench {
+namespace {
+
+// Events that are made and then appended in one go, while nothing else uses the CPU.
+constexpr int kBatch = 500;
+
+std::string ReadFile(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+// Makes verified events, the only ones that a log takes. (MakeVerifiedEvent sets up all of this for each one.)
+class EventMaker {
+ public:
+  explicit EventMaker(std::string body)
+      : body_(std::move(body)),
+        keys_(CacheOptions(), [this](auto done) { done(Keys()); }),
+        verifier_(VerifierOptions(), keys_) {}
+
+  VerifiedEvent Next(int number) {
+    std::optional<Verdict> verdict;
+    verifier_.Verify(sender_.Sign(absl::StrCat("bench-", number), body_, absl::Now()),
+                     [&](Verdict given) { verdict = std::move(given); });
+    ABSL_RAW_CHECK(verdict && std::holds_alternative<VerifiedEvent>(*verdict), "what was signed here is rejected");
+    return std::get<VerifiedEvent>(*std::move(verdict));
+  }
+
+ private:
+  KeySetAnswer Keys() const { return {sender_.KeySet(), "max-age=86400", {}}; }
+
+  static KeySetCache::Options CacheOptions() {
+    KeySetCache::Options options;
+    options.now = absl::Now;
+    return options;
+  }
+
+  static Verifier::Options VerifierOptions() {
+    Verifier::Options options;
+    options.now = absl::Now;
+    return options;
+  }
+
+  const TestSender sender_;
+  const std::string body_;
+  KeySetCache keys_;
+  Verifier verifier_;
+};
+
+struct Cost {
+  absl::Duration cpu;
+  absl::Duration time;
+};
+
+// Appends with a number of appends under way, as the receiver's connections do.
+class Appender {
+ public:
+  explicit Appender(EventLog& log) : log_(log) {}
+
+  // Returns when all are durable.
+  Cost Append(std::vector<VerifiedEvent> events) {
+    const absl::Time begin = absl::Now();
+    const absl::Duration cpu = ProcessCpu(0).value();
+    for (VerifiedEvent& event : events) {
+      Await(absl::GetFlag(FLAGS_in_flight) - 1);
+      {
+        std::lock_guard lock(mutex_);
+        ++under_way_;
+      }
+      log_.Append(std::move(event), [this](const absl::StatusOr<AppendOutcome>& outcome) {
+        std::lock_guard lock(mutex_);
+        --under_way_;
+        failed_ = failed_ || !outcome.ok();
+        changed_.notify_one();
+      });
+    }
+    Await(0);
+    return {ProcessCpu(0).value() - cpu, absl::Now() - begin};
+  }
+
+  bool failed() const { return failed_; }
+
+ private:
+  void Await(int at_most) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return under_way_ <= at_most; });
+  }
+
+  EventLog& log_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int under_way_ = 0;
+  bool failed_ = false;
+};
+
+// At every power of ten from a thousand on, prints the mean cost of the events between its half and itself.
+bool Fill(EventLog& log, int from) {
+  EventMaker maker(ReadFile(absl::GetFlag(FLAGS_body)));
+  Appender appender(log);
+  int power = 1000;
+  while (power <= from) power *= 10;
+  Cost cost;
+  int counted = 0;
+  for (int size = from; size < absl::GetFlag(FLAGS_count);) {
+    std::vector<VerifiedEvent> events;
+    const int count = std::min(kBatch, absl::GetFlag(FLAGS_count) - size);
+    for (int i = 0; i < count; ++i) events.push_back(maker.Next(size + i));
+    const Cost one = appender.Append(std::move(events));
+    if (appender.failed()) return false;
+    size += count;
+    if (size <= power / 2) continue;
+    cost = {cost.cpu + one.cpu, cost.time + one.time};
+    counted += count;
+    if (size < power) continue;
+    std::printf("size=%d cpu_us=%.2f time_us=%.2f\n", size, absl::ToDoubleMicroseconds(cost.cpu) / counted,
+                absl::ToDoubleMicroseconds(cost.time) / counted);
+    power *= 10;
+    cost = {};
+    counted = 0;
+  }
+  return true;
+}
+
+int Main() {
+  SqliteEventLogOptions options;
+  options.path = absl::GetFlag(FLAGS_file);
+  options.now = absl::Now;
+  const absl::Time begin = absl::Now();
+  absl::StatusOr<std::unique_ptr<EventLog>> log = OpenSqliteEventLog(std::move(options));
+  const absl::Duration open = absl::Now() - begin;
+  if (!log.ok()) {
+    std::fprintf(stderr, "fill: %s\n", log.status().ToString().c_str());
+    return 1;
+  }
+  const Position size = (*(*log)->NewReader())->Extent()->latest;
+  if (!Fill(**log, static_cast<int>(size))) return 1;
+  const Position latest = (*(*log)->NewReader())->Extent()->latest;
+  const auto cursor = [&](Position position) { return EncodeCursor((*log)->identity(), position); };
+  std::printf("open_ms=%.2f beginning=%s middle=%s end=%s\n", absl::ToDoubleMilliseconds(open), cursor(0).c_str(),
+              cursor(latest / 2).c_str(), cursor(latest - 1).c_str());
+  std::fflush(stdout);
+  if (absl::GetFlag(FLAGS_crash)) std::_Exit(0);
+  return 0;
+}
+
+}  // namespace
+}  // namespace stampgate::bench
+
+int main(int argc, char** argv) {
+  absl::ParseCommandLine(argc, argv);
+  return stampgate::bench::Main();
+}

@@ -1,0 +1,52 @@
+// The verifying part of the floor of a webhook delivery: what libsodium needs for one Ed25519 signature over a message
+// of a delivery's size.
+
+#include <sodium.h>
+
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "tests/bench/process_cpu.h"
+
+ABSL_FLAG(std::string, body, "", "file that is signed");
+ABSL_FLAG(absl::Duration, measure, absl::Seconds(1), "time of the measurement");
+
+namespace stampgate::bench {
+namespace {
+
+int Main() {
+  std::ostringstream text;
+  text << std::ifstream(absl::GetFlag(FLAGS_body), std::ios::binary).rdbuf();
+  const std::string body = text.str();
+  const auto* bytes = reinterpret_cast<const unsigned char*>(body.data());
+  unsigned char public_key[crypto_sign_PUBLICKEYBYTES];
+  unsigned char secret_key[crypto_sign_SECRETKEYBYTES];
+  unsigned char signature[crypto_sign_BYTES];
+  if (body.empty() || sodium_init() < 0 || crypto_sign_keypair(public_key, secret_key) != 0 ||
+      crypto_sign_detached(signature, nullptr, bytes, body.size(), secret_key) != 0) {
+    return 1;
+  }
+  int calls = 0;
+  const absl::Time end = absl::Now() + absl::GetFlag(FLAGS_measure);
+  const absl::Duration before = ProcessCpu(0).value();
+  while (absl::Now() < end) {
+    if (crypto_sign_verify_detached(signature, bytes, body.size(), public_key) != 0) return 1;
+    ++calls;
+  }
+  std::printf("cpu_us=%.2f calls=%d\n", absl::ToDoubleMicroseconds(ProcessCpu(0).value() - before) / calls, calls);
+  return 0;
+}
+
+}  // namespace
+}  // namespace stampgate::bench
+
+int main(int argc, char** argv) {
+  absl::ParseCommandLine(argc, argv);
+  return stampgate::bench::Main();
+}

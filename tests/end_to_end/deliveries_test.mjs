@@ -1,0 +1,259 @@
+// What senders of webhooks see: the status of each answer, and what of it gets into the log.
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { exchange } from '../simulator/testing.mjs';
+import { deliver, logged, startEventStack } from './event_stack.mjs';
+import { HANG_MS, WEBHOOK_PATH } from './harness.mjs';
+import { LATEST, idsOf, listAll } from './subscriber.mjs';
+
+const MAX_BODY_BYTES = 65_536;
+const ONCE = { maxAttempts: 1 };
+
+const SIGNED = ['Timestamp', 'Event-Id', 'Signature-Key-Id', 'Signature-Algorithm', 'Signature-Version', 'Signature'];
+const LABELS = ['Organization-Id', 'Event-Type', 'Webhook-Version', 'Content-Type'];
+
+/** A body that fills its JSON up to so many bytes. */
+const filled = (bytes) => `{"a":"${'x'.repeat(bytes - 8)}"}`;
+
+const headerFault = (kind, header, more) => ({ kind, header, ...more });
+const NO_SIGNATURE = headerFault('missingHeader', 'Signature');
+const PIECES = { kind: 'chunked', bytes: 1000 };
+
+/** [what is sent, status, why it is refused as the gateway's log has it (nothing if it did not get that far)] */
+const faulty = (title, fault, status, outcome, event = {}) => [title, { ...event, faults: [fault] }, status, outcome];
+const both = (title, one, other, ...rest) => faulty(title, { kind: 'together', faults: [one, other] }, ...rest);
+const withBody = (title, body, status, outcome) => [title, { body: Buffer.from(body) }, status, outcome];
+
+const CASES = [
+  ['nothing wrong', {}, 200],
+
+  // Whatever may be our own fault, and passes, is repeated.
+  faulty('another version', { kind: 'version' }, 503, 'unsupported_signature_version'),
+  faulty('a version in capitals', { kind: 'version', value: 'V1' }, 503, 'unsupported_signature_version'),
+  faulty('another algorithm', { kind: 'algorithm' }, 503, 'unsupported_signature_algorithm'),
+  faulty('the name of the key type', { kind: 'algorithm', value: 'EdDSA' }, 503, 'unsupported_signature_algorithm'),
+  faulty('an unknown key', { kind: 'keyId' }, 503, 'missing_key'),
+  faulty('a known key with capitals', { kind: 'keyId', value: 'WEBHOOK-KEY-1' }, 503, 'missing_key'),
+  faulty('a time of six minutes ago', { kind: 'timestamp', offsetMs: -360_000 }, 503, 'stale_timestamp'),
+  faulty('a time six minutes ahead', { kind: 'timestamp', offsetMs: 360_000 }, 503, 'stale_timestamp'),
+  faulty('a time of 1970', { kind: 'timestamp', value: '0' }, 503, 'stale_timestamp'),
+  faulty('the largest time', { kind: 'timestamp', value: '9007199254740991' }, 503, 'stale_timestamp'),
+  faulty('a time of four minutes ago', { kind: 'timestamp', offsetMs: -240_000 }, 200),
+  faulty('a time four minutes ahead', { kind: 'timestamp', offsetMs: 240_000 }, 200),
+
+  ...[0, 31, 32, 63].map((byte) =>
+    faulty(`a signature with byte ${byte} changed`, { kind: 'wrongSignature', byte }, 401, 'invalid_signature'),
+  ),
+  faulty("another key's signature", { kind: 'otherKey' }, 401, 'invalid_signature'),
+  faulty('a changed body', { kind: 'flippedBody' }, 401, 'invalid_signature'),
+  faulty('a body whose first byte changed', { kind: 'flippedBody', byte: 0 }, 401, 'invalid_signature'),
+  faulty('a signature in capitals', { kind: 'upperCaseHex' }, 200),
+  faulty('names in small letters', { kind: 'lowerCaseNames' }, 200),
+
+  ...SIGNED.flatMap((header) => [
+    faulty(`no ${header}`, headerFault('missingHeader', header), 400, 'missing_header'),
+    faulty(`an empty ${header}`, headerFault('malformedHeader', header, { value: '' }), 400, 'missing_header'),
+    faulty(`${header} twice`, headerFault('duplicateHeader', header), 400, 'duplicate_header'),
+    faulty(`another ${header} too`, headerFault('duplicateHeader', header, { value: 'x' }), 400, 'duplicate_header'),
+    faulty(`a malformed ${header}`, headerFault('malformedHeader', header), 400, 'malformed_header'),
+  ]),
+  ...LABELS.flatMap((header) => [
+    faulty(`no ${header}, which is not signed`, headerFault('missingHeader', header), 200),
+    faulty(`${header} twice, which is not signed`, headerFault('duplicateHeader', header), 200),
+    faulty(`a malformed ${header}, which is not signed`, headerFault('malformedHeader', header), 200),
+  ]),
+  ...[
+    ...['-1', '+1', '1e12', '0x10', '17000000000000000', '9007199254740992', '١'].map((value) => ['Timestamp', value]),
+    ...['a b', 'a/b', 'a{', 'é', 'x'.repeat(129)].map((value) => ['Event-Id', value]),
+    ...['a.b', 'a b', 'x'.repeat(129)].map((value) => ['Signature-Key-Id', value]),
+    ...['a'.repeat(127), 'a'.repeat(129), 'g'.repeat(128), `0x${'a'.repeat(126)}`].map((value) => ['Signature', value]),
+    ...['Signature-Algorithm', 'Signature-Version'].map((header) => [header, 'x'.repeat(65)]),
+  ].map(([header, value]) => {
+    const title = `${header}: ${value.length > 40 ? `${value.slice(0, 10)}... (${value.length})` : value}`;
+    const latin1 = Buffer.from(value).toString('latin1');
+    return faulty(title, headerFault('malformedHeader', header, { value: latin1 }), 400, 'malformed_header');
+  }),
+  ['an event id of 128 bytes', { eventId: `Az09._:-${'x'.repeat(120)}` }, 200],
+
+  // The order of the checks: what comes first decides.
+  both('too much body, and no signature', { kind: 'hugeBody', bytes: MAX_BODY_BYTES + 1 }, NO_SIGNATURE, 413),
+  both('no signature, of another version', NO_SIGNATURE, { kind: 'version' }, 400, 'missing_header'),
+  both('another version, an unknown key', { kind: 'version' }, { kind: 'keyId' }, 503, 'unsupported_signature_version'),
+  both('an unknown key, a wrong signature', { kind: 'keyId' }, { kind: 'wrongSignature' }, 503, 'missing_key'),
+  both('a wrong signature, of 1970', { kind: 'otherKey' }, { kind: 'timestamp', value: '1' }, 401, 'invalid_signature'),
+  faulty('no JSON, of 1970', { kind: 'timestamp', value: '1' }, 503, 'stale_timestamp', { body: 'no JSON' }),
+
+  withBody('no body', '', 400, 'invalid_body'),
+  withBody('a text', 'text', 400, 'invalid_body'),
+  withBody('a list', '[{}]', 400, 'invalid_body'),
+  withBody('a string', '"{}"', 400, 'invalid_body'),
+  withBody('null', 'null', 400, 'invalid_body'),
+  withBody('half an object', '{"type":"a"', 400, 'invalid_body'),
+  withBody('two objects', '{}{}', 400, 'invalid_body'),
+  withBody('an object and more', '{} x', 400, 'invalid_body'),
+  withBody('a member twice', '{"type":"a","type":"b"}', 400, 'invalid_body'),
+  withBody('a member twice, once with an escape', '{"type":"a","typ\\u0065":"b"}', 400, 'invalid_body'),
+  withBody('a comma too many', '{"a":1,}', 400, 'invalid_body'),
+  withBody('a number that is none', '{"a":01}', 400, 'invalid_body'),
+  withBody('a control character', '{"a":"\u0001"}', 400, 'invalid_body'),
+  withBody('a byte order mark', '\ufeff{}', 400, 'invalid_body'),
+  withBody('a NUL behind it', '{}\u0000', 400, 'invalid_body'),
+  withBody('no UTF-8', [...Buffer.from('{"a":"'), 0xff, ...Buffer.from('"}')], 400, 'invalid_body'),
+  withBody('much too deep', `${'{"a":'.repeat(65)}1${'}'.repeat(65)}`, 400, 'invalid_body'),
+  withBody('deep', `${'{"a":'.repeat(63)}{}${'}'.repeat(63)}`, 200),
+  withBody('half a character, escaped', '{"type":"\\ud800"}', 200),
+  withBody('an empty object', '{}', 200),
+  withBody('blanks around an object', '\n\t {} \r\n', 200),
+
+  withBody('the largest body', filled(MAX_BODY_BYTES), 200),
+  withBody('a byte more', filled(MAX_BODY_BYTES + 1), 413),
+  faulty('pieces', { kind: 'chunked', bytes: 7 }, 200),
+  faulty('one byte at a time', { kind: 'chunked', bytes: 1 }, 200),
+  faulty('the largest body in pieces', PIECES, 200, undefined, { body: filled(MAX_BODY_BYTES) }),
+  faulty('a byte more in pieces', PIECES, 413, undefined, { body: filled(MAX_BODY_BYTES + 1) }),
+];
+
+describe('a delivery with', { timeout: HANG_MS }, async () => {
+  const stack = await startEventStack({ after }, { webhooks: { max_body_bytes: MAX_BODY_BYTES } });
+  const { simulator } = stack;
+  const expected = [];
+  const reasons = [];
+  before(() => simulator.webhooks.change(ONCE));
+
+  for (const [title, event, status, outcome] of CASES) {
+    it(`${title} is answered ${status}`, async () => {
+      const { cursor } = await stack.gateway.call('EventService/ListEvents', LATEST);
+      const delivered = await deliver(simulator, event);
+      assert.equal(delivered.status, status, delivered.error);
+      const stored = status === 200 ? [delivered.eventId] : [];
+      assert.deepEqual(idsOf(await listAll(stack.gateway, { cursor })), stored);
+      expected.push(...stored);
+      if (outcome) reasons.push([String(status), outcome]);
+    });
+  }
+
+  it('whatever it was is in the log if it was acknowledged, and the reason is told if it was not', async () => {
+    assert.deepEqual(idsOf(await listAll(stack.gateway)), expected);
+    await stack.gateway.stop();
+    const told = logged(stack.gateway, 'delivery_not_stored');
+    assert.deepEqual(told.map(({ http_status, outcome }) => [http_status, outcome]), reasons);
+    await stack.start();
+    assert.deepEqual(idsOf(await listAll(stack.gateway)), expected);
+  });
+});
+
+describe('a request that is no delivery', { timeout: HANG_MS }, async () => {
+  const { simulator, gateway } = await startEventStack({ after });
+  const base = gateway.webhookUrl.slice(0, -WEBHOOK_PATH.length);
+
+  for (const path of [
+    ...['/', '/hooks', '/hooks/', '/livez', '/metrics', WEBHOOK_PATH.toUpperCase(), WEBHOOK_PATH.replace('0', '%30')],
+    ...[`/${WEBHOOK_PATH}`, `${WEBHOOK_PATH}/`, `${WEBHOOK_PATH}x`, `${WEBHOOK_PATH}?a=b`, WEBHOOK_PATH.slice(0, -1)],
+  ]) {
+    it(`goes to ${path}: 404, however genuine it is`, async () => {
+      const { status } = await deliver(simulator, { url: base + path });
+      assert.equal(status, 404);
+      assert.deepEqual(await listAll(gateway), []);
+    });
+  }
+
+  for (const method of ['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']) {
+    it(`is a ${method}: 405, and 404 elsewhere`, async () => {
+      const { status, headers } = await exchange(gateway.webhookUrl, { method });
+      assert.deepEqual([status, headers.allow], [405, 'POST']);
+      assert.equal((await exchange(`${base}/elsewhere`, { method })).status, 404);
+    });
+  }
+
+  it('is cut off: nothing is answered or stored', async () => {
+    simulator.webhooks.change(ONCE);
+    const { status, error } = await deliver(simulator, { faults: [{ kind: 'truncatedBody' }] });
+    assert.equal(status, undefined);
+    assert.ok(error);
+    assert.deepEqual(await listAll(gateway), []);
+  });
+
+  it('tells nothing in its answer but the status', async () => {
+    for (const url of [gateway.webhookUrl, `${base}/elsewhere`]) {
+      const { body, headers } = await exchange(url);
+      assert.equal(body.length, 0);
+      assert.deepEqual(Object.keys(headers).sort(), ['connection', 'content-length']);
+    }
+  });
+});
+
+describe('a delivery', { timeout: HANG_MS }, async () => {
+  const stack = await startEventStack({ after });
+  const { simulator, gateway } = stack;
+  const { webhooks } = simulator;
+  before(() => webhooks.change({ retryMs: 5, maxRetryMs: 20 }));
+
+  it('that is slow is taken if it comes in time', async () => {
+    const { cursor } = await gateway.call('EventService/ListEvents', LATEST);
+    const { eventId, done } = webhooks.send({ faults: [{ kind: 'slowBody', ms: 1 }] });
+    await webhooks.waitFor({ held: 1 });
+    webhooks.release();
+    const [{ attempts }] = await done;
+    assert.deepEqual(attempts.map(({ status }) => status), [200]);
+    assert.deepEqual(idsOf(await listAll(gateway, { cursor })), [eventId]);
+  });
+
+  it('that is too slow is cut off, and the repetition is taken', async (t) => {
+    const hasty = await startEventStack(t, { webhooks: { request_timeout: '300ms' } });
+    const { eventId, done } = hasty.simulator.webhooks.send({ faults: [{ kind: 'slowBody' }] });
+    const [{ attempts }] = await done;
+    assert.deepEqual([attempts.at(0).status, attempts.at(-1).status], [undefined, 200]);
+    assert.deepEqual(idsOf(await listAll(hasty.gateway)), [eventId]);
+  });
+
+  it('whose answer was lost comes again, and is one event', async () => {
+    const { cursor } = await gateway.call('EventService/ListEvents', LATEST);
+    const { eventId, done } = webhooks.send({ faults: [{ kind: 'answerLost', times: 3 }] });
+    const [{ attempts }] = await done;
+    assert.deepEqual(attempts.map(({ status }) => status), [200, 200, 200, 200]);
+    const timestamps = attempts.map(({ headers }) => headers.find(([name]) => name === 'X-Service-Timestamp')[1]);
+    const [event, ...others] = await listAll(gateway, { cursor });
+    assert.deepEqual([event.event_id, others], [eventId, []]);
+    // The first delivery is the one that was stored, with its signature.
+    assert.equal(event.signature.timestamp_ms, timestamps[0]);
+  });
+
+  it('that is repeated for no reason is one event', async () => {
+    const { cursor } = await gateway.call('EventService/ListEvents', LATEST);
+    const { eventId, done } = webhooks.send({ faults: [{ kind: 'repeated', count: 5 }] });
+    const states = (await done).map(({ state }) => state);
+    assert.deepEqual(states, Array.from({ length: 6 }, () => 'acknowledged'));
+    assert.deepEqual(idsOf(await listAll(gateway, { cursor })), [eventId]);
+  });
+
+  it('that comes many times at once is one event', async () => {
+    const { cursor } = await gateway.call('EventService/ListEvents', LATEST);
+    const event = { eventId: 'at-once', body: '{"at":"once"}' };
+    const all = await Promise.all(Array.from({ length: 30 }, () => deliver(simulator, event)));
+    assert.deepEqual([...new Set(all.map(({ status }) => status))], [200]);
+    assert.deepEqual(idsOf(await listAll(gateway, { cursor })), ['at-once']);
+  });
+
+  it('with the id of another event is acknowledged, and the first one stays', async () => {
+    const { cursor } = await gateway.call('EventService/ListEvents', LATEST);
+    const { eventId } = await deliver(simulator, { body: '{"which":"first"}' });
+    assert.equal((await deliver(simulator, { eventId, body: '{"which":"second"}' })).status, 200);
+    await stack.restart();
+    assert.equal((await deliver(simulator, { eventId, body: '{"which":"third"}' })).status, 200);
+    const events = await listAll(stack.gateway, { cursor });
+    assert.deepEqual(events.map(({ event_id, body }) => [event_id, String(body)]), [[eventId, '{"which":"first"}']]);
+    await stack.gateway.stop();
+    assert.deepEqual(logged(stack.gateway, 'delivery_not_stored').map(({ outcome, event_id }) => [outcome, event_id]), [
+      ['conflict', eventId],
+    ]);
+    await stack.start();
+  });
+
+  it('is remembered over a restart: the same one again is no new event', async () => {
+    const { cursor } = await stack.gateway.call('EventService/ListEvents', LATEST);
+    const { eventId, body } = await deliver(simulator);
+    await stack.restart('SIGKILL');
+    assert.equal((await deliver(simulator, { eventId, body })).status, 200);
+    assert.deepEqual(idsOf(await listAll(stack.gateway, { cursor })), [eventId]);
+  });
+});

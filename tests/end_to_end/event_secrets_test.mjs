@@ -1,0 +1,95 @@
+// Events hold secrets: nothing of a delivery but its event's id comes out in the gateway's log, whatever becomes of it.
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { deliver, logged, prepareEventStack, startEventStack } from './event_stack.mjs';
+import { HANG_MS, WEBHOOK_PATH } from './harness.mjs';
+import { Subscriber, listAll } from './subscriber.mjs';
+
+const PIECE = 10;
+
+/** Fails if `text` holds a piece of the secret that is long enough to be told from chance. */
+function assertWithout(text, secret) {
+  for (let at = 0; at + PIECE <= secret.length; at += 1) {
+    assert.ok(!text.includes(secret.slice(at, at + PIECE)), `the piece at ${at} of ${secret} is in ${text}`);
+  }
+}
+
+/** Everything that a gateway writes until it has ended. */
+async function printedBy(gateway) {
+  await gateway.stop();
+  return gateway.output;
+}
+
+const secretText = () => randomBytes(36).toString('base64url').replaceAll('-', 'x');
+
+describe('the log of a gateway has nothing', { timeout: HANG_MS }, () => {
+  it('of what deliveries say, taken or not', async (t) => {
+    const stack = await startEventStack(t);
+    const { simulator } = stack;
+    simulator.webhooks.change({ maxAttempts: 1 });
+    const secret = secretText();
+    const subscriber = await Subscriber.start(stack.gateway);
+    const json = { type: 'ACTIVITY_TYPE_SIMULATED', organizationId: secret, result: { oauthResult: secret }, id: 7 };
+    const header = (kind, name, value = secret) => ({ kind, header: name, value });
+    const deliveries = [
+      [200, { json }],
+      [200, { json: { ...json, type: secret } }],
+      [200, { json, eventId: 'same' }],
+      [200, { json: { ...json, more: secret }, eventId: 'same' }],
+      [200, { json, faults: [{ kind: 'labels', organizationId: secret, type: secret, webhookVersion: secret }] }],
+      [400, { body: `{"a":"${secret}"` }],
+      [400, { body: `{"${secret}":1,"${secret}":2}` }],
+      [400, { body: secret }],
+      [401, { json, faults: [{ kind: 'otherKey' }] }],
+      [503, { json, faults: [{ kind: 'timestamp', value: '1' }] }],
+      [503, { json, faults: [{ kind: 'keyId', value: secret }] }],
+      [503, { json, faults: [{ kind: 'version', value: secret }] }],
+      [503, { json, faults: [{ kind: 'algorithm', value: secret }] }],
+      ...['Timestamp', 'Signature'].map((name) => [400, { json, faults: [header('malformedHeader', name)] }]),
+      ...['Event-Id', 'Signature-Key-Id'].map((name) => {
+        return [400, { json, faults: [header('malformedHeader', name, `${secret}/`)] }];
+      }),
+      [400, { json, faults: [header('duplicateHeader', 'Event-Id')] }],
+    ];
+    for (const [status, event] of deliveries) {
+      assert.equal((await deliver(simulator, event)).status, status, JSON.stringify(event));
+    }
+    assert.equal((await subscriber.events(4)).length, 4);
+    await stack.gateway.refusal('EventService/GetEvent', { event_id: secret });
+    await stack.gateway.refusal('EventService/ListEvents', { cursor: secret });
+
+    const events = await listAll(stack.gateway);
+    const printed = await printedBy(stack.gateway);
+    assert.equal(logged(stack.gateway, 'delivery_not_stored').length, deliveries.length - events.length);
+    assertWithout(printed, secret);
+    for (const { signature, body } of events) {
+      assertWithout(printed, signature.signature.toString('hex'));
+      assertWithout(printed, body.toString());
+    }
+  });
+
+  it('of the path that deliveries come to, whoever guesses', async (t) => {
+    const stack = await startEventStack(t);
+    const base = stack.gateway.webhookUrl.slice(0, -WEBHOOK_PATH.length);
+    const guess = secretText();
+    for (const path of [WEBHOOK_PATH, `/${guess}`, `${WEBHOOK_PATH}${guess}`, `${WEBHOOK_PATH}?${guess}`]) {
+      await deliver(stack.simulator, { url: base + path, body: 'nothing' });
+    }
+    const printed = await printedBy(stack.gateway);
+    for (const secret of [WEBHOOK_PATH, guess]) assertWithout(printed, secret);
+  });
+
+  it('of a key set that is wrong', async (t) => {
+    const stack = await prepareEventStack(t);
+    const secret = secretText();
+    const { keys } = stack.simulator.webhooks;
+    for (const member of ['kid', 'kty', 'crv', 'alg', 'use', 'x', 'service_signature_version']) {
+      keys.publish({ ...keys.document().keys[0], kid: 'wrong', [member]: secret });
+    }
+    keys.publish(secret);
+    await stack.start();
+    assert.equal((await deliver(stack.simulator)).status, 200);
+    assertWithout(await printedBy(stack.gateway), secret);
+  });
+});

@@ -1,0 +1,76 @@
+// A simulator and a gateway that keeps events, which can be stopped in any way and started again over the same log.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { startSimulator } from '../simulator/server.mjs';
+import { Gateway, eventsConfig, scratch, writeKey } from './harness.mjs';
+
+/**
+ * Starts a simulator that sends the events of all organizations to whichever gateway is there, and makes a config for
+ * gateways; no gateway yet. All ends with the test `t`.
+ * @param {object} t
+ * @param {object} [options]
+ * @param {object} [options.simulator] for startSimulator()
+ * @param {object} [options.events] for eventsConfig()
+ * @param {object} [options.webhooks] for eventsConfig()
+ * @param {object} [options.config] merged over the config at its top level
+ */
+export async function prepareEventStack(t, { simulator: simulatorOptions, events, webhooks, config } = {}) {
+  const folder = scratch(t);
+  const simulator = await startSimulator(simulatorOptions);
+  const stack = {
+    folder,
+    simulator,
+    file: join(folder, 'events.db'),
+    config: {
+      listen_address: '127.0.0.1:0',
+      upstream: { base_url: simulator.url },
+      keys: [{ name: 'main', file: writeKey(folder), all_organizations: true }],
+      ...eventsConfig(folder, { events, webhooks }),
+      ...config,
+    },
+
+    /** Starts a gateway, `gateway` from now on; deliveries that are under way go to it. */
+    async start() {
+      stack.gateway = await Gateway.start(stack.config, { folder });
+      if (stack.gateway.webhookUrl) simulator.webhooks.setEndpoints(null, [stack.gateway.webhookUrl]);
+      return stack.gateway;
+    },
+
+    async restart(signal) {
+      await stack.gateway.stop(signal);
+      return stack.start();
+    },
+  };
+  t.after(async () => {
+    const ending = await stack.gateway?.stop();
+    await simulator.close();
+    if (ending && ending.signal !== 'SIGKILL') assert.equal(ending.status, 0, stack.gateway.output);
+  });
+  return stack;
+}
+
+/** The same, with a gateway. */
+export async function startEventStack(t, options) {
+  const stack = await prepareEventStack(t, options);
+  await stack.start();
+  return stack;
+}
+
+/**
+ * Sends an event and resolves to what came of its delivery: `eventId`, `body` and `state`, and of the last attempt
+ * `status`, `error` and `headers`.
+ * @param {object} simulator
+ * @param {object} [event] for the method of the simulator's webhooks that `method` names
+ */
+export async function deliver({ webhooks }, event, method = 'send') {
+  const [record] = await webhooks[method](event).done;
+  const { status, error, headers } = record.attempts.at(-1);
+  return { ...record, status, error, headers };
+}
+
+/** The lines of a gateway's log that are about this event. All of them are there once it has ended. */
+export const logged = ({ output }, event) =>
+  output
+    .split('\n')
+    .filter((line) => line.includes(`"event":"${event}"`))
+    .map((line) => JSON.parse(line));

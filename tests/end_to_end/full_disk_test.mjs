@@ -1,0 +1,124 @@
+// A full disk: deliveries are answered 503 until there is room, nothing that was acknowledged is lost, and reads go on.
+//
+// The log lies on a small filesystem that only the gateway's mount namespace has. STAMPGATE_LONG=1: ten such disks in
+// place of one. STAMPGATE_SEED=... chooses other amounts.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, rmSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { prepareEventStack } from './event_stack.mjs';
+import { Gateway, HANG_MS, binary } from './harness.mjs';
+import { LONG, until } from './processes.mjs';
+import { Random } from './random.mjs';
+import { Subscriber, EARLIEST, idsOf, listAll } from './subscriber.mjs';
+
+const CYCLES = 12;
+const mount = (mebibytes, path) => `mount -t tmpfs -o size=${mebibytes}m tmpfs '${path}'`;
+
+/** Why this machine cannot do it, or false. */
+function reasonToSkip() {
+  const { status, error, stderr } = spawnSync('unshare', ['-rm', 'sh', '-c', mount(1, '/mnt')], { encoding: 'utf8' });
+  return status === 0 ? false : `no filesystem can be mounted in a namespace: ${error ?? stderr.trim()}`;
+}
+
+/** Starts a gateway whose log has a disk of its own, so large; `disk` is its path as seen from here. */
+async function startOnSmallDisk(t, mebibytes, options) {
+  const stack = await prepareEventStack(t, options);
+  const inside = join(stack.folder, 'disk');
+  mkdirSync(inside);
+  const command = join(stack.folder, 'stampgate-on-small-disk');
+  const run = `${mount(mebibytes, inside)} && exec '${binary('gateway/stampgate')}' "$@"`;
+  writeFileSync(command, `#!/bin/sh\nexec unshare -rm sh -c '${run.replaceAll("'", "'\\''")}' sh "$@"\n`, {
+    mode: 0o700,
+  });
+  const config = { ...stack.config, events: { ...stack.config.events, file: join(inside, 'events.db') } };
+  stack.gateway = await Gateway.start(config, { folder: stack.folder, command });
+  stack.disk = `/proc/${stack.gateway.child.pid}/root${inside}`;
+  const { webhooks } = stack.simulator;
+  webhooks.change({ retryMs: 5, maxRetryMs: 20 });
+  webhooks.setEndpoints(null, [stack.gateway.webhookUrl]);
+  return stack;
+}
+
+/** Takes all the room that is left, but for some bytes. */
+function fill(path, left) {
+  const file = openSync(path, 'a');
+  let size = 0;
+  try {
+    for (const piece of [65536, 4096]) {
+      try {
+        for (;;) size += writeSync(file, Buffer.alloc(piece));
+      } catch (error) {
+        if (error.code !== 'ENOSPC') throw error;
+      }
+    }
+  } finally {
+    closeSync(file);
+  }
+  truncateSync(path, Math.max(0, size - left));
+}
+
+const skip = reasonToSkip();
+
+test('the log fills its disk, and goes on when there is room', { skip, timeout: HANG_MS }, async (t) => {
+  const { simulator, gateway, disk } = await startOnSmallDisk(t, 3);
+  const ballast = join(disk, 'ballast');
+  writeFileSync(ballast, Buffer.alloc(1 << 20));
+
+  const subscriber = await Subscriber.start(gateway);
+  const load = simulator.webhooks.sendMany({ count: 100_000, concurrency: 8, bodyBytes: 4000 });
+  await until(() => load.tally.answers[503] >= 50, 'the disk is full');
+  const before = [...load.acknowledged.keys()];
+  assert.ok(before.length > 50, `${before.length}`);
+  // All of it is read while the disk is full; something small may be stored meanwhile.
+  const listed = new Set(idsOf(await listAll(gateway)));
+  assert.deepEqual(
+    before.filter((id) => !listed.has(id)),
+    [],
+  );
+  await subscriber.events(before.length);
+  assert.equal((await gateway.call('EventService/GetEvent', { event_id: before[0] })).event.event_id, before[0]);
+
+  rmSync(ballast);
+  await until(() => load.acknowledged.size > before.length + 5, 'events are stored again');
+  const { acknowledged, answers, refused } = await load.stop();
+  assert.deepEqual(refused, {});
+  assert.deepEqual(Object.keys(answers), ['200', '503']);
+  assert.deepEqual(idsOf(await listAll(gateway)).sort(), acknowledged.sort());
+  t.diagnostic(`${before.length} events, full, then ${acknowledged.length}; answers: ${JSON.stringify(answers)}`);
+});
+
+test('others fill the disk, again and again', { skip, timeout: LONG ? 10 * HANG_MS : HANG_MS }, async (t) => {
+  const random = new Random(t);
+  for (let disks = LONG ? 10 : 1; disks > 0; --disks) await fillAgainAndAgain(t, random);
+});
+
+async function fillAgainAndAgain(t, random) {
+  // What was stored is trimmed, and the write-ahead log, which has up to 8 MiB before it is moved into the file, fits
+  // twice: the log itself is never what fills the disk.
+  const { simulator, gateway, disk } = await startOnSmallDisk(t, 24, { events: { retention_bytes: 1 << 20 } });
+  const { webhooks } = simulator;
+  const idsOfCycle = (cycle) => Array.from({ length: 40 }, (_, index) => `cycle-${cycle}-${index}`);
+  const subscriber = await Subscriber.start(gateway, EARLIEST);
+  let full = 0;
+  for (let cycle = 0; cycle < CYCLES; ++cycle) {
+    const ballast = join(disk, 'ballast');
+    fill(ballast, random.below(1 << 16));
+    const ids = idsOfCycle(cycle);
+    const load = webhooks.sendMany({ ids, concurrency: 4, bodyBytes: 200 + random.below(8000) });
+    // What fits may be all.
+    await until(() => load.tally.answers[503] > 0 || load.isDone, 'the disk is full');
+    full += load.tally.answers[503] > 0 ? 1 : 0;
+    rmSync(ballast);
+    const { acknowledged, refused } = await load.done;
+    assert.deepEqual(refused, {});
+    assert.deepEqual(acknowledged.sort(), ids.sort());
+    // Each once, and nothing of the cycles before.
+    assert.deepEqual(idsOf(await subscriber.events(ids.length)).sort(), ids);
+    assert.deepEqual(subscriber.left(), []);
+  }
+  // The write-ahead log keeps the room that it once had: when it is large enough, events need no more.
+  assert.ok(full >= 3, `the disk was full only ${full} times`);
+  t.diagnostic(`${full} of ${CYCLES} times full`);
+}

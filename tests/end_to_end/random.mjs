@@ -1,0 +1,27 @@
+// Random numbers that are the same in every run: a failure can be repeated. STAMPGATE_SEED gives others.
+import { createHash } from 'node:crypto';
+
+export class Random {
+  #count = 0;
+
+  /** @param {object} t the test context that tells the seed */
+  constructor(t) {
+    this.seed = process.env.STAMPGATE_SEED ?? '1';
+    t.diagnostic(`STAMPGATE_SEED=${this.seed}`);
+  }
+
+  /** At most 32 bytes. */
+  bytes(count) {
+    this.#count += 1;
+    return createHash('sha256').update(`${this.seed} ${this.#count}`).digest().subarray(0, count);
+  }
+
+  /** 0 to `end` - 1. */
+  below(end) {
+    return this.bytes(4).readUInt32BE() % end;
+  }
+
+  pick(list) {
+    return list[this.below(list.length)];
+  }
+}

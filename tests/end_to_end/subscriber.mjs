@@ -1,0 +1,69 @@
+// Those who read events, in tests: a subscription message by message or event by event, and the whole log in pages.
+import { described } from './failures.mjs';
+
+export const EARLIEST = { end: 'LOG_END_EARLIEST' };
+export const LATEST = { end: 'LOG_END_LATEST' };
+
+export const idsOf = (events) => events.map(({ event_id }) => event_id);
+
+/** A subscription. */
+export class Subscriber {
+  #messages;
+  #events = [];
+
+  /** Resolves when its first message has come, which is then `first`: from here on it misses nothing. */
+  static async start(gateway, request = LATEST) {
+    const subscriber = new Subscriber(gateway, request);
+    subscriber.first = await subscriber.message();
+    return subscriber;
+  }
+
+  constructor(gateway, request) {
+    this.#messages = gateway.stream('EventService/Subscribe', request, { onCall: (call) => (this.call = call) });
+  }
+
+  /** The next message. Rejects with the error that ends the call. */
+  async message() {
+    const { value, done } = await this.#messages.next();
+    if (done) throw new Error('the subscription ended without an error');
+    return { events: [], ...value };
+  }
+
+  /** The next events, so many. What comes with them is kept for later. */
+  async events(count) {
+    while (this.#events.length < count) this.#events.push(...(await this.message()).events);
+    return this.#events.splice(0, count);
+  }
+
+  /** Reads on to the error that ends the call, as described() has it. */
+  async failure() {
+    try {
+      for (;;) this.#events.push(...(await this.message()).events);
+    } catch (error) {
+      return described(error);
+    }
+  }
+
+  /** Events that have come and were not taken. */
+  left() {
+    return this.#events.splice(0);
+  }
+
+  async leave() {
+    this.call.cancel();
+    await this.#messages.return();
+  }
+}
+
+/** Every page of ListEvents, to the one that says it is the last. */
+export async function pagesOf(gateway, request = EARLIEST) {
+  const { filter, page_size } = request;
+  const pages = [];
+  for (let start = request; ; start = { cursor: pages.at(-1).cursor, filter, page_size }) {
+    pages.push({ events: [], ...(await gateway.call('EventService/ListEvents', start)) });
+    if (pages.at(-1).at_end) return pages;
+  }
+}
+
+/** Every event of the log, or of what `request` asks for. */
+export const listAll = async (gateway, request) => (await pagesOf(gateway, request)).flatMap(({ events }) => events);

@@ -1,0 +1,179 @@
+// Many peers of the webhook port that mean no good: those who send honest deliveries do not suffer.
+//
+// STAMPGATE_LONG=1: 100,000 unknown keys in place of 10,000. STAMPGATE_SEED=... chooses other key ids.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { describe, test } from 'node:test';
+import { JWKS_PATH } from '../simulator/specification.mjs';
+import { connectTo, delivery, requestOf, sendAll, tallyOf } from './raw_deliveries.mjs';
+import { startEventStack } from './event_stack.mjs';
+import { HANG_MS } from './harness.mjs';
+import { LONG, descriptorsOf, until } from './processes.mjs';
+import { Random } from './random.mjs';
+import { idsOf, listAll } from './subscriber.mjs';
+
+const timeout = LONG ? 5 * HANG_MS : HANG_MS;
+
+describe('deliveries with keys that nobody has', () => {
+  /** Sends so many, a thousand at a time, over many connections. */
+  async function flood({ simulator, gateway }, random, { count, goesOn = () => true }) {
+    const statuses = [];
+    for (let wave = 0; wave * 1000 < count && goesOn(); ++wave) {
+      const requests = Array.from({ length: 1000 }, (_, index) => {
+        const keyId = random.bytes(8).toString('hex');
+        return requestOf(gateway.webhookUrl, delivery(simulator, { eventId: `flood-${wave}-${index}` }, { keyId }));
+      });
+      statuses.push(...(await sendAll(gateway.webhookUrl, requests, { connections: 64 })));
+    }
+    return tallyOf(statuses);
+  }
+
+  const keySetsOf = ({ simulator }) => simulator.stats().paths[JWKS_PATH]?.requests ?? 0;
+
+  test('cost few key sets, and those with a known key are taken', { timeout }, async (t) => {
+    const stack = await startEventStack(t, { webhooks: { min_key_set_interval: undefined } });
+    const count = LONG ? 100_000 : 10_000;
+    const honest = stack.simulator.webhooks.sendMany({ count: 1_000_000, concurrency: 4 });
+    await honest.waitFor({ acknowledged: 1 });
+    const [before, begin] = [keySetsOf(stack), performance.now()];
+    const answers = await flood(stack, new Random(t), { count });
+    const seconds = (performance.now() - begin) / 1000;
+    assert.deepEqual(answers, { 503: count });
+    const { acknowledged, answers: honestAnswers } = await honest.stop();
+    assert.deepEqual(honestAnswers, { 200: acknowledged.length });
+    assert.ok(acknowledged.length > 10, `${acknowledged.length}`);
+    assert.deepEqual(idsOf(await listAll(stack.gateway)).sort(), acknowledged.sort());
+    const fetched = keySetsOf(stack) - before;
+    assert.ok(fetched <= 1 + seconds / 10, `${fetched} key sets in ${seconds} s`);
+    t.diagnostic(
+      `${Math.round(count / seconds)} a second beside ${acknowledged.length} honest ones, ${fetched} key sets`,
+    );
+  });
+
+  test('do not keep a new key away', { timeout }, async (t) => {
+    const stack = await startEventStack(t);
+    const { webhooks } = stack.simulator;
+    webhooks.change({ retryMs: 20, maxRetryMs: 50 });
+    await webhooks.sendMany({ count: 100, concurrency: 2 }).done;
+    const [before, begin] = [keySetsOf(stack), performance.now()];
+    // The flood goes on until the new key has been taken.
+    let honest;
+    const answers = await flood(stack, new Random(t), {
+      count: Infinity,
+      goesOn: () => {
+        if (honest === undefined) {
+          webhooks.keys.add();
+          honest = webhooks.sendMany({ count: 100, concurrency: 2 });
+        }
+        return !honest.isDone;
+      },
+    });
+    const { acknowledged, refused } = await honest.done;
+    const seconds = (performance.now() - begin) / 1000;
+    assert.deepEqual(refused, {});
+    assert.equal(acknowledged.length, 100);
+    assert.deepEqual(Object.keys(answers), ['503']);
+    const fetched = keySetsOf(stack) - before;
+    assert.ok(fetched >= 1 && fetched <= 1 + seconds / 0.1, `${fetched} key sets in ${seconds} s`);
+    assert.equal((await listAll(stack.gateway)).length, 200);
+  });
+});
+
+describe('peers that take a connection and do nothing with it', () => {
+  const MAX_CONNECTIONS = 256;
+  const PEERS = 300;
+
+  /** Peers that are connected, each after it has sent `text`. Those in `open` have not been closed. */
+  async function startPeers(t, { gateway }, text, count = PEERS) {
+    const open = new Set();
+    t.after(() => open.forEach((socket) => socket.destroy()));
+    const start = async () => {
+      const socket = connectTo(gateway.webhookUrl);
+      open.add(socket);
+      socket.on('close', () => open.delete(socket)).resume();
+      await Promise.race([once(socket, 'connect'), once(socket, 'close')]);
+      socket.write(text);
+    };
+    await Promise.all(Array.from({ length: count }, start));
+    return open;
+  }
+
+  /** Waits until the gateway has no more descriptors than this. */
+  const untilClosed = ({ gateway }, descriptors) =>
+    until(() => descriptorsOf(gateway.child.pid) <= descriptors, `${descriptors} descriptors`);
+
+  const head = 'POST / HTTP/1.1\r\nHost: gateway\r\n';
+  const texts = {
+    'one byte': 'P',
+    nothing: '',
+    'half a head': head,
+  };
+  for (const [name, text] of Object.entries(texts)) {
+    test(`are cut off when others come: ${name}`, { timeout }, async (t) => {
+      const stack = await startEventStack(t, { webhooks: { max_connections: MAX_CONNECTIONS } });
+      const { simulator, gateway } = stack;
+      const descriptors = descriptorsOf(gateway.child.pid);
+      const open = await startPeers(t, stack, text);
+      await until(() => open.size <= MAX_CONNECTIONS, 'those that are too many are cut off');
+
+      const honest = simulator.webhooks.sendMany({ count: 200, concurrency: 8 });
+      const { answers, acknowledged } = await honest.done;
+      assert.equal(acknowledged.length, 200);
+      // In the first moments none of the peers is behind what it should have sent: nobody is cut off for a newcomer.
+      assert.deepEqual(
+        Object.keys(answers).filter((answer) => !['200', 'error'].includes(answer)),
+        [],
+      );
+      t.diagnostic(JSON.stringify(answers));
+      // They are still there, but for those that made room; and nothing else is.
+      assert.ok(open.size >= MAX_CONNECTIONS - 8, `${open.size}`);
+      await untilClosed(stack, descriptors + MAX_CONNECTIONS);
+      open.forEach((socket) => socket.destroy());
+      await untilClosed(stack, descriptors + 8);
+    });
+  }
+
+  test('come again as often as they are cut off', { timeout }, async (t) => {
+    const stack = await startEventStack(t, { webhooks: { max_connections: 32 } });
+    const { simulator, gateway } = stack;
+    const descriptors = descriptorsOf(gateway.child.pid);
+    simulator.webhooks.change({ retryMs: 1, maxRetryMs: 1 });
+    let [stopped, came] = [false, 0];
+    const sockets = new Set();
+    const come = () => {
+      if (stopped) return;
+      came += 1;
+      const socket = connectTo(gateway.webhookUrl);
+      sockets.add(socket);
+      socket.on('connect', () => socket.write('P'));
+      socket.on('close', () => {
+        sockets.delete(socket);
+        come();
+      });
+      socket.resume();
+    };
+    t.after(() => (stopped = true));
+    for (let count = 64; count > 0; --count) come();
+    const { acknowledged, answers } = await simulator.webhooks.sendMany({ count: 200, concurrency: 8 }).done;
+    assert.equal(acknowledged.length, 200);
+    // What is cut off or not taken is on its way out.
+    assert.ok(descriptorsOf(gateway.child.pid) <= descriptors + 2 * 32);
+    t.diagnostic(`came ${came} times; honest deliveries: ${JSON.stringify(answers)}`);
+    stopped = true;
+    sockets.forEach((socket) => socket.destroy());
+    await untilClosed(stack, descriptors + 8);
+  });
+
+  test('are closed in time', { timeout }, async (t) => {
+    const times = { request_timeout: '1s', idle_timeout: '1s' };
+    const stack = await startEventStack(t, { webhooks: { max_connections: 1000, ...times } });
+    const descriptors = descriptorsOf(stack.gateway.child.pid);
+    const length = 'Content-Length: 100\r\n';
+    const { pathname } = new URL(stack.gateway.webhookUrl);
+    const whole = `POST ${pathname} HTTP/1.1\r\nHost: gateway\r\n${length}\r\n`;
+    const all = [...Object.values(texts), `${head}${length}`, whole, `${whole}{`];
+    const peers = await Promise.all(all.map((text) => startPeers(t, stack, text, 50)));
+    await until(() => peers.every((open) => open.size === 0), 'all are closed');
+    await untilClosed(stack, descriptors);
+  });
+});

@@ -1,0 +1,148 @@
+// The keys that deliveries are verified with: where they come from, how they change, and what happens without them.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { deliver, logged, prepareEventStack, startEventStack } from './event_stack.mjs';
+import { HANG_MS } from './harness.mjs';
+import { idsOf, listAll } from './subscriber.mjs';
+
+const JWKS_PATH = '/public/v1/discovery/webhooks/jwks';
+const ONCE = { maxAttempts: 1 };
+const FAST = { webhooks: { settings: { retryMs: 10, maxRetryMs: 50 } } };
+
+describe('the key set', { timeout: HANG_MS }, () => {
+  /** What the attempts at an event were answered until it was acknowledged, once each. */
+  const statusesOf = async ({ done }) => {
+    const [{ state, attempts }] = await done;
+    assert.equal(state, 'acknowledged');
+    return [...new Set(attempts.map(({ status }) => status))];
+  };
+
+  it('that gets a new key is asked for it: deliveries wait for it', async (t) => {
+    const { simulator, gateway } = await startEventStack(t, { simulator: FAST });
+    const { webhooks } = simulator;
+    assert.equal((await deliver(simulator)).status, 200);
+    const seed = 'ab'.repeat(32);
+    webhooks.keys.add({ kid: 'new', seed, published: false });
+    const sent = webhooks.send();
+    await webhooks.waitFor({ attempts: 4, timeoutMs: HANG_MS });
+    webhooks.keys.add({ kid: 'new', seed });
+    assert.deepEqual(await statusesOf(sent), [503, 200]);
+    const [, event] = await listAll(gateway);
+    assert.deepEqual([event.event_id, event.signature.key_id], [sent.eventId, 'new']);
+  });
+
+  it('that changes its keys is followed, and a key that it lost is not taken any more', async (t) => {
+    const { simulator, gateway } = await startEventStack(t, { simulator: FAST });
+    const { webhooks } = simulator;
+    const [{ kid: old }] = webhooks.keys.list();
+    assert.equal((await deliver(simulator)).status, 200);
+    const { kid } = webhooks.keys.add();
+    assert.equal((await deliver(simulator)).status, 200);
+    webhooks.keys.drop(old);
+    assert.equal((await deliver(simulator)).status, 200);
+    const third = webhooks.keys.add();
+    assert.equal((await deliver(simulator)).status, 200);
+    const ids = (await listAll(gateway)).map(({ signature }) => signature.key_id);
+    assert.deepEqual(ids, [old, kid, kid, third.kid]);
+
+    webhooks.change(ONCE);
+    webhooks.keys.add({ ...webhooks.keys.initial[0], published: false });
+    assert.equal((await deliver(simulator)).status, 503);
+  });
+
+  it('that cannot be had yet makes deliveries wait', async (t) => {
+    const stack = await prepareEventStack(t, { simulator: FAST });
+    const { simulator } = stack;
+    simulator.addFaults([{ kind: 'status', status: 500, match: { path: JWKS_PATH }, times: 'always' }]);
+    const gateway = await stack.start();
+    const sent = simulator.webhooks.send();
+    await simulator.webhooks.waitFor({ attempts: 3, timeoutMs: HANG_MS });
+    simulator.clearFaults();
+    assert.deepEqual(await statusesOf(sent), [503, 200]);
+    assert.deepEqual(idsOf(await listAll(gateway)), [sent.eventId]);
+  });
+
+  for (const [title, fault] of [
+    ['is not answered', { kind: 'readAndClose' }],
+    ['is not JSON', { kind: 'nonJson' }],
+    ['is a redirect', { kind: 'redirect' }],
+    ['is an error', { kind: 'error' }],
+    ['is empty', { kind: 'mutate', set: { '/keys': '[]' } }],
+    ['is cut off', { kind: 'truncated' }],
+    ['is too large', { kind: 'oversized', bytes: 10_000_000 }],
+  ]) {
+    it(`that ${title} makes a delivery wait until it is whole`, async (t) => {
+      const stack = await prepareEventStack(t, { simulator: FAST });
+      const { simulator } = stack;
+      simulator.addFaults([{ ...fault, match: { path: JWKS_PATH }, times: 2 }]);
+      const gateway = await stack.start();
+      const sent = simulator.webhooks.send();
+      assert.deepEqual(await statusesOf(sent), [503, 200]);
+      assert.deepEqual(idsOf(await listAll(gateway)), [sent.eventId]);
+    });
+  }
+
+  it('that cannot be had any more leaves the known keys as they are', async (t) => {
+    const { simulator, gateway } = await startEventStack(t, { simulator: FAST });
+    const { webhooks } = simulator;
+    assert.equal((await deliver(simulator)).status, 200);
+    simulator.addFaults([{ kind: 'status', status: 503, match: { path: JWKS_PATH }, times: 'always' }]);
+    webhooks.change(ONCE);
+    const unknown = { kind: 'keyId', value: 'unknown' };
+    const fetches = () => simulator.stats().paths[JWKS_PATH].requests;
+    const before = fetches();
+    while (fetches() === before) assert.equal((await deliver(simulator, { faults: [unknown] })).status, 503);
+    for (let i = 0; i < 3; i += 1) assert.equal((await deliver(simulator)).status, 200);
+    assert.equal((await listAll(gateway)).length, 4);
+  });
+
+  it('that is down for good leaves the known keys as they are', async (t) => {
+    const { simulator, gateway } = await startEventStack(t, { simulator: FAST });
+    assert.equal((await deliver(simulator)).status, 200);
+    simulator.server.close();
+    simulator.server.closeAllConnections();
+    assert.equal((await deliver(simulator)).status, 200);
+    assert.equal((await listAll(gateway)).length, 2);
+  });
+
+  it('with broken keys is as good as without them', async (t) => {
+    const stack = await prepareEventStack(t, { simulator: FAST });
+    const { simulator } = stack;
+    simulator.webhooks.keys.publishBroken();
+    const broken = simulator.webhooks.keys.published.filter(({ key }) => key === undefined).length;
+    const gateway = await stack.start();
+    const { eventId, status } = await deliver(simulator);
+    assert.equal(status, 200);
+    assert.deepEqual(idsOf(await listAll(gateway)), [eventId]);
+    await gateway.stop();
+    assert.equal(logged(gateway, 'key_refused').length, broken);
+  });
+
+  for (const [title, change] of [
+    ['another algorithm', { service_signature_algorithm: 'ed448' }],
+    ['another version', { service_signature_version: 'v2' }],
+  ]) {
+    it(`may have a key for ${title}: what is signed with it waits`, async (t) => {
+      const stack = await prepareEventStack(t, { simulator: { webhooks: { settings: ONCE } } });
+      const { keys } = stack.simulator.webhooks;
+      const { kid, x } = keys.add({ published: false });
+      keys.publish({ ...keys.document().keys[0], kid, x, ...change });
+      const gateway = await stack.start();
+      assert.equal((await deliver(stack.simulator)).status, 503);
+      assert.deepEqual(await listAll(gateway), []);
+      await gateway.stop();
+      const outcomes = logged(gateway, 'delivery_not_stored').map(({ outcome }) => outcome);
+      assert.deepEqual(outcomes, ['invalid_verification_key_algorithm']);
+    });
+  }
+
+  it('is asked for once, however many deliveries wait for it, and no more often than is configured', async (t) => {
+    const webhooks = { min_key_set_interval: '10m' };
+    const { simulator } = await startEventStack(t, { simulator: { webhooks: { settings: ONCE } }, webhooks });
+    assert.equal((await deliver(simulator)).status, 200);
+    const unknown = { faults: [{ kind: 'keyId' }] };
+    const all = await Promise.all(Array.from({ length: 50 }, () => deliver(simulator, unknown)));
+    assert.deepEqual([...new Set(all.map(({ status }) => status))], [503]);
+    assert.equal(simulator.stats().paths[JWKS_PATH].requests, 1);
+  });
+});

@@ -1,0 +1,127 @@
+// The keys that sign deliveries, and the key set that publishes them.
+import { createPrivateKey, createPublicKey, randomBytes } from 'node:crypto';
+import { FaultError } from './fault_list.mjs';
+
+/** Points of the curve's small subgroup: one has the order 1, the other 2. */
+const SMALL_ORDER = [`01${'00'.repeat(31)}`, `ec${'ff'.repeat(30)}7f`];
+
+const hexToBase64url = (hex) => Buffer.from(hex, 'hex').toString('base64url');
+
+export class WebhookKeys {
+  /**
+   * @param {{kid: string, seed: string}[]} initial the first one signs; seeds are 64 digits of hex
+   * @param {string} operator
+   */
+  constructor(initial, operator) {
+    Object.assign(this, { initial, operator });
+    this.reset();
+  }
+
+  reset() {
+    this.made = 0;
+    /** What the key set holds, in its order: own keys, and whatever a test has put in. */
+    this.published = this.initial.map((key) => ({ key: withKeyPair(key) }));
+    this.signing = this.published[0].key;
+  }
+
+  /**
+   * Makes a new key.
+   * @param {object} [wanted]
+   * @param {string} [wanted.kid] webhook-key-2 and so on if not given
+   * @param {string} [wanted.seed] random if not given
+   * @param {boolean} [wanted.published] whether the key set has it
+   * @param {boolean} [wanted.signing] whether it signs from now on
+   */
+  add({ kid, seed = randomBytes(32).toString('hex'), published = true, signing = true, ...unknown } = {}) {
+    if (Object.keys(unknown).length > 0) throw new FaultError(`a key has no option ${Object.keys(unknown).join(', ')}`);
+    if (!/^[0-9a-f]{64}$/.test(seed)) throw new FaultError('seed must be 64 digits of lower-case hex');
+    this.made += 1;
+    const key = withKeyPair({ kid: kid ?? `webhook-key-${this.initial.length + this.made}`, seed });
+    if (published) this.published.push({ key });
+    if (signing) this.signing = key;
+    return describe(key);
+  }
+
+  /** Takes a key out of the key set. If it signs, it goes on signing. */
+  drop(kid) {
+    const left = this.published.filter(({ key, jwk }) => (key ?? jwk)?.kid !== kid);
+    if (left.length === this.published.length) throw new FaultError(`the key set has no key ${kid}`);
+    this.published = left;
+  }
+
+  /** Puts any JSON value into the key set, as it stands. */
+  publish(jwk, { first = false } = {}) {
+    if (first) this.published.unshift({ jwk });
+    else this.published.push({ jwk });
+  }
+
+  /** Publishes keys that cannot be used, each for another reason, before and after those that can. */
+  publishBroken() {
+    brokenKeys(this.operator).forEach((jwk, index) => this.publish(jwk, { first: index % 2 === 0 }));
+  }
+
+  /** Own keys: those that are published, and the one that signs. */
+  list() {
+    const published = this.published.filter(({ key }) => key !== undefined).map(({ key }) => key);
+    return [...new Set([...published, this.signing])].map((key) => ({
+      ...describe(key),
+      published: published.includes(key),
+      signing: key === this.signing,
+    }));
+  }
+
+  /** The key set, as the discovery endpoint answers it. */
+  document() {
+    return { keys: this.published.map(({ key, jwk }) => (key === undefined ? jwk : jwkOf(key, this.operator))) };
+  }
+}
+
+/** A private key as Node has it, from an Ed25519 seed in hex. */
+export function privateKeyOfSeed(seed) {
+  const pkcs8 = Buffer.from(`302e020100300506032b657004220420${seed}`, 'hex');
+  return createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' });
+}
+
+function withKeyPair({ kid, seed }) {
+  const privateKey = privateKeyOfSeed(seed);
+  return { kid, privateKey, x: createPublicKey(privateKey).export({ format: 'jwk' }).x };
+}
+
+const describe = ({ kid, x }) => ({ kid, x });
+
+function jwkOf({ kid, x }, operator) {
+  return {
+    kid,
+    kty: 'OKP',
+    crv: 'Ed25519',
+    alg: 'EdDSA',
+    use: 'sig',
+    x,
+    [`${operator}_signature_algorithm`]: 'ed25519',
+    [`${operator}_signature_version`]: 'v1',
+  };
+}
+
+function brokenKeys(operator) {
+  const good = () => withKeyPair({ seed: randomBytes(32).toString('hex') }).x;
+  const changes = {
+    type: { kty: 'EC' },
+    curve: { crv: 'Ed448' },
+    use: { use: 'enc' },
+    algorithm: { alg: 'ES256' },
+    short: { x: randomBytes(31).toString('base64url') },
+    long: { x: randomBytes(33).toString('base64url') },
+    padded: { x: `${good()}=` },
+    hex: { x: randomBytes(32).toString('hex') },
+    'no-x': { x: undefined },
+    identity: { x: hexToBase64url(SMALL_ORDER[0]) },
+    'small-order': { x: hexToBase64url(SMALL_ORDER[1]) },
+    'other-types': { x: 7 },
+    'no-kid': { kid: undefined },
+    'empty-kid': { kid: '' },
+    'dotted.kid': {},
+  };
+  return Object.entries(changes).map(([name, change]) => {
+    return { ...jwkOf({ kid: `broken-${name}`, x: good() }, operator), ...change };
+  });
+}

@@ -1,0 +1,89 @@
+// Many events at once, and a record of every one that was acknowledged: whatever happens to the receiver, the sender
+// goes on until all are, or it is told to stop.
+import { Waiters } from './waiters.mjs';
+import { ACTIVITY_UPDATES, simpleActivity } from './webhook_events.mjs';
+import { Tally, attemptUntilAnswered, newStop } from './webhook_retries.mjs';
+
+export class WebhookLoad {
+  #waiters = new Waiters();
+  #stop = newStop();
+
+  /** How often each event id was acknowledged, in the order of the first times. @type {Map<string, number>} */
+  acknowledged = new Map();
+  /** The status of each event id that was refused for good. @type {Map<string, number>} */
+  refused = new Map();
+  tally = new Tally();
+
+  /**
+   * Starts to send.
+   * @param {object} parts
+   * @param {import('./webhook_courier.mjs').Courier} parts.courier
+   * @param {{retryMs: number, maxRetryMs: number}} parts.settings
+   * @param {import('./webhook_queue.mjs').Target} parts.target
+   * @param {string[]} parts.ids one event each; an id may occur more than once
+   * @param {number} parts.concurrency how many deliveries are under way at once, waiting for a repetition included
+   * @param {number} parts.bodyBytes
+   * @param {string} parts.organizationId
+   */
+  constructor(parts) {
+    Object.assign(this, parts);
+    this.next = 0;
+    const workers = Array.from({ length: Math.min(this.concurrency, this.ids.length) }, () => this.#work());
+    /** Resolves to the summary when all is over. */
+    this.done = Promise.all(workers).then(() => {
+      this.isDone = true;
+      this.#waiters.wake();
+      return this.summary();
+    });
+  }
+
+  /** Sends nothing new. What is under way still ends, and counts. */
+  stop() {
+    this.#stop.abort();
+    return this.done;
+  }
+
+  summary() {
+    const { ids, isDone = false } = this;
+    return {
+      events: ids.length,
+      isDone,
+      ...this.tally,
+      acknowledged: [...this.acknowledged.keys()],
+      refused: Object.fromEntries(this.refused),
+    };
+  }
+
+  /** Resolves to the summary when so many ids are acknowledged, or all is over; undefined when that took too long. */
+  waitFor({ acknowledged = Infinity, timeoutMs }) {
+    const look = () => (this.isDone || this.acknowledged.size >= acknowledged ? this.summary() : undefined);
+    return this.#waiters.until(look, timeoutMs);
+  }
+
+  async #work() {
+    while (this.next < this.ids.length && !this.#stop.signal.aborted) {
+      const eventId = this.ids[this.next];
+      this.next += 1;
+      await this.#deliver(eventId);
+    }
+  }
+
+  async #deliver(eventId) {
+    const { organizationId, bodyBytes: bytes, courier, settings, target } = this;
+    const body = Buffer.from(simpleActivity({ eventId, organizationId, bytes }));
+    const event = { eventId, organizationId, type: ACTIVITY_UPDATES, body };
+    let result;
+    const attempt = async (number) => {
+      const url = target.url();
+      if (url === undefined) return undefined;
+      result = await courier.attempt(event, url, number);
+      this.tally.add(result);
+      return result;
+    };
+    const limits = { settings, maxAttempts: Infinity, stop: this.#stop.signal };
+    const state = await attemptUntilAnswered(attempt, limits);
+    if (state === 'acknowledged') this.acknowledged.set(eventId, (this.acknowledged.get(eventId) ?? 0) + 1);
+    if (state === 'refused') this.refused.set(eventId, result.status);
+    this.#waiters.wake();
+  }
+}

@@ -1,0 +1,164 @@
+// Deliveries under way: each is attempted until it is answered for good, and what came of it is remembered.
+import { shown } from './capture.mjs';
+import { FaultError } from './fault_list.mjs';
+import { Waiters } from './waiters.mjs';
+import { Tally, attemptUntilAnswered, newStop } from './webhook_retries.mjs';
+
+const MAX_RECORDS = 1000;
+const MAX_BODY_BYTES = 64 * 1024 * 1024;
+
+/** Numbers that a test waits for exactly; of the others there may be more. */
+const EXACT = ['waiting', 'held'];
+
+/**
+ * Where deliveries go.
+ * @typedef {object} Target
+ * @property {string | null} endpointId
+ * @property {() => string | undefined} url asked before each attempt; undefined: it takes no deliveries any more
+ */
+
+export class WebhookQueue {
+  #records = [];
+  #bodyBytes = 0;
+  #waiters = new Waiters();
+  #stop = newStop();
+  #running = 0;
+  #inLine = [];
+  #made = 0;
+  #underWay = 0;
+  /** Like #underWay, but what a fault wants repeated stays counted between one delivery and the next. */
+  #waiting = 0;
+
+  /**
+   * @param {object} parts
+   * @param {import('./webhook_courier.mjs').Courier} parts.courier
+   * @param {import('./holds.mjs').Holds} parts.holds
+   * @param {{maxAttempts: number, concurrency: number, retryMs: number, maxRetryMs: number}} parts.settings
+   */
+  constructor(parts) {
+    Object.assign(this, parts);
+    this.clear();
+  }
+
+  /** Forgets what is over. What is under way stays so, and counts when it ends. */
+  clear() {
+    const waiting = this.#records.filter(({ state }) => state === 'waiting');
+    this.#records = waiting;
+    this.#bodyBytes = waiting.reduce((sum, { bodyBytes }) => sum + bodyBytes, 0);
+    this.ended = { acknowledged: 0, refused: 0, abandoned: 0, stopped: 0 };
+    this.tally = new Tally();
+  }
+
+  /** From now on nothing is attempted. Attempts that are under way are for the courier to end. */
+  stop() {
+    this.#stop.abort();
+  }
+
+  /**
+   * Delivers an event, and again if a fault wants that.
+   * @param {import('./webhook_courier.mjs').Event} event
+   * @param {Target} target
+   * @param {import('./webhook_faults.mjs').WebhookFaults} [ownFaults]
+   * @returns {Promise<object[]>} the deliveries' records when all are over.
+   */
+  async deliver(event, target, ownFaults) {
+    this.#waiting += 1;
+    const { record, repetition } = await this.#deliverOnce(event, target, ownFaults);
+    const records = [record];
+    for (let i = 0; i < repetition.count; i += 1) {
+      this.#waiters.wake();
+      records.push((await this.#deliverOnce({ ...event, body: repetition.body }, target, ownFaults)).record);
+    }
+    this.#waiting -= 1;
+    this.#waiters.wake();
+    return records;
+  }
+
+  list() {
+    return structuredClone(this.#records);
+  }
+
+  stats() {
+    const done = Object.values(this.ended).reduce((sum, count) => sum + count, 0);
+    return {
+      deliveries: done + this.#underWay,
+      waiting: this.#waiting,
+      done,
+      ...this.ended,
+      held: this.holds.count,
+      ...this.tally,
+    };
+  }
+
+  /**
+   * Resolves to the statistics as soon as each number is at least as large as wanted; `waiting` and `held` exactly so.
+   * @returns {Promise<object | undefined>} undefined when that took too long.
+   */
+  waitFor({ timeoutMs, ...wanted }) {
+    const unknown = Object.keys(wanted).filter((name) => typeof this.stats()[name] !== 'number');
+    if (unknown.length > 0) throw new FaultError(`there is no number of ${unknown.join(', ')}`);
+    const look = () => {
+      const stats = this.stats();
+      const isSo = ([name, number]) => (EXACT.includes(name) ? stats[name] === number : stats[name] >= number);
+      return Object.entries(wanted).every(isSo) ? stats : undefined;
+    };
+    return this.#waiters.until(look, timeoutMs);
+  }
+
+  wake() {
+    this.#waiters.wake();
+  }
+
+  async #deliverOnce(event, target, ownFaults) {
+    const record = this.#newRecord(event, target);
+    const stop = this.#stop.signal;
+    let repetition = { count: 0 };
+    const attempt = async (number) => {
+      const result = await this.#inTurn(() => {
+        const url = stop.aborted ? undefined : target.url();
+        return url === undefined ? undefined : this.courier.attempt(event, url, number, ownFaults);
+      });
+      if (result === undefined) return undefined;
+      if (result.repetition.count > 0) repetition = result.repetition;
+      const { url, fault, status, error, headers } = result;
+      record.attempts.push({ url, fault, status, error, headers });
+      this.tally.add(result);
+      this.#waiters.wake();
+      return result;
+    };
+    record.state = await attemptUntilAnswered(attempt, {
+      settings: this.settings,
+      maxAttempts: this.settings.maxAttempts,
+      stop,
+    });
+    this.#underWay -= 1;
+    this.ended[record.state] += 1;
+    return { record, repetition };
+  }
+
+  #newRecord({ eventId, type, organizationId, body }, { endpointId }) {
+    this.#underWay += 1;
+    this.#made += 1;
+    const about = { number: this.#made, eventId, type, organizationId, endpointId };
+    const record = { ...about, state: 'waiting', attempts: [], ...shown(body) };
+    this.#records.push(record);
+    this.#bodyBytes += record.bodyBytes;
+    while (this.#records.length > MAX_RECORDS || this.#bodyBytes > MAX_BODY_BYTES) {
+      this.#bodyBytes -= this.#records.shift().bodyBytes;
+    }
+    return record;
+  }
+
+  /** Not more than so many attempts at once. Who ends hands its place on to the first in line. */
+  async #inTurn(attempt) {
+    if (this.#running < this.settings.concurrency) this.#running += 1;
+    else await new Promise((enter) => this.#inLine.push(enter));
+    try {
+      return await attempt();
+    } finally {
+      const enter = this.#inLine.shift();
+      if (enter === undefined) this.#running -= 1;
+      else enter();
+    }
+  }
+}

@@ -1,0 +1,90 @@
+#include "webhooks/cursor.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <set>
+#include <string>
+
+namespace stampgate {
+namespace {
+
+constexpr absl::StatusCode kNoCursor = absl::StatusCode::kInvalidArgument;
+constexpr absl::StatusCode kOtherLog = absl::StatusCode::kFailedPrecondition;
+
+constexpr char kAlphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+LogIdentity LogNumber(uint8_t number) {
+  LogIdentity log;
+  for (size_t i = 0; i < log.id.size(); ++i) log.id[i] = static_cast<uint8_t>(number + i);
+  for (size_t i = 0; i < log.cursor_key.size(); ++i) log.cursor_key[i] = static_cast<uint8_t>(number ^ i);
+  return log;
+}
+
+// Computed with another program: Python's hmac and base64.
+TEST(Cursor, HasItsForm) {
+  EXPECT_EQ(EncodeCursor(LogNumber(16), 258), "ARAREhMUFRYXGBkaGxwdHh8AAAAAAAABAgBwNDBYl8iSj5jle1nisYA");
+  EXPECT_EQ(DecodeCursor(LogNumber(16), "ARAREhMUFRYXGBkaGxwdHh8AAAAAAAABAgBwNDBYl8iSj5jle1nisYA").value(), 258);
+}
+
+TEST(Cursor, ComesBack) {
+  const LogIdentity log = LogNumber(1);
+  for (Position position : {Position{0}, Position{1}, Position{255}, Position{256}, Position{1} << 40,
+                            std::numeric_limits<Position>::max()}) {
+    const std::string cursor = EncodeCursor(log, position);
+    EXPECT_EQ(cursor.size(), 55);
+    absl::StatusOr<Position> decoded = DecodeCursor(log, cursor);
+    ASSERT_TRUE(decoded.ok()) << decoded.status();
+    EXPECT_EQ(*decoded, position);
+  }
+}
+
+TEST(Cursor, OfAnotherLogIsToldApart) {
+  EXPECT_EQ(DecodeCursor(LogNumber(1), EncodeCursor(LogNumber(2), 5)).status().code(), kOtherLog);
+}
+
+TEST(Cursor, NeedsTheKey) {
+  LogIdentity other = LogNumber(1);
+  other.cursor_key[31] ^= 1;
+  EXPECT_EQ(DecodeCursor(LogNumber(1), EncodeCursor(other, 5)).status().code(), kNoCursor);
+}
+
+// Every other letter in every place, the spare bits of the last one included.
+TEST(Cursor, CannotBeChanged) {
+  const LogIdentity log = LogNumber(1);
+  const std::string cursor = EncodeCursor(log, 77);
+  for (size_t place = 0; place < cursor.size(); ++place) {
+    for (char letter : std::string(kAlphabet)) {
+      std::string changed = cursor;
+      changed[place] = letter;
+      if (changed == cursor) continue;
+      const absl::StatusCode code = DecodeCursor(log, changed).status().code();
+      EXPECT_TRUE(code == kNoCursor || code == kOtherLog) << changed;
+      // Only where the log's id stands can it look like another log's.
+      const bool in_id = place >= 1 && place <= 22;
+      EXPECT_TRUE(code == kNoCursor || in_id) << changed;
+    }
+  }
+}
+
+TEST(Cursor, IsNothingElse) {
+  const LogIdentity log = LogNumber(1);
+  const std::string cursor = EncodeCursor(log, 77);
+  for (const std::string& text :
+       {std::string(), std::string("A"), cursor + "A", cursor + "=", cursor.substr(1), cursor.substr(0, 54),
+        " " + cursor, cursor + "\n", std::string(55, 'A'), std::string(55, '\0'), std::string(55, '\xff'),
+        std::string(55, '='), std::string(1 << 20, 'A'), cursor.substr(0, 54) + "+", cursor.substr(0, 54) + "/"}) {
+    EXPECT_EQ(DecodeCursor(log, text).status().code(), kNoCursor) << text.size();
+  }
+}
+
+TEST(Cursor, HasNoNegativePosition) {
+  const LogIdentity log = LogNumber(1);
+  for (Position position : {Position{-1}, std::numeric_limits<Position>::min()}) {
+    EXPECT_EQ(DecodeCursor(log, EncodeCursor(log, position)).status().code(), kNoCursor);
+  }
+}
+
+}  // namespace
+}  // namespace stampgate

@@ -1,0 +1,130 @@
+#include "webhooks/delivery_headers.h"
+
+#include <sodium.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "webhooks/identifier.h"
+
+namespace stampgate {
+namespace {
+
+constexpr size_t kMaxTimestampDigits = 16;
+constexpr int64_t kMaxTimestampMs = (int64_t{1} << 53) - 1;  // upstream counts in JavaScript
+constexpr size_t kMaxNameBytes = 64;
+
+bool IsVisible(absl::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return absl::ascii_isgraph(static_cast<unsigned char>(c)); });
+}
+
+bool IsVisibleOrSpace(absl::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return absl::ascii_isprint(static_cast<unsigned char>(c)); });
+}
+
+bool ReadTimestamp(absl::string_view value, SignedHeaders& headers) {
+  headers.timestamp = std::string(value);
+  return value.size() <= kMaxTimestampDigits &&
+         std::all_of(value.begin(), value.end(),
+                     [](char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); }) &&
+         absl::SimpleAtoi(value, &headers.timestamp_ms) && headers.timestamp_ms <= kMaxTimestampMs;
+}
+
+bool ReadEventId(absl::string_view value, SignedHeaders& headers) {
+  headers.event_id = std::string(value);
+  return IsEventId(value);
+}
+
+bool ReadKeyId(absl::string_view value, SignedHeaders& headers) {
+  headers.key_id = std::string(value);
+  return IsKeyId(value);
+}
+
+bool ReadAlgorithm(absl::string_view value, SignedHeaders& headers) {
+  headers.signature_algorithm = std::string(value);
+  return value.size() <= kMaxNameBytes && IsVisible(value);
+}
+
+bool ReadVersion(absl::string_view value, SignedHeaders& headers) {
+  headers.signature_version = std::string(value);
+  return value.size() <= kMaxNameBytes && IsVisible(value);
+}
+
+bool ReadSignature(absl::string_view value, SignedHeaders& headers) {
+  size_t size = 0;
+  // Takes all of the value, or fails.
+  return sodium_hex2bin(headers.signature.data(), headers.signature.size(), value.data(), value.size(), nullptr, &size,
+                        nullptr) == 0 &&
+         size == headers.signature.size();
+}
+
+struct SignedHeader {
+  absl::string_view name;  // behind "x-<operator>-"
+  bool (*read)(absl::string_view value, SignedHeaders& headers);
+};
+
+constexpr SignedHeader kSignedHeaders[] = {
+    {"timestamp", ReadTimestamp},           {"event-id", ReadEventId},          {"signature-key-id", ReadKeyId},
+    {"signature-algorithm", ReadAlgorithm}, {"signature-version", ReadVersion}, {"signature", ReadSignature},
+};
+
+std::string Prefix(absl::string_view operator_name) {
+  return absl::StrCat("x-", absl::AsciiStrToLower(operator_name), "-");
+}
+
+}  // namespace
+
+std::variant<SignedHeaders, Rejection> ReadSignedHeaders(const std::vector<HeaderField>& headers,
+                                                         absl::string_view operator_name) {
+  const std::string prefix = Prefix(operator_name);
+  std::array<absl::string_view, std::size(kSignedHeaders)> values;
+  std::array<int, std::size(kSignedHeaders)> counts = {};
+  for (const HeaderField& header : headers) {
+    absl::string_view name = header.name;
+    if (!absl::StartsWithIgnoreCase(name, prefix)) continue;
+    name.remove_prefix(prefix.size());
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (!absl::EqualsIgnoreCase(name, kSignedHeaders[i].name)) continue;
+      ++counts[i];
+      if (!header.value.empty()) values[i] = header.value;
+    }
+  }
+  auto reject = [&](RejectionReason reason, size_t i) {
+    return Rejection{reason, absl::StrCat(prefix, kSignedHeaders[i].name)};
+  };
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i].empty()) return reject(RejectionReason::kMissingHeader, i);
+  }
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (counts[i] > 1) return reject(RejectionReason::kDuplicateHeader, i);
+  }
+  SignedHeaders read;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!kSignedHeaders[i].read(values[i], read)) return reject(RejectionReason::kMalformedHeader, i);
+  }
+  return read;
+}
+
+std::vector<HeaderField> KeepOperatorHeaders(std::vector<HeaderField> headers, absl::string_view operator_name) {
+  const std::string prefix = Prefix(operator_name);
+  std::vector<HeaderField> kept;
+  size_t bytes = 0;
+  for (HeaderField& header : headers) {
+    const size_t size = header.name.size() + header.value.size();
+    if (!absl::StartsWithIgnoreCase(header.name, prefix) || !IsVisible(header.name) ||
+        !IsVisibleOrSpace(header.value) || kept.size() == kMaxKeptHeaders || size > kMaxKeptHeaderBytes - bytes) {
+      continue;
+    }
+    bytes += size;
+    kept.push_back(std::move(header));
+  }
+  return kept;
+}
+
+}  // namespace stampgate

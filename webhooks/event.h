@@ -1,0 +1,60 @@
+// A webhook event whose signature was verified.
+#ifndef STAMPGATE_WEBHOOKS_EVENT_H_
+#define STAMPGATE_WEBHOOKS_EVENT_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "webhooks/delivery.h"
+
+namespace stampgate {
+
+// What the log keeps of a delivery. Specification: "Delivery headers", "Signed message".
+struct Event {
+  // Signed.
+  std::string event_id;      // the same in every repetition of a delivery
+  std::string key_id;        // of the key that signed
+  int64_t timestamp_ms = 0;  // when upstream sent this very delivery, since 1970
+  // Over "v1.ed25519.<key_id>.<timestamp>.<event_id>.<body>", the timestamp as the header spells it: it could begin
+  // with zeros.
+  std::array<uint8_t, 64> signature = {};
+  std::string body;  // one JSON object
+
+  // Read from the signed body. Empty where the body does not say, or not as text of at most 128 bytes.
+  std::string organization_id;
+  std::string parent_organization_id;
+  // "ACTIVITY_UPDATES", another of upstream's event types, or the body's own "type" where it is none of those.
+  std::string type;
+
+  std::array<uint8_t, 32> body_sha256 = {};
+
+  // The operator's headers ("X-Service-..."), as they came: those that are visible ASCII, at most 16 and 4 KiB in all.
+  // Some of them are not signed: for people, and for who wants to verify again, never to decide anything.
+  std::vector<HeaderField> headers;
+};
+
+// Only Verifier makes one, and the event log takes nothing else: what was not verified does not compile.
+class VerifiedEvent {
+ public:
+  VerifiedEvent(VerifiedEvent&&) = default;
+  VerifiedEvent& operator=(VerifiedEvent&&) = default;
+  VerifiedEvent(const VerifiedEvent&) = delete;
+  VerifiedEvent& operator=(const VerifiedEvent&) = delete;
+
+  const Event& operator*() const { return event_; }
+  const Event* operator->() const { return &event_; }
+
+ private:
+  friend class Verifier;
+
+  explicit VerifiedEvent(Event event) : event_(std::move(event)) {}
+
+  Event event_;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_WEBHOOKS_EVENT_H_

@@ -1,0 +1,113 @@
+// The durable log of verified events: the interface. An implementation keeps every promise here, or says which call
+// failed.
+#ifndef STAMPGATE_WEBHOOKS_EVENT_LOG_H_
+#define STAMPGATE_WEBHOOKS_EVENT_LOG_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "webhooks/event.h"
+#include "webhooks/event_filter.h"
+
+namespace stampgate {
+
+// Place of an event in the log: 1, 2, 3, ... without gaps. As a place to read on from, 0 is before the first event.
+using Position = int64_t;
+
+struct LoggedEvent {
+  Position position = 0;
+  absl::Time commit_time;  // never less than that of the event before
+  Event event;
+};
+
+// The events that can be read are those from `earliest` to `latest`; there is none if `latest` is earliest - 1.
+// Retention moves `earliest`.
+struct LogExtent {
+  Position earliest = 1;
+  Position latest = 0;
+};
+
+// Made with the log, once, and kept with it.
+struct LogIdentity {
+  std::array<uint8_t, 16> id = {};
+  std::array<uint8_t, 32> cursor_key = {};  // secret
+};
+
+enum class AppendOutcome {
+  kStored,
+  kDuplicate,  // the log has, or had, an event of that id with the same body
+  kConflict,   // the log has, or had, an event of that id with another body: the first one stays
+};
+
+// Reads the log. One thread at a time; as many readers as there are threads. Calls block for as long as a read takes.
+class EventReader {
+ public:
+  struct Limits {
+    size_t max_events = 256;
+    // Sum of the bodies; one event is read however large it is.
+    size_t max_bytes = 256 << 10;
+    // Events that are looked at, whether or not they pass the filter.
+    size_t max_looked_at = 1000;
+  };
+  struct Batch {
+    std::vector<LoggedEvent> events;
+    // Everything up to here was looked at: read on after it. Equals `after` if the log has nothing behind that.
+    Position through = 0;
+  };
+
+  virtual ~EventReader() = default;
+
+  // Errors of all calls: kUnavailable if the file cannot be read.
+  virtual absl::StatusOr<LogExtent> Extent() = 0;
+
+  // The events behind `after` that pass `filter`, in order. Errors: kOutOfRange if retention has taken some of what is
+  // behind `after`; kDataLoss if an event is damaged. Damage is told only once nothing is read before it: the damaged
+  // event is then the one at after + 1 + (events that do not pass), and DamagedPosition() says which.
+  virtual absl::StatusOr<Batch> Read(Position after, const EventFilter& filter, const Limits& limits) = 0;
+
+  // The event that the last kDataLoss was about.
+  virtual Position DamagedPosition() const = 0;
+
+  // Nothing if the log has no event of that id, or not any more. kDataLoss if it is damaged.
+  virtual absl::StatusOr<std::optional<LoggedEvent>> Find(absl::string_view event_id) = 0;
+
+  // The place behind which lies everything that was committed at or after `time`, and nothing before it.
+  virtual absl::StatusOr<Position> PlaceOf(absl::Time time) = 0;
+};
+
+// Thread-safe.
+class EventLog {
+ public:
+  virtual ~EventLog() = default;
+
+  // Calls `done` once, from the log's own thread: with OK when the event is durable and readers see it, whichever
+  // outcome it was. Never blocks. Errors: kResourceExhausted if too much waits to be written, or the disk is full;
+  // kUnavailable if the log was closed or has failed. After an error the event is not in the log.
+  virtual void Append(VerifiedEvent event, absl::AnyInvocable<void(absl::StatusOr<AppendOutcome>)> done) = 0;
+
+  // Calls `on_growth` with the latest position after every commit that stored something, before those whose events
+  // these are hear of it. On the log's thread; it must not block. Set it once, before the first Append.
+  virtual void SetOnGrowth(std::function<void(Position latest)> on_growth) = 0;
+
+  // Errors: kUnavailable.
+  virtual absl::StatusOr<std::unique_ptr<EventReader>> NewReader() = 0;
+
+  virtual const LogIdentity& identity() const = 0;
+
+  // Writes what waits, and leaves the log so that the next start need not repair it. Later appends fail. Readers may
+  // still read. May be called again.
+  virtual void Close() = 0;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_WEBHOOKS_EVENT_LOG_H_

@@ -1,0 +1,264 @@
+#include "webhooks/http_connection.h"
+
+#include <algorithm>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/post.hpp>
+#include <cstring>
+#include <utility>
+
+namespace stampgate {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+using Clock = std::chrono::steady_clock;
+
+// For TLS's first messages; and for a peer to take its answer, and then to end.
+constexpr absl::Duration kPatience = absl::Seconds(5);
+
+// Room that the JSON reader needs behind a body.
+constexpr size_t kSpareBytes = 64;
+
+// Called or dropped, once: the sender is told.
+class PendingAnswer {
+ public:
+  PendingAnswer(std::shared_ptr<ReceiverState> state, std::shared_ptr<HttpConnection> connection,
+                std::unique_ptr<DeliveryCount::Token> token)
+      : state_(std::move(state)), connection_(std::move(connection)), token_(std::move(token)) {}
+  PendingAnswer(PendingAnswer&&) = default;
+  PendingAnswer& operator=(PendingAnswer&&) = delete;
+  ~PendingAnswer() { (*this)(503); }
+
+  void operator()(int http_status) {
+    if (connection_ == nullptr) return;
+    connection_->Reply(http_status, std::move(token_));
+    // In this order: the connection refers to the state.
+    connection_.reset();
+    state_.reset();
+  }
+
+ private:
+  std::shared_ptr<ReceiverState> state_;
+  std::shared_ptr<HttpConnection> connection_;
+  std::unique_ptr<DeliveryCount::Token> token_;
+};
+
+}  // namespace
+
+HttpConnection::HttpConnection(ReceiverState& state, PeerStream::Socket socket)
+    : state_(state),
+      stream_(std::move(socket), state.tls.has_value() ? &*state.tls : nullptr),
+      timer_(stream_.strand()) {}
+
+HttpConnection::~HttpConnection() { state_.peers.Leave(this); }
+
+void HttpConnection::Start() {
+  asio::post(stream_.strand(), [self = shared_from_this()] {
+    if (self->phase_ == Phase::kClosed) return;
+    if (!self->stream_.has_tls()) {
+      self->BeginRequest();
+      return;
+    }
+    self->SetDeadline(kPatience);
+    self->stream_.Handshake([self](error_code error) {
+      if (error) {
+        self->CloseNow();
+      } else if (self->phase_ == Phase::kHandshake) {
+        self->BeginRequest();
+      }
+    });
+  });
+}
+
+void HttpConnection::Close() {
+  asio::post(stream_.strand(), [self = shared_from_this()] { self->CloseNow(); });
+}
+
+void HttpConnection::CloseIfIdle() {
+  asio::post(stream_.strand(), [self = shared_from_this()] {
+    if (self->phase_ == Phase::kIdle) self->CloseNow();
+  });
+}
+
+void HttpConnection::BeginRequest() {
+  request_.emplace(state_.options.max_body_bytes);
+  phase_ = Phase::kIdle;
+  progress().Await(Clock::now());
+  if (!unread().empty()) {
+    OnBytes(0);  // pipelined behind the request before
+  } else {
+    SetDeadline(state_.options.idle_timeout);
+    Read();
+  }
+}
+
+void HttpConnection::Read() {
+  std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+  end_ -= begin_;
+  begin_ = 0;
+  stream_.Read(asio::buffer(buffer_.data() + end_, buffer_.size() - end_),
+               [self = shared_from_this()](error_code error, size_t count) {
+                 if (self->phase_ == Phase::kClosed) return;
+                 if (error) {
+                   self->CloseNow();
+                 } else {
+                   self->OnBytes(count);
+                 }
+               });
+}
+
+void HttpConnection::OnBytes(size_t count) {
+  end_ += count;
+  if (phase_ == Phase::kIdle) {
+    phase_ = Phase::kHead;
+    progress().Await(Clock::now());
+    SetDeadline(state_.options.request_timeout);
+  }
+  progress().Received(count);
+  if (phase_ == Phase::kHead) {
+    ReadHead();
+  } else {
+    ReadBody();
+  }
+}
+
+void HttpConnection::ReadHead() {
+  absl::string_view bytes = unread();
+  const RequestReader::State state = request_->ReadHead(bytes);
+  begin_ = end_ - bytes.size();
+  switch (state) {
+    case RequestReader::State::kMore:
+      Read();
+      return;
+    case RequestReader::State::kMalformed:
+      SendAnswer(400, AfterAnswer::kClose);
+      return;
+    case RequestReader::State::kTooLarge:
+      SendAnswer(431, AfterAnswer::kClose);
+      return;
+    case RequestReader::State::kDone:
+      break;
+  }
+  const RequestHead& head = request_->head();
+  if (const std::optional<int> status = Refusal(head)) {
+    SendAnswer(*status, AfterAnswer::kClose);  // its body, if it has one, is not read
+    return;
+  }
+  phase_ = Phase::kBody;
+  const bool has_body = head.chunked || head.content_length.value_or(0) > 0;
+  if (!head.expects_continue || !has_body || !unread().empty()) {
+    ReadBody();
+    return;
+  }
+  stream_.Write("HTTP/1.1 100 Continue\r\n\r\n", [self = shared_from_this()](error_code error) {
+    if (self->phase_ == Phase::kClosed) return;
+    if (error) {
+      self->CloseNow();
+    } else {
+      self->ReadBody();
+    }
+  });
+}
+
+std::optional<int> HttpConnection::Refusal(const RequestHead& head) const {
+  if (state_.deliveries.closed()) return 503;
+  if (!state_.paths.Has(head.target)) return 404;
+  if (head.method != "POST") return 405;
+  if (head.content_length.value_or(0) > state_.options.max_body_bytes) return 413;
+  if (head.expects_something_else) return 417;
+  return std::nullopt;
+}
+
+void HttpConnection::ReadBody() {
+  absl::string_view bytes = unread();
+  const RequestReader::State state = request_->ReadBody(bytes);
+  begin_ = end_ - bytes.size();
+  switch (state) {
+    case RequestReader::State::kMore:
+      Read();
+      return;
+    case RequestReader::State::kMalformed:
+      SendAnswer(400, AfterAnswer::kClose);
+      return;
+    case RequestReader::State::kTooLarge:
+      SendAnswer(413, AfterAnswer::kClose);
+      return;
+    case RequestReader::State::kDone:
+      HandOver();
+      return;
+  }
+}
+
+void HttpConnection::HandOver() {
+  std::unique_ptr<DeliveryCount::Token> token = state_.deliveries.Begin();
+  if (token == nullptr) {
+    SendAnswer(503, AfterAnswer::kClose);
+    return;
+  }
+  phase_ = Phase::kWorking;
+  progress().Excuse();
+  ClearDeadline();
+  std::string& body = request_->body();
+  if (body.capacity() - body.size() < kSpareBytes) body.reserve(body.size() + kSpareBytes);
+  Delivery delivery{std::move(request_->head().fields), std::move(body)};
+  state_.take(std::move(delivery), PendingAnswer(state_.shared_from_this(), shared_from_this(), std::move(token)));
+}
+
+void HttpConnection::Reply(int http_status, std::unique_ptr<DeliveryCount::Token> token) {
+  // Never at once, also on the strand: the answer may be called from within HandOver.
+  asio::post(stream_.strand(), [self = shared_from_this(), http_status, token = std::move(token)]() mutable {
+    if (self->phase_ != Phase::kWorking) return;
+    self->token_ = std::move(token);
+    const bool keep_alive = self->request_->head().keep_alive && !self->state_.deliveries.closed();
+    self->SendAnswer(http_status, keep_alive ? AfterAnswer::kKeepAlive : AfterAnswer::kClose);
+  });
+}
+
+void HttpConnection::SendAnswer(int http_status, AfterAnswer after) {
+  phase_ = Phase::kAnswering;
+  progress().Excuse();
+  SetDeadline(kPatience);
+  answer_ = RenderAnswer(http_status, after);
+  stream_.Write(answer_, [self = shared_from_this(), after](error_code error) {
+    self->token_.reset();
+    if (self->phase_ == Phase::kClosed) return;
+    // In a drain idle connections end, also those that were told before that they may stay.
+    if (error || (after == AfterAnswer::kKeepAlive && self->state_.deliveries.closed())) {
+      self->CloseNow();
+    } else if (after == AfterAnswer::kClose) {
+      self->End();
+    } else {
+      self->BeginRequest();
+    }
+  });
+}
+
+void HttpConnection::End() {
+  phase_ = Phase::kEnding;
+  progress().Await(Clock::now());  // to end
+  SetDeadline(kPatience);
+  stream_.End(asio::buffer(buffer_), [self = shared_from_this()](error_code) { self->CloseNow(); });
+}
+
+void HttpConnection::CloseNow() {
+  if (phase_ == Phase::kClosed) return;
+  phase_ = Phase::kClosed;
+  token_.reset();
+  stream_.Close();
+  timer_.cancel();
+  state_.peers.Leave(this);
+}
+
+void HttpConnection::SetDeadline(absl::Duration delay) {
+  // Bounded, as an infinite delay has no number.
+  const absl::Duration bounded = std::clamp(delay, absl::ZeroDuration(), absl::Hours(24 * 365));
+  timer_.expires_after(absl::ToChronoNanoseconds(bounded));
+  timer_.async_wait([self = shared_from_this()](error_code error) {
+    // A deadline that was moved may have passed already, and its handler be on its way.
+    if (!error && self->timer_.expiry() <= Clock::now()) self->CloseNow();
+  });
+}
+
+void HttpConnection::ClearDeadline() { timer_.expires_at(Clock::time_point::max()); }
+
+}  // namespace stampgate

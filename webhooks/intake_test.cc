@@ -1,0 +1,170 @@
+#include "webhooks/intake.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "webhooks/webhook_testing.h"
+
+namespace stampgate {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+const absl::Time kNow = absl::FromUnixMillis(1'700'000'000'000);
+
+// Keeps what is appended until the test says how that went.
+class FakeLog : public EventLog {
+ public:
+  struct Item {
+    VerifiedEvent event;
+    absl::AnyInvocable<void(absl::StatusOr<AppendOutcome>)> done;
+  };
+
+  void Append(VerifiedEvent event, absl::AnyInvocable<void(absl::StatusOr<AppendOutcome>)> done) override {
+    items.push_back({std::move(event), std::move(done)});
+  }
+  void SetOnGrowth(std::function<void(Position)>) override {}
+  absl::StatusOr<std::unique_ptr<EventReader>> NewReader() override { return absl::UnimplementedError("fake"); }
+  const LogIdentity& identity() const override { return identity_; }
+  void Close() override {}
+
+  std::vector<Item> items;
+
+ private:
+  LogIdentity identity_;
+};
+
+// A report, and how many answers had been given before it.
+struct Observed {
+  Intake::Report report;
+  size_t answers_before = 0;
+};
+
+class IntakeTest : public testing::Test {
+ protected:
+  IntakeTest() { keys_.Refresh(); }
+
+  void Take(Delivery delivery) {
+    intake_.Take(std::move(delivery), [this](int http_status) { answers_.push_back(http_status); });
+  }
+
+  // What the log said, and what came of it.
+  Intake::Report Finish(absl::StatusOr<AppendOutcome> appended) {
+    EXPECT_THAT(log_.items, SizeIs(1));
+    log_.items.front().done(std::move(appended));
+    log_.items.clear();
+    EXPECT_THAT(observed_, SizeIs(1));
+    return observed_.front().report;
+  }
+
+  static KeySetCache::Options CacheOptions() {
+    KeySetCache::Options options;
+    options.now = [] { return kNow; };
+    return options;
+  }
+  static Verifier::Options VerifierOptions() {
+    Verifier::Options options;
+    options.now = [] { return kNow; };
+    return options;
+  }
+
+  const TestSender sender_;
+  std::vector<int> answers_;
+  std::vector<Observed> observed_;
+  KeySetCache keys_{CacheOptions(), [this](auto done) { done(KeySetAnswer{sender_.KeySet(), "", {}}); }};
+  Verifier verifier_{VerifierOptions(), keys_};
+  FakeLog log_;
+  Intake intake_{verifier_, log_, [this](const Intake::Report& report) {
+                   observed_.push_back({report, answers_.size()});
+                 }};
+};
+
+TEST_F(IntakeTest, AnswersWhenTheEventIsDurableAndNotBefore) {
+  Take(sender_.Sign("evt_1", R"({"type":"a"})", kNow));
+  ASSERT_THAT(log_.items, SizeIs(1));
+  EXPECT_EQ(log_.items.front().event->event_id, "evt_1");
+  EXPECT_EQ(log_.items.front().event->body, R"({"type":"a"})");
+  EXPECT_THAT(answers_, IsEmpty());
+  EXPECT_THAT(observed_, IsEmpty());
+
+  const Intake::Report report = Finish(AppendOutcome::kStored);
+  EXPECT_THAT(answers_, ElementsAre(200));
+  EXPECT_EQ(report.http_status, 200);
+  EXPECT_EQ(report.outcome, "stored");
+  EXPECT_EQ(report.header, "");
+  EXPECT_EQ(report.event_id, "evt_1");
+  EXPECT_EQ(observed_.front().answers_before, 0u);
+}
+
+TEST_F(IntakeTest, AcknowledgesWhatTheLogHasAlready) {
+  for (const auto& [outcome, name] :
+       {std::pair(AppendOutcome::kDuplicate, "duplicate"), std::pair(AppendOutcome::kConflict, "conflict")}) {
+    answers_.clear();
+    observed_.clear();
+    Take(sender_.Sign("evt_1", "{}", kNow));
+    const Intake::Report report = Finish(outcome);
+    EXPECT_THAT(answers_, ElementsAre(200));
+    EXPECT_EQ(report.http_status, 200);
+    EXPECT_EQ(report.outcome, name);
+  }
+}
+
+TEST_F(IntakeTest, AsksForARepeatIfTheEventCouldNotBeStored) {
+  for (const absl::Status& error : {absl::ResourceExhaustedError("full"), absl::UnavailableError("closed"),
+                                    absl::DataLossError("bad"), absl::InternalError("bug")}) {
+    answers_.clear();
+    observed_.clear();
+    Take(sender_.Sign("evt_1", "{}", kNow));
+    const Intake::Report report = Finish(error);
+    EXPECT_THAT(answers_, ElementsAre(503));
+    EXPECT_EQ(report.http_status, 503);
+    EXPECT_EQ(report.outcome, "not_stored");
+    EXPECT_EQ(report.event_id, "evt_1");
+  }
+}
+
+TEST_F(IntakeTest, SaysWhyADeliveryIsRejected) {
+  const Delivery good = sender_.Sign("evt_1", "{}", kNow);
+  Delivery unsigned_body = good;
+  unsigned_body.body = "{ }";
+  Delivery no_headers;
+  no_headers.body = "{}";
+  struct Expected {
+    Delivery delivery;
+    int http_status;
+    const char* outcome;
+    bool names_a_header;
+  };
+  std::vector<Expected> table;
+  table.push_back({std::move(no_headers), 400, "missing_header", true});
+  table.push_back({std::move(unsigned_body), 401, "invalid_signature", false});
+  table.push_back({TestSender("unknown").Sign("evt_1", "{}", kNow), 503, "missing_key", false});
+  table.push_back({sender_.Sign("evt_1", "{}", kNow - absl::Hours(1)), 503, "stale_timestamp", false});
+  table.push_back({sender_.Sign("evt_1", "[]", kNow), 400, "invalid_body", false});
+  for (Expected& expected : table) {
+    SCOPED_TRACE(expected.outcome);
+    answers_.clear();
+    observed_.clear();
+    Take(std::move(expected.delivery));
+    EXPECT_THAT(answers_, ElementsAre(expected.http_status));
+    ASSERT_THAT(observed_, SizeIs(1));
+    const Intake::Report& report = observed_.front().report;
+    EXPECT_EQ(report.http_status, expected.http_status);
+    EXPECT_EQ(report.outcome, expected.outcome);
+    EXPECT_EQ(!report.header.empty(), expected.names_a_header);
+    EXPECT_EQ(report.event_id, "") << "nobody vouches for it";
+    EXPECT_EQ(observed_.front().answers_before, 0u);
+    EXPECT_THAT(log_.items, IsEmpty());
+  }
+}
+
+}  // namespace
+}  // namespace stampgate

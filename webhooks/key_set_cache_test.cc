@@ -1,0 +1,468 @@
+#include "webhooks/key_set_cache.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace stampgate {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+using OnAnswer = absl::AnyInvocable<void(absl::StatusOr<KeySetAnswer>)>;
+
+constexpr auto kHang = std::chrono::seconds(60);
+
+// A set of one good key for each id.
+std::string SetOf(const std::vector<std::string>& ids) {
+  std::string keys;
+  for (const std::string& id : ids) {
+    absl::StrAppend(&keys, keys.empty() ? "" : ",", R"({"kid":")", id,
+                    R"(","kty":"OKP","crv":"Ed25519","x":"A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg"})");
+  }
+  return absl::StrCat(R"({"keys":[)", keys, "]}");
+}
+
+KeySetAnswer AnswerOf(const std::vector<std::string>& ids, std::string cache_control = "max-age=3600",
+                      absl::Duration age = absl::ZeroDuration()) {
+  return {SetOf(ids), std::move(cache_control), age};
+}
+
+// A cache on one thread, with a clock and a discovery endpoint that a test answers for.
+class KeySetCacheTest : public testing::Test {
+ protected:
+  KeySetCacheTest() { Restart(); }
+
+  void Restart() {
+    KeySetCache::Options options;
+    options.now = [this] { return now_; };
+    options.observe = [this](const absl::Status& status, const KeySet* keys) {
+      EXPECT_EQ(status.ok(), keys != nullptr);
+      observed_.push_back(keys == nullptr ? std::string(status.message())
+                                          : absl::StrCat("OK, refused ", keys->refused().size()));
+    };
+    cache_ = std::make_unique<KeySetCache>(std::move(options), [this](OnAnswer on_answer) {
+      ++fetches_;
+      pending_.push_back(std::move(on_answer));
+    });
+  }
+
+  // Ends the fetch that began first.
+  void Answer(absl::StatusOr<KeySetAnswer> answer) {
+    ASSERT_FALSE(pending_.empty());
+    OnAnswer on_answer = std::move(pending_.front());
+    pending_.pop_front();
+    on_answer(std::move(answer));
+  }
+
+  // "found", "none", or "" while the answer is not known; the string lives as long as the test.
+  const std::string& Find(const std::string& key_id) {
+    std::string& outcome = outcomes_.emplace_back();
+    cache_->Find(key_id, [&outcome](const std::optional<VerificationKey>& key) {
+      EXPECT_EQ(outcome, "") << "answered twice";
+      outcome = key.has_value() ? "found" : "none";
+    });
+    return outcome;
+  }
+
+  absl::Time now_ = absl::FromUnixSeconds(1'700'000'000);
+  int fetches_ = 0;
+  std::deque<OnAnswer> pending_;
+  std::vector<std::string> observed_;
+  std::deque<std::string> outcomes_;
+  std::unique_ptr<KeySetCache> cache_;
+};
+
+TEST_F(KeySetCacheTest, FetchesNothingUnasked) { EXPECT_EQ(fetches_, 0); }
+
+TEST_F(KeySetCacheTest, AnswersAtOnceWithWhatItHas) {
+  cache_->Refresh();
+  EXPECT_EQ(fetches_, 1);
+  Answer(AnswerOf({"a", "b"}));
+  EXPECT_EQ(Find("a"), "found");
+  EXPECT_EQ(Find("b"), "found");
+  EXPECT_EQ(fetches_, 1);
+  EXPECT_THAT(observed_, ElementsAre("OK, refused 0"));
+}
+
+TEST_F(KeySetCacheTest, LetsTheFirstCallersWaitForTheFirstSet) {
+  const std::string& a = Find("a");
+  const std::string& b = Find("b");
+  const std::string& other = Find("other");
+  EXPECT_EQ(fetches_, 1);
+  EXPECT_EQ(absl::StrCat(a, b, other), "");
+  Answer(AnswerOf({"a", "b"}));
+  EXPECT_EQ(a, "found");
+  EXPECT_EQ(b, "found");
+  EXPECT_EQ(other, "none");
+}
+
+TEST_F(KeySetCacheTest, TellsThoseWhoWaitedForAFetchThatFailed) {
+  const std::string& a = Find("a");
+  Answer(absl::UnavailableError("no route"));
+  EXPECT_EQ(a, "none");
+  EXPECT_EQ(Find("a"), "none") << "too soon to ask again";
+  EXPECT_EQ(fetches_, 1);
+  EXPECT_THAT(observed_, ElementsAre("no route"));
+}
+
+TEST_F(KeySetCacheTest, AsksAgainForAnUnknownKeyButNotTooSoon) {
+  cache_->Refresh();
+  now_ += absl::Seconds(3);  // which a fetch may take: its beginning counts
+  Answer(AnswerOf({"a"}));
+  now_ += absl::Seconds(7) - absl::Nanoseconds(1);
+  EXPECT_EQ(Find("b"), "none");
+  EXPECT_EQ(fetches_, 1);
+  now_ += absl::Nanoseconds(1);
+  const std::string& b = Find("b");
+  EXPECT_EQ(b, "");
+  EXPECT_EQ(fetches_, 2);
+  Answer(AnswerOf({"a", "b"}));
+  EXPECT_EQ(b, "found");
+}
+
+TEST_F(KeySetCacheTest, FetchesOneAtATime) {
+  cache_->Refresh();
+  Answer(AnswerOf({"a"}));
+  now_ += absl::Seconds(10);
+  for (int i = 0; i < 100; ++i) {
+    Find(absl::StrCat("unknown-", i));
+    cache_->Refresh();
+    now_ += absl::Minutes(1);
+  }
+  EXPECT_EQ(fetches_, 2);
+  EXPECT_THAT(outcomes_, testing::Each(""));
+  EXPECT_EQ(Find("a"), "found") << "known keys do not wait";
+  Answer(AnswerOf({"a"}));
+  EXPECT_EQ(outcomes_.front(), "none");
+  EXPECT_EQ(outcomes_[99], "none");
+}
+
+TEST_F(KeySetCacheTest, RefreshesOnlyWhatIsPastItsTime) {
+  cache_->Refresh();
+  Answer(AnswerOf({"a"}, "max-age=3600", absl::Seconds(600)));
+  now_ += absl::Seconds(3000) - absl::Nanoseconds(1);
+  cache_->Refresh();
+  EXPECT_EQ(Find("a"), "found");
+  EXPECT_EQ(fetches_, 1);
+  now_ += absl::Nanoseconds(1);
+  EXPECT_EQ(Find("a"), "found");
+  EXPECT_EQ(fetches_, 2);
+  Answer(AnswerOf({"a"}));
+  cache_->Refresh();
+  EXPECT_EQ(fetches_, 2);
+}
+
+TEST_F(KeySetCacheTest, DoesNotBelieveThatNothingMayBeKept) {
+  cache_->Refresh();
+  Answer(AnswerOf({"a"}, "max-age=0, no-store"));
+  now_ += absl::Seconds(30) - absl::Nanoseconds(1);
+  EXPECT_EQ(Find("a"), "found");
+  EXPECT_EQ(fetches_, 1);
+  now_ += absl::Nanoseconds(1);
+  EXPECT_EQ(Find("a"), "found");
+  EXPECT_EQ(fetches_, 2);
+}
+
+TEST_F(KeySetCacheTest, UsesAnOldSetWhileNoneCanBeHadUpToABound) {
+  struct {
+    const char* cache_control;
+    absl::Duration usable;
+  } const cases[] = {
+      {"max-age=3600", absl::Hours(1 + 24)},
+      {"max-age=3600, stale-if-error=604800", absl::Hours(1 + 24 * 7)},
+      {"max-age=31536000, stale-if-error=31536000", absl::Hours(24 + 24 * 7)},
+  };
+  for (const auto& one : cases) {
+    Restart();
+    cache_->Refresh();
+    Answer(AnswerOf({"a"}, one.cache_control));
+    const absl::Time received = now_;
+    now_ = received + one.usable - absl::Nanoseconds(1);
+    EXPECT_EQ(Find("a"), "found") << one.cache_control;
+    Answer(absl::UnavailableError("no route"));
+    EXPECT_EQ(Find("a"), "found") << one.cache_control;
+    now_ = received + one.usable;
+    EXPECT_EQ(Find("a"), "none") << one.cache_control;
+    now_ += absl::Seconds(10);
+    const std::string& a = Find("a");
+    EXPECT_EQ(a, "") << one.cache_control;
+    Answer(AnswerOf({"a"}));
+    EXPECT_EQ(a, "found") << one.cache_control;
+  }
+}
+
+TEST_F(KeySetCacheTest, TriesAgainAfterAFailureButNotTooSoon) {
+  cache_->Refresh();
+  Answer(AnswerOf({"a"}, "max-age=3600"));
+  now_ += absl::Hours(1);
+  for (int second = 0; second < 60; ++second) {
+    EXPECT_EQ(Find("a"), "found");
+    if (!pending_.empty()) Answer(absl::UnavailableError("no route"));
+    now_ += absl::Seconds(1);
+  }
+  EXPECT_EQ(fetches_, 1 + 6);
+}
+
+TEST_F(KeySetCacheTest, KeepsTheOldSetWhenTheAnswerIsNoKeySet) {
+  cache_->Refresh();
+  Answer(AnswerOf({"a"}));
+  for (const char* body : {"", "{}", "<html></html>", R"({"keys":[]})", R"({"keys":[{"kid":"a"}]})"}) {
+    now_ += absl::Hours(2);
+    EXPECT_EQ(Find("a"), "found");
+    Answer(KeySetAnswer{body, "max-age=86400", absl::ZeroDuration()});
+    EXPECT_EQ(Find("a"), "found") << body;
+  }
+  EXPECT_EQ(fetches_, 6);
+  ASSERT_THAT(observed_, SizeIs(6));
+  EXPECT_EQ(observed_[1], "JSON text is empty");
+  EXPECT_EQ(observed_[4], "the key set has no key that can be used");
+  EXPECT_THAT(observed_[5], StartsWith("the key set has no key that can be used; key 0"));
+}
+
+TEST_F(KeySetCacheTest, TellsWhatItLeftOut) {
+  cache_->Refresh();
+  KeySetAnswer answer = AnswerOf({"a", "b.c"});
+  Answer(std::move(answer));
+  EXPECT_THAT(observed_, ElementsAre("OK, refused 1"));
+}
+
+TEST_F(KeySetCacheTest, ForgetsAKeyThatUpstreamWithdrew) {
+  cache_->Refresh();
+  Answer(AnswerOf({"a"}));
+  now_ += absl::Hours(1);
+  EXPECT_EQ(Find("a"), "found");
+  Answer(AnswerOf({"b"}));
+  EXPECT_EQ(Find("a"), "none");
+  EXPECT_EQ(Find("b"), "found");
+}
+
+// A clock that was wrong by a year when the set came must not keep it for a year, nor forbid fetches.
+TEST_F(KeySetCacheTest, SurvivesAClockThatIsSetBack) {
+  now_ += absl::Hours(24 * 365);
+  cache_->Refresh();
+  Answer(AnswerOf({"a"}));
+  now_ -= absl::Hours(24 * 365);
+  EXPECT_EQ(Find("a"), "found");
+  EXPECT_EQ(fetches_, 2);
+  Answer(AnswerOf({"a"}));
+  EXPECT_EQ(Find("b"), "none") << "the interval counts again";
+  EXPECT_EQ(fetches_, 2);
+}
+
+TEST_F(KeySetCacheTest, TakesAnAnswerBeforeTheFetchReturns) {
+  int fetches = 0;
+  bool is_in_fetch = false;
+  KeySetCache::Options options;
+  options.now = [this] { return now_; };
+  options.min_refetch_interval = absl::ZeroDuration();
+  KeySetCache cache(std::move(options), [&](OnAnswer on_answer) {
+    EXPECT_FALSE(std::exchange(is_in_fetch, true)) << "called while it is called";
+    ++fetches;
+    on_answer(AnswerOf({"a"}));
+    is_in_fetch = false;
+  });
+  std::string outcomes;
+  auto note = [&](const std::optional<VerificationKey>& key) { outcomes += key.has_value() ? "found " : "none "; };
+  cache.Find("a", note);
+  EXPECT_EQ(outcomes, "found ");
+  cache.Find("b", [&](const std::optional<VerificationKey>& key) {
+    note(key);
+    cache.Find("c", note);
+  });
+  EXPECT_EQ(outcomes, "found none none ");
+  EXPECT_EQ(fetches, 2);
+  cache.Find("d", note);
+  EXPECT_EQ(fetches, 3);
+}
+
+// With a lock held, each of these would hang.
+TEST_F(KeySetCacheTest, MayBeCalledFromItsCallbacks) {
+  KeySetCache* cache = nullptr;
+  std::vector<std::string> seen;
+  auto find = [&](const std::string& where) {
+    cache->Find("a", [&seen, where](const std::optional<VerificationKey>& key) {
+      seen.push_back(absl::StrCat(where, key.has_value() ? " found" : " none"));
+    });
+    cache->Refresh();
+  };
+  KeySetCache::Options options;
+  options.now = [this] { return now_; };
+  options.min_refetch_interval = absl::ZeroDuration();
+  options.observe = [&](const absl::Status&, const KeySet*) { find("observe"); };
+  OnAnswer pending;
+  KeySetCache owned(std::move(options), [&](OnAnswer on_answer) {
+    find("fetch");
+    pending = std::move(on_answer);
+  });
+  cache = &owned;
+  cache->Find("a", [&](const std::optional<VerificationKey>& key) {
+    ASSERT_TRUE(key.has_value());
+    find("done");
+  });
+  EXPECT_THAT(seen, IsEmpty());
+  std::move(pending)(AnswerOf({"a"}));
+  EXPECT_THAT(seen, ElementsAre("observe found", "done found", "fetch found"));
+}
+
+TEST_F(KeySetCacheTest, MayGoBeforeItsFetchEnds) {
+  const std::string& a = Find("a");
+  const std::string& b = Find("b");
+  cache_.reset();
+  EXPECT_EQ(a, "none");
+  EXPECT_EQ(b, "none");
+  Answer(AnswerOf({"a"}));
+  EXPECT_EQ(a, "none");
+  EXPECT_THAT(observed_, IsEmpty());
+}
+
+// Called back once, by whatever thread.
+class Outcome {
+ public:
+  void Set(bool found) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    ++calls_;
+    found_ = found;
+    changed_.notify_all();
+  }
+  // Whether a key was found.
+  bool Wait() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    EXPECT_TRUE(changed_.wait_for(lock, kHang, [&] { return calls_ > 0; })) << "never called back";
+    EXPECT_EQ(calls_, 1);
+    return found_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int calls_ = 0;
+  bool found_ = false;
+};
+
+// A discovery endpoint on a thread of its own, which answers as soon as it can.
+class Discovery {
+ public:
+  Discovery() : thread_([this] { Serve(); }) {}
+  ~Discovery() {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      is_closed_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+
+  FetchKeySet Fetch() {
+    return [this](OnAnswer on_answer) {
+      EXPECT_FALSE(is_busy_.exchange(true)) << "two fetches at once";
+      std::lock_guard<std::mutex> lock(mutex_);
+      pending_ = std::move(on_answer);
+      changed_.notify_all();
+    };
+  }
+
+  int answered() const { return answered_; }
+
+ private:
+  void Serve() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [&] { return is_closed_ || pending_ != nullptr; });
+      if (pending_ == nullptr) return;
+      OnAnswer on_answer = std::exchange(pending_, nullptr);
+      lock.unlock();
+      is_busy_ = false;
+      if (++answered_ % 3 == 0) {
+        on_answer(absl::UnavailableError("now and then"));
+      } else {
+        on_answer(AnswerOf({"a"}, "max-age=30"));
+      }
+      lock.lock();
+    }
+  }
+
+  std::atomic<bool> is_busy_ = false;
+  std::atomic<int> answered_ = 0;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_closed_ = false;
+  OnAnswer pending_;
+  std::thread thread_;
+};
+
+TEST(KeySetCacheThreadsTest, AnswersEveryCallerOnce) {
+  constexpr int kThreads = 4;
+  constexpr int kCalls = 2000;
+  const absl::Time start = absl::FromUnixSeconds(1'700'000'000);
+  std::atomic<int64_t> seconds = 0;
+  std::atomic<int> observed = 0;
+  Discovery discovery;
+  KeySetCache::Options options;
+  options.now = [&] { return start + absl::Seconds(seconds.load()); };
+  options.observe = [&](const absl::Status&, const KeySet*) { ++observed; };
+  KeySetCache cache(std::move(options), discovery.Fetch());
+
+  Outcome first;
+  cache.Find("a", [&](const std::optional<VerificationKey>& key) { first.Set(key.has_value()); });
+  ASSERT_TRUE(first.Wait());
+
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < kCalls; ++i) {
+        ++seconds;
+        const bool is_known = (i + t) % 2 == 0;
+        Outcome outcome;
+        cache.Find(is_known ? "a" : "b",
+                   [&](const std::optional<VerificationKey>& key) { outcome.Set(key.has_value()); });
+        EXPECT_EQ(outcome.Wait(), is_known);
+        if (i % 7 == 0) cache.Refresh();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  // A fetch for each ten seconds is all that is allowed.
+  EXPECT_LE(discovery.answered(), 1 + kThreads * kCalls / 10);
+  EXPECT_GT(discovery.answered(), 10);
+  EXPECT_GT(observed, 10);
+}
+
+TEST(KeySetCacheThreadsTest, CallsNobodyBackOnceItIsGone) {
+  for (int round = 0; round < 200; ++round) {
+    std::thread fetch;
+    bool is_gone = false;  // not atomic: for ThreadSanitizer to see
+    Outcome outcome;
+    {
+      KeySetCache::Options options;
+      options.now = [] { return absl::UnixEpoch(); };
+      options.observe = [&](const absl::Status&, const KeySet*) { EXPECT_FALSE(is_gone); };
+      KeySetCache cache(std::move(options), [&](OnAnswer on_answer) {
+        fetch = std::thread([on_answer = std::move(on_answer)]() mutable { on_answer(AnswerOf({"a"})); });
+      });
+      cache.Find("a", [&](const std::optional<VerificationKey>& key) {
+        EXPECT_FALSE(is_gone);
+        outcome.Set(key.has_value());
+      });
+    }
+    is_gone = true;
+    outcome.Wait();
+    fetch.join();
+  }
+}
+
+}  // namespace
+}  // namespace stampgate

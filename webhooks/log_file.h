@@ -1,0 +1,28 @@
+// The log's SQLite file: its tables, its version, and how connections to it are set.
+#ifndef STAMPGATE_WEBHOOKS_LOG_FILE_H_
+#define STAMPGATE_WEBHOOKS_LOG_FILE_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "webhooks/sqlite.h"
+
+namespace stampgate {
+
+// Opens the file for the one connection that writes and checkpoints, and makes the tables if the file is empty. Nothing
+// in the file is changed before it is known to be a log. `synchronous_full` as in SqliteEventLogOptions.
+//
+// Errors: kFailedPrecondition if the file is another program's or of a newer version, and those of SqliteStatus.
+absl::StatusOr<SqliteConnection> OpenLogFileToWrite(const std::string& path, const std::string& vfs,
+                                                    bool synchronous_full);
+
+// Opens the file for a connection that cannot write, nor checkpoint when it closes. Errors: those of SqliteStatus.
+absl::StatusOr<SqliteConnection> OpenLogFileToRead(const std::string& path, const std::string& vfs);
+
+// When the connection is the last to close, it removes the -wal and -shm files: for a writer that has left nothing in
+// them.
+void RemoveCompanionsOnClose(const SqliteConnection& connection);
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_WEBHOOKS_LOG_FILE_H_

@@ -1,0 +1,267 @@
+#include "webhooks/log_reader.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "webhooks/log_file.h"
+
+namespace stampgate {
+namespace {
+
+// The file itself cannot be read, whatever SQLite's reason is.
+absl::Status Unreadable(const absl::Status& status) {
+  return absl::UnavailableError(absl::StrCat("the event log cannot be read: ", status.message()));
+}
+
+EventRow RowOf(const SqliteStatement& rows) {
+  EventRow row;
+  row.position = rows.Number(0);
+  row.commit_us = rows.Number(1);
+  row.event_id = rows.Bytes(2);
+  row.organization_id = rows.Bytes(3);
+  row.parent_organization_id = rows.Bytes(4);
+  row.type = rows.Bytes(5);
+  row.key_id = rows.Bytes(6);
+  row.timestamp_ms = rows.Number(7);
+  row.signature = rows.Bytes(8);
+  row.headers = rows.Bytes(9);
+  row.body_sha256 = rows.Bytes(10);
+  return row;
+}
+constexpr int kChecksumColumn = 11;
+constexpr int kBodySizeColumn = 12;
+
+template <size_t kSize>
+std::array<uint8_t, kSize> ArrayOf(absl::string_view bytes) {
+  std::array<uint8_t, kSize> array = {};
+  std::copy_n(bytes.begin(), std::min(bytes.size(), kSize), array.begin());
+  return array;
+}
+
+}  // namespace
+
+// A read transaction: the record and the rows that are read in it belong together, whatever retention does meanwhile.
+class LogReader::Snapshot {
+ public:
+  static absl::StatusOr<Snapshot> Begin(LogReader& reader) {
+    Snapshot snapshot(reader);
+    if (absl::Status status = reader.begin_.Run(); !status.ok()) return Unreadable(status);
+    absl::StatusOr<LogRecord> record = reader.record_.Read();
+    if (!record.ok()) return Unreadable(record.status());
+    snapshot.record_ = *record;
+    return snapshot;
+  }
+
+  Snapshot(Snapshot&& other) noexcept : reader_(std::exchange(other.reader_, nullptr)), record_(other.record_) {}
+  Snapshot& operator=(Snapshot&&) = delete;
+  Snapshot(const Snapshot&) = delete;
+  Snapshot& operator=(const Snapshot&) = delete;
+  ~Snapshot() {
+    if (reader_ != nullptr && reader_->connection_.in_transaction()) reader_->end_.Run().IgnoreError();
+  }
+
+  const LogRecord& record() const { return record_; }
+
+ private:
+  explicit Snapshot(LogReader& reader) : reader_(&reader) {}
+
+  LogReader* reader_;
+  LogRecord record_;
+};
+
+absl::StatusOr<std::unique_ptr<LogReader>> LogReader::Open(const std::string& path, const std::string& vfs) {
+  absl::StatusOr<SqliteConnection> connection = OpenLogFileToRead(path, vfs);
+  if (!connection.ok()) return Unreadable(connection.status());
+  std::unique_ptr<LogReader> reader(new LogReader(*std::move(connection)));
+  if (absl::Status status = reader->Prepare(); !status.ok()) return Unreadable(status);
+  return reader;
+}
+
+absl::Status LogReader::Prepare() {
+  const std::pair<SqliteStatement*, const char*> statements[] = {
+      {&begin_, "BEGIN"},
+      {&end_, "COMMIT"},
+      {&rows_,
+       "SELECT seq, commit_us, event_id, organization_id, parent_organization_id, type, key_id, timestamp_ms,"
+       " signature, headers, body_sha256, checksum, length(body) FROM events WHERE seq >= ?1 ORDER BY seq"},
+      {&body_, "SELECT body FROM events WHERE seq = ?1"},
+      {&find_seen_, "SELECT seq FROM seen WHERE event_id = ?1"},
+  };
+  for (const auto& [statement, sql] : statements) {
+    absl::StatusOr<SqliteStatement> prepared = SqliteStatement::Prepare(connection_, sql);
+    if (!prepared.ok()) return prepared.status();
+    *statement = *std::move(prepared);
+  }
+  absl::StatusOr<LogRecordReader> record = LogRecordReader::Open(connection_);
+  if (!record.ok()) return record.status();
+  record_ = *std::move(record);
+  return absl::OkStatus();
+}
+
+absl::Status LogReader::Damaged(Position position, absl::string_view how) {
+  damaged_ = position;
+  return absl::DataLossError(absl::StrCat("event ", position, " of the log is damaged: ", how));
+}
+
+absl::StatusOr<LogExtent> LogReader::Extent() {
+  absl::StatusOr<Snapshot> snapshot = Snapshot::Begin(*this);
+  if (!snapshot.ok()) return snapshot.status();
+  return LogExtent{snapshot->record().earliest, snapshot->record().latest};
+}
+
+absl::StatusOr<EventReader::Batch> LogReader::Read(Position after, const EventFilter& filter, const Limits& limits) {
+  absl::StatusOr<Snapshot> snapshot = Snapshot::Begin(*this);
+  if (!snapshot.ok()) return snapshot.status();
+  const LogRecord& record = snapshot->record();
+  Batch batch;
+  batch.through = after;
+  if (after >= record.latest) return batch;
+  if (after + 1 < record.earliest) {
+    return absl::OutOfRangeError(
+        absl::StrCat("the events before ", record.earliest, " have been trimmed, ", after + 1, " is one of them"));
+  }
+  absl::Status status = ReadInto(&batch, after, record, filter, limits);
+  // What was read before the damage is given first.
+  if (absl::IsDataLoss(status) && !batch.events.empty()) return batch;
+  if (!status.ok()) return absl::IsDataLoss(status) ? status : Unreadable(status);
+  return batch;
+}
+
+absl::Status LogReader::ReadInto(Batch* batch, Position after, const LogRecord& record, const EventFilter& filter,
+                                 const Limits& limits) {
+  size_t bytes = 0;
+  size_t looked_at = 0;
+  SqliteReset reset(rows_);
+  rows_.Bind(1, after + 1);
+  for (Position expected = after + 1; expected <= record.latest; ++expected) {
+    if (batch->events.size() >= limits.max_events || looked_at++ >= limits.max_looked_at) break;
+    absl::StatusOr<bool> found = rows_.Step();
+    if (absl::IsDataLoss(found.status())) return Damaged(expected, found.status().message());
+    if (!found.ok()) return found.status();
+    if (!*found) return Damaged(expected, "it is missing");
+    const EventRow row = RowOf(rows_);
+    if (absl::Status status = CheckRow(row, expected, record); !status.ok()) return status;
+    if (filter.Matches(row.organization_id, row.parent_organization_id, row.type)) {
+      bytes += static_cast<size_t>(std::max<int64_t>(0, rows_.Number(kBodySizeColumn)));
+      if (!batch->events.empty() && bytes > limits.max_bytes) break;
+      absl::StatusOr<LoggedEvent> event = ToEvent(row);
+      if (!event.ok()) return event.status();
+      batch->events.push_back(*std::move(event));
+    }
+    batch->through = expected;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LogReader::CheckRow(const EventRow& row, Position expected, const LogRecord& record) {
+  // Positions have no gaps, so another one in its place means that it is gone.
+  if (row.position != expected) return Damaged(expected, "it is missing");
+  if (rows_.Bytes(kChecksumColumn) != AsText(ChecksumOf(AsText(record.identity.id), row))) {
+    return Damaged(expected, "its checksum does not fit");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> LogReader::ReadBody(const EventRow& row) {
+  SqliteReset reset(body_);
+  body_.Bind(1, row.position);
+  absl::StatusOr<bool> found = body_.Step();
+  if (absl::IsDataLoss(found.status())) return Damaged(row.position, found.status().message());
+  if (!found.ok()) return found.status();
+  if (!*found || row.body_sha256 != AsText(DigestOf(body_.Bytes(0)))) {
+    return Damaged(row.position, "its body does not fit its SHA-256");
+  }
+  return std::string(body_.Bytes(0));
+}
+
+// For a row whose checksum fits.
+absl::StatusOr<LoggedEvent> LogReader::ToEvent(const EventRow& row) {
+  absl::StatusOr<std::string> body = ReadBody(row);
+  if (!body.ok()) return body.status();
+  std::optional<std::vector<HeaderField>> headers = DecodeHeaders(row.headers);
+  if (!headers) return Damaged(row.position, "its headers are malformed");
+  LoggedEvent logged;
+  logged.position = row.position;
+  logged.commit_time = absl::FromUnixMicros(row.commit_us);
+  Event& event = logged.event;
+  event.event_id = std::string(row.event_id);
+  event.key_id = std::string(row.key_id);
+  event.timestamp_ms = row.timestamp_ms;
+  event.signature = ArrayOf<64>(row.signature);
+  event.body = *std::move(body);
+  event.organization_id = std::string(row.organization_id);
+  event.parent_organization_id = std::string(row.parent_organization_id);
+  event.type = std::string(row.type);
+  event.body_sha256 = ArrayOf<32>(row.body_sha256);
+  event.headers = *std::move(headers);
+  return logged;
+}
+
+absl::StatusOr<std::optional<LoggedEvent>> LogReader::Find(absl::string_view event_id) {
+  absl::StatusOr<Snapshot> snapshot = Snapshot::Begin(*this);
+  if (!snapshot.ok()) return snapshot.status();
+  const LogRecord& record = snapshot->record();
+  Position position = 0;
+  {
+    SqliteReset reset(find_seen_);
+    find_seen_.BindText(1, event_id);
+    absl::StatusOr<bool> seen = find_seen_.Step();
+    if (!seen.ok()) return Unreadable(seen.status());
+    if (!*seen) return std::nullopt;
+    position = find_seen_.Number(0);
+  }
+  if (position < record.earliest) return std::nullopt;
+
+  SqliteReset reset(rows_);
+  rows_.Bind(1, position);
+  absl::StatusOr<bool> found = rows_.Step();
+  if (absl::IsDataLoss(found.status())) return Damaged(position, found.status().message());
+  if (!found.ok()) return Unreadable(found.status());
+  if (!*found) return Damaged(position, "it is missing");
+  const EventRow row = RowOf(rows_);
+  if (absl::Status status = CheckRow(row, position, record); !status.ok()) return status;
+  if (row.event_id != event_id) return Damaged(position, "it is not the event that its id was kept for");
+  absl::StatusOr<LoggedEvent> event = ToEvent(row);
+  if (event.ok()) return *std::move(event);
+  return absl::IsDataLoss(event.status()) ? event.status() : Unreadable(event.status());
+}
+
+// The first row in [from, before) whose commit time can be trusted.
+absl::StatusOr<std::optional<EventRow>> LogReader::NextGoodRow(Position from, Position before,
+                                                               const LogRecord& record) {
+  for (; from < before; ++from) {
+    rows_.Reset();
+    rows_.Bind(1, from);
+    absl::StatusOr<bool> found = rows_.Step();
+    if (absl::IsDataLoss(found.status())) continue;
+    if (!found.ok()) return Unreadable(found.status());
+    if (!*found) return std::nullopt;
+    const EventRow row = RowOf(rows_);
+    if (row.position == from && CheckRow(row, from, record).ok()) return row;
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<Position> LogReader::PlaceOf(absl::Time time) {
+  absl::StatusOr<Snapshot> snapshot = Snapshot::Begin(*this);
+  if (!snapshot.ok()) return snapshot.status();
+  SqliteReset reset(rows_);
+  // Commit times never decrease: the first event that is not before `time` lies in [first, last].
+  Position first = snapshot->record().earliest;
+  Position last = snapshot->record().latest + 1;
+  while (first < last) {
+    const Position middle = first + (last - first) / 2;
+    absl::StatusOr<std::optional<EventRow>> row = NextGoodRow(middle, last, snapshot->record());
+    if (!row.ok()) return row.status();
+    if (*row && absl::FromUnixMicros((*row)->commit_us) < time) {
+      first = (*row)->position + 1;
+    } else {
+      last = middle;
+    }
+  }
+  return first - 1;
+}
+
+}  // namespace stampgate

@@ -1,0 +1,95 @@
+#include "webhooks/log_record.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "webhooks/big_endian.h"
+#include "webhooks/event_row.h"
+
+namespace stampgate {
+namespace {
+
+absl::string_view KeyText(const LogIdentity& identity) {
+  return absl::string_view(reinterpret_cast<const char*>(identity.cursor_key.data()), identity.cursor_key.size());
+}
+
+Digest ChecksumOf(const LogRecord& record) {
+  std::string bytes = absl::StrCat(AsText(record.identity.id), KeyText(record.identity));
+  for (int64_t number : {record.earliest, record.latest, record.latest_commit_us}) {
+    const std::array<char, 8> encoded = ToBigEndian(static_cast<uint64_t>(number));
+    bytes.append(encoded.data(), encoded.size());
+  }
+  return DigestOf(bytes);
+}
+
+template <size_t kSize>
+bool Fill(absl::string_view bytes, std::array<uint8_t, kSize>* array) {
+  if (bytes.size() != kSize) return false;
+  std::copy(bytes.begin(), bytes.end(), array->begin());
+  return true;
+}
+
+}  // namespace
+
+const char kCreateLogRecord[] =
+    "CREATE TABLE log ("
+    " one INTEGER PRIMARY KEY CHECK (one = 1),"
+    " id BLOB NOT NULL,"
+    " cursor_key BLOB NOT NULL,"
+    " earliest INTEGER NOT NULL,"
+    " latest INTEGER NOT NULL,"
+    " latest_commit_us INTEGER NOT NULL,"
+    " checksum BLOB NOT NULL"
+    ") STRICT";
+
+absl::StatusOr<LogRecordReader> LogRecordReader::Open(const SqliteConnection& connection) {
+  absl::StatusOr<SqliteStatement> read = SqliteStatement::Prepare(
+      connection, "SELECT id, cursor_key, earliest, latest, latest_commit_us, checksum FROM log");
+  if (!read.ok()) return read.status();
+  LogRecordReader reader;
+  reader.read_ = *std::move(read);
+  return reader;
+}
+
+absl::StatusOr<LogRecord> LogRecordReader::Read() {
+  SqliteReset reset(read_);
+  absl::StatusOr<bool> row = read_.Step();
+  if (!row.ok()) return row.status();
+  if (!*row) return absl::DataLossError("the row about the log is missing");
+  LogRecord record;
+  const bool sized = Fill(read_.Bytes(0), &record.identity.id) && Fill(read_.Bytes(1), &record.identity.cursor_key);
+  record.earliest = read_.Number(2);
+  record.latest = read_.Number(3);
+  record.latest_commit_us = read_.Number(4);
+  if (!sized || read_.Bytes(5) != AsText(ChecksumOf(record))) {
+    return absl::DataLossError("the row about the log is damaged");
+  }
+  return record;
+}
+
+absl::StatusOr<LogRecordWriter> LogRecordWriter::Open(const SqliteConnection& connection) {
+  absl::StatusOr<SqliteStatement> write = SqliteStatement::Prepare(
+      connection,
+      "INSERT OR REPLACE INTO log (one, id, cursor_key, earliest, latest, latest_commit_us, checksum)"
+      " VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6)");
+  if (!write.ok()) return write.status();
+  LogRecordWriter writer;
+  writer.write_ = *std::move(write);
+  return writer;
+}
+
+absl::Status LogRecordWriter::Write(const LogRecord& record) {
+  const Digest checksum = ChecksumOf(record);
+  write_.BindBlob(1, AsText(record.identity.id));
+  write_.BindBlob(2, KeyText(record.identity));
+  write_.Bind(3, record.earliest);
+  write_.Bind(4, record.latest);
+  write_.Bind(5, record.latest_commit_us);
+  write_.BindBlob(6, AsText(checksum));
+  return write_.Run();
+}
+
+}  // namespace stampgate

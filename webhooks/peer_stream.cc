@@ -1,0 +1,65 @@
+#include "webhooks/peer_stream.h"
+
+#include <boost/asio/write.hpp>
+#include <utility>
+
+namespace stampgate {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+PeerStream::PeerStream(Socket socket, asio::ssl::context* tls) : socket_(std::move(socket)) {
+  if (tls != nullptr) tls_.emplace(socket_, *tls);
+  // An interim answer must not make the real one wait for its acknowledgement.
+  error_code ignored;
+  socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+}
+
+void PeerStream::Handshake(Done done) { tls_->async_handshake(asio::ssl::stream_base::server, std::move(done)); }
+
+void PeerStream::Read(asio::mutable_buffer into, OnBytes on_bytes) {
+  if (tls_.has_value()) {
+    tls_->async_read_some(into, std::move(on_bytes));
+  } else {
+    socket_.async_read_some(into, std::move(on_bytes));
+  }
+}
+
+void PeerStream::Write(absl::string_view bytes, Done done) {
+  auto on_written = [done = std::move(done)](error_code error, size_t) mutable { done(error); };
+  const asio::const_buffer buffer(bytes.data(), bytes.size());
+  if (tls_.has_value()) {
+    asio::async_write(*tls_, buffer, std::move(on_written));
+  } else {
+    asio::async_write(socket_, buffer, std::move(on_written));
+  }
+}
+
+void PeerStream::End(asio::mutable_buffer scratch, Done done) {
+  if (!tls_.has_value()) {
+    Discard(scratch, std::move(done));
+    return;
+  }
+  // Ends when the peer says the same, and with an error if it sends something else: all the same here.
+  tls_->async_shutdown(
+      [this, scratch, done = std::move(done)](error_code) mutable { Discard(scratch, std::move(done)); });
+}
+
+void PeerStream::Discard(asio::mutable_buffer scratch, Done done) {
+  error_code ignored;
+  socket_.shutdown(asio::socket_base::shutdown_send, ignored);
+  socket_.async_read_some(scratch, [this, scratch, done = std::move(done)](error_code error, size_t) mutable {
+    if (error) {
+      done(error);
+    } else {
+      Discard(scratch, std::move(done));
+    }
+  });
+}
+
+void PeerStream::Close() {
+  error_code ignored;
+  socket_.close(ignored);
+}
+
+}  // namespace stampgate

@@ -1,0 +1,67 @@
+// The HTTP server that webhook deliveries come to.
+//
+// HTTP/1.1, POST to one of the configured paths, the body kept byte for byte. Strict about framing, and bounded in
+// size, time and connections. It knows HTTP and nothing of what a delivery means.
+#ifndef STAMPGATE_WEBHOOKS_RECEIVER_H_
+#define STAMPGATE_WEBHOOKS_RECEIVER_H_
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "webhooks/delivery.h"
+
+namespace stampgate {
+
+// Tells the sender how it went, with an empty body; 503 carries Retry-After. Called once, from any thread, also after
+// the connection or the receiver has gone. A delivery whose Answer is dropped uncalled is answered 503.
+using Answer = absl::AnyInvocable<void(int http_status)>;
+
+// Takes a delivery. Called on one of the receiver's threads, and must not block.
+using TakeDelivery = std::function<void(Delivery delivery, Answer answer)>;
+
+struct ReceiverOptions {
+  std::string listen_address;  // "host:port", "[::1]:0"; port 0: the system chooses one
+  // Compared in constant time; a request target that is none of them is 404, whatever else it is.
+  std::vector<std::string> paths;
+  size_t max_body_bytes = 4 << 20;
+  int max_connections = 256;
+  // From a request's first byte to its last.
+  absl::Duration request_timeout = absl::Seconds(15);
+  // Without a request.
+  absl::Duration idle_timeout = absl::Seconds(60);
+  // When all connections are taken and another peer comes, the one that is furthest behind this rate is closed. A peer
+  // whose delivery is being stored is not behind.
+  size_t min_bytes_per_second = 1024;
+  int threads = 2;
+  // PEM files; both or none. Without them, plain HTTP.
+  std::string tls_certificate_file;
+  std::string tls_private_key_file;
+};
+
+// Thread-safe.
+class Receiver {
+ public:
+  // Errors: kUnavailable if the address cannot be listened on, kInvalidArgument for TLS files that cannot be used.
+  static absl::StatusOr<std::unique_ptr<Receiver>> Start(ReceiverOptions options, TakeDelivery take);
+
+  // Closes everything at once. Deliveries whose Answer is not called yet get none.
+  virtual ~Receiver() = default;
+
+  // "http://127.0.0.1:34567", without a path.
+  virtual const std::string& url() const = 0;
+
+  // From now on every request is answered 503 and its connection closed; those that were handed over before are still
+  // answered as they end. Returns when those have been, or `grace` has passed.
+  virtual void Drain(absl::Duration grace) = 0;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_WEBHOOKS_RECEIVER_H_

@@ -1,0 +1,43 @@
+// What a receiver and its connections share.
+#ifndef STAMPGATE_WEBHOOKS_RECEIVER_STATE_H_
+#define STAMPGATE_WEBHOOKS_RECEIVER_STATE_H_
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "webhooks/delivery_count.h"
+#include "webhooks/path_set.h"
+#include "webhooks/peer_table.h"
+#include "webhooks/receiver.h"
+
+namespace stampgate {
+
+// Owned by the receiver, and by every Answer that is not called yet: one that comes after the receiver's end still
+// finds somewhere to go, and nobody there. Connections only refer to it.
+struct ReceiverState : std::enable_shared_from_this<ReceiverState> {
+  ReceiverState(ReceiverOptions receiver_options, TakeDelivery take_delivery,
+                std::optional<boost::asio::ssl::context> tls_context)
+      : options(std::move(receiver_options)),
+        paths(options.paths),
+        take(std::move(take_delivery)),
+        tls(std::move(tls_context)),
+        peers(static_cast<size_t>(options.max_connections), options.min_bytes_per_second),
+        io(options.threads) {}
+
+  const ReceiverOptions options;
+  const PathSet paths;
+  TakeDelivery take;
+  std::optional<boost::asio::ssl::context> tls;
+  PeerTable peers;
+  DeliveryCount deliveries;
+  // Last, so that it goes first: what waits in it holds connections, and they use the rest.
+  boost::asio::io_context io;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_WEBHOOKS_RECEIVER_STATE_H_

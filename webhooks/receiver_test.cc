@@ -1,0 +1,591 @@
+#include "webhooks/receiver.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "webhooks/http_test_client.h"
+
+namespace stampgate {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+// Longer than anything here takes: what is waited for comes, or the test fails.
+constexpr std::chrono::seconds kHang(60);
+
+// A path that nobody guesses.
+constexpr char kPath[] = "/hooks/5b1f0f0e9c7c4d7f";
+
+std::string Post(absl::string_view body, absl::string_view headers = "", absl::string_view path = kPath) {
+  return absl::StrCat("POST ", path, " HTTP/1.1\r\nHost: h\r\n", headers, "Content-Length: ", body.size(), "\r\n\r\n",
+                      body);
+}
+
+ReceiverOptions LocalOptions() {
+  ReceiverOptions options;
+  options.listen_address = "127.0.0.1:0";
+  options.paths = {"/other", kPath};
+  return options;
+}
+
+// Keeps deliveries with their answers, for the test to give.
+class Inbox {
+ public:
+  struct Item {
+    Delivery delivery;
+    Answer answer;
+  };
+
+  TakeDelivery take() {
+    return [this](Delivery delivery, Answer answer) {
+      std::lock_guard lock(mutex_);
+      items_.push_back({std::move(delivery), std::move(answer)});
+      changed_.notify_all();
+    };
+  }
+
+  // The oldest that was not taken yet.
+  Item Next() {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_for(lock, kHang, [this] { return !items_.empty(); })) {
+      ADD_FAILURE() << "no delivery";
+      std::abort();
+    }
+    Item item = std::move(items_.front());
+    items_.erase(items_.begin());
+    return item;
+  }
+
+  size_t size() {
+    std::lock_guard lock(mutex_);
+    return items_.size();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Item> items_;
+};
+
+std::unique_ptr<Receiver> Start(const ReceiverOptions& options, TakeDelivery take) {
+  auto receiver = Receiver::Start(options, std::move(take));
+  if (!receiver.ok()) {
+    ADD_FAILURE() << receiver.status();
+    std::abort();
+  }
+  return *std::move(receiver);
+}
+
+void AnswerOk(const Delivery&, Answer answer) { answer(200); }
+
+TEST(Receiver, HandsOverHeadersAndBodyAsTheyCame) {
+  Inbox inbox;
+  const auto receiver = Start(LocalOptions(), inbox.take());
+  HttpTestClient client(receiver->url());
+  client.Send(absl::StrCat("POST ", kPath, " HTTP/1.1\r\nhost: h\r\nX-a:  1 \r\nx-A:\t2\t3 \r\nX-Empty:\r\nX-A: 1\r\n",
+                           "Content-Length: 4\r\n\r\n", absl::string_view("{\0}\n", 4)));
+  Inbox::Item item = inbox.Next();
+  std::vector<std::pair<std::string, std::string>> headers;
+  for (const HeaderField& field : item.delivery.headers) headers.emplace_back(field.name, field.value);
+  EXPECT_THAT(headers, ElementsAre(std::pair("host", "h"), std::pair("X-a", "1"), std::pair("x-A", "2\t3"),
+                                   std::pair("X-A", "1"), std::pair("X-Empty", ""), std::pair("Content-Length", "4")));
+  EXPECT_EQ(item.delivery.body, std::string("{\0}\n", 4));
+  item.answer(200);
+  EXPECT_EQ(client.ReadAnswer(), "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: keep-alive\r\n\r\n");
+}
+
+TEST(Receiver, PassesTheAnswerOn) {
+  Inbox inbox;
+  const auto receiver = Start(LocalOptions(), inbox.take());
+  HttpTestClient client(receiver->url());
+  for (const int status : {200, 400, 401, 503, 200}) {
+    client.Send(Post("{}"));
+    inbox.Next().answer(status);
+    const std::string answer = client.ReadAnswer();
+    EXPECT_EQ(Statuses(answer), absl::StrCat(status));
+    EXPECT_EQ(absl::StrContains(answer, "\r\nRetry-After: 5\r\n"), status == 503);
+  }
+}
+
+TEST(Receiver, ListensOnIpv6) {
+  ReceiverOptions options = LocalOptions();
+  options.listen_address = "[::1]:0";
+  const auto receiver = Receiver::Start(options, &AnswerOk);
+  if (receiver.status().code() == absl::StatusCode::kUnavailable) GTEST_SKIP() << "no IPv6 here";
+  ASSERT_TRUE(receiver.ok()) << receiver.status();
+  EXPECT_THAT((*receiver)->url(), HasSubstr("http://[::1]:"));
+  HttpTestClient client((*receiver)->url());
+  client.Send(Post("{}"));
+  EXPECT_EQ(Statuses(client.ReadAnswer()), "200");
+}
+
+TEST(Receiver, RefusesOptionsThatCannotWork) {
+  const auto start = [](const std::function<void(ReceiverOptions&)>& change) {
+    ReceiverOptions options = LocalOptions();
+    change(options);
+    return Receiver::Start(options, &AnswerOk).status().code();
+  };
+  using absl::StatusCode;
+  EXPECT_EQ(start([](auto& options) { options.listen_address = "somewhere:80"; }), StatusCode::kInvalidArgument);
+  EXPECT_EQ(start([](auto& options) { options.max_connections = 0; }), StatusCode::kInvalidArgument);
+  EXPECT_EQ(start([](auto& options) { options.threads = 0; }), StatusCode::kInvalidArgument);
+  EXPECT_EQ(start([](auto& options) { options.tls_private_key_file = "key.pem"; }), StatusCode::kInvalidArgument);
+  EXPECT_EQ(start([](auto& options) { options.listen_address = "192.0.2.1:0"; }), StatusCode::kUnavailable);
+
+  const auto first = Start(LocalOptions(), &AnswerOk);
+  ReceiverOptions same = LocalOptions();
+  same.listen_address = first->url().substr(sizeof("http://") - 1);
+  const absl::Status taken = Receiver::Start(same, &AnswerOk).status();
+  EXPECT_EQ(taken.code(), StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(taken.message()), HasSubstr(same.listen_address));
+}
+
+TEST(Receiver, AnswersAllUnknownTargetsWithTheSameBytes) {
+  const auto receiver = Start(LocalOptions(), &AnswerOk);
+  const auto answer = [&receiver](const std::string& request) {
+    HttpTestClient client(receiver->url());
+    client.Send(request);
+    client.EndSending();
+    return client.ReadToEnd();
+  };
+  const std::string unknown = answer(Post("{}", "", "/"));
+  EXPECT_EQ(unknown, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+  const std::string path = kPath;
+  for (const std::string& target :
+       {path + "/", path + "?", path + "?a=b", path + "#", path.substr(0, path.size() - 1), path + "0", "/" + path,
+        std::string("/hooks/5B1F0F0E9C7C4D7F"), std::string("/hooks/"), std::string("/./other"),
+        std::string("/%6fther"), std::string("other"), "http://h" + path, "//h" + path, std::string("*"),
+        std::string("/favicon.ico"), std::string(8000, 'a')}) {
+    EXPECT_EQ(answer(Post("{}", "", target)), unknown) << target;
+    EXPECT_EQ(answer("GET " + target + " HTTP/1.1\r\nHost: h\r\n\r\n"), unknown) << target;
+    EXPECT_EQ(answer("POST " + target + " HTTP/1.0\r\nContent-Length: 999999999\r\n\r\n"), unknown) << target;
+  }
+  EXPECT_EQ(Statuses(answer(Post("{}", "Connection: close\r\n", "/other"))), "200.");
+}
+
+TEST(Receiver, SaysWhichMethodIsAllowed) {
+  const auto receiver = Start(LocalOptions(), &AnswerOk);
+  HttpTestClient client(receiver->url());
+  client.Send(absl::StrCat("GET ", kPath, " HTTP/1.1\r\nHost: h\r\n\r\n"));
+  EXPECT_EQ(client.ReadToEnd(),
+            "HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 0\r\nAllow: POST\r\nConnection: close\r\n\r\n");
+}
+
+// Sends in pieces whose sizes fit nothing.
+bool SendOddly(HttpTestClient& client, absl::string_view bytes) {
+  std::minstd_rand random(7);
+  while (!bytes.empty()) {
+    const absl::string_view piece = bytes.substr(0, 1 + random() % 40000);
+    if (!client.Send(piece)) return false;
+    bytes.remove_prefix(piece.size());
+  }
+  return true;
+}
+
+std::string InChunks(absl::string_view body) {
+  std::minstd_rand random(8);
+  std::string request = absl::StrCat("POST ", kPath, " HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n");
+  while (!body.empty()) {
+    const absl::string_view chunk = body.substr(0, 1 + random() % 30000);
+    absl::StrAppend(&request, absl::Hex(chunk.size()), "\r\n", chunk, "\r\n");
+    body.remove_prefix(chunk.size());
+  }
+  return request + "0\r\n\r\n";
+}
+
+TEST(Receiver, KeepsBodiesOfAllSizesByteForByte) {
+  Inbox inbox;
+  const ReceiverOptions options = LocalOptions();
+  const auto receiver = Start(options, inbox.take());
+  std::mt19937 random(1);
+  HttpTestClient client(receiver->url());
+  const size_t limit = options.max_body_bytes;
+  ASSERT_EQ(limit, size_t{4} << 20);
+  for (const size_t size :
+       {size_t{0}, size_t{1}, size_t{16383}, size_t{16384}, size_t{16385}, size_t{3900} << 10, limit}) {
+    std::string body(size, '\0');
+    for (char& c : body) c = static_cast<char>(random());
+    for (const std::string& request : {Post(body), InChunks(body)}) {
+      ASSERT_TRUE(SendOddly(client, request));
+      Inbox::Item item = inbox.Next();
+      EXPECT_TRUE(item.delivery.body == body) << size;
+      EXPECT_GE(item.delivery.body.capacity() - item.delivery.body.size(), 64u) << "the JSON reader needs it";
+      item.answer(200);
+      EXPECT_EQ(Statuses(client.ReadAnswer()), "200");
+    }
+  }
+}
+
+TEST(Receiver, RefusesOneByteTooMuch) {
+  const ReceiverOptions options = LocalOptions();
+  const auto receiver = Start(options, [](const Delivery&, Answer answer) {
+    ADD_FAILURE() << "handed over";
+    answer(200);
+  });
+  const std::string body(options.max_body_bytes + 1, 'a');
+  for (const std::string& request : {Post(body), InChunks(body)}) {
+    // All of it is sent before the answer is read, and the answer is there all the same.
+    HttpTestClient client(receiver->url());
+    EXPECT_TRUE(SendOddly(client, request));
+    client.EndSending();
+    EXPECT_EQ(Statuses(client.ReadToEnd()), "413.");
+  }
+}
+
+TEST(Receiver, RefusesAnAnnouncedLengthWithoutWaitingForIt) {
+  const auto receiver = Start(LocalOptions(), &AnswerOk);
+  HttpTestClient client(receiver->url());
+  client.Send(absl::StrCat("POST ", kPath, " HTTP/1.1\r\nHost: h\r\nContent-Length: 4194305\r\n\r\n"));
+  EXPECT_EQ(Statuses(client.ReadAnswer()), "413.");
+}
+
+TEST(Receiver, AsksForABodyThatIsExpected) {
+  Inbox inbox;
+  const auto receiver = Start(LocalOptions(), inbox.take());
+  HttpTestClient client(receiver->url());
+  const std::string request = Post("{}", "Expect: 100-continue\r\n");
+  for (int i = 0; i < 2; ++i) {
+    client.Send(request.substr(0, request.size() - 2));
+    EXPECT_EQ(client.ReadAnswer(), "HTTP/1.1 100 Continue\r\n\r\n");
+    client.Send("{}");
+    Inbox::Item item = inbox.Next();
+    EXPECT_EQ(item.delivery.body, "{}");
+    item.answer(200);
+    EXPECT_EQ(Statuses(client.ReadAnswer()), "200");
+  }
+}
+
+TEST(Receiver, AnswersPipelinedRequestsInOrderOneAtATime) {
+  Inbox inbox;
+  const auto receiver = Start(LocalOptions(), inbox.take());
+  HttpTestClient client(receiver->url());
+  client.Send(absl::StrCat(Post("1"), Post("2"), Post("3")));
+  for (const auto& [body, status] : std::vector<std::pair<std::string, int>>{{"1", 200}, {"2", 401}, {"3", 503}}) {
+    Inbox::Item item = inbox.Next();
+    EXPECT_EQ(item.delivery.body, body);
+    EXPECT_EQ(inbox.size(), 0u) << "the next one waits for this one's answer";
+    item.answer(status);
+    EXPECT_EQ(Statuses(client.ReadAnswer()), absl::StrCat(status));
+  }
+}
+
+TEST(Receiver, TakesAnAnswerFromAnyThread) {
+  std::mutex mutex;
+  std::vector<std::thread> threads;
+  const auto receiver = Start(LocalOptions(), [&](const Delivery&, Answer answer) {
+    std::lock_guard lock(mutex);
+    threads.emplace_back([answer = std::move(answer)]() mutable { answer(200); });
+  });
+  HttpTestClient client(receiver->url());
+  for (int i = 0; i < 100; ++i) {
+    client.Send(Post("{}"));
+    ASSERT_EQ(Statuses(client.ReadAnswer()), "200");
+  }
+  std::lock_guard lock(mutex);
+  EXPECT_THAT(threads, SizeIs(100));
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(Receiver, AnswersForADroppedAnswer) {
+  const auto receiver = Start(LocalOptions(), [](const Delivery&, Answer) {});
+  HttpTestClient client(receiver->url());
+  for (int i = 0; i < 2; ++i) {
+    client.Send(Post("{}"));
+    const std::string answer = client.ReadAnswer();
+    EXPECT_EQ(Statuses(answer), "503");
+    EXPECT_THAT(answer, HasSubstr("\r\nRetry-After: 5\r\n"));
+  }
+}
+
+TEST(Receiver, TakesAnAnswerForAPeerThatLeft) {
+  Inbox inbox;
+  const auto receiver = Start(LocalOptions(), inbox.take());
+  std::vector<Inbox::Item> items;
+  for (int i = 0; i < 20; ++i) {
+    HttpTestClient client(receiver->url());
+    client.Send(Post("{}"));
+    items.push_back(inbox.Next());
+  }
+  for (Inbox::Item& item : items) item.answer(200);
+  HttpTestClient client(receiver->url());
+  client.Send(Post("{}"));
+  inbox.Next().answer(200);
+  EXPECT_EQ(Statuses(client.ReadAnswer()), "200");
+}
+
+TEST(Receiver, TakesAnAnswerAfterItsEnd) {
+  Inbox inbox;
+  auto receiver = Start(LocalOptions(), inbox.take());
+  HttpTestClient called(receiver->url());
+  HttpTestClient dropped(receiver->url());
+  called.Send(Post("{}"));
+  Inbox::Item first = inbox.Next();
+  dropped.Send(Post("{}"));
+  std::optional<Inbox::Item> second = inbox.Next();
+  receiver.reset();
+  EXPECT_EQ(called.ReadToEnd(), "");
+  first.answer(200);
+  second.reset();
+  EXPECT_EQ(dropped.ReadToEnd(), "");
+}
+
+TEST(Receiver, EndsWhileAnswersComeFromOtherThreads) {
+  for (int round = 0; round < 20; ++round) {
+    Inbox inbox;
+    auto receiver = Start(LocalOptions(), inbox.take());
+    std::vector<std::unique_ptr<HttpTestClient>> clients;
+    for (int i = 0; i < 8; ++i) {
+      clients.push_back(std::make_unique<HttpTestClient>(receiver->url()));
+      clients.back()->Send(Post("{}"));
+    }
+    std::vector<Inbox::Item> items;
+    for (int i = 0; i < 8; ++i) items.push_back(inbox.Next());
+    std::thread answering([&items] {
+      for (Inbox::Item& item : items) item.answer(200);
+    });
+    receiver.reset();
+    answering.join();
+    for (const auto& client : clients) {
+      const std::string answer = client->ReadToEnd();
+      EXPECT_TRUE(answer.empty() || Statuses(answer) == "200") << answer;
+    }
+  }
+}
+
+TEST(Receiver, ClosesPeersThatTakeTooLong) {
+  ReceiverOptions options = LocalOptions();
+  options.request_timeout = absl::Milliseconds(50);
+  const auto receiver = Start(options, &AnswerOk);
+  const std::string request = Post("{}");
+  for (const size_t sent : {size_t{1}, size_t{30}, request.size() - 1}) {
+    HttpTestClient client(receiver->url());
+    client.Send(request.substr(0, sent));
+    EXPECT_EQ(client.ReadToEnd(), "") << sent;  // and no status, which would be final for the sender
+  }
+}
+
+TEST(Receiver, DoesNotGiveMoreTimeForEveryByte) {
+  ReceiverOptions options = LocalOptions();
+  options.request_timeout = absl::Milliseconds(50);
+  const auto receiver = Start(options, &AnswerOk);
+  HttpTestClient client(receiver->url());
+  const auto end = std::chrono::steady_clock::now() + kHang;
+  client.Send(absl::StrCat("POST ", kPath, " HTTP/1.1\r\nHost: h\r\nContent-Length: 4000000\r\n\r\n"));
+  while (client.Send("a") && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  EXPECT_LT(std::chrono::steady_clock::now(), end);
+}
+
+TEST(Receiver, ClosesIdleConnections) {
+  ReceiverOptions options = LocalOptions();
+  options.idle_timeout = absl::Seconds(1);  // a thousand times what it takes to send after connecting
+  const auto receiver = Start(options, &AnswerOk);
+  HttpTestClient silent(receiver->url());
+  HttpTestClient done(receiver->url());
+  done.Send(Post("{}"));
+  EXPECT_EQ(Statuses(done.ReadAnswer()), "200");
+  EXPECT_EQ(done.ReadToEnd(), "");
+  EXPECT_EQ(silent.ReadToEnd(), "");
+}
+
+TEST(Receiver, GivesAWorkingDeliveryAllTheTimeItNeeds) {
+  Inbox inbox;
+  ReceiverOptions options = LocalOptions();
+  options.request_timeout = absl::Seconds(1);
+  options.idle_timeout = absl::Seconds(1);
+  const auto receiver = Start(options, inbox.take());
+  HttpTestClient client(receiver->url());
+  client.Send(Post("{}"));
+  Inbox::Item item = inbox.Next();
+  // Both timeouts pass in full on other connections meanwhile.
+  HttpTestClient idle(receiver->url());
+  HttpTestClient slow(receiver->url());
+  slow.Send("P");
+  EXPECT_EQ(idle.ReadToEnd(), "");
+  EXPECT_EQ(slow.ReadToEnd(), "");
+  item.answer(200);
+  EXPECT_EQ(Statuses(client.ReadAnswer()), "200");
+}
+
+TEST(Receiver, ClosesAPeerThatDoesNotReadItsAnswers) {
+  const auto receiver = Start(LocalOptions(), &AnswerOk);
+  HttpTestClient client(receiver->url(), /*receive_buffer=*/4096);
+  std::string requests;
+  for (int i = 0; i < 1000; ++i) requests += Post("");
+  const auto end = std::chrono::steady_clock::now() + kHang;
+  while (client.Send(requests) && std::chrono::steady_clock::now() < end) {
+  }
+  EXPECT_LT(std::chrono::steady_clock::now(), end);
+}
+
+TEST(Receiver, ServesHonestPeersAmongThreeHundredSlowOnes) {
+  const auto receiver = Start(LocalOptions(), &AnswerOk);
+  std::vector<std::unique_ptr<HttpTestClient>> slow;
+  for (int i = 0; i < 300; ++i) {
+    slow.push_back(std::make_unique<HttpTestClient>(receiver->url()));
+    slow.back()->Send("P");
+  }
+  const std::string request = Post(std::string(2000, 'a'));
+  std::vector<std::thread> honest;
+  for (size_t thread = 0; thread < 4; ++thread) {
+    honest.emplace_back([&, thread] {
+      for (size_t i = 0; i < 25; ++i) {
+        HttpTestClient client(receiver->url());
+        // In two parts, so that it is for a while a peer that has sent little.
+        client.Send(request.substr(0, 100));
+        slow[thread * 25 + i]->Send("O");
+        client.Send(request.substr(100));
+        EXPECT_EQ(Statuses(client.ReadAnswer()), "200") << thread << " " << i;
+      }
+    });
+  }
+  for (std::thread& thread : honest) thread.join();
+  EXPECT_EQ(slow[0]->ReadToEnd(), "") << "the slowest had to make place";
+}
+
+TEST(Receiver, ClosesANewPeerIfAllOthersAreWorking) {
+  Inbox inbox;
+  ReceiverOptions options = LocalOptions();
+  options.max_connections = 2;
+  const auto receiver = Start(options, inbox.take());
+  HttpTestClient first(receiver->url());
+  HttpTestClient second(receiver->url());
+  first.Send(Post("1"));
+  Inbox::Item one = inbox.Next();
+  second.Send(Post("2"));
+  Inbox::Item two = inbox.Next();
+  HttpTestClient third(receiver->url());
+  EXPECT_EQ(third.ReadToEnd(), "");
+  one.answer(200);
+  two.answer(200);
+  EXPECT_EQ(Statuses(first.ReadAnswer()), "200");
+  EXPECT_EQ(Statuses(second.ReadAnswer()), "200");
+  // Both idle now: the one that has been so for longer makes place.
+  HttpTestClient fourth(receiver->url());
+  fourth.Send(Post("4"));
+  inbox.Next().answer(200);
+  EXPECT_EQ(Statuses(fourth.ReadAnswer()), "200");
+}
+
+TEST(Receiver, DrainsWithoutLosingWhatItTook) {
+  Inbox inbox;
+  auto receiver = Start(LocalOptions(), inbox.take());
+  HttpTestClient working(receiver->url());
+  HttpTestClient idle(receiver->url());
+  HttpTestClient half(receiver->url());
+  idle.Send(Post("idle"));
+  inbox.Next().answer(200);
+  EXPECT_EQ(Statuses(idle.ReadAnswer()), "200");
+  half.Send(Post("half", "Expect: 100-continue\r\n").substr(0, Post("half", "Expect: 100-continue\r\n").size() - 4));
+  EXPECT_EQ(Statuses(half.ReadAnswer()), "100");
+  working.Send(Post("working"));
+  Inbox::Item item = inbox.Next();
+
+  std::thread draining([&receiver] { receiver->Drain(absl::FromChrono(kHang)); });
+  EXPECT_EQ(idle.ReadToEnd(), "");
+  HttpTestClient late(receiver->url());
+  late.Send(Post("late"));
+  const std::string refused = late.ReadAnswer();
+  EXPECT_EQ(Statuses(refused), "503.");
+  EXPECT_THAT(refused, HasSubstr("\r\nRetry-After: 5\r\n"));
+  half.Send("half");
+  EXPECT_EQ(Statuses(half.ReadAnswer()), "503.");
+  item.answer(200);
+  EXPECT_EQ(Statuses(working.ReadToEnd()), "200.");
+  draining.join();
+  EXPECT_EQ(inbox.size(), 0u);
+
+  // It still answers, until it is destroyed.
+  HttpTestClient later(receiver->url());
+  later.Send(Post("later"));
+  EXPECT_EQ(Statuses(later.ReadToEnd()), "503.");
+  receiver->Drain(absl::InfiniteDuration());
+}
+
+TEST(Receiver, DrainsNoLongerThanItMay) {
+  Inbox inbox;
+  const auto receiver = Start(LocalOptions(), inbox.take());
+  HttpTestClient client(receiver->url());
+  client.Send(Post("{}"));
+  Inbox::Item item = inbox.Next();
+  receiver->Drain(absl::Milliseconds(1));
+  item.answer(200);  // in time all the same
+  EXPECT_EQ(Statuses(client.ReadToEnd()), "200.");
+}
+
+TEST(Receiver, HasSentTheAnswersWhenItHasDrained) {
+  Inbox inbox;
+  auto receiver = Start(LocalOptions(), inbox.take());
+  std::vector<std::unique_ptr<HttpTestClient>> clients;
+  std::vector<Inbox::Item> items;
+  for (int i = 0; i < 20; ++i) {
+    clients.push_back(std::make_unique<HttpTestClient>(receiver->url()));
+    clients.back()->Send(Post("{}"));
+    items.push_back(inbox.Next());
+  }
+  std::thread answering([&items] {
+    for (Inbox::Item& item : items) item.answer(200);
+  });
+  receiver->Drain(absl::FromChrono(kHang));
+  receiver.reset();
+  for (const auto& client : clients) EXPECT_THAT(Statuses(client->ReadAnswer()), testing::StartsWith("200"));
+  answering.join();
+}
+
+// Runs in a process of its own, which it leaves without descriptors for a while.
+[[noreturn]] void AcceptAfterExhaustion() {
+  ReceiverOptions options = LocalOptions();
+  options.threads = 1;
+  const auto receiver = Start(options, &AnswerOk);
+  HttpTestClient kept(receiver->url());
+  const auto kept_works = [&kept] { return kept.Send(Post("{}")) && Statuses(kept.ReadAnswer()) == "200"; };
+  if (!kept_works()) std::_Exit(1);
+
+  const rlimit few = {.rlim_cur = 100, .rlim_max = 100};
+  if (setrlimit(RLIMIT_NOFILE, &few) != 0) std::_Exit(2);
+  std::vector<int> filling;
+  for (int descriptor; (descriptor = dup(STDERR_FILENO)) >= 0;) filling.push_back(descriptor);
+  close(filling.back());
+  filling.pop_back();
+  HttpTestClient waiting(receiver->url());  // has the last descriptor: none is left to accept it with
+  waiting.Send(Post("{}"));
+  // The only thread serves this one after it has failed to accept the other.
+  for (int i = 0; i < 10; ++i) {
+    if (!kept_works()) std::_Exit(3);
+  }
+  std::string nothing(1, '\0');
+  if (recv(waiting.descriptor(), nothing.data(), 1, MSG_DONTWAIT) != -1) std::_Exit(4);
+
+  for (const int descriptor : filling) close(descriptor);
+  if (Statuses(waiting.ReadAnswer()) != "200") std::_Exit(5);
+  HttpTestClient next(receiver->url());
+  next.Send(Post("{}"));
+  if (Statuses(next.ReadAnswer()) != "200") std::_Exit(6);
+  std::_Exit(0);
+}
+
+TEST(ReceiverDeathTest, AcceptsAgainWhenThereAreDescriptorsAgain) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(AcceptAfterExhaustion(), testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace stampgate

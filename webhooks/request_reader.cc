@@ -1,0 +1,127 @@
+#include "webhooks/request_reader.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+
+namespace stampgate {
+namespace {
+
+namespace http = boost::beast::http;
+using boost::beast::error_code;
+
+absl::string_view TrimBlanks(absl::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+bool IsNumber(absl::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(),
+                                      [](char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); });
+}
+
+boost::asio::const_buffer BufferOf(absl::string_view bytes) { return {bytes.data(), bytes.size()}; }
+
+std::string TextOf(boost::beast::string_view text) { return std::string(text.data(), text.size()); }
+
+}  // namespace
+
+RequestReader::RequestReader(size_t max_body_bytes) : max_body_bytes_(max_body_bytes) {
+  parser_.header_limit(kMaxHeadBytes);
+  // What is to be said of a body that is too long depends on the head.
+  parser_.body_limit(std::numeric_limits<uint64_t>::max());
+}
+
+RequestReader::State RequestReader::ReadHead(absl::string_view& bytes) {
+  while (true) {
+    const size_t end = bytes.find_first_of(absl::string_view("\r\n\0", 3), seen_);
+    // Counted up to the end of a line: what is behind the head is no part of it.
+    if (std::min(end, bytes.size()) >= kMaxHeadBytes) return State::kTooLarge;
+    if (end == absl::string_view::npos) {
+      seen_ = bytes.size();
+      return State::kMore;
+    }
+    if (bytes[end] != '\r') return State::kMalformed;
+    seen_ = end;
+    if (end + 2 > kMaxHeadBytes) return State::kTooLarge;
+    if (end + 1 == bytes.size()) return State::kMore;
+    if (bytes[end + 1] != '\n') return State::kMalformed;
+
+    const absl::string_view line = bytes.substr(line_, end - line_);
+    line_ = seen_ = end + 2;
+    if (has_request_line_ && line.empty()) {
+      if (!CheckFraming() || !ParseHead(bytes.substr(0, line_))) return State::kMalformed;
+      bytes.remove_prefix(line_);
+      return State::kDone;
+    }
+    if (const State state = CheckLine(line); state != State::kMore) return state;
+  }
+}
+
+// The line is checked for what Beast does not refuse, and for nothing else.
+RequestReader::State RequestReader::CheckLine(absl::string_view line) {
+  if (!has_request_line_) {
+    has_request_line_ = true;
+    http_1_0_ = absl::EndsWith(line, " HTTP/1.0");
+    return http_1_0_ || absl::EndsWith(line, " HTTP/1.1") ? State::kMore : State::kMalformed;
+  }
+  if (++fields_ > kMaxHeaderFields) return State::kTooLarge;
+  const size_t colon = line.find(':');
+  if (colon == absl::string_view::npos) return State::kMalformed;
+  const absl::string_view name = line.substr(0, colon);
+  if (name.empty() || absl::StrContains(name, ' ') || absl::StrContains(name, '\t')) return State::kMalformed;
+  const absl::string_view value = TrimBlanks(line.substr(colon + 1));
+  const auto is = [&name](absl::string_view other) { return absl::EqualsIgnoreCase(name, other); };
+  if (is("Host")) {
+    ++hosts_;
+  } else if (is("Content-Length")) {
+    ++lengths_;
+    if (!IsNumber(value)) return State::kMalformed;
+  } else if (is("Transfer-Encoding")) {
+    ++lengths_;
+    chunked_ = true;
+    if (!absl::EqualsIgnoreCase(value, "chunked")) return State::kMalformed;
+  } else if (is("Expect")) {
+    (absl::EqualsIgnoreCase(value, "100-continue") ? head_.expects_continue : head_.expects_something_else) = true;
+  }
+  return State::kMore;
+}
+
+bool RequestReader::CheckFraming() const {
+  if (lengths_ > 1) return false;
+  if (http_1_0_ && chunked_) return false;  // HTTP/1.0 knows none: some would not see the body
+  return hosts_ == 1 || (hosts_ == 0 && http_1_0_);
+}
+
+bool RequestReader::ParseHead(absl::string_view bytes) {
+  error_code error;
+  if (parser_.put(BufferOf(bytes), error) != bytes.size() || error || !parser_.is_header_done()) return false;
+  const auto& request = parser_.get();
+  head_.method = TextOf(request.method_string());
+  head_.target = TextOf(request.target());
+  head_.keep_alive = parser_.keep_alive();
+  head_.chunked = parser_.chunked();
+  if (const auto length = parser_.content_length(); length.has_value()) head_.content_length = *length;
+  if (http_1_0_) head_.expects_continue = false;  // it knows no interim answers
+  for (const auto& field : request) head_.fields.push_back({TextOf(field.name_string()), TextOf(field.value())});
+  parser_.body_limit(max_body_bytes_);
+  parser_.eager(true);
+  return true;
+}
+
+RequestReader::State RequestReader::ReadBody(absl::string_view& bytes) {
+  while (!parser_.is_done()) {
+    if (bytes.empty()) return State::kMore;
+    error_code error;
+    bytes.remove_prefix(parser_.put(BufferOf(bytes), error));
+    if (error == http::error::need_more) return bytes.size() < kMaxHeadBytes ? State::kMore : State::kMalformed;
+    if (error == http::error::body_limit) return State::kTooLarge;
+    if (error) return State::kMalformed;
+  }
+  return State::kDone;
+}
+
+}  // namespace stampgate

@@ -1,0 +1,285 @@
+#include "webhooks/sqlite_event_log.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "webhooks/exclusive_file.h"
+#include "webhooks/log_reader.h"
+#include "webhooks/log_writer.h"
+
+namespace stampgate {
+namespace {
+
+// One transaction stores no more than this, so that the first that waits does not wait for all.
+constexpr size_t kBatchEvents = 256;
+constexpr size_t kBatchBytes = 8 << 20;
+
+// A row of SQLite's has an end, and so has what a clock can wait.
+constexpr size_t kMaxQueuedBytes = 512 << 20;
+constexpr absl::Duration kMaxInterval = absl::Hours(24);
+
+using Done = absl::AnyInvocable<void(absl::StatusOr<AppendOutcome>)>;
+
+struct WaitingEvent {
+  VerifiedEvent event;
+  Done done;
+  size_t bytes;
+};
+
+// About what it takes in memory.
+size_t BytesOf(const Event& event) {
+  size_t bytes = sizeof(WaitingEvent) + event.body.size() + 512;
+  for (const HeaderField& header : event.headers) {
+    bytes += sizeof(HeaderField) + header.name.size() + header.value.size();
+  }
+  return bytes;
+}
+
+absl::Status CannotStore(const absl::Status& why) {
+  const absl::StatusCode code =
+      absl::IsResourceExhausted(why) ? absl::StatusCode::kResourceExhausted : absl::StatusCode::kUnavailable;
+  return absl::Status(code, absl::StrCat("the event log cannot store: ", why.message()));
+}
+
+class SqliteEventLog : public EventLog {
+ public:
+  SqliteEventLog(SqliteEventLogOptions options, std::optional<ExclusiveFile> file, std::unique_ptr<LogWriter> writer)
+      : options_(std::move(options)),
+        file_(std::move(file)),
+        identity_(writer->record().identity),
+        writer_(std::move(writer)) {
+    // The thread inherits the mask: signals are for the main thread.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    thread_ = std::thread([this] { Run(); });
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    pthread_setname_np(thread_.native_handle(), "event-log");
+  }
+
+  ~SqliteEventLog() override { Close(); }
+
+  void Append(VerifiedEvent event, Done done) override {
+    const size_t bytes = BytesOf(*event);
+    absl::Status refusal;
+    bool first = false;
+    {
+      std::lock_guard lock(mutex_);
+      if (!failure_.ok()) {
+        refusal = failure_;
+      } else if (closed_) {
+        refusal = absl::UnavailableError("the event log is closed");
+      } else if (bytes > options_.max_queued_bytes - queued_bytes_) {
+        refusal = absl::ResourceExhaustedError("too many events wait to be stored");
+      } else {
+        first = queue_.empty();
+        queued_bytes_ += bytes;
+        queue_.push_back({std::move(event), std::move(done), bytes});
+      }
+    }
+    if (!refusal.ok()) return done(refusal);
+    if (first) wake_.notify_one();
+  }
+
+  void SetOnGrowth(std::function<void(Position latest)> on_growth) override {
+    std::lock_guard lock(mutex_);
+    on_growth_ = std::move(on_growth);
+  }
+
+  absl::StatusOr<std::unique_ptr<EventReader>> NewReader() override {
+    return LogReader::Open(options_.path, options_.vfs);
+  }
+
+  const LogIdentity& identity() const override { return identity_; }
+
+  void Close() override {
+    {
+      std::lock_guard lock(mutex_);
+      closed_ = true;
+    }
+    wake_.notify_one();
+    std::call_once(joined_, [this] { thread_.join(); });
+  }
+
+  void TrimNow() {
+    std::unique_lock lock(mutex_);
+    const int64_t mine = ++trims_wanted_;
+    wake_.notify_one();
+    trimmed_.wait(lock, [this, mine] { return trims_done_ >= mine || ended_; });
+  }
+
+ private:
+  // The log's thread. A batch and a step of retention take turns, so neither waits long for the other.
+  void Run() {
+    absl::Status status;
+    bool more_to_trim = true;
+    while (status.ok()) {
+      std::vector<WaitingEvent> batch;
+      int64_t trims_wanted;
+      {
+        std::unique_lock lock(mutex_);
+        const auto something_to_do = [this, more_to_trim] {
+          return more_to_trim || !queue_.empty() || closed_ || trims_wanted_ != trims_done_;
+        };
+        wake_.wait_for(lock, absl::ToChronoNanoseconds(options_.retention_interval), something_to_do);
+        if (queue_.empty() && closed_) break;
+        batch = TakeBatch();
+        trims_wanted = trims_wanted_;
+      }
+      if (!batch.empty()) status = Store(&batch);
+      if (status.ok()) status = Trim(&more_to_trim);
+      if (status.ok() && !more_to_trim) EndTrim(trims_wanted);
+    }
+    if (status.ok()) status = writer_->CheckpointAll();
+    if (!status.ok()) Fail(status);
+    writer_ = nullptr;
+    std::lock_guard lock(mutex_);
+    ended_ = true;
+    trimmed_.notify_all();
+  }
+
+  std::vector<WaitingEvent> TakeBatch() {
+    std::vector<WaitingEvent> batch;
+    size_t bytes = 0;
+    while (!queue_.empty() && batch.size() < kBatchEvents &&
+           (batch.empty() || bytes + queue_[0].bytes <= kBatchBytes)) {
+      bytes += queue_[0].bytes;
+      batch.push_back(std::move(queue_[0]));
+      queue_.pop_front();
+    }
+    return batch;
+  }
+
+  // An error means that the log cannot go on.
+  absl::Status Store(std::vector<WaitingEvent>* batch) {
+    std::vector<const Event*> events;
+    events.reserve(batch->size());
+    for (const WaitingEvent& waiting : *batch) events.push_back(&*waiting.event);
+    const Position before = writer_->record().latest;
+    std::vector<std::optional<AppendOutcome>> outcomes;
+    const absl::Status status = writer_->Store(events, options_.now(), &outcomes);
+    const bool can_go_on = status.ok() || absl::IsResourceExhausted(status) || absl::IsAborted(status);
+    if (!can_go_on) {
+      // Before anyone is told, so that none who hears of it finds a log that still takes events.
+      std::lock_guard lock(mutex_);
+      failure_ = CannotStore(status);
+    }
+    // Before the acknowledgements: who has one finds the event.
+    if (can_go_on && writer_->record().latest > before && on_growth_) on_growth_(writer_->record().latest);
+    size_t bytes = 0;
+    for (size_t i = 0; i < batch->size(); ++i) {
+      WaitingEvent& waiting = (*batch)[i];
+      bytes += waiting.bytes;
+      if (can_go_on && outcomes[i]) {
+        waiting.done(*outcomes[i]);
+      } else {
+        waiting.done(CannotStore(status));
+      }
+    }
+    {
+      std::lock_guard lock(mutex_);
+      queued_bytes_ -= bytes;
+    }
+    return can_go_on ? writer_->Checkpoint() : status;
+  }
+
+  absl::Status Trim(bool* more) {
+    absl::StatusOr<bool> trimmed = writer_->Trim(options_.now());
+    *more = trimmed.ok() && *trimmed;
+    // On a full disk it is tried again when the next event comes, or the next interval ends.
+    if (absl::IsResourceExhausted(trimmed.status()) || absl::IsAborted(trimmed.status())) return absl::OkStatus();
+    if (!trimmed.ok()) return trimmed.status();
+    return *more ? writer_->Checkpoint() : absl::OkStatus();
+  }
+
+  void EndTrim(int64_t trims_wanted) {
+    std::lock_guard lock(mutex_);
+    trims_done_ = trims_wanted;
+    trimmed_.notify_all();
+  }
+
+  void Fail(const absl::Status& status) {
+    std::deque<WaitingEvent> waiting;
+    {
+      std::lock_guard lock(mutex_);
+      failure_ = CannotStore(status);
+      waiting.swap(queue_);
+      queued_bytes_ = 0;
+    }
+    for (WaitingEvent& event : waiting) event.done(CannotStore(status));
+    if (options_.on_fatal) options_.on_fatal(status);
+  }
+
+  const SqliteEventLogOptions options_;
+  const std::optional<ExclusiveFile> file_;
+  const LogIdentity identity_;
+  std::unique_ptr<LogWriter> writer_;        // the thread's own
+  std::function<void(Position)> on_growth_;  // the thread's own once it has an event
+
+  // Not absl::Mutex: ThreadSanitizer does not see through Debian's build of Abseil.
+  std::mutex mutex_;
+  std::condition_variable wake_;     // for the thread
+  std::condition_variable trimmed_;  // for TrimNow
+  std::deque<WaitingEvent> queue_;
+  size_t queued_bytes_ = 0;  // of the queue and the batch that is being stored
+  bool closed_ = false;
+  absl::Status failure_;
+  int64_t trims_wanted_ = 0;
+  int64_t trims_done_ = 0;
+  bool ended_ = false;
+  std::once_flag joined_;
+  std::thread thread_;
+};
+
+absl::StatusOr<std::unique_ptr<EventLog>> Open(SqliteEventLogOptions options) {
+  std::optional<ExclusiveFile> file;
+  if (options.vfs.empty()) {
+    absl::StatusOr<ExclusiveFile> claimed = ExclusiveFile::Claim(options.path, {"-wal", "-shm", "-journal"});
+    if (!claimed.ok()) return claimed.status();
+    file = *std::move(claimed);
+  }
+  options.max_queued_bytes = std::min(options.max_queued_bytes, kMaxQueuedBytes);
+  options.retention_interval = std::min(options.retention_interval, kMaxInterval);
+  LogWriter::Settings settings;
+  settings.path = options.path;
+  settings.vfs = options.vfs;
+  settings.synchronous_full = options.synchronous_full;
+  settings.retention_age = options.retention_age;
+  settings.retention_bytes = options.retention_bytes;
+  settings.deduplication_age = std::max(options.deduplication_age, options.retention_age);
+  settings.checkpoint_pages = options.checkpoint_pages;
+  absl::StatusOr<std::unique_ptr<LogWriter>> writer = LogWriter::Open(settings);
+  if (!writer.ok()) return writer.status();
+  return std::make_unique<SqliteEventLog>(std::move(options), std::move(file), *std::move(writer));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<EventLog>> OpenSqliteEventLog(SqliteEventLogOptions options) {
+  const std::string path = options.path;
+  absl::StatusOr<std::unique_ptr<EventLog>> log = Open(std::move(options));
+  if (log.ok()) return log;
+  absl::StatusCode code = log.status().code();
+  // A log without one of its tables is damaged; whatever else stands in the way may pass.
+  if (code == absl::StatusCode::kInternal) code = absl::StatusCode::kDataLoss;
+  if (code != absl::StatusCode::kFailedPrecondition && code != absl::StatusCode::kDataLoss) {
+    code = absl::StatusCode::kUnavailable;
+  }
+  return absl::Status(code, absl::StrCat("event log ", path, ": ", log.status().message()));
+}
+
+void TrimNow(EventLog& log) { static_cast<SqliteEventLog&>(log).TrimNow(); }
+
+}  // namespace stampgate

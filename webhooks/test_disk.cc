@@ -1,0 +1,384 @@
+#include "webhooks/test_disk.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "absl/base/internal/raw_logging.h"
+#include "absl/strings/str_cat.h"
+
+namespace stampgate {
+namespace {
+
+constexpr int kShmLocks = 8;
+
+std::string NewVfsName() {
+  static std::atomic<int> made = 0;
+  return absl::StrCat("test-disk-", ++made);
+}
+
+}  // namespace
+
+// A file, as long as it has a name or is open.
+struct TestDisk::Node {
+  std::string content;
+
+  // SQLite's five levels of locks.
+  int shared = 0;
+  const File* reserved = nullptr;
+  const File* pending = nullptr;
+  const File* exclusive = nullptr;
+
+  // The write-ahead log's index, gone with the last that uses it.
+  int shm_users = 0;
+  std::vector<std::unique_ptr<char[]>> regions;
+  int shm_shared[kShmLocks] = {};
+  const File* shm_exclusive[kShmLocks] = {};
+};
+
+// An open file. SQLite owns its memory.
+struct TestDisk::File : sqlite3_file {
+  TestDisk* disk;
+  std::shared_ptr<Node> node;
+  std::string name;
+  bool syncs_folder = false;  // with its next sync
+  int lock = SQLITE_LOCK_NONE;
+  bool uses_shm = false;
+  bool shm_shared[kShmLocks] = {};
+};
+
+// SQLite's view of the two.
+struct TestDisk::Methods {
+  static File& Of(sqlite3_file* file) { return *static_cast<File*>(file); }
+  static TestDisk& Of(sqlite3_vfs* vfs) { return *static_cast<TestDisk*>(vfs->pAppData); }
+
+  static int Open(sqlite3_vfs* vfs, const char* name, sqlite3_file* memory, int flags, int* out_flags);
+  static int Delete(sqlite3_vfs* vfs, const char* name, int sync_folder);
+  static int Access(sqlite3_vfs* vfs, const char* name, int flags, int* result);
+  static int FullPathname(sqlite3_vfs* vfs, const char* name, int size, char* out);
+
+  static int Close(sqlite3_file* file);
+  static int Read(sqlite3_file* file, void* out, int size, sqlite3_int64 offset);
+  static int Write(sqlite3_file* file, const void* data, int size, sqlite3_int64 offset);
+  static int Truncate(sqlite3_file* file, sqlite3_int64 size);
+  static int Sync(sqlite3_file* file, int flags);
+  static int FileSize(sqlite3_file* file, sqlite3_int64* size);
+  static int Lock(sqlite3_file* file, int level);
+  static int Unlock(sqlite3_file* file, int level);
+  static int CheckReservedLock(sqlite3_file* file, int* result);
+  static int ShmMap(sqlite3_file* file, int region, int size, int extend, void volatile** memory);
+  static int ShmLock(sqlite3_file* file, int offset, int count, int flags);
+  static void ShmBarrier(sqlite3_file* file);
+  static int ShmUnmap(sqlite3_file* file, int remove);
+
+  static void LowerLock(File& file, int level);
+  static void DropShmLock(File& file, int slot);
+};
+
+TestDisk::TestDisk(DiskImage image) : vfs_name_(NewVfsName()), vfs_(std::make_unique<sqlite3_vfs>()) {
+  for (auto& [name, content] : image) {
+    files_[name] = std::make_shared<Node>();
+    files_[name]->content = std::move(content);
+  }
+  *vfs_ = *sqlite3_vfs_find(nullptr);  // randomness, time and sleep are the system's
+  vfs_->iVersion = 2;
+  vfs_->szOsFile = sizeof(File);
+  vfs_->pNext = nullptr;
+  vfs_->zName = vfs_name_.c_str();
+  vfs_->pAppData = this;
+  vfs_->xOpen = Methods::Open;
+  vfs_->xDelete = Methods::Delete;
+  vfs_->xAccess = Methods::Access;
+  vfs_->xFullPathname = Methods::FullPathname;
+  ABSL_RAW_CHECK(sqlite3_vfs_register(vfs_.get(), 0) == SQLITE_OK, "SQLite does not take the test's disk");
+}
+
+TestDisk::~TestDisk() { sqlite3_vfs_unregister(vfs_.get()); }
+
+DiskImage TestDisk::image() const {
+  std::lock_guard lock(mutex_);
+  DiskImage image;
+  for (const auto& [name, node] : files_) image[name] = node->content;
+  return image;
+}
+
+size_t TestDisk::steps() const {
+  std::lock_guard lock(mutex_);
+  return history_.size();
+}
+
+void TestDisk::FillAtWrite(int n, bool everywhere) {
+  std::lock_guard lock(mutex_);
+  writes_until_full_ = n;
+  full_everywhere_ = everywhere;
+}
+
+void TestDisk::MakeRoom() {
+  std::lock_guard lock(mutex_);
+  writes_until_full_ = 0;
+  full_ = false;
+}
+
+void TestDisk::FailWrite(int n) {
+  std::lock_guard lock(mutex_);
+  writes_until_failure_ = n;
+}
+
+void TestDisk::FailSync(int n) {
+  std::lock_guard lock(mutex_);
+  syncs_until_failure_ = n;
+}
+
+int TestDisk::failures() const {
+  std::lock_guard lock(mutex_);
+  return failures_;
+}
+
+int TestDisk::Write(File& file, const char* data, int size, int64_t offset) {
+  if (writes_until_failure_ > 0 && --writes_until_failure_ == 0) {
+    ++failures_;
+    return SQLITE_IOERR_WRITE;
+  }
+  bool first = false;
+  if (writes_until_full_ > 0 && --writes_until_full_ == 0) first = full_ = true;
+  std::string& content = file.node->content;
+  const size_t end = static_cast<size_t>(offset) + static_cast<size_t>(size);
+  const bool fits = !full_ || (!full_everywhere_ && end <= content.size());
+  if (!fits) {
+    ++failures_;
+    if (!first) return SQLITE_FULL;
+    size /= 2;
+  }
+  history_.push_back({DiskChange::Kind::kWrite, file.name, offset, std::string(data, static_cast<size_t>(size))});
+  const size_t written_to = static_cast<size_t>(offset) + static_cast<size_t>(size);
+  if (content.size() < written_to) content.resize(written_to);
+  std::memcpy(content.data() + offset, data, static_cast<size_t>(size));
+  return fits ? SQLITE_OK : SQLITE_FULL;
+}
+
+int TestDisk::Sync(File& file) {
+  if (syncs_until_failure_ > 0 && --syncs_until_failure_ == 0) {
+    ++failures_;
+    return SQLITE_IOERR_FSYNC;
+  }
+  history_.push_back({DiskChange::Kind::kSync, file.name, 0, "", std::exchange(file.syncs_folder, false)});
+  return SQLITE_OK;
+}
+
+int TestDisk::Methods::Open(sqlite3_vfs* vfs, const char* name, sqlite3_file* memory, int flags, int* out_flags) {
+  static constexpr sqlite3_io_methods kMethods = {
+      .iVersion = 2,
+      .xClose = Close,
+      .xRead = Read,
+      .xWrite = Write,
+      .xTruncate = Truncate,
+      .xSync = Sync,
+      .xFileSize = FileSize,
+      .xLock = Lock,
+      .xUnlock = Unlock,
+      .xCheckReservedLock = CheckReservedLock,
+      .xFileControl = [](sqlite3_file*, int, void*) { return SQLITE_NOTFOUND; },
+      .xSectorSize = [](sqlite3_file*) { return 4096; },
+      .xDeviceCharacteristics = [](sqlite3_file*) { return SQLITE_IOCAP_POWERSAFE_OVERWRITE; },
+      .xShmMap = ShmMap,
+      .xShmLock = ShmLock,
+      .xShmBarrier = ShmBarrier,
+      .xShmUnmap = ShmUnmap,
+      .xFetch = nullptr,
+      .xUnfetch = nullptr,
+  };
+  memory->pMethods = nullptr;
+  if (name == nullptr) return SQLITE_CANTOPEN;  // a temporary file: the log has none
+  TestDisk& disk = Of(vfs);
+  std::lock_guard lock(disk.mutex_);
+  std::shared_ptr<Node>& node = disk.files_[name];
+  if (node == nullptr) {
+    if ((flags & SQLITE_OPEN_CREATE) == 0) {
+      disk.files_.erase(name);
+      return SQLITE_CANTOPEN;
+    }
+    node = std::make_shared<Node>();
+    // The log makes its main file itself, and syncs the folder.
+    disk.history_.push_back({DiskChange::Kind::kCreate, name, 0, "", (flags & SQLITE_OPEN_MAIN_DB) != 0});
+  }
+  File* file = new (memory) File;
+  file->disk = &disk;
+  file->node = node;
+  file->name = name;
+  // As SQLite does on Linux, so that what it has just made or deleted is in the folder.
+  file->syncs_folder = (flags & (SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_WAL)) != 0;
+  file->pMethods = &kMethods;
+  if (out_flags != nullptr) *out_flags = flags;
+  return SQLITE_OK;
+}
+
+int TestDisk::Methods::Delete(sqlite3_vfs* vfs, const char* name, int sync_folder) {
+  TestDisk& disk = Of(vfs);
+  std::lock_guard lock(disk.mutex_);
+  if (disk.files_.erase(name) == 0) return SQLITE_IOERR_DELETE_NOENT;
+  disk.history_.push_back({DiskChange::Kind::kDelete, name, 0, "", sync_folder != 0});
+  return SQLITE_OK;
+}
+
+int TestDisk::Methods::Access(sqlite3_vfs* vfs, const char* name, int flags, int* result) {
+  TestDisk& disk = Of(vfs);
+  std::lock_guard lock(disk.mutex_);
+  const auto file = disk.files_.find(name);
+  // Like the system's, which calls an empty file none.
+  *result = file != disk.files_.end() && (flags != SQLITE_ACCESS_EXISTS || !file->second->content.empty());
+  return SQLITE_OK;
+}
+
+int TestDisk::Methods::FullPathname(sqlite3_vfs*, const char* name, int size, char* out) {
+  sqlite3_snprintf(size, out, "%s", name);
+  return SQLITE_OK;
+}
+
+int TestDisk::Methods::Close(sqlite3_file* file) {
+  std::mutex& mutex = Of(file).disk->mutex_;
+  std::lock_guard lock(mutex);
+  LowerLock(Of(file), SQLITE_LOCK_NONE);
+  Of(file).~File();
+  return SQLITE_OK;
+}
+
+int TestDisk::Methods::Read(sqlite3_file* file, void* out, int size, sqlite3_int64 offset) {
+  std::lock_guard lock(Of(file).disk->mutex_);
+  const std::string& content = Of(file).node->content;
+  const auto wanted = static_cast<size_t>(size);
+  const auto from = std::min(static_cast<size_t>(offset), content.size());
+  const size_t there = std::min(wanted, content.size() - from);
+  std::memcpy(out, content.data() + from, there);
+  if (there == wanted) return SQLITE_OK;
+  std::memset(static_cast<char*>(out) + there, 0, wanted - there);
+  return SQLITE_IOERR_SHORT_READ;
+}
+
+int TestDisk::Methods::Write(sqlite3_file* file, const void* data, int size, sqlite3_int64 offset) {
+  std::lock_guard lock(Of(file).disk->mutex_);
+  return Of(file).disk->Write(Of(file), static_cast<const char*>(data), size, offset);
+}
+
+int TestDisk::Methods::Truncate(sqlite3_file* file, sqlite3_int64 size) {
+  std::lock_guard lock(Of(file).disk->mutex_);
+  Of(file).disk->history_.push_back({DiskChange::Kind::kTruncate, Of(file).name, size, ""});
+  Of(file).node->content.resize(static_cast<size_t>(size));
+  return SQLITE_OK;
+}
+
+int TestDisk::Methods::Sync(sqlite3_file* file, int flags) {
+  std::lock_guard lock(Of(file).disk->mutex_);
+  return Of(file).disk->Sync(Of(file));
+}
+
+int TestDisk::Methods::FileSize(sqlite3_file* file, sqlite3_int64* size) {
+  std::lock_guard lock(Of(file).disk->mutex_);
+  *size = static_cast<sqlite3_int64>(Of(file).node->content.size());
+  return SQLITE_OK;
+}
+
+int TestDisk::Methods::Lock(sqlite3_file* file, int level) {
+  File& self = Of(file);
+  std::lock_guard lock(self.disk->mutex_);
+  if (self.lock >= level) return SQLITE_OK;
+  Node& node = *self.node;
+  const auto held_by_another = [&self](const File* holder) { return holder != nullptr && holder != &self; };
+  if (level == SQLITE_LOCK_SHARED) {
+    if (node.pending != nullptr || node.exclusive != nullptr) return SQLITE_BUSY;
+    ++node.shared;
+  } else if (level == SQLITE_LOCK_RESERVED) {
+    if (held_by_another(node.reserved) || held_by_another(node.pending)) return SQLITE_BUSY;
+    node.reserved = &self;
+  } else {
+    if (held_by_another(node.reserved) || held_by_another(node.pending) || held_by_another(node.exclusive)) {
+      return SQLITE_BUSY;
+    }
+    node.pending = &self;
+    self.lock = SQLITE_LOCK_PENDING;
+    if (node.shared > 1) return SQLITE_BUSY;
+    node.exclusive = &self;
+  }
+  self.lock = level;
+  return SQLITE_OK;
+}
+
+int TestDisk::Methods::Unlock(sqlite3_file* file, int level) {
+  std::lock_guard lock(Of(file).disk->mutex_);
+  LowerLock(Of(file), level);
+  return SQLITE_OK;
+}
+
+void TestDisk::Methods::LowerLock(File& file, int level) {
+  if (file.lock <= level) return;
+  Node& node = *file.node;
+  for (const File** holder : {&node.reserved, &node.pending, &node.exclusive}) {
+    if (*holder == &file) *holder = nullptr;
+  }
+  if (level == SQLITE_LOCK_NONE) --node.shared;
+  file.lock = level;
+}
+
+int TestDisk::Methods::CheckReservedLock(sqlite3_file* file, int* result) {
+  std::lock_guard lock(Of(file).disk->mutex_);
+  *result = Of(file).node->reserved != nullptr;
+  return SQLITE_OK;
+}
+
+int TestDisk::Methods::ShmMap(sqlite3_file* file, int region, int size, int extend, void volatile** memory) {
+  File& self = Of(file);
+  std::lock_guard lock(self.disk->mutex_);
+  if (!std::exchange(self.uses_shm, true)) ++self.node->shm_users;
+  std::vector<std::unique_ptr<char[]>>& regions = self.node->regions;
+  *memory = nullptr;
+  while (extend != 0 && regions.size() <= static_cast<size_t>(region)) {
+    regions.push_back(std::make_unique<char[]>(static_cast<size_t>(size)));
+  }
+  if (static_cast<size_t>(region) < regions.size()) *memory = regions[static_cast<size_t>(region)].get();
+  return SQLITE_OK;
+}
+
+void TestDisk::Methods::DropShmLock(File& file, int slot) {
+  if (file.shm_shared[slot]) --file.node->shm_shared[slot];
+  file.shm_shared[slot] = false;
+  if (file.node->shm_exclusive[slot] == &file) file.node->shm_exclusive[slot] = nullptr;
+}
+
+int TestDisk::Methods::ShmLock(sqlite3_file* file, int offset, int count, int flags) {
+  File& self = Of(file);
+  std::lock_guard lock(self.disk->mutex_);
+  Node& node = *self.node;
+  const bool exclusive = (flags & SQLITE_SHM_EXCLUSIVE) != 0;
+  for (int slot = offset; slot < offset + count; ++slot) {
+    if ((flags & SQLITE_SHM_UNLOCK) != 0) {
+      DropShmLock(self, slot);
+      continue;
+    }
+    const bool shared_by_others = node.shm_shared[slot] > (self.shm_shared[slot] ? 1 : 0);
+    const bool taken = node.shm_exclusive[slot] != nullptr && node.shm_exclusive[slot] != &self;
+    if (taken || (exclusive && shared_by_others)) return SQLITE_BUSY;
+  }
+  if ((flags & SQLITE_SHM_LOCK) == 0) return SQLITE_OK;
+  for (int slot = offset; slot < offset + count; ++slot) {
+    if (exclusive) {
+      node.shm_exclusive[slot] = &self;
+    } else if (!self.shm_shared[slot]) {
+      self.shm_shared[slot] = true;
+      ++node.shm_shared[slot];
+    }
+  }
+  return SQLITE_OK;
+}
+
+void TestDisk::Methods::ShmBarrier(sqlite3_file* file) { std::lock_guard lock(Of(file).disk->mutex_); }
+
+int TestDisk::Methods::ShmUnmap(sqlite3_file* file, int remove) {
+  File& self = Of(file);
+  std::lock_guard lock(self.disk->mutex_);
+  for (int slot = 0; slot < kShmLocks; ++slot) DropShmLock(self, slot);
+  if (std::exchange(self.uses_shm, false) && --self.node->shm_users == 0) self.node->regions.clear();
+  return SQLITE_OK;
+}
+
+}  // namespace stampgate

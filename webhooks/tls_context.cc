@@ -1,0 +1,66 @@
+#include "webhooks/tls_context.h"
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+
+#include <boost/system/system_error.hpp>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace stampgate {
+namespace {
+
+namespace ssl = boost::asio::ssl;
+using boost::system::error_code;
+
+constexpr unsigned char kHttp11[] = "\x08http/1.1";
+
+int ChooseProtocol(SSL*, const unsigned char** chosen, unsigned char* chosen_size, const unsigned char* offered,
+                   unsigned int offered_size, void*) {
+  unsigned char* match;
+  if (SSL_select_next_proto(&match, chosen_size, kHttp11, sizeof(kHttp11) - 1, offered, offered_size) !=
+      OPENSSL_NPN_NEGOTIATED) {
+    return SSL_TLSEXT_ERR_ALERT_FATAL;
+  }
+  *chosen = match;
+  return SSL_TLSEXT_ERR_OK;
+}
+
+absl::Status Unusable(const std::string& file, const std::string& reason) {
+  return absl::InvalidArgumentError(absl::StrCat(file, ": ", reason));
+}
+
+}  // namespace
+
+absl::StatusOr<ssl::context> MakeTlsServerContext(const std::string& certificate_file,
+                                                  const std::string& private_key_file) {
+  try {
+    ssl::context context(ssl::context::tls_server);
+    SSL_CTX* native = context.native_handle();
+    SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION);
+    // A peer has no need to shake hands twice, and we none to remember it.
+    SSL_CTX_set_options(native, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET);
+    SSL_CTX_set_session_cache_mode(native, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_mode(native, SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_set_alpn_select_cb(native, &ChooseProtocol, nullptr);
+
+    error_code error;
+    context.use_certificate_chain_file(certificate_file, error);
+    if (error) return Unusable(certificate_file, error.message());
+    // Without this, OpenSSL asks the terminal for a passphrase.
+    context.set_password_callback([](size_t, ssl::context::password_purpose) { return std::string(); }, error);
+    context.use_private_key_file(private_key_file, ssl::context::pem, error);
+    if (error) return Unusable(private_key_file, error.message());
+    if (SSL_CTX_check_private_key(native) != 1) {
+      ERR_clear_error();
+      return Unusable(private_key_file, absl::StrCat("is not the key of ", certificate_file));
+    }
+    return context;
+  } catch (const boost::system::system_error& error) {  // the constructor and nothing else, when memory is short
+    return absl::ResourceExhaustedError(absl::StrCat("TLS: ", error.what()));
+  }
+}
+
+}  // namespace stampgate

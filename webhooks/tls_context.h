@@ -1,0 +1,20 @@
+// A TLS server's certificate and rules.
+#ifndef STAMPGATE_WEBHOOKS_TLS_CONTEXT_H_
+#define STAMPGATE_WEBHOOKS_TLS_CONTEXT_H_
+
+#include <boost/asio/ssl/context.hpp>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace stampgate {
+
+// TLS 1.2 and later, HTTP/1.1 to who negotiates, no client certificates. The files are PEM: the certificate with what
+// leads to its authority, and its key without a passphrase. Errors: kInvalidArgument with the file's path and what is
+// wrong with it.
+absl::StatusOr<boost::asio::ssl::context> MakeTlsServerContext(const std::string& certificate_file,
+                                                               const std::string& private_key_file);
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_WEBHOOKS_TLS_CONTEXT_H_

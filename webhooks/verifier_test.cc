@@ -1,0 +1,844 @@
+#include "webhooks/verifier.h"
+
+#include <gtest/gtest.h>
+#include <simdjson.h>
+#include <sodium.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <string_view>
+#include <thread>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "webhooks/webhook_testing.h"
+
+namespace stampgate {
+namespace {
+
+constexpr char kBody[] = R"({"type":"activity.created","data":{"id":"act_123"}})";
+
+const absl::Time kNow = absl::FromUnixMillis(1'700'000'000'000);
+
+std::string OutcomeOf(const Verdict& verdict) {
+  if (std::holds_alternative<VerifiedEvent>(verdict)) return "OK";
+  const auto& rejection = std::get<Rejection>(verdict);
+  return absl::StrCat(Name(rejection.reason), rejection.header.empty() ? "" : " ", rejection.header);
+}
+
+// A verifier whose clock and key set are the test's to change.
+class Inbox {
+ public:
+  explicit Inbox(std::string key_set, const std::string& operator_name = "Service", absl::Time now = kNow)
+      : key_set_(std::move(key_set)), now_(now) {
+    KeySetCache::Options cache_options;
+    cache_options.operator_name = operator_name;
+    cache_options.now = [this] { return now_; };
+    keys_ = std::make_unique<KeySetCache>(std::move(cache_options), [this](auto on_answer) {
+      ++fetches_;
+      if (is_slow_) {
+        pending_.push_back(std::move(on_answer));
+      } else {
+        on_answer(KeySetAnswer{key_set_, "", absl::ZeroDuration()});
+      }
+    });
+    Verifier::Options options;
+    options.operator_name = operator_name;
+    options.now = [this] { return now_; };
+    verifier_ = std::make_unique<Verifier>(std::move(options), *keys_);
+  }
+
+  absl::Time& now() { return now_; }
+  int fetches() const { return fetches_; }
+  void set_key_set(std::string key_set) { key_set_ = std::move(key_set); }
+
+  // From now on fetches end in EndFetches.
+  void SlowDown() { is_slow_ = true; }
+  void EndFetches() {
+    for (auto& on_answer : std::exchange(pending_, {})) {
+      on_answer(KeySetAnswer{key_set_, "", absl::ZeroDuration()});
+    }
+  }
+
+  // The verdict, or nothing as long as there is none. Lives as long as the inbox.
+  const std::optional<Verdict>& Start(Delivery delivery) {
+    std::optional<Verdict>& verdict = verdicts_.emplace_back();
+    verifier_->Verify(std::move(delivery), [&verdict](Verdict given) {
+      EXPECT_FALSE(verdict.has_value()) << "two verdicts";
+      verdict = std::move(given);
+    });
+    return verdict;
+  }
+
+  Verdict Verify(Delivery delivery) {
+    std::optional<Verdict> verdict;
+    verifier_->Verify(std::move(delivery), [&verdict](Verdict given) {
+      EXPECT_FALSE(verdict.has_value()) << "two verdicts";
+      verdict = std::move(given);
+    });
+    EXPECT_TRUE(verdict.has_value()) << "no verdict";
+    return *std::move(verdict);
+  }
+
+  std::string Outcome(Delivery delivery) { return OutcomeOf(Verify(std::move(delivery))); }
+
+ private:
+  std::string key_set_;
+  absl::Time now_;
+  int fetches_ = 0;
+  bool is_slow_ = false;
+  std::vector<absl::AnyInvocable<void(absl::StatusOr<KeySetAnswer>)>> pending_;
+  std::deque<std::optional<Verdict>> verdicts_;
+  std::unique_ptr<KeySetCache> keys_;
+  std::unique_ptr<Verifier> verifier_;
+};
+
+std::string& Header(Delivery& delivery, absl::string_view name) {
+  for (HeaderField& header : delivery.headers) {
+    if (absl::EqualsIgnoreCase(header.name, absl::StrCat("X-Service-", name))) return header.value;
+  }
+  return delivery.headers.emplace_back(HeaderField{absl::StrCat("X-Service-", name), ""}).value;
+}
+
+std::array<uint8_t, 32> SeedOf(uint8_t fill) {
+  std::array<uint8_t, 32> seed;
+  seed.fill(fill);
+  return seed;
+}
+
+std::string TwoKeys(const TestSender& a, const TestSender& b) {
+  return absl::StrCat(R"({"keys":[)", a.Key(), ",", b.Key(), "]}");
+}
+
+// Upstream's own unit test: seed, event, time, body and what its signing gives for them.
+TEST(VerifierTest, TakesTheDeliveryOfUpstreamsOwnTest) {
+  Delivery delivery = TestSender().Sign("evt_123", kBody, kNow);
+  EXPECT_EQ(Header(delivery, "Signature"),
+            "99c87f03e9254ed35896a394daa264f30d87574c6f4187e861fe136e4a15b50b"
+            "5f43052a1a4f506d6faec7f699e42bfe40d523f5040946984e6c95497dc67a0f");
+  Inbox inbox(TestSender().KeySet(), "Service", kNow + absl::Seconds(1));
+  Verdict verdict = inbox.Verify(delivery);
+  ASSERT_EQ(OutcomeOf(verdict), "OK");
+  const Event& event = *std::get<VerifiedEvent>(verdict);
+  EXPECT_EQ(event.event_id, "evt_123");
+  EXPECT_EQ(event.key_id, "webhook-key-1");
+  EXPECT_EQ(event.timestamp_ms, 1'700'000'000'000);
+  EXPECT_EQ(absl::BytesToHexString({reinterpret_cast<const char*>(event.signature.data()), event.signature.size()}),
+            Header(delivery, "Signature"));
+  EXPECT_EQ(event.body, kBody);
+  EXPECT_EQ(event.type, "activity.created");
+  EXPECT_EQ(event.organization_id, "");
+  EXPECT_EQ(event.parent_organization_id, "");
+  std::array<uint8_t, 32> sha256;
+  crypto_hash_sha256(sha256.data(), reinterpret_cast<const uint8_t*>(kBody), sizeof(kBody) - 1);
+  EXPECT_EQ(event.body_sha256, sha256);
+  ASSERT_EQ(event.headers.size(), delivery.headers.size() - 1) << "all but Content-Type";
+  for (size_t i = 0; i < event.headers.size(); ++i) {
+    EXPECT_EQ(event.headers[i].name, delivery.headers[i + 1].name);
+    EXPECT_EQ(event.headers[i].value, delivery.headers[i + 1].value);
+  }
+}
+
+// Where we judge otherwise than upstream's helper, and why.
+struct Difference {
+  const char *ours, *why;
+};
+
+const std::map<std::string, Difference>& Differences() {
+  static const auto* const differences = new std::map<std::string, Difference>{
+      {"ok-empty-body", {"invalid_body", "the helper signs for bytes; an event is a JSON object"}},
+      {"ok-non-utf8-body", {"invalid_body", "the helper signs for bytes; JSON is UTF-8"}},
+      {"bad-short-signature",
+       {"malformed_header x-turnkey-signature", "told before a key is looked for: no key can make it right"}},
+      {"bad-timestamp-not-numeric",
+       {"malformed_header x-turnkey-timestamp", "one name for a bad form, whichever header has it"}},
+  };
+  return *differences;
+}
+
+TEST(VerifierTest, JudgesAsUpstreamsHelperDoes) {
+  simdjson::dom::parser parser;
+  simdjson::dom::element root = parser.load("tests/vectors/webhooks.json");
+  const std::string key_set = simdjson::minify(simdjson::dom::element(root["jwks"]));
+  size_t deliveries = 0;
+  size_t differences = 0;
+  for (simdjson::dom::element entry : root["deliveries"]) {
+    auto text = [](simdjson::dom::element value) { return std::string(std::string_view(value)); };
+    const std::string id = text(entry["id"]);
+    Delivery delivery;
+    for (auto [name, value] : simdjson::dom::object(entry["headers"])) {
+      delivery.headers.push_back({std::string(name), text(value)});
+    }
+    ASSERT_TRUE(absl::Base64Unescape(text(entry["bodyBase64"]), &delivery.body));
+    ASSERT_EQ(int64_t(entry["maxTimestampAgeMs"]), 300'000);
+    std::string helpers = "OK";
+    if (!bool(entry["verdict"]["ok"])) {
+      helpers = text(entry["verdict"]["reason"]);
+      if (std::string_view header; !entry["verdict"]["headerName"].get(header)) {
+        absl::StrAppend(&helpers, " ", std::string(header));
+      }
+    }
+    Inbox inbox(key_set, "Turnkey", absl::FromUnixMillis(int64_t(entry["nowMs"])));
+    Verdict verdict = inbox.Verify(delivery);
+    ++deliveries;
+    auto difference = Differences().find(id);
+    if (difference != Differences().end()) {
+      ++differences;
+      EXPECT_EQ(OutcomeOf(verdict), difference->second.ours) << id << ": " << difference->second.why;
+      EXPECT_NE(helpers, difference->second.ours) << id << " is no difference any more";
+      continue;
+    }
+    EXPECT_EQ(OutcomeOf(verdict), helpers) << id;
+    if (!std::holds_alternative<VerifiedEvent>(verdict)) continue;
+    const Event& event = *std::get<VerifiedEvent>(verdict);
+    EXPECT_EQ(event.event_id, text(entry["verdict"]["eventId"])) << id;
+    EXPECT_EQ(event.key_id, text(entry["verdict"]["keyId"])) << id;
+    EXPECT_EQ(event.timestamp_ms, int64_t(entry["verdict"]["timestampMs"])) << id;
+    EXPECT_EQ(event.body, delivery.body) << id;
+  }
+  EXPECT_EQ(differences, Differences().size()) << "a difference that no delivery has";
+  EXPECT_GE(deliveries, 20);
+}
+
+// Each delivery has a new fault and all those before it.
+TEST(VerifierTest, LooksInTheOrderOfReasons) {
+  const TestSender sender("a");
+  const TestSender other("a", SeedOf(1));
+  const TestSender unknown("unknown");
+  const std::string key_set =
+      absl::StrCat(R"({"keys":[)", sender.Key(), R"(,{"kid":"v2","kty":"OKP","crv":"Ed25519",)",
+                   R"("x":"TYqvxXBsOVT1wgZApdargB-iP-YOcnRpablSW5Q9Gpg","service_signature_version":"v2"}]})");
+  Inbox inbox(key_set);
+  const absl::Time stale = kNow - absl::Hours(1);
+
+  Delivery delivery = sender.Sign("e", "not JSON", kNow);
+  EXPECT_EQ(inbox.Outcome(delivery), "invalid_body");
+  delivery = sender.Sign("e", "not JSON", stale);
+  EXPECT_EQ(inbox.Outcome(delivery), "stale_timestamp");
+  delivery = other.Sign("e", "not JSON", stale);
+  EXPECT_EQ(inbox.Outcome(delivery), "invalid_signature");
+  Header(delivery, "Signature-Key-Id") = "v2";
+  EXPECT_EQ(inbox.Outcome(delivery), "invalid_verification_key_algorithm");
+  Header(delivery, "Signature-Key-Id") = "unknown";
+  EXPECT_EQ(inbox.Outcome(delivery), "missing_key");
+  Header(delivery, "Signature-Algorithm") = "ED25519";
+  EXPECT_EQ(inbox.Outcome(delivery), "unsupported_signature_algorithm");
+  Header(delivery, "Signature-Version") = "V1";
+  EXPECT_EQ(inbox.Outcome(delivery), "unsupported_signature_version");
+  Header(delivery, "Signature-Key-Id") = "un.known";
+  EXPECT_EQ(inbox.Outcome(delivery), "malformed_header x-service-signature-key-id");
+  delivery.headers.push_back({"x-service-event-id", "e"});
+  EXPECT_EQ(inbox.Outcome(delivery), "duplicate_header x-service-event-id");
+  Header(delivery, "Signature") = "";
+  EXPECT_EQ(inbox.Outcome(delivery), "missing_header x-service-signature");
+}
+
+TEST(VerifierTest, FitsAKeyToItsOwnAlgorithmAndVersion) {
+  const TestSender sender("a");
+  const std::string key = sender.Key();
+  for (const char* members : {R"("service_signature_algorithm":"EdDSA")", R"("service_signature_algorithm":"")",
+                              R"("service_signature_version":"1")", R"("service_signature_version":"V1")"}) {
+    const std::string bare = key.substr(0, key.find(R"("service_)"));
+    Inbox inbox(absl::StrCat(R"({"keys":[)", bare, members, "}]}"));
+    EXPECT_EQ(inbox.Outcome(sender.Sign("e", "{}", kNow)), "invalid_verification_key_algorithm") << members;
+  }
+}
+
+TEST(VerifierTest, AnswersWithTheCodeThatMakesUpstreamRepeatWhatMayBeOurFault) {
+  struct {
+    const char* name;
+    RejectionReason reason;
+    int http_status;
+  } const cases[] = {
+      {"missing_header", RejectionReason::kMissingHeader, 400},
+      {"duplicate_header", RejectionReason::kDuplicateHeader, 400},
+      {"malformed_header", RejectionReason::kMalformedHeader, 400},
+      {"unsupported_signature_version", RejectionReason::kUnsupportedSignatureVersion, 503},
+      {"unsupported_signature_algorithm", RejectionReason::kUnsupportedSignatureAlgorithm, 503},
+      {"missing_key", RejectionReason::kMissingKey, 503},
+      {"invalid_verification_key_algorithm", RejectionReason::kInvalidVerificationKeyAlgorithm, 503},
+      {"invalid_signature", RejectionReason::kInvalidSignature, 401},
+      {"stale_timestamp", RejectionReason::kStaleTimestamp, 503},
+      {"invalid_body", RejectionReason::kInvalidBody, 400},
+  };
+  for (const auto& one : cases) {
+    EXPECT_EQ(Name(one.reason), one.name);
+    EXPECT_EQ(HttpStatus(one.reason), one.http_status) << one.name;
+  }
+}
+
+// Judged by a clock that says `now`, with a key set that is there at any time.
+std::string OutcomeAt(absl::Time now, const TestSender& sender, Delivery delivery) {
+  KeySetCache::Options cache_options;
+  cache_options.now = [] { return kNow; };
+  KeySetCache keys(std::move(cache_options), [&](auto on_answer) {
+    on_answer(KeySetAnswer{sender.KeySet(), "", absl::ZeroDuration()});
+  });
+  Verifier::Options options;
+  options.now = [now] { return now; };
+  Verifier verifier(std::move(options), keys);
+  std::string outcome;
+  verifier.Verify(std::move(delivery), [&](Verdict verdict) { outcome = OutcomeOf(verdict); });
+  return outcome;
+}
+
+TEST(VerifierTest, TakesWhatIsExactlyAsOldAsItMayBe) {
+  const TestSender sender;
+  const absl::Duration ms = absl::Milliseconds(1);
+  const absl::Duration window = absl::Minutes(5);
+  struct {
+    absl::Duration age;
+    const char* outcome;
+  } const cases[] = {
+      {absl::ZeroDuration(), "OK"},
+      {window - ms, "OK"},
+      {window, "OK"},
+      {window + ms, "stale_timestamp"},
+      {-window, "OK"},
+      {-window - ms, "stale_timestamp"},
+      {absl::Hours(24 * 365 * 1000), "stale_timestamp"},
+      {-absl::Hours(24 * 365 * 20), "stale_timestamp"},
+      {absl::InfiniteDuration(), "stale_timestamp"},
+      {-absl::InfiniteDuration(), "stale_timestamp"},
+  };
+  for (const auto& one : cases) {
+    EXPECT_EQ(OutcomeAt(kNow + one.age, sender, sender.Sign("e", "{}", kNow)), one.outcome) << one.age;
+  }
+  // The ends of what a timestamp can say, against ends of what a clock can.
+  for (int64_t ms_since_1970 : {int64_t{0}, (int64_t{1} << 53) - 1}) {
+    const Delivery delivery = sender.Sign("e", "{}", absl::FromUnixMillis(ms_since_1970));
+    for (absl::Time now : {absl::InfinitePast(), absl::FromUnixMillis(INT64_MIN), absl::FromUnixMillis(INT64_MAX),
+                           absl::InfiniteFuture()}) {
+      EXPECT_EQ(OutcomeAt(now, sender, delivery), "stale_timestamp") << now;
+    }
+    EXPECT_EQ(OutcomeAt(absl::FromUnixMillis(ms_since_1970), sender, delivery), "OK");
+  }
+}
+
+TEST(VerifierTest, VerifiesATimestampAsItWasSpelled) {
+  const TestSender sender;
+  Inbox inbox(sender.KeySet());
+  Delivery delivery = sender.Sign("e", "{}", kNow);
+  Header(delivery, "Timestamp") = "0001700000000000";
+  EXPECT_EQ(inbox.Outcome(delivery), "invalid_signature");
+}
+
+TEST(VerifierTest, ReadsWhoseEventItIsFromTheBodyAlone) {
+  const TestSender sender;
+  Inbox inbox(sender.KeySet());
+  Delivery delivery = sender.Sign(
+      "e", R"({"type":"balances:finalized","organizationId":"org-2","parentOrganizationId":"org-1"})", kNow);
+  Header(delivery, "Organization-Id") = "org-evil";
+  Header(delivery, "Event-Type") = "ACTIVITY_UPDATES";
+  delivery.headers.push_back({"X-Service-Parent-Organization-Id", "org-evil"});
+  delivery.headers.push_back({"X-Service-Organization-Id", "org-evil-2"});
+  Verdict verdict = inbox.Verify(delivery);
+  ASSERT_EQ(OutcomeOf(verdict), "OK");
+  const Event& lied = *std::get<VerifiedEvent>(verdict);
+
+  Delivery silent = delivery;
+  std::erase_if(silent.headers, [](const HeaderField& header) {
+    return absl::StrContains(header.name, "Organization") || absl::StrContains(header.name, "Event-Type");
+  });
+  Verdict silent_verdict = inbox.Verify(silent);
+  ASSERT_EQ(OutcomeOf(silent_verdict), "OK");
+  const Event& plain = *std::get<VerifiedEvent>(silent_verdict);
+
+  EXPECT_EQ(lied.organization_id, "org-2");
+  EXPECT_EQ(lied.parent_organization_id, "org-1");
+  EXPECT_EQ(lied.type, "BALANCE_FINALIZED_UPDATES");
+  EXPECT_EQ(std::tie(lied.event_id, lied.key_id, lied.timestamp_ms, lied.signature, lied.body, lied.organization_id,
+                     lied.parent_organization_id, lied.type, lied.body_sha256),
+            std::tie(plain.event_id, plain.key_id, plain.timestamp_ms, plain.signature, plain.body,
+                     plain.organization_id, plain.parent_organization_id, plain.type, plain.body_sha256));
+  EXPECT_EQ(lied.headers.size(), plain.headers.size() + 4);
+}
+
+TEST(VerifierTest, KeepsABodyOfManyMegabytesByteForByte) {
+  const TestSender sender;
+  Inbox inbox(sender.KeySet());
+  const std::string body = absl::StrCat("\n {\"a\":\"", std::string(4 << 20, 'x'), "\"}\t");
+  Verdict verdict = inbox.Verify(sender.Sign("e", body, kNow));
+  ASSERT_EQ(OutcomeOf(verdict), "OK");
+  EXPECT_TRUE(std::get<VerifiedEvent>(verdict)->body == body);
+}
+
+// The message that a delivery's headers and body say was signed.
+std::string MessageOf(Delivery& delivery) {
+  return absl::StrCat("v1.ed25519.", Header(delivery, "Signature-Key-Id"), ".", Header(delivery, "Timestamp"), ".",
+                      absl::StrCat(Header(delivery, "Event-Id"), ".", delivery.body));
+}
+
+// The group's order, little-endian.
+const std::string& GroupOrder() {
+  static const auto* const order =
+      new std::string(absl::HexStringToBytes("edd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010"));
+  return *order;
+}
+
+TEST(VerifierTest, RefusesASignatureWithAnotherSpellingOfItsScalar) {
+  const TestSender sender;
+  Inbox inbox(sender.KeySet());
+  Delivery delivery = sender.Sign("e", "{}", kNow);
+  ASSERT_EQ(inbox.Outcome(delivery), "OK");
+  const std::string signature = absl::HexStringToBytes(Header(delivery, "Signature"));
+  // S + L, S + 2L, ... as long as they fit: the same number for who does not look.
+  std::string scalar = signature.substr(32);
+  for (int multiple = 1; multiple < 15; ++multiple) {
+    sodium_add(reinterpret_cast<uint8_t*>(scalar.data()), reinterpret_cast<const uint8_t*>(GroupOrder().data()), 32);
+    Header(delivery, "Signature") = absl::BytesToHexString(signature.substr(0, 32) + scalar);
+    EXPECT_EQ(inbox.Outcome(delivery), "invalid_signature") << multiple;
+  }
+}
+
+TEST(VerifierTest, RefusesTheSignatureThatFitsEveryMessage) {
+  const std::string one = absl::HexStringToBytes("0100000000000000000000000000000000000000000000000000000000000000");
+  const TestSender sender("good");
+  Inbox inbox(absl::StrCat(R"({"keys":[)", sender.Key(), R"(,{"kid":"identity","kty":"OKP","crv":"Ed25519","x":")",
+                           absl::WebSafeBase64Escape(one), R"("}]})"));
+  Delivery delivery = sender.Sign("e", "{}", kNow);
+  Header(delivery, "Signature-Key-Id") = "identity";
+  Header(delivery, "Signature") = absl::BytesToHexString(one + std::string(32, '\0'));
+  EXPECT_EQ(inbox.Outcome(delivery), "missing_key");
+  Header(delivery, "Signature-Key-Id") = "good";
+  EXPECT_EQ(inbox.Outcome(delivery), "invalid_signature");
+}
+
+// Whoever has the key can sign with R = 0; the equation holds, and RFC 8032 does not mind. libsodium does, and so the
+// signatures of a broken signer, which would give the key away, are no signatures here.
+TEST(VerifierTest, RefusesAPointOfSmallOrderInASignature) {
+  const std::array<uint8_t, 32> seed = SeedOf(7);
+  const TestSender sender("a", seed);
+  Inbox inbox(sender.KeySet());
+  Delivery delivery = sender.Sign("e", "{}", kNow);
+  ASSERT_EQ(inbox.Outcome(delivery), "OK");
+  std::array<uint8_t, 64> hash;
+  crypto_hash_sha512(hash.data(), seed.data(), seed.size());
+  hash[0] &= 248;
+  hash[31] = (hash[31] & 127) | 64;
+  uint8_t wide_secret[64] = {};
+  std::copy_n(hash.begin(), 32, wide_secret);
+  uint8_t secret[32];
+  crypto_core_ed25519_scalar_reduce(secret, wide_secret);
+  std::array<uint8_t, 32> public_key;
+  crypto_scalarmult_ed25519_base_noclamp(public_key.data(), secret);
+
+  const std::string message = MessageOf(delivery);
+  auto sign_with = [&](const std::string& r_spelling) {
+    crypto_hash_sha512_state state;
+    crypto_hash_sha512_init(&state);
+    crypto_hash_sha512_update(&state, reinterpret_cast<const uint8_t*>(r_spelling.data()), r_spelling.size());
+    crypto_hash_sha512_update(&state, public_key.data(), public_key.size());
+    crypto_hash_sha512_update(&state, reinterpret_cast<const uint8_t*>(message.data()), message.size());
+    uint8_t challenge_hash[64];
+    crypto_hash_sha512_final(&state, challenge_hash);
+    uint8_t challenge[32];
+    crypto_core_ed25519_scalar_reduce(challenge, challenge_hash);
+    std::string scalar(32, '\0');
+    crypto_core_ed25519_scalar_mul(reinterpret_cast<uint8_t*>(scalar.data()), challenge, secret);
+    // That this is the scalar that the equation wants: S B = challenge A.
+    uint8_t left[32];
+    uint8_t right[32];
+    EXPECT_EQ(crypto_scalarmult_ed25519_base_noclamp(left, reinterpret_cast<const uint8_t*>(scalar.data())), 0);
+    EXPECT_EQ(crypto_scalarmult_ed25519_noclamp(right, challenge, public_key.data()), 0);
+    EXPECT_EQ(sodium_memcmp(left, right, 32), 0);
+    return absl::BytesToHexString(r_spelling + scalar);
+  };
+  for (const char* r : {"0100000000000000000000000000000000000000000000000000000000000000",
+                        "0100000000000000000000000000000000000000000000000000000000000080",
+                        "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+                        "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff"}) {
+    Header(delivery, "Signature") = sign_with(absl::HexStringToBytes(r));
+    EXPECT_EQ(inbox.Outcome(delivery), "invalid_signature") << r;
+  }
+}
+
+// What is signed says where its parts end only by their form: every way to cut it at three dots is tried.
+TEST(VerifierTest, TakesAMessageInItsOneCutOnly) {
+  const TestSender sender("key");
+  Inbox inbox(sender.KeySet());
+  int cuts = 0;
+  for (const char* event_id : {"e", "evt.1.2", "..", "a.1700000000000.b", "1700000000000"}) {
+    for (const char* body :
+         {R"({"a":"x.y.z","b":1.5})", R"({"a":".{}"})", "\n{\".\":{}}", "{}", R"({"a":".{\".\":1}"})"}) {
+      const Delivery genuine = sender.Sign(event_id, body, kNow);
+      Delivery delivery = genuine;
+      const std::string joined = MessageOf(delivery).substr(std::string("v1.ed25519.").size());
+      std::vector<size_t> dots;
+      for (size_t i = 0; i < joined.size(); ++i) {
+        if (joined[i] == '.') dots.push_back(i);
+      }
+      int taken = 0;
+      for (size_t i = 0; i < dots.size(); ++i) {
+        for (size_t j = i + 1; j < dots.size(); ++j) {
+          for (size_t k = j + 1; k < dots.size(); ++k) {
+            Delivery cut = genuine;
+            Header(cut, "Signature-Key-Id") = joined.substr(0, dots[i]);
+            Header(cut, "Timestamp") = joined.substr(dots[i] + 1, dots[j] - dots[i] - 1);
+            Header(cut, "Event-Id") = joined.substr(dots[j] + 1, dots[k] - dots[j] - 1);
+            cut.body = joined.substr(dots[k] + 1);
+            ASSERT_EQ(MessageOf(cut), MessageOf(delivery));
+            ++cuts;
+            Verdict verdict = inbox.Verify(cut);
+            if (!std::holds_alternative<VerifiedEvent>(verdict)) continue;
+            ++taken;
+            EXPECT_EQ(std::get<VerifiedEvent>(verdict)->event_id, event_id);
+            EXPECT_EQ(std::get<VerifiedEvent>(verdict)->body, body);
+          }
+        }
+      }
+      EXPECT_EQ(taken, 1) << event_id << " " << body;
+    }
+  }
+  EXPECT_GT(cuts, 400);
+}
+
+TEST(VerifierTest, WaitsForAKeyThatIsNotThereYet) {
+  const TestSender old_key("old");
+  const TestSender new_key("new", SeedOf(2));
+  Inbox inbox(old_key.KeySet());
+  EXPECT_EQ(inbox.Outcome(old_key.Sign("e1", "{}", kNow)), "OK");
+  inbox.now() += absl::Seconds(10);
+  inbox.SlowDown();
+  const auto& early = inbox.Start(new_key.Sign("e2", "{}", kNow));
+  const auto& stale = inbox.Start(new_key.Sign("e3", "{}", kNow - absl::Hours(1)));
+  const auto& forged = inbox.Start(TestSender("new").Sign("e4", "{}", kNow));
+  EXPECT_FALSE(early.has_value());
+  EXPECT_EQ(inbox.Outcome(old_key.Sign("e5", "{}", kNow)), "OK") << "does not wait";
+  inbox.set_key_set(TwoKeys(old_key, new_key));
+  inbox.EndFetches();
+  ASSERT_TRUE(early.has_value() && stale.has_value() && forged.has_value());
+  EXPECT_EQ(OutcomeOf(*early), "OK");
+  EXPECT_EQ(OutcomeOf(*stale), "stale_timestamp");
+  EXPECT_EQ(OutcomeOf(*forged), "invalid_signature");
+}
+
+// The clock counts when the key has come, not when the delivery has.
+TEST(VerifierTest, JudgesFreshnessWhenItHasTheKey) {
+  const TestSender sender;
+  Inbox inbox(sender.KeySet());
+  inbox.SlowDown();
+  const auto& verdict = inbox.Start(sender.Sign("e", "{}", kNow));
+  inbox.now() += absl::Minutes(6);
+  inbox.EndFetches();
+  ASSERT_TRUE(verdict.has_value());
+  EXPECT_EQ(OutcomeOf(*verdict), "stale_timestamp");
+}
+
+TEST(VerifierTest, MayGoBeforeTheKeyComes) {
+  KeySetCache::Options cache_options;
+  cache_options.now = [] { return kNow; };
+  absl::AnyInvocable<void(absl::StatusOr<KeySetAnswer>)> pending;
+  KeySetCache keys(std::move(cache_options), [&](auto on_answer) { pending = std::move(on_answer); });
+  const TestSender sender;
+  std::string outcome;
+  {
+    Verifier::Options options;
+    options.now = [] { return kNow; };
+    Verifier verifier(std::move(options), keys);
+    verifier.Verify(sender.Sign("e", "{}", kNow), [&](Verdict verdict) { outcome = OutcomeOf(verdict); });
+  }
+  EXPECT_EQ(outcome, "");
+  pending(KeySetAnswer{sender.KeySet(), "", absl::ZeroDuration()});
+  EXPECT_EQ(outcome, "OK");
+}
+
+TEST(VerifierTest, SurvivesAFloodOfUnknownKeyIds) {
+  const TestSender known("known");
+  const TestSender rotated("rotated", SeedOf(3));
+  Inbox inbox(known.KeySet());
+  EXPECT_EQ(inbox.Outcome(known.Sign("first", "{}", kNow)), "OK");
+  ASSERT_EQ(inbox.fetches(), 1);
+  inbox.now() += absl::Minutes(1);
+  inbox.SlowDown();
+
+  std::mt19937_64 random(20231114);
+  auto flood = [&](int count, absl::Duration pause) {
+    for (int i = 0; i < count; ++i) {
+      inbox.Start(TestSender(absl::StrCat("kid-", absl::Hex(random()))).Sign("flood", "{}", inbox.now()));
+      if (i % 10 == 0) {
+        ASSERT_EQ(inbox.Outcome(known.Sign("known", "{}", inbox.now())), "OK") << "at once, fetch or no fetch";
+      }
+      inbox.now() += pause;
+    }
+  };
+  // 10,000 in five seconds; the fetch that the first one starts takes two of them, and upstream rotates meanwhile.
+  flood(4000, absl::Microseconds(500));
+  EXPECT_EQ(inbox.fetches(), 2);
+  inbox.EndFetches();
+  inbox.set_key_set(TwoKeys(known, rotated));
+  flood(6000, absl::Microseconds(500));
+  EXPECT_EQ(inbox.fetches(), 2) << "the one at start, and one since";
+  EXPECT_EQ(inbox.Outcome(rotated.Sign("rotated", "{}", inbox.now())), "missing_key") << "503: it is repeated";
+
+  // The flood goes on; the repetitions of what the new key signed get through nonetheless.
+  flood(3000, absl::Milliseconds(2));
+  inbox.EndFetches();
+  EXPECT_EQ(inbox.fetches(), 3);
+  EXPECT_EQ(inbox.Outcome(rotated.Sign("rotated", "{}", inbox.now())), "OK");
+  EXPECT_EQ(inbox.Outcome(known.Sign("last", "{}", inbox.now())), "OK");
+}
+
+// What a delivery says was signed, and how: equal for two deliveries if the same parts, to the byte, are signed by the
+// same bytes. Nothing if one of the six headers is not there exactly once. Written without the code under test.
+std::optional<std::string> SignedParts(const Delivery& delivery) {
+  std::map<std::string, std::vector<std::string>> values;
+  for (const HeaderField& header : delivery.headers) {
+    values[absl::AsciiStrToLower(header.name)].push_back(header.value);
+  }
+  std::string parts;
+  for (const char* name :
+       {"timestamp", "event-id", "signature-key-id", "signature-algorithm", "signature-version", "signature"}) {
+    const std::vector<std::string>& found = values[absl::StrCat("x-service-", name)];
+    if (found.size() != 1) return std::nullopt;
+    const bool is_hex = absl::string_view(name) == "signature";
+    const std::string value = is_hex ? absl::AsciiStrToLower(found[0]) : found[0];
+    absl::StrAppend(&parts, value.size(), ":", value, ";");
+  }
+  return absl::StrCat(parts, delivery.body);
+}
+
+// Damages genuine deliveries in one way or another.
+class Mutator {
+ public:
+  Mutator(std::vector<Delivery> genuine, uint32_t seed) : genuine_(std::move(genuine)), random_(seed) {}
+
+  Delivery Next() {
+    Delivery delivery = Any();
+    delivery.headers.reserve(delivery.headers.size() + 32);  // Header adds what is not there, and references must stay
+    for (int i = Below(8) == 0 ? 2 : 1; i > 0; --i) Damage(delivery);
+    return delivery;
+  }
+
+  size_t Below(size_t end) { return std::uniform_int_distribution<size_t>(0, end - 1)(random_); }
+
+ private:
+  const Delivery& Any() { return genuine_[Below(genuine_.size())]; }
+
+  HeaderField& AnyHeader(Delivery& delivery) { return delivery.headers[Below(delivery.headers.size())]; }
+
+  // A value of one of the six, or the body.
+  std::string& AnySigned(Delivery& delivery) {
+    static const char* const kNames[] = {"Timestamp",           "Event-Id",          "Signature-Key-Id",
+                                         "Signature-Algorithm", "Signature-Version", "Signature"};
+    const size_t which = Below(std::size(kNames) + 1);
+    return which == std::size(kNames) ? delivery.body : Header(delivery, kNames[which]);
+  }
+
+  void Flip(std::string& text) {
+    if (text.empty()) return;
+    char& c = text[Below(text.size())];
+    c = static_cast<char>(c ^ (1 << Below(8)));
+  }
+
+  void Damage(Delivery& delivery) {
+    if (delivery.headers.empty()) return;
+    switch (Below(13)) {
+      case 0:
+      case 1:
+        return Flip(AnySigned(delivery));
+      case 2:
+        return Flip(AnyHeader(delivery).value);
+      case 3:
+        return Flip(AnyHeader(delivery).name);
+      case 4: {  // cut
+        std::string& text = AnySigned(delivery);
+        if (!text.empty()) text.resize(Below(text.size()));
+        return;
+      }
+      case 5: {  // a byte more, or less
+        std::string& text = AnySigned(delivery);
+        const size_t at = Below(text.size() + 1);
+        if (Below(2) == 0) {
+          text.insert(at, 1, static_cast<char>(Below(256)));
+        } else {
+          text.erase(at, 1);
+        }
+        return;
+      }
+      case 6: {  // another cut between event id and body
+        const std::string joined = absl::StrCat(Header(delivery, "Event-Id"), ".", delivery.body);
+        return Cut(joined, Header(delivery, "Event-Id"), delivery.body);
+      }
+      case 7: {  // and between key id and time
+        const std::string joined = absl::StrCat(Header(delivery, "Signature-Key-Id"), ".",
+                                                Header(delivery, "Timestamp"), ".", Header(delivery, "Event-Id"));
+        std::string& key_id = Header(delivery, "Signature-Key-Id");
+        std::string rest;
+        Cut(joined, key_id, rest);
+        return Cut(rest, Header(delivery, "Timestamp"), Header(delivery, "Event-Id"));
+      }
+      case 8: {  // a part of another one
+        Delivery other = Any();
+        const size_t which = Below(delivery.headers.size() + 1);
+        if (which == delivery.headers.size()) {
+          delivery.body = other.body;
+        } else if (which < other.headers.size()) {
+          delivery.headers[which] = other.headers[which];
+        }
+        return;
+      }
+      case 9:  // twice, or not at all, or elsewhere
+        switch (Below(3)) {
+          case 0:
+            delivery.headers.push_back(AnyHeader(delivery));
+            return;
+          case 1:
+            delivery.headers.erase(delivery.headers.begin() + static_cast<int64_t>(Below(delivery.headers.size())));
+            return;
+          default:
+            std::swap(AnyHeader(delivery), AnyHeader(delivery));
+            return;
+        }
+      case 10: {  // signed with a key that is not the one it names
+        const TestSender wrong(Header(delivery, "Signature-Key-Id"), SeedOf(static_cast<uint8_t>(100 + Below(100))));
+        Header(delivery, "Signature") =
+            Header(Keep(wrong.Sign(Header(delivery, "Event-Id"), delivery.body, kNow)), "Signature");
+        return;
+      }
+      case 11: {  // allowed: the signature's letters, names' letters, what is not signed
+        if (Below(2) == 0) absl::AsciiStrToUpper(&Header(delivery, "Signature"));
+        if (Below(2) == 0) absl::AsciiStrToUpper(&AnyHeader(delivery).name);
+        if (Below(2) == 0) Header(delivery, "Organization-Id") = "org-evil";
+        if (Below(2) == 0) delivery.headers.push_back({"X-Service-Event-Type", "LIES"});
+        return;
+      }
+      default: {  // white space, which the receiver has trimmed if there was any
+        std::string& text = AnySigned(delivery);
+        text.insert(Below(2) == 0 ? 0 : text.size(), 1, " \t\n\r"[Below(4)]);
+        return;
+      }
+    }
+  }
+
+  void Cut(const std::string& joined, std::string& before, std::string& after) {
+    std::vector<size_t> dots;
+    for (size_t i = 0; i < joined.size(); ++i) {
+      if (joined[i] == '.') dots.push_back(i);
+    }
+    if (dots.empty()) return;
+    const size_t dot = dots[Below(dots.size())];
+    before = joined.substr(0, dot);
+    after = joined.substr(dot + 1);
+  }
+
+  Delivery& Keep(Delivery delivery) {
+    kept_ = std::move(delivery);
+    return kept_;
+  }
+
+  const std::vector<Delivery> genuine_;
+  std::mt19937 random_;
+  Delivery kept_;
+};
+
+// A delivery is taken if and only if all that is signed is what upstream signed, and it is fresh.
+TEST(VerifierTest, TakesNothingThatUpstreamDidNotSign) {
+  constexpr int kMutations = 100'000;
+  const TestSender first("webhook-key-1");
+  const TestSender second("0b6f6c0e-6d0e-4a0f-9a3c-3d1f5f0c8a11", SeedOf(4));
+  std::vector<Delivery> genuine;
+  std::map<std::string, absl::Time> signed_parts;
+  const std::string bodies[] = {kBody, "{}", " {\"a\":\"x.y.{}\"}\n", R"({"organizationId":"org-1","n":1.5,"s":"é."})",
+                                R"({"type":"balances:confirmed","organizationId":"org-2","msg":{"a":[1,2.5]}})"};
+  for (const char* event_id : {"evt_123", "a.b.c", "1700000000000", ":"}) {
+    for (const std::string& body : bodies) {
+      for (const TestSender* sender : {&first, &second}) {
+        const absl::Time time = kNow + absl::Milliseconds(genuine.size());
+        genuine.push_back(sender->Sign(event_id, body, time));
+        signed_parts[SignedParts(genuine.back()).value()] = time;
+      }
+    }
+  }
+  Inbox inbox(TwoKeys(first, second));
+  for (const Delivery& delivery : genuine) ASSERT_EQ(inbox.Outcome(delivery), "OK");
+
+  Mutator mutator(genuine, 1962);
+  std::map<std::string, int> outcomes;
+  for (int i = 0; i < kMutations; ++i) {
+    const Delivery delivery = mutator.Next();
+    // One of 16 comes too late, or too early.
+    const bool is_late = mutator.Below(16) == 0;
+    inbox.now() = kNow + (is_late ? absl::Minutes(mutator.Below(2) == 0 ? 6 : -6) : absl::ZeroDuration());
+    const std::optional<std::string> parts = SignedParts(delivery);
+    const bool is_genuine = parts.has_value() && signed_parts.contains(*parts);
+    Verdict verdict = inbox.Verify(delivery);
+    const std::string outcome = OutcomeOf(verdict);
+    ++outcomes[outcome.substr(0, outcome.find(' '))];
+    ASSERT_EQ(outcome == "OK", is_genuine && !is_late) << i << " " << outcome << " " << parts.value_or("no parts");
+    if (is_genuine && is_late) {
+      ASSERT_EQ(outcome, "stale_timestamp");
+    }
+    if (outcome == "OK") {
+      ASSERT_EQ(std::get<VerifiedEvent>(verdict)->body, delivery.body);
+    }
+  }
+  // That the mutations reach every check. (No key here is for another algorithm; a body that is signed and no object
+  // comes from cutting anew.)
+  for (const char* name :
+       {"OK", "missing_header", "duplicate_header", "malformed_header", "unsupported_signature_version",
+        "unsupported_signature_algorithm", "missing_key", "invalid_signature", "stale_timestamp", "invalid_body"}) {
+    EXPECT_GT(outcomes[name], 100) << name;
+    RecordProperty(name, outcomes[name]);
+  }
+}
+
+TEST(VerifierTest, VerifiesOnManyThreads) {
+  constexpr int kThreads = 4;
+  constexpr int kDeliveries = 200;
+  const TestSender sender;
+  KeySetCache::Options cache_options;
+  cache_options.now = [] { return kNow; };
+  std::thread fetch;
+  KeySetCache keys(std::move(cache_options), [&](auto on_answer) {
+    fetch = std::thread([&sender, on_answer = std::move(on_answer)]() mutable {
+      on_answer(KeySetAnswer{sender.KeySet(), "", absl::ZeroDuration()});
+    });
+  });
+  Verifier::Options options;
+  options.now = [] { return kNow; };
+  Verifier verifier(std::move(options), keys);
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::map<std::string, int> outcomes;
+  int verdicts = 0;
+  auto count = [&](const Verdict& verdict) {
+    std::lock_guard<std::mutex> lock(mutex);
+    ++outcomes[OutcomeOf(verdict)];
+    ++verdicts;
+    changed.notify_all();
+  };
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < kDeliveries; ++i) {
+        Delivery delivery = sender.Sign(absl::StrCat("e", i), kBody, kNow);
+        if (i % 2 == 0) delivery.body += " ";
+        verifier.Verify(std::move(delivery), count);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  {
+    std::unique_lock<std::mutex> lock(mutex);
+    ASSERT_TRUE(changed.wait_for(lock, std::chrono::seconds(60), [&] { return verdicts == kThreads * kDeliveries; }));
+    EXPECT_EQ(outcomes["OK"], kThreads * kDeliveries / 2);
+    EXPECT_EQ(outcomes["invalid_signature"], kThreads * kDeliveries / 2);
+  }
+  fetch.join();
+}
+
+}  // namespace
+}  // namespace stampgate
