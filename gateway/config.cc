@@ -31,6 +31,8 @@
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/util/time_util.h"
 #include "stampgate/v1/options.pb.h"
+#include "webhooks/listen_address.h"
+#include "webhooks/tls_context.h"
 
 namespace stampgate {
 namespace {
@@ -238,13 +240,6 @@ bool IsLoopback(const std::string& host) {
   return host == "localhost";
 }
 
-bool IsAddress(const std::string& host) {
-  in_addr v4;
-  in6_addr v6;
-  return host == "localhost" || inet_pton(AF_INET, host.c_str(), &v4) == 1 ||
-         inet_pton(AF_INET6, host.c_str(), &v6) == 1;
-}
-
 void CheckListenAddress(const std::string& address, Report& report) {
   const std::optional<HostPort> parts = SplitHostPort(address);
   if (!parts.has_value() || !parts->port.has_value()) {
@@ -307,12 +302,18 @@ void CheckWebhooks(const config::v1::Config& config, Report& report) {
         "is required beside the other one");
   }
   if (webhooks.listen_address().empty()) return;
-  const std::optional<HostPort> parts = SplitHostPort(webhooks.listen_address());
-  if (!parts.has_value() || !parts->port.has_value() || !IsAddress(parts->host)) {
+  if (!ParseListenAddress(webhooks.listen_address()).ok()) {
     report.Add("webhooks.listen_address", "must be address:port, such as 0.0.0.0:8080");
   }
   if (webhooks.paths().empty()) report.Add("webhooks.paths", "is required with listen_address");
   if (config.events().file().empty()) report.Add("events.file", "is required with webhooks.listen_address");
+}
+
+void CheckWebhookTls(const config::v1::Webhooks& webhooks, Report& report) {
+  if (webhooks.tls_certificate_file().empty() || webhooks.tls_private_key_file().empty()) return;
+  const absl::Status status =
+      MakeTlsServerContext(webhooks.tls_certificate_file(), webhooks.tls_private_key_file()).status();
+  if (!status.ok()) report.Add("webhooks.tls_certificate_file", absl::StrCat("cannot be used: ", status.message()));
 }
 
 bool HoldsCertificate(const std::string& file) {
@@ -460,6 +461,7 @@ absl::StatusOr<Config> ParseConfig(absl::string_view text, const std::string& pa
   // The rules above judge a file's name as it is written, those below what it leads to.
   ResolveFiles(path, config);
   CheckUpstream(config.upstream(), report);
+  CheckWebhookTls(config.webhooks(), report);
   OpenKeys(config.keys(), open_key, report);
   if (const absl::Status status = report.ToStatus(); !status.ok()) return status;
   return Config(std::move(config));

@@ -242,9 +242,7 @@ HttpAnswer CurlTransfer::TakeAnswer() {
   if (status != 200) answer.retry_after = RetryAfter(easy());
   if (!request_.has_value()) {
     answer.cache_control = HeaderList(easy(), "Cache-Control");
-    if (int64_t seconds = 0; absl::SimpleAtoi(HeaderValue(easy(), "Age"), &seconds) && seconds > 0) {
-      answer.age = absl::Seconds(seconds);
-    }
+    answer.age = std::string(HeaderValue(easy(), "Age"));
   }
   response_.reserve(response_.size() + kReaderPadding);
   answer.body = std::move(response_);

@@ -77,15 +77,21 @@ void EventFeed::Run(absl::AnyInvocable<void(EventReader&)> task) {
 }
 
 void EventFeed::Cancel(ReaderId id) {
+  const auto has_id = [id](const Job& job) { return job.on_page && job.id == id; };
   OnPage on_page;
   {
     std::lock_guard lock(mutex_);
-    const auto job = std::find_if(waiting_.begin(), waiting_.end(), [id](const Job& job) { return job.id == id; });
-    if (job == waiting_.end()) return;
-    on_page = std::move(job->on_page);
-    waiting_.erase(job);
+    for (std::list<Job>* jobs : {&waiting_, &queue_}) {
+      const auto job = std::find_if(jobs->begin(), jobs->end(), has_id);
+      if (job == jobs->end()) continue;
+      on_page = std::move(job->on_page);
+      jobs->erase(job);
+      break;
+    }
+    // It may be read for right now: then it is not to wait afterwards.
+    if (!on_page) std::erase(serving_, id);
   }
-  on_page(absl::CancelledError("the reader has gone"));
+  if (on_page) on_page(absl::CancelledError("the reader has gone"));
 }
 
 Position EventFeed::latest() const {
@@ -138,6 +144,7 @@ void EventFeed::Work(EventReader& reader) {
     }
     Job job = std::move(queue_.front());
     queue_.pop_front();
+    if (job.on_page) serving_.push_back(job.id);
     lock.unlock();
     Serve(std::move(job), reader);
     lock.lock();
@@ -146,24 +153,24 @@ void EventFeed::Work(EventReader& reader) {
 
 void EventFeed::Serve(Job job, EventReader& reader) {
   if (job.task) return job.task(reader);
-  const bool patient = job.request.patience > absl::ZeroDuration();
-  bool draining = false;
+  absl::StatusOr<EventPage> page = ReadPage(job.request, reader);
   {
     std::lock_guard lock(mutex_);
-    draining = draining_;
-  }
-  if (patient && draining) return job.on_page(absl::AbortedError("the event feed drains"));
-  absl::StatusOr<EventPage> page = ReadPage(job.request, reader);
-  if (patient && page.ok() && page->through == job.request.after) {
-    std::lock_guard lock(mutex_);
-    if (draining_ || latest_ > job.request.after) {  // meanwhile
-      queue_.push_back(std::move(job));
-      return;
-    }
-    if (Clock::now() < job.until) {
-      next_expiry_ = std::min(next_expiry_, job.until);
-      waiting_.push_back(std::move(job));
-      return;
+    const bool patient = job.request.patience > absl::ZeroDuration();
+    if (std::erase(serving_, job.id) == 0) {  // cancelled meanwhile
+      page = absl::CancelledError("the reader has gone");
+    } else if (patient && draining_) {
+      page = absl::AbortedError("the event feed drains");
+    } else if (patient && page.ok() && page->through == job.request.after) {
+      if (latest_ > job.request.after) {  // meanwhile
+        queue_.push_back(std::move(job));
+        return;
+      }
+      if (Clock::now() < job.until) {
+        next_expiry_ = std::min(next_expiry_, job.until);
+        waiting_.push_back(std::move(job));
+        return;
+      }
     }
   }
   job.on_page(std::move(page));

@@ -53,7 +53,7 @@ class EventFeed {
   // Drain, and for all when the feed ends.
   void Next(ReaderId id, Request request, OnPage on_page);
 
-  // Ends the wait of `id`, if it waits.
+  // Ends what was asked for `id`, if it was not given yet: at once, or when the read that is under way has ended.
   void Cancel(ReaderId id);
 
   // Runs `task` with a reader. Not if the feed ends first; `task` is then destroyed uncalled.
@@ -93,6 +93,7 @@ class EventFeed {
   std::condition_variable changed_;
   std::list<Job> queue_;
   std::list<Job> waiting_;
+  std::vector<ReaderId> serving_;                             // those that are being read for and were not cancelled
   Clock::time_point next_expiry_ = Clock::time_point::max();  // no waiting job's patience ends before
   Position latest_ = 0;
   bool draining_ = false;

@@ -41,6 +41,11 @@ class FakeLog : public EventLog {
     std::lock_guard lock(mutex_);
     damaged_ = position;
   }
+  // Calls `on_read` in the next read, once.
+  void OnRead(std::function<void()> on_read) {
+    std::lock_guard lock(mutex_);
+    on_read_ = std::move(on_read);
+  }
   int reads() const { return reads_; }
 
   void Append(VerifiedEvent, absl::AnyInvocable<void(absl::StatusOr<AppendOutcome>)> done) override {
@@ -60,6 +65,12 @@ class FakeLog : public EventLog {
       return LogExtent{log_.earliest_, log_.latest_};
     }
     absl::StatusOr<Batch> Read(Position after, const EventFilter& filter, const Limits& limits) override {
+      std::function<void()> on_read;
+      {
+        std::lock_guard lock(log_.mutex_);
+        on_read.swap(log_.on_read_);
+      }
+      if (on_read) on_read();
       std::lock_guard lock(log_.mutex_);
       ++log_.reads_;
       if (after < log_.earliest_ - 1) return absl::OutOfRangeError("trimmed");
@@ -97,6 +108,7 @@ class FakeLog : public EventLog {
   Position damaged_ = 0;
   std::atomic<int> reads_ = 0;
   std::function<void(Position)> on_growth_;
+  std::function<void()> on_read_;
   const LogIdentity identity_;
 };
 
@@ -226,6 +238,33 @@ TEST_F(EventFeedTest, ACancelledWaitEnds) {
   EXPECT_FALSE(other.has_come());
   log_.Grow(1);
   EXPECT_THAT(PositionsOf(other.Wait()), ElementsAre(1));
+}
+
+TEST_F(EventFeedTest, ACancelIsNotLostWhateverTheReaderIsAbout) {
+  std::promise<void> blocked;
+  std::promise<void> go_on;
+  feed_->Run([&](EventReader&) {
+    blocked.set_value();
+    go_on.get_future().wait();
+  });
+  blocked.get_future().wait();
+  Asked queued(*feed_, 1, 0, kHang);
+  feed_->Cancel(1);
+  EXPECT_TRUE(queued.has_come()) << "before a reader took it up";
+  go_on.set_value();
+
+  std::promise<void> reading;
+  std::promise<void> read_on;
+  log_.OnRead([&] {
+    reading.set_value();
+    read_on.get_future().wait();
+  });
+  log_.Grow(1);
+  Asked served(*feed_, 2, 0, kHang, {.organization_ids = {}, .types = {"even"}});
+  reading.get_future().wait();
+  feed_->Cancel(2);
+  read_on.set_value();
+  EXPECT_EQ(served.Wait().status().code(), absl::StatusCode::kCancelled);
 }
 
 TEST_F(EventFeedTest, ADrainEndsThePatientAndServesTheOthers) {

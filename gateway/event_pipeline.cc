@@ -8,6 +8,7 @@
 #include "gateway/log.h"
 #include "google/protobuf/descriptor.h"
 #include "stampgate/v1/options.pb.h"
+#include "webhooks/cache_lifetime.h"
 #include "webhooks/sqlite_event_log.h"
 
 namespace stampgate {
@@ -37,7 +38,7 @@ FetchKeySet FetchThrough(UpstreamClient& upstream) {
       }
       auto& answer = std::get<HttpAnswer>(outcome);
       if (answer.status != 200) return done(absl::UnavailableError(absl::StrCat("HTTP status ", answer.status)));
-      done(KeySetAnswer{std::move(answer.body), std::move(answer.cache_control), answer.age});
+      done(KeySetAnswer{std::move(answer.body), std::move(answer.cache_control), ReadAge(answer.age)});
     });
   };
 }
@@ -132,6 +133,7 @@ void EventPipeline::Close(absl::Duration grace) {
   if (receiver_ != nullptr) receiver_->Drain(grace);
   receiver_.reset();
   keys_.reset();
+  feed_.reset();  // a log that nobody reads leaves one file
   if (log_ != nullptr) log_->Close();
 }
 

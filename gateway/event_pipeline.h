@@ -29,7 +29,7 @@ class EventPipeline {
   static absl::StatusOr<std::unique_ptr<EventPipeline>> Start(const config::v1::Config& config,
                                                               UpstreamClient& upstream, std::function<void()> on_fatal);
 
-  // After every call that reads has ended.
+  // As Close does, at once.
   ~EventPipeline();
 
   EventFeed& feed() { return *feed_; }
@@ -42,7 +42,8 @@ class EventPipeline {
   // Deliveries are answered 503 from now on, and subscriptions end with their cursor. Does not wait.
   void Drain();
 
-  // Waits until the deliveries that were taken are answered or `grace` has passed, and leaves the log in good order.
+  // After every call that reads has ended. Waits until the deliveries that were taken are answered or `grace` has
+  // passed, and leaves the log in good order.
   void Close(absl::Duration grace);
 
  private:

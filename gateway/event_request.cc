@@ -76,6 +76,7 @@ absl::StatusOr<Position> Locate(const EventStart& start, EventReader& reader) {
     return *end == v1::LOG_END_LATEST ? extent->latest : extent->earliest - 1;
   }
   const Position position = std::get<Position>(start);
+  if (position < extent->earliest - 1) return absl::OutOfRangeError("trimmed");
   if (position <= extent->latest) return position;
   return ToStatus(GatewayError(StatusCode::kDataLoss, v1::ERROR_REASON_CURSOR_AHEAD_OF_LOG,
                                "the cursor is ahead of the event log, which was put back to an earlier state"));

@@ -30,7 +30,7 @@ using EventStart = std::variant<Position, absl::Time, v1::LogEnd>;
 template <typename Request>
 absl::StatusOr<EventStart> StartOf(const LogIdentity& log, const Request& request);
 
-// The position behind which to read. Errors: DATA_LOSS (CURSOR_AHEAD_OF_LOG), and the reader's own.
+// The position behind which to read. Errors: DATA_LOSS (CURSOR_AHEAD_OF_LOG), and such as the reader gives.
 absl::StatusOr<Position> Locate(const EventStart& start, EventReader& reader);
 
 // Errors: INVALID_ARGUMENT (INVALID_REQUEST) if there are too many conditions.

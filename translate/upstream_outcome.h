@@ -15,9 +15,9 @@ struct HttpAnswer {
   int status = 0;
   std::string body;
   std::optional<absl::Duration> retry_after;
-  // Of a GET: what its headers say about keeping the answer.
+  // Of a GET: the headers of these names, empty if there are none.
   std::string cache_control;
-  absl::Duration age;
+  std::string age;
 };
 
 // There is no complete response.

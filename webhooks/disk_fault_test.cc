@@ -53,11 +53,18 @@ class Sender {
   absl::Status Open() {
     log_ = nullptr;
     absl::StatusOr<std::unique_ptr<EventLog>> log = OpenSqliteEventLog(options_);
-    if (log.ok()) log_ = *std::move(log);
-    return log.status();
+    if (!log.ok()) return log.status();
+    log_ = *std::move(log);
+    return absl::OkStatus();
   }
 
   void Close() { log_->Close(); }
+
+  void Pass(absl::Duration time) {
+    std::lock_guard lock(mutex_);
+    now_ += time;
+  }
+
   EventLog& log() { return *log_; }
 
   // Sends the next `count` events at once, a second after those before.
@@ -68,7 +75,7 @@ class Sender {
     lock.unlock();
     for (int i = 0; i < count; ++i) {
       const int number = ++sent_;
-      log_->Append(EventNumber(number), [this, &answers, number](absl::StatusOr<AppendOutcome> outcome) {
+      log_->Append(EventNumber(number), [this, &answers, number](const absl::StatusOr<AppendOutcome>& outcome) {
         std::lock_guard lock(mutex_);
         if (outcome.ok()) stored_.insert(IdOf(number));
         answers.push_back(outcome.status());
@@ -155,7 +162,25 @@ TEST(FullDisk, RefusesEventsLosesNoneAndRecoversByItself) {
   EXPECT_GT(refused, 1000);  // the disk was full
 }
 
-// While the disk is full, what is there already is told, and what was trimmed makes no room by magic but by retention.
+// The write-ahead log starts anew where it has room already, and the file has the room of what was trimmed.
+TEST(FullDisk, RetentionMakesRoom) {
+  TestDisk disk;
+  Sender sender(disk);
+  ASSERT_TRUE(sender.Open().ok());
+  for (int group = 0; group < 10; ++group) ASSERT_EQ(CountOk(sender.Send(3)), 3);
+  disk.FillAtWrite(1, /*everywhere=*/false);
+  while (CountOk(sender.Send(3)) == 3) {
+  }
+  sender.Pass(absl::Minutes(1));
+  TrimNow(sender.log());
+  const LogExtent extent = sender.log().NewReader().value()->Extent().value();
+  EXPECT_EQ(extent.earliest, extent.latest + 1);
+  EXPECT_EQ(CountOk(sender.Send(3)), 3);
+  EXPECT_GT(disk.failures(), 0);
+  sender.ExpectNothingLost();
+}
+
+// A repetition of what is stored needs no room.
 TEST(FullDisk, StillKnowsWhatItHas) {
   TestDisk disk;
   Sender sender(disk);

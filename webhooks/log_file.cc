@@ -104,11 +104,13 @@ absl::Status SetWriting(SqliteConnection& connection, bool synchronous_full) {
   if (!status.ok()) return status;
   status = Expect(connection, "PRAGMA synchronous", synchronous_full ? 2 : 1);
   if (!status.ok()) return status;
+  int growth = kGrowthBytes;
+  sqlite3_file_control(connection.get(), "main", SQLITE_FCNTL_CHUNK_SIZE, &growth);
   // secure_delete: what is trimmed is overwritten, it may hold secrets. The rest of what has been cut from the
   // write-ahead log stays on disk up to its limit, which is what the log still can use when the disk is full.
   return connection.Run(
       "PRAGMA secure_delete = ON;"
-      "PRAGMA cache_size = -65536;"            // KiB
+      "PRAGMA cache_size = -16384;"            // KiB
       "PRAGMA journal_size_limit = 67108864;"  // bytes
       "PRAGMA wal_autocheckpoint = 0");        // it would not tell of a failed sync
 }

@@ -9,6 +9,9 @@
 
 namespace stampgate {
 
+// The file grows by this much at once, in bytes.
+inline constexpr int kGrowthBytes = 256 << 10;
+
 // Opens the file for the one connection that writes and checkpoints, and makes the tables if the file is empty. Nothing
 // in the file is changed before it is known to be a log. `synchronous_full` as in SqliteEventLogOptions.
 //

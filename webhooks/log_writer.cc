@@ -119,6 +119,7 @@ absl::Status LogWriter::Store(const std::vector<const Event*>& events, absl::Tim
   }
   const bool grown = next.latest != record_.latest;
   if (status.ok() && grown) status = write_record_.Write(next);
+  if (status.ok() && grown) status = Reserve();
   if (status.ok()) status = commit_.Run();
   if (status.ok()) {
     if (grown) record_ = next;
@@ -187,9 +188,24 @@ absl::Status LogWriter::Insert(const Event& event, const LogRecord& next) {
   return insert_seen_.Run();
 }
 
+// Sees to it that there is room in the file for every page that the write-ahead log is about to hold. So a checkpoint
+// fits whatever else fills the disk, the write-ahead log can start anew in the room that it has, and retention goes on.
+absl::Status LogWriter::Reserve() {
+  absl::StatusOr<int64_t> pages = Count(page_count_);
+  if (!pages.ok()) return pages.status();
+  int64_t bytes = *pages * page_bytes_;
+  if (bytes <= reserved_bytes_) return absl::OkStatus();
+  if (sqlite3_file_control(connection_->get(), "main", SQLITE_FCNTL_SIZE_HINT, &bytes) != SQLITE_OK) {
+    return absl::ResourceExhaustedError("the disk has no room for the file to grow");
+  }
+  reserved_bytes_ = (bytes + kGrowthBytes - 1) / kGrowthBytes * kGrowthBytes;
+  return absl::OkStatus();
+}
+
 // Ends a transaction that failed. Whether its commit took effect after all is not guessed: the file is asked.
 absl::Status LogWriter::Abandon(absl::Status why) {
   if (!CanGoOn(why)) return why;
+  reserved_bytes_ = 0;  // a checkpoint gives back what is not needed after all
   if (connection_->in_transaction()) roll_back_.Run().IgnoreError();
   if (connection_->in_transaction()) return absl::UnavailableError("a failed transaction cannot be rolled back");
   absl::StatusOr<LogRecord> record = read_record_.Read();
@@ -201,16 +217,19 @@ absl::Status LogWriter::Abandon(absl::Status why) {
   return why;
 }
 
+absl::StatusOr<int64_t> LogWriter::Count(SqliteStatement& pragma) {
+  SqliteReset reset(pragma);
+  absl::StatusOr<bool> row = pragma.Step();
+  if (!row.ok()) return row.status();
+  return pragma.Number(0);
+}
+
 absl::StatusOr<int64_t> LogWriter::BytesInUse() {
-  int64_t pages[2];
-  SqliteStatement* const counts[] = {&page_count_, &free_pages_};
-  for (int i = 0; i < 2; ++i) {
-    SqliteReset reset(*counts[i]);
-    absl::StatusOr<bool> row = counts[i]->Step();
-    if (!row.ok()) return row.status();
-    pages[i] = counts[i]->Number(0);
-  }
-  return (pages[0] - pages[1]) * page_bytes_;
+  absl::StatusOr<int64_t> pages = Count(page_count_);
+  if (!pages.ok()) return pages.status();
+  absl::StatusOr<int64_t> free = Count(free_pages_);
+  if (!free.ok()) return free.status();
+  return (*pages - *free) * page_bytes_;
 }
 
 // The last event that is to go now, 0 if none is.

@@ -62,8 +62,10 @@ class LogWriter {
   absl::Status Check();
   absl::Status StoreOne(const Event& event, LogRecord* next, std::optional<AppendOutcome>* outcome, bool* durable);
   absl::Status Insert(const Event& event, const LogRecord& next);
+  absl::Status Reserve();
   absl::Status Abandon(absl::Status why);
 
+  absl::StatusOr<int64_t> Count(SqliteStatement& pragma);
   absl::StatusOr<int64_t> BytesInUse();
   absl::StatusOr<Position> EventsToTrim(absl::Time now, int max_rows);
   absl::StatusOr<Position> IdsToForget(absl::Time now, int max_rows);
@@ -73,6 +75,7 @@ class LogWriter {
   const Settings settings_;
   std::optional<SqliteConnection> connection_;
   int64_t page_bytes_ = 0;
+  int64_t reserved_bytes_ = 0;  // on the disk, for the file
   LogRecord record_;
   int wal_pages_ = 0;  // in the write-ahead log
   int wait_for_readers_at_ = 0;

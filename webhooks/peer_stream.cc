@@ -1,5 +1,6 @@
 #include "webhooks/peer_stream.h"
 
+#include <boost/asio/socket_base.hpp>
 #include <boost/asio/write.hpp>
 #include <utility>
 
@@ -13,6 +14,8 @@ PeerStream::PeerStream(Socket socket, asio::ssl::context* tls) : socket_(std::mo
   // An interim answer must not make the real one wait for its acknowledgement.
   error_code ignored;
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+  // Answers are short: who reads none of them is to be noticed before megabytes wait for him in the kernel.
+  socket_.set_option(asio::socket_base::send_buffer_size(16 << 10), ignored);
 }
 
 void PeerStream::Handshake(Done done) { tls_->async_handshake(asio::ssl::stream_base::server, std::move(done)); }

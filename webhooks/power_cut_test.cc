@@ -96,7 +96,7 @@ class Workload {
       // Some deliveries are repeated at once.
       if (random_() % 8 == 0) log_->Append(MakeVerifiedEvent(IdOf(position), BodyOf(position)), [](auto) {});
       log_->Append(MakeVerifiedEvent(IdOf(position), BodyOf(position)),
-                   [this, position, last = i == count](absl::StatusOr<AppendOutcome> outcome) {
+                   [this, position, last = i == count](const absl::StatusOr<AppendOutcome>& outcome) {
                      ASSERT_TRUE(outcome.ok()) << outcome.status();
                      std::lock_guard lock(mutex_);
                      promises_.push_back({disk_.steps(), position, now_});

@@ -52,7 +52,7 @@ absl::Status CannotStore(const absl::Status& why) {
   return absl::Status(code, absl::StrCat("the event log cannot store: ", why.message()));
 }
 
-class SqliteEventLog : public EventLog {
+class SqliteEventLog final : public EventLog {
  public:
   SqliteEventLog(SqliteEventLogOptions options, std::optional<ExclusiveFile> file, std::unique_ptr<LogWriter> writer)
       : options_(std::move(options)),
@@ -73,24 +73,8 @@ class SqliteEventLog : public EventLog {
 
   void Append(VerifiedEvent event, Done done) override {
     const size_t bytes = BytesOf(*event);
-    absl::Status refusal;
-    bool first = false;
-    {
-      std::lock_guard lock(mutex_);
-      if (!failure_.ok()) {
-        refusal = failure_;
-      } else if (closed_) {
-        refusal = absl::UnavailableError("the event log is closed");
-      } else if (bytes > options_.max_queued_bytes - queued_bytes_) {
-        refusal = absl::ResourceExhaustedError("too many events wait to be stored");
-      } else {
-        first = queue_.empty();
-        queued_bytes_ += bytes;
-        queue_.push_back({std::move(event), std::move(done), bytes});
-      }
-    }
-    if (!refusal.ok()) return done(refusal);
-    if (first) wake_.notify_one();
+    WaitingEvent waiting{std::move(event), std::move(done), bytes};
+    if (absl::Status refusal = Enqueue(waiting); !refusal.ok()) waiting.done(refusal);
   }
 
   void SetOnGrowth(std::function<void(Position latest)> on_growth) override {
@@ -121,6 +105,24 @@ class SqliteEventLog : public EventLog {
   }
 
  private:
+  // After an error, `waiting` is as it was.
+  absl::Status Enqueue(WaitingEvent& waiting) {
+    bool first = false;
+    {
+      std::lock_guard lock(mutex_);
+      if (!failure_.empty()) return absl::UnavailableError(failure_);
+      if (closed_) return absl::UnavailableError("the event log is closed");
+      if (waiting.bytes > options_.max_queued_bytes - queued_bytes_) {
+        return absl::ResourceExhaustedError("too many events wait to be stored");
+      }
+      first = queue_.empty();
+      queued_bytes_ += waiting.bytes;
+      queue_.push_back(std::move(waiting));
+    }
+    if (first) wake_.notify_one();
+    return absl::OkStatus();
+  }
+
   // The log's thread. A batch and a step of retention take turns, so neither waits long for the other.
   void Run() {
     absl::Status status;
@@ -174,7 +176,7 @@ class SqliteEventLog : public EventLog {
     if (!can_go_on) {
       // Before anyone is told, so that none who hears of it finds a log that still takes events.
       std::lock_guard lock(mutex_);
-      failure_ = CannotStore(status);
+      failure_ = std::string(CannotStore(status).message());
     }
     // Before the acknowledgements: who has one finds the event.
     if (can_go_on && writer_->record().latest > before && on_growth_) on_growth_(writer_->record().latest);
@@ -214,7 +216,7 @@ class SqliteEventLog : public EventLog {
     std::deque<WaitingEvent> waiting;
     {
       std::lock_guard lock(mutex_);
-      failure_ = CannotStore(status);
+      failure_ = std::string(CannotStore(status).message());
       waiting.swap(queue_);
       queued_bytes_ = 0;
     }
@@ -235,7 +237,7 @@ class SqliteEventLog : public EventLog {
   std::deque<WaitingEvent> queue_;
   size_t queued_bytes_ = 0;  // of the queue and the batch that is being stored
   bool closed_ = false;
-  absl::Status failure_;
+  std::string failure_;  // why the log cannot go on; empty if it can
   int64_t trims_wanted_ = 0;
   int64_t trims_done_ = 0;
   bool ended_ = false;

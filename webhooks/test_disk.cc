@@ -14,6 +14,8 @@ namespace {
 
 constexpr int kShmLocks = 8;
 
+int64_t RoundUp(int64_t number, int64_t unit) { return (number + unit - 1) / unit * unit; }
+
 std::string NewVfsName() {
   static std::atomic<int> made = 0;
   return absl::StrCat("test-disk-", ++made);
@@ -44,6 +46,7 @@ struct TestDisk::File : sqlite3_file {
   std::shared_ptr<Node> node;
   std::string name;
   bool syncs_folder = false;  // with its next sync
+  int64_t growth = 1;         // its size is a multiple of this, as far as SQLite asks for a size
   int lock = SQLITE_LOCK_NONE;
   bool uses_shm = false;
   bool shm_shared[kShmLocks] = {};
@@ -65,6 +68,7 @@ struct TestDisk::Methods {
   static int Truncate(sqlite3_file* file, sqlite3_int64 size);
   static int Sync(sqlite3_file* file, int flags);
   static int FileSize(sqlite3_file* file, sqlite3_int64* size);
+  static int FileControl(sqlite3_file* file, int what, void* argument);
   static int Lock(sqlite3_file* file, int level);
   static int Unlock(sqlite3_file* file, int level);
   static int CheckReservedLock(sqlite3_file* file, int* result);
@@ -77,10 +81,10 @@ struct TestDisk::Methods {
   static void DropShmLock(File& file, int slot);
 };
 
-TestDisk::TestDisk(DiskImage image) : vfs_name_(NewVfsName()), vfs_(std::make_unique<sqlite3_vfs>()) {
-  for (auto& [name, content] : image) {
+TestDisk::TestDisk(const DiskImage& image) : vfs_name_(NewVfsName()), vfs_(std::make_unique<sqlite3_vfs>()) {
+  for (const auto& [name, content] : image) {
     files_[name] = std::make_shared<Node>();
-    files_[name]->content = std::move(content);
+    files_[name]->content = content;
   }
   *vfs_ = *sqlite3_vfs_find(nullptr);  // randomness, time and sleep are the system's
   vfs_->iVersion = 2;
@@ -137,10 +141,6 @@ int TestDisk::failures() const {
 }
 
 int TestDisk::Write(File& file, const char* data, int size, int64_t offset) {
-  if (writes_until_failure_ > 0 && --writes_until_failure_ == 0) {
-    ++failures_;
-    return SQLITE_IOERR_WRITE;
-  }
   bool first = false;
   if (writes_until_full_ > 0 && --writes_until_full_ == 0) first = full_ = true;
   std::string& content = file.node->content;
@@ -179,7 +179,7 @@ int TestDisk::Methods::Open(sqlite3_vfs* vfs, const char* name, sqlite3_file* me
       .xLock = Lock,
       .xUnlock = Unlock,
       .xCheckReservedLock = CheckReservedLock,
-      .xFileControl = [](sqlite3_file*, int, void*) { return SQLITE_NOTFOUND; },
+      .xFileControl = FileControl,
       .xSectorSize = [](sqlite3_file*) { return 4096; },
       .xDeviceCharacteristics = [](sqlite3_file*) { return SQLITE_IOCAP_POWERSAFE_OVERWRITE; },
       .xShmMap = ShmMap,
@@ -257,12 +257,18 @@ int TestDisk::Methods::Read(sqlite3_file* file, void* out, int size, sqlite3_int
 }
 
 int TestDisk::Methods::Write(sqlite3_file* file, const void* data, int size, sqlite3_int64 offset) {
-  std::lock_guard lock(Of(file).disk->mutex_);
-  return Of(file).disk->Write(Of(file), static_cast<const char*>(data), size, offset);
+  TestDisk& disk = *Of(file).disk;
+  std::lock_guard lock(disk.mutex_);
+  if (disk.writes_until_failure_ > 0 && --disk.writes_until_failure_ == 0) {
+    ++disk.failures_;
+    return SQLITE_IOERR_WRITE;
+  }
+  return disk.Write(Of(file), static_cast<const char*>(data), size, offset);
 }
 
 int TestDisk::Methods::Truncate(sqlite3_file* file, sqlite3_int64 size) {
   std::lock_guard lock(Of(file).disk->mutex_);
+  size = RoundUp(size, Of(file).growth);
   Of(file).disk->history_.push_back({DiskChange::Kind::kTruncate, Of(file).name, size, ""});
   Of(file).node->content.resize(static_cast<size_t>(size));
   return SQLITE_OK;
@@ -277,6 +283,22 @@ int TestDisk::Methods::FileSize(sqlite3_file* file, sqlite3_int64* size) {
   std::lock_guard lock(Of(file).disk->mutex_);
   *size = static_cast<sqlite3_int64>(Of(file).node->content.size());
   return SQLITE_OK;
+}
+
+int TestDisk::Methods::FileControl(sqlite3_file* file, int what, void* argument) {
+  File& self = Of(file);
+  std::lock_guard lock(self.disk->mutex_);
+  if (what == SQLITE_FCNTL_CHUNK_SIZE) {
+    self.growth = *static_cast<int*>(argument);
+    return SQLITE_OK;
+  }
+  if (what != SQLITE_FCNTL_SIZE_HINT) return SQLITE_NOTFOUND;
+  const int64_t size = RoundUp(*static_cast<int64_t*>(argument), self.growth);
+  const auto there = static_cast<int64_t>(self.node->content.size());
+  if (size <= there || self.growth == 1) return SQLITE_OK;
+  // A reservation: it finds no room as a write does, and does not fail otherwise.
+  const std::string zeros(static_cast<size_t>(size - there), '\0');
+  return self.disk->Write(self, zeros.data(), static_cast<int>(zeros.size()), there);
 }
 
 int TestDisk::Methods::Lock(sqlite3_file* file, int level) {

@@ -34,7 +34,7 @@ struct DiskChange {
 // Thread-safe. Outlives every connection that uses it.
 class TestDisk {
  public:
-  explicit TestDisk(DiskImage image = {});
+  explicit TestDisk(const DiskImage& image = {});
   ~TestDisk();
 
   TestDisk(const TestDisk&) = delete;

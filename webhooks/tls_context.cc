@@ -4,6 +4,7 @@
 #include <openssl/ssl.h>
 
 #include <boost/system/system_error.hpp>
+#include <cstring>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -32,6 +33,12 @@ absl::Status Unusable(const std::string& file, const std::string& reason) {
   return absl::InvalidArgumentError(absl::StrCat(file, ": ", reason));
 }
 
+// Asio has no words for what the system said to OpenSSL.
+std::string Describe(const error_code& error) {
+  const auto code = static_cast<unsigned long>(error.value());
+  return ERR_SYSTEM_ERROR(code) ? std::strerror(ERR_GET_REASON(code)) : error.message();
+}
+
 }  // namespace
 
 absl::StatusOr<ssl::context> MakeTlsServerContext(const std::string& certificate_file,
@@ -48,11 +55,11 @@ absl::StatusOr<ssl::context> MakeTlsServerContext(const std::string& certificate
 
     error_code error;
     context.use_certificate_chain_file(certificate_file, error);
-    if (error) return Unusable(certificate_file, error.message());
+    if (error) return Unusable(certificate_file, Describe(error));
     // Without this, OpenSSL asks the terminal for a passphrase.
     context.set_password_callback([](size_t, ssl::context::password_purpose) { return std::string(); }, error);
     context.use_private_key_file(private_key_file, ssl::context::pem, error);
-    if (error) return Unusable(private_key_file, error.message());
+    if (error) return Unusable(private_key_file, Describe(error));
     if (SSL_CTX_check_private_key(native) != 1) {
       ERR_clear_error();
       return Unusable(private_key_file, absl::StrCat("is not the key of ", certificate_file));

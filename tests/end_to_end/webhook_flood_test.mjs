@@ -17,11 +17,14 @@ const timeout = LONG ? 5 * HANG_MS : HANG_MS;
 describe('deliveries with keys that nobody has', () => {
   /** Sends so many, a thousand at a time, over many connections. */
   async function flood({ simulator, gateway }, random, { count, goesOn = () => true }) {
+    const { headers, body } = delivery(simulator, { eventId: 'flood' });
+    const { kid } = simulator.webhooks.keys.signing;
     const statuses = [];
     for (let wave = 0; wave * 1000 < count && goesOn(); ++wave) {
-      const requests = Array.from({ length: 1000 }, (_, index) => {
+      const requests = Array.from({ length: 1000 }, () => {
         const keyId = random.bytes(8).toString('hex');
-        return requestOf(gateway.webhookUrl, delivery(simulator, { eventId: `flood-${wave}-${index}` }, { keyId }));
+        const changed = headers.map(([name, value]) => [name, value === kid ? keyId : value]);
+        return requestOf(gateway.webhookUrl, { headers: changed, body });
       });
       statuses.push(...(await sendAll(gateway.webhookUrl, requests, { connections: 64 })));
     }
@@ -54,7 +57,7 @@ describe('deliveries with keys that nobody has', () => {
     const stack = await startEventStack(t);
     const { webhooks } = stack.simulator;
     webhooks.change({ retryMs: 20, maxRetryMs: 50 });
-    await webhooks.sendMany({ count: 100, concurrency: 2 }).done;
+    await webhooks.sendMany({ count: 10 }).done;
     const [before, begin] = [keySetsOf(stack), performance.now()];
     // The flood goes on until the new key has been taken.
     let honest;
@@ -63,7 +66,7 @@ describe('deliveries with keys that nobody has', () => {
       goesOn: () => {
         if (honest === undefined) {
           webhooks.keys.add();
-          honest = webhooks.sendMany({ count: 100, concurrency: 2 });
+          honest = webhooks.sendMany({ count: 40, concurrency: 2 });
         }
         return !honest.isDone;
       },
@@ -71,11 +74,11 @@ describe('deliveries with keys that nobody has', () => {
     const { acknowledged, refused } = await honest.done;
     const seconds = (performance.now() - begin) / 1000;
     assert.deepEqual(refused, {});
-    assert.equal(acknowledged.length, 100);
+    assert.equal(acknowledged.length, 40);
     assert.deepEqual(Object.keys(answers), ['503']);
     const fetched = keySetsOf(stack) - before;
     assert.ok(fetched >= 1 && fetched <= 1 + seconds / 0.1, `${fetched} key sets in ${seconds} s`);
-    assert.equal((await listAll(stack.gateway)).length, 200);
+    assert.equal((await listAll(stack.gateway)).length, 50);
   });
 });
 

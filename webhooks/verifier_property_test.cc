@@ -1,0 +1,223 @@
+#include <gtest/gtest.h>
+
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "webhooks/verifier_testing.h"
+
+namespace stampgate {
+namespace {
+
+// What a delivery says was signed, and how: equal for two deliveries if the same parts, to the byte, are signed by the
+// same bytes. Nothing if one of the six headers is not there exactly once. Written without the code under test.
+std::optional<std::string> SignedParts(const Delivery& delivery) {
+  std::map<std::string, std::vector<std::string>> values;
+  for (const HeaderField& header : delivery.headers) {
+    values[absl::AsciiStrToLower(header.name)].push_back(header.value);
+  }
+  std::string parts;
+  for (const char* name :
+       {"timestamp", "event-id", "signature-key-id", "signature-algorithm", "signature-version", "signature"}) {
+    const std::vector<std::string>& found = values[absl::StrCat("x-service-", name)];
+    if (found.size() != 1) return std::nullopt;
+    const bool is_hex = absl::string_view(name) == "signature";
+    const std::string value = is_hex ? absl::AsciiStrToLower(found[0]) : found[0];
+    absl::StrAppend(&parts, value.size(), ":", value, ";");
+  }
+  return absl::StrCat(parts, delivery.body);
+}
+
+// Damages genuine deliveries in one way or another.
+class Mutator {
+ public:
+  Mutator(std::vector<Delivery> genuine, uint32_t seed) : genuine_(std::move(genuine)), random_(seed) {}
+
+  Delivery Next() {
+    Delivery delivery = Any();
+    delivery.headers.reserve(delivery.headers.size() + 32);  // Header adds what is not there, and references must stay
+    for (int i = Below(8) == 0 ? 2 : 1; i > 0; --i) Damage(delivery);
+    return delivery;
+  }
+
+  size_t Below(size_t end) { return std::uniform_int_distribution<size_t>(0, end - 1)(random_); }
+
+ private:
+  const Delivery& Any() { return genuine_[Below(genuine_.size())]; }
+
+  HeaderField& AnyHeader(Delivery& delivery) { return delivery.headers[Below(delivery.headers.size())]; }
+
+  // A value of one of the six, or the body.
+  std::string& AnySigned(Delivery& delivery) {
+    static const char* const kNames[] = {"Timestamp",           "Event-Id",          "Signature-Key-Id",
+                                         "Signature-Algorithm", "Signature-Version", "Signature"};
+    const size_t which = Below(std::size(kNames) + 1);
+    return which == std::size(kNames) ? delivery.body : Header(delivery, kNames[which]);
+  }
+
+  void Flip(std::string& text) {
+    if (text.empty()) return;
+    char& c = text[Below(text.size())];
+    c = static_cast<char>(c ^ (1 << Below(8)));
+  }
+
+  void Damage(Delivery& delivery) {
+    if (delivery.headers.empty()) return;
+    switch (Below(13)) {
+      case 0:
+      case 1:
+        return Flip(AnySigned(delivery));
+      case 2:
+        return Flip(AnyHeader(delivery).value);
+      case 3:
+        return Flip(AnyHeader(delivery).name);
+      case 4: {  // cut
+        std::string& text = AnySigned(delivery);
+        if (!text.empty()) text.resize(Below(text.size()));
+        return;
+      }
+      case 5: {  // a byte more, or less
+        std::string& text = AnySigned(delivery);
+        const size_t at = Below(text.size() + 1);
+        if (Below(2) == 0) {
+          text.insert(at, 1, static_cast<char>(Below(256)));
+        } else {
+          text.erase(at, 1);
+        }
+        return;
+      }
+      case 6: {  // another cut between event id and body
+        const std::string joined = absl::StrCat(Header(delivery, "Event-Id"), ".", delivery.body);
+        return Cut(joined, Header(delivery, "Event-Id"), delivery.body);
+      }
+      case 7: {  // and between key id and time
+        const std::string joined = absl::StrCat(Header(delivery, "Signature-Key-Id"), ".",
+                                                Header(delivery, "Timestamp"), ".", Header(delivery, "Event-Id"));
+        std::string& key_id = Header(delivery, "Signature-Key-Id");
+        std::string rest;
+        Cut(joined, key_id, rest);
+        return Cut(rest, Header(delivery, "Timestamp"), Header(delivery, "Event-Id"));
+      }
+      case 8: {  // a part of another one
+        Delivery other = Any();
+        const size_t which = Below(delivery.headers.size() + 1);
+        if (which == delivery.headers.size()) {
+          delivery.body = other.body;
+        } else if (which < other.headers.size()) {
+          delivery.headers[which] = other.headers[which];
+        }
+        return;
+      }
+      case 9:  // twice, or not at all, or elsewhere
+        switch (Below(3)) {
+          case 0:
+            delivery.headers.push_back(AnyHeader(delivery));
+            return;
+          case 1:
+            delivery.headers.erase(delivery.headers.begin() + static_cast<int64_t>(Below(delivery.headers.size())));
+            return;
+          default:
+            std::swap(AnyHeader(delivery), AnyHeader(delivery));
+            return;
+        }
+      case 10: {  // signed with a key that is not the one it names
+        const TestSender wrong(Header(delivery, "Signature-Key-Id"), SeedOf(static_cast<uint8_t>(100 + Below(100))));
+        Header(delivery, "Signature") =
+            Header(Keep(wrong.Sign(Header(delivery, "Event-Id"), delivery.body, kNow)), "Signature");
+        return;
+      }
+      case 11: {  // allowed: the signature's letters, names' letters, what is not signed
+        if (Below(2) == 0) absl::AsciiStrToUpper(&Header(delivery, "Signature"));
+        if (Below(2) == 0) absl::AsciiStrToUpper(&AnyHeader(delivery).name);
+        if (Below(2) == 0) Header(delivery, "Organization-Id") = "org-evil";
+        if (Below(2) == 0) delivery.headers.push_back({"X-Service-Event-Type", "LIES"});
+        return;
+      }
+      default: {  // white space, which the receiver has trimmed if there was any
+        std::string& text = AnySigned(delivery);
+        text.insert(Below(2) == 0 ? 0 : text.size(), 1, " \t\n\r"[Below(4)]);
+        return;
+      }
+    }
+  }
+
+  void Cut(const std::string& joined, std::string& before, std::string& after) {
+    std::vector<size_t> dots;
+    for (size_t i = 0; i < joined.size(); ++i) {
+      if (joined[i] == '.') dots.push_back(i);
+    }
+    if (dots.empty()) return;
+    const size_t dot = dots[Below(dots.size())];
+    before = joined.substr(0, dot);
+    after = joined.substr(dot + 1);
+  }
+
+  Delivery& Keep(Delivery delivery) {
+    kept_ = std::move(delivery);
+    return kept_;
+  }
+
+  const std::vector<Delivery> genuine_;
+  std::mt19937 random_;
+  Delivery kept_;
+};
+
+// A delivery is taken if and only if all that is signed is what upstream signed, and it is fresh.
+TEST(VerifierPropertyTest, TakesNothingThatUpstreamDidNotSign) {
+  constexpr int kMutations = 100'000;
+  const TestSender first("webhook-key-1");
+  const TestSender second("0b6f6c0e-6d0e-4a0f-9a3c-3d1f5f0c8a11", SeedOf(4));
+  std::vector<Delivery> genuine;
+  std::map<std::string, absl::Time> signed_parts;
+  const std::string bodies[] = {R"({"type":"activity.created","data":{"id":"act_123"}})", "{}", " {\"a\":\"x.y.{}\"}\n",
+                                R"({"organizationId":"org-1","n":1.5,"s":"é."})",
+                                R"({"type":"balances:confirmed","organizationId":"org-2","msg":{"a":[1,2.5]}})"};
+  for (const char* event_id : {"evt_123", "a.b.c", "1700000000000", ":"}) {
+    for (const std::string& body : bodies) {
+      for (const TestSender* sender : {&first, &second}) {
+        const absl::Time time = kNow + absl::Milliseconds(genuine.size());
+        genuine.push_back(sender->Sign(event_id, body, time));
+        signed_parts[SignedParts(genuine.back()).value()] = time;
+      }
+    }
+  }
+  Inbox inbox(TwoKeys(first, second));
+  for (const Delivery& delivery : genuine) ASSERT_EQ(inbox.Outcome(delivery), "OK");
+
+  Mutator mutator(genuine, 1962);
+  std::map<std::string, int> outcomes;
+  for (int i = 0; i < kMutations; ++i) {
+    const Delivery delivery = mutator.Next();
+    // One of 16 comes too late, or too early.
+    const bool is_late = mutator.Below(16) == 0;
+    inbox.now() = kNow + (is_late ? absl::Minutes(mutator.Below(2) == 0 ? 6 : -6) : absl::ZeroDuration());
+    const std::optional<std::string> parts = SignedParts(delivery);
+    const bool is_genuine = parts.has_value() && signed_parts.contains(*parts);
+    Verdict verdict = inbox.Verify(delivery);
+    const std::string outcome = OutcomeOf(verdict);
+    ++outcomes[outcome.substr(0, outcome.find(' '))];
+    ASSERT_EQ(outcome == "OK", is_genuine && !is_late) << i << " " << outcome << " " << parts.value_or("no parts");
+    if (is_genuine && is_late) {
+      ASSERT_EQ(outcome, "stale_timestamp");
+    }
+    if (outcome == "OK") {
+      ASSERT_EQ(std::get<VerifiedEvent>(verdict)->body, delivery.body);
+    }
+  }
+  // That the mutations reach every check. (No key here is for another algorithm; a body that is signed and no object
+  // comes from cutting anew.)
+  for (const char* name :
+       {"OK", "missing_header", "duplicate_header", "malformed_header", "unsupported_signature_version",
+        "unsupported_signature_algorithm", "missing_key", "invalid_signature", "stale_timestamp", "invalid_body"}) {
+    EXPECT_GT(outcomes[name], 100) << name;
+    RecordProperty(name, outcomes[name]);
+  }
+}
+
+}  // namespace
+}  // namespace stampgate
