@@ -61,9 +61,9 @@ config::v1::Config Defaults() {
   config.mutable_replica()->set_index(0);
   config.mutable_replica()->set_count(1);
   config::v1::Events& events = *config.mutable_events();
-  *events.mutable_retention_age() = TimeUtil::HoursToDuration(7 * 24);
+  *events.mutable_retention_age() = TimeUtil::HoursToDuration(168);
   events.set_retention_bytes(uint64_t{10} << 30);
-  *events.mutable_deduplication_age() = TimeUtil::HoursToDuration(30 * 24);
+  *events.mutable_deduplication_age() = TimeUtil::HoursToDuration(720);
   *events.mutable_heartbeat_interval() = TimeUtil::SecondsToDuration(15);
   events.set_max_subscribers(1000);
   config::v1::Webhooks& webhooks = *config.mutable_webhooks();

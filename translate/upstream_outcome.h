@@ -16,8 +16,8 @@ struct HttpAnswer {
   std::string body;
   std::optional<absl::Duration> retry_after;
   // Of a GET: the headers of these names, empty if there are none.
-  std::string cache_control;
-  std::string age;
+  std::string cache_control = {};
+  std::string age = {};
 };
 
 // There is no complete response.

@@ -13,16 +13,16 @@ namespace stampgate {
 
 // In the order in which the verifier looks. Names that upstream's public helper has too mean the same.
 enum class RejectionReason {
-  kMissingHeader,                     // one of the six signed headers is absent or empty
-  kDuplicateHeader,                   // one of the six came more than once
-  kMalformedHeader,                   // not of the form that the header must have
-  kUnsupportedSignatureVersion,       // not "v1": something for us to learn
-  kUnsupportedSignatureAlgorithm,     // not "ed25519"
-  kMissingKey,                        // no usable key of that id, even after asking again where that was allowed
-  kInvalidVerificationKeyAlgorithm,   // the key is for another algorithm or version than the headers name
-  kInvalidSignature,                  // the key did not sign this
-  kStaleTimestamp,                    // signed too long ago or ahead of now; our clock may be wrong
-  kInvalidBody,                       // signed, but not one whole JSON object
+  kMissingHeader,                    // one of the six signed headers is absent or empty
+  kDuplicateHeader,                  // one of the six came more than once
+  kMalformedHeader,                  // not of the form that the header must have
+  kUnsupportedSignatureVersion,      // not "v1": something for us to learn
+  kUnsupportedSignatureAlgorithm,    // not "ed25519"
+  kMissingKey,                       // no usable key of that id, even after asking again where that was allowed
+  kInvalidVerificationKeyAlgorithm,  // the key is for another algorithm or version than the headers name
+  kInvalidSignature,                 // the key did not sign this
+  kStaleTimestamp,                   // signed too long ago or ahead of now; our clock may be wrong
+  kInvalidBody,                      // signed, but not one whole JSON object
 };
 
 struct Rejection {

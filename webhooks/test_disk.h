@@ -51,7 +51,8 @@ class TestDisk {
   size_t steps() const;
 
   // From the `n`th write on (1 is the next), writes that need room find none: those behind the end of a file or, if
-  // `everywhere`, all. The first of them gets half of its bytes onto the disk.
+  // `everywhere`, all. Making a file larger counts as a write here. The first of them gets half of its bytes onto the
+  // disk.
   void FillAtWrite(int n, bool everywhere);
   void MakeRoom();
 
