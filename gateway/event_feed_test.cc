@@ -109,7 +109,7 @@ class FakeLog : public EventLog {
   std::atomic<int> reads_ = 0;
   std::function<void(Position)> on_growth_;
   std::function<void()> on_read_;
-  const LogIdentity identity_;
+  const LogIdentity identity_ = {};
 };
 
 // A page that is asked for, and comes when it comes.

@@ -371,13 +371,13 @@ TEST_F(SqliteEventLog, RefusesWhatDoesNotFitTheQueue) {
   gate.lock();
   std::atomic<int> stored = 0;
   std::atomic<int> refused = 0;
-  const auto count = [&](absl::StatusOr<AppendOutcome> outcome) {
+  const auto count = [&](const absl::StatusOr<AppendOutcome>& outcome) {
     if (outcome.ok()) ++stored;
     if (absl::IsResourceExhausted(outcome.status())) ++refused;
   };
   // The log's thread stands still in its first answer.
   log_->Append(MakeVerifiedEvent("first", "{}"), [&](auto outcome) {
-    count(std::move(outcome));
+    count(outcome);
     std::lock_guard lock(gate);
   });
   for (int i = 0; i < 100; ++i) log_->Append(MakeVerifiedEvent(IdOf(i), BodyOf("org", std::string(1000, 'x'))), count);
@@ -761,9 +761,9 @@ TEST_F(SqliteEventLog, NoticesRowsThatWereMovedChangedOrTaken) {
            "UPDATE events SET key_id = organization_id, organization_id = key_id WHERE seq = 3",
            "UPDATE events SET checksum = x'' WHERE seq = 3",
            "UPDATE events SET body = x'7b7d', body_sha256 = zeroblob(32) WHERE seq = 3",
-           "UPDATE events SET (commit_us, event_id, timestamp_ms, signature, headers, body_sha256, checksum, body) ="
-           " (SELECT commit_us, event_id, timestamp_ms, signature, headers, body_sha256, checksum, body"
-           "  FROM events WHERE seq = 2) WHERE seq = 3",
+           R"(UPDATE events SET (commit_us, event_id, timestamp_ms, signature, headers, body_sha256, checksum, body) =
+              (SELECT commit_us, event_id, timestamp_ms, signature, headers, body_sha256, checksum, body
+               FROM events WHERE seq = 2) WHERE seq = 3)",
        }) {
     SCOPED_TRACE(sql);
     WriteFile(options_.path, before);
@@ -855,7 +855,7 @@ TEST_F(SqliteEventLog, SaysThatAShortenedFileIsDamaged) {
   StoreNumbers(1, 20, std::string(1000, 'x'));
   CloseAll();
   const std::string whole = ReadFile(options_.path);
-  WriteFile(options_.path, whole.substr(0, 8 * 4096));
+  WriteFile(options_.path, whole.substr(0, size_t{8} * 4096));
   EXPECT_EQ(OpenStatus().code(), kDamaged) << OpenStatus();
   EXPECT_THAT(OpenStatus().message(), HasSubstr(options_.path));
 }
