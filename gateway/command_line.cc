@@ -14,6 +14,8 @@ const absl::string_view kUsage =
 
   stampgate serve --config FILE         serves until SIGTERM or SIGINT
   stampgate check --config FILE         reads the config and the keys as serve would; exit status 1 names every fault
+  stampgate check --config FILE --as CALLER
+                                        says what that caller may do
   stampgate keygen --curve CURVE --out FILE
                                         makes an API key: FILE gets the private half (mode 0600, never overwritten),
                                         standard output the public half. CURVE is p256, secp256k1 or ed25519
@@ -25,8 +27,10 @@ The config is one YAML file; deploy/example.yaml in the source tree documents ev
 
 namespace {
 
-// Takes the flags that `flags` maps to where their values go. All are required.
-absl::Status ParseFlags(const std::vector<std::string>& arguments, std::map<std::string, std::string*> flags) {
+using Flags = std::map<std::string, std::string*>;  // to where their values go
+
+// Takes the flags of both kinds, once each.
+absl::Status ParseFlags(const std::vector<std::string>& arguments, Flags required, Flags optional = {}) {
   for (size_t i = 1; i < arguments.size(); ++i) {
     absl::string_view argument = arguments[i];
     if (!absl::ConsumePrefix(&argument, "--")) {
@@ -34,7 +38,8 @@ absl::Status ParseFlags(const std::vector<std::string>& arguments, std::map<std:
     }
     const size_t equals = argument.find('=');
     const std::string name(argument.substr(0, equals));
-    auto flag = flags.find(name);
+    Flags& flags = optional.contains(name) ? optional : required;
+    const auto flag = flags.find(name);
     if (flag == flags.end()) return absl::InvalidArgumentError(absl::StrCat("unknown or repeated flag: --", name));
     if (equals != absl::string_view::npos) {
       *flag->second = std::string(argument.substr(equals + 1));
@@ -44,8 +49,8 @@ absl::Status ParseFlags(const std::vector<std::string>& arguments, std::map<std:
     if (flag->second->empty()) return absl::InvalidArgumentError(absl::StrCat("--", name, " needs a value"));
     flags.erase(flag);
   }
-  if (!flags.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(arguments[0], " needs --", flags.begin()->first));
+  if (!required.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(arguments[0], " needs --", required.begin()->first));
   }
   return absl::OkStatus();
 }
@@ -63,8 +68,10 @@ absl::StatusOr<CommandLine> ParseCommandLine(const std::vector<std::string>& arg
     return line;
   }
   if (arguments[0] == "serve" || arguments[0] == "check") {
-    line.command = arguments[0] == "serve" ? CommandLine::Command::kServe : CommandLine::Command::kCheck;
-    if (absl::Status status = ParseFlags(arguments, {{"config", &line.config}}); !status.ok()) return status;
+    const bool serve = arguments[0] == "serve";
+    line.command = serve ? CommandLine::Command::kServe : CommandLine::Command::kCheck;
+    const Flags optional = serve ? Flags() : Flags{{"as", &line.as}};
+    if (absl::Status status = ParseFlags(arguments, {{"config", &line.config}}, optional); !status.ok()) return status;
     return line;
   }
   if (arguments[0] == "keygen") {

@@ -16,6 +16,7 @@ struct CommandLine {
 
   Command command = Command::kHelp;
   std::string config;          // of kServe and kCheck
+  std::string as;              // of kCheck: a caller's name, or empty
   Curve curve = Curve::kP256;  // of kKeygen
   std::string out;             // of kKeygen
 };

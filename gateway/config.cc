@@ -27,7 +27,9 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "gateway/base_url.h"
+#include "gateway/caller_config.h"
 #include "gateway/config_reader.h"
+#include "gateway/config_report.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/util/time_util.h"
 #include "stampgate/v1/options.pb.h"
@@ -73,68 +75,12 @@ config::v1::Config Defaults() {
   *webhooks.mutable_idle_timeout() = TimeUtil::SecondsToDuration(60);
   *webhooks.mutable_max_timestamp_age() = TimeUtil::MinutesToDuration(5);
   *webhooks.mutable_min_key_set_interval() = TimeUtil::SecondsToDuration(10);
+  config.mutable_audit()->set_max_file_bytes(uint64_t{1} << 30);
+  *config.mutable_reload_interval() = TimeUtil::SecondsToDuration(5);
   return config;
 }
 
-// The faults of one config. A field with a fault, and what is inside it, gets no second one: later rules would judge a
-// value that is not there.
-class Report {
- public:
-  Report(std::string file, std::vector<Fault> faults, Places places)
-      : file_(std::move(file)), faults_(std::move(faults)), places_(std::move(places)) {
-    for (const Fault& fault : faults_) faulty_.insert(fault.path);
-  }
-
-  void Add(const std::string& path, absl::string_view message) {
-    if (IsFaulty(path)) return;
-    faulty_.insert(path);
-    faults_.push_back({PlaceOf(path), path, std::string(message)});
-  }
-
-  bool IsFaulty(absl::string_view path) const {
-    while (!faulty_.contains(path)) {
-      if (path.empty()) return false;
-      path = Parent(path);
-    }
-    return true;
-  }
-
-  // All of them, one a line, in the order of the file; OK if there are none.
-  absl::Status ToStatus() const {
-    if (faults_.empty()) return absl::OkStatus();
-    std::vector<const Fault*> ordered;
-    for (const Fault& fault : faults_) ordered.push_back(&fault);
-    std::stable_sort(ordered.begin(), ordered.end(), [](const Fault* a, const Fault* b) {
-      return std::pair(a->place.line, a->place.column) < std::pair(b->place.line, b->place.column);
-    });
-    return absl::InvalidArgumentError(absl::StrJoin(ordered, "\n", [this](std::string* out, const Fault* fault) {
-      absl::StrAppend(out, file_, ":", fault->place.line, ":", fault->place.column, ": ", fault->path,
-                      fault->path.empty() ? "" : ": ", fault->message);
-    }));
-  }
-
- private:
-  static absl::string_view Parent(absl::string_view path) {
-    const size_t end = path.find_last_of(".[");
-    return path.substr(0, end == absl::string_view::npos ? 0 : end);
-  }
-
-  Place PlaceOf(absl::string_view path) const {
-    while (!path.empty()) {
-      const auto place = places_.find(path);
-      if (place != places_.end()) return place->second;
-      path = Parent(path);
-    }
-    return Place{};
-  }
-
-  std::string file_;
-  std::vector<Fault> faults_;
-  Places places_;
-  std::set<std::string, std::less<>> faulty_;
-};
-
-void CheckNumber(uint64_t value, const v1::FieldRule& rule, const std::string& path, Report& report) {
+void CheckNumber(uint64_t value, const v1::FieldRule& rule, const std::string& path, ConfigReport& report) {
   if (rule.has_minimum() && rule.has_maximum() && (value < rule.minimum() || value > rule.maximum())) {
     report.Add(path, absl::StrCat("must be from ", rule.minimum(), " to ", rule.maximum()));
   } else if (rule.has_minimum() && value < rule.minimum()) {
@@ -144,14 +90,14 @@ void CheckNumber(uint64_t value, const v1::FieldRule& rule, const std::string& p
   }
 }
 
-void CheckText(absl::string_view value, const v1::FieldRule& rule, const std::string& path, Report& report) {
+void CheckText(absl::string_view value, const v1::FieldRule& rule, const std::string& path, ConfigReport& report) {
   if (rule.has_max_bytes() && value.size() > rule.max_bytes()) {
     report.Add(path, absl::StrCat("must be no longer than ", rule.max_bytes(), " bytes"));
   }
 }
 
 // The rules that config.proto states as annotations.
-void CheckFields(const Message& message, const std::string& prefix, Report& report) {
+void CheckFields(const Message& message, const std::string& prefix, ConfigReport& report) {
   const Reflection& reflection = *message.GetReflection();
   for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
     const FieldDescriptor* field = message.GetDescriptor()->field(i);
@@ -190,7 +136,7 @@ void CheckFields(const Message& message, const std::string& prefix, Report& repo
 }
 
 void CheckRange(const google::protobuf::Duration& value, absl::Duration minimum, const std::string& path,
-                Report& report, absl::Duration maximum = absl::Minutes(10)) {
+                ConfigReport& report, absl::Duration maximum = absl::Minutes(10)) {
   if (ToDuration(value) < minimum || ToDuration(value) > maximum) {
     report.Add(path,
                absl::StrCat("must be from ", absl::FormatDuration(minimum), " to ", absl::FormatDuration(maximum)));
@@ -240,27 +186,50 @@ bool IsLoopback(const std::string& host) {
   return host == "localhost";
 }
 
-void CheckListenAddress(const std::string& address, Report& report) {
-  const std::optional<HostPort> parts = SplitHostPort(address);
+void CheckListenAddress(const config::v1::Config& config, ConfigReport& report) {
+  const std::optional<HostPort> parts = SplitHostPort(config.listen_address());
   if (!parts.has_value() || !parts->port.has_value()) {
     report.Add("listen_address", "must be host:port, such as 127.0.0.1:7443");
   } else if (!IsLoopback(parts->host)) {
-    report.Add("listen_address", "must be 127.x.x.x, [::1] or localhost: plaintext is refused on other addresses");
+    if (!config.has_tls()) {
+      report.Add("listen_address",
+                 "must be 127.x.x.x, [::1] or localhost without tls: plaintext is refused on other addresses");
+    } else if (config.audit().file().empty()) {
+      report.Add("listen_address", "must be 127.x.x.x, [::1] or localhost without audit.file");
+    }
   }
 }
 
-void CheckBaseUrl(const std::string& url, Report& report) {
+void CheckTls(const config::v1::Config& config, ConfigReport& report) {
+  if (!config.has_tls()) return;
+  const config::v1::Tls& tls = config.tls();
+  if (tls.certificate_file().empty()) report.Add("tls.certificate_file", "is required with tls");
+  if (tls.private_key_file().empty()) report.Add("tls.private_key_file", "is required with tls");
+  if (tls.client_ca_file().empty()) report.Add("tls.client_ca_file", "is required with tls");
+}
+
+void CheckAudit(const config::v1::Audit& audit, ConfigReport& report) {
+  if (audit.file().empty() == audit.key_file().empty()) return;
+  report.Add(audit.file().empty() ? "audit.file" : "audit.key_file", "is required beside the other one");
+}
+
+void CheckAdmin(const config::v1::Admin& admin, ConfigReport& report) {
+  if (admin.listen_address().empty() || ParseListenAddress(admin.listen_address()).ok()) return;
+  report.Add("admin.listen_address", "must be address:port, such as 0.0.0.0:8081");
+}
+
+void CheckBaseUrl(const std::string& url, ConfigReport& report) {
   const absl::Status status = ParseBaseUrl(url).status();
   if (!status.ok()) report.Add("upstream.base_url", std::string(absl::StripPrefix(status.message(), "base_url ")));
 }
 
-void CheckOperatorName(absl::string_view name, Report& report) {
+void CheckOperatorName(absl::string_view name, ConfigReport& report) {
   if (!ConsistsOf(name, absl::ascii_isalnum) || !absl::ascii_isalpha(name[0])) {
     report.Add("operator_name", "must be a letter, then letters and digits");
   }
 }
 
-void CheckEvents(const config::v1::Events& events, Report& report) {
+void CheckEvents(const config::v1::Events& events, ConfigReport& report) {
   constexpr absl::Duration kTenYears = absl::Hours(87600);
   CheckRange(events.retention_age(), absl::Minutes(1), "events.retention_age", report, kTenYears);
   CheckRange(events.deduplication_age(), absl::Minutes(1), "events.deduplication_age", report, kTenYears);
@@ -272,7 +241,7 @@ void CheckEvents(const config::v1::Events& events, Report& report) {
   }
 }
 
-void CheckWebhookPaths(const google::protobuf::RepeatedPtrField<std::string>& paths, Report& report) {
+void CheckWebhookPaths(const google::protobuf::RepeatedPtrField<std::string>& paths, ConfigReport& report) {
   constexpr size_t kShortest = 24;  // of 22 random letters and digits nobody guesses one
   constexpr int kMost = 8;
   const auto allowed = [](char c) { return absl::ascii_isalnum(c) || absl::StrContains("-_.~/", c); };
@@ -289,7 +258,7 @@ void CheckWebhookPaths(const google::protobuf::RepeatedPtrField<std::string>& pa
   if (paths.size() > kMost) report.Add("webhooks.paths", absl::StrCat("must be no more than ", kMost));
 }
 
-void CheckWebhooks(const config::v1::Config& config, Report& report) {
+void CheckWebhooks(const config::v1::Config& config, ConfigReport& report) {
   const config::v1::Webhooks& webhooks = config.webhooks();
   CheckWebhookPaths(webhooks.paths(), report);
   CheckRange(webhooks.request_timeout(), absl::Milliseconds(100), "webhooks.request_timeout", report);
@@ -309,7 +278,7 @@ void CheckWebhooks(const config::v1::Config& config, Report& report) {
   if (config.events().file().empty()) report.Add("events.file", "is required with webhooks.listen_address");
 }
 
-void CheckWebhookTls(const config::v1::Webhooks& webhooks, Report& report) {
+void CheckWebhookTls(const config::v1::Webhooks& webhooks, ConfigReport& report) {
   if (webhooks.tls_certificate_file().empty() || webhooks.tls_private_key_file().empty()) return;
   const absl::Status status =
       MakeTlsServerContext(webhooks.tls_certificate_file(), webhooks.tls_private_key_file()).status();
@@ -323,7 +292,7 @@ bool HoldsCertificate(const std::string& file) {
   return loaded;
 }
 
-void CheckUpstream(const config::v1::Upstream& upstream, Report& report) {
+void CheckUpstream(const config::v1::Upstream& upstream, ConfigReport& report) {
   CheckBaseUrl(upstream.base_url(), report);
   if (const std::string& file = upstream.ca_file(); !file.empty()) {
     std::error_code error;
@@ -340,7 +309,7 @@ void CheckUpstream(const config::v1::Upstream& upstream, Report& report) {
   CheckRange(upstream.max_idle(), absl::Seconds(1), "upstream.max_idle", report);
 }
 
-void CheckCalls(const config::v1::Calls& calls, Report& report) {
+void CheckCalls(const config::v1::Calls& calls, ConfigReport& report) {
   CheckRange(calls.default_deadline(), absl::Milliseconds(100), "calls.default_deadline", report);
   CheckRange(calls.max_deadline(), absl::Milliseconds(100), "calls.max_deadline", report);
   CheckRange(calls.drain_grace(), absl::Seconds(2), "calls.drain_grace", report);
@@ -351,7 +320,7 @@ void CheckCalls(const config::v1::Calls& calls, Report& report) {
   }
 }
 
-void CheckReplica(const config::v1::Replica& replica, Report& report) {
+void CheckReplica(const config::v1::Replica& replica, ConfigReport& report) {
   if (report.IsFaulty("replica.count")) return;
   if (replica.index() >= replica.count()) report.Add("replica.index", "must be below count");
 }
@@ -364,8 +333,8 @@ bool LooksLikeKey(absl::string_view file) {
          (digits.size() >= kHexKeyDigits && ConsistsOf(digits, absl::ascii_isxdigit));
 }
 
-void CheckKey(const config::v1::Key& key, const std::string& path, Report& report) {
-  if (!ConsistsOf(key.name(), [](char c) { return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '-'; })) {
+void CheckKey(const config::v1::Key& key, const std::string& path, ConfigReport& report) {
+  if (!IsConfigName(key.name())) {
     report.Add(path + ".name", "must consist of a-z, 0-9 and -");
   }
   if (LooksLikeKey(key.file())) report.Add(path + ".file", "holds a key: name the file that holds it");
@@ -375,35 +344,23 @@ void CheckKey(const config::v1::Key& key, const std::string& path, Report& repor
   }
 }
 
-// Who signs for whom must not depend on the order of the keys.
-void CheckOrganizations(const google::protobuf::RepeatedPtrField<config::v1::Key>& keys, Report& report) {
-  std::map<std::string, std::string> owners;  // an organization, and where it was first
-  std::string catch_all;
-  for (int i = 0; i < keys.size(); ++i) {
-    const std::string path = absl::StrCat("keys[", i, "]");
-    for (int n = 0; n < keys[i].organizations_size(); ++n) {
-      const std::string& id = keys[i].organizations(n);
-      const std::string id_path = absl::StrCat(path, ".organizations[", n, "]");
-      if (!ConsistsOf(id, [](char c) { return absl::ascii_isalnum(c) || absl::StrContains("._:-", c); })) {
-        report.Add(id_path, "must be an exact id: letters, digits, '.', '_', ':' and '-'");
-      } else if (const auto [owner, added] = owners.emplace(id, id_path); !added) {
-        report.Add(id_path, absl::StrCat("has a key already, by ", owner->second));
-      }
+void CheckKeyOrganizations(const config::v1::Key& key, const std::string& path, ConfigReport& report) {
+  std::set<absl::string_view> known;
+  for (int i = 0; i < key.organizations_size(); ++i) {
+    const std::string id_path = absl::StrCat(path, ".organizations[", i, "]");
+    if (!IsOrganizationId(key.organizations(i))) {
+      report.Add(id_path, "must be an exact id: letters, digits, '.', '_', ':' and '-'");
+    } else if (!known.insert(key.organizations(i)).second) {
+      report.Add(id_path, "is given twice");
     }
-    if (report.IsFaulty(path + ".all_organizations")) continue;
-    if (keys[i].all_organizations() == (keys[i].organizations_size() > 0)) {
-      report.Add(path + ".organizations", "must be given if all_organizations is not true, and only then");
-    }
-    if (!keys[i].all_organizations()) continue;
-    if (!catch_all.empty()) {
-      report.Add(path + ".all_organizations", absl::StrCat("is true already for ", catch_all));
-    } else {
-      catch_all = path;
-    }
+  }
+  if (report.IsFaulty(path + ".all_organizations")) return;
+  if (key.all_organizations() == !key.organizations().empty()) {
+    report.Add(path + ".organizations", "must be given if all_organizations is not true, and only then");
   }
 }
 
-void CheckKeys(const google::protobuf::RepeatedPtrField<config::v1::Key>& keys, Report& report) {
+void CheckKeys(const google::protobuf::RepeatedPtrField<config::v1::Key>& keys, ConfigReport& report) {
   std::map<std::string, std::string> named;  // a name, and whose it is
   for (int i = 0; i < keys.size(); ++i) {
     const std::string path = absl::StrCat("keys[", i, "]");
@@ -411,11 +368,11 @@ void CheckKeys(const google::protobuf::RepeatedPtrField<config::v1::Key>& keys, 
     if (const auto [first, added] = named.emplace(keys[i].name(), path); !added) {
       report.Add(path + ".name", absl::StrCat("is the name of ", first->second, " already"));
     }
+    CheckKeyOrganizations(keys[i], path, report);
   }
-  CheckOrganizations(keys, report);
 }
 
-void OpenKeys(const google::protobuf::RepeatedPtrField<config::v1::Key>& keys, OpenKey open_key, Report& report) {
+void OpenKeys(const google::protobuf::RepeatedPtrField<config::v1::Key>& keys, OpenKey open_key, ConfigReport& report) {
   for (int i = 0; i < keys.size(); ++i) {
     const std::string path = absl::StrCat("keys[", i, "]");
     if (report.IsFaulty(path + ".file")) continue;
@@ -437,6 +394,20 @@ void ResolveFiles(const std::string& config_file, config::v1::Config& config) {
   resolve(config.mutable_events()->mutable_file());
   resolve(config.mutable_webhooks()->mutable_tls_certificate_file());
   resolve(config.mutable_webhooks()->mutable_tls_private_key_file());
+  if (config.has_tls()) {
+    resolve(config.mutable_tls()->mutable_certificate_file());
+    resolve(config.mutable_tls()->mutable_private_key_file());
+    resolve(config.mutable_tls()->mutable_client_ca_file());
+  }
+  resolve(config.mutable_audit()->mutable_file());
+  resolve(config.mutable_audit()->mutable_key_file());
+  for (config::v1::TokenIssuer& issuer : *config.mutable_token_issuers()) {
+    resolve(issuer.mutable_ca_file());
+    resolve(issuer.mutable_jwks_file());
+  }
+  for (config::v1::Caller& caller : *config.mutable_callers()) {
+    for (config::v1::Grant& grant : *caller.mutable_grants()) resolve(grant.mutable_organizations_file());
+  }
 }
 
 }  // namespace
@@ -449,20 +420,27 @@ absl::StatusOr<Config> ParseConfig(absl::string_view text, const std::string& pa
   config::v1::Config config = Defaults();
   Places places;
   std::vector<Fault> faults = ReadYaml(text, &config, &places);
-  Report report(path, std::move(faults), std::move(places));
+  ConfigReport report(path, std::move(faults), std::move(places));
   CheckFields(config, "", report);
-  CheckListenAddress(config.listen_address(), report);
+  CheckListenAddress(config, report);
+  CheckRange(config.reload_interval(), absl::Milliseconds(100), "reload_interval", report);
+  CheckTls(config, report);
+  CheckAudit(config.audit(), report);
+  CheckAdmin(config.admin(), report);
   CheckOperatorName(config.operator_name(), report);
   CheckKeys(config.keys(), report);
   CheckCalls(config.calls(), report);
   CheckReplica(config.replica(), report);
   CheckEvents(config.events(), report);
   CheckWebhooks(config, report);
+  CheckTokenIssuers(config, report);
+  CheckCallers(config, report);
   // The rules above judge a file's name as it is written, those below what it leads to.
   ResolveFiles(path, config);
   CheckUpstream(config.upstream(), report);
   CheckWebhookTls(config.webhooks(), report);
   OpenKeys(config.keys(), open_key, report);
+  ReadOrganizationFiles(config, report);
   if (const absl::Status status = report.ToStatus(); !status.ok()) return status;
   return Config(std::move(config));
 }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "gateway/event_access.h"
 #include "gateway/event_error.h"
 #include "gateway/event_request.h"
 #include "gateway/grpc_status.h"
@@ -23,7 +24,16 @@ class EventBodyCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     environment_.in_flight.Begin();
   }
 
-  void Start(const grpc::ByteBuffer& bytes) {
+  void Start(const grpc::CallbackServerContext& context, const grpc::ByteBuffer& bytes) {
+    AuthorizeEvents(environment_.access, context, kReadEventBody, [this, &bytes](absl::StatusOr<EventAccess> access) {
+      if (!access.ok()) return End(access.status());
+      access_ = *std::move(access);
+      Begin(bytes);
+    });
+  }
+
+ private:
+  void Begin(const grpc::ByteBuffer& bytes) {
     if (absl::Status status = ReadEventRequest(environment_, bytes, request_); !status.ok()) {
       return End(status);
     }
@@ -31,14 +41,13 @@ class EventBodyCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     ReadOn();
   }
 
- private:
   void ReadOn() {
     environment_.feed->Run([this](EventReader& reader) { Send(reader.Find(request_.event_id()), reader); });
   }
 
   void Send(absl::StatusOr<std::optional<LoggedEvent>> found, EventReader& reader) {
     if (!found.ok()) return End(ToCallerError(found.status(), reader, environment_.log));
-    if (!found->has_value()) return End(EventNotFound());
+    if (!found->has_value() || !access_.MaySee((*found)->event)) return End(EventNotFound());
     const std::string& body = (*found)->event.body;
     if (offset_ > body.size()) {
       return End(ToStatus(GatewayError(absl::StatusCode::kOutOfRange, v1::ERROR_REASON_INVALID_REQUEST,
@@ -67,6 +76,7 @@ class EventBodyCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   }
 
   const EventEnvironment& environment_;
+  EventAccess access_;
   v1::ReadEventBodyRequest request_;
   uint64_t offset_ = 0;
   bool whole_ = false;
@@ -76,9 +86,10 @@ class EventBodyCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 }  // namespace
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* StartEventBodyCall(const EventEnvironment& environment,
+                                                               grpc::CallbackServerContext* context,
                                                                const grpc::ByteBuffer* request) {
   auto* call = new EventBodyCall(environment);  // until OnDone
-  call->Start(*request);
+  call->Start(*context, *request);
   return call;
 }
 

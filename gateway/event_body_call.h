@@ -11,6 +11,7 @@ namespace stampgate {
 
 // Starts the call and returns its reactor, which deletes itself. Never blocks. Holds one piece of the body at a time.
 grpc::ServerWriteReactor<grpc::ByteBuffer>* StartEventBodyCall(const EventEnvironment& environment,
+                                                               grpc::CallbackServerContext* context,
                                                                const grpc::ByteBuffer* request);
 
 }  // namespace stampgate

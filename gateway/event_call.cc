@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "gateway/event_access.h"
 #include "gateway/event_error.h"
 #include "gateway/event_page.h"
 #include "gateway/event_request.h"
@@ -22,12 +23,22 @@ class EventCall : public grpc::ServerUnaryReactor {
     environment_.in_flight.Begin();
   }
 
+  // Goes on with `method` if the caller may see something by it.
+  void Start(const char* name, void (EventCall::*method)(const grpc::ByteBuffer&),
+             const grpc::CallbackServerContext& context, const grpc::ByteBuffer& bytes) {
+    AuthorizeEvents(environment_.access, context, name, [this, method, &bytes](absl::StatusOr<EventAccess> access) {
+      if (!access.ok()) return End(access.status());
+      access_ = *std::move(access);
+      (this->*method)(bytes);
+    });
+  }
+
   void ListEvents(const grpc::ByteBuffer& bytes) {
     v1::ListEventsRequest request;
     if (absl::Status status = ReadEventRequest(environment_, bytes, request); !status.ok()) {
       return End(status);
     }
-    absl::StatusOr<std::shared_ptr<const EventFilter>> filter = FilterOf(request.filter());
+    absl::StatusOr<std::shared_ptr<const EventFilter>> filter = FilterOf(request.filter(), access_.visible);
     if (!filter.ok()) return End(filter.status());
     absl::StatusOr<EventStart> start = StartOf(environment_.log, request);
     if (!start.ok()) return End(start.status());
@@ -52,7 +63,7 @@ class EventCall : public grpc::ServerUnaryReactor {
     environment_.feed->Run([this, event_id = request.event_id()](EventReader& reader) {
       absl::StatusOr<std::optional<LoggedEvent>> found = reader.Find(event_id);
       if (!found.ok()) return End(ToCallerError(found.status(), reader, environment_.log));
-      if (!found->has_value()) return End(EventNotFound());
+      if (!found->has_value() || !access_.MaySee((*found)->event)) return End(EventNotFound());
       const EncodedEvent event = environment_.encoder->Encode(*std::move(*found));
       *response_ = grpc::ByteBuffer(&event.field, 1);
       End(absl::OkStatus());
@@ -74,21 +85,22 @@ class EventCall : public grpc::ServerUnaryReactor {
 
   const EventEnvironment& environment_;
   grpc::ByteBuffer* const response_;
+  EventAccess access_;
 };
 
 }  // namespace
 
-grpc::ServerUnaryReactor* StartListEvents(const EventEnvironment& environment, const grpc::ByteBuffer* request,
-                                          grpc::ByteBuffer* response) {
+grpc::ServerUnaryReactor* StartListEvents(const EventEnvironment& environment, grpc::CallbackServerContext* context,
+                                          const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
   auto* call = new EventCall(environment, response);
-  call->ListEvents(*request);
+  call->Start(kListEvents, &EventCall::ListEvents, *context, *request);
   return call;
 }
 
-grpc::ServerUnaryReactor* StartGetEvent(const EventEnvironment& environment, const grpc::ByteBuffer* request,
-                                        grpc::ByteBuffer* response) {
+grpc::ServerUnaryReactor* StartGetEvent(const EventEnvironment& environment, grpc::CallbackServerContext* context,
+                                        const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
   auto* call = new EventCall(environment, response);
-  call->GetEvent(*request);
+  call->Start(kGetEvent, &EventCall::GetEvent, *context, *request);
   return call;
 }
 

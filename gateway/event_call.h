@@ -10,10 +10,10 @@
 namespace stampgate {
 
 // Each starts a call and returns its reactor, which deletes itself. Neither blocks.
-grpc::ServerUnaryReactor* StartListEvents(const EventEnvironment& environment, const grpc::ByteBuffer* request,
-                                          grpc::ByteBuffer* response);
-grpc::ServerUnaryReactor* StartGetEvent(const EventEnvironment& environment, const grpc::ByteBuffer* request,
-                                        grpc::ByteBuffer* response);
+grpc::ServerUnaryReactor* StartListEvents(const EventEnvironment& environment, grpc::CallbackServerContext* context,
+                                          const grpc::ByteBuffer* request, grpc::ByteBuffer* response);
+grpc::ServerUnaryReactor* StartGetEvent(const EventEnvironment& environment, grpc::CallbackServerContext* context,
+                                        const grpc::ByteBuffer* request, grpc::ByteBuffer* response);
 
 }  // namespace stampgate
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "absl/time/time.h"
+#include "gateway/access.h"
 #include "gateway/calls_in_flight.h"
 #include "gateway/event_encoder.h"
 #include "gateway/event_feed.h"
@@ -20,6 +21,7 @@ struct EventEnvironment {
   EventFeed* feed = nullptr;              // null if no log is configured
   const EventEncoder* encoder = nullptr;  // and this with it
   LogIdentity log = {};
+  const CurrentAccess& access;
   CallsInFlight& in_flight;
   size_t max_request_bytes = 0;
   absl::Duration heartbeat_interval = absl::ZeroDuration();

@@ -82,7 +82,8 @@ absl::StatusOr<Position> Locate(const EventStart& start, EventReader& reader) {
                                "the cursor is ahead of the event log, which was put back to an earlier state"));
 }
 
-absl::StatusOr<std::shared_ptr<const EventFilter>> FilterOf(const v1::EventFilter& filter) {
+absl::StatusOr<std::shared_ptr<const EventFilter>> FilterOf(const v1::EventFilter& filter,
+                                                            std::shared_ptr<const OrganizationIds> visible) {
   Violations violations;
   const auto check = [&](int count, const char* field) {
     if (count <= kMaxConditions) return;
@@ -96,6 +97,7 @@ absl::StatusOr<std::shared_ptr<const EventFilter>> FilterOf(const v1::EventFilte
   auto result = std::make_shared<EventFilter>();
   result->organization_ids.insert(filter.organization_ids().begin(), filter.organization_ids().end());
   result->types.insert(filter.types().begin(), filter.types().end());
+  result->visible = std::move(visible);
   return std::shared_ptr<const EventFilter>(std::move(result));
 }
 

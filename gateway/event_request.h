@@ -33,8 +33,10 @@ absl::StatusOr<EventStart> StartOf(const LogIdentity& log, const Request& reques
 // The position behind which to read. Errors: DATA_LOSS (CURSOR_AHEAD_OF_LOG), and such as the reader gives.
 absl::StatusOr<Position> Locate(const EventStart& start, EventReader& reader);
 
-// Errors: INVALID_ARGUMENT (INVALID_REQUEST) if there are too many conditions.
-absl::StatusOr<std::shared_ptr<const EventFilter>> FilterOf(const v1::EventFilter& filter);
+// What a caller asks for, of what it may see. Errors: INVALID_ARGUMENT (INVALID_REQUEST) if there are too many
+// conditions.
+absl::StatusOr<std::shared_ptr<const EventFilter>> FilterOf(const v1::EventFilter& filter,
+                                                            std::shared_ptr<const OrganizationIds> visible);
 
 }  // namespace stampgate
 

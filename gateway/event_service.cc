@@ -3,6 +3,7 @@
 #include <grpcpp/impl/codegen/rpc_service_method.h>
 #include <grpcpp/impl/codegen/server_callback_handlers.h>
 
+#include "gateway/event_access.h"
 #include "gateway/event_body_call.h"
 #include "gateway/event_call.h"
 #include "gateway/subscription.h"
@@ -18,7 +19,7 @@ using grpc::internal::RpcMethod;
 using grpc::internal::RpcServiceMethod;
 
 // In the order of the proto.
-enum Method { kSubscribe, kListEvents, kGetEvent, kReadEventBody };
+enum Method { kSubscribeIndex, kListEventsIndex, kGetEventIndex, kReadEventBodyIndex };
 
 }  // namespace
 
@@ -28,23 +29,24 @@ EventService::EventService(const EventEnvironment& environment) {
   const auto add = [this](const char* name, RpcMethod::RpcType type) {
     AddMethod(new RpcServiceMethod(name, type, /*handler=*/nullptr));
   };
-  add("/stampgate.v1.EventService/Subscribe", RpcMethod::SERVER_STREAMING);
-  add("/stampgate.v1.EventService/ListEvents", RpcMethod::NORMAL_RPC);
-  add("/stampgate.v1.EventService/GetEvent", RpcMethod::NORMAL_RPC);
-  add("/stampgate.v1.EventService/ReadEventBody", RpcMethod::SERVER_STREAMING);
-  MarkMethodRawCallback(kSubscribe, new Streaming([&](CallbackServerContext*, const ByteBuffer* request) {
-                          return StartSubscription(environment, request);
+  add(kSubscribe, RpcMethod::SERVER_STREAMING);
+  add(kListEvents, RpcMethod::NORMAL_RPC);
+  add(kGetEvent, RpcMethod::NORMAL_RPC);
+  add(kReadEventBody, RpcMethod::SERVER_STREAMING);
+  MarkMethodRawCallback(kSubscribeIndex, new Streaming([&](CallbackServerContext* context, const ByteBuffer* request) {
+                          return StartSubscription(environment, context, request);
                         }));
-  MarkMethodRawCallback(kListEvents,
-                        new Unary([&](CallbackServerContext*, const ByteBuffer* request, ByteBuffer* response) {
-                          return StartListEvents(environment, request, response);
+  MarkMethodRawCallback(kListEventsIndex,
+                        new Unary([&](CallbackServerContext* context, const ByteBuffer* request, ByteBuffer* response) {
+                          return StartListEvents(environment, context, request, response);
                         }));
-  MarkMethodRawCallback(kGetEvent,
-                        new Unary([&](CallbackServerContext*, const ByteBuffer* request, ByteBuffer* response) {
-                          return StartGetEvent(environment, request, response);
+  MarkMethodRawCallback(kGetEventIndex,
+                        new Unary([&](CallbackServerContext* context, const ByteBuffer* request, ByteBuffer* response) {
+                          return StartGetEvent(environment, context, request, response);
                         }));
-  MarkMethodRawCallback(kReadEventBody, new Streaming([&](CallbackServerContext*, const ByteBuffer* request) {
-                          return StartEventBodyCall(environment, request);
+  MarkMethodRawCallback(kReadEventBodyIndex,
+                        new Streaming([&](CallbackServerContext* context, const ByteBuffer* request) {
+                          return StartEventBodyCall(environment, context, request);
                         }));
 }
 

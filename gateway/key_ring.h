@@ -2,13 +2,14 @@
 #ifndef STAMPGATE_GATEWAY_KEY_RING_H_
 #define STAMPGATE_GATEWAY_KEY_RING_H_
 
+#include <map>
 #include <memory>
-#include <optional>
 #include <string>
+#include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "gateway/config.pb.h"
+#include "gateway/organization_set.h"
 #include "stamp/signer.h"
 
 namespace stampgate {
@@ -25,12 +26,22 @@ class KeyRing {
   // Adds a key that a checked config names.
   void Add(const config::v1::Key& key, std::shared_ptr<const Signer> signer);
 
-  // The key of `organization_id`, or null if none is configured.
-  const NamedSigner* Find(absl::string_view organization_id) const;
+  // The key called `name`; with an empty name the first that lists the organization, else the first for all. Null if
+  // there is none, or it may not sign for the organization.
+  const NamedSigner* Find(absl::string_view organization_id, absl::string_view name) const;
 
  private:
-  absl::flat_hash_map<std::string, NamedSigner> by_organization_;
-  std::optional<NamedSigner> for_all_;
+  struct Entry {
+    NamedSigner key;
+    OrganizationSet organizations;
+  };
+
+  const Entry* FirstFor(absl::string_view organization_id) const;
+
+  std::vector<std::unique_ptr<const Entry>> entries_;  // in the order of the config
+  std::map<std::string, const Entry*, std::less<>> by_name_;
+  std::map<std::string, const Entry*, std::less<>> by_organization_;  // the first that lists it
+  const Entry* for_all_ = nullptr;
 };
 
 }  // namespace stampgate

@@ -14,16 +14,17 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
+#include "gateway/access.h"
 #include "gateway/command_line.h"
 #include "gateway/config.h"
-#include "gateway/key_ring.h"
+#include "gateway/loading.h"
 #include "gateway/log.h"
+#include "gateway/reloader.h"
 #include "gateway/server.h"
-#include "stamp/key_file.h"
 #include "stamp/key_generator.h"
-#include "stamp/key_memory.h"
-#include "stamp/make_signer.h"
 #include "translate/operation_table.h"
 
 namespace stampgate {
@@ -38,56 +39,62 @@ int Fail(const absl::Status& status) {
   return kExitFailure;
 }
 
-// Reads the config, and the keys that it names into `keys`.
-absl::StatusOr<Config> Load(const std::string& path, KeyRing& keys) {
-  if (absl::Status status = InitializeKeyMemory(); !status.ok()) return status;
-  return LoadConfig(path, [&](const config::v1::Key& key) -> absl::StatusOr<std::string> {
-    absl::StatusOr<PrivateKey> secret = ReadKeyFile(key.file());
-    if (!secret.ok()) return secret.status();
-    absl::StatusOr<std::shared_ptr<const Signer>> signer = MakeSigner(*std::move(secret));
-    if (!signer.ok()) return signer.status();
-    keys.Add(key, *signer);
-    return std::string((*signer)->public_key_hex());
-  });
+int Check(const CommandLine& line) {
+  absl::StatusOr<Loaded> loaded = Load(line.config);
+  if (!loaded.ok()) return Fail(loaded.status());
+  const Config& config = loaded->config;
+  absl::StatusOr<std::unique_ptr<const OperationTable>> operations = OperationTable::Create(config->operator_name());
+  if (!operations.ok()) return Fail(operations.status());
+  if (line.as.empty()) {
+    std::cout << line.config << ": ok (" << config->keys_size() << " keys, " << config->callers_size() << " callers, "
+              << (*operations)->operations().size() << " operations)\n";
+    return 0;
+  }
+  const Caller* caller = loaded->access->callers.FindByName(line.as);
+  if (caller == nullptr) return Fail(absl::NotFoundError(absl::StrCat(line.config, ": no caller is called ", line.as)));
+  std::cout << line.as << " may call\n" << absl::StrJoin(caller->Describe(), "\n") << "\n";
+  return 0;
 }
 
-int Check(const CommandLine& line) {
-  KeyRing keys;
-  absl::StatusOr<Config> config = Load(line.config, keys);
-  if (!config.ok()) return Fail(config.status());
-  absl::StatusOr<std::unique_ptr<const OperationTable>> operations = OperationTable::Create((*config)->operator_name());
-  if (!operations.ok()) return Fail(operations.status());
-  std::cout << line.config << ": ok (" << (*config)->keys_size() << " keys, " << (*operations)->operations().size()
-            << " operations)\n";
-  return 0;
+// The signal that ends the process. Those before it are obeyed.
+int WaitForEnd(const sigset_t& signals, Reloader& reloader) {
+  for (;;) {
+    int signal_number = 0;
+    sigwait(&signals, &signal_number);
+    if (signal_number != SIGHUP) return signal_number;
+    reloader.Wake();
+  }
 }
 
 int Serve(const CommandLine& line) {
   // Blocked before there are threads, so that only sigwait() takes them.
   sigset_t signals;
   sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, number);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
 
-  KeyRing keys;
-  absl::StatusOr<Config> config = Load(line.config, keys);
-  if (!config.ok()) return Fail(config.status());
+  absl::StatusOr<Loaded> loaded = Load(line.config);
+  if (!loaded.ok()) return Fail(loaded.status());
+  const Config config = loaded->config;
+  CurrentAccess access(std::move(loaded->access));
   std::atomic<bool> failed = false;
-  absl::StatusOr<std::unique_ptr<Server>> server = Server::Start(*config, std::move(keys), [&failed] {
+  absl::StatusOr<std::unique_ptr<Server>> server = Server::Start(config, access, [&failed] {
     failed = true;
     kill(getpid(), SIGTERM);
   });
   if (!server.ok()) return Fail(server.status());
+  Reloader reloader({.path = line.config, .config = config, .reload_more = {}}, access);
   if (!(*server)->webhook_url().empty()) std::cout << "webhooks on " << (*server)->webhook_url() << "\n";
   std::cout << "listening on " << (*server)->address() << std::endl;
-  Log(Severity::kInfo, "started", {{"address", (*server)->address()}, {"upstream", (*config)->upstream().base_url()}});
+  Log(Severity::kInfo, "started",
+      {{"address", (*server)->address()},
+       {"upstream", config->upstream().base_url()},
+       {"policy_version", access.Get()->version}});
 
-  int signal_number = 0;
-  sigwait(&signals, &signal_number);
+  const int signal_number = WaitForEnd(signals, reloader);
   Log(Severity::kInfo, "draining", {{"signal", strsignal(signal_number)}});
-  (*server)->Drain(ToDuration((*config)->calls().drain_grace()));
+  (*server)->Drain(ToDuration(config->calls().drain_grace()));
   Log(Severity::kInfo, "stopped", {});
   FlushLog();
   return failed ? kExitFailure : 0;

@@ -68,14 +68,14 @@ UpstreamClient::Options UpstreamOptions(const config::v1::Upstream& upstream) {
 
 class GrpcServer : public Server {
  public:
-  GrpcServer(const config::v1::Config& config, std::unique_ptr<const OperationTable> operations, KeyRing keys,
-             std::unique_ptr<UpstreamClient> upstream, std::unique_ptr<EventPipeline> events)
+  GrpcServer(const config::v1::Config& config, std::unique_ptr<const OperationTable> operations,
+             const CurrentAccess& access, std::unique_ptr<UpstreamClient> upstream,
+             std::unique_ptr<EventPipeline> events)
       : operations_(std::move(operations)),
-        keys_(std::move(keys)),
         timestamps_(absl::Now(), config.replica().index(), config.replica().count()),
         upstream_(std::move(upstream)),
         environment_{*operations_,
-                     keys_,
+                     access,
                      timestamps_,
                      *upstream_,
                      in_flight_,
@@ -86,7 +86,7 @@ class GrpcServer : public Server {
         services_(MakeOperationServices(environment_)),
         events_(std::move(events)),
         event_plans_(config.operator_name()),
-        event_environment_{.in_flight = in_flight_, .plans = event_plans_},
+        event_environment_{.access = access, .in_flight = in_flight_, .plans = event_plans_},
         event_service_(event_environment_) {
     event_environment_.max_request_bytes = config.calls().max_request_bytes();
     event_environment_.heartbeat_interval = ToDuration(config.events().heartbeat_interval());
@@ -163,7 +163,6 @@ class GrpcServer : public Server {
   }
 
   const std::unique_ptr<const OperationTable> operations_;
-  const KeyRing keys_;
   TimestampAllocator timestamps_;
   CallsInFlight in_flight_;
   const std::unique_ptr<UpstreamClient> upstream_;
@@ -179,7 +178,7 @@ class GrpcServer : public Server {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, KeyRing keys,
+absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, const CurrentAccess& access,
                                                       std::function<void()> on_fatal) {
   absl::StatusOr<std::unique_ptr<const OperationTable>> operations = OperationTable::Create(config->operator_name());
   if (!operations.ok()) return operations.status();
@@ -193,8 +192,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, KeyR
     if (!started.ok()) return started.status();
     events = *std::move(started);
   }
-  auto server = std::make_unique<GrpcServer>(*config, *std::move(operations), std::move(keys), *std::move(upstream),
-                                             std::move(events));
+  auto server =
+      std::make_unique<GrpcServer>(*config, *std::move(operations), access, *std::move(upstream), std::move(events));
   if (absl::Status status = server->Listen(config->listen_address()); !status.ok()) return status;
   return server;
 }

@@ -8,8 +8,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "gateway/access.h"
 #include "gateway/config.h"
-#include "gateway/key_ring.h"
 
 namespace stampgate {
 
@@ -19,7 +19,8 @@ class Server {
   // Starts to serve. `on_fatal` is called once, from any thread, if the process is to end because its event log cannot
   // go on. Errors: kFailedPrecondition for protos that do not make a table, kInvalidArgument for an upstream that
   // cannot be used, kUnavailable if an address cannot be listened on, and those of the event log.
-  static absl::StatusOr<std::unique_ptr<Server>> Start(const Config& config, KeyRing keys,
+  // `access` outlives the server.
+  static absl::StatusOr<std::unique_ptr<Server>> Start(const Config& config, const CurrentAccess& access,
                                                        std::function<void()> on_fatal);
 
   // Ends everything at once if Drain was not called.

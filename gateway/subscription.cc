@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "gateway/event_access.h"
 #include "gateway/event_error.h"
 #include "gateway/event_page.h"
 #include "gateway/event_request.h"
@@ -23,16 +24,31 @@ using absl::StatusCode;
 class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
                      public std::enable_shared_from_this<Subscription> {
  public:
-  explicit Subscription(const EventEnvironment& environment)
-      : environment_(environment), id_(environment.next_reader.fetch_add(1)) {}
+  Subscription(const EventEnvironment& environment, const grpc::CallbackServerContext& context)
+      : environment_(environment), context_(context), id_(environment.next_reader.fetch_add(1)) {}
 
   void Start(const grpc::ByteBuffer& bytes) {
     self_ = shared_from_this();
+    Authorize([call = shared_from_this(), &bytes] { call->Read(bytes); });
+  }
+
+ private:
+  // Goes on with `next` if the caller may subscribe, now or still.
+  void Authorize(absl::AnyInvocable<void()> next) {
+    AuthorizeEvents(environment_.access, context_, kSubscribe,
+                    [call = shared_from_this(), next = std::move(next)](absl::StatusOr<EventAccess> access) mutable {
+                      if (!access.ok()) return call->End(access.status());
+                      call->access_ = *std::move(access);
+                      next();
+                    });
+  }
+
+  void Read(const grpc::ByteBuffer& bytes) {
     v1::SubscribeRequest request;
     if (absl::Status status = ReadEventRequest(environment_, bytes, request); !status.ok()) {
       return End(status);
     }
-    absl::StatusOr<std::shared_ptr<const EventFilter>> filter = FilterOf(request.filter());
+    absl::StatusOr<std::shared_ptr<const EventFilter>> filter = FilterOf(request.filter(), access_.visible);
     if (!filter.ok()) return End(filter.status());
     filter_ = *std::move(filter);
     absl::StatusOr<EventStart> start = StartOf(environment_.log, request);
@@ -43,7 +59,6 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
         [call = shared_from_this(), start = *std::move(start)](EventReader& reader) { call->Begin(start, reader); });
   }
 
- private:
   static absl::Status TooMany() {
     Error error = GatewayError(StatusCode::kResourceExhausted, v1::ERROR_REASON_TOO_MANY_SUBSCRIBERS,
                                "there are as many subscribers as the gateway is configured to have");
@@ -88,6 +103,7 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     if (absl::IsAborted(page.status())) return End(ShuttingDown(environment_.log, position_));
     if (!page.ok()) return End(page.status());
     if (cancelled_) return End(absl::CancelledError("the caller has gone"));
+    if (environment_.access.Get() != access_.access) return Reauthorize();
     // A stretch of the log without anything for this caller: told only when it is time for a heartbeat.
     const bool silent = page->events.empty() && page->through > position_;
     if (silent && absl::FromChrono(Clock::now() - written_) < environment_.heartbeat_interval) {
@@ -95,6 +111,16 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
       return ReadOn();
     }
     Write(*page);
+  }
+
+  // Who may see what has changed since: what was read for this caller may not be for it any more.
+  void Reauthorize() {
+    Authorize([this] {
+      auto filter = std::make_shared<EventFilter>(*filter_);
+      filter->visible = access_.visible;
+      filter_ = std::move(filter);
+      ReadOn();
+    });
   }
 
   void OnCancel() override {
@@ -112,7 +138,9 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   using Clock = std::chrono::steady_clock;
 
   const EventEnvironment& environment_;
+  const grpc::CallbackServerContext& context_;
   const EventFeed::ReaderId id_;
+  EventAccess access_;
   std::shared_ptr<const EventFilter> filter_;
   bool counted_ = false;
   Position position_ = 0;  // everything up to here is with the caller, or was not for it
@@ -125,8 +153,9 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
 }  // namespace
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* StartSubscription(const EventEnvironment& environment,
+                                                              grpc::CallbackServerContext* context,
                                                               const grpc::ByteBuffer* request) {
-  auto call = std::make_shared<Subscription>(environment);
+  auto call = std::make_shared<Subscription>(environment, *context);
   call->Start(*request);
   return call.get();
 }

@@ -11,6 +11,7 @@ namespace stampgate {
 
 // Starts the call and returns its reactor, which deletes itself. Never blocks.
 grpc::ServerWriteReactor<grpc::ByteBuffer>* StartSubscription(const EventEnvironment& environment,
+                                                              grpc::CallbackServerContext* context,
                                                               const grpc::ByteBuffer* request);
 
 }  // namespace stampgate

@@ -10,6 +10,8 @@
 
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
+#include "gateway/authenticator.h"
+#include "gateway/denial.h"
 #include "gateway/grpc_status.h"
 #include "gateway/log.h"
 #include "gateway/request_message.h"
@@ -47,17 +49,29 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
   void Start(const grpc::ByteBuffer& bytes) {
     self_ = shared_from_this();
     environment_.in_flight.Begin();
+    Authenticate(environment_.access, *context_,
+                 [call = shared_from_this(), &bytes](absl::StatusOr<KnownCaller> caller) {
+                   call->Decide(std::move(caller), bytes);
+                 });
+  }
+
+ private:
+  void Decide(absl::StatusOr<KnownCaller> caller, const grpc::ByteBuffer& bytes) {
+    if (!caller.ok()) return End(caller.status());
+    caller_ = *std::move(caller);
     if (absl::Status status = DecodeRequest(bytes, environment_.max_request_bytes, *request_); !status.ok()) {
       return End(status);
     }
+    // What breaks rules is told so whoever sent it: that depends on the request alone, and on nothing that there is.
     absl::StatusOr<RenderedRequest> rendered = TranslateRequest(environment_.operations, operation_, *request_);
     if (!rendered.ok()) return End(rendered.status());
+    decision_ = caller_.caller->Decide(QuestionOf(operation_, *request_));
+    if (!decision_.allowed) return End(Denied());
     if (absl::Status status = SetDeadline(); !status.ok()) return End(status);
     if (operation_.kind == v1::OPERATION_KIND_DISCOVERY) return Discover(*std::move(rendered));
     Stamp(*std::move(rendered));
   }
 
- private:
   absl::Status SetDeadline() {
     const absl::Time asked = absl::FromChrono(context_->deadline());
     // gRPC gives a call without a deadline one in the far future.
@@ -76,7 +90,7 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
   }
 
   void Stamp(RenderedRequest rendered) {
-    const NamedSigner* key = environment_.keys.Find(rendered.organization_id);
+    const NamedSigner* key = caller_.access->keys.Find(rendered.organization_id, decision_.key);
     if (key == nullptr) {
       return End(ToStatus(GatewayError(StatusCode::kPermissionDenied, v1::ERROR_REASON_ORGANIZATION_NOT_SERVED,
                                        "there is no key for this organization_id")));
@@ -212,7 +226,9 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
   absl::Time deadline_;
   uint64_t timestamp_ms_ = 0;
   std::string fingerprint_;
-  absl::string_view key_name_;  // of the key ring
+  KnownCaller caller_;
+  Caller::Decision decision_;
+  absl::string_view key_name_;  // in `caller_`
 
   std::mutex mutex_;  // for the two below
   bool cancelled_ = false;

@@ -10,8 +10,8 @@
 #include <functional>
 
 #include "absl/time/time.h"
+#include "gateway/access.h"
 #include "gateway/calls_in_flight.h"
-#include "gateway/key_ring.h"
 #include "gateway/timestamp_allocator.h"
 #include "gateway/upstream_client.h"
 #include "translate/operation_table.h"
@@ -21,7 +21,7 @@ namespace stampgate {
 // What every call uses. Outlives all calls.
 struct CallEnvironment {
   const OperationTable& operations;
-  const KeyRing& keys;
+  const CurrentAccess& access;
   TimestampAllocator& timestamps;
   UpstreamClient& upstream;
   CallsInFlight& in_flight;

@@ -1,18 +1,16 @@
 #include "translate/operation_table.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "google/protobuf/descriptor_database.h"
+#include "translate/linked_methods.h"
 
 namespace stampgate {
 namespace {
 
-using google::protobuf::DescriptorPool;
 using google::protobuf::MessageFactory;
 using google::protobuf::MethodDescriptor;
 
@@ -40,20 +38,7 @@ const FieldPlan* FindRole(const MessagePlan& plan, v1::FieldRole role) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<const OperationTable>> OperationTable::Create(absl::string_view operator_name) {
-  // The generated pool builds files when they are asked for by name; only its database knows all the names.
-  std::vector<std::string> files;
-  if (!DescriptorPool::internal_generated_database()->FindAllFileNames(&files)) {
-    return absl::InternalError("the linked .proto files cannot be listed");
-  }
-  std::sort(files.begin(), files.end());
-  std::vector<const MethodDescriptor*> methods;
-  for (const std::string& name : files) {
-    const google::protobuf::FileDescriptor* file = DescriptorPool::generated_pool()->FindFileByName(name);
-    for (int s = 0; file != nullptr && s < file->service_count(); ++s) {
-      for (int m = 0; m < file->service(s)->method_count(); ++m) methods.push_back(file->service(s)->method(m));
-    }
-  }
-  return Create(operator_name, methods);
+  return Create(operator_name, LinkedMethods());
 }
 
 absl::StatusOr<std::unique_ptr<const OperationTable>> OperationTable::Create(
@@ -61,6 +46,7 @@ absl::StatusOr<std::unique_ptr<const OperationTable>> OperationTable::Create(
   auto table = std::unique_ptr<OperationTable>(new OperationTable(operator_name));
   for (const MethodDescriptor* method : methods) {
     if (!method->options().HasExtension(v1::operation)) continue;
+    if (method->options().GetExtension(v1::operation).kind() == v1::OPERATION_KIND_LOCAL) continue;
     if (absl::Status status = table->AddMethod(method); !status.ok()) return status;
   }
   return table;
@@ -111,6 +97,10 @@ absl::Status OperationTable::AddMethod(const MethodDescriptor* method) {
         !operation.organization_id->required || operation.organization_id->may_be_empty ||
         operation.organization_id->field->is_repeated()) {
       return Fault(method, "needs a required string organization_id in its request");
+    }
+    const google::protobuf::FieldDescriptor* client_stamp = operation.request->client_stamp;
+    if (client_stamp == nullptr || client_stamp->name() != "client_stamp" || client_stamp->number() != 15) {
+      return Fault(method, "needs a ClientStamp client_stamp = 15 in its request");
     }
   }
   if (operation.is_submit()) {

@@ -19,7 +19,7 @@ namespace stampgate {
 // One method and what it does upstream. Immutable.
 //
 // The request message of an operation that is stamped has a required string `organization_id`. That of a submit has an
-// `optional uint64 timestamp_ms` too.
+// `optional uint64 timestamp_ms` too. Both have a `ClientStamp client_stamp = 15`.
 struct Operation {
   const google::protobuf::MethodDescriptor* method = nullptr;
   std::string full_name;  // as gRPC spells it: "/stampgate.v1.PolicyService/GetPolicy"
@@ -49,7 +49,7 @@ class OperationTable {
   // whose options or types do not make an operation: a fault of the proto.
   static absl::StatusOr<std::unique_ptr<const OperationTable>> Create(absl::string_view operator_name);
 
-  // The same, looking at these methods only. Those without the option are no operations.
+  // The same, looking at these methods only. Those without the option, and local ones, are no operations.
   static absl::StatusOr<std::unique_ptr<const OperationTable>> Create(
       absl::string_view operator_name, const std::vector<const google::protobuf::MethodDescriptor*>& methods);
 

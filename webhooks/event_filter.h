@@ -2,6 +2,7 @@
 #ifndef STAMPGATE_WEBHOOKS_EVENT_FILTER_H_
 #define STAMPGATE_WEBHOOKS_EVENT_FILTER_H_
 
+#include <memory>
 #include <set>
 #include <string>
 
@@ -9,18 +10,24 @@
 
 namespace stampgate {
 
+using OrganizationIds = std::set<std::string, std::less<>>;
+
 struct EventFilter {
   // Exact ids; an event passes if its organization or its parent organization is one. Empty: all events pass, also
   // those that name no organization.
-  std::set<std::string, std::less<>> organization_ids;
+  OrganizationIds organization_ids;
   // Exact event types. Empty: all.
   std::set<std::string, std::less<>> types;
+  // What the subscriber may see: an event whose organization or parent organization is one of these. Null: all events,
+  // also those that name no organization.
+  std::shared_ptr<const OrganizationIds> visible;
 
   bool Matches(absl::string_view organization_id, absl::string_view parent_organization_id,
                absl::string_view type) const {
     return (organization_ids.empty() || organization_ids.contains(organization_id) ||
             organization_ids.contains(parent_organization_id)) &&
-           (types.empty() || types.contains(type));
+           (types.empty() || types.contains(type)) &&
+           (visible == nullptr || visible->contains(organization_id) || visible->contains(parent_organization_id));
   }
 };
 

@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { apiKeyNamed } from '../simulator/testing.mjs';
-import { Gateway, root, run, scratch, writeKey } from './harness.mjs';
+import { Gateway, root, run, scratch, writeKey, freeCaller } from './harness.mjs';
 
 const folder = scratch({ after });
 const { privateKey } = apiKeyNamed('gateway p256');
@@ -23,13 +23,14 @@ async function check(text, command = 'check') {
 
 const GOOD = `upstream: {base_url: "https://upstream.example"}
 keys: [{name: main, file: good.key, all_organizations: true}]
+callers: [{name: local, loopback: true, grants: [{classes: [query], all_organizations: true}]}]
 `;
 
 describe('stampgate check', () => {
   test('says ok to a good config', async () => {
     const { status, stdout, report } = await check(GOOD);
     assert.equal(status, 0);
-    assert.match(stdout, /config\.yaml: ok \(1 keys, 25 operations\)/);
+    assert.match(stdout, /config\.yaml: ok \(1 keys, 1 callers, 25 operations\)/);
     assert.deepEqual(report, ['']);
   });
 
@@ -80,6 +81,7 @@ keys:
     // The words are the unit tests' business.
     const places = report.map((line) => /^[0-9]+:[0-9]+: [^:]+(?=: .)/.exec(line)?.[0]);
     assert.deepEqual(places, [
+      '1:1: callers',
       '1:17: listen_address',
       '2:16: operator_name',
       '4:13: upstream.base_url',
@@ -95,7 +97,6 @@ keys:
       '19:24: keys[1].organizations[1]',
       '19:31: keys[1].organizations[2]',
       '20:11: keys[2].name',
-      '22:24: keys[2].all_organizations',
       '23:17: keys[2].public_key',
       '24:5: keys[3].organizations',
       '25:5: keys[4].name',
@@ -104,10 +105,10 @@ keys:
   });
 
   for (const [title, text, expected] of [
-    ['an empty file', '', ['1:1: upstream.base_url: is required', '1:1: keys: is required']],
+    ['an empty file', '', ['1:1: upstream.base_url: is required', '1:1: keys: is required', '1:1: callers: is required']],
     ['a text that is not YAML', 'upstream: [\n', [/^2:1: is not YAML/]],
     ['a list', '- a\n', [/^1:1: /]],
-    ['a key that stands twice', `${GOOD}operator_name: A\noperator_name: B\n`, [/^4:1: operator_name: /]],
+    ['a key that stands twice', `${GOOD}operator_name: A\noperator_name: B\n`, [/^5:1: operator_name: /]],
     ['an alias', `${GOOD}operator_name: *a\n`, [/^[0-9]+:[0-9]+: /]],
     ['a second document', `${GOOD}---\n${GOOD}`, [/^[0-9]+:[0-9]+: /]],
   ]) {
@@ -127,7 +128,7 @@ keys:
 });
 
 describe('stampgate serve', () => {
-  const base = { upstream: { base_url: 'http://127.0.0.1:1' } };
+  const base = { upstream: { base_url: 'http://127.0.0.1:1' }, callers: freeCaller() };
   const keys = [{ name: 'main', file: 'good.key', all_organizations: true }];
 
   const elsewhere = ['0.0.0.0:0', '[::]:0', '[::ffff:127.0.0.1]:0', '192.0.2.1:0', 'localhost.example:0', '127.1:0'];
@@ -135,7 +136,7 @@ describe('stampgate serve', () => {
     test(`serves no plaintext on ${address}`, async () => {
       const { status, report } = await check(`listen_address: "${address}"\n${GOOD}`, 'serve');
       assert.equal(status, 1);
-      assert.match(report[0], /^1:17: listen_address: must be .*: plaintext is refused on other addresses$/);
+      assert.match(report[0], /^1:17: listen_address: must be .* without tls: plaintext is refused on other addresses$/);
     });
   }
 

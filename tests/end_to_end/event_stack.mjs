@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { startSimulator } from '../simulator/server.mjs';
-import { Gateway, eventsConfig, scratch, writeKey } from './harness.mjs';
+import { Gateway, eventsConfig, scratch, writeKey, freeCaller } from './harness.mjs';
 
 /**
  * Starts a simulator that sends the events of all organizations to whichever gateway is there, and makes a config for
@@ -25,6 +25,7 @@ export async function prepareEventStack(t, { simulator: simulatorOptions, events
       listen_address: '127.0.0.1:0',
       upstream: { base_url: simulator.url },
       keys: [{ name: 'main', file: writeKey(folder), all_organizations: true }],
+      callers: freeCaller(),
       ...eventsConfig(folder, { events, webhooks }),
       ...config,
     },

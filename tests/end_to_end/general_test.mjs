@@ -3,10 +3,11 @@ import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';
 import { code } from '../clients/gateway.mjs';
 import { ORGANIZATION, readVectors } from '../simulator/testing.mjs';
-import { startStack } from './harness.mjs';
+import { freeCaller, startStack } from './harness.mjs';
 import { RECORDED_MS, operations } from './operations.mjs';
 
-const { simulator, gateway } = await startStack({ after });
+const LONGEST = { path: 'a'.repeat(64), activity_type: `ACTIVITY_TYPE_${'A'.repeat(80)}` };
+const { simulator, gateway } = await startStack({ after }, { config: { callers: freeCaller(LONGEST) } });
 
 beforeEach(() => simulator.reset());
 
@@ -166,10 +167,9 @@ describe('no way round a typed operation:', () => {
 
   test('the longest path and the longest type are taken', async () => {
     answerWith('{}');
-    const activity_type = `ACTIVITY_TYPE_${'A'.repeat(80)}`;
-    await gateway.call(SUBMIT, submitRequest({ path: 'a'.repeat(64), activity_type }));
-    assert.equal(simulator.requests()[0].path, `/public/v1/submit/${'a'.repeat(64)}`);
-    assert.equal(JSON.parse(sentBody()).type, activity_type);
+    await gateway.call(SUBMIT, submitRequest(LONGEST));
+    assert.equal(simulator.requests()[0].path, `/public/v1/submit/${LONGEST.path}`);
+    assert.equal(JSON.parse(sentBody()).type, LONGEST.activity_type);
   });
 
   test('a query cannot smuggle the members of a submit', async () => {

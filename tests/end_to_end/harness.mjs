@@ -50,6 +50,49 @@ export function run(args, { command = stampgate, input = '' } = {}) {
   });
 }
 
+/** Operations that the tests' callers may send through GeneralService. */
+const GENERAL_OPERATIONS = [
+  ...[
+    'whoami',
+    'get_activity',
+    'list_earn_positions',
+    'get_earn_withdraw_status',
+    'not_yet_known',
+    'query_of_next_year',
+  ].map((path) => ({ path })),
+  ...[
+    'init_otp',
+    'otp_login',
+    'login_with_oauth',
+    'create_sub_organization',
+    'approve_activity',
+    'reject_activity',
+    'not_yet_known',
+    'operation_of_next_year',
+  ].flatMap((path) =>
+    ['', '_V2', '_V3', '_V8'].map((version) => ({
+      path,
+      activity_type: `ACTIVITY_TYPE_${path.toUpperCase()}${version}`,
+    })),
+  ),
+];
+
+/** Whoever calls over loopback may do everything: what most tests want. */
+export const freeCaller = (...more) => [
+  {
+    name: 'loopback',
+    loopback: true,
+    grants: [
+      {
+        classes: ['query', 'login', 'write', 'dangerous', 'events'],
+        general_operations: [...GENERAL_OPERATIONS, ...more],
+        all_organizations: true,
+        dangerous_fields: ['delete_without_export'],
+      },
+    ],
+  },
+];
+
 /** Where webhooks are delivered to in tests. */
 export const WEBHOOK_PATH = '/hooks/0123456789abcdefghijklmn';
 
@@ -138,6 +181,7 @@ export async function startGateway(t, { url }, config = {}, { upstream, folder =
     listen_address: '127.0.0.1:0',
     upstream: { base_url: url, ...upstream },
     keys: config.keys ?? [{ name: 'main', file: writeKey(folder), all_organizations: true }],
+    callers: freeCaller(),
     ...config,
   };
   const gateway = await Gateway.start(whole, { folder, command, env });

@@ -1,0 +1,84 @@
+#include "gateway/authenticator.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
+#include "absl/strings/strip.h"
+#include "gateway/peer.h"
+#include "stamp/sha256.h"
+#include "translate/error.h"
+
+namespace stampgate {
+namespace {
+
+using absl::StatusCode;
+
+constexpr char kAuthorization[] = "authorization";
+constexpr absl::string_view kScheme = "bearer ";
+
+absl::Status NotRecognized(absl::string_view why) {
+  return ToStatus(GatewayError(StatusCode::kUnauthenticated, v1::ERROR_REASON_CALLER_NOT_RECOGNIZED, std::string(why)));
+}
+
+// The bearer token of the call; nothing if there is none. Errors: it came twice, or is no bearer token.
+absl::StatusOr<std::optional<std::string>> TokenOf(const grpc::CallbackServerContext& context) {
+  const auto [begin, end] = context.client_metadata().equal_range(kAuthorization);
+  if (begin == end) return std::nullopt;
+  if (std::next(begin) != end) return NotRecognized("authorization is given more than once");
+  const absl::string_view value(begin->second.data(), begin->second.size());
+  if (!absl::StartsWithIgnoreCase(value, kScheme))
+    return NotRecognized("authorization is not of the form Bearer TOKEN");
+  return std::string(value.substr(kScheme.size()));
+}
+
+const Caller* WithoutToken(const CallerDirectory::Callers& callers) {
+  const auto found = absl::c_find_if(callers, [](const Caller* caller) { return !caller->wants_token(); });
+  return found == callers.end() ? nullptr : *found;
+}
+
+}  // namespace
+
+void Authenticate(const CurrentAccess& current, const grpc::CallbackServerContext& context,
+                  absl::AnyInvocable<void(absl::StatusOr<KnownCaller>)> done) {
+  std::shared_ptr<const Access> access = current.Get();
+  CallerDirectory::Callers callers = access->callers.Find(PeerOf(context));
+  if (callers.empty()) return done(NotRecognized("nobody of this identity is configured to call"));
+  const Caller* plain = WithoutToken(callers);
+  // A token that nobody here asks for is somebody else's affair: meshes and proxies pass them on.
+  if (plain != nullptr && callers.size() == 1) return done(KnownCaller{std::move(access), plain});
+
+  const absl::StatusOr<std::optional<std::string>> token = TokenOf(context);
+  if (!token.ok()) return done(token.status());
+  if (!token->has_value()) {
+    if (plain == nullptr) return done(NotRecognized("a bearer token is required"));
+    return done(KnownCaller{std::move(access), plain});
+  }
+  const Caller* known = nullptr;
+  const std::array<uint8_t, 32> digest = Sha256(**token);
+  for (const Caller* caller : callers) {
+    if (caller->HasToken(digest)) known = caller;
+  }
+  if (known != nullptr) return done(KnownCaller{std::move(access), known});
+  if (access->tokens == nullptr) return done(NotRecognized("the bearer token is not known"));
+  TokenVerifier& verifier = *access->tokens;
+  verifier.Verify(**token, [access = std::move(access), callers = std::move(callers),
+                            done = std::move(done)](absl::StatusOr<VerifiedToken> verified) mutable {
+    if (absl::IsUnavailable(verified.status())) {
+      Error error = GatewayError(StatusCode::kUnavailable, v1::ERROR_REASON_CALLER_NOT_RECOGNIZED,
+                                 std::string(verified.status().message()));
+      error.retry_delay = absl::Seconds(1);
+      return done(ToStatus(error));
+    }
+    if (!verified.ok()) return done(NotRecognized(verified.status().message()));
+    for (const Caller* caller : callers) {
+      if (!caller->HasSubject(verified->issuer, verified->subject)) continue;
+      return done(KnownCaller{std::move(access), caller});
+    }
+    done(NotRecognized("the bearer token is of nobody who is configured to call"));
+  });
+}
+
+}  // namespace stampgate

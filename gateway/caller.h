@@ -1,0 +1,57 @@
+// One who may call: how it is known, and what it may do.
+#ifndef STAMPGATE_GATEWAY_CALLER_H_
+#define STAMPGATE_GATEWAY_CALLER_H_
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "gateway/config.pb.h"
+#include "gateway/grant.h"
+#include "gateway/organization_set.h"
+
+namespace stampgate {
+
+// Immutable.
+class Caller {
+ public:
+  // `caller` is one of a checked config.
+  explicit Caller(const config::v1::Caller& caller);
+
+  const std::string& name() const { return config_.name(); }
+
+  // Whether the connection alone is not enough.
+  bool wants_token() const { return !token_digests_.empty() || config_.has_token(); }
+  // Whether `digest`, the SHA-256 of a token, is one of this caller's. Takes the same time whatever the digest.
+  bool HasToken(const std::array<uint8_t, 32>& digest) const;
+  // Whether a JSON Web Token of that issuer (its name in the config) and subject is this caller's.
+  bool HasSubject(absl::string_view issuer, absl::string_view subject) const;
+
+  struct Decision {
+    bool allowed = false;
+    std::string key;  // of the grant that allows: the name of the key that signs, empty for the organization's own
+    std::string why;  // of a denial, for the operator: names rules and fields, never a value
+  };
+
+  // Whether a grant allows what is asked. The first that does says with which key.
+  Decision Decide(const Question& question) const;
+
+  // The organizations that `method` is granted for by any grant; none if it is not granted. Valid as long as this.
+  const OrganizationSet& OrganizationsOf(absl::string_view method) const;
+
+  // What this caller may do, a line for each method, for the operator to read.
+  std::vector<std::string> Describe() const;
+
+ private:
+  const config::v1::Caller config_;
+  std::vector<std::array<uint8_t, 32>> token_digests_;
+  std::vector<Grant> grants_;
+  std::map<std::string, OrganizationSet, std::less<>> organizations_;  // by method
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_CALLER_H_

@@ -1,0 +1,309 @@
+#include "gateway/caller_config.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "gateway/base_url.h"
+#include "gateway/export_key.h"
+#include "gateway/guard_rules.h"
+#include "gateway/peer_names.h"
+#include "gateway/policed_method.h"
+
+namespace stampgate {
+namespace {
+
+constexpr size_t kMaxOrganizationFileBytes = 16 << 20;
+constexpr size_t kMaxOrganizationIdBytes = 128;
+
+template <typename Allowed>
+bool ConsistsOf(absl::string_view text, Allowed allowed) {
+  return !text.empty() && absl::c_all_of(text, allowed);
+}
+
+bool IsSha256(absl::string_view text) { return text.size() == 64 && absl::c_all_of(text, absl::ascii_isxdigit); }
+
+// "0x" and the 20 bytes of an address.
+bool IsContract(absl::string_view text) {
+  return absl::ConsumePrefix(&text, "0x") && text.size() == 40 && absl::c_all_of(text, absl::ascii_isxdigit);
+}
+
+// Gives each value one owner.
+class Owners {
+ public:
+  // False, with a fault at `path`, if `value` has one already.
+  bool Claim(const std::string& value, const std::string& path, ConfigReport& report) {
+    const auto [first, added] = owners_.emplace(value, path);
+    if (!added) report.Add(path, absl::StrCat("is given already by ", first->second));
+    return added;
+  }
+
+ private:
+  std::map<std::string, std::string> owners_;  // where a value was first
+};
+
+void CheckKeySetUrl(const std::string& url, const std::string& path, ConfigReport& report) {
+  const size_t scheme_end = url.find("://");
+  const size_t path_begin = scheme_end == std::string::npos ? scheme_end : url.find('/', scheme_end + 3);
+  if (path_begin == std::string::npos) {
+    report.Add(path, "must be https://host[:port]/path");
+  } else if (const absl::Status status = ParseBaseUrl(url.substr(0, path_begin)).status(); !status.ok()) {
+    report.Add(path, absl::StripPrefix(status.message(), "base_url "));
+  } else if (!absl::c_all_of(url.substr(path_begin), [](char c) { return absl::ascii_isgraph(c) && c != '#'; })) {
+    report.Add(path, "must be made of visible ASCII characters, without a fragment");
+  }
+}
+
+class CallerCheck {
+ public:
+  CallerCheck(const config::v1::Config& config, ConfigReport& report) : config_(config), report_(report) {}
+
+  void Run() {
+    for (int i = 0; i < config_.callers_size(); ++i) Check(config_.callers(i), absl::StrCat("callers[", i, "]"));
+  }
+
+ private:
+  void Check(const config::v1::Caller& caller, const std::string& path) {
+    if (!IsConfigName(caller.name())) report_.Add(path + ".name", "must consist of a-z, 0-9 and -");
+    names_.Claim(caller.name(), path + ".name", report_);
+    CheckIdentities(caller, path);
+    CheckTokens(caller, path);
+    for (int i = 0; i < caller.grants_size(); ++i) {
+      CheckGrant(caller.grants(i), absl::StrCat(path, ".grants[", i, "]"));
+    }
+  }
+
+  void CheckIdentities(const config::v1::Caller& caller, const std::string& path) {
+    if (caller.spiffe_ids().empty() && caller.dns_names().empty() && !caller.loopback()) {
+      report_.Add(path, "needs one of spiffe_ids, dns_names and loopback");
+    }
+    const bool plain = caller.token_sha256().empty() && !caller.has_token();
+    // Of those that a connection may be, a token tells which: without one there can be one caller only.
+    const auto claim = [&](const std::string& identity, const std::string& identity_path) {
+      if (plain) identities_.Claim(identity, identity_path, report_);
+    };
+    for (int i = 0; i < caller.spiffe_ids_size(); ++i) {
+      const std::string id_path = absl::StrCat(path, ".spiffe_ids[", i, "]");
+      if (!IsSpiffeId(caller.spiffe_ids(i))) {
+        report_.Add(id_path, "must be an exact SPIFFE ID, such as spiffe://example.org/payments");
+      }
+      claim(caller.spiffe_ids(i), id_path);
+    }
+    for (int i = 0; i < caller.dns_names_size(); ++i) {
+      const std::string name_path = absl::StrCat(path, ".dns_names[", i, "]");
+      if (!IsDnsName(caller.dns_names(i))) report_.Add(name_path, "must be an exact DNS name");
+      claim(absl::AsciiStrToLower(caller.dns_names(i)), name_path);
+    }
+    if (caller.loopback()) claim("loopback", path + ".loopback");
+  }
+
+  void CheckTokens(const config::v1::Caller& caller, const std::string& path) {
+    for (int i = 0; i < caller.token_sha256_size(); ++i) {
+      const std::string digest_path = absl::StrCat(path, ".token_sha256[", i, "]");
+      if (!IsSha256(caller.token_sha256(i))) report_.Add(digest_path, "must be 64 hex digits");
+      tokens_.Claim(absl::AsciiStrToLower(caller.token_sha256(i)), digest_path, report_);
+    }
+    if (!caller.has_token()) return;
+    if (!caller.token_sha256().empty()) report_.Add(path + ".token", "cannot be given beside token_sha256");
+    if (absl::c_none_of(config_.token_issuers(),
+                        [&](const auto& issuer) { return issuer.name() == caller.token().issuer(); })) {
+      report_.Add(path + ".token.issuer", "is not the name of a token issuer");
+    }
+    for (int i = 0; i < caller.token().subjects_size(); ++i) {
+      tokens_.Claim(absl::StrCat(caller.token().issuer(), " ", caller.token().subjects(i)),
+                    absl::StrCat(path, ".token.subjects[", i, "]"), report_);
+    }
+  }
+
+  void CheckGrant(const config::v1::Grant& grant, const std::string& path) {
+    if (grant.methods().empty() && grant.classes().empty() && grant.general_operations().empty()) {
+      report_.Add(path, "needs one of methods, classes and general_operations");
+    }
+    for (int i = 0; i < grant.methods_size(); ++i) {
+      const std::string method_path = absl::StrCat(path, ".methods[", i, "]");
+      const PolicedMethod* method = FindPolicedMethod(grant.methods(i));
+      if (method == nullptr) {
+        report_.Add(method_path, "is no method, such as PolicyService/GetPolicy");
+      } else if (method->general) {
+        report_.Add(method_path, "is granted by general_operations, one operation at a time");
+      }
+    }
+    for (int i = 0; i < grant.classes_size(); ++i) {
+      if (grant.classes(i) == v1::POLICY_CLASS_UNSPECIFIED) {
+        report_.Add(absl::StrCat(path, ".classes[", i, "]"), "must be query, login, write, dangerous or events");
+      }
+    }
+    CheckGeneral(grant, path);
+    CheckOrganizations(grant, path);
+    CheckRules(grant, path);
+  }
+
+  void CheckGeneral(const config::v1::Grant& grant, const std::string& path) {
+    for (int i = 0; i < grant.general_operations_size(); ++i) {
+      const config::v1::GeneralOperation& operation = grant.general_operations(i);
+      const std::string operation_path = absl::StrCat(path, ".general_operations[", i, "]");
+      if (!ConsistsOf(operation.path(),
+                      [](char c) { return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '_'; })) {
+        report_.Add(operation_path + ".path", "must consist of a-z, 0-9 and _");
+      }
+      const absl::string_view type = operation.activity_type();
+      if (!type.empty() && (!absl::StartsWith(type, "ACTIVITY_TYPE_") || !ConsistsOf(type, [](char c) {
+            return absl::ascii_isupper(c) || absl::ascii_isdigit(c) || c == '_';
+          }))) {
+        report_.Add(operation_path + ".activity_type", "must be ACTIVITY_TYPE_ and then A-Z, 0-9 and _");
+      }
+    }
+    const bool has_rules = !grant.amount_limits().empty() || !grant.export_public_keys().empty();
+    if (has_rules && !grant.general_operations().empty()) {
+      report_.Add(path + ".general_operations",
+                  "cannot be held to amount_limits or export_public_keys: give them a grant of their own");
+    }
+  }
+
+  void CheckOrganizations(const config::v1::Grant& grant, const std::string& path) {
+    const int given = (grant.organizations().empty() ? 0 : 1) + (grant.all_organizations() ? 1 : 0) +
+                      (grant.organizations_file().empty() ? 0 : 1);
+    if (given > 1) {
+      report_.Add(path + ".organizations", "cannot be given twice: list them, name a file, or say all_organizations");
+    }
+    if (given == 0 && ConcernsOrganizations(grant)) {
+      report_.Add(path, "needs one of organizations, organizations_file and all_organizations");
+    }
+    for (int i = 0; i < grant.organizations_size(); ++i) {
+      if (!IsOrganizationId(grant.organizations(i))) {
+        report_.Add(absl::StrCat(path, ".organizations[", i, "]"),
+                    "must be an exact id: letters, digits, '.', '_', ':' and '-'");
+      }
+    }
+    if (grant.key().empty()) return;
+    const auto key = absl::c_find_if(config_.keys(), [&](const auto& entry) { return entry.name() == grant.key(); });
+    if (key == config_.keys().end()) return report_.Add(path + ".key", "is not the name of a key");
+    if (key->all_organizations()) return;
+    if (given > 0 && grant.organizations().empty()) {
+      return report_.Add(path + ".key", "signs for the organizations that it lists only, so list them here too");
+    }
+    for (int i = 0; i < grant.organizations_size(); ++i) {
+      if (absl::c_linear_search(key->organizations(), grant.organizations(i))) continue;
+      report_.Add(absl::StrCat(path, ".organizations[", i, "]"), "is none that the grant's key signs for");
+    }
+  }
+
+  // What has no organization_id at all, such as discovery, is for none.
+  static bool ConcernsOrganizations(const config::v1::Grant& grant) {
+    return !grant.classes().empty() || !grant.general_operations().empty() ||
+           absl::c_any_of(grant.methods(), [](const std::string& name) {
+             const PolicedMethod* method = FindPolicedMethod(name);
+             return method != nullptr &&
+                    (method->policy_class == v1::POLICY_CLASS_EVENTS ||
+                     method->descriptor->input_type()->FindFieldByName("organization_id") != nullptr);
+           });
+  }
+
+  void CheckRules(const config::v1::Grant& grant, const std::string& path) {
+    for (int i = 0; i < grant.amount_limits_size(); ++i) {
+      const config::v1::AmountLimit& limit = grant.amount_limits(i);
+      const std::string limit_path = absl::StrCat(path, ".amount_limits[", i, "]");
+      if (!limit.contract().empty() && !IsContract(limit.contract())) {
+        report_.Add(limit_path + ".contract", "must be 0x and 40 hex digits");
+      }
+      if (!limit.max_amount().empty() &&
+          (!IsAmount(limit.max_amount()) || !absl::ascii_isdigit(limit.max_amount()[0]))) {
+        report_.Add(limit_path + ".max_amount", "must be decimal digits, without a zero in front");
+      }
+    }
+    for (int i = 0; i < grant.dangerous_fields_size(); ++i) {
+      if (IsDangerousField(grant.dangerous_fields(i))) continue;
+      report_.Add(absl::StrCat(path, ".dangerous_fields[", i, "]"), "is not the name of such a field");
+    }
+    for (int i = 0; i < grant.export_public_keys_size(); ++i) {
+      if (DecodeExportKey(grant.export_public_keys(i)).has_value()) continue;
+      report_.Add(absl::StrCat(path, ".export_public_keys[", i, "]"), "must be a public key of P-256 in hex");
+    }
+  }
+
+  const config::v1::Config& config_;
+  ConfigReport& report_;
+  Owners names_;
+  Owners identities_;
+  Owners tokens_;
+};
+
+// The ids of one file. An error says what is wrong, and where.
+absl::StatusOr<std::vector<std::string>> ReadOrganizationFile(const std::string& file) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(std::fopen(file.c_str(), "re"), &std::fclose);
+  std::string text(kMaxOrganizationFileBytes + 1, '\0');
+  if (stream != nullptr) text.resize(std::fread(text.data(), 1, text.size(), stream.get()));
+  if (stream == nullptr || std::ferror(stream.get())) {
+    return absl::UnavailableError(absl::StrCat("cannot be read: ", std::strerror(errno)));
+  }
+  if (text.size() > kMaxOrganizationFileBytes) return absl::InvalidArgumentError("is larger than 16 MiB");
+  std::vector<std::string> ids;
+  int line_number = 0;
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    ++line_number;
+    line = absl::StripAsciiWhitespace(line);
+    if (line.empty() || line[0] == '#') continue;
+    if (!IsOrganizationId(line)) {
+      return absl::InvalidArgumentError(absl::StrCat("has no exact id in line ", line_number));
+    }
+    ids.emplace_back(line);
+  }
+  return ids;
+}
+
+}  // namespace
+
+bool IsOrganizationId(absl::string_view text) {
+  return text.size() <= kMaxOrganizationIdBytes &&
+         ConsistsOf(text, [](char c) { return absl::ascii_isalnum(c) || absl::StrContains("._:-", c); });
+}
+
+bool IsConfigName(absl::string_view text) {
+  return ConsistsOf(text, [](char c) { return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '-'; });
+}
+
+void CheckTokenIssuers(const config::v1::Config& config, ConfigReport& report) {
+  Owners names;
+  for (int i = 0; i < config.token_issuers_size(); ++i) {
+    const config::v1::TokenIssuer& issuer = config.token_issuers(i);
+    const std::string path = absl::StrCat("token_issuers[", i, "]");
+    if (!IsConfigName(issuer.name())) report.Add(path + ".name", "must consist of a-z, 0-9 and -");
+    names.Claim(issuer.name(), path + ".name", report);
+    if (issuer.jwks_url().empty() == issuer.jwks_file().empty()) {
+      report.Add(path, "needs jwks_url or jwks_file, and not both");
+    }
+    if (!issuer.jwks_url().empty()) CheckKeySetUrl(issuer.jwks_url(), path + ".jwks_url", report);
+    if (!issuer.ca_file().empty() && issuer.jwks_url().empty()) report.Add(path + ".ca_file", "is for jwks_url only");
+  }
+}
+
+void CheckCallers(const config::v1::Config& config, ConfigReport& report) { CallerCheck(config, report).Run(); }
+
+void ReadOrganizationFiles(config::v1::Config& config, ConfigReport& report) {
+  for (int i = 0; i < config.callers_size(); ++i) {
+    for (int n = 0; n < config.callers(i).grants_size(); ++n) {
+      config::v1::Grant& grant = *config.mutable_callers(i)->mutable_grants(n);
+      if (grant.organizations_file().empty()) continue;
+      absl::StatusOr<std::vector<std::string>> ids = ReadOrganizationFile(grant.organizations_file());
+      if (!ids.ok()) {
+        report.Add(absl::StrCat("callers[", i, "].grants[", n, "].organizations_file"), ids.status().message());
+        continue;
+      }
+      for (std::string& id : *ids) grant.add_organizations(std::move(id));
+    }
+  }
+}
+
+}  // namespace stampgate

@@ -1,0 +1,41 @@
+#include "gateway/caller_directory.h"
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+
+namespace stampgate {
+
+CallerDirectory::CallerDirectory(const config::v1::Config& config) {
+  for (const config::v1::Caller& entry : config.callers()) {
+    const Caller* caller = callers_.emplace_back(std::make_unique<const Caller>(entry)).get();
+    for (const std::string& id : entry.spiffe_ids()) by_spiffe_id_[id].push_back(caller);
+    for (const std::string& name : entry.dns_names()) by_dns_name_[absl::AsciiStrToLower(name)].push_back(caller);
+    if (entry.loopback()) on_loopback_.push_back(caller);
+  }
+}
+
+CallerDirectory::Callers CallerDirectory::Find(const Peer& peer) const {
+  if (peer.plaintext_loopback) return on_loopback_;
+  if (!peer.spiffe_id.empty()) {
+    const auto found = by_spiffe_id_.find(peer.spiffe_id);
+    return found == by_spiffe_id_.end() ? Callers() : found->second;
+  }
+  Callers callers;
+  for (const std::string& name : peer.dns_names) {
+    const auto found = by_dns_name_.find(name);
+    if (found == by_dns_name_.end()) continue;
+    for (const Caller* caller : found->second) {
+      if (!absl::c_linear_search(callers, caller)) callers.push_back(caller);
+    }
+  }
+  return callers;
+}
+
+const Caller* CallerDirectory::FindByName(absl::string_view name) const {
+  for (const auto& caller : callers_) {
+    if (caller->name() == name) return caller.get();
+  }
+  return nullptr;
+}
+
+}  // namespace stampgate

@@ -1,0 +1,41 @@
+// All callers of the config, found by who is at the other end.
+#ifndef STAMPGATE_GATEWAY_CALLER_DIRECTORY_H_
+#define STAMPGATE_GATEWAY_CALLER_DIRECTORY_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "gateway/caller.h"
+#include "gateway/config.pb.h"
+#include "gateway/peer.h"
+
+namespace stampgate {
+
+// Immutable; gives out pointers that live as long as it does.
+class CallerDirectory {
+ public:
+  using Callers = std::vector<const Caller*>;
+
+  CallerDirectory() = default;
+  // `config` is checked: of those that one peer may be, at most one wants no token.
+  explicit CallerDirectory(const config::v1::Config& config);
+
+  // Those that `peer` may be by its connection, without repetition. Which of them it is, a token tells.
+  Callers Find(const Peer& peer) const;
+
+  // Null if there is none.
+  const Caller* FindByName(absl::string_view name) const;
+
+ private:
+  std::vector<std::unique_ptr<const Caller>> callers_;
+  std::map<std::string, Callers, std::less<>> by_spiffe_id_;
+  std::map<std::string, Callers, std::less<>> by_dns_name_;
+  Callers on_loopback_;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_CALLER_DIRECTORY_H_

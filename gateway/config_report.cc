@@ -1,0 +1,60 @@
+#include "gateway/config_report.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace stampgate {
+namespace {
+
+absl::string_view Parent(absl::string_view path) {
+  const size_t end = path.find_last_of(".[");
+  return path.substr(0, end == absl::string_view::npos ? 0 : end);
+}
+
+}  // namespace
+
+ConfigReport::ConfigReport(std::string file, std::vector<Fault> faults, Places places)
+    : file_(std::move(file)), faults_(std::move(faults)), places_(std::move(places)) {
+  for (const Fault& fault : faults_) faulty_.insert(fault.path);
+}
+
+void ConfigReport::Add(const std::string& path, absl::string_view message) {
+  if (IsFaulty(path)) return;
+  faulty_.insert(path);
+  faults_.push_back({PlaceOf(path), path, std::string(message)});
+}
+
+bool ConfigReport::IsFaulty(absl::string_view path) const {
+  while (!faulty_.contains(path)) {
+    if (path.empty()) return false;
+    path = Parent(path);
+  }
+  return true;
+}
+
+absl::Status ConfigReport::ToStatus() const {
+  if (faults_.empty()) return absl::OkStatus();
+  std::vector<const Fault*> ordered;
+  for (const Fault& fault : faults_) ordered.push_back(&fault);
+  std::stable_sort(ordered.begin(), ordered.end(), [](const Fault* a, const Fault* b) {
+    return std::pair(a->place.line, a->place.column) < std::pair(b->place.line, b->place.column);
+  });
+  return absl::InvalidArgumentError(absl::StrJoin(ordered, "\n", [this](std::string* out, const Fault* fault) {
+    absl::StrAppend(out, file_, ":", fault->place.line, ":", fault->place.column, ": ", fault->path,
+                    fault->path.empty() ? "" : ": ", fault->message);
+  }));
+}
+
+Place ConfigReport::PlaceOf(absl::string_view path) const {
+  while (!path.empty()) {
+    const auto place = places_.find(path);
+    if (place != places_.end()) return place->second;
+    path = Parent(path);
+  }
+  return Place{};
+}
+
+}  // namespace stampgate

@@ -1,0 +1,33 @@
+#include "gateway/denial.h"
+
+#include "translate/error.h"
+
+namespace stampgate {
+namespace {
+
+// A reference, so that the text is that of the message.
+absl::string_view TextOf(const google::protobuf::Message& message, const FieldPlan* plan) {
+  if (plan == nullptr) return {};
+  std::string unused;
+  return message.GetReflection()->GetStringReference(message, plan->field, &unused);
+}
+
+}  // namespace
+
+Question QuestionOf(const Operation& operation, const google::protobuf::Message& request) {
+  Question question;
+  question.method = operation.full_name;
+  if (operation.organization_id != nullptr) question.organization_id = TextOf(request, operation.organization_id);
+  question.request = &request;
+  question.general = operation.general;
+  question.general_path = TextOf(request, operation.path_segment);
+  question.general_type = TextOf(request, operation.activity_type_field);
+  return question;
+}
+
+absl::Status Denied() {
+  return ToStatus(GatewayError(absl::StatusCode::kPermissionDenied, v1::ERROR_REASON_DENIED_BY_POLICY,
+                               "the gateway's policy does not allow this caller this call"));
+}
+
+}  // namespace stampgate

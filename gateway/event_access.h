@@ -1,0 +1,38 @@
+// Who may see which events.
+#ifndef STAMPGATE_GATEWAY_EVENT_ACCESS_H_
+#define STAMPGATE_GATEWAY_EVENT_ACCESS_H_
+
+#include <grpcpp/server_context.h>
+
+#include <memory>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
+#include "gateway/access.h"
+#include "webhooks/event.h"
+#include "webhooks/event_filter.h"
+
+namespace stampgate {
+
+inline constexpr char kSubscribe[] = "/stampgate.v1.EventService/Subscribe";
+inline constexpr char kListEvents[] = "/stampgate.v1.EventService/ListEvents";
+inline constexpr char kGetEvent[] = "/stampgate.v1.EventService/GetEvent";
+inline constexpr char kReadEventBody[] = "/stampgate.v1.EventService/ReadEventBody";
+
+// What a caller may see.
+struct EventAccess {
+  std::shared_ptr<const Access> access;            // the state of access that says so
+  std::shared_ptr<const OrganizationIds> visible;  // as in EventFilter
+
+  bool MaySee(const Event& event) const;
+};
+
+// Finds out who makes the call of `context` and which events `method` may give it. `context` stays until `done` was
+// called: at once, or on another thread. Errors: those of Authenticate, and Denied() if the caller has no grant of the
+// method.
+void AuthorizeEvents(const CurrentAccess& current, const grpc::CallbackServerContext& context, const char* method,
+                     absl::AnyInvocable<void(absl::StatusOr<EventAccess>)> done);
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_EVENT_ACCESS_H_

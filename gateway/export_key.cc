@@ -1,0 +1,37 @@
+#include "gateway/export_key.h"
+
+#include <openssl/err.h>
+#include <openssl/obj_mac.h>
+
+#include <cstdint>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "stamp/openssl_ptr.h"
+
+namespace stampgate {
+namespace {
+
+constexpr size_t kCompressedBytes = 33;
+
+}  // namespace
+
+std::optional<std::string> DecodeExportKey(absl::string_view hex) {
+  if (hex.size() % 2 != 0 || !absl::c_all_of(hex, absl::ascii_isxdigit)) return std::nullopt;
+  const std::string bytes = absl::HexStringToBytes(hex);
+  const EcGroupPtr curve(EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1));
+  const EcPointPtr point(curve == nullptr ? nullptr : EC_POINT_new(curve.get()));
+  std::string compressed(kCompressedBytes, '\0');
+  const bool decoded = point != nullptr &&
+                       EC_POINT_oct2point(curve.get(), point.get(), reinterpret_cast<const uint8_t*>(bytes.data()),
+                                          bytes.size(), nullptr) == 1 &&
+                       EC_POINT_point2oct(curve.get(), point.get(), POINT_CONVERSION_COMPRESSED,
+                                          reinterpret_cast<uint8_t*>(compressed.data()), compressed.size(),
+                                          nullptr) == kCompressedBytes;  // the point at infinity is one byte
+  ERR_clear_error();
+  if (!decoded) return std::nullopt;
+  return compressed;
+}
+
+}  // namespace stampgate

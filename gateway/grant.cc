@@ -1,0 +1,38 @@
+#include "gateway/grant.h"
+
+#include "absl/algorithm/container.h"
+#include "gateway/policed_method.h"
+
+namespace stampgate {
+
+Grant::Grant(const config::v1::Grant& grant) : key_(grant.key()), rules_(grant) {
+  for (const std::string& name : grant.methods()) {
+    if (const PolicedMethod* method = FindPolicedMethod(name)) methods_.insert(method->full_name);
+  }
+  for (const PolicedMethod& method : PolicedMethods()) {
+    // What goes through GeneralService is in no class: its operations are granted one by one.
+    if (!method.general && absl::c_linear_search(grant.classes(), method.policy_class)) {
+      methods_.insert(method.full_name);
+    }
+  }
+  for (const config::v1::GeneralOperation& operation : grant.general_operations()) {
+    general_.emplace(operation.path(), operation.activity_type());
+  }
+  organizations_.all = grant.all_organizations();
+  organizations_.ids.insert(grant.organizations().begin(), grant.organizations().end());
+}
+
+Grant::Answer Grant::Ask(const Question& question) const {
+  const bool named = question.general
+                         ? general_.contains({std::string(question.general_path), std::string(question.general_type)})
+                         : methods_.contains(question.method);
+  if (!named) return {Fit::kNotTheMethod, ""};
+  if (question.organization_id.has_value() && !organizations_.Contains(*question.organization_id)) {
+    return {Fit::kNotTheOrganization, ""};
+  }
+  if (question.request == nullptr) return {Fit::kAllowed, ""};
+  if (std::optional<std::string> why = rules_.Refuse(*question.request)) return {Fit::kNotTheValues, *std::move(why)};
+  return {Fit::kAllowed, ""};
+}
+
+}  // namespace stampgate

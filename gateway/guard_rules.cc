@@ -1,0 +1,139 @@
+#include "gateway/guard_rules.h"
+
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "gateway/export_key.h"
+#include "gateway/policed_method.h"
+#include "google/protobuf/descriptor.h"
+#include "stampgate/v1/options.pb.h"
+
+namespace stampgate {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
+
+constexpr absl::string_view kAll = "MAX";
+constexpr size_t kMaxAmountDigits = 78;
+
+v1::FieldGuard GuardOf(const FieldDescriptor* field) { return field->options().GetExtension(v1::field).guard(); }
+
+const FieldDescriptor* FindGuarded(const Descriptor* descriptor, v1::FieldGuard guard) {
+  for (int i = 0; i < descriptor->field_count(); ++i) {
+    if (GuardOf(descriptor->field(i)) == guard) return descriptor->field(i);
+  }
+  return nullptr;
+}
+
+// A string, or an enum's text in upstream's JSON. Empty if there is none: no rule is kept then.
+std::string TextOf(const Message& message, const FieldDescriptor* field) {
+  if (field == nullptr || field->is_repeated()) return "";
+  const Reflection& reflection = *message.GetReflection();
+  if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) return reflection.GetString(message, field);
+  if (field->cpp_type() != FieldDescriptor::CPPTYPE_ENUM) return "";
+  const auto* value = field->enum_type()->FindValueByNumber(reflection.GetEnumValue(message, field));
+  if (value == nullptr || value->number() == 0) return "";
+  const std::string& json_name = value->options().GetExtension(v1::enum_value).json_name();
+  return json_name.empty() ? value->name() : json_name;
+}
+
+// Of two numbers in decimal digits without leading zeros.
+bool IsAbove(absl::string_view number, absl::string_view limit) {
+  return number.size() != limit.size() ? number.size() > limit.size() : number > limit;
+}
+
+void CollectDangerousFields(const Descriptor* descriptor, std::set<const Descriptor*>& visited,
+                            std::set<std::string, std::less<>>& names) {
+  if (!visited.insert(descriptor).second) return;
+  for (int i = 0; i < descriptor->field_count(); ++i) {
+    const FieldDescriptor* field = descriptor->field(i);
+    if (GuardOf(field) == v1::FIELD_GUARD_DANGEROUS) names.insert(field->name());
+    if (field->message_type() != nullptr) CollectDangerousFields(field->message_type(), visited, names);
+  }
+}
+
+std::set<std::string, std::less<>> ListDangerousFields() {
+  std::set<const Descriptor*> visited;
+  std::set<std::string, std::less<>> names;
+  for (const PolicedMethod& method : PolicedMethods()) {
+    CollectDangerousFields(method.descriptor->input_type(), visited, names);
+  }
+  return names;
+}
+
+}  // namespace
+
+bool IsDangerousField(absl::string_view name) {
+  static const auto& names = *new std::set<std::string, std::less<>>(ListDangerousFields());
+  return names.contains(name);
+}
+
+bool IsAmount(absl::string_view text) {
+  if (text == kAll) return true;
+  return !text.empty() && text.size() <= kMaxAmountDigits && absl::c_all_of(text, absl::ascii_isdigit) &&
+         (text[0] != '0' || text.size() == 1);
+}
+
+GuardRules::GuardRules(const config::v1::Grant& grant)
+    : dangerous_fields_(grant.dangerous_fields().begin(), grant.dangerous_fields().end()) {
+  for (const config::v1::AmountLimit& limit : grant.amount_limits()) {
+    amount_limits_.push_back({limit.chain(), absl::AsciiStrToLower(limit.contract()), limit.max_amount()});
+  }
+  for (const std::string& key : grant.export_public_keys()) export_keys_.insert(DecodeExportKey(key).value_or(key));
+}
+
+std::optional<std::string> GuardRules::Refuse(const Message& request) const {
+  const Descriptor* descriptor = request.GetDescriptor();
+  const Reflection& reflection = *request.GetReflection();
+  if (std::optional<std::string> why = RefuseAmount(request)) return why;
+  for (int i = 0; i < descriptor->field_count(); ++i) {
+    const FieldDescriptor* field = descriptor->field(i);
+    const v1::FieldGuard guard = GuardOf(field);
+    if (guard == v1::FIELD_GUARD_DANGEROUS && reflection.GetBool(request, field) &&
+        !dangerous_fields_.contains(field->name())) {
+      return absl::StrCat(field->name(), " needs a grant that names it");
+    }
+    if (guard == v1::FIELD_GUARD_EXPORT_KEY && !export_keys_.empty()) {
+      const std::optional<std::string> key = DecodeExportKey(TextOf(request, field));
+      if (!key.has_value() || !export_keys_.contains(*key)) {
+        return absl::StrCat(field->name(), " is none of export_public_keys");
+      }
+    }
+    if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE || field->is_map()) continue;
+    const int size = field->is_repeated() ? reflection.FieldSize(request, field) : reflection.HasField(request, field);
+    for (int n = 0; n < size; ++n) {
+      const Message& inside = field->is_repeated() ? reflection.GetRepeatedMessage(request, field, n)
+                                                   : reflection.GetMessage(request, field);
+      if (std::optional<std::string> why = Refuse(inside)) return why;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> GuardRules::RefuseAmount(const Message& message) const {
+  if (amount_limits_.empty()) return std::nullopt;
+  const Descriptor* descriptor = message.GetDescriptor();
+  const FieldDescriptor* field = FindGuarded(descriptor, v1::FIELD_GUARD_AMOUNT);
+  if (field == nullptr) return std::nullopt;
+  const std::string amount = TextOf(message, field);
+  if (!IsAmount(amount)) return absl::StrCat(field->name(), " is not an amount");
+  const std::string chain = TextOf(message, FindGuarded(descriptor, v1::FIELD_GUARD_CHAIN));
+  const std::string contract =
+      absl::AsciiStrToLower(TextOf(message, FindGuarded(descriptor, v1::FIELD_GUARD_CONTRACT)));
+  if (AllowsAmount(chain, contract, amount)) return std::nullopt;
+  return absl::StrCat(field->name(), " is not within amount_limits");
+}
+
+bool GuardRules::AllowsAmount(absl::string_view chain, absl::string_view contract, absl::string_view amount) const {
+  return absl::c_any_of(amount_limits_, [&](const AmountLimit& limit) {
+    return limit.chain == chain && (limit.contract.empty() || limit.contract == contract) &&
+           (limit.max_amount.empty() || (amount != kAll && !IsAbove(amount, limit.max_amount)));
+  });
+}
+
+}  // namespace stampgate

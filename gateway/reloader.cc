@@ -1,0 +1,87 @@
+#include "gateway/reloader.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "gateway/loading.h"
+#include "gateway/log.h"
+
+namespace stampgate {
+namespace {
+
+// What a running gateway does not take over.
+std::string FixedPart(const config::v1::Config& config) {
+  config::v1::Config fixed = config;
+  fixed.clear_keys();
+  fixed.clear_callers();
+  fixed.clear_token_issuers();
+  return fixed.SerializeAsString();
+}
+
+}  // namespace
+
+Reloader::Reloader(Options options, CurrentAccess& current) : options_(std::move(options)), current_(current) {
+  thread_ = std::thread([this] { Work(); });
+}
+
+Reloader::~Reloader() {
+  {
+    std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_one();
+  thread_.join();
+}
+
+void Reloader::Wake() {
+  {
+    std::lock_guard lock(mutex_);
+    wake_ = true;
+  }
+  changed_.notify_one();
+}
+
+void Reloader::Work() {
+  const auto interval = absl::ToChronoNanoseconds(ToDuration(options_.config->reload_interval()));
+  std::unique_lock lock(mutex_);
+  while (!stop_) {
+    changed_.wait_for(lock, interval, [this] { return wake_ || stop_; });
+    if (stop_) return;
+    wake_ = false;
+    lock.unlock();
+    Look();
+    lock.lock();
+  }
+}
+
+void Reloader::Look() {
+  const std::shared_ptr<const Access> former = current_.Get();
+  absl::StatusOr<Loaded> loaded = Load(options_.path);
+  Tell(loaded.status(), "reload_failed", told_access_);
+  if (loaded.ok()) {
+    if (loaded->access->version != former->version) {
+      current_.Set(loaded->access);
+      Log(Severity::kInfo, "reloaded",
+          {{"policy_version", loaded->access->version},
+           {"keys", absl::StrCat(loaded->config->keys_size())},
+           {"callers", absl::StrCat(loaded->config->callers_size())}});
+    }
+    const bool differs = FixedPart(*loaded->config) != FixedPart(*options_.config);
+    Tell(differs ? absl::FailedPreconditionError("settings besides keys, callers and token_issuers have changed")
+                 : absl::OkStatus(),
+         "restart_needed", told_restart_);
+  }
+  if (options_.reload_more) Tell(options_.reload_more(), "certificate_reload_failed", told_more_);
+}
+
+void Reloader::Tell(const absl::Status& status, const char* event, std::string& told) {
+  if (status.message() == told) return;
+  told = std::string(status.message());
+  if (status.ok()) return;
+  Log(Severity::kWarning, event, {{"message", absl::StrReplaceAll(told, {{"\n", "; "}})}});
+}
+
+}  // namespace stampgate

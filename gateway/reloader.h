@@ -1,0 +1,61 @@
+// Looks again and again at what may change while the gateway runs.
+#ifndef STAMPGATE_GATEWAY_RELOADER_H_
+#define STAMPGATE_GATEWAY_RELOADER_H_
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "gateway/access.h"
+#include "gateway/config.h"
+
+namespace stampgate {
+
+// Thread-safe. Works on a thread of its own, from the beginning to the end of its life.
+class Reloader {
+ public:
+  struct Options {
+    std::string path;  // of the config file
+    Config config;     // as it was when the gateway started
+    // Further files that are looked at each time, such as certificates: an error is told and nothing else.
+    std::function<absl::Status()> reload_more;
+  };
+
+  // Every `reload_interval` of the config, and after each Wake(): reads the config file and what it names, and sets
+  // `current` to it if it differs. A config with a fault changes nothing. Both are told in the log, the same fault
+  // once. What changed but takes effect at the next start only is told too.
+  Reloader(Options options, CurrentAccess& current);
+  ~Reloader();
+
+  Reloader(const Reloader&) = delete;
+  Reloader& operator=(const Reloader&) = delete;
+
+  // Looks at once.
+  void Wake();
+
+ private:
+  void Work();
+  void Look();
+  void Tell(const absl::Status& status, const char* event, std::string& told);
+
+  const Options options_;
+  CurrentAccess& current_;
+  std::string told_access_;  // the fault that was told last; empty after a success
+  std::string told_more_;
+  std::string told_restart_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool wake_ = false;
+  bool stop_ = false;
+
+  std::thread thread_;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_RELOADER_H_
