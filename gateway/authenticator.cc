@@ -29,7 +29,7 @@ absl::StatusOr<std::optional<std::string>> TokenOf(const grpc::CallbackServerCon
   if (begin == end) return std::nullopt;
   if (std::next(begin) != end) return NotRecognized("authorization is given more than once");
   const absl::string_view value(begin->second.data(), begin->second.size());
-  if (!absl::StartsWithIgnoreCase(value, kScheme))
+  if (!absl::StartsWithIgnoreCase(value, kScheme) || value.size() == kScheme.size())
     return NotRecognized("authorization is not of the form Bearer TOKEN");
   return std::string(value.substr(kScheme.size()));
 }
@@ -46,6 +46,10 @@ void Authenticate(const CurrentAccess& current, const grpc::CallbackServerContex
   std::shared_ptr<const Access> access = current.Get();
   CallerDirectory::Callers callers = access->callers.Find(PeerOf(context));
   if (callers.empty()) return done(NotRecognized("nobody of this identity is configured to call"));
+  // A certificate may have the names of two: nobody knows then which of them calls.
+  if (absl::c_count_if(callers, [](const Caller* caller) { return !caller->wants_token(); }) > 1) {
+    return done(NotRecognized("the certificate has the names of several callers"));
+  }
   const Caller* plain = WithoutToken(callers);
   // A token that nobody here asks for is somebody else's affair: meshes and proxies pass them on.
   if (plain != nullptr && callers.size() == 1) return done(KnownCaller{std::move(access), plain});

@@ -1,10 +1,6 @@
 #include "gateway/caller_config.h"
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <map>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,11 +12,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "gateway/base_url.h"
+#include "gateway/bounded_file.h"
+#include "gateway/ca_file.h"
 #include "gateway/export_key.h"
 #include "gateway/guard_rules.h"
+#include "gateway/key_set_url.h"
 #include "gateway/peer_names.h"
 #include "gateway/policed_method.h"
+#include "gateway/token_key_set.h"
+#include "webhooks/key_set.h"
 
 namespace stampgate {
 namespace {
@@ -54,18 +54,6 @@ class Owners {
   std::map<std::string, std::string> owners_;  // where a value was first
 };
 
-void CheckKeySetUrl(const std::string& url, const std::string& path, ConfigReport& report) {
-  const size_t scheme_end = url.find("://");
-  const size_t path_begin = scheme_end == std::string::npos ? scheme_end : url.find('/', scheme_end + 3);
-  if (path_begin == std::string::npos) {
-    report.Add(path, "must be https://host[:port]/path");
-  } else if (const absl::Status status = ParseBaseUrl(url.substr(0, path_begin)).status(); !status.ok()) {
-    report.Add(path, absl::StripPrefix(status.message(), "base_url "));
-  } else if (!absl::c_all_of(url.substr(path_begin), [](char c) { return absl::ascii_isgraph(c) && c != '#'; })) {
-    report.Add(path, "must be made of visible ASCII characters, without a fragment");
-  }
-}
-
 class CallerCheck {
  public:
   CallerCheck(const config::v1::Config& config, ConfigReport& report) : config_(config), report_(report) {}
@@ -83,12 +71,13 @@ class CallerCheck {
     for (int i = 0; i < caller.grants_size(); ++i) {
       CheckGrant(caller.grants(i), absl::StrCat(path, ".grants[", i, "]"));
     }
-  }
-
-  void CheckIdentities(const config::v1::Caller& caller, const std::string& path) {
+    // Last, for a fault of the whole hides those inside.
     if (caller.spiffe_ids().empty() && caller.dns_names().empty() && !caller.loopback()) {
       report_.Add(path, "needs one of spiffe_ids, dns_names and loopback");
     }
+  }
+
+  void CheckIdentities(const config::v1::Caller& caller, const std::string& path) {
     const bool plain = caller.token_sha256().empty() && !caller.has_token();
     // Of those that a connection may be, a token tells which: without one there can be one caller only.
     const auto claim = [&](const std::string& identity, const std::string& identity_path) {
@@ -128,9 +117,6 @@ class CallerCheck {
   }
 
   void CheckGrant(const config::v1::Grant& grant, const std::string& path) {
-    if (grant.methods().empty() && grant.classes().empty() && grant.general_operations().empty()) {
-      report_.Add(path, "needs one of methods, classes and general_operations");
-    }
     for (int i = 0; i < grant.methods_size(); ++i) {
       const std::string method_path = absl::StrCat(path, ".methods[", i, "]");
       const PolicedMethod* method = FindPolicedMethod(grant.methods(i));
@@ -146,8 +132,11 @@ class CallerCheck {
       }
     }
     CheckGeneral(grant, path);
-    CheckOrganizations(grant, path);
     CheckRules(grant, path);
+    if (grant.methods().empty() && grant.classes().empty() && grant.general_operations().empty()) {
+      report_.Add(path, "needs one of methods, classes and general_operations");
+    }
+    CheckOrganizations(grant, path);
   }
 
   void CheckGeneral(const config::v1::Grant& grant, const std::string& path) {
@@ -158,8 +147,8 @@ class CallerCheck {
                       [](char c) { return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '_'; })) {
         report_.Add(operation_path + ".path", "must consist of a-z, 0-9 and _");
       }
-      const absl::string_view type = operation.activity_type();
-      if (!type.empty() && (!absl::StartsWith(type, "ACTIVITY_TYPE_") || !ConsistsOf(type, [](char c) {
+      absl::string_view type = operation.activity_type();
+      if (!type.empty() && (!absl::ConsumePrefix(&type, "ACTIVITY_TYPE_") || !ConsistsOf(type, [](char c) {
             return absl::ascii_isupper(c) || absl::ascii_isdigit(c) || c == '_';
           }))) {
         report_.Add(operation_path + ".activity_type", "must be ACTIVITY_TYPE_ and then A-Z, 0-9 and _");
@@ -211,10 +200,19 @@ class CallerCheck {
            });
   }
 
+  // What is not given limits nothing; whoever gives it empty means something else.
+  void CheckNotEmpty(bool empty, const std::string& path) {
+    if (empty && report_.IsGiven(path)) report_.Add(path, "must not be empty: leave it out if there is no limit");
+  }
+
   void CheckRules(const config::v1::Grant& grant, const std::string& path) {
+    CheckNotEmpty(grant.amount_limits().empty(), path + ".amount_limits");
+    CheckNotEmpty(grant.export_public_keys().empty(), path + ".export_public_keys");
     for (int i = 0; i < grant.amount_limits_size(); ++i) {
       const config::v1::AmountLimit& limit = grant.amount_limits(i);
       const std::string limit_path = absl::StrCat(path, ".amount_limits[", i, "]");
+      CheckNotEmpty(limit.contract().empty(), limit_path + ".contract");
+      CheckNotEmpty(limit.max_amount().empty(), limit_path + ".max_amount");
       if (!limit.contract().empty() && !IsContract(limit.contract())) {
         report_.Add(limit_path + ".contract", "must be 0x and 40 hex digits");
       }
@@ -242,16 +240,11 @@ class CallerCheck {
 
 // The ids of one file. An error says what is wrong, and where.
 absl::StatusOr<std::vector<std::string>> ReadOrganizationFile(const std::string& file) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(std::fopen(file.c_str(), "re"), &std::fclose);
-  std::string text(kMaxOrganizationFileBytes + 1, '\0');
-  if (stream != nullptr) text.resize(std::fread(text.data(), 1, text.size(), stream.get()));
-  if (stream == nullptr || std::ferror(stream.get())) {
-    return absl::UnavailableError(absl::StrCat("cannot be read: ", std::strerror(errno)));
-  }
-  if (text.size() > kMaxOrganizationFileBytes) return absl::InvalidArgumentError("is larger than 16 MiB");
+  const absl::StatusOr<std::string> text = ReadBoundedFile(file, kMaxOrganizationFileBytes);
+  if (!text.ok()) return text.status();
   std::vector<std::string> ids;
   int line_number = 0;
-  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+  for (absl::string_view line : absl::StrSplit(*text, '\n')) {
     ++line_number;
     line = absl::StripAsciiWhitespace(line);
     if (line.empty() || line[0] == '#') continue;
@@ -261,6 +254,24 @@ absl::StatusOr<std::vector<std::string>> ReadOrganizationFile(const std::string&
     ids.emplace_back(line);
   }
   return ids;
+}
+
+absl::Status CheckKeySetFile(const std::string& file) {
+  absl::StatusOr<std::string> text = ReadBoundedFile(file, kMaxKeySetBytes);
+  return text.ok() ? TokenKeySet::Parse(*std::move(text)).status() : text.status();
+}
+
+void CheckTokenIssuerFiles(const config::v1::Config& config, ConfigReport& report) {
+  for (int i = 0; i < config.token_issuers_size(); ++i) {
+    const config::v1::TokenIssuer& issuer = config.token_issuers(i);
+    const std::string path = absl::StrCat("token_issuers[", i, "]");
+    const auto check = [&](const std::string& file, const char* field, absl::Status (*rule)(const std::string&)) {
+      if (file.empty()) return;
+      if (const absl::Status status = rule(file); !status.ok()) report.Add(path + field, status.message());
+    };
+    check(issuer.jwks_file(), ".jwks_file", &CheckKeySetFile);
+    check(issuer.ca_file(), ".ca_file", &CheckCaFile);
+  }
 }
 
 }  // namespace
@@ -276,15 +287,20 @@ bool IsConfigName(absl::string_view text) {
 
 void CheckTokenIssuers(const config::v1::Config& config, ConfigReport& report) {
   Owners names;
+  Owners issuers;
   for (int i = 0; i < config.token_issuers_size(); ++i) {
     const config::v1::TokenIssuer& issuer = config.token_issuers(i);
     const std::string path = absl::StrCat("token_issuers[", i, "]");
     if (!IsConfigName(issuer.name())) report.Add(path + ".name", "must consist of a-z, 0-9 and -");
     names.Claim(issuer.name(), path + ".name", report);
+    issuers.Claim(issuer.issuer(), path + ".issuer", report);  // it alone says whose keys a token is verified with
     if (issuer.jwks_url().empty() == issuer.jwks_file().empty()) {
       report.Add(path, "needs jwks_url or jwks_file, and not both");
     }
-    if (!issuer.jwks_url().empty()) CheckKeySetUrl(issuer.jwks_url(), path + ".jwks_url", report);
+    if (!issuer.jwks_url().empty()) {
+      const absl::Status status = ParseKeySetUrl(issuer.jwks_url()).status();
+      if (!status.ok()) report.Add(path + ".jwks_url", status.message());
+    }
     if (!issuer.ca_file().empty() && issuer.jwks_url().empty()) report.Add(path + ".ca_file", "is for jwks_url only");
   }
 }
@@ -292,6 +308,7 @@ void CheckTokenIssuers(const config::v1::Config& config, ConfigReport& report) {
 void CheckCallers(const config::v1::Config& config, ConfigReport& report) { CallerCheck(config, report).Run(); }
 
 void ReadOrganizationFiles(config::v1::Config& config, ConfigReport& report) {
+  CheckTokenIssuerFiles(config, report);
   for (int i = 0; i < config.callers_size(); ++i) {
     for (int n = 0; n < config.callers(i).grants_size(); ++n) {
       config::v1::Grant& grant = *config.mutable_callers(i)->mutable_grants(n);

@@ -17,7 +17,8 @@ bool IsConfigName(absl::string_view text);
 void CheckTokenIssuers(const config::v1::Config& config, ConfigReport& report);
 void CheckCallers(const config::v1::Config& config, ConfigReport& report);
 
-// Adds the ids of each grant's organizations_file to its organizations. File names are resolved.
+// Adds the ids of each grant's organizations_file to its organizations, and checks the files of token issuers. File
+// names are resolved.
 void ReadOrganizationFiles(config::v1::Config& config, ConfigReport& report);
 
 }  // namespace stampgate

@@ -4,12 +4,19 @@
 #include "absl/strings/ascii.h"
 
 namespace stampgate {
+namespace {
+
+void AddTo(CallerDirectory::Callers& callers, const Caller* caller) {
+  if (!absl::c_linear_search(callers, caller)) callers.push_back(caller);
+}
+
+}  // namespace
 
 CallerDirectory::CallerDirectory(const config::v1::Config& config) {
   for (const config::v1::Caller& entry : config.callers()) {
     const Caller* caller = callers_.emplace_back(std::make_unique<const Caller>(entry)).get();
-    for (const std::string& id : entry.spiffe_ids()) by_spiffe_id_[id].push_back(caller);
-    for (const std::string& name : entry.dns_names()) by_dns_name_[absl::AsciiStrToLower(name)].push_back(caller);
+    for (const std::string& id : entry.spiffe_ids()) AddTo(by_spiffe_id_[id], caller);
+    for (const std::string& name : entry.dns_names()) AddTo(by_dns_name_[absl::AsciiStrToLower(name)], caller);
     if (entry.loopback()) on_loopback_.push_back(caller);
   }
 }
@@ -24,9 +31,7 @@ CallerDirectory::Callers CallerDirectory::Find(const Peer& peer) const {
   for (const std::string& name : peer.dns_names) {
     const auto found = by_dns_name_.find(name);
     if (found == by_dns_name_.end()) continue;
-    for (const Caller* caller : found->second) {
-      if (!absl::c_linear_search(callers, caller)) callers.push_back(caller);
-    }
+    for (const Caller* caller : found->second) AddTo(callers, caller);
   }
   return callers;
 }

@@ -20,7 +20,7 @@ class CallerDirectory {
   using Callers = std::vector<const Caller*>;
 
   CallerDirectory() = default;
-  // `config` is checked: of those that one peer may be, at most one wants no token.
+  // `config` is checked: of those that have one identity, at most one wants no token.
   explicit CallerDirectory(const config::v1::Config& config);
 
   // Those that `peer` may be by its connection, without repetition. Which of them it is, a token tells.

@@ -19,6 +19,10 @@ const absl::string_view kUsage =
   stampgate keygen --curve CURVE --out FILE
                                         makes an API key: FILE gets the private half (mode 0600, never overwritten),
                                         standard output the public half. CURVE is p256, secp256k1 or ed25519
+  stampgate audit keygen --out FILE     makes the key that chains the audit's records (mode 0600, never overwritten)
+  stampgate audit verify --key FILE [--head HEAD] AUDIT_FILE...
+                                        checks an audit log, the oldest file first; HEAD, as the gateway's log tells it,
+                                        also finds an end that was cut off. Exit status 1: changed, 3: cut off by a crash
   stampgate --version
   stampgate --help
 
@@ -29,12 +33,15 @@ namespace {
 
 using Flags = std::map<std::string, std::string*>;  // to where their values go
 
-// Takes the flags of both kinds, once each.
-absl::Status ParseFlags(const std::vector<std::string>& arguments, Flags required, Flags optional = {}) {
+// Takes the flags of both kinds, once each, and what is no flag if `files` is given.
+absl::Status ParseFlags(const std::vector<std::string>& arguments, Flags required, Flags optional = {},
+                        std::vector<std::string>* files = nullptr) {
   for (size_t i = 1; i < arguments.size(); ++i) {
     absl::string_view argument = arguments[i];
     if (!absl::ConsumePrefix(&argument, "--")) {
-      return absl::InvalidArgumentError(absl::StrCat("unexpected argument: ", arguments[i]));
+      if (files == nullptr) return absl::InvalidArgumentError(absl::StrCat("unexpected argument: ", arguments[i]));
+      files->push_back(arguments[i]);
+      continue;
     }
     const size_t equals = argument.find('=');
     const std::string name(argument.substr(0, equals));
@@ -55,11 +62,28 @@ absl::Status ParseFlags(const std::vector<std::string>& arguments, Flags require
   return absl::OkStatus();
 }
 
+// `arguments` begin behind "audit".
+absl::StatusOr<CommandLine> ParseAudit(const std::vector<std::string>& arguments) {
+  CommandLine line;
+  const std::string command = arguments.empty() ? "" : arguments[0];
+  if (command == "keygen") {
+    line.command = CommandLine::Command::kAuditKeygen;
+    if (absl::Status status = ParseFlags(arguments, {{"out", &line.out}}); !status.ok()) return status;
+    return line;
+  }
+  if (command != "verify") return absl::InvalidArgumentError("audit needs a command: verify or keygen");
+  line.command = CommandLine::Command::kAuditVerify;
+  absl::Status status = ParseFlags(arguments, {{"key", &line.key}}, {{"head", &line.head}}, &line.files);
+  if (!status.ok()) return status;
+  if (line.files.empty()) return absl::InvalidArgumentError("verify needs a file");
+  return line;
+}
+
 }  // namespace
 
 absl::StatusOr<CommandLine> ParseCommandLine(const std::vector<std::string>& arguments) {
   CommandLine line;
-  if (arguments.empty()) return absl::InvalidArgumentError("a command is missing: serve, check or keygen");
+  if (arguments.empty()) return absl::InvalidArgumentError("a command is missing: serve, check, keygen or audit");
   for (const std::string& argument : arguments) {
     if (argument == "--help" || argument == "-h" || argument == "help") return line;
   }
@@ -74,6 +98,7 @@ absl::StatusOr<CommandLine> ParseCommandLine(const std::vector<std::string>& arg
     if (absl::Status status = ParseFlags(arguments, {{"config", &line.config}}, optional); !status.ok()) return status;
     return line;
   }
+  if (arguments[0] == "audit") return ParseAudit({arguments.begin() + 1, arguments.end()});
   if (arguments[0] == "keygen") {
     line.command = CommandLine::Command::kKeygen;
     std::string curve;

@@ -10,6 +10,7 @@
 namespace stampgate {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Command = CommandLine::Command;
 
@@ -30,6 +31,19 @@ TEST(CommandLineTest, ReadsEveryCommand) {
   EXPECT_EQ(keygen->curve, Curve::kEd25519);
   EXPECT_EQ(keygen->out, "k");
 
+  EXPECT_EQ(ParseCommandLine({"check", "--as", "ci", "--config=b.yaml"})->as, "ci");
+
+  absl::StatusOr<CommandLine> verify = ParseCommandLine({"audit", "verify", "a.1", "--key", "k", "a.2", "--head=7:00"});
+  ASSERT_TRUE(verify.ok());
+  EXPECT_EQ(verify->command, Command::kAuditVerify);
+  EXPECT_EQ(verify->key, "k");
+  EXPECT_EQ(verify->head, "7:00");
+  EXPECT_THAT(verify->files, ElementsAre("a.1", "a.2"));
+  EXPECT_EQ(ParseCommandLine({"audit", "verify", "--key=k", "a"})->head, "");
+
+  EXPECT_EQ(ParseCommandLine({"audit", "keygen", "--out", "k"})->command, Command::kAuditKeygen);
+  EXPECT_EQ(ParseCommandLine({"audit", "keygen", "--out", "k"})->out, "k");
+
   EXPECT_EQ(ParseCommandLine({"--version"})->command, Command::kVersion);
 }
 
@@ -49,6 +63,14 @@ TEST(CommandLineTest, RefusesWhatItDoesNotKnowAndSaysWhat) {
       {{"serve", "--config", "a", "--config", "b"}, "repeated flag: --config"},
       {{"serve", "--config", "a", "--out", "b"}, "unknown or repeated flag: --out"},
       {{"serve", "a.yaml"}, "unexpected argument: a.yaml"},
+      {{"serve", "--config", "a", "--as", "b"}, "unknown or repeated flag: --as"},
+      {{"check", "--as", "b"}, "check needs --config"},
+      {{"check", "--config", "a", "--as", "b", "--as", "c"}, "repeated flag: --as"},
+      {{"audit"}, "audit needs a command"},
+      {{"audit", "show"}, "audit needs a command"},
+      {{"audit", "keygen"}, "keygen needs --out"},
+      {{"audit", "verify", "a"}, "verify needs --key"},
+      {{"audit", "verify", "--key", "k"}, "verify needs a file"},
       {{"keygen", "--out", "k"}, "keygen needs --curve"},
       {{"keygen", "--curve", "p256"}, "keygen needs --out"},
       {{"keygen", "--curve", "P256", "--out", "k"}, "--curve must be"},

@@ -26,6 +26,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+#include "gateway/audit_key.h"
 #include "gateway/base_url.h"
 #include "gateway/caller_config.h"
 #include "gateway/config_reader.h"
@@ -206,6 +208,22 @@ void CheckTls(const config::v1::Config& config, ConfigReport& report) {
   if (tls.certificate_file().empty()) report.Add("tls.certificate_file", "is required with tls");
   if (tls.private_key_file().empty()) report.Add("tls.private_key_file", "is required with tls");
   if (tls.client_ca_file().empty()) report.Add("tls.client_ca_file", "is required with tls");
+}
+
+void CheckCallerTls(const config::v1::Config& config, ConfigReport& report) {
+  if (!config.has_tls() || report.IsFaulty("tls") || report.IsFaulty("tls.certificate_file") ||
+      report.IsFaulty("tls.private_key_file") || report.IsFaulty("tls.client_ca_file")) {
+    return;
+  }
+  const absl::Status status = CheckTlsFiles(FilesOf(config.tls()), absl::Now());
+  if (!status.ok()) report.Add("tls", absl::StrCat("cannot be used: ", status.message()));
+}
+
+void CheckAuditKey(const config::v1::Audit& audit, ConfigReport& report) {
+  if (audit.key_file().empty() || report.IsFaulty("audit.key_file")) return;
+  if (const absl::Status status = ReadAuditKey(audit.key_file()).status(); !status.ok()) {
+    report.Add("audit.key_file", status.message());
+  }
 }
 
 void CheckAudit(const config::v1::Audit& audit, ConfigReport& report) {
@@ -412,6 +430,10 @@ void ResolveFiles(const std::string& config_file, config::v1::Config& config) {
 
 }  // namespace
 
+TlsFiles FilesOf(const config::v1::Tls& tls) {
+  return {tls.certificate_file(), tls.private_key_file(), tls.client_ca_file()};
+}
+
 absl::Duration ToDuration(const google::protobuf::Duration& duration) {
   return absl::Nanoseconds(TimeUtil::DurationToNanoseconds(duration));
 }
@@ -439,6 +461,8 @@ absl::StatusOr<Config> ParseConfig(absl::string_view text, const std::string& pa
   ResolveFiles(path, config);
   CheckUpstream(config.upstream(), report);
   CheckWebhookTls(config.webhooks(), report);
+  CheckCallerTls(config, report);
+  CheckAuditKey(config.audit(), report);
   OpenKeys(config.keys(), open_key, report);
   ReadOrganizationFiles(config, report);
   if (const absl::Status status = report.ToStatus(); !status.ok()) return status;

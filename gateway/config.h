@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "gateway/config.pb.h"
+#include "gateway/tls_files.h"
 #include "google/protobuf/duration.pb.h"
 
 namespace stampgate {
@@ -46,6 +47,8 @@ absl::StatusOr<Config> LoadConfig(const std::string& path, OpenKey open_key);
 
 // LoadConfig for a text that is already read from `path`.
 absl::StatusOr<Config> ParseConfig(absl::string_view text, const std::string& path, OpenKey open_key);
+
+TlsFiles FilesOf(const config::v1::Tls& tls);
 
 absl::Duration ToDuration(const google::protobuf::Duration& duration);
 

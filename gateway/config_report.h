@@ -23,6 +23,9 @@ class ConfigReport {
 
   bool IsFaulty(absl::string_view path) const;
 
+  // Whether the text has something at `path`, even if it is empty.
+  bool IsGiven(absl::string_view path) const { return places_.find(path) != places_.end(); }
+
   // All of them, one a line, in the order of the file; OK if there are none.
   absl::Status ToStatus() const;
 

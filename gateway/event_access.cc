@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "gateway/authenticator.h"
 #include "gateway/denial.h"
 
 namespace stampgate {
@@ -13,16 +12,37 @@ bool EventAccess::MaySee(const Event& event) const {
   return filter.Matches(event.organization_id, event.parent_organization_id, event.type);
 }
 
-void AuthorizeEvents(const CurrentAccess& current, const grpc::CallbackServerContext& context, const char* method,
+void AuthorizeEvents(const CurrentAccess& current, const grpc::CallbackServerContext& context, CallAudit& audit,
                      absl::AnyInvocable<void(absl::StatusOr<EventAccess>)> done) {
-  Authenticate(current, context, [method, done = std::move(done)](absl::StatusOr<KnownCaller> caller) mutable {
-    if (!caller.ok()) return done(caller.status());
-    const OrganizationSet& granted = caller->caller->OrganizationsOf(method);
-    if (granted.all) return done(EventAccess{std::move(caller->access), nullptr});
-    if (granted.ids.empty()) return done(Denied());
-    std::shared_ptr<const OrganizationIds> visible(caller->access, &granted.ids);
-    done(EventAccess{std::move(caller->access), std::move(visible)});
-  });
+  Authenticate(current, context,
+               [&context, &audit, done = std::move(done)](absl::StatusOr<KnownCaller> caller) mutable {
+                 if (!caller.ok()) {
+                   audit.DenyStranger(context, caller.status());
+                   return done(caller.status());
+                 }
+                 const OrganizationSet& granted = caller->caller->OrganizationsOf(audit.method());
+                 if (granted.all) return done(EventAccess{*std::move(caller), nullptr});
+                 if (granted.ids.empty()) {
+                   AuditDecision decision;
+                   decision.reason = "no grant has this method";
+                   audit.Deny(*caller, std::move(decision));
+                   return done(Denied());
+                 }
+                 std::shared_ptr<const OrganizationIds> visible(caller->access, &granted.ids);
+                 done(EventAccess{*std::move(caller), std::move(visible)});
+               });
+}
+
+void BeginEvents(const CurrentAccess& current, const grpc::CallbackServerContext& context, CallAudit& audit,
+                 absl::AnyInvocable<void(absl::StatusOr<EventAccess>)> done) {
+  AuthorizeEvents(
+      current, context, audit, [&audit, done = std::move(done)](absl::StatusOr<EventAccess> access) mutable {
+        if (!access.ok()) return done(std::move(access));
+        const KnownCaller caller = access->caller;
+        audit.Allow(caller, {}, [access = *std::move(access), done = std::move(done)](const absl::Status&) mutable {
+          done(std::move(access));
+        });
+      });
 }
 
 }  // namespace stampgate

@@ -9,6 +9,8 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "gateway/access.h"
+#include "gateway/authenticator.h"
+#include "gateway/call_audit.h"
 #include "webhooks/event.h"
 #include "webhooks/event_filter.h"
 
@@ -21,17 +23,22 @@ inline constexpr char kReadEventBody[] = "/stampgate.v1.EventService/ReadEventBo
 
 // What a caller may see.
 struct EventAccess {
-  std::shared_ptr<const Access> access;            // the state of access that says so
+  KnownCaller caller;
   std::shared_ptr<const OrganizationIds> visible;  // as in EventFilter
 
   bool MaySee(const Event& event) const;
 };
 
-// Finds out who makes the call of `context` and which events `method` may give it. `context` stays until `done` was
-// called: at once, or on another thread. Errors: those of Authenticate, and Denied() if the caller has no grant of the
-// method.
-void AuthorizeEvents(const CurrentAccess& current, const grpc::CallbackServerContext& context, const char* method,
+// Finds out who makes the call of `context` and which events its method may give it. `context` and `audit`, which has
+// the method's name, stay until `done` was called: at once, or on another thread. Errors, which are recorded: those of
+// Authenticate, and Denied() if the caller has no grant of the method.
+void AuthorizeEvents(const CurrentAccess& current, const grpc::CallbackServerContext& context, CallAudit& audit,
                      absl::AnyInvocable<void(absl::StatusOr<EventAccess>)> done);
+
+// The same at the beginning of a call: also records that it may go on. Events can be read while nothing can be
+// recorded: that is for what is stamped.
+void BeginEvents(const CurrentAccess& current, const grpc::CallbackServerContext& context, CallAudit& audit,
+                 absl::AnyInvocable<void(absl::StatusOr<EventAccess>)> done);
 
 }  // namespace stampgate
 

@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "absl/time/clock.h"
+#include "gateway/call_audit.h"
 #include "gateway/event_access.h"
 #include "gateway/event_error.h"
 #include "gateway/event_request.h"
@@ -20,12 +22,13 @@ constexpr size_t kChunkBytes = 1 << 20;
 // For each piece the event is read again: a caller that is slow then holds no body.
 class EventBodyCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
-  explicit EventBodyCall(const EventEnvironment& environment) : environment_(environment) {
+  explicit EventBodyCall(const EventEnvironment& environment)
+      : environment_(environment), audit_(environment.audit, kReadEventBody) {
     environment_.in_flight.Begin();
   }
 
   void Start(const grpc::CallbackServerContext& context, const grpc::ByteBuffer& bytes) {
-    AuthorizeEvents(environment_.access, context, kReadEventBody, [this, &bytes](absl::StatusOr<EventAccess> access) {
+    BeginEvents(environment_.access, context, audit_, [this, &bytes](absl::StatusOr<EventAccess> access) {
       if (!access.ok()) return End(access.status());
       access_ = *std::move(access);
       Begin(bytes);
@@ -68,7 +71,10 @@ class EventBodyCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     ReadOn();
   }
 
-  void End(const absl::Status& status) { Finish(ToGrpcStatus(status)); }
+  void End(const absl::Status& status) {
+    audit_.End(status, absl::Now() - started_);
+    Finish(ToGrpcStatus(status));
+  }
 
   void OnDone() override {
     environment_.in_flight.End();
@@ -76,6 +82,8 @@ class EventBodyCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   }
 
   const EventEnvironment& environment_;
+  const absl::Time started_ = absl::Now();
+  CallAudit audit_;
   EventAccess access_;
   v1::ReadEventBodyRequest request_;
   uint64_t offset_ = 0;

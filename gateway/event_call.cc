@@ -3,6 +3,8 @@
 #include <optional>
 #include <utility>
 
+#include "absl/time/clock.h"
+#include "gateway/call_audit.h"
 #include "gateway/event_access.h"
 #include "gateway/event_error.h"
 #include "gateway/event_page.h"
@@ -18,15 +20,15 @@ constexpr size_t kDefaultPageSize = 100;
 // Deletes itself when gRPC is done with it, which is after Finish: a read for it never outlives it.
 class EventCall : public grpc::ServerUnaryReactor {
  public:
-  EventCall(const EventEnvironment& environment, grpc::ByteBuffer* response)
-      : environment_(environment), response_(response) {
+  EventCall(const EventEnvironment& environment, const char* name, grpc::ByteBuffer* response)
+      : environment_(environment), response_(response), audit_(environment.audit, name) {
     environment_.in_flight.Begin();
   }
 
   // Goes on with `method` if the caller may see something by it.
-  void Start(const char* name, void (EventCall::*method)(const grpc::ByteBuffer&),
-             const grpc::CallbackServerContext& context, const grpc::ByteBuffer& bytes) {
-    AuthorizeEvents(environment_.access, context, name, [this, method, &bytes](absl::StatusOr<EventAccess> access) {
+  void Start(void (EventCall::*method)(const grpc::ByteBuffer&), const grpc::CallbackServerContext& context,
+             const grpc::ByteBuffer& bytes) {
+    BeginEvents(environment_.access, context, audit_, [this, method, &bytes](absl::StatusOr<EventAccess> access) {
       if (!access.ok()) return End(access.status());
       access_ = *std::move(access);
       (this->*method)(bytes);
@@ -76,7 +78,10 @@ class EventCall : public grpc::ServerUnaryReactor {
     End(page.status());
   }
 
-  void End(const absl::Status& status) { Finish(ToGrpcStatus(status)); }
+  void End(const absl::Status& status) {
+    audit_.End(status, absl::Now() - started_);
+    Finish(ToGrpcStatus(status));
+  }
 
   void OnDone() override {
     environment_.in_flight.End();
@@ -85,6 +90,8 @@ class EventCall : public grpc::ServerUnaryReactor {
 
   const EventEnvironment& environment_;
   grpc::ByteBuffer* const response_;
+  const absl::Time started_ = absl::Now();
+  CallAudit audit_;
   EventAccess access_;
 };
 
@@ -92,15 +99,15 @@ class EventCall : public grpc::ServerUnaryReactor {
 
 grpc::ServerUnaryReactor* StartListEvents(const EventEnvironment& environment, grpc::CallbackServerContext* context,
                                           const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
-  auto* call = new EventCall(environment, response);
-  call->Start(kListEvents, &EventCall::ListEvents, *context, *request);
+  auto* call = new EventCall(environment, kListEvents, response);
+  call->Start(&EventCall::ListEvents, *context, *request);
   return call;
 }
 
 grpc::ServerUnaryReactor* StartGetEvent(const EventEnvironment& environment, grpc::CallbackServerContext* context,
                                         const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
-  auto* call = new EventCall(environment, response);
-  call->Start(kGetEvent, &EventCall::GetEvent, *context, *request);
+  auto* call = new EventCall(environment, kGetEvent, response);
+  call->Start(&EventCall::GetEvent, *context, *request);
   return call;
 }
 

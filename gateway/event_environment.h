@@ -8,6 +8,7 @@
 
 #include "absl/time/time.h"
 #include "gateway/access.h"
+#include "gateway/audit_log.h"
 #include "gateway/calls_in_flight.h"
 #include "gateway/event_encoder.h"
 #include "gateway/event_feed.h"
@@ -22,6 +23,7 @@ struct EventEnvironment {
   const EventEncoder* encoder = nullptr;  // and this with it
   LogIdentity log = {};
   const CurrentAccess& access;
+  AuditLog* audit;  // null: nothing is recorded
   CallsInFlight& in_flight;
   size_t max_request_bytes = 0;
   absl::Duration heartbeat_interval = absl::ZeroDuration();

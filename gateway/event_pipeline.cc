@@ -1,21 +1,17 @@
 #include "gateway/event_pipeline.h"
 
 #include <utility>
-#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "gateway/key_set_fetch.h"
 #include "gateway/log.h"
 #include "google/protobuf/descriptor.h"
 #include "stampgate/v1/options.pb.h"
-#include "webhooks/cache_lifetime.h"
 #include "webhooks/sqlite_event_log.h"
 
 namespace stampgate {
 namespace {
-
-// Deliveries may wait for a fetch of the key set, so it is short.
-constexpr absl::Duration kKeySetTime = absl::Seconds(5);
 
 // Two read while one waits for the disk or decodes something large.
 constexpr int kReaderThreads = 2;
@@ -26,21 +22,6 @@ std::string KeySetPath() {
       google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(
           "stampgate.v1.WebhookService.GetWebhookKeySet");
   return method->options().GetExtension(v1::operation).path();
-}
-
-FetchKeySet FetchThrough(UpstreamClient& upstream) {
-  return [&upstream, path = KeySetPath()](absl::AnyInvocable<void(absl::StatusOr<KeySetAnswer>)> done) {
-    UpstreamClient::CallOptions options;
-    options.deadline = absl::Now() + kKeySetTime;
-    upstream.Get({path}, options, [done = std::move(done)](UpstreamOutcome outcome) mutable {
-      if (const auto* failure = std::get_if<TransportFailure>(&outcome)) {
-        return done(absl::UnavailableError(failure->detail));
-      }
-      auto& answer = std::get<HttpAnswer>(outcome);
-      if (answer.status != 200) return done(absl::UnavailableError(absl::StrCat("HTTP status ", answer.status)));
-      done(KeySetAnswer{std::move(answer.body), std::move(answer.cache_control), ReadAge(answer.age)});
-    });
-  };
 }
 
 void LogKeySet(const absl::Status& status, const KeySet* keys) {
@@ -106,8 +87,9 @@ absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config
 
   const auto now = [] { return absl::Now(); };
   const absl::Duration min_interval = ToDuration(config.webhooks().min_key_set_interval());
-  pipeline->keys_ = std::make_unique<KeySetCache>(
-      KeySetCache::Options{config.operator_name(), min_interval, now, LogKeySet}, FetchThrough(upstream));
+  pipeline->keys_ =
+      std::make_unique<KeySetCache>(KeySetCache::Options{config.operator_name(), min_interval, now, LogKeySet},
+                                    FetchKeySetThrough(upstream, KeySetPath()));
   pipeline->keys_->Refresh();
   pipeline->verifier_ = std::make_unique<Verifier>(
       Verifier::Options{config.operator_name(), ToDuration(config.webhooks().max_timestamp_age()), now},

@@ -23,11 +23,23 @@ constexpr size_t kMaxAmountDigits = 78;
 
 v1::FieldGuard GuardOf(const FieldDescriptor* field) { return field->options().GetExtension(v1::field).guard(); }
 
+// The one field that has this guard. Null if there is none, or several: which of them counts is not known then.
 const FieldDescriptor* FindGuarded(const Descriptor* descriptor, v1::FieldGuard guard) {
+  const FieldDescriptor* found = nullptr;
   for (int i = 0; i < descriptor->field_count(); ++i) {
-    if (GuardOf(descriptor->field(i)) == guard) return descriptor->field(i);
+    if (GuardOf(descriptor->field(i)) != guard) continue;
+    if (found != nullptr) return nullptr;
+    found = descriptor->field(i);
   }
-  return nullptr;
+  return found;
+}
+
+// Whether a dangerous field says something: the value true, or any at all if it is not a single bool.
+bool SaysSomething(const Message& message, const FieldDescriptor* field) {
+  const Reflection& reflection = *message.GetReflection();
+  if (field->is_repeated()) return reflection.FieldSize(message, field) > 0;
+  if (field->cpp_type() != FieldDescriptor::CPPTYPE_BOOL) return reflection.HasField(message, field);
+  return reflection.GetBool(message, field);
 }
 
 // A string, or an enum's text in upstream's JSON. Empty if there is none: no rule is kept then.
@@ -94,7 +106,7 @@ std::optional<std::string> GuardRules::Refuse(const Message& request) const {
   for (int i = 0; i < descriptor->field_count(); ++i) {
     const FieldDescriptor* field = descriptor->field(i);
     const v1::FieldGuard guard = GuardOf(field);
-    if (guard == v1::FIELD_GUARD_DANGEROUS && reflection.GetBool(request, field) &&
+    if (guard == v1::FIELD_GUARD_DANGEROUS && SaysSomething(request, field) &&
         !dangerous_fields_.contains(field->name())) {
       return absl::StrCat(field->name(), " needs a grant that names it");
     }
@@ -104,7 +116,7 @@ std::optional<std::string> GuardRules::Refuse(const Message& request) const {
         return absl::StrCat(field->name(), " is none of export_public_keys");
       }
     }
-    if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE || field->is_map()) continue;
+    if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) continue;
     const int size = field->is_repeated() ? reflection.FieldSize(request, field) : reflection.HasField(request, field);
     for (int n = 0; n < size; ++n) {
       const Message& inside = field->is_repeated() ? reflection.GetRepeatedMessage(request, field, n)
@@ -118,18 +130,21 @@ std::optional<std::string> GuardRules::Refuse(const Message& request) const {
 std::optional<std::string> GuardRules::RefuseAmount(const Message& message) const {
   if (amount_limits_.empty()) return std::nullopt;
   const Descriptor* descriptor = message.GetDescriptor();
-  const FieldDescriptor* field = FindGuarded(descriptor, v1::FIELD_GUARD_AMOUNT);
-  if (field == nullptr) return std::nullopt;
-  const std::string amount = TextOf(message, field);
-  if (!IsAmount(amount)) return absl::StrCat(field->name(), " is not an amount");
-  const std::string chain = TextOf(message, FindGuarded(descriptor, v1::FIELD_GUARD_CHAIN));
-  const std::string contract =
-      absl::AsciiStrToLower(TextOf(message, FindGuarded(descriptor, v1::FIELD_GUARD_CONTRACT)));
-  if (AllowsAmount(chain, contract, amount)) return std::nullopt;
-  return absl::StrCat(field->name(), " is not within amount_limits");
+  for (int i = 0; i < descriptor->field_count(); ++i) {
+    const FieldDescriptor* field = descriptor->field(i);
+    if (GuardOf(field) != v1::FIELD_GUARD_AMOUNT) continue;
+    const std::string amount = TextOf(message, field);
+    if (!IsAmount(amount)) return absl::StrCat(field->name(), " is not an amount");
+    const std::string chain = TextOf(message, FindGuarded(descriptor, v1::FIELD_GUARD_CHAIN));
+    const std::string contract =
+        absl::AsciiStrToLower(TextOf(message, FindGuarded(descriptor, v1::FIELD_GUARD_CONTRACT)));
+    if (!AllowsAmount(chain, contract, amount)) return absl::StrCat(field->name(), " is not within amount_limits");
+  }
+  return std::nullopt;
 }
 
 bool GuardRules::AllowsAmount(absl::string_view chain, absl::string_view contract, absl::string_view amount) const {
+  if (chain.empty()) return false;
   return absl::c_any_of(amount_limits_, [&](const AmountLimit& limit) {
     return limit.chain == chain && (limit.contract.empty() || limit.contract == contract) &&
            (limit.max_amount.empty() || (amount != kAll && !IsAbove(amount, limit.max_amount)));

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,14 +18,21 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
 #include "gateway/access.h"
+#include "gateway/audit.h"
+#include "gateway/audit_key.h"
+#include "gateway/audit_verifier.h"
 #include "gateway/command_line.h"
 #include "gateway/config.h"
 #include "gateway/loading.h"
 #include "gateway/log.h"
 #include "gateway/reloader.h"
 #include "gateway/server.h"
+#include "gateway/server_credentials.h"
+#include "gateway/token_key_pool.h"
 #include "stamp/key_generator.h"
+#include "stamp/key_memory.h"
 #include "translate/operation_table.h"
 
 namespace stampgate {
@@ -40,7 +48,8 @@ int Fail(const absl::Status& status) {
 }
 
 int Check(const CommandLine& line) {
-  absl::StatusOr<Loaded> loaded = Load(line.config);
+  TokenKeyPool token_keys;
+  absl::StatusOr<Loaded> loaded = Load(line.config, token_keys);
   if (!loaded.ok()) return Fail(loaded.status());
   const Config& config = loaded->config;
   absl::StatusOr<std::unique_ptr<const OperationTable>> operations = OperationTable::Create(config->operator_name());
@@ -54,6 +63,12 @@ int Check(const CommandLine& line) {
   if (caller == nullptr) return Fail(absl::NotFoundError(absl::StrCat(line.config, ": no caller is called ", line.as)));
   std::cout << line.as << " may call\n" << absl::StrJoin(caller->Describe(), "\n") << "\n";
   return 0;
+}
+
+// Null if the config has none.
+absl::StatusOr<std::unique_ptr<ServerTls>> OpenTls(const Config& config) {
+  if (!config->has_tls()) return nullptr;
+  return ServerTls::Create(FilesOf(config->tls()), absl::Now);
 }
 
 // The signal that ends the process. Those before it are obeyed.
@@ -74,17 +89,31 @@ int Serve(const CommandLine& line) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
 
-  absl::StatusOr<Loaded> loaded = Load(line.config);
+  TokenKeyPool token_keys;
+  absl::StatusOr<Loaded> loaded = Load(line.config, token_keys);
   if (!loaded.ok()) return Fail(loaded.status());
   const Config config = loaded->config;
   CurrentAccess access(std::move(loaded->access));
+  absl::StatusOr<std::unique_ptr<Audit>> audit = Audit::Open(config->audit(), kVersion);
+  if (!audit.ok()) return Fail(audit.status());
+  absl::StatusOr<std::unique_ptr<ServerTls>> tls = OpenTls(config);
+  if (!tls.ok()) return Fail(tls.status());
   std::atomic<bool> failed = false;
-  absl::StatusOr<std::unique_ptr<Server>> server = Server::Start(config, access, [&failed] {
-    failed = true;
-    kill(getpid(), SIGTERM);
-  });
+  absl::StatusOr<std::unique_ptr<Server>> server =
+      Server::Start(config, {.access = access,
+                             .audit = *audit == nullptr ? nullptr : &(*audit)->log(),
+                             .tls = tls->get(),
+                             .on_fatal = [&failed] {
+                               failed = true;
+                               kill(getpid(), SIGTERM);
+                             }});
   if (!server.ok()) return Fail(server.status());
-  Reloader reloader({.path = line.config, .config = config, .reload_more = {}}, access);
+  token_keys.Tidy();
+  Reloader reloader({.path = line.config,
+                     .config = config,
+                     .token_keys = token_keys,
+                     .reload_more = [&tls] { return *tls == nullptr ? absl::OkStatus() : (*tls)->Reload().status(); }},
+                    access);
   if (!(*server)->webhook_url().empty()) std::cout << "webhooks on " << (*server)->webhook_url() << "\n";
   std::cout << "listening on " << (*server)->address() << std::endl;
   Log(Severity::kInfo, "started",
@@ -95,6 +124,7 @@ int Serve(const CommandLine& line) {
   const int signal_number = WaitForEnd(signals, reloader);
   Log(Severity::kInfo, "draining", {{"signal", strsignal(signal_number)}});
   (*server)->Drain(ToDuration(config->calls().drain_grace()));
+  *audit = nullptr;
   Log(Severity::kInfo, "stopped", {});
   FlushLog();
   return failed ? kExitFailure : 0;
@@ -105,6 +135,27 @@ int Keygen(const CommandLine& line) {
   if (!public_key.ok()) return Fail(public_key.status());
   std::cout << *public_key << "\n";
   return 0;
+}
+
+int AuditKeygen(const CommandLine& line) {
+  absl::Status status = InitializeKeyMemory();
+  if (status.ok()) status = GenerateAuditKey(line.out);
+  return status.ok() ? 0 : Fail(status);
+}
+
+int AuditVerify(const CommandLine& line) {
+  if (absl::Status status = InitializeKeyMemory(); !status.ok()) return Fail(status);
+  absl::StatusOr<SecretBytes> key = ReadAuditKey(line.key);
+  if (!key.ok()) return Fail(key.status());
+  std::optional<AuditHead> head;
+  if (!line.head.empty()) {
+    absl::StatusOr<AuditHead> parsed = ParseAuditHead(line.head);
+    if (!parsed.ok()) return Fail(parsed.status());
+    head = *std::move(parsed);
+  }
+  const AuditReport report = VerifyAudit(line.files, *key, head);
+  std::cout << report.ToString();
+  return report.ExitStatus();
 }
 
 int Main(int argc, char** argv) {
@@ -132,6 +183,10 @@ int Main(int argc, char** argv) {
       return Check(*line);
     case CommandLine::Command::kKeygen:
       return Keygen(*line);
+    case CommandLine::Command::kAuditVerify:
+      return AuditVerify(*line);
+    case CommandLine::Command::kAuditKeygen:
+      return AuditKeygen(*line);
   }
   return kExitUsage;
 }

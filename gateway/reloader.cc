@@ -1,7 +1,5 @@
 #include "gateway/reloader.h"
 
-#include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -23,43 +21,14 @@ std::string FixedPart(const config::v1::Config& config) {
 
 }  // namespace
 
-Reloader::Reloader(Options options, CurrentAccess& current) : options_(std::move(options)), current_(current) {
-  thread_ = std::thread([this] { Work(); });
-}
-
-Reloader::~Reloader() {
-  {
-    std::lock_guard lock(mutex_);
-    stop_ = true;
-  }
-  changed_.notify_one();
-  thread_.join();
-}
-
-void Reloader::Wake() {
-  {
-    std::lock_guard lock(mutex_);
-    wake_ = true;
-  }
-  changed_.notify_one();
-}
-
-void Reloader::Work() {
-  const auto interval = absl::ToChronoNanoseconds(ToDuration(options_.config->reload_interval()));
-  std::unique_lock lock(mutex_);
-  while (!stop_) {
-    changed_.wait_for(lock, interval, [this] { return wake_ || stop_; });
-    if (stop_) return;
-    wake_ = false;
-    lock.unlock();
-    Look();
-    lock.lock();
-  }
-}
+Reloader::Reloader(Options options, CurrentAccess& current)
+    : options_(std::move(options)),
+      current_(current),
+      task_(ToDuration(options_.config->reload_interval()), [this] { Look(); }) {}
 
 void Reloader::Look() {
   const std::shared_ptr<const Access> former = current_.Get();
-  absl::StatusOr<Loaded> loaded = Load(options_.path);
+  absl::StatusOr<Loaded> loaded = Load(options_.path, options_.token_keys, former->version);
   Tell(loaded.status(), "reload_failed", told_access_);
   if (loaded.ok()) {
     if (loaded->access->version != former->version) {
@@ -74,6 +43,7 @@ void Reloader::Look() {
                  : absl::OkStatus(),
          "restart_needed", told_restart_);
   }
+  options_.token_keys.Tidy();
   if (options_.reload_more) Tell(options_.reload_more(), "certificate_reload_failed", told_more_);
 }
 

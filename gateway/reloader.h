@@ -2,16 +2,14 @@
 #ifndef STAMPGATE_GATEWAY_RELOADER_H_
 #define STAMPGATE_GATEWAY_RELOADER_H_
 
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <string>
-#include <thread>
 
 #include "absl/status/status.h"
-#include "absl/time/time.h"
 #include "gateway/access.h"
 #include "gateway/config.h"
+#include "gateway/periodic_task.h"
+#include "gateway/token_key_pool.h"
 
 namespace stampgate {
 
@@ -19,8 +17,9 @@ namespace stampgate {
 class Reloader {
  public:
   struct Options {
-    std::string path;  // of the config file
-    Config config;     // as it was when the gateway started
+    std::string path;          // of the config file
+    Config config;             // as it was when the gateway started
+    TokenKeyPool& token_keys;  // that it was loaded with; nobody else uses it meanwhile
     // Further files that are looked at each time, such as certificates: an error is told and nothing else.
     std::function<absl::Status()> reload_more;
   };
@@ -29,16 +28,11 @@ class Reloader {
   // `current` to it if it differs. A config with a fault changes nothing. Both are told in the log, the same fault
   // once. What changed but takes effect at the next start only is told too.
   Reloader(Options options, CurrentAccess& current);
-  ~Reloader();
-
-  Reloader(const Reloader&) = delete;
-  Reloader& operator=(const Reloader&) = delete;
 
   // Looks at once.
-  void Wake();
+  void Wake() { task_.Wake(); }
 
  private:
-  void Work();
   void Look();
   void Tell(const absl::Status& status, const char* event, std::string& told);
 
@@ -47,13 +41,7 @@ class Reloader {
   std::string told_access_;  // the fault that was told last; empty after a success
   std::string told_more_;
   std::string told_restart_;
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool wake_ = false;
-  bool stop_ = false;
-
-  std::thread thread_;
+  PeriodicTask task_;  // the last: it uses the others
 };
 
 }  // namespace stampgate

@@ -18,6 +18,7 @@
 #include "gateway/event_pipeline.h"
 #include "gateway/event_service.h"
 #include "gateway/operation_service.h"
+#include "gateway/stamp_service.h"
 #include "gateway/timestamp_allocator.h"
 #include "gateway/unary_call.h"
 #include "gateway/upstream_client.h"
@@ -68,17 +69,17 @@ UpstreamClient::Options UpstreamOptions(const config::v1::Upstream& upstream) {
 
 class GrpcServer : public Server {
  public:
-  GrpcServer(const config::v1::Config& config, std::unique_ptr<const OperationTable> operations,
-             const CurrentAccess& access, std::unique_ptr<UpstreamClient> upstream,
-             std::unique_ptr<EventPipeline> events)
+  GrpcServer(const config::v1::Config& config, const Parts& parts, std::unique_ptr<const OperationTable> operations,
+             std::unique_ptr<UpstreamClient> upstream, std::unique_ptr<EventPipeline> events)
       : operations_(std::move(operations)),
         timestamps_(absl::Now(), config.replica().index(), config.replica().count()),
         upstream_(std::move(upstream)),
         environment_{*operations_,
-                     access,
+                     parts.access,
                      timestamps_,
                      *upstream_,
                      in_flight_,
+                     parts.audit,
                      ToDuration(config.calls().default_deadline()),
                      ToDuration(config.calls().max_deadline()),
                      config.calls().max_request_bytes(),
@@ -86,8 +87,11 @@ class GrpcServer : public Server {
         services_(MakeOperationServices(environment_)),
         events_(std::move(events)),
         event_plans_(config.operator_name()),
-        event_environment_{.access = access, .in_flight = in_flight_, .plans = event_plans_},
-        event_service_(event_environment_) {
+        event_environment_{
+            .access = parts.access, .audit = parts.audit, .in_flight = in_flight_, .plans = event_plans_},
+        event_service_(event_environment_),
+        stamp_service_(environment_),
+        tls_(parts.tls) {
     event_environment_.max_request_bytes = config.calls().max_request_bytes();
     event_environment_.heartbeat_interval = ToDuration(config.events().heartbeat_interval());
     event_environment_.max_subscribers = static_cast<int>(config.events().max_subscribers());
@@ -106,9 +110,10 @@ class GrpcServer : public Server {
     grpc::ServerBuilder builder;
     Harden(builder);
     int port = 0;
-    builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
+    builder.AddListeningPort(address, tls_ == nullptr ? grpc::InsecureServerCredentials() : tls_->credentials(), &port);
     for (const auto& service : services_) builder.RegisterService(service.get());
     builder.RegisterService(&event_service_);
+    builder.RegisterService(&stamp_service_);
     server_ = builder.BuildAndStart();
     if (server_ == nullptr || port == 0) {
       return absl::UnavailableError(absl::StrCat("cannot listen on ", address, ": is the port in use?"));
@@ -118,7 +123,9 @@ class GrpcServer : public Server {
     for (const Operation& operation : operations_->operations()) {
       server_->GetHealthCheckService()->SetServingStatus(operation.method->service()->full_name(), true);
     }
-    server_->GetHealthCheckService()->SetServingStatus(kEventServiceName, true);
+    for (const char* name : {kEventServiceName, kStampServiceName}) {
+      server_->GetHealthCheckService()->SetServingStatus(name, true);
+    }
     return absl::OkStatus();
   }
 
@@ -172,14 +179,15 @@ class GrpcServer : public Server {
   MessagePlans event_plans_;
   EventEnvironment event_environment_;
   EventService event_service_;
+  StampService stamp_service_;
+  const ServerTls* const tls_;
   std::unique_ptr<grpc::Server> server_;
   std::string address_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, const CurrentAccess& access,
-                                                      std::function<void()> on_fatal) {
+absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, const Parts& parts) {
   absl::StatusOr<std::unique_ptr<const OperationTable>> operations = OperationTable::Create(config->operator_name());
   if (!operations.ok()) return operations.status();
   absl::StatusOr<std::unique_ptr<UpstreamClient>> upstream =
@@ -187,13 +195,12 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, cons
   if (!upstream.ok()) return upstream.status();
   std::unique_ptr<EventPipeline> events;
   if (!config->events().file().empty()) {
-    absl::StatusOr<std::unique_ptr<EventPipeline>> started =
-        EventPipeline::Start(*config, **upstream, std::move(on_fatal));
+    absl::StatusOr<std::unique_ptr<EventPipeline>> started = EventPipeline::Start(*config, **upstream, parts.on_fatal);
     if (!started.ok()) return started.status();
     events = *std::move(started);
   }
   auto server =
-      std::make_unique<GrpcServer>(*config, *std::move(operations), access, *std::move(upstream), std::move(events));
+      std::make_unique<GrpcServer>(*config, parts, *std::move(operations), *std::move(upstream), std::move(events));
   if (absl::Status status = server->Listen(config->listen_address()); !status.ok()) return status;
   return server;
 }

@@ -1,4 +1,4 @@
-// The gateway's gRPC server: the operations, events, health and reflection, on one loopback port.
+// The gateway's gRPC server: the operations, events, health and reflection, on one port.
 #ifndef STAMPGATE_GATEWAY_SERVER_H_
 #define STAMPGATE_GATEWAY_SERVER_H_
 
@@ -9,19 +9,27 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "gateway/access.h"
+#include "gateway/audit_log.h"
 #include "gateway/config.h"
+#include "gateway/server_credentials.h"
 
 namespace stampgate {
 
 // A running gateway. Thread-safe.
 class Server {
  public:
-  // Starts to serve. `on_fatal` is called once, from any thread, if the process is to end because its event log cannot
-  // go on. Errors: kFailedPrecondition for protos that do not make a table, kInvalidArgument for an upstream that
-  // cannot be used, kUnavailable if an address cannot be listened on, and those of the event log.
-  // `access` outlives the server.
-  static absl::StatusOr<std::unique_ptr<Server>> Start(const Config& config, const CurrentAccess& access,
-                                                       std::function<void()> on_fatal);
+  // What a server works with; all of it outlives the server.
+  struct Parts {
+    const CurrentAccess& access;
+    AuditLog* audit = nullptr;       // null: nothing is recorded
+    const ServerTls* tls = nullptr;  // null: plaintext, which is for loopback
+    std::function<void()> on_fatal =
+        {};  // called once, from any thread, if the event log cannot go on: the process is to end
+  };
+
+  // Starts to serve. Errors: kFailedPrecondition for protos that do not make a table, kInvalidArgument for an upstream
+  // that cannot be used, kUnavailable if an address cannot be listened on, and those of the event log.
+  static absl::StatusOr<std::unique_ptr<Server>> Start(const Config& config, const Parts& parts);
 
   // Ends everything at once if Drain was not called.
   virtual ~Server() = default;

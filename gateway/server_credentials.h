@@ -27,7 +27,8 @@ class ServerTls {
  public:
   using Files = TlsFiles;
 
-  // `now` is called by Create and Reload. Errors: those of ReadTlsFiles and CheckTlsSnapshot.
+  // `now` is called by Create and Reload. Errors: those of ReadTlsFiles, CheckTlsSnapshot and
+  // RefuseClientsThatGrpcCannotRead, which it calls.
   static absl::StatusOr<std::unique_ptr<ServerTls>> Create(const Files& files, std::function<absl::Time()> now);
 
   ~ServerTls();

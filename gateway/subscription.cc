@@ -6,6 +6,8 @@
 #include <memory>
 #include <utility>
 
+#include "absl/time/clock.h"
+#include "gateway/call_audit.h"
 #include "gateway/event_access.h"
 #include "gateway/event_error.h"
 #include "gateway/event_page.h"
@@ -25,24 +27,21 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
                      public std::enable_shared_from_this<Subscription> {
  public:
   Subscription(const EventEnvironment& environment, const grpc::CallbackServerContext& context)
-      : environment_(environment), context_(context), id_(environment.next_reader.fetch_add(1)) {}
+      : environment_(environment),
+        context_(context),
+        id_(environment.next_reader.fetch_add(1)),
+        audit_(environment.audit, kSubscribe) {}
 
   void Start(const grpc::ByteBuffer& bytes) {
     self_ = shared_from_this();
-    Authorize([call = shared_from_this(), &bytes] { call->Read(bytes); });
+    BeginEvents(environment_.access, context_, audit_, [call = self_, &bytes](absl::StatusOr<EventAccess> access) {
+      if (!access.ok()) return call->End(access.status());
+      call->access_ = *std::move(access);
+      call->Read(bytes);
+    });
   }
 
  private:
-  // Goes on with `next` if the caller may subscribe, now or still.
-  void Authorize(absl::AnyInvocable<void()> next) {
-    AuthorizeEvents(environment_.access, context_, kSubscribe,
-                    [call = shared_from_this(), next = std::move(next)](absl::StatusOr<EventAccess> access) mutable {
-                      if (!access.ok()) return call->End(access.status());
-                      call->access_ = *std::move(access);
-                      next();
-                    });
-  }
-
   void Read(const grpc::ByteBuffer& bytes) {
     v1::SubscribeRequest request;
     if (absl::Status status = ReadEventRequest(environment_, bytes, request); !status.ok()) {
@@ -103,7 +102,7 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     if (absl::IsAborted(page.status())) return End(ShuttingDown(environment_.log, position_));
     if (!page.ok()) return End(page.status());
     if (cancelled_) return End(absl::CancelledError("the caller has gone"));
-    if (environment_.access.Get() != access_.access) return Reauthorize();
+    if (environment_.access.Get() != access_.caller.access) return Reauthorize();
     // A stretch of the log without anything for this caller: told only when it is time for a heartbeat.
     const bool silent = page->events.empty() && page->through > position_;
     if (silent && absl::FromChrono(Clock::now() - written_) < environment_.heartbeat_interval) {
@@ -115,11 +114,13 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
 
   // Who may see what has changed since: what was read for this caller may not be for it any more.
   void Reauthorize() {
-    Authorize([this] {
-      auto filter = std::make_shared<EventFilter>(*filter_);
-      filter->visible = access_.visible;
-      filter_ = std::move(filter);
-      ReadOn();
+    AuthorizeEvents(environment_.access, context_, audit_, [call = self_](absl::StatusOr<EventAccess> access) {
+      if (!access.ok()) return call->End(access.status());
+      call->access_ = *std::move(access);
+      auto filter = std::make_shared<EventFilter>(*call->filter_);
+      filter->visible = call->access_.visible;
+      call->filter_ = std::move(filter);
+      call->ReadOn();
     });
   }
 
@@ -128,7 +129,10 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     if (environment_.feed != nullptr) environment_.feed->Cancel(id_);
   }
 
-  void End(const absl::Status& status) { Finish(ToGrpcStatus(status)); }
+  void End(const absl::Status& status) {
+    audit_.End(status, absl::Now() - started_);
+    Finish(ToGrpcStatus(status));
+  }
 
   void OnDone() override {
     if (counted_) environment_.subscribers.fetch_sub(1);
@@ -140,6 +144,8 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   const EventEnvironment& environment_;
   const grpc::CallbackServerContext& context_;
   const EventFeed::ReaderId id_;
+  const absl::Time started_ = absl::Now();
+  CallAudit audit_;
   EventAccess access_;
   std::shared_ptr<const EventFilter> filter_;
   bool counted_ = false;

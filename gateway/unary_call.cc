@@ -8,16 +8,21 @@
 #include <utility>
 #include <variant>
 
-#include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "gateway/authenticator.h"
+#include "gateway/call_audit.h"
+#include "gateway/client_stamp_field.h"
 #include "gateway/denial.h"
 #include "gateway/grpc_status.h"
 #include "gateway/log.h"
 #include "gateway/request_message.h"
+#include "gateway/submit_timestamp.h"
 #include "google/protobuf/arena.h"
+#include "stamp/client_stamp.h"
 #include "stamp/fingerprint.h"
+#include "stamp/sha256.h"
 #include "stamp/stamper.h"
+#include "translate/activity_summary.h"
 #include "translate/error.h"
 #include "translate/request_translator.h"
 #include "translate/response_translator.h"
@@ -44,7 +49,8 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
         response_bytes_(response),
         request_(operation.request_prototype->New(&arena_)),
         response_(operation.response_prototype->New(&arena_)),
-        started_(environment.now()) {}
+        started_(environment.now()),
+        audit_(environment.audit, operation.full_name) {}
 
   void Start(const grpc::ByteBuffer& bytes) {
     self_ = shared_from_this();
@@ -57,7 +63,10 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
 
  private:
   void Decide(absl::StatusOr<KnownCaller> caller, const grpc::ByteBuffer& bytes) {
-    if (!caller.ok()) return End(caller.status());
+    if (!caller.ok()) {
+      audit_.DenyStranger(*context_, caller.status());
+      return End(caller.status());
+    }
     caller_ = *std::move(caller);
     if (absl::Status status = DecodeRequest(bytes, environment_.max_request_bytes, *request_); !status.ok()) {
       return End(status);
@@ -65,11 +74,24 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
     // What breaks rules is told so whoever sent it: that depends on the request alone, and on nothing that there is.
     absl::StatusOr<RenderedRequest> rendered = TranslateRequest(environment_.operations, operation_, *request_);
     if (!rendered.ok()) return End(rendered.status());
-    decision_ = caller_.caller->Decide(QuestionOf(operation_, *request_));
-    if (!decision_.allowed) return End(Denied());
+    if (rendered->client_stamp.has_value()) {
+      absl::StatusOr<ClientStamp> stamp = ReadClientStamp(*rendered->client_stamp);
+      if (!stamp.ok()) return End(stamp.status());
+      client_stamp_ = *std::move(stamp);
+    }
+    Caller::Decision decision = caller_.caller->Decide(QuestionOf(operation_, *request_));
+    if (!decision.allowed) return Refuse(rendered->organization_id, std::move(decision.why), Denied());
     if (absl::Status status = SetDeadline(); !status.ok()) return End(status);
-    if (operation_.kind == v1::OPERATION_KIND_DISCOVERY) return Discover(*std::move(rendered));
-    Stamp(*std::move(rendered));
+    Allow(*std::move(rendered), decision.key);
+  }
+
+  void Refuse(const std::string& organization_id, std::string why, const absl::Status& status) {
+    AuditDecision decision;
+    decision.organization_id = organization_id;
+    decision.client_stamped = client_stamp_.has_value();
+    decision.reason = std::move(why);
+    audit_.Deny(caller_, std::move(decision));
+    End(status);
   }
 
   absl::Status SetDeadline() {
@@ -85,48 +107,43 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
                                               absl::ToInt64Milliseconds(kAnswerTime), " ms ahead")));
   }
 
-  void Discover(RenderedRequest rendered) {
-    SetExchange(environment_.upstream.Get({std::move(rendered.path)}, {deadline_}, OnOutcome()));
-  }
-
-  void Stamp(RenderedRequest rendered) {
-    const NamedSigner* key = caller_.access->keys.Find(rendered.organization_id, decision_.key);
-    if (key == nullptr) {
-      return End(ToStatus(GatewayError(StatusCode::kPermissionDenied, v1::ERROR_REASON_ORGANIZATION_NOT_SERVED,
-                                       "there is no key for this organization_id")));
+  // Fixes the bytes, and has it recorded that they may go out before anything is stamped.
+  void Allow(RenderedRequest rendered, const std::string& key_name) {
+    AuditDecision decision;
+    decision.organization_id = rendered.organization_id;
+    decision.client_stamped = client_stamp_.has_value();
+    if (is_stamped() && !client_stamp_.has_value()) {
+      key_ = caller_.access->keys.Find(rendered.organization_id, key_name);
+      if (key_ == nullptr) {
+        return Refuse(rendered.organization_id, "no key signs for this organization",
+                      ToStatus(GatewayError(StatusCode::kPermissionDenied, v1::ERROR_REASON_ORGANIZATION_NOT_SERVED,
+                                            "there is no key for this organization_id")));
+      }
+      decision.key = key_->name;
     }
-    key_name_ = key->name;
-    std::string body;
     if (operation_.is_submit()) {
-      std::optional<uint64_t> timestamp_ms = ChooseTimestamp(rendered);
-      if (!timestamp_ms.has_value()) return;
+      absl::StatusOr<uint64_t> timestamp_ms = TimestampOf(rendered, environment_.timestamps, environment_.now());
+      if (!timestamp_ms.ok()) return End(timestamp_ms.status());
       timestamp_ms_ = *timestamp_ms;
-      body = rendered.SubmitBody(timestamp_ms_);
-      fingerprint_ = Fingerprint(body);
-    } else {
-      body = rendered.QueryBody();
+      body_ = rendered.SubmitBody(timestamp_ms_);
+      fingerprint_ = Fingerprint(body_);
+    } else if (is_stamped()) {
+      body_ = rendered.QueryBody();
     }
-    Stamper::Stamp(
-        key->signer, std::move(rendered.path), std::move(body),
-        [call = shared_from_this()](absl::StatusOr<StampedRequest> request) { call->Send(std::move(request)); });
+    if (is_stamped() && environment_.audit != nullptr) decision.body_sha256 = HexSha256(body_);
+    path_ = std::move(rendered.path);
+    audit_.Allow(caller_, std::move(decision), [call = shared_from_this()](const absl::Status& status) {
+      if (!status.ok()) return call->End(status);
+      call->GoOut();
+    });
   }
 
-  // Nothing if the call has ended.
-  std::optional<uint64_t> ChooseTimestamp(const RenderedRequest& rendered) {
-    const absl::Time now = environment_.now();
-    const uint64_t content = absl::HashOf(rendered.type_member, rendered.members);
-    if (rendered.timestamp_ms.has_value()) {
-      environment_.timestamps.Note(content, *rendered.timestamp_ms, now);
-      return rendered.timestamp_ms;
-    }
-    std::optional<uint64_t> timestamp_ms = environment_.timestamps.Choose(content, now);
-    if (!timestamp_ms.has_value()) {
-      Error error = GatewayError(StatusCode::kResourceExhausted, v1::ERROR_REASON_TIMESTAMPS_EXHAUSTED,
-                                 "too many equal calls at once: no timestamp is free that would keep them apart");
-      error.retry_delay = environment_.timestamps.RetryDelay();
-      End(ToStatus(error));
-    }
-    return timestamp_ms;
+  void GoOut() {
+    if (!is_stamped()) return SetExchange(environment_.upstream.Get({std::move(path_)}, {deadline_}, OnOutcome()));
+    if (client_stamp_.has_value()) return Send(client_stamp_->Stamp(std::move(path_), std::move(body_)));
+    Stamper::Stamp(
+        key_->signer, std::move(path_), std::move(body_),
+        [call = shared_from_this()](absl::StatusOr<StampedRequest> request) { call->Send(std::move(request)); });
   }
 
   void Send(absl::StatusOr<StampedRequest> request) {
@@ -140,9 +157,7 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
     if (operation_.is_submit()) {
       // A submit that has left may be carried out, whoever still waits: its outcome is worth knowing.
       options.on_abandon = UpstreamClient::OnAbandon::kDetach;
-      late = [method = operation_.full_name, fingerprint = fingerprint_](const UpstreamOutcome& outcome) {
-        LogLate(method, fingerprint, outcome);
-      };
+      late = [call = shared_from_this()](UpstreamOutcome outcome) { call->RecordLate(std::move(outcome)); };
     }
     SetExchange(environment_.upstream.Post(*std::move(request), options, OnOutcome(), std::move(late)));
   }
@@ -152,19 +167,46 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
   }
 
   void Answer(UpstreamOutcome outcome) {
-    const SentCall sent{operation_, *request_, timestamp_ms_, fingerprint_};
-    absl::Status status = TranslateOutcome(std::move(outcome), sent, *response_);
+    goes_on_ = GoesOn(outcome);
+    const absl::Status status = Translate(std::move(outcome), *response_);
     if (status.ok()) *response_bytes_ = EncodeResponse(*response_);
     End(status);
   }
 
+  absl::Status Translate(UpstreamOutcome outcome, Message& response) const {
+    SentCall sent{operation_, *request_, timestamp_ms_, fingerprint_};
+    if (client_stamp_.has_value()) sent.client_stamp = client_stamp_->value();
+    return TranslateOutcome(std::move(outcome), sent, response);
+  }
+
+  // Whether the exchange goes on without the caller, and ends in RecordLate.
+  bool GoesOn(const UpstreamOutcome& outcome) const {
+    using Cause = TransportFailure::Cause;
+    const auto* failure = std::get_if<TransportFailure>(&outcome);
+    return operation_.is_submit() && failure != nullptr && failure->body_sent &&
+           (failure->cause == Cause::kTimeout || failure->cause == Cause::kCancelled);
+  }
+
+  void RecordLate(UpstreamOutcome outcome) {
+    LogLate(outcome);
+    const std::unique_ptr<Message> response(operation_.response_prototype->New());
+    const absl::Status status = Translate(std::move(outcome), *response);
+    RecordEnd(status, *response);
+  }
+
+  void RecordEnd(const absl::Status& status, const Message& response) {
+    audit_.End(status, environment_.now() - started_,
+               status.ok() ? SummaryOf(*operation_.response, response) : ActivitySummary(), fingerprint_);
+  }
+
   void End(const absl::Status& status) {
+    if (!goes_on_) RecordEnd(status, *response_);
     if (ConcernsOperator(status.code())) {
       Log(Severity::kWarning, "call_failed",
           {{"method", operation_.full_name},
            {"code", absl::StatusCodeToString(status.code())},
            {"message", LogMessage(status)},
-           {"key", std::string(key_name_)},
+           {"key", key_ == nullptr ? std::string() : key_->name},
            {"fingerprint", fingerprint_},
            {"duration_ms", absl::StrCat(absl::ToInt64Milliseconds(environment_.now() - started_))}});
     }
@@ -176,8 +218,8 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
     return IsGatewayError(status) ? std::string(status.message()) : "upstream's own error";
   }
 
-  static void LogLate(const std::string& method, const std::string& fingerprint, const UpstreamOutcome& outcome) {
-    LogFields fields = {{"method", method}, {"fingerprint", fingerprint}};
+  void LogLate(const UpstreamOutcome& outcome) const {
+    LogFields fields = {{"method", operation_.full_name}, {"fingerprint", fingerprint_}};
     if (const auto* answer = std::get_if<HttpAnswer>(&outcome)) {
       fields.emplace_back("http_status", absl::StrCat(answer->status));
     } else {
@@ -195,6 +237,8 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
     }
     environment_.upstream.Cancel(id);
   }
+
+  bool is_stamped() const { return operation_.kind != v1::OPERATION_KIND_DISCOVERY; }
 
   void OnCancel() override {
     std::optional<UpstreamClient::CallId> id;
@@ -226,9 +270,13 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
   absl::Time deadline_;
   uint64_t timestamp_ms_ = 0;
   std::string fingerprint_;
+  CallAudit audit_;
   KnownCaller caller_;
-  Caller::Decision decision_;
-  absl::string_view key_name_;  // in `caller_`
+  std::optional<ClientStamp> client_stamp_;
+  const NamedSigner* key_ = nullptr;  // in `caller_`; null where the gateway does not sign
+  std::string path_;
+  std::string body_;
+  bool goes_on_ = false;
 
   std::mutex mutex_;  // for the two below
   bool cancelled_ = false;

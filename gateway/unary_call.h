@@ -11,6 +11,7 @@
 
 #include "absl/time/time.h"
 #include "gateway/access.h"
+#include "gateway/audit_log.h"
 #include "gateway/calls_in_flight.h"
 #include "gateway/timestamp_allocator.h"
 #include "gateway/upstream_client.h"
@@ -25,6 +26,7 @@ struct CallEnvironment {
   TimestampAllocator& timestamps;
   UpstreamClient& upstream;
   CallsInFlight& in_flight;
+  AuditLog* audit;  // null: nothing is recorded
   absl::Duration default_deadline;
   absl::Duration max_deadline;
   size_t max_request_bytes;

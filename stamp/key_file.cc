@@ -1,62 +1,19 @@
 #include "stamp/key_file.h"
 
-#include <fcntl.h>
 #include <sodium.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <optional>
 #include <utility>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "stamp/pem_key.h"
 #include "stamp/secret_bytes.h"
+#include "stamp/secret_file.h"
 
 namespace stampgate {
 namespace {
-
-constexpr off_t kFileBytesMax = 4096;
-constexpr mode_t kForbiddenMode = S_IWGRP | S_IRWXO;
-
-absl::Status CheckFile(const struct stat& file) {
-  if (!S_ISREG(file.st_mode)) return absl::FailedPreconditionError("it is not a regular file");
-  if (file.st_uid != 0 && file.st_uid != geteuid()) {
-    return absl::PermissionDeniedError("it belongs to neither root nor the user that we run as");
-  }
-  if ((file.st_mode & kForbiddenMode) != 0) {
-    return absl::PermissionDeniedError(
-        "others may use it or its group may write it: its mode must be 0600, 0400 or 0440");
-  }
-  if (file.st_size == 0) return absl::InvalidArgumentError("it is empty");
-  if (file.st_size > kFileBytesMax) return absl::InvalidArgumentError("it is larger than 4096 bytes");
-  return absl::OkStatus();
-}
-
-absl::StatusOr<SecretBytes> ReadBytes(const std::string& path) {
-  // One open, and the checks on what it opened: nothing can be swapped in between. O_NONBLOCK is for FIFOs.
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-  if (fd < 0) return absl::ErrnoToStatus(errno, "it cannot be opened");
-  absl::Cleanup close_fd = [fd] { close(fd); };
-  struct stat file;
-  if (fstat(fd, &file) != 0) return absl::ErrnoToStatus(errno, "it cannot be examined");
-  if (absl::Status status = CheckFile(file); !status.ok()) return status;
-  absl::StatusOr<SecretBytes> bytes = SecretBytes::Create(static_cast<size_t>(file.st_size));
-  if (!bytes.ok()) return bytes.status();
-  size_t done = 0;
-  while (done < bytes->size()) {
-    const ssize_t got = read(fd, bytes->data() + done, bytes->size() - done);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return absl::ErrnoToStatus(errno, "it cannot be read");
-    if (got == 0) return absl::InvalidArgumentError("it became shorter while it was read");
-    done += static_cast<size_t>(got);
-  }
-  return bytes;
-}
 
 absl::StatusOr<PrivateKey> ParseHexKey(absl::string_view text) {
   const size_t colon = text.find(':');
@@ -101,7 +58,7 @@ absl::StatusOr<PrivateKey> ParseKeyText(absl::string_view text) {
 }
 
 absl::StatusOr<PrivateKey> ReadKeyFile(const std::string& path) {
-  absl::StatusOr<SecretBytes> bytes = ReadBytes(path);
+  absl::StatusOr<SecretBytes> bytes = ReadSecretFile(path);
   absl::StatusOr<PrivateKey> key = bytes.ok() ? ParseKeyText(bytes->text()) : bytes.status();
   if (key.ok()) return key;
   return absl::Status(key.status().code(), absl::StrCat("key file ", path, ": ", key.status().message()));

@@ -16,9 +16,7 @@ namespace stampgate {
 // ed25519 and the hex is 64 digits, for ed25519 also 128 (seed, then public key, which must fit). One LF or CRLF at
 // the end is tolerated, nothing else.
 //
-// The file must be regular, of 1 to 4096 bytes, owned by root or by us, and neither writable by its group nor open to
-// others in any way. Its group may read it: Kubernetes mounts secrets so. Symbolic links on the way are followed, as
-// Kubernetes mounts secrets through them; what is checked is the file that is read. Never blocks on a FIFO.
+// Which files are refused for whom they belong to and who may use them: see ReadSecretFile.
 //
 // Errors name the path and the rule, never anything from the file:
 //   kNotFound            there is no such file

@@ -1,4 +1,4 @@
-// A POST to upstream whose bytes are signed.
+// A POST to upstream with a stamp over its bytes.
 #ifndef STAMPGATE_STAMP_STAMPED_REQUEST_H_
 #define STAMPGATE_STAMP_STAMPED_REQUEST_H_
 
@@ -7,7 +7,8 @@
 
 namespace stampgate {
 
-// Only Stamper makes one, and the upstream client posts nothing else: an unsigned POST does not compile.
+// Only Stamper makes one, and ClientStamp of a stamp that was brought along; the upstream client posts nothing else: a
+// POST without a stamp does not compile.
 class StampedRequest {
  public:
   StampedRequest(StampedRequest&&) = default;
@@ -17,13 +18,14 @@ class StampedRequest {
 
   // Path below the base URL, such as "/public/v1/submit/oauth".
   const std::string& path() const { return path_; }
-  // The exact bytes that were signed and are sent.
+  // The exact bytes that the stamp is for and that are sent.
   const std::string& body() const { return body_; }
   // The one stamp header.
   const std::string& header_name() const { return header_name_; }
   const std::string& header_value() const { return header_value_; }
 
  private:
+  friend class ClientStamp;
   friend class Stamper;
 
   StampedRequest(std::string path, std::string body, std::string header_name, std::string header_value)

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "stampgate/v1/client_stamp.pb.h"
 #include "translate/request_translator.h"
 #include "translate/testing/json_dom.h"
 #include "translate/testing/operations.h"
@@ -253,6 +254,29 @@ TEST_P(CapturedRequestTest, IsWhatWeRenderMemberForMember) {
   const std::string body =
       operation.is_submit() ? rendered->SubmitBody(*rendered->timestamp_ms) : rendered->QueryBody();
   EXPECT_EQ(JsonOf(body), JsonOf(Captured().at(rendered->path)));
+}
+
+TEST_P(CapturedRequestTest, IsReadAsTheSameRequestIfAClientStampsIt) {
+  const Operation& operation = OperationOf(GetParam().method);
+  auto expected = RequestOf(
+      operation, absl::StrCat("organization_id: \"11111111-2222-4333-8444-555555555555\" ",
+                              operation.is_submit() ? "timestamp_ms: 1755500000000 " : "", GetParam().request));
+  const std::string& body = Captured().at(absl::StrCat("/public/v1/", GetParam().path));
+  v1::ClientStamp stamp;
+  stamp.set_body(body);
+  stamp.set_api_key("a stamp");
+  std::unique_ptr<google::protobuf::Message> request(operation.request_prototype->New());
+  request->GetReflection()->MutableMessage(request.get(), operation.request->client_stamp)->CopyFrom(stamp);
+  if (operation.general) {
+    const auto* path = operation.path_segment->field;
+    request->GetReflection()->SetString(request.get(), path, expected->GetReflection()->GetString(*expected, path));
+  }
+
+  absl::StatusOr<RenderedRequest> rendered = TranslateRequest(Operations(), operation, *request);
+
+  ASSERT_THAT(rendered, StatusIs(absl::StatusCode::kOk));
+  EXPECT_EQ(operation.is_submit() ? rendered->SubmitBody(0) : rendered->QueryBody(), body);
+  EXPECT_EQ(request->SerializeAsString(), expected->SerializeAsString()) << request->DebugString();
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CapturedRequestTest, ::testing::ValuesIn(kRows), [](const auto& info) {

@@ -73,6 +73,14 @@ absl::Status StatusWith(const Error& error, size_t violation_count) {
   return status;
 }
 
+// Empty if there is none.
+google::rpc::ErrorInfo InfoOf(const absl::Status& status) {
+  google::rpc::ErrorInfo info;
+  const absl::optional<absl::Cord> payload = status.GetPayload(TypeUrl<google::rpc::ErrorInfo>());
+  if (payload.has_value() && !info.ParseFromString(std::string(*payload))) info.Clear();
+  return info;
+}
+
 }  // namespace
 
 Error GatewayError(absl::StatusCode code, v1::ErrorReason reason, std::string message) {
@@ -101,11 +109,9 @@ absl::Status ViolationError(Violations violations) {
   return ToStatus(error);
 }
 
-bool IsGatewayError(const absl::Status& status) {
-  const absl::optional<absl::Cord> payload = status.GetPayload(TypeUrl<google::rpc::ErrorInfo>());
-  google::rpc::ErrorInfo info;
-  return payload.has_value() && info.ParseFromString(std::string(*payload)) && info.domain() == kGatewayDomain;
-}
+std::string ErrorReasonOf(const absl::Status& status) { return InfoOf(status).reason(); }
+
+bool IsGatewayError(const absl::Status& status) { return InfoOf(status).domain() == kGatewayDomain; }
 
 google::rpc::Status ToRpcStatus(const absl::Status& status) {
   google::rpc::Status rpc;

@@ -46,6 +46,9 @@ absl::Status ToStatus(const Error& error);
 // INVALID_ARGUMENT (INVALID_REQUEST) with every violation; there is at least one.
 absl::Status ViolationError(Violations violations);
 
+// ErrorInfo.reason of a Status that ToStatus made; empty of any other.
+std::string ErrorReasonOf(const absl::Status& status);
+
 // Whether ToStatus made `status` from an error of domain kGatewayDomain: its message then holds nothing from outside.
 bool IsGatewayError(const absl::Status& status);
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "google/protobuf/timestamp.pb.h"
+#include "stampgate/v1/client_stamp.pb.h"
 #include "translate/json_writer.h"
 
 namespace stampgate {
@@ -88,6 +89,8 @@ absl::StatusOr<const MessagePlan*> MessagePlans::Compile(const Descriptor* descr
   for (const FieldDescriptor* field : order) {
     if (field->is_map() && field->name() == kUnrecognized) {
       plan.unrecognized = field;
+    } else if (!field->is_repeated() && field->message_type() == v1::ClientStamp::descriptor()) {
+      plan.client_stamp = field;
     } else if (absl::Status status = CompileField(field, plan); !status.ok()) {
       return status;
     }
@@ -141,8 +144,10 @@ absl::Status MessagePlans::CompileField(const FieldDescriptor* field, MessagePla
   if (compiled.max_bytes && field->type() != FieldDescriptor::TYPE_STRING) {
     return Fault(field, "has a length but is not a string");
   }
-  if (compiled.role != v1::FIELD_ROLE_UNSPECIFIED && (*form != JsonForm::kString || field->is_repeated())) {
-    return Fault(field, "has a role, so it must be one string");
+  const JsonForm role_form = compiled.role == v1::FIELD_ROLE_ACTIVITY_STATUS ? JsonForm::kEnum : JsonForm::kString;
+  if (compiled.role != v1::FIELD_ROLE_UNSPECIFIED && (*form != role_form || field->is_repeated())) {
+    return Fault(field, role_form == JsonForm::kEnum ? "has a role, so it must be one enum"
+                                                     : "has a role, so it must be one string");
   }
 
   if (*form == JsonForm::kMessage) {

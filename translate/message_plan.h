@@ -60,6 +60,8 @@ struct MessagePlan {
   absl::flat_hash_map<absl::string_view, const FieldPlan*> by_json_name;  // without kJsonMembers
   const FieldPlan* json_members = nullptr;                          // the field of form kJsonMembers, if there is one
   const google::protobuf::FieldDescriptor* unrecognized = nullptr;  // the map of that name, if there is one
+  const google::protobuf::FieldDescriptor* client_stamp =
+      nullptr;  // the ClientStamp, which is in no JSON, if there is one
   std::vector<const FieldPlan*> at_most_one;
 
   // The plan of the field with this proto name, or null.

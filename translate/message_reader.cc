@@ -15,6 +15,7 @@
 #include "absl/time/time.h"
 #include "google/protobuf/timestamp.pb.h"
 #include "translate/json_reader.h"
+#include "translate/json_writer.h"
 
 namespace stampgate {
 namespace {
@@ -75,26 +76,34 @@ Integer<T> ReadInteger(const JsonValue& value, Kind expected) {
 
 class MessageReader {
  public:
-  MessageReader(Message& holder, const FieldDescriptor* unrecognized) : holder_(holder), unrecognized_(unrecognized) {}
+  // Of an answer, a field of form kJsonMembers takes the whole object; of a request, the members that are no field's.
+  enum class Side { kAnswer, kRequest };
+
+  MessageReader(Side side, OnUnrecognized unrecognized) : side_(side), unrecognized_(unrecognized) {}
 
   absl::Status ReadObject(JsonValue& object, const MessagePlan& plan, Message& message) {
-    if (plan.json_members != nullptr) return ReadMembers(object, *plan.json_members, message);
     const Reflection& reflection = *message.GetReflection();
+    const FieldPlan* rest = plan.json_members;
+    if (rest != nullptr && side_ == Side::kAnswer) return ReadMembers(object, *rest, message);
+    std::string rest_text;
     size_t next = 0;  // upstream mostly sends members in the order of the proto
-    return object.ForEachMember([&](absl::string_view name, JsonValue& value) -> absl::Status {
+    absl::Status status = object.ForEachMember([&](absl::string_view name, JsonValue& value) -> absl::Status {
       path_.push_back({name, 0});
       const FieldPlan* field = nullptr;
-      if (next < plan.fields.size() && plan.fields[next].json_name == name &&
-          plan.fields[next].role != v1::FIELD_ROLE_PATH) {
+      if (next < plan.fields.size() && IsMember(plan.fields[next]) && plan.fields[next].json_name == name) {
         field = &plan.fields[next++];
       } else if (auto found = plan.by_json_name.find(name); found != plan.by_json_name.end()) {
         field = found->second;
         next = field - plan.fields.data() + 1;
       }
-      absl::Status status = field == nullptr ? Keep(value) : ReadField(value, *field, message, reflection);
+      absl::Status status = field != nullptr  ? ReadField(value, *field, message, reflection)
+                            : rest != nullptr ? AppendMember(name, value, rest_text)
+                                              : Keep(value);
       path_.pop_back();
       return status;
     });
+    if (status.ok() && !rest_text.empty()) reflection.SetString(&message, rest->field, rest_text + "}");
+    return status;
   }
 
  private:
@@ -102,6 +111,20 @@ class MessageReader {
     absl::string_view name;  // of a member; without data for an element
     size_t index = 0;
   };
+
+  // Whether the field stands in the object under its name.
+  static bool IsMember(const FieldPlan& field) {
+    return field.role != v1::FIELD_ROLE_PATH && field.form != JsonForm::kJsonMembers;
+  }
+
+  static absl::Status AppendMember(absl::string_view name, JsonValue& value, std::string& object) {
+    absl::StatusOr<absl::string_view> text = value.Text();
+    if (!text.ok()) return text.status();
+    object.push_back(object.empty() ? '{' : ',');
+    AppendJsonString(name, object);
+    absl::StrAppend(&object, ":", *text);
+    return absl::OkStatus();
+  }
 
   absl::Status ReadMembers(JsonValue& object, const FieldPlan& field, Message& message) {
     absl::StatusOr<absl::string_view> text = object.Text();
@@ -286,14 +309,7 @@ class MessageReader {
   absl::Status Keep(JsonValue& value) {
     absl::StatusOr<absl::string_view> text = value.Text();
     if (!text.ok()) return text.status();
-    if (unrecognized_ == nullptr) {
-      return absl::InvalidArgumentError(absl::StrCat("there is no field for ", Pointer()));
-    }
-    Message* entry = holder_.GetReflection()->AddMessage(&holder_, unrecognized_);
-    const google::protobuf::Descriptor* type = entry->GetDescriptor();
-    entry->GetReflection()->SetString(entry, type->map_key(), Pointer());
-    entry->GetReflection()->SetString(entry, type->map_value(), std::string(*text));
-    return absl::OkStatus();
+    return unrecognized_(Pointer(), *text);
   }
 
   std::string Pointer() const {
@@ -308,10 +324,16 @@ class MessageReader {
     return pointer;
   }
 
-  Message& holder_;
-  const FieldDescriptor* unrecognized_;
+  const Side side_;
+  const OnUnrecognized unrecognized_;
   std::vector<Step> path_;
 };
+
+absl::Status Read(std::string& json, const MessagePlan& plan, Message& message, MessageReader::Side side,
+                  OnUnrecognized unrecognized) {
+  return ReadJsonObject(
+      json, [&](JsonValue& root) { return MessageReader(side, unrecognized).ReadObject(root, plan, message); });
+}
 
 }  // namespace
 
@@ -321,8 +343,22 @@ absl::Status ReadJsonMessage(std::string& json, const MessagePlan& plan, Message
 
 absl::Status ReadJsonMessage(std::string& json, const MessagePlan& plan, Message& message, Message& holder,
                              const FieldDescriptor* unrecognized) {
-  return ReadJsonObject(
-      json, [&](JsonValue& root) { return MessageReader(holder, unrecognized).ReadObject(root, plan, message); });
+  return Read(json, plan, message, MessageReader::Side::kAnswer,
+              [&](const std::string& pointer, absl::string_view text) -> absl::Status {
+                if (unrecognized == nullptr) {
+                  return absl::InvalidArgumentError(absl::StrCat("there is no field for ", pointer));
+                }
+                Message* entry = holder.GetReflection()->AddMessage(&holder, unrecognized);
+                const google::protobuf::Descriptor* type = entry->GetDescriptor();
+                entry->GetReflection()->SetString(entry, type->map_key(), pointer);
+                entry->GetReflection()->SetString(entry, type->map_value(), std::string(text));
+                return absl::OkStatus();
+              });
+}
+
+absl::Status ReadJsonRequest(std::string& json, const MessagePlan& plan, Message& message,
+                             OnUnrecognized unrecognized) {
+  return Read(json, plan, message, MessageReader::Side::kRequest, unrecognized);
 }
 
 }  // namespace stampgate

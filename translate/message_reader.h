@@ -9,7 +9,9 @@
 
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "google/protobuf/message.h"
 #include "translate/message_plan.h"
 
@@ -24,6 +26,14 @@ absl::Status ReadJsonMessage(std::string& json, const MessagePlan& plan, google:
 // Pointers still begin at the root of `json`.
 absl::Status ReadJsonMessage(std::string& json, const MessagePlan& plan, google::protobuf::Message& message,
                              google::protobuf::Message& holder, const google::protobuf::FieldDescriptor* unrecognized);
+
+// What the fields cannot hold: the JSON Pointer of its place, and its JSON text. An error ends the reading.
+using OnUnrecognized = absl::FunctionRef<absl::Status(const std::string& pointer, absl::string_view text)>;
+
+// The same for the body of a request, the other way round than AppendJsonMembers writes one: members that are no
+// field's go into the field of form kJsonMembers, if there is one. `unrecognized` is told of what no field can hold.
+absl::Status ReadJsonRequest(std::string& json, const MessagePlan& plan, google::protobuf::Message& message,
+                             OnUnrecognized unrecognized);
 
 }  // namespace stampgate
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "translate/client_stamped_request.h"
 #include "translate/error.h"
 #include "translate/general_operation.h"
 #include "translate/json_writer.h"
@@ -15,20 +16,26 @@ using google::protobuf::Message;
 using google::protobuf::Reflection;
 
 std::string RenderedRequest::SubmitBody(uint64_t timestamp_ms) const {
+  if (client_stamp.has_value()) return client_stamp->body();
   return absl::StrCat("{", type_member, "\"timestampMs\":\"", timestamp_ms, "\",", members, "}");
 }
 
-std::string RenderedRequest::QueryBody() const { return absl::StrCat("{", members, "}"); }
+std::string RenderedRequest::QueryBody() const {
+  return client_stamp.has_value() ? client_stamp->body() : absl::StrCat("{", members, "}");
+}
 
 absl::StatusOr<RenderedRequest> TranslateRequest(const OperationTable& table, const Operation& operation,
-                                                 const Message& request) {
+                                                 Message& request) {
   Violations violations;
+  std::optional<v1::ClientStamp> client_stamp = TakeClientStamp(operation, request, violations);
+  if (!violations.empty()) return ViolationError(std::move(violations));
   Validate(request, *operation.request, violations);
   if (operation.general) CheckGeneralOperation(table, operation, request, violations);
   if (!violations.empty()) return ViolationError(std::move(violations));
 
   const Reflection& reflection = *request.GetReflection();
   RenderedRequest rendered;
+  rendered.client_stamp = std::move(client_stamp);
   rendered.path = operation.path;
   if (operation.general) rendered.path += reflection.GetString(request, operation.path_segment->field);
   if (operation.organization_id != nullptr) {

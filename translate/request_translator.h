@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "google/protobuf/message.h"
+#include "stampgate/v1/client_stamp.pb.h"
 #include "translate/operation_table.h"
 
 namespace stampgate {
@@ -21,17 +22,20 @@ struct RenderedRequest {
   std::optional<uint64_t> timestamp_ms;  // of a submit whose caller chose one
   std::string type_member;               // of a typed submit: `"type":"...",`
   std::string members;                   // all other members of the body, without timestampMs
+  // Taken out of the request, if a client has stamped it; exactly one kind of stamp is set, whose form is not checked.
+  std::optional<v1::ClientStamp> client_stamp = {};
 
-  // The body of a submit made at `timestamp_ms`.
+  // The body of a submit made at `timestamp_ms`. With a client's stamp it is the client's, whatever the time.
   std::string SubmitBody(uint64_t timestamp_ms) const;
-  // The body of a query.
+  // The body of a query. With a client's stamp it is the client's.
   std::string QueryBody() const;
 };
 
-// Checks and renders `request`, a message of the operation's request type. Errors: kInvalidArgument with ErrorInfo
-// INVALID_REQUEST and a BadRequest that lists every broken rule; no value of the request is quoted.
+// Checks and renders `request`, a message of the operation's request type. If it has a client_stamp, it becomes what
+// the stamped body says: the request that the gateway is asked for, whoever stamps it. Errors: kInvalidArgument with
+// ErrorInfo INVALID_REQUEST and a BadRequest that lists every broken rule; no value of the request is quoted.
 absl::StatusOr<RenderedRequest> TranslateRequest(const OperationTable& table, const Operation& operation,
-                                                 const google::protobuf::Message& request);
+                                                 google::protobuf::Message& request);
 
 }  // namespace stampgate
 

@@ -19,6 +19,9 @@ class Secrets {
   // Copies the values out of `message`, in time in proportion to its size.
   Secrets(const google::protobuf::Message& message, const MessagePlan& plan);
 
+  // Adds a secret that is not in the message.
+  void Add(std::string secret);
+
   // `text` with every secret, and every piece of one that is at least eight bytes long, replaced by "[secret]". A text
   // longer than kMaxTextBytes is cut first, at a character's end. Takes time in proportion to the length of the
   // secrets.
@@ -29,7 +32,6 @@ class Secrets {
  private:
   void Collect(const google::protobuf::Message& message, const MessagePlan& plan);
   void Add(const FieldPlan& field, const std::string& value);
-  void Add(std::string secret);
 
   std::vector<std::string> long_;           // as long as a piece
   absl::flat_hash_set<std::string> short_;  // shorter, not empty

@@ -7,6 +7,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -63,7 +64,7 @@ constexpr UpstreamCode kUpstreamCodes[] = {
     {"WALLET_ACCOUNT_NOT_EXPORTED", StatusCode::kFailedPrecondition},
 };
 
-// Codes that mean that the stamp, and so the gateway's own key, was refused.
+// Codes that mean that the stamp was refused: the gateway's own key, or what a client made.
 constexpr absl::string_view kCredentialCodes[] = {"API_KEY_EXPIRED", "PUBLIC_KEY_NOT_FOUND", "SIGNATURE_INVALID",
                                                   "SIGNATURE_MISSING", "UNAUTHENTICATED"};
 
@@ -174,9 +175,11 @@ bool IsRateLimit(const std::optional<ErrorBody>& body) {
 }
 
 Error OutcomeUnknown(StatusCode code, absl::string_view what, const SentCall& call) {
+  const std::string repeat =
+      call.client_stamp.has_value() ? "the same client_stamp" : absl::StrCat("timestamp_ms ", call.timestamp_ms);
   Error error = GatewayError(code, v1::ERROR_REASON_OUTCOME_UNKNOWN,
-                             absl::StrCat(what, "; the submit may have been carried out: repeat it with timestamp_ms ",
-                                          call.timestamp_ms, " to learn its outcome without acting twice"));
+                             absl::StrCat(what, "; the submit may have been carried out: repeat it with ", repeat,
+                                          " to learn its outcome without acting twice"));
   error.metadata.emplace_back("timestamp_ms", absl::StrCat(call.timestamp_ms));
   error.metadata.emplace_back("fingerprint", call.fingerprint);
   return error;
@@ -186,6 +189,24 @@ Error UpstreamUnavailable(absl::string_view what) {
   Error error = GatewayError(StatusCode::kUnavailable, v1::ERROR_REASON_UPSTREAM_UNAVAILABLE, std::string(what));
   error.retry_delay = kRetryDelay;
   return error;
+}
+
+// The request's secrets, and those of the stamp: itself, and the token that vouches for an attested key.
+Secrets SecretsOf(const SentCall& call) {
+  Secrets secrets(call.request, *call.operation.request);
+  if (!call.client_stamp.has_value()) return secrets;
+  std::string stamp = *call.client_stamp;
+  secrets.Add(stamp);
+  if (std::string decoded; absl::WebSafeBase64Unescape(stamp, &decoded)) stamp = std::move(decoded);
+  (void)ReadJsonObject(stamp, [&](JsonValue& root) {
+    return root.ForEachMember([&](absl::string_view name, JsonValue& value) {
+      std::string token;
+      if (name == "publicKeyAttestation") TakeString(value, token);
+      secrets.Add(std::move(token));
+      return absl::OkStatus();
+    });
+  });
+  return secrets;
 }
 
 // A code that is none of the known ones may be a secret that upstream repeats.
@@ -281,10 +302,15 @@ absl::Status ErrorFromAnswer(HttpAnswer& answer, const SentCall& call) {
       break;
   }
   std::optional<ErrorBody> body = ReadErrorBody(answer.body);
-  const Secrets secrets(call.request, *call.operation.request);
+  const Secrets secrets = SecretsOf(call);
   if (body.has_value() && !IsToldCode(body->upstream_code, secrets)) body->upstream_code.clear();
   if (refused) {
     if (answer.status == 401 || (body.has_value() && absl::c_linear_search(kCredentialCodes, body->upstream_code))) {
+      if (call.client_stamp.has_value()) {
+        Error error = Refusal(answer, std::move(body), secrets);
+        error.code = StatusCode::kUnauthenticated;
+        return ToStatus(error);
+      }
       Error error = GatewayError(StatusCode::kInternal, v1::ERROR_REASON_GATEWAY_CREDENTIAL_REJECTED,
                                  "upstream refused the gateway's own key");
       error.metadata.emplace_back("http_status", absl::StrCat(answer.status));

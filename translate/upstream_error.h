@@ -3,6 +3,7 @@
 #define STAMPGATE_TRANSLATE_UPSTREAM_ERROR_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -15,9 +16,10 @@ namespace stampgate {
 // A call as it left the gateway. Points into the caller's objects.
 struct SentCall {
   const Operation& operation;
-  const google::protobuf::Message& request;  // its secrets are struck out of upstream's texts
-  uint64_t timestamp_ms = 0;                 // of a submit
-  std::string fingerprint;                   // of a submit
+  const google::protobuf::Message& request;      // its secrets are struck out of upstream's texts
+  uint64_t timestamp_ms = 0;                     // of a submit
+  std::string fingerprint;                       // of a submit
+  std::optional<std::string> client_stamp = {};  // the header's value, if a client made the stamp
 };
 
 // The error for an exchange without an answer. A submit of which a byte may have left is never kUnavailable, which

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "translate/error.h"
 #include "translate/testing/operations.h"
@@ -446,6 +447,95 @@ TEST(UpstreamErrorTest, AServerErrorOfAQueryKeepsUpstreamsReasonButNotACallersFa
       OfAnswer(kQuery, 500, R"({"code":13,"message":"m","serviceErrorCode":"INVALID_TRANSACTION"})");
   EXPECT_THAT(status, StatusIs(Code::kInternal, Eq("m")));
   EXPECT_EQ(DetailsOf(status).reason, "INVALID_TRANSACTION");
+}
+
+// --- Stamps that clients make. ---
+
+SentCall ClientStamped(Kind kind, std::string stamp = "hush-stamp-hush") {
+  SentCall call = Call(kind);
+  call.client_stamp = std::move(stamp);
+  return call;
+}
+
+absl::Status OfAnswer(const SentCall& call, int status, std::string body) {
+  HttpAnswer answer{status, std::move(body), {}};
+  return ErrorFromAnswer(answer, call);
+}
+
+TEST(ClientStampErrorTest, ARefusedStampIsTheClientsWhateverUpstreamSays) {
+  struct Row {
+    int http;
+    const char* body;
+    const char* reason;
+    const char* message;
+  };
+  for (Kind kind : {kSubmit, kQuery}) {
+    for (const Row& row : {
+             Row{401, "", "HTTP_401", "upstream answered HTTP 401"},
+             Row{401, R"({"message":"m"})", "HTTP_401", "m"},
+             Row{401, R"({"message":"m","serviceErrorCode":"SIGNATURE_INVALID"})", "SIGNATURE_INVALID", "m"},
+             Row{401, R"({"message":"m","serviceErrorCode":"CREDENTIAL_NOT_FOUND"})", "CREDENTIAL_NOT_FOUND", "m"},
+             Row{401, R"({"message":"m","serviceErrorCode":"ORGANIZATION_NOT_FOUND"})", "ORGANIZATION_NOT_FOUND", "m"},
+             Row{400, R"({"message":"m","serviceErrorCode":"SIGNATURE_MISSING"})", "SIGNATURE_MISSING", "m"},
+             Row{400, R"({"message":"m","serviceErrorCode":"SIGNATURE_INVALID"})", "SIGNATURE_INVALID", "m"},
+             Row{403, R"({"message":"m","serviceErrorCode":"API_KEY_EXPIRED"})", "API_KEY_EXPIRED", "m"},
+             Row{404, R"({"message":"m","serviceErrorCode":"PUBLIC_KEY_NOT_FOUND"})", "PUBLIC_KEY_NOT_FOUND", "m"},
+             Row{403, R"({"message":"m","serviceErrorCode":"UNAUTHENTICATED"})", "UNAUTHENTICATED", "m"},
+         }) {
+      const absl::Status status = OfAnswer(ClientStamped(kind), row.http, row.body);
+      EXPECT_THAT(status, StatusIs(Code::kUnauthenticated, Eq(row.message))) << row.http << row.body;
+      EXPECT_EQ(DetailsOf(status).domain, "upstream");
+      EXPECT_EQ(DetailsOf(status).reason, row.reason);
+      EXPECT_THAT(DetailsOf(status).metadata, ElementsAre(Pair("http_status", absl::StrCat(row.http))));
+      EXPECT_FALSE(IsGatewayError(status));
+    }
+  }
+}
+
+TEST(ClientStampErrorTest, EveryOtherRefusalIsAsIfTheGatewayHadStamped) {
+  for (Kind kind : {kSubmit, kQuery}) {
+    for (int http : {400, 402, 403, 404, 409, 413, 418, 422, 429, 501}) {
+      EXPECT_EQ(OfAnswer(ClientStamped(kind), http, kBody), OfAnswer(kind, http, kBody)) << http;
+    }
+    EXPECT_EQ(OfAnswer(ClientStamped(kind), 404, R"({"message":"m","serviceErrorCode":"CREDENTIAL_NOT_FOUND"})").code(),
+              Code::kNotFound);
+  }
+  EXPECT_EQ(OfAnswer(ClientStamped(kQuery), 503, ""), OfAnswer(kQuery, 503, ""));
+}
+
+TEST(ClientStampErrorTest, AnUnknownOutcomeAsksForTheSameStampAgain) {
+  const SentCall call = ClientStamped(kSubmit);
+  for (const absl::Status& status :
+       {ErrorFromFailure({Cause::kBroken, true, "detail"}, call), ErrorFromFailure({Cause::kTimeout, true, ""}, call),
+        OfAnswer(call, 502, ""), ErrorFromUnreadableAnswer("why", call)}) {
+    const Details details = DetailsOf(status);
+    EXPECT_EQ(details.reason, "OUTCOME_UNKNOWN");
+    EXPECT_EQ(details.metadata.at("timestamp_ms"), "1755500000000");
+    EXPECT_EQ(details.metadata.at("fingerprint"), "sha256:0123");
+    EXPECT_THAT(std::string(status.message()), HasSubstr("repeat it with the same client_stamp to learn its outcome"));
+    EXPECT_THAT(std::string(status.message()), Not(HasSubstr("timestamp_ms")));
+  }
+}
+
+TEST(ClientStampErrorTest, NeitherTheStampNorTheTokenInItComesBack) {
+  const std::string token = "eyJhbGciOiJFUzI1NiJ9.eyJwdWJsaWNfa2V5IjoiMDIifQ.c2lnbmF0dXJl";
+  const std::string json =
+      absl::StrCat(R"({"publicKeyAttestation":")", token, R"(","publicKey":"02abcdef0123456789"})");
+  for (const std::string& stamp : {json, absl::WebSafeBase64Escape(json)}) {
+    for (int http : {400, 401, 403, 501}) {
+      std::string quoted;
+      for (char c : stamp) absl::StrAppend(&quoted, c == '"' ? "\\" : "", std::string(1, c));
+      const std::string body = absl::StrCat(R"({"message":"key 02abcdef0123456789, token )", token, " in ", quoted,
+                                            R"(","serviceErrorCode":"SIGNATURE_INVALID"})");
+      const std::string error = ToRpcStatus(OfAnswer(ClientStamped(kSubmit, stamp), http, body)).DebugString();
+      EXPECT_THAT(error, Not(HasSubstr("eyJ"))) << stamp << http;
+      EXPECT_THAT(error, Not(HasSubstr(".c2lnbmF0dXJl"))) << stamp << http;
+    }
+  }
+  // The key is no secret, and the client may want to know which one it was.
+  const absl::Status status = OfAnswer(ClientStamped(kQuery, absl::WebSafeBase64Escape(json)), 401,
+                                       R"({"message":"no such key: 02abcdef0123456789"})");
+  EXPECT_EQ(status.message(), "no such key: 02abcdef0123456789");
 }
 
 // --- Waiting. ---

@@ -24,9 +24,12 @@ class Validator {
 
   void CheckMessage(const Message& message, const MessagePlan& plan) {
     const Reflection& reflection = *message.GetReflection();
-    CheckUnknownFields(message);
+    CheckUnknownFields(message, Path(), violations_);
     if (plan.unrecognized != nullptr && reflection.FieldSize(message, plan.unrecognized) > 0) {
       Add(absl::StrCat("must not hold ", plan.unrecognized->name(), ", which is for answers"));
+    }
+    if (plan.client_stamp != nullptr && reflection.HasField(message, plan.client_stamp)) {
+      Add(absl::StrCat("must not hold ", plan.client_stamp->name(), " here"));
     }
     for (const FieldPlan& field : plan.fields) {
       path_.push_back({&field, -1});
@@ -45,13 +48,6 @@ class Validator {
     const FieldPlan* field;
     int index;  // of an element; -1 for the field itself
   };
-
-  void CheckUnknownFields(const Message& message) {
-    const auto& unknown = message.GetReflection()->GetUnknownFields(message);
-    for (int i = 0; i < unknown.field_count(); ++i) {
-      Add(absl::StrCat("holds field number ", unknown.field(i).number(), ", which this gateway does not know"));
-    }
-  }
 
   void CheckField(const Message& message, const Reflection& reflection, const FieldPlan& plan) {
     if (!reflection.HasField(message, plan.field)) {
@@ -150,7 +146,7 @@ class Validator {
   }
 
   void CheckTimestamp(const Message& message) {
-    CheckUnknownFields(message);
+    CheckUnknownFields(message, Path(), violations_);
     const auto& time = *google::protobuf::DynamicCastToGenerated<google::protobuf::Timestamp>(&message);
     if (time.seconds() < TimeUtil::kTimestampMinSeconds || time.seconds() > TimeUtil::kTimestampMaxSeconds ||
         time.nanos() < 0 || time.nanos() > 999999999) {
@@ -185,6 +181,16 @@ class Validator {
 
 void Validate(const Message& message, const MessagePlan& plan, Violations& violations) {
   Validator(violations).CheckMessage(message, plan);
+}
+
+void CheckUnknownFields(const Message& message, const std::string& path, Violations& violations) {
+  const auto& unknown = message.GetReflection()->GetUnknownFields(message);
+  for (int i = 0; i < unknown.field_count(); ++i) {
+    violations.Add([&] {
+      return Violation{
+          path, absl::StrCat("holds field number ", unknown.field(i).number(), ", which this gateway does not know")};
+    });
+  }
 }
 
 }  // namespace stampgate

@@ -4,6 +4,8 @@
 #ifndef STAMPGATE_TRANSLATE_VALIDATOR_H_
 #define STAMPGATE_TRANSLATE_VALIDATOR_H_
 
+#include <string>
+
 #include "google/protobuf/message.h"
 #include "translate/message_plan.h"
 #include "translate/violations.h"
@@ -12,6 +14,9 @@ namespace stampgate {
 
 // Adds every violation in `message` to `violations`. Descriptions name the rule and never quote a value.
 void Validate(const google::protobuf::Message& message, const MessagePlan& plan, Violations& violations);
+
+// Adds a violation of the field at `path` for each protobuf field of `message` alone that its proto does not know.
+void CheckUnknownFields(const google::protobuf::Message& message, const std::string& path, Violations& violations);
 
 }  // namespace stampgate
 

@@ -15,12 +15,12 @@ using OrganizationIds = std::set<std::string, std::less<>>;
 struct EventFilter {
   // Exact ids; an event passes if its organization or its parent organization is one. Empty: all events pass, also
   // those that name no organization.
-  OrganizationIds organization_ids;
+  OrganizationIds organization_ids = {};
   // Exact event types. Empty: all.
-  std::set<std::string, std::less<>> types;
+  std::set<std::string, std::less<>> types = {};
   // What the subscriber may see: an event whose organization or parent organization is one of these. Null: all events,
   // also those that name no organization.
-  std::shared_ptr<const OrganizationIds> visible;
+  std::shared_ptr<const OrganizationIds> visible = nullptr;
 
   bool Matches(absl::string_view organization_id, absl::string_view parent_organization_id,
                absl::string_view type) const {

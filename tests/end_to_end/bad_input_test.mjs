@@ -233,9 +233,11 @@ describe('a field that the gateway does not know is refused, for it would not be
     await isRefused(method, Buffer.concat([encode(method, none), number]), '');
   });
 
-  test('a client stamp, which later versions have', async () => {
-    const { method, none } = named('stamp_login');
-    await isRefused(method, Buffer.concat([encode(method, none), field(15, text(1, '{}'))]), '');
+  test('in a client stamp, and beside it', async () => {
+    const body = text(1, '{"organizationId":"o","policyId":"p"}');
+    const method = 'PolicyService/GetPolicy';
+    await isRefused(method, field(15, body, text(2, 'x'), stranger), 'client_stamp');
+    await isRefused(method, Buffer.concat([field(15, body, text(2, 'x')), stranger]), '');
   });
 
   test('in the request for the key set', async () => {

@@ -3,60 +3,28 @@
 // The log lies on a small filesystem that only the gateway's mount namespace has. STAMPGATE_LONG=1: ten such disks in
 // place of one. STAMPGATE_SEED=... chooses other amounts.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, rmSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { prepareEventStack } from './event_stack.mjs';
-import { Gateway, HANG_MS, binary } from './harness.mjs';
+import { Gateway, HANG_MS } from './harness.mjs';
 import { LONG, until } from './processes.mjs';
 import { Random } from './random.mjs';
+import { fill, reasonToSkip, smallDisk } from './small_disk.mjs';
 import { Subscriber, EARLIEST, idsOf, listAll } from './subscriber.mjs';
 
 const CYCLES = 12;
-const mount = (mebibytes, path) => `mount -t tmpfs -o size=${mebibytes}m tmpfs '${path}'`;
-
-/** Why this machine cannot do it, or false. */
-function reasonToSkip() {
-  const { status, error, stderr } = spawnSync('unshare', ['-rm', 'sh', '-c', mount(1, '/mnt')], { encoding: 'utf8' });
-  return status === 0 ? false : `no filesystem can be mounted in a namespace: ${error ?? stderr.trim()}`;
-}
-
 /** Starts a gateway whose log has a disk of its own, so large; `disk` is its path as seen from here. */
 async function startOnSmallDisk(t, mebibytes, options) {
   const stack = await prepareEventStack(t, options);
-  const inside = join(stack.folder, 'disk');
-  mkdirSync(inside);
-  const command = join(stack.folder, 'stampgate-on-small-disk');
-  const run = `${mount(mebibytes, inside)} && exec '${binary('gateway/stampgate')}' "$@"`;
-  writeFileSync(command, `#!/bin/sh\nexec unshare -rm sh -c '${run.replaceAll("'", "'\\''")}' sh "$@"\n`, {
-    mode: 0o700,
-  });
+  const { inside, command, seenFrom } = smallDisk(stack.folder, mebibytes);
   const config = { ...stack.config, events: { ...stack.config.events, file: join(inside, 'events.db') } };
   stack.gateway = await Gateway.start(config, { folder: stack.folder, command });
-  stack.disk = `/proc/${stack.gateway.child.pid}/root${inside}`;
+  stack.disk = seenFrom(stack.gateway);
   const { webhooks } = stack.simulator;
   webhooks.change({ retryMs: 5, maxRetryMs: 20 });
   webhooks.setEndpoints(null, [stack.gateway.webhookUrl]);
   return stack;
-}
-
-/** Takes all the room that is left, but for some bytes. */
-function fill(path, left) {
-  const file = openSync(path, 'a');
-  let size = 0;
-  try {
-    for (const piece of [65536, 4096]) {
-      try {
-        for (;;) size += writeSync(file, Buffer.alloc(piece));
-      } catch (error) {
-        if (error.code !== 'ENOSPC') throw error;
-      }
-    }
-  } finally {
-    closeSync(file);
-  }
-  truncateSync(path, Math.max(0, size - left));
 }
 
 const skip = reasonToSkip();

@@ -28,10 +28,10 @@ export function residentBytes(pid) {
 /** Whether the gateway is a sanitizer's build, whose memory says nothing. */
 export const isSanitized = () => readFileSync(binary('gateway/stampgate')).includes('__asan_init');
 
-/** Resolves when `look` has become true; `what` says what is waited for. */
+/** Resolves when `look`, or what it promises, has become true; `what` says what is waited for. */
 export async function until(look, what, timeoutMs = HANG_MS) {
   const end = Date.now() + timeoutMs;
-  while (!look()) {
+  while (!(await look())) {
     if (Date.now() > end) throw new Error(`it never came to this: ${what}`);
     await pause(5);
   }

@@ -1,20 +1,26 @@
 // Stands in for the service's secure enclaves: signs tokens and makes bundles that only look encrypted.
-import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
+import { createHash, createPublicKey, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
+import { privateKeyFromHex } from './keys.mjs';
 
 const sha256 = (text) => createHash('sha256').update(text).digest();
 
 export class Enclave {
-  #keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  #key;
+
+  /** @param {{privateKey: string}} tokenKey of P-256, in hex */
+  constructor({ privateKey }) {
+    this.#key = privateKeyFromHex(privateKey);
+  }
 
   get publicKey() {
-    return compressedHex(this.#keys.publicKey);
+    return compressedHex(createPublicKey(this.#key));
   }
 
   /** A token as the service signs it: over the digest of the digest, so not quite ES256. */
   token(claims) {
     const part = (value) => Buffer.from(JSON.stringify(value)).toString('base64url');
     const signed = `${part({ alg: 'ES256', typ: 'JWT' })}.${part(claims)}`;
-    const signature = sign('sha256', sha256(signed), { key: this.#keys.privateKey, dsaEncoding: 'ieee-p1363' });
+    const signature = sign('sha256', sha256(signed), { key: this.#key, dsaEncoding: 'ieee-p1363' });
     return `${signed}.${signature.toString('base64url')}`;
   }
 
@@ -24,7 +30,7 @@ export class Enclave {
       scheme: 'SIGNATURE_SCHEME_EPHEMERAL_KEY_P256',
       publicKey: this.publicKey,
       proofPayload: payload,
-      signature: sign('sha256', Buffer.from(payload), this.#keys.privateKey).toString('hex'),
+      signature: sign('sha256', Buffer.from(payload), this.#key).toString('hex'),
     };
   }
 

@@ -1,5 +1,5 @@
 // Public keys as the service registers them: hex text and a curve.
-import { createPublicKey } from 'node:crypto';
+import { createECDH, createPrivateKey, createPublicKey } from 'node:crypto';
 import { fromHex } from './encodings.mjs';
 
 // What precedes a key's bytes in its SubjectPublicKeyInfo. A compressed point has 33 bytes, an Ed25519 key 32.
@@ -28,4 +28,15 @@ export function publicKeyFromHex(hex, curve) {
   } catch {
     throw new Error(`the bytes are no point of ${curve}`);
   }
+}
+
+/** A P-256 key from its scalar in hex. */
+export function privateKeyFromHex(hex) {
+  const ecdh = createECDH('prime256v1');
+  ecdh.setPrivateKey(hex, 'hex');
+  const point = ecdh.getPublicKey();
+  const [d, x, y] = [ecdh.getPrivateKey(), point.subarray(1, 33), point.subarray(33)].map((bytes) =>
+    bytes.toString('base64url'),
+  );
+  return createPrivateKey({ key: { kty: 'EC', crv: 'P-256', d, x, y }, format: 'jwk' });
 }

@@ -23,7 +23,7 @@ const STAMPED_PATH = /^\/public\/v1\/(?:submit|query)\/[a-z0-9_]+$/;
  */
 
 export class Service {
-  #enclave = new Enclave();
+  #enclave;
 
   /**
    * @param {object} parts
@@ -32,6 +32,7 @@ export class Service {
    */
   constructor({ fixture, publicKeys, operator, settings, now, keySetAnswer, activityChanged }) {
     Object.assign(this, { fixture, publicKeys, operator, settings, now, keySetAnswer, activityChanged });
+    this.#enclave = new Enclave(fixture.tokenKey);
     this.reset();
   }
 

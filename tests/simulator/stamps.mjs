@@ -1,5 +1,6 @@
 // Verifies stamps: the service's proof that a registered key signed exactly these bytes.
 import { verify } from 'node:crypto';
+import { attestedCredential } from './attested.mjs';
 import { fromBase64url, fromHex, rawSignature } from './encodings.mjs';
 import { unauthenticated } from './errors.mjs';
 import { JsonError, decodeUtf8, parse } from './json.mjs';
@@ -32,7 +33,8 @@ const CURVE_OF_SCHEME = {
 /**
  * @param {{header: string, value: string}} stamp as headers.mjs finds it
  * @param {Buffer} body the exact bytes of the request
- * @param {{byPublicKey(key: string): Credential | undefined, byCredentialId(id: string): Credential | undefined}} keys
+ * @param {{byPublicKey(key: string): Credential | undefined, byCredentialId(id: string): Credential | undefined} &
+ *     import('./attested.mjs').Attestors} keys
  * @returns {Stamper}
  * @throws {import('./errors.mjs').Refusal} always UNAUTHENTICATED
  */
@@ -43,11 +45,11 @@ export function verifyStamp(stamp, body, keys) {
     case 'x-stamp-webauthn':
       return verifyWebAuthnStamp(readStamp(stamp.value, { plainToo: true }), body, keys);
     default:
-      throw unauthenticated('CREDENTIAL_NOT_FOUND', 'no attested key is registered');
+      return verifyAttestedStamp(readStamp(stamp.value, { plainToo: true }), body, keys);
   }
 }
 
-/** A stamp is JSON in base64url; those of browsers are also sent as plain JSON. */
+/** A stamp is JSON in base64url; those of passkeys and attested keys may also be plain JSON. */
 function readStamp(value, { plainToo }) {
   const bytes = plainToo && value.startsWith('{') ? Buffer.from(value, 'latin1') : fromBase64url(value);
   if (bytes === undefined) throw malformed('is not base64url');
@@ -105,4 +107,13 @@ function verifyWebAuthnStamp(stamp, body, keys) {
     publicKey: credential.publicKey,
     signature: stamp.signature,
   };
+}
+
+function verifyAttestedStamp(stamp, body, keys) {
+  requireMembers(stamp, ['publicKey', 'publicKeyAttestation', 'scheme', 'signature']);
+  const credential = attestedCredential(stamp, keys);
+  const { publicKey, signature } = stamp;
+  const scheme = 'SIGNATURE_SCHEME_TK_API_P256';
+  if (!signatureHolds(scheme, fromHex(signature), body, credential.key)) throw malformed('does not verify');
+  return { credential, scheme: 'SIGNATURE_SCHEME_TK_ATTESTED_P256', publicKey, signature };
 }

@@ -39,6 +39,8 @@ export class State {
     this.organizations = new Map(copy.organizations.map((each) => [each.organizationId, each]));
     this.users = copy.users.map(completeUser);
     for (const name of RECORDS) this[name] = (copy[name] ?? []).map(withTimes);
+    this.tokenKey = publicKeyFromHex(copy.tokenKey.publicKey, 'p256');
+    this.issuerKeys = new Map(copy.tokenIssuers.map((each) => [each.issuer, publicKeyFromHex(each.publicKey, 'p256')]));
     this.smartContractInterfaces = [];
     this.withdrawals = [];
     this.activitiesByFingerprint = new Map();
@@ -93,6 +95,19 @@ export class State {
 
   byCredentialId(credentialId) {
     return this.credentialsById.get(credentialId);
+  }
+
+  issuerKey(issuer) {
+    return this.issuerKeys.get(issuer);
+  }
+
+  userByContact(contact) {
+    return this.users.find(({ userEmail }) => userEmail !== undefined && userEmail === contact);
+  }
+
+  userByProvider({ iss, aud, sub }) {
+    const isIt = ({ issuer, audience, subject }) => issuer === iss && audience === aud && subject === sub;
+    return this.users.find(({ oauthProviders }) => oauthProviders.some(isIt));
   }
 
   /**

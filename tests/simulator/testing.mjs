@@ -79,6 +79,51 @@ export function webAuthnStampOf(body, changes = {}) {
   };
 }
 
+/** A JSON Web Token, signed by the fixture's key of the service or of an identity provider. */
+export function tokenOf(claims, { issuer, header = { alg: 'ES256', typ: 'JWT' } } = {}) {
+  const fixture = readFixture();
+  const signer = issuer === undefined ? fixture.tokenKey : fixture.tokenIssuers.find((each) => each.issuer === issuer);
+  const part = (value) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const text = `${part(header)}.${part(claims)}`;
+  // The service's own tokens are over the digest of the digest.
+  const signed = issuer === undefined ? createHash('sha256').update(text).digest() : Buffer.from(text);
+  const key = privateKeyOf({ ...signer, curve: 'p256' });
+  return `${text}.${sign('sha256', signed, { key, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`;
+}
+
+const inAnHour = () => Math.floor(Date.now() / 1000) + 3600;
+
+/** The fixture's end user's verification token for a key. `changes` are of its claims. */
+export function verificationTokenFor(publicKey, changes = {}) {
+  return tokenOf({ public_key: publicKey, contact: 'end.user@example.com', exp: inAnHour(), ...changes });
+}
+
+/** The same user's token of an identity provider. */
+export function oidcTokenFor(publicKey, changes = {}) {
+  const issuer = 'https://accounts.example.com';
+  const nonce = createHash('sha256').update(publicKey).digest('hex');
+  return tokenOf({ iss: issuer, aud: 'audience', sub: 'subject', nonce, exp: inAnHour(), ...changes }, { issuer });
+}
+
+export const ATTESTED_SCHEMES = {
+  STAMP_ATTESTED_SCHEME_P256_VERIFICATION_TOKEN: verificationTokenFor,
+  STAMP_ATTESTED_SCHEME_P256_OIDC: oidcTokenFor,
+};
+
+/** A stamp over these bytes by a key that is registered nowhere, and for which a token vouches. */
+export function attestedStampOf(body, scheme, { token, apiKey = UNREGISTERED } = {}) {
+  const signature = sign('sha256', Buffer.from(body), privateKeyOf(apiKey)).toString('hex');
+  const publicKeyAttestation = token ?? ATTESTED_SCHEMES[scheme](apiKey.publicKey);
+  return { publicKeyAttestation, scheme, publicKey: apiKey.publicKey, signature };
+}
+
+/** An end user's key of the moment. */
+export const UNREGISTERED = (() => {
+  const ecdh = createECDH('prime256v1');
+  ecdh.setPrivateKey('5a'.repeat(32), 'hex');
+  return { curve: 'p256', privateKey: '5a'.repeat(32), publicKey: ecdh.getPublicKey('hex', 'compressed') };
+})();
+
 /**
  * Sends one request and reads the whole answer.
  * @param {string} url

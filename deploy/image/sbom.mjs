@@ -1,0 +1,99 @@
+// Prints what is in the image, as SPDX 2.3 in JSON: node sbom.mjs BINARY PACKAGE...
+//
+// The Debian packages that files come from are known by dpkg; beside them stands what the compiler put into the binary
+// from headers and protos. Nothing in it depends on when or where it is made.
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+
+const [binary, ...names] = process.argv.slice(2);
+const ours = new URL('../../', import.meta.url);
+
+const query = (...args) => execFileSync('dpkg-query', args, { encoding: 'utf8' });
+
+const FORMAT = '${binary:Package}\t${Version}\t${Architecture}\t${source:Package}\t${source:Version}\t${Homepage}\n';
+
+function debianPackages(packages) {
+  return query('--show', `--showformat=${FORMAT}`, ...packages).trimEnd().split('\n').map((line) => {
+    const [fullName, version, architecture, source, sourceVersion, homepage] = line.split('\t');
+    const name = fullName.replace(/:.*/, '');
+    const purl = `pkg:deb/debian/${name}@${encodeURIComponent(version)}?arch=${architecture}&distro=debian-12`;
+    return {
+      SPDXID: `SPDXRef-deb-${name.replace(/[^A-Za-z0-9.-]/g, '-')}`,
+      name,
+      versionInfo: version,
+      supplier: 'Organization: Debian',
+      downloadLocation: 'NOASSERTION',
+      filesAnalyzed: false,
+      licenseConcluded: 'NOASSERTION',
+      licenseDeclared: 'NOASSERTION',
+      copyrightText: 'NOASSERTION',
+      sourceInfo: `built from the Debian source package ${source} ${sourceVersion}`,
+      ...(homepage && { homepage }),
+      externalRefs: [{ referenceCategory: 'PACKAGE-MANAGER', referenceType: 'purl', referenceLocator: purl }],
+    };
+  });
+}
+
+function npmPackage(name) {
+  const { dependencies } = JSON.parse(readFileSync(new URL('third_party/npm/package.json', ours), 'utf8'));
+  const version = dependencies[name];
+  return {
+    SPDXID: `SPDXRef-npm-${name}`,
+    name,
+    versionInfo: version,
+    downloadLocation: 'NOASSERTION',
+    filesAnalyzed: false,
+    licenseConcluded: 'NOASSERTION',
+    licenseDeclared: 'Apache-2.0',
+    copyrightText: 'NOASSERTION',
+    externalRefs: [
+      { referenceCategory: 'PACKAGE-MANAGER', referenceType: 'purl', referenceLocator: `pkg:npm/${name}@${version}` },
+    ],
+  };
+}
+
+const sha256 = createHash('sha256').update(readFileSync(binary)).digest('hex');
+const stampgate = {
+  SPDXID: 'SPDXRef-stampgate',
+  name: 'stampgate',
+  versionInfo: execFileSync(binary, ['--version'], { encoding: 'utf8' }).trim().replace('stampgate ', ''),
+  downloadLocation: 'NOASSERTION',
+  filesAnalyzed: false,
+  licenseConcluded: 'Apache-2.0',
+  licenseDeclared: 'Apache-2.0',
+  copyrightText: 'NOASSERTION',
+  primaryPackagePurpose: 'APPLICATION',
+  checksums: [{ algorithm: 'SHA256', checksumValue: sha256 }],
+};
+const shipped = debianPackages(names);
+// Boost's HTTP parser is headers only; the messages of google.rpc are compiled from npm's package of protos.
+const [boost] = query('--search', '/usr/include/boost/version.hpp').split(':');
+const compiledIn = [...debianPackages([boost]), npmPackage('google-proto-files')];
+
+const relate = (from, relationshipType, to) => ({
+  spdxElementId: from,
+  relationshipType,
+  relatedSpdxElement: to.SPDXID,
+});
+const document = {
+  spdxVersion: 'SPDX-2.3',
+  dataLicense: 'CC0-1.0',
+  SPDXID: 'SPDXRef-DOCUMENT',
+  name: `stampgate-${stampgate.versionInfo}`,
+  documentNamespace: '',
+  creationInfo: {
+    created: new Date(Number(process.env.SOURCE_DATE_EPOCH ?? 0) * 1000).toISOString().replace('.000', ''),
+    creators: ['Tool: stampgate-deploy-image-sbom'],
+  },
+  packages: [stampgate, ...shipped, ...compiledIn],
+  relationships: [
+    relate('SPDXRef-DOCUMENT', 'DESCRIBES', stampgate),
+    ...shipped.map((each) => relate(stampgate.SPDXID, 'DEPENDS_ON', each)),
+    ...compiledIn.map((each) => relate(stampgate.SPDXID, 'STATIC_LINK', each)),
+  ],
+};
+// It must be unique to this content.
+const digest = createHash('sha256').update(JSON.stringify(document)).digest('hex');
+document.documentNamespace = `https://stampgate.dev/spdx/${document.name}-${digest}`;
+console.log(JSON.stringify(document, null, 2));

@@ -1,0 +1,39 @@
+// The audit as the config wants it.
+#ifndef STAMPGATE_GATEWAY_AUDIT_H_
+#define STAMPGATE_GATEWAY_AUDIT_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "gateway/audit_log.h"
+#include "gateway/config.pb.h"
+#include "gateway/periodic_task.h"
+
+namespace stampgate {
+
+// A running audit log, whose head the process's log tells every 10 seconds: who has that line, outside of this machine,
+// can find out later whether the end of the file was cut off.
+class Audit {
+ public:
+  // Null if the config has none. Reads the whole file, which may take seconds. Errors: those of ReadAuditKey and
+  // AuditLog::Open.
+  static absl::StatusOr<std::unique_ptr<Audit>> Open(const config::v1::Audit& config, absl::string_view version);
+
+  // Tells the last head.
+  ~Audit();
+
+  AuditLog& log() { return *log_; }
+
+ private:
+  explicit Audit(std::unique_ptr<AuditLog> log);
+
+  void TellHead();
+
+  const std::unique_ptr<AuditLog> log_;
+  uint64_t told_ = 0;  // the sequence number of the head that was told last
+  std::unique_ptr<PeriodicTask> teller_;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_AUDIT_H_

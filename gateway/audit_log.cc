@@ -1,0 +1,220 @@
+#include "gateway/audit_log.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace stampgate {
+namespace {
+
+// An outcome waits so long for an allow to be written with: a sync costs more than all else.
+constexpr std::chrono::milliseconds kLinger(10);
+
+absl::Status CannotWrite(const absl::Status& why) {
+  return absl::UnavailableError(absl::StrCat("the audit log cannot be written: it ", why.message()));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<AuditLog>> AuditLog::Open(Options options) {
+  AuditWriter::Settings settings;
+  settings.file = options.file;
+  settings.version = options.version;
+  settings.max_file_bytes = options.max_file_bytes;
+  settings.now = options.now;
+  settings.calls = options.calls == nullptr ? &FileCalls::System() : options.calls;
+  absl::StatusOr<std::unique_ptr<AuditWriter>> writer = AuditWriter::Open(std::move(settings), options.key);
+  if (!writer.ok()) return writer.status();
+  return std::unique_ptr<AuditLog>(new AuditLog(std::move(options), *std::move(writer)));
+}
+
+AuditLog::AuditLog(Options options, std::unique_ptr<AuditWriter> writer)
+    : now_(std::move(options.now)),
+      observe_(std::move(options.observe)),
+      retry_interval_(options.retry_interval),
+      writer_(std::move(writer)),
+      head_(writer_->head()) {
+  // The thread inherits the mask: signals are for the main thread.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread([this] { Run(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_setname_np(thread_.native_handle(), "audit-log");
+}
+
+AuditLog::~AuditLog() { Close(); }
+
+void AuditLog::Close() {
+  {
+    std::lock_guard lock(mutex_);
+    closed_ = true;
+  }
+  changed_.notify_one();
+  std::call_once(joined_, [this] { thread_.join(); });
+}
+
+void AuditLog::Allow(const AuditDecision& decision, OnAllowed done) {
+  Waiting waiting;
+  waiting.entry.text = AllowText(now_(), decision);
+  waiting.entry.kind = AuditKind::kAllow;
+  waiting.done = std::move(done);
+  if (absl::Status refusal = Enqueue(waiting); !refusal.ok()) waiting.done(refusal);
+}
+
+void AuditLog::Deny(const AuditDecision& decision) {
+  const absl::Time now = now_();
+  const std::string caller = AuditValue(decision.caller);
+  {
+    std::lock_guard lock(mutex_);
+    if (closed_) return;
+    const bool counted_before = denials_.counting();
+    if (!denials_.Admit(caller, now)) {
+      if (!counted_before) changed_.notify_one();
+      return;
+    }
+    if (waiting_denials_ == kMaxWaitingDenials) {
+      denials_.Count(caller, now);
+      if (!counted_before) changed_.notify_one();
+      return;
+    }
+  }
+  Waiting waiting;
+  waiting.entry.text = DenyText(now, decision);
+  waiting.entry.kind = AuditKind::kDeny;
+  Enqueue(waiting).IgnoreError();
+}
+
+void AuditLog::End(AllowId allow, const AuditOutcome& outcome) {
+  Waiting waiting;
+  waiting.entry.text = OutcomeText(now_(), allow, outcome);
+  waiting.entry.kind = AuditKind::kOutcome;
+  waiting.entry.allow = allow;
+  Enqueue(waiting).IgnoreError();
+}
+
+AuditLog::Head AuditLog::head() const {
+  std::lock_guard lock(mutex_);
+  return Head{head_.sequence, MacHex(head_.mac)};
+}
+
+// After an error, `waiting` is as it was.
+absl::Status AuditLog::Enqueue(Waiting& waiting) {
+  bool wake;
+  {
+    std::lock_guard lock(mutex_);
+    if (closed_) return absl::UnavailableError("the audit log is closed");
+    if (waiting.entry.kind == AuditKind::kAllow) {
+      if (waiting_allows_ == kMaxWaitingAllows) {
+        return absl::ResourceExhaustedError("too many calls wait for the audit log");
+      }
+      if (waiting_allows_ + open_allows_ >= kMaxOpenAllows) {
+        return absl::ResourceExhaustedError("too many calls have no outcome in the audit log yet");
+      }
+      ++waiting_allows_;
+    }
+    const bool urgent = waiting.entry.kind == AuditKind::kAllow;
+    if (waiting.entry.kind == AuditKind::kDeny) ++waiting_denials_;
+    wake = queue_.empty() || (urgent && !urgent_);
+    urgent_ = urgent_ || urgent;
+    queue_.push_back(std::move(waiting));
+  }
+  if (wake) changed_.notify_one();
+  return absl::OkStatus();
+}
+
+void AuditLog::Run() {
+  std::vector<Waiting> group;
+  bool more = true;
+  while (more) {
+    more = Collect(group);
+    WriteGroup(group);
+  }
+  // What could not be written even now is lost, which was told; allows without an outcome are found at the next start.
+  writer_ = nullptr;
+}
+
+bool AuditLog::Collect(std::vector<Waiting>& group) {
+  std::unique_lock lock(mutex_);
+  if (group.empty()) changed_.wait(lock, [this] { return closed_ || !queue_.empty() || denials_.counting(); });
+  // Nobody waits for what is left over, for counts, and for outcomes.
+  const auto urgent = [this] { return closed_ || urgent_; };
+  if (!urgent()) {
+    const auto patience = std::chrono::nanoseconds(absl::ToChronoNanoseconds(retry_interval_));
+    changed_.wait_for(lock, queue_.empty() ? patience : std::min<std::chrono::nanoseconds>(kLinger, patience), urgent);
+  }
+  urgent_ = false;
+  group.reserve(group.size() + queue_.size());
+  for (Waiting& waiting : queue_) group.push_back(std::move(waiting));
+  queue_.clear();
+  const absl::Time now = now_();
+  for (AuditDenials::Counted& counted : denials_.Take(now, closed_)) {
+    Waiting waiting;
+    waiting.entry.text = DeniedCountText(now, counted.caller, counted.count, counted.since);
+    waiting.entry.kind = AuditKind::kDeniedCount;
+    waiting.counted = std::move(counted);
+    group.push_back(std::move(waiting));
+  }
+  if (closed_) {
+    Waiting waiting;
+    waiting.entry.text = StopText(now);
+    waiting.entry.kind = AuditKind::kStop;
+    group.push_back(std::move(waiting));
+  }
+  return !closed_;
+}
+
+void AuditLog::WriteGroup(std::vector<Waiting>& group) {
+  if (group.empty()) return;
+  std::vector<AuditWriter::Entry*> entries;
+  entries.reserve(group.size());
+  for (Waiting& waiting : group) entries.push_back(&waiting.entry);
+  const absl::Status status = writer_->Write(entries);
+  std::vector<Waiting> kept;
+  {
+    std::lock_guard lock(mutex_);
+    head_ = writer_->head();
+    open_allows_ = writer_->open();
+    for (const Waiting& waiting : group) {
+      if (waiting.entry.kind == AuditKind::kAllow) --waiting_allows_;
+      if (waiting.entry.kind == AuditKind::kDeny && status.ok()) --waiting_denials_;
+      if (waiting.entry.kind == AuditKind::kDeniedCount && !status.ok()) denials_.GiveBack(waiting.counted);
+    }
+  }
+  // Who asks after an answer what was observed is to find it.
+  Observe(status);
+  for (Waiting& waiting : group) {
+    switch (waiting.entry.kind) {
+      case AuditKind::kAllow:
+        waiting.done(status.ok() ? absl::StatusOr<AllowId>(waiting.entry.sequence) : CannotWrite(status));
+        break;
+      case AuditKind::kDeny:
+      case AuditKind::kOutcome:
+        if (!status.ok()) kept.push_back(std::move(waiting));
+        break;
+      default:
+        break;
+    }
+  }
+  group = std::move(kept);
+  if (!status.ok()) return;
+  anew_ = writer_->StartAnewIfLarge();
+  Observe(absl::OkStatus());
+  std::lock_guard lock(mutex_);
+  head_ = writer_->head();
+}
+
+void AuditLog::Observe(const absl::Status& status) {
+  const absl::Status& what = status.ok() ? anew_ : status;
+  if (what.ok() != failing_) return;
+  failing_ = !what.ok();
+  if (observe_) observe_(what);
+}
+
+}  // namespace stampgate

@@ -1,0 +1,134 @@
+// The audit log: what was decided about every call, on the disk before anything is stamped, and what came of it.
+#ifndef STAMPGATE_GATEWAY_AUDIT_LOG_H_
+#define STAMPGATE_GATEWAY_AUDIT_LOG_H_
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "gateway/audit_chain.h"
+#include "gateway/audit_denials.h"
+#include "gateway/audit_record.h"
+#include "gateway/audit_writer.h"
+#include "stamp/secret_bytes.h"
+
+namespace stampgate {
+
+// Thread-safe; no call but Close waits for the disk. A thread of its own writes together, with one sync, what has come
+// in while it wrote before; outcomes and denials wait up to 10 ms for an allow to be written with.
+//
+// When the disk is full, slow, read-only or broken, nothing is allowed, and outcomes are kept until they can be
+// written: there are never more than allows without an outcome, whose number is bounded. It is tried again with every
+// Allow, and in intervals. An outcome that the process takes with it is UNKNOWN, which the next start writes.
+class AuditLog {
+ public:
+  // The sequence number of the allow record.
+  using AllowId = uint64_t;
+  using OnAllowed = absl::AnyInvocable<void(absl::StatusOr<AllowId>)>;
+  using Head = AuditHead;
+
+  // Allows that wait to be written; more are refused.
+  static constexpr size_t kMaxWaitingAllows = 4096;
+  // Allows that wait or have no outcome on the disk yet; more are refused.
+  static constexpr size_t kMaxOpenAllows = 16384;
+  // Denials that wait to be written; more are counted.
+  static constexpr size_t kMaxWaitingDenials = 4096;
+
+  struct Options {
+    std::string file;          // see AuditWriter::Open
+    SecretBytes key;           // 32 bytes, see audit_key.h
+    std::string version = "";  // of the program, for the log's readers
+    int64_t max_file_bytes = 1 << 30;
+    std::function<absl::Time()> now;
+    // Told the error when writing begins to fail, or when the change to a new file does, and OK when all works again.
+    // On the log's thread; must not block. kDataLoss: it will not work before a restart. May be empty.
+    std::function<void(const absl::Status&)> observe = nullptr;
+    // What could not be written is tried again after this time, and counts of denials are looked at.
+    absl::Duration retry_interval = absl::Seconds(1);
+    FileCalls* calls = nullptr;  // for tests; outlives the log
+  };
+
+  // Reads the whole file and may take seconds. Errors: those of AuditWriter::Open.
+  static absl::StatusOr<std::unique_ptr<AuditLog>> Open(Options options);
+
+  AuditLog(const AuditLog&) = delete;
+  AuditLog& operator=(const AuditLog&) = delete;
+  ~AuditLog();
+
+  // Calls `done` once the record is on the disk: only then may anything be stamped, and End must follow, whatever
+  // happens. If the caller has left meanwhile, End says so.
+  //
+  // Errors, after which nothing may be stamped and End is not called: kResourceExhausted, at once and on this thread,
+  // if too many wait; kUnavailable if the record cannot be written, or the log is closed.
+  //
+  // `done` runs on the log's thread and holds up whoever waits: it hands on what takes longer. It may call the log, but
+  // not Close.
+  void Allow(const AuditDecision& decision, OnAllowed done);
+
+  // Writes that a call was refused, as soon as it can be. Beyond AuditDenials::kWrittenPerSecond of one caller, and
+  // where too many wait, denials are counted, and the count is written.
+  void Deny(const AuditDecision& decision);
+
+  // Writes what came of an allowed call. Once for each; more are ignored.
+  void End(AllowId allow, const AuditOutcome& outcome);
+
+  // The last record that is on the disk.
+  Head head() const;
+
+  // Writes what waits, and that the process ends, and lets go of the file. Not from a callback. Later calls of Allow
+  // fail, and those of Deny and End do nothing.
+  void Close();
+
+ private:
+  struct Waiting {
+    AuditWriter::Entry entry;
+    OnAllowed done;                 // of an allow
+    AuditDenials::Counted counted;  // of a denied_count
+  };
+
+  AuditLog(Options options, std::unique_ptr<AuditWriter> writer);
+
+  absl::Status Enqueue(Waiting& waiting);
+  void Run();
+  // Waits for something to write and adds it to `group`. False if it is the last.
+  bool Collect(std::vector<Waiting>& group);
+  // Leaves what is to be tried again.
+  void WriteGroup(std::vector<Waiting>& group);
+  void Observe(const absl::Status& status);
+
+  const std::function<absl::Time()> now_;
+  const std::function<void(const absl::Status&)> observe_;
+  const absl::Duration retry_interval_;
+  std::unique_ptr<AuditWriter> writer_;  // the thread's own
+  absl::Status anew_;                    // the thread's own: what the change to a new file has come to
+  bool failing_ = false;                 // the thread's own: as observe_ was told
+
+  // Of the standard library, so that the thread sanitizer sees it.
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Waiting> queue_;
+  bool urgent_ = false;  // an allow is in the queue
+  AuditDenials denials_;
+  AuditPosition head_;
+  size_t open_allows_ = 0;      // written, without an outcome on the disk
+  size_t waiting_allows_ = 0;   // in the queue or being written
+  size_t waiting_denials_ = 0;  // the same
+  bool closed_ = false;
+
+  std::once_flag joined_;
+  std::thread thread_;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_AUDIT_LOG_H_

@@ -1,0 +1,59 @@
+// What `stampgate audit verify` does: checks the files of an audit log from their first byte to their last.
+#ifndef STAMPGATE_GATEWAY_AUDIT_VERIFIER_H_
+#define STAMPGATE_GATEWAY_AUDIT_VERIFIER_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gateway/audit_chain.h"
+#include "stamp/secret_bytes.h"
+
+namespace stampgate {
+
+struct AuditReport {
+  enum class Verdict {
+    kWhole,
+    kTorn,        // whole but for the last record of the last file, which was cut off: a crash, or it is being written
+    kBroken,      // records were changed, removed, added or moved, or the key is another one
+    kUnreadable,  // a file could not be read, or the key not be used
+  };
+
+  struct File {
+    std::string path;
+    uint64_t first_sequence = 0;  // 0 if it has no record
+    uint64_t last_sequence = 0;
+  };
+
+  Verdict verdict = Verdict::kWhole;
+  std::string reason;  // of all but kWhole: file, line, and what is wrong there
+
+  // What was gone through: everything, or what comes before the fault.
+  std::vector<File> files;
+  uint64_t allows = 0;
+  uint64_t denials = 0;          // written one by one
+  uint64_t counted_denials = 0;  // only counted
+  uint64_t outcomes = 0;
+  uint64_t unknown_outcomes = 0;  // of those: the process ended before there was one
+  uint64_t open_allows = 0;       // allows without an outcome: being carried out, or the process died
+  AuditHead head;                 // the last record
+  bool head_was_asked_for = false;
+
+  // 0 for kWhole, 3 for kTorn, else 1.
+  int ExitStatus() const;
+
+  // Some lines for people; the last one says the verdict and begins with "ok", "torn", "BROKEN" or "cannot be checked".
+  std::string ToString() const;
+};
+
+// Checks `files`, the oldest first; each goes on where the one before it ends. The first one may itself go on from a
+// file that is not given. With `head`, the record of that number must be there with that MAC: so the end of the log was
+// not cut off before it. Takes memory for the allows without an outcome and nothing else. Files that the gateway is
+// writing can be checked.
+AuditReport VerifyAudit(const std::vector<std::string>& files, const SecretBytes& key,
+                        const std::optional<AuditHead>& head);
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_AUDIT_VERIFIER_H_

@@ -1,0 +1,184 @@
+#include "gateway/audit_verifier.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "gateway/audit_record.h"
+#include "gateway/audit_testing.h"
+
+namespace stampgate {
+namespace {
+
+using Verdict = AuditReport::Verdict;
+
+const absl::Time kTime = absl::FromUnixMicros(1767323045678901);
+
+AuditDecision By(const std::string& caller) {
+  AuditDecision decision;
+  decision.caller = caller;
+  return decision;
+}
+
+AuditOutcome Of(const std::string& code, const std::string& reason = "") {
+  AuditOutcome outcome;
+  outcome.code = code;
+  outcome.reason = reason;
+  return outcome;
+}
+
+// Two files of one log, made here without what writes them.
+class AuditVerifierTest : public ::testing::Test {
+ protected:
+  AuditVerifierTest() : folder_(NewFolder()), old_(folder_ + "audit.log.1"), new_(folder_ + "audit.log") {
+    Add(old_text_, StartText(kTime, "0.1.0", 0));      // 1
+    Add(old_text_, AllowText(kTime, By("payments")));  // 2
+    Add(old_text_, DenyText(kTime, By("strangers")));  // 3
+    Add(old_text_, AllowText(kTime, By("payments")));  // 4
+    Add(old_text_, OutcomeText(kTime, 2, Of("OK")));   // 5
+    const std::string previous = MacHex(position_.mac);
+    Add(new_text_, RotateText(kTime, "0.1.0", previous, 1));              // 6
+    Add(new_text_, StillOpenText(kTime, {4}));                            // 7
+    Add(new_text_, DeniedCountText(kTime, "strangers", 40, kTime));       // 8
+    Add(new_text_, AllowText(kTime, By("payments")));                     // 9
+    Add(new_text_, OutcomeText(kTime, 4, Of("UNKNOWN", kProcessEnded)));  // 10
+    WriteTestFile(old_, old_text_);
+    WriteTestFile(new_, new_text_);
+  }
+
+  void Add(std::string& file, const std::string& text) {
+    chain_.AppendLine(text, &position_, file);
+    heads_.push_back(AuditHead{position_.sequence, MacHex(position_.mac)});
+  }
+
+  AuditReport Verify(const std::vector<std::string>& files, const std::optional<AuditHead>& head = std::nullopt) {
+    return VerifyAudit(files, TestAuditKey(), head);
+  }
+  AuditReport VerifyBoth(const std::optional<AuditHead>& head = std::nullopt) { return Verify({old_, new_}, head); }
+
+  AuditChain chain_ = AuditChain::Create(TestAuditKey()).value();
+  AuditPosition position_;
+  std::vector<AuditHead> heads_;  // of record n at n - 1
+  const std::string folder_;
+  const std::string old_;
+  const std::string new_;
+  std::string old_text_;
+  std::string new_text_;
+};
+
+TEST_F(AuditVerifierTest, AWholeLogIsWhole) {
+  const AuditReport report = VerifyBoth();
+  EXPECT_EQ(report.verdict, Verdict::kWhole);
+  EXPECT_EQ(report.ExitStatus(), 0);
+  EXPECT_EQ(report.ToString(),
+            absl::StrCat(old_, ": records 1 to 5\n", new_, ": records 6 to 10\n",
+                         "allowed 3, denied 41 (40 only counted), outcomes 2 (1 unknown, as the process had ended), "
+                         "without outcome 1\n",
+                         "head ", heads_.back().ToString(), "\n",
+                         "ok: but only --head shows whether records are missing at the end\n"));
+  EXPECT_TRUE(absl::EndsWith(VerifyBoth(heads_.back()).ToString(), "ok: nothing is missing up to the given head\n"));
+}
+
+TEST_F(AuditVerifierTest, ALaterFileCanBeCheckedByItself) {
+  const AuditReport report = Verify({new_});
+  EXPECT_EQ(report.verdict, Verdict::kWhole);
+  EXPECT_EQ(report.open_allows, 1);
+}
+
+TEST_F(AuditVerifierTest, EveryFlippedBitIsFound) {
+  const std::string whole = new_text_;
+  for (size_t i = 0; i < whole.size(); ++i) {
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string changed = whole;
+      changed[i] = static_cast<char>(changed[i] ^ (1 << bit));
+      WriteTestFile(new_, changed);
+      const AuditReport report = VerifyBoth();
+      ASSERT_EQ(report.verdict, i + 1 == whole.size() ? Verdict::kTorn : Verdict::kBroken) << i << " " << bit;
+      ASSERT_NE(report.ExitStatus(), 0);
+      const auto line = 1 + std::count(whole.begin(), whole.begin() + static_cast<int64_t>(i), '\n');
+      ASSERT_TRUE(absl::StartsWith(report.reason, absl::StrCat(new_, ": line ", line, " "))) << i << report.reason;
+    }
+  }
+}
+
+TEST_F(AuditVerifierTest, EveryCutIsTornOrFoundByTheHead) {
+  for (size_t size = 0; size < new_text_.size(); ++size) {
+    WriteTestFile(new_, new_text_.substr(0, size));
+    const AuditReport report = VerifyBoth();
+    const bool between = size > 0 && new_text_[size - 1] == '\n';
+    const Verdict expected = size == 0 ? Verdict::kBroken : between ? Verdict::kWhole : Verdict::kTorn;
+    ASSERT_EQ(report.verdict, expected) << size;
+    ASSERT_EQ(report.ExitStatus(), size == 0 ? 1 : between ? 0 : 3);
+    ASSERT_EQ(VerifyBoth(heads_.back()).verdict, Verdict::kBroken);
+    ASSERT_EQ(VerifyBoth(heads_.back()).ExitStatus(), 1);
+    // A head from before the cut is still there.
+    ASSERT_EQ(VerifyBoth(heads_[4]).verdict, expected);
+  }
+}
+
+TEST_F(AuditVerifierTest, ACutWithinAnOldFileIsNoTornRecord) {
+  for (size_t size = 0; size < old_text_.size(); ++size) {
+    WriteTestFile(old_, old_text_.substr(0, size));
+    ASSERT_EQ(VerifyBoth().verdict, Verdict::kBroken) << size;
+  }
+}
+
+TEST_F(AuditVerifierTest, GapsBetweenFilesAreFound) {
+  for (const std::vector<std::string>& files :
+       std::vector<std::vector<std::string>>{{new_, old_}, {old_, old_}, {old_, new_, new_}}) {
+    const AuditReport report = Verify(files);
+    EXPECT_EQ(report.verdict, Verdict::kBroken);
+    EXPECT_TRUE(absl::StrContains(report.reason, "line 1 goes on from record")) << report.reason;
+  }
+}
+
+TEST_F(AuditVerifierTest, AnotherLogOfTheSameKeyDoesNotFit) {
+  // As many records, but others.
+  AuditPosition position;
+  std::string other;
+  for (int i = 0; i < 5; ++i) chain_.AppendLine(StartText(kTime, "0.2.0", 0), &position, other);
+  WriteTestFile(old_, other);
+  const AuditReport report = VerifyBoth();
+  EXPECT_EQ(report.verdict, Verdict::kBroken);
+  EXPECT_TRUE(absl::StrContains(report.reason, "which is another one")) << report.reason;
+  EXPECT_EQ(Verify({old_}, heads_[3]).verdict, Verdict::kBroken);
+  EXPECT_TRUE(absl::StrContains(Verify({old_}, heads_[3]).reason, "is not the one that the head names"));
+}
+
+TEST_F(AuditVerifierTest, AFileMustBeginWhereAFileBegins) {
+  const size_t second = old_text_.find('\n') + 1;
+  WriteTestFile(old_, old_text_.substr(second));
+  EXPECT_EQ(Verify({old_}).verdict, Verdict::kBroken);
+}
+
+TEST_F(AuditVerifierTest, AnyHeadOfTheLogIsFound) {
+  for (const AuditHead& head : heads_) EXPECT_EQ(VerifyBoth(head).verdict, Verdict::kWhole) << head.sequence;
+  AuditHead later = heads_.back();
+  ++later.sequence;
+  EXPECT_TRUE(absl::StrContains(VerifyBoth(later).reason, "records were cut off"));
+  EXPECT_TRUE(absl::StrContains(Verify({new_}, heads_[0]).reason, "older than these files"));
+  EXPECT_EQ(Verify({new_}, heads_[0]).ExitStatus(), 1);
+}
+
+TEST_F(AuditVerifierTest, AnotherKeyFindsNothingGood) {
+  const AuditReport report = VerifyAudit({old_, new_}, TestAuditKey(1), std::nullopt);
+  EXPECT_EQ(report.verdict, Verdict::kBroken);
+  EXPECT_EQ(report.reason, absl::StrCat(old_, ": line 1 was changed, or was written with another key"));
+  EXPECT_EQ(report.allows, 0);
+}
+
+TEST_F(AuditVerifierTest, WhatCannotBeReadIsSaid) {
+  EXPECT_EQ(Verify({}).verdict, Verdict::kUnreadable);
+  EXPECT_EQ(Verify({old_, folder_ + "missing"}).verdict, Verdict::kUnreadable);
+  EXPECT_EQ(Verify({folder_}).verdict, Verdict::kUnreadable);
+  EXPECT_EQ(Verify({folder_}).ExitStatus(), 1);
+  EXPECT_EQ(VerifyAudit({old_}, SecretBytes::Create(16).value(), std::nullopt).verdict, Verdict::kUnreadable);
+}
+
+}  // namespace
+}  // namespace stampgate

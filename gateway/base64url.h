@@ -1,0 +1,18 @@
+// The base64url of tokens and keys: RFC 7515, section 2.
+#ifndef STAMPGATE_GATEWAY_BASE64URL_H_
+#define STAMPGATE_GATEWAY_BASE64URL_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace stampgate {
+
+// The bytes that `text` stands for: without padding, line breaks or bits that no byte holds, so that two texts never
+// stand for the same bytes. Nothing if it is anything else.
+std::optional<std::string> DecodeBase64Url(absl::string_view text);
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_BASE64URL_H_

@@ -1,0 +1,71 @@
+#include "gateway/call_audit.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "gateway/peer.h"
+#include "translate/error.h"
+
+namespace stampgate {
+namespace {
+
+// What a connection has shown.
+std::string DescriptionOf(const Peer& peer) {
+  if (peer.plaintext_loopback) return "(loopback)";
+  if (!peer.spiffe_id.empty()) return absl::StrCat("(", peer.spiffe_id, ")");
+  return absl::StrCat("(", absl::StrJoin(peer.dns_names, " "), ")");
+}
+
+absl::Status NotRecorded() {
+  Error error = GatewayError(absl::StatusCode::kUnavailable, v1::ERROR_REASON_AUDIT_UNAVAILABLE,
+                             "the decision about this call could not be recorded");
+  error.retry_delay = absl::Seconds(1);
+  return ToStatus(error);
+}
+
+}  // namespace
+
+void CallAudit::DenyStranger(const grpc::CallbackServerContext& context, const absl::Status& why) {
+  if (log_ == nullptr) return;
+  AuditDecision decision;
+  decision.caller = DescriptionOf(PeerOf(context));
+  decision.method = method_;
+  decision.reason = std::string(why.message());
+  log_->Deny(std::move(decision));
+}
+
+void CallAudit::Deny(const KnownCaller& caller, AuditDecision decision) {
+  if (log_ == nullptr) return;
+  decision.caller = caller.caller->name();
+  decision.method = method_;
+  decision.policy_version = caller.access->version;
+  log_->Deny(std::move(decision));
+}
+
+void CallAudit::Allow(const KnownCaller& caller, AuditDecision decision, absl::AnyInvocable<void(absl::Status)> done) {
+  if (log_ == nullptr) return done(absl::OkStatus());
+  decision.caller = caller.caller->name();
+  decision.method = method_;
+  decision.policy_version = caller.access->version;
+  log_->Allow(std::move(decision), [this, done = std::move(done)](absl::StatusOr<AuditLog::AllowId> allow) mutable {
+    if (!allow.ok()) return done(NotRecorded());
+    allow_ = *allow;
+    done(absl::OkStatus());
+  });
+}
+
+void CallAudit::End(const absl::Status& status, absl::Duration duration, const ActivitySummary& activity,
+                    std::string fingerprint) {
+  if (!allow_.has_value()) return;
+  AuditOutcome outcome;
+  outcome.code = absl::StatusCodeToString(status.code());
+  outcome.reason = ErrorReasonOf(status);
+  outcome.activity_id = activity.id;
+  outcome.activity_status = activity.status;
+  outcome.fingerprint = std::move(fingerprint);
+  outcome.duration = duration;
+  log_->End(*std::exchange(allow_, std::nullopt), std::move(outcome));
+}
+
+}  // namespace stampgate

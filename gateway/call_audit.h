@@ -1,0 +1,48 @@
+// What the audit keeps of one call.
+#ifndef STAMPGATE_GATEWAY_CALL_AUDIT_H_
+#define STAMPGATE_GATEWAY_CALL_AUDIT_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "gateway/audit_log.h"
+#include "gateway/authenticator.h"
+#include "translate/activity_summary.h"
+
+namespace stampgate {
+
+// One thread at a time. Without a log nothing is kept, and everything is allowed at once.
+class CallAudit {
+ public:
+  // `log` may be null and outlives this.
+  CallAudit(AuditLog* log, std::string method) : log_(log), method_(std::move(method)) {}
+
+  const std::string& method() const { return method_; }
+
+  // The call of somebody who is not known, which has been refused for `why`.
+  void DenyStranger(const grpc::CallbackServerContext& context, const absl::Status& why);
+
+  // A call of `caller` that has been refused. Of `decision` the organization and the reason.
+  void Deny(const KnownCaller& caller, AuditDecision decision);
+
+  // Calls `done` once it is on the disk that the call may go on; not if that fails, for which the error is UNAVAILABLE
+  // (AUDIT_UNAVAILABLE). Of `decision` all but caller, method and policy version. Called once, possibly at once; on the
+  // log's thread otherwise.
+  void Allow(const KnownCaller& caller, AuditDecision decision, absl::AnyInvocable<void(absl::Status)> done);
+
+  // How a call that was allowed has ended, once. Nothing is kept of one that was not.
+  void End(const absl::Status& status, absl::Duration duration, const ActivitySummary& activity = {},
+           std::string fingerprint = "");
+
+ private:
+  AuditLog* const log_;
+  const std::string method_;
+  std::optional<AuditLog::AllowId> allow_;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_CALL_AUDIT_H_

@@ -1,0 +1,435 @@
+#include "gateway/caller_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gateway/config.h"
+#include "gateway/policy_testing.h"
+
+namespace stampgate {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+absl::StatusOr<std::string> AnyKey(const config::v1::Key&) { return std::string(66, '0'); }
+
+constexpr char kHead[] =
+    "upstream: {base_url: https://host}\n"
+    "keys: [{name: all, file: a.key, all_organizations: true}, {name: some, file: b.key, organizations: [o, p]}]\n";
+
+// What is said of a config that is good but for these lines, which begin at line 3.
+std::string ReportOf(absl::string_view lines, const std::string& file = "f") {
+  return std::string(ParseConfig(absl::StrCat(kHead, lines, "\n"), file, AnyKey).status().message());
+}
+// Of a caller with these members, which begin at column 12 of line 3.
+std::string CallerReport(absl::string_view members) { return ReportOf(absl::StrCat("callers: [{", members, "}]")); }
+// Of a grant with these members, which begin at column 47 of line 3.
+std::string GrantReport(absl::string_view members) {
+  return CallerReport(absl::StrCat("name: c, loopback: true, grants: [{", members, "}]"));
+}
+constexpr char kQuery[] = "classes: [query], all_organizations: true, ";
+
+TEST(CallerConfigTest, ThereIsAtLeastOneCaller) {
+  EXPECT_EQ(ReportOf(""), "f:1:1: callers: is required");
+  EXPECT_EQ(ReportOf("callers: []"), "f:3:10: callers: is required");
+}
+
+TEST(CallerConfigTest, CallersHaveNamesOfTheirOwn) {
+  EXPECT_EQ(CallerReport("loopback: true"), "f:3:11: callers[0].name: is required");
+  EXPECT_EQ(CallerReport("loopback: true, name: ''"), "f:3:34: callers[0].name: is required");
+  for (const char* bad : {"A", "a b", "a_b", "a.b", "é", "a/b", "*"}) {
+    EXPECT_EQ(CallerReport(absl::StrCat("loopback: true, name: '", bad, "'")),
+              "f:3:34: callers[0].name: must consist of a-z, 0-9 and -")
+        << bad;
+  }
+  EXPECT_EQ(CallerReport(absl::StrCat("loopback: true, name: ", std::string(63, 'a'))), "");
+  EXPECT_EQ(CallerReport(absl::StrCat("loopback: true, name: ", std::string(64, 'a'))),
+            "f:3:34: callers[0].name: must be no longer than 63 bytes");
+  EXPECT_EQ(ReportOf("callers: [{name: a, loopback: true}, {name: a, dns_names: [a]}]"),
+            "f:3:45: callers[1].name: is given already by callers[0].name");
+}
+
+TEST(CallerConfigTest, ACallerIsKnownBySomething) {
+  EXPECT_EQ(CallerReport("name: c"), "f:3:11: callers[0]: needs one of spiffe_ids, dns_names and loopback");
+  EXPECT_EQ(CallerReport("name: c, loopback: false, spiffe_ids: [], dns_names: []"),
+            "f:3:11: callers[0]: needs one of spiffe_ids, dns_names and loopback");
+  EXPECT_EQ(CallerReport("name: c, loopback: true"), "");
+  EXPECT_EQ(CallerReport("name: c, spiffe_ids: ['spiffe://example.org/a']"), "");
+  EXPECT_EQ(CallerReport("name: c, dns_names: [a.example.org]"), "");
+  for (const char* bad : {"", "spiffe://example.org", "spiffe://example.org/*", "https://example.org/a", "*",
+                          "spiffe://example.org/a/", "spiffe://Example.org/a"}) {
+    EXPECT_EQ(CallerReport(absl::StrCat("name: c, spiffe_ids: ['", bad, "']")),
+              "f:3:34: callers[0].spiffe_ids[0]: must be an exact SPIFFE ID, such as spiffe://example.org/payments")
+        << bad;
+  }
+  for (const char* bad : {"", "*.example.org", "*", "a..b", "a.example.org.", "a b"}) {
+    EXPECT_EQ(CallerReport(absl::StrCat("name: c, dns_names: ['", bad, "']")),
+              "f:3:33: callers[0].dns_names[0]: must be an exact DNS name")
+        << bad;
+  }
+}
+
+TEST(CallerConfigTest, AnIdentityHasOneCallerWithoutAToken) {
+  const std::string digest(64, 'a');
+  EXPECT_EQ(ReportOf("callers: [{name: a, loopback: true}, {name: b, loopback: true}]"),
+            "f:3:58: callers[1].loopback: is given already by callers[0].loopback");
+  EXPECT_EQ(ReportOf("callers: [{name: a, spiffe_ids: ['spiffe://e/a']}, {name: b, spiffe_ids: ['spiffe://e/a']}]"),
+            "f:3:75: callers[1].spiffe_ids[0]: is given already by callers[0].spiffe_ids[0]");
+  // In whatever case.
+  EXPECT_EQ(ReportOf("callers: [{name: a, dns_names: [x, A.b]}, {name: b, dns_names: [a.B]}]"),
+            "f:3:65: callers[1].dns_names[0]: is given already by callers[0].dns_names[1]");
+  EXPECT_EQ(ReportOf(absl::StrCat("callers: [{name: a, loopback: true}, {name: b, loopback: true, token_sha256: [",
+                                  digest, "]}, {name: c, loopback: true, token: {issuer: i, subjects: [s]}}]\n",
+                                  "token_issuers: [{name: i, issuer: i, audiences: [a], jwks_url: 'https://host/j'}]")),
+            "");
+}
+
+TEST(CallerConfigTest, ATokenHasOneOwner) {
+  const std::string digest = std::string(63, 'a') + "b";
+  const std::string upper = std::string(63, 'A') + "B";
+  EXPECT_EQ(ReportOf(absl::StrCat("callers: [{name: a, loopback: true, token_sha256: [", digest,
+                                  "]}, {name: b, dns_names: [b], token_sha256: [", upper, "]}]")),
+            "f:3:161: callers[1].token_sha256[0]: is given already by callers[0].token_sha256[0]");
+  for (const std::string& bad :
+       {std::string(), std::string(63, 'a'), std::string(62, 'a') + "0x", std::string(63, 'a') + "g"}) {
+    EXPECT_EQ(CallerReport(absl::StrCat("name: c, loopback: true, token_sha256: ['", bad, "']")),
+              "f:3:52: callers[0].token_sha256[0]: must be 64 hex digits")
+        << bad;
+  }
+  EXPECT_EQ(CallerReport(absl::StrCat("name: c, loopback: true, token_sha256: ['", std::string(65, 'a'), "']")),
+            "f:3:52: callers[0].token_sha256[0]: must be no longer than 64 bytes");
+}
+
+TEST(CallerConfigTest, AJsonWebTokenIsOfAnIssuerAndHasOneOwner) {
+  const std::string issuers = "\ntoken_issuers: [{name: i, issuer: x, audiences: [a], jwks_url: 'https://host/j'}]";
+  const auto report = [&](absl::string_view token) {
+    return ReportOf(absl::StrCat("callers: [{name: c, loopback: true, token: {", token, "}}]", issuers));
+  };
+  EXPECT_EQ(report("issuer: i, subjects: [a, b]"), "");
+  EXPECT_EQ(report("subjects: [a]"), "f:3:44: callers[0].token.issuer: is required");
+  EXPECT_EQ(report("issuer: i"), "f:3:44: callers[0].token.subjects: is required");
+  EXPECT_EQ(report("issuer: x, subjects: [a]"), "f:3:53: callers[0].token.issuer: is not the name of a token issuer");
+  EXPECT_EQ(report("issuer: i, subjects: [a, a]"),
+            "f:3:70: callers[0].token.subjects[1]: is given already by callers[0].token.subjects[0]");
+  EXPECT_EQ(ReportOf(absl::StrCat("callers: [{name: c, loopback: true, token_sha256: [", std::string(64, 'a'),
+                                  "], token: {issuer: i, subjects: [a]}}]", issuers)),
+            "f:3:126: callers[0].token: cannot be given beside token_sha256");
+  EXPECT_EQ(ReportOf(absl::StrCat("callers: [{name: c, loopback: true, token: {issuer: i, subjects: [a]}}, "
+                                  "{name: d, dns_names: [d], token: {issuer: i, subjects: [b, a]}}]",
+                                  issuers)),
+            "f:3:132: callers[1].token.subjects[1]: is given already by callers[0].token.subjects[0]");
+}
+
+TEST(CallerConfigTest, AGrantIsOfMethods) {
+  EXPECT_EQ(GrantReport("all_organizations: true"),
+            "f:3:46: callers[0].grants[0]: needs one of methods, classes and general_operations");
+  EXPECT_EQ(GrantReport("classes: [query], all_organizations: true"), "");
+  EXPECT_EQ(GrantReport("methods: [PolicyService/GetPolicy, stampgate.v1.PolicyService/GetPolicy], organizations: [o]"),
+            "");
+  for (const char* bad : {"", "*", "PolicyService", "PolicyService/*", "PolicyService/None", "policyservice/getpolicy",
+                          "/stampgate.v1.PolicyService/GetPolicy", "grpc.health.v1.Health/Check"}) {
+    EXPECT_EQ(GrantReport(absl::StrCat("all_organizations: true, methods: ['", bad, "']")),
+              "f:3:82: callers[0].grants[0].methods[0]: is no method, such as PolicyService/GetPolicy")
+        << bad;
+  }
+  for (const char* general : {"GeneralService/SubmitOperation", "stampgate.v1.GeneralService/QueryOperation"}) {
+    EXPECT_EQ(GrantReport(absl::StrCat("all_organizations: true, methods: ['", general, "']")),
+              "f:3:82: callers[0].grants[0].methods[0]: is granted by general_operations, one operation at a time");
+  }
+}
+
+TEST(CallerConfigTest, AGrantIsOfClasses) {
+  EXPECT_EQ(GrantReport("all_organizations: true, classes: [query, login, write, dangerous, events]"), "");
+  EXPECT_EQ(GrantReport("all_organizations: true, classes: [unspecified]"),
+            "f:3:82: callers[0].grants[0].classes[0]: must be one of query, login, write, dangerous, events");
+  for (const char* bad : {"all", "QUERY", "general", "'*'", "POLICY_CLASS_QUERY", "1"}) {
+    EXPECT_THAT(GrantReport(absl::StrCat("all_organizations: true, classes: [", bad, "]")),
+                HasSubstr("callers[0].grants[0].classes[0]: must be "))
+        << bad;
+  }
+}
+
+TEST(CallerConfigTest, AGeneralOperationIsAPathAndAType) {
+  const auto report = [](absl::string_view operation) {
+    return GrantReport(absl::StrCat("all_organizations: true, general_operations: [{", operation, "}]"));
+  };
+  EXPECT_EQ(report("path: init_otp"), "");
+  EXPECT_EQ(report("path: a_1, activity_type: ACTIVITY_TYPE_A_1"), "");
+  EXPECT_EQ(report("activity_type: ACTIVITY_TYPE_A"),
+            "f:3:93: callers[0].grants[0].general_operations[0].path: is required");
+  for (const char* bad : {"*", "a/b", "../a", "A", "a-b", "a b", "é"}) {
+    EXPECT_EQ(report(absl::StrCat("path: '", bad, "'")),
+              "f:3:100: callers[0].grants[0].general_operations[0].path: must consist of a-z, 0-9 and _")
+        << bad;
+  }
+  for (const char* bad : {"*", "INIT_OTP", "ACTIVITY_TYPE_", "ACTIVITY_TYPE_*", "activity_type_a", "ACTIVITY_TYPE_a",
+                          " ACTIVITY_TYPE_A"}) {
+    EXPECT_EQ(report(absl::StrCat("path: a, activity_type: '", bad, "'")),
+              "f:3:118: callers[0].grants[0].general_operations[0].activity_type: must be ACTIVITY_TYPE_ and then A-Z, "
+              "0-9 and _")
+        << bad;
+  }
+}
+
+TEST(CallerConfigTest, AGrantSaysForWhichOrganizationsInOneWay) {
+  const std::string needs =
+      "f:3:46: callers[0].grants[0]: needs one of organizations, organizations_file and all_organizations";
+  EXPECT_EQ(GrantReport("classes: [query]"), needs);
+  EXPECT_EQ(GrantReport("classes: [query], organizations: [], organizations_file: '', all_organizations: false"),
+            needs);
+  EXPECT_EQ(GrantReport("methods: [PolicyService/GetPolicy]"), needs);
+  EXPECT_EQ(GrantReport("methods: [EventService/Subscribe]"), needs);
+  EXPECT_EQ(GrantReport("general_operations: [{path: a}]"), needs);
+  // What is for no organization needs none.
+  EXPECT_EQ(GrantReport("methods: [WebhookService/GetWebhookKeySet]"), "");
+  EXPECT_EQ(GrantReport("methods: [WebhookService/GetWebhookKeySet, PolicyService/GetPolicy]"), needs);
+
+  const std::string twice =
+      "callers[0].grants[0].organizations: cannot be given twice: list them, name a file, or say all_organizations";
+  EXPECT_EQ(GrantReport("classes: [query], organizations: [o], all_organizations: true"), "f:3:80: " + twice);
+  const std::string file = NewTestFolder() + "/organizations";
+  PutTestFile(file, "o\n");
+  EXPECT_EQ(GrantReport(absl::StrCat("classes: [query], organizations: [o], organizations_file: ", file)),
+            "f:3:80: " + twice);
+  EXPECT_EQ(GrantReport(absl::StrCat("classes: [query], all_organizations: true, organizations_file: ", file)),
+            "f:3:46: " + twice);
+
+  EXPECT_EQ(GrantReport(absl::StrCat("classes: [query], organizations: [A-z.0_:9, ", std::string(128, 'x'), "]")), "");
+  for (const char* bad : {"", "*", "a b", "a/b", " a", "a*", "é", "a,b"}) {
+    EXPECT_EQ(
+        GrantReport(absl::StrCat("classes: [query], organizations: [o, '", bad, "']")),
+        "f:3:84: callers[0].grants[0].organizations[1]: must be an exact id: letters, digits, '.', '_', ':' and '-'")
+        << bad;
+  }
+  EXPECT_EQ(GrantReport(absl::StrCat("classes: [query], organizations: [", std::string(129, 'x'), "]")),
+            "f:3:81: callers[0].grants[0].organizations[0]: must be no longer than 128 bytes");
+}
+
+TEST(CallerConfigTest, TheKeyOfAGrantMaySignForItsOrganizations) {
+  EXPECT_EQ(GrantReport("classes: [query], all_organizations: true, key: all"), "");
+  EXPECT_EQ(GrantReport("classes: [query], organizations: [x], key: all"), "");
+  EXPECT_EQ(GrantReport("classes: [query], organizations: [p, o], key: some"), "");
+  for (const char* bad : {"none", "Some", "'some '"}) {
+    EXPECT_EQ(GrantReport(absl::StrCat("classes: [query], organizations: [o], key: ", bad)),
+              "f:3:90: callers[0].grants[0].key: is not the name of a key")
+        << bad;
+  }
+  EXPECT_EQ(GrantReport("classes: [query], organizations: [o, q, p], key: some"),
+            "f:3:84: callers[0].grants[0].organizations[1]: is none that the grant's key signs for");
+  EXPECT_EQ(GrantReport("classes: [query], all_organizations: true, key: some"),
+            "f:3:95: callers[0].grants[0].key: signs for the organizations that it lists only, so list them here too");
+  EXPECT_EQ(GrantReport("methods: [WebhookService/GetWebhookKeySet], key: some"), "");
+}
+
+TEST(CallerConfigTest, ARuleIsOneThatCanBeEvaluated) {
+  const auto report = [](absl::string_view rules) { return GrantReport(absl::StrCat(kQuery, rules)); };
+  const std::string contract = "0x" + std::string(39, 'a') + "F";
+  EXPECT_EQ(report(absl::StrCat("amount_limits: [{chain: 'eip155:1', contract: '", contract, "', max_amount: 0}]")),
+            "");
+  EXPECT_EQ(report(absl::StrCat("amount_limits: [{chain: c, max_amount: ", std::string(78, '9'), "}]")), "");
+  EXPECT_EQ(report("amount_limits: [{max_amount: 1}]"),
+            "f:3:106: callers[0].grants[0].amount_limits[0].chain: is required");
+  EXPECT_EQ(report("amount_limits: [{chain: '', max_amount: 1}]"),
+            "f:3:114: callers[0].grants[0].amount_limits[0].chain: is required");
+  for (const std::string& bad :
+       {std::string("0x"), std::string(40, 'a'), "0X" + std::string(40, 'a'), "0x" + std::string(39, 'a'),
+        "0x" + std::string(41, 'a'), "0x" + std::string(39, 'a') + "g"}) {
+    EXPECT_EQ(report(absl::StrCat("amount_limits: [{chain: c, contract: '", bad, "'}]")),
+              "f:3:127: callers[0].grants[0].amount_limits[0].contract: must be 0x and 40 hex digits")
+        << bad;
+  }
+  for (const char* bad : {"MAX", "01", "-1", "1.5", "1e3", "0x1", "+1", "' 1'", "1_000", "\u0661"}) {
+    EXPECT_EQ(
+        report(absl::StrCat("amount_limits: [{chain: c, max_amount: ", bad, "}]")),
+        "f:3:129: callers[0].grants[0].amount_limits[0].max_amount: must be decimal digits, without a zero in front")
+        << bad;
+  }
+  EXPECT_EQ(report(absl::StrCat("amount_limits: [{chain: c, max_amount: ", std::string(79, '9'), "}]")),
+            "f:3:129: callers[0].grants[0].amount_limits[0].max_amount: must be no longer than 78 bytes");
+
+  EXPECT_EQ(report("dangerous_fields: [delete_without_export]"), "");
+  for (const char* bad : {"", "deleteWithoutExport", "amount_value", "*"}) {
+    EXPECT_EQ(report(absl::StrCat("dangerous_fields: ['", bad, "']")),
+              "f:3:109: callers[0].grants[0].dangerous_fields[0]: is not the name of such a field")
+        << bad;
+  }
+
+  EXPECT_EQ(report(absl::StrCat("export_public_keys: ['", kPointOfOne, "']")), "");
+  for (const std::string& bad : {std::string(), std::string("00"), "0x" + std::string(kPointOfOne),
+                                 "02" + std::string(64, '1'), std::string(kPointOfOne).substr(2)}) {
+    EXPECT_EQ(report(absl::StrCat("export_public_keys: ['", bad, "']")),
+              "f:3:111: callers[0].grants[0].export_public_keys[0]: must be a public key of P-256 in hex")
+        << bad;
+  }
+}
+
+// Whoever writes an empty limit, or a template that came out empty, does not mean "no limit".
+TEST(CallerConfigTest, AnEmptyRuleIsNotNoRule) {
+  const std::string empty = ": must not be empty: leave it out if there is no limit";
+  EXPECT_EQ(GrantReport(absl::StrCat(kQuery, "amount_limits: []")),
+            "f:3:105: callers[0].grants[0].amount_limits" + empty);
+  EXPECT_EQ(GrantReport(absl::StrCat(kQuery, "export_public_keys: []")),
+            "f:3:110: callers[0].grants[0].export_public_keys" + empty);
+  EXPECT_EQ(GrantReport(absl::StrCat(kQuery, "amount_limits: [{chain: c, max_amount: ''}]")),
+            "f:3:129: callers[0].grants[0].amount_limits[0].max_amount" + empty);
+  EXPECT_EQ(GrantReport(absl::StrCat(kQuery, "amount_limits: [{chain: c, contract: ''}]")),
+            "f:3:127: callers[0].grants[0].amount_limits[0].contract" + empty);
+}
+
+TEST(CallerConfigTest, RulesCannotHoldWhatIsJsonText) {
+  const std::string general = "all_organizations: true, general_operations: [{path: a}], ";
+  const std::string fault =
+      "f:3:92: callers[0].grants[0].general_operations: cannot be held to amount_limits or export_public_keys: give "
+      "them "
+      "a grant of their own";
+  EXPECT_EQ(GrantReport(absl::StrCat(general, "amount_limits: [{chain: c}]")), fault);
+  EXPECT_EQ(GrantReport(absl::StrCat(general, "export_public_keys: ['", kPointOfOne, "']")), fault);
+  EXPECT_EQ(GrantReport(absl::StrCat(general, "dangerous_fields: [delete_without_export]")), "");
+}
+
+TEST(CallerConfigTest, EveryFaultIsNamedAtOnce) {
+  EXPECT_EQ(ReportOf("callers:\n"
+                     "  - name: A\n"
+                     "    token_sha256: [x]\n"
+                     "    grants:\n"
+                     "      - methods: [a/b]\n"
+                     "        key: none\n"
+                     "        dangerous_fields: [x]\n"
+                     "      - export_public_keys: [x]\n"),
+            "f:4:5: callers[0]: needs one of spiffe_ids, dns_names and loopback\n"
+            "f:4:11: callers[0].name: must consist of a-z, 0-9 and -\n"
+            "f:5:20: callers[0].token_sha256[0]: must be 64 hex digits\n"
+            "f:7:19: callers[0].grants[0].methods[0]: is no method, such as PolicyService/GetPolicy\n"
+            "f:8:14: callers[0].grants[0].key: is not the name of a key\n"
+            "f:9:28: callers[0].grants[0].dangerous_fields[0]: is not the name of such a field\n"
+            "f:10:9: callers[0].grants[1]: needs one of methods, classes and general_operations\n"
+            "f:10:30: callers[0].grants[1].export_public_keys[0]: must be a public key of P-256 in hex");
+}
+
+TEST(CallerConfigTest, TokenIssuersHaveANameAndOneKeySet) {
+  const auto report = [](absl::string_view issuers) {
+    return ReportOf(absl::StrCat("callers: [{name: c, loopback: true}]\ntoken_issuers: [", issuers, "]"));
+  };
+  const std::string url = "jwks_url: 'https://host/keys'";
+  EXPECT_EQ(report(absl::StrCat("{name: a, issuer: x, audiences: [a], ", url, "}")), "");
+  EXPECT_EQ(report(absl::StrCat("{name: a, ", url, "}")),
+            "f:4:17: token_issuers[0].issuer: is required\nf:4:17: token_issuers[0].audiences: is required");
+  EXPECT_EQ(report(absl::StrCat("{name: A, issuer: x, audiences: [a], ", url, "}")),
+            "f:4:24: token_issuers[0].name: must consist of a-z, 0-9 and -");
+  EXPECT_EQ(report(absl::StrCat("{name: a, issuer: x, audiences: [a], ", url,
+                                "}, {name: a, issuer: y, audiences: [a], ", url, "}")),
+            "f:4:93: token_issuers[1].name: is given already by token_issuers[0].name");
+  EXPECT_EQ(report(absl::StrCat("{name: a, issuer: x, audiences: [a], ", url,
+                                "}, {name: b, issuer: x, audiences: [a], ", url, "}")),
+            "f:4:104: token_issuers[1].issuer: is given already by token_issuers[0].issuer");
+  const std::string one = "f:4:17: token_issuers[0]: needs jwks_url or jwks_file, and not both";
+  EXPECT_EQ(report("{name: a, issuer: x, audiences: [a]}"), one);
+  EXPECT_EQ(report(absl::StrCat("{name: a, issuer: x, audiences: [a], jwks_file: f, ", url, "}")), one);
+  EXPECT_THAT(report("{name: a, issuer: x, audiences: [a], jwks_file: f, ca_file: c}"),
+              HasSubstr("token_issuers[0].ca_file: is for jwks_url only"));
+
+  const auto url_report = [&](absl::string_view text) {
+    return report(absl::StrCat("{name: a, issuer: x, audiences: [a], jwks_url: '", text, "'}"));
+  };
+  EXPECT_EQ(url_report("https://host:8443/a/b?c=d"), "");
+  EXPECT_EQ(url_report("http://127.0.0.1:1/a"), "");
+  const std::string place = "f:4:64: token_issuers[0].jwks_url: ";
+  for (const char* bad : {"https://host", "host/keys", "/keys", "https:host/keys"}) {
+    EXPECT_EQ(url_report(bad), place + "must be https://host[:port]/path") << bad;
+  }
+  EXPECT_EQ(url_report("https://host/a#b"), place + "must be made of visible ASCII characters, without a fragment");
+  EXPECT_EQ(url_report("https://host/a b"), place + "must be made of visible ASCII characters, without a fragment");
+  for (const char* bad : {"http://host/keys", "ftp://host/keys", "https://user@host/keys", "https:///keys"}) {
+    EXPECT_THAT(url_report(bad), HasSubstr(place)) << bad;
+  }
+}
+
+class OrganizationFileTest : public ::testing::Test {
+ protected:
+  // What is said of a file with this content, and the ids that it gives.
+  std::string Read(absl::string_view content) {
+    PutTestFile(folder_ + "/ids", content);
+    return Load();
+  }
+  std::string Load() {
+    const absl::StatusOr<Config> config =
+        ParseConfig(absl::StrCat(kHead, "callers: [{name: c, loopback: true, grants: [{classes: [query], ",
+                                 "organizations_file: ids}]}]\n"),
+                    folder_ + "/f", AnyKey);
+    ids_.clear();
+    if (!config.ok()) return std::string(config.status().message()).substr(folder_.size() + 1);
+    const auto& organizations = (*config)->callers(0).grants(0).organizations();
+    ids_.assign(organizations.begin(), organizations.end());
+    return "";
+  }
+
+  const std::string folder_ = NewTestFolder();
+  const std::string place_ = "f:3:85: callers[0].grants[0].organizations_file: ";
+  std::vector<std::string> ids_;
+};
+
+TEST_F(OrganizationFileTest, IsOneIdALineWithCommentsAndEmptyLines) {
+  EXPECT_EQ(Read("a\nb\n"), "");
+  EXPECT_THAT(ids_, ElementsAre("a", "b"));
+  EXPECT_EQ(Read("# ours\r\n\r\na\r\n  \t\r\n  b  \n#c\n   # d\n\n7c9e6679-7425-40de-944b-e07fc1f90ae7"), "");
+  EXPECT_THAT(ids_, ElementsAre("a", "b", "7c9e6679-7425-40de-944b-e07fc1f90ae7"));
+}
+
+TEST_F(OrganizationFileTest, MayBeEmptyAndThenGivesNothing) {
+  for (const char* content : {"", "\n", "# nobody\n", "\r\n\r\n"}) {
+    EXPECT_EQ(Read(content), "");
+    EXPECT_THAT(ids_, ElementsAre());
+  }
+}
+
+TEST_F(OrganizationFileTest, TellsTheLineOfWhatIsNoId) {
+  EXPECT_EQ(Read("a\n\n#\na b\nc d\n"), place_ + "has no exact id in line 4");
+  EXPECT_EQ(Read("a # comment\n"), place_ + "has no exact id in line 1");
+  for (const std::string& bad : {std::string("*"), std::string("a,b"), std::string("a\rb"), std::string("a\0b", 3),
+                                 std::string("\xEF\xBB\xBF") + "a", std::string("é"), std::string(129, 'a'),
+                                 std::string("\"a\""), std::string("- a"), std::string("a/b")}) {
+    EXPECT_EQ(Read("ok\n" + bad + "\n"), place_ + "has no exact id in line 2") << bad;
+  }
+  EXPECT_EQ(Read(std::string(128, 'a')), "");
+}
+
+TEST_F(OrganizationFileTest, IsAFileThatCanBeReadAndIsNotTooLarge) {
+  EXPECT_EQ(Load(), place_ + "cannot be read: No such file or directory");
+  std::filesystem::create_directory(folder_ + "/ids");
+  EXPECT_EQ(Load(), place_ + "is not a file");
+  std::filesystem::remove(folder_ + "/ids");
+  ASSERT_EQ(mkfifo((folder_ + "/ids").c_str(), 0600), 0);
+  EXPECT_EQ(Load(), place_ + "is not a file");
+  const std::string line = std::string(127, 'a') + "\n";
+  std::string large;
+  while (large.size() < 16 << 20) large += line;
+  EXPECT_EQ(Read(large), "");
+  EXPECT_EQ(ids_.size(), large.size() / line.size());
+  EXPECT_EQ(Read(large + "b"), place_ + "is larger than 16384 KiB");
+}
+
+TEST_F(OrganizationFileTest, MayBeALinkAsMountedOnesAre) {
+  PutTestFile(folder_ + "/there", "a\n");
+  std::filesystem::create_symlink("there", folder_ + "/ids");
+  EXPECT_EQ(Load(), "");
+  EXPECT_THAT(ids_, ElementsAre("a"));
+}
+
+TEST(IsOrganizationIdTest, IsAnExactId) {
+  for (const std::string& good : {std::string("a"), std::string("A.b_c:d-9"), std::string(128, 'x')}) {
+    EXPECT_TRUE(IsOrganizationId(good)) << good;
+  }
+  for (const std::string& bad : {std::string(), std::string(129, 'x'), std::string("*"), std::string("a "),
+                                 std::string("a\n"), std::string("a\0", 2), std::string("\xC3\xA9")}) {
+    EXPECT_FALSE(IsOrganizationId(bad)) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace stampgate

@@ -1,0 +1,197 @@
+#include "gateway/caller.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "gateway/policy_testing.h"
+#include "stamp/sha256.h"
+#include "stampgate/v1/earn_service.pb.h"
+#include "translate/testing/operations.h"
+
+namespace stampgate {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+Caller CallerOf(const std::string& text) { return Caller(testing::Proto<config::v1::Caller>(text)); }
+
+Question Ask(absl::string_view method, absl::string_view organization_id) {
+  Question question;
+  question.method = method;
+  question.organization_id = organization_id;
+  return question;
+}
+
+constexpr char kGetPolicy[] = "/stampgate.v1.PolicyService/GetPolicy";
+constexpr char kWithdraw[] = "/stampgate.v1.EarnService/EarnWithdraw";
+constexpr char kList[] = "/stampgate.v1.EventService/ListEvents";
+
+std::string HexDigest(absl::string_view token) {
+  const auto digest = Sha256(token);
+  return absl::BytesToHexString(absl::string_view(reinterpret_cast<const char*>(digest.data()), digest.size()));
+}
+
+TEST(CallerTest, WithoutGrantsNothingIsAllowed) {
+  const Caller caller = CallerOf("name: 'a'");
+  const Caller::Decision decision = caller.Decide(Ask(kGetPolicy, "o"));
+  EXPECT_FALSE(decision.allowed);
+  EXPECT_EQ(decision.key, "");
+  EXPECT_EQ(decision.why, "no grant has this method");
+}
+
+TEST(CallerTest, TheFirstGrantThatAllowsSaysWithWhichKey) {
+  const Caller caller = CallerOf(
+      "grants {methods: 'PolicyService/GetPolicy' organizations: 'a' key: 'one'}"
+      "grants {methods: 'PolicyService/GetPolicy' organizations: ['a', 'b'] key: 'two'}"
+      "grants {classes: POLICY_CLASS_QUERY all_organizations: true}"
+      "grants {classes: POLICY_CLASS_QUERY all_organizations: true key: 'never'}");
+  EXPECT_EQ(caller.Decide(Ask(kGetPolicy, "a")).key, "one");
+  EXPECT_EQ(caller.Decide(Ask(kGetPolicy, "b")).key, "two");
+  EXPECT_TRUE(caller.Decide(Ask(kGetPolicy, "c")).allowed);
+  EXPECT_EQ(caller.Decide(Ask(kGetPolicy, "c")).key, "");
+}
+
+TEST(CallerTest, AGrantWhoseRulesRefuseLeavesItToTheNext) {
+  const Caller caller = CallerOf(
+      "grants {methods: 'EarnService/EarnWithdraw' organizations: 'o' key: 'small'"
+      "        amount_limits {chain: 'eip155:1' max_amount: '10'}}"
+      "grants {methods: 'EarnService/EarnWithdraw' organizations: 'o' key: 'large'"
+      "        amount_limits {chain: 'eip155:1' max_amount: '1000'}}");
+  v1::EarnWithdrawRequest request;
+  request.mutable_parameters()->set_chain_caip2(v1::EARN_CHAIN_EIP155_1);
+  Question question = Ask(kWithdraw, "o");
+  question.request = &request;
+  const auto key = [&](const char* amount) {
+    request.mutable_parameters()->set_amount_value(amount);
+    const Caller::Decision decision = caller.Decide(question);
+    EXPECT_EQ(decision.allowed, !decision.key.empty());
+    EXPECT_EQ(decision.allowed, decision.why.empty());
+    return decision.key;
+  };
+  EXPECT_EQ(key("10"), "small");
+  EXPECT_EQ(key("11"), "large");
+  EXPECT_EQ(key("1000"), "large");
+  EXPECT_EQ(key("1001"), "");
+  EXPECT_EQ(key("MAX"), "");
+}
+
+TEST(CallerTest, ADenialTellsTheOperatorHowFarItCame) {
+  const Caller caller = CallerOf(
+      "grants {methods: 'EarnService/EarnWithdraw' organizations: 'o' amount_limits {chain: 'eip155:1' max_amount: "
+      "'5'}}"
+      "grants {methods: 'PolicyService/GetPolicy' organizations: 'o'}");
+  v1::EarnWithdrawRequest request;
+  request.mutable_parameters()->set_amount_value("6");
+  Question question = Ask(kWithdraw, "o");
+  question.request = &request;
+  EXPECT_EQ(caller.Decide(question).why, "amount_value is not within amount_limits");
+  EXPECT_EQ(caller.Decide(Ask(kGetPolicy, "p")).why, "no grant has this method for this organization");
+  EXPECT_EQ(caller.Decide(Ask("/stampgate.v1.UserService/GetAuthenticators", "o")).why, "no grant has this method");
+  question = Ask("/stampgate.v1.GeneralService/QueryOperation", "o");
+  question.general = true;
+  question.general_path = "whoami";
+  EXPECT_EQ(caller.Decide(question).why, "no grant has this path and activity type");
+}
+
+TEST(CallerTest, EventsAreSeenByTheUnionOfTheGrants) {
+  const Caller caller = CallerOf(
+      "grants {methods: 'EventService/ListEvents' organizations: ['a', 'b']}"
+      "grants {classes: POLICY_CLASS_EVENTS organizations: 'c'}"
+      "grants {classes: POLICY_CLASS_QUERY all_organizations: true}");
+  EXPECT_THAT(caller.OrganizationsOf(kList).ids, ElementsAre("a", "b", "c"));
+  EXPECT_FALSE(caller.OrganizationsOf(kList).all);
+  EXPECT_THAT(caller.OrganizationsOf("/stampgate.v1.EventService/Subscribe").ids, ElementsAre("c"));
+  EXPECT_FALSE(caller.OrganizationsOf("/stampgate.v1.EventService/Subscribe").all);
+  EXPECT_TRUE(caller.OrganizationsOf(kGetPolicy).all);
+  EXPECT_THAT(caller.OrganizationsOf(kWithdraw).ids, IsEmpty());
+  EXPECT_FALSE(caller.OrganizationsOf(kWithdraw).all);
+  EXPECT_FALSE(caller.OrganizationsOf("").all);
+}
+
+TEST(CallerTest, AllOfOneGrantIsAllOfTheCaller) {
+  const Caller caller = CallerOf(
+      "grants {classes: POLICY_CLASS_EVENTS organizations: 'a'} grants {classes: POLICY_CLASS_EVENTS "
+      "all_organizations: true}");
+  EXPECT_TRUE(caller.OrganizationsOf(kList).all);
+}
+
+TEST(CallerTest, ATokenIsKnownByItsDigest) {
+  const std::string other = absl::AsciiStrToUpper(HexDigest("other token"));
+  const Caller caller = CallerOf(absl::StrCat("token_sha256: ['", HexDigest("token"), "', '", other, "']"));
+  EXPECT_TRUE(caller.wants_token());
+  EXPECT_TRUE(caller.HasToken(Sha256("token")));
+  EXPECT_TRUE(caller.HasToken(Sha256("other token")));
+  EXPECT_FALSE(caller.HasToken(Sha256("")));
+  EXPECT_FALSE(caller.HasToken(Sha256("token ")));
+  EXPECT_FALSE(caller.HasToken({}));
+  for (size_t i = 0; i < 32; ++i) {
+    auto digest = Sha256("token");
+    digest[i] ^= 1;
+    EXPECT_FALSE(caller.HasToken(digest)) << i;
+  }
+}
+
+TEST(CallerTest, WithoutTokensNoTokenIsItsOwn) {
+  const Caller plain = CallerOf("name: 'a' loopback: true");
+  EXPECT_FALSE(plain.wants_token());
+  EXPECT_FALSE(plain.HasToken({}));
+  EXPECT_FALSE(plain.HasToken(Sha256("")));
+  EXPECT_FALSE(plain.HasSubject("", ""));
+}
+
+TEST(CallerTest, AJsonWebTokenIsKnownByItsIssuerAndItsSubject) {
+  const Caller caller = CallerOf("token {issuer: 'cluster' subjects: ['system:a', 'system:b']}");
+  EXPECT_TRUE(caller.wants_token());
+  EXPECT_TRUE(caller.HasSubject("cluster", "system:a"));
+  EXPECT_TRUE(caller.HasSubject("cluster", "system:b"));
+  EXPECT_FALSE(caller.HasSubject("other", "system:a"));
+  EXPECT_FALSE(caller.HasSubject("", "system:a"));
+  for (const char* subject : {"", "system:c", "system:", "system:ab", "SYSTEM:A", "system:a "}) {
+    EXPECT_FALSE(caller.HasSubject("cluster", subject)) << subject;
+  }
+  EXPECT_FALSE(caller.HasToken({}));
+}
+
+TEST(CallerTest, TellsWhatItMayDo) {
+  const Caller caller = CallerOf(absl::StrCat(
+      "name: 'payments' "
+      "grants {classes: POLICY_CLASS_LOGIN methods: 'stampgate.v1.PolicyService/GetPolicy' organizations: ['a', 'b']}"
+      "grants {methods: ['EarnService/EarnWithdraw', 'stampgate.testing.VaultService/Move'] all_organizations: true"
+      "        key: 'treasury'"
+      "        amount_limits {chain: 'eip155:1' contract: '0xAB' max_amount: '5'} amount_limits {chain: 'eip155:137'}"
+      "        dangerous_fields: ['delete_without_export', 'forget'] export_public_keys: '",
+      kPointOfOne,
+      "'}"
+      "grants {general_operations {path: 'whoami'}"
+      "        general_operations {path: 'init_otp' activity_type: 'ACTIVITY_TYPE_INIT_OTP'}"
+      "        organizations: ['1', '2', '3', '4', '5', '6', '7']}"
+      "grants {methods: 'WebhookService/GetWebhookKeySet'}"));
+  EXPECT_EQ(
+      absl::StrJoin(caller.Describe(), "\n"),
+      "grant 1: a, b\n"
+      "  AuthenticationService/Oauth2Authenticate (login)\n"
+      "  AuthenticationService/Oauth (login)\n"
+      "  AuthenticationService/StampLogin (login)\n"
+      "  AuthenticationService/VerifyOtp (login)\n"
+      "  PolicyService/GetPolicy (query)\n"
+      "grant 2: all organizations, key treasury, amounts on eip155:1 of 0xAB up to 5, amounts on eip155:137 of any,"
+      " with delete_without_export, forget, exports to 1 keys only\n"
+      "  stampgate.testing.VaultService/Move (dangerous)\n"
+      "  EarnService/EarnWithdraw (dangerous)\n"
+      "grant 3: 1, 2, 3, 4, 5 and 2 more\n"
+      "  GeneralService: whoami (query)\n"
+      "  GeneralService: init_otp as ACTIVITY_TYPE_INIT_OTP\n"
+      "grant 4: no organization\n"
+      "  WebhookService/GetWebhookKeySet (query)");
+  EXPECT_THAT(CallerOf("name: 'a'").Describe(), ElementsAre("nothing"));
+}
+
+}  // namespace
+}  // namespace stampgate

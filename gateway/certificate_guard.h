@@ -1,0 +1,23 @@
+// Certificates that gRPC cannot read, which would end the process.
+#ifndef STAMPGATE_GATEWAY_CERTIFICATE_GUARD_H_
+#define STAMPGATE_GATEWAY_CERTIFICATE_GUARD_H_
+
+#include <openssl/x509.h>
+
+#include "absl/status/status.h"
+
+namespace stampgate {
+
+// Whether gRPC can read the names in a certificate. gRPC 1.51 aborts on one whose common name is no text, or which
+// names an IP address of another size than 4 or 16 bytes; that an authority signed it is no help, as few look so
+// closely.
+bool GrpcCanRead(const X509* certificate);
+
+// From now on OpenSSL refuses, in this whole process, client certificates that gRPC cannot read: they are "unsuitable
+// certificate purpose" while the handshake still goes on. Thread-safe; once is enough. It must be done before the first
+// server that asks for client certificates.
+absl::Status RefuseClientsThatGrpcCannotRead();
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_CERTIFICATE_GUARD_H_

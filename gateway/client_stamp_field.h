@@ -1,0 +1,17 @@
+// The stamp in a request's client_stamp.
+#ifndef STAMPGATE_GATEWAY_CLIENT_STAMP_FIELD_H_
+#define STAMPGATE_GATEWAY_CLIENT_STAMP_FIELD_H_
+
+#include "absl/status/statusor.h"
+#include "stamp/client_stamp.h"
+#include "stampgate/v1/client_stamp.pb.h"
+
+namespace stampgate {
+
+// Reads the stamp, of which exactly one kind is set. Errors: INVALID_ARGUMENT (INVALID_REQUEST) with the kind's field
+// if it has not the kind's form.
+absl::StatusOr<ClientStamp> ReadClientStamp(const v1::ClientStamp& field);
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_CLIENT_STAMP_FIELD_H_

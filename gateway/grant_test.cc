@@ -1,0 +1,162 @@
+#include "gateway/grant.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gateway/policed_method.h"
+#include "stampgate/v1/earn_service.pb.h"
+#include "translate/testing/operations.h"
+
+namespace stampgate {
+namespace {
+
+using Fit = Grant::Fit;
+
+Grant GrantOf(const std::string& text) { return Grant(testing::Proto<config::v1::Grant>(text)); }
+
+Fit Ask(const Grant& grant, absl::string_view method, std::optional<absl::string_view> organization_id) {
+  Question question;
+  question.method = method;
+  question.organization_id = organization_id;
+  return grant.Ask(question).fit;
+}
+
+Fit AskGeneral(const Grant& grant, absl::string_view path, absl::string_view type,
+               absl::string_view organization_id = "o") {
+  Question question;
+  question.method =
+      type.empty() ? "/stampgate.v1.GeneralService/QueryOperation" : "/stampgate.v1.GeneralService/SubmitOperation";
+  question.organization_id = organization_id;
+  question.general = true;
+  question.general_path = path;
+  question.general_type = type;
+  return grant.Ask(question).fit;
+}
+
+constexpr char kGetPolicy[] = "/stampgate.v1.PolicyService/GetPolicy";
+
+TEST(GrantTest, AClassGrantsItsMethodsAndNoOthers) {
+  const std::map<std::string, v1::PolicyClass> classes = {{"POLICY_CLASS_QUERY", v1::POLICY_CLASS_QUERY},
+                                                          {"POLICY_CLASS_LOGIN", v1::POLICY_CLASS_LOGIN},
+                                                          {"POLICY_CLASS_WRITE", v1::POLICY_CLASS_WRITE},
+                                                          {"POLICY_CLASS_DANGEROUS", v1::POLICY_CLASS_DANGEROUS},
+                                                          {"POLICY_CLASS_EVENTS", v1::POLICY_CLASS_EVENTS}};
+  for (const auto& [name, granted] : classes) {
+    const Grant grant = GrantOf(absl::StrCat("classes: ", name, " all_organizations: true"));
+    int allowed = 0;
+    for (const PolicedMethod& method : PolicedMethods()) {
+      const bool expected = method.policy_class == granted && !method.general;
+      allowed += expected;
+      EXPECT_EQ(Ask(grant, method.full_name, "o") == Fit::kAllowed, expected) << name << method.full_name;
+      EXPECT_EQ(grant.HasMethod(method.full_name), expected) << name << method.full_name;
+    }
+    EXPECT_GT(allowed, 0) << name;
+  }
+}
+
+TEST(GrantTest, NoClassAndNoNameGivesGeneralService) {
+  const Grant grant = GrantOf(
+      "classes: [POLICY_CLASS_QUERY, POLICY_CLASS_LOGIN, POLICY_CLASS_WRITE, POLICY_CLASS_DANGEROUS,"
+      " POLICY_CLASS_EVENTS, POLICY_CLASS_UNSPECIFIED]"
+      " methods: ['GeneralService/SubmitOperation', 'GeneralService/QueryOperation'] all_organizations: true");
+  EXPECT_EQ(AskGeneral(grant, "init_otp", "ACTIVITY_TYPE_INIT_OTP"), Fit::kNotTheMethod);
+  EXPECT_EQ(AskGeneral(grant, "whoami", ""), Fit::kNotTheMethod);
+  EXPECT_EQ(AskGeneral(grant, "", ""), Fit::kNotTheMethod);
+}
+
+TEST(GrantTest, AMethodIsGrantedByItsShortAndItsFullName) {
+  for (const char* name : {"PolicyService/GetPolicy", "stampgate.v1.PolicyService/GetPolicy"}) {
+    const Grant grant = GrantOf(absl::StrCat("methods: '", name, "' organizations: 'o'"));
+    for (const PolicedMethod& method : PolicedMethods()) {
+      EXPECT_EQ(Ask(grant, method.full_name, "o") == Fit::kAllowed, method.full_name == kGetPolicy) << method.full_name;
+    }
+  }
+}
+
+TEST(GrantTest, AMethodIsAskedForByItsWholeName) {
+  const Grant grant = GrantOf("classes: POLICY_CLASS_QUERY all_organizations: true");
+  for (const char* name : {"", "PolicyService/GetPolicy", "/PolicyService/GetPolicy",
+                           "stampgate.v1.PolicyService/GetPolicy", "/stampgate.v1.PolicyService/getPolicy",
+                           "/stampgate.v1.PolicyService/GetPolicy/", "/stampgate.v1.PolicyService/GetPolicy "}) {
+    EXPECT_EQ(Ask(grant, name, "o"), Fit::kNotTheMethod) << name;
+  }
+}
+
+TEST(GrantTest, OrganizationsAreExact) {
+  const Grant grant = GrantOf("methods: 'PolicyService/GetPolicy' organizations: ['abc-1', 'Other']");
+  EXPECT_EQ(Ask(grant, kGetPolicy, "abc-1"), Fit::kAllowed);
+  EXPECT_EQ(Ask(grant, kGetPolicy, "Other"), Fit::kAllowed);
+  for (const absl::string_view other : {"", "*", "all", "abc", "abc-", "abc-12", "ABC-1", "Abc-1", "other", " abc-1",
+                                        "abc-1 ", "abc-1\n", "abc-1,Other", "abc\u20101", "abc-\uff11", "bc-1"}) {
+    EXPECT_EQ(Ask(grant, kGetPolicy, other), Fit::kNotTheOrganization) << other;
+  }
+  EXPECT_EQ(Ask(grant, kGetPolicy, absl::string_view("abc-1\0", 6)), Fit::kNotTheOrganization);
+}
+
+TEST(GrantTest, AllOrganizationsAreAll) {
+  const Grant grant = GrantOf("methods: 'PolicyService/GetPolicy' all_organizations: true");
+  for (const char* id : {"", "a", "b"}) EXPECT_EQ(Ask(grant, kGetPolicy, id), Fit::kAllowed);
+}
+
+TEST(GrantTest, AGrantWithoutOrganizationsIsForWhatConcernsNone) {
+  const Grant grant = GrantOf("methods: ['PolicyService/GetPolicy', 'WebhookService/GetWebhookKeySet']");
+  EXPECT_EQ(Ask(grant, "/stampgate.v1.WebhookService/GetWebhookKeySet", std::nullopt), Fit::kAllowed);
+  EXPECT_EQ(Ask(grant, kGetPolicy, "o"), Fit::kNotTheOrganization);
+  EXPECT_EQ(Ask(grant, kGetPolicy, ""), Fit::kNotTheOrganization);
+}
+
+TEST(GrantTest, GeneralOperationsAreExactPairs) {
+  const Grant grant = GrantOf(
+      "general_operations {path: 'init_otp' activity_type: 'ACTIVITY_TYPE_INIT_OTP_V3'}"
+      "general_operations {path: 'otp_login' activity_type: 'ACTIVITY_TYPE_OTP_LOGIN'}"
+      "general_operations {path: 'whoami'} organizations: 'o'");
+  EXPECT_EQ(AskGeneral(grant, "init_otp", "ACTIVITY_TYPE_INIT_OTP_V3"), Fit::kAllowed);
+  EXPECT_EQ(AskGeneral(grant, "otp_login", "ACTIVITY_TYPE_OTP_LOGIN"), Fit::kAllowed);
+  EXPECT_EQ(AskGeneral(grant, "whoami", ""), Fit::kAllowed);
+  // Half of one with half of another, the neighbours of each, and a submit for a query.
+  EXPECT_EQ(AskGeneral(grant, "init_otp", "ACTIVITY_TYPE_OTP_LOGIN"), Fit::kNotTheMethod);
+  EXPECT_EQ(AskGeneral(grant, "otp_login", "ACTIVITY_TYPE_INIT_OTP_V3"), Fit::kNotTheMethod);
+  EXPECT_EQ(AskGeneral(grant, "init_otp", "ACTIVITY_TYPE_INIT_OTP"), Fit::kNotTheMethod);
+  EXPECT_EQ(AskGeneral(grant, "init_otp", "ACTIVITY_TYPE_INIT_OTP_V2"), Fit::kNotTheMethod);
+  EXPECT_EQ(AskGeneral(grant, "init_otp", ""), Fit::kNotTheMethod);
+  EXPECT_EQ(AskGeneral(grant, "whoami", "ACTIVITY_TYPE_WHOAMI"), Fit::kNotTheMethod);
+  EXPECT_EQ(AskGeneral(grant, "INIT_OTP", "ACTIVITY_TYPE_INIT_OTP_V3"), Fit::kNotTheMethod);
+  EXPECT_EQ(AskGeneral(grant, "init_otp_", "ACTIVITY_TYPE_INIT_OTP_V3"), Fit::kNotTheMethod);
+  EXPECT_EQ(AskGeneral(grant, "", "ACTIVITY_TYPE_INIT_OTP_V3"), Fit::kNotTheMethod);
+  EXPECT_EQ(AskGeneral(grant, "whoami", "", "p"), Fit::kNotTheOrganization);
+  // It gives no typed method.
+  for (const PolicedMethod& method : PolicedMethods()) EXPECT_FALSE(grant.HasMethod(method.full_name));
+}
+
+TEST(GrantTest, TheValuesAreLookedAtLast) {
+  const Grant grant = GrantOf(
+      "methods: 'EarnService/EarnWithdraw' organizations: 'o' amount_limits {chain: 'eip155:1' max_amount: '5'}");
+  v1::EarnWithdrawRequest request;
+  request.mutable_parameters()->set_chain_caip2(v1::EARN_CHAIN_EIP155_1);
+  request.mutable_parameters()->set_amount_value("6");
+  Question question;
+  question.method = "/stampgate.v1.EarnService/EarnWithdraw";
+  question.organization_id = "p";
+  question.request = &request;
+  EXPECT_EQ(grant.Ask(question).fit, Fit::kNotTheOrganization);
+  EXPECT_EQ(grant.Ask(question).why, "");
+  question.organization_id = "o";
+  EXPECT_EQ(grant.Ask(question).fit, Fit::kNotTheValues);
+  EXPECT_EQ(grant.Ask(question).why, "amount_value is not within amount_limits");
+  request.mutable_parameters()->set_amount_value("5");
+  EXPECT_EQ(grant.Ask(question).fit, Fit::kAllowed);
+  question.method = kGetPolicy;
+  EXPECT_EQ(grant.Ask(question).fit, Fit::kNotTheMethod);
+}
+
+TEST(GrantTest, AnUnknownNameGrantsNothing) {
+  const Grant grant = GrantOf("methods: ['PolicyService/None', '*', ''] all_organizations: true");
+  for (const PolicedMethod& method : PolicedMethods()) EXPECT_FALSE(grant.HasMethod(method.full_name));
+  EXPECT_FALSE(grant.HasMethod(""));
+}
+
+}  // namespace
+}  // namespace stampgate

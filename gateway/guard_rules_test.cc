@@ -1,0 +1,345 @@
+#include "gateway/guard_rules.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "gateway/policy_testing.h"
+#include "gateway/policy_testing.pb.h"
+#include "stampgate/v1/earn_service.pb.h"
+#include "stampgate/v1/organization_service.pb.h"
+#include "stampgate/v1/wallet_service.pb.h"
+#include "translate/testing/operations.h"
+
+namespace stampgate {
+namespace {
+
+using testing::Proto;
+
+constexpr char kContract[] = "0xabcdef0123456789abcdef0123456789abcdef01";
+constexpr char kUncompressedOfOne[] =
+    "046b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"
+    "4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5";
+
+// Why `request` is refused under a grant with these members; empty if it is not.
+std::string Refusal(const std::string& grant, const google::protobuf::Message& request) {
+  return GuardRules(Proto<config::v1::Grant>(grant)).Refuse(request).value_or("");
+}
+
+std::string Withdrawal(const std::string& grant, absl::string_view amount, absl::string_view contract = kContract,
+                       v1::EarnChain chain = v1::EARN_CHAIN_EIP155_1) {
+  v1::EarnWithdrawRequest request;
+  request.set_organization_id("o");
+  request.mutable_parameters()->set_amount_value(std::string(amount));
+  request.mutable_parameters()->set_wrapper_address(std::string(contract));
+  request.mutable_parameters()->set_chain_caip2(chain);
+  return Refusal(grant, request);
+}
+
+constexpr char kNotWithin[] = "amount_value is not within amount_limits";
+constexpr char kNoAmount[] = "amount_value is not an amount";
+
+std::string LimitOf(absl::string_view max_amount) {
+  return absl::StrCat("amount_limits { chain: 'eip155:1' max_amount: '", max_amount, "' }");
+}
+const std::string& AnyAmount() {
+  static const auto& any = *new std::string("amount_limits { chain: 'eip155:1' }");
+  return any;
+}
+
+TEST(IsAmountTest, IsMaxOrDigitsWithoutAZeroInFront) {
+  for (const std::string& good :
+       {std::string("MAX"), std::string("0"), std::string("1"), std::string("9"), std::string("10"),
+        std::string("1000000000000000000"), std::string(78, '9'), "1" + std::string(77, '0')}) {
+    EXPECT_TRUE(IsAmount(good)) << good;
+  }
+}
+
+TEST(IsAmountTest, IsNothingElse) {
+  for (const std::string& bad :
+       {std::string(),         std::string("00"),          std::string("01"),        std::string("000"),
+        std::string("+1"),     std::string("-1"),          std::string("-0"),        std::string("1.0"),
+        std::string("1e5"),    std::string("0x1"),         std::string(" 1"),        std::string("1 "),
+        std::string("1\n"),    std::string("1\0", 2),      std::string("\0", 1),     std::string("1,000"),
+        std::string("1_000"),  std::string("max"),         std::string("Max"),       std::string("MAX "),
+        std::string(" MAX"),   std::string("MAX1"),        std::string("MAX\0", 4),  std::string("MA"),
+        std::string("MAXI"),   std::string("\u0661"),      std::string("\uff11"),    std::string("1\u0660"),
+        std::string("\u2168"), std::string("\xb9"),        std::string("1\x80"),     std::string(79, '9'),
+        std::string(79, '1'),  "0" + std::string(77, '1'), std::string(100000, '1'), std::string("Infinity")}) {
+    EXPECT_FALSE(IsAmount(bad)) << bad.substr(0, 90);
+  }
+}
+
+// The words of the issue as a slow reading of the regular expression.
+TEST(IsAmountTest, IsWhatTheExpressionSays) {
+  const auto matches = [](absl::string_view text) {
+    if (text == "MAX" || text == "0") return true;
+    if (text.empty() || text.size() > 78 || text[0] < '1' || text[0] > '9') return false;
+    return text.find_first_not_of("0123456789") == absl::string_view::npos;
+  };
+  std::mt19937 random(20240702);
+  const absl::string_view alphabet = "00123456789 MAX-+.eEx\xC2\xB9";
+  int good = 0;
+  for (int round = 0; round < 50000; ++round) {
+    std::string text;
+    const size_t size = random() % 4 == 0 ? 70 + random() % 12 : random() % 5;
+    const size_t letters = random() % 3 == 0 ? alphabet.size() : 11;
+    for (size_t i = 0; i < size; ++i) text += alphabet[random() % letters];
+    EXPECT_EQ(IsAmount(text), matches(text)) << text;
+    good += matches(text);
+  }
+  EXPECT_GT(good, 5000);
+  EXPECT_LT(good, 45000);
+}
+
+TEST(AmountLimitTest, TheMostIsAllowedAndOneMoreIsNot) {
+  EXPECT_EQ(Withdrawal(LimitOf("1000"), "1000"), "");
+  EXPECT_EQ(Withdrawal(LimitOf("1000"), "999"), "");
+  EXPECT_EQ(Withdrawal(LimitOf("1000"), "0"), "");
+  EXPECT_EQ(Withdrawal(LimitOf("1000"), "1001"), kNotWithin);
+  EXPECT_EQ(Withdrawal(LimitOf("1000"), "2000"), kNotWithin);
+  EXPECT_EQ(Withdrawal(LimitOf("1000"), "10000"), kNotWithin);
+  EXPECT_EQ(Withdrawal(LimitOf("0"), "0"), "");
+  EXPECT_EQ(Withdrawal(LimitOf("0"), "1"), kNotWithin);
+}
+
+TEST(AmountLimitTest, NumbersCompareByTheirValueNotAsText) {
+  EXPECT_EQ(Withdrawal(LimitOf("9"), "10"), kNotWithin);
+  EXPECT_EQ(Withdrawal(LimitOf("10"), "9"), "");
+  EXPECT_EQ(Withdrawal(LimitOf("2"), "18446744073709551616"), kNotWithin);
+  EXPECT_EQ(Withdrawal(LimitOf("18446744073709551616"), "18446744073709551615"), "");
+  EXPECT_EQ(Withdrawal(LimitOf("18446744073709551616"), "18446744073709551617"), kNotWithin);
+  const std::string most(78, '9');
+  EXPECT_EQ(Withdrawal(LimitOf(most), most), "");
+  EXPECT_EQ(Withdrawal(LimitOf("8" + most.substr(1)), most), kNotWithin);
+  EXPECT_EQ(Withdrawal(LimitOf(most), most + "9"), kNoAmount);
+}
+
+TEST(AmountLimitTest, MaxIsAllowedOnlyWithoutAMost) {
+  EXPECT_EQ(Withdrawal(LimitOf(std::string(78, '9')), "MAX"), kNotWithin);
+  EXPECT_EQ(Withdrawal(AnyAmount(), "MAX"), "");
+  EXPECT_EQ(Withdrawal(AnyAmount(), std::string(78, '9')), "");
+}
+
+TEST(AmountLimitTest, WhatIsNotAnAmountIsRefusedWhateverTheLimit) {
+  for (const std::string& bad : {std::string(), std::string("01"), std::string("-1"), std::string("max"),
+                                 std::string(79, '1'), std::string("1e3"), std::string("\u0661")}) {
+    EXPECT_EQ(Withdrawal(AnyAmount(), bad), kNoAmount) << bad;
+    EXPECT_EQ(Withdrawal(LimitOf("1000"), bad), kNoAmount) << bad;
+  }
+}
+
+TEST(AmountLimitTest, WithoutLimitsAnyAmountIsAllowed) { EXPECT_EQ(Withdrawal("", "MAX"), ""); }
+
+TEST(AmountLimitTest, ALimitIsForItsChainAlone) {
+  EXPECT_EQ(Withdrawal(AnyAmount(), "1", kContract, v1::EARN_CHAIN_EIP155_8453), kNotWithin);
+  EXPECT_EQ(Withdrawal("amount_limits { chain: 'eip155:8453' }", "1", kContract, v1::EARN_CHAIN_EIP155_8453), "");
+  // Neither the enum's name nor its number is what upstream writes, nor another case, nor a part.
+  for (const char* chain : {"EARN_CHAIN_EIP155_1", "1", "eip155", "eip155:", "EIP155:1", "eip155:1 ", "eip155:10"}) {
+    EXPECT_EQ(Withdrawal(absl::StrCat("amount_limits { chain: '", chain, "' }"), "1"), kNotWithin) << chain;
+  }
+}
+
+TEST(AmountLimitTest, WithoutAKnownChainNothingIsAllowed) {
+  // What no config may have is here too: it must not open anything.
+  for (const std::string& grant :
+       {AnyAmount(), std::string("amount_limits { chain: '' }"),
+        std::string("amount_limits { chain: 'EARN_CHAIN_UNSPECIFIED' }"), std::string("amount_limits { chain: '0' }"),
+        std::string("amount_limits { chain: '77' }")}) {
+    EXPECT_EQ(Withdrawal(grant, "1", kContract, v1::EARN_CHAIN_UNSPECIFIED), kNotWithin) << grant;
+    EXPECT_EQ(Withdrawal(grant, "1", kContract, static_cast<v1::EarnChain>(77)), kNotWithin) << grant;
+  }
+}
+
+TEST(AmountLimitTest, ALimitIsForItsContractWhateverItsCase) {
+  const std::string upper = absl::StrCat("0x", absl::AsciiStrToUpper(absl::string_view(kContract).substr(2)));
+  for (const std::string& limited : {std::string(kContract), upper}) {
+    const std::string grant =
+        absl::StrCat("amount_limits { chain: 'eip155:1' contract: '", limited, "' max_amount: '5' }");
+    EXPECT_EQ(Withdrawal(grant, "5", kContract), "");
+    EXPECT_EQ(Withdrawal(grant, "5", upper), "");
+    EXPECT_EQ(Withdrawal(grant, "5", "0xAbCdEf0123456789aBcDeF0123456789AbCdEf01"), "");
+    EXPECT_EQ(Withdrawal(grant, "6", kContract), kNotWithin);
+    for (const std::string& other :
+         {std::string(), std::string(kContract) + "0", std::string(kContract).substr(0, 41),
+          std::string(kContract) + " ", " " + std::string(kContract), std::string(kContract).substr(2),
+          std::string("0xabcdef0123456789abcdef0123456789abcdef02"), std::string(kContract) + std::string(1, '\0')}) {
+      EXPECT_EQ(Withdrawal(grant, "5", other), kNotWithin) << other;
+    }
+  }
+}
+
+TEST(AmountLimitTest, OneLimitIsEnough) {
+  const std::string grant = absl::StrCat(
+      "amount_limits { chain: 'eip155:1' max_amount: '10' } "
+      "amount_limits { chain: 'eip155:1' contract: '",
+      kContract,
+      "' max_amount: '100' } "
+      "amount_limits { chain: 'eip155:137' }");
+  const std::string other = "0x0000000000000000000000000000000000000001";
+  EXPECT_EQ(Withdrawal(grant, "10", other), "");
+  EXPECT_EQ(Withdrawal(grant, "11", other), kNotWithin);
+  EXPECT_EQ(Withdrawal(grant, "100", kContract), "");
+  EXPECT_EQ(Withdrawal(grant, "101", kContract), kNotWithin);
+  EXPECT_EQ(Withdrawal(grant, "MAX", kContract), kNotWithin);
+  EXPECT_EQ(Withdrawal(grant, "MAX", other, v1::EARN_CHAIN_EIP155_137), "");
+  EXPECT_EQ(Withdrawal(grant, "0", other, v1::EARN_CHAIN_EIP155_56), kNotWithin);
+}
+
+// Where a transfer can be in a request; each is looked at, whatever is around it.
+const std::vector<std::string>& Places() {
+  static const auto& places = *new std::vector<std::string>{
+      "transfer {%s}",
+      "transfers {amount: '1' track: TRACK_MAIN} transfers {%s}",
+      "transfers {%s} transfers {amount: '1' track: TRACK_MAIN}",
+      "inner {transfer {%s}}",
+      "inner {inner {inner {transfers {%s}}}}",
+      "inners {} inners {inner {by_hand {%s}}}",
+      "by_hand {%s}",
+      "named {key: 'a' value {amount: '1' track: TRACK_MAIN}} named {key: 'b' value {%s}}",
+  };
+  return places;
+}
+testing::MoveRequest MoveWith(const std::string& place, const std::string& inside) {
+  std::string text = place;
+  return Proto<testing::MoveRequest>(text.replace(text.find("%s"), 2, inside));
+}
+
+TEST(GuardRulesTest, AnAmountIsFoundAtAnyDepth) {
+  for (const std::string& place : Places()) {
+    EXPECT_EQ(Refusal(LimitOf("10"), MoveWith(place, "amount: '10' track: TRACK_MAIN")), "") << place;
+    EXPECT_EQ(Refusal(LimitOf("10"), MoveWith(place, "amount: '11' track: TRACK_MAIN")),
+              "amount is not within amount_limits")
+        << place;
+    EXPECT_EQ(Refusal(LimitOf("10"), MoveWith(place, "amount: '10' track: TRACK_SIDE")),
+              "amount is not within amount_limits")
+        << place;
+    // Nobody knows what upstream makes of no amount.
+    EXPECT_EQ(Refusal(LimitOf("10"), MoveWith(place, "track: TRACK_MAIN")), "amount is not an amount") << place;
+  }
+  EXPECT_EQ(
+      Refusal("amount_limits { chain: 'TRACK_SIDE' }", MoveWith("transfer {%s}", "amount: '1' track: TRACK_SIDE")), "");
+}
+
+TEST(GuardRulesTest, ADangerousFieldIsFoundAtAnyDepth) {
+  for (const std::string& place : Places()) {
+    const testing::MoveRequest hasty = MoveWith(place, "in_haste: true");
+    EXPECT_EQ(Refusal("", hasty), "in_haste needs a grant that names it") << place;
+    EXPECT_EQ(Refusal("dangerous_fields: 'in_haste'", hasty), "") << place;
+    EXPECT_EQ(Refusal("dangerous_fields: 'forget'", hasty), "in_haste needs a grant that names it") << place;
+    EXPECT_EQ(Refusal("", MoveWith(place, "in_haste: false")), "") << place;
+    EXPECT_EQ(Refusal("", MoveWith(place, "")), "") << place;
+  }
+  EXPECT_EQ(
+      Refusal("dangerous_fields: 'in_haste'", Proto<testing::MoveRequest>("forget: true by_hand {in_haste: true}")),
+      "forget needs a grant that names it");
+}
+
+TEST(GuardRulesTest, AnExportKeyIsFoundAtAnyDepth) {
+  const std::string grant = absl::StrCat("export_public_keys: '", kPointOfOne, "'");
+  for (const std::string& place :
+       {std::string("export {%s}"), absl::StrCat("exports {key: '", kPointOfOne, "'} exports {%s}"),
+        std::string("by_post {%s}"), std::string("inner {inners {by_post {%s}}}")}) {
+    EXPECT_EQ(Refusal(grant, MoveWith(place, absl::StrCat("key: '", kPointOfOne, "'"))), "") << place;
+    EXPECT_EQ(Refusal(grant, MoveWith(place, absl::StrCat("key: '", kUncompressedOfOne, "'"))), "") << place;
+    for (const std::string& other : {std::string(), std::string(kPointOfTwo), "02" + std::string(kPointOfOne).substr(2),
+                                     "0x" + std::string(kPointOfOne), std::string("00"), std::string("x")}) {
+      EXPECT_EQ(Refusal(grant, MoveWith(place, absl::StrCat("key: '", other, "'"))),
+                "key is none of export_public_keys")
+          << place << other;
+    }
+    EXPECT_EQ(Refusal("", MoveWith(place, "key: 'anything'")), "") << place;
+  }
+}
+
+TEST(GuardRulesTest, ARuleThatCannotBeEvaluatedRefuses) {
+  const std::string track = "track: TRACK_MAIN ";
+  EXPECT_EQ(Refusal(AnyAmount(), Proto<testing::NumberAmount>(track + "amount: 1")), "amount is not an amount");
+  EXPECT_EQ(Refusal(AnyAmount(), Proto<testing::ListOfAmounts>(track + "amounts: '1'")), "amounts is not an amount");
+  EXPECT_EQ(Refusal(AnyAmount(), Proto<testing::ListOfAmounts>(track)), "amounts is not an amount");
+  EXPECT_EQ(Refusal(AnyAmount(), Proto<testing::AmountWithoutTrack>("amount: '1'")),
+            "amount is not within amount_limits");
+  EXPECT_EQ(Refusal(AnyAmount(), Proto<testing::TrackOutside>(track + "inside {amount: '1'}")),
+            "amount is not within amount_limits");
+  EXPECT_EQ(Refusal(AnyAmount(), Proto<testing::TwoTracks>(track + "amount: '1' other_track: TRACK_MAIN")),
+            "amount is not within amount_limits");
+  const std::string here = absl::StrCat("amount_limits { chain: 'eip155:1' contract: '", kContract, "' }");
+  const std::string twice = absl::StrCat("contract: '", kContract, "' other_contract: '", kContract, "'");
+  EXPECT_EQ(Refusal(here, Proto<testing::TwoContracts>(track + "amount: '1' " + twice)),
+            "amount is not within amount_limits");
+  EXPECT_EQ(Refusal(AnyAmount(), Proto<testing::TwoContracts>(track + "amount: '1' " + twice)), "");
+
+  const std::string keys = absl::StrCat("export_public_keys: '", kPointOfOne, "'");
+  EXPECT_EQ(Refusal(keys, Proto<testing::ListOfKeys>(absl::StrCat("keys: '", kPointOfOne, "'"))),
+            "keys is none of export_public_keys");
+  EXPECT_EQ(Refusal(keys, Proto<testing::FlagKey>("key: true")), "key is none of export_public_keys");
+}
+
+TEST(GuardRulesTest, EachOfTwoAmountsIsHeldToTheLimit) {
+  const std::string track = "track: TRACK_MAIN ";
+  EXPECT_EQ(Refusal(LimitOf("5"), Proto<testing::TwoAmounts>(track + "first: '5' second: '5'")), "");
+  EXPECT_EQ(Refusal(LimitOf("5"), Proto<testing::TwoAmounts>(track + "first: '6' second: '5'")),
+            "first is not within amount_limits");
+  EXPECT_EQ(Refusal(LimitOf("5"), Proto<testing::TwoAmounts>(track + "first: '5' second: '6'")),
+            "second is not within amount_limits");
+  EXPECT_EQ(Refusal(LimitOf("5"), Proto<testing::TwoAmounts>(track + "first: '5' second: 'MAX'")),
+            "second is not within amount_limits");
+}
+
+TEST(GuardRulesTest, AChainMayBeText) {
+  EXPECT_EQ(Refusal(AnyAmount(), Proto<testing::TextTrack>("amount: '1' track: 'eip155:1'")), "");
+  EXPECT_EQ(Refusal(AnyAmount(), Proto<testing::TextTrack>("amount: '1' track: 'eip155:2'")),
+            "amount is not within amount_limits");
+}
+
+TEST(GuardRulesTest, WhatIsDangerousAndNoFlagNeedsItsGrantWhenItIsSet) {
+  for (const auto& [set, name] : {std::pair("flags: false", "flags"), std::pair("flags: [true, false]", "flags"),
+                                  std::pair("text: 'a'", "text"), std::pair("inside {}", "inside")}) {
+    const auto request = Proto<testing::DangerousThings>(set);
+    EXPECT_EQ(Refusal("", request), absl::StrCat(name, " needs a grant that names it"));
+    EXPECT_EQ(Refusal(absl::StrCat("dangerous_fields: '", name, "'"), request), "");
+  }
+  EXPECT_EQ(Refusal("", testing::DangerousThings()), "");
+}
+
+TEST(GuardRulesTest, TheGuardsOfTheApiAreWhereTheySayTheyAre) {
+  const auto deletion = [](const char* parameters) {
+    return Refusal("", Proto<v1::DeleteSubOrganizationRequest>(absl::StrCat("parameters {", parameters, "}")));
+  };
+  EXPECT_EQ(deletion("delete_without_export: true"), "delete_without_export needs a grant that names it");
+  EXPECT_EQ(deletion("delete_without_export: false"), "");
+  EXPECT_EQ(deletion(""), "");
+  const auto exporting = [](absl::string_view key) {
+    return Refusal(absl::StrCat("export_public_keys: '", kPointOfOne, "'"),
+                   Proto<v1::ExportWalletAccountRequest>(absl::StrCat("parameters {target_public_key: '", key, "'}")));
+  };
+  EXPECT_EQ(exporting(kUncompressedOfOne), "");
+  EXPECT_EQ(exporting(absl::AsciiStrToUpper(kUncompressedOfOne)), "");
+  EXPECT_EQ(exporting(kPointOfTwo), "target_public_key is none of export_public_keys");
+}
+
+TEST(GuardRulesTest, NoValueIsTold) {
+  for (const std::string& why : {Withdrawal(LimitOf("5"), "424242"), Withdrawal(LimitOf("5"), "hunter2")}) {
+    EXPECT_FALSE(why.empty());
+    EXPECT_EQ(why.find("424242"), std::string::npos);
+    EXPECT_EQ(why.find("hunter2"), std::string::npos);
+  }
+}
+
+TEST(IsDangerousFieldTest, KnowsThemByTheirNames) {
+  EXPECT_TRUE(IsDangerousField("delete_without_export"));
+  EXPECT_TRUE(IsDangerousField("forget"));
+  EXPECT_TRUE(IsDangerousField("in_haste"));
+  for (const char* other : {"", "deleteWithoutExport", "delete_without_export ", "parameters", "amount_value",
+                            // Dangerous, but in no request of an operation.
+                            "flags", "text"}) {
+    EXPECT_FALSE(IsDangerousField(other)) << other;
+  }
+}
+
+}  // namespace
+}  // namespace stampgate

@@ -1,0 +1,195 @@
+#include "gateway/loading.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "gateway/policy_testing.h"
+
+namespace stampgate {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kConfig[] =
+    "upstream: {base_url: https://host}\n"
+    "keys: [{name: main, file: main.key, all_organizations: true}]\n"
+    "callers: [{name: c, loopback: true, grants: [{classes: [query], organizations_file: ids}]}]\n";
+
+class LoadingTest : public ::testing::Test {
+ protected:
+  LoadingTest() { Put(kConfig); }
+
+  void Put(absl::string_view config, int key = 1, absl::string_view ids = "a\n") {
+    PutTestFile(folder_ + "/main.key", KeyText(key));
+    PutTestFile(folder_ + "/ids", ids);
+    PutTestFile(folder_ + "/f", config);
+  }
+  // With one piece of the config replaced.
+  void PutChanged(absl::string_view from, absl::string_view to) {
+    const std::string changed = absl::StrReplaceAll(kConfig, {{from, to}});
+    ASSERT_NE(changed, kConfig);
+    Put(changed);
+  }
+  absl::StatusOr<Loaded> LoadNow() { return Load(folder_ + "/f", token_keys_); }
+  std::string Fault() { return std::string(LoadNow().status().message()); }
+  std::string Version() {
+    const absl::StatusOr<Loaded> loaded = LoadNow();
+    EXPECT_TRUE(loaded.ok()) << loaded.status();
+    return loaded.ok() ? loaded->access->version : "";
+  }
+
+  const std::string folder_ = NewTestFolder();
+  TokenKeyPool token_keys_;
+};
+
+TEST_F(LoadingTest, GivesTheKeysAndTheCallersOfTheConfig) {
+  const absl::StatusOr<Loaded> loaded = LoadNow();
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  const NamedSigner* key = loaded->access->keys.Find("anybody", "");
+  ASSERT_NE(key, nullptr);
+  EXPECT_EQ(key->name, "main");
+  EXPECT_EQ(key->signer->public_key_hex(), kPointOfOne);
+  const Caller* caller = loaded->access->callers.FindByName("c");
+  ASSERT_NE(caller, nullptr);
+  Question question;
+  question.method = "/stampgate.v1.PolicyService/GetPolicy";
+  question.organization_id = "a";
+  EXPECT_TRUE(caller->Decide(question).allowed);
+  question.organization_id = "b";
+  EXPECT_FALSE(caller->Decide(question).allowed);
+}
+
+TEST_F(LoadingTest, TheVersionStaysIfNothingDiffers) {
+  const std::string version = Version();
+  EXPECT_EQ(version.size(), 16u);
+  EXPECT_EQ(Version(), version);
+  Put(absl::StrCat("# a comment\n\n", kConfig));
+  EXPECT_EQ(Version(), version);
+  Put(kConfig, 1, "# a comment\n\n  a\r\n");
+  EXPECT_EQ(Version(), version);
+  // Neither a key nor a grant.
+  PutChanged("https://host", "https://other");
+  EXPECT_EQ(Version(), version);
+  Put(absl::StrCat(kConfig, "reload_interval: 1s\n"));
+  EXPECT_EQ(Version(), version);
+}
+
+TEST_F(LoadingTest, TheVersionDiffersIfAnythingDoes) {
+  std::set<std::string> versions = {Version()};
+  const auto expect_new = [&](const std::string& what) { EXPECT_TRUE(versions.insert(Version()).second) << what; };
+  Put(kConfig, 2);
+  expect_new("the key in the file");
+  Put(kConfig, 1, "a\nb\n");
+  expect_new("an id more in the file");
+  Put(kConfig, 1, "b\n");
+  expect_new("another id in the file");
+  Put(kConfig, 1, "");
+  expect_new("no id in the file");
+  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
+           {"name: main", "name: other"},
+           {"keys: [", "keys: [{name: first, file: main.key, all_organizations: true}, "},
+           {"keys: [", "keys: [{name: first, file: main.key, organizations: [a]}, "},
+           {"name: c", "name: d"},
+           {"loopback: true", "dns_names: [a]"},
+           {"loopback: true", "spiffe_ids: ['spiffe://e/a']"},
+           {"loopback: true", "loopback: true, dns_names: [a]"},
+           {"loopback: true", absl::StrCat("loopback: true, token_sha256: [", std::string(64, 'a'), "]")},
+           {"loopback: true", absl::StrCat("loopback: true, token_sha256: [", std::string(64, 'b'), "]")},
+           {"[query]", "[write]"},
+           {"[query]", "[query, write]"},
+           {"classes: [query]", "methods: [PolicyService/GetPolicy]"},
+           {"classes: [query]", "general_operations: [{path: a}]"},
+           {"organizations_file: ids", "all_organizations: true"},
+           {"organizations_file: ids", "organizations: [z]"},
+           {"organizations_file: ids", "organizations_file: ids, key: main"},
+           {"organizations_file: ids", "organizations_file: ids, dangerous_fields: [delete_without_export]"},
+           {"organizations_file: ids", "organizations_file: ids, amount_limits: [{chain: c}]"},
+           {"organizations_file: ids", "organizations_file: ids, amount_limits: [{chain: c, max_amount: 1}]"},
+           {"organizations_file: ids",
+            absl::StrCat("organizations_file: ids, export_public_keys: ['", kPointOfOne, "']")},
+           {"grants: [", "grants: [{classes: [login], all_organizations: true}, "},
+           {"callers: [", "callers: [{name: x, dns_names: [x]}, "},
+       }) {
+    PutChanged(from, to);
+    expect_new(to);
+  }
+}
+
+TEST_F(LoadingTest, AnyFaultIsAnErrorAndNamesItsPlace) {
+  PutChanged("[query]", "[none]");
+  EXPECT_THAT(Fault(), HasSubstr("f:3:57: callers[0].grants[0].classes[0]: "));
+  Put(kConfig, 1, "a b\n");
+  EXPECT_THAT(Fault(), HasSubstr("organizations_file: has no exact id in line 1"));
+  Put(kConfig);
+  PutTestFile(folder_ + "/main.key", "garbage");
+  EXPECT_THAT(Fault(), HasSubstr("f:2:27: keys[0].file: "));
+  std::filesystem::remove(folder_ + "/main.key");
+  EXPECT_THAT(Fault(), HasSubstr("f:2:27: keys[0].file: "));
+  std::filesystem::remove(folder_ + "/f");
+  EXPECT_THAT(Fault(), HasSubstr("f: cannot be read: No such file or directory"));
+}
+
+// What belongs together: the name of the caller, the key, and the organization.
+MountedFolder::Files State(int number) {
+  return {{"f", absl::StrReplaceAll(kConfig, {{"name: c", absl::StrCat("name: c", number)}})},
+          {"main.key", KeyText(1 + number % 9)},
+          {"ids", absl::StrCat("o", number, "\n")}};
+}
+
+// All is swapped at one moment, but read one after the other: a reading in between would have old rules with new keys.
+TEST(LoadTest, FilesThatAreSwappedMeanwhileAreNeverMixed) {
+  TokenKeyPool token_keys;
+  std::vector<std::string> points;
+  for (int number = 0; number < 9; ++number) {
+    MountedFolder folder(State(number));
+    const absl::StatusOr<Loaded> loaded = Load(folder.PathOf("f"), token_keys);
+    ASSERT_TRUE(loaded.ok()) << loaded.status();
+    points.emplace_back(loaded->access->keys.Find("o", "")->signer->public_key_hex());
+  }
+  MountedFolder folder(State(0));
+  std::mt19937 random(20240705);
+  int before = 0;
+  constexpr int kRounds = 300;
+  for (int round = 1; round <= kRounds; ++round) {
+    const unsigned spins = random() % 3000;
+    std::thread swapper([&folder, round, spins] {
+      for (unsigned i = 0; i < spins; ++i) std::this_thread::yield();
+      folder.Swap(State(round));
+    });
+    const absl::StatusOr<Loaded> loaded = Load(folder.PathOf("f"), token_keys);
+    swapper.join();
+    ASSERT_TRUE(loaded.ok()) << loaded.status();
+    const Access& access = *loaded->access;
+    const std::string name = loaded->config->callers(0).name();
+    const int number = std::stoi(name.substr(1));
+    ASSERT_TRUE(number == round || number == round - 1) << name;
+    before += number == round - 1;
+    ASSERT_EQ(access.keys.Find("o", "")->signer->public_key_hex(), points[number % 9]) << name;
+    ASSERT_EQ(loaded->config->callers(0).grants(0).organizations(0), absl::StrCat("o", number)) << name;
+  }
+  // Both sides of the swap were met.
+  EXPECT_GT(before, 0);
+  EXPECT_LT(before, kRounds);
+}
+
+TEST(LoadTest, AKnownStateIsReadOnce) {
+  TokenKeyPool token_keys;
+  MountedFolder folder(State(3));
+  const absl::StatusOr<Loaded> first = Load(folder.PathOf("f"), token_keys);
+  ASSERT_TRUE(first.ok());
+  const absl::StatusOr<Loaded> again = Load(folder.PathOf("f"), token_keys, first->access->version);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->access->version, first->access->version);
+}
+
+}  // namespace
+}  // namespace stampgate

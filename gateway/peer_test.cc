@@ -1,0 +1,174 @@
+#include "gateway/peer.h"
+
+#include <grpcpp/security/server_credentials.h>
+#include <gtest/gtest.h>
+#include <openssl/x509v3.h>
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "gateway/server_credentials.h"
+#include "gateway/tls_testing.h"
+
+namespace stampgate {
+namespace {
+
+using Names = std::vector<std::pair<int, std::string>>;
+
+// Calls a real server with a real certificate of these names.
+class PeerOfCertificate : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const TestIdentity server = authority_.IssueServer();
+    const TlsFiles files{folder_.Write("tls.crt", server.certificate), folder_.Write("tls.key", server.key),
+                         folder_.Write("ca.crt", authority_.certificate())};
+    auto tls = ServerTls::Create(files, [] { return absl::Now(); });
+    ASSERT_TRUE(tls.ok()) << tls.status();
+    tls_ = *std::move(tls);
+    server_ = std::make_unique<PeerServer>(tls_->credentials());
+  }
+
+  std::string PeerWith(const Names& names, const std::string& subject = "spiffe://test/subject") {
+    const TestIdentity identity = authority_.Issue({.names = names, .subject = subject});
+    const PeerClient::Answer answer = PeerClient(server_->port(), authority_.certificate(), identity).Call();
+    return answer.status.ok() ? answer.peer : answer.status.error_message();
+  }
+
+  const TestAuthority authority_{"authority"};
+  const TestFolder folder_;
+  std::unique_ptr<ServerTls> tls_;
+  std::unique_ptr<PeerServer> server_;
+};
+
+TEST_F(PeerOfCertificate, IsItsOneSpiffeId) {
+  EXPECT_EQ(PeerWith({{GEN_URI, "spiffe://test/a"}}), "spiffe spiffe://test/a");
+  EXPECT_EQ(PeerWith({{GEN_URI, "spiffe://test/A/b"}}), "spiffe spiffe://test/A/b");
+  EXPECT_EQ(PeerWith({{GEN_DNS, "a.test"}, {GEN_URI, "spiffe://test/a"}, {GEN_EMAIL, "a@test"}}),
+            "spiffe spiffe://test/a");
+  EXPECT_EQ(PeerWith({{GEN_IPADD, "1234"}, {GEN_URI, "spiffe://test/a"}, {GEN_RID, "1.2.3"}}).substr(0, 6), "spiffe");
+}
+
+TEST_F(PeerOfCertificate, IsItsDnsNamesWithoutAnyUri) {
+  EXPECT_EQ(PeerWith({{GEN_DNS, "a.test"}}), "dns a.test");
+  EXPECT_EQ(PeerWith({{GEN_DNS, "A.Test"}, {GEN_DNS, "b.test"}, {GEN_EMAIL, "a@test"}, {GEN_IPADD, "1234"}}),
+            "dns a.test,b.test");
+}
+
+TEST_F(PeerOfCertificate, IsNobodyWithSeveralUris) {
+  EXPECT_EQ(PeerWith({{GEN_URI, "spiffe://test/a"}, {GEN_URI, "spiffe://test/b"}}), "stranger");
+  EXPECT_EQ(PeerWith({{GEN_URI, "spiffe://test/a"}, {GEN_URI, "spiffe://test/a"}}), "stranger");
+  EXPECT_EQ(PeerWith({{GEN_URI, "spiffe://test/a"}, {GEN_URI, "https://test/a"}}), "stranger");
+  EXPECT_EQ(PeerWith({{GEN_URI, "https://test/a"}, {GEN_URI, "spiffe://test/a"}, {GEN_DNS, "a.test"}}), "stranger");
+}
+
+TEST_F(PeerOfCertificate, IsNobodyWithAUriThatIsNoSpiffeId) {
+  for (const std::string& uri :
+       {std::string("https://test/a"), std::string("spiffe://test"), std::string("spiffe://test/"),
+        std::string("spiffe://Test/a"), std::string("spiffe://test/a?b"), std::string(""),
+        std::string("spiffe://test/a\0", 16), std::string("spiffe://test/a\0/../b", 21),
+        std::string("\0spiffe://test/a", 16), absl::StrCat("spiffe://test/", std::string(2035, 'a'))}) {
+    EXPECT_EQ(PeerWith({{GEN_URI, uri}}), "stranger") << uri;
+    EXPECT_EQ(PeerWith({{GEN_DNS, "a.test"}, {GEN_URI, uri}}), "stranger") << uri;
+  }
+  EXPECT_EQ(PeerWith({{GEN_URI, absl::StrCat("spiffe://test/", std::string(2034, 'a'))}}).size(), 7U + 2048U);
+}
+
+TEST_F(PeerOfCertificate, IsNotADnsNameThatIsNone) {
+  EXPECT_EQ(PeerWith({{GEN_DNS, "*.test"}}), "stranger");
+  EXPECT_EQ(PeerWith({{GEN_DNS, "*"}, {GEN_DNS, "a.test"}}), "dns a.test");
+  EXPECT_EQ(PeerWith({{GEN_DNS, std::string("a.test\0.evil", 12)}}), "stranger");
+  EXPECT_EQ(PeerWith({{GEN_DNS, std::string("a.test\0", 7)}}), "stranger");
+  EXPECT_EQ(PeerWith({{GEN_DNS, "a.test."}}), "stranger");
+  EXPECT_EQ(PeerWith({{GEN_DNS, ""}}), "stranger");
+  EXPECT_EQ(PeerWith({{GEN_DNS, "a.test,b.test"}}), "stranger");
+  EXPECT_EQ(PeerWith({{GEN_DNS, "\xe4.test"}}), "stranger");
+}
+
+TEST_F(PeerOfCertificate, IsNotItsSubjectNorAnotherName) {
+  EXPECT_EQ(PeerWith({}), "stranger");
+  EXPECT_EQ(PeerWith({}, "a.test"), "stranger");
+  EXPECT_EQ(PeerWith({{GEN_EMAIL, "spiffe://test/a"}}), "stranger");
+  EXPECT_EQ(PeerWith({{GEN_EMAIL, "a.test"}, {GEN_IPADD, "1234"}}), "stranger");
+}
+
+TEST(PeerOfPlaintext, IsLoopback) {
+  const PeerServer v4(grpc::InsecureServerCredentials());
+  EXPECT_EQ(PeerClient(absl::StrCat("ipv4:127.0.0.1:", v4.port())).Call().peer, "loopback");
+  const PeerServer elsewhere(grpc::InsecureServerCredentials(), "127.9.9.9");
+  EXPECT_EQ(PeerClient(absl::StrCat("ipv4:127.9.9.9:", elsewhere.port())).Call().peer, "loopback");
+  const PeerServer v6(grpc::InsecureServerCredentials(), "[::1]");
+  EXPECT_EQ(PeerClient(absl::StrCat("ipv6:[::1]:", v6.port())).Call().peer, "loopback");
+  // A socket for both families has its own spelling of IPv4 addresses.
+  const PeerServer both(grpc::InsecureServerCredentials(), "[::]");
+  EXPECT_EQ(PeerClient(absl::StrCat("ipv4:127.0.0.1:", both.port())).Call().peer, "loopback");
+  EXPECT_EQ(PeerClient(absl::StrCat("ipv6:[::1]:", both.port())).Call().peer, "loopback");
+}
+
+// An AuthContext of any properties.
+class FakeContext : public grpc::AuthContext {
+ public:
+  explicit FakeContext(std::multimap<std::string, std::string> properties) : properties_(std::move(properties)) {}
+
+  bool IsPeerAuthenticated() const override { return true; }
+  std::vector<grpc::string_ref> GetPeerIdentity() const override { return {}; }
+  std::string GetPeerIdentityPropertyName() const override { return ""; }
+  std::vector<grpc::string_ref> FindPropertyValues(const std::string& name) const override {
+    std::vector<grpc::string_ref> values;
+    const auto [begin, end] = properties_.equal_range(name);
+    for (auto it = begin; it != end; ++it) values.emplace_back(it->second.data(), it->second.size());
+    return values;
+  }
+  grpc::AuthPropertyIterator begin() const override { std::abort(); }
+  grpc::AuthPropertyIterator end() const override { std::abort(); }
+  void AddProperty(const std::string&, const grpc::string_ref&) override {}
+  bool SetPeerIdentityPropertyName(const std::string&) override { return false; }
+
+ private:
+  const std::multimap<std::string, std::string> properties_;
+};
+
+std::string PeerFrom(const std::multimap<std::string, std::string>& properties, absl::string_view address) {
+  return Describe(PeerOf(FakeContext(properties), address));
+}
+
+TEST(PeerOfPlaintext, IsAStrangerFromAnywhereElse) {
+  const std::multimap<std::string, std::string> insecure = {{"transport_security_type", "insecure"}};
+  for (const char* address : {"ipv4:127.0.0.1:1", "ipv4:127.255.0.9:65535", "ipv6:[::1]:1", "ipv6:%5B::1%5D:1"}) {
+    EXPECT_EQ(PeerFrom(insecure, address), "loopback") << address;
+    EXPECT_EQ(PeerFrom({}, address), "loopback") << address;
+  }
+  for (const char* address : {"", "ipv4:", "ipv4:127.0.0.1", "ipv4:10.0.0.1:1", "ipv4:128.0.0.1:1", "ipv4:12.7.0.0:1",
+                              "ipv4:127.0.0.1.example:1", "ipv6:[::2]:1", "ipv6:[fe80::1]:1", "ipv6:%5Bfe80::1%5D:1",
+                              "unix:/tmp/socket", "unix:", "inproc", "127.0.0.1:1"}) {
+    EXPECT_EQ(PeerFrom(insecure, address), "stranger") << address;
+  }
+}
+
+TEST(PeerOfCertificateAlone, TakesNoOtherTransport) {
+  const auto with = [](const std::string& type) {
+    return PeerFrom({{"transport_security_type", type}, {"peer_uri", "spiffe://test/a"}}, "ipv4:127.0.0.1:1");
+  };
+  EXPECT_EQ(with("ssl"), "spiffe spiffe://test/a");
+  EXPECT_EQ(with("tls"), "spiffe spiffe://test/a");
+  for (const char* type : {"alts", "local", "", "SSL"}) EXPECT_EQ(with(type), "stranger") << type;
+  EXPECT_EQ(with("insecure"), "loopback");  // whatever else is said
+  EXPECT_EQ(PeerFrom({{"transport_security_type", "ssl"}, {"transport_security_type", "insecure"}}, "ipv4:127.0.0.1:1"),
+            "stranger");
+}
+
+// gRPC's own reading of SPIFFE IDs is laxer than ours.
+TEST(PeerOfCertificateAlone, DoesNotGoByGrpcsReading) {
+  EXPECT_EQ(PeerFrom({{"transport_security_type", "ssl"}, {"peer_spiffe_id", "spiffe://test/a"}}, ""), "stranger");
+  EXPECT_EQ(PeerFrom({{"transport_security_type", "ssl"},
+                      {"peer_spiffe_id", "spiffe://test/a?b"},
+                      {"peer_uri", "spiffe://test/a?b"}},
+                     ""),
+            "stranger");
+}
+
+}  // namespace
+}  // namespace stampgate

@@ -1,0 +1,39 @@
+#include "gateway/periodic_task.h"
+
+#include <utility>
+
+namespace stampgate {
+
+PeriodicTask::PeriodicTask(absl::Duration interval, std::function<void()> task)
+    : interval_(interval), task_(std::move(task)), thread_([this] { Work(); }) {}
+
+PeriodicTask::~PeriodicTask() {
+  {
+    std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_one();
+  thread_.join();
+}
+
+void PeriodicTask::Wake() {
+  {
+    std::lock_guard lock(mutex_);
+    wake_ = true;
+  }
+  changed_.notify_one();
+}
+
+void PeriodicTask::Work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait_for(lock, absl::ToChronoNanoseconds(interval_), [this] { return wake_ || stop_; });
+    if (stop_) return;
+    wake_ = false;
+    lock.unlock();
+    task_();
+    lock.lock();
+  }
+}
+
+}  // namespace stampgate

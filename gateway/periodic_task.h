@@ -1,0 +1,44 @@
+// Does something again and again, on a thread of its own.
+#ifndef STAMPGATE_GATEWAY_PERIODIC_TASK_H_
+#define STAMPGATE_GATEWAY_PERIODIC_TASK_H_
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "absl/time/time.h"
+
+namespace stampgate {
+
+// Thread-safe.
+class PeriodicTask {
+ public:
+  // Runs `task` every `interval`, for the first time after one.
+  PeriodicTask(absl::Duration interval, std::function<void()> task);
+  // Waits for a run that is under way.
+  ~PeriodicTask();
+
+  PeriodicTask(const PeriodicTask&) = delete;
+  PeriodicTask& operator=(const PeriodicTask&) = delete;
+
+  // Runs it once now; if it is running, once more.
+  void Wake();
+
+ private:
+  void Work();
+
+  const absl::Duration interval_;
+  const std::function<void()> task_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool wake_ = false;
+  bool stop_ = false;
+
+  std::thread thread_;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_PERIODIC_TASK_H_

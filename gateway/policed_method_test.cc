@@ -1,0 +1,88 @@
+#include "gateway/policed_method.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+
+namespace stampgate {
+namespace {
+
+// By hand: export, deletion, and changes of policies and keys are dangerous, and so is what moves money; reads are
+// queries; what changes without harm is a write.
+TEST(PolicedMethodTest, EachMethodIsInTheClassThatItsHarmSays) {
+  std::map<std::string, std::string> classes;
+  for (const PolicedMethod& method : PolicedMethods()) {
+    absl::string_view name = method.full_name;
+    if (!absl::ConsumePrefix(&name, "/stampgate.v1.")) continue;
+    classes[std::string(name)] = v1::PolicyClass_Name(method.policy_class) + (method.general ? " general" : "");
+  }
+  const std::map<std::string, std::string> expected = {
+      {"AuthenticationService/CreateOauth2Credential", "POLICY_CLASS_DANGEROUS"},
+      {"AuthenticationService/CreateSessionProfile", "POLICY_CLASS_WRITE"},
+      {"AuthenticationService/Oauth", "POLICY_CLASS_LOGIN"},
+      {"AuthenticationService/Oauth2Authenticate", "POLICY_CLASS_LOGIN"},
+      {"AuthenticationService/StampLogin", "POLICY_CLASS_LOGIN"},
+      {"AuthenticationService/VerifyOtp", "POLICY_CLASS_LOGIN"},
+      {"EarnService/EarnWithdraw", "POLICY_CLASS_DANGEROUS"},
+      {"EventService/GetEvent", "POLICY_CLASS_EVENTS"},
+      {"EventService/ListEvents", "POLICY_CLASS_EVENTS"},
+      {"EventService/ReadEventBody", "POLICY_CLASS_EVENTS"},
+      {"EventService/Subscribe", "POLICY_CLASS_EVENTS"},
+      {"GeneralService/QueryOperation", "POLICY_CLASS_DANGEROUS general"},
+      {"GeneralService/SubmitOperation", "POLICY_CLASS_DANGEROUS general"},
+      {"OrganizationService/DeleteSubOrganization", "POLICY_CLASS_DANGEROUS"},
+      {"OrganizationService/UpdateOrganizationName", "POLICY_CLASS_WRITE"},
+      {"PolicyService/CreatePolicies", "POLICY_CLASS_DANGEROUS"},
+      {"PolicyService/GetPolicy", "POLICY_CLASS_QUERY"},
+      {"SmartContractService/CreateSmartContractInterface", "POLICY_CLASS_WRITE"},
+      {"StampService/Prepare", "POLICY_CLASS_QUERY"},
+      {"UserService/CreateOauthProviders", "POLICY_CLASS_DANGEROUS"},
+      {"UserService/DeleteApiKeys", "POLICY_CLASS_DANGEROUS"},
+      {"UserService/DeleteOauthProviders", "POLICY_CLASS_DANGEROUS"},
+      {"UserService/GetAuthenticators", "POLICY_CLASS_QUERY"},
+      {"UserService/GetMfaPolicies", "POLICY_CLASS_QUERY"},
+      {"UserService/UpdateMfaPolicy", "POLICY_CLASS_DANGEROUS"},
+      {"WalletService/ExportWalletAccount", "POLICY_CLASS_DANGEROUS"},
+      {"WalletService/GetWalletAccount", "POLICY_CLASS_QUERY"},
+      {"WalletService/ListWalletAccounts", "POLICY_CLASS_QUERY"},
+      {"WebhookService/DeleteWebhookEndpoint", "POLICY_CLASS_DANGEROUS"},
+      {"WebhookService/GetWebhookKeySet", "POLICY_CLASS_QUERY"},
+  };
+  EXPECT_EQ(classes, expected);
+}
+
+TEST(PolicedMethodTest, AMethodWithoutAClassIsDangerous) {
+  const PolicedMethod* move = FindPolicedMethod("stampgate.testing.VaultService/Move");
+  ASSERT_NE(move, nullptr);
+  EXPECT_EQ(move->policy_class, v1::POLICY_CLASS_DANGEROUS);
+}
+
+TEST(PolicedMethodTest, OursHaveAShortNameAndOthersDoNot) {
+  const PolicedMethod* method = FindPolicedMethod("PolicyService/GetPolicy");
+  ASSERT_NE(method, nullptr);
+  EXPECT_EQ(method->full_name, "/stampgate.v1.PolicyService/GetPolicy");
+  EXPECT_EQ(FindPolicedMethod("stampgate.v1.PolicyService/GetPolicy"), method);
+  EXPECT_NE(FindPolicedMethod("stampgate.testing.VaultService/Look"), nullptr);
+  EXPECT_EQ(FindPolicedMethod("VaultService/Look"), nullptr);
+}
+
+TEST(PolicedMethodTest, NothingElseIsAName) {
+  for (const char* name :
+       {"", "/", "GetPolicy", "PolicyService", "PolicyService/", "/PolicyService/GetPolicy", "policyservice/getpolicy",
+        "PolicyService/getpolicy", "PolicyService/GetPolicy ", " PolicyService/GetPolicy", "PolicyService/*", "*",
+        "PolicyService.GetPolicy", "/stampgate.v1.PolicyService/GetPolicy", "v1.PolicyService/GetPolicy",
+        "stampgate.v1./PolicyService/GetPolicy", "PolicyService/GetPolic", "PolicyService/GetPolicyX",
+        // Served, but no operation.
+        "grpc.health.v1.Health/Check", "stampgate.testing.VaultService/Chat"}) {
+    EXPECT_EQ(FindPolicedMethod(name), nullptr) << name;
+  }
+}
+
+}  // namespace
+}  // namespace stampgate

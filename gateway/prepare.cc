@@ -1,0 +1,79 @@
+#include "gateway/prepare.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "gateway/submit_timestamp.h"
+#include "stamp/webauthn_challenge.h"
+#include "translate/error.h"
+#include "translate/violations.h"
+
+namespace stampgate {
+namespace {
+
+using google::protobuf::Message;
+
+constexpr size_t kMaxMethodBytes = 256;
+
+absl::Status Invalid(absl::string_view field, absl::string_view description) {
+  Violations violations;
+  violations.Add([&] { return Violation{std::string(field), std::string(description)}; });
+  return ViolationError(std::move(violations));
+}
+
+// Methods are named as in a policy, or in full.
+const Operation* FindOperation(const OperationTable& table, absl::string_view name) {
+  const std::string full = absl::StrCat("/", absl::StripPrefix(name, "/"));
+  const std::string ours = absl::StrCat("/stampgate.v1.", name);
+  for (const Operation& operation : table.operations()) {
+    if (operation.full_name == full || operation.full_name == ours) return &operation;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+absl::StatusOr<Preparation> ReadPreparation(const OperationTable& table, const v1::PrepareRequest& request) {
+  if (!request.GetReflection()->GetUnknownFields(request).empty()) {
+    return Invalid("", "holds fields that this gateway does not know");
+  }
+  if (request.method().empty()) return Invalid("method", "is required");
+  if (request.method().size() > kMaxMethodBytes) {
+    return Invalid("method", absl::StrCat("must be at most ", kMaxMethodBytes, " bytes long"));
+  }
+  const Operation* operation = FindOperation(table, request.method());
+  if (operation == nullptr || operation->kind == v1::OPERATION_KIND_DISCOVERY) {
+    return Invalid("method", "must be one that upstream takes a stamp for, such as \"PolicyService/GetPolicy\"");
+  }
+  std::unique_ptr<Message> message(operation->request_prototype->New());
+  if (!message->ParseFromString(request.request())) {
+    return Invalid("request", absl::StrCat("must be a serialized ", message->GetDescriptor()->full_name()));
+  }
+  if (message->GetReflection()->HasField(*message, operation->request->client_stamp)) {
+    return Invalid("request", "must not have a client_stamp, which is made from the answer");
+  }
+  absl::StatusOr<RenderedRequest> rendered = TranslateRequest(table, *operation, *message);
+  if (!rendered.ok()) return rendered.status();
+  return Preparation{operation, std::move(message), *std::move(rendered)};
+}
+
+absl::StatusOr<v1::PrepareResponse> Prepare(const Preparation& preparation, TimestampAllocator& timestamps,
+                                            absl::Time now) {
+  const RenderedRequest& rendered = preparation.rendered;
+  v1::PrepareResponse response;
+  if (preparation.operation->is_submit()) {
+    absl::StatusOr<uint64_t> timestamp_ms = TimestampOf(rendered, timestamps, now);
+    if (!timestamp_ms.ok()) return timestamp_ms.status();
+    response.set_timestamp_ms(*timestamp_ms);
+    response.set_body(rendered.SubmitBody(*timestamp_ms));
+  } else {
+    response.set_body(rendered.QueryBody());
+  }
+  response.set_path(rendered.path);
+  response.set_webauthn_challenge(WebAuthnChallenge(response.body()));
+  return response;
+}
+
+}  // namespace stampgate

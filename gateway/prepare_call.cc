@@ -1,0 +1,71 @@
+#include "gateway/prepare_call.h"
+
+#include <utility>
+
+#include "gateway/authenticator.h"
+#include "gateway/call_audit.h"
+#include "gateway/denial.h"
+#include "gateway/grpc_status.h"
+#include "gateway/prepare.h"
+#include "gateway/request_message.h"
+#include "stampgate/v1/stamp_service.pb.h"
+
+namespace stampgate {
+namespace {
+
+// Deletes itself when gRPC is done with it, which is after Finish.
+class PrepareCall : public grpc::ServerUnaryReactor {
+ public:
+  PrepareCall(const CallEnvironment& environment, grpc::ByteBuffer* response)
+      : environment_(environment), response_(response), audit_(environment.audit, kPrepare) {
+    environment_.in_flight.Begin();
+  }
+
+  void Start(const grpc::CallbackServerContext& context, const grpc::ByteBuffer& bytes) {
+    Authenticate(environment_.access, context, [this, &context, &bytes](const absl::StatusOr<KnownCaller>& caller) {
+      if (!caller.ok()) audit_.DenyStranger(context, caller.status());
+      Finish(ToGrpcStatus(caller.ok() ? Answer(*caller, bytes) : caller.status()));
+    });
+  }
+
+ private:
+  absl::Status Answer(const KnownCaller& caller, const grpc::ByteBuffer& bytes) {
+    v1::PrepareRequest request;
+    if (absl::Status status = DecodeRequest(bytes, environment_.max_request_bytes, request); !status.ok()) {
+      return status;
+    }
+    absl::StatusOr<Preparation> preparation = ReadPreparation(environment_.operations, request);
+    if (!preparation.ok()) return preparation.status();
+    Caller::Decision decision = caller.caller->Decide(QuestionOf(*preparation->operation, *preparation->request));
+    if (!decision.allowed) {
+      AuditDecision denied;
+      denied.organization_id = preparation->rendered.organization_id;
+      denied.reason = std::move(decision.why);
+      audit_.Deny(caller, std::move(denied));
+      return Denied();
+    }
+    absl::StatusOr<v1::PrepareResponse> response = Prepare(*preparation, environment_.timestamps, environment_.now());
+    if (response.ok()) *response_ = EncodeResponse(*response);
+    return response.status();
+  }
+
+  void OnDone() override {
+    environment_.in_flight.End();
+    delete this;
+  }
+
+  const CallEnvironment& environment_;
+  grpc::ByteBuffer* const response_;
+  CallAudit audit_;
+};
+
+}  // namespace
+
+grpc::ServerUnaryReactor* StartPrepareCall(const CallEnvironment& environment, grpc::CallbackServerContext* context,
+                                           const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+  auto* call = new PrepareCall(environment, response);
+  call->Start(*context, *request);
+  return call;
+}
+
+}  // namespace stampgate

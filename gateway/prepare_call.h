@@ -1,0 +1,22 @@
+// The call of StampService.Prepare.
+#ifndef STAMPGATE_GATEWAY_PREPARE_CALL_H_
+#define STAMPGATE_GATEWAY_PREPARE_CALL_H_
+
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/server_callback.h>
+
+#include "gateway/unary_call.h"
+
+namespace stampgate {
+
+inline constexpr char kPrepare[] = "/stampgate.v1.StampService/Prepare";
+
+// Starts the call and returns its reactor, which deletes itself. Never blocks. Nothing is stamped or sent, so only
+// refusals are recorded.
+grpc::ServerUnaryReactor* StartPrepareCall(const CallEnvironment& environment, grpc::CallbackServerContext* context,
+                                           const grpc::ByteBuffer* request, grpc::ByteBuffer* response);
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_PREPARE_CALL_H_

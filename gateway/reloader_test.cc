@@ -1,0 +1,298 @@
+#include "gateway/reloader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "gateway/loading.h"
+#include "gateway/policy_testing.h"
+
+namespace stampgate {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr std::chrono::seconds kHang(60);
+
+// What the process writes to standard error, line by line: its log.
+class CapturedLog {
+ public:
+  CapturedLog() {
+    int ends[2];
+    EXPECT_EQ(pipe(ends), 0);
+    EXPECT_EQ(dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
+    close(ends[1]);
+    end_ = ends[0];
+  }
+
+  // The next line.
+  std::string Next() {
+    for (;;) {
+      if (const size_t line_end = text_.find('\n'); line_end != std::string::npos) {
+        std::string line = text_.substr(0, line_end);
+        text_.erase(0, line_end + 1);
+        return line;
+      }
+      pollfd wanted{end_, POLLIN, 0};
+      if (poll(&wanted, 1, static_cast<int>(std::chrono::milliseconds(kHang).count())) != 1)
+        return "nothing was logged";
+      char chunk[4096];
+      const ssize_t size = read(end_, chunk, sizeof(chunk));
+      text_.append(chunk, size > 0 ? size : 0);
+    }
+  }
+
+ private:
+  int end_ = -1;
+  std::string text_;
+};
+
+// One for the whole program: the log has one standard error.
+CapturedLog& TheLog() {
+  static auto& log = *new CapturedLog();
+  return log;
+}
+
+std::string ConfigText(absl::string_view caller, absl::string_view interval = "10m", absl::string_view more = "") {
+  return absl::StrCat("upstream: {base_url: https://host}\nreload_interval: ", interval,
+                      "\nkeys: [{name: main, file: main.key, all_organizations: true}]\ncallers: [{name: ", caller,
+                      ", loopback: true, grants: [{classes: [query], organizations_file: ids}]}]\n", more);
+}
+
+class ReloaderTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { TheLog(); }
+
+  static MountedFolder::Files Files(const std::string& config, int key = 1, const std::string& ids = "a\n") {
+    return {{"f", config}, {"main.key", KeyText(key)}, {"ids", ids}};
+  }
+
+  void Start(const std::string& config) {
+    folder_ = std::make_unique<MountedFolder>(Files(config));
+    absl::StatusOr<Loaded> loaded = Load(folder_->PathOf("f"), token_keys_);
+    ASSERT_TRUE(loaded.ok()) << loaded.status();
+    access_ = std::make_unique<CurrentAccess>(loaded->access);
+    reloader_ = std::make_unique<Reloader>(Reloader::Options{.path = folder_->PathOf("f"),
+                                                             .config = loaded->config,
+                                                             .token_keys = token_keys_,
+                                                             .reload_more =
+                                                                 [this] {
+                                                                   std::lock_guard lock(mutex_);
+                                                                   ++looks_;
+                                                                   looked_.notify_all();
+                                                                   return more_;
+                                                                 }},
+                                           *access_);
+  }
+
+  // Has it look, and waits until it has.
+  void Look() {
+    std::unique_lock lock(mutex_);
+    const int before = looks_;
+    reloader_->Wake();
+    ASSERT_TRUE(looked_.wait_for(lock, kHang, [&] { return looks_ > before; }));
+  }
+  void LookAt(const MountedFolder::Files& files) {
+    folder_->Swap(files);
+    Look();
+  }
+
+  std::string Caller() const {
+    for (const char* name : {"c", "d", "e"}) {
+      if (access_->Get()->callers.FindByName(name) != nullptr) return name;
+    }
+    return "";
+  }
+  static std::string PublicKey(const Access& access) {
+    return std::string(access.keys.Find("a", "")->signer->public_key_hex());
+  }
+  static bool MayRead(const Access& access, absl::string_view organization_id) {
+    Question question;
+    question.method = "/stampgate.v1.PolicyService/GetPolicy";
+    question.organization_id = organization_id;
+    return access.callers.Find(Peer{.plaintext_loopback = true, .spiffe_id = {}, .dns_names = {}})[0]
+        ->Decide(question)
+        .allowed;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable looked_;
+  int looks_ = 0;
+  absl::Status more_;
+
+  TokenKeyPool token_keys_;
+  std::unique_ptr<MountedFolder> folder_;
+  std::unique_ptr<CurrentAccess> access_;
+  std::unique_ptr<Reloader> reloader_;
+};
+
+TEST_F(ReloaderTest, TakesWhatHasChangedAndTellsIt) {
+  Start(ConfigText("c"));
+  LookAt(Files(ConfigText("d")));
+  EXPECT_EQ(Caller(), "d");
+  EXPECT_THAT(TheLog().Next(),
+              AllOf(HasSubstr(R"("severity":"INFO","event":"reloaded","policy_version":")"),
+                    HasSubstr(absl::StrCat("\"", access_->Get()->version, R"(","keys":"1","callers":"1"})"))));
+}
+
+TEST_F(ReloaderTest, LeavesWhatHasNotChangedAlone) {
+  Start(ConfigText("c"));
+  const std::shared_ptr<const Access> first = access_->Get();
+  Look();
+  LookAt(Files(absl::StrCat("# a comment\n", ConfigText("c"))));
+  EXPECT_EQ(access_->Get(), first);
+  // Nothing was told either.
+  LookAt(Files(ConfigText("e")));
+  EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"reloaded\""));
+}
+
+TEST_F(ReloaderTest, AFaultKeepsTheFormerStateAndIsToldOnce) {
+  Start(ConfigText("c"));
+  const std::shared_ptr<const Access> first = access_->Get();
+  const std::string broken = absl::StrCat(ConfigText("d"), "nonsense: 1\nmore: 2\n");
+  LookAt(Files(broken));
+  EXPECT_EQ(access_->Get(), first);
+  // One line of the log for both faults.
+  EXPECT_THAT(TheLog().Next(),
+              AllOf(HasSubstr(R"("severity":"WARNING","event":"reload_failed","message":")"),
+                    HasSubstr("f:5:1: nonsense: unknown key"), HasSubstr("; "), HasSubstr("f:6:1: more: unknown key")));
+  for (int i = 0; i < 3; ++i) Look();
+  LookAt(Files(broken));
+  EXPECT_EQ(access_->Get(), first);
+  // Another fault is told, and the first again when it comes back.
+  LookAt(Files(ConfigText("d"), 1, "a b\n"));
+  EXPECT_THAT(TheLog().Next(), HasSubstr("organizations_file: has no exact id in line 1"));
+  LookAt(Files(broken));
+  EXPECT_THAT(TheLog().Next(), HasSubstr("nonsense: unknown key"));
+  LookAt(Files(ConfigText("c")));  // as it was: nothing to take
+  EXPECT_EQ(access_->Get(), first);
+  LookAt(Files(broken));
+  EXPECT_THAT(TheLog().Next(), HasSubstr("nonsense: unknown key"));
+  LookAt(Files(ConfigText("d")));
+  EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"reloaded\""));
+  EXPECT_EQ(Caller(), "d");
+}
+
+TEST_F(ReloaderTest, NoPartOfABrokenStateIsTaken) {
+  Start(ConfigText("c"));
+  const std::shared_ptr<const Access> first = access_->Get();
+  // Good callers with a key that is none, and a good key with callers that are none.
+  MountedFolder::Files files = Files(ConfigText("d"), 2, "b\n");
+  files["main.key"] = "garbage";
+  LookAt(files);
+  EXPECT_EQ(access_->Get(), first);
+  EXPECT_THAT(TheLog().Next(), AllOf(HasSubstr("reload_failed"), HasSubstr("keys[0].file")));
+  LookAt(Files("callers: []", 2, "b\n"));
+  EXPECT_EQ(access_->Get(), first);
+  EXPECT_EQ(PublicKey(*first), kPointOfOne);
+  EXPECT_THAT(TheLog().Next(), HasSubstr("reload_failed"));
+  LookAt({});
+  EXPECT_EQ(access_->Get(), first);
+  EXPECT_THAT(TheLog().Next(), AllOf(HasSubstr("reload_failed"), HasSubstr("No such file or directory")));
+}
+
+TEST_F(ReloaderTest, OrganizationsComeAndGoWithTheirFile) {
+  Start(ConfigText("c"));
+  EXPECT_TRUE(MayRead(*access_->Get(), "a"));
+  EXPECT_FALSE(MayRead(*access_->Get(), "b"));
+  LookAt(Files(ConfigText("c"), 1, "a\nb\n"));
+  EXPECT_TRUE(MayRead(*access_->Get(), "b"));
+  LookAt(Files(ConfigText("c"), 1, "b\n"));
+  EXPECT_FALSE(MayRead(*access_->Get(), "a"));
+  LookAt(Files(ConfigText("c"), 1, ""));
+  EXPECT_FALSE(MayRead(*access_->Get(), "b"));
+  for (int i = 0; i < 3; ++i) EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"reloaded\""));
+}
+
+TEST_F(ReloaderTest, AKeyIsReplacedWhenItsMountIsSwappedAndWipedWithItsLastCall) {
+  Start(ConfigText("c"));
+  std::shared_ptr<const Access> call = access_->Get();
+  const std::weak_ptr<const Signer> former = call->keys.Find("a", "")->signer;
+  LookAt(Files(ConfigText("c"), 2));
+  EXPECT_EQ(PublicKey(*access_->Get()), kPointOfTwo);
+  EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"reloaded\""));
+  EXPECT_EQ(PublicKey(*call), kPointOfOne);
+  EXPECT_FALSE(former.expired());
+  call.reset();
+  Look();  // the look that replaced the key, which knows it too, has ended then
+  EXPECT_TRUE(former.expired());
+}
+
+TEST_F(ReloaderTest, TheStateThatACallHoldsStaysWhole) {
+  Start(ConfigText("c"));
+  const std::shared_ptr<const Access> call = access_->Get();
+  for (int key = 2; key <= 5; ++key) LookAt(Files(ConfigText("d"), key, absl::StrCat("o", key, "\n")));
+  EXPECT_EQ(PublicKey(*call), kPointOfOne);
+  EXPECT_TRUE(MayRead(*call, "a"));
+  EXPECT_FALSE(MayRead(*call, "o5"));
+  EXPECT_NE(call->callers.FindByName("c"), nullptr);
+  EXPECT_EQ(call->callers.FindByName("d"), nullptr);
+  EXPECT_TRUE(MayRead(*access_->Get(), "o5"));
+  for (int key = 2; key <= 5; ++key) EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"reloaded\""));
+}
+
+TEST_F(ReloaderTest, WhatNeedsARestartIsToldOnceAndTheRestIsTaken) {
+  Start(ConfigText("c"));
+  const std::string changed = ConfigText("d", "10m", "operator_name: Other\n");
+  LookAt(Files(changed));
+  EXPECT_EQ(Caller(), "d");
+  EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"reloaded\""));
+  EXPECT_THAT(TheLog().Next(), AllOf(HasSubstr("\"event\":\"restart_needed\""),
+                                     HasSubstr("settings besides keys, callers and token_issuers have changed")));
+  Look();
+  Look();
+  LookAt(Files(ConfigText("d")));
+  LookAt(Files(changed));
+  EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"restart_needed\""));
+}
+
+TEST_F(ReloaderTest, WhatElseFailsIsToldOnceAndStopsNothing) {
+  Start(ConfigText("c"));
+  {
+    std::lock_guard lock(mutex_);
+    more_ = absl::InvalidArgumentError("no good certificate");
+  }
+  Look();
+  EXPECT_THAT(TheLog().Next(),
+              AllOf(HasSubstr("\"event\":\"certificate_reload_failed\""), HasSubstr("no good certificate")));
+  Look();
+  LookAt(Files(ConfigText("d")));
+  EXPECT_EQ(Caller(), "d");
+  EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"reloaded\""));
+}
+
+TEST_F(ReloaderTest, LooksByItselfInItsInterval) {
+  Start(ConfigText("c", "100ms"));
+  {
+    std::unique_lock lock(mutex_);
+    const int before = looks_;
+    ASSERT_TRUE(looked_.wait_for(lock, kHang, [&] { return looks_ > before + 1; }));
+  }
+  folder_->Swap(Files(ConfigText("d", "100ms")));
+  EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"reloaded\""));
+  EXPECT_EQ(Caller(), "d");
+}
+
+TEST_F(ReloaderTest, EndsWhileItIsAskedToLook) {
+  for (int i = 0; i < 20; ++i) {
+    Start(ConfigText("c"));
+    for (int n = 0; n < 3; ++n) reloader_->Wake();
+    reloader_.reset();
+  }
+}
+
+}  // namespace
+}  // namespace stampgate

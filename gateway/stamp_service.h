@@ -1,0 +1,21 @@
+// The gRPC service of stamps that end users make themselves.
+#ifndef STAMPGATE_GATEWAY_STAMP_SERVICE_H_
+#define STAMPGATE_GATEWAY_STAMP_SERVICE_H_
+
+#include <grpcpp/impl/codegen/service_type.h>
+
+#include "gateway/unary_call.h"
+
+namespace stampgate {
+
+inline constexpr char kStampServiceName[] = "stampgate.v1.StampService";
+
+// `environment` outlives the service.
+class StampService : public grpc::Service {
+ public:
+  explicit StampService(const CallEnvironment& environment);
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_STAMP_SERVICE_H_

@@ -1,0 +1,20 @@
+// The timestampMs of one submit.
+#ifndef STAMPGATE_GATEWAY_SUBMIT_TIMESTAMP_H_
+#define STAMPGATE_GATEWAY_SUBMIT_TIMESTAMP_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "gateway/timestamp_allocator.h"
+#include "translate/request_translator.h"
+
+namespace stampgate {
+
+// The time that the caller or the client's stamp has set, which is noted, or one that `timestamps` chooses. Errors:
+// RESOURCE_EXHAUSTED (TIMESTAMPS_EXHAUSTED) with RetryInfo.
+absl::StatusOr<uint64_t> TimestampOf(const RenderedRequest& rendered, TimestampAllocator& timestamps, absl::Time now);
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_SUBMIT_TIMESTAMP_H_

@@ -1,0 +1,83 @@
+// Certificates for tests, and the files that they come in.
+#ifndef STAMPGATE_GATEWAY_TEST_CERTIFICATES_H_
+#define STAMPGATE_GATEWAY_TEST_CERTIFICATES_H_
+
+#include <openssl/evp.h>
+#include <openssl/x509.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+
+namespace stampgate {
+
+// A certificate and its key, in PEM.
+struct TestIdentity {
+  std::string certificate;
+  std::string key;
+};
+
+struct TestIdentityOptions {
+  // Subject alternative names: OpenSSL's type, such as GEN_DNS, and the bytes as they are; GEN_RID in dots.
+  std::vector<std::pair<int, std::string>> names = {};
+  std::string subject = "test";
+  int subject_type = V_ASN1_UTF8STRING;
+  absl::Time not_before = absl::Now() - absl::Hours(1);
+  absl::Time not_after = absl::Now() + absl::Hours(1);
+  std::string key = "P-256";                             // or another curve, "RSA1024", "RSA2048", "ED25519"
+  std::string extended_usage = "serverAuth,clientAuth";  // none if empty
+};
+
+// Who signs certificates, with a P-256 key. What cannot be made aborts.
+class TestAuthority {
+ public:
+  explicit TestAuthority(const std::string& subject);
+
+  const std::string& certificate() const { return certificate_; }
+  TestIdentity Issue(const TestIdentityOptions& options) const;
+  // For a server at 127.0.0.1.
+  TestIdentity IssueServer() const;
+  // For a client that is this SPIFFE ID.
+  TestIdentity IssueClient(const std::string& spiffe_id = "spiffe://test/client") const;
+
+ private:
+  struct Free {
+    void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
+    void operator()(X509* certificate) const { X509_free(certificate); }
+  };
+
+  std::unique_ptr<EVP_PKEY, Free> key_;
+  std::unique_ptr<X509, Free> authority_;
+  std::string certificate_;
+};
+
+// Signed by its own key.
+TestIdentity MakeSelfSigned(const TestIdentityOptions& options);
+
+// The serial number of a certificate in PEM, in hex. All that tests make differ.
+std::string SerialOf(const std::string& certificate);
+std::string SerialOf(const X509* certificate);
+
+// A new folder of the test's own, which goes with the object.
+class TestFolder {
+ public:
+  TestFolder();
+  ~TestFolder();
+  TestFolder(const TestFolder&) = delete;
+  TestFolder& operator=(const TestFolder&) = delete;
+
+  std::string Path(const std::string& name) const { return path_ + "/" + name; }
+  // Replaces the file, by one rename, with one of this content and mode. Returns its path.
+  std::string Write(const std::string& name, const std::string& content, mode_t mode = 0600) const;
+
+ private:
+  std::string path_;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_TEST_CERTIFICATES_H_

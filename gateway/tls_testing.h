@@ -1,0 +1,105 @@
+// A gRPC server that tells its callers who they are, and clients that come with any certificate.
+#ifndef STAMPGATE_GATEWAY_TLS_TESTING_H_
+#define STAMPGATE_GATEWAY_TLS_TESTING_H_
+
+#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server.h>
+#include <grpcpp/support/status.h>
+#include <openssl/ssl.h>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "gateway/peer.h"
+#include "gateway/test_certificates.h"
+
+namespace stampgate {
+
+// Answers every call of every method with what Describe says of its peer.
+class PeerServer {
+ public:
+  // `host` with port 0. Aborts if nothing can listen there.
+  explicit PeerServer(std::shared_ptr<grpc::ServerCredentials> credentials, const std::string& host = "127.0.0.1");
+  ~PeerServer();
+
+  int port() const { return port_; }
+  int calls() const { return service_.calls; }
+
+ private:
+  struct Service : grpc::CallbackGenericService {
+    grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override;
+    std::atomic<int> calls = 0;
+  };
+
+  Service service_;
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+// "loopback", "stranger", or the names, each with its kind in front.
+std::string Describe(const Peer& peer);
+
+// A gRPC client with a connection of its own.
+class PeerClient {
+ public:
+  // Over TLS to 127.0.0.1, trusting `authorities`, with `identity` if there is one.
+  PeerClient(int port, const std::string& authorities, const std::optional<TestIdentity>& identity);
+  // Over plaintext to any target.
+  explicit PeerClient(const std::string& target);
+
+  struct Answer {
+    grpc::Status status;
+    std::string peer;  // what the server says
+  };
+  Answer Call();
+
+ private:
+  std::shared_ptr<grpc::Channel> channel_;
+};
+
+// A TLS client of OpenSSL's own: one TCP connection to 127.0.0.1. Nothing blocks for longer than 60 s.
+class RawTlsClient {
+ public:
+  struct Options {
+    int min_version = TLS1_2_VERSION;
+    int max_version = TLS1_3_VERSION;
+    std::string protocols = "h2";    // offered, with commas between them; none if empty
+    SSL_SESSION* session = nullptr;  // to resume
+  };
+
+  RawTlsClient(int port, const std::optional<TestIdentity>& identity, const Options& options);
+  RawTlsClient(int port, const std::optional<TestIdentity>& identity) : RawTlsClient(port, identity, Options()) {}
+  ~RawTlsClient();
+  RawTlsClient(const RawTlsClient&) = delete;
+  RawTlsClient& operator=(const RawTlsClient&) = delete;
+
+  // The client's view. In TLS 1.3 it ends before the server has seen the client's certificate.
+  bool handshaken() const { return handshaken_; }
+  // Whether the server speaks HTTP/2 with us: its first frame, SETTINGS, is there. Waits for that or the end.
+  bool HearsHttp2();
+  // False if the server takes no more.
+  bool Send(absl::string_view bytes);
+
+  std::string server_serial() const;
+  std::string protocol() const;
+  std::string version() const { return SSL_get_version(ssl_); }
+  bool resumed() const { return SSL_session_reused(ssl_) == 1; }
+  SSL_SESSION* session() const { return SSL_get1_session(ssl_); }
+
+ private:
+  SSL_CTX* context_;
+  SSL* ssl_;
+  int socket_;
+  bool handshaken_ = false;
+};
+
+// A TCP connection to 127.0.0.1 with time limits of 60 s.
+int ConnectTcp(int port);
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_TLS_TESTING_H_

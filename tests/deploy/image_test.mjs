@@ -1,0 +1,263 @@
+// The image: what is in it, that the gateway works in it as Kubernetes would run it, and what the recipe says. Whatever
+// needs no container runtime is tested without one.
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  chownSync, copyFileSync, existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import {
+  HANG_MS, binary, eventsConfig, freeCaller, root as repository, run, scratch, startGateway,
+} from '../end_to_end/harness.mjs';
+import { QUERY, SUBMIT } from '../end_to_end/failures.mjs';
+import { startSimulator } from '../simulator/server.mjs';
+import { apiKeyNamed } from '../simulator/testing.mjs';
+import { USER, collectTree, runner, whyNoRun } from './image_tree.mjs';
+import { find, podOf, readAll } from './manifests.mjs';
+
+const tree = collectTree({ after });
+
+/** Every path in the tree, from its root, with what lstat says. */
+function contents(folder = '') {
+  return readdirSync(join(tree, folder)).sort().flatMap((name) => {
+    const path = `${folder}/${name}`;
+    const stat = lstatSync(join(tree, path));
+    return [{ path, stat }, ...(stat.isDirectory() ? contents(path) : [])];
+  });
+}
+
+describe('the image', { timeout: 2 * HANG_MS }, () => {
+  it('holds two programs: the gateway and the loader', () => {
+    const programs = contents().filter(({ stat }) => stat.isFile() && stat.mode & 0o111).map(({ path }) => path);
+    assert.equal(programs.length, 2, programs.join());
+    assert.ok(programs.includes('/stampgate'));
+    assert.match(programs.find((path) => path !== '/stampgate'), /^\/usr\/lib\S*\/ld-linux[^/]*$/);
+    for (const folder of ['bin', 'sbin', 'usr/bin', 'usr/sbin', 'tmp']) {
+      assert.throws(() => lstatSync(join(tree, folder)), { code: 'ENOENT' }, folder);
+    }
+  });
+
+  it('holds files, folders and links, none of which anybody may write to or that change the user', () => {
+    for (const { path, stat } of contents()) {
+      assert.ok(stat.isFile() || stat.isDirectory() || stat.isSymbolicLink(), path);
+      if (stat.isSymbolicLink()) continue;
+      assert.equal(stat.mode & 0o7000, 0, path);
+      // What the volume is mounted over, for those who run it without one.
+      if (path !== '/var/lib/stampgate') assert.equal(stat.mode & 0o222, 0, path);
+    }
+  });
+
+  it('holds nothing of whoever made it: no key, no authority of this machine, no path of it', () => {
+    const bundle = readFileSync(join(tree, 'etc/ssl/certs/ca-certificates.crt'), 'utf8');
+    const packaged = execFileSync('dpkg-query', ['--listfiles', 'ca-certificates'], { encoding: 'utf8' })
+      .split('\n').filter((path) => /^\/usr\/share\/ca-certificates\/.*\.crt$/.test(path));
+    assert.ok(packaged.length > 100);
+    assert.equal(bundle.match(/^-----BEGIN CERTIFICATE-----$/gm).length, packaged.length);
+    for (const { path, stat } of contents()) {
+      if (!stat.isFile() || path === '/stampgate' || path.includes('.so')) continue;
+      const text = readFileSync(join(tree, path), 'latin1');
+      assert.ok(!text.includes('PRIVATE KEY-----'), path);
+      assert.ok(!text.includes(repository), path);
+    }
+  });
+
+  it('is the same each time', (t) => {
+    const pack = ['--sort=name', '-cf', '-', '.'];
+    const bytes = (folder) => execFileSync('tar', pack, { cwd: folder, maxBuffer: 2 ** 28 });
+    assert.ok(bytes(tree).equals(bytes(collectTree(t))));
+  });
+
+  it('lists every Debian package that a file comes from, with its version, and what was compiled in', () => {
+    const sbom = JSON.parse(readFileSync(join(tree, 'usr/share/stampgate/sbom.spdx.json'), 'utf8'));
+    assert.equal(sbom.spdxVersion, 'SPDX-2.3');
+    const ids = sbom.packages.map(({ SPDXID }) => SPDXID);
+    assert.equal(new Set(ids).size, ids.length);
+    const related = (type) => sbom.relationships
+      .filter((each) => each.relationshipType === type && each.spdxElementId === 'SPDXRef-stampgate')
+      .map(({ relatedSpdxElement }) => sbom.packages.find(({ SPDXID }) => SPDXID === relatedSpdxElement));
+
+    // Whose is each library? dpkg is asked about the library's own path on this machine, not about what collect noted.
+    const linked = execFileSync('ldd', [binary('gateway/stampgate')], { encoding: 'utf8' });
+    const paths = [...linked.matchAll(/(\/\S+) \(0x/g)].map(([, path]) => path);
+    const owners = paths.map((path) => {
+      const said = spawnSync('dpkg-query', ['--search', path, `/usr${path}`], { encoding: 'utf8' }).stdout;
+      return said.split(':')[0];
+    });
+    const expected = [...new Set([...owners, 'base-files', 'ca-certificates', 'openssl'])].sort();
+    assert.deepEqual(related('DEPENDS_ON').map(({ name }) => name).sort(), expected);
+    assert.deepEqual(readdirSync(join(tree, 'var/lib/dpkg/status.d')).sort(), expected);
+    for (const { name, versionInfo, externalRefs } of related('DEPENDS_ON')) {
+      const status = readFileSync(join(tree, 'var/lib/dpkg/status.d', name), 'utf8');
+      assert.equal(/^Version: (.*)$/m.exec(status)[1], versionInfo);
+      assert.ok(externalRefs[0].referenceLocator.startsWith(`pkg:deb/debian/${name}@`));
+      assert.ok(lstatSync(join(tree, 'usr/share/doc', name, 'copyright')).size > 0);
+    }
+    assert.deepEqual(related('STATIC_LINK').map(({ name }) => name), ['libboost1.74-dev', 'google-proto-files']);
+  });
+
+  it('is not made from a program with a library that is of no package', (t) => {
+    const folder = scratch(t);
+    const linked = execFileSync('ldd', [binary('gateway/stampgate')], { encoding: 'utf8' });
+    const [, sodium] = /libsodium\S* => (\S+)/.exec(linked);
+    copyFileSync(sodium, join(folder, 'libsodium.so.23'));
+    const { status, stderr } = spawnSync(
+      join(repository, 'deploy/image/collect'), [binary('gateway/stampgate'), join(folder, 'root')],
+      { encoding: 'utf8', env: { ...process.env, LD_LIBRARY_PATH: folder } },
+    );
+    assert.equal(status, 1);
+    assert.match(stderr, /libsodium\.so\.23 is of no Debian package/);
+  });
+});
+
+/** A folder as Kubernetes mounts a secret: links to a folder that can be swapped, root's files, open to the group. */
+function mountSecret(folder, files) {
+  const version = join(folder, '..2026_11_21');
+  mkdirSync(version, { recursive: true });
+  symlinkSync('..2026_11_21', join(folder, '..data'));
+  for (const [name, text] of Object.entries(files)) {
+    writeFileSync(join(version, name), text, { mode: 0o440 });
+    chownSync(join(version, name), 0, USER);
+    symlinkSync(join('..data', name), join(folder, name));
+  }
+  return (name) => join(folder, name);
+}
+
+const { privateKey, curve } = apiKeyNamed('gateway p256');
+const keyFiles = (folder) => mountSecret(join(folder, 'keys'), { 'main.key': `${privateKey}:${curve}\n` });
+
+describe('in the image, as Kubernetes would run it', { timeout: 2 * HANG_MS, skip: whyNoRun() }, () => {
+  it('the loader finds every library, and notices one that is missing', (t) => {
+    const own = collectTree(t);
+    const folder = scratch(t);
+    const loader = contents().find(({ path }) => /\/ld-linux[^/]*$/.test(path)).path;
+    const list = runner(own, folder, { program: loader, name: 'list' });
+    const listed = execFileSync(list, ['--list', '/stampgate'], { encoding: 'utf8' });
+    assert.doesNotMatch(listed, /not found/);
+    for (const [, path] of listed.matchAll(/ => (\S+) /g)) assert.ok(lstatSync(join(own, path)).isFile(), path);
+
+    const [, sodium] = /libsodium\S* => (\S+)/.exec(listed);
+    rmSync(join(own, sodium));
+    const { status, stderr } = spawnSync(runner(own, folder), ['--version'], { encoding: 'utf8' });
+    assert.equal(status, 127);
+    assert.match(stderr, /libsodium/);
+  });
+
+  it('the program says its version, and checks a config', async (t) => {
+    const own = collectTree(t);
+    const folder = scratch(t);
+    const command = runner(own, folder);
+    const version = await run(['--version'], { command });
+    assert.deepEqual([version.status, version.stderr], [0, '']);
+    assert.deepEqual(version.stdout, (await run(['--version'])).stdout);
+
+    const config = (key) => {
+      const file = join(folder, 'stampgate.yaml');
+      const keys = [{ name: 'main', file: key, all_organizations: true }];
+      const upstream = { base_url: 'https://api.example.com' };
+      writeFileSync(file, JSON.stringify({ upstream, keys, callers: freeCaller() }));
+      return file;
+    };
+    const at = keyFiles(folder);
+    const good = await run(['check', '--config', config(at('main.key'))], { command });
+    assert.equal(good.status, 0, good.stderr);
+    const bad = await run(['check', '--config', config(at('none.key'))], { command });
+    assert.equal(bad.status, 1);
+  });
+
+  it('the gateway makes calls and keeps events, without rights and in a root that it cannot write to', async (t) => {
+    const own = collectTree(t);
+    const folder = scratch(t);
+    const simulator = await startSimulator();
+    t.after(() => simulator.close());
+    const config = {
+      keys: [{ name: 'main', file: keyFiles(folder)('main.key'), all_organizations: true }],
+      ...eventsConfig(folder),
+    };
+    const gateway = await startGateway(t, simulator, config, { folder, command: runner(own, folder) });
+    simulator.webhooks.setEndpoints(null, [gateway.webhookUrl]);
+
+    const subscription = gateway.stream('EventService/Subscribe', { end: 'LOG_END_EARLIEST' });
+    assert.ok((await gateway.call(SUBMIT.method, SUBMIT.request)).activity);
+    assert.ok((await gateway.call(QUERY.method, QUERY.request)).policy);
+    for await (const { events } of subscription) {
+      if (events?.length > 0) break;
+    }
+
+    const status = readFileSync(`/proc/${gateway.child.pid}/status`, 'utf8');
+    const line = (name) => new RegExp(`^${name}:\\s+(.*)$`, 'm').exec(status)[1];
+    assert.equal(line('Name'), 'stampgate');
+    assert.equal(line('Uid'), Array(4).fill(USER).join('\t'));
+    assert.equal(line('Gid'), Array(4).fill(USER).join('\t'));
+    for (const set of ['CapInh', 'CapPrm', 'CapEff', 'CapAmb']) assert.match(line(set), /^0+$/, set);
+    assert.equal(line('NoNewPrivs'), '1');
+    const mounts = readFileSync(`/proc/${gateway.child.pid}/mountinfo`, 'utf8').split('\n');
+    const [, , , , , options] = mounts.map((text) => text.split(' ')).findLast(([, , , , place]) => place === '/');
+    assert.ok(options.split(',').includes('ro'), options);
+    assert.equal(lstatSync(join(folder, 'events.db')).uid, USER);
+  });
+});
+
+describe('the recipe', () => {
+  const text = readFileSync(join(repository, 'deploy/image/Dockerfile'), 'utf8');
+  const whole = text.replace(/\\\n/g, ' ').split('\n').map((line) => line.trim());
+  const lines = whole.filter((line) => line && line[0] !== '#');
+  const all = (word) => lines.filter((line) => line.startsWith(`${word} `)).map((line) => line.slice(word.length + 1));
+
+  it('is pinned by a digest, and ends with nothing but what was collected', () => {
+    const [build, last] = all('FROM');
+    assert.equal(build, '${BASE} AS build');
+    assert.equal(last, 'scratch');
+    assert.equal(all('FROM').length, 2);
+    const base = all('ARG').find((each) => each.startsWith('BASE='));
+    assert.match(base, /^BASE=debian:bookworm-\d{8}-slim@sha256:[0-9a-f]{64}$/);
+    const final = lines.slice(lines.indexOf('FROM scratch') + 1);
+    assert.deepEqual(final.filter((line) => /^(COPY|ADD|RUN|ENV|VOLUME) /.test(line)), ['COPY --from=build /image/ /']);
+    assert.deepEqual(all('ADD'), [], 'nothing is fetched past the package managers');
+  });
+
+  it('runs the gateway as the user, with the arguments and on the ports of the manifests', () => {
+    const pod = podOf(readAll());
+    const [container] = pod.containers;
+    assert.deepEqual(all('USER'), [`${USER}:${USER}`]);
+    assert.equal(pod.securityContext.runAsUser, USER);
+    assert.deepEqual(JSON.parse(all('ENTRYPOINT')[0]), ['/stampgate']);
+    assert.deepEqual(JSON.parse(all('CMD')[0]), container.args);
+    assert.equal(all('EXPOSE')[0], container.ports.map(({ containerPort }) => containerPort).join(' '));
+  });
+
+  it('and the manifests say the version of the program', async () => {
+    const version = (await run(['--version'])).stdout.trim().replace('stampgate ', '');
+    assert.ok(all('ARG').includes(`VERSION=${version}`));
+    assert.equal(find(readAll(), 'StatefulSet').spec.template.spec.containers[0].image, `stampgate:${version}`);
+    assert.ok(text.includes(`--tag stampgate:${version} `));
+    const example = readFileSync(join(repository, 'deploy/kubernetes/example/kustomization.yaml'), 'utf8');
+    assert.ok(example.includes(`newTag: ${version}\n`));
+  });
+
+  it('is given every folder that the build reads, and no key', () => {
+    const ignore = readFileSync(join(repository, 'deploy/image/Dockerfile.dockerignore'), 'utf8');
+    const rules = ignore.split('\n').filter((line) => line && line[0] !== '#');
+    assert.equal(rules[0], '*');
+    const folders = readdirSync(repository, { withFileTypes: true })
+      .filter((each) => each.isDirectory() && existsSync(join(repository, each.name, 'BUILD.bazel')))
+      .map(({ name }) => name).filter((name) => !['deploy', 'tests'].includes(name));
+    assert.ok(folders.includes('gateway'));
+    for (const name of folders) {
+      assert.ok(rules.includes(`!${name}`), name);
+    }
+    assert.deepEqual(rules.slice(-2), ['**/*.key', '**/*.pem']);
+  });
+
+  const docker = spawnSync('docker', ['info'], { stdio: 'ignore' }).status === 0;
+  const skip = !docker ? 'there is no docker daemon' :
+    process.env.STAMPGATE_IMAGE !== '1' && 'building it takes long: STAMPGATE_IMAGE=1 does it';
+  it('is built by docker, and what it gives runs', { skip }, () => {
+    const shell = (...args) => execFileSync('docker', args, { cwd: repository, encoding: 'utf8' });
+    const id = shell('build', '--quiet', '--file', 'deploy/image/Dockerfile', '.').trim();
+    const said = shell('run', '--rm', '--read-only', '--network=none', '--cap-drop=ALL', id, '--version');
+    assert.match(said, /^stampgate \d/);
+    assert.throws(() => shell('run', '--rm', '--entrypoint', '/bin/sh', id, '-c', 'true'));
+  });
+});

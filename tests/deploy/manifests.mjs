@@ -1,0 +1,50 @@
+// The manifests of deploy/kubernetes as objects.
+import assert from 'node:assert/strict';
+import { readFileSync, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { load } from './packages.mjs';
+
+const yaml = load('yaml');
+
+export const folder = join(dirname(fileURLToPath(import.meta.url)), '../../deploy/kubernetes');
+
+const yamlFiles = (name) =>
+  readdirSync(join(folder, name)).sort()
+    .filter((file) => file.endsWith('.yaml'))
+    .map((file) => join(folder, name, file));
+
+/** Kustomize's own files, by folder. */
+export const kustomizations = ['base', 'example'].map((name) => ({
+  name,
+  files: yamlFiles(name).map((file) => file.slice(folder.length + name.length + 2)),
+  ...yaml.parse(readFileSync(join(folder, name, 'kustomization.yaml'), 'utf8')),
+}));
+
+/** Every file of manifests. */
+export const manifestFiles = ['base', 'example'].flatMap(yamlFiles)
+  .filter((file) => !file.endsWith('kustomization.yaml'));
+
+/** The objects of a YAML text. Kubernetes reads YAML 1.1, where 0440 is octal. */
+export function parse(text) {
+  return yaml.parseAllDocuments(text, { version: '1.1' }).map((document) => {
+    assert.deepEqual(document.errors, []);
+    return document.toJS();
+  });
+}
+
+/** All objects of base and example; fresh ones each time, so that a test may break them. */
+export const readAll = () => manifestFiles.flatMap((file) => parse(readFileSync(file, 'utf8')));
+
+/** The one object of this kind and name among `objects`. */
+export function find(objects, kind, name = 'stampgate') {
+  const found = objects.filter((each) => each.kind === kind && each.metadata.name === name);
+  assert.equal(found.length, 1, `${kind} ${name}`);
+  return found[0];
+}
+
+export const podOf = (objects) => find(objects, 'StatefulSet').spec.template.spec;
+
+/** The example's config of the gateway. */
+export const configTextOf = (objects) => find(objects, 'Secret', 'stampgate-config').stringData['stampgate.yaml'];
+export const configOf = (objects) => yaml.parse(configTextOf(objects));

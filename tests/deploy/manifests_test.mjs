@@ -1,0 +1,413 @@
+// What the manifests promise beyond their schemas and the restricted profile. Each fact is a check that holds, and ways
+// to break it that the same check must refuse.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { configOf, find, podOf, readAll } from './manifests.mjs';
+
+const MIB = 2 ** 20;
+
+/** The number of a quantity such as "1Gi". */
+function quantity(text) {
+  const [, number, unit] = /^(\d+)(|Ki|Mi|Gi|Ti)$/.exec(String(text));
+  return Number(number) * 1024 ** ['', 'Ki', 'Mi', 'Gi', 'Ti'].indexOf(unit);
+}
+
+function seconds(duration) {
+  const [, number] = /^(\d+)s$/.exec(duration);
+  return Number(number);
+}
+
+/** Defines the test that `check` holds, and that it does not after each of `breaks`. All get what there is to see. */
+function fact(name, check, ...breaks) {
+  const things = () => {
+    const objects = readAll();
+    const stateful = find(objects, 'StatefulSet');
+    const pod = podOf(objects);
+    return { objects, stateful, pod, container: pod.containers[0], config: configOf(objects) };
+  };
+  it(name, () => {
+    check(things());
+    assert.ok(breaks.length > 0);
+    for (const breakIt of breaks) {
+      const broken = things();
+      breakIt(broken);
+      assert.throws(() => check(broken), assert.AssertionError, `it is not seen that ${breakIt}`);
+    }
+  });
+}
+
+const portOf = (address) => Number(/:(\d+)$/.exec(address)[1]);
+const service = (objects, name) => find(objects, 'Service', name);
+const policy = (objects, name) => find(objects, 'NetworkPolicy', name);
+
+/** The volume that `path` is on, and the path within it. */
+function volumeOf({ pod, container, stateful }, path) {
+  const mount = container.volumeMounts.find(({ mountPath }) => path === mountPath || path.startsWith(`${mountPath}/`));
+  assert.ok(mount, `${path} is on no volume`);
+  const all = [
+    ...pod.volumes,
+    ...stateful.spec.volumeClaimTemplates.map(({ metadata, spec }) => ({ name: metadata.name, claim: spec })),
+  ];
+  const volume = all.find(({ name }) => name === mount.name);
+  assert.ok(volume, `there is no volume ${mount.name}`);
+  return { ...volume, mount };
+}
+
+describe('the pod', () => {
+  fact(
+    'is one container, by name and version, never "latest"',
+    ({ pod, container }) => {
+      assert.equal(pod.containers.length + (pod.initContainers ?? []).length, 1);
+      assert.match(container.image, /(:\d+\.\d+\.\d+|@sha256:[0-9a-f]{64})$/);
+    },
+    ({ container }) => (container.image = 'stampgate:latest'),
+    ({ container }) => (container.image = 'stampgate'),
+    ({ pod }) => pod.containers.push({ name: 'shell', image: 'debian:12' }),
+  );
+
+  fact(
+    'runs as the user of the image, in a group of its own, and writes only to its volumes',
+    ({ pod, container }) => {
+      const { runAsUser, runAsGroup, fsGroup } = pod.securityContext;
+      assert.deepEqual([runAsUser, runAsGroup, fsGroup], [65532, 65532, 65532]);
+      assert.equal(container.securityContext.readOnlyRootFilesystem, true);
+      const writable = container.volumeMounts.filter(({ readOnly }) => !readOnly).map(({ mountPath }) => mountPath);
+      assert.deepEqual(writable.sort(), ['/var/lib/stampgate']);
+    },
+    ({ pod }) => delete pod.securityContext.runAsGroup,
+    ({ pod }) => delete pod.securityContext.fsGroup,
+    ({ container }) => (container.securityContext.readOnlyRootFilesystem = false),
+    ({ container }) => delete container.volumeMounts[0].readOnly,
+  );
+
+  fact(
+    'knows nothing of the cluster, and shares its processes with nobody',
+    ({ objects, pod }) => {
+      assert.equal(pod.automountServiceAccountToken, false);
+      assert.equal(pod.enableServiceLinks, false);
+      assert.ok(!pod.shareProcessNamespace);
+      assert.equal(pod.serviceAccountName, 'stampgate');
+      assert.equal(find(objects, 'ServiceAccount').automountServiceAccountToken, false);
+      assert.ok(!objects.some(({ kind }) => /Role/.test(kind)));
+    },
+    ({ pod }) => delete pod.automountServiceAccountToken,
+    ({ objects }) => delete find(objects, 'ServiceAccount').automountServiceAccountToken,
+    ({ pod }) => (pod.shareProcessNamespace = true),
+    ({ objects }) => objects.push({ kind: 'RoleBinding', metadata: { name: 'x' } }),
+  );
+
+  fact(
+    'gets no secret in its environment or its arguments',
+    ({ container }) => {
+      assert.equal(container.env, undefined);
+      assert.equal(container.envFrom, undefined);
+      assert.deepEqual(container.args, ['serve', '--config', '/etc/stampgate/config/stampgate.yaml']);
+      assert.equal(container.command, undefined);
+    },
+    ({ container }) => (container.env = [{ name: 'KEY', valueFrom: { secretKeyRef: { name: 'a', key: 'b' } } }]),
+    ({ container }) => (container.envFrom = [{ secretRef: { name: 'stampgate-keys' } }]),
+    ({ container }) => container.args.push('--key=x'),
+  );
+
+  fact(
+    'gets secrets as files that its group may read and nobody else, in whole folders',
+    ({ pod, container }) => {
+      const secrets = pod.volumes.filter(({ secret }) => secret);
+      assert.deepEqual(
+        secrets.map(({ secret }) => secret.secretName).sort(),
+        ['stampgate-audit', 'stampgate-config', 'stampgate-keys', 'stampgate-tls'],
+      );
+      for (const { name, secret } of secrets) {
+        assert.equal(secret.defaultMode, 0o440, name);
+        assert.ok(!secret.items, `${name}: a mode of its own would not be seen`);
+        assert.ok(!secret.optional, name);
+      }
+      for (const mount of container.volumeMounts) {
+        assert.equal(mount.subPath ?? mount.subPathExpr, undefined, `${mount.name} would never change`);
+      }
+    },
+    ({ pod }) => (pod.volumes[0].secret.defaultMode = 0o444),
+    ({ pod }) => (pod.volumes[1].secret.defaultMode = 0o460),
+    ({ pod }) => delete pod.volumes[1].secret.defaultMode,
+    ({ container }) => (container.volumeMounts[1].subPath = 'main.key'),
+    ({ pod }) => (pod.volumes[1].secret.items = [{ key: 'main.key', path: 'main.key', mode: 0o444 }]),
+  );
+
+  fact(
+    'asks for as much memory as it may take, for CPU without a limit, and bounds its logs',
+    ({ pod, container, config }) => {
+      const { requests, limits } = container.resources;
+      assert.equal(requests.memory, limits.memory);
+      // Strangers can reach the webhook port, and each connection may hold a whole body.
+      const { max_connections, max_body_bytes } = config.webhooks;
+      assert.ok(max_connections * max_body_bytes <= quantity(limits.memory) / 2);
+      assert.ok(requests.cpu);
+      assert.equal(limits.cpu, undefined);
+      assert.ok(limits['ephemeral-storage']);
+      assert.ok(!pod.volumes.some(({ emptyDir }) => emptyDir), 'nothing is written to memory');
+    },
+    ({ container }) => (container.resources.requests.memory = '64Mi'),
+    ({ container }) => delete container.resources.requests.memory,
+    ({ config }) => (config.webhooks.max_connections = 256),
+    ({ container }) => (container.resources.limits.cpu = '1'),
+  );
+
+  fact(
+    'is asked how it is over HTTP on the admin port: alive at /livez, ready at /readyz',
+    ({ container }) => {
+      const { startupProbe, livenessProbe, readinessProbe } = container;
+      for (const [probe, path] of [[startupProbe, '/livez'], [livenessProbe, '/livez'], [readinessProbe, '/readyz']]) {
+        assert.deepEqual(probe?.httpGet, { path, port: 'admin' });
+        assert.ok(probe.timeoutSeconds <= probe.periodSeconds);
+      }
+      assert.ok(startupProbe.periodSeconds * startupProbe.failureThreshold >= 60, 'a large log takes a while to open');
+    },
+    ({ container }) => (container.livenessProbe.httpGet.path = '/readyz'),
+    ({ container }) => (container.readinessProbe.httpGet.port = 'grpc'),
+    ({ container }) => delete container.startupProbe,
+    ({ container }) => (container.livenessProbe = { tcpSocket: { port: 'grpc' } }),
+  );
+
+  fact(
+    'has time to drain before it is killed',
+    ({ pod, container, config }) => {
+      const told = container.lifecycle.preStop.sleep.seconds;
+      assert.ok(told >= 5);
+      // Of what is left after both, log and audit are closed.
+      assert.ok(pod.terminationGracePeriodSeconds >= told + seconds(config.calls.drain_grace) + 10);
+    },
+    ({ pod }) => (pod.terminationGracePeriodSeconds = 30),
+    ({ config }) => (config.calls.drain_grace = '60s'),
+    ({ container }) => (container.lifecycle.preStop.sleep.seconds = 30),
+  );
+});
+
+describe('the one replica', () => {
+  fact(
+    'is never two: one pod, one volume for one pod, which outlives it',
+    ({ stateful, config }) => {
+      const { replicas, volumeClaimTemplates, persistentVolumeClaimRetentionPolicy } = stateful.spec;
+      assert.equal(replicas, 1);
+      assert.equal(config.replica, undefined);
+      assert.equal(volumeClaimTemplates.length, 1);
+      assert.deepEqual(volumeClaimTemplates[0].spec.accessModes, ['ReadWriteOncePod']);
+      assert.deepEqual(persistentVolumeClaimRetentionPolicy, { whenDeleted: 'Retain', whenScaled: 'Retain' });
+    },
+    ({ stateful }) => (stateful.spec.replicas = 2),
+    ({ stateful }) => (stateful.spec.volumeClaimTemplates[0].spec.accessModes = ['ReadWriteMany']),
+    ({ stateful }) => (stateful.spec.persistentVolumeClaimRetentionPolicy.whenDeleted = 'Delete'),
+  );
+
+  fact(
+    'heals by itself from a change that does not start, and keeps the modes of its files',
+    ({ stateful, pod }) => {
+      assert.equal(stateful.spec.podManagementPolicy, 'Parallel');
+      assert.equal(stateful.spec.updateStrategy.type, 'RollingUpdate');
+      assert.equal(pod.securityContext.fsGroupChangePolicy, 'OnRootMismatch');
+    },
+    ({ stateful }) => delete stateful.spec.podManagementPolicy,
+    ({ stateful }) => (stateful.spec.updateStrategy.type = 'OnDelete'),
+    ({ pod }) => delete pod.securityContext.fsGroupChangePolicy,
+  );
+
+  fact(
+    'does not hold up the drain of its node',
+    ({ objects, stateful }) => {
+      const { maxUnavailable, minAvailable, selector, unhealthyPodEvictionPolicy } =
+        find(objects, 'PodDisruptionBudget').spec;
+      assert.equal(maxUnavailable, 1);
+      assert.equal(minAvailable, undefined);
+      assert.equal(unhealthyPodEvictionPolicy, 'AlwaysAllow');
+      assert.deepEqual(selector, stateful.spec.selector);
+    },
+    ({ objects }) => (find(objects, 'PodDisruptionBudget').spec = { minAvailable: 1 }),
+    ({ objects }) => (find(objects, 'PodDisruptionBudget').spec.maxUnavailable = 0),
+    ({ objects }) => (find(objects, 'PodDisruptionBudget').spec.selector.matchLabels = {}),
+  );
+});
+
+describe('names and ports', () => {
+  fact(
+    'agree in the config, the container and the services',
+    ({ objects, stateful, container, config }) => {
+      const named = Object.fromEntries(container.ports.map(({ name, containerPort }) => [name, containerPort]));
+      assert.deepEqual(named, {
+        grpc: portOf(config.listen_address),
+        webhooks: portOf(config.webhooks.listen_address),
+        admin: portOf(config.admin.listen_address),
+      });
+      const expected = { stampgate: 'grpc', 'stampgate-webhooks': 'webhooks', 'stampgate-metrics': 'admin' };
+      assert.equal(objects.filter(({ kind }) => kind === 'Service').length, 3);
+      for (const [name, port] of Object.entries(expected)) {
+        const { spec } = service(objects, name);
+        assert.deepEqual(spec.ports, [{ name: port, port: named[port], targetPort: port }]);
+        assert.deepEqual(spec.selector, stateful.spec.selector.matchLabels);
+        assert.ok((spec.type ?? 'ClusterIP') === 'ClusterIP', 'nothing is open to the outside');
+      }
+      assert.equal(service(objects, 'stampgate').spec.clusterIP, 'None');
+      assert.equal(stateful.spec.serviceName, 'stampgate');
+      assert.deepEqual(stateful.spec.template.metadata.labels, stateful.spec.selector.matchLabels);
+    },
+    ({ config }) => (config.listen_address = '0.0.0.0:7444'),
+    ({ config }) => (config.admin.listen_address = '0.0.0.0:8080'),
+    ({ container }) => (container.ports[1].containerPort = 8088),
+    ({ objects }) => (service(objects, 'stampgate-metrics').spec.ports[0].targetPort = 'grpc'),
+    ({ objects }) => (service(objects, 'stampgate-webhooks').spec.type = 'LoadBalancer'),
+    ({ objects }) => delete service(objects, 'stampgate').spec.clusterIP,
+    ({ stateful }) => (stateful.spec.template.metadata.labels = { app: 'stampgate' }),
+  );
+
+  fact(
+    'are all in one namespace',
+    ({ objects }) => {
+      for (const { kind, metadata } of objects) {
+        assert.equal(kind === 'Namespace' ? metadata.name : metadata.namespace, 'stampgate', kind);
+      }
+    },
+    ({ objects }) => delete service(objects, 'stampgate').metadata.namespace,
+  );
+
+  fact(
+    'of files in the config are on the volumes that are for them',
+    (things) => {
+      const { config, container } = things;
+      const on = (path) => volumeOf(things, path);
+      assert.equal(on(container.args[2]).secret?.secretName, 'stampgate-config');
+      for (const { file } of config.keys) assert.equal(on(file).secret?.secretName, 'stampgate-keys');
+      const { certificate_file, private_key_file, client_ca_file } = config.tls;
+      for (const path of [certificate_file, private_key_file, client_ca_file]) {
+        assert.equal(on(path).secret?.secretName, 'stampgate-tls');
+      }
+      // The names that cert-manager and `kubectl create secret tls` give.
+      assert.deepEqual(
+        [certificate_file, private_key_file, client_ca_file].map((path) => path.split('/').at(-1)),
+        ['tls.crt', 'tls.key', 'ca.crt'],
+      );
+      assert.equal(on(config.audit.key_file).secret?.secretName, 'stampgate-audit');
+      const claim = on(config.events.file).claim;
+      assert.ok(claim);
+      assert.ok(on(config.audit.file).claim);
+      assert.notEqual(config.audit.file, config.events.file);
+      const room = quantity(claim.resources.requests.storage);
+      assert.ok(config.events.retention_bytes <= room * 0.6, 'the audit needs some too');
+      for (const { organizations_file: path } of config.callers.flatMap(({ grants }) => grants)) {
+        if (path) assert.equal(on(path).configMap?.name, 'stampgate-organizations');
+      }
+    },
+    ({ config }) => (config.keys[0].file = '/tmp/main.key'),
+    ({ config }) => (config.tls.private_key_file = '/etc/stampgate/keys/tls.key'),
+    ({ config }) => (config.events.file = '/etc/stampgate/config/events.db'),
+    ({ config }) => (config.events.retention_bytes = 20 * 1024 ** 3),
+    ({ container }) => container.volumeMounts.splice(3, 1),
+  );
+});
+
+describe('the network policies', () => {
+  const policies = (objects) => objects.filter(({ kind }) => kind === 'NetworkPolicy');
+
+  fact(
+    'deny everything first',
+    ({ objects }) => assert.deepEqual(policy(objects, 'default-deny').spec, {
+      podSelector: {},
+      policyTypes: ['Ingress', 'Egress'],
+    }),
+    ({ objects }) => (policy(objects, 'default-deny').spec.policyTypes = ['Ingress']),
+    ({ objects }) => (policy(objects, 'default-deny').spec.ingress = [{}]),
+  );
+
+  fact(
+    'let in by labels of namespace and pod at once, to one port each, and each port once',
+    ({ objects, stateful, container }) => {
+      const rules = policies(objects).flatMap(({ spec }) => (spec.ingress ?? []).map((rule) => ({ spec, rule })));
+      for (const { spec, rule } of rules) {
+        assert.deepEqual(spec.podSelector, stateful.spec.selector);
+        assert.deepEqual(spec.policyTypes, ['Ingress']);
+        assert.ok(rule.from?.length > 0, 'nobody named is everybody');
+        for (const peer of rule.from) {
+          assert.deepEqual(Object.keys(peer).sort(), ['namespaceSelector', 'podSelector']);
+          for (const { matchLabels } of Object.values(peer)) assert.ok(Object.keys(matchLabels ?? {}).length > 0);
+        }
+        assert.equal(rule.ports?.length, 1);
+      }
+      const ports = rules.map(({ rule }) => rule.ports[0].port);
+      assert.deepEqual(ports.sort(), container.ports.map(({ name }) => name).sort());
+    },
+    ({ objects }) => delete policy(objects, 'grpc-from-callers').spec.ingress[0].from,
+    ({ objects }) => delete policy(objects, 'grpc-from-callers').spec.ingress[0].ports,
+    ({ objects }) => delete policy(objects, 'webhooks-from-ingress').spec.ingress[0].from[0].podSelector,
+    ({ objects }) => (policy(objects, 'metrics-from-monitoring').spec.ingress[0].from[0].namespaceSelector = {}),
+    ({ objects }) => (policy(objects, 'metrics-from-monitoring').spec.ingress[0].ports[0].port = 'grpc'),
+    ({ objects }) => (policy(objects, 'webhooks-from-ingress').spec.podSelector = {}),
+  );
+
+  fact(
+    'let out to the cluster\'s DNS, and over HTTPS to what is not the cluster',
+    ({ objects }) => {
+      const rules = policies(objects).flatMap(({ spec }) => spec.egress ?? []);
+      const ports = (rule) => (rule.ports ?? []).map(({ protocol, port }) => `${protocol} ${port}`).sort().join();
+      assert.deepEqual(rules.map(ports).sort(), ['TCP 443', 'TCP 53,UDP 53']);
+      for (const rule of rules) {
+        assert.ok(rule.to?.length > 0, 'nobody named is everybody');
+        for (const { ipBlock, namespaceSelector, podSelector } of rule.to) {
+          if (ports(rule) !== 'TCP 443') {
+            assert.ok(namespaceSelector?.matchLabels && podSelector?.matchLabels && !ipBlock);
+          } else if (ipBlock.cidr === '0.0.0.0/0') {
+            for (const range of ['10.0.0.0/8', '100.64.0.0/10', '169.254.0.0/16', '172.16.0.0/12', '192.168.0.0/16']) {
+              assert.ok(ipBlock.except?.includes(range), range);
+            }
+          } else {
+            assert.equal(ipBlock.cidr, '::/0');
+            for (const range of ['fc00::/7', 'fe80::/10']) assert.ok(ipBlock.except?.includes(range), range);
+          }
+        }
+      }
+    },
+    ({ objects }) => policy(objects, 'upstream').spec.egress[0].ports.push({ protocol: 'TCP', port: 80 }),
+    ({ objects }) => delete policy(objects, 'upstream').spec.egress[0].to,
+    ({ objects }) => policy(objects, 'upstream').spec.egress[0].to[0].ipBlock.except.splice(3, 1),
+    ({ objects }) => delete policy(objects, 'upstream').spec.egress[0].to[1].ipBlock.except,
+    ({ objects }) => delete policy(objects, 'dns').spec.egress[0].to[0].namespaceSelector,
+    ({ objects }) => delete policy(objects, 'dns').spec.egress[0].ports,
+  );
+});
+
+describe('the example', () => {
+  fact(
+    'holds no key and no secret: what is one has to be put in',
+    ({ objects, config }) => {
+      const secrets = objects.filter(({ kind }) => kind === 'Secret').map(({ metadata }) => metadata.name);
+      assert.deepEqual(secrets, ['stampgate-config']);
+      // Braces are in no path that the gateway takes.
+      for (const path of config.webhooks.paths) assert.match(path, /[{}]/);
+      assert.doesNotMatch(JSON.stringify(objects), /-----BEGIN|(?<![0-9a-z])[0-9a-f]{64}(?![0-9a-z])/i);
+    },
+    ({ config }) => (config.webhooks.paths = ['/hooks/0123456789abcdef0123456789abcdef']),
+    ({ objects }) => objects.push({ kind: 'Secret', metadata: { name: 'stampgate-keys' } }),
+    ({ objects }) => (find(objects, 'ConfigMap', 'stampgate-organizations').data.key = '0123456789abcdef'.repeat(4)),
+  );
+
+  fact(
+    'gives three teams what they need and no more',
+    ({ config }) => {
+      const grants = Object.fromEntries(config.callers.map(({ name, grants: list }) => [name, list]));
+      assert.deepEqual(Object.keys(grants), ['payments', 'support', 'login']);
+      for (const caller of config.callers) {
+        assert.ok(caller.spiffe_ids?.length > 0 !== caller.dns_names?.length > 0);
+        assert.ok(!caller.loopback);
+        for (const grant of caller.grants) {
+          assert.ok(!grant.classes?.some((name) => name === 'dangerous' || name === 'write'), caller.name);
+          assert.ok(!grant.dangerous_fields && !grant.general_operations);
+          assert.ok(config.keys.some(({ name }) => name === grant.key), grant.key);
+        }
+      }
+      assert.ok(grants.payments.every((grant) => grant.organizations && !grant.all_organizations));
+      for (const limit of grants.payments[0].amount_limits) assert.ok(limit.contract && limit.max_amount);
+      assert.deepEqual(grants.support.map(({ classes }) => classes), [['query']]);
+      assert.ok(grants.login.every((grant) => grant.organizations_file));
+    },
+    ({ config }) => config.callers[1].grants.push({ classes: ['dangerous'], all_organizations: true, key: 'main' }),
+    ({ config }) => delete config.callers[0].grants[0].amount_limits[0].max_amount,
+    ({ config }) => (config.callers[2].grants[0] = { classes: ['login'], all_organizations: true, key: 'main' }),
+    ({ config }) => (config.callers[0].spiffe_ids = []),
+  );
+});

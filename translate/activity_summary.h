@@ -1,0 +1,24 @@
+// What a response says of its activity, in short.
+#ifndef STAMPGATE_TRANSLATE_ACTIVITY_SUMMARY_H_
+#define STAMPGATE_TRANSLATE_ACTIVITY_SUMMARY_H_
+
+#include <string>
+
+#include "google/protobuf/message.h"
+#include "translate/message_plan.h"
+
+namespace stampgate {
+
+// Both are empty if there is no activity.
+struct ActivitySummary {
+  std::string id;
+  std::string status;  // the enum value's name
+};
+
+// Looks for the fields of role FIELD_ROLE_ACTIVITY_ID and FIELD_ROLE_ACTIVITY_STATUS in the messages that `response`, a
+// message of `plan`, holds.
+ActivitySummary SummaryOf(const MessagePlan& plan, const google::protobuf::Message& response);
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_TRANSLATE_ACTIVITY_SUMMARY_H_

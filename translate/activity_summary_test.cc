@@ -1,0 +1,44 @@
+#include "translate/activity_summary.h"
+
+#include <gtest/gtest.h>
+
+#include "stampgate/v1/policy_service.pb.h"
+
+namespace stampgate {
+namespace {
+
+class ActivitySummaryTest : public testing::Test {
+ protected:
+  template <typename Response>
+  ActivitySummary Of(const Response& response) {
+    return SummaryOf(**plans_.Compile(Response::descriptor()), response);
+  }
+
+  MessagePlans plans_{"Service"};
+};
+
+TEST_F(ActivitySummaryTest, TellsIdAndStatus) {
+  v1::CreatePoliciesResponse response;
+  response.mutable_activity()->set_id("a-1");
+  response.mutable_activity()->set_status(v1::ACTIVITY_STATUS_CONSENSUS_NEEDED);
+  EXPECT_EQ(Of(response).id, "a-1");
+  EXPECT_EQ(Of(response).status, "ACTIVITY_STATUS_CONSENSUS_NEEDED");
+}
+
+TEST_F(ActivitySummaryTest, IsEmptyWithoutAnActivity) {
+  EXPECT_EQ(Of(v1::CreatePoliciesResponse()).id, "");
+  EXPECT_EQ(Of(v1::CreatePoliciesResponse()).status, "");
+  v1::GetPolicyResponse query;
+  query.mutable_policy()->set_policy_id("p");
+  EXPECT_EQ(Of(query).id, "");
+}
+
+// A status that this gateway does not know is among what the response could not hold.
+TEST_F(ActivitySummaryTest, LeavesOutAStatusThatIsNotSet) {
+  v1::CreatePoliciesResponse response;
+  response.mutable_activity()->set_id("a-1");
+  EXPECT_EQ(Of(response).status, "");
+}
+
+}  // namespace
+}  // namespace stampgate

@@ -1,0 +1,501 @@
+#include "translate/client_stamped_request.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "google/protobuf/util/message_differencer.h"
+#include "translate/request_translator.h"
+#include "translate/testing/json_dom.h"
+#include "translate/testing/messages.h"
+#include "translate/testing/operations.h"
+#include "translate/testing/status.h"
+#include "translate/validator.h"
+
+namespace stampgate {
+namespace {
+
+using ::google::protobuf::FieldDescriptor;
+using ::google::protobuf::Message;
+using ::google::protobuf::util::MessageDifferencer;
+using ::stampgate::testing::DetailsOf;
+using ::stampgate::testing::OperationOf;
+using ::stampgate::testing::Operations;
+using ::stampgate::testing::RequestOf;
+using ::stampgate::testing::StatusIs;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::Pair;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+using Code = absl::StatusCode;
+
+v1::ClientStamp StampOver(std::string body) {
+  v1::ClientStamp stamp;
+  stamp.set_body(std::move(body));
+  stamp.set_api_key("a-stamp");
+  return stamp;
+}
+
+std::unique_ptr<Message> Stamped(const Operation& operation, std::string body) {
+  std::unique_ptr<Message> request(operation.request_prototype->New());
+  request->GetReflection()
+      ->MutableMessage(request.get(), operation.request->client_stamp)
+      ->CopyFrom(StampOver(std::move(body)));
+  return request;
+}
+
+// Translates a request of `method` with a stamped body; `request` is what it becomes.
+absl::StatusOr<RenderedRequest> Translate(absl::string_view method, std::string body,
+                                          std::unique_ptr<Message>* request = nullptr) {
+  const Operation& operation = OperationOf(method);
+  std::unique_ptr<Message> stamped = Stamped(operation, std::move(body));
+  absl::StatusOr<RenderedRequest> rendered = TranslateRequest(Operations(), operation, *stamped);
+  if (request != nullptr) *request = std::move(stamped);
+  return rendered;
+}
+
+std::vector<std::pair<std::string, std::string>> ViolationsOf(absl::string_view method, std::string body) {
+  const absl::Status status = Translate(method, std::move(body)).status();
+  EXPECT_THAT(status, StatusIs(Code::kInvalidArgument));
+  EXPECT_EQ(DetailsOf(status).reason, "INVALID_REQUEST");
+  return DetailsOf(status).violations;
+}
+
+void DropNulls(testing::Json& json) {
+  for (auto member = json.members.begin(); member != json.members.end();) {
+    DropNulls(member->second);
+    member = member->second.kind == testing::Json::Kind::kNull ? json.members.erase(member) : std::next(member);
+  }
+  for (testing::Json& element : json.elements) DropNulls(element);
+}
+
+constexpr char kLogin[] = R"({"type":"ACTIVITY_TYPE_STAMP_LOGIN","timestampMs":"1755500000000","organizationId":"o",)"
+                          R"("parameters":{"publicKey":"02ab"}})";
+
+// The body of kLogin with a piece of it replaced.
+std::string LoginWith(absl::string_view piece, absl::string_view other) {
+  EXPECT_THAT(kLogin, HasSubstr(std::string(piece)));
+  return absl::StrReplaceAll(kLogin, {{piece, other}});
+}
+
+constexpr char kHold[] = "must not have what this request cannot hold exactly: ";
+
+TEST(ClientStampedRequestTest, TheBodyIsSentAsItIsAndWhatItSaysIsTheRequest) {
+  // Another order, white space, an escaped text, null for what is absent.
+  const std::string body =
+      "\n{ \"parameters\" : {\"invalidateExisting\":null,\n\"publicKey\":\"0\\u0032ab\", \"expirationSeconds\":\"900\"}"
+      ",\"organizationId\":\"o\" , \"generateAppProofs\":null,\"timestampMs\":\"1755500000000\""
+      ",\t\"type\":\"ACTIVITY_TYPE_STAMP_LOGIN\"}\r\n";
+  std::unique_ptr<Message> request;
+  auto rendered = Translate("StampLogin", body, &request);
+  ASSERT_THAT(rendered, StatusIs(Code::kOk));
+  ASSERT_TRUE(rendered->client_stamp.has_value());
+  EXPECT_EQ(rendered->client_stamp->api_key(), "a-stamp");
+  EXPECT_EQ(rendered->SubmitBody(7), body);
+  EXPECT_EQ(rendered->timestamp_ms, 1755500000000u);
+  EXPECT_EQ(rendered->organization_id, "o");
+  EXPECT_EQ(rendered->path, "/public/v1/submit/stamp_login");
+  EXPECT_TRUE(MessageDifferencer::Equals(
+      *request,
+      *RequestOf(OperationOf("StampLogin"), R"pb(timestamp_ms: 1755500000000
+                                                 organization_id: "o"
+                                                 parameters { public_key: "02ab" expiration_seconds: 900 })pb")))
+      << request->DebugString();
+}
+
+TEST(ClientStampedRequestTest, TheContentIsThatOfTheSameRequestWithoutAStamp) {
+  // So that a time chosen for one is known to be taken for the other.
+  auto stamped = Translate("StampLogin", kLogin);
+  ASSERT_THAT(stamped, StatusIs(Code::kOk));
+  const Operation& operation = OperationOf("StampLogin");
+  auto plain =
+      TranslateRequest(Operations(), operation, *RequestOf(operation, R"pb(organization_id: "o"
+                                                                           parameters { public_key: "02ab" })pb"));
+  ASSERT_THAT(plain, StatusIs(Code::kOk));
+  EXPECT_EQ(stamped->type_member, plain->type_member);
+  EXPECT_EQ(stamped->members, plain->members);
+  EXPECT_FALSE(plain->client_stamp.has_value());
+  EXPECT_EQ(plain->SubmitBody(1755500000000), kLogin);
+}
+
+TEST(ClientStampedRequestTest, AQuerysBodyIsItsFields) {
+  const std::string body = R"({"paginationOptions":{"limit":"5"},"walletId":null,"organizationId":"o"})";
+  std::unique_ptr<Message> request;
+  auto rendered = Translate("ListWalletAccounts", body, &request);
+  ASSERT_THAT(rendered, StatusIs(Code::kOk));
+  EXPECT_EQ(rendered->QueryBody(), body);
+  EXPECT_EQ(rendered->organization_id, "o");
+  EXPECT_TRUE(MessageDifferencer::Equals(*request, *RequestOf(OperationOf("ListWalletAccounts"),
+                                                              R"pb(organization_id: "o"
+                                                                   pagination_options { limit: 5 })pb")));
+}
+
+TEST(ClientStampedRequestTest, WithoutAStampNothingIsTaken) {
+  const Operation& operation = OperationOf("GetPolicy");
+  auto request = RequestOf(operation, R"pb(organization_id: "o" policy_id: "p")pb");
+  const std::string before = request->SerializeAsString();
+  Violations violations;
+  EXPECT_EQ(TakeClientStamp(operation, *request, violations), std::nullopt);
+  EXPECT_TRUE(violations.empty());
+  EXPECT_EQ(request->SerializeAsString(), before);
+  // Nor from a request that cannot have one.
+  EXPECT_EQ(
+      TakeClientStamp(OperationOf("GetWebhookKeySet"), *RequestOf(OperationOf("GetWebhookKeySet"), ""), violations),
+      std::nullopt);
+}
+
+// What the gateway would render for a request it can also read, for every operation.
+TEST(ClientStampedRequestTest, EveryBodyThatTheGatewayRendersIsReadBackAsItsRequest) {
+  testing::Random random(4);
+  for (const Operation& operation : Operations().operations()) {
+    if (operation.kind == v1::OPERATION_KIND_DISCOVERY) continue;
+    SCOPED_TRACE(operation.full_name);
+    for (int round = 0; round < 30; ++round) {
+      std::unique_ptr<Message> request(operation.request_prototype->New());
+      testing::FillFully(*request, *operation.request, round);
+      // The names and texts inside vary; rules are kept by taking only what passes them.
+      std::unique_ptr<Message> varied(request->New());
+      testing::FillRandomly(*varied, *operation.request, random);
+      std::unique_ptr<Message> merged(request->New());
+      merged->CopyFrom(*varied);
+      if (absl::StatusOr<RenderedRequest> valid = TranslateRequest(Operations(), operation, *merged); valid.ok()) {
+        request->CopyFrom(*varied);
+      }
+      if (operation.timestamp_ms != nullptr) {
+        request->GetReflection()->SetUInt64(request.get(), operation.timestamp_ms->field, 1755500000000 + round);
+      }
+      auto rendered = TranslateRequest(Operations(), operation, *request);
+      ASSERT_THAT(rendered, StatusIs(Code::kOk));
+      const std::string body =
+          operation.is_submit() ? rendered->SubmitBody(*rendered->timestamp_ms) : rendered->QueryBody();
+
+      std::unique_ptr<Message> stamped = Stamped(operation, body);
+      if (operation.general) {
+        const FieldDescriptor* path = operation.path_segment->field;
+        stamped->GetReflection()->SetString(stamped.get(), path, request->GetReflection()->GetString(*request, path));
+      }
+      auto again = TranslateRequest(Operations(), operation, *stamped);
+      ASSERT_THAT(again, StatusIs(Code::kOk)) << body;
+      EXPECT_EQ(operation.is_submit() ? again->SubmitBody(1) : again->QueryBody(), body);
+      EXPECT_EQ(again->path, rendered->path);
+      EXPECT_EQ(again->organization_id, rendered->organization_id);
+      EXPECT_EQ(again->timestamp_ms, rendered->timestamp_ms);
+      EXPECT_EQ(again->members, rendered->members);
+      if (operation.request->json_members == nullptr) {
+        EXPECT_EQ(stamped->SerializeAsString(), request->SerializeAsString());
+      }
+    }
+  }
+}
+
+// --- What is refused. ---
+
+TEST(ClientStampedRequestTest, OtherFieldsBesideTheStampAreRefused) {
+  const Operation& operation = OperationOf("StampLogin");
+  auto request = Stamped(operation, kLogin);
+  request->MergeFrom(*RequestOf(operation, R"pb(timestamp_ms: 0
+                                                organization_id: "o"
+                                                parameters {}
+                                                generate_app_proofs: false)pb"));
+  const absl::Status status = TranslateRequest(Operations(), operation, *request).status();
+  constexpr char kBeside[] = "must not be set beside client_stamp, whose body says it";
+  EXPECT_THAT(status, StatusIs(Code::kInvalidArgument));
+  EXPECT_THAT(DetailsOf(status).violations,
+              ElementsAre(Pair("timestamp_ms", kBeside), Pair("organization_id", kBeside), Pair("parameters", kBeside),
+                          Pair("generate_app_proofs", kBeside)));
+}
+
+TEST(ClientStampedRequestTest, FieldsThatTheGatewayDoesNotKnowAreRefusedBesideTheStampAndInIt) {
+  const Operation& operation = OperationOf("StampLogin");
+  auto request = Stamped(operation, kLogin);
+  Message* stamp = request->GetReflection()->MutableMessage(request.get(), operation.request->client_stamp);
+  stamp->GetReflection()->MutableUnknownFields(stamp)->AddVarint(5, 1);
+  request->GetReflection()->MutableUnknownFields(request.get())->AddVarint(99, 1);
+  const absl::Status status = TranslateRequest(Operations(), operation, *request).status();
+  EXPECT_THAT(DetailsOf(status).violations,
+              ElementsAre(Pair("", "holds field number 99, which this gateway does not know"),
+                          Pair("client_stamp", "holds field number 5, which this gateway does not know")));
+}
+
+TEST(ClientStampedRequestTest, ABodyWithoutAStampIsRefused) {
+  const Operation& operation = OperationOf("StampLogin");
+  auto request = Stamped(operation, kLogin);
+  Message* stamp = request->GetReflection()->MutableMessage(request.get(), operation.request->client_stamp);
+  google::protobuf::DynamicCastToGenerated<v1::ClientStamp>(stamp)->clear_stamp();
+  const absl::Status status = TranslateRequest(Operations(), operation, *request).status();
+  EXPECT_THAT(DetailsOf(status).violations,
+              ElementsAre(Pair("client_stamp", "must hold a stamp: api_key, web_authn or attested")));
+}
+
+TEST(ClientStampedRequestTest, AStampWithoutABodyIsRefused) {
+  EXPECT_THAT(ViolationsOf("StampLogin", ""),
+              ElementsAre(Pair("client_stamp.body", StartsWith("must be the JSON text of an object: "))));
+}
+
+TEST(ClientStampedRequestTest, TextThatIsNotStrictJsonIsRefused) {
+  for (const std::string& body :
+       {std::string("null"), std::string("[]"), std::string("{"), absl::StrCat(kLogin, "{}"), absl::StrCat(kLogin, ","),
+        absl::StrCat("\xef\xbb\xbf", kLogin), LoginWith("02ab", "\x01"), LoginWith("02ab", "\xff"),
+        LoginWith("\"o\"", "'o'"), LoginWith("\"o\"", "\"o\",\"organizationId\":\"o\""),
+        LoginWith("\"02ab\"", "\"02ab\",\"public\\u004bey\":\"02ab\""), LoginWith("\"o\"", "\"o\",\"type\":\"x\""),
+        absl::StrCat(std::string(1000, '{'))}) {
+    EXPECT_THAT(ViolationsOf("StampLogin", body),
+                Contains(Pair("client_stamp.body", StartsWith("must be the JSON text of an object: "))))
+        << body;
+  }
+}
+
+TEST(ClientStampedRequestTest, ABodyOfAnotherOperationIsRefused) {
+  constexpr char kType[] = "must have the type ACTIVITY_TYPE_STAMP_LOGIN";
+  for (const char* type : {"\"ACTIVITY_TYPE_OAUTH\"", "\"ACTIVITY_TYPE_STAMP_LOGIN_V2\"",
+                           "\"activity_type_stamp_login\"", "\"\"", "null", "1", "[\"ACTIVITY_TYPE_STAMP_LOGIN\"]",
+                           // Upstream would read this as the type. No client writes it.
+                           "\"\\u0041CTIVITY_TYPE_STAMP_LOGIN\""}) {
+    EXPECT_THAT(ViolationsOf("StampLogin", LoginWith("\"ACTIVITY_TYPE_STAMP_LOGIN\"", type)),
+                Contains(Pair("client_stamp.body", kType)))
+        << type;
+  }
+  EXPECT_THAT(ViolationsOf("StampLogin", LoginWith("\"type\":\"ACTIVITY_TYPE_STAMP_LOGIN\",", "")),
+              ElementsAre(Pair("client_stamp.body", kType)));
+  // A submit's body under a query, which a stamp does not tell apart.
+  EXPECT_THAT(ViolationsOf("GetPolicy", R"({"type":"ACTIVITY_TYPE_OAUTH","timestampMs":"1","organizationId":"o",)"
+                                        R"("policyId":"p","parameters":{}})"),
+              ElementsAre(Pair("client_stamp.body", absl::StrCat(kHold, "/type")),
+                          Pair("client_stamp.body", absl::StrCat(kHold, "/timestampMs")),
+                          Pair("client_stamp.body", absl::StrCat(kHold, "/parameters"))));
+}
+
+TEST(ClientStampedRequestTest, ASubmitsBodyHasItsTimeAsDecimalDigits) {
+  EXPECT_THAT(ViolationsOf("StampLogin", LoginWith("\"timestampMs\":\"1755500000000\",", "")),
+              ElementsAre(Pair("client_stamp.body", "must have a timestampMs")));
+  EXPECT_THAT(ViolationsOf("StampLogin", LoginWith("\"1755500000000\"", "null")),
+              ElementsAre(Pair("client_stamp.body", "must have a timestampMs")));
+  for (const char* time : {"1755500000000", "\"01755500000000\"", "\"1755500000000.0\"", "\"-1\"", "\"\"", "\"soon\"",
+                           "\"18446744073709551616\"", "\" 1755500000000\"", "1.7555e12", "{}", "true"}) {
+    EXPECT_THAT(ViolationsOf("StampLogin", LoginWith("\"1755500000000\"", time)),
+                Contains(Pair("client_stamp.body", absl::StrCat(kHold, "/timestampMs"))))
+        << time;
+  }
+}
+
+TEST(ClientStampedRequestTest, WhatTheFieldsCannotHoldExactlyIsRefusedAtEveryDepth) {
+  struct Row {
+    const char* method;
+    const char* parameters;
+    const char* pointer;
+  };
+  for (const Row& row : {
+           Row{"CreatePolicies", R"({"policies":[],"more":1})", "/parameters/more"},
+           Row{"CreatePolicies", R"({"policies":[{"policyName":"n","effect":"EFFECT_ALLOW","notes":"","a/b":null}]})",
+               "/parameters/policies/0/a~1b"},
+           Row{"CreatePolicies", R"({"policies":[{"policy_name":"n","effect":"EFFECT_ALLOW","notes":""}]})",
+               "/parameters/policies/0/policy_name"},
+           Row{"CreatePolicies", R"({"policies":[{"policyName":"n","effect":"EFFECT_BOTH","notes":""}]})",
+               "/parameters/policies/0/effect"},
+           Row{"CreatePolicies", R"({"policies":[{"policyName":"n","effect":1,"notes":""}]})",
+               "/parameters/policies/0/effect"},
+           Row{"CreatePolicies", R"({"policies":[null]})", "/parameters/policies/0"},
+           Row{"CreatePolicies", R"({"policies":{}})", "/parameters/policies"},
+           Row{"CreatePolicies", R"("text")", "/parameters"},
+           Row{"CreatePolicies", R"({"policies":[{"policyName":"\ud800","effect":"EFFECT_ALLOW","notes":""}]})",
+               "/parameters/policies/0/policyName"},
+           Row{"VerifyOtp", R"({"otpId":"i","encryptedOtpBundle":"b","expirationSeconds":900})",
+               "/parameters/expirationSeconds"},
+           Row{"VerifyOtp", R"({"otpId":"i","encryptedOtpBundle":"b","expirationSeconds":"0900"})",
+               "/parameters/expirationSeconds"},
+           Row{"UpdateMfaPolicy", R"({"userId":"u","mfaPolicyId":"m","order":1.0})", "/parameters/order"},
+           Row{"UpdateMfaPolicy", R"({"userId":"u","mfaPolicyId":"m","order":"1"})", "/parameters/order"},
+           Row{"Oauth", R"({"oidcToken":"t","targetPublicKey":"k","invalidateExisting":"true"})",
+               "/parameters/invalidateExisting"},
+           // Some clients write it here; upstream reads it elsewhere, or nowhere.
+           Row{"Oauth", R"({"oidcToken":"t","targetPublicKey":"k","generateAppProofs":false})",
+               "/parameters/generateAppProofs"},
+       }) {
+    const Operation& operation = OperationOf(row.method);
+    const std::string body =
+        absl::StrCat(R"({"type":")", operation.activity_type,
+                     R"(","timestampMs":"1","organizationId":"o","parameters":)", row.parameters, "}");
+    EXPECT_THAT(ViolationsOf(row.method, body), Contains(Pair("client_stamp.body", absl::StrCat(kHold, row.pointer))))
+        << body;
+  }
+  for (const char* member :
+       {"clientStamp", "client_stamp", "organization_id", "OrganizationId", "organizationID", ""}) {
+    EXPECT_THAT(ViolationsOf("StampLogin", LoginWith("\"o\"", absl::StrCat("\"o\",\"", member, "\":\"o\""))),
+                ElementsAre(Pair("client_stamp.body", absl::StrCat(kHold, "/", member))));
+  }
+}
+
+TEST(ClientStampedRequestTest, TheRulesOfTheMessageHoldForTheBody) {
+  EXPECT_THAT(
+      ViolationsOf("CreatePolicies", R"({"type":"ACTIVITY_TYPE_CREATE_POLICIES","timestampMs":"1",)"
+                                     R"("parameters":{"policies":[{"effect":"EFFECT_DENY","notes":null}]}})"),
+      ElementsAre(Pair("organization_id", "is required"), Pair("parameters.policies[0].policy_name", "is required"),
+                  Pair("parameters.policies[0].notes", "is required (it may be empty, but must be set)")));
+  EXPECT_THAT(ViolationsOf("StampLogin", LoginWith("\"o\"", "\"\"")),
+              ElementsAre(Pair("organization_id", "is required")));
+  EXPECT_THAT(ViolationsOf("ListWalletAccounts", R"({"organizationId":"o","paginationOptions":{"limit":"101"}})"),
+              ElementsAre(Pair("pagination_options.limit", "must be at most 100")));
+}
+
+TEST(ClientStampedRequestTest, TheValidatorTakesNoStampThatIsStillThere) {
+  const Operation& operation = OperationOf("GetWalletAccount");
+  Violations violations;
+  Validate(*Stamped(operation, R"({"organizationId":"o","walletId":"w"})"), *operation.request, violations);
+  ASSERT_FALSE(violations.empty());
+  EXPECT_EQ(violations.kept().front().description, "must not hold client_stamp here");
+}
+
+TEST(ClientStampedRequestTest, AnErrorIsSmallAndQuotesNoValue) {
+  const std::string secret = "hush-hush-hush";
+  std::string parameters;
+  for (int i = 0; i < 5000; ++i) {
+    absl::StrAppend(&parameters, i > 0 ? "," : "", "\"", std::string(200, 'n'), i, "\":\"", secret, "\"");
+  }
+  const std::string body = LoginWith("\"publicKey\":\"02ab\"", parameters);
+  const absl::Status status = Translate("StampLogin", body).status();
+  EXPECT_THAT(status, StatusIs(Code::kInvalidArgument));
+  EXPECT_THAT(status.ToString(), Not(HasSubstr(secret)));
+  EXPECT_LE(DetailsOf(status).violations.size(), Violations::kKept);
+  EXPECT_THAT(DetailsOf(status).violations, Not(SizeIs(0)));
+  EXPECT_THAT(std::string(status.message()), Not(HasSubstr("a-stamp")));
+}
+
+// --- General operations. ---
+
+TEST(ClientStampedRequestTest, AGeneralSubmitsPathStandsBesideTheStamp) {
+  const Operation& operation = OperationOf("SubmitOperation");
+  const std::string body = R"({"type":"ACTIVITY_TYPE_INIT_OTP_V3","timestampMs":"5","organizationId":"o",)"
+                           R"("parameters":{"otpLength": 6.0},"generateAppProofs":true})";
+  auto request = Stamped(operation, body);
+  request->MergeFrom(*RequestOf(operation, R"pb(path: "init_otp")pb"));
+  auto rendered = TranslateRequest(Operations(), operation, *request);
+  ASSERT_THAT(rendered, StatusIs(Code::kOk));
+  EXPECT_EQ(rendered->path, "/public/v1/submit/init_otp");
+  EXPECT_EQ(rendered->SubmitBody(6), body);
+  EXPECT_EQ(rendered->timestamp_ms, 5u);
+  EXPECT_TRUE(MessageDifferencer::Equals(*request, *RequestOf(operation, R"pb(
+    timestamp_ms: 5
+    organization_id: "o"
+    parameters: "{\"otpLength\": 6.0}"
+    generate_app_proofs: true
+    path: "init_otp"
+    activity_type: "ACTIVITY_TYPE_INIT_OTP_V3"
+  )pb")))
+      << request->DebugString();
+}
+
+TEST(ClientStampedRequestTest, AGeneralQuerysOtherMembersAreItsParameters) {
+  const Operation& operation = OperationOf("QueryOperation");
+  const std::string body = R"( {"filter" : [1e2,{"a": "\u0041"}] ,"organizationId":"o","a\"b":null} )";
+  auto request = Stamped(operation, body);
+  request->MergeFrom(*RequestOf(operation, R"pb(path: "list_activities")pb"));
+  auto rendered = TranslateRequest(Operations(), operation, *request);
+  ASSERT_THAT(rendered, StatusIs(Code::kOk));
+  EXPECT_EQ(rendered->path, "/public/v1/query/list_activities");
+  EXPECT_EQ(rendered->QueryBody(), body);
+  EXPECT_EQ(rendered->members, R"("organizationId":"o","filter":[1e2,{"a": "\u0041"}],"a\"b":null)");
+  // Without other members there are no parameters.
+  request = Stamped(operation, R"({"organizationId":"o"})");
+  request->MergeFrom(*RequestOf(operation, R"pb(path: "whoami")pb"));
+  ASSERT_THAT(TranslateRequest(Operations(), operation, *request), StatusIs(Code::kOk));
+  EXPECT_TRUE(
+      MessageDifferencer::Equals(*request, *RequestOf(operation, R"pb(organization_id: "o" path: "whoami")pb")));
+}
+
+TEST(ClientStampedRequestTest, AGeneralOperationIsNoWayRoundTheOthers) {
+  struct Row {
+    const char* method;
+    const char* path;
+    const char* body;
+    const char* field;
+  };
+  for (const Row& row : {
+           Row{"SubmitOperation", "init_otp",
+               R"({"type":"ACTIVITY_TYPE_OAUTH","timestampMs":"5","organizationId":"o","parameters":{}})",
+               "activity_type"},
+           Row{"SubmitOperation", "oauth",
+               R"({"type":"ACTIVITY_TYPE_X","timestampMs":"5","organizationId":"o","parameters":{}})", "path"},
+           Row{"SubmitOperation", "",
+               R"({"type":"ACTIVITY_TYPE_X","timestampMs":"5","organizationId":"o","parameters":{}})", "path"},
+           Row{"SubmitOperation", "init_otp", R"({"timestampMs":"5","organizationId":"o","parameters":{}})",
+               "activity_type"},
+           Row{"SubmitOperation", "init_otp",
+               R"({"type":"ACTIVITY_TYPE_X","timestampMs":"5","organizationId":"o","parameters":null})", "parameters"},
+           Row{"SubmitOperation", "init_otp",
+               R"({"type":"ACTIVITY_TYPE_X","timestampMs":"5","organizationId":"o","parameters":{},"path":"p"})",
+               "client_stamp.body"},
+           // The body of a submit, stamped, must not pass for a query's.
+           Row{"QueryOperation", "whoami", R"({"organizationId":"o","type":"ACTIVITY_TYPE_OAUTH"})", "parameters"},
+           Row{"QueryOperation", "whoami", R"({"organizationId":"o","timestampMs":"1"})", "parameters"},
+           Row{"QueryOperation", "whoami", R"({"organizationId":"o","parameters":{}})", "parameters"},
+           Row{"QueryOperation", "whoami", R"({"organizationId":"o","organization_id":"p"})", "parameters"},
+           Row{"QueryOperation", "whoami", R"({"organizationId":"o","ORGANIZATIONID":"p"})", "parameters"},
+           Row{"QueryOperation", "whoami", R"({"organizationId":null,"a":1})", "organization_id"},
+           Row{"QueryOperation", "get_policy", R"({"organizationId":"o"})", "path"},
+       }) {
+    const Operation& operation = OperationOf(row.method);
+    auto request = Stamped(operation, row.body);
+    request->GetReflection()->SetString(request.get(), operation.path_segment->field, row.path);
+    const absl::Status status = TranslateRequest(Operations(), operation, *request).status();
+    EXPECT_THAT(status, StatusIs(Code::kInvalidArgument)) << row.body;
+    EXPECT_THAT(DetailsOf(status).violations, Contains(Pair(row.field, ::testing::_))) << row.body;
+  }
+}
+
+// --- Bytes from outside. ---
+
+// Whatever the bytes: either they are refused, or they are sent untouched and mean what the message says.
+TEST(ClientStampedRequestTest, MutatedBodiesAreRefusedOrMeanWhatTheMessageSays) {
+  testing::Random random(5);
+  const Operation& operation = OperationOf("CreatePolicies");
+  const std::string sound =
+      R"({"type":"ACTIVITY_TYPE_CREATE_POLICIES","timestampMs":"17","organizationId":"o","parameters":{"policies":)"
+      R"([{"policyName":"a","effect":"EFFECT_ALLOW","condition":"x","notes":""},{"policyName":"b","effect":)"
+      R"("EFFECT_DENY","notes":"n"}]},"generateAppProofs":true})";
+  const std::string pieces[] = {"null", "\"\"", "{}", "[]",       ",",        ":", "\"",
+                                "\\",   " ",    "0",  "\"a\":1,", "\xc3\xa9", "}"};
+  int taken = 0;
+  for (int round = 0; round < 20000; ++round) {
+    std::string body = sound;
+    for (size_t n = 1 + testing::Below(random, 2); n > 0; --n) {
+      const size_t at = testing::Below(random, body.size());
+      switch (testing::Below(random, 3)) {
+        case 0:
+          body[at] = static_cast<char>(testing::Below(random, 256));
+          break;
+        case 1:
+          body.erase(at, 1 + testing::Below(random, 12));
+          break;
+        default:
+          body.insert(at, pieces[testing::Below(random, std::size(pieces))]);
+      }
+    }
+    std::unique_ptr<Message> request = Stamped(operation, body);
+    auto rendered = TranslateRequest(Operations(), operation, *request);
+    if (!rendered.ok()) {
+      EXPECT_THAT(rendered, StatusIs(Code::kInvalidArgument));
+      continue;
+    }
+    ++taken;
+    EXPECT_EQ(rendered->SubmitBody(1), body);
+    // What the gateway would have rendered for the message, and what is sent, are one JSON value but for nulls.
+    testing::Json sent = testing::JsonOf(body);
+    RenderedRequest own = *rendered;
+    own.client_stamp.reset();
+    testing::Json checked = testing::JsonOf(own.SubmitBody(*rendered->timestamp_ms));
+    DropNulls(sent);
+    EXPECT_EQ(sent, checked) << body;
+  }
+  EXPECT_GT(taken, 100);
+}
+
+}  // namespace
+}  // namespace stampgate
