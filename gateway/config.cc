@@ -77,7 +77,7 @@ config::v1::Config Defaults() {
   *webhooks.mutable_idle_timeout() = TimeUtil::SecondsToDuration(60);
   *webhooks.mutable_max_timestamp_age() = TimeUtil::MinutesToDuration(5);
   *webhooks.mutable_min_key_set_interval() = TimeUtil::SecondsToDuration(10);
-  config.mutable_audit()->set_max_file_bytes(uint64_t{1} << 30);
+  config.mutable_audit()->set_max_file_bytes(uint64_t{256} << 20);
   *config.mutable_reload_interval() = TimeUtil::SecondsToDuration(5);
   return config;
 }

@@ -1,7 +1,5 @@
 #include "gateway/key_set_url.h"
 
-#include <utility>
-
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/strip.h"
@@ -14,15 +12,15 @@ absl::StatusOr<KeySetUrl> ParseKeySetUrl(absl::string_view text) {
   const size_t path_begin =
       scheme_end == absl::string_view::npos ? absl::string_view::npos : text.find('/', scheme_end + 3);
   if (path_begin == absl::string_view::npos) return absl::InvalidArgumentError("must be https://host[:port]/path");
-  absl::StatusOr<std::string> base_url = ParseBaseUrl(text.substr(0, path_begin));
-  if (!base_url.ok()) {
-    return absl::InvalidArgumentError(absl::StripPrefix(base_url.status().message(), "base_url "));
+  const absl::string_view base_url = text.substr(0, path_begin);
+  if (const absl::Status status = ParseBaseUrl(base_url).status(); !status.ok()) {
+    return absl::InvalidArgumentError(absl::StripPrefix(status.message(), "base_url "));
   }
   const absl::string_view path = text.substr(path_begin);
   if (!absl::c_all_of(path, [](char c) { return absl::ascii_isgraph(static_cast<unsigned char>(c)) && c != '#'; })) {
     return absl::InvalidArgumentError("must be made of visible ASCII characters, without a fragment");
   }
-  return KeySetUrl{*std::move(base_url), std::string(path)};
+  return KeySetUrl{std::string(base_url), std::string(path)};
 }
 
 }  // namespace stampgate

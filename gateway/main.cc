@@ -1,6 +1,7 @@
 // The process: reads the command line, wires the parts together, and ends when it is told to.
 
 #include <google/protobuf/stubs/logging.h>
+#include <grpc/support/log.h>
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -27,6 +28,7 @@
 #include "gateway/config.h"
 #include "gateway/loading.h"
 #include "gateway/log.h"
+#include "gateway/process_hardening.h"
 #include "gateway/reloader.h"
 #include "gateway/server.h"
 #include "gateway/server_credentials.h"
@@ -159,8 +161,11 @@ int AuditVerify(const CommandLine& line) {
 }
 
 int Main(int argc, char** argv) {
+  if (absl::Status status = HardenProcess(); !status.ok()) return Fail(status);
   // Protocol Buffers would write pieces of what it cannot parse to standard error.
   google::protobuf::SetLogHandler(nullptr);
+  // gRPC would write a line for each handshake that a stranger fails.
+  gpr_set_log_function([](gpr_log_func_args*) {});
   // libcurl would write the keys of every TLS session to the file that it names.
   unsetenv("SSLKEYLOGFILE");
   // Debian's build of Abseil watches the order in which every mutex is taken.

@@ -37,6 +37,13 @@ constexpr int kMaxReceiveBytes = 8 << 20;
 // For what is cut at a drain, to be told why.
 constexpr absl::Duration kLastWords = absl::Milliseconds(500);
 
+// A caller's certificate is looked at when it connects, so nobody stays connected for ever. Streams have the grace to be
+// begun again elsewhere.
+void LimitAge(grpc::ServerBuilder& builder) {
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, 30 * 60 * kMillis);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, 5 * 60 * kMillis);
+}
+
 // Against peers that are slow, silent or greedy. Time is in milliseconds, as gRPC's arguments want it.
 void Harden(grpc::ServerBuilder& builder) {
   builder.SetMaxReceiveMessageSize(kMaxReceiveBytes);
@@ -109,6 +116,7 @@ class GrpcServer : public Server {
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     grpc::ServerBuilder builder;
     Harden(builder);
+    if (tls_ != nullptr) LimitAge(builder);
     int port = 0;
     builder.AddListeningPort(address, tls_ == nullptr ? grpc::InsecureServerCredentials() : tls_->credentials(), &port);
     for (const auto& service : services_) builder.RegisterService(service.get());

@@ -40,9 +40,15 @@ export function addProtos(folder, files) {
   addMethods(loadDefinitions(folder, files));
 }
 
-/** Opens a channel to a plaintext address. */
-export function connect(address, options = {}) {
-  return new grpc.Client(address, grpc.credentials.createInsecure(), options);
+/**
+ * Opens a channel: plaintext, or TLS with the authority `tls.ca` and, if they are given, a certificate and its key, all
+ * as PEM.
+ */
+export function connect(address, { tls, ...options } = {}) {
+  const credentials = tls
+    ? grpc.credentials.createSsl(tls.ca, tls.key ?? null, tls.cert ?? null)
+    : grpc.credentials.createInsecure();
+  return new grpc.Client(address, credentials, options);
 }
 
 /** The bytes of a request message. */
@@ -82,7 +88,8 @@ export function call(client, method, request, options = {}) {
  * @param {object} client from connect()
  * @param {string} method
  * @param {object|Buffer} request
- * @param {{deadlineMs?: number, onCall?: (call: object) => void}} [options] without a deadline the call has none
+ * @param {{deadlineMs?: number, metadata?: Record<string, string>, onCall?: (call: object) => void}} [options] without
+ *     a deadline the call has none
  */
 export async function* stream(client, method, request, options = {}) {
   const definition = methods.get(method);
@@ -94,7 +101,7 @@ export async function* stream(client, method, request, options = {}) {
     serialize,
     definition.responseDeserialize,
     request,
-    new grpc.Metadata(),
+    metadataOf(options.metadata),
     deadline,
   );
   options.onCall?.(started);

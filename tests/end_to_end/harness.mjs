@@ -107,13 +107,17 @@ export const eventsConfig = (folder, { events, webhooks } = {}) => ({
  * @property {string} address
  * @property {object} client a channel to it
  * @property {string | undefined} webhookUrl where deliveries go to, with the path
+ * @property {object} config what it was started with
+ * @property {string} configFile where that stands
  */
 export class Gateway {
-  /** `config` is the YAML file as an object: JSON is YAML. */
-  static async start(config, { folder, command = stampgate, env = {} }) {
-    const file = join(folder, `config-${Math.random().toString(36).slice(2)}.yaml`);
-    writeFileSync(file, JSON.stringify(config, null, 1));
+  /** `config` is the YAML file as an object: JSON is YAML. With `configFile` it stands there already. */
+  static async start(config, { folder, command = stampgate, env = {}, configFile }) {
+    const file = configFile ?? join(folder, `config-${Math.random().toString(36).slice(2)}.yaml`);
+    if (configFile === undefined) writeFileSync(file, JSON.stringify(config, null, 1));
     const gateway = new Gateway();
+    gateway.config = config;
+    gateway.configFile = file;
     gateway.output = '';
     gateway.child = spawn(command, ['serve', '--config', file], {
       stdio: ['ignore', 'pipe', 'pipe'],

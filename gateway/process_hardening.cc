@@ -1,0 +1,22 @@
+#include "gateway/process_hardening.h"
+
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+namespace stampgate {
+
+absl::Status HardenProcess() {
+  umask(077);
+  const rlimit none = {0, 0};
+  if (setrlimit(RLIMIT_CORE, &none) != 0) return absl::ErrnoToStatus(errno, "core dumps cannot be turned off");
+  if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) {
+    return absl::ErrnoToStatus(errno, "other processes cannot be kept from looking into this one");
+  }
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return absl::ErrnoToStatus(errno, "privileges cannot be given up");
+  return absl::OkStatus();
+}
+
+}  // namespace stampgate

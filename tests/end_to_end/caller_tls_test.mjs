@@ -1,0 +1,233 @@
+// TLS towards callers: certificates on both sides say who calls, and change while the gateway runs.
+import assert from 'node:assert/strict';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { call, code, connect } from '../clients/gateway.mjs';
+import { startSimulator } from '../simulator/server.mjs';
+import { ORGANIZATION, identifier } from '../simulator/testing.mjs';
+import { makeAuthority } from './certificates.mjs';
+import { HANG_MS, run, scratch, startGateway } from './harness.mjs';
+import { LONG, until } from './processes.mjs';
+
+const QUERY = ['PolicyService/GetPolicy', { organization_id: ORGANIZATION, policy_id: identifier(6) }];
+const PAYMENTS = 'spiffe://example.org/payments';
+const CERTIFICATE = { name: 'DNS:gateway.example', usage: 'serverAuth' };
+
+/** Replaces a file as Kubernetes and careful people do. */
+function replace(file, content) {
+  writeFileSync(`${file}.new`, content, { mode: 0o600 });
+  renameSync(`${file}.new`, file);
+}
+
+/** A folder with the three files, and those who issue them. */
+function makeFiles(t) {
+  const folder = scratch(t);
+  const servers = makeAuthority(folder, 'servers');
+  const clients = makeAuthority(folder, 'clients');
+  const tls = {
+    certificate_file: join(folder, 'tls.crt'),
+    private_key_file: join(folder, 'tls.key'),
+    client_ca_file: join(folder, 'ca.crt'),
+  };
+  const serve = ({ cert, key } = servers.issue(CERTIFICATE), ca = readFileSync(clients.file)) => {
+    replace(tls.certificate_file, cert);
+    replace(tls.private_key_file, key);
+    replace(tls.client_ca_file, ca);
+  };
+  serve();
+  return { folder, servers, clients, tls, serve };
+}
+
+const clientOf = (authority, name, more) => authority.issue({ name, usage: 'clientAuth', ...more });
+
+/** A new connection, with a certificate or without one. */
+const channel = (gateway, servers, { cert, key } = {}) =>
+  connect(gateway.address, {
+    tls: { ca: readFileSync(servers.file), cert, key },
+    'grpc.ssl_target_name_override': 'gateway.example',
+    'grpc.use_local_subchannel_pool': 1,
+  });
+
+async function attempt(gateway, servers, certificate, options) {
+  const client = channel(gateway, servers, certificate);
+  try {
+    return await call(client, ...QUERY, options);
+  } catch (error) {
+    return error;
+  } finally {
+    client.close();
+  }
+}
+
+const grants = [{ classes: ['query'], all_organizations: true }];
+const CALLERS = [
+  { name: 'payments', spiffe_ids: [PAYMENTS], grants },
+  { name: 'support', dns_names: ['support.example.org'], grants },
+  { name: 'local', loopback: true, grants },
+];
+
+describe('a gateway with TLS', { timeout: HANG_MS }, async () => {
+  const files = makeFiles({ after });
+  const { folder, servers, clients, tls } = files;
+  const simulator = await startSimulator();
+  after(() => simulator.close());
+  const audit = { file: join(folder, 'audit.log'), key_file: join(folder, 'audit.key') };
+  await run(['audit', 'keygen', '--out', audit.key_file]);
+  const gateway = await startGateway(
+    { after },
+    simulator,
+    { listen_address: '0.0.0.0:0', tls, audit, callers: CALLERS },
+    { folder },
+  );
+  const reached = () => attempt(gateway, servers, clientOf(clients, `URI:${PAYMENTS}`));
+
+  test('knows callers by the URI or the DNS name of their certificate', async () => {
+    for (const [name, caller] of [
+      [`URI:${PAYMENTS}`, 'payments'],
+      ['DNS:support.example.org', 'support'],
+      ['DNS:other.example,DNS:SUPPORT.example.org', 'support'],
+    ]) {
+      const { policy } = await attempt(gateway, servers, clientOf(clients, name));
+      assert.equal(policy?.policy_id, identifier(6), name);
+      const allows = readFileSync(audit.file, 'utf8').split('\n').filter((line) => line.includes('"kind":"allow"'));
+      assert.equal(JSON.parse(allows.at(-1)).caller, caller);
+    }
+  });
+
+  for (const [title, name] of [
+    ['another SPIFFE ID', 'URI:spiffe://example.org/other'],
+    ['a SPIFFE ID that goes on', `URI:${PAYMENTS}/more`],
+    ['a SPIFFE ID in other letters', 'URI:spiffe://example.org/Payments'],
+    ['two URIs', `URI:${PAYMENTS},URI:spiffe://example.org/other`],
+    ['a URI beside the DNS name', 'URI:https://example.org,DNS:support.example.org'],
+    ['a wildcard', 'DNS:*.example.org'],
+    ['an address', 'IP:127.0.0.1'],
+  ]) {
+    test(`does not know ${title}`, async () => {
+      simulator.reset();
+      const error = await attempt(gateway, servers, clientOf(clients, name));
+      assert.deepEqual([error.code, error.info?.reason], [code.UNAUTHENTICATED, 'CALLER_NOT_RECOGNIZED']);
+      assert.equal(simulator.stats().requests, 0);
+    });
+  }
+
+  for (const [title, certificate] of [
+    ['no certificate', () => undefined],
+    ['a certificate of another authority', () => clientOf(makeAuthority(folder, 'strangers'), `URI:${PAYMENTS}`)],
+    ['an expired certificate', () => clientOf(clients, `URI:${PAYMENTS}`, { days: -1 })],
+    ['a certificate for servers', () => clients.issue({ name: `URI:${PAYMENTS}`, usage: 'serverAuth' })],
+  ]) {
+    test(`gives no connection to a caller with ${title}`, async () => {
+      simulator.reset();
+      const error = await attempt(gateway, servers, certificate(), { deadlineMs: 3000 });
+      assert.ok([code.UNAVAILABLE, code.DEADLINE_EXCEEDED].includes(error.code), `${error.code}`);
+      assert.equal(simulator.stats().requests, 0);
+    });
+  }
+
+  test('is not what answers as another host', async () => {
+    const client = connect(gateway.address, {
+      tls: { ca: readFileSync(servers.file), ...clientOf(clients, `URI:${PAYMENTS}`) },
+      'grpc.ssl_target_name_override': 'other.example',
+    });
+    await assert.rejects(call(client, ...QUERY, { deadlineMs: 3000 }));
+    client.close();
+  });
+
+  test('takes no plaintext, and nobody is loopback', async () => {
+    const client = connect(gateway.address.replace('0.0.0.0', '127.0.0.1'));
+    await assert.rejects(call(client, ...QUERY, { deadlineMs: 3000 }), ({ code: got }) => got !== code.OK);
+    client.close();
+  });
+
+  test('can be reached after all that', async () => assert.equal((await reached()).policy?.policy_id, identifier(6)));
+});
+
+test('a client of the old authority is refused once it is gone, one of the new is taken', { timeout: HANG_MS }, async (t) => {
+  const files = makeFiles(t);
+  const { folder, servers, clients } = files;
+  const { gateway } = await start(t, files);
+  const next = makeAuthority(folder, 'next');
+  const old = clientOf(clients, `URI:${PAYMENTS}`);
+  const fresh = clientOf(next, `URI:${PAYMENTS}`);
+  const works = async (certificate) => {
+    const answer = await attempt(gateway, servers, certificate, { deadlineMs: 2000 });
+    return !(answer instanceof Error);
+  };
+  assert.ok(await works(old));
+  assert.ok(!(await works(fresh)));
+  files.serve(undefined, Buffer.concat([readFileSync(clients.file), readFileSync(next.file)]));
+  await until(() => works(fresh), 'the new authority is known');
+  assert.ok(await works(old));
+  files.serve(undefined, readFileSync(next.file));
+  await until(async () => !(await works(old)), 'the old authority is gone');
+  assert.ok(await works(fresh));
+});
+
+test('certificates change without a failed call, whatever else is in the files', { timeout: LONG ? 20 * HANG_MS : HANG_MS }, async (t) => {
+  const files = makeFiles(t);
+  const { servers, clients, tls, serve } = files;
+  const { gateway } = await start(t, files);
+  const certificate = clientOf(clients, `URI:${PAYMENTS}`);
+  let done = false;
+  let calls = 0;
+  const load = async () => {
+    while (!done) {
+      // Each on a connection of its own: a handshake.
+      const answer = await attempt(gateway, servers, certificate);
+      assert.ok(!(answer instanceof Error), answer.message);
+      calls += 1;
+    }
+  };
+  const loads = [load(), load()];
+  const broken = [
+    () => replace(tls.certificate_file, 'garbage'),
+    () => rmSync(tls.private_key_file),
+    () => replace(tls.private_key_file, servers.issue(CERTIFICATE).key),
+    () => replace(tls.client_ca_file, ''),
+  ];
+  const rounds = LONG ? 500 : 20;
+  for (let round = 0; round < rounds; ++round) {
+    const before = calls;
+    if (round % 2 === 1) broken[(round >> 1) % broken.length]();
+    gateway.child.kill('SIGHUP');
+    await until(() => calls >= before + 2, 'calls go on');
+    serve();
+    gateway.child.kill('SIGHUP');
+    await until(() => calls >= before + 4, 'calls go on');
+  }
+  done = true;
+  await Promise.all(loads);
+  assert.match(gateway.output, /certificate_reload_failed/);
+  t.diagnostic(`${calls} calls over ${rounds} changes`);
+});
+
+test('check names what is wrong with the files', async (t) => {
+  const { folder, tls, servers } = makeFiles(t);
+  const config = {
+    listen_address: '0.0.0.0:7443',
+    upstream: { base_url: 'https://upstream.example' },
+    keys: [],
+    callers: CALLERS,
+    tls,
+  };
+  const file = join(folder, 'check.yaml');
+  const report = async (changes) => {
+    writeFileSync(file, JSON.stringify({ ...config, ...changes }, null, 1));
+    return (await run(['check', '--config', file])).stderr;
+  };
+  assert.match(await report({}), /listen_address: must be .* without audit\.file/);
+  replace(tls.private_key_file, servers.issue(CERTIFICATE).key);
+  assert.match(await report({}), /tls: cannot be used: .*tls\.(crt|key)/);
+  assert.match(await report({ tls: { ...tls, client_ca_file: undefined } }), /tls\.client_ca_file: is required with tls/);
+});
+
+async function start(t, { folder, servers, clients, tls }) {
+  const simulator = await startSimulator();
+  t.after(() => simulator.close());
+  const config = { tls, callers: CALLERS, reload_interval: '100ms' };
+  const gateway = await startGateway(t, simulator, config, { folder });
+  assert.ok(!((await attempt(gateway, servers, clientOf(clients, `URI:${PAYMENTS}`))) instanceof Error));
+  return { gateway };
+}

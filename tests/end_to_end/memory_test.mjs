@@ -1,0 +1,136 @@
+// Keys in the memory of the process: each once, and not at all when it is gone. And that nobody else gets to see it.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { closeSync, openSync, readFileSync, readSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { ORGANIZATION, identifier } from '../simulator/testing.mjs';
+import { HANG_MS, binary, freeCaller, run, scratch, startStack, writeKey } from './harness.mjs';
+import { isSanitized, until } from './processes.mjs';
+
+const QUERY = ['PolicyService/GetPolicy', { organization_id: ORGANIZATION, policy_id: identifier(6) }];
+
+/** All memory of a process that can be read, piece by piece, each with some of what came before it. */
+function* memoryOf(pid) {
+  const file = openSync(`/proc/${pid}/mem`, 'r');
+  const overlap = 256;
+  const piece = Buffer.alloc((4 << 20) + overlap);
+  try {
+    for (const line of readFileSync(`/proc/${pid}/maps`, 'utf8').split('\n')) {
+      const [, from, to, name] = /^([0-9a-f]+)-([0-9a-f]+) r\S* \S+ \S+ \S+ *(.*)$/.exec(line) ?? [];
+      if (!from || name === '[vvar]' || name === '[vsyscall]') continue;
+      const end = Number.parseInt(to, 16);
+      for (let at = Number.parseInt(from, 16); at < end; at += piece.length - overlap) {
+        let size = 0;
+        try {
+          size = readSync(file, piece, 0, Math.min(piece.length, end - at), at);
+        } catch {
+          break; // not there after all
+        }
+        yield { text: piece.subarray(0, size), fresh: Math.min(size, piece.length - overlap) };
+      }
+    }
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** How often each of the needles is in the memory of a process. */
+function countIn(pid, needles) {
+  const counts = Object.fromEntries(Object.keys(needles).map((name) => [name, 0]));
+  for (const { text, fresh } of memoryOf(pid)) {
+    for (const [name, needle] of Object.entries(needles)) {
+      for (let at = text.indexOf(needle); at >= 0 && at < fresh; at = text.indexOf(needle, at + 1)) counts[name] += 1;
+    }
+  }
+  return counts;
+}
+
+/** The ways in which 32 bytes may lie about. The third of base64 that does not depend on what stands before it. */
+function formsOf(hex) {
+  const bytes = Buffer.from(hex, 'hex');
+  const base64 = [0, 1, 2].map((shift) => {
+    const text = Buffer.concat([Buffer.alloc(shift), bytes]).toString('base64');
+    return text.slice(shift === 0 ? 0 : 4, 40);
+  });
+  return {
+    bytes,
+    reversed: Buffer.from(bytes).reverse(),
+    'lower-case hex': hex.toLowerCase(),
+    'upper-case hex': hex.toUpperCase(),
+    ...Object.fromEntries(base64.map((text, shift) => [`base64, shifted by ${shift}`, text])),
+  };
+}
+
+/** A key as an operator makes it, in all its forms. */
+async function makeKey(folder, curve, name) {
+  const file = join(folder, name);
+  const { status, stderr } = await run(['keygen', '--curve', curve, '--out', file]);
+  assert.equal(status, 0, stderr);
+  return { file, forms: formsOf(readFileSync(file, 'utf8').slice(0, 64)) };
+}
+
+const sum = (counts) => Object.values(counts).reduce((total, count) => total + count, 0);
+
+describe('a private key', { skip: isSanitized() && 'a sanitizer keeps what is freed', timeout: HANG_MS }, () => {
+  for (const curve of ['p256', 'secp256k1', 'ed25519']) {
+    test(`of ${curve} is in memory once, and not when it has been replaced`, async (t) => {
+      const folder = scratch(t);
+      const [first, second] = [await makeKey(folder, curve, 'first.key'), await makeKey(folder, curve, 'second.key')];
+      const file = join(folder, 'gateway.key');
+      writeFileSync(file, readFileSync(first.file), { mode: 0o600 });
+      const keys = [{ name: 'main', file, all_organizations: true }];
+      const { gateway } = await startStack(t, { config: { keys, reload_interval: '100ms' } });
+      const pid = gateway.child.pid;
+      // Upstream does not know the key, but it signs.
+      const sign = async () => {
+        for (let i = 0; i < 20; ++i) assert.equal((await gateway.refusal(...QUERY)).info.reason, 'GATEWAY_CREDENTIAL_REJECTED');
+      };
+      // The control: what lies in memory is found.
+      assert.ok(countIn(pid, { path: file }).path > 0);
+      await sign();
+      // A look at the files has the key once more, for as long as it takes.
+      await until(() => sum(countIn(pid, first.forms)) === 1, 'the key is there once');
+      assert.equal(sum(countIn(pid, second.forms)), 0);
+
+      writeFileSync(file, readFileSync(second.file));
+      await until(() => gateway.output.includes('"reloaded"'), 'the new key is there');
+      await sign();
+      await until(() => sum(countIn(pid, first.forms)) === 0, 'the old key is gone');
+      await until(() => sum(countIn(pid, second.forms)) === 1, 'the new key is there once');
+    });
+  }
+});
+
+describe('the process', { timeout: HANG_MS }, () => {
+  test('can gain no rights, writes no core, and is not to be looked into', async (t) => {
+    const { gateway } = await startStack(t);
+    const of = (name) => readFileSync(`/proc/${gateway.child.pid}/${name}`, 'utf8');
+    assert.match(of('status'), /^NoNewPrivs:\t1$/m);
+    assert.match(of('status'), /^Umask:\t0077$/m);
+    assert.match(of('limits'), /^Max core file size +0 +0 /m);
+  });
+
+  test('leaves no core when it dies, whatever the limit is', async (t) => {
+    const folder = scratch(t);
+    const die = (command) => {
+      const script = `ulimit -c unlimited; cd '${folder}'; ${command} & pid=$!; sleep 0.5; kill -SEGV $pid; wait $pid; echo $?`;
+      const { stdout, stderr } = spawnSync('bash', ['-c', script], { encoding: 'utf8' });
+      return { status: Number(stdout.trim().split('\n').at(-1)), dumped: /core dumped/.test(stderr) };
+    };
+    const control = die('sleep 100');
+    const config = join(folder, 'config.yaml');
+    const keys = [{ name: 'main', file: writeKey(folder), all_organizations: true }];
+    const upstream = { base_url: 'http://127.0.0.1:1' };
+    writeFileSync(config, JSON.stringify({ listen_address: '127.0.0.1:0', upstream, keys, callers: freeCaller() }));
+    const { status, dumped } = die(`'${binary('gateway/stampgate')}' serve --config '${config}' >out 2>&1`);
+    assert.equal(status, 128 + 11);
+    assert.match(readFileSync(join(folder, 'out'), 'utf8'), /listening on/);
+    assert.ok(!dumped);
+    t.diagnostic(control.dumped ? 'the control dumped its core' : 'here not even the control dumps its core');
+    assert.deepEqual(
+      readdirSync(folder).filter((name) => name.startsWith('core') && !control.dumped),
+      [],
+    );
+  });
+});

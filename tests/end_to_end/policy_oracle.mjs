@@ -1,0 +1,116 @@
+// Who may do what, read from the words of gateway/config.proto alone. It shares nothing with the gateway: it goes through
+// the config for every question, in the slowest way.
+
+/** What each method counts as, by hand. GeneralService is in no class. */
+export const CLASSES = {
+  'AuthenticationService/CreateOauth2Credential': 'dangerous',
+  'AuthenticationService/CreateSessionProfile': 'write',
+  'AuthenticationService/Oauth': 'login',
+  'AuthenticationService/Oauth2Authenticate': 'login',
+  'AuthenticationService/StampLogin': 'login',
+  'AuthenticationService/VerifyOtp': 'login',
+  'EarnService/EarnWithdraw': 'dangerous',
+  'EventService/GetEvent': 'events',
+  'EventService/ListEvents': 'events',
+  'EventService/ReadEventBody': 'events',
+  'EventService/Subscribe': 'events',
+  'GeneralService/QueryOperation': undefined,
+  'GeneralService/SubmitOperation': undefined,
+  'OrganizationService/DeleteSubOrganization': 'dangerous',
+  'OrganizationService/UpdateOrganizationName': 'write',
+  'PolicyService/CreatePolicies': 'dangerous',
+  'PolicyService/GetPolicy': 'query',
+  'SmartContractService/CreateSmartContractInterface': 'write',
+  'UserService/CreateOauthProviders': 'dangerous',
+  'UserService/DeleteApiKeys': 'dangerous',
+  'UserService/DeleteOauthProviders': 'dangerous',
+  'UserService/GetAuthenticators': 'query',
+  'UserService/GetMfaPolicies': 'query',
+  'UserService/UpdateMfaPolicy': 'dangerous',
+  'WalletService/ExportWalletAccount': 'dangerous',
+  'WalletService/GetWalletAccount': 'query',
+  'WalletService/ListWalletAccounts': 'query',
+  'WebhookService/DeleteWebhookEndpoint': 'dangerous',
+  'WebhookService/GetWebhookKeySet': 'query',
+};
+
+/** Chains as upstream writes them, by the names of the enum. */
+const CHAINS = {
+  EARN_CHAIN_EIP155_1: 'eip155:1',
+  EARN_CHAIN_EIP155_8453: 'eip155:8453',
+  EARN_CHAIN_EIP155_137: 'eip155:137',
+};
+
+function methodFits(grant, { method, request }) {
+  if (method.startsWith('GeneralService/')) {
+    const type = method === 'GeneralService/SubmitOperation' ? request.activity_type : undefined;
+    return (grant.general_operations ?? []).some(
+      (operation) => operation.path === request.path && operation.activity_type === type,
+    );
+  }
+  const names = [method, `stampgate.v1.${method}`];
+  return (grant.methods ?? []).some((name) => names.includes(name)) || (grant.classes ?? []).includes(CLASSES[method]);
+}
+
+const organizationFits = (grant, id) =>
+  id === undefined || grant.all_organizations === true || (grant.organizations ?? []).includes(id);
+
+function amountFits(grant, { amount_value: amount, chain_caip2: chain, wrapper_address: contract }) {
+  if (!grant.amount_limits?.length) return true;
+  if (amount !== 'MAX' && !/^(0|[1-9][0-9]{0,77})$/.test(amount)) return false;
+  return grant.amount_limits.some((limit) => {
+    if (limit.chain !== CHAINS[chain]) return false;
+    if (limit.contract && limit.contract.toLowerCase() !== contract.toLowerCase()) return false;
+    return limit.max_amount === undefined || (amount !== 'MAX' && BigInt(amount) <= BigInt(limit.max_amount));
+  });
+}
+
+function valuesFit(grant, { method, request }) {
+  const parameters = request.parameters ?? {};
+  switch (method) {
+    case 'EarnService/EarnWithdraw':
+      return amountFits(grant, parameters);
+    case 'OrganizationService/DeleteSubOrganization':
+      return !parameters.delete_without_export || (grant.dangerous_fields ?? []).includes('delete_without_export');
+    case 'WalletService/ExportWalletAccount':
+      // Tests give each key in one form only.
+      return (
+        !grant.export_public_keys?.length ||
+        grant.export_public_keys.some((key) => key.toLowerCase() === parameters.target_public_key.toLowerCase())
+      );
+    default:
+      return true;
+  }
+}
+
+/** The key that signs for an organization where no grant says which. */
+function defaultKey(keys, id) {
+  const key = keys.find(({ organizations }) => organizations?.includes(id)) ?? keys.find((each) => each.all_organizations);
+  return key?.name;
+}
+
+/**
+ * What comes of a call.
+ * @param {object} config `keys` and `callers` as in the config file
+ * @param {string} name the caller's
+ * @param {{method: string, request: object}} question
+ * @returns {{key: string | undefined} | undefined} the key that signs; undefined if the call is not allowed
+ */
+export function decide({ keys, callers }, name, question) {
+  const { organization_id: id } = question.request;
+  const caller = callers.find((each) => each.name === name);
+  const grant = (caller.grants ?? []).find(
+    (each) => methodFits(each, question) && organizationFits(each, id) && valuesFit(each, question),
+  );
+  return grant && { key: grant.key ?? defaultKey(keys, id) };
+}
+
+/** Whether a caller sees an event: by what is signed, and by all its grants of the method together. */
+export function sees({ callers }, name, method, { organizationId, parentOrganizationId }) {
+  const { grants = [] } = callers.find((each) => each.name === name);
+  const fitting = grants.filter((grant) => methodFits(grant, { method }));
+  const ids = fitting.flatMap(({ organizations = [] }) => organizations);
+  return (
+    fitting.some((grant) => grant.all_organizations) || ids.includes(organizationId) || ids.includes(parentOrganizationId)
+  );
+}

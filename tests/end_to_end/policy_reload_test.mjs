@@ -1,0 +1,266 @@
+// Policy and keys that are replaced while calls go on.
+//
+// STAMPGATE_LONG=1: 5,000 swaps in place of 500. STAMPGATE_SEED=... chooses others.
+import assert from 'node:assert/strict';
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { startSimulator } from '../simulator/server.mjs';
+import { ORGANIZATION, identifier, subOrganization } from '../simulator/testing.mjs';
+import { Gateway, HANG_MS, scratch, startGateway, startStack } from './harness.mjs';
+import {
+  asCaller,
+  callerOf,
+  keyOf,
+  keyText,
+  logLines,
+  publicKeyOf,
+  reconfigure,
+  reloaded,
+  stampKeyOf,
+} from './policy_callers.mjs';
+import { LONG } from './processes.mjs';
+import { Random } from './random.mjs';
+
+const GET = 'PolicyService/GetPolicy';
+const requestOf = (organization_id = ORGANIZATION) => ({ organization_id, policy_id: identifier(6) });
+
+/** Files as Kubernetes mounts them: links through "..data", which is replaced by one rename. */
+class Mount {
+  #states = 0;
+
+  constructor(folder, files) {
+    this.folder = folder;
+    mkdirSync(folder);
+    this.swap(files);
+    for (const name of Object.keys(files)) symlinkSync(`..data/${name}`, join(folder, name));
+  }
+
+  swap(files) {
+    const name = `..${this.#states + 1}`;
+    mkdirSync(join(this.folder, name));
+    for (const [file, content] of Object.entries(files)) {
+      writeFileSync(join(this.folder, name, file), content, { mode: 0o600 });
+    }
+    symlinkSync(name, join(this.folder, '..data_tmp'));
+    renameSync(join(this.folder, '..data_tmp'), join(this.folder, '..data'));
+    rmSync(join(this.folder, `..${this.#states}`), { recursive: true, force: true });
+    this.#states += 1;
+  }
+}
+
+/** Calls again and again, from several sides at once, until it is stopped. Rejects as soon as a call fails. */
+function load(gateway, sides) {
+  let running = true;
+  let calls = 0;
+  let tick = () => {};
+  const side = async () => {
+    while (running) {
+      await gateway.call(GET, requestOf());
+      calls += 1;
+      tick();
+    }
+  };
+  const ended = Promise.all(Array.from({ length: sides }, side));
+  ended.catch(() => {}); // whoever waits is told
+  return {
+    calls: () => calls,
+    /** Resolves when so many more have been answered. */
+    async more(count) {
+      const wanted = calls + count;
+      await Promise.race([ended, new Promise((resolve) => (tick = () => calls >= wanted && resolve()))]);
+    },
+    async stop() {
+      running = false;
+      await ended;
+    },
+  };
+}
+
+test('keys and policy that are swapped under load: no call fails, and no pair is mixed', {
+  timeout: (LONG ? 20 : 2) * HANG_MS,
+}, async (t) => {
+  const random = new Random(t);
+  const SWAPS = LONG ? 5000 : 500;
+  const folder = scratch(t);
+  const simulator = await startSimulator();
+  t.after(() => simulator.close());
+
+  // In every state the key that the policy names is in the file that it means: so all is signed with the same key. Old
+  // policy with new keys, or the other way round, would sign with the other.
+  const stateOf = (number) => {
+    const names = number % 2 === 0 ? ['treasury', 'other'] : ['other', 'treasury'];
+    const config = {
+      listen_address: '127.0.0.1:0',
+      reload_interval: '100ms',
+      upstream: { base_url: simulator.url },
+      keys: ['a', 'b'].map((name) => ({ name, file: `${name}.key`, all_organizations: true })),
+      callers: [callerOf('c', [{ classes: ['query'], organizations_file: 'ids', key: number % 2 === 0 ? 'a' : 'b' }])],
+    };
+    return {
+      'config.yaml': JSON.stringify(config),
+      'a.key': keyText(names[0]),
+      'b.key': keyText(names[1]),
+      ids: `${ORGANIZATION}\nstate-${number}\n`,
+    };
+  };
+  const broken = [
+    (files) => ({ ...files, 'config.yaml': '{' }),
+    (files) => ({ ...files, 'config.yaml': JSON.stringify({ callers: [] }) }),
+    (files) => ({ ...files, 'a.key': 'garbage' }),
+    (files) => ({ ...files, ids: '*\n' }),
+    ({ 'config.yaml': config }) => ({ 'config.yaml': config }),
+    () => ({}),
+  ];
+
+  const mount = new Mount(join(folder, 'mounted'), stateOf(0));
+  const gateway = await Gateway.start({}, { configFile: join(mount.folder, 'config.yaml') });
+  t.after(() => gateway.stop());
+  const calls = load(asCaller(gateway, 'c'), 4);
+  const keys = new Set();
+  const look = () => {
+    for (const request of simulator.requests()) keys.add(stampKeyOf(request));
+    simulator.clearRequests();
+  };
+
+  const versions = new Set();
+  let faults = 0;
+  for (let number = 1; number <= SWAPS; ++number) {
+    if (random.below(10) === 0) {
+      // Its fault may be the one that was told last, so whatever comes next is waited for.
+      mount.swap(random.pick(broken)(stateOf(number)));
+      gateway.child.kill('SIGHUP');
+      faults += 1;
+    }
+    const { policy_version } = await reloaded(gateway, () => {
+      // It is reading already when all is swapped: sooner or later between any two files.
+      gateway.child.kill('SIGHUP');
+      mount.swap(stateOf(number));
+    });
+    versions.add(policy_version);
+    await calls.more(4);
+    look();
+  }
+  await calls.stop();
+  look();
+  t.diagnostic(JSON.stringify({ calls: calls.calls(), faults, swaps: versions.size }));
+  assert.deepEqual([...keys], [publicKeyOf('treasury')]);
+  assert.equal(versions.size, SWAPS);
+  // No state between two others was ever in effect.
+  assert.equal((await logLines(gateway, SWAPS, 'reloaded')).length, SWAPS);
+  assert.ok(faults > 0);
+});
+
+describe('what is replaced is in effect at once and as a whole:', { timeout: HANG_MS }, () => {
+  test('a key', async (t) => {
+    const folder = scratch(t);
+    const mount = new Mount(join(folder, 'keys'), { key: keyText('main') });
+    const keys = [{ name: 'main', file: join(mount.folder, 'key'), all_organizations: true }];
+    const { simulator, gateway } = await startStack(t, { config: { keys, reload_interval: '10m' } });
+    await gateway.call(GET, requestOf());
+    for (const name of ['other', 'treasury', 'cold']) {
+      await reloaded(gateway, () => mount.swap({ key: keyText(name) }));
+      await gateway.call(GET, requestOf());
+      assert.equal(stampKeyOf(simulator.requests().at(-1)), publicKeyOf(name));
+    }
+    // Upstream knows it, and so would the operator: nothing of the key stands in the log.
+    for (const name of ['main', 'other', 'treasury', 'cold']) {
+      assert.ok(!gateway.output.includes(keyText(name).split(':')[0]));
+    }
+  });
+
+  test('the organizations of a file, without SIGHUP', async (t) => {
+    const folder = scratch(t);
+    const file = join(folder, 'organizations');
+    const write = (...ids) => {
+      writeFileSync(`${file}.new`, ids.join('\n'));
+      renameSync(`${file}.new`, file);
+    };
+    write(ORGANIZATION);
+    const { gateway } = await startStack(t, {
+      config: { reload_interval: '100ms', callers: [callerOf('c', [{ classes: ['query'], organizations_file: file }])] },
+    });
+    const caller = asCaller(gateway, 'c');
+    const child = subOrganization(1);
+    await caller.call(GET, requestOf());
+    assert.equal((await caller.refusal(GET, requestOf(child))).info.reason, 'DENIED_BY_POLICY');
+    write(child, '# a comment', ORGANIZATION);
+    await logLines(gateway, 1, 'reloaded');
+    assert.notEqual((await caller.refusal(GET, requestOf(child))).info.reason, 'DENIED_BY_POLICY');
+    write(child);
+    await logLines(gateway, 2, 'reloaded');
+    assert.equal((await caller.refusal(GET, requestOf())).info.reason, 'DENIED_BY_POLICY');
+    // A file that says nothing clear says what it said before.
+    write(child, 'not an id');
+    const [{ message }] = await logLines(gateway, 1, 'reload_failed');
+    assert.match(message, /: callers\[0\]\.grants\[0\]\.organizations_file: has no exact id in line 2$/);
+    assert.equal((await caller.refusal(GET, requestOf())).info.reason, 'DENIED_BY_POLICY');
+    assert.notEqual((await caller.refusal(GET, requestOf(child))).info.reason, 'DENIED_BY_POLICY');
+  });
+
+  test('a call that is under way ends as it began', async (t) => {
+    const folder = scratch(t);
+    const keys = [keyOf(folder, 'main'), keyOf(folder, 'other')];
+    const callers = [callerOf('c', [{ classes: ['query'], all_organizations: true, key: 'main' }])];
+    const { simulator, gateway } = await startStack(t, { config: { keys, callers, reload_interval: '10m' } });
+    simulator.addFaults([{ kind: 'slow', untilReleased: true }]);
+    const underWay = asCaller(gateway, 'c').call(GET, requestOf());
+    await simulator.waitFor({ requests: 1, held: 1, timeoutMs: HANG_MS });
+    await reconfigure(gateway, { keys: [keys[1]], callers: [callerOf('d', [])] });
+    assert.equal((await asCaller(gateway, 'c').refusal(GET, requestOf())).info.reason, 'CALLER_NOT_RECOGNIZED');
+    assert.equal((await asCaller(gateway, 'd').refusal(GET, requestOf())).info.reason, 'DENIED_BY_POLICY');
+    simulator.release();
+    await underWay;
+    assert.equal(simulator.stats().requests, 1);
+    assert.equal(stampKeyOf(simulator.requests()[0]), publicKeyOf('main'));
+  });
+});
+
+test('a broken config keeps the former one, is told once, and good is taken again', { timeout: HANG_MS }, async (t) => {
+  const callers = [callerOf('c', [{ classes: ['query'], all_organizations: true }])];
+  const { gateway } = await startStack(t, { config: { callers, reload_interval: '10m' } });
+  const caller = asCaller(gateway, 'c');
+  const put = (text) => {
+    writeFileSync(`${gateway.configFile}.new`, text);
+    renameSync(`${gateway.configFile}.new`, gateway.configFile);
+  };
+  const faulty = { ...gateway.config, callers: [{ ...callers[0], name: 'C' }], nonsense: 1 };
+  const { severity, message } = await reloaded(gateway, () => put(JSON.stringify(faulty)), 'reload_failed');
+  assert.equal(severity, 'WARNING');
+  assert.match(message, /callers\[0\]\.name: must consist of a-z, 0-9 and -/);
+  assert.match(message, /nonsense: unknown key/);
+  await caller.call(GET, requestOf());
+
+  // The next line is about another fault: so the same one was not told again.
+  for (let i = 0; i < 5; ++i) gateway.child.kill('SIGHUP');
+  const other = await reloaded(gateway, () => put('callers: []\n'), 'reload_failed');
+  assert.match(other.message, /callers: is required/);
+  assert.equal((await logLines(gateway, 2, 'reload_failed')).length, 2);
+  await caller.call(GET, requestOf());
+
+  await reconfigure(gateway, { callers: [callerOf('c', [{ classes: ['login'], all_organizations: true }])] });
+  assert.equal((await caller.refusal(GET, requestOf())).info.reason, 'DENIED_BY_POLICY');
+  assert.equal((await logLines(gateway, 1, 'reloaded')).length, 1);
+});
+
+test('what needs a restart is told, and what does not is taken', { timeout: HANG_MS }, async (t) => {
+  const callers = [callerOf('c', [{ classes: ['login'], all_organizations: true }])];
+  const { gateway } = await startStack(t, { config: { callers, reload_interval: '10m' } });
+  await reconfigure(gateway, {
+    callers: [callerOf('c', [{ classes: ['query'], all_organizations: true }])],
+    calls: { max_deadline: '29s' },
+  });
+  const [{ message }] = await logLines(gateway, 1, 'restart_needed');
+  assert.equal(message, 'settings besides keys, callers and token_issuers have changed');
+  await asCaller(gateway, 'c').call(GET, requestOf());
+});
+
+test('a gateway that starts from links takes what they lead to', { timeout: HANG_MS }, async (t) => {
+  const simulator = await startSimulator();
+  t.after(() => simulator.close());
+  const mount = new Mount(join(scratch(t), 'm'), { key: keyText('cold') });
+  const keys = [{ name: 'main', file: join(mount.folder, 'key'), all_organizations: true }];
+  const gateway = await startGateway(t, simulator, { keys });
+  await gateway.call(GET, requestOf());
+  assert.equal(stampKeyOf(simulator.requests()[0]), publicKeyOf('cold'));
+});

@@ -1,0 +1,507 @@
+// Who may call what, for whom, signed with which key: every method for every caller and organization, then at random.
+//
+// STAMPGATE_LONG=1: 20,000 random calls in place of 2,000. STAMPGATE_SEED=... chooses others.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, beforeEach, describe, test } from 'node:test';
+import { methods } from '../clients/gateway.mjs';
+import { ORGANIZATION, identifier, subOrganization } from '../simulator/testing.mjs';
+import { HANG_MS, run, scratch, startStack } from './harness.mjs';
+import { operations } from './operations.mjs';
+import { asCaller, callerOf, keyOf, publicKeyOf, reconfigure, stampKeyOf, tokenOf } from './policy_callers.mjs';
+import { CLASSES, decide } from './policy_oracle.mjs';
+import { LONG } from './processes.mjs';
+import { Random } from './random.mjs';
+
+const folder = scratch({ after });
+const CHILD = subOrganization(1);
+/** There is this one, but nobody has registered our keys there. */
+const STRANGER = '33333333-0000-4000-8000-000000000001';
+const GHOST = '44444444-0000-4000-8000-000000000001';
+const ORGANIZATIONS = [ORGANIZATION, CHILD, STRANGER, GHOST];
+
+const EXPORT_TO = '036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296';
+const EXPORT_TO_UNCOMPRESSED =
+  '046b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296' +
+  '4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5';
+const OTHER_POINT = '037cf27b188d034f7e8a52380304b51ac3c08969e277f21b35a60b48fc47669978';
+const WRAPPER = '0x01abcdef01abcdef01abcdef01abcdef01abcdef';
+
+const KEYS = [
+  keyOf(folder, 'main'),
+  keyOf(folder, 'other', [ORGANIZATION, CHILD]),
+  keyOf(folder, 'treasury', [ORGANIZATION, STRANGER]),
+  keyOf(folder, 'cold'),
+];
+
+const CALLERS = [
+  callerOf('reader', [
+    { classes: ['query'], organizations: [ORGANIZATION, GHOST], key: 'main' },
+    { methods: ['PolicyService/GetPolicy'], all_organizations: true, key: 'cold' },
+  ]),
+  callerOf('desk', [
+    { classes: ['login', 'events'], all_organizations: true },
+    {
+      general_operations: [{ path: 'whoami' }, { path: 'init_otp', activity_type: 'ACTIVITY_TYPE_INIT_OTP_V3' }],
+      organizations: [CHILD, STRANGER],
+    },
+  ]),
+  callerOf('treasurer', [
+    {
+      methods: ['EarnService/EarnWithdraw', 'WalletService/ExportWalletAccount', 'UserService/DeleteApiKeys'],
+      organizations: [ORGANIZATION, STRANGER],
+      key: 'treasury',
+      amount_limits: [{ chain: 'eip155:1', contract: WRAPPER, max_amount: '1000' }],
+      export_public_keys: [EXPORT_TO],
+    },
+    {
+      methods: ['stampgate.v1.OrganizationService/DeleteSubOrganization'],
+      organizations: [CHILD],
+      dangerous_fields: ['delete_without_export'],
+    },
+  ]),
+  callerOf('keeper', [{ classes: ['write', 'dangerous'], organizations: [CHILD, GHOST], key: 'main' }]),
+  callerOf('nobody', []),
+];
+
+const { simulator, gateway } = await startStack(
+  { after },
+  { config: { keys: KEYS, callers: CALLERS, events: { file: join(folder, 'events.db') }, reload_interval: '10m' } },
+);
+
+beforeEach(async () => {
+  simulator.reset();
+  if (gateway.config.callers !== CALLERS) await reconfigure(gateway, { callers: CALLERS });
+});
+
+/** A request of each method, but for its organization; with `parameters` replaced member by member. */
+const REQUESTS = new Map([
+  ...operations.map(({ method, none }) => [method, none]),
+  ['GeneralService/QueryOperation', { path: 'whoami' }],
+  [
+    'GeneralService/SubmitOperation',
+    { path: 'init_otp', activity_type: 'ACTIVITY_TYPE_INIT_OTP_V3', parameters: '{"contact":"c"}' },
+  ],
+  ['EventService/GetEvent', { event_id: 'none' }],
+  ['EventService/ListEvents', { end: 'LOG_END_EARLIEST' }],
+  ['EventService/ReadEventBody', { event_id: 'none' }],
+  ['EventService/Subscribe', { end: 'LOG_END_EARLIEST' }],
+  ['WebhookService/GetWebhookKeySet', {}],
+]);
+const CONCERN_NO_ORGANIZATION = /^EventService|GetWebhookKeySet$/;
+
+function questionOf(method, organization_id, changes = {}) {
+  const { parameters, ...request } = { ...REQUESTS.get(method), ...changes.request };
+  const merged = changes.parameters ? { ...parameters, ...changes.parameters } : parameters;
+  return {
+    method,
+    request: {
+      ...request,
+      ...(merged !== undefined && { parameters: merged }),
+      ...(!CONCERN_NO_ORGANIZATION.test(method) && { organization_id }),
+    },
+  };
+}
+
+const isStream = (method) => methods.get(method).responseStream;
+
+/** The first message or the answer, or the error. */
+async function outcomeOf(name, { method, request }) {
+  const caller = asCaller(gateway, name);
+  try {
+    if (!isStream(method)) return { answer: await caller.call(method, request) };
+    for await (const answer of caller.stream(method, request)) return { answer };
+    return {};
+  } catch (error) {
+    return { error };
+  }
+}
+
+/** The only bytes that a denial has, whatever it is about. */
+let denial;
+function isDenied({ error, answer }, what) {
+  assert.equal(answer, undefined, what);
+  assert.equal(error.code, 7, `${what}: ${error.message}`);
+  assert.deepEqual([error.info.domain, error.info.reason, error.info.metadata ?? {}], ['stampgate', 'DENIED_BY_POLICY', {}]);
+  const bytes = JSON.stringify([error.code, error.details, error.statusBytes.toString('hex'), error.metadata.toJSON()]);
+  denial ??= bytes;
+  assert.equal(bytes, denial, what);
+}
+
+/** Makes a call and checks what comes of it against the oracle. Returns whether it was allowed. */
+async function checkCall(name, question) {
+  const { method, request } = question;
+  const what = `${name} ${method} ${JSON.stringify(request)}`;
+  const before = simulator.stats();
+  const expected = decide(gateway.config, name, question);
+  const outcome = await outcomeOf(name, question);
+  const after = simulator.stats();
+  if (!expected) {
+    isDenied(outcome, what);
+    assert.deepEqual([after.requests, after.connections], [before.requests, before.connections], what);
+    return false;
+  }
+  assert.notEqual(outcome.error?.info?.reason, 'DENIED_BY_POLICY', what);
+  if (CLASSES[method] === 'events') {
+    assert.equal(after.requests, before.requests, what);
+    if (outcome.error) assert.equal(outcome.error.info.reason, 'EVENT_NOT_FOUND', what);
+    return true;
+  }
+  assert.equal(after.requests, before.requests + 1, `${what}: ${outcome.error?.message}`);
+  const sent = simulator.requests().at(-1);
+  if (request.organization_id === undefined) {
+    assert.equal(sent.method, 'GET', what);
+    return true;
+  }
+  assert.equal(JSON.parse(sent.body).organizationId, request.organization_id, what);
+  assert.equal(stampKeyOf(sent), publicKeyOf(expected.key), what);
+  return true;
+}
+
+test('the tables here know every method', () => {
+  // Prepare asks the policy for the method that it prepares.
+  const all = [...methods.keys()].filter((method) => method !== 'StampService/Prepare').sort();
+  assert.deepEqual(Object.keys(CLASSES).sort(), all);
+  assert.deepEqual([...REQUESTS.keys()].sort(), all);
+});
+
+describe('what a caller may do, and nothing else:', { timeout: HANG_MS }, () => {
+  // Counted by hand, so that the oracle cannot excuse itself either: of 29 methods for 4 organizations each
+  // 5 reads for 2, one of them for the other 2 too, and the key set, which is nobody's;
+  // 4 logins and 4 ways to events for all, and 2 general operations for 2;
+  // a deletion of keys for 2 and one of an organization, while what the others move and export is not within limits;
+  // 3 changes and 10 dangerous ones for 2.
+  const expectedAllowed = { reader: 16, desk: 36, treasurer: 3, keeper: 26, nobody: 0 };
+  for (const { name } of CALLERS) {
+    test(name, async () => {
+      let allowed = 0;
+      for (const method of REQUESTS.keys()) {
+        for (const organization of ORGANIZATIONS) {
+          const isAllowed = await checkCall(name, questionOf(method, organization));
+          allowed += isAllowed;
+          if (isAllowed) simulator.reset();
+        }
+      }
+      assert.equal(allowed, expectedAllowed[name]);
+    });
+  }
+});
+
+test('a denied call is denied whatever else it holds', async () => {
+  const everything = operations.map(({ method, all }) => ({ method, request: all }));
+  for (const question of everything) isDenied(await outcomeOf('nobody', question), question.method);
+  assert.equal(simulator.stats().requests, 0);
+});
+
+test('whoever is not known is told so, the same whatever it wants', async () => {
+  const answers = new Set();
+  for (const metadata of [{}, { authorization: 'Bearer no-such-token' }, { authorization: `Bearer ${'0'.repeat(64)}` }]) {
+    for (const method of ['PolicyService/GetPolicy', 'EarnService/EarnWithdraw', 'EventService/ListEvents']) {
+      for (const organization of ORGANIZATIONS) {
+        const { request } = questionOf(method, organization);
+        const error = await gateway.refusal(method, request, { metadata });
+        assert.deepEqual([error.code, error.info.reason], [16, 'CALLER_NOT_RECOGNIZED']);
+        answers.add(error.statusBytes.toString('hex'));
+      }
+    }
+  }
+  // One for no token, one for a wrong one.
+  assert.equal(answers.size, 2);
+  assert.equal(simulator.stats().requests, 0);
+});
+
+test('a token is one bearer token, whole', async () => {
+  const { request } = questionOf('PolicyService/GetPolicy', ORGANIZATION);
+  const token = tokenOf('reader');
+  await gateway.call('PolicyService/GetPolicy', request, { metadata: { authorization: `bEARER ${token}` } });
+  for (const authorization of [
+    ...[token, `Basic ${token}`, `Bearer${token}`, `Bearer  ${token}`, `Bearer ${token.slice(1)}`, `Bearer ${token}0`],
+    ...[`Bearer ${token.toUpperCase()}`, 'Bearer', 'Bearer ', `Bearer ${token},Bearer ${token}`, `Bearer "${token}"`],
+  ]) {
+    const error = await gateway.refusal('PolicyService/GetPolicy', request, { metadata: { authorization } });
+    assert.deepEqual([error.code, error.info.reason], [16, 'CALLER_NOT_RECOGNIZED'], authorization);
+    assert.ok(!error.message.includes(token));
+  }
+  assert.equal(simulator.stats().requests, 1);
+});
+
+const allows = (name, ...question) => checkCall(name, questionOf(...question));
+const withdrawal = (parameters) => ['EarnService/EarnWithdraw', ORGANIZATION, { parameters }];
+
+describe('a withdrawal is held to its limits:', () => {
+  const within = { amount_value: '1000', chain_caip2: 'EARN_CHAIN_EIP155_1', wrapper_address: WRAPPER };
+  for (const [expected, changes] of [
+    [true, {}],
+    [true, { amount_value: '0' }],
+    [true, { wrapper_address: WRAPPER.replaceAll('a', 'A').replaceAll('ef', 'Ef') }],
+    [false, { amount_value: '1001' }],
+    [false, { amount_value: '10000' }],
+    [false, { amount_value: 'MAX' }],
+    [false, { amount_value: '340282366920938463463374607431768211456' }],
+    [false, { amount_value: '0999' }],
+    [false, { amount_value: '-1' }],
+    [false, { amount_value: '1e2' }],
+    [false, { amount_value: '１' }],
+    [false, { amount_value: '9'.repeat(79) }],
+    [false, { chain_caip2: 'EARN_CHAIN_EIP155_8453' }],
+    [false, { wrapper_address: `${WRAPPER.slice(0, -1)}e` }],
+    [false, { wrapper_address: `${WRAPPER} ` }],
+    [false, { wrapper_address: WRAPPER.slice(2) }],
+  ]) {
+    test(`${JSON.stringify(changes)} is ${expected ? 'allowed' : 'denied'}`, async () => {
+      assert.equal(await allows('treasurer', ...withdrawal({ ...within, ...changes })), expected);
+    });
+  }
+
+  test('a chain that nobody knows is no valid request, and does not go out', async () => {
+    const { error } = await outcomeOf('treasurer', questionOf(...withdrawal({ ...within, chain_caip2: 77 })));
+    assert.equal(error.code, 3);
+    assert.equal(simulator.stats().requests, 0);
+  });
+});
+
+test('an organization is deleted without its export only by whoever has a grant that says so', async () => {
+  const deletion = (delete_without_export) => [
+    'OrganizationService/DeleteSubOrganization',
+    CHILD,
+    { parameters: { delete_without_export } },
+  ];
+  assert.equal(await allows('treasurer', ...deletion(false)), true);
+  assert.equal(await allows('treasurer', ...deletion(true)), true);
+  assert.equal(await allows('keeper', ...deletion(false)), true);
+  assert.equal(await allows('keeper', ...deletion(true)), false);
+});
+
+test('a wallet account is exported only to the keys of the grant, in any of their forms', async () => {
+  const asked = (target_public_key) =>
+    questionOf('WalletService/ExportWalletAccount', ORGANIZATION, { parameters: { target_public_key } });
+  for (const key of [EXPORT_TO, EXPORT_TO.toUpperCase(), EXPORT_TO_UNCOMPRESSED, EXPORT_TO_UNCOMPRESSED.toUpperCase()]) {
+    const before = simulator.stats().requests;
+    await outcomeOf('treasurer', asked(key));
+    assert.equal(simulator.stats().requests, before + 1, key);
+    // As the caller wrote it: nothing is changed on the way.
+    assert.equal(JSON.parse(simulator.requests().at(-1).body).parameters.targetPublicKey, key);
+  }
+  const before = simulator.stats().requests;
+  for (const key of [
+    ...[OTHER_POINT, `02${EXPORT_TO.slice(2)}`, `06${EXPORT_TO_UNCOMPRESSED.slice(2)}`, EXPORT_TO.slice(2), '00', 'x'],
+    ...[`0x${EXPORT_TO}`, `${EXPORT_TO} `, EXPORT_TO + EXPORT_TO, `${EXPORT_TO},${OTHER_POINT}`],
+  ]) {
+    isDenied(await outcomeOf('treasurer', asked(key)), key);
+  }
+  assert.equal(simulator.stats().requests, before);
+});
+
+describe('what looks like an organization is none:', () => {
+  const granted = CHILD;
+  const denied = ORGANIZATION;
+  const look = ['organizationId', 'organization_id', 'parentOrganizationId', 'subOrganizationId', 'organizationID'];
+
+  test('in the parameters of a general submit', async () => {
+    for (const name of look) {
+      const parameters = (id) => JSON.stringify({ [name]: id, user: { [name]: id }, list: [{ [name]: id }] });
+      const asked = (id, inside) =>
+        questionOf('GeneralService/SubmitOperation', id, { request: { parameters: parameters(inside) } });
+      assert.equal(await checkCall('desk', asked(denied, granted)), false);
+      // The envelope's organization is the granted one, and it is the only one there.
+      assert.equal(await checkCall('desk', asked(granted, denied)), true);
+      assert.equal(JSON.parse(simulator.requests().at(-1).body).organizationId, granted);
+    }
+  });
+
+  test('in the members of a general query', async () => {
+    const asked = (id, parameters) =>
+      questionOf('GeneralService/QueryOperation', id, { request: { parameters: JSON.stringify(parameters) } });
+    for (const name of look) {
+      assert.equal(await checkCall('desk', asked(denied, { filter: { [name]: granted } })), false);
+      assert.equal(await checkCall('desk', asked(granted, { filter: { [name]: denied } })), true);
+      assert.equal(JSON.parse(simulator.requests().at(-1).body).organizationId, granted);
+    }
+    // Beside the real one it is refused, whoever sends it.
+    for (const caller of ['desk', 'nobody']) {
+      for (const id of [granted, denied]) {
+        const { error } = await outcomeOf(caller, asked(id, { organizationId: granted }));
+        assert.equal(error.code, 3, error.message);
+      }
+    }
+  });
+
+  test('in the fields of typed requests', async () => {
+    const inside = { mfa_policy_name: granted, condition: `organizationId == '${granted}'`, notes: granted };
+    assert.equal(await allows('keeper', 'UserService/UpdateMfaPolicy', denied, { parameters: inside }), false);
+    assert.equal(
+      await allows('keeper', 'OrganizationService/UpdateOrganizationName', denied, {
+        parameters: { organization_name: `"organizationId":"${granted}"` },
+      }),
+      false,
+    );
+    assert.equal(
+      await allows('keeper', 'SmartContractService/CreateSmartContractInterface', granted, {
+        parameters: { smart_contract_interface: `{"organizationId":"${denied}"}`, label: `","organizationId":"${denied}` },
+      }),
+      true,
+    );
+    const { organizationId } = JSON.parse(simulator.requests().at(-1).body);
+    assert.equal(organizationId, granted);
+  });
+
+  test('in another spelling of a granted one', async () => {
+    const before = simulator.stats().requests;
+    for (const id of [
+      ...[granted.toUpperCase(), ` ${granted}`, `${granted} `, `${granted}\n`, `${granted}\u0000`, granted.slice(0, -1)],
+      ...[`${granted}0`, `{${granted}}`, granted.replaceAll('-', ''), `urn:uuid:${granted}`, `${granted},${denied}`],
+      ...[granted.replaceAll('-', '\u2010'), `${granted}/../${denied}`, '*', 'all', '%', granted.replace('2', '\uff12')],
+    ].filter((id) => id !== granted)) {
+      assert.equal(await allows('keeper', 'OrganizationService/UpdateOrganizationName', id), false, id);
+      assert.equal(await allows('desk', 'GeneralService/QueryOperation', id), false, id);
+    }
+    assert.equal(simulator.stats().requests, before);
+  });
+
+  test('in the metadata of a call', async () => {
+    const { request } = questionOf('OrganizationService/UpdateOrganizationName', denied);
+    const metadata = { 'x-organization-id': granted, 'organization-id': granted, 'x-service-organization-id': granted };
+    const error = await asCaller(gateway, 'keeper').refusal('OrganizationService/UpdateOrganizationName', request, {
+      metadata,
+    });
+    isDenied({ error });
+    assert.equal(simulator.stats().requests, 0);
+  });
+});
+
+test('a general operation is a pair of path and type, neither half of it', async () => {
+  const asked = (request) => questionOf('GeneralService/SubmitOperation', CHILD, { request });
+  assert.equal(await checkCall('desk', asked({})), true);
+  for (const request of [
+    { activity_type: 'ACTIVITY_TYPE_INIT_OTP' },
+    { activity_type: 'ACTIVITY_TYPE_INIT_OTP_V2' },
+    { activity_type: 'ACTIVITY_TYPE_OTP_LOGIN' },
+    { path: 'otp_login' },
+    { path: 'whoami' },
+  ]) {
+    assert.equal(await checkCall('desk', asked(request)), false);
+  }
+  const query = (path) => questionOf('GeneralService/QueryOperation', CHILD, { request: { path } });
+  assert.equal(await checkCall('desk', query('whoami')), true);
+  assert.equal(await checkCall('desk', query('init_otp')), false);
+  assert.equal(await checkCall('desk', query('get_activity')), false);
+});
+
+// Random callers, each config for some random calls.
+
+function randomGrant(random) {
+  const some = (list, end) => Array.from({ length: 1 + random.below(end) }, () => random.pick(list));
+  const oneIn = (number) => random.below(number) === 0;
+  const grant = {};
+  if (!oneIn(3)) grant.classes = [...new Set(some(['query', 'login', 'write', 'dangerous', 'events'], 3))];
+  if (oneIn(2)) grant.methods = some(Object.keys(CLASSES).filter((name) => CLASSES[name]), 6);
+  if (oneIn(3) || (!grant.classes && !grant.methods)) {
+    grant.general_operations = [
+      random.pick([
+        { path: 'whoami' },
+        { path: 'init_otp', activity_type: 'ACTIVITY_TYPE_INIT_OTP_V3' },
+        { path: 'init_otp', activity_type: 'ACTIVITY_TYPE_INIT_OTP_V2' },
+      ]),
+    ];
+  } else {
+    if (oneIn(2)) {
+      grant.amount_limits = some(['1', '1000', undefined], 2).map((max_amount) => ({
+        chain: random.pick(['eip155:1', 'eip155:8453']),
+        ...(oneIn(2) && { contract: WRAPPER }),
+        ...(max_amount && { max_amount }),
+      }));
+    }
+    if (oneIn(2)) grant.export_public_keys = [random.pick([EXPORT_TO, OTHER_POINT])];
+  }
+  if (oneIn(2)) grant.dangerous_fields = ['delete_without_export'];
+  const key = random.pick([undefined, ...KEYS]);
+  if (key) grant.key = key.name;
+  if (oneIn(3) && !key?.organizations) grant.all_organizations = true;
+  else grant.organizations = [...new Set(some(key?.organizations ?? ORGANIZATIONS, 3))];
+  return grant;
+}
+
+function randomQuestion(random) {
+  const method = random.pick([...REQUESTS.keys(), ...Array(6).fill('EarnService/EarnWithdraw')]);
+  const parameters = {
+    'EarnService/EarnWithdraw': () => ({
+      amount_value: random.pick(['0', '1', '2', '1000', '1001', 'MAX', '01', '9'.repeat(78)]),
+      chain_caip2: random.pick(['EARN_CHAIN_EIP155_1', 'EARN_CHAIN_EIP155_8453', 'EARN_CHAIN_EIP155_137']),
+      wrapper_address: random.pick([WRAPPER, WRAPPER.replace('01', '02')]),
+    }),
+    'OrganizationService/DeleteSubOrganization': () => ({ delete_without_export: random.below(2) === 0 }),
+    'WalletService/ExportWalletAccount': () => ({
+      target_public_key: random.pick([EXPORT_TO, OTHER_POINT, `02${'1f'.repeat(32)}`]),
+    }),
+  };
+  const request =
+    method === 'GeneralService/SubmitOperation'
+      ? { activity_type: `ACTIVITY_TYPE_INIT_OTP${random.pick(['', '_V2', '_V3'])}` }
+      : method === 'GeneralService/QueryOperation' && { path: random.pick(['whoami', 'init_otp']) };
+  return questionOf(method, random.pick(ORGANIZATIONS), { parameters: parameters[method]?.(), ...(request && { request }) });
+}
+
+test('whatever the config is, it is what counts', { timeout: (LONG ? 20 : 1) * HANG_MS }, async (t) => {
+  const random = new Random(t);
+  const [configs, calls] = [LONG ? 100 : 20, LONG ? 200 : 100];
+  const counts = { allowed: 0, denied: 0 };
+  for (let i = 0; i < configs; ++i) {
+    const callers = CALLERS.map(({ name }) =>
+      callerOf(name, Array.from({ length: random.below(6) }, () => randomGrant(random))),
+    );
+    await reconfigure(gateway, { callers });
+    simulator.reset();
+    for (let n = 0; n < calls; ++n) {
+      const { name } = random.pick(CALLERS);
+      counts[(await checkCall(name, randomQuestion(random))) ? 'allowed' : 'denied'] += 1;
+    }
+  }
+  t.diagnostic(JSON.stringify(counts));
+  assert.equal(counts.allowed + counts.denied, configs * calls);
+  assert.ok(counts.allowed > (configs * calls) / 10, 'hardly anything is allowed');
+  assert.ok(counts.denied > (configs * calls) / 10, 'hardly anything is denied');
+});
+
+describe('stampgate check --as', () => {
+  const check = (name) => run(['check', '--config', gateway.configFile, '--as', name]);
+
+  test('says what a caller may do', async () => {
+    const { status, stdout, stderr } = await check('treasurer');
+    assert.equal(stderr, '');
+    assert.equal(
+      stdout,
+      'treasurer may call\n' +
+        `grant 1: ${ORGANIZATION}, ${STRANGER}, key treasury, amounts on eip155:1 of ${WRAPPER} up to 1000, exports to 1 keys only\n` +
+        '  EarnService/EarnWithdraw (dangerous)\n' +
+        '  UserService/DeleteApiKeys (dangerous)\n' +
+        '  WalletService/ExportWalletAccount (dangerous)\n' +
+        `grant 2: ${CHILD}, with delete_without_export\n` +
+        '  OrganizationService/DeleteSubOrganization (dangerous)\n',
+    );
+    assert.equal(status, 0);
+  });
+
+  test('says the same as the oracle, of every method', async () => {
+    for (const { name } of CALLERS) {
+      const { stdout } = await check(name);
+      const told = new Set([...stdout.matchAll(/^ {2}([A-Za-z0-9]+\/[A-Za-z0-9]+) \(/gm)].map(([, method]) => method));
+      told.delete('StampService/Prepare');
+      const { grants } = CALLERS.find((each) => each.name === name);
+      const expected = Object.keys(CLASSES).filter((method) =>
+        grants.some(
+          (grant) =>
+            grant.classes?.includes(CLASSES[method]) ||
+            grant.methods?.some((each) => each.replace('stampgate.v1.', '') === method),
+        ),
+      );
+      assert.deepEqual([...told].sort(), expected.sort(), name);
+    }
+  });
+
+  test('knows who may do nothing, and who is nobody', async () => {
+    assert.deepEqual(await check('nobody'), { status: 0, signal: null, stdout: 'nobody may call\nnothing\n', stderr: '' });
+    const { status, stdout, stderr } = await check('stranger');
+    assert.deepEqual([status, stdout], [1, '']);
+    assert.equal(stderr, `${gateway.configFile}: no caller is called stranger\n`);
+  });
+});
