@@ -1,0 +1,108 @@
+// A signer that answers later, as one behind a network would, holds up nobody but its own call.
+#include <grpcpp/create_channel.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/impl/codegen/proto_utils.h>
+#include <grpcpp/server_context.h>
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "gateway/scripted_server.h"
+#include "gateway/server.h"
+#include "stampgate/v1/policy_service.pb.h"
+
+namespace stampgate {
+namespace {
+
+constexpr int kCalls = 40;
+constexpr absl::Duration kHang = absl::Seconds(60);
+
+// Signs nothing until as many signatures are asked for as there are calls, and then on a thread of its own. If one call
+// waited for another's signature, that would never be.
+class PatientSigner : public Signer {
+ public:
+  ~PatientSigner() override {
+    if (thread_.joinable()) thread_.join();
+  }
+
+  absl::string_view public_key_hex() const override { return "02"; }
+  absl::string_view scheme() const override { return "SIGNATURE_SCHEME_TK_API_P256"; }
+
+  void Sign(absl::string_view, Done done) const override {
+    std::lock_guard lock(mutex_);
+    waiting_.push_back(std::move(done));
+    if (waiting_.size() < kCalls) return;
+    thread_ = std::thread([waiting = std::move(waiting_)]() mutable {
+      for (Done& one : waiting) std::move(one)(std::string("00"));
+    });
+    waiting_.clear();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::vector<Done> waiting_;
+  mutable std::thread thread_;
+};
+
+constexpr char kAnswer[] =
+    R"({"policy":{"policyId":"p","policyName":"n","effect":"EFFECT_ALLOW","notes":"","createdAt":{"seconds":"1","nanos":"0"},"updatedAt":{"seconds":"1","nanos":"0"}}})";
+
+TEST(SlowSigner, HoldsUpNoOtherCall) {
+  ScriptedServer upstream(ScriptedServer::Always(
+      absl::StrCat("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ", sizeof(kAnswer) - 1,
+                   "\r\n\r\n", kAnswer)));
+  const absl::StatusOr<Config> config = ParseConfig(
+      absl::StrCat("listen_address: 127.0.0.1:0\n", "upstream: {base_url: 'http://127.0.0.1:", upstream.port(), "'}\n",
+                   "keys: [{name: slow, file: none, all_organizations: true}]\n",
+                   "callers: [{name: c, loopback: true, grants: [{classes: [query], all_organizations: true}]}]\n"),
+      "config.yaml", [](const config::v1::Key&) { return std::string(66, '0'); });
+  ASSERT_TRUE(config.ok()) << config.status();
+  auto access = std::make_shared<Access>();
+  access->keys.Add((*config)->keys(0), std::make_shared<PatientSigner>());
+  access->callers = CallerDirectory(**config);
+  const CurrentAccess current(std::move(access));
+  absl::StatusOr<std::unique_ptr<Server>> server = Server::Start(*config, {.access = current});
+  ASSERT_TRUE(server.ok()) << server.status();
+
+  grpc::TemplatedGenericStub<v1::GetPolicyRequest, v1::GetPolicyResponse> stub(
+      grpc::CreateChannel((*server)->address(), grpc::InsecureChannelCredentials()));
+  struct Call {
+    grpc::ClientContext context;
+    v1::GetPolicyRequest request;
+    v1::GetPolicyResponse response;
+    grpc::Status status;
+  };
+  std::vector<Call> calls(kCalls);
+  std::mutex mutex;
+  std::condition_variable changed;
+  int ended = 0;
+  for (Call& call : calls) {
+    call.context.set_deadline(absl::ToChronoTime(absl::Now() + kHang));
+    call.request.set_organization_id("o");
+    call.request.set_policy_id("p");
+    stub.UnaryCall(&call.context, "/stampgate.v1.PolicyService/GetPolicy", {}, &call.request, &call.response,
+                   [&](grpc::Status status) {
+                     call.status = std::move(status);
+                     std::lock_guard lock(mutex);
+                     ++ended;
+                     changed.notify_one();
+                   });
+  }
+  std::unique_lock lock(mutex);
+  changed.wait(lock, [&] { return ended == kCalls; });
+  for (const Call& call : calls) {
+    EXPECT_TRUE(call.status.ok()) << call.status.error_message();
+    EXPECT_EQ(call.response.policy().policy_id(), "p");
+  }
+}
+
+}  // namespace
+}  // namespace stampgate
