@@ -8,6 +8,7 @@ syntax = "proto3";
 package stampgate.bench;
 
 import "stampgate/v1/activity.proto";
+import "stampgate/v1/client_stamp.proto";
 import "stampgate/v1/options.proto";
 
 // The messages are there for nothing but their number.
@@ -33,6 +34,7 @@ awk -v count="$1" 'BEGIN {
   for (i = 0; i < count; ++i) {
     printf "\nmessage Operation%dRequest {\n  optional uint64 timestamp_ms = 1;\n", i
     print "  string organization_id = 2 [(stampgate.v1.field).required = true];"
-    print "  string name = 3 [(stampgate.v1.field).required = true];\n}"
+    print "  string name = 3 [(stampgate.v1.field).required = true];"
+    print "  stampgate.v1.ClientStamp client_stamp = 15;\n}"
   }
 }'

@@ -14,6 +14,7 @@ trap 'exit 130' INT TERM
 start() {
   local name=$1
   shift
+  : >"$work/$name.out"
   "$@" >"$work/$name.out" 2>"$work/$name.err" &
   pid=$!
   pids+=("$pid")

@@ -4,8 +4,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, beforeEach, describe, test } from 'node:test';
-import { methods } from '../clients/gateway.mjs';
-import { ORGANIZATION, identifier, subOrganization } from '../simulator/testing.mjs';
+import { encode, methods } from '../clients/gateway.mjs';
+import { ORGANIZATION, apiKeyNamed, freshTimestamp, stampOf, subOrganization } from '../simulator/testing.mjs';
 import { HANG_MS, run, scratch, startStack } from './harness.mjs';
 import { operations } from './operations.mjs';
 import { asCaller, callerOf, keyOf, publicKeyOf, reconfigure, stampKeyOf, tokenOf } from './policy_callers.mjs';
@@ -183,6 +183,51 @@ describe('what a caller may do, and nothing else:', { timeout: HANG_MS }, () => 
         }
       }
       assert.equal(allowed, expectedAllowed[name]);
+    });
+  }
+});
+
+/** The JSON of a request, as an end user stamps it. */
+function bodyOf(method, organizationId) {
+  const envelope = { timestampMs: freshTimestamp(), organizationId };
+  if (method === 'GeneralService/QueryOperation') return JSON.stringify({ organizationId });
+  if (method === 'GeneralService/SubmitOperation') {
+    return JSON.stringify({ type: 'ACTIVITY_TYPE_INIT_OTP_V3', ...envelope, parameters: { contact: 'c' } });
+  }
+  const { type, noneJson } = operations.find((each) => each.method === method);
+  return JSON.stringify(type ? { type, ...envelope, parameters: noneJson } : { ...noneJson, organizationId });
+}
+
+describe('with a stamp of the end user, a caller may do the same:', { timeout: HANG_MS }, () => {
+  const endUser = apiKeyNamed('end user 1');
+  /** What no body has. */
+  const beside = (method) => (method.startsWith('GeneralService/') ? { path: REQUESTS.get(method).path } : {});
+  for (const { name } of CALLERS) {
+    test(name, async () => {
+      const caller = asCaller(gateway, name);
+      for (const method of [...REQUESTS.keys()].filter((each) => !CONCERN_NO_ORGANIZATION.test(each))) {
+        for (const organization of ORGANIZATIONS) {
+          const { request } = questionOf(method, organization);
+          const what = `${name} ${method} ${organization}`;
+          const preparation = { method, request: encode(method, request) };
+          const body = Buffer.from(bodyOf(method, organization));
+          const stamped = { ...beside(method), client_stamp: { body, api_key: stampOf(body, endUser) } };
+          if (decide(gateway.config, name, { method, request })) {
+            await caller.call('StampService/Prepare', preparation);
+            assert.equal(simulator.stats().requests, 0, what);
+            await caller.call(method, stamped).catch(() => {}); // upstream does not take all of it
+            const [sent, ...others] = simulator.requests();
+            assert.equal(sent.body, body.toString(), what);
+            assert.equal(stampKeyOf(sent), endUser.publicKey, what);
+            assert.deepEqual(others, []);
+            simulator.reset();
+          } else {
+            isDenied({ error: await caller.refusal('StampService/Prepare', preparation) }, what);
+            isDenied({ error: await caller.refusal(method, stamped) }, what);
+            assert.equal(simulator.stats().requests, 0, what);
+          }
+        }
+      }
     });
   }
 });
