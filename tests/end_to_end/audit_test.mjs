@@ -7,7 +7,7 @@ import { after, beforeEach, describe, test } from 'node:test';
 import { code } from '../clients/gateway.mjs';
 import { startSimulator } from '../simulator/server.mjs';
 import { ORGANIZATION, identifier, subOrganization } from '../simulator/testing.mjs';
-import { Gateway, HANG_MS, freeCaller, run, scratch, startGateway, startStack, writeKey } from './harness.mjs';
+import { Gateway, HANG_MS, auditConfig, freeCaller, run, scratch, startGateway, startStack, writeKey } from './harness.mjs';
 import { until } from './processes.mjs';
 import { fill, reasonToSkip, smallDisk } from './small_disk.mjs';
 
@@ -21,14 +21,6 @@ const QUERY = {
   request: { organization_id: ORGANIZATION, policy_id: identifier(6) },
 };
 const sha256 = (bytes) => createHash('sha256').update(bytes).digest('hex');
-
-/** An audit key in `folder`, made as an operator makes it, and the config's section. */
-async function auditIn(folder, file = join(folder, 'audit.log')) {
-  const key = join(folder, 'audit.key');
-  const { status, stderr } = await run(['audit', 'keygen', '--out', key]);
-  assert.equal(status, 0, stderr);
-  return { file, key_file: key };
-}
 
 const recordsOf = (file) => readFileSync(file, 'utf8').split('\n').filter(Boolean).map((line) => JSON.parse(line));
 
@@ -46,7 +38,7 @@ const limited = { name: 'loopback', loopback: true, grants: [{ classes: ['query'
 
 describe('of a gateway that works', async () => {
   const folder = scratch({ after });
-  const audit = await auditIn(folder);
+  const audit = await auditConfig(folder);
   const { simulator, gateway } = await startStack({ after }, { config: { audit } });
 
   test('each call has its decision, and behind it its outcome', async () => {
@@ -125,7 +117,7 @@ describe('of a gateway that works', async () => {
 
 describe('denials', async () => {
   const folder = scratch({ after });
-  const audit = await auditIn(folder);
+  const audit = await auditConfig(folder);
   const { simulator, gateway } = await startStack({ after }, { config: { audit, callers: [limited] } });
   beforeEach(() => simulator.reset());
 
@@ -152,7 +144,7 @@ describe('denials', async () => {
 
   test('of strangers name what they showed', async (t) => {
     const other = scratch(t);
-    const theirs = await auditIn(other);
+    const theirs = await auditConfig(other);
     const callers = [{ ...limited, loopback: false, dns_names: ['a.example'] }];
     const stranger = await startGateway(t, simulator, { audit: theirs, callers }, { folder: other });
     const error = await stranger.refusal(QUERY.method, QUERY.request);
@@ -165,7 +157,7 @@ describe('denials', async () => {
 
 describe('stampgate audit verify', { timeout: HANG_MS }, async () => {
   const folder = scratch({ after });
-  const audit = await auditIn(folder);
+  const audit = await auditConfig(folder);
   const { gateway } = await startStack({ after }, { config: { audit } });
   await gateway.call(SUBMIT.method, SUBMIT.request);
   await gateway.call(SUBMIT.method, SUBMIT.request);
@@ -224,7 +216,7 @@ describe('stampgate audit verify', { timeout: HANG_MS }, async () => {
 
 test('an allow that a crash left without an outcome is closed at the next start', async (t) => {
   const folder = scratch(t);
-  const audit = await auditIn(folder);
+  const audit = await auditConfig(folder);
   const simulator = await startSimulator();
   t.after(() => simulator.close());
   const config = {
@@ -251,7 +243,7 @@ test('an allow that a crash left without an outcome is closed at the next start'
 
 test('two gateways do not share an audit', async (t) => {
   const folder = scratch(t);
-  const audit = await auditIn(folder);
+  const audit = await auditConfig(folder);
   const { simulator } = await startStack(t, { config: { audit } });
   const other = { listen_address: '127.0.0.1:0', upstream: { base_url: simulator.url }, callers: freeCaller(), audit };
   const keys = [{ name: 'main', file: writeKey(folder, undefined, 'second.key'), all_organizations: true }];
@@ -261,7 +253,7 @@ test('two gateways do not share an audit', async (t) => {
 test('a full disk: nothing is stamped, and it goes on when there is room', { skip: reasonToSkip(), timeout: HANG_MS }, async (t) => {
   const folder = scratch(t);
   const { inside, command, seenFrom } = smallDisk(folder, 2);
-  const audit = await auditIn(folder, join(inside, 'audit.log'));
+  const audit = await auditConfig(folder, join(inside, 'audit.log'));
   const { simulator, gateway } = await startStack(t, { config: { audit }, command });
   const ballast = join(seenFrom(gateway), 'ballast');
   await gateway.call(SUBMIT.method, SUBMIT.request);

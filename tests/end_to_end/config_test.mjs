@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { apiKeyNamed } from '../simulator/testing.mjs';
+import { ORGANIZATION, apiKeyNamed } from '../simulator/testing.mjs';
 import { Gateway, root, run, scratch, writeKey, freeCaller } from './harness.mjs';
 
 const folder = scratch({ after });
@@ -47,6 +47,19 @@ describe('stampgate check', () => {
     execFileSync('openssl', request, { stdio: 'ignore' });
     const { status, report } = await check(GOOD.replace('"}', '", ca_file: authority.pem}'));
     assert.equal(status, 0, report.join('\n'));
+  });
+
+  test("says ok to the README's least config, and to its policy for three teams", async () => {
+    const readme = readFileSync(join(root, 'README.md'), 'utf8');
+    const blocks = [...readme.matchAll(/^```yaml\n([^]*?)^```$/gm)].map(([, text]) => text.replaceAll(/\/etc\/stampgate\/main.key/g, 'good.key'));
+    const least = blocks.find((text) => text.startsWith('upstream:'));
+    const policy = blocks.find((text) => text.startsWith('callers:'));
+    writeFileSync(join(folder, 'payments-organizations.txt'), `${ORGANIZATION}\n`);
+    const around = `upstream: {base_url: "https://upstream.example"}
+keys: [{name: main, file: good.key, all_organizations: true}, {name: treasury, file: good.key, all_organizations: true}]
+token_issuers: [{name: cluster, issuer: "https://issuer", audiences: [stampgate], jwks_url: "https://issuer/jwks"}]
+`;
+    for (const text of [least, around + policy]) assert.deepEqual((await check(text)).report, ['']);
   });
 
   test('names every fault with its place', async () => {

@@ -102,6 +102,14 @@ export const eventsConfig = (folder, { events, webhooks } = {}) => ({
   webhooks: { listen_address: '127.0.0.1:0', paths: [WEBHOOK_PATH], min_key_set_interval: '100ms', ...webhooks },
 });
 
+/** The config's section of an audit whose key, made as an operator makes it, is in `folder`. */
+export async function auditConfig(folder, file = join(folder, 'audit.log')) {
+  const key = join(folder, 'audit.key');
+  const { status, stderr } = await run(['audit', 'keygen', '--out', key]);
+  if (status !== 0) throw new Error(stderr);
+  return { file, key_file: key };
+}
+
 /**
  * A running gateway.
  * @property {string} address

@@ -6,19 +6,27 @@ import { after, beforeEach, describe, it } from 'node:test';
 import { encode } from '../clients/gateway.mjs';
 import { ORGANIZATION, apiKeyNamed, identifier } from '../simulator/testing.mjs';
 import { described } from './failures.mjs';
-import { HANG_MS, startGateway, startStack } from './harness.mjs';
+import { HANG_MS, auditConfig, scratch, startGateway, startStack } from './harness.mjs';
 import { startRawServer } from './raw_server.mjs';
 
-const { simulator, gateway } = await startStack({ after });
+const audit = await auditConfig(scratch({ after }));
+const { simulator, gateway } = await startStack({ after }, { config: { audit } });
 beforeEach(() => simulator.reset());
 
-/** Everything that a gateway writes. */
-function watch(started) {
+/** Everything that a gateway writes; of its audit what is new. Hashes are left out: they look like anything. */
+function watch(started, auditFile) {
   started.printed = '';
   started.child.stdout.on('data', (data) => (started.printed += data));
-  return () => started.printed + started.output;
+  let seen = 0;
+  const audited = () => {
+    const text = readFileSync(auditFile, 'utf8');
+    const fresh = text.slice(seen);
+    seen = text.length;
+    return fresh.replaceAll(/[0-9a-f]{64}/g, '');
+  };
+  return () => started.printed + started.output + (auditFile ? audited() : '');
 }
-const printedByGateway = watch(gateway);
+const printedByGateway = watch(gateway, audit.file);
 
 const submit = (parameters) => ({ organization_id: ORGANIZATION, parameters });
 
@@ -331,8 +339,9 @@ describe('a secret in a request that the gateway refuses', { timeout: HANG_MS },
 
 describe('what the gateway prints', { timeout: HANG_MS }, () => {
   it('has no stamp, no key and no secret of calls that went well', async (t) => {
-    const stack = await startStack(t, { simulator: { references: 'any' } });
-    const printed = watch(stack.gateway);
+    const own = await auditConfig(scratch(t));
+    const stack = await startStack(t, { simulator: { references: 'any' }, config: { audit: own } });
+    const watched = watch(stack.gateway, own.file);
     const secret = secretText();
     for (const { method, request } of fields.slice(0, 6)) {
       await stack.gateway.call(method, request(secret)).catch(() => {});
@@ -343,7 +352,10 @@ describe('what the gateway prints', { timeout: HANG_MS }, () => {
     }
     const requests = stack.simulator.requests();
     await stack.gateway.stop();
-    assert.ok(printed().includes('"event":"stopped"'), 'the log was read to its end');
+    const all = watched();
+    const printed = () => all;
+    assert.ok(all.includes('"event":"stopped"'), 'the log was read to its end');
+    assert.ok(all.includes('"kind":"stop"'), 'and the audit');
     assertWithout(printed(), secret, 'the output');
     assertWithout(printed(), apiKeyNamed('gateway p256').privateKey, 'the output');
     assert.equal(requests.length, 6 + Object.keys(echoes('')).length);

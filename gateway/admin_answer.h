@@ -1,0 +1,17 @@
+// What a page of the admin port says.
+#ifndef STAMPGATE_GATEWAY_ADMIN_ANSWER_H_
+#define STAMPGATE_GATEWAY_ADMIN_ANSWER_H_
+
+#include <string>
+
+namespace stampgate {
+
+struct AdminAnswer {
+  int http_status = 200;
+  std::string body;
+  std::string content_type = "text/plain; charset=utf-8";
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_ADMIN_ANSWER_H_

@@ -1,0 +1,50 @@
+// The HTTP server of the admin port: answers GET with what the process tells about itself.
+//
+// HTTP/1.1 without TLS, one answer a connection, no request has a body. It knows HTTP and nothing of what is told.
+#ifndef STAMPGATE_GATEWAY_ADMIN_SERVER_H_
+#define STAMPGATE_GATEWAY_ADMIN_SERVER_H_
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "gateway/admin_answer.h"
+
+namespace stampgate {
+
+// What is told where: by path, such as "/livez". Called on the server's thread, one at a time; must not block.
+using AdminPages = std::map<std::string, std::function<AdminAnswer()>>;
+
+// Thread-safe.
+class AdminServer {
+ public:
+  // From the request line to the empty line.
+  static constexpr size_t kMaxHeadBytes = 8 << 10;
+
+  struct Options {
+    std::string listen_address;  // as ParseListenAddress takes it; port 0: the system chooses one
+    // One more, and the oldest is closed: who holds connections must not keep probes out.
+    size_t max_connections = 64;
+    // From accepting a connection to its end; whoever needs longer, to send or to read, is cut off.
+    std::chrono::milliseconds connection_timeout = std::chrono::seconds(5);
+  };
+
+  // Answers GET and HEAD for the paths of `pages`, which may be called until the server is destroyed; a query behind
+  // "?" is passed over. Other paths are 404, other methods 405, a request with a body is 400 and a head that is too
+  // large 431. Errors: kInvalidArgument for the address, kUnavailable if it cannot be listened on.
+  static absl::StatusOr<std::unique_ptr<AdminServer>> Start(Options options, AdminPages pages);
+
+  // Closes everything at once.
+  virtual ~AdminServer() = default;
+
+  // "http://127.0.0.1:34567", without a path.
+  virtual const std::string& url() const = 0;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_ADMIN_SERVER_H_

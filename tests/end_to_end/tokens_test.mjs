@@ -1,0 +1,358 @@
+// Bearer tokens of callers: those whose hash is configured, and JSON Web Tokens of an issuer whose keys come from its
+// server or from a file. Whoever comes over plaintext comes from loopback, so tokens alone tell the callers apart.
+import assert from 'node:assert/strict';
+import { createHash, createHmac, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
+import { renameSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { startSimulator } from '../simulator/server.mjs';
+import { QUERY, SUBMIT, described } from './failures.mjs';
+import { HANG_MS, run, scratch, startGateway, writeKey } from './harness.mjs';
+import { logLines, reconfigure, reloaded } from './policy_callers.mjs';
+
+const ISSUER = 'https://issuer.example';
+const AUDIENCE = 'stampgate';
+const HOUR = 3600;
+/** A claim of every token, to be found nowhere else. */
+const CANARY = `canary-${randomBytes(8).toString('hex')}`;
+
+const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const newEc = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const ALGORITHMS = new Map([[rsa, 'RS256'], [ec, 'ES256'], [newEc, 'ES256']]); // prettier-ignore
+
+const base64url = (value) =>
+  Buffer.from(typeof value === 'string' || Buffer.isBuffer(value) ? value : JSON.stringify(value)).toString('base64url');
+const sha256 = (text) => createHash('sha256').update(text).digest('hex');
+const now = () => Math.floor(Date.now() / 1000);
+
+/** The public half, as a key set has it. */
+const jwk = (key, kid) => ({ ...key.publicKey.export({ format: 'jwk' }), kid, use: 'sig', alg: ALGORITHMS.get(key) });
+
+/** Every token that was made, so that logs and errors can be searched for them. */
+const tokens = [];
+function remember(token) {
+  tokens.push(token);
+  return token;
+}
+
+/** A JSON Web Token; `header` and `claims` are merged over what is good, and `signature` replaces that of `key`. */
+function jwt(key, { kid, header, claims, signature } = {}) {
+  const whole = { iss: ISSUER, aud: AUDIENCE, sub: 'reader', iat: now(), exp: now() + HOUR, jti: CANARY, ...claims };
+  const text = `${base64url({ alg: ALGORITHMS.get(key), kid, ...header })}.${base64url(whole)}`;
+  const made = signature?.(text) ?? sign('sha256', text, { key: key.privateKey, dsaEncoding: 'ieee-p1363' });
+  return remember(`${text}.${base64url(made)}`);
+}
+
+const bearer = (token) => ({ metadata: { authorization: `Bearer ${token}` } });
+
+/** Serves a key set at `url`; `keys` may be changed, and `requests` counts. */
+async function startKeyServer(t, keys) {
+  const served = { keys, requests: 0, port: 0 };
+  served.listen = async () => {
+    served.server = createServer((request, response) => {
+      served.requests += 1;
+      response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'max-age=3600', connection: 'close' });
+      response.end(JSON.stringify({ keys: served.keys }));
+    });
+    await new Promise((resolve) => served.server.listen(served.port, '127.0.0.1', resolve));
+    served.port = served.server.address().port;
+    served.url = `http://127.0.0.1:${served.port}/keys`;
+  };
+  served.close = async () => {
+    const closed = new Promise((resolve) => served.server.close(resolve));
+    served.server.closeAllConnections();
+    await closed;
+  };
+  await served.listen();
+  t.after(() => served.close());
+  return served;
+}
+
+const staticToken = remember(randomBytes(32).toString('hex'));
+
+/** Who may query by a token of the issuer, who may submit by one, and who may query by a static token. */
+const callers = () => [
+  {
+    name: 'reader',
+    loopback: true,
+    token: { issuer: 'main', subjects: ['reader'] },
+    grants: [{ classes: ['query'], all_organizations: true }],
+  },
+  {
+    name: 'writer',
+    loopback: true,
+    token: { issuer: 'main', subjects: ['system:serviceaccount:payments:writer'] },
+    grants: [{ classes: ['write'], all_organizations: true }],
+  },
+  {
+    name: 'static',
+    loopback: true,
+    token_sha256: [sha256(staticToken)],
+    grants: [{ classes: ['query'], all_organizations: true }],
+  },
+];
+const WRITER = { sub: 'system:serviceaccount:payments:writer' };
+
+const issuer = (source) => ({ name: 'main', issuer: ISSUER, audiences: ['other', AUDIENCE], ...source });
+
+describe('tokens', { timeout: HANG_MS, concurrency: true }, () => {
+  const simulatorStarted = startSimulator();
+  after(async () => (await simulatorStarted).close());
+
+  async function start(t, source, config = {}) {
+    const simulator = await simulatorStarted;
+    const gateway = await startGateway(t, simulator, { callers: callers(), token_issuers: [issuer(source)], ...config });
+    gateway.told = [];
+    t.after(() => checkSilence(gateway));
+    return gateway;
+  }
+
+  const query = (gateway, options) => gateway.call(QUERY.method, QUERY.request, options);
+
+  /** Calls that are refused before anything is asked of upstream: the message. */
+  async function refused(gateway, options, code = 'UNAUTHENTICATED') {
+    const error = await gateway.refusal(QUERY.method, QUERY.request, options);
+    gateway.told.push(`${error.message} ${error.statusBytes}`);
+    const failure = described(error);
+    assert.deepEqual([failure.code, failure.reason], [code, 'CALLER_NOT_RECOGNIZED'], failure.message);
+    return failure.message;
+  }
+
+  /** No token, no part of one and nothing that stands in one is in the log or in an error. */
+  function checkSilence(gateway) {
+    const parts = new Set(tokens.flatMap((token) => [token, ...token.split('.')]).filter(({ length }) => length >= 16));
+    for (const text of [gateway.output, ...gateway.told]) {
+      for (const part of [CANARY, ...parts]) assert.ok(!text.includes(part), `a part of a token is told: ${text}`);
+    }
+  }
+
+  describe('of all kinds', { concurrency: true }, () => {
+    const context = { after };
+    let gateway;
+    let server;
+    const started = (async () => {
+      server = await startKeyServer(context, [jwk(rsa, 'rsa'), jwk(ec, 'ec')]);
+      gateway = await start(context, { jwks_url: server.url });
+    })();
+    const stack = async () => {
+      await started;
+      return gateway;
+    };
+
+    it('that are good let their callers in, and nobody else', async () => {
+      const gateway = await stack();
+      assert.ok((await query(gateway, bearer(staticToken))).policy);
+      assert.ok((await query(gateway, bearer(jwt(rsa, { kid: 'rsa' })))).policy);
+      assert.ok((await query(gateway, bearer(jwt(ec, { kid: 'ec', header: { typ: 'JWT' } })))).policy);
+      assert.ok((await query(gateway, bearer(jwt(ec)))).policy, 'the only key for ES256 needs no name');
+      const writer = bearer(jwt(ec, { kid: 'ec', claims: WRITER }));
+      assert.ok((await gateway.call(SUBMIT.method, SUBMIT.request, writer)).activity.id);
+      for (const [sample, options] of [[QUERY, writer], [SUBMIT, bearer(jwt(ec))], [SUBMIT, bearer(staticToken)]]) {
+        const error = await gateway.refusal(sample.method, sample.request, options);
+        assert.equal(described(error).code, 'PERMISSION_DENIED');
+      }
+    });
+
+    it('are asked for', async () => {
+      const gateway = await stack();
+      assert.equal(await refused(gateway, {}), 'a bearer token is required');
+      for (const authorization of ['Basic YTpi', 'Bearer', staticToken]) {
+        const message = await refused(gateway, { metadata: { authorization } });
+        assert.equal(message, 'authorization is not of the form Bearer TOKEN');
+      }
+    });
+
+    it('come once', async () => {
+      const gateway = await stack();
+      const good = `Bearer ${staticToken}`;
+      for (const other of [good, 'Bearer other', `Bearer ${jwt(ec)}`]) {
+        const message = await refused(gateway, { metadata: { authorization: [good, other] } });
+        assert.equal(message, 'authorization is given more than once');
+      }
+    });
+
+    const signWith = (key) => (text) => sign('sha256', text, { key: key.privateKey, dsaEncoding: 'ieee-p1363' });
+    const hmacOf = (secret) => (text) => createHmac('sha256', secret).update(text).digest();
+    const pem = rsa.publicKey.export({ format: 'pem', type: 'spki' });
+    for (const [title, token, message] of [
+      ['has expired', () => jwt(ec, { claims: { exp: now() - 60 } }), 'the token has expired'],
+      ['never expires', () => jwt(ec, { claims: { exp: undefined } }), 'the token\'s claim exp is missing or malformed'],
+      ['is not valid yet', () => jwt(ec, { claims: { nbf: now() + 300 } }), 'the token is not valid yet'],
+      ['is for others', () => jwt(ec, { claims: { aud: ['kubernetes'] } }), 'the token is not for this audience'],
+      ['is of another issuer', () => jwt(ec, { claims: { iss: `${ISSUER}/` } }), 'the token\'s issuer is not known'],
+      ['is of nobody', () => jwt(ec, { claims: { sub: '' } }), 'the token\'s claim sub is missing or malformed'],
+      [
+        'is of a stranger',
+        () => jwt(ec, { claims: { sub: 'stranger' } }),
+        'the bearer token is of nobody who is configured to call',
+      ],
+      ['is signed by another key', () => jwt(newEc, { kid: 'ec' }), 'the token\'s signature is wrong'],
+      ['is signed for another algorithm', () => jwt(rsa, { signature: signWith(ec) }), 'the token\'s signature is wrong'],
+      ['has a signature in DER', () => jwt(ec, { signature: (text) => sign('sha256', text, ec.privateKey) }),
+        'the token\'s signature is wrong'],
+      ['is not signed', () => jwt(ec, { header: { alg: 'none' }, signature: () => '' }),
+        'the token\'s algorithm is not allowed'],
+      ['is signed with the public key for a secret', () => jwt(rsa, { header: { alg: 'HS256' }, signature: hmacOf(pem) }),
+        'the token\'s algorithm is not allowed'],
+      ['says so of the public key as well', () => jwt(rsa, { kid: 'rsa', signature: hmacOf(pem) }),
+        'the token\'s signature is wrong'],
+      ['brings its key', () => jwt(newEc, { header: { jwk: jwk(newEc, 'x') } }),
+        'the token\'s header has a member that is refused'],
+      ['says where its key is', () => jwt(newEc, { header: { jku: server.url } }),
+        'the token\'s header has a member that is refused'],
+      ['names an unknown key', () => jwt(ec, { kid: 'unknown' }), 'the token\'s key is not known'],
+      ['is no token', () => remember(`not a token ${CANARY}`), 'the token is no JSON Web Token'],
+      ['is another static token', () => remember(randomBytes(32).toString('hex')), 'the token is no JSON Web Token'],
+      ['goes on', () => remember(`${jwt(ec)}.x`), 'the token is no JSON Web Token'],
+    ]) { // prettier-ignore
+      it(`are refused if one ${title}`, async () => {
+        const gateway = await stack();
+        assert.equal(await refused(gateway, bearer(token())), message);
+      });
+    }
+
+    it('do not make the gateway ask for keys again and again', async () => {
+      const gateway = await stack();
+      assert.ok((await query(gateway, bearer(jwt(ec)))).policy);
+      const begun = Date.now();
+      for (let i = 0; i < 200; i += 1) {
+        assert.equal(await refused(gateway, bearer(jwt(ec, { kid: `unknown-${i}` }))), 'the token\'s key is not known');
+      }
+      const intervals = Math.ceil((Date.now() - begun) / 10_000);
+      assert.ok(server.requests <= 2 + intervals, `${server.requests} requests`);
+    });
+  });
+
+  it('that nobody asks for are passed over', async (t) => {
+    const server = await startKeyServer(t, [jwk(ec, 'ec')]);
+    const [{ grants }] = callers();
+    const plain = [{ name: 'plain', loopback: true, grants }];
+    const gateway = await start(t, { jwks_url: server.url }, { callers: plain });
+    assert.ok((await query(gateway, {})).policy);
+    assert.ok((await query(gateway, bearer(remember(`somebody else's ${CANARY}`)))).policy);
+  });
+
+  it('go on with the key that their issuer changes to', async (t) => {
+    const server = await startKeyServer(t, [jwk(ec, 'old')]);
+    const gateway = await start(t, { jwks_url: server.url });
+    const [old, rotated] = [jwt(ec, { kid: 'old' }), jwt(newEc, { kid: 'new' })];
+    assert.ok((await query(gateway, bearer(old))).policy);
+    assert.equal(await refused(gateway, bearer(rotated)), 'the token\'s key is not known');
+    server.keys = [jwk(newEc, 'new')];
+    // The set is asked for again ten seconds after it was asked for the last time.
+    for (const before = server.requests; server.requests === before; await delay(100)) {
+      await gateway.call(QUERY.method, QUERY.request, bearer(rotated)).catch(() => {});
+    }
+    assert.ok((await query(gateway, bearer(rotated))).policy);
+    assert.equal(await refused(gateway, bearer(old)), 'the token\'s key is not known');
+  });
+
+  it('wait until the server of their keys is up', async (t) => {
+    const server = await startKeyServer(t, [jwk(ec, 'ec')]);
+    await server.close();
+    const gateway = await start(t, { jwks_url: server.url }, { reload_interval: '100ms' });
+    await logLines(gateway, 1, 'token_keys_not_fetched');
+    const token = bearer(jwt(ec, { kid: 'ec' }));
+    const message = await refused(gateway, token, 'UNAVAILABLE');
+    assert.equal(message, 'the keys of the token\'s issuer cannot be had');
+    assert.ok((await query(gateway, bearer(staticToken))).policy, 'other tokens do not need them');
+    await server.listen();
+    // Without a token that asks for it.
+    await logLines(gateway, 1, 'token_keys_fetched');
+    assert.ok((await query(gateway, token)).policy);
+  });
+
+  it('go on when the server of their keys is down', async (t) => {
+    const server = await startKeyServer(t, [jwk(ec, 'ec')]);
+    const gateway = await start(t, { jwks_url: server.url });
+    const token = bearer(jwt(ec, { kid: 'ec' }));
+    assert.ok((await query(gateway, token)).policy);
+    await server.close();
+    assert.ok((await query(gateway, token)).policy);
+    await server.listen();
+  });
+
+  it('are not asked for keys by a reload that leaves their issuer alone', async (t) => {
+    const server = await startKeyServer(t, [jwk(ec, 'ec')]);
+    const gateway = await start(t, { jwks_url: server.url });
+    const token = bearer(jwt(ec, { kid: 'ec' }));
+    assert.ok((await query(gateway, token)).policy);
+    assert.equal(server.requests, 1);
+    await reconfigure(gateway, { token_issuers: [issuer({ jwks_url: server.url, audiences: ['elsewhere'] })] });
+    assert.equal(await refused(gateway, token), 'the token is not for this audience');
+    await reconfigure(gateway, { token_issuers: [issuer({ jwks_url: server.url })] });
+    assert.ok((await query(gateway, token)).policy);
+    assert.equal(server.requests, 1);
+  });
+
+  it('follow a key set in a file', async (t) => {
+    const file = join(scratch(t), 'keys.json');
+    const write = (text) => {
+      writeFileSync(`${file}.new`, text);
+      renameSync(`${file}.new`, file);
+    };
+    write(JSON.stringify({ keys: [jwk(ec, 'old')] }));
+    const gateway = await start(t, { jwks_file: file }, { reload_interval: '10m' });
+    const [old, rotated] = [bearer(jwt(ec, { kid: 'old' })), bearer(jwt(newEc, { kid: 'new' }))];
+    assert.ok((await query(gateway, old)).policy);
+    assert.equal(await refused(gateway, rotated), 'the token\'s key is not known');
+
+    await reloaded(gateway, () => write(JSON.stringify({ keys: [jwk(newEc, 'new')] })));
+    assert.ok((await query(gateway, rotated)).policy);
+    assert.equal(await refused(gateway, old), 'the token\'s key is not known');
+
+    const { message } = await reloaded(gateway, () => write('{}'), 'reload_failed');
+    assert.match(message, /:\d+:\d+: token_issuers\[0\]\.jwks_file: the key set has no list of keys$/);
+    assert.ok((await query(gateway, rotated)).policy, 'a broken file changes nothing');
+  });
+});
+
+describe('stampgate check', () => {
+  const folder = scratch({ after });
+  writeFileSync(join(folder, 'keys.json'), JSON.stringify({ keys: [jwk(ec, 'ec')] }));
+  writeFileSync(join(folder, 'none.json'), '{"keys":[]}');
+
+  /** What it says of an issuer with these settings: `field: message` a line. */
+  async function check(...issuers) {
+    const file = join(folder, 'config.yaml');
+    const whole = {
+      upstream: { base_url: 'https://upstream.example' },
+      keys: [{ name: 'main', file: writeKey(folder), all_organizations: true }],
+      token_issuers: issuers,
+      callers: callers(),
+    };
+    writeFileSync(file, JSON.stringify(whole, null, 1));
+    const { status, stderr } = await run(['check', '--config', file]);
+    const report = stderr.trimEnd().split('\n').filter(Boolean);
+    assert.equal(status, report.length === 0 ? 0 : 1);
+    return report.map((line) => /^.*config\.yaml:\d+:\d+: (.*)$/.exec(line)?.[1] ?? line);
+  }
+
+  it('fetches nothing', async (t) => {
+    const server = await startKeyServer(t, [jwk(ec, 'ec')]);
+    assert.deepEqual(await check(issuer({ jwks_url: server.url })), []);
+    assert.equal(server.requests, 0);
+  });
+
+  it('reads the files', async () => {
+    assert.deepEqual(await check(issuer({ jwks_file: 'keys.json' })), []);
+    for (const [source, fault] of [
+      [{ jwks_file: 'none.json' }, 'jwks_file: the key set has no key that can be used'],
+      [{ jwks_file: 'nowhere.json' }, 'jwks_file: cannot be read: No such file or directory'],
+      [{ jwks_file: '.' }, 'jwks_file: is not a file'],
+      [{ jwks_url: 'https://host/keys', ca_file: 'keys.json' }, 'ca_file: holds no certificate in PEM'],
+      [{ jwks_url: 'https://host/keys', ca_file: 'nowhere.pem' }, 'ca_file: cannot be read: No such file or directory'],
+    ]) {
+      assert.deepEqual(await check(issuer(source)), [`token_issuers[0].${fault}`]);
+    }
+  });
+
+  it('wants one issuer for a claim "iss"', async () => {
+    const second = { ...issuer({ jwks_file: 'keys.json' }), name: 'second' };
+    const fault = 'token_issuers[1].issuer: is given already by token_issuers[0].issuer';
+    assert.deepEqual(await check(issuer({ jwks_file: 'keys.json' }), second), [fault]);
+  });
+});
