@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "gateway/token_testing.h"
@@ -315,6 +317,42 @@ TEST(TokenClaims, AreForAnExactAudience) {
     claims.audiences = bad;
     EXPECT_EQ(CheckTokenClaims(claims, ours, now).message(), "the token is not for this audience");
   }
+}
+
+// Changes a few bytes, mostly into what JSON is made of.
+std::string Mutate(std::string text, std::mt19937& random) {
+  static constexpr absl::string_view kPieces = "{}[]\",:\\u0123456789eE.+-ntfalsr \x80\xff";
+  for (size_t left = 1 + random() % 3; left > 0; --left) {
+    const size_t at = random() % (text.size() + 1);
+    const char piece = kPieces[random() % kPieces.size()];
+    if (random() % 3 == 0) {
+      text.insert(at, 1, piece);
+    } else if (at < text.size() && random() % 2 == 0) {
+      text.erase(at, 1 + random() % 4);
+    } else if (at < text.size()) {
+      text[at] = piece;
+    }
+  }
+  return text;
+}
+
+TEST(TokenClaims, AreReadOrRefusedWhateverIsSigned) {
+  const std::string good =
+      R"({"iss":"i","sub":"\u00e4s","aud":["a","b"],"exp":1300819380.5,"nbf":13e8,"x":{"y":[null,1]}})";
+  std::mt19937 random(4);
+  int read = 0;
+  for (int i = 0; i < 50'000; ++i) {
+    const absl::StatusOr<TokenClaims> claims = ReadTokenClaims(Mutate(good, random));
+    EXPECT_TRUE(claims.ok() || absl::IsUnauthenticated(claims.status()));
+    const std::string header = Mutate(R"({"alg":"ES256","kid":"\u0061","typ":"JWT","x":[{}]})", random);
+    const absl::StatusOr<SignedToken> token = ReadSignedToken(TokenOf(header));
+    EXPECT_TRUE(token.ok() || absl::IsUnauthenticated(token.status()));
+    if (!claims.ok() || !token.ok()) continue;
+    ++read;
+    EXPECT_FALSE(claims->subject.empty() || claims->audiences.empty());
+    EXPECT_NE(header.find("S256"), std::string::npos);
+  }
+  EXPECT_GT(read, 100);
 }
 
 }  // namespace

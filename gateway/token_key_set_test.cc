@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <openssl/rsa.h>
 
+#include <random>
+
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -300,6 +302,28 @@ TEST(TokenKeySet, IsBoundedAndStrict) {
   const std::string set = JwksOf({key});
   EXPECT_EQ(SetFault(set + std::string((64 << 10) - set.size(), ' ')), "");
   EXPECT_EQ(SetFault(set + std::string((64 << 10) - set.size() + 1, ' ')), "the key set is too large");
+}
+
+TEST(TokenKeySet, IsReadOrRefusedWhateverComes) {
+  static constexpr absl::string_view kPieces = "{}[]\",:\\AQ_-=019 \x80\xff";
+  const std::string good = JwksOf({RsaKey().Jwk(R"("kid":"r","alg":"RS256")"), EcKey().Jwk(R"("key_ops":["verify"])")});
+  std::mt19937 random(5);
+  int read = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    std::string json = good;
+    for (size_t left = 1 + random() % 3; left > 0; --left) {
+      const size_t at = random() % json.size();
+      if (random() % 2 == 0) {
+        json[at] = kPieces[random() % kPieces.size()];
+      } else {
+        json.erase(at, 1 + random() % 8);
+      }
+    }
+    const absl::StatusOr<TokenKeySet> set = TokenKeySet::Parse(json);
+    EXPECT_TRUE(set.ok() || absl::IsInvalidArgument(set.status()));
+    if (set.ok()) ++read;
+  }
+  EXPECT_GT(read, 100);
 }
 
 TEST(TokenKeySet, QuotesNothingInWhatItTells) {

@@ -6,6 +6,9 @@
 
 namespace stampgate {
 
+// "OK", "Not Found", ...: empty for a status that none of our servers has.
+const char* StatusPhrase(int http_status);
+
 enum class AfterAnswer { kKeepAlive, kClose };
 
 // The bytes of an answer without a body: the same for the same arguments, always. 405 carries Allow, 503 Retry-After.

@@ -93,6 +93,31 @@ describe('of a gateway that works', async () => {
     assert.deepEqual([outcome().code, outcome().activity_status], ['OK', 'ACTIVITY_STATUS_COMPLETED']);
   });
 
+  test('every stamp that left has its allow, and there is no other allow of a stamp', async () => {
+    simulator.reset();
+    const before = recordsOf(audit.file).length;
+    const organizations = [ORGANIZATION, subOrganization(1), 'no-such-organization'];
+    const calls = Array.from({ length: 150 }, (_, i) => {
+      const { method, request } = i % 2 ? SUBMIT : QUERY;
+      // Some are refused for what they are, some cannot reach their deadline.
+      const broken = i % 7 === 0 ? { organization_id: '' } : { organization_id: organizations[i % 3] };
+      return gateway.call(method, { ...request, ...broken }, i % 11 === 0 ? { deadlineMs: 30 } : {}).catch(() => {});
+    });
+    await Promise.all(calls);
+    const fresh = () => recordsOf(audit.file).slice(before);
+    const of = (kind) => fresh().filter((record) => record.kind === kind);
+    await until(() => of('allow').length === of('outcome').length, 'every outcome is there');
+    const sent = simulator.requests().map(({ body }) => sha256(body));
+    assert.ok(sent.length > 100);
+    // An allow whose time was over before it could be used has an outcome that says so.
+    const unused = of('outcome').filter(({ code: ended }) => ended === 'DEADLINE_EXCEEDED').map(({ allow }) => allow);
+    const used = of('allow').filter(({ seq }) => !unused.includes(seq));
+    const allowed = of('allow').map(({ body_sha256 }) => body_sha256);
+    for (const digest of sent) assert.ok(allowed.includes(digest), 'a stamp without an allow');
+    for (const { body_sha256 } of used) assert.ok(sent.includes(body_sha256), 'an allow without a stamp');
+    assert.equal(new Set(of('outcome').map(({ allow }) => allow)).size, of('allow').length);
+  });
+
   test('holds neither bodies nor stamps nor secrets', async () => {
     simulator.reset();
     const canary = 'canary-5f1c9b7e';

@@ -1,7 +1,7 @@
 // A C++ client of the gateway: sends the message that comes on standard input to one unary method, and prints how the
 // call ended as lines of JSON. Tests run it where the client's own library decides what arrives.
 //
-//   call ADDRESS /PACKAGE.SERVICE/METHOD DEADLINE_MS
+//   call ADDRESS /PACKAGE.SERVICE/METHOD DEADLINE_MS [METADATA_NAME VALUE]...
 //
 // The first line is the status, as {"code", "message"}; after an error a second line is {"bytes"}, the size of
 // grpc-status-details-bin, and a third the google.rpc.Status in it. Exits 0 whatever the status is.
@@ -14,6 +14,8 @@
 #include <iostream>
 #include <iterator>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "google/rpc/error_details.pb.h"
@@ -27,9 +29,13 @@ void Print(const google::protobuf::Message& message) {
   std::cout << json << "\n";
 }
 
-grpc::Status Call(const std::string& address, const std::string& method, const std::string& request, int deadline_ms) {
+using Metadata = std::vector<std::pair<std::string, std::string>>;
+
+grpc::Status Call(const std::string& address, const std::string& method, const std::string& request, int deadline_ms,
+                  const Metadata& metadata) {
   grpc::GenericStub stub(grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
   grpc::ClientContext context;
+  for (const auto& [name, value] : metadata) context.AddMetadata(name, value);
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(deadline_ms));
   const grpc::Slice slice(request);
   const grpc::ByteBuffer sent(&slice, 1);
@@ -49,15 +55,17 @@ grpc::Status Call(const std::string& address, const std::string& method, const s
 
 int main(int argc, char** argv) {
   int deadline_ms = 0;
-  if (argc != 4 || !absl::SimpleAtoi(argv[3], &deadline_ms)) {
-    std::cerr << "usage: call ADDRESS METHOD DEADLINE_MS <MESSAGE\n";
+  if (argc < 4 || argc % 2 != 0 || !absl::SimpleAtoi(argv[3], &deadline_ms)) {
+    std::cerr << "usage: call ADDRESS METHOD DEADLINE_MS [METADATA_NAME VALUE]... <MESSAGE\n";
     return 2;
   }
   // Details are printed by their names, so their messages must be linked in.
   google::rpc::BadRequest::descriptor();
 
   const std::string request(std::istreambuf_iterator<char>(std::cin), {});
-  const grpc::Status status = Call(argv[1], argv[2], request, deadline_ms);
+  Metadata metadata;
+  for (int i = 4; i < argc; i += 2) metadata.emplace_back(argv[i], argv[i + 1]);
+  const grpc::Status status = Call(argv[1], argv[2], request, deadline_ms, metadata);
   google::rpc::Status line;
   line.set_code(status.error_code());
   line.set_message(status.error_message());

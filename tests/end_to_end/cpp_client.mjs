@@ -3,11 +3,12 @@ import { encode, methods } from '../clients/gateway.mjs';
 import { binary, run } from './harness.mjs';
 
 /**
+ * @param {{deadlineMs?: number, metadata?: [string, string][]}} [options] a name may come twice
  * @returns {Promise<{status: {code: number, message: string}, bytes: number, details: object[]}>} what the C++ client
  *     got; `details` are the messages of the google.rpc.Status as JSON, each with its "@type"
  */
-export async function callFromCpp(gateway, method, request, { deadlineMs = 20_000 } = {}) {
-  const args = [gateway.address, methods.get(method).path, String(deadlineMs)];
+export async function callFromCpp(gateway, method, request, { deadlineMs = 20_000, metadata = [] } = {}) {
+  const args = [gateway.address, methods.get(method).path, String(deadlineMs), ...metadata.flat()];
   const { status, stdout, stderr } = await run(args, {
     command: binary('tests/end_to_end/call'),
     input: encode(method, request),

@@ -1,5 +1,5 @@
-// Callers for tests of the policy. Whoever comes over plaintext comes from loopback, so tokens tell them apart; keys that
-// the simulator knows tell by which grant something was signed; and the config is replaced while the gateway runs.
+// Callers for tests of the policy. Whoever comes over plaintext comes from loopback, so tokens tell them apart; keys
+// that the simulator knows tell by which grant something was signed; and the config is replaced while the gateway runs.
 import { createHash } from 'node:crypto';
 import { renameSync, writeFileSync } from 'node:fs';
 import { apiKeyNamed } from '../simulator/testing.mjs';

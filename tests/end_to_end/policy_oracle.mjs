@@ -1,5 +1,5 @@
-// Who may do what, read from the words of gateway/config.proto alone. It shares nothing with the gateway: it goes through
-// the config for every question, in the slowest way.
+// Who may do what, read from the words of gateway/config.proto alone. It shares nothing with the gateway: it goes
+// through the config for every question, in the slowest way.
 
 /** What each method counts as, by hand. GeneralService is in no class. */
 export const CLASSES = {
@@ -85,8 +85,8 @@ function valuesFit(grant, { method, request }) {
 
 /** The key that signs for an organization where no grant says which. */
 function defaultKey(keys, id) {
-  const key = keys.find(({ organizations }) => organizations?.includes(id)) ?? keys.find((each) => each.all_organizations);
-  return key?.name;
+  const lists = keys.find(({ organizations }) => organizations?.includes(id));
+  return (lists ?? keys.find((each) => each.all_organizations))?.name;
 }
 
 /**
@@ -110,7 +110,6 @@ export function sees({ callers }, name, method, { organizationId, parentOrganiza
   const { grants = [] } = callers.find((each) => each.name === name);
   const fitting = grants.filter((grant) => methodFits(grant, { method }));
   const ids = fitting.flatMap(({ organizations = [] }) => organizations);
-  return (
-    fitting.some((grant) => grant.all_organizations) || ids.includes(organizationId) || ids.includes(parentOrganizationId)
-  );
+  const isAll = fitting.some((grant) => grant.all_organizations);
+  return isAll || ids.includes(organizationId) || ids.includes(parentOrganizationId);
 }

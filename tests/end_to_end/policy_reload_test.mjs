@@ -177,9 +177,8 @@ describe('what is replaced is in effect at once and as a whole:', { timeout: HAN
       renameSync(`${file}.new`, file);
     };
     write(ORGANIZATION);
-    const { gateway } = await startStack(t, {
-      config: { reload_interval: '100ms', callers: [callerOf('c', [{ classes: ['query'], organizations_file: file }])] },
-    });
+    const callers = [callerOf('c', [{ classes: ['query'], organizations_file: file }])];
+    const { gateway } = await startStack(t, { config: { callers, reload_interval: '100ms' } });
     const caller = asCaller(gateway, 'c');
     const child = subOrganization(1);
     await caller.call(GET, requestOf());

@@ -1,0 +1,18 @@
+// What the system says that this process uses.
+#ifndef STAMPGATE_GATEWAY_PROCESS_USAGE_H_
+#define STAMPGATE_GATEWAY_PROCESS_USAGE_H_
+
+namespace stampgate {
+
+struct ProcessUsage {
+  double resident_bytes = 0;  // memory that is in RAM
+  double open_descriptors = 0;
+  double max_descriptors = 0;  // the limit
+};
+
+// Works also when no descriptor is left. What cannot be found out is 0.
+ProcessUsage ReadProcessUsage();
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_PROCESS_USAGE_H_

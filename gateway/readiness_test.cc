@@ -1,0 +1,36 @@
+#include "gateway/readiness.h"
+
+#include <gtest/gtest.h>
+
+namespace stampgate {
+namespace {
+
+TEST(Readiness, BeginsWhileTheGatewayStarts) {
+  const Readiness readiness;
+  EXPECT_EQ(readiness.Answer().http_status, 503);
+  EXPECT_EQ(readiness.Answer().body, "the gateway is starting\n");
+}
+
+TEST(Readiness, IsReadyWithoutObstacles) {
+  Readiness readiness;
+  readiness.Clear(Readiness::kStarting);
+  EXPECT_EQ(readiness.Answer().http_status, 200);
+  EXPECT_EQ(readiness.Answer().body, "ready\n");
+}
+
+TEST(Readiness, NamesEachObstacleUntilItIsGone) {
+  Readiness readiness;
+  readiness.Clear(Readiness::kStarting);
+  readiness.Set(Readiness::kEventLogFailed);
+  readiness.Set(Readiness::kAuditFailing);
+  readiness.Set(Readiness::kAuditFailing);
+  readiness.Set(Readiness::kDraining);
+  EXPECT_EQ(readiness.Answer().body,
+            "the gateway is draining\nthe audit log cannot be written\nthe event log has failed\n");
+  readiness.Clear(Readiness::kAuditFailing);
+  EXPECT_EQ(readiness.Answer().http_status, 503);
+  EXPECT_EQ(readiness.Answer().body, "the gateway is draining\nthe event log has failed\n");
+}
+
+}  // namespace
+}  // namespace stampgate
