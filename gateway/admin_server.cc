@@ -42,9 +42,9 @@ using Timer = asio::basic_waitable_timer<Clock, asio::wait_traits<Clock>, PeerSt
 constexpr std::chrono::milliseconds kAcceptAgain(100);
 
 std::string Render(const AdminAnswer& answer, bool with_body) {
-  std::string bytes = absl::StrCat("HTTP/1.1 ", answer.http_status, " ", StatusPhrase(answer.http_status),
-                                   "\r\nContent-Type: ", answer.content_type, "\r\nContent-Length: ",
-                                   answer.body.size(), "\r\nCache-Control: no-store\r\nConnection: close\r\n");
+  std::string bytes = absl::StrCat(
+      "HTTP/1.1 ", answer.http_status, " ", StatusPhrase(answer.http_status), "\r\nContent-Type: ", answer.content_type,
+      "\r\nContent-Length: ", answer.body.size(), "\r\nCache-Control: no-store\r\nConnection: close\r\n");
   if (answer.http_status == 405) absl::StrAppend(&bytes, "Allow: GET, HEAD\r\n");
   absl::StrAppend(&bytes, "\r\n", with_body ? answer.body : "");
   return bytes;

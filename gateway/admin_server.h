@@ -26,7 +26,7 @@ class AdminServer {
   static constexpr size_t kMaxHeadBytes = 8 << 10;
 
   struct Options {
-    std::string listen_address;  // as ParseListenAddress takes it; port 0: the system chooses one
+    std::string listen_address = "";  // as ParseListenAddress takes it; port 0: the system chooses one
     // One more, and the oldest is closed: who holds connections must not keep probes out.
     size_t max_connections = 64;
     // From accepting a connection to its end; whoever needs longer, to send or to read, is cut off.

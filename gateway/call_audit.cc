@@ -32,7 +32,7 @@ void CallAudit::DenyStranger(const grpc::CallbackServerContext& context, const a
   decision.caller = DescriptionOf(PeerOf(context));
   decision.method = method_;
   decision.reason = std::string(why.message());
-  log_->Deny(std::move(decision));
+  log_->Deny(decision);
 }
 
 void CallAudit::Deny(const KnownCaller& caller, AuditDecision decision) {
@@ -40,7 +40,7 @@ void CallAudit::Deny(const KnownCaller& caller, AuditDecision decision) {
   decision.caller = caller.caller->name();
   decision.method = method_;
   decision.policy_version = caller.access->version;
-  log_->Deny(std::move(decision));
+  log_->Deny(decision);
 }
 
 void CallAudit::Allow(const KnownCaller& caller, AuditDecision decision, absl::AnyInvocable<void(absl::Status)> done) {
@@ -48,7 +48,7 @@ void CallAudit::Allow(const KnownCaller& caller, AuditDecision decision, absl::A
   decision.caller = caller.caller->name();
   decision.method = method_;
   decision.policy_version = caller.access->version;
-  log_->Allow(std::move(decision), [this, done = std::move(done)](absl::StatusOr<AuditLog::AllowId> allow) mutable {
+  log_->Allow(decision, [this, done = std::move(done)](absl::StatusOr<AuditLog::AllowId> allow) mutable {
     if (!allow.ok()) return done(NotRecorded());
     allow_ = *allow;
     done(absl::OkStatus());
@@ -65,7 +65,7 @@ void CallAudit::End(const absl::Status& status, absl::Duration duration, const A
   outcome.activity_status = activity.status;
   outcome.fingerprint = std::move(fingerprint);
   outcome.duration = duration;
-  log_->End(*std::exchange(allow_, std::nullopt), std::move(outcome));
+  log_->End(*std::exchange(allow_, std::nullopt), outcome);
 }
 
 }  // namespace stampgate

@@ -307,7 +307,7 @@ void CheckTokenIssuers(const config::v1::Config& config, ConfigReport& report) {
 
 void CheckCallers(const config::v1::Config& config, ConfigReport& report) { CallerCheck(config, report).Run(); }
 
-void ReadOrganizationFiles(config::v1::Config& config, ConfigReport& report) {
+void ReadCallerFiles(config::v1::Config& config, ConfigReport& report) {
   CheckTokenIssuerFiles(config, report);
   for (int i = 0; i < config.callers_size(); ++i) {
     for (int n = 0; n < config.callers(i).grants_size(); ++n) {

@@ -19,7 +19,7 @@ void CheckCallers(const config::v1::Config& config, ConfigReport& report);
 
 // Adds the ids of each grant's organizations_file to its organizations, and checks the files of token issuers. File
 // names are resolved.
-void ReadOrganizationFiles(config::v1::Config& config, ConfigReport& report);
+void ReadCallerFiles(config::v1::Config& config, ConfigReport& report);
 
 }  // namespace stampgate
 

@@ -2,9 +2,6 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <openssl/err.h>
-#include <openssl/x509.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -16,7 +13,6 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <system_error>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -29,6 +25,7 @@
 #include "absl/time/clock.h"
 #include "gateway/audit_key.h"
 #include "gateway/base_url.h"
+#include "gateway/ca_file.h"
 #include "gateway/caller_config.h"
 #include "gateway/config_reader.h"
 #include "gateway/config_report.h"
@@ -303,24 +300,11 @@ void CheckWebhookTls(const config::v1::Webhooks& webhooks, ConfigReport& report)
   if (!status.ok()) report.Add("webhooks.tls_certificate_file", absl::StrCat("cannot be used: ", status.message()));
 }
 
-bool HoldsCertificate(const std::string& file) {
-  const std::unique_ptr<X509_STORE, decltype(&X509_STORE_free)> store(X509_STORE_new(), &X509_STORE_free);
-  const bool loaded = store != nullptr && X509_STORE_load_file(store.get(), file.c_str()) == 1;
-  ERR_clear_error();
-  return loaded;
-}
-
 void CheckUpstream(const config::v1::Upstream& upstream, ConfigReport& report) {
   CheckBaseUrl(upstream.base_url(), report);
-  if (const std::string& file = upstream.ca_file(); !file.empty()) {
-    std::error_code error;
-    if (access(file.c_str(), R_OK) != 0) {
-      report.Add("upstream.ca_file", absl::StrCat("cannot be read: ", std::strerror(errno)));
-    } else if (!std::filesystem::is_regular_file(file, error)) {
-      report.Add("upstream.ca_file", "is not a file");
-    } else if (!HoldsCertificate(file)) {
-      report.Add("upstream.ca_file", "holds no certificate in PEM");
-    }
+  if (!upstream.ca_file().empty()) {
+    const absl::Status status = CheckCaFile(upstream.ca_file());
+    if (!status.ok()) report.Add("upstream.ca_file", status.message());
   }
   CheckRange(upstream.connect_timeout(), absl::Milliseconds(1), "upstream.connect_timeout", report);
   CheckRange(upstream.exchange_timeout(), absl::Milliseconds(1), "upstream.exchange_timeout", report);
@@ -464,7 +448,7 @@ absl::StatusOr<Config> ParseConfig(absl::string_view text, const std::string& pa
   CheckCallerTls(config, report);
   CheckAuditKey(config.audit(), report);
   OpenKeys(config.keys(), open_key, report);
-  ReadOrganizationFiles(config, report);
+  ReadCallerFiles(config, report);
   if (const absl::Status status = report.ToStatus(); !status.ok()) return status;
   return Config(std::move(config));
 }

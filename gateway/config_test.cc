@@ -149,7 +149,8 @@ TEST(ConfigTest, PlaintextIsServedOnLoopbackOnly) {
   for (const char* refused : {"0.0.0.0:1", "[::]:1", "10.0.0.1:1", "128.0.0.1:1", "127.1:1", "host:1", "[::2]:1",
                               "[::ffff:127.0.0.1]:1", "LOCALHOST.example:1"}) {
     EXPECT_EQ(ListenReport(refused),
-              "f:3:17: listen_address: must be 127.x.x.x, [::1] or localhost without tls: plaintext is refused on other addresses")
+              "f:3:17: listen_address: must be 127.x.x.x, [::1] or localhost without tls: plaintext is refused on "
+              "other addresses")
         << refused;
   }
   for (const char* malformed : {"", "127.0.0.1", ":1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "127.0.0.1:1x",
@@ -403,7 +404,8 @@ TEST(ConfigTest, KeyFilesFailAtTheirPlaceTogetherWithEverythingElse) {
         return std::string(66, 'a');
       });
   EXPECT_EQ(report,
-            "f:1:17: listen_address: must be 127.x.x.x, [::1] or localhost without tls: plaintext is refused on other addresses\n"
+            "f:1:17: listen_address: must be 127.x.x.x, [::1] or localhost without tls: plaintext is refused on other "
+            "addresses\n"
             "f:5:11: keys[0].file: can be read by others\n"
             "f:9:17: keys[1].public_key: is not the public half of the key in the file");
 }

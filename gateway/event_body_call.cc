@@ -6,6 +6,7 @@
 
 #include "absl/time/clock.h"
 #include "gateway/call_audit.h"
+#include "gateway/call_metrics.h"
 #include "gateway/event_access.h"
 #include "gateway/event_error.h"
 #include "gateway/event_request.h"
@@ -23,7 +24,9 @@ constexpr size_t kChunkBytes = 1 << 20;
 class EventBodyCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
   explicit EventBodyCall(const EventEnvironment& environment)
-      : environment_(environment), audit_(environment.audit, kReadEventBody) {
+      : environment_(environment),
+        audit_(environment.audit, kReadEventBody),
+        metrics_(environment.metrics, kReadEventBody) {
     environment_.in_flight.Begin();
   }
 
@@ -73,6 +76,7 @@ class EventBodyCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 
   void End(const absl::Status& status) {
     audit_.End(status, absl::Now() - started_);
+    metrics_.End(status);
     Finish(ToGrpcStatus(status));
   }
 
@@ -84,6 +88,7 @@ class EventBodyCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   const EventEnvironment& environment_;
   const absl::Time started_ = absl::Now();
   CallAudit audit_;
+  CallMetrics metrics_;
   EventAccess access_;
   v1::ReadEventBodyRequest request_;
   uint64_t offset_ = 0;

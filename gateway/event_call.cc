@@ -5,6 +5,7 @@
 
 #include "absl/time/clock.h"
 #include "gateway/call_audit.h"
+#include "gateway/call_metrics.h"
 #include "gateway/event_access.h"
 #include "gateway/event_error.h"
 #include "gateway/event_page.h"
@@ -21,7 +22,10 @@ constexpr size_t kDefaultPageSize = 100;
 class EventCall : public grpc::ServerUnaryReactor {
  public:
   EventCall(const EventEnvironment& environment, const char* name, grpc::ByteBuffer* response)
-      : environment_(environment), response_(response), audit_(environment.audit, name) {
+      : environment_(environment),
+        response_(response),
+        audit_(environment.audit, name),
+        metrics_(environment.metrics, name) {
     environment_.in_flight.Begin();
   }
 
@@ -80,6 +84,7 @@ class EventCall : public grpc::ServerUnaryReactor {
 
   void End(const absl::Status& status) {
     audit_.End(status, absl::Now() - started_);
+    metrics_.End(status);
     Finish(ToGrpcStatus(status));
   }
 
@@ -92,6 +97,7 @@ class EventCall : public grpc::ServerUnaryReactor {
   grpc::ByteBuffer* const response_;
   const absl::Time started_ = absl::Now();
   CallAudit audit_;
+  CallMetrics metrics_;
   EventAccess access_;
 };
 

@@ -12,6 +12,7 @@
 #include "gateway/calls_in_flight.h"
 #include "gateway/event_encoder.h"
 #include "gateway/event_feed.h"
+#include "gateway/metrics.h"
 #include "translate/message_plan.h"
 #include "webhooks/event_log.h"
 
@@ -23,7 +24,8 @@ struct EventEnvironment {
   const EventEncoder* encoder = nullptr;  // and this with it
   LogIdentity log = {};
   const CurrentAccess& access;
-  AuditLog* audit;  // null: nothing is recorded
+  AuditLog* audit;   // null: nothing is recorded
+  Metrics* metrics;  // null: nothing is counted
   CallsInFlight& in_flight;
   size_t max_request_bytes = 0;
   absl::Duration heartbeat_interval = absl::ZeroDuration();

@@ -23,7 +23,8 @@ const EventFilter kEverything;
 EventFeed::EventFeed(const EventEncoder& encoder, const LogIdentity& log)
     : encoder_(encoder), log_(log), tail_(kTailBytes) {}
 
-absl::StatusOr<std::unique_ptr<EventFeed>> EventFeed::Start(EventLog& log, const EventEncoder& encoder, int threads) {
+absl::StatusOr<std::unique_ptr<EventFeed>> EventFeed::Start(EventLog& log, const EventEncoder& encoder, int threads,
+                                                            Metrics* metrics) {
   std::unique_ptr<EventFeed> feed(new EventFeed(encoder, log.identity()));
   for (int i = 0; i < threads; ++i) {
     absl::StatusOr<std::unique_ptr<EventReader>> reader = log.NewReader();
@@ -33,7 +34,11 @@ absl::StatusOr<std::unique_ptr<EventFeed>> EventFeed::Start(EventLog& log, const
   const absl::StatusOr<LogExtent> extent = feed->readers_.front()->Extent();
   if (!extent.ok()) return extent.status();
   feed->latest_ = extent->latest;
-  log.SetOnGrowth([feed = feed.get()](Position latest) { feed->Grow(latest); });
+  if (metrics != nullptr) metrics->SetLatestPosition(extent->latest);
+  log.SetOnGrowth([feed = feed.get(), metrics](Position latest) {
+    feed->Grow(latest);
+    if (metrics != nullptr) metrics->SetLatestPosition(latest);
+  });
   for (const auto& reader : feed->readers_) {
     feed->threads_.emplace_back([feed = feed.get(), reader = reader.get()] { feed->Work(*reader); });
   }
@@ -41,16 +46,22 @@ absl::StatusOr<std::unique_ptr<EventFeed>> EventFeed::Start(EventLog& log, const
 }
 
 EventFeed::~EventFeed() {
+  Close();
+  queue_.splice(queue_.end(), waiting_);
+  for (Job& job : queue_) {
+    if (job.on_page) job.on_page(absl::AbortedError("the event feed has ended"));
+  }
+}
+
+void EventFeed::Close() {
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
   }
   changed_.notify_all();
   for (std::thread& thread : threads_) thread.join();
-  queue_.splice(queue_.end(), waiting_);
-  for (Job& job : queue_) {
-    if (job.on_page) job.on_page(absl::AbortedError("the event feed has ended"));
-  }
+  threads_.clear();
+  readers_.clear();
 }
 
 void EventFeed::Next(ReaderId id, Request request, OnPage on_page) {

@@ -16,6 +16,7 @@
 #include "absl/time/time.h"
 #include "gateway/event_encoder.h"
 #include "gateway/event_tail.h"
+#include "gateway/metrics.h"
 #include "webhooks/event_log.h"
 
 namespace stampgate {
@@ -38,10 +39,12 @@ class EventFeed {
     absl::Duration patience;
   };
 
-  // `log` and `encoder` outlive the feed; the log's growth is told to this one. Errors: those of EventLog::NewReader.
-  static absl::StatusOr<std::unique_ptr<EventFeed>> Start(EventLog& log, const EventEncoder& encoder, int threads);
+  // `log` and `encoder` outlive the feed, and `metrics`, if it is not null, the log; the log's growth is told to these.
+  // Errors: those of EventLog::NewReader.
+  static absl::StatusOr<std::unique_ptr<EventFeed>> Start(EventLog& log, const EventEncoder& encoder, int threads,
+                                                          Metrics* metrics = nullptr);
 
-  // Whoever still waits is told kAborted.
+  // Closes. Whoever still waits is told kAborted.
   ~EventFeed();
 
   EventFeed(const EventFeed&) = delete;
@@ -64,6 +67,9 @@ class EventFeed {
 
   // No patient request waits any more, now or later.
   void Drain();
+
+  // Reads no more and gives the log its readers back; blocks until both have happened. The log may still grow.
+  void Close();
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -284,6 +284,16 @@ TEST_F(EventFeedTest, WhoeverWaitsHearsTheEnd) {
   EXPECT_EQ(waiting.Wait().status().code(), absl::StatusCode::kAborted);
 }
 
+TEST_F(EventFeedTest, ALogMayGrowAfterItsFeedHasClosed) {
+  Asked waiting(*feed_, 1, 0, kHang);
+  WaitUntilIdle();
+  feed_->Close();
+  log_.Grow(1);
+  EXPECT_FALSE(waiting.has_come());
+  feed_.reset();
+  EXPECT_EQ(waiting.Wait().status().code(), absl::StatusCode::kAborted);
+}
+
 TEST_F(EventFeedTest, TrimmedAndDamagedEventsAreErrorsForCallers) {
   log_.Grow(9);
   log_.Trim(4);

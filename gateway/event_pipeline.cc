@@ -70,7 +70,7 @@ ReceiverOptions ReceiverOptionsOf(const config::v1::Webhooks& webhooks) {
 
 absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config::v1::Config& config,
                                                                     UpstreamClient& upstream,
-                                                                    std::function<void()> on_fatal) {
+                                                                    std::function<void()> on_fatal, Metrics* metrics) {
   std::unique_ptr<EventPipeline> pipeline(new EventPipeline);
   absl::StatusOr<std::unique_ptr<EventLog>> log = OpenSqliteEventLog(LogOptions(config.events(), std::move(on_fatal)));
   if (!log.ok()) return log.status();
@@ -80,7 +80,7 @@ absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config
   if (!encoder.ok()) return encoder.status();
   pipeline->encoder_ = *std::move(encoder);
   absl::StatusOr<std::unique_ptr<EventFeed>> feed =
-      EventFeed::Start(*pipeline->log_, *pipeline->encoder_, kReaderThreads);
+      EventFeed::Start(*pipeline->log_, *pipeline->encoder_, kReaderThreads, metrics);
   if (!feed.ok()) return feed.status();
   pipeline->feed_ = *std::move(feed);
   if (config.webhooks().listen_address().empty()) return pipeline;
@@ -94,7 +94,11 @@ absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config
   pipeline->verifier_ = std::make_unique<Verifier>(
       Verifier::Options{config.operator_name(), ToDuration(config.webhooks().max_timestamp_age()), now},
       *pipeline->keys_);
-  pipeline->intake_ = std::make_unique<Intake>(*pipeline->verifier_, *pipeline->log_, LogDelivery);
+  pipeline->intake_ =
+      std::make_unique<Intake>(*pipeline->verifier_, *pipeline->log_, [metrics](const Intake::Report& report) {
+        LogDelivery(report);
+        if (metrics != nullptr) metrics->CountDelivery(report.outcome);
+      });
   absl::StatusOr<std::unique_ptr<Receiver>> receiver = Receiver::Start(
       ReceiverOptionsOf(config.webhooks()), [intake = pipeline->intake_.get()](Delivery delivery, Answer answer) {
         intake->Take(std::move(delivery), std::move(answer));
@@ -115,8 +119,9 @@ void EventPipeline::Close(absl::Duration grace) {
   if (receiver_ != nullptr) receiver_->Drain(grace);
   receiver_.reset();
   keys_.reset();
-  feed_.reset();  // a log that nobody reads leaves one file
+  if (feed_ != nullptr) feed_->Close();  // a log that nobody reads leaves one file
   if (log_ != nullptr) log_->Close();
+  feed_.reset();  // only now: until it is closed, the log tells the feed that it grows
 }
 
 }  // namespace stampgate

@@ -11,6 +11,7 @@
 #include "gateway/config.h"
 #include "gateway/event_encoder.h"
 #include "gateway/event_feed.h"
+#include "gateway/metrics.h"
 #include "gateway/upstream_client.h"
 #include "webhooks/event_log.h"
 #include "webhooks/intake.h"
@@ -25,9 +26,11 @@ class EventPipeline {
  public:
   // Opens the log of `config.events()`, and receives deliveries if `config.webhooks()` says where. Keys come through
   // `upstream`, which outlives this. `on_fatal` is called once, from any thread, if the log cannot go on: the process
-  // is to end. Errors: those of OpenSqliteEventLog and Receiver::Start.
+  // is to end. Counts in `metrics`, which outlives this, if it is not null. Errors: those of OpenSqliteEventLog and
+  // Receiver::Start.
   static absl::StatusOr<std::unique_ptr<EventPipeline>> Start(const config::v1::Config& config,
-                                                              UpstreamClient& upstream, std::function<void()> on_fatal);
+                                                              UpstreamClient& upstream, std::function<void()> on_fatal,
+                                                              Metrics* metrics = nullptr);
 
   // As Close does, at once.
   ~EventPipeline();

@@ -1,7 +1,8 @@
 // JSON Web Tokens (RFC 7519, compact form), taken apart strictly. Whether one is genuine is not decided here.
 //
-// No library does this part: of those in Debian 12, cjose and libjwt read JSON in which a member comes twice, and take
-// padded or non-canonical base64url (tried), so that they and we could read one token in two ways.
+// Our own JSON reader and OpenSSL's signatures, and no library for tokens: of those in Debian 12, cjose takes keys with
+// a member that comes twice, RSA keys of any size, padded and non-canonical base64url (tried), so that it and we could
+// read one token in two ways; libjwt and cpp-jwt know no key sets. What would be left for them is one call of OpenSSL.
 #ifndef STAMPGATE_GATEWAY_JWT_H_
 #define STAMPGATE_GATEWAY_JWT_H_
 

@@ -21,15 +21,21 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "gateway/access.h"
+#include "gateway/admin_server.h"
 #include "gateway/audit.h"
 #include "gateway/audit_key.h"
 #include "gateway/audit_verifier.h"
 #include "gateway/command_line.h"
 #include "gateway/config.h"
+#include "gateway/liveness.h"
 #include "gateway/loading.h"
 #include "gateway/log.h"
+#include "gateway/measured_methods.h"
+#include "gateway/metrics.h"
 #include "gateway/process_hardening.h"
+#include "gateway/readiness.h"
 #include "gateway/reloader.h"
+#include "gateway/self_check.h"
 #include "gateway/server.h"
 #include "gateway/server_credentials.h"
 #include "gateway/token_key_pool.h"
@@ -43,6 +49,9 @@ namespace {
 constexpr int kExitFailure = 1;
 constexpr int kExitUsage = 2;
 constexpr absl::string_view kVersion = "0.1.0";
+
+constexpr absl::Duration kSelfCheckInterval = absl::Seconds(2);
+constexpr absl::Duration kSelfCheckTimeout = absl::Seconds(2);
 
 int Fail(const absl::Status& status) {
   std::cerr << status.message() << "\n";
@@ -73,6 +82,45 @@ absl::StatusOr<std::unique_ptr<ServerTls>> OpenTls(const Config& config) {
   return ServerTls::Create(FilesOf(config->tls()), absl::Now);
 }
 
+// What the admin port tells.
+struct Health {
+  Metrics metrics{MeasuredMethods(), kVersion};
+  Readiness readiness;
+  Liveness liveness;
+};
+
+// Null if the config has none.
+absl::StatusOr<std::unique_ptr<AdminServer>> StartAdmin(const Config& config, Health& health) {
+  if (config->admin().listen_address().empty()) return nullptr;
+  return AdminServer::Start({.listen_address = config->admin().listen_address()},
+                            {{"/livez", [&health] { return health.liveness.Answer(); }},
+                             {"/readyz", [&health] { return health.readiness.Answer(); }},
+                             {"/metrics", [&health]() -> AdminAnswer {
+                                return {200, health.metrics.Render(), Metrics::kContentType};
+                              }}});
+}
+
+absl::StatusOr<std::unique_ptr<Audit>> OpenAudit(const Config& config, Health& health) {
+  return Audit::Open(
+      config->audit(), kVersion,
+      {.status =
+           [&health](const absl::Status& status) {
+             health.metrics.SetAuditFailing(!status.ok());
+             if (status.ok()) return health.readiness.Clear(Readiness::kAuditFailing);
+             health.readiness.Set(Readiness::kAuditFailing);
+           },
+       .head = [&health](const AuditHead& head) { health.metrics.SetAuditHead(head.sequence, head.ToString()); }});
+}
+
+// What is served may have changed, also where another look has failed.
+absl::Status ReloadTls(ServerTls* tls, Metrics& metrics) {
+  if (tls == nullptr) return absl::OkStatus();
+  const absl::StatusOr<bool> changed = tls->Reload();
+  if (!changed.ok() || *changed) metrics.CountReload("certificates", changed.ok());
+  metrics.SetCertificateNotAfter(tls->not_after());
+  return changed.status();
+}
+
 // The signal that ends the process. Those before it are obeyed.
 int WaitForEnd(const sigset_t& signals, Reloader& reloader) {
   for (;;) {
@@ -96,17 +144,27 @@ int Serve(const CommandLine& line) {
   if (!loaded.ok()) return Fail(loaded.status());
   const Config config = loaded->config;
   CurrentAccess access(std::move(loaded->access));
-  absl::StatusOr<std::unique_ptr<Audit>> audit = Audit::Open(config->audit(), kVersion);
+  Health health;
+  health.metrics.SetPolicyVersion(access.Get()->version);
+  // The first that starts and the last that ends: it tells of the others.
+  absl::StatusOr<std::unique_ptr<AdminServer>> admin = StartAdmin(config, health);
+  if (!admin.ok()) return Fail(admin.status());
+  if (*admin != nullptr) std::cout << "admin on " << (*admin)->url() << std::endl;
+  if (!config->audit().file().empty()) health.metrics.SetAuditFailing(false);
+  absl::StatusOr<std::unique_ptr<Audit>> audit = OpenAudit(config, health);
   if (!audit.ok()) return Fail(audit.status());
   absl::StatusOr<std::unique_ptr<ServerTls>> tls = OpenTls(config);
   if (!tls.ok()) return Fail(tls.status());
+  if (*tls != nullptr) health.metrics.SetCertificateNotAfter((*tls)->not_after());
   std::atomic<bool> failed = false;
   absl::StatusOr<std::unique_ptr<Server>> server =
       Server::Start(config, {.access = access,
                              .audit = *audit == nullptr ? nullptr : &(*audit)->log(),
+                             .metrics = &health.metrics,
                              .tls = tls->get(),
-                             .on_fatal = [&failed] {
+                             .on_fatal = [&failed, &health] {
                                failed = true;
+                               health.readiness.Set(Readiness::kEventLogFailed);
                                kill(getpid(), SIGTERM);
                              }});
   if (!server.ok()) return Fail(server.status());
@@ -114,8 +172,15 @@ int Serve(const CommandLine& line) {
   Reloader reloader({.path = line.config,
                      .config = config,
                      .token_keys = token_keys,
-                     .reload_more = [&tls] { return *tls == nullptr ? absl::OkStatus() : (*tls)->Reload().status(); }},
+                     .reload_more = [&] { return ReloadTls(tls->get(), health.metrics); },
+                     .metrics = &health.metrics},
                     access);
+  if (*admin != nullptr) {
+    const auto check = *tls == nullptr ? CheckPlaintextPort : CheckTlsPort;
+    health.liveness.Start([check, address = (*server)->address()] { return check(address, kSelfCheckTimeout); },
+                          kSelfCheckInterval);
+  }
+  health.readiness.Clear(Readiness::kStarting);
   if (!(*server)->webhook_url().empty()) std::cout << "webhooks on " << (*server)->webhook_url() << "\n";
   std::cout << "listening on " << (*server)->address() << std::endl;
   Log(Severity::kInfo, "started",
@@ -125,6 +190,8 @@ int Serve(const CommandLine& line) {
 
   const int signal_number = WaitForEnd(signals, reloader);
   Log(Severity::kInfo, "draining", {{"signal", strsignal(signal_number)}});
+  health.readiness.Set(Readiness::kDraining);
+  health.liveness.Drain();
   (*server)->Drain(ToDuration(config->calls().drain_grace()));
   *audit = nullptr;
   Log(Severity::kInfo, "stopped", {});

@@ -4,6 +4,7 @@
 
 #include "gateway/authenticator.h"
 #include "gateway/call_audit.h"
+#include "gateway/call_metrics.h"
 #include "gateway/denial.h"
 #include "gateway/grpc_status.h"
 #include "gateway/prepare.h"
@@ -17,14 +18,19 @@ namespace {
 class PrepareCall : public grpc::ServerUnaryReactor {
  public:
   PrepareCall(const CallEnvironment& environment, grpc::ByteBuffer* response)
-      : environment_(environment), response_(response), audit_(environment.audit, kPrepare) {
+      : environment_(environment),
+        response_(response),
+        audit_(environment.audit, kPrepare),
+        metrics_(environment.metrics, kPrepare) {
     environment_.in_flight.Begin();
   }
 
   void Start(const grpc::CallbackServerContext& context, const grpc::ByteBuffer& bytes) {
     Authenticate(environment_.access, context, [this, &context, &bytes](const absl::StatusOr<KnownCaller>& caller) {
       if (!caller.ok()) audit_.DenyStranger(context, caller.status());
-      Finish(ToGrpcStatus(caller.ok() ? Answer(*caller, bytes) : caller.status()));
+      const absl::Status status = caller.ok() ? Answer(*caller, bytes) : caller.status();
+      metrics_.End(status);
+      Finish(ToGrpcStatus(status));
     });
   }
 
@@ -57,6 +63,7 @@ class PrepareCall : public grpc::ServerUnaryReactor {
   const CallEnvironment& environment_;
   grpc::ByteBuffer* const response_;
   CallAudit audit_;
+  CallMetrics metrics_;
 };
 
 }  // namespace

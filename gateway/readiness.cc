@@ -16,8 +16,9 @@ constexpr std::pair<Readiness::Obstacle, const char*> kTexts[] = {
 
 AdminAnswer Readiness::Answer() const {
   const unsigned obstacles = obstacles_;
-  if (obstacles == 0) return {200, "ready\n"};
-  AdminAnswer answer{503};
+  if (obstacles == 0) return AdminAnswer{.body = "ready\n"};
+  AdminAnswer answer;
+  answer.http_status = 503;
   for (const auto& [obstacle, text] : kTexts) {
     if ((obstacles & obstacle) != 0) answer.body += text;
   }

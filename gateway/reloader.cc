@@ -30,9 +30,12 @@ void Reloader::Look() {
   const std::shared_ptr<const Access> former = current_.Get();
   absl::StatusOr<Loaded> loaded = Load(options_.path, options_.token_keys, former->version);
   Tell(loaded.status(), "reload_failed", told_access_);
+  if (!loaded.ok()) Count(false);
   if (loaded.ok()) {
     if (loaded->access->version != former->version) {
       current_.Set(loaded->access);
+      Count(true);
+      if (options_.metrics != nullptr) options_.metrics->SetPolicyVersion(loaded->access->version);
       Log(Severity::kInfo, "reloaded",
           {{"policy_version", loaded->access->version},
            {"keys", absl::StrCat(loaded->config->keys_size())},
@@ -45,6 +48,10 @@ void Reloader::Look() {
   }
   options_.token_keys.Tidy();
   if (options_.reload_more) Tell(options_.reload_more(), "certificate_reload_failed", told_more_);
+}
+
+void Reloader::Count(bool ok) {
+  if (options_.metrics != nullptr) options_.metrics->CountReload("config", ok);
 }
 
 void Reloader::Tell(const absl::Status& status, const char* event, std::string& told) {

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "gateway/access.h"
 #include "gateway/config.h"
+#include "gateway/metrics.h"
 #include "gateway/periodic_task.h"
 #include "gateway/token_key_pool.h"
 
@@ -22,6 +23,7 @@ class Reloader {
     TokenKeyPool& token_keys;  // that it was loaded with; nobody else uses it meanwhile
     // Further files that are looked at each time, such as certificates: an error is told and nothing else.
     std::function<absl::Status()> reload_more;
+    Metrics* metrics = nullptr;  // if not null: reloads are counted here
   };
 
   // Every `reload_interval` of the config, and after each Wake(): reads the config file and what it names, and sets
@@ -34,6 +36,7 @@ class Reloader {
 
  private:
   void Look();
+  void Count(bool ok);
   void Tell(const absl::Status& status, const char* event, std::string& told);
 
   const Options options_;

@@ -37,8 +37,8 @@ constexpr int kMaxReceiveBytes = 8 << 20;
 // For what is cut at a drain, to be told why.
 constexpr absl::Duration kLastWords = absl::Milliseconds(500);
 
-// A caller's certificate is looked at when it connects, so nobody stays connected for ever. Streams have the grace to be
-// begun again elsewhere.
+// A caller's certificate is looked at when it connects, so nobody stays connected for ever. Streams have the grace to
+// be begun again elsewhere.
 void LimitAge(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, 30 * 60 * kMillis);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, 5 * 60 * kMillis);
@@ -87,6 +87,7 @@ class GrpcServer : public Server {
                      *upstream_,
                      in_flight_,
                      parts.audit,
+                     parts.metrics,
                      ToDuration(config.calls().default_deadline()),
                      ToDuration(config.calls().max_deadline()),
                      config.calls().max_request_bytes(),
@@ -94,8 +95,11 @@ class GrpcServer : public Server {
         services_(MakeOperationServices(environment_)),
         events_(std::move(events)),
         event_plans_(config.operator_name()),
-        event_environment_{
-            .access = parts.access, .audit = parts.audit, .in_flight = in_flight_, .plans = event_plans_},
+        event_environment_{.access = parts.access,
+                           .audit = parts.audit,
+                           .metrics = parts.metrics,
+                           .in_flight = in_flight_,
+                           .plans = event_plans_},
         event_service_(event_environment_),
         stamp_service_(environment_),
         tls_(parts.tls) {
@@ -203,7 +207,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, cons
   if (!upstream.ok()) return upstream.status();
   std::unique_ptr<EventPipeline> events;
   if (!config->events().file().empty()) {
-    absl::StatusOr<std::unique_ptr<EventPipeline>> started = EventPipeline::Start(*config, **upstream, parts.on_fatal);
+    absl::StatusOr<std::unique_ptr<EventPipeline>> started =
+        EventPipeline::Start(*config, **upstream, parts.on_fatal, parts.metrics);
     if (!started.ok()) return started.status();
     events = *std::move(started);
   }

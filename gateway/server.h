@@ -11,6 +11,7 @@
 #include "gateway/access.h"
 #include "gateway/audit_log.h"
 #include "gateway/config.h"
+#include "gateway/metrics.h"
 #include "gateway/server_credentials.h"
 
 namespace stampgate {
@@ -22,6 +23,7 @@ class Server {
   struct Parts {
     const CurrentAccess& access;
     AuditLog* audit = nullptr;       // null: nothing is recorded
+    Metrics* metrics = nullptr;      // null: nothing is counted
     const ServerTls* tls = nullptr;  // null: plaintext, which is for loopback
     std::function<void()> on_fatal =
         {};  // called once, from any thread, if the event log cannot go on: the process is to end

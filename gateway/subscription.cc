@@ -8,6 +8,7 @@
 
 #include "absl/time/clock.h"
 #include "gateway/call_audit.h"
+#include "gateway/call_metrics.h"
 #include "gateway/event_access.h"
 #include "gateway/event_error.h"
 #include "gateway/event_page.h"
@@ -30,7 +31,8 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
       : environment_(environment),
         context_(context),
         id_(environment.next_reader.fetch_add(1)),
-        audit_(environment.audit, kSubscribe) {}
+        audit_(environment.audit, kSubscribe),
+        metrics_(environment.metrics, kSubscribe) {}
 
   void Start(const grpc::ByteBuffer& bytes) {
     self_ = shared_from_this();
@@ -53,6 +55,7 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     absl::StatusOr<EventStart> start = StartOf(environment_.log, request);
     if (!start.ok()) return End(start.status());
     counted_ = true;
+    if (environment_.metrics != nullptr) environment_.metrics->SubscriberCame();
     if (environment_.subscribers.fetch_add(1) >= environment_.max_subscribers) return End(TooMany());
     environment_.feed->Run(
         [call = shared_from_this(), start = *std::move(start)](EventReader& reader) { call->Begin(start, reader); });
@@ -131,11 +134,15 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
 
   void End(const absl::Status& status) {
     audit_.End(status, absl::Now() - started_);
+    metrics_.End(status);
     Finish(ToGrpcStatus(status));
   }
 
   void OnDone() override {
-    if (counted_) environment_.subscribers.fetch_sub(1);
+    if (counted_) {
+      environment_.subscribers.fetch_sub(1);
+      if (environment_.metrics != nullptr) environment_.metrics->SubscriberLeft();
+    }
     self_.reset();
   }
 
@@ -146,6 +153,7 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   const EventFeed::ReaderId id_;
   const absl::Time started_ = absl::Now();
   CallAudit audit_;
+  CallMetrics metrics_;
   EventAccess access_;
   std::shared_ptr<const EventFilter> filter_;
   bool counted_ = false;

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "gateway/authenticator.h"
 #include "gateway/call_audit.h"
+#include "gateway/call_metrics.h"
 #include "gateway/client_stamp_field.h"
 #include "gateway/denial.h"
 #include "gateway/grpc_status.h"
@@ -50,7 +51,8 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
         request_(operation.request_prototype->New(&arena_)),
         response_(operation.response_prototype->New(&arena_)),
         started_(environment.now()),
-        audit_(environment.audit, operation.full_name) {}
+        audit_(environment.audit, operation.full_name),
+        metrics_(environment.metrics, operation.full_name) {}
 
   void Start(const grpc::ByteBuffer& bytes) {
     self_ = shared_from_this();
@@ -201,6 +203,7 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
 
   void End(const absl::Status& status) {
     if (!goes_on_) RecordEnd(status, *response_);
+    metrics_.End(status);
     if (ConcernsOperator(status.code())) {
       Log(Severity::kWarning, "call_failed",
           {{"method", operation_.full_name},
@@ -271,6 +274,7 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
   uint64_t timestamp_ms_ = 0;
   std::string fingerprint_;
   CallAudit audit_;
+  CallMetrics metrics_;
   KnownCaller caller_;
   std::optional<ClientStamp> client_stamp_;
   const NamedSigner* key_ = nullptr;  // in `caller_`; null where the gateway does not sign

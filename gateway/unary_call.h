@@ -13,6 +13,7 @@
 #include "gateway/access.h"
 #include "gateway/audit_log.h"
 #include "gateway/calls_in_flight.h"
+#include "gateway/metrics.h"
 #include "gateway/timestamp_allocator.h"
 #include "gateway/upstream_client.h"
 #include "translate/operation_table.h"
@@ -26,7 +27,8 @@ struct CallEnvironment {
   TimestampAllocator& timestamps;
   UpstreamClient& upstream;
   CallsInFlight& in_flight;
-  AuditLog* audit;  // null: nothing is recorded
+  AuditLog* audit;   // null: nothing is recorded
+  Metrics* metrics;  // null: nothing is counted
   absl::Duration default_deadline;
   absl::Duration max_deadline;
   size_t max_request_bytes;

@@ -1,8 +1,6 @@
 #include "gateway/upstream_client.h"
 
 #include <curl/curl.h>
-#include <openssl/err.h>
-#include <openssl/x509_vfy.h>
 
 #include <atomic>
 #include <future>
@@ -16,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "gateway/base_url.h"
+#include "gateway/ca_file.h"
 #include "gateway/connection_table.h"
 #include "gateway/curl_multi.h"
 #include "gateway/curl_transfer.h"
@@ -240,12 +239,9 @@ absl::Status CheckOptions(const UpstreamClient::Options& options) {
   if (options.max_idle < absl::Seconds(1)) return absl::InvalidArgumentError("max_idle must be at least 1s");
   if (options.ca_file.empty()) return absl::OkStatus();
   // libcurl would find out with the first call.
-  X509_STORE* store = X509_STORE_new();
-  const bool loaded = store != nullptr && X509_STORE_load_file(store, options.ca_file.c_str()) == 1;
-  X509_STORE_free(store);
-  ERR_clear_error();
-  if (loaded) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("ca_file ", options.ca_file, " is not a readable PEM bundle"));
+  const absl::Status status = CheckCaFile(options.ca_file);
+  if (status.ok()) return status;
+  return absl::InvalidArgumentError(absl::StrCat("ca_file ", options.ca_file, " ", status.message()));
 }
 
 }  // namespace

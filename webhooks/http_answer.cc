@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 
 namespace stampgate {
+
 const char* StatusPhrase(int http_status) {
   switch (http_status) {
     case 200:
@@ -30,7 +31,8 @@ const char* StatusPhrase(int http_status) {
 
 std::string RenderAnswer(int http_status, AfterAnswer after) {
   if (http_status < 200 || http_status > 599) http_status = 503;
-  std::string answer = absl::StrCat("HTTP/1.1 ", http_status, " ", StatusPhrase(http_status), "\r\nContent-Length: 0\r\n");
+  std::string answer =
+      absl::StrCat("HTTP/1.1 ", http_status, " ", StatusPhrase(http_status), "\r\nContent-Length: 0\r\n");
   if (http_status == 405) absl::StrAppend(&answer, "Allow: POST\r\n");
   if (http_status == 503) absl::StrAppend(&answer, "Retry-After: 5\r\n");
   // Said also where it is the default, for HTTP/1.0.

@@ -115,6 +115,7 @@ export async function auditConfig(folder, file = join(folder, 'audit.log')) {
  * @property {string} address
  * @property {object} client a channel to it
  * @property {string | undefined} webhookUrl where deliveries go to, with the path
+ * @property {string | undefined} adminUrl where probes and metrics are
  * @property {object} config what it was started with
  * @property {string} configFile where that stands
  */
@@ -140,6 +141,8 @@ export class Gateway {
       lines.on('line', (line) => {
         const [, url] = /^webhooks on (.*)$/.exec(line) ?? [];
         if (url) gateway.webhookUrl = url + WEBHOOK_PATH;
+        const [, adminUrl] = /^admin on (.*)$/.exec(line) ?? [];
+        if (adminUrl) gateway.adminUrl = adminUrl;
         const [, address] = /^listening on (.*)$/.exec(line) ?? [];
         if (address) resolve(address);
       });

@@ -1,0 +1,91 @@
+#include "gateway/liveness.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+
+namespace stampgate {
+namespace {
+
+constexpr std::chrono::seconds kHang(60);
+
+// A check that says what it is told, and is counted.
+class Checks {
+ public:
+  absl::Status Run() {
+    std::lock_guard lock(mutex_);
+    ++count_;
+    changed_.notify_all();
+    return status_;
+  }
+  void Say(absl::Status status) {
+    std::lock_guard lock(mutex_);
+    status_ = std::move(status);
+  }
+  // Waits for one that has begun since, and for the end of the one before it.
+  void WaitForTwo() {
+    std::unique_lock lock(mutex_);
+    const int before = count_;
+    EXPECT_TRUE(changed_.wait_for(lock, kHang, [&] { return count_ >= before + 2; }));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  absl::Status status_;
+  int count_ = 0;
+};
+
+TEST(Liveness, IsNotThereBeforeTheServerIs) {
+  const Liveness liveness;
+  EXPECT_EQ(liveness.Answer().http_status, 503);
+  EXPECT_EQ(liveness.Answer().body, "the gateway is starting\n");
+}
+
+TEST(Liveness, KnowsAtOnceHowItIs) {
+  Liveness good;
+  good.Start([] { return absl::OkStatus(); }, absl::Hours(1));
+  EXPECT_EQ(good.Answer().http_status, 200);
+  Liveness bad;
+  bad.Start([] { return absl::UnavailableError("no answer"); }, absl::Hours(1));
+  EXPECT_EQ(bad.Answer().http_status, 503);
+  EXPECT_EQ(bad.Answer().body, "no answer\n");
+}
+
+TEST(Liveness, ChecksAgainAndAgain) {
+  Checks checks;
+  Liveness liveness;
+  liveness.Start([&] { return checks.Run(); }, absl::Milliseconds(1));
+  EXPECT_EQ(liveness.Answer().http_status, 200);
+  checks.Say(absl::UnavailableError("stuck"));
+  checks.WaitForTwo();
+  EXPECT_EQ(liveness.Answer().body, "stuck\n");
+  checks.Say(absl::OkStatus());
+  checks.WaitForTwo();
+  EXPECT_EQ(liveness.Answer().http_status, 200);
+}
+
+TEST(Liveness, DoesNotTrustACheckThatDoesNotComeBack) {
+  Liveness::Clock::time_point now{};
+  Liveness liveness([&now] { return now; });
+  liveness.Start([] { return absl::OkStatus(); }, absl::Hours(1));
+  now += Liveness::kMaxSilence;
+  EXPECT_EQ(liveness.Answer().http_status, 200);
+  now += std::chrono::milliseconds(1);
+  EXPECT_EQ(liveness.Answer().http_status, 503);
+  EXPECT_EQ(liveness.Answer().body, "the check of the gRPC port does not come back\n");
+}
+
+TEST(Liveness, EndsInPeaceWhileItDrains) {
+  Liveness liveness;
+  liveness.Start([] { return absl::UnavailableError("closed"); }, absl::Milliseconds(1));
+  liveness.Drain();
+  EXPECT_EQ(liveness.Answer().http_status, 200);
+  EXPECT_EQ(liveness.Answer().body, "draining\n");
+}
+
+}  // namespace
+}  // namespace stampgate

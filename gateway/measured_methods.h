@@ -1,0 +1,16 @@
+// The methods that the metrics tell apart.
+#ifndef STAMPGATE_GATEWAY_MEASURED_METHODS_H_
+#define STAMPGATE_GATEWAY_MEASURED_METHODS_H_
+
+#include <vector>
+
+#include "gateway/metrics.h"
+
+namespace stampgate {
+
+// Every method that a policy speaks about, under its class, and Prepare under one of its own.
+std::vector<Metrics::Method> MeasuredMethods();
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_MEASURED_METHODS_H_

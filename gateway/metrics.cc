@@ -1,0 +1,188 @@
+#include "gateway/metrics.h"
+
+#include <prometheus/text_serializer.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "gateway/process_usage.h"
+#include "google/protobuf/descriptor.h"
+#include "stampgate/v1/error_reason.pb.h"
+#include "translate/error.h"
+
+namespace stampgate {
+namespace {
+
+using prometheus::BuildCounter;
+using prometheus::BuildGauge;
+using prometheus::BuildHistogram;
+using prometheus::Counter;
+using prometheus::Family;
+using prometheus::Gauge;
+using prometheus::Histogram;
+using prometheus::Registry;
+
+// In seconds: from what the gateway refuses by itself to upstream's slowest answers.
+const Histogram::BucketBoundaries& DurationBounds() {
+  static const auto& bounds =
+      *new Histogram::BucketBoundaries{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30};
+  return bounds;
+}
+
+Family<Counter>& AddCounters(Registry& registry, const char* name, const char* help) {
+  return BuildCounter().Name(name).Help(help).Register(registry);
+}
+
+Family<Gauge>& AddGauges(Registry& registry, const char* name, const char* help) {
+  return BuildGauge().Name(name).Help(help).Register(registry);
+}
+
+Gauge& AddGauge(Registry& registry, const char* name, const char* help) {
+  return AddGauges(registry, name, help).Add({});
+}
+
+// Without what the names of an enum begin with: as ErrorInfo has it.
+std::string ReasonOf(const google::protobuf::EnumValueDescriptor& value) {
+  return std::string(absl::StripPrefix(value.name(), "ERROR_REASON_"));
+}
+
+}  // namespace
+
+Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version)
+    : calls_(AddCounters(registry_, "stampgate_calls_total", "Calls that have ended, by method and status code.")),
+      durations_(BuildHistogram()
+                     .Name("stampgate_call_duration_seconds")
+                     .Help("How long calls took that are no streams, by policy class.")
+                     .Register(registry_)),
+      in_flight_(AddGauge(registry_, "stampgate_calls_in_flight", "Calls that are being served, streams included.")),
+      subscribers_(AddGauge(registry_, "stampgate_subscribers", "Callers that are subscribed to events.")),
+      deliveries_(AddCounters(registry_, "stampgate_deliveries_total",
+                              "Webhook deliveries that came in whole, by what became of them.")),
+      latest_position_(AddGauges(registry_, "stampgate_event_log_latest_position",
+                                 "Position of the newest event in the event log.")),
+      audit_sequence_(AddGauges(registry_, "stampgate_audit_head_sequence",
+                                "Sequence number of the audit log's last record that was told.")),
+      audit_failing_(AddGauges(registry_, "stampgate_audit_failing", "1 while the audit log cannot be written.")),
+      reloads_(AddCounters(registry_, "stampgate_reloads_total",
+                           "Changed configurations and certificates that were taken, and looks at unusable ones.")),
+      certificate_not_after_(AddGauges(registry_, "stampgate_tls_certificate_not_after_timestamp_seconds",
+                                       "When the certificate that callers are shown expires, in Unix time.")),
+      resident_bytes_(AddGauge(registry_, "process_resident_memory_bytes", "Memory of the process that is in RAM.")),
+      open_descriptors_(AddGauge(registry_, "process_open_fds", "Open file descriptors.")),
+      max_descriptors_(AddGauge(registry_, "process_max_fds", "How many file descriptors may be open.")),
+      audit_head_(AddGauges(registry_, "stampgate_audit_head_info",
+                            "Number and MAC of the audit log's last record that was told: for audit verify --head."),
+                  "head"),
+      policy_(AddGauges(registry_, "stampgate_policy_info", "Version of the policy that is in force."), "version") {
+  AddGauges(registry_, "stampgate_build_info", "Version of the program.")
+      .Add({{"version", std::string(version)}})
+      .Set(1);
+  for (const Method& method : methods) {
+    Histogram* duration =
+        method.streams ? nullptr : &durations_.Add({{"class", method.policy_class}}, DurationBounds());
+    methods_[method.full_name] = MakeCalls(method.full_name, duration);
+  }
+  other_methods_ = MakeCalls("other", nullptr);
+
+  Family<Counter>& errors =
+      AddCounters(registry_, "stampgate_call_errors_total",
+                  "Calls that ended with an error, by the gateway's reason; UPSTREAM for upstream's own errors.");
+  const google::protobuf::EnumDescriptor* reasons = v1::ErrorReason_descriptor();
+  for (int i = 1; i < reasons->value_count(); ++i) {
+    const std::string reason = ReasonOf(*reasons->value(i));
+    errors_[reason] = &errors.Add({{"reason", reason}});
+  }
+  upstream_errors_ = &errors.Add({{"reason", "UPSTREAM"}});
+  other_errors_ = &errors.Add({{"reason", "OTHER"}});
+}
+
+std::unique_ptr<Metrics::Calls> Metrics::MakeCalls(std::string name, Histogram* duration) {
+  auto calls = std::make_unique<Calls>();
+  calls->name = std::move(name);
+  calls->duration = duration;
+  EndedWith(*calls, absl::StatusCode::kOk);
+  return calls;
+}
+
+Counter& Metrics::EndedWith(Calls& calls, absl::StatusCode code) {
+  size_t index = static_cast<size_t>(code);
+  if (index >= kCodes) index = static_cast<size_t>(absl::StatusCode::kUnknown);
+  std::atomic<Counter*>& ended = calls.ended[index];
+  Counter* counter = ended.load(std::memory_order_acquire);
+  if (counter == nullptr) {  // two threads may come here, and get the same
+    counter =
+        &calls_.Add({{"method", calls.name}, {"code", absl::StatusCodeToString(static_cast<absl::StatusCode>(index))}});
+    ended.store(counter, std::memory_order_release);
+  }
+  return *counter;
+}
+
+void Metrics::CallBegan() { in_flight_.Increment(); }
+void Metrics::CallLeft() { in_flight_.Decrement(); }
+
+void Metrics::CallEnded(absl::string_view method, const absl::Status& status, absl::Duration duration) {
+  const auto found = methods_.find(method);
+  Calls& calls = found == methods_.end() ? *other_methods_ : *found->second;
+  EndedWith(calls, status.code()).Increment();
+  if (calls.duration != nullptr) calls.duration->Observe(absl::ToDoubleSeconds(duration));
+  if (!status.ok()) CountError(status);
+}
+
+void Metrics::CountError(const absl::Status& status) {
+  const std::string reason = ErrorReasonOf(status);
+  Counter* counter = other_errors_;
+  if (IsGatewayError(status)) {
+    if (const auto found = errors_.find(reason); found != errors_.end()) counter = found->second;
+  } else if (!reason.empty()) {
+    counter = upstream_errors_;
+  }
+  counter->Increment();
+}
+
+void Metrics::CountDelivery(const std::string& outcome) { deliveries_.Add({{"outcome", outcome}}).Increment(); }
+
+void Metrics::SetLatestPosition(int64_t position) { latest_position_.Add({}).Set(static_cast<double>(position)); }
+
+void Metrics::SetAuditHead(uint64_t sequence, const std::string& head) {
+  std::lock_guard lock(mutex_);
+  audit_sequence_.Add({}).Set(static_cast<double>(sequence));
+  audit_head_.Set(head);
+}
+
+void Metrics::SetAuditFailing(bool failing) { audit_failing_.Add({}).Set(failing ? 1 : 0); }
+
+void Metrics::CountReload(const std::string& what, bool ok) {
+  reloads_.Add({{"what", what}, {"result", ok ? "ok" : "failed"}}).Increment();
+}
+
+void Metrics::SetPolicyVersion(const std::string& version) {
+  std::lock_guard lock(mutex_);
+  policy_.Set(version);
+}
+
+void Metrics::SetCertificateNotAfter(absl::Time time) {
+  certificate_not_after_.Add({}).Set(static_cast<double>(absl::ToUnixSeconds(time)));
+}
+
+void Metrics::Info::Set(const std::string& text) {
+  Gauge& gauge = gauges_.Add({{label_, text}});
+  gauge.Set(1);
+  if (gauge_ != nullptr && gauge_ != &gauge) gauges_.Remove(gauge_);
+  gauge_ = &gauge;
+}
+
+std::string Metrics::Render() {
+  const ProcessUsage usage = ReadProcessUsage();
+  resident_bytes_.Set(usage.resident_bytes);
+  open_descriptors_.Set(usage.open_descriptors);
+  max_descriptors_.Set(usage.max_descriptors);
+  std::vector<prometheus::MetricFamily> families;
+  {
+    std::lock_guard lock(mutex_);
+    families = registry_.Collect();
+  }
+  return prometheus::TextSerializer().prometheus::Serializer::Serialize(families);
+}
+
+}  // namespace stampgate

@@ -1,0 +1,126 @@
+// What the gateway counts, for Prometheus to read.
+//
+// No label holds what a caller chose, nor an organization, an activity or a caller's name: there are as many series as
+// the program knows words.
+#ifndef STAMPGATE_GATEWAY_METRICS_H_
+#define STAMPGATE_GATEWAY_METRICS_H_
+
+#include <prometheus/counter.h>
+#include <prometheus/family.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace stampgate {
+
+// Thread-safe.
+class Metrics {
+ public:
+  struct Method {
+    std::string full_name;     // "/stampgate.v1.PolicyService/GetPolicy"
+    std::string policy_class;  // "query"
+    bool streams = false;      // how long its calls last says nothing
+  };
+
+  // Calls are told apart by these methods; all others are "other". `version` is that of the program.
+  Metrics(const std::vector<Method>& methods, absl::string_view version);
+
+  Metrics(const Metrics&) = delete;
+  Metrics& operator=(const Metrics&) = delete;
+
+  // Every call does both, once; see CallMetrics.
+  void CallBegan();
+  void CallLeft();
+  // In between, once its end is known.
+  void CallEnded(absl::string_view method, const absl::Status& status, absl::Duration duration);
+
+  void SubscriberCame() { subscribers_.Increment(); }
+  void SubscriberLeft() { subscribers_.Decrement(); }
+  // The outcomes of Intake::Report.
+  void CountDelivery(const std::string& outcome);
+  // The event log's latest position.
+  void SetLatestPosition(int64_t position);
+
+  // Shown from the first call of either: without an audit, never.
+  void SetAuditHead(uint64_t sequence, const std::string& head);
+  void SetAuditFailing(bool failing);
+
+  // A changed state was taken, or could not be; `what` is a constant such as "config".
+  void CountReload(const std::string& what, bool ok);
+  void SetPolicyVersion(const std::string& version);
+  // When the certificate that is served expires. Shown once it is set.
+  void SetCertificateNotAfter(absl::Time time);
+
+  // All of it and what the process uses, in Prometheus's text format 0.0.4.
+  std::string Render();
+  static constexpr char kContentType[] = "text/plain; version=0.0.4; charset=utf-8";
+
+ private:
+  using Counters = prometheus::Family<prometheus::Counter>;
+  using Gauges = prometheus::Family<prometheus::Gauge>;
+
+  static constexpr size_t kCodes = 17;  // absl::StatusCode's
+
+  // One method. A series is there from its first call on; that of OK is there from the beginning.
+  struct Calls {
+    std::string name;
+    prometheus::Histogram* duration = nullptr;
+    std::array<std::atomic<prometheus::Counter*>, kCodes> ended{};
+  };
+
+  // A gauge that is 1 and tells a text in its label.
+  class Info {
+   public:
+    Info(Gauges& gauges, std::string label) : gauges_(gauges), label_(std::move(label)) {}
+    void Set(const std::string& text);
+
+   private:
+    Gauges& gauges_;
+    const std::string label_;
+    prometheus::Gauge* gauge_ = nullptr;
+  };
+
+  std::unique_ptr<Calls> MakeCalls(std::string name, prometheus::Histogram* duration);
+  prometheus::Counter& EndedWith(Calls& calls, absl::StatusCode code);
+  void CountError(const absl::Status& status);
+
+  prometheus::Registry registry_;
+  Counters& calls_;
+  prometheus::Family<prometheus::Histogram>& durations_;
+  prometheus::Gauge& in_flight_;
+  absl::flat_hash_map<std::string, std::unique_ptr<Calls>> methods_;
+  std::unique_ptr<Calls> other_methods_;
+  absl::flat_hash_map<std::string, prometheus::Counter*> errors_;  // by reason
+  prometheus::Counter* upstream_errors_;
+  prometheus::Counter* other_errors_;
+  prometheus::Gauge& subscribers_;
+  Counters& deliveries_;
+  Gauges& latest_position_;
+  Gauges& audit_sequence_;
+  Gauges& audit_failing_;
+  Counters& reloads_;
+  Gauges& certificate_not_after_;
+  prometheus::Gauge& resident_bytes_;
+  prometheus::Gauge& open_descriptors_;
+  prometheus::Gauge& max_descriptors_;
+
+  std::mutex mutex_;  // for the two below: nobody is to see one with two texts
+  Info audit_head_;
+  Info policy_;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_METRICS_H_

@@ -1,0 +1,220 @@
+#include "gateway/metrics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "gateway/call_metrics.h"
+#include "stampgate/v1/error_reason.pb.h"
+#include "translate/error.h"
+
+namespace stampgate {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr char kGet[] = "/s.Service/Get";
+constexpr char kSubscribe[] = "/s.Service/Subscribe";
+
+std::vector<Metrics::Method> Methods() {
+  return {{kGet, "query"}, {"/s.Service/Delete", "dangerous"}, {kSubscribe, "events", /*streams=*/true}};
+}
+
+// The value of the series that the line begins with, or "none".
+std::string ValueOf(Metrics& metrics, absl::string_view series) {
+  const std::string text = metrics.Render();
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(line, absl::MaxSplits("} ", 1));
+    if (absl::StrContains(series, '{') && absl::StrCat(parts.first, "}") == series) return std::string(parts.second);
+    const std::pair<absl::string_view, absl::string_view> plain = absl::StrSplit(line, ' ');
+    if (plain.first == series) return std::string(plain.second);
+  }
+  return "none";
+}
+
+absl::Status Denied() {
+  return ToStatus(GatewayError(absl::StatusCode::kPermissionDenied, v1::ERROR_REASON_DENIED_BY_POLICY, "no"));
+}
+
+absl::Status OfUpstream(const std::string& reason) {
+  Error error;
+  error.code = absl::StatusCode::kNotFound;
+  error.domain = std::string(kUpstreamDomain);
+  error.reason = reason;
+  return ToStatus(error);
+}
+
+TEST(Metrics, BeginWithWhatTheyKnow) {
+  Metrics metrics(Methods(), "1.2.3");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_build_info{version=\"1.2.3\"}"), "1");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_calls_total{code=\"OK\",method=\"/s.Service/Delete\"}"), "0");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_calls_in_flight"), "0");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_call_errors_total{reason=\"CALLER_NOT_RECOGNIZED\"}"), "0");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_subscribers"), "0");
+  // What is not configured is not there.
+  for (const char* name : {"audit_", "event_log_", "tls_", "policy_", "deliveries_", "reloads_"}) {
+    EXPECT_THAT(metrics.Render(), Not(HasSubstr(absl::StrCat("stampgate_", name)))) << name;
+  }
+}
+
+TEST(Metrics, CountEachCallOnce) {
+  Metrics metrics(Methods(), "v");
+  for (int i = 0; i < 3; ++i) CallMetrics(&metrics, kGet).End(absl::OkStatus());
+  CallMetrics(&metrics, kGet).End(Denied());
+  CallMetrics twice(&metrics, kGet);
+  twice.End(absl::OkStatus());
+  twice.End(Denied());
+  EXPECT_EQ(ValueOf(metrics, "stampgate_calls_total{code=\"OK\",method=\"/s.Service/Get\"}"), "4");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_calls_total{code=\"PERMISSION_DENIED\",method=\"/s.Service/Get\"}"), "1");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_call_errors_total{reason=\"DENIED_BY_POLICY\"}"), "1");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_call_duration_seconds_count{class=\"query\"}"), "5");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_call_duration_seconds_count{class=\"dangerous\"}"), "0");
+}
+
+TEST(Metrics, KnowWhichCallsAreInFlight) {
+  Metrics metrics(Methods(), "v");
+  auto ends = std::make_unique<CallMetrics>(&metrics, kGet);
+  auto vanishes = std::make_unique<CallMetrics>(&metrics, kGet);
+  EXPECT_EQ(ValueOf(metrics, "stampgate_calls_in_flight"), "2");
+  ends->End(absl::OkStatus());
+  EXPECT_EQ(ValueOf(metrics, "stampgate_calls_in_flight"), "1");
+  ends = nullptr;
+  vanishes = nullptr;
+  EXPECT_EQ(ValueOf(metrics, "stampgate_calls_in_flight"), "0");
+}
+
+TEST(Metrics, TellReasonsOfTheGatewayAlone) {
+  Metrics metrics(Methods(), "v");
+  metrics.CallEnded(kGet, OfUpstream("DENIED_BY_POLICY"), absl::ZeroDuration());
+  metrics.CallEnded(kGet, OfUpstream("chosen by somebody"), absl::ZeroDuration());
+  metrics.CallEnded(kGet, absl::CancelledError("the caller has gone"), absl::ZeroDuration());
+  EXPECT_EQ(ValueOf(metrics, "stampgate_call_errors_total{reason=\"DENIED_BY_POLICY\"}"), "0");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_call_errors_total{reason=\"UPSTREAM\"}"), "2");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_call_errors_total{reason=\"OTHER\"}"), "1");
+  EXPECT_THAT(metrics.Render(), Not(HasSubstr("chosen")));
+}
+
+TEST(Metrics, PutMethodsThatAreNotKnownTogether) {
+  Metrics metrics(Methods(), "v");
+  metrics.CallEnded("/chosen/ByACaller", absl::OkStatus(), absl::Seconds(1));
+  metrics.CallEnded("", absl::OkStatus(), absl::Seconds(1));
+  EXPECT_EQ(ValueOf(metrics, "stampgate_calls_total{code=\"OK\",method=\"other\"}"), "2");
+  EXPECT_THAT(metrics.Render(), Not(HasSubstr("ByACaller")));
+}
+
+TEST(Metrics, CountCodesThatNobodyKnowsAsUnknown) {
+  Metrics metrics(Methods(), "v");
+  metrics.CallEnded(kGet, absl::Status(static_cast<absl::StatusCode>(99), "m"), absl::ZeroDuration());
+  EXPECT_EQ(ValueOf(metrics, "stampgate_calls_total{code=\"UNKNOWN\",method=\"/s.Service/Get\"}"), "1");
+}
+
+TEST(Metrics, MeasureCallsAndNotStreams) {
+  Metrics metrics(Methods(), "v");
+  metrics.CallEnded(kGet, absl::OkStatus(), absl::Milliseconds(3));
+  metrics.CallEnded(kGet, absl::OkStatus(), absl::Milliseconds(500));
+  metrics.CallEnded(kGet, absl::OkStatus(), absl::Seconds(100));
+  metrics.CallEnded(kSubscribe, absl::OkStatus(), absl::Hours(1));
+  const auto bucket = [&](absl::string_view le) {
+    return ValueOf(metrics, absl::StrCat("stampgate_call_duration_seconds_bucket{class=\"query\",le=\"", le, "\"}"));
+  };
+  EXPECT_EQ(bucket("0.0025"), "0");
+  EXPECT_EQ(bucket("0.005"), "1");
+  EXPECT_EQ(bucket("0.25"), "1");
+  EXPECT_EQ(bucket("0.5"), "2");
+  EXPECT_EQ(bucket("30"), "2");
+  EXPECT_EQ(bucket("+Inf"), "3");
+  EXPECT_THAT(metrics.Render(), Not(HasSubstr("class=\"events\"")));
+}
+
+TEST(Metrics, TellTheAuditsHeadInOneSeries) {
+  Metrics metrics(Methods(), "v");
+  metrics.SetAuditFailing(true);
+  EXPECT_EQ(ValueOf(metrics, "stampgate_audit_failing"), "1");
+  metrics.SetAuditFailing(false);
+  EXPECT_EQ(ValueOf(metrics, "stampgate_audit_failing"), "0");
+  for (const char* head : {"1:aa", "2:bb", "2:bb"}) metrics.SetAuditHead(2, head);
+  EXPECT_EQ(ValueOf(metrics, "stampgate_audit_head_sequence"), "2");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_audit_head_info{head=\"2:bb\"}"), "1");
+  EXPECT_THAT(metrics.Render(), Not(HasSubstr("1:aa")));
+}
+
+TEST(Metrics, TellWhatIsInForce) {
+  Metrics metrics(Methods(), "v");
+  metrics.SetPolicyVersion("0001");
+  metrics.SetPolicyVersion("0002");
+  metrics.CountReload("config", true);
+  metrics.CountReload("config", false);
+  metrics.CountReload("config", false);
+  metrics.SetCertificateNotAfter(absl::FromUnixSeconds(1800000001));
+  EXPECT_EQ(ValueOf(metrics, "stampgate_policy_info{version=\"0002\"}"), "1");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_policy_info{version=\"0001\"}"), "none");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_reloads_total{result=\"ok\",what=\"config\"}"), "1");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_reloads_total{result=\"failed\",what=\"config\"}"), "2");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_tls_certificate_not_after_timestamp_seconds"), "1800000001");
+}
+
+TEST(Metrics, CountDeliveriesAndFollowTheLog) {
+  Metrics metrics(Methods(), "v");
+  metrics.SubscriberCame();
+  metrics.SubscriberCame();
+  metrics.SubscriberLeft();
+  metrics.CountDelivery("stored");
+  metrics.CountDelivery("stored");
+  metrics.CountDelivery("invalid_signature");
+  metrics.SetLatestPosition(7);
+  EXPECT_EQ(ValueOf(metrics, "stampgate_subscribers"), "1");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_deliveries_total{outcome=\"stored\"}"), "2");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_deliveries_total{outcome=\"invalid_signature\"}"), "1");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_event_log_latest_position"), "7");
+}
+
+TEST(Metrics, TellWhatTheProcessUses) {
+  Metrics metrics(Methods(), "v");
+  const auto number = [&](absl::string_view series) {
+    double value = -1;
+    EXPECT_TRUE(absl::SimpleAtod(ValueOf(metrics, series), &value)) << series;
+    return value;
+  };
+  EXPECT_GT(number("process_resident_memory_bytes"), 1 << 20);
+  const double open = number("process_open_fds");
+  EXPECT_GE(open, 3);
+  EXPECT_GE(number("process_max_fds"), open);
+}
+
+TEST(Metrics, AreExactWhileManyCountAndOneReads) {
+  Metrics metrics(Methods(), "v");
+  constexpr int kThreads = 4;
+  constexpr int kCalls = 2000;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&metrics] {
+      for (int n = 0; n < kCalls; ++n) {
+        CallMetrics(&metrics, kGet).End(n % 2 == 0 ? absl::OkStatus() : Denied());
+        metrics.CountDelivery("stored");
+      }
+    });
+  }
+  for (int i = 0; i < 50; ++i) {
+    metrics.SetAuditHead(i, absl::StrCat(i, ":m"));
+    EXPECT_THAT(metrics.Render(), HasSubstr("stampgate_audit_head_info"));
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(ValueOf(metrics, "stampgate_calls_total{code=\"OK\",method=\"/s.Service/Get\"}"), "4000");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_call_errors_total{reason=\"DENIED_BY_POLICY\"}"), "4000");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_deliveries_total{outcome=\"stored\"}"), "8000");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_calls_in_flight"), "0");
+}
+
+TEST(Metrics, NobodyNeedsThem) { CallMetrics(nullptr, kGet).End(Denied()); }
+
+}  // namespace
+}  // namespace stampgate

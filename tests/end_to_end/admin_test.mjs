@@ -1,0 +1,383 @@
+// The admin port: probes that say how the gateway is, and metrics that say what it did.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { get, request } from 'node:http';
+import { connect as connectTcp } from 'node:net';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { code } from '../clients/gateway.mjs';
+import { startSimulator } from '../simulator/server.mjs';
+import { ORGANIZATION, identifier, subOrganization } from '../simulator/testing.mjs';
+import { makeAuthority } from './certificates.mjs';
+import { deliver } from './event_stack.mjs';
+import { Gateway, HANG_MS, freeCaller, run, scratch, startGateway, startStack, writeKey } from './harness.mjs';
+import { descriptorsOf, until } from './processes.mjs';
+import { fill, reasonToSkip, smallDisk } from './small_disk.mjs';
+import { EARLIEST, Subscriber } from './subscriber.mjs';
+
+const ADMIN = { listen_address: '127.0.0.1:0' };
+const QUERY = ['PolicyService/GetPolicy', { organization_id: ORGANIZATION, policy_id: identifier(6) }];
+const SUBMIT = [
+  'OrganizationService/UpdateOrganizationName',
+  { organization_id: ORGANIZATION, parameters: { organization_name: 'n' } },
+];
+const HELD = { kind: 'slow', untilReleased: true };
+
+async function auditIn(folder, file = join(folder, 'audit.log')) {
+  const key = join(folder, 'audit.key');
+  const { status, stderr } = await run(['audit', 'keygen', '--out', key]);
+  assert.equal(status, 0, stderr);
+  return { file, key_file: key };
+}
+
+/** GETs a page; `null` if there is no answer in time. */
+const ask = (url, path, timeout = HANG_MS) =>
+  new Promise((resolve) => {
+    const asked = get(url + path, { agent: false, timeout }, (response) => {
+      let body = '';
+      response.setEncoding('utf8');
+      response.on('data', (data) => (body += data));
+      response.on('end', () => resolve({ status: response.statusCode, headers: response.headers, body }));
+      response.on('error', () => resolve(null));
+    });
+    asked.on('timeout', () => asked.destroy());
+    asked.on('error', () => resolve(null));
+  });
+const statusOf = async (url, path) => (await ask(url, path))?.status;
+const becomes = (url, path, status) => until(async () => (await statusOf(url, path)) === status, `${path} is ${status}`);
+
+/**
+ * Reads Prometheus's text format 0.0.4 as strictly as it is written down, and more: every family has one HELP and one
+ * TYPE before all of its samples and is not taken up again, no series comes twice, names are in our style.
+ * @returns {Map<string, number>} by series, its labels sorted
+ */
+function parseMetrics(text) {
+  assert.ok(text.endsWith('\n'));
+  const series = new Map();
+  const families = new Map();
+  let family;
+  for (const line of text.slice(0, -1).split('\n')) {
+    const help = /^# HELP ([a-z_]+) (\S.*\.)$/.exec(line);
+    if (help) {
+      assert.ok(!families.has(help[1]), `${help[1]} comes twice`);
+      family = { name: help[1], samples: 0 };
+      families.set(family.name, family);
+      continue;
+    }
+    const type = /^# TYPE ([a-z_]+) (counter|gauge|histogram)$/.exec(line);
+    if (type) {
+      assert.equal(type[1], family.name);
+      assert.equal(family.type, undefined);
+      family.type = type[2];
+      assert.equal(family.type === 'counter', family.name.endsWith('_total'), line);
+      assert.match(family.name, /^(stampgate|process)_/);
+      continue;
+    }
+    const sample = /^([a-z_]+)(?:\{([^}]*)\})? (-?[0-9]+(?:\.[0-9]+)?(?:e[+-][0-9]+)?)$/.exec(line);
+    assert.ok(sample, `no sample: ${line}`);
+    const [, name, labels = '', value] = sample;
+    const suffixes = family.type === 'histogram' ? ['_bucket', '_sum', '_count'] : [''];
+    assert.ok(suffixes.some((suffix) => name === family.name + suffix), line);
+    const parts = labels === '' ? [] : labels.split(/,(?=[a-z_]+=")/);
+    for (const part of parts) assert.match(part, /^[a-z_]+="[^"\\\n]*"$/, line);
+    const id = parts.length === 0 ? name : `${name}{${parts.sort().join(',')}}`;
+    assert.ok(!series.has(id), `${id} comes twice`);
+    series.set(id, Number(value));
+    family.samples += 1;
+  }
+  for (const { name, type, samples } of families.values()) assert.ok(type && samples > 0, name);
+  checkHistograms(families, series);
+  return series;
+}
+
+/** Buckets grow, and the last one is the count. */
+function checkHistograms(families, series) {
+  for (const { name } of [...families.values()].filter(({ type }) => type === 'histogram')) {
+    const buckets = new Map();
+    for (const [id, value] of series) {
+      const [, labels, le] = new RegExp(`^${name}_bucket\\{(.*),le="(.*)"\\}$`).exec(id) ?? [];
+      if (labels) buckets.set(labels, [...(buckets.get(labels) ?? []), [le, value]]);
+    }
+    for (const [labels, values] of buckets) {
+      const bound = ([le]) => (le === '+Inf' ? Infinity : Number(le));
+      for (let i = 1; i < values.length; ++i) {
+        assert.ok(bound(values[i]) > bound(values[i - 1]) && values[i][1] >= values[i - 1][1]);
+      }
+      assert.equal(values.at(-1)[0], '+Inf');
+      assert.equal(values.at(-1)[1], series.get(`${name}_count{${labels}}`));
+    }
+  }
+}
+
+async function metricsOf(gateway) {
+  const { status, headers, body } = await ask(gateway.adminUrl, '/metrics');
+  assert.equal(status, 200);
+  assert.equal(headers['content-type'], 'text/plain; version=0.0.4; charset=utf-8');
+  return Object.assign(parseMetrics(body), { text: body });
+}
+
+/** How much each series has grown, without those that have not. */
+function growth(before, now) {
+  const grown = {};
+  for (const [id, value] of now) if (value !== (before.get(id) ?? 0)) grown[id] = value - (before.get(id) ?? 0);
+  return grown;
+}
+
+const calls = (method, ending) => `stampgate_calls_total{code="${ending}",method="/stampgate.v1.${method}"}`;
+const errors = (reason) => `stampgate_call_errors_total{reason="${reason}"}`;
+const counters = (grown) => Object.fromEntries(Object.entries(grown).filter(([id]) => /_total\{/.test(id)));
+
+describe('metrics', { timeout: HANG_MS }, async () => {
+  const folder = scratch({ after });
+  const audit = await auditIn(folder);
+  const callers = freeCaller();
+  callers[0].grants[0].all_organizations = undefined;
+  callers[0].grants[0].organizations = [ORGANIZATION];
+  const { simulator, gateway } = await startStack({ after }, { config: { admin: ADMIN, audit, callers }, events: true });
+  simulator.webhooks.setEndpoints(null, []); // submits would send events too
+
+  test('count calls by method and code, and errors by reason', async () => {
+    const before = await metricsOf(gateway);
+    for (let i = 0; i < 3; ++i) await gateway.call(...SUBMIT);
+    await gateway.refusal(QUERY[0], { ...QUERY[1], policy_id: 'canary-5f1c9b7e' });
+    for (const organization_id of [subOrganization(1), subOrganization(2)]) {
+      const { info } = await gateway.refusal(QUERY[0], { ...QUERY[1], organization_id });
+      assert.equal(info.reason, 'DENIED_BY_POLICY');
+    }
+    await gateway.refusal(QUERY[0], { organization_id: ORGANIZATION });
+    await gateway.call('EventService/ListEvents', EARLIEST);
+    await gateway.refusal('EventService/GetEvent', { event_id: 'canary-5f1c9b7e' });
+    await gateway.refusal('StampService/Prepare', { method: 'canary-5f1c9b7e' });
+    const now = await metricsOf(gateway);
+    const grown = growth(before, now);
+    assert.deepEqual(counters(grown), {
+      [calls(SUBMIT[0], 'OK')]: 3,
+      [calls(QUERY[0], 'NOT_FOUND')]: 1,
+      [calls(QUERY[0], 'PERMISSION_DENIED')]: 2,
+      [calls(QUERY[0], 'INVALID_ARGUMENT')]: 1,
+      [calls('EventService/ListEvents', 'OK')]: 1,
+      [calls('EventService/GetEvent', 'NOT_FOUND')]: 1,
+      [calls('StampService/Prepare', 'INVALID_ARGUMENT')]: 1,
+      [errors('UPSTREAM')]: 1,
+      [errors('DENIED_BY_POLICY')]: 2,
+      [errors('INVALID_REQUEST')]: 2,
+      [errors('EVENT_NOT_FOUND')]: 1,
+    });
+    assert.equal(grown['stampgate_call_duration_seconds_count{class="query"}'], 4);
+    assert.equal(grown['stampgate_call_duration_seconds_count{class="prepare"}'], 1);
+    assert.equal(now.get('stampgate_calls_in_flight'), 0);
+  });
+
+  test('count deliveries, and follow the log and who reads it', async () => {
+    const before = await metricsOf(gateway);
+    simulator.webhooks.setEndpoints(null, [gateway.webhookUrl]);
+    simulator.webhooks.change({ maxAttempts: 1 });
+    const { eventId, body } = await deliver(simulator);
+    await deliver(simulator);
+    await deliver(simulator, { eventId, body });
+    await deliver(simulator, { faults: [{ kind: 'otherKey' }] });
+    const subscriber = await Subscriber.start(gateway);
+    const grown = growth(before, await metricsOf(gateway));
+    assert.deepEqual(counters(grown), {
+      'stampgate_deliveries_total{outcome="stored"}': 2,
+      'stampgate_deliveries_total{outcome="duplicate"}': 1,
+      'stampgate_deliveries_total{outcome="invalid_signature"}': 1,
+    });
+    assert.equal(grown.stampgate_event_log_latest_position, 2);
+    assert.equal(grown.stampgate_subscribers, 1);
+    assert.equal(grown.stampgate_calls_in_flight, 1);
+    await subscriber.leave();
+    simulator.webhooks.setEndpoints(null, []);
+    await until(async () => (await metricsOf(gateway)).get('stampgate_subscribers') === 0, 'nobody is subscribed');
+  });
+
+  test('know the calls in flight', async () => {
+    simulator.reset();
+    simulator.addFaults([HELD]);
+    const call = gateway.call(...SUBMIT);
+    await simulator.waitFor({ held: 1 });
+    assert.equal((await metricsOf(gateway)).get('stampgate_calls_in_flight'), 1);
+    simulator.release();
+    await call;
+    assert.equal((await metricsOf(gateway)).get('stampgate_calls_in_flight'), 0);
+  });
+
+  test("tell the audit's head as the log does", async () => {
+    await gateway.call(...SUBMIT);
+    // Every ten seconds; the first is told at the start.
+    const now = await metricsOf(gateway);
+    const [head] = [...now.keys()].filter((id) => id.startsWith('stampgate_audit_head_info'));
+    const [, sequence] = /^stampgate_audit_head_info\{head="([0-9]+):[0-9a-f]{64}"\}$/.exec(head);
+    assert.equal(now.get('stampgate_audit_head_sequence'), Number(sequence));
+    assert.ok(gateway.output.includes(`"event":"audit_head","head":"${head.split('"')[1]}"`));
+    assert.equal(now.get('stampgate_audit_failing'), 0);
+  });
+
+  test('tell the policy, and count reloads', async () => {
+    const before = await metricsOf(gateway);
+    const good = readFileSync(gateway.configFile);
+    writeFileSync(gateway.configFile, 'nonsense: true');
+    gateway.child.kill('SIGHUP');
+    const failed = 'stampgate_reloads_total{result="failed",what="config"}';
+    await until(async () => (await metricsOf(gateway)).get(failed) >= 1, 'a reload has failed');
+    const changed = { ...gateway.config, callers: [{ ...callers[0], name: 'another' }] };
+    writeFileSync(gateway.configFile, JSON.stringify(changed));
+    gateway.child.kill('SIGHUP');
+    const ok = 'stampgate_reloads_total{result="ok",what="config"}';
+    await until(async () => (await metricsOf(gateway)).get(ok) === 1, 'a reload has worked');
+    const versionOf = (metrics) => [...metrics.keys()].filter((id) => id.startsWith('stampgate_policy_info{version="'));
+    assert.equal(versionOf(before).length, 1);
+    const now = await metricsOf(gateway);
+    assert.equal(versionOf(now).length, 1);
+    assert.notDeepEqual(versionOf(now), versionOf(before));
+    writeFileSync(gateway.configFile, good);
+  });
+
+  test('hold no organization, no caller, no token and nothing that anybody chose', async () => {
+    await gateway.refusal(...QUERY, { metadata: { authorization: 'Bearer canary-5f1c9b7e' } }).catch(() => {});
+    const { text } = await metricsOf(gateway);
+    for (const word of ['canary', ORGANIZATION, subOrganization(1), 'loopback', 'another', identifier(6), 'hooks']) {
+      assert.ok(!text.includes(word), word);
+    }
+  });
+
+  test('are served to whoever asks as HTTP wants it', async () => {
+    const head = await new Promise((resolve, reject) => {
+      request(`${gateway.adminUrl}/metrics`, { method: 'HEAD', agent: false }, resolve).on('error', reject).end();
+    });
+    assert.equal(head.statusCode, 200);
+    assert.ok(Number(head.headers['content-length']) > 1000);
+    assert.equal(await statusOf(gateway.adminUrl, '/'), 404);
+    assert.equal(await statusOf(gateway.adminUrl, '/metrics?x'), 200);
+  });
+});
+
+test('strangers are counted', async (t) => {
+  const callers = [{ name: 'a', dns_names: ['a.example'], grants: [{ classes: ['query'], all_organizations: true }] }];
+  const { gateway } = await startStack(t, { config: { admin: ADMIN, callers } });
+  for (let i = 0; i < 3; ++i) assert.equal((await gateway.refusal(...QUERY)).code, code.UNAUTHENTICATED);
+  const now = await metricsOf(gateway);
+  assert.equal(now.get(errors('CALLER_NOT_RECOGNIZED')), 3);
+  assert.equal(now.get(calls(QUERY[0], 'UNAUTHENTICATED')), 3);
+});
+
+describe('probes', { timeout: HANG_MS }, () => {
+  test('are good while calls are served', async (t) => {
+    const { gateway } = await startStack(t, { config: { admin: ADMIN } });
+    assert.deepEqual(await ask(gateway.adminUrl, '/livez').then(({ status, body }) => [status, body]), [200, 'alive\n']);
+    assert.deepEqual(await ask(gateway.adminUrl, '/readyz').then(({ status, body }) => [status, body]), [200, 'ready\n']);
+  });
+
+  test('are not there if they are not configured', async (t) => {
+    const { gateway } = await startStack(t);
+    assert.equal(gateway.adminUrl, undefined);
+  });
+
+  test('are good behind TLS, and tell when the certificate expires', async (t) => {
+    const folder = scratch(t);
+    const authority = makeAuthority(folder, 'all');
+    const { cert, key } = authority.issue({ name: 'DNS:gateway.example', days: 2 });
+    const tls = Object.fromEntries(
+      Object.entries({ certificate_file: cert, private_key_file: key, client_ca_file: readFileSync(authority.file) }).map(
+        ([name, content]) => {
+          writeFileSync(join(folder, name), content, { mode: 0o600 });
+          return [name, join(folder, name)];
+        },
+      ),
+    );
+    const simulator = await startSimulator();
+    t.after(() => simulator.close());
+    const audit = await auditIn(folder);
+    const config = { listen_address: '0.0.0.0:0', admin: ADMIN, tls, audit };
+    const gateway = await startGateway(t, simulator, config, { folder });
+    assert.equal(await statusOf(gateway.adminUrl, '/livez'), 200);
+    assert.equal(await statusOf(gateway.adminUrl, '/readyz'), 200);
+    const expires = (await metricsOf(gateway)).get('stampgate_tls_certificate_not_after_timestamp_seconds');
+    const days = (expires - Date.now() / 1000) / 86400;
+    assert.ok(days > 1.9 && days <= 2, days);
+  });
+
+  test('say that the gateway is draining, and that it lives', async (t) => {
+    const { simulator, gateway } = await startStack(t, { config: { admin: ADMIN } });
+    simulator.addFaults([HELD]);
+    const call = gateway.call(...SUBMIT);
+    await simulator.waitFor({ held: 1 });
+    gateway.child.kill('SIGTERM');
+    await becomes(gateway.adminUrl, '/readyz', 503);
+    assert.equal((await ask(gateway.adminUrl, '/readyz')).body, 'the gateway is draining\n');
+    assert.equal(await statusOf(gateway.adminUrl, '/livez'), 200);
+    assert.equal((await metricsOf(gateway)).get('stampgate_calls_in_flight'), 1);
+    simulator.release();
+    await call;
+    await gateway.exited;
+    assert.equal(await ask(gateway.adminUrl, '/readyz'), null);
+  });
+
+  test('say that the audit cannot be written, until it can', { skip: reasonToSkip() }, async (t) => {
+    const folder = scratch(t);
+    const { inside, command, seenFrom } = smallDisk(folder, 2);
+    const audit = await auditIn(folder, join(inside, 'audit.log'));
+    const { gateway } = await startStack(t, { config: { admin: ADMIN, audit }, command });
+    const ballast = join(seenFrom(gateway), 'ballast');
+    fill(ballast, 0);
+    // What the file's last page has room for may still be written.
+    await until(() => gateway.call(...SUBMIT).then(() => false, () => true), 'a call is refused');
+    await becomes(gateway.adminUrl, '/readyz', 503);
+    assert.equal((await ask(gateway.adminUrl, '/readyz')).body, 'the audit log cannot be written\n');
+    assert.equal(await statusOf(gateway.adminUrl, '/livez'), 200);
+    const now = await metricsOf(gateway);
+    assert.equal(now.get('stampgate_audit_failing'), 1);
+    assert.ok(now.get(errors('AUDIT_UNAVAILABLE')) >= 1);
+    rmSync(ballast);
+    // By itself: nobody calls a gateway that is not ready.
+    await becomes(gateway.adminUrl, '/readyz', 200);
+    assert.equal((await metricsOf(gateway)).get('stampgate_audit_failing'), 0);
+  });
+
+  test('say that the audit will not work again', async (t) => {
+    const folder = scratch(t);
+    const audit = await auditIn(folder);
+    const { gateway } = await startStack(t, { config: { admin: ADMIN, audit } });
+    await gateway.call(...SUBMIT);
+    writeFileSync(audit.file, '');
+    await gateway.refusal(...SUBMIT);
+    await becomes(gateway.adminUrl, '/readyz', 503);
+    assert.equal((await ask(gateway.adminUrl, '/readyz')).body, 'the audit log cannot be written\n');
+  });
+
+  test('find that gRPC has stopped to accept connections', async (t) => {
+    const folder = scratch(t);
+    const simulator = await startSimulator();
+    t.after(() => simulator.close());
+    const config = {
+      listen_address: '127.0.0.1:0',
+      admin: ADMIN,
+      upstream: { base_url: simulator.url },
+      keys: [{ name: 'main', file: writeKey(folder), all_organizations: true }],
+      callers: freeCaller(),
+    };
+    const gateway = await Gateway.start(config, { folder });
+    t.after(() => gateway.stop('SIGKILL'));
+    assert.equal(await statusOf(gateway.adminUrl, '/livez'), 200);
+    const limit = (soft) => execFileSync('prlimit', ['--pid', String(gateway.child.pid), `--nofile=${soft}:`]);
+    const { 1: port } = gateway.address.split(':');
+    const peers = [];
+    t.after(() => peers.forEach((peer) => peer.destroy()));
+    limit(descriptorsOf(gateway.child.pid) + 4);
+    // More than the process has descriptors for, at gRPC's port.
+    for (let i = 0; i < 16; ++i) {
+      peers.push(connectTcp(Number(port), '127.0.0.1').on('error', () => {}));
+      await new Promise((resolve) => peers.at(-1).once('connect', resolve));
+    }
+    await until(() => gateway.output.includes('self_check_failed'), 'the check fails');
+    // There are descriptors again, and the peers have gone; and yet nobody gets in, nor does the check, which is made
+    // more than once meanwhile.
+    limit(1024);
+    for (const peer of peers) peer.destroy();
+    const refused = await gateway.refusal(...QUERY, { deadlineMs: 7000 });
+    assert.ok([code.DEADLINE_EXCEEDED, code.UNAVAILABLE].includes(refused.code), refused.message);
+    const { status, body } = await ask(gateway.adminUrl, '/livez');
+    assert.deepEqual([status, body], [503, 'the gRPC port does not answer: its health check ended with code 4\n']);
+  });
+});
