@@ -7,6 +7,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
+#include "gateway/call_metadata.h"
 #include "gateway/peer.h"
 #include "stamp/sha256.h"
 #include "translate/error.h"
@@ -43,6 +44,7 @@ const Caller* WithoutToken(const CallerDirectory::Callers& callers) {
 
 void Authenticate(const CurrentAccess& current, const grpc::CallbackServerContext& context,
                   absl::AnyInvocable<void(absl::StatusOr<KnownCaller>)> done) {
+  if (absl::Status metadata = CheckMetadata(context.client_metadata()); !metadata.ok()) return done(metadata);
   std::shared_ptr<const Access> access = current.Get();
   CallerDirectory::Callers callers = access->callers.Find(PeerOf(context));
   if (callers.empty()) return done(NotRecognized("nobody of this identity is configured to call"));

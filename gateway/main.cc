@@ -1,7 +1,6 @@
 // The process: reads the command line, wires the parts together, and ends when it is told to.
 
 #include <google/protobuf/stubs/logging.h>
-#include <grpc/support/log.h>
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -27,6 +26,7 @@
 #include "gateway/audit_verifier.h"
 #include "gateway/command_line.h"
 #include "gateway/config.h"
+#include "gateway/failed_handshakes.h"
 #include "gateway/liveness.h"
 #include "gateway/loading.h"
 #include "gateway/log.h"
@@ -231,8 +231,7 @@ int Main(int argc, char** argv) {
   if (absl::Status status = HardenProcess(); !status.ok()) return Fail(status);
   // Protocol Buffers would write pieces of what it cannot parse to standard error.
   google::protobuf::SetLogHandler(nullptr);
-  // gRPC would write a line for each handshake that a stranger fails.
-  gpr_set_log_function([](gpr_log_func_args*) {});
+  CountFailedHandshakes();
   // libcurl would write the keys of every TLS session to the file that it names.
   unsetenv("SSLKEYLOGFILE");
   // Debian's build of Abseil watches the order in which every mutex is taken.

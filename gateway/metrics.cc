@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "gateway/failed_handshakes.h"
 #include "gateway/process_usage.h"
 #include "google/protobuf/descriptor.h"
 #include "stampgate/v1/error_reason.pb.h"
@@ -68,6 +69,9 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version)
                            "Changed configurations and certificates that were taken, and looks at unusable ones.")),
       certificate_not_after_(AddGauges(registry_, "stampgate_tls_certificate_not_after_timestamp_seconds",
                                        "When the certificate that callers are shown expires, in Unix time.")),
+      failed_handshakes_(AddCounters(registry_, "stampgate_tls_handshakes_failed_total",
+                                     "TLS handshakes that failed, such as those of callers without a good certificate.")
+                             .Add({})),
       resident_bytes_(AddGauge(registry_, "process_resident_memory_bytes", "Memory of the process that is in RAM.")),
       open_descriptors_(AddGauge(registry_, "process_open_fds", "Open file descriptors.")),
       max_descriptors_(AddGauge(registry_, "process_max_fds", "How many file descriptors may be open.")),
@@ -174,15 +178,12 @@ void Metrics::Info::Set(const std::string& text) {
 
 std::string Metrics::Render() {
   const ProcessUsage usage = ReadProcessUsage();
+  std::lock_guard lock(mutex_);
+  failed_handshakes_.Increment(static_cast<double>(FailedHandshakes()) - failed_handshakes_.Value());
   resident_bytes_.Set(usage.resident_bytes);
   open_descriptors_.Set(usage.open_descriptors);
   max_descriptors_.Set(usage.max_descriptors);
-  std::vector<prometheus::MetricFamily> families;
-  {
-    std::lock_guard lock(mutex_);
-    families = registry_.Collect();
-  }
-  return prometheus::TextSerializer().prometheus::Serializer::Serialize(families);
+  return prometheus::TextSerializer().prometheus::Serializer::Serialize(registry_.Collect());
 }
 
 }  // namespace stampgate

@@ -63,7 +63,7 @@ class Metrics {
   // When the certificate that is served expires. Shown once it is set.
   void SetCertificateNotAfter(absl::Time time);
 
-  // All of it and what the process uses, in Prometheus's text format 0.0.4.
+  // All of it, what the process uses and FailedHandshakes, in Prometheus's text format 0.0.4.
   std::string Render();
   static constexpr char kContentType[] = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -112,11 +112,12 @@ class Metrics {
   Gauges& audit_failing_;
   Counters& reloads_;
   Gauges& certificate_not_after_;
+  prometheus::Counter& failed_handshakes_;
   prometheus::Gauge& resident_bytes_;
   prometheus::Gauge& open_descriptors_;
   prometheus::Gauge& max_descriptors_;
 
-  std::mutex mutex_;  // for the two below: nobody is to see one with two texts
+  std::mutex mutex_;  // for what Render sets, and for the two below: nobody is to see one with two texts
   Info audit_head_;
   Info policy_;
 };

@@ -2,21 +2,21 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { get, request } from 'node:http';
+import { request } from 'node:http';
 import { connect as connectTcp } from 'node:net';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { code } from '../clients/gateway.mjs';
 import { startSimulator } from '../simulator/server.mjs';
 import { ORGANIZATION, identifier, subOrganization } from '../simulator/testing.mjs';
+import { ADMIN, ask, metricsOf, statusOf } from './admin_port.mjs';
 import { makeAuthority } from './certificates.mjs';
 import { deliver } from './event_stack.mjs';
-import { Gateway, HANG_MS, freeCaller, run, scratch, startGateway, startStack, writeKey } from './harness.mjs';
+import { Gateway, HANG_MS, auditConfig, freeCaller, scratch, startGateway, startStack, writeKey } from './harness.mjs';
 import { descriptorsOf, until } from './processes.mjs';
 import { fill, reasonToSkip, smallDisk } from './small_disk.mjs';
 import { EARLIEST, Subscriber } from './subscriber.mjs';
 
-const ADMIN = { listen_address: '127.0.0.1:0' };
 const QUERY = ['PolicyService/GetPolicy', { organization_id: ORGANIZATION, policy_id: identifier(6) }];
 const SUBMIT = [
   'OrganizationService/UpdateOrganizationName',
@@ -24,98 +24,7 @@ const SUBMIT = [
 ];
 const HELD = { kind: 'slow', untilReleased: true };
 
-async function auditIn(folder, file = join(folder, 'audit.log')) {
-  const key = join(folder, 'audit.key');
-  const { status, stderr } = await run(['audit', 'keygen', '--out', key]);
-  assert.equal(status, 0, stderr);
-  return { file, key_file: key };
-}
-
-/** GETs a page; `null` if there is no answer in time. */
-const ask = (url, path, timeout = HANG_MS) =>
-  new Promise((resolve) => {
-    const asked = get(url + path, { agent: false, timeout }, (response) => {
-      let body = '';
-      response.setEncoding('utf8');
-      response.on('data', (data) => (body += data));
-      response.on('end', () => resolve({ status: response.statusCode, headers: response.headers, body }));
-      response.on('error', () => resolve(null));
-    });
-    asked.on('timeout', () => asked.destroy());
-    asked.on('error', () => resolve(null));
-  });
-const statusOf = async (url, path) => (await ask(url, path))?.status;
 const becomes = (url, path, status) => until(async () => (await statusOf(url, path)) === status, `${path} is ${status}`);
-
-/**
- * Reads Prometheus's text format 0.0.4 as strictly as it is written down, and more: every family has one HELP and one
- * TYPE before all of its samples and is not taken up again, no series comes twice, names are in our style.
- * @returns {Map<string, number>} by series, its labels sorted
- */
-function parseMetrics(text) {
-  assert.ok(text.endsWith('\n'));
-  const series = new Map();
-  const families = new Map();
-  let family;
-  for (const line of text.slice(0, -1).split('\n')) {
-    const help = /^# HELP ([a-z_]+) (\S.*\.)$/.exec(line);
-    if (help) {
-      assert.ok(!families.has(help[1]), `${help[1]} comes twice`);
-      family = { name: help[1], samples: 0 };
-      families.set(family.name, family);
-      continue;
-    }
-    const type = /^# TYPE ([a-z_]+) (counter|gauge|histogram)$/.exec(line);
-    if (type) {
-      assert.equal(type[1], family.name);
-      assert.equal(family.type, undefined);
-      family.type = type[2];
-      assert.equal(family.type === 'counter', family.name.endsWith('_total'), line);
-      assert.match(family.name, /^(stampgate|process)_/);
-      continue;
-    }
-    const sample = /^([a-z_]+)(?:\{([^}]*)\})? (-?[0-9]+(?:\.[0-9]+)?(?:e[+-][0-9]+)?)$/.exec(line);
-    assert.ok(sample, `no sample: ${line}`);
-    const [, name, labels = '', value] = sample;
-    const suffixes = family.type === 'histogram' ? ['_bucket', '_sum', '_count'] : [''];
-    assert.ok(suffixes.some((suffix) => name === family.name + suffix), line);
-    const parts = labels === '' ? [] : labels.split(/,(?=[a-z_]+=")/);
-    for (const part of parts) assert.match(part, /^[a-z_]+="[^"\\\n]*"$/, line);
-    const id = parts.length === 0 ? name : `${name}{${parts.sort().join(',')}}`;
-    assert.ok(!series.has(id), `${id} comes twice`);
-    series.set(id, Number(value));
-    family.samples += 1;
-  }
-  for (const { name, type, samples } of families.values()) assert.ok(type && samples > 0, name);
-  checkHistograms(families, series);
-  return series;
-}
-
-/** Buckets grow, and the last one is the count. */
-function checkHistograms(families, series) {
-  for (const { name } of [...families.values()].filter(({ type }) => type === 'histogram')) {
-    const buckets = new Map();
-    for (const [id, value] of series) {
-      const [, labels, le] = new RegExp(`^${name}_bucket\\{(.*),le="(.*)"\\}$`).exec(id) ?? [];
-      if (labels) buckets.set(labels, [...(buckets.get(labels) ?? []), [le, value]]);
-    }
-    for (const [labels, values] of buckets) {
-      const bound = ([le]) => (le === '+Inf' ? Infinity : Number(le));
-      for (let i = 1; i < values.length; ++i) {
-        assert.ok(bound(values[i]) > bound(values[i - 1]) && values[i][1] >= values[i - 1][1]);
-      }
-      assert.equal(values.at(-1)[0], '+Inf');
-      assert.equal(values.at(-1)[1], series.get(`${name}_count{${labels}}`));
-    }
-  }
-}
-
-async function metricsOf(gateway) {
-  const { status, headers, body } = await ask(gateway.adminUrl, '/metrics');
-  assert.equal(status, 200);
-  assert.equal(headers['content-type'], 'text/plain; version=0.0.4; charset=utf-8');
-  return Object.assign(parseMetrics(body), { text: body });
-}
 
 /** How much each series has grown, without those that have not. */
 function growth(before, now) {
@@ -130,7 +39,7 @@ const counters = (grown) => Object.fromEntries(Object.entries(grown).filter(([id
 
 describe('metrics', { timeout: HANG_MS }, async () => {
   const folder = scratch({ after });
-  const audit = await auditIn(folder);
+  const audit = await auditConfig(folder);
   const callers = freeCaller();
   callers[0].grants[0].all_organizations = undefined;
   callers[0].grants[0].organizations = [ORGANIZATION];
@@ -288,7 +197,7 @@ describe('probes', { timeout: HANG_MS }, () => {
     );
     const simulator = await startSimulator();
     t.after(() => simulator.close());
-    const audit = await auditIn(folder);
+    const audit = await auditConfig(folder);
     const config = { listen_address: '0.0.0.0:0', admin: ADMIN, tls, audit };
     const gateway = await startGateway(t, simulator, config, { folder });
     assert.equal(await statusOf(gateway.adminUrl, '/livez'), 200);
@@ -317,7 +226,7 @@ describe('probes', { timeout: HANG_MS }, () => {
   test('say that the audit cannot be written, until it can', { skip: reasonToSkip() }, async (t) => {
     const folder = scratch(t);
     const { inside, command, seenFrom } = smallDisk(folder, 2);
-    const audit = await auditIn(folder, join(inside, 'audit.log'));
+    const audit = await auditConfig(folder, join(inside, 'audit.log'));
     const { gateway } = await startStack(t, { config: { admin: ADMIN, audit }, command });
     const ballast = join(seenFrom(gateway), 'ballast');
     fill(ballast, 0);
@@ -337,7 +246,7 @@ describe('probes', { timeout: HANG_MS }, () => {
 
   test('say that the audit will not work again', async (t) => {
     const folder = scratch(t);
-    const audit = await auditIn(folder);
+    const audit = await auditConfig(folder);
     const { gateway } = await startStack(t, { config: { admin: ADMIN, audit } });
     await gateway.call(...SUBMIT);
     writeFileSync(audit.file, '');

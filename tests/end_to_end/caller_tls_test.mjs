@@ -6,8 +6,9 @@ import { after, describe, test } from 'node:test';
 import { call, code, connect } from '../clients/gateway.mjs';
 import { startSimulator } from '../simulator/server.mjs';
 import { ORGANIZATION, identifier } from '../simulator/testing.mjs';
+import { ADMIN, metricsOf, statusOf } from './admin_port.mjs';
 import { makeAuthority } from './certificates.mjs';
-import { HANG_MS, run, scratch, startGateway } from './harness.mjs';
+import { HANG_MS, auditConfig, run, scratch, startGateway } from './harness.mjs';
 import { LONG, until } from './processes.mjs';
 
 const QUERY = ['PolicyService/GetPolicy', { organization_id: ORGANIZATION, policy_id: identifier(6) }];
@@ -72,15 +73,22 @@ describe('a gateway with TLS', { timeout: HANG_MS }, async () => {
   const { folder, servers, clients, tls } = files;
   const simulator = await startSimulator();
   after(() => simulator.close());
-  const audit = { file: join(folder, 'audit.log'), key_file: join(folder, 'audit.key') };
-  await run(['audit', 'keygen', '--out', audit.key_file]);
+  const audit = await auditConfig(folder);
   const gateway = await startGateway(
     { after },
     simulator,
-    { listen_address: '0.0.0.0:0', tls, audit, callers: CALLERS },
+    { listen_address: '0.0.0.0:0', admin: ADMIN, tls, audit, callers: CALLERS },
     { folder },
   );
+  const failedHandshakes = async () => (await metricsOf(gateway)).get('stampgate_tls_handshakes_failed_total');
   const reached = () => attempt(gateway, servers, clientOf(clients, `URI:${PAYMENTS}`));
+
+  test('counts no failed handshake before there is one', async () => {
+    await reached();
+    // The gateway tries its own port, and goes away in the middle of a handshake.
+    assert.equal(await statusOf(gateway.adminUrl, '/livez'), 200);
+    assert.equal(await failedHandshakes(), 0);
+  });
 
   test('knows callers by the URI or the DNS name of their certificate', async () => {
     for (const [name, caller] of [
@@ -120,9 +128,11 @@ describe('a gateway with TLS', { timeout: HANG_MS }, async () => {
   ]) {
     test(`gives no connection to a caller with ${title}`, async () => {
       simulator.reset();
+      const before = await failedHandshakes();
       const error = await attempt(gateway, servers, certificate(), { deadlineMs: 3000 });
       assert.ok([code.UNAVAILABLE, code.DEADLINE_EXCEEDED].includes(error.code), `${error.code}`);
       assert.equal(simulator.stats().requests, 0);
+      assert.ok((await failedHandshakes()) > before, 'it is counted');
     });
   }
 

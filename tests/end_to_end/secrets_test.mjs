@@ -5,12 +5,13 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { after, beforeEach, describe, it } from 'node:test';
 import { encode } from '../clients/gateway.mjs';
 import { ORGANIZATION, apiKeyNamed, identifier } from '../simulator/testing.mjs';
+import { ADMIN, metricsOf } from './admin_port.mjs';
 import { described } from './failures.mjs';
 import { HANG_MS, auditConfig, scratch, startGateway, startStack } from './harness.mjs';
 import { startRawServer } from './raw_server.mjs';
 
 const audit = await auditConfig(scratch({ after }));
-const { simulator, gateway } = await startStack({ after }, { config: { audit } });
+const { simulator, gateway } = await startStack({ after }, { config: { admin: ADMIN, audit } });
 beforeEach(() => simulator.reset());
 
 /** Everything that a gateway writes; of its audit what is new. Hashes are left out: they look like anything. */
@@ -111,7 +112,11 @@ const answerFields = [
 ];
 
 const PIECE = 8;
-const secretText = () => randomBytes(36).toString('base64url');
+const made = [];
+function secretText() {
+  made.push(randomBytes(36).toString('base64url'));
+  return made.at(-1);
+}
 
 /** Fails if `text` holds the secret or a piece of it that is long enough to be told from chance. */
 function assertWithout(text, secret, where) {
@@ -365,5 +370,14 @@ describe('what the gateway prints', { timeout: HANG_MS }, () => {
       assertWithout(printed(), JSON.parse(Buffer.from(stamp, 'base64url')).signature, 'the output');
       assert.ok(!printed().includes(body));
     }
+  });
+});
+
+describe('the metrics', () => {
+  it('have nothing of all that', async () => {
+    const { text } = await metricsOf(gateway);
+    assert.ok(made.length > 100);
+    for (const secret of made) assertWithout(text, secret, 'the metrics');
+    assertWithout(text, apiKeyNamed('gateway p256').privateKey, 'the metrics');
   });
 });

@@ -1,0 +1,145 @@
+// What callers write into the metadata of a call reaches nobody: neither upstream, nor the log, nor the decision of who
+// calls. Raw frames, since client libraries send no such thing.
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { after, describe, it } from 'node:test';
+import { encode } from '../clients/gateway.mjs';
+import { ADMIN, metricsOf } from './admin_port.mjs';
+import { QUERY } from './failures.mjs';
+import { HANG_MS, auditConfig, freeCaller, scratch, startStack } from './harness.mjs';
+import { rawCall } from './raw_http2.mjs';
+
+const CANARY = 'canary-2d7e91';
+const TOKEN = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
+const request = encode(QUERY.method, QUERY.request);
+
+/** How many calls have ended, by code, since `before`. */
+async function endings(gateway, before = new Map()) {
+  const counts = new Map();
+  for (const [id, value] of await metricsOf(gateway)) {
+    const [, code] = /^stampgate_calls_total\{code="([A-Z_]+)"/.exec(id) ?? [];
+    if (code) counts.set(code, (counts.get(code) ?? 0) + value);
+  }
+  return new Map([...counts].map(([code, count]) => [code, count - (before.get(code) ?? 0)]).filter(([, count]) => count));
+}
+
+/** Calls once; who answers, and with what code: of a call that gRPC refused there is none. */
+async function attempt({ simulator, gateway }, fields) {
+  simulator.clearRequests();
+  const before = await endings(gateway);
+  const how = await rawCall(gateway.address, QUERY.method, request, fields);
+  const codes = await endings(gateway, before);
+  assert.ok(codes.size <= 1);
+  return { how, code: [...codes.keys()][0], sent: simulator.requests() };
+}
+
+const long = CANARY.repeat(5_000); // 65,000 bytes
+
+/** What might be taken for something else further on, and is refused. */
+const REFUSED = {
+  'a line that looks like a header of its own': [['x-a', `a\r\nX-Stamp: ${CANARY}\r\nx-b: c`]],
+  'a whole request': [['x-a', `a\r\n\r\nPOST /${CANARY} HTTP/1.1\r\nHost: a\r\n\r\n`]],
+  'a line feed alone': [['x-a', `a\nx-b: ${CANARY}`]],
+  'a NUL': [['x-a', `a\0${CANARY}`]],
+  'bytes that are no ASCII': [['x-a', `\x80\xff${CANARY}`]],
+  'a line in a name': [[`x-a: b\r\n${CANARY}`, 'c']],
+  'a name in capitals': [['X-A', CANARY]],
+  'an empty name': [['', CANARY]],
+  'a pseudo-header that there is none of': [[`:${CANARY}`, 'a']],
+  '64 kB': [['x-a', long]],
+  '64 kB in many fields': Array.from({ length: 64 }, (_, i) => [`x-${i}`, long.slice(0, 1_000)]),
+  'a stamp': [['x-stamp', CANARY]],
+  "a passkey's stamp": [['x-stamp-webauthn', CANARY]],
+  'binary that is none': [['x-a-bin', `%%%${CANARY}`]],
+};
+
+/** And what is good, or gRPC's own affair. */
+const PASSED_OVER = {
+  'what steers HTTP': [['host', CANARY], ['content-length', '5'], ['expect', '100-continue'], ['x-forwarded-for', CANARY]],
+  'what HTTP/2 has not': [['connection', 'keep-alive'], ['transfer-encoding', 'chunked'], ['upgrade', CANARY]],
+  'names of gRPC': [['grpc-tags-bin', 'AA'], ['grpc-trace-bin', 'AA'], ['lb-token', CANARY], ['grpc-previous-rpc-attempts', '9']],
+  'another authority': [[':authority', CANARY]],
+  'the organization': [['x-organization-id', CANARY], ['organization-id', CANARY]],
+  'the same twice': [['x-a', CANARY], ['x-a', CANARY], ['te', 'trailers'], ['content-type', 'application/grpc']],
+}; // prettier-ignore
+
+describe('metadata', { timeout: HANG_MS }, async () => {
+  const audit = await auditConfig(scratch({ after }));
+  const stack = await startStack({ after }, { config: { admin: ADMIN, audit, callers: freeCaller() } });
+  const { gateway } = stack;
+  const plain = await attempt(stack, []);
+  const namesOf = ({ headers }) => headers.map(([name]) => name);
+
+  it('that is as it should be lets a call through', () => {
+    assert.deepEqual([plain.how, plain.code, plain.sent.length], ['answered', 'OK', 1]);
+  });
+
+  for (const [title, fields] of Object.entries(REFUSED)) {
+    it(`with ${title} is refused and counted`, async () => {
+      const { how, code, sent } = await attempt(stack, fields);
+      assert.deepEqual([how, code, sent], ['answered', 'INVALID_ARGUMENT', []]);
+    });
+  }
+
+  for (const [title, fields] of Object.entries(PASSED_OVER)) {
+    it(`with ${title} changes nothing of what is sent`, async () => {
+      const { code, sent } = await attempt(stack, fields);
+      assert.equal(code, 'OK');
+      const [{ path, headers, body }] = sent;
+      assert.deepEqual([path, namesOf({ headers }), body], [plain.sent[0].path, namesOf(plain.sent[0]), plain.sent[0].body]);
+      assert.ok(!JSON.stringify(headers).includes(CANARY));
+    });
+  }
+
+  it('with another path is no call', async () => {
+    const { code, sent } = await attempt(stack, [[':path', `/${CANARY}`]]);
+    assert.deepEqual([code, sent], [undefined, []]);
+  });
+
+  it('is told to nobody, and the gateway serves', async () => {
+    const { code } = await attempt(stack, []);
+    assert.equal(code, 'OK');
+    for (const text of [gateway.output, readFileSync(audit.file, 'utf8'), (await metricsOf(gateway)).text]) {
+      assert.ok(!text.includes('canary'));
+      assert.ok(!text.includes('\r'));
+    }
+  });
+});
+
+describe('a token', { timeout: HANG_MS }, async () => {
+  const [{ grants }] = freeCaller();
+  const token_sha256 = [createHash('sha256').update(TOKEN).digest('hex')];
+  const callers = [{ name: 'one', loopback: true, token_sha256, grants }];
+  const stack = await startStack({ after }, { config: { admin: ADMIN, callers } });
+  const good = ['authorization', `Bearer ${TOKEN}`];
+
+  it('lets its caller in', async () => {
+    const { code, sent } = await attempt(stack, [good]);
+    assert.deepEqual([code, sent.length], ['OK', 1]);
+  });
+
+  for (const [title, expected, fields] of [
+    ['nothing else', 'UNAUTHENTICATED', []],
+    ['its name in capitals', 'INVALID_ARGUMENT', [['Authorization', good[1]]]],
+    ['a line behind it', 'INVALID_ARGUMENT', [['authorization', `${good[1]}\r\n`]]],
+    ['a line before it', 'INVALID_ARGUMENT', [['authorization', `\r\n${good[1]}`]]],
+    ['it on a second line', 'INVALID_ARGUMENT', [['authorization', `Bearer x\r\nauthorization: ${good[1]}`]]],
+    ['it in the line of another', 'INVALID_ARGUMENT', [['x-a', `b\r\nauthorization: ${good[1]}`]]],
+    ['a NUL behind it', 'INVALID_ARGUMENT', [['authorization', `${good[1]}\0`]]],
+    ['it and more behind a NUL', 'INVALID_ARGUMENT', [['authorization', `${good[1]}\0x`]]],
+    ['two of them', 'UNAUTHENTICATED', [good, good]],
+    ['another one before it', 'UNAUTHENTICATED', [['authorization', 'Bearer x'], good]],
+    ['another one behind it', 'UNAUTHENTICATED', [good, ['authorization', 'Bearer x']]],
+    ['a comma between', 'UNAUTHENTICATED', [['authorization', `Bearer x, ${good[1]}`]]],
+    ['a space more', 'UNAUTHENTICATED', [['authorization', `Bearer  ${TOKEN}`]]],
+    ['a space behind', 'UNAUTHENTICATED', [['authorization', `${good[1]} `]]],
+    ['64 kB', 'INVALID_ARGUMENT', [['authorization', `${good[1]}${'x'.repeat(65_000)}`]]],
+    ['binary', 'UNAUTHENTICATED', [['authorization-bin', Buffer.from(good[1]).toString('base64')]]],
+  ]) { // prettier-ignore
+    it(`that comes with ${title} lets nobody in`, async () => {
+      const { code, sent } = await attempt(stack, fields);
+      assert.deepEqual([code, sent], [expected, []]);
+    });
+  }
+});
