@@ -1,13 +1,11 @@
 #include "gateway/audit_log.h"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "webhooks/start_thread.h"
 
 namespace stampgate {
 namespace {
@@ -39,14 +37,7 @@ AuditLog::AuditLog(Options options, std::unique_ptr<AuditWriter> writer)
       retry_interval_(options.retry_interval),
       writer_(std::move(writer)),
       head_(writer_->head()) {
-  // The thread inherits the mask: signals are for the main thread.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { Run(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  pthread_setname_np(thread_.native_handle(), "audit-log");
+  thread_ = StartThread("audit-log", [this] { Run(); });
 }
 
 AuditLog::~AuditLog() { Close(); }

@@ -1,13 +1,11 @@
 #include "gateway/event_loop.h"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "webhooks/start_thread.h"
 
 namespace stampgate {
 
@@ -21,14 +19,7 @@ absl::StatusOr<std::unique_ptr<EventLoop>> EventLoop::Start(const std::string& t
   if (error != 0) return absl::ResourceExhaustedError(absl::StrCat("event loop: ", uv_strerror(error)));
   loop->async_.data = loop.get();
 
-  // The thread inherits the mask: signals are for the main thread, and a broken pipe is an error code here.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  loop->thread_ = std::thread([uv = &loop->loop_] { uv_run(uv, UV_RUN_DEFAULT); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  pthread_setname_np(loop->thread_.native_handle(), thread_name.substr(0, 15).c_str());
+  loop->thread_ = StartThread(thread_name, [uv = &loop->loop_] { uv_run(uv, UV_RUN_DEFAULT); });
   return loop;
 }
 

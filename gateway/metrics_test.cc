@@ -60,8 +60,9 @@ TEST(Metrics, BeginWithWhatTheyKnow) {
   EXPECT_EQ(ValueOf(metrics, "stampgate_calls_in_flight"), "0");
   EXPECT_EQ(ValueOf(metrics, "stampgate_call_errors_total{reason=\"CALLER_NOT_RECOGNIZED\"}"), "0");
   EXPECT_EQ(ValueOf(metrics, "stampgate_subscribers"), "0");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_tls_handshakes_failed_total"), "0");
   // What is not configured is not there.
-  for (const char* name : {"audit_", "event_log_", "tls_", "policy_", "deliveries_", "reloads_"}) {
+  for (const char* name : {"audit_", "event_log_", "tls_certificate_", "policy_", "deliveries_", "reloads_"}) {
     EXPECT_THAT(metrics.Render(), Not(HasSubstr(absl::StrCat("stampgate_", name)))) << name;
   }
 }

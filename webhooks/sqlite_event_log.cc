@@ -1,8 +1,5 @@
 #include "webhooks/sqlite_event_log.h"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <algorithm>
 #include <condition_variable>
 #include <cstddef>
@@ -17,6 +14,7 @@
 #include "webhooks/exclusive_file.h"
 #include "webhooks/log_reader.h"
 #include "webhooks/log_writer.h"
+#include "webhooks/start_thread.h"
 
 namespace stampgate {
 namespace {
@@ -59,14 +57,7 @@ class SqliteEventLog final : public EventLog {
         file_(std::move(file)),
         identity_(writer->record().identity),
         writer_(std::move(writer)) {
-    // The thread inherits the mask: signals are for the main thread.
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    thread_ = std::thread([this] { Run(); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    pthread_setname_np(thread_.native_handle(), "event-log");
+    thread_ = StartThread("event-log", [this] { Run(); });
   }
 
   ~SqliteEventLog() override { Close(); }

@@ -1,0 +1,81 @@
+#include "webhooks/acceptor.h"
+
+#include <boost/asio/error.hpp>
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/system/error_code.hpp>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "webhooks/listen_address.h"
+
+namespace stampgate {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
+
+// After a failure to accept, such as no descriptor left: the peer stays in the queue, and at once it would fail again.
+constexpr std::chrono::milliseconds kAcceptAgain(100);
+
+}  // namespace
+
+Acceptor::Acceptor(asio::io_context& io)
+    : io_(io), strand_(asio::make_strand(io)), acceptor_(strand_), timer_(strand_) {}
+
+absl::Status Acceptor::Listen(absl::string_view listen_address) {
+  const absl::StatusOr<ListenAddress> address = ParseListenAddress(listen_address);
+  if (!address.ok()) return address.status();
+  error_code error;
+  const tcp::endpoint endpoint(asio::ip::make_address(address->ip, error), address->port);
+  if (!error) acceptor_.open(endpoint.protocol(), error);
+  if (!error) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
+  if (!error) acceptor_.bind(endpoint, error);
+  if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
+  if (!error) {
+    const tcp::endpoint local = acceptor_.local_endpoint(error);
+    const std::string host = local.address().is_v6() ? absl::StrCat("[", address->ip, "]") : address->ip;
+    address_ = absl::StrCat(host, ":", local.port());
+  }
+  if (error) return absl::UnavailableError(absl::StrCat("cannot listen on ", listen_address, ": ", error.message()));
+  return absl::OkStatus();
+}
+
+void Acceptor::Start(OnConnection on_connection) {
+  on_connection_ = std::move(on_connection);
+  asio::post(strand_, [this] { Accept(); });
+}
+
+void Acceptor::Close() {
+  error_code ignored;
+  acceptor_.close(ignored);
+  timer_.cancel();
+}
+
+void Acceptor::Accept() {
+  acceptor_.async_accept(asio::make_strand(io_.get_executor()), [this](error_code error, PeerStream::Socket socket) {
+    if (!acceptor_.is_open()) return;
+    if (error && error != asio::error::connection_aborted) return AcceptLater();
+    if (!error) Give(std::move(socket));
+    Accept();
+  });
+}
+
+void Acceptor::AcceptLater() {
+  timer_.expires_after(kAcceptAgain);
+  timer_.async_wait([this](error_code) {
+    if (acceptor_.is_open()) Accept();
+  });
+}
+
+void Acceptor::Give(PeerStream::Socket socket) {
+  try {
+    on_connection_(std::move(socket));
+  } catch (const std::exception&) {  // too little memory for one more: that must not end accepting
+  }
+}
+
+}  // namespace stampgate

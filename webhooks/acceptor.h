@@ -1,0 +1,73 @@
+// A listening socket, and the way of what goes on under it.
+#ifndef STAMPGATE_WEBHOOKS_ACCEPTOR_H_
+#define STAMPGATE_WEBHOOKS_ACCEPTOR_H_
+
+#include <boost/asio/basic_socket_acceptor.hpp>
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/wait_traits.hpp>
+#include <chrono>
+#include <exception>
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "webhooks/peer_stream.h"
+
+namespace stampgate {
+
+// Runs handlers of an io_context by `body`, such as its run(), until that returns. Nothing of ours throws, but Asio may
+// when memory is short: the handler that threw is gone, and with it what it alone held; the others go on.
+template <typename Body>
+void RunHandlers(Body body) {
+  while (true) {
+    try {
+      body();
+      return;
+    } catch (const std::exception&) {
+    }
+  }
+}
+
+// Not thread-safe, but what `io` runs of it may run on any of its threads. It goes when they have ended.
+class Acceptor {
+ public:
+  // Takes over a connection, which has a strand of its own. One at a time.
+  using OnConnection = std::function<void(PeerStream::Socket)>;
+
+  // Throws what Asio's constructors throw when no descriptor is to be had.
+  explicit Acceptor(boost::asio::io_context& io);
+
+  // `listen_address` is as ParseListenAddress takes it; with port 0 the system chooses one. Errors: kInvalidArgument,
+  // kUnavailable.
+  absl::Status Listen(absl::string_view listen_address);
+
+  // Where it listens, as in a URL: "127.0.0.1:34567", "[::1]:34567".
+  const std::string& address() const { return address_; }
+
+  // Accepts until it is closed. An exception of `on_connection` costs that connection alone.
+  void Start(OnConnection on_connection);
+
+  // No thread runs `io` now.
+  void Close();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void Accept();
+  void AcceptLater();
+  void Give(PeerStream::Socket socket);
+
+  boost::asio::io_context& io_;
+  const PeerStream::Strand strand_;
+  boost::asio::basic_socket_acceptor<boost::asio::ip::tcp, PeerStream::Strand> acceptor_;
+  boost::asio::basic_waitable_timer<Clock, boost::asio::wait_traits<Clock>, PeerStream::Strand> timer_;
+  OnConnection on_connection_;
+  std::string address_;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_WEBHOOKS_ACCEPTOR_H_
