@@ -1,7 +1,5 @@
 #include "gateway/audit.h"
 
-#include <mutex>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -12,12 +10,17 @@
 namespace stampgate {
 namespace {
 
-constexpr absl::Duration kLookInterval = absl::Seconds(1);
-constexpr int kLooksPerTell = 10;
+constexpr absl::Duration kTellInterval = absl::Seconds(10);
 
 void TellStatus(const absl::Status& status) {
   if (status.ok()) return Log(Severity::kInfo, "audit_works_again", {});
   Log(Severity::kWarning, "audit_failed", {{"message", std::string(status.message())}});
+}
+
+// What fails here stops nothing.
+void TellRotation(const absl::Status& status) {
+  if (status.ok()) return Log(Severity::kInfo, "audit_file_rotated_again", {});
+  Log(Severity::kWarning, "audit_file_not_rotated", {{"message", std::string(status.message())}});
 }
 
 }  // namespace
@@ -35,18 +38,19 @@ absl::StatusOr<std::unique_ptr<Audit>> Audit::Open(const config::v1::Audit& conf
       .max_file_bytes = static_cast<int64_t>(config.max_file_bytes()),
       .now = absl::Now,
       .observe = [audit = audit.get()](const absl::Status& status) { audit->Observe(status); },
+      .observe_rotation = TellRotation,
   });
   if (!log.ok()) return log.status();
   audit->log_ = *std::move(log);  // nothing is written before, and so nothing observed
   audit->TellHead();
-  audit->looker_ = std::make_unique<PeriodicTask>(kLookInterval, [audit = audit.get()] { audit->Look(); });
+  audit->teller_ = std::make_unique<PeriodicTask>(kTellInterval, [audit = audit.get()] { audit->TellHead(); });
   return audit;
 }
 
 Audit::Audit(Observers observers) : observers_(std::move(observers)) {}
 
 Audit::~Audit() {
-  looker_ = nullptr;
+  teller_ = nullptr;
   if (log_ == nullptr) return;
   log_->Close();
   TellHead();
@@ -61,21 +65,7 @@ void Audit::Observe(const absl::Status& status) {
     failure.reason = "the audit log has failed";
     log_->Deny(failure);
   }
-  std::lock_guard lock(mutex_);
-  failed_at_ = status.ok() ? std::nullopt : std::optional(log_->head().sequence);
   if (observers_.status) observers_.status(status);
-}
-
-void Audit::Look() {
-  {
-    std::lock_guard lock(mutex_);
-    // What failed was the change to a new file, and the one so far goes on.
-    if (failed_at_.has_value() && log_->head().sequence > *failed_at_) {
-      failed_at_.reset();
-      if (observers_.status) observers_.status(absl::OkStatus());
-    }
-  }
-  if (++looks_ % kLooksPerTell == 0) TellHead();
 }
 
 void Audit::TellHead() {

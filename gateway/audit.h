@@ -4,8 +4,6 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
-#include <optional>
 
 #include "absl/status/statusor.h"
 #include "gateway/audit_log.h"
@@ -20,7 +18,7 @@ class Audit {
  public:
   // Who else hears of what is logged here; they outlive this, and are called on its threads. Each may be empty.
   struct Observers {
-    // The error when the log begins to fail, and OK when records are written again: also by itself, without a call.
+    // The error when records cannot be written, and OK when they can again: also by itself, without a call.
     std::function<void(const absl::Status&)> status;
     std::function<void(const AuditLog::Head&)> head;  // every one that is told
   };
@@ -39,16 +37,12 @@ class Audit {
   explicit Audit(Observers observers);
 
   void Observe(const absl::Status& status);
-  void Look();
   void TellHead();
 
   const Observers observers_;
-  std::mutex mutex_;                   // for the next, and while an observer is told a status
-  std::optional<uint64_t> failed_at_;  // the head's sequence number when something failed
   std::unique_ptr<AuditLog> log_;
   uint64_t told_ = 0;  // the sequence number of the head that was told last
-  int looks_ = 0;
-  std::unique_ptr<PeriodicTask> looker_;
+  std::unique_ptr<PeriodicTask> teller_;
 };
 
 }  // namespace stampgate

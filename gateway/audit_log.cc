@@ -13,6 +13,13 @@ namespace {
 // An outcome waits so long for an allow to be written with: a sync costs more than all else.
 constexpr std::chrono::milliseconds kLinger(10);
 
+// Tells a change once.
+void Tell(const std::function<void(const absl::Status&)>& observe, const absl::Status& status, bool& failing) {
+  if (status.ok() != failing) return;
+  failing = !status.ok();
+  if (observe) observe(status);
+}
+
 absl::Status CannotWrite(const absl::Status& why) {
   return absl::UnavailableError(absl::StrCat("the audit log cannot be written: it ", why.message()));
 }
@@ -34,6 +41,7 @@ absl::StatusOr<std::unique_ptr<AuditLog>> AuditLog::Open(Options options) {
 AuditLog::AuditLog(Options options, std::unique_ptr<AuditWriter> writer)
     : now_(std::move(options.now)),
       observe_(std::move(options.observe)),
+      observe_rotation_(std::move(options.observe_rotation)),
       retry_interval_(options.retry_interval),
       writer_(std::move(writer)),
       head_(writer_->head()) {
@@ -51,11 +59,12 @@ void AuditLog::Close() {
   std::call_once(joined_, [this] { thread_.join(); });
 }
 
-void AuditLog::Allow(const AuditDecision& decision, OnAllowed done) {
+void AuditLog::Allow(const AuditDecision& decision, OnAllowed done, Room room) {
   Waiting waiting;
   waiting.entry.text = AllowText(now_(), decision);
   waiting.entry.kind = AuditKind::kAllow;
   waiting.done = std::move(done);
+  waiting.room = room;
   if (absl::Status refusal = Enqueue(waiting); !refusal.ok()) waiting.done(refusal);
 }
 
@@ -102,13 +111,15 @@ absl::Status AuditLog::Enqueue(Waiting& waiting) {
     std::lock_guard lock(mutex_);
     if (closed_) return absl::UnavailableError("the audit log is closed");
     if (waiting.entry.kind == AuditKind::kAllow) {
-      if (waiting_allows_ == kMaxWaitingAllows) {
+      Occupancy& occupancy = Of(waiting.room);
+      if (occupancy.waiting == kMaxWaitingAllows) {
         return absl::ResourceExhaustedError("too many calls wait for the audit log");
       }
-      if (waiting_allows_ + open_allows_ >= kMaxOpenAllows) {
+      const size_t most = waiting.room == Room::kReads ? kMaxOpenReads : kMaxOpenAllows;
+      if (occupancy.waiting + occupancy.open >= most) {
         return absl::ResourceExhaustedError("too many calls have no outcome in the audit log yet");
       }
-      ++waiting_allows_;
+      ++occupancy.waiting;
     }
     const bool urgent = waiting.entry.kind == AuditKind::kAllow;
     if (waiting.entry.kind == AuditKind::kDeny) ++waiting_denials_;
@@ -167,19 +178,26 @@ void AuditLog::WriteGroup(std::vector<Waiting>& group) {
   entries.reserve(group.size());
   for (Waiting& waiting : group) entries.push_back(&waiting.entry);
   const absl::Status status = writer_->Write(entries);
+  if (status.ok()) {
+    for (const Waiting& waiting : group) {
+      if (waiting.entry.kind == AuditKind::kOutcome) open_reads_.erase(waiting.entry.allow);
+      if (waiting.room == Room::kReads) open_reads_.insert(waiting.entry.sequence);
+    }
+  }
   std::vector<Waiting> kept;
   {
     std::lock_guard lock(mutex_);
     head_ = writer_->head();
-    open_allows_ = writer_->open();
+    Of(Room::kReads).open = open_reads_.size();
+    Of(Room::kCalls).open = writer_->open() - open_reads_.size();
     for (const Waiting& waiting : group) {
-      if (waiting.entry.kind == AuditKind::kAllow) --waiting_allows_;
+      if (waiting.entry.kind == AuditKind::kAllow) --Of(waiting.room).waiting;
       if (waiting.entry.kind == AuditKind::kDeny && status.ok()) --waiting_denials_;
       if (waiting.entry.kind == AuditKind::kDeniedCount && !status.ok()) denials_.GiveBack(waiting.counted);
     }
   }
   // Who asks after an answer what was observed is to find it.
-  Observe(status);
+  Tell(observe_, status, failing_);
   for (Waiting& waiting : group) {
     switch (waiting.entry.kind) {
       case AuditKind::kAllow:
@@ -195,17 +213,12 @@ void AuditLog::WriteGroup(std::vector<Waiting>& group) {
   }
   group = std::move(kept);
   if (!status.ok()) return;
-  anew_ = writer_->StartAnewIfLarge();
-  Observe(absl::OkStatus());
+  const absl::Status anew = writer_->StartAnewIfLarge();
+  // After that nothing can be written any more either.
+  if (absl::IsDataLoss(anew)) return Tell(observe_, anew, failing_);
+  Tell(observe_rotation_, anew, rotation_failing_);
   std::lock_guard lock(mutex_);
   head_ = writer_->head();
-}
-
-void AuditLog::Observe(const absl::Status& status) {
-  const absl::Status& what = status.ok() ? anew_ : status;
-  if (what.ok() != failing_) return;
-  failing_ = !what.ok();
-  if (observe_) observe_(what);
 }
 
 }  // namespace stampgate

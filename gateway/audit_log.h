@@ -2,6 +2,7 @@
 #ifndef STAMPGATE_GATEWAY_AUDIT_LOG_H_
 #define STAMPGATE_GATEWAY_AUDIT_LOG_H_
 
+#include <array>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -37,10 +39,15 @@ class AuditLog {
   using OnAllowed = absl::AnyInvocable<void(absl::StatusOr<AllowId>)>;
   using Head = AuditHead;
 
-  // Allows that wait to be written; more are refused.
+  // Reads of events stay open as long as their callers like. They have bounds of their own, so that they never take the
+  // place of what is to be stamped.
+  enum class Room { kCalls, kReads };
+
+  // Allows of one room that wait to be written; more are refused.
   static constexpr size_t kMaxWaitingAllows = 4096;
-  // Allows that wait or have no outcome on the disk yet; more are refused.
+  // Allows that wait or have no outcome on the disk yet; more are refused. Of reads, more than there can be streams.
   static constexpr size_t kMaxOpenAllows = 16384;
+  static constexpr size_t kMaxOpenReads = 1 << 18;
   // Denials that wait to be written; more are counted.
   static constexpr size_t kMaxWaitingDenials = 4096;
 
@@ -50,9 +57,11 @@ class AuditLog {
     std::string version = "";  // of the program, for the log's readers
     int64_t max_file_bytes = 1 << 30;
     std::function<absl::Time()> now;
-    // Told the error when writing begins to fail, or when the change to a new file does, and OK when all works again.
-    // On the log's thread; must not block. kDataLoss: it will not work before a restart. May be empty.
+    // Told the error when writing begins to fail, and OK when it works again. On the log's thread; must not block.
+    // kDataLoss: it will not work before a restart. May be empty.
     std::function<void(const absl::Status&)> observe = nullptr;
+    // The same of the change to a new file, whose failing stops nothing: the file only grows on.
+    std::function<void(const absl::Status&)> observe_rotation = nullptr;
     // What could not be written is tried again after this time, and counts of denials are looked at.
     absl::Duration retry_interval = absl::Seconds(1);
     FileCalls* calls = nullptr;  // for tests; outlives the log
@@ -69,11 +78,11 @@ class AuditLog {
   // happens. If the caller has left meanwhile, End says so.
   //
   // Errors, after which nothing may be stamped and End is not called: kResourceExhausted, at once and on this thread,
-  // if too many wait; kUnavailable if the record cannot be written, or the log is closed.
+  // if the room has no place; kUnavailable if the record cannot be written, or the log is closed.
   //
   // `done` runs on the log's thread and holds up whoever waits: it hands on what takes longer. It may call the log, but
   // not Close.
-  void Allow(const AuditDecision& decision, OnAllowed done);
+  void Allow(const AuditDecision& decision, OnAllowed done, Room room = Room::kCalls);
 
   // Writes that a call was refused, as soon as it can be. Beyond AuditDenials::kWrittenPerSecond of one caller, and
   // where too many wait, denials are counted, and the count is written.
@@ -92,11 +101,20 @@ class AuditLog {
  private:
   struct Waiting {
     AuditWriter::Entry entry;
-    OnAllowed done;                 // of an allow
+    OnAllowed done;  // of an allow
+    Room room = Room::kCalls;
     AuditDenials::Counted counted;  // of a denied_count
   };
 
+  // How many allows a room has.
+  struct Occupancy {
+    size_t open = 0;     // written, without an outcome on the disk
+    size_t waiting = 0;  // in the queue or being written
+  };
+
   AuditLog(Options options, std::unique_ptr<AuditWriter> writer);
+
+  Occupancy& Of(Room room) { return occupancy_[room == Room::kReads ? 1 : 0]; }
 
   absl::Status Enqueue(Waiting& waiting);
   void Run();
@@ -104,14 +122,17 @@ class AuditLog {
   bool Collect(std::vector<Waiting>& group);
   // Leaves what is to be tried again.
   void WriteGroup(std::vector<Waiting>& group);
-  void Observe(const absl::Status& status);
 
   const std::function<absl::Time()> now_;
   const std::function<void(const absl::Status&)> observe_;
+  const std::function<void(const absl::Status&)> observe_rotation_;
   const absl::Duration retry_interval_;
-  std::unique_ptr<AuditWriter> writer_;  // the thread's own
-  absl::Status anew_;                    // the thread's own: what the change to a new file has come to
-  bool failing_ = false;                 // the thread's own: as observe_ was told
+
+  // The thread's own.
+  std::unique_ptr<AuditWriter> writer_;
+  absl::flat_hash_set<AllowId> open_reads_;
+  bool failing_ = false;           // as observe_ was told
+  bool rotation_failing_ = false;  // as observe_rotation_ was told
 
   // Of the standard library, so that the thread sanitizer sees it.
   mutable std::mutex mutex_;
@@ -120,9 +141,8 @@ class AuditLog {
   bool urgent_ = false;  // an allow is in the queue
   AuditDenials denials_;
   AuditPosition head_;
-  size_t open_allows_ = 0;      // written, without an outcome on the disk
-  size_t waiting_allows_ = 0;   // in the queue or being written
-  size_t waiting_denials_ = 0;  // the same
+  std::array<Occupancy, 2> occupancy_;
+  size_t waiting_denials_ = 0;  // in the queue or being written
   bool closed_ = false;
 
   std::once_flag joined_;

@@ -88,6 +88,11 @@ class AuditLogTest : public ::testing::Test {
           observed_.push_back(status.code());
           changed_.notify_all();
         },
+        [this](const absl::Status& status) {
+          std::lock_guard lock(mutex_);
+          rotations_.push_back(status.code());
+          changed_.notify_all();
+        },
         absl::Milliseconds(1), &calls_});
     if (!log.ok()) return log.status();
     log_ = *std::move(log);
@@ -98,9 +103,9 @@ class AuditLogTest : public ::testing::Test {
     ASSERT_TRUE(status.ok()) << status;
   }
 
-  absl::StatusOr<AuditLog::AllowId> Allow() {
+  absl::StatusOr<AuditLog::AllowId> Allow(AuditLog::Room room = AuditLog::Room::kCalls) {
     Answers answers;
-    log_->Allow(Decision(), answers.Next());
+    log_->Allow(Decision(), answers.Next(), room);
     return answers.Wait(1)[0];
   }
 
@@ -118,10 +123,12 @@ class AuditLogTest : public ::testing::Test {
 
   void Advance(absl::Duration duration) { now_us_ += absl::ToInt64Microseconds(duration); }
 
-  std::vector<absl::StatusCode> WaitForObserved(size_t count) {
+  std::vector<absl::StatusCode> WaitForObserved(size_t count) { return WaitForCodes(observed_, count); }
+  std::vector<absl::StatusCode> WaitForRotations(size_t count) { return WaitForCodes(rotations_, count); }
+  std::vector<absl::StatusCode> WaitForCodes(const std::vector<absl::StatusCode>& codes, size_t count) {
     std::unique_lock lock(mutex_);
-    EXPECT_TRUE(changed_.wait_for(lock, kHang, [&] { return observed_.size() >= count; }));
-    return observed_;
+    EXPECT_TRUE(changed_.wait_for(lock, kHang, [&] { return codes.size() >= count; }));
+    return codes;
   }
 
   // All files of the log, the oldest first.
@@ -147,6 +154,7 @@ class AuditLogTest : public ::testing::Test {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<absl::StatusCode> observed_;
+  std::vector<absl::StatusCode> rotations_;
   FaultyCalls calls_;
   std::unique_ptr<AuditLog> log_;
 };
@@ -308,6 +316,71 @@ TEST_F(AuditLogTest, AllowsWithoutAnOutcomeAreBounded) {
   EXPECT_EQ(Allow().status().code(), kResourceExhausted);
 }
 
+TEST_F(AuditLogTest, ReadsNeverTakeThePlaceOfCalls) {
+  constexpr AuditLog::Room kReads = AuditLog::Room::kReads;
+  Open();
+  std::mutex mutex;
+  std::vector<uint64_t> reads;
+  const auto count = [&] {
+    std::lock_guard lock(mutex);
+    return reads.size();
+  };
+  for (size_t i = 0; i < AuditLog::kMaxOpenReads; ++i) {
+    log_->Allow(
+        Decision(),
+        [&](absl::StatusOr<AuditLog::AllowId> id) {
+          std::lock_guard lock(mutex);
+          reads.push_back(id.value());
+        },
+        kReads);
+    if ((i + 1) % AuditLog::kMaxWaitingAllows == 0) WaitFor([&] { return count() == i + 1; });
+  }
+  EXPECT_EQ(Allow(kReads).status().code(), kResourceExhausted);
+  const uint64_t call = Allow().value();
+  log_->End(call, Outcome());
+  // An outcome makes room, and once.
+  log_->End(reads[0], Outcome());
+  log_->End(reads[0], Outcome());
+  WaitFor([&] { return Allow(kReads).ok(); });
+  EXPECT_EQ(Allow(kReads).status().code(), kResourceExhausted);
+  // Nor do calls take theirs.
+  Answers answers;
+  for (size_t i = 0; i < AuditLog::kMaxOpenAllows; ++i) {
+    log_->Allow(Decision(), answers.Next());
+    if (i % 4000 == 0) answers.Wait(i + 1);
+  }
+  answers.Wait(AuditLog::kMaxOpenAllows);
+  EXPECT_EQ(Allow().status().code(), kResourceExhausted);
+  log_->End(reads[1], Outcome());
+  WaitFor([&] { return Allow(kReads).ok(); });
+  EXPECT_EQ(Allow().status().code(), kResourceExhausted);
+}
+
+TEST_F(AuditLogTest, ReadsThatWaitLeaveCallsTheirRoom) {
+  constexpr AuditLog::Room kReads = AuditLog::Room::kReads;
+  Open();
+  calls_.HoldSync();
+  Answers reads;
+  for (size_t i = 0; i < AuditLog::kMaxWaitingAllows; ++i) log_->Allow(Decision(), reads.Next(), kReads);
+  EXPECT_EQ(reads.count(), 0);
+  EXPECT_EQ(Allow(kReads).status().code(), kResourceExhausted);
+  Answers calls;
+  log_->Allow(Decision(), calls.Next());
+  EXPECT_EQ(calls.count(), 0);
+  calls_.Release();
+  EXPECT_TRUE(calls.Wait(1)[0].ok());
+  for (const auto& answer : reads.Wait(AuditLog::kMaxWaitingAllows)) EXPECT_TRUE(answer.ok());
+}
+
+TEST_F(AuditLogTest, AReadWithoutAnOutcomeIsUnknownAtTheNextStart) {
+  Open();
+  const uint64_t id = Allow(AuditLog::Room::kReads).value();
+  Open();
+  const std::vector<std::string> unknown = LinesWith(path_, kProcessEnded);
+  ASSERT_EQ(unknown.size(), 1);
+  EXPECT_EQ(Member(unknown[0], "allow"), absl::StrCat(id));
+}
+
 TEST_F(AuditLogTest, AnOutcomeWaitsForTheDisk) {
   Open();
   const uint64_t one = Allow().value();
@@ -368,11 +441,47 @@ TEST_F(AuditLogTest, AChangeOfFilesThatFailsIsToldAndStopsNothing) {
   calls_.Fail(Call::kLink, EPERM);
   Open();
   for (int i = 0; i < 20; ++i) log_->End(Allow().value(), Outcome());
-  EXPECT_THAT(WaitForObserved(1), ElementsAre(kUnavailable));
+  EXPECT_THAT(WaitForRotations(1), ElementsAre(kUnavailable));
   EXPECT_EQ(Files().size(), 1);
   calls_.Mend();
   while (Files().size() == 1) ASSERT_TRUE(Allow().ok());
+  EXPECT_THAT(WaitForRotations(2), ElementsAre(kUnavailable, absl::StatusCode::kOk));
+  log_->Close();
+  EXPECT_THAT(observed_, ElementsAre());
+}
+
+TEST_F(AuditLogTest, WritingThatFailsIsToldWhateverTheChangeOfFilesHasComeTo) {
+  max_file_bytes_ = 1600;
+  calls_.Fail(Call::kLink, EPERM);
+  Open();
+  for (int i = 0; i < 20; ++i) log_->End(Allow().value(), Outcome());
+  EXPECT_THAT(WaitForRotations(1), ElementsAre(kUnavailable));
+  calls_.Fail(Call::kWrite, ENOSPC);
+  EXPECT_FALSE(Allow().ok());
+  EXPECT_THAT(WaitForObserved(1), ElementsAre(kUnavailable));
+  calls_.Mend();
+  calls_.Fail(Call::kLink, EPERM);
+  EXPECT_TRUE(Allow().ok());
   EXPECT_THAT(WaitForObserved(2), ElementsAre(kUnavailable, absl::StatusCode::kOk));
+  ASSERT_EQ(unlink(path_.c_str()), 0);
+  EXPECT_FALSE(Allow().ok());
+  log_->Close();
+  EXPECT_THAT(observed_, ElementsAre(kUnavailable, absl::StatusCode::kOk, absl::StatusCode::kDataLoss));
+  EXPECT_THAT(rotations_, ElementsAre(kUnavailable));
+}
+
+TEST_F(AuditLogTest, AChangeOfFilesThatLeavesNoneToWriteIsToldAtOnce) {
+  max_file_bytes_ = 1600;
+  Open();
+  calls_.Fail(Call::kSyncFolder, EIO);
+  for (int i = 0; i < 20; ++i) {
+    if (absl::StatusOr<AuditLog::AllowId> id = Allow(); id.ok()) log_->End(*id, Outcome());
+  }
+  EXPECT_THAT(WaitForObserved(1), ElementsAre(absl::StatusCode::kDataLoss));
+  EXPECT_EQ(Allow().status().code(), kUnavailable);
+  log_->Close();
+  EXPECT_THAT(observed_, ElementsAre(absl::StatusCode::kDataLoss));
+  EXPECT_THAT(rotations_, ElementsAre());
 }
 
 TEST_F(AuditLogTest, ManyDenialsOfACallerAreCounted) {

@@ -50,6 +50,9 @@ std::string DecisionText(absl::Time time, AuditKind kind, const AuditDecision& d
   text.reserve(512);
   AppendText("caller", decision.caller, text);
   AppendText("method", decision.method, text);
+  AppendText("prepared_method", decision.prepared_method, text);
+  AppendText("path", decision.path, text);
+  AppendText("activity_type", decision.activity_type, text);
   AppendText("organization_id", decision.organization_id, text);
   AppendText("key", decision.key, text);
   AppendText("body_sha256", decision.body_sha256, text);

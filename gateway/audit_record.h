@@ -35,6 +35,9 @@ namespace stampgate {
 struct AuditDecision {
   std::string caller;           // its name in the config; of one who is not known, what it showed
   std::string method;           // "/stampgate.v1.PolicyService/GetPolicy"
+  std::string prepared_method;  // that of the call which is prepared, if `method` prepares one
+  std::string path;             // of a general operation, which has one method for all: the path's last segment
+  std::string activity_type;    // and what it does there
   std::string organization_id;  // empty if the call concerns none
   std::string key;              // name of the key that signs; empty for a denial, and for a client's own stamp
   std::string body_sha256;      // lower-case hex, of the body to be stamped or forwarded; empty if there is none

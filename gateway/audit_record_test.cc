@@ -50,6 +50,18 @@ TEST(AuditRecordTest, WritesMembersInAFixedOrder) {
             R"("time":"2026-01-02T03:04:05.678901Z","kind":"deny","caller":"payments",)"
             R"("method":"/stampgate.v1.PolicyService/GetPolicy","organization_id":"org-1",)"
             R"("body_sha256":"e3b0c442","policy_version":"v7","client_stamped":true,"reason":"no grant")");
+  AuditDecision general;
+  general.caller = "payments";
+  general.method = "/stampgate.v1.StampService/Prepare";
+  general.prepared_method = "/stampgate.v1.GeneralService/SubmitOperation";
+  general.path = "init_otp";
+  general.activity_type = "ACTIVITY_TYPE_INIT_OTP_V3";
+  general.organization_id = "org-1";
+  EXPECT_EQ(DenyText(kTime, general),
+            R"("time":"2026-01-02T03:04:05.678901Z","kind":"deny","caller":"payments",)"
+            R"("method":"/stampgate.v1.StampService/Prepare",)"
+            R"("prepared_method":"/stampgate.v1.GeneralService/SubmitOperation","path":"init_otp",)"
+            R"("activity_type":"ACTIVITY_TYPE_INIT_OTP_V3","organization_id":"org-1")");
   AuditOutcome outcome;
   outcome.code = "UNKNOWN";
   outcome.reason = "OUTCOME_UNKNOWN";
@@ -112,19 +124,17 @@ TEST(AuditRecordTest, EveryRecordStaysWithinTheBoundAndIsRead) {
       for (char& c : text) c = static_cast<char>(random());
       return text;
     };
-    AuditDecision decision{any(), any(), any(), any(), any(), any(), true, any()};
+    AuditDecision decision{any(), any(), any(), any(), any(), any(), any(), any(), any(), true, any()};
     AuditOutcome outcome{any(), any(), any(), any(), any(), absl::InfiniteDuration()};
     for (const std::string& text : {DenyText(kTime, decision), OutcomeText(kTime, 1, outcome)}) {
       EXPECT_LT(text.size() + 200, kAuditRecordBytes);
       Read(1, text);
     }
   }
-  EXPECT_LT(
-      AllowText(kTime, {std::string(999, '"'), std::string(999, '"'), std::string(999, '"'), std::string(999, '"'),
-                        std::string(999, '"'), std::string(999, '"'), true, std::string(999, '"')})
-              .size() +
-          200,
-      kAuditRecordBytes);
+  const std::string longest(999, '"');
+  const AuditDecision decision{longest, longest, longest, longest, longest, longest,
+                               longest, longest, longest, true,    longest};
+  EXPECT_LT(AllowText(kTime, decision).size() + 200, kAuditRecordBytes);
   const std::vector<uint64_t> allows(kAuditAllowsPerRecord, 18446744073709551615u);
   EXPECT_LT(StillOpenText(kTime, allows).size() + 200, kAuditRecordBytes);
 }

@@ -1,6 +1,7 @@
 #include "gateway/audit_verifier.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,9 +10,11 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "gateway/audit_log_files.h"
 #include "gateway/audit_record.h"
 #include "gateway/audit_scan.h"
 
@@ -20,29 +23,45 @@ namespace {
 
 using Verdict = AuditReport::Verdict;
 
+// Whether `path` leads to the file that is open as `fd`.
+bool IsSameFile(const std::string& path, int fd) {
+  struct stat named;
+  struct stat opened;
+  return stat(path.c_str(), &named) == 0 && fstat(fd, &opened) == 0 && named.st_dev == opened.st_dev &&
+         named.st_ino == opened.st_ino;
+}
+
 class Verifier {
  public:
   Verifier(AuditChain chain, const std::optional<AuditHead>& head, AuditReport& report)
       : chain_(std::move(chain)), head_(head), report_(report) {}
 
-  // Whether the next file can be looked at.
-  bool CheckFile(const std::string& path, bool last) {
-    const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (fd < 0) return Fail(Verdict::kUnreadable, path, absl::StrCat("cannot be opened: ", std::strerror(errno)));
-    absl::Cleanup close_fd = [fd] { close(fd); };
-    const auto count = [this](const AuditRecord& record, const AuditMac& mac) { Count(record, mac); };
-    AuditScan scan;
-    const absl::Status status = ScanAuditFile(fd, chain_, report_.files.empty() ? nullptr : &position_, count, &scan);
-    if (scan.records > 0) position_ = scan.last;
-    report_.files.push_back({path, scan.first_sequence, scan.records > 0 ? scan.last.sequence : 0});
-    if (!status.ok()) {
-      return Fail(absl::IsDataLoss(status) ? Verdict::kBroken : Verdict::kUnreadable, path, status.message());
+  void CheckFiles(const std::vector<std::string>& files) {
+    if (files.empty()) {
+      report_.verdict = Verdict::kUnreadable;
+      report_.reason = "no file is given";
     }
-    if (scan.torn_bytes > 0) {
-      return Fail(last ? Verdict::kTorn : Verdict::kBroken, path,
-                  absl::StrCat("line ", scan.records + 1, " was cut off: ", scan.torn_bytes, " bytes without an end"));
+    for (size_t i = 0; i < files.size(); ++i) {
+      if (!CheckFile(files[i], i + 1 == files.size())) return;
     }
-    return scan.records > 0 || Fail(Verdict::kBroken, path, "has no record");
+  }
+
+  void CheckLog(const std::string& path) {
+    // Opened first, for it may be closed while the closed ones are looked for and checked. If it was before they were
+    // found, it is one of them: those behind it are newer than what is checked here.
+    const int fd = Open(path);
+    if (fd < 0) return;
+    const absl::Cleanup close_fd = [fd] { close(fd); };
+    const absl::StatusOr<std::vector<std::string>> closed = FindClosedAuditFiles(path);
+    if (!closed.ok()) {
+      Fail(Verdict::kUnreadable, path, closed.status().message());
+      return;
+    }
+    for (const std::string& file : *closed) {
+      if (IsSameFile(file, fd)) break;
+      if (!CheckFile(file, /*last=*/false)) return;
+    }
+    CheckOpenFile(path, fd, /*last=*/true);
   }
 
   void End() {
@@ -62,6 +81,37 @@ class Verifier {
   }
 
  private:
+  // Negative, and told, if it cannot be.
+  int Open(const std::string& path) {
+    const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0) Fail(Verdict::kUnreadable, path, absl::StrCat("cannot be opened: ", std::strerror(errno)));
+    return fd;
+  }
+
+  // Whether the next file can be looked at.
+  bool CheckFile(const std::string& path, bool last) {
+    const int fd = Open(path);
+    if (fd < 0) return false;
+    const absl::Cleanup close_fd = [fd] { close(fd); };
+    return CheckOpenFile(path, fd, last);
+  }
+
+  bool CheckOpenFile(const std::string& path, int fd, bool last) {
+    const auto count = [this](const AuditRecord& record, const AuditMac& mac) { Count(record, mac); };
+    AuditScan scan;
+    const absl::Status status = ScanAuditFile(fd, chain_, report_.files.empty() ? nullptr : &position_, count, &scan);
+    if (scan.records > 0) position_ = scan.last;
+    report_.files.push_back({path, scan.first_sequence, scan.records > 0 ? scan.last.sequence : 0});
+    if (!status.ok()) {
+      return Fail(absl::IsDataLoss(status) ? Verdict::kBroken : Verdict::kUnreadable, path, status.message());
+    }
+    if (scan.torn_bytes > 0) {
+      return Fail(last ? Verdict::kTorn : Verdict::kBroken, path,
+                  absl::StrCat("line ", scan.records + 1, " was cut off: ", scan.torn_bytes, " bytes without an end"));
+    }
+    return scan.records > 0 || Fail(Verdict::kBroken, path, "has no record");
+  }
+
   void Count(const AuditRecord& record, const AuditMac& mac) {
     if (head_ && record.sequence == head_->sequence) head_mac_ = MacHex(mac);
     switch (record.kind) {
@@ -107,6 +157,22 @@ class Verifier {
   absl::flat_hash_set<uint64_t> open_;
 };
 
+AuditReport Verify(const SecretBytes& key, const std::optional<AuditHead>& head,
+                   absl::FunctionRef<void(Verifier& verifier)> check) {
+  AuditReport report;
+  report.head_was_asked_for = head.has_value();
+  absl::StatusOr<AuditChain> chain = AuditChain::Create(key);
+  if (!chain.ok()) {
+    report.verdict = Verdict::kUnreadable;
+    report.reason = std::string(chain.status().message());
+    return report;
+  }
+  Verifier verifier(*std::move(chain), head, report);
+  check(verifier);
+  verifier.End();
+  return report;
+}
+
 absl::string_view Name(Verdict verdict) {
   switch (verdict) {
     case Verdict::kWhole:
@@ -125,31 +191,25 @@ absl::string_view Name(Verdict verdict) {
 
 AuditReport VerifyAudit(const std::vector<std::string>& files, const SecretBytes& key,
                         const std::optional<AuditHead>& head) {
-  AuditReport report;
-  report.head_was_asked_for = head.has_value();
-  absl::StatusOr<AuditChain> chain = AuditChain::Create(key);
-  if (!chain.ok() || files.empty()) {
-    report.verdict = Verdict::kUnreadable;
-    report.reason = chain.ok() ? "no file is given" : std::string(chain.status().message());
-    return report;
-  }
-  Verifier verifier(*std::move(chain), head, report);
-  for (size_t i = 0; i < files.size(); ++i) {
-    if (!verifier.CheckFile(files[i], i + 1 == files.size())) break;
-  }
-  verifier.End();
-  return report;
+  return Verify(key, head, [&](Verifier& verifier) { verifier.CheckFiles(files); });
+}
+
+AuditReport VerifyAuditLog(const std::string& file, const SecretBytes& key, const std::optional<AuditHead>& head) {
+  return Verify(key, head, [&](Verifier& verifier) { verifier.CheckLog(file); });
 }
 
 int AuditReport::ExitStatus() const {
   switch (verdict) {
     case Verdict::kWhole:
       return 0;
+    case Verdict::kBroken:
+      return 1;
+    case Verdict::kUnreadable:
+      return 2;
     case Verdict::kTorn:
       return 3;
-    default:
-      return 1;
   }
+  return 2;
 }
 
 std::string AuditReport::ToString() const {

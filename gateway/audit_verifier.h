@@ -40,7 +40,7 @@ struct AuditReport {
   AuditHead head;                 // the last record
   bool head_was_asked_for = false;
 
-  // 0 for kWhole, 3 for kTorn, else 1.
+  // 0 for kWhole, 1 for kBroken, 2 for kUnreadable, 3 for kTorn.
   int ExitStatus() const;
 
   // Some lines for people; the last one says the verdict and begins with "ok", "torn", "BROKEN" or "cannot be checked".
@@ -53,6 +53,10 @@ struct AuditReport {
 // writing can be checked.
 AuditReport VerifyAudit(const std::vector<std::string>& files, const SecretBytes& key,
                         const std::optional<AuditHead>& head);
+
+// The same of the log that is written to `file`, with its closed files beside it. The gateway may close files
+// meanwhile.
+AuditReport VerifyAuditLog(const std::string& file, const SecretBytes& key, const std::optional<AuditHead>& head);
 
 }  // namespace stampgate
 

@@ -1,16 +1,23 @@
 #include "gateway/audit_verifier.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "gateway/audit_file.h"
 #include "gateway/audit_record.h"
 #include "gateway/audit_testing.h"
+#include "gateway/audit_writer.h"
 
 namespace stampgate {
 namespace {
@@ -176,8 +183,143 @@ TEST_F(AuditVerifierTest, WhatCannotBeReadIsSaid) {
   EXPECT_EQ(Verify({}).verdict, Verdict::kUnreadable);
   EXPECT_EQ(Verify({old_, folder_ + "missing"}).verdict, Verdict::kUnreadable);
   EXPECT_EQ(Verify({folder_}).verdict, Verdict::kUnreadable);
-  EXPECT_EQ(Verify({folder_}).ExitStatus(), 1);
+  EXPECT_EQ(Verify({folder_}).ExitStatus(), 2);
   EXPECT_EQ(VerifyAudit({old_}, SecretBytes::Create(16).value(), std::nullopt).verdict, Verdict::kUnreadable);
+}
+
+// A log as the gateway writes it, of many files.
+class AuditLogVerifierTest : public ::testing::Test {
+ protected:
+  AuditLogVerifierTest() : folder_(NewFolder()), file_(folder_ + "audit.log") {
+    AuditWriter::Settings settings;
+    settings.file = file_;
+    settings.version = "0.1.0";
+    settings.max_file_bytes = 700;
+    settings.now = [] { return kTime; };
+    settings.calls = &FileCalls::System();
+    writer_ = AuditWriter::Open(settings, TestAuditKey()).value();
+  }
+
+  void Write(int records) {
+    for (int i = 0; i < records; ++i) {
+      AuditWriter::Entry entry{DenyText(kTime, By("strangers")), AuditKind::kDeny};
+      ASSERT_TRUE(writer_->Write({&entry}).ok());
+      ASSERT_TRUE(writer_->StartAnewIfLarge().ok());
+    }
+  }
+  AuditHead Head() const { return {writer_->head().sequence, MacHex(writer_->head().mac)}; }
+
+  // By their names, which say their order.
+  std::vector<std::string> ClosedFiles() const {
+    std::vector<std::string> files;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+      const std::string name = entry.path().filename().string();
+      if (name != "audit.log" && name.find("lock") == name.npos) files.push_back(folder_ + name);
+    }
+    std::sort(files.begin(), files.end());
+    return files;
+  }
+
+  AuditReport Verify(const std::optional<AuditHead>& head = std::nullopt) {
+    return VerifyAuditLog(file_, TestAuditKey(), head);
+  }
+
+  const std::string folder_;
+  const std::string file_;
+  std::unique_ptr<AuditWriter> writer_;
+};
+
+TEST_F(AuditLogVerifierTest, ALogWithoutClosedFilesIsItsOneFile) {
+  Write(1);
+  ASSERT_TRUE(ClosedFiles().empty());
+  const AuditReport report = Verify(Head());
+  EXPECT_EQ(report.verdict, Verdict::kWhole) << report.reason;
+  ASSERT_EQ(report.files.size(), 1);
+  EXPECT_EQ(report.files[0].path, file_);
+}
+
+TEST_F(AuditLogVerifierTest, ClosedFilesAreFoundInTheOrderOfTheChain) {
+  Write(60);  // so that numbers of more than one digit begin files
+  std::vector<std::string> files = ClosedFiles();
+  ASSERT_GE(files.size(), 10);
+  // What else is beside them is none of them.
+  for (const char* name : {"audit.log.1", "audit.log.00000000000000000001.gz", "audit.log.0000000000000000000x",
+                           "audit.logs", "audit.log.", "other.log.00000000000000000001"}) {
+    WriteTestFile(folder_ + name, "nothing of ours\n");
+  }
+  files.push_back(file_);
+  const AuditReport report = Verify(Head());
+  EXPECT_EQ(report.verdict, Verdict::kWhole) << report.reason;
+  EXPECT_EQ(report.denials, 60);
+  ASSERT_EQ(report.files.size(), files.size());
+  for (size_t i = 0; i < files.size(); ++i) EXPECT_EQ(report.files[i].path, files[i]);
+  EXPECT_EQ(VerifyAudit(files, TestAuditKey(), Head()).verdict, Verdict::kWhole);
+}
+
+TEST_F(AuditLogVerifierTest, AFileIsLookedForBesideOneOfTheSameFolder) {
+  Write(20);
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder_);
+  const AuditReport report = VerifyAuditLog("audit.log", TestAuditKey(), Head());
+  std::filesystem::current_path(before);
+  EXPECT_EQ(report.verdict, Verdict::kWhole) << report.reason;
+  EXPECT_EQ(report.denials, 20);
+}
+
+TEST_F(AuditLogVerifierTest, AClosedFileThatIsGoneOrChangedIsFound) {
+  Write(30);
+  const std::vector<std::string> files = ClosedFiles();
+  for (size_t i = 1; i < files.size(); ++i) {
+    std::filesystem::rename(files[i], files[i] + ".away");
+    EXPECT_EQ(Verify().ExitStatus(), 1) << i;
+    std::filesystem::rename(files[i] + ".away", files[i]);
+    const std::string content = ReadTestFile(files[i]);
+    WriteTestFile(files[i], content.substr(0, content.size() - 1));
+    EXPECT_EQ(Verify().ExitStatus(), 1) << i;
+    WriteTestFile(files[i], content);
+  }
+  // The oldest may have been put away.
+  std::filesystem::remove(files[0]);
+  EXPECT_EQ(Verify(Head()).ExitStatus(), 0);
+}
+
+TEST_F(AuditLogVerifierTest, WhatCannotBeReadIsSaid) {
+  Write(30);
+  EXPECT_EQ(VerifyAuditLog(folder_ + "missing", TestAuditKey(), std::nullopt).ExitStatus(), 2);
+  EXPECT_EQ(VerifyAuditLog(folder_ + "no/audit.log", TestAuditKey(), std::nullopt).ExitStatus(), 2);
+  const std::string closed = ClosedFiles()[1];
+  std::filesystem::remove(closed);
+  std::filesystem::create_symlink("nowhere", closed);
+  const AuditReport report = Verify();
+  EXPECT_EQ(report.ExitStatus(), 2);
+  EXPECT_EQ(report.reason, absl::StrCat(closed, ": cannot be opened: No such file or directory"));
+}
+
+// A file that is being closed has both names for a moment.
+TEST_F(AuditLogVerifierTest, AFileOfBothNamesIsCheckedOnce) {
+  Write(30);
+  std::filesystem::create_hard_link(file_, folder_ + "audit.log.00000000000000001000");
+  const AuditReport report = Verify(Head());
+  EXPECT_EQ(report.verdict, Verdict::kWhole) << report.reason;
+  EXPECT_EQ(report.denials, 30);
+}
+
+TEST_F(AuditLogVerifierTest, ALogWhoseFilesAreClosedMeanwhileIsWhole) {
+  Write(1);
+  std::atomic<bool> done = false;
+  std::thread writer([&] {
+    Write(600);
+    done = true;
+  });
+  int rounds = 0;
+  do {
+    const AuditReport report = Verify();
+    EXPECT_TRUE(report.verdict == Verdict::kWhole || report.verdict == Verdict::kTorn) << report.reason;
+    EXPECT_EQ(report.files.empty() ? 0 : report.files[0].first_sequence, 1);
+    ++rounds;
+  } while (!done);
+  writer.join();
+  EXPECT_EQ(Verify(Head()).denials, 601) << rounds;
 }
 
 }  // namespace

@@ -1,30 +1,14 @@
 #include "gateway/audit_writer.h"
 
-#include <dirent.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <utility>
 
-#include "absl/cleanup/cleanup.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
+#include "gateway/audit_log_files.h"
 #include "gateway/audit_scan.h"
 
 namespace stampgate {
 namespace {
-
-// Digits of the largest sequence number: old files sort by their names.
-constexpr int kSequenceDigits = 20;
-
-bool IsOldFile(absl::string_view name, absl::string_view file) {
-  if (name.size() != file.size() + 1 + kSequenceDigits || !absl::StartsWith(name, file)) return false;
-  const absl::string_view digits = name.substr(file.size() + 1);
-  return name[file.size()] == '.' && std::all_of(digits.begin(), digits.end(), absl::ascii_isdigit);
-}
 
 AuditOutcome Unknown() {
   AuditOutcome outcome;
@@ -62,9 +46,9 @@ absl::Status AuditWriter::Recover() {
   };
   if (absl::Status status = ScanAuditFile(file_->fd(), chain_, nullptr, note, &scan); !status.ok()) return status;
   if (scan.records == 0) {
-    absl::StatusOr<bool> old_files = HasOldFiles();
-    if (!old_files.ok()) return old_files.status();
-    if (*old_files) {
+    const absl::StatusOr<std::vector<std::string>> closed = FindClosedAuditFiles(settings_.file);
+    if (!closed.ok()) return closed.status();
+    if (!closed->empty()) {
       return absl::DataLossError("it has no records, but there are old files of it: put it back, or move them away");
     }
   }
@@ -87,21 +71,6 @@ absl::Status AuditWriter::Recover() {
   std::vector<Entry*> group;
   for (Entry& entry : entries) group.push_back(&entry);
   return Write(group);
-}
-
-absl::StatusOr<bool> AuditWriter::HasOldFiles() const {
-  const size_t slash = settings_.file.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : settings_.file.substr(0, slash + 1);
-  const std::string name = slash == std::string::npos ? settings_.file : settings_.file.substr(slash + 1);
-  DIR* directory = opendir(folder.c_str());
-  if (directory == nullptr) {
-    return absl::UnavailableError(absl::StrCat("its folder cannot be read: ", std::strerror(errno)));
-  }
-  absl::Cleanup close_directory = [directory] { closedir(directory); };
-  while (const dirent* entry = readdir(directory)) {
-    if (IsOldFile(entry->d_name, name)) return true;
-  }
-  return false;
 }
 
 absl::Status AuditWriter::Write(const std::vector<Entry*>& entries) {
@@ -140,7 +109,7 @@ absl::Status AuditWriter::StartAnewIfLarge() {
                                        unended.begin() + static_cast<int64_t>(end));
     chain_.AppendLine(StillOpenText(now, allows), &position, bytes);
   }
-  const std::string old_path = absl::StrFormat("%s.%0*d", settings_.file, kSequenceDigits, first_sequence_);
+  const std::string old_path = ClosedAuditFile(settings_.file, first_sequence_);
   anew_at_ = file_->size() + settings_.max_file_bytes / 8;
   anew_ = file_->StartAnew(old_path, bytes);
   if (!anew_.ok()) return anew_;

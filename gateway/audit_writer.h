@@ -67,7 +67,6 @@ class AuditWriter {
       : settings_(std::move(settings)), chain_(std::move(chain)), claim_(std::move(claim)) {}
 
   absl::Status Recover();
-  absl::StatusOr<bool> HasOldFiles() const;
 
   const Settings settings_;
   AuditChain chain_;

@@ -4,18 +4,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "gateway/peer.h"
 #include "translate/error.h"
 
 namespace stampgate {
 namespace {
-
-// What a connection has shown.
-std::string DescriptionOf(const Peer& peer) {
-  if (peer.plaintext_loopback) return "(loopback)";
-  if (!peer.spiffe_id.empty()) return absl::StrCat("(", peer.spiffe_id, ")");
-  return absl::StrCat("(", absl::StrJoin(peer.dns_names, " "), ")");
-}
 
 absl::Status NotRecorded() {
   Error error = GatewayError(absl::StatusCode::kUnavailable, v1::ERROR_REASON_AUDIT_UNAVAILABLE,
@@ -26,10 +18,25 @@ absl::Status NotRecorded() {
 
 }  // namespace
 
+std::string StrangerName(const Peer& peer) {
+  if (peer.plaintext_loopback) return "(loopback)";
+  if (!peer.spiffe_id.empty()) return absl::StrCat("(", peer.spiffe_id, ")");
+  if (peer.dns_names.empty()) return "(nobody)";
+  return absl::StrCat("(dns:", absl::StrJoin(peer.dns_names, " dns:"), ")");
+}
+
+AuditDecision DecisionAbout(const Question& question) {
+  AuditDecision decision;
+  decision.organization_id = std::string(question.organization_id.value_or(""));
+  decision.path = std::string(question.general_path);
+  decision.activity_type = std::string(question.general_type);
+  return decision;
+}
+
 void CallAudit::DenyStranger(const grpc::CallbackServerContext& context, const absl::Status& why) {
   if (log_ == nullptr) return;
   AuditDecision decision;
-  decision.caller = DescriptionOf(PeerOf(context));
+  decision.caller = StrangerName(PeerOf(context));
   decision.method = method_;
   decision.reason = std::string(why.message());
   log_->Deny(decision);
@@ -44,15 +51,31 @@ void CallAudit::Deny(const KnownCaller& caller, AuditDecision decision) {
 }
 
 void CallAudit::Allow(const KnownCaller& caller, AuditDecision decision, absl::AnyInvocable<void(absl::Status)> done) {
+  Record(caller, std::move(decision), AuditLog::Room::kCalls,
+         [done = std::move(done)](const absl::Status& recorded) mutable {
+           done(recorded.ok() ? absl::OkStatus() : NotRecorded());
+         });
+}
+
+void CallAudit::AllowRead(const KnownCaller& caller, absl::AnyInvocable<void(absl::Status)> done) {
+  Record(caller, {}, AuditLog::Room::kReads, [done = std::move(done)](const absl::Status& recorded) mutable {
+    done(absl::IsResourceExhausted(recorded) ? NotRecorded() : absl::OkStatus());
+  });
+}
+
+void CallAudit::Record(const KnownCaller& caller, AuditDecision decision, AuditLog::Room room,
+                       absl::AnyInvocable<void(absl::Status)> done) {
   if (log_ == nullptr) return done(absl::OkStatus());
   decision.caller = caller.caller->name();
   decision.method = method_;
   decision.policy_version = caller.access->version;
-  log_->Allow(decision, [this, done = std::move(done)](absl::StatusOr<AuditLog::AllowId> allow) mutable {
-    if (!allow.ok()) return done(NotRecorded());
-    allow_ = *allow;
-    done(absl::OkStatus());
-  });
+  log_->Allow(
+      decision,
+      [this, done = std::move(done)](absl::StatusOr<AuditLog::AllowId> allow) mutable {
+        if (allow.ok()) allow_ = *allow;
+        done(allow.status());
+      },
+      room);
 }
 
 void CallAudit::End(const absl::Status& status, absl::Duration duration, const ActivitySummary& activity,

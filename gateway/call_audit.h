@@ -10,9 +10,19 @@
 #include "absl/time/time.h"
 #include "gateway/audit_log.h"
 #include "gateway/authenticator.h"
+#include "gateway/grant.h"
+#include "gateway/peer.h"
 #include "translate/activity_summary.h"
 
 namespace stampgate {
+
+// How the audit calls somebody who is not known, by what the connection has shown: in brackets, which no caller's name
+// has. No certificate can make it "(loopback)", "(nobody)", or a name that the gateway uses itself, "(gateway)" or
+// "(others)": what a certificate says stands behind "dns:" or "spiffe:".
+std::string StrangerName(const Peer& peer);
+
+// The part of a decision that says what was asked for. `method` is left to CallAudit.
+AuditDecision DecisionAbout(const Question& question);
 
 // One thread at a time. Without a log nothing is kept, and everything is allowed at once.
 class CallAudit {
@@ -25,7 +35,7 @@ class CallAudit {
   // The call of somebody who is not known, which has been refused for `why`.
   void DenyStranger(const grpc::CallbackServerContext& context, const absl::Status& why);
 
-  // A call of `caller` that has been refused. Of `decision` the organization and the reason.
+  // A call of `caller` that has been refused. Of `decision` all but caller, method and policy version.
   void Deny(const KnownCaller& caller, AuditDecision decision);
 
   // Calls `done` once it is on the disk that the call may go on; not if that fails, for which the error is UNAVAILABLE
@@ -33,11 +43,19 @@ class CallAudit {
   // log's thread otherwise.
   void Allow(const KnownCaller& caller, AuditDecision decision, absl::AnyInvocable<void(absl::Status)> done);
 
+  // The same for a call that reads events. It may also go on while nothing can be recorded, which is for what is
+  // stamped; but not if too many are recorded at once, or one could read without a record by reading much.
+  void AllowRead(const KnownCaller& caller, absl::AnyInvocable<void(absl::Status)> done);
+
   // How a call that was allowed has ended, once. Nothing is kept of one that was not.
   void End(const absl::Status& status, absl::Duration duration, const ActivitySummary& activity = {},
            std::string fingerprint = "");
 
  private:
+  // As AuditLog::Allow has it.
+  void Record(const KnownCaller& caller, AuditDecision decision, AuditLog::Room room,
+              absl::AnyInvocable<void(absl::Status)> done);
+
   AuditLog* const log_;
   const std::string method_;
   std::optional<AuditLog::AllowId> allow_;

@@ -17,7 +17,10 @@ namespace {
 
 std::string DescribeOrganizations(const config::v1::Grant& grant) {
   if (grant.all_organizations()) return "all organizations";
-  if (grant.organizations().empty()) return "no organization";
+  if (grant.organizations().empty()) {
+    return grant.organizations_file().empty() ? "no organization"
+                                              : absl::StrCat("those in ", grant.organizations_file());
+  }
   constexpr int kShown = 5;
   std::string text = absl::StrJoin(grant.organizations().begin(),
                                    grant.organizations().begin() + std::min(kShown, grant.organizations_size()), ", ");

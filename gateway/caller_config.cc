@@ -261,19 +261,6 @@ absl::Status CheckKeySetFile(const std::string& file) {
   return text.ok() ? TokenKeySet::Parse(*std::move(text)).status() : text.status();
 }
 
-void CheckTokenIssuerFiles(const config::v1::Config& config, ConfigReport& report) {
-  for (int i = 0; i < config.token_issuers_size(); ++i) {
-    const config::v1::TokenIssuer& issuer = config.token_issuers(i);
-    const std::string path = absl::StrCat("token_issuers[", i, "]");
-    const auto check = [&](const std::string& file, const char* field, absl::Status (*rule)(const std::string&)) {
-      if (file.empty()) return;
-      if (const absl::Status status = rule(file); !status.ok()) report.Add(path + field, status.message());
-    };
-    check(issuer.jwks_file(), ".jwks_file", &CheckKeySetFile);
-    check(issuer.ca_file(), ".ca_file", &CheckCaFile);
-  }
-}
-
 }  // namespace
 
 bool IsOrganizationId(absl::string_view text) {
@@ -307,13 +294,29 @@ void CheckTokenIssuers(const config::v1::Config& config, ConfigReport& report) {
 
 void CheckCallers(const config::v1::Config& config, ConfigReport& report) { CallerCheck(config, report).Run(); }
 
-void ReadCallerFiles(config::v1::Config& config, ConfigReport& report) {
-  CheckTokenIssuerFiles(config, report);
+void CheckTokenIssuerFiles(const config::v1::Config& config, ConfigReport& report) {
+  for (int i = 0; i < config.token_issuers_size(); ++i) {
+    const config::v1::TokenIssuer& issuer = config.token_issuers(i);
+    const std::string path = absl::StrCat("token_issuers[", i, "]");
+    const auto check = [&](const std::string& file, const char* field, absl::Status (*rule)(const std::string&)) {
+      if (file.empty()) return;
+      if (const absl::Status status = rule(file); !status.ok()) report.Add(path + field, status.message());
+    };
+    check(issuer.jwks_file(), ".jwks_file", &CheckKeySetFile);
+    check(issuer.ca_file(), ".ca_file", &CheckCaFile);
+  }
+}
+
+void ReadOrganizationFiles(config::v1::Config& config, std::vector<UnreadOrganizations>* unread, ConfigReport& report) {
   for (int i = 0; i < config.callers_size(); ++i) {
     for (int n = 0; n < config.callers(i).grants_size(); ++n) {
       config::v1::Grant& grant = *config.mutable_callers(i)->mutable_grants(n);
       if (grant.organizations_file().empty()) continue;
       absl::StatusOr<std::vector<std::string>> ids = ReadOrganizationFile(grant.organizations_file());
+      if (unread != nullptr && absl::IsUnavailable(ids.status())) {
+        unread->push_back({i, n, std::string(ids.status().message())});
+        continue;
+      }
       if (!ids.ok()) {
         report.Add(absl::StrCat("callers[", i, "].grants[", n, "].organizations_file"), ids.status().message());
         continue;

@@ -2,6 +2,9 @@
 #ifndef STAMPGATE_GATEWAY_CALLER_CONFIG_H_
 #define STAMPGATE_GATEWAY_CALLER_CONFIG_H_
 
+#include <string>
+#include <vector>
+
 #include "absl/strings/string_view.h"
 #include "gateway/config.pb.h"
 #include "gateway/config_report.h"
@@ -17,9 +20,20 @@ bool IsConfigName(absl::string_view text);
 void CheckTokenIssuers(const config::v1::Config& config, ConfigReport& report);
 void CheckCallers(const config::v1::Config& config, ConfigReport& report);
 
-// Adds the ids of each grant's organizations_file to its organizations, and checks the files of token issuers. File
-// names are resolved.
-void ReadCallerFiles(config::v1::Config& config, ConfigReport& report);
+// Of the file names in a config, those below take the resolved ones.
+
+void CheckTokenIssuerFiles(const config::v1::Config& config, ConfigReport& report);
+
+// A grant whose organizations are not known.
+struct UnreadOrganizations {
+  int caller = 0;  // both by their places in the config, from 0
+  int grant = 0;
+  std::string why;  // goes on after the file's name
+};
+
+// Adds the ids of each grant's organizations_file to its organizations. A file that cannot be read is a fault, unless
+// `unread` takes it. What is wrong within a file always is one.
+void ReadOrganizationFiles(config::v1::Config& config, std::vector<UnreadOrganizations>* unread, ConfigReport& report);
 
 }  // namespace stampgate
 

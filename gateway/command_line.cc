@@ -13,16 +13,21 @@ const absl::string_view kUsage =
     R"(stampgate: typed gRPC in, stamped JSON out.
 
   stampgate serve --config FILE         serves until SIGTERM or SIGINT
-  stampgate check --config FILE         reads the config and the keys as serve would; exit status 1 names every fault
+  stampgate check --config FILE         reads the config and every file that it names as serve would; exit status 1
+                                        names every fault
   stampgate check --config FILE --as CALLER
-                                        says what that caller may do
+                                        says what that caller may do, and with which keys; reads the config and the
+                                        files of organizations alone, so it needs no keys or certificates
   stampgate keygen --curve CURVE --out FILE
                                         makes an API key: FILE gets the private half (mode 0600, never overwritten),
                                         standard output the public half. CURVE is p256, secp256k1 or ed25519
   stampgate audit keygen --out FILE     makes the key that chains the audit's records (mode 0600, never overwritten)
-  stampgate audit verify --key FILE [--head HEAD] AUDIT_FILE...
-                                        checks an audit log, the oldest file first; HEAD, as the gateway's log tells it,
-                                        also finds an end that was cut off. Exit status 1: changed, 3: cut off by a crash
+  stampgate audit verify --key FILE [--head HEAD] AUDIT_FILE
+                                        checks an audit log: the file of audit.file, and the closed files beside it;
+                                        HEAD, as the gateway's log tells it, also finds an end that was cut off. Exit
+                                        status 1: changed, 2: a file cannot be read, 3: cut off by a crash
+  stampgate audit verify --key FILE [--head HEAD] AUDIT_FILE AUDIT_FILE...
+                                        checks these files alone, the oldest first
   stampgate --version
   stampgate --help
 

@@ -21,7 +21,7 @@ struct CommandLine {
   std::string out;                 // of kKeygen and kAuditKeygen
   std::string key;                 // of kAuditVerify: the key's file
   std::string head;                // of kAuditVerify: a head that the log told, or empty
-  std::vector<std::string> files;  // of kAuditVerify: one or more
+  std::vector<std::string> files;  // of kAuditVerify: the log, or several files of one
 };
 
 // Reads the arguments behind the program's name; a flag is `--name value` or `--name=value`. Errors: kInvalidArgument

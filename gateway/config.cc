@@ -300,12 +300,15 @@ void CheckWebhookTls(const config::v1::Webhooks& webhooks, ConfigReport& report)
   if (!status.ok()) report.Add("webhooks.tls_certificate_file", absl::StrCat("cannot be used: ", status.message()));
 }
 
+void CheckUpstreamCa(const config::v1::Upstream& upstream, ConfigReport& report) {
+  if (upstream.ca_file().empty()) return;
+  if (const absl::Status status = CheckCaFile(upstream.ca_file()); !status.ok()) {
+    report.Add("upstream.ca_file", status.message());
+  }
+}
+
 void CheckUpstream(const config::v1::Upstream& upstream, ConfigReport& report) {
   CheckBaseUrl(upstream.base_url(), report);
-  if (!upstream.ca_file().empty()) {
-    const absl::Status status = CheckCaFile(upstream.ca_file());
-    if (!status.ok()) report.Add("upstream.ca_file", status.message());
-  }
   CheckRange(upstream.connect_timeout(), absl::Milliseconds(1), "upstream.connect_timeout", report);
   CheckRange(upstream.exchange_timeout(), absl::Milliseconds(1), "upstream.exchange_timeout", report);
   CheckRange(upstream.max_idle(), absl::Seconds(1), "upstream.max_idle", report);
@@ -422,7 +425,8 @@ absl::Duration ToDuration(const google::protobuf::Duration& duration) {
   return absl::Nanoseconds(TimeUtil::DurationToNanoseconds(duration));
 }
 
-absl::StatusOr<Config> ParseConfig(absl::string_view text, const std::string& path, OpenKey open_key) {
+absl::StatusOr<Config> ParseConfig(absl::string_view text, const std::string& path, OpenKey open_key,
+                                   ConfigFiles files) {
   config::v1::Config config = Defaults();
   Places places;
   std::vector<Fault> faults = ReadYaml(text, &config, &places);
@@ -435,6 +439,7 @@ absl::StatusOr<Config> ParseConfig(absl::string_view text, const std::string& pa
   CheckAdmin(config.admin(), report);
   CheckOperatorName(config.operator_name(), report);
   CheckKeys(config.keys(), report);
+  CheckUpstream(config.upstream(), report);
   CheckCalls(config.calls(), report);
   CheckReplica(config.replica(), report);
   CheckEvents(config.events(), report);
@@ -443,24 +448,30 @@ absl::StatusOr<Config> ParseConfig(absl::string_view text, const std::string& pa
   CheckCallers(config, report);
   // The rules above judge a file's name as it is written, those below what it leads to.
   ResolveFiles(path, config);
-  CheckUpstream(config.upstream(), report);
-  CheckWebhookTls(config.webhooks(), report);
-  CheckCallerTls(config, report);
-  CheckAuditKey(config.audit(), report);
-  OpenKeys(config.keys(), open_key, report);
-  ReadCallerFiles(config, report);
+  if (files == ConfigFiles::kAll) {
+    CheckUpstreamCa(config.upstream(), report);
+    CheckWebhookTls(config.webhooks(), report);
+    CheckCallerTls(config, report);
+    CheckAuditKey(config.audit(), report);
+  }
+  if (files != ConfigFiles::kPolicy) {
+    OpenKeys(config.keys(), open_key, report);
+    CheckTokenIssuerFiles(config, report);
+  }
+  std::vector<UnreadOrganizations> unread;
+  ReadOrganizationFiles(config, files == ConfigFiles::kPolicy ? &unread : nullptr, report);
   if (const absl::Status status = report.ToStatus(); !status.ok()) return status;
-  return Config(std::move(config));
+  return Config(std::move(config), std::move(unread));
 }
 
-absl::StatusOr<Config> LoadConfig(const std::string& path, OpenKey open_key) {
+absl::StatusOr<Config> LoadConfig(const std::string& path, OpenKey open_key, ConfigFiles files) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"), &std::fclose);
   std::string text(kMaxYamlBytes + 1, '\0');
   if (file != nullptr) text.resize(std::fread(text.data(), 1, text.size(), file.get()));
   if (file == nullptr || std::ferror(file.get())) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": cannot be read: ", std::strerror(errno)));
   }
-  return ParseConfig(text, path, open_key);
+  return ParseConfig(text, path, open_key, files);
 }
 
 }  // namespace stampgate

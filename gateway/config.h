@@ -4,11 +4,13 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "gateway/caller_config.h"
 #include "gateway/config.pb.h"
 #include "gateway/tls_files.h"
 #include "google/protobuf/duration.pb.h"
@@ -19,23 +21,40 @@ namespace stampgate {
 // holds no key material.
 using OpenKey = absl::FunctionRef<absl::StatusOr<std::string>(const config::v1::Key& key)>;
 
-// A config that keeps every rule. Immutable.
+// Which of the files that a config names are looked at. Its text is checked whole in any case.
+enum class ConfigFiles {
+  kAll,
+  // Those of what a running gateway takes anew: keys, callers and token_issuers. A fault in another file, such as a
+  // certificate that has expired, must not stand in the way of revoking a caller.
+  kReloaded,
+  // Those of the policy: the organizations of grants, where their file can be read. Nothing secret is opened, for
+  // whoever reviews a policy has no secrets.
+  kPolicy,
+};
+
+// A config that keeps every rule, as far as files were looked at. Immutable.
 class Config {
  public:
   // Every field with a default is set. Paths of files do not depend on the config file's folder any more.
   const config::v1::Config& operator*() const { return values_; }
   const config::v1::Config* operator->() const { return &values_; }
 
- private:
-  friend absl::StatusOr<Config> ParseConfig(absl::string_view text, const std::string& path, OpenKey open_key);
+  // Empty unless it was read with kPolicy. The grants have no organizations then.
+  const std::vector<UnreadOrganizations>& unread() const { return unread_; }
 
-  explicit Config(config::v1::Config values) : values_(std::move(values)) {}
+ private:
+  friend absl::StatusOr<Config> ParseConfig(absl::string_view text, const std::string& path, OpenKey open_key,
+                                            ConfigFiles files);
+
+  Config(config::v1::Config values, std::vector<UnreadOrganizations> unread)
+      : values_(std::move(values)), unread_(std::move(unread)) {}
 
   config::v1::Config values_;
+  std::vector<UnreadOrganizations> unread_;
 };
 
 // Reads and checks the file at `path`. `open_key` is called once for each key whose `file` is well formed, in the order
-// of the file, whether or not there are faults elsewhere.
+// of the file, whether or not there are faults elsewhere; with kPolicy never.
 //
 // Errors: kInvalidArgument. The message names every fault at once, one a line, in the order of the file:
 //
@@ -43,10 +62,11 @@ class Config {
 //
 // Line and column count from 1. A field that is missing has the place of the mapping that it is missing from. No values
 // are quoted.
-absl::StatusOr<Config> LoadConfig(const std::string& path, OpenKey open_key);
+absl::StatusOr<Config> LoadConfig(const std::string& path, OpenKey open_key, ConfigFiles files = ConfigFiles::kAll);
 
 // LoadConfig for a text that is already read from `path`.
-absl::StatusOr<Config> ParseConfig(absl::string_view text, const std::string& path, OpenKey open_key);
+absl::StatusOr<Config> ParseConfig(absl::string_view text, const std::string& path, OpenKey open_key,
+                                   ConfigFiles files = ConfigFiles::kAll);
 
 TlsFiles FilesOf(const config::v1::Tls& tls);
 

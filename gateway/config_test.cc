@@ -464,6 +464,75 @@ TEST(ConfigTest, FilesThatCannotBeReadAreNamed) {
             absl::InvalidArgumentError("deploy: cannot be read: Is a directory"));
 }
 
+// All that it names is missing: a folder that nobody has.
+constexpr absl::string_view kNamesFiles =
+    "listen_address: 0.0.0.0:7443\n"
+    "upstream: {base_url: 'https://host', ca_file: none}\n"
+    "keys: [{name: a, file: none, all_organizations: true}]\n"
+    "tls: {certificate_file: none, private_key_file: none, client_ca_file: none}\n"
+    "audit: {file: none, key_file: none}\n"
+    "webhooks: {tls_certificate_file: none, tls_private_key_file: none}\n"
+    "token_issuers:\n"
+    "  - {name: i, issuer: i, audiences: [a], jwks_file: none}\n"
+    "  - {name: j, issuer: j, audiences: [a], jwks_url: 'https://host/a', ca_file: none}\n"
+    "callers:\n"
+    "  - {name: c, loopback: true, grants: [{classes: [query], organizations_file: none}]}\n"
+    "  - name: d\n"
+    "    dns_names: [d]\n"
+    "    grants: [{classes: [query], organizations: [o]}, {classes: [query], organizations_file: none}]\n";
+
+// What is said of that, and of `more` text; of each fault its path.
+std::vector<std::string> FaultsOf(ConfigFiles files, absl::string_view more = "") {
+  const auto open_key = [](const config::v1::Key&) { return absl::NotFoundError("none"); };
+  const absl::Status status = ParseConfig(absl::StrCat(kNamesFiles, more), "/nowhere/f", open_key, files).status();
+  std::vector<std::string> paths;
+  if (status.ok()) return paths;
+  for (const absl::string_view line : absl::StrSplit(status.message(), '\n')) {
+    const std::vector<absl::string_view> parts = absl::StrSplit(line, ": ");
+    paths.emplace_back(parts.at(1));
+  }
+  return paths;
+}
+
+TEST(ConfigTest, EveryFileIsLookedAtAtTheStart) {
+  EXPECT_THAT(FaultsOf(ConfigFiles::kAll),
+              ElementsAre("upstream.ca_file", "keys[0].file", "tls", "audit.key_file", "webhooks.tls_certificate_file",
+                          "token_issuers[0].jwks_file", "token_issuers[1].ca_file",
+                          "callers[0].grants[0].organizations_file", "callers[1].grants[1].organizations_file"));
+}
+
+TEST(ConfigTest, AReloadLooksAtTheFilesOfWhatItTakes) {
+  EXPECT_THAT(FaultsOf(ConfigFiles::kReloaded),
+              ElementsAre("keys[0].file", "token_issuers[0].jwks_file", "token_issuers[1].ca_file",
+                          "callers[0].grants[0].organizations_file", "callers[1].grants[1].organizations_file"));
+}
+
+TEST(ConfigTest, APolicyIsReadWithoutSecretsAndSaysWhichOrganizationsItDoesNotKnow) {
+  const auto open_key = [](const config::v1::Key&) -> absl::StatusOr<std::string> {
+    ADD_FAILURE() << "a key is opened";
+    return std::string();
+  };
+  const absl::StatusOr<Config> config = ParseConfig(kNamesFiles, "/nowhere/f", open_key, ConfigFiles::kPolicy);
+  ASSERT_TRUE(config.ok()) << config.status();
+  ASSERT_EQ(config->unread().size(), 2);
+  EXPECT_EQ(config->unread()[0].caller, 0);
+  EXPECT_EQ(config->unread()[0].grant, 0);
+  EXPECT_EQ(config->unread()[1].caller, 1);
+  EXPECT_EQ(config->unread()[1].grant, 1);
+  EXPECT_EQ(config->unread()[1].why, "cannot be read: No such file or directory");
+  EXPECT_EQ((*config)->callers(1).grants(0).organizations_size(), 1);
+}
+
+TEST(ConfigTest, ATextIsCheckedWholeWhicheverFilesAreLookedAt) {
+  const absl::string_view more = "operator_name: 1\nreload_interval: 0s\nevents: {max_subscribers: x}\nsurprise: 1\n";
+  for (const ConfigFiles files : {ConfigFiles::kAll, ConfigFiles::kReloaded, ConfigFiles::kPolicy}) {
+    std::vector<std::string> faults = FaultsOf(files, more);
+    ASSERT_GE(faults.size(), 4);
+    faults.erase(faults.begin(), faults.end() - 4);
+    EXPECT_THAT(faults, ElementsAre("operator_name", "reload_interval", "events.max_subscribers", "surprise"));
+  }
+}
+
 // Mutations of the example: whatever they say, the answer is a config or a report whose places are in the text.
 TEST(ConfigTest, MutatedConfigsAreAnsweredInOrder) {
   const std::string example = Contents(kExample);

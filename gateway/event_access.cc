@@ -39,9 +39,11 @@ void BeginEvents(const CurrentAccess& current, const grpc::CallbackServerContext
       current, context, audit, [&audit, done = std::move(done)](absl::StatusOr<EventAccess> access) mutable {
         if (!access.ok()) return done(std::move(access));
         const KnownCaller caller = access->caller;
-        audit.Allow(caller, {}, [access = *std::move(access), done = std::move(done)](const absl::Status&) mutable {
-          done(std::move(access));
-        });
+        audit.AllowRead(caller,
+                        [access = *std::move(access), done = std::move(done)](const absl::Status& allowed) mutable {
+                          if (!allowed.ok()) return done(allowed);
+                          done(std::move(access));
+                        });
       });
 }
 

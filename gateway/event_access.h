@@ -35,8 +35,7 @@ struct EventAccess {
 void AuthorizeEvents(const CurrentAccess& current, const grpc::CallbackServerContext& context, CallAudit& audit,
                      absl::AnyInvocable<void(absl::StatusOr<EventAccess>)> done);
 
-// The same at the beginning of a call: also records that it may go on. Events can be read while nothing can be
-// recorded: that is for what is stamped.
+// The same at the beginning of a call: also records that it may go on. Errors besides: those of CallAudit::AllowRead.
 void BeginEvents(const CurrentAccess& current, const grpc::CallbackServerContext& context, CallAudit& audit,
                  absl::AnyInvocable<void(absl::StatusOr<EventAccess>)> done);
 

@@ -23,15 +23,16 @@ constexpr size_t kChunkBytes = 1 << 20;
 // For each piece the event is read again: a caller that is slow then holds no body.
 class EventBodyCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
-  explicit EventBodyCall(const EventEnvironment& environment)
+  EventBodyCall(const EventEnvironment& environment, const grpc::CallbackServerContext& context)
       : environment_(environment),
+        context_(context),
         audit_(environment.audit, kReadEventBody),
         metrics_(environment.metrics, kReadEventBody) {
     environment_.in_flight.Begin();
   }
 
-  void Start(const grpc::CallbackServerContext& context, const grpc::ByteBuffer& bytes) {
-    BeginEvents(environment_.access, context, audit_, [this, &bytes](absl::StatusOr<EventAccess> access) {
+  void Start(const grpc::ByteBuffer& bytes) {
+    BeginEvents(environment_.access, context_, audit_, [this, &bytes](absl::StatusOr<EventAccess> access) {
       if (!access.ok()) return End(access.status());
       access_ = *std::move(access);
       Begin(bytes);
@@ -44,7 +45,17 @@ class EventBodyCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
       return End(status);
     }
     offset_ = request_.offset_bytes();
+    // A caller may take as long as it likes.
+    counted_ = true;
+    if (environment_.body_readers.fetch_add(1) >= environment_.max_subscribers) return End(TooMany());
     ReadOn();
+  }
+
+  static absl::Status TooMany() {
+    Error error = GatewayError(absl::StatusCode::kResourceExhausted, v1::ERROR_REASON_TOO_MANY_SUBSCRIBERS,
+                               "as many bodies are being read as the gateway is configured to have subscribers");
+    error.retry_delay = absl::Seconds(10);
+    return ToStatus(error);
   }
 
   void ReadOn() {
@@ -53,6 +64,7 @@ class EventBodyCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 
   void Send(absl::StatusOr<std::optional<LoggedEvent>> found, EventReader& reader) {
     if (!found.ok()) return End(ToCallerError(found.status(), reader, environment_.log));
+    if (environment_.access.Get() != access_.caller.access) return Reauthorize();
     if (!found->has_value() || !access_.MaySee((*found)->event)) return End(EventNotFound());
     const std::string& body = (*found)->event.body;
     if (offset_ > body.size()) {
@@ -65,6 +77,15 @@ class EventBodyCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     whole_ = offset_ == body.size();
     message_ = EncodeResponse(response);
     StartWrite(&message_);
+  }
+
+  // Who may see what has changed since.
+  void Reauthorize() {
+    AuthorizeEvents(environment_.access, context_, audit_, [this](absl::StatusOr<EventAccess> access) {
+      if (!access.ok()) return End(access.status());
+      access_ = *std::move(access);
+      ReadOn();
+    });
   }
 
   void OnWriteDone(bool ok) override {
@@ -81,16 +102,19 @@ class EventBodyCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   }
 
   void OnDone() override {
+    if (counted_) environment_.body_readers.fetch_sub(1);
     environment_.in_flight.End();
     delete this;
   }
 
   const EventEnvironment& environment_;
+  const grpc::CallbackServerContext& context_;
   const absl::Time started_ = absl::Now();
   CallAudit audit_;
   CallMetrics metrics_;
   EventAccess access_;
   v1::ReadEventBodyRequest request_;
+  bool counted_ = false;
   uint64_t offset_ = 0;
   bool whole_ = false;
   grpc::ByteBuffer message_;
@@ -101,8 +125,8 @@ class EventBodyCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 grpc::ServerWriteReactor<grpc::ByteBuffer>* StartEventBodyCall(const EventEnvironment& environment,
                                                                grpc::CallbackServerContext* context,
                                                                const grpc::ByteBuffer* request) {
-  auto* call = new EventBodyCall(environment);  // until OnDone
-  call->Start(*context, *request);
+  auto* call = new EventBodyCall(environment, *context);  // until OnDone
+  call->Start(*request);
   return call;
 }
 

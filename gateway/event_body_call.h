@@ -9,7 +9,8 @@
 
 namespace stampgate {
 
-// Starts the call and returns its reactor, which deletes itself. Never blocks. Holds one piece of the body at a time.
+// Starts the call and returns its reactor, which deletes itself. Never blocks. Holds one piece of the body at a time,
+// and reads no further one for a caller that may not see it any more.
 grpc::ServerWriteReactor<grpc::ByteBuffer>* StartEventBodyCall(const EventEnvironment& environment,
                                                                grpc::CallbackServerContext* context,
                                                                const grpc::ByteBuffer* request);

@@ -29,11 +29,12 @@ struct EventEnvironment {
   CallsInFlight& in_flight;
   size_t max_request_bytes = 0;
   absl::Duration heartbeat_interval = absl::ZeroDuration();
-  int max_subscribers = 0;
+  int max_subscribers = 0;  // and no more of those who read a body
 
   const MessagePlans& plans;  // has those of the request messages
 
   mutable std::atomic<int> subscribers = 0;
+  mutable std::atomic<int> body_readers = 0;
   mutable std::atomic<EventFeed::ReaderId> next_reader = 1;
 };
 

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "gateway/key_set_fetch.h"
 #include "gateway/log.h"
@@ -28,15 +27,6 @@ void LogKeySet(const absl::Status& status, const KeySet* keys) {
   if (!status.ok()) return Log(Severity::kWarning, "key_set_not_fetched", {{"message", std::string(status.message())}});
   Log(Severity::kInfo, "key_set_fetched", {});
   for (const std::string& why : keys->refused()) Log(Severity::kWarning, "key_refused", {{"message", why}});
-}
-
-void LogDelivery(const Intake::Report& report) {
-  if (report.outcome == "stored" || report.outcome == "duplicate") return;
-  Log(Severity::kWarning, "delivery_not_stored",
-      {{"http_status", absl::StrCat(report.http_status)},
-       {"outcome", report.outcome},
-       {"header", report.header},
-       {"event_id", report.event_id}});
 }
 
 SqliteEventLogOptions LogOptions(const config::v1::Events& events, std::function<void()> on_fatal) {
@@ -71,7 +61,7 @@ ReceiverOptions ReceiverOptionsOf(const config::v1::Webhooks& webhooks) {
 absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config::v1::Config& config,
                                                                     UpstreamClient& upstream,
                                                                     std::function<void()> on_fatal, Metrics* metrics) {
-  std::unique_ptr<EventPipeline> pipeline(new EventPipeline);
+  std::unique_ptr<EventPipeline> pipeline(new EventPipeline(metrics));
   absl::StatusOr<std::unique_ptr<EventLog>> log = OpenSqliteEventLog(LogOptions(config.events(), std::move(on_fatal)));
   if (!log.ok()) return log.status();
   pipeline->log_ = *std::move(log);
@@ -94,21 +84,46 @@ absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config
   pipeline->verifier_ = std::make_unique<Verifier>(
       Verifier::Options{config.operator_name(), ToDuration(config.webhooks().max_timestamp_age()), now},
       *pipeline->keys_);
+  if (metrics != nullptr) metrics->ExpectDeliveries(Intake::Outcomes());
   pipeline->intake_ =
-      std::make_unique<Intake>(*pipeline->verifier_, *pipeline->log_, [metrics](const Intake::Report& report) {
-        LogDelivery(report);
-        if (metrics != nullptr) metrics->CountDelivery(report.outcome);
-      });
-  absl::StatusOr<std::unique_ptr<Receiver>> receiver = Receiver::Start(
-      ReceiverOptionsOf(config.webhooks()), [intake = pipeline->intake_.get()](Delivery delivery, Answer answer) {
+      std::make_unique<Intake>(*pipeline->verifier_, *pipeline->log_,
+                               [metrics, &deliveries = pipeline->delivery_log_](const Intake::Report& report) {
+                                 deliveries.Tell(report);
+                                 if (metrics != nullptr) metrics->CountDelivery(report.outcome);
+                               });
+  ReceiverOptions options = ReceiverOptionsOf(config.webhooks());
+  options.on_refused = [intake = pipeline->intake_.get()](HttpRefusal refusal) { intake->Refused(refusal); };
+  absl::StatusOr<std::unique_ptr<Receiver>> receiver =
+      Receiver::Start(std::move(options), [intake = pipeline->intake_.get()](Delivery delivery, Answer answer) {
         intake->Take(std::move(delivery), std::move(answer));
       });
   if (!receiver.ok()) return receiver.status();
   pipeline->receiver_ = *std::move(receiver);
+  pipeline->TellCertificate();
   return pipeline;
 }
 
+EventPipeline::EventPipeline(Metrics* metrics)
+    : metrics_(metrics),
+      delivery_log_([] { return absl::Now(); },
+                    [](absl::string_view event, const LogFields& fields) { Log(Severity::kWarning, event, fields); }) {}
+
 EventPipeline::~EventPipeline() { Close(absl::ZeroDuration()); }
+
+absl::Status EventPipeline::ReloadTls() {
+  const std::lock_guard lock(reloading_);
+  if (receiver_ == nullptr) return absl::OkStatus();
+  const absl::StatusOr<bool> changed = receiver_->ReloadTls(absl::Now());
+  if (metrics_ != nullptr && (!changed.ok() || *changed)) metrics_->CountReload("webhook_certificates", changed.ok());
+  TellCertificate();
+  return changed.status();
+}
+
+void EventPipeline::TellCertificate() {
+  if (metrics_ == nullptr) return;
+  const std::optional<absl::Time> not_after = receiver_->certificate_not_after();
+  if (not_after.has_value()) metrics_->SetWebhookCertificateNotAfter(*not_after);
+}
 
 void EventPipeline::Drain() {
   if (receiver_ != nullptr) receiver_->Drain(absl::ZeroDuration());
@@ -117,10 +132,14 @@ void EventPipeline::Drain() {
 
 void EventPipeline::Close(absl::Duration grace) {
   if (receiver_ != nullptr) receiver_->Drain(grace);
-  receiver_.reset();
+  {
+    const std::lock_guard lock(reloading_);
+    receiver_.reset();
+  }
   keys_.reset();
   if (feed_ != nullptr) feed_->Close();  // a log that nobody reads leaves one file
   if (log_ != nullptr) log_->Close();
+  delivery_log_.Finish();
   feed_.reset();  // only now: until it is closed, the log tells the feed that it grows
 }
 

@@ -4,11 +4,14 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "gateway/config.h"
+#include "gateway/delivery_log.h"
 #include "gateway/event_encoder.h"
 #include "gateway/event_feed.h"
 #include "gateway/metrics.h"
@@ -42,6 +45,10 @@ class EventPipeline {
   // "http://0.0.0.0:8080"; empty if no deliveries are received.
   std::string webhook_url() const { return receiver_ == nullptr ? std::string() : receiver_->url(); }
 
+  // Takes over what the receiver's TLS files hold now: see Receiver::ReloadTls. Nothing to do without TLS, or once this
+  // is closed.
+  absl::Status ReloadTls();
+
   // Deliveries are answered 503 from now on, and subscriptions end with their cursor. Does not wait.
   void Drain();
 
@@ -50,9 +57,15 @@ class EventPipeline {
   void Close(absl::Duration grace);
 
  private:
-  EventPipeline() = default;
+  explicit EventPipeline(Metrics* metrics);
+
+  void TellCertificate();
+
+  Metrics* const metrics_;
+  std::mutex reloading_;  // for the end of receiver_ too
 
   // In the order in which they lean on each other.
+  DeliveryLog delivery_log_;
   std::unique_ptr<EventLog> log_;
   std::unique_ptr<const EventEncoder> encoder_;
   std::unique_ptr<EventFeed> feed_;

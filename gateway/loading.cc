@@ -71,11 +71,11 @@ absl::StatusOr<std::shared_ptr<TokenVerifier>> MakeTokenVerifier(const config::v
   return std::make_shared<TokenIssuers>(std::move(rules), [] { return absl::Now(); });
 }
 
-absl::StatusOr<Loaded> ReadOnce(const std::string& path, TokenKeyPool& token_keys) {
+absl::StatusOr<Loaded> ReadOnce(const std::string& path, TokenKeyPool& token_keys, ConfigFiles files) {
   if (absl::Status status = InitializeKeyMemory(); !status.ok()) return status;
   auto access = std::make_shared<Access>();
   std::string public_keys;
-  absl::StatusOr<Config> config = LoadConfig(path, [&](const config::v1::Key& key) -> absl::StatusOr<std::string> {
+  const auto open_key = [&](const config::v1::Key& key) -> absl::StatusOr<std::string> {
     absl::StatusOr<PrivateKey> secret = ReadKeyFile(key.file());
     if (!secret.ok()) return secret.status();
     absl::StatusOr<std::shared_ptr<const Signer>> signer = MakeSigner(*std::move(secret));
@@ -83,7 +83,8 @@ absl::StatusOr<Loaded> ReadOnce(const std::string& path, TokenKeyPool& token_key
     access->keys.Add(key, *signer);
     absl::StrAppend(&public_keys, (*signer)->public_key_hex(), "\n");
     return std::string((*signer)->public_key_hex());
-  });
+  };
+  absl::StatusOr<Config> config = LoadConfig(path, open_key, files);
   if (!config.ok()) return config.status();
   access->callers = CallerDirectory(**config);
   std::string key_sets;
@@ -101,12 +102,13 @@ bool Agree(const absl::StatusOr<Loaded>& one, const absl::StatusOr<Loaded>& othe
 
 }  // namespace
 
-absl::StatusOr<Loaded> Load(const std::string& path, TokenKeyPool& token_keys, absl::string_view known_version) {
+absl::StatusOr<Loaded> Load(const std::string& path, TokenKeyPool& token_keys, ConfigFiles files,
+                            absl::string_view known_version) {
   constexpr int kMostReadings = 10;
-  absl::StatusOr<Loaded> loaded = ReadOnce(path, token_keys);
+  absl::StatusOr<Loaded> loaded = ReadOnce(path, token_keys, files);
   for (int readings = 1; readings < kMostReadings; ++readings) {
     if (loaded.ok() && loaded->access->version == known_version) return loaded;
-    absl::StatusOr<Loaded> again = ReadOnce(path, token_keys);
+    absl::StatusOr<Loaded> again = ReadOnce(path, token_keys, files);
     if (Agree(loaded, again)) return again;
     loaded = std::move(again);
   }

@@ -190,7 +190,8 @@ TEST(LoadTest, AKnownStateIsReadOnce) {
   MountedFolder folder(State(3));
   const absl::StatusOr<Loaded> first = Load(folder.PathOf("f"), token_keys);
   ASSERT_TRUE(first.ok());
-  const absl::StatusOr<Loaded> again = Load(folder.PathOf("f"), token_keys, first->access->version);
+  const absl::StatusOr<Loaded> again =
+      Load(folder.PathOf("f"), token_keys, ConfigFiles::kReloaded, first->access->version);
   ASSERT_TRUE(again.ok());
   EXPECT_EQ(again->access->version, first->access->version);
 }

@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "gateway/access.h"
@@ -24,6 +23,7 @@
 #include "gateway/audit.h"
 #include "gateway/audit_key.h"
 #include "gateway/audit_verifier.h"
+#include "gateway/caller_report.h"
 #include "gateway/command_line.h"
 #include "gateway/config.h"
 #include "gateway/failed_handshakes.h"
@@ -48,6 +48,7 @@ namespace {
 
 constexpr int kExitFailure = 1;
 constexpr int kExitUsage = 2;
+constexpr int kExitUnverified = 2;  // neither good nor bad: it could not be looked at
 constexpr absl::string_view kVersion = "0.1.0";
 
 constexpr absl::Duration kSelfCheckInterval = absl::Seconds(2);
@@ -58,21 +59,27 @@ int Fail(const absl::Status& status) {
   return kExitFailure;
 }
 
+// Opens nothing secret: whoever reviews a policy has the config alone.
+int CheckCaller(const CommandLine& line) {
+  const auto no_key = [](const config::v1::Key&) { return absl::InternalError("keys are not opened here"); };
+  const absl::StatusOr<Config> config = LoadConfig(line.config, no_key, ConfigFiles::kPolicy);
+  if (!config.ok()) return Fail(config.status());
+  const absl::StatusOr<std::string> report = DescribeCaller(*config, line.as);
+  if (!report.ok()) return Fail(absl::NotFoundError(absl::StrCat(line.config, ": ", report.status().message())));
+  std::cout << *report;
+  return 0;
+}
+
 int Check(const CommandLine& line) {
+  if (!line.as.empty()) return CheckCaller(line);
   TokenKeyPool token_keys;
   absl::StatusOr<Loaded> loaded = Load(line.config, token_keys);
   if (!loaded.ok()) return Fail(loaded.status());
   const Config& config = loaded->config;
   absl::StatusOr<std::unique_ptr<const OperationTable>> operations = OperationTable::Create(config->operator_name());
   if (!operations.ok()) return Fail(operations.status());
-  if (line.as.empty()) {
-    std::cout << line.config << ": ok (" << config->keys_size() << " keys, " << config->callers_size() << " callers, "
-              << (*operations)->operations().size() << " operations)\n";
-    return 0;
-  }
-  const Caller* caller = loaded->access->callers.FindByName(line.as);
-  if (caller == nullptr) return Fail(absl::NotFoundError(absl::StrCat(line.config, ": no caller is called ", line.as)));
-  std::cout << line.as << " may call\n" << absl::StrJoin(caller->Describe(), "\n") << "\n";
+  std::cout << line.config << ": ok (" << config->keys_size() << " keys, " << config->callers_size() << " callers, "
+            << (*operations)->operations().size() << " operations)\n";
   return 0;
 }
 
@@ -113,12 +120,21 @@ absl::StatusOr<std::unique_ptr<Audit>> OpenAudit(const Config& config, Health& h
 }
 
 // What is served may have changed, also where another look has failed.
-absl::Status ReloadTls(ServerTls* tls, Metrics& metrics) {
+absl::Status ReloadCallersTls(ServerTls* tls, Metrics& metrics) {
   if (tls == nullptr) return absl::OkStatus();
   const absl::StatusOr<bool> changed = tls->Reload();
   if (!changed.ok() || *changed) metrics.CountReload("certificates", changed.ok());
   metrics.SetCertificateNotAfter(tls->not_after());
   return changed.status();
+}
+
+// Both ports': what is wrong with one keeps the other from nothing.
+absl::Status ReloadTls(ServerTls* tls, Server& server, Metrics& metrics) {
+  absl::Status callers = ReloadCallersTls(tls, metrics);
+  absl::Status webhooks = server.ReloadWebhookTls();
+  if (callers.ok()) return webhooks;
+  if (webhooks.ok()) return callers;
+  return absl::Status(callers.code(), absl::StrCat(callers.message(), "; ", webhooks.message()));
 }
 
 // The signal that ends the process. Those before it are obeyed.
@@ -172,7 +188,7 @@ int Serve(const CommandLine& line) {
   Reloader reloader({.path = line.config,
                      .config = config,
                      .token_keys = token_keys,
-                     .reload_more = [&] { return ReloadTls(tls->get(), health.metrics); },
+                     .reload_more = [&] { return ReloadTls(tls->get(), **server, health.metrics); },
                      .metrics = &health.metrics},
                     access);
   if (*admin != nullptr) {
@@ -213,16 +229,21 @@ int AuditKeygen(const CommandLine& line) {
 }
 
 int AuditVerify(const CommandLine& line) {
-  if (absl::Status status = InitializeKeyMemory(); !status.ok()) return Fail(status);
+  const auto fail = [](const absl::Status& status) {
+    Fail(status);
+    return kExitUnverified;
+  };
+  if (absl::Status status = InitializeKeyMemory(); !status.ok()) return fail(status);
   absl::StatusOr<SecretBytes> key = ReadAuditKey(line.key);
-  if (!key.ok()) return Fail(key.status());
+  if (!key.ok()) return fail(key.status());
   std::optional<AuditHead> head;
   if (!line.head.empty()) {
     absl::StatusOr<AuditHead> parsed = ParseAuditHead(line.head);
-    if (!parsed.ok()) return Fail(parsed.status());
+    if (!parsed.ok()) return fail(parsed.status());
     head = *std::move(parsed);
   }
-  const AuditReport report = VerifyAudit(line.files, *key, head);
+  const AuditReport report =
+      line.files.size() == 1 ? VerifyAuditLog(line.files[0], *key, head) : VerifyAudit(line.files, *key, head);
   std::cout << report.ToString();
   return report.ExitStatus();
 }

@@ -59,7 +59,7 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version)
       in_flight_(AddGauge(registry_, "stampgate_calls_in_flight", "Calls that are being served, streams included.")),
       subscribers_(AddGauge(registry_, "stampgate_subscribers", "Callers that are subscribed to events.")),
       deliveries_(AddCounters(registry_, "stampgate_deliveries_total",
-                              "Webhook deliveries that came in whole, by what became of them.")),
+                              "Webhook deliveries that were answered, by what became of them.")),
       latest_position_(AddGauges(registry_, "stampgate_event_log_latest_position",
                                  "Position of the newest event in the event log.")),
       audit_sequence_(AddGauges(registry_, "stampgate_audit_head_sequence",
@@ -69,6 +69,9 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version)
                            "Changed configurations and certificates that were taken, and looks at unusable ones.")),
       certificate_not_after_(AddGauges(registry_, "stampgate_tls_certificate_not_after_timestamp_seconds",
                                        "When the certificate that callers are shown expires, in Unix time.")),
+      webhook_certificate_not_after_(
+          AddGauges(registry_, "stampgate_webhook_tls_certificate_not_after_timestamp_seconds",
+                    "When the certificate that senders of deliveries are shown expires, in Unix time.")),
       failed_handshakes_(AddCounters(registry_, "stampgate_tls_handshakes_failed_total",
                                      "TLS handshakes that failed, such as those of callers without a good certificate.")
                              .Add({})),
@@ -144,6 +147,10 @@ void Metrics::CountError(const absl::Status& status) {
   counter->Increment();
 }
 
+void Metrics::ExpectDeliveries(const std::vector<std::string>& outcomes) {
+  for (const std::string& outcome : outcomes) deliveries_.Add({{"outcome", outcome}});
+}
+
 void Metrics::CountDelivery(const std::string& outcome) { deliveries_.Add({{"outcome", outcome}}).Increment(); }
 
 void Metrics::SetLatestPosition(int64_t position) { latest_position_.Add({}).Set(static_cast<double>(position)); }
@@ -167,6 +174,10 @@ void Metrics::SetPolicyVersion(const std::string& version) {
 
 void Metrics::SetCertificateNotAfter(absl::Time time) {
   certificate_not_after_.Add({}).Set(static_cast<double>(absl::ToUnixSeconds(time)));
+}
+
+void Metrics::SetWebhookCertificateNotAfter(absl::Time time) {
+  webhook_certificate_not_after_.Add({}).Set(static_cast<double>(absl::ToUnixSeconds(time)));
 }
 
 void Metrics::Info::Set(const std::string& text) {

@@ -48,7 +48,8 @@ class Metrics {
 
   void SubscriberCame() { subscribers_.Increment(); }
   void SubscriberLeft() { subscribers_.Decrement(); }
-  // The outcomes of Intake::Report.
+  // One of Intake::Outcomes(); those that are expected are shown before there is one.
+  void ExpectDeliveries(const std::vector<std::string>& outcomes);
   void CountDelivery(const std::string& outcome);
   // The event log's latest position.
   void SetLatestPosition(int64_t position);
@@ -62,6 +63,8 @@ class Metrics {
   void SetPolicyVersion(const std::string& version);
   // When the certificate that is served expires. Shown once it is set.
   void SetCertificateNotAfter(absl::Time time);
+  // The same of the port that deliveries come to.
+  void SetWebhookCertificateNotAfter(absl::Time time);
 
   // All of it, what the process uses and FailedHandshakes, in Prometheus's text format 0.0.4.
   std::string Render();
@@ -112,6 +115,7 @@ class Metrics {
   Gauges& audit_failing_;
   Counters& reloads_;
   Gauges& certificate_not_after_;
+  Gauges& webhook_certificate_not_after_;
   prometheus::Counter& failed_handshakes_;
   prometheus::Gauge& resident_bytes_;
   prometheus::Gauge& open_descriptors_;

@@ -155,12 +155,16 @@ TEST(Metrics, TellWhatIsInForce) {
   metrics.CountReload("config", true);
   metrics.CountReload("config", false);
   metrics.CountReload("config", false);
+  EXPECT_THAT(metrics.Render(), Not(HasSubstr("certificate_not_after")));
   metrics.SetCertificateNotAfter(absl::FromUnixSeconds(1800000001));
+  EXPECT_THAT(metrics.Render(), Not(HasSubstr("webhook_tls_certificate")));
+  metrics.SetWebhookCertificateNotAfter(absl::FromUnixSeconds(1800000002));
   EXPECT_EQ(ValueOf(metrics, "stampgate_policy_info{version=\"0002\"}"), "1");
   EXPECT_EQ(ValueOf(metrics, "stampgate_policy_info{version=\"0001\"}"), "none");
   EXPECT_EQ(ValueOf(metrics, "stampgate_reloads_total{result=\"ok\",what=\"config\"}"), "1");
   EXPECT_EQ(ValueOf(metrics, "stampgate_reloads_total{result=\"failed\",what=\"config\"}"), "2");
   EXPECT_EQ(ValueOf(metrics, "stampgate_tls_certificate_not_after_timestamp_seconds"), "1800000001");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_webhook_tls_certificate_not_after_timestamp_seconds"), "1800000002");
 }
 
 TEST(Metrics, CountDeliveriesAndFollowTheLog) {
@@ -171,10 +175,13 @@ TEST(Metrics, CountDeliveriesAndFollowTheLog) {
   metrics.CountDelivery("stored");
   metrics.CountDelivery("stored");
   metrics.CountDelivery("invalid_signature");
+  metrics.ExpectDeliveries({"stored", "not_found"});
   metrics.SetLatestPosition(7);
   EXPECT_EQ(ValueOf(metrics, "stampgate_subscribers"), "1");
   EXPECT_EQ(ValueOf(metrics, "stampgate_deliveries_total{outcome=\"stored\"}"), "2");
   EXPECT_EQ(ValueOf(metrics, "stampgate_deliveries_total{outcome=\"invalid_signature\"}"), "1");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_deliveries_total{outcome=\"not_found\"}"), "0");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_deliveries_total{outcome=\"too_large\"}"), "none");
   EXPECT_EQ(ValueOf(metrics, "stampgate_event_log_latest_position"), "7");
 }
 

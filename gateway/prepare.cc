@@ -54,7 +54,7 @@ absl::StatusOr<Preparation> ReadPreparation(const OperationTable& table, const v
   if (message->GetReflection()->HasField(*message, operation->request->client_stamp)) {
     return Invalid("request", "must not have a client_stamp, which is made from the answer");
   }
-  absl::StatusOr<RenderedRequest> rendered = TranslateRequest(table, *operation, *message);
+  absl::StatusOr<RenderedRequest> rendered = TranslateUnstamped(table, *operation, *message);
   if (!rendered.ok()) return rendered.status();
   return Preparation{operation, std::move(message), *std::move(rendered)};
 }

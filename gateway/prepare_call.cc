@@ -42,10 +42,11 @@ class PrepareCall : public grpc::ServerUnaryReactor {
     }
     absl::StatusOr<Preparation> preparation = ReadPreparation(environment_.operations, request);
     if (!preparation.ok()) return preparation.status();
-    Caller::Decision decision = caller.caller->Decide(QuestionOf(*preparation->operation, *preparation->request));
+    const Question question = QuestionOf(*preparation->operation, *preparation->request);
+    Caller::Decision decision = caller.caller->Decide(question);
     if (!decision.allowed) {
-      AuditDecision denied;
-      denied.organization_id = preparation->rendered.organization_id;
+      AuditDecision denied = DecisionAbout(question);
+      denied.prepared_method = preparation->operation->full_name;
       denied.reason = std::move(decision.why);
       audit_.Deny(caller, std::move(denied));
       return Denied();

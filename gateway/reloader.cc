@@ -28,7 +28,7 @@ Reloader::Reloader(Options options, CurrentAccess& current)
 
 void Reloader::Look() {
   const std::shared_ptr<const Access> former = current_.Get();
-  absl::StatusOr<Loaded> loaded = Load(options_.path, options_.token_keys, former->version);
+  absl::StatusOr<Loaded> loaded = Load(options_.path, options_.token_keys, ConfigFiles::kReloaded, former->version);
   Tell(loaded.status(), "reload_failed", told_access_);
   if (!loaded.ok()) Count(false);
   if (loaded.ok()) {

@@ -28,7 +28,7 @@ class Reloader {
 
   // Every `reload_interval` of the config, and after each Wake(): reads the config file and what it names, and sets
   // `current` to it if it differs. A config with a fault changes nothing. Both are told in the log, the same fault
-  // once. What changed but takes effect at the next start only is told too.
+  // once. What changed but takes effect at the next start only is told too; its files are not looked at.
   Reloader(Options options, CurrentAccess& current);
 
   // Looks at once.

@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "gateway/loading.h"
 #include "gateway/policy_testing.h"
+#include "gateway/test_certificates.h"
 
 namespace stampgate {
 namespace {
@@ -82,6 +83,10 @@ class ReloaderTest : public ::testing::Test {
 
   void Start(const std::string& config) {
     folder_ = std::make_unique<MountedFolder>(Files(config));
+    Watch();
+  }
+
+  void Watch() {
     absl::StatusOr<Loaded> loaded = Load(folder_->PathOf("f"), token_keys_);
     ASSERT_TRUE(loaded.ok()) << loaded.status();
     access_ = std::make_unique<CurrentAccess>(loaded->access);
@@ -257,6 +262,42 @@ TEST_F(ReloaderTest, WhatNeedsARestartIsToldOnceAndTheRestIsTaken) {
   LookAt(Files(ConfigText("d")));
   LookAt(Files(changed));
   EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"restart_needed\""));
+}
+
+TEST_F(ReloaderTest, AFileThatIsReadAtTheStartAloneStopsNoRevocation) {
+  const TestAuthority authority("test");
+  const TestIdentity server = authority.IssueServer();
+  const MountedFolder::Files good = {{"tls.crt", server.certificate},
+                                     {"tls.key", server.key},
+                                     {"ca.crt", authority.certificate()},
+                                     {"audit.key", std::string(64, 'a')}};
+  const auto state = [&good](const char* caller) {
+    MountedFolder::Files files =
+        Files(ConfigText(caller, "10m",
+                         "tls: {certificate_file: tls.crt, private_key_file: tls.key, client_ca_file: ca.crt}\n"
+                         "webhooks: {tls_certificate_file: tls.crt, tls_private_key_file: tls.key}\n"
+                         "audit: {file: audit.log, key_file: audit.key}\n"));
+    files.insert(good.begin(), good.end());
+    return files;
+  };
+  folder_ = std::make_unique<MountedFolder>(state("c"));
+  Watch();
+  const char* const names[] = {"d", "e"};
+  int number = 0;
+  for (const auto& [file, content] : good) {
+    for (const std::string& bad : {std::string("garbage"), authority.IssueServer().certificate}) {
+      const char* const caller = names[number++ % 2];
+      MountedFolder::Files files = state(caller);
+      files[file] = bad;
+      LookAt(files);
+      EXPECT_EQ(Caller(), caller) << file;
+      EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"reloaded\"")) << file;
+      // It would not start so, unless it is an authority that nobody's certificate is of.
+      if (file != "ca.crt" || bad == "garbage") {
+        EXPECT_FALSE(Load(folder_->PathOf("f"), token_keys_).ok()) << file;
+      }
+    }
+  }
 }
 
 TEST_F(ReloaderTest, WhatElseFailsIsToldOnceAndStopsNothing) {

@@ -145,6 +145,8 @@ class GrpcServer : public Server {
 
   std::string webhook_url() const override { return events_ == nullptr ? std::string() : events_->webhook_url(); }
 
+  absl::Status ReloadWebhookTls() override { return events_ == nullptr ? absl::OkStatus() : events_->ReloadTls(); }
+
   void Drain(absl::Duration grace) override {
     if (server_ == nullptr) return;
     const absl::Time deadline = absl::Now() + grace;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "gateway/access.h"
@@ -41,6 +42,10 @@ class Server {
 
   // Where webhook deliveries come in, "http://0.0.0.0:8080"; empty if they do not.
   virtual std::string webhook_url() const = 0;
+
+  // Takes over what the webhook port's certificate files hold now, and counts it; see Receiver::ReloadTls. Nothing to
+  // do if that port has no TLS, or none.
+  virtual absl::Status ReloadWebhookTls() = 0;
 
   // Health says NOT_SERVING, deliveries are answered 503, subscriptions end with their cursor, no call is taken any
   // more, and those in flight have `grace` to end. Those that do not end get the error that fits how far they have

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "gateway/certificate_guard.h"
+#include "gateway/session_guard.h"
 #include "webhooks/listen_address.h"
 
 namespace stampgate {
@@ -107,6 +108,7 @@ ServerTls::~ServerTls() = default;
 
 absl::StatusOr<std::unique_ptr<ServerTls>> ServerTls::Create(const Files& files, std::function<absl::Time()> now) {
   if (absl::Status status = RefuseClientsThatGrpcCannotRead(); !status.ok()) return status;
+  if (absl::Status status = RefuseToResumeSessions(); !status.ok()) return status;
   std::unique_ptr<ServerTls> tls(new ServerTls(files, std::move(now)));
   const absl::StatusOr<bool> loaded = tls->Reload();
   if (!loaded.ok()) return loaded.status();

@@ -81,16 +81,16 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
       if (!stamp.ok()) return End(stamp.status());
       client_stamp_ = *std::move(stamp);
     }
-    Caller::Decision decision = caller_.caller->Decide(QuestionOf(operation_, *request_));
-    if (!decision.allowed) return Refuse(rendered->organization_id, std::move(decision.why), Denied());
+    const Question question = QuestionOf(operation_, *request_);
+    AuditDecision record = DecisionAbout(question);
+    record.client_stamped = client_stamp_.has_value();
+    Caller::Decision decision = caller_.caller->Decide(question);
+    if (!decision.allowed) return Refuse(std::move(record), std::move(decision.why), Denied());
     if (absl::Status status = SetDeadline(); !status.ok()) return End(status);
-    Allow(*std::move(rendered), decision.key);
+    Allow(*std::move(rendered), decision.key, std::move(record));
   }
 
-  void Refuse(const std::string& organization_id, std::string why, const absl::Status& status) {
-    AuditDecision decision;
-    decision.organization_id = organization_id;
-    decision.client_stamped = client_stamp_.has_value();
+  void Refuse(AuditDecision decision, std::string why, const absl::Status& status) {
     decision.reason = std::move(why);
     audit_.Deny(caller_, std::move(decision));
     End(status);
@@ -110,14 +110,11 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
   }
 
   // Fixes the bytes, and has it recorded that they may go out before anything is stamped.
-  void Allow(RenderedRequest rendered, const std::string& key_name) {
-    AuditDecision decision;
-    decision.organization_id = rendered.organization_id;
-    decision.client_stamped = client_stamp_.has_value();
+  void Allow(RenderedRequest rendered, const std::string& key_name, AuditDecision decision) {
     if (is_stamped() && !client_stamp_.has_value()) {
       key_ = caller_.access->keys.Find(rendered.organization_id, key_name);
       if (key_ == nullptr) {
-        return Refuse(rendered.organization_id, "no key signs for this organization",
+        return Refuse(std::move(decision), "no key signs for this organization",
                       ToStatus(GatewayError(StatusCode::kPermissionDenied, v1::ERROR_REASON_ORGANIZATION_NOT_SERVED,
                                             "there is no key for this organization_id")));
       }

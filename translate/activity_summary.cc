@@ -1,6 +1,7 @@
 #include "translate/activity_summary.h"
 
 #include "google/protobuf/descriptor.h"
+#include "translate/json_reader.h"
 
 namespace stampgate {
 namespace {
@@ -18,9 +19,30 @@ void Collect(const MessagePlan& plan, const Message& message, ActivitySummary& s
   }
 }
 
+// No message describes this text. It has been read before, so whether it can be read is not asked.
+ActivitySummary SummaryOfText(std::string text) {
+  ActivitySummary summary;
+  const auto note = [&summary](absl::string_view name, const JsonValue& value) {
+    std::string* member = name == "id" ? &summary.id : name == "status" ? &summary.status : nullptr;
+    if (member != nullptr && value.kind() == JsonValue::Kind::kString && value.string())
+      *member = std::string(*value.string());
+    return absl::OkStatus();
+  };
+  ReadJsonObject(text, [&note](JsonValue& root) {
+    return root.ForEachMember([&note](absl::string_view name, JsonValue& value) {
+      const bool is_activity = name == "activity" && value.kind() == JsonValue::Kind::kObject;
+      return is_activity ? value.ForEachMember(note) : absl::OkStatus();
+    });
+  }).IgnoreError();
+  return summary;
+}
+
 }  // namespace
 
 ActivitySummary SummaryOf(const MessagePlan& plan, const Message& response) {
+  if (plan.json_members != nullptr) {
+    return SummaryOfText(response.GetReflection()->GetString(response, plan.json_members->field));
+  }
   ActivitySummary summary;
   for (const FieldPlan& field : plan.fields) {
     if (field.form != JsonForm::kMessage || field.field->is_repeated()) continue;

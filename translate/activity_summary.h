@@ -12,11 +12,11 @@ namespace stampgate {
 // Both are empty if there is no activity.
 struct ActivitySummary {
   std::string id;
-  std::string status;  // the enum value's name
+  std::string status;  // the enum value's name, which is upstream's
 };
 
 // Looks for the fields of role FIELD_ROLE_ACTIVITY_ID and FIELD_ROLE_ACTIVITY_STATUS in the messages that `response`, a
-// message of `plan`, holds.
+// message of `plan`, holds; in one that is upstream's JSON text, for the texts "id" and "status" in the "activity".
 ActivitySummary SummaryOf(const MessagePlan& plan, const google::protobuf::Message& response);
 
 }  // namespace stampgate

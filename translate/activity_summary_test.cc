@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "stampgate/v1/general_service.pb.h"
 #include "stampgate/v1/policy_service.pb.h"
 
 namespace stampgate {
@@ -38,6 +39,24 @@ TEST_F(ActivitySummaryTest, LeavesOutAStatusThatIsNotSet) {
   v1::CreatePoliciesResponse response;
   response.mutable_activity()->set_id("a-1");
   EXPECT_EQ(Of(response).status, "");
+}
+
+TEST_F(ActivitySummaryTest, ReadsAnAnswerThatIsText) {
+  v1::SubmitOperationResponse response;
+  response.set_answer(
+      R"({"id":"x","activity":{"id":"a-\u0031","status":"ACTIVITY_STATUS_PENDING","result":{"id":"r"}},"status":"s"})");
+  EXPECT_EQ(Of(response).id, "a-1");
+  EXPECT_EQ(Of(response).status, "ACTIVITY_STATUS_PENDING");
+}
+
+TEST_F(ActivitySummaryTest, IsEmptyForATextWithoutAnActivity) {
+  for (const char* answer : {"", "{}", "{", R"({"id":"x","status":"s"})", R"({"activity":"x"})", R"({"activity":null})",
+                             R"({"activity":[{"id":"x"}]})", R"({"activity":{"id":7,"status":{}}})"}) {
+    v1::SubmitOperationResponse response;
+    response.set_answer(answer);
+    EXPECT_EQ(Of(response).id, "") << answer;
+    EXPECT_EQ(Of(response).status, "") << answer;
+  }
 }
 
 }  // namespace

@@ -245,7 +245,7 @@ TEST_P(CapturedRequestTest, IsWhatWeRenderMemberForMember) {
       operation, absl::StrCat("organization_id: \"11111111-2222-4333-8444-555555555555\" ",
                               operation.is_submit() ? "timestamp_ms: 1755500000000 " : "", GetParam().request));
 
-  absl::StatusOr<RenderedRequest> rendered = TranslateRequest(Operations(), operation, *request);
+  absl::StatusOr<RenderedRequest> rendered = TranslateUnstamped(Operations(), operation, *request);
 
   ASSERT_THAT(rendered, StatusIs(absl::StatusCode::kOk));
   EXPECT_EQ(rendered->path, absl::StrCat("/public/v1/", GetParam().path));

@@ -117,8 +117,8 @@ TEST(ClientStampedRequestTest, TheContentIsThatOfTheSameRequestWithoutAStamp) {
   ASSERT_THAT(stamped, StatusIs(Code::kOk));
   const Operation& operation = OperationOf("StampLogin");
   auto plain =
-      TranslateRequest(Operations(), operation, *RequestOf(operation, R"pb(organization_id: "o"
-                                                                           parameters { public_key: "02ab" })pb"));
+      TranslateUnstamped(Operations(), operation, *RequestOf(operation, R"pb(organization_id: "o"
+                                                                             parameters { public_key: "02ab" })pb"));
   ASSERT_THAT(plain, StatusIs(Code::kOk));
   EXPECT_EQ(stamped->type_member, plain->type_member);
   EXPECT_EQ(stamped->members, plain->members);
@@ -166,13 +166,13 @@ TEST(ClientStampedRequestTest, EveryBodyThatTheGatewayRendersIsReadBackAsItsRequ
       testing::FillRandomly(*varied, *operation.request, random);
       std::unique_ptr<Message> merged(request->New());
       merged->CopyFrom(*varied);
-      if (absl::StatusOr<RenderedRequest> valid = TranslateRequest(Operations(), operation, *merged); valid.ok()) {
+      if (absl::StatusOr<RenderedRequest> valid = TranslateUnstamped(Operations(), operation, *merged); valid.ok()) {
         request->CopyFrom(*varied);
       }
       if (operation.timestamp_ms != nullptr) {
         request->GetReflection()->SetUInt64(request.get(), operation.timestamp_ms->field, 1755500000000 + round);
       }
-      auto rendered = TranslateRequest(Operations(), operation, *request);
+      auto rendered = TranslateUnstamped(Operations(), operation, *request);
       ASSERT_THAT(rendered, StatusIs(Code::kOk));
       const std::string body =
           operation.is_submit() ? rendered->SubmitBody(*rendered->timestamp_ms) : rendered->QueryBody();
@@ -223,6 +223,24 @@ TEST(ClientStampedRequestTest, FieldsThatTheGatewayDoesNotKnowAreRefusedBesideTh
   EXPECT_THAT(DetailsOf(status).violations,
               ElementsAre(Pair("", "holds field number 99, which this gateway does not know"),
                           Pair("client_stamp", "holds field number 5, which this gateway does not know")));
+}
+
+// Whoever stamps it gets the session: the gateway's key would give its own power away.
+TEST(ClientStampedRequestTest, WhatActsForItsStamperIsRefusedWithoutAStampOfTheClient) {
+  int operations = 0;
+  for (const Operation& operation : Operations().operations()) {
+    if (!operation.stamped_by_client) continue;
+    ++operations;
+    std::unique_ptr<Message> request(operation.request_prototype->New());
+    testing::FillFully(*request, *operation.request, 1);
+    ASSERT_THAT(TranslateUnstamped(Operations(), operation, *request), StatusIs(Code::kOk));
+    const absl::Status status = TranslateRequest(Operations(), operation, *request).status();
+    EXPECT_THAT(status, StatusIs(Code::kInvalidArgument)) << operation.full_name;
+    EXPECT_THAT(DetailsOf(status).violations,
+                ElementsAre(Pair("client_stamp", "is required: upstream acts for whoever stamps this")));
+  }
+  EXPECT_EQ(operations, 1);
+  EXPECT_TRUE(OperationOf("StampLogin").stamped_by_client);
 }
 
 TEST(ClientStampedRequestTest, ABodyWithoutAStampIsRefused) {

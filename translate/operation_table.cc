@@ -61,6 +61,7 @@ absl::Status OperationTable::AddMethod(const MethodDescriptor* method) {
   operation.path = rule.path();
   operation.activity_type = rule.activity_type();
   operation.general = rule.general();
+  operation.stamped_by_client = rule.stamped_by_client();
   if (rule.policy_class() != v1::POLICY_CLASS_UNSPECIFIED) operation.policy_class = rule.policy_class();
 
   if (method->client_streaming() || method->server_streaming()) return Fault(method, "must not be streaming");
@@ -70,6 +71,9 @@ absl::Status OperationTable::AddMethod(const MethodDescriptor* method) {
   }
   if (operation.activity_type.empty() == (operation.is_submit() && !operation.general)) {
     return Fault(method, "needs an activity type exactly if it is a submit that is not general");
+  }
+  if (operation.stamped_by_client && operation.kind == v1::OPERATION_KIND_DISCOVERY) {
+    return Fault(method, "must not be stamped by clients, as nobody stamps a discovery");
   }
   if (!absl::c_all_of(operation.path, [](char c) { return absl::ascii_isgraph(c) && c != '#' && c != '?'; })) {
     return Fault(method, "needs a path that can be sent as it is");

@@ -28,6 +28,7 @@ struct Operation {
   std::string activity_type;  // of a submit that is not general
   v1::PolicyClass policy_class = v1::POLICY_CLASS_DANGEROUS;
   bool general = false;
+  bool stamped_by_client = false;  // and by nobody else
 
   const google::protobuf::Message* request_prototype = nullptr;
   const google::protobuf::Message* response_prototype = nullptr;

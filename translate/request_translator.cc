@@ -24,11 +24,16 @@ std::string RenderedRequest::QueryBody() const {
   return client_stamp.has_value() ? client_stamp->body() : absl::StrCat("{", members, "}");
 }
 
-absl::StatusOr<RenderedRequest> TranslateRequest(const OperationTable& table, const Operation& operation,
-                                                 Message& request) {
+namespace {
+
+absl::StatusOr<RenderedRequest> Translate(const OperationTable& table, const Operation& operation, Message& request,
+                                          bool needs_client_stamp) {
   Violations violations;
   std::optional<v1::ClientStamp> client_stamp = TakeClientStamp(operation, request, violations);
   if (!violations.empty()) return ViolationError(std::move(violations));
+  if (needs_client_stamp && !client_stamp.has_value()) {
+    violations.Add([] { return Violation{"client_stamp", "is required: upstream acts for whoever stamps this"}; });
+  }
   Validate(request, *operation.request, violations);
   if (operation.general) CheckGeneralOperation(table, operation, request, violations);
   if (!violations.empty()) return ViolationError(std::move(violations));
@@ -52,6 +57,18 @@ absl::StatusOr<RenderedRequest> TranslateRequest(const OperationTable& table, co
   rendered.members.reserve(request.ByteSizeLong() + 256);
   AppendJsonMembers(request, *operation.request, operation.timestamp_ms, rendered.members);
   return rendered;
+}
+
+}  // namespace
+
+absl::StatusOr<RenderedRequest> TranslateRequest(const OperationTable& table, const Operation& operation,
+                                                 Message& request) {
+  return Translate(table, operation, request, operation.stamped_by_client);
+}
+
+absl::StatusOr<RenderedRequest> TranslateUnstamped(const OperationTable& table, const Operation& operation,
+                                                   Message& request) {
+  return Translate(table, operation, request, /*needs_client_stamp=*/false);
 }
 
 }  // namespace stampgate

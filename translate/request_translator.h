@@ -31,11 +31,17 @@ struct RenderedRequest {
   std::string QueryBody() const;
 };
 
-// Checks and renders `request`, a message of the operation's request type. If it has a client_stamp, it becomes what
-// the stamped body says: the request that the gateway is asked for, whoever stamps it. Errors: kInvalidArgument with
-// ErrorInfo INVALID_REQUEST and a BadRequest that lists every broken rule; no value of the request is quoted.
+// Checks and renders `request`, a message of the operation's request type, which is to be sent. If it has a
+// client_stamp, it becomes what the stamped body says: the request that the gateway is asked for, whoever stamps it.
+// Without one, the gateway is to stamp it: that is an error where the operation is stamped by clients. Errors:
+// kInvalidArgument with ErrorInfo INVALID_REQUEST and a BadRequest that lists every broken rule; no value of the
+// request is quoted.
 absl::StatusOr<RenderedRequest> TranslateRequest(const OperationTable& table, const Operation& operation,
                                                  google::protobuf::Message& request);
+
+// The same for a request that a client is yet to stamp.
+absl::StatusOr<RenderedRequest> TranslateUnstamped(const OperationTable& table, const Operation& operation,
+                                                   google::protobuf::Message& request);
 
 }  // namespace stampgate
 

@@ -149,8 +149,8 @@ TEST(RequestTranslatorTest, TheSameMessageGivesTheSameBytes) {
     std::unique_ptr<Message> copy(request->New());
     ASSERT_TRUE(copy->ParseFromString(request->SerializeAsString()));
 
-    auto first = TranslateRequest(Operations(), operation, *request);
-    auto second = TranslateRequest(Operations(), operation, *copy);
+    auto first = TranslateUnstamped(Operations(), operation, *request);
+    auto second = TranslateUnstamped(Operations(), operation, *copy);
 
     ASSERT_THAT(first, StatusIs(absl::StatusCode::kOk));
     ASSERT_THAT(second, StatusIs(absl::StatusCode::kOk));

@@ -47,7 +47,7 @@ class PendingAnswer {
 
 HttpConnection::HttpConnection(ReceiverState& state, PeerStream::Socket socket)
     : state_(state),
-      stream_(std::move(socket), state.tls.has_value() ? &*state.tls : nullptr),
+      stream_(std::move(socket), state.tls == nullptr ? nullptr : state.tls->context()),
       timer_(stream_.strand()) {}
 
 HttpConnection::~HttpConnection() { state_.peers.Leave(this); }
@@ -131,17 +131,17 @@ void HttpConnection::ReadHead() {
       Read();
       return;
     case RequestReader::State::kMalformed:
-      SendAnswer(400, AfterAnswer::kClose);
+      Refuse(HttpRefusal::kMalformedHttp);
       return;
     case RequestReader::State::kTooLarge:
-      SendAnswer(431, AfterAnswer::kClose);
+      Refuse(HttpRefusal::kHeadTooLarge);
       return;
     case RequestReader::State::kDone:
       break;
   }
   const RequestHead& head = request_->head();
-  if (const std::optional<int> status = Refusal(head)) {
-    SendAnswer(*status, AfterAnswer::kClose);  // its body, if it has one, is not read
+  if (const std::optional<HttpRefusal> refusal = RefusalOf(head)) {
+    Refuse(*refusal);
     return;
   }
   phase_ = Phase::kBody;
@@ -160,12 +160,12 @@ void HttpConnection::ReadHead() {
   });
 }
 
-std::optional<int> HttpConnection::Refusal(const RequestHead& head) const {
-  if (state_.deliveries.closed()) return 503;
-  if (!state_.paths.Has(head.target)) return 404;
-  if (head.method != "POST") return 405;
-  if (head.content_length.value_or(0) > state_.options.max_body_bytes) return 413;
-  if (head.expects_something_else) return 417;
+std::optional<HttpRefusal> HttpConnection::RefusalOf(const RequestHead& head) const {
+  if (state_.deliveries.closed()) return HttpRefusal::kDraining;
+  if (!state_.paths.Has(head.target)) return HttpRefusal::kNotFound;
+  if (head.method != "POST") return HttpRefusal::kMethodNotAllowed;
+  if (head.content_length.value_or(0) > state_.options.max_body_bytes) return HttpRefusal::kTooLarge;
+  if (head.expects_something_else) return HttpRefusal::kExpectationFailed;
   return std::nullopt;
 }
 
@@ -178,10 +178,10 @@ void HttpConnection::ReadBody() {
       Read();
       return;
     case RequestReader::State::kMalformed:
-      SendAnswer(400, AfterAnswer::kClose);
+      Refuse(HttpRefusal::kMalformedHttp);
       return;
     case RequestReader::State::kTooLarge:
-      SendAnswer(413, AfterAnswer::kClose);
+      Refuse(HttpRefusal::kTooLarge);
       return;
     case RequestReader::State::kDone:
       HandOver();
@@ -192,7 +192,7 @@ void HttpConnection::ReadBody() {
 void HttpConnection::HandOver() {
   std::unique_ptr<DeliveryCount::Token> token = state_.deliveries.Begin();
   if (token == nullptr) {
-    SendAnswer(503, AfterAnswer::kClose);
+    Refuse(HttpRefusal::kDraining);
     return;
   }
   phase_ = Phase::kWorking;
@@ -202,6 +202,11 @@ void HttpConnection::HandOver() {
   if (body.capacity() - body.size() < kSpareBytes) body.reserve(body.size() + kSpareBytes);
   Delivery delivery{std::move(request_->head().fields), std::move(body)};
   state_.take(std::move(delivery), PendingAnswer(state_.shared_from_this(), shared_from_this(), std::move(token)));
+}
+
+void HttpConnection::Refuse(HttpRefusal refusal) {
+  if (state_.options.on_refused) state_.options.on_refused(refusal);
+  SendAnswer(HttpStatus(refusal), AfterAnswer::kClose);
 }
 
 void HttpConnection::Reply(int http_status, std::unique_ptr<DeliveryCount::Token> token) {

@@ -17,6 +17,7 @@
 #include "webhooks/delivery.h"
 #include "webhooks/delivery_count.h"
 #include "webhooks/http_answer.h"
+#include "webhooks/http_refusal.h"
 #include "webhooks/peer_stream.h"
 #include "webhooks/peer_table.h"
 #include "webhooks/receiver_state.h"
@@ -53,10 +54,12 @@ class HttpConnection : public Peer, public std::enable_shared_from_this<HttpConn
   void ReadHead();
   void ReadBody();
 
-  // What is to become of a request: the status that it is refused with, once its head is known, or nothing.
-  std::optional<int> Refusal(const RequestHead& head) const;
+  // Why a request is refused once its head is known, or nothing.
+  std::optional<HttpRefusal> RefusalOf(const RequestHead& head) const;
   void HandOver();
 
+  // Tells of it, and answers. What else the peer has sent is not read.
+  void Refuse(HttpRefusal refusal);
   void SendAnswer(int http_status, AfterAnswer after);
   void End();
   void CloseNow();

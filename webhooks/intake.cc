@@ -21,7 +21,28 @@ const char* Name(AppendOutcome outcome) {
   return "";
 }
 
+constexpr char kNotStored[] = "not_stored";
+
+// Adds the names of an enum that counts from 0: Name() has one for each, and none for what comes after.
+template <typename Enum>
+void AddNames(std::vector<std::string>& names) {
+  for (int value = 0;; ++value) {
+    std::string name(Name(static_cast<Enum>(value)));
+    if (name.empty()) return;
+    names.push_back(std::move(name));
+  }
+}
+
 }  // namespace
+
+std::vector<std::string> Intake::Outcomes() {
+  std::vector<std::string> outcomes;
+  AddNames<AppendOutcome>(outcomes);
+  outcomes.emplace_back(kNotStored);
+  AddNames<RejectionReason>(outcomes);
+  AddNames<HttpRefusal>(outcomes);
+  return outcomes;
+}
 
 Intake::Intake(Verifier& verifier, EventLog& log, std::function<void(const Report&)> observe)
     : verifier_(verifier), log_(log), observe_(std::move(observe)) {}
@@ -40,10 +61,12 @@ void Intake::Take(Delivery delivery, Answer answer) {
                                    answer = std::move(answer)](absl::StatusOr<AppendOutcome> appended) mutable {
       // Upstream repeats after a 503 and after no other failure. A conflict will not change by repeating.
       const int http_status = appended.ok() ? 200 : 503;
-      observe_({http_status, appended.ok() ? Name(*appended) : "not_stored", "", std::move(event_id)});
+      observe_({http_status, appended.ok() ? Name(*appended) : kNotStored, "", std::move(event_id)});
       answer(http_status);
     });
   });
 }
+
+void Intake::Refused(HttpRefusal refusal) { observe_({HttpStatus(refusal), std::string(Name(refusal)), "", ""}); }
 
 }  // namespace stampgate

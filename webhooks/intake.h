@@ -4,8 +4,10 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "webhooks/event_log.h"
+#include "webhooks/http_refusal.h"
 #include "webhooks/receiver.h"
 #include "webhooks/verifier.h"
 
@@ -17,10 +19,14 @@ class Intake {
   // What became of a delivery, for logs and counters.
   struct Report {
     int http_status = 0;
-    std::string outcome;   // "stored", "duplicate", "conflict", "not_stored", or the name of a RejectionReason
+    std::string outcome;   // one of Outcomes()
     std::string header;    // the rejection's, if it has one
     std::string event_id;  // of a verified event alone
   };
+
+  // All that a report may have: "stored", "duplicate", "conflict", "not_stored", and the names of every RejectionReason
+  // and HttpRefusal.
+  static std::vector<std::string> Outcomes();
 
   // `observe` is called for every delivery, from any thread, before its sender is answered; it must not block.
   Intake(Verifier& verifier, EventLog& log, std::function<void(const Report&)> observe);
@@ -28,6 +34,9 @@ class Intake {
   // Answers 200 when the event is durable, whether it is new or not; 503 if it could not be stored; else what
   // HttpStatus() says.
   void Take(Delivery delivery, Answer answer);
+
+  // Reports what the receiver did not hand over. From any thread.
+  void Refused(HttpRefusal refusal);
 
  private:
   Verifier& verifier_;

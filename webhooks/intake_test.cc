@@ -166,5 +166,24 @@ TEST_F(IntakeTest, SaysWhyADeliveryIsRejected) {
   }
 }
 
+TEST_F(IntakeTest, ReportsWhatTheReceiverRefused) {
+  intake_.Refused(HttpRefusal::kTooLarge);
+  ASSERT_THAT(observed_, SizeIs(1));
+  const Intake::Report& report = observed_.front().report;
+  EXPECT_EQ(report.http_status, 413);
+  EXPECT_EQ(report.outcome, "too_large");
+  EXPECT_EQ(report.header, "");
+  EXPECT_EQ(report.event_id, "");
+}
+
+TEST_F(IntakeTest, KnowsAllOutcomesBeforehand) {
+  EXPECT_THAT(Intake::Outcomes(),
+              ElementsAre("stored", "duplicate", "conflict", "not_stored", "missing_header", "duplicate_header",
+                          "malformed_header", "unsupported_signature_version", "unsupported_signature_algorithm",
+                          "missing_key", "invalid_verification_key_algorithm", "invalid_signature", "stale_timestamp",
+                          "invalid_body", "malformed_http", "head_too_large", "not_found", "method_not_allowed",
+                          "too_large", "expectation_failed", "draining"));
+}
+
 }  // namespace
 }  // namespace stampgate

@@ -9,8 +9,9 @@ namespace stampgate {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-PeerStream::PeerStream(Socket socket, asio::ssl::context* tls) : socket_(std::move(socket)) {
-  if (tls != nullptr) tls_.emplace(socket_, *tls);
+PeerStream::PeerStream(Socket socket, std::shared_ptr<asio::ssl::context> tls)
+    : context_(std::move(tls)), socket_(std::move(socket)) {
+  if (context_ != nullptr) tls_.emplace(socket_, *context_);
   // An interim answer must not make the real one wait for its acknowledgement.
   error_code ignored;
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);

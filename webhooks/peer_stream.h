@@ -11,6 +11,7 @@
 #include <boost/asio/strand.hpp>
 #include <boost/system/error_code.hpp>
 #include <cstddef>
+#include <memory>
 #include <optional>
 
 #include "absl/functional/any_invocable.h"
@@ -27,8 +28,8 @@ class PeerStream {
   using Done = absl::AnyInvocable<void(boost::system::error_code)>;
   using OnBytes = absl::AnyInvocable<void(boost::system::error_code, size_t)>;
 
-  // Without `tls`, plain TCP.
-  PeerStream(Socket socket, boost::asio::ssl::context* tls);
+  // Without `tls`, plain TCP. Keeps it, whatever is served to others meanwhile.
+  PeerStream(Socket socket, std::shared_ptr<boost::asio::ssl::context> tls);
 
   Strand strand() { return socket_.get_executor(); }
   bool has_tls() const { return tls_.has_value(); }
@@ -48,6 +49,7 @@ class PeerStream {
  private:
   void Discard(boost::asio::mutable_buffer scratch, Done done);
 
+  const std::shared_ptr<boost::asio::ssl::context> context_;
   Socket socket_;
   std::optional<boost::asio::ssl::stream<Socket&>> tls_;
 };

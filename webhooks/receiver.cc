@@ -1,7 +1,6 @@
 #include "webhooks/receiver.h"
 
 #include <algorithm>
-#include <boost/asio/ssl/context.hpp>
 #include <chrono>
 #include <exception>
 #include <optional>
@@ -13,10 +12,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "webhooks/acceptor.h"
+#include "webhooks/current_tls.h"
 #include "webhooks/http_connection.h"
 #include "webhooks/receiver_state.h"
 #include "webhooks/start_thread.h"
-#include "webhooks/tls_context.h"
 
 namespace stampgate {
 namespace {
@@ -41,7 +40,7 @@ class AsioReceiver final : public Receiver {
 
   absl::Status Listen() {
     if (absl::Status listening = acceptor_.Listen(state_->options.listen_address); !listening.ok()) return listening;
-    url_ = absl::StrCat(state_->tls.has_value() ? "https://" : "http://", acceptor_.address());
+    url_ = absl::StrCat(state_->tls == nullptr ? "http://" : "https://", acceptor_.address());
     return absl::OkStatus();
   }
 
@@ -53,6 +52,16 @@ class AsioReceiver final : public Receiver {
   }
 
   const std::string& url() const override { return url_; }
+
+  absl::StatusOr<bool> ReloadTls(absl::Time now) override {
+    if (state_->tls == nullptr) return false;
+    return state_->tls->Reload(now);
+  }
+
+  std::optional<absl::Time> certificate_not_after() const override {
+    if (state_->tls == nullptr) return std::nullopt;
+    return state_->tls->not_after();
+  }
 
   void Drain(absl::Duration grace) override {
     state_->deliveries.Close();
@@ -87,11 +96,11 @@ absl::Status CheckOptions(const ReceiverOptions& options) {
 
 absl::StatusOr<std::unique_ptr<Receiver>> Receiver::Start(ReceiverOptions options, TakeDelivery take) {
   if (absl::Status checked = CheckOptions(options); !checked.ok()) return checked;
-  std::optional<boost::asio::ssl::context> tls;
+  std::unique_ptr<CurrentTls> tls;
   if (!options.tls_certificate_file.empty()) {
-    auto context = MakeTlsServerContext(options.tls_certificate_file, options.tls_private_key_file);
-    if (!context.ok()) return context.status();
-    tls = *std::move(context);
+    auto loaded = CurrentTls::Load({options.tls_certificate_file, options.tls_private_key_file});
+    if (!loaded.ok()) return loaded.status();
+    tls = *std::move(loaded);
   }
   try {  // Asio's constructors throw when there is no descriptor or no thread to be had
     auto state = std::make_shared<ReceiverState>(std::move(options), std::move(take), std::move(tls));

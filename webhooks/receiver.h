@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "webhooks/delivery.h"
+#include "webhooks/http_refusal.h"
 
 namespace stampgate {
 
@@ -43,6 +44,9 @@ struct ReceiverOptions {
   // PEM files; both or none. Without them, plain HTTP.
   std::string tls_certificate_file;
   std::string tls_private_key_file;
+  // If set: called for every request that the receiver answers by itself, before its sender is answered. From any of
+  // its threads, also while it is destroyed; must not block.
+  std::function<void(HttpRefusal)> on_refused;
 };
 
 // Thread-safe.
@@ -56,6 +60,14 @@ class Receiver {
 
   // "http://127.0.0.1:34567", without a path.
   virtual const std::string& url() const = 0;
+
+  // Reads the TLS files again: new connections get what they hold now, those that are up stay as they are. Whether that
+  // was new; false without TLS. An error leaves what is served as it is: kInvalidArgument for files that cannot be used
+  // and for a new certificate that is not valid at `now`, kAborted if they change while they are read.
+  virtual absl::StatusOr<bool> ReloadTls(absl::Time now) = 0;
+
+  // When the certificate that is served expires; nothing without TLS.
+  virtual std::optional<absl::Time> certificate_not_after() const = 0;
 
   // From now on every request is answered 503 and its connection closed; those that were handed over before are still
   // answered as they end. Returns when those have been, or `grace` has passed.

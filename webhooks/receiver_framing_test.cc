@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "webhooks/http_test_client.h"
 #include "webhooks/receiver.h"
 
@@ -255,6 +256,10 @@ class Framing : public testing::Test {
     options.listen_address = "127.0.0.1:0";
     options.paths = {"/hook"};
     options.max_body_bytes = 1000;
+    options.on_refused = [this](HttpRefusal refusal) {
+      std::lock_guard lock(mutex_);
+      refusals_.push_back(refusal);
+    };
     auto receiver = Receiver::Start(options, [this](Delivery delivery, Answer answer) {
       for (const HeaderField& field : delivery.headers) {
         EXPECT_NE(field.name, "X-Service-Signature") << "only a trailer says so";
@@ -274,8 +279,17 @@ class Framing : public testing::Test {
     return std::exchange(bodies_, {});
   }
 
+  // What was refused, as the statuses that say so: "404." for one.
+  std::string TakeRefusals() {
+    std::lock_guard lock(mutex_);
+    std::string statuses;
+    for (const HttpRefusal refusal : std::exchange(refusals_, {})) absl::StrAppend(&statuses, HttpStatus(refusal), ".");
+    return statuses;
+  }
+
   std::mutex mutex_;
   std::vector<std::string> bodies_;
+  std::vector<HttpRefusal> refusals_;
   std::unique_ptr<Receiver> receiver_;
 };
 
@@ -287,6 +301,21 @@ TEST_F(Framing, IsAsTheTableSays) {
     client.EndSending();
     EXPECT_EQ(Statuses(client.ReadToEnd()), c.answers);
     EXPECT_EQ(TakeBodies(), c.bodies);
+  }
+}
+
+TEST_F(Framing, IsToldOfWhateverIsRefused) {
+  for (const Case& c : Cases()) {
+    SCOPED_TRACE(c.name);
+    HttpTestClient client(receiver_->url());
+    client.Send(c.bytes);
+    client.EndSending();
+    std::string refused;
+    const std::string answers = Statuses(client.ReadToEnd());
+    for (const absl::string_view status : absl::StrSplit(answers, ' ', absl::SkipEmpty())) {
+      if (status.substr(0, 3) != "200") absl::StrAppend(&refused, status);
+    }
+    EXPECT_EQ(TakeRefusals(), refused);
   }
 }
 

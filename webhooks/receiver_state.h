@@ -3,12 +3,11 @@
 #define STAMPGATE_WEBHOOKS_RECEIVER_STATE_H_
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ssl/context.hpp>
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <utility>
 
+#include "webhooks/current_tls.h"
 #include "webhooks/delivery_count.h"
 #include "webhooks/path_set.h"
 #include "webhooks/peer_table.h"
@@ -19,19 +18,18 @@ namespace stampgate {
 // Owned by the receiver, and by every Answer that is not called yet: one that comes after the receiver's end still
 // finds somewhere to go, and nobody there. Connections only refer to it.
 struct ReceiverState : std::enable_shared_from_this<ReceiverState> {
-  ReceiverState(ReceiverOptions receiver_options, TakeDelivery take_delivery,
-                std::optional<boost::asio::ssl::context> tls_context)
+  ReceiverState(ReceiverOptions receiver_options, TakeDelivery take_delivery, std::unique_ptr<CurrentTls> current_tls)
       : options(std::move(receiver_options)),
         paths(options.paths),
         take(std::move(take_delivery)),
-        tls(std::move(tls_context)),
+        tls(std::move(current_tls)),
         peers(static_cast<size_t>(options.max_connections), options.min_bytes_per_second),
         io(options.threads) {}
 
   const ReceiverOptions options;
   const PathSet paths;
   TakeDelivery take;
-  std::optional<boost::asio::ssl::context> tls;
+  const std::unique_ptr<CurrentTls> tls;  // null: plain HTTP
   PeerTable peers;
   DeliveryCount deliveries;
   // Last, so that it goes first: what waits in it holds connections, and they use the rest.

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
@@ -489,7 +490,13 @@ TEST(Receiver, ClosesANewPeerIfAllOthersAreWorking) {
 
 TEST(Receiver, DrainsWithoutLosingWhatItTook) {
   Inbox inbox;
-  auto receiver = Start(LocalOptions(), inbox.take());
+  std::atomic<int> told = 0;
+  ReceiverOptions options = LocalOptions();
+  options.on_refused = [&told](HttpRefusal refusal) {
+    EXPECT_EQ(refusal, HttpRefusal::kDraining);
+    ++told;
+  };
+  auto receiver = Start(options, inbox.take());
   HttpTestClient working(receiver->url());
   HttpTestClient idle(receiver->url());
   HttpTestClient half(receiver->url());
@@ -510,6 +517,7 @@ TEST(Receiver, DrainsWithoutLosingWhatItTook) {
   EXPECT_THAT(refused, HasSubstr("\r\nRetry-After: 5\r\n"));
   half.Send("half");
   EXPECT_EQ(Statuses(half.ReadAnswer()), "503.");
+  EXPECT_EQ(told, 2);
   item.answer(200);
   EXPECT_EQ(Statuses(working.ReadToEnd()), "200.");
   draining.join();
@@ -519,6 +527,7 @@ TEST(Receiver, DrainsWithoutLosingWhatItTook) {
   HttpTestClient later(receiver->url());
   later.Send(Post("later"));
   EXPECT_EQ(Statuses(later.ReadToEnd()), "503.");
+  EXPECT_EQ(told, 3);
   receiver->Drain(absl::InfiniteDuration());
 }
 

@@ -1,17 +1,27 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <openssl/bio.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
+#include <sys/stat.h>
 
+#include <atomic>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "webhooks/http_test_client.h"
 #include "webhooks/receiver.h"
 
@@ -25,6 +35,7 @@ struct OpenSslDelete {
   void operator()(X509* certificate) const { X509_free(certificate); }
   void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
   void operator()(SSL* ssl) const { SSL_free(ssl); }
+  void operator()(BIO* bio) const { BIO_free(bio); }
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 template <typename T>
@@ -36,13 +47,14 @@ struct Credentials {
   std::string key_file;
 };
 
-Credentials MakeCredentials(const std::string& name, const std::string& passphrase = "") {
+Credentials MakeCredentials(const std::string& name, const std::string& passphrase = "", long valid_from = -3600,
+                            long valid_to = 3600) {
   const Owned<EVP_PKEY> key(EVP_EC_gen("P-256"));
   const Owned<X509> certificate(X509_new());
   X509_set_version(certificate.get(), X509_VERSION_3);
   ASN1_INTEGER_set(X509_get_serialNumber(certificate.get()), 1);
-  X509_gmtime_adj(X509_getm_notBefore(certificate.get()), -3600);
-  X509_gmtime_adj(X509_getm_notAfter(certificate.get()), 3600);
+  X509_gmtime_adj(X509_getm_notBefore(certificate.get()), valid_from);
+  X509_gmtime_adj(X509_getm_notAfter(certificate.get()), valid_to);
   X509_NAME_add_entry_by_txt(X509_get_subject_name(certificate.get()), "CN", MBSTRING_ASC,
                              reinterpret_cast<const unsigned char*>("localhost"), -1, -1, 0);
   X509_set_issuer_name(certificate.get(), X509_get_subject_name(certificate.get()));
@@ -110,6 +122,15 @@ class TlsClient {
     unsigned int size;
     SSL_get0_alpn_selected(ssl_.get(), &chosen, &size);
     return std::string(reinterpret_cast<const char*>(chosen), size);
+  }
+  // That the receiver has shown, in PEM.
+  std::string certificate() const {
+    const Owned<X509> certificate(SSL_get1_peer_certificate(ssl_.get()));
+    const Owned<BIO> bio(BIO_new(BIO_s_mem()));
+    PEM_write_bio_X509(bio.get(), certificate.get());
+    char* pem;
+    const long size = BIO_get_mem_data(bio.get(), &pem);
+    return std::string(pem, static_cast<size_t>(size));
   }
   std::string version() const { return SSL_get_version(ssl_.get()); }
 
@@ -201,6 +222,154 @@ TEST(ReceiverTlsFiles, MustBeUsable) {
   for (const Credentials& credentials : {other, good}) {
     EXPECT_TRUE(Receiver::Start(TlsOptions(credentials), [](const Delivery&, Answer) {}).ok());
   }
+}
+
+std::string ContentOf(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
+void Write(const std::string& file, const std::string& content) {
+  std::filesystem::remove(file);
+  std::ofstream(file, std::ios::binary) << content;
+}
+
+// A receiver whose files the test replaces.
+class ReceiverTlsReload : public testing::Test {
+ protected:
+  void SetUp() override {
+    Put(first_);
+    auto receiver = Receiver::Start(TlsOptions(files_), [](const Delivery&, Answer answer) { answer(200); });
+    ASSERT_TRUE(receiver.ok()) << receiver.status();
+    receiver_ = *std::move(receiver);
+  }
+
+  void Put(const Credentials& credentials) {
+    Write(files_.certificate_file, ContentOf(credentials.certificate_file));
+    Write(files_.key_file, ContentOf(credentials.key_file));
+  }
+
+  // Of a new connection, in PEM.
+  std::string Served() {
+    TlsClient client(receiver_->url());
+    return client.Connect() ? client.certificate() : "none";
+  }
+
+  // Nothing changes, however often it is tried. What is said of it.
+  std::string Fault(absl::Time now = absl::Now()) {
+    const std::string served = Served();
+    const std::optional<absl::Time> not_after = receiver_->certificate_not_after();
+    std::string message;
+    for (int i = 0; i < 2; ++i) {
+      const absl::Status status = receiver_->ReloadTls(now).status();
+      EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+      message = std::string(status.message());
+    }
+    EXPECT_EQ(Served(), served);
+    EXPECT_EQ(receiver_->certificate_not_after(), not_after);
+    return message;
+  }
+
+  const Credentials first_ = MakeCredentials("reload_first");
+  const Credentials second_ = MakeCredentials("reload_second", "", -3600, 7200);
+  const Credentials files_{testing::TempDir() + "/receiver_tls_test_current.pem",
+                           testing::TempDir() + "/receiver_tls_test_current.key"};
+  std::unique_ptr<Receiver> receiver_;
+};
+
+TEST_F(ReceiverTlsReload, GivesNewConnectionsTheNewCertificateAndLeavesTheOthers) {
+  TlsClient early(receiver_->url());
+  ASSERT_TRUE(early.Connect());
+  EXPECT_EQ(early.certificate(), ContentOf(first_.certificate_file));
+  TlsClient midway(receiver_->url());  // accepted, but it says nothing yet
+
+  EXPECT_EQ(receiver_->ReloadTls(absl::Now()).value(), false) << "they are as they were";
+  const absl::Time former = receiver_->certificate_not_after().value();
+  Put(second_);
+  EXPECT_EQ(Served(), ContentOf(first_.certificate_file)) << "nobody has looked yet";
+  EXPECT_EQ(receiver_->ReloadTls(absl::Now()).value(), true);
+  EXPECT_EQ(receiver_->ReloadTls(absl::Now()).value(), false);
+  EXPECT_EQ(Served(), ContentOf(second_.certificate_file));
+  EXPECT_GT(receiver_->certificate_not_after().value(), former + absl::Minutes(50));
+
+  for (int i = 0; i < 3; ++i) {
+    early.Send(kRequest);
+    EXPECT_EQ(Statuses(early.ReadAnswer()), "200");
+  }
+  ASSERT_TRUE(midway.Connect());
+  midway.Send(kRequest);
+  EXPECT_EQ(Statuses(midway.ReadAnswer()), "200");
+
+  Put(first_);
+  EXPECT_EQ(receiver_->ReloadTls(absl::Now()).value(), true);
+  EXPECT_EQ(Served(), ContentOf(first_.certificate_file));
+}
+
+TEST_F(ReceiverTlsReload, KeepsWhatItHasIfTheFilesCannotBeUsed) {
+  const std::string certificate = ContentOf(second_.certificate_file);
+  const std::string key = ContentOf(second_.key_file);
+  const auto fault = [this](const std::string& certificates, const std::string& private_key) {
+    Write(files_.certificate_file, certificates);
+    Write(files_.key_file, private_key);
+    return Fault();
+  };
+  EXPECT_THAT(fault(certificate, ContentOf(first_.key_file)), HasSubstr(files_.key_file + ": key values mismatch"));
+  EXPECT_THAT(fault("", key), HasSubstr(files_.certificate_file + ": no start line"));
+  EXPECT_THAT(fault("nothing", key), HasSubstr(files_.certificate_file + ": no start line"));
+  EXPECT_THAT(fault(certificate + certificate.substr(0, 200), key), HasSubstr(files_.certificate_file + ": "));
+  EXPECT_THAT(fault(certificate, ""), HasSubstr(files_.key_file + ": "));
+  EXPECT_THAT(fault(certificate, "nothing"), HasSubstr(files_.key_file + ": "));
+  EXPECT_THAT(fault(certificate, ContentOf(MakeCredentials("reload_locked", "secret").key_file)),
+              HasSubstr(files_.key_file + ": "));
+  EXPECT_THAT(fault(certificate + std::string(1 << 20, '\n'), key), HasSubstr(": is larger than 1024 KiB"));
+  Put(second_);
+  std::filesystem::remove(files_.key_file);
+  EXPECT_THAT(Fault(), HasSubstr(files_.key_file + ": No such file or directory"));
+  ASSERT_EQ(mkfifo(files_.key_file.c_str(), 0600), 0);
+  EXPECT_THAT(Fault(), HasSubstr(files_.key_file + ": is not a regular file"));
+  Put(second_);
+  EXPECT_EQ(receiver_->ReloadTls(absl::Now()).value(), true) << "at last";
+  EXPECT_EQ(Served(), certificate);
+}
+
+TEST_F(ReceiverTlsReload, KeepsWhatItHasIfTheNewCertificateIsNotValidNow) {
+  Put(second_);
+  EXPECT_THAT(Fault(absl::Now() + absl::Hours(3)),
+              HasSubstr(files_.certificate_file + ": its certificate has expired"));
+  EXPECT_THAT(Fault(absl::Now() - absl::Hours(3)),
+              HasSubstr(files_.certificate_file + ": its certificate is not valid yet"));
+  Put(first_);
+  EXPECT_EQ(receiver_->ReloadTls(absl::Now() + absl::Hours(3)).value(), false) << "it is served already";
+}
+
+TEST_F(ReceiverTlsReload, MayHappenWhilePeersCome) {
+  std::atomic<bool> done = false;
+  std::vector<std::thread> peers;
+  for (int i = 0; i < 2; ++i) {
+    peers.emplace_back([this, &done] {
+      while (!done) {
+        TlsClient client(receiver_->url());
+        ASSERT_TRUE(client.Connect());
+        client.Send(kRequest);
+        ASSERT_EQ(Statuses(client.ReadAnswer()), "200");
+      }
+    });
+  }
+  for (int i = 0; i < 100; ++i) {
+    Put(i % 2 == 0 ? second_ : first_);
+    ASSERT_EQ(receiver_->ReloadTls(absl::Now()).value(), true);
+  }
+  done = true;
+  for (std::thread& peer : peers) peer.join();
+}
+
+TEST(ReceiverWithoutTls, HasNothingToReload) {
+  ReceiverOptions options;
+  options.listen_address = "127.0.0.1:0";
+  const auto receiver = Receiver::Start(options, [](const Delivery&, Answer) {});
+  ASSERT_TRUE(receiver.ok()) << receiver.status();
+  EXPECT_EQ((*receiver)->ReloadTls(absl::Now()).value(), false);
+  EXPECT_EQ((*receiver)->certificate_not_after(), std::nullopt);
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 
+#include <boost/asio/buffer.hpp>
 #include <boost/system/system_error.hpp>
-#include <cstring>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -33,16 +33,16 @@ absl::Status Unusable(const std::string& file, const std::string& reason) {
   return absl::InvalidArgumentError(absl::StrCat(file, ": ", reason));
 }
 
-// Asio has no words for what the system said to OpenSSL.
+// Of a certificate that cannot be read, Asio says no more than "PEM lib".
 std::string Describe(const error_code& error) {
-  const auto code = static_cast<unsigned long>(error.value());
-  return ERR_SYSTEM_ERROR(code) ? std::strerror(ERR_GET_REASON(code)) : error.message();
+  const char* reason = ERR_reason_error_string(ERR_peek_last_error());
+  ERR_clear_error();
+  return reason == nullptr ? error.message() : reason;
 }
 
 }  // namespace
 
-absl::StatusOr<ssl::context> MakeTlsServerContext(const std::string& certificate_file,
-                                                  const std::string& private_key_file) {
+absl::StatusOr<ssl::context> MakeTlsServerContext(const TlsPair& pair, const TlsPairFiles& files) {
   try {
     ssl::context context(ssl::context::tls_server);
     SSL_CTX* native = context.native_handle();
@@ -54,20 +54,28 @@ absl::StatusOr<ssl::context> MakeTlsServerContext(const std::string& certificate
     SSL_CTX_set_alpn_select_cb(native, &ChooseProtocol, nullptr);
 
     error_code error;
-    context.use_certificate_chain_file(certificate_file, error);
-    if (error) return Unusable(certificate_file, Describe(error));
     // Without this, OpenSSL asks the terminal for a passphrase.
     context.set_password_callback([](size_t, ssl::context::password_purpose) { return std::string(); }, error);
-    context.use_private_key_file(private_key_file, ssl::context::pem, error);
-    if (error) return Unusable(private_key_file, Describe(error));
+    context.use_certificate_chain(boost::asio::buffer(pair.certificates), error);
+    if (error) return Unusable(files.certificate_file, Describe(error));
+    context.use_private_key(boost::asio::buffer(pair.private_key), ssl::context::pem, error);
+    if (error) return Unusable(files.private_key_file, Describe(error));
     if (SSL_CTX_check_private_key(native) != 1) {
       ERR_clear_error();
-      return Unusable(private_key_file, absl::StrCat("is not the key of ", certificate_file));
+      return Unusable(files.private_key_file, absl::StrCat("is not the key of ", files.certificate_file));
     }
     return context;
   } catch (const boost::system::system_error& error) {  // the constructor and nothing else, when memory is short
     return absl::ResourceExhaustedError(absl::StrCat("TLS: ", error.what()));
   }
+}
+
+absl::StatusOr<ssl::context> MakeTlsServerContext(const std::string& certificate_file,
+                                                  const std::string& private_key_file) {
+  const TlsPairFiles files{certificate_file, private_key_file};
+  const absl::StatusOr<TlsPair> pair = ReadTlsPair(files);
+  if (!pair.ok()) return pair.status();
+  return MakeTlsServerContext(*pair, files);
 }
 
 }  // namespace stampgate

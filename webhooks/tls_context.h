@@ -6,12 +6,15 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "webhooks/tls_pair.h"
 
 namespace stampgate {
 
-// TLS 1.2 and later, HTTP/1.1 to who negotiates, no client certificates. The files are PEM: the certificate with what
-// leads to its authority, and its key without a passphrase. Errors: kInvalidArgument with the file's path and what is
-// wrong with it.
+// TLS 1.2 and later, HTTP/1.1 to who negotiates, no client certificates. `files` is for what is said of faults. Errors:
+// kInvalidArgument with the file's path and what is wrong with it.
+absl::StatusOr<boost::asio::ssl::context> MakeTlsServerContext(const TlsPair& pair, const TlsPairFiles& files);
+
+// Of what the files hold now. Errors: those of ReadTlsPair too.
 absl::StatusOr<boost::asio::ssl::context> MakeTlsServerContext(const std::string& certificate_file,
                                                                const std::string& private_key_file);
 

@@ -86,12 +86,14 @@ describe('metrics', { timeout: HANG_MS }, async () => {
     await deliver(simulator);
     await deliver(simulator, { eventId, body });
     await deliver(simulator, { faults: [{ kind: 'otherKey' }] });
+    await deliver(simulator, { url: `${gateway.webhookUrl}/canary-5f1c9b7e` });
     const subscriber = await Subscriber.start(gateway);
     const grown = growth(before, await metricsOf(gateway));
     assert.deepEqual(counters(grown), {
       'stampgate_deliveries_total{outcome="stored"}': 2,
       'stampgate_deliveries_total{outcome="duplicate"}': 1,
       'stampgate_deliveries_total{outcome="invalid_signature"}': 1,
+      'stampgate_deliveries_total{outcome="not_found"}': 1,
     });
     assert.equal(grown.stampgate_event_log_latest_position, 2);
     assert.equal(grown.stampgate_subscribers, 1);
@@ -202,7 +204,10 @@ describe('probes', { timeout: HANG_MS }, () => {
     const gateway = await startGateway(t, simulator, config, { folder });
     assert.equal(await statusOf(gateway.adminUrl, '/livez'), 200);
     assert.equal(await statusOf(gateway.adminUrl, '/readyz'), 200);
-    const expires = (await metricsOf(gateway)).get('stampgate_tls_certificate_not_after_timestamp_seconds');
+    const now = await metricsOf(gateway);
+    assert.equal(now.get('stampgate_webhook_tls_certificate_not_after_timestamp_seconds'), undefined);
+    assert.ok(![...now.keys()].some((id) => id.startsWith('stampgate_deliveries_total')), 'nobody delivers');
+    const expires = now.get('stampgate_tls_certificate_not_after_timestamp_seconds');
     const days = (expires - Date.now() / 1000) / 86400;
     assert.ok(days > 1.9 && days <= 2, days);
   });

@@ -1,13 +1,26 @@
 // The audit: what was decided is on the disk before anything is stamped, and what came of it afterwards.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { after, beforeEach, describe, test } from 'node:test';
-import { code } from '../clients/gateway.mjs';
+import { code, encode } from '../clients/gateway.mjs';
 import { startSimulator } from '../simulator/server.mjs';
 import { ORGANIZATION, identifier, subOrganization } from '../simulator/testing.mjs';
+import { ADMIN, metricsOf, statusOf } from './admin_port.mjs';
+import { deliver } from './event_stack.mjs';
 import { Gateway, HANG_MS, auditConfig, freeCaller, run, scratch, startGateway, startStack, writeKey } from './harness.mjs';
+import { HeldCall } from './held_call.mjs';
 import { until } from './processes.mjs';
 import { fill, reasonToSkip, smallDisk } from './small_disk.mjs';
 
@@ -19,6 +32,22 @@ const SUBMIT = {
 const QUERY = {
   method: 'PolicyService/GetPolicy',
   request: { organization_id: ORGANIZATION, policy_id: identifier(6) },
+};
+/** How often each is there. */
+function countsOf(values) {
+  const counts = new Map();
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return counts;
+}
+
+const GENERAL = {
+  method: 'GeneralService/SubmitOperation',
+  request: {
+    organization_id: ORGANIZATION,
+    path: 'init_otp',
+    activity_type: 'ACTIVITY_TYPE_INIT_OTP_V3',
+    parameters: JSON.stringify({ otpType: 'OTP_TYPE_EMAIL', contact: 'a@example.com', appName: 'app' }),
+  },
 };
 const sha256 = (bytes) => createHash('sha256').update(bytes).digest('hex');
 
@@ -79,6 +108,27 @@ describe('of a gateway that works', async () => {
     assert.equal(outcomeOf(discovery).code, 'OK');
   });
 
+  test('a general operation is named, and a submit has its activity', async () => {
+    simulator.reset();
+    const before = recordsOf(audit.file).length;
+    const { answer } = await gateway.call(GENERAL.method, GENERAL.request);
+    const { activity } = JSON.parse(answer);
+    const query = { organization_id: ORGANIZATION, path: 'get_activity', parameters: `{"activityId":"${activity.id}"}` };
+    await gateway.call('GeneralService/QueryOperation', query);
+    const of = (kind) => recordsOf(audit.file).slice(before).filter((record) => record.kind === kind);
+    await until(() => of('outcome').length === 2, 'the outcomes');
+    assert.deepEqual(
+      of('allow').map(({ method, path, activity_type }) => [method, path, activity_type]),
+      [
+        [`/stampgate.v1.${GENERAL.method}`, 'init_otp', 'ACTIVITY_TYPE_INIT_OTP_V3'],
+        ['/stampgate.v1.GeneralService/QueryOperation', 'get_activity', undefined],
+      ],
+    );
+    for (const { activity_id, activity_status } of of('outcome')) {
+      assert.deepEqual([activity_id, activity_status], [activity.id, 'ACTIVITY_STATUS_COMPLETED']);
+    }
+  });
+
   test('a submit that its caller has left gets its outcome when it ends', async () => {
     simulator.reset();
     simulator.addFaults([HELD]);
@@ -107,14 +157,17 @@ describe('of a gateway that works', async () => {
     const fresh = () => recordsOf(audit.file).slice(before);
     const of = (kind) => fresh().filter((record) => record.kind === kind);
     await until(() => of('allow').length === of('outcome').length, 'every outcome is there');
-    const sent = simulator.requests().map(({ body }) => sha256(body));
-    assert.ok(sent.length > 100);
+    assert.ok(simulator.requests().length > 100);
+    // Queries of one organization have the same bytes.
+    const sent = countsOf(simulator.requests().map(({ body }) => sha256(body)));
+    assert.ok(Math.max(...sent.values()) > 10);
     // An allow whose time was over before it could be used has an outcome that says so.
     const unused = of('outcome').filter(({ code: ended }) => ended === 'DEADLINE_EXCEEDED').map(({ allow }) => allow);
-    const used = of('allow').filter(({ seq }) => !unused.includes(seq));
-    const allowed = of('allow').map(({ body_sha256 }) => body_sha256);
-    for (const digest of sent) assert.ok(allowed.includes(digest), 'a stamp without an allow');
-    for (const { body_sha256 } of used) assert.ok(sent.includes(body_sha256), 'an allow without a stamp');
+    const digestsOf = (records) => countsOf(records.map(({ body_sha256 }) => body_sha256));
+    const allowed = digestsOf(of('allow'));
+    const used = digestsOf(of('allow').filter(({ seq }) => !unused.includes(seq)));
+    for (const [digest, count] of sent) assert.ok(count <= (allowed.get(digest) ?? 0), 'a stamp without an allow');
+    for (const [digest, count] of used) assert.ok(count <= (sent.get(digest) ?? 0), 'an allow without a stamp');
     assert.equal(new Set(of('outcome').map(({ allow }) => allow)).size, of('allow').length);
   });
 
@@ -165,6 +218,30 @@ describe('denials', async () => {
     );
     assert.equal(simulator.stats().requests, 0);
     assert.deepEqual(recordsOf(audit.file).filter(({ kind }) => kind === 'allow'), []);
+  });
+
+  test('of general operations and of what is prepared name it', async () => {
+    const before = recordsOf(audit.file).length;
+    const prepare = (method, request) => ({ method, request: encode(method, request) });
+    for (const [method, request] of [
+      [GENERAL.method, GENERAL.request],
+      ['StampService/Prepare', prepare(GENERAL.method, GENERAL.request)],
+      ['StampService/Prepare', prepare(SUBMIT.method, SUBMIT.request)],
+    ]) {
+      assert.equal((await gateway.refusal(method, request)).info.reason, 'DENIED_BY_POLICY');
+    }
+    const found = () => recordsOf(audit.file).slice(before).filter(({ kind }) => kind === 'deny');
+    await until(() => found().length === 3, 'the denials');
+    const ours = (method) => `/stampgate.v1.${method}`;
+    assert.deepEqual(
+      found().map(({ method, prepared_method, path, activity_type }) => [method, prepared_method, path, activity_type]),
+      [
+        [ours(GENERAL.method), undefined, GENERAL.request.path, GENERAL.request.activity_type],
+        [ours('StampService/Prepare'), ours(GENERAL.method), GENERAL.request.path, GENERAL.request.activity_type],
+        [ours('StampService/Prepare'), ours(SUBMIT.method), undefined, undefined],
+      ],
+    );
+    for (const { organization_id } of found()) assert.equal(organization_id, ORGANIZATION);
   });
 
   test('of strangers name what they showed', async (t) => {
@@ -237,6 +314,61 @@ describe('stampgate audit verify', { timeout: HANG_MS }, async () => {
     await run(['audit', 'keygen', '--out', key]);
     assert.equal((await verify('--key', key, audit.file)).status, 1);
   });
+
+  test('tells what it cannot open from a change', async () => {
+    const none = join(folder, 'none');
+    for (const args of [
+      ['--key', audit.key_file, none],
+      ['--key', audit.key_file, audit.file, none],
+      ['--key', none, audit.file],
+      ['--key', audit.key_file, '--head', 'no head', audit.file],
+    ]) {
+      const { status, stdout, stderr } = await verify(...args);
+      assert.equal(status, 2, args.join(' '));
+      assert.doesNotMatch(stdout, /^ok/m);
+      if (args.at(-1) === none) assert.match(stdout, /^cannot be checked: .*none: cannot be opened: No such file or dir/m);
+      else assert.notEqual(stderr, '');
+    }
+  });
+
+  test('finds the closed files of a log by itself, or checks the files that it is given', async (t) => {
+    const own = scratch(t);
+    const config = { audit: { ...(await auditConfig(own)), max_file_bytes: 1 << 20 } };
+    const { gateway: busy } = await startStack(t, { config });
+    const { file, key_file: key } = config.audit;
+    const closed = () => readdirSync(own).filter((name) => /^audit\.log\.[0-9]{20}$/.test(name)).sort();
+    const check = (...args) => verify('--key', key, ...args);
+    const filesOf = ({ stdout }) => [...stdout.matchAll(/^(.*): records [0-9]+ to [0-9]+$/gm)].map((match) => match[1]);
+    // What a shell would have made of a pattern is nothing yet.
+    assert.ok([0, 3].includes((await check(file)).status));
+    const sides = Array.from({ length: 32 }, async () => {
+      while (closed().length < 2) await busy.call(QUERY.method, QUERY.request);
+    });
+    await Promise.all(sides);
+    const written = await check(file);
+    assert.ok([0, 3].includes(written.status), written.stdout);
+    await busy.stop();
+    const whole = await check(file);
+    assert.equal(whole.status, 0, whole.stdout);
+    const files = [...closed().map((name) => join(own, name)), file];
+    assert.deepEqual(filesOf(whole), files);
+
+    // Elsewhere they are checked as they are given.
+    const elsewhere = join(own, 'elsewhere');
+    mkdirSync(elsewhere);
+    const copies = files.map((each, i) => join(elsewhere, `part-${i}`));
+    files.forEach((each, i) => copyFileSync(each, copies[i]));
+    assert.deepEqual(filesOf(await check(...copies)), copies);
+    assert.equal((await check(...copies)).status, 0);
+    assert.equal((await check(...copies.toReversed())).status, 1);
+    assert.equal((await check(...copies.slice(0, 2))).status, 0);
+
+    // One that is gone from the middle, and one that cannot be opened.
+    renameSync(files[1], `${files[1]}.away`);
+    assert.equal((await check(file)).status, 1);
+    symlinkSync('nowhere', files[1]);
+    assert.equal((await check(file)).status, 2);
+  });
 });
 
 test('an allow that a crash left without an outcome is closed at the next start', async (t) => {
@@ -264,6 +396,47 @@ test('an allow that a crash left without an outcome is closed at the next start'
   assert.equal(recordsOf(audit.file).find(({ kind }) => kind === 'allow').seq, allow);
   const { status, stdout } = await verify('--key', audit.key_file, audit.file);
   assert.equal(status, 0, stdout);
+});
+
+test('bodies of events that nobody takes are bounded and keep nobody from stamping', { timeout: HANG_MS }, async (t) => {
+  const audit = await auditConfig(scratch(t));
+  const events = { events: { max_subscribers: 3 } };
+  const { simulator, gateway } = await startStack(t, { events, config: { audit } });
+  const { eventId: event_id } = await deliver(simulator, { json: { type: 'a', text: 'x'.repeat(3 << 20) } });
+  const calls = [];
+  const begin = async () => {
+    calls.push(await HeldCall.start(gateway, 'EventService/ReadEventBody', { event_id }));
+    return calls.at(-1);
+  };
+  const held = [await begin(), await begin(), await begin()];
+  for (let i = 0; i < 20; ++i) assert.equal((await begin()).status, String(code.RESOURCE_EXHAUSTED));
+  assert.deepEqual(held.map(({ status }) => status), [undefined, undefined, undefined]);
+  await gateway.call(SUBMIT.method, SUBMIT.request);
+  const of = (kind) => recordsOf(audit.file).filter((record) => record.kind === kind);
+  await until(() => of('outcome').length === 21, 'the outcomes of all but the held');
+  assert.equal(of('allow').length, 24);
+  held[0].leave();
+  await until(async () => (await begin()).status === undefined, 'there is room again');
+  assert.ok((await held[1].finish()) > 3 << 20);
+  assert.equal(held[1].status, String(code.OK));
+  for (const call of calls) call.leave();
+  await until(() => of('outcome').length === of('allow').length, 'all outcomes');
+});
+
+test('a change to a new file that fails stops nothing, and hides no failure', { timeout: HANG_MS }, async (t) => {
+  const audit = { ...(await auditConfig(scratch(t))), max_file_bytes: 1 << 20 };
+  const { gateway } = await startStack(t, { config: { audit, admin: ADMIN } });
+  const said = (event) => gateway.output.split('\n').filter((line) => line.includes(`"event":"${event}"`)).length;
+  const failing = async () => [(await metricsOf(gateway)).get('stampgate_audit_failing'), await statusOf(gateway.adminUrl, '/readyz')];
+  const call = () => gateway.call(QUERY.method, QUERY.request);
+  // In the way of the new file.
+  mkdirSync(`${audit.file}.next`);
+  while (statSync(audit.file).size <= audit.max_file_bytes) await Promise.all(Array.from({ length: 64 }, call));
+  await until(() => said('audit_file_not_rotated') === 1, 'it is said');
+  assert.deepEqual([await failing(), said('audit_failed')], [[0, 200], 0]);
+  renameSync(audit.file, `${audit.file}.away`);
+  assert.equal((await gateway.refusal(QUERY.method, QUERY.request)).info.reason, 'AUDIT_UNAVAILABLE');
+  assert.deepEqual([await failing(), said('audit_failed')], [[1, 503], 1]);
 });
 
 test('two gateways do not share an audit', async (t) => {

@@ -79,19 +79,22 @@ const ENUMS = ['effect', 'chain_caip2', 'type', 'provider'];
 const isEnum = (path) => ENUMS.includes(path.split('.').pop());
 
 describe('each required field must be set:', () => {
-  for (const { name, method, all, type } of operations) {
+  for (const { name, method, all, type, stampedByClient } of operations) {
     const fields = REQUIRED[name].map((path) => (type ? `parameters.${path}` : path));
+    // Nor may that be missing, which is not set anywhere here.
+    const stamp = stampedByClient ? ['client_stamp'] : [];
     test(name, async () => {
+      if (stampedByClient) await isRefused(method, all, ...stamp);
       for (const path of ['organization_id', ...fields]) {
-        await isRefused(method, without(all, path), path);
+        await isRefused(method, without(all, path), ...stamp, path);
         // Empty text is as good as none, but for notes.
         if (isEnum(path)) continue;
         if (path.endsWith('.notes')) await isSent(method, withValue(all, path, ''));
-        else await isRefused(method, withValue(all, path, ''), path);
+        else await isRefused(method, withValue(all, path, ''), ...stamp, path);
       }
-      if (type) await isRefused(method, without(all, 'parameters'), 'parameters');
+      if (type) await isRefused(method, without(all, 'parameters'), ...stamp, 'parameters');
       const top = [...(type ? ['parameters'] : fields)];
-      await isRefused(method, {}, 'organization_id', ...top);
+      await isRefused(method, {}, ...stamp, 'organization_id', ...top);
     });
   }
 });
@@ -212,9 +215,10 @@ describe('a field that the gateway does not know is refused, for it would not be
   const text = (number, value) => field(number, Buffer.from(value));
 
   test('in a request', async () => {
-    for (const { method, all } of operations) {
-      const error = await isRefused(method, Buffer.concat([encode(method, all), stranger]), '');
-      assert.match(error.details, /: it holds field number 1000, /);
+    for (const { method, all, stampedByClient } of operations) {
+      const stamp = stampedByClient ? ['client_stamp'] : [];
+      const error = await isRefused(method, Buffer.concat([encode(method, all), stranger]), ...stamp, '');
+      assert.match(error.badRequest.field_violations.at(-1).description, /^holds field number 1000, /);
     }
   });
 

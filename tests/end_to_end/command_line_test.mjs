@@ -14,6 +14,8 @@ describe('the command line', () => {
     [['check', 'config.yaml'], /unexpected argument: config\.yaml/],
     [['keygen', '--curve', 'p384', '--out', 'x'], /--curve must be p256, secp256k1 or ed25519/],
     [['keygen', '--curve', 'p256'], /keygen needs --out/],
+    [['audit', 'verify', '--key', 'k'], /verify needs a file/],
+    [['audit', 'verify', 'audit.log'], /verify needs --key/],
   ]) {
     test(`is refused with status 2: ${args.join(' ') || 'nothing'}`, async () => {
       const { status, stdout, stderr } = await run(args);
@@ -28,7 +30,9 @@ describe('the command line', () => {
   test('explains itself', async () => {
     const { status, stdout, stderr } = await run(['--help']);
     assert.deepEqual([status, stderr], [0, '']);
-    for (const word of ['serve --config', 'check --config', 'keygen --curve']) assert.ok(stdout.includes(word));
+    const commands = ['serve --config', 'check --config', '--as CALLER', 'keygen --curve', 'audit verify --key'];
+    for (const command of commands) assert.ok(stdout.includes(command), command);
+    for (const line of stdout.split('\n')) assert.ok(line.length <= 120, line);
     assert.match((await run(['--version'])).stdout, /^stampgate [0-9]+\.[0-9]+\.[0-9]+\n$/);
   });
 });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { ORGANIZATION, apiKeyNamed } from '../simulator/testing.mjs';
 import { Gateway, root, run, scratch, writeKey, freeCaller } from './harness.mjs';
@@ -51,15 +51,12 @@ describe('stampgate check', () => {
 
   test("says ok to the README's least config, and to its policy for three teams", async () => {
     const readme = readFileSync(join(root, 'README.md'), 'utf8');
-    const blocks = [...readme.matchAll(/^```yaml\n([^]*?)^```$/gm)].map(([, text]) => text.replaceAll(/\/etc\/stampgate\/main.key/g, 'good.key'));
+    const blocks = [...readme.matchAll(/^```yaml\n([^]*?)^```$/gm)].map(([, text]) => text.replaceAll(/\/etc\/stampgate\/(main|treasury).key/g, 'good.key').replaceAll('/etc/stampgate/', ''));
     const least = blocks.find((text) => text.startsWith('upstream:'));
-    const policy = blocks.find((text) => text.startsWith('callers:'));
-    writeFileSync(join(folder, 'payments-organizations.txt'), `${ORGANIZATION}\n`);
-    const around = `upstream: {base_url: "https://upstream.example"}
-keys: [{name: main, file: good.key, all_organizations: true}, {name: treasury, file: good.key, all_organizations: true}]
-token_issuers: [{name: cluster, issuer: "https://issuer", audiences: [stampgate], jwks_url: "https://issuer/jwks"}]
-`;
-    for (const text of [least, around + policy]) assert.deepEqual((await check(text)).report, ['']);
+    const policy = blocks.find((text) => text.startsWith('keys:'));
+    writeFileSync(join(folder, 'customers.txt'), `${ORGANIZATION}\n`);
+    const upstream = 'upstream: {base_url: "https://upstream.example"}\n';
+    for (const text of [least, upstream + policy]) assert.deepEqual((await check(text)).report, ['']);
   });
 
   test('names every fault with its place', async () => {
@@ -132,6 +129,43 @@ keys:
       expected.forEach((line, i) => assert.match(report[i], line instanceof RegExp ? line : new RegExp(`^${line}$`)));
     });
   }
+
+  test('--as needs the config and nothing that it names', async () => {
+    const file = join(scratch({ after }), 'config.yaml');
+    const text = `listen_address: 0.0.0.0:7443
+upstream: {base_url: "https://upstream.example", ca_file: none}
+keys: [{name: main, file: none, all_organizations: true}, {name: own, file: none, organizations: [a]}]
+tls: {certificate_file: none, private_key_file: none, client_ca_file: none}
+audit: {file: none, key_file: none}
+webhooks: {tls_certificate_file: none, tls_private_key_file: none}
+token_issuers: [{name: i, issuer: i, audiences: [a], jwks_file: none}]
+callers:
+  - name: c
+    loopback: true
+    grants:
+      - {methods: [PolicyService/GetPolicy], organizations: [a, b]}
+      - {methods: [WalletService/ListWalletAccounts], organizations_file: ids, key: main}
+`;
+    writeFileSync(file, text);
+    const as = (name) => run(['check', '--config', file, '--as', name]);
+    const unknown = `not known here: the organizations of grant 2, whose file ${join(dirname(file), 'ids')} cannot be read: No such file or directory\n`;
+    const report = (organizations) =>
+      'c may call\ngrant 1: a, b\n  PolicyService/GetPolicy (query)\n' +
+      `grant 2: ${organizations}, key main\n  WalletService/ListWalletAccounts (query)\n` +
+      'where a grant names no key, it is signed with\n  key main: b\n  key own: a\n';
+    const said = (stdout) => ({ status: 0, signal: null, stdout, stderr: '' });
+    assert.deepEqual(await as('c'), said(report(`those in ${join(dirname(file), 'ids')}`) + unknown));
+    writeFileSync(join(dirname(file), 'ids'), 'x\ny\n');
+    assert.deepEqual(await as('c'), said(report('x, y')));
+    const { status, stderr } = await as('d');
+    assert.deepEqual([status, stderr], [1, `${file}: no caller is called d\n`]);
+
+    const checked = await run(['check', '--config', file]);
+    assert.equal(checked.status, 1);
+    assert.equal(checked.stderr.trimEnd().split('\n').length, 7, checked.stderr);
+    writeFileSync(file, `${text}surprise: 1\n`);
+    assert.match((await as('c')).stderr, /^[^\n]*:14:1: surprise: unknown key\n$/);
+  });
 
   test('refuses a file that is not there', async () => {
     const { status, stderr } = await run(['check', '--config', join(folder, 'nowhere.yaml')]);

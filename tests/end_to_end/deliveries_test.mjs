@@ -1,9 +1,12 @@
 // What senders of webhooks see: the status of each answer, and what of it gets into the log.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { exchange } from '../simulator/testing.mjs';
+import { ORGANIZATION, exchange } from '../simulator/testing.mjs';
+import { ADMIN, metricsOf } from './admin_port.mjs';
 import { deliver, logged, startEventStack } from './event_stack.mjs';
 import { HANG_MS, WEBHOOK_PATH } from './harness.mjs';
+import { until } from './processes.mjs';
+import { exchangeBytes, requestOf, sendAll, tallyOf } from './raw_deliveries.mjs';
 import { LATEST, idsOf, listAll } from './subscriber.mjs';
 
 const MAX_BODY_BYTES = 65_536;
@@ -17,9 +20,10 @@ const filled = (bytes) => `{"a":"${'x'.repeat(bytes - 8)}"}`;
 
 const headerFault = (kind, header, more) => ({ kind, header, ...more });
 const NO_SIGNATURE = headerFault('missingHeader', 'Signature');
+const TOO_MUCH = { kind: 'hugeBody', bytes: MAX_BODY_BYTES + 1 };
 const PIECES = { kind: 'chunked', bytes: 1000 };
 
-/** [what is sent, status, why it is refused as the gateway's log has it (nothing if it did not get that far)] */
+/** [what is sent, status, why it is refused as the gateway's log has it] */
 const faulty = (title, fault, status, outcome, event = {}) => [title, { ...event, faults: [fault] }, status, outcome];
 const both = (title, one, other, ...rest) => faulty(title, { kind: 'together', faults: [one, other] }, ...rest);
 const withBody = (title, body, status, outcome) => [title, { body: Buffer.from(body) }, status, outcome];
@@ -76,7 +80,7 @@ const CASES = [
   ['an event id of 128 bytes', { eventId: `Az09._:-${'x'.repeat(120)}` }, 200],
 
   // The order of the checks: what comes first decides.
-  both('too much body, and no signature', { kind: 'hugeBody', bytes: MAX_BODY_BYTES + 1 }, NO_SIGNATURE, 413),
+  both('too much body, and no signature', TOO_MUCH, NO_SIGNATURE, 413, 'too_large'),
   both('no signature, of another version', NO_SIGNATURE, { kind: 'version' }, 400, 'missing_header'),
   both('another version, an unknown key', { kind: 'version' }, { kind: 'keyId' }, 503, 'unsupported_signature_version'),
   both('an unknown key, a wrong signature', { kind: 'keyId' }, { kind: 'wrongSignature' }, 503, 'missing_key'),
@@ -106,11 +110,11 @@ const CASES = [
   withBody('blanks around an object', '\n\t {} \r\n', 200),
 
   withBody('the largest body', filled(MAX_BODY_BYTES), 200),
-  withBody('a byte more', filled(MAX_BODY_BYTES + 1), 413),
+  withBody('a byte more', filled(MAX_BODY_BYTES + 1), 413, 'too_large'),
   faulty('pieces', { kind: 'chunked', bytes: 7 }, 200),
   faulty('one byte at a time', { kind: 'chunked', bytes: 1 }, 200),
   faulty('the largest body in pieces', PIECES, 200, undefined, { body: filled(MAX_BODY_BYTES) }),
-  faulty('a byte more in pieces', PIECES, 413, undefined, { body: filled(MAX_BODY_BYTES + 1) }),
+  faulty('a byte more in pieces', PIECES, 413, 'too_large', { body: filled(MAX_BODY_BYTES + 1) }),
 ];
 
 describe('a delivery with', { timeout: HANG_MS }, async () => {
@@ -179,6 +183,87 @@ describe('a request that is no delivery', { timeout: HANG_MS }, async () => {
       assert.equal(body.length, 0);
       assert.deepEqual(Object.keys(headers).sort(), ['connection', 'content-length']);
     }
+  });
+});
+
+describe('a delivery that gets no further than HTTP', { timeout: HANG_MS }, () => {
+  /** What was refused, by outcome. */
+  const refusedOf = (metrics) =>
+    Object.fromEntries(
+      [...metrics].flatMap(([id, count]) => {
+        const [, outcome] = /^stampgate_deliveries_total\{outcome="(.*)"\}$/.exec(id) ?? [];
+        return outcome && count > 0 ? [[outcome, count]] : [];
+      }),
+    );
+
+  it('is counted and told, without a byte of it', async (t) => {
+    const { simulator, gateway } = await startEventStack(t, { config: { admin: ADMIN } });
+    const url = gateway.webhookUrl;
+    const before = await metricsOf(gateway);
+    assert.deepEqual(refusedOf(before), {});
+    const attempts = [
+      ['GET /canary HTTP/1.1\r\nHost: canary\r\n\r\n', 404, 'not_found'],
+      [`CANARY ${WEBHOOK_PATH} HTTP/1.1\r\nHost: canary\r\n\r\n`, 405, 'method_not_allowed'],
+      [`POST ${WEBHOOK_PATH} HTTP/1.1\r\nHost: canary\r\nContent-Length: 4194305\r\n\r\n`, 413, 'too_large'],
+      [`POST ${WEBHOOK_PATH} HTTP/1.1\r\nHost: h\r\nExpect: canary\r\n\r\n`, 417, 'expectation_failed'],
+      [`POST ${WEBHOOK_PATH} HTTP/1.1\nHost: canary\n\n`, 400, 'malformed_http'],
+      [`POST ${WEBHOOK_PATH} HTTP/1.1\r\nX-A: ${'canary'.repeat(3000)}`, 431, 'head_too_large'],
+    ];
+    for (const [text, status, outcome] of attempts) {
+      assert.equal(before.get(`stampgate_deliveries_total{outcome="${outcome}"}`), 0, 'shown before there is one');
+      assert.deepEqual(await exchangeBytes(url, Buffer.from(text)), { statuses: [status], closed: true });
+    }
+    const expected = Object.fromEntries(attempts.map(([, , outcome]) => [outcome, 1]));
+    assert.deepEqual(refusedOf(await metricsOf(gateway)), expected);
+
+    // A gateway that drains says so until it ends.
+    simulator.addFaults([{ kind: 'slow', untilReleased: true }]);
+    const call = gateway.call('OrganizationService/UpdateOrganizationName', {
+      organization_id: ORGANIZATION,
+      parameters: { organization_name: 'n' },
+    });
+    await simulator.waitFor({ held: 1 });
+    gateway.child.kill('SIGTERM');
+    const elsewhere = url.replace(WEBHOOK_PATH, '/canary');
+    await until(async () => (await exchange(elsewhere)).status === 503, 'it drains');
+    const drained = refusedOf(await metricsOf(gateway));
+    assert.ok(drained.draining >= 1);
+    simulator.release();
+    await call;
+    await gateway.exited;
+    const told = logged(gateway, 'delivery_not_stored');
+    assert.deepEqual(tallyOf(told.map(({ outcome }) => outcome)), drained);
+    for (const [, status, outcome] of attempts) {
+      const [{ time, ...line }] = told.filter((each) => each.outcome === outcome);
+      assert.ok(time);
+      assert.deepEqual(line, {
+        severity: 'WARNING',
+        event: 'delivery_not_stored',
+        http_status: String(status),
+        outcome,
+        header: '',
+        event_id: '',
+      });
+    }
+    assert.doesNotMatch(gateway.output, /canary|0123456789abcdefghijklmn/i);
+  });
+
+  it('is counted but not told if there are too many in a second, but for their number', async (t) => {
+    const { gateway } = await startEventStack(t, { config: { admin: ADMIN } });
+    const nowhere = gateway.webhookUrl.replace(WEBHOOK_PATH, '/nowhere');
+    const requests = Array.from({ length: 500 }, () => requestOf(nowhere, { headers: [], body: Buffer.alloc(0) }));
+    // Each on a connection of its own, as a refusal ends it.
+    for (let i = 0; i < requests.length; i += 50) {
+      const statuses = await sendAll(nowhere, requests.slice(i, i + 50), { connections: 50 });
+      assert.deepEqual(tallyOf(statuses), { 404: 50 });
+    }
+    assert.deepEqual(refusedOf(await metricsOf(gateway)), { not_found: requests.length });
+    await gateway.stop();
+    const told = logged(gateway, 'delivery_not_stored').length;
+    const leftOut = logged(gateway, 'deliveries_left_out');
+    for (const { outcome } of leftOut) assert.equal(outcome, 'not_found');
+    assert.equal(leftOut.reduce((sum, { count }) => sum + Number(count), told), requests.length);
+    t.diagnostic(`${told} told, ${requests.length - told} left out`);
   });
 });
 

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, beforeEach, test } from 'node:test';
 import { code } from '../clients/gateway.mjs';
-import { END_USER, ORGANIZATION, identifier, subOrganization } from '../simulator/testing.mjs';
+import { END_USER, ORGANIZATION, apiKeyNamed, identifier, subOrganization } from '../simulator/testing.mjs';
+import { stampedBy } from './client_stamper.mjs';
 import { startStack } from './harness.mjs';
 
 const { simulator, gateway } = await startStack({ after });
@@ -161,7 +162,11 @@ test('a session profile bounds the login that names it', async () => {
     scope: 's',
     expiration_seconds: '60',
   });
-  const { session } = await submit('AuthenticationService/StampLogin', { public_key: 'k', session_profile_id });
+  const method = 'AuthenticationService/StampLogin';
+  const login = { organization_id: ORGANIZATION, parameters: { public_key: 'k', session_profile_id } };
+  const stamped = await stampedBy(apiKeyNamed('end user 1'), gateway, method, login);
+  const { activity } = await gateway.call(method, stamped);
+  const { session } = activity.result.stamp_login_result;
   const claims = jwtClaims(session);
   assert.equal(claims.session_profile_id, session_profile_id);
   assert.ok(Math.abs(claims.exp - Date.now() / 1000 - 60) < 30);

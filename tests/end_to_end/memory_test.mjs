@@ -103,7 +103,7 @@ describe('a private key', { skip: isSanitized() && 'a sanitizer keeps what is fr
 });
 
 describe('the process', { timeout: HANG_MS }, () => {
-  test('can gain no rights, writes no core, and is not to be looked into', async (t) => {
+  test('is closed to others: it can gain no rights, and writes no core', async (t) => {
     const { gateway } = await startStack(t);
     const of = (name) => readFileSync(`/proc/${gateway.child.pid}/${name}`, 'utf8');
     assert.match(of('status'), /^NoNewPrivs:\t1$/m);

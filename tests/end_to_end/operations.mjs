@@ -21,6 +21,7 @@ const UNCOMPRESSED = `04${'1f'.repeat(64)}`;
  * @property {[string, string, Record<string, string>]} [result] of a submit: proto field and JSON member, and the same
  *     for what is in it
  * @property {string} [type] of a submit
+ * @property {boolean} [stampedByClient] whether the gateway stamps it never
  */
 
 function submit(name, type, method, { all, none, appProofs = true, ...rest }) {
@@ -198,6 +199,7 @@ export const submits = [
     },
   ),
   submit('stamp_login', 'ACTIVITY_TYPE_STAMP_LOGIN', 'AuthenticationService/StampLogin', {
+    stampedByClient: true,
     all: {
       public_key: COMPRESSED,
       expiration_seconds: '900',

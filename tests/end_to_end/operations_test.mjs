@@ -5,6 +5,7 @@ import { after, beforeEach, describe, test } from 'node:test';
 import { code, methods } from '../clients/gateway.mjs';
 import { readFixture } from '../simulator/server.mjs';
 import { ORGANIZATION, apiKeyNamed, readVectors } from '../simulator/testing.mjs';
+import { asSent } from './client_stamper.mjs';
 import { startStack } from './harness.mjs';
 import { RECORDED_MS, operations, queries, submits } from './operations.mjs';
 
@@ -82,7 +83,7 @@ describe('the recorded body goes out, with every optional field set:', () => {
   for (const operation of operations) {
     test(operation.name, async () => {
       turnBackClock();
-      const response = await gateway.call(operation.method, operation.all);
+      const response = await gateway.call(operation.method, await asSent(gateway, operation, operation.all));
       const sent = onlyRequest(operation.path);
       assert.deepEqual(JSON.parse(sent.body), recordedBody(operation.name));
       if (operation.result) checkActivity(response, operation, operation.all, sent);
@@ -94,7 +95,7 @@ describe('the recorded body goes out, with every optional field set:', () => {
 describe('what is absent stays absent, with no optional field set:', () => {
   for (const operation of submits) {
     test(operation.name, async () => {
-      const response = await gateway.call(operation.method, operation.none);
+      const response = await gateway.call(operation.method, await asSent(gateway, operation, operation.none));
       const sent = onlyRequest(operation.path);
       const { timestampMs, ...body } = JSON.parse(sent.body);
       assert.match(timestampMs, /^[0-9]{13}$/);
@@ -113,11 +114,12 @@ describe('what is absent stays absent, with no optional field set:', () => {
 });
 
 describe('an error of upstream arrives as one:', () => {
-  for (const { name, method, none } of operations) {
+  for (const operation of operations) {
+    const { name, method, none } = operation;
     test(name, async () => {
       const errorCode = 'REQUEST_NOT_AUTHORIZED';
       simulator.addFaults([{ kind: 'error', code: 'PERMISSION_DENIED', errorCode, match: { path: name } }]);
-      const error = await gateway.refusal(method, none);
+      const error = await gateway.refusal(method, await asSent(gateway, operation, none));
       assert.equal(error.code, code.PERMISSION_DENIED);
       assert.equal(error.info.domain, 'upstream');
       assert.equal(error.info.reason, errorCode);

@@ -1,11 +1,13 @@
 // Who sees which events: by what is signed in them and what the policy grants, and by nothing else.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { code } from '../clients/gateway.mjs';
 import { ORGANIZATION, subOrganization } from '../simulator/testing.mjs';
 import { deliver } from './event_stack.mjs';
 import { described } from './failures.mjs';
 import { HANG_MS, startStack } from './harness.mjs';
-import { asCaller, callerOf, reconfigure } from './policy_callers.mjs';
+import { HeldCall } from './held_call.mjs';
+import { asCaller, callerOf, reconfigure, tokenOf } from './policy_callers.mjs';
 import { sees } from './policy_oracle.mjs';
 import { EARLIEST, Subscriber, idsOf, listAll, pagesOf } from './subscriber.mjs';
 
@@ -202,6 +204,40 @@ async function seenUntil(subscriber, eventId) {
 
 const withGrants = (name, grants) => CALLERS.map((caller) => (caller.name === name ? { ...caller, grants } : caller));
 const send = async (organizationId) => (await deliver(simulator, { json: { type: 'now', organizationId } })).eventId;
+
+describe('while a body is read', { timeout: HANG_MS }, () => {
+  const READ = METHODS[3];
+  const CHUNK_BYTES = 1 << 20;
+  const metadata = { authorization: `Bearer ${tokenOf('both')}` };
+
+  /** A caller that has been given the first piece of a body and has not taken it. */
+  async function hold() {
+    const text = 'x'.repeat(3 * CHUNK_BYTES);
+    const { eventId, body } = await deliver(simulator, { json: { type: 'large', organizationId: FIRST, text } });
+    return { eventId, body, call: await HeldCall.start(gateway, READ, { event_id: eventId }, metadata) };
+  }
+
+  for (const [title, grants, wanted] of [
+    ['a caller whose grants are gone', [{ classes: ['query'], organizations: [FIRST] }], code.PERMISSION_DENIED],
+    ['a caller whose organization is gone', [{ classes: ['events'], organizations: [STRANGER] }], code.NOT_FOUND],
+  ]) {
+    test(`${title} gets no further piece`, async () => {
+      const { eventId, call } = await hold();
+      await reconfigure(gateway, { callers: withGrants('both', grants) });
+      const bytes = await call.finish();
+      assert.equal(call.status, String(wanted));
+      assert.ok(bytes >= CHUNK_BYTES && bytes < CHUNK_BYTES + 100, `${bytes} bytes`);
+      assert.equal((await refusalOf(bodyOf(as('both'), eventId))).code, wanted);
+    });
+  }
+
+  test('a change that takes nothing away changes nothing', async () => {
+    const { body, call } = await hold();
+    await reconfigure(gateway, { callers: withGrants('both', [{ classes: ['events'], organizations: [FIRST] }]) });
+    assert.ok((await call.finish()) > body.length);
+    assert.equal(call.status, String(code.OK));
+  });
+});
 
 describe('while a subscription runs', { timeout: HANG_MS }, () => {
   test('an organization that is taken away is not seen any more', async () => {

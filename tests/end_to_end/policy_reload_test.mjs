@@ -2,12 +2,13 @@
 //
 // STAMPGATE_LONG=1: 5,000 swaps in place of 500. STAMPGATE_SEED=... chooses others.
 import assert from 'node:assert/strict';
-import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { startSimulator } from '../simulator/server.mjs';
 import { ORGANIZATION, identifier, subOrganization } from '../simulator/testing.mjs';
-import { Gateway, HANG_MS, scratch, startGateway, startStack } from './harness.mjs';
+import { Gateway, HANG_MS, auditConfig, run, scratch, startGateway, startStack } from './harness.mjs';
 import {
   asCaller,
   callerOf,
@@ -252,6 +253,42 @@ test('what needs a restart is told, and what does not is taken', { timeout: HANG
   const [{ message }] = await logLines(gateway, 1, 'restart_needed');
   assert.equal(message, 'settings besides keys, callers and token_issuers have changed');
   await asCaller(gateway, 'c').call(GET, requestOf());
+});
+
+test('whatever else is broken, a caller is revoked', { timeout: HANG_MS }, async (t) => {
+  const folder = scratch(t);
+  const [tlsKey, webhookCertificate] = [join(folder, 'tls.key'), join(folder, 'webhooks.crt')];
+  const request = ['req', '-x509', '-newkey', 'ed25519', '-nodes', '-subj', '/CN=a', '-keyout', tlsKey];
+  execFileSync('openssl', [...request, '-out', webhookCertificate], { stdio: 'ignore' });
+  const audit = await auditConfig(folder);
+  const config = {
+    audit,
+    webhooks: { tls_certificate_file: webhookCertificate, tls_private_key_file: tlsKey },
+    callers: [callerOf('c', [{ classes: ['query'], all_organizations: true }])],
+    reload_interval: '10m',
+  };
+  const { gateway } = await startStack(t, { config });
+  const caller = asCaller(gateway, 'c');
+  await caller.call(GET, requestOf());
+  for (const file of [audit.key_file, webhookCertificate]) {
+    const good = readFileSync(file);
+    writeFileSync(file, 'garbage');
+    await reconfigure(gateway, { callers: [callerOf('c', [])] });
+    assert.equal((await caller.refusal(GET, requestOf())).info.reason, 'DENIED_BY_POLICY', file);
+    // It is told by whoever is to start from it, though not by whoever only asks for the policy.
+    const check = ['check', '--config', gateway.configFile];
+    for (const args of [check, ['serve', '--config', gateway.configFile]]) {
+      const { status, stderr } = await run(args);
+      assert.equal(status, 1);
+      assert.match(stderr, file === audit.key_file ? /: audit\.key_file: / : /: webhooks\.tls_certificate_file: /);
+    }
+    assert.equal((await run([...check, '--as', 'c'])).stdout, 'c may call\nnothing\n');
+    writeFileSync(file, good);
+    await reconfigure(gateway, { callers: config.callers });
+    await caller.call(GET, requestOf());
+  }
+  assert.equal((await logLines(gateway, 4, 'reloaded')).length, 4);
+  assert.doesNotMatch(gateway.output, /reload_failed/);
 });
 
 test('a gateway that starts from links takes what they lead to', { timeout: HANG_MS }, async (t) => {

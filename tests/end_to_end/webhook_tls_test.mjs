@@ -1,11 +1,17 @@
 // The webhook port with a certificate of its own.
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { connect } from 'node:tls';
+import { ADMIN, metricsOf } from './admin_port.mjs';
 import { makeAuthority } from './certificates.mjs';
-import { deliver, prepareEventStack, startEventStack } from './event_stack.mjs';
+import { deliver, logged, prepareEventStack, startEventStack } from './event_stack.mjs';
 import { HANG_MS, run, scratch } from './harness.mjs';
+import { until } from './processes.mjs';
+import { delivery, requestOf } from './raw_deliveries.mjs';
 import { idsOf, listAll } from './subscriber.mjs';
 
 describe('with TLS', { timeout: HANG_MS }, async () => {
@@ -34,6 +40,70 @@ describe('with TLS', { timeout: HANG_MS }, async () => {
     const url = gateway.webhookUrl.replace('https:', 'http:');
     assert.equal((await deliver(simulator, { url })).status, undefined);
     assert.deepEqual(idsOf(await listAll(gateway)), [eventId]);
+  });
+
+  it('a renewed certificate is served from then on, and a broken one is not', async (t) => {
+    const [former, renewed] = [authority.issue({ days: 3 }), authority.issue({ days: 9 })];
+    const { tls_certificate_file, tls_private_key_file } = files(former.cert, former.key);
+    const { simulator, gateway } = await startEventStack(t, {
+      simulator: { webhooks: { ca: readFileSync(authority.file) } },
+      webhooks: { tls_certificate_file, tls_private_key_file },
+      config: { admin: ADMIN, reload_interval: '100ms' },
+    });
+    const { hostname, port } = new URL(gateway.webhookUrl);
+    const replace = (file, bytes) => {
+      writeFileSync(`${file}.next`, bytes, { mode: 0o600 });
+      renameSync(`${file}.next`, file);
+    };
+    const welcome = async () => {
+      const socket = connect({ host: hostname, port: Number(port), ca: readFileSync(authority.file) });
+      t.after(() => socket.destroy());
+      await once(socket, 'secureConnect');
+      return socket;
+    };
+    const shownTo = (socket) => socket.getPeerX509Certificate().fingerprint256;
+    const fingerprintOf = ({ cert }) => new X509Certificate(cert).fingerprint256;
+    const reloads = async (result) =>
+      (await metricsOf(gateway)).get(`stampgate_reloads_total{result="${result}",what="webhook_certificates"}`) ?? 0;
+    const daysLeft = async () => {
+      const expires = (await metricsOf(gateway)).get('stampgate_webhook_tls_certificate_not_after_timestamp_seconds');
+      return Math.round((expires - Date.now() / 1000) / 86400);
+    };
+    const sent = [];
+    const deliverOn = async (socket) => {
+      sent.push(`evt-${sent.length}`);
+      socket.write(requestOf(gateway.webhookUrl, delivery(simulator, { eventId: sent.at(-1) })));
+      const [answer] = await once(socket, 'data');
+      assert.match(String(answer), /^HTTP\/1\.1 200 /);
+    };
+
+    const early = await welcome();
+    assert.equal(shownTo(early), fingerprintOf(former));
+    assert.equal(await daysLeft(), 3);
+    await deliverOn(early);
+
+    // Halfway: the certificate is there, and its key is not yet.
+    replace(tls_certificate_file, renewed.cert);
+    await until(async () => (await reloads('failed')) >= 3, 'three looks have failed');
+    const between = await welcome();
+    assert.equal(shownTo(between), fingerprintOf(former));
+    await deliverOn(between);
+    assert.deepEqual([await reloads('ok'), await daysLeft()], [0, 3]);
+
+    replace(tls_private_key_file, renewed.key);
+    await until(async () => (await reloads('ok')) === 1, 'the pair has been taken');
+    const late = await welcome();
+    assert.equal(shownTo(late), fingerprintOf(renewed));
+    assert.equal(await daysLeft(), 9);
+    for (const socket of [late, between, early]) await deliverOn(socket);
+    const { eventId, status } = await deliver(simulator);
+    assert.equal(status, 200);
+    assert.deepEqual(idsOf(await listAll(gateway)), [...sent, eventId]);
+
+    await gateway.stop();
+    const [told, ...others] = logged(gateway, 'certificate_reload_failed');
+    assert.match(told.message, /server\.key: ./);
+    assert.deepEqual(others, []);
   });
 
   const cases = [

@@ -1,0 +1,96 @@
+#include "gateway/caller_report.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "gateway/caller.h"
+#include "gateway/key_ring.h"
+#include "gateway/organization_set.h"
+#include "gateway/policed_method.h"
+
+namespace stampgate {
+namespace {
+
+// Reading events takes no signature.
+bool LeadsToSignatures(const config::v1::Grant& grant) {
+  return !grant.general_operations().empty() ||
+         absl::c_any_of(grant.classes(), [](int each) { return each != v1::POLICY_CLASS_EVENTS; }) ||
+         absl::c_any_of(grant.methods(), [](const std::string& name) {
+           const PolicedMethod* method = FindPolicedMethod(name);
+           return method != nullptr && method->policy_class != v1::POLICY_CLASS_EVENTS;
+         });
+}
+
+// For whom requests are signed by grants that do not say with which key. `unread` are grants, for whom is not known of
+// them: it may be for any.
+OrganizationSet WithoutNamedKey(const config::v1::Caller& caller, const std::vector<UnreadOrganizations>& unread) {
+  OrganizationSet set;
+  for (int i = 0; i < caller.grants_size(); ++i) {
+    const config::v1::Grant& grant = caller.grants(i);
+    if (!grant.key().empty() || !LeadsToSignatures(grant)) continue;
+    set.all = set.all || grant.all_organizations() ||
+              absl::c_any_of(unread, [i](const UnreadOrganizations& each) { return each.grant == i; });
+    set.ids.insert(grant.organizations().begin(), grant.organizations().end());
+  }
+  return set;
+}
+
+std::string Some(const std::vector<std::string>& ids) {
+  constexpr size_t kShown = 5;
+  std::string text = absl::StrJoin(ids.begin(), ids.begin() + std::min(kShown, ids.size()), ", ");
+  if (ids.size() > kShown) absl::StrAppend(&text, " and ", ids.size() - kShown, " more");
+  return text;
+}
+
+// The ring that signs says who signs, here without anything to sign with.
+std::string DescribeKeys(const config::v1::Config& config, const OrganizationSet& organizations) {
+  KeyRing ring;
+  std::set<std::string> ids(organizations.ids.begin(), organizations.ids.end());
+  for (const config::v1::Key& key : config.keys()) {
+    ring.Add(key, nullptr);
+    if (organizations.all) ids.insert(key.organizations().begin(), key.organizations().end());
+  }
+  const auto key_of = [&ring](const std::string& id) {
+    const NamedSigner* key = ring.Find(id, "");
+    return key == nullptr ? std::string("no key") : absl::StrCat("key ", key->name);
+  };
+  std::map<std::string, std::vector<std::string>> ids_of;
+  for (const std::string& id : ids) ids_of[key_of(id)].push_back(id);
+  if (organizations.all) {
+    const std::string rest = key_of("");  // no key lists that
+    ids_of.erase(rest);
+    const bool has_others = !ids_of.empty();
+    ids_of[rest] = {has_others ? "all other organizations" : "all organizations"};
+  }
+  std::string text;
+  for (const auto& [key, of_key] : ids_of) absl::StrAppend(&text, "  ", key, ": ", Some(of_key), "\n");
+  return text;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> DescribeCaller(const Config& config, absl::string_view name) {
+  const auto& callers = config->callers();
+  const auto caller = absl::c_find_if(callers, [name](const auto& each) { return each.name() == name; });
+  if (caller == callers.end()) return absl::NotFoundError(absl::StrCat("no caller is called ", name));
+  std::vector<UnreadOrganizations> unread;
+  absl::c_copy_if(config.unread(), std::back_inserter(unread),
+                  [&](const auto& each) { return each.caller == caller - callers.begin(); });
+  std::string text = absl::StrCat(name, " may call\n", absl::StrJoin(Caller(*caller).Describe(), "\n"), "\n");
+  const std::string keys = DescribeKeys(*config, WithoutNamedKey(*caller, unread));
+  if (!keys.empty()) absl::StrAppend(&text, "where a grant names no key, it is signed with\n", keys);
+  for (const UnreadOrganizations& each : unread) {
+    absl::StrAppend(&text, "not known here: the organizations of grant ", each.grant + 1, ", whose file ",
+                    caller->grants(each.grant).organizations_file(), " ", each.why, "\n");
+  }
+  return text;
+}
+
+}  // namespace stampgate

@@ -1,0 +1,43 @@
+// The log's lines about deliveries that were not stored.
+#ifndef STAMPGATE_GATEWAY_DELIVERY_LOG_H_
+#define STAMPGATE_GATEWAY_DELIVERY_LOG_H_
+
+#include <functional>
+#include <mutex>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "gateway/audit_denials.h"
+#include "gateway/log.h"
+#include "webhooks/intake.h"
+
+namespace stampgate {
+
+// Thread-safe. Bounded as denials are in the audit: strangers can cause as many as they like. Of each outcome 100 are
+// written in a second, and of the others how many they were. What is about a genuine event is always written.
+class DeliveryLog {
+ public:
+  // Of a line with that event; does not block.
+  using Write = std::function<void(absl::string_view event, const LogFields& fields)>;
+
+  DeliveryLog(std::function<absl::Time()> now, Write write);
+
+  // "delivery_not_stored", with the reason; nothing if it was stored, now or before. Also "deliveries_left_out", with
+  // the number, of those that were left out a second ago or earlier.
+  void Tell(const Intake::Report& report);
+
+  // All that were left out and are not told yet.
+  void Finish();
+
+ private:
+  void TellLeftOut(absl::Time now, bool all);
+
+  const std::function<absl::Time()> now_;
+  const Write write_;
+  std::mutex mutex_;
+  AuditDenials bounds_;  // an outcome stands where a caller does
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_DELIVERY_LOG_H_

@@ -1,0 +1,17 @@
+// TLS sessions of clients that showed a certificate, which would outlive it.
+#ifndef STAMPGATE_GATEWAY_SESSION_GUARD_H_
+#define STAMPGATE_GATEWAY_SESSION_GUARD_H_
+
+#include "absl/status/status.h"
+
+namespace stampgate {
+
+// From now on no TLS server of this process that requires client certificates resumes a session: every connection is a
+// full handshake, in which the certificate is verified. OpenSSL takes it from a resumed session unseen, so that whoever
+// has one needs neither the key nor a certificate that has not expired, and gRPC 1.51 has no setting for it.
+// Thread-safe; once is enough. It must be done before the first such server.
+absl::Status RefuseToResumeSessions();
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_SESSION_GUARD_H_

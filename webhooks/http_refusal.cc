@@ -1,0 +1,45 @@
+#include "webhooks/http_refusal.h"
+
+namespace stampgate {
+
+absl::string_view Name(HttpRefusal refusal) {
+  switch (refusal) {
+    case HttpRefusal::kMalformedHttp:
+      return "malformed_http";
+    case HttpRefusal::kHeadTooLarge:
+      return "head_too_large";
+    case HttpRefusal::kNotFound:
+      return "not_found";
+    case HttpRefusal::kMethodNotAllowed:
+      return "method_not_allowed";
+    case HttpRefusal::kTooLarge:
+      return "too_large";
+    case HttpRefusal::kExpectationFailed:
+      return "expectation_failed";
+    case HttpRefusal::kDraining:
+      return "draining";
+  }
+  return "";
+}
+
+int HttpStatus(HttpRefusal refusal) {
+  switch (refusal) {
+    case HttpRefusal::kMalformedHttp:
+      return 400;
+    case HttpRefusal::kHeadTooLarge:
+      return 431;
+    case HttpRefusal::kNotFound:
+      return 404;
+    case HttpRefusal::kMethodNotAllowed:
+      return 405;
+    case HttpRefusal::kTooLarge:
+      return 413;
+    case HttpRefusal::kExpectationFailed:
+      return 417;
+    case HttpRefusal::kDraining:
+      return 503;
+  }
+  return 503;
+}
+
+}  // namespace stampgate
