@@ -156,9 +156,9 @@ bool AuditLog::Collect(std::vector<Waiting>& group) {
   for (Waiting& waiting : queue_) group.push_back(std::move(waiting));
   queue_.clear();
   const absl::Time now = now_();
-  for (AuditDenials::Counted& counted : denials_.Take(now, closed_)) {
+  for (FloodBound::Counted& counted : denials_.Take(now, closed_)) {
     Waiting waiting;
-    waiting.entry.text = DeniedCountText(now, counted.caller, counted.count, counted.since);
+    waiting.entry.text = DeniedCountText(now, counted.name, counted.count, counted.since);
     waiting.entry.kind = AuditKind::kDeniedCount;
     waiting.counted = std::move(counted);
     group.push_back(std::move(waiting));

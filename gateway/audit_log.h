@@ -19,9 +19,9 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "gateway/audit_chain.h"
-#include "gateway/audit_denials.h"
 #include "gateway/audit_record.h"
 #include "gateway/audit_writer.h"
+#include "gateway/flood_bound.h"
 #include "stamp/secret_bytes.h"
 
 namespace stampgate {
@@ -84,7 +84,7 @@ class AuditLog {
   // not Close.
   void Allow(const AuditDecision& decision, OnAllowed done, Room room = Room::kCalls);
 
-  // Writes that a call was refused, as soon as it can be. Beyond AuditDenials::kWrittenPerSecond of one caller, and
+  // Writes that a call was refused, as soon as it can be. Beyond FloodBound::kWrittenPerSecond of one caller, and
   // where too many wait, denials are counted, and the count is written.
   void Deny(const AuditDecision& decision);
 
@@ -103,7 +103,7 @@ class AuditLog {
     AuditWriter::Entry entry;
     OnAllowed done;  // of an allow
     Room room = Room::kCalls;
-    AuditDenials::Counted counted;  // of a denied_count
+    FloodBound::Counted counted;  // of a denied_count
   };
 
   // How many allows a room has.
@@ -139,7 +139,7 @@ class AuditLog {
   std::condition_variable changed_;
   std::vector<Waiting> queue_;
   bool urgent_ = false;  // an allow is in the queue
-  AuditDenials denials_;
+  FloodBound denials_;
   AuditPosition head_;
   std::array<Occupancy, 2> occupancy_;
   size_t waiting_denials_ = 0;  // in the queue or being written

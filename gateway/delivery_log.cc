@@ -13,8 +13,8 @@ void DeliveryLog::Tell(const Intake::Report& report) {
   if (report.outcome == "stored" || report.outcome == "duplicate") return;
   const std::lock_guard lock(mutex_);
   const absl::Time now = now_();
-  if (bounds_.counting()) TellLeftOut(now, false);
-  if (report.event_id.empty() && !bounds_.Admit(report.outcome, now)) return;
+  if (bound_.counting()) TellLeftOut(now, false);
+  if (report.event_id.empty() && !bound_.Admit(report.outcome, now)) return;
   write_("delivery_not_stored", {{"http_status", absl::StrCat(report.http_status)},
                                  {"outcome", report.outcome},
                                  {"header", report.header},
@@ -27,8 +27,8 @@ void DeliveryLog::Finish() {
 }
 
 void DeliveryLog::TellLeftOut(absl::Time now, bool all) {
-  for (const AuditDenials::Counted& counted : bounds_.Take(now, all)) {
-    write_("deliveries_left_out", {{"outcome", counted.caller}, {"count", absl::StrCat(counted.count)}});
+  for (const FloodBound::Counted& counted : bound_.Take(now, all)) {
+    write_("deliveries_left_out", {{"outcome", counted.name}, {"count", absl::StrCat(counted.count)}});
   }
 }
 

@@ -7,7 +7,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "gateway/audit_denials.h"
+#include "gateway/flood_bound.h"
 #include "gateway/log.h"
 #include "webhooks/intake.h"
 
@@ -35,7 +35,7 @@ class DeliveryLog {
   const std::function<absl::Time()> now_;
   const Write write_;
   std::mutex mutex_;
-  AuditDenials bounds_;  // an outcome stands where a caller does
+  FloodBound bound_;
 };
 
 }  // namespace stampgate

@@ -1,4 +1,4 @@
-#include "gateway/audit_denials.h"
+#include "gateway/flood_bound.h"
 
 #include <gtest/gtest.h>
 
@@ -14,8 +14,8 @@ namespace {
 const absl::Time kStart = absl::FromUnixSeconds(1767323045);
 constexpr absl::Duration kTick = absl::Milliseconds(1);
 
-TEST(AuditDenialsTest, WritesAHundredASecondOfEachCallerAndCountsTheRest) {
-  AuditDenials denials;
+TEST(FloodBoundTest, WritesAHundredASecondOfEachCallerAndCountsTheRest) {
+  FloodBound denials;
   for (int i = 0; i < 150; ++i) {
     EXPECT_EQ(denials.Admit("a", kStart + i * kTick), i < 100);
     EXPECT_EQ(denials.Admit("b", kStart + i * kTick), i < 100);
@@ -25,16 +25,16 @@ TEST(AuditDenialsTest, WritesAHundredASecondOfEachCallerAndCountsTheRest) {
   // The first that was counted came at 100 ms.
   const auto taken = denials.Take(kStart + absl::Milliseconds(1100), false);
   ASSERT_EQ(taken.size(), 2);
-  EXPECT_EQ(taken[0].caller, "a");
+  EXPECT_EQ(taken[0].name, "a");
   EXPECT_EQ(taken[0].count, 50);
   EXPECT_EQ(taken[0].since, kStart + absl::Milliseconds(100));
-  EXPECT_EQ(taken[1].caller, "b");
+  EXPECT_EQ(taken[1].name, "b");
   EXPECT_FALSE(denials.counting());
   EXPECT_TRUE(denials.Take(kStart + absl::Seconds(9), true).empty());
 }
 
-TEST(AuditDenialsTest, TheNextSecondIsWrittenAgain) {
-  AuditDenials denials;
+TEST(FloodBoundTest, TheNextSecondIsWrittenAgain) {
+  FloodBound denials;
   for (int i = 0; i < 101; ++i) denials.Admit("a", kStart);
   EXPECT_FALSE(denials.Admit("a", kStart + absl::Milliseconds(999)));
   EXPECT_TRUE(denials.Admit("a", kStart + absl::Seconds(1)));
@@ -44,15 +44,15 @@ TEST(AuditDenialsTest, TheNextSecondIsWrittenAgain) {
   EXPECT_EQ(taken[0].count, 2);
 }
 
-TEST(AuditDenialsTest, AClockThatIsSetBackStopsNothing) {
-  AuditDenials denials;
+TEST(FloodBoundTest, AClockThatIsSetBackStopsNothing) {
+  FloodBound denials;
   for (int i = 0; i < 101; ++i) denials.Admit("a", kStart);
   EXPECT_TRUE(denials.Admit("a", kStart - absl::Hours(1)));
   EXPECT_EQ(denials.Take(kStart - absl::Hours(1), false).size(), 1);
 }
 
-TEST(AuditDenialsTest, WhatIsGivenBackIsTakenAgain) {
-  AuditDenials denials;
+TEST(FloodBoundTest, WhatIsGivenBackIsTakenAgain) {
+  FloodBound denials;
   for (int i = 0; i < 103; ++i) denials.Admit("a", kStart);
   auto taken = denials.Take(kStart, true);
   ASSERT_EQ(taken.size(), 1);
@@ -64,22 +64,22 @@ TEST(AuditDenialsTest, WhatIsGivenBackIsTakenAgain) {
   EXPECT_EQ(taken[0].since, kStart);
 }
 
-TEST(AuditDenialsTest, CallersAreBounded) {
-  AuditDenials denials;
-  for (size_t i = 0; i < AuditDenials::kCallers; ++i) EXPECT_TRUE(denials.Admit(absl::StrCat("caller", i), kStart));
+TEST(FloodBoundTest, CallersAreBounded) {
+  FloodBound denials;
+  for (size_t i = 0; i < FloodBound::kNames; ++i) EXPECT_TRUE(denials.Admit(absl::StrCat("caller", i), kStart));
   for (int i = 0; i < 1000; ++i) EXPECT_FALSE(denials.Admit(absl::StrCat("other", i), kStart));
   EXPECT_TRUE(denials.Admit("caller7", kStart));
   const auto taken = denials.Take(kStart + absl::Seconds(1), false);
   ASSERT_EQ(taken.size(), 1);
-  EXPECT_EQ(taken[0].caller, AuditDenials::kOthers);
+  EXPECT_EQ(taken[0].name, FloodBound::kOthers);
   EXPECT_EQ(taken[0].count, 1000);
   // They are forgotten when their second is over.
   EXPECT_TRUE(denials.Admit("other1", kStart + absl::Seconds(1)));
 }
 
-TEST(AuditDenialsTest, EveryDenialIsWrittenOrCounted) {
+TEST(FloodBoundTest, EveryDenialIsWrittenOrCounted) {
   std::mt19937 random(2);
-  AuditDenials denials;
+  FloodBound denials;
   std::map<std::string, uint64_t> expected;
   std::map<std::string, uint64_t> found;
   absl::Time now = kStart;
@@ -93,12 +93,12 @@ TEST(AuditDenialsTest, EveryDenialIsWrittenOrCounted) {
         if (random() % 3 == 0) {
           denials.GiveBack(counted);
         } else {
-          found[counted.caller] += counted.count;
+          found[counted.name] += counted.count;
         }
       }
     }
   }
-  for (const auto& counted : denials.Take(now, true)) found[counted.caller] += counted.count;
+  for (const auto& counted : denials.Take(now, true)) found[counted.name] += counted.count;
   EXPECT_EQ(found, expected);
 }
 
