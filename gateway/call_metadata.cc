@@ -17,7 +17,7 @@ constexpr size_t kOverheadBytes = 32;
 constexpr absl::string_view kBinary = "-bin";
 constexpr absl::string_view kStamp = "x-stamp";
 
-absl::string_view View(grpc::string_ref text) { return {text.data(), text.size()}; }
+absl::string_view View(const grpc::string_ref& text) { return {text.data(), text.size()}; }
 
 bool IsName(absl::string_view name) {
   return !name.empty() && absl::c_all_of(name, [](char c) {
