@@ -28,6 +28,9 @@ const absl::string_view kUsage =
                                         status 1: changed, 2: a file cannot be read, 3: cut off by a crash
   stampgate audit verify --key FILE [--head HEAD] AUDIT_FILE AUDIT_FILE...
                                         checks these files alone, the oldest first
+  stampgate events restored EVENTS_FILE
+                                        says that an event log was put back from a copy, before the gateway is started
+                                        with it: cursors from before are refused, as what they have seen may be lost
   stampgate --version
   stampgate --help
 
@@ -84,11 +87,24 @@ absl::StatusOr<CommandLine> ParseAudit(const std::vector<std::string>& arguments
   return line;
 }
 
+// `arguments` begin behind "events".
+absl::StatusOr<CommandLine> ParseEvents(const std::vector<std::string>& arguments) {
+  CommandLine line;
+  line.command = CommandLine::Command::kEventsRestored;
+  if (arguments.empty() || arguments[0] != "restored") {
+    return absl::InvalidArgumentError("events needs a command: restored");
+  }
+  if (absl::Status status = ParseFlags(arguments, {}, {}, &line.files); !status.ok()) return status;
+  if (line.files.size() != 1) return absl::InvalidArgumentError("restored needs one file");
+  return line;
+}
+
 }  // namespace
 
 absl::StatusOr<CommandLine> ParseCommandLine(const std::vector<std::string>& arguments) {
   CommandLine line;
-  if (arguments.empty()) return absl::InvalidArgumentError("a command is missing: serve, check, keygen or audit");
+  if (arguments.empty())
+    return absl::InvalidArgumentError("a command is missing: serve, check, keygen, audit or events");
   for (const std::string& argument : arguments) {
     if (argument == "--help" || argument == "-h" || argument == "help") return line;
   }
@@ -104,6 +120,7 @@ absl::StatusOr<CommandLine> ParseCommandLine(const std::vector<std::string>& arg
     return line;
   }
   if (arguments[0] == "audit") return ParseAudit({arguments.begin() + 1, arguments.end()});
+  if (arguments[0] == "events") return ParseEvents({arguments.begin() + 1, arguments.end()});
   if (arguments[0] == "keygen") {
     line.command = CommandLine::Command::kKeygen;
     std::string curve;

@@ -12,7 +12,7 @@
 namespace stampgate {
 
 struct CommandLine {
-  enum class Command { kHelp, kVersion, kServe, kCheck, kKeygen, kAuditVerify, kAuditKeygen };
+  enum class Command { kHelp, kVersion, kServe, kCheck, kKeygen, kAuditVerify, kAuditKeygen, kEventsRestored };
 
   Command command = Command::kHelp;
   std::string config;              // of kServe and kCheck
@@ -21,7 +21,7 @@ struct CommandLine {
   std::string out;                 // of kKeygen and kAuditKeygen
   std::string key;                 // of kAuditVerify: the key's file
   std::string head;                // of kAuditVerify: a head that the log told, or empty
-  std::vector<std::string> files;  // of kAuditVerify: the log, or several files of one
+  std::vector<std::string> files;  // of kAuditVerify: the log, or several files of one; of kEventsRestored: the log
 };
 
 // Reads the arguments behind the program's name; a flag is `--name value` or `--name=value`. Errors: kInvalidArgument

@@ -42,6 +42,7 @@
 #include "stamp/key_generator.h"
 #include "stamp/key_memory.h"
 #include "translate/operation_table.h"
+#include "webhooks/restored_log.h"
 
 namespace stampgate {
 namespace {
@@ -248,6 +249,13 @@ int AuditVerify(const CommandLine& line) {
   return report.ExitStatus();
 }
 
+int EventsRestored(const CommandLine& line) {
+  const std::string& file = line.files.front();
+  if (absl::Status status = MarkLogAsRestored(file); !status.ok()) return Fail(status);
+  std::cout << file << ": cursors from before are refused from now on; subscribers begin anew\n";
+  return 0;
+}
+
 int Main(int argc, char** argv) {
   if (absl::Status status = HardenProcess(); !status.ok()) return Fail(status);
   // Protocol Buffers would write pieces of what it cannot parse to standard error.
@@ -277,6 +285,8 @@ int Main(int argc, char** argv) {
       return Keygen(*line);
     case CommandLine::Command::kAuditVerify:
       return AuditVerify(*line);
+    case CommandLine::Command::kEventsRestored:
+      return EventsRestored(*line);
     case CommandLine::Command::kAuditKeygen:
       return AuditKeygen(*line);
   }

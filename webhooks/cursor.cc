@@ -14,8 +14,9 @@ namespace stampgate {
 namespace {
 
 constexpr uint8_t kVersion = 1;
-constexpr size_t kIdAt = 1;
-constexpr size_t kPositionAt = kIdAt + 16;
+constexpr size_t kNameAt = 1;
+constexpr size_t kNameBytes = 16;
+constexpr size_t kPositionAt = kNameAt + kNameBytes;
 constexpr size_t kMacAt = kPositionAt + 8;
 constexpr size_t kMacBytes = 16;  // half of SHA-256: no one guesses 128 bits
 constexpr size_t kCursorBytes = kMacAt + kMacBytes;
@@ -25,19 +26,25 @@ constexpr size_t kTextBytes = (kCursorBytes * 8 + 5) / 6;
 using CursorBytes = std::array<uint8_t, kCursorBytes>;
 using Mac = std::array<uint8_t, crypto_auth_hmacsha256_BYTES>;
 
-Mac MacOf(const LogIdentity& log, const CursorBytes& cursor) {
+Mac MacOf(const LogIdentity& log, const uint8_t* bytes, size_t size) {
   static_assert(std::tuple_size_v<decltype(log.cursor_key)> == crypto_auth_hmacsha256_KEYBYTES);
   Mac mac;
-  crypto_auth_hmacsha256(mac.data(), cursor.data(), kMacAt, log.cursor_key.data());
+  crypto_auth_hmacsha256(mac.data(), bytes, size, log.cursor_key.data());
   return mac;
 }
+
+Mac MacOf(const LogIdentity& log, const CursorBytes& cursor) { return MacOf(log, cursor.data(), kMacAt); }
+
+// What tells logs apart, and a log from what it was before its cursor key was changed. It tells nothing of the key.
+Mac NameOf(const LogIdentity& log) { return MacOf(log, log.id.data(), log.id.size()); }
 
 }  // namespace
 
 std::string EncodeCursor(const LogIdentity& log, Position position) {
   CursorBytes cursor;
   cursor[0] = kVersion;
-  std::copy(log.id.begin(), log.id.end(), cursor.begin() + kIdAt);
+  const Mac name = NameOf(log);
+  std::copy_n(name.begin(), kNameBytes, cursor.begin() + kNameAt);
   const std::array<char, 8> place = ToBigEndian(static_cast<uint64_t>(position));
   std::copy(place.begin(), place.end(), cursor.begin() + kPositionAt);
   const Mac mac = MacOf(log, cursor);
@@ -60,7 +67,8 @@ absl::StatusOr<Position> DecodeCursor(const LogIdentity& log, absl::string_view 
     return absl::InvalidArgumentError("this is not a cursor");
   }
   // First, because the MAC of another log's cursor cannot be checked.
-  if (!std::equal(log.id.begin(), log.id.end(), bytes.begin() + kIdAt)) {
+  const Mac name = NameOf(log);
+  if (!std::equal(name.begin(), name.begin() + kNameBytes, bytes.begin() + kNameAt)) {
     return absl::FailedPreconditionError("this cursor belongs to another event log");
   }
   const Mac mac = MacOf(log, bytes);

@@ -10,8 +10,8 @@
 
 namespace stampgate {
 
-// "Everything up to `position` has been seen", bound to the log and to nothing else: base64url of a version, the log's
-// id, the position and an HMAC over them. All cursors have the same length.
+// "Everything up to `position` has been seen", bound to the log's id and its cursor key and to nothing else: base64url
+// of a version, a name that follows from both, the position and an HMAC over them. All cursors have the same length.
 std::string EncodeCursor(const LogIdentity& log, Position position);
 
 // Errors: kInvalidArgument if this is not a cursor or was changed, kFailedPrecondition if it is one of another log.

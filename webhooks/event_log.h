@@ -36,10 +36,10 @@ struct LogExtent {
   Position latest = 0;
 };
 
-// Made with the log, once, and kept with it.
+// Made with the log, and kept with it.
 struct LogIdentity {
-  std::array<uint8_t, 16> id = {};
-  std::array<uint8_t, 32> cursor_key = {};  // secret
+  std::array<uint8_t, 16> id = {};          // of the rows, for ever
+  std::array<uint8_t, 32> cursor_key = {};  // secret; another one makes all cursors another log's
 };
 
 enum class AppendOutcome {

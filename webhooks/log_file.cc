@@ -125,8 +125,7 @@ absl::Status MakeTables(SqliteConnection& connection) {
     if (status = connection.Run(sql.c_str()); !status.ok()) return status;
   }
   LogRecord record;
-  randombytes_buf(record.identity.id.data(), record.identity.id.size());
-  randombytes_buf(record.identity.cursor_key.data(), record.identity.cursor_key.size());
+  record.identity = MakeLogIdentity();
   absl::StatusOr<LogRecordWriter> writer = LogRecordWriter::Open(connection);
   if (!writer.ok()) return writer.status();
   if (status = writer->Write(record); !status.ok()) return status;
@@ -134,6 +133,10 @@ absl::Status MakeTables(SqliteConnection& connection) {
 }
 
 }  // namespace
+
+absl::StatusOr<ExclusiveFile> ClaimLogFile(const std::string& path) {
+  return ExclusiveFile::Claim(path, {"-wal", "-shm", "-journal"});
+}
 
 absl::StatusOr<SqliteConnection> OpenLogFileToWrite(const std::string& path, const std::string& vfs,
                                                     bool synchronous_full) {

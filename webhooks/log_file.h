@@ -5,12 +5,16 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "webhooks/exclusive_file.h"
 #include "webhooks/sqlite.h"
 
 namespace stampgate {
 
 // The file grows by this much at once, in bytes.
 inline constexpr int kGrowthBytes = 256 << 10;
+
+// Takes the right to use the file and what SQLite keeps beside it. Errors: those of ExclusiveFile::Claim.
+absl::StatusOr<ExclusiveFile> ClaimLogFile(const std::string& path);
 
 // Opens the file for the one connection that writes and checkpoints, and makes the tables if the file is empty. Nothing
 // in the file is changed before it is known to be a log. `synchronous_full` as in SqliteEventLogOptions.

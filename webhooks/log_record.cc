@@ -1,5 +1,7 @@
 #include "webhooks/log_record.h"
 
+#include <sodium.h>
+
 #include <algorithm>
 #include <array>
 #include <string>
@@ -33,6 +35,13 @@ bool Fill(absl::string_view bytes, std::array<uint8_t, kSize>* array) {
 }
 
 }  // namespace
+
+LogIdentity MakeLogIdentity() {
+  LogIdentity identity;
+  randombytes_buf(identity.id.data(), identity.id.size());
+  randombytes_buf(identity.cursor_key.data(), identity.cursor_key.size());
+  return identity;
+}
 
 const char kCreateLogRecord[] =
     "CREATE TABLE log ("

@@ -21,6 +21,9 @@ struct LogRecord {
   int64_t latest_commit_us = 0;  // of the latest event; since 1970
 };
 
+// An identity that no other log has.
+LogIdentity MakeLogIdentity();
+
 inline absl::string_view AsText(const std::array<uint8_t, 16>& id) {
   return absl::string_view(reinterpret_cast<const char*>(id.data()), id.size());
 }

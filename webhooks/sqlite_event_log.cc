@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "webhooks/exclusive_file.h"
+#include "webhooks/log_file.h"
 #include "webhooks/log_reader.h"
 #include "webhooks/log_writer.h"
 #include "webhooks/start_thread.h"
@@ -239,7 +240,7 @@ class SqliteEventLog final : public EventLog {
 absl::StatusOr<std::unique_ptr<EventLog>> Open(SqliteEventLogOptions options) {
   std::optional<ExclusiveFile> file;
   if (options.vfs.empty()) {
-    absl::StatusOr<ExclusiveFile> claimed = ExclusiveFile::Claim(options.path, {"-wal", "-shm", "-journal"});
+    absl::StatusOr<ExclusiveFile> claimed = ClaimLogFile(options.path);
     if (!claimed.ok()) return claimed.status();
     file = *std::move(claimed);
   }

@@ -4,7 +4,7 @@ import { copyFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { deliver, startEventStack } from './event_stack.mjs';
 import { described } from './failures.mjs';
-import { HANG_MS } from './harness.mjs';
+import { HANG_MS, run } from './harness.mjs';
 import { Random } from './random.mjs';
 import { EARLIEST, LATEST, Subscriber, idsOf, listAll } from './subscriber.mjs';
 
@@ -206,6 +206,22 @@ describe('a cursor', { timeout: 2 * HANG_MS }, async () => {
     const { eventId } = await deliver(own.simulator);
     assert.notEqual(eventId, lost);
     assert.deepEqual(idsOf(await listAll(own.gateway, { cursor: before })), [eventId]);
+  });
+
+  it('of a log that is marked as put back is refused, whatever the log has become', async (t) => {
+    const own = await startEventStack(t);
+    const { eventId } = await deliver(own.simulator);
+    const { cursor } = await own.gateway.call('EventService/ListEvents', LATEST);
+    await own.gateway.stop();
+    const { status, stdout, stderr } = await run(['events', 'restored', own.file]);
+    assert.deepEqual([status, stderr], [0, '']);
+    assert.ok(stdout.startsWith(`${own.file}: `));
+    await own.start();
+
+    assert.deepEqual(await refusalOf(own.gateway, cursor), failure('FAILED_PRECONDITION', 'CURSOR_OF_ANOTHER_LOG'));
+    const { eventId: next } = await deliver(own.simulator);
+    assert.deepEqual(idsOf(await listAll(own.gateway, EARLIEST)), [eventId, next]);
+    assert.match((await run(['events', 'restored', own.file])).stderr, /another process/);
   });
 });
 

@@ -1,0 +1,43 @@
+#include "webhooks/restored_log.h"
+
+#include <unistd.h>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "webhooks/exclusive_file.h"
+#include "webhooks/log_file.h"
+#include "webhooks/log_record.h"
+#include "webhooks/sqlite.h"
+
+namespace stampgate {
+namespace {
+
+absl::Status Mark(const std::string& path) {
+  // To claim a file would make it.
+  if (access(path.c_str(), F_OK) != 0) return absl::NotFoundError("there is no such file");
+  const absl::StatusOr<ExclusiveFile> file = ClaimLogFile(path);
+  if (!file.ok()) return file.status();
+  absl::StatusOr<SqliteConnection> connection = OpenLogFileToWrite(path, /*vfs=*/"", /*synchronous_full=*/true);
+  if (!connection.ok()) return connection.status();
+  // After an error the connection closes, which rolls back.
+  if (absl::Status status = connection->Run("BEGIN IMMEDIATE"); !status.ok()) return status;
+  absl::StatusOr<LogRecordReader> reader = LogRecordReader::Open(*connection);
+  if (!reader.ok()) return reader.status();
+  absl::StatusOr<LogRecord> record = reader->Read();
+  if (!record.ok()) return record.status();
+  record->identity.cursor_key = MakeLogIdentity().cursor_key;
+  absl::StatusOr<LogRecordWriter> writer = LogRecordWriter::Open(*connection);
+  if (!writer.ok()) return writer.status();
+  if (absl::Status status = writer->Write(*record); !status.ok()) return status;
+  return connection->Run("COMMIT");
+}
+
+}  // namespace
+
+absl::Status MarkLogAsRestored(const std::string& path) {
+  const absl::Status status = Mark(path);
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrCat("event log ", path, ": ", status.message()));
+}
+
+}  // namespace stampgate

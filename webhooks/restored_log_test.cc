@@ -1,0 +1,94 @@
+#include "webhooks/restored_log.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "webhooks/cursor.h"
+#include "webhooks/event_log_testing.h"
+#include "webhooks/sqlite_event_log.h"
+#include "webhooks/webhook_testing.h"
+
+namespace stampgate {
+namespace {
+
+class RestoredLogTest : public ::testing::Test {
+ protected:
+  RestoredLogTest() {
+    std::string folder = absl::StrCat(::testing::TempDir(), "/restored-XXXXXX");
+    folder_ = mkdtemp(folder.data());
+    path_ = absl::StrCat(folder_, "/events");
+  }
+  ~RestoredLogTest() override { std::filesystem::remove_all(folder_); }
+
+  std::unique_ptr<EventLog> Open() {
+    SqliteEventLogOptions options;
+    options.path = path_;
+    options.now = absl::Now;
+    options.on_fatal = [](const absl::Status& status) { ADD_FAILURE() << status; };
+    absl::StatusOr<std::unique_ptr<EventLog>> log = OpenSqliteEventLog(std::move(options));
+    EXPECT_TRUE(log.ok()) << log.status();
+    return *std::move(log);
+  }
+
+  std::string folder_;
+  std::string path_;
+};
+
+TEST_F(RestoredLogTest, ItsCursorsAreAnothersAndItsEventsAreThere) {
+  std::unique_ptr<EventLog> log = Open();
+  for (const char* id : {"a", "b", "c"}) {
+    ASSERT_TRUE(AppendAndWait(*log, MakeVerifiedEvent(id, "{}")).ok());
+  }
+  const LogIdentity before = log->identity();
+  log = nullptr;
+  ASSERT_EQ(MarkLogAsRestored(path_), absl::OkStatus());
+
+  log = Open();
+  EXPECT_NE(log->identity().cursor_key, before.cursor_key);
+  EXPECT_TRUE(absl::IsFailedPrecondition(DecodeCursor(log->identity(), EncodeCursor(before, 2)).status()));
+  // Nothing else has changed: what was stored is there, known, and what comes goes behind it.
+  EXPECT_EQ(AppendAndWait(*log, MakeVerifiedEvent("b", "{}")).value(), AppendOutcome::kDuplicate);
+  EXPECT_EQ(AppendAndWait(*log, MakeVerifiedEvent("d", "{}")).value(), AppendOutcome::kStored);
+  const std::unique_ptr<EventReader> reader = *log->NewReader();
+  const std::vector<LoggedEvent> events = ReadAll(*reader).value();
+  ASSERT_EQ(events.size(), 4u);
+  EXPECT_EQ(events.back().position, 4);
+  EXPECT_EQ(events.back().event.event_id, "d");
+}
+
+TEST_F(RestoredLogTest, EachTimeItIsAnother) {
+  Open();
+  ASSERT_EQ(MarkLogAsRestored(path_), absl::OkStatus());
+  const LogIdentity first = Open()->identity();
+  ASSERT_EQ(MarkLogAsRestored(path_), absl::OkStatus());
+  EXPECT_NE(Open()->identity().cursor_key, first.cursor_key);
+}
+
+TEST_F(RestoredLogTest, ALogThatIsOpenIsLeftAlone) {
+  const std::unique_ptr<EventLog> log = Open();
+  const absl::Status status = MarkLogAsRestored(path_);
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+}
+
+TEST_F(RestoredLogTest, WhatIsNoLogIsLeftAlone) {
+  const absl::Status missing = MarkLogAsRestored(path_);
+  EXPECT_TRUE(absl::IsNotFound(missing)) << missing;
+  EXPECT_FALSE(std::filesystem::exists(path_));
+
+  std::ofstream(path_) << "not a database, and longer than the head of one would be ................................";
+  std::filesystem::permissions(path_, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  const absl::Status other = MarkLogAsRestored(path_);
+  EXPECT_TRUE(absl::IsFailedPrecondition(other)) << other;
+}
+
+}  // namespace
+}  // namespace stampgate
