@@ -2,8 +2,9 @@
 #ifndef STAMPGATE_GATEWAY_CALLS_IN_FLIGHT_H_
 #define STAMPGATE_GATEWAY_CALLS_IN_FLIGHT_H_
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
+#include <condition_variable>
+#include <mutex>
+
 #include "absl/time/time.h"
 
 namespace stampgate {
@@ -11,15 +12,17 @@ namespace stampgate {
 // Thread-safe.
 class CallsInFlight {
  public:
-  void Begin() ABSL_LOCKS_EXCLUDED(mutex_);
-  void End() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Begin();
+  void End();
 
   // Waits until there is none or `deadline` has passed; true if there is none.
-  bool WaitUntilNone(absl::Time deadline) ABSL_LOCKS_EXCLUDED(mutex_);
+  bool WaitUntilNone(absl::Time deadline);
 
  private:
-  absl::Mutex mutex_;
-  int count_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Of the standard library, so that the thread sanitizer sees it.
+  std::mutex mutex_;
+  std::condition_variable none_;
+  int count_ = 0;
 };
 
 }  // namespace stampgate
