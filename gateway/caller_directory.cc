@@ -36,11 +36,4 @@ CallerDirectory::Callers CallerDirectory::Find(const Peer& peer) const {
   return callers;
 }
 
-const Caller* CallerDirectory::FindByName(absl::string_view name) const {
-  for (const auto& caller : callers_) {
-    if (caller->name() == name) return caller.get();
-  }
-  return nullptr;
-}
-
 }  // namespace stampgate

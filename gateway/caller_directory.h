@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/string_view.h"
 #include "gateway/caller.h"
 #include "gateway/config.pb.h"
 #include "gateway/peer.h"
@@ -25,9 +24,6 @@ class CallerDirectory {
 
   // Those that `peer` may be by its connection, without repetition. Which of them it is, a token tells.
   Callers Find(const Peer& peer) const;
-
-  // Null if there is none.
-  const Caller* FindByName(absl::string_view name) const;
 
  private:
   std::vector<std::unique_ptr<const Caller>> callers_;

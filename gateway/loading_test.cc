@@ -60,8 +60,12 @@ TEST_F(LoadingTest, GivesTheKeysAndTheCallersOfTheConfig) {
   ASSERT_NE(key, nullptr);
   EXPECT_EQ(key->name, "main");
   EXPECT_EQ(key->signer->public_key_hex(), kPointOfOne);
-  const Caller* caller = loaded->access->callers.FindByName("c");
-  ASSERT_NE(caller, nullptr);
+  Peer loopback;
+  loopback.plaintext_loopback = true;
+  const CallerDirectory::Callers callers = loaded->access->callers.Find(loopback);
+  ASSERT_EQ(callers.size(), 1u);
+  const Caller* caller = callers.front();
+  EXPECT_EQ(caller->name(), "c");
   Question question;
   question.method = "/stampgate.v1.PolicyService/GetPolicy";
   question.organization_id = "a";
