@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "webhooks/big_endian.h"
 
 namespace stampgate {
@@ -52,8 +53,7 @@ bool IsWhole(absl::string_view bytes) {
 
 }  // namespace
 
-absl::StatusOr<MarkFile> MarkFile::Open(const std::string& log_path, const LogId& log, Disk& disk) {
-  const std::string path = absl::StrCat(log_path, kSuffix);
+absl::StatusOr<MarkFile> MarkFile::Open(const std::string& path, const LogId& log, Disk& disk) {
   if (absl::Status status = disk.Settle(path); !status.ok()) return status;
   absl::StatusOr<VfsFile> file = VfsFile::Open(path, disk.vfs());
   if (!file.ok()) return file.status();

@@ -10,7 +10,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "webhooks/disk.h"
 #include "webhooks/vfs_file.h"
 
@@ -29,14 +28,11 @@ class MarkFile {
  public:
   using LogId = std::array<uint8_t, 16>;
 
-  // The file of the log in `log_path` has this suffix.
-  static constexpr absl::string_view kSuffix = "-mark";
-
-  // Opens or makes the file that stands beside `log_path`, which is there. A mark that was left by a log of another id
-  // counts for nothing.
+  // Opens or makes the file. Its name is that of the log's file, which is there, and a suffix that begins with "-":
+  // such as "events.db-mark". A mark that was left by a log of another id counts for nothing. `disk` outlives the file.
   //
   // Errors: kUnavailable if the file cannot be read or written; kDataLoss if it holds something, and no place is whole.
-  static absl::StatusOr<MarkFile> Open(const std::string& log_path, const LogId& log, Disk& disk);
+  static absl::StatusOr<MarkFile> Open(const std::string& path, const LogId& log, Disk& disk);
 
   // The mark that is on the disk; nothing if there is none of this log.
   const std::optional<HighWaterMark>& mark() const { return mark_; }

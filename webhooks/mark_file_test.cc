@@ -35,12 +35,12 @@ class MarkFileTest : public testing::Test {
   }
 
   MarkFile Open(const MarkFile::LogId& id = kLog) {
-    absl::StatusOr<MarkFile> file = MarkFile::Open(log_, id, Disk::System());
+    absl::StatusOr<MarkFile> file = MarkFile::Open(path(), id, Disk::System());
     EXPECT_TRUE(file.ok()) << file.status();
     return *std::move(file);
   }
 
-  std::string path() const { return absl::StrCat(log_, MarkFile::kSuffix); }
+  std::string path() const { return log_ + "-mark"; }
 
   std::string Bytes() const {
     std::ifstream file(path(), std::ios::binary);
@@ -127,11 +127,12 @@ TEST_F(MarkFileTest, ReportsThatBothPlacesAreDamaged) {
   EXPECT_TRUE(file.Replace(MarkOf(1)).ok());
   EXPECT_TRUE(file.Replace(MarkOf(2)).ok());
   SetBytes(std::string(Bytes().size(), 'x'));
-  EXPECT_EQ(MarkFile::Open(log_, kLog, Disk::System()).status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(MarkFile::Open(path(), kLog, Disk::System()).status().code(), absl::StatusCode::kDataLoss);
 }
 
 TEST_F(MarkFileTest, ReportsAFolderThatIsNotThere) {
-  EXPECT_EQ(MarkFile::Open("/nowhere/events.db", kLog, Disk::System()).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(MarkFile::Open("/nowhere/events.db-mark", kLog, Disk::System()).status().code(),
+            absl::StatusCode::kUnavailable);
 }
 
 }  // namespace
