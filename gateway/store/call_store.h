@@ -34,10 +34,10 @@ struct AttemptEnd {
 
   Kind kind = Kind::kUnknown;
   absl::StatusCode code = absl::StatusCode::kUnknown;  // of a refusal, as the caller was given it
-  std::string domain;                                  // of a refusal: ErrorInfo.domain
-  std::string reason;                                  // of a refusal: ErrorInfo.reason
-  std::string activity_id;                             // of an activity
-  std::string activity_status;                         // of an activity: the enum value's name
+  std::string domain = {};                             // of a refusal: ErrorInfo.domain
+  std::string reason = {};                             // of a refusal: ErrorInfo.reason
+  std::string activity_id = {};                        // of an activity
+  std::string activity_status = {};                    // of an activity: the enum value's name
 };
 
 // What the store keeps of a key.
