@@ -14,7 +14,8 @@
 
 namespace stampgate {
 
-// Goes through SQLite's VFS, so that a test's disk sees it too. One thread at a time. Errors: kUnavailable.
+// Goes through SQLite's VFS, so that a test's disk sees it too. One thread at a time. Errors: kUnavailable, and from
+// Write kResourceExhausted if the disk has no room.
 class VfsFile {
  public:
   // Opens or makes the file. Its name is that of a file that is there and a suffix that begins with "-"; it gets that
