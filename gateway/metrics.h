@@ -13,8 +13,11 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,8 +37,11 @@ class Metrics {
     bool streams = false;      // how long its calls last says nothing
   };
 
-  // Calls are told apart by these methods; all others are "other". `version` is that of the program.
-  Metrics(const std::vector<Method>& methods, absl::string_view version);
+  using SteadyTime = std::chrono::steady_clock::time_point;
+
+  // Calls are told apart by these methods; all others are "other". `version` is that of the program. `now` is for ages.
+  Metrics(const std::vector<Method>& methods, absl::string_view version,
+          std::function<SteadyTime()> now = std::chrono::steady_clock::now);
 
   Metrics(const Metrics&) = delete;
   Metrics& operator=(const Metrics&) = delete;
@@ -54,9 +60,11 @@ class Metrics {
   // The event log's latest position.
   void SetLatestPosition(int64_t position);
 
-  // Shown from the first call of either: without an audit, never.
+  // Shown from the first call of each: without an audit, never.
   void SetAuditHead(uint64_t sequence, const std::string& head);
   void SetAuditFailing(bool failing);
+  // How many calls and reads were allowed and have no outcome, and when the oldest of these calls was allowed.
+  void SetAuditOpenAllows(size_t calls, size_t reads, std::optional<SteadyTime> oldest_call);
 
   // A changed state was taken, or could not be; `what` is a constant such as "config".
   void CountReload(const std::string& what, bool ok);
@@ -113,6 +121,8 @@ class Metrics {
   Gauges& latest_position_;
   Gauges& audit_sequence_;
   Gauges& audit_failing_;
+  Gauges& audit_open_allows_;
+  Gauges& audit_oldest_open_call_;
   Counters& reloads_;
   Gauges& certificate_not_after_;
   Gauges& webhook_certificate_not_after_;
@@ -121,7 +131,9 @@ class Metrics {
   prometheus::Gauge& open_descriptors_;
   prometheus::Gauge& max_descriptors_;
 
-  std::mutex mutex_;  // for what Render sets, and for the two below: nobody is to see one with two texts
+  const std::function<SteadyTime()> now_;
+  std::mutex mutex_;  // for what Render sets, and for all below: nobody is to see an info with two texts
+  std::optional<SteadyTime> oldest_open_call_;
   Info audit_head_;
   Info policy_;
 };
