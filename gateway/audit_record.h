@@ -15,8 +15,8 @@
 //   start         the process begins: "format" of the file, "version" of the program, "closed", the number of allows
 //                 of processes before that it gave an outcome
 //   stop          the process ends as it should
-//   torn          behind the record before this one, a crash had left "bytes" that were no records, and this start has
-//                 removed them
+//   torn          a crash had left bytes that are no records after the record before this one; this start has removed
+//                 them: "bytes" is their number
 //   allow         a call may be stamped: AuditDecision
 //   deny          a call was refused: AuditDecision
 //   denied_count  "count" refusals of "caller" that were not written one by one, the first at "since"
@@ -69,7 +69,7 @@ inline constexpr char kProcessEnded[] = "PROCESS_ENDED";
 // The reason of an outcome, code UNKNOWN, of a call that ended without saying how.
 inline constexpr char kAbandoned[] = "ABANDONED";
 
-// The format that is written. Format 1 is read and gone on with as well.
+// The format that the program writes. It also reads format 1, and continues a file of it.
 inline constexpr int kAuditFormat = 2;
 
 // A value takes no more than this in a record, before JSON's own escapes: the end of a longer one is "...".

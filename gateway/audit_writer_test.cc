@@ -301,7 +301,7 @@ class AuditFileOfFormat1Test : public AuditWriterTest {
   std::string text_;
 };
 
-TEST_F(AuditFileOfFormat1Test, IsGoneOnWith) {
+TEST_F(AuditFileOfFormat1Test, IsContinued) {
   Open();
   EXPECT_EQ(Member(LinesOf(path_).back(), "closed"), "2");
   EXPECT_EQ(Verify().verdict, Verdict::kWhole);

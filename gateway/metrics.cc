@@ -67,8 +67,8 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
       audit_failing_(AddGauges(registry_, "stampgate_audit_failing", "1 while the audit log cannot be written.")),
       audit_open_allows_(AddGauges(registry_, "stampgate_audit_open_allows",
                                    "Allowed calls, and reads of events, that have no outcome in the audit log yet.")),
-      audit_oldest_open_call_(AddGauges(registry_, "stampgate_audit_oldest_open_call_seconds",
-                                        "Time since the oldest of these calls was allowed; 0 if there is none.")),
+      audit_oldest_open_call_ages_(AddGauges(registry_, "stampgate_audit_oldest_open_call_seconds",
+                                             "Time since the oldest of these calls was allowed; 0 if there is none.")),
       reloads_(AddCounters(registry_, "stampgate_reloads_total",
                            "Changed configurations and certificates that were taken, and looks at unusable ones.")),
       certificate_not_after_(AddGauges(registry_, "stampgate_tls_certificate_not_after_timestamp_seconds",
@@ -169,11 +169,11 @@ void Metrics::SetAuditHead(uint64_t sequence, const std::string& head) {
 void Metrics::SetAuditFailing(bool failing) { audit_failing_.Add({}).Set(failing ? 1 : 0); }
 
 void Metrics::SetAuditOpenAllows(size_t calls, size_t reads, std::optional<SteadyTime> oldest_call) {
-  std::lock_guard lock(mutex_);
   audit_open_allows_.Add({{"room", "calls"}}).Set(static_cast<double>(calls));
   audit_open_allows_.Add({{"room", "reads"}}).Set(static_cast<double>(reads));
-  audit_oldest_open_call_.Add({}).Set(0);  // until Render knows better
+  std::lock_guard lock(open_allows_mutex_);
   oldest_open_call_ = oldest_call;
+  oldest_open_call_age_ = &audit_oldest_open_call_ages_.Add({});
 }
 
 void Metrics::CountReload(const std::string& what, bool ok) {
@@ -200,6 +200,13 @@ void Metrics::Info::Set(const std::string& text) {
   gauge_ = &gauge;
 }
 
+void Metrics::SetOldestOpenCallAge() {
+  std::lock_guard lock(open_allows_mutex_);
+  if (oldest_open_call_age_ == nullptr) return;
+  const SteadyTime now = now_();
+  oldest_open_call_age_->Set(std::chrono::duration<double>(now - oldest_open_call_.value_or(now)).count());
+}
+
 std::string Metrics::Render() {
   const ProcessUsage usage = ReadProcessUsage();
   std::lock_guard lock(mutex_);
@@ -207,9 +214,7 @@ std::string Metrics::Render() {
   resident_bytes_.Set(usage.resident_bytes);
   open_descriptors_.Set(usage.open_descriptors);
   max_descriptors_.Set(usage.max_descriptors);
-  if (oldest_open_call_.has_value()) {
-    audit_oldest_open_call_.Add({}).Set(std::chrono::duration<double>(now_() - *oldest_open_call_).count());
-  }
+  SetOldestOpenCallAge();
   return prometheus::TextSerializer().prometheus::Serializer::Serialize(registry_.Collect());
 }
 

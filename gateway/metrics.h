@@ -63,7 +63,8 @@ class Metrics {
   // Shown from the first call of each: without an audit, never.
   void SetAuditHead(uint64_t sequence, const std::string& head);
   void SetAuditFailing(bool failing);
-  // How many calls and reads were allowed and have no outcome, and when the oldest of these calls was allowed.
+  // How many calls and reads were allowed and have no outcome, and when the oldest of these calls was allowed, if there
+  // is one. Does not wait for Render.
   void SetAuditOpenAllows(size_t calls, size_t reads, std::optional<SteadyTime> oldest_call);
 
   // A changed state was taken, or could not be; `what` is a constant such as "config".
@@ -106,6 +107,7 @@ class Metrics {
   std::unique_ptr<Calls> MakeCalls(std::string name, prometheus::Histogram* duration);
   prometheus::Counter& EndedWith(Calls& calls, absl::StatusCode code);
   void CountError(const absl::Status& status);
+  void SetOldestOpenCallAge();
 
   prometheus::Registry registry_;
   Counters& calls_;
@@ -122,7 +124,7 @@ class Metrics {
   Gauges& audit_sequence_;
   Gauges& audit_failing_;
   Gauges& audit_open_allows_;
-  Gauges& audit_oldest_open_call_;
+  Gauges& audit_oldest_open_call_ages_;
   Counters& reloads_;
   Gauges& certificate_not_after_;
   Gauges& webhook_certificate_not_after_;
@@ -132,8 +134,11 @@ class Metrics {
   prometheus::Gauge& max_descriptors_;
 
   const std::function<SteadyTime()> now_;
-  std::mutex mutex_;  // for what Render sets, and for all below: nobody is to see an info with two texts
+  std::mutex open_allows_mutex_;  // for the two below; held for a moment, as the audit waits for it
   std::optional<SteadyTime> oldest_open_call_;
+  prometheus::Gauge* oldest_open_call_age_ = nullptr;  // null without an audit
+
+  std::mutex mutex_;  // for what Render sets, and for the two below: nobody is to see one with two texts
   Info audit_head_;
   Info policy_;
 };
