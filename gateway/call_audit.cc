@@ -33,6 +33,14 @@ AuditDecision DecisionAbout(const Question& question) {
   return decision;
 }
 
+CallAudit::~CallAudit() {
+  if (!allow_.has_value()) return;
+  AuditOutcome outcome;
+  outcome.code = absl::StatusCodeToString(absl::StatusCode::kUnknown);
+  outcome.reason = kAbandoned;
+  log_->End(*allow_, outcome);
+}
+
 void CallAudit::DenyStranger(const grpc::CallbackServerContext& context, const absl::Status& why) {
   if (log_ == nullptr) return;
   AuditDecision decision;

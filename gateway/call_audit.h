@@ -25,10 +25,17 @@ std::string StrangerName(const Peer& peer);
 AuditDecision DecisionAbout(const Question& question);
 
 // One thread at a time. Without a log nothing is kept, and everything is allowed at once.
+//
+// An allow never stays without an outcome: the destructor gives an allowed call that has none the outcome UNKNOWN,
+// reason kAbandoned.
 class CallAudit {
  public:
   // `log` may be null and outlives this.
   CallAudit(AuditLog* log, std::string method) : log_(log), method_(std::move(method)) {}
+  ~CallAudit();
+
+  CallAudit(const CallAudit&) = delete;
+  CallAudit& operator=(const CallAudit&) = delete;
 
   const std::string& method() const { return method_; }
 
@@ -40,7 +47,7 @@ class CallAudit {
 
   // Calls `done` once it is on the disk that the call may go on; not if that fails, for which the error is UNAVAILABLE
   // (AUDIT_UNAVAILABLE). Of `decision` all but caller, method and policy version. Called once, possibly at once; on the
-  // log's thread otherwise.
+  // log's thread otherwise. This must live until `done` has been called.
   void Allow(const KnownCaller& caller, AuditDecision decision, absl::AnyInvocable<void(absl::Status)> done);
 
   // The same for a call that reads events. It may also go on while nothing can be recorded, which is for what is

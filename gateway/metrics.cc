@@ -50,7 +50,7 @@ std::string ReasonOf(const google::protobuf::EnumValueDescriptor& value) {
 
 }  // namespace
 
-Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version)
+Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, std::function<SteadyTime()> now)
     : calls_(AddCounters(registry_, "stampgate_calls_total", "Calls that have ended, by method and status code.")),
       durations_(BuildHistogram()
                      .Name("stampgate_call_duration_seconds")
@@ -65,6 +65,10 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version)
       audit_sequence_(AddGauges(registry_, "stampgate_audit_head_sequence",
                                 "Sequence number of the audit log's last record that was told.")),
       audit_failing_(AddGauges(registry_, "stampgate_audit_failing", "1 while the audit log cannot be written.")),
+      audit_open_allows_(AddGauges(registry_, "stampgate_audit_open_allows",
+                                   "Allowed calls, and reads of events, that have no outcome in the audit log yet.")),
+      audit_oldest_open_call_ages_(AddGauges(registry_, "stampgate_audit_oldest_open_call_seconds",
+                                             "Time since the oldest of these calls was allowed; 0 if there is none.")),
       reloads_(AddCounters(registry_, "stampgate_reloads_total",
                            "Changed configurations and certificates that were taken, and looks at unusable ones.")),
       certificate_not_after_(AddGauges(registry_, "stampgate_tls_certificate_not_after_timestamp_seconds",
@@ -78,6 +82,7 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version)
       resident_bytes_(AddGauge(registry_, "process_resident_memory_bytes", "Memory of the process that is in RAM.")),
       open_descriptors_(AddGauge(registry_, "process_open_fds", "Open file descriptors.")),
       max_descriptors_(AddGauge(registry_, "process_max_fds", "How many file descriptors may be open.")),
+      now_(std::move(now)),
       audit_head_(AddGauges(registry_, "stampgate_audit_head_info",
                             "Number and MAC of the audit log's last record that was told: for audit verify --head."),
                   "head"),
@@ -163,6 +168,14 @@ void Metrics::SetAuditHead(uint64_t sequence, const std::string& head) {
 
 void Metrics::SetAuditFailing(bool failing) { audit_failing_.Add({}).Set(failing ? 1 : 0); }
 
+void Metrics::SetAuditOpenAllows(size_t calls, size_t reads, std::optional<SteadyTime> oldest_call) {
+  audit_open_allows_.Add({{"room", "calls"}}).Set(static_cast<double>(calls));
+  audit_open_allows_.Add({{"room", "reads"}}).Set(static_cast<double>(reads));
+  std::lock_guard lock(open_allows_mutex_);
+  oldest_open_call_ = oldest_call;
+  oldest_open_call_age_ = &audit_oldest_open_call_ages_.Add({});
+}
+
 void Metrics::CountReload(const std::string& what, bool ok) {
   reloads_.Add({{"what", what}, {"result", ok ? "ok" : "failed"}}).Increment();
 }
@@ -187,6 +200,13 @@ void Metrics::Info::Set(const std::string& text) {
   gauge_ = &gauge;
 }
 
+void Metrics::SetOldestOpenCallAge() {
+  std::lock_guard lock(open_allows_mutex_);
+  if (oldest_open_call_age_ == nullptr) return;
+  const SteadyTime now = now_();
+  oldest_open_call_age_->Set(std::chrono::duration<double>(now - oldest_open_call_.value_or(now)).count());
+}
+
 std::string Metrics::Render() {
   const ProcessUsage usage = ReadProcessUsage();
   std::lock_guard lock(mutex_);
@@ -194,6 +214,7 @@ std::string Metrics::Render() {
   resident_bytes_.Set(usage.resident_bytes);
   open_descriptors_.Set(usage.open_descriptors);
   max_descriptors_.Set(usage.max_descriptors);
+  SetOldestOpenCallAge();
   return prometheus::TextSerializer().prometheus::Serializer::Serialize(registry_.Collect());
 }
 

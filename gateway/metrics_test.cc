@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -146,6 +148,22 @@ TEST(Metrics, TellTheAuditsHeadInOneSeries) {
   EXPECT_EQ(ValueOf(metrics, "stampgate_audit_head_sequence"), "2");
   EXPECT_EQ(ValueOf(metrics, "stampgate_audit_head_info{head=\"2:bb\"}"), "1");
   EXPECT_THAT(metrics.Render(), Not(HasSubstr("1:aa")));
+}
+
+TEST(Metrics, ShowAllowsWithoutAnOutcome) {
+  Metrics::SteadyTime now(std::chrono::seconds(100));
+  Metrics metrics(Methods(), "v", [&now] { return now; });
+  metrics.SetAuditOpenAllows(2, 7, Metrics::SteadyTime(std::chrono::milliseconds(99500)));
+  EXPECT_EQ(ValueOf(metrics, "stampgate_audit_open_allows{room=\"calls\"}"), "2");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_audit_open_allows{room=\"reads\"}"), "7");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_audit_oldest_open_call_seconds"), "0.5");
+  // It grows by itself.
+  now += std::chrono::seconds(10);
+  EXPECT_EQ(ValueOf(metrics, "stampgate_audit_oldest_open_call_seconds"), "10.5");
+  metrics.SetAuditOpenAllows(0, 6, std::nullopt);
+  EXPECT_EQ(ValueOf(metrics, "stampgate_audit_open_allows{room=\"calls\"}"), "0");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_audit_open_allows{room=\"reads\"}"), "6");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_audit_oldest_open_call_seconds"), "0");
 }
 
 TEST(Metrics, TellWhatIsInForce) {
