@@ -166,7 +166,8 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
   }
 
   void Answer(UpstreamOutcome outcome) {
-    goes_on_ = GoesOn(outcome);
+    const auto* failure = std::get_if<TransportFailure>(&outcome);
+    goes_on_ = failure != nullptr && failure->goes_on;
     const absl::Status status = Translate(std::move(outcome), *response_);
     if (status.ok()) *response_bytes_ = EncodeResponse(*response_);
     End(status);
@@ -176,14 +177,6 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
     SentCall sent{operation_, *request_, timestamp_ms_, fingerprint_};
     if (client_stamp_.has_value()) sent.client_stamp = client_stamp_->value();
     return TranslateOutcome(std::move(outcome), sent, response);
-  }
-
-  // Whether the exchange goes on without the caller, and ends in RecordLate.
-  bool GoesOn(const UpstreamOutcome& outcome) const {
-    using Cause = TransportFailure::Cause;
-    const auto* failure = std::get_if<TransportFailure>(&outcome);
-    return operation_.is_submit() && failure != nullptr && failure->body_sent &&
-           (failure->cause == Cause::kTimeout || failure->cause == Cause::kCancelled);
   }
 
   void RecordLate(UpstreamOutcome outcome) {
@@ -277,7 +270,7 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
   const NamedSigner* key_ = nullptr;  // in `caller_`; null where the gateway does not sign
   std::string path_;
   std::string body_;
-  bool goes_on_ = false;
+  bool goes_on_ = false;  // the exchange does, without the caller, and ends in RecordLate
 
   std::mutex mutex_;  // for the two below
   bool cancelled_ = false;

@@ -171,7 +171,9 @@ class CurlUpstreamClient final : public UpstreamClient {
     const bool body_sent = call.transfer != nullptr && call.transfer->body_sent();
     if (body_sent && call.options.on_abandon == OnAbandon::kDetach) {
       call.timer.reset();
-      std::exchange(call.done, nullptr)(Abandoned(cause, true));
+      TransportFailure failure = Abandoned(cause, true);
+      failure.goes_on = true;
+      std::exchange(call.done, nullptr)(std::move(failure));
       return;
     }
     Stop(call, Abandoned(cause, body_sent));

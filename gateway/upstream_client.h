@@ -68,9 +68,9 @@ class UpstreamClient {
   // Ends everything as Shutdown(0) does.
   virtual ~UpstreamClient() = default;
 
-  // Starts an exchange. `done` gets what the caller is told. `late`, if given, gets the outcome of a detached exchange,
-  // after `done` has been called with kTimeout or kCancelled. A request whose path or header cannot be sent as it is
-  // ends as kBroken without having been sent.
+  // Starts an exchange. `done` gets what the caller is told. If that is a TransportFailure with `goes_on`, the exchange
+  // is detached, and `late` gets its outcome when it ends; otherwise `late` is never called. `late` may be null. A
+  // request whose path or header cannot be sent as it is ends as kBroken without having been sent.
   virtual CallId Post(StampedRequest request, const CallOptions& options, Done done, Done late) = 0;
   virtual CallId Get(DiscoveryRequest request, const CallOptions& options, Done done) = 0;
 

@@ -112,7 +112,8 @@ std::string Describe(const UpstreamOutcome& outcome) {
     return absl::StrCat("HTTP ", answer->status, " ", answer->body.substr(0, 200));
   }
   const auto& failure = std::get<TransportFailure>(outcome);
-  return absl::StrCat("cause ", static_cast<int>(failure.cause), " body_sent ", failure.body_sent, " ", failure.detail);
+  return absl::StrCat("cause ", static_cast<int>(failure.cause), " body_sent ", failure.body_sent, " goes_on ",
+                      failure.goes_on, " ", failure.detail);
 }
 
 MATCHER_P2(IsAnswer, status, body, "") {
@@ -121,10 +122,24 @@ MATCHER_P2(IsAnswer, status, body, "") {
   return answer != nullptr && answer->status == status && answer->body == body;
 }
 
+bool GoesOn(const UpstreamOutcome& outcome) {
+  const auto* failure = std::get_if<TransportFailure>(&outcome);
+  return failure != nullptr && failure->goes_on;
+}
+
+// A failure that is the end of its exchange.
 MATCHER_P2(Failed, cause, body_sent, "") {
   *result_listener << Describe(arg);
   const auto* failure = std::get_if<TransportFailure>(&arg);
-  return failure != nullptr && failure->cause == cause && failure->body_sent == body_sent && !failure->detail.empty();
+  return failure != nullptr && failure->cause == cause && failure->body_sent == body_sent && !GoesOn(arg) &&
+         !failure->detail.empty();
+}
+
+// A failure of the caller's wait, whose exchange goes on.
+MATCHER_P(Detached, cause, "") {
+  *result_listener << Describe(arg);
+  const auto* failure = std::get_if<TransportFailure>(&arg);
+  return failure != nullptr && failure->cause == cause && failure->body_sent && GoesOn(arg) && !failure->detail.empty();
 }
 
 UpstreamClient::Options OptionsFor(const std::string& base_url) {
@@ -670,7 +685,7 @@ TEST(UpstreamClient, DetachesAtTheDeadlineAfterTheBodyIsSent) {
   const auto id = client->Post(Stamper::Make("/p", "{}"),
                                {.deadline = absl::Now() + absl::Seconds(1), .on_abandon = OnAbandon::kDetach},
                                done.callback(), late.callback());
-  EXPECT_THAT(done.Wait(), Failed(Cause::kTimeout, true));
+  EXPECT_THAT(done.Wait(), Detached(Cause::kTimeout));
   client->Cancel(id);  // no longer the caller's
   EXPECT_EQ(late.calls(), 0);
   hanging.release.Set();
@@ -693,7 +708,11 @@ TEST(UpstreamClient, CancelsAfterTheBodyIsSent) {
     client->Cancel(id);
     client->Cancel(id);
     client->Cancel(id + 1000);
-    EXPECT_THAT(done.Wait(), Failed(Cause::kCancelled, true));
+    if (on_abandon == OnAbandon::kDetach) {
+      EXPECT_THAT(done.Wait(), Detached(Cause::kCancelled));
+    } else {
+      EXPECT_THAT(done.Wait(), Failed(Cause::kCancelled, true));
+    }
     hanging.release.Set();
     if (on_abandon == OnAbandon::kDetach) {
       EXPECT_THAT(late.Wait(), IsAnswer(200, "late"));
@@ -716,8 +735,24 @@ TEST(UpstreamClient, EndsADetachedExchangeAtTheExchangeTimeout) {
       client->Post(Stamper::Make("/p", "{}"), {.on_abandon = OnAbandon::kDetach}, done.callback(), late.callback());
   hanging.received.Wait();
   client->Cancel(id);
-  EXPECT_THAT(done.Wait(), Failed(Cause::kCancelled, true));
+  EXPECT_THAT(done.Wait(), Detached(Cause::kCancelled));
   EXPECT_THAT(late.Wait(), Failed(Cause::kTimeout, true));
+}
+
+TEST(UpstreamClient, DoesNotDetachWhatTheExchangeTimeoutEnds) {
+  HangingServer hanging;
+  UpstreamClient::Options options = OptionsFor(hanging.server);
+  options.exchange_timeout = absl::Seconds(1);
+  auto client = Connect(options);
+  Slot done;
+  Slot late;
+  const auto id =
+      client->Post(Stamper::Make("/p", "{}"), {.on_abandon = OnAbandon::kDetach}, done.callback(), late.callback());
+  EXPECT_THAT(done.Wait(), Failed(Cause::kTimeout, true));
+  client->Cancel(id);
+  client->Shutdown(absl::InfiniteDuration());
+  EXPECT_EQ(done.calls(), 1);
+  EXPECT_EQ(late.calls(), 0);
 }
 
 TEST(UpstreamClient, EndsCallsThatWaitForAConnection) {
@@ -782,11 +817,11 @@ TEST(UpstreamClient, TellsEveryCallerOnceAndItsOwnAnswer) {
       if (c % 5 != 1 && c % 5 != 2) {
         EXPECT_THAT(done[t][c].Wait(), IsAnswer(200, body));
       } else {
+        const Cause cause = c % 5 == 1 ? Cause::kTimeout : Cause::kCancelled;
         EXPECT_THAT(done[t][c].Wait(),
-                    AnyOf(IsAnswer(200, body), Failed(c % 5 == 1 ? Cause::kTimeout : Cause::kCancelled, true),
-                          Failed(c % 5 == 1 ? Cause::kTimeout : Cause::kCancelled, false)));
+                    AnyOf(IsAnswer(200, body), Failed(cause, true), Failed(cause, false), Detached(cause)));
       }
-      EXPECT_LE(late[t][c].calls(), 1);
+      EXPECT_EQ(late[t][c].calls(), GoesOn(done[t][c].Wait()) ? 1 : 0);
       if (late[t][c].calls() == 1) {
         EXPECT_THAT(late[t][c].Wait(), IsAnswer(200, body));
       }
@@ -867,7 +902,7 @@ TEST(UpstreamClient, ShutdownFailsWhatIsLeft) {
       client->Post(Stamper::Make("/p", "{}"), {.on_abandon = OnAbandon::kDetach}, detached.callback(), late.callback());
   hanging.received.Wait();
   client->Cancel(id);
-  EXPECT_THAT(detached.Wait(), Failed(Cause::kCancelled, true));
+  EXPECT_THAT(detached.Wait(), Detached(Cause::kCancelled));
   client->Post(Stamper::Make("/p", "{}"), {}, running.callback(), nullptr);
   client->Post(Stamper::Make("/p", "{}"), {}, waiting.callback(), nullptr);
   client->Shutdown(absl::Milliseconds(20));

@@ -37,6 +37,8 @@ struct TransportFailure {
   bool body_sent = false;
   // What the HTTP library says, for the log and the error message. Never holds a header, a body or a stamp.
   std::string detail;
+  // True if only the caller's wait has ended: the exchange goes on, and its own outcome comes later.
+  bool goes_on = false;
 };
 
 using UpstreamOutcome = std::variant<HttpAnswer, TransportFailure>;
