@@ -13,6 +13,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -53,6 +54,10 @@ class Metrics {
   void CountDelivery(const std::string& outcome);
   // The event log's latest position.
   void SetLatestPosition(int64_t position);
+
+  // Exchanges with upstream that go on without their callers: how many, and since when the oldest one does. Never
+  // blocks.
+  void SetDetachedExchanges(int count, std::chrono::steady_clock::time_point oldest);
 
   // Shown from the first call of either: without an audit, never.
   void SetAuditHead(uint64_t sequence, const std::string& head);
@@ -111,6 +116,9 @@ class Metrics {
   prometheus::Gauge& subscribers_;
   Counters& deliveries_;
   Gauges& latest_position_;
+  prometheus::Gauge& detached_exchanges_;
+  prometheus::Gauge& oldest_detached_age_;
+  std::atomic<std::chrono::steady_clock::time_point> oldest_detached_{};  // of no meaning while there is none
   Gauges& audit_sequence_;
   Gauges& audit_failing_;
   Counters& reloads_;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <thread>
@@ -65,6 +66,29 @@ TEST(Metrics, BeginWithWhatTheyKnow) {
   for (const char* name : {"audit_", "event_log_", "tls_certificate_", "policy_", "deliveries_", "reloads_"}) {
     EXPECT_THAT(metrics.Render(), Not(HasSubstr(absl::StrCat("stampgate_", name)))) << name;
   }
+}
+
+TEST(Metrics, ShowTheAgeOfTheOldestDetachedExchange) {
+  Metrics metrics(Methods(), "v");
+  constexpr char kCount[] = "stampgate_detached_exchanges";
+  constexpr char kAge[] = "stampgate_detached_exchange_oldest_age_seconds";
+  const auto age = [&] {
+    double seconds = -1;
+    EXPECT_TRUE(absl::SimpleAtod(ValueOf(metrics, kAge), &seconds));
+    return seconds;
+  };
+  EXPECT_EQ(ValueOf(metrics, kCount), "0");
+  EXPECT_EQ(age(), 0);
+  metrics.SetDetachedExchanges(3, std::chrono::steady_clock::now() - std::chrono::hours(1));
+  EXPECT_EQ(ValueOf(metrics, kCount), "3");
+  const double hour = age();
+  EXPECT_GE(hour, 3600);
+  EXPECT_GT(age(), hour);  // it grows by itself
+  metrics.SetDetachedExchanges(1, std::chrono::steady_clock::now());
+  EXPECT_LT(age(), 3600);
+  metrics.SetDetachedExchanges(0, {});
+  EXPECT_EQ(ValueOf(metrics, kCount), "0");
+  EXPECT_EQ(age(), 0);
 }
 
 TEST(Metrics, CountEachCallOnce) {

@@ -23,6 +23,7 @@ struct HttpAnswer {
 // There is no complete response.
 struct TransportFailure {
   enum class Cause {
+    kNoPlace,      // every connection that the call may take was taken until its time ended; nothing was sent
     kUnreachable,  // name not resolved, connection refused, or connecting took too long
     kTls,          // the TLS handshake failed: certificate, host name or version
     kTimeout,      // the call's time ended
