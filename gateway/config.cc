@@ -51,6 +51,7 @@ config::v1::Config Defaults() {
   *upstream.mutable_connect_timeout() = TimeUtil::SecondsToDuration(5);
   *upstream.mutable_exchange_timeout() = TimeUtil::SecondsToDuration(30);
   upstream.set_max_connections(64);
+  upstream.set_max_detached(32);
   *upstream.mutable_max_idle() = TimeUtil::SecondsToDuration(50);
   upstream.set_max_response_bytes(8 << 20);
   upstream.set_http2(false);

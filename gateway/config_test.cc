@@ -76,6 +76,7 @@ TEST(ConfigTest, TheSmallestConfigGetsEveryDefault) {
   EXPECT_EQ(ToDuration(values.upstream().connect_timeout()), absl::Seconds(5));
   EXPECT_EQ(ToDuration(values.upstream().exchange_timeout()), absl::Seconds(30));
   EXPECT_EQ(values.upstream().max_connections(), 64u);
+  EXPECT_EQ(values.upstream().max_detached(), 32u);
   EXPECT_EQ(ToDuration(values.upstream().max_idle()), absl::Seconds(50));
   EXPECT_EQ(values.upstream().max_response_bytes(), 8u << 20);
   EXPECT_FALSE(values.upstream().http2());
@@ -210,9 +211,9 @@ TEST(ConfigTest, NumbersStayWithinTheirLimits) {
     uint64_t minimum;
     uint64_t maximum;
   };
-  for (const Row& row :
-       {Row{"upstream", "max_connections", 1, 1024}, Row{"upstream", "max_response_bytes", 64 << 10, 64 << 20},
-        Row{"calls", "max_request_bytes", 64 << 10, 4 << 20}}) {
+  for (const Row& row : {Row{"upstream", "max_connections", 1, 1024}, Row{"upstream", "max_detached", 1, 1024},
+                         Row{"upstream", "max_response_bytes", 64 << 10, 64 << 20},
+                         Row{"calls", "max_request_bytes", 64 << 10, 4 << 20}}) {
     const auto report = [&](uint64_t value) {
       const bool upstream = absl::string_view(row.section) == "upstream";
       return ReportOf(absl::StrCat(kKeys, "upstream:\n  base_url: https://host\n", upstream ? "" : "calls:\n", "  ",

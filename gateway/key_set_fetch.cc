@@ -13,6 +13,7 @@ namespace stampgate {
 FetchKeySet FetchKeySetThrough(UpstreamClient& client, std::string path) {
   return [&client, path = std::move(path)](absl::AnyInvocable<void(absl::StatusOr<KeySetAnswer>)> done) {
     UpstreamClient::CallOptions options;
+    options.lane = UpstreamClient::Lane::kKeySet;
     options.deadline = absl::Now() + kKeySetTime;
     client.Get({path}, options, [done = std::move(done)](UpstreamOutcome outcome) mutable {
       if (const auto* failure = std::get_if<TransportFailure>(&outcome)) {

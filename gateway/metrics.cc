@@ -62,6 +62,10 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
                               "Webhook deliveries that were answered, by what became of them.")),
       latest_position_(AddGauges(registry_, "stampgate_event_log_latest_position",
                                  "Position of the newest event in the event log.")),
+      detached_exchanges_(AddGauge(registry_, "stampgate_detached_exchanges",
+                                   "Submits that go on at upstream after their callers left.")),
+      oldest_detached_age_(AddGauge(registry_, "stampgate_detached_exchange_oldest_age_seconds",
+                                    "Time since the caller left the oldest of stampgate_detached_exchanges.")),
       audit_sequence_(AddGauges(registry_, "stampgate_audit_head_sequence",
                                 "Sequence number of the audit log's last record that was told.")),
       audit_failing_(AddGauges(registry_, "stampgate_audit_failing", "1 while the audit log cannot be written.")),
@@ -160,6 +164,11 @@ void Metrics::CountDelivery(const std::string& outcome) { deliveries_.Add({{"out
 
 void Metrics::SetLatestPosition(int64_t position) { latest_position_.Add({}).Set(static_cast<double>(position)); }
 
+void Metrics::SetDetachedExchanges(int count, std::chrono::steady_clock::time_point oldest) {
+  oldest_detached_.store(oldest);
+  detached_exchanges_.Set(count);
+}
+
 void Metrics::SetAuditHead(uint64_t sequence, const std::string& head) {
   std::lock_guard lock(mutex_);
   audit_sequence_.Add({}).Set(static_cast<double>(sequence));
@@ -210,6 +219,8 @@ void Metrics::SetOldestOpenCallAge() {
 std::string Metrics::Render() {
   const ProcessUsage usage = ReadProcessUsage();
   std::lock_guard lock(mutex_);
+  const std::chrono::duration<double> age = std::chrono::steady_clock::now() - oldest_detached_.load();
+  oldest_detached_age_.Set(detached_exchanges_.Value() > 0 ? age.count() : 0);
   failed_handshakes_.Increment(static_cast<double>(FailedHandshakes()) - failed_handshakes_.Value());
   resident_bytes_.Set(usage.resident_bytes);
   open_descriptors_.Set(usage.open_descriptors);

@@ -60,6 +60,10 @@ class Metrics {
   // The event log's latest position.
   void SetLatestPosition(int64_t position);
 
+  // Exchanges with upstream that go on without their callers: how many, and since when the oldest one does. Never
+  // blocks.
+  void SetDetachedExchanges(int count, std::chrono::steady_clock::time_point oldest);
+
   // Shown from the first call of each: without an audit, never.
   void SetAuditHead(uint64_t sequence, const std::string& head);
   void SetAuditFailing(bool failing);
@@ -121,6 +125,9 @@ class Metrics {
   prometheus::Gauge& subscribers_;
   Counters& deliveries_;
   Gauges& latest_position_;
+  prometheus::Gauge& detached_exchanges_;
+  prometheus::Gauge& oldest_detached_age_;
+  std::atomic<std::chrono::steady_clock::time_point> oldest_detached_{};  // of no meaning while there is none
   Gauges& audit_sequence_;
   Gauges& audit_failing_;
   Gauges& audit_open_allows_;

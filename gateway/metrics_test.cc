@@ -69,6 +69,29 @@ TEST(Metrics, BeginWithWhatTheyKnow) {
   }
 }
 
+TEST(Metrics, ShowTheAgeOfTheOldestDetachedExchange) {
+  Metrics metrics(Methods(), "v");
+  constexpr char kCount[] = "stampgate_detached_exchanges";
+  constexpr char kAge[] = "stampgate_detached_exchange_oldest_age_seconds";
+  const auto age = [&] {
+    double seconds = -1;
+    EXPECT_TRUE(absl::SimpleAtod(ValueOf(metrics, kAge), &seconds));
+    return seconds;
+  };
+  EXPECT_EQ(ValueOf(metrics, kCount), "0");
+  EXPECT_EQ(age(), 0);
+  metrics.SetDetachedExchanges(3, std::chrono::steady_clock::now() - std::chrono::hours(1));
+  EXPECT_EQ(ValueOf(metrics, kCount), "3");
+  const double hour = age();
+  EXPECT_GE(hour, 3600);
+  EXPECT_GT(age(), hour);  // it grows by itself
+  metrics.SetDetachedExchanges(1, std::chrono::steady_clock::now());
+  EXPECT_LT(age(), 3600);
+  metrics.SetDetachedExchanges(0, {});
+  EXPECT_EQ(ValueOf(metrics, kCount), "0");
+  EXPECT_EQ(age(), 0);
+}
+
 TEST(Metrics, CountEachCallOnce) {
   Metrics metrics(Methods(), "v");
   for (int i = 0; i < 3; ++i) CallMetrics(&metrics, kGet).End(absl::OkStatus());

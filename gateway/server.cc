@@ -7,6 +7,7 @@
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
+#include <chrono>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -61,16 +62,22 @@ void Harden(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, 15 * 60 * kMillis);
 }
 
-UpstreamClient::Options UpstreamOptions(const config::v1::Upstream& upstream) {
+UpstreamClient::Options UpstreamOptions(const config::v1::Upstream& upstream, Metrics* metrics) {
   UpstreamClient::Options options;
   options.base_url = upstream.base_url();
   options.ca_file = upstream.ca_file();
   options.connect_timeout = ToDuration(upstream.connect_timeout());
   options.exchange_timeout = ToDuration(upstream.exchange_timeout());
   options.max_connections = static_cast<int>(upstream.max_connections());
+  options.max_detached = static_cast<int>(upstream.max_detached());
   options.max_idle = ToDuration(upstream.max_idle());
   options.max_response_bytes = static_cast<int64_t>(upstream.max_response_bytes());
   options.http2 = upstream.http2();
+  if (metrics != nullptr) {
+    options.observe_detached = [metrics](int count, std::chrono::steady_clock::time_point oldest) {
+      metrics->SetDetachedExchanges(count, oldest);
+    };
+  }
   return options;
 }
 
@@ -205,7 +212,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, cons
   absl::StatusOr<std::unique_ptr<const OperationTable>> operations = OperationTable::Create(config->operator_name());
   if (!operations.ok()) return operations.status();
   absl::StatusOr<std::unique_ptr<UpstreamClient>> upstream =
-      UpstreamClient::Create(UpstreamOptions(config->upstream()));
+      UpstreamClient::Create(UpstreamOptions(config->upstream(), parts.metrics));
   if (!upstream.ok()) return upstream.status();
   std::unique_ptr<EventPipeline> events;
   if (!config->events().file().empty()) {

@@ -33,6 +33,7 @@ namespace {
 
 using absl::StatusCode;
 using google::protobuf::Message;
+using Lane = UpstreamClient::Lane;
 
 // Only these are worth a line: the operator can do something about them.
 bool ConcernsOperator(StatusCode code) {
@@ -138,7 +139,9 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
   }
 
   void GoOut() {
-    if (!is_stamped()) return SetExchange(environment_.upstream.Get({std::move(path_)}, {deadline_}, OnOutcome()));
+    if (!is_stamped()) {
+      return SetExchange(environment_.upstream.Get({std::move(path_)}, {Lane::kQuery, deadline_}, OnOutcome()));
+    }
     if (client_stamp_.has_value()) return Send(client_stamp_->Stamp(std::move(path_), std::move(body_)));
     Stamper::Stamp(
         key_->signer, std::move(path_), std::move(body_),
@@ -150,15 +153,10 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
       return End(ToStatus(
           GatewayError(StatusCode::kInternal, v1::ERROR_REASON_SIGNING_FAILED, "the request could not be signed")));
     }
-    UpstreamClient::CallOptions options;
-    options.deadline = deadline_;
-    UpstreamClient::Done late;
-    if (operation_.is_submit()) {
-      // A submit that has left may be carried out, whoever still waits: its outcome is worth knowing.
-      options.on_abandon = UpstreamClient::OnAbandon::kDetach;
-      late = [call = shared_from_this()](UpstreamOutcome outcome) { call->RecordLate(std::move(outcome)); };
-    }
-    SetExchange(environment_.upstream.Post(*std::move(request), options, OnOutcome(), std::move(late)));
+    const Lane lane = operation_.is_submit() ? Lane::kSubmit : Lane::kQuery;
+    SetExchange(environment_.upstream.Post(
+        *std::move(request), {lane, deadline_}, OnOutcome(),
+        [call = shared_from_this()](UpstreamOutcome outcome) { call->RecordLate(std::move(outcome)); }));
   }
 
   UpstreamClient::Done OnOutcome() {
@@ -166,7 +164,8 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
   }
 
   void Answer(UpstreamOutcome outcome) {
-    goes_on_ = GoesOn(outcome);
+    const auto* failure = std::get_if<TransportFailure>(&outcome);
+    goes_on_ = failure != nullptr && failure->goes_on;
     const absl::Status status = Translate(std::move(outcome), *response_);
     if (status.ok()) *response_bytes_ = EncodeResponse(*response_);
     End(status);
@@ -176,14 +175,6 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
     SentCall sent{operation_, *request_, timestamp_ms_, fingerprint_};
     if (client_stamp_.has_value()) sent.client_stamp = client_stamp_->value();
     return TranslateOutcome(std::move(outcome), sent, response);
-  }
-
-  // Whether the exchange goes on without the caller, and ends in RecordLate.
-  bool GoesOn(const UpstreamOutcome& outcome) const {
-    using Cause = TransportFailure::Cause;
-    const auto* failure = std::get_if<TransportFailure>(&outcome);
-    return operation_.is_submit() && failure != nullptr && failure->body_sent &&
-           (failure->cause == Cause::kTimeout || failure->cause == Cause::kCancelled);
   }
 
   void RecordLate(UpstreamOutcome outcome) {
@@ -277,7 +268,7 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
   const NamedSigner* key_ = nullptr;  // in `caller_`; null where the gateway does not sign
   std::string path_;
   std::string body_;
-  bool goes_on_ = false;
+  bool goes_on_ = false;  // the exchange does, without the caller, and ends in RecordLate
 
   std::mutex mutex_;  // for the two below
   bool cancelled_ = false;
