@@ -11,7 +11,9 @@
 #include "gateway/event_error.h"
 #include "gateway/event_request.h"
 #include "gateway/grpc_status.h"
+#include "gateway/refused_call.h"
 #include "gateway/request_message.h"
+#include "gateway/shutting_down.h"
 #include "stampgate/v1/event_service.pb.h"
 #include "translate/error.h"
 
@@ -27,9 +29,7 @@ class EventBodyCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
       : environment_(environment),
         context_(context),
         audit_(environment.audit, kReadEventBody),
-        metrics_(environment.metrics, kReadEventBody) {
-    environment_.in_flight.Begin();
-  }
+        metrics_(environment.metrics, kReadEventBody) {}
 
   void Start(const grpc::ByteBuffer& bytes) {
     BeginEvents(environment_.access, context_, audit_, [this, &bytes](absl::StatusOr<EventAccess> access) {
@@ -59,6 +59,7 @@ class EventBodyCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   }
 
   void ReadOn() {
+    if (environment_.ending) return End(ShuttingDown());
     environment_.feed->Run([this](EventReader& reader) { Send(reader.Find(request_.event_id()), reader); });
   }
 
@@ -103,7 +104,7 @@ class EventBodyCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 
   void OnDone() override {
     if (counted_) environment_.body_readers.fetch_sub(1);
-    environment_.in_flight.End();
+    environment_.in_flight.End(context_);
     delete this;
   }
 
@@ -125,6 +126,10 @@ class EventBodyCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 grpc::ServerWriteReactor<grpc::ByteBuffer>* StartEventBodyCall(const EventEnvironment& environment,
                                                                grpc::CallbackServerContext* context,
                                                                const grpc::ByteBuffer* request) {
+  if (!environment.in_flight.Begin(*context)) {
+    return new RefusedCall<grpc::ServerWriteReactor<grpc::ByteBuffer>>(environment.in_flight, environment.metrics,
+                                                                       kReadEventBody, ShuttingDown());
+  }
   auto* call = new EventBodyCall(environment, *context);  // until OnDone
   call->Start(*request);
   return call;

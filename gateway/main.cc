@@ -211,6 +211,7 @@ int Serve(const CommandLine& line) {
   health.liveness.Drain();
   (*server)->Drain(ToDuration(config->calls().drain_grace()));
   *audit = nullptr;
+  (*server)->CloseEvents(absl::ZeroDuration());
   Log(Severity::kInfo, "stopped", {});
   FlushLog();
   return failed ? kExitFailure : 0;

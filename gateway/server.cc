@@ -1,24 +1,27 @@
 #include "gateway/server.h"
 
-#include <grpc/grpc.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
+#include <algorithm>
 #include <chrono>
+#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/notification.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "gateway/event_environment.h"
 #include "gateway/event_pipeline.h"
 #include "gateway/event_service.h"
 #include "gateway/operation_service.h"
+#include "gateway/server_sockets.h"
 #include "gateway/stamp_service.h"
 #include "gateway/timestamp_allocator.h"
 #include "gateway/unary_call.h"
@@ -35,8 +38,14 @@ constexpr int kMillis = 1000;
 // A message beyond the configured limit is to get our own error, so gRPC takes more than any limit that can be set.
 constexpr int kMaxReceiveBytes = 8 << 20;
 
-// For what is cut at a drain, to be told why.
-constexpr absl::Duration kLastWords = absl::Milliseconds(500);
+// What a drain leaves callers to read before their connection ends.
+constexpr std::chrono::milliseconds kLastWords(500);
+
+// The time for calls that come during a drain to be answered.
+constexpr std::chrono::milliseconds kRefusalTime(100);
+
+// How often a drain looks for connections without calls.
+constexpr std::chrono::milliseconds kLook(20);
 
 // A caller's certificate is looked at when it connects, so nobody stays connected for ever. Streams have the grace to
 // be begun again elsewhere.
@@ -119,7 +128,10 @@ class GrpcServer : public Server {
     event_environment_.log = events_->log_identity();
   }
 
-  ~GrpcServer() override { GrpcServer::Drain(absl::ZeroDuration()); }
+  ~GrpcServer() override {
+    GrpcServer::Drain(absl::ZeroDuration());
+    GrpcServer::CloseEvents(absl::ZeroDuration());
+  }
 
   absl::Status Listen(const std::string& address) {
     if (absl::Status status = PlanEventRequests(); !status.ok()) return status;
@@ -133,7 +145,11 @@ class GrpcServer : public Server {
     for (const auto& service : services_) builder.RegisterService(service.get());
     builder.RegisterService(&event_service_);
     builder.RegisterService(&stamp_service_);
+    const std::set<int> others = ListeningSockets();
     server_ = builder.BuildAndStart();
+    std::set<int> listeners = ListeningSockets();
+    for (const int fd : others) listeners.erase(fd);
+    sockets_ = std::make_unique<ServerSockets>(listeners);
     if (server_ == nullptr || port == 0) {
       return absl::UnavailableError(absl::StrCat("cannot listen on ", address, ": is the port in use?"));
     }
@@ -154,32 +170,75 @@ class GrpcServer : public Server {
 
   absl::Status ReloadWebhookTls() override { return events_ == nullptr ? absl::OkStatus() : events_->ReloadTls(); }
 
+  // Of the grace, the last second: calls that have not ended are ended half a second before the connections are closed.
   void Drain(absl::Duration grace) override {
     if (server_ == nullptr) return;
-    const absl::Time deadline = absl::Now() + grace;
+    const Clock::time_point began = Clock::now();
+    const Clock::time_point deadline = began + absl::ToChronoNanoseconds(grace);
+    in_flight_.Drain();
     if (auto* health = server_->GetHealthCheckService()) health->Shutdown();
     if (events_ != nullptr) events_->Drain();
-    // Shutdown() takes no new call and waits for all others, also for streams that never end by themselves, such as
-    // health watches. Those are cut as soon as the operations are done.
-    absl::Notification ended;
-    std::thread shutdown([&] {
-      server_->Shutdown(absl::ToChronoTime(deadline));
-      ended.Notify();
-    });
-    while (!ended.WaitForNotificationWithTimeout(kLastWords)) {
-      // A call that will not end in time is told how it stands while there is still a connection to tell it on.
-      if (!in_flight_.WaitUntilNone(deadline - 2 * kLastWords)) upstream_->Shutdown(absl::ZeroDuration());
-      in_flight_.WaitUntilNone(deadline);
-      grpc_server_cancel_all_calls(server_->c_server());
-    }
-    shutdown.join();
-    if (events_ != nullptr) events_->Close(std::max(deadline - absl::Now(), absl::ZeroDuration()));
-    upstream_->Shutdown(std::max(deadline - absl::Now(), absl::ZeroDuration()));
+    sockets_->StopListening();
+    EndCalls(began, deadline);
+    // A client that calls again and again without a pause may keep this from happening. Its refusals change nothing, so
+    // they may end with their connection.
+    in_flight_.WaitUntilNoneRefused(std::min(deadline, Clock::now() + kRefusalTime));
+    sockets_->CloseConnections([](int /*remote_port*/) { return false; });
+    sockets_->WaitForPeers(std::min(deadline, Clock::now() + kLastWords));
+    // Cancels at once what is left: calls of gRPC's own services, and those that did not end in time.
+    server_->Shutdown(std::chrono::system_clock::now());
     server_->Wait();
+    sockets_ = nullptr;
     server_ = nullptr;
+    upstream_->Shutdown(Left(deadline));
+  }
+
+  void CloseEvents(absl::Duration grace) override {
+    if (events_ != nullptr) events_->Close(grace);
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
+  static absl::Duration Left(Clock::time_point deadline) {
+    return std::max(absl::FromChrono(deadline - Clock::now()), absl::ZeroDuration());
+  }
+
+  // Waits for the calls in flight. Closes each connection when it has none any more, so that its client goes elsewhere:
+  // but not before its client could read what health says, and the refusals of its latest calls.
+  void EndCalls(Clock::time_point began, Clock::time_point deadline) {
+    const Clock::time_point told = began + kLastWords;
+    const Clock::time_point last_words = deadline - 2 * kLastWords;
+    const Clock::time_point end = deadline - kLastWords;
+    bool ending = false;
+    while (Clock::now() < end) {
+      const bool none = in_flight_.WaitUntilNone(std::min(end, Clock::now() + kLook));
+      const Clock::time_point now = Clock::now();
+      if (none && (now >= told || !sockets_->HaveConnections())) return;
+      if (now >= told) CloseIdleConnections();
+      if (none) std::this_thread::sleep_for(kLook);
+      if (!ending && now >= last_words) {
+        // A call that will not end in time is told how it stands while there is still a connection to tell it on.
+        ending = true;
+        event_environment_.ending = true;
+        upstream_->Shutdown(absl::ZeroDuration());
+      }
+    }
+  }
+
+  // A connection with an admitted call has no other address and port than the call's peer; the port tells enough.
+  void CloseIdleConnections() {
+    std::set<int> busy;
+    bool known = true;
+    in_flight_.ForEach([&](const grpc::CallbackServerContext& call) {
+      const std::string peer = call.peer();
+      int port = 0;
+      known = known && absl::SimpleAtoi(absl::string_view(peer).substr(peer.rfind(':') + 1), &port);
+      busy.insert(port);
+    });
+    if (known) sockets_->CloseConnections([&busy](int remote_port) { return busy.contains(remote_port); });
+  }
+
   absl::Status PlanEventRequests() {
     const google::protobuf::ServiceDescriptor* service =
         google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(kEventServiceName);
@@ -192,7 +251,7 @@ class GrpcServer : public Server {
 
   const std::unique_ptr<const OperationTable> operations_;
   TimestampAllocator timestamps_;
-  CallsInFlight in_flight_;
+  CallsInFlight<grpc::CallbackServerContext> in_flight_;
   const std::unique_ptr<UpstreamClient> upstream_;
   const CallEnvironment environment_;
   const std::vector<std::unique_ptr<OperationService>> services_;
@@ -203,6 +262,7 @@ class GrpcServer : public Server {
   StampService stamp_service_;
   const ServerTls* const tls_;
   std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<ServerSockets> sockets_;  // of server_
   std::string address_;
 };
 

@@ -47,10 +47,15 @@ class Server {
   // do if that port has no TLS, or none.
   virtual absl::Status ReloadWebhookTls() = 0;
 
-  // Health says NOT_SERVING, deliveries are answered 503, subscriptions end with their cursor, no call is taken any
-  // more, and those in flight have `grace` to end. Those that do not end get the error that fits how far they have
-  // come, just before. At last the event log is closed.
+  // Ends all calls and connections, in `grace`. Health says NOT_SERVING, the port refuses connections, deliveries are
+  // answered 503, subscriptions end with their cursor, and every new call ends with UNAVAILABLE (SHUTTING_DOWN). Calls
+  // in flight have the grace to end; what has not ended a second before gets the error that fits how far it has come. A
+  // connection is closed only when no call is in flight on it, or when the grace is over.
   virtual void Drain(absl::Duration grace) = 0;
+
+  // After Drain: waits up to `grace` until the deliveries that were taken are answered, and closes the event log. May
+  // hang for as long as the log's disk does.
+  virtual void CloseEvents(absl::Duration grace) = 0;
 };
 
 }  // namespace stampgate

@@ -16,7 +16,9 @@
 #include "gateway/denial.h"
 #include "gateway/grpc_status.h"
 #include "gateway/log.h"
+#include "gateway/refused_call.h"
 #include "gateway/request_message.h"
+#include "gateway/shutting_down.h"
 #include "gateway/submit_timestamp.h"
 #include "google/protobuf/arena.h"
 #include "stamp/client_stamp.h"
@@ -57,7 +59,6 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
 
   void Start(const grpc::ByteBuffer& bytes) {
     self_ = shared_from_this();
-    environment_.in_flight.Begin();
     Authenticate(environment_.access, *context_,
                  [call = shared_from_this(), &bytes](absl::StatusOr<KnownCaller> caller) {
                    call->Decide(std::move(caller), bytes);
@@ -242,7 +243,7 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
   }
 
   void OnDone() override {
-    environment_.in_flight.End();
+    environment_.in_flight.End(*context_);
     self_.reset();
   }
 
@@ -283,6 +284,10 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
 grpc::ServerUnaryReactor* StartUnaryCall(const CallEnvironment& environment, const Operation& operation,
                                          grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* response) {
+  if (!environment.in_flight.Begin(*context)) {
+    return new RefusedCall<grpc::ServerUnaryReactor>(environment.in_flight, environment.metrics, operation.full_name,
+                                                     ShuttingDown());
+  }
   auto call = std::make_shared<UnaryCall>(environment, operation, context, response);
   call->Start(*request);
   return call.get();

@@ -26,7 +26,7 @@ struct CallEnvironment {
   const CurrentAccess& access;
   TimestampAllocator& timestamps;
   UpstreamClient& upstream;
-  CallsInFlight& in_flight;
+  CallsInFlight<grpc::CallbackServerContext>& in_flight;
   AuditLog* audit;   // null: nothing is recorded
   Metrics* metrics;  // null: nothing is counted
   absl::Duration default_deadline;
