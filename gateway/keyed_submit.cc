@@ -1,7 +1,6 @@
 #include "gateway/keyed_submit.h"
 
 #include <string>
-#include <variant>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -102,9 +101,9 @@ absl::Status KeyUncertain(absl::Duration until) {
   return ToStatus(error);
 }
 
-AttemptEnd EndOf(const UpstreamOutcome& outcome, const absl::Status& status, const ActivitySummary& activity) {
+AttemptEnd EndOf(const TransportFailure* failure, const absl::Status& status, const ActivitySummary& activity) {
   AttemptEnd end;
-  if (const auto* failure = std::get_if<TransportFailure>(&outcome)) {
+  if (failure != nullptr) {
     end.kind = failure->body_sent ? AttemptEnd::Kind::kUnknown : AttemptEnd::Kind::kNotSent;
     return end;
   }

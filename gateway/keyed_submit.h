@@ -47,8 +47,9 @@ absl::Status StoreUnavailable();
 // UNKNOWN (IDEMPOTENCY_KEY_UNCERTAIN): the store has lost what it may have known.
 absl::Status KeyUncertain(absl::Duration until);
 
-// How an attempt ended whose exchange had this outcome, of which the caller is given `status` and `activity`.
-AttemptEnd EndOf(const UpstreamOutcome& outcome, const absl::Status& status, const ActivitySummary& activity);
+// How an attempt ended whose exchange ended in an answer, or with `failure` if that is not null, of which the caller is
+// given `status` and `activity`.
+AttemptEnd EndOf(const TransportFailure* failure, const absl::Status& status, const ActivitySummary& activity);
 
 // An attempt that has begun. Ends as kUnknown if nobody says how it ended.
 class SubmitAttempt {

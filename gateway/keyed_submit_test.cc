@@ -140,29 +140,27 @@ TEST(StoredAnswerTest, OfAnotherRequestIsARefusal) {
 
 TEST(EndOfTest, SaysWhetherTheSubmitWasCarriedOut) {
   const ActivitySummary activity = {"a-1", "ACTIVITY_STATUS_PENDING"};
-  HttpAnswer answer;
-  answer.status = 200;
-  AttemptEnd end = EndOf(answer, absl::OkStatus(), activity);
+  AttemptEnd end = EndOf(nullptr, absl::OkStatus(), activity);
   EXPECT_EQ(end.kind, Kind::kDone);
   EXPECT_EQ(end.activity_id, "a-1");
   EXPECT_EQ(end.activity_status, "ACTIVITY_STATUS_PENDING");
   // An answer without an id does not say which activity it is.
-  EXPECT_EQ(EndOf(answer, absl::OkStatus(), {}).kind, Kind::kUnknown);
+  EXPECT_EQ(EndOf(nullptr, absl::OkStatus(), {}).kind, Kind::kUnknown);
 
   TransportFailure failure;
-  EXPECT_EQ(EndOf(failure, absl::UnavailableError(""), {}).kind, Kind::kNotSent);
+  EXPECT_EQ(EndOf(&failure, absl::UnavailableError(""), {}).kind, Kind::kNotSent);
   failure.body_sent = true;
-  EXPECT_EQ(EndOf(failure, absl::UnknownError(""), {}).kind, Kind::kUnknown);
+  EXPECT_EQ(EndOf(&failure, absl::UnknownError(""), {}).kind, Kind::kUnknown);
 
   const absl::Status unknown = ToStatus(
       GatewayError(absl::StatusCode::kUnknown, v1::ERROR_REASON_OUTCOME_UNKNOWN, "upstream answered HTTP 502"));
-  EXPECT_EQ(EndOf(answer, unknown, {}).kind, Kind::kUnknown);
+  EXPECT_EQ(EndOf(nullptr, unknown, {}).kind, Kind::kUnknown);
 
   Error error;
   error.code = absl::StatusCode::kPermissionDenied;
   error.domain = std::string(kUpstreamDomain);
   error.reason = "FORBIDDEN";
-  end = EndOf(answer, ToStatus(error), {});
+  end = EndOf(nullptr, ToStatus(error), {});
   EXPECT_EQ(end.kind, Kind::kRefused);
   EXPECT_EQ(end.code, absl::StatusCode::kPermissionDenied);
   EXPECT_EQ(end.domain, "upstream");

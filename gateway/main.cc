@@ -38,6 +38,7 @@
 #include "gateway/self_check.h"
 #include "gateway/server.h"
 #include "gateway/server_credentials.h"
+#include "gateway/store/restored_calls.h"
 #include "gateway/token_key_pool.h"
 #include "stamp/key_generator.h"
 #include "stamp/key_memory.h"
@@ -117,7 +118,11 @@ absl::StatusOr<std::unique_ptr<Audit>> OpenAudit(const Config& config, Health& h
              if (status.ok()) return health.readiness.Clear(Readiness::kAuditFailing);
              health.readiness.Set(Readiness::kAuditFailing);
            },
-       .head = [&health](const AuditHead& head) { health.metrics.SetAuditHead(head.sequence, head.ToString()); }});
+       .head = [&health](const AuditHead& head) { health.metrics.SetAuditHead(head.sequence, head.ToString()); },
+       .open_allows =
+           [&health](const AuditLog::OpenAllows& open) {
+             health.metrics.SetAuditOpenAllows(open.calls, open.reads, open.oldest_call);
+           }});
 }
 
 // What is served may have changed, also where another look has failed.
@@ -211,7 +216,7 @@ int Serve(const CommandLine& line) {
   health.liveness.Drain();
   (*server)->Drain(ToDuration(config->calls().drain_grace()));
   *audit = nullptr;
-  (*server)->CloseEvents(absl::ZeroDuration());
+  (*server)->CloseStore(absl::ZeroDuration());
   Log(Severity::kInfo, "stopped", {});
   FlushLog();
   return failed ? kExitFailure : 0;
@@ -250,10 +255,20 @@ int AuditVerify(const CommandLine& line) {
   return report.ExitStatus();
 }
 
-int EventsRestored(const CommandLine& line) {
-  const std::string& file = line.files.front();
-  if (absl::Status status = MarkLogAsRestored(file); !status.ok()) return Fail(status);
-  std::cout << file << ": cursors from before are refused from now on; subscribers begin anew\n";
+// Opens nothing secret but the store.
+int StoreRestored(const CommandLine& line) {
+  const auto no_key = [](const config::v1::Key&) { return absl::InternalError("keys are not opened here"); };
+  const absl::StatusOr<Config> config = LoadConfig(line.config, no_key, ConfigFiles::kPolicy);
+  if (!config.ok()) return Fail(config.status());
+  const std::string& events = (*config)->events().file();
+  const std::string calls = CallStoreFile(**config);
+  if (events.empty()) return Fail(absl::FailedPreconditionError(absl::StrCat(line.config, ": there is no store")));
+  if (absl::Status status = MarkLogAsRestored(events); !status.ok()) return Fail(status);
+  std::cout << events << ": cursors of before are refused from now on; subscribers begin anew\n";
+  if (calls.empty()) return 0;
+  if (absl::Status status = MarkCallsAsRestored(calls, absl::Now()); !status.ok()) return Fail(status);
+  std::cout << calls << ": timestamps begin above those of before; idempotency keys of before send nothing for "
+            << absl::FormatDuration(ToDuration((*config)->store().key_retention())) << "\n";
   return 0;
 }
 
@@ -286,8 +301,8 @@ int Main(int argc, char** argv) {
       return Keygen(*line);
     case CommandLine::Command::kAuditVerify:
       return AuditVerify(*line);
-    case CommandLine::Command::kEventsRestored:
-      return EventsRestored(*line);
+    case CommandLine::Command::kStoreRestored:
+      return StoreRestored(*line);
     case CommandLine::Command::kAuditKeygen:
       return AuditKeygen(*line);
   }

@@ -62,6 +62,9 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
                               "Webhook deliveries that were answered, by what became of them.")),
       latest_position_(AddGauges(registry_, "stampgate_event_log_latest_position",
                                  "Position of the newest event in the event log.")),
+      idempotency_keys_(AddGauges(registry_, "stampgate_idempotency_keys", "Idempotency keys that the store keeps.")),
+      call_store_failing_(AddGauges(registry_, "stampgate_call_store_failing",
+                                    "1 while the store of idempotency keys cannot be written.")),
       detached_exchanges_(AddGauge(registry_, "stampgate_detached_exchanges",
                                    "Submits that go on at upstream after their callers left.")),
       oldest_detached_age_(AddGauge(registry_, "stampgate_detached_exchange_oldest_age_seconds",
@@ -163,6 +166,11 @@ void Metrics::ExpectDeliveries(const std::vector<std::string>& outcomes) {
 void Metrics::CountDelivery(const std::string& outcome) { deliveries_.Add({{"outcome", outcome}}).Increment(); }
 
 void Metrics::SetLatestPosition(int64_t position) { latest_position_.Add({}).Set(static_cast<double>(position)); }
+
+void Metrics::SetCallStore(int64_t keys, bool failing) {
+  idempotency_keys_.Add({}).Set(static_cast<double>(keys));
+  call_store_failing_.Add({}).Set(failing ? 1 : 0);
+}
 
 void Metrics::SetDetachedExchanges(int count, std::chrono::steady_clock::time_point oldest) {
   oldest_detached_.store(oldest);

@@ -60,6 +60,9 @@ class Metrics {
   // The event log's latest position.
   void SetLatestPosition(int64_t position);
 
+  // The store of idempotency keys: how many it has, and whether its last write failed. Shown from the first call on.
+  void SetCallStore(int64_t keys, bool failing);
+
   // Exchanges with upstream that go on without their callers: how many, and since when the oldest one does. Never
   // blocks.
   void SetDetachedExchanges(int count, std::chrono::steady_clock::time_point oldest);
@@ -125,6 +128,8 @@ class Metrics {
   prometheus::Gauge& subscribers_;
   Counters& deliveries_;
   Gauges& latest_position_;
+  Gauges& idempotency_keys_;
+  Gauges& call_store_failing_;
   prometheus::Gauge& detached_exchanges_;
   prometheus::Gauge& oldest_detached_age_;
   std::atomic<std::chrono::steady_clock::time_point> oldest_detached_{};  // of no meaning while there is none

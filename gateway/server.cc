@@ -20,10 +20,13 @@
 #include "gateway/event_environment.h"
 #include "gateway/event_pipeline.h"
 #include "gateway/event_service.h"
+#include "gateway/log.h"
 #include "gateway/operation_service.h"
 #include "gateway/server_sockets.h"
 #include "gateway/stamp_service.h"
+#include "gateway/store/sqlite_call_store.h"
 #include "gateway/timestamp_allocator.h"
+#include "gateway/timestamp_reserve.h"
 #include "gateway/unary_call.h"
 #include "gateway/upstream_client.h"
 #include "google/protobuf/descriptor.h"
@@ -90,18 +93,50 @@ UpstreamClient::Options UpstreamOptions(const config::v1::Upstream& upstream, Me
   return options;
 }
 
+// Null if the config has none.
+absl::StatusOr<std::unique_ptr<CallStore>> OpenStore(const config::v1::Config& config, const Server::Parts& parts) {
+  if (!config.has_store()) return nullptr;
+  SqliteCallStoreOptions options;
+  options.path = CallStoreFile(config);
+  options.key_retention = ToDuration(config.store().key_retention());
+  options.now = [] { return absl::Now(); };
+  options.on_loss = [](const absl::Status& status) {
+    Log(Severity::kWarning, "call_store_lost", {{"message", std::string(status.message())}});
+  };
+  options.on_fatal = [on_fatal = parts.on_fatal](const absl::Status& status) {
+    Log(Severity::kWarning, "call_store_failed", {{"message", std::string(status.message())}});
+    on_fatal();
+  };
+  if (parts.metrics != nullptr) {
+    options.observe = [metrics = parts.metrics](const CallStoreState& state) {
+      metrics->SetCallStore(state.keys, state.failing);
+    };
+  }
+  return OpenSqliteCallStore(std::move(options));
+}
+
+// Without a store, what was given out before is not known: it was at most TimestampAllocator::kMaxAhead ahead, if the
+// clock has not been set back.
+uint64_t TimestampFloor(const CallStore* store) {
+  if (store != nullptr) return store->timestamp_floor_ms();
+  return static_cast<uint64_t>(absl::ToUnixMillis(absl::Now() + TimestampAllocator::kMaxAhead));
+}
+
 class GrpcServer : public Server {
  public:
   GrpcServer(const config::v1::Config& config, const Parts& parts, std::unique_ptr<const OperationTable> operations,
-             std::unique_ptr<UpstreamClient> upstream, std::unique_ptr<EventPipeline> events)
+             std::unique_ptr<CallStore> store, std::unique_ptr<UpstreamClient> upstream,
+             std::unique_ptr<EventPipeline> events)
       : operations_(std::move(operations)),
-        timestamps_(absl::Now(), config.replica().index(), config.replica().count()),
+        timestamps_(TimestampFloor(store.get()), config.replica().index(), config.replica().count()),
+        store_(std::move(store)),
         upstream_(std::move(upstream)),
         environment_{*operations_,
                      parts.access,
                      timestamps_,
                      *upstream_,
                      in_flight_,
+                     store_.get(),
                      parts.audit,
                      parts.metrics,
                      ToDuration(config.calls().default_deadline()),
@@ -130,11 +165,16 @@ class GrpcServer : public Server {
 
   ~GrpcServer() override {
     GrpcServer::Drain(absl::ZeroDuration());
-    GrpcServer::CloseEvents(absl::ZeroDuration());
+    GrpcServer::CloseStore(absl::ZeroDuration());
   }
 
   absl::Status Listen(const std::string& address) {
     if (absl::Status status = PlanEventRequests(); !status.ok()) return status;
+    if (store_ != nullptr) {
+      absl::StatusOr<std::unique_ptr<TimestampReserve>> mark = TimestampReserve::Start(*store_, timestamps_, absl::Now);
+      if (!mark.ok()) return mark.status();
+      timestamp_reserve_ = *std::move(mark);
+    }
     grpc::EnableDefaultHealthCheckService(true);
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     grpc::ServerBuilder builder;
@@ -193,7 +233,9 @@ class GrpcServer : public Server {
     upstream_->Shutdown(Left(deadline));
   }
 
-  void CloseEvents(absl::Duration grace) override {
+  void CloseStore(absl::Duration grace) override {
+    timestamp_reserve_ = nullptr;
+    if (store_ != nullptr) store_->Close(timestamps_.next_ms());
     if (events_ != nullptr) events_->Close(grace);
   }
 
@@ -251,6 +293,8 @@ class GrpcServer : public Server {
 
   const std::unique_ptr<const OperationTable> operations_;
   TimestampAllocator timestamps_;
+  const std::unique_ptr<CallStore> store_;  // null if there is none
+  std::unique_ptr<TimestampReserve> timestamp_reserve_;
   CallsInFlight<grpc::CallbackServerContext> in_flight_;
   const std::unique_ptr<UpstreamClient> upstream_;
   const CallEnvironment environment_;
@@ -274,6 +318,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, cons
   absl::StatusOr<std::unique_ptr<UpstreamClient>> upstream =
       UpstreamClient::Create(UpstreamOptions(config->upstream(), parts.metrics));
   if (!upstream.ok()) return upstream.status();
+  absl::StatusOr<std::unique_ptr<CallStore>> store = OpenStore(*config, parts);
+  if (!store.ok()) return store.status();
   std::unique_ptr<EventPipeline> events;
   if (!config->events().file().empty()) {
     absl::StatusOr<std::unique_ptr<EventPipeline>> started =
@@ -281,8 +327,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, cons
     if (!started.ok()) return started.status();
     events = *std::move(started);
   }
-  auto server =
-      std::make_unique<GrpcServer>(*config, parts, *std::move(operations), *std::move(upstream), std::move(events));
+  auto server = std::make_unique<GrpcServer>(*config, parts, *std::move(operations), *std::move(store),
+                                             *std::move(upstream), std::move(events));
   if (absl::Status status = server->Listen(config->listen_address()); !status.ok()) return status;
   return server;
 }

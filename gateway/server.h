@@ -23,11 +23,10 @@ class Server {
   // What a server works with; all of it outlives the server.
   struct Parts {
     const CurrentAccess& access;
-    AuditLog* audit = nullptr;       // null: nothing is recorded
-    Metrics* metrics = nullptr;      // null: nothing is counted
-    const ServerTls* tls = nullptr;  // null: plaintext, which is for loopback
-    std::function<void()> on_fatal =
-        {};  // called once, from any thread, if the event log cannot go on: the process is to end
+    AuditLog* audit = nullptr;            // null: nothing is recorded
+    Metrics* metrics = nullptr;           // null: nothing is counted
+    const ServerTls* tls = nullptr;       // null: plaintext, which is for loopback
+    std::function<void()> on_fatal = {};  // called from any thread if the store cannot go on: the process is to end
   };
 
   // Starts to serve. Errors: kFailedPrecondition for protos that do not make a table, kInvalidArgument for an upstream
@@ -53,9 +52,9 @@ class Server {
   // connection is closed only when no call is in flight on it, or when the grace is over.
   virtual void Drain(absl::Duration grace) = 0;
 
-  // After Drain: waits up to `grace` until the deliveries that were taken are answered, and closes the event log. May
-  // hang for as long as the log's disk does.
-  virtual void CloseEvents(absl::Duration grace) = 0;
+  // After Drain: closes the call store, waits up to `grace` until the deliveries that were taken are answered, and
+  // closes the event log. May hang for as long as the store's disk does.
+  virtual void CloseStore(absl::Duration grace) = 0;
 };
 
 }  // namespace stampgate

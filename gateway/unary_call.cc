@@ -1,6 +1,7 @@
 #include "gateway/unary_call.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "gateway/client_stamp_field.h"
 #include "gateway/denial.h"
 #include "gateway/grpc_status.h"
+#include "gateway/keyed_submit.h"
 #include "gateway/log.h"
 #include "gateway/refused_call.h"
 #include "gateway/request_message.h"
@@ -111,7 +113,7 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
                                               absl::ToInt64Milliseconds(kAnswerTime), " ms ahead")));
   }
 
-  // Fixes the bytes, and has it recorded that they may go out before anything is stamped.
+  // Chooses the key and the bytes.
   void Allow(RenderedRequest rendered, const std::string& key_name, AuditDecision decision) {
     if (is_stamped() && !client_stamp_.has_value()) {
       key_ = caller_.access->keys.Find(rendered.organization_id, key_name);
@@ -125,16 +127,61 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
     if (operation_.is_submit()) {
       absl::StatusOr<uint64_t> timestamp_ms = TimestampOf(rendered, environment_.timestamps, environment_.now());
       if (!timestamp_ms.ok()) return End(timestamp_ms.status());
-      timestamp_ms_ = *timestamp_ms;
-      body_ = rendered.SubmitBody(timestamp_ms_);
-      fingerprint_ = Fingerprint(body_);
+      Fix(rendered, *timestamp_ms);
+      if (!rendered.idempotency_key.empty()) return Remember(std::move(rendered), std::move(decision));
     } else if (is_stamped()) {
       body_ = rendered.QueryBody();
     }
+    Record(std::move(rendered.path), std::move(decision));
+  }
+
+  // Fixes the bytes of a submit.
+  void Fix(const RenderedRequest& rendered, uint64_t timestamp_ms) {
+    timestamp_ms_ = timestamp_ms;
+    body_ = rendered.SubmitBody(timestamp_ms);
+    fingerprint_ = Fingerprint(body_);
+  }
+
+  // Has it stored what the caller's key stands for, before a byte of it leaves.
+  void Remember(RenderedRequest rendered, AuditDecision decision) {
+    if (environment_.store == nullptr) return End(NoStore());
+    KeyedSubmit submit;
+    submit.caller = caller_.caller->name();
+    submit.key = rendered.idempotency_key;
+    submit.request_sha256 = DigestOfRequest(operation_, *request_);
+    submit.body_sha256 = Sha256(body_);
+    submit.timestamp_ms = timestamp_ms_;
+    environment_.store->Begin(std::move(submit),
+                              [call = shared_from_this(), rendered = std::move(rendered),
+                               decision = std::move(decision)](absl::StatusOr<CallStore::Begun> begun) mutable {
+                                call->OnRemembered(std::move(rendered), std::move(decision), std::move(begun));
+                              });
+  }
+
+  void OnRemembered(RenderedRequest rendered, AuditDecision decision, absl::StatusOr<CallStore::Begun> begun) {
+    if (!begun.ok()) return End(StoreUnavailable());
+    if (begun->attempt.has_value()) {
+      attempt_ = SubmitAttempt(*environment_.store, *begun->attempt);
+      return Record(std::move(rendered.path), std::move(decision));
+    }
+    if (!begun->record.has_value()) return End(KeyUncertain(begun->unknown_until));
+    const KeyRecord& record = *begun->record;
+    const std::array<uint8_t, 32> digest = DigestOfRequest(operation_, *request_);
+    // The same submit as before: its bytes go out again. The store is asked once with them.
+    if (record.request_sha256 == digest && record.timestamp_ms != timestamp_ms_ &&
+        MayRepeat(record, rendered, environment_.now())) {
+      Fix(rendered, record.timestamp_ms);
+      return Remember(std::move(rendered), std::move(decision));
+    }
+    Respond(StoredAnswer(record, digest, operation_, *response_));
+  }
+
+  // Has it recorded that the bytes may go out, before anything is stamped.
+  void Record(std::string path, AuditDecision decision) {
     if (is_stamped() && environment_.audit != nullptr) decision.body_sha256 = HexSha256(body_);
-    path_ = std::move(rendered.path);
+    path_ = std::move(path);
     audit_.Allow(caller_, std::move(decision), [call = shared_from_this()](const absl::Status& status) {
-      if (!status.ok()) return call->End(status);
+      if (!status.ok()) return call->EndUnsent(status);
       call->GoOut();
     });
   }
@@ -151,7 +198,7 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
 
   void Send(absl::StatusOr<StampedRequest> request) {
     if (!request.ok()) {
-      return End(ToStatus(
+      return EndUnsent(ToStatus(
           GatewayError(StatusCode::kInternal, v1::ERROR_REASON_SIGNING_FAILED, "the request could not be signed")));
     }
     const Lane lane = operation_.is_submit() ? Lane::kSubmit : Lane::kQuery;
@@ -165,10 +212,31 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
   }
 
   void Answer(UpstreamOutcome outcome) {
-    const auto* failure = std::get_if<TransportFailure>(&outcome);
-    goes_on_ = failure != nullptr && failure->goes_on;
+    const std::optional<TransportFailure> failure = FailureOf(outcome);
+    goes_on_ = failure.has_value() && failure->goes_on;
     const absl::Status status = Translate(std::move(outcome), *response_);
+    if (!goes_on_) EndAttempt(failure, status, *response_);
+    Respond(status);
+  }
+
+  void Respond(const absl::Status& status) {
     if (status.ok()) *response_bytes_ = EncodeResponse(*response_);
+    End(status);
+  }
+
+  static std::optional<TransportFailure> FailureOf(const UpstreamOutcome& outcome) {
+    const auto* failure = std::get_if<TransportFailure>(&outcome);
+    return failure == nullptr ? std::nullopt : std::optional<TransportFailure>(*failure);
+  }
+
+  void EndAttempt(const std::optional<TransportFailure>& failure, const absl::Status& status, const Message& response) {
+    attempt_.End(EndOf(failure.has_value() ? &*failure : nullptr, status,
+                       status.ok() ? SummaryOf(*operation_.response, response) : ActivitySummary()));
+  }
+
+  // Before anything was sent.
+  void EndUnsent(const absl::Status& status) {
+    attempt_.End({.kind = AttemptEnd::Kind::kNotSent});
     End(status);
   }
 
@@ -181,7 +249,9 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
   void RecordLate(UpstreamOutcome outcome) {
     LogLate(outcome);
     const std::unique_ptr<Message> response(operation_.response_prototype->New());
+    const std::optional<TransportFailure> failure = FailureOf(outcome);
     const absl::Status status = Translate(std::move(outcome), *response);
+    EndAttempt(failure, status, *response);
     RecordEnd(status, *response);
   }
 
@@ -269,7 +339,8 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
   const NamedSigner* key_ = nullptr;  // in `caller_`; null where the gateway does not sign
   std::string path_;
   std::string body_;
-  bool goes_on_ = false;  // the exchange does, without the caller, and ends in RecordLate
+  SubmitAttempt attempt_;  // of a submit with an idempotency key
+  bool goes_on_ = false;   // the exchange does, without the caller, and ends in RecordLate
 
   std::mutex mutex_;  // for the two below
   bool cancelled_ = false;

@@ -14,6 +14,7 @@
 #include "gateway/audit_log.h"
 #include "gateway/calls_in_flight.h"
 #include "gateway/metrics.h"
+#include "gateway/store/call_store.h"
 #include "gateway/timestamp_allocator.h"
 #include "gateway/upstream_client.h"
 #include "translate/operation_table.h"
@@ -27,6 +28,7 @@ struct CallEnvironment {
   TimestampAllocator& timestamps;
   UpstreamClient& upstream;
   CallsInFlight<grpc::CallbackServerContext>& in_flight;
+  CallStore* store;  // null: idempotency keys are refused
   AuditLog* audit;   // null: nothing is recorded
   Metrics* metrics;  // null: nothing is counted
   absl::Duration default_deadline;

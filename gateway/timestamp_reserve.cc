@@ -1,4 +1,4 @@
-#include "gateway/timestamp_mark.h"
+#include "gateway/timestamp_reserve.h"
 
 #include <algorithm>
 #include <future>
@@ -6,9 +6,9 @@
 
 namespace stampgate {
 
-absl::StatusOr<std::unique_ptr<TimestampMark>> TimestampMark::Start(CallStore& store, TimestampAllocator& timestamps,
+absl::StatusOr<std::unique_ptr<TimestampReserve>> TimestampReserve::Start(CallStore& store, TimestampAllocator& timestamps,
                                                                     std::function<absl::Time()> now) {
-  std::unique_ptr<TimestampMark> mark(new TimestampMark(store, timestamps, std::move(now)));
+  std::unique_ptr<TimestampReserve> mark(new TimestampReserve(store, timestamps, std::move(now)));
   // Nothing is given out before the first mark stands.
   timestamps.SetMark(0);
   std::promise<absl::Status> raised;
@@ -21,7 +21,7 @@ absl::StatusOr<std::unique_ptr<TimestampMark>> TimestampMark::Start(CallStore& s
   return mark;
 }
 
-void TimestampMark::Raise(std::function<void(const absl::Status&)> done) {
+void TimestampReserve::Raise(std::function<void(const absl::Status&)> done) {
   const auto now_ms = static_cast<uint64_t>(std::max<int64_t>(absl::ToUnixMillis(now_()), 0));
   const uint64_t mark_ms =
       std::max(now_ms, timestamps_.next_ms()) + static_cast<uint64_t>(absl::ToInt64Milliseconds(kBlock));

@@ -1,6 +1,6 @@
-// Keeps the store's mark of timestamps ahead of those that are given out.
-#ifndef STAMPGATE_GATEWAY_TIMESTAMP_MARK_H_
-#define STAMPGATE_GATEWAY_TIMESTAMP_MARK_H_
+// A reserve of timestamps that the store has set aside, so that no later process gives them out again.
+#ifndef STAMPGATE_GATEWAY_TIMESTAMP_RESERVE_H_
+#define STAMPGATE_GATEWAY_TIMESTAMP_RESERVE_H_
 
 #include <cstdint>
 #include <functional>
@@ -17,7 +17,7 @@
 namespace stampgate {
 
 // Raises the mark in blocks and before it is reached, so that no submit waits for the disk because of it. Thread-safe.
-class TimestampMark {
+class TimestampReserve {
  public:
   // The mark is raised to this much ahead of the clock...
   static constexpr absl::Duration kBlock = absl::Seconds(30);
@@ -26,18 +26,18 @@ class TimestampMark {
 
   // Raises the mark for the first time and waits for the disk. `store` and `timestamps` outlive the store's Close.
   // Errors: those of CallStore::RaiseTimestamps.
-  static absl::StatusOr<std::unique_ptr<TimestampMark>> Start(CallStore& store, TimestampAllocator& timestamps,
+  static absl::StatusOr<std::unique_ptr<TimestampReserve>> Start(CallStore& store, TimestampAllocator& timestamps,
                                                               std::function<absl::Time()> now);
 
-  TimestampMark(const TimestampMark&) = delete;
-  TimestampMark& operator=(const TimestampMark&) = delete;
+  TimestampReserve(const TimestampReserve&) = delete;
+  TimestampReserve& operator=(const TimestampReserve&) = delete;
 
   // Raises the mark if it is less than kBlock ahead. Does not wait: `done` is called, perhaps on the store's thread,
   // when the mark is raised or cannot be.
   void Raise(std::function<void(const absl::Status&)> done);
 
  private:
-  TimestampMark(CallStore& store, TimestampAllocator& timestamps, std::function<absl::Time()> now)
+  TimestampReserve(CallStore& store, TimestampAllocator& timestamps, std::function<absl::Time()> now)
       : store_(store), timestamps_(timestamps), now_(std::move(now)) {}
 
   CallStore& store_;
@@ -50,4 +50,4 @@ class TimestampMark {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_TIMESTAMP_MARK_H_
+#endif  // STAMPGATE_GATEWAY_TIMESTAMP_RESERVE_H_

@@ -1,4 +1,4 @@
-#include "gateway/timestamp_mark.h"
+#include "gateway/timestamp_reserve.h"
 
 #include <gtest/gtest.h>
 
@@ -32,10 +32,10 @@ class FakeStore : public CallStore {
   absl::Status status;
 };
 
-class TimestampMarkTest : public testing::Test {
+class TimestampReserveTest : public testing::Test {
  protected:
-  absl::StatusOr<std::unique_ptr<TimestampMark>> Start() {
-    return TimestampMark::Start(store_, timestamps_, [this] { return absl::FromUnixMillis(now_ms_); });
+  absl::StatusOr<std::unique_ptr<TimestampReserve>> Start() {
+    return TimestampReserve::Start(store_, timestamps_, [this] { return absl::FromUnixMillis(now_ms_); });
   }
   std::optional<uint64_t> Choose() { return timestamps_.Choose(1, absl::FromUnixMillis(now_ms_)).value; }
 
@@ -44,14 +44,14 @@ class TimestampMarkTest : public testing::Test {
   int64_t now_ms_ = kNowMs;
 };
 
-TEST_F(TimestampMarkTest, StandsABlockAheadOfTheClockBeforeTheFirstValue) {
+TEST_F(TimestampReserveTest, StandsABlockAheadOfTheClockBeforeTheFirstValue) {
   auto mark = Start();
   ASSERT_TRUE(mark.ok()) << mark.status();
   EXPECT_EQ(store_.raised, std::vector<uint64_t>({kNowMs + 30'000}));
   EXPECT_EQ(Choose(), kNowMs);
 }
 
-TEST_F(TimestampMarkTest, IsAheadOfAFloorThatIsAheadOfTheClock) {
+TEST_F(TimestampReserveTest, IsAheadOfAFloorThatIsAheadOfTheClock) {
   now_ms_ = kNowMs - 20'000;
   auto mark = Start();
   ASSERT_TRUE(mark.ok());
@@ -59,13 +59,13 @@ TEST_F(TimestampMarkTest, IsAheadOfAFloorThatIsAheadOfTheClock) {
   EXPECT_EQ(Choose(), kNowMs - 1000);
 }
 
-TEST_F(TimestampMarkTest, DoesNotStartIfTheStoreCannotRaiseIt) {
+TEST_F(TimestampReserveTest, DoesNotStartIfTheStoreCannotRaiseIt) {
   store_.status = absl::UnavailableError("full");
   EXPECT_EQ(Start().status(), store_.status);
   EXPECT_EQ(Choose(), std::nullopt);
 }
 
-TEST_F(TimestampMarkTest, IsRaisedWithTheClockAndNeverLowered) {
+TEST_F(TimestampReserveTest, IsRaisedWithTheClockAndNeverLowered) {
   auto mark = Start();
   ASSERT_TRUE(mark.ok());
   now_ms_ += 10'000;
@@ -75,7 +75,7 @@ TEST_F(TimestampMarkTest, IsRaisedWithTheClockAndNeverLowered) {
   EXPECT_EQ(store_.raised, std::vector<uint64_t>({kNowMs + 30'000, kNowMs + 40'000}));
 }
 
-TEST_F(TimestampMarkTest, NoValueIsGivenOutBeforeTheDiskHasItsMark) {
+TEST_F(TimestampReserveTest, NoValueIsGivenOutBeforeTheDiskHasItsMark) {
   auto mark = Start();
   ASSERT_TRUE(mark.ok());
   store_.hangs = true;
