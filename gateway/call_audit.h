@@ -2,12 +2,12 @@
 #ifndef STAMPGATE_GATEWAY_CALL_AUDIT_H_
 #define STAMPGATE_GATEWAY_CALL_AUDIT_H_
 
+#include <chrono>
 #include <optional>
 #include <string>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
-#include "absl/time/time.h"
 #include "gateway/audit_log.h"
 #include "gateway/authenticator.h"
 #include "gateway/grant.h"
@@ -54,17 +54,20 @@ class CallAudit {
   // stamped; but not if too many are recorded at once, or one could read without a record by reading much.
   void AllowRead(const KnownCaller& caller, absl::AnyInvocable<void(absl::Status)> done);
 
-  // How a call that was allowed has ended, once. Nothing is kept of one that was not.
-  void End(const absl::Status& status, absl::Duration duration, const ActivitySummary& activity = {},
-           std::string fingerprint = "");
+  // How a call that was allowed has ended, once. Nothing is kept of one that was not. The call's duration is this
+  // object's life until then.
+  void End(const absl::Status& status, const ActivitySummary& activity = {}, std::string fingerprint = "");
 
  private:
   // As AuditLog::Allow has it.
   void Record(const KnownCaller& caller, AuditDecision decision, AuditLog::Room room,
               absl::AnyInvocable<void(absl::Status)> done);
 
+  using Clock = std::chrono::steady_clock;
+
   AuditLog* const log_;
   const std::string method_;
+  const Clock::time_point started_ = Clock::now();
   std::optional<AuditLog::AllowId> allow_;
 };
 

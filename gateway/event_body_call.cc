@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 
-#include "absl/time/clock.h"
 #include "gateway/call_audit.h"
 #include "gateway/call_metrics.h"
 #include "gateway/event_access.h"
@@ -97,7 +96,7 @@ class EventBodyCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   }
 
   void End(const absl::Status& status) {
-    audit_.End(status, absl::Now() - started_);
+    audit_.End(status);
     metrics_.End(status);
     Finish(ToGrpcStatus(status));
   }
@@ -110,7 +109,6 @@ class EventBodyCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 
   const EventEnvironment& environment_;
   const grpc::CallbackServerContext& context_;
-  const absl::Time started_ = absl::Now();
   CallAudit audit_;
   CallMetrics metrics_;
   EventAccess access_;

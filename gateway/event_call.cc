@@ -3,7 +3,6 @@
 #include <optional>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "gateway/call_audit.h"
 #include "gateway/call_metrics.h"
 #include "gateway/event_access.h"
@@ -84,7 +83,7 @@ class EventCall : public grpc::ServerUnaryReactor {
   }
 
   void End(const absl::Status& status) {
-    audit_.End(status, absl::Now() - started_);
+    audit_.End(status);
     metrics_.End(status);
     Finish(ToGrpcStatus(status));
   }
@@ -97,7 +96,6 @@ class EventCall : public grpc::ServerUnaryReactor {
   const EventEnvironment& environment_;
   const grpc::CallbackServerContext& context_;
   grpc::ByteBuffer* const response_;
-  const absl::Time started_ = absl::Now();
   CallAudit audit_;
   CallMetrics metrics_;
   EventAccess access_;

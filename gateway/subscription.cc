@@ -6,7 +6,6 @@
 #include <memory>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "gateway/call_audit.h"
 #include "gateway/call_metrics.h"
 #include "gateway/event_access.h"
@@ -137,7 +136,7 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   }
 
   void End(const absl::Status& status) {
-    audit_.End(status, absl::Now() - started_);
+    audit_.End(status);
     metrics_.End(status);
     Finish(ToGrpcStatus(status));
   }
@@ -156,7 +155,6 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   const EventEnvironment& environment_;
   const grpc::CallbackServerContext& context_;
   const EventFeed::ReaderId id_;
-  const absl::Time started_ = absl::Now();
   CallAudit audit_;
   CallMetrics metrics_;
   EventAccess access_;

@@ -1,7 +1,10 @@
 #include "gateway/unary_call.h"
 
+#include <grpc/support/time.h>
+
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -10,6 +13,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "gateway/answer_margin.h"
 #include "gateway/authenticator.h"
 #include "gateway/call_audit.h"
 #include "gateway/call_metrics.h"
@@ -37,11 +41,20 @@ namespace {
 
 using absl::StatusCode;
 using google::protobuf::Message;
+using Clock = std::chrono::steady_clock;
 using Lane = UpstreamClient::Lane;
 
 // Only these are worth a line: the operator can do something about them.
 bool ConcernsOperator(StatusCode code) {
   return code == StatusCode::kInternal || code == StatusCode::kUnknown || code == StatusCode::kUnavailable;
+}
+
+// How long the caller still waits; infinite if it brought no deadline. Never by the wall clock, which may be stepped.
+absl::Duration TimeLeft(const grpc::CallbackServerContext& context) {
+  const gpr_timespec deadline = gpr_convert_clock_type(context.raw_deadline(), GPR_CLOCK_MONOTONIC);
+  const gpr_timespec left = gpr_time_sub(deadline, gpr_now(GPR_CLOCK_MONOTONIC));
+  if (gpr_time_cmp(left, gpr_inf_future(GPR_TIMESPAN)) == 0) return absl::InfiniteDuration();
+  return absl::Seconds(left.tv_sec) + absl::Nanoseconds(left.tv_nsec);
 }
 
 // The steps stand in the order in which they happen; each ends the call or goes on to the next.
@@ -55,7 +68,6 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
         response_bytes_(response),
         request_(operation.request_prototype->New(&arena_)),
         response_(operation.response_prototype->New(&arena_)),
-        started_(environment.now()),
         audit_(environment.audit, operation.full_name),
         metrics_(environment.metrics, operation.full_name) {}
 
@@ -101,16 +113,18 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
   }
 
   absl::Status SetDeadline() {
-    const absl::Time asked = absl::FromChrono(context_->deadline());
-    // gRPC gives a call without a deadline one in the far future.
-    const bool has_deadline = asked < started_ + absl::Hours(24 * 365);
-    const absl::Time deadline =
-        has_deadline ? std::min(asked, started_ + environment_.max_deadline) : started_ + environment_.default_deadline;
-    deadline_ = deadline - kAnswerTime;
-    if (deadline_ > environment_.now()) return absl::OkStatus();
-    return ToStatus(GatewayError(StatusCode::kDeadlineExceeded, v1::ERROR_REASON_DEADLINE_TOO_SHORT,
-                                 absl::StrCat("the deadline leaves no time for a call upstream: it must be more than ",
-                                              absl::ToInt64Milliseconds(kAnswerTime), " ms ahead")));
+    const absl::Duration asked = TimeLeft(*context_);
+    const absl::Duration margin = AnswerMargin(asked);
+    if (asked <= margin) {
+      return ToStatus(
+          GatewayError(StatusCode::kDeadlineExceeded, v1::ERROR_REASON_DEADLINE_TOO_SHORT,
+                       absl::StrCat("the deadline leaves no time for a call upstream: it must be more than ",
+                                    absl::ToInt64Milliseconds(margin), " ms ahead")));
+    }
+    const absl::Duration time = asked == absl::InfiniteDuration() ? environment_.default_deadline
+                                                                  : std::min(asked - margin, environment_.max_deadline);
+    deadline_ = Clock::now() + absl::ToChronoNanoseconds(time);
+    return absl::OkStatus();
   }
 
   // Chooses the key and the bytes.
@@ -256,8 +270,7 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
   }
 
   void RecordEnd(const absl::Status& status, const Message& response) {
-    audit_.End(status, environment_.now() - started_,
-               status.ok() ? SummaryOf(*operation_.response, response) : ActivitySummary(), fingerprint_);
+    audit_.End(status, status.ok() ? SummaryOf(*operation_.response, response) : ActivitySummary(), fingerprint_);
   }
 
   void End(const absl::Status& status) {
@@ -270,7 +283,7 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
            {"message", LogMessage(status)},
            {"key", key_ == nullptr ? std::string() : key_->name},
            {"fingerprint", fingerprint_},
-           {"duration_ms", absl::StrCat(absl::ToInt64Milliseconds(environment_.now() - started_))}});
+           {"duration_ms", absl::StrCat(absl::ToInt64Milliseconds(absl::FromChrono(Clock::now() - started_)))}});
     }
     Finish(ToGrpcStatus(status));
   }
@@ -328,8 +341,8 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
   google::protobuf::Arena arena_;
   Message* const request_;   // on the arena
   Message* const response_;  // on the arena
-  const absl::Time started_;
-  absl::Time deadline_;
+  const Clock::time_point started_ = Clock::now();
+  Clock::time_point deadline_;
   uint64_t timestamp_ms_ = 0;
   std::string fingerprint_;
   CallAudit audit_;

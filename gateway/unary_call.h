@@ -37,9 +37,6 @@ struct CallEnvironment {
   std::function<absl::Time()> now;
 };
 
-// Upstream's share of a call ends this much before the caller's deadline, so that the caller still hears how it ended.
-inline constexpr absl::Duration kAnswerTime = absl::Milliseconds(50);
-
 // Starts the call and returns its reactor, which deletes itself. Never blocks.
 grpc::ServerUnaryReactor* StartUnaryCall(const CallEnvironment& environment, const Operation& operation,
                                          grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,

@@ -91,7 +91,6 @@ class CurlUpstreamClient final : public UpstreamClient {
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
   using Request = std::variant<StampedRequest, DiscoveryRequest>;
 
   struct Call {
@@ -128,11 +127,11 @@ class CurlUpstreamClient final : public UpstreamClient {
 
   void Accept(std::unique_ptr<Call> call) {
     if (shutting_down_) return call->done(TransportFailure{Cause::kShutdown, false, "the client is shut down"});
-    if (call->options.deadline != absl::InfiniteFuture()) {
-      const absl::Duration left = call->options.deadline - absl::Now();
-      if (left <= absl::ZeroDuration()) return call->done(Abandoned(Cause::kTimeout, false));
+    const Clock::time_point now = Clock::now();
+    if (call->options.deadline <= now) return call->done(Abandoned(Cause::kTimeout, false));
+    if (call->options.deadline != Clock::time_point::max()) {
       call->timer.emplace(loop_.get(), [this, raw = call.get()] { Abandon(*raw, Cause::kTimeout); });
-      call->timer->Start(left);
+      call->timer->Start(absl::FromChrono(call->options.deadline - now));
     }
     std::list<Call*>& waiting = QueueOf(*call).waiting;
     call->position = waiting.insert(waiting.end(), call.get());

@@ -29,6 +29,8 @@ struct DiscoveryRequest {
 // destructor. The body of an HttpAnswer has 64 bytes of capacity to spare, which the JSON reader needs.
 class UpstreamClient {
  public:
+  using Clock = std::chrono::steady_clock;
+
   struct Options {
     // "https://host[:port]", or "http://" with a loopback host. No path, no trailing slash.
     std::string base_url;
@@ -52,7 +54,7 @@ class UpstreamClient {
     bool http2 = false;
     // Called when a submit was detached and when a detached one has ended: how many there are now, and since when the
     // oldest of them is detached. On the client's thread; must not block. May be empty.
-    std::function<void(int count, std::chrono::steady_clock::time_point oldest)> observe_detached;
+    std::function<void(int count, Clock::time_point oldest)> observe_detached;
   };
 
   // What a call is. Each lane has places of its own, so that no call waits for those of another lane. When the caller
@@ -64,7 +66,7 @@ class UpstreamClient {
     Lane lane = Lane::kSubmit;
     // When the caller must have its outcome. A call whose deadline has passed is not begun; one that gets no place
     // before ends with kNoPlace.
-    absl::Time deadline = absl::InfiniteFuture();
+    Clock::time_point deadline = Clock::time_point::max();
   };
 
   using Done = absl::AnyInvocable<void(UpstreamOutcome)>;

@@ -130,14 +130,14 @@ describe('the config bounds deadlines', { timeout: HANG_MS }, () => {
 });
 
 describe('a deadline that leaves no time for upstream', { timeout: HANG_MS }, () => {
-  for (const milliseconds of [40, 49]) {
+  for (const milliseconds of [40, 59]) {
     it(`such as ${milliseconds} ms is refused, and nothing is sent`, async () => {
       for (const sample of [SUBMIT, QUERY]) {
         assert.deepEqual(await failureOf(gateway, sample, deadline(milliseconds)), {
           code: 'DEADLINE_EXCEEDED',
           domain: 'stampgate',
           reason: 'DEADLINE_TOO_SHORT',
-          message: 'the deadline leaves no time for a call upstream: it must be more than 50 ms ahead',
+          message: 'the deadline leaves no time for a call upstream: it must be more than 60 ms ahead',
           metadata: {},
         });
       }
@@ -159,8 +159,8 @@ describe('a deadline that leaves no time for upstream', { timeout: HANG_MS }, ()
 });
 
 describe("the gateway's answer comes before the client's own deadline", { timeout: HANG_MS }, () => {
-  // The 50 ms that the gateway leaves are many times what the way back takes. Where a busy machine takes them all, the
-  // client's own timer ends the call, without details, and it is tried again.
+  // The 50 ms that the gateway leaves for its answer are many times what the way back takes. Where a busy machine takes
+  // them all, the client's own timer ends the call, without details: so each is tried more than once.
   const TRIES = 5;
 
   it('in Node', async () => {
@@ -175,15 +175,23 @@ describe("the gateway's answer comes before the client's own deadline", { timeou
     simulator.release();
   });
 
-  it('in C++', async () => {
+  // From 10 s on, gRPC's C core rounds the deadline that it sends up to the next 100 ms: here to 10.1 s, which is 70 ms
+  // after the client's own timer ends the call.
+  it('in C++, whatever its library adds to the deadline', async () => {
     simulator.addFaults([{ ...HELD, times: 'always' }]);
-    for (let i = 1; ; ++i) {
-      const { status, details } = await callFromCpp(gateway, SUBMIT.method, SUBMIT.request, { deadlineMs: LONG_MS });
-      assert.equal(status.code, code.DEADLINE_EXCEEDED);
-      if (details.length === 0 && i < TRIES) continue;
-      assert.deepEqual([details.length, details[0].reason], [1, 'OUTCOME_UNKNOWN']);
-      assert.deepEqual(Object.keys(details[0].metadata).sort(), ['fingerprint', 'timestamp_ms']);
-      break;
+    const callAtOnce = (deadlineMs) =>
+      Promise.all(
+        Array.from({ length: TRIES }, () => callFromCpp(gateway, SUBMIT.method, SUBMIT.request, { deadlineMs })),
+      );
+    const byDeadline = await Promise.all([2000, 10_030].map(callAtOnce));
+    for (const calls of byDeadline) {
+      for (const { status } of calls) assert.equal(status.code, code.DEADLINE_EXCEEDED);
+      const answered = calls.filter(({ details }) => details.length > 0);
+      assert.ok(answered.length > 0);
+      for (const { details } of answered) {
+        assert.deepEqual([details.length, details[0].reason], [1, 'OUTCOME_UNKNOWN']);
+        assert.deepEqual(Object.keys(details[0].metadata).sort(), ['fingerprint', 'timestamp_ms']);
+      }
     }
     simulator.release();
   });
