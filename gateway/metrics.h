@@ -53,6 +53,8 @@ class Metrics {
   void CountDelivery(const std::string& outcome);
   // The event log's latest position.
   void SetLatestPosition(int64_t position);
+  // For how long the event log's write that is under way has been so; zero if none is.
+  void SetEventLogWrite(absl::Duration under_way);
 
   // Shown from the first call of either: without an audit, never.
   void SetAuditHead(uint64_t sequence, const std::string& head);
@@ -111,6 +113,7 @@ class Metrics {
   prometheus::Gauge& subscribers_;
   Counters& deliveries_;
   Gauges& latest_position_;
+  Gauges& event_log_write_;
   Gauges& audit_sequence_;
   Gauges& audit_failing_;
   Counters& reloads_;
