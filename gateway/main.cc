@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
@@ -26,6 +27,7 @@
 #include "gateway/caller_report.h"
 #include "gateway/command_line.h"
 #include "gateway/config.h"
+#include "gateway/end_bound.h"
 #include "gateway/failed_handshakes.h"
 #include "gateway/liveness.h"
 #include "gateway/loading.h"
@@ -52,6 +54,9 @@ constexpr int kExitFailure = 1;
 constexpr int kExitUsage = 2;
 constexpr int kExitUnverified = 2;  // neither good nor bad: it could not be looked at
 constexpr absl::string_view kVersion = "0.1.0";
+
+// How long the audit and the event log may take to close, once the grace of the calls is over.
+constexpr absl::Duration kCloseTime = absl::Seconds(5);
 
 constexpr absl::Duration kSelfCheckInterval = absl::Seconds(2);
 constexpr absl::Duration kSelfCheckTimeout = absl::Seconds(2);
@@ -104,6 +109,7 @@ absl::StatusOr<std::unique_ptr<AdminServer>> StartAdmin(const Config& config, He
   return AdminServer::Start({.listen_address = config->admin().listen_address()},
                             {{"/livez", [&health] { return health.liveness.Answer(); }},
                              {"/readyz", [&health] { return health.readiness.Answer(); }},
+                             {"/readyz/webhooks", [&health] { return health.readiness.AnswerForWebhooks(); }},
                              {"/metrics", [&health]() -> AdminAnswer {
                                 return {200, health.metrics.Render(), Metrics::kContentType};
                               }}});
@@ -179,16 +185,24 @@ int Serve(const CommandLine& line) {
   if (!tls.ok()) return Fail(tls.status());
   if (*tls != nullptr) health.metrics.SetCertificateNotAfter((*tls)->not_after());
   std::atomic<bool> failed = false;
+  // A store that cannot go on ends the process, whose next start finds what its disk has.
+  const auto end = [&failed, &health](Readiness::Obstacle why) {
+    failed = true;
+    health.readiness.Set(why);
+    kill(getpid(), SIGTERM);
+  };
   absl::StatusOr<std::unique_ptr<Server>> server =
       Server::Start(config, {.access = access,
                              .audit = *audit == nullptr ? nullptr : &(*audit)->log(),
                              .metrics = &health.metrics,
                              .tls = tls->get(),
-                             .on_fatal = [&failed, &health] {
-                               failed = true;
-                               health.readiness.Set(Readiness::kEventLogFailed);
-                               kill(getpid(), SIGTERM);
-                             }});
+                             .events = {.on_fatal = [end] { end(Readiness::kEventLogFailed); },
+                                        .on_hanging =
+                                            [&health](bool hangs) {
+                                              if (!hangs) return health.readiness.Clear(Readiness::kEventLogHangs);
+                                              health.readiness.Set(Readiness::kEventLogHangs);
+                                            }},
+                             .on_fatal = [end] { end(Readiness::kCallStoreFailed); }});
   if (!server.ok()) return Fail(server.status());
   token_keys.Tidy();
   Reloader reloader({.path = line.config,
@@ -214,11 +228,18 @@ int Serve(const CommandLine& line) {
   Log(Severity::kInfo, "draining", {{"signal", strsignal(signal_number)}});
   health.readiness.Set(Readiness::kDraining);
   health.liveness.Drain();
-  (*server)->Drain(ToDuration(config->calls().drain_grace()));
+  const absl::Duration grace = ToDuration(config->calls().drain_grace());
+  const auto deadline = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(grace);
+  auto* const bound = new EndBound(grace + kCloseTime);
+  bound->WaitFor("calls");
+  (*server)->Drain(grace);
+  // The audit before the events: if their disk hangs, the audit has said all the same that the process ends.
+  bound->WaitFor("the audit log");
   *audit = nullptr;
-  (*server)->CloseStore(absl::ZeroDuration());
+  bound->WaitFor("the store");
+  (*server)->CloseStore(absl::FromChrono(deadline - std::chrono::steady_clock::now()));
+  bound->WaitFor("threads");
   Log(Severity::kInfo, "stopped", {});
-  FlushLog();
   return failed ? kExitFailure : 0;
 }
 
@@ -293,8 +314,11 @@ int Main(int argc, char** argv) {
     case CommandLine::Command::kVersion:
       std::cout << "stampgate " << std::string(kVersion) << "\n";
       return 0;
-    case CommandLine::Command::kServe:
-      return Serve(*line);
+    case CommandLine::Command::kServe: {
+      const int status = Serve(*line);
+      FlushLog();  // only now: the parts that end with Serve may have logged
+      return status;
+    }
     case CommandLine::Command::kCheck:
       return Check(*line);
     case CommandLine::Command::kKeygen:

@@ -62,6 +62,8 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
                               "Webhook deliveries that were answered, by what became of them.")),
       latest_position_(AddGauges(registry_, "stampgate_event_log_latest_position",
                                  "Position of the newest event in the event log.")),
+      event_log_write_(AddGauges(registry_, "stampgate_event_log_write_seconds",
+                                 "For how long the event log has waited for its disk, in seconds; 0 if it does not.")),
       idempotency_keys_(AddGauges(registry_, "stampgate_idempotency_keys", "Idempotency keys that the store keeps.")),
       call_store_failing_(AddGauges(registry_, "stampgate_call_store_failing",
                                     "1 while the store of idempotency keys cannot be written.")),
@@ -166,6 +168,10 @@ void Metrics::ExpectDeliveries(const std::vector<std::string>& outcomes) {
 void Metrics::CountDelivery(const std::string& outcome) { deliveries_.Add({{"outcome", outcome}}).Increment(); }
 
 void Metrics::SetLatestPosition(int64_t position) { latest_position_.Add({}).Set(static_cast<double>(position)); }
+
+void Metrics::SetEventLogWrite(absl::Duration under_way) {
+  event_log_write_.Add({}).Set(absl::ToDoubleSeconds(under_way));
+}
 
 void Metrics::SetCallStore(int64_t keys, bool failing) {
   idempotency_keys_.Add({}).Set(static_cast<double>(keys));

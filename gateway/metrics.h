@@ -59,6 +59,8 @@ class Metrics {
   void CountDelivery(const std::string& outcome);
   // The event log's latest position.
   void SetLatestPosition(int64_t position);
+  // For how long the event log's write that is under way has been so; zero if none is.
+  void SetEventLogWrite(absl::Duration under_way);
 
   // The store of idempotency keys: how many it has, and whether its last write failed. Shown from the first call on.
   void SetCallStore(int64_t keys, bool failing);
@@ -128,6 +130,7 @@ class Metrics {
   prometheus::Gauge& subscribers_;
   Counters& deliveries_;
   Gauges& latest_position_;
+  Gauges& event_log_write_;
   Gauges& idempotency_keys_;
   Gauges& call_store_failing_;
   prometheus::Gauge& detached_exchanges_;

@@ -224,6 +224,8 @@ TEST(Metrics, CountDeliveriesAndFollowTheLog) {
   EXPECT_EQ(ValueOf(metrics, "stampgate_deliveries_total{outcome=\"not_found\"}"), "0");
   EXPECT_EQ(ValueOf(metrics, "stampgate_deliveries_total{outcome=\"too_large\"}"), "none");
   EXPECT_EQ(ValueOf(metrics, "stampgate_event_log_latest_position"), "7");
+  metrics.SetEventLogWrite(absl::Milliseconds(1500));
+  EXPECT_EQ(ValueOf(metrics, "stampgate_event_log_write_seconds"), "1.5");
 }
 
 TEST(Metrics, TellWhatTheProcessUses) {

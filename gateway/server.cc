@@ -18,7 +18,6 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "gateway/event_environment.h"
-#include "gateway/event_pipeline.h"
 #include "gateway/event_service.h"
 #include "gateway/log.h"
 #include "gateway/operation_service.h"
@@ -323,7 +322,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, cons
   std::unique_ptr<EventPipeline> events;
   if (!config->events().file().empty()) {
     absl::StatusOr<std::unique_ptr<EventPipeline>> started =
-        EventPipeline::Start(*config, **upstream, parts.on_fatal, parts.metrics);
+        EventPipeline::Start(*config, **upstream, parts.events, parts.metrics);
     if (!started.ok()) return started.status();
     events = *std::move(started);
   }

@@ -2,7 +2,6 @@
 #ifndef STAMPGATE_GATEWAY_SERVER_H_
 #define STAMPGATE_GATEWAY_SERVER_H_
 
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -12,6 +11,7 @@
 #include "gateway/access.h"
 #include "gateway/audit_log.h"
 #include "gateway/config.h"
+#include "gateway/event_pipeline.h"
 #include "gateway/metrics.h"
 #include "gateway/server_credentials.h"
 
@@ -23,10 +23,11 @@ class Server {
   // What a server works with; all of it outlives the server.
   struct Parts {
     const CurrentAccess& access;
-    AuditLog* audit = nullptr;            // null: nothing is recorded
-    Metrics* metrics = nullptr;           // null: nothing is counted
-    const ServerTls* tls = nullptr;       // null: plaintext, which is for loopback
-    std::function<void()> on_fatal = {};  // called from any thread if the store cannot go on: the process is to end
+    AuditLog* audit = nullptr;             // null: nothing is recorded
+    Metrics* metrics = nullptr;            // null: nothing is counted
+    const ServerTls* tls = nullptr;        // null: plaintext, which is for loopback
+    EventPipeline::Observers events = {};  // of the event log
+    std::function<void()> on_fatal = {};   // called from any thread if the call store cannot go on: the process is to end
   };
 
   // Starts to serve. Errors: kFailedPrecondition for protos that do not make a table, kInvalidArgument for an upstream
