@@ -59,8 +59,14 @@ class CallStore {
   struct Begun {
     // Set if the attempt has begun: this is durable, and End must follow.
     std::optional<AttemptId> attempt;
-    // Else set if the key stands for something else, or for the same with another timestamp: what it stands for. The
-    // store is as it was.
+    // Else set if no attempt may begin: what the key stands for. The store is as it was. That is so
+    //   if the key stands for something else, or for the same with another timestamp;
+    //   whatever is asked, for a key that was there when the store was put back to an earlier state or lost something,
+    //   for as long as keys are kept: its outcome is kDone if that is stored, and else kUnknown, because more may have
+    //   been sent than the store knows of;
+    //   whatever is asked, if what is stored of the key is damaged: then the outcome is kUnknown, request_sha256 is the
+    //   one that was asked, and timestamp_ms and body_sha256 are zero, because nobody knows them.
+    // So asking once more with the record's body and timestamp may give a record again.
     std::optional<KeyRecord> record;
     // Neither is set if the store was put back to an earlier state, or has lost something: it does not know the key,
     // but may have known it before. Keys that it does not know are taken again after this time.
@@ -78,18 +84,20 @@ class CallStore {
   virtual void Begin(KeyedSubmit submit, absl::AnyInvocable<void(absl::StatusOr<Begun>)> done) = 0;
 
   // How an attempt ended; once for each. Written soon, and nobody waits for it: an attempt whose end is not on the disk
-  // when the process ends counts as kUnknown.
+  // when the process ends counts as kUnknown. Texts are cut to 256 bytes.
   virtual void End(AttemptId attempt, AttemptEnd end) = 0;
 
-  // Every timestamp, in milliseconds since 1970, that was given out before this store was opened is below this.
+  // Every timestamp, in milliseconds since 1970, that was given out before this store was opened is below this. 0 if
+  // the store was made by that.
   virtual uint64_t timestamp_floor_ms() const = 0;
 
   // Timestamps below `ms` may be given out once `done` has been called with OK: from then on every later store's floor
   // is at least `ms`. Errors as for Begin. `done` runs on the store's thread and must not block.
   virtual void RaiseTimestamps(uint64_t ms, absl::AnyInvocable<void(absl::Status)> done) = 0;
 
-  // Writes what waits. `next_timestamp_ms`: no timestamp at or above it was given out, so the next store's floor need
-  // not be higher. Later calls fail.
+  // Writes what waits, and blocks until then. `next_timestamp_ms`: no timestamp at or above it was given out since this
+  // store was opened, so the next store's floor is the higher of it and timestamp_floor_ms(), if everything was
+  // written. Later calls fail. A store that is destroyed without this closes, and its floor stays.
   virtual void Close(uint64_t next_timestamp_ms) = 0;
 };
 

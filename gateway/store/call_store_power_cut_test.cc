@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <random>
 #include <string>
@@ -28,7 +30,7 @@ const absl::Time kNow = absl::FromUnixSeconds(1'700'000'000);
 // An attempt that was begun, or timestamps that were raised, when the disk had come to `step`.
 struct Promise {
   size_t step = 0;
-  KeyedSubmit submit;
+  KeyedSubmit submit;  // without a key if timestamps were raised
   uint64_t timestamps_ms = 0;
   // Nothing of the attempt was sent: the key may have another body later.
   bool not_sent = false;
@@ -116,7 +118,7 @@ class Workload {
   void Raise(CallStore& store) {
     timestamps_ms_ += 100;
     ASSERT_TRUE(RaiseAndWait(store, timestamps_ms_).ok());
-    promises_.push_back({.step = disk_.steps(), .timestamps_ms = timestamps_ms_});
+    promises_.push_back({.step = disk_.steps(), .submit = {}, .timestamps_ms = timestamps_ms_});
   }
 
   const Stores& stores_;

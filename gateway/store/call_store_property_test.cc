@@ -116,6 +116,7 @@ class RandomRun {
   void Pass() {
     const absl::Duration step = absl::Minutes(static_cast<int>(random_() % 240) - 60);
     TidyNow(*store_);
+    WritePending();
     now_ += step;
     age_ += std::clamp(step, absl::ZeroDuration(), absl::Hours(1));
     TidyNow(*store_);
@@ -140,6 +141,7 @@ class RandomRun {
     const KeyedSubmit submit = MakeSubmit(key, request, body, 1000 + random_() % 8 / 7);
     WritePending();
     const absl::StatusOr<Begun> begun = BeginAndWait(*store_, submit);
+    TidyNow(*store_);  // what ends now waits for the next attempt
     ASSERT_TRUE(begun.ok()) << begun.status();
     ASSERT_EQ(begun->unknown_until, absl::ZeroDuration());
     ModelKey* model = Known(key);

@@ -3,6 +3,7 @@
 #define STAMPGATE_GATEWAY_STORE_CALL_STORE_TESTING_H_
 
 #include <cstdint>
+#include <set>
 #include <string>
 
 #include "absl/status/status.h"
@@ -27,16 +28,27 @@ absl::StatusOr<CallStore::Begun> BeginAndWait(CallStore& store, const KeyedSubmi
 // The same for RaiseTimestamps.
 absl::Status RaiseAndWait(CallStore& store, uint64_t ms);
 
-// A test's disk, which keeps nothing of a file in memory that it does not show.
+// A test's disk, which keeps nothing of a file in memory that it does not show. One thread at a time.
 class DiskOfTest final : public Disk {
  public:
   explicit DiskOfTest(const TestDisk& disk) : disk_(disk) {}
 
   std::string vfs() const override { return disk_.vfs(); }
-  absl::Status Settle(const std::string& path) override { return absl::OkStatus(); }
+  absl::Status Settle(const std::string& path) override {
+    settled_.insert(path);
+    return path == unsettled_ ? absl::UnavailableError("cannot be written to disk") : absl::OkStatus();
+  }
+
+  // From now on this file does not settle.
+  void DoNotSettle(const std::string& path) { unsettled_ = path; }
+
+  // The files for which Settle was called.
+  const std::set<std::string>& settled() const { return settled_; }
 
  private:
   const TestDisk& disk_;
+  std::string unsettled_;
+  std::set<std::string> settled_;
 };
 
 }  // namespace stampgate

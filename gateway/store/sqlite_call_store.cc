@@ -205,6 +205,7 @@ class SqliteCallStore final : public CallStore {
     for (const WaitingRaise& raise : *raises) ms = std::max(ms, raise.ms);
     absl::Status status = ms > timestamps_.ms() ? timestamps_.Set(ms) : absl::OkStatus();
     SetFailure(status);
+    if (!status.ok()) state_.failing = true;
     for (WaitingRaise& raise : *raises) raise.done(status.ok() ? status : CannotStore(status));
     return CanGoOn(status) ? absl::OkStatus() : status;
   }
