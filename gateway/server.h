@@ -27,7 +27,8 @@ class Server {
     Metrics* metrics = nullptr;            // null: nothing is counted
     const ServerTls* tls = nullptr;        // null: plaintext, which is for loopback
     EventPipeline::Observers events = {};  // of the event log
-    std::function<void()> on_fatal = {};   // called from any thread if the call store cannot go on: the process is to end
+    std::function<void()> on_fatal =
+        {};  // called from any thread if the call store cannot go on: the process is to end
   };
 
   // Starts to serve. Errors: kFailedPrecondition for protos that do not make a table, kInvalidArgument for an upstream

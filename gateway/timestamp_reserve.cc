@@ -6,8 +6,9 @@
 
 namespace stampgate {
 
-absl::StatusOr<std::unique_ptr<TimestampReserve>> TimestampReserve::Start(CallStore& store, TimestampAllocator& timestamps,
-                                                                    std::function<absl::Time()> now) {
+absl::StatusOr<std::unique_ptr<TimestampReserve>> TimestampReserve::Start(CallStore& store,
+                                                                          TimestampAllocator& timestamps,
+                                                                          std::function<absl::Time()> now) {
   std::unique_ptr<TimestampReserve> mark(new TimestampReserve(store, timestamps, std::move(now)));
   // Nothing is given out before the first mark stands.
   timestamps.SetMark(0);

@@ -27,7 +27,7 @@ class TimestampReserve {
   // Raises the mark for the first time and waits for the disk. `store` and `timestamps` outlive the store's Close.
   // Errors: those of CallStore::RaiseTimestamps.
   static absl::StatusOr<std::unique_ptr<TimestampReserve>> Start(CallStore& store, TimestampAllocator& timestamps,
-                                                              std::function<absl::Time()> now);
+                                                                 std::function<absl::Time()> now);
 
   TimestampReserve(const TimestampReserve&) = delete;
   TimestampReserve& operator=(const TimestampReserve&) = delete;

@@ -114,6 +114,32 @@ describe('metrics', { timeout: HANG_MS }, async () => {
     assert.equal((await metricsOf(gateway)).get('stampgate_calls_in_flight'), 0);
   });
 
+  test('know the allows without an outcome, and how old the oldest is', async () => {
+    simulator.reset();
+    simulator.addFaults([HELD]);
+    const open = async () => {
+      const now = await metricsOf(gateway);
+      return ['calls', 'reads'].map((room) => now.get(`stampgate_audit_open_allows{room="${room}"}`));
+    };
+    const age = async () => (await metricsOf(gateway)).get('stampgate_audit_oldest_open_call_seconds');
+    await until(async () => (await open()).join() === '0,0', 'all outcomes are written');
+    assert.equal(await age(), 0);
+    const call = gateway.call(...SUBMIT);
+    await simulator.waitFor({ held: 1 });
+    assert.deepEqual(await open(), [1, 0]);
+    const younger = await age();
+    assert.ok(younger > 0);
+    assert.ok((await age()) > younger);
+    const subscriber = await Subscriber.start(gateway);
+    await until(async () => (await open()).join() === '1,1', 'the subscription is open');
+    simulator.release();
+    await call;
+    await until(async () => (await open()).join() === '0,1', 'the outcome is written');
+    assert.equal(await age(), 0);
+    await subscriber.leave();
+    await until(async () => (await open()).join() === '0,0', 'the subscription has its outcome');
+  });
+
   test("tell the audit's head as the log does", async () => {
     await gateway.call(...SUBMIT);
     // Every ten seconds; the first is told at the start.
