@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstdint>
+#include <cstring>
 
 #include "tests/machine/control.h"
 #include "tests/machine/next.h"
@@ -98,7 +99,9 @@ long syscall(long number, ...) noexcept {
   const bool is_wall_wait = number == SYS_futex && (a[1] & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET &&
                             (a[1] & FUTEX_CLOCK_REALTIME) != 0 && a[3] != 0;
   if (!is_wall_wait) return next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
-  const WaitEnd wait(*reinterpret_cast<const timespec*>(a[3]));
+  timespec deadline;
+  std::memcpy(&deadline, reinterpret_cast<void*>(a[3]), sizeof deadline);  // NOLINT(performance-no-int-to-ptr)
+  const WaitEnd wait(deadline);
   const long result = next(number, a[0], a[1], a[2], &wait.end, a[4], a[5]);
   // As a signal would end it.
   if (result != 0 && errno == ETIMEDOUT && wait.is_slice) errno = EINTR;
