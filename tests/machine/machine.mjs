@@ -100,6 +100,7 @@ export class Machine {
   /** Syncs wait until release(). */
   hang({ match = '' } = {}) {
     this.#match(match);
+    this.#set('waiting', 0); // those of a process that was killed
     this.#set('hanging', 1);
   }
 
