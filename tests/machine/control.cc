@@ -58,10 +58,10 @@ int64_t Load(const int64_t& member) { return std::atomic_ref(const_cast<int64_t&
 void Store(int64_t& member, int64_t value) { std::atomic_ref(member).store(value); }
 int64_t Add(int64_t& member, int64_t amount) { return std::atomic_ref(member).fetch_add(amount); }
 
-bool TakeOne(int64_t& member) {
+bool TakeOne(int64_t& member, int64_t least) {
   std::atomic_ref<int64_t> left(member);
   int64_t value = left.load();
-  while (value > 0) {
+  while (value > least) {
     if (left.compare_exchange_weak(value, value - 1)) return true;
   }
   return false;

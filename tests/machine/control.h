@@ -15,8 +15,8 @@ struct Control {
   int64_t failing_skip;      // so many matching syncs still succeed,
   int64_t failing_count;     // and then so many fail
   int64_t failing_keep_256;  // of 256 dirty pages, a failing sync writes so many on average
-  int64_t hanging;           // while it is not 0, matching syncs wait
-  int64_t slow_us;           // every matching sync lasts at least so long
+  int64_t hanging;           // 0: none waits; else the number of the next matching sync that waits, and all after it
+  int64_t slow_us;           // every sync lasts at least so long
   int64_t free_bytes;        // how much files may still grow before writes fail with ENOSPC; negative: any amount
   int64_t write_back_1024;   // after a write, the chance in 1024 that some dirty pages of the file are written back
   // Counters.
@@ -43,8 +43,8 @@ void Store(int64_t& member, int64_t value);
 // Returns the value of before.
 int64_t Add(int64_t& member, int64_t amount);
 
-// Lowers `member` by one if it is positive. Returns whether it was.
-bool TakeOne(int64_t& member);
+// Lowers `member` by one if it is above `least`. Returns whether it was.
+bool TakeOne(int64_t& member, int64_t least = 0);
 
 // A random number of the control's sequence.
 uint64_t NextRandom(Control& control);

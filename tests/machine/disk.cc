@@ -100,9 +100,9 @@ int AllocateTracked(int fd, int64_t offset, int64_t size, const Allocate& alloca
 
 // Waits while the disk hangs or is slow. Whether the sync then fails.
 bool WaitAndFails(Control& control, const std::string& name) {
-  if (name.find(control.match) == std::string::npos) return false;
   if (const int64_t slow_us = Load(control.slow_us); slow_us > 0) usleep(static_cast<useconds_t>(slow_us));
-  if (Load(control.hanging) != 0) {
+  if (name.find(control.match) == std::string::npos) return false;
+  if (Load(control.hanging) != 0 && !TakeOne(control.hanging, 1)) {
     Add(control.waiting, 1);
     while (Load(control.hanging) != 0) usleep(500);
     Add(control.waiting, -1);

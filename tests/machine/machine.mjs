@@ -97,16 +97,16 @@ export class Machine {
     this.#set('failingCount', count);
   }
 
-  /** Syncs wait until release(). */
-  hang({ match = '' } = {}) {
+  /** Matching syncs wait until release(), but for the next `skip`. */
+  hang({ match = '', skip = 0 } = {}) {
     this.#match(match);
     this.#set('waiting', 0); // those of a process that was killed
-    this.#set('hanging', 1);
+    this.#set('hanging', 1 + skip);
   }
 
-  slow({ match = '', ms }) {
-    this.#match(match);
-    this.#set('slowUs', ms * 1000);
+  /** How long every sync lasts at least. */
+  setSyncMs(ms) {
+    this.#set('slowUs', Math.round(ms * 1000));
   }
 
   /** Files may grow by so many bytes more before the disk is full. */
@@ -119,9 +119,9 @@ export class Machine {
     this.#set('writeBack1024', Math.round(probability * 1024));
   }
 
-  /** No fault from now on. What failing syncs have left behind stays. */
+  /** No sync fails or hangs from now on, and there is room. What failing syncs have left behind stays. */
   release() {
-    for (const name of ['failingCount', 'failingSkip', 'hanging', 'slowUs']) this.#set(name, 0);
+    for (const name of ['failingCount', 'failingSkip', 'hanging']) this.#set(name, 0);
     this.#set('freeBytes', -1);
   }
 

@@ -293,19 +293,20 @@ describe('the disk', { timeout: HANG_MS }, () => {
 
   test('hangs until it is released', async (t) => {
     const machine = newMachine(t);
-    machine.hang();
+    machine.hang({ match: 'f', skip: 1 });
     const probe = startProbe(t, machine);
     await probe.do('append f x');
+    for (const file of ['g', 'f', 'g']) assert.equal(await probe.do(`sync ${file}`), '0');
     const synced = probe.do('sync f');
     await machine.waitFor(({ waiting }) => waiting === 1, 'the sync waits');
     machine.release();
     assert.equal(await synced, '0');
-    assert.deepEqual(machine.counts, { syncs: 1, failed: 0, waiting: 0, refused: 0 });
+    assert.deepEqual(machine.counts, { syncs: 4, failed: 0, waiting: 0, refused: 0 });
   });
 
   test('is slow', async (t) => {
     const machine = newMachine(t);
-    machine.slow({ ms: 50 });
+    machine.setSyncMs(50);
     const probe = startProbe(t, machine);
     await probe.do('append f x');
     const start = process.hrtime.bigint();

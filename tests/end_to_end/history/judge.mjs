@@ -137,10 +137,13 @@ function judgeAudit({ requests, audit, verification }) {
     const count = outcomes.get(seq) ?? 0;
     if (count !== 1) found.push(`allow ${seq} of ${method} has ${count} outcomes`);
   }
-  for (const [index, { kind, closed = 0 }] of audit.entries()) {
-    if (kind === 'start' && closed > 0 && audit[index - 1]?.kind === 'stop') {
-      found.push(`a process that ended as it should left ${closed} allows without an outcome`);
-    }
+  let stopped = false;
+  for (const { kind, closed = 0 } of audit) {
+    if (kind === 'stop') stopped = true;
+    if (kind !== 'start') continue;
+    // The outcomes that the new process writes for the one before stand between its start and the other's stop.
+    if (stopped && closed > 0) found.push(`a process that ended as it should left ${closed} allows without an outcome`);
+    stopped = false;
   }
   if (verification.status !== 0) found.push(`audit verify: ${verification.text.trim().split('\n').at(-1)}`);
   return found;

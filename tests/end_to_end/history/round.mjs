@@ -32,6 +32,7 @@ export class Round {
     round.stack = await Stack.make(t, { withStore });
     round.stack.machine.seed(random.below(1 << 30));
     round.stack.machine.setWriteBack(random.below(3) / 20);
+    round.stack.machine.setSyncMs(random.below(5));
     round.withStore = withStore;
     return round;
   }
@@ -58,7 +59,7 @@ export class Round {
     }
   }
 
-  /** How many events are acknowledged and calls answered. */
+  /** How many events are acknowledged and submits answered. */
   get progress() {
     return this.load.acknowledged.size + this.#answered;
   }
@@ -110,6 +111,7 @@ export class Round {
 
   async powerCut({ pieceBytes, keep, clockMs }) {
     await this.stack.stop('SIGKILL');
+    this.stack.machine.release();
     this.#cuts += 1;
     this.stack.machine.cutPower(derived(this.random, `cut ${this.#cuts}`), { pieceBytes, keep });
     this.#step(clockMs);
@@ -133,15 +135,16 @@ export class Round {
     await until(() => simulator.pendingFaults() === 0, 'upstream closed connections');
   }
 
-  async syncHang({ then, ms, ...cut }) {
+  async syncHang({ match, skip, then, ms, ...cut }) {
     const { machine } = this.stack;
-    machine.hang();
+    machine.hang({ match, skip });
     const hangs = () => machine.waitFor(({ waiting }) => waiting > 0, 'a sync hangs');
     await hangs();
     if (then === 'goesOn') {
       machine.release();
       return machine.waitFor(({ waiting }) => waiting === 0, 'the syncs go on');
     }
+    if (then === 'cut') return this.powerCut({ ...cut, clockMs: 0 });
     await this.stack.stop('SIGKILL');
     if (then === 'killed') {
       machine.release();
@@ -154,7 +157,6 @@ export class Round {
     if (!this.stack.up) machine.release();
     await started;
     await pause(ms);
-    machine.release();
     await this.powerCut({ ...cut, clockMs: 0 });
   }
 

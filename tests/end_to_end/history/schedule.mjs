@@ -24,8 +24,15 @@ export const STEPS = {
   }),
   /** Upstream closes connections without an answer, some before it has read the request and some after. */
   upstreamReset: (random) => ({ count: 1 + random.below(4), reads: random.below(2) === 0 }),
-  /** Syncs wait; then they go on, or the process is killed, or another is killed by a power cut while it waits, too. */
-  syncHang: (random) => ({ then: random.pick(['goesOn', 'killed', 'cut', 'cut']), ms: random.below(200), ...cut(random) }),
+  /** Syncs wait; then they go on, or the process is killed, or the power is cut, or the process is killed and the power
+   *  cut while the next process waits, too. */
+  syncHang: (random) => ({
+    match: random.pick(['', 'events', 'audit']),
+    skip: random.below(5),
+    then: random.pick(['goesOn', 'killed', 'cut', 'cutAgain']),
+    ms: random.below(200),
+    ...cut(random),
+  }),
   /** Nothing that makes a file grow can be written for a while. */
   fullDisk: (random) => ({ freeBytes: random.below(20_000) }),
 };
@@ -39,7 +46,7 @@ const stepMs = (random) => random.pick([-1, 1]) * random.pick([1, 10, 45, 180]) 
  * @param {import('../random.mjs').Random} random
  * @param {string[]} kinds each is there once, and some again
  * @param {number} more how many again
- * @returns {{kind: string, progress: number}[]} each with its options: `progress` is how many events and calls are
+ * @returns {{kind: string, progress: number}[]} each with its options: `progress` is how many events and submits are
  *     answered before it
  */
 export function makeSchedule(random, kinds, more) {
