@@ -32,7 +32,6 @@ for (const number of rounds) {
     const history = await round.run(schedule);
     const { log, attempts, requests } = history;
     t.diagnostic(`${log.length} events, ${attempts.length} calls, ${requests.length} requests`);
-    if (process.env.DUMP) (await import('node:fs')).writeFileSync(process.env.DUMP, JSON.stringify({schedule, ...history}, null, 1));
     assert.deepEqual(judge(history).slice(0, MAX_FINDINGS), []);
   });
 }

@@ -39,7 +39,7 @@ export class Caller {
   async #work() {
     // Queries come many at once, so that the audit writes many records at once.
     const together = this.kind === 'query' ? QUERIES : 1;
-    while (!this.#stop) {
+    while (!this.#stop && !this.stack.isOver) {
       await Promise.all(Array.from({ length: together }, () => this.#request(this.#name())));
       if (together > 1) await pause(RETRY_MS);
     }

@@ -29,7 +29,7 @@ export const STEPS = {
   syncHang: (random) => ({
     match: random.pick(['', 'events', 'audit']),
     skip: random.below(5),
-    then: random.pick(['goesOn', 'killed', 'cut', 'cutAgain']),
+    then: random.pick(['goesOn', 'killed', 'cut', 'cut', 'cutAgain']),
     ms: random.below(200),
     ...cut(random),
   }),
