@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "gateway/audit_key.h"
 #include "gateway/log.h"
@@ -23,6 +24,12 @@ void TellRotation(const absl::Status& status) {
   Log(Severity::kWarning, "audit_file_not_rotated", {{"message", std::string(status.message())}});
 }
 
+// A crash leaves that; an operator who knows of none looks for somebody who has changed the file.
+void TellTornEnd(const AuditWriter::TornEnd& end) {
+  Log(Severity::kWarning, "audit_torn_end",
+      {{"after_record", absl::StrCat(end.after)}, {"bytes", absl::StrCat(end.bytes)}});
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Audit>> Audit::Open(const config::v1::Audit& config, absl::string_view version,
@@ -39,6 +46,8 @@ absl::StatusOr<std::unique_ptr<Audit>> Audit::Open(const config::v1::Audit& conf
       .now = absl::Now,
       .observe = [audit = audit.get()](const absl::Status& status) { audit->Observe(status); },
       .observe_rotation = TellRotation,
+      .observe_torn_end = TellTornEnd,
+      .observe_open = audit->observers_.open_allows,
   });
   if (!log.ok()) return log.status();
   audit->log_ = *std::move(log);  // nothing is written before, and so nothing observed

@@ -21,6 +21,8 @@ class Audit {
     // The error when records cannot be written, and OK when they can again: also by itself, without a call.
     std::function<void(const absl::Status&)> status;
     std::function<void(const AuditLog::Head&)> head;  // every one that is told
+    // The allows that have no outcome: when the log is opened, and whenever records were written.
+    std::function<void(const AuditLog::OpenAllows&)> open_allows;
   };
 
   // Null if the config has none. Reads the whole file, which may take seconds. Errors: those of ReadAuditKey and

@@ -17,15 +17,15 @@ constexpr struct {
   const char* members;
   const char* mac;
 } kKnown[] = {
-    {R"("time":"2026-01-02T03:04:05.678901Z","kind":"start","format":1,"version":"0.1.0","closed":0)",
-     "d8567685771a1f4727c91c1120e7919d5e4050724eac610128725690eaa9c21a"},
+    {R"("time":"2026-01-02T03:04:05.678901Z","kind":"start","format":2,"version":"0.1.0","closed":0)",
+     "b99890ce3257da971191b14e083459de3aca5ecd77dd930043489dd1003bdddb"},
     {R"("time":"2026-01-02T03:04:05.678901Z","kind":"allow","caller":"payments",)"
      R"("method":"/stampgate.v1.PolicyService/GetPolicy","organization_id":"org-1","key":"main",)"
      R"("body_sha256":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","policy_version":"v7")",
-     "effef00a03e4b5659619c82ff52a9421505554465496a8c55d17e55447ad04f7"},
+     "e292c4a0c0462345a75f2ddd7d2a82dec7e6725cf90ab71d011ca16ba9947093"},
     {R"("time":"2026-01-02T03:04:05.678901Z","kind":"outcome","allow":2,"code":"OK","activity_id":"act-1",)"
      R"("duration_us":1500)",
-     "7920645ca6925fda506179459fad3381f2cc54f483f339ff380e8e051255567e"},
+     "fa6e739ad9d507ed3247837a7fd8b13380ae999a3a90bb40e83209ce6440799f"},
 };
 
 AuditChain Chain(uint8_t first = 0) { return AuditChain::Create(TestAuditKey(first)).value(); }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "gateway/read_at.h"
 
 namespace stampgate {
 namespace {
@@ -33,6 +34,12 @@ int FileCalls::Open(const std::string& path, int flags) { return open(path.c_str
 ssize_t FileCalls::Write(int fd, const char* data, size_t size) { return write(fd, data, size); }
 int FileCalls::Truncate(int fd, off_t size) { return ftruncate(fd, size); }
 int FileCalls::Sync(int fd) { return fdatasync(fd); }
+
+int FileCalls::DropPages(int fd, off_t offset) {
+  errno = posix_fadvise(fd, offset, 0, POSIX_FADV_DONTNEED);
+  return errno == 0 ? 0 : -1;
+}
+
 int FileCalls::Link(const std::string& from, const std::string& to) { return link(from.c_str(), to.c_str()); }
 int FileCalls::Rename(const std::string& from, const std::string& to) { return rename(from.c_str(), to.c_str()); }
 
@@ -57,6 +64,9 @@ absl::StatusOr<std::unique_ptr<AuditFile>> AuditFile::Open(const std::string& pa
   const int fd = calls.Open(path, O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0) return SystemError("cannot be opened");
   std::unique_ptr<AuditFile> file(new AuditFile(path, calls, fd));
+  // The system drops only pages that it takes for written.
+  if (calls.Sync(fd) != 0) return SystemError("cannot be written to disk");
+  if (calls.DropPages(fd, 0) != 0) return SystemError("cannot be read anew from the disk");
   struct stat state;
   if (fstat(fd, &state) != 0) return SystemError("cannot be examined");
   file->size_ = state.st_size;
@@ -158,7 +168,9 @@ absl::Status AuditFile::Repair() {
   if (calls_.Truncate(fd_, size_) != 0) return SystemError("cannot be cut back");
   if (calls_.Sync(fd_) != 0) return SystemError("cannot be cut back on disk");
   // The system forgets what it has of these bytes, so that they come from the disk.
-  posix_fadvise(fd_, std::max<int64_t>(0, size_ - kEndBytes) / kEndBytes * kEndBytes, 0, POSIX_FADV_DONTNEED);
+  if (calls_.DropPages(fd_, std::max<int64_t>(0, size_ - kEndBytes) / kEndBytes * kEndBytes) != 0) {
+    return SystemError("cannot be read anew from the disk");
+  }
   absl::StatusOr<std::string> end = ReadEnd(size_);
   if (!end.ok()) return end.status();
   if (*end != end_) return GiveUp(absl::DataLossError("the disk has lost what was written to it"));
@@ -170,12 +182,11 @@ absl::StatusOr<std::string> AuditFile::ReadEnd(int64_t size) const {
   std::string end(static_cast<size_t>(std::min(size, kEndBytes)), '\0');
   size_t done = 0;
   while (done < end.size()) {
-    const ssize_t got = pread(fd_, end.data() + done, end.size() - done,
-                              size - static_cast<int64_t>(end.size()) + static_cast<int64_t>(done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return SystemError("cannot be read");
-    if (got == 0) return absl::UnavailableError("cannot be read to its end");
-    done += static_cast<size_t>(got);
+    const absl::StatusOr<size_t> got =
+        ReadAt(fd_, size - static_cast<int64_t>(end.size() - done), end.data() + done, end.size() - done);
+    if (!got.ok()) return got.status();
+    if (*got == 0) return absl::UnavailableError("cannot be read to its end");
+    done += *got;
   }
   return end;
 }

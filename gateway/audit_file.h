@@ -25,6 +25,8 @@ class FileCalls {
   virtual int Truncate(int fd, off_t size);
   // fdatasync()
   virtual int Sync(int fd);
+  // posix_fadvise() with POSIX_FADV_DONTNEED, from `offset` to the file's end. Returns as the others do.
+  virtual int DropPages(int fd, off_t offset);
   virtual int Link(const std::string& from, const std::string& to);
   virtual int Rename(const std::string& from, const std::string& to);
   // fsync() of the folder that `path` is in.
@@ -45,8 +47,9 @@ class FileCalls {
 // durable bytes; or a new file's name cannot be put on the disk. From then on every call fails.
 class AuditFile {
  public:
-  // Opens the file `path`, which is there and of which nobody else makes use. `calls` outlives this. Errors:
-  // kUnavailable.
+  // Opens the file `path`, which is there and of which nobody else makes use, and sees to it that what is read from it
+  // is what the disk holds: a process whose sync failed leaves pages in the system's memory that were never written.
+  // `calls` outlives this. Errors: kUnavailable.
   static absl::StatusOr<std::unique_ptr<AuditFile>> Open(const std::string& path, FileCalls& calls);
 
   AuditFile(const AuditFile&) = delete;

@@ -204,6 +204,70 @@ TEST_F(AuditFileTest, GivesUpWhenTheNewNameIsNotOnTheDisk) {
   EXPECT_EQ(ReadTestFile(path_ + ".1"), "one\n");
 }
 
+TEST_F(AuditFileTest, ARepairThatCannotReadTheDiskIsTriedAgain) {
+  Open();
+  calls_.Fail(Call::kSync, EIO, 1, 1);
+  calls_.Fail(Call::kDropPages, EIO, 1, 1);
+  EXPECT_EQ(file_->Append("two\n").code(), kUnavailable);
+  const int writes = calls_.calls(Call::kWrite);
+  calls_.Fail(Call::kDropPages, EIO, 1, 1);
+  EXPECT_EQ(file_->Append("two\n").code(), kUnavailable);
+  EXPECT_EQ(calls_.calls(Call::kWrite), writes);
+  ASSERT_TRUE(file_->Append("two\n").ok());
+  EXPECT_EQ(Content(), "one\ntwo\n");
+}
+
+// A disk, and the system's memory of it: the file is what is read.
+class CachedDisk : public FileCalls {
+ public:
+  explicit CachedDisk(std::string path) : path_(std::move(path)) {}
+
+  // What the disk holds. What is to be read is written to the file by the test.
+  std::string disk;
+  // Whether the system takes for written what it has not written: a sync before has failed.
+  bool falsely_clean = false;
+
+  int Sync(int) override {
+    if (!falsely_clean) disk = ReadTestFile(path_);
+    return 0;
+  }
+  int DropPages(int, off_t) override {
+    WriteTestFile(path_, disk);
+    return 0;
+  }
+
+ private:
+  const std::string path_;
+};
+
+TEST_F(AuditFileTest, WhatTheDiskDoesNotHoldIsNotRead) {
+  CachedDisk calls(path_);
+  WriteTestFile(path_, "one\ntwo\n");
+  calls.disk = "one\n";
+  calls.falsely_clean = true;
+  EXPECT_EQ(AuditFile::Open(path_, calls).value()->size(), 4);
+  EXPECT_EQ(Content(), "one\n");
+}
+
+TEST_F(AuditFileTest, WhatAProcessHasWrittenAndNotSyncedIsKept) {
+  CachedDisk calls(path_);
+  WriteTestFile(path_, "one\ntwo\n");
+  calls.disk = "one\n";
+  EXPECT_EQ(AuditFile::Open(path_, calls).value()->size(), 8);
+  EXPECT_EQ(Content(), "one\ntwo\n");
+  EXPECT_EQ(calls.disk, "one\ntwo\n");
+}
+
+TEST_F(AuditFileTest, IsNotOpenedIfItsPagesCannotBeWrittenOrDropped) {
+  for (const Call call : {Call::kSync, Call::kDropPages}) {
+    calls_.Fail(call, EIO, 1, 1);
+    const absl::Status status = AuditFile::Open(path_, calls_).status();
+    EXPECT_EQ(status.code(), kUnavailable);
+    EXPECT_TRUE(absl::StrContains(status.message(), std::strerror(EIO))) << status;
+    EXPECT_TRUE(AuditFile::Open(path_, calls_).ok());
+  }
+}
+
 TEST_F(AuditFileTest, FollowsNoLink) {
   ASSERT_EQ(unlink(path_.c_str()), 0);
   ASSERT_EQ(symlink("/dev/null", path_.c_str()), 0);

@@ -32,6 +32,7 @@ absl::StatusOr<std::unique_ptr<AuditLog>> AuditLog::Open(Options options) {
   settings.version = options.version;
   settings.max_file_bytes = options.max_file_bytes;
   settings.now = options.now;
+  settings.observe_torn_end = options.observe_torn_end;
   settings.calls = options.calls == nullptr ? &FileCalls::System() : options.calls;
   absl::StatusOr<std::unique_ptr<AuditWriter>> writer = AuditWriter::Open(std::move(settings), options.key);
   if (!writer.ok()) return writer.status();
@@ -42,9 +43,12 @@ AuditLog::AuditLog(Options options, std::unique_ptr<AuditWriter> writer)
     : now_(std::move(options.now)),
       observe_(std::move(options.observe)),
       observe_rotation_(std::move(options.observe_rotation)),
+      observe_open_(std::move(options.observe_open)),
+      steady_now_(std::move(options.steady_now)),
       retry_interval_(options.retry_interval),
       writer_(std::move(writer)),
       head_(writer_->head()) {
+  if (observe_open_) observe_open_({});
   thread_ = StartThread("audit-log", [this] { Run(); });
 }
 
@@ -178,18 +182,13 @@ void AuditLog::WriteGroup(std::vector<Waiting>& group) {
   entries.reserve(group.size());
   for (Waiting& waiting : group) entries.push_back(&waiting.entry);
   const absl::Status status = writer_->Write(entries);
-  if (status.ok()) {
-    for (const Waiting& waiting : group) {
-      if (waiting.entry.kind == AuditKind::kOutcome) open_reads_.erase(waiting.entry.allow);
-      if (waiting.room == Room::kReads) open_reads_.insert(waiting.entry.sequence);
-    }
-  }
+  if (status.ok()) NoteOpen(group);
   std::vector<Waiting> kept;
   {
     std::lock_guard lock(mutex_);
     head_ = writer_->head();
     Of(Room::kReads).open = open_reads_.size();
-    Of(Room::kCalls).open = writer_->open() - open_reads_.size();
+    Of(Room::kCalls).open = open_calls_.size();
     for (const Waiting& waiting : group) {
       if (waiting.entry.kind == AuditKind::kAllow) --Of(waiting.room).waiting;
       if (waiting.entry.kind == AuditKind::kDeny && status.ok()) --waiting_denials_;
@@ -198,6 +197,7 @@ void AuditLog::WriteGroup(std::vector<Waiting>& group) {
   }
   // Who asks after an answer what was observed is to find it.
   Tell(observe_, status, failing_);
+  if (status.ok() && observe_open_) observe_open_(StillOpen());
   for (Waiting& waiting : group) {
     switch (waiting.entry.kind) {
       case AuditKind::kAllow:
@@ -219,6 +219,28 @@ void AuditLog::WriteGroup(std::vector<Waiting>& group) {
   Tell(observe_rotation_, anew, rotation_failing_);
   std::lock_guard lock(mutex_);
   head_ = writer_->head();
+}
+
+void AuditLog::NoteOpen(const std::vector<Waiting>& group) {
+  const auto now = steady_now_();
+  for (const Waiting& waiting : group) {
+    if (waiting.entry.kind == AuditKind::kOutcome) {
+      open_calls_.erase(waiting.entry.allow);
+      open_reads_.erase(waiting.entry.allow);
+    }
+    if (waiting.entry.kind != AuditKind::kAllow) continue;
+    if (waiting.room == Room::kReads) {
+      open_reads_.insert(waiting.entry.sequence);
+    } else {
+      open_calls_.emplace(waiting.entry.sequence, now);
+    }
+  }
+}
+
+AuditLog::OpenAllows AuditLog::StillOpen() const {
+  OpenAllows open{open_calls_.size(), open_reads_.size(), std::nullopt};
+  if (!open_calls_.empty()) open.oldest_call = open_calls_.begin()->second;
+  return open;
 }
 
 }  // namespace stampgate

@@ -3,16 +3,19 @@
 #define STAMPGATE_GATEWAY_AUDIT_LOG_H_
 
 #include <array>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
@@ -43,6 +46,13 @@ class AuditLog {
   // place of what is to be stamped.
   enum class Room { kCalls, kReads };
 
+  // The allows on the disk that have no outcome there.
+  struct OpenAllows {
+    size_t calls = 0;
+    size_t reads = 0;
+    std::optional<std::chrono::steady_clock::time_point> oldest_call;  // when it was allowed; set if there are calls
+  };
+
   // Allows of one room that wait to be written; more are refused.
   static constexpr size_t kMaxWaitingAllows = 4096;
   // Allows that wait or have no outcome on the disk yet; more are refused. Of reads, more than there can be streams.
@@ -62,6 +72,12 @@ class AuditLog {
     std::function<void(const absl::Status&)> observe = nullptr;
     // The same of the change to a new file, whose failing stops nothing: the file only grows on.
     std::function<void(const absl::Status&)> observe_rotation = nullptr;
+    // What a crash had left at the file's end, before Open removes it, on Open's thread. May be empty.
+    std::function<void(const AuditWriter::TornEnd&)> observe_torn_end = nullptr;
+    // The allows that are open, by Open and whenever records were written, before any answer. As `observe` is called.
+    std::function<void(const OpenAllows&)> observe_open = nullptr;
+    // For OpenAllows.
+    std::function<std::chrono::steady_clock::time_point()> steady_now = std::chrono::steady_clock::now;
     // What could not be written is tried again after this time, and counts of denials are looked at.
     absl::Duration retry_interval = absl::Seconds(1);
     FileCalls* calls = nullptr;  // for tests; outlives the log
@@ -122,14 +138,20 @@ class AuditLog {
   bool Collect(std::vector<Waiting>& group);
   // Leaves what is to be tried again.
   void WriteGroup(std::vector<Waiting>& group);
+  // Notes which allows a group that was written has opened and ended.
+  void NoteOpen(const std::vector<Waiting>& group);
+  OpenAllows StillOpen() const;
 
   const std::function<absl::Time()> now_;
   const std::function<void(const absl::Status&)> observe_;
   const std::function<void(const absl::Status&)> observe_rotation_;
+  const std::function<void(const OpenAllows&)> observe_open_;
+  const std::function<std::chrono::steady_clock::time_point()> steady_now_;
   const absl::Duration retry_interval_;
 
   // The thread's own.
   std::unique_ptr<AuditWriter> writer_;
+  absl::btree_map<AllowId, std::chrono::steady_clock::time_point> open_calls_;  // when each was allowed: in this order
   absl::flat_hash_set<AllowId> open_reads_;
   bool failing_ = false;           // as observe_ was told
   bool rotation_failing_ = false;  // as observe_rotation_ was told

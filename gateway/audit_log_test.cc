@@ -28,6 +28,7 @@ namespace stampgate {
 namespace {
 
 using Call = FaultyCalls::Call;
+using SteadyTime = std::chrono::steady_clock::time_point;
 using Verdict = AuditReport::Verdict;
 using ::testing::ElementsAre;
 
@@ -81,19 +82,34 @@ class AuditLogTest : public ::testing::Test {
 
   absl::Status TryOpen() {
     log_ = nullptr;
-    absl::StatusOr<std::unique_ptr<AuditLog>> log = AuditLog::Open(AuditLog::Options{
-        path_, TestAuditKey(), "0.1.0", max_file_bytes_, [this] { return absl::FromUnixMicros(now_us_); },
-        [this](const absl::Status& status) {
-          std::lock_guard lock(mutex_);
-          observed_.push_back(status.code());
-          changed_.notify_all();
-        },
-        [this](const absl::Status& status) {
-          std::lock_guard lock(mutex_);
-          rotations_.push_back(status.code());
-          changed_.notify_all();
-        },
-        absl::Milliseconds(1), &calls_});
+    absl::StatusOr<std::unique_ptr<AuditLog>> log = AuditLog::Open({
+        .file = path_,
+        .key = TestAuditKey(),
+        .version = "0.1.0",
+        .max_file_bytes = max_file_bytes_,
+        .now = [this] { return absl::FromUnixMicros(now_us_); },
+        .observe =
+            [this](const absl::Status& status) {
+              std::lock_guard lock(mutex_);
+              observed_.push_back(status.code());
+              changed_.notify_all();
+            },
+        .observe_rotation =
+            [this](const absl::Status& status) {
+              std::lock_guard lock(mutex_);
+              rotations_.push_back(status.code());
+              changed_.notify_all();
+            },
+        .observe_torn_end = [this](const AuditWriter::TornEnd& end) { torn_ends_.push_back(end); },
+        .observe_open =
+            [this](const AuditLog::OpenAllows& open) {
+              std::lock_guard lock(mutex_);
+              open_ = open;
+            },
+        .steady_now = [this] { return SteadyTime(std::chrono::seconds(steady_seconds_)); },
+        .retry_interval = absl::Milliseconds(1),
+        .calls = &calls_,
+    });
     if (!log.ok()) return log.status();
     log_ = *std::move(log);
     return absl::OkStatus();
@@ -131,6 +147,11 @@ class AuditLogTest : public ::testing::Test {
     return codes;
   }
 
+  AuditLog::OpenAllows open() {
+    std::lock_guard lock(mutex_);
+    return open_;
+  }
+
   // All files of the log, the oldest first.
   std::vector<std::string> Files() const {
     std::vector<std::string> files;
@@ -155,6 +176,9 @@ class AuditLogTest : public ::testing::Test {
   std::condition_variable changed_;
   std::vector<absl::StatusCode> observed_;
   std::vector<absl::StatusCode> rotations_;
+  std::vector<AuditWriter::TornEnd> torn_ends_;
+  AuditLog::OpenAllows open_;
+  std::atomic<int> steady_seconds_ = 0;
   FaultyCalls calls_;
   std::unique_ptr<AuditLog> log_;
 };
@@ -191,11 +215,11 @@ TEST_F(AuditLogTest, WhatAnAllowAndItsOutcomeSayIsWritten) {
   EXPECT_TRUE(absl::StartsWith(
       lines[1], R"({"seq":2,"time":"2026-01-02T03:04:05.678901Z","kind":"allow","caller":"payments",)"
                 R"("method":"/stampgate.v1.PolicyService/GetPolicy","organization_id":"org-1","key":"main",)"
-                R"("body_sha256":"ab","policy_version":"v7","mac":")"));
+                R"("body_sha256":"ab","policy_version":"v7","previous_mac":")"));
   EXPECT_TRUE(absl::StartsWith(
       lines[2], R"({"seq":3,"time":"2026-01-02T03:04:05.681901Z","kind":"outcome","allow":2,"code":"OK",)"
                 R"("activity_id":"act-1","activity_status":"ACTIVITY_STATUS_COMPLETED","fingerprint":"sha256:ab",)"
-                R"("duration_us":2000,"mac":")"));
+                R"("duration_us":2000,"previous_mac":")"));
   EXPECT_EQ(Member(lines[3], "kind"), "stop");
 }
 
@@ -410,6 +434,59 @@ TEST_F(AuditLogTest, AnOutcomeThatIsLostIsUnknownAtTheNextStart) {
   ASSERT_EQ(unknown.size(), 1);
   EXPECT_EQ(Member(unknown[0], "allow"), absl::StrCat(id));
   EXPECT_EQ(Member(LinesOf(path_).back(), "closed"), "1");
+}
+
+TEST_F(AuditLogTest, AllowsWithoutAnOutcomeAreObserved) {
+  const auto at = [](int seconds) { return SteadyTime(std::chrono::seconds(seconds)); };
+  Open();
+  EXPECT_EQ(open().calls, 0);
+  steady_seconds_ = 10;
+  const uint64_t one = Allow().value();
+  // The answer comes after it is observed.
+  EXPECT_EQ(open().calls, 1);
+  steady_seconds_ = 20;
+  const uint64_t two = Allow().value();
+  steady_seconds_ = 5;  // an old read does not make the calls older
+  const uint64_t read = Allow(AuditLog::Room::kReads).value();
+  EXPECT_EQ(open().calls, 2);
+  EXPECT_EQ(open().reads, 1);
+  EXPECT_EQ(open().oldest_call, at(10));
+  // An outcome that is not on the disk ends nothing.
+  calls_.Fail(Call::kWrite, ENOSPC);
+  log_->End(one, Outcome());
+  EXPECT_FALSE(Allow().ok());
+  EXPECT_EQ(open().calls, 2);
+  EXPECT_EQ(open().oldest_call, at(10));
+  calls_.Mend();
+  WaitFor([&] { return open().calls == 1; });
+  EXPECT_EQ(open().oldest_call, at(20));
+  log_->End(two, Outcome());
+  WaitFor([&] { return open().calls == 0; });
+  EXPECT_EQ(open().oldest_call, std::nullopt);
+  EXPECT_EQ(open().reads, 1);
+  log_->End(read, Outcome());
+  log_->End(read, Outcome());
+  log_->Close();
+  EXPECT_EQ(open().reads, 0);
+  // The next process begins with none: its start has ended those of before.
+  Open();
+  ASSERT_TRUE(Allow().ok());
+  Open();
+  EXPECT_EQ(open().calls, 0);
+}
+
+TEST_F(AuditLogTest, ATornEndIsToldByOpen) {
+  Open();
+  ASSERT_TRUE(Allow().ok());
+  log_->Close();  // record 3
+  EXPECT_TRUE(torn_ends_.empty());
+  WriteTestFile(path_, ReadTestFile(path_) + "torn\nend");
+  // Before it is removed: also if nothing can be written then.
+  calls_.Fail(Call::kWrite, ENOSPC);
+  EXPECT_EQ(TryOpen().code(), kUnavailable);
+  ASSERT_EQ(torn_ends_.size(), 1);
+  EXPECT_EQ(torn_ends_[0].after, 3);
+  EXPECT_EQ(torn_ends_[0].bytes, 8);
 }
 
 TEST_F(AuditLogTest, WhoObservesIsToldOfEachChangeOnce) {

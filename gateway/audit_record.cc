@@ -156,11 +156,10 @@ std::string OutcomeText(absl::Time time, uint64_t allow, const AuditOutcome& out
   return text;
 }
 
-std::string RotateText(absl::Time time, absl::string_view version, absl::string_view previous_mac_hex, uint64_t open) {
+std::string RotateText(absl::Time time, absl::string_view version, uint64_t open) {
   std::string text = Begin(time, AuditKind::kRotate);
   AppendNumber("format", int64_t{kAuditFormat}, text);
   AppendText("version", version, text);
-  AppendText("previous_mac", previous_mac_hex, text);
   AppendNumber("open", open, text);
   return text;
 }
@@ -173,6 +172,10 @@ std::string StillOpenText(absl::Time time, const std::vector<uint64_t>& allows) 
   return text;
 }
 
+std::string FirstOfGroup(absl::string_view text, absl::string_view previous_mac_hex) {
+  return absl::StrCat(text, R"(,"previous_mac":")", previous_mac_hex, "\"");
+}
+
 absl::StatusOr<AuditRecord> ReadAuditRecord(std::string& line) {
   AuditRecord record;
   std::optional<AuditKind> kind;
@@ -183,6 +186,7 @@ absl::StatusOr<AuditRecord> ReadAuditRecord(std::string& line) {
       if (name == "kind") return ReadKind(value, &kind);
       if (name == "allow") return ReadNumber(value, &record.allow);
       if (name == "count") return ReadNumber(value, &record.count);
+      if (name == "format") return ReadNumber(value, &record.format);
       if (name == "reason") return ReadText(value, &reason);
       if (name == "previous_mac") return ReadText(value, &record.previous_mac);
       if (name == "allows" && value.kind() == JsonValue::Kind::kArray) {

@@ -4,18 +4,25 @@
 //
 // Members stand in a fixed order and are left out when they are empty. "seq" counts from 1 and has no gaps; "time" is
 // when the thing happened, so a record that had to wait for room is older than those around it. "mac" comes last and
-// chains the records, see audit_chain.h. The kinds, and the members of their own:
+// chains the records, see audit_chain.h.
+//
+// Records are written in groups, each once the group before it is on the disk. The first record of a group, unless it
+// is the very first, has "previous_mac" before "mac": the MAC of the record before it. It lets a reader check that
+// record by itself, see audit_later_group.h. Format 1, which was written before, has it in rotate records only.
+//
+// The kinds, and the members of their own:
 //
 //   start         the process begins: "format" of the file, "version" of the program, "closed", the number of allows
 //                 of processes before that it gave an outcome
 //   stop          the process ends as it should
-//   torn          the file ended within a record, which a crash cut off: "bytes" of it that were removed
+//   torn          a crash had left bytes that are no records after the record before this one; this start has removed
+//                 them: "bytes" is their number
 //   allow         a call may be stamped: AuditDecision
 //   deny          a call was refused: AuditDecision
 //   denied_count  "count" refusals of "caller" that were not written one by one, the first at "since"
 //   outcome       what came of record "allow": AuditOutcome, "duration_us" in microseconds
-//   rotate        the first record of a file that goes on with another: "format", "version", "previous_mac" of the last
-//                 record of the file before, "open", the number of allows that have no outcome yet
+//   rotate        the first record of a file that goes on with another: "format", "version", "open", the number of
+//                 allows that have no outcome yet; its "previous_mac" is that of the last record of the file before
 //   still_open    behind rotate: some of those "allows"
 #ifndef STAMPGATE_GATEWAY_AUDIT_RECORD_H_
 #define STAMPGATE_GATEWAY_AUDIT_RECORD_H_
@@ -59,8 +66,11 @@ struct AuditOutcome {
 // The reason of an outcome, code UNKNOWN, that the next start writes for an allow whose process ended before.
 inline constexpr char kProcessEnded[] = "PROCESS_ENDED";
 
-// The format that is written and read.
-inline constexpr int kAuditFormat = 1;
+// The reason of an outcome, code UNKNOWN, of a call that ended without saying how.
+inline constexpr char kAbandoned[] = "ABANDONED";
+
+// The format that the program writes. It also reads format 1, and continues a file of it.
+inline constexpr int kAuditFormat = 2;
 
 // A value takes no more than this in a record, before JSON's own escapes: the end of a longer one is "...".
 inline constexpr size_t kAuditValueBytes = 256;
@@ -83,8 +93,11 @@ std::string AllowText(absl::Time time, const AuditDecision& decision);
 std::string DenyText(absl::Time time, const AuditDecision& decision);
 std::string DeniedCountText(absl::Time time, absl::string_view caller, uint64_t count, absl::Time since);
 std::string OutcomeText(absl::Time time, uint64_t allow, const AuditOutcome& outcome);
-std::string RotateText(absl::Time time, absl::string_view version, absl::string_view previous_mac_hex, uint64_t open);
+std::string RotateText(absl::Time time, absl::string_view version, uint64_t open);
 std::string StillOpenText(absl::Time time, const std::vector<uint64_t>& allows);
+
+// One of these texts as the first record of a group has it.
+std::string FirstOfGroup(absl::string_view text, absl::string_view previous_mac_hex);
 
 enum class AuditKind { kStart, kStop, kTorn, kAllow, kDeny, kDeniedCount, kOutcome, kRotate, kStillOpen };
 
@@ -95,7 +108,8 @@ struct AuditRecord {
   uint64_t allow = 0;            // of an outcome
   uint64_t count = 0;            // of a denied_count
   bool process_ended = false;    // of an outcome: nobody knows it, see kProcessEnded
-  std::string previous_mac;      // of a rotate: hex
+  uint64_t format = 0;           // of a start and a rotate
+  std::string previous_mac;      // of the first record of a group: hex
   std::vector<uint64_t> allows;  // of a still_open
 };
 

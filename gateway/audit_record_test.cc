@@ -76,6 +76,8 @@ TEST(AuditRecordTest, WritesMembersInAFixedOrder) {
   EXPECT_EQ(DeniedCountText(kTime, "payments", 12, kTime - absl::Seconds(1)),
             R"("time":"2026-01-02T03:04:05.678901Z","kind":"denied_count","caller":"payments","count":12,)"
             R"("since":"2026-01-02T03:04:04.678901Z")");
+  EXPECT_EQ(FirstOfGroup(TornText(kTime, 9), "ab"),
+            R"("time":"2026-01-02T03:04:05.678901Z","kind":"torn","bytes":9,"previous_mac":"ab")");
   EXPECT_EQ(StillOpenText(kTime, {3, 5}), R"("time":"2026-01-02T03:04:05.678901Z","kind":"still_open","allows":[3,5])");
 }
 
@@ -92,7 +94,10 @@ TEST(AuditRecordTest, ReadsWhatItWrites) {
   EXPECT_FALSE(Read(7, OutcomeText(kTime, 4, outcome)).process_ended);
   outcome.reason = kProcessEnded;
   EXPECT_TRUE(Read(7, OutcomeText(kTime, 4, outcome)).process_ended);
-  EXPECT_EQ(Read(8, RotateText(kTime, "0.1.0", "ab", 1)).previous_mac, "ab");
+  EXPECT_EQ(Read(1, StartText(kTime, "0.1.0", 2)).format, 2);
+  EXPECT_EQ(Read(8, RotateText(kTime, "0.1.0", 1)).format, 2);
+  EXPECT_EQ(Read(8, FirstOfGroup(RotateText(kTime, "0.1.0", 1), "ab")).previous_mac, "ab");
+  EXPECT_EQ(Read(8, FirstOfGroup(StopText(kTime), "ab")).previous_mac, "ab");
   EXPECT_EQ(Read(9, StillOpenText(kTime, {4, 18446744073709551615u})).allows,
             (std::vector<uint64_t>{4, 18446744073709551615u}));
 }
@@ -155,6 +160,8 @@ TEST(AuditRecordTest, RefusesWhatIsNoRecord) {
            R"({"seq":1,"seq":1,"kind":"allow"})",
            R"({"seq":1,"kind":"secret-kind"})",
            R"({"seq":1,"kind":"outcome","allow":"x"})",
+           R"({"seq":1,"kind":"start","format":"2"})",
+           R"({"seq":1,"kind":"stop","previous_mac":7})",
            R"({"seq":1,"kind":"still_open","allows":[1,"x"]})",
        }) {
     std::string line = text;

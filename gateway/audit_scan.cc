@@ -1,6 +1,6 @@
 #include "gateway/audit_scan.h"
 
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "gateway/audit_later_group.h"
+#include "gateway/read_at.h"
 #include "translate/json_reader.h"
 
 namespace stampgate {
@@ -17,10 +19,13 @@ namespace {
 
 constexpr size_t kReadBytes = 256 << 10;
 
-// The lines of a file. Of one that is too long for a record only the length is kept.
+// The first format that says where groups begin.
+constexpr uint64_t kFormatWithGroups = 2;
+
+// The lines in the first bytes of a file. Of one that is too long for a record only the length is kept.
 class LineReader {
  public:
-  explicit LineReader(int fd) : fd_(fd) {}
+  LineReader(int fd, int64_t file_bytes) : fd_(fd), file_bytes_(file_bytes) {}
 
   // The next line, without its line feed: into `line`, empty if it is too long. False at the file's end, with what
   // stands there without a line feed in rest().
@@ -53,20 +58,18 @@ class LineReader {
 
  private:
   absl::Status Fill() {
-    buffer_.resize(kReadBytes);
-    ssize_t got;
-    do {
-      got = pread(fd_, buffer_.data(), buffer_.size(), offset_);
-    } while (got < 0 && errno == EINTR);
-    if (got < 0) return absl::UnavailableError(absl::StrCat("cannot be read: ", std::strerror(errno)));
-    offset_ += got;
+    buffer_.resize(static_cast<size_t>(std::min<int64_t>(file_bytes_ - offset_, kReadBytes)));
+    const absl::StatusOr<size_t> got = ReadAt(fd_, offset_, buffer_.data(), buffer_.size());
+    if (!got.ok()) return got.status();
+    offset_ += static_cast<int64_t>(*got);
     next_ = 0;
-    size_ = static_cast<size_t>(got);
+    size_ = *got;
     return absl::OkStatus();
   }
 
   const int fd_;
-  off_t offset_ = 0;
+  const int64_t file_bytes_;
+  int64_t offset_ = 0;
   std::string buffer_;
   size_t next_ = 0;
   size_t size_ = 0;
@@ -89,6 +92,7 @@ class Checker {
       : chain_(chain), continues_(continues), scan_(scan) {}
 
   absl::StatusOr<AuditRecord> Check(std::string& line) {
+    follows_ = false;
     if (!AuditChain::HasForm(line)) return absl::DataLossError("is no audit record");
     const bool first = scan_.records == 0;
     std::optional<AuditRecord> record;
@@ -105,6 +109,7 @@ class Checker {
                                        : "does not follow the line before it: it was changed or put here, or lines "
                                          "between them were removed");
     }
+    follows_ = true;
     if (!record) {
       absl::StatusOr<AuditRecord> read = ReadAuditRecord(line);
       if (!read.ok()) return read.status();
@@ -117,8 +122,12 @@ class Checker {
     ++scan_.records;
     scan_.whole_bytes += static_cast<int64_t>(line.size() + 1);
     scan_.last = here;
+    if (record->kind == AuditKind::kStart || record->kind == AuditKind::kRotate) scan_.format = record->format;
     return *std::move(record);
   }
+
+  // Whether the last line has the right MAC. Then the holder of the key has written it, even if it cannot be read.
+  bool follows() const { return follows_; }
 
  private:
   absl::Status Begin(const AuditRecord& first) {
@@ -136,6 +145,7 @@ class Checker {
   AuditChain& chain_;
   const AuditPosition* continues_;
   AuditScan& scan_;
+  bool follows_ = false;
 };
 
 }  // namespace
@@ -144,23 +154,32 @@ absl::Status ScanAuditFile(int fd, AuditChain& chain, const AuditPosition* conti
                            absl::FunctionRef<void(const AuditRecord& record, const AuditMac& mac)> on_record,
                            AuditScan* scan) {
   *scan = AuditScan();
-  LineReader lines(fd);
+  struct stat file;
+  if (fstat(fd, &file) != 0) return absl::UnavailableError(absl::StrCat("cannot be examined: ", std::strerror(errno)));
+  LineReader lines(fd, file.st_size);
   Checker checker(chain, continues, *scan);
   std::string line;
   line.reserve(kAuditRecordBytes + kJsonPadding);
   while (true) {
-    absl::StatusOr<bool> got = lines.Next(&line);
+    const absl::StatusOr<bool> got = lines.Next(&line);
     if (!got.ok()) return got.status();
-    if (!*got) break;
-    absl::StatusOr<AuditRecord> record = checker.Check(line);
-    if (!record.ok()) {
-      return absl::Status(record.status().code(),
-                          absl::StrCat("line ", scan->records + 1, " ", record.status().message()));
+    if (!*got && lines.rest() == 0) return absl::OkStatus();
+    const absl::StatusOr<AuditRecord> record =
+        *got ? checker.Check(line) : absl::StatusOr<AuditRecord>(absl::DataLossError("is no whole line"));
+    if (record.ok()) {
+      on_record(*record, scan->last.mac);
+      continue;
     }
-    on_record(*record, scan->last.mac);
+    const absl::Status damaged(record.status().code(),
+                               absl::StrCat("line ", scan->records + 1, " ", record.status().message()));
+    if (*got && (checker.follows() || scan->format < kFormatWithGroups)) return damaged;
+    const absl::StatusOr<bool> later =
+        HoldsLaterGroup(fd, scan->whole_bytes, file.st_size, scan->last.sequence + 1, chain);
+    if (!later.ok()) return later.status();
+    if (*later) return damaged;
+    scan->torn_bytes = file.st_size - scan->whole_bytes;
+    return absl::OkStatus();
   }
-  scan->torn_bytes = lines.rest();
-  return absl::OkStatus();
 }
 
 }  // namespace stampgate

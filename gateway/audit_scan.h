@@ -1,4 +1,4 @@
-// Goes through one file of the audit log and checks its chain.
+// Goes through one file of the audit log, checks its chain, and tells a torn end from a change.
 #ifndef STAMPGATE_GATEWAY_AUDIT_SCAN_H_
 #define STAMPGATE_GATEWAY_AUDIT_SCAN_H_
 
@@ -17,14 +17,24 @@ struct AuditScan {
   uint64_t first_sequence = 0;  // of the first of them
   AuditPosition last;           // the last of them
   int64_t whole_bytes = 0;      // that they take
-  int64_t torn_bytes = 0;       // behind them at the file's end, without a line feed: a record that was cut off
+  int64_t torn_bytes = 0;       // behind them, up to the file's end: what a crash left of the last group
+  uint64_t format = 0;          // that the last start or rotate record names; 0 if there is none
 };
 
 // Reads the file `fd` from its start, in bounded memory, and calls `on_record` for each record in turn. The first one
 // must be the very first of a chain, or say itself what it goes on from; with `continues`, it must go on from there.
 //
-// Errors: kDataLoss if a line is not what follows the one before it, naming the line; kUnavailable if the file cannot
-// be read. `scan` is right then as well.
+// What does not follow the record before it is a torn end if a crash can have left it there, which means that no later
+// group stands behind it (see audit_later_group.h). Whoever changes the last group can make it look torn; so can
+// whoever cuts it off, and only a head that is kept elsewhere shows either. Records of format 1 do not say where groups
+// begin: behind them only what has no line feed is torn. A file without a good record has a torn end only if it has no
+// line feed at all, because it may be no audit file.
+//
+// Reads as many bytes as the file has at the beginning, so that a file to which somebody writes meanwhile can be
+// checked.
+//
+// Errors: kDataLoss if a line is neither what follows the one before it nor the beginning of a torn end, naming the
+// line; kUnavailable if the file cannot be read. `scan` is right then as well.
 absl::Status ScanAuditFile(int fd, AuditChain& chain, const AuditPosition* continues,
                            absl::FunctionRef<void(const AuditRecord& record, const AuditMac& mac)> on_record,
                            AuditScan* scan);

@@ -153,6 +153,10 @@ int FaultyCalls::Sync(int fd) {
   return Fails(Call::kSync) ? -1 : FileCalls::Sync(fd);
 }
 
+int FaultyCalls::DropPages(int fd, off_t offset) {
+  return Fails(Call::kDropPages) ? -1 : FileCalls::DropPages(fd, offset);
+}
+
 int FaultyCalls::Link(const std::string& from, const std::string& to) {
   return Fails(Call::kLink) ? -1 : FileCalls::Link(from, to);
 }

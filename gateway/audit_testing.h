@@ -36,7 +36,7 @@ std::string Member(absl::string_view line, absl::string_view name);
 // Thread-safe.
 class FaultyCalls : public FileCalls {
  public:
-  enum class Call { kOpen, kWrite, kTruncate, kSync, kLink, kRename, kSyncFolder };
+  enum class Call { kOpen, kWrite, kTruncate, kSync, kDropPages, kLink, kRename, kSyncFolder };
   static constexpr int kForEver = 1 << 30;
 
   // The `nth` call from now (1 is the next) fails, and those behind it, `count` in all. A write that fails writes half
@@ -60,6 +60,7 @@ class FaultyCalls : public FileCalls {
   ssize_t Write(int fd, const char* data, size_t size) override;
   int Truncate(int fd, off_t size) override;
   int Sync(int fd) override;
+  int DropPages(int fd, off_t offset) override;
   int Link(const std::string& from, const std::string& to) override;
   int Rename(const std::string& from, const std::string& to) override;
   int SyncFolderOf(const std::string& path) override;

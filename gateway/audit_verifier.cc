@@ -107,7 +107,8 @@ class Verifier {
     }
     if (scan.torn_bytes > 0) {
       return Fail(last ? Verdict::kTorn : Verdict::kBroken, path,
-                  absl::StrCat("line ", scan.records + 1, " was cut off: ", scan.torn_bytes, " bytes without an end"));
+                  absl::StrCat("line ", scan.records + 1, " begins an end of ", scan.torn_bytes,
+                               " bytes that are not whole records"));
     }
     return scan.records > 0 || Fail(Verdict::kBroken, path, "has no record");
   }

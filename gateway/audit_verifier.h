@@ -15,7 +15,7 @@ namespace stampgate {
 struct AuditReport {
   enum class Verdict {
     kWhole,
-    kTorn,        // whole but for the last record of the last file, which was cut off: a crash, or it is being written
+    kTorn,        // whole but for the end of the last file, which a crash has damaged or which is being written
     kBroken,      // records were changed, removed, added or moved, or the key is another one
     kUnreadable,  // a file could not be read, or the key not be used
   };

@@ -43,13 +43,12 @@ AuditOutcome Of(const std::string& code, const std::string& reason = "") {
 class AuditVerifierTest : public ::testing::Test {
  protected:
   AuditVerifierTest() : folder_(NewFolder()), old_(folder_ + "audit.log.1"), new_(folder_ + "audit.log") {
-    Add(old_text_, StartText(kTime, "0.1.0", 0));      // 1
-    Add(old_text_, AllowText(kTime, By("payments")));  // 2
-    Add(old_text_, DenyText(kTime, By("strangers")));  // 3
-    Add(old_text_, AllowText(kTime, By("payments")));  // 4
-    Add(old_text_, OutcomeText(kTime, 2, Of("OK")));   // 5
-    const std::string previous = MacHex(position_.mac);
-    Add(new_text_, RotateText(kTime, "0.1.0", previous, 1));              // 6
+    Add(old_text_, StartText(kTime, "0.1.0", 0));                         // 1
+    Add(old_text_, AllowText(kTime, By("payments")));                     // 2
+    Add(old_text_, DenyText(kTime, By("strangers")));                     // 3
+    Add(old_text_, AllowText(kTime, By("payments")));                     // 4
+    Add(old_text_, OutcomeText(kTime, 2, Of("OK")));                      // 5
+    Add(new_text_, RotateText(kTime, "0.1.0", 1));                        // 6
     Add(new_text_, StillOpenText(kTime, {4}));                            // 7
     Add(new_text_, DeniedCountText(kTime, "strangers", 40, kTime));       // 8
     Add(new_text_, AllowText(kTime, By("payments")));                     // 9
@@ -58,8 +57,10 @@ class AuditVerifierTest : public ::testing::Test {
     WriteTestFile(new_, new_text_);
   }
 
+  // Each record is a group of its own.
   void Add(std::string& file, const std::string& text) {
-    chain_.AppendLine(text, &position_, file);
+    const bool first = position_.sequence == 0;
+    chain_.AppendLine(first ? text : FirstOfGroup(text, MacHex(position_.mac)), &position_, file);
     heads_.push_back(AuditHead{position_.sequence, MacHex(position_.mac)});
   }
 
@@ -99,13 +100,14 @@ TEST_F(AuditVerifierTest, ALaterFileCanBeCheckedByItself) {
 
 TEST_F(AuditVerifierTest, EveryFlippedBitIsFound) {
   const std::string whole = new_text_;
+  const size_t last = whole.rfind('\n', whole.size() - 2) + 1;  // a crash may have damaged the last group
   for (size_t i = 0; i < whole.size(); ++i) {
     for (int bit = 0; bit < 8; ++bit) {
       std::string changed = whole;
       changed[i] = static_cast<char>(changed[i] ^ (1 << bit));
       WriteTestFile(new_, changed);
       const AuditReport report = VerifyBoth();
-      ASSERT_EQ(report.verdict, i + 1 == whole.size() ? Verdict::kTorn : Verdict::kBroken) << i << " " << bit;
+      ASSERT_EQ(report.verdict, i >= last ? Verdict::kTorn : Verdict::kBroken) << i << " " << bit;
       ASSERT_NE(report.ExitStatus(), 0);
       const auto line = 1 + std::count(whole.begin(), whole.begin() + static_cast<int64_t>(i), '\n');
       ASSERT_TRUE(absl::StartsWith(report.reason, absl::StrCat(new_, ": line ", line, " "))) << i << report.reason;
@@ -118,9 +120,11 @@ TEST_F(AuditVerifierTest, EveryCutIsTornOrFoundByTheHead) {
     WriteTestFile(new_, new_text_.substr(0, size));
     const AuditReport report = VerifyBoth();
     const bool between = size > 0 && new_text_[size - 1] == '\n';
-    const Verdict expected = size == 0 ? Verdict::kBroken : between ? Verdict::kWhole : Verdict::kTorn;
+    // A first record that has only lost its line feed proves that the file before it is on the disk.
+    const bool broken = size == 0 || size == new_text_.find('\n');
+    const Verdict expected = broken ? Verdict::kBroken : between ? Verdict::kWhole : Verdict::kTorn;
     ASSERT_EQ(report.verdict, expected) << size;
-    ASSERT_EQ(report.ExitStatus(), size == 0 ? 1 : between ? 0 : 3);
+    ASSERT_EQ(report.ExitStatus(), broken ? 1 : between ? 0 : 3);
     ASSERT_EQ(VerifyBoth(heads_.back()).verdict, Verdict::kBroken);
     ASSERT_EQ(VerifyBoth(heads_.back()).ExitStatus(), 1);
     // A head from before the cut is still there.
@@ -132,6 +136,17 @@ TEST_F(AuditVerifierTest, ACutWithinAnOldFileIsNoTornRecord) {
   for (size_t size = 0; size < old_text_.size(); ++size) {
     WriteTestFile(old_, old_text_.substr(0, size));
     ASSERT_EQ(VerifyBoth().verdict, Verdict::kBroken) << size;
+  }
+}
+
+TEST_F(AuditVerifierTest, ADamagedLastGroupOfAnOldFileIsNoTornEnd) {
+  const size_t last = old_text_.rfind('\n', old_text_.size() - 2) + 1;
+  for (size_t i = last; i < old_text_.size(); ++i) {
+    std::string changed = old_text_;
+    changed[i] ^= 1;
+    WriteTestFile(old_, changed);
+    ASSERT_EQ(VerifyBoth().verdict, Verdict::kBroken) << i;
+    ASSERT_EQ(Verify({old_}).verdict, Verdict::kTorn) << i;
   }
 }
 

@@ -52,6 +52,9 @@ absl::Status AuditWriter::Recover() {
       return absl::DataLossError("it has no records, but there are old files of it: put it back, or move them away");
     }
   }
+  if (scan.torn_bytes > 0 && settings_.observe_torn_end) {
+    settings_.observe_torn_end({scan.last.sequence, scan.torn_bytes});
+  }
   if (absl::Status status = file_->CutTo(scan.whole_bytes); !status.ok()) return status;
   head_ = scan.last;
   if (scan.records > 0) first_sequence_ = scan.first_sequence;
@@ -82,7 +85,8 @@ absl::Status AuditWriter::Write(const std::vector<Entry*>& entries) {
     if (entry->kind == AuditKind::kOutcome && (!open_.contains(entry->allow) || !ended.insert(entry->allow).second)) {
       continue;
     }
-    chain_.AppendLine(entry->text, &position, bytes);
+    const bool first = bytes.empty() && head_.sequence > 0;
+    chain_.AppendLine(first ? FirstOfGroup(entry->text, MacHex(head_.mac)) : entry->text, &position, bytes);
     entry->sequence = position.sequence;
   }
   if (bytes.empty()) return absl::OkStatus();
@@ -100,7 +104,8 @@ absl::Status AuditWriter::StartAnewIfLarge() {
   const absl::Time now = settings_.now();
   AuditPosition position = head_;
   std::string bytes;
-  chain_.AppendLine(RotateText(now, settings_.version, MacHex(head_.mac), open_.size()), &position, bytes);
+  const std::string rotate = RotateText(now, settings_.version, open_.size());
+  chain_.AppendLine(FirstOfGroup(rotate, MacHex(head_.mac)), &position, bytes);
   std::vector<uint64_t> unended(open_.begin(), open_.end());
   std::sort(unended.begin(), unended.end());
   for (size_t i = 0; i < unended.size(); i += kAuditAllowsPerRecord) {

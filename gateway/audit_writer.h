@@ -24,11 +24,19 @@ namespace stampgate {
 // One thread at a time. Errors of what changes a file are those of AuditFile: kDataLoss if it can never work again.
 class AuditWriter {
  public:
+  // What a crash left at the file's end and Open removes.
+  struct TornEnd {
+    uint64_t after = 0;  // the sequence number of the record before it; 0 if there is none
+    int64_t bytes = 0;
+  };
+
   struct Settings {
     std::string file;
     std::string version;  // of the program
     int64_t max_file_bytes = 0;
     std::function<absl::Time()> now;
+    // Called by Open before it removes a torn end, on its thread. May be empty.
+    std::function<void(const TornEnd&)> observe_torn_end;
     FileCalls* calls = nullptr;
   };
 
@@ -40,9 +48,9 @@ class AuditWriter {
     uint64_t sequence = 0;  // set by Write; 0 if it was left out
   };
 
-  // Checks the file from its start, removes a torn record from its end, gives every allow without an outcome the
-  // outcome UNKNOWN, reason PROCESS_ENDED, and writes that it starts; makes the file if it is not there. All of that is
-  // durable when this returns. Reads about 150 MB a second.
+  // Checks the file from its start as the disk holds it, removes a torn end and writes a record of that, gives every
+  // allow without an outcome the outcome UNKNOWN, reason PROCESS_ENDED, and writes that it starts; makes the file if it
+  // is not there. All of that is durable when this returns. Reads about 150 MB a second.
   //
   // Errors: those of ExclusiveFile; kDataLoss if the chain is broken, naming the line, or if the file is empty though
   // it has old files; kInvalidArgument and others of AuditChain; kUnavailable if a file cannot be read or written.

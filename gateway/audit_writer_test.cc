@@ -91,8 +91,8 @@ TEST_F(AuditWriterTest, BeginsANewChain) {
   ASSERT_EQ(lines.size(), 3);
   // As in audit_chain_test.
   EXPECT_EQ(lines[0],
-            R"({"seq":1,"time":"2026-01-02T03:04:05.678901Z","kind":"start","format":1,"version":"0.1.0","closed":0,)"
-            R"("mac":"d8567685771a1f4727c91c1120e7919d5e4050724eac610128725690eaa9c21a"})");
+            R"({"seq":1,"time":"2026-01-02T03:04:05.678901Z","kind":"start","format":2,"version":"0.1.0","closed":0,)"
+            R"("mac":"b99890ce3257da971191b14e083459de3aca5ecd77dd930043489dd1003bdddb"})");
   EXPECT_EQ(Member(lines[1], "kind"), "allow");
   EXPECT_EQ(Member(lines[2], "allow"), "2");
   EXPECT_EQ(Verify().verdict, Verdict::kWhole);
@@ -198,14 +198,14 @@ TEST_F(AuditWriterTest, ALongEndWithoutALineFeedIsTorn) {
   EXPECT_EQ(Member(LinesOf(path_)[1], "bytes"), "1048576");
 }
 
-TEST_F(AuditWriterTest, AChangedByteKeepsItFromOpening) {
+TEST_F(AuditWriterTest, AChangedByteBeforeTheLastGroupKeepsItFromOpening) {
   Open();
   Allow();
   End(2);
   writer_ = nullptr;
   const std::string whole = ReadTestFile(path_);
-  // The last line feed is another matter: without it the record is torn.
-  for (size_t i = 0; i + 1 < whole.size(); ++i) {
+  const size_t last = whole.rfind('\n', whole.size() - 2) + 1;
+  for (size_t i = 0; i < last; ++i) {
     for (const char change : {'\x01', '\x20'}) {
       std::string changed = whole;
       changed[i] = static_cast<char>(changed[i] ^ change);
@@ -223,19 +223,22 @@ TEST_F(AuditWriterTest, LinesThatWereMovedKeepItFromOpening) {
   Open();
   Allow();
   End(2);
+  Allow();
   writer_ = nullptr;
   const std::vector<std::string> lines = LinesOf(path_);
-  for (const std::vector<int>& order :
-       std::vector<std::vector<int>>{{0, 2}, {0, 2, 1}, {1, 2}, {0, 0, 1}, {0, 1, 1}, {2}}) {
+  for (const std::vector<int>& order : std::vector<std::vector<int>>{
+           {0, 2, 3}, {0, 2, 1, 3}, {0, 2, 1}, {0, 1, 3}, {1, 2, 3}, {0, 0, 1, 2, 3}, {0, 1, 1, 2, 3}, {3}}) {
     std::string content;
     for (const int line : order) absl::StrAppend(&content, lines[line], "\n");
     WriteTestFile(path_, content);
     EXPECT_EQ(TryOpen().code(), kDataLoss) << absl::StrJoin(order, " ");
   }
-  WriteTestFile(path_, absl::StrCat(lines[0], "\n\n", lines[1], "\n"));
+  WriteTestFile(path_, absl::StrCat(lines[0], "\n\n", lines[1], "\n", lines[2], "\n"));
   EXPECT_EQ(TryOpen().code(), kDataLoss);
-  WriteTestFile(path_, absl::StrCat(lines[0], "\n", std::string(1 << 20, 'x'), "\n", lines[1], "\n"));
-  EXPECT_EQ(TryOpen().code(), kDataLoss);
+  for (const char* feed : {"\n", ""}) {
+    WriteTestFile(path_, absl::StrCat(lines[0], "\n", std::string(1 << 20, 'x'), feed, lines[1], feed, lines[2], feed));
+    EXPECT_EQ(TryOpen().code(), kDataLoss);
+  }
   WriteTestFile(path_, absl::StrJoin(lines, "\r\n"));
   EXPECT_EQ(TryOpen().code(), kDataLoss);
 }
@@ -250,9 +253,9 @@ TEST_F(AuditWriterTest, EveryFailureWhileOpeningIsTold) {
   Allow();
   writer_ = nullptr;
   const std::string before = ReadTestFile(path_);
-  for (const Call call : {Call::kOpen, Call::kWrite, Call::kTruncate, Call::kSync}) {
+  for (const Call call : {Call::kOpen, Call::kWrite, Call::kTruncate, Call::kSync, Call::kDropPages}) {
     for (const int error : {EIO, ENOSPC, EROFS}) {
-      for (int nth = 1; nth <= 2; ++nth) {
+      for (int nth = 1; nth <= 3; ++nth) {
         WriteTestFile(path_, before);
         calls_.Fail(call, error, nth);
         const absl::Status status = TryOpen();
@@ -265,6 +268,90 @@ TEST_F(AuditWriterTest, EveryFailureWhileOpeningIsTold) {
       }
     }
   }
+}
+
+TEST_F(AuditWriterTest, TheFirstRecordOfAGroupNamesTheOneBefore) {
+  Open();
+  Entry one{AllowText(kTime, By("payments")), AuditKind::kAllow};
+  Entry left_out{OutcomeText(kTime, 77, AuditOutcome()), AuditKind::kOutcome, 77};
+  Entry two = one;
+  ASSERT_TRUE(writer_->Write({&left_out, &one, &two}).ok());
+  ASSERT_EQ(Allow(), 4);
+  Open();  // 5 to 7 are outcomes
+  const std::vector<std::string> lines = LinesOf(path_);
+  ASSERT_EQ(lines.size(), 8);
+  for (const size_t i : {0, 2, 5, 6, 7}) EXPECT_EQ(Member(lines[i], "previous_mac"), "") << i;
+  for (const size_t i : {1, 3, 4}) EXPECT_EQ(Member(lines[i], "previous_mac"), Member(lines[i - 1], "mac")) << i;
+}
+
+// As a program of before wrote it.
+class AuditFileOfFormat1Test : public AuditWriterTest {
+ protected:
+  void Add(const std::string& members) { chain_.AppendLine(members, &position_, text_); }
+
+  void SetUp() override {
+    Add(R"("time":"2026-01-02T03:04:05.678901Z","kind":"start","format":1,"version":"0.1.0","closed":0)");
+    Add(AllowText(kTime, By("payments")));
+    Add(AllowText(kTime, By("payments")));
+    WriteTestFile(path_, text_);
+  }
+
+  AuditChain chain_ = AuditChain::Create(TestAuditKey()).value();
+  AuditPosition position_;
+  std::string text_;
+};
+
+TEST_F(AuditFileOfFormat1Test, IsContinued) {
+  Open();
+  EXPECT_EQ(Member(LinesOf(path_).back(), "closed"), "2");
+  EXPECT_EQ(Verify().verdict, Verdict::kWhole);
+  // From here on groups are known.
+  Allow();
+  writer_ = nullptr;
+  WriteTestFile(path_, ReadTestFile(path_) + "nonsense\nand more\n");
+  Open();
+  EXPECT_EQ(Member(LinesWith(path_, "\"torn\"").at(0), "bytes"), "18");
+  EXPECT_EQ(Verify().verdict, Verdict::kWhole);
+}
+
+TEST_F(AuditFileOfFormat1Test, HasNoTornEndButWithoutALineFeed) {
+  for (size_t i = 0; i < text_.size() - 1; ++i) {
+    std::string changed = text_;
+    changed[i] ^= 1;
+    WriteTestFile(path_, changed);
+    ASSERT_EQ(TryOpen().code(), kDataLoss) << i;
+  }
+  WriteTestFile(path_, text_ + "nonsense\n");
+  EXPECT_EQ(TryOpen().code(), kDataLoss);
+  WriteTestFile(path_, text_ + "nonsense");
+  Open();
+  EXPECT_EQ(Member(LinesOf(path_)[3], "bytes"), "8");
+}
+
+TEST_F(AuditFileOfFormat1Test, IsNotCutWhereANewGroupFollows) {
+  Open();
+  writer_ = nullptr;
+  const std::string whole = ReadTestFile(path_);
+  for (size_t i = 0; i < text_.size(); ++i) {
+    std::string changed = whole;
+    changed[i] ^= 1;
+    WriteTestFile(path_, changed);
+    ASSERT_EQ(TryOpen().code(), kDataLoss) << i;
+  }
+}
+
+TEST_F(AuditWriterTest, ARecordOfANewerProgramIsNotCutOff) {
+  Open();
+  AuditPosition position = writer_->head();
+  writer_ = nullptr;
+  AuditChain chain = AuditChain::Create(TestAuditKey()).value();
+  std::string text = ReadTestFile(path_);
+  chain.AppendLine(R"("time":"2026-01-02T03:04:05.678901Z","kind":"newer")", &position, text);
+  WriteTestFile(path_, text);
+  const absl::Status status = TryOpen();
+  EXPECT_EQ(status.code(), kDataLoss);
+  EXPECT_TRUE(absl::StrContains(status.message(), "a newer program may know it")) << status;
+  EXPECT_EQ(ReadTestFile(path_), text);
 }
 
 TEST_F(AuditWriterTest, AFailedGroupIsAsIfItHadNeverBeen) {

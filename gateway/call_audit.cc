@@ -33,6 +33,14 @@ AuditDecision DecisionAbout(const Question& question) {
   return decision;
 }
 
+CallAudit::~CallAudit() {
+  if (!allow_.has_value()) return;
+  AuditOutcome outcome;
+  outcome.code = absl::StatusCodeToString(absl::StatusCode::kUnknown);
+  outcome.reason = kAbandoned;
+  log_->End(*allow_, outcome);
+}
+
 void CallAudit::DenyStranger(const grpc::CallbackServerContext& context, const absl::Status& why) {
   if (log_ == nullptr) return;
   AuditDecision decision;
@@ -78,8 +86,7 @@ void CallAudit::Record(const KnownCaller& caller, AuditDecision decision, AuditL
       room);
 }
 
-void CallAudit::End(const absl::Status& status, absl::Duration duration, const ActivitySummary& activity,
-                    std::string fingerprint) {
+void CallAudit::End(const absl::Status& status, const ActivitySummary& activity, std::string fingerprint) {
   if (!allow_.has_value()) return;
   AuditOutcome outcome;
   outcome.code = absl::StatusCodeToString(status.code());
@@ -87,7 +94,7 @@ void CallAudit::End(const absl::Status& status, absl::Duration duration, const A
   outcome.activity_id = activity.id;
   outcome.activity_status = activity.status;
   outcome.fingerprint = std::move(fingerprint);
-  outcome.duration = duration;
+  outcome.duration = absl::FromChrono(Clock::now() - started_);
   log_->End(*std::exchange(allow_, std::nullopt), outcome);
 }
 

@@ -2,12 +2,12 @@
 #ifndef STAMPGATE_GATEWAY_CALL_AUDIT_H_
 #define STAMPGATE_GATEWAY_CALL_AUDIT_H_
 
+#include <chrono>
 #include <optional>
 #include <string>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
-#include "absl/time/time.h"
 #include "gateway/audit_log.h"
 #include "gateway/authenticator.h"
 #include "gateway/grant.h"
@@ -25,10 +25,17 @@ std::string StrangerName(const Peer& peer);
 AuditDecision DecisionAbout(const Question& question);
 
 // One thread at a time. Without a log nothing is kept, and everything is allowed at once.
+//
+// An allow never stays without an outcome: the destructor gives an allowed call that has none the outcome UNKNOWN,
+// reason kAbandoned.
 class CallAudit {
  public:
   // `log` may be null and outlives this.
   CallAudit(AuditLog* log, std::string method) : log_(log), method_(std::move(method)) {}
+  ~CallAudit();
+
+  CallAudit(const CallAudit&) = delete;
+  CallAudit& operator=(const CallAudit&) = delete;
 
   const std::string& method() const { return method_; }
 
@@ -40,24 +47,27 @@ class CallAudit {
 
   // Calls `done` once it is on the disk that the call may go on; not if that fails, for which the error is UNAVAILABLE
   // (AUDIT_UNAVAILABLE). Of `decision` all but caller, method and policy version. Called once, possibly at once; on the
-  // log's thread otherwise.
+  // log's thread otherwise. This must live until `done` has been called.
   void Allow(const KnownCaller& caller, AuditDecision decision, absl::AnyInvocable<void(absl::Status)> done);
 
   // The same for a call that reads events. It may also go on while nothing can be recorded, which is for what is
   // stamped; but not if too many are recorded at once, or one could read without a record by reading much.
   void AllowRead(const KnownCaller& caller, absl::AnyInvocable<void(absl::Status)> done);
 
-  // How a call that was allowed has ended, once. Nothing is kept of one that was not.
-  void End(const absl::Status& status, absl::Duration duration, const ActivitySummary& activity = {},
-           std::string fingerprint = "");
+  // How a call that was allowed has ended, once. Nothing is kept of one that was not. The call's duration is this
+  // object's life until then.
+  void End(const absl::Status& status, const ActivitySummary& activity = {}, std::string fingerprint = "");
 
  private:
   // As AuditLog::Allow has it.
   void Record(const KnownCaller& caller, AuditDecision decision, AuditLog::Room room,
               absl::AnyInvocable<void(absl::Status)> done);
 
+  using Clock = std::chrono::steady_clock;
+
   AuditLog* const log_;
   const std::string method_;
+  const Clock::time_point started_ = Clock::now();
   std::optional<AuditLog::AllowId> allow_;
 };
 

@@ -2,7 +2,19 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
+#include <future>
+#include <memory>
+#include <optional>
 #include <string>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "gateway/access.h"
+#include "gateway/audit_log.h"
+#include "gateway/audit_testing.h"
+#include "gateway/caller.h"
+#include "gateway/config.pb.h"
 
 namespace stampgate {
 namespace {
@@ -32,6 +44,93 @@ TEST(DecisionAbout, TellsTheGeneralOperation) {
   EXPECT_EQ(decision.path, "init_otp");
   EXPECT_EQ(decision.activity_type, "ACTIVITY_TYPE_INIT_OTP_V3");
   EXPECT_EQ(DecisionAbout(Question()).organization_id, "");
+}
+
+class CallAuditTest : public ::testing::Test {
+ protected:
+  CallAuditTest()
+      : path_(NewFolder() + "audit.log"), caller_([] {
+          config::v1::Caller caller;
+          caller.set_name("payments");
+          return caller;
+        }()) {
+    log_ = AuditLog::Open({.file = path_, .key = TestAuditKey(), .now = absl::Now, .calls = &calls_}).value();
+    call_.emplace(log_.get(), "/stampgate.v1.PolicyService/GetPolicy");
+  }
+
+  KnownCaller caller() const { return {std::make_shared<Access>(), &caller_}; }
+
+  absl::Status Allow() {
+    std::promise<absl::Status> answer;
+    call_->Allow(caller(), {}, [&answer](absl::Status status) { answer.set_value(std::move(status)); });
+    return answer.get_future().get();
+  }
+  absl::Status AllowRead() {
+    std::promise<absl::Status> answer;
+    call_->AllowRead(caller(), [&answer](absl::Status status) { answer.set_value(std::move(status)); });
+    return answer.get_future().get();
+  }
+
+  std::vector<std::string> Outcomes() {
+    log_->Close();
+    return LinesWith(path_, "\"kind\":\"outcome\"");
+  }
+
+  const std::string path_;
+  const Caller caller_;
+  FaultyCalls calls_;
+  std::unique_ptr<AuditLog> log_;
+  std::optional<CallAudit> call_;
+};
+
+TEST_F(CallAuditTest, ACallThatVanishesIsAbandoned) {
+  ASSERT_TRUE(Allow().ok());
+  call_.reset();
+  const std::vector<std::string> outcomes = Outcomes();
+  ASSERT_EQ(outcomes.size(), 1);
+  EXPECT_EQ(Member(outcomes[0], "allow"), "2");
+  EXPECT_EQ(Member(outcomes[0], "code"), "UNKNOWN");
+  EXPECT_EQ(Member(outcomes[0], "reason"), "ABANDONED");
+}
+
+TEST_F(CallAuditTest, AReadThatVanishesIsAbandoned) {
+  ASSERT_TRUE(AllowRead().ok());
+  call_.reset();
+  const std::vector<std::string> outcomes = Outcomes();
+  ASSERT_EQ(outcomes.size(), 1);
+  EXPECT_EQ(Member(outcomes[0], "reason"), "ABANDONED");
+}
+
+TEST_F(CallAuditTest, ACallThatEndsHasItsOwnOutcomeAlone) {
+  ASSERT_TRUE(Allow().ok());
+  call_->End(absl::OkStatus(), absl::Milliseconds(2));
+  call_->End(absl::UnknownError("again"), absl::Milliseconds(3));
+  call_.reset();
+  const std::vector<std::string> outcomes = Outcomes();
+  ASSERT_EQ(outcomes.size(), 1);
+  EXPECT_EQ(Member(outcomes[0], "code"), "OK");
+  EXPECT_EQ(Member(outcomes[0], "duration_us"), "2000");
+}
+
+TEST_F(CallAuditTest, ACallThatWasNotAllowedHasNoOutcome) {
+  call_->Deny(caller(), {});
+  call_.reset();
+  call_.emplace(log_.get(), "m");
+  calls_.Fail(FaultyCalls::Call::kWrite, ENOSPC);
+  EXPECT_EQ(Allow().code(), absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(AllowRead().ok());  // goes on without a record
+  call_.reset();
+  calls_.Mend();
+  EXPECT_TRUE(Outcomes().empty());
+  EXPECT_EQ(LinesWith(path_, "\"kind\":\"deny\"").size(), 1);
+}
+
+TEST_F(CallAuditTest, WithoutALogNothingIsKept) {
+  call_.emplace(nullptr, "m");
+  EXPECT_TRUE(Allow().ok());
+  EXPECT_TRUE(AllowRead().ok());
+  call_.reset();
+  EXPECT_TRUE(Outcomes().empty());
 }
 
 }  // namespace

@@ -1,28 +1,77 @@
-// How many operation calls are being served, so that a drain knows when it is done.
+// The calls and streams that are being served: a drain waits for them, and takes no more.
 #ifndef STAMPGATE_GATEWAY_CALLS_IN_FLIGHT_H_
 #define STAMPGATE_GATEWAY_CALLS_IN_FLIGHT_H_
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
-
-#include "absl/time/time.h"
+#include <unordered_set>
 
 namespace stampgate {
 
-// Thread-safe.
+// Thread-safe. `Context` is gRPC's context of a call, which lives as long as its call is counted here.
+//
+// A call is either admitted or refused. Refused ones are answered at once, but their answers need time to be written.
+template <typename Context>
 class CallsInFlight {
  public:
-  void Begin();
-  void End();
+  using Clock = std::chrono::steady_clock;
 
-  // Waits until there is none or `deadline` has passed; true if there is none.
-  bool WaitUntilNone(absl::Time deadline);
+  // True admits the call; End follows. False once the drain has begun: the call must be refused, and EndRefused
+  // follows.
+  bool Begin(const Context& call) {
+    std::lock_guard lock(mutex_);
+    if (draining_) {
+      ++refused_;
+      return false;
+    }
+    admitted_.insert(&call);
+    return true;
+  }
+
+  void End(const Context& call) {
+    std::lock_guard lock(mutex_);
+    admitted_.erase(&call);
+    if (admitted_.empty()) changed_.notify_all();  // with the lock: the waiter may destroy this
+  }
+
+  void EndRefused() {
+    std::lock_guard lock(mutex_);
+    if (--refused_ == 0) changed_.notify_all();
+  }
+
+  // Admits no call from now on.
+  void Drain() {
+    std::lock_guard lock(mutex_);
+    draining_ = true;
+  }
+
+  // Waits until no admitted call is left or `deadline` has passed. Returns whether none is left.
+  bool WaitUntilNone(Clock::time_point deadline) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_until(lock, deadline, [this] { return admitted_.empty(); });
+  }
+
+  // The same for refused calls.
+  bool WaitUntilNoneRefused(Clock::time_point deadline) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_until(lock, deadline, [this] { return refused_ == 0; });
+  }
+
+  // Calls `visit` with the context of every admitted call. No call can begin or end meanwhile.
+  template <typename Visit>
+  void ForEach(Visit visit) const {
+    std::lock_guard lock(mutex_);
+    for (const Context* call : admitted_) visit(*call);
+  }
 
  private:
   // Of the standard library, so that the thread sanitizer sees it.
-  std::mutex mutex_;
-  std::condition_variable none_;
-  int count_ = 0;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::unordered_set<const Context*> admitted_;
+  int refused_ = 0;
+  bool draining_ = false;
 };
 
 }  // namespace stampgate

@@ -28,9 +28,10 @@ const absl::string_view kUsage =
                                         status 1: changed, 2: a file cannot be read, 3: cut off by a crash
   stampgate audit verify --key FILE [--head HEAD] AUDIT_FILE AUDIT_FILE...
                                         checks these files alone, the oldest first
-  stampgate events restored EVENTS_FILE
-                                        says that an event log was put back from a copy, before the gateway is started
-                                        with it: cursors from before are refused, as what they have seen may be lost
+  stampgate store restored --config FILE
+                                        tells the store that it was put back from a copy, before the gateway is started
+                                        with it: cursors of before are refused, timestamps begin above those of before,
+                                        and idempotency keys of before send nothing for as long as keys are kept
   stampgate --version
   stampgate --help
 
@@ -87,15 +88,14 @@ absl::StatusOr<CommandLine> ParseAudit(const std::vector<std::string>& arguments
   return line;
 }
 
-// `arguments` begin behind "events".
-absl::StatusOr<CommandLine> ParseEvents(const std::vector<std::string>& arguments) {
+// `arguments` begin behind "store".
+absl::StatusOr<CommandLine> ParseStore(const std::vector<std::string>& arguments) {
   CommandLine line;
-  line.command = CommandLine::Command::kEventsRestored;
+  line.command = CommandLine::Command::kStoreRestored;
   if (arguments.empty() || arguments[0] != "restored") {
-    return absl::InvalidArgumentError("events needs a command: restored");
+    return absl::InvalidArgumentError("store needs a command: restored");
   }
-  if (absl::Status status = ParseFlags(arguments, {}, {}, &line.files); !status.ok()) return status;
-  if (line.files.size() != 1) return absl::InvalidArgumentError("restored needs one file");
+  if (absl::Status status = ParseFlags(arguments, {{"config", &line.config}}); !status.ok()) return status;
   return line;
 }
 
@@ -104,7 +104,7 @@ absl::StatusOr<CommandLine> ParseEvents(const std::vector<std::string>& argument
 absl::StatusOr<CommandLine> ParseCommandLine(const std::vector<std::string>& arguments) {
   CommandLine line;
   if (arguments.empty())
-    return absl::InvalidArgumentError("a command is missing: serve, check, keygen, audit or events");
+    return absl::InvalidArgumentError("a command is missing: serve, check, keygen, audit or store");
   for (const std::string& argument : arguments) {
     if (argument == "--help" || argument == "-h" || argument == "help") return line;
   }
@@ -120,7 +120,7 @@ absl::StatusOr<CommandLine> ParseCommandLine(const std::vector<std::string>& arg
     return line;
   }
   if (arguments[0] == "audit") return ParseAudit({arguments.begin() + 1, arguments.end()});
-  if (arguments[0] == "events") return ParseEvents({arguments.begin() + 1, arguments.end()});
+  if (arguments[0] == "store") return ParseStore({arguments.begin() + 1, arguments.end()});
   if (arguments[0] == "keygen") {
     line.command = CommandLine::Command::kKeygen;
     std::string curve;

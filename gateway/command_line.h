@@ -12,16 +12,16 @@
 namespace stampgate {
 
 struct CommandLine {
-  enum class Command { kHelp, kVersion, kServe, kCheck, kKeygen, kAuditVerify, kAuditKeygen, kEventsRestored };
+  enum class Command { kHelp, kVersion, kServe, kCheck, kKeygen, kAuditVerify, kAuditKeygen, kStoreRestored };
 
   Command command = Command::kHelp;
-  std::string config;              // of kServe and kCheck
+  std::string config;              // of kServe, kCheck and kStoreRestored
   std::string as;                  // of kCheck: a caller's name, or empty
   Curve curve = Curve::kP256;      // of kKeygen
   std::string out;                 // of kKeygen and kAuditKeygen
   std::string key;                 // of kAuditVerify: the key's file
   std::string head;                // of kAuditVerify: a head that the log told, or empty
-  std::vector<std::string> files;  // of kAuditVerify: the log, or several files of one; of kEventsRestored: the log
+  std::vector<std::string> files;  // of kAuditVerify: the log, or several files of one
 };
 
 // Reads the arguments behind the program's name; a flag is `--name value` or `--name=value`. Errors: kInvalidArgument

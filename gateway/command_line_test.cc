@@ -43,10 +43,10 @@ TEST(CommandLineTest, ReadsEveryCommand) {
 
   EXPECT_EQ(ParseCommandLine({"audit", "keygen", "--out", "k"})->command, Command::kAuditKeygen);
 
-  absl::StatusOr<CommandLine> restored = ParseCommandLine({"events", "restored", "events.db"});
+  absl::StatusOr<CommandLine> restored = ParseCommandLine({"store", "restored", "--config", "f.yaml"});
   ASSERT_TRUE(restored.ok());
-  EXPECT_EQ(restored->command, Command::kEventsRestored);
-  EXPECT_THAT(restored->files, ElementsAre("events.db"));
+  EXPECT_EQ(restored->command, Command::kStoreRestored);
+  EXPECT_EQ(restored->config, "f.yaml");
   EXPECT_EQ(ParseCommandLine({"audit", "keygen", "--out", "k"})->out, "k");
 
   EXPECT_EQ(ParseCommandLine({"--version"})->command, Command::kVersion);
@@ -62,10 +62,10 @@ TEST(CommandLineTest, RefusesWhatItDoesNotKnowAndSaysWhat) {
   const std::pair<std::vector<std::string>, std::string> cases[] = {
       {{}, "a command is missing"},
       {{"run"}, "unknown command: run"},
-      {{"events"}, "events needs a command: restored"},
-      {{"events", "list"}, "events needs a command: restored"},
-      {{"events", "restored"}, "restored needs one file"},
-      {{"events", "restored", "a", "b"}, "restored needs one file"},
+      {{"store"}, "store needs a command: restored"},
+      {{"store", "list"}, "store needs a command: restored"},
+      {{"store", "restored"}, "restored needs --config"},
+      {{"store", "restored", "--config", "a", "b"}, "unexpected argument: b"},
       {{"serve"}, "serve needs --config"},
       {{"serve", "--config"}, "--config needs a value"},
       {{"serve", "--config="}, "--config needs a value"},

@@ -51,6 +51,7 @@ config::v1::Config Defaults() {
   *upstream.mutable_connect_timeout() = TimeUtil::SecondsToDuration(5);
   *upstream.mutable_exchange_timeout() = TimeUtil::SecondsToDuration(30);
   upstream.set_max_connections(64);
+  upstream.set_max_detached(32);
   *upstream.mutable_max_idle() = TimeUtil::SecondsToDuration(50);
   upstream.set_max_response_bytes(8 << 20);
   upstream.set_http2(false);
@@ -256,6 +257,15 @@ void CheckEvents(const config::v1::Events& events, ConfigReport& report) {
   }
 }
 
+void CheckStore(config::v1::Config& config, ConfigReport& report) {
+  if (!config.has_store()) return;
+  config::v1::Store& store = *config.mutable_store();
+  if (!store.has_sqlite()) report.Add("store.sqlite", "is required with store");
+  if (!store.has_key_retention()) *store.mutable_key_retention() = TimeUtil::HoursToDuration(24);
+  // Not below the hour for which upstream takes a request.
+  CheckRange(store.key_retention(), absl::Hours(1), "store.key_retention", report, absl::Hours(720));
+}
+
 void CheckWebhookPaths(const google::protobuf::RepeatedPtrField<std::string>& paths, ConfigReport& report) {
   constexpr size_t kShortest = 24;  // of 22 random letters and digits nobody guesses one
   constexpr int kMost = 8;
@@ -290,7 +300,9 @@ void CheckWebhooks(const config::v1::Config& config, ConfigReport& report) {
     report.Add("webhooks.listen_address", "must be address:port, such as 0.0.0.0:8080");
   }
   if (webhooks.paths().empty()) report.Add("webhooks.paths", "is required with listen_address");
-  if (config.events().file().empty()) report.Add("events.file", "is required with webhooks.listen_address");
+  if (config.events().file().empty() && !config.has_store()) {
+    report.Add("store", "is required with webhooks.listen_address");
+  }
 }
 
 void CheckWebhookTls(const config::v1::Webhooks& webhooks, ConfigReport& report) {
@@ -397,6 +409,13 @@ void ResolveFiles(const std::string& config_file, config::v1::Config& config) {
   resolve(config.mutable_upstream()->mutable_ca_file());
   for (config::v1::Key& key : *config.mutable_keys()) resolve(key.mutable_file());
   resolve(config.mutable_events()->mutable_file());
+  if (config.has_store()) {
+    std::string* folder = config.mutable_store()->mutable_sqlite()->mutable_folder();
+    resolve(folder);
+    if (config.events().file().empty()) {
+      config.mutable_events()->set_file((std::filesystem::path(*folder) / "events.db").string());
+    }
+  }
   resolve(config.mutable_webhooks()->mutable_tls_certificate_file());
   resolve(config.mutable_webhooks()->mutable_tls_private_key_file());
   if (config.has_tls()) {
@@ -416,6 +435,11 @@ void ResolveFiles(const std::string& config_file, config::v1::Config& config) {
 }
 
 }  // namespace
+
+std::string CallStoreFile(const config::v1::Config& config) {
+  if (!config.has_store()) return "";
+  return (std::filesystem::path(config.store().sqlite().folder()) / "calls.db").string();
+}
 
 TlsFiles FilesOf(const config::v1::Tls& tls) {
   return {tls.certificate_file(), tls.private_key_file(), tls.client_ca_file()};
@@ -442,6 +466,7 @@ absl::StatusOr<Config> ParseConfig(absl::string_view text, const std::string& pa
   CheckUpstream(config.upstream(), report);
   CheckCalls(config.calls(), report);
   CheckReplica(config.replica(), report);
+  CheckStore(config, report);
   CheckEvents(config.events(), report);
   CheckWebhooks(config, report);
   CheckTokenIssuers(config, report);

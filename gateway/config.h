@@ -35,7 +35,8 @@ enum class ConfigFiles {
 // A config that keeps every rule, as far as files were looked at. Immutable.
 class Config {
  public:
-  // Every field with a default is set. Paths of files do not depend on the config file's folder any more.
+  // Every field with a default is set, and `events.file` too if there is a store. Paths of files do not depend on the
+  // config file's folder any more.
   const config::v1::Config& operator*() const { return values_; }
   const config::v1::Config* operator->() const { return &values_; }
 
@@ -67,6 +68,9 @@ absl::StatusOr<Config> LoadConfig(const std::string& path, OpenKey open_key, Con
 // LoadConfig for a text that is already read from `path`.
 absl::StatusOr<Config> ParseConfig(absl::string_view text, const std::string& path, OpenKey open_key,
                                    ConfigFiles files = ConfigFiles::kAll);
+
+// The file of idempotency keys and timestamps; empty if the config has no store.
+std::string CallStoreFile(const config::v1::Config& config);
 
 TlsFiles FilesOf(const config::v1::Tls& tls);
 

@@ -76,6 +76,7 @@ TEST(ConfigTest, TheSmallestConfigGetsEveryDefault) {
   EXPECT_EQ(ToDuration(values.upstream().connect_timeout()), absl::Seconds(5));
   EXPECT_EQ(ToDuration(values.upstream().exchange_timeout()), absl::Seconds(30));
   EXPECT_EQ(values.upstream().max_connections(), 64u);
+  EXPECT_EQ(values.upstream().max_detached(), 32u);
   EXPECT_EQ(ToDuration(values.upstream().max_idle()), absl::Seconds(50));
   EXPECT_EQ(values.upstream().max_response_bytes(), 8u << 20);
   EXPECT_FALSE(values.upstream().http2());
@@ -210,9 +211,9 @@ TEST(ConfigTest, NumbersStayWithinTheirLimits) {
     uint64_t minimum;
     uint64_t maximum;
   };
-  for (const Row& row :
-       {Row{"upstream", "max_connections", 1, 1024}, Row{"upstream", "max_response_bytes", 64 << 10, 64 << 20},
-        Row{"calls", "max_request_bytes", 64 << 10, 4 << 20}}) {
+  for (const Row& row : {Row{"upstream", "max_connections", 1, 1024}, Row{"upstream", "max_detached", 1, 1024},
+                         Row{"upstream", "max_response_bytes", 64 << 10, 64 << 20},
+                         Row{"calls", "max_request_bytes", 64 << 10, 4 << 20}}) {
     const auto report = [&](uint64_t value) {
       const bool upstream = absl::string_view(row.section) == "upstream";
       return ReportOf(absl::StrCat(kKeys, "upstream:\n  base_url: https://host\n", upstream ? "" : "calls:\n", "  ",
@@ -281,6 +282,35 @@ TEST(ConfigTest, TheEventLogIsBounded) {
   EXPECT_EQ(report("max_subscribers: 0"), "f:3:27: events.max_subscribers: must be from 1 to 100000");
 }
 
+TEST(ConfigTest, AStoreHasAFolder) {
+  const auto report = [](absl::string_view members) {
+    return ReportOf(absl::StrCat(kMinimal, "store: {", members, "}\n"));
+  };
+  EXPECT_EQ(report("sqlite: {folder: data}"), "");
+  EXPECT_EQ(report("sqlite: {folder: data}, key_retention: 1h"), "");
+  EXPECT_EQ(report("sqlite: {folder: data}, key_retention: 720h"), "");
+  EXPECT_EQ(report("key_retention: 24h"), "f:3:8: store.sqlite: is required with store");
+  EXPECT_EQ(report("sqlite: {}"), "f:3:17: store.sqlite.folder: is required");
+  EXPECT_EQ(report("sqlite: {folder: data}, key_retention: 59m"),
+            "f:3:48: store.key_retention: must be from 1h to 720h");
+}
+
+TEST(ConfigTest, TheEventLogIsInTheStoreUnlessItsFileIsNamed) {
+  const auto parse = [](absl::string_view more) {
+    absl::StatusOr<Config> config = ParseWithCallers(absl::StrCat(kMinimal, more), "/etc/stampgate/f.yaml", AnyKey);
+    EXPECT_TRUE(config.ok()) << config.status();
+    return **config;
+  };
+  const config::v1::Config both = parse("store: {sqlite: {folder: data}}\n");
+  EXPECT_EQ(both.events().file(), "/etc/stampgate/data/events.db");
+  EXPECT_EQ(CallStoreFile(both), "/etc/stampgate/data/calls.db");
+  EXPECT_EQ(ToDuration(both.store().key_retention()), absl::Hours(24));
+  const config::v1::Config named = parse("store: {sqlite: {folder: /data}}\nevents: {file: old.db}\n");
+  EXPECT_EQ(named.events().file(), "/etc/stampgate/old.db");
+  EXPECT_EQ(CallStoreFile(named), "/data/calls.db");
+  EXPECT_EQ(CallStoreFile(parse("events: {file: old.db}\n")), "");
+}
+
 TEST(ConfigTest, WebhooksComeToAnAddressAndAPathThatNobodyGuesses) {
   const auto report = [](absl::string_view members, absl::string_view events = "file: events.db") {
     return ReportOf(absl::StrCat(kMinimal, "events: {", events, "}\nwebhooks: {", members, "}\n"));
@@ -296,7 +326,7 @@ TEST(ConfigTest, WebhooksComeToAnAddressAndAPathThatNobodyGuesses) {
   }
   EXPECT_EQ(report("listen_address: '0.0.0.0:1'"), "f:4:11: webhooks.paths: is required with listen_address");
   EXPECT_EQ(report(absl::StrCat("listen_address: '0.0.0.0:1', paths: [", path, "]"), ""),
-            "f:3:9: events.file: is required with webhooks.listen_address");
+            "f:1:1: store: is required with webhooks.listen_address");
 
   const std::string rule = "must be '/' and at least 23 letters, digits, '-', '_', '.', '~' and '/', chosen at random";
   for (const std::string& bad : {path.substr(0, 23), path.substr(1) + "n", path + "?a", path + " ", path + "%41",

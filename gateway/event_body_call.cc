@@ -4,14 +4,15 @@
 #include <optional>
 #include <string>
 
-#include "absl/time/clock.h"
 #include "gateway/call_audit.h"
 #include "gateway/call_metrics.h"
 #include "gateway/event_access.h"
 #include "gateway/event_error.h"
 #include "gateway/event_request.h"
 #include "gateway/grpc_status.h"
+#include "gateway/refused_call.h"
 #include "gateway/request_message.h"
+#include "gateway/shutting_down.h"
 #include "stampgate/v1/event_service.pb.h"
 #include "translate/error.h"
 
@@ -27,9 +28,7 @@ class EventBodyCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
       : environment_(environment),
         context_(context),
         audit_(environment.audit, kReadEventBody),
-        metrics_(environment.metrics, kReadEventBody) {
-    environment_.in_flight.Begin();
-  }
+        metrics_(environment.metrics, kReadEventBody) {}
 
   void Start(const grpc::ByteBuffer& bytes) {
     BeginEvents(environment_.access, context_, audit_, [this, &bytes](absl::StatusOr<EventAccess> access) {
@@ -59,6 +58,7 @@ class EventBodyCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   }
 
   void ReadOn() {
+    if (environment_.ending) return End(ShuttingDown());
     environment_.feed->Run([this](EventReader& reader) { Send(reader.Find(request_.event_id()), reader); });
   }
 
@@ -96,20 +96,19 @@ class EventBodyCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   }
 
   void End(const absl::Status& status) {
-    audit_.End(status, absl::Now() - started_);
+    audit_.End(status);
     metrics_.End(status);
     Finish(ToGrpcStatus(status));
   }
 
   void OnDone() override {
     if (counted_) environment_.body_readers.fetch_sub(1);
-    environment_.in_flight.End();
+    environment_.in_flight.End(context_);
     delete this;
   }
 
   const EventEnvironment& environment_;
   const grpc::CallbackServerContext& context_;
-  const absl::Time started_ = absl::Now();
   CallAudit audit_;
   CallMetrics metrics_;
   EventAccess access_;
@@ -125,6 +124,10 @@ class EventBodyCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 grpc::ServerWriteReactor<grpc::ByteBuffer>* StartEventBodyCall(const EventEnvironment& environment,
                                                                grpc::CallbackServerContext* context,
                                                                const grpc::ByteBuffer* request) {
+  if (!environment.in_flight.Begin(*context)) {
+    return new RefusedCall<grpc::ServerWriteReactor<grpc::ByteBuffer>>(environment.in_flight, environment.metrics,
+                                                                       kReadEventBody, ShuttingDown());
+  }
   auto* call = new EventBodyCall(environment, *context);  // until OnDone
   call->Start(*request);
   return call;

@@ -3,7 +3,6 @@
 #include <optional>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "gateway/call_audit.h"
 #include "gateway/call_metrics.h"
 #include "gateway/event_access.h"
@@ -11,6 +10,8 @@
 #include "gateway/event_page.h"
 #include "gateway/event_request.h"
 #include "gateway/grpc_status.h"
+#include "gateway/refused_call.h"
+#include "gateway/shutting_down.h"
 #include "stampgate/v1/event_service.pb.h"
 
 namespace stampgate {
@@ -21,18 +22,17 @@ constexpr size_t kDefaultPageSize = 100;
 // Deletes itself when gRPC is done with it, which is after Finish: a read for it never outlives it.
 class EventCall : public grpc::ServerUnaryReactor {
  public:
-  EventCall(const EventEnvironment& environment, const char* name, grpc::ByteBuffer* response)
+  EventCall(const EventEnvironment& environment, const char* name, const grpc::CallbackServerContext& context,
+            grpc::ByteBuffer* response)
       : environment_(environment),
+        context_(context),
         response_(response),
         audit_(environment.audit, name),
-        metrics_(environment.metrics, name) {
-    environment_.in_flight.Begin();
-  }
+        metrics_(environment.metrics, name) {}
 
   // Goes on with `method` if the caller may see something by it.
-  void Start(void (EventCall::*method)(const grpc::ByteBuffer&), const grpc::CallbackServerContext& context,
-             const grpc::ByteBuffer& bytes) {
-    BeginEvents(environment_.access, context, audit_, [this, method, &bytes](absl::StatusOr<EventAccess> access) {
+  void Start(void (EventCall::*method)(const grpc::ByteBuffer&), const grpc::ByteBuffer& bytes) {
+    BeginEvents(environment_.access, context_, audit_, [this, method, &bytes](absl::StatusOr<EventAccess> access) {
       if (!access.ok()) return End(access.status());
       access_ = *std::move(access);
       (this->*method)(bytes);
@@ -83,38 +83,46 @@ class EventCall : public grpc::ServerUnaryReactor {
   }
 
   void End(const absl::Status& status) {
-    audit_.End(status, absl::Now() - started_);
+    audit_.End(status);
     metrics_.End(status);
     Finish(ToGrpcStatus(status));
   }
 
   void OnDone() override {
-    environment_.in_flight.End();
+    environment_.in_flight.End(context_);
     delete this;
   }
 
   const EventEnvironment& environment_;
+  const grpc::CallbackServerContext& context_;
   grpc::ByteBuffer* const response_;
-  const absl::Time started_ = absl::Now();
   CallAudit audit_;
   CallMetrics metrics_;
   EventAccess access_;
 };
 
+grpc::ServerUnaryReactor* StartCall(const EventEnvironment& environment, const char* name,
+                                    void (EventCall::*method)(const grpc::ByteBuffer&),
+                                    const grpc::CallbackServerContext& context, const grpc::ByteBuffer& request,
+                                    grpc::ByteBuffer* response) {
+  if (!environment.in_flight.Begin(context)) {
+    return new RefusedCall<grpc::ServerUnaryReactor>(environment.in_flight, environment.metrics, name, ShuttingDown());
+  }
+  auto* call = new EventCall(environment, name, context, response);
+  call->Start(method, request);
+  return call;
+}
+
 }  // namespace
 
 grpc::ServerUnaryReactor* StartListEvents(const EventEnvironment& environment, grpc::CallbackServerContext* context,
                                           const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
-  auto* call = new EventCall(environment, kListEvents, response);
-  call->Start(&EventCall::ListEvents, *context, *request);
-  return call;
+  return StartCall(environment, kListEvents, &EventCall::ListEvents, *context, *request, response);
 }
 
 grpc::ServerUnaryReactor* StartGetEvent(const EventEnvironment& environment, grpc::CallbackServerContext* context,
                                         const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
-  auto* call = new EventCall(environment, kGetEvent, response);
-  call->Start(&EventCall::GetEvent, *context, *request);
-  return call;
+  return StartCall(environment, kGetEvent, &EventCall::GetEvent, *context, *request, response);
 }
 
 }  // namespace stampgate

@@ -2,6 +2,8 @@
 #ifndef STAMPGATE_GATEWAY_EVENT_ENVIRONMENT_H_
 #define STAMPGATE_GATEWAY_EVENT_ENVIRONMENT_H_
 
+#include <grpcpp/server_context.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +28,7 @@ struct EventEnvironment {
   const CurrentAccess& access;
   AuditLog* audit;   // null: nothing is recorded
   Metrics* metrics;  // null: nothing is counted
-  CallsInFlight& in_flight;
+  CallsInFlight<grpc::CallbackServerContext>& in_flight;
   size_t max_request_bytes = 0;
   absl::Duration heartbeat_interval = absl::ZeroDuration();
   int max_subscribers = 0;  // and no more of those who read a body
@@ -36,6 +38,9 @@ struct EventEnvironment {
   mutable std::atomic<int> subscribers = 0;
   mutable std::atomic<int> body_readers = 0;
   mutable std::atomic<EventFeed::ReaderId> next_reader = 1;
+
+  // The grace of a drain is nearly over: what can go on for long ends now.
+  std::atomic<bool> ending = false;
 };
 
 }  // namespace stampgate

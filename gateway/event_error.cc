@@ -1,6 +1,5 @@
 #include "gateway/event_error.h"
 
-#include "absl/random/random.h"
 #include "absl/status/statusor.h"
 #include "translate/error.h"
 #include "webhooks/cursor.h"
@@ -34,14 +33,6 @@ absl::Status ToCallerError(const absl::Status& status, EventReader& reader, cons
 absl::Status EventNotFound() {
   return ToStatus(GatewayError(StatusCode::kNotFound, v1::ERROR_REASON_EVENT_NOT_FOUND,
                                "the event log has no event of this event_id, or not any more"));
-}
-
-absl::Status ShuttingDown(const LogIdentity& log, Position position) {
-  Error error = GatewayError(StatusCode::kUnavailable, v1::ERROR_REASON_SHUTTING_DOWN, "the gateway is shutting down");
-  error.metadata.emplace_back("cursor", EncodeCursor(log, position));
-  thread_local absl::InsecureBitGen random;
-  error.retry_delay = absl::Milliseconds(absl::Uniform(random, 100, 3000));
-  return ToStatus(error);
 }
 
 }  // namespace stampgate

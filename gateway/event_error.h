@@ -14,9 +14,6 @@ absl::Status ToCallerError(const absl::Status& status, EventReader& reader, cons
 // NOT_FOUND (EVENT_NOT_FOUND).
 absl::Status EventNotFound();
 
-// UNAVAILABLE (SHUTTING_DOWN): start again behind `position`, at a time that not all others choose.
-absl::Status ShuttingDown(const LogIdentity& log, Position position);
-
 }  // namespace stampgate
 
 #endif  // STAMPGATE_GATEWAY_EVENT_ERROR_H_

@@ -54,6 +54,7 @@ class FakeLog : public EventLog {
   void SetOnGrowth(std::function<void(Position)> on_growth) override { on_growth_ = std::move(on_growth); }
   absl::StatusOr<std::unique_ptr<EventReader>> NewReader() override { return std::make_unique<Reader>(*this); }
   const LogIdentity& identity() const override { return identity_; }
+  absl::Duration WriteUnderWay() const override { return absl::ZeroDuration(); }
   void Close() override {}
 
  private:

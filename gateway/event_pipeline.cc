@@ -15,6 +15,8 @@ namespace {
 // Two read while one waits for the disk or decodes something large.
 constexpr int kReaderThreads = 2;
 
+constexpr absl::Duration kWatchInterval = absl::Seconds(1);
+
 // Where the key set is: as the operation says that gives it to callers.
 std::string KeySetPath() {
   const google::protobuf::MethodDescriptor* method =
@@ -59,12 +61,17 @@ ReceiverOptions ReceiverOptionsOf(const config::v1::Webhooks& webhooks) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config::v1::Config& config,
-                                                                    UpstreamClient& upstream,
-                                                                    std::function<void()> on_fatal, Metrics* metrics) {
+                                                                    UpstreamClient& upstream, Observers observers,
+                                                                    Metrics* metrics) {
   std::unique_ptr<EventPipeline> pipeline(new EventPipeline(metrics));
-  absl::StatusOr<std::unique_ptr<EventLog>> log = OpenSqliteEventLog(LogOptions(config.events(), std::move(on_fatal)));
+  absl::StatusOr<std::unique_ptr<EventLog>> log =
+      OpenSqliteEventLog(LogOptions(config.events(), std::move(observers.on_fatal)));
   if (!log.ok()) return log.status();
   pipeline->log_ = *std::move(log);
+  pipeline->watch_ = std::make_unique<EventLogWatch>(*pipeline->log_, metrics, std::move(observers.on_hanging));
+  pipeline->watch_->Look();
+  pipeline->watcher_ =
+      std::make_unique<PeriodicTask>(kWatchInterval, [watch = pipeline->watch_.get()] { watch->Look(); });
   absl::StatusOr<std::unique_ptr<const EventEncoder>> encoder =
       EventEncoder::Create(config.operator_name(), pipeline->log_->identity());
   if (!encoder.ok()) return encoder.status();

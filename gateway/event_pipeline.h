@@ -14,7 +14,9 @@
 #include "gateway/delivery_log.h"
 #include "gateway/event_encoder.h"
 #include "gateway/event_feed.h"
+#include "gateway/event_log_watch.h"
 #include "gateway/metrics.h"
+#include "gateway/periodic_task.h"
 #include "gateway/upstream_client.h"
 #include "webhooks/event_log.h"
 #include "webhooks/intake.h"
@@ -27,12 +29,17 @@ namespace stampgate {
 // Thread-safe.
 class EventPipeline {
  public:
+  // Who hears of the event log's state. Called from any thread; must not block.
+  struct Observers {
+    std::function<void()> on_fatal;              // once, if the log cannot go on: the process must end
+    std::function<void(bool hangs)> on_hanging;  // the log's disk does not answer, or answers again
+  };
+
   // Opens the log of `config.events()`, and receives deliveries if `config.webhooks()` says where. Keys come through
-  // `upstream`, which outlives this. `on_fatal` is called once, from any thread, if the log cannot go on: the process
-  // is to end. Counts in `metrics`, which outlives this, if it is not null. Errors: those of OpenSqliteEventLog and
-  // Receiver::Start.
+  // `upstream`, which outlives this. Counts in `metrics`, which outlives this, if it is not null. Errors: those of
+  // OpenSqliteEventLog and Receiver::Start.
   static absl::StatusOr<std::unique_ptr<EventPipeline>> Start(const config::v1::Config& config,
-                                                              UpstreamClient& upstream, std::function<void()> on_fatal,
+                                                              UpstreamClient& upstream, Observers observers,
                                                               Metrics* metrics = nullptr);
 
   // As Close does, at once.
@@ -53,7 +60,7 @@ class EventPipeline {
   void Drain();
 
   // After every call that reads has ended. Waits until the deliveries that were taken are answered or `grace` has
-  // passed, and leaves the log in good order.
+  // passed, and leaves the log in good order, which takes as long as its disk does.
   void Close(absl::Duration grace);
 
  private:
@@ -73,6 +80,8 @@ class EventPipeline {
   std::unique_ptr<Verifier> verifier_;
   std::unique_ptr<Intake> intake_;
   std::unique_ptr<Receiver> receiver_;
+  std::unique_ptr<EventLogWatch> watch_;
+  std::unique_ptr<PeriodicTask> watcher_;
 };
 
 }  // namespace stampgate

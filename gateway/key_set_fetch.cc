@@ -1,11 +1,11 @@
 #include "gateway/key_set_fetch.h"
 
+#include <chrono>
 #include <utility>
 #include <variant>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "webhooks/cache_lifetime.h"
 
 namespace stampgate {
@@ -13,7 +13,8 @@ namespace stampgate {
 FetchKeySet FetchKeySetThrough(UpstreamClient& client, std::string path) {
   return [&client, path = std::move(path)](absl::AnyInvocable<void(absl::StatusOr<KeySetAnswer>)> done) {
     UpstreamClient::CallOptions options;
-    options.deadline = absl::Now() + kKeySetTime;
+    options.lane = UpstreamClient::Lane::kKeySet;
+    options.deadline = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(kKeySetTime);
     client.Get({path}, options, [done = std::move(done)](UpstreamOutcome outcome) mutable {
       if (const auto* failure = std::get_if<TransportFailure>(&outcome)) {
         return done(absl::UnavailableError(failure->detail));

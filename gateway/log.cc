@@ -1,13 +1,20 @@
 #include "gateway/log.h"
 
-#include <spdlog/async.h>
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
+#include <spdlog/async_logger.h>
+#include <spdlog/details/null_mutex.h>
+#include <spdlog/details/thread_pool.h>
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/base_sink.h>
 
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <cstdio>
 #include <memory>
+#include <mutex>
 
 #include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "translate/json_writer.h"
 
 namespace stampgate {
@@ -15,15 +22,78 @@ namespace {
 
 constexpr size_t kQueuedLines = 8192;
 
-spdlog::logger& Logger() {
-  static const std::shared_ptr<spdlog::logger>& logger = *[] {
-    spdlog::init_thread_pool(kQueuedLines, 1);
-    auto* created =
-        new std::shared_ptr<spdlog::logger>(spdlog::create_async_nb<spdlog::sinks::stderr_sink_mt>("stampgate"));
-    (*created)->set_pattern("%v");
-    return created;
-  }();
-  return *logger;
+// How often FlushLog looks at the number of lines that spdlog has dropped: nobody is told of those.
+constexpr absl::Duration kLook = absl::Milliseconds(10);
+
+// Writes to standard error, and counts. Only the pool's one thread writes.
+class CountingSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+ public:
+  // Waits until `done(number of lines written)`, or for `patience`.
+  template <typename Done>
+  void WaitFor(absl::Duration patience, Done done) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, absl::ToChronoNanoseconds(patience), [&] { return done(written_); });
+  }
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& line) override {
+    spdlog::memory_buf_t formatted;
+    formatter_->format(line, formatted);
+    fwrite(formatted.data(), 1, formatted.size(), stderr);
+    fflush(stderr);
+    std::lock_guard lock(mutex_);
+    ++written_;
+    changed_.notify_all();
+  }
+
+  void flush_() override {}
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  uint64_t written_ = 0;
+};
+
+// Of spdlog's own registry nothing is used: its static destructor ends the pool that it knows, and whoever logs
+// afterwards gets an exception.
+class ProcessLog {
+ public:
+  ProcessLog()
+      : sink_(std::make_shared<CountingSink>()),
+        pool_(std::make_shared<spdlog::details::thread_pool>(kQueuedLines, 1)),
+        logger_(std::make_shared<spdlog::async_logger>("stampgate", sink_, pool_,
+                                                       spdlog::async_overflow_policy::overrun_oldest)) {
+    logger_->set_pattern("%v");
+    logger_->set_error_handler([](const std::string& /*message*/) {});
+  }
+
+  void Write(const std::string& line) {
+    ++queued_;
+    logger_->info(spdlog::string_view_t(line.data(), line.size()));
+  }
+
+  bool Flush(absl::Duration patience) {
+    const uint64_t queued = queued_;
+    const auto deadline = Clock::now() + absl::ToChronoNanoseconds(patience);
+    bool done = false;
+    do {
+      sink_->WaitFor(kLook, [&](uint64_t written) { return done = written + pool_->overrun_counter() >= queued; });
+    } while (!done && Clock::now() < deadline);
+    return done;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  const std::shared_ptr<CountingSink> sink_;
+  const std::shared_ptr<spdlog::details::thread_pool> pool_;
+  const std::shared_ptr<spdlog::async_logger> logger_;
+  std::atomic<uint64_t> queued_ = 0;
+};
+
+// Never destroyed: threads that still log while the process exits find it.
+ProcessLog& TheLog() {
+  static ProcessLog& log = *new ProcessLog;
+  return log;
 }
 
 absl::string_view Name(Severity severity) {
@@ -38,26 +108,32 @@ absl::string_view Name(Severity severity) {
 
 }  // namespace
 
-void Log(Severity severity, absl::string_view event, const LogFields& fields) {
-  std::string line = "{\"time\":\"";
-  line += absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::Now(), absl::UTCTimeZone());
-  line += "\",\"severity\":";
-  AppendJsonString(Name(severity), line);
-  line += ",\"event\":";
-  AppendJsonString(event, line);
-  for (const auto& [name, value] : fields) {
-    line += ',';
-    AppendJsonString(name, line);
-    line += ':';
-    AppendJsonString(value, line);
+void Log(Severity severity, absl::string_view event, const LogFields& fields) noexcept {
+  try {
+    std::string line = "{\"time\":\"";
+    line += absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::Now(), absl::UTCTimeZone());
+    line += "\",\"severity\":";
+    AppendJsonString(Name(severity), line);
+    line += ",\"event\":";
+    AppendJsonString(event, line);
+    for (const auto& [name, value] : fields) {
+      line += ',';
+      AppendJsonString(name, line);
+      line += ':';
+      AppendJsonString(value, line);
+    }
+    line += '}';
+    TheLog().Write(line);
+  } catch (...) {  // spdlog throws
   }
-  line += '}';
-  Logger().info(spdlog::string_view_t(line.data(), line.size()));
 }
 
-void FlushLog() {
-  Logger().flush();
-  spdlog::shutdown();
+bool FlushLog(absl::Duration patience) noexcept {
+  try {
+    return TheLog().Flush(patience);
+  } catch (...) {  // spdlog throws
+    return false;
+  }
 }
 
 }  // namespace stampgate

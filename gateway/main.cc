@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
@@ -26,6 +27,7 @@
 #include "gateway/caller_report.h"
 #include "gateway/command_line.h"
 #include "gateway/config.h"
+#include "gateway/end_bound.h"
 #include "gateway/failed_handshakes.h"
 #include "gateway/liveness.h"
 #include "gateway/loading.h"
@@ -38,6 +40,7 @@
 #include "gateway/self_check.h"
 #include "gateway/server.h"
 #include "gateway/server_credentials.h"
+#include "gateway/store/restored_calls.h"
 #include "gateway/token_key_pool.h"
 #include "stamp/key_generator.h"
 #include "stamp/key_memory.h"
@@ -51,6 +54,9 @@ constexpr int kExitFailure = 1;
 constexpr int kExitUsage = 2;
 constexpr int kExitUnverified = 2;  // neither good nor bad: it could not be looked at
 constexpr absl::string_view kVersion = "0.1.0";
+
+// How long the audit and the event log may take to close, once the grace of the calls is over.
+constexpr absl::Duration kCloseTime = absl::Seconds(5);
 
 constexpr absl::Duration kSelfCheckInterval = absl::Seconds(2);
 constexpr absl::Duration kSelfCheckTimeout = absl::Seconds(2);
@@ -103,6 +109,7 @@ absl::StatusOr<std::unique_ptr<AdminServer>> StartAdmin(const Config& config, He
   return AdminServer::Start({.listen_address = config->admin().listen_address()},
                             {{"/livez", [&health] { return health.liveness.Answer(); }},
                              {"/readyz", [&health] { return health.readiness.Answer(); }},
+                             {"/readyz/webhooks", [&health] { return health.readiness.AnswerForWebhooks(); }},
                              {"/metrics", [&health]() -> AdminAnswer {
                                 return {200, health.metrics.Render(), Metrics::kContentType};
                               }}});
@@ -117,7 +124,11 @@ absl::StatusOr<std::unique_ptr<Audit>> OpenAudit(const Config& config, Health& h
              if (status.ok()) return health.readiness.Clear(Readiness::kAuditFailing);
              health.readiness.Set(Readiness::kAuditFailing);
            },
-       .head = [&health](const AuditHead& head) { health.metrics.SetAuditHead(head.sequence, head.ToString()); }});
+       .head = [&health](const AuditHead& head) { health.metrics.SetAuditHead(head.sequence, head.ToString()); },
+       .open_allows =
+           [&health](const AuditLog::OpenAllows& open) {
+             health.metrics.SetAuditOpenAllows(open.calls, open.reads, open.oldest_call);
+           }});
 }
 
 // What is served may have changed, also where another look has failed.
@@ -174,16 +185,24 @@ int Serve(const CommandLine& line) {
   if (!tls.ok()) return Fail(tls.status());
   if (*tls != nullptr) health.metrics.SetCertificateNotAfter((*tls)->not_after());
   std::atomic<bool> failed = false;
+  // A store that cannot go on ends the process, whose next start finds what its disk has.
+  const auto end = [&failed, &health](Readiness::Obstacle why) {
+    failed = true;
+    health.readiness.Set(why);
+    kill(getpid(), SIGTERM);
+  };
   absl::StatusOr<std::unique_ptr<Server>> server =
       Server::Start(config, {.access = access,
                              .audit = *audit == nullptr ? nullptr : &(*audit)->log(),
                              .metrics = &health.metrics,
                              .tls = tls->get(),
-                             .on_fatal = [&failed, &health] {
-                               failed = true;
-                               health.readiness.Set(Readiness::kEventLogFailed);
-                               kill(getpid(), SIGTERM);
-                             }});
+                             .events = {.on_fatal = [end] { end(Readiness::kEventLogFailed); },
+                                        .on_hanging =
+                                            [&health](bool hangs) {
+                                              if (!hangs) return health.readiness.Clear(Readiness::kEventLogHangs);
+                                              health.readiness.Set(Readiness::kEventLogHangs);
+                                            }},
+                             .on_fatal = [end] { end(Readiness::kCallStoreFailed); }});
   if (!server.ok()) return Fail(server.status());
   token_keys.Tidy();
   Reloader reloader({.path = line.config,
@@ -209,10 +228,18 @@ int Serve(const CommandLine& line) {
   Log(Severity::kInfo, "draining", {{"signal", strsignal(signal_number)}});
   health.readiness.Set(Readiness::kDraining);
   health.liveness.Drain();
-  (*server)->Drain(ToDuration(config->calls().drain_grace()));
+  const absl::Duration grace = ToDuration(config->calls().drain_grace());
+  const auto deadline = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(grace);
+  auto* const bound = new EndBound(grace + kCloseTime);
+  bound->WaitFor("calls");
+  (*server)->Drain(grace);
+  // The audit before the events: if their disk hangs, the audit has said all the same that the process ends.
+  bound->WaitFor("the audit log");
   *audit = nullptr;
+  bound->WaitFor("the store");
+  (*server)->CloseStore(absl::FromChrono(deadline - std::chrono::steady_clock::now()));
+  bound->WaitFor("threads");
   Log(Severity::kInfo, "stopped", {});
-  FlushLog();
   return failed ? kExitFailure : 0;
 }
 
@@ -249,10 +276,20 @@ int AuditVerify(const CommandLine& line) {
   return report.ExitStatus();
 }
 
-int EventsRestored(const CommandLine& line) {
-  const std::string& file = line.files.front();
-  if (absl::Status status = MarkLogAsRestored(file); !status.ok()) return Fail(status);
-  std::cout << file << ": cursors from before are refused from now on; subscribers begin anew\n";
+// Opens nothing secret but the store.
+int StoreRestored(const CommandLine& line) {
+  const auto no_key = [](const config::v1::Key&) { return absl::InternalError("keys are not opened here"); };
+  const absl::StatusOr<Config> config = LoadConfig(line.config, no_key, ConfigFiles::kPolicy);
+  if (!config.ok()) return Fail(config.status());
+  const std::string& events = (*config)->events().file();
+  const std::string calls = CallStoreFile(**config);
+  if (events.empty()) return Fail(absl::FailedPreconditionError(absl::StrCat(line.config, ": there is no store")));
+  if (absl::Status status = MarkLogAsRestored(events); !status.ok()) return Fail(status);
+  std::cout << events << ": cursors of before are refused from now on; subscribers begin anew\n";
+  if (calls.empty()) return 0;
+  if (absl::Status status = MarkCallsAsRestored(calls, absl::Now()); !status.ok()) return Fail(status);
+  std::cout << calls << ": timestamps begin above those of before; idempotency keys of before send nothing for "
+            << absl::FormatDuration(ToDuration((*config)->store().key_retention())) << "\n";
   return 0;
 }
 
@@ -277,16 +314,19 @@ int Main(int argc, char** argv) {
     case CommandLine::Command::kVersion:
       std::cout << "stampgate " << std::string(kVersion) << "\n";
       return 0;
-    case CommandLine::Command::kServe:
-      return Serve(*line);
+    case CommandLine::Command::kServe: {
+      const int status = Serve(*line);
+      FlushLog();  // only now: the parts that end with Serve may have logged
+      return status;
+    }
     case CommandLine::Command::kCheck:
       return Check(*line);
     case CommandLine::Command::kKeygen:
       return Keygen(*line);
     case CommandLine::Command::kAuditVerify:
       return AuditVerify(*line);
-    case CommandLine::Command::kEventsRestored:
-      return EventsRestored(*line);
+    case CommandLine::Command::kStoreRestored:
+      return StoreRestored(*line);
     case CommandLine::Command::kAuditKeygen:
       return AuditKeygen(*line);
   }

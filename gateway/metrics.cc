@@ -50,7 +50,7 @@ std::string ReasonOf(const google::protobuf::EnumValueDescriptor& value) {
 
 }  // namespace
 
-Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version)
+Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, std::function<SteadyTime()> now)
     : calls_(AddCounters(registry_, "stampgate_calls_total", "Calls that have ended, by method and status code.")),
       durations_(BuildHistogram()
                      .Name("stampgate_call_duration_seconds")
@@ -62,9 +62,22 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version)
                               "Webhook deliveries that were answered, by what became of them.")),
       latest_position_(AddGauges(registry_, "stampgate_event_log_latest_position",
                                  "Position of the newest event in the event log.")),
+      event_log_write_(AddGauges(registry_, "stampgate_event_log_write_seconds",
+                                 "For how long the event log has waited for its disk, in seconds; 0 if it does not.")),
+      idempotency_keys_(AddGauges(registry_, "stampgate_idempotency_keys", "Idempotency keys that the store keeps.")),
+      call_store_failing_(AddGauges(registry_, "stampgate_call_store_failing",
+                                    "1 while the store of idempotency keys cannot be written.")),
+      detached_exchanges_(AddGauge(registry_, "stampgate_detached_exchanges",
+                                   "Submits that go on at upstream after their callers left.")),
+      oldest_detached_age_(AddGauge(registry_, "stampgate_detached_exchange_oldest_age_seconds",
+                                    "Time since the caller left the oldest of stampgate_detached_exchanges.")),
       audit_sequence_(AddGauges(registry_, "stampgate_audit_head_sequence",
                                 "Sequence number of the audit log's last record that was told.")),
       audit_failing_(AddGauges(registry_, "stampgate_audit_failing", "1 while the audit log cannot be written.")),
+      audit_open_allows_(AddGauges(registry_, "stampgate_audit_open_allows",
+                                   "Allowed calls, and reads of events, that have no outcome in the audit log yet.")),
+      audit_oldest_open_call_ages_(AddGauges(registry_, "stampgate_audit_oldest_open_call_seconds",
+                                             "Time since the oldest of these calls was allowed; 0 if there is none.")),
       reloads_(AddCounters(registry_, "stampgate_reloads_total",
                            "Changed configurations and certificates that were taken, and looks at unusable ones.")),
       certificate_not_after_(AddGauges(registry_, "stampgate_tls_certificate_not_after_timestamp_seconds",
@@ -78,6 +91,7 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version)
       resident_bytes_(AddGauge(registry_, "process_resident_memory_bytes", "Memory of the process that is in RAM.")),
       open_descriptors_(AddGauge(registry_, "process_open_fds", "Open file descriptors.")),
       max_descriptors_(AddGauge(registry_, "process_max_fds", "How many file descriptors may be open.")),
+      now_(std::move(now)),
       audit_head_(AddGauges(registry_, "stampgate_audit_head_info",
                             "Number and MAC of the audit log's last record that was told: for audit verify --head."),
                   "head"),
@@ -155,6 +169,20 @@ void Metrics::CountDelivery(const std::string& outcome) { deliveries_.Add({{"out
 
 void Metrics::SetLatestPosition(int64_t position) { latest_position_.Add({}).Set(static_cast<double>(position)); }
 
+void Metrics::SetEventLogWrite(absl::Duration under_way) {
+  event_log_write_.Add({}).Set(absl::ToDoubleSeconds(under_way));
+}
+
+void Metrics::SetCallStore(int64_t keys, bool failing) {
+  idempotency_keys_.Add({}).Set(static_cast<double>(keys));
+  call_store_failing_.Add({}).Set(failing ? 1 : 0);
+}
+
+void Metrics::SetDetachedExchanges(int count, std::chrono::steady_clock::time_point oldest) {
+  oldest_detached_.store(oldest);
+  detached_exchanges_.Set(count);
+}
+
 void Metrics::SetAuditHead(uint64_t sequence, const std::string& head) {
   std::lock_guard lock(mutex_);
   audit_sequence_.Add({}).Set(static_cast<double>(sequence));
@@ -162,6 +190,14 @@ void Metrics::SetAuditHead(uint64_t sequence, const std::string& head) {
 }
 
 void Metrics::SetAuditFailing(bool failing) { audit_failing_.Add({}).Set(failing ? 1 : 0); }
+
+void Metrics::SetAuditOpenAllows(size_t calls, size_t reads, std::optional<SteadyTime> oldest_call) {
+  audit_open_allows_.Add({{"room", "calls"}}).Set(static_cast<double>(calls));
+  audit_open_allows_.Add({{"room", "reads"}}).Set(static_cast<double>(reads));
+  std::lock_guard lock(open_allows_mutex_);
+  oldest_open_call_ = oldest_call;
+  oldest_open_call_age_ = &audit_oldest_open_call_ages_.Add({});
+}
 
 void Metrics::CountReload(const std::string& what, bool ok) {
   reloads_.Add({{"what", what}, {"result", ok ? "ok" : "failed"}}).Increment();
@@ -187,13 +223,23 @@ void Metrics::Info::Set(const std::string& text) {
   gauge_ = &gauge;
 }
 
+void Metrics::SetOldestOpenCallAge() {
+  std::lock_guard lock(open_allows_mutex_);
+  if (oldest_open_call_age_ == nullptr) return;
+  const SteadyTime now = now_();
+  oldest_open_call_age_->Set(std::chrono::duration<double>(now - oldest_open_call_.value_or(now)).count());
+}
+
 std::string Metrics::Render() {
   const ProcessUsage usage = ReadProcessUsage();
   std::lock_guard lock(mutex_);
+  const std::chrono::duration<double> age = std::chrono::steady_clock::now() - oldest_detached_.load();
+  oldest_detached_age_.Set(detached_exchanges_.Value() > 0 ? age.count() : 0);
   failed_handshakes_.Increment(static_cast<double>(FailedHandshakes()) - failed_handshakes_.Value());
   resident_bytes_.Set(usage.resident_bytes);
   open_descriptors_.Set(usage.open_descriptors);
   max_descriptors_.Set(usage.max_descriptors);
+  SetOldestOpenCallAge();
   return prometheus::TextSerializer().prometheus::Serializer::Serialize(registry_.Collect());
 }
 

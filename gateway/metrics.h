@@ -13,8 +13,11 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,8 +37,11 @@ class Metrics {
     bool streams = false;      // how long its calls last says nothing
   };
 
-  // Calls are told apart by these methods; all others are "other". `version` is that of the program.
-  Metrics(const std::vector<Method>& methods, absl::string_view version);
+  using SteadyTime = std::chrono::steady_clock::time_point;
+
+  // Calls are told apart by these methods; all others are "other". `version` is that of the program. `now` is for ages.
+  Metrics(const std::vector<Method>& methods, absl::string_view version,
+          std::function<SteadyTime()> now = std::chrono::steady_clock::now);
 
   Metrics(const Metrics&) = delete;
   Metrics& operator=(const Metrics&) = delete;
@@ -53,10 +59,22 @@ class Metrics {
   void CountDelivery(const std::string& outcome);
   // The event log's latest position.
   void SetLatestPosition(int64_t position);
+  // For how long the event log's write that is under way has been so; zero if none is.
+  void SetEventLogWrite(absl::Duration under_way);
 
-  // Shown from the first call of either: without an audit, never.
+  // The store of idempotency keys: how many it has, and whether its last write failed. Shown from the first call on.
+  void SetCallStore(int64_t keys, bool failing);
+
+  // Exchanges with upstream that go on without their callers: how many, and since when the oldest one does. Never
+  // blocks.
+  void SetDetachedExchanges(int count, std::chrono::steady_clock::time_point oldest);
+
+  // Shown from the first call of each: without an audit, never.
   void SetAuditHead(uint64_t sequence, const std::string& head);
   void SetAuditFailing(bool failing);
+  // How many calls and reads were allowed and have no outcome, and when the oldest of these calls was allowed, if there
+  // is one. Does not wait for Render.
+  void SetAuditOpenAllows(size_t calls, size_t reads, std::optional<SteadyTime> oldest_call);
 
   // A changed state was taken, or could not be; `what` is a constant such as "config".
   void CountReload(const std::string& what, bool ok);
@@ -98,6 +116,7 @@ class Metrics {
   std::unique_ptr<Calls> MakeCalls(std::string name, prometheus::Histogram* duration);
   prometheus::Counter& EndedWith(Calls& calls, absl::StatusCode code);
   void CountError(const absl::Status& status);
+  void SetOldestOpenCallAge();
 
   prometheus::Registry registry_;
   Counters& calls_;
@@ -111,8 +130,16 @@ class Metrics {
   prometheus::Gauge& subscribers_;
   Counters& deliveries_;
   Gauges& latest_position_;
+  Gauges& event_log_write_;
+  Gauges& idempotency_keys_;
+  Gauges& call_store_failing_;
+  prometheus::Gauge& detached_exchanges_;
+  prometheus::Gauge& oldest_detached_age_;
+  std::atomic<std::chrono::steady_clock::time_point> oldest_detached_{};  // of no meaning while there is none
   Gauges& audit_sequence_;
   Gauges& audit_failing_;
+  Gauges& audit_open_allows_;
+  Gauges& audit_oldest_open_call_ages_;
   Counters& reloads_;
   Gauges& certificate_not_after_;
   Gauges& webhook_certificate_not_after_;
@@ -120,6 +147,11 @@ class Metrics {
   prometheus::Gauge& resident_bytes_;
   prometheus::Gauge& open_descriptors_;
   prometheus::Gauge& max_descriptors_;
+
+  const std::function<SteadyTime()> now_;
+  std::mutex open_allows_mutex_;  // for the two below; held for a moment, as the audit waits for it
+  std::optional<SteadyTime> oldest_open_call_;
+  prometheus::Gauge* oldest_open_call_age_ = nullptr;  // null without an audit
 
   std::mutex mutex_;  // for what Render sets, and for the two below: nobody is to see one with two texts
   Info audit_head_;

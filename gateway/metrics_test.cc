@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -65,6 +67,29 @@ TEST(Metrics, BeginWithWhatTheyKnow) {
   for (const char* name : {"audit_", "event_log_", "tls_certificate_", "policy_", "deliveries_", "reloads_"}) {
     EXPECT_THAT(metrics.Render(), Not(HasSubstr(absl::StrCat("stampgate_", name)))) << name;
   }
+}
+
+TEST(Metrics, ShowTheAgeOfTheOldestDetachedExchange) {
+  Metrics metrics(Methods(), "v");
+  constexpr char kCount[] = "stampgate_detached_exchanges";
+  constexpr char kAge[] = "stampgate_detached_exchange_oldest_age_seconds";
+  const auto age = [&] {
+    double seconds = -1;
+    EXPECT_TRUE(absl::SimpleAtod(ValueOf(metrics, kAge), &seconds));
+    return seconds;
+  };
+  EXPECT_EQ(ValueOf(metrics, kCount), "0");
+  EXPECT_EQ(age(), 0);
+  metrics.SetDetachedExchanges(3, std::chrono::steady_clock::now() - std::chrono::hours(1));
+  EXPECT_EQ(ValueOf(metrics, kCount), "3");
+  const double hour = age();
+  EXPECT_GE(hour, 3600);
+  EXPECT_GT(age(), hour);  // it grows by itself
+  metrics.SetDetachedExchanges(1, std::chrono::steady_clock::now());
+  EXPECT_LT(age(), 3600);
+  metrics.SetDetachedExchanges(0, {});
+  EXPECT_EQ(ValueOf(metrics, kCount), "0");
+  EXPECT_EQ(age(), 0);
 }
 
 TEST(Metrics, CountEachCallOnce) {
@@ -148,6 +173,22 @@ TEST(Metrics, TellTheAuditsHeadInOneSeries) {
   EXPECT_THAT(metrics.Render(), Not(HasSubstr("1:aa")));
 }
 
+TEST(Metrics, ShowAllowsWithoutAnOutcome) {
+  Metrics::SteadyTime now(std::chrono::seconds(100));
+  Metrics metrics(Methods(), "v", [&now] { return now; });
+  metrics.SetAuditOpenAllows(2, 7, Metrics::SteadyTime(std::chrono::milliseconds(99500)));
+  EXPECT_EQ(ValueOf(metrics, "stampgate_audit_open_allows{room=\"calls\"}"), "2");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_audit_open_allows{room=\"reads\"}"), "7");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_audit_oldest_open_call_seconds"), "0.5");
+  // It grows by itself.
+  now += std::chrono::seconds(10);
+  EXPECT_EQ(ValueOf(metrics, "stampgate_audit_oldest_open_call_seconds"), "10.5");
+  metrics.SetAuditOpenAllows(0, 6, std::nullopt);
+  EXPECT_EQ(ValueOf(metrics, "stampgate_audit_open_allows{room=\"calls\"}"), "0");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_audit_open_allows{room=\"reads\"}"), "6");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_audit_oldest_open_call_seconds"), "0");
+}
+
 TEST(Metrics, TellWhatIsInForce) {
   Metrics metrics(Methods(), "v");
   metrics.SetPolicyVersion("0001");
@@ -183,6 +224,8 @@ TEST(Metrics, CountDeliveriesAndFollowTheLog) {
   EXPECT_EQ(ValueOf(metrics, "stampgate_deliveries_total{outcome=\"not_found\"}"), "0");
   EXPECT_EQ(ValueOf(metrics, "stampgate_deliveries_total{outcome=\"too_large\"}"), "none");
   EXPECT_EQ(ValueOf(metrics, "stampgate_event_log_latest_position"), "7");
+  metrics.SetEventLogWrite(absl::Milliseconds(1500));
+  EXPECT_EQ(ValueOf(metrics, "stampgate_event_log_write_seconds"), "1.5");
 }
 
 TEST(Metrics, TellWhatTheProcessUses) {

@@ -54,6 +54,10 @@ absl::StatusOr<Preparation> ReadPreparation(const OperationTable& table, const v
   if (message->GetReflection()->HasField(*message, operation->request->client_stamp)) {
     return Invalid("request", "must not have a client_stamp, which is made from the answer");
   }
+  if (operation->idempotency_key != nullptr &&
+      message->GetReflection()->HasField(*message, operation->idempotency_key->field)) {
+    return Invalid("request", "must not have an idempotency_key, which does not go with a client_stamp");
+  }
   absl::StatusOr<RenderedRequest> rendered = TranslateUnstamped(table, *operation, *message);
   if (!rendered.ok()) return rendered.status();
   return Preparation{operation, std::move(message), *std::move(rendered)};

@@ -8,7 +8,9 @@
 #include "gateway/denial.h"
 #include "gateway/grpc_status.h"
 #include "gateway/prepare.h"
+#include "gateway/refused_call.h"
 #include "gateway/request_message.h"
+#include "gateway/shutting_down.h"
 #include "stampgate/v1/stamp_service.pb.h"
 
 namespace stampgate {
@@ -17,17 +19,17 @@ namespace {
 // Deletes itself when gRPC is done with it, which is after Finish.
 class PrepareCall : public grpc::ServerUnaryReactor {
  public:
-  PrepareCall(const CallEnvironment& environment, grpc::ByteBuffer* response)
+  PrepareCall(const CallEnvironment& environment, const grpc::CallbackServerContext& context,
+              grpc::ByteBuffer* response)
       : environment_(environment),
+        context_(context),
         response_(response),
         audit_(environment.audit, kPrepare),
-        metrics_(environment.metrics, kPrepare) {
-    environment_.in_flight.Begin();
-  }
+        metrics_(environment.metrics, kPrepare) {}
 
-  void Start(const grpc::CallbackServerContext& context, const grpc::ByteBuffer& bytes) {
-    Authenticate(environment_.access, context, [this, &context, &bytes](const absl::StatusOr<KnownCaller>& caller) {
-      if (!caller.ok()) audit_.DenyStranger(context, caller.status());
+  void Start(const grpc::ByteBuffer& bytes) {
+    Authenticate(environment_.access, context_, [this, &bytes](const absl::StatusOr<KnownCaller>& caller) {
+      if (!caller.ok()) audit_.DenyStranger(context_, caller.status());
       const absl::Status status = caller.ok() ? Answer(*caller, bytes) : caller.status();
       metrics_.End(status);
       Finish(ToGrpcStatus(status));
@@ -57,11 +59,12 @@ class PrepareCall : public grpc::ServerUnaryReactor {
   }
 
   void OnDone() override {
-    environment_.in_flight.End();
+    environment_.in_flight.End(context_);
     delete this;
   }
 
   const CallEnvironment& environment_;
+  const grpc::CallbackServerContext& context_;
   grpc::ByteBuffer* const response_;
   CallAudit audit_;
   CallMetrics metrics_;
@@ -71,8 +74,12 @@ class PrepareCall : public grpc::ServerUnaryReactor {
 
 grpc::ServerUnaryReactor* StartPrepareCall(const CallEnvironment& environment, grpc::CallbackServerContext* context,
                                            const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
-  auto* call = new PrepareCall(environment, response);
-  call->Start(*context, *request);
+  if (!environment.in_flight.Begin(*context)) {
+    return new RefusedCall<grpc::ServerUnaryReactor>(environment.in_flight, environment.metrics, kPrepare,
+                                                     ShuttingDown());
+  }
+  auto* call = new PrepareCall(environment, *context, response);
+  call->Start(*request);
   return call;
 }
 

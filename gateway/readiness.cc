@@ -10,19 +10,33 @@ constexpr std::pair<Readiness::Obstacle, const char*> kTexts[] = {
     {Readiness::kDraining, "the gateway is draining\n"},
     {Readiness::kAuditFailing, "the audit log cannot be written\n"},
     {Readiness::kEventLogFailed, "the event log has failed\n"},
+    {Readiness::kCallStoreFailed, "the store of idempotency keys has failed\n"},
+    {Readiness::kEventLogHangs, "the event log's disk does not answer: webhook deliveries are refused\n"},
 };
 
-}  // namespace
-
-AdminAnswer Readiness::Answer() const {
-  const unsigned obstacles = obstacles_;
-  if (obstacles == 0) return AdminAnswer{.body = "ready\n"};
+// `closing` are the obstacles that close the port; all are named.
+AdminAnswer AnswerTo(unsigned obstacles, unsigned closing) {
   AdminAnswer answer;
-  answer.http_status = 503;
+  if ((obstacles & closing) == 0) {
+    answer.body = "ready\n";
+  } else {
+    answer.http_status = 503;
+  }
   for (const auto& [obstacle, text] : kTexts) {
     if ((obstacles & obstacle) != 0) answer.body += text;
   }
   return answer;
+}
+
+}  // namespace
+
+AdminAnswer Readiness::Answer() const {
+  return AnswerTo(obstacles_, kStarting | kDraining | kAuditFailing | kEventLogFailed | kCallStoreFailed);
+}
+
+AdminAnswer Readiness::AnswerForWebhooks() const {
+  constexpr unsigned kClosing = kStarting | kDraining | kEventLogFailed | kCallStoreFailed | kEventLogHangs;
+  return AnswerTo(obstacles_ & kClosing, kClosing);
 }
 
 }  // namespace stampgate

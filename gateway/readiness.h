@@ -1,4 +1,4 @@
-// Whether calls should be sent here: what /readyz says.
+// Whether calls and deliveries should be sent here: what /readyz and /readyz/webhooks say.
 #ifndef STAMPGATE_GATEWAY_READINESS_H_
 #define STAMPGATE_GATEWAY_READINESS_H_
 
@@ -17,13 +17,19 @@ class Readiness {
     kDraining = 2,
     kAuditFailing = 4,
     kEventLogFailed = 8,
+    kCallStoreFailed = 32,
+    kEventLogHangs = 16,  // in the way of deliveries alone: calls need no event log
   };
 
   void Set(Obstacle obstacle) { obstacles_ |= obstacle; }
   void Clear(Obstacle obstacle) { obstacles_ &= ~static_cast<unsigned>(obstacle); }
 
-  // 200, or 503 with a line for each obstacle.
+  // For callers: 200, or 503 if there is an obstacle to calls. With a line for each obstacle, also for those that are
+  // in the way of deliveries alone.
   AdminAnswer Answer() const;
+
+  // The same for the webhook port. Calls have other obstacles: the audit is one to them, and not to deliveries.
+  AdminAnswer AnswerForWebhooks() const;
 
  private:
   std::atomic<unsigned> obstacles_ = kStarting;

@@ -32,5 +32,39 @@ TEST(Readiness, NamesEachObstacleUntilItIsGone) {
   EXPECT_EQ(readiness.Answer().body, "the gateway is draining\nthe event log has failed\n");
 }
 
+TEST(Readiness, AHangingEventLogClosesTheWebhookPortAlone) {
+  Readiness readiness;
+  readiness.Clear(Readiness::kStarting);
+  EXPECT_EQ(readiness.AnswerForWebhooks().http_status, 200);
+  EXPECT_EQ(readiness.AnswerForWebhooks().body, "ready\n");
+  readiness.Set(Readiness::kEventLogHangs);
+  EXPECT_EQ(readiness.Answer().http_status, 200);
+  EXPECT_EQ(readiness.Answer().body, "ready\nthe event log's disk does not answer: webhook deliveries are refused\n");
+  EXPECT_EQ(readiness.AnswerForWebhooks().http_status, 503);
+  EXPECT_EQ(readiness.AnswerForWebhooks().body,
+            "the event log's disk does not answer: webhook deliveries are refused\n");
+  readiness.Clear(Readiness::kEventLogHangs);
+  EXPECT_EQ(readiness.AnswerForWebhooks().http_status, 200);
+}
+
+TEST(Readiness, AFailingAuditClosesThePortOfCallersAlone) {
+  Readiness readiness;
+  readiness.Clear(Readiness::kStarting);
+  readiness.Set(Readiness::kAuditFailing);
+  EXPECT_EQ(readiness.Answer().http_status, 503);
+  EXPECT_EQ(readiness.AnswerForWebhooks().http_status, 200);
+  EXPECT_EQ(readiness.AnswerForWebhooks().body, "ready\n");
+}
+
+TEST(Readiness, TheWebhookPortIsClosedWhileTheGatewayStartsOrEnds) {
+  for (const auto obstacle : {Readiness::kStarting, Readiness::kDraining, Readiness::kEventLogFailed}) {
+    Readiness readiness;
+    readiness.Clear(Readiness::kStarting);
+    readiness.Set(obstacle);
+    EXPECT_EQ(readiness.AnswerForWebhooks().http_status, 503);
+    EXPECT_EQ(readiness.AnswerForWebhooks().body, readiness.Answer().body);
+  }
+}
+
 }  // namespace
 }  // namespace stampgate

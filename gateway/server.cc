@@ -1,25 +1,31 @@
 #include "gateway/server.h"
 
-#include <grpc/grpc.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
+#include <algorithm>
+#include <chrono>
+#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/notification.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "gateway/event_environment.h"
-#include "gateway/event_pipeline.h"
 #include "gateway/event_service.h"
+#include "gateway/log.h"
 #include "gateway/operation_service.h"
+#include "gateway/server_sockets.h"
 #include "gateway/stamp_service.h"
+#include "gateway/store/sqlite_call_store.h"
 #include "gateway/timestamp_allocator.h"
+#include "gateway/timestamp_reserve.h"
 #include "gateway/unary_call.h"
 #include "gateway/upstream_client.h"
 #include "google/protobuf/descriptor.h"
@@ -34,8 +40,14 @@ constexpr int kMillis = 1000;
 // A message beyond the configured limit is to get our own error, so gRPC takes more than any limit that can be set.
 constexpr int kMaxReceiveBytes = 8 << 20;
 
-// For what is cut at a drain, to be told why.
-constexpr absl::Duration kLastWords = absl::Milliseconds(500);
+// What a drain leaves callers to read before their connection ends.
+constexpr std::chrono::milliseconds kLastWords(500);
+
+// The time for calls that come during a drain to be answered.
+constexpr std::chrono::milliseconds kRefusalTime(100);
+
+// How often a drain looks for connections without calls.
+constexpr std::chrono::milliseconds kLook(20);
 
 // A caller's certificate is looked at when it connects, so nobody stays connected for ever. Streams have the grace to
 // be begun again elsewhere.
@@ -61,31 +73,69 @@ void Harden(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, 15 * 60 * kMillis);
 }
 
-UpstreamClient::Options UpstreamOptions(const config::v1::Upstream& upstream) {
+UpstreamClient::Options UpstreamOptions(const config::v1::Upstream& upstream, Metrics* metrics) {
   UpstreamClient::Options options;
   options.base_url = upstream.base_url();
   options.ca_file = upstream.ca_file();
   options.connect_timeout = ToDuration(upstream.connect_timeout());
   options.exchange_timeout = ToDuration(upstream.exchange_timeout());
   options.max_connections = static_cast<int>(upstream.max_connections());
+  options.max_detached = static_cast<int>(upstream.max_detached());
   options.max_idle = ToDuration(upstream.max_idle());
   options.max_response_bytes = static_cast<int64_t>(upstream.max_response_bytes());
   options.http2 = upstream.http2();
+  if (metrics != nullptr) {
+    options.observe_detached = [metrics](int count, std::chrono::steady_clock::time_point oldest) {
+      metrics->SetDetachedExchanges(count, oldest);
+    };
+  }
   return options;
+}
+
+// Null if the config has none.
+absl::StatusOr<std::unique_ptr<CallStore>> OpenStore(const config::v1::Config& config, const Server::Parts& parts) {
+  if (!config.has_store()) return nullptr;
+  SqliteCallStoreOptions options;
+  options.path = CallStoreFile(config);
+  options.key_retention = ToDuration(config.store().key_retention());
+  options.now = [] { return absl::Now(); };
+  options.on_loss = [](const absl::Status& status) {
+    Log(Severity::kWarning, "call_store_lost", {{"message", std::string(status.message())}});
+  };
+  options.on_fatal = [on_fatal = parts.on_fatal](const absl::Status& status) {
+    Log(Severity::kWarning, "call_store_failed", {{"message", std::string(status.message())}});
+    on_fatal();
+  };
+  if (parts.metrics != nullptr) {
+    options.observe = [metrics = parts.metrics](const CallStoreState& state) {
+      metrics->SetCallStore(state.keys, state.failing);
+    };
+  }
+  return OpenSqliteCallStore(std::move(options));
+}
+
+// Without a store, what was given out before is not known: it was at most TimestampAllocator::kMaxAhead ahead, if the
+// clock has not been set back.
+uint64_t TimestampFloor(const CallStore* store) {
+  if (store != nullptr) return store->timestamp_floor_ms();
+  return static_cast<uint64_t>(absl::ToUnixMillis(absl::Now() + TimestampAllocator::kMaxAhead));
 }
 
 class GrpcServer : public Server {
  public:
   GrpcServer(const config::v1::Config& config, const Parts& parts, std::unique_ptr<const OperationTable> operations,
-             std::unique_ptr<UpstreamClient> upstream, std::unique_ptr<EventPipeline> events)
+             std::unique_ptr<CallStore> store, std::unique_ptr<UpstreamClient> upstream,
+             std::unique_ptr<EventPipeline> events)
       : operations_(std::move(operations)),
-        timestamps_(absl::Now(), config.replica().index(), config.replica().count()),
+        timestamps_(TimestampFloor(store.get()), config.replica().index(), config.replica().count()),
+        store_(std::move(store)),
         upstream_(std::move(upstream)),
         environment_{*operations_,
                      parts.access,
                      timestamps_,
                      *upstream_,
                      in_flight_,
+                     store_.get(),
                      parts.audit,
                      parts.metrics,
                      ToDuration(config.calls().default_deadline()),
@@ -112,10 +162,18 @@ class GrpcServer : public Server {
     event_environment_.log = events_->log_identity();
   }
 
-  ~GrpcServer() override { GrpcServer::Drain(absl::ZeroDuration()); }
+  ~GrpcServer() override {
+    GrpcServer::Drain(absl::ZeroDuration());
+    GrpcServer::CloseStore(absl::ZeroDuration());
+  }
 
   absl::Status Listen(const std::string& address) {
     if (absl::Status status = PlanEventRequests(); !status.ok()) return status;
+    if (store_ != nullptr) {
+      absl::StatusOr<std::unique_ptr<TimestampReserve>> mark = TimestampReserve::Start(*store_, timestamps_, absl::Now);
+      if (!mark.ok()) return mark.status();
+      timestamp_reserve_ = *std::move(mark);
+    }
     grpc::EnableDefaultHealthCheckService(true);
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     grpc::ServerBuilder builder;
@@ -126,7 +184,11 @@ class GrpcServer : public Server {
     for (const auto& service : services_) builder.RegisterService(service.get());
     builder.RegisterService(&event_service_);
     builder.RegisterService(&stamp_service_);
+    const std::set<int> others = ListeningSockets();
     server_ = builder.BuildAndStart();
+    std::set<int> listeners = ListeningSockets();
+    for (const int fd : others) listeners.erase(fd);
+    sockets_ = std::make_unique<ServerSockets>(listeners);
     if (server_ == nullptr || port == 0) {
       return absl::UnavailableError(absl::StrCat("cannot listen on ", address, ": is the port in use?"));
     }
@@ -147,32 +209,77 @@ class GrpcServer : public Server {
 
   absl::Status ReloadWebhookTls() override { return events_ == nullptr ? absl::OkStatus() : events_->ReloadTls(); }
 
+  // Of the grace, the last second: calls that have not ended are ended half a second before the connections are closed.
   void Drain(absl::Duration grace) override {
     if (server_ == nullptr) return;
-    const absl::Time deadline = absl::Now() + grace;
+    const Clock::time_point began = Clock::now();
+    const Clock::time_point deadline = began + absl::ToChronoNanoseconds(grace);
+    in_flight_.Drain();
     if (auto* health = server_->GetHealthCheckService()) health->Shutdown();
     if (events_ != nullptr) events_->Drain();
-    // Shutdown() takes no new call and waits for all others, also for streams that never end by themselves, such as
-    // health watches. Those are cut as soon as the operations are done.
-    absl::Notification ended;
-    std::thread shutdown([&] {
-      server_->Shutdown(absl::ToChronoTime(deadline));
-      ended.Notify();
-    });
-    while (!ended.WaitForNotificationWithTimeout(kLastWords)) {
-      // A call that will not end in time is told how it stands while there is still a connection to tell it on.
-      if (!in_flight_.WaitUntilNone(deadline - 2 * kLastWords)) upstream_->Shutdown(absl::ZeroDuration());
-      in_flight_.WaitUntilNone(deadline);
-      grpc_server_cancel_all_calls(server_->c_server());
-    }
-    shutdown.join();
-    if (events_ != nullptr) events_->Close(std::max(deadline - absl::Now(), absl::ZeroDuration()));
-    upstream_->Shutdown(std::max(deadline - absl::Now(), absl::ZeroDuration()));
+    sockets_->StopListening();
+    EndCalls(began, deadline);
+    // A client that calls again and again without a pause may keep this from happening. Its refusals change nothing, so
+    // they may end with their connection.
+    in_flight_.WaitUntilNoneRefused(std::min(deadline, Clock::now() + kRefusalTime));
+    sockets_->CloseConnections([](int /*remote_port*/) { return false; });
+    sockets_->WaitForPeers(std::min(deadline, Clock::now() + kLastWords));
+    // Cancels at once what is left: calls of gRPC's own services, and those that did not end in time.
+    server_->Shutdown(std::chrono::system_clock::now());
     server_->Wait();
+    sockets_ = nullptr;
     server_ = nullptr;
+    upstream_->Shutdown(Left(deadline));
+  }
+
+  void CloseStore(absl::Duration grace) override {
+    timestamp_reserve_ = nullptr;
+    if (store_ != nullptr) store_->Close(timestamps_.next_ms());
+    if (events_ != nullptr) events_->Close(grace);
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
+  static absl::Duration Left(Clock::time_point deadline) {
+    return std::max(absl::FromChrono(deadline - Clock::now()), absl::ZeroDuration());
+  }
+
+  // Waits for the calls in flight. Closes each connection when it has none any more, so that its client goes elsewhere:
+  // but not before its client could read what health says, and the refusals of its latest calls.
+  void EndCalls(Clock::time_point began, Clock::time_point deadline) {
+    const Clock::time_point told = began + kLastWords;
+    const Clock::time_point last_words = deadline - 2 * kLastWords;
+    const Clock::time_point end = deadline - kLastWords;
+    bool ending = false;
+    while (Clock::now() < end) {
+      const bool none = in_flight_.WaitUntilNone(std::min(end, Clock::now() + kLook));
+      const Clock::time_point now = Clock::now();
+      if (none && (now >= told || !sockets_->HaveConnections())) return;
+      if (now >= told) CloseIdleConnections();
+      if (none) std::this_thread::sleep_for(kLook);
+      if (!ending && now >= last_words) {
+        // A call that will not end in time is told how it stands while there is still a connection to tell it on.
+        ending = true;
+        event_environment_.ending = true;
+        upstream_->Shutdown(absl::ZeroDuration());
+      }
+    }
+  }
+
+  // A connection with an admitted call has no other address and port than the call's peer; the port tells enough.
+  void CloseIdleConnections() {
+    std::set<int> busy;
+    bool known = true;
+    in_flight_.ForEach([&](const grpc::CallbackServerContext& call) {
+      const std::string peer = call.peer();
+      int port = 0;
+      known = known && absl::SimpleAtoi(absl::string_view(peer).substr(peer.rfind(':') + 1), &port);
+      busy.insert(port);
+    });
+    if (known) sockets_->CloseConnections([&busy](int remote_port) { return busy.contains(remote_port); });
+  }
+
   absl::Status PlanEventRequests() {
     const google::protobuf::ServiceDescriptor* service =
         google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(kEventServiceName);
@@ -185,7 +292,9 @@ class GrpcServer : public Server {
 
   const std::unique_ptr<const OperationTable> operations_;
   TimestampAllocator timestamps_;
-  CallsInFlight in_flight_;
+  const std::unique_ptr<CallStore> store_;  // null if there is none
+  std::unique_ptr<TimestampReserve> timestamp_reserve_;
+  CallsInFlight<grpc::CallbackServerContext> in_flight_;
   const std::unique_ptr<UpstreamClient> upstream_;
   const CallEnvironment environment_;
   const std::vector<std::unique_ptr<OperationService>> services_;
@@ -196,6 +305,7 @@ class GrpcServer : public Server {
   StampService stamp_service_;
   const ServerTls* const tls_;
   std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<ServerSockets> sockets_;  // of server_
   std::string address_;
 };
 
@@ -205,17 +315,19 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, cons
   absl::StatusOr<std::unique_ptr<const OperationTable>> operations = OperationTable::Create(config->operator_name());
   if (!operations.ok()) return operations.status();
   absl::StatusOr<std::unique_ptr<UpstreamClient>> upstream =
-      UpstreamClient::Create(UpstreamOptions(config->upstream()));
+      UpstreamClient::Create(UpstreamOptions(config->upstream(), parts.metrics));
   if (!upstream.ok()) return upstream.status();
+  absl::StatusOr<std::unique_ptr<CallStore>> store = OpenStore(*config, parts);
+  if (!store.ok()) return store.status();
   std::unique_ptr<EventPipeline> events;
   if (!config->events().file().empty()) {
     absl::StatusOr<std::unique_ptr<EventPipeline>> started =
-        EventPipeline::Start(*config, **upstream, parts.on_fatal, parts.metrics);
+        EventPipeline::Start(*config, **upstream, parts.events, parts.metrics);
     if (!started.ok()) return started.status();
     events = *std::move(started);
   }
-  auto server =
-      std::make_unique<GrpcServer>(*config, parts, *std::move(operations), *std::move(upstream), std::move(events));
+  auto server = std::make_unique<GrpcServer>(*config, parts, *std::move(operations), *std::move(store),
+                                             *std::move(upstream), std::move(events));
   if (absl::Status status = server->Listen(config->listen_address()); !status.ok()) return status;
   return server;
 }

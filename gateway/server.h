@@ -2,7 +2,6 @@
 #ifndef STAMPGATE_GATEWAY_SERVER_H_
 #define STAMPGATE_GATEWAY_SERVER_H_
 
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -12,6 +11,7 @@
 #include "gateway/access.h"
 #include "gateway/audit_log.h"
 #include "gateway/config.h"
+#include "gateway/event_pipeline.h"
 #include "gateway/metrics.h"
 #include "gateway/server_credentials.h"
 
@@ -23,11 +23,11 @@ class Server {
   // What a server works with; all of it outlives the server.
   struct Parts {
     const CurrentAccess& access;
-    AuditLog* audit = nullptr;       // null: nothing is recorded
-    Metrics* metrics = nullptr;      // null: nothing is counted
-    const ServerTls* tls = nullptr;  // null: plaintext, which is for loopback
-    std::function<void()> on_fatal =
-        {};  // called once, from any thread, if the event log cannot go on: the process is to end
+    AuditLog* audit = nullptr;             // null: nothing is recorded
+    Metrics* metrics = nullptr;            // null: nothing is counted
+    const ServerTls* tls = nullptr;        // null: plaintext, which is for loopback
+    EventPipeline::Observers events = {};  // of the event log
+    std::function<void()> on_fatal = {};   // called from any thread if the call store cannot go on: the process is to end
   };
 
   // Starts to serve. Errors: kFailedPrecondition for protos that do not make a table, kInvalidArgument for an upstream
@@ -47,10 +47,15 @@ class Server {
   // do if that port has no TLS, or none.
   virtual absl::Status ReloadWebhookTls() = 0;
 
-  // Health says NOT_SERVING, deliveries are answered 503, subscriptions end with their cursor, no call is taken any
-  // more, and those in flight have `grace` to end. Those that do not end get the error that fits how far they have
-  // come, just before. At last the event log is closed.
+  // Ends all calls and connections, in `grace`. Health says NOT_SERVING, the port refuses connections, deliveries are
+  // answered 503, subscriptions end with their cursor, and every new call ends with UNAVAILABLE (SHUTTING_DOWN). Calls
+  // in flight have the grace to end; what has not ended a second before gets the error that fits how far it has come. A
+  // connection is closed only when no call is in flight on it, or when the grace is over.
   virtual void Drain(absl::Duration grace) = 0;
+
+  // After Drain: closes the call store, waits up to `grace` until the deliveries that were taken are answered, and
+  // closes the event log. May hang for as long as the store's disk does.
+  virtual void CloseStore(absl::Duration grace) = 0;
 };
 
 }  // namespace stampgate

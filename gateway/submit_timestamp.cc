@@ -13,10 +13,12 @@ absl::StatusOr<uint64_t> TimestampOf(const RenderedRequest& rendered, TimestampA
     timestamps.Note(content, *rendered.timestamp_ms, now);
     return *rendered.timestamp_ms;
   }
-  if (std::optional<uint64_t> timestamp_ms = timestamps.Choose(content, now)) return *timestamp_ms;
+  const TimestampAllocator::Choice choice = timestamps.Choose(content, now);
+  if (choice.value.has_value()) return *choice.value;
   Error error = GatewayError(absl::StatusCode::kResourceExhausted, v1::ERROR_REASON_TIMESTAMPS_EXHAUSTED,
-                             "too many equal calls at once: no timestamp is free that would keep them apart");
-  error.retry_delay = timestamps.RetryDelay();
+                             "no timestamp is free that would keep this call apart from others: too many are equal, "
+                             "or the clock was set back");
+  error.retry_delay = choice.retry_delay;
   return ToStatus(error);
 }
 

@@ -6,7 +6,6 @@
 #include <memory>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "gateway/call_audit.h"
 #include "gateway/call_metrics.h"
 #include "gateway/event_access.h"
@@ -14,8 +13,12 @@
 #include "gateway/event_page.h"
 #include "gateway/event_request.h"
 #include "gateway/grpc_status.h"
+#include "gateway/refused_call.h"
+#include "gateway/request_message.h"
+#include "gateway/shutting_down.h"
 #include "stampgate/v1/event_service.pb.h"
 #include "translate/error.h"
+#include "webhooks/cursor.h"
 
 namespace stampgate {
 namespace {
@@ -102,7 +105,7 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   }
 
   void OnPage(absl::StatusOr<EventPage> page) {
-    if (absl::IsAborted(page.status())) return End(ShuttingDown(environment_.log, position_));
+    if (absl::IsAborted(page.status())) return End(ShuttingDown(EncodeCursor(environment_.log, position_)));
     if (!page.ok()) return End(page.status());
     if (cancelled_) return End(absl::CancelledError("the caller has gone"));
     if (environment_.access.Get() != access_.caller.access) return Reauthorize();
@@ -133,7 +136,7 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   }
 
   void End(const absl::Status& status) {
-    audit_.End(status, absl::Now() - started_);
+    audit_.End(status);
     metrics_.End(status);
     Finish(ToGrpcStatus(status));
   }
@@ -143,6 +146,7 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
       environment_.subscribers.fetch_sub(1);
       if (environment_.metrics != nullptr) environment_.metrics->SubscriberLeft();
     }
+    environment_.in_flight.End(context_);
     self_.reset();
   }
 
@@ -151,7 +155,6 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   const EventEnvironment& environment_;
   const grpc::CallbackServerContext& context_;
   const EventFeed::ReaderId id_;
-  const absl::Time started_ = absl::Now();
   CallAudit audit_;
   CallMetrics metrics_;
   EventAccess access_;
@@ -164,11 +167,26 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   std::shared_ptr<Subscription> self_;  // until OnDone
 };
 
+// A subscription that came with a cursor gets it back, as those do that end: so there is one way to go on. Only a
+// cursor of ours: what else a caller sends is not repeated to it.
+absl::Status Refusal(const EventEnvironment& environment, const grpc::ByteBuffer& bytes) {
+  v1::SubscribeRequest request;
+  if (environment.feed == nullptr || !DecodeRequest(bytes, environment.max_request_bytes, request).ok() ||
+      !DecodeCursor(environment.log, request.cursor()).ok()) {
+    return ShuttingDown();
+  }
+  return ShuttingDown(request.cursor());
+}
+
 }  // namespace
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* StartSubscription(const EventEnvironment& environment,
                                                               grpc::CallbackServerContext* context,
                                                               const grpc::ByteBuffer* request) {
+  if (!environment.in_flight.Begin(*context)) {
+    return new RefusedCall<grpc::ServerWriteReactor<grpc::ByteBuffer>>(environment.in_flight, environment.metrics,
+                                                                       kSubscribe, Refusal(environment, *request));
+  }
   auto call = std::make_shared<Subscription>(environment, *context);
   call->Start(*request);
   return call.get();

@@ -29,7 +29,6 @@ absl::StatusOr<std::unique_ptr<UpstreamClient>> MakeClient(const std::string& ba
   options.ca_file = ca_file;
   options.connect_timeout = kKeySetTime;
   options.exchange_timeout = kKeySetTime;
-  options.max_connections = 1;
   options.max_response_bytes = kMaxKeySetBytes;
   return UpstreamClient::Create(options);
 }

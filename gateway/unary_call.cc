@@ -1,6 +1,10 @@
 #include "gateway/unary_call.h"
 
+#include <grpc/support/time.h>
+
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -9,14 +13,18 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "gateway/answer_margin.h"
 #include "gateway/authenticator.h"
 #include "gateway/call_audit.h"
 #include "gateway/call_metrics.h"
 #include "gateway/client_stamp_field.h"
 #include "gateway/denial.h"
 #include "gateway/grpc_status.h"
+#include "gateway/keyed_submit.h"
 #include "gateway/log.h"
+#include "gateway/refused_call.h"
 #include "gateway/request_message.h"
+#include "gateway/shutting_down.h"
 #include "gateway/submit_timestamp.h"
 #include "google/protobuf/arena.h"
 #include "stamp/client_stamp.h"
@@ -33,10 +41,20 @@ namespace {
 
 using absl::StatusCode;
 using google::protobuf::Message;
+using Clock = std::chrono::steady_clock;
+using Lane = UpstreamClient::Lane;
 
 // Only these are worth a line: the operator can do something about them.
 bool ConcernsOperator(StatusCode code) {
   return code == StatusCode::kInternal || code == StatusCode::kUnknown || code == StatusCode::kUnavailable;
+}
+
+// How long the caller still waits; infinite if it brought no deadline. Never by the wall clock, which may be stepped.
+absl::Duration TimeLeft(const grpc::CallbackServerContext& context) {
+  const gpr_timespec deadline = gpr_convert_clock_type(context.raw_deadline(), GPR_CLOCK_MONOTONIC);
+  const gpr_timespec left = gpr_time_sub(deadline, gpr_now(GPR_CLOCK_MONOTONIC));
+  if (gpr_time_cmp(left, gpr_inf_future(GPR_TIMESPAN)) == 0) return absl::InfiniteDuration();
+  return absl::Seconds(left.tv_sec) + absl::Nanoseconds(left.tv_nsec);
 }
 
 // The steps stand in the order in which they happen; each ends the call or goes on to the next.
@@ -50,13 +68,11 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
         response_bytes_(response),
         request_(operation.request_prototype->New(&arena_)),
         response_(operation.response_prototype->New(&arena_)),
-        started_(environment.now()),
         audit_(environment.audit, operation.full_name),
         metrics_(environment.metrics, operation.full_name) {}
 
   void Start(const grpc::ByteBuffer& bytes) {
     self_ = shared_from_this();
-    environment_.in_flight.Begin();
     Authenticate(environment_.access, *context_,
                  [call = shared_from_this(), &bytes](absl::StatusOr<KnownCaller> caller) {
                    call->Decide(std::move(caller), bytes);
@@ -97,19 +113,21 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
   }
 
   absl::Status SetDeadline() {
-    const absl::Time asked = absl::FromChrono(context_->deadline());
-    // gRPC gives a call without a deadline one in the far future.
-    const bool has_deadline = asked < started_ + absl::Hours(24 * 365);
-    const absl::Time deadline =
-        has_deadline ? std::min(asked, started_ + environment_.max_deadline) : started_ + environment_.default_deadline;
-    deadline_ = deadline - kAnswerTime;
-    if (deadline_ > environment_.now()) return absl::OkStatus();
-    return ToStatus(GatewayError(StatusCode::kDeadlineExceeded, v1::ERROR_REASON_DEADLINE_TOO_SHORT,
-                                 absl::StrCat("the deadline leaves no time for a call upstream: it must be more than ",
-                                              absl::ToInt64Milliseconds(kAnswerTime), " ms ahead")));
+    const absl::Duration asked = TimeLeft(*context_);
+    const absl::Duration margin = AnswerMargin(asked);
+    if (asked <= margin) {
+      return ToStatus(
+          GatewayError(StatusCode::kDeadlineExceeded, v1::ERROR_REASON_DEADLINE_TOO_SHORT,
+                       absl::StrCat("the deadline leaves no time for a call upstream: it must be more than ",
+                                    absl::ToInt64Milliseconds(margin), " ms ahead")));
+    }
+    const absl::Duration time = asked == absl::InfiniteDuration() ? environment_.default_deadline
+                                                                  : std::min(asked - margin, environment_.max_deadline);
+    deadline_ = Clock::now() + absl::ToChronoNanoseconds(time);
+    return absl::OkStatus();
   }
 
-  // Fixes the bytes, and has it recorded that they may go out before anything is stamped.
+  // Chooses the key and the bytes.
   void Allow(RenderedRequest rendered, const std::string& key_name, AuditDecision decision) {
     if (is_stamped() && !client_stamp_.has_value()) {
       key_ = caller_.access->keys.Find(rendered.organization_id, key_name);
@@ -123,22 +141,69 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
     if (operation_.is_submit()) {
       absl::StatusOr<uint64_t> timestamp_ms = TimestampOf(rendered, environment_.timestamps, environment_.now());
       if (!timestamp_ms.ok()) return End(timestamp_ms.status());
-      timestamp_ms_ = *timestamp_ms;
-      body_ = rendered.SubmitBody(timestamp_ms_);
-      fingerprint_ = Fingerprint(body_);
+      Fix(rendered, *timestamp_ms);
+      if (!rendered.idempotency_key.empty()) return Remember(std::move(rendered), std::move(decision));
     } else if (is_stamped()) {
       body_ = rendered.QueryBody();
     }
+    Record(std::move(rendered.path), std::move(decision));
+  }
+
+  // Fixes the bytes of a submit.
+  void Fix(const RenderedRequest& rendered, uint64_t timestamp_ms) {
+    timestamp_ms_ = timestamp_ms;
+    body_ = rendered.SubmitBody(timestamp_ms);
+    fingerprint_ = Fingerprint(body_);
+  }
+
+  // Has it stored what the caller's key stands for, before a byte of it leaves.
+  void Remember(RenderedRequest rendered, AuditDecision decision) {
+    if (environment_.store == nullptr) return End(NoStore());
+    KeyedSubmit submit;
+    submit.caller = caller_.caller->name();
+    submit.key = rendered.idempotency_key;
+    submit.request_sha256 = DigestOfRequest(operation_, *request_);
+    submit.body_sha256 = Sha256(body_);
+    submit.timestamp_ms = timestamp_ms_;
+    environment_.store->Begin(std::move(submit),
+                              [call = shared_from_this(), rendered = std::move(rendered),
+                               decision = std::move(decision)](absl::StatusOr<CallStore::Begun> begun) mutable {
+                                call->OnRemembered(std::move(rendered), std::move(decision), std::move(begun));
+                              });
+  }
+
+  void OnRemembered(RenderedRequest rendered, AuditDecision decision, absl::StatusOr<CallStore::Begun> begun) {
+    if (!begun.ok()) return End(StoreUnavailable());
+    if (begun->attempt.has_value()) {
+      attempt_ = SubmitAttempt(*environment_.store, *begun->attempt);
+      return Record(std::move(rendered.path), std::move(decision));
+    }
+    if (!begun->record.has_value()) return End(KeyUncertain(begun->unknown_until));
+    const KeyRecord& record = *begun->record;
+    const std::array<uint8_t, 32> digest = DigestOfRequest(operation_, *request_);
+    // The same submit as before: its bytes go out again. The store is asked once with them.
+    if (record.request_sha256 == digest && record.timestamp_ms != timestamp_ms_ &&
+        MayRepeat(record, rendered, environment_.now())) {
+      Fix(rendered, record.timestamp_ms);
+      return Remember(std::move(rendered), std::move(decision));
+    }
+    Respond(StoredAnswer(record, digest, operation_, *response_));
+  }
+
+  // Has it recorded that the bytes may go out, before anything is stamped.
+  void Record(std::string path, AuditDecision decision) {
     if (is_stamped() && environment_.audit != nullptr) decision.body_sha256 = HexSha256(body_);
-    path_ = std::move(rendered.path);
+    path_ = std::move(path);
     audit_.Allow(caller_, std::move(decision), [call = shared_from_this()](const absl::Status& status) {
-      if (!status.ok()) return call->End(status);
+      if (!status.ok()) return call->EndUnsent(status);
       call->GoOut();
     });
   }
 
   void GoOut() {
-    if (!is_stamped()) return SetExchange(environment_.upstream.Get({std::move(path_)}, {deadline_}, OnOutcome()));
+    if (!is_stamped()) {
+      return SetExchange(environment_.upstream.Get({std::move(path_)}, {Lane::kQuery, deadline_}, OnOutcome()));
+    }
     if (client_stamp_.has_value()) return Send(client_stamp_->Stamp(std::move(path_), std::move(body_)));
     Stamper::Stamp(
         key_->signer, std::move(path_), std::move(body_),
@@ -147,18 +212,13 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
 
   void Send(absl::StatusOr<StampedRequest> request) {
     if (!request.ok()) {
-      return End(ToStatus(
+      return EndUnsent(ToStatus(
           GatewayError(StatusCode::kInternal, v1::ERROR_REASON_SIGNING_FAILED, "the request could not be signed")));
     }
-    UpstreamClient::CallOptions options;
-    options.deadline = deadline_;
-    UpstreamClient::Done late;
-    if (operation_.is_submit()) {
-      // A submit that has left may be carried out, whoever still waits: its outcome is worth knowing.
-      options.on_abandon = UpstreamClient::OnAbandon::kDetach;
-      late = [call = shared_from_this()](UpstreamOutcome outcome) { call->RecordLate(std::move(outcome)); };
-    }
-    SetExchange(environment_.upstream.Post(*std::move(request), options, OnOutcome(), std::move(late)));
+    const Lane lane = operation_.is_submit() ? Lane::kSubmit : Lane::kQuery;
+    SetExchange(environment_.upstream.Post(
+        *std::move(request), {lane, deadline_}, OnOutcome(),
+        [call = shared_from_this()](UpstreamOutcome outcome) { call->RecordLate(std::move(outcome)); }));
   }
 
   UpstreamClient::Done OnOutcome() {
@@ -166,9 +226,31 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
   }
 
   void Answer(UpstreamOutcome outcome) {
-    goes_on_ = GoesOn(outcome);
+    const std::optional<TransportFailure> failure = FailureOf(outcome);
+    goes_on_ = failure.has_value() && failure->goes_on;
     const absl::Status status = Translate(std::move(outcome), *response_);
+    if (!goes_on_) EndAttempt(failure, status, *response_);
+    Respond(status);
+  }
+
+  void Respond(const absl::Status& status) {
     if (status.ok()) *response_bytes_ = EncodeResponse(*response_);
+    End(status);
+  }
+
+  static std::optional<TransportFailure> FailureOf(const UpstreamOutcome& outcome) {
+    const auto* failure = std::get_if<TransportFailure>(&outcome);
+    return failure == nullptr ? std::nullopt : std::optional<TransportFailure>(*failure);
+  }
+
+  void EndAttempt(const std::optional<TransportFailure>& failure, const absl::Status& status, const Message& response) {
+    attempt_.End(EndOf(failure.has_value() ? &*failure : nullptr, status,
+                       status.ok() ? SummaryOf(*operation_.response, response) : ActivitySummary()));
+  }
+
+  // Before anything was sent.
+  void EndUnsent(const absl::Status& status) {
+    attempt_.End({.kind = AttemptEnd::Kind::kNotSent});
     End(status);
   }
 
@@ -178,24 +260,17 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
     return TranslateOutcome(std::move(outcome), sent, response);
   }
 
-  // Whether the exchange goes on without the caller, and ends in RecordLate.
-  bool GoesOn(const UpstreamOutcome& outcome) const {
-    using Cause = TransportFailure::Cause;
-    const auto* failure = std::get_if<TransportFailure>(&outcome);
-    return operation_.is_submit() && failure != nullptr && failure->body_sent &&
-           (failure->cause == Cause::kTimeout || failure->cause == Cause::kCancelled);
-  }
-
   void RecordLate(UpstreamOutcome outcome) {
     LogLate(outcome);
     const std::unique_ptr<Message> response(operation_.response_prototype->New());
+    const std::optional<TransportFailure> failure = FailureOf(outcome);
     const absl::Status status = Translate(std::move(outcome), *response);
+    EndAttempt(failure, status, *response);
     RecordEnd(status, *response);
   }
 
   void RecordEnd(const absl::Status& status, const Message& response) {
-    audit_.End(status, environment_.now() - started_,
-               status.ok() ? SummaryOf(*operation_.response, response) : ActivitySummary(), fingerprint_);
+    audit_.End(status, status.ok() ? SummaryOf(*operation_.response, response) : ActivitySummary(), fingerprint_);
   }
 
   void End(const absl::Status& status) {
@@ -208,7 +283,7 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
            {"message", LogMessage(status)},
            {"key", key_ == nullptr ? std::string() : key_->name},
            {"fingerprint", fingerprint_},
-           {"duration_ms", absl::StrCat(absl::ToInt64Milliseconds(environment_.now() - started_))}});
+           {"duration_ms", absl::StrCat(absl::ToInt64Milliseconds(absl::FromChrono(Clock::now() - started_)))}});
     }
     Finish(ToGrpcStatus(status));
   }
@@ -251,7 +326,7 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
   }
 
   void OnDone() override {
-    environment_.in_flight.End();
+    environment_.in_flight.End(*context_);
     self_.reset();
   }
 
@@ -266,8 +341,8 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
   google::protobuf::Arena arena_;
   Message* const request_;   // on the arena
   Message* const response_;  // on the arena
-  const absl::Time started_;
-  absl::Time deadline_;
+  const Clock::time_point started_ = Clock::now();
+  Clock::time_point deadline_;
   uint64_t timestamp_ms_ = 0;
   std::string fingerprint_;
   CallAudit audit_;
@@ -277,7 +352,8 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
   const NamedSigner* key_ = nullptr;  // in `caller_`; null where the gateway does not sign
   std::string path_;
   std::string body_;
-  bool goes_on_ = false;
+  SubmitAttempt attempt_;  // of a submit with an idempotency key
+  bool goes_on_ = false;   // the exchange does, without the caller, and ends in RecordLate
 
   std::mutex mutex_;  // for the two below
   bool cancelled_ = false;
@@ -292,6 +368,10 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
 grpc::ServerUnaryReactor* StartUnaryCall(const CallEnvironment& environment, const Operation& operation,
                                          grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* response) {
+  if (!environment.in_flight.Begin(*context)) {
+    return new RefusedCall<grpc::ServerUnaryReactor>(environment.in_flight, environment.metrics, operation.full_name,
+                                                     ShuttingDown());
+  }
   auto call = std::make_shared<UnaryCall>(environment, operation, context, response);
   call->Start(*request);
   return call.get();

@@ -14,6 +14,7 @@
 #include "gateway/audit_log.h"
 #include "gateway/calls_in_flight.h"
 #include "gateway/metrics.h"
+#include "gateway/store/call_store.h"
 #include "gateway/timestamp_allocator.h"
 #include "gateway/upstream_client.h"
 #include "translate/operation_table.h"
@@ -26,7 +27,8 @@ struct CallEnvironment {
   const CurrentAccess& access;
   TimestampAllocator& timestamps;
   UpstreamClient& upstream;
-  CallsInFlight& in_flight;
+  CallsInFlight<grpc::CallbackServerContext>& in_flight;
+  CallStore* store;  // null: idempotency keys are refused
   AuditLog* audit;   // null: nothing is recorded
   Metrics* metrics;  // null: nothing is counted
   absl::Duration default_deadline;
@@ -34,9 +36,6 @@ struct CallEnvironment {
   size_t max_request_bytes;
   std::function<absl::Time()> now;
 };
-
-// Upstream's share of a call ends this much before the caller's deadline, so that the caller still hears how it ended.
-inline constexpr absl::Duration kAnswerTime = absl::Milliseconds(50);
 
 // Starts the call and returns its reactor, which deletes itself. Never blocks.
 grpc::ServerUnaryReactor* StartUnaryCall(const CallEnvironment& environment, const Operation& operation,

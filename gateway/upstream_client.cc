@@ -2,7 +2,9 @@
 
 #include <curl/curl.h>
 
+#include <array>
 #include <atomic>
+#include <chrono>
 #include <future>
 #include <list>
 #include <optional>
@@ -28,6 +30,15 @@ using Cause = TransportFailure::Cause;
 // What libcurl allows on one HTTP/2 connection.
 constexpr int kStreamsPerConnection = 100;
 
+// Places in the lane of key sets.
+constexpr int kKeySetPlaces = 2;
+
+// As many as there are places, so that libcurl never lets an exchange wait. All submits fit into their places and
+// those of the detached ones: one is begun only while the detached ones have a place left.
+int MaxConnections(const UpstreamClient::Options& options) {
+  return 2 * options.max_connections + options.max_detached + kKeySetPlaces;
+}
+
 // All members but loop_ and next_id_ belong to the loop's thread.
 class CurlUpstreamClient final : public UpstreamClient {
  public:
@@ -35,10 +46,10 @@ class CurlUpstreamClient final : public UpstreamClient {
                      CurlMultiHandle multi)
       : base_url_(std::move(base_url)),
         options_(options),
-        max_active_(options.max_connections * (options.http2 ? kStreamsPerConnection : 1)),
+        queues_({Queue{options.max_connections}, Queue{options.max_connections}, Queue{kKeySetPlaces}}),
         loop_(std::move(loop)) {
     loop_->Run([this, multi = std::move(multi)]() mutable {
-      multi_.emplace(loop_.get(), std::move(multi), options_.max_connections, options_.http2,
+      multi_.emplace(loop_.get(), std::move(multi), MaxConnections(options_), options_.http2,
                      [this](CURL* easy, CURLcode code) { OnEnded(easy, code); });
     });
   }
@@ -89,8 +100,16 @@ class CurlUpstreamClient final : public UpstreamClient {
     Done done;  // empty once the exchange is detached
     Done late;
     std::optional<Timer> timer;              // for the deadline
-    std::unique_ptr<CurlTransfer> transfer;  // null while the call waits for a connection
-    std::list<Call*>::iterator place;        // in waiting_, meanwhile
+    std::unique_ptr<CurlTransfer> transfer;  // null while the call waits for a place
+    std::list<Call*>::iterator position;     // among those that wait, or in detached_
+    Clock::time_point detached_at;
+  };
+
+  // The calls of a lane that are not detached.
+  struct Queue {
+    int places;
+    int begun = 0;
+    std::list<Call*> waiting = {};  // for a place
   };
 
   struct Drain {
@@ -101,34 +120,47 @@ class CurlUpstreamClient final : public UpstreamClient {
   CallId Enqueue(Request request, const CallOptions& options, Done done, Done late) {
     const CallId id = next_id_.fetch_add(1, std::memory_order_relaxed);
     auto call = std::make_unique<Call>(
-        Call{id, std::move(request), options, std::move(done), std::move(late), {}, nullptr, {}});
+        Call{id, std::move(request), options, std::move(done), std::move(late), {}, nullptr, {}, {}});
     loop_->Run([this, call = std::move(call)]() mutable { Accept(std::move(call)); });
     return id;
   }
 
   void Accept(std::unique_ptr<Call> call) {
     if (shutting_down_) return call->done(TransportFailure{Cause::kShutdown, false, "the client is shut down"});
-    if (call->options.deadline != absl::InfiniteFuture()) {
-      const absl::Duration left = call->options.deadline - absl::Now();
-      if (left <= absl::ZeroDuration()) return call->done(Abandoned(Cause::kTimeout, false));
+    const Clock::time_point now = Clock::now();
+    if (call->options.deadline <= now) return call->done(Abandoned(Cause::kTimeout, false));
+    if (call->options.deadline != Clock::time_point::max()) {
       call->timer.emplace(loop_.get(), [this, raw = call.get()] { Abandon(*raw, Cause::kTimeout); });
-      call->timer->Start(left);
+      call->timer->Start(absl::FromChrono(call->options.deadline - now));
     }
-    call->place = waiting_.insert(waiting_.end(), call.get());
+    std::list<Call*>& waiting = QueueOf(*call).waiting;
+    call->position = waiting.insert(waiting.end(), call.get());
     calls_.emplace(call->id, std::move(call));
     StartWaiting();
   }
 
-  // One transfer per connection or stream, so that a call that waits holds no easy handle and libcurl's list of pending
-  // transfers, whose waiting would count into the exchange timeout, stays empty.
+  Queue& QueueOf(const Call& call) { return queues_[static_cast<size_t>(call.options.lane)]; }
+
+  bool HasPlace(const Queue& queue) const {
+    if (&queue == &queues_[static_cast<size_t>(Lane::kSubmit)] &&
+        static_cast<int>(detached_.size()) >= options_.max_detached * calls_per_place_) {
+      return false;
+    }
+    return queue.begun < queue.places * calls_per_place_;
+  }
+
+  // A call that waits has no transfer: so it holds no easy handle, and its wait does not count into the exchange
+  // timeout, as a wait in libcurl would.
   void StartWaiting() {
-    while (active_ < max_active_ && !waiting_.empty()) {
-      Call& call = *waiting_.front();
-      waiting_.pop_front();
-      if (Begin(call)) {
-        ++active_;
-      } else {
-        End(call, TransportFailure{Cause::kBroken, false, "the request cannot be sent"});
+    for (Queue& queue : queues_) {
+      while (HasPlace(queue) && !queue.waiting.empty()) {
+        Call& call = *queue.waiting.front();
+        queue.waiting.pop_front();
+        if (Begin(call)) {
+          ++queue.begun;
+        } else {
+          End(call, TransportFailure{Cause::kBroken, false, "the request cannot be sent"});
+        }
       }
     }
   }
@@ -153,12 +185,11 @@ class CurlUpstreamClient final : public UpstreamClient {
     Call* call = nullptr;
     curl_easy_getinfo(easy, CURLINFO_PRIVATE, &call);
     if (call->transfer->StartsAfresh() && multi_->Add(easy)) return;
-    --active_;
-    // Upstream may not speak HTTP/2 after all.
-    if (long version = 0;
-        curl_easy_getinfo(easy, CURLINFO_HTTP_VERSION, &version) == CURLE_OK && version == CURL_HTTP_VERSION_1_1) {
-      max_active_ = options_.max_connections;
+    // Whether upstream agrees to HTTP/2 is known from its answers only, and may change.
+    if (long version = 0; curl_easy_getinfo(easy, CURLINFO_HTTP_VERSION, &version) == CURLE_OK && version != 0) {
+      calls_per_place_ = version == CURL_HTTP_VERSION_2_0 ? kStreamsPerConnection : 1;
     }
+    Leave(*call);
     UpstreamOutcome outcome = call->transfer->Finish(code);
     if (call->transfer->reusable()) idle_.push_back(std::move(call->transfer));
     End(*call, std::move(outcome));
@@ -168,14 +199,27 @@ class CurlUpstreamClient final : public UpstreamClient {
   // The caller no longer waits: its time has ended or it has gone.
   void Abandon(Call& call, Cause cause) {
     if (!call.done) return;  // detached
-    const bool body_sent = call.transfer != nullptr && call.transfer->body_sent();
-    if (body_sent && call.options.on_abandon == OnAbandon::kDetach) {
-      call.timer.reset();
-      std::exchange(call.done, nullptr)(Abandoned(cause, true));
-      return;
+    if (call.transfer == nullptr) {
+      return Stop(call, Abandoned(cause == Cause::kTimeout ? Cause::kNoPlace : cause, false));
     }
-    Stop(call, Abandoned(cause, body_sent));
+    const bool body_sent = call.transfer->body_sent();
+    if (body_sent && call.options.lane == Lane::kSubmit) {
+      Detach(call, cause);
+    } else {
+      Stop(call, Abandoned(cause, body_sent));
+    }
     StartWaiting();
+  }
+
+  void Detach(Call& call, Cause cause) {
+    Leave(call);
+    call.timer.reset();
+    call.position = detached_.insert(detached_.end(), &call);
+    call.detached_at = Clock::now();
+    ObserveDetached();
+    TransportFailure failure = Abandoned(cause, true);
+    failure.goes_on = true;
+    std::exchange(call.done, nullptr)(std::move(failure));
   }
 
   void EndAll() {
@@ -188,16 +232,30 @@ class CurlUpstreamClient final : public UpstreamClient {
   }
 
   void Stop(Call& call, UpstreamOutcome outcome) {
-    if (call.transfer != nullptr) {
-      multi_->Remove(call.transfer->easy());
-      --active_;
-    } else {
-      waiting_.erase(call.place);
-    }
+    if (call.transfer != nullptr) multi_->Remove(call.transfer->easy());
+    Leave(call);
     End(call, std::move(outcome));
   }
 
-  // The call is in neither waiting_ nor multi_ any more.
+  // The call waits no longer, or gives its place back.
+  void Leave(Call& call) {
+    if (call.transfer == nullptr) {
+      QueueOf(call).waiting.erase(call.position);
+    } else if (call.done) {
+      --QueueOf(call).begun;
+    } else {
+      detached_.erase(call.position);
+      ObserveDetached();
+    }
+  }
+
+  void ObserveDetached() const {
+    if (!options_.observe_detached) return;
+    options_.observe_detached(static_cast<int>(detached_.size()),
+                              detached_.empty() ? Clock::time_point() : detached_.front()->detached_at);
+  }
+
+  // The call neither waits nor is part of multi_ any more.
   void End(Call& call, UpstreamOutcome outcome) {
     const auto ended = calls_.extract(call.id);
     Done& tell = call.done ? call.done : call.late;
@@ -212,19 +270,26 @@ class CurlUpstreamClient final : public UpstreamClient {
   }
 
   static TransportFailure Abandoned(Cause cause, bool body_sent) {
-    return {cause, body_sent, cause == Cause::kCancelled ? "the caller went away" : "the call's deadline passed"};
+    switch (cause) {
+      case Cause::kCancelled:
+        return {cause, body_sent, "the caller went away"};
+      case Cause::kNoPlace:
+        return {cause, body_sent, "every connection that the call may take was taken until its deadline passed"};
+      default:
+        return {cause, body_sent, "the call's deadline passed"};
+    }
   }
 
   const std::string base_url_;
   const Options options_;
-  int max_active_;
   std::atomic<CallId> next_id_{1};
   ConnectionTable connections_;
   std::optional<CurlMulti> multi_;
   absl::flat_hash_map<CallId, std::unique_ptr<Call>> calls_;  // `done` or `late` is still to be called
-  std::list<Call*> waiting_;                                  // for a connection
-  int active_ = 0;
-  std::vector<std::unique_ptr<CurlTransfer>> idle_;  // with their options set; no more than max_active_
+  std::array<Queue, 3> queues_;                               // by Lane
+  int calls_per_place_ = 1;
+  std::list<Call*> detached_;                        // the oldest first
+  std::vector<std::unique_ptr<CurlTransfer>> idle_;  // with their options set; no more than ever ran at once
   bool shutting_down_ = false;
   std::vector<Drain> drains_;
   std::unique_ptr<EventLoop> loop_;
@@ -232,6 +297,7 @@ class CurlUpstreamClient final : public UpstreamClient {
 
 absl::Status CheckOptions(const UpstreamClient::Options& options) {
   if (options.max_connections < 1) return absl::InvalidArgumentError("max_connections must be at least 1");
+  if (options.max_detached < 1) return absl::InvalidArgumentError("max_detached must be at least 1");
   if (options.max_response_bytes < 1) return absl::InvalidArgumentError("max_response_bytes must be at least 1");
   for (const absl::Duration time : {options.connect_timeout, options.exchange_timeout}) {
     if (time <= absl::ZeroDuration()) return absl::InvalidArgumentError("a timeout must be more than 0");

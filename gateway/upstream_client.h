@@ -2,7 +2,9 @@
 #ifndef STAMPGATE_GATEWAY_UPSTREAM_CLIENT_H_
 #define STAMPGATE_GATEWAY_UPSTREAM_CLIENT_H_
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -27,6 +29,8 @@ struct DiscoveryRequest {
 // destructor. The body of an HttpAnswer has 64 bytes of capacity to spare, which the JSON reader needs.
 class UpstreamClient {
  public:
+  using Clock = std::chrono::steady_clock;
+
   struct Options {
     // "https://host[:port]", or "http://" with a loopback host. No path, no trailing slash.
     std::string base_url;
@@ -36,26 +40,33 @@ class UpstreamClient {
     absl::Duration connect_timeout = absl::Seconds(5);
     // No exchange takes longer, not even a detached one. Waiting for a connection does not count.
     absl::Duration exchange_timeout = absl::Seconds(30);
-    // Size of the keep-alive pool; further calls wait, first come first served, and connect to nothing meanwhile.
+    // Places in the lane of submits, and as many in that of queries. A place is a connection, or with HTTP/2 a hundred
+    // calls at once. Further calls wait in their lane, first come first served, and connect to nothing meanwhile.
     int max_connections = 64;
+    // Places of detached submits. While all are taken, no submit is begun. The submits that were begun before may be
+    // detached all the same, so there may be more of these: fewer than `max_detached` and `max_connections` together.
+    int max_detached = 32;
     // An idle connection is closed after this long; stays below upstream's own keep-alive.
     absl::Duration max_idle = absl::Seconds(50);
     // A larger response body is a TransportFailure.
     int64_t max_response_bytes = 8 << 20;
-    // HTTP/2 over TLS instead of the HTTP/1.1 pool, if upstream agrees; a connection then carries up to 100 calls.
+    // HTTP/2 over TLS instead of HTTP/1.1, if upstream agrees; a connection then carries up to 100 calls.
     bool http2 = false;
+    // Called when a submit was detached and when a detached one has ended: how many there are now, and since when the
+    // oldest of them is detached. On the client's thread; must not block. May be empty.
+    std::function<void(int count, Clock::time_point oldest)> observe_detached;
   };
 
-  // What happens to a transfer whose caller has gone or whose time has ended.
-  enum class OnAbandon {
-    kStop,    // it is torn down at once
-    kDetach,  // if body bytes have left, it goes on alone until it ends or `exchange_timeout` does
-  };
+  // What a call is. Each lane has places of its own, so that no call waits for those of another lane. When the caller
+  // leaves or its time ends, a query or the fetch of a key set is torn down at once; a submit of which body bytes have
+  // left is detached: it goes on alone until it ends, at the latest after `exchange_timeout`.
+  enum class Lane { kSubmit, kQuery, kKeySet };
 
   struct CallOptions {
-    // When the caller must have its outcome. A call whose deadline has passed is not begun.
-    absl::Time deadline = absl::InfiniteFuture();
-    OnAbandon on_abandon = OnAbandon::kStop;
+    Lane lane = Lane::kSubmit;
+    // When the caller must have its outcome. A call whose deadline has passed is not begun; one that gets no place
+    // before ends with kNoPlace.
+    Clock::time_point deadline = Clock::time_point::max();
   };
 
   using Done = absl::AnyInvocable<void(UpstreamOutcome)>;
@@ -68,9 +79,9 @@ class UpstreamClient {
   // Ends everything as Shutdown(0) does.
   virtual ~UpstreamClient() = default;
 
-  // Starts an exchange. `done` gets what the caller is told. `late`, if given, gets the outcome of a detached exchange,
-  // after `done` has been called with kTimeout or kCancelled. A request whose path or header cannot be sent as it is
-  // ends as kBroken without having been sent.
+  // Starts an exchange. `done` gets what the caller is told. If that is a TransportFailure with `goes_on`, the exchange
+  // is detached, and `late` gets its outcome when it ends; otherwise `late` is never called. `late` may be null. A
+  // request whose path or header cannot be sent as it is ends as kBroken without having been sent.
   virtual CallId Post(StampedRequest request, const CallOptions& options, Done done, Done late) = 0;
   virtual CallId Get(DiscoveryRequest request, const CallOptions& options, Done done) = 0;
 

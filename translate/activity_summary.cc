@@ -1,7 +1,9 @@
 #include "translate/activity_summary.h"
 
+#include "absl/algorithm/container.h"
 #include "google/protobuf/descriptor.h"
 #include "translate/json_reader.h"
+#include "translate/json_writer.h"
 
 namespace stampgate {
 namespace {
@@ -37,6 +39,30 @@ ActivitySummary SummaryOfText(std::string text) {
   return summary;
 }
 
+bool HasActivityId(const MessagePlan& plan) {
+  return absl::c_any_of(plan.fields, [](const FieldPlan& field) { return field.role == v1::FIELD_ROLE_ACTIVITY_ID; });
+}
+
+void Fill(const MessagePlan& plan, const ActivitySummary& summary, Message& message) {
+  for (const FieldPlan& field : plan.fields) {
+    if (field.role == v1::FIELD_ROLE_ACTIVITY_ID) {
+      message.GetReflection()->SetString(&message, field.field, summary.id);
+    } else if (field.role == v1::FIELD_ROLE_ACTIVITY_STATUS) {
+      const auto* value = field.field->enum_type()->FindValueByName(summary.status);
+      if (value != nullptr) message.GetReflection()->SetEnum(&message, field.field, value);
+    }
+  }
+}
+
+std::string TextOfSummary(const ActivitySummary& summary) {
+  std::string text = "{\"activity\":{\"id\":";
+  AppendJsonString(summary.id, text);
+  text += ",\"status\":";
+  AppendJsonString(summary.status, text);
+  text += "}}";
+  return text;
+}
+
 }  // namespace
 
 ActivitySummary SummaryOf(const MessagePlan& plan, const Message& response) {
@@ -50,6 +76,17 @@ ActivitySummary SummaryOf(const MessagePlan& plan, const Message& response) {
     Collect(*field.message, response.GetReflection()->GetMessage(response, field.field), summary);
   }
   return summary;
+}
+
+void SetSummary(const MessagePlan& plan, const ActivitySummary& summary, Message& response) {
+  const google::protobuf::Reflection& reflection = *response.GetReflection();
+  if (plan.json_members != nullptr) {
+    return reflection.SetString(&response, plan.json_members->field, TextOfSummary(summary));
+  }
+  for (const FieldPlan& field : plan.fields) {
+    if (field.form != JsonForm::kMessage || field.field->is_repeated() || !HasActivityId(*field.message)) continue;
+    Fill(*field.message, summary, *reflection.MutableMessage(&response, field.field));
+  }
 }
 
 }  // namespace stampgate

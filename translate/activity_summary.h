@@ -19,6 +19,10 @@ struct ActivitySummary {
 // message of `plan`, holds; in one that is upstream's JSON text, for the texts "id" and "status" in the "activity".
 ActivitySummary SummaryOf(const MessagePlan& plan, const google::protobuf::Message& response);
 
+// The reverse: makes an empty `response`, a message of `plan`, one that has this summary and nothing else. A status
+// that the enum does not know is left out.
+void SetSummary(const MessagePlan& plan, const ActivitySummary& summary, google::protobuf::Message& response);
+
 }  // namespace stampgate
 
 #endif  // STAMPGATE_TRANSLATE_ACTIVITY_SUMMARY_H_

@@ -59,5 +59,25 @@ TEST_F(ActivitySummaryTest, IsEmptyForATextWithoutAnActivity) {
   }
 }
 
+TEST_F(ActivitySummaryTest, WhatIsSetIsWhatIsRead) {
+  const ActivitySummary summary = {"a-\"1", "ACTIVITY_STATUS_REJECTED"};
+  v1::CreatePoliciesResponse typed;
+  SetSummary(**plans_.Compile(typed.GetDescriptor()), summary, typed);
+  EXPECT_EQ(typed.activity().id(), summary.id);
+  EXPECT_EQ(typed.activity().status(), v1::ACTIVITY_STATUS_REJECTED);
+  v1::SubmitOperationResponse text;
+  SetSummary(**plans_.Compile(text.GetDescriptor()), summary, text);
+  EXPECT_EQ(text.answer(), R"({"activity":{"id":"a-\"1","status":"ACTIVITY_STATUS_REJECTED"}})");
+  EXPECT_EQ(Of(text).id, summary.id);
+  EXPECT_EQ(Of(text).status, summary.status);
+}
+
+TEST_F(ActivitySummaryTest, AStatusThatTheEnumDoesNotKnowIsLeftOut) {
+  v1::CreatePoliciesResponse response;
+  SetSummary(**plans_.Compile(response.GetDescriptor()), {"a-1", "ACTIVITY_STATUS_OF_NEXT_YEAR"}, response);
+  EXPECT_EQ(response.activity().id(), "a-1");
+  EXPECT_EQ(response.activity().status(), v1::ACTIVITY_STATUS_UNSPECIFIED);
+}
+
 }  // namespace
 }  // namespace stampgate

@@ -204,13 +204,14 @@ TEST(ClientStampedRequestTest, OtherFieldsBesideTheStampAreRefused) {
   request->MergeFrom(*RequestOf(operation, R"pb(timestamp_ms: 0
                                                 organization_id: "o"
                                                 parameters {}
-                                                generate_app_proofs: false)pb"));
+                                                generate_app_proofs: false
+                                                idempotency_key: "k")pb"));
   const absl::Status status = TranslateRequest(Operations(), operation, *request).status();
-  constexpr char kBeside[] = "must not be set beside client_stamp, whose body says it";
+  constexpr char kBeside[] = "must not be set beside client_stamp";
   EXPECT_THAT(status, StatusIs(Code::kInvalidArgument));
   EXPECT_THAT(DetailsOf(status).violations,
               ElementsAre(Pair("timestamp_ms", kBeside), Pair("organization_id", kBeside), Pair("parameters", kBeside),
-                          Pair("generate_app_proofs", kBeside)));
+                          Pair("generate_app_proofs", kBeside), Pair("idempotency_key", kBeside)));
 }
 
 TEST(ClientStampedRequestTest, FieldsThatTheGatewayDoesNotKnowAreRefusedBesideTheStampAndInIt) {
@@ -302,6 +303,16 @@ TEST(ClientStampedRequestTest, ASubmitsBodyHasItsTimeAsDecimalDigits) {
                 Contains(Pair("client_stamp.body", absl::StrCat(kHold, "/timestampMs"))))
         << time;
   }
+}
+
+TEST(ClientStampedRequestTest, ABodyHasNoIdempotencyKey) {
+  const Operation& operation = OperationOf("DeleteSubOrganization");
+  auto request = Stamped(operation, R"({"type":"ACTIVITY_TYPE_DELETE_SUB_ORGANIZATION","timestampMs":"5",)"
+                                    R"("organizationId":"o","parameters":{},"idempotencyKey":"k"})");
+  const absl::Status status = TranslateRequest(Operations(), operation, *request).status();
+  EXPECT_THAT(
+      DetailsOf(status).violations,
+      ElementsAre(Pair("client_stamp.body", "must not have what this request cannot hold exactly: /idempotencyKey")));
 }
 
 TEST(ClientStampedRequestTest, WhatTheFieldsCannotHoldExactlyIsRefusedAtEveryDepth) {

@@ -99,7 +99,7 @@ absl::StatusOr<const MessagePlan*> MessagePlans::Compile(const Descriptor* descr
     if (field.form == JsonForm::kJsonMembers) {
       if (plan.json_members != nullptr) return Fault(field.field, "is a second field of members");
       plan.json_members = &field;
-    } else if (field.role != v1::FIELD_ROLE_PATH && !plan.by_json_name.emplace(field.json_name, &field).second) {
+    } else if (field.in_json && !plan.by_json_name.emplace(field.json_name, &field).second) {
       return Fault(field.field, absl::StrCat("has the JSON name of another field: ", field.json_name));
     }
   }
@@ -134,6 +134,7 @@ absl::Status MessagePlans::CompileField(const FieldDescriptor* field, MessagePla
   compiled.may_be_empty = rule.may_be_empty();
   compiled.secret = rule.secret();
   compiled.role = rule.role();
+  compiled.in_json = rule.role() != v1::FIELD_ROLE_PATH && rule.role() != v1::FIELD_ROLE_IDEMPOTENCY_KEY;
   if (rule.has_minimum()) compiled.minimum = rule.minimum();
   if (rule.has_maximum()) compiled.maximum = rule.maximum();
   if (rule.has_max_bytes()) compiled.max_bytes = rule.max_bytes();

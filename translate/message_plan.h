@@ -44,6 +44,7 @@ struct FieldPlan {
   bool may_be_empty = false;
   bool secret = false;
   v1::FieldRole role = v1::FIELD_ROLE_UNSPECIFIED;
+  bool in_json = true;  // else its role keeps it out of the JSON
   std::optional<uint64_t> minimum;
   std::optional<uint64_t> maximum;
   std::optional<uint32_t> max_bytes;

@@ -113,9 +113,7 @@ class MessageReader {
   };
 
   // Whether the field stands in the object under its name.
-  static bool IsMember(const FieldPlan& field) {
-    return field.role != v1::FIELD_ROLE_PATH && field.form != JsonForm::kJsonMembers;
-  }
+  static bool IsMember(const FieldPlan& field) { return field.in_json && field.form != JsonForm::kJsonMembers; }
 
   static absl::Status AppendMember(absl::string_view name, JsonValue& value, std::string& object) {
     absl::StatusOr<absl::string_view> text = value.Text();

@@ -138,7 +138,7 @@ void AppendJsonMembers(const Message& message, const MessagePlan& plan, const Fi
     first = false;
   };
   for (const FieldPlan& field : plan.fields) {
-    if (&field == left_out || field.role == v1::FIELD_ROLE_PATH || !IsRendered(message, reflection, field)) continue;
+    if (&field == left_out || !field.in_json || !IsRendered(message, reflection, field)) continue;
     if (field.form == JsonForm::kJsonMembers) {
       std::string scratch;
       absl::string_view members = Members(reflection.GetStringReference(message, field.field, &scratch));

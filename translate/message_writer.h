@@ -11,7 +11,7 @@
 namespace stampgate {
 
 // Appends the members that stand for the fields of `message`, commas between them, without the braces. Left out are
-// fields that are not set, fields that role FIELD_ROLE_PATH keeps out of the body, and `left_out` (which may be null).
+// fields that are not set, fields that their role keeps out of the body, and `left_out` (which may be null).
 void AppendJsonMembers(const google::protobuf::Message& message, const MessagePlan& plan, const FieldPlan* left_out,
                        std::string& out);
 

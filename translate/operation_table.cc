@@ -113,6 +113,12 @@ absl::Status OperationTable::AddMethod(const MethodDescriptor* method) {
         !operation.timestamp_ms->field->has_presence()) {
       return Fault(method, "needs an optional uint64 timestamp_ms in its request");
     }
+    operation.idempotency_key = operation.request->Find("idempotency_key");
+    if (operation.idempotency_key == nullptr || operation.idempotency_key->field->number() != 14 ||
+        operation.idempotency_key->role != v1::FIELD_ROLE_IDEMPOTENCY_KEY ||
+        !operation.idempotency_key->field->has_presence()) {
+      return Fault(method, "needs an optional string idempotency_key = 14 in its request, with the role of one");
+    }
   }
   operation.path_segment = FindRole(*operation.request, v1::FIELD_ROLE_PATH);
   operation.activity_type_field = FindRole(*operation.request, v1::FIELD_ROLE_ACTIVITY_TYPE);

@@ -19,7 +19,8 @@ namespace stampgate {
 // One method and what it does upstream. Immutable.
 //
 // The request message of an operation that is stamped has a required string `organization_id`. That of a submit has an
-// `optional uint64 timestamp_ms` too. Both have a `ClientStamp client_stamp = 15`.
+// `optional uint64 timestamp_ms` and an `optional string idempotency_key = 14` too. Both have a
+// `ClientStamp client_stamp = 15`.
 struct Operation {
   const google::protobuf::MethodDescriptor* method = nullptr;
   std::string full_name;  // as gRPC spells it: "/stampgate.v1.PolicyService/GetPolicy"
@@ -37,6 +38,7 @@ struct Operation {
 
   const FieldPlan* organization_id = nullptr;      // of what is stamped
   const FieldPlan* timestamp_ms = nullptr;         // of a submit
+  const FieldPlan* idempotency_key = nullptr;      // of a submit
   const FieldPlan* path_segment = nullptr;         // of a general operation
   const FieldPlan* activity_type_field = nullptr;  // of a general submit
 

@@ -41,6 +41,7 @@ constexpr char kPath[] = " needs a path that begins with a slash, and ends in on
 constexpr char kType[] = " needs an activity type exactly if it is a submit that is not general";
 constexpr char kOrganization[] = " needs a required string organization_id in its request";
 constexpr char kTime[] = " needs an optional uint64 timestamp_ms in its request";
+constexpr char kKey[] = " needs an optional string idempotency_key = 14 in its request, with the role of one";
 constexpr char kClientStamp[] = " needs a ClientStamp client_stamp = 15 in its request";
 constexpr char kGeneral[] = " needs the fields of a general operation exactly if it is general";
 
@@ -57,9 +58,10 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{"OrganizationNotRequired", kOrganization}, FaultCase{"OrganizationIsNumber", kOrganization},
         FaultCase{"ManyOrganizations", kOrganization}, FaultCase{"EmptyOrganization", kOrganization},
         FaultCase{"NoTime", kTime}, FaultCase{"TimeWithoutPresence", kTime}, FaultCase{"TimeIsText", kTime},
-        FaultCase{"NoClientStamp", kClientStamp}, FaultCase{"ClientStampOfAnotherNumber", kClientStamp},
-        FaultCase{"ClientStampOfAnotherName", kClientStamp}, FaultCase{"ClientStampOfAnotherType", kClientStamp},
-        FaultCase{"GeneralWithoutSegment", kGeneral},
+        FaultCase{"NoKey", kKey}, FaultCase{"KeyOfAnotherNumber", kKey}, FaultCase{"KeyWithoutRole", kKey},
+        FaultCase{"KeyWithoutPresence", kKey}, FaultCase{"NoClientStamp", kClientStamp},
+        FaultCase{"ClientStampOfAnotherNumber", kClientStamp}, FaultCase{"ClientStampOfAnotherName", kClientStamp},
+        FaultCase{"ClientStampOfAnotherType", kClientStamp}, FaultCase{"GeneralWithoutSegment", kGeneral},
         FaultCase{"GeneralWithOptionalSegment", " needs its field path to be required and not empty"},
         FaultCase{"GeneralSubmitWithoutTypeField", kGeneral}, FaultCase{"SegmentWithoutGeneral", kGeneral},
         FaultCase{"PathThatCannotBeSent", " needs a path that can be sent as it is"},

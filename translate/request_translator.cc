@@ -49,6 +49,9 @@ absl::StatusOr<RenderedRequest> Translate(const OperationTable& table, const Ope
   if (operation.timestamp_ms != nullptr && reflection.HasField(request, operation.timestamp_ms->field)) {
     rendered.timestamp_ms = reflection.GetUInt64(request, operation.timestamp_ms->field);
   }
+  if (operation.idempotency_key != nullptr) {
+    rendered.idempotency_key = reflection.GetString(request, operation.idempotency_key->field);
+  }
   if (!operation.activity_type.empty()) {
     rendered.type_member = "\"type\":";
     AppendJsonString(operation.activity_type, rendered.type_member);

@@ -20,6 +20,7 @@ struct RenderedRequest {
   std::string path;                      // below the base URL
   std::string organization_id;           // empty for a discovery
   std::optional<uint64_t> timestamp_ms;  // of a submit whose caller chose one
+  std::string idempotency_key;           // of a submit; empty if the caller has set none
   std::string type_member;               // of a typed submit: `"type":"...",`
   std::string members;                   // all other members of the body, without timestampMs
   // Taken out of the request, if a client has stamped it; exactly one kind of stamp is set, whose form is not checked.

@@ -67,6 +67,16 @@ TEST(RequestTranslatorTest, ATimeOfZeroIsATime) {
   EXPECT_EQ(rendered->timestamp_ms, 0u);
 }
 
+TEST(RequestTranslatorTest, AnIdempotencyKeyIsHandedOnAndStandsNowhereInTheBody) {
+  auto rendered = Translate("DeleteSubOrganization", R"pb(organization_id: "o"
+                                                          parameters {}
+                                                          idempotency_key: "k-1")pb");
+  ASSERT_THAT(rendered, StatusIs(absl::StatusCode::kOk));
+  EXPECT_EQ(rendered->idempotency_key, "k-1");
+  EXPECT_EQ(rendered->SubmitBody(5), R"({"type":"ACTIVITY_TYPE_DELETE_SUB_ORGANIZATION","timestampMs":"5",)"
+                                     R"("organizationId":"o","parameters":{}})");
+}
+
 TEST(RequestTranslatorTest, AQuerysBodyIsItsFieldsAlone) {
   auto rendered = Translate("ListWalletAccounts", R"pb(organization_id: "o"
                                                        include_wallet_details: false

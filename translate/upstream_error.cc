@@ -185,10 +185,14 @@ Error OutcomeUnknown(StatusCode code, absl::string_view what, const SentCall& ca
   return error;
 }
 
-Error UpstreamUnavailable(absl::string_view what) {
-  Error error = GatewayError(StatusCode::kUnavailable, v1::ERROR_REASON_UPSTREAM_UNAVAILABLE, std::string(what));
+Error Repeatable(StatusCode code, v1::ErrorReason reason, absl::string_view what) {
+  Error error = GatewayError(code, reason, std::string(what));
   error.retry_delay = kRetryDelay;
   return error;
+}
+
+Error UpstreamUnavailable(absl::string_view what) {
+  return Repeatable(StatusCode::kUnavailable, v1::ERROR_REASON_UPSTREAM_UNAVAILABLE, what);
 }
 
 // The request's secrets, and those of the stamp: itself, and the token that vouches for an attested key.
@@ -256,6 +260,9 @@ absl::Status ErrorFromFailure(const TransportFailure& failure, const SentCall& c
     }
   }
   switch (failure.cause) {
+    case Cause::kNoPlace:
+      return ToStatus(Repeatable(StatusCode::kResourceExhausted, v1::ERROR_REASON_UPSTREAM_BUSY,
+                                 "time ended before a connection to upstream was free; nothing was sent"));
     case Cause::kTimeout:
       return ToStatus(GatewayError(StatusCode::kDeadlineExceeded, v1::ERROR_REASON_UPSTREAM_TIMEOUT,
                                    "time ended before upstream answered"));
@@ -272,9 +279,7 @@ absl::Status ErrorFromFailure(const TransportFailure& failure, const SentCall& c
       break;
   }
   if (failure.body_sent) return ToStatus(UpstreamUnavailable(what));
-  Error error = GatewayError(StatusCode::kUnavailable, v1::ERROR_REASON_UPSTREAM_UNREACHABLE, what);
-  error.retry_delay = kRetryDelay;
-  return ToStatus(error);
+  return ToStatus(Repeatable(StatusCode::kUnavailable, v1::ERROR_REASON_UPSTREAM_UNREACHABLE, what));
 }
 
 absl::Status ErrorFromAnswer(HttpAnswer& answer, const SentCall& call) {

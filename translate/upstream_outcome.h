@@ -23,6 +23,7 @@ struct HttpAnswer {
 // There is no complete response.
 struct TransportFailure {
   enum class Cause {
+    kNoPlace,      // every connection that the call may take was taken until its time ended; nothing was sent
     kUnreachable,  // name not resolved, connection refused, or connecting took too long
     kTls,          // the TLS handshake failed: certificate, host name or version
     kTimeout,      // the call's time ended
@@ -37,6 +38,8 @@ struct TransportFailure {
   bool body_sent = false;
   // What the HTTP library says, for the log and the error message. Never holds a header, a body or a stamp.
   std::string detail;
+  // True if only the caller's wait has ended: the exchange goes on, and its own outcome comes later.
+  bool goes_on = false;
 };
 
 using UpstreamOutcome = std::variant<HttpAnswer, TransportFailure>;

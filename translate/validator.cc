@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "google/protobuf/timestamp.pb.h"
@@ -17,6 +19,11 @@ namespace {
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 using google::protobuf::util::TimeUtil;
+
+bool IsIdempotencyKey(absl::string_view text) {
+  constexpr size_t kMaxBytes = 128;
+  return !text.empty() && text.size() <= kMaxBytes && absl::c_all_of(text, absl::ascii_isgraph);
+}
 
 class Validator {
  public:
@@ -125,6 +132,9 @@ class Validator {
   void CheckString(const FieldPlan& plan, const std::string& value) {
     if (plan.max_bytes.has_value() && value.size() > *plan.max_bytes) {
       Add(absl::StrCat("must be at most ", *plan.max_bytes, " bytes long, not ", value.size()));
+    }
+    if (plan.role == v1::FIELD_ROLE_IDEMPOTENCY_KEY && !IsIdempotencyKey(value)) {
+      Add("must be 1 to 128 visible ASCII characters");
     }
     if (plan.form == JsonForm::kString || (value.empty() && plan.required)) return;
     if (absl::Status status = CheckJsonObject(value); !status.ok()) {

@@ -254,6 +254,27 @@ TEST(ValidatorTest, LimitsAreMetExactly) {
   }
 }
 
+TEST(ValidatorTest, AnIdempotencyKeyIs1To128VisibleAsciiCharacters) {
+  const Found fault = {{"idempotency_key", "must be 1 to 128 visible ASCII characters"}};
+  for (const Operation& operation : Operations().operations()) {
+    if (!operation.is_submit()) continue;
+    SCOPED_TRACE(operation.full_name);
+    const auto violated = [&operation](const std::string& key) {
+      std::unique_ptr<Message> request(operation.request_prototype->New());
+      testing::FillFully(*request, *operation.request);
+      request->GetReflection()->SetString(request.get(), operation.idempotency_key->field, key);
+      return Violated(*request, *operation.request);
+    };
+    for (const std::string& key : {std::string("!"), std::string(128, '~'), std::string("9f2c-\"\\/{}")}) {
+      EXPECT_EQ(violated(key), Found{}) << key;
+    }
+    for (const std::string& key : {std::string(), std::string(129, 'x'), std::string("a b"), std::string("a\tb"),
+                                   std::string("\x7f"), std::string("a\0b", 3), std::string("\303\251")}) {
+      EXPECT_EQ(violated(key), fault) << key;
+    }
+  }
+}
+
 TEST(ValidatorTest, LimitsHoldForElementsAndCountBytes) {
   EXPECT_THAT(ViolatedByEverything(R"(short_text: "\303\251\303\251")"), IsEmpty());
   EXPECT_THAT(ViolatedByEverything(R"(short_text: "\303\251\303\251x")"),

@@ -42,6 +42,9 @@ struct LogIdentity {
   std::array<uint8_t, 32> cursor_key = {};  // secret; another one makes all cursors another log's
 };
 
+// A write to the log's disk that has been under way for longer than this is taken to hang.
+inline constexpr absl::Duration kWriteHangsAfter = absl::Seconds(5);
+
 enum class AppendOutcome {
   kStored,
   kDuplicate,  // the log has, or had, an event of that id with the same body
@@ -92,7 +95,8 @@ class EventLog {
   // Calls `done` once, from the log's own thread: with OK when the event is durable and readers see it, whichever
   // outcome it was. What is refused at once is told on the caller's thread, before this returns. Never blocks. Errors:
   // kResourceExhausted if too much waits to be written, or the disk is full; kUnavailable if the log was closed or has
-  // failed. After an error readers do not see the event; only if the disk failed may it turn up at the next start.
+  // failed, or if a write hangs. After an error readers do not see the event; only if the disk failed may it turn up at
+  // the next start.
   virtual void Append(VerifiedEvent event, absl::AnyInvocable<void(absl::StatusOr<AppendOutcome>)> done) = 0;
 
   // Calls `on_growth` with the latest position after every commit that stored something, before those whose events
@@ -104,8 +108,11 @@ class EventLog {
 
   virtual const LogIdentity& identity() const = 0;
 
+  // For how long the write to the disk that is under way now has been so; zero if none is.
+  virtual absl::Duration WriteUnderWay() const = 0;
+
   // Writes what waits, and leaves the log so that the next start need not repair it. Later appends fail. Readers may
-  // still read. May be called again.
+  // still read. May be called again. Takes as long as the disk does, which may be for ever.
   virtual void Close() = 0;
 };
 

@@ -34,6 +34,7 @@ class FakeLog : public EventLog {
   void SetOnGrowth(std::function<void(Position)>) override {}
   absl::StatusOr<std::unique_ptr<EventReader>> NewReader() override { return absl::UnimplementedError("fake"); }
   const LogIdentity& identity() const override { return identity_; }
+  absl::Duration WriteUnderWay() const override { return absl::ZeroDuration(); }
   void Close() override {}
 
   std::vector<Item> items;

@@ -1,6 +1,8 @@
 #include "webhooks/sqlite_event_log.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -80,6 +82,12 @@ class SqliteEventLog final : public EventLog {
 
   const LogIdentity& identity() const override { return identity_; }
 
+  absl::Duration WriteUnderWay() const override {
+    const Clock::duration began = write_began_;
+    if (began == kNoWrite) return absl::ZeroDuration();
+    return absl::FromChrono(options_.steady_now().time_since_epoch() - began);
+  }
+
   void Close() override {
     {
       std::lock_guard lock(mutex_);
@@ -97,9 +105,15 @@ class SqliteEventLog final : public EventLog {
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
+  static constexpr Clock::duration kNoWrite = Clock::duration::min();
+
   // After an error, `waiting` is as it was.
   absl::Status Enqueue(WaitingEvent& waiting) {
     bool first = false;
+    // Its sender would wait for an answer that may never come, and hold a connection meanwhile.
+    if (WriteUnderWay() > kWriteHangsAfter) return absl::UnavailableError("the event log's disk does not answer");
     {
       std::lock_guard lock(mutex_);
       if (!failure_.empty()) return absl::UnavailableError(failure_);
@@ -132,13 +146,17 @@ class SqliteEventLog final : public EventLog {
         batch = TakeBatch();
         trims_wanted = trims_wanted_;
       }
+      write_began_ = options_.steady_now().time_since_epoch();
       if (!batch.empty()) status = Store(&batch);
       if (status.ok()) status = Trim(&more_to_trim);
+      write_began_ = kNoWrite;
       if (status.ok() && !more_to_trim) EndTrim(trims_wanted);
     }
+    write_began_ = options_.steady_now().time_since_epoch();
     if (status.ok()) status = writer_->CheckpointAll();
     if (!status.ok()) Fail(status);
     writer_ = nullptr;
+    write_began_ = kNoWrite;
     std::lock_guard lock(mutex_);
     ended_ = true;
     trimmed_.notify_all();
@@ -219,7 +237,9 @@ class SqliteEventLog final : public EventLog {
   const SqliteEventLogOptions options_;
   const std::optional<ExclusiveFile> file_;
   const LogIdentity identity_;
-  std::unique_ptr<LogWriter> writer_;        // the thread's own
+  std::unique_ptr<LogWriter> writer_;  // the thread's own
+  // When the thread last turned to the disk; kNoWrite if it has come back.
+  std::atomic<Clock::duration> write_began_ = kNoWrite;
   std::function<void(Position)> on_growth_;  // the thread's own once it has an event
 
   // Not absl::Mutex: ThreadSanitizer does not see through Debian's build of Abseil.

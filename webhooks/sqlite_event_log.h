@@ -6,6 +6,7 @@
 #ifndef STAMPGATE_WEBHOOKS_SQLITE_EVENT_LOG_H_
 #define STAMPGATE_WEBHOOKS_SQLITE_EVENT_LOG_H_
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -32,6 +33,8 @@ struct SqliteEventLogOptions {
   // What may wait to be written; more is refused.
   size_t max_queued_bytes = 64 << 20;
   std::function<absl::Time()> now;
+  // For EventLog::WriteUnderWay.
+  std::function<std::chrono::steady_clock::time_point()> steady_now = std::chrono::steady_clock::now;
   // Called once, from the log's thread, when the log cannot go on: an I/O error or damage. A failed sync is never tried
   // again, because the system may have dropped what it could not write. The process is to end.
   std::function<void(const absl::Status&)> on_fatal;

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
 #include "webhooks/event_log_testing.h"
 #include "webhooks/test_disk.h"
 #include "webhooks/webhook_testing.h"
@@ -224,6 +225,53 @@ TEST_F(SqliteEventLog, StoresAnEventOnce) {
   Store("a", BodyOf("org", "first"), AppendOutcome::kDuplicate);
   EXPECT_EQ(Extent().latest, 2);
   EXPECT_EQ(reader_->Find("a").value()->event.body, BodyOf("org", "first"));
+}
+
+TEST_F(SqliteEventLog, RefusesEventsWhileAWriteHangs) {
+  std::atomic<int64_t> steady_seconds = 1000;
+  options_.steady_now = [&] { return std::chrono::steady_clock::time_point(std::chrono::seconds(steady_seconds)); };
+  // The log's thread asks for the time in the middle of a write.
+  std::atomic<bool> hang = false;
+  absl::Notification hangs;
+  absl::Notification goes_on;
+  options_.now = [this, &hang, &hangs, &goes_on] {
+    if (hang.exchange(false)) {
+      hangs.Notify();
+      goes_on.WaitForNotification();
+    }
+    return absl::FromUnixMicros(now_us_);
+  };
+  Open();
+  Store("a", "{}");
+  TrimNow(*log_);
+  EXPECT_EQ(log_->WriteUnderWay(), absl::ZeroDuration());
+  hang = true;
+  absl::Notification stored;
+  log_->Append(MakeVerifiedEvent("b", "{}"), [&](const absl::StatusOr<AppendOutcome>& outcome) {
+    EXPECT_TRUE(outcome.ok()) << outcome.status();
+    stored.Notify();
+  });
+  hangs.WaitForNotification();
+  steady_seconds += absl::ToInt64Seconds(kWriteHangsAfter);
+  EXPECT_EQ(log_->WriteUnderWay(), kWriteHangsAfter);
+  // That is not longer yet: what comes waits.
+  absl::Notification waited;
+  log_->Append(MakeVerifiedEvent("c", "{}"), [&](const absl::StatusOr<AppendOutcome>& outcome) {
+    EXPECT_TRUE(outcome.ok()) << outcome.status();
+    waited.Notify();
+  });
+  steady_seconds += 1;
+  const absl::Status refused = AppendAndWait(*log_, MakeVerifiedEvent("d", "{}")).status();
+  EXPECT_EQ(refused, absl::UnavailableError("the event log's disk does not answer"));
+  EXPECT_FALSE(stored.HasBeenNotified() || waited.HasBeenNotified());
+  goes_on.Notify();
+  stored.WaitForNotification();
+  waited.WaitForNotification();
+  TrimNow(*log_);
+  EXPECT_EQ(log_->WriteUnderWay(), absl::ZeroDuration());
+  Store("d", "{}");
+  EXPECT_EQ(Extent().latest, 4);
+  CloseAll();
 }
 
 TEST_F(SqliteEventLog, StoresAnEventOnceAlsoInOneTransaction) {

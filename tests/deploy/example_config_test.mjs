@@ -32,7 +32,7 @@ async function layOut(folder, edit = (text) => text.replace(PLACEHOLDER, '012345
   }
   const text = edit(configTextOf(objects))
     .replaceAll('/etc/stampgate/', `${folder}/`)
-    .replaceAll('/var/lib/stampgate/', `${at('data')}/`);
+    .replaceAll('/var/lib/stampgate', at('data'));
   writeFileSync(at('config', 'stampgate.yaml'), text);
   return at('config', 'stampgate.yaml');
 }

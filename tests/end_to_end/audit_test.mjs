@@ -81,7 +81,7 @@ describe('of a gateway that works', async () => {
     const requests = simulator.requests();
 
     const [submit, discovery, query] = allows;
-    const { seq, time, mac, policy_version, ...decided } = submit;
+    const { seq, time, mac, policy_version, previous_mac, ...decided } = submit;
     assert.deepEqual(decided, {
       kind: 'allow',
       caller: 'loopback',
@@ -92,6 +92,7 @@ describe('of a gateway that works', async () => {
     });
     assert.ok(Math.abs(Date.parse(time) - Date.now()) < HANG_MS);
     assert.match(mac, /^[0-9a-f]{64}$/);
+    assert.equal(previous_mac, recordsOf(audit.file)[seq - 2].mac);
     assert.match(policy_version, /^[0-9a-f]{16}$/);
     assert.equal(query.body_sha256, sha256(requests.at(-1).body));
     assert.deepEqual([discovery.key, discovery.body_sha256, discovery.organization_id], [undefined, undefined, undefined]);
@@ -298,7 +299,12 @@ describe('stampgate audit verify', { timeout: HANG_MS }, async () => {
   test('finds a line that is gone, and an end that is gone if it has the head', async () => {
     const lines = log.toString().split('\n').slice(0, -1);
     const without = (n) => `${lines.filter((_, i) => i !== n).join('\n')}\n`;
-    for (let n = 0; n < lines.length - 1; ++n) assert.equal((await checkText(without(n))).status, 1);
+    // A crash may have damaged the last group.
+    const lastGroup = lines.findLastIndex((line) => line.includes('"previous_mac"'));
+    assert.ok(lastGroup > 1);
+    for (let n = 0; n < lines.length - 1; ++n) {
+      assert.equal((await checkText(without(n))).status, n < lastGroup ? 1 : 3, `line ${n}`);
+    }
     const cut = without(lines.length - 1);
     assert.equal((await checkText(cut)).status, 0);
     assert.equal((await checkText(cut, '--head', head)).status, 1);
@@ -396,6 +402,45 @@ test('an allow that a crash left without an outcome is closed at the next start'
   assert.equal(recordsOf(audit.file).find(({ kind }) => kind === 'allow').seq, allow);
   const { status, stdout } = await verify('--key', audit.key_file, audit.file);
   assert.equal(status, 0, stdout);
+});
+
+test('an end that a power cut has damaged is removed and reported, and a change before it is refused', async (t) => {
+  const folder = scratch(t);
+  const audit = await auditConfig(folder);
+  const simulator = await startSimulator();
+  t.after(() => simulator.close());
+  const config = {
+    listen_address: '127.0.0.1:0',
+    upstream: { base_url: simulator.url },
+    keys: [{ name: 'main', file: writeKey(folder), all_organizations: true }],
+    callers: freeCaller(),
+    audit,
+  };
+  const first = await Gateway.start(config, { folder });
+  await first.call(QUERY.method, QUERY.request);
+  await first.stop();
+  const log = readFileSync(audit.file);
+  const after = recordsOf(audit.file).at(-1).seq;
+  // Blocks that were never written, in front of some that were.
+  const torn = Buffer.concat([Buffer.alloc(512), Buffer.from('"}\n{"seq":9,"kind":"allow"}\n')]);
+  writeFileSync(audit.file, Buffer.concat([log, torn]));
+  const second = await Gateway.start(config, { folder });
+  await second.stop();
+  const said = second.output.split('\n').filter((line) => line.includes('"event":"audit_torn_end"'));
+  assert.deepEqual(
+    said.map((line) => JSON.parse(line)).map(({ severity, after_record, bytes }) => [severity, after_record, bytes]),
+    [['WARNING', String(after), String(torn.length)]],
+  );
+  const { kind, bytes } = recordsOf(audit.file)[after];
+  assert.deepEqual([kind, bytes], ['torn', torn.length]);
+  const { status, stdout } = await verify('--key', audit.key_file, audit.file);
+  assert.equal(status, 0, stdout);
+
+  const changed = readFileSync(audit.file);
+  changed[log.length - 100] ^= 1;
+  writeFileSync(audit.file, changed);
+  await assert.rejects(Gateway.start(config, { folder }), new RegExp(`audit\\.log: line ${after} does not follow`));
+  assert.deepEqual(readFileSync(audit.file), changed);
 });
 
 test('bodies of events that nobody takes are bounded and keep nobody from stamping', { timeout: HANG_MS }, async (t) => {

@@ -213,7 +213,8 @@ describe('a cursor', { timeout: 2 * HANG_MS }, async () => {
     const { eventId } = await deliver(own.simulator);
     const { cursor } = await own.gateway.call('EventService/ListEvents', LATEST);
     await own.gateway.stop();
-    const { status, stdout, stderr } = await run(['events', 'restored', own.file]);
+    const restored = ['store', 'restored', '--config', own.gateway.configFile];
+    const { status, stdout, stderr } = await run(restored);
     assert.deepEqual([status, stderr], [0, '']);
     assert.ok(stdout.startsWith(`${own.file}: `));
     await own.start();
@@ -221,7 +222,7 @@ describe('a cursor', { timeout: 2 * HANG_MS }, async () => {
     assert.deepEqual(await refusalOf(own.gateway, cursor), failure('FAILED_PRECONDITION', 'CURSOR_OF_ANOTHER_LOG'));
     const { eventId: next } = await deliver(own.simulator);
     assert.deepEqual(idsOf(await listAll(own.gateway, EARLIEST)), [eventId, next]);
-    assert.match((await run(['events', 'restored', own.file])).stderr, /another process/);
+    assert.match((await run(restored)).stderr, /another process/);
   });
 });
 

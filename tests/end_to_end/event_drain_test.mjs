@@ -88,8 +88,8 @@ describe('a gateway that is told to end', { timeout: HANG_MS }, () => {
     assert.deepEqual(idsOf(await listAll(stack.gateway, { cursor })), ids.slice(left.length));
   });
 
-  it('does not wait for a subscriber that does not read', async (t) => {
-    const stack = await startEventStack(t);
+  it('waits no longer than the grace for a subscriber that does not read', async (t) => {
+    const stack = await startEventStack(t, { config: { calls: { drain_grace: '2s' } } });
     const body = JSON.stringify({ padding: 'x'.repeat(1_000_000) });
     for (let i = 0; i < 20; i += 1) await deliver(stack.simulator, { body });
     await Subscriber.start(stack.gateway, EARLIEST);
@@ -118,6 +118,29 @@ describe('a gateway that is told to end', { timeout: HANG_MS }, () => {
     assert.equal(whole.length, 500);
     assert.deepEqual(left, whole.slice(0, left.length));
     assert.deepEqual(idsOf(await listAll(stack.gateway, { cursor })), whole.slice(left.length));
+  });
+});
+
+describe('a subscription that comes while the gateway drains', { timeout: HANG_MS }, () => {
+  it('gets its cursor back, and no text that is none', async (t) => {
+    const stack = await startEventStack(t);
+    const { simulator, gateway } = stack;
+    const { cursor } = await deliver(simulator).then(() => gateway.call('EventService/ListEvents', EARLIEST));
+    simulator.addFaults([{ kind: 'slow', untilReleased: true }]);
+    const held = gateway.call('PolicyService/GetPolicy', GET_POLICY);
+    await simulator.waitFor({ held: 1 });
+    const before = await Subscriber.start(gateway);
+    gateway.child.kill('SIGTERM');
+    await isToldWhereToGoOn(before); // so the drain has begun
+    assert.equal((await isToldWhereToGoOn(new Subscriber(gateway, { cursor }))).cursor, cursor);
+    for (const start of [LATEST, { cursor: `${cursor}x` }, { cursor: 'x'.repeat(5000) }, {}]) {
+      const { reason, metadata, retryMs } = await new Subscriber(gateway, start).failure();
+      assert.deepEqual([reason, metadata], ['SHUTTING_DOWN', {}]);
+      assert.ok(retryMs >= 100 && retryMs <= 3000, `${retryMs} ms`);
+    }
+    simulator.release();
+    await held;
+    assert.deepEqual(await gateway.exited, { status: 0, signal: null });
   });
 });
 

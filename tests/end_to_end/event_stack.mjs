@@ -13,8 +13,9 @@ import { Gateway, eventsConfig, scratch, writeKey, freeCaller } from './harness.
  * @param {object} [options.events] for eventsConfig()
  * @param {object} [options.webhooks] for eventsConfig()
  * @param {object} [options.config] merged over the config at its top level
+ * @param {object} [options.env] merged over the environment of gateways
  */
-export async function prepareEventStack(t, { simulator: simulatorOptions, events, webhooks, config } = {}) {
+export async function prepareEventStack(t, { simulator: simulatorOptions, events, webhooks, config, env } = {}) {
   const folder = scratch(t);
   const simulator = await startSimulator(simulatorOptions);
   const stack = {
@@ -32,7 +33,7 @@ export async function prepareEventStack(t, { simulator: simulatorOptions, events
 
     /** Starts a gateway, `gateway` from now on; deliveries that are under way go to it. */
     async start() {
-      stack.gateway = await Gateway.start(stack.config, { folder });
+      stack.gateway = await Gateway.start(stack.config, { folder, env });
       if (stack.gateway.webhookUrl) simulator.webhooks.setEndpoints(null, [stack.gateway.webhookUrl]);
       return stack.gateway;
     },

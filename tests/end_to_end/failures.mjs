@@ -45,6 +45,15 @@ export function described(error) {
   return plain;
 }
 
+/** Starts a call without a deadline. `ended` resolves to its answer or its error, `cancel()` cancels it. */
+export function start(gateway, { method, request }) {
+  let sent;
+  const ended = gateway
+    .call(method, request, { deadlineMs: Infinity, onCall: (call) => (sent = call) })
+    .catch((error) => error);
+  return { ended, cancel: () => sent.cancel() };
+}
+
 /** How the call of a sample ends when it fails, as described(). */
 export async function failureOf(gateway, { method, request }, options) {
   return described(await gateway.refusal(method, request, options));

@@ -98,7 +98,8 @@ export const WEBHOOK_PATH = '/hooks/0123456789abcdefghijklmn';
 
 /** The config of a gateway that receives webhooks into a log in `folder`. */
 export const eventsConfig = (folder, { events, webhooks } = {}) => ({
-  events: { file: join(folder, 'events.db'), ...events },
+  store: { sqlite: { folder } },
+  events: { ...events },
   webhooks: { listen_address: '127.0.0.1:0', paths: [WEBHOOK_PATH], min_key_set_interval: '100ms', ...webhooks },
 });
 

@@ -4,6 +4,7 @@ import { after, describe, test } from 'node:test';
 import { code, connect, methods } from '../clients/gateway.mjs';
 import { checkHealth, describeSymbol, listServices, watchHealth } from '../clients/standard_services.mjs';
 import { ORGANIZATION, identifier } from '../simulator/testing.mjs';
+import { failureOf } from './failures.mjs';
 import { HANG_MS, startStack } from './harness.mjs';
 
 const SERVICES = [...new Set([...methods.keys()].map((name) => `stampgate.v1.${name.split('/')[0]}`))].sort();
@@ -102,15 +103,20 @@ describe('the end', () => {
     await simulator.waitFor({ held: 2 });
 
     gateway.child.kill('SIGTERM');
-    const late = connect(gateway.address);
+    const late = connect(gateway.address, { 'grpc.use_local_subchannel_pool': 1 });
     t.after(() => late.close());
-    // A call that still gets in is answered, or cancelled by gRPC if it was on its way to a handler.
+    // A connection that still gets in has no call in flight, and is closed.
     for (let status; status !== code.UNAVAILABLE; ) {
       status = await checkHealth(late).then(() => code.OK, (error) => error.code);
-      assert.ok([code.OK, code.CANCELLED, code.UNAVAILABLE].includes(status), String(status));
+      assert.ok([code.OK, code.UNAVAILABLE].includes(status), String(status));
     }
-    const refused = await gateway.refusal('PolicyService/GetPolicy', query);
-    assert.equal(refused.code, code.UNAVAILABLE);
+    // The connection of the calls in flight stays.
+    assert.equal(await checkHealth(gateway.client), 'NOT_SERVING');
+    for (const method of ['PolicyService/GetPolicy', 'StampService/Prepare', 'EventService/ListEvents']) {
+      const refused = await failureOf(gateway, { method, request: {} });
+      assert.deepEqual([refused.code, refused.domain, refused.reason], ['UNAVAILABLE', 'stampgate', 'SHUTTING_DOWN']);
+      assert.ok(refused.retryMs >= 100 && refused.retryMs <= 3000, `${refused.retryMs} ms`);
+    }
     assert.equal(simulator.stats().requests, 2);
 
     simulator.release();

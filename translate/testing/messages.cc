@@ -80,6 +80,9 @@ bool IsExcluded(const FieldPlan& field, const MessagePlan& plan, int choice) {
   return std::find(group.begin(), group.end(), &field) != group.end() && group[choice % group.size()] != &field;
 }
 
+// The key of a submit is neither in its body nor in what a client stamps.
+bool IsKey(const FieldPlan& field) { return field.role == v1::FIELD_ROLE_IDEMPOTENCY_KEY; }
+
 std::string FullText(const FieldPlan& plan) {
   if (plan.form != JsonForm::kString) return "{\"text\":\"" + plan.field->name() + "\"}";
   if (plan.role == v1::FIELD_ROLE_PATH) return "unlisted_path";
@@ -209,7 +212,7 @@ void FillFully(Message& message, const MessagePlan& plan, int choice) {
     if (&inner_plan != &plan) FillFully(inner, inner_plan, choice);
   };
   for (const FieldPlan& field : plan.fields) {
-    if (field.message == &plan || IsExcluded(field, plan, choice)) continue;
+    if (field.message == &plan || IsExcluded(field, plan, choice) || IsKey(field)) continue;
     SetOne(message, field, values);
   }
 }
@@ -241,7 +244,7 @@ void FillRandomly(Message& message, const MessagePlan& plan, Random& random, int
   };
   const int choice = static_cast<int>(Below(random, 1000));
   for (const FieldPlan& field : plan.fields) {
-    if (field.form == JsonForm::kMessage && depth == 0) continue;
+    if ((field.form == JsonForm::kMessage && depth == 0) || IsKey(field)) continue;
     if (field.field->real_containing_oneof() != nullptr && IsExcluded(field, plan, choice)) continue;
     if (field.field->is_repeated()) {
       for (size_t n = Below(random, 3); n > 0; --n) SetOne(message, field, values);

@@ -1,0 +1,22 @@
+#include "gateway/end_bound.h"
+
+#include <unistd.h>
+
+#include <thread>
+
+#include "gateway/log.h"
+#include "webhooks/start_thread.h"
+
+namespace stampgate {
+
+EndBound::EndBound(absl::Duration patience) {
+  // The system's clock of waiting is the monotonic one.
+  StartThread("end-bound", [this, patience] {
+    std::this_thread::sleep_for(absl::ToChronoNanoseconds(patience));
+    Log(Severity::kWarning, "not_ended_in_time", {{"waited_for", what_.load()}});
+    FlushLog();
+    _exit(1);
+  }).detach();
+}
+
+}  // namespace stampgate

@@ -1,0 +1,49 @@
+#include "gateway/end_bound.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <thread>
+
+namespace stampgate {
+namespace {
+
+using testing::ExitedWithCode;
+
+// A destructor that hangs, as that of a thread does whose disk does not answer.
+struct Hanging {
+  ~Hanging() { pause(); }
+};
+
+TEST(EndBoundDeathTest, EndsAProcessThatHangsAndNamesWhatItWaitedFor) {
+  EXPECT_EXIT(
+      {
+        auto* bound = new EndBound(absl::Milliseconds(1));
+        bound->WaitFor("the disk");
+        pause();
+      },
+      ExitedWithCode(1), "\"severity\":\"WARNING\",\"event\":\"not_ended_in_time\",\"waited_for\":\"the disk\"");
+}
+
+TEST(EndBoundDeathTest, HoldsForExitToo) {
+  EXPECT_EXIT(
+      {
+        static Hanging hanging;
+        new EndBound(absl::Milliseconds(1));
+        exit(0);
+      },
+      ExitedWithCode(1), "not_ended_in_time");
+}
+
+TEST(EndBoundDeathTest, DoesNothingToAProcessThatEndsInTime) {
+  EXPECT_EXIT(
+      {
+        new EndBound(absl::Hours(1));
+        exit(0);
+      },
+      ExitedWithCode(0), "^$");
+}
+
+}  // namespace
+}  // namespace stampgate

@@ -1,0 +1,125 @@
+#include "gateway/keyed_submit.h"
+
+#include <string>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "stamp/sha256.h"
+#include "translate/error.h"
+
+namespace stampgate {
+namespace {
+
+using absl::StatusCode;
+using google::protobuf::Message;
+
+std::string FingerprintOf(const KeyRecord& record) {
+  const auto& digest = record.body_sha256;
+  return absl::StrCat("sha256:", absl::BytesToHexString(
+                                     absl::string_view(reinterpret_cast<const char*>(digest.data()), digest.size())));
+}
+
+absl::Status OutcomeNotStored(const KeyRecord& record) {
+  Error error =
+      GatewayError(StatusCode::kUnknown, v1::ERROR_REASON_OUTCOME_NOT_STORED,
+                   "an earlier call with this idempotency_key may have been carried out, and its bytes cannot "
+                   "be sent again: look for its fingerprint among the organization's activities");
+  error.metadata.emplace_back("fingerprint", FingerprintOf(record));
+  error.metadata.emplace_back("timestamp_ms", absl::StrCat(record.timestamp_ms));
+  return ToStatus(error);
+}
+
+absl::Status StoredRefusal(const AttemptEnd& outcome) {
+  Error error;
+  error.code = outcome.code;
+  error.domain = outcome.domain;
+  error.reason = outcome.reason;
+  error.message = "an earlier call with this idempotency_key was refused so by upstream, and not carried out";
+  return ToStatus(error);
+}
+
+}  // namespace
+
+std::array<uint8_t, 32> DigestOfRequest(const Operation& operation, const Message& request) {
+  const std::unique_ptr<Message> keyless(request.New());
+  keyless->CopyFrom(request);
+  keyless->GetReflection()->ClearField(keyless.get(), operation.idempotency_key->field);
+  std::string bytes = absl::StrCat(operation.full_name, "\n");
+  {
+    google::protobuf::io::StringOutputStream stream(&bytes);
+    google::protobuf::io::CodedOutputStream coded(&stream);
+    coded.SetSerializationDeterministic(true);
+    keyless->SerializeToCodedStream(&coded);
+  }
+  return Sha256(bytes);
+}
+
+bool MayRepeat(const KeyRecord& record, const RenderedRequest& rendered, absl::Time now) {
+  const absl::Time made = absl::FromUnixMillis(static_cast<int64_t>(record.timestamp_ms));
+  return now - made < kMaxRepeatAge && Sha256(rendered.SubmitBody(record.timestamp_ms)) == record.body_sha256;
+}
+
+absl::Status StoredAnswer(const KeyRecord& record, const std::array<uint8_t, 32>& wanted, const Operation& operation,
+                          Message& response) {
+  if (record.request_sha256 != wanted) {
+    return ToStatus(GatewayError(StatusCode::kInvalidArgument, v1::ERROR_REASON_IDEMPOTENCY_KEY_REUSED,
+                                 "this idempotency_key stands for another request"));
+  }
+  switch (record.outcome.kind) {
+    case AttemptEnd::Kind::kDone:
+      SetSummary(*operation.response, {record.outcome.activity_id, record.outcome.activity_status}, response);
+      return absl::OkStatus();
+    case AttemptEnd::Kind::kRefused:
+      return StoredRefusal(record.outcome);
+    case AttemptEnd::Kind::kNotSent:
+    case AttemptEnd::Kind::kUnknown:
+      break;
+  }
+  return OutcomeNotStored(record);
+}
+
+absl::Status NoStore() {
+  return ToStatus(GatewayError(StatusCode::kFailedPrecondition, v1::ERROR_REASON_IDEMPOTENCY_NOT_CONFIGURED,
+                               "this gateway has no store, so it cannot keep an idempotency_key"));
+}
+
+absl::Status StoreUnavailable() {
+  Error error = GatewayError(StatusCode::kUnavailable, v1::ERROR_REASON_IDEMPOTENCY_UNAVAILABLE,
+                             "the store of idempotency keys cannot be used now; this call sent nothing");
+  error.retry_delay = absl::Seconds(1);
+  return ToStatus(error);
+}
+
+absl::Status KeyUncertain(absl::Duration until) {
+  Error error = GatewayError(StatusCode::kUnknown, v1::ERROR_REASON_IDEMPOTENCY_KEY_UNCERTAIN,
+                             "the store was put back to an earlier state and may have known this idempotency_key; this "
+                             "call sent nothing");
+  error.retry_delay = until;
+  return ToStatus(error);
+}
+
+AttemptEnd EndOf(const TransportFailure* failure, const absl::Status& status, const ActivitySummary& activity) {
+  AttemptEnd end;
+  if (failure != nullptr) {
+    end.kind = failure->body_sent ? AttemptEnd::Kind::kUnknown : AttemptEnd::Kind::kNotSent;
+    return end;
+  }
+  if (status.ok()) {
+    if (activity.id.empty()) return end;
+    end.kind = AttemptEnd::Kind::kDone;
+    end.activity_id = activity.id;
+    end.activity_status = activity.status;
+    return end;
+  }
+  if (ErrorReasonOf(status) == "OUTCOME_UNKNOWN") return end;
+  end.kind = AttemptEnd::Kind::kRefused;
+  end.code = status.code();
+  end.domain = std::string(IsGatewayError(status) ? kGatewayDomain : kUpstreamDomain);
+  end.reason = ErrorReasonOf(status);
+  return end;
+}
+
+}  // namespace stampgate

@@ -1,0 +1,195 @@
+#include "gateway/keyed_submit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "google/rpc/error_details.pb.h"
+#include "stamp/sha256.h"
+#include "stampgate/v1/general_service.pb.h"
+#include "stampgate/v1/policy_service.pb.h"
+#include "translate/error.h"
+#include "translate/testing/operations.h"
+
+namespace stampgate {
+namespace {
+
+using google::protobuf::Message;
+using stampgate::testing::OperationOf;
+using stampgate::testing::Operations;
+using stampgate::testing::RequestOf;
+using Kind = AttemptEnd::Kind;
+
+constexpr char kRequest[] = R"pb(
+  organization_id: "o"
+  parameters { policies { policy_name: "p" effect: EFFECT_ALLOW notes: "" } }
+  idempotency_key: "k")pb";
+constexpr uint64_t kTimestampMs = 1755500000000;
+const absl::Time kMade = absl::FromUnixMillis(kTimestampMs);
+
+const Operation& CreatePolicies() { return OperationOf("CreatePolicies"); }
+
+std::array<uint8_t, 32> DigestOf(const std::string& text_proto) {
+  return DigestOfRequest(CreatePolicies(), *RequestOf(CreatePolicies(), text_proto));
+}
+
+RenderedRequest Rendered() {
+  return *TranslateRequest(Operations(), CreatePolicies(), *RequestOf(CreatePolicies(), kRequest));
+}
+
+KeyRecord RecordOf(AttemptEnd outcome) {
+  KeyRecord record;
+  record.request_sha256 = DigestOf(kRequest);
+  record.body_sha256 = Sha256(Rendered().SubmitBody(kTimestampMs));
+  record.timestamp_ms = kTimestampMs;
+  record.outcome = std::move(outcome);
+  return record;
+}
+
+google::rpc::ErrorInfo InfoOf(const absl::Status& status) {
+  google::rpc::ErrorInfo info;
+  const google::rpc::Status rpc = ToRpcStatus(status);
+  for (const auto& detail : rpc.details()) {
+    if (detail.Is<google::rpc::ErrorInfo>()) detail.UnpackTo(&info);
+  }
+  return info;
+}
+
+TEST(DigestOfRequestTest, DoesNotDependOnTheKey) {
+  std::string other = kRequest;
+  other.replace(other.find("\"k\""), 3, "\"another\"");
+  EXPECT_EQ(DigestOf(kRequest), DigestOf(other));
+}
+
+TEST(DigestOfRequestTest, DependsOnEverythingElse) {
+  const auto digest = DigestOf(kRequest);
+  for (const char* more : {"timestamp_ms: 1", "generate_app_proofs: false", R"(parameters { policies { notes: "" } })",
+                           R"(organization_id: "p")"}) {
+    std::unique_ptr<Message> request = RequestOf(CreatePolicies(), kRequest);
+    request->MergeFrom(*RequestOf(CreatePolicies(), more));
+    EXPECT_NE(DigestOfRequest(CreatePolicies(), *request), digest) << more;
+  }
+  const Operation& other = OperationOf("DeleteSubOrganization");
+  const Operation& third = OperationOf("UpdateOrganizationName");
+  EXPECT_NE(DigestOfRequest(other, *RequestOf(other, "")), DigestOfRequest(third, *RequestOf(third, "")));
+}
+
+TEST(MayRepeatTest, OnlyForLessThan55Minutes) {
+  const KeyRecord record = RecordOf({});
+  EXPECT_TRUE(MayRepeat(record, Rendered(), kMade));
+  EXPECT_TRUE(MayRepeat(record, Rendered(), kMade + absl::Minutes(55) - absl::Milliseconds(1)));
+  EXPECT_FALSE(MayRepeat(record, Rendered(), kMade + absl::Minutes(55)));
+  EXPECT_TRUE(MayRepeat(record, Rendered(), kMade - absl::Hours(1)));
+}
+
+TEST(MayRepeatTest, OnlyTheSameBytes) {
+  KeyRecord record = RecordOf({});
+  record.body_sha256[7] ^= 1;
+  EXPECT_FALSE(MayRepeat(record, Rendered(), kMade));
+}
+
+TEST(StoredAnswerTest, OfAnActivityIsItsIdAndStatusAndNothingElse) {
+  v1::CreatePoliciesResponse response;
+  const absl::Status status = StoredAnswer(
+      RecordOf({.kind = Kind::kDone, .activity_id = "a-1", .activity_status = "ACTIVITY_STATUS_COMPLETED"}),
+      DigestOf(kRequest), CreatePolicies(), response);
+  EXPECT_TRUE(status.ok()) << status;
+  v1::CreatePoliciesResponse expected;
+  expected.mutable_activity()->set_id("a-1");
+  expected.mutable_activity()->set_status(v1::ACTIVITY_STATUS_COMPLETED);
+  EXPECT_EQ(response.SerializeAsString(), expected.SerializeAsString());
+}
+
+TEST(StoredAnswerTest, OfARefusalIsItsCodeAndReason) {
+  v1::CreatePoliciesResponse response;
+  const absl::Status status = StoredAnswer(RecordOf({.kind = Kind::kRefused,
+                                                     .code = absl::StatusCode::kNotFound,
+                                                     .domain = "upstream",
+                                                     .reason = "ORGANIZATION_NOT_FOUND"}),
+                                           DigestOf(kRequest), CreatePolicies(), response);
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(InfoOf(status).domain(), "upstream");
+  EXPECT_EQ(InfoOf(status).reason(), "ORGANIZATION_NOT_FOUND");
+}
+
+// Neither code says that nothing was carried out.
+TEST(StoredAnswerTest, WithoutAnOutcomeIsUnknownAndSaysWhatToLookFor) {
+  for (const Kind kind : {Kind::kUnknown, Kind::kNotSent}) {
+    v1::CreatePoliciesResponse response;
+    const absl::Status status = StoredAnswer(RecordOf({.kind = kind}), DigestOf(kRequest), CreatePolicies(), response);
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnknown);
+    const google::rpc::ErrorInfo info = InfoOf(status);
+    EXPECT_EQ(info.reason(), "OUTCOME_NOT_STORED");
+    EXPECT_EQ(info.metadata().at("timestamp_ms"), "1755500000000");
+    EXPECT_EQ(info.metadata().at("fingerprint"), "sha256:" + HexSha256(Rendered().SubmitBody(kTimestampMs)));
+  }
+}
+
+TEST(StoredAnswerTest, OfAnotherRequestIsARefusal) {
+  v1::CreatePoliciesResponse response;
+  const absl::Status status =
+      StoredAnswer(RecordOf({.kind = Kind::kDone, .activity_id = "a-1"}), {}, CreatePolicies(), response);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(InfoOf(status).reason(), "IDEMPOTENCY_KEY_REUSED");
+  EXPECT_EQ(response.ByteSizeLong(), 0u);
+}
+
+TEST(EndOfTest, SaysWhetherTheSubmitWasCarriedOut) {
+  const ActivitySummary activity = {"a-1", "ACTIVITY_STATUS_PENDING"};
+  AttemptEnd end = EndOf(nullptr, absl::OkStatus(), activity);
+  EXPECT_EQ(end.kind, Kind::kDone);
+  EXPECT_EQ(end.activity_id, "a-1");
+  EXPECT_EQ(end.activity_status, "ACTIVITY_STATUS_PENDING");
+  // An answer without an id does not say which activity it is.
+  EXPECT_EQ(EndOf(nullptr, absl::OkStatus(), {}).kind, Kind::kUnknown);
+
+  TransportFailure failure;
+  EXPECT_EQ(EndOf(&failure, absl::UnavailableError(""), {}).kind, Kind::kNotSent);
+  failure.body_sent = true;
+  EXPECT_EQ(EndOf(&failure, absl::UnknownError(""), {}).kind, Kind::kUnknown);
+
+  const absl::Status unknown = ToStatus(
+      GatewayError(absl::StatusCode::kUnknown, v1::ERROR_REASON_OUTCOME_UNKNOWN, "upstream answered HTTP 502"));
+  EXPECT_EQ(EndOf(nullptr, unknown, {}).kind, Kind::kUnknown);
+
+  Error error;
+  error.code = absl::StatusCode::kPermissionDenied;
+  error.domain = std::string(kUpstreamDomain);
+  error.reason = "FORBIDDEN";
+  end = EndOf(nullptr, ToStatus(error), {});
+  EXPECT_EQ(end.kind, Kind::kRefused);
+  EXPECT_EQ(end.code, absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(end.domain, "upstream");
+  EXPECT_EQ(end.reason, "FORBIDDEN");
+}
+
+class RecordingStore : public CallStore {
+ public:
+  void Begin(KeyedSubmit, absl::AnyInvocable<void(absl::StatusOr<Begun>)>) override {}
+  void End(AttemptId attempt, AttemptEnd end) override { ends.emplace_back(attempt, end.kind); }
+  uint64_t timestamp_floor_ms() const override { return 0; }
+  void RaiseTimestamps(uint64_t, absl::AnyInvocable<void(absl::Status)>) override {}
+  void Close(uint64_t) override {}
+
+  std::vector<std::pair<AttemptId, Kind>> ends;
+};
+
+TEST(SubmitAttemptTest, EndsOnceAndAsUnknownIfNobodyEndsIt) {
+  RecordingStore store;
+  {
+    SubmitAttempt first(store, 1);
+    first.End({.kind = Kind::kDone});
+    first.End({.kind = Kind::kRefused});
+    SubmitAttempt second(store, 2);
+    SubmitAttempt moved = std::move(second);
+    SubmitAttempt none;
+  }
+  EXPECT_THAT(store.ends, ::testing::ElementsAre(std::pair(1, Kind::kDone), std::pair(2, Kind::kUnknown)));
+}
+
+}  // namespace
+}  // namespace stampgate

@@ -1,0 +1,58 @@
+#include "gateway/store/call_file.h"
+
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "gateway/store/call_table.h"
+#include "webhooks/database_settings.h"
+
+namespace stampgate {
+namespace {
+
+constexpr int64_t kApplicationId = 0x73746763;  // "stgc"
+constexpr int64_t kVersion = 1;
+
+// Nobody else has business with the file, so a lock that another program holds is not waited for.
+constexpr int kBusyMs = 100;
+
+// After an error the connection is to be closed, which rolls back.
+absl::Status MakeTables(SqliteConnection& connection, const StoreRecord& record) {
+  for (const std::string& sql :
+       {std::string("BEGIN IMMEDIATE"), std::string(kCreateStoreRecord), std::string(kCreateCalls),
+        std::string(kIndexCalls), absl::StrCat("PRAGMA application_id = ", kApplicationId),
+        absl::StrCat("PRAGMA user_version = ", kVersion)}) {
+    if (absl::Status status = connection.Run(sql.c_str()); !status.ok()) return status;
+  }
+  absl::StatusOr<StoreRecordRow> row = StoreRecordRow::Open(connection);
+  if (!row.ok()) return row.status();
+  if (absl::Status status = row->Write(record); !status.ok()) return status;
+  return connection.Run("COMMIT");
+}
+
+}  // namespace
+
+absl::StatusOr<ExclusiveFile> ClaimCallFile(const std::string& path) {
+  return ExclusiveFile::Claim(path, {"-wal", "-shm", "-journal", kCommitMarkSuffix, kTimestampMarkSuffix});
+}
+
+absl::StatusOr<SqliteConnection> OpenCallFile(const std::string& path, const std::string& vfs, bool synchronous_full,
+                                              const StoreRecord& record_of_new) {
+  absl::StatusOr<SqliteConnection> connection =
+      SqliteConnection::Open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, vfs);
+  if (!connection.ok()) return connection;
+  if (absl::Status status = SetUntrusting(*connection, kBusyMs); !status.ok()) return status;
+  const absl::StatusOr<bool> empty =
+      IsEmptyDatabase(*connection, {.name = "a call store", .application_id = kApplicationId, .version = kVersion});
+  if (!empty.ok()) return empty.status();
+  if (absl::Status status = SetDurable(*connection, synchronous_full); !status.ok()) return status;
+  int growth = kCallFileGrowthBytes;
+  sqlite3_file_control(connection->get(), "main", SQLITE_FCNTL_CHUNK_SIZE, &growth);
+  if (absl::Status status = connection->Run("PRAGMA cache_size = -16384"); !status.ok()) return status;  // KiB
+  if (*empty) {
+    if (absl::Status status = MakeTables(*connection, record_of_new); !status.ok()) return status;
+  }
+  return connection;
+}
+
+}  // namespace stampgate

@@ -1,0 +1,33 @@
+// The store's SQLite file: its tables and its version.
+#ifndef STAMPGATE_GATEWAY_STORE_CALL_FILE_H_
+#define STAMPGATE_GATEWAY_STORE_CALL_FILE_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "gateway/store/store_record.h"
+#include "webhooks/exclusive_file.h"
+#include "webhooks/sqlite.h"
+
+namespace stampgate {
+
+// The file grows by this much at once, in bytes.
+inline constexpr int kCallFileGrowthBytes = 256 << 10;
+
+// Beside the file: the number and id of the last commit in which an attempt has begun, and the timestamps' end.
+inline constexpr char kCommitMarkSuffix[] = "-mark";
+inline constexpr char kTimestampMarkSuffix[] = "-timestamps";
+
+// Takes the right to use the file and what is kept beside it. Errors: those of ExclusiveFile::Claim.
+absl::StatusOr<ExclusiveFile> ClaimCallFile(const std::string& path);
+
+// Opens the file for the one connection that uses it. An empty file gets the tables, and `record_of_new`. Nothing in
+// the file is changed before it is known to be a call store.
+//
+// Errors: kFailedPrecondition if the file is another program's or of a newer version, and those of SqliteStatus.
+absl::StatusOr<SqliteConnection> OpenCallFile(const std::string& path, const std::string& vfs, bool synchronous_full,
+                                              const StoreRecord& record_of_new);
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_STORE_CALL_FILE_H_

@@ -1,0 +1,56 @@
+// How tests use a call store.
+#ifndef STAMPGATE_GATEWAY_STORE_CALL_STORE_TESTING_H_
+#define STAMPGATE_GATEWAY_STORE_CALL_STORE_TESTING_H_
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "gateway/store/call_store.h"
+#include "webhooks/disk.h"
+#include "webhooks/test_disk.h"
+
+namespace stampgate {
+
+// A submit of the caller "caller". Each of the numbers stands for content of its own.
+KeyedSubmit MakeSubmit(const std::string& key, uint8_t request, uint8_t body, uint64_t timestamp_ms = 1000);
+
+AttemptEnd NotSent();
+AttemptEnd Unknown();
+AttemptEnd Refused(const std::string& reason);
+AttemptEnd Done(const std::string& activity_id);
+
+// Begins and waits for the answer; kDeadlineExceeded if there is none within a minute.
+absl::StatusOr<CallStore::Begun> BeginAndWait(CallStore& store, const KeyedSubmit& submit);
+
+// The same for RaiseTimestamps.
+absl::Status RaiseAndWait(CallStore& store, uint64_t ms);
+
+// A test's disk, which keeps nothing of a file in memory that it does not show. One thread at a time.
+class DiskOfTest final : public Disk {
+ public:
+  explicit DiskOfTest(const TestDisk& disk) : disk_(disk) {}
+
+  std::string vfs() const override { return disk_.vfs(); }
+  absl::Status Settle(const std::string& path) override {
+    settled_.insert(path);
+    return path == unsettled_ ? absl::UnavailableError("cannot be written to disk") : absl::OkStatus();
+  }
+
+  // From now on this file does not settle.
+  void DoNotSettle(const std::string& path) { unsettled_ = path; }
+
+  // The files for which Settle was called.
+  const std::set<std::string>& settled() const { return settled_; }
+
+ private:
+  const TestDisk& disk_;
+  std::string unsettled_;
+  std::set<std::string> settled_;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_STORE_CALL_STORE_TESTING_H_

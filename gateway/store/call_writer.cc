@@ -1,0 +1,411 @@
+#include "gateway/store/call_writer.h"
+
+#include <sodium.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "gateway/store/call_file.h"
+#include "gateway/store/row_checksum.h"
+#include "webhooks/database_settings.h"
+#include "webhooks/vfs_file.h"
+
+namespace stampgate {
+namespace {
+
+// A transaction of retention is no longer than this, so that submits do not wait long for it.
+constexpr int kTrimRows = 500;
+
+// When the write-ahead log has grown to this many times the size from which it is checkpointed, the checkpoint waits
+// for readers, who would keep it from starting anew for ever.
+constexpr int kWaitForReaders = 8;
+
+// The age is written with each commit, and in a commit of its own when it is so much ahead of the file.
+constexpr absl::Duration kAgeAhead = absl::Minutes(10);
+
+// More than the two places of a MarkFile.
+constexpr size_t kMarkFileBytes = 8192;
+
+bool CanGoOn(const absl::Status& status) {
+  return status.ok() || absl::IsResourceExhausted(status) || absl::IsAborted(status);
+}
+
+// Whether anything has ever been written to the mark, by whichever store.
+absl::StatusOr<bool> HadMark(const std::string& path, Disk& disk) {
+  if (absl::Status status = disk.Settle(path); !status.ok()) return status;
+  absl::StatusOr<VfsFile> file = VfsFile::Open(path, disk.vfs());
+  if (!file.ok()) return file.status();
+  const absl::StatusOr<std::string> bytes = file->Read(0, kMarkFileBytes);
+  if (!bytes.ok()) return bytes.status();
+  return bytes->find_first_not_of('\0') != std::string::npos;
+}
+
+HighWaterMark MarkOf(const StoreRecord& record) {
+  return {.number = static_cast<uint64_t>(record.commit), .digest = record.commit_id};
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CallWriter>> CallWriter::Open(const Settings& settings, absl::Time now) {
+  if (sodium_init() < 0) return absl::InternalError("libsodium does not start");
+  for (const char* suffix : {"", "-wal"}) {
+    if (absl::Status status = settings.disk->Settle(absl::StrCat(settings.path, suffix)); !status.ok()) return status;
+  }
+  const std::string mark_path = absl::StrCat(settings.path, kCommitMarkSuffix);
+  const absl::StatusOr<bool> had_mark = HadMark(mark_path, *settings.disk);
+  if (!had_mark.ok()) return had_mark.status();
+  // Where there is a mark and no table, there was a store, and it is gone.
+  absl::StatusOr<SqliteConnection> connection = OpenCallFile(
+      settings.path, settings.disk->vfs(), settings.synchronous_full, MakeStoreRecord(now, /*distrusted=*/*had_mark));
+  if (!connection.ok()) return connection.status();
+  std::unique_ptr<CallWriter> writer(new CallWriter(settings));
+  writer->connection_ = *std::move(connection);
+  if (absl::Status status = writer->Prepare(); !status.ok()) return status;
+  absl::StatusOr<MarkFile> mark = MarkFile::Open(mark_path, writer->record_.id, *settings.disk);
+  if (!mark.ok()) return mark.status();
+  writer->mark_ = *std::move(mark);
+  writer->loss_ = writer->FindLoss();
+  writer->is_new_ = writer->loss_.ok() && writer->record_.commit == 0;
+  sqlite3_wal_hook(
+      writer->connection_->get(),
+      [](void* self, sqlite3*, const char*, int pages) {
+        static_cast<CallWriter*>(self)->wal_pages_ = pages;
+        return SQLITE_OK;
+      },
+      writer.get());
+  return writer;
+}
+
+absl::Status CallWriter::Prepare() {
+  const std::pair<SqliteStatement*, const char*> statements[] = {
+      {&begin_, "BEGIN IMMEDIATE"},
+      {&commit_, "COMMIT"},
+      {&roll_back_, "ROLLBACK"},
+      {&page_count_, "PRAGMA page_count"},
+  };
+  for (const auto& [statement, sql] : statements) {
+    absl::StatusOr<SqliteStatement> prepared = SqliteStatement::Prepare(*connection_, sql);
+    if (!prepared.ok()) return prepared.status();
+    *statement = *std::move(prepared);
+  }
+  absl::StatusOr<StoreRecordRow> record_row = StoreRecordRow::Open(*connection_);
+  if (!record_row.ok()) return record_row.status();
+  record_row_ = *std::move(record_row);
+  const absl::StatusOr<StoreRecord> record = record_row_.Read();
+  if (!record.ok()) return record.status();
+  record_ = *record;
+  written_age_us_ = record_.clock.age_us;
+  absl::StatusOr<CallTable> calls = CallTable::Open(*connection_, record_.id);
+  if (!calls.ok()) return calls.status();
+  calls_ = *std::move(calls);
+  const absl::StatusOr<int64_t> page_bytes = connection_->Number("PRAGMA page_size");
+  if (!page_bytes.ok()) return page_bytes.status();
+  page_bytes_ = *page_bytes;
+  return absl::OkStatus();
+}
+
+absl::Status CallWriter::FindLoss() const {
+  const std::optional<HighWaterMark>& mark = mark_->mark();
+  if (record_.commit == 0 && record_.distrusted_age_us >= 0) {
+    return absl::DataLossError("the database is empty, and its mark says that it was not");
+  }
+  if (!mark.has_value()) {
+    return record_.commit == 0 ? absl::OkStatus()
+                               : absl::DataLossError("the file that says how much there was is gone");
+  }
+  const auto commit = static_cast<uint64_t>(record_.commit);
+  if (commit < mark->number) {
+    return absl::DataLossError(
+        absl::StrCat("the database ends with commit ", commit, ", and commit ", mark->number, " was on the disk"));
+  }
+  if (commit == mark->number && *mark != MarkOf(record_)) {
+    return absl::DataLossError(absl::StrCat("commit ", commit, " of the database is not the one that was on the disk"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CallWriter::Start(absl::Time now) {
+  if (!loss_.ok()) return Distrust(now);
+  record_.clock.Advance(now);
+  if (!is_new_) return absl::OkStatus();
+  // Both places, so that the disk has room for them from now on.
+  for (int place = 0; place < 2; ++place) {
+    if (absl::Status status = mark_->Replace(MarkOf(record_)); !status.ok()) return status;
+  }
+  return CommitRecord(Next());
+}
+
+absl::Status CallWriter::Distrust(absl::Time now) {
+  record_.clock.Advance(now);
+  StoreRecord next = Next();
+  if (mark_->mark().has_value()) next.commit = std::max(next.commit, static_cast<int64_t>(mark_->mark()->number) + 1);
+  next.distrusted_age_us = next.clock.age_us;
+  next.distrusted_through = next.last_number;
+  if (absl::Status status = CommitRecord(next); !status.ok()) return status;
+  for (int place = 0; place < 2; ++place) {
+    if (absl::Status status = mark_->Replace(MarkOf(record_)); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Duration CallWriter::UntilTrusted() const {
+  if (record_.distrusted_age_us < 0) return absl::ZeroDuration();
+  const absl::Duration passed = absl::Microseconds(record_.clock.age_us - record_.distrusted_age_us);
+  return std::max(settings_.key_retention - passed, absl::ZeroDuration());
+}
+
+CallWriter::Decision CallWriter::Decision::Record(KeyRecord record) {
+  Decision decision;
+  decision.answer->record = std::move(record);
+  return decision;
+}
+
+CallWriter::Decision CallWriter::Decision::Attempt(CallRow row, bool new_key) {
+  Decision decision;
+  decision.answer->attempt = static_cast<CallStore::AttemptId>(row.number);
+  decision.row = std::move(row);
+  decision.new_key = new_key;
+  return decision;
+}
+
+absl::StatusOr<CallWriter::Decision> CallWriter::Decide(const KeyedSubmit& submit, const StoreRecord& record) {
+  absl::StatusOr<FoundCall> found = calls_.Find(submit.caller, submit.key);
+  if (!found.ok()) return found.status();
+  if (found->kind == FoundCall::Kind::kDamaged) return Decision::Record(RecordOfDamaged(submit));
+  const absl::Duration age = absl::Microseconds(record.clock.age_us - found->row.stored_age_us);
+  const bool there = found->kind == FoundCall::Kind::kRow;
+  if (there && age <= settings_.key_retention) return DecideFound(submit, std::move(found->row), record);
+  if (const absl::Duration until = UntilTrusted(); until > absl::ZeroDuration()) {
+    Decision decision;
+    decision.answer->unknown_until = until;
+    return decision;
+  }
+  if (!there && record.keys >= settings_.max_keys) {
+    Decision decision;
+    decision.answer = absl::ResourceExhaustedError("as many keys are kept as may be");
+    return decision;
+  }
+  CallRow row{.number = record.last_number + 1,
+              .stored_age_us = record.clock.age_us,
+              .submit = submit,
+              .open_attempts = 1,
+              .best_end = EndOfKind(AttemptEnd::Kind::kNotSent)};
+  return Decision::Attempt(std::move(row), /*new_key=*/!there);
+}
+
+absl::StatusOr<CallWriter::Decision> CallWriter::DecideFound(const KeyedSubmit& submit, CallRow row,
+                                                             const StoreRecord& record) {
+  if (row.number <= record.distrusted_through && UntilTrusted() > absl::ZeroDuration()) {
+    return Decision::Record(RecordOfDistrusted(row));
+  }
+  if (IsSameSubmit(submit, row.submit)) {
+    ++row.open_attempts;
+  } else if (submit.request_sha256 == row.submit.request_sha256 && NothingWasSent(row)) {
+    row.number = record.last_number + 1;
+    row.stored_age_us = record.clock.age_us;
+    row.submit = submit;
+    row.open_attempts = 1;
+  } else {
+    return Decision::Record(RecordOf(row));
+  }
+  return Decision::Attempt(std::move(row), /*new_key=*/false);
+}
+
+absl::Status CallWriter::Begin(const KeyedSubmit& submit, StoreRecord* next, Answer* answer) {
+  absl::StatusOr<Decision> decision = Decide(submit, *next);
+  if (!decision.ok()) return decision.status();
+  if (decision->row.has_value()) {
+    if (absl::Status status = calls_.Put(*decision->row); !status.ok()) return status;
+    next->last_number = std::max(next->last_number, decision->row->number);
+    next->keys += decision->new_key ? 1 : 0;
+  }
+  *answer = std::move(decision->answer);
+  return absl::OkStatus();
+}
+
+absl::Status CallWriter::End(const EndedAttempt& ended) {
+  absl::StatusOr<FoundCall> found = calls_.FindNumber(ended.number);
+  if (!found.ok()) return found.status();
+  // Retention has taken the row, or it is damaged: then its outcome stays unknown.
+  if (found->kind != FoundCall::Kind::kRow) return absl::OkStatus();
+  EndAttempt(ended.end, &found->row);
+  return calls_.Put(found->row);
+}
+
+absl::Status CallWriter::Apply(const std::vector<const CallStep*>& steps, StoreRecord* next,
+                               std::vector<Answer>* answers) {
+  for (int64_t number : not_given_) {
+    absl::Status status = End({.number = number, .end = EndOfKind(AttemptEnd::Kind::kNotSent)});
+    if (!status.ok()) return status;
+  }
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const auto* submit = std::get_if<KeyedSubmit>(steps[i]);
+    absl::Status status =
+        submit != nullptr ? Begin(*submit, next, &(*answers)[i]) : End(std::get<EndedAttempt>(*steps[i]));
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CallWriter::Store(const std::vector<const CallStep*>& steps, absl::Time now,
+                               std::vector<Answer>* answers) {
+  answers->assign(steps.size(), CallStore::Begun());
+  record_.clock.Advance(now);
+  StoreRecord next = Next();
+  absl::Status status = begin_.Run();
+  const int changes_before = sqlite3_total_changes(connection_->get());
+  if (status.ok()) status = Apply(steps, &next, answers);
+  if (status.ok() && sqlite3_total_changes(connection_->get()) == changes_before) return roll_back_.Run();
+  if (status.ok()) status = Commit(next);
+  if (!status.ok()) {
+    status = Abandon(status);
+    if (CanGoOn(status)) AnswerUnchanged(steps, status, answers);
+    return status;
+  }
+  not_given_.clear();
+  return MarkCommit(answers);
+}
+
+// What has been on the disk before is answered all the same.
+void CallWriter::AnswerUnchanged(const std::vector<const CallStep*>& steps, const absl::Status& why,
+                                 std::vector<Answer>* answers) {
+  for (size_t i = 0; i < steps.size(); ++i) {
+    (*answers)[i] = why;
+    const auto* submit = std::get_if<KeyedSubmit>(steps[i]);
+    if (submit == nullptr) continue;
+    absl::StatusOr<Decision> decision = Decide(*submit, record_);
+    if (decision.ok() && !decision->row.has_value()) (*answers)[i] = std::move(decision->answer);
+  }
+}
+
+// No attempt is given to anybody before the mark says that the file must have it.
+absl::Status CallWriter::MarkCommit(std::vector<Answer>* answers) {
+  const auto has_begun = [](const Answer& answer) { return answer.ok() && answer->attempt.has_value(); };
+  if (std::none_of(answers->begin(), answers->end(), has_begun)) return absl::OkStatus();
+  const absl::Status status = mark_->Replace(MarkOf(record_));
+  if (!absl::IsResourceExhausted(status)) return status;
+  for (Answer& answer : *answers) {
+    if (!has_begun(answer)) continue;
+    not_given_.push_back(static_cast<int64_t>(*answer->attempt));
+    answer = status;
+  }
+  return absl::OkStatus();
+}
+
+StoreRecord CallWriter::Next() const {
+  StoreRecord next = record_;
+  ++next.commit;
+  randombytes_buf(next.commit_id.data(), next.commit_id.size());
+  return next;
+}
+
+// Ends the open transaction.
+absl::Status CallWriter::Commit(StoreRecord next) {
+  if (absl::Status status = record_row_.Write(next); !status.ok()) return status;
+  if (absl::Status status = Reserve(); !status.ok()) return status;
+  if (absl::Status status = commit_.Run(); !status.ok()) return status;
+  record_ = next;
+  written_age_us_ = next.clock.age_us;
+  return absl::OkStatus();
+}
+
+absl::Status CallWriter::CommitRecord(const StoreRecord& next) {
+  absl::Status status = begin_.Run();
+  if (status.ok()) status = Commit(next);
+  return status.ok() ? status : Abandon(status);
+}
+
+// Sees to it that there is room in the file for every page that the write-ahead log is about to hold. So a checkpoint
+// fits whatever else fills the disk, and the write-ahead log can start anew in the room that it has.
+absl::Status CallWriter::Reserve() {
+  SqliteReset reset(page_count_);
+  const absl::StatusOr<bool> row = page_count_.Step();
+  if (!row.ok()) return row.status();
+  int64_t bytes = page_count_.Number(0) * page_bytes_;
+  if (bytes <= reserved_bytes_) return absl::OkStatus();
+  if (sqlite3_file_control(connection_->get(), "main", SQLITE_FCNTL_SIZE_HINT, &bytes) != SQLITE_OK) {
+    return absl::ResourceExhaustedError("the disk has no room for the file to grow");
+  }
+  reserved_bytes_ = (bytes + kCallFileGrowthBytes - 1) / kCallFileGrowthBytes * kCallFileGrowthBytes;
+  return absl::OkStatus();
+}
+
+// Ends a transaction that failed. That it has had no effect is not guessed: the file is asked.
+absl::Status CallWriter::Abandon(absl::Status why) {
+  if (!CanGoOn(why)) return why;
+  reserved_bytes_ = 0;  // a checkpoint gives back what is not needed after all
+  if (connection_->in_transaction()) roll_back_.Run().IgnoreError();
+  if (connection_->in_transaction()) return absl::UnavailableError("a failed transaction cannot be rolled back");
+  const absl::StatusOr<StoreRecord> record = record_row_.Read();
+  if (!record.ok() || record->commit_id != record_.commit_id) {
+    return absl::UnavailableError(absl::StrCat("after ", why.message(), ": the file is not as it was before"));
+  }
+  // The write-ahead log has room from its beginning on once all of it has been moved.
+  if (absl::Status status = RunCheckpoint(SQLITE_CHECKPOINT_PASSIVE); !status.ok()) return status;
+  return why;
+}
+
+// Removes some of the keys that are too old. Whether there were any.
+absl::StatusOr<bool> CallWriter::TrimStep(int max_rows) {
+  const int64_t oldest_us = record_.clock.age_us - absl::ToInt64Microseconds(settings_.key_retention);
+  const absl::StatusOr<int64_t> last = calls_.LastStoredBefore(oldest_us, max_rows);
+  if (!last.ok()) return last.status();
+  if (*last == 0) return false;
+  StoreRecord next = Next();
+  if (absl::Status status = begin_.Run(); !status.ok()) return status;
+  const absl::StatusOr<int64_t> removed = calls_.RemoveThrough(*last);
+  if (!removed.ok()) return removed.status();
+  next.keys -= *removed;
+  if (absl::Status status = Commit(next); !status.ok()) return status;
+  return true;
+}
+
+absl::StatusOr<bool> CallWriter::Tidy(absl::Time now) {
+  record_.clock.Advance(now);
+  // On a full disk a smaller transaction may still fit.
+  for (int max_rows = kTrimRows;; max_rows = std::max(1, max_rows / 8)) {
+    const absl::StatusOr<bool> trimmed = TrimStep(max_rows);
+    if (trimmed.ok() && *trimmed) return true;
+    if (trimmed.ok()) break;
+    const absl::Status status = Abandon(trimmed.status());
+    if (!absl::IsResourceExhausted(status) || max_rows == 1) return status;
+  }
+  const bool age_is_written = record_.clock.age_us - written_age_us_ < absl::ToInt64Microseconds(kAgeAhead);
+  if (age_is_written && not_given_.empty()) return false;
+  if (not_given_.empty()) {
+    if (absl::Status status = CommitRecord(Next()); !status.ok()) return status;
+  } else {
+    std::vector<Answer> none;
+    if (absl::Status status = Store({}, now, &none); !status.ok()) return status;
+  }
+  return false;
+}
+
+absl::Status CallWriter::RunCheckpoint(int mode) {
+  const int code = sqlite3_wal_checkpoint_v2(connection_->get(), "main", mode, nullptr, nullptr);
+  const absl::Status status = SqliteStatus(connection_->get(), code);
+  // Another program that reads, or a full disk: what has been committed stays where it is, and a later checkpoint moves
+  // it.
+  return CanGoOn(status) ? absl::OkStatus() : status;
+}
+
+absl::Status CallWriter::Checkpoint() {
+  const int patience = kWaitForReaders * settings_.checkpoint_pages;
+  if (wal_pages_ < settings_.checkpoint_pages) {
+    wait_for_readers_at_ = patience;
+    return absl::OkStatus();
+  }
+  if (wal_pages_ < wait_for_readers_at_) return RunCheckpoint(SQLITE_CHECKPOINT_PASSIVE);
+  // If a reader does not let go in time, the next wait is far off.
+  wait_for_readers_at_ = wal_pages_ + patience;
+  return RunCheckpoint(SQLITE_CHECKPOINT_RESTART);
+}
+
+absl::Status CallWriter::CheckpointAll() {
+  if (absl::Status status = RunCheckpoint(SQLITE_CHECKPOINT_TRUNCATE); !status.ok()) return status;
+  RemoveCompanionFilesOnClose(*connection_);
+  return absl::OkStatus();
+}
+
+}  // namespace stampgate

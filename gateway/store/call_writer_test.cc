@@ -1,0 +1,144 @@
+#include "gateway/store/call_writer.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gateway/store/call_store_testing.h"
+#include "webhooks/test_disk.h"
+
+namespace stampgate {
+namespace {
+
+const absl::Time kStart = absl::FromUnixSeconds(1'700'000'000);
+
+class CallWriterTest : public testing::Test {
+ protected:
+  CallWriterTest() {
+    settings_.path = "/calls.db";
+    settings_.disk = &store_disk_;
+    settings_.key_retention = absl::Minutes(30);
+    settings_.max_keys = 10'000;
+    settings_.checkpoint_pages = 10;
+    absl::StatusOr<std::unique_ptr<CallWriter>> writer = CallWriter::Open(settings_, kStart);
+    EXPECT_TRUE(writer.ok()) << writer.status();
+    writer_ = *std::move(writer);
+    EXPECT_TRUE(writer_->is_new());
+    EXPECT_EQ(writer_->Start(kStart), absl::OkStatus());
+  }
+
+  std::vector<CallWriter::Answer> Store(const std::vector<CallStep>& steps, absl::Time now) {
+    std::vector<const CallStep*> pointers;
+    for (const CallStep& step : steps) pointers.push_back(&step);
+    std::vector<CallWriter::Answer> answers;
+    EXPECT_EQ(writer_->Store(pointers, now, &answers), absl::OkStatus());
+    return answers;
+  }
+
+  void StoreKeys(int count) {
+    std::vector<CallStep> steps;
+    for (int i = 0; i < count; ++i) steps.push_back(MakeSubmit(absl::StrCat("key-", i), 1, 1));
+    Store(steps, kStart);
+    EXPECT_EQ(writer_->record().keys, count);
+  }
+
+  TestDisk disk_;
+  DiskOfTest store_disk_{disk_};
+  CallWriter::Settings settings_;
+  std::unique_ptr<CallWriter> writer_;
+};
+
+TEST_F(CallWriterTest, RemovesOldKeysInBoundedPasses) {
+  StoreKeys(1201);
+  const absl::Time later = kStart + absl::Minutes(31);
+  std::vector<int64_t> left;
+  for (bool more = true; more;) {
+    const absl::StatusOr<bool> tidied = writer_->Tidy(later);
+    ASSERT_TRUE(tidied.ok()) << tidied.status();
+    more = *tidied;
+    if (more) left.push_back(writer_->record().keys);
+  }
+  EXPECT_EQ(left, (std::vector<int64_t>{701, 201, 0}));
+}
+
+TEST_F(CallWriterTest, RemovesOldKeysOnAFullDiskInSmallerPasses) {
+  // In small groups, so that the write-ahead log has little room.
+  for (int group = 0; group < 60; ++group) {
+    std::vector<CallStep> steps;
+    for (int i = 0; i < 20; ++i) steps.push_back(MakeSubmit(absl::StrCat("key-", group, "-", i), 1, 1));
+    Store(steps, kStart);
+    ASSERT_EQ(writer_->Checkpoint(), absl::OkStatus());
+  }
+  ASSERT_EQ(writer_->record().keys, 1200);
+  disk_.FillAtWrite(1, /*everywhere=*/false);
+  const absl::Time later = kStart + absl::Minutes(31);
+  for (int pass = 0; pass < 200 && writer_->record().keys > 0; ++pass) {
+    const absl::StatusOr<bool> tidied = writer_->Tidy(later);
+    ASSERT_TRUE(tidied.ok() || absl::IsResourceExhausted(tidied.status())) << tidied.status();
+    ASSERT_EQ(writer_->Checkpoint(), absl::OkStatus());
+  }
+  EXPECT_EQ(writer_->record().keys, 0);
+  EXPECT_GT(disk_.failures(), 0);
+}
+
+// In one group, too, what comes first counts first.
+TEST_F(CallWriterTest, DoesAGroupInItsOrder) {
+  const std::vector<CallWriter::Answer> first =
+      Store({MakeSubmit("a", 1, 1, 1000), MakeSubmit("a", 1, 2, 2000)}, kStart);
+  ASSERT_TRUE(first[0].ok() && first[0]->attempt.has_value());
+  ASSERT_TRUE(first[1].ok() && first[1]->record.has_value());
+  EXPECT_EQ(first[1]->record->timestamp_ms, 1000u);
+  const EndedAttempt ended{.number = static_cast<int64_t>(*first[0]->attempt), .end = NotSent()};
+  const std::vector<CallWriter::Answer> second =
+      Store({MakeSubmit("a", 1, 3, 3000), ended, MakeSubmit("a", 1, 4, 4000), MakeSubmit("a", 1, 5, 5000)}, kStart);
+  EXPECT_TRUE(second[0]->record.has_value());
+  EXPECT_TRUE(second[2]->attempt.has_value());
+  ASSERT_TRUE(second[3]->record.has_value());
+  EXPECT_EQ(second[3]->record->timestamp_ms, 4000u);
+}
+
+// Where nothing changes, nothing is written: a key that is asked for in vain costs no sync.
+TEST_F(CallWriterTest, WritesNothingForAnAnswer) {
+  Store({MakeSubmit("a", 1, 1)}, kStart);
+  const size_t steps = disk_.steps();
+  Store({MakeSubmit("a", 2, 2)}, kStart);
+  EXPECT_EQ(disk_.steps(), steps);
+}
+
+// The disk takes the commit and not the mark: whoever asked was refused, and so has sent nothing.
+TEST_F(CallWriterTest, AnAttemptThatWasNotGivenToAnybodyCountsAsNotSent) {
+  Store({MakeSubmit("a", 1, 1, 1000)}, kStart);
+  bool seen = false;
+  // The last write of a group is its mark.
+  for (int n = 1; n < 30 && !seen; ++n) {
+    const CallStep step = MakeSubmit(absl::StrCat("key-", n), 1, 1, 1000);
+    std::vector<CallWriter::Answer> answers;
+    disk_.FillAtWrite(n, /*everywhere=*/true);
+    const absl::Status status = writer_->Store({&step}, kStart, &answers);
+    seen = status.ok() && !answers[0].ok();
+    disk_.MakeRoom();
+    if (!seen) continue;
+    EXPECT_TRUE(absl::IsResourceExhausted(answers[0].status()));
+    const std::vector<CallWriter::Answer> next = Store({MakeSubmit(absl::StrCat("key-", n), 1, 2, 2000)}, kStart);
+    EXPECT_TRUE(next[0].ok() && next[0]->attempt.has_value());
+  }
+  EXPECT_TRUE(seen);
+}
+
+TEST_F(CallWriterTest, OnAFullDiskAnswersWhatItKnows) {
+  Store({MakeSubmit("a", 1, 1, 1000)}, kStart);
+  disk_.FillAtWrite(1, /*everywhere=*/true);
+  const std::vector<CallStep> steps = {MakeSubmit("b", 1, 1), MakeSubmit("a", 2, 2)};
+  std::vector<CallWriter::Answer> answers;
+  EXPECT_TRUE(absl::IsResourceExhausted(writer_->Store({&steps[0], &steps[1]}, kStart, &answers)));
+  EXPECT_TRUE(absl::IsResourceExhausted(answers[0].status()));
+  ASSERT_TRUE(answers[1].ok() && answers[1]->record.has_value());
+  EXPECT_EQ(answers[1]->record->timestamp_ms, 1000u);
+}
+
+}  // namespace
+}  // namespace stampgate

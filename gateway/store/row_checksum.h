@@ -1,0 +1,55 @@
+// The checksum of a row, which shows damage.
+#ifndef STAMPGATE_GATEWAY_STORE_ROW_CHECKSUM_H_
+#define STAMPGATE_GATEWAY_STORE_ROW_CHECKSUM_H_
+
+#include <sodium.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "webhooks/big_endian.h"
+
+namespace stampgate {
+
+template <size_t kSize>
+absl::string_view BytesOf(const std::array<uint8_t, kSize>& array) {
+  return absl::string_view(reinterpret_cast<const char*>(array.data()), kSize);
+}
+
+// Whether there were as many bytes as the array has room for.
+template <size_t kSize>
+bool FillWith(absl::string_view bytes, std::array<uint8_t, kSize>* array) {
+  if (bytes.size() != kSize) return false;
+  std::copy(bytes.begin(), bytes.end(), array->begin());
+  return true;
+}
+
+// SHA-256 over columns and their lengths.
+class RowChecksum {
+ public:
+  void Add(int64_t number) {
+    const std::array<char, 8> encoded = ToBigEndian(static_cast<uint64_t>(number));
+    bytes_.append(encoded.data(), encoded.size());
+  }
+
+  void Add(absl::string_view text) {
+    Add(static_cast<int64_t>(text.size()));
+    bytes_.append(text.data(), text.size());
+  }
+
+  std::array<uint8_t, 32> Sum() const {
+    std::array<uint8_t, 32> sum;
+    crypto_hash_sha256(sum.data(), reinterpret_cast<const uint8_t*>(bytes_.data()), bytes_.size());
+    return sum;
+  }
+
+ private:
+  std::string bytes_;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_STORE_ROW_CHECKSUM_H_

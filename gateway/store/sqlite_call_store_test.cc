@@ -1,0 +1,643 @@
+#include "gateway/store/sqlite_call_store.h"
+
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gateway/store/call_row.h"
+#include "gateway/store/call_store_testing.h"
+
+namespace stampgate {
+namespace {
+
+using Begun = CallStore::Begun;
+using Kind = AttemptEnd::Kind;
+
+constexpr uint64_t kNoTimestamp = ~uint64_t{0};
+const absl::Time kStart = absl::FromUnixSeconds(1'700'000'000);
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+void WriteFile(const std::string& path, const std::string& content) {
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << content;
+}
+
+// A store in a folder of its own, with a clock that the test moves. Ends are written with the next attempt.
+class SqliteCallStoreTest : public testing::Test {
+ protected:
+  SqliteCallStoreTest() {
+    std::string folder = absl::StrCat(testing::TempDir(), "/calls-XXXXXX");
+    folder_ = mkdtemp(folder.data());
+    options_.path = absl::StrCat(folder_, "/calls.db");
+    options_.tidy_interval = absl::Hours(1);
+    options_.end_delay = absl::Hours(1);
+    options_.now = [this] { return absl::FromUnixMicros(now_us_); };
+    options_.on_fatal = [](const absl::Status& status) { ADD_FAILURE() << status; };
+    options_.on_loss = [this](const absl::Status& status) { losses_.push_back(status); };
+    options_.observe = [this](const CallStoreState& state) {
+      keys_ = state.keys;
+      failing_ = state.failing;
+    };
+    now_us_ = absl::ToUnixMicros(kStart);
+  }
+  ~SqliteCallStoreTest() override {
+    store_ = nullptr;
+    std::filesystem::remove_all(folder_);
+  }
+
+  // In steps that the store sees, so that its clock goes with the system's.
+  void Pass(absl::Duration time) {
+    for (; time > absl::ZeroDuration(); time -= absl::Minutes(30)) {
+      now_us_ += absl::ToInt64Microseconds(std::min(time, absl::Minutes(30)));
+      TidyNow(*store_);
+    }
+  }
+
+  void Open() {
+    store_ = nullptr;
+    absl::StatusOr<std::unique_ptr<CallStore>> store = OpenSqliteCallStore(options_);
+    ASSERT_TRUE(store.ok()) << store.status();
+    store_ = *std::move(store);
+  }
+
+  absl::StatusCode OpenCode() {
+    store_ = nullptr;
+    return OpenSqliteCallStore(options_).status().code();
+  }
+
+  Begun Begin(const KeyedSubmit& submit) {
+    absl::StatusOr<Begun> begun = BeginAndWait(*store_, submit);
+    EXPECT_TRUE(begun.ok()) << begun.status();
+    return begun.ok() ? *std::move(begun) : Begun();
+  }
+
+  // Begins an attempt, which is to succeed.
+  CallStore::AttemptId Attempt(const KeyedSubmit& submit) {
+    const Begun begun = Begin(submit);
+    EXPECT_TRUE(begun.attempt.has_value());
+    EXPECT_FALSE(begun.record.has_value());
+    return begun.attempt.value_or(0);
+  }
+
+  void AttemptAndEnd(const KeyedSubmit& submit, AttemptEnd end) { store_->End(Attempt(submit), std::move(end)); }
+
+  // What a key stands for that does not take the submit.
+  KeyRecord Record(const KeyedSubmit& submit) {
+    const Begun begun = Begin(submit);
+    EXPECT_FALSE(begun.attempt.has_value());
+    EXPECT_TRUE(begun.record.has_value());
+    return begun.record.value_or(KeyRecord());
+  }
+
+  // What the key stands for, asked with another request.
+  KeyRecord Ask(const std::string& key) { return Record(MakeSubmit(key, 99, 99, 99)); }
+  Kind OutcomeOf(const std::string& key) { return Ask(key).outcome.kind; }
+
+  void ExpectUnknownKey(const std::string& key, absl::Duration until) {
+    const Begun begun = Begin(MakeSubmit(key, 1, 1));
+    EXPECT_FALSE(begun.attempt.has_value());
+    EXPECT_FALSE(begun.record.has_value());
+    EXPECT_EQ(begun.unknown_until, until);
+  }
+
+  void RunSql(const std::string& sql) {
+    sqlite3* database = nullptr;
+    ASSERT_EQ(sqlite3_open(options_.path.c_str(), &database), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(database);
+    sqlite3_close(database);
+  }
+
+  // Copies of the store's files, to be put back.
+  void Copy(const std::string& suffix) {
+    store_ = nullptr;
+    copy_[suffix] = ReadFile(options_.path + suffix);
+  }
+  void PutBack(const std::string& suffix) {
+    store_ = nullptr;
+    WriteFile(options_.path + suffix, copy_[suffix]);
+  }
+
+  std::string folder_;
+  SqliteCallStoreOptions options_;
+  std::atomic<int64_t> now_us_ = 0;
+  std::atomic<int64_t> keys_ = -1;
+  std::atomic<bool> failing_ = false;
+  std::vector<absl::Status> losses_;
+  std::map<std::string, std::string> copy_;
+  std::unique_ptr<CallStore> store_;
+};
+
+TEST_F(SqliteCallStoreTest, ANewKeyBegins) {
+  Open();
+  EXPECT_NE(Attempt(MakeSubmit("a", 1, 2)), Attempt(MakeSubmit("b", 1, 2)));
+  EXPECT_EQ(OutcomeOf("a"), Kind::kUnknown);
+}
+
+TEST_F(SqliteCallStoreTest, KeysOfTwoCallersAreTwo) {
+  Open();
+  KeyedSubmit other = MakeSubmit("a", 5, 6);
+  other.caller = "other";
+  Attempt(MakeSubmit("a", 1, 2));
+  Attempt(other);
+  EXPECT_EQ(Ask("a").request_sha256, MakeSubmit("a", 1, 2).request_sha256);
+}
+
+TEST_F(SqliteCallStoreTest, TheSameSubmitBeginsAgainWhateverItsOutcome) {
+  Open();
+  const KeyedSubmit submit = MakeSubmit("a", 1, 2);
+  Attempt(submit);
+  AttemptAndEnd(submit, Refused("R"));
+  AttemptAndEnd(submit, Done("a-1"));
+  AttemptAndEnd(submit, NotSent());
+  Attempt(submit);
+  EXPECT_EQ(OutcomeOf("a"), Kind::kDone);
+}
+
+TEST_F(SqliteCallStoreTest, AnotherRequestBodyOrTimestampIsAnswered) {
+  Open();
+  Attempt(MakeSubmit("a", 1, 2, 1000));
+  for (const KeyedSubmit& other :
+       {MakeSubmit("a", 3, 2, 1000), MakeSubmit("a", 1, 3, 1000), MakeSubmit("a", 1, 2, 1001)}) {
+    const KeyRecord record = Record(other);
+    EXPECT_EQ(record.request_sha256, MakeSubmit("a", 1, 2).request_sha256);
+    EXPECT_EQ(record.body_sha256, MakeSubmit("a", 1, 2).body_sha256);
+    EXPECT_EQ(record.timestamp_ms, 1000u);
+    EXPECT_EQ(record.outcome.kind, Kind::kUnknown);
+  }
+}
+
+TEST_F(SqliteCallStoreTest, KeepsTheOutcome) {
+  Open();
+  AttemptAndEnd(MakeSubmit("done", 1, 2), Done("a-1"));
+  AttemptAndEnd(MakeSubmit("refused", 1, 2), Refused("NO_FUNDS"));
+  AttemptAndEnd(MakeSubmit("not-sent", 1, 2), NotSent());
+  AttemptAndEnd(MakeSubmit("unknown", 1, 2), Unknown());
+  Attempt(MakeSubmit("open", 1, 2));
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(Ask("done").outcome.activity_id, "a-1");
+    EXPECT_EQ(Ask("done").outcome.activity_status, "ACTIVITY_STATUS_COMPLETED");
+    EXPECT_EQ(Ask("refused").outcome.kind, Kind::kRefused);
+    EXPECT_EQ(Ask("refused").outcome.code, absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(Ask("refused").outcome.domain, "upstream");
+    EXPECT_EQ(Ask("refused").outcome.reason, "NO_FUNDS");
+    EXPECT_EQ(OutcomeOf("not-sent"), Kind::kNotSent);
+    EXPECT_EQ(OutcomeOf("unknown"), Kind::kUnknown);
+    EXPECT_EQ(OutcomeOf("open"), Kind::kUnknown);
+    Open();
+  }
+  EXPECT_TRUE(losses_.empty());
+}
+
+TEST_F(SqliteCallStoreTest, AKeyOfWhichNothingWasSentTakesAnotherBody) {
+  Open();
+  const CallStore::AttemptId first = Attempt(MakeSubmit("a", 1, 2, 1000));
+  const CallStore::AttemptId second = Attempt(MakeSubmit("a", 1, 2, 1000));
+  store_->End(first, NotSent());
+  Record(MakeSubmit("a", 1, 3, 2000));  // the second is open
+  store_->End(second, NotSent());
+  Record(MakeSubmit("a", 9, 3, 2000));  // another request
+  const CallStore::AttemptId third = Attempt(MakeSubmit("a", 1, 3, 2000));
+  EXPECT_EQ(Record(MakeSubmit("a", 1, 2, 1000)).timestamp_ms, 2000u);
+  store_->End(third, Unknown());
+  Record(MakeSubmit("a", 1, 4, 3000));
+  EXPECT_EQ(keys_, 1);
+}
+
+// The key stands for another body by then.
+TEST_F(SqliteCallStoreTest, AnAttemptEndsOnce) {
+  Open();
+  const CallStore::AttemptId first = Attempt(MakeSubmit("a", 1, 2, 1000));
+  store_->End(first, NotSent());
+  Attempt(MakeSubmit("a", 1, 3, 2000));
+  store_->End(first, NotSent());
+  store_->End(first + 1000, NotSent());
+  EXPECT_EQ(Record(MakeSubmit("a", 1, 4, 3000)).timestamp_ms, 2000u);
+}
+
+TEST_F(SqliteCallStoreTest, EndsAreWrittenByThemselves) {
+  options_.end_delay = absl::Milliseconds(1);
+  Open();
+  AttemptAndEnd(MakeSubmit("a", 1, 2), Done("a-1"));
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  // Another connection sees what has been committed.
+  for (std::string id; id != "a-1" && std::chrono::steady_clock::now() < give_up;) {
+    sqlite3* database = nullptr;
+    ASSERT_EQ(sqlite3_open_v2(options_.path.c_str(), &database, SQLITE_OPEN_READONLY, nullptr), SQLITE_OK);
+    sqlite3_stmt* statement = nullptr;
+    ASSERT_EQ(sqlite3_prepare_v2(database, "SELECT activity_id FROM calls", -1, &statement, nullptr), SQLITE_OK);
+    if (sqlite3_step(statement) == SQLITE_ROW) {
+      id = reinterpret_cast<const char*>(sqlite3_column_text(statement, 0));
+    }
+    sqlite3_finalize(statement);
+    sqlite3_close(database);
+    std::this_thread::yield();
+  }
+  EXPECT_LT(std::chrono::steady_clock::now(), give_up);
+}
+
+TEST_F(SqliteCallStoreTest, ForgetsAKeyAfterItsTimeAndNotBefore) {
+  Open();
+  AttemptAndEnd(MakeSubmit("a", 1, 2), Done("a-1"));
+  Pass(absl::Hours(23));
+  AttemptAndEnd(MakeSubmit("b", 1, 2), Done("b-1"));
+  EXPECT_EQ(OutcomeOf("a"), Kind::kDone);
+  EXPECT_EQ(keys_, 2);
+  Pass(absl::Hours(1) + absl::Seconds(1));
+  EXPECT_EQ(keys_, 1);
+  Attempt(MakeSubmit("a", 7, 8));
+  EXPECT_EQ(OutcomeOf("b"), Kind::kDone);
+}
+
+// Retention comes by later than the submit.
+TEST_F(SqliteCallStoreTest, AnOldKeyIsNewAlsoBeforeRetentionHasTakenIt) {
+  Open();
+  AttemptAndEnd(MakeSubmit("a", 1, 2), Done("a-1"));
+  const CallStore::AttemptId open = Attempt(MakeSubmit("b", 1, 2));
+  Pass(absl::Hours(24));
+  now_us_ += 1'000'000;
+  Attempt(MakeSubmit("a", 3, 4));
+  Attempt(MakeSubmit("b", 3, 4));
+  // That was an attempt of what the key stood for before.
+  store_->End(open, Done("b-1"));
+  EXPECT_EQ(OutcomeOf("b"), Kind::kUnknown);
+  EXPECT_EQ(keys_, 2);
+}
+
+TEST_F(SqliteCallStoreTest, AKeyCountsFromWhenItTookItsBody) {
+  Open();
+  AttemptAndEnd(MakeSubmit("a", 1, 2, 1000), NotSent());
+  Pass(absl::Hours(23));
+  Attempt(MakeSubmit("a", 1, 3, 2000));
+  Pass(absl::Hours(23));
+  EXPECT_EQ(Record(MakeSubmit("a", 1, 4, 3000)).timestamp_ms, 2000u);
+}
+
+TEST_F(SqliteCallStoreTest, AStepOfTheClockForgetsNothing) {
+  Open();
+  AttemptAndEnd(MakeSubmit("a", 1, 2), Done("a-1"));
+  now_us_ += absl::ToInt64Microseconds(absl::Hours(24 * 365));
+  TidyNow(*store_);
+  EXPECT_EQ(OutcomeOf("a"), Kind::kDone);
+  Open();
+  now_us_ = absl::ToUnixMicros(kStart - absl::Hours(24 * 365));
+  TidyNow(*store_);
+  EXPECT_EQ(OutcomeOf("a"), Kind::kDone);
+  // It was an hour, at most.
+  Pass(absl::Hours(23));
+  EXPECT_EQ(OutcomeOf("a"), Kind::kDone);
+  Pass(absl::Hours(1) + absl::Seconds(1));
+  Attempt(MakeSubmit("a", 5, 6));
+}
+
+// A store that only waits gets older too, also if its process dies then.
+TEST_F(SqliteCallStoreTest, WritesItsAgeDownWhenNothingElseHappens) {
+  Open();
+  AttemptAndEnd(MakeSubmit("a", 1, 2), Done("a-1"));
+  Pass(absl::Hours(12));
+  const std::string wal = ReadFile(options_.path + "-wal");
+  const std::string file = ReadFile(options_.path);
+  const std::string mark = ReadFile(options_.path + "-mark");
+  store_ = nullptr;
+  WriteFile(options_.path, file);
+  WriteFile(options_.path + "-wal", wal);
+  WriteFile(options_.path + "-mark", mark);
+  std::filesystem::remove(options_.path + "-shm");
+  Open();
+  Pass(absl::Hours(12) + absl::Minutes(11));
+  Attempt(MakeSubmit("a", 5, 6));
+  EXPECT_TRUE(losses_.empty());
+}
+
+TEST_F(SqliteCallStoreTest, KeepsNoMoreKeysThanItMay) {
+  options_.max_keys = 2;
+  Open();
+  Attempt(MakeSubmit("a", 1, 2));
+  AttemptAndEnd(MakeSubmit("b", 1, 2, 1000), NotSent());
+  EXPECT_EQ(BeginAndWait(*store_, MakeSubmit("c", 1, 2)).status().code(), absl::StatusCode::kResourceExhausted);
+  // Those that are there go on.
+  Attempt(MakeSubmit("a", 1, 2));
+  Attempt(MakeSubmit("b", 1, 3, 2000));
+  Open();
+  EXPECT_EQ(BeginAndWait(*store_, MakeSubmit("c", 1, 2)).status().code(), absl::StatusCode::kResourceExhausted);
+  Pass(absl::Hours(24) + absl::Seconds(1));
+  Attempt(MakeSubmit("c", 1, 2));
+}
+
+TEST_F(SqliteCallStoreTest, ObserversSeeHowManyKeysThereAre) {
+  Open();
+  Attempt(MakeSubmit("a", 1, 2));
+  Attempt(MakeSubmit("b", 1, 2));
+  TidyNow(*store_);
+  EXPECT_EQ(keys_, 2);
+  Open();
+  TidyNow(*store_);
+  EXPECT_EQ(keys_, 2);
+  EXPECT_FALSE(failing_);
+}
+
+TEST_F(SqliteCallStoreTest, RefusesWhenTooMuchWaits) {
+  options_.max_waiting = 3;
+  Open();
+  // The store's thread is held in the first answer.
+  std::promise<void> held;
+  std::promise<void> go_on;
+  store_->Begin(MakeSubmit("first", 1, 2), [&](auto) {
+    held.set_value();
+    go_on.get_future().wait();
+  });
+  held.get_future().wait();
+  std::atomic<int> begun = 0;
+  const auto count = [&begun](const absl::StatusOr<Begun>& answer) { begun += answer.ok() ? 1 : 0; };
+  store_->Begin(MakeSubmit("a", 1, 2), count);
+  store_->Begin(MakeSubmit("b", 1, 2), count);
+  store_->RaiseTimestamps(5, [](const absl::Status& status) { EXPECT_EQ(status, absl::OkStatus()); });
+  absl::Status refusal;
+  store_->Begin(MakeSubmit("c", 1, 2), [&](const absl::StatusOr<Begun>& answer) { refusal = answer.status(); });
+  EXPECT_EQ(refusal.code(), absl::StatusCode::kResourceExhausted);
+  store_->RaiseTimestamps(6, [&](const absl::Status& status) { refusal = status; });
+  EXPECT_EQ(refusal.code(), absl::StatusCode::kResourceExhausted);
+  go_on.set_value();
+  store_->Close(kNoTimestamp);
+  EXPECT_EQ(begun, 2);
+}
+
+TEST_F(SqliteCallStoreTest, WritesAtCloseWhatWaits) {
+  Open();
+  AttemptAndEnd(MakeSubmit("a", 1, 2), Done("a-1"));
+  std::atomic<int> begun = 0;
+  for (int i = 0; i < 1000; ++i) {
+    store_->Begin(MakeSubmit(absl::StrCat("key-", i), 1, 2),
+                  [&begun](const absl::StatusOr<Begun>& answer) { begun += answer.ok() && answer->attempt ? 1 : 0; });
+  }
+  store_->Close(kNoTimestamp);
+  EXPECT_EQ(begun, 1000);
+  EXPECT_EQ(BeginAndWait(*store_, MakeSubmit("b", 1, 2)).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(RaiseAndWait(*store_, 5).code(), absl::StatusCode::kUnavailable);
+  Open();
+  EXPECT_EQ(OutcomeOf("a"), Kind::kDone);
+  EXPECT_EQ(OutcomeOf("key-999"), Kind::kUnknown);
+}
+
+TEST_F(SqliteCallStoreTest, OfManyAtOnceWithOneKeyOneBodyBegins) {
+  Open();
+  std::mutex mutex;
+  std::map<std::string, std::vector<int>> begun;
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (int i = 0; i < 200; ++i) {
+        const std::string key = absl::StrCat("key-", i);
+        const auto body = static_cast<uint8_t>(10 + thread);
+        store_->Begin(MakeSubmit(key, 1, body), [&, key, thread](const absl::StatusOr<Begun>& answer) {
+          ASSERT_TRUE(answer.ok()) << answer.status();
+          if (!answer->attempt) return;
+          {
+            std::lock_guard lock(mutex);
+            begun[key].push_back(thread);
+          }
+          store_->End(*answer->attempt, thread % 2 == 0 ? Done("a") : Unknown());
+        });
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  store_->Close(kNoTimestamp);
+  EXPECT_EQ(begun.size(), 200u);
+  for (const auto& [key, threads_begun] : begun) EXPECT_EQ(threads_begun.size(), 1u) << key;
+}
+
+TEST_F(SqliteCallStoreTest, TimestampsGoOnWhereTheyEnded) {
+  Open();
+  EXPECT_EQ(store_->timestamp_floor_ms(), 0u);
+  EXPECT_EQ(RaiseAndWait(*store_, 5000), absl::OkStatus());
+  EXPECT_EQ(RaiseAndWait(*store_, 4000), absl::OkStatus());
+  EXPECT_EQ(store_->timestamp_floor_ms(), 0u);
+  Open();
+  EXPECT_EQ(store_->timestamp_floor_ms(), 5000u);
+  EXPECT_EQ(RaiseAndWait(*store_, 9000), absl::OkStatus());
+  store_->Close(6000);
+  Open();
+  EXPECT_EQ(store_->timestamp_floor_ms(), 6000u);
+  // What earlier runs have given out is not known any more.
+  store_->Close(1);
+  Open();
+  EXPECT_EQ(store_->timestamp_floor_ms(), 6000u);
+  store_->Close(7000);
+  Open();
+  EXPECT_EQ(store_->timestamp_floor_ms(), 6000u);
+}
+
+TEST_F(SqliteCallStoreTest, TimestampsWithoutTheirFileBeginLater) {
+  Open();
+  EXPECT_EQ(RaiseAndWait(*store_, 5000), absl::OkStatus());
+  store_ = nullptr;
+  std::filesystem::remove(options_.path + "-timestamps");
+  Open();
+  const auto later = static_cast<uint64_t>(absl::ToUnixMillis(kStart + absl::Seconds(31)));
+  EXPECT_EQ(store_->timestamp_floor_ms(), later);
+  EXPECT_TRUE(losses_.empty());
+}
+
+TEST_F(SqliteCallStoreTest, SeesThatItIsBehindItsMark) {
+  Open();
+  AttemptAndEnd(MakeSubmit("done", 1, 2), Done("a-1"));
+  AttemptAndEnd(MakeSubmit("not-sent", 1, 2, 1000), NotSent());
+  AttemptAndEnd(MakeSubmit("refused", 1, 2), Refused("R"));
+  Copy("");
+  Open();
+  // This is in no copy.
+  Attempt(MakeSubmit("not-sent", 1, 3, 2000));
+  Attempt(MakeSubmit("lost", 1, 2));
+  PutBack("");
+  Open();
+  ASSERT_EQ(losses_.size(), 1u);
+  EXPECT_EQ(losses_[0].code(), absl::StatusCode::kDataLoss);
+  const auto later = static_cast<uint64_t>(absl::ToUnixMillis(kStart + absl::Seconds(31)));
+  EXPECT_EQ(store_->timestamp_floor_ms(), later);
+  for (int round = 0; round < 2; ++round) {
+    ExpectUnknownKey("lost", absl::Hours(24));
+    ExpectUnknownKey("new", absl::Hours(24));
+    // No second body, and no attempt with what may be an old one.
+    EXPECT_EQ(Record(MakeSubmit("not-sent", 1, 4, 3000)).outcome.kind, Kind::kUnknown);
+    EXPECT_EQ(Record(MakeSubmit("not-sent", 1, 2, 1000)).outcome.kind, Kind::kUnknown);
+    EXPECT_EQ(Record(MakeSubmit("refused", 1, 2)).outcome.kind, Kind::kUnknown);
+    EXPECT_EQ(Record(MakeSubmit("done", 1, 2)).outcome.kind, Kind::kDone);
+    Open();
+  }
+  EXPECT_EQ(losses_.size(), 1u);
+  Pass(absl::Hours(23));
+  ExpectUnknownKey("new", absl::Hours(1));
+  Pass(absl::Hours(1) + absl::Seconds(1));
+  Attempt(MakeSubmit("new", 1, 2));
+  Attempt(MakeSubmit("lost", 1, 2));
+  Attempt(MakeSubmit("not-sent", 1, 5));
+}
+
+TEST_F(SqliteCallStoreTest, SeesThatItIsAnotherOfTheSameLength) {
+  Open();
+  Copy("");
+  Open();
+  Attempt(MakeSubmit("one", 1, 2));
+  Copy("-mark");
+  PutBack("");
+  std::filesystem::remove(options_.path + "-mark");
+  Open();
+  EXPECT_EQ(losses_.size(), 1u);
+  store_ = nullptr;
+  WriteFile(options_.path + "-mark", copy_["-mark"]);
+  Open();
+  EXPECT_EQ(losses_.size(), 2u);
+  ExpectUnknownKey("one", absl::Hours(24));
+}
+
+TEST_F(SqliteCallStoreTest, SeesThatItsMarkIsGone) {
+  Open();
+  Attempt(MakeSubmit("a", 1, 2));
+  store_ = nullptr;
+  std::filesystem::remove(options_.path + "-mark");
+  Open();
+  EXPECT_EQ(losses_.size(), 1u);
+  ExpectUnknownKey("new", absl::Hours(24));
+  Open();
+  EXPECT_EQ(losses_.size(), 1u);
+}
+
+TEST_F(SqliteCallStoreTest, SeesThatTheDatabaseIsGone) {
+  Open();
+  Attempt(MakeSubmit("a", 1, 2));
+  EXPECT_EQ(RaiseAndWait(*store_, 5000), absl::OkStatus());
+  store_ = nullptr;
+  std::filesystem::remove(options_.path);
+  Open();
+  EXPECT_EQ(losses_.size(), 1u);
+  ExpectUnknownKey("a", absl::Hours(24));
+  EXPECT_EQ(store_->timestamp_floor_ms(), static_cast<uint64_t>(absl::ToUnixMillis(kStart + absl::Seconds(31))));
+  Open();
+  EXPECT_EQ(losses_.size(), 1u);
+  ExpectUnknownKey("a", absl::Hours(24));
+}
+
+TEST_F(SqliteCallStoreTest, DoesNotOpenWithADamagedMark) {
+  for (const char* suffix : {"-mark", "-timestamps"}) {
+    Open();
+    store_ = nullptr;
+    const std::string path = options_.path + suffix;
+    const std::string whole = ReadFile(path);
+    WriteFile(path, std::string(whole.size(), 'x'));
+    EXPECT_EQ(OpenCode(), absl::StatusCode::kDataLoss);
+    WriteFile(path, whole);
+  }
+  EXPECT_TRUE(losses_.empty());
+}
+
+// Each byte of a row in turn.
+TEST_F(SqliteCallStoreTest, ADamagedRowSendsNothingAndIsUnknown) {
+  Open();
+  AttemptAndEnd(MakeSubmit("a", 1, 2), NotSent());
+  store_ = nullptr;
+  const char* const changes[] = {
+      "request_sha256 = zeroblob(32)",
+      "body_sha256 = zeroblob(32)",
+      "body_sha256 = zeroblob(31)",
+      "timestamp_ms = 7",
+      "stored_age_us = -1000000000000",
+      "open_attempts = 1",
+      "kind = 3",
+      "code = 3",
+      "domain = 'x'",
+      "reason = 'x'",
+      "activity_id = 'x'",
+      "activity_status = 'x'",
+      "checksum = zeroblob(32)",
+  };
+  const std::string whole = ReadFile(options_.path);
+  for (const char* change : changes) {
+    SCOPED_TRACE(change);
+    RunSql(absl::StrCat("UPDATE calls SET ", change));
+    Open();
+    for (const KeyedSubmit& submit : {MakeSubmit("a", 1, 2), MakeSubmit("a", 1, 3), MakeSubmit("a", 4, 5)}) {
+      const KeyRecord record = Record(submit);
+      EXPECT_EQ(record.outcome.kind, Kind::kUnknown);
+      EXPECT_EQ(record.request_sha256, submit.request_sha256);
+      EXPECT_EQ(record.timestamp_ms, 0u);
+    }
+    // It goes when a later row goes, and not before.
+    Pass(absl::Hours(25));
+    EXPECT_EQ(keys_, 1);
+    store_ = nullptr;
+    WriteFile(options_.path, whole);
+    // The age that was written down is not in this copy.
+    std::filesystem::remove(options_.path + "-wal");
+  }
+}
+
+TEST_F(SqliteCallStoreTest, ADamagedRowGoesWithTheOneAfterIt) {
+  Open();
+  Attempt(MakeSubmit("a", 1, 2));
+  Attempt(MakeSubmit("b", 1, 2));
+  store_ = nullptr;
+  RunSql("UPDATE calls SET timestamp_ms = 7 WHERE key = 'a'");
+  Open();
+  Pass(absl::Hours(24) + absl::Seconds(1));
+  EXPECT_EQ(keys_, 0);
+}
+
+TEST_F(SqliteCallStoreTest, OneProcessHasIt) {
+  Open();
+  const absl::Status status = OpenSqliteCallStore(options_).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+}
+
+TEST_F(SqliteCallStoreTest, DoesNotOpenWhatIsNoStore) {
+  WriteFile(options_.path, "not a database, and longer than the head of one would be ..............................");
+  EXPECT_EQ(OpenCode(), absl::StatusCode::kFailedPrecondition);
+  WriteFile(options_.path, "");
+  RunSql("CREATE TABLE t (x)");
+  EXPECT_EQ(OpenCode(), absl::StatusCode::kFailedPrecondition);
+  std::filesystem::remove(options_.path);
+  Open();
+  store_ = nullptr;
+  RunSql("PRAGMA user_version = 2");
+  EXPECT_EQ(OpenCode(), absl::StatusCode::kFailedPrecondition);
+  RunSql("PRAGMA user_version = 1; UPDATE store SET keys = 5");
+  EXPECT_EQ(OpenCode(), absl::StatusCode::kDataLoss);
+  RunSql("DROP TABLE calls");
+  EXPECT_EQ(OpenCode(), absl::StatusCode::kDataLoss);
+  options_.path = "/nowhere/calls.db";
+  EXPECT_EQ(OpenCode(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(SqliteCallStoreTest, ItsFilesAreItsOwners) {
+  Open();
+  Attempt(MakeSubmit("a", 1, 2));
+  int files = 0;
+  for (const auto& file : std::filesystem::directory_iterator(folder_)) {
+    struct stat state;
+    ASSERT_EQ(stat(file.path().c_str(), &state), 0);
+    EXPECT_EQ(state.st_mode & 0777, 0600u) << file.path();
+    ++files;
+  }
+  EXPECT_EQ(files, 6);  // -wal, -shm, -mark, -timestamps, .lock
+}
+
+}  // namespace
+}  // namespace stampgate

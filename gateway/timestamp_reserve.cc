@@ -1,0 +1,40 @@
+#include "gateway/timestamp_reserve.h"
+
+#include <algorithm>
+#include <future>
+#include <utility>
+
+namespace stampgate {
+
+absl::StatusOr<std::unique_ptr<TimestampReserve>> TimestampReserve::Start(CallStore& store, TimestampAllocator& timestamps,
+                                                                    std::function<absl::Time()> now) {
+  std::unique_ptr<TimestampReserve> mark(new TimestampReserve(store, timestamps, std::move(now)));
+  // Nothing is given out before the first mark stands.
+  timestamps.SetMark(0);
+  std::promise<absl::Status> raised;
+  mark->Raise([&raised](const absl::Status& status) { raised.set_value(status); });
+  if (absl::Status status = raised.get_future().get(); !status.ok()) return status;
+  mark->task_ = std::make_unique<PeriodicTask>(kInterval, [mark = mark.get()] {
+    // What cannot be raised now is tried again; until then values stay below the mark.
+    mark->Raise([](const absl::Status&) {});
+  });
+  return mark;
+}
+
+void TimestampReserve::Raise(std::function<void(const absl::Status&)> done) {
+  const auto now_ms = static_cast<uint64_t>(std::max<int64_t>(absl::ToUnixMillis(now_()), 0));
+  const uint64_t mark_ms =
+      std::max(now_ms, timestamps_.next_ms()) + static_cast<uint64_t>(absl::ToInt64Milliseconds(kBlock));
+  {
+    std::lock_guard lock(mutex_);
+    if (mark_ms <= asked_ms_) return done(absl::OkStatus());
+    asked_ms_ = mark_ms;
+  }
+  store_.RaiseTimestamps(mark_ms,
+                         [&timestamps = timestamps_, mark_ms, done = std::move(done)](const absl::Status& status) {
+                           if (status.ok()) timestamps.SetMark(mark_ms);
+                           done(status);
+                         });
+}
+
+}  // namespace stampgate

@@ -1,0 +1,53 @@
+// A reserve of timestamps that the store has set aside, so that no later process gives them out again.
+#ifndef STAMPGATE_GATEWAY_TIMESTAMP_RESERVE_H_
+#define STAMPGATE_GATEWAY_TIMESTAMP_RESERVE_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "gateway/periodic_task.h"
+#include "gateway/store/call_store.h"
+#include "gateway/timestamp_allocator.h"
+
+namespace stampgate {
+
+// Raises the mark in blocks and before it is reached, so that no submit waits for the disk because of it. Thread-safe.
+class TimestampReserve {
+ public:
+  // The mark is raised to this much ahead of the clock...
+  static constexpr absl::Duration kBlock = absl::Seconds(30);
+  // ...this often.
+  static constexpr absl::Duration kInterval = absl::Seconds(10);
+
+  // Raises the mark for the first time and waits for the disk. `store` and `timestamps` outlive the store's Close.
+  // Errors: those of CallStore::RaiseTimestamps.
+  static absl::StatusOr<std::unique_ptr<TimestampReserve>> Start(CallStore& store, TimestampAllocator& timestamps,
+                                                              std::function<absl::Time()> now);
+
+  TimestampReserve(const TimestampReserve&) = delete;
+  TimestampReserve& operator=(const TimestampReserve&) = delete;
+
+  // Raises the mark if it is less than kBlock ahead. Does not wait: `done` is called, perhaps on the store's thread,
+  // when the mark is raised or cannot be.
+  void Raise(std::function<void(const absl::Status&)> done);
+
+ private:
+  TimestampReserve(CallStore& store, TimestampAllocator& timestamps, std::function<absl::Time()> now)
+      : store_(store), timestamps_(timestamps), now_(std::move(now)) {}
+
+  CallStore& store_;
+  TimestampAllocator& timestamps_;
+  const std::function<absl::Time()> now_;
+  std::mutex mutex_;
+  uint64_t asked_ms_ = 0;
+  std::unique_ptr<PeriodicTask> task_;  // destroyed first
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_TIMESTAMP_RESERVE_H_

@@ -1,0 +1,90 @@
+#include "gateway/timestamp_reserve.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+#include <vector>
+
+namespace stampgate {
+namespace {
+
+constexpr uint64_t kNowMs = 1755500000000;
+
+// Raises at once, or keeps what it was asked for.
+class FakeStore : public CallStore {
+ public:
+  void Begin(KeyedSubmit, absl::AnyInvocable<void(absl::StatusOr<Begun>)>) override {}
+  void End(AttemptId, AttemptEnd) override {}
+  uint64_t timestamp_floor_ms() const override { return 0; }
+  void RaiseTimestamps(uint64_t ms, absl::AnyInvocable<void(absl::Status)> done) override {
+    raised.push_back(ms);
+    if (hangs) {
+      waiting.push_back(std::move(done));
+    } else {
+      done(status);
+    }
+  }
+  void Close(uint64_t) override {}
+
+  std::vector<uint64_t> raised;
+  std::vector<absl::AnyInvocable<void(absl::Status)>> waiting;
+  bool hangs = false;
+  absl::Status status;
+};
+
+class TimestampReserveTest : public testing::Test {
+ protected:
+  absl::StatusOr<std::unique_ptr<TimestampReserve>> Start() {
+    return TimestampReserve::Start(store_, timestamps_, [this] { return absl::FromUnixMillis(now_ms_); });
+  }
+  std::optional<uint64_t> Choose() { return timestamps_.Choose(1, absl::FromUnixMillis(now_ms_)).value; }
+
+  FakeStore store_;
+  TimestampAllocator timestamps_{kNowMs - 1000, 0, 1};
+  int64_t now_ms_ = kNowMs;
+};
+
+TEST_F(TimestampReserveTest, StandsABlockAheadOfTheClockBeforeTheFirstValue) {
+  auto mark = Start();
+  ASSERT_TRUE(mark.ok()) << mark.status();
+  EXPECT_EQ(store_.raised, std::vector<uint64_t>({kNowMs + 30'000}));
+  EXPECT_EQ(Choose(), kNowMs);
+}
+
+TEST_F(TimestampReserveTest, IsAheadOfAFloorThatIsAheadOfTheClock) {
+  now_ms_ = kNowMs - 20'000;
+  auto mark = Start();
+  ASSERT_TRUE(mark.ok());
+  EXPECT_EQ(store_.raised, std::vector<uint64_t>({kNowMs + 29'000}));
+  EXPECT_EQ(Choose(), kNowMs - 1000);
+}
+
+TEST_F(TimestampReserveTest, DoesNotStartIfTheStoreCannotRaiseIt) {
+  store_.status = absl::UnavailableError("full");
+  EXPECT_EQ(Start().status(), store_.status);
+  EXPECT_EQ(Choose(), std::nullopt);
+}
+
+TEST_F(TimestampReserveTest, IsRaisedWithTheClockAndNeverLowered) {
+  auto mark = Start();
+  ASSERT_TRUE(mark.ok());
+  now_ms_ += 10'000;
+  (*mark)->Raise([](const absl::Status&) {});
+  now_ms_ -= 3'600'000;
+  (*mark)->Raise([](const absl::Status&) {});
+  EXPECT_EQ(store_.raised, std::vector<uint64_t>({kNowMs + 30'000, kNowMs + 40'000}));
+}
+
+TEST_F(TimestampReserveTest, NoValueIsGivenOutBeforeTheDiskHasItsMark) {
+  auto mark = Start();
+  ASSERT_TRUE(mark.ok());
+  store_.hangs = true;
+  now_ms_ += 3'600'000;
+  (*mark)->Raise([](const absl::Status&) {});
+  EXPECT_EQ(Choose(), kNowMs + 29'000);  // below the mark that stands
+  store_.waiting.front()(absl::OkStatus());
+  EXPECT_EQ(Choose(), now_ms_);
+}
+
+}  // namespace
+}  // namespace stampgate

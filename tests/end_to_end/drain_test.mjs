@@ -1,0 +1,154 @@
+// How calls end when the gateway drains under load: each with an answer, upstream's outcome or the gateway's own error.
+//
+// STAMPGATE_LONG=1: 60 drains in place of 10.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { code, connect, encode, methods } from '../clients/gateway.mjs';
+import { ORGANIZATION, identifier } from '../simulator/testing.mjs';
+import { prepareEventStack } from './event_stack.mjs';
+import { HANG_MS, binary } from './harness.mjs';
+import { LONG, until } from './processes.mjs';
+import { LATEST } from './subscriber.mjs';
+
+const ROUNDS = LONG ? 60 : 10;
+const TIMEOUT_MS = LONG ? 20 * HANG_MS : 4 * HANG_MS;
+const CONNECTIONS = 4;
+const LOOPS_OF_EACH = 4;
+const SUBSCRIBERS_OF_EACH = 50;
+
+const QUERY = ['PolicyService/GetPolicy', { organization_id: ORGANIZATION, policy_id: identifier(6) }];
+const SUBMIT = [
+  'OrganizationService/UpdateOrganizationName',
+  { organization_id: ORGANIZATION, parameters: { organization_name: 'n' } },
+];
+const SUBMIT_PATH = '/public/v1/submit/update_organization_name';
+
+const nameOf = (number) => Object.keys(code).find((name) => code[name] === number);
+
+/** How often calls of each method ended how: "CODE REASON", or "CODE" alone if the client's library wrote it. */
+class Endings {
+  #counts = new Map();
+
+  add(method, ending, count = 1) {
+    const id = `${method} ${ending}`;
+    this.#counts.set(id, (this.#counts.get(id) ?? 0) + count);
+  }
+
+  get(method, ending) {
+    return this.#counts.get(`${method} ${ending}`) ?? 0;
+  }
+
+  toJSON() {
+    return Object.fromEntries([...this.#counts].sort());
+  }
+}
+
+/**
+ * Calls again and again, until the client's library finds no gateway any more. At once, but for who was refused three
+ * times: the simulator shares this process, and is to answer too.
+ */
+async function repeat(method, callOnce, endings) {
+  for (let refusals = 0; ; ) {
+    const error = await callOnce().then(() => null, (thrown) => thrown);
+    const ending = error === null ? 'OK' : [nameOf(error.code), error.info?.reason].filter(Boolean).join(' ');
+    endings.add(method, error?.wasAccepted ? `${ending} after its start` : ending);
+    if (ending === 'UNAVAILABLE') return;
+    refusals += ending === 'UNAVAILABLE SHUTTING_DOWN' ? 1 : 0;
+    if (refusals >= 3) await pause(200);
+  }
+}
+
+/** Subscribes again and again from the cursor that the last error had. */
+function subscribe(gateway, client, endings, onStart) {
+  const watcher = Object.assign(Object.create(gateway), { client });
+  let start = LATEST;
+  const subscribeOnce = async () => {
+    let wasAccepted = false;
+    try {
+      for await (const { cursor } of watcher.stream('EventService/Subscribe', start)) {
+        start = { cursor };
+        wasAccepted = true;
+        onStart();
+      }
+    } catch (error) {
+      if (error.info?.reason === 'SHUTTING_DOWN') {
+        assert.equal(error.info.metadata.cursor, start.cursor, 'the error has the cursor to go on from');
+        assert.ok(error.retryInfo, 'the error says when to come back');
+      }
+      throw Object.assign(error, { wasAccepted });
+    }
+  };
+  return repeat('Subscribe', subscribeOnce, endings);
+}
+
+/** The same calls from C++, whose library ends connections in its own way. Resolves when the program has ended. */
+async function loadFromCpp(gateway, [method, request], endings, onAnswer) {
+  const args = [gateway.address, methods.get(method).path, '2', '2'];
+  const child = spawn(binary('tests/end_to_end/call_loop'), args, { stdio: ['pipe', 'pipe', 'inherit'] });
+  child.stdin.end(encode(method, request));
+  let output = '';
+  child.stdout.on('data', (data) => {
+    output += data;
+    onAnswer();
+  });
+  const [status] = await once(child, 'close');
+  assert.equal(status, 0, output);
+  const lines = output.trim().split('\n').slice(1);
+  for (const { name, reason, count } of lines.map((line) => JSON.parse(line))) {
+    endings.add(`C++ ${method}`, [name, reason].filter(Boolean).join(' '), count);
+  }
+}
+
+test('a drain under load ends every call with an answer or a reason', { timeout: TIMEOUT_MS }, async (t) => {
+  const stack = await prepareEventStack(t);
+  const { simulator } = stack;
+  const endings = new Endings();
+  for (let round = 0; round < ROUNDS; ++round) {
+    const gateway = await stack.start();
+    const clients = Array.from({ length: CONNECTIONS }, () =>
+      connect(gateway.address, { 'grpc.use_local_subchannel_pool': 1 }),
+    );
+    let subscribed = 0;
+    let cppCalls = 0;
+    const loads = [
+      loadFromCpp(gateway, SUBMIT, endings, () => (cppCalls += 1)),
+      loadFromCpp(gateway, QUERY, endings, () => (cppCalls += 1)),
+    ];
+    const before = endings.get('Submit', 'OK');
+    for (const client of clients) {
+      const caller = Object.assign(Object.create(gateway), { client });
+      for (let loop = 0; loop < LOOPS_OF_EACH; ++loop) {
+        loads.push(repeat('Submit', () => caller.call(...SUBMIT), endings));
+        loads.push(repeat('Query', () => caller.call(...QUERY), endings));
+      }
+      for (let i = 0; i < SUBSCRIBERS_OF_EACH; ++i) {
+        let isFirst = true;
+        const onStart = () => {
+          subscribed += isFirst ? 1 : 0;
+          isFirst = false;
+        };
+        loads.push(subscribe(gateway, client, endings, onStart));
+      }
+    }
+    const isLoaded = () =>
+      subscribed === CONNECTIONS * SUBSCRIBERS_OF_EACH && cppCalls === 2 && endings.get('Submit', 'OK') > before + 50;
+    await until(isLoaded, 'all loads are under way');
+    gateway.child.kill('SIGTERM');
+    await Promise.all(loads);
+    assert.deepEqual(await gateway.exited, { status: 0, signal: null }, gateway.output);
+    for (const client of clients) client.close();
+  }
+  t.diagnostic(JSON.stringify(endings, null, 1));
+
+  const counts = endings.toJSON();
+  const allowed = /^.* (OK|UNAVAILABLE|UNAVAILABLE SHUTTING_DOWN|UNAVAILABLE SHUTTING_DOWN after its start)$/;
+  assert.deepEqual(Object.keys(counts).filter((ending) => !allowed.test(ending)), []);
+  const subscriptions = ROUNDS * CONNECTIONS * SUBSCRIBERS_OF_EACH;
+  assert.equal(endings.get('Subscribe', 'UNAVAILABLE SHUTTING_DOWN after its start'), subscriptions);
+  // What upstream has seen was answered: what ended with a connection had not gone out.
+  const answered = endings.get('Submit', 'OK') + endings.get(`C++ ${SUBMIT[0]}`, 'OK');
+  assert.equal(simulator.stats().paths[SUBMIT_PATH].requests, answered);
+});

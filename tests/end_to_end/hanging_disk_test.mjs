@@ -1,0 +1,121 @@
+// A disk that does not answer: who asks is told, who does not need it goes on, and the process ends all the same.
+import assert from 'node:assert/strict';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { ORGANIZATION, identifier } from '../simulator/testing.mjs';
+import { ADMIN, ask, metricsOf, statusOf } from './admin_port.mjs';
+import { deliver, logged, prepareEventStack } from './event_stack.mjs';
+import { HANG_MS, auditConfig, binary, scratch } from './harness.mjs';
+import { until } from './processes.mjs';
+import { idsOf, listAll } from './subscriber.mjs';
+
+const QUERY = ['PolicyService/GetPolicy', { organization_id: ORGANIZATION, policy_id: identifier(6) }];
+const REASON = "the event log's disk does not answer: webhook deliveries are refused\n";
+const WRITE_SECONDS = 'stampgate_event_log_write_seconds';
+
+/** A running gateway; syncs of files whose path contains `path` hang between hang() and goOn(). */
+async function startWithHangingDisk(t, path, { folder = scratch(t), config } = {}) {
+  const flag = join(folder, 'hang');
+  const stack = await prepareEventStack(t, {
+    config: { admin: ADMIN, calls: { drain_grace: '2s' }, ...config },
+    env: {
+      LD_PRELOAD: binary('tests/end_to_end/libhanging_disk.so'),
+      STAMPGATE_HANG_PATH: path,
+      STAMPGATE_HANG_FLAG: flag,
+      // A sanitizer wants to be the first library, and need not be.
+      ASAN_OPTIONS: [process.env.ASAN_OPTIONS, 'verify_asan_link_order=0'].filter(Boolean).join(':'),
+    },
+  });
+  const hang = () => writeFileSync(flag, '');
+  const goOn = () => rmSync(flag, { force: true });
+  t.after(goOn);
+  await stack.start();
+  return { stack, hang, goOn };
+}
+
+const pageOf = async ({ adminUrl }, path) => {
+  const { status, body } = await ask(adminUrl, path);
+  return [status, body];
+};
+
+const hangs = ({ adminUrl }) =>
+  until(async () => (await statusOf(adminUrl, '/readyz/webhooks')) === 503, 'the webhook port is not ready');
+
+describe("an event log's disk that hangs", { timeout: 2 * HANG_MS }, () => {
+  test('shows in the webhook port and in a metric, until it answers again', async (t) => {
+    const { stack, hang, goOn } = await startWithHangingDisk(t, 'events.db');
+    const { simulator, gateway } = stack;
+    simulator.webhooks.change({ maxAttempts: 1 });
+    const ids = [(await deliver(simulator)).eventId];
+    assert.deepEqual(await pageOf(gateway, '/readyz/webhooks'), [200, 'ready\n']);
+    hang();
+    const waiting = deliver(simulator);
+    await hangs(gateway);
+    assert.deepEqual(await pageOf(gateway, '/readyz/webhooks'), [503, REASON]);
+    // Calls need no event log.
+    assert.deepEqual(await pageOf(gateway, '/readyz'), [200, `ready\n${REASON}`]);
+    assert.equal((await gateway.call(...QUERY)).policy.policy_id, identifier(6));
+    assert.ok((await metricsOf(gateway)).get(WRITE_SECONDS) > 5);
+    assert.equal((await deliver(simulator)).status, 503);
+    assert.deepEqual(idsOf(await listAll(gateway)), ids);
+    goOn();
+    const { status, eventId } = await waiting;
+    assert.equal(status, 200);
+    await until(async () => (await statusOf(gateway.adminUrl, '/readyz/webhooks')) === 200, 'the port is ready again');
+    assert.deepEqual(await pageOf(gateway, '/readyz'), [200, 'ready\n']);
+    assert.equal((await metricsOf(gateway)).get(WRITE_SECONDS), 0);
+    const { status: again, eventId: last } = await deliver(simulator);
+    assert.equal(again, 200);
+    assert.deepEqual(idsOf(await listAll(gateway)), [...ids, eventId, last]);
+    await gateway.stop();
+    assert.equal(logged(gateway, 'event_log_hangs').length, 1);
+    assert.equal(logged(gateway, 'event_log_works_again').length, 1);
+    await stack.start();
+  });
+
+  test('does not keep the process from ending, and what was acknowledged is there', async (t) => {
+    const { stack, hang, goOn } = await startWithHangingDisk(t, 'events.db');
+    const { simulator, gateway } = stack;
+    simulator.webhooks.change({ retryMs: 50, maxRetryMs: 200, maxAttempts: 1000 });
+    const { eventId } = await deliver(simulator);
+    hang();
+    const waiting = deliver(simulator);
+    await until(async () => (await metricsOf(gateway)).get(WRITE_SECONDS) > 0, 'a write is under way');
+    gateway.child.kill('SIGTERM');
+    assert.deepEqual(await gateway.exited, { status: 1, signal: null }, gateway.output);
+    const lines = logged(gateway, 'not_ended_in_time').map(({ waited_for }) => waited_for);
+    assert.deepEqual(lines, ['the event log']);
+    goOn();
+    await stack.start();
+    const { status, eventId: last } = await waiting;
+    assert.equal(status, 200);
+    assert.deepEqual(idsOf(await listAll(stack.gateway)), [eventId, last]);
+  });
+});
+
+describe("an audit's disk that hangs", { timeout: 2 * HANG_MS }, () => {
+  for (const [title, waitedFor, begin] of [
+    ['an idle process', 'the audit log', () => {}],
+    ['a process with a call that waits for it', 'calls', ({ gateway }) => gateway.call(...QUERY).catch(() => {})],
+  ]) {
+    test(`does not keep ${title} from ending`, async (t) => {
+      const folder = scratch(t);
+      const audit = await auditConfig(folder);
+      const { stack, hang, goOn } = await startWithHangingDisk(t, 'audit.log', { folder, config: { audit } });
+      const { gateway } = stack;
+      await gateway.call(...QUERY);
+      hang();
+      const call = begin(stack);
+      if (call) await until(async () => (await metricsOf(gateway)).get('stampgate_calls_in_flight') === 1, 'it waits');
+      gateway.child.kill('SIGTERM');
+      assert.deepEqual(await gateway.exited, { status: 1, signal: null }, gateway.output);
+      const lines = logged(gateway, 'not_ended_in_time').map(({ waited_for }) => waited_for);
+      assert.deepEqual(lines, [waitedFor]);
+      await call;
+      goOn();
+      await stack.start();
+      await stack.gateway.call(...QUERY);
+    });
+  }
+});

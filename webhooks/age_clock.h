@@ -1,0 +1,31 @@
+// The time by which a store ages what it keeps: a step of the system's clock cannot make it jump.
+#ifndef STAMPGATE_WEBHOOKS_AGE_CLOCK_H_
+#define STAMPGATE_WEBHOOKS_AGE_CLOCK_H_
+
+#include <algorithm>
+#include <cstdint>
+
+#include "absl/time/time.h"
+
+namespace stampgate {
+
+// Goes with the system's clock while that goes steadily. It never goes back, and a step forward, like the time in which
+// nothing ran, counts as kMaxStep at most: what is to be kept for a week is not dropped because a clock was wrong for a
+// minute. Kept with what it ages, as two numbers.
+struct AgeClock {
+  static constexpr absl::Duration kMaxStep = absl::Hours(1);
+
+  int64_t age_us = 0;   // its own time
+  int64_t wall_us = 0;  // the system's clock when it was last advanced; since 1970
+
+  // To be called often: at least once in kMaxStep.
+  void Advance(absl::Time now) {
+    const int64_t now_us = absl::ToUnixMicros(now);
+    age_us += std::clamp<int64_t>(now_us - wall_us, 0, absl::ToInt64Microseconds(kMaxStep));
+    wall_us = now_us;
+  }
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_WEBHOOKS_AGE_CLOCK_H_

@@ -1,0 +1,74 @@
+#include "webhooks/database_settings.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace stampgate {
+namespace {
+
+absl::Status Expect(SqliteConnection& connection, const char* pragma, int64_t expected) {
+  const absl::StatusOr<int64_t> value = connection.Number(pragma);
+  if (!value.ok()) return value.status();
+  if (*value == expected) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat("SQLite does not keep to ", pragma, ", it says ", *value));
+}
+
+}  // namespace
+
+absl::Status SetUntrusting(SqliteConnection& connection, int busy_ms) {
+  sqlite3_busy_timeout(connection.get(), busy_ms);
+  sqlite3_db_config(connection.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  sqlite3_db_config(connection.get(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(connection.get(), SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  sqlite3_db_config(connection.get(), SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+  return connection.Run(
+      "PRAGMA trusted_schema = OFF;"
+      "PRAGMA cell_size_check = ON;"
+      "PRAGMA mmap_size = 0;"
+      "PRAGMA temp_store = MEMORY");
+}
+
+absl::StatusOr<bool> IsEmptyDatabase(SqliteConnection& connection, const DatabaseFormat& format) {
+  const absl::StatusOr<int64_t> application = connection.Number("PRAGMA application_id");
+  if (absl::IsFailedPrecondition(application.status())) {
+    return absl::FailedPreconditionError(absl::StrCat("this is not ", format.name, ", or its beginning is damaged"));
+  }
+  if (!application.ok()) return application.status();
+  const absl::StatusOr<int64_t> version = connection.Number("PRAGMA user_version");
+  if (!version.ok()) return version.status();
+  const absl::StatusOr<int64_t> tables = connection.Number("SELECT count(*) FROM sqlite_schema");
+  if (!tables.ok()) return tables.status();
+  if (*application == 0 && *version == 0 && *tables == 0) return true;
+  if (*application != format.application_id) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("this is not ", format.name, ": it is another program's database"));
+  }
+  if (*version > format.version) {
+    return absl::FailedPreconditionError(absl::StrCat("its version is ", *version, ", written by a newer stampgate; ",
+                                                      "this one reads up to version ", format.version));
+  }
+  if (*version != format.version) return absl::DataLossError("it says that it has no version");
+  return false;
+}
+
+absl::Status SetDurable(SqliteConnection& connection, bool synchronous_full) {
+  const absl::StatusOr<std::string> journal_mode = connection.Text("PRAGMA journal_mode = WAL");
+  if (!journal_mode.ok()) return journal_mode.status();
+  if (*journal_mode != "wal") {
+    return absl::UnavailableError(absl::StrCat("SQLite refuses to use a write-ahead log here: ", *journal_mode));
+  }
+  absl::Status status = connection.Run(synchronous_full ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+  if (!status.ok()) return status;
+  status = Expect(connection, "PRAGMA synchronous", synchronous_full ? 2 : 1);
+  if (!status.ok()) return status;
+  // SQLite's own checkpoints would not report a failed sync. The write-ahead log keeps its room on the disk up to its
+  // limit, and that is what it can still use when the disk is full.
+  return connection.Run(
+      "PRAGMA journal_size_limit = 67108864;"  // bytes
+      "PRAGMA wal_autocheckpoint = 0");
+}
+
+void RemoveCompanionFilesOnClose(const SqliteConnection& connection) {
+  sqlite3_db_config(connection.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
+}
+
+}  // namespace stampgate

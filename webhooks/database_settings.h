@@ -1,0 +1,42 @@
+// How connections to the gateway's SQLite files are set.
+#ifndef STAMPGATE_WEBHOOKS_DATABASE_SETTINGS_H_
+#define STAMPGATE_WEBHOOKS_DATABASE_SETTINGS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "webhooks/sqlite.h"
+
+namespace stampgate {
+
+// How a file says what it is.
+struct DatabaseFormat {
+  std::string name;            // for errors, with its article: "a call store"
+  int64_t application_id = 0;  // PRAGMA application_id
+  int64_t version = 0;         // PRAGMA user_version; not 0
+};
+
+// For every connection: the file is data and never code, and an I/O error is an error code and not a signal. Changes
+// nothing in the file. `busy_ms`: how long a statement waits for another program's lock.
+absl::Status SetUntrusting(SqliteConnection& connection, int busy_ms);
+
+// Whether the file is empty, as a new one is. Reads only.
+//
+// Errors: kFailedPrecondition if the file is another program's or of a newer version; kDataLoss if it says that it has
+// no version; those of SqliteStatus.
+absl::StatusOr<bool> IsEmptyDatabase(SqliteConnection& connection, const DatabaseFormat& format);
+
+// For the connection that writes: a commit is on the disk when it returns OK, and nothing is checkpointed unasked.
+// Reads back what SQLite made of it. Without `synchronous_full` commits are not synced: for tests that show what a
+// power cut does then.
+absl::Status SetDurable(SqliteConnection& connection, bool synchronous_full);
+
+// When the connection is the last to close, it removes the -wal and -shm files: for a writer that has left nothing in
+// them.
+void RemoveCompanionFilesOnClose(const SqliteConnection& connection);
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_WEBHOOKS_DATABASE_SETTINGS_H_

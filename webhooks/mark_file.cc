@@ -1,0 +1,99 @@
+#include "webhooks/mark_file.h"
+
+#include <sodium.h>
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "webhooks/big_endian.h"
+
+namespace stampgate {
+namespace {
+
+// Apart, so that no write to one place can touch the other's block.
+constexpr size_t kPlaceBytes = 4096;
+constexpr int kPlaces = 2;
+
+// A mark: its name, the log's id, the number of the write, the mark's number and digest, a checksum over all of it. In
+// one sector.
+constexpr absl::string_view kName = "stgmark1";
+constexpr size_t kLogAt = kName.size();
+constexpr size_t kWritesAt = kLogAt + 16;
+constexpr size_t kNumberAt = kWritesAt + 8;
+constexpr size_t kDigestAt = kNumberAt + 8;
+constexpr size_t kChecksumAt = kDigestAt + 32;
+constexpr size_t kMarkBytes = kChecksumAt + crypto_hash_sha256_BYTES;
+
+template <size_t kSize>
+absl::string_view AsText(const std::array<uint8_t, kSize>& bytes) {
+  return absl::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+std::string ChecksumOf(absl::string_view bytes) {
+  std::string checksum(crypto_hash_sha256_BYTES, '\0');
+  crypto_hash_sha256(reinterpret_cast<uint8_t*>(checksum.data()), reinterpret_cast<const uint8_t*>(bytes.data()),
+                     bytes.size());
+  return checksum;
+}
+
+absl::string_view AsText(const std::array<char, 8>& bytes) { return absl::string_view(bytes.data(), bytes.size()); }
+
+std::string Encode(const MarkFile::LogId& log, uint64_t writes, const HighWaterMark& mark) {
+  std::string bytes = absl::StrCat(kName, AsText(log), AsText(ToBigEndian(writes)), AsText(ToBigEndian(mark.number)),
+                                   AsText(mark.digest));
+  bytes += ChecksumOf(bytes);
+  return bytes;
+}
+
+bool IsWhole(absl::string_view bytes) {
+  return bytes.substr(0, kName.size()) == kName &&
+         ChecksumOf(bytes.substr(0, kChecksumAt)) == bytes.substr(kChecksumAt);
+}
+
+}  // namespace
+
+absl::StatusOr<MarkFile> MarkFile::Open(const std::string& path, const LogId& log, Disk& disk) {
+  if (absl::Status status = disk.Settle(path); !status.ok()) return status;
+  absl::StatusOr<VfsFile> file = VfsFile::Open(path, disk.vfs());
+  if (!file.ok()) return file.status();
+  MarkFile marks(*std::move(file), log);
+  if (absl::Status status = marks.Read(); !status.ok()) {
+    return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
+  }
+  return marks;
+}
+
+absl::Status MarkFile::Read() {
+  int damaged = 0;
+  for (int place = 0; place < kPlaces; ++place) {
+    const absl::StatusOr<std::string> bytes = file_.Read(place * static_cast<int64_t>(kPlaceBytes), kMarkBytes);
+    if (!bytes.ok()) return bytes.status();
+    if (*bytes == std::string(kMarkBytes, '\0')) continue;
+    const absl::string_view text = *bytes;
+    if (!IsWhole(text)) {
+      ++damaged;
+      continue;
+    }
+    const uint64_t writes = FromBigEndian(text.data() + kWritesAt);
+    if (text.substr(kLogAt, log_.size()) != AsText(log_) || (mark_.has_value() && writes < writes_)) continue;
+    writes_ = writes;
+    mark_.emplace();
+    mark_->number = FromBigEndian(text.data() + kNumberAt);
+    std::copy_n(text.begin() + kDigestAt, mark_->digest.size(), mark_->digest.begin());
+  }
+  // A crash in the midst of a write damages one place, and what was promised stands in the other.
+  return damaged < kPlaces ? absl::OkStatus() : absl::DataLossError("the high-water mark is damaged");
+}
+
+absl::Status MarkFile::Replace(const HighWaterMark& mark) {
+  const uint64_t writes = writes_ + 1;
+  const int64_t offset = static_cast<int64_t>(writes % kPlaces) * static_cast<int64_t>(kPlaceBytes);
+  if (absl::Status status = file_.Write(offset, Encode(log_, writes, mark)); !status.ok()) return status;
+  if (absl::Status status = file_.Sync(); !status.ok()) return status;
+  writes_ = writes;
+  mark_ = mark;
+  return absl::OkStatus();
+}
+
+}  // namespace stampgate
