@@ -1,0 +1,106 @@
+// Those who call: each in a way of its own, one call after the other, over any number of gateways.
+import { setTimeout as pause } from 'node:timers/promises';
+import { code } from '../../clients/gateway.mjs';
+import { ORGANIZATION } from '../../simulator/testing.mjs';
+import { QUERY } from '../failures.mjs';
+
+const METHOD = 'OrganizationService/UpdateOrganizationName';
+const DEADLINE_MS = 3000;
+const RETRY_MS = 10;
+const QUERIES = 16;
+const nameOf = (number) => Object.keys(code).find((name) => code[name] === number);
+
+/** Reasons of the gateway that say nothing about whether the request was carried out. */
+const OPEN = ['OUTCOME_UNKNOWN', 'CANCELLED', 'UPSTREAM_ANSWER_UNREADABLE'];
+
+export class Caller {
+  #stop = false;
+  #number = 0;
+  /** As the judge takes them. */
+  attempts = [];
+
+  /**
+   * @param {import('./stack.mjs').Stack} stack
+   * @param {import('./upstream_record.mjs').UpstreamRecord} upstream
+   * @param {string} kind see judge.mjs
+   * @param {() => void} answered called when a submit was answered with OK
+   */
+  constructor(stack, upstream, kind, answered) {
+    Object.assign(this, { stack, upstream, kind, answered });
+    this.done = this.#work();
+  }
+
+  /** Asks for nothing new. Resolves when what is under way has ended. */
+  stop() {
+    this.#stop = true;
+    return this.done;
+  }
+
+  async #work() {
+    // Queries come many at once, so that the audit writes many records at once.
+    const together = this.kind === 'query' ? QUERIES : 1;
+    while (!this.#stop && !this.stack.isOver) {
+      await Promise.all(Array.from({ length: together }, () => this.#request(this.#name())));
+      if (together > 1) await pause(RETRY_MS);
+    }
+  }
+
+  #name() {
+    this.#number += 1;
+    return this.kind === 'equal' ? this.kind : `${this.kind}-${this.#number}`;
+  }
+
+  /** One request, with as many tries as its kind has. */
+  async #request(request) {
+    const { kind } = this;
+    const repeats = kind === 'timestamped' || kind === 'keyed';
+    const message = messageOf(request, kind);
+    for (;;) {
+      const gateway = await this.stack.gateway();
+      if (gateway === undefined) return;
+      const attempt = await this.#try(gateway, request, message);
+      if (!repeats || attempt.outcome === 'ok' || attempt.outcome === 'failed') {
+        // Who is refused does not ask again at once.
+        if (attempt.outcome !== 'ok') await pause(RETRY_MS);
+        return;
+      }
+      await pause(RETRY_MS);
+    }
+  }
+
+  async #try(gateway, request, message) {
+    const { kind, stack } = this;
+    const { steps } = stack;
+    const attempt = { request, kind, from: this.upstream.count, until: Infinity };
+    const last = this.attempts.at(-1);
+    if (last?.request === request) last.until = attempt.from;
+    this.attempts.push(attempt);
+    try {
+      const method = kind === 'query' ? QUERY.method : METHOD;
+      const { activity } = await gateway.call(method, message, { deadlineMs: DEADLINE_MS });
+      Object.assign(attempt, { outcome: 'ok', code: 'OK', activityId: activity?.id });
+      if (kind !== 'query') this.answered();
+    } catch (error) {
+      Object.assign(attempt, outcomeOf(error));
+    }
+    attempt.behindMs = stack.behindMs(steps);
+    return attempt;
+  }
+}
+
+function messageOf(request, kind) {
+  if (kind === 'query') return QUERY.request;
+  const message = { organization_id: ORGANIZATION, parameters: { organization_name: request } };
+  if (kind === 'timestamped') message.timestamp_ms = String(Date.now());
+  if (kind === 'keyed') message.idempotency_key = request;
+  return message;
+}
+
+function outcomeOf({ code: number, info }) {
+  const outcome = () => {
+    if (info === undefined) return 'unknown';
+    if (info.domain !== 'stampgate') return 'failed';
+    return OPEN.includes(info.reason) ? 'unknown' : 'refused';
+  };
+  return { outcome: outcome(), code: nameOf(number), reason: info?.domain === 'stampgate' ? info.reason : undefined };
+}

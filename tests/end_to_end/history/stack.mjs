@@ -1,0 +1,139 @@
+// A gateway on a machine that fails, with the simulator as its upstream; one process after the other over the same disk.
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { Machine } from '../../machine/machine.mjs';
+import { startSimulator } from '../../simulator/server.mjs';
+import { Gateway, HANG_MS, auditConfig, eventsConfig, freeCaller, scratch, writeKey } from '../harness.mjs';
+
+export class Stack {
+  #up;
+  #waiting = [];
+  /** The latest time that the clock has shown to a process, less the true time. */
+  #latestMs = 0;
+  /** How far the clock stood behind that, after each step. */
+  #behindMs = [0];
+
+  /** Ends of processes that nobody asked for. @type {string[]} */
+  faults = [];
+
+  /**
+   * Makes a stack; no gateway yet. It ends with the test `t`.
+   * @param {object} t
+   * @param {{withStore: boolean}} options whether the gateway has a store of calls, and so takes idempotency keys
+   */
+  static async make(t, { withStore }) {
+    const stack = new Stack();
+    const folder = scratch(t);
+    const data = join(folder, 'data');
+    mkdirSync(data);
+    stack.folder = folder;
+    stack.audit = await auditConfig(folder, join(data, 'audit.log'));
+    stack.simulator = await startSimulator();
+    stack.simulator.webhooks.change({ retryMs: 5, maxRetryMs: 40 });
+    stack.machine = new Machine(join(folder, 'machine'), data);
+    stack.config = {
+      listen_address: '127.0.0.1:0',
+      upstream: { base_url: stack.simulator.url, exchange_timeout: '1s' },
+      calls: { drain_grace: '10s' },
+      keys: [{ name: 'main', file: writeKey(folder), all_organizations: true }],
+      callers: freeCaller(),
+      audit: stack.audit,
+      ...eventsConfig(data),
+    };
+    if (withStore) {
+      stack.config.store = { sqlite: { folder: data } };
+      delete stack.config.events.file;
+    }
+    t.after(async () => {
+      if (stack.#up) await stack.#up.stop('SIGKILL');
+      await stack.simulator.close();
+      stack.machine.close();
+    });
+    return stack;
+  }
+
+  /** The gateway, as soon as one is up; undefined once all is over. */
+  gateway() {
+    if (this.isOver) return Promise.resolve(undefined);
+    if (this.#up) return Promise.resolve(this.#up);
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** The running gateway. */
+  get up() {
+    return this.#up;
+  }
+
+  async start() {
+    const { folder, config, machine } = this;
+    this.#up = await Gateway.start(config, { folder, env: machine.env });
+    this.simulator.webhooks.setEndpoints(null, [this.#up.webhookUrl]);
+    this.#noteClock();
+    for (const resolve of this.#waiting.splice(0)) resolve(this.#up);
+  }
+
+  /** Ends the process by a signal, in the way that is right for the signal. */
+  async stop(signal) {
+    const up = this.#down();
+    up.isKilled = signal === 'SIGKILL';
+    const ending = await up.stop(signal);
+    const expected = signal === 'SIGKILL' ? 'SIGKILL' : 0;
+    this.#expect(up, ending, expected);
+  }
+
+  /** Waits until the process ends by itself, with status 1. */
+  async ended() {
+    const up = this.#up;
+    up.isKilled = true;
+    const hang = setTimeout(() => {
+      this.faults.push(`the process did not end by itself: ${lastLines(up)}`);
+      up.child.kill('SIGKILL');
+    }, HANG_MS);
+    const ending = await up.exited;
+    clearTimeout(hang);
+    this.#down();
+    up.client.close();
+    this.#expect(up, ending, 1);
+  }
+
+  /** Nothing more is started. */
+  end() {
+    this.isOver = true;
+    for (const resolve of this.#waiting.splice(0)) resolve(undefined);
+  }
+
+  /** Steps the wall clock. */
+  stepClock(ms) {
+    this.machine.clockOffsetMs += ms;
+    this.#noteClock();
+  }
+
+  /** How often the clock was stepped. */
+  get steps() {
+    return this.#behindMs.length - 1;
+  }
+
+  /** How far the clock stood, at most since that step, behind the latest time that it had shown to any process. */
+  behindMs(since = this.steps) {
+    return Math.max(...this.#behindMs.slice(since));
+  }
+
+  #noteClock() {
+    const { clockOffsetMs } = this.machine;
+    if (this.#up) this.#latestMs = Math.max(this.#latestMs, clockOffsetMs);
+    this.#behindMs.push(this.#latestMs - clockOffsetMs);
+  }
+
+  #down() {
+    const up = this.#up;
+    this.#up = undefined;
+    return up;
+  }
+
+  #expect(up, { status, signal }, expected) {
+    if ((signal ?? status) === expected) return;
+    this.faults.push(`the process ended with ${signal ?? status}, not ${expected}: ${lastLines(up)}`);
+  }
+}
+
+const lastLines = ({ output }) => output.trim().split('\n').slice(-3).join(' | ');
