@@ -122,7 +122,7 @@ describe('TLS to upstream', { timeout: HANG_MS }, () => {
 });
 
 describe('HTTP/2 to upstream', { timeout: HANG_MS }, () => {
-  /** A server that speaks HTTP/2 only, in front of a simulator: `onRequest` may end a stream instead. */
+  /** A server that speaks HTTP/2 only, in front of a simulator: `onRequest` may end a stream instead, or be awaited. */
   async function startHttp2(t, onRequest = () => false) {
     const simulator = await startSimulator();
     t.after(() => simulator.close());
@@ -138,7 +138,7 @@ describe('HTTP/2 to upstream', { timeout: HANG_MS }, () => {
       const chunks = [];
       for await (const chunk of stream) chunks.push(chunk);
       seen.requests += 1;
-      if (onRequest(stream, seen.requests)) return;
+      if (await onRequest(stream, seen.requests)) return;
       const names = Object.keys(headers).filter((name) => !name.startsWith(':') && name !== 'content-length');
       const answer = await exchange(simulator.url + headers[':path'], {
         method: headers[':method'],
@@ -159,15 +159,22 @@ describe('HTTP/2 to upstream', { timeout: HANG_MS }, () => {
   }
 
   it('carries many calls at once over one connection', async (t) => {
-    const upstream = await startHttp2(t);
+    // More than upstream.max_connections. None is answered before all are there.
+    const CALLS = 80;
+    let release;
+    const released = new Promise((resolve) => (release = resolve));
+    const upstream = await startHttp2(t, async (_, number) => {
+      if (number === 2 + CALLS) release();
+      if (number > 2) await released;
+    });
     await checkAnswered(upstream.gateway);
-    const calls = Array.from({ length: 50 }, (_, i) => {
+    const calls = Array.from({ length: CALLS }, (_, i) => {
       const parameters = { organization_name: `Renamed ${i}` };
       return upstream.gateway.call(SUBMIT.method, { ...SUBMIT.request, parameters });
     });
     const ids = (await Promise.all(calls)).map(({ activity }) => activity.id);
-    assert.equal(new Set(ids).size, 50);
-    assert.deepEqual([upstream.requests, upstream.sessions], [52, 1]);
+    assert.equal(new Set(ids).size, CALLS);
+    assert.deepEqual([upstream.requests, upstream.sessions], [2 + CALLS, 1]);
   });
 
   it('falls back to HTTP/1.1 if upstream speaks no HTTP/2', async (t) => {
