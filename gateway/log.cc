@@ -5,12 +5,13 @@
 #include <spdlog/details/thread_pool.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/base_sink.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <cstdio>
 #include <memory>
 #include <mutex>
 
@@ -24,6 +25,17 @@ constexpr size_t kQueuedLines = 8192;
 
 // How often FlushLog looks at the number of lines that spdlog has dropped: nobody is told of those.
 constexpr absl::Duration kLook = absl::Milliseconds(10);
+
+// Not through stdio: whoever waits for a slow reader would hold a lock of stderr that exit() wants.
+void WriteAll(const char* data, size_t size) {
+  while (size > 0) {
+    const ssize_t written = write(STDERR_FILENO, data, size);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return;
+    data += written;
+    size -= static_cast<size_t>(written);
+  }
+}
 
 // Writes to standard error, and counts. Only the pool's one thread writes.
 class CountingSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
@@ -39,8 +51,7 @@ class CountingSink final : public spdlog::sinks::base_sink<spdlog::details::null
   void sink_it_(const spdlog::details::log_msg& line) override {
     spdlog::memory_buf_t formatted;
     formatter_->format(line, formatted);
-    fwrite(formatted.data(), 1, formatted.size(), stderr);
-    fflush(stderr);
+    WriteAll(formatted.data(), formatted.size());
     std::lock_guard lock(mutex_);
     ++written_;
     changed_.notify_all();
