@@ -20,9 +20,9 @@ namespace stampgate {
 class TimestampReserve {
  public:
   // The mark is raised to this much ahead of the clock...
-  static constexpr absl::Duration kBlock = absl::Seconds(30);
+  static constexpr absl::Duration kBlock = absl::Seconds(10);
   // ...this often.
-  static constexpr absl::Duration kInterval = absl::Seconds(10);
+  static constexpr absl::Duration kInterval = absl::Seconds(3);
 
   // Raises the mark for the first time and waits for the disk. `store` and `timestamps` outlive the store's Close.
   // Errors: those of CallStore::RaiseTimestamps.

@@ -47,7 +47,7 @@ class TimestampReserveTest : public testing::Test {
 TEST_F(TimestampReserveTest, StandsABlockAheadOfTheClockBeforeTheFirstValue) {
   auto mark = Start();
   ASSERT_TRUE(mark.ok()) << mark.status();
-  EXPECT_EQ(store_.raised, std::vector<uint64_t>({kNowMs + 30'000}));
+  EXPECT_EQ(store_.raised, std::vector<uint64_t>({kNowMs + 10'000}));
   EXPECT_EQ(Choose(), kNowMs);
 }
 
@@ -55,7 +55,7 @@ TEST_F(TimestampReserveTest, IsAheadOfAFloorThatIsAheadOfTheClock) {
   now_ms_ = kNowMs - 20'000;
   auto mark = Start();
   ASSERT_TRUE(mark.ok());
-  EXPECT_EQ(store_.raised, std::vector<uint64_t>({kNowMs + 29'000}));
+  EXPECT_EQ(store_.raised, std::vector<uint64_t>({kNowMs + 9'000}));
   EXPECT_EQ(Choose(), kNowMs - 1000);
 }
 
@@ -72,7 +72,7 @@ TEST_F(TimestampReserveTest, IsRaisedWithTheClockAndNeverLowered) {
   (*mark)->Raise([](const absl::Status&) {});
   now_ms_ -= 3'600'000;
   (*mark)->Raise([](const absl::Status&) {});
-  EXPECT_EQ(store_.raised, std::vector<uint64_t>({kNowMs + 30'000, kNowMs + 40'000}));
+  EXPECT_EQ(store_.raised, std::vector<uint64_t>({kNowMs + 10'000, kNowMs + 20'000}));
 }
 
 TEST_F(TimestampReserveTest, NoValueIsGivenOutBeforeTheDiskHasItsMark) {
@@ -81,7 +81,7 @@ TEST_F(TimestampReserveTest, NoValueIsGivenOutBeforeTheDiskHasItsMark) {
   store_.hangs = true;
   now_ms_ += 3'600'000;
   (*mark)->Raise([](const absl::Status&) {});
-  EXPECT_EQ(Choose(), kNowMs + 29'000);  // below the mark that stands
+  EXPECT_EQ(Choose(), kNowMs + 9'000);  // below the mark that stands
   store_.waiting.front()(absl::OkStatus());
   EXPECT_EQ(Choose(), now_ms_);
 }

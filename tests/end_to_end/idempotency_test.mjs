@@ -197,6 +197,7 @@ describe('a key outlives', { timeout: 2 * HANG_MS }, () => {
     await stack.gateway.call(METHOD, forgotten);
     await stack.gateway.stop();
     copyFileSync(`${file}.copy`, file);
+    stack.machine.settle();
     assert.ok(!existsSync(`${file}-wal`));
     const { status, stderr } = await run(['store', 'restored', '--config', stack.gateway.configFile]);
     assert.deepEqual([status, stderr], [0, '']);
@@ -227,6 +228,7 @@ describe('a key outlives', { timeout: 2 * HANG_MS }, () => {
     await stack.gateway.call(METHOD, forgotten);
     await stack.gateway.stop();
     copyFileSync(`${file}.copy`, file);
+    stack.machine.settle();
     await stack.start();
     stack.simulator.clearRequests();
     const error = await stack.gateway.refusal(METHOD, forgotten);
@@ -240,7 +242,7 @@ describe('timestamps', { timeout: 2 * HANG_MS }, () => {
     gateway.call(METHOD, { organization_id: ORGANIZATION, parameters: { organization_name: 'equal' } });
   const timestampsOf = (simulator) => bodiesOf(simulator).map((body) => Number(JSON.parse(body).timestampMs));
 
-  for (const stepMs of [-50_000, -11_000, 11_000, 50_000]) {
+  for (const stepMs of [-40_000, -11_000, 11_000, 40_000]) {
     test(`of equal submits are distinct over a clock step of ${stepMs} ms and kills`, async (t) => {
       const stack = await startKeyed(t);
       const submitMany = () => Promise.all(Array.from({ length: 100 }, () => submit(stack.gateway)));
@@ -261,7 +263,9 @@ describe('timestamps', { timeout: 2 * HANG_MS }, () => {
 
   test('that would be more than a minute ahead wait, and say for how long', async (t) => {
     const stack = await startKeyed(t);
+    await stack.gateway.stop();
     stack.moveClock(10 * 60_000);
+    await stack.start();
     await submit(stack.gateway);
     await stack.gateway.stop();
     stack.moveClock(-10 * 60_000);
