@@ -4,7 +4,8 @@
 // and a client learns from the GOAWAY only after it has sent such calls. It has no other way to send a GOAWAY, to stop
 // accepting, or to close a connection. So the gateway closes its sockets itself: the client's library sees a connection
 // end, reports UNAVAILABLE for what it sent too late, and is refused when it connects again. Measured over 10 drains
-// with 200 subscribers that come back at once and 24 loops of calls: 12 calls CANCELLED with Shutdown() alone, none so.
+// with 200 subscribers that come back at once and 40 loops of calls: with Shutdown() alone 12 calls ended as CANCELLED
+// and 1,470 of 2,000 subscriptions without their cursor; so, none.
 #ifndef STAMPGATE_GATEWAY_SERVER_SOCKETS_H_
 #define STAMPGATE_GATEWAY_SERVER_SOCKETS_H_
 

@@ -14,7 +14,7 @@ import { LONG, until } from './processes.mjs';
 import { LATEST } from './subscriber.mjs';
 
 const ROUNDS = LONG ? 60 : 10;
-const TIMEOUT_MS = LONG ? 20 * HANG_MS : 4 * HANG_MS;
+const TIMEOUT_MS = LONG ? 60 * HANG_MS : 12 * HANG_MS;
 const CONNECTIONS = 4;
 const LOOPS_OF_EACH = 4;
 const SUBSCRIBERS_OF_EACH = 50;
