@@ -12,7 +12,7 @@ import { LONG, isSanitized } from './processes.mjs';
 import { Random } from './random.mjs';
 
 /** Whether the gateway has a store of calls. */
-const WITH_STORE = false;
+const WITH_STORE = true;
 const KINDS = process.env.STAMPGATE_STEPS?.split(',') ?? Object.keys(STEPS);
 const ROUNDS = LONG ? 500 : isSanitized() ? 3 : 10;
 const MORE_STEPS = 2;

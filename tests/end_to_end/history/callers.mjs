@@ -11,7 +11,13 @@ const QUERIES = 16;
 const nameOf = (number) => Object.keys(code).find((name) => code[name] === number);
 
 /** Reasons of the gateway that say nothing about whether the request was carried out. */
-const OPEN = ['OUTCOME_UNKNOWN', 'CANCELLED', 'UPSTREAM_ANSWER_UNREADABLE'];
+const OPEN = [
+  'OUTCOME_UNKNOWN',
+  'OUTCOME_NOT_STORED',
+  'IDEMPOTENCY_KEY_UNCERTAIN',
+  'CANCELLED',
+  'UPSTREAM_ANSWER_UNREADABLE',
+];
 
 export class Caller {
   #stop = false;
