@@ -23,7 +23,8 @@
 
 ABSL_FLAG(std::string, target, "", "host:port of the server");
 ABSL_FLAG(int, pid, 0, "process of the server");
-ABSL_FLAG(std::string, call, "query", "query (ListWalletAccounts) or submit (CreatePolicies)");
+ABSL_FLAG(std::string, call, "query",
+          "query (ListWalletAccounts), submit (CreatePolicies) or keyed_submit (with a key)");
 ABSL_FLAG(int, in_flight, 64, "calls in flight");
 ABSL_FLAG(int, channels, 8, "connections that they share");
 ABSL_FLAG(absl::Duration, warm_up, absl::Milliseconds(400), "time before the measurement");
@@ -57,9 +58,12 @@ class RequestMaker {
           "wallet.id == 'aaaaaaaa-bbbb-4ccc-8ddd-000000000011' && eth.tx.value < 1000000000000000000");
       policy->set_consensus("approvers.any(user, user.id == '77777777-8888-4777-8666-555555555555')");
       policy->set_notes(absl::StrFormat("order %s", kPlaceholder));
+      if (call == "keyed_submit") request.set_idempotency_key(absl::StrFormat("order-%s", kPlaceholder));
       encoded_ = request.SerializeAsString();
     }
-    place_ = encoded_.find(kPlaceholder);
+    for (size_t at = encoded_.find(kPlaceholder); at != std::string::npos; at = encoded_.find(kPlaceholder, at + 1)) {
+      places_.push_back(at);
+    }
   }
 
   const std::string& method() const { return method_; }
@@ -67,7 +71,7 @@ class RequestMaker {
 
   grpc::ByteBuffer Next() {
     const std::string digits = absl::StrFormat("%012d", number_++ % 1'000'000'000'000);
-    encoded_.replace(place_, digits.size(), digits);
+    for (const size_t place : places_) encoded_.replace(place, digits.size(), digits);
     grpc::Slice slice(encoded_);
     return grpc::ByteBuffer(&slice, 1);
   }
@@ -78,7 +82,7 @@ class RequestMaker {
 
   std::string method_;
   std::string encoded_;
-  size_t place_;
+  std::vector<size_t> places_;
   // Earlier runs against the same server count too.
   int64_t number_ = absl::GetCurrentTimeNanos() / 1000;
 };
