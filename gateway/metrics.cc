@@ -62,6 +62,9 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version)
                               "Webhook deliveries that were answered, by what became of them.")),
       latest_position_(AddGauges(registry_, "stampgate_event_log_latest_position",
                                  "Position of the newest event in the event log.")),
+      lost_events_(AddCounters(registry_, "stampgate_events_lost_total",
+                               "Acknowledged events that were lost or damaged on disk when the event log was opened.")
+                       .Add({})),
       audit_sequence_(AddGauges(registry_, "stampgate_audit_head_sequence",
                                 "Sequence number of the audit log's last record that was told.")),
       audit_failing_(AddGauges(registry_, "stampgate_audit_failing", "1 while the audit log cannot be written.")),

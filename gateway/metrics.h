@@ -53,6 +53,8 @@ class Metrics {
   void CountDelivery(const std::string& outcome);
   // The event log's latest position.
   void SetLatestPosition(int64_t position);
+  // Events that the event log's disk has lost or damaged, as far as the log found them when it was opened.
+  void CountLostEvents(int64_t count) { lost_events_.Increment(static_cast<double>(count)); }
 
   // Shown from the first call of either: without an audit, never.
   void SetAuditHead(uint64_t sequence, const std::string& head);
@@ -111,6 +113,7 @@ class Metrics {
   prometheus::Gauge& subscribers_;
   Counters& deliveries_;
   Gauges& latest_position_;
+  prometheus::Counter& lost_events_;
   Gauges& audit_sequence_;
   Gauges& audit_failing_;
   Counters& reloads_;

@@ -10,7 +10,9 @@ namespace stampgate {
 namespace {
 
 absl::Status Failed(const std::string& path, absl::string_view what, int code) {
-  return absl::UnavailableError(absl::StrCat(path, " ", what, ": ", sqlite3_errstr(code)));
+  const absl::StatusCode status =
+      code == SQLITE_FULL ? absl::StatusCode::kResourceExhausted : absl::StatusCode::kUnavailable;
+  return absl::Status(status, absl::StrCat(path, " ", what, ": ", sqlite3_errstr(code)));
 }
 
 }  // namespace

@@ -14,7 +14,8 @@
 
 namespace stampgate {
 
-// Goes through SQLite's VFS, so that a test's disk sees it too. One thread at a time. Errors: kUnavailable.
+// Goes through SQLite's VFS, so that a test's disk sees it too. One thread at a time. Errors: kResourceExhausted if the
+// disk has no room for a write, and kUnavailable.
 class VfsFile {
  public:
   // Opens or makes the file. Its name is that of a file that is there and a suffix that begins with "-"; it gets that
