@@ -53,9 +53,9 @@ class EventCall : public grpc::ServerUnaryReactor {
     read.limits.max_events = request.has_page_size() ? request.page_size() : kDefaultPageSize;
     read.limits.max_bytes = kMaxEventMessageBytes - kMessageOverheadBytes;
     environment_.feed->Run([this, start = *std::move(start), read = std::move(read)](EventReader& reader) mutable {
-      const absl::StatusOr<Position> position = Locate(start, reader);
-      if (!position.ok()) return End(ToCallerError(position.status(), reader, environment_.log));
-      read.after = *position;
+      const absl::StatusOr<EventPlace> place = Locate(start, reader);
+      if (!place.ok()) return End(ToCallerError(place.status(), reader, environment_.log));
+      read.after = *place;
       environment_.feed->Next(environment_.next_reader.fetch_add(1), std::move(read),
                               [this](absl::StatusOr<EventPage> page) { AnswerPage(std::move(page)); });
     });
@@ -78,7 +78,8 @@ class EventCall : public grpc::ServerUnaryReactor {
 
  private:
   void AnswerPage(absl::StatusOr<EventPage> page) {
-    if (page.ok()) *response_ = EncodePage(environment_.log, *page, page->through >= environment_.feed->latest());
+    if (page.ok())
+      *response_ = EncodePage(environment_.log, *page, page->through.position >= environment_.feed->latest());
     End(page.status());
   }
 

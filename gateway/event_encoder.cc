@@ -82,7 +82,7 @@ EncodedEvent EventEncoder::Encode(LoggedEvent logged) const {
   google::protobuf::Arena arena;
   v1::Event& message = *google::protobuf::Arena::CreateMessage<v1::Event>(&arena);
   Event& event = logged.event;
-  message.set_cursor(EncodeCursor(log_, logged.position));
+  message.set_cursor(EncodeCursor(log_, {logged.position, logged.digest}));
   message.set_event_id(event.event_id);
   SetTimestamp(logged.commit_time, *message.mutable_commit_time());
   message.set_type(event.type);
@@ -112,8 +112,9 @@ EncodedEvent EventEncoder::Encode(LoggedEvent logged) const {
   } else {
     message.set_body_omitted(true);
   }
-  return {logged.position, std::move(event.organization_id), std::move(event.parent_organization_id),
-          std::move(event.type), AsField(message)};
+  return {
+      logged.position,       logged.digest,   std::move(event.organization_id), std::move(event.parent_organization_id),
+      std::move(event.type), AsField(message)};
 }
 
 }  // namespace stampgate

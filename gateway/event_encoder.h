@@ -24,6 +24,7 @@ inline constexpr size_t kMaxEventMessageBytes = 3 << 20;
 // Immutable, so that one serves all subscribers.
 struct EncodedEvent {
   Position position = 0;
+  ChainDigest digest = {};
   // Of the signed body, for filters.
   std::string organization_id;
   std::string parent_organization_id;

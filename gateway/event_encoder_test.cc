@@ -17,6 +17,8 @@ using testing::IsEmpty;
 using testing::Pair;
 using testing::UnorderedElementsAre;
 
+constexpr ChainDigest kDigest = {5, 6, 7};
+
 LoggedEvent Logged(std::string type, std::string body) {
   LoggedEvent logged;
   logged.position = 7;
@@ -27,6 +29,7 @@ LoggedEvent Logged(std::string type, std::string body) {
   logged.event.signature.fill(9);
   logged.event.organization_id = "org-1";
   logged.event.parent_organization_id = "org-0";
+  logged.digest = kDigest;
   logged.event.type = std::move(type);
   logged.event.body = std::move(body);
   logged.event.body_sha256.fill(8);
@@ -51,7 +54,7 @@ class EventEncoderTest : public testing::Test {
 
 TEST_F(EventEncoderTest, EveryFieldIsThere) {
   const v1::Event event = Encode(Logged("something:new", R"({"type":"something:new"})"));
-  EXPECT_EQ(event.cursor(), EncodeCursor(log_, 7));
+  EXPECT_EQ(event.cursor(), EncodeCursor(log_, {7, kDigest}));
   EXPECT_EQ(event.event_id(), "evt_1");
   EXPECT_EQ(event.commit_time().seconds(), 1700000000);
   EXPECT_EQ(event.commit_time().nanos(), 123000000);

@@ -1,6 +1,7 @@
 #include "gateway/event_error.h"
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "translate/error.h"
 #include "webhooks/cursor.h"
 
@@ -14,20 +15,30 @@ absl::Status ToCallerError(const absl::Status& status, EventReader& reader, cons
     if (const absl::StatusOr<LogExtent> extent = reader.Extent(); extent.ok()) {
       Error error = GatewayError(StatusCode::kOutOfRange, v1::ERROR_REASON_EVENTS_TRIMMED,
                                  "the next events are not kept any more: retention has taken them");
-      error.metadata.emplace_back("earliest_cursor", EncodeCursor(log, extent->earliest - 1));
+      error.metadata.emplace_back("earliest_cursor", EncodeCursor(log, PlaceAt(reader, extent->earliest - 1)));
       return ToStatus(error);
     }
   }
   if (status.code() == StatusCode::kDataLoss) {
-    Error error = GatewayError(StatusCode::kDataLoss, v1::ERROR_REASON_EVENT_DAMAGED,
-                               "the next event is damaged on the gateway's disk");
-    error.metadata.emplace_back("next_cursor", EncodeCursor(log, reader.DamagedPosition()));
+    const LostEvents lost = reader.Lost();
+    Error error = lost.gone
+                      ? GatewayError(StatusCode::kDataLoss, v1::ERROR_REASON_EVENTS_LOST,
+                                     absl::StrCat("the gateway's disk has lost the next ", lost.last - lost.first + 1,
+                                                  " events, ", lost.first, " to ", lost.last))
+                      : GatewayError(StatusCode::kDataLoss, v1::ERROR_REASON_EVENT_DAMAGED,
+                                     "the next event is damaged on the gateway's disk");
+    error.metadata.emplace_back("next_cursor", EncodeCursor(log, PlaceAt(reader, lost.last)));
     return ToStatus(error);
   }
   Error error = GatewayError(StatusCode::kUnavailable, v1::ERROR_REASON_EVENT_LOG_UNAVAILABLE,
                              "the event log cannot be read now");
   error.retry_delay = absl::Seconds(1);
   return ToStatus(error);
+}
+
+EventPlace PlaceAt(EventReader& reader, Position position) {
+  const absl::StatusOr<ChainDigest> digest = reader.DigestAt(position);
+  return {position, digest.ok() ? *digest : ChainDigest{}};
 }
 
 absl::Status EventNotFound() {

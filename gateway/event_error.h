@@ -7,12 +7,15 @@
 
 namespace stampgate {
 
-// `status` is an error that `reader` just gave: OUT_OF_RANGE (EVENTS_TRIMMED), DATA_LOSS (EVENT_DAMAGED) or UNAVAILABLE
-// (EVENT_LOG_UNAVAILABLE). One that is for callers already stays as it is.
+// `status` is an error that `reader` just gave: OUT_OF_RANGE (EVENTS_TRIMMED), DATA_LOSS (EVENT_DAMAGED, EVENTS_LOST)
+// or UNAVAILABLE (EVENT_LOG_UNAVAILABLE). One that is for callers already stays as it is.
 absl::Status ToCallerError(const absl::Status& status, EventReader& reader, const LogIdentity& log);
 
 // NOT_FOUND (EVENT_NOT_FOUND).
 absl::Status EventNotFound();
+
+// The place at `position`, for a cursor: without a digest where the log does not know it.
+EventPlace PlaceAt(EventReader& reader, Position position);
 
 }  // namespace stampgate
 

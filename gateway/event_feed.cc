@@ -172,8 +172,8 @@ void EventFeed::Serve(Job job, EventReader& reader) {
       page = absl::CancelledError("the reader has gone");
     } else if (patient && draining_) {
       page = absl::AbortedError("the event feed drains");
-    } else if (patient && page.ok() && page->through == job.request.after) {
-      if (latest_ > job.request.after) {  // meanwhile
+    } else if (patient && page.ok() && page->through.position == job.request.after.position) {
+      if (latest_ > job.request.after.position) {  // meanwhile
         queue_.push_back(std::move(job));
         return;
       }
@@ -188,17 +188,18 @@ void EventFeed::Serve(Job job, EventReader& reader) {
 }
 
 absl::StatusOr<EventPage> EventFeed::ReadPage(const Request& request, EventReader& reader) {
+  const Position after = request.after.position;
   EventPage page;
-  if (tail_.Read(request.after, *request.filter, request.limits, page)) return page;
-  const Position latest = this->latest();
   page.through = request.after;
+  if (tail_.Read(after, *request.filter, request.limits, page)) return page;
+  const Position latest = this->latest();
   // Beyond the end is nothing to read; a check of the place is the caller's.
-  if (request.after >= latest) return page;
-  const bool near = latest - request.after <= kNear;
+  if (after >= latest) return page;
+  const bool near = latest - after <= kNear;
   EventReader::Limits limits;
   limits.max_events = request.limits.max_events;
   limits.max_bytes = request.limits.max_bytes;
-  absl::StatusOr<EventReader::Batch> batch = reader.Read(request.after, near ? kEverything : *request.filter, limits);
+  absl::StatusOr<EventReader::Batch> batch = reader.Read(after, near ? kEverything : *request.filter, limits);
   if (!batch.ok()) return ToCallerError(batch.status(), reader, log_);
   std::vector<std::shared_ptr<const EncodedEvent>> events;
   for (LoggedEvent& event : batch->events) {
@@ -209,7 +210,7 @@ absl::StatusOr<EventPage> EventFeed::ReadPage(const Request& request, EventReade
   for (const auto& event : events) {
     if (!AddToPage(event, *request.filter, request.limits, bytes, page)) return page;
   }
-  page.through = batch->through;
+  if (batch->through > after) page.through = {batch->through, batch->through_digest};
   return page;
 }
 

@@ -32,7 +32,7 @@ class EventFeed {
   using OnPage = absl::AnyInvocable<void(absl::StatusOr<EventPage>)>;
 
   struct Request {
-    Position after = 0;
+    EventPlace after;
     std::shared_ptr<const EventFilter> filter;
     PageLimits limits;
     // How long to wait if there is nothing behind `after`. Zero: not at all.

@@ -23,6 +23,12 @@ using ::testing::IsEmpty;
 
 constexpr absl::Duration kHang = absl::Seconds(60);
 
+ChainDigest DigestOf(Position position) {
+  ChainDigest digest = {};
+  digest[0] = static_cast<uint8_t>(position);
+  return digest;
+}
+
 // A log in memory whose event at position n has the type "even" or "odd".
 class FakeLog : public EventLog {
  public:
@@ -85,6 +91,7 @@ class FakeLog : public EventLog {
         }
         LoggedEvent logged;
         logged.position = position;
+        logged.digest = DigestOf(position);
         logged.event.type = position % 2 == 0 ? "even" : "odd";
         logged.event.body = "{}";
         if (filter.Matches("", "", logged.event.type)) {
@@ -92,10 +99,12 @@ class FakeLog : public EventLog {
           batch.events.push_back(std::move(logged));
         }
         batch.through = position;
+        batch.through_digest = DigestOf(position);
       }
       return batch;
     }
-    Position DamagedPosition() const override { return log_.damaged_; }
+    LostEvents Lost() const override { return {log_.damaged_, log_.damaged_, /*gone=*/false}; }
+    absl::StatusOr<ChainDigest> DigestAt(Position position) override { return DigestOf(position); }
     absl::StatusOr<std::optional<LoggedEvent>> Find(absl::string_view) override { return std::nullopt; }
     absl::StatusOr<Position> PlaceOf(absl::Time) override { return 0; }
 
@@ -118,7 +127,7 @@ class Asked {
  public:
   Asked(EventFeed& feed, EventFeed::ReaderId id, Position after, absl::Duration patience, EventFilter filter = {}) {
     EventFeed::Request request;
-    request.after = after;
+    request.after = {after, {}};
     request.patience = patience;
     request.filter = std::make_shared<const EventFilter>(std::move(filter));
     feed.Next(id, std::move(request),
@@ -167,7 +176,7 @@ TEST_F(EventFeedTest, GivesWhatIsThere) {
   log_.Grow(3);
   const auto page = Asked(*feed_, 1, 0, kHang).Wait();
   EXPECT_THAT(PositionsOf(page), ElementsAre(1, 2, 3));
-  EXPECT_EQ(page->through, 3);
+  EXPECT_EQ(page->through.position, 3);
   EXPECT_EQ(feed_->latest(), 3);
 }
 
@@ -185,7 +194,7 @@ TEST_F(EventFeedTest, SaysSoWhenNothingCame) {
   log_.Grow(2);
   const auto page = Asked(*feed_, 1, 2, absl::Milliseconds(5)).Wait();
   EXPECT_THAT(PositionsOf(page), IsEmpty());
-  EXPECT_EQ(page->through, 2);
+  EXPECT_EQ(page->through.position, 2);
 }
 
 TEST_F(EventFeedTest, WithoutPatienceItDoesNotWait) {
@@ -198,7 +207,7 @@ TEST_F(EventFeedTest, AnEventThatIsFilteredOutMovesThePlaceAndEndsTheWait) {
   log_.Grow(1);
   const auto page = asked.Wait();
   EXPECT_THAT(PositionsOf(page), IsEmpty());
-  EXPECT_EQ(page->through, 1);
+  EXPECT_EQ(page->through.position, 1);
 }
 
 TEST_F(EventFeedTest, ThoseWhoKeepUpShareOneRead) {
@@ -218,14 +227,14 @@ TEST_F(EventFeedTest, WhoeverIsFarBehindReadsForItselfAndMissesNothing) {
   while (after < 10000) {
     const auto page = Asked(*feed_, 2, after, kHang, {.organization_ids = {}, .types = {"odd"}}).Wait();
     ASSERT_TRUE(page.ok());
-    ASSERT_GT(page->through, after);
+    ASSERT_GT(page->through.position, after);
     Position expected = after + (after % 2 == 0 ? 1 : 2);
     for (const Position position : PositionsOf(page)) {
       EXPECT_EQ(position, expected);
       expected += 2;
     }
-    EXPECT_GT(expected, page->through) << "nothing was left out";
-    after = page->through;
+    EXPECT_GT(expected, page->through.position) << "nothing was left out";
+    after = page->through.position;
   }
 }
 
@@ -324,7 +333,7 @@ TEST(EventFeedThreadsTest, ManyReadersSeeEveryEventOnceWhileTheLogGrows) {
         const auto page = Asked(*feed, i, after, kHang).Wait();
         ASSERT_TRUE(page.ok()) << page.status();
         for (const Position position : PositionsOf(page)) ASSERT_EQ(position, ++after);
-        ASSERT_EQ(after, page->through);
+        ASSERT_EQ(after, page->through.position);
       }
     });
   }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "gateway/key_set_fetch.h"
 #include "gateway/log.h"
@@ -31,7 +32,7 @@ void LogKeySet(const absl::Status& status, const KeySet* keys) {
   for (const std::string& why : keys->refused()) Log(Severity::kWarning, "key_refused", {{"message", why}});
 }
 
-SqliteEventLogOptions LogOptions(const config::v1::Events& events, std::function<void()> on_fatal) {
+SqliteEventLogOptions LogOptions(const config::v1::Events& events, std::function<void()> on_fatal, Metrics* metrics) {
   SqliteEventLogOptions options;
   options.path = events.file();
   options.retention_age = ToDuration(events.retention_age());
@@ -41,6 +42,17 @@ SqliteEventLogOptions LogOptions(const config::v1::Events& events, std::function
   options.on_fatal = [on_fatal = std::move(on_fatal)](const absl::Status& status) {
     Log(Severity::kWarning, "event_log_failed", {{"message", std::string(status.message())}});
     on_fatal();
+  };
+  options.on_loss = [metrics](const LostEvents& lost) {
+    Log(Severity::kWarning, "events_lost",
+        {{"what", lost.gone ? "gone" : "damaged"},
+         {"first", absl::StrCat(lost.first)},
+         {"last", absl::StrCat(lost.last)}});
+    if (metrics != nullptr) metrics->CountLostEvents(lost.last - lost.first + 1);
+  };
+  options.on_mark_missing = [] { Log(Severity::kWarning, "event_log_mark_made_anew", {}); };
+  options.on_clock_step = [](absl::Duration step) {
+    Log(Severity::kWarning, "clock_stepped", {{"seconds", absl::StrCat(absl::ToInt64Seconds(step))}});
   };
   return options;
 }
@@ -65,7 +77,7 @@ absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config
                                                                     Metrics* metrics) {
   std::unique_ptr<EventPipeline> pipeline(new EventPipeline(metrics));
   absl::StatusOr<std::unique_ptr<EventLog>> log =
-      OpenSqliteEventLog(LogOptions(config.events(), std::move(observers.on_fatal)));
+      OpenSqliteEventLog(LogOptions(config.events(), std::move(observers.on_fatal), metrics));
   if (!log.ok()) return log.status();
   pipeline->log_ = *std::move(log);
   pipeline->watch_ = std::make_unique<EventLogWatch>(*pipeline->log_, metrics, std::move(observers.on_hanging));

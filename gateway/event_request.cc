@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "gateway/event_error.h"
 #include "gateway/request_message.h"
 #include "stampgate/v1/event_service.pb.h"
 #include "translate/error.h"
 #include "translate/validator.h"
-#include "webhooks/cursor.h"
 
 namespace stampgate {
 namespace {
@@ -17,15 +17,19 @@ using absl::StatusCode;
 
 constexpr int kMaxConditions = 1000;
 
-absl::StatusOr<Position> ReadCursor(const LogIdentity& log, const std::string& cursor) {
-  absl::StatusOr<Position> position = DecodeCursor(log, cursor);
-  if (position.ok()) return position;
-  if (absl::IsFailedPrecondition(position.status())) {
+absl::StatusOr<Cursor> ReadCursor(const LogIdentity& log, const std::string& text) {
+  absl::StatusOr<Cursor> cursor = DecodeCursor(log, text);
+  if (cursor.ok()) return cursor;
+  if (absl::IsFailedPrecondition(cursor.status())) {
     return ToStatus(GatewayError(StatusCode::kFailedPrecondition, v1::ERROR_REASON_CURSOR_OF_ANOTHER_LOG,
                                  "the cursor is of another event log"));
   }
   return ToStatus(GatewayError(StatusCode::kInvalidArgument, v1::ERROR_REASON_CURSOR_INVALID,
                                "the cursor is not one that this gateway gave"));
+}
+
+absl::Status NotOfThisHistory(absl::string_view why) {
+  return ToStatus(GatewayError(StatusCode::kDataLoss, v1::ERROR_REASON_CURSOR_AHEAD_OF_LOG, std::string(why)));
 }
 
 absl::Time TimeOf(const google::protobuf::Timestamp& timestamp) {
@@ -49,9 +53,9 @@ template <typename Request>
 absl::StatusOr<EventStart> StartOf(const LogIdentity& log, const Request& request) {
   switch (request.start_case()) {
     case Request::kCursor: {
-      absl::StatusOr<Position> position = ReadCursor(log, request.cursor());
-      if (!position.ok()) return position.status();
-      return EventStart(*position);
+      absl::StatusOr<Cursor> cursor = ReadCursor(log, request.cursor());
+      if (!cursor.ok()) return cursor.status();
+      return EventStart(*cursor);
     }
     case Request::kTime:
       return EventStart(TimeOf(request.time()));
@@ -68,18 +72,28 @@ absl::StatusOr<EventStart> StartOf(const LogIdentity& log, const Request& reques
 template absl::StatusOr<EventStart> StartOf(const LogIdentity&, const v1::SubscribeRequest&);
 template absl::StatusOr<EventStart> StartOf(const LogIdentity&, const v1::ListEventsRequest&);
 
-absl::StatusOr<Position> Locate(const EventStart& start, EventReader& reader) {
-  if (const auto* time = std::get_if<absl::Time>(&start)) return reader.PlaceOf(*time);
+absl::StatusOr<EventPlace> Locate(const EventStart& start, EventReader& reader) {
+  if (const auto* time = std::get_if<absl::Time>(&start)) {
+    const absl::StatusOr<Position> position = reader.PlaceOf(*time);
+    if (!position.ok()) return position.status();
+    return PlaceAt(reader, *position);
+  }
   const absl::StatusOr<LogExtent> extent = reader.Extent();
   if (!extent.ok()) return extent.status();
   if (const auto* end = std::get_if<v1::LogEnd>(&start)) {
-    return *end == v1::LOG_END_LATEST ? extent->latest : extent->earliest - 1;
+    return PlaceAt(reader, *end == v1::LOG_END_LATEST ? extent->latest : extent->earliest - 1);
   }
-  const Position position = std::get<Position>(start);
-  if (position < extent->earliest - 1) return absl::OutOfRangeError("trimmed");
-  if (position <= extent->latest) return position;
-  return ToStatus(GatewayError(StatusCode::kDataLoss, v1::ERROR_REASON_CURSOR_AHEAD_OF_LOG,
-                               "the cursor is ahead of the event log, which was put back to an earlier state"));
+  const Cursor cursor = std::get<Cursor>(start);
+  if (cursor.position < extent->earliest - 1) return absl::OutOfRangeError("trimmed");
+  if (cursor.position > extent->latest) {
+    return NotOfThisHistory("the cursor is ahead of the event log, which was put back to an earlier state");
+  }
+  const absl::StatusOr<ChainDigest> there = reader.DigestAt(cursor.position);
+  // Whoever has seen a damaged event can go on behind it; whoever has not seen all that is gone is told.
+  if (absl::IsDataLoss(there.status()) && !reader.Lost().gone) return EventPlace{cursor.position, {}};
+  if (!there.ok()) return there.status();
+  if (cursor.Fits(*there)) return EventPlace{cursor.position, *there};
+  return NotOfThisHistory("the event log has another event at the cursor's place: it was put back to an earlier state");
 }
 
 absl::StatusOr<std::shared_ptr<const EventFilter>> FilterOf(const v1::EventFilter& filter,

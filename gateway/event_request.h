@@ -12,6 +12,7 @@
 #include "gateway/event_environment.h"
 #include "google/protobuf/message.h"
 #include "stampgate/v1/events.pb.h"
+#include "webhooks/cursor.h"
 #include "webhooks/event_filter.h"
 #include "webhooks/event_log.h"
 
@@ -23,15 +24,16 @@ absl::Status ReadEventRequest(const EventEnvironment& environment, const grpc::B
                               google::protobuf::Message& request);
 
 // A place in the log as a caller names it.
-using EventStart = std::variant<Position, absl::Time, v1::LogEnd>;
+using EventStart = std::variant<Cursor, absl::Time, v1::LogEnd>;
 
 // `request` is a SubscribeRequest or a ListEventsRequest. Errors: INVALID_ARGUMENT (INVALID_REQUEST, CURSOR_INVALID),
 // FAILED_PRECONDITION (CURSOR_OF_ANOTHER_LOG).
 template <typename Request>
 absl::StatusOr<EventStart> StartOf(const LogIdentity& log, const Request& request);
 
-// The position behind which to read. Errors: DATA_LOSS (CURSOR_AHEAD_OF_LOG), and such as the reader gives.
-absl::StatusOr<Position> Locate(const EventStart& start, EventReader& reader);
+// The place behind which to read. Errors: DATA_LOSS (CURSOR_AHEAD_OF_LOG) if the log does not have the event that the
+// cursor was made for, and such as the reader gives.
+absl::StatusOr<EventPlace> Locate(const EventStart& start, EventReader& reader);
 
 // What a caller asks for, of what it may see. Errors: INVALID_ARGUMENT (INVALID_REQUEST) if there are too many
 // conditions.

@@ -10,14 +10,13 @@ bool AddToPage(const std::shared_ptr<const EncodedEvent>& event, const EventFilt
     bytes += event->field.size();
     page.events.push_back(event);
   }
-  page.through = event->position;
+  page.through = {event->position, event->digest};
   return true;
 }
 
 bool EventTail::Read(Position after, const EventFilter& filter, const PageLimits& limits, EventPage& page) const {
   std::lock_guard lock(mutex_);
   if (window_.empty() || after + 1 < window_.front()->position || after >= window_.back()->position) return false;
-  page.through = after;
   size_t bytes = 0;
   for (size_t i = after + 1 - window_.front()->position; i < window_.size(); ++i) {
     if (!AddToPage(window_[i], filter, limits, bytes, page)) break;

@@ -18,7 +18,7 @@ namespace stampgate {
 struct EventPage {
   std::vector<std::shared_ptr<const EncodedEvent>> events;
   // Everything up to here was looked at.
-  Position through = 0;
+  EventPlace through;
 };
 
 struct PageLimits {
@@ -32,8 +32,8 @@ class EventTail {
  public:
   explicit EventTail(size_t max_bytes) : max_bytes_(max_bytes) {}
 
-  // Adds to `page` the events behind `after` that pass `filter`; false if the window does not have the event right
-  // behind `after`.
+  // Adds to `page` the events behind `after` that pass `filter`; false, with nothing done, if the window does not have
+  // the event right behind `after`.
   bool Read(Position after, const EventFilter& filter, const PageLimits& limits, EventPage& page) const;
 
   // Takes consecutive events that go on where the window ends, or that begin a new one because `latest`, the newest of

@@ -43,7 +43,7 @@ TEST(EventTailTest, GivesWhatItHasAndNothingElse) {
   EXPECT_FALSE(tail.Read(9, {}, {}, page));
   ASSERT_TRUE(tail.Read(2, {}, {}, page));
   EXPECT_THAT(PositionsOf(page), ElementsAre(3, 4, 5, 6));
-  EXPECT_EQ(page.through, 6);
+  EXPECT_EQ(page.through.position, 6);
 }
 
 TEST(EventTailTest, KeepsEventsConsecutive) {
@@ -81,11 +81,11 @@ TEST(EventTailTest, AFilteredPageStillMovesThePlace) {
   EventPage page;
   ASSERT_TRUE(tail.Read(0, {.organization_ids = {}, .types = {"even"}}, {}, page));
   EXPECT_THAT(PositionsOf(page), ElementsAre(2, 4));
-  EXPECT_EQ(page.through, 5);
+  EXPECT_EQ(page.through.position, 5);
   page = {};
   ASSERT_TRUE(tail.Read(0, {.organization_ids = {}, .types = {"none"}}, {}, page));
   EXPECT_THAT(page.events, IsEmpty());
-  EXPECT_EQ(page.through, 5);
+  EXPECT_EQ(page.through.position, 5);
 }
 
 TEST(EventTailTest, APageEndsBeforeWhatDoesNotFit) {
@@ -94,7 +94,7 @@ TEST(EventTailTest, APageEndsBeforeWhatDoesNotFit) {
   EventPage page;
   ASSERT_TRUE(tail.Read(0, {}, {.max_events = 3, .max_bytes = 1 << 20}, page));
   EXPECT_THAT(PositionsOf(page), ElementsAre(1, 2, 3));
-  EXPECT_EQ(page.through, 3);
+  EXPECT_EQ(page.through.position, 3);
   page = {};
   ASSERT_TRUE(tail.Read(3, {}, {.max_events = 9, .max_bytes = 2 * kEventBytes}, page));
   EXPECT_THAT(PositionsOf(page), ElementsAre(4, 5));

@@ -61,6 +61,8 @@ class Metrics {
   void SetLatestPosition(int64_t position);
   // For how long the event log's write that is under way has been so; zero if none is.
   void SetEventLogWrite(absl::Duration under_way);
+  // Events that the event log's disk has lost or damaged, as far as the log found them when it was opened.
+  void CountLostEvents(int64_t count) { lost_events_.Increment(static_cast<double>(count)); }
 
   // The store of idempotency keys: how many it has, and whether its last write failed. Shown from the first call on.
   void SetCallStore(int64_t keys, bool failing);
@@ -136,6 +138,7 @@ class Metrics {
   prometheus::Gauge& detached_exchanges_;
   prometheus::Gauge& oldest_detached_age_;
   std::atomic<std::chrono::steady_clock::time_point> oldest_detached_{};  // of no meaning while there is none
+  prometheus::Counter& lost_events_;
   Gauges& audit_sequence_;
   Gauges& audit_failing_;
   Gauges& audit_open_allows_;

@@ -72,14 +72,14 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   }
 
   void Begin(const EventStart& start, EventReader& reader) {
-    const absl::StatusOr<Position> position = Locate(start, reader);
-    if (!position.ok()) return End(ToCallerError(position.status(), reader, environment_.log));
-    Write({{}, *position});
+    const absl::StatusOr<EventPlace> place = Locate(start, reader);
+    if (!place.ok()) return End(ToCallerError(place.status(), reader, environment_.log));
+    Write({{}, *place});
   }
 
-  // The position moves only now: an error before it names what the caller does not have yet.
+  // The place moves only now: an error before it names what the caller does not have yet.
   void Write(const EventPage& page) {
-    position_ = page.through;
+    place_ = page.through;
     message_ = EncodePage(environment_.log, page);
     StartWrite(&message_);
   }
@@ -95,7 +95,7 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     // The call may end while it is being read for.
     const std::shared_ptr<Subscription> self = shared_from_this();
     EventFeed::Request request;
-    request.after = position_;
+    request.after = place_;
     request.filter = filter_;
     request.patience =
         std::max(environment_.heartbeat_interval - absl::FromChrono(Clock::now() - written_), absl::Milliseconds(1));
@@ -105,14 +105,14 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   }
 
   void OnPage(absl::StatusOr<EventPage> page) {
-    if (absl::IsAborted(page.status())) return End(ShuttingDown(EncodeCursor(environment_.log, position_)));
+    if (absl::IsAborted(page.status())) return End(ShuttingDown(EncodeCursor(environment_.log, place_)));
     if (!page.ok()) return End(page.status());
     if (cancelled_) return End(absl::CancelledError("the caller has gone"));
     if (environment_.access.Get() != access_.caller.access) return Reauthorize();
     // A stretch of the log without anything for this caller: told only when it is time for a heartbeat.
-    const bool silent = page->events.empty() && page->through > position_;
+    const bool silent = page->events.empty() && page->through.position > place_.position;
     if (silent && absl::FromChrono(Clock::now() - written_) < environment_.heartbeat_interval) {
-      position_ = page->through;
+      place_ = page->through;
       return ReadOn();
     }
     Write(*page);
@@ -160,7 +160,7 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   EventAccess access_;
   std::shared_ptr<const EventFilter> filter_;
   bool counted_ = false;
-  Position position_ = 0;  // everything up to here is with the caller, or was not for it
+  EventPlace place_;  // everything up to here is with the caller, or was not for it
   grpc::ByteBuffer message_;
   Clock::time_point written_;
   std::atomic<bool> cancelled_ = false;

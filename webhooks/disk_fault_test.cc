@@ -33,9 +33,9 @@ VerifiedEvent EventNumber(int number) {
 // Appends groups of events to a log, and keeps what became of each.
 class Sender {
  public:
-  explicit Sender(const TestDisk& disk) {
+  explicit Sender(TestDisk& disk) {
     options_.path = "/events";
-    options_.vfs = disk.vfs();
+    options_.disk = &disk;
     options_.retention_interval = absl::Hours(1);
     options_.retention_age = absl::Seconds(20);
     options_.deduplication_age = absl::Seconds(20);
@@ -213,7 +213,7 @@ TEST(FullDisk, CannotOpenANewLog) {
 }
 
 // Runs a log whose disk fails once, at its nth write or sync, until the disk no longer fails before the run ends.
-void ExpectAFailureIsTheEnd(void (TestDisk::*fail)(int), int stride) {
+void ExpectAFailureIsTheEnd(const std::function<void(TestDisk&, int)>& fail, int stride) {
   int n = 1;
   for (;; n += stride) {
     SCOPED_TRACE(absl::StrCat("failure ", n));
@@ -221,7 +221,7 @@ void ExpectAFailureIsTheEnd(void (TestDisk::*fail)(int), int stride) {
     TestDisk disk;
     Sender sender(disk);
     ASSERT_TRUE(sender.Open().ok());
-    (disk.*fail)(n);
+    fail(disk, n);
     bool failed = false;
     for (int group = 0; group < 24; ++group) {
       for (const absl::Status& answer : sender.Send(1 + group % 3)) {
@@ -233,7 +233,7 @@ void ExpectAFailureIsTheEnd(void (TestDisk::*fail)(int), int stride) {
     sender.Close();
     EXPECT_EQ(AppendAndWait(sender.log(), EventNumber(1000)).status().code(), kGone);
     const bool over = disk.failures() == 0;
-    (disk.*fail)(0);
+    fail(disk, 0);
     EXPECT_EQ(sender.fatal().size(), over ? 0 : 1);
     // The process ends; the next one has a disk that works, and all that was promised.
     ASSERT_TRUE(sender.Open().ok());
@@ -244,9 +244,13 @@ void ExpectAFailureIsTheEnd(void (TestDisk::*fail)(int), int stride) {
   EXPECT_GT(n, 20);
 }
 
-TEST(FailingDisk, AFailedSyncIsTheEnd) { ExpectAFailureIsTheEnd(&TestDisk::FailSync, 1); }
+TEST(FailingDisk, AFailedSyncIsTheEnd) {
+  ExpectAFailureIsTheEnd([](TestDisk& disk, int n) { disk.FailSync(n, /*seed=*/static_cast<uint64_t>(n)); }, 1);
+}
 
-TEST(FailingDisk, AFailedWriteIsTheEnd) { ExpectAFailureIsTheEnd(&TestDisk::FailWrite, 3); }
+TEST(FailingDisk, AFailedWriteIsTheEnd) {
+  ExpectAFailureIsTheEnd([](TestDisk& disk, int n) { disk.FailWrite(n); }, 3);
+}
 
 // The one that matters most: the sync of a commit fails, and the next would succeed.
 TEST(FailingDisk, AnswersAllThatWaitWhenItFails) {

@@ -20,11 +20,23 @@
 
 namespace stampgate {
 
-// Place of an event in the log: 1, 2, 3, ... without gaps. As a place to read on from, 0 is before the first event.
+// Place of an event in the log: 1, 2, 3, ... without gaps. As a place to read on from, 0 is before the first
+// event.
 using Position = int64_t;
+
+// Stands for an event and all that are before it in its log.
+using ChainDigest = std::array<uint8_t, 32>;
+
+// Everything up to `position` has been seen, and this is the digest of the event there: zeros before the first event,
+// and where it is not known because that event is damaged.
+struct EventPlace {
+  Position position = 0;
+  ChainDigest digest = {};
+};
 
 struct LoggedEvent {
   Position position = 0;
+  ChainDigest digest = {};
   absl::Time commit_time;  // never less than that of the event before
   Event event;
 };
@@ -34,6 +46,13 @@ struct LoggedEvent {
 struct LogExtent {
   Position earliest = 1;
   Position latest = 0;
+};
+
+// Events that the log does not have any more, or cannot read.
+struct LostEvents {
+  Position first = 0;
+  Position last = 0;
+  bool gone = false;  // the disk lost them before the log was last opened; else there is something, and it is damaged
 };
 
 // Made with the log, and kept with it.
@@ -65,6 +84,8 @@ class EventReader {
     std::vector<LoggedEvent> events;
     // Everything up to here was looked at: read on after it. Equals `after` if the log has nothing behind that.
     Position through = 0;
+    // Of the event there, if any was looked at.
+    ChainDigest through_digest = {};
   };
 
   virtual ~EventReader() = default;
@@ -73,12 +94,16 @@ class EventReader {
   virtual absl::StatusOr<LogExtent> Extent() = 0;
 
   // The events behind `after` that pass `filter`, in order. Errors: kOutOfRange if retention has taken some of what is
-  // behind `after`; kDataLoss if an event is damaged. Damage is told only once nothing is read before it: the damaged
-  // event is then the one at after + 1 + (events that do not pass), and DamagedPosition() says which.
+  // behind `after`; kDataLoss if events are damaged or gone, or are not those that the log was given. That is told only
+  // once nothing is read before them, and Lost() says which.
   virtual absl::StatusOr<Batch> Read(Position after, const EventFilter& filter, const Limits& limits) = 0;
 
-  // The event that the last kDataLoss was about.
-  virtual Position DamagedPosition() const = 0;
+  // What the last kDataLoss was about: read on behind it.
+  virtual LostEvents Lost() const = 0;
+
+  // Of the event at `position`, also of the one before the earliest; zeros before the first. Errors: kOutOfRange if
+  // retention has taken it, or it is behind the latest; kDataLoss if it is damaged or gone, where Lost() says more.
+  virtual absl::StatusOr<ChainDigest> DigestAt(Position position) = 0;
 
   // Nothing if the log has no event of that id, or not any more. kDataLoss if it is damaged.
   virtual absl::StatusOr<std::optional<LoggedEvent>> Find(absl::string_view event_id) = 0;

@@ -49,6 +49,7 @@ Digest ChecksumOf(absl::string_view log_id, const EventRow& row) {
                                  row.signature, row.headers, row.body_sha256}) {
     AddText(text, &bytes);
   }
+  if (!row.previous.empty()) AddText(row.previous, &bytes);
   return DigestOf(bytes);
 }
 

@@ -36,9 +36,11 @@ struct EventRow {
   absl::string_view signature;
   absl::string_view headers;  // EncodeHeaders
   absl::string_view body_sha256;
+  absl::string_view previous;  // the checksum of the row before; empty in rows of version 1
 };
 
-// Over every column, its length and the log's id: a row that was changed, moved or copied from another log has another.
+// Over every column, its length and the log's id: a row that was changed, moved or copied from another log has another,
+// and so has one that stands behind another row than it did.
 Digest ChecksumOf(absl::string_view log_id, const EventRow& row);
 
 // One column out of all headers, and back. Nothing if the bytes do not come from EncodeHeaders.

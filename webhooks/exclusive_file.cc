@@ -36,6 +36,8 @@ absl::Status MakePrivate(const std::string& path) {
   if (file.st_uid != geteuid()) {
     return absl::FailedPreconditionError(absl::StrCat(path, " does not belong to the user that we run as"));
   }
+  // Under the other name it would have another lock, and other companions.
+  if (file.st_nlink > 1) return absl::FailedPreconditionError(absl::StrCat(path, " has another name (a hard link)"));
   if ((file.st_mode & kForbiddenMode) == 0) return absl::OkStatus();
   return chmod(path.c_str(), S_IRUSR | S_IWUSR) == 0 ? absl::OkStatus() : SystemStatus("cannot be closed to others");
 }

@@ -19,7 +19,8 @@ class ExclusiveFile {
   // to their group each time it mounts it, so refusing would end in a gateway that starts once.
   //
   // Errors: kFailedPrecondition if another process has it, if its folder does not exist, or if one of the files is not
-  // a regular one or belongs to somebody else; kUnavailable for what else the system refuses.
+  // a regular one, belongs to somebody else, or has another name (a hard link), under which another process could take
+  // it; kUnavailable for what else the system refuses.
   static absl::StatusOr<ExclusiveFile> Claim(const std::string& path,
                                              std::initializer_list<absl::string_view> companions);
 

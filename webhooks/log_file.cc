@@ -7,15 +7,15 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "webhooks/hole_table.h"
+#include "webhooks/log_migration.h"
 #include "webhooks/log_record.h"
 
 namespace stampgate {
 namespace {
 
 constexpr int64_t kApplicationId = 0x73746765;  // "stge"
-constexpr int64_t kVersion = 1;
-
-constexpr int kBusyMs = 5000;
+constexpr int64_t kVersion = 2;
 
 // What a filter looks at comes before what is long, and the body last: SQLite reads a row only as far as it is asked.
 // AUTOINCREMENT keeps SQLite from giving a position twice, and is checked against the log's own count.
@@ -33,6 +33,7 @@ constexpr char kCreateEvents[] =
     " headers BLOB NOT NULL,"
     " body_sha256 BLOB NOT NULL,"
     " checksum BLOB NOT NULL,"
+    " previous BLOB NOT NULL,"
     " body BLOB NOT NULL"
     ") STRICT";
 
@@ -46,7 +47,7 @@ constexpr char kCreateSeen[] =
     ") STRICT, WITHOUT ROWID";
 constexpr char kIndexSeen[] = "CREATE UNIQUE INDEX seen_by_seq ON seen (seq)";
 
-enum class FileKind { kEmpty, kLog };
+enum class FileKind { kEmpty, kVersion1, kLog };
 
 absl::StatusOr<FileKind> KindOf(SqliteConnection& connection) {
   absl::StatusOr<int64_t> application = connection.Number("PRAGMA application_id");
@@ -66,8 +67,8 @@ absl::StatusOr<FileKind> KindOf(SqliteConnection& connection) {
     return absl::FailedPreconditionError(absl::StrCat("its version is ", *version, ", written by a newer stampgate; ",
                                                       "this one reads up to version ", kVersion));
   }
-  if (*version != kVersion) return absl::DataLossError("it says that it has no version");
-  return FileKind::kLog;
+  if (*version < 1) return absl::DataLossError("it says that it has no version");
+  return *version == kVersion ? FileKind::kLog : FileKind::kVersion1;
 }
 
 absl::Status Expect(SqliteConnection& connection, const char* pragma, int64_t expected) {
@@ -121,7 +122,8 @@ absl::Status MakeTables(SqliteConnection& connection) {
   if (!status.ok()) return status;
   for (const std::string& sql :
        {std::string(kCreateLogRecord), std::string(kCreateEvents), std::string(kCreateSeen), std::string(kIndexSeen),
-        absl::StrCat("PRAGMA application_id = ", kApplicationId), absl::StrCat("PRAGMA user_version = ", kVersion)}) {
+        std::string(kCreateHoles), absl::StrCat("PRAGMA application_id = ", kApplicationId),
+        absl::StrCat("PRAGMA user_version = ", kVersion)}) {
     if (status = connection.Run(sql.c_str()); !status.ok()) return status;
   }
   LogRecord record;
@@ -132,10 +134,24 @@ absl::Status MakeTables(SqliteConnection& connection) {
   return connection.Run("COMMIT");
 }
 
+// After an error the connection is to be closed, which rolls back.
+absl::Status Migrate(SqliteConnection& connection) {
+  if (absl::Status status = connection.Run("BEGIN IMMEDIATE"); !status.ok()) return status;
+  if (absl::Status status = MigrateFromVersion1(connection); !status.ok()) return status;
+  return connection.Run("COMMIT");
+}
+
 }  // namespace
 
 absl::StatusOr<ExclusiveFile> ClaimLogFile(const std::string& path) {
-  return ExclusiveFile::Claim(path, {"-wal", "-shm", "-journal"});
+  return ExclusiveFile::Claim(path, {"-wal", "-shm", "-journal", "-mark"});
+}
+
+absl::Status SettleLogFile(const std::string& path, Disk& disk) {
+  for (const char* suffix : {"", "-wal", "-journal"}) {
+    if (absl::Status status = disk.Settle(path + suffix); !status.ok()) return status;
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<SqliteConnection> OpenLogFileToWrite(const std::string& path, const std::string& vfs,
@@ -150,6 +166,9 @@ absl::StatusOr<SqliteConnection> OpenLogFileToWrite(const std::string& path, con
   if (absl::Status status = SetWriting(*connection, synchronous_full); !status.ok()) return status;
   if (*kind == FileKind::kEmpty) {
     if (absl::Status status = MakeTables(*connection); !status.ok()) return status;
+  }
+  if (*kind == FileKind::kVersion1) {
+    if (absl::Status status = Migrate(*connection); !status.ok()) return status;
   }
   return connection;
 }

@@ -4,7 +4,9 @@
 
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "webhooks/disk.h"
 #include "webhooks/exclusive_file.h"
 #include "webhooks/sqlite.h"
 
@@ -13,11 +15,19 @@ namespace stampgate {
 // The file grows by this much at once, in bytes.
 inline constexpr int kGrowthBytes = 256 << 10;
 
+// How long a connection waits for another program's lock.
+inline constexpr int kBusyMs = 5000;
+
 // Takes the right to use the file and what SQLite keeps beside it. Errors: those of ExclusiveFile::Claim.
 absl::StatusOr<ExclusiveFile> ClaimLogFile(const std::string& path);
 
-// Opens the file for the one connection that writes and checkpoints, and makes the tables if the file is empty. Nothing
-// in the file is changed before it is known to be a log. `synchronous_full` as in SqliteEventLogOptions.
+// Makes sure that what the file and its write-ahead log hold is what the disk has. To be called before the file is
+// opened, by the one that has the right to use it. Errors: those of Disk::Settle.
+absl::Status SettleLogFile(const std::string& path, Disk& disk);
+
+// Opens the file for the one connection that writes and checkpoints, and makes the tables if the file is empty, or
+// brings those of an older version up to this one. Nothing in the file is changed before it is known to be a log.
+// `synchronous_full` as in LogSafeguards.
 //
 // Errors: kFailedPrecondition if the file is another program's or of a newer version, and those of SqliteStatus.
 absl::StatusOr<SqliteConnection> OpenLogFileToWrite(const std::string& path, const std::string& vfs,

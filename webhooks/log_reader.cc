@@ -28,6 +28,7 @@ EventRow RowOf(const SqliteStatement& rows) {
   row.signature = rows.Bytes(8);
   row.headers = rows.Bytes(9);
   row.body_sha256 = rows.Bytes(10);
+  row.previous = rows.Bytes(13);
   return row;
 }
 constexpr int kChecksumColumn = 11;
@@ -51,10 +52,15 @@ class LogReader::Snapshot {
     absl::StatusOr<LogRecord> record = reader.record_.Read();
     if (!record.ok()) return Unreadable(record.status());
     snapshot.record_ = *record;
+    snapshot.latest_ = record->latest;
+    if (reader.visible_ != nullptr) {
+      snapshot.latest_ = std::max(std::min(record->latest, reader.visible_->load()), record->earliest - 1);
+    }
     return snapshot;
   }
 
-  Snapshot(Snapshot&& other) noexcept : reader_(std::exchange(other.reader_, nullptr)), record_(other.record_) {}
+  Snapshot(Snapshot&& other) noexcept
+      : reader_(std::exchange(other.reader_, nullptr)), record_(other.record_), latest_(other.latest_) {}
   Snapshot& operator=(Snapshot&&) = delete;
   Snapshot(const Snapshot&) = delete;
   Snapshot& operator=(const Snapshot&) = delete;
@@ -64,17 +70,22 @@ class LogReader::Snapshot {
 
   const LogRecord& record() const { return record_; }
 
+  // The last event that is shown.
+  Position latest() const { return latest_; }
+
  private:
   explicit Snapshot(LogReader& reader) : reader_(&reader) {}
 
   LogReader* reader_;
   LogRecord record_;
+  Position latest_ = 0;
 };
 
-absl::StatusOr<std::unique_ptr<LogReader>> LogReader::Open(const std::string& path, const std::string& vfs) {
+absl::StatusOr<std::unique_ptr<LogReader>> LogReader::Open(const std::string& path, const std::string& vfs,
+                                                           std::shared_ptr<const std::atomic<Position>> visible) {
   absl::StatusOr<SqliteConnection> connection = OpenLogFileToRead(path, vfs);
   if (!connection.ok()) return Unreadable(connection.status());
-  std::unique_ptr<LogReader> reader(new LogReader(*std::move(connection)));
+  std::unique_ptr<LogReader> reader(new LogReader(*std::move(connection), std::move(visible)));
   if (absl::Status status = reader->Prepare(); !status.ok()) return Unreadable(status);
   return reader;
 }
@@ -85,7 +96,7 @@ absl::Status LogReader::Prepare() {
       {&end_, "COMMIT"},
       {&rows_,
        "SELECT seq, commit_us, event_id, organization_id, parent_organization_id, type, key_id, timestamp_ms,"
-       " signature, headers, body_sha256, checksum, length(body) FROM events WHERE seq >= ?1 ORDER BY seq"},
+       " signature, headers, body_sha256, checksum, length(body), previous FROM events WHERE seq >= ?1 ORDER BY seq"},
       {&body_, "SELECT body FROM events WHERE seq = ?1"},
       {&find_seen_, "SELECT seq FROM seen WHERE event_id = ?1"},
   };
@@ -97,18 +108,29 @@ absl::Status LogReader::Prepare() {
   absl::StatusOr<LogRecordReader> record = LogRecordReader::Open(connection_);
   if (!record.ok()) return record.status();
   record_ = *std::move(record);
+  absl::StatusOr<HoleTable> holes = HoleTable::Open(connection_);
+  if (!holes.ok()) return holes.status();
+  holes_ = *std::move(holes);
   return absl::OkStatus();
 }
 
 absl::Status LogReader::Damaged(Position position, absl::string_view how) {
-  damaged_ = position;
+  lost_ = {position, position, /*gone=*/false};
   return absl::DataLossError(absl::StrCat("event ", position, " of the log is damaged: ", how));
+}
+
+absl::Status LogReader::Missing(Position position) {
+  absl::StatusOr<std::optional<LostEvents>> hole = holes_.Find(position);
+  if (!hole.ok()) return hole.status();
+  if (!*hole) return Damaged(position, "it is missing");
+  lost_ = **hole;
+  return absl::DataLossError(absl::StrCat("the disk has lost the events ", lost_.first, " to ", lost_.last));
 }
 
 absl::StatusOr<LogExtent> LogReader::Extent() {
   absl::StatusOr<Snapshot> snapshot = Snapshot::Begin(*this);
   if (!snapshot.ok()) return snapshot.status();
-  return LogExtent{snapshot->record().earliest, snapshot->record().latest};
+  return LogExtent{snapshot->record().earliest, snapshot->latest()};
 }
 
 absl::StatusOr<EventReader::Batch> LogReader::Read(Position after, const EventFilter& filter, const Limits& limits) {
@@ -117,32 +139,34 @@ absl::StatusOr<EventReader::Batch> LogReader::Read(Position after, const EventFi
   const LogRecord& record = snapshot->record();
   Batch batch;
   batch.through = after;
-  if (after >= record.latest) return batch;
+  if (after >= snapshot->latest()) return batch;
   if (after + 1 < record.earliest) {
     return absl::OutOfRangeError(
         absl::StrCat("the events before ", record.earliest, " have been trimmed, ", after + 1, " is one of them"));
   }
-  absl::Status status = ReadInto(&batch, after, record, filter, limits);
+  absl::Status status = ReadInto(&batch, after, snapshot->latest(), record, filter, limits);
   // What was read before the damage is given first.
   if (absl::IsDataLoss(status) && !batch.events.empty()) return batch;
   if (!status.ok()) return absl::IsDataLoss(status) ? status : Unreadable(status);
   return batch;
 }
 
-absl::Status LogReader::ReadInto(Batch* batch, Position after, const LogRecord& record, const EventFilter& filter,
-                                 const Limits& limits) {
+absl::Status LogReader::ReadInto(Batch* batch, Position after, Position latest, const LogRecord& record,
+                                 const EventFilter& filter, const Limits& limits) {
+  if (last_.position != after) last_ = FindLast(after, record);
   size_t bytes = 0;
   size_t looked_at = 0;
   SqliteReset reset(rows_);
   rows_.Bind(1, after + 1);
-  for (Position expected = after + 1; expected <= record.latest; ++expected) {
+  for (Position expected = after + 1; expected <= latest; ++expected) {
     if (batch->events.size() >= limits.max_events || looked_at++ >= limits.max_looked_at) break;
     absl::StatusOr<bool> found = rows_.Step();
     if (absl::IsDataLoss(found.status())) return Damaged(expected, found.status().message());
     if (!found.ok()) return found.status();
-    if (!*found) return Damaged(expected, "it is missing");
+    if (!*found) return Missing(expected);
     const EventRow row = RowOf(rows_);
     if (absl::Status status = CheckRow(row, expected, record); !status.ok()) return status;
+    if (absl::Status status = CheckChain(row, record); !status.ok()) return status;
     if (filter.Matches(row.organization_id, row.parent_organization_id, row.type)) {
       bytes += static_cast<size_t>(std::max<int64_t>(0, rows_.Number(kBodySizeColumn)));
       if (!batch->events.empty() && bytes > limits.max_bytes) break;
@@ -150,14 +174,35 @@ absl::Status LogReader::ReadInto(Batch* batch, Position after, const LogRecord& 
       if (!event.ok()) return event.status();
       batch->events.push_back(*std::move(event));
     }
+    last_ = {expected, ArrayOf<32>(rows_.Bytes(kChecksumColumn))};
     batch->through = expected;
+    batch->through_digest = last_.digest;
   }
   return absl::OkStatus();
 }
 
+// The event at `position`; nothing, at position 0, if it cannot be told.
+EventPlace LogReader::FindLast(Position position, const LogRecord& record) {
+  SqliteReset reset(rows_);
+  rows_.Bind(1, position);
+  const absl::StatusOr<bool> found = rows_.Step();
+  if (!found.ok() || !*found || !CheckRow(RowOf(rows_), position, record).ok()) return {};
+  return {position, ArrayOf<32>(rows_.Bytes(kChecksumColumn))};
+}
+
+// Whether the row stands behind the one that it was stored behind, if that one is known. For a row whose checksum fits.
+absl::Status LogReader::CheckChain(const EventRow& row, const LogRecord& record) {
+  if (row.previous.empty()) return absl::OkStatus();  // of version 1
+  const ChainDigest* before = nullptr;
+  if (last_.position > 0 && last_.position == row.position - 1) before = &last_.digest;
+  if (record.earliest == row.position) before = &record.digest_before;
+  if (before == nullptr || row.previous == AsText(*before)) return absl::OkStatus();
+  return Damaged(row.position, "it does not follow the event before it");
+}
+
 absl::Status LogReader::CheckRow(const EventRow& row, Position expected, const LogRecord& record) {
   // Positions have no gaps, so another one in its place means that it is gone.
-  if (row.position != expected) return Damaged(expected, "it is missing");
+  if (row.position != expected) return Missing(expected);
   if (rows_.Bytes(kChecksumColumn) != AsText(ChecksumOf(AsText(record.identity.id), row))) {
     return Damaged(expected, "its checksum does not fit");
   }
@@ -184,6 +229,7 @@ absl::StatusOr<LoggedEvent> LogReader::ToEvent(const EventRow& row) {
   if (!headers) return Damaged(row.position, "its headers are malformed");
   LoggedEvent logged;
   logged.position = row.position;
+  logged.digest = ArrayOf<32>(rows_.Bytes(kChecksumColumn));
   logged.commit_time = absl::FromUnixMicros(row.commit_us);
   Event& event = logged.event;
   event.event_id = std::string(row.event_id);
@@ -212,20 +258,47 @@ absl::StatusOr<std::optional<LoggedEvent>> LogReader::Find(absl::string_view eve
     if (!*seen) return std::nullopt;
     position = find_seen_.Number(0);
   }
-  if (position < record.earliest) return std::nullopt;
+  if (position < record.earliest || position > snapshot->latest()) return std::nullopt;
 
   SqliteReset reset(rows_);
   rows_.Bind(1, position);
   absl::StatusOr<bool> found = rows_.Step();
   if (absl::IsDataLoss(found.status())) return Damaged(position, found.status().message());
   if (!found.ok()) return Unreadable(found.status());
-  if (!*found) return Damaged(position, "it is missing");
+  if (!*found) return Missing(position);
   const EventRow row = RowOf(rows_);
   if (absl::Status status = CheckRow(row, position, record); !status.ok()) return status;
   if (row.event_id != event_id) return Damaged(position, "it is not the event that its id was kept for");
   absl::StatusOr<LoggedEvent> event = ToEvent(row);
   if (event.ok()) return *std::move(event);
   return absl::IsDataLoss(event.status()) ? event.status() : Unreadable(event.status());
+}
+
+absl::StatusOr<ChainDigest> LogReader::DigestAt(Position position) {
+  absl::StatusOr<Snapshot> snapshot = Snapshot::Begin(*this);
+  if (!snapshot.ok()) return snapshot.status();
+  const LogRecord& record = snapshot->record();
+  if (position == record.latest) return record.latest_digest;
+  if (position == record.earliest - 1) return record.digest_before;
+  if (position < record.earliest || position > snapshot->latest()) {
+    return absl::OutOfRangeError(absl::StrCat("the log does not have the event ", position));
+  }
+  SqliteReset reset(rows_);
+  rows_.Bind(1, position);
+  absl::Status status;
+  // The row, or what the one behind it says of it.
+  for (Position at = position; at <= position + 1; ++at) {
+    absl::StatusOr<bool> found = rows_.Step();
+    if (!found.ok() && !absl::IsDataLoss(found.status())) return Unreadable(found.status());
+    if (!found.ok() || !*found) break;
+    EventRow row = RowOf(rows_);
+    if (row.position == position + 1) at = position + 1;
+    status = CheckRow(row, at, record);
+    if (status.ok() && at == position) return ArrayOf<32>(rows_.Bytes(kChecksumColumn));
+    if (status.ok() && !row.previous.empty()) return ArrayOf<32>(row.previous);
+  }
+  status = Missing(position);
+  return absl::IsDataLoss(status) ? status : Unreadable(status);
 }
 
 // The first row in [from, before) whose commit time can be trusted.
@@ -250,7 +323,7 @@ absl::StatusOr<Position> LogReader::PlaceOf(absl::Time time) {
   SqliteReset reset(rows_);
   // Commit times never decrease: the first event that is not before `time` lies in [first, last].
   Position first = snapshot->record().earliest;
-  Position last = snapshot->record().latest + 1;
+  Position last = snapshot->latest() + 1;
   while (first < last) {
     const Position middle = first + (last - first) / 2;
     absl::StatusOr<std::optional<EventRow>> row = NextGoodRow(middle, last, snapshot->record());

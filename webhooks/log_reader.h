@@ -2,6 +2,7 @@
 #ifndef STAMPGATE_WEBHOOKS_LOG_READER_H_
 #define STAMPGATE_WEBHOOKS_LOG_READER_H_
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@
 #include "webhooks/event_filter.h"
 #include "webhooks/event_log.h"
 #include "webhooks/event_row.h"
+#include "webhooks/hole_table.h"
 #include "webhooks/log_record.h"
 #include "webhooks/sqlite.h"
 
@@ -22,37 +24,46 @@ namespace stampgate {
 // Has a connection of its own. Each call sees the log as it is at one moment, and leaves nothing open.
 class LogReader : public EventReader {
  public:
-  // Errors: kUnavailable.
-  static absl::StatusOr<std::unique_ptr<LogReader>> Open(const std::string& path, const std::string& vfs);
+  // Shows the events up to `*visible`, or all if it is null. Errors: kUnavailable.
+  static absl::StatusOr<std::unique_ptr<LogReader>> Open(const std::string& path, const std::string& vfs,
+                                                         std::shared_ptr<const std::atomic<Position>> visible);
 
   absl::StatusOr<LogExtent> Extent() override;
   absl::StatusOr<Batch> Read(Position after, const EventFilter& filter, const Limits& limits) override;
-  Position DamagedPosition() const override { return damaged_; }
+  LostEvents Lost() const override { return lost_; }
+  absl::StatusOr<ChainDigest> DigestAt(Position position) override;
   absl::StatusOr<std::optional<LoggedEvent>> Find(absl::string_view event_id) override;
   absl::StatusOr<Position> PlaceOf(absl::Time time) override;
 
  private:
   class Snapshot;
 
-  explicit LogReader(SqliteConnection connection) : connection_(std::move(connection)) {}
+  LogReader(SqliteConnection connection, std::shared_ptr<const std::atomic<Position>> visible)
+      : connection_(std::move(connection)), visible_(std::move(visible)) {}
 
   absl::Status Prepare();
-  absl::Status ReadInto(Batch* batch, Position after, const LogRecord& record, const EventFilter& filter,
-                        const Limits& limits);
+  absl::Status ReadInto(Batch* batch, Position after, Position latest, const LogRecord& record,
+                        const EventFilter& filter, const Limits& limits);
   absl::Status CheckRow(const EventRow& row, Position expected, const LogRecord& record);
   absl::StatusOr<std::string> ReadBody(const EventRow& row);
+  EventPlace FindLast(Position position, const LogRecord& record);
+  absl::Status CheckChain(const EventRow& row, const LogRecord& record);
   absl::StatusOr<LoggedEvent> ToEvent(const EventRow& row);
   absl::StatusOr<std::optional<EventRow>> NextGoodRow(Position from, Position before, const LogRecord& record);
   absl::Status Damaged(Position position, absl::string_view how);
+  absl::Status Missing(Position position);
 
   SqliteConnection connection_;
+  const std::shared_ptr<const std::atomic<Position>> visible_;
   LogRecordReader record_;
   SqliteStatement begin_;
   SqliteStatement end_;
   SqliteStatement rows_;
   SqliteStatement body_;
   SqliteStatement find_seen_;
-  Position damaged_ = 0;
+  HoleTable holes_;
+  EventPlace last_;  // the event that Read has looked at last
+  LostEvents lost_;
 };
 
 }  // namespace stampgate

@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "webhooks/age_clock.h"
 #include "webhooks/event_log.h"
 #include "webhooks/sqlite.h"
 
@@ -18,7 +19,12 @@ struct LogRecord {
   LogIdentity identity;
   Position earliest = 1;
   Position latest = 0;
-  int64_t latest_commit_us = 0;  // of the latest event; since 1970
+  int64_t latest_commit_us = 0;    // of the latest event; since 1970
+  ChainDigest latest_digest = {};  // of the latest event
+  ChainDigest digest_before = {};  // of the event before `earliest`
+  AgeClock clock;                  // all zeros until the log is first used; then it begins with the system's time
+
+  EventPlace end() const { return {latest, latest_digest}; }
 };
 
 // An identity that no other log has.
@@ -30,6 +36,9 @@ inline absl::string_view AsText(const std::array<uint8_t, 16>& id) {
 
 // The table, with no row in it.
 extern const char kCreateLogRecord[];
+
+// Reads the row of version 1, whose digests and clock are not set. Errors: those of LogRecordReader::Read.
+absl::StatusOr<LogRecord> ReadLogRecordOfVersion1(const SqliteConnection& connection);
 
 // Reads the row over a connection, which outlives this.
 class LogRecordReader {

@@ -24,20 +24,33 @@ constexpr int64_t kIdBytes = 256;
 // for readers, who would keep it from starting anew for ever.
 constexpr int kWaitForReaders = 8;
 
+// And this long.
+constexpr int kCheckpointBusyMs = 100;
+
 bool CanGoOn(const absl::Status& status) {
   return status.ok() || absl::IsResourceExhausted(status) || absl::IsAborted(status);
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<LogWriter>> LogWriter::Open(const Settings& settings) {
+absl::StatusOr<std::unique_ptr<LogWriter>> LogWriter::Open(const Settings& settings, absl::Time now) {
   absl::StatusOr<SqliteConnection> connection =
-      OpenLogFileToWrite(settings.path, settings.vfs, settings.synchronous_full);
+      OpenLogFileToWrite(settings.path, settings.disk->vfs(), settings.safeguards.synchronous_full);
   if (!connection.ok()) return connection.status();
   std::unique_ptr<LogWriter> writer(new LogWriter(settings));
   writer->connection_ = *std::move(connection);
   if (absl::Status status = writer->Prepare(); !status.ok()) return status;
   if (absl::Status status = writer->Check(); !status.ok()) return status;
+  writer->clock_ = writer->record_.clock;
+  if (writer->clock_.wall_us == 0) writer->clock_ = {absl::ToUnixMicros(now), absl::ToUnixMicros(now)};
+  writer->clock_.Advance(now);
+  if (settings.safeguards.high_water_mark) {
+    absl::StatusOr<MarkFile> marks =
+        MarkFile::Open(settings.path + "-mark", writer->record_.identity.id, *settings.disk);
+    if (!marks.ok()) return marks.status();
+    writer->mark_found_ = marks->mark();
+    writer->mark_file_ = *std::move(marks);
+  }
   sqlite3_wal_hook(
       writer->connection_->get(),
       [](void* self, sqlite3*, const char*, int pages) {
@@ -56,12 +69,14 @@ absl::Status LogWriter::Prepare() {
       {&find_seen_, "SELECT seq, body_sha256 FROM seen WHERE event_id = ?1"},
       {&insert_event_,
        "INSERT INTO events (seq, commit_us, event_id, organization_id, parent_organization_id, type, key_id,"
-       " timestamp_ms, signature, headers, body_sha256, checksum, body)"
-       " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"},
+       " timestamp_ms, signature, headers, body_sha256, checksum, previous, body)"
+       " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)"},
       {&insert_seen_, "INSERT INTO seen (event_id, seq, body_sha256, stored_us) VALUES (?1, ?2, ?3, ?4)"},
       {&page_count_, "PRAGMA page_count"},
       {&free_pages_, "PRAGMA freelist_count"},
-      {&oldest_events_, "SELECT seq, commit_us, length(headers) + length(body) FROM events ORDER BY seq"},
+      {&oldest_events_,
+       "SELECT e.seq, coalesce(s.stored_us, e.commit_us), length(e.headers) + length(e.body), e.checksum"
+       " FROM events AS e LEFT JOIN seen AS s ON s.seq = e.seq ORDER BY e.seq"},
       {&delete_events_, "DELETE FROM events WHERE seq <= ?1"},
       {&oldest_seen_, "SELECT seq, stored_us FROM seen ORDER BY seq"},
       {&delete_seen_, "DELETE FROM seen WHERE seq <= ?1"},
@@ -71,6 +86,9 @@ absl::Status LogWriter::Prepare() {
     if (!prepared.ok()) return prepared.status();
     *statement = *std::move(prepared);
   }
+  absl::StatusOr<HoleTable> holes = HoleTable::Open(*connection_);
+  if (!holes.ok()) return holes.status();
+  holes_ = *std::move(holes);
   absl::StatusOr<LogRecordReader> read_record = LogRecordReader::Open(*connection_);
   if (!read_record.ok()) return read_record.status();
   read_record_ = *std::move(read_record);
@@ -95,9 +113,10 @@ absl::Status LogWriter::Check() {
   if (!last_event.ok()) return last_event.status();
   absl::StatusOr<int64_t> last_seen = connection_->Number("SELECT coalesce(max(seq), 0) FROM seen");
   if (!last_seen.ok()) return last_seen.status();
-  const bool all_trimmed = record_.earliest == record_.latest + 1;
+  absl::StatusOr<Position> last = LastBeforeHoles(record_.latest);
+  if (!last.ok()) return last.status();
   if (record_.earliest < 1 || record_.earliest > record_.latest + 1 || *given != record_.latest ||
-      *last_event != (all_trimmed ? 0 : record_.latest) || (*last_seen != record_.latest && *last_seen != 0)) {
+      *last_event != (*last < record_.earliest ? 0 : *last) || (*last_seen != *last && *last_seen != 0)) {
     return absl::DataLossError(absl::StrCat("it is to hold the events ", record_.earliest, " to ", record_.latest,
                                             ", but its last is ", *last_event, ", its last id is of ", *last_seen,
                                             ", and it has counted to ", *given));
@@ -105,12 +124,77 @@ absl::Status LogWriter::Check() {
   return absl::OkStatus();
 }
 
+// The last position up to `position` that is in no hole.
+absl::StatusOr<Position> LogWriter::LastBeforeHoles(Position position) {
+  for (;;) {
+    absl::StatusOr<std::optional<LostEvents>> hole = holes_.Find(position);
+    if (!hole.ok()) return hole.status();
+    if (!*hole) return position;
+    position = (*hole)->first - 1;
+  }
+}
+
+absl::Status LogWriter::AddHole(const EventPlace& end, absl::Time now) {
+  LogRecord next = record_;
+  next.latest = end.position;
+  next.latest_digest = end.digest;
+  next.clock = clock_;
+  absl::Status status = begin_.Run();
+  if (status.ok()) status = stampgate::AddHole(*connection_, record_.latest + 1, end.position, now);
+  if (status.ok()) status = write_record_.Write(next);
+  // A log that never had an event has no row here.
+  if (status.ok()) status = connection_->Run("DELETE FROM sqlite_sequence WHERE name = 'events'");
+  if (status.ok()) {
+    status = connection_->Run(
+        absl::StrCat("INSERT INTO sqlite_sequence (name, seq) VALUES ('events', ", end.position, ")").c_str());
+  }
+  if (status.ok()) status = commit_.Run();
+  if (!status.ok()) return status;
+  record_ = next;
+  return absl::OkStatus();
+}
+
+absl::Status LogWriter::Mark() {
+  const HighWaterMark mark = {static_cast<uint64_t>(record_.latest), record_.latest_digest};
+  if (mark_file_ && mark_file_->mark() != mark) {
+    if (absl::Status status = mark_file_->Replace(mark); !status.ok()) return status;
+  }
+  *marked_ = record_.latest;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Position> LogWriter::BeforeNewest(int max_events, int64_t max_bytes) {
+  absl::StatusOr<SqliteStatement> newest =
+      SqliteStatement::Prepare(*connection_, "SELECT seq, length(body) FROM events ORDER BY seq DESC");
+  if (!newest.ok()) return newest.status();
+  int64_t bytes = 0;
+  for (int events = 0; events < max_events; ++events) {
+    absl::StatusOr<bool> row = newest->Step();
+    if (!row.ok()) return row.status();
+    if (!*row) return record_.earliest - 1;
+    bytes += newest->Number(1);
+    if (bytes > max_bytes) return std::clamp(newest->Number(0), record_.earliest - 1, record_.latest);
+  }
+  return std::clamp(newest->Number(0) - 1, record_.earliest - 1, record_.latest);
+}
+
+void LogWriter::Age(absl::Time now) {
+  const absl::Duration step = now - absl::FromUnixMicros(clock_.wall_us);
+  clock_.Advance(now);
+  const bool stepped = step > AgeClock::kMaxStep || step < -AgeClock::kMaxStep;
+  if (stepped && settings_.on_clock_step) settings_.on_clock_step(step);
+}
+
 absl::Status LogWriter::Store(const std::vector<const Event*>& events, absl::Time now,
                               std::vector<std::optional<AppendOutcome>>* outcomes) {
   outcomes->assign(events.size(), std::nullopt);
+  Age(now);
+  // That of a commit before, for which there was no room.
+  if (absl::Status status = Mark(); !status.ok()) return status;
   std::vector<bool> durable(events.size(), false);
   LogRecord next = record_;
   next.latest_commit_us = std::max(record_.latest_commit_us, absl::ToUnixMicros(now));
+  next.clock = clock_;
   absl::Status status = begin_.Run();
   for (size_t i = 0; i < events.size() && status.ok(); ++i) {
     bool before = false;
@@ -121,14 +205,16 @@ absl::Status LogWriter::Store(const std::vector<const Event*>& events, absl::Tim
   if (status.ok() && grown) status = write_record_.Write(next);
   if (status.ok() && grown) status = Reserve();
   if (status.ok()) status = commit_.Run();
-  if (status.ok()) {
-    if (grown) record_ = next;
-    return absl::OkStatus();
+  const bool committed = status.ok();
+  if (committed && grown) {
+    record_ = next;
+    status = Mark();
   }
+  if (status.ok()) return status;
   for (size_t i = 0; i < events.size(); ++i) {
     if (!durable[i]) (*outcomes)[i] = std::nullopt;
   }
-  return Abandon(status);
+  return committed ? status : Abandon(status);
 }
 
 absl::Status LogWriter::StoreOne(const Event& event, LogRecord* next, std::optional<AppendOutcome>* outcome,
@@ -141,20 +227,21 @@ absl::Status LogWriter::StoreOne(const Event& event, LogRecord* next, std::optio
     if (*seen) {
       *outcome =
           find_seen_.Bytes(1) == AsText(event.body_sha256) ? AppendOutcome::kDuplicate : AppendOutcome::kConflict;
-      *durable = find_seen_.Number(0) <= record_.latest;
+      *durable = find_seen_.Number(0) <= *marked_;
       return absl::OkStatus();
     }
   }
   ++next->latest;
   *outcome = AppendOutcome::kStored;
-  return Insert(event, *next);
+  return Insert(event, next);
 }
 
-absl::Status LogWriter::Insert(const Event& event, const LogRecord& next) {
+// As the event at next->latest.
+absl::Status LogWriter::Insert(const Event& event, LogRecord* next) {
   const std::string headers = EncodeHeaders(event.headers);
   EventRow row;
-  row.position = next.latest;
-  row.commit_us = next.latest_commit_us;
+  row.position = next->latest;
+  row.commit_us = next->latest_commit_us;
   row.event_id = event.event_id;
   row.organization_id = event.organization_id;
   row.parent_organization_id = event.parent_organization_id;
@@ -164,7 +251,9 @@ absl::Status LogWriter::Insert(const Event& event, const LogRecord& next) {
   row.signature = absl::string_view(reinterpret_cast<const char*>(event.signature.data()), event.signature.size());
   row.headers = headers;
   row.body_sha256 = AsText(event.body_sha256);
-  const Digest checksum = ChecksumOf(AsText(next.identity.id), row);
+  const ChainDigest previous = next->latest_digest;
+  row.previous = AsText(previous);
+  next->latest_digest = ChecksumOf(AsText(next->identity.id), row);
 
   insert_event_.Bind(1, row.position);
   insert_event_.Bind(2, row.commit_us);
@@ -177,14 +266,15 @@ absl::Status LogWriter::Insert(const Event& event, const LogRecord& next) {
   insert_event_.BindBlob(9, row.signature);
   insert_event_.BindBlob(10, row.headers);
   insert_event_.BindBlob(11, row.body_sha256);
-  insert_event_.BindBlob(12, AsText(checksum));
-  insert_event_.BindBlob(13, event.body);
+  insert_event_.BindBlob(12, AsText(next->latest_digest));
+  insert_event_.BindBlob(13, row.previous);
+  insert_event_.BindBlob(14, event.body);
   if (absl::Status status = insert_event_.Run(); !status.ok()) return status;
 
   insert_seen_.BindText(1, row.event_id);
   insert_seen_.Bind(2, row.position);
   insert_seen_.BindBlob(3, row.body_sha256);
-  insert_seen_.Bind(4, row.commit_us);
+  insert_seen_.Bind(4, clock_.age_us);
   return insert_seen_.Run();
 }
 
@@ -232,21 +322,24 @@ absl::StatusOr<int64_t> LogWriter::BytesInUse() {
   return (*pages - *free) * page_bytes_;
 }
 
-// The last event that is to go now, 0 if none is.
-absl::StatusOr<Position> LogWriter::EventsToTrim(absl::Time now, int max_rows) {
+// The last event that is to go now, at position 0 if none is.
+absl::StatusOr<EventPlace> LogWriter::EventsToTrim(int max_rows) {
   absl::StatusOr<int64_t> in_use = BytesInUse();
   if (!in_use.ok()) return in_use.status();
   int64_t excess = *in_use - settings_.retention_bytes;
   int64_t taken = 0;
-  Position through = 0;
+  const int64_t oldest_us = clock_.age_us - absl::ToInt64Microseconds(settings_.retention_age);
+  EventPlace through;
   SqliteReset reset(oldest_events_);
   for (int rows = 0; rows < max_rows && taken < kTrimBytes; ++rows) {
     absl::StatusOr<bool> row = oldest_events_.Step();
     if (!row.ok()) return row.status();
     if (!*row) break;
-    const bool old = absl::FromUnixMicros(oldest_events_.Number(1)) < now - settings_.retention_age;
+    const bool old = oldest_events_.Number(1) < oldest_us;
     if (!old && excess <= 0) break;
-    through = oldest_events_.Number(0);
+    through.position = oldest_events_.Number(0);
+    const absl::string_view checksum = oldest_events_.Bytes(3);
+    if (checksum.size() == through.digest.size()) std::copy(checksum.begin(), checksum.end(), through.digest.begin());
     const int64_t bytes = oldest_events_.Number(2) + kRowBytes;
     taken += bytes;
     excess -= bytes;
@@ -256,7 +349,8 @@ absl::StatusOr<Position> LogWriter::EventsToTrim(absl::Time now, int max_rows) {
 
 // The last position whose id is to be forgotten now, 0 if none is. Ids may take a quarter of the room and no more: else
 // those of a busy month would leave none for events, which would be trimmed as they come.
-absl::StatusOr<Position> LogWriter::IdsToForget(absl::Time now, int max_rows) {
+absl::StatusOr<Position> LogWriter::IdsToForget(int max_rows) {
+  const int64_t oldest_us = clock_.age_us - absl::ToInt64Microseconds(settings_.deduplication_age);
   const int64_t max_ids = settings_.retention_bytes / 4 / kIdBytes;
   Position through = 0;
   SqliteReset reset(oldest_seen_);
@@ -265,7 +359,7 @@ absl::StatusOr<Position> LogWriter::IdsToForget(absl::Time now, int max_rows) {
     if (!row.ok()) return row.status();
     if (!*row) break;
     const Position position = oldest_seen_.Number(0);
-    const bool old = absl::FromUnixMicros(oldest_seen_.Number(1)) < now - settings_.deduplication_age;
+    const bool old = oldest_seen_.Number(1) < oldest_us;
     const bool too_many = record_.latest - position >= max_ids;
     if (position >= record_.earliest || (!old && !too_many)) break;
     through = position;
@@ -273,35 +367,54 @@ absl::StatusOr<Position> LogWriter::IdsToForget(absl::Time now, int max_rows) {
   return through;
 }
 
-absl::StatusOr<bool> LogWriter::TrimStep(absl::Time now, int max_rows) {
-  absl::StatusOr<Position> events = EventsToTrim(now, max_rows);
+absl::StatusOr<bool> LogWriter::TrimStep(int max_rows) {
+  absl::StatusOr<EventPlace> events = EventsToTrim(max_rows);
   if (!events.ok()) return events.status();
-  absl::StatusOr<Position> ids = *events == 0 ? IdsToForget(now, max_rows) : 0;
+  absl::StatusOr<Position> ids = events->position == 0 ? IdsToForget(max_rows) : 0;
   if (!ids.ok()) return ids.status();
-  if (*events == 0 && *ids == 0) return false;
+  if (events->position == 0 && *ids == 0) return false;
 
   LogRecord next = record_;
+  next.clock = clock_;
   absl::Status status = begin_.Run();
-  if (status.ok() && *events > 0) {
-    next.earliest = *events + 1;
-    delete_events_.Bind(1, *events);
+  if (status.ok() && events->position > 0) {
+    next.earliest = events->position + 1;
+    next.digest_before = events->digest;
+    delete_events_.Bind(1, events->position);
     status = delete_events_.Run();
-    if (status.ok()) status = write_record_.Write(next);
   }
   if (status.ok() && *ids > 0) {
     delete_seen_.Bind(1, *ids);
     status = delete_seen_.Run();
   }
+  if (status.ok()) status = write_record_.Write(next);
   if (status.ok()) status = commit_.Run();
   if (!status.ok()) return status;
   record_ = next;
   return true;
 }
 
+// Sees to it that the time counts that passed without a transaction.
+absl::Status LogWriter::KeepClock() {
+  LogRecord next = record_;
+  next.clock = clock_;
+  absl::Status status = begin_.Run();
+  if (status.ok()) status = write_record_.Write(next);
+  if (status.ok()) status = commit_.Run();
+  if (!status.ok()) return Abandon(status);
+  record_ = next;
+  return absl::OkStatus();
+}
+
 absl::StatusOr<bool> LogWriter::Trim(absl::Time now) {
+  Age(now);
+  if (absl::Status status = Mark(); !CanGoOn(status)) return status;
+  if (clock_.age_us - record_.clock.age_us > absl::ToInt64Microseconds(AgeClock::kMaxStep)) {
+    if (absl::Status status = KeepClock(); !status.ok()) return status;
+  }
   // On a full disk a smaller transaction may still fit.
   for (int max_rows = kTrimRows;; max_rows = std::max(1, max_rows / 8)) {
-    absl::StatusOr<bool> done = TrimStep(now, max_rows);
+    absl::StatusOr<bool> done = TrimStep(max_rows);
     if (done.ok()) return done;
     const absl::Status status = Abandon(done.status());
     if (!absl::IsResourceExhausted(status) || max_rows == 1) return status;
@@ -309,7 +422,11 @@ absl::StatusOr<bool> LogWriter::Trim(absl::Time now) {
 }
 
 absl::Status LogWriter::RunCheckpoint(int mode) {
+  // Readers of ours are soon through; a program that is not ours may stay, and those who wait for an answer would wait
+  // with the checkpoint.
+  sqlite3_busy_timeout(connection_->get(), kCheckpointBusyMs);
   const int code = sqlite3_wal_checkpoint_v2(connection_->get(), "main", mode, nullptr, nullptr);
+  sqlite3_busy_timeout(connection_->get(), kBusyMs);
   const absl::Status status = SqliteStatus(connection_->get(), code);
   // Readers, or a full disk: what has been committed stays where it is, and a later checkpoint moves it.
   return CanGoOn(status) ? absl::OkStatus() : status;
@@ -328,6 +445,9 @@ absl::Status LogWriter::Checkpoint() {
 }
 
 absl::Status LogWriter::CheckpointAll() {
+  if (clock_.age_us != record_.clock.age_us) {
+    if (absl::Status status = KeepClock(); !CanGoOn(status)) return status;
+  }
   if (absl::Status status = RunCheckpoint(SQLITE_CHECKPOINT_TRUNCATE); !status.ok()) return status;
   RemoveCompanionsOnClose(*connection_);
   return absl::OkStatus();

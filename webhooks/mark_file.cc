@@ -69,7 +69,13 @@ absl::Status MarkFile::Read() {
   for (int place = 0; place < kPlaces; ++place) {
     const absl::StatusOr<std::string> bytes = file_.Read(place * static_cast<int64_t>(kPlaceBytes), kMarkBytes);
     if (!bytes.ok()) return bytes.status();
-    if (*bytes == std::string(kMarkBytes, '\0')) continue;
+    if (*bytes == std::string(kMarkBytes, '\0')) {
+      // So that the disk has room for it, whatever fills the disk later.
+      if (absl::Status status = file_.Write(place * static_cast<int64_t>(kPlaceBytes), *bytes); !status.ok()) {
+        return status;
+      }
+      continue;
+    }
     const absl::string_view text = *bytes;
     if (!IsWhole(text)) {
       ++damaged;

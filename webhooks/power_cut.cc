@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <set>
 
 namespace stampgate {
 namespace {
@@ -34,6 +35,19 @@ void Apply(const DiskChange& change, std::optional<std::string>* content) {
       return;
     case Kind::kSync:
       return;
+  }
+}
+
+// Without what lies on the lost pages.
+void ApplyBut(const std::set<size_t>& lost, const DiskChange& change, std::optional<std::string>* content) {
+  if (change.kind != Kind::kWrite || lost.empty()) return Apply(change, content);
+  if (!*content) return;
+  auto offset = static_cast<size_t>(change.offset);
+  for (size_t done = 0; done < change.data.size();) {
+    const size_t size = std::min(kPageBytes - offset % kPageBytes, change.data.size() - done);
+    if (!lost.contains(offset / kPageBytes)) Put(offset, change.data.substr(done, size), &**content);
+    offset += size;
+    done += size;
   }
 }
 
@@ -76,13 +90,13 @@ void PowerCut::MoveTo(size_t step) {
     const DiskChange& change = history_[step_];
     File& file = files_[change.file];
     file.unsynced.push_back(&change);
-    if (change.kind == Kind::kSync) MakeDurable(file.unsynced.size(), &file);
+    if (change.kind == Kind::kSync) MakeDurable(file.unsynced.size(), change.lost, &file);
     if (change.folder) SyncFolder();
   }
 }
 
-void PowerCut::MakeDurable(size_t changes, File* file) {
-  for (size_t i = 0; i < changes; ++i) Apply(*file->unsynced[i], &file->durable);
+void PowerCut::MakeDurable(size_t changes, const std::set<size_t>& lost, File* file) {
+  for (size_t i = 0; i < changes; ++i) ApplyBut(lost, *file->unsynced[i], &file->durable);
   file->unsynced.erase(file->unsynced.begin(), file->unsynced.begin() + static_cast<std::ptrdiff_t>(changes));
 }
 
@@ -94,7 +108,7 @@ void PowerCut::SyncFolder() {
            file.unsynced[through - 1]->kind != Kind::kDelete) {
       --through;
     }
-    MakeDurable(through, &file);
+    MakeDurable(through, {}, &file);
   }
 }
 

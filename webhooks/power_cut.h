@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,7 @@ class PowerCut {
     std::vector<const DiskChange*> unsynced;
   };
 
-  static void MakeDurable(size_t changes, File* file);
+  static void MakeDurable(size_t changes, const std::set<size_t>& lost, File* file);
   void SyncFolder();
 
   const std::vector<DiskChange>& history_;

@@ -37,10 +37,10 @@ std::string BodyOf(Position position) {
   return absl::StrCat(R"({"organizationId":"org","text":")", text, R"("})");
 }
 
-SqliteEventLogOptions OptionsFor(const TestDisk& disk, std::function<absl::Time()> now) {
+SqliteEventLogOptions OptionsFor(TestDisk& disk, std::function<absl::Time()> now) {
   SqliteEventLogOptions options;
   options.path = kPath;
-  options.vfs = disk.vfs();
+  options.disk = &disk;
   options.retention_age = kRetentionAge;
   options.deduplication_age = 2 * kRetentionAge;
   options.retention_interval = absl::Hours(1);
@@ -63,7 +63,8 @@ class Workload {
   Workload(TestDisk& disk, bool synchronous_full) : disk_(disk) {
     promises_.push_back({0, 0, kStart});
     options_ = OptionsFor(disk, [this] { return now_; });
-    options_.synchronous_full = synchronous_full;
+    options_.safeguards.synchronous_full = synchronous_full;
+    options_.safeguards.high_water_mark = synchronous_full;
   }
 
   void Run(int sessions, int batches) {
@@ -151,7 +152,13 @@ class Inspector {
  private:
   // `promised` is what was acknowledged; then what this has acknowledged too, at `step`.
   std::string GoOn(TestDisk& disk, absl::Time now, Position* promised, size_t* step) {
-    absl::StatusOr<std::unique_ptr<EventLog>> log = OpenSqliteEventLog(OptionsFor(disk, [now] { return now; }));
+    std::string lost;
+    SqliteEventLogOptions options = OptionsFor(disk, [now] { return now; });
+    options.on_loss = [&lost](const LostEvents& range) {
+      lost = absl::StrCat("reports the loss of ", range.first, " to ", range.last);
+    };
+    absl::StatusOr<std::unique_ptr<EventLog>> log = OpenSqliteEventLog(options);
+    if (!lost.empty()) return lost;
     if (!log.ok()) return absl::StrCat("does not open: ", log.status().ToString());
     TrimNow(**log);
     absl::StatusOr<std::unique_ptr<EventReader>> reader = (*log)->NewReader();

@@ -4,9 +4,11 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "webhooks/disk.h"
 #include "webhooks/exclusive_file.h"
 #include "webhooks/log_file.h"
 #include "webhooks/log_record.h"
+#include "webhooks/mark_file.h"
 #include "webhooks/sqlite.h"
 
 namespace stampgate {
@@ -17,6 +19,7 @@ absl::Status Mark(const std::string& path) {
   if (access(path.c_str(), F_OK) != 0) return absl::NotFoundError("there is no such file");
   const absl::StatusOr<ExclusiveFile> file = ClaimLogFile(path);
   if (!file.ok()) return file.status();
+  if (absl::Status status = SettleLogFile(path, Disk::System()); !status.ok()) return status;
   absl::StatusOr<SqliteConnection> connection = OpenLogFileToWrite(path, /*vfs=*/"", /*synchronous_full=*/true);
   if (!connection.ok()) return connection.status();
   // After an error the connection closes, which rolls back.
@@ -29,7 +32,11 @@ absl::Status Mark(const std::string& path) {
   absl::StatusOr<LogRecordWriter> writer = LogRecordWriter::Open(*connection);
   if (!writer.ok()) return writer.status();
   if (absl::Status status = writer->Write(*record); !status.ok()) return status;
-  return connection->Run("COMMIT");
+  if (absl::Status status = connection->Run("COMMIT"); !status.ok()) return status;
+  // What the log had when the mark was made is no loss now.
+  absl::StatusOr<MarkFile> marks = MarkFile::Open(path + "-mark", record->identity.id, Disk::System());
+  if (!marks.ok()) return marks.status();
+  return marks->Replace({static_cast<uint64_t>(record->latest), record->latest_digest});
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ class RestoredLogTest : public ::testing::Test {
     options.path = path_;
     options.now = absl::Now;
     options.on_fatal = [](const absl::Status& status) { ADD_FAILURE() << status; };
+    options.on_loss = [](const LostEvents& lost) { ADD_FAILURE() << lost.first << " to " << lost.last; };
     absl::StatusOr<std::unique_ptr<EventLog>> log = OpenSqliteEventLog(std::move(options));
     EXPECT_TRUE(log.ok()) << log.status();
     return *std::move(log);
@@ -54,7 +55,7 @@ TEST_F(RestoredLogTest, ItsCursorsAreAnothersAndItsEventsAreThere) {
 
   log = Open();
   EXPECT_NE(log->identity().cursor_key, before.cursor_key);
-  EXPECT_TRUE(absl::IsFailedPrecondition(DecodeCursor(log->identity(), EncodeCursor(before, 2)).status()));
+  EXPECT_TRUE(absl::IsFailedPrecondition(DecodeCursor(log->identity(), EncodeCursor(before, {2, {}})).status()));
   // Nothing else has changed: what was stored is there, known, and what comes goes behind it.
   EXPECT_EQ(AppendAndWait(*log, MakeVerifiedEvent("b", "{}")).value(), AppendOutcome::kDuplicate);
   EXPECT_EQ(AppendAndWait(*log, MakeVerifiedEvent("d", "{}")).value(), AppendOutcome::kStored);
@@ -88,6 +89,24 @@ TEST_F(RestoredLogTest, WhatIsNoLogIsLeftAlone) {
   std::filesystem::permissions(path_, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   const absl::Status other = MarkLogAsRestored(path_);
   EXPECT_TRUE(absl::IsFailedPrecondition(other)) << other;
+}
+
+// The mark stays where it is when an older copy of the log is put back: what the copy does not have is no loss then.
+TEST_F(RestoredLogTest, GoesOnFromItsOwnEnd) {
+  std::unique_ptr<EventLog> log = Open();
+  ASSERT_TRUE(AppendAndWait(*log, MakeVerifiedEvent("a", "{}")).ok());
+  log = nullptr;
+  std::filesystem::copy_file(path_, path_ + ".copy");
+  log = Open();
+  ASSERT_TRUE(AppendAndWait(*log, MakeVerifiedEvent("b", "{}")).ok());
+  log = nullptr;
+  std::filesystem::rename(path_ + ".copy", path_);
+  ASSERT_EQ(MarkLogAsRestored(path_), absl::OkStatus());
+
+  log = Open();
+  EXPECT_EQ(AppendAndWait(*log, MakeVerifiedEvent("c", "{}")).value(), AppendOutcome::kStored);
+  const std::unique_ptr<EventReader> reader = *log->NewReader();
+  EXPECT_EQ(ReadAll(*reader)->back().position, 2);
 }
 
 }  // namespace

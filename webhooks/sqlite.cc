@@ -71,7 +71,9 @@ absl::StatusOr<int64_t> SqliteConnection::Number(const char* sql) {
   absl::StatusOr<bool> row = statement->Step();
   if (!row.ok()) return row.status();
   if (!*row) return absl::InternalError(absl::StrCat("no row: ", sql));
-  return statement->Number(0);
+  const int64_t number = statement->Number(0);
+  if (absl::Status status = statement->Finish(); !status.ok()) return status;
+  return number;
 }
 
 absl::StatusOr<std::string> SqliteConnection::Text(const char* sql) {
@@ -80,7 +82,9 @@ absl::StatusOr<std::string> SqliteConnection::Text(const char* sql) {
   absl::StatusOr<bool> row = statement->Step();
   if (!row.ok()) return row.status();
   if (!*row) return absl::InternalError(absl::StrCat("no row: ", sql));
-  return std::string(statement->Bytes(0));
+  std::string text(statement->Bytes(0));
+  if (absl::Status status = statement->Finish(); !status.ok()) return status;
+  return text;
 }
 
 absl::StatusOr<SqliteStatement> SqliteStatement::Prepare(const SqliteConnection& connection, const char* sql) {
@@ -116,6 +120,10 @@ absl::StatusOr<bool> SqliteStatement::Step() {
 
 absl::Status SqliteStatement::Run() {
   SqliteReset reset(*this);
+  return Finish();
+}
+
+absl::Status SqliteStatement::Finish() {
   for (;;) {
     absl::StatusOr<bool> row = Step();
     if (!row.ok()) return row.status();

@@ -65,7 +65,9 @@ class SqliteStatement {
 
   // Whether there is a row. After an error or the last row, Reset.
   absl::StatusOr<bool> Step();
-  // Steps to the end and resets.
+  // Steps to the end. What a statement changes is committed with its last step, also if it has rows.
+  absl::Status Finish();
+  // The same, and resets.
   absl::Status Run();
   // Also lets go of the read transaction, if nothing else holds it.
   void Reset();

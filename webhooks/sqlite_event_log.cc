@@ -16,6 +16,7 @@
 #include "webhooks/exclusive_file.h"
 #include "webhooks/log_file.h"
 #include "webhooks/log_reader.h"
+#include "webhooks/log_recovery.h"
 #include "webhooks/log_writer.h"
 #include "webhooks/start_thread.h"
 
@@ -26,9 +27,10 @@ namespace {
 constexpr size_t kBatchEvents = 256;
 constexpr size_t kBatchBytes = 8 << 20;
 
-// A row of SQLite's has an end, and so has what a clock can wait.
+// A row of SQLite's has an end.
 constexpr size_t kMaxQueuedBytes = 512 << 20;
-constexpr absl::Duration kMaxInterval = absl::Hours(24);
+// Often enough for AgeClock.
+constexpr absl::Duration kMaxInterval = absl::Minutes(30);
 
 using Done = absl::AnyInvocable<void(absl::StatusOr<AppendOutcome>)>;
 
@@ -59,6 +61,8 @@ class SqliteEventLog final : public EventLog {
       : options_(std::move(options)),
         file_(std::move(file)),
         identity_(writer->record().identity),
+        told_(*writer->marked()),
+        marked_(writer->marked()),
         writer_(std::move(writer)) {
     thread_ = StartThread("event-log", [this] { Run(); });
   }
@@ -77,7 +81,7 @@ class SqliteEventLog final : public EventLog {
   }
 
   absl::StatusOr<std::unique_ptr<EventReader>> NewReader() override {
-    return LogReader::Open(options_.path, options_.vfs);
+    return LogReader::Open(options_.path, options_.disk->vfs(), marked_);
   }
 
   const LogIdentity& identity() const override { return identity_; }
@@ -179,7 +183,6 @@ class SqliteEventLog final : public EventLog {
     std::vector<const Event*> events;
     events.reserve(batch->size());
     for (const WaitingEvent& waiting : *batch) events.push_back(&*waiting.event);
-    const Position before = writer_->record().latest;
     std::vector<std::optional<AppendOutcome>> outcomes;
     const absl::Status status = writer_->Store(events, options_.now(), &outcomes);
     const bool can_go_on = status.ok() || absl::IsResourceExhausted(status) || absl::IsAborted(status);
@@ -189,7 +192,7 @@ class SqliteEventLog final : public EventLog {
       failure_ = std::string(CannotStore(status).message());
     }
     // Before the acknowledgements: who has one finds the event.
-    if (can_go_on && writer_->record().latest > before && on_growth_) on_growth_(writer_->record().latest);
+    if (can_go_on) TellOfGrowth();
     size_t bytes = 0;
     for (size_t i = 0; i < batch->size(); ++i) {
       WaitingEvent& waiting = (*batch)[i];
@@ -207,8 +210,16 @@ class SqliteEventLog final : public EventLog {
     return can_go_on ? writer_->Checkpoint() : status;
   }
 
+  void TellOfGrowth() {
+    const Position latest = *marked_;
+    if (latest == told_) return;
+    told_ = latest;
+    if (on_growth_) on_growth_(latest);
+  }
+
   absl::Status Trim(bool* more) {
     absl::StatusOr<bool> trimmed = writer_->Trim(options_.now());
+    TellOfGrowth();  // if there is room now for the mark of what was stored before
     *more = trimmed.ok() && *trimmed;
     // On a full disk it is tried again when the next event comes, or the next interval ends.
     if (absl::IsResourceExhausted(trimmed.status()) || absl::IsAborted(trimmed.status())) return absl::OkStatus();
@@ -237,6 +248,8 @@ class SqliteEventLog final : public EventLog {
   const SqliteEventLogOptions options_;
   const std::optional<ExclusiveFile> file_;
   const LogIdentity identity_;
+  Position told_;  // of the log's growth; the thread's own
+  const std::shared_ptr<const std::atomic<Position>> marked_;
   std::unique_ptr<LogWriter> writer_;  // the thread's own
   // When the thread last turned to the disk; kNoWrite if it has come back.
   std::atomic<Clock::duration> write_began_ = kNoWrite;
@@ -259,23 +272,34 @@ class SqliteEventLog final : public EventLog {
 
 absl::StatusOr<std::unique_ptr<EventLog>> Open(SqliteEventLogOptions options) {
   std::optional<ExclusiveFile> file;
-  if (options.vfs.empty()) {
+  if (options.disk == &Disk::System()) {
     absl::StatusOr<ExclusiveFile> claimed = ClaimLogFile(options.path);
     if (!claimed.ok()) return claimed.status();
     file = *std::move(claimed);
   }
+  if (absl::Status status = SettleLogFile(options.path, *options.disk); !status.ok()) return status;
   options.max_queued_bytes = std::min(options.max_queued_bytes, kMaxQueuedBytes);
   options.retention_interval = std::min(options.retention_interval, kMaxInterval);
   LogWriter::Settings settings;
   settings.path = options.path;
-  settings.vfs = options.vfs;
-  settings.synchronous_full = options.synchronous_full;
+  settings.disk = options.disk;
+  settings.safeguards = options.safeguards;
+  settings.on_clock_step = options.on_clock_step;
   settings.retention_age = options.retention_age;
   settings.retention_bytes = options.retention_bytes;
   settings.deduplication_age = std::max(options.deduplication_age, options.retention_age);
   settings.checkpoint_pages = options.checkpoint_pages;
-  absl::StatusOr<std::unique_ptr<LogWriter>> writer = LogWriter::Open(settings);
+  const absl::Time now = options.now();
+  absl::StatusOr<std::unique_ptr<LogWriter>> writer = LogWriter::Open(settings, now);
   if (!writer.ok()) return writer.status();
+  absl::StatusOr<std::unique_ptr<LogReader>> reader =
+      LogReader::Open(options.path, options.disk->vfs(), /*visible=*/nullptr);
+  if (!reader.ok()) return reader.status();
+  if (absl::Status status =
+          RecoverLog(options.safeguards, {options.on_loss, options.on_mark_missing}, now, **reader, **writer);
+      !status.ok()) {
+    return status;
+  }
   return std::make_unique<SqliteEventLog>(std::move(options), std::move(file), *std::move(writer));
 }
 

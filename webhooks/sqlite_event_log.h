@@ -1,8 +1,13 @@
 // The event log in one SQLite file, for one process.
 //
 // WAL with synchronous=FULL, read back. One thread writes, and commits together what has come in meanwhile; readers
-// have connections of their own that cannot write. The file and its companions (-wal, -shm, .lock) have mode 0600: they
-// hold what events hold. Every row has a checksum, checked when it is read.
+// have connections of their own that cannot write. The file and its companions (-wal, -shm, -mark, .lock) have mode
+// 0600: they hold what events hold. Every row has a checksum over itself and the row before it, checked when it is
+// read.
+//
+// Nothing is answered from what the disk may not have: when the log is opened, what the system still keeps of it in
+// memory is written and dropped. What the disk has lost shows against the high-water mark in the -mark file, which is
+// synced behind each commit and before the commit is acknowledged: the lost range becomes a hole.
 #ifndef STAMPGATE_WEBHOOKS_SQLITE_EVENT_LOG_H_
 #define STAMPGATE_WEBHOOKS_SQLITE_EVENT_LOG_H_
 
@@ -14,13 +19,15 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "webhooks/disk.h"
 #include "webhooks/event_log.h"
+#include "webhooks/log_safeguards.h"
 
 namespace stampgate {
 
 struct SqliteEventLogOptions {
   std::string path;
-  // Events older than this are trimmed.
+  // Events older than this are trimmed, by the log's own time (AgeClock).
   absl::Duration retention_age = absl::Hours(24 * 7);
   // The oldest events are trimmed while the file holds more than this.
   int64_t retention_bytes = int64_t{10} << 30;
@@ -40,10 +47,17 @@ struct SqliteEventLogOptions {
   std::function<void(const absl::Status&)> on_fatal;
   // When so many pages wait in the write-ahead log, they are moved to where they belong.
   int checkpoint_pages = 2000;
-  // SQLite's VFS; empty for the system's. For tests.
-  std::string vfs;
-  // For tests that show what it is good for.
-  bool synchronous_full = true;
+  // Called by OpenSqliteEventLog for each range of events that the disk has lost or damaged, as far as that is newly
+  // found: those that are gone, by comparing the log with its high-water mark, and of the newest events the damaged
+  // ones. Readers find the others.
+  std::function<void(const LostEvents&)> on_loss;
+  // Called by OpenSqliteEventLog if the log has events and its -mark file is not there. It is made anew.
+  std::function<void()> on_mark_missing;
+  // Called from the log's thread when the clock has jumped by more than AgeClock::kMaxStep, forward or back.
+  std::function<void(absl::Duration)> on_clock_step;
+  // Outlives the log. Another one than the system's is for tests.
+  Disk* disk = &Disk::System();
+  LogSafeguards safeguards;
 };
 
 // Opens or makes the log. Errors: kFailedPrecondition if another process has it open, if the file is another program's

@@ -25,6 +25,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
+#include "webhooks/age_clock.h"
+#include "webhooks/cursor.h"
 #include "webhooks/event_log_testing.h"
 #include "webhooks/test_disk.h"
 #include "webhooks/webhook_testing.h"
@@ -144,6 +146,15 @@ class SqliteEventLog : public testing::Test {
   void StoreTogether(int first, int last, const std::string& body) {
     for (int number = first; number < last; ++number) log_->Append(MakeVerifiedEvent(IdOf(number), body), [](auto) {});
     Store(IdOf(last), body);
+  }
+
+  // Opens another log for a moment.
+  void StoreInto(const std::string& path, const std::string& id, const std::string& body) {
+    SqliteEventLogOptions options = options_;
+    options.path = path;
+    absl::StatusOr<std::unique_ptr<EventLog>> log = OpenSqliteEventLog(options);
+    ASSERT_TRUE(log.ok()) << log.status();
+    EXPECT_EQ(AppendAndWait(**log, MakeVerifiedEvent(id, body)).value(), AppendOutcome::kStored);
   }
 
   // Changes one byte of the file behind `marker`, which is in it once.
@@ -457,7 +468,7 @@ TEST_F(SqliteEventLog, WritesWhatWaitsWhenItCloses) {
   EXPECT_EQ(Extent().latest, 500);
 }
 
-TEST_F(SqliteEventLog, LeavesOneFileAndItsLock) {
+TEST_F(SqliteEventLog, LeavesOneFileItsMarkAndItsLock) {
   Open();
   StoreNumbers(1, 3);
   reader_ = nullptr;
@@ -465,7 +476,7 @@ TEST_F(SqliteEventLog, LeavesOneFileAndItsLock) {
   CloseAll();
   std::vector<std::string> names;
   for (const auto& file : std::filesystem::directory_iterator(folder_)) names.push_back(file.path().filename());
-  EXPECT_THAT(names, testing::UnorderedElementsAre("events", "events.lock"));
+  EXPECT_THAT(names, testing::UnorderedElementsAre("events", "events-mark", "events.lock"));
 }
 
 // Retention.
@@ -586,18 +597,22 @@ struct Model {
     std::string id;
     std::string body;
     absl::Time time;
+    int64_t age_us;
   };
+  AgeClock clock;
   Position earliest = 1;
   std::vector<Entry> events = {{}};                              // by position
   std::map<std::string, std::pair<Position, std::string>> seen;  // id to position and body
 
   Position latest() const { return static_cast<Position>(events.size()) - 1; }
-  absl::Time TimeOf(Position position) const { return events[static_cast<size_t>(position)].time; }
+  absl::Duration AgeOf(Position position) const {
+    return absl::Microseconds(clock.age_us - events[static_cast<size_t>(position)].age_us);
+  }
 
-  void Trim(absl::Time now, const SqliteEventLogOptions& options) {
-    while (earliest <= latest() && TimeOf(earliest) < now - options.retention_age) ++earliest;
+  void Trim(const SqliteEventLogOptions& options) {
+    while (earliest <= latest() && AgeOf(earliest) > options.retention_age) ++earliest;
     for (auto id = seen.begin(); id != seen.end();) {
-      id = TimeOf(id->second.first) < now - options.deduplication_age ? seen.erase(id) : std::next(id);
+      id = AgeOf(id->second.first) > options.deduplication_age ? seen.erase(id) : std::next(id);
     }
   }
 };
@@ -607,12 +622,14 @@ TEST_F(SqliteEventLog, DoesWhatAModelDoes) {
   options_.deduplication_age = absl::Seconds(120);
   options_.checkpoint_pages = 30;
   TestDisk disk;
-  options_.vfs = disk.vfs();
+  options_.disk = &disk;
   std::mt19937_64 random(4);
   Open();
   Model model;
+  model.clock.wall_us = now_us_;
   for (int step = 0; step < 1500; ++step) {
     const absl::Time now = absl::FromUnixMicros(now_us_);
+    model.clock.Advance(now);
     const std::string id = IdOf(static_cast<int64_t>(random() % 150));
     const std::string body = BodyOf(absl::StrCat(random() % 3), absl::StrCat(random() % 2));
     switch (random() % 16) {
@@ -622,7 +639,7 @@ TEST_F(SqliteEventLog, DoesWhatAModelDoes) {
         if (seen != model.seen.end()) {
           expected = seen->second.second == body ? AppendOutcome::kDuplicate : AppendOutcome::kConflict;
         } else {
-          model.events.push_back({id, body, std::max(now, model.events.back().time)});
+          model.events.push_back({id, body, std::max(now, model.events.back().time), model.clock.age_us});
           model.seen[id] = {model.latest(), body};
         }
         Store(id, body, expected);
@@ -676,7 +693,8 @@ TEST_F(SqliteEventLog, DoesWhatAModelDoes) {
         break;
     }
     TrimNow(*log_);
-    model.Trim(absl::FromUnixMicros(now_us_), options_);
+    model.clock.Advance(absl::FromUnixMicros(now_us_));
+    model.Trim(options_);
     ASSERT_EQ(Extent().earliest, model.earliest) << "step " << step;
     ASSERT_EQ(Extent().latest, model.latest()) << "step " << step;
     if (HasFailure()) break;
@@ -751,8 +769,8 @@ void ExpectAllBut(EventReader& reader, Position damaged, Position latest, const 
       after = batch->through;
     } else {
       ASSERT_EQ(batch.status().code(), kDamaged) << batch.status();
-      reported.push_back(reader.DamagedPosition());
-      after = reader.DamagedPosition();
+      reported.push_back(reader.Lost().last);
+      after = reader.Lost().last;
     }
   }
   for (Position position = 1; position <= latest; ++position) {
@@ -772,7 +790,7 @@ TEST_F(SqliteEventLog, NoticesADamagedBody) {
   Open();
   ExpectAllBut(*reader_, 5, 9);
   EXPECT_EQ(reader_->Find(IdOf(5)).status().code(), kDamaged);
-  EXPECT_EQ(reader_->DamagedPosition(), 5);
+  EXPECT_EQ(reader_->Lost().last, 5);
   EXPECT_EQ(reader_->Find(IdOf(6)).value()->position, 6);
   Store(IdOf(5), BodyOf("org", "marker-of-the-body-5"), AppendOutcome::kDuplicate);
 }
@@ -856,6 +874,7 @@ TEST_F(SqliteEventLog, SurvivesAnyDamage) {
   int told = 0;
   const auto look = [&](const std::string& content) {
     WriteFile(options_.path, content);
+    std::filesystem::remove(options_.path + "-mark");  // of what was there before
     absl::StatusOr<std::unique_ptr<EventLog>> log = OpenSqliteEventLog(options_);
     if (!log.ok()) {
       ++refused;
@@ -877,7 +896,7 @@ TEST_F(SqliteEventLog, SurvivesAnyDamage) {
         after = batch->through;
       } else if (batch.status().code() == kDamaged) {
         ++told;
-        ASSERT_EQ((*reader)->DamagedPosition(), after + 1);
+        ASSERT_EQ((*reader)->Lost().last, after + 1);
         ++after;
       } else {
         EXPECT_EQ(batch.status().code(), kGone) << batch.status();
@@ -933,6 +952,346 @@ TEST_F(SqliteEventLog, RefusesToGoOnFromWhatContradictsItself) {
   }
 }
 
+// Holes: what the disk has lost of what was acknowledged.
+
+class LogWithAHole : public SqliteEventLog {
+ protected:
+  LogWithAHole() {
+    options_.on_loss = [this](const LostEvents& lost) {
+      reports_.push_back(absl::StrCat(lost.first, "-", lost.last, lost.gone ? " gone" : " damaged"));
+    };
+    options_.on_mark_missing = [this] { reports_.push_back("no mark"); };
+  }
+
+  // Stores five events, and takes the last three away again.
+  void LoseThree() {
+    Open();
+    StoreNumbers(1, 2);
+    CloseAll();
+    const std::string before = ReadFile(options_.path);
+    Open();
+    StoreNumbers(3, 5);
+    digest_of_last_ = reader_->DigestAt(5).value();
+    CloseAll();
+    WriteFile(options_.path, before);
+  }
+
+  std::vector<std::string> reports_;
+  ChainDigest digest_of_last_ = {};
+};
+
+TEST_F(LogWithAHole, ReportsItGoesOnBehindItAndGivesNoPositionTwice) {
+  LoseThree();
+  Open();
+  EXPECT_THAT(reports_, ElementsAre("3-5 gone"));
+  EXPECT_EQ(Extent().latest, 5);
+  // What is gone is stored when upstream repeats it, and takes a new position.
+  Store(IdOf(5), BodyOf("org", "text5"), AppendOutcome::kStored);
+  Store(IdOf(2), BodyOf("org", "text2"), AppendOutcome::kDuplicate);
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_THAT(Positions(reader_->Read(0, {}, {})), ElementsAre(1, 2));
+    for (Position after : {2, 3, 4}) {
+      const absl::Status status = reader_->Read(after, {}, {}).status();
+      EXPECT_EQ(status.code(), kDamaged);
+      EXPECT_THAT(status.message(), HasSubstr("3 to 5"));
+      EXPECT_TRUE(reader_->Lost().gone);
+      EXPECT_EQ(reader_->Lost().first, 3);
+      EXPECT_EQ(reader_->Lost().last, 5);
+    }
+    EXPECT_THAT(Positions(reader_->Read(5, {}, {})), ElementsAre(6));
+    Open();  // the hole is known
+  }
+  EXPECT_THAT(reports_, ElementsAre("3-5 gone"));
+}
+
+TEST_F(LogWithAHole, KnowsTheDigestOfItsLastEventAndOfNoOther) {
+  LoseThree();
+  Open();
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(reader_->DigestAt(5).value(), digest_of_last_);
+    EXPECT_TRUE(reader_->DigestAt(2).ok());
+    EXPECT_EQ(reader_->DigestAt(3).status().code(), kDamaged);
+    EXPECT_TRUE(reader_->Lost().gone);
+    EXPECT_EQ(reader_->DigestAt(4).status().code(), kDamaged);
+    if (round == 0) StoreNumbers(6, 7);  // and when it is not the log's end
+  }
+}
+
+TEST_F(LogWithAHole, IsTrimmedPastIt) {
+  options_.retention_age = absl::Seconds(100);
+  LoseThree();
+  Open();
+  Pass(absl::Seconds(101));
+  TrimNow(*log_);
+  EXPECT_EQ(Extent().earliest, 3);
+  EXPECT_EQ(reader_->Read(2, {}, {}).status().code(), kDamaged);
+  Open();  // with nothing but the hole
+  StoreNumbers(6, 6);
+  Pass(absl::Seconds(101));
+  StoreNumbers(7, 7);
+  TrimNow(*log_);
+  EXPECT_EQ(Extent().earliest, 7);
+  Open();
+  EXPECT_THAT(Positions(reader_->Read(6, {}, {})), ElementsAre(7));
+}
+
+TEST_F(LogWithAHole, MayBeAllThatALogHas) {
+  Open();
+  CloseAll();
+  const std::string before = ReadFile(options_.path);
+  Open();
+  StoreNumbers(1, 2);
+  CloseAll();
+  WriteFile(options_.path, before);
+  Open();
+  EXPECT_THAT(reports_, ElementsAre("1-2 gone"));
+  EXPECT_EQ(reader_->Read(0, {}, {}).status().code(), kDamaged);
+  StoreNumbers(3, 3);
+  Open();
+  EXPECT_THAT(Positions(reader_->Read(2, {}, {})), ElementsAre(3));
+}
+
+TEST_F(LogWithAHole, IsNotSeenWithoutTheMarkWhichIsMadeAnewAndReported) {
+  LoseThree();
+  std::filesystem::remove(options_.path + "-mark");
+  Open();
+  EXPECT_THAT(reports_, ElementsAre("no mark"));
+  EXPECT_EQ(Extent().latest, 2);
+  Open();
+  EXPECT_THAT(reports_, ElementsAre("no mark"));
+}
+
+TEST_F(LogWithAHole, IsNotMadeByTheMarkOfAnotherLog) {
+  Open();
+  StoreNumbers(1, 2);
+  CloseAll();
+  const std::string marked = options_.path + "-mark";
+  options_.path += "-2";
+  Open();
+  StoreNumbers(1, 5);
+  CloseAll();
+  std::filesystem::copy_file(options_.path + "-mark", marked, std::filesystem::copy_options::overwrite_existing);
+  options_.path.resize(options_.path.size() - 2);
+  Open();
+  EXPECT_THAT(reports_, ElementsAre("no mark"));
+  EXPECT_EQ(Extent().latest, 2);
+}
+
+// Somebody has put an older copy back without a word and let it go on.
+TEST_F(LogWithAHole, CannotBeNamedWhenTheLogHasAnotherHistory) {
+  LoseThree();
+  const std::string mark = ReadFile(options_.path + "-mark");
+  std::filesystem::remove(options_.path + "-mark");
+  Open();
+  for (int i = 3; i <= 6; ++i) Store(IdOf(i), BodyOf("org", "another"));
+  CloseAll();
+  WriteFile(options_.path + "-mark", mark);
+  EXPECT_EQ(OpenStatus().code(), kDamaged);
+  EXPECT_THAT(OpenStatus().message(), HasSubstr("another event at 5"));
+}
+
+TEST_F(LogWithAHole, DamageOfTheNewestEventsIsReportedWhenTheLogOpens) {
+  Open();
+  StoreNumbers(1, 9, "marker-of-the-body-");
+  CloseAll();
+  Damage("marker-of-the-body-5");
+  Damage("marker-of-the-body-6");
+  Damage("marker-of-the-body-8");
+  Open();
+  EXPECT_THAT(reports_, ElementsAre("5-6 damaged", "8-8 damaged"));
+}
+
+// The chain.
+
+TEST_F(SqliteEventLog, NoticesARowOfAnotherHistory) {
+  Open();
+  StoreNumbers(1, 3);
+  CloseAll();
+  const std::string other = options_.path + "-other";
+  std::filesystem::copy_file(options_.path, other);
+  StoreInto(other, IdOf(4), BodyOf("org", "another"));
+  Open();
+  StoreNumbers(4, 6);
+  CloseAll();
+  // Its checksum fits, its log and its position do too.
+  RunSql(options_.path, absl::StrCat("ATTACH '", other, "' AS other; DELETE FROM events WHERE seq = 4;",
+                                     "INSERT INTO events SELECT * FROM other.events WHERE seq = 4"));
+  Open();
+  EXPECT_THAT(Positions(reader_->Read(0, {}, {})), ElementsAre(1, 2, 3, 4));
+  const absl::Status status = reader_->Read(4, {}, {}).status();
+  EXPECT_EQ(status.code(), kDamaged);
+  EXPECT_THAT(status.message(), HasSubstr("does not follow"));
+  EXPECT_THAT(Positions(reader_->Read(5, {}, {})), ElementsAre(6));
+  // Also by a reader that begins there.
+  EXPECT_EQ((*log_->NewReader())->Read(4, {}, {}).status().code(), kDamaged);
+}
+
+TEST_F(SqliteEventLog, KnowsTheDigestsOfItsEvents) {
+  options_.retention_age = absl::Seconds(10);
+  Open();
+  EXPECT_EQ(reader_->DigestAt(0).value(), ChainDigest{});
+  EXPECT_EQ(reader_->DigestAt(1).status().code(), kTrimmed);
+  StoreNumbers(1, 20);
+  const std::vector<LoggedEvent> events = ReadAllAfter(*reader_, 10).value();
+  TrimNow(*log_);
+  ASSERT_EQ(Extent().earliest, 11);
+  for (const LoggedEvent& event : events) EXPECT_EQ(reader_->DigestAt(event.position).value(), event.digest);
+  EXPECT_NE(reader_->DigestAt(10).value(), ChainDigest{});
+  EXPECT_EQ(reader_->DigestAt(9).status().code(), kTrimmed);
+  const ChainDigest before = reader_->DigestAt(10).value();
+  const EventReader::Batch batch = reader_->Read(10, {}, {}).value();
+  EXPECT_EQ(batch.through_digest, events.back().digest);
+  Open();
+  EXPECT_EQ(reader_->DigestAt(10).value(), before);
+  // Of a damaged event the next one knows.
+  CloseAll();
+  RunSql(options_.path, "UPDATE events SET checksum = zeroblob(32) WHERE seq = 15");
+  Open();
+  EXPECT_EQ(reader_->DigestAt(15).value(), events[4].digest);
+}
+
+// Version 1.
+
+constexpr char kCursorOfVersion1[] = "AUxjaWBA0UxWb3R1LVh9LXIAAAAAAAAAApICI5Ewsuornxg6IjMeS0I";
+
+TEST_F(SqliteEventLog, TakesOverALogOfVersion1) {
+  RunSql(options_.path, ReadFile("webhooks/log_version_1.sql"));
+  chmod(options_.path.c_str(), 0600);
+  SetTime(absl::FromUnixSeconds(1'795'320'430));
+  for (int round = 0; round < 2; ++round) {
+    Open();
+    EXPECT_EQ(Extent().earliest, 1);
+    ASSERT_EQ(Extent().latest, 3 + 2 * round);
+    const std::vector<LoggedEvent> events = ReadAll(*reader_).value();
+    EXPECT_EQ(events[0].event.event_id, "bench-0");
+    EXPECT_EQ(events[2].event.event_id, "bench-2");
+    EXPECT_EQ(absl::ToUnixMicros(events[2].commit_time), 1'795'320'423'271'830);
+    EXPECT_EQ(reader_->DigestAt(2).value(), events[1].digest);
+    // As a client had it from the gateway before: of everything up to the second event.
+    EXPECT_EQ(DecodeCursor(log_->identity(), kCursorOfVersion1)->position, 2);
+    Store("bench-1", R"({"organizationId":"org-1","type":"ACTIVITY_TYPE_X","n":"0000"})", AppendOutcome::kDuplicate);
+    Store(absl::StrCat("new-", 2 * round), "{}");
+    Store(absl::StrCat("new-", 2 * round + 1), "{}");
+  }
+  // The chain goes on from the last row of version 1.
+  CloseAll();
+  RunSql(options_.path, "UPDATE events SET checksum = zeroblob(32) WHERE seq = 3");
+  Open();
+  EXPECT_NE(reader_->DigestAt(3).value(), ChainDigest{});
+  EXPECT_EQ(reader_->Read(2, {}, {}).status().code(), kDamaged);
+}
+
+TEST_F(SqliteEventLog, AgesTheEventsOfVersion1) {
+  options_.retention_age = absl::Seconds(60);
+  RunSql(options_.path, ReadFile("webhooks/log_version_1.sql"));
+  chmod(options_.path.c_str(), 0600);
+  SetTime(absl::FromUnixSeconds(1'795'320'424));
+  Open();
+  TrimNow(*log_);
+  EXPECT_EQ(Extent().earliest, 1);
+  Pass(absl::Seconds(61));
+  TrimNow(*log_);
+  EXPECT_EQ(Extent().earliest, 4);
+}
+
+TEST_F(SqliteEventLog, RefusesADamagedLogOfVersion1) {
+  RunSql(options_.path, ReadFile("webhooks/log_version_1.sql"));
+  chmod(options_.path.c_str(), 0600);
+  RunSql(options_.path, "UPDATE log SET latest = 2");
+  const std::string before = ReadFile(options_.path);
+  EXPECT_EQ(OpenStatus().code(), kDamaged);
+}
+
+// The clock.
+
+TEST_F(SqliteEventLog, AClockThatJumpsDoesNotEmptyIt) {
+  std::vector<absl::Duration> steps;
+  options_.retention_age = absl::Hours(24 * 7);
+  options_.deduplication_age = absl::Hours(24 * 30);
+  options_.on_clock_step = [&steps](absl::Duration step) { steps.push_back(step); };
+  Open();
+  StoreNumbers(1, 20);
+  Pass(absl::Hours(24 * 365));
+  TrimNow(*log_);
+  EXPECT_EQ(Extent().earliest, 1);
+  StoreNumbers(21, 21);
+  Pass(-absl::Hours(24 * 365));
+  TrimNow(*log_);
+  Store(IdOf(1), BodyOf("org", "text1"), AppendOutcome::kDuplicate);
+  Open();
+  TrimNow(*log_);
+  EXPECT_EQ(Extent().earliest, 1);
+  CloseAll();
+  EXPECT_THAT(steps, ElementsAre(testing::Gt(absl::Hours(24 * 364)), testing::Lt(-absl::Hours(24 * 364))));
+}
+
+TEST_F(SqliteEventLog, TimeInWhichNothingComesCounts) {
+  options_.retention_age = absl::Hours(10);
+  Open();
+  StoreNumbers(1, 3);
+  for (int half_hour = 0; half_hour < 18; ++half_hour) {
+    Pass(absl::Minutes(30));
+    TrimNow(*log_);
+    if (half_hour % 5 == 0) Open();  // and restarts do not stop it
+  }
+  EXPECT_EQ(Extent().earliest, 1);
+  for (int half_hour = 0; half_hour < 3; ++half_hour) {
+    Pass(absl::Minutes(30));
+    TrimNow(*log_);
+  }
+  EXPECT_EQ(Extent().earliest, 4);
+}
+
+// Others who use the file.
+
+// By what SQLite has waited, and not by the time that has passed.
+TEST_F(SqliteEventLog, AForeignReaderDelaysAcknowledgementsForAMomentOnly) {
+  TestDisk disk;
+  options_.disk = &disk;
+  options_.checkpoint_pages = 10;
+  Open();
+  StoreNumbers(1, 1);
+  sqlite3* foreign = nullptr;
+  ASSERT_EQ(sqlite3_open_v2(options_.path.c_str(), &foreign, SQLITE_OPEN_READONLY, disk.vfs().c_str()), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(foreign, "BEGIN; SELECT count(*) FROM events", nullptr, nullptr, nullptr), SQLITE_OK);
+  StoreNumbers(2, 40);  // more than 80 pages: a checkpoint waits for the reader
+  EXPECT_GT(disk.waited_us(), 0);
+  EXPECT_LE(disk.waited_us(), 4 * 100'000);
+  sqlite3_close(foreign);
+  CloseAll();
+}
+
+// What a mark does not cover, no reader sees and no sender is promised.
+TEST_F(SqliteEventLog, AnEventIsShownOnlyWithItsMark) {
+  TestDisk disk;
+  options_.disk = &disk;
+  Open();
+  StoreNumbers(1, 2);
+  int tries = 0;
+  Position latest = 0;
+  // The disk is full from one write or another of a commit on; the mark's is the last of them.
+  for (int n = 1; n < 40; ++n) {
+    disk.FillAtWrite(n, /*everywhere=*/true);
+    const absl::StatusOr<AppendOutcome> outcome =
+        AppendAndWait(*log_, MakeVerifiedEvent(absl::StrCat("full-", n), "{}"));
+    latest = Extent().latest;
+    if (!outcome.ok()) {
+      EXPECT_TRUE(absl::IsResourceExhausted(outcome.status())) << outcome.status();
+      EXPECT_EQ(reader_->Find(absl::StrCat("full-", n)).value(), std::nullopt) << n;
+      // Also not as a repetition of what is stored already.
+      EXPECT_FALSE(AppendAndWait(*log_, MakeVerifiedEvent(absl::StrCat("full-", n), "{}")).ok());
+      ++tries;
+    }
+    disk.MakeRoom();
+    Store(absl::StrCat("room-", n), "{}");
+    EXPECT_GT(Extent().latest, latest);
+  }
+  EXPECT_GT(tries, 5);
+  const std::vector<LoggedEvent> events = ReadAll(*reader_).value();
+  EXPECT_EQ(static_cast<Position>(events.size()), Extent().latest);
+  CloseAll();
+}
+
 // Whose file it is.
 
 TEST_F(SqliteEventLog, IsOpenOnce) {
@@ -948,6 +1307,23 @@ TEST_F(SqliteEventLog, IsOpenOnce) {
   ASSERT_EQ(flock(fd, LOCK_EX | LOCK_NB), 0);
   EXPECT_EQ(OpenStatus().code(), kRefused);
   close(fd);
+  Open();
+}
+
+// Under its other name the file would have another lock.
+TEST_F(SqliteEventLog, RefusesAFileWithAnotherName) {
+  Open();
+  StoreNumbers(1, 1);
+  const std::string path = options_.path;
+  std::filesystem::create_hard_link(path, path + "-link");
+  options_.path = path + "-link";
+  const absl::Status status = OpenSqliteEventLog(options_).status();
+  EXPECT_EQ(status.code(), kRefused);
+  EXPECT_THAT(status.message(), HasSubstr("hard link"));
+  CloseAll();
+  options_.path = path;
+  EXPECT_EQ(OpenStatus().code(), kRefused);
+  std::filesystem::remove(path + "-link");
   Open();
 }
 
@@ -997,10 +1373,10 @@ TEST_F(SqliteEventLog, RefusesANewerVersion) {
   Open();
   StoreNumbers(1, 2);
   CloseAll();
-  RunSql(options_.path, "PRAGMA user_version = 2");
+  RunSql(options_.path, "PRAGMA user_version = 3");
   EXPECT_EQ(OpenStatus().code(), kRefused);
   EXPECT_THAT(OpenStatus().message(), HasSubstr("newer"));
-  RunSql(options_.path, "PRAGMA user_version = 1");
+  RunSql(options_.path, "PRAGMA user_version = 2");
   Open();
   EXPECT_EQ(Extent().latest, 2);
 }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 #include <new>
+#include <random>
 #include <utility>
 
 #include "absl/base/internal/raw_logging.h"
@@ -25,7 +26,34 @@ std::string NewVfsName() {
 
 // A file, as long as it has a name or is open.
 struct TestDisk::Node {
-  std::string content;
+  std::string content;  // of the cache
+
+  // What the disk has of the pages of which the cache has something else; empty where the file did not reach so far.
+  // Those that are dirty will be written back, those that are lost will not, unless they are written to again.
+  std::map<size_t, std::string> dirty;
+  std::map<size_t, std::string> lost;
+  bool write_back_failed = false;  // and no sync has said so yet
+
+  std::string Page(size_t page) const {
+    const size_t from = page * kPageBytes;
+    return from < content.size() ? content.substr(from, kPageBytes) : "";
+  }
+
+  void Resize(size_t size) {
+    content.resize(size);
+    const size_t pages = (size + kPageBytes - 1) / kPageBytes;
+    for (std::map<size_t, std::string>* set : {&dirty, &lost}) set->erase(set->lower_bound(pages), set->end());
+  }
+
+  // Reads what is lost from the disk again.
+  void Drop() {
+    for (auto& [page, on_disk] : lost) {
+      const size_t from = page * kPageBytes;
+      on_disk.resize(std::min(kPageBytes, content.size() - from));
+      content.replace(from, on_disk.size(), on_disk);
+    }
+    lost.clear();
+  }
 
   // SQLite's five levels of locks.
   int shared = 0;
@@ -65,6 +93,7 @@ struct TestDisk::Methods {
   static int Close(sqlite3_file* file);
   static int Read(sqlite3_file* file, void* out, int size, sqlite3_int64 offset);
   static int Write(sqlite3_file* file, const void* data, int size, sqlite3_int64 offset);
+  static int Sleep(sqlite3_vfs* vfs, int us);
   static int Truncate(sqlite3_file* file, sqlite3_int64 size);
   static int Sync(sqlite3_file* file, int flags);
   static int FileSize(sqlite3_file* file, sqlite3_int64* size);
@@ -86,7 +115,7 @@ TestDisk::TestDisk(const DiskImage& image) : vfs_name_(NewVfsName()), vfs_(std::
     files_[name] = std::make_shared<Node>();
     files_[name]->content = content;
   }
-  *vfs_ = *sqlite3_vfs_find(nullptr);  // randomness, time and sleep are the system's
+  *vfs_ = *sqlite3_vfs_find(nullptr);  // randomness and time are the system's
   vfs_->iVersion = 2;
   vfs_->szOsFile = sizeof(File);
   vfs_->pNext = nullptr;
@@ -96,6 +125,7 @@ TestDisk::TestDisk(const DiskImage& image) : vfs_name_(NewVfsName()), vfs_(std::
   vfs_->xDelete = Methods::Delete;
   vfs_->xAccess = Methods::Access;
   vfs_->xFullPathname = Methods::FullPathname;
+  vfs_->xSleep = Methods::Sleep;
   ABSL_RAW_CHECK(sqlite3_vfs_register(vfs_.get(), 0) == SQLITE_OK, "SQLite does not take the test's disk");
 }
 
@@ -130,14 +160,80 @@ void TestDisk::FailWrite(int n) {
   writes_until_failure_ = n;
 }
 
-void TestDisk::FailSync(int n) {
+void TestDisk::FailSync(int n, uint64_t seed) {
   std::lock_guard lock(mutex_);
   syncs_until_failure_ = n;
+  sync_failure_seed_ = seed;
+}
+
+void TestDisk::FailWriteBack(int n, uint64_t seed) {
+  std::lock_guard lock(mutex_);
+  writes_until_write_back_ = n;
+  write_back_seed_ = seed;
+}
+
+void TestDisk::StopAfter(int operations) {
+  std::lock_guard lock(mutex_);
+  operations_left_ = operations;
+}
+
+void TestDisk::Restart() {
+  std::lock_guard lock(mutex_);
+  operations_left_ = -1;
+  writes_until_failure_ = 0;
+  syncs_until_failure_ = 0;
+  writes_until_write_back_ = 0;
+}
+
+bool TestDisk::stopped() const {
+  std::lock_guard lock(mutex_);
+  return operations_left_ == 0;
+}
+
+int64_t TestDisk::waited_us() const {
+  std::lock_guard lock(mutex_);
+  return waited_us_;
 }
 
 int TestDisk::failures() const {
   std::lock_guard lock(mutex_);
   return failures_;
+}
+
+// Whether an operation comes too late; counts it.
+bool TestDisk::Stopped() {
+  if (operations_left_ == 0) return true;
+  if (operations_left_ > 0) --operations_left_;
+  return false;
+}
+
+absl::Status TestDisk::Settle(const std::string& path) {
+  if (absl::Status status = SyncOnly(path); !status.ok()) return status;
+  std::lock_guard lock(mutex_);
+  if (const auto file = files_.find(path); file != files_.end()) file->second->Drop();
+  return absl::OkStatus();
+}
+
+absl::Status TestDisk::SyncOnly(const std::string& path) {
+  std::lock_guard lock(mutex_);
+  const auto file = files_.find(path);
+  if (file == files_.end()) return absl::OkStatus();
+  if (Sync(path, *file->second, /*folder=*/false) == SQLITE_OK) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat(path, " cannot be written to disk"));
+}
+
+// All dirty pages are clean afterwards.
+void TestDisk::WriteBack(const std::string& name, Node& node, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const uint64_t kind = seed % 4;  // 0: all are written, 1: none is, else some are
+  DiskChange change{DiskChange::Kind::kSync, name, 0, ""};
+  for (auto& [page, on_disk] : node.dirty) {
+    if (kind == 0 || (kind != 1 && random() % 2 == 0)) continue;
+    change.lost.insert(page);
+    node.lost[page] = std::move(on_disk);
+  }
+  node.dirty.clear();
+  history_.push_back(std::move(change));
 }
 
 int TestDisk::Write(File& file, const char* data, int size, int64_t offset) {
@@ -151,20 +247,59 @@ int TestDisk::Write(File& file, const char* data, int size, int64_t offset) {
     if (!first) return SQLITE_FULL;
     size /= 2;
   }
-  history_.push_back({DiskChange::Kind::kWrite, file.name, offset, std::string(data, static_cast<size_t>(size))});
+  if (size == 0) return fits ? SQLITE_OK : SQLITE_FULL;
   const size_t written_to = static_cast<size_t>(offset) + static_cast<size_t>(size);
+  // A page that grows with the file is dirty too, where it was not whole.
+  for (size_t page = std::min(content.size(), static_cast<size_t>(offset)) / kPageBytes;
+       page <= (written_to - 1) / kPageBytes; ++page) {
+    MarkDirty(file.name, *file.node, page);
+  }
+  history_.push_back({DiskChange::Kind::kWrite, file.name, offset, std::string(data, static_cast<size_t>(size))});
   if (content.size() < written_to) content.resize(written_to);
   std::memcpy(content.data() + offset, data, static_cast<size_t>(size));
+  if (writes_until_write_back_ > 0 && --writes_until_write_back_ == 0) {
+    ++failures_;
+    WriteBack(file.name, *file.node, write_back_seed_);
+    file.node->write_back_failed = true;
+  }
   return fits ? SQLITE_OK : SQLITE_FULL;
 }
 
-int TestDisk::Sync(File& file) {
+// What was lost of the page will be written with the rest of it.
+void TestDisk::MarkDirty(const std::string& name, Node& node, size_t page) {
+  if (node.dirty.contains(page)) return;
+  const std::string cached = node.Page(page);
+  const auto lost = node.lost.find(page);
+  if (lost == node.lost.end()) {
+    node.dirty[page] = cached;
+    return;
+  }
+  // Byte by byte, since what the disk has too must not become what a power cut may take.
+  const std::string& on_disk = lost->second;
+  for (size_t from = 0; from < cached.size();) {
+    const auto differs = [&](size_t at) { return at >= on_disk.size() || on_disk[at] != cached[at]; };
+    size_t end = from;
+    while (end < cached.size() && differs(end)) ++end;
+    if (end > from) {
+      history_.push_back({DiskChange::Kind::kWrite, name, static_cast<int64_t>(page * kPageBytes + from),
+                          cached.substr(from, end - from)});
+    }
+    from = end + 1;
+  }
+  node.dirty.insert(node.lost.extract(lost));
+}
+
+int TestDisk::Sync(const std::string& name, Node& node, bool folder) {
+  if (Stopped()) return SQLITE_IOERR_FSYNC;
   if (syncs_until_failure_ > 0 && --syncs_until_failure_ == 0) {
     ++failures_;
+    WriteBack(name, node, sync_failure_seed_);
     return SQLITE_IOERR_FSYNC;
   }
-  history_.push_back({DiskChange::Kind::kSync, file.name, 0, "", std::exchange(file.syncs_folder, false)});
-  return SQLITE_OK;
+  // As Linux does, which writes what is dirty now and returns the error of before.
+  node.dirty.clear();
+  history_.push_back({DiskChange::Kind::kSync, name, 0, "", folder});
+  return std::exchange(node.write_back_failed, false) ? SQLITE_IOERR_FSYNC : SQLITE_OK;
 }
 
 int TestDisk::Methods::Open(sqlite3_vfs* vfs, const char* name, sqlite3_file* memory, int flags, int* out_flags) {
@@ -195,7 +330,7 @@ int TestDisk::Methods::Open(sqlite3_vfs* vfs, const char* name, sqlite3_file* me
   std::lock_guard lock(disk.mutex_);
   std::shared_ptr<Node>& node = disk.files_[name];
   if (node == nullptr) {
-    if ((flags & SQLITE_OPEN_CREATE) == 0) {
+    if ((flags & SQLITE_OPEN_CREATE) == 0 || disk.Stopped()) {
       disk.files_.erase(name);
       return SQLITE_CANTOPEN;
     }
@@ -217,6 +352,7 @@ int TestDisk::Methods::Open(sqlite3_vfs* vfs, const char* name, sqlite3_file* me
 int TestDisk::Methods::Delete(sqlite3_vfs* vfs, const char* name, int sync_folder) {
   TestDisk& disk = Of(vfs);
   std::lock_guard lock(disk.mutex_);
+  if (disk.Stopped()) return SQLITE_IOERR_DELETE;
   if (disk.files_.erase(name) == 0) return SQLITE_IOERR_DELETE_NOENT;
   disk.history_.push_back({DiskChange::Kind::kDelete, name, 0, "", sync_folder != 0});
   return SQLITE_OK;
@@ -234,6 +370,13 @@ int TestDisk::Methods::Access(sqlite3_vfs* vfs, const char* name, int flags, int
 int TestDisk::Methods::FullPathname(sqlite3_vfs*, const char* name, int size, char* out) {
   sqlite3_snprintf(size, out, "%s", name);
   return SQLITE_OK;
+}
+
+int TestDisk::Methods::Sleep(sqlite3_vfs* vfs, int us) {
+  TestDisk& disk = Of(vfs);
+  std::lock_guard lock(disk.mutex_);
+  disk.waited_us_ += us;
+  return us;
 }
 
 int TestDisk::Methods::Close(sqlite3_file* file) {
@@ -259,6 +402,7 @@ int TestDisk::Methods::Read(sqlite3_file* file, void* out, int size, sqlite3_int
 int TestDisk::Methods::Write(sqlite3_file* file, const void* data, int size, sqlite3_int64 offset) {
   TestDisk& disk = *Of(file).disk;
   std::lock_guard lock(disk.mutex_);
+  if (disk.Stopped()) return SQLITE_IOERR_WRITE;
   if (disk.writes_until_failure_ > 0 && --disk.writes_until_failure_ == 0) {
     ++disk.failures_;
     return SQLITE_IOERR_WRITE;
@@ -268,15 +412,19 @@ int TestDisk::Methods::Write(sqlite3_file* file, const void* data, int size, sql
 
 int TestDisk::Methods::Truncate(sqlite3_file* file, sqlite3_int64 size) {
   std::lock_guard lock(Of(file).disk->mutex_);
+  if (Of(file).disk->Stopped()) return SQLITE_IOERR_TRUNCATE;
   size = RoundUp(size, Of(file).growth);
   Of(file).disk->history_.push_back({DiskChange::Kind::kTruncate, Of(file).name, size, ""});
-  Of(file).node->content.resize(static_cast<size_t>(size));
+  Of(file).node->Resize(static_cast<size_t>(size));
   return SQLITE_OK;
 }
 
 int TestDisk::Methods::Sync(sqlite3_file* file, int flags) {
-  std::lock_guard lock(Of(file).disk->mutex_);
-  return Of(file).disk->Sync(Of(file));
+  File& self = Of(file);
+  std::lock_guard lock(self.disk->mutex_);
+  const int code = self.disk->Sync(self.name, *self.node, self.syncs_folder);
+  if (code == SQLITE_OK) self.syncs_folder = false;
+  return code;
 }
 
 int TestDisk::Methods::FileSize(sqlite3_file* file, sqlite3_int64* size) {
@@ -296,6 +444,7 @@ int TestDisk::Methods::FileControl(sqlite3_file* file, int what, void* argument)
   const int64_t size = RoundUp(*static_cast<int64_t*>(argument), self.growth);
   const auto there = static_cast<int64_t>(self.node->content.size());
   if (size <= there || self.growth == 1) return SQLITE_OK;
+  if (self.disk->Stopped()) return SQLITE_IOERR_WRITE;
   // A reservation: it finds no room as a write does, and does not fail otherwise.
   const std::string zeros(static_cast<size_t>(size - there), '\0');
   return self.disk->Write(self, zeros.data(), static_cast<int>(zeros.size()), there);

@@ -1,7 +1,11 @@
-// A disk in memory for SQLite, which keeps a history and fails on request.
+// A disk in memory, with a page cache in front of it, which keeps a history and fails on request.
 //
 // Several connections of this process may use it at once, write-ahead log included. It promises what SQLite's own VFS
 // does on Linux: bytes next to those that are written stay as they are, whatever happens.
+//
+// What is read comes from the cache, and the cache outlives whoever wrote it, as it does when a process dies. As on
+// Linux, a write-back that fails marks pages clean that the disk does not have: they are read as if nothing had
+// happened, and no later sync writes them. Only Settle shows the disk's content again, and a power cut (power_cut.h).
 #ifndef STAMPGATE_WEBHOOKS_TEST_DISK_H_
 #define STAMPGATE_WEBHOOKS_TEST_DISK_H_
 
@@ -12,13 +16,20 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
+
+#include "absl/status/status.h"
+#include "webhooks/disk.h"
 
 namespace stampgate {
 
 // The content of each file, by name.
 using DiskImage = std::map<std::string, std::string>;
+
+// Of the cache.
+inline constexpr size_t kPageBytes = 4096;
 
 // Something that was done to a file.
 struct DiskChange {
@@ -29,19 +40,27 @@ struct DiskChange {
   int64_t offset = 0;   // of a write; the new size, of a truncation
   std::string data;     // of a write
   bool folder = false;  // of a creation, deletion or sync: the folder was synced too
+  // Of a sync: the pages, by number, whose writes since the last sync did not reach the disk and never will.
+  std::set<size_t> lost = {};
 };
 
 // Thread-safe. Outlives every connection that uses it.
-class TestDisk {
+class TestDisk : public Disk {
  public:
   explicit TestDisk(const DiskImage& image = {});
-  ~TestDisk();
+  ~TestDisk() override;
 
   TestDisk(const TestDisk&) = delete;
   TestDisk& operator=(const TestDisk&) = delete;
 
   // The name under which SQLite knows it.
-  const std::string& vfs() const { return vfs_name_; }
+  std::string vfs() const override { return vfs_name_; }
+
+  // No connection to the file may be open.
+  absl::Status Settle(const std::string& path) override;
+
+  // Half of what Settle does: the cache keeps what it has.
+  absl::Status SyncOnly(const std::string& path);
 
   // As the processes that use it see it.
   DiskImage image() const;
@@ -56,9 +75,25 @@ class TestDisk {
   void FillAtWrite(int n, bool everywhere);
   void MakeRoom();
 
-  // The `n`th write or sync from now fails once with an I/O error, and nothing of it reaches the disk; 0: none does.
+  // The `n`th write from now fails once with an I/O error, and nothing of it reaches the disk; 0: none does.
   void FailWrite(int n);
-  void FailSync(int n);
+
+  // The `n`th sync from now fails once; 0: none does. The pages that it was to write are clean afterwards, and `seed`
+  // chooses which of them the disk has: all, none or some.
+  void FailSync(int n, uint64_t seed = 1);
+
+  // Behind the `n`th write from now the system writes that file's pages back by itself, and fails as a sync does. The
+  // file's next sync returns the error.
+  void FailWriteBack(int n, uint64_t seed);
+
+  // Whatever uses the disk is stopped, as by a kill, once it has done `operations` more things that change the disk:
+  // all it does afterwards fails and changes nothing. Restart ends that, and every plan for a failure.
+  void StopAfter(int operations);
+  void Restart();
+  bool stopped() const;
+
+  // What SQLite has waited, in all. Nothing really waits.
+  int64_t waited_us() const;
 
   // How many writes and syncs have failed.
   int failures() const;
@@ -68,9 +103,12 @@ class TestDisk {
   struct File;
   struct Methods;
 
-  // Both with the lock held.
+  // All with the lock held.
+  bool Stopped();
   int Write(File& file, const char* data, int size, int64_t offset);
-  int Sync(File& file);
+  int Sync(const std::string& name, Node& node, bool folder);
+  void WriteBack(const std::string& name, Node& node, uint64_t seed);
+  void MarkDirty(const std::string& name, Node& node, size_t page);
 
   const std::string vfs_name_;
   std::unique_ptr<sqlite3_vfs> vfs_;
@@ -82,6 +120,11 @@ class TestDisk {
   bool full_everywhere_ = false;
   int writes_until_failure_ = 0;
   int syncs_until_failure_ = 0;
+  uint64_t sync_failure_seed_ = 0;
+  int writes_until_write_back_ = 0;
+  uint64_t write_back_seed_ = 0;
+  int operations_left_ = -1;  // until it stops; -1: not planned
+  int64_t waited_us_ = 0;
   int failures_ = 0;
 };
 

@@ -172,7 +172,10 @@ int Main() {
   const Position size = (*(*log)->NewReader())->Extent()->latest;
   if (!Fill(**log, static_cast<int>(size))) return 1;
   const Position latest = (*(*log)->NewReader())->Extent()->latest;
-  const auto cursor = [&](Position position) { return EncodeCursor((*log)->identity(), position); };
+  const std::unique_ptr<EventReader> reader = *(*log)->NewReader();
+  const auto cursor = [&](Position position) {
+    return EncodeCursor((*log)->identity(), {position, reader->DigestAt(position).value()});
+  };
   std::printf("open_ms=%.2f beginning=%s middle=%s end=%s\n", absl::ToDoubleMilliseconds(open), cursor(0).c_str(),
               cursor(latest / 2).c_str(), cursor(latest - 1).c_str());
   std::fflush(stdout);
