@@ -14,8 +14,8 @@
  * @property {string} [activityId]
  * @property {number} from how many requests upstream had seen when the try began
  * @property {number} until and when the next try of the same request began, or at the end of the history
- * @property {number} behindMs how far, at most during the try, the clock stood behind the latest time that it had shown to
- *     any process
+ * @property {number} behindMs how far, at most during the try, the clock stood behind the latest timestamp that any
+ *     process may have given out
  */
 
 /**

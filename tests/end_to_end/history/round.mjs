@@ -15,7 +15,7 @@ import { UpstreamRecord } from './upstream_record.mjs';
 const EVENTS = 100_000; // more than a round can send
 const SENDERS = 6;
 /** The clock stays within this of the true one, or upstream would not take what the gateway stamps. */
-const MAX_OFFSET_MS = 200_000;
+const MAX_OFFSET_MS = 120_000;
 
 export class Round {
   #answered = 0;
@@ -181,7 +181,7 @@ export class Round {
     machine.release();
     simulator.clearFaults();
     simulator.release();
-    // Where the clock has been, so that timestamps are not what anybody waits for.
+    // So that timestamps are not what anybody waits for.
     stack.stepClock(stack.behindMs());
     const wanted = this.progress + 20;
     await until(() => this.progress >= wanted, 'all goes on');

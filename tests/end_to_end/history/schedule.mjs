@@ -39,8 +39,8 @@ export const STEPS = {
 
 const cut = (random) => ({ pieceBytes: random.pick([512, 4096]), keep: random.below(5) / 4 });
 
-/** A step of the clock, up to three minutes. */
-const stepMs = (random) => random.pick([-1, 1]) * random.pick([1, 10, 45, 180]) * (500 + random.below(500));
+/** A step of the clock, up to two minutes. */
+const stepMs = (random) => random.pick([-1, 1]) * random.pick([1, 10, 45, 120]) * (500 + random.below(500));
 
 /**
  * @param {import('../random.mjs').Random} random

@@ -5,12 +5,16 @@ import { Machine } from '../../machine/machine.mjs';
 import { startSimulator } from '../../simulator/server.mjs';
 import { Gateway, HANG_MS, auditConfig, eventsConfig, freeCaller, scratch, writeKey } from '../harness.mjs';
 
+/** How far ahead of its clock a gateway gives out timestamps; and how many it sets aside, which a crash leaves unused. */
+const AHEAD_MS = 1000;
+const RESERVE_MS = 10_000;
+
 export class Stack {
   #up;
   #waiting = [];
-  /** The latest time that the clock has shown to a process, less the true time. */
-  #latestMs = 0;
-  /** How far the clock stood behind that, after each step. */
+  /** Timestamps up to this time may have been given out. */
+  #givenMs = 0;
+  /** How far the clock stood behind that, after each step and each start. */
   #behindMs = [0];
 
   /** Ends of processes that nobody asked for. @type {string[]} */
@@ -74,7 +78,7 @@ export class Stack {
 
   /** Ends the process by a signal, in the way that is right for the signal. */
   async stop(signal) {
-    const up = this.#down();
+    const up = this.#down(signal === 'SIGKILL' ? RESERVE_MS : AHEAD_MS);
     up.isKilled = signal === 'SIGKILL';
     const ending = await up.stop(signal);
     const expected = signal === 'SIGKILL' ? 'SIGKILL' : 0;
@@ -91,7 +95,7 @@ export class Stack {
     }, HANG_MS);
     const ending = await up.exited;
     clearTimeout(hang);
-    this.#down();
+    this.#down(RESERVE_MS);
     up.client.close();
     this.#expect(up, ending, 1);
   }
@@ -108,23 +112,24 @@ export class Stack {
     this.#noteClock();
   }
 
-  /** How often the clock was stepped. */
+  /** How often the clock was stepped, or a process started. */
   get steps() {
     return this.#behindMs.length - 1;
   }
 
-  /** How far the clock stood, at most since that step, behind the latest time that it had shown to any process. */
+  /** How far the clock stood, at most since that step, behind the latest timestamp that may have been given out. */
   behindMs(since = this.steps) {
     return Math.max(...this.#behindMs.slice(since));
   }
 
   #noteClock() {
-    const { clockOffsetMs } = this.machine;
-    if (this.#up) this.#latestMs = Math.max(this.#latestMs, clockOffsetMs);
-    this.#behindMs.push(this.#latestMs - clockOffsetMs);
+    const nowMs = this.machine.nowMs();
+    if (this.#up) this.#givenMs = Math.max(this.#givenMs, nowMs);
+    this.#behindMs.push(Math.max(0, this.#givenMs - nowMs));
   }
 
-  #down() {
+  #down(reserveMs) {
+    this.#givenMs = Math.max(this.#givenMs, this.machine.nowMs()) + reserveMs;
     const up = this.#up;
     this.#up = undefined;
     return up;
