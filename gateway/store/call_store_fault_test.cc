@@ -148,15 +148,15 @@ TEST(CallStoreOnAFullDisk, TimestampsWaitForRoomWhereWritingInPlaceNeedsIt) {
   EXPECT_EQ(caller.fatal(), 0);
 }
 
-// Fails the nth write or sync of a run, for each n.
-void FailEach(int last, void (TestDisk::*fail)(int)) {
+// Fails the nth write or sync of a run, for each n. The next store is opened over what the page cache has then.
+void FailEach(int last, void (*fail)(TestDisk& disk, int n)) {
   int failed = 0;
   for (int n = 1; n <= last; ++n) {
     SCOPED_TRACE(absl::StrCat("failure ", n));
     TestDisk disk;
     Caller caller(disk);
     ASSERT_EQ(caller.Open(), absl::OkStatus());
-    (disk.*fail)(n);
+    fail(disk, n);
     bool gone = false;
     for (int i = 0; i < 12; ++i) {
       for (const absl::Status& answer : caller.Send()) {
@@ -177,9 +177,13 @@ void FailEach(int last, void (TestDisk::*fail)(int)) {
   EXPECT_GT(failed, last / 2);
 }
 
-TEST(CallStoreOnADiskThatFails, BeginsNothingAfterAFailedSync) { FailEach(60, &TestDisk::FailSync); }
+TEST(CallStoreOnADiskThatFails, BeginsNothingAfterAFailedSync) {
+  FailEach(60, [](TestDisk& disk, int n) { disk.FailSync(n, static_cast<uint64_t>(n)); });
+}
 
-TEST(CallStoreOnADiskThatFails, BeginsNothingAfterAFailedWrite) { FailEach(150, &TestDisk::FailWrite); }
+TEST(CallStoreOnADiskThatFails, BeginsNothingAfterAFailedWrite) {
+  FailEach(150, [](TestDisk& disk, int n) { disk.FailWrite(n); });
+}
 
 TEST(CallStoreOnADiskThatFails, EndsOnceForTimestampsToo) {
   TestDisk disk;

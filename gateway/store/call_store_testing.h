@@ -28,15 +28,15 @@ absl::StatusOr<CallStore::Begun> BeginAndWait(CallStore& store, const KeyedSubmi
 // The same for RaiseTimestamps.
 absl::Status RaiseAndWait(CallStore& store, uint64_t ms);
 
-// A test's disk, which keeps nothing of a file in memory that it does not show. One thread at a time.
+// A test's disk that notes what is settled. One thread at a time.
 class DiskOfTest final : public Disk {
  public:
-  explicit DiskOfTest(const TestDisk& disk) : disk_(disk) {}
+  explicit DiskOfTest(TestDisk& disk) : disk_(disk) {}
 
   std::string vfs() const override { return disk_.vfs(); }
   absl::Status Settle(const std::string& path) override {
     settled_.insert(path);
-    return path == unsettled_ ? absl::UnavailableError("cannot be written to disk") : absl::OkStatus();
+    return path == unsettled_ ? absl::UnavailableError("cannot be written to disk") : disk_.Settle(path);
   }
 
   // From now on this file does not settle.
@@ -46,7 +46,7 @@ class DiskOfTest final : public Disk {
   const std::set<std::string>& settled() const { return settled_; }
 
  private:
-  const TestDisk& disk_;
+  TestDisk& disk_;
   std::string unsettled_;
   std::set<std::string> settled_;
 };
