@@ -30,7 +30,12 @@ namespace stampgate {
 namespace {
 
 constexpr char kPath[] = "/events";
-constexpr int kSeeds = 1000;
+// A sanitizer makes each seed five times as slow.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr uint64_t kSeeds = 100;
+#else
+constexpr uint64_t kSeeds = 1000;
+#endif
 
 std::string IdOf(int number) { return absl::StrCat("event-", number); }
 
@@ -259,27 +264,19 @@ std::string ProblemOf(uint64_t seed, const Variant& variant) {
   return judge.problem();
 }
 
-struct Result {
-  int problems = 0;
-  std::string first;
-};
-
-Result RunSeeds(int seeds, const Variant& variant) {
-  Result result;
-  for (int seed = 1; seed <= seeds; ++seed) {
-    const std::string problem = ProblemOf(static_cast<uint64_t>(seed), variant);
-    if (problem.empty()) continue;
-    if (result.problems++ == 0) result.first = absl::StrCat("seed ", seed, ": ", problem);
-  }
-  return result;
-}
-
 TEST(TwoFaults, LoseNothing) {
-  const Result result = RunSeeds(kSeeds, {});
-  EXPECT_EQ(result.problems, 0) << result.first;
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) ASSERT_EQ(ProblemOf(seed, {}), "") << "seed " << seed;
 }
 
-// The negative controls: each leaves one thing out, and the judge sees what it was good for.
+// The negative controls: each leaves one thing out, and the judge sees what it was good for. About one seed in thirty
+// shows it.
+bool HasAProblem(const Variant& variant) {
+  constexpr uint64_t kMostSeeds = 2000;
+  for (uint64_t seed = 1; seed <= kMostSeeds; ++seed) {
+    if (!ProblemOf(seed, variant).empty()) return true;
+  }
+  return false;
+}
 
 // A disk of which a part of Settle is missing.
 class HalfSettled : public Disk {
@@ -294,22 +291,20 @@ class HalfSettled : public Disk {
   const bool syncs_;
 };
 
-constexpr int kControlSeeds = 250;
-
 TEST(TwoFaults, LoseEventsIfTheLogIsNotSyncedWhenItOpens) {
   const Variant variant = {.disk = [](TestDisk& disk) { return std::make_unique<HalfSettled>(disk, /*syncs=*/false); }};
-  EXPECT_GT(RunSeeds(kControlSeeds, variant).problems, 5);
+  EXPECT_TRUE(HasAProblem(variant));
 }
 
 TEST(TwoFaults, LoseEventsIfTheLogsPagesAreNotDroppedWhenItOpens) {
   const Variant variant = {.disk = [](TestDisk& disk) { return std::make_unique<HalfSettled>(disk, /*syncs=*/true); }};
-  EXPECT_GT(RunSeeds(kControlSeeds, variant).problems, 5);
+  EXPECT_TRUE(HasAProblem(variant));
 }
 
 TEST(TwoFaults, LoseEventsIfCommitsAreNotSynced) {
   const Variant variant = {
       .change = [](SqliteEventLogOptions& options) { options.safeguards.synchronous_full = false; }};
-  EXPECT_GT(RunSeeds(kControlSeeds, variant).problems, 5);
+  EXPECT_TRUE(HasAProblem(variant));
 }
 
 }  // namespace

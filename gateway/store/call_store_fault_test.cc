@@ -26,7 +26,7 @@ const absl::Time kNow = absl::FromUnixSeconds(1'700'000'000);
 // Begins attempts of ever new keys, and keeps what became of each.
 class Caller {
  public:
-  explicit Caller(const TestDisk& disk) : store_disk_(disk) {}
+  explicit Caller(TestDisk& disk) : store_disk_(disk) {}
 
   absl::Status Open() {
     store_ = nullptr;
