@@ -170,6 +170,7 @@ void FailEach(int last, void (*fail)(TestDisk& disk, int n)) {
     caller.Close();
     EXPECT_EQ(caller.fatal(), disk.failures());
     failed += disk.failures();
+    disk.Restart();
     ASSERT_EQ(caller.Open(), absl::OkStatus());
     caller.ExpectNothingLost();
     if (testing::Test::HasFailure()) return;
