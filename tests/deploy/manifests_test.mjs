@@ -284,10 +284,9 @@ describe('names and ports', () => {
         ['tls.crt', 'tls.key', 'ca.crt'],
       );
       assert.equal(on(config.audit.key_file).secret?.secretName, 'stampgate-audit');
-      const claim = on(config.events.file).claim;
+      const claim = on(config.store.sqlite.folder).claim;
       assert.ok(claim);
       assert.ok(on(config.audit.file).claim);
-      assert.notEqual(config.audit.file, config.events.file);
       const room = quantity(claim.resources.requests.storage);
       assert.ok(config.events.retention_bytes <= room * 0.6, 'the audit needs some too');
       for (const { organizations_file: path } of config.callers.flatMap(({ grants }) => grants)) {
@@ -296,7 +295,7 @@ describe('names and ports', () => {
     },
     ({ config }) => (config.keys[0].file = '/tmp/main.key'),
     ({ config }) => (config.tls.private_key_file = '/etc/stampgate/keys/tls.key'),
-    ({ config }) => (config.events.file = '/etc/stampgate/config/events.db'),
+    ({ config }) => (config.store.sqlite.folder = '/etc/stampgate/config'),
     ({ config }) => (config.events.retention_bytes = 20 * 1024 ** 3),
     ({ container }) => container.volumeMounts.splice(3, 1),
   );

@@ -216,7 +216,8 @@ describe('a delivery that gets no further than HTTP', { timeout: HANG_MS }, () =
     const expected = Object.fromEntries(attempts.map(([, , outcome]) => [outcome, 1]));
     assert.deepEqual(refusedOf(await metricsOf(gateway)), expected);
 
-    // A gateway that drains says so until it ends.
+    // A gateway that drains says so until it ends. The held call's own event goes nowhere.
+    simulator.webhooks.setEndpoints(null, []);
     simulator.addFaults([{ kind: 'slow', untilReleased: true }]);
     const call = gateway.call('OrganizationService/UpdateOrganizationName', {
       organization_id: ORGANIZATION,

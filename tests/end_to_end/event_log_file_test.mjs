@@ -50,7 +50,7 @@ describe('the log on the disk', { timeout: HANG_MS }, () => {
   it('is of one gateway: a second one ends, and the first goes on', async (t) => {
     const stack = await startEventStack(t);
     await deliver(stack.simulator);
-    await isRefused(stack, /events\.db: another process has it open/);
+    await isRefused(stack, /calls\.db: another process has it open/);
     assert.equal((await deliver(stack.simulator)).status, 200);
     assert.equal((await listAll(stack.gateway)).length, 2);
   });
@@ -86,7 +86,7 @@ describe('the log on the disk', { timeout: HANG_MS }, () => {
       },
       /events\.db.* has another name \(a hard link\)/,
     ],
-    ['in no folder', ({ config }) => (config.events.file += '/deep'), /events\.db\/deep: .*its folder does not exist/],
+    ['in no folder', (stack) => (stack.config.events.file = `${stack.file}/deep`), /events\.db\/deep: .*its folder does not exist/],
   ]) {
     it(`is refused if it is ${title}, and left as it is`, async (t) => {
       const stack = await prepareEventStack(t);

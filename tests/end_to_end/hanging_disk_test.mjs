@@ -85,7 +85,7 @@ describe("an event log's disk that hangs", { timeout: 2 * HANG_MS }, () => {
     gateway.child.kill('SIGTERM');
     assert.deepEqual(await gateway.exited, { status: 1, signal: null }, gateway.output);
     const lines = logged(gateway, 'not_ended_in_time').map(({ waited_for }) => waited_for);
-    assert.deepEqual(lines, ['the event log']);
+    assert.deepEqual(lines, ['the store']);
     goOn();
     await stack.start();
     const { status, eventId: last } = await waiting;
