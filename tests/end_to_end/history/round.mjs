@@ -45,7 +45,7 @@ export class Round {
     this.load = stack.simulator.webhooks.sendMany({ count: EVENTS, concurrency: SENDERS, ids: 'event-' });
     const kinds = ['plain', 'timestamped', 'equal', 'query', ...(this.withStore ? ['keyed', 'keyed'] : [])];
     const answered = () => (this.#answered += 1);
-    this.callers = kinds.map((kind, index) => new Caller(stack, this.upstream, kind, answered, index));
+    this.callers = kinds.map((kind, index) => new Caller(stack, this.upstream, kind, index, answered));
     this.followers = ['A', 'B'].map((name) => new Follower(stack, name));
     const coins = derived(this.random, 'follower');
     this.followers.push(new Follower(stack, 'C', () => coins.below(8) === 0));
