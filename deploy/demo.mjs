@@ -2,6 +2,7 @@
 //
 //   node deploy/demo.mjs GATEWAY SIMULATOR_URL             the demonstration
 //   node deploy/demo.mjs GATEWAY Service/Method REQUEST    one call; REQUEST is the message as JSON
+import { randomUUID } from 'node:crypto';
 import { call, code, connect } from '../tests/clients/gateway.mjs';
 
 const [gateway, second, third] = process.argv.slice(2);
@@ -61,12 +62,18 @@ if (second.startsWith('http')) {
   console.log('\nA typed call becomes a stamped POST, and its activity a typed answer.');
   const consensus = 'approvers.count() >= 2';
   const policy = { policy_name: 'two of three', effect: 'EFFECT_ALLOW', consensus, notes: '' };
-  const created = await tell('PolicyService/CreatePolicies', {
+  const submit = {
     organization_id: organizationId,
     parameters: { policies: [policy] },
-  });
+    idempotency_key: randomUUID(),
+  };
+  const created = await tell('PolicyService/CreatePolicies', submit);
   const policyId = created?.activity?.result?.create_policies_result?.policy_ids?.[0];
   expect('the policy was not created', policyId);
+
+  console.log('\nThe same request with the same key is the same bytes, and the same activity: upstream acts once.');
+  const repeated = await tell('PolicyService/CreatePolicies', submit);
+  expect('the repeated submit acted twice', repeated?.activity?.id === created.activity.id);
 
   console.log('\nA query finds it.');
   const found = await tell('PolicyService/GetPolicy', { organization_id: organizationId, policy_id: policyId });

@@ -27,7 +27,8 @@ absl::StatusOr<std::unique_ptr<AuditWriter>> AuditWriter::Open(Settings settings
   const std::string path = settings.file;
   absl::StatusOr<AuditChain> chain = AuditChain::Create(key);
   if (!chain.ok()) return chain.status();
-  absl::StatusOr<ExclusiveFile> claim = ExclusiveFile::Claim(path, {});
+  // A process that died while it began a new file leaves this one with the name of a closed one as well.
+  absl::StatusOr<ExclusiveFile> claim = ExclusiveFile::Claim(path, {}, ExclusiveFile::OtherNames::kAllowed);
   if (!claim.ok()) return WithPath(path, claim.status());
   std::unique_ptr<AuditWriter> writer(new AuditWriter(std::move(settings), *std::move(chain), *std::move(claim)));
   absl::StatusOr<std::unique_ptr<AuditFile>> file = AuditFile::Open(path, *writer->settings_.calls);

@@ -27,8 +27,11 @@ absl::Status OutcomeNotStored(const KeyRecord& record) {
       GatewayError(StatusCode::kUnknown, v1::ERROR_REASON_OUTCOME_NOT_STORED,
                    "an earlier call with this idempotency_key may have been carried out, and its bytes cannot "
                    "be sent again: look for its fingerprint among the organization's activities");
-  error.metadata.emplace_back("fingerprint", FingerprintOf(record));
-  error.metadata.emplace_back("timestamp_ms", absl::StrCat(record.timestamp_ms));
+  // What the store has of a damaged key says only that there was one.
+  if (record.timestamp_ms != 0) {
+    error.metadata.emplace_back("fingerprint", FingerprintOf(record));
+    error.metadata.emplace_back("timestamp_ms", absl::StrCat(record.timestamp_ms));
+  }
   return ToStatus(error);
 }
 

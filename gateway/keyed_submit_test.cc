@@ -129,6 +129,15 @@ TEST(StoredAnswerTest, WithoutAnOutcomeIsUnknownAndSaysWhatToLookFor) {
   }
 }
 
+TEST(StoredAnswerTest, OfADamagedKeyNamesNoFingerprint) {
+  KeyRecord record;
+  record.request_sha256 = DigestOf(kRequest);
+  v1::CreatePoliciesResponse response;
+  const absl::Status status = StoredAnswer(record, DigestOf(kRequest), CreatePolicies(), response);
+  EXPECT_EQ(InfoOf(status).reason(), "OUTCOME_NOT_STORED");
+  EXPECT_TRUE(InfoOf(status).metadata().empty());
+}
+
 TEST(StoredAnswerTest, OfAnotherRequestIsARefusal) {
   v1::CreatePoliciesResponse response;
   const absl::Status status =

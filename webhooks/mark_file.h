@@ -37,9 +37,9 @@ class MarkFile {
   // The mark that is on the disk; nothing if there is none of this log.
   const std::optional<HighWaterMark>& mark() const { return mark_; }
 
-  // Replaces the mark; durable when this returns OK. Errors: kResourceExhausted if the disk has no room: the mark before
-  // still stands, and a later call may succeed. kUnavailable, after which nothing may be written any more, since the
-  // system may have dropped what it could not write.
+  // Replaces the mark; durable when this returns OK. Errors: kResourceExhausted if the disk has no room: the mark
+  // before still stands, and a later call may succeed. kUnavailable, after which nothing may be written any more, since
+  // the system may have dropped what it could not write.
   absl::Status Replace(const HighWaterMark& mark);
 
  private:

@@ -61,7 +61,7 @@ class Caller {
     std::vector<absl::Status> answers;
     const std::string key = absl::StrCat("key-", ++sent_);
     for (uint8_t body : {1, 2}) {
-      const KeyedSubmit submit = MakeSubmit(key, 1, body, 1000u * body);
+      const KeyedSubmit submit = MakeSubmit(key, 1, body, uint64_t{1000} * body);
       const absl::StatusOr<Begun> begun = BeginAndWait(*store_, submit);
       answers.push_back(begun.status());
       if (!begun.ok()) continue;

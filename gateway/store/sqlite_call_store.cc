@@ -77,17 +77,8 @@ class SqliteCallStore final : public CallStore {
   ~SqliteCallStore() override { Close(kNoTimestamp); }
 
   void Begin(KeyedSubmit submit, BeginDone done) override {
-    absl::Status refusal;
-    {
-      std::lock_guard lock(mutex_);
-      refusal = Refusal();
-      if (refusal.ok()) {
-        ++begins_;
-        queue_.push_back({std::move(submit), std::move(done)});
-      }
-    }
-    if (!refusal.ok()) return done(refusal);
-    wake_.notify_one();
+    WaitingStep waiting{std::move(submit), std::move(done)};
+    if (absl::Status refusal = Enqueue(waiting); !refusal.ok()) waiting.done(refusal);
   }
 
   void End(AttemptId attempt, AttemptEnd end) override {
@@ -109,14 +100,8 @@ class SqliteCallStore final : public CallStore {
   uint64_t timestamp_floor_ms() const override { return timestamp_floor_ms_; }
 
   void RaiseTimestamps(uint64_t ms, RaiseDone done) override {
-    absl::Status refusal;
-    {
-      std::lock_guard lock(mutex_);
-      refusal = Refusal();
-      if (refusal.ok()) raises_.push_back({ms, std::move(done)});
-    }
-    if (!refusal.ok()) return done(refusal);
-    wake_.notify_one();
+    WaitingRaise waiting{ms, std::move(done)};
+    if (absl::Status refusal = Enqueue(waiting); !refusal.ok()) waiting.done(refusal);
   }
 
   void Close(uint64_t next_timestamp_ms) override {
@@ -137,6 +122,27 @@ class SqliteCallStore final : public CallStore {
   }
 
  private:
+  // After an error, `waiting` is as it was.
+  absl::Status Enqueue(WaitingStep& waiting) {
+    {
+      std::lock_guard lock(mutex_);
+      if (absl::Status refusal = Refusal(); !refusal.ok()) return refusal;
+      ++begins_;
+      queue_.push_back(std::move(waiting));
+    }
+    wake_.notify_one();
+    return absl::OkStatus();
+  }
+  absl::Status Enqueue(WaitingRaise& waiting) {
+    {
+      std::lock_guard lock(mutex_);
+      if (absl::Status refusal = Refusal(); !refusal.ok()) return refusal;
+      raises_.push_back(std::move(waiting));
+    }
+    wake_.notify_one();
+    return absl::OkStatus();
+  }
+
   // With the lock held: why nothing more is taken.
   absl::Status Refusal() const {
     if (!failure_.empty()) return absl::UnavailableError(failure_);

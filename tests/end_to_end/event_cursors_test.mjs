@@ -1,8 +1,8 @@
 // Cursors: whoever starts again at one misses nothing and gets nothing twice; what is no cursor of this log is refused.
 import assert from 'node:assert/strict';
-import { copyFileSync } from 'node:fs';
+import { copyFileSync, rmSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
-import { deliver, startEventStack } from './event_stack.mjs';
+import { deliver, logged, startEventStack } from './event_stack.mjs';
 import { described } from './failures.mjs';
 import { HANG_MS, run } from './harness.mjs';
 import { Random } from './random.mjs';
@@ -187,24 +187,54 @@ describe('a cursor', { timeout: 2 * HANG_MS }, async () => {
     assert.deepEqual(idsOf([first, ...rest]), ids);
   });
 
-  it('that is ahead of a log that was put back is refused as lost data', async (t) => {
+  /** A log with one event, which had a second one when `ahead` was given. */
+  async function putBack(t) {
     const own = await startEventStack(t);
     await deliver(own.simulator);
     const { cursor: before } = await own.gateway.call('EventService/ListEvents', LATEST);
     await own.gateway.stop();
     copyFileSync(own.file, `${own.file}.copy`);
     await own.start();
-    const { eventId: lost } = await deliver(own.simulator);
+    await deliver(own.simulator);
     const { cursor: ahead } = await own.gateway.call('EventService/ListEvents', LATEST);
     await own.gateway.stop();
     copyFileSync(`${own.file}.copy`, own.file);
-    await own.start();
+    return { own, before, ahead };
+  }
 
-    assert.deepEqual(await refusalOf(own.gateway, ahead), failure('DATA_LOSS', 'CURSOR_AHEAD_OF_LOG'));
-    assert.deepEqual(await listAll(own.gateway, { cursor: before }), []);
-    // What takes its place has the same cursor: only a reader that asks in between can be told.
+  it('before events that the disk has lost is refused as lost data, and names where to go on', async (t) => {
+    const { own, before, ahead } = await putBack(t);
+    const first = await own.start();
     const { eventId } = await deliver(own.simulator);
-    assert.notEqual(eventId, lost);
+    for (let round = 0; round < 2; round += 1) {
+      const { metadata, ...refusal } = described(
+        await own.gateway.refusal('EventService/ListEvents', { cursor: before }),
+      );
+      assert.deepEqual([refusal.code, refusal.reason], ['DATA_LOSS', 'EVENTS_LOST']);
+      assert.match(refusal.message, /2 to 2/);
+      assert.deepEqual(Object.keys(metadata), ['next_cursor']);
+      const subscriber = await Subscriber.start(own.gateway, { cursor: before });
+      assert.equal((await subscriber.failure()).reason, 'EVENTS_LOST');
+      // Whoever had seen what is lost now has lost nothing.
+      for (const cursor of [metadata.next_cursor, ahead]) {
+        assert.deepEqual(idsOf(await listAll(own.gateway, { cursor })), [eventId]);
+      }
+      await own.restart('SIGTERM');
+    }
+    await own.gateway.stop();
+    const [line] = logged(first, 'events_lost');
+    assert.deepEqual([line.severity, line.what, line.first, line.last], ['WARNING', 'gone', '2', '2']);
+    assert.deepEqual(logged(own.gateway, 'events_lost'), []); // it is known
+  });
+
+  it('of a log that went on from an earlier state is refused as lost data, also when others took its places', async (t) => {
+    const { own, before, ahead } = await putBack(t);
+    rmSync(`${own.file}-mark`);
+    await own.start();
+    const refusal = failure('DATA_LOSS', 'CURSOR_AHEAD_OF_LOG');
+    assert.deepEqual(await refusalOf(own.gateway, ahead), refusal);
+    const { eventId } = await deliver(own.simulator);
+    assert.deepEqual(await refusalOf(own.gateway, ahead), refusal);
     assert.deepEqual(idsOf(await listAll(own.gateway, { cursor: before })), [eventId]);
   });
 

@@ -1,7 +1,7 @@
 // The file of events on the disk: for one gateway alone, closed to others, and refused if it is something else.
 import assert from 'node:assert/strict';
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs';
-import { statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { linkSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { deliver, prepareEventStack, startEventStack } from './event_stack.mjs';
@@ -32,7 +32,7 @@ describe('the log on the disk', { timeout: HANG_MS }, () => {
     const stack = await startEventStack(t).finally(() => process.umask(umask));
     await deliver(stack.simulator);
     const companions = companionsOf(stack);
-    assert.deepEqual(companions, ['events.db', 'events.db-shm', 'events.db-wal', 'events.db.lock']);
+    assert.deepEqual(companions, ['events.db', 'events.db-mark', 'events.db-shm', 'events.db-wal', 'events.db.lock']);
     for (const name of companions) assert.equal(modeOf(join(stack.folder, name)), '600', name);
   });
 
@@ -78,15 +78,24 @@ describe('the log on the disk', { timeout: HANG_MS }, () => {
     ['a text', ({ file }) => writeFileSync(file, 'a text '.repeat(1000)), /events\.db: .*not an event log/],
     ['a folder', ({ file }) => mkdirSync(file), /events\.db.* is not a regular file/],
     ['a link', ({ file, folder }) => symlinkSync(join(folder, 'other.db'), file), /events\.db.* is not a regular file/],
+    [
+      'a file with another name',
+      ({ file, folder }) => {
+        writeFileSync(join(folder, 'other.db'), '');
+        linkSync(join(folder, 'other.db'), file);
+      },
+      /events\.db.* has another name \(a hard link\)/,
+    ],
     ['in no folder', ({ config }) => (config.events.file += '/deep'), /events\.db\/deep: .*its folder does not exist/],
   ]) {
     it(`is refused if it is ${title}, and left as it is`, async (t) => {
       const stack = await prepareEventStack(t);
       prepare(stack);
+      const other = existsSync(join(stack.folder, 'other.db'));
       const before = existsSync(stack.file) && statSync(stack.file).isFile() && readFileSync(stack.file);
       await isRefused(stack, reason);
       if (before) assert.ok(readFileSync(stack.file).equals(before));
-      assert.ok(!existsSync(join(stack.folder, 'other.db')));
+      assert.equal(existsSync(join(stack.folder, 'other.db')), other);
     });
   }
 });

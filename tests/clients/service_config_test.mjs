@@ -1,0 +1,42 @@
+// The published service config has a client's library repeat what changes nothing, and nothing else.
+import assert from 'node:assert/strict';
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { test } from 'node:test';
+
+const PROTO = fileURLToPath(new URL('../../proto/', import.meta.url));
+
+/** Every method of the protos: its service, name and kind, and whether it streams. */
+function methods() {
+  const folder = join(PROTO, 'stampgate/v1');
+  return readdirSync(folder).flatMap((file) => {
+    const text = readFileSync(join(folder, file), 'utf8');
+    const service = /^service (\w+)/m.exec(text)?.[1];
+    return [...text.matchAll(/^ {2}rpc (\w+)\(\w+\) returns \((stream )?\w+\) \{(.*?)^ {2}\}/gms)].map(
+      ([, method, stream, body]) => ({
+        service: `stampgate.v1.${service}`,
+        method,
+        streams: stream !== undefined,
+        kind: /OPERATION_KIND_(\w+)/.exec(body)[1],
+      }),
+    );
+  });
+}
+
+const { methodConfig } = JSON.parse(readFileSync(join(PROTO, 'service_config.json'), 'utf8'));
+
+test('the service config repeats each query and each unary read of events, and never a submit', () => {
+  const repeated = methods()
+    .filter(({ kind, streams, service }) => {
+      return ['QUERY', 'DISCOVERY'].includes(kind) || (service.endsWith('.EventService') && !streams);
+    })
+    .map(({ service, method }) => `${service}/${method}`);
+  assert.ok(repeated.length > 5);
+  const named = methodConfig.flatMap(({ name }) => name.map(({ service, method }) => `${service}/${method}`));
+  assert.deepEqual(named.sort(), repeated.sort());
+});
+
+test('the service config repeats after UNAVAILABLE alone', () => {
+  for (const { retryPolicy } of methodConfig) assert.deepEqual(retryPolicy.retryableStatusCodes, ['UNAVAILABLE']);
+});

@@ -1,0 +1,120 @@
+// A real ext4 whose device runs full under it: the kernel forgets what it could not write, and still nothing that was
+// acknowledged is lost, also not by a power cut after the gateway was started again.
+//
+// The filesystem lies in a file on a small tmpfs. When that is full, writes to the device fail. STAMPGATE_LONG=1: ten
+// disks in place of two. STAMPGATE_SEED=... chooses other moments.
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { logged, prepareEventStack } from './event_stack.mjs';
+import { Gateway, HANG_MS, binary } from './harness.mjs';
+import { LONG, until } from './processes.mjs';
+import { Random } from './random.mjs';
+import { fill } from './small_disk.mjs';
+import { idsOf, listAll } from './subscriber.mjs';
+
+const IMAGE_MEBIBYTES = 64;
+// The journal is on the device from the start: it is the log's own pages that find no room.
+const MAKE = `mkfs.ext4 -q -F -b 4096 -J size=4 -E nodiscard,lazy_itable_init=0,lazy_journal_init=0`;
+
+/** A mount namespace, as long as a process of ours lives in it; resolves when \`script\` has run there. */
+async function startNamespace(script) {
+  const child = spawn('unshare', ['-m', 'sh', '-c', `set -e\n${script}\necho ready\nexec cat`], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  let errors = '';
+  child.stderr.on('data', (data) => (errors += data));
+  const ready = await new Promise((resolve) => {
+    child.stdout.once('data', () => resolve(true));
+    child.once('close', () => resolve(false));
+    child.once('error', (error) => resolve(void (errors = error.message)));
+  });
+  return { child, ready, errors, root: `/proc/${child.pid}/root` };
+}
+
+/** The script that makes a filesystem in a file on a tmpfs of so many mebibytes, and mounts it. */
+const thinDisk = (folder, mebibytes) => `
+mount -t tmpfs -o size=${mebibytes}m tmpfs '${folder}/thin'
+truncate -s ${IMAGE_MEBIBYTES}M '${folder}/thin/image'
+${MAKE} '${folder}/thin/image'
+mount -o loop '${folder}/thin/image' '${folder}/disk'`;
+
+async function reasonToSkip() {
+  const folder = spawnSync('mktemp', ['-d'], { encoding: 'utf8' }).stdout.trim();
+  for (const name of ['thin', 'disk']) mkdirSync(join(folder, name));
+  const namespace = await startNamespace(thinDisk(folder, 12));
+  const end = new Promise((resolve) => namespace.child.once('close', resolve));
+  namespace.child.kill('SIGKILL');
+  if (namespace.ready) await end;
+  rmSync(folder, { recursive: true });
+  return namespace.ready ? false : `no ext4 can be mounted from a file: ${namespace.errors.trim()}`;
+}
+
+const skip = await reasonToSkip();
+
+test('a device that runs full takes nothing that was acknowledged', { skip, timeout: 10 * HANG_MS }, async (t) => {
+  const random = new Random(t);
+  for (let disk = LONG ? 10 : 2; disk > 0; --disk) await runFullAndCut(t, random);
+});
+
+async function runFullAndCut(t, random) {
+  const stack = await prepareEventStack(t);
+  const { simulator, folder } = stack;
+  const { webhooks } = simulator;
+  webhooks.change({ retryMs: 5, maxRetryMs: 20 });
+  for (const name of ['thin', 'disk', 'copied', 'copy']) mkdirSync(join(folder, name));
+  const { child, root, ready, errors } = await startNamespace(thinDisk(folder, 14));
+  assert.ok(ready, errors);
+  t.after(() => child.kill('SIGKILL'));
+  const inside = (...command) => {
+    const { status, stderr } = spawnSync('nsenter', ['-t', child.pid, '-m', ...command], { encoding: 'utf8' });
+    assert.equal(status, 0, stderr);
+  };
+  const command = join(folder, 'stampgate-on-thin-disk');
+  const run = `#!/bin/sh\nexec nsenter -t ${child.pid} -m '${binary('gateway/stampgate')}' "$@"\n`;
+  writeFileSync(command, run, { mode: 0o700 });
+  const start = async (disk) => {
+    const config = { ...stack.config, events: { ...stack.config.events, file: join(folder, disk, 'events.db') } };
+    stack.gateway = await Gateway.start(config, { folder, command });
+    webhooks.setEndpoints(null, [stack.gateway.webhookUrl]);
+    return stack.gateway;
+  };
+
+  const gateway = await start('disk');
+  const load = webhooks.sendMany({ count: 100_000, concurrency: 8, bodyBytes: 1000 + random.below(3000) });
+  await until(() => load.acknowledged.size > 50 + random.below(200), 'events are stored');
+  // A thin device: its blocks are there when they are first written, if there is room.
+  const ballast = join(root, folder, 'thin', 'ballast');
+  fill(ballast, random.below(1 << 19));
+  const { status } = await gateway.exited;
+  assert.notEqual(status, 0);
+  const before = load.acknowledged.size;
+  rmSync(ballast);
+
+  // The same system goes on: what it could not write it may still show. It may also have to be mounted again.
+  let restarted = await start('disk').catch(() => null);
+  for (let tries = 0; restarted === null && tries < 3; tries += 1) {
+    inside('sh', '-c', `umount '${folder}/disk' && mount -o loop '${folder}/thin/image' '${folder}/disk'`);
+    restarted = await start('disk').catch(() => null);
+  }
+  assert.notEqual(restarted, null);
+  await until(() => load.acknowledged.size > before + 20 + random.below(50), 'events are stored again');
+  // The power is cut: there is what the device has.
+  await restarted.stop('SIGKILL');
+  await load.stop();
+  inside('cp', '--sparse=always', join(folder, 'thin', 'image'), join(folder, 'copied', 'image'));
+  inside('mount', '-o', 'loop', join(folder, 'copied', 'image'), join(folder, 'copy'));
+  const last = await start('copy');
+  const ids = idsOf(await listAll(last));
+  const found = new Set(ids);
+  assert.equal(found.size, ids.length);
+  assert.deepEqual(
+    [...load.acknowledged.keys()].filter((id) => !found.has(id)),
+    [],
+  );
+  t.diagnostic(`${before} events, full, then ${load.acknowledged.size}`);
+  await last.stop();
+  for (const each of [gateway, restarted, last]) assert.deepEqual(logged(each, 'events_lost'), []);
+}
