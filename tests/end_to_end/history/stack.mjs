@@ -106,10 +106,22 @@ export class Stack {
     for (const resolve of this.#waiting.splice(0)) resolve(undefined);
   }
 
-  /** Steps the wall clock. */
+  /** Steps the machine's wall clock; the gateway's upstream goes by its own. */
   stepClock(ms) {
     this.machine.clockOffsetMs += ms;
     this.#noteClock();
+  }
+
+  /** Steps the clocks of both, as if so much time had passed. */
+  passTime(ms) {
+    const { settings } = this.simulator;
+    this.simulator.change({ clockOffsetMs: settings.clockOffsetMs + Math.ceil(ms) });
+    this.stepClock(Math.ceil(ms));
+  }
+
+  /** By how much the machine's clock is ahead of upstream's. */
+  get offsetMs() {
+    return this.machine.clockOffsetMs - this.simulator.settings.clockOffsetMs;
   }
 
   /** How often the clock was stepped, or a process started. */
