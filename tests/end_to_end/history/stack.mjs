@@ -1,12 +1,13 @@
-// A gateway on a machine that fails, with the simulator as its upstream; one process after the other over the same disk.
+// A gateway on a machine that fails, with the simulator as its upstream: one process after another on the same disk.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Machine } from '../../machine/machine.mjs';
 import { startSimulator } from '../../simulator/server.mjs';
 import { Gateway, HANG_MS, auditConfig, eventsConfig, freeCaller, scratch, writeKey } from '../harness.mjs';
 
-/** How far ahead of its clock a gateway gives out timestamps; and how many it sets aside, which a crash leaves unused. */
+/** A gateway gives out timestamps up to this far ahead of its clock. */
 const AHEAD_MS = 1000;
+/** It sets aside so many before it gives them out, and a crash leaves them unused. */
 const RESERVE_MS = 10_000;
 
 export class Stack {
