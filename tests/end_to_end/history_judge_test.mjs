@@ -11,6 +11,8 @@ const attempt = (request, kind, more) => ({
 });
 const seen = (number, request, more) => ({ number, request, bodySha256: `s-${request}`, accepted: true, ...more });
 
+const exhausted = { outcome: 'refused', reason: 'TIMESTAMPS_EXHAUSTED' };
+
 /** A history in which all is well. */
 const sound = () => ({
   sent: ['e1', 'e2', 'e3', 'e4'],
@@ -80,7 +82,10 @@ describe('is seen:', () => {
     ],
     'an event that a subscriber got again': [
       (h) => A(h).events.splice(2, 0, event(2)),
-      ['subscriber A got event e2 again at position 3', 'position 3 is event e3 in the log, and subscriber A got event e2'],
+      [
+        'subscriber A got event e2 again at position 3',
+        'position 3 is event e3 in the log, and subscriber A got event e2',
+      ],
     ],
     'an end of a subscription that no subscriber should see': [
       (h) => A(h).faults.push('DATA_LOSS'),
@@ -103,11 +108,13 @@ describe('is seen:', () => {
       ['request r3 was told UNAVAILABLE (SHUTTING_DOWN), and in the same call upstream made an activity'],
     ],
     'timestamps that are used up by a small step of the clock': [
-      (h) => h.attempts.push(attempt('r6', 'plain', { outcome: 'refused', reason: 'TIMESTAMPS_EXHAUSTED', behindMs: 9 })),
+      (h) => h.attempts.push(attempt('r6', 'plain', { ...exhausted, behindMs: 9 })),
       ['request r6 was told TIMESTAMPS_EXHAUSTED on a clock that is behind by 9 ms'],
     ],
     'one activity for two requests': [
-      (h) => h.attempts.push(attempt('same', 'equal', { activityId: 'x' }), attempt('same', 'equal', { activityId: 'x' })),
+      (h) => {
+        for (let times = 0; times < 2; ++times) h.attempts.push(attempt('same', 'equal', { activityId: 'x' }));
+      },
       ['two requests were told the same activity x, the second of them same'],
     ],
     'a request without an allow': [
@@ -148,12 +155,11 @@ describe('is seen:', () => {
       h.attempts.push(attempt('r1', 'keyed', { outcome: 'refused', reason: 'SHUTTING_DOWN', from: 1, until: 5 }));
       h.attempts.push(attempt('r1', 'keyed', { from: 5 }));
     };
-    const exhausted = (h) =>
-      h.attempts.push(attempt('r6', 'plain', { outcome: 'refused', reason: 'TIMESTAMPS_EXHAUSTED', behindMs: 70_000 }));
+    const farBehind = (h) => h.attempts.push(attempt('r6', 'plain', { ...exhausted, behindMs: 70_000 }));
     const crashed = (h) => {
       h.audit.pop();
       h.audit.push({ seq: 8, kind: 'start', closed: 3 });
     };
-    for (const change of [repeated, exhausted, crashed]) assert.deepEqual(findings(change), []);
+    for (const change of [repeated, farBehind, crashed]) assert.deepEqual(findings(change), []);
   });
 });

@@ -87,7 +87,7 @@ describe('the clock', { timeout: HANG_MS }, () => {
   });
 
   for (const wait of ['wait', 'wait_absl']) {
-    test(`${wait}: a wait until a time of the wall clock lasts as long as before on a clock that is wrong`, async (t) => {
+    test(`${wait}: a wait until a time of the wall clock is as long on a clock that is wrong`, async (t) => {
       const machine = newMachine(t);
       const probe = startProbe(t, machine);
       for (const offset of [-3_600_000, 3_600_000]) {

@@ -29,10 +29,11 @@ export class Caller {
    * @param {import('./stack.mjs').Stack} stack
    * @param {import('./upstream_record.mjs').UpstreamRecord} upstream
    * @param {string} kind see judge.mjs
+   * @param {number} index tells its requests from those of others
    * @param {() => void} answered called when a submit was answered with OK
    */
-  constructor(stack, upstream, kind, answered) {
-    Object.assign(this, { stack, upstream, kind, answered });
+  constructor(stack, upstream, kind, index, answered) {
+    Object.assign(this, { stack, upstream, kind, index, answered });
     this.done = this.#work();
   }
 
@@ -53,7 +54,7 @@ export class Caller {
 
   #name() {
     this.#number += 1;
-    return this.kind === 'equal' ? this.kind : `${this.kind}-${this.#number}`;
+    return this.kind === 'equal' ? this.kind : `${this.kind}-${this.index}-${this.#number}`;
   }
 
   /** One request, with as many tries as its kind has. */

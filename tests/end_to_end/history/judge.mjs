@@ -34,7 +34,10 @@
  * @property {string[]} faults what went wrong beside all that: ends of the process that nobody asked for
  */
 
-/** An event as somebody saw it: `content` is a digest of everything that it has. @typedef {{eventId: string, content: string}} Seen */
+/**
+ * An event as somebody saw it: `content` is a digest of everything that it has.
+ * @typedef {{eventId: string, content: string}} Seen
+ */
 
 /** Up to this the gateway's own timestamps may run ahead of its clock; some is left for what a round takes. */
 const AHEAD_MS = 50_000;

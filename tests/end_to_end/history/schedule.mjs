@@ -1,6 +1,6 @@
 // What happens to a gateway in a round, and when: all of it from the seed.
 
-/** Every kind of step. A round has each that its test asks for at least once. */
+/** Every kind of step, and its options. A round has each kind that its test asks for at least once. */
 export const STEPS = {
   /** SIGKILL, and a new process. */
   kill: (random) => ({ clockMs: random.below(4) === 0 ? stepMs(random) : 0 }),
@@ -11,7 +11,9 @@ export const STEPS = {
   /** The wall clock goes forward or back. */
   clock: (random) => ({ ms: stepMs(random) }),
   /** A sync of the event log fails: the process ends by itself, and is started again. */
-  logSync: (random) => ({ skip: random.below(6), keep: random.below(3) / 2, thenCut: random.below(2) === 0 }),
+  logSync: (random) => failingSync(random),
+  /** A sync of the call store fails, with the same end. */
+  callSync: (random) => failingSync(random),
   /** Syncs of the audit fail: calls are refused until it is repaired. */
   auditSync: (random) => ({ skip: random.below(6), count: 1 + random.below(3), keep: random.below(3) / 2 }),
   /** The power fails: the process is gone, and of what was not synced, any of it. */
@@ -36,6 +38,8 @@ export const STEPS = {
   /** Nothing that makes a file grow can be written for a while. */
   fullDisk: (random) => ({ freeBytes: random.below(20_000) }),
 };
+
+const failingSync = (random) => ({ skip: random.below(6), keep: random.below(3) / 2, thenCut: random.below(2) === 0 });
 
 const cut = (random) => ({ pieceBytes: random.pick([512, 4096]), keep: random.below(5) / 4 });
 

@@ -1,12 +1,13 @@
-// A gateway on a machine that fails, with the simulator as its upstream; one process after the other over the same disk.
+// A gateway on a machine that fails, with the simulator as its upstream: one process after another on the same disk.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Machine } from '../../machine/machine.mjs';
 import { startSimulator } from '../../simulator/server.mjs';
 import { Gateway, HANG_MS, auditConfig, eventsConfig, freeCaller, scratch, writeKey } from '../harness.mjs';
 
-/** How far ahead of its clock a gateway gives out timestamps; and how many it sets aside, which a crash leaves unused. */
+/** A gateway gives out timestamps up to this far ahead of its clock. */
 const AHEAD_MS = 1000;
+/** It sets aside so many before it gives them out, and a crash leaves them unused. */
 const RESERVE_MS = 10_000;
 
 export class Stack {
@@ -106,10 +107,22 @@ export class Stack {
     for (const resolve of this.#waiting.splice(0)) resolve(undefined);
   }
 
-  /** Steps the wall clock. */
+  /** Steps the machine's wall clock; the gateway's upstream goes by its own. */
   stepClock(ms) {
     this.machine.clockOffsetMs += ms;
     this.#noteClock();
+  }
+
+  /** Steps the clocks of both, as if so much time had passed. */
+  passTime(ms) {
+    const { settings } = this.simulator;
+    this.simulator.change({ clockOffsetMs: settings.clockOffsetMs + Math.ceil(ms) });
+    this.stepClock(Math.ceil(ms));
+  }
+
+  /** By how much the machine's clock is ahead of upstream's. */
+  get offsetMs() {
+    return this.machine.clockOffsetMs - this.simulator.settings.clockOffsetMs;
   }
 
   /** How often the clock was stepped, or a process started. */

@@ -1,0 +1,64 @@
+// A gateway that is killed in the middle of submits: a caller who repeats with the same key gets one activity each.
+//
+// STAMPGATE_SEED=... chooses other moments.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ORGANIZATION } from '../simulator/testing.mjs';
+import { HANG_MS } from './harness.mjs';
+import { Stack } from './history/stack.mjs';
+import { isSanitized, until } from './processes.mjs';
+import { Random } from './random.mjs';
+
+const METHOD = 'OrganizationService/UpdateOrganizationName';
+const KILLS = isSanitized() ? 20 : 200;
+
+/** What upstream has seen of the request, which it knows by this name. */
+const seenOf = (simulator, name) =>
+  simulator
+    .requests()
+    .filter(({ path }) => path.includes('/submit/'))
+    .filter(({ body }) => JSON.parse(body).parameters.organizationName === name);
+
+/** Resolves at a random moment of a submit: by turns of the event loop, or when upstream has it and does not answer. */
+async function moment(simulator, { turns, isHeld }) {
+  if (isHeld) return until(() => simulator.stats().held > 0, 'upstream has the request');
+  for (let turn = 0; turn < turns; ++turn) await new Promise(setImmediate);
+}
+
+test('killed in the middle of a submit, it is carried out once', { timeout: 10 * HANG_MS }, async (t) => {
+  const random = new Random(t);
+  const stack = await Stack.make(t, { withStore: true });
+  const { simulator, machine } = stack;
+  // Kills before upstream had the request, after that, and after the answer.
+  const counts = { before: 0, after: 0, answered: 0 };
+  await stack.start();
+  for (let kill = 0; kill < KILLS; ++kill) {
+    const plan = { turns: random.below(150), isHeld: random.below(4) === 0, isPowerCut: random.below(2) === 0 };
+    simulator.clearRequests();
+    if (plan.isHeld) simulator.addFaults([{ kind: 'slow', untilReleased: true }]);
+    const name = `submit-${kill}`;
+    const request = { organization_id: ORGANIZATION, parameters: { organization_name: name }, idempotency_key: name };
+    const first = stack.up.call(METHOD, request).catch((error) => error);
+    await moment(simulator, plan);
+    const wasSeen = seenOf(simulator, name).length > 0;
+    await stack.stop('SIGKILL');
+    const outcome = await first;
+    if (plan.isPowerCut) machine.cutPower(random);
+    simulator.clearFaults();
+    simulator.release();
+    // A crash leaves timestamps of some seconds unused; so fast a row of crashes would wait for them.
+    stack.passTime(stack.behindMs());
+    await stack.start();
+
+    const { activity } = await stack.up.call(METHOD, request);
+    const seen = seenOf(simulator, name);
+    assert.equal(new Set(seen.map(({ body }) => body)).size, 1, `${name}: upstream saw ${seen.length} requests`);
+    if (!(outcome instanceof Error)) assert.equal(outcome.activity.id, activity.id);
+    const seenFirst = wasSeen ? 'after' : 'before';
+    counts[outcome instanceof Error ? seenFirst : 'answered'] += 1;
+  }
+  await stack.stop('SIGTERM');
+  assert.deepEqual(stack.faults, []);
+  t.diagnostic(`kills: ${JSON.stringify(counts)}`);
+  for (const count of [counts.before, counts.after]) assert.ok(count > KILLS / 20, JSON.stringify(counts));
+});
