@@ -177,12 +177,14 @@ TEST(Metrics, CountDeliveriesAndFollowTheLog) {
   metrics.CountDelivery("invalid_signature");
   metrics.ExpectDeliveries({"stored", "not_found"});
   metrics.SetLatestPosition(7);
+  metrics.CountLostEvents(3);
   EXPECT_EQ(ValueOf(metrics, "stampgate_subscribers"), "1");
   EXPECT_EQ(ValueOf(metrics, "stampgate_deliveries_total{outcome=\"stored\"}"), "2");
   EXPECT_EQ(ValueOf(metrics, "stampgate_deliveries_total{outcome=\"invalid_signature\"}"), "1");
   EXPECT_EQ(ValueOf(metrics, "stampgate_deliveries_total{outcome=\"not_found\"}"), "0");
   EXPECT_EQ(ValueOf(metrics, "stampgate_deliveries_total{outcome=\"too_large\"}"), "none");
   EXPECT_EQ(ValueOf(metrics, "stampgate_event_log_latest_position"), "7");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_events_lost_total"), "3");
 }
 
 TEST(Metrics, TellWhatTheProcessUses) {

@@ -36,8 +36,6 @@ absl::Status MakePrivate(const std::string& path) {
   if (file.st_uid != geteuid()) {
     return absl::FailedPreconditionError(absl::StrCat(path, " does not belong to the user that we run as"));
   }
-  // Under the other name it would have another lock, and other companions.
-  if (file.st_nlink > 1) return absl::FailedPreconditionError(absl::StrCat(path, " has another name (a hard link)"));
   if ((file.st_mode & kForbiddenMode) == 0) return absl::OkStatus();
   return chmod(path.c_str(), S_IRUSR | S_IWUSR) == 0 ? absl::OkStatus() : SystemStatus("cannot be closed to others");
 }
@@ -93,6 +91,13 @@ absl::StatusOr<ExclusiveFile> ExclusiveFile::Claim(const std::string& path,
   absl::StatusOr<int> fd = ClaimLock(path, companions);
   if (!fd.ok()) return fd.status();
   return ExclusiveFile(*fd);
+}
+
+absl::Status RefuseOtherNames(const std::string& path) {
+  struct stat file;
+  if (lstat(path.c_str(), &file) != 0) return SystemStatus("cannot be examined");
+  if (file.st_nlink == 1) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(path, " has another name (a hard link)"));
 }
 
 ExclusiveFile::ExclusiveFile(ExclusiveFile&& other) noexcept : lock_fd_(std::exchange(other.lock_fd_, -1)) {}

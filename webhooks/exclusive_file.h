@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
@@ -19,8 +20,7 @@ class ExclusiveFile {
   // to their group each time it mounts it, so refusing would end in a gateway that starts once.
   //
   // Errors: kFailedPrecondition if another process has it, if its folder does not exist, or if one of the files is not
-  // a regular one, belongs to somebody else, or has another name (a hard link), under which another process could take
-  // it; kUnavailable for what else the system refuses.
+  // a regular one or belongs to somebody else; kUnavailable for what else the system refuses.
   static absl::StatusOr<ExclusiveFile> Claim(const std::string& path,
                                              std::initializer_list<absl::string_view> companions);
 
@@ -35,6 +35,10 @@ class ExclusiveFile {
 
   int lock_fd_;
 };
+
+// Refuses a file that has a second name (a hard link): under that name it would have another lock and other companions,
+// and so two processes could use it. Errors: kFailedPrecondition, and kUnavailable if the file cannot be examined.
+absl::Status RefuseOtherNames(const std::string& path);
 
 }  // namespace stampgate
 
