@@ -27,8 +27,7 @@ absl::StatusOr<std::unique_ptr<AuditWriter>> AuditWriter::Open(Settings settings
   const std::string path = settings.file;
   absl::StatusOr<AuditChain> chain = AuditChain::Create(key);
   if (!chain.ok()) return chain.status();
-  // A process that died while it began a new file leaves this one with the name of a closed one as well.
-  absl::StatusOr<ExclusiveFile> claim = ExclusiveFile::Claim(path, {}, ExclusiveFile::OtherNames::kAllowed);
+  absl::StatusOr<ExclusiveFile> claim = ExclusiveFile::Claim(path, {});
   if (!claim.ok()) return WithPath(path, claim.status());
   std::unique_ptr<AuditWriter> writer(new AuditWriter(std::move(settings), *std::move(chain), *std::move(claim)));
   absl::StatusOr<std::unique_ptr<AuditFile>> file = AuditFile::Open(path, *writer->settings_.calls);

@@ -218,6 +218,7 @@ TEST(Metrics, CountDeliveriesAndFollowTheLog) {
   metrics.CountDelivery("invalid_signature");
   metrics.ExpectDeliveries({"stored", "not_found"});
   metrics.SetLatestPosition(7);
+  metrics.CountLostEvents(3);
   EXPECT_EQ(ValueOf(metrics, "stampgate_subscribers"), "1");
   EXPECT_EQ(ValueOf(metrics, "stampgate_deliveries_total{outcome=\"stored\"}"), "2");
   EXPECT_EQ(ValueOf(metrics, "stampgate_deliveries_total{outcome=\"invalid_signature\"}"), "1");
@@ -226,6 +227,7 @@ TEST(Metrics, CountDeliveriesAndFollowTheLog) {
   EXPECT_EQ(ValueOf(metrics, "stampgate_event_log_latest_position"), "7");
   metrics.SetEventLogWrite(absl::Milliseconds(1500));
   EXPECT_EQ(ValueOf(metrics, "stampgate_event_log_write_seconds"), "1.5");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_events_lost_total"), "3");
 }
 
 TEST(Metrics, TellWhatTheProcessUses) {

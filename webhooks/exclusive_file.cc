@@ -27,7 +27,7 @@ absl::Status SystemStatus(absl::string_view what) {
 
 // By name and not by descriptor: closing a descriptor of the file would drop the locks that SQLite holds for readers of
 // this process.
-absl::Status MakePrivate(const std::string& path, ExclusiveFile::OtherNames other_names) {
+absl::Status MakePrivate(const std::string& path) {
   struct stat file;
   if (lstat(path.c_str(), &file) != 0) {
     return errno == ENOENT ? absl::OkStatus() : SystemStatus("cannot be examined");
@@ -35,9 +35,6 @@ absl::Status MakePrivate(const std::string& path, ExclusiveFile::OtherNames othe
   if (!S_ISREG(file.st_mode)) return absl::FailedPreconditionError(absl::StrCat(path, " is not a regular file"));
   if (file.st_uid != geteuid()) {
     return absl::FailedPreconditionError(absl::StrCat(path, " does not belong to the user that we run as"));
-  }
-  if (file.st_nlink > 1 && other_names == ExclusiveFile::OtherNames::kRefused) {
-    return absl::FailedPreconditionError(absl::StrCat(path, " has another name (a hard link)"));
   }
   if ((file.st_mode & kForbiddenMode) == 0) return absl::OkStatus();
   return chmod(path.c_str(), S_IRUSR | S_IWUSR) == 0 ? absl::OkStatus() : SystemStatus("cannot be closed to others");
@@ -72,17 +69,16 @@ absl::Status MakeIfMissing(const std::string& path) {
   return SyncFolderOf(path);
 }
 
-absl::StatusOr<int> ClaimLock(const std::string& path, std::initializer_list<absl::string_view> companions,
-                              ExclusiveFile::OtherNames other_names) {
+absl::StatusOr<int> ClaimLock(const std::string& path, std::initializer_list<absl::string_view> companions) {
   const std::string lock = absl::StrCat(path, ".lock");
   absl::StatusOr<int> fd = TakeLock(lock);
   if (!fd.ok()) return fd;
   absl::Cleanup release = [&fd] { close(*fd); };
-  if (absl::Status status = MakePrivate(lock, other_names); !status.ok()) return status;
+  if (absl::Status status = MakePrivate(lock); !status.ok()) return status;
   if (absl::Status status = MakeIfMissing(path); !status.ok()) return status;
-  if (absl::Status status = MakePrivate(path, other_names); !status.ok()) return status;
+  if (absl::Status status = MakePrivate(path); !status.ok()) return status;
   for (absl::string_view suffix : companions) {
-    if (absl::Status status = MakePrivate(absl::StrCat(path, suffix), other_names); !status.ok()) return status;
+    if (absl::Status status = MakePrivate(absl::StrCat(path, suffix)); !status.ok()) return status;
   }
   std::move(release).Cancel();
   return fd;
@@ -91,11 +87,17 @@ absl::StatusOr<int> ClaimLock(const std::string& path, std::initializer_list<abs
 }  // namespace
 
 absl::StatusOr<ExclusiveFile> ExclusiveFile::Claim(const std::string& path,
-                                                   std::initializer_list<absl::string_view> companions,
-                                                   OtherNames other_names) {
-  absl::StatusOr<int> fd = ClaimLock(path, companions, other_names);
+                                                   std::initializer_list<absl::string_view> companions) {
+  absl::StatusOr<int> fd = ClaimLock(path, companions);
   if (!fd.ok()) return fd.status();
   return ExclusiveFile(*fd);
+}
+
+absl::Status RefuseOtherNames(const std::string& path) {
+  struct stat file;
+  if (lstat(path.c_str(), &file) != 0) return SystemStatus("cannot be examined");
+  if (file.st_nlink == 1) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(path, " has another name (a hard link)"));
 }
 
 ExclusiveFile::ExclusiveFile(ExclusiveFile&& other) noexcept : lock_fd_(std::exchange(other.lock_fd_, -1)) {}

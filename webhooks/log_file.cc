@@ -144,7 +144,10 @@ absl::Status Migrate(SqliteConnection& connection) {
 }  // namespace
 
 absl::StatusOr<ExclusiveFile> ClaimLogFile(const std::string& path) {
-  return ExclusiveFile::Claim(path, {"-wal", "-shm", "-journal", "-mark"});
+  absl::StatusOr<ExclusiveFile> file = ExclusiveFile::Claim(path, {"-wal", "-shm", "-journal", "-mark"});
+  if (!file.ok()) return file;
+  if (absl::Status status = RefuseOtherNames(path); !status.ok()) return status;
+  return file;
 }
 
 absl::Status SettleLogFile(const std::string& path, Disk& disk) {

@@ -18,7 +18,8 @@ inline constexpr int kGrowthBytes = 256 << 10;
 // How long a connection waits for another program's lock.
 inline constexpr int kBusyMs = 5000;
 
-// Takes the right to use the file and what SQLite keeps beside it. Errors: those of ExclusiveFile::Claim.
+// Takes the right to use the file and what SQLite keeps beside it. Errors: those of ExclusiveFile::Claim
+// and RefuseOtherNames.
 absl::StatusOr<ExclusiveFile> ClaimLogFile(const std::string& path);
 
 // Makes sure that what the file and its write-ahead log hold is what the disk has. To be called before the file is

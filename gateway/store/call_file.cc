@@ -33,7 +33,11 @@ absl::Status MakeTables(SqliteConnection& connection, const StoreRecord& record)
 }  // namespace
 
 absl::StatusOr<ExclusiveFile> ClaimCallFile(const std::string& path) {
-  return ExclusiveFile::Claim(path, {"-wal", "-shm", "-journal", kCommitMarkSuffix, kTimestampMarkSuffix});
+  absl::StatusOr<ExclusiveFile> file =
+      ExclusiveFile::Claim(path, {"-wal", "-shm", "-journal", kCommitMarkSuffix, kTimestampMarkSuffix});
+  if (!file.ok()) return file;
+  if (absl::Status status = RefuseOtherNames(path); !status.ok()) return status;
+  return file;
 }
 
 absl::StatusOr<SqliteConnection> OpenCallFile(const std::string& path, const std::string& vfs, bool synchronous_full,
