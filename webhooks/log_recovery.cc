@@ -79,7 +79,7 @@ absl::Status CompareWithMark(const RecoveryReports& reports, absl::Time now, Log
     return absl::DataLossError(
         absl::StrCat("it has another event at ", marked,
                      " than the log had whose end is in its -mark file: if the log was put back, "
-                     "`stampgate events restored` makes that known"));
+                     "`stampgate store restored` makes that known"));
   }
   // Of an event that is trimmed or damaged nothing can be said here.
   const bool unknown = absl::IsOutOfRange(there.status()) || absl::IsDataLoss(there.status());

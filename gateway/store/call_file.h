@@ -18,7 +18,8 @@ inline constexpr int kCallFileGrowthBytes = 256 << 10;
 inline constexpr char kCommitMarkSuffix[] = "-mark";
 inline constexpr char kTimestampMarkSuffix[] = "-timestamps";
 
-// Takes the right to use the file and what is kept beside it. Errors: those of ExclusiveFile::Claim.
+// Takes the right to use the file and what is kept beside it. Errors: those of ExclusiveFile::Claim and
+// RefuseOtherNames.
 absl::StatusOr<ExclusiveFile> ClaimCallFile(const std::string& path);
 
 // Opens the file for the one connection that uses it. An empty file gets the tables, and `record_of_new`. Nothing in

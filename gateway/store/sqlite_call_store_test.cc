@@ -626,6 +626,13 @@ TEST_F(SqliteCallStoreTest, DoesNotOpenWhatIsNoStore) {
   EXPECT_EQ(OpenCode(), absl::StatusCode::kFailedPrecondition);
 }
 
+TEST_F(SqliteCallStoreTest, RefusesAFileWithAnotherName) {
+  Open();
+  store_ = nullptr;
+  std::filesystem::create_hard_link(options_.path, absl::StrCat(folder_, "/other.db"));
+  EXPECT_EQ(OpenCode(), absl::StatusCode::kFailedPrecondition);
+}
+
 TEST_F(SqliteCallStoreTest, ItsFilesAreItsOwners) {
   Open();
   Attempt(MakeSubmit("a", 1, 2));
