@@ -31,7 +31,8 @@ class MarkFile {
   // Opens or makes the file. Its name is that of the log's file, which is there, and a suffix that begins with "-":
   // such as "events.db-mark". A mark that was left by a log of another id counts for nothing. `disk` outlives the file.
   //
-  // Errors: kUnavailable if the file cannot be read or written, kResourceExhausted if the disk has no room for it; kDataLoss if it holds something, and no place is whole.
+  // Errors: kUnavailable if the file cannot be read or written, kResourceExhausted if the disk has no room for it;
+  // kDataLoss if it holds something, and no place is whole.
   static absl::StatusOr<MarkFile> Open(const std::string& path, const LogId& log, Disk& disk);
 
   // The mark that is on the disk; nothing if there is none of this log.

@@ -14,9 +14,10 @@ import { Gateway, eventsConfig, scratch, writeKey, freeCaller } from './harness.
  * @param {object} [options.webhooks] for eventsConfig()
  * @param {object} [options.config] merged over the config at its top level
  * @param {object} [options.env] merged over the environment of gateways
+ * @param {string} [options.folder] for the store and the config
  */
-export async function prepareEventStack(t, { simulator: simulatorOptions, events, webhooks, config, env } = {}) {
-  const folder = scratch(t);
+export async function prepareEventStack(t, options = {}) {
+  const { simulator: simulatorOptions, events, webhooks, config, env, folder = scratch(t) } = options;
   const simulator = await startSimulator(simulatorOptions);
   const stack = {
     folder,

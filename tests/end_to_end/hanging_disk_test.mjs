@@ -1,12 +1,11 @@
 // A disk that does not answer: who asks is told, who does not need it goes on, and the process ends all the same.
 import assert from 'node:assert/strict';
-import { rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { Machine } from '../machine/machine.mjs';
 import { ORGANIZATION, identifier } from '../simulator/testing.mjs';
 import { ADMIN, ask, metricsOf, statusOf } from './admin_port.mjs';
 import { deliver, logged, prepareEventStack } from './event_stack.mjs';
-import { HANG_MS, auditConfig, binary, scratch } from './harness.mjs';
+import { HANG_MS, auditConfig, scratch } from './harness.mjs';
 import { until } from './processes.mjs';
 import { idsOf, listAll } from './subscriber.mjs';
 
@@ -14,21 +13,16 @@ const QUERY = ['PolicyService/GetPolicy', { organization_id: ORGANIZATION, polic
 const REASON = "the event log's disk does not answer: webhook deliveries are refused\n";
 const WRITE_SECONDS = 'stampgate_event_log_write_seconds';
 
-/** A running gateway; syncs of files whose path contains `path` hang between hang() and goOn(). */
-async function startWithHangingDisk(t, path, { folder = scratch(t), config } = {}) {
-  const flag = join(folder, 'hang');
+/** A running gateway; syncs of files whose path contains `match` hang between hang() and goOn(). */
+async function startWithHangingDisk(t, match, { folder = scratch(t), config } = {}) {
+  const machine = new Machine(scratch(t), folder);
   const stack = await prepareEventStack(t, {
+    folder,
     config: { admin: ADMIN, calls: { drain_grace: '2s' }, ...config },
-    env: {
-      LD_PRELOAD: binary('tests/end_to_end/libhanging_disk.so'),
-      STAMPGATE_HANG_PATH: path,
-      STAMPGATE_HANG_FLAG: flag,
-      // A sanitizer wants to be the first library, and need not be.
-      ASAN_OPTIONS: [process.env.ASAN_OPTIONS, 'verify_asan_link_order=0'].filter(Boolean).join(':'),
-    },
+    env: machine.env,
   });
-  const hang = () => writeFileSync(flag, '');
-  const goOn = () => rmSync(flag, { force: true });
+  const hang = () => machine.hang({ match });
+  const goOn = () => machine.release();
   t.after(goOn);
   await stack.start();
   return { stack, hang, goOn };
