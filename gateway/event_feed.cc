@@ -40,7 +40,9 @@ absl::StatusOr<std::unique_ptr<EventFeed>> EventFeed::Start(EventLog& log, const
     if (metrics != nullptr) metrics->SetLatestPosition(latest);
   });
   for (const auto& reader : feed->readers_) {
-    feed->threads_.emplace_back([feed = feed.get(), reader = reader.get()] { feed->Work(*reader); });
+    const bool quick_only = threads > 1 && feed->threads_.empty();
+    feed->threads_.emplace_back(
+        [feed = feed.get(), reader = reader.get(), quick_only] { feed->Work(*reader, quick_only); });
   }
   return feed;
 }
@@ -74,7 +76,7 @@ void EventFeed::Next(ReaderId id, Request request, OnPage on_page) {
     std::lock_guard lock(mutex_);
     queue_.push_back(std::move(job));
   }
-  changed_.notify_one();
+  changed_.notify_all();  // not every thread takes every job
 }
 
 void EventFeed::Run(absl::AnyInvocable<void(EventReader&)> task) {
@@ -84,7 +86,7 @@ void EventFeed::Run(absl::AnyInvocable<void(EventReader&)> task) {
     std::lock_guard lock(mutex_);
     queue_.push_back(std::move(job));
   }
-  changed_.notify_one();
+  changed_.notify_all();  // not every thread takes every job
 }
 
 void EventFeed::Cancel(ReaderId id) {
@@ -141,11 +143,16 @@ void EventFeed::QueueExpired(Clock::time_point now) {
   }
 }
 
-void EventFeed::Work(EventReader& reader) {
+bool EventFeed::IsQuick(const Job& job) const { return job.task || latest_ - job.request.after.position <= kNear; }
+
+void EventFeed::Work(EventReader& reader, bool quick_only) {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     QueueExpired(Clock::now());
-    if (queue_.empty()) {
+    const auto next = quick_only
+                          ? std::find_if(queue_.begin(), queue_.end(), [this](const Job& job) { return IsQuick(job); })
+                          : queue_.begin();
+    if (next == queue_.end()) {
       if (waiting_.empty()) {
         changed_.wait(lock);
       } else {
@@ -153,8 +160,8 @@ void EventFeed::Work(EventReader& reader) {
       }
       continue;
     }
-    Job job = std::move(queue_.front());
-    queue_.pop_front();
+    Job job = std::move(*next);
+    queue_.erase(next);
     if (job.on_page) serving_.push_back(job.id);
     lock.unlock();
     Serve(std::move(job), reader);

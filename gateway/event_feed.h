@@ -39,8 +39,9 @@ class EventFeed {
     absl::Duration patience;
   };
 
-  // `log` and `encoder` outlive the feed, and `metrics`, if it is not null, the log; the log's growth is told to these.
-  // Errors: those of EventLog::NewReader.
+  // Of more than one thread, the first serves only those who are near the log's end or ask for single events, so that
+  // they do not wait for those who search a long log. `log` and `encoder` outlive the feed, and `metrics`, if it is not
+  // null, the log; the log's growth is told to these. Errors: those of EventLog::NewReader.
   static absl::StatusOr<std::unique_ptr<EventFeed>> Start(EventLog& log, const EventEncoder& encoder, int threads,
                                                           Metrics* metrics = nullptr);
 
@@ -84,7 +85,10 @@ class EventFeed {
 
   EventFeed(const EventEncoder& encoder, const LogIdentity& log);
 
-  void Work(EventReader& reader);
+  // With `quick_only`, leaves the jobs that are not quick to the other threads.
+  void Work(EventReader& reader, bool quick_only);
+  // Whether a job reads little: near the log's end, or single events. With the lock.
+  bool IsQuick(const Job& job) const;
   void Serve(Job job, EventReader& reader);
   absl::StatusOr<EventPage> ReadPage(const Request& request, EventReader& reader);
   void Grow(Position latest);

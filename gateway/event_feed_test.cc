@@ -238,6 +238,28 @@ TEST_F(EventFeedTest, WhoeverIsFarBehindReadsForItselfAndMissesNothing) {
   }
 }
 
+// However many search the log from its beginning, and however long each read takes.
+TEST_F(EventFeedTest, WhoeverKeepsUpDoesNotWaitForThoseWhoSearch) {
+  feed_ = *EventFeed::Start(log_, *encoder_, 2);
+  log_.Grow(5000);
+  std::promise<void> searching;
+  std::promise<void> go_on;
+  log_.OnRead([&] {
+    searching.set_value();
+    go_on.get_future().wait();
+  });
+  std::vector<std::unique_ptr<Asked>> searchers;
+  for (EventFeed::ReaderId id = 100; id < 400; ++id) {
+    searchers.push_back(
+        std::make_unique<Asked>(*feed_, id, 0, kHang, EventFilter{.organization_ids = {}, .types = {"none"}}));
+  }
+  searching.get_future().wait();
+  EXPECT_THAT(PositionsOf(Asked(*feed_, 1, 4999, kHang).Wait()), ElementsAre(5000));
+  for (const auto& searcher : searchers) EXPECT_FALSE(searcher->has_come());
+  go_on.set_value();
+  for (const auto& searcher : searchers) EXPECT_TRUE(searcher->Wait().ok());
+}
+
 TEST_F(EventFeedTest, ACancelledWaitEnds) {
   Asked one(*feed_, 1, 0, kHang);
   Asked other(*feed_, 2, 0, kHang);
