@@ -2,6 +2,7 @@
 //
 //   node deploy/demo_events.mjs GATEWAY SIMULATOR_URL WEBHOOK_URL CURSOR_FILE
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -65,6 +66,7 @@ async function createPolicy(name) {
   const { activity } = await call(client, 'PolicyService/CreatePolicies', {
     organization_id: organizationId,
     parameters: { policies: [policy] },
+    idempotency_key: randomUUID(),
   });
   console.log(`  caller: CreatePolicies gave activity ${activity.id}`);
   return activity.id;

@@ -1,6 +1,7 @@
 #include "gateway/keyed_submit.h"
 
 #include <string>
+#include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -9,12 +10,19 @@
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "stamp/sha256.h"
 #include "translate/error.h"
+#include "translate/violations.h"
 
 namespace stampgate {
 namespace {
 
 using absl::StatusCode;
 using google::protobuf::Message;
+
+bool IsYoung(uint64_t timestamp_ms, absl::Time now) {
+  // A value that no clock shows is as old as can be.
+  constexpr uint64_t kMostMs = 253'402'300'799'999;  // the year 9999
+  return timestamp_ms <= kMostMs && now - absl::FromUnixMillis(static_cast<int64_t>(timestamp_ms)) < kMaxRepeatAge;
+}
 
 std::string FingerprintOf(const KeyRecord& record) {
   const auto& digest = record.body_sha256;
@@ -61,8 +69,16 @@ std::array<uint8_t, 32> DigestOfRequest(const Operation& operation, const Messag
 }
 
 bool MayRepeat(const KeyRecord& record, const RenderedRequest& rendered, absl::Time now) {
-  const absl::Time made = absl::FromUnixMillis(static_cast<int64_t>(record.timestamp_ms));
-  return now - made < kMaxRepeatAge && Sha256(rendered.SubmitBody(record.timestamp_ms)) == record.body_sha256;
+  return IsYoung(record.timestamp_ms, now) && Sha256(rendered.SubmitBody(record.timestamp_ms)) == record.body_sha256;
+}
+
+absl::Status CheckTimestampOfKey(uint64_t timestamp_ms, absl::Time now) {
+  if (IsYoung(timestamp_ms, now)) return absl::OkStatus();
+  Violations violations;
+  violations.Add([] {
+    return Violation{"timestamp_ms", "must be less than 55 minutes ago beside a new idempotency_key"};
+  });
+  return ViolationError(std::move(violations));
 }
 
 absl::Status StoredAnswer(const KeyRecord& record, const std::array<uint8_t, 32>& wanted, const Operation& operation,

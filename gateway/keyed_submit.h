@@ -29,6 +29,10 @@ std::array<uint8_t, 32> DigestOfRequest(const Operation& operation, const google
 // be sent: they are the same, and upstream still takes them.
 bool MayRepeat(const KeyRecord& record, const RenderedRequest& rendered, absl::Time now);
 
+// INVALID_ARGUMENT (INVALID_REQUEST) if the caller has set a timestamp that is too old for a new key: a repetition
+// could not be sent.
+absl::Status CheckTimestampOfKey(uint64_t timestamp_ms, absl::Time now);
+
 // What the store has to say of a key of which nothing may be sent. `wanted` is the digest of the call's own request.
 //
 //   OK                  upstream had an activity: its id and status are in `response`, and nothing else

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -90,6 +91,16 @@ TEST(MayRepeatTest, OnlyTheSameBytes) {
   KeyRecord record = RecordOf({});
   record.body_sha256[7] ^= 1;
   EXPECT_FALSE(MayRepeat(record, Rendered(), kMade));
+}
+
+TEST(CheckTimestampOfKeyTest, RefusesWhatCouldNotBeRepeated) {
+  EXPECT_TRUE(CheckTimestampOfKey(kTimestampMs, kMade).ok());
+  EXPECT_TRUE(CheckTimestampOfKey(kTimestampMs, kMade + absl::Minutes(54)).ok());
+  for (const uint64_t old : {uint64_t{0}, kTimestampMs - 55 * 60'000, std::numeric_limits<uint64_t>::max()}) {
+    const absl::Status status = CheckTimestampOfKey(old, kMade);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << old;
+    EXPECT_EQ(InfoOf(status).reason(), "INVALID_REQUEST");
+  }
 }
 
 TEST(StoredAnswerTest, OfAnActivityIsItsIdAndStatusAndNothingElse) {

@@ -140,9 +140,13 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
     }
     if (operation_.is_submit()) {
       absl::StatusOr<uint64_t> timestamp_ms = TimestampOf(rendered, environment_.timestamps, environment_.now());
-      if (!timestamp_ms.ok()) return End(timestamp_ms.status());
-      Fix(rendered, *timestamp_ms);
-      if (!rendered.idempotency_key.empty()) return Remember(std::move(rendered), std::move(decision));
+      absl::Status fit = timestamp_ms.status();
+      if (fit.ok()) Fix(rendered, *timestamp_ms);
+      if (!rendered.idempotency_key.empty()) {
+        if (fit.ok()) fit = CheckTimestampOfKey(*timestamp_ms, environment_.now());
+        return Remember(std::move(rendered), std::move(decision), std::move(fit));
+      }
+      if (!fit.ok()) return End(fit);
     } else if (is_stamped()) {
       body_ = rendered.QueryBody();
     }
@@ -156,8 +160,9 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
     fingerprint_ = Fingerprint(body_);
   }
 
-  // Has it stored what the caller's key stands for, before a byte of it leaves.
-  void Remember(RenderedRequest rendered, AuditDecision decision) {
+  // Has it stored what the caller's key stands for, before a byte of it leaves. If the timestamp is not `fit`, only a
+  // submit of before can go out again.
+  void Remember(RenderedRequest rendered, AuditDecision decision, absl::Status fit) {
     if (environment_.store == nullptr) return End(NoStore());
     KeyedSubmit submit;
     submit.caller = caller_.caller->name();
@@ -165,27 +170,31 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
     submit.request_sha256 = DigestOfRequest(operation_, *request_);
     submit.body_sha256 = Sha256(body_);
     submit.timestamp_ms = timestamp_ms_;
-    environment_.store->Begin(std::move(submit),
-                              [call = shared_from_this(), rendered = std::move(rendered),
-                               decision = std::move(decision)](absl::StatusOr<CallStore::Begun> begun) mutable {
-                                call->OnRemembered(std::move(rendered), std::move(decision), std::move(begun));
-                              });
+    submit.begins = fit.ok();
+    environment_.store->Begin(
+        std::move(submit), [call = shared_from_this(), rendered = std::move(rendered), decision = std::move(decision),
+                            fit = std::move(fit)](absl::StatusOr<CallStore::Begun> begun) mutable {
+          call->OnRemembered(std::move(rendered), std::move(decision), fit, std::move(begun));
+        });
   }
 
-  void OnRemembered(RenderedRequest rendered, AuditDecision decision, absl::StatusOr<CallStore::Begun> begun) {
+  void OnRemembered(RenderedRequest rendered, AuditDecision decision, const absl::Status& fit,
+                    absl::StatusOr<CallStore::Begun> begun) {
     if (!begun.ok()) return End(StoreUnavailable());
     if (begun->attempt.has_value()) {
       attempt_ = SubmitAttempt(*environment_.store, *begun->attempt);
       return Record(std::move(rendered.path), std::move(decision));
     }
-    if (!begun->record.has_value()) return End(KeyUncertain(begun->unknown_until));
+    if (!begun->record.has_value()) {
+      return End(begun->unknown_until > absl::ZeroDuration() ? KeyUncertain(begun->unknown_until) : fit);
+    }
     const KeyRecord& record = *begun->record;
     const std::array<uint8_t, 32> digest = DigestOfRequest(operation_, *request_);
     // The same submit as before: its bytes go out again. The store is asked once with them.
     if (record.request_sha256 == digest && record.timestamp_ms != timestamp_ms_ &&
         MayRepeat(record, rendered, environment_.now())) {
       Fix(rendered, record.timestamp_ms);
-      return Remember(std::move(rendered), std::move(decision));
+      return Remember(std::move(rendered), std::move(decision), absl::OkStatus());
     }
     Respond(StoredAnswer(record, digest, operation_, *response_));
   }

@@ -21,6 +21,7 @@ struct KeyedSubmit {
   std::array<uint8_t, 32> request_sha256 = {};  // of the request as the caller sent it, without the key
   std::array<uint8_t, 32> body_sha256 = {};     // of the bytes that go upstream
   uint64_t timestamp_ms = 0;                    // that stands in them
+  bool begins = true;                           // else nothing may begin: what the key stands for is asked
 };
 
 // How one attempt to carry out a submit ended.
@@ -69,7 +70,8 @@ class CallStore {
     // So asking once more with the record's body and timestamp may give a record again.
     std::optional<KeyRecord> record;
     // Neither is set if the store was put back to an earlier state, or has lost something: it does not know the key,
-    // but may have known it before. Keys that it does not know are taken again after this time.
+    // but may have known it before. Keys that it does not know are taken again after this time. Zero if the key is new,
+    // and was only asked for.
     absl::Duration unknown_until = absl::ZeroDuration();
   };
 

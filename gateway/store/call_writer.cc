@@ -181,6 +181,7 @@ absl::StatusOr<CallWriter::Decision> CallWriter::Decide(const KeyedSubmit& submi
     decision.answer->unknown_until = until;
     return decision;
   }
+  if (!submit.begins) return Decision();
   if (!there && record.keys >= settings_.max_keys) {
     Decision decision;
     decision.answer = absl::ResourceExhaustedError("as many keys are kept as may be");
@@ -199,6 +200,7 @@ absl::StatusOr<CallWriter::Decision> CallWriter::DecideFound(const KeyedSubmit& 
   if (row.number <= record.distrusted_through && UntilTrusted() > absl::ZeroDuration()) {
     return Decision::Record(RecordOfDistrusted(row));
   }
+  if (!submit.begins) return Decision::Record(RecordOf(row));
   if (IsSameSubmit(submit, row.submit)) {
     ++row.open_attempts;
   } else if (submit.request_sha256 == row.submit.request_sha256 && NothingWasSent(row)) {

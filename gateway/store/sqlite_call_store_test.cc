@@ -626,6 +626,23 @@ TEST_F(SqliteCallStoreTest, DoesNotOpenWhatIsNoStore) {
   EXPECT_EQ(OpenCode(), absl::StatusCode::kFailedPrecondition);
 }
 
+TEST_F(SqliteCallStoreTest, BeginsNothingForWhoeverOnlyAsks) {
+  Open();
+  KeyedSubmit question = MakeSubmit("a", 1, 2);
+  question.begins = false;
+  const Begun before = Begin(question);
+  EXPECT_FALSE(before.attempt.has_value());
+  EXPECT_FALSE(before.record.has_value());
+  EXPECT_EQ(before.unknown_until, absl::ZeroDuration());
+  const Begun begun = Begin(MakeSubmit("a", 1, 2));
+  ASSERT_TRUE(begun.attempt.has_value());
+  store_->End(*begun.attempt, Done("activity"));
+  const Begun after = Begin(question);
+  EXPECT_FALSE(after.attempt.has_value());
+  ASSERT_TRUE(after.record.has_value());
+  EXPECT_EQ(after.record->outcome.activity_id, "activity");
+}
+
 TEST_F(SqliteCallStoreTest, RefusesAFileWithAnotherName) {
   Open();
   store_ = nullptr;

@@ -171,6 +171,9 @@ describe('a key outlives', { timeout: 2 * HANG_MS }, () => {
     stack.simulator.addFaults([{ kind: 'readAndClose' }]);
     const { info } = await stack.gateway.refusal(METHOD, lost);
 
+    const timed = requestOf(randomUUID(), 'timed', { timestamp_ms: String(Date.now()) });
+    const { activity: timedActivity } = await stack.gateway.call(METHOD, timed);
+
     stack.moveClock(61 * 60_000);
     // An upstream that has forgotten everything would carry out whatever is sent.
     stack.simulator.reset();
@@ -179,6 +182,10 @@ describe('a key outlives', { timeout: 2 * HANG_MS }, () => {
     assert.deepEqual(stored, { activity: { id: activity.id, status: activity.status } });
     const again = await stack.gateway.refusal(METHOD, refused);
     assert.deepEqual([again.code, again.info.domain, again.info.reason], [refusal.code, 'upstream', refusal.info.reason]);
+    const storedTimed = await stack.gateway.call(METHOD, timed);
+    assert.equal(storedTimed.activity.id, timedActivity.id);
+    const late = await stack.gateway.refusal(METHOD, { ...timed, idempotency_key: randomUUID() });
+    assert.deepEqual(late.badRequest.field_violations.map(({ field }) => field), ['timestamp_ms']);
     const unknown = await stack.gateway.refusal(METHOD, lost);
     assert.deepEqual([unknown.code, unknown.info.reason], [code.UNKNOWN, 'OUTCOME_NOT_STORED']);
     assert.equal(unknown.info.metadata.fingerprint, info.metadata.fingerprint);
@@ -267,9 +274,15 @@ describe('timestamps', { timeout: 2 * HANG_MS }, () => {
     stack.moveClock(10 * 60_000);
     await stack.start();
     await submit(stack.gateway);
+    stack.simulator.clearRequests();
+    const keyed = requestOf(randomUUID());
+    await stack.gateway.call(METHOD, keyed);
     await stack.gateway.stop();
     stack.moveClock(-10 * 60_000);
     await stack.start();
+    // A key that is known needs no new time: its bytes go out again. That they are ahead is upstream's to judge.
+    const ahead = await stack.gateway.refusal(METHOD, keyed);
+    assert.deepEqual([ahead.info.domain, new Set(bodiesOf(stack.simulator)).size], ['upstream', 1]);
     const error = await stack.gateway.refusal(METHOD, {
       organization_id: ORGANIZATION,
       parameters: { organization_name: 'equal' },
