@@ -24,12 +24,7 @@ using Entry = AuditWriter::Entry;
 using Random = std::mt19937_64;
 using Verdict = AuditReport::Verdict;
 
-// A sanitizer makes each seed five times as slow.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kSeeds = 100;
-#else
 constexpr int kSeeds = 1000;
-#endif
 
 const absl::Time kTime = absl::FromUnixMicros(1767323045678901);
 
