@@ -27,7 +27,7 @@ absl::Status SetUntrusting(SqliteConnection& connection, int busy_ms) {
       "PRAGMA temp_store = MEMORY");
 }
 
-absl::StatusOr<bool> IsEmptyDatabase(SqliteConnection& connection, const DatabaseFormat& format) {
+absl::StatusOr<int64_t> VersionOfDatabase(SqliteConnection& connection, const DatabaseFormat& format) {
   const absl::StatusOr<int64_t> application = connection.Number("PRAGMA application_id");
   if (absl::IsFailedPrecondition(application.status())) {
     return absl::FailedPreconditionError(absl::StrCat("this is not ", format.name, ", or its beginning is damaged"));
@@ -37,7 +37,7 @@ absl::StatusOr<bool> IsEmptyDatabase(SqliteConnection& connection, const Databas
   if (!version.ok()) return version.status();
   const absl::StatusOr<int64_t> tables = connection.Number("SELECT count(*) FROM sqlite_schema");
   if (!tables.ok()) return tables.status();
-  if (*application == 0 && *version == 0 && *tables == 0) return true;
+  if (*application == 0 && *version == 0 && *tables == 0) return 0;
   if (*application != format.application_id) {
     return absl::FailedPreconditionError(
         absl::StrCat("this is not ", format.name, ": it is another program's database"));
@@ -46,8 +46,8 @@ absl::StatusOr<bool> IsEmptyDatabase(SqliteConnection& connection, const Databas
     return absl::FailedPreconditionError(absl::StrCat("its version is ", *version, ", written by a newer stampgate; ",
                                                       "this one reads up to version ", format.version));
   }
-  if (*version != format.version) return absl::DataLossError("it says that it has no version");
-  return false;
+  if (*version < 1) return absl::DataLossError("it says that it has no version");
+  return version;
 }
 
 absl::Status SetDurable(SqliteConnection& connection, bool synchronous_full) {

@@ -13,7 +13,7 @@ namespace stampgate {
 
 // How a file says what it is.
 struct DatabaseFormat {
-  std::string name;            // for errors, with its article: "a call store"
+  std::string name;            // for errors, with its article: "an event log"
   int64_t application_id = 0;  // PRAGMA application_id
   int64_t version = 0;         // PRAGMA user_version; not 0
 };
@@ -22,11 +22,11 @@ struct DatabaseFormat {
 // nothing in the file. `busy_ms`: how long a statement waits for another program's lock.
 absl::Status SetUntrusting(SqliteConnection& connection, int busy_ms);
 
-// Whether the file is empty, as a new one is. Reads only.
+// The file's version, from 1 to that of `format`, or 0 if the file is empty, as a new one is. Reads only.
 //
 // Errors: kFailedPrecondition if the file is another program's or of a newer version; kDataLoss if it says that it has
 // no version; those of SqliteStatus.
-absl::StatusOr<bool> IsEmptyDatabase(SqliteConnection& connection, const DatabaseFormat& format);
+absl::StatusOr<int64_t> VersionOfDatabase(SqliteConnection& connection, const DatabaseFormat& format);
 
 // For the connection that writes: a commit is on the disk when it returns OK, and nothing is checkpointed unasked.
 // Reads back what SQLite made of it. Without `synchronous_full` commits are not synced: for tests that show what a

@@ -37,10 +37,6 @@ absl::StatusOr<SqliteConnection> OpenLogFileToWrite(const std::string& path, con
 // Opens the file for a connection that cannot write, nor checkpoint when it closes. Errors: those of SqliteStatus.
 absl::StatusOr<SqliteConnection> OpenLogFileToRead(const std::string& path, const std::string& vfs);
 
-// When the connection is the last to close, it removes the -wal and -shm files: for a writer that has left nothing in
-// them.
-void RemoveCompanionsOnClose(const SqliteConnection& connection);
-
 }  // namespace stampgate
 
 #endif  // STAMPGATE_WEBHOOKS_LOG_FILE_H_

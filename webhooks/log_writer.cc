@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "webhooks/database_settings.h"
 #include "webhooks/event_row.h"
 #include "webhooks/log_file.h"
 
@@ -449,7 +450,7 @@ absl::Status LogWriter::CheckpointAll() {
     if (absl::Status status = KeepClock(); !CanGoOn(status)) return status;
   }
   if (absl::Status status = RunCheckpoint(SQLITE_CHECKPOINT_TRUNCATE); !status.ok()) return status;
-  RemoveCompanionsOnClose(*connection_);
+  RemoveCompanionFilesOnClose(*connection_);
   return absl::OkStatus();
 }
 

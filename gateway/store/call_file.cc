@@ -10,8 +10,7 @@
 namespace stampgate {
 namespace {
 
-constexpr int64_t kApplicationId = 0x73746763;  // "stgc"
-constexpr int64_t kVersion = 1;
+const DatabaseFormat kFormat = {.name = "a call store", .application_id = 0x73746763 /* "stgc" */, .version = 1};
 
 // Nobody else has business with the file, so a lock that another program holds is not waited for.
 constexpr int kBusyMs = 100;
@@ -20,8 +19,8 @@ constexpr int kBusyMs = 100;
 absl::Status MakeTables(SqliteConnection& connection, const StoreRecord& record) {
   for (const std::string& sql :
        {std::string("BEGIN IMMEDIATE"), std::string(kCreateStoreRecord), std::string(kCreateCalls),
-        std::string(kIndexCalls), absl::StrCat("PRAGMA application_id = ", kApplicationId),
-        absl::StrCat("PRAGMA user_version = ", kVersion)}) {
+        std::string(kIndexCalls), absl::StrCat("PRAGMA application_id = ", kFormat.application_id),
+        absl::StrCat("PRAGMA user_version = ", kFormat.version)}) {
     if (absl::Status status = connection.Run(sql.c_str()); !status.ok()) return status;
   }
   absl::StatusOr<StoreRecordRow> row = StoreRecordRow::Open(connection);
@@ -46,14 +45,13 @@ absl::StatusOr<SqliteConnection> OpenCallFile(const std::string& path, const std
       SqliteConnection::Open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, vfs);
   if (!connection.ok()) return connection;
   if (absl::Status status = SetUntrusting(*connection, kBusyMs); !status.ok()) return status;
-  const absl::StatusOr<bool> empty =
-      IsEmptyDatabase(*connection, {.name = "a call store", .application_id = kApplicationId, .version = kVersion});
-  if (!empty.ok()) return empty.status();
+  const absl::StatusOr<int64_t> version = VersionOfDatabase(*connection, kFormat);
+  if (!version.ok()) return version.status();
   if (absl::Status status = SetDurable(*connection, synchronous_full); !status.ok()) return status;
   int growth = kCallFileGrowthBytes;
   sqlite3_file_control(connection->get(), "main", SQLITE_FCNTL_CHUNK_SIZE, &growth);
   if (absl::Status status = connection->Run("PRAGMA cache_size = -16384"); !status.ok()) return status;  // KiB
-  if (*empty) {
+  if (*version == 0) {
     if (absl::Status status = MakeTables(*connection, record_of_new); !status.ok()) return status;
   }
   return connection;
