@@ -161,6 +161,7 @@ class Process {
   }
 
   void Deliver(int count) {
+    const std::lock_guard turn(turn_);
     std::vector<int> numbers;
     for (int i = 0; i < count; ++i) numbers.push_back(Next());
     // Upstream repeats first what it has no answer to.
@@ -171,6 +172,7 @@ class Process {
       const int number = numbers[i];
       log_->Append(MakeVerifiedEvent(IdOf(number), BodyOf(number)),
                    [this, number, last = i + 1 == numbers.size()](const absl::StatusOr<AppendOutcome>& outcome) {
+                     const std::lock_guard turn(turn_);
                      if (outcome.ok()) judge_.Acknowledged(number);
                      failed_ = failed_ || !outcome.ok();
                      if (outcome.ok() && *outcome == AppendOutcome::kConflict) judge_.Complain("a conflict");
@@ -209,6 +211,8 @@ class Process {
   std::unique_ptr<EventReader> reader_;
   Position shown_ = 0;
   bool failed_ = false;
+  // An answer comes on the log's thread, or at once, on the one that asks.
+  std::recursive_mutex turn_;
   std::mutex mutex_;
   std::condition_variable ended_;
   int groups_left_ = 0;
