@@ -35,6 +35,7 @@ awk -v count="$1" 'BEGIN {
     printf "\nmessage Operation%dRequest {\n  optional uint64 timestamp_ms = 1;\n", i
     print "  string organization_id = 2 [(stampgate.v1.field).required = true];"
     print "  string name = 3 [(stampgate.v1.field).required = true];"
+    print "  optional string idempotency_key = 14 [(stampgate.v1.field).role = FIELD_ROLE_IDEMPOTENCY_KEY];"
     print "  stampgate.v1.ClientStamp client_stamp = 15;\n}"
   }
 }'
