@@ -24,7 +24,7 @@ void TellRotation(const absl::Status& status) {
   Log(Severity::kWarning, "audit_file_not_rotated", {{"message", std::string(status.message())}});
 }
 
-// A crash leaves that; an operator who knows of none looks for somebody who has changed the file.
+// A crash leaves a torn end. An operator who sees this line without a crash suspects that the file was changed.
 void TellTornEnd(const AuditWriter::TornEnd& end) {
   Log(Severity::kWarning, "audit_torn_end",
       {{"after_record", absl::StrCat(end.after)}, {"bytes", absl::StrCat(end.bytes)}});

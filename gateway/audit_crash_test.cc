@@ -1,4 +1,4 @@
-// What a power cut can leave of the audit file, and what somebody can make of it who has no key.
+// The audit file after power cuts, and after changes by an attacker who does not have the key.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -41,7 +41,7 @@ class EventFeed {
 
   // Of more than one thread, the first serves only those who are near the log's end or ask for single events, so that
   // they do not wait for those who search a long log. `log` and `encoder` outlive the feed, and `metrics`, if it is not
-  // null, the log; the log's growth is told to these. Errors: those of EventLog::NewReader.
+  // null, the log, which reports its growth to both. Errors: those of EventLog::NewReader.
   static absl::StatusOr<std::unique_ptr<EventFeed>> Start(EventLog& log, const EventEncoder& encoder, int threads,
                                                           Metrics* metrics = nullptr);
 

@@ -89,7 +89,7 @@ absl::StatusOr<EventPlace> Locate(const EventStart& start, EventReader& reader) 
     return NotOfThisHistory("the cursor is ahead of the event log, which was put back to an earlier state");
   }
   const absl::StatusOr<ChainDigest> there = reader.DigestAt(cursor.position);
-  // Whoever has seen a damaged event can go on behind it; whoever has not seen all that is gone is told.
+  // A subscriber that has seen the damaged event goes on after it. One at an event that is gone gets the error.
   if (absl::IsDataLoss(there.status()) && !reader.Lost().gone) return EventPlace{cursor.position, {}};
   if (!there.ok()) return there.status();
   if (cursor.Fits(*there)) return EventPlace{cursor.position, *there};

@@ -23,10 +23,10 @@ namespace {
 
 constexpr size_t kQueuedLines = 8192;
 
-// How often FlushLog looks at the number of lines that spdlog has dropped: nobody is told of those.
+// How often FlushLog looks at the number of lines that spdlog has dropped. spdlog reports them in no other way.
 constexpr absl::Duration kLook = absl::Milliseconds(10);
 
-// Not through stdio: whoever waits for a slow reader would hold a lock of stderr that exit() wants.
+// Not through stdio: a thread that waits for a slow reader would hold the lock of stderr, for which exit() waits.
 void WriteAll(const char* data, size_t size) {
   while (size > 0) {
     const ssize_t written = write(STDERR_FILENO, data, size);

@@ -147,6 +147,21 @@ describe('a key', { timeout: HANG_MS }, async () => {
   });
 });
 
+/** Puts the keys' database back to a copy. Returns the request of a submit that was carried out since. */
+async function putBack(stack) {
+  const file = join(stack.data, 'calls.db');
+  await stack.gateway.stop();
+  copyFileSync(file, `${file}.copy`);
+  await stack.start();
+  const forgotten = requestOf(randomUUID(), 'forgotten');
+  await stack.gateway.call(METHOD, forgotten);
+  await stack.gateway.stop();
+  copyFileSync(`${file}.copy`, file);
+  stack.machine.settle();
+  assert.ok(!existsSync(`${file}-wal`));
+  return forgotten;
+}
+
 describe('a key outlives', { timeout: 2 * HANG_MS }, () => {
   test('the process, however that ends', async (t) => {
     const stack = await startKeyed(t);
@@ -196,16 +211,7 @@ describe('a key outlives', { timeout: 2 * HANG_MS }, () => {
     const stack = await startKeyed(t);
     const known = requestOf(randomUUID());
     const { activity } = await stack.gateway.call(METHOD, known);
-    await stack.gateway.stop();
-    const file = join(stack.data, 'calls.db');
-    copyFileSync(file, `${file}.copy`);
-    await stack.start();
-    const forgotten = requestOf(randomUUID(), 'forgotten');
-    await stack.gateway.call(METHOD, forgotten);
-    await stack.gateway.stop();
-    copyFileSync(`${file}.copy`, file);
-    stack.machine.settle();
-    assert.ok(!existsSync(`${file}-wal`));
+    const forgotten = await putBack(stack);
     const { status, stderr } = await run(['store', 'restored', '--config', stack.gateway.configFile]);
     assert.deepEqual([status, stderr], [0, '']);
     await stack.start();
@@ -227,15 +233,7 @@ describe('a key outlives', { timeout: 2 * HANG_MS }, () => {
   test('a store that lost its end without anybody saying so', async (t) => {
     const stack = await startKeyed(t);
     await stack.gateway.call(METHOD, requestOf(randomUUID()));
-    await stack.gateway.stop();
-    const file = join(stack.data, 'calls.db');
-    copyFileSync(file, `${file}.copy`);
-    await stack.start();
-    const forgotten = requestOf(randomUUID(), 'forgotten');
-    await stack.gateway.call(METHOD, forgotten);
-    await stack.gateway.stop();
-    copyFileSync(`${file}.copy`, file);
-    stack.machine.settle();
+    const forgotten = await putBack(stack);
     await stack.start();
     stack.simulator.clearRequests();
     const error = await stack.gateway.refusal(METHOD, forgotten);
