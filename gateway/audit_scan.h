@@ -26,9 +26,9 @@ struct AuditScan {
 //
 // What does not follow the record before it is a torn end if a crash can have left it there, which means that no later
 // group stands behind it (see audit_later_group.h). An attacker who changes
-// or removes the last group can make it look torn; only a head that is kept elsewhere shows that. Records of format 1 do not say where groups
-// begin: behind them only what has no line feed is torn. A file without a good record has a torn end only if it has no
-// line feed at all, because it may be no audit file.
+// or removes the last group can make it look torn; only a head that is kept elsewhere shows that. Records of format 1
+// do not say where groups begin: behind them only what has no line feed is torn. A file without a good record has a
+// torn end only if it has no line feed at all, because it may be no audit file.
 //
 // Reads as many bytes as the file has at the beginning, so that a file to which somebody writes meanwhile can be
 // checked.
