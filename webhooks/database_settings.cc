@@ -67,8 +67,4 @@ absl::Status SetDurable(SqliteConnection& connection, bool synchronous_full) {
       "PRAGMA wal_autocheckpoint = 0");
 }
 
-void RemoveCompanionFilesOnClose(const SqliteConnection& connection) {
-  sqlite3_db_config(connection.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
-}
-
 }  // namespace stampgate

@@ -33,10 +33,6 @@ absl::StatusOr<int64_t> VersionOfDatabase(SqliteConnection& connection, const Da
 // power cut does then.
 absl::Status SetDurable(SqliteConnection& connection, bool synchronous_full);
 
-// When the connection is the last to close, it removes the -wal and -shm files: for a writer that has left nothing in
-// them.
-void RemoveCompanionFilesOnClose(const SqliteConnection& connection);
-
 }  // namespace stampgate
 
 #endif  // STAMPGATE_WEBHOOKS_DATABASE_SETTINGS_H_

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "webhooks/database_settings.h"
 #include "webhooks/event_row.h"
 #include "webhooks/log_file.h"
 
@@ -20,17 +19,6 @@ constexpr int64_t kRowBytes = 256;
 
 // What an id takes in the file, about.
 constexpr int64_t kIdBytes = 256;
-
-// When the write-ahead log has grown to this many times the size from which it is checkpointed, the checkpoint waits
-// for readers, who would keep it from starting anew for ever.
-constexpr int kWaitForReaders = 8;
-
-// And this long.
-constexpr int kCheckpointBusyMs = 100;
-
-bool CanGoOn(const absl::Status& status) {
-  return status.ok() || absl::IsResourceExhausted(status) || absl::IsAborted(status);
-}
 
 }  // namespace
 
@@ -52,13 +40,7 @@ absl::StatusOr<std::unique_ptr<LogWriter>> LogWriter::Open(const Settings& setti
     writer->mark_found_ = marks->mark();
     writer->mark_file_ = *std::move(marks);
   }
-  sqlite3_wal_hook(
-      writer->connection_->get(),
-      [](void* self, sqlite3*, const char*, int pages) {
-        static_cast<LogWriter*>(self)->wal_pages_ = pages;
-        return SQLITE_OK;
-      },
-      writer.get());
+  writer->checkpointer_.emplace(*writer->connection_, settings.checkpoint_pages, kBusyMs);
   return writer;
 }
 
@@ -304,7 +286,7 @@ absl::Status LogWriter::Abandon(absl::Status why) {
     return absl::UnavailableError(absl::StrCat("after ", why.message(), ": ", record.status().message()));
   record_ = *record;
   // The write-ahead log has room from its beginning on once all of it has been moved.
-  if (absl::Status status = RunCheckpoint(SQLITE_CHECKPOINT_PASSIVE); !status.ok()) return status;
+  if (absl::Status status = checkpointer_->RunNow(); !status.ok()) return status;
   return why;
 }
 
@@ -422,36 +404,13 @@ absl::StatusOr<bool> LogWriter::Trim(absl::Time now) {
   }
 }
 
-absl::Status LogWriter::RunCheckpoint(int mode) {
-  // Readers of ours are soon through; a program that is not ours may stay, and those who wait for an answer would wait
-  // with the checkpoint.
-  sqlite3_busy_timeout(connection_->get(), kCheckpointBusyMs);
-  const int code = sqlite3_wal_checkpoint_v2(connection_->get(), "main", mode, nullptr, nullptr);
-  sqlite3_busy_timeout(connection_->get(), kBusyMs);
-  const absl::Status status = SqliteStatus(connection_->get(), code);
-  // Readers, or a full disk: what has been committed stays where it is, and a later checkpoint moves it.
-  return CanGoOn(status) ? absl::OkStatus() : status;
-}
-
-absl::Status LogWriter::Checkpoint() {
-  const int patience = kWaitForReaders * settings_.checkpoint_pages;
-  if (wal_pages_ < settings_.checkpoint_pages) {
-    wait_for_readers_at_ = patience;
-    return absl::OkStatus();
-  }
-  if (wal_pages_ < wait_for_readers_at_) return RunCheckpoint(SQLITE_CHECKPOINT_PASSIVE);
-  // If a reader does not let go in time, the next wait is far off.
-  wait_for_readers_at_ = wal_pages_ + patience;
-  return RunCheckpoint(SQLITE_CHECKPOINT_RESTART);
-}
+absl::Status LogWriter::Checkpoint() { return checkpointer_->Run(); }
 
 absl::Status LogWriter::CheckpointAll() {
   if (clock_.age_us != record_.clock.age_us) {
     if (absl::Status status = KeepClock(); !CanGoOn(status)) return status;
   }
-  if (absl::Status status = RunCheckpoint(SQLITE_CHECKPOINT_TRUNCATE); !status.ok()) return status;
-  RemoveCompanionFilesOnClose(*connection_);
-  return absl::OkStatus();
+  return checkpointer_->Finish();
 }
 
 }  // namespace stampgate

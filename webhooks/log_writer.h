@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "webhooks/age_clock.h"
+#include "webhooks/checkpointer.h"
 #include "webhooks/disk.h"
 #include "webhooks/event.h"
 #include "webhooks/event_log.h"
@@ -103,19 +104,17 @@ class LogWriter {
   absl::StatusOr<EventPlace> EventsToTrim(int max_rows);
   absl::StatusOr<Position> IdsToForget(int max_rows);
   absl::StatusOr<bool> TrimStep(int max_rows);
-  absl::Status RunCheckpoint(int mode);
 
   const Settings settings_;
   std::optional<SqliteConnection> connection_;
+  std::optional<Checkpointer> checkpointer_;
   std::optional<MarkFile> mark_file_;
   std::optional<HighWaterMark> mark_found_;
   const std::shared_ptr<std::atomic<Position>> marked_ = std::make_shared<std::atomic<Position>>(0);
   int64_t page_bytes_ = 0;
   int64_t reserved_bytes_ = 0;  // on the disk, for the file
   LogRecord record_;
-  AgeClock clock_;     // that of the record, later
-  int wal_pages_ = 0;  // in the write-ahead log
-  int wait_for_readers_at_ = 0;
+  AgeClock clock_;  // that of the record, later
 
   HoleTable holes_;
   LogRecordReader read_record_;

@@ -49,6 +49,10 @@ absl::Status SqliteStatus(sqlite3* database, int code) {
                       absl::StrCat(sqlite3_errmsg(database), " (SQLite's code ", extended_code, ")"));
 }
 
+bool CanGoOn(const absl::Status& status) {
+  return status.ok() || absl::IsResourceExhausted(status) || absl::IsAborted(status);
+}
+
 absl::StatusOr<SqliteConnection> SqliteConnection::Open(const std::string& path, int flags, const std::string& vfs) {
   // Debian's SQLite reads "file:..." as a URI and ":memory:" as no file at all.
   const std::string plain = !path.empty() && path[0] == '/' ? path : absl::StrCat("./", path);

@@ -24,6 +24,9 @@ namespace stampgate {
 // The message is SQLite's: it names tables and columns, never a value.
 absl::Status SqliteStatus(sqlite3* database, int code);
 
+// Whether the database can be used on: OK, kResourceExhausted and kAborted, after which the same may succeed later.
+bool CanGoOn(const absl::Status& status);
+
 // One connection. One thread at a time, statements included.
 class SqliteConnection {
  public:

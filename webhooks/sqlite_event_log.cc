@@ -185,7 +185,7 @@ class SqliteEventLog final : public EventLog {
     for (const WaitingEvent& waiting : *batch) events.push_back(&*waiting.event);
     std::vector<std::optional<AppendOutcome>> outcomes;
     const absl::Status status = writer_->Store(events, options_.now(), &outcomes);
-    const bool can_go_on = status.ok() || absl::IsResourceExhausted(status) || absl::IsAborted(status);
+    const bool can_go_on = CanGoOn(status);
     if (!can_go_on) {
       // Before anyone is told, so that none who hears of it finds a log that still takes events.
       std::lock_guard lock(mutex_);

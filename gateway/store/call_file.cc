@@ -12,9 +12,6 @@ namespace {
 
 const DatabaseFormat kFormat = {.name = "a call store", .application_id = 0x73746763 /* "stgc" */, .version = 1};
 
-// Nobody else has business with the file, so a lock that another program holds is not waited for.
-constexpr int kBusyMs = 100;
-
 // After an error the connection is to be closed, which rolls back.
 absl::Status MakeTables(SqliteConnection& connection, const StoreRecord& record) {
   for (const std::string& sql :
@@ -44,7 +41,7 @@ absl::StatusOr<SqliteConnection> OpenCallFile(const std::string& path, const std
   absl::StatusOr<SqliteConnection> connection =
       SqliteConnection::Open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, vfs);
   if (!connection.ok()) return connection;
-  if (absl::Status status = SetUntrusting(*connection, kBusyMs); !status.ok()) return status;
+  if (absl::Status status = SetUntrusting(*connection, kCallFileBusyMs); !status.ok()) return status;
   const absl::StatusOr<int64_t> version = VersionOfDatabase(*connection, kFormat);
   if (!version.ok()) return version.status();
   if (absl::Status status = SetDurable(*connection, synchronous_full); !status.ok()) return status;

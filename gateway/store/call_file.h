@@ -18,6 +18,9 @@ inline constexpr int kCallFileGrowthBytes = 256 << 10;
 inline constexpr char kCommitMarkSuffix[] = "-mark";
 inline constexpr char kTimestampMarkSuffix[] = "-timestamps";
 
+// Nobody else has business with the file, so a lock that another program holds is not waited for longer.
+inline constexpr int kCallFileBusyMs = 100;
+
 // Takes the right to use the file and what is kept beside it. Errors: those of ExclusiveFile::Claim and
 // RefuseOtherNames.
 absl::StatusOr<ExclusiveFile> ClaimCallFile(const std::string& path);

@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "gateway/store/call_file.h"
 #include "gateway/store/row_checksum.h"
-#include "webhooks/database_settings.h"
 #include "webhooks/vfs_file.h"
 
 namespace stampgate {
@@ -17,19 +16,11 @@ namespace {
 // A transaction of retention is no longer than this, so that submits do not wait long for it.
 constexpr int kTrimRows = 500;
 
-// When the write-ahead log has grown to this many times the size from which it is checkpointed, the checkpoint waits
-// for readers, who would keep it from starting anew for ever.
-constexpr int kWaitForReaders = 8;
-
 // The age is written with each commit, and in a commit of its own when it is so much ahead of the file.
 constexpr absl::Duration kAgeAhead = absl::Minutes(10);
 
 // More than the two places of a MarkFile.
 constexpr size_t kMarkFileBytes = 8192;
-
-bool CanGoOn(const absl::Status& status) {
-  return status.ok() || absl::IsResourceExhausted(status) || absl::IsAborted(status);
-}
 
 // Whether anything has ever been written to the mark, by whichever store.
 absl::StatusOr<bool> HadMark(const std::string& path, Disk& disk) {
@@ -67,13 +58,7 @@ absl::StatusOr<std::unique_ptr<CallWriter>> CallWriter::Open(const Settings& set
   writer->mark_ = *std::move(mark);
   writer->loss_ = writer->FindLoss();
   writer->is_new_ = writer->loss_.ok() && writer->record_.commit == 0;
-  sqlite3_wal_hook(
-      writer->connection_->get(),
-      [](void* self, sqlite3*, const char*, int pages) {
-        static_cast<CallWriter*>(self)->wal_pages_ = pages;
-        return SQLITE_OK;
-      },
-      writer.get());
+  writer->checkpointer_.emplace(*writer->connection_, settings.checkpoint_pages, kCallFileBusyMs);
   return writer;
 }
 
@@ -344,7 +329,7 @@ absl::Status CallWriter::Abandon(absl::Status why) {
     return absl::UnavailableError(absl::StrCat("after ", why.message(), ": the file is not as it was before"));
   }
   // The write-ahead log has room from its beginning on once all of it has been moved.
-  if (absl::Status status = RunCheckpoint(SQLITE_CHECKPOINT_PASSIVE); !status.ok()) return status;
+  if (absl::Status status = checkpointer_->RunNow(); !status.ok()) return status;
   return why;
 }
 
@@ -384,30 +369,8 @@ absl::StatusOr<bool> CallWriter::Tidy(absl::Time now) {
   return false;
 }
 
-absl::Status CallWriter::RunCheckpoint(int mode) {
-  const int code = sqlite3_wal_checkpoint_v2(connection_->get(), "main", mode, nullptr, nullptr);
-  const absl::Status status = SqliteStatus(connection_->get(), code);
-  // Another program that reads, or a full disk: what has been committed stays where it is, and a later checkpoint moves
-  // it.
-  return CanGoOn(status) ? absl::OkStatus() : status;
-}
+absl::Status CallWriter::Checkpoint() { return checkpointer_->Run(); }
 
-absl::Status CallWriter::Checkpoint() {
-  const int patience = kWaitForReaders * settings_.checkpoint_pages;
-  if (wal_pages_ < settings_.checkpoint_pages) {
-    wait_for_readers_at_ = patience;
-    return absl::OkStatus();
-  }
-  if (wal_pages_ < wait_for_readers_at_) return RunCheckpoint(SQLITE_CHECKPOINT_PASSIVE);
-  // If a reader does not let go in time, the next wait is far off.
-  wait_for_readers_at_ = wal_pages_ + patience;
-  return RunCheckpoint(SQLITE_CHECKPOINT_RESTART);
-}
-
-absl::Status CallWriter::CheckpointAll() {
-  if (absl::Status status = RunCheckpoint(SQLITE_CHECKPOINT_TRUNCATE); !status.ok()) return status;
-  RemoveCompanionFilesOnClose(*connection_);
-  return absl::OkStatus();
-}
+absl::Status CallWriter::CheckpointAll() { return checkpointer_->Finish(); }
 
 }  // namespace stampgate

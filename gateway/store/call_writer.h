@@ -15,6 +15,7 @@
 #include "gateway/store/call_store.h"
 #include "gateway/store/call_table.h"
 #include "gateway/store/store_record.h"
+#include "webhooks/checkpointer.h"
 #include "webhooks/disk.h"
 #include "webhooks/mark_file.h"
 #include "webhooks/sqlite.h"
@@ -114,10 +115,10 @@ class CallWriter {
   absl::Status Reserve();
   absl::Status Abandon(absl::Status why);
   absl::StatusOr<bool> TrimStep(int max_rows);
-  absl::Status RunCheckpoint(int mode);
 
   const Settings settings_;
   std::optional<SqliteConnection> connection_;
+  std::optional<Checkpointer> checkpointer_;
   std::optional<MarkFile> mark_;
   bool is_new_ = false;
   absl::Status loss_;
@@ -125,8 +126,6 @@ class CallWriter {
   int64_t written_age_us_ = 0;  // as the file has it
   int64_t page_bytes_ = 0;
   int64_t reserved_bytes_ = 0;  // on the disk, for the file
-  int wal_pages_ = 0;           // in the write-ahead log
-  int wait_for_readers_at_ = 0;
   // Attempts that are in the file, and were not given to anybody, because the mark could not be written.
   std::vector<int64_t> not_given_;
 

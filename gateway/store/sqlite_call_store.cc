@@ -48,10 +48,6 @@ struct WaitingRaise {
   RaiseDone done;
 };
 
-bool CanGoOn(const absl::Status& status) {
-  return status.ok() || absl::IsResourceExhausted(status) || absl::IsAborted(status);
-}
-
 absl::Status CannotStore(const absl::Status& why) {
   const absl::StatusCode code =
       absl::IsResourceExhausted(why) ? absl::StatusCode::kResourceExhausted : absl::StatusCode::kUnavailable;
