@@ -20,10 +20,10 @@ describe('while the wall clock steps', { timeout: HANG_MS }, () => {
       const machine = new Machine(scratch(t), folder);
       t.after(() => machine.close());
       const { simulator, gateway } = await startStack(t, { config: { audit }, env: machine.env });
-      assert.ok((await gateway.call(QUERY.method, QUERY.request)).policy);
       simulator.addFaults([HELD]);
 
-      // The clock steps while the call waits for its record, between the deadline's reckoning and its use.
+      // The clock steps while the call waits for its record, between the deadline's reckoning and its use. It is the
+      // first call, so that no record of another one waits.
       machine.hang({ match: 'audit.log' });
       const options = { deadlineMs: Infinity, metadata: { 'grpc-timeout': '3000m' } };
       const failure = failureOf(gateway, QUERY, options);
@@ -31,13 +31,14 @@ describe('while the wall clock steps', { timeout: HANG_MS }, () => {
       machine.clockOffsetMs += stepMs;
       machine.release();
       assert.equal((await failure).reason, 'UPSTREAM_TIMEOUT');
-      assert.equal((await simulator.waitFor({ held: 0 })).requests, 2);
+      assert.equal((await simulator.waitFor({ held: 0 })).requests, 1);
 
       const of = (kind) => recordsOf(audit.file).filter((record) => record.kind === kind);
-      await until(() => of('outcome').length === 2, 'both outcomes');
-      for (const { duration_us } of of('outcome')) assert.ok(duration_us > 0 && duration_us < HANG_MS * 1000);
+      await until(() => of('outcome').length === 1, 'its outcome');
+      const [[allow], [outcome]] = [of('allow'), of('outcome')];
+      assert.ok(outcome.duration_us > 0 && outcome.duration_us < HANG_MS * 1000);
       // The clock did step.
-      const [began, ended] = [of('allow')[1], of('outcome')[1]].map(({ time }) => Date.parse(time));
+      const [began, ended] = [allow, outcome].map(({ time }) => Date.parse(time));
       assert.ok(Math.sign(ended - began) === Math.sign(stepMs) && Math.abs(ended - began) > HANG_MS);
     });
   }
