@@ -16,6 +16,14 @@ absl::Status NotRecorded() {
   return ToStatus(error);
 }
 
+// Of a call that has been answered while its record was on the way to the disk.
+AuditOutcome NothingSent() {
+  AuditOutcome outcome;
+  outcome.code = absl::StatusCodeToString(absl::StatusCode::kUnavailable);
+  outcome.reason = ErrorReasonOf(NotRecorded());
+  return outcome;
+}
+
 }  // namespace
 
 std::string StrangerName(const Peer& peer) {
@@ -77,13 +85,13 @@ void CallAudit::Record(const KnownCaller& caller, AuditDecision decision, AuditL
   decision.caller = caller.caller->name();
   decision.method = method_;
   decision.policy_version = caller.access->version;
-  log_->Allow(
-      decision,
+  auto guarded = waits_.Guard<AuditLog::AllowId>(
       [this, done = std::move(done)](absl::StatusOr<AuditLog::AllowId> allow) mutable {
         if (allow.ok()) allow_ = *allow;
         done(allow.status());
       },
-      room);
+      [log = log_](AuditLog::AllowId allow) { log->End(allow, NothingSent()); });
+  log_->Allow(decision, std::move(guarded), room);
 }
 
 void CallAudit::End(const absl::Status& status, const ActivitySummary& activity, std::string fingerprint) {

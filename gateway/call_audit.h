@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "gateway/audit_log.h"
 #include "gateway/authenticator.h"
+#include "gateway/disk_waits.h"
 #include "gateway/grant.h"
 #include "gateway/peer.h"
 #include "translate/activity_summary.h"
@@ -30,8 +31,9 @@ AuditDecision DecisionAbout(const Question& question);
 // reason kAbandoned.
 class CallAudit {
  public:
-  // `log` may be null and outlives this.
-  CallAudit(AuditLog* log, std::string method) : log_(log), method_(std::move(method)) {}
+  // `log` may be null. It and `waits` outlive this.
+  CallAudit(AuditLog* log, DiskWaits& waits, std::string method)
+      : log_(log), waits_(waits), method_(std::move(method)) {}
   ~CallAudit();
 
   CallAudit(const CallAudit&) = delete;
@@ -46,8 +48,8 @@ class CallAudit {
   void Deny(const KnownCaller& caller, AuditDecision decision);
 
   // Calls `done` once it is on the disk that the call may go on; not if that fails, for which the error is UNAVAILABLE
-  // (AUDIT_UNAVAILABLE). Of `decision` all but caller, method and policy version. Called once, possibly at once; on the
-  // log's thread otherwise. This must live until `done` has been called.
+  // (AUDIT_UNAVAILABLE). Of `decision` all but caller, method and policy version. Called once, possibly at once; else
+  // on the log's thread or on that of DiskWaits::EndAll. This must live until `done` has been called.
   void Allow(const KnownCaller& caller, AuditDecision decision, absl::AnyInvocable<void(absl::Status)> done);
 
   // The same for a call that reads events. It may also go on while nothing can be recorded, which is for what is
@@ -66,6 +68,7 @@ class CallAudit {
   using Clock = std::chrono::steady_clock;
 
   AuditLog* const log_;
+  DiskWaits& waits_;
   const std::string method_;
   const Clock::time_point started_ = Clock::now();
   std::optional<AuditLog::AllowId> allow_;

@@ -15,6 +15,7 @@
 #include "gateway/audit_testing.h"
 #include "gateway/caller.h"
 #include "gateway/config.pb.h"
+#include "gateway/disk_waits.h"
 
 namespace stampgate {
 namespace {
@@ -55,7 +56,7 @@ class CallAuditTest : public ::testing::Test {
           return caller;
         }()) {
     log_ = AuditLog::Open({.file = path_, .key = TestAuditKey(), .now = absl::Now, .calls = &calls_}).value();
-    call_.emplace(log_.get(), "/stampgate.v1.PolicyService/GetPolicy");
+    call_.emplace(log_.get(), waits_, "/stampgate.v1.PolicyService/GetPolicy");
   }
 
   KnownCaller caller() const { return {std::make_shared<Access>(), &caller_}; }
@@ -79,6 +80,7 @@ class CallAuditTest : public ::testing::Test {
   const std::string path_;
   const Caller caller_;
   FaultyCalls calls_;
+  DiskWaits waits_;
   std::unique_ptr<AuditLog> log_;
   std::optional<CallAudit> call_;
 };
@@ -114,7 +116,7 @@ TEST_F(CallAuditTest, ACallThatEndsHasItsOwnOutcomeAlone) {
 TEST_F(CallAuditTest, ACallThatWasNotAllowedHasNoOutcome) {
   call_->Deny(caller(), {});
   call_.reset();
-  call_.emplace(log_.get(), "m");
+  call_.emplace(log_.get(), waits_, "m");
   calls_.Fail(FaultyCalls::Call::kWrite, ENOSPC);
   EXPECT_EQ(Allow().code(), absl::StatusCode::kUnavailable);
   EXPECT_TRUE(AllowRead().ok());  // goes on without a record
@@ -124,8 +126,33 @@ TEST_F(CallAuditTest, ACallThatWasNotAllowedHasNoOutcome) {
   EXPECT_EQ(LinesWith(path_, "\"kind\":\"deny\"").size(), 1);
 }
 
+TEST_F(CallAuditTest, ACallThatWasAnsweredForAHangingDiskHasAnOutcomeOnceTheDiskAnswers) {
+  // The log's thread writes the first allow's record while that allow's callback holds it up; the second one waits.
+  CallAudit first(log_.get(), waits_, "m");
+  std::promise<void> held;
+  std::promise<void> go_on;
+  first.Allow(caller(), {}, [&](const absl::Status&) {
+    held.set_value();
+    go_on.get_future().wait();
+  });
+  held.get_future().wait();
+  std::promise<absl::Status> answer;
+  call_->Allow(caller(), {}, [&answer](absl::Status status) { answer.set_value(std::move(status)); });
+  waits_.EndAll();
+  EXPECT_EQ(answer.get_future().get().code(), absl::StatusCode::kUnavailable);
+  call_.reset();
+  go_on.set_value();
+  call_.emplace(log_.get(), waits_, "m");
+  ASSERT_TRUE(Allow().ok());  // behind the second one
+  log_->Close();
+  const std::vector<std::string> outcomes = LinesWith(path_, "\"allow\":3");
+  ASSERT_EQ(outcomes.size(), 1);
+  EXPECT_EQ(Member(outcomes[0], "code"), "UNAVAILABLE");
+  EXPECT_EQ(Member(outcomes[0], "reason"), "AUDIT_UNAVAILABLE");
+}
+
 TEST_F(CallAuditTest, WithoutALogNothingIsKept) {
-  call_.emplace(nullptr, "m");
+  call_.emplace(nullptr, waits_, "m");
   EXPECT_TRUE(Allow().ok());
   EXPECT_TRUE(AllowRead().ok());
   call_.reset();

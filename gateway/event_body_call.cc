@@ -27,7 +27,7 @@ class EventBodyCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   EventBodyCall(const EventEnvironment& environment, const grpc::CallbackServerContext& context)
       : environment_(environment),
         context_(context),
-        audit_(environment.audit, kReadEventBody),
+        audit_(environment.audit, environment.disk_waits, kReadEventBody),
         metrics_(environment.metrics, kReadEventBody) {}
 
   void Start(const grpc::ByteBuffer& bytes) {

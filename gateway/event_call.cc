@@ -27,7 +27,7 @@ class EventCall : public grpc::ServerUnaryReactor {
       : environment_(environment),
         context_(context),
         response_(response),
-        audit_(environment.audit, name),
+        audit_(environment.audit, environment.disk_waits, name),
         metrics_(environment.metrics, name) {}
 
   // Goes on with `method` if the caller may see something by it.

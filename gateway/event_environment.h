@@ -12,6 +12,7 @@
 #include "gateway/access.h"
 #include "gateway/audit_log.h"
 #include "gateway/calls_in_flight.h"
+#include "gateway/disk_waits.h"
 #include "gateway/event_encoder.h"
 #include "gateway/event_feed.h"
 #include "gateway/metrics.h"
@@ -29,6 +30,7 @@ struct EventEnvironment {
   AuditLog* audit;   // null: nothing is recorded
   Metrics* metrics;  // null: nothing is counted
   CallsInFlight<grpc::CallbackServerContext>& in_flight;
+  DiskWaits& disk_waits;
   size_t max_request_bytes = 0;
   absl::Duration heartbeat_interval = absl::ZeroDuration();
   int max_subscribers = 0;  // and no more of those who read a body

@@ -24,7 +24,7 @@ class PrepareCall : public grpc::ServerUnaryReactor {
       : environment_(environment),
         context_(context),
         response_(response),
-        audit_(environment.audit, kPrepare),
+        audit_(environment.audit, environment.disk_waits, kPrepare),
         metrics_(environment.metrics, kPrepare) {}
 
   void Start(const grpc::ByteBuffer& bytes) {

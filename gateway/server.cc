@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
+#include "gateway/disk_waits.h"
 #include "gateway/event_environment.h"
 #include "gateway/event_service.h"
 #include "gateway/log.h"
@@ -135,6 +136,7 @@ class GrpcServer : public Server {
                      timestamps_,
                      *upstream_,
                      in_flight_,
+                     disk_waits_,
                      store_.get(),
                      parts.audit,
                      parts.metrics,
@@ -149,6 +151,7 @@ class GrpcServer : public Server {
                            .audit = parts.audit,
                            .metrics = parts.metrics,
                            .in_flight = in_flight_,
+                           .disk_waits = disk_waits_,
                            .plans = event_plans_},
         event_service_(event_environment_),
         stamp_service_(environment_),
@@ -264,6 +267,7 @@ class GrpcServer : public Server {
         event_environment_.ending = true;
         upstream_->Shutdown(absl::ZeroDuration());
       }
+      if (ending) disk_waits_.EndAll();
     }
   }
 
@@ -295,6 +299,7 @@ class GrpcServer : public Server {
   const std::unique_ptr<CallStore> store_;  // null if there is none
   std::unique_ptr<TimestampReserve> timestamp_reserve_;
   CallsInFlight<grpc::CallbackServerContext> in_flight_;
+  DiskWaits disk_waits_;
   const std::unique_ptr<UpstreamClient> upstream_;
   const CallEnvironment environment_;
   const std::vector<std::unique_ptr<OperationService>> services_;

@@ -34,7 +34,7 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
       : environment_(environment),
         context_(context),
         id_(environment.next_reader.fetch_add(1)),
-        audit_(environment.audit, kSubscribe),
+        audit_(environment.audit, environment.disk_waits, kSubscribe),
         metrics_(environment.metrics, kSubscribe) {}
 
   void Start(const grpc::ByteBuffer& bytes) {

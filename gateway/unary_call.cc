@@ -68,7 +68,7 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
         response_bytes_(response),
         request_(operation.request_prototype->New(&arena_)),
         response_(operation.response_prototype->New(&arena_)),
-        audit_(environment.audit, operation.full_name),
+        audit_(environment.audit, environment.disk_waits, operation.full_name),
         metrics_(environment.metrics, operation.full_name) {}
 
   void Start(const grpc::ByteBuffer& bytes) {
@@ -171,11 +171,15 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
     submit.body_sha256 = Sha256(body_);
     submit.timestamp_ms = timestamp_ms_;
     submit.begins = fit.ok();
-    environment_.store->Begin(
-        std::move(submit), [call = shared_from_this(), rendered = std::move(rendered), decision = std::move(decision),
-                            fit = std::move(fit)](absl::StatusOr<CallStore::Begun> begun) mutable {
+    auto guarded = environment_.disk_waits.Guard<CallStore::Begun>(
+        [call = shared_from_this(), rendered = std::move(rendered), decision = std::move(decision),
+         fit = std::move(fit)](absl::StatusOr<CallStore::Begun> begun) mutable {
           call->OnRemembered(std::move(rendered), std::move(decision), fit, std::move(begun));
+        },
+        [store = environment_.store](const CallStore::Begun& begun) {
+          if (begun.attempt.has_value()) store->End(*begun.attempt, {.kind = AttemptEnd::Kind::kNotSent});
         });
+    environment_.store->Begin(std::move(submit), std::move(guarded));
   }
 
   void OnRemembered(RenderedRequest rendered, AuditDecision decision, const absl::Status& fit,

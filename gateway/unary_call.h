@@ -13,6 +13,7 @@
 #include "gateway/access.h"
 #include "gateway/audit_log.h"
 #include "gateway/calls_in_flight.h"
+#include "gateway/disk_waits.h"
 #include "gateway/metrics.h"
 #include "gateway/store/call_store.h"
 #include "gateway/timestamp_allocator.h"
@@ -28,6 +29,7 @@ struct CallEnvironment {
   TimestampAllocator& timestamps;
   UpstreamClient& upstream;
   CallsInFlight<grpc::CallbackServerContext>& in_flight;
+  DiskWaits& disk_waits;
   CallStore* store;  // null: idempotency keys are refused
   AuditLog* audit;   // null: nothing is recorded
   Metrics* metrics;  // null: nothing is counted

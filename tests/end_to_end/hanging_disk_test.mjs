@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Machine } from '../machine/machine.mjs';
-import { ORGANIZATION, identifier } from '../simulator/testing.mjs';
+import { identifier } from '../simulator/testing.mjs';
 import { ADMIN, ask, metricsOf, statusOf } from './admin_port.mjs';
 import { deliver, logged, prepareEventStack } from './event_stack.mjs';
+import { QUERY, SUBMIT, failureOf } from './failures.mjs';
 import { HANG_MS, auditConfig, scratch } from './harness.mjs';
 import { until } from './processes.mjs';
 import { idsOf, listAll } from './subscriber.mjs';
 
-const QUERY = ['PolicyService/GetPolicy', { organization_id: ORGANIZATION, policy_id: identifier(6) }];
 const REASON = "the event log's disk does not answer: webhook deliveries are refused\n";
 const WRITE_SECONDS = 'stampgate_event_log_write_seconds';
 
@@ -49,7 +49,7 @@ describe("an event log's disk that hangs", { timeout: 2 * HANG_MS }, () => {
     assert.deepEqual(await pageOf(gateway, '/readyz/webhooks'), [503, REASON]);
     // Calls need no event log.
     assert.deepEqual(await pageOf(gateway, '/readyz'), [200, `ready\n${REASON}`]);
-    assert.equal((await gateway.call(...QUERY)).policy.policy_id, identifier(6));
+    assert.equal((await gateway.call(QUERY.method, QUERY.request)).policy.policy_id, identifier(6));
     assert.ok((await metricsOf(gateway)).get(WRITE_SECONDS) > 5);
     assert.equal((await deliver(simulator)).status, 503);
     assert.deepEqual(idsOf(await listAll(gateway)), ids);
@@ -89,27 +89,44 @@ describe("an event log's disk that hangs", { timeout: 2 * HANG_MS }, () => {
 });
 
 describe("an audit's disk that hangs", { timeout: 2 * HANG_MS }, () => {
-  for (const [title, waitedFor, begin] of [
-    ['an idle process', 'the audit log', () => {}],
-    ['a process with a call that waits for it', 'calls', ({ gateway }) => gateway.call(...QUERY).catch(() => {})],
+  for (const [title, begin] of [
+    ['an idle process', () => null],
+    ['a process with a call that waits for it', ({ gateway }) => failureOf(gateway, QUERY)],
   ]) {
     test(`does not keep ${title} from ending`, async (t) => {
       const folder = scratch(t);
       const audit = await auditConfig(folder);
       const { stack, hang, goOn } = await startWithHangingDisk(t, 'audit.log', { folder, config: { audit } });
       const { gateway } = stack;
-      await gateway.call(...QUERY);
+      await gateway.call(QUERY.method, QUERY.request);
       hang();
-      const call = begin(stack);
-      if (call) await until(async () => (await metricsOf(gateway)).get('stampgate_calls_in_flight') === 1, 'it waits');
+      const failure = begin(stack);
+      if (failure) await until(async () => (await metricsOf(gateway)).get('stampgate_calls_in_flight') === 1, 'it waits');
       gateway.child.kill('SIGTERM');
+      if (failure) assert.equal((await failure).reason, 'AUDIT_UNAVAILABLE');
       assert.deepEqual(await gateway.exited, { status: 1, signal: null }, gateway.output);
       const lines = logged(gateway, 'not_ended_in_time').map(({ waited_for }) => waited_for);
-      assert.deepEqual(lines, [waitedFor]);
-      await call;
+      assert.deepEqual(lines, ['the audit log']);
       goOn();
       await stack.start();
-      await stack.gateway.call(...QUERY);
+      await stack.gateway.call(QUERY.method, QUERY.request);
     });
   }
+});
+
+test("a call store's disk that hangs keeps no keyed submit from its answer", { timeout: HANG_MS }, async (t) => {
+  const { stack, hang, goOn } = await startWithHangingDisk(t, 'calls.db');
+  const { simulator, gateway } = stack;
+  const keyed = { ...SUBMIT, request: { ...SUBMIT.request, idempotency_key: 'k' } };
+  const { requests } = simulator.stats();
+  hang();
+  const failure = failureOf(gateway, keyed);
+  await until(async () => (await metricsOf(gateway)).get('stampgate_calls_in_flight') === 1, 'it waits');
+  gateway.child.kill('SIGTERM');
+  assert.equal((await failure).reason, 'IDEMPOTENCY_UNAVAILABLE');
+  assert.deepEqual(await gateway.exited, { status: 1, signal: null }, gateway.output);
+  assert.equal(simulator.stats().requests, requests);
+  goOn();
+  await stack.start();
+  assert.ok((await stack.gateway.call(keyed.method, keyed.request)).activity);
 });
