@@ -128,16 +128,16 @@ TEST(OperationTableTest, EverySubmitHasAnIntentOfItsParametersAndAResult) {
     SCOPED_TRACE(operation.full_name);
     ++submits;
     const std::string segment = operation.path.substr(operation.path.rfind('/') + 1);
-    const FieldDescriptor* intent = MemberOf(v1::Intent::descriptor(), absl::StrCat(segment, "_intent"));
+    const FieldDescriptor* intent = MemberOf(v1::ActivityIntent::descriptor(), absl::StrCat(segment, "_intent"));
     ASSERT_THAT(intent, NotNull());
     EXPECT_EQ(intent->message_type(), operation.request->Find("parameters")->field->message_type());
-    const FieldDescriptor* result = MemberOf(v1::Result::descriptor(), absl::StrCat(segment, "_result"));
+    const FieldDescriptor* result = MemberOf(v1::ActivityResult::descriptor(), absl::StrCat(segment, "_result"));
     ASSERT_THAT(result, NotNull());
     EXPECT_EQ(result->message_type()->name(), absl::StrCat(operation.method->name(), "Result"));
   }
   EXPECT_EQ(submits, 17);
-  EXPECT_EQ(v1::Intent::descriptor()->field_count(), submits);
-  EXPECT_EQ(v1::Result::descriptor()->field_count(), submits);
+  EXPECT_EQ(v1::ActivityIntent::descriptor()->field_count(), submits);
+  EXPECT_EQ(v1::ActivityResult::descriptor()->field_count(), submits);
 }
 
 TEST(OperationTableTest, IntentsAndResultsHaveTheNamesOfTheSpecification) {
