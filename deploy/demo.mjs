@@ -1,56 +1,19 @@
-// The calls that deploy/quickstart makes, and a client for calls of your own:
+// The calls that deploy/quickstart makes, and what they leave behind.
 //
-//   node deploy/demo.mjs GATEWAY SIMULATOR_URL             the demonstration
-//   node deploy/demo.mjs GATEWAY Service/Method REQUEST    one call; REQUEST is the message as JSON
+//   node deploy/demo.mjs GATEWAY SIMULATOR_URL ADMIN_URL AUDIT_FILE
 import { randomUUID } from 'node:crypto';
-import { call, code, connect } from '../tests/clients/gateway.mjs';
+import { readFileSync } from 'node:fs';
+import { call, connect } from '../tests/clients/gateway.mjs';
+import { describeError, describeMessage } from './describe.mjs';
 
-const [gateway, second, third] = process.argv.slice(2);
-if (!second) {
-  console.error('usage: demo.mjs GATEWAY SIMULATOR_URL | demo.mjs GATEWAY Service/Method REQUEST');
+const [gateway, simulator, admin, auditFile] = process.argv.slice(2);
+if (!auditFile) {
+  console.error('usage: demo.mjs GATEWAY SIMULATOR_URL ADMIN_URL AUDIT_FILE');
   process.exit(2);
 }
 
-const organizationId = '11111111-2222-4333-8444-555555555555';
+const organization_id = '11111111-2222-4333-8444-555555555555';
 const client = connect(gateway);
-// The votes repeat the whole user and the body once more.
-const brief = (key, value) => (key === 'votes' ? `(${value.length} left out here)` : value);
-const show = (value) => JSON.stringify(value, brief, 2).replace(/^/gm, '  ');
-const nameOf = (number) => Object.keys(code).find((name) => code[name] === number);
-
-async function tell(method, request) {
-  console.log(`\n-- ${method} ${JSON.stringify(request)}`);
-  try {
-    const response = await call(client, method, request);
-    await showUpstream();
-    console.log(`the caller got\n${show(response)}`);
-    return response;
-  } catch (error) {
-    await showUpstream();
-    console.log(`the caller got ${nameOf(error.code)} ${error.info?.reason ?? ''}: ${error.details}`);
-    for (const { field, description } of error.badRequest?.field_violations ?? []) {
-      console.log(`    ${field} ${description}`);
-    }
-    return undefined;
-  }
-}
-
-async function control(path, method = 'GET') {
-  const answer = await fetch(`${second}/_simulator/${path}`, { method });
-  return answer.json();
-}
-
-async function showUpstream() {
-  if (!second.startsWith('http')) return;
-  const { requests } = await control('requests');
-  await control('requests', 'DELETE');
-  if (requests.length === 0) console.log('nothing was sent upstream');
-  for (const { path, body, headers } of requests) {
-    const stamp = headers.find(([name]) => name.toLowerCase() === 'x-stamp')?.[1] ?? '';
-    console.log(`what went out: POST ${path}`);
-    console.log(`  X-Stamp: ${stamp.slice(0, 40)}... (${stamp.length} characters)\n  ${body}`);
-  }
-}
 
 function expect(what, holds) {
   if (holds) return;
@@ -58,36 +21,75 @@ function expect(what, holds) {
   process.exit(1);
 }
 
-if (second.startsWith('http')) {
-  console.log('\nA typed call becomes a stamped POST, and its activity a typed answer.');
-  const consensus = 'approvers.count() >= 2';
-  const policy = { policy_name: 'two of three', effect: 'EFFECT_ALLOW', consensus, notes: '' };
-  const submit = {
-    organization_id: organizationId,
-    parameters: { policies: [policy] },
-    idempotency_key: randomUUID(),
-  };
-  const created = await tell('PolicyService/CreatePolicies', submit);
-  const policyId = created?.activity?.result?.create_policies_result?.policy_ids?.[0];
-  expect('the policy was not created', policyId);
-
-  console.log('\nThe same request with the same key is the same bytes, and the same activity: upstream acts once.');
-  const repeated = await tell('PolicyService/CreatePolicies', submit);
-  expect('the repeated submit acted twice', repeated?.activity?.id === created.activity.id);
-
-  console.log('\nA query finds it.');
-  const found = await tell('PolicyService/GetPolicy', { organization_id: organizationId, policy_id: policyId });
-  expect('the policy was not found', found?.policy?.policy_name === 'two of three');
-
-  console.log('\nA request that breaks rules is refused with all of them at once, before anything is signed.');
-  const refused = await tell('WalletService/ListWalletAccounts', { pagination_options: { limit: 101 } });
-  expect('a bad request was let through', refused === undefined);
-
-  console.log('\nAn error of upstream arrives as a status that says what to do next.');
-  const unknown = { organization_id: organizationId, policy_id: 'no-such-policy' };
-  const missing = await tell('PolicyService/GetPolicy', unknown);
-  expect('a policy was found that is not there', missing === undefined);
-} else {
-  await tell(second, JSON.parse(third ?? '{}'));
+async function control(path, method = 'GET', body = undefined) {
+  const answer = await fetch(`${simulator}/_simulator/${path}`, { method, body: body && JSON.stringify(body) });
+  expect(`the simulator answered ${answer.status}`, answer.ok);
+  return answer.json();
 }
+
+/** Makes a call and shows it, what went out, and what came back. Resolves to the response or to the error. */
+async function show(method, request) {
+  console.log(`\n-- ${method} ${JSON.stringify(request)}`);
+  await control('requests', 'DELETE');
+  const answer = await call(client, method, request).catch((error) => error);
+  const { requests } = await control('requests');
+  // The gateway also fetches the webhooks' keys, at a time of its own.
+  const posts = requests.filter((sent) => sent.method === 'POST');
+  if (posts.length === 0) console.log('nothing was sent upstream');
+  for (const { path, body, headers } of posts) {
+    const stamp = headers.find(([name]) => name.toLowerCase() === 'x-stamp')[1];
+    console.log(`what went out: POST ${path}`);
+    console.log(`  X-Stamp: ${stamp.slice(0, 40)}... (${stamp.length} characters)\n  ${body}`);
+  }
+  const isError = answer instanceof Error;
+  console.log(`the caller got\n${isError ? describeError(answer) : describeMessage(answer)}`);
+  return answer;
+}
+
+console.log('\nA typed call becomes a stamped POST, and its activity a typed answer.');
+const consensus = 'approvers.count() >= 2';
+const policy = { policy_name: 'two of three', effect: 'EFFECT_ALLOW', consensus, notes: '' };
+const submit = { organization_id, parameters: { policies: [policy] }, idempotency_key: randomUUID() };
+const created = await show('PolicyService/CreatePolicies', submit);
+const policy_id = created.activity?.result?.create_policies_result?.policy_ids?.[0];
+expect('the policy was not created', policy_id);
+
+console.log('\nA query finds it.');
+const found = await show('PolicyService/GetPolicy', { organization_id, policy_id });
+expect('the policy was not found', found.policy?.policy_name === 'two of three');
+
+console.log('\nUpstream acts, and its answer is lost: the outcome is unknown, and the error says so.');
+const name = { organization_id, parameters: { organization_name: 'Renamed' }, idempotency_key: randomUUID() };
+await control('faults', 'POST', { kind: 'readAndClose', match: { path: 'update_organization_name' } });
+const lost = await show('OrganizationService/UpdateOrganizationName', name);
+expect('the outcome was known', lost.info?.reason === 'OUTCOME_UNKNOWN');
+
+console.log('\nThe same request with the same key sends the same bytes, and brings the activity of the first try.');
+const renamed = await show('OrganizationService/UpdateOrganizationName', name);
+expect('the repetition failed', renamed.activity?.status === 'ACTIVITY_STATUS_COMPLETED');
+expect('the bytes differ', renamed.activity.fingerprint === lost.info.metadata.fingerprint);
+
+console.log('\nA request that breaks rules is refused with all of them at once, before anything is signed.');
+const refused = await show('WalletService/ListWalletAccounts', { pagination_options: { limit: 101 } });
+expect('a bad request was let through', refused.info?.reason === 'INVALID_REQUEST');
+
+console.log('\nWhat no grant of this caller allows is denied.');
+const denied = await show('OrganizationService/DeleteSubOrganization', { organization_id, parameters: {} });
+expect('a call was allowed that no grant allows', denied.info?.reason === 'DENIED_BY_POLICY');
+
+console.log('\nAn error of upstream arrives as a status that says what to do next.');
+const missing = await show('PolicyService/GetPolicy', { organization_id, policy_id: 'no-such-policy' });
+expect('a policy was found that is not there', missing.info?.domain === 'upstream');
 client.close();
+
+console.log('\nThe audit has every decision, on the disk before anything was signed. That of the denial:');
+const records = readFileSync(auditFile, 'utf8').split('\n');
+const denial = records.find((line) => line.includes('"kind":"deny"'));
+expect('the audit has no denial', denial);
+console.log(`  ${denial}`);
+
+console.log("\nThe admin port counts them:");
+const metrics = await (await fetch(`${admin}/metrics`)).text();
+const counted = metrics.split('\n').filter((line) => /^stampgate_calls_total\{.*OrganizationService/.test(line));
+expect('the metrics count no call', counted.length > 0);
+for (const line of counted) console.log(`  ${line}`);

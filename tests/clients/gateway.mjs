@@ -18,10 +18,8 @@ function loadDefinitions(folder, files) {
   return protoLoader.loadSync(files, { ...form, includeDirs: [...includes, folder] });
 }
 
-const ours = loadDefinitions(
-  includes[0],
-  readdirSync(join(root, 'proto/stampgate/v1')).map((name) => `stampgate/v1/${name}`),
-);
+const protoFiles = readdirSync(join(root, 'proto/stampgate/v1')).map((name) => `stampgate/v1/${name}`);
+const ours = loadDefinitions(includes[0], protoFiles);
 
 /** Every method of the API: "Service/Method" -> its definition. More are added with addProtos(). */
 export const methods = new Map();
@@ -134,16 +132,46 @@ function withDetails(error) {
   return error;
 }
 
-// proto-loader decodes whole calls only; the details of an error come apart.
+// proto-loader knows whole calls only; the details of an error come apart, and it drops fields that it does not know.
 const protobuf = load('protobufjs');
-const detailTypes = new protobuf.Root();
-detailTypes.resolvePath = (origin, target) =>
-  join(target.startsWith('google/protobuf/') ? dirname(load.resolve('protobufjs')) : includes[1], target);
-detailTypes.loadSync(['google/rpc/status.proto', 'google/rpc/error_details.proto'], { keepCase: true });
+
+function loadTypes(files) {
+  const types = new protobuf.Root();
+  const folderOf = (target) => {
+    if (target.startsWith('google/protobuf/')) return dirname(load.resolve('protobufjs'));
+    return target.startsWith('stampgate/') ? includes[0] : includes[1];
+  };
+  types.resolvePath = (origin, target) => join(folderOf(target), target);
+  return types.loadSync(files, { keepCase: true });
+}
+
+const detailTypes = loadTypes(['google/rpc/status.proto', 'google/rpc/error_details.proto']);
 
 function decode(type, bytes) {
   const found = detailTypes.lookupType(type);
   return found.toObject(found.decode(bytes), { longs: String, enums: String, bytes: Buffer });
+}
+
+/** The path of the first field of `request` that the method's message does not have, or undefined. */
+export function misspeltField(method, request) {
+  const types = loadTypes(protoFiles);
+  const { service, name } = /^(?<service>.*)\/(?<name>.*)$/.exec(method).groups;
+  const type = types.lookupService(`stampgate.v1.${service}`).methods[name].resolve().resolvedRequestType;
+  return firstUnknown(type, request, '');
+}
+
+function firstUnknown(type, message, path) {
+  for (const [name, value] of Object.entries(message)) {
+    const field = type.fields[name]?.resolve();
+    if (!field) return path + name;
+    if (!(field.resolvedType instanceof protobuf.Type)) continue;
+    const values = field.repeated || field.map ? Object.entries(value) : [['', value]];
+    for (const [index, member] of values) {
+      const unknown = firstUnknown(field.resolvedType, member, `${path}${name}${index && `[${index}]`}.`);
+      if (unknown) return unknown;
+    }
+  }
+  return undefined;
 }
 
 /** gRPC's status codes by name. */

@@ -1,0 +1,175 @@
+// The README's samples, run as they stand there: only the port is another.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { deliver, prepareEventStack } from '../end_to_end/event_stack.mjs';
+import { HANG_MS, freeCaller, root, run, scratch, startStack } from '../end_to_end/harness.mjs';
+import { until } from '../end_to_end/processes.mjs';
+
+const readme = readFileSync(join(root, 'README.md'), 'utf8');
+const PORT = '127.0.0.1:7443';
+
+/** The one fenced block of this language that contains `text`. */
+function fenced(language, text) {
+  const blocks = [...readme.matchAll(/^```(\w+)\n([^]*?)^```$/gm)].filter(([, name]) => name === language);
+  const found = blocks.map(([, , block]) => block).filter((block) => block.includes(text));
+  assert.equal(found.length, 1, `${found.length} ${language} blocks contain ${text}`);
+  return found[0];
+}
+
+/** The one indented command that begins so, with the lines that continue it. */
+function command(beginning) {
+  const found = [...readme.matchAll(/^ {4}(\S(?:[^\n\\]|\\[^])*)$/gm)].map(([, text]) => text);
+  const fitting = found.filter((text) => text.startsWith(beginning));
+  assert.equal(fitting.length, 1, `${fitting.length} commands begin with ${beginning}`);
+  return fitting[0];
+}
+
+const python = {
+  ...process.env,
+  // Debian's Python: what deploy/install put there is for its version.
+  PATH: `/usr/bin${delimiter}${process.env.PATH}`,
+  PYTHONPATH: join(homedir(), '.cache/stampgate/readme-python'),
+  PYTHONUNBUFFERED: '1',
+};
+
+/** Runs a shell text in `folder`; `onStart` gets the process. */
+function shell(folder, text, onStart = () => {}) {
+  return new Promise((resolve) => {
+    const options = { cwd: folder, env: python, timeout: HANG_MS };
+    const child = execFile('/bin/sh', ['-ec', text], options, (error, stdout, stderr) => {
+      resolve({ status: error ? (error.code ?? error.signal) : 0, stdout, stderr });
+    });
+    onStart(child);
+  });
+}
+
+const folder = scratch({ after });
+
+before(async () => {
+  symlinkSync(join(root, 'proto'), join(folder, 'proto'));
+  const { status, stderr } = await shell(folder, command('python3 -m grpc_tools.protoc'));
+  assert.equal(status, 0, stderr);
+});
+
+function runPython(text, address, onStart) {
+  assert.ok(text.includes(PORT));
+  writeFileSync(join(folder, 'sample.py'), text.replaceAll(PORT, address));
+  return shell(folder, 'exec python3 sample.py', onStart);
+}
+
+describe("the README's call", { timeout: 2 * HANG_MS }, () => {
+  const sample = fenced('python', 'CreatePoliciesRequest(');
+
+  test('creates a policy', async (t) => {
+    const { gateway } = await startStack(t, { config: { store: { sqlite: { folder: scratch(t) } } } });
+    const { status, stdout, stderr } = await runPython(sample, gateway.address);
+    assert.equal(status, 0, stderr);
+    assert.match(stdout, /^3 \['[-0-9a-f]{36}'\]\n$/);
+  });
+
+  test('shows the reason of an unknown outcome, and repeats it safely', async (t) => {
+    const { simulator, gateway } = await startStack(t, { config: { store: { sqlite: { folder: scratch(t) } } } });
+    simulator.addFaults([{ kind: 'readAndClose' }]);
+    const { stdout, stderr } = await runPython(sample, gateway.address);
+    const [first, second] = stdout.split('\n');
+    assert.match(first, /^UNKNOWN stampgate OUTCOME_UNKNOWN \{.*'fingerprint': 'sha256:[0-9a-f]{64}'.*\}$/, stderr);
+    assert.match(second, /^3 \['[-0-9a-f]{36}'\]$/);
+    const bodies = simulator.requests().map(({ body }) => body);
+    assert.equal(bodies.length, 2);
+    assert.equal(bodies[0], bodies[1]);
+  });
+
+  test('shows the violations of a request that breaks rules, and does not repeat it', async (t) => {
+    const { simulator, gateway } = await startStack(t);
+    const broken = sample.replace("policy_name='two of three', ", '');
+    const { stdout } = await runPython(broken, gateway.address);
+    const lines = stdout.trimEnd().split('\n');
+    assert.deepEqual(lines, [
+      'INVALID_ARGUMENT stampgate INVALID_REQUEST {}',
+      'parameters.policies[0].policy_name is required',
+    ]);
+    assert.equal(simulator.requests().length, 0);
+  });
+
+  for (const beginning of ['node deploy/call.mjs', 'grpcurl']) {
+    test(`works with ${beginning} too`, async (t) => {
+      const go = join(homedir(), '.cache/stampgate/go');
+      if (beginning === 'grpcurl' && !existsSync(join(go, 'grpcurl'))) return t.skip('deploy/install found no Go for grpcurl');
+      const { gateway } = await startStack(t);
+      const text = `PATH=${go}:$PATH\n${command(beginning).replace(PORT, gateway.address)}`;
+      const { status, stdout, stderr } = await shell(root, text);
+      assert.equal(status, 0, stderr);
+      return assert.ok(JSON.parse(stdout).accounts.length > 0);
+    });
+  }
+});
+
+test("the README's subscriber prints an event and keeps its place", { timeout: HANG_MS }, async (t) => {
+  const stack = await prepareEventStack(t);
+  const gateway = await stack.start();
+  const { eventId } = await deliver(stack.simulator);
+  let printed = '';
+  let process;
+  const ended = runPython(fenced('python', 'SubscribeRequest('), gateway.address, (child) => {
+    process = child;
+    child.stdout.on('data', (data) => (printed += data));
+  });
+  await until(() => printed.includes(eventId) && existsSync(join(folder, 'cursor')), 'the event is printed');
+  process.kill();
+  await ended;
+});
+
+describe("the README's certificates and configs", { timeout: HANG_MS }, () => {
+  const place = join(folder, 'config');
+  const paths = (names) => Object.fromEntries(Object.entries(names).map(([key, name]) => [key, join(place, name)]));
+
+  before(async () => {
+    mkdirSync(place);
+    const { status, stderr } = await shell(place, fenced('sh', 'openssl req'));
+    assert.equal(status, 0, stderr);
+    const keygen = ['keygen', '--curve', 'p256', '--out'];
+    for (const args of [['audit', 'keygen', '--out', 'audit.key'], [...keygen, 'main.key'], [...keygen, 'treasury.key']]) {
+      assert.equal((await run(args.with(-1, join(place, args.at(-1))))).status, 0);
+    }
+    writeFileSync(join(place, 'customers.txt'), '11111111-2222-4333-8444-555555555555\n');
+  });
+
+  const sample = (text) => fenced('yaml', text).replaceAll('/etc/stampgate/', '').replace('/var/lib/stampgate', place);
+  const least = sample('loopback: true');
+  const strict = least.replace('loopback: true', 'spiffe_ids: [spiffe://example.org/payments]');
+  for (const [what, text] of [
+    ['that is the least', least],
+    ['with webhooks', least + sample('webhooks:')],
+    ['with TLS', strict + sample('tls: {')],
+    ['for three teams', `upstream: {base_url: "https://api.example.com"}\n${sample('name: treasury')}`],
+  ]) {
+    test(`the config ${what} is right`, async () => {
+      const file = join(place, 'stampgate.yaml');
+      writeFileSync(file, text);
+      const { status, stderr } = await run(['check', '--config', file]);
+      assert.equal(status, 0, stderr);
+    });
+  }
+
+  test('the certificates let their caller in', async (t) => {
+    const files = { certificate_file: 'tls.crt', private_key_file: 'tls.key', client_ca_file: 'ca.crt' };
+    const caller = { ...freeCaller()[0], loopback: undefined, spiffe_ids: ['spiffe://example.org/payments'] };
+    const audit = paths({ file: 'audit.log', key_file: 'audit.key' });
+    const { gateway } = await startStack(t, { config: { tls: paths(files), audit, callers: [caller] } });
+    const text = `import grpc
+from stampgate.v1 import wallet_service_pb2, wallet_service_pb2_grpc
+ca, key, certificate = (open('config/' + name, 'rb').read() for name in ('ca.crt', 'payments.key', 'payments.crt'))
+channel = ${/`(grpc\.secure_channel.*)`/.exec(readme)[1].replace(/:7443/, gateway.address.replace(/.*:/, ':'))}
+request = wallet_service_pb2.ListWalletAccountsRequest(organization_id='11111111-2222-4333-8444-555555555555')
+print(len(wallet_service_pb2_grpc.WalletServiceStub(channel).ListWalletAccounts(request, timeout=5).accounts))
+`;
+    writeFileSync(join(folder, 'secure.py'), text);
+    const { status, stdout, stderr } = await shell(folder, 'exec python3 secure.py');
+    assert.equal(status, 0, stderr);
+    assert.ok(Number(stdout) > 0);
+  });
+});
