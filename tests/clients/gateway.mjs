@@ -135,14 +135,14 @@ function withDetails(error) {
 // proto-loader knows whole calls only; the details of an error come apart, and it drops fields that it does not know.
 const protobuf = load('protobufjs');
 
-function loadTypes(files) {
+function loadTypes(files, options = {}) {
   const types = new protobuf.Root();
   const folderOf = (target) => {
     if (target.startsWith('google/protobuf/')) return dirname(load.resolve('protobufjs'));
     return target.startsWith('stampgate/') ? includes[0] : includes[1];
   };
   types.resolvePath = (origin, target) => join(folderOf(target), target);
-  return types.loadSync(files, { keepCase: true });
+  return types.loadSync(files, { keepCase: true, ...options });
 }
 
 const detailTypes = loadTypes(['google/rpc/status.proto', 'google/rpc/error_details.proto']);
@@ -151,6 +151,12 @@ function decode(type, bytes) {
   const found = detailTypes.lookupType(type);
   return found.toObject(found.decode(bytes), { longs: String, enums: String, bytes: Buffer });
 }
+
+/** The services of the API, with options and comments, as protobufjs has them. */
+export const services = () =>
+  loadTypes(protoFiles, { alternateCommentMode: true })
+    .lookup('stampgate.v1')
+    .nestedArray.filter((member) => member instanceof protobuf.Service);
 
 /** The path of the first field of `request` that the method's message does not have, or undefined. */
 export function misspeltField(method, request) {

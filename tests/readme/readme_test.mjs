@@ -1,20 +1,22 @@
-// The README's samples, run as they stand there: only the port is another.
+// The samples of the pages, run as they stand there: only ports and folders are others.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { methodTable } from './method_table.mjs';
 import { deliver, prepareEventStack } from '../end_to_end/event_stack.mjs';
 import { HANG_MS, freeCaller, root, run, scratch, startStack } from '../end_to_end/harness.mjs';
 import { until } from '../end_to_end/processes.mjs';
 
-const readme = readFileSync(join(root, 'README.md'), 'utf8');
+const pageAt = (path) => readFileSync(join(root, path), 'utf8');
+const pages = ['README.md', 'proto/README.md', 'deploy/README.md', 'gateway/README.md'].map(pageAt).join('\n');
 const PORT = '127.0.0.1:7443';
 
 /** The one fenced block of this language that contains `text`. */
 function fenced(language, text) {
-  const blocks = [...readme.matchAll(/^```(\w+)\n([^]*?)^```$/gm)].filter(([, name]) => name === language);
+  const blocks = [...pages.matchAll(/^```(\w+)\n([^]*?)^```$/gm)].filter(([, name]) => name === language);
   const found = blocks.map(([, , block]) => block).filter((block) => block.includes(text));
   assert.equal(found.length, 1, `${found.length} ${language} blocks contain ${text}`);
   return found[0];
@@ -22,7 +24,7 @@ function fenced(language, text) {
 
 /** The one indented command that begins so, with the lines that continue it. */
 function command(beginning) {
-  const found = [...readme.matchAll(/^ {4}(\S(?:[^\n\\]|\\[^])*)$/gm)].map(([, text]) => text);
+  const found = [...pages.matchAll(/^ {4}(\S(?:[^\n\\]|\\[^])*)$/gm)].map(([, text]) => text);
   const fitting = found.filter((text) => text.startsWith(beginning));
   assert.equal(fitting.length, 1, `${fitting.length} commands begin with ${beginning}`);
   return fitting[0];
@@ -61,7 +63,7 @@ function runPython(text, address, onStart) {
   return shell(folder, 'exec python3 sample.py', onStart);
 }
 
-describe("the README's call", { timeout: 2 * HANG_MS }, () => {
+describe('the call', { timeout: 2 * HANG_MS }, () => {
   const sample = fenced('python', 'CreatePoliciesRequest(');
 
   test('creates a policy', async (t) => {
@@ -108,7 +110,7 @@ describe("the README's call", { timeout: 2 * HANG_MS }, () => {
   }
 });
 
-test("the README's subscriber prints an event and keeps its place", { timeout: HANG_MS }, async (t) => {
+test('the subscriber prints an event and keeps its place', { timeout: HANG_MS }, async (t) => {
   const stack = await prepareEventStack(t);
   const gateway = await stack.start();
   const { eventId } = await deliver(stack.simulator);
@@ -123,7 +125,21 @@ test("the README's subscriber prints an event and keeps its place", { timeout: H
   await ended;
 });
 
-describe("the README's certificates and configs", { timeout: HANG_MS }, () => {
+test('proto/README.md lists every method', () => assert.ok(pageAt('proto/README.md').includes(methodTable())));
+
+test('the Go code has a package for callers', { timeout: HANG_MS }, async (t) => {
+  const go = join(homedir(), '.cache/stampgate/go');
+  if (!existsSync(join(go, 'protoc-gen-go'))) return t.skip('deploy/install found no Go');
+  const path = [go, join(homedir(), '.cache/stampgate/tools/node_modules/.bin')].join(delimiter);
+  const place = scratch(t);
+  const text = command('buf generate').replaceAll('proto', join(root, 'proto'));
+  const { status, stderr } = await shell(place, `PATH=${path}:$PATH\n${text}`);
+  assert.equal(status, 0, stderr);
+  const stub = readFileSync(join(place, 'gen/stampgate/v1/wallet_service_grpc.pb.go'), 'utf8');
+  return assert.match(stub, /^package stampgatev1$[^]*^type WalletServiceClient interface/m);
+});
+
+describe('certificates and configs', { timeout: HANG_MS }, () => {
   const place = join(folder, 'config');
   const paths = (names) => Object.fromEntries(Object.entries(names).map(([key, name]) => [key, join(place, name)]));
 
@@ -163,7 +179,7 @@ describe("the README's certificates and configs", { timeout: HANG_MS }, () => {
     const text = `import grpc
 from stampgate.v1 import wallet_service_pb2, wallet_service_pb2_grpc
 ca, key, certificate = (open('config/' + name, 'rb').read() for name in ('ca.crt', 'payments.key', 'payments.crt'))
-channel = ${/`(grpc\.secure_channel.*)`/.exec(readme)[1].replace(/:7443/, gateway.address.replace(/.*:/, ':'))}
+channel = ${/`(grpc\.secure_channel.*)`/.exec(pages)[1].replace(/:7443/, gateway.address.replace(/.*:/, ':'))}
 request = wallet_service_pb2.ListWalletAccountsRequest(organization_id='11111111-2222-4333-8444-555555555555')
 print(len(wallet_service_pb2_grpc.WalletServiceStub(channel).ListWalletAccounts(request, timeout=5).accounts))
 `;
