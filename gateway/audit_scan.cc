@@ -85,6 +85,13 @@ absl::StatusOr<AuditPosition> Before(const AuditRecord& first) {
   return AuditPosition{first.sequence - 1, *mac};
 }
 
+// Of where one file ends, and where the next one goes on from.
+std::string Difference(uint64_t end, uint64_t before) {
+  if (before == end) return ", which is another one";
+  if (before < end) return "";
+  return absl::StrCat(": records ", end + 1, " to ", before, " are not there");
+}
+
 // Checks lines one after the other.
 class Checker {
  public:
@@ -134,10 +141,11 @@ class Checker {
     absl::StatusOr<AuditPosition> before = Before(first);
     if (!before.ok()) return before.status();
     if (continues_ != nullptr && !(*continues_ == *before)) {
-      return absl::DataLossError(
-          absl::StrCat("goes on from record ", before->sequence, ", but the file before it ends ", "with record ",
-                       continues_->sequence, before->sequence == continues_->sequence ? ", which is another one" : ""));
+      return absl::DataLossError(absl::StrCat("goes on from record ", before->sequence,
+                                              ", but the file before it ends with record ", continues_->sequence,
+                                              Difference(continues_->sequence, before->sequence)));
     }
+    scan_.before = *before;
     scan_.last = *before;
     return absl::OkStatus();
   }

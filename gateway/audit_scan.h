@@ -15,6 +15,7 @@ namespace stampgate {
 struct AuditScan {
   uint64_t records = 0;         // each in its place in the chain
   uint64_t first_sequence = 0;  // of the first of them
+  AuditPosition before;         // what the first of them goes on from
   AuditPosition last;           // the last of them
   int64_t whole_bytes = 0;      // that they take
   int64_t torn_bytes = 0;       // behind them, up to the file's end: what a crash left of the last group

@@ -33,8 +33,9 @@ bool IsSameFile(const std::string& path, int fd) {
 
 class Verifier {
  public:
-  Verifier(AuditChain chain, const std::optional<AuditHead>& head, AuditReport& report)
-      : chain_(std::move(chain)), head_(head), report_(report) {}
+  Verifier(AuditChain chain, const std::optional<AuditHead>& head, const std::optional<AuditHead>& from,
+           AuditReport& report)
+      : chain_(std::move(chain)), head_(head), from_(from), report_(report) {}
 
   void CheckFiles(const std::vector<std::string>& files) {
     if (files.empty()) {
@@ -68,16 +69,8 @@ class Verifier {
     report_.open_allows = open_.size();
     report_.head = AuditHead{position_.sequence, MacHex(position_.mac)};
     const bool gone_through = report_.verdict == Verdict::kWhole || report_.verdict == Verdict::kTorn;
-    if (!head_ || !gone_through) return;
-    if (head_mac_) {
-      if (*head_mac_ == head_->mac_hex) return;
-      Break(absl::StrCat("record ", head_->sequence, " is not the one that the head names"));
-    } else if (head_->sequence > position_.sequence) {
-      Break(absl::StrCat("the head names record ", head_->sequence, ", but the files end with record ",
-                         position_.sequence, ": records were cut off"));
-    } else {
-      Break(absl::StrCat("the head names record ", head_->sequence, ", which is older than these files"));
-    }
+    if (!gone_through || !CheckHead()) return;
+    CheckStart();
   }
 
  private:
@@ -100,6 +93,7 @@ class Verifier {
     const auto count = [this](const AuditRecord& record, const AuditMac& mac) { Count(record, mac); };
     AuditScan scan;
     const absl::Status status = ScanAuditFile(fd, chain_, report_.files.empty() ? nullptr : &position_, count, &scan);
+    if (scan.records > 0 && report_.files.empty()) before_ = scan.before;
     if (scan.records > 0) position_ = scan.last;
     report_.files.push_back({path, scan.first_sequence, scan.records > 0 ? scan.last.sequence : 0});
     if (!status.ok()) {
@@ -115,6 +109,7 @@ class Verifier {
 
   void Count(const AuditRecord& record, const AuditMac& mac) {
     if (head_ && record.sequence == head_->sequence) head_mac_ = MacHex(mac);
+    if (from_ && record.sequence == from_->sequence) from_mac_ = MacHex(mac);
     switch (record.kind) {
       case AuditKind::kAllow:
         ++report_.allows;
@@ -139,36 +134,73 @@ class Verifier {
     }
   }
 
+  // Whether the head that was asked for, if any, is there.
+  bool CheckHead() {
+    if (!head_) return true;
+    if (head_mac_) {
+      return *head_mac_ == head_->mac_hex ||
+             Break(absl::StrCat("record ", head_->sequence, " is not the one that the head names"));
+    }
+    if (head_->sequence > position_.sequence) {
+      return Break(absl::StrCat("the head names record ", head_->sequence, ", but the files end with record ",
+                                position_.sequence, ": records ", position_.sequence + 1, " to ", head_->sequence,
+                                " are not there"));
+    }
+    return Break(absl::StrCat("the head names record ", head_->sequence, ", which is older than these files"));
+  }
+
+  void CheckStart() {
+    const uint64_t archived = from_ ? from_->sequence : 0;
+    if (before_.sequence > archived) {
+      report_.verdict = Verdict::kIncomplete;
+      report_.reason = absl::StrCat("records ", archived + 1, " to ", before_.sequence, " are not there",
+                                    report_.reason.empty() ? "" : "; ", report_.reason);
+      return;
+    }
+    if (!from_) return;
+    if (position_.sequence < archived) {
+      Break(absl::StrCat("the start names record ", archived, ", but the files end with record ", position_.sequence));
+      return;
+    }
+    const std::string mac = before_.sequence == archived ? MacHex(before_.mac) : from_mac_.value_or("");
+    if (mac != from_->mac_hex) Break(absl::StrCat("record ", archived, " is not the one that the start names"));
+  }
+
   bool Fail(Verdict verdict, const std::string& path, absl::string_view why) {
     report_.verdict = verdict;
     report_.reason = absl::StrCat(path, ": ", why);
     return false;
   }
 
-  void Break(std::string why) {
+  bool Break(std::string why) {
     report_.verdict = Verdict::kBroken;
     report_.reason = std::move(why);
+    return false;
   }
 
   AuditChain chain_;
   const std::optional<AuditHead>& head_;
+  const std::optional<AuditHead>& from_;
   AuditReport& report_;
+  AuditPosition before_;  // what the first file goes on from
   AuditPosition position_;
   std::optional<std::string> head_mac_;  // of the record that the head names
+  std::optional<std::string> from_mac_;  // of the record that the start names
   absl::flat_hash_set<uint64_t> open_;
 };
 
-AuditReport Verify(const SecretBytes& key, const std::optional<AuditHead>& head,
+AuditReport Verify(const SecretBytes& key, const std::optional<AuditHead>& head, const std::optional<AuditHead>& from,
                    absl::FunctionRef<void(Verifier& verifier)> check) {
   AuditReport report;
   report.head_was_asked_for = head.has_value();
+  report.start_was_given = from.has_value();
   absl::StatusOr<AuditChain> chain = AuditChain::Create(key);
   if (!chain.ok()) {
     report.verdict = Verdict::kUnreadable;
     report.reason = std::string(chain.status().message());
     return report;
   }
-  Verifier verifier(*std::move(chain), head, report);
+  Verifier verifier(*std::move(chain), head, from, report);
   check(verifier);
   verifier.End();
   return report;
@@ -180,6 +212,8 @@ absl::string_view Name(Verdict verdict) {
       return "ok";
     case Verdict::kTorn:
       return "torn";
+    case Verdict::kIncomplete:
+      return "INCOMPLETE";
     case Verdict::kBroken:
       return "BROKEN";
     case Verdict::kUnreadable:
@@ -191,12 +225,13 @@ absl::string_view Name(Verdict verdict) {
 }  // namespace
 
 AuditReport VerifyAudit(const std::vector<std::string>& files, const SecretBytes& key,
-                        const std::optional<AuditHead>& head) {
-  return Verify(key, head, [&](Verifier& verifier) { verifier.CheckFiles(files); });
+                        const std::optional<AuditHead>& head, const std::optional<AuditHead>& from) {
+  return Verify(key, head, from, [&](Verifier& verifier) { verifier.CheckFiles(files); });
 }
 
-AuditReport VerifyAuditLog(const std::string& file, const SecretBytes& key, const std::optional<AuditHead>& head) {
-  return Verify(key, head, [&](Verifier& verifier) { verifier.CheckLog(file); });
+AuditReport VerifyAuditLog(const std::string& file, const SecretBytes& key, const std::optional<AuditHead>& head,
+                           const std::optional<AuditHead>& from) {
+  return Verify(key, head, from, [&](Verifier& verifier) { verifier.CheckLog(file); });
 }
 
 int AuditReport::ExitStatus() const {
@@ -209,6 +244,8 @@ int AuditReport::ExitStatus() const {
       return 2;
     case Verdict::kTorn:
       return 3;
+    case Verdict::kIncomplete:
+      return 4;
   }
   return 2;
 }
@@ -229,8 +266,13 @@ std::string AuditReport::ToString() const {
   absl::StrAppend(&text, Name(verdict));
   if (!reason.empty()) absl::StrAppend(&text, ": ", reason);
   if (verdict == Verdict::kWhole) {
-    absl::StrAppend(&text, head_was_asked_for ? ": nothing is missing up to the given head"
-                                              : ": but only --head shows whether records are missing at the end");
+    const absl::string_view start = start_was_given ? " behind the given start" : "";
+    if (head_was_asked_for) {
+      absl::StrAppend(&text, ": nothing is missing", start, " up to the given head");
+    } else {
+      absl::StrAppend(&text, ": nothing is missing", start,
+                      ", but only --head shows whether records are missing at the end");
+    }
   }
   return absl::StrCat(text, "\n");
 }

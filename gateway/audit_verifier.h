@@ -16,6 +16,7 @@ struct AuditReport {
   enum class Verdict {
     kWhole,
     kTorn,        // whole but for the end of the last file, which a crash has damaged or which is being written
+    kIncomplete,  // whole, maybe but for its end, and the beginning is not there
     kBroken,      // records were changed, removed, added or moved, or the key is another one
     kUnreadable,  // a file could not be read, or the key not be used
   };
@@ -39,24 +40,28 @@ struct AuditReport {
   uint64_t open_allows = 0;       // allows without an outcome: being carried out, or the process died
   AuditHead head;                 // the last record
   bool head_was_asked_for = false;
+  bool start_was_given = false;
 
-  // 0 for kWhole, 1 for kBroken, 2 for kUnreadable, 3 for kTorn.
+  // 0 for kWhole, 1 for kBroken, 2 for kUnreadable, 3 for kTorn, 4 for kIncomplete.
   int ExitStatus() const;
 
-  // Some lines for people; the last one says the verdict and begins with "ok", "torn", "BROKEN" or "cannot be checked".
+  // Some lines for people; the last one says the verdict and begins with "ok", "torn", "INCOMPLETE",
+  // "BROKEN" or "cannot be checked".
   std::string ToString() const;
 };
 
-// Checks `files`, the oldest first; each goes on where the one before it ends. The first one may itself go on from a
-// file that is not given. With `head`, the record of that number must be there with that MAC: so the end of the log was
-// not cut off before it. Takes memory for the allows without an outcome and nothing else. Files that the gateway is
-// writing can be checked.
+// Checks `files`, the oldest first; each goes on where the one before it ends. The first one begins with record 1, or
+// kIncomplete says which records are not there. With `from`, records up to that number may be missing: it is the last
+// one that was put elsewhere, and the files go on from it, or have it with that MAC. With `head`, the record of that
+// number must be there with that MAC: so the end of the log was not cut off before it. Takes memory for the allows
+// without an outcome and nothing else. Files that the gateway is writing can be checked.
 AuditReport VerifyAudit(const std::vector<std::string>& files, const SecretBytes& key,
-                        const std::optional<AuditHead>& head);
+                        const std::optional<AuditHead>& head, const std::optional<AuditHead>& from = std::nullopt);
 
 // The same of the log that is written to `file`, with its closed files beside it. The gateway may close files
 // meanwhile.
-AuditReport VerifyAuditLog(const std::string& file, const SecretBytes& key, const std::optional<AuditHead>& head);
+AuditReport VerifyAuditLog(const std::string& file, const SecretBytes& key, const std::optional<AuditHead>& head,
+                           const std::optional<AuditHead>& from = std::nullopt);
 
 }  // namespace stampgate
 

@@ -67,6 +67,9 @@ class AuditVerifierTest : public ::testing::Test {
   AuditReport Verify(const std::vector<std::string>& files, const std::optional<AuditHead>& head = std::nullopt) {
     return VerifyAudit(files, TestAuditKey(), head);
   }
+  AuditReport VerifyFrom(const std::vector<std::string>& files, const AuditHead& from) {
+    return VerifyAudit(files, TestAuditKey(), std::nullopt, from);
+  }
   AuditReport VerifyBoth(const std::optional<AuditHead>& head = std::nullopt) { return Verify({old_, new_}, head); }
 
   AuditChain chain_ = AuditChain::Create(TestAuditKey()).value();
@@ -88,14 +91,54 @@ TEST_F(AuditVerifierTest, AWholeLogIsWhole) {
                          "allowed 3, denied 41 (40 only counted), outcomes 2 (1 unknown, as the process had ended), "
                          "without outcome 1\n",
                          "head ", heads_.back().ToString(), "\n",
-                         "ok: but only --head shows whether records are missing at the end\n"));
+                         "ok: nothing is missing, but only --head shows whether records are missing at the end\n"));
   EXPECT_TRUE(absl::EndsWith(VerifyBoth(heads_.back()).ToString(), "ok: nothing is missing up to the given head\n"));
 }
 
-TEST_F(AuditVerifierTest, ALaterFileCanBeCheckedByItself) {
-  const AuditReport report = Verify({new_});
-  EXPECT_EQ(report.verdict, Verdict::kWhole);
-  EXPECT_EQ(report.open_allows, 1);
+TEST_F(AuditVerifierTest, ALaterFileIsIncompleteWithoutItsStart) {
+  for (const auto& head : {std::optional<AuditHead>(), std::optional(heads_.back())}) {
+    const AuditReport report = Verify({new_}, head);
+    EXPECT_EQ(report.verdict, Verdict::kIncomplete);
+    EXPECT_EQ(report.ExitStatus(), 4);
+    EXPECT_EQ(report.open_allows, 1);
+    EXPECT_TRUE(absl::EndsWith(report.ToString(), "\nINCOMPLETE: records 1 to 5 are not there\n")) << report.ToString();
+  }
+  // A torn end is named beside it.
+  WriteTestFile(new_, new_text_.substr(0, new_text_.size() - 1));
+  const AuditReport torn = Verify({new_});
+  EXPECT_EQ(torn.verdict, Verdict::kIncomplete);
+  EXPECT_TRUE(absl::StartsWith(torn.reason, absl::StrCat("records 1 to 5 are not there; ", new_, ": line 5 ")))
+      << torn.reason;
+}
+
+TEST_F(AuditVerifierTest, ALaterFileIsWholeFromTheRecordThatItGoesOnFrom) {
+  const AuditReport report = VerifyFrom({new_}, heads_[4]);
+  EXPECT_EQ(report.verdict, Verdict::kWhole) << report.reason;
+  EXPECT_TRUE(absl::EndsWith(report.ToString(),
+                             "ok: nothing is missing behind the given start, but only --head shows whether records are "
+                             "missing at the end\n"));
+  EXPECT_TRUE(absl::EndsWith(VerifyAudit({new_}, TestAuditKey(), heads_.back(), heads_[4]).ToString(),
+                             "ok: nothing is missing behind the given start up to the given head\n"));
+  // What was put elsewhere may be here still.
+  for (const AuditHead& from : heads_) EXPECT_EQ(VerifyFrom({old_, new_}, from).verdict, Verdict::kWhole);
+  for (size_t i = 5; i < heads_.size(); ++i) EXPECT_EQ(VerifyFrom({new_}, heads_[i]).verdict, Verdict::kWhole);
+}
+
+TEST_F(AuditVerifierTest, AStartThatDoesNotFitIsFound) {
+  const AuditReport early = VerifyFrom({new_}, heads_[2]);
+  EXPECT_EQ(early.ExitStatus(), 4);
+  EXPECT_EQ(early.reason, "records 4 to 5 are not there");
+  for (size_t i = 4; i < heads_.size(); ++i) {
+    AuditHead other = heads_[i];
+    other.mac_hex = heads_[0].mac_hex;
+    for (const std::vector<std::string>& files : {std::vector{new_}, std::vector{old_, new_}}) {
+      const AuditReport report = VerifyFrom(files, other);
+      EXPECT_EQ(report.ExitStatus(), 1);
+      EXPECT_EQ(report.reason, absl::StrCat("record ", i + 1, " is not the one that the start names"));
+    }
+  }
+  EXPECT_EQ(VerifyFrom({old_}, heads_[7]).reason, "the start names record 8, but the files end with record 5");
+  EXPECT_EQ(VerifyFrom({old_}, heads_[7]).ExitStatus(), 1);
 }
 
 TEST_F(AuditVerifierTest, EveryFlippedBitIsFound) {
@@ -182,7 +225,7 @@ TEST_F(AuditVerifierTest, AnyHeadOfTheLogIsFound) {
   for (const AuditHead& head : heads_) EXPECT_EQ(VerifyBoth(head).verdict, Verdict::kWhole) << head.sequence;
   AuditHead later = heads_.back();
   ++later.sequence;
-  EXPECT_TRUE(absl::StrContains(VerifyBoth(later).reason, "records were cut off"));
+  EXPECT_TRUE(absl::EndsWith(VerifyBoth(later).reason, "end with record 10: records 11 to 11 are not there"));
   EXPECT_TRUE(absl::StrContains(Verify({new_}, heads_[0]).reason, "older than these files"));
   EXPECT_EQ(Verify({new_}, heads_[0]).ExitStatus(), 1);
 }
@@ -293,9 +336,40 @@ TEST_F(AuditLogVerifierTest, AClosedFileThatIsGoneOrChangedIsFound) {
     EXPECT_EQ(Verify().ExitStatus(), 1) << i;
     WriteTestFile(files[i], content);
   }
-  // The oldest may have been put away.
-  std::filesystem::remove(files[0]);
-  EXPECT_EQ(Verify(Head()).ExitStatus(), 0);
+}
+
+TEST_F(AuditLogVerifierTest, FilesThatWereMovedAwayAreNamedByTheirRecords) {
+  Write(30);
+  const std::vector<std::string> files = ClosedFiles();
+  ASSERT_GE(files.size(), 4);
+  const std::vector<AuditReport::File> whole = Verify(Head()).files;
+  const auto range = [&](size_t first, size_t last) {
+    return absl::StrCat("records ", whole[first].first_sequence, " to ", whole[last].last_sequence, " are not there");
+  };
+  const auto away = [&](size_t i) { std::filesystem::rename(files[i], files[i] + ".away"); };
+  const auto back = [&](size_t i) { std::filesystem::rename(files[i] + ".away", files[i]); };
+
+  away(0);
+  away(1);
+  EXPECT_EQ(Verify(Head()).ExitStatus(), 4);
+  EXPECT_EQ(Verify(Head()).reason, range(0, 1));
+  // Whoever puts them away keeps the head of what is put away.
+  const AuditHead archived = VerifyAudit({files[0] + ".away", files[1] + ".away"}, TestAuditKey(), std::nullopt).head;
+  EXPECT_EQ(VerifyAuditLog(file_, TestAuditKey(), Head(), archived).ExitStatus(), 0);
+  back(0);
+  EXPECT_EQ(Verify(Head()).ExitStatus(), 1);
+  EXPECT_TRUE(absl::EndsWith(Verify(Head()).reason, range(1, 1))) << Verify(Head()).reason;
+  // A start is none for what comes behind it.
+  EXPECT_EQ(VerifyAuditLog(file_, TestAuditKey(), Head(), AuditHead(Verify().head)).ExitStatus(), 1);
+  back(1);
+
+  // At the end: the open file is gone, and its predecessor stands in its place.
+  const AuditHead head = Head();
+  std::filesystem::rename(files.back(), file_);
+  EXPECT_EQ(Verify(head).ExitStatus(), 1);
+  EXPECT_TRUE(absl::EndsWith(Verify(head).reason, absl::StrCat("records ", whole.back().first_sequence, " to ",
+                                                               head.sequence, " are not there")))
+      << Verify(head).reason;
 }
 
 TEST_F(AuditLogVerifierTest, WhatCannotBeReadIsSaid) {

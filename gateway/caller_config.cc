@@ -1,6 +1,7 @@
 #include "gateway/caller_config.h"
 
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,9 +18,11 @@
 #include "gateway/export_key.h"
 #include "gateway/guard_rules.h"
 #include "gateway/key_set_url.h"
+#include "gateway/nearest_name.h"
 #include "gateway/peer_names.h"
 #include "gateway/policed_method.h"
 #include "gateway/token_key_set.h"
+#include "translate/operation_table.h"
 #include "webhooks/key_set.h"
 
 namespace stampgate {
@@ -54,6 +57,25 @@ class Owners {
   std::map<std::string, std::string> owners_;  // where a value was first
 };
 
+std::string NoMethod(const std::string& name) {
+  std::vector<absl::string_view> names;
+  for (const PolicedMethod& method : PolicedMethods()) {
+    const absl::string_view full = absl::StripPrefix(method.full_name, "/");
+    names.push_back(absl::StripPrefix(full, "stampgate.v1."));
+    names.push_back(full);
+  }
+  const absl::string_view nearest = NearestName(name, names);
+  if (nearest.empty()) return "is no method, such as PolicyService/GetPolicy";
+  return absl::StrCat("is no method; did you mean ", nearest, "?");
+}
+
+// Those that GeneralService does not carry out. Null if the linked protos make no table, which the start reports.
+const OperationTable* TypedOperations() {
+  static const auto& table =
+      *new absl::StatusOr<std::unique_ptr<const OperationTable>>(OperationTable::Create("Service"));
+  return table.ok() ? table->get() : nullptr;
+}
+
 class CallerCheck {
  public:
   CallerCheck(const config::v1::Config& config, ConfigReport& report) : config_(config), report_(report) {}
@@ -68,6 +90,7 @@ class CallerCheck {
     names_.Claim(caller.name(), path + ".name", report_);
     CheckIdentities(caller, path);
     CheckTokens(caller, path);
+    WarnOfCaller(caller, path);
     for (int i = 0; i < caller.grants_size(); ++i) {
       CheckGrant(caller.grants(i), absl::StrCat(path, ".grants[", i, "]"));
     }
@@ -116,12 +139,16 @@ class CallerCheck {
     }
   }
 
+  void WarnOfCaller(const config::v1::Caller& caller, const std::string& path) {
+    if (caller.grants().empty()) report_.Warn(path, "has no grants: every call of this caller is refused");
+  }
+
   void CheckGrant(const config::v1::Grant& grant, const std::string& path) {
     for (int i = 0; i < grant.methods_size(); ++i) {
       const std::string method_path = absl::StrCat(path, ".methods[", i, "]");
       const PolicedMethod* method = FindPolicedMethod(grant.methods(i));
       if (method == nullptr) {
-        report_.Add(method_path, "is no method, such as PolicyService/GetPolicy");
+        report_.Add(method_path, NoMethod(grant.methods(i)));
       } else if (method->general) {
         report_.Add(method_path, "is granted by general_operations, one operation at a time");
       }
@@ -137,6 +164,30 @@ class CallerCheck {
       report_.Add(path, "needs one of methods, classes and general_operations");
     }
     CheckOrganizations(grant, path);
+    WarnOfEvents(grant, path);
+  }
+
+  // Without a log the event methods are UNIMPLEMENTED for everybody.
+  void WarnOfEvents(const config::v1::Grant& grant, const std::string& path) {
+    constexpr absl::string_view kNoLog = "has no effect: there is no event log without store";
+    if (config_.has_store() || !config_.events().file().empty()) return;
+    for (int i = 0; i < grant.methods_size(); ++i) {
+      const PolicedMethod* method = FindPolicedMethod(grant.methods(i));
+      if (method == nullptr || method->policy_class != v1::POLICY_CLASS_EVENTS) continue;
+      report_.Warn(absl::StrCat(path, ".methods[", i, "]"), kNoLog);
+    }
+    for (int i = 0; i < grant.classes_size(); ++i) {
+      if (grant.classes(i) == v1::POLICY_CLASS_EVENTS) report_.Warn(absl::StrCat(path, ".classes[", i, "]"), kNoLog);
+    }
+  }
+
+  void WarnOfOperation(const config::v1::GeneralOperation& operation, const std::string& path) {
+    constexpr absl::string_view kTyped =
+        "has no effect: it belongs to an operation with a method of its own, which must be granted instead";
+    const OperationTable* typed = TypedOperations();
+    if (typed == nullptr) return;
+    if (typed->ListsPathSegment(operation.path())) report_.Warn(path + ".path", kTyped);
+    if (typed->ListsActivityType(operation.activity_type())) report_.Warn(path + ".activity_type", kTyped);
   }
 
   void CheckGeneral(const config::v1::Grant& grant, const std::string& path) {
@@ -153,6 +204,7 @@ class CallerCheck {
           }))) {
         report_.Add(operation_path + ".activity_type", "must be ACTIVITY_TYPE_ and then A-Z, 0-9 and _");
       }
+      WarnOfOperation(operation, operation_path);
     }
     const bool has_rules = !grant.amount_limits().empty() || !grant.export_public_keys().empty();
     if (has_rules && !grant.general_operations().empty()) {
@@ -176,7 +228,7 @@ class CallerCheck {
                     "must be an exact id: letters, digits, '.', '_', ':' and '-'");
       }
     }
-    if (grant.key().empty()) return;
+    if (grant.key().empty()) return WarnOfOrganizations(grant, path);
     const auto key = absl::c_find_if(config_.keys(), [&](const auto& entry) { return entry.name() == grant.key(); });
     if (key == config_.keys().end()) return report_.Add(path + ".key", "is not the name of a key");
     if (key->all_organizations()) return;
@@ -186,6 +238,19 @@ class CallerCheck {
     for (int i = 0; i < grant.organizations_size(); ++i) {
       if (absl::c_linear_search(key->organizations(), grant.organizations(i))) continue;
       report_.Add(absl::StrCat(path, ".organizations[", i, "]"), "is none that the grant's key signs for");
+    }
+  }
+
+  void WarnOfOrganizations(const config::v1::Grant& grant, const std::string& path) {
+    if (!LeadsToSignatures(grant)) return;
+    for (int i = 0; i < grant.organizations_size(); ++i) {
+      if (absl::c_any_of(config_.keys(), [&](const config::v1::Key& key) {
+            return key.all_organizations() || absl::c_linear_search(key.organizations(), grant.organizations(i));
+          })) {
+        continue;
+      }
+      report_.Warn(absl::StrCat(path, ".organizations[", i, "]"),
+                   "is none that a key signs for: only calls with a client's own stamp can be carried out");
     }
   }
 
@@ -200,19 +265,10 @@ class CallerCheck {
            });
   }
 
-  // What is not given limits nothing; whoever gives it empty means something else.
-  void CheckNotEmpty(bool empty, const std::string& path) {
-    if (empty && report_.IsGiven(path)) report_.Add(path, "must not be empty: leave it out if there is no limit");
-  }
-
   void CheckRules(const config::v1::Grant& grant, const std::string& path) {
-    CheckNotEmpty(grant.amount_limits().empty(), path + ".amount_limits");
-    CheckNotEmpty(grant.export_public_keys().empty(), path + ".export_public_keys");
     for (int i = 0; i < grant.amount_limits_size(); ++i) {
       const config::v1::AmountLimit& limit = grant.amount_limits(i);
       const std::string limit_path = absl::StrCat(path, ".amount_limits[", i, "]");
-      CheckNotEmpty(limit.contract().empty(), limit_path + ".contract");
-      CheckNotEmpty(limit.max_amount().empty(), limit_path + ".max_amount");
       if (!limit.contract().empty() && !IsContract(limit.contract())) {
         report_.Add(limit_path + ".contract", "must be 0x and 40 hex digits");
       }
@@ -270,6 +326,15 @@ bool IsOrganizationId(absl::string_view text) {
 
 bool IsConfigName(absl::string_view text) {
   return ConsistsOf(text, [](char c) { return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '-'; });
+}
+
+bool LeadsToSignatures(const config::v1::Grant& grant) {
+  return !grant.general_operations().empty() ||
+         absl::c_any_of(grant.classes(), [](int each) { return each != v1::POLICY_CLASS_EVENTS; }) ||
+         absl::c_any_of(grant.methods(), [](const std::string& name) {
+           const PolicedMethod* method = FindPolicedMethod(name);
+           return method != nullptr && method->policy_class != v1::POLICY_CLASS_EVENTS;
+         });
 }
 
 void CheckTokenIssuers(const config::v1::Config& config, ConfigReport& report) {

@@ -17,6 +17,9 @@ bool IsOrganizationId(absl::string_view text);
 // What keys, issuers and callers are called: a-z, 0-9 and '-'.
 bool IsConfigName(absl::string_view text);
 
+// Whether what `grant` allows is stamped: reading events is not.
+bool LeadsToSignatures(const config::v1::Grant& grant);
+
 void CheckTokenIssuers(const config::v1::Config& config, ConfigReport& report);
 void CheckCallers(const config::v1::Config& config, ConfigReport& report);
 

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gateway/config.h"
@@ -15,6 +16,7 @@ namespace stampgate {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
 absl::StatusOr<std::string> AnyKey(const config::v1::Key&) { return std::string(66, '0'); }
@@ -58,7 +60,9 @@ TEST(CallerConfigTest, CallersHaveNamesOfTheirOwn) {
 TEST(CallerConfigTest, ACallerIsKnownBySomething) {
   EXPECT_EQ(CallerReport("name: c"), "f:3:11: callers[0]: needs one of spiffe_ids, dns_names and loopback");
   EXPECT_EQ(CallerReport("name: c, loopback: false, spiffe_ids: [], dns_names: []"),
-            "f:3:11: callers[0]: needs one of spiffe_ids, dns_names and loopback");
+            "f:3:11: callers[0]: needs one of spiffe_ids, dns_names and loopback\n"
+            "f:3:50: callers[0].spiffe_ids: must not be empty: leave it out to have its default\n"
+            "f:3:65: callers[0].dns_names: must not be empty: leave it out to have its default");
   EXPECT_EQ(CallerReport("name: c, loopback: true"), "");
   EXPECT_EQ(CallerReport("name: c, spiffe_ids: ['spiffe://example.org/a']"), "");
   EXPECT_EQ(CallerReport("name: c, dns_names: [a.example.org]"), "");
@@ -132,8 +136,8 @@ TEST(CallerConfigTest, AGrantIsOfMethods) {
   EXPECT_EQ(GrantReport("classes: [query], all_organizations: true"), "");
   EXPECT_EQ(GrantReport("methods: [PolicyService/GetPolicy, stampgate.v1.PolicyService/GetPolicy], organizations: [o]"),
             "");
-  for (const char* bad : {"", "*", "PolicyService", "PolicyService/*", "PolicyService/None", "policyservice/getpolicy",
-                          "/stampgate.v1.PolicyService/GetPolicy", "grpc.health.v1.Health/Check"}) {
+  for (const char* bad :
+       {"", "*", "PolicyService", "PolicyService/*", "PolicyService/None", "grpc.health.v1.Health/Check"}) {
     EXPECT_EQ(GrantReport(absl::StrCat("all_organizations: true, methods: ['", bad, "']")),
               "f:3:82: callers[0].grants[0].methods[0]: is no method, such as PolicyService/GetPolicy")
         << bad;
@@ -182,7 +186,10 @@ TEST(CallerConfigTest, AGrantSaysForWhichOrganizationsInOneWay) {
       "f:3:46: callers[0].grants[0]: needs one of organizations, organizations_file and all_organizations";
   EXPECT_EQ(GrantReport("classes: [query]"), needs);
   EXPECT_EQ(GrantReport("classes: [query], organizations: [], organizations_file: '', all_organizations: false"),
-            needs);
+            needs +
+                "\nf:3:80: callers[0].grants[0].organizations: must not be empty: leave it out to have its default"
+                "\nf:3:104: callers[0].grants[0].organizations_file: must not be empty: leave it out to have its "
+                "default");
   EXPECT_EQ(GrantReport("methods: [PolicyService/GetPolicy]"), needs);
   EXPECT_EQ(GrantReport("methods: [EventService/Subscribe]"), needs);
   EXPECT_EQ(GrantReport("general_operations: [{path: a}]"), needs);
@@ -269,17 +276,99 @@ TEST(CallerConfigTest, ARuleIsOneThatCanBeEvaluated) {
   }
 }
 
-// Whoever writes an empty limit, or a template that came out empty, does not mean "no limit".
-TEST(CallerConfigTest, AnEmptyRuleIsNotNoRule) {
-  const std::string empty = ": must not be empty: leave it out if there is no limit";
-  EXPECT_EQ(GrantReport(absl::StrCat(kQuery, "amount_limits: []")),
-            "f:3:105: callers[0].grants[0].amount_limits" + empty);
-  EXPECT_EQ(GrantReport(absl::StrCat(kQuery, "export_public_keys: []")),
-            "f:3:110: callers[0].grants[0].export_public_keys" + empty);
+// A template whose value came out empty does not mean "no limit".
+TEST(CallerConfigTest, AnEmptyRestrictionIsRefused) {
+  const std::string empty = ": must not be empty: leave it out to have its default";
+  for (const char* field : {"token_sha256", "spiffe_ids", "dns_names"}) {
+    EXPECT_THAT(CallerReport(absl::StrCat("name: c, loopback: true, ", field, ": []")),
+                EndsWith(absl::StrCat("callers[0].", field, empty)));
+  }
+  for (const char* field : {"amount_limits", "export_public_keys"}) {
+    EXPECT_THAT(GrantReport(absl::StrCat(kQuery, field, ": []")),
+                EndsWith(absl::StrCat("callers[0].grants[0].", field, empty)));
+  }
+  EXPECT_THAT(GrantReport(absl::StrCat(kQuery, "organizations: []")),
+              EndsWith("callers[0].grants[0].organizations" + empty));
   EXPECT_EQ(GrantReport(absl::StrCat(kQuery, "amount_limits: [{chain: c, max_amount: ''}]")),
             "f:3:129: callers[0].grants[0].amount_limits[0].max_amount" + empty);
   EXPECT_EQ(GrantReport(absl::StrCat(kQuery, "amount_limits: [{chain: c, contract: ''}]")),
             "f:3:127: callers[0].grants[0].amount_limits[0].contract" + empty);
+  EXPECT_THAT(GrantReport("all_organizations: true, general_operations: [{path: a, activity_type: ''}]"),
+              EndsWith("general_operations[0].activity_type" + empty));
+  EXPECT_THAT(GrantReport(absl::StrCat(kQuery, "key: ''")), EndsWith("callers[0].grants[0].key" + empty));
+}
+
+TEST(CallerConfigTest, AnEmptyListOfWhatIsGrantedGrantsNothing) {
+  EXPECT_EQ(CallerReport("name: c, loopback: true, grants: []"), "");
+  EXPECT_EQ(GrantReport(absl::StrCat(kQuery, "methods: [], general_operations: [], dangerous_fields: []")), "");
+}
+
+TEST(CallerConfigTest, ANumberIsNoNameWithoutQuotes) {
+  EXPECT_EQ(GrantReport("classes: [query], organizations: [o, 123]"),
+            "f:3:84: callers[0].grants[0].organizations[1]: is a number where a name belongs: a name that consists of "
+            "digits needs quotes");
+  EXPECT_EQ(GrantReport("classes: [query], organizations: ['123', \"456\", 1a, a1]"), "");
+  EXPECT_THAT(CallerReport("name: c, dns_names: [1]"), HasSubstr("callers[0].dns_names[0]: is a number"));
+}
+
+TEST(CallerConfigTest, AnUnknownMethodGetsTheNearestName) {
+  const auto report = [](absl::string_view method) {
+    return GrantReport(absl::StrCat("all_organizations: true, methods: ['", method, "']"));
+  };
+  const std::string place = "f:3:82: callers[0].grants[0].methods[0]: is no method";
+  EXPECT_EQ(report("PolicyService/GetPolcy"), place + "; did you mean PolicyService/GetPolicy?");
+  EXPECT_EQ(report("policyservice/getpolicy"), place + "; did you mean PolicyService/GetPolicy?");
+  EXPECT_EQ(report("/stampgate.v1.PolicyService/GetPolicy"),
+            place + "; did you mean stampgate.v1.PolicyService/GetPolicy?");
+  EXPECT_EQ(report("PolicyService.GetPolicy"), place + "; did you mean PolicyService/GetPolicy?");
+  EXPECT_EQ(report("Policies/Read"), place + ", such as PolicyService/GetPolicy");
+}
+
+// The warnings of a config that is good.
+std::vector<std::string> WarningsOf(absl::string_view lines, absl::string_view keys = "all_organizations: true") {
+  const absl::StatusOr<Config> config = ParseConfig(
+      absl::StrCat("upstream: {base_url: https://host}\nkeys: [{name: k, file: k.key, ", keys, "}]\n", lines, "\n"),
+      "f", AnyKey, ConfigFiles::kPolicy);
+  EXPECT_TRUE(config.ok()) << config.status();
+  return config.ok() ? config->warnings() : std::vector<std::string>{"a fault"};
+}
+std::vector<std::string> GrantWarnings(absl::string_view members, absl::string_view keys = "all_organizations: true") {
+  return WarningsOf(absl::StrCat("callers: [{name: c, loopback: true, grants: [{", members, "}]}]"), keys);
+}
+
+TEST(CallerConfigTest, WarnsOfCallersThatMayDoNothing) {
+  const std::string none = ": has no grants: every call of this caller is refused";
+  EXPECT_THAT(WarningsOf("callers: [{name: c, loopback: true}, {name: d, dns_names: [d], grants: []}]"),
+              ElementsAre("f:3:11: callers[0]" + none, "f:3:38: callers[1]" + none));
+  EXPECT_THAT(GrantWarnings(kQuery), ElementsAre());
+}
+
+// GeneralService refuses what has a method of its own: such a grant can never work.
+TEST(CallerConfigTest, WarnsOfGeneralGrantsOfTypedOperations) {
+  const std::string typed =
+      ": has no effect: it belongs to an operation with a method of its own, which must be granted instead";
+  const std::string place = "callers[0].grants[0].general_operations";
+  EXPECT_THAT(GrantWarnings("all_organizations: true, general_operations: [{path: get_policy}, "
+                            "{path: other, activity_type: ACTIVITY_TYPE_CREATE_POLICIES_V9}, "
+                            "{path: init_otp, activity_type: ACTIVITY_TYPE_INIT_OTP_V3}]"),
+              ElementsAre(EndsWith(place + "[0].path" + typed), EndsWith(place + "[1].activity_type" + typed)));
+}
+
+TEST(CallerConfigTest, WarnsOfEventsWithoutALog) {
+  const std::string no_log = ": has no effect: there is no event log without store";
+  const std::string grant = "all_organizations: true, classes: [query, events], methods: [EventService/Subscribe]";
+  EXPECT_THAT(GrantWarnings(grant), ElementsAre(EndsWith(".classes[1]" + no_log), EndsWith(".methods[0]" + no_log)));
+  EXPECT_THAT(WarningsOf(absl::StrCat("callers: [{name: c, loopback: true, grants: [{", grant,
+                                      "}]}]\nstore: {sqlite: {folder: .}}")),
+              ElementsAre());
+}
+
+TEST(CallerConfigTest, WarnsOfOrganizationsThatNoKeySignsFor) {
+  EXPECT_THAT(
+      GrantWarnings("classes: [query], organizations: [o, p]", "organizations: [p]"),
+      ElementsAre("f:3:81: callers[0].grants[0].organizations[0]: is none that a key signs for: only calls with "
+                  "a client's own stamp can be carried out"));
+  EXPECT_THAT(GrantWarnings("classes: [query], organizations: [o]"), ElementsAre());
 }
 
 TEST(CallerConfigTest, RulesCannotHoldWhatIsJsonText) {

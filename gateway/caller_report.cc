@@ -11,22 +11,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "gateway/caller.h"
+#include "gateway/caller_config.h"
 #include "gateway/key_ring.h"
 #include "gateway/organization_set.h"
-#include "gateway/policed_method.h"
 
 namespace stampgate {
 namespace {
-
-// Reading events takes no signature.
-bool LeadsToSignatures(const config::v1::Grant& grant) {
-  return !grant.general_operations().empty() ||
-         absl::c_any_of(grant.classes(), [](int each) { return each != v1::POLICY_CLASS_EVENTS; }) ||
-         absl::c_any_of(grant.methods(), [](const std::string& name) {
-           const PolicedMethod* method = FindPolicedMethod(name);
-           return method != nullptr && method->policy_class != v1::POLICY_CLASS_EVENTS;
-         });
-}
 
 // For whom requests are signed by grants that do not say with which key. `unread` are grants, for whom is not known of
 // them: it may be for any.

@@ -3,40 +3,13 @@
 #include <map>
 #include <optional>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 
 namespace stampgate {
-
-const absl::string_view kUsage =
-    R"(stampgate: typed gRPC in, stamped JSON out.
-
-  stampgate serve --config FILE         serves until SIGTERM or SIGINT
-  stampgate check --config FILE         reads the config and every file that it names as serve would; exit status 1
-                                        names every fault
-  stampgate check --config FILE --as CALLER
-                                        says what that caller may do, and with which keys; reads the config and the
-                                        files of organizations alone, so it needs no keys or certificates
-  stampgate keygen --curve CURVE --out FILE
-                                        makes an API key: FILE gets the private half (mode 0600, never overwritten),
-                                        standard output the public half. CURVE is p256, secp256k1 or ed25519
-  stampgate audit keygen --out FILE     makes the key that chains the audit's records (mode 0600, never overwritten)
-  stampgate audit verify --key FILE [--head HEAD] AUDIT_FILE
-                                        checks an audit log: the file of audit.file, and the closed files beside it;
-                                        HEAD, as the gateway's log tells it, also finds an end that was cut off. Exit
-                                        status 1: changed, 2: a file cannot be read, 3: cut off by a crash
-  stampgate audit verify --key FILE [--head HEAD] AUDIT_FILE AUDIT_FILE...
-                                        checks these files alone, the oldest first
-  stampgate store restored --config FILE
-                                        tells the store that it was put back from a copy, before the gateway is started
-                                        with it: cursors of before are refused, timestamps begin above those of before,
-                                        and idempotency keys of before send nothing for as long as keys are kept
-  stampgate --version
-  stampgate --help
-
-The config is one YAML file; deploy/example.yaml in the source tree documents every setting.
-)";
 
 namespace {
 
@@ -82,7 +55,8 @@ absl::StatusOr<CommandLine> ParseAudit(const std::vector<std::string>& arguments
   }
   if (command != "verify") return absl::InvalidArgumentError("audit needs a command: verify or keygen");
   line.command = CommandLine::Command::kAuditVerify;
-  absl::Status status = ParseFlags(arguments, {{"key", &line.key}}, {{"head", &line.head}}, &line.files);
+  absl::Status status =
+      ParseFlags(arguments, {{"key", &line.key}}, {{"head", &line.head}, {"from", &line.from}}, &line.files);
   if (!status.ok()) return status;
   if (line.files.empty()) return absl::InvalidArgumentError("verify needs a file");
   return line;
@@ -99,14 +73,25 @@ absl::StatusOr<CommandLine> ParseStore(const std::vector<std::string>& arguments
   return line;
 }
 
+// What stands before the first flag, without "help".
+std::string LeadingWords(const std::vector<std::string>& arguments) {
+  const auto flag =
+      absl::c_find_if(arguments, [](const std::string& argument) { return absl::StartsWith(argument, "-"); });
+  return absl::StrJoin(arguments.begin() + (arguments[0] == "help" ? 1 : 0), flag, " ");
+}
+
 }  // namespace
 
 absl::StatusOr<CommandLine> ParseCommandLine(const std::vector<std::string>& arguments) {
   CommandLine line;
   if (arguments.empty())
     return absl::InvalidArgumentError("a command is missing: serve, check, keygen, audit or store");
-  for (const std::string& argument : arguments) {
-    if (argument == "--help" || argument == "-h" || argument == "help") return line;
+  const bool help = arguments[0] == "help" || absl::c_any_of(arguments, [](const std::string& argument) {
+                      return argument == "--help" || argument == "-h";
+                    });
+  if (help) {
+    line.topic = LeadingWords(arguments);
+    return line;
   }
   if (arguments[0] == "--version") {
     line.command = CommandLine::Command::kVersion;

@@ -39,7 +39,9 @@ TEST(CommandLineTest, ReadsEveryCommand) {
   EXPECT_EQ(verify->key, "k");
   EXPECT_EQ(verify->head, "7:00");
   EXPECT_THAT(verify->files, ElementsAre("a.1", "a.2"));
+  EXPECT_EQ(verify->from, "");
   EXPECT_EQ(ParseCommandLine({"audit", "verify", "--key=k", "a"})->head, "");
+  EXPECT_EQ(ParseCommandLine({"audit", "verify", "--key=k", "--from", "5:00", "a"})->from, "5:00");
 
   EXPECT_EQ(ParseCommandLine({"audit", "keygen", "--out", "k"})->command, Command::kAuditKeygen);
 
@@ -56,6 +58,17 @@ TEST(CommandLineTest, AsksForHelpAnywhere) {
   EXPECT_EQ(ParseCommandLine({"--help"})->command, Command::kHelp);
   EXPECT_EQ(ParseCommandLine({"help"})->command, Command::kHelp);
   EXPECT_EQ(ParseCommandLine({"serve", "--help"})->command, Command::kHelp);
+  for (const auto& [arguments, topic] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{"--help"}, ""},
+           {{"help"}, ""},
+           {{"-h", "serve"}, ""},
+           {{"serve", "--help"}, "serve"},
+           {{"serve", "--config", "a", "-h"}, "serve"},
+           {{"help", "audit", "verify"}, "audit verify"},
+           {{"audit", "verify", "a.log", "--help"}, "audit verify a.log"},
+       }) {
+    EXPECT_EQ(ParseCommandLine(arguments)->topic, topic);
+  }
 }
 
 TEST(CommandLineTest, RefusesWhatItDoesNotKnowAndSaysWhat) {
@@ -78,6 +91,7 @@ TEST(CommandLineTest, RefusesWhatItDoesNotKnowAndSaysWhat) {
       {{"audit"}, "audit needs a command"},
       {{"audit", "show"}, "audit needs a command"},
       {{"audit", "keygen"}, "keygen needs --out"},
+      {{"audit", "verify", "a", "--from"}, "--from needs a value"},
       {{"audit", "verify", "a"}, "verify needs --key"},
       {{"audit", "verify", "--key", "k"}, "verify needs a file"},
       {{"keygen", "--out", "k"}, "keygen needs --curve"},

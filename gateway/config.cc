@@ -96,6 +96,12 @@ void CheckText(absl::string_view value, const v1::FieldRule& rule, const std::st
   }
 }
 
+bool IsEmptyListOrText(const Message& message, const FieldDescriptor& field) {
+  const Reflection& reflection = *message.GetReflection();
+  if (field.is_repeated()) return reflection.FieldSize(message, &field) == 0;
+  return field.cpp_type() == FieldDescriptor::CPPTYPE_STRING && reflection.GetString(message, &field).empty();
+}
+
 // The rules that config.proto states as annotations.
 void CheckFields(const Message& message, const std::string& prefix, ConfigReport& report) {
   const Reflection& reflection = *message.GetReflection();
@@ -107,6 +113,9 @@ void CheckFields(const Message& message, const std::string& prefix, ConfigReport
                      : reflection.HasField(message, field) ? 1
                                                            : 0;
     if (size == 0 && rule.required()) report.Add(path, "is required");
+    if (IsEmptyListOrText(message, *field) && !rule.may_be_empty() && report.IsGiven(path)) {
+      report.Add(path, "must not be empty: leave it out to have its default");
+    }
     for (int n = 0; n < size; ++n) {
       const bool repeated = field->is_repeated();
       const std::string value_path = repeated ? absl::StrCat(path, "[", n, "]") : path;
@@ -486,7 +495,7 @@ absl::StatusOr<Config> ParseConfig(absl::string_view text, const std::string& pa
   std::vector<UnreadOrganizations> unread;
   ReadOrganizationFiles(config, files == ConfigFiles::kPolicy ? &unread : nullptr, report);
   if (const absl::Status status = report.ToStatus(); !status.ok()) return status;
-  return Config(std::move(config), std::move(unread));
+  return Config(std::move(config), std::move(unread), report.Warnings());
 }
 
 absl::StatusOr<Config> LoadConfig(const std::string& path, OpenKey open_key, ConfigFiles files) {

@@ -43,15 +43,19 @@ class Config {
   // Empty unless it was read with kPolicy. The grants have no organizations then.
   const std::vector<UnreadOrganizations>& unread() const { return unread_; }
 
+  // What is allowed and cannot be meant, such as a caller without grants: lines in the form of LoadConfig's errors.
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
  private:
   friend absl::StatusOr<Config> ParseConfig(absl::string_view text, const std::string& path, OpenKey open_key,
                                             ConfigFiles files);
 
-  Config(config::v1::Config values, std::vector<UnreadOrganizations> unread)
-      : values_(std::move(values)), unread_(std::move(unread)) {}
+  Config(config::v1::Config values, std::vector<UnreadOrganizations> unread, std::vector<std::string> warnings)
+      : values_(std::move(values)), unread_(std::move(unread)), warnings_(std::move(warnings)) {}
 
   config::v1::Config values_;
   std::vector<UnreadOrganizations> unread_;
+  std::vector<std::string> warnings_;
 };
 
 // Reads and checks the file at `path`. `open_key` is called once for each key whose `file` is well formed, in the order

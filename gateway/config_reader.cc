@@ -9,7 +9,6 @@
 #include <charconv>
 #include <cstdint>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <sstream>
 #include <utility>
@@ -20,6 +19,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
+#include "gateway/nearest_name.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/duration.pb.h"
 #include "google/protobuf/util/time_util.h"
@@ -128,32 +128,11 @@ std::string Quoted(absl::string_view key) {
   return shown.size() < key.size() ? shown + "..." : shown;
 }
 
-size_t EditDistance(absl::string_view a, absl::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i + 1);
-    for (size_t j = 0; j < b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i] != b[j]);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
-}
-
-// The field whose name is most like `key`, or nullptr if none is near.
-const FieldDescriptor* NearestField(const Descriptor& type, absl::string_view key) {
-  const FieldDescriptor* nearest = nullptr;
-  size_t nearest_distance = std::min<size_t>(3, key.size() / 2) + 1;
-  for (int i = 0; i < type.field_count(); ++i) {
-    const size_t distance = EditDistance(key.substr(0, 64), type.field(i)->name());
-    if (distance < nearest_distance) {
-      nearest = type.field(i);
-      nearest_distance = distance;
-    }
-  }
-  return nearest;
+// The name of the field that is most like `key`; empty if none is near.
+absl::string_view NearestField(const Descriptor& type, absl::string_view key) {
+  std::vector<absl::string_view> names;
+  for (int i = 0; i < type.field_count(); ++i) names.push_back(type.field(i)->name());
+  return NearestName(key, names);
 }
 
 // "TEXT_FORM_JSON" of enum TextForm is "json".
@@ -181,9 +160,9 @@ class Filler {
       const std::string field_path = absl::StrCat(path, path.empty() ? "" : ".", Quoted(key.text));
       const FieldDescriptor* field = out->GetDescriptor()->FindFieldByName(key.text);
       if (field == nullptr) {
-        const FieldDescriptor* nearest = NearestField(*out->GetDescriptor(), key.text);
+        const absl::string_view nearest = NearestField(*out->GetDescriptor(), key.text);
         Add(key.place, field_path,
-            nearest == nullptr ? "unknown key" : absl::StrCat("unknown key; did you mean ", nearest->name(), "?"));
+            nearest.empty() ? "unknown key" : absl::StrCat("unknown key; did you mean ", nearest, "?"));
         continue;
       }
       const auto [first, is_first] = first_lines.emplace(key.text, key.place.line);
@@ -211,7 +190,8 @@ class Filler {
   void FillValue(const Node& node, const std::string& path, const FieldDescriptor& field, Message* out) {
     switch (field.cpp_type()) {
       case FieldDescriptor::CPPTYPE_STRING:
-        return Put<std::string>(ReadString(node, path), field, out, &Reflection::SetString, &Reflection::AddString);
+        return Put<std::string>(ReadString(node, path, field), field, out, &Reflection::SetString,
+                                &Reflection::AddString);
       case FieldDescriptor::CPPTYPE_BOOL:
         return Put<bool>(ReadBool(node, path), field, out, &Reflection::SetBool, &Reflection::AddBool);
       case FieldDescriptor::CPPTYPE_INT32:
@@ -252,8 +232,14 @@ class Filler {
     }
   }
 
-  std::optional<std::string> ReadString(const Node& node, const std::string& path) {
+  std::optional<std::string> ReadString(const Node& node, const std::string& path, const FieldDescriptor& field) {
     if (!Expect(node, Node::Kind::kScalar, path, "must be text")) return std::nullopt;
+    // Lists hold names. Other tools read a bare number as one, and write it anew in another form.
+    if (field.is_repeated() && !node.quoted && !node.text.empty() &&
+        std::all_of(node.text.begin(), node.text.end(), absl::ascii_isdigit)) {
+      Add(node.place, path, "is a number where a name belongs: a name that consists of digits needs quotes");
+      return std::nullopt;
+    }
     // Quoted YAML can spell any of them; a path with a zero byte would name another file.
     if (!std::any_of(node.text.begin(), node.text.end(), absl::ascii_iscntrl)) return node.text;
     Add(node.place, path, "has a control character");

@@ -37,7 +37,7 @@ inline constexpr size_t kMaxYamlBytes = 1 << 20;
 // Reads a YAML mapping into `out`. Fields that the text does not name stay as they are. Keys are proto field names; the
 // values are
 //
-//   string         any scalar on one line, as it is written
+//   string         any scalar on one line, as it is written; in a list, digits alone need quotes
 //   bool           true or false
 //   int and uint   decimal digits
 //   enum           the value's name without the enum's prefix, in lower case

@@ -40,7 +40,7 @@ TEST(ConfigReaderTest, TextFillsEveryKindOfField) {
                      "  max_response_bytes: 18446744073709551615\n"
                      "  http2: true\n"
                      "keys:\n"
-                     "  - {name: a, organizations: [x, 'y', 0012]}\n"
+                     "  - {name: a, organizations: [x, 'y', '0012']}\n"
                      "  - name: b\n",
                      &config),
             "");
@@ -154,6 +154,9 @@ INSTANTIATE_TEST_SUITE_P(
         {"no_value", "upstream:\n  base_url:\n  http2: true\n", "2:3 upstream.base_url: has no value"},
         {"null_value", "operator_name: ~\n", "1:1 operator_name: has no value"},
         {"null_element", "keys:\n  - name: a\n    organizations: [~]\n", "3:21 keys[0].organizations[0]: has no value"},
+        {"bare_number_in_a_list", "keys:\n  - organizations: [a, 0012]\n",
+         "2:24 keys[0].organizations[1]: is a number where a name belongs: a name that consists of digits needs "
+         "quotes"},
         {"root_is_a_list", "- a\n", "1:1 : must be a mapping"},
         {"root_is_text", "hello\n", "1:1 : must be a mapping"},
         {"message_is_text", "upstream: x\n", "1:11 upstream: must be a mapping"},

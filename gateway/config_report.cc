@@ -27,6 +27,10 @@ void ConfigReport::Add(const std::string& path, absl::string_view message) {
   faults_.push_back({PlaceOf(path), path, std::string(message)});
 }
 
+void ConfigReport::Warn(const std::string& path, absl::string_view message) {
+  warnings_.push_back({PlaceOf(path), path, std::string(message)});
+}
+
 bool ConfigReport::IsFaulty(absl::string_view path) const {
   while (!faulty_.contains(path)) {
     if (path.empty()) return false;
@@ -37,15 +41,21 @@ bool ConfigReport::IsFaulty(absl::string_view path) const {
 
 absl::Status ConfigReport::ToStatus() const {
   if (faults_.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrJoin(Lines(faults_), "\n"));
+}
+
+std::vector<std::string> ConfigReport::Lines(const std::vector<Fault>& faults) const {
   std::vector<const Fault*> ordered;
-  for (const Fault& fault : faults_) ordered.push_back(&fault);
+  for (const Fault& fault : faults) ordered.push_back(&fault);
   std::stable_sort(ordered.begin(), ordered.end(), [](const Fault* a, const Fault* b) {
     return std::pair(a->place.line, a->place.column) < std::pair(b->place.line, b->place.column);
   });
-  return absl::InvalidArgumentError(absl::StrJoin(ordered, "\n", [this](std::string* out, const Fault* fault) {
-    absl::StrAppend(out, file_, ":", fault->place.line, ":", fault->place.column, ": ", fault->path,
-                    fault->path.empty() ? "" : ": ", fault->message);
-  }));
+  std::vector<std::string> lines;
+  for (const Fault* fault : ordered) {
+    lines.push_back(absl::StrCat(file_, ":", fault->place.line, ":", fault->place.column, ": ", fault->path,
+                                 fault->path.empty() ? "" : ": ", fault->message));
+  }
+  return lines;
 }
 
 Place ConfigReport::PlaceOf(absl::string_view path) const {

@@ -1,4 +1,4 @@
-// The faults that are found in one config.
+// The faults and warnings of one config.
 #ifndef STAMPGATE_GATEWAY_CONFIG_REPORT_H_
 #define STAMPGATE_GATEWAY_CONFIG_REPORT_H_
 
@@ -21,19 +21,27 @@ class ConfigReport {
   // `path` as in Fault; `message` goes on after it.
   void Add(const std::string& path, absl::string_view message);
 
+  // The same of what is no fault. Every call adds one.
+  void Warn(const std::string& path, absl::string_view message);
+
   bool IsFaulty(absl::string_view path) const;
 
   // Whether the text has something at `path`, even if it is empty.
   bool IsGiven(absl::string_view path) const { return places_.find(path) != places_.end(); }
 
-  // All of them, one a line, in the order of the file; OK if there are none.
+  // All faults, one a line, in the order of the file; OK if there are none.
   absl::Status ToStatus() const;
 
+  // All warnings in the same form and order.
+  std::vector<std::string> Warnings() const { return Lines(warnings_); }
+
  private:
+  std::vector<std::string> Lines(const std::vector<Fault>& faults) const;
   Place PlaceOf(absl::string_view path) const;
 
   const std::string file_;
   std::vector<Fault> faults_;
+  std::vector<Fault> warnings_;
   const Places places_;
   std::set<std::string, std::less<>> faulty_;
 };

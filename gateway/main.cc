@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "gateway/access.h"
@@ -29,6 +30,7 @@
 #include "gateway/config.h"
 #include "gateway/end_bound.h"
 #include "gateway/failed_handshakes.h"
+#include "gateway/help_text.h"
 #include "gateway/liveness.h"
 #include "gateway/loading.h"
 #include "gateway/log.h"
@@ -66,6 +68,15 @@ int Fail(const absl::Status& status) {
   return kExitFailure;
 }
 
+// Whoever reads the log of `serve` gets its faults in the log's form: each fault of a config is a line of its own.
+int FailToStart(const absl::Status& status) {
+  for (const absl::string_view fault : absl::StrSplit(status.message(), '\n')) {
+    Log(Severity::kWarning, "start_failed", {{"message", std::string(fault)}});
+  }
+  FlushLog();
+  return kExitFailure;
+}
+
 // Opens nothing secret: whoever reviews a policy has the config alone.
 int CheckCaller(const CommandLine& line) {
   const auto no_key = [](const config::v1::Key&) { return absl::InternalError("keys are not opened here"); };
@@ -85,6 +96,7 @@ int Check(const CommandLine& line) {
   const Config& config = loaded->config;
   absl::StatusOr<std::unique_ptr<const OperationTable>> operations = OperationTable::Create(config->operator_name());
   if (!operations.ok()) return Fail(operations.status());
+  for (const std::string& warning : config.warnings()) std::cerr << warning << " (warning)\n";
   std::cout << line.config << ": ok (" << config->keys_size() << " keys, " << config->callers_size() << " callers, "
             << (*operations)->operations().size() << " operations)\n";
   return 0;
@@ -169,20 +181,20 @@ int Serve(const CommandLine& line) {
 
   TokenKeyPool token_keys;
   absl::StatusOr<Loaded> loaded = Load(line.config, token_keys);
-  if (!loaded.ok()) return Fail(loaded.status());
+  if (!loaded.ok()) return FailToStart(loaded.status());
   const Config config = loaded->config;
   CurrentAccess access(std::move(loaded->access));
   Health health;
   health.metrics.SetPolicyVersion(access.Get()->version);
   // The first that starts and the last that ends: it tells of the others.
   absl::StatusOr<std::unique_ptr<AdminServer>> admin = StartAdmin(config, health);
-  if (!admin.ok()) return Fail(admin.status());
+  if (!admin.ok()) return FailToStart(admin.status());
   if (*admin != nullptr) std::cout << "admin on " << (*admin)->url() << std::endl;
   if (!config->audit().file().empty()) health.metrics.SetAuditFailing(false);
   absl::StatusOr<std::unique_ptr<Audit>> audit = OpenAudit(config, health);
-  if (!audit.ok()) return Fail(audit.status());
+  if (!audit.ok()) return FailToStart(audit.status());
   absl::StatusOr<std::unique_ptr<ServerTls>> tls = OpenTls(config);
-  if (!tls.ok()) return Fail(tls.status());
+  if (!tls.ok()) return FailToStart(tls.status());
   if (*tls != nullptr) health.metrics.SetCertificateNotAfter((*tls)->not_after());
   std::atomic<bool> failed = false;
   // A store that cannot go on ends the process, whose next start finds what its disk has.
@@ -203,7 +215,7 @@ int Serve(const CommandLine& line) {
                                               health.readiness.Set(Readiness::kEventLogHangs);
                                             }},
                              .on_fatal = [end] { end(Readiness::kCallStoreFailed); }});
-  if (!server.ok()) return Fail(server.status());
+  if (!server.ok()) return FailToStart(server.status());
   token_keys.Tidy();
   Reloader reloader({.path = line.config,
                      .config = config,
@@ -265,13 +277,15 @@ int AuditVerify(const CommandLine& line) {
   absl::StatusOr<SecretBytes> key = ReadAuditKey(line.key);
   if (!key.ok()) return fail(key.status());
   std::optional<AuditHead> head;
-  if (!line.head.empty()) {
-    absl::StatusOr<AuditHead> parsed = ParseAuditHead(line.head);
+  std::optional<AuditHead> from;
+  for (const auto& [text, place] : {std::pair(&line.head, &head), std::pair(&line.from, &from)}) {
+    if (text->empty()) continue;
+    absl::StatusOr<AuditHead> parsed = ParseAuditHead(*text);
     if (!parsed.ok()) return fail(parsed.status());
-    head = *std::move(parsed);
+    *place = *std::move(parsed);
   }
-  const AuditReport report =
-      line.files.size() == 1 ? VerifyAuditLog(line.files[0], *key, head) : VerifyAudit(line.files, *key, head);
+  const AuditReport report = line.files.size() == 1 ? VerifyAuditLog(line.files[0], *key, head, from)
+                                                    : VerifyAudit(line.files, *key, head, from);
   std::cout << report.ToString();
   return report.ExitStatus();
 }
@@ -294,7 +308,9 @@ int StoreRestored(const CommandLine& line) {
 }
 
 int Main(int argc, char** argv) {
-  if (absl::Status status = HardenProcess(); !status.ok()) return Fail(status);
+  absl::StatusOr<CommandLine> line = ParseCommandLine(std::vector<std::string>(argv + 1, argv + argc));
+  const bool serve = line.ok() && line->command == CommandLine::Command::kServe;
+  if (absl::Status status = HardenProcess(); !status.ok()) return serve ? FailToStart(status) : Fail(status);
   // Protocol Buffers would write pieces of what it cannot parse to standard error.
   google::protobuf::SetLogHandler(nullptr);
   CountFailedHandshakes();
@@ -302,14 +318,13 @@ int Main(int argc, char** argv) {
   unsetenv("SSLKEYLOGFILE");
   // Debian's build of Abseil watches the order in which every mutex is taken.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
-  absl::StatusOr<CommandLine> line = ParseCommandLine(std::vector<std::string>(argv + 1, argv + argc));
   if (!line.ok()) {
     std::cerr << "stampgate: " << line.status().message() << " (see stampgate --help)\n";
     return kExitUsage;
   }
   switch (line->command) {
     case CommandLine::Command::kHelp:
-      std::cout << std::string(kUsage);
+      std::cout << HelpText(line->topic);
       return 0;
     case CommandLine::Command::kVersion:
       std::cout << "stampgate " << std::string(kVersion) << "\n";

@@ -1,6 +1,17 @@
 #include "webhooks/database_settings.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 
 namespace stampgate {
 namespace {
@@ -12,7 +23,41 @@ absl::Status Expect(SqliteConnection& connection, const char* pragma, int64_t ex
   return absl::UnavailableError(absl::StrCat("SQLite does not keep to ", pragma, ", it says ", *value));
 }
 
+// SQLite's file format: the header's size, what it begins with, and where PRAGMA application_id stands, big-endian.
+constexpr size_t kHeaderBytes = 100;
+constexpr absl::string_view kMagic("SQLite format 3\0", 16);
+constexpr size_t kApplicationId = 68;
+
+int64_t ApplicationIdOf(absl::string_view header) {
+  uint32_t id = 0;
+  for (const char byte : header.substr(kApplicationId, sizeof(id))) id = id << 8 | static_cast<unsigned char>(byte);
+  return id;
+}
+
+bool HasWriteAheadLog(const std::string& path) {
+  struct stat file;
+  return stat(absl::StrCat(path, "-wal").c_str(), &file) == 0 && file.st_size > 0;
+}
+
 }  // namespace
+
+absl::Status CheckDatabaseHeader(const std::string& path, const DatabaseFormat& format) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  if (fd < 0 && errno == ENOENT) return absl::NotFoundError("there is no such file");
+  if (fd < 0) return absl::UnavailableError(absl::StrCat("cannot be opened: ", std::strerror(errno)));
+  const absl::Cleanup close_fd = [fd] { close(fd); };
+  std::array<char, kHeaderBytes> bytes;
+  const ssize_t size = pread(fd, bytes.data(), bytes.size(), 0);
+  if (size < 0) return absl::UnavailableError(absl::StrCat("cannot be read: ", std::strerror(errno)));
+  if (size == 0) return absl::OkStatus();
+  const absl::string_view header(bytes.data(), static_cast<size_t>(size));
+  if (header.size() < kHeaderBytes || !absl::StartsWith(header, kMagic)) {
+    return absl::FailedPreconditionError(absl::StrCat("this is not ", format.name, ", or its beginning is damaged"));
+  }
+  const int64_t id = ApplicationIdOf(header);
+  if (id == format.application_id || (id == 0 && HasWriteAheadLog(path))) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("this is not ", format.name, ": it is another program's database"));
+}
 
 absl::Status SetUntrusting(SqliteConnection& connection, int busy_ms) {
   sqlite3_busy_timeout(connection.get(), busy_ms);

@@ -28,6 +28,14 @@ absl::Status SetUntrusting(SqliteConnection& connection, int busy_ms);
 // no version; those of SqliteStatus.
 absl::StatusOr<int64_t> VersionOfDatabase(SqliteConnection& connection, const DatabaseFormat& format);
 
+// Refuses a file whose header is not that of a database of `format`, before anything is made beside it. An empty file,
+// and one whose header may still be in its write-ahead log, pass. Reads only. Not for a file that this process has
+// open: SQLite's locks on it would be lost.
+//
+// Errors: kNotFound if there is no file; kFailedPrecondition if it is something else; kUnavailable if it cannot be
+// read.
+absl::Status CheckDatabaseHeader(const std::string& path, const DatabaseFormat& format);
+
 // For the connection that writes: a commit is on the disk when it returns OK, and nothing is checkpointed unasked.
 // Reads back what SQLite made of it. Without `synchronous_full` commits are not synced: for tests that show what a
 // power cut does then.

@@ -84,6 +84,8 @@ absl::Status Migrate(SqliteConnection& connection) {
 
 }  // namespace
 
+absl::Status CheckLogFileHeader(const std::string& path) { return CheckDatabaseHeader(path, kFormat); }
+
 absl::StatusOr<ExclusiveFile> ClaimLogFile(const std::string& path) {
   absl::StatusOr<ExclusiveFile> file = ExclusiveFile::Claim(path, {"-wal", "-shm", "-journal", "-mark"});
   if (!file.ok()) return file;

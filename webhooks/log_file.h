@@ -18,6 +18,9 @@ inline constexpr int kGrowthBytes = 256 << 10;
 // How long a connection waits for another program's lock.
 inline constexpr int kBusyMs = 5000;
 
+// Refuses a file that is no log, before ClaimLogFile makes anything beside it. Errors: those of CheckDatabaseHeader.
+absl::Status CheckLogFileHeader(const std::string& path);
+
 // Takes the right to use the file and what SQLite keeps beside it. Errors: those of ExclusiveFile::Claim
 // and RefuseOtherNames.
 absl::StatusOr<ExclusiveFile> ClaimLogFile(const std::string& path);

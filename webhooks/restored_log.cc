@@ -1,7 +1,5 @@
 #include "webhooks/restored_log.h"
 
-#include <unistd.h>
-
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "webhooks/disk.h"
@@ -15,8 +13,8 @@ namespace stampgate {
 namespace {
 
 absl::Status Mark(const std::string& path) {
-  // To claim a file would make it.
-  if (access(path.c_str(), F_OK) != 0) return absl::NotFoundError("there is no such file");
+  // To claim a file makes its lock, and the file itself.
+  if (absl::Status status = CheckLogFileHeader(path); !status.ok()) return status;
   const absl::StatusOr<ExclusiveFile> file = ClaimLogFile(path);
   if (!file.ok()) return file.status();
   if (absl::Status status = SettleLogFile(path, Disk::System()); !status.ok()) return status;

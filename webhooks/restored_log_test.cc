@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -14,6 +16,7 @@
 #include "absl/time/clock.h"
 #include "webhooks/cursor.h"
 #include "webhooks/event_log_testing.h"
+#include "webhooks/sqlite.h"
 #include "webhooks/sqlite_event_log.h"
 #include "webhooks/webhook_testing.h"
 
@@ -38,6 +41,10 @@ class RestoredLogTest : public ::testing::Test {
     absl::StatusOr<std::unique_ptr<EventLog>> log = OpenSqliteEventLog(std::move(options));
     EXPECT_TRUE(log.ok()) << log.status();
     return *std::move(log);
+  }
+
+  std::ptrdiff_t FilesOfFolder() const {
+    return std::distance(std::filesystem::directory_iterator(folder_), std::filesystem::directory_iterator());
   }
 
   std::string folder_;
@@ -89,6 +96,18 @@ TEST_F(RestoredLogTest, WhatIsNoLogIsLeftAlone) {
   std::filesystem::permissions(path_, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   const absl::Status other = MarkLogAsRestored(path_);
   EXPECT_TRUE(absl::IsFailedPrecondition(other)) << other;
+  EXPECT_EQ(FilesOfFolder(), 1);  // no lock either
+
+  std::filesystem::remove(path_);
+  {
+    absl::StatusOr<SqliteConnection> connection =
+        SqliteConnection::Open(path_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "");
+    ASSERT_TRUE(connection.ok()) << connection.status();
+    ASSERT_EQ(connection->Run("CREATE TABLE t (a)"), absl::OkStatus());
+  }
+  const absl::Status foreign = MarkLogAsRestored(path_);
+  EXPECT_TRUE(absl::IsFailedPrecondition(foreign)) << foreign;
+  EXPECT_EQ(FilesOfFolder(), 1);
 }
 
 // The mark stays where it is when an older copy of the log is put back: what the copy does not have is no loss then.

@@ -28,6 +28,8 @@ absl::Status MakeTables(SqliteConnection& connection, const StoreRecord& record)
 
 }  // namespace
 
+absl::Status CheckCallFileHeader(const std::string& path) { return CheckDatabaseHeader(path, kFormat); }
+
 absl::StatusOr<ExclusiveFile> ClaimCallFile(const std::string& path) {
   absl::StatusOr<ExclusiveFile> file =
       ExclusiveFile::Claim(path, {"-wal", "-shm", "-journal", kCommitMarkSuffix, kTimestampMarkSuffix});

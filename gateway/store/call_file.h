@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "gateway/store/store_record.h"
 #include "webhooks/exclusive_file.h"
@@ -20,6 +21,10 @@ inline constexpr char kTimestampMarkSuffix[] = "-timestamps";
 
 // Nobody else has business with the file, so a lock that another program holds is not waited for longer.
 inline constexpr int kCallFileBusyMs = 100;
+
+// Refuses a file that is no call store, before ClaimCallFile makes anything beside it. Errors: those of
+// CheckDatabaseHeader.
+absl::Status CheckCallFileHeader(const std::string& path);
 
 // Takes the right to use the file and what is kept beside it. Errors: those of ExclusiveFile::Claim and
 // RefuseOtherNames.

@@ -24,8 +24,8 @@ absl::Status RemoveIfDamaged(const std::string& mark_path) {
 }
 
 absl::Status Mark(const std::string& path, absl::Time now) {
-  // To claim a file would make it.
-  if (access(path.c_str(), F_OK) != 0) return absl::NotFoundError("there is no such file");
+  // To claim a file makes its lock, and the file itself.
+  if (absl::Status status = CheckCallFileHeader(path); !status.ok()) return status;
   const absl::StatusOr<ExclusiveFile> file = ClaimCallFile(path);
   if (!file.ok()) return file.status();
   const std::string timestamp_path = absl::StrCat(path, kTimestampMarkSuffix);

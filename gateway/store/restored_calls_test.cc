@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -152,6 +153,7 @@ TEST_F(RestoredCallsTest, WhatIsNoStoreIsLeftAlone) {
   std::ofstream(path_) << "not a database, and longer than the head of one would be ................................";
   const absl::Status other = MarkCallsAsRestored(path_, now_);
   EXPECT_TRUE(absl::IsFailedPrecondition(other)) << other;
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 1);  // no lock either
 }
 
 }  // namespace

@@ -328,6 +328,7 @@ describe('stampgate audit verify', { timeout: HANG_MS }, async () => {
       ['--key', audit.key_file, audit.file, none],
       ['--key', none, audit.file],
       ['--key', audit.key_file, '--head', 'no head', audit.file],
+      ['--key', audit.key_file, '--from', 'no head', audit.file],
     ]) {
       const { status, stdout, stderr } = await verify(...args);
       assert.equal(status, 2, args.join(' '));
@@ -369,9 +370,27 @@ describe('stampgate audit verify', { timeout: HANG_MS }, async () => {
     assert.equal((await check(...copies.toReversed())).status, 1);
     assert.equal((await check(...copies.slice(0, 2))).status, 0);
 
+    // One that is gone from the beginning, unless it is said that it was put elsewhere.
+    const lastOf = (text) => Number(/: records [0-9]+ to ([0-9]+)$/m.exec(text)[1]);
+    const headOf = (text) => /^head (.*)$/m.exec(text)[1];
+    const last = headOf(whole.stdout);
+    renameSync(files[0], `${files[0]}.away`);
+    const archived = await check(`${files[0]}.away`);
+    assert.equal(archived.status, 0, archived.stdout);
+    for (const args of [[], ['--head', last]]) {
+      const { status, stdout } = await check(file, ...args);
+      assert.equal(status, 4, stdout);
+      assert.match(stdout, new RegExp(`^INCOMPLETE: records 1 to ${lastOf(archived.stdout)} are not there$`, 'm'));
+    }
+    assert.equal((await check('--from', headOf(archived.stdout), '--head', last, file)).status, 0);
+    assert.equal((await check('--from', last.replace(/^[0-9]+/, lastOf(archived.stdout)), file)).status, 1);
+    renameSync(`${files[0]}.away`, files[0]);
+
     // One that is gone from the middle, and one that cannot be opened.
     renameSync(files[1], `${files[1]}.away`);
-    assert.equal((await check(file)).status, 1);
+    const without = await check(file);
+    assert.equal(without.status, 1);
+    assert.match(without.stdout, /^BROKEN: .*: records [0-9]+ to [0-9]+ are not there$/m);
     symlinkSync('nowhere', files[1]);
     assert.equal((await check(file)).status, 2);
   });

@@ -6,19 +6,20 @@ import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { ORGANIZATION, apiKeyNamed } from '../simulator/testing.mjs';
-import { Gateway, root, run, scratch, writeKey, freeCaller } from './harness.mjs';
+import { Gateway, freeCaller, root, run, scratch, startFaults, writeKey } from './harness.mjs';
 
 const folder = scratch({ after });
 const { privateKey } = apiKeyNamed('gateway p256');
 writeKey(folder, undefined, 'good.key');
 
-/** Runs `stampgate check` (or serve) on a text; `report` has the lines without the file's name. */
+/** Runs `stampgate check` (or serve) on a text; `report` has the faults without the file's name. */
 async function check(text, command = 'check') {
   const file = join(folder, 'config.yaml');
   writeFileSync(file, text);
   const { status, stdout, stderr } = await run([command, '--config', file]);
   assert.ok(!stderr.includes(privateKey.slice(2, 20)), 'a key is printed');
-  return { status, stdout, report: stderr.trimEnd().split('\n').map((line) => line.replace(`${file}:`, '')) };
+  const lines = command === 'serve' ? startFaults(stderr) : stderr.trimEnd().split('\n');
+  return { status, stdout, report: lines.map((line) => line.replace(`${file}:`, '')) };
 }
 
 const GOOD = `upstream: {base_url: "https://upstream.example"}
@@ -47,6 +48,30 @@ describe('stampgate check', () => {
     execFileSync('openssl', request, { stdio: 'ignore' });
     const { status, report } = await check(GOOD.replace('"}', '", ca_file: authority.pem}'));
     assert.equal(status, 0, report.join('\n'));
+  });
+
+  test('warns of what is allowed and cannot be meant, and says ok', async () => {
+    const { status, stdout, report } = await check(
+      GOOD.replace('callers: [', 'callers: [{name: idle, dns_names: [a]}, ').replace(
+        '[query]',
+        '[query], general_operations: [{path: get_policy}]',
+      ),
+    );
+    assert.equal(status, 0);
+    assert.match(stdout, /: ok \(1 keys, 2 callers/);
+    assert.deepEqual(report, [
+      '3:11: callers[0]: has no grants: every call of this caller is refused (warning)',
+      '3:127: callers[1].grants[0].general_operations[0].path: has no effect: it belongs to an operation with a method ' +
+        'of its own, which must be granted instead (warning)',
+    ]);
+  });
+
+  test('refuses a restriction that is empty, and serve does not start with it', async () => {
+    for (const command of ['check', 'serve']) {
+      const { status, report } = await check(GOOD.replace('true, g', 'true, token_sha256: [], g'), command);
+      assert.equal(status, 1);
+      assert.match(report.join('\n'), /callers\[0\]\.token_sha256: must not be empty: leave it out to have its default$/);
+    }
   });
 
   test('names every fault with its place', async () => {
@@ -188,9 +213,10 @@ describe('stampgate serve', () => {
   }
 
   test('reports the faults of a config as check does', async () => {
-    const text = GOOD.replace('good.key', 'missing.key');
+    const text = `${GOOD.replace('good.key', 'missing.key')}nonsense: 1\n`;
     const [served, checked] = [await check(text, 'serve'), await check(text)];
     assert.equal(served.status, 1);
+    assert.equal(checked.report.length, 2);
     assert.deepEqual(served.report, checked.report);
   });
 

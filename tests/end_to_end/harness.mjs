@@ -77,6 +77,15 @@ const GENERAL_OPERATIONS = [
   ),
 ];
 
+/** Why a gateway did not start: the messages of its log's lines about that. */
+export const startFaults = (stderr) =>
+  stderr
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line))
+    .filter(({ event }) => event === 'start_failed')
+    .map(({ message }) => message);
+
 /** Whoever calls over loopback may do everything: what most tests want. */
 export const freeCaller = (...more) => [
   {

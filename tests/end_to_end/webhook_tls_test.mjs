@@ -9,7 +9,7 @@ import { connect } from 'node:tls';
 import { ADMIN, metricsOf } from './admin_port.mjs';
 import { makeAuthority } from './certificates.mjs';
 import { deliver, logged, prepareEventStack, startEventStack } from './event_stack.mjs';
-import { HANG_MS, run, scratch } from './harness.mjs';
+import { HANG_MS, run, scratch, startFaults } from './harness.mjs';
 import { until } from './processes.mjs';
 import { delivery, requestOf } from './raw_deliveries.mjs';
 import { idsOf, listAll } from './subscriber.mjs';
@@ -117,8 +117,7 @@ describe('with TLS', { timeout: HANG_MS }, async () => {
       const config = write('config.yaml', JSON.stringify(stack.config));
       const { status, stdout, stderr } = await run(['serve', '--config', config]);
       assert.deepEqual([status, stdout], [1, '']);
-      // It may have said by then that it has the key set.
-      const [reason, ...others] = stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{'));
+      const [reason, ...others] = startFaults(stderr);
       assert.match(reason, /server\.(?:pem|key): ./);
       assert.deepEqual(others, []);
     });
