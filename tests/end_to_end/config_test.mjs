@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { ORGANIZATION, apiKeyNamed } from '../simulator/testing.mjs';
+import { apiKeyNamed } from '../simulator/testing.mjs';
 import { Gateway, freeCaller, root, run, scratch, startFaults, writeKey } from './harness.mjs';
 
 const folder = scratch({ after });
