@@ -1,17 +1,21 @@
 #include "gateway/admin_server.h"
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/address.hpp>
 #include <boost/asio/wait_traits.hpp>
 #include <boost/system/error_code.hpp>
 #include <exception>
 #include <list>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "webhooks/acceptor.h"
@@ -35,6 +39,16 @@ std::string Render(const AdminAnswer& answer, bool with_body) {
   if (answer.http_status == 405) absl::StrAppend(&bytes, "Allow: GET, HEAD\r\n");
   absl::StrAppend(&bytes, "\r\n", with_body ? answer.body : "");
   return bytes;
+}
+
+// The peer's address, of IPv6 the network. Unspecified if the peer has gone already.
+asio::ip::address SourceOf(const PeerStream::Socket& socket) {
+  error_code error;
+  const asio::ip::address address = socket.remote_endpoint(error).address();
+  if (error || !address.is_v6() || address.to_v6().is_v4_mapped()) return address;
+  asio::ip::address_v6::bytes_type bytes = address.to_v6().to_bytes();
+  std::fill(bytes.begin() + bytes.size() / 2, bytes.end(), 0);
+  return asio::ip::address_v6(bytes);
 }
 
 // An answer that says no more than its status.
@@ -134,15 +148,28 @@ class AsioAdminServer final : public AdminServer {
   const std::string& url() const override { return url_; }
 
  private:
+  struct Place {
+    asio::ip::address source;
+    std::weak_ptr<AdminConnection> connection;
+  };
+
   void Welcome(PeerStream::Socket socket) {
-    connections_.remove_if([](const std::weak_ptr<AdminConnection>& connection) { return connection.expired(); });
-    if (connections_.size() >= options_.max_connections) {
-      if (const auto oldest = connections_.front().lock()) oldest->Close();
-      connections_.pop_front();
-    }
+    places_.remove_if([](const Place& place) { return place.connection.expired(); });
+    if (places_.size() >= options_.max_connections) CloseOne();
+    const asio::ip::address source = SourceOf(socket);
     const auto connection = std::make_shared<AdminConnection>(pages_, std::move(socket));
-    connections_.push_back(connection);
+    places_.push_back({source, connection});
     connection->Start(options_.connection_timeout);
+  }
+
+  // The oldest of the source that has most.
+  void CloseOne() {
+    std::map<asio::ip::address, size_t> counts;
+    for (const Place& place : places_) ++counts[place.source];
+    const auto most = absl::c_max_element(counts, [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto oldest = absl::c_find_if(places_, [&](const Place& place) { return place.source == most->first; });
+    if (const auto connection = oldest->connection.lock()) connection->Close();
+    places_.erase(oldest);
   }
 
   const Options options_;
@@ -151,7 +178,7 @@ class AsioAdminServer final : public AdminServer {
   // other.
   boost::asio::io_context io_{1};
   Acceptor acceptor_;
-  std::list<std::weak_ptr<AdminConnection>> connections_;  // in the order in which they came
+  std::list<Place> places_;  // in the order in which they came
   std::string url_;
   std::thread thread_;
 };

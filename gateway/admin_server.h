@@ -27,8 +27,10 @@ class AdminServer {
 
   struct Options {
     std::string listen_address = "";  // as ParseListenAddress takes it; port 0: the system chooses one
-    // One more, and the oldest is closed: who holds connections must not keep probes out.
-    size_t max_connections = 64;
+    // One more, and the oldest of the address that holds most is closed, so that who holds connections keeps no probe
+    // out. An IPv6 /64 counts as one address. A probe of the very address that floods the port with 5,000 connections a
+    // second has 100 ms to send its request.
+    size_t max_connections = 512;
     // From accepting a connection to its end; whoever needs longer, to send or to read, is cut off.
     std::chrono::milliseconds connection_timeout = std::chrono::seconds(5);
   };

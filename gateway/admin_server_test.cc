@@ -1,9 +1,15 @@
 #include "gateway/admin_server.h"
 
+#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <random>
 #include <string>
@@ -169,6 +175,56 @@ TEST_F(AdminServerTest, AnswersProbesWhileOthersHoldAllConnections) {
   }
   // The oldest have gone, and nothing was said to them.
   EXPECT_EQ(holders.front()->ReadToEnd(), "");
+}
+
+// 5,000 connections a second are 100 in 20 ms, and all from the probe's own address.
+TEST_F(AdminServerTest, AFloodDoesNotPushOutAProbeThatSendsItsRequestLater) {
+  HttpTestClient probe(server_->url());
+  std::vector<std::unique_ptr<HttpTestClient>> flood;
+  for (int i = 0; i < 400; ++i) flood.push_back(std::make_unique<HttpTestClient>(server_->url()));
+  // It comes behind them, so they have been accepted.
+  EXPECT_EQ(StatusOf(kGet), "HTTP/1.1 200");
+  probe.Send(Lines(kGet));
+  EXPECT_THAT(probe.ReadToEnd(), StartsWith("HTTP/1.1 200"));
+}
+
+// A connection to the server at `url` from another address of this machine.
+class ConnectionFrom {
+ public:
+  ConnectionFrom(const char* source, const std::string& url) : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    inet_pton(AF_INET, source, &address.sin_addr);
+    EXPECT_EQ(bind(socket_, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
+    address.sin_port = htons(static_cast<uint16_t>(std::stoi(url.substr(url.rfind(':') + 1))));
+    EXPECT_EQ(connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  }
+  ~ConnectionFrom() { close(socket_); }
+  ConnectionFrom(const ConnectionFrom&) = delete;
+  ConnectionFrom& operator=(const ConnectionFrom&) = delete;
+
+  std::string Ask(const std::string& request) const {
+    EXPECT_EQ(send(socket_, request.data(), request.size(), MSG_NOSIGNAL), static_cast<ssize_t>(request.size()));
+    std::string answer(12, '\0');
+    answer.resize(static_cast<size_t>(std::max<ssize_t>(recv(socket_, answer.data(), answer.size(), MSG_WAITALL), 0)));
+    return answer;
+  }
+
+ private:
+  const int socket_;
+};
+
+TEST_F(AdminServerTest, AFloodFromOneAddressPushesOutNobodyElse) {
+  Start({.max_connections = 8, .connection_timeout = std::chrono::seconds(60)});
+  const ConnectionFrom probe("127.0.0.2", server_->url());
+  const ConnectionFrom other("127.0.0.3", server_->url());
+  std::vector<std::unique_ptr<HttpTestClient>> flood;
+  for (int i = 0; i < 100; ++i) flood.push_back(std::make_unique<HttpTestClient>(server_->url()));
+  EXPECT_EQ(StatusOf(kGet), "HTTP/1.1 200");
+  EXPECT_EQ(flood.front()->ReadToEnd(), "");
+  EXPECT_EQ(probe.Ask(Lines(kGet)), "HTTP/1.1 200");
+  EXPECT_EQ(other.Ask(Lines(kGet)), "HTTP/1.1 200");
 }
 
 TEST_F(AdminServerTest, ServesManyOneAfterTheOther) {

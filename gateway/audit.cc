@@ -70,7 +70,7 @@ void Audit::Observe(const absl::Status& status) {
   if (!status.ok()) {
     // Kept until it can be written: so it is tried again also when nobody calls any more, and the file tells of it.
     AuditDecision failure;
-    failure.caller = "(gateway)";
+    failure.caller = kGatewayCaller;
     failure.reason = "the audit log has failed";
     log_->Deny(failure);
   }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "webhooks/start_thread.h"
 
@@ -18,6 +19,12 @@ void Tell(const std::function<void(const absl::Status&)>& observe, const absl::S
   if (status.ok() != failing) return;
   failing = !status.ok();
   if (observe) observe(status);
+}
+
+// The gateway's own denial, which says that the log has failed, is nobody else's to cause.
+FloodBound::Who WhoIs(absl::string_view caller) {
+  return absl::StartsWith(caller, "(") && caller != kGatewayCaller ? FloodBound::Who::kStranger
+                                                                   : FloodBound::Who::kKnown;
 }
 
 absl::Status CannotWrite(const absl::Status& why) {
@@ -74,17 +81,18 @@ void AuditLog::Allow(const AuditDecision& decision, OnAllowed done, Room room) {
 
 void AuditLog::Deny(const AuditDecision& decision) {
   const absl::Time now = now_();
-  const std::string caller = AuditValue(decision.caller);
+  const std::string caller = AuditValue(decision.caller, kAuditDenialValueBytes);
+  const FloodBound::Who who = WhoIs(caller);
   {
     std::lock_guard lock(mutex_);
     if (closed_) return;
     const bool counted_before = denials_.counting();
-    if (!denials_.Admit(caller, now)) {
+    if (!denials_.Admit(caller, who, now)) {
       if (!counted_before) changed_.notify_one();
       return;
     }
     if (waiting_denials_ == kMaxWaitingDenials) {
-      denials_.Count(caller, now);
+      denials_.Count(caller, who, now);
       if (!counted_before) changed_.notify_one();
       return;
     }

@@ -60,6 +60,13 @@ class AuditLog {
   static constexpr size_t kMaxOpenReads = 1 << 18;
   // Denials that wait to be written; more are counted.
   static constexpr size_t kMaxWaitingDenials = 4096;
+  // Of one caller, and of one stranger, six denials a minute are written and the others counted: one count a minute.
+  // In 24 hours: 2,000 denials of each caller, and 10,000 denials and counts of all strangers together. Further ones of
+  // strangers are counted in one count a minute, of FloodBound::kOthers. The record of a denial is at most
+  // kAuditDenialBytes long, so that strangers can fill less than 48 MiB a day, and a caller by denials less than 16
+  // MiB. Usual records have a tenth of that size.
+  static constexpr FloodBound::Limits kDenialLimits = {
+      .window = absl::Minutes(1), .per_window = 6, .daily = 2'000, .strangers_daily = 10'000};
 
   struct Options {
     std::string file;          // see AuditWriter::Open
@@ -100,8 +107,8 @@ class AuditLog {
   // not Close.
   void Allow(const AuditDecision& decision, OnAllowed done, Room room = Room::kCalls);
 
-  // Writes that a call was refused, as soon as it can be. Beyond FloodBound::kWrittenPerSecond of one caller, and
-  // where too many wait, denials are counted, and the count is written.
+  // Writes that a call was refused, as soon as it can be. Beyond kDenialLimits, and where too many wait, denials are
+  // counted, and the count is written. A caller in brackets is a stranger, see StrangerName.
   void Deny(const AuditDecision& decision);
 
   // Writes what came of an allowed call. Once for each; more are ignored.
@@ -161,7 +168,7 @@ class AuditLog {
   std::condition_variable changed_;
   std::vector<Waiting> queue_;
   bool urgent_ = false;  // an allow is in the queue
-  FloodBound denials_;
+  FloodBound denials_{kDenialLimits};
   AuditPosition head_;
   std::array<Occupancy, 2> occupancy_;
   size_t waiting_denials_ = 0;  // in the queue or being written

@@ -32,10 +32,11 @@ std::string Begin(absl::Time time, AuditKind kind) {
   return absl::StrCat(R"("time":")", TimeText(time), R"(","kind":")", NameOf(kind), "\"");
 }
 
-void AppendText(absl::string_view name, absl::string_view value, std::string& out) {
+void AppendText(absl::string_view name, absl::string_view value, std::string& out,
+                size_t max_bytes = kAuditValueBytes) {
   if (value.empty()) return;
   absl::StrAppend(&out, ",\"", name, "\":");
-  AppendJsonString(AuditValue(value), out);
+  AppendJsonString(AuditValue(value, max_bytes), out);
 }
 
 void AppendNumber(absl::string_view name, int64_t value, std::string& out) {
@@ -48,17 +49,18 @@ void AppendNumber(absl::string_view name, uint64_t value, std::string& out) {
 std::string DecisionText(absl::Time time, AuditKind kind, const AuditDecision& decision) {
   std::string text = Begin(time, kind);
   text.reserve(512);
-  AppendText("caller", decision.caller, text);
-  AppendText("method", decision.method, text);
-  AppendText("prepared_method", decision.prepared_method, text);
-  AppendText("path", decision.path, text);
-  AppendText("activity_type", decision.activity_type, text);
-  AppendText("organization_id", decision.organization_id, text);
-  AppendText("key", decision.key, text);
-  AppendText("body_sha256", decision.body_sha256, text);
-  AppendText("policy_version", decision.policy_version, text);
+  const size_t most = kind == AuditKind::kDeny ? kAuditDenialValueBytes : kAuditValueBytes;
+  AppendText("caller", decision.caller, text, most);
+  AppendText("method", decision.method, text, most);
+  AppendText("prepared_method", decision.prepared_method, text, most);
+  AppendText("path", decision.path, text, most);
+  AppendText("activity_type", decision.activity_type, text, most);
+  AppendText("organization_id", decision.organization_id, text, most);
+  AppendText("key", decision.key, text, most);
+  AppendText("body_sha256", decision.body_sha256, text, most);
+  AppendText("policy_version", decision.policy_version, text, most);
   if (decision.client_stamped) text += R"(,"client_stamped":true)";
-  AppendText("reason", decision.reason, text);
+  AppendText("reason", decision.reason, text, most);
   return text;
 }
 
@@ -88,13 +90,13 @@ absl::Status ReadKind(JsonValue& value, std::optional<AuditKind>* kind) {
 
 }  // namespace
 
-std::string AuditValue(absl::string_view text) {
+std::string AuditValue(absl::string_view text, size_t max_bytes) {
   constexpr char kHex[] = "0123456789ABCDEF";
   constexpr absl::string_view kCut = "...";
   std::string value;
   size_t fits = 0;  // of what was written, if the end must be cut
   for (const char c : text) {
-    if (value.size() <= kAuditValueBytes - kCut.size()) fits = value.size();
+    if (value.size() <= max_bytes - kCut.size()) fits = value.size();
     if (IsPlain(c)) {
       value += c;
     } else {
@@ -103,7 +105,7 @@ std::string AuditValue(absl::string_view text) {
       value += kHex[byte >> 4];
       value += kHex[byte & 0xf];
     }
-    if (value.size() > kAuditValueBytes) {
+    if (value.size() > max_bytes) {
       value.resize(fits);
       return absl::StrCat(value, kCut);
     }
@@ -137,7 +139,7 @@ std::string DenyText(absl::Time time, const AuditDecision& decision) {
 
 std::string DeniedCountText(absl::Time time, absl::string_view caller, uint64_t count, absl::Time since) {
   std::string text = Begin(time, AuditKind::kDeniedCount);
-  AppendText("caller", caller, text);
+  AppendText("caller", caller, text, kAuditDenialValueBytes);
   AppendNumber("count", count, text);
   AppendText("since", TimeText(since), text);
   return text;

@@ -63,6 +63,9 @@ struct AuditOutcome {
   absl::Duration duration;
 };
 
+// The caller of a denial that the gateway writes about itself. No caller's name has brackets.
+inline constexpr char kGatewayCaller[] = "(gateway)";
+
 // The reason of an outcome, code UNKNOWN, that the next start writes for an allow whose process ended before.
 inline constexpr char kProcessEnded[] = "PROCESS_ENDED";
 
@@ -75,6 +78,12 @@ inline constexpr int kAuditFormat = 2;
 // A value takes no more than this in a record, before JSON's own escapes: the end of a longer one is "...".
 inline constexpr size_t kAuditValueBytes = 256;
 
+// The same in a denial, which anybody can cause: no longer than the longest id of an organization.
+inline constexpr size_t kAuditDenialValueBytes = 128;
+
+// No denial is longer, nor a count of denials, line feed included.
+inline constexpr size_t kAuditDenialBytes = 4 << 10;
+
 // No record is longer, line feed included.
 inline constexpr size_t kAuditRecordBytes = 32 << 10;
 
@@ -83,7 +92,7 @@ inline constexpr size_t kAuditAllowsPerRecord = 1000;
 
 // `text` as it stands in a record: printable ASCII, so that no terminal and no reader is misled, everything else and
 // "%" as %XX; bounded as kAuditValueBytes says.
-std::string AuditValue(absl::string_view text);
+std::string AuditValue(absl::string_view text, size_t max_bytes = kAuditValueBytes);
 
 // The members of a record behind "seq": `"time":"...","kind":"..."` and so on, to be given to AuditLine.
 std::string StartText(absl::Time time, absl::string_view version, uint64_t closed);

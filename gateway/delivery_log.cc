@@ -14,7 +14,7 @@ void DeliveryLog::Tell(const Intake::Report& report) {
   const std::lock_guard lock(mutex_);
   const absl::Time now = now_();
   if (bound_.counting()) TellLeftOut(now, false);
-  if (report.event_id.empty() && !bound_.Admit(report.outcome, now)) return;
+  if (report.event_id.empty() && !bound_.Admit(report.outcome, FloodBound::Who::kKnown, now)) return;
   write_("delivery_not_stored", {{"http_status", absl::StrCat(report.http_status)},
                                  {"outcome", report.outcome},
                                  {"header", report.header},

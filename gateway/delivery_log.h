@@ -13,10 +13,12 @@
 
 namespace stampgate {
 
-// Thread-safe. Bounded as denials are in the audit: strangers can cause as many as they like. Of each outcome 100 are
-// written in a second, and of the others how many they were. What is about a genuine event is always written.
+// Thread-safe. Bounded, since strangers can cause as many as they like. Of each outcome kPerSecond are written in a
+// second, and of the others how many they were. What is about a genuine event is always written.
 class DeliveryLog {
  public:
+  static constexpr int kPerSecond = 100;
+
   // Of a line with that event; does not block.
   using Write = std::function<void(absl::string_view event, const LogFields& fields)>;
 
@@ -35,7 +37,7 @@ class DeliveryLog {
   const std::function<absl::Time()> now_;
   const Write write_;
   std::mutex mutex_;
-  FloodBound bound_;
+  FloodBound bound_{{.window = absl::Seconds(1), .per_window = kPerSecond}};
 };
 
 }  // namespace stampgate

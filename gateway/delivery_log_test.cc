@@ -18,7 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-constexpr size_t kPerSecond = FloodBound::kWrittenPerSecond;
+constexpr size_t kPerSecond = DeliveryLog::kPerSecond;
 
 const Intake::Report kNotFound{404, "not_found", "", ""};
 const Intake::Report kTooLarge{413, "too_large", "", ""};

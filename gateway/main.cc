@@ -42,6 +42,7 @@
 #include "gateway/self_check.h"
 #include "gateway/server.h"
 #include "gateway/server_credentials.h"
+#include "gateway/settled_file.h"
 #include "gateway/store/restored_calls.h"
 #include "gateway/token_key_pool.h"
 #include "stamp/key_generator.h"
@@ -180,6 +181,7 @@ int Serve(const CommandLine& line) {
   signal(SIGPIPE, SIG_IGN);
 
   TokenKeyPool token_keys;
+  SettledFile config_file(line.config);
   absl::StatusOr<Loaded> loaded = Load(line.config, token_keys);
   if (!loaded.ok()) return FailToStart(loaded.status());
   const Config config = loaded->config;
@@ -217,7 +219,7 @@ int Serve(const CommandLine& line) {
                              .on_fatal = [end] { end(Readiness::kCallStoreFailed); }});
   if (!server.ok()) return FailToStart(server.status());
   token_keys.Tidy();
-  Reloader reloader({.path = line.config,
+  Reloader reloader({.file = std::move(config_file),
                      .config = config,
                      .token_keys = token_keys,
                      .reload_more = [&] { return ReloadTls(tls->get(), **server, health.metrics); },

@@ -83,6 +83,8 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
                                              "Time since the oldest of these calls was allowed; 0 if there is none.")),
       reloads_(AddCounters(registry_, "stampgate_reloads_total",
                            "Changed configurations and certificates that were taken, and looks at unusable ones.")),
+      config_taken_(AddGauges(registry_, "stampgate_config_last_reload_success_timestamp_seconds",
+                              "When the config in force was read, at the start or by a reload, in Unix time.")),
       certificate_not_after_(AddGauges(registry_, "stampgate_tls_certificate_not_after_timestamp_seconds",
                                        "When the certificate that callers are shown expires, in Unix time.")),
       webhook_certificate_not_after_(
@@ -204,6 +206,10 @@ void Metrics::SetAuditOpenAllows(size_t calls, size_t reads, std::optional<Stead
 
 void Metrics::CountReload(const std::string& what, bool ok) {
   reloads_.Add({{"what", what}, {"result", ok ? "ok" : "failed"}}).Increment();
+}
+
+void Metrics::SetConfigTaken(absl::Time time) {
+  config_taken_.Add({}).Set(static_cast<double>(absl::ToUnixSeconds(time)));
 }
 
 void Metrics::SetPolicyVersion(const std::string& version) {

@@ -80,6 +80,8 @@ class Metrics {
 
   // A changed state was taken, or could not be; `what` is a constant such as "config".
   void CountReload(const std::string& what, bool ok);
+  // When the config that is in force was taken, at the start or by a reload.
+  void SetConfigTaken(absl::Time time);
   void SetPolicyVersion(const std::string& version);
   // When the certificate that is served expires. Shown once it is set.
   void SetCertificateNotAfter(absl::Time time);
@@ -144,6 +146,7 @@ class Metrics {
   Gauges& audit_open_allows_;
   Gauges& audit_oldest_open_call_ages_;
   Counters& reloads_;
+  Gauges& config_taken_;
   Gauges& certificate_not_after_;
   Gauges& webhook_certificate_not_after_;
   prometheus::Counter& failed_handshakes_;

@@ -1,11 +1,12 @@
 #include "gateway/periodic_task.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace stampgate {
 
 PeriodicTask::PeriodicTask(absl::Duration interval, std::function<void()> task)
-    : interval_(interval), task_(std::move(task)), thread_([this] { Work(); }) {}
+    : interval_(interval), task_(std::move(task)), next_(interval), thread_([this] { Work(); }) {}
 
 PeriodicTask::~PeriodicTask() {
   {
@@ -24,12 +25,18 @@ void PeriodicTask::Wake() {
   changed_.notify_one();
 }
 
+void PeriodicTask::RunAgainIn(absl::Duration time) {
+  std::lock_guard lock(mutex_);
+  next_ = std::min(next_, time);
+}
+
 void PeriodicTask::Work() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait_for(lock, absl::ToChronoNanoseconds(interval_), [this] { return wake_ || stop_; });
+    changed_.wait_for(lock, absl::ToChronoNanoseconds(next_), [this] { return wake_ || stop_; });
     if (stop_) return;
     wake_ = false;
+    next_ = interval_;
     lock.unlock();
     task_();
     lock.lock();

@@ -25,6 +25,9 @@ class PeriodicTask {
   // Runs it once now; if it is running, once more.
   void Wake();
 
+  // For `task` itself: its next run is no later than after `time`.
+  void RunAgainIn(absl::Duration time);
+
  private:
   void Work();
 
@@ -34,6 +37,7 @@ class PeriodicTask {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool wake_ = false;
+  absl::Duration next_;
   bool stop_ = false;
 
   std::thread thread_;

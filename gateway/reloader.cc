@@ -4,8 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "gateway/loading.h"
-#include "gateway/log.h"
+#include "absl/time/time.h"
 
 namespace stampgate {
 namespace {
@@ -24,41 +23,67 @@ std::string FixedPart(const config::v1::Config& config) {
 Reloader::Reloader(Options options, CurrentAccess& current)
     : options_(std::move(options)),
       current_(current),
-      task_(ToDuration(options_.config->reload_interval()), [this] { Look(); }) {}
+      taken_(options_.now()),
+      task_(ToDuration(options_.config->reload_interval()), [this] { Look(); }) {
+  if (options_.metrics != nullptr) options_.metrics->SetConfigTaken(taken_);
+}
 
 void Reloader::Look() {
-  const std::shared_ptr<const Access> former = current_.Get();
-  absl::StatusOr<Loaded> loaded = Load(options_.path, options_.token_keys, ConfigFiles::kReloaded, former->version);
-  Tell(loaded.status(), "reload_failed", told_access_);
-  if (!loaded.ok()) Count(false);
-  if (loaded.ok()) {
-    if (loaded->access->version != former->version) {
-      current_.Set(loaded->access);
-      Count(true);
-      if (options_.metrics != nullptr) options_.metrics->SetPolicyVersion(loaded->access->version);
-      Log(Severity::kInfo, "reloaded",
-          {{"policy_version", loaded->access->version},
-           {"keys", absl::StrCat(loaded->config->keys_size())},
-           {"callers", absl::StrCat(loaded->config->callers_size())}});
-    }
-    const bool differs = FixedPart(*loaded->config) != FixedPart(*options_.config);
-    Tell(differs ? absl::FailedPreconditionError("settings besides keys, callers and token_issuers have changed")
-                 : absl::OkStatus(),
-         "restart_needed", told_restart_);
-  }
+  LookAtConfig();
   options_.token_keys.Tidy();
-  if (options_.reload_more) Tell(options_.reload_more(), "certificate_reload_failed", told_more_);
+  if (options_.reload_more) Tell(options_.reload_more(), "certificate_reload_failed", {}, told_more_);
 }
 
-void Reloader::Count(bool ok) {
-  if (options_.metrics != nullptr) options_.metrics->CountReload("config", ok);
+void Reloader::LookAtConfig() {
+  const absl::Duration wait = absl::FromChrono(options_.file.Look(options_.steady_now()));
+  if (wait > absl::ZeroDuration()) {
+    if (!std::exchange(unsettled_, true)) {
+      Log(Severity::kInfo, "config_changed", {{"message", "it is read when it has stood still for two seconds"}});
+    }
+    return task_.RunAgainIn(wait);
+  }
+  unsettled_ = false;
+  const std::string former_version = current_.Get()->version;
+  const absl::StatusOr<Loaded> loaded =
+      Load(options_.file.path(), options_.token_keys, ConfigFiles::kReloaded, former_version);
+  // Somebody has begun to write since.
+  if (!options_.file.IsAsSeen()) return task_.Wake();
+  Take(loaded, former_version);
 }
 
-void Reloader::Tell(const absl::Status& status, const char* event, std::string& told) {
+void Reloader::Take(const absl::StatusOr<Loaded>& loaded, const std::string& former_version) {
+  Tell(loaded.status(), "reload_failed",
+       {{"last_good_config", absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", taken_, absl::UTCTimeZone())}}, told_access_);
+  if (!loaded.ok()) {
+    if (options_.metrics != nullptr) options_.metrics->CountReload("config", false);
+    return;
+  }
+  if (loaded->access->version != former_version) {
+    current_.Set(loaded->access);
+    taken_ = options_.now();
+    if (options_.metrics != nullptr) {
+      options_.metrics->CountReload("config", true);
+      options_.metrics->SetPolicyVersion(loaded->access->version);
+      options_.metrics->SetConfigTaken(taken_);
+    }
+    Log(Severity::kInfo, "reloaded",
+        {{"policy_version", loaded->access->version},
+         {"keys", absl::StrCat(loaded->config->keys_size())},
+         {"callers", absl::StrCat(loaded->config->callers_size())}});
+  }
+  const bool differs = FixedPart(*loaded->config) != FixedPart(*options_.config);
+  Tell(differs ? absl::FailedPreconditionError("settings besides keys, callers and token_issuers have changed")
+               : absl::OkStatus(),
+       "restart_needed", {}, told_restart_);
+}
+
+void Reloader::Tell(const absl::Status& status, const char* event, const LogFields& more, std::string& told) {
   if (status.message() == told) return;
   told = std::string(status.message());
   if (status.ok()) return;
-  Log(Severity::kWarning, event, {{"message", absl::StrReplaceAll(told, {{"\n", "; "}})}});
+  LogFields fields = {{"message", absl::StrReplaceAll(told, {{"\n", "; "}})}};
+  fields.insert(fields.end(), more.begin(), more.end());
+  Log(Severity::kWarning, event, fields);
 }
 
 }  // namespace stampgate

@@ -2,14 +2,21 @@
 #ifndef STAMPGATE_GATEWAY_RELOADER_H_
 #define STAMPGATE_GATEWAY_RELOADER_H_
 
+#include <chrono>
 #include <functional>
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "gateway/access.h"
 #include "gateway/config.h"
+#include "gateway/loading.h"
+#include "gateway/log.h"
 #include "gateway/metrics.h"
 #include "gateway/periodic_task.h"
+#include "gateway/settled_file.h"
 #include "gateway/token_key_pool.h"
 
 namespace stampgate {
@@ -18,17 +25,23 @@ namespace stampgate {
 class Reloader {
  public:
   struct Options {
-    std::string path;          // of the config file
+    SettledFile file;          // of the config, made before it was loaded
     Config config;             // as it was when the gateway started
     TokenKeyPool& token_keys;  // that it was loaded with; nobody else uses it meanwhile
     // Further files that are looked at each time, such as certificates: an error is told and nothing else.
     std::function<absl::Status()> reload_more;
     Metrics* metrics = nullptr;  // if not null: reloads are counted here
+    std::function<absl::Time()> now = absl::Now;
+    std::function<SettledFile::Time()> steady_now = std::chrono::steady_clock::now;
   };
 
   // Every `reload_interval` of the config, and after each Wake(): reads the config file and what it names, and sets
   // `current` to it if it differs. A config with a fault changes nothing. Both are told in the log, the same fault
-  // once. What changed but takes effect at the next start only is told too; its files are not looked at.
+  // once, with the time of the last good config. What changed but takes effect at the next start only is told too; its
+  // files are not looked at.
+  //
+  // While the config file may be half-written (see SettledFile), neither it nor what it names is read: not after Wake()
+  // either. The log says so, and it is looked at again as soon as it may be read.
   Reloader(Options options, CurrentAccess& current);
 
   // Looks at once.
@@ -36,11 +49,15 @@ class Reloader {
 
  private:
   void Look();
-  void Count(bool ok);
-  void Tell(const absl::Status& status, const char* event, std::string& told);
+  // Unless the config file is being written.
+  void LookAtConfig();
+  void Take(const absl::StatusOr<Loaded>& loaded, const std::string& former_version);
+  void Tell(const absl::Status& status, const char* event, const LogFields& more, std::string& told);
 
-  const Options options_;
+  Options options_;
   CurrentAccess& current_;
+  absl::Time taken_;         // when the config that is in force was
+  bool unsettled_ = false;   // as the log was told
   std::string told_access_;  // the fault that was told last; empty after a success
   std::string told_more_;
   std::string told_restart_;

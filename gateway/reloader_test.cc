@@ -5,9 +5,12 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -18,6 +21,7 @@
 #include "absl/strings/str_cat.h"
 #include "gateway/loading.h"
 #include "gateway/policy_testing.h"
+#include "gateway/settled_file.h"
 #include "gateway/test_certificates.h"
 
 namespace stampgate {
@@ -87,20 +91,25 @@ class ReloaderTest : public ::testing::Test {
   }
 
   void Watch() {
+    SettledFile file(folder_->PathOf("f"));
     absl::StatusOr<Loaded> loaded = Load(folder_->PathOf("f"), token_keys_);
     ASSERT_TRUE(loaded.ok()) << loaded.status();
     access_ = std::make_unique<CurrentAccess>(loaded->access);
-    reloader_ = std::make_unique<Reloader>(Reloader::Options{.path = folder_->PathOf("f"),
-                                                             .config = loaded->config,
-                                                             .token_keys = token_keys_,
-                                                             .reload_more =
-                                                                 [this] {
-                                                                   std::lock_guard lock(mutex_);
-                                                                   ++looks_;
-                                                                   looked_.notify_all();
-                                                                   return more_;
-                                                                 }},
-                                           *access_);
+    reloader_ =
+        std::make_unique<Reloader>(Reloader::Options{.file = std::move(file),
+                                                     .config = loaded->config,
+                                                     .token_keys = token_keys_,
+                                                     .reload_more =
+                                                         [this] {
+                                                           std::lock_guard lock(mutex_);
+                                                           ++looks_;
+                                                           looked_.notify_all();
+                                                           return more_;
+                                                         },
+                                                     .metrics = &metrics_,
+                                                     .now = [this] { return absl::FromUnixSeconds(now_seconds_); },
+                                                     .steady_now = [this] { return steady_now_.load(); }},
+                                   *access_);
   }
 
   // Has it look, and waits until it has.
@@ -139,6 +148,18 @@ class ReloaderTest : public ::testing::Test {
   std::condition_variable looked_;
   int looks_ = 0;
   absl::Status more_;
+
+  // The file itself, behind the links.
+  void WriteInPlace(const std::string& config) { std::ofstream(folder_->PathOf("f"), std::ios::trunc) << config; }
+
+  void LookAfter(std::chrono::milliseconds time) {
+    steady_now_ = steady_now_.load() + time;
+    Look();
+  }
+
+  Metrics metrics_{{}, "0"};
+  std::atomic<int64_t> now_seconds_ = 1767323045;
+  std::atomic<SettledFile::Time> steady_now_ = SettledFile::Time();
 
   TokenKeyPool token_keys_;
   std::unique_ptr<MountedFolder> folder_;
@@ -314,6 +335,77 @@ TEST_F(ReloaderTest, WhatElseFailsIsToldOnceAndStopsNothing) {
   LookAt(Files(ConfigText("d")));
   EXPECT_EQ(Caller(), "d");
   EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"reloaded\""));
+}
+
+std::string LimitedConfigText(absl::string_view caller) {
+  return absl::StrCat(
+      "upstream: {base_url: https://host}\nreload_interval: 10m\n",
+      "keys: [{name: main, file: main.key, all_organizations: true}]\ncallers:\n  - name: ", caller,
+      "\n    loopback: true\n    grants:\n      - classes: [query, dangerous]\n",
+      "        organizations_file: ids\n        amount_limits: [{chain: 'eip155:1', max_amount: 1000}]\n");
+}
+
+// What stands before amount_limits is a whole config, without limits.
+TEST_F(ReloaderTest, AConfigThatIsWrittenInPlaceIsNotTakenBeforeItIsWhole) {
+  Start(LimitedConfigText("c"));
+  const std::shared_ptr<const Access> first = access_->Get();
+  const std::string whole = LimitedConfigText("d");
+  const std::string cut = whole.substr(0, whole.find("        amount_limits"));
+  ASSERT_NE(cut, whole);
+  WriteInPlace(cut);
+  Look();  // also when it is asked to
+  EXPECT_THAT(TheLog().Next(), HasSubstr(R"("severity":"INFO","event":"config_changed")"));
+  LookAfter(std::chrono::milliseconds(1999));
+  EXPECT_EQ(access_->Get(), first);
+  WriteInPlace(whole);
+  LookAfter(std::chrono::milliseconds(1));
+  LookAfter(std::chrono::milliseconds(1999));
+  EXPECT_EQ(access_->Get(), first);
+  LookAfter(std::chrono::milliseconds(1));
+  EXPECT_EQ(Caller(), "d");
+  EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"reloaded\""));
+}
+
+// The control of the test above: what it cuts off would be missed.
+TEST_F(ReloaderTest, AConfigThatStandsStillIsTakenThoughItsEndIsMissing) {
+  Start(LimitedConfigText("c"));
+  const std::string whole = LimitedConfigText("d");
+  WriteInPlace(whole.substr(0, whole.find("        amount_limits")));
+  Look();
+  LookAfter(std::chrono::milliseconds(2000));
+  EXPECT_EQ(Caller(), "d");
+  EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"config_changed\""));
+  EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"reloaded\""));
+}
+
+// Its interval is ten minutes.
+TEST_F(ReloaderTest, LooksAgainByItselfWhenAConfigMayHaveSettled) {
+  Start(ConfigText("c"));
+  WriteInPlace(ConfigText("d"));
+  Look();
+  {
+    std::unique_lock lock(mutex_);
+    const int before = looks_;
+    steady_now_ = steady_now_.load() + std::chrono::seconds(2);
+    ASSERT_TRUE(looked_.wait_for(lock, kHang, [&] { return looks_ > before; }));
+  }
+  EXPECT_EQ(Caller(), "d");
+  EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"config_changed\""));
+  EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"reloaded\""));
+}
+
+TEST_F(ReloaderTest, TellsWhenTheLastGoodConfigWasTaken) {
+  constexpr char kName[] = "\nstampgate_config_last_reload_success_timestamp_seconds ";
+  Start(ConfigText("c"));
+  EXPECT_THAT(metrics_.Render(), HasSubstr(absl::StrCat(kName, "1767323045\n")));
+  now_seconds_ = 1767323100;
+  LookAt(Files(ConfigText("d")));
+  EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"reloaded\""));
+  now_seconds_ = 1767323200;
+  LookAt(Files("callers: []"));
+  EXPECT_THAT(TheLog().Next(), AllOf(HasSubstr("\"event\":\"reload_failed\""),
+                                     HasSubstr("\"last_good_config\":\"2026-01-02T03:05:00.000Z\"")));
+  EXPECT_THAT(metrics_.Render(), HasSubstr(absl::StrCat(kName, "1767323100\n")));
 }
 
 TEST_F(ReloaderTest, LooksByItselfInItsInterval) {

@@ -1,7 +1,7 @@
 // Starts the real gateway in front of a simulator, for one test or one file of tests.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -46,6 +46,8 @@ export function run(args, { command = stampgate, input = '' } = {}) {
       clearTimeout(hang);
       resolve({ status, signal, ...output });
     });
+    // The program may end before it reads this.
+    child.stdin.on('error', (error) => error.code === 'EPIPE' || reject(error));
     child.stdin.end(input);
   });
 }
@@ -76,6 +78,16 @@ const GENERAL_OPERATIONS = [
     })),
   ),
 ];
+
+let configs = 0;
+
+/** Makes `file` a link to a new file of this text, as a volume of Kubernetes is changed: a gateway reads it at once. */
+export function putConfig(file, text) {
+  const target = `${file}.${(configs += 1)}`;
+  writeFileSync(target, text);
+  symlinkSync(target, `${file}.link`);
+  renameSync(`${file}.link`, file);
+}
 
 /** Why a gateway did not start: the messages of its log's lines about that. */
 export const startFaults = (stderr) =>
@@ -133,7 +145,7 @@ export class Gateway {
   /** `config` is the YAML file as an object: JSON is YAML. With `configFile` it stands there already. */
   static async start(config, { folder, command = stampgate, env = {}, configFile }) {
     const file = configFile ?? join(folder, `config-${Math.random().toString(36).slice(2)}.yaml`);
-    if (configFile === undefined) writeFileSync(file, JSON.stringify(config, null, 1));
+    if (configFile === undefined) putConfig(file, JSON.stringify(config, null, 1));
     const gateway = new Gateway();
     gateway.config = config;
     gateway.configFile = file;

@@ -1,9 +1,8 @@
 // Callers for tests of the policy. Whoever comes over plaintext comes from loopback, so tokens tell them apart; keys
 // that the simulator knows tell by which grant something was signed; and the config is replaced while the gateway runs.
 import { createHash } from 'node:crypto';
-import { renameSync, writeFileSync } from 'node:fs';
 import { apiKeyNamed } from '../simulator/testing.mjs';
-import { HANG_MS, writeKey } from './harness.mjs';
+import { HANG_MS, putConfig, writeKey } from './harness.mjs';
 
 const sha256 = (text) => createHash('sha256').update(text).digest('hex');
 /** The bearer token of a caller. */
@@ -75,9 +74,5 @@ export async function reloaded(gateway, change, ...events) {
 /** Replaces members of the config of a running gateway; resolves when they are in effect. */
 export function reconfigure(gateway, changes) {
   Object.assign(gateway.config, changes);
-  return reloaded(gateway, () => {
-    const file = `${gateway.configFile}.new`;
-    writeFileSync(file, JSON.stringify(gateway.config));
-    renameSync(file, gateway.configFile);
-  });
+  return reloaded(gateway, () => putConfig(gateway.configFile, JSON.stringify(gateway.config)));
 }

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { startSimulator } from '../simulator/server.mjs';
 import { ORGANIZATION, identifier, subOrganization } from '../simulator/testing.mjs';
-import { Gateway, HANG_MS, auditConfig, run, scratch, startGateway, startStack } from './harness.mjs';
+import { Gateway, HANG_MS, auditConfig, putConfig, run, scratch, startGateway, startStack } from './harness.mjs';
 import {
   asCaller,
   callerOf,
@@ -220,10 +220,7 @@ test('a broken config keeps the former one, is told once, and good is taken agai
   const callers = [callerOf('c', [{ classes: ['query'], all_organizations: true }])];
   const { gateway } = await startStack(t, { config: { callers, reload_interval: '10m' } });
   const caller = asCaller(gateway, 'c');
-  const put = (text) => {
-    writeFileSync(`${gateway.configFile}.new`, text);
-    renameSync(`${gateway.configFile}.new`, gateway.configFile);
-  };
+  const put = (text) => putConfig(gateway.configFile, text);
   const faulty = { ...gateway.config, callers: [{ ...callers[0], name: 'C' }], nonsense: 1 };
   const { severity, message } = await reloaded(gateway, () => put(JSON.stringify(faulty)), 'reload_failed');
   assert.equal(severity, 'WARNING');
@@ -241,6 +238,16 @@ test('a broken config keeps the former one, is told once, and good is taken agai
   await reconfigure(gateway, { callers: [callerOf('c', [{ classes: ['login'], all_organizations: true }])] });
   assert.equal((await caller.refusal(GET, requestOf())).info.reason, 'DENIED_BY_POLICY');
   assert.equal((await logLines(gateway, 1, 'reloaded')).length, 1);
+});
+
+test('a config that is written in place is taken when it has stood still', { timeout: HANG_MS }, async (t) => {
+  const callers = [callerOf('c', [{ classes: ['query'], all_organizations: true }])];
+  const { gateway } = await startStack(t, { config: { callers, reload_interval: '10m' } });
+  const config = { ...gateway.config, callers: [callerOf('d', callers[0].grants)] };
+  const { event } = await reloaded(gateway, () => writeFileSync(gateway.configFile, JSON.stringify(config)));
+  assert.equal(event, 'reloaded');
+  assert.equal((await logLines(gateway, 1, 'config_changed')).length, 1);
+  await asCaller(gateway, 'd').call(GET, requestOf());
 });
 
 test('what needs a restart is told, and what does not is taken', { timeout: HANG_MS }, async (t) => {

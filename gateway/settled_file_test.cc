@@ -1,0 +1,97 @@
+#include "gateway/settled_file.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "gateway/policy_testing.h"
+
+namespace stampgate {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+constexpr auto kNow = nanoseconds::zero();
+
+class SettledFileTest : public ::testing::Test {
+ protected:
+  SettledFileTest() : path_(NewTestFolder() + "/f") { PutTestFile(path_, "whole"); }
+
+  // As an editor does that knows no better.
+  void WriteInPlace(const std::string& content) { std::ofstream(path_, std::ios::trunc) << content; }
+
+  nanoseconds LookAfter(milliseconds time, SettledFile& file) { return file.Look(now_ += time); }
+
+  const std::string path_;
+  SettledFile::Time now_{};
+};
+
+TEST_F(SettledFileTest, AFileThatDoesNotChangeMayBeRead) {
+  SettledFile file(path_);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(LookAfter(milliseconds(1), file), kNow);
+  EXPECT_TRUE(file.IsAsSeen());
+}
+
+TEST_F(SettledFileTest, AFileThatChangedInPlaceMayBeReadWhenItStoodStillForTwoSeconds) {
+  SettledFile file(path_);
+  WriteInPlace("ha");
+  EXPECT_FALSE(file.IsAsSeen());
+  EXPECT_EQ(LookAfter(milliseconds(0), file), milliseconds(2000));
+  EXPECT_EQ(LookAfter(milliseconds(1500), file), milliseconds(500));
+  WriteInPlace("half");
+  EXPECT_EQ(LookAfter(milliseconds(499), file), milliseconds(2000));
+  EXPECT_EQ(LookAfter(milliseconds(1999), file), milliseconds(1));
+  EXPECT_EQ(LookAfter(milliseconds(1), file), kNow);
+  EXPECT_EQ(LookAfter(milliseconds(0), file), kNow);
+}
+
+TEST_F(SettledFileTest, OneLookIsNotEnoughHoweverLateItComes) {
+  SettledFile file(path_);
+  LookAfter(std::chrono::hours(1), file);
+  WriteInPlace("half");
+  EXPECT_EQ(LookAfter(std::chrono::hours(1), file), milliseconds(2000));
+}
+
+// An editor may have made it there and write it still.
+TEST_F(SettledFileTest, ANewFileOfTheSameNameStandsStillToo) {
+  SettledFile file(path_);
+  std::filesystem::remove(path_);
+  EXPECT_EQ(LookAfter(milliseconds(0), file), kNow);  // whoever reads it says that it is not there
+  WriteInPlace("whole");
+  EXPECT_EQ(LookAfter(milliseconds(0), file), milliseconds(2000));
+  EXPECT_EQ(LookAfter(milliseconds(2000), file), kNow);
+  PutTestFile(path_ + ".new", "other");
+  std::filesystem::rename(path_ + ".new", path_);
+  EXPECT_EQ(LookAfter(milliseconds(0), file), milliseconds(2000));
+}
+
+TEST_F(SettledFileTest, TheSameSizeAndTimeDoNotHideAChange) {
+  SettledFile file(path_);
+  const auto time = std::filesystem::last_write_time(path_);
+  WriteInPlace("WHOLE");
+  std::filesystem::last_write_time(path_, time);
+  EXPECT_EQ(LookAfter(milliseconds(0), file), milliseconds(2000));
+}
+
+TEST(SettledMountTest, AFileBehindALinkThatWasChangedMayBeReadAtOnce) {
+  MountedFolder folder(MountedFolder::Files{{"f", "one"}});
+  SettledFile file(folder.PathOf("f"));
+  const SettledFile::Time now{};
+  folder.Swap({{"f", "two"}});
+  EXPECT_FALSE(file.IsAsSeen());
+  EXPECT_EQ(file.Look(now), kNow);
+  EXPECT_TRUE(file.IsAsSeen());
+  folder.Swap({});
+  EXPECT_EQ(file.Look(now), kNow);
+  folder.Swap({{"f", "two"}});
+  EXPECT_EQ(file.Look(now), kNow);
+  // The links stay as they are, and what they lead to changes in place.
+  std::ofstream(folder.PathOf("f"), std::ios::trunc) << "th";
+  EXPECT_EQ(file.Look(now), milliseconds(2000));
+}
+
+}  // namespace
+}  // namespace stampgate
