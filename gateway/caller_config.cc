@@ -22,6 +22,7 @@
 #include "gateway/peer_names.h"
 #include "gateway/policed_method.h"
 #include "gateway/token_key_set.h"
+#include "translate/amount.h"
 #include "translate/operation_table.h"
 #include "webhooks/key_set.h"
 

@@ -213,7 +213,12 @@ size_t CurlTransfer::ReadHeaderLine(char* line, size_t size, size_t count, void*
   // libcurl gives the lines one by one, those of a 100 Continue before those of the answer.
   const absl::string_view text(line, size * count);
   auto* self = static_cast<CurlTransfer*>(data);
-  if (absl::StartsWith(text, "HTTP/")) self->head_complete_ = false;
+  if (absl::StartsWith(text, "HTTP/")) {
+    self->head_complete_ = false;
+    // Nobody asked for another protocol, so nothing follows that libcurl could read, and it would wait for it.
+    self->switched_ = absl::StartsWith(text.substr(std::min(text.find(' '), text.size())), " 101");
+    if (self->switched_) return 0;
+  }
   if (text == "\r\n" || text == "\n") self->head_complete_ = true;
   return text.size();
 }
@@ -252,7 +257,9 @@ HttpAnswer CurlTransfer::TakeAnswer() {
 UpstreamOutcome CurlTransfer::Finish(CURLcode code) {
   UpstreamOutcome outcome;
   if (code == CURLE_OK && !head_complete_) code = CURLE_PARTIAL_FILE;  // libcurl takes a cut head for a whole one
-  if (code == CURLE_OK) {
+  if (switched_) {
+    outcome = HttpAnswer{101, "", std::nullopt};
+  } else if (code == CURLE_OK) {
     outcome = TakeAnswer();
   } else {
     outcome = DescribeFailure(
@@ -263,6 +270,7 @@ UpstreamOutcome CurlTransfer::Finish(CURLcode code) {
   opened_.clear();
   requests_begun_ = 0;
   head_complete_ = false;
+  switched_ = false;
   too_large_ = false;
   response_.clear();
   error_[0] = '\0';

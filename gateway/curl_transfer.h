@@ -82,6 +82,7 @@ class CurlTransfer {
   bool afresh_ = false;
   int requests_begun_ = 0;
   bool head_complete_ = false;
+  bool switched_ = false;  // upstream answered 101
   bool too_large_ = false;
   bool reusable_ = false;
   std::string response_;

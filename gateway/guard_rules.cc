@@ -9,6 +9,7 @@
 #include "gateway/policed_method.h"
 #include "google/protobuf/descriptor.h"
 #include "stampgate/v1/options.pb.h"
+#include "translate/amount.h"
 
 namespace stampgate {
 namespace {
@@ -17,9 +18,6 @@ using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
-
-constexpr absl::string_view kAll = "MAX";
-constexpr size_t kMaxAmountDigits = 78;
 
 v1::FieldGuard GuardOf(const FieldDescriptor* field) { return field->options().GetExtension(v1::field).guard(); }
 
@@ -85,12 +83,6 @@ bool IsDangerousField(absl::string_view name) {
   return names.contains(name);
 }
 
-bool IsAmount(absl::string_view text) {
-  if (text == kAll) return true;
-  return !text.empty() && text.size() <= kMaxAmountDigits && absl::c_all_of(text, absl::ascii_isdigit) &&
-         (text[0] != '0' || text.size() == 1);
-}
-
 GuardRules::GuardRules(const config::v1::Grant& grant)
     : dangerous_fields_(grant.dangerous_fields().begin(), grant.dangerous_fields().end()) {
   for (const config::v1::AmountLimit& limit : grant.amount_limits()) {
@@ -147,7 +139,7 @@ bool GuardRules::AllowsAmount(absl::string_view chain, absl::string_view contrac
   if (chain.empty()) return false;
   return absl::c_any_of(amount_limits_, [&](const AmountLimit& limit) {
     return limit.chain == chain && (limit.contract.empty() || limit.contract == contract) &&
-           (limit.max_amount.empty() || (amount != kAll && !IsAbove(amount, limit.max_amount)));
+           (limit.max_amount.empty() || (amount != kWholeAmount && !IsAbove(amount, limit.max_amount)));
   });
 }
 

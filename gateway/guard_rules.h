@@ -13,9 +13,6 @@
 
 namespace stampgate {
 
-// "MAX", or decimal digits as upstream takes them: 0, or 1 to 78 without a leading zero.
-bool IsAmount(absl::string_view text);
-
 // Whether a request has, at any depth, a field of this name that needs a grant which names it.
 bool IsDangerousField(absl::string_view name);
 

@@ -32,6 +32,7 @@
 #include "stamp/sha256.h"
 #include "stamp/stamper.h"
 #include "translate/activity_summary.h"
+#include "translate/answer_size.h"
 #include "translate/error.h"
 #include "translate/request_translator.h"
 #include "translate/response_translator.h"
@@ -247,8 +248,12 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
   }
 
   void Respond(const absl::Status& status) {
-    if (status.ok()) *response_bytes_ = EncodeResponse(*response_);
-    End(status);
+    if (!status.ok()) return End(status);
+    *response_bytes_ = EncodeResponse(*response_);
+    const size_t size = response_bytes_->Length();
+    if (size <= kMaxAnswerBytes) return End(status);
+    response_bytes_->Clear();
+    End(AnswerTooLarge(Sent(), *response_, size));
   }
 
   static std::optional<TransportFailure> FailureOf(const UpstreamOutcome& outcome) {
@@ -267,10 +272,14 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
     End(status);
   }
 
-  absl::Status Translate(UpstreamOutcome outcome, Message& response) const {
+  SentCall Sent() const {
     SentCall sent{operation_, *request_, timestamp_ms_, fingerprint_};
     if (client_stamp_.has_value()) sent.client_stamp = client_stamp_->value();
-    return TranslateOutcome(std::move(outcome), sent, response);
+    return sent;
+  }
+
+  absl::Status Translate(UpstreamOutcome outcome, Message& response) const {
+    return TranslateOutcome(std::move(outcome), Sent(), response);
   }
 
   void RecordLate(UpstreamOutcome outcome) {
@@ -282,8 +291,9 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
     RecordEnd(status, *response);
   }
 
+  // `response` is empty if there was no answer. An answer that was too large for the caller has an activity too.
   void RecordEnd(const absl::Status& status, const Message& response) {
-    audit_.End(status, status.ok() ? SummaryOf(*operation_.response, response) : ActivitySummary(), fingerprint_);
+    audit_.End(status, SummaryOf(*operation_.response, response), fingerprint_);
   }
 
   void End(const absl::Status& status) {

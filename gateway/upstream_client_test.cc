@@ -354,6 +354,19 @@ TEST(UpstreamClient, FollowsNoRedirect) {
   EXPECT_EQ(canary.connections(), 0);
 }
 
+TEST(UpstreamClient, AnswersASwitchOfProtocolsAtOnce) {
+  // The server keeps the connection open, and nothing follows.
+  ScriptedServer server([](Connection& connection) {
+    if (!connection.ReadRequest()) return;
+    connection.Write("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n");
+    connection.WaitForClose();
+  });
+  auto client = Connect(OptionsFor(server));
+  EXPECT_THAT(Post(*client), IsAnswer(101, ""));
+  EXPECT_THAT(Post(*client), IsAnswer(101, ""));
+  EXPECT_EQ(server.connections(), 2);
+}
+
 TEST(UpstreamClient, ReadsChunksAndLeavesRoomForTheReader) {
   ScriptedServer server([](Connection& connection) {
     const std::string head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";

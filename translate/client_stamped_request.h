@@ -15,7 +15,8 @@ namespace stampgate {
 // body says. Nothing, and `request` as it was, if there is none.
 //
 // The body is of this operation (its type, a time if it is a submit), strict JSON, and nothing in it is left out: what
-// the message cannot hold exactly is a violation. So are other fields beside client_stamp, save the one of role
+// the message cannot hold exactly is a violation, save a generateAppProofs inside the parameters of a submit. So are a
+// required list that the body does not have, other fields beside client_stamp, save the one of role
 // FIELD_ROLE_PATH, and a missing stamp. Whether the stamp is one is not looked at, nor whether the message is valid.
 // After a violation `request` is good for nothing.
 std::optional<v1::ClientStamp> TakeClientStamp(const Operation& operation, google::protobuf::Message& request,

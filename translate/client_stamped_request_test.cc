@@ -344,9 +344,16 @@ TEST(ClientStampedRequestTest, WhatTheFieldsCannotHoldExactlyIsRefusedAtEveryDep
            Row{"UpdateMfaPolicy", R"({"userId":"u","mfaPolicyId":"m","order":"1"})", "/parameters/order"},
            Row{"Oauth", R"({"oidcToken":"t","targetPublicKey":"k","invalidateExisting":"true"})",
                "/parameters/invalidateExisting"},
-           // Some clients write it here; upstream reads it elsewhere, or nowhere.
-           Row{"Oauth", R"({"oidcToken":"t","targetPublicKey":"k","generateAppProofs":false})",
+           // Some clients write it there, but as a flag, and no deeper.
+           Row{"Oauth", R"({"oidcToken":"t","targetPublicKey":"k","generateAppProofs":"false"})",
                "/parameters/generateAppProofs"},
+           Row{"Oauth", R"({"oidcToken":"t","targetPublicKey":"k","generateAppProofs":{}})",
+               "/parameters/generateAppProofs"},
+           Row{"CreatePolicies",
+               R"({"policies":[{"policyName":"n","effect":"EFFECT_ALLOW","notes":"","generateAppProofs":true}]})",
+               "/parameters/policies/0/generateAppProofs"},
+           // No pointer can name the member, so the object is named.
+           Row{"Oauth", R"({"oidcToken":"t","targetPublicKey":"k","\ud800":1})", "/parameters"},
        }) {
     const Operation& operation = OperationOf(row.method);
     const std::string body =
@@ -360,6 +367,69 @@ TEST(ClientStampedRequestTest, WhatTheFieldsCannotHoldExactlyIsRefusedAtEveryDep
     EXPECT_THAT(ViolationsOf("StampLogin", LoginWith("\"o\"", absl::StrCat("\"o\",\"", member, "\":\"o\""))),
                 ElementsAre(Pair("client_stamp.body", absl::StrCat(kHold, "/", member))));
   }
+}
+
+// Where packages of the operator write it, beside the envelope's member or in its place.
+TEST(ClientStampedRequestTest, GenerateAppProofsMayStandInsideTheParametersOfASubmit) {
+  for (const Operation& operation : Operations().operations()) {
+    if (!operation.is_submit() || operation.general) continue;
+    SCOPED_TRACE(operation.full_name);
+    std::unique_ptr<Message> plain(operation.request_prototype->New());
+    testing::FillFully(*plain, *operation.request, 1);
+    const std::string body = TranslateUnstamped(Operations(), operation, *plain)->SubmitBody(1);
+    for (const char* flag : {"true", "false", "null"}) {
+      const std::string stamped_body = absl::StrReplaceAll(
+          body, {{"\"parameters\":{", absl::StrCat("\"parameters\":{\"generateAppProofs\":", flag, ",")}});
+      ASSERT_NE(stamped_body, body);
+      std::unique_ptr<Message> request = Stamped(operation, stamped_body);
+      auto rendered = TranslateRequest(Operations(), operation, *request);
+      ASSERT_THAT(rendered, StatusIs(Code::kOk));
+      EXPECT_EQ(rendered->SubmitBody(7), stamped_body);
+      plain->GetReflection()->SetUInt64(plain.get(), operation.timestamp_ms->field, 1);
+      EXPECT_TRUE(MessageDifferencer::Equals(*request, *plain)) << request->DebugString();
+    }
+  }
+  EXPECT_THAT(ViolationsOf("GetPolicy", R"({"organizationId":"o","policyId":"p","generateAppProofs":true})"),
+              ElementsAre(Pair("client_stamp.body", absl::StrCat(kHold, "/generateAppProofs"))));
+}
+
+TEST(ClientStampedRequestTest, ARequiredListMustBeInTheBodyAndMayBeEmpty) {
+  constexpr char kList[] = "must have the list, which may be []: ";
+  struct Row {
+    const char* method;
+    const char* parameters;  // with the list as %
+    const char* pointer;
+  };
+  for (const Row& row :
+       {Row{"CreatePolicies", R"({%})", "/parameters/policies"},
+        Row{"CreateOauthProviders", R"({"userId":"u"%})", "/parameters/oauthProviders"},
+        Row{"DeleteOauthProviders", R"({"userId":"u"%})", "/parameters/providerIds"},
+        Row{"DeleteApiKeys", R"({"userId":"u"%})", "/parameters/apiKeyIds"},
+        Row{"UpdateMfaPolicy", R"({"userId":"u","mfaPolicyId":"m","requiredAuthenticationMethods":[{"any":[]},{%}]})",
+            "/parameters/requiredAuthenticationMethods/1/any"}}) {
+    SCOPED_TRACE(row.pointer);
+    const std::string pointer = row.pointer;
+    const std::string name = pointer.substr(pointer.rfind('/') + 1);
+    const auto body = [&](const char* value) {
+      std::string list = value == nullptr ? "" : absl::StrCat("\"", name, "\":", value);
+      const std::string parameters = row.parameters;
+      if (value != nullptr && parameters[parameters.find('%') - 1] != '{') list = "," + list;
+      return absl::StrCat(R"({"type":")", OperationOf(row.method).activity_type,
+                          R"(","timestampMs":"1","organizationId":"o","parameters":)",
+                          absl::StrReplaceAll(parameters, {{"%", list}}), "}");
+    };
+    for (const char* value : {static_cast<const char*>(nullptr), "null"}) {
+      EXPECT_THAT(ViolationsOf(row.method, body(value)),
+                  ElementsAre(Pair("client_stamp.body", absl::StrCat(kList, row.pointer))));
+    }
+    EXPECT_THAT(ViolationsOf(row.method, body("{}")),
+                ElementsAre(Pair("client_stamp.body", absl::StrCat(kHold, row.pointer))));
+    EXPECT_THAT(Translate(row.method, body("[]")), StatusIs(Code::kOk));
+  }
+  // An object that is not there lacks nothing but itself.
+  EXPECT_THAT(ViolationsOf("CreatePolicies", R"({"type":"ACTIVITY_TYPE_CREATE_POLICIES","timestampMs":"1",)"
+                                             R"("organizationId":"o"})"),
+              ElementsAre(Pair("parameters", "is required")));
 }
 
 TEST(ClientStampedRequestTest, TheRulesOfTheMessageHoldForTheBody) {

@@ -21,7 +21,8 @@ constexpr size_t kMaxTypeBytes = 80;
 // Members that only a submit has, and the one that the gateway itself writes; see IsEnvelopeMember.
 constexpr absl::string_view kEnvelope[] = {"organizationid", "type", "timestampms", "parameters"};
 
-// JSON parsers that upstream may use take a proto's own names as well, or do not look at case.
+// JSON parsers that upstream may use take a proto's own names as well, or do not look at case. Some fold the case of
+// all of Unicode (U+017F is an s to them, U+212A a k), so names that are not ASCII are refused before this is asked.
 bool IsEnvelopeMember(absl::string_view name) {
   const std::string plain = absl::StrReplaceAll(absl::AsciiStrToLower(name), {{"_", ""}});
   return absl::c_linear_search(kEnvelope, plain);
@@ -53,7 +54,9 @@ void CheckMembers(const FieldPlan& field, std::string text, Violations& violatio
   // Text that is no object is the validator's to report.
   (void)ReadJsonObject(text, [&](JsonValue& root) {
     return root.ForEachMember([&](absl::string_view name, JsonValue&) {
-      if (IsEnvelopeMember(name)) {
+      if (!absl::c_all_of(name, absl::ascii_isascii)) {
+        Add(field, "must not have a member at its top whose name is not ASCII", violations);
+      } else if (IsEnvelopeMember(name)) {
         Add(field, absl::StrCat("must not have a member ", name, " at its top"), violations);
       }
       return absl::OkStatus();

@@ -136,6 +136,19 @@ TEST(GeneralOperationTest, AQueryCannotPassForASubmit) {
   EXPECT_THAT(CheckQuery("unlisted", "{\"types\":1,\" type\":1}"), IsEmpty());
 }
 
+TEST(GeneralOperationTest, NoNameAtTheTopOfAQueryLeavesAscii) {
+  const Found fault = {{"parameters", "must not have a member at its top whose name is not ASCII"}};
+  // The first two fold to "type" and "parameters" with U+017F for an s, and to a name with a K.
+  for (const char* name : {"parameter\u017f", "time\u017ftampM\u017f", "\u212aey", "é", "aé", "😀", "\x7f\xc2\x80"}) {
+    EXPECT_EQ(CheckQuery("unlisted", absl::StrCat("{\"a\":1,\"", name, "\":null}")), fault) << name;
+    EXPECT_THAT(CheckQuery("unlisted", absl::StrCat("{\"a\":{\"", name, "\":1}}")), IsEmpty()) << name;
+  }
+  for (const char* escaped : {"parameter\\u017f", "\\u212aey", "\\u00e9", "\\ud83d\\ude00", "\\ud800", "a\\udc00"}) {
+    EXPECT_EQ(CheckQuery("unlisted", absl::StrCat("{\"", escaped, "\":1}")), fault) << escaped;
+  }
+  EXPECT_THAT(CheckQuery("unlisted", R"({"\u007f":1,"plain":"é"})"), IsEmpty());
+}
+
 TEST(GeneralOperationTest, AllFaultsAreToldAtOnce) {
   EXPECT_THAT(CheckSubmit("oauth", "x"), ElementsAre(Pair("path", kListed), Pair("activity_type", kTypeForm)));
   EXPECT_THAT(CheckQuery("X", "{\"type\":1}"),

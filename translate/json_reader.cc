@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace stampgate {
@@ -69,6 +70,67 @@ bool EscapesAreValid(absl::string_view inner) {
     }
   }
   return true;
+}
+
+// The four hexadecimal digits at `digits`, which are valid.
+uint32_t HexUnit(const char* digits) {
+  uint32_t unit = 0;
+  for (int i = 0; i < 4; ++i) {
+    const char c = digits[i];
+    unit = unit * 16 + (absl::ascii_isdigit(c) ? c - '0' : absl::ascii_tolower(c) - 'a' + 10);
+  }
+  return unit;
+}
+
+// Appends `c` in UTF-8, a surrogate as if it were a character.
+uint8_t* AppendCharacter(uint32_t c, uint8_t* out) {
+  const auto more = [c](int shift) { return static_cast<uint8_t>(0x80 | (c >> shift & 0x3f)); };
+  if (c < 0x80) {
+    *out++ = static_cast<uint8_t>(c);
+  } else if (c < 0x800) {
+    *out++ = static_cast<uint8_t>(0xc0 | c >> 6);
+    *out++ = more(0);
+  } else if (c < 0x10000) {
+    *out++ = static_cast<uint8_t>(0xe0 | c >> 12);
+    *out++ = more(6);
+    *out++ = more(0);
+  } else {
+    *out++ = static_cast<uint8_t>(0xf0 | c >> 18);
+    *out++ = more(12);
+    *out++ = more(6);
+    *out++ = more(0);
+  }
+  return out;
+}
+
+// Unescapes `inner`, the text between two quotes, whose escapes are valid, also where a surrogate lacks its other half.
+// Returns the end of what it wrote, which is never longer than `inner`.
+uint8_t* UnescapeWithSurrogates(absl::string_view inner, uint8_t* out) {
+  constexpr absl::string_view kShort = "bfnrt";
+  constexpr absl::string_view kMeant = "\b\f\n\r\t";
+  for (size_t i = 0; i < inner.size(); ++i) {
+    if (inner[i] != '\\') {
+      *out++ = static_cast<uint8_t>(inner[i]);
+      continue;
+    }
+    const char c = inner[++i];
+    if (c != 'u') {
+      const size_t at = kShort.find(c);
+      *out++ = static_cast<uint8_t>(at == absl::string_view::npos ? c : kMeant[at]);
+      continue;
+    }
+    uint32_t unit = HexUnit(inner.data() + i + 1);
+    i += 4;
+    if (unit >= 0xd800 && unit < 0xdc00 && absl::StartsWith(inner.substr(i + 1), "\\u")) {
+      const uint32_t low = HexUnit(inner.data() + i + 3);
+      if (low >= 0xdc00 && low < 0xe000) {
+        unit = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
+        i += 6;
+      }
+    }
+    out = AppendCharacter(unit, out);
+  }
+  return out;
 }
 
 const char* Reason(simdjson::error_code error) {
@@ -150,6 +212,7 @@ class JsonParse {
       if (absl::Status status = on_member(name, value); !status.ok()) return status;
       if (absl::Status status = Finish(value); !status.ok()) return status;
     }
+    object.finished_ = true;
     return absl::OkStatus();
   }
 
@@ -166,12 +229,13 @@ class JsonParse {
       if (absl::Status status = on_element(index++, value); !status.ok()) return status;
       if (absl::Status status = Finish(value); !status.ok()) return status;
     }
+    array.finished_ = true;
     return absl::OkStatus();
   }
 
   absl::StatusOr<absl::string_view> Text(JsonValue& value) {
     if (value.kind_ != JsonValue::Kind::kObject && value.kind_ != JsonValue::Kind::kArray) return value.text_;
-    if (value.visited_) return absl::InternalError("a JSON container can be gone through once");
+    if (value.visited_ && !value.finished_) return absl::InternalError("a JSON container is being gone through");
     if (absl::Status status = Finish(value); !status.ok()) return status;
     const char* end = text_.data() + text_.size();
     if (const char* next; !document_.current_location().get(next)) end = next;
@@ -242,11 +306,16 @@ class JsonParse {
       return absl::OkStatus();
     }
     while (*end != '"') end += *end == '\\' ? 2 : 1;
+    const absl::string_view inner(begin, end - begin);
+    if (!EscapesAreValid(inner)) return MalformedAt("a member name has a malformed escape", begin);
     std::string_view unescaped;
-    if (!EscapesAreValid(absl::string_view(begin, end - begin)) || !Unescape(field.key(), unescaped)) {
-      return MalformedAt("a member name has a malformed escape or is not Unicode", begin);
+    if (Unescape(field.key(), unescaped)) {
+      name = absl::string_view(unescaped.data(), unescaped.size());
+    } else {
+      uint8_t* const out = unescaped_end_;
+      unescaped_end_ = UnescapeWithSurrogates(inner, out);
+      name = absl::string_view(reinterpret_cast<const char*>(out), unescaped_end_ - out);
     }
-    name = absl::string_view(unescaped.data(), unescaped.size());
     return absl::OkStatus();
   }
 
@@ -305,6 +374,13 @@ absl::Status JsonValue::ForEachElement(OnElement on_element) {
 
 absl::Status ReadJsonObject(std::string& text, absl::FunctionRef<absl::Status(JsonValue& root)> on_root) {
   return JsonParse().Read(text, on_root);
+}
+
+bool IsUnicode(absl::string_view name) {
+  for (size_t i = 0; i + 1 < name.size(); ++i) {
+    if (static_cast<unsigned char>(name[i]) == 0xed && static_cast<unsigned char>(name[i + 1]) >= 0xa0) return false;
+  }
+  return true;
 }
 
 absl::Status CheckJsonObject(absl::string_view text) {

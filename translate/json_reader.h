@@ -9,9 +9,10 @@
 //   });
 //
 // RFC 8259 to the letter, in UTF-8, one object and nothing behind it, no member name twice in one object, no deeper
-// than kMaxJsonDepth. What a caller does not look at is checked all the same. simdjson's On-Demand parser does the
-// work; what it leaves to its user (number grammar, literals, escapes of strings that nobody reads, duplicates) is done
-// here.
+// than kMaxJsonDepth. A string and a member name may have an escaped half of a surrogate pair, which is no character:
+// see JsonValue::string and IsUnicode. What a caller does not look at is checked all the same. simdjson's On-Demand
+// parser does the work; what it leaves to its user (number grammar, literals, escapes of strings that nobody reads,
+// duplicates) is done here.
 #ifndef STAMPGATE_TRANSLATE_JSON_READER_H_
 #define STAMPGATE_TRANSLATE_JSON_READER_H_
 
@@ -32,6 +33,11 @@ inline constexpr int kMaxJsonDepth = 64;
 // Bytes that may be read (not used) behind a text. A string with that much spare capacity is not reallocated.
 inline constexpr size_t kJsonPadding = 64;
 
+// Whether the name of a member is Unicode. A name with an escaped surrogate that lacks its other half is not: the
+// reader encodes the surrogate in three bytes, as if it were a character. Such a name is not UTF-8, and differs from
+// every other name of its object.
+bool IsUnicode(absl::string_view name);
+
 class JsonParse;
 
 // One value, valid while the callback that got it runs. A container can be gone through once.
@@ -51,7 +57,8 @@ class JsonValue {
   // The number as it is spelled, for a kNumber.
   absl::string_view number() const { return text_; }
 
-  // The JSON text of the value, as it stands in the document. Goes through a container.
+  // The JSON text of the value, as it stands in the document. Goes through a container, or is called after one has been
+  // gone through to its end.
   absl::StatusOr<absl::string_view> Text();
 
   // Calls `on_member` for each member of a kObject in turn, and ends at the first error, its own or the callback's.
@@ -67,6 +74,7 @@ class JsonValue {
   void* value_ = nullptr;  // simdjson's value, kept out of this header
   int depth_ = 0;
   bool visited_ = false;
+  bool finished_ = false;  // visited to its end, and nothing behind it has been read
   Kind kind_ = Kind::kNull;
   absl::string_view text_;
   std::optional<absl::string_view> string_;

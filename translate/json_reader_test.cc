@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -15,6 +16,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::Pair;
 
 // Writes a value back, member by member, so that a test sees what the reader saw.
 absl::Status Echo(JsonValue& value, std::string& out) {
@@ -91,6 +93,66 @@ TEST(JsonReaderTest, AStringWithALoneSurrogateIsReadButNotUnicode) {
             R"({"a":NOT-UNICODE,"b":NOT-UNICODE,"c":NOT-UNICODE})");
 }
 
+TEST(JsonReaderTest, ANameWithALoneSurrogateIsReadButNotUnicode) {
+  std::string text =
+      R"({"\ud800":1,"a\udc00\n\"\\\/\b\f\r\té\u00e9":2,"\ud83d\ude00":3,"\uD800\u0041":4,"\ud83d\ud83d\ude00":5,"\u0416":6})";
+  std::vector<std::pair<std::string, bool>> names;
+  ASSERT_TRUE(ReadJsonObject(text, [&](JsonValue& root) {
+                return root.ForEachMember([&](absl::string_view name, JsonValue&) {
+                  names.emplace_back(std::string(name), IsUnicode(name));
+                  return absl::OkStatus();
+                });
+              }).ok());
+  EXPECT_THAT(names,
+              ElementsAre(Pair("\xed\xa0\x80", false), Pair("a\xed\xb0\x80\n\"\\/\b\f\r\téé", false), Pair("😀", true),
+                          Pair("\xed\xa0\x80"
+                               "A",
+                               false),
+                          Pair("\xed\xa0\xbd😀", false), Pair("Ж", true)));
+}
+
+TEST(JsonReaderTest, TheLastCharacterBeforeTheSurrogatesIsUnicode) {
+  EXPECT_TRUE(IsUnicode("\xed\x9f\xbf"));
+  EXPECT_TRUE(IsUnicode("\xee\x80\x80"));
+  EXPECT_TRUE(IsUnicode(""));
+  EXPECT_FALSE(IsUnicode("\xed\xa0\x80"));
+  EXPECT_FALSE(IsUnicode("x\xed\xbf\xbf"));
+}
+
+TEST(JsonReaderTest, GivesTheTextOfAContainerThatWasGoneThroughToItsEnd) {
+  std::string text = R"( {"a": [1, {"b" : 2} ] , "c":{ "d":[ ] },"e":0 } )";
+  std::vector<std::string> texts;
+  const auto note = [&](JsonValue& value) {
+    absl::StatusOr<absl::string_view> whole = value.Text();
+    if (whole.ok()) texts.emplace_back(*whole);
+    return whole.status();
+  };
+  ASSERT_TRUE(ReadJsonObject(text, [&](JsonValue& root) {
+                absl::Status status = root.ForEachMember([&](absl::string_view name, JsonValue& value) {
+                  if (name == "e") return absl::OkStatus();
+                  absl::Status inside =
+                      name == "a" ? value.ForEachElement([](size_t, JsonValue&) { return absl::OkStatus(); })
+                                  : value.ForEachMember([](absl::string_view, JsonValue&) { return absl::OkStatus(); });
+                  return inside.ok() ? note(value) : inside;
+                });
+                return status.ok() ? note(root) : status;
+              }).ok());
+  EXPECT_THAT(
+      texts, ElementsAre(R"([1, {"b" : 2} ])", R"({ "d":[ ] })", R"({"a": [1, {"b" : 2} ] , "c":{ "d":[ ] },"e":0 })"));
+}
+
+TEST(JsonReaderTest, GivesNoTextOfAContainerWhileItIsGoneThrough) {
+  std::string text = R"({"a":1})";
+  absl::Status within;
+  ASSERT_TRUE(ReadJsonObject(text, [&](JsonValue& root) {
+                return root.ForEachMember([&](absl::string_view, JsonValue&) {
+                  within = root.Text().status();
+                  return absl::OkStatus();
+                });
+              }).ok());
+  EXPECT_EQ(within.code(), absl::StatusCode::kInternal);
+}
+
 TEST(JsonReaderTest, GivesTheTextOfAnyValue) {
   std::string text = R"({"a": [1, {"b" : 2}] , "c":{ },"d":"x\n" , "e" : 1.50 })";
   std::vector<std::string> texts;
@@ -164,12 +226,13 @@ INSTANTIATE_TEST_SUITE_P(Strings, MalformedJsonTest,
                                            "{\"s\":\"\\'\"}", std::string("{\"s\":\"\0\"}", 9), "{\"s\":\"\n\"}",
                                            "{\"s\":\"\t\"}", "{\"s\":\"\x1f\"}", "{\"s\":\"\xff\"}",
                                            "{\"s\":\"\xc0\x80\"}", "{\"s\":\"\xed\xa0\x80\"}", "{\"s\":\"\xe2\x82\"}",
-                                           "{\"s\":\"\xf5\x80\x80\x80\"}", "{\"\xff\":1}", "{\"\\ud800\":1}",
-                                           "{\"\\q\":1}"));
+                                           "{\"s\":\"\xf5\x80\x80\x80\"}", "{\"\xff\":1}", "{\"\\q\":1}",
+                                           "{\"\\ud800\\q\":1}", "{\"\\ud800\\u12\":1}"));
 
 INSTANTIATE_TEST_SUITE_P(Duplicates, MalformedJsonTest,
                          ::testing::Values("{\"a\":1,\"a\":1}", "{\"a\":1,\"\\u0061\":2}", "{\"o\":{\"x\":1,\"x\":2}}",
-                                           "{\"o\":[{\"x\":1,\"x\":2}]}", "{\"\":1,\"\":2}"));
+                                           "{\"o\":[{\"x\":1,\"x\":2}]}", "{\"\":1,\"\":2}",
+                                           "{\"\\ud800\":1,\"\\uD800\":2}"));
 
 TEST(JsonReaderTest, DuplicatesAreFoundAmongManyNames) {
   std::string names;

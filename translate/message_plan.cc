@@ -96,6 +96,7 @@ absl::StatusOr<const MessagePlan*> MessagePlans::Compile(const Descriptor* descr
     }
   }
   for (const FieldPlan& field : plan.fields) {
+    if (field.required && field.field->is_repeated()) plan.required_lists.push_back(&field);
     if (field.form == JsonForm::kJsonMembers) {
       if (plan.json_members != nullptr) return Fault(field.field, "is a second field of members");
       plan.json_members = &field;
@@ -138,11 +139,13 @@ absl::Status MessagePlans::CompileField(const FieldDescriptor* field, MessagePla
   if (rule.has_minimum()) compiled.minimum = rule.minimum();
   if (rule.has_maximum()) compiled.maximum = rule.maximum();
   if (rule.has_max_bytes()) compiled.max_bytes = rule.max_bytes();
+  if (rule.has_max_characters()) compiled.max_characters = rule.max_characters();
+  compiled.amount = rule.guard() == v1::FIELD_GUARD_AMOUNT;
 
   if (compiled.may_be_empty && !field->has_presence()) return Fault(field, "may be empty, so it needs presence");
   const bool integer = *form == JsonForm::kUint64 || *form == JsonForm::kUint32;
   if ((compiled.minimum || compiled.maximum) && !integer) return Fault(field, "has a range but is not unsigned");
-  if (compiled.max_bytes && field->type() != FieldDescriptor::TYPE_STRING) {
+  if ((compiled.max_bytes || compiled.max_characters) && field->type() != FieldDescriptor::TYPE_STRING) {
     return Fault(field, "has a length but is not a string");
   }
   const JsonForm role_form = compiled.role == v1::FIELD_ROLE_ACTIVITY_STATUS ? JsonForm::kEnum : JsonForm::kString;

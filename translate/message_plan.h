@@ -48,6 +48,8 @@ struct FieldPlan {
   std::optional<uint64_t> minimum;
   std::optional<uint64_t> maximum;
   std::optional<uint32_t> max_bytes;
+  std::optional<uint32_t> max_characters;
+  bool amount = false;  // guarded as an amount, so it must be one
 
   const MessagePlan* message = nullptr;                // of a kMessage
   absl::flat_hash_map<std::string, int> enum_numbers;  // JSON text -> number, of a kEnum, without the zero value
@@ -64,6 +66,7 @@ struct MessagePlan {
   const google::protobuf::FieldDescriptor* client_stamp =
       nullptr;  // the ClientStamp, which is in no JSON, if there is one
   std::vector<const FieldPlan*> at_most_one;
+  std::vector<const FieldPlan*> required_lists;
 
   // The plan of the field with this proto name, or null.
   const FieldPlan* Find(absl::string_view proto_name) const;

@@ -1,5 +1,6 @@
 #include "translate/message_reader.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -79,31 +80,45 @@ class MessageReader {
   // Of an answer, a field of form kJsonMembers takes the whole object; of a request, the members that are no field's.
   enum class Side { kAnswer, kRequest };
 
-  MessageReader(Side side, OnUnrecognized unrecognized) : side_(side), unrecognized_(unrecognized) {}
+  MessageReader(Side side, OnUnrecognized unrecognized, OnMissingList missing_list)
+      : side_(side), unrecognized_(unrecognized), missing_list_(missing_list) {}
 
   absl::Status ReadObject(JsonValue& object, const MessagePlan& plan, Message& message) {
     const Reflection& reflection = *message.GetReflection();
     const FieldPlan* rest = plan.json_members;
     if (rest != nullptr && side_ == Side::kAnswer) return ReadMembers(object, *rest, message);
     std::string rest_text;
+    std::vector<const FieldPlan*> missing;
+    if (side_ == Side::kRequest) missing = plan.required_lists;
+    bool nameless = false;
     size_t next = 0;  // upstream mostly sends members in the order of the proto
     absl::Status status = object.ForEachMember([&](absl::string_view name, JsonValue& value) -> absl::Status {
-      path_.push_back({name, 0});
       const FieldPlan* field = nullptr;
       if (next < plan.fields.size() && IsMember(plan.fields[next]) && plan.fields[next].json_name == name) {
         field = &plan.fields[next++];
       } else if (auto found = plan.by_json_name.find(name); found != plan.by_json_name.end()) {
         field = found->second;
         next = field - plan.fields.data() + 1;
+      } else if (!IsUnicode(name)) {
+        nameless = true;
+        return absl::OkStatus();
       }
+      if (value.kind() != Kind::kNull) missing.erase(std::remove(missing.begin(), missing.end(), field), missing.end());
+      path_.push_back({name, 0});
       absl::Status status = field != nullptr  ? ReadField(value, *field, message, reflection)
                             : rest != nullptr ? AppendMember(name, value, rest_text)
                                               : Keep(value);
       path_.pop_back();
       return status;
     });
-    if (status.ok() && !rest_text.empty()) reflection.SetString(&message, rest->field, rest_text + "}");
-    return status;
+    if (!status.ok()) return status;
+    if (!rest_text.empty()) reflection.SetString(&message, rest->field, rest_text + "}");
+    for (const FieldPlan* list : missing) {
+      path_.push_back({list->json_name, 0});
+      missing_list_(Pointer());
+      path_.pop_back();
+    }
+    return nameless ? Keep(object) : absl::OkStatus();
   }
 
  private:
@@ -278,29 +293,33 @@ class MessageReader {
       return Keep(value);
     }
     if (value.kind() != Kind::kObject) return Keep(value);
-    auto* timestamp = google::protobuf::DynamicCastToGenerated<Timestamp>(target());
-    return value.ForEachMember([&](absl::string_view name, JsonValue& member) {
-      path_.push_back({name, 0});
-      absl::Status status = ReadTimestampMember(name, member, *timestamp);
-      path_.pop_back();
-      return status;
+    Integer<int64_t> seconds{0, true};
+    Integer<int64_t> nanos{0, true};
+    bool has_more = false;
+    absl::Status status = value.ForEachMember([&](absl::string_view name, JsonValue& member) {
+      if (name == "seconds") {
+        seconds = ReadTimestampMember(member, kMinSeconds, kMaxSeconds);
+      } else if (name == "nanos") {
+        nanos = ReadTimestampMember(member, 0, kMaxNanos);
+      } else {
+        has_more = true;
+      }
+      return absl::OkStatus();
     });
+    if (!status.ok()) return status;
+    if (seconds.value.has_value() && nanos.value.has_value()) {
+      auto* timestamp = google::protobuf::DynamicCastToGenerated<Timestamp>(target());
+      timestamp->set_seconds(*seconds.value);
+      timestamp->set_nanos(static_cast<int32_t>(*nanos.value));
+    }
+    return seconds.exact && nanos.exact && !has_more ? absl::OkStatus() : Keep(value);
   }
 
-  absl::Status ReadTimestampMember(absl::string_view name, JsonValue& value, Timestamp& timestamp) {
-    if (name != "seconds" && name != "nanos") return Keep(value);
-    if (value.kind() == Kind::kNull) return absl::OkStatus();
-    const bool seconds = name == "seconds";
+  static Integer<int64_t> ReadTimestampMember(const JsonValue& value, int64_t min, int64_t max) {
+    if (value.kind() == Kind::kNull) return {0, true};
     const Integer<int64_t> integer = ReadInteger<int64_t>(value, Kind::kString);
-    const int64_t min = seconds ? kMinSeconds : 0;
-    const int64_t max = seconds ? kMaxSeconds : kMaxNanos;
-    if (!integer.value.has_value() || *integer.value < min || *integer.value > max) return Keep(value);
-    if (seconds) {
-      timestamp.set_seconds(*integer.value);
-    } else {
-      timestamp.set_nanos(static_cast<int32_t>(*integer.value));
-    }
-    return integer.exact ? absl::OkStatus() : Keep(value);
+    if (!integer.value.has_value() || *integer.value < min || *integer.value > max) return {};
+    return integer;
   }
 
   // Keeps the value at `path_` as JSON text.
@@ -324,13 +343,15 @@ class MessageReader {
 
   const Side side_;
   const OnUnrecognized unrecognized_;
+  const OnMissingList missing_list_;
   std::vector<Step> path_;
 };
 
 absl::Status Read(std::string& json, const MessagePlan& plan, Message& message, MessageReader::Side side,
-                  OnUnrecognized unrecognized) {
-  return ReadJsonObject(
-      json, [&](JsonValue& root) { return MessageReader(side, unrecognized).ReadObject(root, plan, message); });
+                  OnUnrecognized unrecognized, OnMissingList missing_list) {
+  return ReadJsonObject(json, [&](JsonValue& root) {
+    return MessageReader(side, unrecognized, missing_list).ReadObject(root, plan, message);
+  });
 }
 
 }  // namespace
@@ -341,22 +362,24 @@ absl::Status ReadJsonMessage(std::string& json, const MessagePlan& plan, Message
 
 absl::Status ReadJsonMessage(std::string& json, const MessagePlan& plan, Message& message, Message& holder,
                              const FieldDescriptor* unrecognized) {
-  return Read(json, plan, message, MessageReader::Side::kAnswer,
-              [&](const std::string& pointer, absl::string_view text) -> absl::Status {
-                if (unrecognized == nullptr) {
-                  return absl::InvalidArgumentError(absl::StrCat("there is no field for ", pointer));
-                }
-                Message* entry = holder.GetReflection()->AddMessage(&holder, unrecognized);
-                const google::protobuf::Descriptor* type = entry->GetDescriptor();
-                entry->GetReflection()->SetString(entry, type->map_key(), pointer);
-                entry->GetReflection()->SetString(entry, type->map_value(), std::string(text));
-                return absl::OkStatus();
-              });
+  return Read(
+      json, plan, message, MessageReader::Side::kAnswer,
+      [&](const std::string& pointer, absl::string_view text) -> absl::Status {
+        if (unrecognized == nullptr) {
+          return absl::InvalidArgumentError(absl::StrCat("there is no field for ", pointer));
+        }
+        Message* entry = holder.GetReflection()->AddMessage(&holder, unrecognized);
+        const google::protobuf::Descriptor* type = entry->GetDescriptor();
+        entry->GetReflection()->SetString(entry, type->map_key(), pointer);
+        entry->GetReflection()->SetString(entry, type->map_value(), std::string(text));
+        return absl::OkStatus();
+      },
+      [](const std::string&) {});
 }
 
-absl::Status ReadJsonRequest(std::string& json, const MessagePlan& plan, Message& message,
-                             OnUnrecognized unrecognized) {
-  return Read(json, plan, message, MessageReader::Side::kRequest, unrecognized);
+absl::Status ReadJsonRequest(std::string& json, const MessagePlan& plan, Message& message, OnUnrecognized unrecognized,
+                             OnMissingList missing_list) {
+  return Read(json, plan, message, MessageReader::Side::kRequest, unrecognized, missing_list);
 }
 
 }  // namespace stampgate

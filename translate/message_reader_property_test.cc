@@ -198,7 +198,10 @@ void Mutate(Json& value, Random& random) {
         value.elements.insert(value.elements.begin() + Below(random, value.elements.size() + 1),
                               testing::RandomJson(random, 2));
       } else if (value.kind == Json::Kind::kObject) {
-        value.members[RandomText(random)] = testing::RandomJson(random, 2);
+        // At times a name with half of a surrogate pair.
+        std::string name = RandomText(random);
+        if (OneIn(random, 8)) absl::StrAppend(&name, OneIn(random, 2) ? "\xed\xa0\x80" : "\xed\xbf\xbf", "z");
+        value.members[name] = testing::RandomJson(random, 2);
       }
       break;
     case 8:  // the same said in another type
@@ -242,8 +245,12 @@ void AppendVaried(const Json& json, Random& random, std::string& out) {
     AppendJsonString(text, plain);
     for (size_t i = 0; i < plain.size(); ++i) {
       const char c = plain[i];
-      if (c >= 'a' && c <= 'z' && (i == 0 || plain[i - 1] != '\\') && plain.find('\\') == std::string::npos &&
-          OneIn(random, 30)) {
+      if (!IsUnicode(absl::string_view(plain).substr(i, 2))) {
+        const auto bits = [&](size_t k) { return static_cast<unsigned char>(plain[i + k]) & 0x3f; };
+        absl::StrAppend(&out, "\\u", absl::Hex(0xd000 | bits(1) << 6 | bits(2)));
+        i += 2;
+      } else if (c >= 'a' && c <= 'z' && (i == 0 || plain[i - 1] != '\\') && plain.find('\\') == std::string::npos &&
+                 OneIn(random, 30)) {
         absl::StrAppend(&out, "\\u00", absl::Hex(c));
       } else {
         out.push_back(c);

@@ -218,16 +218,52 @@ TEST(MessageReaderTest, WhatIsNoTimeIsKeptAndNotGuessed) {
   }
 }
 
-TEST(MessageReaderTest, MembersOfATimeThatDoNotFitAreKept) {
-  ExpectReads<Everything>(R"({"time":{"seconds":5,"nanos":"0005","zone":"UTC"}})",
-                          R"(time { seconds: 5 nanos: 5 }
-                             unrecognized { key: "/time/seconds" value: "5" }
-                             unrecognized { key: "/time/nanos" value: "\"0005\"" }
-                             unrecognized { key: "/time/zone" value: "\"UTC\"" })");
-  ExpectReads<Everything>(R"({"time":{"seconds":"253402300800","nanos":"1000000000"}})",
-                          R"(time {}
-                             unrecognized { key: "/time/seconds" value: "\"253402300800\"" }
-                             unrecognized { key: "/time/nanos" value: "\"1000000000\"" })");
+TEST(MessageReaderTest, ATimeThatDoesNotFitExactlyIsSetAndKept) {
+  for (const char* time :
+       {R"({"seconds":5,"nanos":"5"})", R"({"seconds":"5","nanos":"0005"})", R"({"seconds":"5","nanos":5.0})",
+        R"({"zone":"UTC","seconds":"5","nanos":"5"})", R"({"seconds":"5","nanos":"5","\ud800":1})"}) {
+    Everything message = ReadAs<Everything>(absl::StrCat("{\"time\":", time, "}"));
+    EXPECT_EQ(message.time().seconds(), 5) << time;
+    EXPECT_EQ(message.time().nanos(), 5) << time;
+    EXPECT_EQ(message.unrecognized().at("/time"), time);
+    EXPECT_EQ(message.unrecognized_size(), 1) << time;
+  }
+}
+
+TEST(MessageReaderTest, ATimeOfWhichAPartCannotBeReadIsUnsetAndKept) {
+  for (const char* time : {R"({"seconds":"999999999999999","nanos":"0"})", R"({"seconds":"253402300800"})",
+                           R"({"seconds":"1755500000","nanos":"1000000000"})", R"({"seconds":"5","nanos":"-1"})",
+                           R"({"seconds":"soon","nanos":"5"})", R"({"seconds":[],"nanos":"5"})",
+                           R"({"nanos":"5","seconds":"1.5"})", R"({"seconds":"-62135596801"})"}) {
+    Everything message = ReadAs<Everything>(absl::StrCat("{\"time\":", time, "}"));
+    EXPECT_FALSE(message.has_time()) << time;
+    EXPECT_EQ(message.unrecognized().at("/time"), time);
+    EXPECT_EQ(message.unrecognized_size(), 1) << time;
+  }
+  ExpectReads<Everything>(R"({"times":[{"seconds":"1"},{"seconds":"999999999999999"}]})",
+                          R"(times { seconds: 1 } times {}
+                             unrecognized { key: "/times/1" value: "{\"seconds\":\"999999999999999\"}" })");
+}
+
+// --- Names that are not Unicode. ---
+
+TEST(MessageReaderTest, AnObjectWithANameThatNoPointerCanHoldIsKeptWhole) {
+  // The other members are read and kept as always.
+  ExpectReads<v1::CreatePoliciesResponse>(
+      R"({"activity":{"id":"a","\ud800":[1],"new":2,"failure":{"code":3,"x\udfff":null}}})",
+      R"(activity { id: "a" failure { code: 3 } }
+         unrecognized { key: "/activity/new" value: "2" }
+         unrecognized { key: "/activity/failure" value: "{\"code\":3,\"x\\udfff\":null}" }
+         unrecognized {
+           key: "/activity"
+           value: "{\"id\":\"a\",\"\\ud800\":[1],\"new\":2,\"failure\":{\"code\":3,\"x\\udfff\":null}}"
+         })");
+  ExpectReads<v1::GetPolicyResponse>(R"({"policy":{"policyId":"p"}, "\ud800":1} )",
+                                     R"(policy { policy_id: "p" }
+                                        unrecognized {
+                                          key: ""
+                                          value: "{\"policy\":{\"policyId\":\"p\"}, \"\\ud800\":1}"
+                                        })");
 }
 
 // --- Numbers. ---

@@ -9,7 +9,7 @@
 
 namespace stampgate {
 
-// Fills the empty `response`, a message of the operation's response type, if upstream answered with HTTP 200 and a JSON
+// Fills the empty `response`, a message of the operation's response type, if upstream answered with HTTP 2xx and a JSON
 // object that has the response's required messages. OK says that there is an answer, not that it is good news: an
 // activity that is pending, rejected or failed is OK. Else an error of the table in upstream_error.
 absl::Status TranslateOutcome(UpstreamOutcome outcome, const SentCall& call, google::protobuf::Message& response);

@@ -166,8 +166,45 @@ TEST(ResponseTranslatorTest, AnyOtherStatusIsAnErrorWhateverTheBody) {
   v1::GetPolicyResponse response;
   EXPECT_THAT(Translate("GetPolicy", answer, response), StatusIs(absl::StatusCode::kNotFound));
   EXPECT_FALSE(response.has_policy());
-  answer.status = 201;
+  answer.status = 300;
   EXPECT_THAT(Translate("GetPolicy", answer, response), StatusIs(absl::StatusCode::kInternal));
+  answer.status = 199;
+  EXPECT_THAT(Translate("GetPolicy", answer, response), StatusIs(absl::StatusCode::kInternal));
+}
+
+TEST(ResponseTranslatorTest, AWholeAnswerOfAny2xxIsAnAnswer) {
+  for (int http = 200; http < 300; ++http) {
+    SCOPED_TRACE(http);
+    HttpAnswer answer = Ok(R"({"policy":{"policyId":"p"},"activity":{"id":"a"}})");
+    answer.status = http;
+    v1::GetPolicyResponse policy;
+    EXPECT_THAT(Translate("GetPolicy", answer, policy), StatusIs(absl::StatusCode::kOk));
+    EXPECT_EQ(policy.policy().policy_id(), "p");
+    v1::CreatePoliciesResponse activity;
+    EXPECT_THAT(Translate("CreatePolicies", answer, activity), StatusIs(absl::StatusCode::kOk));
+    EXPECT_EQ(activity.activity().id(), "a");
+    for (const char* body : {"", "{", "{}"}) {
+      answer.body = body;
+      const Details unknown = DetailsOf(Translate("CreatePolicies", answer, activity));
+      EXPECT_EQ(unknown.reason, "OUTCOME_UNKNOWN") << body;
+      const Details unreadable = DetailsOf(Translate("GetPolicy", answer, policy));
+      EXPECT_EQ(unreadable.reason, "UPSTREAM_ANSWER_UNREADABLE") << body;
+      for (const Details& details : {unknown, unreadable}) {
+        EXPECT_EQ(details.metadata.count("http_status"), http == 200 ? 0u : 1u);
+      }
+    }
+  }
+}
+
+TEST(ResponseTranslatorTest, ANameThatIsNotUnicodeMakesNoAnswerUnreadable) {
+  const std::string body = R"({"activity":{"id":"a"},"\ud800":1})";
+  v1::CreatePoliciesResponse response;
+  EXPECT_THAT(Translate("CreatePolicies", Ok(body), response), StatusIs(absl::StatusCode::kOk));
+  EXPECT_EQ(response.activity().id(), "a");
+  EXPECT_EQ(response.unrecognized().at(""), body);
+  v1::SubmitOperationResponse general;
+  EXPECT_THAT(Translate("SubmitOperation", Ok(body), general), StatusIs(absl::StatusCode::kOk));
+  EXPECT_EQ(general.answer(), body);
 }
 
 TEST(ResponseTranslatorTest, NoAnswerIsAnError) {

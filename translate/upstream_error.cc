@@ -23,6 +23,8 @@ using Cause = TransportFailure::Cause;
 
 constexpr absl::Duration kRetryDelay = absl::Seconds(1);
 
+constexpr absl::string_view kRateLimitCode = "RATE_LIMIT_EXCEEDED";
+
 // Upstream's own codes where they say more than the HTTP status they come with. The list grows; a code that is not here
 // goes by its HTTP status.
 struct UpstreamCode {
@@ -51,7 +53,7 @@ constexpr UpstreamCode kUpstreamCodes[] = {
     {"OAUTH_PROVIDER_ALREADY_EXISTS", StatusCode::kAlreadyExists},
     {"ORGANIZATION_MISMATCH", StatusCode::kFailedPrecondition},
     {"ORGANIZATION_NOT_FOUND", StatusCode::kNotFound},
-    {"RATE_LIMIT_EXCEEDED", StatusCode::kResourceExhausted},
+    {kRateLimitCode, StatusCode::kResourceExhausted},
     {"REQUEST_NOT_AUTHORIZED", StatusCode::kPermissionDenied},
     {"RPC_CALL_ERROR", StatusCode::kInternal},  // a node of a chain failed upstream: no fault of the caller's
     {"SIGNING_QUOTA_EXCEEDED", StatusCode::kResourceExhausted},
@@ -166,10 +168,19 @@ std::optional<ErrorBody> ReadErrorBody(std::string& text) {
   return body;
 }
 
-// 429 is also the answer to hard quotas, where waiting is of no use.
-bool IsRateLimit(const std::optional<ErrorBody>& body) {
-  if (!body.has_value()) return true;
-  if (!body->upstream_code.empty()) return body->upstream_code == "RATE_LIMIT_EXCEEDED";
+bool IsKnownCode(absl::string_view code) {
+  return absl::c_any_of(kUpstreamCodes, [&](const UpstreamCode& row) { return row.name == code; }) ||
+         absl::c_linear_search(kCredentialCodes, code);
+}
+
+// Whether waiting helps. 429 is also the answer to hard quotas, where it does not: they have codes of their own, or
+// neither a code nor a Retry-After.
+bool IsRateLimit(const HttpAnswer& answer, const std::optional<ErrorBody>& body) {
+  const absl::string_view code = body.has_value() ? absl::string_view(body->upstream_code) : absl::string_view();
+  if (code == kRateLimitCode) return true;
+  if (answer.status != 429 || IsKnownCode(code)) return false;
+  if (!body.has_value() || answer.retry_after.has_value()) return true;
+  if (!code.empty()) return false;
   const std::string message = absl::AsciiStrToLower(body->message);
   return absl::StrContains(message, "too many requests") || absl::StrContains(message, "rate limit");
 }
@@ -215,8 +226,17 @@ Secrets SecretsOf(const SentCall& call) {
 
 // A code that is none of the known ones may be a secret that upstream repeats.
 bool IsToldCode(absl::string_view code, const Secrets& secrets) {
-  return absl::c_any_of(kUpstreamCodes, [&](const UpstreamCode& row) { return row.name == code; }) ||
-         absl::c_linear_search(kCredentialCodes, code) || secrets.Strike(code) == code;
+  return IsKnownCode(code) || secrets.Strike(code) == code;
+}
+
+// What upstream itself said, beside a reason that is ours.
+void AddUpstreamsWords(const HttpAnswer& answer, const std::optional<ErrorBody>& body, const Secrets& secrets,
+                       Error& error) {
+  error.metadata.emplace_back("http_status", absl::StrCat(answer.status));
+  if (!body.has_value()) return;
+  if (!body->upstream_code.empty()) error.metadata.emplace_back("upstream_code", body->upstream_code);
+  std::string message = secrets.Strike(body->message);
+  if (!message.empty()) error.metadata.emplace_back("upstream_message", std::move(message));
 }
 
 // An error in upstream's own words.
@@ -226,7 +246,7 @@ Error Refusal(const HttpAnswer& answer, std::optional<ErrorBody> body, const Sec
   error.reason = absl::StrCat("HTTP_", answer.status);
   error.code = CodeOfRefusal(answer.status, body.has_value() ? body->rpc_code : 0);
   error.metadata.emplace_back("http_status", absl::StrCat(answer.status));
-  if (answer.status == 429 && IsRateLimit(body)) error.retry_delay = answer.retry_after.value_or(kRetryDelay);
+  if (IsRateLimit(answer, body)) error.retry_delay = answer.retry_after.value_or(kRetryDelay);
   if (body.has_value()) {
     error.message = secrets.Strike(body->message);
     for (Violation& violation : body->violations) {
@@ -287,9 +307,12 @@ absl::Status ErrorFromAnswer(HttpAnswer& answer, const SentCall& call) {
   // Only a refusal says for sure that a submit was not carried out. Anything else may come from between, and 408 and
   // 499 say that somebody there stopped waiting.
   const bool refused = answer.status >= 400 && answer.status < 500 && answer.status != 408 && answer.status != 499;
+  std::optional<ErrorBody> body = ReadErrorBody(answer.body);
+  const Secrets secrets = SecretsOf(call);
+  if (body.has_value() && !IsToldCode(body->upstream_code, secrets)) body->upstream_code.clear();
   if (call.operation.is_submit() && !refused && answer.status != 501) {
     Error error = OutcomeUnknown(StatusCode::kUnknown, what, call);
-    error.metadata.emplace_back("http_status", absl::StrCat(answer.status));
+    AddUpstreamsWords(answer, body, secrets, error);
     return ToStatus(error);
   }
   switch (answer.status) {
@@ -300,20 +323,18 @@ absl::Status ErrorFromAnswer(HttpAnswer& answer, const SentCall& call) {
     case 504: {
       Error error = UpstreamUnavailable(what);
       if (answer.retry_after.has_value()) error.retry_delay = answer.retry_after;
-      error.metadata.emplace_back("http_status", absl::StrCat(answer.status));
+      AddUpstreamsWords(answer, body, secrets, error);
       return ToStatus(error);
     }
     default:
       break;
   }
-  std::optional<ErrorBody> body = ReadErrorBody(answer.body);
-  const Secrets secrets = SecretsOf(call);
-  if (body.has_value() && !IsToldCode(body->upstream_code, secrets)) body->upstream_code.clear();
   if (refused) {
     if (answer.status == 401 || (body.has_value() && absl::c_linear_search(kCredentialCodes, body->upstream_code))) {
       if (call.client_stamp.has_value()) {
         Error error = Refusal(answer, std::move(body), secrets);
         error.code = StatusCode::kUnauthenticated;
+        error.retry_delay.reset();
         return ToStatus(error);
       }
       Error error = GatewayError(StatusCode::kInternal, v1::ERROR_REASON_GATEWAY_CREDENTIAL_REJECTED,
@@ -328,18 +349,21 @@ absl::Status ErrorFromAnswer(HttpAnswer& answer, const SentCall& call) {
   }
   if (answer.status >= 500) {
     Error error = Refusal(answer, std::move(body), secrets);
-    error.code = answer.status == 501 ? StatusCode::kUnimplemented : StatusCode::kInternal;
+    if (!error.retry_delay.has_value()) {
+      error.code = answer.status == 501 ? StatusCode::kUnimplemented : StatusCode::kInternal;
+    }
     return ToStatus(error);
   }
-  return ErrorFromUnreadableAnswer(what, call);
+  return ErrorFromUnreadableAnswer(what, answer.status, call);
 }
 
-absl::Status ErrorFromUnreadableAnswer(absl::string_view why, const SentCall& call) {
-  if (call.operation.is_submit()) {
-    return ToStatus(OutcomeUnknown(StatusCode::kUnknown, absl::StrCat("upstream's answer is unreadable: ", why), call));
-  }
-  return ToStatus(GatewayError(StatusCode::kInternal, v1::ERROR_REASON_UPSTREAM_ANSWER_UNREADABLE,
-                               absl::StrCat("upstream's answer is unreadable: ", why)));
+absl::Status ErrorFromUnreadableAnswer(absl::string_view why, int http_status, const SentCall& call) {
+  const std::string what = absl::StrCat("upstream's answer is unreadable: ", why);
+  Error error = call.operation.is_submit()
+                    ? OutcomeUnknown(StatusCode::kUnknown, what, call)
+                    : GatewayError(StatusCode::kInternal, v1::ERROR_REASON_UPSTREAM_ANSWER_UNREADABLE, what);
+  if (http_status != 200) error.metadata.emplace_back("http_status", absl::StrCat(http_status));
+  return ToStatus(error);
 }
 
 }  // namespace stampgate

@@ -27,11 +27,14 @@ struct SentCall {
 // caller left) with reason OUTCOME_UNKNOWN.
 absl::Status ErrorFromFailure(const TransportFailure& failure, const SentCall& call);
 
-// The error for an answer whose HTTP status is not 200. `answer.body` may be given more capacity.
+// The error for an answer whose HTTP status is not 2xx. `answer.body` may be given more capacity. Where the reason is
+// the gateway's own, the metadata hold what upstream said: http_status, upstream_code and upstream_message, without the
+// call's secrets.
 absl::Status ErrorFromAnswer(HttpAnswer& answer, const SentCall& call);
 
-// The error for an answer of status 200 whose body is not what it should be; `why` says so without quoting it.
-absl::Status ErrorFromUnreadableAnswer(absl::string_view why, const SentCall& call);
+// The error for an answer that is no refusal and whose body is not what it should be; `why` says so without quoting it.
+// The metadata hold an http_status that is not 200.
+absl::Status ErrorFromUnreadableAnswer(absl::string_view why, int http_status, const SentCall& call);
 
 }  // namespace stampgate
 

@@ -161,9 +161,7 @@ TEST_P(HttpStatusTest, HasItsErrorAndReason) {
   if (details.domain == "upstream") {
     EXPECT_EQ(status.message(), "their words");
   }
-  if (details.reason != "UPSTREAM_ANSWER_UNREADABLE") {
-    EXPECT_EQ(details.metadata.at("http_status"), absl::StrCat(row.http));
-  }
+  EXPECT_EQ(details.metadata.at("http_status"), absl::StrCat(row.http));
 }
 
 // A refusal is the same for a submit, which was not carried out then, and for a query.
@@ -197,8 +195,7 @@ std::vector<StatusCase> Refusals() {
 
 std::vector<StatusCase> UnknownOutcomes() {
   std::vector<StatusCase> rows;
-  for (int http :
-       {100, 101, 201, 202, 204, 206, 301, 302, 303, 304, 307, 308, 408, 499, 500, 502, 503, 504, 505, 599}) {
+  for (int http : {100, 101, 301, 302, 303, 304, 307, 308, 408, 499, 500, 502, 503, 504, 505, 599}) {
     rows.push_back({kSubmit, http, Code::kUnknown, "stampgate", "OUTCOME_UNKNOWN"});
   }
   return rows;
@@ -213,8 +210,7 @@ INSTANTIATE_TEST_SUITE_P(Submit, HttpStatusTest, ::testing::ValuesIn(UnknownOutc
 INSTANTIATE_TEST_SUITE_P(
     Query, HttpStatusTest,
     ::testing::Values(StatusCase{kQuery, 100, Code::kInternal, "stampgate", "UPSTREAM_ANSWER_UNREADABLE"},
-                      StatusCase{kQuery, 201, Code::kInternal, "stampgate", "UPSTREAM_ANSWER_UNREADABLE"},
-                      StatusCase{kQuery, 204, Code::kInternal, "stampgate", "UPSTREAM_ANSWER_UNREADABLE"},
+                      StatusCase{kQuery, 101, Code::kInternal, "stampgate", "UPSTREAM_ANSWER_UNREADABLE"},
                       StatusCase{kQuery, 301, Code::kInternal, "stampgate", "UPSTREAM_ANSWER_UNREADABLE"},
                       StatusCase{kQuery, 302, Code::kInternal, "stampgate", "UPSTREAM_ANSWER_UNREADABLE"},
                       StatusCase{kQuery, 307, Code::kInternal, "stampgate", "UPSTREAM_ANSWER_UNREADABLE"},
@@ -240,7 +236,7 @@ TEST(UpstreamErrorTest, EveryStatusAndBodyGivesAnErrorThatTellsTheTruth) {
   };
   for (Kind kind : {kSubmit, kQuery}) {
     for (int http = 100; http <= 599; ++http) {
-      if (http == 200) continue;
+      if (http / 100 == 2) continue;
       for (const std::string& body : bodies) {
         SCOPED_TRACE(absl::StrCat(http, " ", body.substr(0, 100)));
         const absl::Status status = OfAnswer(kind, http, body);
@@ -451,6 +447,31 @@ TEST(UpstreamErrorTest, AServerErrorOfAQueryKeepsUpstreamsReasonButNotACallersFa
   EXPECT_EQ(DetailsOf(status).reason, "INVALID_TRANSACTION");
 }
 
+// What upstream says is in the metadata where the reason is the gateway's own.
+TEST(UpstreamErrorTest, UpstreamsWordsAreKeptWhereTheReasonIsTheGateways) {
+  const std::string body = R"({"code":13,"message":"enclave 7 is gone, hush-hush-hush too","details":[
+      {"serviceErrorCode":"RPC_CALL_ERROR"}]})";
+  for (const auto& [kind, statuses] : {std::pair{kSubmit, std::vector<int>{408, 499, 500, 502, 503, 504, 505, 599}},
+                                       std::pair{kQuery, std::vector<int>{408, 499, 502, 503, 504}}}) {
+    for (int http : statuses) {
+      SCOPED_TRACE(http);
+      const Details details = DetailsOf(OfAnswer(kind, http, body));
+      EXPECT_EQ(details.domain, "stampgate");
+      EXPECT_EQ(details.metadata.at("http_status"), absl::StrCat(http));
+      EXPECT_EQ(details.metadata.at("upstream_code"), "RPC_CALL_ERROR");
+      EXPECT_EQ(details.metadata.at("upstream_message"),
+                kind == kSubmit ? "enclave 7 is gone, [secret] too" : "enclave 7 is gone, hush-hush-hush too");
+      const absl::Status large = OfAnswer(kind, http, absl::StrCat(R"({"message":")", std::string(100000, 'm'), "\"}"));
+      EXPECT_EQ(DetailsOf(large).metadata.at("upstream_message").size(), 160u);
+      EXPECT_LE(ToRpcStatus(large).ByteSizeLong(), kMaxStatusBytes);
+      for (const char* nothing : {"", "<html>502</html>", "{}", R"({"message":"","serviceErrorCode":""})"}) {
+        EXPECT_EQ(DetailsOf(OfAnswer(kind, http, nothing)).metadata.count("upstream_code"), 0u) << nothing;
+        EXPECT_EQ(DetailsOf(OfAnswer(kind, http, nothing)).metadata.count("upstream_message"), 0u) << nothing;
+      }
+    }
+  }
+}
+
 // --- Stamps that clients make. ---
 
 SentCall ClientStamped(Kind kind, std::string stamp = "hush-stamp-hush") {
@@ -509,7 +530,7 @@ TEST(ClientStampErrorTest, AnUnknownOutcomeAsksForTheSameStampAgain) {
   const SentCall call = ClientStamped(kSubmit);
   for (const absl::Status& status :
        {ErrorFromFailure({Cause::kBroken, true, "detail"}, call), ErrorFromFailure({Cause::kTimeout, true, ""}, call),
-        OfAnswer(call, 502, ""), ErrorFromUnreadableAnswer("why", call)}) {
+        OfAnswer(call, 502, ""), ErrorFromUnreadableAnswer("why", 200, call)}) {
     const Details details = DetailsOf(status);
     EXPECT_EQ(details.reason, "OUTCOME_UNKNOWN");
     EXPECT_EQ(details.metadata.at("timestamp_ms"), "1755500000000");
@@ -546,6 +567,7 @@ struct WaitCase {
   const char* name;
   const char* body;
   bool wait;
+  bool wait_if_told;  // with a Retry-After
 };
 
 class TooManyRequestsTest : public ::testing::TestWithParam<WaitCase> {};
@@ -556,23 +578,46 @@ TEST_P(TooManyRequestsTest, HasADelayIfWaitingHelps) {
     EXPECT_THAT(status, StatusIs(Code::kResourceExhausted));
     EXPECT_EQ(DetailsOf(status).retry_delay, GetParam().wait ? std::optional(absl::Seconds(1)) : std::nullopt);
     status = OfAnswer(kind, 429, GetParam().body, absl::Seconds(7));
-    EXPECT_EQ(DetailsOf(status).retry_delay, GetParam().wait ? std::optional(absl::Seconds(7)) : std::nullopt);
+    EXPECT_EQ(DetailsOf(status).retry_delay, GetParam().wait_if_told ? std::optional(absl::Seconds(7)) : std::nullopt);
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(
     All, TooManyRequestsTest,
     ::testing::Values(
-        WaitCase{"RateByCode", R"({"message":"m","serviceErrorCode":"RATE_LIMIT_EXCEEDED"})", true},
-        WaitCase{"RateByMessage", R"({"code":8,"message":"Too many requests. Please wait a moment."})", true},
-        WaitCase{"RateByOtherMessage", R"({"code":8,"message":"Your address has been rate limited"})", true},
-        WaitCase{"RateByMessageWithoutCode", R"({"message":"Rate limit hit","serviceErrorCode":"UNSPECIFIED"})", true},
-        WaitCase{"RateWithoutJson", "Too Many Requests", true}, WaitCase{"RateWithoutBody", "", true},
-        WaitCase{"QuotaByCode", R"({"message":"too many requests","serviceErrorCode":"SIGNING_QUOTA_EXCEEDED"})",
+        WaitCase{"RateByCode", R"({"message":"m","serviceErrorCode":"RATE_LIMIT_EXCEEDED"})", true, true},
+        WaitCase{"RateByMessage", R"({"code":8,"message":"Too many requests. Please wait a moment."})", true, true},
+        WaitCase{"RateByOtherMessage", R"({"code":8,"message":"Your address has been rate limited"})", true, true},
+        WaitCase{"RateByMessageWithoutCode", R"({"message":"Rate limit hit","serviceErrorCode":"UNSPECIFIED"})", true,
+                 true},
+        WaitCase{"RateWithoutJson", "Too Many Requests", true, true}, WaitCase{"RateWithoutBody", "", true, true},
+        WaitCase{"QuotaByCode", R"({"message":"too many requests","serviceErrorCode":"SIGNING_QUOTA_EXCEEDED"})", false,
                  false},
-        WaitCase{"OtpQuota", R"({"message":"m","serviceErrorCode":"MAX_OTP_INITIATED"})", false},
-        WaitCase{"QuotaByMessage", R"({"code":8,"message":"user has too many API keys"})", false}),
+        WaitCase{"OtpQuota", R"({"message":"m","serviceErrorCode":"MAX_OTP_INITIATED"})", false, false},
+        WaitCase{"QuotaByMessage", R"({"code":8,"message":"user has too many API keys"})", false, true},
+        WaitCase{"NoCodeAndNoWords", R"({"code":8})", false, true},
+        WaitCase{"ANewCode", R"({"message":"too many requests","serviceErrorCode":"BRAND_NEW"})", false, true}),
     [](const auto& info) { return info.param.name; });
+
+TEST(UpstreamErrorTest, TheCodeOfARateLimitHasADelayWithAnyStatus) {
+  const std::string body = R"({"message":"m","serviceErrorCode":"RATE_LIMIT_EXCEEDED"})";
+  for (Kind kind : {kSubmit, kQuery}) {
+    for (int http : {400, 403, 404, 405, 409, 413, 418, 422, 429, 501}) {
+      SCOPED_TRACE(http);
+      EXPECT_THAT(OfAnswer(kind, http, body), StatusIs(Code::kResourceExhausted));
+      EXPECT_EQ(DetailsOf(OfAnswer(kind, http, body)).retry_delay, absl::Seconds(1));
+      EXPECT_EQ(DetailsOf(OfAnswer(kind, http, body, absl::Seconds(7))).retry_delay, absl::Seconds(7));
+    }
+  }
+  EXPECT_THAT(OfAnswer(kQuery, 500, body), StatusIs(Code::kResourceExhausted));
+  EXPECT_EQ(DetailsOf(OfAnswer(kQuery, 500, body)).retry_delay, absl::Seconds(1));
+  // Whether a submit was carried out is the first thing to find out.
+  EXPECT_EQ(DetailsOf(OfAnswer(kSubmit, 500, body, absl::Seconds(7))).retry_delay, std::nullopt);
+  // A stamp that is refused is not accepted later.
+  const absl::Status refused = OfAnswer(ClientStamped(kQuery), 401, body);
+  EXPECT_THAT(refused, StatusIs(Code::kUnauthenticated));
+  EXPECT_EQ(DetailsOf(refused).retry_delay, std::nullopt);
+}
 
 TEST(UpstreamErrorTest, UpstreamsOwnDelayIsHandedOn) {
   for (int http : {408, 499, 502, 503, 504}) {
@@ -598,11 +643,12 @@ TEST(UpstreamErrorTest, SecretsOfTheRequestDoNotComeBack) {
 TEST(UpstreamErrorTest, ACodeThatRepeatsASecretIsNotTold) {
   const Operation& operation = OperationOf("Oauth");
   auto request = testing::RequestOf(operation, R"pb(parameters { oidc_token: "HUSH_HUSH_HUSH" })pb");
-  for (int http : {400, 401, 429, 501}) {
+  for (int http : {400, 401, 429, 501, 503}) {
     HttpAnswer answer{http, R"({"message":"m","serviceErrorCode":"HUSH_HUSH"})", {}};
     const absl::Status status = ErrorFromAnswer(answer, SentCall{operation, *request, 1, ""});
     EXPECT_THAT(ToRpcStatus(status).DebugString(), Not(HasSubstr("HUSH"))) << http;
-    EXPECT_THAT(DetailsOf(status).reason, ::testing::AnyOf(absl::StrCat("HTTP_", http), "GATEWAY_CREDENTIAL_REJECTED"));
+    EXPECT_THAT(DetailsOf(status).reason,
+                ::testing::AnyOf(absl::StrCat("HTTP_", http), "GATEWAY_CREDENTIAL_REJECTED", "OUTCOME_UNKNOWN"));
   }
   // A known code is told even if the caller chose a secret of that name.
   request = testing::RequestOf(operation, R"pb(parameters { oidc_token: "INVALID_EMAIL" })pb");

@@ -11,6 +11,7 @@
 #include "google/protobuf/timestamp.pb.h"
 #include "google/protobuf/unknown_field_set.h"
 #include "google/protobuf/util/time_util.h"
+#include "translate/amount.h"
 #include "translate/json_reader.h"
 
 namespace stampgate {
@@ -23,6 +24,11 @@ using google::protobuf::util::TimeUtil;
 bool IsIdempotencyKey(absl::string_view text) {
   constexpr size_t kMaxBytes = 128;
   return !text.empty() && text.size() <= kMaxBytes && absl::c_all_of(text, absl::ascii_isgraph);
+}
+
+// Of a text in UTF-8: the bytes that begin a character.
+size_t CountCharacters(absl::string_view text) {
+  return absl::c_count_if(text, [](unsigned char c) { return (c & 0xc0) != 0x80; });
 }
 
 class Validator {
@@ -132,6 +138,14 @@ class Validator {
   void CheckString(const FieldPlan& plan, const std::string& value) {
     if (plan.max_bytes.has_value() && value.size() > *plan.max_bytes) {
       Add(absl::StrCat("must be at most ", *plan.max_bytes, " bytes long, not ", value.size()));
+    }
+    if (plan.max_characters.has_value()) {
+      if (const size_t count = CountCharacters(value); count > *plan.max_characters) {
+        Add(absl::StrCat("must be at most ", *plan.max_characters, " characters long, not ", count));
+      }
+    }
+    if (plan.amount && !IsAmount(value) && !(value.empty() && plan.required)) {
+      Add("must be an amount: 1 to 78 decimal digits without a leading zero, or MAX");
     }
     if (plan.role == v1::FIELD_ROLE_IDEMPOTENCY_KEY && !IsIdempotencyKey(value)) {
       Add("must be 1 to 128 visible ASCII characters");

@@ -211,11 +211,13 @@ TEST(ValidatorTest, LimitsAreMetExactly) {
     const char* description;  // empty: valid
     std::function<void(Message&)> set;
   };
-  auto interface_bytes = [](size_t size) {
-    return [size](Message& request) {
+  auto interface_of = [](size_t count, const char* character) {
+    std::string text;
+    for (size_t i = 0; i < count; ++i) text += character;
+    return [text](Message& request) {
       dynamic_cast<v1::CreateSmartContractInterfaceRequest&>(request)
           .mutable_parameters()
-          ->set_smart_contract_interface(std::string(size, 'x'));
+          ->set_smart_contract_interface(text);
     };
   };
   auto page = [](uint64_t limit) {
@@ -232,9 +234,15 @@ TEST(ValidatorTest, LimitsAreMetExactly) {
   const char* kLimit = "pagination_options.limit";
   const char* kSeconds = "parameters.expiration_seconds";
   const Row rows[] = {
-      {"CreateSmartContractInterface", kInterface, "", interface_bytes(400000)},
-      {"CreateSmartContractInterface", kInterface, "must be at most 400000 bytes long, not 400001",
-       interface_bytes(400001)},
+      {"CreateSmartContractInterface", kInterface, "", interface_of(400000, "x")},
+      {"CreateSmartContractInterface", kInterface, "must be at most 400000 characters long, not 400001",
+       interface_of(400001, "x")},
+      // Characters, of one to four bytes each.
+      {"CreateSmartContractInterface", kInterface, "", interface_of(400000, "é")},
+      {"CreateSmartContractInterface", kInterface, "", interface_of(400000, "€")},
+      {"CreateSmartContractInterface", kInterface, "", interface_of(400000, "😀")},
+      {"CreateSmartContractInterface", kInterface, "must be at most 400000 characters long, not 400001",
+       interface_of(400001, "😀")},
       {"ListWalletAccounts", kLimit, "must be at least 1", page(0)},
       {"ListWalletAccounts", kLimit, "", page(1)},
       {"ListWalletAccounts", kLimit, "", page(100)},
@@ -252,6 +260,28 @@ TEST(ValidatorTest, LimitsAreMetExactly) {
     const Found expected = *row.description == 0 ? Found{} : Found{{row.path, row.description}};
     EXPECT_EQ(Violated(*request, *operation.request), expected);
   }
+}
+
+TEST(ValidatorTest, AnAmountIsDecimalDigitsOrMax) {
+  const auto found = [](const std::string& amount) {
+    return ViolatedBy("EarnWithdraw", absl::StrCat(R"pb(organization_id: "o"
+                                                        parameters { wrapper_address: "w" sign_with: "s"
+                                                                     chain_caip2: EARN_CHAIN_EIP155_1
+                                                                     amount_value: ")pb",
+                                                   amount, "\" }"));
+  };
+  for (const std::string& amount : {std::string("MAX"), std::string("0"), std::string("1"), std::string(78, '9')}) {
+    EXPECT_THAT(found(amount), IsEmpty()) << amount;
+  }
+  for (const std::string& amount : {std::string("max"), std::string("1.5"), std::string("-1"), std::string(" 1"),
+                                    std::string("1 "), std::string("+1"), std::string("1e3"), std::string("0x1"),
+                                    std::string("007"), std::string("1,000"), std::string(79, '1')}) {
+    EXPECT_THAT(found(amount),
+                ElementsAre(Pair("parameters.amount_value",
+                                 "must be an amount: 1 to 78 decimal digits without a leading zero, or MAX")))
+        << amount;
+  }
+  EXPECT_THAT(found(""), ElementsAre(Pair("parameters.amount_value", "is required")));
 }
 
 TEST(ValidatorTest, AnIdempotencyKeyIs1To128VisibleAsciiCharacters) {

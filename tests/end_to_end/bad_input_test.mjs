@@ -129,13 +129,21 @@ describe('an enum must be one of its listed values:', () => {
 });
 
 describe('limits:', () => {
-  test('a contract interface has at most 400,000 bytes', async () => {
+  test('a contract interface has at most 400,000 characters', async () => {
     const { method, none } = named('create_smart_contract_interface');
     const path = 'parameters.smart_contract_interface';
     await isSent(method, withValue(none, path, 'x'.repeat(400_000)));
-    await isSent(method, withValue(none, path, 'é'.repeat(200_000)));
+    await isSent(method, withValue(none, path, 'é'.repeat(200_001)));
+    await isSent(method, withValue(none, path, 'é'.repeat(400_000)));
     await isRefused(method, withValue(none, path, 'x'.repeat(400_001)), path);
-    await isRefused(method, withValue(none, path, `${'é'.repeat(200_000)}x`), path);
+    await isRefused(method, withValue(none, path, 'é'.repeat(400_001)), path);
+  });
+
+  test('an amount is decimal digits or MAX', async () => {
+    const { method, none } = named('earn_withdraw');
+    const path = 'parameters.amount_value';
+    for (const amount of ['MAX', '0', '1000000000000000000']) await isSent(method, withValue(none, path, amount));
+    for (const amount of ['max', '1.5', '-1', ' 1']) await isRefused(method, withValue(none, path, amount), path);
   });
 
   test('a page has 1 to 100 accounts', async () => {

@@ -190,6 +190,23 @@ describe('a body as a client writes it', () => {
     }
   });
 
+  // One of the operator's packages writes it there.
+  test('may have generateAppProofs inside its parameters', async () => {
+    for (const generateAppProofs of [false, true]) {
+      const text = JSON.stringify(at({ parameters: { ...body.parameters, generateAppProofs } }));
+      const bytes = Buffer.from(text);
+      const { activity } = await gateway.call(LOGIN, { client_stamp: { body: bytes, ...(await byPasskey(bytes)) } });
+      assert.equal(activity.status, 'ACTIVITY_STATUS_COMPLETED');
+      assert.equal(simulator.requests().at(-1).body, text);
+    }
+  });
+
+  test('without a list that is required is refused', async () => {
+    const type = 'ACTIVITY_TYPE_CREATE_POLICIES';
+    const error = await refusalOf('PolicyService/CreatePolicies', at({ type, parameters: {} }));
+    isInvalid(error, 'client_stamp.body', '/parameters/policies');
+  });
+
   test('of another operation is refused', async () => {
     isInvalid(await refusalOf(LOGIN, at({ type: 'ACTIVITY_TYPE_OAUTH' })), 'client_stamp.body', 'must have the type');
     const query = { organizationId: ORGANIZATION, policyId: testing.identifier(6) };
@@ -202,8 +219,8 @@ describe('a body as a client writes it', () => {
 
   test('with foreign members is refused, at any depth', async () => {
     isInvalid(await refusalOf(LOGIN, at({ organization_id: 'o' })), 'client_stamp.body', '/organization_id');
-    const inside = { ...body.parameters, generateAppProofs: false };
-    isInvalid(await refusalOf(LOGIN, at({ parameters: inside })), 'client_stamp.body', '/parameters/generateAppProofs');
+    const inside = { ...body.parameters, generateProofs: false };
+    isInvalid(await refusalOf(LOGIN, at({ parameters: inside })), 'client_stamp.body', '/parameters/generateProofs');
     const twice = JSON.stringify(at()).replace('{', `{"organizationId":"${testing.subOrganization(1)}",`);
     isInvalid(await refusalOf(LOGIN, twice), 'client_stamp.body', 'twice');
   });

@@ -1,6 +1,7 @@
 // Every row of the error table through the real binary: what upstream answers, and what the caller is told.
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, it } from 'node:test';
+import { ORGANIZATION } from '../simulator/testing.mjs';
 import { QUERY, SUBMIT, failureOf, outcomeUnknown } from './failures.mjs';
 import { HANG_MS, startStack } from './harness.mjs';
 
@@ -83,7 +84,7 @@ describe('an HTTP status alone decides', { timeout: HANG_MS }, () => {
           domain: 'stampgate',
           reason: 'UPSTREAM_UNAVAILABLE',
           message: `upstream answered HTTP ${status}`,
-          metadata: { http_status: String(status) },
+          metadata: { http_status: String(status), upstream_message: 'upstream says no' },
           retryMs,
         });
       }
@@ -111,9 +112,23 @@ describe('an HTTP status alone decides', { timeout: HANG_MS }, () => {
   for (const status of [201, 202, 204, 300, 302, 304, 408, 499, 500, 502, 503, 504, 599]) {
     it(`${status} leaves the outcome of a submit unknown, and says nothing of repeating it freely`, async () => {
       const failure = await failureAfter(plain(status, 14, { 'Retry-After': '7' }), SUBMIT);
-      outcomeUnknown(failure, 'UNKNOWN', { http_status: String(status) });
+      // These have no body.
+      const says = status > 299 && status !== 304 && { upstream_message: 'upstream says no' };
+      outcomeUnknown(failure, 'UNKNOWN', { http_status: String(status), ...says });
     });
   }
+
+  it('what upstream says of an outcome that is unknown is handed on, without secrets', async () => {
+    const sample = {
+      method: 'AuthenticationService/Oauth',
+      request: { organization_id: ORGANIZATION, parameters: { oidc_token: 'hush-hush-hush', target_public_key: '04' } },
+    };
+    const fault = { kind: 'error', code: 'INTERNAL', errorCode: 'RPC_CALL_ERROR', message: 'no node' };
+    const { metadata } = await failureAfter(fault, sample);
+    assert.equal(metadata.upstream_code, 'RPC_CALL_ERROR');
+    assert.match(metadata.upstream_message, /^no node/);
+    assert.ok(!JSON.stringify(metadata).includes('hush'));
+  });
 
   it('a body that is not JSON, or empty, does not matter', async () => {
     for (const body of ['', '<html>', '[]', '{"code": ', '"text"', '{}', '{"message": 7, "code": "x", "details": 1}']) {
@@ -314,7 +329,18 @@ describe('details of refusals', { timeout: HANG_MS }, () => {
       { errorCode: 'SIGNING_QUOTA_EXCEEDED', message: 'too many requests' },
       'SIGNING_QUOTA_EXCEEDED',
     ],
-    ['a quota by its words', { message: 'user has too many API keys', headers: { 'Retry-After': '13' } }, 'HTTP_429'],
+    ['a quota by its words', { message: 'user has too many API keys' }, 'HTTP_429'],
+    [
+      'any other words with Retry-After',
+      { message: 'not now', headers: { 'Retry-After': '13' } },
+      'HTTP_429',
+      13_000,
+    ],
+    [
+      'a quota by its code, even with Retry-After',
+      { errorCode: 'SIGNING_QUOTA_EXCEEDED', message: 'no', headers: { 'Retry-After': '13' } },
+      'SIGNING_QUOTA_EXCEEDED',
+    ],
     ['a limit on one-time codes', { errorCode: 'MAX_OTP_INITIATED', message: 'max' }, 'MAX_OTP_INITIATED'],
   ];
   for (const [name, fault, reason, retryMs] of limits) {
@@ -332,6 +358,13 @@ describe('details of refusals', { timeout: HANG_MS }, () => {
     });
   }
 
+  it('the code of a rate limit says when to repeat with another status too', async () => {
+    for (const sample of [SUBMIT, QUERY]) {
+      const failure = await failureAfter({ kind: 'error', code: 'INVALID_ARGUMENT', errorCode: 'RATE_LIMIT_EXCEEDED' }, sample);
+      assert.deepEqual([failure.code, failure.retryMs], ['RESOURCE_EXHAUSTED', RATE_LIMIT_MS]);
+    }
+  });
+
   it('a 429 without a body is a rate limit', async () => {
     const { code, reason, retryMs } = await failureAfter({ kind: 'status', status: 429 }, SUBMIT);
     assert.deepEqual([code, reason, retryMs], ['RESOURCE_EXHAUSTED', 'HTTP_429', RATE_LIMIT_MS]);
@@ -348,7 +381,10 @@ describe('an outcome that is unknown', { timeout: HANG_MS }, () => {
   it('is learnt by repeating the call with its timestamp: the same bytes, the same activity', async () => {
     simulator.addFaults([{ kind: 'error', code: 'INTERNAL', apply: true }]);
     const failure = await failureOf(gateway, SUBMIT);
-    const { timestamp_ms, fingerprint } = outcomeUnknown(failure, 'UNKNOWN', { http_status: '500' });
+    const { upstream_message } = failure.metadata;
+    assert.match(upstream_message, /^the service refuses/);
+    const said = { http_status: '500', upstream_message };
+    const { timestamp_ms, fingerprint } = outcomeUnknown(failure, 'UNKNOWN', said);
 
     const answer = await gateway.call(SUBMIT.method, { ...SUBMIT.request, timestamp_ms });
     assert.equal(answer.activity.fingerprint, fingerprint);

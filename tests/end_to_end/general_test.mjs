@@ -96,8 +96,16 @@ describe('JSON text keeps its spelling', () => {
 
   test('in the members of a query', async () => {
     answerWith('{}');
-    await gateway.call(QUERY, queryRequest({ parameters: SPELLED }));
-    assert.equal(sentBody(), `{"organizationId":"${ORGANIZATION}",${SPELLED.slice(1)}`);
+    const members = SPELLED.replace('"é"', '"z"');
+    await gateway.call(QUERY, queryRequest({ parameters: members }));
+    assert.equal(sentBody(), `{"organizationId":"${ORGANIZATION}",${members.slice(1)}`);
+  });
+
+  test('but a member of a query whose name is not ASCII is refused', async () => {
+    for (const parameters of ['{"é":1}', '{"parameter\\u017f":{}}', '{"\u212Aey":1}']) {
+      const error = await gateway.refusal(QUERY, queryRequest({ parameters }));
+      assert.equal(error.code, code.INVALID_ARGUMENT, parameters);
+    }
   });
 
   for (const [method, request] of [

@@ -293,11 +293,6 @@ describe('a withdrawal is held to its limits:', () => {
     [false, { amount_value: '10000' }],
     [false, { amount_value: 'MAX' }],
     [false, { amount_value: '340282366920938463463374607431768211456' }],
-    [false, { amount_value: '0999' }],
-    [false, { amount_value: '-1' }],
-    [false, { amount_value: '1e2' }],
-    [false, { amount_value: '１' }],
-    [false, { amount_value: '9'.repeat(79) }],
     [false, { chain_caip2: 'EARN_CHAIN_EIP155_8453' }],
     [false, { wrapper_address: `${WRAPPER.slice(0, -1)}e` }],
     [false, { wrapper_address: `${WRAPPER} ` }],
@@ -308,11 +303,16 @@ describe('a withdrawal is held to its limits:', () => {
     });
   }
 
-  test('a chain that nobody knows is no valid request, and does not go out', async () => {
-    const { error } = await outcomeOf('treasurer', questionOf(...withdrawal({ ...within, chain_caip2: 77 })));
-    assert.equal(error.code, 3);
-    assert.equal(simulator.stats().requests, 0);
-  });
+  for (const changes of [
+    { chain_caip2: 77 },
+    ...['0999', '-1', '1e2', '１', '9'.repeat(79)].map((amount_value) => ({ amount_value })),
+  ]) {
+    test(`${JSON.stringify(changes)} is no valid request, and does not go out`, async () => {
+      const { error } = await outcomeOf('treasurer', questionOf(...withdrawal({ ...within, ...changes })));
+      assert.equal(error.code, 3);
+      assert.equal(simulator.stats().requests, 0);
+    });
+  }
 });
 
 test('an organization is deleted without its export only by whoever has a grant that says so', async () => {
@@ -484,7 +484,7 @@ function randomQuestion(random) {
   const method = random.pick([...REQUESTS.keys(), ...Array(6).fill('EarnService/EarnWithdraw')]);
   const parameters = {
     'EarnService/EarnWithdraw': () => ({
-      amount_value: random.pick(['0', '1', '2', '1000', '1001', 'MAX', '01', '9'.repeat(78)]),
+      amount_value: random.pick(['0', '1', '2', '1000', '1001', 'MAX', '9'.repeat(78)]),
       chain_caip2: random.pick(['EARN_CHAIN_EIP155_1', 'EARN_CHAIN_EIP155_8453', 'EARN_CHAIN_EIP155_137']),
       wrapper_address: random.pick([WRAPPER, WRAPPER.replace('01', '02')]),
     }),

@@ -25,7 +25,7 @@ describe('health and reflection', async () => {
   test('reflection lists every service', async () => {
     const standard = ['grpc.health.v1.Health', 'grpc.reflection.v1alpha.ServerReflection'];
     assert.equal(SERVICES.length, 11);
-    // Health is part of gRPC and has no descriptor in C++; some versions list it all the same.
+    // Health is part of gRPC; some versions list it, some do not.
     const listed = (await listServices(gateway.client)).filter((name) => name !== standard[0]);
     assert.deepEqual(listed, [standard[1], ...SERVICES]);
   });
@@ -37,6 +37,17 @@ describe('health and reflection', async () => {
       const expected = [...methods.keys()].filter((name) => `stampgate.v1.${name}`.startsWith(`${service}/`));
       assert.deepEqual(described.method.map(({ name }) => `${described.name}/${name}`).sort(), expected.sort());
     }
+  });
+
+  test('reflection describes every service that it lists, and health', async () => {
+    const listed = await listServices(gateway.client);
+    for (const service of new Set([...listed, 'grpc.health.v1.Health'])) {
+      const file = await describeSymbol(gateway.client, service);
+      assert.ok(file, service);
+      assert.ok(file.service.some(({ name }) => `${file.package}.${name}` === service), service);
+    }
+    const health = await describeSymbol(gateway.client, 'grpc.health.v1.Health');
+    assert.deepEqual(health.service[0].method.map(({ name }) => name), ['Check', 'Watch']);
   });
 
   test('a method that is not there is UNIMPLEMENTED', async () => {

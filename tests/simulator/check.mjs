@@ -49,8 +49,8 @@ function refuse({ violations }, field, description) {
 function checkString(kind, value, path, context) {
   if (typeof value !== 'string') return refuse(context, path, 'must be a string');
   if (value === '' && kind.required && !kind.mayBeEmpty) refuse(context, path, 'is required and must not be empty');
-  if (kind.maxBytes !== undefined && Buffer.byteLength(value) > kind.maxBytes) {
-    refuse(context, path, `must be at most ${kind.maxBytes} bytes`);
+  if (kind.maxCharacters !== undefined && [...value].length > kind.maxCharacters) {
+    refuse(context, path, `must be at most ${kind.maxCharacters} characters`);
   }
 }
 
@@ -83,6 +83,7 @@ function checkObject(kind, value, path, context) {
     return refuse(context, path, 'must be an object');
   }
   for (const name of Object.keys(value)) {
+    if (kind.tolerated?.includes(name)) continue;
     if (!Object.hasOwn(kind.members, name)) refuse(context, memberPath(path, name), 'is not a member of this request');
   }
   for (const [name, member] of Object.entries(kind.members)) {

@@ -58,7 +58,8 @@ function submit(name, type, keys, parameters) {
     type: required(oneOf(type)),
     timestampMs: required({ kind: 'recentTime' }),
     organizationId: required(text),
-    parameters: required(object(parameters)),
+    // One of the operator's packages writes the envelope's flag here, and the service takes it; it has no effect.
+    parameters: required(object(parameters, { tolerated: ['generateAppProofs'] })),
     generateAppProofs: flag,
   });
   submits.push({ name, path: `/public/v1/submit/${name}`, type, ...keys, body });
@@ -129,7 +130,7 @@ submit(
   {
     smartContractAddress: required(text),
     // "400kb" is read as bytes of UTF-8, the strictest of its meanings.
-    smartContractInterface: required({ ...text, maxBytes: 400_000 }),
+    smartContractInterface: required({ ...text, maxCharacters: 400_000 }),
     type: required(oneOf('SMART_CONTRACT_INTERFACE_TYPE_ETHEREUM', 'SMART_CONTRACT_INTERFACE_TYPE_SOLANA')),
     label: required(text),
     notes: text,

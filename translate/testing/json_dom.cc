@@ -37,6 +37,22 @@ absl::Status Read(JsonValue& value, Json& json) {
   return absl::InternalError("unknown kind");
 }
 
+// A name may hold surrogates without their other halves, in three bytes as the reader gives them: JSON has them
+// escaped.
+void AppendName(const std::string& name, std::string& out) {
+  std::string quoted;
+  AppendJsonString(name, quoted);
+  for (size_t i = 0; i < quoted.size(); ++i) {
+    const auto byte = [&](size_t k) { return static_cast<unsigned char>(quoted[i + k]); };
+    if (byte(0) == 0xed && byte(1) >= 0xa0) {
+      absl::StrAppend(&out, "\\u", absl::Hex(0xd000 | (byte(1) & 0x3f) << 6 | (byte(2) & 0x3f)));
+      i += 2;
+    } else {
+      out.push_back(quoted[i]);
+    }
+  }
+}
+
 void Append(const Json& json, std::string& out) {
   absl::string_view separator = "";
   switch (json.kind) {
@@ -63,7 +79,7 @@ void Append(const Json& json, std::string& out) {
       out += "{";
       for (const auto& [name, member] : json.members) {
         absl::StrAppend(&out, std::exchange(separator, ","));
-        AppendJsonString(name, out);
+        AppendName(name, out);
         out += ":";
         Append(member, out);
       }
@@ -110,7 +126,11 @@ std::string ToText(const Json& json) {
 }
 
 bool SetAt(Json& root, absl::string_view pointer, Json value) {
-  if (pointer.empty() || pointer.front() != '/') return false;
+  if (pointer.empty()) {
+    root = std::move(value);
+    return true;
+  }
+  if (pointer.front() != '/') return false;
   std::vector<std::string> steps = absl::StrSplit(pointer.substr(1), '/');
   Json* place = &root;
   for (size_t i = 0; i < steps.size(); ++i) {

@@ -87,7 +87,8 @@ std::string FullText(const FieldPlan& plan) {
   if (plan.form != JsonForm::kString) return "{\"text\":\"" + plan.field->name() + "\"}";
   if (plan.role == v1::FIELD_ROLE_PATH) return "unlisted_path";
   if (plan.role == v1::FIELD_ROLE_ACTIVITY_TYPE) return "ACTIVITY_TYPE_UNLISTED";
-  return plan.max_bytes.has_value() ? std::string("x") : plan.field->name();
+  if (plan.amount) return "1";
+  return plan.max_bytes.has_value() || plan.max_characters.has_value() ? std::string("x") : plan.field->name();
 }
 
 std::vector<int> EnumNumbers(const FieldPlan& plan) {

@@ -1,0 +1,74 @@
+#include "translate/answer_size.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "stampgate/v1/general_service.pb.h"
+#include "stampgate/v1/policy_service.pb.h"
+#include "translate/error.h"
+#include "translate/testing/operations.h"
+#include "translate/testing/status.h"
+
+namespace stampgate {
+namespace {
+
+using ::stampgate::testing::Details;
+using ::stampgate::testing::DetailsOf;
+using ::stampgate::testing::OperationOf;
+using ::stampgate::testing::Proto;
+using ::stampgate::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+
+SentCall Call(const char* method) {
+  const Operation& operation = OperationOf(method);
+  return {operation, *operation.request_prototype, operation.is_submit() ? 1755500000000u : 0u,
+          operation.is_submit() ? "sha256:0123" : ""};
+}
+
+TEST(AnswerSizeTest, TheBoundIsBelowWhatClientLibrariesTake) {
+  EXPECT_EQ(kMaxAnswerBytes, 4128768u);  // the number in error_reason.proto
+  EXPECT_LT(kMaxAnswerBytes, 4u << 20);
+}
+
+TEST(AnswerSizeTest, OfASubmitTheErrorSaysThatItWasCarriedOutAndNamesTheActivity) {
+  const auto response =
+      Proto<v1::CreatePoliciesResponse>(R"pb(activity { id: "act-1" status: ACTIVITY_STATUS_COMPLETED })pb");
+  const absl::Status status = AnswerTooLarge(Call("CreatePolicies"), response, 5000000);
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("the call was carried out")));
+  const Details details = DetailsOf(status);
+  EXPECT_EQ(details.domain, "stampgate");
+  EXPECT_EQ(details.reason, "ANSWER_TOO_LARGE");
+  EXPECT_EQ(details.retry_delay, std::nullopt);
+  EXPECT_THAT(details.metadata,
+              ElementsAre(Pair("activity_id", "act-1"), Pair("activity_status", "ACTIVITY_STATUS_COMPLETED"),
+                          Pair("answer_bytes", "5000000"), Pair("fingerprint", "sha256:0123"),
+                          Pair("max_answer_bytes", "4128768"), Pair("timestamp_ms", "1755500000000")));
+}
+
+TEST(AnswerSizeTest, OfAGeneralSubmitTheActivityIsThatOfTheText) {
+  v1::SubmitOperationResponse response;
+  response.set_answer(R"({"activity":{"id":"act-2","status":"ACTIVITY_STATUS_PENDING"}})");
+  const Details details = DetailsOf(AnswerTooLarge(Call("SubmitOperation"), response, 5000000));
+  EXPECT_EQ(details.metadata.at("activity_id"), "act-2");
+  EXPECT_EQ(details.metadata.at("activity_status"), "ACTIVITY_STATUS_PENDING");
+  response.set_answer("{}");
+  EXPECT_EQ(DetailsOf(AnswerTooLarge(Call("SubmitOperation"), response, 5000000)).metadata.count("activity_id"), 0u);
+}
+
+TEST(AnswerSizeTest, OfAQueryTheErrorSaysThatTheAnswerIsTooLarge) {
+  const absl::Status status = AnswerTooLarge(Call("GetPolicy"), v1::GetPolicyResponse(), 5000000);
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kOutOfRange,
+                               "the call was carried out, but its answer is too large: 5000000 bytes, where clients "
+                               "take 4128768; ask for less"));
+  EXPECT_EQ(DetailsOf(status).reason, "ANSWER_TOO_LARGE");
+  EXPECT_THAT(DetailsOf(status).metadata,
+              ElementsAre(Pair("answer_bytes", "5000000"), Pair("max_answer_bytes", "4128768")));
+}
+
+}  // namespace
+}  // namespace stampgate
