@@ -429,7 +429,7 @@ test('an end that a power cut has damaged is removed and reported, and a change 
   const said = second.output.split('\n').filter((line) => line.includes('"event":"audit_torn_end"'));
   assert.deepEqual(
     said.map((line) => JSON.parse(line)).map(({ severity, after_record, bytes }) => [severity, after_record, bytes]),
-    [['WARNING', String(after), String(torn.length)]],
+    [['WARNING', after, torn.length]],
   );
   const { kind, bytes } = recordsOf(audit.file)[after];
   assert.deepEqual([kind, bytes], ['torn', torn.length]);
