@@ -59,6 +59,7 @@ std::string DecisionText(absl::Time time, AuditKind kind, const AuditDecision& d
   AppendText("policy_version", decision.policy_version, text);
   if (decision.client_stamped) text += R"(,"client_stamped":true)";
   AppendText("reason", decision.reason, text);
+  AppendText("request_id", decision.request_id, text);
   return text;
 }
 

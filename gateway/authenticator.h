@@ -20,8 +20,8 @@ struct KnownCaller {
 
 // Finds out who makes the call of `context`, which stays until `done` was called: at once, or on another thread if keys
 // of a token issuer have to be fetched. Errors: those of CheckMetadata; UNAUTHENTICATED (CALLER_NOT_RECOGNIZED), which
-// says what is missing and nothing of what was shown, or UNAVAILABLE with the same reason while those keys cannot be
-// had.
+// says what is missing, and in its metadata, as "seen", what the connection showed, as StrangerName names it; or
+// UNAVAILABLE with the same reason while those keys cannot be had.
 void Authenticate(const CurrentAccess& current, const grpc::CallbackServerContext& context,
                   absl::AnyInvocable<void(absl::StatusOr<KnownCaller>)> done);
 

@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "gateway/call_audit.h"
+#include "gateway/call_log.h"
 #include "gateway/call_metrics.h"
+#include "gateway/call_trace.h"
 #include "gateway/event_access.h"
 #include "gateway/event_error.h"
 #include "gateway/event_page.h"
@@ -30,20 +32,23 @@ using absl::StatusCode;
 class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
                      public std::enable_shared_from_this<Subscription> {
  public:
-  Subscription(const EventEnvironment& environment, const grpc::CallbackServerContext& context)
+  Subscription(const EventEnvironment& environment, grpc::CallbackServerContext& context)
       : environment_(environment),
         context_(context),
         id_(environment.next_reader.fetch_add(1)),
-        audit_(environment.audit, environment.disk_waits, kSubscribe),
-        metrics_(environment.metrics, kSubscribe) {}
+        trace_(TraceOf(context, environment.random)),
+        audit_(environment.audit, environment.disk_waits, kSubscribe, trace_.trace_id()),
+        metrics_(environment.metrics, kSubscribe),
+        log_(environment.lines, kSubscribe, trace_.trace_id()) {}
 
   void Start(const grpc::ByteBuffer& bytes) {
     self_ = shared_from_this();
-    BeginEvents(environment_.access, context_, audit_, [call = self_, &bytes](absl::StatusOr<EventAccess> access) {
-      if (!access.ok()) return call->End(access.status());
-      call->access_ = *std::move(access);
-      call->Read(bytes);
-    });
+    BeginEvents(environment_.access, context_, audit_, log_,
+                [call = self_, &bytes](absl::StatusOr<EventAccess> access) {
+                  if (!access.ok()) return call->End(access.status());
+                  call->access_ = *std::move(access);
+                  call->Read(bytes);
+                });
   }
 
  private:
@@ -120,7 +125,7 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
 
   // Who may see what has changed since: what was read for this caller may not be for it any more.
   void Reauthorize() {
-    AuthorizeEvents(environment_.access, context_, audit_, [call = self_](absl::StatusOr<EventAccess> access) {
+    AuthorizeEvents(environment_.access, context_, audit_, log_, [call = self_](absl::StatusOr<EventAccess> access) {
       if (!access.ok()) return call->End(access.status());
       call->access_ = *std::move(access);
       auto filter = std::make_shared<EventFilter>(*call->filter_);
@@ -138,6 +143,7 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   void End(const absl::Status& status) {
     audit_.End(status);
     metrics_.End(status);
+    log_.End(status);
     Finish(ToGrpcStatus(status));
   }
 
@@ -155,8 +161,10 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   const EventEnvironment& environment_;
   const grpc::CallbackServerContext& context_;
   const EventFeed::ReaderId id_;
+  const TraceContext trace_;
   CallAudit audit_;
   CallMetrics metrics_;
+  CallLog log_;
   EventAccess access_;
   std::shared_ptr<const EventFilter> filter_;
   bool counted_ = false;
@@ -184,8 +192,8 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* StartSubscription(const EventEnviron
                                                               grpc::CallbackServerContext* context,
                                                               const grpc::ByteBuffer* request) {
   if (!environment.in_flight.Begin(*context)) {
-    return new RefusedCall<grpc::ServerWriteReactor<grpc::ByteBuffer>>(environment.in_flight, environment.metrics,
-                                                                       kSubscribe, Refusal(environment, *request));
+    return new RefusedCall<grpc::ServerWriteReactor<grpc::ByteBuffer>>(environment, *context, kSubscribe,
+                                                                       Refusal(environment, *request));
   }
   auto call = std::make_shared<Subscription>(environment, *context);
   call->Start(*request);
