@@ -86,7 +86,7 @@ void Authenticate(const CurrentAccess& current, const grpc::CallbackServerContex
     if (!verified.ok()) return done(NotRecognized(peer, verified.status().message()));
     for (const Caller* caller : callers) {
       if (!caller->HasSubject(verified->issuer, verified->subject)) continue;
-      return done(KnownCaller{std::move(access), caller});
+      return done(KnownCaller{std::move(access), caller, verified->until});
     }
     done(NotRecognized(peer, "the bearer token is of nobody who is configured to call"));
   });

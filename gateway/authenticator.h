@@ -8,6 +8,7 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "gateway/access.h"
 
 namespace stampgate {
@@ -16,6 +17,8 @@ namespace stampgate {
 struct KnownCaller {
   std::shared_ptr<const Access> access;
   const Caller* caller = nullptr;  // in `access`
+  // When the caller's token is no longer good, leeway included; never for a caller without a token that ends.
+  absl::Time until = absl::InfiniteFuture();
 };
 
 // Finds out who makes the call of `context`, which stays until `done` was called: at once, or on another thread if keys

@@ -97,13 +97,15 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   }
 
   void ReadOn() {
+    if (HasTokenEnded()) return End(TokenExpired());
     // The call may end while it is being read for.
     const std::shared_ptr<Subscription> self = shared_from_this();
     EventFeed::Request request;
     request.after = place_;
     request.filter = filter_;
-    request.patience =
-        std::max(environment_.heartbeat_interval - absl::FromChrono(Clock::now() - written_), absl::Milliseconds(1));
+    const absl::Duration to_heartbeat = environment_.heartbeat_interval - absl::FromChrono(Clock::now() - written_);
+    const absl::Duration to_end = access_.caller.until - environment_.now();
+    request.patience = std::max(std::min(to_heartbeat, to_end), absl::Milliseconds(1));
     environment_.feed->Next(id_, std::move(request),
                             [self](absl::StatusOr<EventPage> page) { self->OnPage(std::move(page)); });
     if (cancelled_) environment_.feed->Cancel(id_);
@@ -113,6 +115,7 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     if (absl::IsAborted(page.status())) return End(ShuttingDown(EncodeCursor(environment_.log, place_)));
     if (!page.ok()) return End(page.status());
     if (cancelled_) return End(absl::CancelledError("the caller has gone"));
+    if (HasTokenEnded()) return End(TokenExpired());
     if (environment_.access.Get() != access_.caller.access) return Reauthorize();
     // A stretch of the log without anything for this caller: told only when it is time for a heartbeat.
     const bool silent = page->events.empty() && page->through.position > place_.position;
@@ -126,13 +129,25 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   // Who may see what has changed since: what was read for this caller may not be for it any more.
   void Reauthorize() {
     AuthorizeEvents(environment_.access, context_, audit_, log_, [call = self_](absl::StatusOr<EventAccess> access) {
-      if (!access.ok()) return call->End(access.status());
+      if (!access.ok()) return call->End(call->HasTokenEnded() ? call->TokenExpired() : access.status());
       call->access_ = *std::move(access);
       auto filter = std::make_shared<EventFilter>(*call->filter_);
       filter->visible = call->access_.visible;
       call->filter_ = std::move(filter);
       call->ReadOn();
     });
+  }
+
+  // The caller has been told how long its token is good, so this is no refusal: a subscriber that goes on after
+  // UNAVAILABLE goes on at the cursor, with the token that it has by then.
+  bool HasTokenEnded() const { return environment_.now() >= access_.caller.until; }
+
+  absl::Status TokenExpired() const {
+    Error error = GatewayError(StatusCode::kUnavailable, v1::ERROR_REASON_TOKEN_EXPIRED,
+                               "the token that this subscription was begun with has expired");
+    error.metadata.emplace_back("cursor", EncodeCursor(environment_.log, place_));
+    error.retry_delay = absl::Milliseconds(100);
+    return ToStatus(error);
   }
 
   void OnCancel() override {
