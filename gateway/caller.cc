@@ -91,6 +91,10 @@ Caller::Decision Caller::Decide(const Question& question) const {
   }
 }
 
+bool Caller::has_general_operations() const {
+  return absl::c_any_of(config_.grants(), [](const auto& grant) { return !grant.general_operations().empty(); });
+}
+
 const OrganizationSet& Caller::OrganizationsOf(absl::string_view method) const {
   static const auto& none = *new OrganizationSet();
   const auto found = organizations_.find(method);

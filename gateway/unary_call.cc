@@ -90,7 +90,10 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
     if (absl::Status status = DecodeRequest(bytes, environment_.max_request_bytes, *request_); !status.ok()) {
       return End(status);
     }
-    // What breaks rules is told so whoever sent it: that depends on the request alone, and on nothing that there is.
+    // The rules take time for every byte of the request, so they are not checked for a caller whose grants lack the
+    // method or the organization in any case.
+    if (absl::Status status = CheckGrants(); !status.ok()) return End(status);
+    // What breaks rules is told so to every other caller: that depends on the request alone, and on nothing there is.
     absl::StatusOr<RenderedRequest> rendered = TranslateRequest(environment_.operations, operation_, *request_);
     if (!rendered.ok()) return End(rendered.status());
     if (rendered->client_stamp.has_value()) {
@@ -105,6 +108,24 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
     if (!decision.allowed) return Refuse(std::move(record), std::move(decision.why));
     if (absl::Status status = SetDeadline(); !status.ok()) return End(status);
     Allow(*std::move(rendered), decision.key, std::move(record));
+  }
+
+  // PERMISSION_DENIED, which is recorded, if no grant can allow the call whatever its values are.
+  absl::Status CheckGrants() {
+    // The rules say which typed method to call in place of a general one, granted or not.
+    if (operation_.general && caller_.caller->has_general_operations()) return absl::OkStatus();
+    Question question = QuestionOf(operation_, *request_);
+    question.request = nullptr;
+    // It is in the body that the client has stamped, which is not read yet, or it is missing, which breaks a rule.
+    if (question.organization_id == "") question.organization_id.reset();
+    Caller::Decision decision = caller_.caller->Decide(question);
+    if (decision.allowed) return absl::OkStatus();
+    AuditDecision record = DecisionAbout(question);
+    const google::protobuf::FieldDescriptor* stamp = operation_.request->client_stamp;
+    record.client_stamped = stamp != nullptr && request_->GetReflection()->HasField(*request_, stamp);
+    record.reason = std::move(decision.why);
+    audit_.Deny(caller_, std::move(record));
+    return Denied(*caller_.caller, operation_.full_name);
   }
 
   void Refuse(AuditDecision decision, std::string why) {

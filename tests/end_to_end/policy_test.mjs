@@ -247,6 +247,17 @@ describe('with a stamp of the end user, a caller may do the same:', { timeout: H
   }
 });
 
+test('a caller whose grants lack the method or the organization is denied before the rules are checked', async () => {
+  const broken = { parameters: { organization_name: '' } };
+  const requests = { ...questionOf('OrganizationService/UpdateOrganizationName', ORGANIZATIONS[0]).request, ...broken };
+  isDenied(
+    await outcomeOf('nobody', { method: 'OrganizationService/UpdateOrganizationName', request: requests }),
+    'nobody',
+    'OrganizationService/UpdateOrganizationName',
+  );
+  assert.equal(simulator.stats().requests, 0);
+});
+
 test('a denied call is denied whatever else it holds', async () => {
   const everything = operations.map(({ method, all }) => ({ method, request: all }));
   for (const question of everything) isDenied(await outcomeOf('nobody', question), 'nobody', question.method);
@@ -378,13 +389,13 @@ describe('what looks like an organization is none:', () => {
       assert.equal(await checkCall('desk', asked(granted, { filter: { [name]: denied } })), true);
       assert.equal(JSON.parse(simulator.requests().at(-1).body).organizationId, granted);
     }
-    // Beside the real one it is refused, whoever sends it.
-    for (const caller of ['desk', 'nobody']) {
-      for (const id of [granted, denied]) {
-        const { error } = await outcomeOf(caller, asked(id, { organizationId: granted }));
-        assert.equal(error.code, 3, error.message);
-      }
+    // Beside the real one it is refused, whoever sends it; a caller without general operations does not get to the rules.
+    const { requests } = simulator.stats();
+    for (const [caller, id, code] of [['desk', granted, 3], ['desk', denied, 3], ['nobody', granted, 7], ['nobody', denied, 7]]) {
+      const { error } = await outcomeOf(caller, asked(id, { organizationId: granted }));
+      assert.equal(error.code, code, error.message);
     }
+    assert.equal(simulator.stats().requests, requests);
   });
 
   test('in the fields of typed requests', async () => {
