@@ -3,7 +3,6 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "gateway/audit_key.h"
 #include "gateway/log.h"
@@ -26,8 +25,7 @@ void TellRotation(const absl::Status& status) {
 
 // A crash leaves a torn end. An operator who sees this line without a crash suspects that the file was changed.
 void TellTornEnd(const AuditWriter::TornEnd& end) {
-  Log(Severity::kWarning, "audit_torn_end",
-      {{"after_record", absl::StrCat(end.after)}, {"bytes", absl::StrCat(end.bytes)}});
+  Log(Severity::kWarning, "audit_torn_end", {{"after_record", end.after}, {"bytes", end.bytes}});
 }
 
 }  // namespace

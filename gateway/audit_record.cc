@@ -61,6 +61,7 @@ std::string DecisionText(absl::Time time, AuditKind kind, const AuditDecision& d
   AppendText("policy_version", decision.policy_version, text, most);
   if (decision.client_stamped) text += R"(,"client_stamped":true)";
   AppendText("reason", decision.reason, text, most);
+  AppendText("request_id", decision.request_id, text, most);
   return text;
 }
 

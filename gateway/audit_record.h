@@ -17,7 +17,8 @@
 //   stop          the process ends as it should
 //   torn          a crash had left bytes that are no records after the record before this one; this start has removed
 //                 them: "bytes" is their number
-//   allow         a call may be stamped: AuditDecision
+//   allow         a call may be stamped, or, with "prepared_method", its body may be handed out to be stamped:
+//                 AuditDecision
 //   deny          a call was refused: AuditDecision
 //   denied_count  "count" refusals of "caller" that were not written one by one, the first at "since"
 //   outcome       what came of record "allow": AuditOutcome, "duration_us" in microseconds
@@ -51,6 +52,7 @@ struct AuditDecision {
   std::string policy_version;
   bool client_stamped = false;  // the call brings its own stamp
   std::string reason;           // of a denial, for the operator
+  std::string request_id;       // the trace id of the call, which the log and the caller's answer have too
 };
 
 // What came of a call that was allowed.

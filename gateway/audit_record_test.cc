@@ -50,6 +50,12 @@ TEST(AuditRecordTest, WritesMembersInAFixedOrder) {
             R"("time":"2026-01-02T03:04:05.678901Z","kind":"deny","caller":"payments",)"
             R"("method":"/stampgate.v1.PolicyService/GetPolicy","organization_id":"org-1",)"
             R"("body_sha256":"e3b0c442","policy_version":"v7","client_stamped":true,"reason":"no grant")");
+  decision.request_id = "0af7651916cd43dd8448eb211c80319c";
+  EXPECT_EQ(DenyText(kTime, decision),
+            R"("time":"2026-01-02T03:04:05.678901Z","kind":"deny","caller":"payments",)"
+            R"("method":"/stampgate.v1.PolicyService/GetPolicy","organization_id":"org-1",)"
+            R"("body_sha256":"e3b0c442","policy_version":"v7","client_stamped":true,"reason":"no grant",)"
+            R"("request_id":"0af7651916cd43dd8448eb211c80319c")");
   AuditDecision general;
   general.caller = "payments";
   general.method = "/stampgate.v1.StampService/Prepare";
@@ -129,7 +135,7 @@ TEST(AuditRecordTest, EveryRecordStaysWithinTheBoundAndIsRead) {
       for (char& c : text) c = static_cast<char>(random());
       return text;
     };
-    AuditDecision decision{any(), any(), any(), any(), any(), any(), any(), any(), any(), true, any()};
+    AuditDecision decision{any(), any(), any(), any(), any(), any(), any(), any(), any(), true, any(), any()};
     AuditOutcome outcome{any(), any(), any(), any(), any(), absl::InfiniteDuration()};
     for (const std::string& text : {DenyText(kTime, decision), OutcomeText(kTime, 1, outcome)}) {
       EXPECT_LT(text.size() + 200, kAuditRecordBytes);
@@ -138,7 +144,7 @@ TEST(AuditRecordTest, EveryRecordStaysWithinTheBoundAndIsRead) {
   }
   const std::string longest(999, '"');
   const AuditDecision decision{longest, longest, longest, longest, longest, longest,
-                               longest, longest, longest, true,    longest};
+                               longest, longest, longest, true,    longest, longest};
   EXPECT_LT(AllowText(kTime, decision).size() + 200, kAuditRecordBytes);
   const std::vector<uint64_t> allows(kAuditAllowsPerRecord, 18446744073709551615u);
   EXPECT_LT(StillOpenText(kTime, allows).size() + 200, kAuditRecordBytes);

@@ -7,6 +7,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
+#include "gateway/audit_record.h"
 #include "gateway/call_metadata.h"
 #include "gateway/peer.h"
 #include "stamp/sha256.h"
@@ -20,18 +21,21 @@ using absl::StatusCode;
 constexpr char kAuthorization[] = "authorization";
 constexpr absl::string_view kScheme = "bearer ";
 
-absl::Status NotRecognized(absl::string_view why) {
-  return ToStatus(GatewayError(StatusCode::kUnauthenticated, v1::ERROR_REASON_CALLER_NOT_RECOGNIZED, std::string(why)));
+// `peer` has shown this to the gateway already, and learns how the gateway reads it; ToStatus bounds its length.
+absl::Status NotRecognized(const Peer& peer, absl::string_view why) {
+  Error error = GatewayError(StatusCode::kUnauthenticated, v1::ERROR_REASON_CALLER_NOT_RECOGNIZED, std::string(why));
+  error.metadata.emplace_back("seen", AuditValue(StrangerName(peer)));
+  return ToStatus(error);
 }
 
 // The bearer token of the call; nothing if there is none. Errors: it came twice, or is no bearer token.
-absl::StatusOr<std::optional<std::string>> TokenOf(const grpc::CallbackServerContext& context) {
+absl::StatusOr<std::optional<std::string>> TokenOf(const grpc::CallbackServerContext& context, const Peer& peer) {
   const auto [begin, end] = context.client_metadata().equal_range(kAuthorization);
   if (begin == end) return std::nullopt;
-  if (std::next(begin) != end) return NotRecognized("authorization is given more than once");
+  if (std::next(begin) != end) return NotRecognized(peer, "authorization is given more than once");
   const absl::string_view value(begin->second.data(), begin->second.size());
   if (!absl::StartsWithIgnoreCase(value, kScheme) || value.size() == kScheme.size())
-    return NotRecognized("authorization is not of the form Bearer TOKEN");
+    return NotRecognized(peer, "authorization is not of the form Bearer TOKEN");
   return std::string(value.substr(kScheme.size()));
 }
 
@@ -46,20 +50,21 @@ void Authenticate(const CurrentAccess& current, const grpc::CallbackServerContex
                   absl::AnyInvocable<void(absl::StatusOr<KnownCaller>)> done) {
   if (absl::Status metadata = CheckMetadata(context.client_metadata()); !metadata.ok()) return done(metadata);
   std::shared_ptr<const Access> access = current.Get();
-  CallerDirectory::Callers callers = access->callers.Find(PeerOf(context));
-  if (callers.empty()) return done(NotRecognized("nobody of this identity is configured to call"));
+  const Peer peer = PeerOf(context);
+  CallerDirectory::Callers callers = access->callers.Find(peer);
+  if (callers.empty()) return done(NotRecognized(peer, "nobody of this identity is configured to call"));
   // A certificate may have the names of two: nobody knows then which of them calls.
   if (absl::c_count_if(callers, [](const Caller* caller) { return !caller->wants_token(); }) > 1) {
-    return done(NotRecognized("the certificate has the names of several callers"));
+    return done(NotRecognized(peer, "the certificate has the names of several callers"));
   }
   const Caller* plain = WithoutToken(callers);
   // A token that nobody here asks for is somebody else's affair: meshes and proxies pass them on.
   if (plain != nullptr && callers.size() == 1) return done(KnownCaller{std::move(access), plain});
 
-  const absl::StatusOr<std::optional<std::string>> token = TokenOf(context);
+  const absl::StatusOr<std::optional<std::string>> token = TokenOf(context, peer);
   if (!token.ok()) return done(token.status());
   if (!token->has_value()) {
-    if (plain == nullptr) return done(NotRecognized("a bearer token is required"));
+    if (plain == nullptr) return done(NotRecognized(peer, "a bearer token is required"));
     return done(KnownCaller{std::move(access), plain});
   }
   const Caller* known = nullptr;
@@ -68,9 +73,9 @@ void Authenticate(const CurrentAccess& current, const grpc::CallbackServerContex
     if (caller->HasToken(digest)) known = caller;
   }
   if (known != nullptr) return done(KnownCaller{std::move(access), known});
-  if (access->tokens == nullptr) return done(NotRecognized("the bearer token is not known"));
+  if (access->tokens == nullptr) return done(NotRecognized(peer, "the bearer token is not known"));
   TokenVerifier& verifier = *access->tokens;
-  verifier.Verify(**token, [access = std::move(access), callers = std::move(callers),
+  verifier.Verify(**token, [access = std::move(access), callers = std::move(callers), peer,
                             done = std::move(done)](absl::StatusOr<VerifiedToken> verified) mutable {
     if (absl::IsUnavailable(verified.status())) {
       Error error = GatewayError(StatusCode::kUnavailable, v1::ERROR_REASON_CALLER_NOT_RECOGNIZED,
@@ -78,12 +83,12 @@ void Authenticate(const CurrentAccess& current, const grpc::CallbackServerContex
       error.retry_delay = absl::Seconds(1);
       return done(ToStatus(error));
     }
-    if (!verified.ok()) return done(NotRecognized(verified.status().message()));
+    if (!verified.ok()) return done(NotRecognized(peer, verified.status().message()));
     for (const Caller* caller : callers) {
       if (!caller->HasSubject(verified->issuer, verified->subject)) continue;
-      return done(KnownCaller{std::move(access), caller});
+      return done(KnownCaller{std::move(access), caller, verified->until});
     }
-    done(NotRecognized("the bearer token is of nobody who is configured to call"));
+    done(NotRecognized(peer, "the bearer token is of nobody who is configured to call"));
   });
 }
 

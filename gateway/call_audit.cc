@@ -2,8 +2,7 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "gateway/peer.h"
 #include "translate/error.h"
 
 namespace stampgate {
@@ -26,13 +25,6 @@ AuditOutcome NothingSent() {
 
 }  // namespace
 
-std::string StrangerName(const Peer& peer) {
-  if (peer.plaintext_loopback) return "(loopback)";
-  if (!peer.spiffe_id.empty()) return absl::StrCat("(", peer.spiffe_id, ")");
-  if (peer.dns_names.empty()) return "(nobody)";
-  return absl::StrCat("(dns:", absl::StrJoin(peer.dns_names, " dns:"), ")");
-}
-
 AuditDecision DecisionAbout(const Question& question) {
   AuditDecision decision;
   decision.organization_id = std::string(question.organization_id.value_or(""));
@@ -54,6 +46,7 @@ void CallAudit::DenyStranger(const grpc::CallbackServerContext& context, const a
   AuditDecision decision;
   decision.caller = StrangerName(PeerOf(context));
   decision.method = method_;
+  decision.request_id = request_id_;
   decision.reason = std::string(why.message());
   log_->Deny(decision);
 }
@@ -62,6 +55,7 @@ void CallAudit::Deny(const KnownCaller& caller, AuditDecision decision) {
   if (log_ == nullptr) return;
   decision.caller = caller.caller->name();
   decision.method = method_;
+  decision.request_id = request_id_;
   decision.policy_version = caller.access->version;
   log_->Deny(decision);
 }
@@ -84,6 +78,7 @@ void CallAudit::Record(const KnownCaller& caller, AuditDecision decision, AuditL
   if (log_ == nullptr) return done(absl::OkStatus());
   decision.caller = caller.caller->name();
   decision.method = method_;
+  decision.request_id = request_id_;
   decision.policy_version = caller.access->version;
   auto guarded = waits_.Guard<AuditLog::AllowId>(
       [this, done = std::move(done)](absl::StatusOr<AuditLog::AllowId> allow) mutable {

@@ -8,19 +8,14 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "gateway/audit_log.h"
 #include "gateway/authenticator.h"
 #include "gateway/disk_waits.h"
 #include "gateway/grant.h"
-#include "gateway/peer.h"
 #include "translate/activity_summary.h"
 
 namespace stampgate {
-
-// How the audit calls somebody who is not known, by what the connection has shown: in brackets, which no caller's name
-// has. No certificate can make it "(loopback)", "(nobody)", or a name that the gateway uses itself, "(gateway)" or
-// "(others)": what a certificate says stands behind "dns:" or "spiffe:".
-std::string StrangerName(const Peer& peer);
 
 // The part of a decision that says what was asked for. `method` is left to CallAudit.
 AuditDecision DecisionAbout(const Question& question);
@@ -31,9 +26,9 @@ AuditDecision DecisionAbout(const Question& question);
 // reason kAbandoned.
 class CallAudit {
  public:
-  // `log` may be null. It and `waits` outlive this.
-  CallAudit(AuditLog* log, DiskWaits& waits, std::string method)
-      : log_(log), waits_(waits), method_(std::move(method)) {}
+  // `log` may be null. It and `waits` outlive this. `request_id` is in each record of a decision.
+  CallAudit(AuditLog* log, DiskWaits& waits, std::string method, absl::string_view request_id = "")
+      : log_(log), waits_(waits), method_(std::move(method)), request_id_(request_id) {}
   ~CallAudit();
 
   CallAudit(const CallAudit&) = delete;
@@ -44,12 +39,12 @@ class CallAudit {
   // The call of somebody who is not known, which has been refused for `why`.
   void DenyStranger(const grpc::CallbackServerContext& context, const absl::Status& why);
 
-  // A call of `caller` that has been refused. Of `decision` all but caller, method and policy version.
+  // A call of `caller` that has been refused. Of `decision` all but caller, method, policy version and request id.
   void Deny(const KnownCaller& caller, AuditDecision decision);
 
   // Calls `done` once it is on the disk that the call may go on; not if that fails, for which the error is UNAVAILABLE
-  // (AUDIT_UNAVAILABLE). Of `decision` all but caller, method and policy version. Called once, possibly at once; else
-  // on the log's thread or on that of DiskWaits::EndAll. This must live until `done` has been called.
+  // (AUDIT_UNAVAILABLE). Of `decision` all but caller, method, policy version and request id. Called once, possibly at
+  // once; else on the log's thread or on that of DiskWaits::EndAll. This must live until `done` has been called.
   void Allow(const KnownCaller& caller, AuditDecision decision, absl::AnyInvocable<void(absl::Status)> done);
 
   // The same for a call that reads events. It may also go on while nothing can be recorded, which is for what is
@@ -70,6 +65,7 @@ class CallAudit {
   AuditLog* const log_;
   DiskWaits& waits_;
   const std::string method_;
+  const std::string request_id_;
   const Clock::time_point started_ = Clock::now();
   std::optional<AuditLog::AllowId> allow_;
 };

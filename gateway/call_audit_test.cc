@@ -20,19 +20,6 @@
 namespace stampgate {
 namespace {
 
-TEST(StrangerName, IsWhatTheConnectionShows) {
-  EXPECT_EQ(StrangerName(Peer{true, "", {}}), "(loopback)");
-  EXPECT_EQ(StrangerName(Peer{false, "spiffe://example.org/web", {}}), "(spiffe://example.org/web)");
-  EXPECT_EQ(StrangerName(Peer{false, "", {"a.example", "b.example"}}), "(dns:a.example dns:b.example)");
-  EXPECT_EQ(StrangerName(Peer()), "(nobody)");
-}
-
-TEST(StrangerName, IsNoneOfTheGatewaysOwnForAnyCertificate) {
-  for (const char* name : {"loopback", "gateway", "others", "nobody"}) {
-    EXPECT_EQ(StrangerName(Peer{false, "", {name}}), std::string("(dns:") + name + ")");
-  }
-}
-
 TEST(DecisionAbout, TellsTheGeneralOperation) {
   Question question;
   question.method = "/stampgate.v1.GeneralService/SubmitOperation";
@@ -93,6 +80,20 @@ TEST_F(CallAuditTest, ACallThatVanishesIsAbandoned) {
   EXPECT_EQ(Member(outcomes[0], "allow"), "2");
   EXPECT_EQ(Member(outcomes[0], "code"), "UNKNOWN");
   EXPECT_EQ(Member(outcomes[0], "reason"), "ABANDONED");
+}
+
+TEST_F(CallAuditTest, EachDecisionHasTheRequestId) {
+  call_.reset();
+  call_.emplace(log_.get(), waits_, "m", "0af7651916cd43dd8448eb211c80319c");
+  ASSERT_TRUE(Allow().ok());
+  call_->Deny(caller(), {});
+  call_.reset();
+  log_->Close();
+  for (const char* kind : {"allow", "deny"}) {
+    const std::vector<std::string> lines = LinesWith(path_, std::string("\"kind\":\"") + kind);
+    ASSERT_EQ(lines.size(), 1) << kind;
+    EXPECT_EQ(Member(lines[0], "request_id"), "0af7651916cd43dd8448eb211c80319c");
+  }
 }
 
 TEST_F(CallAuditTest, AReadThatVanishesIsAbandoned) {

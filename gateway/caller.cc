@@ -5,11 +5,9 @@
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/strip.h"
 #include "gateway/policed_method.h"
 
 namespace stampgate {
@@ -43,13 +41,6 @@ std::string DescribeRules(const config::v1::Grant& grant) {
     absl::StrAppend(&text, ", exports to ", grant.export_public_keys_size(), " keys only");
   }
   return text;
-}
-
-// "/stampgate.v1.PolicyService/GetPolicy" -> "PolicyService/GetPolicy"
-absl::string_view ShortName(absl::string_view full_name) {
-  absl::ConsumePrefix(&full_name, "/stampgate.v1.");
-  absl::ConsumePrefix(&full_name, "/");
-  return full_name;
 }
 
 }  // namespace
@@ -100,6 +91,10 @@ Caller::Decision Caller::Decide(const Question& question) const {
   }
 }
 
+bool Caller::has_general_operations() const {
+  return absl::c_any_of(config_.grants(), [](const auto& grant) { return !grant.general_operations().empty(); });
+}
+
 const OrganizationSet& Caller::OrganizationsOf(absl::string_view method) const {
   static const auto& none = *new OrganizationSet();
   const auto found = organizations_.find(method);
@@ -113,8 +108,7 @@ std::vector<std::string> Caller::Describe() const {
     lines.push_back(absl::StrCat("grant ", i + 1, ": ", DescribeOrganizations(grant), DescribeRules(grant)));
     for (const PolicedMethod& method : PolicedMethods()) {
       if (!grants_[i].HasMethod(method.full_name)) continue;
-      std::string name = v1::PolicyClass_Name(method.policy_class).substr(absl::string_view("POLICY_CLASS_").size());
-      lines.push_back(absl::StrCat("  ", ShortName(method.full_name), " (", absl::AsciiStrToLower(name), ")"));
+      lines.push_back(absl::StrCat("  ", PolicyNameOf(method.full_name), " (", ClassNameOf(method), ")"));
     }
     for (const config::v1::GeneralOperation& operation : grant.general_operations()) {
       lines.push_back(absl::StrCat("  GeneralService: ", operation.path(),

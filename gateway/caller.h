@@ -39,6 +39,9 @@ class Caller {
   // Whether a grant allows what is asked. The first that does says with which key.
   Decision Decide(const Question& question) const;
 
+  // Whether a grant allows any operation of GeneralService.
+  bool has_general_operations() const;
+
   // The organizations that `method` is granted for by any grant; none if it is not granted. Valid as long as this.
   const OrganizationSet& OrganizationsOf(absl::string_view method) const;
 

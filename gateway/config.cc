@@ -55,11 +55,14 @@ config::v1::Config Defaults() {
   *upstream.mutable_max_idle() = TimeUtil::SecondsToDuration(50);
   upstream.set_max_response_bytes(8 << 20);
   upstream.set_http2(false);
+  upstream.set_forward_traceparent(false);
   config::v1::Calls& calls = *config.mutable_calls();
   *calls.mutable_default_deadline() = TimeUtil::SecondsToDuration(15);
   *calls.mutable_max_deadline() = TimeUtil::SecondsToDuration(30);
   calls.set_max_request_bytes(1 << 20);
   *calls.mutable_drain_grace() = TimeUtil::SecondsToDuration(25);
+  config.mutable_log()->set_level(config::v1::LOG_LEVEL_INFO);
+  config.mutable_log()->set_calls(false);
   config.mutable_replica()->set_index(0);
   config.mutable_replica()->set_count(1);
   config::v1::Events& events = *config.mutable_events();

@@ -83,6 +83,9 @@ TEST(ConfigTest, TheSmallestConfigGetsEveryDefault) {
   EXPECT_EQ(ToDuration(values.upstream().max_idle()), absl::Seconds(50));
   EXPECT_EQ(values.upstream().max_response_bytes(), 8u << 20);
   EXPECT_FALSE(values.upstream().http2());
+  EXPECT_FALSE(values.upstream().forward_traceparent());
+  EXPECT_EQ(values.log().level(), config::v1::LOG_LEVEL_INFO);
+  EXPECT_FALSE(values.log().calls());
   EXPECT_EQ(ToDuration(values.calls().default_deadline()), absl::Seconds(15));
   EXPECT_EQ(ToDuration(values.calls().max_deadline()), absl::Seconds(30));
   EXPECT_EQ(ToDuration(values.calls().drain_grace()), absl::Seconds(25));

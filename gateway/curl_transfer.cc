@@ -31,6 +31,7 @@ constexpr long kMaxConnectionSeconds = 300;
 char kAcceptLine[] = "Accept: application/json";
 char kContentTypeLine[] = "Content-Type: application/json";
 char kNoExpectLine[] = "Expect:";
+constexpr char kTraceparent[] = "traceparent";
 curl_slist kAccept = {kAcceptLine, nullptr};
 curl_slist kNoExpect = {kNoExpectLine, &kAccept};
 curl_slist kPostHeaders = {kContentTypeLine, &kNoExpect};
@@ -147,13 +148,22 @@ bool CurlTransfer::SetOptions(const std::string& base_url, const UpstreamClient:
   return ok;
 }
 
-bool CurlTransfer::PreparePost(StampedRequest request) {
-  if (!IsTarget(request.path()) || !IsHeader(request.header_name(), request.header_value())) {
+curl_slist* CurlTransfer::WithTraceparent(const std::string& traceparent, curl_slist* headers) {
+  if (traceparent.empty()) return headers;
+  if (!IsHeader(kTraceparent, traceparent)) return nullptr;
+  trace_line_ = absl::StrCat(kTraceparent, ": ", traceparent);
+  trace_node_ = {trace_line_.data(), headers};
+  return &trace_node_;
+}
+
+bool CurlTransfer::PreparePost(StampedRequest request, const std::string& traceparent) {
+  curl_slist* const headers = WithTraceparent(traceparent, &kPostHeaders);
+  if (headers == nullptr || !IsTarget(request.path()) || !IsHeader(request.header_name(), request.header_value())) {
     return false;
   }
   request_ = std::move(request);
   stamp_line_ = absl::StrCat(request_->header_name(), ": ", request_->header_value());
-  stamp_node_ = {stamp_line_.data(), &kPostHeaders};
+  stamp_node_ = {stamp_line_.data(), headers};
   return curl_easy_setopt(easy(), CURLOPT_POST, 1L) == CURLE_OK &&
          curl_easy_setopt(easy(), CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_->body().size())) ==
              CURLE_OK &&
@@ -162,9 +172,10 @@ bool CurlTransfer::PreparePost(StampedRequest request) {
          curl_easy_setopt(easy(), CURLOPT_REQUEST_TARGET, request_->path().c_str()) == CURLE_OK;
 }
 
-bool CurlTransfer::PrepareGet(const DiscoveryRequest& request) {
-  return IsTarget(request.path) && curl_easy_setopt(easy(), CURLOPT_HTTPGET, 1L) == CURLE_OK &&
-         curl_easy_setopt(easy(), CURLOPT_HTTPHEADER, &kAccept) == CURLE_OK &&
+bool CurlTransfer::PrepareGet(const DiscoveryRequest& request, const std::string& traceparent) {
+  curl_slist* const headers = WithTraceparent(traceparent, &kAccept);
+  return headers != nullptr && IsTarget(request.path) && curl_easy_setopt(easy(), CURLOPT_HTTPGET, 1L) == CURLE_OK &&
+         curl_easy_setopt(easy(), CURLOPT_HTTPHEADER, headers) == CURLE_OK &&
          curl_easy_setopt(easy(), CURLOPT_REQUEST_TARGET, request.path.c_str()) == CURLE_OK;
 }
 

@@ -37,8 +37,8 @@ class CurlTransfer {
 
   // Sets the handle up for a request. False, and nothing may be sent, if its path or header would not be read by
   // upstream as they are meant.
-  bool PreparePost(StampedRequest request);
-  bool PrepareGet(const DiscoveryRequest& request);
+  bool PreparePost(StampedRequest request, const std::string& traceparent);
+  bool PrepareGet(const DiscoveryRequest& request, const std::string& traceparent);
 
   // Whether a byte of the body may have left: head and body leave together.
   bool body_sent() const { return request_.has_value() && requests_begun_ > 0; }
@@ -64,6 +64,9 @@ class CurlTransfer {
 
   bool SetOptions(const std::string& base_url, const UpstreamClient::Options& options);
 
+  // `headers` with `traceparent` before them, unless it is empty. Null if it would not be read as it is meant.
+  curl_slist* WithTraceparent(const std::string& traceparent, curl_slist* headers);
+
   static int BeginConnection(void* self, curl_socket_t descriptor, curlsocktype);
   static int BeginRequest(void* self, char* ip, char* local_ip, int port, int local_port);
   static size_t ReadHeaderLine(char* line, size_t size, size_t count, void* self);
@@ -77,6 +80,8 @@ class CurlTransfer {
   std::optional<StampedRequest> request_;  // empty for a GET
   std::string stamp_line_;
   curl_slist stamp_node_ = {};
+  std::string trace_line_;
+  curl_slist trace_node_ = {};
   std::vector<int> opened_;  // descriptors of this exchange's own connection, or attempts at it
   bool unfit_ = false;
   bool afresh_ = false;

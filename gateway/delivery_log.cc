@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-
 namespace stampgate {
 
 DeliveryLog::DeliveryLog(std::function<absl::Time()> now, Write write)
@@ -15,7 +13,7 @@ void DeliveryLog::Tell(const Intake::Report& report) {
   const absl::Time now = now_();
   if (bound_.counting()) TellLeftOut(now, false);
   if (report.event_id.empty() && !bound_.Admit(report.outcome, FloodBound::Who::kKnown, now)) return;
-  write_("delivery_not_stored", {{"http_status", absl::StrCat(report.http_status)},
+  write_("delivery_not_stored", {{"http_status", report.http_status},
                                  {"outcome", report.outcome},
                                  {"header", report.header},
                                  {"event_id", report.event_id}});
@@ -28,7 +26,7 @@ void DeliveryLog::Finish() {
 
 void DeliveryLog::TellLeftOut(absl::Time now, bool all) {
   for (const FloodBound::Counted& counted : bound_.Take(now, all)) {
-    write_("deliveries_left_out", {{"outcome", counted.name}, {"count", absl::StrCat(counted.count)}});
+    write_("deliveries_left_out", {{"outcome", counted.name}, {"count", counted.count}});
   }
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/numbers.h"
@@ -37,7 +38,10 @@ class DeliveryLogTest : public testing::Test {
   DeliveryLog log_{[this] { return now_; },
                    [this](absl::string_view event, const LogFields& fields) {
                      std::string line(event);
-                     for (const auto& [name, value] : fields) absl::StrAppend(&line, " ", name, "=", value);
+                     for (const auto& [name, value] : fields) {
+                       absl::StrAppend(&line, " ", name, "=");
+                       std::visit([&line](const auto& each) { absl::StrAppend(&line, each); }, value);
+                     }
                      lines_.push_back(std::move(line));
                    }};
 };

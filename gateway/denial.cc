@@ -1,5 +1,9 @@
 #include "gateway/denial.h"
 
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gateway/policed_method.h"
 #include "translate/error.h"
 
 namespace stampgate {
@@ -25,9 +29,17 @@ Question QuestionOf(const Operation& operation, const google::protobuf::Message&
   return question;
 }
 
-absl::Status Denied() {
-  return ToStatus(GatewayError(absl::StatusCode::kPermissionDenied, v1::ERROR_REASON_DENIED_BY_POLICY,
-                               "the gateway's policy does not allow this caller this call"));
+absl::Status Denied(const Caller& caller, absl::string_view method) {
+  const std::string name = PolicyNameOf(method);
+  Error error =
+      GatewayError(absl::StatusCode::kPermissionDenied, v1::ERROR_REASON_DENIED_BY_POLICY,
+                   absl::StrCat("the gateway's policy does not allow caller ", caller.name(), " this call of ", name));
+  error.metadata.emplace_back("caller", caller.name());
+  error.metadata.emplace_back("method", name);
+  if (const PolicedMethod* policed = FindPolicedMethod(name)) {
+    error.metadata.emplace_back("policy_class", ClassNameOf(*policed));
+  }
+  return ToStatus(error);
 }
 
 }  // namespace stampgate

@@ -3,6 +3,8 @@
 #define STAMPGATE_GATEWAY_DENIAL_H_
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "gateway/caller.h"
 #include "gateway/grant.h"
 #include "google/protobuf/message.h"
 #include "translate/operation_table.h"
@@ -12,8 +14,10 @@ namespace stampgate {
 // What a call of `operation` asks the policy. Refers to both.
 Question QuestionOf(const Operation& operation, const google::protobuf::Message& request);
 
-// PERMISSION_DENIED (DENIED_BY_POLICY). The same for every reason: it does not tell which organizations there are.
-absl::Status Denied();
+// PERMISSION_DENIED (DENIED_BY_POLICY). The metadata hold "caller", the caller's name in the config, "method" and
+// "policy_class" as a grant names them. The same for every reason: it does not tell which organizations and keys there
+// are. `method` is a full name.
+absl::Status Denied(const Caller& caller, absl::string_view method);
 
 }  // namespace stampgate
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "gateway/denial.h"
+#include "gateway/peer.h"
 
 namespace stampgate {
 
@@ -13,9 +14,10 @@ bool EventAccess::MaySee(const Event& event) const {
 }
 
 void AuthorizeEvents(const CurrentAccess& current, const grpc::CallbackServerContext& context, CallAudit& audit,
-                     absl::AnyInvocable<void(absl::StatusOr<EventAccess>)> done) {
+                     CallLog& log, absl::AnyInvocable<void(absl::StatusOr<EventAccess>)> done) {
   Authenticate(current, context,
-               [&context, &audit, done = std::move(done)](absl::StatusOr<KnownCaller> caller) mutable {
+               [&context, &audit, &log, done = std::move(done)](absl::StatusOr<KnownCaller> caller) mutable {
+                 log.SetCaller(caller.ok() ? caller->caller->name() : StrangerName(PeerOf(context)));
                  if (!caller.ok()) {
                    audit.DenyStranger(context, caller.status());
                    return done(caller.status());
@@ -26,7 +28,7 @@ void AuthorizeEvents(const CurrentAccess& current, const grpc::CallbackServerCon
                    AuditDecision decision;
                    decision.reason = "no grant has this method";
                    audit.Deny(*caller, std::move(decision));
-                   return done(Denied());
+                   return done(Denied(*caller->caller, audit.method()));
                  }
                  std::shared_ptr<const OrganizationIds> visible(caller->access, &granted.ids);
                  done(EventAccess{*std::move(caller), std::move(visible)});
@@ -34,9 +36,9 @@ void AuthorizeEvents(const CurrentAccess& current, const grpc::CallbackServerCon
 }
 
 void BeginEvents(const CurrentAccess& current, const grpc::CallbackServerContext& context, CallAudit& audit,
-                 absl::AnyInvocable<void(absl::StatusOr<EventAccess>)> done) {
+                 CallLog& log, absl::AnyInvocable<void(absl::StatusOr<EventAccess>)> done) {
   AuthorizeEvents(
-      current, context, audit, [&audit, done = std::move(done)](absl::StatusOr<EventAccess> access) mutable {
+      current, context, audit, log, [&audit, done = std::move(done)](absl::StatusOr<EventAccess> access) mutable {
         if (!access.ok()) return done(std::move(access));
         const KnownCaller caller = access->caller;
         audit.AllowRead(caller,

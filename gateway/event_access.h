@@ -11,6 +11,7 @@
 #include "gateway/access.h"
 #include "gateway/authenticator.h"
 #include "gateway/call_audit.h"
+#include "gateway/call_log.h"
 #include "webhooks/event.h"
 #include "webhooks/event_filter.h"
 
@@ -29,15 +30,15 @@ struct EventAccess {
   bool MaySee(const Event& event) const;
 };
 
-// Finds out who makes the call of `context` and which events its method may give it. `context` and `audit`, which has
-// the method's name, stay until `done` was called: at once, or on another thread. Errors, which are recorded: those of
-// Authenticate, and Denied() if the caller has no grant of the method.
+// Finds out who makes the call of `context`, tells `log`, and finds out which events its method may give the caller.
+// `context`, `log` and `audit`, which has the method's name, stay until `done` was called: at once, or on another
+// thread. Errors, which are recorded: those of Authenticate, and Denied() if the caller has no grant of the method.
 void AuthorizeEvents(const CurrentAccess& current, const grpc::CallbackServerContext& context, CallAudit& audit,
-                     absl::AnyInvocable<void(absl::StatusOr<EventAccess>)> done);
+                     CallLog& log, absl::AnyInvocable<void(absl::StatusOr<EventAccess>)> done);
 
 // The same at the beginning of a call: also records that it may go on. Errors besides: those of CallAudit::AllowRead.
 void BeginEvents(const CurrentAccess& current, const grpc::CallbackServerContext& context, CallAudit& audit,
-                 absl::AnyInvocable<void(absl::StatusOr<EventAccess>)> done);
+                 CallLog& log, absl::AnyInvocable<void(absl::StatusOr<EventAccess>)> done);
 
 }  // namespace stampgate
 

@@ -5,7 +5,9 @@
 #include <string>
 
 #include "gateway/call_audit.h"
+#include "gateway/call_log.h"
 #include "gateway/call_metrics.h"
+#include "gateway/call_trace.h"
 #include "gateway/event_access.h"
 #include "gateway/event_error.h"
 #include "gateway/event_request.h"
@@ -24,14 +26,16 @@ constexpr size_t kChunkBytes = 1 << 20;
 // For each piece the event is read again: a caller that is slow then holds no body.
 class EventBodyCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
-  EventBodyCall(const EventEnvironment& environment, const grpc::CallbackServerContext& context)
+  EventBodyCall(const EventEnvironment& environment, grpc::CallbackServerContext& context)
       : environment_(environment),
         context_(context),
-        audit_(environment.audit, environment.disk_waits, kReadEventBody),
-        metrics_(environment.metrics, kReadEventBody) {}
+        trace_(TraceOf(context, environment.random)),
+        audit_(environment.audit, environment.disk_waits, kReadEventBody, trace_.trace_id()),
+        metrics_(environment.metrics, kReadEventBody),
+        log_(environment.lines, kReadEventBody, trace_.trace_id()) {}
 
   void Start(const grpc::ByteBuffer& bytes) {
-    BeginEvents(environment_.access, context_, audit_, [this, &bytes](absl::StatusOr<EventAccess> access) {
+    BeginEvents(environment_.access, context_, audit_, log_, [this, &bytes](absl::StatusOr<EventAccess> access) {
       if (!access.ok()) return End(access.status());
       access_ = *std::move(access);
       Begin(bytes);
@@ -81,7 +85,7 @@ class EventBodyCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 
   // Who may see what has changed since.
   void Reauthorize() {
-    AuthorizeEvents(environment_.access, context_, audit_, [this](absl::StatusOr<EventAccess> access) {
+    AuthorizeEvents(environment_.access, context_, audit_, log_, [this](absl::StatusOr<EventAccess> access) {
       if (!access.ok()) return End(access.status());
       access_ = *std::move(access);
       ReadOn();
@@ -98,6 +102,7 @@ class EventBodyCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   void End(const absl::Status& status) {
     audit_.End(status);
     metrics_.End(status);
+    log_.End(status);
     Finish(ToGrpcStatus(status));
   }
 
@@ -109,8 +114,10 @@ class EventBodyCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 
   const EventEnvironment& environment_;
   const grpc::CallbackServerContext& context_;
+  const TraceContext trace_;
   CallAudit audit_;
   CallMetrics metrics_;
+  CallLog log_;
   EventAccess access_;
   v1::ReadEventBodyRequest request_;
   bool counted_ = false;
@@ -125,8 +132,8 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* StartEventBodyCall(const EventEnviro
                                                                grpc::CallbackServerContext* context,
                                                                const grpc::ByteBuffer* request) {
   if (!environment.in_flight.Begin(*context)) {
-    return new RefusedCall<grpc::ServerWriteReactor<grpc::ByteBuffer>>(environment.in_flight, environment.metrics,
-                                                                       kReadEventBody, ShuttingDown());
+    return new RefusedCall<grpc::ServerWriteReactor<grpc::ByteBuffer>>(environment, *context, kReadEventBody,
+                                                                       ShuttingDown());
   }
   auto* call = new EventBodyCall(environment, *context);  // until OnDone
   call->Start(*request);

@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "gateway/call_audit.h"
+#include "gateway/call_log.h"
 #include "gateway/call_metrics.h"
+#include "gateway/call_trace.h"
 #include "gateway/event_access.h"
 #include "gateway/event_error.h"
 #include "gateway/event_page.h"
@@ -22,21 +24,24 @@ constexpr size_t kDefaultPageSize = 100;
 // Deletes itself when gRPC is done with it, which is after Finish: a read for it never outlives it.
 class EventCall : public grpc::ServerUnaryReactor {
  public:
-  EventCall(const EventEnvironment& environment, const char* name, const grpc::CallbackServerContext& context,
+  EventCall(const EventEnvironment& environment, const char* name, grpc::CallbackServerContext& context,
             grpc::ByteBuffer* response)
       : environment_(environment),
         context_(context),
         response_(response),
-        audit_(environment.audit, environment.disk_waits, name),
-        metrics_(environment.metrics, name) {}
+        trace_(TraceOf(context, environment.random)),
+        audit_(environment.audit, environment.disk_waits, name, trace_.trace_id()),
+        metrics_(environment.metrics, name),
+        log_(environment.lines, name, trace_.trace_id()) {}
 
   // Goes on with `method` if the caller may see something by it.
   void Start(void (EventCall::*method)(const grpc::ByteBuffer&), const grpc::ByteBuffer& bytes) {
-    BeginEvents(environment_.access, context_, audit_, [this, method, &bytes](absl::StatusOr<EventAccess> access) {
-      if (!access.ok()) return End(access.status());
-      access_ = *std::move(access);
-      (this->*method)(bytes);
-    });
+    BeginEvents(environment_.access, context_, audit_, log_,
+                [this, method, &bytes](absl::StatusOr<EventAccess> access) {
+                  if (!access.ok()) return End(access.status());
+                  access_ = *std::move(access);
+                  (this->*method)(bytes);
+                });
   }
 
   void ListEvents(const grpc::ByteBuffer& bytes) {
@@ -86,6 +91,7 @@ class EventCall : public grpc::ServerUnaryReactor {
   void End(const absl::Status& status) {
     audit_.End(status);
     metrics_.End(status);
+    log_.End(status);
     Finish(ToGrpcStatus(status));
   }
 
@@ -97,17 +103,19 @@ class EventCall : public grpc::ServerUnaryReactor {
   const EventEnvironment& environment_;
   const grpc::CallbackServerContext& context_;
   grpc::ByteBuffer* const response_;
+  const TraceContext trace_;
   CallAudit audit_;
   CallMetrics metrics_;
+  CallLog log_;
   EventAccess access_;
 };
 
 grpc::ServerUnaryReactor* StartCall(const EventEnvironment& environment, const char* name,
                                     void (EventCall::*method)(const grpc::ByteBuffer&),
-                                    const grpc::CallbackServerContext& context, const grpc::ByteBuffer& request,
+                                    grpc::CallbackServerContext& context, const grpc::ByteBuffer& request,
                                     grpc::ByteBuffer* response) {
   if (!environment.in_flight.Begin(context)) {
-    return new RefusedCall<grpc::ServerUnaryReactor>(environment.in_flight, environment.metrics, name, ShuttingDown());
+    return new RefusedCall<grpc::ServerUnaryReactor>(environment, context, name, ShuttingDown());
   }
   auto* call = new EventCall(environment, name, context, response);
   call->Start(method, request);

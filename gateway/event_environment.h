@@ -7,15 +7,18 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 
 #include "absl/time/time.h"
 #include "gateway/access.h"
 #include "gateway/audit_log.h"
+#include "gateway/call_lines.h"
 #include "gateway/calls_in_flight.h"
 #include "gateway/disk_waits.h"
 #include "gateway/event_encoder.h"
 #include "gateway/event_feed.h"
 #include "gateway/metrics.h"
+#include "gateway/trace_context.h"
 #include "translate/message_plan.h"
 #include "webhooks/event_log.h"
 
@@ -29,6 +32,7 @@ struct EventEnvironment {
   const CurrentAccess& access;
   AuditLog* audit;   // null: nothing is recorded
   Metrics* metrics;  // null: nothing is counted
+  CallLines* lines;  // null: nothing is logged
   CallsInFlight<grpc::CallbackServerContext>& in_flight;
   DiskWaits& disk_waits;
   size_t max_request_bytes = 0;
@@ -36,6 +40,9 @@ struct EventEnvironment {
   int max_subscribers = 0;  // and no more of those who read a body
 
   const MessagePlans& plans;  // has those of the request messages
+
+  RandomNumber random;
+  std::function<absl::Time()> now;  // for the ends of tokens
 
   mutable std::atomic<int> subscribers = 0;
   mutable std::atomic<int> body_readers = 0;

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "gateway/key_set_fetch.h"
 #include "gateway/log.h"
@@ -45,14 +44,12 @@ SqliteEventLogOptions LogOptions(const config::v1::Events& events, std::function
   };
   options.on_loss = [metrics](const LostEvents& lost) {
     Log(Severity::kWarning, "events_lost",
-        {{"what", lost.gone ? "gone" : "damaged"},
-         {"first", absl::StrCat(lost.first)},
-         {"last", absl::StrCat(lost.last)}});
+        {{"what", lost.gone ? "gone" : "damaged"}, {"first", lost.first}, {"last", lost.last}});
     if (metrics != nullptr) metrics->CountLostEvents(lost.last - lost.first + 1);
   };
   options.on_mark_missing = [] { Log(Severity::kWarning, "event_log_mark_made_anew", {}); };
   options.on_clock_step = [](absl::Duration step) {
-    Log(Severity::kWarning, "clock_stepped", {{"seconds", absl::StrCat(absl::ToInt64Seconds(step))}});
+    Log(Severity::kWarning, "clock_stepped", {{"seconds", absl::ToInt64Seconds(step)}});
   };
   return options;
 }

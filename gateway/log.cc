@@ -10,11 +10,13 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "translate/json_writer.h"
 
@@ -82,12 +84,14 @@ class ProcessLog {
     logger_->info(spdlog::string_view_t(line.data(), line.size()));
   }
 
+  uint64_t dropped() const { return pool_->overrun_counter(); }
+
   bool Flush(absl::Duration patience) {
     const uint64_t queued = queued_;
     const auto deadline = Clock::now() + absl::ToChronoNanoseconds(patience);
     bool done = false;
     do {
-      sink_->WaitFor(kLook, [&](uint64_t written) { return done = written + pool_->overrun_counter() >= queued; });
+      sink_->WaitFor(kLook, [&](uint64_t written) { return done = written + dropped() >= queued; });
     } while (!done && Clock::now() < deadline);
     return done;
   }
@@ -107,6 +111,17 @@ ProcessLog& TheLog() {
   return log;
 }
 
+std::atomic<Severity> lowest_logged = Severity::kInfo;
+
+void AppendValue(const LogValue& value, std::string& line) {
+  if (const auto* text = std::get_if<std::string>(&value)) return AppendJsonString(*text, line);
+  if (const auto* number = std::get_if<int64_t>(&value)) return absl::StrAppend(&line, *number);
+  if (const auto* number = std::get_if<uint64_t>(&value)) return absl::StrAppend(&line, *number);
+  const double number = std::get<double>(value);
+  if (!std::isfinite(number)) return absl::StrAppend(&line, "null");  // JSON has no other number for it
+  absl::StrAppend(&line, number);
+}
+
 absl::string_view Name(Severity severity) {
   switch (severity) {
     case Severity::kInfo:
@@ -119,7 +134,10 @@ absl::string_view Name(Severity severity) {
 
 }  // namespace
 
+void SetLowestLogged(Severity severity) noexcept { lowest_logged = severity; }
+
 void Log(Severity severity, absl::string_view event, const LogFields& fields) noexcept {
+  if (severity < lowest_logged) return;
   try {
     std::string line = "{\"time\":\"";
     line += absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::Now(), absl::UTCTimeZone());
@@ -131,7 +149,7 @@ void Log(Severity severity, absl::string_view event, const LogFields& fields) no
       line += ',';
       AppendJsonString(name, line);
       line += ':';
-      AppendJsonString(value, line);
+      AppendValue(value, line);
     }
     line += '}';
     TheLog().Write(line);
@@ -144,6 +162,14 @@ bool FlushLog(absl::Duration patience) noexcept {
     return TheLog().Flush(patience);
   } catch (...) {  // spdlog throws
     return false;
+  }
+}
+
+uint64_t DroppedLogLines() noexcept {
+  try {
+    return TheLog().dropped();
+  } catch (...) {  // spdlog throws
+    return 0;
   }
 }
 

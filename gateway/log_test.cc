@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <string>
 #include <thread>
 #include <vector>
@@ -62,6 +64,32 @@ TEST(LogDeathTest, AFlushWritesWhatIsQueued) {
       "\"a .\"quoted.\" word\"\\}\n");
 }
 
+TEST(LogDeathTest, NumbersAreNumbers) {
+  EXPECT_EXIT(
+      {
+        Log(Severity::kInfo, "line",
+            {{"int", -1},
+             {"unsigned", uint64_t{18446744073709551615u}},
+             {"fraction", 1.5},
+             {"none", std::numeric_limits<double>::infinity()},
+             {"text", "1"}});
+        _exit(FlushLog() ? 0 : 1);
+      },
+      ExitedWithCode(0),
+      "\"int\":-1,\"unsigned\":18446744073709551615,\"fraction\":1.5,\"none\":null,\"text\":\"1\"\\}\n");
+}
+
+TEST(LogDeathTest, LinesBelowTheLowestSeverityAreNotWritten) {
+  EXPECT_EXIT(
+      {
+        SetLowestLogged(Severity::kWarning);
+        Log(Severity::kInfo, "info", {});
+        Log(Severity::kWarning, "warning", {});
+        _exit(FlushLog() ? 0 : 1);
+      },
+      ExitedWithCode(0), "^\\{\"time\":\"[^\"]*\",\"severity\":\"WARNING\",\"event\":\"warning\"\\}\n$");
+}
+
 TEST(LogDeathTest, AFlushMayComeTwiceAndBeforeAnyLine) {
   EXPECT_EXIT(
       {
@@ -91,6 +119,19 @@ TEST(LogDeathTest, AReaderThatDoesNotReadHoldsUpNobodyForLong) {
         if (pipe(pipe_ends) != 0 || dup2(pipe_ends[1], STDERR_FILENO) < 0) _exit(2);
         for (int i = 0; i < 10'000; ++i) Log(Severity::kInfo, "line", {{"padding", std::string(100, 'x')}});
         _exit(FlushLog(absl::Milliseconds(50)) ? 1 : 0);
+      },
+      ExitedWithCode(0), "");
+}
+
+TEST(LogDeathTest, LinesThatAreDroppedAreCounted) {
+  EXPECT_EXIT(
+      {
+        int pipe_ends[2];
+        if (pipe(pipe_ends) != 0 || dup2(pipe_ends[1], STDERR_FILENO) < 0) _exit(2);
+        if (DroppedLogLines() != 0) _exit(3);
+        // A pipe holds 64 KiB, which is fewer than 1,000 of these lines, and the queue 8,192 lines.
+        for (int i = 0; i < 10'000; ++i) Log(Severity::kInfo, "line", {{"padding", std::string(100, 'x')}});
+        _exit(DroppedLogLines() > 0 ? 0 : 1);
       },
       ExitedWithCode(0), "");
 }

@@ -185,6 +185,7 @@ int Serve(const CommandLine& line) {
   absl::StatusOr<Loaded> loaded = Load(line.config, token_keys);
   if (!loaded.ok()) return FailToStart(loaded.status());
   const Config config = loaded->config;
+  if (config->log().level() == config::v1::LOG_LEVEL_WARNING) SetLowestLogged(Severity::kWarning);
   CurrentAccess access(std::move(loaded->access));
   Health health;
   health.metrics.SetPolicyVersion(access.Get()->version);

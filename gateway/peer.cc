@@ -7,6 +7,8 @@
 #include <memory>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "gateway/peer_names.h"
 
@@ -69,6 +71,13 @@ Peer PeerOf(const grpc::AuthContext& context, absl::string_view address) {
 Peer PeerOf(const grpc::ServerContextBase& call) {
   const std::shared_ptr<const grpc::AuthContext> context = call.auth_context();
   return context == nullptr ? Peer{} : PeerOf(*context, call.peer());
+}
+
+std::string StrangerName(const Peer& peer) {
+  if (peer.plaintext_loopback) return "(loopback)";
+  if (!peer.spiffe_id.empty()) return absl::StrCat("(", peer.spiffe_id, ")");
+  if (peer.dns_names.empty()) return "(nobody)";
+  return absl::StrCat("(dns:", absl::StrJoin(peer.dns_names, " dns:"), ")");
 }
 
 }  // namespace stampgate

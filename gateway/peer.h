@@ -31,6 +31,12 @@ Peer PeerOf(const grpc::ServerContextBase& call);
 // The same from its parts; `address` is what grpc::ServerContextBase::peer() says.
 Peer PeerOf(const grpc::AuthContext& context, absl::string_view address);
 
+// How audit, log and errors name a peer that is no known caller, by what the connection has shown: in brackets, which
+// no caller's name has. No certificate can make it "(loopback)", "(nobody)", or a name that the gateway uses itself,
+// "(gateway)" or
+// "(others)": what a certificate says stands behind "dns:" or "spiffe:".
+std::string StrangerName(const Peer& peer);
+
 }  // namespace stampgate
 
 #endif  // STAMPGATE_GATEWAY_PEER_H_

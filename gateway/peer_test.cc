@@ -170,5 +170,18 @@ TEST(PeerOfCertificateAlone, DoesNotGoByGrpcsReading) {
             "stranger");
 }
 
+TEST(StrangerName, IsWhatTheConnectionShows) {
+  EXPECT_EQ(StrangerName(Peer{true, "", {}}), "(loopback)");
+  EXPECT_EQ(StrangerName(Peer{false, "spiffe://example.org/web", {}}), "(spiffe://example.org/web)");
+  EXPECT_EQ(StrangerName(Peer{false, "", {"a.example", "b.example"}}), "(dns:a.example dns:b.example)");
+  EXPECT_EQ(StrangerName(Peer()), "(nobody)");
+}
+
+TEST(StrangerName, IsNoneOfTheGatewaysOwnForAnyCertificate) {
+  for (const char* name : {"loopback", "gateway", "others", "nobody"}) {
+    EXPECT_EQ(StrangerName(Peer{false, "", {name}}), std::string("(dns:") + name + ")");
+  }
+}
+
 }  // namespace
 }  // namespace stampgate

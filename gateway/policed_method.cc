@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "translate/linked_methods.h"
 
 namespace stampgate {
@@ -28,6 +30,17 @@ std::vector<PolicedMethod> ListPolicedMethods() {
 const std::vector<PolicedMethod>& PolicedMethods() {
   static const auto& methods = *new std::vector<PolicedMethod>(ListPolicedMethods());
   return methods;
+}
+
+std::string PolicyNameOf(absl::string_view full_name) {
+  absl::ConsumePrefix(&full_name, "/stampgate.v1.");
+  absl::ConsumePrefix(&full_name, "/");
+  return std::string(full_name);
+}
+
+std::string ClassNameOf(const PolicedMethod& method) {
+  const std::string name = v1::PolicyClass_Name(method.policy_class);
+  return absl::AsciiStrToLower(absl::StripPrefix(name, "POLICY_CLASS_"));
 }
 
 const PolicedMethod* FindPolicedMethod(absl::string_view name) {

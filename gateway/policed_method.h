@@ -22,6 +22,13 @@ struct PolicedMethod {
 // All that are linked into the program, by name.
 const std::vector<PolicedMethod>& PolicedMethods();
 
+// What a grant calls the method of this full name: "PolicyService/GetPolicy" for
+// "/stampgate.v1.PolicyService/GetPolicy".
+std::string PolicyNameOf(absl::string_view full_name);
+
+// The class as a grant names it: "query".
+std::string ClassNameOf(const PolicedMethod& method);
+
 // The one called "PolicyService/GetPolicy" or "stampgate.v1.PolicyService/GetPolicy", or null.
 const PolicedMethod* FindPolicedMethod(absl::string_view name);
 

@@ -83,5 +83,14 @@ TEST(PolicedMethodTest, NothingElseIsAName) {
   }
 }
 
+TEST(PolicedMethodTest, IsNamedAsAGrantNamesIt) {
+  EXPECT_EQ(PolicyNameOf("/stampgate.v1.PolicyService/GetPolicy"), "PolicyService/GetPolicy");
+  EXPECT_EQ(PolicyNameOf("/another.v1.Service/Get"), "another.v1.Service/Get");
+  for (const PolicedMethod& method : PolicedMethods()) {
+    EXPECT_EQ(FindPolicedMethod(PolicyNameOf(method.full_name)), &method);
+  }
+  EXPECT_EQ(ClassNameOf(*FindPolicedMethod("PolicyService/GetPolicy")), "query");
+}
+
 }  // namespace
 }  // namespace stampgate

@@ -1,16 +1,22 @@
 #include "gateway/prepare_call.h"
 
+#include <string>
 #include <utility>
 
 #include "gateway/authenticator.h"
 #include "gateway/call_audit.h"
+#include "gateway/call_log.h"
 #include "gateway/call_metrics.h"
+#include "gateway/call_trace.h"
 #include "gateway/denial.h"
 #include "gateway/grpc_status.h"
+#include "gateway/peer.h"
 #include "gateway/prepare.h"
 #include "gateway/refused_call.h"
 #include "gateway/request_message.h"
 #include "gateway/shutting_down.h"
+#include "stamp/fingerprint.h"
+#include "stamp/sha256.h"
 #include "stampgate/v1/stamp_service.pb.h"
 
 namespace stampgate {
@@ -19,43 +25,66 @@ namespace {
 // Deletes itself when gRPC is done with it, which is after Finish.
 class PrepareCall : public grpc::ServerUnaryReactor {
  public:
-  PrepareCall(const CallEnvironment& environment, const grpc::CallbackServerContext& context,
-              grpc::ByteBuffer* response)
+  PrepareCall(const CallEnvironment& environment, grpc::CallbackServerContext& context, grpc::ByteBuffer* response)
       : environment_(environment),
         context_(context),
         response_(response),
-        audit_(environment.audit, environment.disk_waits, kPrepare),
-        metrics_(environment.metrics, kPrepare) {}
+        trace_(TraceOf(context, environment.random)),
+        audit_(environment.audit, environment.disk_waits, kPrepare, trace_.trace_id()),
+        metrics_(environment.metrics, kPrepare),
+        log_(environment.lines, kPrepare, trace_.trace_id()) {}
 
   void Start(const grpc::ByteBuffer& bytes) {
     Authenticate(environment_.access, context_, [this, &bytes](const absl::StatusOr<KnownCaller>& caller) {
-      if (!caller.ok()) audit_.DenyStranger(context_, caller.status());
-      const absl::Status status = caller.ok() ? Answer(*caller, bytes) : caller.status();
-      metrics_.End(status);
-      Finish(ToGrpcStatus(status));
+      log_.SetCaller(caller.ok() ? caller->caller->name() : StrangerName(PeerOf(context_)));
+      if (!caller.ok()) {
+        audit_.DenyStranger(context_, caller.status());
+        return End(caller.status());
+      }
+      Decide(*caller, bytes);
     });
   }
 
  private:
-  absl::Status Answer(const KnownCaller& caller, const grpc::ByteBuffer& bytes) {
+  void Decide(const KnownCaller& caller, const grpc::ByteBuffer& bytes) {
     v1::PrepareRequest request;
     if (absl::Status status = DecodeRequest(bytes, environment_.max_request_bytes, request); !status.ok()) {
-      return status;
+      return End(status);
     }
     absl::StatusOr<Preparation> preparation = ReadPreparation(environment_.operations, request);
-    if (!preparation.ok()) return preparation.status();
-    const Question question = QuestionOf(*preparation->operation, *preparation->request);
+    if (!preparation.ok()) return End(preparation.status());
+    const Operation& operation = *preparation->operation;
+    const Question question = QuestionOf(operation, *preparation->request);
+    AuditDecision record = DecisionAbout(question);
+    record.prepared_method = operation.full_name;
+    facts_.organization_id = record.organization_id;
     Caller::Decision decision = caller.caller->Decide(question);
     if (!decision.allowed) {
-      AuditDecision denied = DecisionAbout(question);
-      denied.prepared_method = preparation->operation->full_name;
-      denied.reason = std::move(decision.why);
-      audit_.Deny(caller, std::move(denied));
-      return Denied();
+      record.reason = std::move(decision.why);
+      audit_.Deny(caller, std::move(record));
+      return End(Denied(*caller.caller, operation.full_name));
     }
     absl::StatusOr<v1::PrepareResponse> response = Prepare(*preparation, environment_.timestamps, environment_.now());
-    if (response.ok()) *response_ = EncodeResponse(*response);
-    return response.status();
+    if (!response.ok()) return End(response.status());
+    if (operation.is_submit()) facts_.fingerprint = Fingerprint(response->body());
+    if (environment_.audit != nullptr) record.body_sha256 = HexSha256(response->body());
+    Record(caller, std::move(record), *std::move(response));
+  }
+
+  // Has it recorded that the body may be stamped, before the caller gets it. That also bounds how many there are at
+  // once, as AuditLog bounds the calls themselves.
+  void Record(const KnownCaller& caller, AuditDecision record, v1::PrepareResponse response) {
+    audit_.Allow(caller, std::move(record), [this, response = std::move(response)](const absl::Status& recorded) {
+      if (recorded.ok()) *response_ = EncodeResponse(response);
+      End(recorded);
+    });
+  }
+
+  void End(const absl::Status& status) {
+    audit_.End(status, {}, facts_.fingerprint);
+    metrics_.End(status);
+    log_.End(status, [this] { return facts_; });
+    Finish(ToGrpcStatus(status));
   }
 
   void OnDone() override {
@@ -66,8 +95,11 @@ class PrepareCall : public grpc::ServerUnaryReactor {
   const CallEnvironment& environment_;
   const grpc::CallbackServerContext& context_;
   grpc::ByteBuffer* const response_;
+  const TraceContext trace_;
   CallAudit audit_;
   CallMetrics metrics_;
+  CallLog log_;
+  CallFacts facts_;
 };
 
 }  // namespace
@@ -75,8 +107,7 @@ class PrepareCall : public grpc::ServerUnaryReactor {
 grpc::ServerUnaryReactor* StartPrepareCall(const CallEnvironment& environment, grpc::CallbackServerContext* context,
                                            const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
   if (!environment.in_flight.Begin(*context)) {
-    return new RefusedCall<grpc::ServerUnaryReactor>(environment.in_flight, environment.metrics, kPrepare,
-                                                     ShuttingDown());
+    return new RefusedCall<grpc::ServerUnaryReactor>(environment, *context, kPrepare, ShuttingDown());
   }
   auto* call = new PrepareCall(environment, *context, response);
   call->Start(*request);

@@ -12,8 +12,8 @@ namespace stampgate {
 
 inline constexpr char kPrepare[] = "/stampgate.v1.StampService/Prepare";
 
-// Starts the call and returns its reactor, which deletes itself. Never blocks. Nothing is stamped or sent, so only
-// refusals are recorded.
+// Starts the call and returns its reactor, which deletes itself. Never blocks. Nothing is stamped or sent here; but the
+// caller gets a body to have stamped, so that is recorded as a call is.
 grpc::ServerUnaryReactor* StartPrepareCall(const CallEnvironment& environment, grpc::CallbackServerContext* context,
                                            const grpc::ByteBuffer* request, grpc::ByteBuffer* response);
 

@@ -7,23 +7,29 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "gateway/call_log.h"
 #include "gateway/call_metrics.h"
+#include "gateway/call_trace.h"
 #include "gateway/calls_in_flight.h"
 #include "gateway/grpc_status.h"
-#include "gateway/metrics.h"
+#include "gateway/peer.h"
 
 namespace stampgate {
 
-// `Reactor` is gRPC's class for this kind of call. Deletes itself when gRPC needs it no longer. Nobody is asked who the
-// caller is, and nothing goes into the audit: nothing is decided.
+// `Reactor` is gRPC's class for this kind of call. Deletes itself when gRPC needs it no longer. No token is read, so
+// the log's line names the caller by its connection; nothing goes into the audit, as nothing is decided.
 template <typename Reactor>
 class RefusedCall final : public Reactor {
  public:
-  // Ends a call that `in_flight` has refused. `metrics` may be null.
-  RefusedCall(CallsInFlight<grpc::CallbackServerContext>& in_flight, Metrics* metrics, absl::string_view method,
+  // Ends a call that `environment.in_flight` has refused. `Environment` is CallEnvironment or EventEnvironment.
+  template <typename Environment>
+  RefusedCall(const Environment& environment, grpc::CallbackServerContext& context, absl::string_view method,
               const absl::Status& status)
-      : in_flight_(in_flight) {
-    CallMetrics(metrics, method).End(status);
+      : in_flight_(environment.in_flight) {
+    CallMetrics(environment.metrics, method).End(status);
+    CallLog log(environment.lines, method, TraceOf(context, environment.random).trace_id());
+    log.SetCaller(StrangerName(PeerOf(context)));
+    log.EndRefused(status);
     this->Finish(ToGrpcStatus(status));
   }
 

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/time/time.h"
 
@@ -68,8 +67,8 @@ void Reloader::Take(const absl::StatusOr<Loaded>& loaded, const std::string& for
     }
     Log(Severity::kInfo, "reloaded",
         {{"policy_version", loaded->access->version},
-         {"keys", absl::StrCat(loaded->config->keys_size())},
-         {"callers", absl::StrCat(loaded->config->callers_size())}});
+         {"keys", loaded->config->keys_size()},
+         {"callers", loaded->config->callers_size()}});
   }
   const bool differs = FixedPart(*loaded->config) != FixedPart(*options_.config);
   Tell(differs ? absl::FailedPreconditionError("settings besides keys, callers and token_issuers have changed")

@@ -13,20 +13,24 @@
 #include <utility>
 #include <vector>
 
+#include "absl/random/random.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
+#include "gateway/call_lines.h"
 #include "gateway/disk_waits.h"
 #include "gateway/event_environment.h"
 #include "gateway/event_service.h"
 #include "gateway/log.h"
 #include "gateway/operation_service.h"
+#include "gateway/periodic_task.h"
 #include "gateway/server_sockets.h"
 #include "gateway/stamp_service.h"
 #include "gateway/store/sqlite_call_store.h"
 #include "gateway/timestamp_allocator.h"
 #include "gateway/timestamp_reserve.h"
+#include "gateway/trace_context.h"
 #include "gateway/unary_call.h"
 #include "gateway/upstream_client.h"
 #include "google/protobuf/descriptor.h"
@@ -46,6 +50,9 @@ constexpr std::chrono::milliseconds kLastWords(500);
 
 // The time for calls that come during a drain to be answered.
 constexpr std::chrono::milliseconds kRefusalTime(100);
+
+// How often the lines that were left out of the log are reported.
+constexpr absl::Duration kLinesLook = absl::Seconds(10);
 
 // How often a drain looks for connections without calls.
 constexpr std::chrono::milliseconds kLook(20);
@@ -122,12 +129,20 @@ uint64_t TimestampFloor(const CallStore* store) {
   return static_cast<uint64_t>(absl::ToUnixMillis(absl::Now() + TimestampAllocator::kMaxAhead));
 }
 
+// Each thread has a generator of its own, so that calls do not wait for each other.
+uint64_t RandomOfThread() {
+  thread_local absl::InsecureBitGen generator;
+  return generator();
+}
+
 class GrpcServer : public Server {
  public:
   GrpcServer(const config::v1::Config& config, const Parts& parts, std::unique_ptr<const OperationTable> operations,
              std::unique_ptr<CallStore> store, std::unique_ptr<UpstreamClient> upstream,
              std::unique_ptr<EventPipeline> events)
       : operations_(std::move(operations)),
+        lines_({.every_call = config.log().calls(), .now = absl::Now, .write = Log}),
+        lines_look_(kLinesLook, [this] { lines_.Look(); }),
         timestamps_(TimestampFloor(store.get()), config.replica().index(), config.replica().count()),
         store_(std::move(store)),
         upstream_(std::move(upstream)),
@@ -140,19 +155,25 @@ class GrpcServer : public Server {
                      store_.get(),
                      parts.audit,
                      parts.metrics,
+                     &lines_,
                      ToDuration(config.calls().default_deadline()),
                      ToDuration(config.calls().max_deadline()),
                      config.calls().max_request_bytes(),
-                     [] { return absl::Now(); }},
+                     config.upstream().forward_traceparent(),
+                     [] { return absl::Now(); },
+                     RandomOfThread},
         services_(MakeOperationServices(environment_)),
         events_(std::move(events)),
         event_plans_(config.operator_name()),
         event_environment_{.access = parts.access,
                            .audit = parts.audit,
                            .metrics = parts.metrics,
+                           .lines = &lines_,
                            .in_flight = in_flight_,
                            .disk_waits = disk_waits_,
-                           .plans = event_plans_},
+                           .plans = event_plans_,
+                           .random = RandomOfThread,
+                           .now = [] { return absl::Now(); }},
         event_service_(event_environment_),
         stamp_service_(environment_),
         tls_(parts.tls) {
@@ -295,6 +316,8 @@ class GrpcServer : public Server {
   }
 
   const std::unique_ptr<const OperationTable> operations_;
+  CallLines lines_;
+  PeriodicTask lines_look_;
   TimestampAllocator timestamps_;
   const std::unique_ptr<CallStore> store_;  // null if there is none
   std::unique_ptr<TimestampReserve> timestamp_reserve_;

@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "gateway/call_audit.h"
+#include "gateway/call_log.h"
 #include "gateway/call_metrics.h"
+#include "gateway/call_trace.h"
 #include "gateway/event_access.h"
 #include "gateway/event_error.h"
 #include "gateway/event_page.h"
@@ -30,20 +32,23 @@ using absl::StatusCode;
 class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
                      public std::enable_shared_from_this<Subscription> {
  public:
-  Subscription(const EventEnvironment& environment, const grpc::CallbackServerContext& context)
+  Subscription(const EventEnvironment& environment, grpc::CallbackServerContext& context)
       : environment_(environment),
         context_(context),
         id_(environment.next_reader.fetch_add(1)),
-        audit_(environment.audit, environment.disk_waits, kSubscribe),
-        metrics_(environment.metrics, kSubscribe) {}
+        trace_(TraceOf(context, environment.random)),
+        audit_(environment.audit, environment.disk_waits, kSubscribe, trace_.trace_id()),
+        metrics_(environment.metrics, kSubscribe),
+        log_(environment.lines, kSubscribe, trace_.trace_id()) {}
 
   void Start(const grpc::ByteBuffer& bytes) {
     self_ = shared_from_this();
-    BeginEvents(environment_.access, context_, audit_, [call = self_, &bytes](absl::StatusOr<EventAccess> access) {
-      if (!access.ok()) return call->End(access.status());
-      call->access_ = *std::move(access);
-      call->Read(bytes);
-    });
+    BeginEvents(environment_.access, context_, audit_, log_,
+                [call = self_, &bytes](absl::StatusOr<EventAccess> access) {
+                  if (!access.ok()) return call->End(access.status());
+                  call->access_ = *std::move(access);
+                  call->Read(bytes);
+                });
   }
 
  private:
@@ -92,13 +97,15 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   }
 
   void ReadOn() {
+    if (HasTokenEnded()) return End(TokenExpired());
     // The call may end while it is being read for.
     const std::shared_ptr<Subscription> self = shared_from_this();
     EventFeed::Request request;
     request.after = place_;
     request.filter = filter_;
-    request.patience =
-        std::max(environment_.heartbeat_interval - absl::FromChrono(Clock::now() - written_), absl::Milliseconds(1));
+    const absl::Duration to_heartbeat = environment_.heartbeat_interval - absl::FromChrono(Clock::now() - written_);
+    const absl::Duration to_end = access_.caller.until - environment_.now();
+    request.patience = std::max(std::min(to_heartbeat, to_end), absl::Milliseconds(1));
     environment_.feed->Next(id_, std::move(request),
                             [self](absl::StatusOr<EventPage> page) { self->OnPage(std::move(page)); });
     if (cancelled_) environment_.feed->Cancel(id_);
@@ -108,6 +115,7 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     if (absl::IsAborted(page.status())) return End(ShuttingDown(EncodeCursor(environment_.log, place_)));
     if (!page.ok()) return End(page.status());
     if (cancelled_) return End(absl::CancelledError("the caller has gone"));
+    if (HasTokenEnded()) return End(TokenExpired());
     if (environment_.access.Get() != access_.caller.access) return Reauthorize();
     // A stretch of the log without anything for this caller: told only when it is time for a heartbeat.
     const bool silent = page->events.empty() && page->through.position > place_.position;
@@ -120,14 +128,26 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
 
   // Who may see what has changed since: what was read for this caller may not be for it any more.
   void Reauthorize() {
-    AuthorizeEvents(environment_.access, context_, audit_, [call = self_](absl::StatusOr<EventAccess> access) {
-      if (!access.ok()) return call->End(access.status());
+    AuthorizeEvents(environment_.access, context_, audit_, log_, [call = self_](absl::StatusOr<EventAccess> access) {
+      if (!access.ok()) return call->End(call->HasTokenEnded() ? call->TokenExpired() : access.status());
       call->access_ = *std::move(access);
       auto filter = std::make_shared<EventFilter>(*call->filter_);
       filter->visible = call->access_.visible;
       call->filter_ = std::move(filter);
       call->ReadOn();
     });
+  }
+
+  // The caller has been told how long its token is good, so this is no refusal: a subscriber that goes on after
+  // UNAVAILABLE goes on at the cursor, with the token that it has by then.
+  bool HasTokenEnded() const { return environment_.now() >= access_.caller.until; }
+
+  absl::Status TokenExpired() const {
+    Error error = GatewayError(StatusCode::kUnavailable, v1::ERROR_REASON_TOKEN_EXPIRED,
+                               "the token that this subscription was begun with has expired");
+    error.metadata.emplace_back("cursor", EncodeCursor(environment_.log, place_));
+    error.retry_delay = absl::Milliseconds(100);
+    return ToStatus(error);
   }
 
   void OnCancel() override {
@@ -138,6 +158,7 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   void End(const absl::Status& status) {
     audit_.End(status);
     metrics_.End(status);
+    log_.End(status);
     Finish(ToGrpcStatus(status));
   }
 
@@ -155,8 +176,10 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   const EventEnvironment& environment_;
   const grpc::CallbackServerContext& context_;
   const EventFeed::ReaderId id_;
+  const TraceContext trace_;
   CallAudit audit_;
   CallMetrics metrics_;
+  CallLog log_;
   EventAccess access_;
   std::shared_ptr<const EventFilter> filter_;
   bool counted_ = false;
@@ -184,8 +207,8 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* StartSubscription(const EventEnviron
                                                               grpc::CallbackServerContext* context,
                                                               const grpc::ByteBuffer* request) {
   if (!environment.in_flight.Begin(*context)) {
-    return new RefusedCall<grpc::ServerWriteReactor<grpc::ByteBuffer>>(environment.in_flight, environment.metrics,
-                                                                       kSubscribe, Refusal(environment, *request));
+    return new RefusedCall<grpc::ServerWriteReactor<grpc::ByteBuffer>>(environment, *context, kSubscribe,
+                                                                       Refusal(environment, *request));
   }
   auto call = std::make_shared<Subscription>(environment, *context);
   call->Start(*request);

@@ -15,7 +15,7 @@ absl::StatusOr<VerifiedToken> Check(const TokenIssuerRule& rule, const TokenKey&
     return absl::UnauthenticatedError("the token's signature is wrong");
   }
   if (absl::Status status = CheckTokenClaims(claims, rule.audiences, now); !status.ok()) return status;
-  return VerifiedToken{rule.name, std::move(claims.subject)};
+  return VerifiedToken{rule.name, std::move(claims.subject), claims.expires + kTokenLeeway};
 }
 
 }  // namespace

@@ -103,6 +103,20 @@ TEST_F(TokenIssuersTest, KnowsGenuineTokens) {
   EXPECT_EQ(fetches_, 0);
 }
 
+TEST_F(TokenIssuersTest, SaysUntilWhenATokenIsGood) {
+  absl::Time until;
+  const auto on_verified = [&until](const absl::StatusOr<VerifiedToken>& verified) {
+    if (verified.ok()) until = verified->until;
+  };
+  const std::string token = Ec().Token(R"({"alg":"ES256"})", Claims("https://file", "gate", absl::Minutes(5)));
+  issuers_->Verify(token, on_verified);
+  EXPECT_EQ(until, now_ + absl::Minutes(5) + absl::Seconds(30));
+  now_ = until - absl::Nanoseconds(1);
+  EXPECT_EQ(Verify(token), "file/someone");
+  now_ = until;
+  EXPECT_EQ(Verify(token), "UNAUTHENTICATED: the token has expired");
+}
+
 TEST_F(TokenIssuersTest, RefusesWhatIsNotSignedByTheIssuer) {
   const std::string rsa = R"({"alg":"RS256","kid":"rsa"})";
   const std::string ec = R"({"alg":"ES256","kid":"ec"})";

@@ -7,6 +7,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 
 namespace stampgate {
 
@@ -14,6 +15,7 @@ namespace stampgate {
 struct VerifiedToken {
   std::string issuer;   // its name in the config
   std::string subject;  // the claim "sub"
+  absl::Time until;     // from then on it is refused: the claim "exp" and the leeway
 };
 
 // Thread-safe.

@@ -16,12 +16,14 @@
 #include "gateway/answer_margin.h"
 #include "gateway/authenticator.h"
 #include "gateway/call_audit.h"
+#include "gateway/call_log.h"
 #include "gateway/call_metrics.h"
+#include "gateway/call_trace.h"
 #include "gateway/client_stamp_field.h"
 #include "gateway/denial.h"
 #include "gateway/grpc_status.h"
 #include "gateway/keyed_submit.h"
-#include "gateway/log.h"
+#include "gateway/peer.h"
 #include "gateway/refused_call.h"
 #include "gateway/request_message.h"
 #include "gateway/shutting_down.h"
@@ -45,11 +47,6 @@ using google::protobuf::Message;
 using Clock = std::chrono::steady_clock;
 using Lane = UpstreamClient::Lane;
 
-// Only these are worth a line: the operator can do something about them.
-bool ConcernsOperator(StatusCode code) {
-  return code == StatusCode::kInternal || code == StatusCode::kUnknown || code == StatusCode::kUnavailable;
-}
-
 // How long the caller still waits; infinite if it brought no deadline. Never by the wall clock, which may be stepped.
 absl::Duration TimeLeft(const grpc::CallbackServerContext& context) {
   const gpr_timespec deadline = gpr_convert_clock_type(context.raw_deadline(), GPR_CLOCK_MONOTONIC);
@@ -69,8 +66,10 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
         response_bytes_(response),
         request_(operation.request_prototype->New(&arena_)),
         response_(operation.response_prototype->New(&arena_)),
-        audit_(environment.audit, environment.disk_waits, operation.full_name),
-        metrics_(environment.metrics, operation.full_name) {}
+        trace_(TraceOf(*context, environment.random)),
+        audit_(environment.audit, environment.disk_waits, operation.full_name, trace_.trace_id()),
+        metrics_(environment.metrics, operation.full_name),
+        log_(environment.lines, operation.full_name, trace_.trace_id()) {}
 
   void Start(const grpc::ByteBuffer& bytes) {
     self_ = shared_from_this();
@@ -83,14 +82,19 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
  private:
   void Decide(absl::StatusOr<KnownCaller> caller, const grpc::ByteBuffer& bytes) {
     if (!caller.ok()) {
+      log_.SetCaller(StrangerName(PeerOf(*context_)));
       audit_.DenyStranger(*context_, caller.status());
       return End(caller.status());
     }
     caller_ = *std::move(caller);
+    log_.SetCaller(caller_.caller->name());
     if (absl::Status status = DecodeRequest(bytes, environment_.max_request_bytes, *request_); !status.ok()) {
       return End(status);
     }
-    // What breaks rules is told so whoever sent it: that depends on the request alone, and on nothing that there is.
+    // The rules take time for every byte of the request, so they are not checked for a caller whose grants lack the
+    // method or the organization in any case.
+    if (absl::Status status = CheckGrants(); !status.ok()) return End(status);
+    // What breaks rules is told so to every other caller: that depends on the request alone, and on nothing there is.
     absl::StatusOr<RenderedRequest> rendered = TranslateRequest(environment_.operations, operation_, *request_);
     if (!rendered.ok()) return End(rendered.status());
     if (rendered->client_stamp.has_value()) {
@@ -102,9 +106,31 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
     AuditDecision record = DecisionAbout(question);
     record.client_stamped = client_stamp_.has_value();
     Caller::Decision decision = caller_.caller->Decide(question);
-    if (!decision.allowed) return Refuse(std::move(record), std::move(decision.why), Denied());
+    if (!decision.allowed) return Refuse(std::move(record), std::move(decision.why));
     if (absl::Status status = SetDeadline(); !status.ok()) return End(status);
     Allow(*std::move(rendered), decision.key, std::move(record));
+  }
+
+  // PERMISSION_DENIED, which is recorded, if no grant can allow the call whatever its values are.
+  absl::Status CheckGrants() {
+    // The rules say which typed method to call in place of a general one, granted or not.
+    if (operation_.general && caller_.caller->has_general_operations()) return absl::OkStatus();
+    Question question = QuestionOf(operation_, *request_);
+    question.request = nullptr;
+    // It is in the body that the client has stamped, which is not read yet, or it is missing, which breaks a rule.
+    if (question.organization_id == "") question.organization_id.reset();
+    Caller::Decision decision = caller_.caller->Decide(question);
+    if (decision.allowed) return absl::OkStatus();
+    AuditDecision record = DecisionAbout(question);
+    const google::protobuf::FieldDescriptor* stamp = operation_.request->client_stamp;
+    record.client_stamped = stamp != nullptr && request_->GetReflection()->HasField(*request_, stamp);
+    record.reason = std::move(decision.why);
+    audit_.Deny(caller_, std::move(record));
+    return Denied(*caller_.caller, operation_.full_name);
+  }
+
+  void Refuse(AuditDecision decision, std::string why) {
+    Refuse(std::move(decision), std::move(why), Denied(*caller_.caller, operation_.full_name));
   }
 
   void Refuse(AuditDecision decision, std::string why, const absl::Status& status) {
@@ -216,7 +242,7 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
 
   void GoOut() {
     if (!is_stamped()) {
-      return SetExchange(environment_.upstream.Get({std::move(path_)}, {Lane::kQuery, deadline_}, OnOutcome()));
+      return SetExchange(environment_.upstream.Get({std::move(path_)}, OptionsIn(Lane::kQuery), OnOutcome()));
     }
     if (client_stamp_.has_value()) return Send(client_stamp_->Stamp(std::move(path_), std::move(body_)));
     Stamper::Stamp(
@@ -231,8 +257,14 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
     }
     const Lane lane = operation_.is_submit() ? Lane::kSubmit : Lane::kQuery;
     SetExchange(environment_.upstream.Post(
-        *std::move(request), {lane, deadline_}, OnOutcome(),
+        *std::move(request), OptionsIn(lane), OnOutcome(),
         [call = shared_from_this()](UpstreamOutcome outcome) { call->RecordLate(std::move(outcome)); }));
+  }
+
+  UpstreamClient::CallOptions OptionsIn(Lane lane) const {
+    UpstreamClient::CallOptions options{lane, deadline_, ""};
+    if (environment_.forward_traceparent) options.traceparent = trace_.Traceparent(environment_.random);
+    return options;
   }
 
   UpstreamClient::Done OnOutcome() {
@@ -299,31 +331,25 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
   void End(const absl::Status& status) {
     if (!goes_on_) RecordEnd(status, *response_);
     metrics_.End(status);
-    if (ConcernsOperator(status.code())) {
-      Log(Severity::kWarning, "call_failed",
-          {{"method", operation_.full_name},
-           {"code", absl::StatusCodeToString(status.code())},
-           {"message", LogMessage(status)},
-           {"key", key_ == nullptr ? std::string() : key_->name},
-           {"fingerprint", fingerprint_},
-           {"duration_ms", absl::StrCat(absl::ToInt64Milliseconds(absl::FromChrono(Clock::now() - started_)))}});
-    }
+    log_.End(status, [&] { return Facts(status); });
     Finish(ToGrpcStatus(status));
   }
 
-  // Upstream's own words may repeat what the caller sent; ours do not.
-  static std::string LogMessage(const absl::Status& status) {
-    return IsGatewayError(status) ? std::string(status.message()) : "upstream's own error";
+  CallFacts Facts(const absl::Status& status) const {
+    CallFacts facts;
+    facts.organization_id = std::string(QuestionOf(operation_, *request_).organization_id.value_or(""));
+    if (key_ != nullptr) facts.key = key_->name;
+    if (status.ok()) facts.activity_id = SummaryOf(*operation_.response, *response_).id;
+    facts.fingerprint = fingerprint_;
+    return facts;
   }
 
-  void LogLate(const UpstreamOutcome& outcome) const {
-    LogFields fields = {{"method", operation_.full_name}, {"fingerprint", fingerprint_}};
+  void LogLate(const UpstreamOutcome& outcome) {
     if (const auto* answer = std::get_if<HttpAnswer>(&outcome)) {
-      fields.emplace_back("http_status", absl::StrCat(answer->status));
+      log_.TellLate({{"http_status", answer->status}}, fingerprint_);
     } else {
-      fields.emplace_back("failure", std::get<TransportFailure>(outcome).detail);
+      log_.TellLate({{"failure", std::get<TransportFailure>(outcome).detail}}, fingerprint_);
     }
-    Log(Severity::kInfo, "late_outcome", fields);
   }
 
   // The caller may go away before, while or after the exchange is started: whoever comes second cancels it.
@@ -364,12 +390,13 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
   google::protobuf::Arena arena_;
   Message* const request_;   // on the arena
   Message* const response_;  // on the arena
-  const Clock::time_point started_ = Clock::now();
   Clock::time_point deadline_;
   uint64_t timestamp_ms_ = 0;
   std::string fingerprint_;
+  const TraceContext trace_;
   CallAudit audit_;
   CallMetrics metrics_;
+  CallLog log_;
   KnownCaller caller_;
   std::optional<ClientStamp> client_stamp_;
   const NamedSigner* key_ = nullptr;  // in `caller_`; null where the gateway does not sign
@@ -392,8 +419,7 @@ grpc::ServerUnaryReactor* StartUnaryCall(const CallEnvironment& environment, con
                                          grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* response) {
   if (!environment.in_flight.Begin(*context)) {
-    return new RefusedCall<grpc::ServerUnaryReactor>(environment.in_flight, environment.metrics, operation.full_name,
-                                                     ShuttingDown());
+    return new RefusedCall<grpc::ServerUnaryReactor>(environment, *context, operation.full_name, ShuttingDown());
   }
   auto call = std::make_shared<UnaryCall>(environment, operation, context, response);
   call->Start(*request);

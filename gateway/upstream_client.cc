@@ -174,9 +174,10 @@ class CurlUpstreamClient final : public UpstreamClient {
       idle_.pop_back();
     }
     CurlTransfer& transfer = *call.transfer;
-    const bool prepared = std::holds_alternative<StampedRequest>(call.request)
-                              ? transfer.PreparePost(std::get<StampedRequest>(std::move(call.request)))
-                              : transfer.PrepareGet(std::get<DiscoveryRequest>(std::move(call.request)));
+    const bool prepared =
+        std::holds_alternative<StampedRequest>(call.request)
+            ? transfer.PreparePost(std::get<StampedRequest>(std::move(call.request)), call.options.traceparent)
+            : transfer.PrepareGet(std::get<DiscoveryRequest>(std::move(call.request)), call.options.traceparent);
     return prepared && curl_easy_setopt(transfer.easy(), CURLOPT_PRIVATE, &call) == CURLE_OK &&
            multi_->Add(transfer.easy());
   }

@@ -67,6 +67,8 @@ class UpstreamClient {
     // When the caller must have its outcome. A call whose deadline has passed is not begun; one that gets no place
     // before ends with kNoPlace.
     Clock::time_point deadline = Clock::time_point::max();
+    // The request's header of that name; without it if this is empty.
+    std::string traceparent = "";
   };
 
   using Done = absl::AnyInvocable<void(UpstreamOutcome)>;

@@ -696,6 +696,30 @@ TEST_F(TlsTest, NeverRepeatsOnAReusedConnection) {
   EXPECT_THAT(server.requests(), SizeIs(3));
 }
 
+TEST(UpstreamClient, SendsATraceparentIfItIsGivenOne) {
+  constexpr char kTraceparent[] = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  ScriptedServer server(ScriptedServer::Always(JsonResponse("{}")));
+  auto client = Connect(OptionsFor(server));
+  EXPECT_THAT(Post(*client, "{}", {.traceparent = kTraceparent}), IsAnswer(200, "{}"));
+  EXPECT_THAT(Post(*client, "{}"), IsAnswer(200, "{}"));
+  Slot slot;
+  client->Get({"/k"}, {.lane = Lane::kQuery, .traceparent = kTraceparent}, slot.callback());
+  EXPECT_THAT(slot.Wait(), IsAnswer(200, "{}"));
+  const auto requests = server.requests();
+  ASSERT_THAT(requests, SizeIs(3));
+  const std::string line = absl::StrCat("\r\ntraceparent: ", kTraceparent, "\r\n");
+  EXPECT_THAT(requests[0], HasSubstr(line));
+  EXPECT_THAT(requests[1], Not(HasSubstr("traceparent")));
+  EXPECT_THAT(requests[2], HasSubstr(line));
+}
+
+TEST(UpstreamClient, SendsNothingWithATraceparentThatIsNoHeader) {
+  ScriptedServer server(ScriptedServer::Always(JsonResponse("{}")));
+  auto client = Connect(OptionsFor(server));
+  EXPECT_THAT(Post(*client, "{}", {.traceparent = "00-a\r\nx-stamp: b"}), Failed(Cause::kBroken, false));
+  EXPECT_THAT(server.requests(), SizeIs(0));
+}
+
 // Time and cancellation.
 
 TEST(UpstreamClient, DoesNotBeginAfterTheDeadline) {

@@ -1,5 +1,8 @@
 #include "translate/error.h"
 
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
 #include <algorithm>
 #include <map>
 
@@ -30,10 +33,16 @@ std::string TypeUrl() {
   return absl::StrCat(kTypePrefix, Detail::descriptor()->full_name());
 }
 
+// Equal details are equal bytes: maps have no order of their own.
 template <typename Detail>
 void SetDetail(const Detail& detail, absl::Status& status) {
-  status.SetPayload(absl::StrCat(kTypePrefix, Detail::descriptor()->full_name()),
-                    absl::Cord(detail.SerializeAsString()));
+  std::string bytes;
+  google::protobuf::io::StringOutputStream stream(&bytes);
+  google::protobuf::io::CodedOutputStream output(&stream);
+  output.SetSerializationDeterministic(true);
+  detail.SerializeToCodedStream(&output);
+  output.Trim();
+  status.SetPayload(absl::StrCat(kTypePrefix, Detail::descriptor()->full_name()), absl::Cord(std::move(bytes)));
 }
 
 // The status with the first `violation_count` violations.

@@ -81,7 +81,7 @@ describe('of a gateway that works', async () => {
     const requests = simulator.requests();
 
     const [submit, discovery, query] = allows;
-    const { seq, time, mac, policy_version, previous_mac, ...decided } = submit;
+    const { seq, time, mac, policy_version, previous_mac, request_id, ...decided } = submit;
     assert.deepEqual(decided, {
       kind: 'allow',
       caller: 'loopback',
@@ -92,6 +92,7 @@ describe('of a gateway that works', async () => {
     });
     assert.ok(Math.abs(Date.parse(time) - Date.now()) < HANG_MS);
     assert.match(mac, /^[0-9a-f]{64}$/);
+    assert.match(request_id, /^[0-9a-f]{32}$/);
     assert.equal(previous_mac, recordsOf(audit.file)[seq - 2].mac);
     assert.match(policy_version, /^[0-9a-f]{16}$/);
     assert.equal(query.body_sha256, sha256(requests.at(-1).body));
@@ -128,6 +129,30 @@ describe('of a gateway that works', async () => {
     for (const { activity_id, activity_status } of of('outcome')) {
       assert.deepEqual([activity_id, activity_status], [activity.id, 'ACTIVITY_STATUS_COMPLETED']);
     }
+  });
+
+  test('what is prepared has a decision and an outcome too, and nothing is sent', async () => {
+    simulator.reset();
+    const before = recordsOf(audit.file).length;
+    const prepare = ({ method, request }) => gateway.call('StampService/Prepare', { method, request: encode(method, request) });
+    const submit = await prepare(SUBMIT);
+    const query = await prepare(QUERY);
+    const of = (kind) => recordsOf(audit.file).slice(before).filter((record) => record.kind === kind);
+    await until(() => of('outcome').length === 2, 'the outcomes');
+    assert.deepEqual(
+      of('allow').map(({ caller, method, prepared_method, organization_id, key, body_sha256 }) => [
+        ...[caller, method, prepared_method, organization_id, key, body_sha256],
+      ]),
+      [[SUBMIT.method, submit], [QUERY.method, query]].map(([method, { body }]) => [
+        ...['loopback', '/stampgate.v1.StampService/Prepare', `/stampgate.v1.${method}`, ORGANIZATION, undefined],
+        sha256(body),
+      ]),
+    ); // prettier-ignore
+    assert.deepEqual(
+      of('outcome').map(({ code: ended, fingerprint }) => [ended, fingerprint]),
+      [['OK', `sha256:${sha256(submit.body)}`], ['OK', undefined]],
+    ); // prettier-ignore
+    assert.equal(simulator.stats().requests, 0);
   });
 
   test('a submit that its caller has left gets its outcome when it ends', async () => {
@@ -448,7 +473,7 @@ test('an end that a power cut has damaged is removed and reported, and a change 
   const said = second.output.split('\n').filter((line) => line.includes('"event":"audit_torn_end"'));
   assert.deepEqual(
     said.map((line) => JSON.parse(line)).map(({ severity, after_record, bytes }) => [severity, after_record, bytes]),
-    [['WARNING', String(after), String(torn.length)]],
+    [['WARNING', after, torn.length]],
   );
   const { kind, bytes } = recordsOf(audit.file)[after];
   assert.deepEqual([kind, bytes], ['torn', torn.length]);

@@ -63,7 +63,7 @@ describe('a deadline that ends before upstream answers', { timeout: HANG_MS }, (
 
       assert.equal(simulator.release(), 1);
       const { method, http_status } = await logged(gateway, 'late_outcome', { fingerprint });
-      assert.deepEqual([method, http_status], [`/stampgate.v1.${SUBMIT.method}`, '200']);
+      assert.deepEqual([method, http_status], [`/stampgate.v1.${SUBMIT.method}`, 200]);
 
       const { activity } = await gateway.call(SUBMIT.method, { ...SUBMIT.request, timestamp_ms });
       assert.deepEqual([activity.fingerprint, activity.status], [fingerprint, 'ACTIVITY_STATUS_COMPLETED']);
@@ -228,7 +228,7 @@ describe('a caller that cancels', { timeout: HANG_MS }, () => {
       await simulator.waitFor({ held: 1 });
       assert.equal(simulator.release(), 1);
       const [{ fingerprint }] = simulator.service.state.activitiesById.values();
-      assert.equal((await logged(gateway, 'late_outcome', { fingerprint })).http_status, '200');
+      assert.equal((await logged(gateway, 'late_outcome', { fingerprint })).http_status, 200);
     });
   }
 

@@ -132,7 +132,7 @@ describe('a delivery with', { timeout: HANG_MS }, async () => {
       const stored = status === 200 ? [delivered.eventId] : [];
       assert.deepEqual(idsOf(await listAll(stack.gateway, { cursor })), stored);
       expected.push(...stored);
-      if (outcome) reasons.push([String(status), outcome]);
+      if (outcome) reasons.push([status, outcome]);
     });
   }
 
@@ -240,7 +240,7 @@ describe('a delivery that gets no further than HTTP', { timeout: HANG_MS }, () =
       assert.deepEqual(line, {
         severity: 'WARNING',
         event: 'delivery_not_stored',
-        http_status: String(status),
+        http_status: status,
         outcome,
         header: '',
         event_id: '',

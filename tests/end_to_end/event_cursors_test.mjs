@@ -223,7 +223,7 @@ describe('a cursor', { timeout: 2 * HANG_MS }, async () => {
     }
     await own.gateway.stop();
     const [line] = logged(first, 'events_lost');
-    assert.deepEqual([line.severity, line.what, line.first, line.last], ['WARNING', 'gone', '2', '2']);
+    assert.deepEqual([line.severity, line.what, line.first, line.last], ['WARNING', 'gone', 2, 2]);
     assert.deepEqual(logged(own.gateway, 'events_lost'), []); // it is known
   });
 

@@ -139,16 +139,22 @@ async function outcomeOf(name, { method, request }) {
   }
 }
 
-/** The only bytes that a denial has, whatever it is about. */
-let denial;
-function isDenied({ error, answer }, what) {
+/** The only bytes that a denial of a caller and a method has, whatever it is about. */
+const denials = new Map();
+function isDenied({ error, answer }, name, method, what = method) {
   assert.equal(answer, undefined, what);
   assert.equal(error.code, 7, `${what}: ${error.message}`);
   const { domain, reason, metadata = {} } = error.info;
-  assert.deepEqual([domain, reason, metadata], ['stampgate', 'DENIED_BY_POLICY', {}]);
-  const bytes = JSON.stringify([error.code, error.details, error.statusBytes.toString('hex'), error.metadata.toJSON()]);
-  denial ??= bytes;
-  assert.equal(bytes, denial, what);
+  const { policy_class, ...asked } = metadata;
+  assert.deepEqual([domain, reason, asked], ['stampgate', 'DENIED_BY_POLICY', { caller: name, method }]);
+  assert.ok(['query', 'login', 'write', 'dangerous', 'events'].includes(policy_class));
+  const { 'x-request-id': ids, ...rest } = error.metadata.toJSON();
+  assert.equal(ids.length, 1);
+  // No byte of the request id is of the request: it is random.
+  const bytes = JSON.stringify([error.code, error.details, error.statusBytes.toString('hex'), rest]);
+  const pair = `${name} ${method}`;
+  if (!denials.has(pair)) denials.set(pair, bytes);
+  assert.equal(bytes, denials.get(pair), what);
 }
 
 /** Makes a call and checks what comes of it against the oracle. Returns whether it was allowed. */
@@ -160,7 +166,7 @@ async function checkCall(name, question) {
   const outcome = await outcomeOf(name, question);
   const after = simulator.stats();
   if (!expected) {
-    isDenied(outcome, what);
+    isDenied(outcome, name, method, what);
     assert.deepEqual([after.requests, after.connections], [before.requests, before.connections], what);
     return false;
   }
@@ -231,8 +237,8 @@ describe('with a stamp of the end user, a caller may do the same:', { timeout: H
             assert.deepEqual(others, []);
             simulator.reset();
           } else {
-            isDenied({ error: await caller.refusal('StampService/Prepare', preparation) }, what);
-            isDenied({ error: await caller.refusal(method, stamped) }, what);
+            isDenied({ error: await caller.refusal('StampService/Prepare', preparation) }, name, method, what);
+            isDenied({ error: await caller.refusal(method, stamped) }, name, method, what);
             assert.equal(simulator.stats().requests, 0, what);
           }
         }
@@ -241,9 +247,20 @@ describe('with a stamp of the end user, a caller may do the same:', { timeout: H
   }
 });
 
+test('a caller whose grants lack the method or the organization is denied before the rules are checked', async () => {
+  const broken = { parameters: { organization_name: '' } };
+  const requests = { ...questionOf('OrganizationService/UpdateOrganizationName', ORGANIZATIONS[0]).request, ...broken };
+  isDenied(
+    await outcomeOf('nobody', { method: 'OrganizationService/UpdateOrganizationName', request: requests }),
+    'nobody',
+    'OrganizationService/UpdateOrganizationName',
+  );
+  assert.equal(simulator.stats().requests, 0);
+});
+
 test('a denied call is denied whatever else it holds', async () => {
   const everything = operations.map(({ method, all }) => ({ method, request: all }));
-  for (const question of everything) isDenied(await outcomeOf('nobody', question), question.method);
+  for (const question of everything) isDenied(await outcomeOf('nobody', question), 'nobody', question.method);
   assert.equal(simulator.stats().requests, 0);
 });
 
@@ -342,7 +359,7 @@ test('a wallet account is exported only to the keys of the grant, in any of thei
     ...[OTHER_POINT, `02${EXPORT_TO.slice(2)}`, `06${EXPORT_TO_UNCOMPRESSED.slice(2)}`, EXPORT_TO.slice(2), '00', 'x'],
     ...[`0x${EXPORT_TO}`, `${EXPORT_TO} `, EXPORT_TO + EXPORT_TO, `${EXPORT_TO},${OTHER_POINT}`],
   ]) {
-    isDenied(await outcomeOf('treasurer', asked(key)), key);
+    isDenied(await outcomeOf('treasurer', asked(key)), 'treasurer', asked(key).method, key);
   }
   assert.equal(simulator.stats().requests, before);
 });
@@ -372,13 +389,13 @@ describe('what looks like an organization is none:', () => {
       assert.equal(await checkCall('desk', asked(granted, { filter: { [name]: denied } })), true);
       assert.equal(JSON.parse(simulator.requests().at(-1).body).organizationId, granted);
     }
-    // Beside the real one it is refused, whoever sends it.
-    for (const caller of ['desk', 'nobody']) {
-      for (const id of [granted, denied]) {
-        const { error } = await outcomeOf(caller, asked(id, { organizationId: granted }));
-        assert.equal(error.code, 3, error.message);
-      }
+    // Beside the real one it is refused, whoever sends it; a caller without general operations does not get to the rules.
+    const { requests } = simulator.stats();
+    for (const [caller, id, code] of [['desk', granted, 3], ['desk', denied, 3], ['nobody', granted, 7], ['nobody', denied, 7]]) {
+      const { error } = await outcomeOf(caller, asked(id, { organizationId: granted }));
+      assert.equal(error.code, code, error.message);
     }
+    assert.equal(simulator.stats().requests, requests);
   });
 
   test('in the fields of typed requests', async () => {
@@ -423,7 +440,7 @@ describe('what looks like an organization is none:', () => {
     const error = await asCaller(gateway, 'keeper').refusal('OrganizationService/UpdateOrganizationName', request, {
       metadata,
     });
-    isDenied({ error });
+    isDenied({ error }, 'keeper', 'OrganizationService/UpdateOrganizationName');
     assert.equal(simulator.stats().requests, 0);
   });
 });

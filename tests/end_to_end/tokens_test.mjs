@@ -8,10 +8,12 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { code } from '../clients/gateway.mjs';
+import { Machine } from '../machine/machine.mjs';
 import { startSimulator } from '../simulator/server.mjs';
 import { callFromCpp } from './cpp_client.mjs';
+import { deliver } from './event_stack.mjs';
 import { QUERY, SUBMIT, described } from './failures.mjs';
-import { HANG_MS, run, scratch, startGateway, writeKey } from './harness.mjs';
+import { HANG_MS, eventsConfig, run, scratch, startGateway, writeKey } from './harness.mjs';
 import { logLines, reconfigure, reloaded } from './policy_callers.mjs';
 
 const ISSUER = 'https://issuer.example';
@@ -212,6 +214,50 @@ describe('tokens', { timeout: HANG_MS, concurrency: true }, () => {
       const allowed = 1 + Math.floor((Date.now() - begun) / 10_000);
       assert.ok(server.requests <= allowed, `${server.requests} requests`);
     });
+  });
+
+  it('that expire end the subscriptions that were begun with them, which go on at their cursors', async (t) => {
+    const server = await startKeyServer(t, [jwk(ec, 'ec')]);
+    const folder = scratch(t);
+    const machine = new Machine(scratch(t), folder);
+    t.after(() => machine.close());
+    const grants = [{ classes: ['events'], all_organizations: true }];
+    const subscribers = [{ name: 'reader', loopback: true, token: { issuer: 'main', subjects: ['reader'] }, grants }];
+    const config = {
+      callers: subscribers,
+      token_issuers: [issuer({ jwks_url: server.url })],
+      ...eventsConfig(folder, { events: { heartbeat_interval: '100ms' } }),
+    };
+    const gateway = await startGateway(t, simulator, config, { folder, env: machine.env });
+    simulator.webhooks.setEndpoints(null, [gateway.webhookUrl]);
+    t.after(() => simulator.webhooks.setEndpoints(null, []));
+    const { eventId } = await deliver(simulator);
+    const messages = (request, token) => gateway.stream('EventService/Subscribe', request, bearer(token));
+
+    // The token is good for an hour, and then for 30 seconds more.
+    const ids = [];
+    let failure;
+    try {
+      for await (const { events = [] } of messages({ end: 'LOG_END_EARLIEST' }, jwt(ec, { kid: 'ec' }))) {
+        ids.push(...events.map(({ event_id }) => event_id));
+        if (ids.length > 0) machine.clockOffsetMs = (HOUR + 31) * 1000;
+      }
+    } catch (error) {
+      failure = described(error);
+    }
+    assert.ok(ids.includes(eventId)); // beside the events of submits that other tests send
+    assert.deepEqual(
+      [failure.code, failure.reason, Object.keys(failure.metadata)],
+      ['UNAVAILABLE', 'TOKEN_EXPIRED', ['cursor']],
+    );
+    assert.ok(failure.retryMs > 0);
+    const { cursor } = failure.metadata;
+    for await (const message of messages({ cursor }, jwt(ec, { kid: 'ec', claims: { exp: now() + 3 * HOUR } }))) {
+      assert.deepEqual([message.events ?? [], message.cursor], [[], cursor]);
+      break;
+    }
+    gateway.told = [failure.message];
+    checkSilence(gateway);
   });
 
   it('that nobody asks for are passed over', async (t) => {

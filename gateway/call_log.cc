@@ -1,0 +1,100 @@
+#include "gateway/call_log.h"
+
+#include "absl/strings/string_view.h"
+#include "gateway/audit_record.h"
+#include "translate/error.h"
+
+namespace stampgate {
+namespace {
+
+using absl::StatusCode;
+
+constexpr absl::string_view kRefused = "call_refused";
+constexpr absl::string_view kFailed = "call_failed";
+constexpr absl::string_view kEnded = "call_ended";
+
+// Whether the gateway refused the call, before it did anything.
+bool IsRefusal(StatusCode code, absl::string_view reason) {
+  switch (code) {
+    case StatusCode::kInvalidArgument:
+    case StatusCode::kUnauthenticated:
+    case StatusCode::kPermissionDenied:
+    case StatusCode::kResourceExhausted:
+    case StatusCode::kFailedPrecondition:
+      return true;
+    default:
+      return reason == "DEADLINE_TOO_SHORT";
+  }
+}
+
+// Whether the operator can do something about it. A drain, and the end of a caller's token, end streams as they should.
+bool ConcernsOperator(StatusCode code, absl::string_view reason) {
+  if (reason == "SHUTTING_DOWN" || reason == "TOKEN_EXPIRED") return false;
+  return code == StatusCode::kInternal || code == StatusCode::kUnknown || code == StatusCode::kUnavailable ||
+         code == StatusCode::kDataLoss;
+}
+
+absl::string_view EventOf(const absl::Status& status) {
+  const std::string reason = ErrorReasonOf(status);
+  if (IsGatewayError(status) && IsRefusal(status.code(), reason)) return kRefused;
+  return ConcernsOperator(status.code(), reason) ? kFailed : kEnded;
+}
+
+void Add(absl::string_view name, std::string value, LogFields& fields) {
+  if (!value.empty()) fields.emplace_back(name, std::move(value));
+}
+
+}  // namespace
+
+void CallLog::End(const absl::Status& status, absl::FunctionRef<CallFacts()> facts) {
+  if (lines_ == nullptr || (status.ok() && !lines_->every_call())) return;
+  Write(EventOf(status), status, facts);
+}
+
+void CallLog::EndRefused(const absl::Status& status) {
+  if (lines_ == nullptr) return;
+  Write(kRefused, status, [] { return CallFacts(); });
+}
+
+void CallLog::Write(absl::string_view event, const absl::Status& status, absl::FunctionRef<CallFacts()> facts) {
+  const bool ended = event == kEnded;
+  if (ended ? !lines_->every_call() : !lines_->Admit(event, caller_)) return;
+  const bool is_ours = IsGatewayError(status);
+  LogFields fields = Begin();
+  const CallFacts known = facts();
+  Add("organization_id", AuditValue(known.organization_id), fields);
+  fields.emplace_back("code", absl::StatusCodeToString(status.code()));
+  Add(is_ours ? "reason" : "upstream_code", AuditValue(ErrorReasonOf(status)), fields);
+  // Upstream's own words may repeat what the caller sent; ours do not.
+  if (is_ours) Add("message", std::string(status.message()), fields);
+  Add("key", known.key, fields);
+  Add("activity_id", AuditValue(known.activity_id), fields);
+  Add("fingerprint", known.fingerprint, fields);
+  fields.emplace_back("duration_ms", Milliseconds());
+  lines_->Tell(ended ? Severity::kInfo : Severity::kWarning, event, fields);
+}
+
+void CallLog::TellLate(const LogFields& outcome, const std::string& fingerprint) {
+  constexpr absl::string_view kLate = "late_outcome";
+  if (lines_ == nullptr || !lines_->Admit(kLate, caller_)) return;
+  LogFields fields = Begin();
+  Add("fingerprint", fingerprint, fields);
+  fields.insert(fields.end(), outcome.begin(), outcome.end());
+  fields.emplace_back("duration_ms", Milliseconds());
+  lines_->Tell(Severity::kInfo, kLate, fields);
+}
+
+LogFields CallLog::Begin() const {
+  LogFields fields;
+  fields.reserve(12);
+  fields.emplace_back("request_id", request_id_);
+  Add("caller", AuditValue(caller_), fields);
+  fields.emplace_back("method", std::string(method_));
+  return fields;
+}
+
+double CallLog::Milliseconds() const {
+  return std::chrono::duration<double, std::milli>(Clock::now() - started_).count();
+}
+
+}  // namespace stampgate

@@ -1,0 +1,68 @@
+#include "gateway/trace_context.h"
+
+#include <algorithm>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+
+namespace stampgate {
+namespace {
+
+constexpr size_t kTraceIdAt = 3;
+constexpr size_t kParentIdAt = 36;
+constexpr size_t kFlagsAt = 53;
+constexpr size_t kSize = 55;
+
+bool IsHex(absl::string_view text) {
+  return absl::c_all_of(text, [](char c) { return absl::ascii_isdigit(c) || (c >= 'a' && c <= 'f'); });
+}
+
+// An id of zeros is none.
+bool IsId(absl::string_view text) {
+  return IsHex(text) && absl::c_any_of(text, [](char c) { return c != '0'; });
+}
+
+// The value of a hex digit.
+int Digit(char c) { return c <= '9' ? c - '0' : c - 'a' + 10; }
+
+// Not 0.
+uint64_t IdNumber(const RandomNumber& random) {
+  const uint64_t number = random();
+  return number == 0 ? 1 : number;
+}
+
+}  // namespace
+
+std::optional<TraceContext> TraceContext::Parse(absl::string_view traceparent) {
+  if (traceparent.size() < kSize) return std::nullopt;
+  const absl::string_view version = traceparent.substr(0, 2);
+  if (!IsHex(version) || version == "ff") return std::nullopt;
+  // A later version may have more behind this, after another "-".
+  if (traceparent.size() > kSize && (version == "00" || traceparent[kSize] != '-')) return std::nullopt;
+  for (const size_t at : {kTraceIdAt, kParentIdAt, kFlagsAt}) {
+    if (traceparent[at - 1] != '-') return std::nullopt;
+  }
+  const absl::string_view trace_id = traceparent.substr(kTraceIdAt, 32);
+  const absl::string_view flags = traceparent.substr(kFlagsAt, 2);
+  if (!IsId(trace_id) || !IsId(traceparent.substr(kParentIdAt, 16)) || !IsHex(flags)) return std::nullopt;
+  TraceContext trace;
+  absl::c_copy(trace_id, trace.trace_id_.begin());
+  trace.sampled_ = (Digit(flags[1]) & 1) != 0;
+  return trace;
+}
+
+TraceContext TraceContext::Begin(const RandomNumber& random) {
+  TraceContext trace;
+  const uint64_t high = random();
+  const uint64_t low = IdNumber(random);
+  const std::string text = absl::StrCat(absl::Hex(high, absl::kZeroPad16), absl::Hex(low, absl::kZeroPad16));
+  absl::c_copy(text, trace.trace_id_.begin());
+  return trace;
+}
+
+std::string TraceContext::Traceparent(const RandomNumber& random) const {
+  return absl::StrCat("00-", trace_id(), "-", absl::Hex(IdNumber(random), absl::kZeroPad16), sampled_ ? "-01" : "-00");
+}
+
+}  // namespace stampgate

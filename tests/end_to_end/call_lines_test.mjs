@@ -1,0 +1,244 @@
+// What an operator sees of calls: the lines of the log, and the request id by which log, audit, the caller's answer and
+// upstream's request are found together.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, describe, it } from 'node:test';
+import { code } from '../clients/gateway.mjs';
+import { ORGANIZATION, identifier, subOrganization } from '../simulator/testing.mjs';
+import { deliver, logged } from './event_stack.mjs';
+import { QUERY, SUBMIT, described } from './failures.mjs';
+import { HANG_MS, auditConfig, freeCaller, run, scratch, startStack } from './harness.mjs';
+import { asCaller, callerOf, logLines } from './policy_callers.mjs';
+import { until } from './processes.mjs';
+import { Subscriber } from './subscriber.mjs';
+
+const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
+const TRACEPARENT = `00-${TRACE_ID}-b7ad6b7169203331-01`;
+
+/** Calls, and resolves to the answer or the error, and to the request id that the caller got with it. */
+async function traced(gateway, method, request, metadata = {}) {
+  let status;
+  const onCall = (call) => call.on('status', (end) => (status = end));
+  const answer = await gateway.call(method, request, { metadata, onCall }).catch((error) => error);
+  const ids = (answer instanceof Error ? answer : status).metadata.get('x-request-id');
+  assert.equal(ids.length, 1);
+  assert.match(ids[0], /^[0-9a-f]{32}$/);
+  return { answer, id: ids[0] };
+}
+
+/** The one line of this event that has the request id. */
+async function lineOf(gateway, event, id) {
+  const whole = () => ({ output: gateway.output.slice(0, gateway.output.lastIndexOf('\n') + 1) });
+  const found = () => logged(whole(), event).filter(({ request_id }) => request_id === id);
+  await until(() => found().length > 0, `a line ${event} of ${id}`);
+  const [{ time, duration_ms, ...rest }, ...others] = found();
+  assert.deepEqual(others, []);
+  assert.ok(Math.abs(Date.parse(time) - Date.now()) < HANG_MS);
+  assert.equal(typeof duration_ms, 'number');
+  assert.ok(duration_ms > 0 && duration_ms < HANG_MS);
+  return rest;
+}
+
+describe('a refused call has a line', { timeout: HANG_MS, concurrency: false }, async () => {
+  const audit = await auditConfig(scratch({ after }));
+  const callers = [callerOf('support', [{ classes: ['query'], organizations: [ORGANIZATION] }])];
+  const { gateway, simulator } = await startStack({ after }, { config: { callers, audit } });
+  const support = asCaller(gateway, 'support');
+
+  it('that a caller may not make: who, what, for whom and why', async () => {
+    const { answer, id } = await traced(support, SUBMIT.method, SUBMIT.request);
+    assert.equal(answer.code, code.PERMISSION_DENIED);
+    assert.deepEqual(await lineOf(gateway, 'call_refused', id), {
+      severity: 'WARNING',
+      event: 'call_refused',
+      request_id: id,
+      caller: 'support',
+      method: `/stampgate.v1.${SUBMIT.method}`,
+      organization_id: ORGANIZATION,
+      code: 'PERMISSION_DENIED',
+      reason: 'DENIED_BY_POLICY',
+      message: answer.details,
+    });
+  });
+
+  it('that nobody known makes: what the connection showed', async () => {
+    const { answer, id } = await traced(gateway, QUERY.method, QUERY.request);
+    assert.equal(answer.code, code.UNAUTHENTICATED);
+    const line = await lineOf(gateway, 'call_refused', id);
+    assert.deepEqual([line.caller, line.code, line.reason], ['(loopback)', 'UNAUTHENTICATED', 'CALLER_NOT_RECOGNIZED']);
+  });
+
+  it('that breaks rules, and nothing of what it said', async () => {
+    const canary = 'canary-5f1c9b7e';
+    for (const [method, request] of [
+      [QUERY.method, { ...QUERY.request, policy_id: '' }],
+      ['StampService/Prepare', { method: canary, request: Buffer.from(canary) }],
+    ]) {
+      const { answer, id } = await traced(support, method, request);
+      assert.equal(answer.code, code.INVALID_ARGUMENT);
+      const line = await lineOf(gateway, 'call_refused', id);
+      assert.deepEqual([line.caller, line.reason], ['support', 'INVALID_REQUEST']);
+    }
+    assert.ok(!gateway.output.includes(canary));
+  });
+
+  it('of the service of stamps and of events', async () => {
+    const prepare = await traced(support, 'StampService/Prepare', { method: 'no such' });
+    assert.equal((await lineOf(gateway, 'call_refused', prepare.id)).reason, 'INVALID_REQUEST');
+    const list = await traced(support, 'EventService/ListEvents', { end: 'LOG_END_EARLIEST' });
+    const line = await lineOf(gateway, 'call_refused', list.id);
+    assert.deepEqual([line.caller, line.code], ['support', 'PERMISSION_DENIED']);
+  });
+
+  it('and one that is carried out has none', async () => {
+    const { answer, id } = await traced(support, QUERY.method, QUERY.request);
+    assert.ok(answer.policy);
+    const refused = await traced(support, SUBMIT.method, SUBMIT.request);
+    await lineOf(gateway, 'call_refused', refused.id);
+    assert.ok(!gateway.output.includes(id));
+  });
+
+  it('with the id that the audit has, and the audit is still good', async () => {
+    const denied = await traced(support, SUBMIT.method, SUBMIT.request);
+    const allowed = await traced(support, QUERY.method, QUERY.request);
+    const records = () => readFileSync(audit.file, 'utf8').split('\n').filter(Boolean).map((line) => JSON.parse(line));
+    const of = (kind, id) => records().filter((record) => record.kind === kind && record.request_id === id);
+    await lineOf(gateway, 'call_refused', denied.id);
+    assert.equal(of('allow', allowed.id).length, 1);
+    await gateway.stop();
+    assert.equal(of('deny', denied.id).length, 1);
+    const { status, stdout, stderr } = await run(['audit', 'verify', '--key', audit.key_file, audit.file]);
+    assert.equal(status, 0, stdout + stderr);
+    assert.ok(simulator.stats().requests > 0);
+  });
+});
+
+describe('the errors of a caller', { timeout: HANG_MS }, async () => {
+  const callers = [callerOf('support', [{ classes: ['query'], organizations: [ORGANIZATION] }])];
+  const { gateway } = await startStack({ after }, { config: { callers } });
+  const support = asCaller(gateway, 'support');
+
+  it('say who the gateway took it for, and which grant it lacks', async () => {
+    const denied = described(await support.refusal(SUBMIT.method, SUBMIT.request));
+    assert.deepEqual([denied.code, denied.reason], ['PERMISSION_DENIED', 'DENIED_BY_POLICY']);
+    assert.deepEqual(denied.metadata, { caller: 'support', method: SUBMIT.method, policy_class: 'write' });
+    assert.ok(denied.message.includes('support') && denied.message.includes(SUBMIT.method), denied.message);
+    const events = described(await support.refusal('EventService/GetEvent', { event_id: 'e' }));
+    assert.deepEqual(events.metadata, { caller: 'support', method: 'EventService/GetEvent', policy_class: 'events' });
+  });
+
+  it('say the same of an organization that there is and of one that there is not', async () => {
+    const failures = [];
+    for (const organization_id of [subOrganization(1), identifier(99)]) {
+      failures.push(described(await support.refusal(QUERY.method, { ...QUERY.request, organization_id })));
+    }
+    assert.deepEqual(failures[0], failures[1]);
+  });
+
+  it('say what the gateway saw of one whom it does not know', async () => {
+    const { code: name, metadata } = described(await gateway.refusal(QUERY.method, QUERY.request));
+    assert.deepEqual([name, metadata], ['UNAUTHENTICATED', { seen: '(loopback)' }]);
+  });
+});
+
+describe('lines are bounded', { timeout: HANG_MS }, () => {
+  it('for each caller, and the number of the others is reported', async (t) => {
+    const callers = [callerOf('support', []), callerOf('payments', [])];
+    const { gateway } = await startStack(t, { config: { callers } });
+    for (let i = 0; i < 50; ++i) await asCaller(gateway, 'support').refusal(QUERY.method, QUERY.request);
+    await asCaller(gateway, 'payments').refusal(QUERY.method, QUERY.request);
+    await gateway.stop();
+    const refused = logged(gateway, 'call_refused');
+    assert.equal(refused.filter(({ caller }) => caller === 'support').length, 30);
+    assert.equal(refused.filter(({ caller }) => caller === 'payments').length, 1);
+    const left = logged(gateway, 'call_lines_left_out').map(({ left_out, caller, count }) => [left_out, caller, count]);
+    assert.deepEqual(left, [['call_refused', 'support', 20]]);
+  });
+});
+
+describe('if every call is to have a line', { timeout: HANG_MS, concurrency: false }, async () => {
+  const { gateway, simulator } = await startStack({ after }, { config: { log: { calls: true } }, events: true });
+
+  it('a submit has its activity, its fingerprint and its key', async () => {
+    const { answer, id } = await traced(gateway, SUBMIT.method, SUBMIT.request);
+    assert.deepEqual(await lineOf(gateway, 'call_ended', id), {
+      severity: 'INFO',
+      event: 'call_ended',
+      request_id: id,
+      caller: 'loopback',
+      method: `/stampgate.v1.${SUBMIT.method}`,
+      organization_id: ORGANIZATION,
+      code: 'OK',
+      key: 'main',
+      activity_id: answer.activity.id,
+      fingerprint: answer.activity.fingerprint,
+    });
+  });
+
+  it("an error of upstream's has its code", async () => {
+    const { answer, id } = await traced(gateway, QUERY.method, { ...QUERY.request, policy_id: identifier(77) });
+    assert.equal(answer.info.domain, 'upstream');
+    const line = await lineOf(gateway, 'call_ended', id);
+    assert.deepEqual([line.code, line.upstream_code, line.reason], ['NOT_FOUND', answer.info.reason, undefined]);
+  });
+
+  it('so has a subscription, when it ends', async () => {
+    await deliver(simulator);
+    const subscriber = await Subscriber.start(gateway);
+    await subscriber.leave();
+    await logLines(gateway, 3, 'call_ended');
+    const [line] = logged(gateway, 'call_ended').filter(({ method }) => method.endsWith('/Subscribe'));
+    assert.equal(line.caller, 'loopback');
+  });
+});
+
+describe('a log level', { timeout: HANG_MS }, () => {
+  it('leaves out what is below it', async (t) => {
+    const { gateway } = await startStack(t, { config: { log: { level: 'warning' }, callers: [callerOf('support', [])] } });
+    await asCaller(gateway, 'support').refusal(QUERY.method, QUERY.request);
+    await gateway.stop();
+    const severities = new Set(gateway.output.split('\n').filter(Boolean).map((line) => JSON.parse(line).severity));
+    assert.deepEqual([...severities], ['WARNING']);
+  });
+});
+
+describe('a traceparent', { timeout: HANG_MS }, async () => {
+  const { gateway, simulator } = await startStack(
+    { after },
+    { config: { callers: freeCaller() }, upstream: { forward_traceparent: true } },
+  );
+  const headersOf = ({ headers }, name) => headers.filter(([each]) => each.toLowerCase() === name).map(([, value]) => value);
+
+  it('gives the call its id, and goes on to upstream with a parent of its own', async () => {
+    for (const { method, request } of [QUERY, SUBMIT, { method: 'WebhookService/GetWebhookKeySet', request: {} }]) {
+      simulator.clearRequests();
+      const { id } = await traced(gateway, method, request, { traceparent: TRACEPARENT });
+      assert.equal(id, TRACE_ID);
+      const [sent] = headersOf(simulator.requests()[0], 'traceparent');
+      const [version, trace, parent, flags] = sent.split('-');
+      assert.deepEqual([version, trace, flags], ['00', TRACE_ID, '01']);
+      assert.match(parent, /^[0-9a-f]{16}$/);
+      assert.notEqual(parent, TRACEPARENT.split('-')[2]);
+    }
+  });
+
+  it('that is none, or not there, is replaced by a new one', async () => {
+    const ids = new Set();
+    for (const traceparent of [undefined, '', 'canary', TRACEPARENT.toUpperCase(), `00-${'0'.repeat(32)}-b7ad6b7169203331-01`]) {
+      simulator.clearRequests();
+      const { answer, id } = await traced(gateway, QUERY.method, QUERY.request, traceparent === undefined ? {} : { traceparent });
+      assert.ok(answer.policy);
+      ids.add(id);
+      assert.equal(headersOf(simulator.requests()[0], 'traceparent')[0].split('-')[1], id);
+    }
+    assert.equal(ids.size, 5);
+    assert.ok(!ids.has(TRACE_ID));
+  });
+
+  it('comes to upstream only if that is configured', async (t) => {
+    const stack = await startStack(t);
+    const { id } = await traced(stack.gateway, QUERY.method, QUERY.request, { traceparent: TRACEPARENT });
+    assert.equal(id, TRACE_ID);
+    assert.deepEqual(headersOf(stack.simulator.requests()[0], 'traceparent'), []);
+  });
+});
