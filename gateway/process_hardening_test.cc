@@ -6,7 +6,9 @@
 #include <sys/stat.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <iostream>
+#include <string>
 
 namespace stampgate {
 namespace {
@@ -33,6 +35,33 @@ void HardenAndLook() {
 TEST(HardenProcess, ClosesTheProcessToOthers) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(HardenAndLook(), ::testing::ExitedWithCode(0), "");
+}
+
+// Two neighbours: what is written beyond the first is in the second, and so within the whole.
+struct Neighbours {
+  char first[8];
+  char second[64];
+};
+
+void CopyInto(Neighbours& neighbours, const char* text) {
+  std::strcpy(neighbours.first, text);  // NOLINT(clang-analyzer-security.insecureAPI.strcpy): that is the test
+  // The compiler cannot leave the copy out.
+  __asm__ volatile("" : : "r"(&neighbours) : "memory");
+}
+
+// The C library checks the bounds of single members with _FORTIFY_SOURCE 2, of whole objects alone with 1.
+TEST(FortifySource, AWriteBeyondAMemberEndsTheProcess) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers have checks of their own, and _FORTIFY_SOURCE hides calls from them";
+#else
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  static_assert(_FORTIFY_SOURCE >= 2);
+  Neighbours neighbours = {};
+  CopyInto(neighbours, "7 bytes");
+  std::string text(20, 'x');
+  __asm__ volatile("" : : "r"(text.data()) : "memory");  // the compiler does not know its length
+  EXPECT_DEATH(CopyInto(neighbours, text.c_str()), "buffer overflow detected");
+#endif
 }
 
 }  // namespace
