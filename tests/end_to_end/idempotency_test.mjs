@@ -188,6 +188,10 @@ describe('a key outlives', { timeout: 2 * HANG_MS }, () => {
 
     const timed = requestOf(randomUUID(), 'timed', { timestamp_ms: String(Date.now()) });
     const { activity: timedActivity } = await stack.gateway.call(METHOD, timed);
+    const large = requestOf(randomUUID(), 'large');
+    stack.simulator.addFaults([{ kind: 'mutate', set: { '/padding': JSON.stringify('x'.repeat(5_000_000)) } }]);
+    const tooLarge = await stack.gateway.refusal(METHOD, large);
+    assert.equal(tooLarge.info.reason, 'ANSWER_TOO_LARGE');
 
     stack.moveClock(61 * 60_000);
     // An upstream that has forgotten everything would carry out whatever is sent.
@@ -197,6 +201,8 @@ describe('a key outlives', { timeout: 2 * HANG_MS }, () => {
     assert.deepEqual(stored, { activity: { id: activity.id, status: activity.status } });
     const again = await stack.gateway.refusal(METHOD, refused);
     assert.deepEqual([again.code, again.info.domain, again.info.reason], [refusal.code, 'upstream', refusal.info.reason]);
+    const { activity_id: id, activity_status: status } = tooLarge.info.metadata;
+    assert.deepEqual(await stack.gateway.call(METHOD, large), { activity: { id, status } });
     const storedTimed = await stack.gateway.call(METHOD, timed);
     assert.equal(storedTimed.activity.id, timedActivity.id);
     const late = await stack.gateway.refusal(METHOD, { ...timed, idempotency_key: randomUUID() });
