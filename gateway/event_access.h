@@ -11,7 +11,6 @@
 #include "gateway/access.h"
 #include "gateway/authenticator.h"
 #include "gateway/call_audit.h"
-#include "webhooks/event.h"
 #include "webhooks/event_filter.h"
 
 namespace stampgate {
@@ -26,7 +25,8 @@ struct EventAccess {
   KnownCaller caller;
   std::shared_ptr<const OrganizationIds> visible;  // as in EventFilter
 
-  bool MaySee(const Event& event) const;
+  // Passes what the caller may see.
+  EventFilter Filter() const;
 };
 
 // Finds out who makes the call of `context` and which events its method may give it. `context` and `audit`, which has
