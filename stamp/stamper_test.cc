@@ -1,5 +1,6 @@
 #include "stamp/stamper.h"
 
+#include <algorithm>
 #include <latch>
 #include <memory>
 #include <string>
@@ -42,7 +43,9 @@ TEST(StamperTest, AgreesWithEveryVector) {
       const std::string signature = StampMember(request.header_value(), "signature");
       EXPECT_TRUE(Verifies(vector.curve, vector.public_key, vector.body, signature));
       std::string flipped = vector.body;
-      for (size_t bit = 0; bit < 8 * flipped.size(); bit += 7) {
+      // No more than 2000 bits of a long body, of all places in a byte.
+      const size_t step = std::max<size_t>(7, 8 * flipped.size() / 2000 | 1);
+      for (size_t bit = 0; bit < 8 * flipped.size(); bit += step) {
         flipped[bit / 8] ^= static_cast<char>(1 << bit % 8);
         EXPECT_FALSE(Verifies(vector.curve, vector.public_key, flipped, signature));
         flipped[bit / 8] ^= static_cast<char>(1 << bit % 8);
