@@ -7,10 +7,10 @@
 
 namespace stampgate {
 
-bool EventAccess::MaySee(const Event& event) const {
+EventFilter EventAccess::Filter() const {
   EventFilter filter;
   filter.visible = visible;
-  return filter.Matches(event.organization_id, event.parent_organization_id, event.type);
+  return filter;
 }
 
 void AuthorizeEvents(const CurrentAccess& current, const grpc::CallbackServerContext& context, CallAudit& audit,

@@ -12,7 +12,6 @@
 #include "gateway/authenticator.h"
 #include "gateway/call_audit.h"
 #include "gateway/call_log.h"
-#include "webhooks/event.h"
 #include "webhooks/event_filter.h"
 
 namespace stampgate {
@@ -27,7 +26,8 @@ struct EventAccess {
   KnownCaller caller;
   std::shared_ptr<const OrganizationIds> visible;  // as in EventFilter
 
-  bool MaySee(const Event& event) const;
+  // Passes what the caller may see.
+  EventFilter Filter() const;
 };
 
 // Finds out who makes the call of `context`, tells `log`, and finds out which events its method may give the caller.

@@ -44,10 +44,12 @@ class EventBodyCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 
  private:
   void Begin(const grpc::ByteBuffer& bytes) {
-    if (absl::Status status = ReadEventRequest(environment_, bytes, request_); !status.ok()) {
+    v1::ReadEventBodyRequest request;
+    if (absl::Status status = ReadEventRequest(environment_, bytes, request); !status.ok()) {
       return End(status);
     }
-    offset_ = request_.offset_bytes();
+    name_ = NameOf(request);
+    offset_ = request.offset_bytes();
     // A caller may take as long as it likes.
     counted_ = true;
     if (environment_.body_readers.fetch_add(1) >= environment_.max_subscribers) return End(TooMany());
@@ -63,13 +65,15 @@ class EventBodyCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 
   void ReadOn() {
     if (environment_.ending) return End(ShuttingDown());
-    environment_.feed->Run([this](EventReader& reader) { Send(reader.Find(request_.event_id()), reader); });
+    environment_.feed->Run([this](EventReader& reader) { Send(reader.Find(name_, access_.Filter()), reader); });
   }
 
   void Send(absl::StatusOr<std::optional<LoggedEvent>> found, EventReader& reader) {
     if (!found.ok()) return End(ToCallerError(found.status(), reader, environment_.log));
     if (environment_.access.Get() != access_.caller.access) return Reauthorize();
-    if (!found->has_value() || !access_.MaySee((*found)->event)) return End(EventNotFound());
+    if (!found->has_value()) return End(EventNotFound());
+    // A caller that may see other events than before is given no piece of another one.
+    name_.organization_id = IdScopeOf((*found)->event);
     const std::string& body = (*found)->event.body;
     if (offset_ > body.size()) {
       return End(ToStatus(GatewayError(absl::StatusCode::kOutOfRange, v1::ERROR_REASON_INVALID_REQUEST,
@@ -119,7 +123,7 @@ class EventBodyCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   CallMetrics metrics_;
   CallLog log_;
   EventAccess access_;
-  v1::ReadEventBodyRequest request_;
+  EventName name_;
   bool counted_ = false;
   uint64_t offset_ = 0;
   bool whole_ = false;

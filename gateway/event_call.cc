@@ -71,10 +71,10 @@ class EventCall : public grpc::ServerUnaryReactor {
     if (absl::Status status = ReadEventRequest(environment_, bytes, request); !status.ok()) {
       return End(status);
     }
-    environment_.feed->Run([this, event_id = request.event_id()](EventReader& reader) {
-      absl::StatusOr<std::optional<LoggedEvent>> found = reader.Find(event_id);
+    environment_.feed->Run([this, name = NameOf(request)](EventReader& reader) {
+      absl::StatusOr<std::optional<LoggedEvent>> found = reader.Find(name, access_.Filter());
       if (!found.ok()) return End(ToCallerError(found.status(), reader, environment_.log));
-      if (!found->has_value() || !access_.MaySee((*found)->event)) return End(EventNotFound());
+      if (!found->has_value()) return End(EventNotFound());
       const EncodedEvent event = environment_.encoder->Encode(*std::move(*found));
       *response_ = grpc::ByteBuffer(&event.field, 1);
       End(absl::OkStatus());

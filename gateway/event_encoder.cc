@@ -12,6 +12,8 @@
 #include "translate/json_reader.h"
 #include "translate/message_reader.h"
 #include "webhooks/cursor.h"
+#include "webhooks/delivery_headers.h"
+#include "webhooks/signed_body.h"
 
 namespace stampgate {
 namespace {
@@ -31,6 +33,18 @@ void SetTimestamp(absl::Time time, google::protobuf::Timestamp& timestamp) {
   const int64_t seconds = absl::ToUnixSeconds(time);
   timestamp.set_seconds(seconds);
   timestamp.set_nanos(static_cast<int32_t>((time - absl::FromUnixSeconds(seconds)) / absl::Nanoseconds(1)));
+}
+
+// Whether the body is one JSON object. Only a body that says nothing must be read for that.
+bool IsObject(const Event& event) {
+  return !event.type.empty() || !IdScopeOf(event).empty() || ReadSignedBody(event.body).ok();
+}
+
+void SetOmitted(v1::DecodedOmittedReason reason, v1::Event& message) {
+  message.clear_decoded();
+  message.clear_unrecognized();
+  message.set_decoded_omitted(true);
+  message.set_decoded_omitted_reason(reason);
 }
 
 // The message as a field of a larger one that is made by putting such pieces together.
@@ -66,15 +80,13 @@ absl::StatusOr<std::unique_ptr<const EventEncoder>> EventEncoder::Create(absl::s
 
 void EventEncoder::Decode(const Event& event, v1::Event& message) const {
   const auto decoded = by_type_.find(event.type);
-  if (decoded == by_type_.end()) return;
   std::string json;
   json.reserve(event.body.size() + kJsonPadding);
   json = event.body;
   static const FieldDescriptor* const unrecognized = v1::Event::descriptor()->FindFieldByName("unrecognized");
   google::protobuf::Message* body = message.GetReflection()->MutableMessage(&message, decoded->second.field);
   if (!ReadJsonMessage(json, *decoded->second.plan, *body, message, unrecognized).ok()) {
-    message.clear_decoded();  // cannot be: the verifier took it for one JSON object
-    message.clear_unrecognized();
+    SetOmitted(v1::DECODED_OMITTED_REASON_NOT_A_JSON_OBJECT, message);  // cannot be: the verifier has read its type
   }
 }
 
@@ -91,6 +103,7 @@ EncodedEvent EventEncoder::Encode(LoggedEvent logged) const {
   message.mutable_signature()->set_key_id(event.key_id);
   message.mutable_signature()->set_timestamp_ms(event.timestamp_ms);
   message.mutable_signature()->set_signature(Bytes(event.signature));
+  message.mutable_signature()->set_timestamp(SignedTimestampOf(event.headers, operator_name_, event.timestamp_ms));
   for (HeaderField& header : event.headers) {
     v1::EventHeader& copy = *message.add_headers();
     copy.set_name(std::move(header.name));
@@ -101,11 +114,11 @@ EncodedEvent EventEncoder::Encode(LoggedEvent logged) const {
 
   const size_t body_field = event.body.size() + 2 * sizeof(uint64_t);  // tag and length take less than that
   const auto fits = [&] { return message.ByteSizeLong() + body_field <= kMaxEventBytes; };
-  if (fits()) Decode(event, message);
-  if (!fits()) {
-    message.clear_decoded();
-    message.clear_unrecognized();
-    message.set_decoded_omitted(by_type_.contains(event.type));
+  if (by_type_.contains(event.type)) {
+    if (fits()) Decode(event, message);
+    if (!fits()) SetOmitted(v1::DECODED_OMITTED_REASON_TOO_LARGE, message);
+  } else if (!IsObject(event)) {
+    SetOmitted(v1::DECODED_OMITTED_REASON_NOT_A_JSON_OBJECT, message);
   }
   if (fits()) {
     message.set_body(std::move(event.body));

@@ -43,7 +43,7 @@ class EventEncoder {
   static absl::StatusOr<std::unique_ptr<const EventEncoder>> Create(absl::string_view operator_name,
                                                                     const LogIdentity& log);
 
-  // With the decoded body where its type is known, and without what would not fit.
+  // With the decoded body where its type is known, and without what would not fit or cannot be read.
   EncodedEvent Encode(LoggedEvent logged) const;
 
  private:
@@ -52,11 +52,13 @@ class EventEncoder {
     const MessagePlan* plan;
   };
 
-  EventEncoder(absl::string_view operator_name, const LogIdentity& log) : plans_(operator_name), log_(log) {}
+  EventEncoder(absl::string_view operator_name, const LogIdentity& log)
+      : operator_name_(operator_name), plans_(operator_name), log_(log) {}
 
-  // Sets the body's message, or nothing if the type is not known.
+  // Sets the body's message. This API knows the event's type.
   void Decode(const Event& event, v1::Event& message) const;
 
+  const std::string operator_name_;
   MessagePlans plans_;
   const LogIdentity& log_;
   std::map<std::string, Decoded, std::less<>> by_type_;

@@ -75,6 +75,36 @@ TEST_F(EventEncoderTest, EveryFieldIsThere) {
   EXPECT_EQ(event.decoded_case(), v1::Event::DECODED_NOT_SET);
 }
 
+TEST_F(EventEncoderTest, TheTimestampIsAsItWasSigned) {
+  LoggedEvent logged = Logged("something:new", "{}");
+  EXPECT_EQ(Encode(logged).signature().timestamp(), "1700000000000");
+  logged.event.headers = {{"X-Service-Late-Timestamp", "01700000000000"}, {"x-service-timestamp", "0001700000000000"}};
+  EXPECT_EQ(Encode(logged).signature().timestamp(), "0001700000000000");
+  EXPECT_EQ(Encode(logged).signature().timestamp_ms(), 1700000000000u);
+  // Not of this event, or of another operator.
+  logged.event.headers = {{"X-Service-Timestamp", "01700000000001"}, {"X-Other-Timestamp", "01700000000000"}};
+  EXPECT_EQ(Encode(logged).signature().timestamp(), "1700000000000");
+}
+
+TEST_F(EventEncoderTest, ABodyThatIsNoJsonObjectIsThereAndMarked) {
+  for (const std::string& body :
+       {std::string(), std::string("text"), std::string("[{}]"), std::string("{\"a\":\"\xff\"}"),
+        std::string(R"({"type":"x","type":"y"})"), std::string(4 << 20, 'x')}) {
+    LoggedEvent logged = Logged("", body);
+    logged.event.organization_id = logged.event.parent_organization_id = "";
+    const v1::Event event = Encode(std::move(logged));
+    EXPECT_TRUE(event.decoded_omitted());
+    EXPECT_EQ(event.decoded_omitted_reason(), v1::DECODED_OMITTED_REASON_NOT_A_JSON_OBJECT);
+    EXPECT_EQ(event.body_omitted(), body.size() > 1000);
+    EXPECT_EQ(event.body(), event.body_omitted() ? "" : body);
+  }
+  LoggedEvent object = Logged("", "{}");
+  object.event.organization_id = object.event.parent_organization_id = "";
+  const v1::Event event = Encode(std::move(object));
+  EXPECT_FALSE(event.decoded_omitted());
+  EXPECT_EQ(event.decoded_omitted_reason(), v1::DECODED_OMITTED_REASON_UNSPECIFIED);
+}
+
 TEST_F(EventEncoderTest, ABareActivityIsDecodedAndNothingOfItIsLost) {
   const v1::Event event = Encode(Logged(
       "ACTIVITY_UPDATES",
@@ -150,11 +180,13 @@ TEST_F(EventEncoderTest, WhatDoesNotFitIsLeftOutAndSaid) {
   const v1::Event body = Encode(Logged("ACTIVITY_UPDATES", ActivityOf(2 << 20)));
   EXPECT_FALSE(body.has_activity());
   EXPECT_TRUE(body.decoded_omitted());
+  EXPECT_EQ(body.decoded_omitted_reason(), v1::DECODED_OMITTED_REASON_TOO_LARGE);
   EXPECT_FALSE(body.body_omitted());
   EXPECT_EQ(body.body().size(), size_t{2} << 20);
 
   const v1::Event neither = Encode(Logged("ACTIVITY_UPDATES", ActivityOf(4 << 20)));
   EXPECT_TRUE(neither.decoded_omitted());
+  EXPECT_EQ(neither.decoded_omitted_reason(), v1::DECODED_OMITTED_REASON_TOO_LARGE);
   EXPECT_TRUE(neither.body_omitted());
   EXPECT_EQ(neither.body(), "");
   EXPECT_EQ(neither.body_size_bytes(), uint64_t{4} << 20);

@@ -17,6 +17,7 @@
 #include "gateway/event_encoder.h"
 #include "gateway/event_tail.h"
 #include "gateway/metrics.h"
+#include "gateway/subscriber_places.h"
 #include "webhooks/event_log.h"
 
 namespace stampgate {
@@ -66,6 +67,9 @@ class EventFeed {
   // The newest position that readers see.
   Position latest() const;
 
+  // Where the subscribers are, as they say themselves.
+  SubscriberPlaces& places() { return places_; }
+
   // No patient request waits any more, now or later.
   void Drain();
 
@@ -98,6 +102,7 @@ class EventFeed {
   const EventEncoder& encoder_;
   const LogIdentity& log_;
   EventTail tail_;
+  SubscriberPlaces places_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

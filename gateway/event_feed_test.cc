@@ -71,6 +71,10 @@ class FakeLog : public EventLog {
       std::lock_guard lock(log_.mutex_);
       return LogExtent{log_.earliest_, log_.latest_};
     }
+    absl::StatusOr<LogUsage> Usage() override {
+      std::lock_guard lock(log_.mutex_);
+      return LogUsage{1000 * (log_.latest_ - log_.earliest_ + 1), absl::FromUnixSeconds(log_.earliest_)};
+    }
     absl::StatusOr<Batch> Read(Position after, const EventFilter& filter, const Limits& limits) override {
       std::function<void()> on_read;
       {
@@ -105,7 +109,9 @@ class FakeLog : public EventLog {
     }
     LostEvents Lost() const override { return {log_.damaged_, log_.damaged_, /*gone=*/false}; }
     absl::StatusOr<ChainDigest> DigestAt(Position position) override { return DigestOf(position); }
-    absl::StatusOr<std::optional<LoggedEvent>> Find(absl::string_view) override { return std::nullopt; }
+    absl::StatusOr<std::optional<LoggedEvent>> Find(const EventName&, const EventFilter&) override {
+      return std::nullopt;
+    }
     absl::StatusOr<Position> PlaceOf(absl::Time) override { return 0; }
 
    private:

@@ -16,6 +16,7 @@ namespace {
 constexpr int kReaderThreads = 2;
 
 constexpr absl::Duration kWatchInterval = absl::Seconds(1);
+constexpr absl::Duration kMeasureInterval = absl::Seconds(1);
 
 // Where the key set is: as the operation says that gives it to callers.
 std::string KeySetPath() {
@@ -89,6 +90,14 @@ absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config
       EventFeed::Start(*pipeline->log_, *pipeline->encoder_, kReaderThreads, metrics);
   if (!feed.ok()) return feed.status();
   pipeline->feed_ = *std::move(feed);
+  if (metrics != nullptr) {
+    pipeline->gauges_ = std::make_unique<EventGauges>(*pipeline->feed_, *metrics, [] { return absl::Now(); });
+    pipeline->measurer_ = std::make_unique<PeriodicTask>(kMeasureInterval, [pipeline = pipeline.get()] {
+      pipeline->gauges_->Look();
+      pipeline->TellPeers();
+    });
+    pipeline->measurer_->Wake();
+  }
   if (config.webhooks().listen_address().empty()) return pipeline;
 
   const auto now = [] { return absl::Now(); };
@@ -114,8 +123,12 @@ absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config
         intake->Take(std::move(delivery), std::move(answer));
       });
   if (!receiver.ok()) return receiver.status();
-  pipeline->receiver_ = *std::move(receiver);
+  {
+    const std::lock_guard lock(pipeline->reloading_);
+    pipeline->receiver_ = *std::move(receiver);
+  }
   pipeline->TellCertificate();
+  pipeline->TellPeers();
   return pipeline;
 }
 
@@ -141,12 +154,21 @@ void EventPipeline::TellCertificate() {
   if (not_after.has_value()) metrics_->SetWebhookCertificateNotAfter(*not_after);
 }
 
+void EventPipeline::TellPeers() {
+  const std::lock_guard lock(reloading_);
+  if (metrics_ == nullptr || receiver_ == nullptr) return;
+  const PeerTable::Counts peers = receiver_->peers();
+  metrics_->SetWebhookPeers(
+      {peers.unproven, peers.proven, peers.unproven_displaced, peers.proven_displaced, peers.refused});
+}
+
 void EventPipeline::Drain() {
   if (receiver_ != nullptr) receiver_->Drain(absl::ZeroDuration());
   if (feed_ != nullptr) feed_->Drain();
 }
 
 void EventPipeline::Close(absl::Duration grace) {
+  measurer_.reset();
   if (receiver_ != nullptr) receiver_->Drain(grace);
   {
     const std::lock_guard lock(reloading_);

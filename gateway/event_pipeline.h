@@ -14,6 +14,7 @@
 #include "gateway/delivery_log.h"
 #include "gateway/event_encoder.h"
 #include "gateway/event_feed.h"
+#include "gateway/event_gauges.h"
 #include "gateway/event_log_watch.h"
 #include "gateway/metrics.h"
 #include "gateway/periodic_task.h"
@@ -67,6 +68,7 @@ class EventPipeline {
   explicit EventPipeline(Metrics* metrics);
 
   void TellCertificate();
+  void TellPeers();
 
   Metrics* const metrics_;
   std::mutex reloading_;  // for the end of receiver_ too
@@ -82,6 +84,8 @@ class EventPipeline {
   std::unique_ptr<Receiver> receiver_;
   std::unique_ptr<EventLogWatch> watch_;
   std::unique_ptr<PeriodicTask> watcher_;
+  std::unique_ptr<EventGauges> gauges_;
+  std::unique_ptr<PeriodicTask> measurer_;
 };
 
 }  // namespace stampgate

@@ -5,6 +5,7 @@
 #include <grpcpp/support/byte_buffer.h>
 
 #include <memory>
+#include <optional>
 #include <variant>
 
 #include "absl/status/statusor.h"
@@ -34,6 +35,14 @@ absl::StatusOr<EventStart> StartOf(const LogIdentity& log, const Request& reques
 // The place behind which to read. Errors: DATA_LOSS (CURSOR_AHEAD_OF_LOG) if the log does not have the event that the
 // cursor was made for, and such as the reader gives.
 absl::StatusOr<EventPlace> Locate(const EventStart& start, EventReader& reader);
+
+// The event that a GetEventRequest or a ReadEventBodyRequest is about.
+template <typename Request>
+EventName NameOf(const Request& request) {
+  EventName name{request.event_id(), std::nullopt};
+  if (request.has_organization_id()) name.organization_id = request.organization_id();
+  return name;
+}
 
 // What a caller asks for, of what it may see. Errors: INVALID_ARGUMENT (INVALID_REQUEST) if there are too many
 // conditions.

@@ -64,6 +64,18 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
                                  "Position of the newest event in the event log.")),
       event_log_write_(AddGauges(registry_, "stampgate_event_log_write_seconds",
                                  "For how long the event log has waited for its disk, in seconds; 0 if it does not.")),
+      event_log_bytes_(AddGauges(registry_, "stampgate_event_log_bytes",
+                                 "Bytes of the event log's file that hold something; retention bounds them.")),
+      event_log_oldest_age_(AddGauges(registry_, "stampgate_event_log_oldest_age_seconds",
+                                      "Time since the oldest event of the event log was stored; 0 if there is none.")),
+      subscriber_lag_(AddGauges(registry_, "stampgate_subscriber_lag_events",
+                                "Events that the subscriber that is furthest behind has not had yet.")),
+      webhook_peers_(AddGauges(registry_, "stampgate_webhook_peers",
+                               "Connections to the webhook port: unproven ones have not shown a right path yet.")),
+      webhook_peers_displaced_(AddCounters(registry_, "stampgate_webhook_peers_displaced_total",
+                                           "Connections to the webhook port that were closed for others.")),
+      webhook_peers_refused_(AddCounters(registry_, "stampgate_webhook_peers_refused_total",
+                                         "Connections to the webhook port that found no place.")),
       idempotency_keys_(AddGauges(registry_, "stampgate_idempotency_keys", "Idempotency keys that the store keeps.")),
       call_store_failing_(AddGauges(registry_, "stampgate_call_store_failing",
                                     "1 while the store of idempotency keys cannot be written.")),
@@ -152,7 +164,9 @@ void Metrics::CallEnded(absl::string_view method, const absl::Status& status, ab
   Calls& calls = found == methods_.end() ? *other_methods_ : *found->second;
   EndedWith(calls, status.code()).Increment();
   if (calls.duration != nullptr) calls.duration->Observe(absl::ToDoubleSeconds(duration));
-  if (!status.ok()) CountError(status);
+  // A caller that leaves is no error: that is how every subscription ends that goes well.
+  const bool has_left = absl::IsCancelled(status) && ErrorReasonOf(status).empty();
+  if (!status.ok() && !has_left) CountError(status);
 }
 
 void Metrics::CountError(const absl::Status& status) {
@@ -176,6 +190,24 @@ void Metrics::SetLatestPosition(int64_t position) { latest_position_.Add({}).Set
 
 void Metrics::SetEventLogWrite(absl::Duration under_way) {
   event_log_write_.Add({}).Set(absl::ToDoubleSeconds(under_way));
+}
+
+void Metrics::SetEventLogUsage(int64_t bytes, absl::Duration oldest_age) {
+  event_log_bytes_.Add({}).Set(static_cast<double>(bytes));
+  event_log_oldest_age_.Add({}).Set(absl::ToDoubleSeconds(oldest_age));
+}
+
+void Metrics::SetSubscriberLag(int64_t events) { subscriber_lag_.Add({}).Set(static_cast<double>(events)); }
+
+void Metrics::SetWebhookPeers(const WebhookPeers& peers) {
+  const auto raise = [](Counter& counter, uint64_t to) {
+    counter.Increment(static_cast<double>(to) - counter.Value());
+  };
+  webhook_peers_.Add({{"peer", "unproven"}}).Set(static_cast<double>(peers.unproven));
+  webhook_peers_.Add({{"peer", "proven"}}).Set(static_cast<double>(peers.proven));
+  raise(webhook_peers_displaced_.Add({{"peer", "unproven"}}), peers.unproven_displaced);
+  raise(webhook_peers_displaced_.Add({{"peer", "proven"}}), peers.proven_displaced);
+  raise(webhook_peers_refused_.Add({}), peers.refused);
 }
 
 void Metrics::SetCallStore(int64_t keys, bool failing) {

@@ -61,6 +61,20 @@ class Metrics {
   void SetLatestPosition(int64_t position);
   // For how long the event log's write that is under way has been so; zero if none is.
   void SetEventLogWrite(absl::Duration under_way);
+  // What the event log takes, and how long ago its oldest event was stored; zero if it has none.
+  void SetEventLogUsage(int64_t bytes, absl::Duration oldest_age);
+  // How many events the subscriber that is furthest behind has not had yet; zero if there is none.
+  void SetSubscriberLag(int64_t events);
+  // The webhook port's connections, and since its beginning, those that had to go or found no place: see PeerTable.
+  struct WebhookPeers {
+    size_t unproven = 0;
+    size_t proven = 0;
+    uint64_t unproven_displaced = 0;
+    uint64_t proven_displaced = 0;
+    uint64_t refused = 0;
+  };
+  // One thread at a time.
+  void SetWebhookPeers(const WebhookPeers& peers);
   // Events that the event log's disk has lost or damaged, as far as the log found them when it was opened.
   void CountLostEvents(int64_t count) { lost_events_.Increment(static_cast<double>(count)); }
 
@@ -135,6 +149,12 @@ class Metrics {
   Counters& deliveries_;
   Gauges& latest_position_;
   Gauges& event_log_write_;
+  Gauges& event_log_bytes_;
+  Gauges& event_log_oldest_age_;
+  Gauges& subscriber_lag_;
+  Gauges& webhook_peers_;
+  Counters& webhook_peers_displaced_;
+  Counters& webhook_peers_refused_;
   Gauges& idempotency_keys_;
   Gauges& call_store_failing_;
   prometheus::Gauge& detached_exchanges_;

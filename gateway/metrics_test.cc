@@ -122,7 +122,7 @@ TEST(Metrics, TellReasonsOfTheGatewayAlone) {
   Metrics metrics(Methods(), "v");
   metrics.CallEnded(kGet, OfUpstream("DENIED_BY_POLICY"), absl::ZeroDuration());
   metrics.CallEnded(kGet, OfUpstream("chosen by somebody"), absl::ZeroDuration());
-  metrics.CallEnded(kGet, absl::CancelledError("the caller has gone"), absl::ZeroDuration());
+  metrics.CallEnded(kGet, absl::InternalError("nobody said why"), absl::ZeroDuration());
   EXPECT_EQ(ValueOf(metrics, "stampgate_call_errors_total{reason=\"DENIED_BY_POLICY\"}"), "0");
   EXPECT_EQ(ValueOf(metrics, "stampgate_call_errors_total{reason=\"UPSTREAM\"}"), "2");
   EXPECT_EQ(ValueOf(metrics, "stampgate_call_errors_total{reason=\"OTHER\"}"), "1");
@@ -206,6 +206,47 @@ TEST(Metrics, TellWhatIsInForce) {
   EXPECT_EQ(ValueOf(metrics, "stampgate_reloads_total{result=\"failed\",what=\"config\"}"), "2");
   EXPECT_EQ(ValueOf(metrics, "stampgate_tls_certificate_not_after_timestamp_seconds"), "1800000001");
   EXPECT_EQ(ValueOf(metrics, "stampgate_webhook_tls_certificate_not_after_timestamp_seconds"), "1800000002");
+}
+
+TEST(Metrics, CountACallerThatLeavesAsNoError) {
+  Metrics metrics(Methods(), "v");
+  const auto errors = [&metrics] {
+    double sum = 0;
+    for (const absl::string_view line : absl::StrSplit(metrics.Render(), '\n')) {
+      if (!absl::StartsWith(line, "stampgate_call_errors_total{")) continue;
+      double value = 0;
+      EXPECT_TRUE(absl::SimpleAtod(line.substr(line.rfind(' ') + 1), &value));
+      sum += value;
+    }
+    return sum;
+  };
+  CallMetrics(&metrics, kSubscribe).End(absl::CancelledError("the caller has gone"));
+  EXPECT_EQ(ValueOf(metrics, "stampgate_calls_total{code=\"CANCELLED\",method=\"/s.Service/Subscribe\"}"), "1");
+  EXPECT_EQ(errors(), 0);
+  Error said_by_upstream;
+  said_by_upstream.code = absl::StatusCode::kCancelled;
+  said_by_upstream.domain = std::string(kUpstreamDomain);
+  said_by_upstream.reason = "SOMETHING";
+  CallMetrics(&metrics, kGet).End(ToStatus(said_by_upstream));
+  EXPECT_EQ(errors(), 1);
+}
+
+TEST(Metrics, FollowTheLogsUseAndThePeersOfItsPort) {
+  Metrics metrics(Methods(), "v");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_webhook_peers_refused_total"), "none");
+  metrics.SetEventLogUsage(4096, absl::Milliseconds(2500));
+  metrics.SetSubscriberLag(9);
+  EXPECT_EQ(ValueOf(metrics, "stampgate_event_log_bytes"), "4096");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_event_log_oldest_age_seconds"), "2.5");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_subscriber_lag_events"), "9");
+  for (const uint64_t more : {0, 0, 5}) {
+    metrics.SetWebhookPeers({3, 4, 10 + more, 20 + more, 30 + more});
+    EXPECT_EQ(ValueOf(metrics, "stampgate_webhook_peers{peer=\"unproven\"}"), "3");
+    EXPECT_EQ(ValueOf(metrics, "stampgate_webhook_peers{peer=\"proven\"}"), "4");
+    EXPECT_EQ(ValueOf(metrics, "stampgate_webhook_peers_displaced_total{peer=\"unproven\"}"), absl::StrCat(10 + more));
+    EXPECT_EQ(ValueOf(metrics, "stampgate_webhook_peers_displaced_total{peer=\"proven\"}"), absl::StrCat(20 + more));
+    EXPECT_EQ(ValueOf(metrics, "stampgate_webhook_peers_refused_total"), absl::StrCat(30 + more));
+  }
 }
 
 TEST(Metrics, CountDeliveriesAndFollowTheLog) {

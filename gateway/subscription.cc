@@ -79,6 +79,7 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   void Begin(const EventStart& start, EventReader& reader) {
     const absl::StatusOr<EventPlace> place = Locate(start, reader);
     if (!place.ok()) return End(ToCallerError(place.status(), reader, environment_.log));
+    environment_.feed->places().Set(id_, place->position);
     Write({{}, *place});
   }
 
@@ -98,6 +99,7 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
 
   void ReadOn() {
     if (HasTokenEnded()) return End(TokenExpired());
+    environment_.feed->places().Set(id_, place_.position);
     // The call may end while it is being read for.
     const std::shared_ptr<Subscription> self = shared_from_this();
     EventFeed::Request request;
@@ -165,6 +167,7 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   void OnDone() override {
     if (counted_) {
       environment_.subscribers.fetch_sub(1);
+      environment_.feed->places().Remove(id_);
       if (environment_.metrics != nullptr) environment_.metrics->SubscriberLeft();
     }
     environment_.in_flight.End(context_);

@@ -65,8 +65,10 @@ CacheLifetime ReadCacheLifetime(absl::string_view cache_control, absl::Duration 
     }
   });
   CacheLifetime lifetime;
-  if (has_max_age && keep) {
-    lifetime.fresh = std::clamp(max_age - std::max(age, absl::ZeroDuration()), kMinFresh, kMaxFresh);
+  if (!keep) {
+    lifetime.fresh = absl::ZeroDuration();
+  } else if (has_max_age) {
+    lifetime.fresh = std::clamp(max_age - std::max(age, absl::ZeroDuration()), absl::ZeroDuration(), kMaxFresh);
   }
   if (has_stale_if_error) lifetime.stale = std::clamp(stale_if_error, kMinStale, kMaxStale);
   return lifetime;

@@ -7,7 +7,7 @@
 
 namespace stampgate {
 
-inline constexpr absl::Duration kMinFresh = absl::Seconds(30);
+inline constexpr absl::Duration kDefaultFresh = absl::Seconds(30);
 inline constexpr absl::Duration kMaxFresh = absl::Hours(24);
 inline constexpr absl::Duration kMinStale = absl::Hours(24);
 inline constexpr absl::Duration kMaxStale = absl::Hours(24 * 7);
@@ -15,14 +15,15 @@ inline constexpr absl::Duration kMaxStale = absl::Hours(24 * 7);
 // From when the answer came in.
 struct CacheLifetime {
   // Not asked for again that long.
-  absl::Duration fresh = kMinFresh;
+  absl::Duration fresh = kDefaultFresh;
   // And used that much longer if no new answer can be had.
   absl::Duration stale = kMinStale;
 };
 
-// `fresh` is max-age less `age`; the minimum if the header does not say, says no-store or no-cache, or cannot be read.
-// `stale` is stale-if-error. Both are clamped, so that neither a mistake upstream nor a lie makes us ask all the time
-// or trust a withdrawn key for ever. Of a directive that comes twice the smaller value counts; s-maxage is for shared
+// `fresh` is max-age less `age`, at most kMaxFresh; zero with no-store, no-cache, or a max-age that cannot be read;
+// kDefaultFresh if the header does not say. How often an answer that is not fresh is asked for again is bounded by
+// whoever asks. `stale` is stale-if-error, clamped, so that neither a mistake upstream nor a lie makes us trust a
+// withdrawn key for ever. Of a directive that comes twice the smaller value counts; s-maxage is for shared
 // caches, and must-revalidate would cost events whenever upstream cannot be reached: they are ignored.
 CacheLifetime ReadCacheLifetime(absl::string_view cache_control, absl::Duration age);
 

@@ -32,8 +32,8 @@ TEST(CacheLifetimeTest, IsFreshForMaxAgeWithinBounds) {
       {"public,,, max-age=3600,", absl::Hours(1)},
       {"private, max-age=3600, must-revalidate, immutable, x=y", absl::Hours(1)},
       // Bounds.
-      {"max-age=0", kMinFresh},
-      {"max-age=29", kMinFresh},
+      {"max-age=0", absl::ZeroDuration()},
+      {"max-age=1", absl::Seconds(1)},
       {"max-age=31", absl::Seconds(31)},
       {"max-age=86399", absl::Seconds(86399)},
       {"max-age=86401", kMaxFresh},
@@ -44,51 +44,51 @@ TEST(CacheLifetimeTest, IsFreshForMaxAgeWithinBounds) {
       {"max-age=18446744073709551616", kMaxFresh},
       {"max-age=" + digits, kMaxFresh},
       // Not a number of seconds.
-      {"max-age=-1", kMinFresh},
-      {"max-age=-9223372036854775808", kMinFresh},
-      {"max-age=+3600", kMinFresh},
-      {"max-age=3600.5", kMinFresh},
-      {"max-age=1e9", kMinFresh},
-      {"max-age=0x1000", kMinFresh},
-      {"max-age=36 00", kMinFresh},
-      {"max-age='3600'", kMinFresh},
-      {"max-age=\"3600", kMinFresh},
-      {"max-age=\"\"", kMinFresh},
-      {"max-age=\"", kMinFresh},
-      {"max-age=", kMinFresh},
-      {"max-age", kMinFresh},
-      {"max-age==3600", kMinFresh},
+      {"max-age=-1", absl::ZeroDuration()},
+      {"max-age=-9223372036854775808", absl::ZeroDuration()},
+      {"max-age=+3600", absl::ZeroDuration()},
+      {"max-age=3600.5", absl::ZeroDuration()},
+      {"max-age=1e9", absl::ZeroDuration()},
+      {"max-age=0x1000", absl::ZeroDuration()},
+      {"max-age=36 00", absl::ZeroDuration()},
+      {"max-age='3600'", absl::ZeroDuration()},
+      {"max-age=\"3600", absl::ZeroDuration()},
+      {"max-age=\"\"", absl::ZeroDuration()},
+      {"max-age=\"", absl::ZeroDuration()},
+      {"max-age=", absl::ZeroDuration()},
+      {"max-age", absl::ZeroDuration()},
+      {"max-age==3600", absl::ZeroDuration()},
       {std::string("max-age=36\0"
                    "00",
                    13),
-       kMinFresh},
+       absl::ZeroDuration()},
       // Several.
       {"max-age=3600, max-age=60", absl::Seconds(60)},
       {"max-age=60, max-age=3600", absl::Seconds(60)},
-      {"max-age=3600, max-age=x", kMinFresh},
+      {"max-age=3600, max-age=x", absl::ZeroDuration()},
       // Forbidden to keep.
-      {"no-store", kMinFresh},
-      {"no-cache, max-age=3600", kMinFresh},
-      {"max-age=3600, No-Store", kMinFresh},
-      {"max-age=3600, no-cache=\"set-cookie\"", kMinFresh},
+      {"no-store", absl::ZeroDuration()},
+      {"no-cache, max-age=3600", absl::ZeroDuration()},
+      {"max-age=3600, No-Store", absl::ZeroDuration()},
+      {"max-age=3600, no-cache=\"set-cookie\"", absl::ZeroDuration()},
       // Of others.
-      {"s-maxage=3600", kMinFresh},
+      {"s-maxage=3600", kDefaultFresh},
       {"s-maxage=60, max-age=3600", absl::Hours(1)},
       {"x-max-age=60, max-age=3600", absl::Hours(1)},
       {"max-age2=60, max-age=3600", absl::Hours(1)},
       // Inside of quotes is no directive.
       {"x=\"no-store, max-age=60\", max-age=3600", absl::Hours(1)},
       {"x=\"\\\", no-store\", max-age=3600", absl::Hours(1)},
-      {"x=\"max-age=3600", kMinFresh},
+      {"x=\"max-age=3600", kDefaultFresh},
       // Nothing, and garbage.
-      {"", kMinFresh},
-      {",", kMinFresh},
-      {"=", kMinFresh},
-      {"=3600", kMinFresh},
-      {"\"", kMinFresh},
-      {"\"\\", kMinFresh},
-      {"max-age=3600\xff", kMinFresh},
-      {digits, kMinFresh},
+      {"", kDefaultFresh},
+      {",", kDefaultFresh},
+      {"=", kDefaultFresh},
+      {"=3600", kDefaultFresh},
+      {"\"", kDefaultFresh},
+      {"\"\\", kDefaultFresh},
+      {"max-age=3600\xff", absl::ZeroDuration()},
+      {digits, kDefaultFresh},
   };
   for (const auto& one : cases) {
     CacheLifetime lifetime = ReadCacheLifetime(one.cache_control, absl::ZeroDuration());
@@ -100,9 +100,9 @@ TEST(CacheLifetimeTest, IsFreshForMaxAgeWithinBounds) {
 TEST(CacheLifetimeTest, IsOldAlreadyIfItWasKeptOnTheWay) {
   auto fresh = [](absl::Duration age) { return ReadCacheLifetime("max-age=3600", age).fresh; };
   EXPECT_EQ(fresh(absl::Seconds(600)), absl::Seconds(3000));
-  EXPECT_EQ(fresh(absl::Seconds(3600)), kMinFresh);
-  EXPECT_EQ(fresh(absl::Hours(24 * 365)), kMinFresh);
-  EXPECT_EQ(fresh(absl::InfiniteDuration()), kMinFresh);
+  EXPECT_EQ(fresh(absl::Seconds(3600)), absl::ZeroDuration());
+  EXPECT_EQ(fresh(absl::Hours(24 * 365)), absl::ZeroDuration());
+  EXPECT_EQ(fresh(absl::InfiniteDuration()), absl::ZeroDuration());
   EXPECT_EQ(fresh(absl::Seconds(-600)), absl::Hours(1));
   EXPECT_EQ(fresh(-absl::InfiniteDuration()), absl::Hours(1));
   // Subtracted from what the header says, not from what is left of that.
@@ -151,7 +151,7 @@ TEST(CacheLifetimeTest, StaysWithinBoundsWhateverComesIn) {
       header += pieces[std::uniform_int_distribution<size_t>(0, std::size(pieces) - 1)(random)];
     }
     CacheLifetime lifetime = ReadCacheLifetime(header, absl::Seconds(std::uniform_int_distribution<int>()(random)));
-    EXPECT_GE(lifetime.fresh, kMinFresh) << header;
+    EXPECT_GE(lifetime.fresh, absl::ZeroDuration()) << header;
     EXPECT_LE(lifetime.fresh, kMaxFresh) << header;
     EXPECT_GE(lifetime.stale, kMinStale) << header;
     EXPECT_LE(lifetime.stale, kMaxStale) << header;

@@ -2,6 +2,7 @@
 #ifndef STAMPGATE_WEBHOOKS_CACHED_KEY_SET_H_
 #define STAMPGATE_WEBHOOKS_CACHED_KEY_SET_H_
 
+#include <algorithm>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -30,9 +31,11 @@ using FetchKeySet = absl::AnyInvocable<void(absl::AnyInvocable<void(absl::Status
 // Not more often than this, unless somebody says otherwise.
 inline constexpr absl::Duration kMinKeySetInterval = absl::Seconds(10);
 
-// Thread-safe. At most one fetch at a time, and none sooner than `min_refetch_interval` after the one before began,
-// whatever comes in. A set past its time is used on while a new one is fetched or cannot be had, up to a bound (see
-// cache_lifetime.h). An answer that is no usable key set counts as a fetch that failed: the set before is kept.
+// Thread-safe. At most one fetch at a time. Whatever comes in, no more than one fetch in `min_refetch_interval` begins
+// over time; for a key that the set lacks, up to `max_fetches_in_a_row` may begin without that pause between them. The
+// interval is also the shortest time for which an answer is kept, whatever its server says. A set past its time is used
+// on while a new one is fetched or cannot be had, up to a bound (see cache_lifetime.h). An answer that is no usable key
+// set counts as a fetch that failed: the set before is kept.
 //
 // `Set` is what a key set is read into. What is called back may call this again, but neither close nor destroy it.
 template <typename Set>
@@ -40,6 +43,7 @@ class CachedKeySet {
  public:
   struct Options {
     absl::Duration min_refetch_interval = kMinKeySetInterval;
+    int max_fetches_in_a_row = 1;
     std::function<absl::Time()> now;  // calls nothing here
     // Reads an answer's body; called on the fetch's thread.
     std::function<absl::StatusOr<Set>(std::string json)> parse;
@@ -85,7 +89,7 @@ class CachedKeySet {
       {
         std::lock_guard<std::mutex> lock(mutex_);
         const absl::Time now = options_.now();
-        if (IsFresh(now) || !BeginFetch(now)) return;
+        if (IsFresh(now) || !BeginFetch(now, /*lacks_key=*/false)) return;
       }
       Fetch();
     }
@@ -98,7 +102,7 @@ class CachedKeySet {
         const absl::Time now = options_.now();
         view = ViewAt(now);
         const bool has_it = view.set != nullptr && is_enough(*view.set);
-        fetch = (!has_it || !IsFresh(now)) && BeginFetch(now);
+        fetch = (!has_it || !IsFresh(now)) && BeginFetch(now, /*lacks_key=*/!has_it);
         if (!has_it && is_fetching_) waiting_.push_back(std::exchange(done, nullptr));
       }
       // Before the fetch: who has a key does not wait, not even for the fetch to be started.
@@ -129,12 +133,17 @@ class CachedKeySet {
     View ViewAt(absl::Time now) const { return {now < usable_until_ ? set_ : nullptr, is_failing_}; }
 
     // Whether the caller is to call Fetch.
-    bool BeginFetch(absl::Time now) {
-      const bool is_soon = fetch_began_ <= now && now - fetch_began_ < options_.min_refetch_interval;
-      if (is_fetching_ || is_in_fetch_call_ || is_soon || is_closed_) return false;
+    bool BeginFetch(absl::Time now, bool lacks_key) {
+      if (is_fetching_ || is_in_fetch_call_ || is_closed_) return false;
+      const absl::Duration interval = options_.min_refetch_interval;
+      if (now < fetch_began_) repaid_at_ = now;
+      const bool is_soon = fetch_began_ <= now && now - fetch_began_ < interval;
+      const bool may_be_soon = lacks_key && repaid_at_ - now <= interval * (options_.max_fetches_in_a_row - 1);
+      if (is_soon && !may_be_soon) return false;
       is_fetching_ = true;
       is_in_fetch_call_ = true;
       fetch_began_ = now;
+      repaid_at_ = std::max(repaid_at_, now) + interval;
       return true;
     }
 
@@ -196,6 +205,8 @@ class CachedKeySet {
     bool is_in_fetch_call_ = false;  // until the call that started it has returned, which may be later
     bool is_failing_ = false;
     absl::Time fetch_began_ = absl::InfinitePast();
+    // Each fetch costs an interval; by then the time that has passed makes up for all of them.
+    absl::Time repaid_at_ = absl::InfinitePast();
     std::shared_ptr<const Set> set_;  // null until there is one
     absl::Time received_;
     absl::Time fresh_until_;

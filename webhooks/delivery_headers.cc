@@ -78,6 +78,13 @@ std::string Prefix(absl::string_view operator_name) {
   return absl::StrCat("x-", absl::AsciiStrToLower(operator_name), "-");
 }
 
+bool IsSigned(absl::string_view header_name, absl::string_view prefix) {
+  return absl::StartsWithIgnoreCase(header_name, prefix) &&
+         std::any_of(std::begin(kSignedHeaders), std::end(kSignedHeaders), [&](const SignedHeader& header) {
+           return absl::EqualsIgnoreCase(header_name.substr(prefix.size()), header.name);
+         });
+}
+
 }  // namespace
 
 std::variant<SignedHeaders, Rejection> ReadSignedHeaders(const std::vector<HeaderField>& headers,
@@ -113,18 +120,43 @@ std::variant<SignedHeaders, Rejection> ReadSignedHeaders(const std::vector<Heade
 
 std::vector<HeaderField> KeepOperatorHeaders(std::vector<HeaderField> headers, absl::string_view operator_name) {
   const std::string prefix = Prefix(operator_name);
-  std::vector<HeaderField> kept;
+  const auto size_of = [](const HeaderField& header) { return header.name.size() + header.value.size(); };
+  // Signed headers have their places before all others, which may have come first. They fit: each is there once, and
+  // its form bounds it.
+  size_t count = 0;
   size_t bytes = 0;
+  for (const HeaderField& header : headers) {
+    if (!IsSigned(header.name, prefix)) continue;
+    ++count;
+    bytes += size_of(header);
+  }
+  std::vector<HeaderField> kept;
   for (HeaderField& header : headers) {
-    const size_t size = header.name.size() + header.value.size();
-    if (!absl::StartsWithIgnoreCase(header.name, prefix) || !IsVisible(header.name) ||
-        !IsVisibleOrSpace(header.value) || kept.size() == kMaxKeptHeaders || size > kMaxKeptHeaderBytes - bytes) {
-      continue;
+    if (!IsSigned(header.name, prefix)) {
+      if (!absl::StartsWithIgnoreCase(header.name, prefix) || !IsVisible(header.name) ||
+          !IsVisibleOrSpace(header.value) || count >= kMaxKeptHeaders ||
+          bytes + size_of(header) > kMaxKeptHeaderBytes) {
+        continue;
+      }
+      ++count;
+      bytes += size_of(header);
     }
-    bytes += size;
     kept.push_back(std::move(header));
   }
   return kept;
+}
+
+std::string SignedTimestampOf(const std::vector<HeaderField>& kept, absl::string_view operator_name,
+                              int64_t timestamp_ms) {
+  const std::string name = absl::StrCat(Prefix(operator_name), "timestamp");
+  for (const HeaderField& header : kept) {
+    SignedHeaders read;
+    if (absl::EqualsIgnoreCase(header.name, name) && ReadTimestamp(header.value, read) &&
+        read.timestamp_ms == timestamp_ms) {
+      return header.value;
+    }
+  }
+  return absl::StrCat(timestamp_ms);
 }
 
 }  // namespace stampgate

@@ -39,8 +39,14 @@ inline constexpr size_t kMaxKeptHeaders = 16;
 inline constexpr size_t kMaxKeptHeaderBytes = 4 << 10;
 
 // The headers whose names begin with "X-<operator>-", as they came and in their order, as far as they are visible ASCII
-// (values: and spaces). One that would pass a limit is left out.
+// (values: and spaces). Headers that ReadSignedHeaders has read are all kept; of the others, one that would pass a
+// limit is left out.
 std::vector<HeaderField> KeepOperatorHeaders(std::vector<HeaderField> headers, absl::string_view operator_name);
+
+// The signed timestamp as its header spelled it, which is how it was signed: it may begin with zeros. `kept` comes from
+// KeepOperatorHeaders. `timestamp_ms` in decimal digits if no kept header of that name says the same number.
+std::string SignedTimestampOf(const std::vector<HeaderField>& kept, absl::string_view operator_name,
+                              int64_t timestamp_ms);
 
 }  // namespace stampgate
 

@@ -215,5 +215,28 @@ TEST(DeliveryHeadersTest, KeepsABoundedNumberOfBytes) {
   EXPECT_THAT(KeepOperatorHeaders({{name, "b"}, {name, fits}, {name, "b"}}, "Service"), SizeIs(2));
 }
 
+TEST(DeliveryHeadersTest, KeepsAllThatAreSignedWhateverComesBeforeThem) {
+  std::vector<HeaderField> headers(100, {"X-Service-A", std::string(100, 'b')});
+  for (const char* name :
+       {"Timestamp", "Event-Id", "Signature-Key-Id", "Signature-Algorithm", "Signature-Version", "SIGNATURE"}) {
+    headers.push_back({absl::StrCat("X-Service-", name), std::string(128, '1')});
+  }
+  const std::vector<HeaderField> kept = KeepOperatorHeaders(headers, "Service");
+  ASSERT_THAT(kept, SizeIs(kMaxKeptHeaders));
+  EXPECT_EQ(kept[9].name, "X-Service-A");
+  EXPECT_EQ(kept[10].name, "X-Service-Timestamp");
+  EXPECT_EQ(kept[15].name, "X-Service-SIGNATURE");
+}
+
+TEST(DeliveryHeadersTest, KnowsHowTheTimestampWasSpelled) {
+  const auto spelled = [](const std::vector<HeaderField>& kept) { return SignedTimestampOf(kept, "Service", 17); };
+  EXPECT_EQ(spelled({{"X-Service-Timestamp", "17"}}), "17");
+  EXPECT_EQ(spelled({{"X-Service-A", "0017"}, {"x-SERVICE-timestamp", "0000000000000017"}}), "0000000000000017");
+  // Not there, or of another number, or of a form that no signed timestamp has.
+  EXPECT_EQ(spelled({}), "17");
+  EXPECT_EQ(spelled({{"X-Service-Timestamp", "018"}, {"X-Other-Timestamp", "017"}}), "17");
+  EXPECT_EQ(spelled({{"X-Service-Timestamp", "00000000000000017"}}), "17");
+}
+
 }  // namespace
 }  // namespace stampgate

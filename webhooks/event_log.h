@@ -9,11 +9,11 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "webhooks/event.h"
 #include "webhooks/event_filter.h"
@@ -48,6 +48,12 @@ struct LogExtent {
   Position latest = 0;
 };
 
+// What the log takes.
+struct LogUsage {
+  int64_t bytes = 0;                 // of its file, as retention counts them
+  std::optional<absl::Time> oldest;  // when the earliest event was stored that is not damaged; nothing if there is none
+};
+
 // Events that the log does not have any more, or cannot read.
 struct LostEvents {
   Position first = 0;
@@ -66,8 +72,15 @@ inline constexpr absl::Duration kWriteHangsAfter = absl::Seconds(5);
 
 enum class AppendOutcome {
   kStored,
-  kDuplicate,  // the log has, or had, an event of that id with the same body
-  kConflict,   // the log has, or had, an event of that id with another body: the first one stays
+  kDuplicate,  // the log has, or had, an event of that id and scope (IdScopeOf) with the same body
+  kConflict,   // the log has, or had, an event of that id and scope with another body: the first one stays
+};
+
+// An event as callers name it.
+struct EventName {
+  std::string event_id;
+  // IdScopeOf the event; empty for an event without an organization. Nothing: whichever.
+  std::optional<std::string> organization_id;
 };
 
 // Reads the log. One thread at a time; as many readers as there are threads. Calls block for as long as a read takes.
@@ -93,6 +106,8 @@ class EventReader {
   // Errors of all calls: kUnavailable if the file cannot be read.
   virtual absl::StatusOr<LogExtent> Extent() = 0;
 
+  virtual absl::StatusOr<LogUsage> Usage() = 0;
+
   // The events behind `after` that pass `filter`, in order. Errors: kOutOfRange if retention has taken some of what is
   // behind `after`; kDataLoss if events are damaged or gone, or are not those that the log was given. That is told only
   // once nothing is read before them, and Lost() says which.
@@ -105,8 +120,9 @@ class EventReader {
   // retention has taken it, or it is behind the latest; kDataLoss if it is damaged or gone, where Lost() says more.
   virtual absl::StatusOr<ChainDigest> DigestAt(Position position) = 0;
 
-  // Nothing if the log has no event of that id, or not any more. kDataLoss if it is damaged.
-  virtual absl::StatusOr<std::optional<LoggedEvent>> Find(absl::string_view event_id) = 0;
+  // The first event of that name that passes `filter`. Nothing if the log has none, or not any more. kDataLoss if one
+  // of that name is damaged or gone, and no other one passes.
+  virtual absl::StatusOr<std::optional<LoggedEvent>> Find(const EventName& name, const EventFilter& filter) = 0;
 
   // The place behind which lies everything that was committed at or after `time`, and nothing before it.
   virtual absl::StatusOr<Position> PlaceOf(absl::Time time) = 0;

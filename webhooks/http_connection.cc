@@ -6,6 +6,8 @@
 #include <cstring>
 #include <utility>
 
+#include "webhooks/peer_source.h"
+
 namespace stampgate {
 namespace {
 
@@ -18,6 +20,12 @@ constexpr absl::Duration kPatience = absl::Seconds(5);
 
 // Room that the JSON reader needs behind a body.
 constexpr size_t kSpareBytes = 64;
+
+std::string SourceOfPeer(const PeerStream::Socket& socket) {
+  error_code error;
+  const asio::ip::tcp::endpoint peer = socket.remote_endpoint(error);
+  return error ? std::string() : SourceOf(peer.address());  // it has left already
+}
 
 // Called or dropped, once: the sender is told.
 class PendingAnswer {
@@ -46,7 +54,8 @@ class PendingAnswer {
 }  // namespace
 
 HttpConnection::HttpConnection(ReceiverState& state, PeerStream::Socket socket)
-    : state_(state),
+    : ConnectedPeer(SourceOfPeer(socket)),
+      state_(state),
       stream_(std::move(socket), state.tls == nullptr ? nullptr : state.tls->context()),
       timer_(stream_.strand()) {}
 
@@ -111,8 +120,9 @@ void HttpConnection::OnBytes(size_t count) {
   end_ += count;
   if (phase_ == Phase::kIdle) {
     phase_ = Phase::kHead;
-    progress().Await(Clock::now());
-    SetDeadline(state_.options.request_timeout);
+    request_began_ = Clock::now();
+    progress().Await(request_began_);
+    SetDeadline(std::min(state_.options.head_timeout, state_.options.request_timeout));
   }
   progress().Received(count);
   if (phase_ == Phase::kHead) {
@@ -140,11 +150,13 @@ void HttpConnection::ReadHead() {
       break;
   }
   const RequestHead& head = request_->head();
+  if (state_.paths.Has(head.target)) state_.peers.Prove(this, Clock::now());
   if (const std::optional<HttpRefusal> refusal = RefusalOf(head)) {
     Refuse(*refusal);
     return;
   }
   phase_ = Phase::kBody;
+  SetDeadline(state_.options.request_timeout - absl::FromChrono(Clock::now() - request_began_));
   const bool has_body = head.chunked || head.content_length.value_or(0) > 0;
   if (!head.expects_continue || !has_body || !unread().empty()) {
     ReadBody();
@@ -214,7 +226,8 @@ void HttpConnection::Reply(int http_status, std::unique_ptr<DeliveryCount::Token
   asio::post(stream_.strand(), [self = shared_from_this(), http_status, token = std::move(token)]() mutable {
     if (self->phase_ != Phase::kWorking) return;
     self->token_ = std::move(token);
-    const bool keep_alive = self->request_->head().keep_alive && !self->state_.deliveries.closed();
+    const bool keep_alive =
+        self->request_->head().keep_alive && !self->state_.deliveries.closed() && !self->state_.peers.IsCrowded();
     self->SendAnswer(http_status, keep_alive ? AfterAnswer::kKeepAlive : AfterAnswer::kClose);
   });
 }
@@ -240,7 +253,7 @@ void HttpConnection::SendAnswer(int http_status, AfterAnswer after) {
 
 void HttpConnection::End() {
   phase_ = Phase::kEnding;
-  progress().Await(Clock::now());  // to end
+  state_.peers.Retire(this);
   SetDeadline(kPatience);
   stream_.End(asio::buffer(buffer_), [self = shared_from_this()](error_code) { self->CloseNow(); });
 }

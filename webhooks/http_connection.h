@@ -27,7 +27,7 @@ namespace stampgate {
 
 // Kept alive by what it waits for: bytes, a time, or the Answer. Everything but Close, CloseIfIdle and Reply runs on
 // the socket's strand.
-class HttpConnection : public Peer, public std::enable_shared_from_this<HttpConnection> {
+class HttpConnection : public ConnectedPeer, public std::enable_shared_from_this<HttpConnection> {
  public:
   HttpConnection(ReceiverState& state, PeerStream::Socket socket);
   ~HttpConnection() override;
@@ -84,6 +84,7 @@ class HttpConnection : public Peer, public std::enable_shared_from_this<HttpConn
 
   // The request that is being read or worked on.
   std::optional<RequestReader> request_;
+  std::chrono::steady_clock::time_point request_began_;  // with its first byte
 
   std::string answer_;
   std::unique_ptr<DeliveryCount::Token> token_;

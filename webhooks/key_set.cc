@@ -105,9 +105,10 @@ absl::StatusOr<KeySet> KeySet::Parse(std::string json, absl::string_view operato
       set.refused_.push_back(absl::StrCat("key ", index, ": ", read.refusal));
       return absl::OkStatus();
     }
-    auto [known, is_new] = set.keys_.try_emplace(std::move(read.key_id), read.key);
+    // As upstream's helper does: the first key with an id counts.
+    const auto [known, is_new] = set.keys_.try_emplace(std::move(read.key_id), read.key);
     if (!is_new && !SameKey(known->second, read.key)) {
-      return absl::InvalidArgumentError("the key set gives one id to two different keys");
+      set.refused_.push_back(absl::StrCat("key ", index, ": another key before it has its kid"));
     }
     return absl::OkStatus();
   };

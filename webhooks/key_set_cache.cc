@@ -6,6 +6,7 @@ namespace stampgate {
 
 KeySetCache::KeySetCache(Options options, FetchKeySet fetch)
     : keys_({.min_refetch_interval = options.min_refetch_interval,
+             .max_fetches_in_a_row = kMaxKeySetFetchesInARow,
              .now = std::move(options.now),
              .parse = [name = std::move(options.operator_name)](
                           std::string json) { return KeySet::Parse(std::move(json), name); },

@@ -15,6 +15,10 @@
 
 namespace stampgate {
 
+// So many fetches may follow each other at once when a key is not known: one that upstream published a moment after a
+// fetch is found, and whoever makes keys up gets no more than these and one in each interval.
+inline constexpr int kMaxKeySetFetchesInARow = 3;
+
 // Thread-safe: a CachedKeySet, which states the limits, asked for single keys.
 class KeySetCache {
  public:

@@ -11,11 +11,12 @@
 #include "webhooks/hole_table.h"
 #include "webhooks/log_migration.h"
 #include "webhooks/log_record.h"
+#include "webhooks/seen_table.h"
 
 namespace stampgate {
 namespace {
 
-const DatabaseFormat kFormat = {.name = "an event log", .application_id = 0x73746765 /* "stge" */, .version = 2};
+const DatabaseFormat kFormat = {.name = "an event log", .application_id = 0x73746765 /* "stge" */, .version = 3};
 
 // What a filter looks at comes before what is long, and the body last: SQLite reads a row only as far as it is asked.
 // AUTOINCREMENT keeps SQLite from giving a position twice, and is checked against the log's own count.
@@ -36,16 +37,6 @@ constexpr char kCreateEvents[] =
     " previous BLOB NOT NULL,"
     " body BLOB NOT NULL"
     ") STRICT";
-
-// Finds events by their id, and outlives them.
-constexpr char kCreateSeen[] =
-    "CREATE TABLE seen ("
-    " event_id TEXT PRIMARY KEY,"
-    " seq INTEGER NOT NULL,"
-    " body_sha256 BLOB NOT NULL,"
-    " stored_us INTEGER NOT NULL"
-    ") STRICT, WITHOUT ROWID";
-constexpr char kIndexSeen[] = "CREATE UNIQUE INDEX seen_by_seq ON seen (seq)";
 
 absl::Status SetWriting(SqliteConnection& connection, bool synchronous_full) {
   if (absl::Status status = SetDurable(connection, synchronous_full); !status.ok()) return status;
@@ -76,9 +67,11 @@ absl::Status MakeTables(SqliteConnection& connection) {
 }
 
 // After an error the connection is to be closed, which rolls back.
-absl::Status Migrate(SqliteConnection& connection) {
-  if (absl::Status status = connection.Run("BEGIN IMMEDIATE"); !status.ok()) return status;
-  if (absl::Status status = MigrateFromVersion1(connection); !status.ok()) return status;
+absl::Status Migrate(SqliteConnection& connection, int64_t version) {
+  absl::Status status = connection.Run("BEGIN IMMEDIATE");
+  if (status.ok() && version == 1) status = MigrateFromVersion1(connection);
+  if (status.ok()) status = MigrateFromVersion2(connection);
+  if (!status.ok()) return status;
   return connection.Run("COMMIT");
 }
 
@@ -113,8 +106,8 @@ absl::StatusOr<SqliteConnection> OpenLogFileToWrite(const std::string& path, con
   if (*version == 0) {
     if (absl::Status status = MakeTables(*connection); !status.ok()) return status;
   }
-  if (*version == 1) {
-    if (absl::Status status = Migrate(*connection); !status.ok()) return status;
+  if (*version > 0 && *version < kFormat.version) {
+    if (absl::Status status = Migrate(*connection, *version); !status.ok()) return status;
   }
   return connection;
 }

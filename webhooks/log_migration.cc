@@ -5,6 +5,7 @@
 #include "absl/status/statusor.h"
 #include "webhooks/hole_table.h"
 #include "webhooks/log_record.h"
+#include "webhooks/seen_table.h"
 
 namespace stampgate {
 namespace {
@@ -42,6 +43,14 @@ absl::Status MigrateFromVersion1(SqliteConnection& connection) {
   absl::StatusOr<LogRecordWriter> writer = LogRecordWriter::Open(connection);
   if (!writer.ok()) return writer.status();
   return writer->Write(*record);
+}
+
+absl::Status MigrateFromVersion2(SqliteConnection& connection) {
+  for (const char* sql : {"DROP INDEX seen_by_seq", "ALTER TABLE seen RENAME TO seen_of_version_2", kCreateSeen,
+                          kCopySeenOfVersion2, kIndexSeen, "DROP TABLE seen_of_version_2", "PRAGMA user_version = 3"}) {
+    if (absl::Status status = connection.Run(sql); !status.ok()) return status;
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace stampgate

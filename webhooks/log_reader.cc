@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "webhooks/log_file.h"
+#include "webhooks/seen_table.h"
 
 namespace stampgate {
 namespace {
@@ -98,7 +99,7 @@ absl::Status LogReader::Prepare() {
        "SELECT seq, commit_us, event_id, organization_id, parent_organization_id, type, key_id, timestamp_ms,"
        " signature, headers, body_sha256, checksum, length(body), previous FROM events WHERE seq >= ?1 ORDER BY seq"},
       {&body_, "SELECT body FROM events WHERE seq = ?1"},
-      {&find_seen_, "SELECT seq FROM seen WHERE event_id = ?1"},
+      {&find_seen_, "SELECT seq, scope FROM seen WHERE event_id = ?1 ORDER BY seq"},
   };
   for (const auto& [statement, sql] : statements) {
     absl::StatusOr<SqliteStatement> prepared = SqliteStatement::Prepare(connection_, sql);
@@ -131,6 +132,29 @@ absl::StatusOr<LogExtent> LogReader::Extent() {
   absl::StatusOr<Snapshot> snapshot = Snapshot::Begin(*this);
   if (!snapshot.ok()) return snapshot.status();
   return LogExtent{snapshot->record().earliest, snapshot->latest()};
+}
+
+absl::StatusOr<LogUsage> LogReader::Usage() {
+  absl::StatusOr<Snapshot> snapshot = Snapshot::Begin(*this);
+  if (!snapshot.ok()) return snapshot.status();
+  LogUsage usage;
+  int64_t pages = 0;
+  int64_t free_pages = 0;
+  int64_t page_bytes = 0;
+  for (const auto& [sql, number] :
+       {std::pair("PRAGMA page_count", &pages), std::pair("PRAGMA freelist_count", &free_pages),
+        std::pair("PRAGMA page_size", &page_bytes)}) {
+    const absl::StatusOr<int64_t> read = connection_.Number(sql);
+    if (!read.ok()) return Unreadable(read.status());
+    *number = *read;
+  }
+  usage.bytes = (pages - free_pages) * page_bytes;
+  SqliteReset reset(rows_);
+  const absl::StatusOr<std::optional<EventRow>> row =
+      NextGoodRow(snapshot->record().earliest, snapshot->latest() + 1, snapshot->record());
+  if (!row.ok()) return row.status();
+  if (*row) usage.oldest = absl::FromUnixMicros((*row)->commit_us);
+  return usage;
 }
 
 absl::StatusOr<EventReader::Batch> LogReader::Read(Position after, const EventFilter& filter, const Limits& limits) {
@@ -245,21 +269,41 @@ absl::StatusOr<LoggedEvent> LogReader::ToEvent(const EventRow& row) {
   return logged;
 }
 
-absl::StatusOr<std::optional<LoggedEvent>> LogReader::Find(absl::string_view event_id) {
+absl::StatusOr<std::optional<LoggedEvent>> LogReader::Find(const EventName& name, const EventFilter& filter) {
   absl::StatusOr<Snapshot> snapshot = Snapshot::Begin(*this);
   if (!snapshot.ok()) return snapshot.status();
   const LogRecord& record = snapshot->record();
-  Position position = 0;
-  {
-    SqliteReset reset(find_seen_);
-    find_seen_.BindText(1, event_id);
-    absl::StatusOr<bool> seen = find_seen_.Step();
-    if (!seen.ok()) return Unreadable(seen.status());
-    if (!*seen) return std::nullopt;
-    position = find_seen_.Number(0);
+  const absl::StatusOr<std::vector<Position>> positions = PositionsOf(name);
+  if (!positions.ok()) return Unreadable(positions.status());
+  absl::Status damage;
+  for (const Position position : *positions) {
+    if (position < record.earliest || position > snapshot->latest()) continue;
+    absl::StatusOr<std::optional<LoggedEvent>> event = EventAt(position, name.event_id, filter, record);
+    if (event.ok() && !event->has_value()) continue;
+    if (event.ok() || !absl::IsDataLoss(event.status())) return event;
+    damage.Update(event.status());
   }
-  if (position < record.earliest || position > snapshot->latest()) return std::nullopt;
+  if (!damage.ok()) return damage;
+  return std::nullopt;
+}
 
+// In the order of the log.
+absl::StatusOr<std::vector<Position>> LogReader::PositionsOf(const EventName& name) {
+  std::vector<Position> positions;
+  SqliteReset reset(find_seen_);
+  find_seen_.BindText(1, name.event_id);
+  for (;;) {
+    const absl::StatusOr<bool> row = find_seen_.Step();
+    if (!row.ok()) return row.status();
+    if (!*row) return positions;
+    const bool named = !name.organization_id.has_value() || find_seen_.Bytes(1) == EncodeScope(*name.organization_id);
+    if (named) positions.push_back(find_seen_.Number(0));
+  }
+}
+
+// Nothing if the event does not pass.
+absl::StatusOr<std::optional<LoggedEvent>> LogReader::EventAt(Position position, absl::string_view event_id,
+                                                              const EventFilter& filter, const LogRecord& record) {
   SqliteReset reset(rows_);
   rows_.Bind(1, position);
   absl::StatusOr<bool> found = rows_.Step();
@@ -269,6 +313,7 @@ absl::StatusOr<std::optional<LoggedEvent>> LogReader::Find(absl::string_view eve
   const EventRow row = RowOf(rows_);
   if (absl::Status status = CheckRow(row, position, record); !status.ok()) return status;
   if (row.event_id != event_id) return Damaged(position, "it is not the event that its id was kept for");
+  if (!filter.Matches(row.organization_id, row.parent_organization_id, row.type)) return std::nullopt;
   absl::StatusOr<LoggedEvent> event = ToEvent(row);
   if (event.ok()) return *std::move(event);
   return absl::IsDataLoss(event.status()) ? event.status() : Unreadable(event.status());

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -29,10 +30,11 @@ class LogReader : public EventReader {
                                                          std::shared_ptr<const std::atomic<Position>> visible);
 
   absl::StatusOr<LogExtent> Extent() override;
+  absl::StatusOr<LogUsage> Usage() override;
   absl::StatusOr<Batch> Read(Position after, const EventFilter& filter, const Limits& limits) override;
   LostEvents Lost() const override { return lost_; }
   absl::StatusOr<ChainDigest> DigestAt(Position position) override;
-  absl::StatusOr<std::optional<LoggedEvent>> Find(absl::string_view event_id) override;
+  absl::StatusOr<std::optional<LoggedEvent>> Find(const EventName& name, const EventFilter& filter) override;
   absl::StatusOr<Position> PlaceOf(absl::Time time) override;
 
  private:
@@ -44,6 +46,9 @@ class LogReader : public EventReader {
   absl::Status Prepare();
   absl::Status ReadInto(Batch* batch, Position after, Position latest, const LogRecord& record,
                         const EventFilter& filter, const Limits& limits);
+  absl::StatusOr<std::vector<Position>> PositionsOf(const EventName& name);
+  absl::StatusOr<std::optional<LoggedEvent>> EventAt(Position position, absl::string_view event_id,
+                                                     const EventFilter& filter, const LogRecord& record);
   absl::Status CheckRow(const EventRow& row, Position expected, const LogRecord& record);
   absl::StatusOr<std::string> ReadBody(const EventRow& row);
   EventPlace FindLast(Position position, const LogRecord& record);

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "webhooks/event_row.h"
 #include "webhooks/log_file.h"
+#include "webhooks/seen_table.h"
 
 namespace stampgate {
 namespace {
@@ -49,12 +50,12 @@ absl::Status LogWriter::Prepare() {
       {&begin_, "BEGIN IMMEDIATE"},
       {&commit_, "COMMIT"},
       {&roll_back_, "ROLLBACK"},
-      {&find_seen_, "SELECT seq, body_sha256 FROM seen WHERE event_id = ?1"},
+      {&find_seen_, "SELECT seq, body_sha256 FROM seen WHERE event_id = ?1 AND scope IN (?2, '')"},
       {&insert_event_,
        "INSERT INTO events (seq, commit_us, event_id, organization_id, parent_organization_id, type, key_id,"
        " timestamp_ms, signature, headers, body_sha256, checksum, previous, body)"
        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)"},
-      {&insert_seen_, "INSERT INTO seen (event_id, seq, body_sha256, stored_us) VALUES (?1, ?2, ?3, ?4)"},
+      {&insert_seen_, "INSERT INTO seen (event_id, scope, seq, body_sha256, stored_us) VALUES (?1, ?2, ?3, ?4, ?5)"},
       {&page_count_, "PRAGMA page_count"},
       {&free_pages_, "PRAGMA freelist_count"},
       {&oldest_events_,
@@ -203,8 +204,10 @@ absl::Status LogWriter::Store(const std::vector<const Event*>& events, absl::Tim
 absl::Status LogWriter::StoreOne(const Event& event, LogRecord* next, std::optional<AppendOutcome>* outcome,
                                  bool* durable) {
   {
+    const std::string scope = EncodeScope(IdScopeOf(event));
     SqliteReset reset(find_seen_);
     find_seen_.BindText(1, event.event_id);
+    find_seen_.BindText(2, scope);
     absl::StatusOr<bool> seen = find_seen_.Step();
     if (!seen.ok()) return seen.status();
     if (*seen) {
@@ -254,10 +257,12 @@ absl::Status LogWriter::Insert(const Event& event, LogRecord* next) {
   insert_event_.BindBlob(14, event.body);
   if (absl::Status status = insert_event_.Run(); !status.ok()) return status;
 
+  const std::string scope = EncodeScope(IdScopeOf(event));
   insert_seen_.BindText(1, row.event_id);
-  insert_seen_.Bind(2, row.position);
-  insert_seen_.BindBlob(3, row.body_sha256);
-  insert_seen_.Bind(4, clock_.age_us);
+  insert_seen_.BindText(2, scope);
+  insert_seen_.Bind(3, row.position);
+  insert_seen_.BindBlob(4, row.body_sha256);
+  insert_seen_.Bind(5, clock_.age_us);
   return insert_seen_.Run();
 }
 

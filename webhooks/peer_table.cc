@@ -1,6 +1,8 @@
 #include "webhooks/peer_table.h"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 namespace stampgate {
@@ -29,45 +31,118 @@ double PeerProgress::BytesBehind(Time now, size_t bytes_per_second) const {
   return seconds * static_cast<double>(bytes_per_second) - static_cast<double>(received_);
 }
 
-bool PeerTable::Admit(const std::shared_ptr<Peer>& peer, PeerProgress::Time now) {
+PeerTable::PeerTable(size_t max_peers, size_t min_bytes_per_second)
+    : max_peers_(max_peers),
+      kept_(max_peers < 2 ? 0 : std::max<size_t>(1, max_peers / 4)),
+      min_bytes_per_second_(min_bytes_per_second) {}
+
+bool PeerTable::Admit(const std::shared_ptr<ConnectedPeer>& peer) {
   // Held beyond the lock: the last owner of a peer makes it leave.
-  std::vector<std::shared_ptr<Peer>> held;
-  std::shared_ptr<Peer> last;
+  std::shared_ptr<ConnectedPeer> displaced;
   {
     std::lock_guard lock(mutex_);
-    if (entries_.size() >= max_peers_) {
-      double most = 0;
-      for (const Entry& entry : entries_) {
-        std::shared_ptr<Peer> other = entry.peer.lock();
-        if (other == nullptr) continue;  // about to leave
-        const double behind = other->progress().BytesBehind(now, min_bytes_per_second_);
-        if (behind > most) {
-          most = behind;
-          last = other;
-        }
-        held.push_back(std::move(other));
-      }
-      if (last == nullptr) return false;
-      std::erase_if(entries_, [&last](const Entry& entry) { return entry.key == last.get(); });
+    entries_.push_back({peer.get(), peer, peer->source()});
+    const size_t unproven = entries_.size() - proven_;
+    if (entries_.size() > max_peers_ || unproven > max_peers_ - kept_) {
+      const auto oldest = OldestUnprovenOfLargestSource();
+      displaced = oldest->peer.lock();
+      const bool is_refused = oldest->key == peer.get();
+      Erase(oldest);
+      ++(is_refused ? refused_ : unproven_displaced_);
+      if (is_refused) return false;
     }
-    entries_.push_back({peer.get(), peer});
   }
-  if (last != nullptr) last->Close();
+  if (displaced != nullptr) displaced->Close();
   return true;
 }
 
-void PeerTable::Leave(const Peer* peer) {
-  std::lock_guard lock(mutex_);
-  std::erase_if(entries_, [peer](const Entry& entry) { return entry.key == peer; });
+void PeerTable::Prove(const ConnectedPeer* peer, PeerProgress::Time now) {
+  std::vector<std::shared_ptr<ConnectedPeer>> held;  // beyond the lock
+  std::shared_ptr<ConnectedPeer> last;
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = Find(peer);
+    if (found == entries_.end() || found->is_proven) return;
+    SetProven(*found, true);
+    if (proven_ <= max_peers_ - kept_) return;
+    double most = 0;
+    for (const Entry& entry : entries_) {
+      if (!entry.is_proven || entry.key == peer) continue;
+      std::shared_ptr<ConnectedPeer> other = entry.peer.lock();
+      if (other == nullptr) continue;  // about to leave
+      const double behind = other->progress().BytesBehind(now, min_bytes_per_second_);
+      if (behind > most) {
+        most = behind;
+        last = other;
+      }
+      held.push_back(std::move(other));
+    }
+    if (last == nullptr) return;
+    Erase(Find(last.get()));
+    ++proven_displaced_;
+  }
+  last->Close();
 }
 
-std::vector<std::shared_ptr<Peer>> PeerTable::All() const {
-  std::vector<std::shared_ptr<Peer>> all;
+bool PeerTable::IsCrowded() const {
+  std::lock_guard lock(mutex_);
+  return proven_ > max_peers_ - kept_;
+}
+
+void PeerTable::Retire(const ConnectedPeer* peer) {
+  std::lock_guard lock(mutex_);
+  if (const auto found = Find(peer); found != entries_.end()) SetProven(*found, false);
+}
+
+void PeerTable::Leave(const ConnectedPeer* peer) {
+  std::lock_guard lock(mutex_);
+  if (const auto found = Find(peer); found != entries_.end()) Erase(found);
+}
+
+std::vector<std::shared_ptr<ConnectedPeer>> PeerTable::All() const {
+  std::vector<std::shared_ptr<ConnectedPeer>> all;
   std::lock_guard lock(mutex_);
   for (const Entry& entry : entries_) {
-    if (std::shared_ptr<Peer> peer = entry.peer.lock()) all.push_back(std::move(peer));
+    if (std::shared_ptr<ConnectedPeer> peer = entry.peer.lock()) all.push_back(std::move(peer));
   }
   return all;
+}
+
+PeerTable::Counts PeerTable::counts() const {
+  std::lock_guard lock(mutex_);
+  return {entries_.size() - proven_, proven_, unproven_displaced_, proven_displaced_, refused_};
+}
+
+PeerTable::Entries::iterator PeerTable::Find(const ConnectedPeer* peer) {
+  return std::find_if(entries_.begin(), entries_.end(), [peer](const Entry& entry) { return entry.key == peer; });
+}
+
+// Of sources that have as many, the one whose oldest peer came first. There is an unproven peer.
+PeerTable::Entries::iterator PeerTable::OldestUnprovenOfLargestSource() {
+  struct Source {
+    Entries::iterator oldest;
+    size_t count = 0;
+  };
+  std::unordered_map<std::string_view, Source> sources;
+  for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
+    if (!entry->is_proven) ++sources.try_emplace(entry->source, Source{entry}).first->second.count;
+  }
+  const auto less = [](const auto& a, const auto& b) {
+    if (a.second.count != b.second.count) return a.second.count < b.second.count;
+    return a.second.oldest > b.second.oldest;
+  };
+  return std::max_element(sources.begin(), sources.end(), less)->second.oldest;
+}
+
+void PeerTable::Erase(Entries::iterator entry) {
+  SetProven(*entry, false);
+  entries_.erase(entry);
+}
+
+void PeerTable::SetProven(Entry& entry, bool is_proven) {
+  if (entry.is_proven) --proven_;
+  if (is_proven) ++proven_;
+  entry.is_proven = is_proven;
 }
 
 }  // namespace stampgate

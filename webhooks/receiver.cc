@@ -33,7 +33,7 @@ class AsioReceiver final : public Receiver {
     // This is the only thread now. What still runs below finds closed sockets and nobody who takes deliveries.
     state_->take = [](const Delivery&, Answer) {};
     acceptor_.Close();
-    for (const std::shared_ptr<Peer>& peer : state_->peers.All()) peer->Close();
+    for (const std::shared_ptr<ConnectedPeer>& peer : state_->peers.All()) peer->Close();
     state_->io.restart();
     RunHandlers([this] { state_->io.poll(); });
   }
@@ -58,6 +58,8 @@ class AsioReceiver final : public Receiver {
     return state_->tls->Reload(now);
   }
 
+  PeerTable::Counts peers() const override { return state_->peers.counts(); }
+
   std::optional<absl::Time> certificate_not_after() const override {
     if (state_->tls == nullptr) return std::nullopt;
     return state_->tls->not_after();
@@ -65,7 +67,7 @@ class AsioReceiver final : public Receiver {
 
   void Drain(absl::Duration grace) override {
     state_->deliveries.Close();
-    for (const std::shared_ptr<Peer>& peer : state_->peers.All()) peer->CloseIfIdle();
+    for (const std::shared_ptr<ConnectedPeer>& peer : state_->peers.All()) peer->CloseIfIdle();
     const absl::Duration bounded = std::clamp(grace, absl::ZeroDuration(), absl::Hours(24 * 365));
     state_->deliveries.WaitForEnd(Clock::now() + absl::ToChronoNanoseconds(bounded));
   }
@@ -73,8 +75,7 @@ class AsioReceiver final : public Receiver {
  private:
   void Welcome(PeerStream::Socket socket) {
     const auto connection = std::make_shared<HttpConnection>(*state_, std::move(socket));
-    connection->progress().Await(Clock::now());
-    if (state_->peers.Admit(connection, Clock::now())) connection->Start();
+    if (state_->peers.Admit(connection)) connection->Start();
   }
 
   const std::shared_ptr<ReceiverState> state_;

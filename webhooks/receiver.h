@@ -17,6 +17,7 @@
 #include "absl/time/time.h"
 #include "webhooks/delivery.h"
 #include "webhooks/http_refusal.h"
+#include "webhooks/peer_table.h"
 
 namespace stampgate {
 
@@ -33,11 +34,13 @@ struct ReceiverOptions {
   std::vector<std::string> paths;
   size_t max_body_bytes = 4 << 20;
   int max_connections = 256;
-  // From a request's first byte to its last.
+  // From a request's first byte to the last of its head, and to its last.
+  absl::Duration head_timeout = absl::Seconds(5);
   absl::Duration request_timeout = absl::Seconds(15);
   // Without a request.
   absl::Duration idle_timeout = absl::Seconds(60);
-  // When all connections are taken and another peer comes, the one that is furthest behind this rate is closed. A peer
+  // When one connection too many comes, a peer that has not shown a right path yet is closed: see PeerTable. When peers
+  // that have shown one take places that newcomers need, the one that is furthest behind this rate is closed. A peer
   // whose delivery is being stored is not behind.
   size_t min_bytes_per_second = 1024;
   int threads = 2;
@@ -65,6 +68,9 @@ class Receiver {
   // was new; false without TLS. An error leaves what is served as it is: kInvalidArgument for files that cannot be used
   // and for a new certificate that is not valid at `now`, kAborted if they change while they are read.
   virtual absl::StatusOr<bool> ReloadTls(absl::Time now) = 0;
+
+  // Who is connected now, and who had to go.
+  virtual PeerTable::Counts peers() const = 0;
 
   // When the certificate that is served expires; nothing without TLS.
   virtual std::optional<absl::Time> certificate_not_after() const = 0;

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
+#include <deque>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -171,16 +172,42 @@ TEST(Receiver, AnswersAllUnknownTargetsWithTheSameBytes) {
   const std::string unknown = answer(Post("{}", "", "/"));
   EXPECT_EQ(unknown, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
   const std::string path = kPath;
-  for (const std::string& target :
-       {path + "/", path + "?", path + "?a=b", path + "#", path.substr(0, path.size() - 1), path + "0", "/" + path,
-        std::string("/hooks/5B1F0F0E9C7C4D7F"), std::string("/hooks/"), std::string("/./other"),
-        std::string("/%6fther"), std::string("other"), "http://h" + path, "//h" + path, std::string("*"),
-        std::string("/favicon.ico"), std::string(8000, 'a')}) {
+  for (const std::string& target : {path + "/",
+                                    path + "?",
+                                    path + "?a=b",
+                                    path + "#",
+                                    path.substr(0, path.size() - 1),
+                                    path + "0",
+                                    "/" + path,
+                                    std::string("/hooks/5B1F0F0E9C7C4D7F"),
+                                    std::string("/hooks/"),
+                                    std::string("/./other"),
+                                    std::string("/%6fther"),
+                                    std::string("other"),
+                                    "ftp://h" + path,
+                                    "http:/h" + path,
+                                    "http://" + path,
+                                    std::string("http://h"),
+                                    "http://h?" + path,
+                                    "//h" + path,
+                                    std::string("*"),
+                                    std::string("/favicon.ico"),
+                                    std::string(8000, 'a')}) {
     EXPECT_EQ(answer(Post("{}", "", target)), unknown) << target;
     EXPECT_EQ(answer("GET " + target + " HTTP/1.1\r\nHost: h\r\n\r\n"), unknown) << target;
     EXPECT_EQ(answer("POST " + target + " HTTP/1.0\r\nContent-Length: 999999999\r\n\r\n"), unknown) << target;
   }
   EXPECT_EQ(Statuses(answer(Post("{}", "Connection: close\r\n", "/other"))), "200.");
+}
+
+// RFC 9112, 3.2.2: every server takes them, and looks at no more than what is behind the host.
+TEST(Receiver, TakesTargetsInAbsoluteForm) {
+  const auto receiver = Start(LocalOptions(), &AnswerOk);
+  HttpTestClient client(receiver->url());
+  for (const char* origin : {"http://h", "https://gateway.example:8443", "HTTP://user@h", "http://[::1]:80"}) {
+    client.Send(Post("{}", "", absl::StrCat(origin, kPath)));
+    EXPECT_EQ(Statuses(client.ReadAnswer()), "200") << origin;
+  }
 }
 
 TEST(Receiver, SaysWhichMethodIsAllowed) {
@@ -461,7 +488,56 @@ TEST(Receiver, ServesHonestPeersAmongThreeHundredSlowOnes) {
     });
   }
   for (std::thread& thread : honest) thread.join();
-  EXPECT_EQ(slow[0]->ReadToEnd(), "") << "the slowest had to make place";
+  EXPECT_EQ(slow[0]->ReadToEnd(), "") << "the oldest had to make place";
+}
+
+// Strangers who are quick enough for any rate, and come again whenever they are cut off. Order decides: each honest
+// peer comes when the table is full of them.
+TEST(Receiver, ServesEveryHonestPeerAmongStrangersThatSendTheirHeadsSlowly) {
+  constexpr size_t kStrangers = 400;
+  const auto receiver = Start(LocalOptions(), &AnswerOk);
+  const std::string head = absl::StrCat("POST /wrong HTTP/1.1\r\nHost: h\r\nX-A: ", std::string(2000, 'a'));
+  std::deque<std::unique_ptr<HttpTestClient>> strangers;
+  const auto come = [&] {
+    strangers.push_back(std::make_unique<HttpTestClient>(receiver->url()));
+    strangers.back()->Send(head);
+    if (strangers.size() > kStrangers) strangers.pop_front();
+  };
+  for (size_t i = 0; i < kStrangers; ++i) come();
+  HttpTestClient kept(receiver->url());
+  for (int i = 0; i < 100; ++i) {
+    HttpTestClient client(receiver->url());
+    client.Send(Post("{}"));
+    EXPECT_EQ(Statuses(client.ReadAnswer()), "200") << i;
+    kept.Send(Post("{}"));
+    EXPECT_EQ(Statuses(kept.ReadAnswer()), "200") << i << ": it has proven itself";
+    for (auto& stranger : strangers) stranger->Send("aa");
+    for (int more = 0; more < 10; ++more) come();
+  }
+  const PeerTable::Counts peers = receiver->peers();
+  EXPECT_LE(peers.unproven, 192u);
+  EXPECT_GT(peers.unproven_displaced, 100u);
+  EXPECT_EQ(peers.proven_displaced, 0u);
+  EXPECT_EQ(peers.refused, 0u);
+}
+
+TEST(Receiver, ClosesPeersWhoseHeadTakesTooLong) {
+  ReceiverOptions options = LocalOptions();
+  options.head_timeout = absl::Milliseconds(50);
+  options.request_timeout = absl::Hours(1);
+  const auto receiver = Start(options, &AnswerOk);
+  HttpTestClient slow(receiver->url());
+  slow.Send("POST ");
+  EXPECT_EQ(slow.ReadToEnd(), "");
+  // The body has what is left of the request's time.
+  const std::string request = Post("{}");
+  HttpTestClient client(receiver->url());
+  client.Send(request.substr(0, request.size() - 1));
+  HttpTestClient other(receiver->url());
+  other.Send("P");
+  EXPECT_EQ(other.ReadToEnd(), "") << "a head's time has passed";
+  client.Send(request.substr(request.size() - 1));
+  EXPECT_EQ(Statuses(client.ReadAnswer()), "200");
 }
 
 TEST(Receiver, ClosesANewPeerIfAllOthersAreWorking) {
@@ -470,22 +546,23 @@ TEST(Receiver, ClosesANewPeerIfAllOthersAreWorking) {
   options.max_connections = 2;
   const auto receiver = Start(options, inbox.take());
   HttpTestClient first(receiver->url());
-  HttpTestClient second(receiver->url());
   first.Send(Post("1"));
   Inbox::Item one = inbox.Next();
+  HttpTestClient second(receiver->url());
   second.Send(Post("2"));
   Inbox::Item two = inbox.Next();
   HttpTestClient third(receiver->url());
   EXPECT_EQ(third.ReadToEnd(), "");
+  // One of two places is for newcomers: the first of both that is done leaves its own.
   one.answer(200);
+  EXPECT_EQ(Statuses(first.ReadToEnd()), "200.");
   two.answer(200);
-  EXPECT_EQ(Statuses(first.ReadAnswer()), "200");
   EXPECT_EQ(Statuses(second.ReadAnswer()), "200");
-  // Both idle now: the one that has been so for longer makes place.
   HttpTestClient fourth(receiver->url());
   fourth.Send(Post("4"));
   inbox.Next().answer(200);
   EXPECT_EQ(Statuses(fourth.ReadAnswer()), "200");
+  EXPECT_EQ(second.ReadToEnd(), "") << "it was idle when the fourth had proven itself";
 }
 
 TEST(Receiver, DrainsWithoutLosingWhatItTook) {

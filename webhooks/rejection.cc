@@ -22,8 +22,6 @@ absl::string_view Name(RejectionReason reason) {
       return "invalid_signature";
     case RejectionReason::kStaleTimestamp:
       return "stale_timestamp";
-    case RejectionReason::kInvalidBody:
-      return "invalid_body";
   }
   return "";
 }
@@ -33,7 +31,6 @@ int HttpStatus(RejectionReason reason) {
     case RejectionReason::kMissingHeader:
     case RejectionReason::kDuplicateHeader:
     case RejectionReason::kMalformedHeader:
-    case RejectionReason::kInvalidBody:
       return 400;
     case RejectionReason::kInvalidSignature:
       return 401;

@@ -20,9 +20,8 @@ enum class RejectionReason {
   kUnsupportedSignatureAlgorithm,    // not "ed25519"
   kMissingKey,                       // no usable key of that id, even after asking again where that was allowed
   kInvalidVerificationKeyAlgorithm,  // the key is for another algorithm or version than the headers name
-  kInvalidSignature,                 // the key did not sign this
+  kInvalidSignature,                 // the key did not sign this event id with this body
   kStaleTimestamp,                   // signed too long ago or ahead of now; our clock may be wrong
-  kInvalidBody,                      // signed, but not one whole JSON object
 };
 
 struct Rejection {

@@ -25,6 +25,18 @@ bool IsNumber(absl::string_view text) {
 
 boost::asio::const_buffer BufferOf(absl::string_view bytes) { return {bytes.data(), bytes.size()}; }
 
+// A target in absolute form without its scheme and authority; any other target as it is.
+absl::string_view OriginFormOf(absl::string_view target) {
+  for (absl::string_view scheme : {"http://", "https://"}) {
+    if (!absl::StartsWithIgnoreCase(target, scheme)) continue;
+    const absl::string_view rest = target.substr(scheme.size());
+    const size_t end = rest.find_first_of("/?");
+    if (end == 0 || end == absl::string_view::npos || rest[end] == '?') return target;  // no host, or no path
+    return rest.substr(end);
+  }
+  return target;
+}
+
 std::string TextOf(boost::beast::string_view text) { return std::string(text.data(), text.size()); }
 
 }  // namespace
@@ -101,7 +113,7 @@ bool RequestReader::ParseHead(absl::string_view bytes) {
   if (parser_.put(BufferOf(bytes), error) != bytes.size() || error || !parser_.is_header_done()) return false;
   const auto& request = parser_.get();
   head_.method = TextOf(request.method_string());
-  head_.target = TextOf(request.target());
+  head_.target = std::string(OriginFormOf({request.target().data(), request.target().size()}));
   head_.keep_alive = parser_.keep_alive();
   head_.chunked = parser_.chunked();
   if (const auto length = parser_.content_length(); length.has_value()) head_.content_length = *length;

@@ -25,6 +25,8 @@ inline constexpr size_t kMaxHeaderFields = 64;
 
 struct RequestHead {
   std::string method;
+  // Path and query. Of a target in absolute form ("http://host/path") what follows the host, as RFC 9112 asks of every
+  // server.
   std::string target;
   bool keep_alive = false;          // the peer wants to send another request
   std::vector<HeaderField> fields;  // those of one name in their order, beside each other

@@ -21,8 +21,8 @@ struct SignedBody {
   std::string event_type;
 };
 
-// Reads a body whose signature was verified. Errors: kInvalidArgument if it is not one
-// whole JSON object (see json_reader.h), never with a piece of it.
+// Reads a body whose signature was verified. Errors: kInvalidArgument if it is not one whole JSON object (see
+// json_reader.h), never with a piece of it.
 absl::StatusOr<SignedBody> ReadSignedBody(absl::string_view body);
 
 }  // namespace stampgate

@@ -31,9 +31,9 @@ struct SqliteEventLogOptions {
   absl::Duration retention_age = absl::Hours(24 * 7);
   // The oldest events are trimmed while the file holds more than this.
   int64_t retention_bytes = int64_t{10} << 30;
-  // An event id is remembered this long after its event was stored, also when the event itself has been trimmed. Not
-  // below retention_age. Of ids whose events are gone, the oldest are forgotten sooner where ids would take more than a
-  // quarter of retention_bytes, at 256 bytes each.
+  // An event id is remembered, within its scope, this long after its event was stored, also when the event itself has
+  // been trimmed. Not below retention_age. Of ids whose events are gone, the oldest are forgotten sooner where ids
+  // would take more than a quarter of retention_bytes, at 256 bytes each.
   absl::Duration deduplication_age = absl::Hours(24 * 30);
   // How often retention looks when no events come in.
   absl::Duration retention_interval = absl::Seconds(10);

@@ -181,7 +181,7 @@ TEST_F(SqliteEventLog, BeginsEmpty) {
   EXPECT_THAT(Positions(batch), IsEmpty());
   EXPECT_EQ(batch->through, 0);
   EXPECT_EQ(reader_->PlaceOf(kStart).value(), 0);
-  EXPECT_EQ(reader_->Find("event-1").value(), std::nullopt);
+  EXPECT_EQ(reader_->Find({"event-1", {}}, {}).value(), std::nullopt);
 }
 
 TEST_F(SqliteEventLog, KeepsEveryField) {
@@ -235,7 +235,62 @@ TEST_F(SqliteEventLog, StoresAnEventOnce) {
   Open();
   Store("a", BodyOf("org", "first"), AppendOutcome::kDuplicate);
   EXPECT_EQ(Extent().latest, 2);
-  EXPECT_EQ(reader_->Find("a").value()->event.body, BodyOf("org", "first"));
+  EXPECT_EQ(reader_->Find({"a", {}}, {}).value()->event.body, BodyOf("org", "first"));
+}
+
+// Upstream numbers the events of two organizations independently.
+TEST_F(SqliteEventLog, StoresAnEventOnceForEachOrganization) {
+  const std::string child = R"({"organizationId":"child","parentOrganizationId":"parent"})";
+  const std::string of_parent = R"({"parentOrganizationId":"parent"})";
+  Open();
+  Store("a", BodyOf("org-1", "first"));
+  Store("a", BodyOf("org-2", "second"));
+  Store("a", child);
+  Store("a", of_parent);
+  Store("a", "no JSON");
+  for (int round = 0; round < 2; ++round) {
+    Store("a", BodyOf("org-1", "first"), AppendOutcome::kDuplicate);
+    Store("a", BodyOf("org-2", "first"), AppendOutcome::kConflict);
+    Store("a", child, AppendOutcome::kDuplicate);
+    Store("a", BodyOf("child", "other"), AppendOutcome::kConflict);
+    Store("a", BodyOf("parent", "other"), AppendOutcome::kConflict);
+    Store("a", "{}", AppendOutcome::kConflict);
+    EXPECT_EQ(Extent().latest, 5);
+    Open();
+  }
+  const auto find = [this](std::optional<std::string> organization_id, const EventFilter& filter = {}) {
+    const auto found = reader_->Find({"a", std::move(organization_id)}, filter).value();
+    return found.has_value() ? found->position : 0;
+  };
+  EXPECT_EQ(find("org-1"), 1);
+  EXPECT_EQ(find("org-2"), 2);
+  EXPECT_EQ(find("child"), 3);
+  EXPECT_EQ(find("parent"), 4);
+  EXPECT_EQ(find(""), 5);
+  EXPECT_EQ(find("org"), 0);
+  EXPECT_EQ(find({}), 1) << "the first";
+  const auto visible = [](const char* organization_id) {
+    EventFilter filter;
+    filter.visible = std::make_shared<const OrganizationIds>(OrganizationIds{organization_id});
+    return filter;
+  };
+  EXPECT_EQ(find({}, visible("org-2")), 2) << "the first that may be seen";
+  EXPECT_EQ(find({}, visible("parent")), 3);
+  EXPECT_EQ(find("parent", visible("parent")), 4);
+  EXPECT_EQ(find("org-1", visible("org-2")), 0);
+  EXPECT_EQ(find("", visible("org-2")), 0);
+}
+
+TEST_F(SqliteEventLog, FindsAnEventBesideADamagedOneOfItsId) {
+  Open();
+  Store("a", BodyOf("org-1", "marker-of-the-first"));
+  Store("a", BodyOf("org-2", "second"));
+  CloseAll();
+  Damage("marker-of-the-first");
+  Open();
+  EXPECT_EQ(reader_->Find({"a", {}}, {}).value()->position, 2);
+  EXPECT_EQ(reader_->Find({"a", "org-2"}, {}).value()->position, 2);
+  EXPECT_EQ(reader_->Find({"a", "org-1"}, {}).status().code(), kDamaged);
 }
 
 TEST_F(SqliteEventLog, RefusesEventsWhileAWriteHangs) {
@@ -381,6 +436,27 @@ TEST_F(SqliteEventLog, FiltersByWhatIsSigned) {
   EXPECT_THAT(Positions(reader_->Read(0, filter, {})), ElementsAre(2));
 }
 
+TEST_F(SqliteEventLog, KnowsWhatItTakes) {
+  options_.retention_age = absl::Seconds(60);
+  Open();
+  const LogUsage empty = reader_->Usage().value();
+  EXPECT_GT(empty.bytes, 0);
+  EXPECT_EQ(empty.oldest, std::nullopt);
+  StoreNumbers(1, 10, std::string(100'000, 'x'));
+  const LogUsage full = reader_->Usage().value();
+  EXPECT_GT(full.bytes, empty.bytes + 1'000'000);
+  EXPECT_LT(full.bytes, empty.bytes + 1'300'000);
+  EXPECT_EQ(full.oldest, kStart);
+  Pass(absl::Seconds(55));  // the first five are too old now
+  TrimNow(*log_);
+  const LogUsage trimmed = reader_->Usage().value();
+  EXPECT_LT(trimmed.bytes, full.bytes - 400'000);
+  EXPECT_EQ(trimmed.oldest, kStart + absl::Seconds(Extent().earliest - 1));
+  Pass(absl::Hours(1));
+  TrimNow(*log_);
+  EXPECT_EQ(reader_->Usage().value().oldest, std::nullopt);
+}
+
 TEST_F(SqliteEventLog, FindsAPlaceByTime) {
   Open();
   for (int i = 1; i <= 30; ++i) {
@@ -418,7 +494,7 @@ TEST_F(SqliteEventLog, TellsOfGrowthBeforeTheAnswers) {
       log_->Append(MakeVerifiedEvent("a", "{}"), [&](auto) { tell("a again"); });
     });
   });
-  while (!reader_->Find("d").value().has_value()) std::this_thread::yield();
+  while (!reader_->Find({"d", {}}, {}).value().has_value()) std::this_thread::yield();
   log_->Close();
   EXPECT_THAT(told, ElementsAre("latest 1", "a", "latest 4", "b", "c", "d", "a again"));
 }
@@ -492,8 +568,8 @@ TEST_F(SqliteEventLog, TrimsByAge) {
   EXPECT_EQ(reader_->Read(0, {}, {}).status().code(), kTrimmed);
   EXPECT_THAT(reader_->Read(0, {}, {}).status().message(), HasSubstr("before 11"));
   EXPECT_EQ(Positions(reader_->Read(10, {}, {})).front(), 11);
-  EXPECT_EQ(reader_->Find(IdOf(10)).value(), std::nullopt);
-  EXPECT_EQ(reader_->Find(IdOf(11)).value()->position, 11);
+  EXPECT_EQ(reader_->Find({IdOf(10), {}}, {}).value(), std::nullopt);
+  EXPECT_EQ(reader_->Find({IdOf(11), {}}, {}).value()->position, 11);
   EXPECT_EQ(reader_->PlaceOf(absl::InfinitePast()).value(), 10);
 }
 
@@ -514,7 +590,7 @@ TEST_F(SqliteEventLog, GivesNoPositionTwice) {
   Open();
   Store(IdOf(1), "{}");
   EXPECT_EQ(Extent().latest, 4);
-  EXPECT_EQ(reader_->Find(IdOf(1)).value()->commit_time, kStart + absl::Seconds(2));
+  EXPECT_EQ(reader_->Find({IdOf(1), {}}, {}).value()->commit_time, kStart + absl::Seconds(2));
 }
 
 TEST_F(SqliteEventLog, RemembersIdsLongerThanEvents) {
@@ -601,8 +677,9 @@ struct Model {
   };
   AgeClock clock;
   Position earliest = 1;
-  std::vector<Entry> events = {{}};                              // by position
-  std::map<std::string, std::pair<Position, std::string>> seen;  // id to position and body
+  std::vector<Entry> events = {{}};  // by position
+  // Organization and id, to position and body.
+  std::map<std::pair<std::string, std::string>, std::pair<Position, std::string>> seen;
 
   Position latest() const { return static_cast<Position>(events.size()) - 1; }
   absl::Duration AgeOf(Position position) const {
@@ -630,17 +707,18 @@ TEST_F(SqliteEventLog, DoesWhatAModelDoes) {
   for (int step = 0; step < 1500; ++step) {
     const absl::Time now = absl::FromUnixMicros(now_us_);
     model.clock.Advance(now);
-    const std::string id = IdOf(static_cast<int64_t>(random() % 150));
-    const std::string body = BodyOf(absl::StrCat(random() % 3), absl::StrCat(random() % 2));
+    const std::string id = IdOf(static_cast<int64_t>(random() % 50));
+    const std::string organization = absl::StrCat(random() % 3);
+    const std::string body = BodyOf(organization, absl::StrCat(random() % 2));
     switch (random() % 16) {
       default: {  // append
-        const auto seen = model.seen.find(id);
+        const auto seen = model.seen.find({organization, id});
         AppendOutcome expected = AppendOutcome::kStored;
         if (seen != model.seen.end()) {
           expected = seen->second.second == body ? AppendOutcome::kDuplicate : AppendOutcome::kConflict;
         } else {
           model.events.push_back({id, body, std::max(now, model.events.back().time), model.clock.age_us});
-          model.seen[id] = {model.latest(), body};
+          model.seen[{organization, id}] = {model.latest(), body};
         }
         Store(id, body, expected);
         break;
@@ -676,8 +754,8 @@ TEST_F(SqliteEventLog, DoesWhatAModelDoes) {
         break;
       }
       case 2: {  // find
-        const auto seen = model.seen.find(id);
-        const auto found = reader_->Find(id).value();
+        const auto seen = model.seen.find({organization, id});
+        const auto found = reader_->Find({id, organization}, {}).value();
         const bool expected = seen != model.seen.end() && seen->second.first >= model.earliest;
         ASSERT_EQ(found.has_value(), expected) << id;
         if (expected) {
@@ -789,9 +867,9 @@ TEST_F(SqliteEventLog, NoticesADamagedBody) {
   Damage("marker-of-the-body-5");
   Open();
   ExpectAllBut(*reader_, 5, 9);
-  EXPECT_EQ(reader_->Find(IdOf(5)).status().code(), kDamaged);
+  EXPECT_EQ(reader_->Find({IdOf(5), {}}, {}).status().code(), kDamaged);
   EXPECT_EQ(reader_->Lost().last, 5);
-  EXPECT_EQ(reader_->Find(IdOf(6)).value()->position, 6);
+  EXPECT_EQ(reader_->Find({IdOf(6), {}}, {}).value()->position, 6);
   Store(IdOf(5), BodyOf("org", "marker-of-the-body-5"), AppendOutcome::kDuplicate);
 }
 
@@ -809,7 +887,7 @@ TEST_F(SqliteEventLog, NoticesADamagedLabelAlsoOfWhatDoesNotPass) {
   Open();
   for (int i = 1; i <= 5; ++i) Store(IdOf(i), BodyOf(absl::StrCat("organization-", i), "text"));
   CloseAll();
-  Damage("organization-3");  // the label stands before the body
+  Damage("event-3organization-3");  // the label, which stands behind the id and before the body
   Open();
   ExpectAllBut(*reader_, 3, 5);
   EventFilter filter;
@@ -839,7 +917,7 @@ TEST_F(SqliteEventLog, NoticesRowsThatWereMovedChangedOrTaken) {
     RunSql(options_.path, sql);
     Open();
     ExpectAllBut(*reader_, 3, 5);
-    EXPECT_EQ(reader_->Find(IdOf(3)).status().code(), kDamaged);
+    EXPECT_EQ(reader_->Find({IdOf(3), {}}, {}).status().code(), kDamaged);
     // Between others, and not at one, a place is found all the same.
     EXPECT_EQ(reader_->PlaceOf(kStart + absl::Seconds(4)).value(), 4);
     CloseAll();
@@ -1202,6 +1280,67 @@ TEST_F(SqliteEventLog, RefusesADamagedLogOfVersion1) {
   EXPECT_EQ(OpenStatus().code(), kDamaged);
 }
 
+// Version 2.
+
+class LogOfVersion2 : public SqliteEventLog {
+ protected:
+  LogOfVersion2() {
+    RunSql(options_.path, ReadFile("webhooks/log_version_2.sql"));
+    chmod(options_.path.c_str(), 0600);
+    SetTime(absl::FromUnixSeconds(1'795'334'090));
+  }
+};
+
+TEST_F(LogOfVersion2, IsTakenOverAndItsIdsGetTheScopesOfTheirEvents) {
+  const std::string first =
+      R"({"organizationId":"org-1","parentOrganizationId":"org-0","type":"ACTIVITY_TYPE_X","n":1})";
+  for (int round = 0; round < 2; ++round) {
+    Open();
+    EXPECT_EQ(Extent().earliest, 2);
+    ASSERT_EQ(Extent().latest, 4 + 3 * round);
+    const std::vector<LoggedEvent> events = ReadAll(*reader_).value();
+    EXPECT_EQ(events[0].event.event_id, "organization");
+    EXPECT_EQ(events[0].event.body, first);
+    EXPECT_EQ(events[2].event.event_id, "none");
+    EXPECT_EQ(reader_->DigestAt(4).value(), events[2].digest);
+    EXPECT_EQ(reader_->Find({"organization", "org-1"}, {}).value()->position, 2);
+    EXPECT_EQ(reader_->Find({"parent", "org-0"}, {}).value()->position, 3);
+    EXPECT_EQ(reader_->Find({"none", ""}, {}).value()->position, 4);
+    // The same ids of other organizations are other events.
+    const AppendOutcome outcome = round == 0 ? AppendOutcome::kStored : AppendOutcome::kDuplicate;
+    Store("organization", first, AppendOutcome::kDuplicate);
+    Store("organization", BodyOf("org-2", "text"), outcome);
+    Store("parent", R"({"parentOrganizationId":"org-0","type":"ACTIVITY_TYPE_X","n":1})", AppendOutcome::kDuplicate);
+    Store("parent", "{}", outcome);
+    Store("none", R"({"type":"ACTIVITY_TYPE_X","n":1})", AppendOutcome::kDuplicate);
+    Store("none", BodyOf("org-1", "text"), outcome);
+    // Nobody knows any more whose event this was.
+    Store("trimmed", R"({"organizationId":"org-1","type":"ACTIVITY_TYPE_X","n":1})", AppendOutcome::kDuplicate);
+    Store("trimmed", BodyOf("org-2", "text"), AppendOutcome::kConflict);
+  }
+}
+
+TEST_F(LogOfVersion2, ForgetsAnIdWithoutAScopeInTime) {
+  options_.deduplication_age = absl::Hours(24 * 7);
+  Open();
+  Pass(absl::Minutes(1));
+  TrimNow(*log_);
+  Store("trimmed", "{}", AppendOutcome::kConflict);
+  for (int hour = 0; hour < 24 * 7 + 1; ++hour) {
+    Pass(absl::Hours(1));
+    TrimNow(*log_);
+  }
+  Store("trimmed", "{}", AppendOutcome::kStored);
+}
+
+TEST_F(LogOfVersion2, IsLeftAsItWasIfItCannotBeTakenOver) {
+  RunSql(options_.path, "CREATE TABLE seen_of_version_2 (a)");
+  EXPECT_EQ(OpenStatus().code(), kDamaged);
+  RunSql(options_.path, "DROP TABLE seen_of_version_2");
+  Open();
+  EXPECT_EQ(reader_->Find({"organization", "org-1"}, {}).value()->position, 2);
+}
+
 // The clock.
 
 TEST_F(SqliteEventLog, AClockThatJumpsDoesNotEmptyIt) {
@@ -1277,7 +1416,7 @@ TEST_F(SqliteEventLog, AnEventIsShownOnlyWithItsMark) {
     latest = Extent().latest;
     if (!outcome.ok()) {
       EXPECT_TRUE(absl::IsResourceExhausted(outcome.status())) << outcome.status();
-      EXPECT_EQ(reader_->Find(absl::StrCat("full-", n)).value(), std::nullopt) << n;
+      EXPECT_EQ(reader_->Find({absl::StrCat("full-", n), {}}, {}).value(), std::nullopt) << n;
       // Also not as a repetition of what is stored already.
       EXPECT_FALSE(AppendAndWait(*log_, MakeVerifiedEvent(absl::StrCat("full-", n), "{}")).ok());
       ++tries;
@@ -1373,10 +1512,10 @@ TEST_F(SqliteEventLog, RefusesANewerVersion) {
   Open();
   StoreNumbers(1, 2);
   CloseAll();
-  RunSql(options_.path, "PRAGMA user_version = 3");
+  RunSql(options_.path, "PRAGMA user_version = 4");
   EXPECT_EQ(OpenStatus().code(), kRefused);
   EXPECT_THAT(OpenStatus().message(), HasSubstr("newer"));
-  RunSql(options_.path, "PRAGMA user_version = 2");
+  RunSql(options_.path, "PRAGMA user_version = 3");
   Open();
   EXPECT_EQ(Extent().latest, 2);
 }

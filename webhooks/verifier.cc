@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "webhooks/delivery_headers.h"
+#include "webhooks/identifier.h"
 #include "webhooks/signed_body.h"
 
 namespace stampgate {
@@ -15,6 +16,16 @@ namespace {
 
 constexpr absl::string_view kVersion = "v1";
 constexpr absl::string_view kAlgorithm = "ed25519";
+
+// Whether the bytes under the signature are another event id with a body that is a JSON object: then that is what
+// upstream signed, and somebody has moved the dot between the two.
+bool IsCutElsewhere(const SignedHeaders& headers, absl::string_view body) {
+  // The first dots of a long body are enough: an event id is bounded.
+  const std::string text = absl::StrCat(headers.event_id, ".", body.substr(0, kMaxIdentifierBytes + 2));
+  const size_t end = EndOfEventIdBeforeObject(text);
+  if (end == absl::string_view::npos || end <= headers.event_id.size()) return false;
+  return ReadSignedBody(body.substr(end - headers.event_id.size())).ok();
+}
 
 // libsodium also refuses what RFC 8032 lets pass or leaves open: a scalar that is not reduced, points of small order.
 bool SignatureIsValid(const SignedHeaders& headers, absl::string_view body, const VerificationKey& key) {
@@ -66,8 +77,12 @@ Verdict Verifier::Check(const Options& options, const std::optional<Verification
   if (!IsFresh(headers, options.now(), options.max_timestamp_age)) {
     return Rejection{RejectionReason::kStaleTimestamp, ""};
   }
+  // What upstream signed is never lost: a body that cannot be read is kept as it is, and says nothing.
   absl::StatusOr<SignedBody> body = ReadSignedBody(delivery.body);
-  if (!body.ok()) return Rejection{RejectionReason::kInvalidBody, ""};
+  if (!body.ok()) {
+    if (IsCutElsewhere(headers, delivery.body)) return Rejection{RejectionReason::kInvalidSignature, ""};
+    body = SignedBody();
+  }
   Event event;
   event.event_id = headers.event_id;
   event.key_id = headers.key_id;

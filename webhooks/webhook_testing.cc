@@ -34,7 +34,10 @@ TestSender::TestSender(std::string key_id, const std::array<uint8_t, 32>& seed) 
 }
 
 Delivery TestSender::Sign(absl::string_view event_id, absl::string_view body, absl::Time time) const {
-  const std::string timestamp = absl::StrCat(absl::ToUnixMillis(time));
+  return SignAt(absl::StrCat(absl::ToUnixMillis(time)), event_id, body);
+}
+
+Delivery TestSender::SignAt(absl::string_view timestamp, absl::string_view event_id, absl::string_view body) const {
   const std::string message =
       absl::StrCat("v1.ed25519.", key_id_, ".", timestamp, absl::StrCat(".", event_id, ".", body));
   std::string signature(crypto_sign_BYTES, '\0');
@@ -44,7 +47,7 @@ Delivery TestSender::Sign(absl::string_view event_id, absl::string_view body, ab
            {"X-Service-Organization-Id", "00000000-0000-0000-0000-000000000001"},
            {"X-Service-Event-Type", "ACTIVITY_UPDATES"},
            {"X-Service-Webhook-Version", "1"},
-           {"X-Service-Timestamp", timestamp},
+           {"X-Service-Timestamp", std::string(timestamp)},
            {"X-Service-Event-Id", std::string(event_id)},
            {"X-Service-Signature-Key-Id", key_id_},
            {"X-Service-Signature-Algorithm", "ed25519"},

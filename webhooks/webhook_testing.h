@@ -22,6 +22,8 @@ class TestSender {
 
   // The six headers of operator "Service", the labels that are not signed, and the body.
   Delivery Sign(absl::string_view event_id, absl::string_view body, absl::Time time) const;
+  // The same with a timestamp of any spelling.
+  Delivery SignAt(absl::string_view timestamp, absl::string_view event_id, absl::string_view body) const;
 
   // The JSON Web Key as upstream publishes it, and a set of it alone.
   std::string Key() const;

@@ -101,6 +101,22 @@ describe('metrics', { timeout: HANG_MS }, async () => {
     await subscriber.leave();
     simulator.webhooks.setEndpoints(null, []);
     await until(async () => (await metricsOf(gateway)).get('stampgate_subscribers') === 0, 'nobody is subscribed');
+    // Whoever leaves makes no error.
+    assert.deepEqual(counters(growth(before, await metricsOf(gateway))), {
+      ...counters(grown),
+      [calls('EventService/Subscribe', 'CANCELLED')]: 1,
+    });
+    // What is looked at once in a while.
+    const grows = async (name) => (await metricsOf(gateway)).get(name) > (before.get(name) ?? 0);
+    await until(() => grows('stampgate_event_log_oldest_age_seconds'), 'the oldest event ages');
+    const now = await metricsOf(gateway);
+    assert.ok(now.get('stampgate_event_log_bytes') > 0);
+    assert.equal(now.get('stampgate_subscriber_lag_events'), 0);
+    for (const peer of ['unproven', 'proven']) {
+      assert.ok(now.has(`stampgate_webhook_peers{peer="${peer}"}`));
+      assert.equal(now.get(`stampgate_webhook_peers_displaced_total{peer="${peer}"}`), 0);
+    }
+    assert.equal(now.get('stampgate_webhook_peers_refused_total'), 0);
   });
 
   test('know the calls in flight', async () => {

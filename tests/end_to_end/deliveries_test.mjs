@@ -6,7 +6,7 @@ import { ADMIN, metricsOf } from './admin_port.mjs';
 import { deliver, logged, startEventStack } from './event_stack.mjs';
 import { HANG_MS, WEBHOOK_PATH } from './harness.mjs';
 import { until } from './processes.mjs';
-import { exchangeBytes, requestOf, sendAll, tallyOf } from './raw_deliveries.mjs';
+import { delivery as signedDelivery, exchangeBytes, requestOf, sendAll, tallyOf } from './raw_deliveries.mjs';
 import { LATEST, idsOf, listAll } from './subscriber.mjs';
 
 const MAX_BODY_BYTES = 65_536;
@@ -87,23 +87,24 @@ const CASES = [
   both('a wrong signature, of 1970', { kind: 'otherKey' }, { kind: 'timestamp', value: '1' }, 401, 'invalid_signature'),
   faulty('no JSON, of 1970', { kind: 'timestamp', value: '1' }, 503, 'stale_timestamp', { body: 'no JSON' }),
 
-  withBody('no body', '', 400, 'invalid_body'),
-  withBody('a text', 'text', 400, 'invalid_body'),
-  withBody('a list', '[{}]', 400, 'invalid_body'),
-  withBody('a string', '"{}"', 400, 'invalid_body'),
-  withBody('null', 'null', 400, 'invalid_body'),
-  withBody('half an object', '{"type":"a"', 400, 'invalid_body'),
-  withBody('two objects', '{}{}', 400, 'invalid_body'),
-  withBody('an object and more', '{} x', 400, 'invalid_body'),
-  withBody('a member twice', '{"type":"a","type":"b"}', 400, 'invalid_body'),
-  withBody('a member twice, once with an escape', '{"type":"a","typ\\u0065":"b"}', 400, 'invalid_body'),
-  withBody('a comma too many', '{"a":1,}', 400, 'invalid_body'),
-  withBody('a number that is none', '{"a":01}', 400, 'invalid_body'),
-  withBody('a control character', '{"a":"\u0001"}', 400, 'invalid_body'),
-  withBody('a byte order mark', '\ufeff{}', 400, 'invalid_body'),
-  withBody('a NUL behind it', '{}\u0000', 400, 'invalid_body'),
-  withBody('no UTF-8', [...Buffer.from('{"a":"'), 0xff, ...Buffer.from('"}')], 400, 'invalid_body'),
-  withBody('much too deep', `${'{"a":'.repeat(65)}1${'}'.repeat(65)}`, 400, 'invalid_body'),
+  // What upstream signed is kept, whatever it is.
+  withBody('no body', '', 200),
+  withBody('a text', 'text', 200),
+  withBody('a list', '[{}]', 200),
+  withBody('a string', '"{}"', 200),
+  withBody('null', 'null', 200),
+  withBody('half an object', '{"type":"a"', 200),
+  withBody('two objects', '{}{}', 200),
+  withBody('an object and more', '{} x', 200),
+  withBody('a member twice', '{"type":"a","type":"b"}', 200),
+  withBody('a member twice, once with an escape', '{"type":"a","typ\\u0065":"b"}', 200),
+  withBody('a comma too many', '{"a":1,}', 200),
+  withBody('a number that is none', '{"a":01}', 200),
+  withBody('a control character', '{"a":"\u0001"}', 200),
+  withBody('a byte order mark', '\ufeff{}', 200),
+  withBody('a NUL behind it', '{}\u0000', 200),
+  withBody('no UTF-8', [...Buffer.from('{"a":"'), 0xff, ...Buffer.from('"}')], 200),
+  withBody('much too deep', `${'{"a":'.repeat(65)}1${'}'.repeat(65)}`, 200),
   withBody('deep', `${'{"a":'.repeat(63)}{}${'}'.repeat(63)}`, 200),
   withBody('half a character, escaped', '{"type":"\\ud800"}', 200),
   withBody('an empty object', '{}', 200),
@@ -143,6 +144,42 @@ describe('a delivery with', { timeout: HANG_MS }, async () => {
     assert.deepEqual(told.map(({ http_status, outcome }) => [http_status, outcome]), reasons);
     await stack.start();
     assert.deepEqual(idsOf(await listAll(stack.gateway)), expected);
+  });
+});
+
+describe('a body that is no JSON object', { timeout: HANG_MS }, async () => {
+  const { simulator, gateway } = await startEventStack({ after });
+  const bodies = [
+    ...['', 'text', '[{}]', '{"organizationId":"a","organizationId":"b"}', `${'{"a":'.repeat(65)}1${'}'.repeat(65)}`],
+    Buffer.from([0x7b, 0xff, 0xfe, 0x00, 0x7d]),
+  ];
+  for (const body of bodies) {
+    const bytes = Buffer.from(body);
+    it(`is kept, marked, and given as it was: ${JSON.stringify(bytes.toString('latin1').slice(0, 50))}`, async () => {
+      const { cursor } = await gateway.call('EventService/ListEvents', LATEST);
+      const { eventId: event_id, status } = await deliver(simulator, { bodyBase64: bytes.toString('base64') });
+      assert.equal(status, 200);
+      const [event, ...others] = await listAll(gateway, { cursor });
+      assert.deepEqual([event.event_id, others], [event_id, []]);
+      assert.ok((event.body ?? Buffer.alloc(0)).equals(bytes));
+      assert.equal(event.decoded_omitted, true);
+      assert.equal(event.decoded_omitted_reason, 'DECODED_OMITTED_REASON_NOT_A_JSON_OBJECT');
+      const said = [event.type, event.organization_id, event.parent_organization_id];
+      assert.deepEqual(said, [undefined, undefined, undefined]);
+      assert.deepEqual((await gateway.call('EventService/GetEvent', { event_id })).event, event);
+    });
+  }
+
+  it('is a forgery if its bytes are another event id with an object', async () => {
+    const { cursor } = await gateway.call('EventService/ListEvents', LATEST);
+    const genuine = signedDelivery(simulator, { eventId: 'a.b.c', body: Buffer.from('{"organizationId":"o"}') });
+    const forged = {
+      headers: genuine.headers.map(([name, value]) => [name, value === 'a.b.c' ? 'a.b' : value]),
+      body: Buffer.concat([Buffer.from('c.'), genuine.body]),
+    };
+    const requests = [forged, genuine].map((message) => requestOf(gateway.webhookUrl, message));
+    assert.deepEqual(await sendAll(gateway.webhookUrl, requests), [401, 200]);
+    assert.deepEqual(idsOf(await listAll(gateway, { cursor })), ['a.b.c']);
   });
 });
 

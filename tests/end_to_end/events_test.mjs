@@ -153,6 +153,7 @@ describe('an event', { timeout: HANG_MS }, () => {
       signature: {
         key_id: header('Signature-Key-Id'),
         timestamp_ms: header('Timestamp'),
+        timestamp: header('Timestamp'),
         signature: Buffer.from(header('Signature'), 'hex'),
       },
       headers: headers.filter(([name]) => name.startsWith('X-')).map(([name, value]) => ({ name, value })),
@@ -307,13 +308,15 @@ describe('an event', { timeout: HANG_MS }, () => {
     await deliver(simulator, { body: ' {"ä":"\\u0000 \u2028",  "number":1.0e+00}\r\n' });
     await deliver(simulator, { faults: [{ kind: 'lowerCaseNames' }] });
     await deliver(simulator, { faults: [{ kind: 'upperCaseHex' }] });
+    await deliver(simulator, { faults: [{ kind: 'timestamp', value: `000${Date.now()}` }] });
+    await deliver(simulator, { body: 'no JSON' });
     const { keys } = await gateway.call('WebhookService/GetWebhookKeySet', {});
     const events = await listAll(gateway);
     assert.ok(events.length > 3);
     for (const { event_id, body, signature } of events) {
       const { x } = keys.find(({ kid }) => kid === signature.key_id);
       const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
-      const prefix = `v1.ed25519.${signature.key_id}.${signature.timestamp_ms}.${event_id}.`;
+      const prefix = `v1.ed25519.${signature.key_id}.${signature.timestamp}.${event_id}.`;
       assert.ok(verify(null, Buffer.concat([Buffer.from(prefix), body]), key, signature.signature), event_id);
     }
   });

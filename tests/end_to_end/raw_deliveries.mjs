@@ -26,10 +26,10 @@ export function requestOf(url, { headers, body }) {
   return Buffer.concat([Buffer.from(`POST ${pathname} HTTP/1.1\r\n${head}\r\n`, 'latin1'), body]);
 }
 
-/** Connects to where `url` is; an error is no more than the end. */
-export function connectTo(url) {
+/** Connects to where `url` is, from `localAddress` if there is one; an error is no more than the end. */
+export function connectTo(url, { localAddress } = {}) {
   const { hostname, port } = new URL(url);
-  const socket = connect(Number(port), hostname);
+  const socket = connect({ port: Number(port), host: hostname, localAddress });
   socket.on('error', () => {});
   return socket;
 }

@@ -7,6 +7,7 @@ import http2 from 'node:http2';
 import { connect } from 'node:net';
 import { describe, test } from 'node:test';
 import { encode } from '../clients/gateway.mjs';
+import { ADMIN, metricsOf } from './admin_port.mjs';
 import { delivery, requestOf, sendAll, tallyOf } from './raw_deliveries.mjs';
 import { startEventStack } from './event_stack.mjs';
 import { HANG_MS } from './harness.mjs';
@@ -69,7 +70,7 @@ describe('subscribers that never read', () => {
   }
 
   test('cost little memory, and the one that reads gets everything', { timeout }, async (t) => {
-    const stack = await startEventStack(t);
+    const stack = await startEventStack(t, { config: { admin: ADMIN } });
     const { gateway } = stack;
     const stalled = [];
     t.after(() => stalled.forEach(({ socket }) => socket.destroy()));
@@ -103,6 +104,9 @@ describe('subscribers that never read', () => {
     const grown = most - before;
     t.diagnostic(`${Math.round(EVENTS / seconds)} events a second, ${Math.round(grown / MEBIBYTE)} MiB more`);
     if (!isSanitized()) assert.ok(grown < 64 * MEBIBYTE, `${grown} bytes more`);
+
+    const lag = async () => (await metricsOf(gateway)).get('stampgate_subscriber_lag_events');
+    await until(async () => (await lag()) > EVENTS / 2, 'the metrics show how far they are behind');
 
     // Who begins to read in the end gets it all, too.
     const late = stalled[25].call;

@@ -7,6 +7,8 @@ import { idsOf, listAll } from './subscriber.mjs';
 
 const JWKS_PATH = '/public/v1/discovery/webhooks/jwks';
 const ONCE = { maxAttempts: 1 };
+// How many fetches may follow each other at once.
+const FETCHES_IN_A_ROW = 3;
 const FAST = { webhooks: { settings: { retryMs: 10, maxRetryMs: 50 } } };
 
 describe('the key set', { timeout: HANG_MS }, () => {
@@ -29,6 +31,24 @@ describe('the key set', { timeout: HANG_MS }, () => {
     assert.deepEqual(await statusesOf(sent), [503, 200]);
     const [, event] = await listAll(gateway);
     assert.deepEqual([event.event_id, event.signature.key_id], [sent.eventId, 'new']);
+  });
+
+  it('that gets a new key right after it was asked for is asked for again', async (t) => {
+    const webhooks = { min_key_set_interval: '10m' };
+    const { simulator } = await startEventStack(t, { simulator: { webhooks: { settings: ONCE } }, webhooks });
+    assert.equal((await deliver(simulator)).status, 200);
+    simulator.webhooks.keys.add();
+    assert.equal((await deliver(simulator)).status, 200);
+  });
+
+  it('with two keys of one id is used, and the first of them counts', async (t) => {
+    const stack = await prepareEventStack(t, { simulator: { webhooks: { settings: ONCE } } });
+    const { keys } = stack.simulator.webhooks;
+    const [first] = keys.document().keys;
+    const { x } = keys.add({ published: false, signing: false });
+    keys.publish({ ...first, x });
+    await stack.start();
+    assert.equal((await deliver(stack.simulator)).status, 200);
   });
 
   it('that changes its keys is followed, and a key that it lost is not taken any more', async (t) => {
@@ -136,13 +156,14 @@ describe('the key set', { timeout: HANG_MS }, () => {
     });
   }
 
-  it('is asked for once, however many deliveries wait for it, and no more often than is configured', async (t) => {
+  it('is asked for a few times, however many deliveries wait for it, and then no more often than is configured', async (t) => {
     const webhooks = { min_key_set_interval: '10m' };
     const { simulator } = await startEventStack(t, { simulator: { webhooks: { settings: ONCE } }, webhooks });
     assert.equal((await deliver(simulator)).status, 200);
     const unknown = { faults: [{ kind: 'keyId' }] };
     const all = await Promise.all(Array.from({ length: 50 }, () => deliver(simulator, unknown)));
     assert.deepEqual([...new Set(all.map(({ status }) => status))], [503]);
-    assert.equal(simulator.stats().paths[JWKS_PATH].requests, 1);
+    const { requests } = simulator.stats().paths[JWKS_PATH];
+    assert.ok(requests <= FETCHES_IN_A_ROW, `${requests}`);
   });
 });

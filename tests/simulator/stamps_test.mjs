@@ -34,8 +34,12 @@ function isRefused(stamp, body, register, errorCode = 'SIGNATURE_INVALID') {
   );
 }
 
-/** Copies of the bytes, each with one bit changed. */
-function* flips(bytes, step = 1) {
+// A text has so many copies at most, however long it is.
+const MAX_FLIPS = 2000;
+
+/** Copies of the bytes, each with one bit changed; the bits are all, or `least` apart, or further in a long text. */
+function* flips(bytes, least = 1) {
+  const step = Math.max(least, Math.ceil((bytes.length * 8) / MAX_FLIPS));
   for (let bit = 0; bit < bytes.length * 8; bit += step) {
     const copy = Buffer.from(bytes);
     copy[bit >> 3] ^= 1 << (bit & 7);
