@@ -1,6 +1,8 @@
 #include "gateway/audit.h"
 
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -35,7 +37,7 @@ absl::StatusOr<std::unique_ptr<Audit>> Audit::Open(const config::v1::Audit& conf
   if (config.file().empty()) return nullptr;
   absl::StatusOr<SecretBytes> key = ReadAuditKey(config.key_file());
   if (!key.ok()) return key.status();
-  std::unique_ptr<Audit> audit(new Audit(std::move(observers)));
+  std::unique_ptr<Audit> audit(new Audit(config.file(), std::move(observers)));
   absl::StatusOr<std::unique_ptr<AuditLog>> log = AuditLog::Open({
       .file = config.file(),
       .key = *std::move(key),
@@ -54,7 +56,7 @@ absl::StatusOr<std::unique_ptr<Audit>> Audit::Open(const config::v1::Audit& conf
   return audit;
 }
 
-Audit::Audit(Observers observers) : observers_(std::move(observers)) {}
+Audit::Audit(std::string file, Observers observers) : file_(std::move(file)), observers_(std::move(observers)) {}
 
 Audit::~Audit() {
   teller_ = nullptr;
@@ -81,6 +83,9 @@ void Audit::TellHead() {
   told_ = head.sequence;
   Log(Severity::kInfo, "audit_head", {{"head", head.ToString()}});
   if (observers_.head) observers_.head(head);
+  std::error_code error;
+  const uintmax_t bytes = std::filesystem::file_size(file_, error);
+  if (observers_.file_bytes && !error) observers_.file_bytes(static_cast<int64_t>(bytes));
 }
 
 }  // namespace stampgate

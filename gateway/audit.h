@@ -2,8 +2,10 @@
 #ifndef STAMPGATE_GATEWAY_AUDIT_H_
 #define STAMPGATE_GATEWAY_AUDIT_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "gateway/audit_log.h"
@@ -21,6 +23,7 @@ class Audit {
     // The error when records cannot be written, and OK when they can again: also by itself, without a call.
     std::function<void(const absl::Status&)> status;
     std::function<void(const AuditLog::Head&)> head;  // every one that is told
+    std::function<void(int64_t)> file_bytes;          // the file's size, with each head
     // The allows that have no outcome: when the log is opened, and whenever records were written.
     std::function<void(const AuditLog::OpenAllows&)> open_allows;
   };
@@ -36,11 +39,12 @@ class Audit {
   AuditLog& log() { return *log_; }
 
  private:
-  explicit Audit(Observers observers);
+  Audit(std::string file, Observers observers);
 
   void Observe(const absl::Status& status);
   void TellHead();
 
+  const std::string file_;
   const Observers observers_;
   std::unique_ptr<AuditLog> log_;
   uint64_t told_ = 0;  // the sequence number of the head that was told last

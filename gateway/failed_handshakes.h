@@ -1,17 +1,45 @@
-// The TLS handshakes that failed. gRPC 1.51 tells of them in its log, and nowhere else.
+// The TLS handshakes of callers that failed.
 #ifndef STAMPGATE_GATEWAY_FAILED_HANDSHAKES_H_
 #define STAMPGATE_GATEWAY_FAILED_HANDSHAKES_H_
 
+#include <openssl/ssl.h>
+
+#include <array>
+#include <cstddef>
 #include <cstdint>
+
+#include "absl/status/status.h"
 
 namespace stampgate {
 
-// From now on, gRPC's log is read for them and is not written anywhere: whoever comes without a good certificate would
-// fill it.
-void CountFailedHandshakes();
+// How far a handshake came.
+enum class HandshakeFailure : size_t {
+  kNoHello,             // what came first was no TLS, or nothing came in time
+  kHelloRefused,        // the client offered nothing that the gateway takes, such as TLS 1.1 alone
+  kNoCertificate,       // the client sent no certificate
+  kCertificateRefused,  // none of the authorities' that is good now and for clients
+  kUnfinished,          // the client went away or fell silent in the middle
+};
 
-// How many there were, with peers of all kinds. Thread-safe.
-int64_t FailedHandshakes();
+// What metrics call them.
+inline constexpr std::array<const char*, 5> kHandshakeFailures = {"no_hello", "hello_refused", "no_certificate",
+                                                                  "certificate_refused", "unfinished"};
+
+// From now on every connection of a TLS server that requires client certificates is counted here if its handshake has
+// not ended well when it is closed. gRPC reports failed handshakes in its log alone, and there only those in which
+// OpenSSL met a fault: not clients that fall silent. Thread-safe; once is enough. It must be done before the first such
+// server.
+absl::Status CountFailedHandshakes();
+
+// The handshake of this client, one of the process's own, is not counted. To be called before the client closes its
+// connection.
+void DisregardHandshake(const SSL& client);
+
+// How many there were. Thread-safe.
+int64_t FailedHandshakes(HandshakeFailure how);
+
+// gRPC's log is not written from now on: a caller without a good certificate would fill it.
+void SilenceGrpc();
 
 }  // namespace stampgate
 

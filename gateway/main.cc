@@ -138,6 +138,7 @@ absl::StatusOr<std::unique_ptr<Audit>> OpenAudit(const Config& config, Health& h
              health.readiness.Set(Readiness::kAuditFailing);
            },
        .head = [&health](const AuditHead& head) { health.metrics.SetAuditHead(head.sequence, head.ToString()); },
+       .file_bytes = [&health](int64_t bytes) { health.metrics.SetAuditFileBytes(bytes); },
        .open_allows =
            [&health](const AuditLog::OpenAllows& open) {
              health.metrics.SetAuditOpenAllows(open.calls, open.reads, open.oldest_call);
@@ -316,7 +317,8 @@ int Main(int argc, char** argv) {
   if (absl::Status status = HardenProcess(); !status.ok()) return serve ? FailToStart(status) : Fail(status);
   // Protocol Buffers would write pieces of what it cannot parse to standard error.
   google::protobuf::SetLogHandler(nullptr);
-  CountFailedHandshakes();
+  SilenceGrpc();
+  if (absl::Status status = CountFailedHandshakes(); !status.ok()) return Fail(status);
   // libcurl would write the keys of every TLS session to the file that it names.
   unsetenv("SSLKEYLOGFILE");
   // Debian's build of Abseil watches the order in which every mutex is taken.

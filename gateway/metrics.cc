@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "gateway/failed_handshakes.h"
+#include "gateway/log.h"
 #include "gateway/process_usage.h"
 #include "google/protobuf/descriptor.h"
 #include "stampgate/v1/error_reason.pb.h"
@@ -89,6 +89,7 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
       audit_sequence_(AddGauges(registry_, "stampgate_audit_head_sequence",
                                 "Sequence number of the audit log's last record that was told.")),
       audit_failing_(AddGauges(registry_, "stampgate_audit_failing", "1 while the audit log cannot be written.")),
+      audit_file_bytes_(AddGauges(registry_, "stampgate_audit_file_bytes", "Size of the audit log's file.")),
       audit_open_allows_(AddGauges(registry_, "stampgate_audit_open_allows",
                                    "Allowed calls, and reads of events, that have no outcome in the audit log yet.")),
       audit_oldest_open_call_ages_(AddGauges(registry_, "stampgate_audit_oldest_open_call_seconds",
@@ -102,12 +103,16 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
       webhook_certificate_not_after_(
           AddGauges(registry_, "stampgate_webhook_tls_certificate_not_after_timestamp_seconds",
                     "When the certificate that senders of deliveries are shown expires, in Unix time.")),
-      failed_handshakes_(AddCounters(registry_, "stampgate_tls_handshakes_failed_total",
-                                     "TLS handshakes that failed, such as those of callers without a good certificate.")
+      dropped_log_lines_(AddCounters(registry_, "stampgate_log_lines_dropped_total",
+                                     "Lines of the log that were dropped because its reader was too slow.")
                              .Add({})),
       resident_bytes_(AddGauge(registry_, "process_resident_memory_bytes", "Memory of the process that is in RAM.")),
       open_descriptors_(AddGauge(registry_, "process_open_fds", "Open file descriptors.")),
       max_descriptors_(AddGauge(registry_, "process_max_fds", "How many file descriptors may be open.")),
+      cpu_seconds_(
+          AddCounters(registry_, "process_cpu_seconds_total", "CPU time that the process has used, in seconds.")
+              .Add({})),
+      start_time_(AddGauge(registry_, "process_start_time_seconds", "When the process began, in Unix time.")),
       now_(std::move(now)),
       audit_head_(AddGauges(registry_, "stampgate_audit_head_info",
                             "Number and MAC of the audit log's last record that was told: for audit verify --head."),
@@ -122,6 +127,24 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
     methods_[method.full_name] = MakeCalls(method.full_name, duration);
   }
   other_methods_ = MakeCalls("other", nullptr);
+
+  Family<Gauge>& in_flight = AddGauges(registry_, "stampgate_upstream_exchanges_in_flight",
+                                       "Calls that wait for upstream's answer, by the kind of their connection.");
+  Family<Gauge>& waiting = AddGauges(registry_, "stampgate_upstream_waiting_calls",
+                                     "Calls that wait for a connection to upstream, by its kind.");
+  Family<Histogram>& durations = BuildHistogram()
+                                     .Name("stampgate_upstream_exchange_duration_seconds")
+                                     .Help("How long upstream took to answer, or until the exchange was given up.")
+                                     .Register(registry_);
+  for (size_t i = 0; i < upstream_lanes_.size(); ++i) {
+    const prometheus::Labels labels = {{"lane", kUpstreamLanes[i]}};
+    upstream_lanes_[i] = {&in_flight.Add(labels), &waiting.Add(labels), &durations.Add(labels, DurationBounds())};
+  }
+  Family<Counter>& handshakes = AddCounters(registry_, "stampgate_tls_handshakes_failed_total",
+                                            "TLS handshakes of callers that failed, by how far they came.");
+  for (size_t i = 0; i < failed_handshakes_.size(); ++i) {
+    failed_handshakes_[i] = &handshakes.Add({{"reason", kHandshakeFailures[i]}});
+  }
 
   Family<Counter>& errors =
       AddCounters(registry_, "stampgate_call_errors_total",
@@ -228,6 +251,17 @@ void Metrics::SetAuditHead(uint64_t sequence, const std::string& head) {
 
 void Metrics::SetAuditFailing(bool failing) { audit_failing_.Add({}).Set(failing ? 1 : 0); }
 
+void Metrics::SetAuditFileBytes(int64_t bytes) { audit_file_bytes_.Add({}).Set(static_cast<double>(bytes)); }
+
+void Metrics::SetUpstreamLane(size_t lane, int in_flight, int waiting) {
+  upstream_lanes_[lane].in_flight->Set(in_flight);
+  upstream_lanes_[lane].waiting->Set(waiting);
+}
+
+void Metrics::ObserveUpstreamExchange(size_t lane, absl::Duration duration) {
+  upstream_lanes_[lane].duration->Observe(absl::ToDoubleSeconds(duration));
+}
+
 void Metrics::SetAuditOpenAllows(size_t calls, size_t reads, std::optional<SteadyTime> oldest_call) {
   audit_open_allows_.Add({{"room", "calls"}}).Set(static_cast<double>(calls));
   audit_open_allows_.Add({{"room", "reads"}}).Set(static_cast<double>(reads));
@@ -271,12 +305,21 @@ void Metrics::SetOldestOpenCallAge() {
   oldest_open_call_age_->Set(std::chrono::duration<double>(now - oldest_open_call_.value_or(now)).count());
 }
 
+void Metrics::Raise(Counter& counter, double total) {
+  if (total > counter.Value()) counter.Increment(total - counter.Value());
+}
+
 std::string Metrics::Render() {
   const ProcessUsage usage = ReadProcessUsage();
   std::lock_guard lock(mutex_);
   const std::chrono::duration<double> age = std::chrono::steady_clock::now() - oldest_detached_.load();
   oldest_detached_age_.Set(detached_exchanges_.Value() > 0 ? age.count() : 0);
-  failed_handshakes_.Increment(static_cast<double>(FailedHandshakes()) - failed_handshakes_.Value());
+  for (size_t i = 0; i < failed_handshakes_.size(); ++i) {
+    Raise(*failed_handshakes_[i], static_cast<double>(FailedHandshakes(static_cast<HandshakeFailure>(i))));
+  }
+  Raise(dropped_log_lines_, static_cast<double>(DroppedLogLines()));
+  Raise(cpu_seconds_, usage.cpu_seconds);
+  start_time_.Set(usage.start_time_seconds);
   resident_bytes_.Set(usage.resident_bytes);
   open_descriptors_.Set(usage.open_descriptors);
   max_descriptors_.Set(usage.max_descriptors);

@@ -25,6 +25,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "gateway/failed_handshakes.h"
 
 namespace stampgate {
 
@@ -85,9 +86,17 @@ class Metrics {
   // blocks.
   void SetDetachedExchanges(int count, std::chrono::steady_clock::time_point oldest);
 
+  // One of kUpstreamLanes, by UpstreamClient::Lane: how many calls are at upstream and how many wait for a place there;
+  // and how long an exchange took. Never block.
+  void SetUpstreamLane(size_t lane, int in_flight, int waiting);
+  void ObserveUpstreamExchange(size_t lane, absl::Duration duration);
+  static constexpr std::array<const char*, 3> kUpstreamLanes = {"submit", "query", "key_set"};
+
   // Shown from the first call of each: without an audit, never.
   void SetAuditHead(uint64_t sequence, const std::string& head);
   void SetAuditFailing(bool failing);
+  // Of the file that is written.
+  void SetAuditFileBytes(int64_t bytes);
   // How many calls and reads were allowed and have no outcome, and when the oldest of these calls was allowed, if there
   // is one. Does not wait for Render.
   void SetAuditOpenAllows(size_t calls, size_t reads, std::optional<SteadyTime> oldest_call);
@@ -102,7 +111,7 @@ class Metrics {
   // The same of the port that deliveries come to.
   void SetWebhookCertificateNotAfter(absl::Time time);
 
-  // All of it, what the process uses and FailedHandshakes, in Prometheus's text format 0.0.4.
+  // All of it, what the process uses, FailedHandshakes and DroppedLogLines, in Prometheus's text format 0.0.4.
   std::string Render();
   static constexpr char kContentType[] = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -117,6 +126,12 @@ class Metrics {
     std::string name;
     prometheus::Histogram* duration = nullptr;
     std::array<std::atomic<prometheus::Counter*>, kCodes> ended{};
+  };
+
+  struct UpstreamLane {
+    prometheus::Gauge* in_flight = nullptr;
+    prometheus::Gauge* waiting = nullptr;
+    prometheus::Histogram* duration = nullptr;
   };
 
   // A gauge that is 1 and tells a text in its label.
@@ -135,6 +150,8 @@ class Metrics {
   prometheus::Counter& EndedWith(Calls& calls, absl::StatusCode code);
   void CountError(const absl::Status& status);
   void SetOldestOpenCallAge();
+  // Makes a counter show what something else has counted.
+  static void Raise(prometheus::Counter& counter, double total);
 
   prometheus::Registry registry_;
   Counters& calls_;
@@ -163,16 +180,21 @@ class Metrics {
   prometheus::Counter& lost_events_;
   Gauges& audit_sequence_;
   Gauges& audit_failing_;
+  Gauges& audit_file_bytes_;
   Gauges& audit_open_allows_;
   Gauges& audit_oldest_open_call_ages_;
   Counters& reloads_;
   Gauges& config_taken_;
   Gauges& certificate_not_after_;
   Gauges& webhook_certificate_not_after_;
-  prometheus::Counter& failed_handshakes_;
+  std::array<UpstreamLane, kUpstreamLanes.size()> upstream_lanes_;
+  std::array<prometheus::Counter*, kHandshakeFailures.size()> failed_handshakes_{};  // by HandshakeFailure
+  prometheus::Counter& dropped_log_lines_;
   prometheus::Gauge& resident_bytes_;
   prometheus::Gauge& open_descriptors_;
   prometheus::Gauge& max_descriptors_;
+  prometheus::Counter& cpu_seconds_;
+  prometheus::Gauge& start_time_;
 
   const std::function<SteadyTime()> now_;
   std::mutex open_allows_mutex_;  // for the two below; held for a moment, as the audit waits for it

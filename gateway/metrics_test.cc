@@ -14,6 +14,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
 #include "gateway/call_metrics.h"
 #include "stampgate/v1/error_reason.pb.h"
 #include "translate/error.h"
@@ -62,7 +63,9 @@ TEST(Metrics, BeginWithWhatTheyKnow) {
   EXPECT_EQ(ValueOf(metrics, "stampgate_calls_in_flight"), "0");
   EXPECT_EQ(ValueOf(metrics, "stampgate_call_errors_total{reason=\"CALLER_NOT_RECOGNIZED\"}"), "0");
   EXPECT_EQ(ValueOf(metrics, "stampgate_subscribers"), "0");
-  EXPECT_EQ(ValueOf(metrics, "stampgate_tls_handshakes_failed_total"), "0");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_tls_handshakes_failed_total{reason=\"no_certificate\"}"), "0");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_log_lines_dropped_total"), "0");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_upstream_waiting_calls{lane=\"key_set\"}"), "0");
   // What is not configured is not there.
   for (const char* name : {"audit_", "event_log_", "tls_certificate_", "policy_", "deliveries_", "reloads_"}) {
     EXPECT_THAT(metrics.Render(), Not(HasSubstr(absl::StrCat("stampgate_", name)))) << name;
@@ -271,6 +274,27 @@ TEST(Metrics, CountDeliveriesAndFollowTheLog) {
   EXPECT_EQ(ValueOf(metrics, "stampgate_events_lost_total"), "3");
 }
 
+TEST(Metrics, MeasureUpstream) {
+  Metrics metrics(Methods(), "v");
+  metrics.SetUpstreamLane(0, 3, 2);
+  metrics.SetUpstreamLane(1, 1, 0);
+  metrics.ObserveUpstreamExchange(1, absl::Milliseconds(30));
+  EXPECT_EQ(ValueOf(metrics, "stampgate_upstream_exchanges_in_flight{lane=\"submit\"}"), "3");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_upstream_waiting_calls{lane=\"submit\"}"), "2");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_upstream_exchanges_in_flight{lane=\"query\"}"), "1");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_upstream_exchange_duration_seconds_count{lane=\"query\"}"), "1");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_upstream_exchange_duration_seconds_bucket{lane=\"query\",le=\"0.025\"}"), "0");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_upstream_exchange_duration_seconds_bucket{lane=\"query\",le=\"0.05\"}"), "1");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_upstream_exchange_duration_seconds_count{lane=\"submit\"}"), "0");
+}
+
+TEST(Metrics, ShowTheAuditsSizeOnceItIsKnown) {
+  Metrics metrics(Methods(), "v");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_audit_file_bytes"), "none");
+  metrics.SetAuditFileBytes(4096);
+  EXPECT_EQ(ValueOf(metrics, "stampgate_audit_file_bytes"), "4096");
+}
+
 TEST(Metrics, TellWhatTheProcessUses) {
   Metrics metrics(Methods(), "v");
   const auto number = [&](absl::string_view series) {
@@ -282,6 +306,12 @@ TEST(Metrics, TellWhatTheProcessUses) {
   const double open = number("process_open_fds");
   EXPECT_GE(open, 3);
   EXPECT_GE(number("process_max_fds"), open);
+  EXPECT_GT(number("process_cpu_seconds_total"), 0);
+  // The machine's start is known to the second.
+  const double start = number("process_start_time_seconds");
+  const double now = static_cast<double>(absl::ToUnixSeconds(absl::Now()));
+  EXPECT_LE(start, now + 2);
+  EXPECT_GT(start, now - 3600);
 }
 
 TEST(Metrics, AreExactWhileManyCountAndOneReads) {

@@ -2,10 +2,15 @@
 
 #include <dirent.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <fstream>
+#include <sstream>
+#include <string>
+
+#include "absl/strings/numbers.h"
 
 namespace stampgate {
 namespace {
@@ -32,8 +37,43 @@ double OpenDescriptors() {
   return count;
 }
 
+double Seconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+}
+
+double CpuSeconds() {
+  rusage usage{};
+  return getrusage(RUSAGE_SELF, &usage) == 0 ? Seconds(usage.ru_utime) + Seconds(usage.ru_stime) : 0;
+}
+
+// When the machine began, in Unix time.
+double BootTime() {
+  std::ifstream file("/proc/stat");
+  for (std::string word; file >> word;) {
+    double seconds = 0;
+    if (word == "btime" && file >> seconds) return seconds;
+  }
+  return 0;
+}
+
+double StartTime() {
+  std::ifstream file("/proc/self/stat");
+  std::string text;
+  std::getline(file, text);
+  // The second field is the program's name in brackets, which may hold anything; the start is the 20th behind it.
+  std::istringstream fields(text.substr(text.rfind(')') + 1));
+  std::string field;
+  for (int i = 0; i < 20; ++i) fields >> field;
+  double ticks = 0;
+  if (!absl::SimpleAtod(field, &ticks)) return 0;
+  return BootTime() + ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
 }  // namespace
 
-ProcessUsage ReadProcessUsage() { return {ResidentBytes(), OpenDescriptors(), MaxDescriptors()}; }
+ProcessUsage ReadProcessUsage() {
+  static const double start_time = StartTime();
+  return {ResidentBytes(), OpenDescriptors(), MaxDescriptors(), CpuSeconds(), start_time};
+}
 
 }  // namespace stampgate

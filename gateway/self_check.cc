@@ -26,6 +26,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "gateway/failed_handshakes.h"
 #include "stamp/openssl_ptr.h"
 #include "webhooks/listen_address.h"
 
@@ -132,6 +133,7 @@ absl::Status CheckTlsPort(const std::string& address, absl::Duration timeout) {
   const SslPtr ssl(SSL_new(context.get()));
   if (ssl == nullptr || SSL_set_fd(ssl.get(), socket) != 1) return Failed("no memory");
   if (!WaitFor(socket, POLLOUT, deadline)) return Failed("no connection in time");
+  const absl::Cleanup disregard = [&ssl] { DisregardHandshake(*ssl); };  // before the connection is closed
   for (;;) {
     const int result = SSL_connect(ssl.get());
     if (result == 1) return Failed("it takes callers without a certificate");

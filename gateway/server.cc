@@ -96,6 +96,12 @@ UpstreamClient::Options UpstreamOptions(const config::v1::Upstream& upstream, Me
     options.observe_detached = [metrics](int count, std::chrono::steady_clock::time_point oldest) {
       metrics->SetDetachedExchanges(count, oldest);
     };
+    options.observe_lane = [metrics](UpstreamClient::Lane lane, int in_flight, int waiting) {
+      metrics->SetUpstreamLane(static_cast<size_t>(lane), in_flight, waiting);
+    };
+    options.observe_exchange = [metrics](UpstreamClient::Lane lane, absl::Duration duration) {
+      metrics->ObserveUpstreamExchange(static_cast<size_t>(lane), duration);
+    };
   }
   return options;
 }

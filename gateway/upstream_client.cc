@@ -102,6 +102,7 @@ class CurlUpstreamClient final : public UpstreamClient {
     std::optional<Timer> timer;              // for the deadline
     std::unique_ptr<CurlTransfer> transfer;  // null while the call waits for a place
     std::list<Call*>::iterator position;     // among those that wait, or in detached_
+    Clock::time_point begun_at;              // set with the transfer
     Clock::time_point detached_at;
   };
 
@@ -120,7 +121,7 @@ class CurlUpstreamClient final : public UpstreamClient {
   CallId Enqueue(Request request, const CallOptions& options, Done done, Done late) {
     const CallId id = next_id_.fetch_add(1, std::memory_order_relaxed);
     auto call = std::make_unique<Call>(
-        Call{id, std::move(request), options, std::move(done), std::move(late), {}, nullptr, {}, {}});
+        Call{id, std::move(request), options, std::move(done), std::move(late), {}, nullptr, {}, {}, {}});
     loop_->Run([this, call = std::move(call)]() mutable { Accept(std::move(call)); });
     return id;
   }
@@ -135,8 +136,10 @@ class CurlUpstreamClient final : public UpstreamClient {
     }
     std::list<Call*>& waiting = QueueOf(*call).waiting;
     call->position = waiting.insert(waiting.end(), call.get());
+    const Lane lane = call->options.lane;
     calls_.emplace(call->id, std::move(call));
     StartWaiting();
+    ObserveLane(lane);
   }
 
   Queue& QueueOf(const Call& call) { return queues_[static_cast<size_t>(call.options.lane)]; }
@@ -156,11 +159,14 @@ class CurlUpstreamClient final : public UpstreamClient {
       while (HasPlace(queue) && !queue.waiting.empty()) {
         Call& call = *queue.waiting.front();
         queue.waiting.pop_front();
+        const Lane lane = call.options.lane;
         if (Begin(call)) {
           ++queue.begun;
+          call.begun_at = Clock::now();
         } else {
           End(call, TransportFailure{Cause::kBroken, false, "the request cannot be sent"});
         }
+        ObserveLane(lane);
       }
     }
   }
@@ -191,6 +197,7 @@ class CurlUpstreamClient final : public UpstreamClient {
       calls_per_place_ = version == CURL_HTTP_VERSION_2_0 ? kStreamsPerConnection : 1;
     }
     Leave(*call);
+    ObserveExchange(*call);
     UpstreamOutcome outcome = call->transfer->Finish(code);
     if (call->transfer->reusable()) idle_.push_back(std::move(call->transfer));
     End(*call, std::move(outcome));
@@ -235,6 +242,7 @@ class CurlUpstreamClient final : public UpstreamClient {
   void Stop(Call& call, UpstreamOutcome outcome) {
     if (call.transfer != nullptr) multi_->Remove(call.transfer->easy());
     Leave(call);
+    if (call.transfer != nullptr) ObserveExchange(call);
     End(call, std::move(outcome));
   }
 
@@ -247,6 +255,19 @@ class CurlUpstreamClient final : public UpstreamClient {
     } else {
       detached_.erase(call.position);
       ObserveDetached();
+    }
+    ObserveLane(call.options.lane);
+  }
+
+  void ObserveLane(Lane lane) const {
+    if (!options_.observe_lane) return;
+    const Queue& queue = queues_[static_cast<size_t>(lane)];
+    options_.observe_lane(lane, queue.begun, static_cast<int>(queue.waiting.size()));
+  }
+
+  void ObserveExchange(const Call& call) const {
+    if (options_.observe_exchange) {
+      options_.observe_exchange(call.options.lane, absl::FromChrono(Clock::now() - call.begun_at));
     }
   }
 

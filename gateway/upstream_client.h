@@ -31,6 +31,11 @@ class UpstreamClient {
  public:
   using Clock = std::chrono::steady_clock;
 
+  // What a call is. Each lane has places of its own, so that no call waits for those of another lane. When the caller
+  // leaves or its time ends, a query or the fetch of a key set is torn down at once; a submit of which body bytes have
+  // left is detached: it goes on alone until it ends, at the latest after `exchange_timeout`.
+  enum class Lane { kSubmit, kQuery, kKeySet };
+
   struct Options {
     // "https://host[:port]", or "http://" with a loopback host. No path, no trailing slash.
     std::string base_url;
@@ -55,12 +60,11 @@ class UpstreamClient {
     // Called when a submit was detached and when a detached one has ended: how many there are now, and since when the
     // oldest of them is detached. On the client's thread; must not block. May be empty.
     std::function<void(int count, Clock::time_point oldest)> observe_detached;
+    // How many calls of a lane are at upstream with their callers waiting, and how many wait for a place, whenever that
+    // changes; and how long an exchange took, from its place to its end. As `observe_detached` is called.
+    std::function<void(Lane lane, int in_flight, int waiting)> observe_lane;
+    std::function<void(Lane lane, absl::Duration duration)> observe_exchange;
   };
-
-  // What a call is. Each lane has places of its own, so that no call waits for those of another lane. When the caller
-  // leaves or its time ends, a query or the fetch of a key set is torn down at once; a submit of which body bytes have
-  // left is detached: it goes on alone until it ends, at the latest after `exchange_timeout`.
-  enum class Lane { kSubmit, kQuery, kKeySet };
 
   struct CallOptions {
     Lane lane = Lane::kSubmit;

@@ -46,6 +46,7 @@ using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
 using ::testing::Not;
 using ::testing::SizeIs;
 using Cause = TransportFailure::Cause;
@@ -886,6 +887,34 @@ TEST(UpstreamClient, HoldsUpNoOtherLaneWhenOneIsFull) {
     for (Slot& slot : held) EXPECT_THAT(slot.Wait(), IsAnswer(200, "{}"));
     EXPECT_THAT(waiting.Wait(), IsAnswer(200, "{}"));
   }
+}
+
+TEST(UpstreamClient, ReportsWhatItsLanesDo) {
+  HoldingServer holding;
+  UpstreamClient::Options options = OptionsFor(holding.server);
+  options.max_connections = 1;
+  std::vector<std::pair<int, int>> states;  // of the lane of queries: in flight, waiting
+  std::vector<absl::Duration> durations;
+  options.observe_lane = [&](Lane lane, int in_flight, int waiting) {
+    if (lane == Lane::kQuery) states.emplace_back(in_flight, waiting);
+  };
+  options.observe_exchange = [&](Lane lane, absl::Duration duration) {
+    EXPECT_EQ(lane, Lane::kQuery);
+    durations.push_back(duration);
+  };
+  auto client = Connect(options);
+  Slot first;
+  const auto id = client->Post(Stamper::Make("/hold", "{}"), {.lane = Lane::kQuery}, first.callback(), nullptr);
+  holding.WaitUntilHeld(1);
+  EXPECT_THAT(PostQuick(*client, Lane::kQuery, kShort), Failed(Cause::kNoPlace, false));
+  client->Cancel(id);
+  EXPECT_THAT(first.Wait(), Failed(Cause::kCancelled, true));
+  EXPECT_THAT(PostQuick(*client, Lane::kQuery), IsAnswer(200, "{}"));
+  client.reset();
+  EXPECT_THAT(states, IsSupersetOf({std::make_pair(1, 0), std::make_pair(1, 1)}));
+  EXPECT_EQ(states.back(), std::make_pair(0, 0));
+  ASSERT_THAT(durations, SizeIs(2));
+  EXPECT_GE(durations[0], kShort);
 }
 
 TEST(UpstreamClient, BeginsNoSubmitWhileDetachedOnesFillTheirPlaces) {

@@ -1,8 +1,11 @@
 // TLS towards callers: certificates on both sides say who calls, and change while the gateway runs.
 import assert from 'node:assert/strict';
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { connect as connectTcp } from 'node:net';
 import { join } from 'node:path';
+import { Duplex } from 'node:stream';
 import { after, describe, test } from 'node:test';
+import { connect as connectTls } from 'node:tls';
 import { call, code, connect } from '../clients/gateway.mjs';
 import { startSimulator } from '../simulator/server.mjs';
 import { ORGANIZATION, identifier } from '../simulator/testing.mjs';
@@ -80,15 +83,56 @@ describe('a gateway with TLS', { timeout: HANG_MS }, async () => {
     { listen_address: '0.0.0.0:0', admin: ADMIN, tls, audit, callers: CALLERS },
     { folder },
   );
-  const failedHandshakes = async () => (await metricsOf(gateway)).get('stampgate_tls_handshakes_failed_total');
+  const failuresBy = (metrics, reason) => metrics.get(`stampgate_tls_handshakes_failed_total{reason="${reason}"}`);
+  const REASONS = ['no_hello', 'hello_refused', 'no_certificate', 'certificate_refused', 'unfinished'];
+  /** By reason. */
+  const failedHandshakes = async () => {
+    const metrics = await metricsOf(gateway);
+    return Object.fromEntries(REASONS.map((reason) => [reason, failuresBy(metrics, reason)]));
+  };
+  const NONE = Object.fromEntries(REASONS.map((reason) => [reason, 0]));
   const reached = () => attempt(gateway, servers, clientOf(clients, `URI:${PAYMENTS}`));
 
   test('counts no failed handshake before there is one', async () => {
     await reached();
     // The gateway tries its own port, and goes away in the middle of a handshake.
     assert.equal(await statusOf(gateway.adminUrl, '/livez'), 200);
-    assert.equal(await failedHandshakes(), 0);
+    assert.deepEqual(await failedHandshakes(), NONE);
   });
+
+  const [, port] = gateway.address.split(':');
+  /** Sends bytes over TCP and goes away; with `silent`, when the gateway closes the connection. */
+  const knock = (bytes, silent = false) =>
+    new Promise((resolve) => {
+      const socket = connectTcp({ port, host: '127.0.0.1' }, () => (silent ? socket.write(bytes) : socket.end(bytes)));
+      socket.on('data', () => {});
+      socket.on('error', () => {});
+      socket.on('close', resolve);
+    });
+  /** What a client of TLS sends first. */
+  const hello = (options) =>
+    new Promise((resolve) => {
+      const wire = new Duplex({ read() {}, write: (data, encoding, done) => (resolve(data), done()) });
+      const client = connectTls({ socket: wire, rejectUnauthorized: false, ALPNProtocols: ['h2'], ...options });
+      client.on('error', () => {});
+    });
+
+  for (const [title, reason, act] of [
+    ['nothing', 'no_hello', () => knock('')],
+    ['no TLS', 'no_hello', () => knock('GET / HTTP/1.1\r\n\r\n')],
+    ['a hello of a cipher that is not served', 'hello_refused', async () =>
+      knock(await hello({ maxVersion: 'TLSv1.2', ciphers: 'AES128-SHA' }), true)],
+    ['a hello, and goes away', 'unfinished', async () => knock(await hello())],
+    ['a hello, and falls silent', 'unfinished', async () => knock(await hello(), true)],
+  ]) { // prettier-ignore
+    test(`counts a client that sends ${title}`, async () => {
+      const before = await failedHandshakes();
+      await act();
+      const expected = { ...before, [reason]: before[reason] + 1 };
+      await until(async () => (await failedHandshakes())[reason] > before[reason], `${title} is counted`);
+      assert.deepEqual(await failedHandshakes(), expected);
+    });
+  }
 
   test('knows callers by the URI or the DNS name of their certificate', async () => {
     for (const [name, caller] of [
@@ -120,19 +164,19 @@ describe('a gateway with TLS', { timeout: HANG_MS }, async () => {
     });
   }
 
-  for (const [title, certificate] of [
-    ['no certificate', () => undefined],
-    ['a certificate of another authority', () => clientOf(makeAuthority(folder, 'strangers'), `URI:${PAYMENTS}`)],
-    ['an expired certificate', () => clientOf(clients, `URI:${PAYMENTS}`, { days: -1 })],
-    ['a certificate for servers', () => clients.issue({ name: `URI:${PAYMENTS}`, usage: 'serverAuth' })],
-  ]) {
+  for (const [title, reason, certificate] of [
+    ['no certificate', 'no_certificate', () => undefined],
+    ['a certificate of another authority', 'certificate_refused', () => clientOf(makeAuthority(folder, 'strangers'), `URI:${PAYMENTS}`)],
+    ['an expired certificate', 'certificate_refused', () => clientOf(clients, `URI:${PAYMENTS}`, { days: -1 })],
+    ['a certificate for servers', 'certificate_refused', () => clients.issue({ name: `URI:${PAYMENTS}`, usage: 'serverAuth' })],
+  ]) { // prettier-ignore
     test(`gives no connection to a caller with ${title}`, async () => {
       simulator.reset();
       const before = await failedHandshakes();
       const error = await attempt(gateway, servers, certificate(), { deadlineMs: 3000 });
       assert.ok([code.UNAVAILABLE, code.DEADLINE_EXCEEDED].includes(error.code), `${error.code}`);
       assert.equal(simulator.stats().requests, 0);
-      assert.ok((await failedHandshakes()) > before, 'it is counted');
+      assert.ok((await failedHandshakes())[reason] > before[reason], 'it is counted');
     });
   }
 
