@@ -64,7 +64,8 @@ void CallLog::Write(absl::string_view event, const absl::Status& status, absl::F
   const CallFacts known = facts();
   Add("organization_id", AuditValue(known.organization_id), fields);
   fields.emplace_back("code", absl::StatusCodeToString(status.code()));
-  Add(is_ours ? "reason" : "upstream_code", AuditValue(ErrorReasonOf(status)), fields);
+  if (is_ours) Add("reason", ErrorReasonOf(status), fields);
+  Add("upstream_code", AuditValue(is_ours ? ErrorMetadataOf(status, "upstream_code") : ErrorReasonOf(status)), fields);
   // Upstream's own words may repeat what the caller sent; ours do not.
   if (is_ours) Add("message", std::string(status.message()), fields);
   Add("key", known.key, fields);

@@ -119,6 +119,14 @@ TEST_F(CallLogTest, UpstreamsErrorHasItsCodeAndNotItsWords) {
                            Pair("duration_ms", VariantWith<double>(Gt(0)))));
 }
 
+TEST_F(CallLogTest, AnErrorOfOursHasUpstreamsCodeToo) {
+  Error error = GatewayError(Code::kUnknown, v1::ERROR_REASON_OUTCOME_UNKNOWN, "our words");
+  error.metadata.emplace_back("upstream_code", "UPSTREAMS\nCODE");
+  EXPECT_EQ(EventOf(ToStatus(error)), "call_failed");
+  EXPECT_EQ(written_[0].fields.at("reason"), LogValue("OUTCOME_UNKNOWN"));
+  EXPECT_EQ(written_[0].fields.at("upstream_code"), LogValue("UPSTREAMS%0ACODE"));
+}
+
 TEST_F(CallLogTest, LinesOfRefusalsAreBoundedForEachCallerAndOthersAreNot) {
   const std::unique_ptr<CallLines> lines = MakeLines(true);
   for (int i = 0; i < 100; ++i) {

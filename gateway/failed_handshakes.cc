@@ -1,7 +1,7 @@
 #include "gateway/failed_handshakes.h"
 
-#include <grpc/support/log.h>
 #include <openssl/crypto.h>
+#include <openssl/ssl.h>
 #include <openssl/x509.h>
 
 #include <algorithm>
@@ -92,9 +92,5 @@ void DisregardHandshake(const SSL& client) {
 }
 
 int64_t FailedHandshakes(HandshakeFailure how) { return failed[static_cast<size_t>(how)]; }
-
-void SilenceGrpc() {
-  gpr_set_log_function([](gpr_log_func_args* /*line*/) {});
-}
 
 }  // namespace stampgate

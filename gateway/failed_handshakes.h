@@ -2,13 +2,13 @@
 #ifndef STAMPGATE_GATEWAY_FAILED_HANDSHAKES_H_
 #define STAMPGATE_GATEWAY_FAILED_HANDSHAKES_H_
 
-#include <openssl/ssl.h>
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
 
 #include "absl/status/status.h"
+
+struct ssl_st;  // OpenSSL's SSL
 
 namespace stampgate {
 
@@ -33,13 +33,10 @@ absl::Status CountFailedHandshakes();
 
 // The handshake of this client, one of the process's own, is not counted. To be called before the client closes its
 // connection.
-void DisregardHandshake(const SSL& client);
+void DisregardHandshake(const ssl_st& client);
 
 // How many there were. Thread-safe.
 int64_t FailedHandshakes(HandshakeFailure how);
-
-// gRPC's log is not written from now on: a caller without a good certificate would fill it.
-void SilenceGrpc();
 
 }  // namespace stampgate
 

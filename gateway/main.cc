@@ -1,6 +1,7 @@
 // The process: reads the command line, wires the parts together, and ends when it is told to.
 
 #include <google/protobuf/stubs/logging.h>
+#include <grpc/support/log.h>
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -317,7 +318,8 @@ int Main(int argc, char** argv) {
   if (absl::Status status = HardenProcess(); !status.ok()) return serve ? FailToStart(status) : Fail(status);
   // Protocol Buffers would write pieces of what it cannot parse to standard error.
   google::protobuf::SetLogHandler(nullptr);
-  SilenceGrpc();
+  // A caller without a good certificate would fill gRPC's log.
+  gpr_set_log_function([](gpr_log_func_args* /*line*/) {});
   if (absl::Status status = CountFailedHandshakes(); !status.ok()) return Fail(status);
   // libcurl would write the keys of every TLS session to the file that it names.
   unsetenv("SSLKEYLOGFILE");

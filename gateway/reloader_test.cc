@@ -173,7 +173,7 @@ TEST_F(ReloaderTest, TakesWhatHasChangedAndTellsIt) {
   EXPECT_EQ(Caller(), "d");
   EXPECT_THAT(TheLog().Next(),
               AllOf(HasSubstr(R"("severity":"INFO","event":"reloaded","policy_version":")"),
-                    HasSubstr(absl::StrCat("\"", access_->Get()->version, R"(","keys":"1","callers":"1"})"))));
+                    HasSubstr(absl::StrCat("\"", access_->Get()->version, R"(","keys":1,"callers":1})"))));
 }
 
 TEST_F(ReloaderTest, LeavesWhatHasNotChangedAlone) {

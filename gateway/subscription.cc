@@ -140,8 +140,7 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     });
   }
 
-  // The caller has been told how long its token is good, so this is no refusal: a subscriber that goes on after
-  // UNAVAILABLE goes on at the cursor, with the token that it has by then.
+  // Not a refusal: a subscriber that starts again after UNAVAILABLE goes on at the cursor, with a newer token.
   bool HasTokenEnded() const { return environment_.now() >= access_.caller.until; }
 
   absl::Status TokenExpired() const {

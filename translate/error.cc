@@ -120,6 +120,12 @@ absl::Status ViolationError(Violations violations) {
 
 std::string ErrorReasonOf(const absl::Status& status) { return InfoOf(status).reason(); }
 
+std::string ErrorMetadataOf(const absl::Status& status, const std::string& key) {
+  const google::rpc::ErrorInfo info = InfoOf(status);
+  const auto found = info.metadata().find(key);
+  return found == info.metadata().end() ? std::string() : found->second;
+}
+
 bool IsGatewayError(const absl::Status& status) { return InfoOf(status).domain() == kGatewayDomain; }
 
 google::rpc::Status ToRpcStatus(const absl::Status& status) {

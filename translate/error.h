@@ -49,6 +49,9 @@ absl::Status ViolationError(Violations violations);
 // ErrorInfo.reason of a Status that ToStatus made; empty of any other.
 std::string ErrorReasonOf(const absl::Status& status);
 
+// The value of `key` in ErrorInfo.metadata of a Status that ToStatus made; empty if there is none.
+std::string ErrorMetadataOf(const absl::Status& status, const std::string& key);
+
 // Whether ToStatus made `status` from an error of domain kGatewayDomain: its message then holds nothing from outside.
 bool IsGatewayError(const absl::Status& status);
 

@@ -124,10 +124,15 @@ describe('metrics', { timeout: HANG_MS }, async () => {
     simulator.addFaults([HELD]);
     const call = gateway.call(...SUBMIT);
     await simulator.waitFor({ held: 1 });
-    assert.equal((await metricsOf(gateway)).get('stampgate_calls_in_flight'), 1);
+    const atUpstream = 'stampgate_upstream_exchanges_in_flight{lane="submit"}';
+    const ended = 'stampgate_upstream_exchange_duration_seconds_count{lane="submit"}';
+    const before = await metricsOf(gateway);
+    assert.deepEqual([before.get('stampgate_calls_in_flight'), before.get(atUpstream)], [1, 1]);
     simulator.release();
     await call;
-    assert.equal((await metricsOf(gateway)).get('stampgate_calls_in_flight'), 0);
+    const now = await metricsOf(gateway);
+    assert.deepEqual([now.get('stampgate_calls_in_flight'), now.get(atUpstream)], [0, 0]);
+    assert.equal(now.get(ended), before.get(ended) + 1);
   });
 
   test('know the allows without an outcome, and how old the oldest is', async () => {
@@ -163,6 +168,7 @@ describe('metrics', { timeout: HANG_MS }, async () => {
     const [head] = [...now.keys()].filter((id) => id.startsWith('stampgate_audit_head_info'));
     const [, sequence] = /^stampgate_audit_head_info\{head="([0-9]+):[0-9a-f]{64}"\}$/.exec(head);
     assert.equal(now.get('stampgate_audit_head_sequence'), Number(sequence));
+    assert.ok(now.get('stampgate_audit_file_bytes') > 0);
     assert.ok(gateway.output.includes(`"event":"audit_head","head":"${head.split('"')[1]}"`));
     assert.equal(now.get('stampgate_audit_failing'), 0);
   });

@@ -113,6 +113,26 @@ describe('a refused call has a line', { timeout: HANG_MS, concurrency: false }, 
   });
 });
 
+describe('a call that comes while the gateway drains', { timeout: HANG_MS }, () => {
+  it('has a line too', async (t) => {
+    const { gateway, simulator } = await startStack(t);
+    simulator.addFaults([{ kind: 'slow', untilReleased: true }]);
+    const held = gateway.call(SUBMIT.method, SUBMIT.request);
+    await simulator.waitFor({ held: 1 });
+    gateway.child.kill('SIGTERM');
+    await logLines(gateway, 1, 'draining');
+    let refused;
+    await until(async () => {
+      refused = await traced(gateway, QUERY.method, QUERY.request);
+      return refused.answer.info?.reason === 'SHUTTING_DOWN';
+    }, 'a call is refused');
+    simulator.release();
+    assert.ok((await held).activity);
+    const { caller, code: name, reason } = await lineOf(gateway, 'call_refused', refused.id);
+    assert.deepEqual([caller, name, reason], ['(loopback)', 'UNAVAILABLE', 'SHUTTING_DOWN']);
+  });
+});
+
 describe('the errors of a caller', { timeout: HANG_MS }, async () => {
   const callers = [callerOf('support', [{ classes: ['query'], organizations: [ORGANIZATION] }])];
   const { gateway } = await startStack({ after }, { config: { callers } });
