@@ -21,7 +21,7 @@ void Tell(const std::function<void(const absl::Status&)>& observe, const absl::S
   if (observe) observe(status);
 }
 
-// The gateway's own denial, which says that the log has failed, is nobody else's to cause.
+// The gateway's own denial, which says that the log has failed, has no part in the budget of strangers.
 FloodBound::Who WhoIs(absl::string_view caller) {
   return absl::StartsWith(caller, "(") && caller != kGatewayCaller ? FloodBound::Who::kStranger
                                                                    : FloodBound::Who::kKnown;

@@ -14,7 +14,7 @@ bool IsOver(absl::Time began, absl::Time now, absl::Duration time) { return now 
 }  // namespace
 
 bool FloodBound::Budget::Spend(absl::Time now, absl::Duration time, int64_t most) {
-  if (IsFresh(now, time)) {
+  if (HasEnded(now, time)) {
     began_ = now;
     spent_ = 0;
   }
@@ -23,7 +23,7 @@ bool FloodBound::Budget::Spend(absl::Time now, absl::Duration time, int64_t most
   return true;
 }
 
-bool FloodBound::Budget::IsFresh(absl::Time now, absl::Duration time) const { return IsOver(began_, now, time); }
+bool FloodBound::Budget::HasEnded(absl::Time now, absl::Duration time) const { return IsOver(began_, now, time); }
 
 FloodBound::Source& FloodBound::Find(const std::string& name, Who who) {
   if (name == kOthers) return others_;
@@ -80,8 +80,8 @@ std::vector<FloodBound::Counted> FloodBound::Take(absl::Time now, bool all) {
       }
     }
     // What is known is kept for its day.
-    const bool idle = source.count == 0 && source.window.IsFresh(now, limits_.window) &&
-                      (source.who == Who::kStranger || source.day.IsFresh(now, kDay));
+    const bool idle = source.count == 0 && source.window.HasEnded(now, limits_.window) &&
+                      (source.who == Who::kStranger || source.day.HasEnded(now, kDay));
     if (idle && source.who == Who::kStranger) --strangers_;
     // What is erased moves nothing else.
     if (idle) {

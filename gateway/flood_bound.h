@@ -63,7 +63,8 @@ class FloodBound {
    public:
     // False if `most` are spent.
     bool Spend(absl::Time now, absl::Duration time, int64_t most);
-    bool IsFresh(absl::Time now, absl::Duration time) const;
+    // Whether Spend would begin a new time.
+    bool HasEnded(absl::Time now, absl::Duration time) const;
 
    private:
     absl::Time began_ = absl::InfinitePast();

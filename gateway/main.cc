@@ -70,7 +70,7 @@ int Fail(const absl::Status& status) {
   return kExitFailure;
 }
 
-// Whoever reads the log of `serve` gets its faults in the log's form: each fault of a config is a line of its own.
+// What keeps `serve` from starting goes to its log, in the log's form. Each fault of a config is a line of its own.
 int FailToStart(const absl::Status& status) {
   for (const absl::string_view fault : absl::StrSplit(status.message(), '\n')) {
     Log(Severity::kWarning, "start_failed", {{"message", std::string(fault)}});

@@ -11,9 +11,9 @@
 namespace stampgate {
 
 // A file that is written in place is half-written for a while, and half a config may allow more than the whole one. So
-// a changed file is read when two looks that are at least kStill apart found it the same: content, name and times. The
-// exception is a path that leads to another file through a symbolic link, as when Kubernetes changes a volume: whoever
-// changes a link has written the file before. That file may be read at once.
+// a changed file is read when two looks that are at least kStill apart found the same place, size and times. The
+// exception is a path that leads to another file through a symbolic link, as when Kubernetes changes a volume: such a
+// link is changed once the other file is written. That file may be read at once.
 //
 // A rename by itself is no sign: some editors make a new file under the old name and then write it.
 //
@@ -27,8 +27,8 @@ class SettledFile {
   // The state that the file has now may be read.
   explicit SettledFile(std::string path);
 
-  // How long the file must stand still before it may be read: zero if it may be read now. Also zero if there is none,
-  // so that whoever reads it says so.
+  // How long the file must still stand still before it may be read: zero if it may be read now. Also zero if there is
+  // none, so that the reader reports it.
   std::chrono::nanoseconds Look(Time now);
 
   // Whether the file is as Look found it. If not, what was read since then may be half-written.
