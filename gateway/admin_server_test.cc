@@ -90,11 +90,12 @@ TEST_F(AdminServerTest, RefusesWhatItDoesNotServe) {
   const std::vector<std::pair<absl::string_view, absl::string_view>> cases = {
       {"GET /page?a=b&c HTTP/1.1^Host: h^^", "HTTP/1.1 200"},
       {"GET /page HTTP/1.1^Host: h^Content-Length: 0^^", "HTTP/1.1 200"},
+      {"GET http://h/page HTTP/1.1^Host: h^^", "HTTP/1.1 200"},  // what stands for the same page
       {"GET / HTTP/1.1^Host: h^^", "HTTP/1.1 404"},
       {"GET /pag HTTP/1.1^Host: h^^", "HTTP/1.1 404"},
       {"GET /page/ HTTP/1.1^Host: h^^", "HTTP/1.1 404"},
       {"GET /%70age HTTP/1.1^Host: h^^", "HTTP/1.1 404"},
-      {"GET http://h/page HTTP/1.1^Host: h^^", "HTTP/1.1 404"},
+      {"GET http://h/pag HTTP/1.1^Host: h^^", "HTTP/1.1 404"},
       {"POST /nothing HTTP/1.1^Host: h^^", "HTTP/1.1 404"},
       {"POST /page HTTP/1.1^Host: h^^", "HTTP/1.1 405"},
       {"DELETE /page HTTP/1.1^Host: h^^", "HTTP/1.1 405"},
@@ -110,7 +111,7 @@ TEST_F(AdminServerTest, RefusesWhatItDoesNotServe) {
   };
   for (const auto& [request, status] : cases) EXPECT_EQ(StatusOf(request), status) << request;
   EXPECT_THAT(Ask("PUT /page HTTP/1.1^Host: h^^"), HasSubstr("\r\nAllow: GET, HEAD\r\n"));
-  EXPECT_EQ(calls_, 2);
+  EXPECT_EQ(calls_, 3);
 }
 
 TEST_F(AdminServerTest, BoundsTheHead) {

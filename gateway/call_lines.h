@@ -20,8 +20,7 @@ namespace stampgate {
 //
 // A caller that fails again and again must not push the lines of others out of the log. So of each event, kWritten
 // lines about one caller are written in a minute; the rest is counted, and "call_lines_left_out" reports the number
-// when the minute is over. Not FloodBound, whose bound is for a file that grows: 100 a second from each caller would
-// fill the log's queue.
+// when the minute is over.
 class CallLines {
  public:
   static constexpr int kWritten = 30;  // a minute, about one caller and event

@@ -84,7 +84,8 @@ class PeerTable {
   // is furthest behind the minimum rate is closed: one that has been idle for long, or does not send what it has begun.
   void Prove(const ConnectedPeer* peer, PeerProgress::Time now);
 
-  // Whether proven peers have places that are kept for unproven ones: who is done had better go.
+  // Whether proven peers have places that are kept for unproven ones: then a peer should not stay once its request is
+  // answered.
   bool IsCrowded() const;
 
   // The peer has had its last answer: it counts as unproven again.
