@@ -15,9 +15,7 @@
 namespace stampgate {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::Gt;
-using ::testing::IsEmpty;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 using ::testing::VariantWith;

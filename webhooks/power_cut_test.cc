@@ -95,7 +95,7 @@ class Workload {
       times_.push_back(now_);
       const auto position = static_cast<Position>(times_.size() - 1);
       // Some deliveries are repeated at once.
-      if (random_() % 8 == 0) log_->Append(MakeVerifiedEvent(IdOf(position), BodyOf(position)), [](auto) {});
+      if (random_() % 8 == 0) log_->Append(MakeVerifiedEvent(IdOf(position), BodyOf(position)), [](const auto&) {});
       log_->Append(MakeVerifiedEvent(IdOf(position), BodyOf(position)),
                    [this, position, last = i == count](const absl::StatusOr<AppendOutcome>& outcome) {
                      ASSERT_TRUE(outcome.ok()) << outcome.status();

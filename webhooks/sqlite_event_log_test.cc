@@ -144,7 +144,8 @@ class SqliteEventLog : public testing::Test {
 
   // Stores events without waiting for each.
   void StoreTogether(int first, int last, const std::string& body) {
-    for (int number = first; number < last; ++number) log_->Append(MakeVerifiedEvent(IdOf(number), body), [](auto) {});
+    for (int number = first; number < last; ++number)
+      log_->Append(MakeVerifiedEvent(IdOf(number), body), [](const auto&) {});
     Store(IdOf(last), body);
   }
 
@@ -344,9 +345,9 @@ TEST_F(SqliteEventLog, StoresAnEventOnceAlsoInOneTransaction) {
   Open();
   std::vector<AppendOutcome> outcomes;
   // What an answer appends waits until the log's thread is free again, all of it.
-  log_->Append(MakeVerifiedEvent("first", "{}"), [&](auto) {
+  log_->Append(MakeVerifiedEvent("first", "{}"), [&](const auto&) {
     for (const char* body : {R"({"n":1})", R"({"n":1})", R"({"n":2})"}) {
-      log_->Append(MakeVerifiedEvent("a", body), [&](auto outcome) { outcomes.push_back(outcome.value()); });
+      log_->Append(MakeVerifiedEvent("a", body), [&](const auto& outcome) { outcomes.push_back(outcome.value()); });
     }
   });
   Store("last", "{}");
@@ -483,15 +484,15 @@ TEST_F(SqliteEventLog, TellsOfGrowthBeforeTheAnswers) {
     told.push_back(what);
   };
   log_->SetOnGrowth([&](Position latest) { tell(absl::StrCat("latest ", latest)); });
-  log_->Append(MakeVerifiedEvent("a", "{}"), [&](auto) {
+  log_->Append(MakeVerifiedEvent("a", "{}"), [&](const auto&) {
     tell("a");
-    log_->Append(MakeVerifiedEvent("b", "{}"), [&](auto) { tell("b"); });
-    log_->Append(MakeVerifiedEvent("c", "{}"), [&](auto) { tell("c"); });
-    log_->Append(MakeVerifiedEvent("d", "{}"), [&](auto) {
+    log_->Append(MakeVerifiedEvent("b", "{}"), [&](const auto&) { tell("b"); });
+    log_->Append(MakeVerifiedEvent("c", "{}"), [&](const auto&) { tell("c"); });
+    log_->Append(MakeVerifiedEvent("d", "{}"), [&](const auto&) {
       // Readers see what is acknowledged.
       EXPECT_EQ(log_->NewReader().value()->Extent()->latest, 4);
       tell("d");
-      log_->Append(MakeVerifiedEvent("a", "{}"), [&](auto) { tell("a again"); });
+      log_->Append(MakeVerifiedEvent("a", "{}"), [&](const auto&) { tell("a again"); });
     });
   });
   while (!reader_->Find({"d", {}}, {}).value().has_value()) std::this_thread::yield();
@@ -511,7 +512,7 @@ TEST_F(SqliteEventLog, RefusesWhatDoesNotFitTheQueue) {
     if (absl::IsResourceExhausted(outcome.status())) ++refused;
   };
   // The log's thread stands still in its first answer.
-  log_->Append(MakeVerifiedEvent("first", "{}"), [&](auto outcome) {
+  log_->Append(MakeVerifiedEvent("first", "{}"), [&](const auto& outcome) {
     count(outcome);
     std::lock_guard lock(gate);
   });
@@ -531,7 +532,7 @@ TEST_F(SqliteEventLog, WritesWhatWaitsWhenItCloses) {
   Open();
   std::atomic<int> stored = 0;
   for (int i = 1; i <= 500; ++i) {
-    log_->Append(MakeVerifiedEvent(IdOf(i), "{}"), [&](auto outcome) { stored += outcome.ok() ? 1 : 0; });
+    log_->Append(MakeVerifiedEvent(IdOf(i), "{}"), [&](const auto& outcome) { stored += outcome.ok() ? 1 : 0; });
   }
   log_->Close();
   EXPECT_EQ(stored, 500);
@@ -1276,7 +1277,6 @@ TEST_F(SqliteEventLog, RefusesADamagedLogOfVersion1) {
   RunSql(options_.path, ReadFile("webhooks/log_version_1.sql"));
   chmod(options_.path.c_str(), 0600);
   RunSql(options_.path, "UPDATE log SET latest = 2");
-  const std::string before = ReadFile(options_.path);
   EXPECT_EQ(OpenStatus().code(), kDamaged);
 }
 

@@ -360,7 +360,7 @@ TEST_F(SqliteCallStoreTest, RefusesWhenTooMuchWaits) {
   // The store's thread is held in the first answer.
   std::promise<void> held;
   std::promise<void> go_on;
-  store_->Begin(MakeSubmit("first", 1, 2), [&](auto) {
+  store_->Begin(MakeSubmit("first", 1, 2), [&](const auto&) {
     held.set_value();
     go_on.get_future().wait();
   });
