@@ -29,6 +29,17 @@ Question QuestionOf(const Operation& operation, const google::protobuf::Message&
   return question;
 }
 
+Caller::Decision DecideByGrants(const Caller& caller, const Operation& operation,
+                                const google::protobuf::Message& request) {
+  // The rules say which typed method to call in place of a general one, granted or not.
+  if (operation.general && caller.has_general_operations()) return {.allowed = true};
+  Question question = QuestionOf(operation, request);
+  question.request = nullptr;
+  // It is in the body that the client has stamped, which is not read yet, or it is missing, which breaks a rule.
+  if (question.organization_id == "") question.organization_id.reset();
+  return caller.Decide(question);
+}
+
 absl::Status Denied(const Caller& caller, absl::string_view method) {
   const std::string name = PolicyNameOf(method);
   Error error =

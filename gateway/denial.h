@@ -14,6 +14,11 @@ namespace stampgate {
 // What a call of `operation` asks the policy. Refers to both.
 Question QuestionOf(const Operation& operation, const google::protobuf::Message& request);
 
+// Whether a grant of `caller` can allow the call, whatever values its request has: a decision before the rules are
+// checked, which takes time for every byte of the request.
+Caller::Decision DecideByGrants(const Caller& caller, const Operation& operation,
+                                const google::protobuf::Message& request);
+
 // PERMISSION_DENIED (DENIED_BY_POLICY). The metadata hold "caller", the caller's name in the config, "method" and
 // "policy_class" as a grant names them. The same for every reason: it does not tell which organizations and keys there
 // are. `method` is a full name.

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "gateway/call_audit.h"
 #include "gateway/call_log.h"
 #include "gateway/call_metrics.h"
@@ -65,7 +66,14 @@ class EventBodyCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 
   void ReadOn() {
     if (environment_.ending) return End(ShuttingDown());
+    if (environment_.now() >= access_.caller.until) return End(ExpiredAtOffset());
     environment_.feed->Run([this](EventReader& reader) { Send(reader.Find(name_, access_.Filter()), reader); });
+  }
+
+  absl::Status ExpiredAtOffset() const {
+    Error error = TokenExpired();
+    error.metadata.emplace_back("offset_bytes", absl::StrCat(offset_));
+    return ToStatus(error);
   }
 
   void Send(absl::StatusOr<std::optional<LoggedEvent>> found, EventReader& reader) {

@@ -2,7 +2,6 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "translate/error.h"
 #include "webhooks/cursor.h"
 
 namespace stampgate {
@@ -44,6 +43,13 @@ EventPlace PlaceAt(EventReader& reader, Position position) {
 absl::Status EventNotFound() {
   return ToStatus(GatewayError(StatusCode::kNotFound, v1::ERROR_REASON_EVENT_NOT_FOUND,
                                "the event log has no event of this event_id, or not any more"));
+}
+
+Error TokenExpired() {
+  Error error = GatewayError(StatusCode::kUnavailable, v1::ERROR_REASON_TOKEN_EXPIRED,
+                             "the token that this call was begun with has expired");
+  error.retry_delay = absl::Milliseconds(100);
+  return error;
 }
 
 }  // namespace stampgate

@@ -3,6 +3,7 @@
 #define STAMPGATE_GATEWAY_EVENT_ERROR_H_
 
 #include "absl/status/status.h"
+#include "translate/error.h"
 #include "webhooks/event_log.h"
 
 namespace stampgate {
@@ -13,6 +14,10 @@ absl::Status ToCallerError(const absl::Status& status, EventReader& reader, cons
 
 // NOT_FOUND (EVENT_NOT_FOUND).
 absl::Status EventNotFound();
+
+// UNAVAILABLE (TOKEN_EXPIRED), for a stream that was begun with a token that has expired: no refusal, since a caller that
+// starts again after UNAVAILABLE comes with a newer one. Its caller adds where the stream goes on.
+Error TokenExpired();
 
 // The place at `position`, for a cursor: without a digest where the log does not know it.
 EventPlace PlaceAt(EventReader& reader, Position position);

@@ -7,6 +7,7 @@
 #include "absl/strings/strip.h"
 #include "gateway/submit_timestamp.h"
 #include "stamp/webauthn_challenge.h"
+#include "translate/answer_size.h"
 #include "translate/error.h"
 #include "translate/violations.h"
 
@@ -58,16 +59,13 @@ absl::StatusOr<Preparation> ReadPreparation(const OperationTable& table, const v
       message->GetReflection()->HasField(*message, operation->idempotency_key->field)) {
     return Invalid("request", "must not have an idempotency_key, which does not go with a client_stamp");
   }
-  absl::StatusOr<RenderedRequest> rendered = TranslateUnstamped(table, *operation, *message);
-  if (!rendered.ok()) return rendered.status();
-  return Preparation{operation, std::move(message), *std::move(rendered)};
+  return Preparation{operation, std::move(message)};
 }
 
-absl::StatusOr<v1::PrepareResponse> Prepare(const Preparation& preparation, TimestampAllocator& timestamps,
-                                            absl::Time now) {
-  const RenderedRequest& rendered = preparation.rendered;
+absl::StatusOr<v1::PrepareResponse> Prepare(const Operation& operation, const RenderedRequest& rendered,
+                                            TimestampAllocator& timestamps, absl::Time now) {
   v1::PrepareResponse response;
-  if (preparation.operation->is_submit()) {
+  if (operation.is_submit()) {
     absl::StatusOr<uint64_t> timestamp_ms = TimestampOf(rendered, timestamps, now);
     if (!timestamp_ms.ok()) return timestamp_ms.status();
     response.set_timestamp_ms(*timestamp_ms);
@@ -77,6 +75,7 @@ absl::StatusOr<v1::PrepareResponse> Prepare(const Preparation& preparation, Time
   }
   response.set_path(rendered.path);
   response.set_webauthn_challenge(WebAuthnChallenge(response.body()));
+  if (response.ByteSizeLong() > kMaxAnswerBytes) return PreparedTooLarge(response.ByteSizeLong());
   return response;
 }
 

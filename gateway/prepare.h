@@ -18,17 +18,16 @@ namespace stampgate {
 struct Preparation {
   const Operation* operation = nullptr;
   std::unique_ptr<const google::protobuf::Message> request;  // a message of the operation's request type
-  RenderedRequest rendered;
 };
 
-// Finds the operation that `request` names, and checks and renders the message in it, by all rules that hold for the
-// method itself. Errors: INVALID_ARGUMENT (INVALID_REQUEST) as the proto says.
+// Finds the operation that `request` names, and reads the message in it, whose own rules TranslateUnstamped checks.
+// Errors: INVALID_ARGUMENT (INVALID_REQUEST) as the proto says.
 absl::StatusOr<Preparation> ReadPreparation(const OperationTable& table, const v1::PrepareRequest& request);
 
-// The answer. A submit's time is taken from `timestamps`, as a call's is. Errors: RESOURCE_EXHAUSTED
-// (TIMESTAMPS_EXHAUSTED).
-absl::StatusOr<v1::PrepareResponse> Prepare(const Preparation& preparation, TimestampAllocator& timestamps,
-                                            absl::Time now);
+// The answer, from what TranslateUnstamped rendered. A submit's time is taken from `timestamps`, as a call's is.
+// Errors: RESOURCE_EXHAUSTED (TIMESTAMPS_EXHAUSTED), OUT_OF_RANGE (ANSWER_TOO_LARGE).
+absl::StatusOr<v1::PrepareResponse> Prepare(const Operation& operation, const RenderedRequest& rendered,
+                                            TimestampAllocator& timestamps, absl::Time now);
 
 }  // namespace stampgate
 

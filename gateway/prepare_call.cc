@@ -18,6 +18,7 @@
 #include "stamp/fingerprint.h"
 #include "stamp/sha256.h"
 #include "stampgate/v1/stamp_service.pb.h"
+#include "translate/request_translator.h"
 
 namespace stampgate {
 namespace {
@@ -58,17 +59,26 @@ class PrepareCall : public grpc::ServerUnaryReactor {
     AuditDecision record = DecisionAbout(question);
     record.prepared_method = operation.full_name;
     facts_.organization_id = record.organization_id;
-    Caller::Decision decision = caller.caller->Decide(question);
-    if (!decision.allowed) {
-      record.reason = std::move(decision.why);
-      audit_.Deny(caller, std::move(record));
-      return End(Denied(*caller.caller, operation.full_name));
-    }
-    absl::StatusOr<v1::PrepareResponse> response = Prepare(*preparation, environment_.timestamps, environment_.now());
+    // In the order of the call itself: its grants, its rules, its values.
+    Caller::Decision decision = DecideByGrants(*caller.caller, operation, *preparation->request);
+    if (!decision.allowed) return Refuse(caller, operation, std::move(record), std::move(decision.why));
+    absl::StatusOr<RenderedRequest> rendered =
+        TranslateUnstamped(environment_.operations, operation, *preparation->request);
+    if (!rendered.ok()) return End(rendered.status());
+    decision = caller.caller->Decide(question);
+    if (!decision.allowed) return Refuse(caller, operation, std::move(record), std::move(decision.why));
+    absl::StatusOr<v1::PrepareResponse> response =
+        Prepare(operation, *rendered, environment_.timestamps, environment_.now());
     if (!response.ok()) return End(response.status());
     if (operation.is_submit()) facts_.fingerprint = Fingerprint(response->body());
     if (environment_.audit != nullptr) record.body_sha256 = HexSha256(response->body());
     Record(caller, std::move(record), *std::move(response));
+  }
+
+  void Refuse(const KnownCaller& caller, const Operation& operation, AuditDecision record, std::string why) {
+    record.reason = std::move(why);
+    audit_.Deny(caller, std::move(record));
+    End(Denied(*caller.caller, operation.full_name));
   }
 
   // Has it recorded that the body may be stamped, before the caller gets it. That also bounds how many there are at

@@ -7,7 +7,10 @@
 #include <string>
 
 #include "stamp/webauthn_challenge.h"
+#include "stampgate/v1/authentication_service.pb.h"
 #include "stampgate/v1/client_stamp.pb.h"
+#include "translate/answer_size.h"
+#include "translate/request_translator.h"
 #include "translate/testing/messages.h"
 #include "translate/testing/operations.h"
 #include "translate/testing/status.h"
@@ -37,7 +40,9 @@ class PrepareTest : public ::testing::Test {
     request.set_request(bytes);
     absl::StatusOr<Preparation> preparation = ReadPreparation(Operations(), request);
     if (!preparation.ok()) return preparation.status();
-    return Prepare(*preparation, timestamps_, now_);
+    auto rendered = TranslateUnstamped(Operations(), *preparation->operation, *preparation->request);
+    if (!rendered.ok()) return rendered.status();
+    return Prepare(*preparation->operation, *rendered, timestamps_, now_);
   }
 
   absl::StatusOr<v1::PrepareResponse> PrepareText(const std::string& method, const std::string& text_proto) {
@@ -114,6 +119,24 @@ TEST_F(PrepareTest, EveryBodyCanBeSentWithAClientsStamp) {
     EXPECT_EQ(operation.is_submit() ? rendered->SubmitBody(0) : rendered->QueryBody(), prepared->body());
     EXPECT_EQ(rendered->timestamp_ms.value_or(0), prepared->timestamp_ms());
   }
+}
+
+TEST_F(PrepareTest, ABodyThatClientsDoNotTakeIsRefused) {
+  const auto prepare = [&](size_t bytes) {
+    auto request = RequestOf(OperationOf("StampLogin"), R"pb(organization_id: "o")pb");
+    auto& login = static_cast<v1::StampLoginRequest&>(*request);
+    login.mutable_parameters()->set_public_key(std::string(bytes, '0'));
+    return PrepareBytes(kLogin, request->SerializeAsString());
+  };
+  const auto small = prepare(1000);
+  ASSERT_THAT(small, StatusIs(Code::kOk));
+  // The fields' lengths take two bytes more.
+  const size_t rest = small->ByteSizeLong() - 1000;
+  EXPECT_THAT(prepare(kMaxAnswerBytes - rest - 2), StatusIs(Code::kOk));
+  const absl::Status status = prepare(kMaxAnswerBytes - rest - 1).status();
+  EXPECT_THAT(status, StatusIs(Code::kOutOfRange, HasSubstr("the body was prepared, but its answer is too large")));
+  EXPECT_EQ(DetailsOf(status).reason, "ANSWER_TOO_LARGE");
+  EXPECT_EQ(DetailsOf(status).metadata.at("answer_bytes"), "4128769");
 }
 
 TEST_F(PrepareTest, AMethodThatTakesNoStampIsRefused) {

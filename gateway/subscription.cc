@@ -98,7 +98,7 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   }
 
   void ReadOn() {
-    if (HasTokenEnded()) return End(TokenExpired());
+    if (HasTokenEnded()) return End(ExpiredAtPlace());
     environment_.feed->places().Set(id_, place_.position);
     // The call may end while it is being read for.
     const std::shared_ptr<Subscription> self = shared_from_this();
@@ -117,7 +117,7 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     if (absl::IsAborted(page.status())) return End(ShuttingDown(EncodeCursor(environment_.log, place_)));
     if (!page.ok()) return End(page.status());
     if (cancelled_) return End(absl::CancelledError("the caller has gone"));
-    if (HasTokenEnded()) return End(TokenExpired());
+    if (HasTokenEnded()) return End(ExpiredAtPlace());
     if (environment_.access.Get() != access_.caller.access) return Reauthorize();
     // A stretch of the log without anything for this caller: told only when it is time for a heartbeat.
     const bool silent = page->events.empty() && page->through.position > place_.position;
@@ -131,7 +131,7 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   // Who may see what has changed since: what was read for this caller may not be for it any more.
   void Reauthorize() {
     AuthorizeEvents(environment_.access, context_, audit_, log_, [call = self_](absl::StatusOr<EventAccess> access) {
-      if (!access.ok()) return call->End(call->HasTokenEnded() ? call->TokenExpired() : access.status());
+      if (!access.ok()) return call->End(call->HasTokenEnded() ? call->ExpiredAtPlace() : access.status());
       call->access_ = *std::move(access);
       auto filter = std::make_shared<EventFilter>(*call->filter_);
       filter->visible = call->access_.visible;
@@ -140,14 +140,11 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     });
   }
 
-  // Not a refusal: a subscriber that starts again after UNAVAILABLE goes on at the cursor, with a newer token.
   bool HasTokenEnded() const { return environment_.now() >= access_.caller.until; }
 
-  absl::Status TokenExpired() const {
-    Error error = GatewayError(StatusCode::kUnavailable, v1::ERROR_REASON_TOKEN_EXPIRED,
-                               "the token that this subscription was begun with has expired");
+  absl::Status ExpiredAtPlace() const {
+    Error error = TokenExpired();
     error.metadata.emplace_back("cursor", EncodeCursor(environment_.log, place_));
-    error.retry_delay = absl::Milliseconds(100);
     return ToStatus(error);
   }
 

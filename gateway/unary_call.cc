@@ -113,15 +113,9 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
 
   // PERMISSION_DENIED, which is recorded, if no grant can allow the call whatever its values are.
   absl::Status CheckGrants() {
-    // The rules say which typed method to call in place of a general one, granted or not.
-    if (operation_.general && caller_.caller->has_general_operations()) return absl::OkStatus();
-    Question question = QuestionOf(operation_, *request_);
-    question.request = nullptr;
-    // It is in the body that the client has stamped, which is not read yet, or it is missing, which breaks a rule.
-    if (question.organization_id == "") question.organization_id.reset();
-    Caller::Decision decision = caller_.caller->Decide(question);
+    Caller::Decision decision = DecideByGrants(*caller_.caller, operation_, *request_);
     if (decision.allowed) return absl::OkStatus();
-    AuditDecision record = DecisionAbout(question);
+    AuditDecision record = DecisionAbout(QuestionOf(operation_, *request_));
     const google::protobuf::FieldDescriptor* stamp = operation_.request->client_stamp;
     record.client_stamped = stamp != nullptr && request_->GetReflection()->HasField(*request_, stamp);
     record.reason = std::move(decision.why);

@@ -6,14 +6,24 @@
 
 namespace stampgate {
 
-absl::Status AnswerTooLarge(const SentCall& call, const google::protobuf::Message& response, size_t bytes) {
-  const bool submit = call.operation.is_submit();
+namespace {
+
+Error TooLarge(absl::string_view done, size_t bytes, absl::string_view advice) {
   Error error = GatewayError(
       absl::StatusCode::kOutOfRange, v1::ERROR_REASON_ANSWER_TOO_LARGE,
-      absl::StrCat("the call was carried out, but its answer is too large: ", bytes, " bytes, where clients take ",
-                   kMaxAnswerBytes, submit ? "; do not repeat it: the metadata name its activity" : "; ask for less"));
+      absl::StrCat(done, ", but its answer is too large: ", bytes, " bytes, where clients take ", kMaxAnswerBytes,
+                   "; ", advice));
   error.metadata.emplace_back("answer_bytes", absl::StrCat(bytes));
   error.metadata.emplace_back("max_answer_bytes", absl::StrCat(kMaxAnswerBytes));
+  return error;
+}
+
+}  // namespace
+
+absl::Status AnswerTooLarge(const SentCall& call, const google::protobuf::Message& response, size_t bytes) {
+  const bool submit = call.operation.is_submit();
+  Error error = TooLarge("the call was carried out", bytes,
+                         submit ? "do not repeat it: the metadata name its activity" : "ask for less");
   if (submit) {
     error.metadata.emplace_back("fingerprint", call.fingerprint);
     error.metadata.emplace_back("timestamp_ms", absl::StrCat(call.timestamp_ms));
@@ -22,6 +32,10 @@ absl::Status AnswerTooLarge(const SentCall& call, const google::protobuf::Messag
     if (!activity.status.empty()) error.metadata.emplace_back("activity_status", activity.status);
   }
   return ToStatus(error);
+}
+
+absl::Status PreparedTooLarge(size_t bytes) {
+  return ToStatus(TooLarge("the body was prepared", bytes, "prepare a smaller request"));
 }
 
 }  // namespace stampgate

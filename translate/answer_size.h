@@ -19,6 +19,9 @@ inline constexpr size_t kMaxAnswerBytes = (4 << 20) - (64 << 10);
 // hold the sizes; of a submit also what names the activity.
 absl::Status AnswerTooLarge(const SentCall& call, const google::protobuf::Message& response, size_t bytes);
 
+// The error in place of a prepared body of `bytes`, an answer of the gateway's own: the same code, reason and sizes.
+absl::Status PreparedTooLarge(size_t bytes);
+
 }  // namespace stampgate
 
 #endif  // STAMPGATE_TRANSLATE_ANSWER_SIZE_H_

@@ -185,12 +185,18 @@ bool IsRateLimit(const HttpAnswer& answer, const std::optional<ErrorBody>& body)
   return absl::StrContains(message, "too many requests") || absl::StrContains(message, "rate limit");
 }
 
+// What makes a repeated submit the same one.
+std::string SameSubmit(const SentCall& call) {
+  if (call.client_stamp.has_value()) return "the same client_stamp";
+  const FieldPlan* key = call.operation.idempotency_key;
+  const bool keyed = key != nullptr && call.request.GetReflection()->HasField(call.request, key->field);
+  return keyed ? "its idempotency_key" : absl::StrCat("timestamp_ms ", call.timestamp_ms);
+}
+
 Error OutcomeUnknown(StatusCode code, absl::string_view what, const SentCall& call) {
-  const std::string repeat =
-      call.client_stamp.has_value() ? "the same client_stamp" : absl::StrCat("timestamp_ms ", call.timestamp_ms);
   Error error = GatewayError(code, v1::ERROR_REASON_OUTCOME_UNKNOWN,
-                             absl::StrCat(what, "; the submit may have been carried out: repeat it with ", repeat,
-                                          " to learn its outcome without acting twice"));
+                             absl::StrCat(what, "; the submit may have been carried out: repeat it with ",
+                                          SameSubmit(call), " to learn its outcome without acting twice"));
   error.metadata.emplace_back("timestamp_ms", absl::StrCat(call.timestamp_ms));
   error.metadata.emplace_back("fingerprint", call.fingerprint);
   return error;

@@ -13,6 +13,7 @@ import { startSimulator } from '../simulator/server.mjs';
 import { callFromCpp } from './cpp_client.mjs';
 import { deliver } from './event_stack.mjs';
 import { QUERY, SUBMIT, described } from './failures.mjs';
+import { HeldCall } from './held_call.mjs';
 import { HANG_MS, eventsConfig, run, scratch, startGateway, writeKey } from './harness.mjs';
 import { logLines, reconfigure, reloaded } from './policy_callers.mjs';
 
@@ -216,7 +217,8 @@ describe('tokens', { timeout: HANG_MS, concurrency: true }, () => {
     });
   });
 
-  it('that expire end the subscriptions that were begun with them, which go on at their cursors', async (t) => {
+  /** A gateway whose clock the test sets, where tokens read events: of an hour, and then of 30 seconds more. */
+  async function startEvents(t) {
     const server = await startKeyServer(t, [jwk(ec, 'ec')]);
     const folder = scratch(t);
     const machine = new Machine(scratch(t), folder);
@@ -231,16 +233,19 @@ describe('tokens', { timeout: HANG_MS, concurrency: true }, () => {
     const gateway = await startGateway(t, simulator, config, { folder, env: machine.env });
     simulator.webhooks.setEndpoints(null, [gateway.webhookUrl]);
     t.after(() => simulator.webhooks.setEndpoints(null, []));
+    return { gateway, expire: () => (machine.clockOffsetMs = (HOUR + 31) * 1000) };
+  }
+
+  it('that expire end the subscriptions that were begun with them, which go on at their cursors', async (t) => {
+    const { gateway, expire } = await startEvents(t);
     const { eventId } = await deliver(simulator);
     const messages = (request, token) => gateway.stream('EventService/Subscribe', request, bearer(token));
-
-    // The token is good for an hour, and then for 30 seconds more.
     const ids = [];
     let failure;
     try {
       for await (const { events = [] } of messages({ end: 'LOG_END_EARLIEST' }, jwt(ec, { kid: 'ec' }))) {
         ids.push(...events.map(({ event_id }) => event_id));
-        if (ids.length > 0) machine.clockOffsetMs = (HOUR + 31) * 1000;
+        if (ids.length > 0) expire();
       }
     } catch (error) {
       failure = described(error);
@@ -258,6 +263,25 @@ describe('tokens', { timeout: HANG_MS, concurrency: true }, () => {
     }
     gateway.told = [failure.message];
     checkSilence(gateway);
+  });
+
+  it('that expire end the reading of a body, which goes on at its offset', async (t) => {
+    const { gateway, expire } = await startEvents(t);
+    const json = { type: 'a', text: 'x'.repeat(3 << 20) };
+    const { eventId: event_id } = await deliver(simulator, { json });
+    const authorization = `Bearer ${jwt(ec, { kid: 'ec' })}`;
+    const held = await HeldCall.start(gateway, 'EventService/ReadEventBody', { event_id }, { authorization });
+    expire();
+    assert.ok((await held.finish()) < 3 << 20);
+    assert.equal(held.status, String(code.UNAVAILABLE));
+    const details = Buffer.from(held.trailers['grpc-status-details-bin'], 'base64').toString('latin1');
+    const [, offset_bytes] = /TOKEN_EXPIRED[^]*offset_bytes\x12.([0-9]+)/.exec(details);
+    const token = bearer(jwt(ec, { kid: 'ec', claims: { exp: now() + 3 * HOUR } }));
+    let rest = 0;
+    for await (const { chunk } of gateway.stream('EventService/ReadEventBody', { event_id, offset_bytes }, token)) {
+      rest += chunk.length;
+    }
+    assert.equal(Number(offset_bytes) + rest, JSON.stringify(json).length);
   });
 
   it('that nobody asks for are passed over', async (t) => {
