@@ -29,6 +29,7 @@
 #include "gateway/caller_config.h"
 #include "gateway/config_reader.h"
 #include "gateway/config_report.h"
+#include "gateway/duration.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/util/time_util.h"
 #include "stampgate/v1/options.pb.h"
@@ -455,10 +456,6 @@ std::string CallStoreFile(const config::v1::Config& config) {
 
 TlsFiles FilesOf(const config::v1::Tls& tls) {
   return {tls.certificate_file(), tls.private_key_file(), tls.client_ca_file()};
-}
-
-absl::Duration ToDuration(const google::protobuf::Duration& duration) {
-  return absl::Nanoseconds(TimeUtil::DurationToNanoseconds(duration));
 }
 
 absl::StatusOr<Config> ParseConfig(absl::string_view text, const std::string& path, OpenKey open_key,

@@ -78,8 +78,6 @@ std::string CallStoreFile(const config::v1::Config& config);
 
 TlsFiles FilesOf(const config::v1::Tls& tls);
 
-absl::Duration ToDuration(const google::protobuf::Duration& duration);
-
 }  // namespace stampgate
 
 #endif  // STAMPGATE_GATEWAY_CONFIG_H_

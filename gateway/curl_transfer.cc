@@ -86,7 +86,7 @@ std::optional<absl::Duration> RetryAfter(CURL* easy) {
 
 }  // namespace
 
-std::unique_ptr<CurlTransfer> CurlTransfer::Create(const std::string& base_url, const UpstreamClient::Options& options,
+std::unique_ptr<CurlTransfer> CurlTransfer::Create(const std::string& base_url, const UpstreamOptions& options,
                                                    ConnectionTable* connections) {
   std::unique_ptr<CurlTransfer> transfer(new CurlTransfer(options.max_response_bytes, connections));
   transfer->easy_.reset(curl_easy_init());
@@ -94,7 +94,7 @@ std::unique_ptr<CurlTransfer> CurlTransfer::Create(const std::string& base_url, 
   return transfer;
 }
 
-bool CurlTransfer::SetOptions(const std::string& base_url, const UpstreamClient::Options& options) {
+bool CurlTransfer::SetOptions(const std::string& base_url, const UpstreamOptions& options) {
   bool ok = true;
   const auto set = [this, &ok](CURLoption option, auto value) {
     ok = ok && curl_easy_setopt(easy(), option, value) == CURLE_OK;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "gateway/connection_table.h"
-#include "gateway/upstream_client.h"
+#include "gateway/upstream_options.h"
 #include "stamp/stamped_request.h"
 #include "translate/upstream_outcome.h"
 
@@ -27,7 +27,7 @@ class CurlTransfer {
  public:
   // `base_url` is from ParseBaseUrl; `connections` is shared by the transfers of one multi handle and outlives them.
   // nullptr if libcurl has no memory or refuses an option: there is no transfer without all of its fences.
-  static std::unique_ptr<CurlTransfer> Create(const std::string& base_url, const UpstreamClient::Options& options,
+  static std::unique_ptr<CurlTransfer> Create(const std::string& base_url, const UpstreamOptions& options,
                                               ConnectionTable* connections);
 
   CurlTransfer(const CurlTransfer&) = delete;
@@ -62,7 +62,7 @@ class CurlTransfer {
   CurlTransfer(int64_t max_response_bytes, ConnectionTable* connections)
       : max_response_bytes_(max_response_bytes), connections_(connections) {}
 
-  bool SetOptions(const std::string& base_url, const UpstreamClient::Options& options);
+  bool SetOptions(const std::string& base_url, const UpstreamOptions& options);
 
   // `headers` with `traceparent` before them, unless it is empty. Null if it would not be read as it is meant.
   curl_slist* WithTraceparent(const std::string& traceparent, curl_slist* headers);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "gateway/duration.h"
 #include "gateway/key_set_fetch.h"
 #include "gateway/log.h"
 #include "google/protobuf/descriptor.h"

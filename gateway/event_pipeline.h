@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "gateway/config.h"
+#include "gateway/config.pb.h"
 #include "gateway/delivery_log.h"
 #include "gateway/event_encoder.h"
 #include "gateway/event_feed.h"

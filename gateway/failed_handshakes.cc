@@ -5,6 +5,7 @@
 #include <openssl/x509.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <deque>
 #include <mutex>
@@ -12,7 +13,7 @@
 namespace stampgate {
 namespace {
 
-std::array<std::atomic<int64_t>, kHandshakeFailures.size()> failed = {};
+std::array<std::atomic<int64_t>, kHandshakeFailureCount> failed = {};
 
 // The random bytes of a ClientHello, by which both sides know the same handshake.
 using HelloRandom = std::array<unsigned char, SSL3_RANDOM_SIZE>;

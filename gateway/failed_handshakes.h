@@ -2,7 +2,6 @@
 #ifndef STAMPGATE_GATEWAY_FAILED_HANDSHAKES_H_
 #define STAMPGATE_GATEWAY_FAILED_HANDSHAKES_H_
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -20,10 +19,7 @@ enum class HandshakeFailure : size_t {
   kCertificateRefused,  // none of the authorities' that is good now and for clients
   kUnfinished,          // the client went away or fell silent in the middle
 };
-
-// What metrics call them.
-inline constexpr std::array<const char*, 5> kHandshakeFailures = {"no_hello", "hello_refused", "no_certificate",
-                                                                  "certificate_refused", "unfinished"};
+inline constexpr size_t kHandshakeFailureCount = 5;
 
 // From now on every connection of a TLS server that requires client certificates is counted here if its handshake has
 // not ended well when it is closed. gRPC reports failed handshakes in its log alone, and there only those in which

@@ -38,6 +38,7 @@
 #include "gateway/measured_methods.h"
 #include "gateway/metrics.h"
 #include "gateway/process_hardening.h"
+#include "gateway/process_usage.h"
 #include "gateway/readiness.h"
 #include "gateway/reloader.h"
 #include "gateway/self_check.h"
@@ -117,6 +118,15 @@ struct Health {
   Liveness liveness;
 };
 
+Metrics::ProcessNumbers NumbersOfProcess() {
+  Metrics::ProcessNumbers numbers{ReadProcessUsage(), {}, DroppedLogLines()};
+  static_assert(numbers.failed_handshakes.size() == kHandshakeFailureCount);
+  for (size_t i = 0; i < kHandshakeFailureCount; ++i) {
+    numbers.failed_handshakes[i] = FailedHandshakes(static_cast<HandshakeFailure>(i));
+  }
+  return numbers;
+}
+
 // Null if the config has none.
 absl::StatusOr<std::unique_ptr<AdminServer>> StartAdmin(const Config& config, Health& health) {
   if (config->admin().listen_address().empty()) return nullptr;
@@ -125,7 +135,7 @@ absl::StatusOr<std::unique_ptr<AdminServer>> StartAdmin(const Config& config, He
                              {"/readyz", [&health] { return health.readiness.Answer(); }},
                              {"/readyz/webhooks", [&health] { return health.readiness.AnswerForWebhooks(); }},
                              {"/metrics", [&health]() -> AdminAnswer {
-                                return {200, health.metrics.Render(), Metrics::kContentType};
+                                return {200, health.metrics.Render(NumbersOfProcess()), Metrics::kContentType};
                               }}});
 }
 

@@ -6,8 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "gateway/log.h"
-#include "gateway/process_usage.h"
 #include "google/protobuf/descriptor.h"
 #include "stampgate/v1/error_reason.pb.h"
 #include "translate/error.h"
@@ -309,15 +307,15 @@ void Metrics::Raise(Counter& counter, double total) {
   if (total > counter.Value()) counter.Increment(total - counter.Value());
 }
 
-std::string Metrics::Render() {
-  const ProcessUsage usage = ReadProcessUsage();
+std::string Metrics::Render(const ProcessNumbers& process) {
   std::lock_guard lock(mutex_);
   const std::chrono::duration<double> age = std::chrono::steady_clock::now() - oldest_detached_.load();
   oldest_detached_age_.Set(detached_exchanges_.Value() > 0 ? age.count() : 0);
   for (size_t i = 0; i < failed_handshakes_.size(); ++i) {
-    Raise(*failed_handshakes_[i], static_cast<double>(FailedHandshakes(static_cast<HandshakeFailure>(i))));
+    Raise(*failed_handshakes_[i], static_cast<double>(process.failed_handshakes[i]));
   }
-  Raise(dropped_log_lines_, static_cast<double>(DroppedLogLines()));
+  Raise(dropped_log_lines_, static_cast<double>(process.dropped_log_lines));
+  const ProcessUsage& usage = process.usage;
   Raise(cpu_seconds_, usage.cpu_seconds);
   start_time_.Set(usage.start_time_seconds);
   resident_bytes_.Set(usage.resident_bytes);

@@ -25,7 +25,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "gateway/failed_handshakes.h"
+#include "gateway/process_usage.h"
 
 namespace stampgate {
 
@@ -111,8 +111,19 @@ class Metrics {
   // The same of the port that deliveries come to.
   void SetWebhookCertificateNotAfter(absl::Time time);
 
-  // All of it, what the process uses, FailedHandshakes and DroppedLogLines, in Prometheus's text format 0.0.4.
-  std::string Render();
+  // By HandshakeFailure.
+  static constexpr std::array<const char*, 5> kHandshakeFailures = {"no_hello", "hello_refused", "no_certificate",
+                                                                    "certificate_refused", "unfinished"};
+
+  // What others count for the whole process.
+  struct ProcessNumbers {
+    ProcessUsage usage;
+    std::array<int64_t, kHandshakeFailures.size()> failed_handshakes{};  // by HandshakeFailure
+    uint64_t dropped_log_lines = 0;
+  };
+
+  // All of it, in Prometheus's text format 0.0.4.
+  std::string Render(const ProcessNumbers& process = {});
   static constexpr char kContentType[] = "text/plain; version=0.0.4; charset=utf-8";
 
  private:
@@ -188,7 +199,7 @@ class Metrics {
   Gauges& certificate_not_after_;
   Gauges& webhook_certificate_not_after_;
   std::array<UpstreamLane, kUpstreamLanes.size()> upstream_lanes_;
-  std::array<prometheus::Counter*, kHandshakeFailures.size()> failed_handshakes_{};  // by HandshakeFailure
+  std::array<prometheus::Counter*, kHandshakeFailures.size()> failed_handshakes_{};
   prometheus::Counter& dropped_log_lines_;
   prometheus::Gauge& resident_bytes_;
   prometheus::Gauge& open_descriptors_;

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "gateway/unary_call.h"
+#include "gateway/call_environment.h"
 
 namespace stampgate {
 

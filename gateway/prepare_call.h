@@ -6,7 +6,7 @@
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
-#include "gateway/unary_call.h"
+#include "gateway/call_environment.h"
 
 namespace stampgate {
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_replace.h"
 #include "absl/time/time.h"
+#include "gateway/duration.h"
 
 namespace stampgate {
 namespace {

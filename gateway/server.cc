@@ -20,6 +20,7 @@
 #include "absl/time/clock.h"
 #include "gateway/call_lines.h"
 #include "gateway/disk_waits.h"
+#include "gateway/duration.h"
 #include "gateway/event_environment.h"
 #include "gateway/event_service.h"
 #include "gateway/log.h"
@@ -81,7 +82,7 @@ void Harden(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, 15 * 60 * kMillis);
 }
 
-UpstreamClient::Options UpstreamOptions(const config::v1::Upstream& upstream, Metrics* metrics) {
+UpstreamOptions OptionsOf(const config::v1::Upstream& upstream, Metrics* metrics) {
   UpstreamClient::Options options;
   options.base_url = upstream.base_url();
   options.ca_file = upstream.ca_file();
@@ -349,7 +350,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, cons
   absl::StatusOr<std::unique_ptr<const OperationTable>> operations = OperationTable::Create(config->operator_name());
   if (!operations.ok()) return operations.status();
   absl::StatusOr<std::unique_ptr<UpstreamClient>> upstream =
-      UpstreamClient::Create(UpstreamOptions(config->upstream(), parts.metrics));
+      UpstreamClient::Create(OptionsOf(config->upstream(), parts.metrics));
   if (!upstream.ok()) return upstream.status();
   absl::StatusOr<std::unique_ptr<CallStore>> store = OpenStore(*config, parts);
   if (!store.ok()) return store.status();

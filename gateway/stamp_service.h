@@ -4,7 +4,7 @@
 
 #include <grpcpp/impl/codegen/service_type.h>
 
-#include "gateway/unary_call.h"
+#include "gateway/call_environment.h"
 
 namespace stampgate {
 

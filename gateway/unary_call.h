@@ -6,43 +6,10 @@
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
-#include <cstddef>
-#include <functional>
-
-#include "absl/time/time.h"
-#include "gateway/access.h"
-#include "gateway/audit_log.h"
-#include "gateway/call_lines.h"
-#include "gateway/calls_in_flight.h"
-#include "gateway/disk_waits.h"
-#include "gateway/metrics.h"
-#include "gateway/store/call_store.h"
-#include "gateway/timestamp_allocator.h"
-#include "gateway/trace_context.h"
-#include "gateway/upstream_client.h"
+#include "gateway/call_environment.h"
 #include "translate/operation_table.h"
 
 namespace stampgate {
-
-// What every call uses. Outlives all calls.
-struct CallEnvironment {
-  const OperationTable& operations;
-  const CurrentAccess& access;
-  TimestampAllocator& timestamps;
-  UpstreamClient& upstream;
-  CallsInFlight<grpc::CallbackServerContext>& in_flight;
-  DiskWaits& disk_waits;
-  CallStore* store;  // null: idempotency keys are refused
-  AuditLog* audit;   // null: nothing is recorded
-  Metrics* metrics;  // null: nothing is counted
-  CallLines* lines;  // null: nothing is logged
-  absl::Duration default_deadline;
-  absl::Duration max_deadline;
-  size_t max_request_bytes;
-  bool forward_traceparent;  // upstream gets the call's trace
-  std::function<absl::Time()> now;
-  RandomNumber random;
-};
 
 // Starts the call and returns its reactor, which deletes itself. Never blocks.
 grpc::ServerUnaryReactor* StartUnaryCall(const CallEnvironment& environment, const Operation& operation,

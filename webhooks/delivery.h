@@ -5,12 +5,9 @@
 #include <string>
 #include <vector>
 
-namespace stampgate {
+#include "webhooks/header_field.h"
 
-struct HeaderField {
-  std::string name;   // as it was spelled
-  std::string value;  // without white space around it
-};
+namespace stampgate {
 
 struct Delivery {
   std::vector<HeaderField> headers;  // those of one name in the order in which they came, beside each other

@@ -11,7 +11,7 @@
 #include "webhooks/delivery_count.h"
 #include "webhooks/path_set.h"
 #include "webhooks/peer_table.h"
-#include "webhooks/receiver.h"
+#include "webhooks/receiver_options.h"
 
 namespace stampgate {
 

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "webhooks/delivery.h"
 #include "webhooks/growing_body.h"
+#include "webhooks/header_field.h"
 
 namespace stampgate {
 

@@ -1,0 +1,47 @@
+// What every call of an operation uses.
+#ifndef STAMPGATE_GATEWAY_CALL_ENVIRONMENT_H_
+#define STAMPGATE_GATEWAY_CALL_ENVIRONMENT_H_
+
+#include <grpcpp/server_context.h>
+
+#include <cstddef>
+#include <functional>
+
+#include "absl/time/time.h"
+#include "gateway/access.h"
+#include "gateway/audit_log.h"
+#include "gateway/call_lines.h"
+#include "gateway/calls_in_flight.h"
+#include "gateway/disk_waits.h"
+#include "gateway/metrics.h"
+#include "gateway/store/call_store.h"
+#include "gateway/timestamp_allocator.h"
+#include "gateway/trace_context.h"
+#include "gateway/upstream_client.h"
+#include "translate/operation_table.h"
+
+namespace stampgate {
+
+// Outlives all calls.
+struct CallEnvironment {
+  const OperationTable& operations;
+  const CurrentAccess& access;
+  TimestampAllocator& timestamps;
+  UpstreamClient& upstream;
+  CallsInFlight<grpc::CallbackServerContext>& in_flight;
+  DiskWaits& disk_waits;
+  CallStore* store;  // null: idempotency keys are refused
+  AuditLog* audit;   // null: nothing is recorded
+  Metrics* metrics;  // null: nothing is counted
+  CallLines* lines;  // null: nothing is logged
+  absl::Duration default_deadline;
+  absl::Duration max_deadline;
+  size_t max_request_bytes;
+  bool forward_traceparent;  // upstream gets the call's trace
+  std::function<absl::Time()> now;
+  RandomNumber random;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_CALL_ENVIRONMENT_H_
