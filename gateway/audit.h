@@ -9,8 +9,8 @@
 
 #include "absl/status/statusor.h"
 #include "gateway/audit_log.h"
-#include "gateway/config.pb.h"
 #include "gateway/periodic_task.h"
+#include "stampgate/config/v1/config.pb.h"
 
 namespace stampgate {
 

@@ -14,8 +14,8 @@
 #include "gateway/audit_log.h"
 #include "gateway/audit_testing.h"
 #include "gateway/caller.h"
-#include "gateway/config.pb.h"
 #include "gateway/disk_waits.h"
+#include "stampgate/config/v1/config.pb.h"
 
 namespace stampgate {
 namespace {

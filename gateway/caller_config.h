@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "gateway/config.pb.h"
 #include "gateway/config_report.h"
+#include "stampgate/config/v1/config.pb.h"
 
 namespace stampgate {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "gateway/caller.h"
-#include "gateway/config.pb.h"
 #include "gateway/peer.h"
+#include "stampgate/config/v1/config.pb.h"
 
 namespace stampgate {
 

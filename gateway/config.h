@@ -11,9 +11,9 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "gateway/caller_config.h"
-#include "gateway/config.pb.h"
 #include "gateway/tls_files.h"
 #include "google/protobuf/duration.pb.h"
+#include "stampgate/config/v1/config.pb.h"
 
 namespace stampgate {
 

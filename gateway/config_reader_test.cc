@@ -9,8 +9,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "gateway/config.pb.h"
 #include "google/protobuf/descriptor.pb.h"
+#include "stampgate/config/v1/config.pb.h"
 #include "stampgate/v1/options.pb.h"
 
 namespace stampgate {

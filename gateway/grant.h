@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "absl/strings/string_view.h"
-#include "gateway/config.pb.h"
 #include "gateway/guard_rules.h"
 #include "gateway/organization_set.h"
 #include "google/protobuf/message.h"
+#include "stampgate/config/v1/config.pb.h"
 
 namespace stampgate {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "gateway/config.pb.h"
 #include "google/protobuf/message.h"
+#include "stampgate/config/v1/config.pb.h"
 
 namespace stampgate {
 

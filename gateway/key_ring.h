@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "gateway/config.pb.h"
 #include "gateway/organization_set.h"
 #include "stamp/signer.h"
+#include "stampgate/config/v1/config.pb.h"
 
 namespace stampgate {
 

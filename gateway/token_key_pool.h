@@ -8,9 +8,9 @@
 #include <tuple>
 
 #include "absl/status/statusor.h"
-#include "gateway/config.pb.h"
 #include "gateway/token_keys.h"
 #include "gateway/upstream_client.h"
+#include "stampgate/config/v1/config.pb.h"
 
 namespace stampgate {
 

@@ -1,4 +1,4 @@
-// Who may do what, read from the words of gateway/config.proto alone. It shares nothing with the gateway: it goes
+// Who may do what, read from the words of proto/stampgate/config/v1/config.proto alone. It shares nothing with the gateway: it goes
 // through the config for every question, in the slowest way.
 
 /** What each method counts as, by hand. GeneralService is in no class. */
