@@ -22,7 +22,7 @@
 #include "webhooks/http_answer.h"
 #include "webhooks/peer_stream.h"
 #include "webhooks/request_reader.h"
-#include "webhooks/start_thread.h"
+#include "webhooks/threads/start_thread.h"
 
 namespace stampgate {
 namespace {

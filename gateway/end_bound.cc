@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "gateway/log.h"
-#include "webhooks/start_thread.h"
+#include "webhooks/threads/start_thread.h"
 
 namespace stampgate {
 

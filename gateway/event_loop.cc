@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "webhooks/start_thread.h"
+#include "webhooks/threads/start_thread.h"
 
 namespace stampgate {
 

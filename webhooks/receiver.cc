@@ -15,7 +15,7 @@
 #include "webhooks/current_tls.h"
 #include "webhooks/http_connection.h"
 #include "webhooks/receiver_state.h"
-#include "webhooks/start_thread.h"
+#include "webhooks/threads/start_thread.h"
 
 namespace stampgate {
 namespace {

@@ -18,7 +18,7 @@
 #include "webhooks/log_reader.h"
 #include "webhooks/log_recovery.h"
 #include "webhooks/log_writer.h"
-#include "webhooks/start_thread.h"
+#include "webhooks/threads/start_thread.h"
 
 namespace stampgate {
 namespace {

@@ -16,7 +16,7 @@
 #include "gateway/store/call_writer.h"
 #include "gateway/store/timestamp_mark.h"
 #include "webhooks/exclusive_file.h"
-#include "webhooks/start_thread.h"
+#include "webhooks/threads/start_thread.h"
 
 namespace stampgate {
 namespace {

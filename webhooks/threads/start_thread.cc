@@ -1,4 +1,4 @@
-#include "webhooks/start_thread.h"
+#include "webhooks/threads/start_thread.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 // Starts the threads of the process.
-#ifndef STAMPGATE_WEBHOOKS_START_THREAD_H_
-#define STAMPGATE_WEBHOOKS_START_THREAD_H_
+#ifndef STAMPGATE_WEBHOOKS_THREADS_START_THREAD_H_
+#define STAMPGATE_WEBHOOKS_THREADS_START_THREAD_H_
 
 #include <functional>
 #include <string>
@@ -14,4 +14,4 @@ std::thread StartThread(const std::string& name, std::function<void()> body);
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_START_THREAD_H_
+#endif  // STAMPGATE_WEBHOOKS_THREADS_START_THREAD_H_
