@@ -17,7 +17,7 @@
 #include "gateway/audit_chain.h"
 #include "gateway/audit_file.h"
 #include "gateway/audit_record.h"
-#include "webhooks/exclusive_file.h"
+#include "webhooks/disk/exclusive_file.h"
 
 namespace stampgate {
 

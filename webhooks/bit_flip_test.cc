@@ -13,9 +13,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "webhooks/disk/test_disk.h"
 #include "webhooks/event_log_testing.h"
 #include "webhooks/sqlite_event_log.h"
-#include "webhooks/test_disk.h"
 #include "webhooks/webhook_testing.h"
 
 namespace stampgate {

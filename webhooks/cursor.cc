@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "webhooks/big_endian.h"
+#include "webhooks/disk/big_endian.h"
 
 namespace stampgate {
 namespace {

@@ -3,7 +3,7 @@
 #include <openssl/evp.h>
 
 #include "absl/base/internal/raw_logging.h"
-#include "webhooks/big_endian.h"
+#include "webhooks/disk/big_endian.h"
 
 namespace stampgate {
 namespace {

@@ -7,8 +7,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "webhooks/disk/sqlite.h"
 #include "webhooks/event_log.h"
-#include "webhooks/sqlite.h"
 
 namespace stampgate {
 

@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "webhooks/database_settings.h"
+#include "webhooks/disk/database_settings.h"
 #include "webhooks/hole_table.h"
 #include "webhooks/log_migration.h"
 #include "webhooks/log_record.h"

@@ -6,9 +6,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "webhooks/disk.h"
-#include "webhooks/exclusive_file.h"
-#include "webhooks/sqlite.h"
+#include "webhooks/disk/disk.h"
+#include "webhooks/disk/exclusive_file.h"
+#include "webhooks/disk/sqlite.h"
 
 namespace stampgate {
 

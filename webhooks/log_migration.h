@@ -3,7 +3,7 @@
 #define STAMPGATE_WEBHOOKS_LOG_MIGRATION_H_
 
 #include "absl/status/status.h"
-#include "webhooks/sqlite.h"
+#include "webhooks/disk/sqlite.h"
 
 namespace stampgate {
 

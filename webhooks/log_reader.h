@@ -13,12 +13,12 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "webhooks/disk/sqlite.h"
 #include "webhooks/event_filter.h"
 #include "webhooks/event_log.h"
 #include "webhooks/event_row.h"
 #include "webhooks/hole_table.h"
 #include "webhooks/log_record.h"
-#include "webhooks/sqlite.h"
 
 namespace stampgate {
 

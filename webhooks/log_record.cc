@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "webhooks/big_endian.h"
+#include "webhooks/disk/big_endian.h"
 #include "webhooks/event_row.h"
 
 namespace stampgate {

@@ -7,9 +7,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "webhooks/age_clock.h"
+#include "webhooks/disk/age_clock.h"
+#include "webhooks/disk/sqlite.h"
 #include "webhooks/event_log.h"
-#include "webhooks/sqlite.h"
 
 namespace stampgate {
 

@@ -5,7 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "webhooks/mark_file.h"
+#include "webhooks/disk/mark_file.h"
 
 namespace stampgate {
 namespace {

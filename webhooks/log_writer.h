@@ -13,16 +13,16 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "webhooks/age_clock.h"
-#include "webhooks/checkpointer.h"
-#include "webhooks/disk.h"
+#include "webhooks/disk/age_clock.h"
+#include "webhooks/disk/checkpointer.h"
+#include "webhooks/disk/disk.h"
+#include "webhooks/disk/mark_file.h"
+#include "webhooks/disk/sqlite.h"
 #include "webhooks/event.h"
 #include "webhooks/event_log.h"
 #include "webhooks/hole_table.h"
 #include "webhooks/log_record.h"
 #include "webhooks/log_safeguards.h"
-#include "webhooks/mark_file.h"
-#include "webhooks/sqlite.h"
 
 namespace stampgate {
 

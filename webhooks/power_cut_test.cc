@@ -1,5 +1,5 @@
 // The log after power cuts: what was acknowledged is there, whatever the disk made of what was not synced.
-#include "webhooks/power_cut.h"
+#include "webhooks/disk/power_cut.h"
 
 #include <gtest/gtest.h>
 
@@ -15,9 +15,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "webhooks/disk/test_disk.h"
 #include "webhooks/event_log_testing.h"
 #include "webhooks/sqlite_event_log.h"
-#include "webhooks/test_disk.h"
 #include "webhooks/webhook_testing.h"
 
 namespace stampgate {

@@ -2,12 +2,12 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "webhooks/disk.h"
-#include "webhooks/exclusive_file.h"
+#include "webhooks/disk/disk.h"
+#include "webhooks/disk/exclusive_file.h"
+#include "webhooks/disk/mark_file.h"
+#include "webhooks/disk/sqlite.h"
 #include "webhooks/log_file.h"
 #include "webhooks/log_record.h"
-#include "webhooks/mark_file.h"
-#include "webhooks/sqlite.h"
 
 namespace stampgate {
 namespace {

@@ -15,8 +15,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "webhooks/cursor.h"
+#include "webhooks/disk/sqlite.h"
 #include "webhooks/event_log_testing.h"
-#include "webhooks/sqlite.h"
 #include "webhooks/sqlite_event_log.h"
 #include "webhooks/webhook_testing.h"
 

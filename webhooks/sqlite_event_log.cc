@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "webhooks/exclusive_file.h"
+#include "webhooks/disk/exclusive_file.h"
 #include "webhooks/log_file.h"
 #include "webhooks/log_reader.h"
 #include "webhooks/log_recovery.h"

@@ -19,7 +19,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "webhooks/disk.h"
+#include "webhooks/disk/disk.h"
 #include "webhooks/event_log.h"
 #include "webhooks/log_safeguards.h"
 

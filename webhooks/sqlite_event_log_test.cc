@@ -25,10 +25,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
-#include "webhooks/age_clock.h"
 #include "webhooks/cursor.h"
+#include "webhooks/disk/age_clock.h"
+#include "webhooks/disk/test_disk.h"
 #include "webhooks/event_log_testing.h"
-#include "webhooks/test_disk.h"
 #include "webhooks/webhook_testing.h"
 
 namespace stampgate {

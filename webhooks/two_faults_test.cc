@@ -19,11 +19,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "webhooks/disk.h"
+#include "webhooks/disk/disk.h"
+#include "webhooks/disk/power_cut.h"
+#include "webhooks/disk/test_disk.h"
 #include "webhooks/event_log_testing.h"
-#include "webhooks/power_cut.h"
 #include "webhooks/sqlite_event_log.h"
-#include "webhooks/test_disk.h"
 #include "webhooks/webhook_testing.h"
 
 namespace stampgate {

@@ -5,7 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "gateway/store/call_table.h"
-#include "webhooks/database_settings.h"
+#include "webhooks/disk/database_settings.h"
 
 namespace stampgate {
 namespace {

@@ -7,8 +7,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "gateway/store/store_record.h"
-#include "webhooks/exclusive_file.h"
-#include "webhooks/sqlite.h"
+#include "webhooks/disk/exclusive_file.h"
+#include "webhooks/disk/sqlite.h"
 
 namespace stampgate {
 

@@ -14,8 +14,8 @@
 #include "absl/strings/str_cat.h"
 #include "gateway/store/call_store_testing.h"
 #include "gateway/store/sqlite_call_store.h"
-#include "webhooks/power_cut.h"
-#include "webhooks/test_disk.h"
+#include "webhooks/disk/power_cut.h"
+#include "webhooks/disk/test_disk.h"
 
 namespace stampgate {
 namespace {

@@ -9,7 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "gateway/store/call_row.h"
 #include "gateway/store/store_record.h"
-#include "webhooks/sqlite.h"
+#include "webhooks/disk/sqlite.h"
 
 namespace stampgate {
 

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "gateway/store/call_file.h"
 #include "gateway/store/row_checksum.h"
-#include "webhooks/vfs_file.h"
+#include "webhooks/disk/vfs_file.h"
 
 namespace stampgate {
 namespace {

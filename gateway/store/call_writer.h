@@ -15,10 +15,10 @@
 #include "gateway/store/call_store.h"
 #include "gateway/store/call_table.h"
 #include "gateway/store/store_record.h"
-#include "webhooks/checkpointer.h"
-#include "webhooks/disk.h"
-#include "webhooks/mark_file.h"
-#include "webhooks/sqlite.h"
+#include "webhooks/disk/checkpointer.h"
+#include "webhooks/disk/disk.h"
+#include "webhooks/disk/mark_file.h"
+#include "webhooks/disk/sqlite.h"
 
 namespace stampgate {
 

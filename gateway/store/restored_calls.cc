@@ -9,8 +9,8 @@
 #include "gateway/store/call_file.h"
 #include "gateway/store/call_writer.h"
 #include "gateway/store/timestamp_mark.h"
-#include "webhooks/disk.h"
-#include "webhooks/exclusive_file.h"
+#include "webhooks/disk/disk.h"
+#include "webhooks/disk/exclusive_file.h"
 
 namespace stampgate {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "webhooks/big_endian.h"
+#include "webhooks/disk/big_endian.h"
 
 namespace stampgate {
 

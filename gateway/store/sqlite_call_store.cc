@@ -15,7 +15,7 @@
 #include "gateway/store/call_file.h"
 #include "gateway/store/call_writer.h"
 #include "gateway/store/timestamp_mark.h"
-#include "webhooks/exclusive_file.h"
+#include "webhooks/disk/exclusive_file.h"
 #include "webhooks/threads/start_thread.h"
 
 namespace stampgate {

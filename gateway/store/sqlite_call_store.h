@@ -17,7 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "gateway/store/call_store.h"
-#include "webhooks/disk.h"
+#include "webhooks/disk/disk.h"
 
 namespace stampgate {
 

@@ -8,8 +8,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "webhooks/age_clock.h"
-#include "webhooks/sqlite.h"
+#include "webhooks/disk/age_clock.h"
+#include "webhooks/disk/sqlite.h"
 
 namespace stampgate {
 

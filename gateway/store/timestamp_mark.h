@@ -9,8 +9,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "webhooks/disk.h"
-#include "webhooks/mark_file.h"
+#include "webhooks/disk/disk.h"
+#include "webhooks/disk/mark_file.h"
 
 namespace stampgate {
 

@@ -1,4 +1,4 @@
-#include "webhooks/exclusive_file.h"
+#include "webhooks/disk/exclusive_file.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

@@ -1,4 +1,4 @@
-#include "webhooks/disk.h"
+#include "webhooks/disk/disk.h"
 
 #include <fcntl.h>
 #include <unistd.h>

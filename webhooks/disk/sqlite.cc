@@ -1,4 +1,4 @@
-#include "webhooks/sqlite.h"
+#include "webhooks/disk/sqlite.h"
 
 #include <cerrno>
 #include <utility>

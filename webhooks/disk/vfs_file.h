@@ -1,6 +1,6 @@
 // A small file of our own on the disk that SQLite uses.
-#ifndef STAMPGATE_WEBHOOKS_VFS_FILE_H_
-#define STAMPGATE_WEBHOOKS_VFS_FILE_H_
+#ifndef STAMPGATE_WEBHOOKS_DISK_VFS_FILE_H_
+#define STAMPGATE_WEBHOOKS_DISK_VFS_FILE_H_
 
 #include <sqlite3.h>
 
@@ -48,4 +48,4 @@ class VfsFile {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_VFS_FILE_H_
+#endif  // STAMPGATE_WEBHOOKS_DISK_VFS_FILE_H_

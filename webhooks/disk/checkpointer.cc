@@ -1,4 +1,4 @@
-#include "webhooks/checkpointer.h"
+#include "webhooks/disk/checkpointer.h"
 
 namespace stampgate {
 namespace {

@@ -1,4 +1,4 @@
-#include "webhooks/mark_file.h"
+#include "webhooks/disk/mark_file.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "webhooks/age_clock.h"
+#include "webhooks/disk/age_clock.h"
 
 #include <gtest/gtest.h>
 

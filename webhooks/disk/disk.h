@@ -1,6 +1,6 @@
 // What a database of the gateway stands on: SQLite's VFS, and what a crash asks for besides.
-#ifndef STAMPGATE_WEBHOOKS_DISK_H_
-#define STAMPGATE_WEBHOOKS_DISK_H_
+#ifndef STAMPGATE_WEBHOOKS_DISK_DISK_H_
+#define STAMPGATE_WEBHOOKS_DISK_DISK_H_
 
 #include <string>
 
@@ -32,4 +32,4 @@ class Disk {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_DISK_H_
+#endif  // STAMPGATE_WEBHOOKS_DISK_DISK_H_

@@ -1,6 +1,6 @@
 // SQLite's connections and statements, owned, with errors as absl::Status.
-#ifndef STAMPGATE_WEBHOOKS_SQLITE_H_
-#define STAMPGATE_WEBHOOKS_SQLITE_H_
+#ifndef STAMPGATE_WEBHOOKS_DISK_SQLITE_H_
+#define STAMPGATE_WEBHOOKS_DISK_SQLITE_H_
 
 #include <sqlite3.h>
 
@@ -103,4 +103,4 @@ class SqliteReset {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_SQLITE_H_
+#endif  // STAMPGATE_WEBHOOKS_DISK_SQLITE_H_

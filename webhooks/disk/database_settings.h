@@ -1,13 +1,13 @@
 // How connections to the gateway's SQLite files are set.
-#ifndef STAMPGATE_WEBHOOKS_DATABASE_SETTINGS_H_
-#define STAMPGATE_WEBHOOKS_DATABASE_SETTINGS_H_
+#ifndef STAMPGATE_WEBHOOKS_DISK_DATABASE_SETTINGS_H_
+#define STAMPGATE_WEBHOOKS_DISK_DATABASE_SETTINGS_H_
 
 #include <cstdint>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "webhooks/sqlite.h"
+#include "webhooks/disk/sqlite.h"
 
 namespace stampgate {
 
@@ -43,4 +43,4 @@ absl::Status SetDurable(SqliteConnection& connection, bool synchronous_full);
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_DATABASE_SETTINGS_H_
+#endif  // STAMPGATE_WEBHOOKS_DISK_DATABASE_SETTINGS_H_

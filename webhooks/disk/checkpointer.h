@@ -1,11 +1,11 @@
 // Moves what was committed from a database's write-ahead log to where it belongs.
-#ifndef STAMPGATE_WEBHOOKS_CHECKPOINTER_H_
-#define STAMPGATE_WEBHOOKS_CHECKPOINTER_H_
+#ifndef STAMPGATE_WEBHOOKS_DISK_CHECKPOINTER_H_
+#define STAMPGATE_WEBHOOKS_DISK_CHECKPOINTER_H_
 
 #include <sqlite3.h>
 
 #include "absl/status/status.h"
-#include "webhooks/sqlite.h"
+#include "webhooks/disk/sqlite.h"
 
 namespace stampgate {
 
@@ -46,4 +46,4 @@ class Checkpointer {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_CHECKPOINTER_H_
+#endif  // STAMPGATE_WEBHOOKS_DISK_CHECKPOINTER_H_

@@ -1,4 +1,4 @@
-#include "webhooks/vfs_file.h"
+#include "webhooks/disk/vfs_file.h"
 
 #include <cstdlib>
 #include <cstring>

@@ -1,6 +1,6 @@
 // A file that one process at a time uses, and nobody but its owner reads.
-#ifndef STAMPGATE_WEBHOOKS_EXCLUSIVE_FILE_H_
-#define STAMPGATE_WEBHOOKS_EXCLUSIVE_FILE_H_
+#ifndef STAMPGATE_WEBHOOKS_DISK_EXCLUSIVE_FILE_H_
+#define STAMPGATE_WEBHOOKS_DISK_EXCLUSIVE_FILE_H_
 
 #include <initializer_list>
 #include <string>
@@ -42,4 +42,4 @@ absl::Status RefuseOtherNames(const std::string& path);
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_EXCLUSIVE_FILE_H_
+#endif  // STAMPGATE_WEBHOOKS_DISK_EXCLUSIVE_FILE_H_

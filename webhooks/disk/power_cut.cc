@@ -1,4 +1,4 @@
-#include "webhooks/power_cut.h"
+#include "webhooks/disk/power_cut.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,6 +1,6 @@
 // What a power cut leaves of a disk's files.
-#ifndef STAMPGATE_WEBHOOKS_POWER_CUT_H_
-#define STAMPGATE_WEBHOOKS_POWER_CUT_H_
+#ifndef STAMPGATE_WEBHOOKS_DISK_POWER_CUT_H_
+#define STAMPGATE_WEBHOOKS_DISK_POWER_CUT_H_
 
 #include <cstddef>
 #include <map>
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "webhooks/test_disk.h"
+#include "webhooks/disk/test_disk.h"
 
 namespace stampgate {
 
@@ -44,4 +44,4 @@ class PowerCut {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_POWER_CUT_H_
+#endif  // STAMPGATE_WEBHOOKS_DISK_POWER_CUT_H_

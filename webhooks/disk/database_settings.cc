@@ -1,4 +1,4 @@
-#include "webhooks/database_settings.h"
+#include "webhooks/disk/database_settings.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

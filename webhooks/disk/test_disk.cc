@@ -1,4 +1,4 @@
-#include "webhooks/test_disk.h"
+#include "webhooks/disk/test_disk.h"
 
 #include <algorithm>
 #include <atomic>

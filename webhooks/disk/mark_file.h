@@ -1,6 +1,6 @@
 // How far a log has come, in a file of its own: what a crash takes from the log's files shows against it.
-#ifndef STAMPGATE_WEBHOOKS_MARK_FILE_H_
-#define STAMPGATE_WEBHOOKS_MARK_FILE_H_
+#ifndef STAMPGATE_WEBHOOKS_DISK_MARK_FILE_H_
+#define STAMPGATE_WEBHOOKS_DISK_MARK_FILE_H_
 
 #include <array>
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "webhooks/disk.h"
-#include "webhooks/vfs_file.h"
+#include "webhooks/disk/disk.h"
+#include "webhooks/disk/vfs_file.h"
 
 namespace stampgate {
 
@@ -56,4 +56,4 @@ class MarkFile {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_MARK_FILE_H_
+#endif  // STAMPGATE_WEBHOOKS_DISK_MARK_FILE_H_

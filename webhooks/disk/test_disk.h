@@ -6,8 +6,8 @@
 // What is read comes from the cache, and the cache outlives whoever wrote it, as it does when a process dies. As on
 // Linux, a write-back that fails marks pages clean that the disk does not have: they are read as if nothing had
 // happened, and no later sync writes them. Only Settle shows the disk's content again, and a power cut (power_cut.h).
-#ifndef STAMPGATE_WEBHOOKS_TEST_DISK_H_
-#define STAMPGATE_WEBHOOKS_TEST_DISK_H_
+#ifndef STAMPGATE_WEBHOOKS_DISK_TEST_DISK_H_
+#define STAMPGATE_WEBHOOKS_DISK_TEST_DISK_H_
 
 #include <sqlite3.h>
 
@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "webhooks/disk.h"
+#include "webhooks/disk/disk.h"
 
 namespace stampgate {
 
@@ -130,4 +130,4 @@ class TestDisk : public Disk {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_TEST_DISK_H_
+#endif  // STAMPGATE_WEBHOOKS_DISK_TEST_DISK_H_

@@ -1,6 +1,6 @@
 // The time by which a store ages what it keeps: a step of the system's clock cannot make it jump.
-#ifndef STAMPGATE_WEBHOOKS_AGE_CLOCK_H_
-#define STAMPGATE_WEBHOOKS_AGE_CLOCK_H_
+#ifndef STAMPGATE_WEBHOOKS_DISK_AGE_CLOCK_H_
+#define STAMPGATE_WEBHOOKS_DISK_AGE_CLOCK_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -28,4 +28,4 @@ struct AgeClock {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_AGE_CLOCK_H_
+#endif  // STAMPGATE_WEBHOOKS_DISK_AGE_CLOCK_H_

@@ -1,4 +1,4 @@
-#include "webhooks/mark_file.h"
+#include "webhooks/disk/mark_file.h"
 
 #include <sodium.h>
 
@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "webhooks/big_endian.h"
+#include "webhooks/disk/big_endian.h"
 
 namespace stampgate {
 namespace {

@@ -1,6 +1,6 @@
 // Numbers as bytes whose order does not depend on the machine.
-#ifndef STAMPGATE_WEBHOOKS_BIG_ENDIAN_H_
-#define STAMPGATE_WEBHOOKS_BIG_ENDIAN_H_
+#ifndef STAMPGATE_WEBHOOKS_DISK_BIG_ENDIAN_H_
+#define STAMPGATE_WEBHOOKS_DISK_BIG_ENDIAN_H_
 
 #include <array>
 #include <cstddef>
@@ -23,4 +23,4 @@ constexpr uint64_t FromBigEndian(const char* bytes) {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_BIG_ENDIAN_H_
+#endif  // STAMPGATE_WEBHOOKS_DISK_BIG_ENDIAN_H_
