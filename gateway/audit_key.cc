@@ -6,7 +6,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "gateway/audit_chain.h"
-#include "stamp/secret_file.h"
+#include "stamp/secret/file.h"
 
 namespace stampgate {
 namespace {

@@ -25,7 +25,7 @@
 #include "gateway/audit_record.h"
 #include "gateway/audit_writer.h"
 #include "gateway/flood_bound.h"
-#include "stamp/secret_bytes.h"
+#include "stamp/secret/bytes.h"
 
 namespace stampgate {
 

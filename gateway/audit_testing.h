@@ -11,7 +11,7 @@
 
 #include "absl/strings/string_view.h"
 #include "gateway/audit_file.h"
-#include "stamp/secret_bytes.h"
+#include "stamp/secret/bytes.h"
 
 namespace stampgate {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gateway/audit_chain.h"
-#include "stamp/secret_bytes.h"
+#include "stamp/secret/bytes.h"
 
 namespace stampgate {
 

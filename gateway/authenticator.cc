@@ -10,7 +10,7 @@
 #include "gateway/audit_record.h"
 #include "gateway/call_metadata.h"
 #include "gateway/peer.h"
-#include "stamp/sha256.h"
+#include "stamp/secret/sha256.h"
 #include "translate/error.h"
 
 namespace stampgate {

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "gateway/policy_testing.h"
-#include "stamp/sha256.h"
+#include "stamp/secret/sha256.h"
 #include "stampgate/v1/earn_service.pb.h"
 #include "translate/testing/operations.h"
 

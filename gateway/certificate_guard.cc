@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "stamp/openssl_ptr.h"
+#include "stamp/secret/openssl_ptr.h"
 
 namespace stampgate {
 namespace {

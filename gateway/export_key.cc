@@ -8,7 +8,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
-#include "stamp/openssl_ptr.h"
+#include "stamp/secret/openssl_ptr.h"
 
 namespace stampgate {
 namespace {

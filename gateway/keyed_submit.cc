@@ -8,7 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
-#include "stamp/sha256.h"
+#include "stamp/secret/sha256.h"
 #include "translate/error.h"
 #include "translate/violations.h"
 

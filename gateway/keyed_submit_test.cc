@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "google/rpc/error_details.pb.h"
-#include "stamp/sha256.h"
+#include "stamp/secret/sha256.h"
 #include "stampgate/v1/general_service.pb.h"
 #include "stampgate/v1/policy_service.pb.h"
 #include "translate/error.h"

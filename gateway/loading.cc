@@ -13,9 +13,9 @@
 #include "gateway/token_issuers.h"
 #include "gateway/token_key_set.h"
 #include "stamp/key_file.h"
-#include "stamp/key_memory.h"
 #include "stamp/make_signer.h"
-#include "stamp/sha256.h"
+#include "stamp/secret/memory.h"
+#include "stamp/secret/sha256.h"
 #include "webhooks/key_set.h"
 
 namespace stampgate {

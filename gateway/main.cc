@@ -48,7 +48,7 @@
 #include "gateway/store/restored_calls.h"
 #include "gateway/token_key_pool.h"
 #include "stamp/key_generator.h"
-#include "stamp/key_memory.h"
+#include "stamp/secret/memory.h"
 #include "translate/operation_table.h"
 #include "webhooks/restored_log.h"
 

@@ -16,7 +16,7 @@
 #include "gateway/request_message.h"
 #include "gateway/shutting_down.h"
 #include "stamp/fingerprint.h"
-#include "stamp/sha256.h"
+#include "stamp/secret/sha256.h"
 #include "stampgate/v1/stamp_service.pb.h"
 #include "translate/request_translator.h"
 

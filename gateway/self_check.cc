@@ -27,7 +27,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "gateway/failed_handshakes.h"
-#include "stamp/openssl_ptr.h"
+#include "stamp/secret/openssl_ptr.h"
 #include "webhooks/listen_address.h"
 
 namespace stampgate {

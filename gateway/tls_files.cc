@@ -23,8 +23,8 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "gateway/certificate_guard.h"
-#include "stamp/openssl_ptr.h"
-#include "stamp/secret_file.h"
+#include "stamp/secret/file.h"
+#include "stamp/secret/openssl_ptr.h"
 
 namespace stampgate {
 namespace {

@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "stamp/secret_bytes.h"
+#include "stamp/secret/bytes.h"
 
 namespace stampgate {
 
@@ -30,7 +30,7 @@ struct TlsSnapshot {
 // Reads each file once. If one of them was replaced meanwhile, as Kubernetes does when it swaps a folder, all are read
 // again, a few times at most.
 //
-// The key's file obeys the rules of stamp/secret_file.h. The others are regular, of 1 byte to 1 MiB. None has a zero
+// The key's file obeys the rules of stamp/secret/file.h. The others are regular, of 1 byte to 1 MiB. None has a zero
 // byte. Symbolic links are followed. Never blocks on a FIFO.
 //
 // Errors name the path and the rule, never anything from the file. Codes are those of ReadSecretFile, and kAborted if

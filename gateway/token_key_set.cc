@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "gateway/base64url.h"
-#include "stamp/openssl_ptr.h"
+#include "stamp/secret/openssl_ptr.h"
 #include "translate/json_reader.h"
 #include "webhooks/key_set.h"
 

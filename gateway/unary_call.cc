@@ -31,7 +31,7 @@
 #include "google/protobuf/arena.h"
 #include "stamp/client_stamp.h"
 #include "stamp/fingerprint.h"
-#include "stamp/sha256.h"
+#include "stamp/secret/sha256.h"
 #include "stamp/stamper.h"
 #include "translate/activity_summary.h"
 #include "translate/answer_size.h"

@@ -14,9 +14,9 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/escaping.h"
-#include "stamp/key_memory.h"
-#include "stamp/openssl_ptr.h"
-#include "stamp/sha256.h"
+#include "stamp/secret/memory.h"
+#include "stamp/secret/openssl_ptr.h"
+#include "stamp/secret/sha256.h"
 
 namespace stampgate {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
-#include "stamp/secret_bytes.h"
+#include "stamp/secret/bytes.h"
 
 namespace stampgate {
 namespace {

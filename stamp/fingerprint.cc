@@ -1,7 +1,7 @@
 #include "stamp/fingerprint.h"
 
 #include "absl/strings/str_cat.h"
-#include "stamp/sha256.h"
+#include "stamp/secret/sha256.h"
 
 namespace stampgate {
 

@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "stamp/pem_key.h"
-#include "stamp/secret_bytes.h"
-#include "stamp/secret_file.h"
+#include "stamp/secret/bytes.h"
+#include "stamp/secret/file.h"
 
 namespace stampgate {
 namespace {

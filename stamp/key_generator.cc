@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "stamp/private_key.h"
-#include "stamp/secret_bytes.h"
-#include "stamp/secret_file.h"
+#include "stamp/secret/bytes.h"
+#include "stamp/secret/file.h"
 
 namespace stampgate {
 namespace {

@@ -22,7 +22,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "stamp/openssl_ptr.h"
+#include "stamp/secret/openssl_ptr.h"
 
 namespace stampgate {
 namespace {

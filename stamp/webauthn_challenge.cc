@@ -1,6 +1,6 @@
 #include "stamp/webauthn_challenge.h"
 
-#include "stamp/sha256.h"
+#include "stamp/secret/sha256.h"
 
 namespace stampgate {
 

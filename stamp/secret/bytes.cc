@@ -1,4 +1,4 @@
-#include "stamp/secret_bytes.h"
+#include "stamp/secret/bytes.h"
 
 #include <sodium.h>
 
@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "stamp/key_memory.h"
+#include "stamp/secret/memory.h"
 
 namespace stampgate {
 

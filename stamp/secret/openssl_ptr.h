@@ -1,6 +1,6 @@
 // Owning pointers for OpenSSL's objects.
-#ifndef STAMPGATE_STAMP_OPENSSL_PTR_H_
-#define STAMPGATE_STAMP_OPENSSL_PTR_H_
+#ifndef STAMPGATE_STAMP_SECRET_OPENSSL_PTR_H_
+#define STAMPGATE_STAMP_SECRET_OPENSSL_PTR_H_
 
 #include <openssl/bn.h>
 #include <openssl/ec.h>
@@ -32,4 +32,4 @@ using OsslParamBldPtr = std::unique_ptr<OSSL_PARAM_BLD, OpensslDeleter<OSSL_PARA
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_STAMP_OPENSSL_PTR_H_
+#endif  // STAMPGATE_STAMP_SECRET_OPENSSL_PTR_H_

@@ -1,4 +1,4 @@
-#include "stamp/secret_bytes.h"
+#include "stamp/secret/bytes.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "stamp/secret_file.h"
+#include "stamp/secret/file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

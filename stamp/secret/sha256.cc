@@ -1,4 +1,4 @@
-#include "stamp/sha256.h"
+#include "stamp/secret/sha256.h"
 
 #include <openssl/evp.h>
 

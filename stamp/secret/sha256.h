@@ -1,6 +1,6 @@
 // SHA-256 of bytes at hand.
-#ifndef STAMPGATE_STAMP_SHA256_H_
-#define STAMPGATE_STAMP_SHA256_H_
+#ifndef STAMPGATE_STAMP_SECRET_SHA256_H_
+#define STAMPGATE_STAMP_SECRET_SHA256_H_
 
 #include <array>
 #include <cstdint>
@@ -18,4 +18,4 @@ std::string HexSha256(absl::string_view data);
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_STAMP_SHA256_H_
+#endif  // STAMPGATE_STAMP_SECRET_SHA256_H_

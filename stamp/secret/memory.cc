@@ -1,4 +1,4 @@
-#include "stamp/key_memory.h"
+#include "stamp/secret/memory.h"
 
 #include <openssl/crypto.h>
 #include <sodium.h>

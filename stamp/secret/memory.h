@@ -1,6 +1,6 @@
 // Memory for private keys: never swapped, never in a core dump.
-#ifndef STAMPGATE_STAMP_KEY_MEMORY_H_
-#define STAMPGATE_STAMP_KEY_MEMORY_H_
+#ifndef STAMPGATE_STAMP_SECRET_MEMORY_H_
+#define STAMPGATE_STAMP_SECRET_MEMORY_H_
 
 #include "absl/status/status.h"
 
@@ -18,4 +18,4 @@ absl::Status InitializeKeyMemory();
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_STAMP_KEY_MEMORY_H_
+#endif  // STAMPGATE_STAMP_SECRET_MEMORY_H_
