@@ -8,7 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "gateway/audit_record.h"
 #include "gateway/read_at.h"
-#include "translate/json_reader.h"
+#include "translate/json/reader.h"
 
 namespace stampgate {
 namespace {

@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "gateway/audit_later_group.h"
 #include "gateway/read_at.h"
-#include "translate/json_reader.h"
+#include "translate/json/reader.h"
 
 namespace stampgate {
 namespace {

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/arena.h"
 #include "stampgate/v1/options.pb.h"
-#include "translate/json_reader.h"
+#include "translate/json/reader.h"
 #include "translate/message_reader.h"
 #include "webhooks/cursor.h"
 #include "webhooks/delivery_headers.h"

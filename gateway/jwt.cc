@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "gateway/base64url.h"
-#include "translate/json_reader.h"
+#include "translate/json/reader.h"
 
 namespace stampgate {
 namespace {

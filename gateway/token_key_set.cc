@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "gateway/base64url.h"
 #include "stamp/secret/openssl_ptr.h"
-#include "translate/json_reader.h"
+#include "translate/json/reader.h"
 #include "webhooks/key_set.h"
 
 namespace stampgate {

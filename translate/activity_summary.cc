@@ -2,8 +2,8 @@
 
 #include "absl/algorithm/container.h"
 #include "google/protobuf/descriptor.h"
-#include "translate/json_reader.h"
-#include "translate/json_writer.h"
+#include "translate/json/reader.h"
+#include "translate/json/writer.h"
 
 namespace stampgate {
 namespace {

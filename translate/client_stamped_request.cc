@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "translate/json_writer.h"
+#include "translate/json/writer.h"
 #include "translate/message_reader.h"
 #include "translate/validator.h"
 

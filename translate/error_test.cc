@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "google/rpc/error_details.pb.h"
-#include "translate/json_reader.h"
-#include "translate/json_writer.h"
+#include "translate/json/reader.h"
+#include "translate/json/writer.h"
 #include "translate/testing/status.h"
 
 namespace stampgate {

@@ -8,7 +8,7 @@
 #include "absl/strings/str_replace.h"
 #include "google/protobuf/timestamp.pb.h"
 #include "stampgate/v1/client_stamp.pb.h"
-#include "translate/json_writer.h"
+#include "translate/json/writer.h"
 
 namespace stampgate {
 namespace {

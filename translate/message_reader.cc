@@ -15,8 +15,8 @@
 #include "absl/strings/str_replace.h"
 #include "absl/time/time.h"
 #include "google/protobuf/timestamp.pb.h"
-#include "translate/json_reader.h"
-#include "translate/json_writer.h"
+#include "translate/json/reader.h"
+#include "translate/json/writer.h"
 
 namespace stampgate {
 namespace {

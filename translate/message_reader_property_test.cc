@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "translate/json_writer.h"
+#include "translate/json/writer.h"
 #include "translate/message_reader.h"
 #include "translate/message_writer.h"
 #include "translate/testing/json_dom.h"

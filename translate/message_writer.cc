@@ -3,7 +3,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/timestamp.pb.h"
-#include "translate/json_writer.h"
+#include "translate/json/writer.h"
 
 namespace stampgate {
 namespace {

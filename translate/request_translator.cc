@@ -6,7 +6,7 @@
 #include "translate/client_stamped_request.h"
 #include "translate/error.h"
 #include "translate/general_operation.h"
-#include "translate/json_writer.h"
+#include "translate/json/writer.h"
 #include "translate/message_writer.h"
 #include "translate/validator.h"
 

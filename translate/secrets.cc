@@ -8,7 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
-#include "translate/json_reader.h"
+#include "translate/json/reader.h"
 
 namespace stampgate {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "stampgate/v1/user_service.pb.h"
-#include "translate/json_reader.h"
-#include "translate/json_writer.h"
+#include "translate/json/reader.h"
+#include "translate/json/writer.h"
 #include "translate/testing/messages.h"
 #include "translate/testing/operations.h"
 #include "translate/testing/testing.pb.h"

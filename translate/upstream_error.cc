@@ -12,7 +12,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "translate/error.h"
-#include "translate/json_reader.h"
+#include "translate/json/reader.h"
 #include "translate/secrets.h"
 
 namespace stampgate {

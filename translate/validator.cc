@@ -12,7 +12,7 @@
 #include "google/protobuf/unknown_field_set.h"
 #include "google/protobuf/util/time_util.h"
 #include "translate/amount.h"
-#include "translate/json_reader.h"
+#include "translate/json/reader.h"
 
 namespace stampgate {
 namespace {

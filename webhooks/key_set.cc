@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "translate/json_reader.h"
+#include "translate/json/reader.h"
 #include "webhooks/identifier.h"
 
 namespace stampgate {

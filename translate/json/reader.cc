@@ -1,4 +1,4 @@
-#include "translate/json_reader.h"
+#include "translate/json/reader.h"
 
 #include <simdjson.h>
 

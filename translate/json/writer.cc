@@ -1,4 +1,4 @@
-#include "translate/json_writer.h"
+#include "translate/json/writer.h"
 
 #include <array>
 

@@ -1,4 +1,4 @@
-#include "translate/json_reader.h"
+#include "translate/json/reader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "translate/json_writer.h"
+#include "translate/json/writer.h"
 
 namespace stampgate {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "translate/json_reader.h"
+#include "translate/json/reader.h"
 
 namespace stampgate {
 namespace {
