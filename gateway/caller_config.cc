@@ -24,7 +24,7 @@
 #include "gateway/token_key_set.h"
 #include "translate/amount.h"
 #include "translate/operation_table.h"
-#include "webhooks/key_set.h"
+#include "webhooks/keys/key_set.h"
 
 namespace stampgate {
 namespace {

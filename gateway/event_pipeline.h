@@ -21,7 +21,7 @@
 #include "stampgate/config/v1/config.pb.h"
 #include "webhooks/event_log.h"
 #include "webhooks/intake.h"
-#include "webhooks/key_set_cache.h"
+#include "webhooks/keys/key_set_cache.h"
 #include "webhooks/receiver.h"
 #include "webhooks/verifier.h"
 

@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "webhooks/cache_lifetime.h"
+#include "webhooks/keys/cache_lifetime.h"
 
 namespace stampgate {
 

@@ -6,7 +6,7 @@
 
 #include "absl/time/time.h"
 #include "gateway/upstream_client.h"
-#include "webhooks/cached_key_set.h"
+#include "webhooks/keys/cached_key_set.h"
 
 namespace stampgate {
 

@@ -16,7 +16,7 @@
 #include "stamp/make_signer.h"
 #include "stamp/secret/memory.h"
 #include "stamp/secret/sha256.h"
-#include "webhooks/key_set.h"
+#include "webhooks/keys/key_set.h"
 
 namespace stampgate {
 namespace {

@@ -7,7 +7,7 @@
 #include "gateway/key_set_fetch.h"
 #include "gateway/key_set_url.h"
 #include "gateway/log.h"
-#include "webhooks/key_set.h"
+#include "webhooks/keys/key_set.h"
 
 namespace stampgate {
 namespace {

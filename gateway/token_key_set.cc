@@ -14,7 +14,7 @@
 #include "gateway/base64url.h"
 #include "stamp/secret/openssl_ptr.h"
 #include "translate/json/reader.h"
-#include "webhooks/key_set.h"
+#include "webhooks/keys/key_set.h"
 
 namespace stampgate {
 namespace {

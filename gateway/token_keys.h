@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "gateway/jwt.h"
 #include "gateway/token_key_set.h"
-#include "webhooks/cached_key_set.h"
+#include "webhooks/keys/cached_key_set.h"
 
 namespace stampgate {
 

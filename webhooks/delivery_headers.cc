@@ -9,7 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "webhooks/identifier.h"
+#include "webhooks/keys/identifier.h"
 
 namespace stampgate {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "webhooks/delivery_headers.h"
-#include "webhooks/identifier.h"
+#include "webhooks/keys/identifier.h"
 #include "webhooks/signed_body.h"
 
 namespace stampgate {

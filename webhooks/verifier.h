@@ -13,7 +13,7 @@
 #include "absl/time/time.h"
 #include "webhooks/delivery.h"
 #include "webhooks/event.h"
-#include "webhooks/key_set_cache.h"
+#include "webhooks/keys/key_set_cache.h"
 #include "webhooks/rejection.h"
 
 namespace stampgate {

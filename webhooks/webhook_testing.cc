@@ -9,7 +9,7 @@
 #include "absl/base/internal/raw_logging.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "webhooks/key_set_cache.h"
+#include "webhooks/keys/key_set_cache.h"
 #include "webhooks/verifier.h"
 
 namespace stampgate {

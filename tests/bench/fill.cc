@@ -24,7 +24,7 @@
 #include "absl/time/time.h"
 #include "tests/bench/process_cpu.h"
 #include "webhooks/cursor.h"
-#include "webhooks/key_set_cache.h"
+#include "webhooks/keys/key_set_cache.h"
 #include "webhooks/sqlite_event_log.h"
 #include "webhooks/verifier.h"
 #include "webhooks/webhook_testing.h"

@@ -1,4 +1,4 @@
-#include "webhooks/cache_lifetime.h"
+#include "webhooks/keys/cache_lifetime.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The keys that sign deliveries, from a key set that is kept as long as upstream allows.
-#ifndef STAMPGATE_WEBHOOKS_KEY_SET_CACHE_H_
-#define STAMPGATE_WEBHOOKS_KEY_SET_CACHE_H_
+#ifndef STAMPGATE_WEBHOOKS_KEYS_KEY_SET_CACHE_H_
+#define STAMPGATE_WEBHOOKS_KEYS_KEY_SET_CACHE_H_
 
 #include <functional>
 #include <optional>
@@ -10,8 +10,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "webhooks/cached_key_set.h"
-#include "webhooks/key_set.h"
+#include "webhooks/keys/cached_key_set.h"
+#include "webhooks/keys/key_set.h"
 
 namespace stampgate {
 
@@ -48,4 +48,4 @@ class KeySetCache {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_KEY_SET_CACHE_H_
+#endif  // STAMPGATE_WEBHOOKS_KEYS_KEY_SET_CACHE_H_

@@ -1,4 +1,4 @@
-#include "webhooks/key_set.h"
+#include "webhooks/keys/key_set.h"
 
 #include <sodium.h>
 
@@ -10,7 +10,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "translate/json/reader.h"
-#include "webhooks/identifier.h"
+#include "webhooks/keys/identifier.h"
 
 namespace stampgate {
 namespace {

@@ -1,6 +1,6 @@
 // A JSON Web Key Set, kept as long as its server allows and asked for no more often than it must be.
-#ifndef STAMPGATE_WEBHOOKS_CACHED_KEY_SET_H_
-#define STAMPGATE_WEBHOOKS_CACHED_KEY_SET_H_
+#ifndef STAMPGATE_WEBHOOKS_KEYS_CACHED_KEY_SET_H_
+#define STAMPGATE_WEBHOOKS_KEYS_CACHED_KEY_SET_H_
 
 #include <algorithm>
 #include <condition_variable>
@@ -14,7 +14,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "webhooks/cache_lifetime.h"
+#include "webhooks/keys/cache_lifetime.h"
 
 namespace stampgate {
 
@@ -220,4 +220,4 @@ class CachedKeySet {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_CACHED_KEY_SET_H_
+#endif  // STAMPGATE_WEBHOOKS_KEYS_CACHED_KEY_SET_H_

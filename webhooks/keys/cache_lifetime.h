@@ -1,6 +1,6 @@
 // How long an HTTP answer may be kept. RFC 9111 as far as it helps one private cache of one document.
-#ifndef STAMPGATE_WEBHOOKS_CACHE_LIFETIME_H_
-#define STAMPGATE_WEBHOOKS_CACHE_LIFETIME_H_
+#ifndef STAMPGATE_WEBHOOKS_KEYS_CACHE_LIFETIME_H_
+#define STAMPGATE_WEBHOOKS_KEYS_CACHE_LIFETIME_H_
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -32,4 +32,4 @@ absl::Duration ReadAge(absl::string_view age_header);
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_CACHE_LIFETIME_H_
+#endif  // STAMPGATE_WEBHOOKS_KEYS_CACHE_LIFETIME_H_

@@ -5,8 +5,8 @@
 // may have dots, but neither "{" nor white space, with one of which every body begins that is a JSON object: at most
 // one cut gives an event id of the right form and such a body. Where there is one, it is the cut that upstream signed,
 // and the verifier takes no other. A body that is no JSON object is taken as the headers cut it.
-#ifndef STAMPGATE_WEBHOOKS_IDENTIFIER_H_
-#define STAMPGATE_WEBHOOKS_IDENTIFIER_H_
+#ifndef STAMPGATE_WEBHOOKS_KEYS_IDENTIFIER_H_
+#define STAMPGATE_WEBHOOKS_KEYS_IDENTIFIER_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -44,4 +44,4 @@ inline size_t EndOfEventIdBeforeObject(absl::string_view text) {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_IDENTIFIER_H_
+#endif  // STAMPGATE_WEBHOOKS_KEYS_IDENTIFIER_H_

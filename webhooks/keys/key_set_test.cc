@@ -1,4 +1,4 @@
-#include "webhooks/key_set.h"
+#include "webhooks/keys/key_set.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

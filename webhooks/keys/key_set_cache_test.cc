@@ -1,4 +1,4 @@
-#include "webhooks/key_set_cache.h"
+#include "webhooks/keys/key_set_cache.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // The public keys that sign deliveries: a JSON Web Key Set. Specification: "Key discovery".
-#ifndef STAMPGATE_WEBHOOKS_KEY_SET_H_
-#define STAMPGATE_WEBHOOKS_KEY_SET_H_
+#ifndef STAMPGATE_WEBHOOKS_KEYS_KEY_SET_H_
+#define STAMPGATE_WEBHOOKS_KEYS_KEY_SET_H_
 
 #include <array>
 #include <cstddef>
@@ -45,4 +45,4 @@ class KeySet {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_KEY_SET_H_
+#endif  // STAMPGATE_WEBHOOKS_KEYS_KEY_SET_H_
