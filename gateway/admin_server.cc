@@ -18,10 +18,10 @@
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "webhooks/acceptor.h"
-#include "webhooks/http_answer.h"
-#include "webhooks/peer_stream.h"
-#include "webhooks/request_reader.h"
+#include "webhooks/http/acceptor.h"
+#include "webhooks/http/peer_stream.h"
+#include "webhooks/http/request_reader.h"
+#include "webhooks/http/response.h"
 #include "webhooks/threads/start_thread.h"
 
 namespace stampgate {

@@ -33,8 +33,8 @@
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/util/time_util.h"
 #include "stampgate/v1/options.pb.h"
-#include "webhooks/listen_address.h"
-#include "webhooks/tls_context.h"
+#include "webhooks/http/listen_address.h"
+#include "webhooks/http/tls_context.h"
 
 namespace stampgate {
 namespace {

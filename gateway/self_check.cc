@@ -28,7 +28,7 @@
 #include "absl/strings/str_cat.h"
 #include "gateway/failed_handshakes.h"
 #include "stamp/secret/openssl_ptr.h"
-#include "webhooks/listen_address.h"
+#include "webhooks/http/listen_address.h"
 
 namespace stampgate {
 namespace {

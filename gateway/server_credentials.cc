@@ -13,7 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "gateway/certificate_guard.h"
 #include "gateway/session_guard.h"
-#include "webhooks/listen_address.h"
+#include "webhooks/http/listen_address.h"
 
 namespace stampgate {
 

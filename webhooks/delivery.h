@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "webhooks/header_field.h"
+#include "webhooks/http/header_field.h"
 
 namespace stampgate {
 

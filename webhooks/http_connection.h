@@ -16,12 +16,12 @@
 #include "absl/time/time.h"
 #include "webhooks/delivery.h"
 #include "webhooks/delivery_count.h"
-#include "webhooks/http_answer.h"
+#include "webhooks/http/peer_stream.h"
+#include "webhooks/http/request_reader.h"
+#include "webhooks/http/response.h"
 #include "webhooks/http_refusal.h"
-#include "webhooks/peer_stream.h"
 #include "webhooks/peer_table.h"
 #include "webhooks/receiver_state.h"
-#include "webhooks/request_reader.h"
 
 namespace stampgate {
 

@@ -11,8 +11,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "webhooks/acceptor.h"
-#include "webhooks/current_tls.h"
+#include "webhooks/http/acceptor.h"
+#include "webhooks/http/current_tls.h"
 #include "webhooks/http_connection.h"
 #include "webhooks/receiver_state.h"
 #include "webhooks/threads/start_thread.h"

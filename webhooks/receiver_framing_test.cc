@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "webhooks/http_test_client.h"
+#include "webhooks/http/test_client.h"
 #include "webhooks/receiver.h"
 
 namespace stampgate {

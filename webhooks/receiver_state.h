@@ -7,8 +7,8 @@
 #include <memory>
 #include <utility>
 
-#include "webhooks/current_tls.h"
 #include "webhooks/delivery_count.h"
+#include "webhooks/http/current_tls.h"
 #include "webhooks/path_set.h"
 #include "webhooks/peer_table.h"
 #include "webhooks/receiver_options.h"

@@ -22,7 +22,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "webhooks/http_test_client.h"
+#include "webhooks/http/test_client.h"
 
 namespace stampgate {
 namespace {

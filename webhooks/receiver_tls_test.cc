@@ -22,7 +22,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "webhooks/http_test_client.h"
+#include "webhooks/http/test_client.h"
 #include "webhooks/receiver.h"
 
 namespace stampgate {

@@ -1,4 +1,4 @@
-#include "webhooks/peer_stream.h"
+#include "webhooks/http/peer_stream.h"
 
 #include <boost/asio/socket_base.hpp>
 #include <boost/asio/write.hpp>

@@ -1,6 +1,6 @@
 // A listening socket, and the way of what goes on under it.
-#ifndef STAMPGATE_WEBHOOKS_ACCEPTOR_H_
-#define STAMPGATE_WEBHOOKS_ACCEPTOR_H_
+#ifndef STAMPGATE_WEBHOOKS_HTTP_ACCEPTOR_H_
+#define STAMPGATE_WEBHOOKS_HTTP_ACCEPTOR_H_
 
 #include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/basic_waitable_timer.hpp>
@@ -14,7 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "webhooks/peer_stream.h"
+#include "webhooks/http/peer_stream.h"
 
 namespace stampgate {
 
@@ -70,4 +70,4 @@ class Acceptor {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_ACCEPTOR_H_
+#endif  // STAMPGATE_WEBHOOKS_HTTP_ACCEPTOR_H_

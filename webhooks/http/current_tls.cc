@@ -1,4 +1,4 @@
-#include "webhooks/current_tls.h"
+#include "webhooks/http/current_tls.h"
 
 #include <openssl/asn1.h>
 #include <openssl/ssl.h>
@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "webhooks/tls_context.h"
+#include "webhooks/http/tls_context.h"
 
 namespace stampgate {
 namespace {

@@ -1,4 +1,4 @@
-#include "webhooks/acceptor.h"
+#include "webhooks/http/acceptor.h"
 
 #include <boost/asio/error.hpp>
 #include <boost/asio/ip/address.hpp>
@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "webhooks/listen_address.h"
+#include "webhooks/http/listen_address.h"
 
 namespace stampgate {
 namespace {

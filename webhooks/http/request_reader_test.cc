@@ -1,5 +1,5 @@
 // What the receiver's framing test does not see: the fields, every way to cut a request, and mutations.
-#include "webhooks/request_reader.h"
+#include "webhooks/http/request_reader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // An HTTP answer that says how it went and nothing else.
-#ifndef STAMPGATE_WEBHOOKS_HTTP_ANSWER_H_
-#define STAMPGATE_WEBHOOKS_HTTP_ANSWER_H_
+#ifndef STAMPGATE_WEBHOOKS_HTTP_RESPONSE_H_
+#define STAMPGATE_WEBHOOKS_HTTP_RESPONSE_H_
 
 #include <string>
 
@@ -17,4 +17,4 @@ std::string RenderAnswer(int http_status, AfterAnswer after);
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_HTTP_ANSWER_H_
+#endif  // STAMPGATE_WEBHOOKS_HTTP_RESPONSE_H_

@@ -1,4 +1,4 @@
-#include "webhooks/listen_address.h"
+#include "webhooks/http/listen_address.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Where a server listens, as a config spells it.
-#ifndef STAMPGATE_WEBHOOKS_LISTEN_ADDRESS_H_
-#define STAMPGATE_WEBHOOKS_LISTEN_ADDRESS_H_
+#ifndef STAMPGATE_WEBHOOKS_HTTP_LISTEN_ADDRESS_H_
+#define STAMPGATE_WEBHOOKS_HTTP_LISTEN_ADDRESS_H_
 
 #include <cstdint>
 #include <string>
@@ -21,4 +21,4 @@ absl::StatusOr<ListenAddress> ParseListenAddress(absl::string_view text);
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_LISTEN_ADDRESS_H_
+#endif  // STAMPGATE_WEBHOOKS_HTTP_LISTEN_ADDRESS_H_

@@ -1,7 +1,7 @@
 // A body for Boost.Beast that is a string and grows with what has come: Beast's own makes room for all that is
 // announced.
-#ifndef STAMPGATE_WEBHOOKS_GROWING_BODY_H_
-#define STAMPGATE_WEBHOOKS_GROWING_BODY_H_
+#ifndef STAMPGATE_WEBHOOKS_HTTP_GROWING_BODY_H_
+#define STAMPGATE_WEBHOOKS_HTTP_GROWING_BODY_H_
 
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/core/buffers_range.hpp>
@@ -45,4 +45,4 @@ struct GrowingBody {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_GROWING_BODY_H_
+#endif  // STAMPGATE_WEBHOOKS_HTTP_GROWING_BODY_H_

@@ -1,4 +1,4 @@
-#include "webhooks/http_test_client.h"
+#include "webhooks/http/test_client.h"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "webhooks/tls_pair.h"
+#include "webhooks/http/tls_pair.h"
 
 #include <fcntl.h>
 #include <openssl/crypto.h>

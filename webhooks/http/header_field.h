@@ -1,6 +1,6 @@
 // One header field of an HTTP request.
-#ifndef STAMPGATE_WEBHOOKS_HEADER_FIELD_H_
-#define STAMPGATE_WEBHOOKS_HEADER_FIELD_H_
+#ifndef STAMPGATE_WEBHOOKS_HTTP_HEADER_FIELD_H_
+#define STAMPGATE_WEBHOOKS_HTTP_HEADER_FIELD_H_
 
 #include <string>
 
@@ -13,4 +13,4 @@ struct HeaderField {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_HEADER_FIELD_H_
+#endif  // STAMPGATE_WEBHOOKS_HTTP_HEADER_FIELD_H_

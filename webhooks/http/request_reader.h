@@ -3,8 +3,8 @@
 // What Beast's parser puts up with and two servers might read in two ways (folded lines, blanks before a colon, lengths
 // given twice, encodings other than chunked, bare line feeds) is refused before it sees it: whoever sends such a thing
 // is broken, or means to smuggle.
-#ifndef STAMPGATE_WEBHOOKS_REQUEST_READER_H_
-#define STAMPGATE_WEBHOOKS_REQUEST_READER_H_
+#ifndef STAMPGATE_WEBHOOKS_HTTP_REQUEST_READER_H_
+#define STAMPGATE_WEBHOOKS_HTTP_REQUEST_READER_H_
 
 #include <boost/beast/http/parser.hpp>
 #include <cstddef>
@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "webhooks/growing_body.h"
-#include "webhooks/header_field.h"
+#include "webhooks/http/growing_body.h"
+#include "webhooks/http/header_field.h"
 
 namespace stampgate {
 
@@ -79,4 +79,4 @@ class RequestReader {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_REQUEST_READER_H_
+#endif  // STAMPGATE_WEBHOOKS_HTTP_REQUEST_READER_H_

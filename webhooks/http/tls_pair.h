@@ -1,6 +1,6 @@
 // A certificate and its key, read from their files as they belong together.
-#ifndef STAMPGATE_WEBHOOKS_TLS_PAIR_H_
-#define STAMPGATE_WEBHOOKS_TLS_PAIR_H_
+#ifndef STAMPGATE_WEBHOOKS_HTTP_TLS_PAIR_H_
+#define STAMPGATE_WEBHOOKS_HTTP_TLS_PAIR_H_
 
 #include <string>
 
@@ -34,4 +34,4 @@ absl::StatusOr<TlsPair> ReadTlsPair(const TlsPairFiles& files);
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_TLS_PAIR_H_
+#endif  // STAMPGATE_WEBHOOKS_HTTP_TLS_PAIR_H_

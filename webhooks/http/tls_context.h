@@ -1,12 +1,12 @@
 // A TLS server's certificate and rules.
-#ifndef STAMPGATE_WEBHOOKS_TLS_CONTEXT_H_
-#define STAMPGATE_WEBHOOKS_TLS_CONTEXT_H_
+#ifndef STAMPGATE_WEBHOOKS_HTTP_TLS_CONTEXT_H_
+#define STAMPGATE_WEBHOOKS_HTTP_TLS_CONTEXT_H_
 
 #include <boost/asio/ssl/context.hpp>
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "webhooks/tls_pair.h"
+#include "webhooks/http/tls_pair.h"
 
 namespace stampgate {
 
@@ -20,4 +20,4 @@ absl::StatusOr<boost::asio::ssl::context> MakeTlsServerContext(const std::string
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_TLS_CONTEXT_H_
+#endif  // STAMPGATE_WEBHOOKS_HTTP_TLS_CONTEXT_H_

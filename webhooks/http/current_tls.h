@@ -1,6 +1,6 @@
 // The certificate that a port serves, which can be replaced meanwhile.
-#ifndef STAMPGATE_WEBHOOKS_CURRENT_TLS_H_
-#define STAMPGATE_WEBHOOKS_CURRENT_TLS_H_
+#ifndef STAMPGATE_WEBHOOKS_HTTP_CURRENT_TLS_H_
+#define STAMPGATE_WEBHOOKS_HTTP_CURRENT_TLS_H_
 
 #include <openssl/sha.h>
 
@@ -12,7 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "webhooks/tls_pair.h"
+#include "webhooks/http/tls_pair.h"
 
 namespace stampgate {
 
@@ -58,4 +58,4 @@ class CurrentTls {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_CURRENT_TLS_H_
+#endif  // STAMPGATE_WEBHOOKS_HTTP_CURRENT_TLS_H_

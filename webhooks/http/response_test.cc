@@ -1,4 +1,4 @@
-#include "webhooks/http_answer.h"
+#include "webhooks/http/response.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "webhooks/tls_context.h"
+#include "webhooks/http/tls_context.h"
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>

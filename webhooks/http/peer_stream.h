@@ -1,6 +1,6 @@
 // The bytes to and from one peer, over TLS or not.
-#ifndef STAMPGATE_WEBHOOKS_PEER_STREAM_H_
-#define STAMPGATE_WEBHOOKS_PEER_STREAM_H_
+#ifndef STAMPGATE_WEBHOOKS_HTTP_PEER_STREAM_H_
+#define STAMPGATE_WEBHOOKS_HTTP_PEER_STREAM_H_
 
 #include <boost/asio/basic_stream_socket.hpp>
 #include <boost/asio/buffer.hpp>
@@ -56,4 +56,4 @@ class PeerStream {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_PEER_STREAM_H_
+#endif  // STAMPGATE_WEBHOOKS_HTTP_PEER_STREAM_H_

@@ -1,4 +1,4 @@
-#include "webhooks/request_reader.h"
+#include "webhooks/http/request_reader.h"
 
 #include <algorithm>
 #include <limits>
