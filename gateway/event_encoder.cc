@@ -12,8 +12,8 @@
 #include "translate/json/reader.h"
 #include "translate/message_reader.h"
 #include "webhooks/cursor.h"
-#include "webhooks/delivery_headers.h"
-#include "webhooks/signed_body.h"
+#include "webhooks/verification/delivery_headers.h"
+#include "webhooks/verification/signed_body.h"
 
 namespace stampgate {
 namespace {

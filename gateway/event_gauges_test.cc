@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "webhooks/event_log_testing.h"
 #include "webhooks/sqlite_event_log.h"
-#include "webhooks/webhook_testing.h"
+#include "webhooks/verification/testing.h"
 
 namespace stampgate {
 namespace {

@@ -23,7 +23,7 @@
 #include "webhooks/intake.h"
 #include "webhooks/keys/key_set_cache.h"
 #include "webhooks/receiver.h"
-#include "webhooks/verifier.h"
+#include "webhooks/verification/verifier.h"
 
 namespace stampgate {
 

@@ -16,7 +16,7 @@
 #include "webhooks/disk/test_disk.h"
 #include "webhooks/event_log_testing.h"
 #include "webhooks/sqlite_event_log.h"
-#include "webhooks/webhook_testing.h"
+#include "webhooks/verification/testing.h"
 
 namespace stampgate {
 namespace {

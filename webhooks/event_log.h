@@ -15,8 +15,8 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "webhooks/event.h"
 #include "webhooks/event_filter.h"
+#include "webhooks/verification/event.h"
 
 namespace stampgate {
 

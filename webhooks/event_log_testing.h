@@ -6,8 +6,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "webhooks/event.h"
 #include "webhooks/event_log.h"
+#include "webhooks/verification/event.h"
 
 namespace stampgate {
 

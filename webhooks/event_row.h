@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "webhooks/delivery.h"
+#include "webhooks/verification/delivery.h"
 
 namespace stampgate {
 

@@ -14,7 +14,6 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "webhooks/delivery.h"
 #include "webhooks/delivery_count.h"
 #include "webhooks/http/peer_stream.h"
 #include "webhooks/http/request_reader.h"
@@ -22,6 +21,7 @@
 #include "webhooks/http_refusal.h"
 #include "webhooks/peer_table.h"
 #include "webhooks/receiver_state.h"
+#include "webhooks/verification/delivery.h"
 
 namespace stampgate {
 

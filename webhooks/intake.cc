@@ -4,7 +4,7 @@
 #include <variant>
 
 #include "absl/status/statusor.h"
-#include "webhooks/rejection.h"
+#include "webhooks/verification/rejection.h"
 
 namespace stampgate {
 namespace {

@@ -9,7 +9,7 @@
 #include "webhooks/event_log.h"
 #include "webhooks/http_refusal.h"
 #include "webhooks/receiver.h"
-#include "webhooks/verifier.h"
+#include "webhooks/verification/verifier.h"
 
 namespace stampgate {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "webhooks/webhook_testing.h"
+#include "webhooks/verification/testing.h"
 
 namespace stampgate {
 namespace {

@@ -18,11 +18,11 @@
 #include "webhooks/disk/disk.h"
 #include "webhooks/disk/mark_file.h"
 #include "webhooks/disk/sqlite.h"
-#include "webhooks/event.h"
 #include "webhooks/event_log.h"
 #include "webhooks/hole_table.h"
 #include "webhooks/log_record.h"
 #include "webhooks/log_safeguards.h"
+#include "webhooks/verification/event.h"
 
 namespace stampgate {
 

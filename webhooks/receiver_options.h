@@ -9,8 +9,8 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/time/time.h"
-#include "webhooks/delivery.h"
 #include "webhooks/http_refusal.h"
+#include "webhooks/verification/delivery.h"
 
 namespace stampgate {
 

@@ -29,7 +29,7 @@
 #include "webhooks/disk/age_clock.h"
 #include "webhooks/disk/test_disk.h"
 #include "webhooks/event_log_testing.h"
-#include "webhooks/webhook_testing.h"
+#include "webhooks/verification/testing.h"
 
 namespace stampgate {
 namespace {

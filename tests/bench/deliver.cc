@@ -33,7 +33,7 @@
 #include "absl/time/time.h"
 #include "tests/bench/process_cpu.h"
 #include "tests/bench/sent_header.h"
-#include "webhooks/webhook_testing.h"
+#include "webhooks/verification/testing.h"
 
 ABSL_FLAG(std::string, url, "", "http://ADDRESS:PORT/PATH to deliver to");
 ABSL_FLAG(int, pid, 0, "process of the server");

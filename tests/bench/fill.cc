@@ -26,8 +26,8 @@
 #include "webhooks/cursor.h"
 #include "webhooks/keys/key_set_cache.h"
 #include "webhooks/sqlite_event_log.h"
-#include "webhooks/verifier.h"
-#include "webhooks/webhook_testing.h"
+#include "webhooks/verification/testing.h"
+#include "webhooks/verification/verifier.h"
 
 ABSL_FLAG(std::string, file, "", "the log");
 ABSL_FLAG(std::string, body, "", "file that holds the body of every event");

@@ -2,8 +2,8 @@
 //
 // Upstream repeats a delivery after a network error or a 5xx and after nothing else, so whatever may be our own fault
 // is 503: a 4xx says that repeating cannot help, and the event is lost.
-#ifndef STAMPGATE_WEBHOOKS_REJECTION_H_
-#define STAMPGATE_WEBHOOKS_REJECTION_H_
+#ifndef STAMPGATE_WEBHOOKS_VERIFICATION_REJECTION_H_
+#define STAMPGATE_WEBHOOKS_VERIFICATION_REJECTION_H_
 
 #include <string>
 
@@ -38,4 +38,4 @@ int HttpStatus(RejectionReason reason);
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_REJECTION_H_
+#endif  // STAMPGATE_WEBHOOKS_VERIFICATION_REJECTION_H_

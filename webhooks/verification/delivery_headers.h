@@ -1,6 +1,6 @@
 // The headers of a delivery: the six that are signed, and what is kept of all.
-#ifndef STAMPGATE_WEBHOOKS_DELIVERY_HEADERS_H_
-#define STAMPGATE_WEBHOOKS_DELIVERY_HEADERS_H_
+#ifndef STAMPGATE_WEBHOOKS_VERIFICATION_DELIVERY_HEADERS_H_
+#define STAMPGATE_WEBHOOKS_VERIFICATION_DELIVERY_HEADERS_H_
 
 #include <array>
 #include <cstddef>
@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "webhooks/delivery.h"
-#include "webhooks/rejection.h"
+#include "webhooks/verification/delivery.h"
+#include "webhooks/verification/rejection.h"
 
 namespace stampgate {
 
@@ -50,4 +50,4 @@ std::string SignedTimestampOf(const std::vector<HeaderField>& kept, absl::string
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_DELIVERY_HEADERS_H_
+#endif  // STAMPGATE_WEBHOOKS_VERIFICATION_DELIVERY_HEADERS_H_

@@ -1,6 +1,6 @@
 // A webhook delivery as it came in: nothing in it is to be trusted.
-#ifndef STAMPGATE_WEBHOOKS_DELIVERY_H_
-#define STAMPGATE_WEBHOOKS_DELIVERY_H_
+#ifndef STAMPGATE_WEBHOOKS_VERIFICATION_DELIVERY_H_
+#define STAMPGATE_WEBHOOKS_VERIFICATION_DELIVERY_H_
 
 #include <string>
 #include <vector>
@@ -16,4 +16,4 @@ struct Delivery {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_DELIVERY_H_
+#endif  // STAMPGATE_WEBHOOKS_VERIFICATION_DELIVERY_H_

@@ -1,6 +1,6 @@
 // A webhook event whose signature was verified.
-#ifndef STAMPGATE_WEBHOOKS_EVENT_H_
-#define STAMPGATE_WEBHOOKS_EVENT_H_
+#ifndef STAMPGATE_WEBHOOKS_VERIFICATION_EVENT_H_
+#define STAMPGATE_WEBHOOKS_VERIFICATION_EVENT_H_
 
 #include <array>
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "webhooks/delivery.h"
+#include "webhooks/verification/delivery.h"
 
 namespace stampgate {
 
@@ -64,4 +64,4 @@ class VerifiedEvent {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_EVENT_H_
+#endif  // STAMPGATE_WEBHOOKS_VERIFICATION_EVENT_H_

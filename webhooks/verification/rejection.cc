@@ -1,4 +1,4 @@
-#include "webhooks/rejection.h"
+#include "webhooks/verification/rejection.h"
 
 namespace stampgate {
 

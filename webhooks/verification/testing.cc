@@ -1,4 +1,4 @@
-#include "webhooks/webhook_testing.h"
+#include "webhooks/verification/testing.h"
 
 #include <sodium.h>
 
@@ -10,7 +10,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "webhooks/keys/key_set_cache.h"
-#include "webhooks/verifier.h"
+#include "webhooks/verification/verifier.h"
 
 namespace stampgate {
 namespace {

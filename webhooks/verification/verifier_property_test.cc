@@ -9,7 +9,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "webhooks/verifier_testing.h"
+#include "webhooks/verification/verifier_testing.h"
 
 namespace stampgate {
 namespace {

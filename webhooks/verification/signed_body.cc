@@ -1,4 +1,4 @@
-#include "webhooks/signed_body.h"
+#include "webhooks/verification/signed_body.h"
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"

@@ -1,4 +1,4 @@
-#include "webhooks/delivery_headers.h"
+#include "webhooks/verification/delivery_headers.h"
 
 #include <sodium.h>
 

@@ -1,4 +1,4 @@
-#include "webhooks/verifier.h"
+#include "webhooks/verification/verifier.h"
 
 #include <gtest/gtest.h>
 #include <simdjson.h>
@@ -21,8 +21,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "webhooks/delivery_headers.h"
-#include "webhooks/verifier_testing.h"
+#include "webhooks/verification/delivery_headers.h"
+#include "webhooks/verification/verifier_testing.h"
 
 namespace stampgate {
 namespace {

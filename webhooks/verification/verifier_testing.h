@@ -1,6 +1,6 @@
 // What the tests of the verifier share.
-#ifndef STAMPGATE_WEBHOOKS_VERIFIER_TESTING_H_
-#define STAMPGATE_WEBHOOKS_VERIFIER_TESTING_H_
+#ifndef STAMPGATE_WEBHOOKS_VERIFICATION_VERIFIER_TESTING_H_
+#define STAMPGATE_WEBHOOKS_VERIFICATION_VERIFIER_TESTING_H_
 
 #include <gtest/gtest.h>
 
@@ -18,8 +18,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "webhooks/verifier.h"
-#include "webhooks/webhook_testing.h"
+#include "webhooks/verification/testing.h"
+#include "webhooks/verification/verifier.h"
 
 namespace stampgate {
 
@@ -117,4 +117,4 @@ inline std::string TwoKeys(const TestSender& a, const TestSender& b) {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_VERIFIER_TESTING_H_
+#endif  // STAMPGATE_WEBHOOKS_VERIFICATION_VERIFIER_TESTING_H_

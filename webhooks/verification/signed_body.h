@@ -1,6 +1,6 @@
 // What a delivery's body says about whose event it is, and which.
-#ifndef STAMPGATE_WEBHOOKS_SIGNED_BODY_H_
-#define STAMPGATE_WEBHOOKS_SIGNED_BODY_H_
+#ifndef STAMPGATE_WEBHOOKS_VERIFICATION_SIGNED_BODY_H_
+#define STAMPGATE_WEBHOOKS_VERIFICATION_SIGNED_BODY_H_
 
 #include <cstddef>
 #include <string>
@@ -27,4 +27,4 @@ absl::StatusOr<SignedBody> ReadSignedBody(absl::string_view body);
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_SIGNED_BODY_H_
+#endif  // STAMPGATE_WEBHOOKS_VERIFICATION_SIGNED_BODY_H_

@@ -1,6 +1,6 @@
 // The specification's verification procedure: a delivery becomes a verified event, or is rejected for one reason.
-#ifndef STAMPGATE_WEBHOOKS_VERIFIER_H_
-#define STAMPGATE_WEBHOOKS_VERIFIER_H_
+#ifndef STAMPGATE_WEBHOOKS_VERIFICATION_VERIFIER_H_
+#define STAMPGATE_WEBHOOKS_VERIFICATION_VERIFIER_H_
 
 #include <functional>
 #include <memory>
@@ -11,10 +11,10 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "webhooks/delivery.h"
-#include "webhooks/event.h"
 #include "webhooks/keys/key_set_cache.h"
-#include "webhooks/rejection.h"
+#include "webhooks/verification/delivery.h"
+#include "webhooks/verification/event.h"
+#include "webhooks/verification/rejection.h"
 
 namespace stampgate {
 
@@ -53,4 +53,4 @@ class Verifier {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_VERIFIER_H_
+#endif  // STAMPGATE_WEBHOOKS_VERIFICATION_VERIFIER_H_

@@ -1,6 +1,6 @@
 // Deliveries for tests, signed as upstream signs them.
-#ifndef STAMPGATE_WEBHOOKS_WEBHOOK_TESTING_H_
-#define STAMPGATE_WEBHOOKS_WEBHOOK_TESTING_H_
+#ifndef STAMPGATE_WEBHOOKS_VERIFICATION_TESTING_H_
+#define STAMPGATE_WEBHOOKS_VERIFICATION_TESTING_H_
 
 #include <array>
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "webhooks/delivery.h"
-#include "webhooks/event.h"
+#include "webhooks/verification/delivery.h"
+#include "webhooks/verification/event.h"
 
 namespace stampgate {
 
@@ -40,4 +40,4 @@ VerifiedEvent MakeVerifiedEvent(absl::string_view event_id, absl::string_view bo
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_WEBHOOK_TESTING_H_
+#endif  // STAMPGATE_WEBHOOKS_VERIFICATION_TESTING_H_

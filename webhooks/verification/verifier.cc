@@ -1,4 +1,4 @@
-#include "webhooks/verifier.h"
+#include "webhooks/verification/verifier.h"
 
 #include <openssl/sha.h>
 #include <sodium.h>
@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "webhooks/delivery_headers.h"
 #include "webhooks/keys/identifier.h"
-#include "webhooks/signed_body.h"
+#include "webhooks/verification/delivery_headers.h"
+#include "webhooks/verification/signed_body.h"
 
 namespace stampgate {
 namespace {
