@@ -12,7 +12,7 @@
 #include "gateway/authenticator.h"
 #include "gateway/call_audit.h"
 #include "gateway/call_log.h"
-#include "webhooks/event_filter.h"
+#include "webhooks/log/event_filter.h"
 
 namespace stampgate {
 

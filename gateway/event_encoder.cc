@@ -11,7 +11,7 @@
 #include "stampgate/v1/options.pb.h"
 #include "translate/json/reader.h"
 #include "translate/message_reader.h"
-#include "webhooks/cursor.h"
+#include "webhooks/log/cursor.h"
 #include "webhooks/verification/delivery_headers.h"
 #include "webhooks/verification/signed_body.h"
 

@@ -14,7 +14,7 @@
 #include "google/protobuf/descriptor.h"
 #include "stampgate/v1/events.pb.h"
 #include "translate/message_plan.h"
-#include "webhooks/event_log.h"
+#include "webhooks/log/event_log.h"
 
 namespace stampgate {
 

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "stampgate/v1/event_service.pb.h"
-#include "webhooks/cursor.h"
+#include "webhooks/log/cursor.h"
 
 namespace stampgate {
 namespace {

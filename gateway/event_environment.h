@@ -20,7 +20,7 @@
 #include "gateway/metrics.h"
 #include "gateway/trace_context.h"
 #include "translate/message_plan.h"
-#include "webhooks/event_log.h"
+#include "webhooks/log/event_log.h"
 
 namespace stampgate {
 

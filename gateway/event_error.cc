@@ -2,7 +2,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "webhooks/cursor.h"
+#include "webhooks/log/cursor.h"
 
 namespace stampgate {
 

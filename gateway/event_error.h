@@ -4,7 +4,7 @@
 
 #include "absl/status/status.h"
 #include "translate/error.h"
-#include "webhooks/event_log.h"
+#include "webhooks/log/event_log.h"
 
 namespace stampgate {
 
@@ -15,8 +15,8 @@ absl::Status ToCallerError(const absl::Status& status, EventReader& reader, cons
 // NOT_FOUND (EVENT_NOT_FOUND).
 absl::Status EventNotFound();
 
-// UNAVAILABLE (TOKEN_EXPIRED), for a stream that was begun with a token that has expired: no refusal, since a caller that
-// starts again after UNAVAILABLE comes with a newer one. Its caller adds where the stream goes on.
+// UNAVAILABLE (TOKEN_EXPIRED), for a stream that was begun with a token that has expired: no refusal, since a caller
+// that starts again after UNAVAILABLE comes with a newer one. Its caller adds where the stream goes on.
 Error TokenExpired();
 
 // The place at `position`, for a cursor: without a digest where the log does not know it.

@@ -18,7 +18,7 @@
 #include "gateway/event_tail.h"
 #include "gateway/metrics.h"
 #include "gateway/subscriber_places.h"
-#include "webhooks/event_log.h"
+#include "webhooks/log/event_log.h"
 
 namespace stampgate {
 

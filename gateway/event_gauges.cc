@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "webhooks/event_log.h"
+#include "webhooks/log/event_log.h"
 
 namespace stampgate {
 

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "webhooks/event_log_testing.h"
-#include "webhooks/sqlite_event_log.h"
+#include "webhooks/log/sqlite_event_log.h"
+#include "webhooks/log/testing.h"
 #include "webhooks/verification/testing.h"
 
 namespace stampgate {

@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "gateway/metrics.h"
-#include "webhooks/event_log.h"
+#include "webhooks/log/event_log.h"
 
 namespace stampgate {
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "stampgate/v1/event_service.pb.h"
-#include "webhooks/cursor.h"
+#include "webhooks/log/cursor.h"
 
 namespace stampgate {
 

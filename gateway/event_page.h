@@ -5,7 +5,7 @@
 #include <grpcpp/support/byte_buffer.h>
 
 #include "gateway/event_tail.h"
-#include "webhooks/event_log.h"
+#include "webhooks/log/event_log.h"
 
 namespace stampgate {
 

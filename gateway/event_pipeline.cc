@@ -8,7 +8,7 @@
 #include "gateway/log.h"
 #include "google/protobuf/descriptor.h"
 #include "stampgate/v1/options.pb.h"
-#include "webhooks/sqlite_event_log.h"
+#include "webhooks/log/sqlite_event_log.h"
 
 namespace stampgate {
 namespace {

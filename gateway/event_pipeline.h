@@ -19,9 +19,9 @@
 #include "gateway/periodic_task.h"
 #include "gateway/upstream_client.h"
 #include "stampgate/config/v1/config.pb.h"
-#include "webhooks/event_log.h"
 #include "webhooks/intake.h"
 #include "webhooks/keys/key_set_cache.h"
+#include "webhooks/log/event_log.h"
 #include "webhooks/receiver.h"
 #include "webhooks/verification/verifier.h"
 

@@ -13,9 +13,9 @@
 #include "gateway/event_environment.h"
 #include "google/protobuf/message.h"
 #include "stampgate/v1/events.pb.h"
-#include "webhooks/cursor.h"
-#include "webhooks/event_filter.h"
-#include "webhooks/event_log.h"
+#include "webhooks/log/cursor.h"
+#include "webhooks/log/event_filter.h"
+#include "webhooks/log/event_log.h"
 
 namespace stampgate {
 

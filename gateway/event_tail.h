@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "gateway/event_encoder.h"
-#include "webhooks/event_filter.h"
-#include "webhooks/event_log.h"
+#include "webhooks/log/event_filter.h"
+#include "webhooks/log/event_log.h"
 
 namespace stampgate {
 

@@ -50,7 +50,7 @@
 #include "stamp/key_generator.h"
 #include "stamp/secret/memory.h"
 #include "translate/operation_table.h"
-#include "webhooks/restored_log.h"
+#include "webhooks/log/restored.h"
 
 namespace stampgate {
 namespace {

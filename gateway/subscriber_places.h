@@ -8,7 +8,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "webhooks/event_log.h"
+#include "webhooks/log/event_log.h"
 
 namespace stampgate {
 

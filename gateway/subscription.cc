@@ -20,7 +20,7 @@
 #include "gateway/shutting_down.h"
 #include "stampgate/v1/event_service.pb.h"
 #include "translate/error.h"
-#include "webhooks/cursor.h"
+#include "webhooks/log/cursor.h"
 
 namespace stampgate {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "webhooks/event_log.h"
 #include "webhooks/http_refusal.h"
+#include "webhooks/log/event_log.h"
 #include "webhooks/receiver.h"
 #include "webhooks/verification/verifier.h"
 

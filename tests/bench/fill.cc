@@ -23,9 +23,9 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "tests/bench/process_cpu.h"
-#include "webhooks/cursor.h"
 #include "webhooks/keys/key_set_cache.h"
-#include "webhooks/sqlite_event_log.h"
+#include "webhooks/log/cursor.h"
+#include "webhooks/log/sqlite_event_log.h"
 #include "webhooks/verification/testing.h"
 #include "webhooks/verification/verifier.h"
 

@@ -1,0 +1,101 @@
+#include "webhooks/log/cursor.h"
+
+#include <sodium.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "webhooks/disk/big_endian.h"
+
+namespace stampgate {
+namespace {
+
+constexpr uint8_t kVersion = 2;
+constexpr size_t kNameAt = 1;
+constexpr size_t kNameBytes = 16;
+constexpr size_t kPositionAt = kNameAt + kNameBytes;
+constexpr size_t kDigestAt = kPositionAt + 8;
+constexpr size_t kDigestBytes = 16;
+constexpr size_t kMacBytes = 16;  // half of SHA-256: no one guesses 128 bits
+constexpr size_t kCursorBytes = kDigestAt + kDigestBytes + kMacBytes;
+constexpr int kBase64 = sodium_base64_VARIANT_URLSAFE_NO_PADDING;
+
+// Version 1 had no digest.
+constexpr uint8_t kVersion1 = 1;
+constexpr size_t kCursorBytes1 = kDigestAt + kMacBytes;
+
+constexpr size_t TextBytes(size_t bytes) { return (bytes * 8 + 5) / 6; }
+constexpr size_t kTextBytes = TextBytes(kCursorBytes);
+
+using CursorBytes = std::array<uint8_t, kCursorBytes>;
+using Mac = std::array<uint8_t, crypto_auth_hmacsha256_BYTES>;
+
+Mac MacOf(const LogIdentity& log, const uint8_t* bytes, size_t size) {
+  static_assert(std::tuple_size_v<decltype(log.cursor_key)> == crypto_auth_hmacsha256_KEYBYTES);
+  Mac mac;
+  crypto_auth_hmacsha256(mac.data(), bytes, size, log.cursor_key.data());
+  return mac;
+}
+
+// What tells logs apart, and a log from what it was before its cursor key was changed. It tells nothing of the key.
+Mac NameOf(const LogIdentity& log) { return MacOf(log, log.id.data(), log.id.size()); }
+
+}  // namespace
+
+std::string EncodeCursor(const LogIdentity& log, const EventPlace& place) {
+  CursorBytes cursor;
+  cursor[0] = kVersion;
+  const Mac name = NameOf(log);
+  std::copy_n(name.begin(), kNameBytes, cursor.begin() + kNameAt);
+  const std::array<char, 8> position = ToBigEndian(static_cast<uint64_t>(place.position));
+  std::copy(position.begin(), position.end(), cursor.begin() + kPositionAt);
+  std::copy_n(place.digest.begin(), kDigestBytes, cursor.begin() + kDigestAt);
+  constexpr size_t kMacAt = kCursorBytes - kMacBytes;
+  const Mac mac = MacOf(log, cursor.data(), kMacAt);
+  std::copy_n(mac.begin(), kMacBytes, cursor.begin() + kMacAt);
+
+  std::string text(kTextBytes + 1, '\0');  // libsodium writes a NUL behind it
+  sodium_bin2base64(text.data(), text.size(), cursor.data(), cursor.size(), kBase64);
+  text.resize(kTextBytes);
+  return text;
+}
+
+bool Cursor::Fits(const ChainDigest& there) const {
+  return !digest || std::equal(digest->begin(), digest->end(), there.begin());
+}
+
+absl::StatusOr<Cursor> DecodeCursor(const LogIdentity& log, absl::string_view cursor) {
+  const bool is_version1 = cursor.size() == TextBytes(kCursorBytes1);
+  const size_t expected = is_version1 ? kCursorBytes1 : kCursorBytes;
+  CursorBytes bytes = {};
+  size_t size = 0;
+  // Strict: no other alphabet, no padding, and no bits in the last digit that mean nothing.
+  if (cursor.size() != TextBytes(expected) ||
+      sodium_base642bin(bytes.data(), bytes.size(), cursor.data(), cursor.size(), nullptr, &size, nullptr, kBase64) !=
+          0 ||
+      size != expected || bytes[0] != (is_version1 ? kVersion1 : kVersion)) {
+    return absl::InvalidArgumentError("this is not a cursor");
+  }
+  // First, because the MAC of another log's cursor cannot be checked.
+  const Mac name = NameOf(log);
+  if (!std::equal(name.begin(), name.begin() + kNameBytes, bytes.begin() + kNameAt)) {
+    return absl::FailedPreconditionError("this cursor belongs to another event log");
+  }
+  const size_t mac_at = expected - kMacBytes;
+  const Mac mac = MacOf(log, bytes.data(), mac_at);
+  if (sodium_memcmp(mac.data(), bytes.data() + mac_at, kMacBytes) != 0) {
+    return absl::InvalidArgumentError("this cursor was changed");
+  }
+  Cursor decoded;
+  decoded.position = static_cast<Position>(FromBigEndian(reinterpret_cast<const char*>(bytes.data()) + kPositionAt));
+  if (decoded.position < 0) return absl::InvalidArgumentError("this cursor has a negative position");
+  std::array<uint8_t, kDigestBytes> digest = {};
+  if (!is_version1) std::copy_n(bytes.begin() + kDigestAt, kDigestBytes, digest.begin());
+  if (digest != std::array<uint8_t, kDigestBytes>{}) decoded.digest = digest;
+  return decoded;
+}
+
+}  // namespace stampgate

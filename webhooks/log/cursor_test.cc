@@ -1,0 +1,120 @@
+#include "webhooks/log/cursor.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <set>
+#include <string>
+
+namespace stampgate {
+namespace {
+
+constexpr absl::StatusCode kNoCursor = absl::StatusCode::kInvalidArgument;
+constexpr absl::StatusCode kOtherLog = absl::StatusCode::kFailedPrecondition;
+
+constexpr char kAlphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+LogIdentity LogNumber(uint8_t number) {
+  LogIdentity log;
+  for (size_t i = 0; i < log.id.size(); ++i) log.id[i] = static_cast<uint8_t>(number + i);
+  for (size_t i = 0; i < log.cursor_key.size(); ++i) log.cursor_key[i] = static_cast<uint8_t>(number ^ i);
+  return log;
+}
+
+// With a digest that says which event it is.
+EventPlace At(Position position) {
+  EventPlace place = {.position = position, .digest = {}};
+  place.digest.fill(0x5a);
+  place.digest[3] = static_cast<uint8_t>(position);
+  return place;
+}
+
+constexpr char kCursor[] = "AgjvFf7xyz-zVHKEio9-Rk0AAAAAAAABAlpaWgJaWlpaWlpaWlpaWlpnr4KPqu32UQUSzzyWXbyu";
+
+// Computed with another program: Python's hmac and base64.
+TEST(Cursor, HasItsForm) {
+  EXPECT_EQ(EncodeCursor(LogNumber(16), At(258)), kCursor);
+  const Cursor cursor = DecodeCursor(LogNumber(16), kCursor).value();
+  EXPECT_EQ(cursor.position, 258);
+  EXPECT_TRUE(cursor.Fits(At(258).digest));
+  EXPECT_FALSE(cursor.Fits(At(259).digest));
+}
+
+// Clients may have kept it for as long as they like.
+TEST(Cursor, OfVersion1IsTakenAndFitsEveryEvent) {
+  const Cursor cursor = DecodeCursor(LogNumber(16), "AQjvFf7xyz-zVHKEio9-Rk0AAAAAAAABAkew3K1lO3LCVxA2HDOHJFQ").value();
+  EXPECT_EQ(cursor.position, 258);
+  EXPECT_TRUE(cursor.Fits(At(258).digest));
+  EXPECT_TRUE(cursor.Fits(At(259).digest));
+  EXPECT_EQ(DecodeCursor(LogNumber(16), "AQjvFf7xyz-zVHKEio9-Rk0AAAAAAAABA0ew3K1lO3LCVxA2HDOHJFQ").status().code(),
+            kNoCursor);
+}
+
+TEST(Cursor, WithoutADigestFitsEveryEvent) {
+  const LogIdentity log = LogNumber(1);
+  EXPECT_TRUE(DecodeCursor(log, EncodeCursor(log, {.position = 5, .digest = {}}))->Fits(At(5).digest));
+}
+
+TEST(Cursor, ComesBack) {
+  const LogIdentity log = LogNumber(1);
+  for (Position position : {Position{0}, Position{1}, Position{255}, Position{256}, Position{1} << 40,
+                            std::numeric_limits<Position>::max()}) {
+    const std::string cursor = EncodeCursor(log, At(position));
+    EXPECT_EQ(cursor.size(), 76);
+    absl::StatusOr<Cursor> decoded = DecodeCursor(log, cursor);
+    ASSERT_TRUE(decoded.ok()) << decoded.status();
+    EXPECT_EQ(decoded->position, position);
+    EXPECT_TRUE(decoded->Fits(At(position).digest));
+  }
+}
+
+TEST(Cursor, OfAnotherLogIsToldApart) {
+  EXPECT_EQ(DecodeCursor(LogNumber(1), EncodeCursor(LogNumber(2), At(5))).status().code(), kOtherLog);
+}
+
+TEST(Cursor, OfBeforeTheKeyWasChangedIsAnothers) {
+  LogIdentity other = LogNumber(1);
+  other.cursor_key[31] ^= 1;
+  EXPECT_EQ(DecodeCursor(LogNumber(1), EncodeCursor(other, At(5))).status().code(), kOtherLog);
+}
+
+// Every other letter in every place, the spare bits of the last one included.
+TEST(Cursor, CannotBeChanged) {
+  const LogIdentity log = LogNumber(1);
+  const std::string cursor = EncodeCursor(log, At(77));
+  for (size_t place = 0; place < cursor.size(); ++place) {
+    for (char letter : std::string(kAlphabet)) {
+      std::string changed = cursor;
+      changed[place] = letter;
+      if (changed == cursor) continue;
+      const absl::StatusCode code = DecodeCursor(log, changed).status().code();
+      EXPECT_TRUE(code == kNoCursor || code == kOtherLog) << changed;
+      // Only where the log's id stands can it look like another log's.
+      const bool in_id = place >= 1 && place <= 22;
+      EXPECT_TRUE(code == kNoCursor || in_id) << changed;
+    }
+  }
+}
+
+TEST(Cursor, IsNothingElse) {
+  const LogIdentity log = LogNumber(1);
+  const std::string cursor = EncodeCursor(log, At(77));
+  for (const std::string& text :
+       {std::string(), std::string("A"), cursor + "A", cursor + "=", cursor.substr(1), cursor.substr(0, 75),
+        " " + cursor, cursor + "\n", std::string(76, 'A'), std::string(76, '\0'), std::string(76, '\xff'),
+        std::string(55, 'A'), cursor.substr(0, 55), std::string(76, '='), std::string(1 << 20, 'A'),
+        cursor.substr(0, 75) + "+", cursor.substr(0, 75) + "/"}) {
+    EXPECT_EQ(DecodeCursor(log, text).status().code(), kNoCursor) << text.size();
+  }
+}
+
+TEST(Cursor, HasNoNegativePosition) {
+  const LogIdentity log = LogNumber(1);
+  for (Position position : {Position{-1}, std::numeric_limits<Position>::min()}) {
+    EXPECT_EQ(DecodeCursor(log, EncodeCursor(log, At(position))).status().code(), kNoCursor);
+  }
+}
+
+}  // namespace
+}  // namespace stampgate

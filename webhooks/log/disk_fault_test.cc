@@ -1,0 +1,269 @@
+// The log on disks that are full or fail: whatever happens, what was acknowledged is there afterwards.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "webhooks/disk/test_disk.h"
+#include "webhooks/log/sqlite_event_log.h"
+#include "webhooks/log/testing.h"
+#include "webhooks/verification/testing.h"
+
+namespace stampgate {
+namespace {
+
+constexpr absl::StatusCode kFull = absl::StatusCode::kResourceExhausted;
+constexpr absl::StatusCode kGone = absl::StatusCode::kUnavailable;
+
+std::string IdOf(int number) { return absl::StrCat("event-", number); }
+
+VerifiedEvent EventNumber(int number) {
+  return MakeVerifiedEvent(IdOf(number), absl::StrCat(R"({"n":)", number, R"(,"t":")", std::string(700, 'x'), R"("})"));
+}
+
+// Appends groups of events to a log, and keeps what became of each.
+class Sender {
+ public:
+  explicit Sender(TestDisk& disk) {
+    options_.path = "/events";
+    options_.disk = &disk;
+    options_.retention_interval = absl::Hours(1);
+    options_.retention_age = absl::Seconds(20);
+    options_.deduplication_age = absl::Seconds(20);
+    options_.checkpoint_pages = 20;
+    options_.now = [this] {
+      std::lock_guard lock(mutex_);
+      return now_;
+    };
+    options_.on_fatal = [this](const absl::Status& status) {
+      std::lock_guard lock(mutex_);
+      fatal_.push_back(status);
+    };
+  }
+
+  absl::Status Open() {
+    log_ = nullptr;
+    absl::StatusOr<std::unique_ptr<EventLog>> log = OpenSqliteEventLog(options_);
+    if (!log.ok()) return log.status();
+    log_ = *std::move(log);
+    return absl::OkStatus();
+  }
+
+  void Close() { log_->Close(); }
+
+  void Pass(absl::Duration time) {
+    std::lock_guard lock(mutex_);
+    now_ += time;
+  }
+
+  EventLog& log() { return *log_; }
+
+  // Sends the next `count` events at once, a second after those before.
+  std::vector<absl::Status> Send(int count) {
+    std::vector<absl::Status> answers;
+    std::unique_lock lock(mutex_);
+    now_ += absl::Seconds(1);
+    lock.unlock();
+    for (int i = 0; i < count; ++i) {
+      const int number = ++sent_;
+      log_->Append(EventNumber(number), [this, &answers, number](const absl::StatusOr<AppendOutcome>& outcome) {
+        std::lock_guard lock(mutex_);
+        if (outcome.ok()) stored_.insert(IdOf(number));
+        answers.push_back(outcome.status());
+        answered_.notify_one();
+      });
+    }
+    lock.lock();
+    EXPECT_TRUE(answered_.wait_for(lock, std::chrono::minutes(1),
+                                   [&] { return answers.size() == static_cast<size_t>(count); }));
+    return answers;
+  }
+
+  // What readers see holds what was acknowledged and has not been trimmed, and nothing twice.
+  void ExpectNothingLost() {
+    TrimNow(*log_);  // so that nothing is while this reads
+    absl::StatusOr<std::unique_ptr<EventReader>> reader = log_->NewReader();
+    ASSERT_TRUE(reader.ok()) << reader.status();
+    absl::StatusOr<LogExtent> extent = (*reader)->Extent();
+    ASSERT_TRUE(extent.ok()) << extent.status();
+    absl::StatusOr<std::vector<LoggedEvent>> events = ReadAll(**reader);
+    ASSERT_TRUE(events.ok()) << events.status();
+    std::set<std::string> found;
+    for (const LoggedEvent& event : *events) EXPECT_TRUE(found.insert(event.event.event_id).second);
+    EXPECT_EQ(static_cast<Position>(found.size()), extent->latest - extent->earliest + 1);
+    // Retention takes the oldest: as many as it took may be missing.
+    Position missing = 0;
+    for (const std::string& id : stored()) missing += found.contains(id) ? 0 : 1;
+    EXPECT_LE(missing, extent->earliest - 1);
+  }
+
+  std::set<std::string> stored() {
+    std::lock_guard lock(mutex_);
+    return stored_;
+  }
+  std::vector<absl::Status> fatal() {
+    std::lock_guard lock(mutex_);
+    return fatal_;
+  }
+
+ private:
+  SqliteEventLogOptions options_;
+  std::mutex mutex_;
+  std::condition_variable answered_;
+  absl::Time now_ = absl::FromUnixSeconds(1'700'000'000);
+  int sent_ = 0;
+  std::set<std::string> stored_;
+  std::vector<absl::Status> fatal_;
+  std::unique_ptr<EventLog> log_;
+};
+
+int CountOk(const std::vector<absl::Status>& answers) {
+  int count = 0;
+  for (const absl::Status& answer : answers) count += answer.ok() ? 1 : 0;
+  return count;
+}
+
+// Fills the disk at the nth write of a run, for each n; odd ones leave room in what the files have.
+TEST(FullDisk, RefusesEventsLosesNoneAndRecoversByItself) {
+  int refused = 0;
+  for (int n = 1; n <= 300; ++n) {
+    SCOPED_TRACE(absl::StrCat("full at write ", n));
+    TestDisk disk;
+    Sender sender(disk);
+    ASSERT_TRUE(sender.Open().ok());
+    disk.FillAtWrite(n, /*everywhere=*/n % 2 == 0);
+    for (int group = 0; group < 24; ++group) {
+      for (const absl::Status& answer : sender.Send(1 + group % 3)) {
+        if (answer.ok()) continue;
+        EXPECT_EQ(answer.code(), kFull) << answer;
+        ++refused;
+      }
+    }
+    sender.ExpectNothingLost();
+    disk.MakeRoom();
+    EXPECT_EQ(CountOk(sender.Send(3)), 3);
+    sender.ExpectNothingLost();
+    EXPECT_TRUE(sender.fatal().empty());
+    sender.Close();
+    ASSERT_TRUE(sender.Open().ok());
+    sender.ExpectNothingLost();
+    EXPECT_EQ(CountOk(sender.Send(3)), 3);
+    if (testing::Test::HasFailure()) return;
+  }
+  EXPECT_GT(refused, 1000);  // the disk was full
+}
+
+// The write-ahead log starts anew where it has room already, and the file has the room of what was trimmed.
+TEST(FullDisk, RetentionMakesRoom) {
+  TestDisk disk;
+  Sender sender(disk);
+  ASSERT_TRUE(sender.Open().ok());
+  for (int group = 0; group < 10; ++group) ASSERT_EQ(CountOk(sender.Send(3)), 3);
+  disk.FillAtWrite(1, /*everywhere=*/false);
+  while (CountOk(sender.Send(3)) == 3) {
+  }
+  sender.Pass(absl::Minutes(1));
+  TrimNow(sender.log());
+  const LogExtent extent = sender.log().NewReader().value()->Extent().value();
+  EXPECT_EQ(extent.earliest, extent.latest + 1);
+  EXPECT_EQ(CountOk(sender.Send(3)), 3);
+  EXPECT_GT(disk.failures(), 0);
+  sender.ExpectNothingLost();
+}
+
+// A repetition of what is stored needs no room.
+TEST(FullDisk, StillKnowsWhatItHas) {
+  TestDisk disk;
+  Sender sender(disk);
+  ASSERT_TRUE(sender.Open().ok());
+  ASSERT_EQ(CountOk(sender.Send(2)), 2);
+  disk.FillAtWrite(1, /*everywhere=*/true);
+  EXPECT_EQ(AppendAndWait(sender.log(), EventNumber(100)).status().code(), kFull);
+  EXPECT_EQ(AppendAndWait(sender.log(), EventNumber(1)).value(), AppendOutcome::kDuplicate);
+  sender.ExpectNothingLost();
+}
+
+TEST(FullDisk, CannotOpenANewLog) {
+  int opened = 0;
+  for (int n = 1; n <= 60; ++n) {
+    TestDisk disk;
+    Sender sender(disk);
+    disk.FillAtWrite(n, /*everywhere=*/true);
+    const absl::Status status = sender.Open();
+    if (status.ok()) {
+      ++opened;
+    } else {
+      EXPECT_EQ(status.code(), kGone) << status;
+    }
+    disk.MakeRoom();
+    ASSERT_TRUE(sender.Open().ok()) << n;
+    EXPECT_EQ(CountOk(sender.Send(1)), 1);
+  }
+  EXPECT_GT(opened, 0);
+  EXPECT_LT(opened, 60);
+}
+
+// Runs a log whose disk fails once, at its nth write or sync, until the disk no longer fails before the run ends.
+void ExpectAFailureIsTheEnd(const std::function<void(TestDisk&, int)>& fail, int stride) {
+  int n = 1;
+  for (;; n += stride) {
+    SCOPED_TRACE(absl::StrCat("failure ", n));
+    ASSERT_LT(n, 2000);
+    TestDisk disk;
+    Sender sender(disk);
+    ASSERT_TRUE(sender.Open().ok());
+    fail(disk, n);
+    bool failed = false;
+    for (int group = 0; group < 24; ++group) {
+      for (const absl::Status& answer : sender.Send(1 + group % 3)) {
+        EXPECT_TRUE(answer.ok() || answer.code() == kGone) << answer;
+        EXPECT_FALSE(failed && answer.ok());  // nothing is acknowledged behind a failure
+        failed = failed || !answer.ok();
+      }
+    }
+    sender.Close();
+    EXPECT_EQ(AppendAndWait(sender.log(), EventNumber(1000)).status().code(), kGone);
+    const bool over = disk.failures() == 0;
+    fail(disk, 0);
+    EXPECT_EQ(sender.fatal().size(), over ? 0 : 1);
+    // The process ends; the next one has a disk that works, and all that was promised.
+    ASSERT_TRUE(sender.Open().ok());
+    sender.ExpectNothingLost();
+    EXPECT_EQ(CountOk(sender.Send(3)), 3);
+    if (over || testing::Test::HasFailure()) break;
+  }
+  EXPECT_GT(n, 20);
+}
+
+TEST(FailingDisk, AFailedSyncIsTheEnd) {
+  ExpectAFailureIsTheEnd([](TestDisk& disk, int n) { disk.FailSync(n, /*seed=*/static_cast<uint64_t>(n)); }, 1);
+}
+
+TEST(FailingDisk, AFailedWriteIsTheEnd) {
+  ExpectAFailureIsTheEnd([](TestDisk& disk, int n) { disk.FailWrite(n); }, 3);
+}
+
+// The one that matters most: the sync of a commit fails, and the next would succeed.
+TEST(FailingDisk, AnswersAllThatWaitWhenItFails) {
+  TestDisk disk;
+  Sender sender(disk);
+  ASSERT_TRUE(sender.Open().ok());
+  ASSERT_EQ(CountOk(sender.Send(2)), 2);
+  disk.FailSync(1);
+  for (const absl::Status& answer : sender.Send(40)) EXPECT_EQ(answer.code(), kGone) << answer;
+  for (const absl::Status& answer : sender.Send(2)) EXPECT_EQ(answer.code(), kGone) << answer;
+  EXPECT_EQ(sender.fatal().size(), 1);
+  sender.ExpectNothingLost();
+}
+
+}  // namespace
+}  // namespace stampgate

@@ -1,0 +1,102 @@
+#include "webhooks/log/recovery.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "webhooks/disk/mark_file.h"
+
+namespace stampgate {
+namespace {
+
+// More than what a crash can find outside of a checkpoint, unless other programs have kept the log from checkpoints.
+constexpr int kCheckedEvents = 20'000;
+constexpr int64_t kCheckedBytes = 64 << 20;
+
+// Puts ranges together that touch, so that one loss is one report.
+class LossReport {
+ public:
+  explicit LossReport(const std::function<void(const LostEvents&)>& on_loss) : on_loss_(on_loss) {}
+
+  void Add(const LostEvents& lost) {
+    if (lost_ && lost_->gone == lost.gone && lost_->last + 1 == lost.first) {
+      lost_->last = lost.last;
+      return;
+    }
+    End();
+    lost_ = lost;
+  }
+
+  void End() {
+    if (lost_ && on_loss_) on_loss_(*lost_);
+    lost_ = std::nullopt;
+  }
+
+ private:
+  const std::function<void(const LostEvents&)>& on_loss_;
+  std::optional<LostEvents> lost_;
+};
+
+absl::Status CheckNewest(const RecoveryReports& reports, LogReader& reader, LogWriter& writer) {
+  absl::StatusOr<Position> after = writer.BeforeNewest(kCheckedEvents, kCheckedBytes);
+  if (!after.ok()) return after.status();
+  LossReport report(reports.on_loss);
+  std::optional<EventPlace> last;
+  while (*after < writer.record().latest) {
+    const absl::StatusOr<EventReader::Batch> batch = reader.Read(*after, {}, {});
+    if (batch.ok()) {
+      *after = batch->through;
+      if (!batch->events.empty()) last = {batch->events.back().position, batch->events.back().digest};
+      continue;
+    }
+    if (!absl::IsDataLoss(batch.status())) return batch.status();
+    const LostEvents lost = reader.Lost();
+    if (!lost.gone) report.Add(lost);  // a hole was reported when it was found
+    *after = lost.last;
+  }
+  report.End();
+  if (last && last->position == writer.record().latest && last->digest != writer.record().latest_digest) {
+    return absl::DataLossError("its last event is not the one that it was given last");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CompareWithMark(const RecoveryReports& reports, absl::Time now, LogReader& reader, LogWriter& writer) {
+  const std::optional<HighWaterMark>& mark = writer.mark_found();
+  if (!mark) {
+    if (writer.record().latest > 0 && reports.on_mark_missing) reports.on_mark_missing();
+    return absl::OkStatus();
+  }
+  const auto marked = static_cast<Position>(mark->number);
+  if (marked > writer.record().latest) {
+    // Before it is written: a crash between the two reports it twice, and not never.
+    if (reports.on_loss) reports.on_loss({writer.record().latest + 1, marked, /*gone=*/true});
+    return writer.AddHole({marked, mark->digest}, now);
+  }
+  const absl::StatusOr<ChainDigest> there = reader.DigestAt(marked);
+  if (there.ok() && *there != mark->digest) {
+    return absl::DataLossError(
+        absl::StrCat("it has another event at ", marked,
+                     " than the log had whose end is in its -mark file: if the log was put back, "
+                     "`stampgate store restored` makes that known"));
+  }
+  // Of an event that is trimmed or damaged nothing can be said here.
+  const bool unknown = absl::IsOutOfRange(there.status()) || absl::IsDataLoss(there.status());
+  return there.ok() || unknown ? absl::OkStatus() : there.status();
+}
+
+}  // namespace
+
+absl::Status RecoverLog(const LogSafeguards& safeguards, const RecoveryReports& reports, absl::Time now,
+                        LogReader& reader, LogWriter& writer) {
+  if (safeguards.check_at_open) {
+    if (absl::Status status = CheckNewest(reports, reader, writer); !status.ok()) return status;
+  }
+  if (safeguards.high_water_mark) {
+    if (absl::Status status = CompareWithMark(reports, now, reader, writer); !status.ok()) return status;
+  }
+  return writer.Mark();
+}
+
+}  // namespace stampgate

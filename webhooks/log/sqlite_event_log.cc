@@ -1,0 +1,323 @@
+#include "webhooks/log/sqlite_event_log.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "webhooks/disk/exclusive_file.h"
+#include "webhooks/log/reader.h"
+#include "webhooks/log/recovery.h"
+#include "webhooks/log/schema.h"
+#include "webhooks/log/writer.h"
+#include "webhooks/threads/start_thread.h"
+
+namespace stampgate {
+namespace {
+
+// One transaction stores no more than this, so that the first that waits does not wait for all.
+constexpr size_t kBatchEvents = 256;
+constexpr size_t kBatchBytes = 8 << 20;
+
+// A row of SQLite's has an end.
+constexpr size_t kMaxQueuedBytes = 512 << 20;
+// Often enough for AgeClock.
+constexpr absl::Duration kMaxInterval = absl::Minutes(30);
+
+using Done = absl::AnyInvocable<void(absl::StatusOr<AppendOutcome>)>;
+
+struct WaitingEvent {
+  VerifiedEvent event;
+  Done done;
+  size_t bytes;
+};
+
+// About what it takes in memory.
+size_t BytesOf(const Event& event) {
+  size_t bytes = sizeof(WaitingEvent) + event.body.size() + 512;
+  for (const HeaderField& header : event.headers) {
+    bytes += sizeof(HeaderField) + header.name.size() + header.value.size();
+  }
+  return bytes;
+}
+
+absl::Status CannotStore(const absl::Status& why) {
+  const absl::StatusCode code =
+      absl::IsResourceExhausted(why) ? absl::StatusCode::kResourceExhausted : absl::StatusCode::kUnavailable;
+  return absl::Status(code, absl::StrCat("the event log cannot store: ", why.message()));
+}
+
+class SqliteEventLog final : public EventLog {
+ public:
+  SqliteEventLog(SqliteEventLogOptions options, std::optional<ExclusiveFile> file, std::unique_ptr<LogWriter> writer)
+      : options_(std::move(options)),
+        file_(std::move(file)),
+        identity_(writer->record().identity),
+        told_(*writer->marked()),
+        marked_(writer->marked()),
+        writer_(std::move(writer)) {
+    thread_ = StartThread("event-log", [this] { Run(); });
+  }
+
+  ~SqliteEventLog() override { Close(); }
+
+  void Append(VerifiedEvent event, Done done) override {
+    const size_t bytes = BytesOf(*event);
+    WaitingEvent waiting{std::move(event), std::move(done), bytes};
+    if (absl::Status refusal = Enqueue(waiting); !refusal.ok()) waiting.done(refusal);
+  }
+
+  void SetOnGrowth(std::function<void(Position latest)> on_growth) override {
+    std::lock_guard lock(mutex_);
+    on_growth_ = std::move(on_growth);
+  }
+
+  absl::StatusOr<std::unique_ptr<EventReader>> NewReader() override {
+    return LogReader::Open(options_.path, options_.disk->vfs(), marked_);
+  }
+
+  const LogIdentity& identity() const override { return identity_; }
+
+  absl::Duration WriteUnderWay() const override {
+    const Clock::duration began = write_began_;
+    if (began == kNoWrite) return absl::ZeroDuration();
+    return absl::FromChrono(options_.steady_now().time_since_epoch() - began);
+  }
+
+  void Close() override {
+    {
+      std::lock_guard lock(mutex_);
+      closed_ = true;
+    }
+    wake_.notify_one();
+    std::call_once(joined_, [this] { thread_.join(); });
+  }
+
+  void TrimNow() {
+    std::unique_lock lock(mutex_);
+    const int64_t mine = ++trims_wanted_;
+    wake_.notify_one();
+    trimmed_.wait(lock, [this, mine] { return trims_done_ >= mine || ended_; });
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  static constexpr Clock::duration kNoWrite = Clock::duration::min();
+
+  // After an error, `waiting` is as it was.
+  absl::Status Enqueue(WaitingEvent& waiting) {
+    bool first = false;
+    // Its sender would wait for an answer that may never come, and hold a connection meanwhile.
+    if (WriteUnderWay() > kWriteHangsAfter) return absl::UnavailableError("the event log's disk does not answer");
+    {
+      std::lock_guard lock(mutex_);
+      if (!failure_.empty()) return absl::UnavailableError(failure_);
+      if (closed_) return absl::UnavailableError("the event log is closed");
+      if (waiting.bytes > options_.max_queued_bytes - queued_bytes_) {
+        return absl::ResourceExhaustedError("too many events wait to be stored");
+      }
+      first = queue_.empty();
+      queued_bytes_ += waiting.bytes;
+      queue_.push_back(std::move(waiting));
+    }
+    if (first) wake_.notify_one();
+    return absl::OkStatus();
+  }
+
+  // The log's thread. A batch and a step of retention take turns, so neither waits long for the other.
+  void Run() {
+    absl::Status status;
+    bool more_to_trim = true;
+    while (status.ok()) {
+      std::vector<WaitingEvent> batch;
+      int64_t trims_wanted;
+      {
+        std::unique_lock lock(mutex_);
+        const auto something_to_do = [this, more_to_trim] {
+          return more_to_trim || !queue_.empty() || closed_ || trims_wanted_ != trims_done_;
+        };
+        wake_.wait_for(lock, absl::ToChronoNanoseconds(options_.retention_interval), something_to_do);
+        if (queue_.empty() && closed_) break;
+        batch = TakeBatch();
+        trims_wanted = trims_wanted_;
+      }
+      write_began_ = options_.steady_now().time_since_epoch();
+      if (!batch.empty()) status = Store(&batch);
+      if (status.ok()) status = Trim(&more_to_trim);
+      write_began_ = kNoWrite;
+      if (status.ok() && !more_to_trim) EndTrim(trims_wanted);
+    }
+    write_began_ = options_.steady_now().time_since_epoch();
+    if (status.ok()) status = writer_->CheckpointAll();
+    if (!status.ok()) Fail(status);
+    writer_ = nullptr;
+    write_began_ = kNoWrite;
+    std::lock_guard lock(mutex_);
+    ended_ = true;
+    trimmed_.notify_all();
+  }
+
+  std::vector<WaitingEvent> TakeBatch() {
+    std::vector<WaitingEvent> batch;
+    size_t bytes = 0;
+    while (!queue_.empty() && batch.size() < kBatchEvents &&
+           (batch.empty() || bytes + queue_[0].bytes <= kBatchBytes)) {
+      bytes += queue_[0].bytes;
+      batch.push_back(std::move(queue_[0]));
+      queue_.pop_front();
+    }
+    return batch;
+  }
+
+  // An error means that the log cannot go on.
+  absl::Status Store(std::vector<WaitingEvent>* batch) {
+    std::vector<const Event*> events;
+    events.reserve(batch->size());
+    for (const WaitingEvent& waiting : *batch) events.push_back(&*waiting.event);
+    std::vector<std::optional<AppendOutcome>> outcomes;
+    const absl::Status status = writer_->Store(events, options_.now(), &outcomes);
+    const bool can_go_on = CanGoOn(status);
+    if (!can_go_on) {
+      // Before anyone is told, so that none who hears of it finds a log that still takes events.
+      std::lock_guard lock(mutex_);
+      failure_ = std::string(CannotStore(status).message());
+    }
+    // Before the acknowledgements: who has one finds the event.
+    if (can_go_on) TellOfGrowth();
+    size_t bytes = 0;
+    for (size_t i = 0; i < batch->size(); ++i) {
+      WaitingEvent& waiting = (*batch)[i];
+      bytes += waiting.bytes;
+      if (can_go_on && outcomes[i]) {
+        waiting.done(*outcomes[i]);
+      } else {
+        waiting.done(CannotStore(status));
+      }
+    }
+    {
+      std::lock_guard lock(mutex_);
+      queued_bytes_ -= bytes;
+    }
+    return can_go_on ? writer_->Checkpoint() : status;
+  }
+
+  void TellOfGrowth() {
+    const Position latest = *marked_;
+    if (latest == told_) return;
+    told_ = latest;
+    if (on_growth_) on_growth_(latest);
+  }
+
+  absl::Status Trim(bool* more) {
+    absl::StatusOr<bool> trimmed = writer_->Trim(options_.now());
+    TellOfGrowth();  // if there is room now for the mark of what was stored before
+    *more = trimmed.ok() && *trimmed;
+    // On a full disk it is tried again when the next event comes, or the next interval ends.
+    if (absl::IsResourceExhausted(trimmed.status()) || absl::IsAborted(trimmed.status())) return absl::OkStatus();
+    if (!trimmed.ok()) return trimmed.status();
+    return *more ? writer_->Checkpoint() : absl::OkStatus();
+  }
+
+  void EndTrim(int64_t trims_wanted) {
+    std::lock_guard lock(mutex_);
+    trims_done_ = trims_wanted;
+    trimmed_.notify_all();
+  }
+
+  void Fail(const absl::Status& status) {
+    std::deque<WaitingEvent> waiting;
+    {
+      std::lock_guard lock(mutex_);
+      failure_ = std::string(CannotStore(status).message());
+      waiting.swap(queue_);
+      queued_bytes_ = 0;
+    }
+    for (WaitingEvent& event : waiting) event.done(CannotStore(status));
+    if (options_.on_fatal) options_.on_fatal(status);
+  }
+
+  const SqliteEventLogOptions options_;
+  const std::optional<ExclusiveFile> file_;
+  const LogIdentity identity_;
+  Position told_;  // of the log's growth; the thread's own
+  const std::shared_ptr<const std::atomic<Position>> marked_;
+  std::unique_ptr<LogWriter> writer_;  // the thread's own
+  // When the thread last turned to the disk; kNoWrite if it has come back.
+  std::atomic<Clock::duration> write_began_ = kNoWrite;
+  std::function<void(Position)> on_growth_;  // the thread's own once it has an event
+
+  // Not absl::Mutex: ThreadSanitizer does not see through Debian's build of Abseil.
+  std::mutex mutex_;
+  std::condition_variable wake_;     // for the thread
+  std::condition_variable trimmed_;  // for TrimNow
+  std::deque<WaitingEvent> queue_;
+  size_t queued_bytes_ = 0;  // of the queue and the batch that is being stored
+  bool closed_ = false;
+  std::string failure_;  // why the log cannot go on; empty if it can
+  int64_t trims_wanted_ = 0;
+  int64_t trims_done_ = 0;
+  bool ended_ = false;
+  std::once_flag joined_;
+  std::thread thread_;
+};
+
+absl::StatusOr<std::unique_ptr<EventLog>> Open(SqliteEventLogOptions options) {
+  std::optional<ExclusiveFile> file;
+  if (options.disk == &Disk::System()) {
+    absl::StatusOr<ExclusiveFile> claimed = ClaimLogFile(options.path);
+    if (!claimed.ok()) return claimed.status();
+    file = *std::move(claimed);
+  }
+  if (absl::Status status = SettleLogFile(options.path, *options.disk); !status.ok()) return status;
+  options.max_queued_bytes = std::min(options.max_queued_bytes, kMaxQueuedBytes);
+  options.retention_interval = std::min(options.retention_interval, kMaxInterval);
+  LogWriter::Settings settings;
+  settings.path = options.path;
+  settings.disk = options.disk;
+  settings.safeguards = options.safeguards;
+  settings.on_clock_step = options.on_clock_step;
+  settings.retention_age = options.retention_age;
+  settings.retention_bytes = options.retention_bytes;
+  settings.deduplication_age = std::max(options.deduplication_age, options.retention_age);
+  settings.checkpoint_pages = options.checkpoint_pages;
+  const absl::Time now = options.now();
+  absl::StatusOr<std::unique_ptr<LogWriter>> writer = LogWriter::Open(settings, now);
+  if (!writer.ok()) return writer.status();
+  absl::StatusOr<std::unique_ptr<LogReader>> reader =
+      LogReader::Open(options.path, options.disk->vfs(), /*visible=*/nullptr);
+  if (!reader.ok()) return reader.status();
+  if (absl::Status status =
+          RecoverLog(options.safeguards, {options.on_loss, options.on_mark_missing}, now, **reader, **writer);
+      !status.ok()) {
+    return status;
+  }
+  return std::make_unique<SqliteEventLog>(std::move(options), std::move(file), *std::move(writer));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<EventLog>> OpenSqliteEventLog(SqliteEventLogOptions options) {
+  const std::string path = options.path;
+  absl::StatusOr<std::unique_ptr<EventLog>> log = Open(std::move(options));
+  if (log.ok()) return log;
+  absl::StatusCode code = log.status().code();
+  // A log without one of its tables is damaged; whatever else stands in the way may pass.
+  if (code == absl::StatusCode::kInternal) code = absl::StatusCode::kDataLoss;
+  if (code != absl::StatusCode::kFailedPrecondition && code != absl::StatusCode::kDataLoss) {
+    code = absl::StatusCode::kUnavailable;
+  }
+  return absl::Status(code, absl::StrCat("event log ", path, ": ", log.status().message()));
+}
+
+void TrimNow(EventLog& log) { static_cast<SqliteEventLog&>(log).TrimNow(); }
+
+}  // namespace stampgate

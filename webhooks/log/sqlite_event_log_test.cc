@@ -1,0 +1,1540 @@
+#include "webhooks/log/sqlite_event_log.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
+#include "webhooks/disk/age_clock.h"
+#include "webhooks/disk/test_disk.h"
+#include "webhooks/log/cursor.h"
+#include "webhooks/log/testing.h"
+#include "webhooks/verification/testing.h"
+
+namespace stampgate {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr absl::StatusCode kRefused = absl::StatusCode::kFailedPrecondition;
+constexpr absl::StatusCode kGone = absl::StatusCode::kUnavailable;
+constexpr absl::StatusCode kDamaged = absl::StatusCode::kDataLoss;
+constexpr absl::StatusCode kTrimmed = absl::StatusCode::kOutOfRange;
+
+const absl::Time kStart = absl::FromUnixSeconds(1'700'000'000);
+
+std::string IdOf(int64_t number) { return absl::StrCat("event-", number); }
+
+std::string BodyOf(absl::string_view organization, absl::string_view text) {
+  return absl::StrCat(R"({"organizationId":")", organization, R"(","text":")", text, R"("})");
+}
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+void WriteFile(const std::string& path, const std::string& content) {
+  std::ofstream(path, std::ios::binary) << content;
+}
+
+int ModeOf(const std::string& path) {
+  struct stat file;
+  return stat(path.c_str(), &file) == 0 ? static_cast<int>(file.st_mode & 07777) : -1;
+}
+
+// Runs SQL on a log's file, as somebody with other plans for it might.
+void RunSql(const std::string& path, const std::string& sql) {
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(path.c_str(), &database), SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(database);
+  sqlite3_close(database);
+}
+
+// A log in a folder of its own, with a clock that the test moves.
+class SqliteEventLog : public testing::Test {
+ protected:
+  SqliteEventLog() {
+    std::string folder = absl::StrCat(testing::TempDir(), "/log-XXXXXX");
+    folder_ = mkdtemp(folder.data());
+    options_.path = absl::StrCat(folder_, "/events");
+    options_.retention_interval = absl::Hours(1);
+    options_.now = [this] { return absl::FromUnixMicros(now_us_); };
+    options_.on_fatal = [](const absl::Status& status) { ADD_FAILURE() << status; };
+    SetTime(kStart);
+  }
+  ~SqliteEventLog() override {
+    reader_ = nullptr;
+    log_ = nullptr;
+    std::filesystem::remove_all(folder_);
+  }
+
+  void SetTime(absl::Time now) { now_us_ = absl::ToUnixMicros(now); }
+  void Pass(absl::Duration time) { now_us_ += absl::ToInt64Microseconds(time); }
+
+  void Open() {
+    reader_ = nullptr;
+    log_ = nullptr;
+    absl::StatusOr<std::unique_ptr<EventLog>> log = OpenSqliteEventLog(options_);
+    ASSERT_TRUE(log.ok()) << log.status();
+    log_ = *std::move(log);
+    absl::StatusOr<std::unique_ptr<EventReader>> reader = log_->NewReader();
+    ASSERT_TRUE(reader.ok()) << reader.status();
+    reader_ = *std::move(reader);
+  }
+
+  absl::Status OpenStatus() {
+    reader_ = nullptr;
+    log_ = nullptr;
+    return OpenSqliteEventLog(options_).status();
+  }
+
+  // Leaves nothing but the file.
+  void CloseAll() {
+    reader_ = nullptr;
+    log_ = nullptr;
+  }
+
+  void Store(const std::string& id, const std::string& body, AppendOutcome expected = AppendOutcome::kStored) {
+    absl::StatusOr<AppendOutcome> outcome = AppendAndWait(*log_, MakeVerifiedEvent(id, body));
+    ASSERT_TRUE(outcome.ok()) << outcome.status();
+    EXPECT_EQ(*outcome, expected) << id;
+  }
+
+  // Stores the events first to last, a second apart.
+  void StoreNumbers(int first, int last, const std::string& text = "text") {
+    for (int number = first; number <= last; ++number) {
+      Store(IdOf(number), BodyOf("org", absl::StrCat(text, number)));
+      Pass(absl::Seconds(1));
+    }
+  }
+
+  LogExtent Extent() { return reader_->Extent().value(); }
+
+  std::vector<Position> Positions(absl::StatusOr<EventReader::Batch> batch) {
+    EXPECT_TRUE(batch.ok()) << batch.status();
+    std::vector<Position> positions;
+    if (batch.ok()) {
+      for (const LoggedEvent& event : batch->events) positions.push_back(event.position);
+    }
+    return positions;
+  }
+
+  // Stores events without waiting for each.
+  void StoreTogether(int first, int last, const std::string& body) {
+    for (int number = first; number < last; ++number)
+      log_->Append(MakeVerifiedEvent(IdOf(number), body), [](const auto&) {});
+    Store(IdOf(last), body);
+  }
+
+  // Opens another log for a moment.
+  void StoreInto(const std::string& path, const std::string& id, const std::string& body) {
+    SqliteEventLogOptions options = options_;
+    options.path = path;
+    absl::StatusOr<std::unique_ptr<EventLog>> log = OpenSqliteEventLog(options);
+    ASSERT_TRUE(log.ok()) << log.status();
+    EXPECT_EQ(AppendAndWait(**log, MakeVerifiedEvent(id, body)).value(), AppendOutcome::kStored);
+  }
+
+  // Changes one byte of the file behind `marker`, which is in it once.
+  void Damage(const std::string& marker) {
+    std::string content = ReadFile(options_.path);
+    const size_t at = content.find(marker);
+    ASSERT_NE(at, std::string::npos) << marker;
+    content[at + marker.size() - 1] ^= 1;
+    WriteFile(options_.path, content);
+  }
+
+  std::string folder_;
+  SqliteEventLogOptions options_;
+  std::atomic<int64_t> now_us_ = 0;
+  std::unique_ptr<EventLog> log_;
+  std::unique_ptr<EventReader> reader_;
+};
+
+TEST_F(SqliteEventLog, BeginsEmpty) {
+  Open();
+  EXPECT_EQ(Extent().earliest, 1);
+  EXPECT_EQ(Extent().latest, 0);
+  absl::StatusOr<EventReader::Batch> batch = reader_->Read(0, {}, {});
+  EXPECT_THAT(Positions(batch), IsEmpty());
+  EXPECT_EQ(batch->through, 0);
+  EXPECT_EQ(reader_->PlaceOf(kStart).value(), 0);
+  EXPECT_EQ(reader_->Find({"event-1", {}}, {}).value(), std::nullopt);
+}
+
+TEST_F(SqliteEventLog, KeepsEveryField) {
+  Open();
+  const std::string bodies[] = {
+      R"({"organizationId":"o-1","parentOrganizationId":"p-1","type":"ACTIVITY_TYPE_X","id":"a"})",
+      R"({"organizationId":"a\u0000b","text":"\u0000 \ud83d\ude00 Grüße 漢字"})",
+      "{}",
+      " \n{ \"a\" : [1, 2.50, null] }\n",
+      BodyOf("o", std::string(4'000'000, 'x')),
+  };
+  std::vector<VerifiedEvent> sent;
+  for (size_t i = 0; i < std::size(bodies); ++i) {
+    sent.push_back(MakeVerifiedEvent(absl::StrCat("id-", i), bodies[i]));
+    Store(absl::StrCat("id-", i), bodies[i]);
+  }
+  for (int round = 0; round < 2; ++round) {
+    std::vector<LoggedEvent> found = ReadAll(*reader_).value();
+    ASSERT_EQ(found.size(), sent.size());
+    for (size_t i = 0; i < found.size(); ++i) {
+      const Event& was = *sent[i];
+      const Event& is = found[i].event;
+      EXPECT_EQ(found[i].position, static_cast<Position>(i + 1));
+      EXPECT_EQ(found[i].commit_time, kStart);
+      EXPECT_EQ(is.event_id, was.event_id);
+      EXPECT_EQ(is.key_id, was.key_id);
+      EXPECT_EQ(is.timestamp_ms, was.timestamp_ms);
+      EXPECT_EQ(is.signature, was.signature);
+      EXPECT_TRUE(is.body == was.body);
+      EXPECT_EQ(is.organization_id, was.organization_id);
+      EXPECT_EQ(is.parent_organization_id, was.parent_organization_id);
+      EXPECT_EQ(is.type, was.type);
+      EXPECT_EQ(is.body_sha256, was.body_sha256);
+      ASSERT_EQ(is.headers.size(), was.headers.size());
+      for (size_t j = 0; j < is.headers.size(); ++j) {
+        EXPECT_EQ(is.headers[j].name, was.headers[j].name);
+        EXPECT_EQ(is.headers[j].value, was.headers[j].value);
+      }
+    }
+    Open();  // and again after a restart
+  }
+  EXPECT_EQ((*sent[1]).organization_id, std::string("a\0b", 3));
+}
+
+TEST_F(SqliteEventLog, StoresAnEventOnce) {
+  Open();
+  Store("a", BodyOf("org", "first"));
+  Store("a", BodyOf("org", "first"), AppendOutcome::kDuplicate);
+  Store("a", BodyOf("org", "other"), AppendOutcome::kConflict);
+  Store("b", BodyOf("org", "first"));
+  Open();
+  Store("a", BodyOf("org", "first"), AppendOutcome::kDuplicate);
+  EXPECT_EQ(Extent().latest, 2);
+  EXPECT_EQ(reader_->Find({"a", {}}, {}).value()->event.body, BodyOf("org", "first"));
+}
+
+// Upstream numbers the events of two organizations independently.
+TEST_F(SqliteEventLog, StoresAnEventOnceForEachOrganization) {
+  const std::string child = R"({"organizationId":"child","parentOrganizationId":"parent"})";
+  const std::string of_parent = R"({"parentOrganizationId":"parent"})";
+  Open();
+  Store("a", BodyOf("org-1", "first"));
+  Store("a", BodyOf("org-2", "second"));
+  Store("a", child);
+  Store("a", of_parent);
+  Store("a", "no JSON");
+  for (int round = 0; round < 2; ++round) {
+    Store("a", BodyOf("org-1", "first"), AppendOutcome::kDuplicate);
+    Store("a", BodyOf("org-2", "first"), AppendOutcome::kConflict);
+    Store("a", child, AppendOutcome::kDuplicate);
+    Store("a", BodyOf("child", "other"), AppendOutcome::kConflict);
+    Store("a", BodyOf("parent", "other"), AppendOutcome::kConflict);
+    Store("a", "{}", AppendOutcome::kConflict);
+    EXPECT_EQ(Extent().latest, 5);
+    Open();
+  }
+  const auto find = [this](std::optional<std::string> organization_id, const EventFilter& filter = {}) {
+    const auto found = reader_->Find({"a", std::move(organization_id)}, filter).value();
+    return found.has_value() ? found->position : 0;
+  };
+  EXPECT_EQ(find("org-1"), 1);
+  EXPECT_EQ(find("org-2"), 2);
+  EXPECT_EQ(find("child"), 3);
+  EXPECT_EQ(find("parent"), 4);
+  EXPECT_EQ(find(""), 5);
+  EXPECT_EQ(find("org"), 0);
+  EXPECT_EQ(find({}), 1) << "the first";
+  const auto visible = [](const char* organization_id) {
+    EventFilter filter;
+    filter.visible = std::make_shared<const OrganizationIds>(OrganizationIds{organization_id});
+    return filter;
+  };
+  EXPECT_EQ(find({}, visible("org-2")), 2) << "the first that may be seen";
+  EXPECT_EQ(find({}, visible("parent")), 3);
+  EXPECT_EQ(find("parent", visible("parent")), 4);
+  EXPECT_EQ(find("org-1", visible("org-2")), 0);
+  EXPECT_EQ(find("", visible("org-2")), 0);
+}
+
+TEST_F(SqliteEventLog, FindsAnEventBesideADamagedOneOfItsId) {
+  Open();
+  Store("a", BodyOf("org-1", "marker-of-the-first"));
+  Store("a", BodyOf("org-2", "second"));
+  CloseAll();
+  Damage("marker-of-the-first");
+  Open();
+  EXPECT_EQ(reader_->Find({"a", {}}, {}).value()->position, 2);
+  EXPECT_EQ(reader_->Find({"a", "org-2"}, {}).value()->position, 2);
+  EXPECT_EQ(reader_->Find({"a", "org-1"}, {}).status().code(), kDamaged);
+}
+
+TEST_F(SqliteEventLog, RefusesEventsWhileAWriteHangs) {
+  std::atomic<int64_t> steady_seconds = 1000;
+  options_.steady_now = [&] { return std::chrono::steady_clock::time_point(std::chrono::seconds(steady_seconds)); };
+  // The log's thread asks for the time in the middle of a write.
+  std::atomic<bool> hang = false;
+  absl::Notification hangs;
+  absl::Notification goes_on;
+  options_.now = [this, &hang, &hangs, &goes_on] {
+    if (hang.exchange(false)) {
+      hangs.Notify();
+      goes_on.WaitForNotification();
+    }
+    return absl::FromUnixMicros(now_us_);
+  };
+  Open();
+  Store("a", "{}");
+  TrimNow(*log_);
+  EXPECT_EQ(log_->WriteUnderWay(), absl::ZeroDuration());
+  hang = true;
+  absl::Notification stored;
+  log_->Append(MakeVerifiedEvent("b", "{}"), [&](const absl::StatusOr<AppendOutcome>& outcome) {
+    EXPECT_TRUE(outcome.ok()) << outcome.status();
+    stored.Notify();
+  });
+  hangs.WaitForNotification();
+  steady_seconds += absl::ToInt64Seconds(kWriteHangsAfter);
+  EXPECT_EQ(log_->WriteUnderWay(), kWriteHangsAfter);
+  // That is not longer yet: what comes waits.
+  absl::Notification waited;
+  log_->Append(MakeVerifiedEvent("c", "{}"), [&](const absl::StatusOr<AppendOutcome>& outcome) {
+    EXPECT_TRUE(outcome.ok()) << outcome.status();
+    waited.Notify();
+  });
+  steady_seconds += 1;
+  const absl::Status refused = AppendAndWait(*log_, MakeVerifiedEvent("d", "{}")).status();
+  EXPECT_EQ(refused, absl::UnavailableError("the event log's disk does not answer"));
+  EXPECT_FALSE(stored.HasBeenNotified() || waited.HasBeenNotified());
+  goes_on.Notify();
+  stored.WaitForNotification();
+  waited.WaitForNotification();
+  TrimNow(*log_);
+  EXPECT_EQ(log_->WriteUnderWay(), absl::ZeroDuration());
+  Store("d", "{}");
+  EXPECT_EQ(Extent().latest, 4);
+  CloseAll();
+}
+
+TEST_F(SqliteEventLog, StoresAnEventOnceAlsoInOneTransaction) {
+  Open();
+  std::vector<AppendOutcome> outcomes;
+  // What an answer appends waits until the log's thread is free again, all of it.
+  log_->Append(MakeVerifiedEvent("first", "{}"), [&](const auto&) {
+    for (const char* body : {R"({"n":1})", R"({"n":1})", R"({"n":2})"}) {
+      log_->Append(MakeVerifiedEvent("a", body), [&](const auto& outcome) { outcomes.push_back(outcome.value()); });
+    }
+  });
+  Store("last", "{}");
+  log_->Close();
+  EXPECT_THAT(outcomes, ElementsAre(AppendOutcome::kStored, AppendOutcome::kDuplicate, AppendOutcome::kConflict));
+  EXPECT_EQ(Extent().latest, 3);
+}
+
+TEST_F(SqliteEventLog, GoesOnAfterARestart) {
+  Open();
+  const LogIdentity identity = log_->identity();
+  StoreNumbers(1, 3);
+  Open();
+  EXPECT_EQ(log_->identity().id, identity.id);
+  EXPECT_EQ(log_->identity().cursor_key, identity.cursor_key);
+  StoreNumbers(4, 5);
+  EXPECT_THAT(Positions(reader_->Read(0, {}, {})), ElementsAre(1, 2, 3, 4, 5));
+}
+
+TEST_F(SqliteEventLog, HasAnIdentityOfItsOwn) {
+  Open();
+  const LogIdentity identity = log_->identity();
+  options_.path += "-2";
+  Open();
+  EXPECT_NE(log_->identity().id, identity.id);
+  EXPECT_NE(log_->identity().cursor_key, identity.cursor_key);
+}
+
+TEST_F(SqliteEventLog, NeverGoesBackInTime) {
+  Open();
+  StoreNumbers(1, 1);
+  SetTime(kStart - absl::Hours(1));
+  StoreNumbers(2, 2);
+  SetTime(kStart - absl::Hours(2));
+  Open();
+  StoreNumbers(3, 3);
+  SetTime(kStart + absl::Hours(1));
+  StoreNumbers(4, 4);
+  std::vector<absl::Time> times;
+  const std::vector<LoggedEvent> events = ReadAll(*reader_).value();
+  for (const LoggedEvent& event : events) times.push_back(event.commit_time);
+  EXPECT_THAT(times, ElementsAre(kStart, kStart, kStart, kStart + absl::Hours(1)));
+}
+
+TEST_F(SqliteEventLog, ReadsWithinLimits) {
+  Open();
+  for (int i = 1; i <= 10; ++i) Store(IdOf(i), BodyOf(i % 2 == 0 ? "even" : "odd", std::string(1000, 'x')));
+  EventReader::Limits limits;
+  limits.max_events = 3;
+  EXPECT_THAT(Positions(reader_->Read(2, {}, limits)), ElementsAre(3, 4, 5));
+  limits = {};
+  limits.max_bytes = 2500;
+  EXPECT_THAT(Positions(reader_->Read(2, {}, limits)), ElementsAre(3, 4));
+  limits.max_bytes = 1;
+  EXPECT_THAT(Positions(reader_->Read(2, {}, limits)), ElementsAre(3));
+  limits = {};
+  limits.max_looked_at = 4;
+  EventFilter even;
+  even.organization_ids = {"even"};
+  absl::StatusOr<EventReader::Batch> batch = reader_->Read(2, even, limits);
+  EXPECT_THAT(Positions(batch), ElementsAre(4, 6));
+  EXPECT_EQ(batch->through, 6);
+  even.organization_ids = {"none"};
+  batch = reader_->Read(2, even, limits);
+  EXPECT_THAT(Positions(batch), IsEmpty());
+  EXPECT_EQ(batch->through, 6);
+  batch = reader_->Read(9, even, limits);
+  EXPECT_EQ(batch->through, 10);
+  EXPECT_EQ(reader_->Read(10, {}, {})->through, 10);
+  EXPECT_EQ(reader_->Read(99, {}, {})->through, 99);
+}
+
+TEST_F(SqliteEventLog, FiltersByWhatIsSigned) {
+  Open();
+  Store("a", R"({"organizationId":"1","type":"T"})");
+  Store("b", R"({"organizationId":"2","parentOrganizationId":"1","type":"U"})");
+  Store("c", R"({"type":"T"})");
+  EventFilter filter;
+  EXPECT_THAT(Positions(reader_->Read(0, filter, {})), ElementsAre(1, 2, 3));
+  filter.types = {"T"};
+  EXPECT_THAT(Positions(reader_->Read(0, filter, {})), ElementsAre(1, 3));
+  filter.types = {};
+  filter.organization_ids = {"1"};
+  EXPECT_THAT(Positions(reader_->Read(0, filter, {})), ElementsAre(1, 2));
+  filter.organization_ids = {"2", "3"};
+  filter.types = {"U", "V"};
+  EXPECT_THAT(Positions(reader_->Read(0, filter, {})), ElementsAre(2));
+}
+
+TEST_F(SqliteEventLog, KnowsWhatItTakes) {
+  options_.retention_age = absl::Seconds(60);
+  Open();
+  const LogUsage empty = reader_->Usage().value();
+  EXPECT_GT(empty.bytes, 0);
+  EXPECT_EQ(empty.oldest, std::nullopt);
+  StoreNumbers(1, 10, std::string(100'000, 'x'));
+  const LogUsage full = reader_->Usage().value();
+  EXPECT_GT(full.bytes, empty.bytes + 1'000'000);
+  EXPECT_LT(full.bytes, empty.bytes + 1'300'000);
+  EXPECT_EQ(full.oldest, kStart);
+  Pass(absl::Seconds(55));  // the first five are too old now
+  TrimNow(*log_);
+  const LogUsage trimmed = reader_->Usage().value();
+  EXPECT_LT(trimmed.bytes, full.bytes - 400'000);
+  EXPECT_EQ(trimmed.oldest, kStart + absl::Seconds(Extent().earliest - 1));
+  Pass(absl::Hours(1));
+  TrimNow(*log_);
+  EXPECT_EQ(reader_->Usage().value().oldest, std::nullopt);
+}
+
+TEST_F(SqliteEventLog, FindsAPlaceByTime) {
+  Open();
+  for (int i = 1; i <= 30; ++i) {
+    Store(IdOf(i), "{}");
+    if (i % 3 == 0) Pass(absl::Seconds(10));  // three events at each time
+  }
+  EXPECT_EQ(reader_->PlaceOf(absl::InfinitePast()).value(), 0);
+  EXPECT_EQ(reader_->PlaceOf(kStart).value(), 0);
+  EXPECT_EQ(reader_->PlaceOf(kStart + absl::Nanoseconds(1)).value(), 3);
+  for (int group = 1; group < 10; ++group) {
+    EXPECT_EQ(reader_->PlaceOf(kStart + absl::Seconds(10 * group)).value(), 3 * group);
+    EXPECT_EQ(reader_->PlaceOf(kStart + absl::Seconds(10 * group - 1)).value(), 3 * group);
+  }
+  EXPECT_EQ(reader_->PlaceOf(kStart + absl::Hours(1)).value(), 30);
+  EXPECT_EQ(reader_->PlaceOf(absl::InfiniteFuture()).value(), 30);
+}
+
+TEST_F(SqliteEventLog, TellsOfGrowthBeforeTheAnswers) {
+  Open();
+  std::mutex mutex;
+  std::vector<std::string> told;
+  const auto tell = [&](const std::string& what) {
+    std::lock_guard lock(mutex);
+    told.push_back(what);
+  };
+  log_->SetOnGrowth([&](Position latest) { tell(absl::StrCat("latest ", latest)); });
+  log_->Append(MakeVerifiedEvent("a", "{}"), [&](const auto&) {
+    tell("a");
+    log_->Append(MakeVerifiedEvent("b", "{}"), [&](const auto&) { tell("b"); });
+    log_->Append(MakeVerifiedEvent("c", "{}"), [&](const auto&) { tell("c"); });
+    log_->Append(MakeVerifiedEvent("d", "{}"), [&](const auto&) {
+      // Readers see what is acknowledged.
+      EXPECT_EQ(log_->NewReader().value()->Extent()->latest, 4);
+      tell("d");
+      log_->Append(MakeVerifiedEvent("a", "{}"), [&](const auto&) { tell("a again"); });
+    });
+  });
+  while (!reader_->Find({"d", {}}, {}).value().has_value()) std::this_thread::yield();
+  log_->Close();
+  EXPECT_THAT(told, ElementsAre("latest 1", "a", "latest 4", "b", "c", "d", "a again"));
+}
+
+TEST_F(SqliteEventLog, RefusesWhatDoesNotFitTheQueue) {
+  options_.max_queued_bytes = 20'000;
+  Open();
+  std::mutex gate;
+  gate.lock();
+  std::atomic<int> stored = 0;
+  std::atomic<int> refused = 0;
+  const auto count = [&](const absl::StatusOr<AppendOutcome>& outcome) {
+    if (outcome.ok()) ++stored;
+    if (absl::IsResourceExhausted(outcome.status())) ++refused;
+  };
+  // The log's thread stands still in its first answer.
+  log_->Append(MakeVerifiedEvent("first", "{}"), [&](const auto& outcome) {
+    count(outcome);
+    std::lock_guard lock(gate);
+  });
+  for (int i = 0; i < 100; ++i) log_->Append(MakeVerifiedEvent(IdOf(i), BodyOf("org", std::string(1000, 'x'))), count);
+  EXPECT_GT(refused, 80);
+  EXPECT_LT(refused, 95);
+  gate.unlock();
+  while (stored + refused < 101) std::this_thread::yield();
+  EXPECT_EQ(Extent().latest, stored);
+  // There is room again, once the log is through with its answers.
+  absl::StatusOr<AppendOutcome> last = absl::ResourceExhaustedError("");
+  while (absl::IsResourceExhausted(last.status())) last = AppendAndWait(*log_, MakeVerifiedEvent("last", "{}"));
+  EXPECT_EQ(last.value(), AppendOutcome::kStored);
+}
+
+TEST_F(SqliteEventLog, WritesWhatWaitsWhenItCloses) {
+  Open();
+  std::atomic<int> stored = 0;
+  for (int i = 1; i <= 500; ++i) {
+    log_->Append(MakeVerifiedEvent(IdOf(i), "{}"), [&](const auto& outcome) { stored += outcome.ok() ? 1 : 0; });
+  }
+  log_->Close();
+  EXPECT_EQ(stored, 500);
+  log_->Close();
+  EXPECT_EQ(AppendAndWait(*log_, MakeVerifiedEvent("late", "{}")).status().code(), kGone);
+  TrimNow(*log_);
+  EXPECT_EQ(ReadAll(*reader_)->size(), 500);
+  CloseAll();
+  Open();
+  EXPECT_EQ(Extent().latest, 500);
+}
+
+TEST_F(SqliteEventLog, LeavesOneFileItsMarkAndItsLock) {
+  Open();
+  StoreNumbers(1, 3);
+  reader_ = nullptr;
+  log_->Close();
+  CloseAll();
+  std::vector<std::string> names;
+  for (const auto& file : std::filesystem::directory_iterator(folder_)) names.push_back(file.path().filename());
+  EXPECT_THAT(names, testing::UnorderedElementsAre("events", "events-mark", "events.lock"));
+}
+
+// Retention.
+
+TEST_F(SqliteEventLog, TrimsByAge) {
+  options_.retention_age = absl::Seconds(10);
+  Open();
+  StoreNumbers(1, 20);  // event n at second n - 1; now it is second 20
+  TrimNow(*log_);
+  EXPECT_EQ(Extent().earliest, 11);
+  EXPECT_EQ(Extent().latest, 20);
+  EXPECT_EQ(reader_->Read(9, {}, {}).status().code(), kTrimmed);
+  EXPECT_EQ(reader_->Read(0, {}, {}).status().code(), kTrimmed);
+  EXPECT_THAT(reader_->Read(0, {}, {}).status().message(), HasSubstr("before 11"));
+  EXPECT_EQ(Positions(reader_->Read(10, {}, {})).front(), 11);
+  EXPECT_EQ(reader_->Find({IdOf(10), {}}, {}).value(), std::nullopt);
+  EXPECT_EQ(reader_->Find({IdOf(11), {}}, {}).value()->position, 11);
+  EXPECT_EQ(reader_->PlaceOf(absl::InfinitePast()).value(), 10);
+}
+
+TEST_F(SqliteEventLog, GivesNoPositionTwice) {
+  options_.retention_age = absl::Seconds(10);
+  options_.deduplication_age = absl::Seconds(10);
+  Open();
+  StoreNumbers(1, 3);
+  Pass(absl::Hours(1));
+  TrimNow(*log_);
+  EXPECT_EQ(Extent().earliest, 4);
+  EXPECT_EQ(Extent().latest, 3);
+  EXPECT_EQ(reader_->Read(2, {}, {}).status().code(), kTrimmed);
+  EXPECT_THAT(Positions(reader_->Read(3, {}, {})), IsEmpty());
+  EXPECT_EQ(reader_->PlaceOf(kStart).value(), 3);
+  // Nothing is left that remembers, except the log's own row; also of the time.
+  SetTime(kStart - absl::Hours(1));
+  Open();
+  Store(IdOf(1), "{}");
+  EXPECT_EQ(Extent().latest, 4);
+  EXPECT_EQ(reader_->Find({IdOf(1), {}}, {}).value()->commit_time, kStart + absl::Seconds(2));
+}
+
+TEST_F(SqliteEventLog, RemembersIdsLongerThanEvents) {
+  options_.retention_age = absl::Seconds(10);
+  options_.deduplication_age = absl::Seconds(100);
+  Open();
+  Store("a", BodyOf("org", "1"));
+  Pass(absl::Seconds(50));
+  TrimNow(*log_);
+  EXPECT_EQ(Extent().earliest, 2);
+  Store("a", BodyOf("org", "1"), AppendOutcome::kDuplicate);
+  Store("a", BodyOf("org", "2"), AppendOutcome::kConflict);
+  Open();
+  Store("a", BodyOf("org", "1"), AppendOutcome::kDuplicate);
+  Pass(absl::Seconds(51));
+  TrimNow(*log_);
+  Store("a", BodyOf("org", "1"), AppendOutcome::kStored);
+  EXPECT_EQ(Extent().latest, 2);
+}
+
+TEST_F(SqliteEventLog, TrimsBySize) {
+  options_.retention_bytes = 1 << 20;
+  Open();
+  const std::string body = BodyOf("org", std::string(20'000, 'x'));
+  for (int i = 0; i < 6; ++i) {
+    StoreTogether(50 * i + 1, 50 * i + 50, body);
+    TrimNow(*log_);
+    const LogExtent extent = Extent();
+    EXPECT_EQ(extent.latest, 50 * i + 50);
+    // Full, and not emptier than it must be: an event takes a bit more than 5 of 256 pages.
+    EXPECT_GE(extent.latest - extent.earliest + 1, 42);
+    EXPECT_LE(extent.latest - extent.earliest + 1, 50);
+  }
+  Store(IdOf(1), body, AppendOutcome::kDuplicate);
+  // What was trimmed is used again.
+  CloseAll();
+  EXPECT_LT(std::filesystem::file_size(options_.path), 3 << 20);
+}
+
+// Ids alone would fill the log in the end, and every event would be trimmed as it comes.
+TEST_F(SqliteEventLog, IdsLeaveRoomForEvents) {
+  options_.retention_bytes = 1 << 20;  // a quarter of it: 1024 ids
+  options_.retention_age = absl::Seconds(1);
+  Open();
+  StoreTogether(1, 1501, "{}");
+  Pass(absl::Hours(1));
+  TrimNow(*log_);
+  EXPECT_EQ(Extent().earliest, Extent().latest + 1);
+  Store(IdOf(477), "{}", AppendOutcome::kStored);
+  Store(IdOf(479), "{}", AppendOutcome::kDuplicate);
+}
+
+TEST_F(SqliteEventLog, TrimsAlsoWhenNoEventsCome) {
+  std::mutex mutex;
+  std::condition_variable looked;
+  int64_t looks = 0;
+  options_.retention_interval = absl::Milliseconds(1);
+  options_.retention_age = absl::Seconds(10);
+  options_.now = [&] {
+    std::lock_guard lock(mutex);
+    ++looks;
+    looked.notify_all();
+    return absl::FromUnixMicros(now_us_);
+  };
+  Open();
+  StoreNumbers(1, 5);
+  Pass(absl::Hours(1));
+  std::unique_lock lock(mutex);
+  const int64_t after = looks + 2;  // the first may have read the clock before
+  ASSERT_TRUE(looked.wait_for(lock, std::chrono::minutes(1), [&] { return looks >= after + 1; }));
+  lock.unlock();
+  EXPECT_EQ(Extent().earliest, 6);
+  log_->Close();
+}
+
+// Against a model.
+
+struct Model {
+  struct Entry {
+    std::string id;
+    std::string body;
+    absl::Time time;
+    int64_t age_us;
+  };
+  AgeClock clock;
+  Position earliest = 1;
+  std::vector<Entry> events = {{}};  // by position
+  // Organization and id, to position and body.
+  std::map<std::pair<std::string, std::string>, std::pair<Position, std::string>> seen;
+
+  Position latest() const { return static_cast<Position>(events.size()) - 1; }
+  absl::Duration AgeOf(Position position) const {
+    return absl::Microseconds(clock.age_us - events[static_cast<size_t>(position)].age_us);
+  }
+
+  void Trim(const SqliteEventLogOptions& options) {
+    while (earliest <= latest() && AgeOf(earliest) > options.retention_age) ++earliest;
+    for (auto id = seen.begin(); id != seen.end();) {
+      id = AgeOf(id->second.first) > options.deduplication_age ? seen.erase(id) : std::next(id);
+    }
+  }
+};
+
+TEST_F(SqliteEventLog, DoesWhatAModelDoes) {
+  options_.retention_age = absl::Seconds(60);
+  options_.deduplication_age = absl::Seconds(120);
+  options_.checkpoint_pages = 30;
+  TestDisk disk;
+  options_.disk = &disk;
+  std::mt19937_64 random(4);
+  Open();
+  Model model;
+  model.clock.wall_us = now_us_;
+  for (int step = 0; step < 1500; ++step) {
+    const absl::Time now = absl::FromUnixMicros(now_us_);
+    model.clock.Advance(now);
+    const std::string id = IdOf(static_cast<int64_t>(random() % 50));
+    const std::string organization = absl::StrCat(random() % 3);
+    const std::string body = BodyOf(organization, absl::StrCat(random() % 2));
+    switch (random() % 16) {
+      default: {  // append
+        const auto seen = model.seen.find({organization, id});
+        AppendOutcome expected = AppendOutcome::kStored;
+        if (seen != model.seen.end()) {
+          expected = seen->second.second == body ? AppendOutcome::kDuplicate : AppendOutcome::kConflict;
+        } else {
+          model.events.push_back({id, body, std::max(now, model.events.back().time), model.clock.age_us});
+          model.seen[{organization, id}] = {model.latest(), body};
+        }
+        Store(id, body, expected);
+        break;
+      }
+      case 0:  // read from anywhere
+      case 1: {
+        const auto after = static_cast<Position>(random() % static_cast<uint64_t>(model.latest() + 3));
+        EventFilter filter;
+        if (random() % 2 == 0) filter.organization_ids = {absl::StrCat(random() % 3)};
+        EventReader::Limits limits;
+        limits.max_events = 1 + random() % 20;
+        absl::StatusOr<EventReader::Batch> batch = reader_->Read(after, filter, limits);
+        if (after + 1 < model.earliest && after < model.latest()) {
+          EXPECT_EQ(batch.status().code(), kTrimmed);
+          break;
+        }
+        ASSERT_TRUE(batch.ok()) << batch.status();
+        size_t next = 0;
+        for (Position at = after + 1; at <= batch->through; ++at) {
+          const Model::Entry& entry = model.events[static_cast<size_t>(at)];
+          const bool wanted = filter.organization_ids.empty() ||
+                              entry.body.find("\"" + *filter.organization_ids.begin() + "\",") != std::string::npos;
+          if (!wanted) continue;
+          ASSERT_LT(next, batch->events.size());
+          EXPECT_EQ(batch->events[next].position, at);
+          EXPECT_EQ(batch->events[next].event.event_id, entry.id);
+          EXPECT_EQ(batch->events[next].event.body, entry.body);
+          EXPECT_EQ(batch->events[next].commit_time, entry.time);
+          ++next;
+        }
+        EXPECT_EQ(next, batch->events.size());
+        EXPECT_TRUE(batch->through >= model.latest() || batch->events.size() == limits.max_events);
+        break;
+      }
+      case 2: {  // find
+        const auto seen = model.seen.find({organization, id});
+        const auto found = reader_->Find({id, organization}, {}).value();
+        const bool expected = seen != model.seen.end() && seen->second.first >= model.earliest;
+        ASSERT_EQ(found.has_value(), expected) << id;
+        if (expected) {
+          EXPECT_EQ(found->event.body, seen->second.second);
+        }
+        break;
+      }
+      case 3:  // time passes, sometimes back
+        Pass(absl::Seconds(static_cast<int64_t>(random() % 12) - 2));
+        break;
+      case 4:
+        if (random() % 10 == 0) Open();
+        break;
+    }
+    TrimNow(*log_);
+    model.clock.Advance(absl::FromUnixMicros(now_us_));
+    model.Trim(options_);
+    ASSERT_EQ(Extent().earliest, model.earliest) << "step " << step;
+    ASSERT_EQ(Extent().latest, model.latest()) << "step " << step;
+    if (HasFailure()) break;
+  }
+  EXPECT_GT(model.earliest, 100);
+  CloseAll();
+}
+
+// Ten deliveries of each of 400 events, one of them with another body, from eight threads at once.
+TEST_F(SqliteEventLog, KeepsTheFirstOfEachWhoeverRaces) {
+  constexpr int kEvents = 400;
+  constexpr int kThreads = 8;
+  Open();
+  std::vector<std::pair<std::string, std::string>> deliveries;
+  for (int i = 0; i < 10 * kEvents; ++i) {
+    deliveries.emplace_back(IdOf(i % kEvents), BodyOf("org", i < kEvents ? "changed" : "same"));
+  }
+  std::shuffle(deliveries.begin(), deliveries.end(), std::mt19937_64(9));
+  std::mutex mutex;
+  std::condition_variable answered;
+  std::map<AppendOutcome, int> outcomes;
+  std::map<std::string, std::string> first;  // in the order of the answers, which is the log's
+  int answers = 0;
+  std::vector<std::thread> threads;
+  for (size_t thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (size_t i = thread; i < deliveries.size(); i += kThreads) {
+        const auto& [id, body] = deliveries[i];
+        log_->Append(MakeVerifiedEvent(id, body), [&, i](absl::StatusOr<AppendOutcome> outcome) {
+          std::lock_guard lock(mutex);
+          ++answers;
+          ++outcomes[outcome.value()];
+          first.insert(deliveries[i]);
+          answered.notify_one();
+        });
+      }
+    });
+  }
+  // A reader meanwhile: whatever it sees is a beginning of the log.
+  Position seen = 0;
+  while (seen < kEvents) {
+    absl::StatusOr<EventReader::Batch> batch = reader_->Read(seen, {}, {});
+    ASSERT_TRUE(batch.ok()) << batch.status();
+    for (const LoggedEvent& event : batch->events) ASSERT_EQ(event.position, ++seen);
+  }
+  for (std::thread& thread : threads) thread.join();
+  {
+    std::unique_lock lock(mutex);
+    ASSERT_TRUE(answered.wait_for(lock, std::chrono::minutes(1), [&] { return answers == 10 * kEvents; }));
+  }
+  EXPECT_EQ(outcomes[AppendOutcome::kStored], kEvents);
+  EXPECT_GE(outcomes[AppendOutcome::kConflict], kEvents);
+  std::map<std::string, std::string> found;
+  const std::vector<LoggedEvent> events = ReadAll(*reader_).value();
+  for (const LoggedEvent& event : events) found[event.event.event_id] = event.event.body;
+  EXPECT_EQ(found, first);
+}
+
+// Damage.
+
+// Reads on behind each damaged event, as a subscriber would.
+void ExpectAllBut(EventReader& reader, Position damaged, Position latest, const EventFilter& filter = {}) {
+  std::vector<Position> expected;
+  std::vector<Position> found;
+  std::vector<Position> reported;
+  Position after = 0;
+  while (after < latest) {
+    absl::StatusOr<EventReader::Batch> batch = reader.Read(after, filter, {});
+    if (batch.ok()) {
+      for (const LoggedEvent& event : batch->events) found.push_back(event.position);
+      ASSERT_GT(batch->through, after);
+      after = batch->through;
+    } else {
+      ASSERT_EQ(batch.status().code(), kDamaged) << batch.status();
+      reported.push_back(reader.Lost().last);
+      after = reader.Lost().last;
+    }
+  }
+  for (Position position = 1; position <= latest; ++position) {
+    if (position != damaged) expected.push_back(position);
+  }
+  if (filter.organization_ids.empty()) {
+    EXPECT_EQ(found, expected);
+  }
+  EXPECT_THAT(reported, ElementsAre(damaged));
+}
+
+TEST_F(SqliteEventLog, NoticesADamagedBody) {
+  Open();
+  StoreNumbers(1, 9, "marker-of-the-body-");
+  CloseAll();
+  Damage("marker-of-the-body-5");
+  Open();
+  ExpectAllBut(*reader_, 5, 9);
+  EXPECT_EQ(reader_->Find({IdOf(5), {}}, {}).status().code(), kDamaged);
+  EXPECT_EQ(reader_->Lost().last, 5);
+  EXPECT_EQ(reader_->Find({IdOf(6), {}}, {}).value()->position, 6);
+  Store(IdOf(5), BodyOf("org", "marker-of-the-body-5"), AppendOutcome::kDuplicate);
+}
+
+TEST_F(SqliteEventLog, NoticesADamagedBodyOfManyPages) {
+  Open();
+  StoreNumbers(1, 3, std::string(20'000, 'x') + "the-end-");
+  CloseAll();
+  Damage("the-end-2");
+  Open();
+  ExpectAllBut(*reader_, 2, 3);
+}
+
+// A label decides who sees an event, so damage must not hide it in silence.
+TEST_F(SqliteEventLog, NoticesADamagedLabelAlsoOfWhatDoesNotPass) {
+  Open();
+  for (int i = 1; i <= 5; ++i) Store(IdOf(i), BodyOf(absl::StrCat("organization-", i), "text"));
+  CloseAll();
+  Damage("event-3organization-3");  // the label, which stands behind the id and before the body
+  Open();
+  ExpectAllBut(*reader_, 3, 5);
+  EventFilter filter;
+  filter.organization_ids = {"organization-3"};
+  ExpectAllBut(*reader_, 3, 5, filter);
+}
+
+TEST_F(SqliteEventLog, NoticesRowsThatWereMovedChangedOrTaken) {
+  Open();
+  StoreNumbers(1, 5);
+  CloseAll();
+  const std::string before = ReadFile(options_.path);
+  for (const char* sql : {
+           "DELETE FROM events WHERE seq = 3",
+           "UPDATE events SET commit_us = commit_us + 1 WHERE seq = 3",
+           "UPDATE events SET signature = zeroblob(64) WHERE seq = 3",
+           "UPDATE events SET headers = x'' WHERE seq = 3",
+           "UPDATE events SET key_id = organization_id, organization_id = key_id WHERE seq = 3",
+           "UPDATE events SET checksum = x'' WHERE seq = 3",
+           "UPDATE events SET body = x'7b7d', body_sha256 = zeroblob(32) WHERE seq = 3",
+           R"(UPDATE events SET (commit_us, event_id, timestamp_ms, signature, headers, body_sha256, checksum, body) =
+              (SELECT commit_us, event_id, timestamp_ms, signature, headers, body_sha256, checksum, body
+               FROM events WHERE seq = 2) WHERE seq = 3)",
+       }) {
+    SCOPED_TRACE(sql);
+    WriteFile(options_.path, before);
+    RunSql(options_.path, sql);
+    Open();
+    ExpectAllBut(*reader_, 3, 5);
+    EXPECT_EQ(reader_->Find({IdOf(3), {}}, {}).status().code(), kDamaged);
+    // Between others, and not at one, a place is found all the same.
+    EXPECT_EQ(reader_->PlaceOf(kStart + absl::Seconds(4)).value(), 4);
+    CloseAll();
+  }
+}
+
+TEST_F(SqliteEventLog, NoticesRowsOfAnotherLog) {
+  Open();
+  StoreNumbers(1, 3);
+  CloseAll();
+  const std::string one = options_.path;
+  options_.path += "-2";
+  SetTime(kStart);
+  Open();
+  StoreNumbers(1, 3);
+  CloseAll();
+  RunSql(options_.path, absl::StrCat("ATTACH '", one, "' AS one; DELETE FROM events WHERE seq = 2;",
+                                     "INSERT INTO events SELECT * FROM one.events WHERE seq = 2"));
+  Open();
+  ExpectAllBut(*reader_, 2, 3);
+}
+
+// Any page may be zeroed, any byte changed, and any end missing: the log refuses, or says what is damaged.
+TEST_F(SqliteEventLog, SurvivesAnyDamage) {
+  Open();
+  StoreNumbers(1, 30, std::string(700, 'x'));
+  CloseAll();
+  const std::string whole = ReadFile(options_.path);
+  options_.on_fatal = nullptr;
+  std::mt19937_64 random(11);
+  int refused = 0;
+  int told = 0;
+  const auto look = [&](const std::string& content) {
+    WriteFile(options_.path, content);
+    std::filesystem::remove(options_.path + "-mark");  // of what was there before
+    absl::StatusOr<std::unique_ptr<EventLog>> log = OpenSqliteEventLog(options_);
+    if (!log.ok()) {
+      ++refused;
+      EXPECT_TRUE(log.status().code() == kDamaged || log.status().code() == kRefused) << log.status();
+      return;
+    }
+    AppendAndWait(**log, MakeVerifiedEvent("new", "{}")).IgnoreError();
+    absl::StatusOr<std::unique_ptr<EventReader>> reader = (*log)->NewReader();
+    if (!reader.ok()) return;
+    for (Position after = 0; after < 30;) {
+      absl::StatusOr<EventReader::Batch> batch = (*reader)->Read(after, {}, {});
+      if (batch.ok()) {
+        for (const LoggedEvent& event : batch->events) {
+          if (event.event.event_id == "new") continue;
+          EXPECT_EQ(event.event.event_id, IdOf(event.position));
+          EXPECT_EQ(event.event.body, BodyOf("org", absl::StrCat(std::string(700, 'x'), event.position)));
+        }
+        ASSERT_GT(batch->through, after);
+        after = batch->through;
+      } else if (batch.status().code() == kDamaged) {
+        ++told;
+        ASSERT_EQ((*reader)->Lost().last, after + 1);
+        ++after;
+      } else {
+        EXPECT_EQ(batch.status().code(), kGone) << batch.status();
+        return;
+      }
+    }
+  };
+  for (size_t page = 0; page < whole.size(); page += 4096) {
+    std::string content = whole;
+    content.replace(page, 4096, std::string(4096, '\0'));
+    look(content);
+  }
+  // SQLite takes one byte for none.
+  for (size_t size = 2; size < whole.size(); size += 3000) look(whole.substr(0, size));
+  for (int i = 0; i < 150; ++i) {
+    std::string content = whole;
+    content[random() % content.size()] ^= static_cast<char>(1 + random() % 255);
+    look(content);
+  }
+  EXPECT_GT(refused, 10);
+  EXPECT_GT(told, 10);
+}
+
+TEST_F(SqliteEventLog, SaysThatAShortenedFileIsDamaged) {
+  Open();
+  StoreNumbers(1, 20, std::string(1000, 'x'));
+  CloseAll();
+  const std::string whole = ReadFile(options_.path);
+  WriteFile(options_.path, whole.substr(0, size_t{8} * 4096));
+  EXPECT_EQ(OpenStatus().code(), kDamaged) << OpenStatus();
+  EXPECT_THAT(OpenStatus().message(), HasSubstr(options_.path));
+}
+
+TEST_F(SqliteEventLog, RefusesToGoOnFromWhatContradictsItself) {
+  Open();
+  StoreNumbers(1, 5);
+  CloseAll();
+  const std::string before = ReadFile(options_.path);
+  for (const char* sql : {
+           "DELETE FROM events WHERE seq = 5",
+           "UPDATE sqlite_sequence SET seq = 4 WHERE name = 'events'",
+           "DELETE FROM sqlite_sequence",
+           "DELETE FROM log",
+           "UPDATE log SET latest = 6",
+           "UPDATE log SET cursor_key = zeroblob(32)",
+           "DROP TABLE seen",
+           "DELETE FROM seen WHERE seq = 5",
+           "ALTER TABLE events RENAME COLUMN type TO kind",
+       }) {
+    WriteFile(options_.path, before);
+    RunSql(options_.path, sql);
+    EXPECT_EQ(OpenStatus().code(), kDamaged) << sql << ": " << OpenStatus();
+  }
+}
+
+// Holes: what the disk has lost of what was acknowledged.
+
+class LogWithAHole : public SqliteEventLog {
+ protected:
+  LogWithAHole() {
+    options_.on_loss = [this](const LostEvents& lost) {
+      reports_.push_back(absl::StrCat(lost.first, "-", lost.last, lost.gone ? " gone" : " damaged"));
+    };
+    options_.on_mark_missing = [this] { reports_.push_back("no mark"); };
+  }
+
+  // Stores five events, and takes the last three away again.
+  void LoseThree() {
+    Open();
+    StoreNumbers(1, 2);
+    CloseAll();
+    const std::string before = ReadFile(options_.path);
+    Open();
+    StoreNumbers(3, 5);
+    digest_of_last_ = reader_->DigestAt(5).value();
+    CloseAll();
+    WriteFile(options_.path, before);
+  }
+
+  std::vector<std::string> reports_;
+  ChainDigest digest_of_last_ = {};
+};
+
+TEST_F(LogWithAHole, ReportsItGoesOnBehindItAndGivesNoPositionTwice) {
+  LoseThree();
+  Open();
+  EXPECT_THAT(reports_, ElementsAre("3-5 gone"));
+  EXPECT_EQ(Extent().latest, 5);
+  // What is gone is stored when upstream repeats it, and takes a new position.
+  Store(IdOf(5), BodyOf("org", "text5"), AppendOutcome::kStored);
+  Store(IdOf(2), BodyOf("org", "text2"), AppendOutcome::kDuplicate);
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_THAT(Positions(reader_->Read(0, {}, {})), ElementsAre(1, 2));
+    for (Position after : {2, 3, 4}) {
+      const absl::Status status = reader_->Read(after, {}, {}).status();
+      EXPECT_EQ(status.code(), kDamaged);
+      EXPECT_THAT(status.message(), HasSubstr("3 to 5"));
+      EXPECT_TRUE(reader_->Lost().gone);
+      EXPECT_EQ(reader_->Lost().first, 3);
+      EXPECT_EQ(reader_->Lost().last, 5);
+    }
+    EXPECT_THAT(Positions(reader_->Read(5, {}, {})), ElementsAre(6));
+    Open();  // the hole is known
+  }
+  EXPECT_THAT(reports_, ElementsAre("3-5 gone"));
+}
+
+TEST_F(LogWithAHole, KnowsTheDigestOfItsLastEventAndOfNoOther) {
+  LoseThree();
+  Open();
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(reader_->DigestAt(5).value(), digest_of_last_);
+    EXPECT_TRUE(reader_->DigestAt(2).ok());
+    EXPECT_EQ(reader_->DigestAt(3).status().code(), kDamaged);
+    EXPECT_TRUE(reader_->Lost().gone);
+    EXPECT_EQ(reader_->DigestAt(4).status().code(), kDamaged);
+    if (round == 0) StoreNumbers(6, 7);  // and when it is not the log's end
+  }
+}
+
+TEST_F(LogWithAHole, IsTrimmedPastIt) {
+  options_.retention_age = absl::Seconds(100);
+  LoseThree();
+  Open();
+  Pass(absl::Seconds(101));
+  TrimNow(*log_);
+  EXPECT_EQ(Extent().earliest, 3);
+  EXPECT_EQ(reader_->Read(2, {}, {}).status().code(), kDamaged);
+  Open();  // with nothing but the hole
+  StoreNumbers(6, 6);
+  Pass(absl::Seconds(101));
+  StoreNumbers(7, 7);
+  TrimNow(*log_);
+  EXPECT_EQ(Extent().earliest, 7);
+  Open();
+  EXPECT_THAT(Positions(reader_->Read(6, {}, {})), ElementsAre(7));
+}
+
+TEST_F(LogWithAHole, MayBeAllThatALogHas) {
+  Open();
+  CloseAll();
+  const std::string before = ReadFile(options_.path);
+  Open();
+  StoreNumbers(1, 2);
+  CloseAll();
+  WriteFile(options_.path, before);
+  Open();
+  EXPECT_THAT(reports_, ElementsAre("1-2 gone"));
+  EXPECT_EQ(reader_->Read(0, {}, {}).status().code(), kDamaged);
+  StoreNumbers(3, 3);
+  Open();
+  EXPECT_THAT(Positions(reader_->Read(2, {}, {})), ElementsAre(3));
+}
+
+TEST_F(LogWithAHole, IsNotSeenWithoutTheMarkWhichIsMadeAnewAndReported) {
+  LoseThree();
+  std::filesystem::remove(options_.path + "-mark");
+  Open();
+  EXPECT_THAT(reports_, ElementsAre("no mark"));
+  EXPECT_EQ(Extent().latest, 2);
+  Open();
+  EXPECT_THAT(reports_, ElementsAre("no mark"));
+}
+
+TEST_F(LogWithAHole, IsNotMadeByTheMarkOfAnotherLog) {
+  Open();
+  StoreNumbers(1, 2);
+  CloseAll();
+  const std::string marked = options_.path + "-mark";
+  options_.path += "-2";
+  Open();
+  StoreNumbers(1, 5);
+  CloseAll();
+  std::filesystem::copy_file(options_.path + "-mark", marked, std::filesystem::copy_options::overwrite_existing);
+  options_.path.resize(options_.path.size() - 2);
+  Open();
+  EXPECT_THAT(reports_, ElementsAre("no mark"));
+  EXPECT_EQ(Extent().latest, 2);
+}
+
+// Somebody has put an older copy back without a word and let it go on.
+TEST_F(LogWithAHole, CannotBeNamedWhenTheLogHasAnotherHistory) {
+  LoseThree();
+  const std::string mark = ReadFile(options_.path + "-mark");
+  std::filesystem::remove(options_.path + "-mark");
+  Open();
+  for (int i = 3; i <= 6; ++i) Store(IdOf(i), BodyOf("org", "another"));
+  CloseAll();
+  WriteFile(options_.path + "-mark", mark);
+  EXPECT_EQ(OpenStatus().code(), kDamaged);
+  EXPECT_THAT(OpenStatus().message(), HasSubstr("another event at 5"));
+}
+
+TEST_F(LogWithAHole, DamageOfTheNewestEventsIsReportedWhenTheLogOpens) {
+  Open();
+  StoreNumbers(1, 9, "marker-of-the-body-");
+  CloseAll();
+  Damage("marker-of-the-body-5");
+  Damage("marker-of-the-body-6");
+  Damage("marker-of-the-body-8");
+  Open();
+  EXPECT_THAT(reports_, ElementsAre("5-6 damaged", "8-8 damaged"));
+}
+
+// The chain.
+
+TEST_F(SqliteEventLog, NoticesARowOfAnotherHistory) {
+  Open();
+  StoreNumbers(1, 3);
+  CloseAll();
+  const std::string other = options_.path + "-other";
+  std::filesystem::copy_file(options_.path, other);
+  StoreInto(other, IdOf(4), BodyOf("org", "another"));
+  Open();
+  StoreNumbers(4, 6);
+  CloseAll();
+  // Its checksum fits, its log and its position do too.
+  RunSql(options_.path, absl::StrCat("ATTACH '", other, "' AS other; DELETE FROM events WHERE seq = 4;",
+                                     "INSERT INTO events SELECT * FROM other.events WHERE seq = 4"));
+  Open();
+  EXPECT_THAT(Positions(reader_->Read(0, {}, {})), ElementsAre(1, 2, 3, 4));
+  const absl::Status status = reader_->Read(4, {}, {}).status();
+  EXPECT_EQ(status.code(), kDamaged);
+  EXPECT_THAT(status.message(), HasSubstr("does not follow"));
+  EXPECT_THAT(Positions(reader_->Read(5, {}, {})), ElementsAre(6));
+  // Also by a reader that begins there.
+  EXPECT_EQ((*log_->NewReader())->Read(4, {}, {}).status().code(), kDamaged);
+}
+
+TEST_F(SqliteEventLog, KnowsTheDigestsOfItsEvents) {
+  options_.retention_age = absl::Seconds(10);
+  Open();
+  EXPECT_EQ(reader_->DigestAt(0).value(), ChainDigest{});
+  EXPECT_EQ(reader_->DigestAt(1).status().code(), kTrimmed);
+  StoreNumbers(1, 20);
+  const std::vector<LoggedEvent> events = ReadAllAfter(*reader_, 10).value();
+  TrimNow(*log_);
+  ASSERT_EQ(Extent().earliest, 11);
+  for (const LoggedEvent& event : events) EXPECT_EQ(reader_->DigestAt(event.position).value(), event.digest);
+  EXPECT_NE(reader_->DigestAt(10).value(), ChainDigest{});
+  EXPECT_EQ(reader_->DigestAt(9).status().code(), kTrimmed);
+  const ChainDigest before = reader_->DigestAt(10).value();
+  const EventReader::Batch batch = reader_->Read(10, {}, {}).value();
+  EXPECT_EQ(batch.through_digest, events.back().digest);
+  Open();
+  EXPECT_EQ(reader_->DigestAt(10).value(), before);
+  // Of a damaged event the next one knows.
+  CloseAll();
+  RunSql(options_.path, "UPDATE events SET checksum = zeroblob(32) WHERE seq = 15");
+  Open();
+  EXPECT_EQ(reader_->DigestAt(15).value(), events[4].digest);
+}
+
+// Version 1.
+
+constexpr char kCursorOfVersion1[] = "AUxjaWBA0UxWb3R1LVh9LXIAAAAAAAAAApICI5Ewsuornxg6IjMeS0I";
+
+TEST_F(SqliteEventLog, TakesOverALogOfVersion1) {
+  RunSql(options_.path, ReadFile("webhooks/log/version_1.sql"));
+  chmod(options_.path.c_str(), 0600);
+  SetTime(absl::FromUnixSeconds(1'795'320'430));
+  for (int round = 0; round < 2; ++round) {
+    Open();
+    EXPECT_EQ(Extent().earliest, 1);
+    ASSERT_EQ(Extent().latest, 3 + 2 * round);
+    const std::vector<LoggedEvent> events = ReadAll(*reader_).value();
+    EXPECT_EQ(events[0].event.event_id, "bench-0");
+    EXPECT_EQ(events[2].event.event_id, "bench-2");
+    EXPECT_EQ(absl::ToUnixMicros(events[2].commit_time), 1'795'320'423'271'830);
+    EXPECT_EQ(reader_->DigestAt(2).value(), events[1].digest);
+    // As a client had it from the gateway before: of everything up to the second event.
+    EXPECT_EQ(DecodeCursor(log_->identity(), kCursorOfVersion1)->position, 2);
+    Store("bench-1", R"({"organizationId":"org-1","type":"ACTIVITY_TYPE_X","n":"0000"})", AppendOutcome::kDuplicate);
+    Store(absl::StrCat("new-", 2 * round), "{}");
+    Store(absl::StrCat("new-", 2 * round + 1), "{}");
+  }
+  // The chain goes on from the last row of version 1.
+  CloseAll();
+  RunSql(options_.path, "UPDATE events SET checksum = zeroblob(32) WHERE seq = 3");
+  Open();
+  EXPECT_NE(reader_->DigestAt(3).value(), ChainDigest{});
+  EXPECT_EQ(reader_->Read(2, {}, {}).status().code(), kDamaged);
+}
+
+TEST_F(SqliteEventLog, AgesTheEventsOfVersion1) {
+  options_.retention_age = absl::Seconds(60);
+  RunSql(options_.path, ReadFile("webhooks/log/version_1.sql"));
+  chmod(options_.path.c_str(), 0600);
+  SetTime(absl::FromUnixSeconds(1'795'320'424));
+  Open();
+  TrimNow(*log_);
+  EXPECT_EQ(Extent().earliest, 1);
+  Pass(absl::Seconds(61));
+  TrimNow(*log_);
+  EXPECT_EQ(Extent().earliest, 4);
+}
+
+TEST_F(SqliteEventLog, RefusesADamagedLogOfVersion1) {
+  RunSql(options_.path, ReadFile("webhooks/log/version_1.sql"));
+  chmod(options_.path.c_str(), 0600);
+  RunSql(options_.path, "UPDATE log SET latest = 2");
+  EXPECT_EQ(OpenStatus().code(), kDamaged);
+}
+
+// Version 2.
+
+class LogOfVersion2 : public SqliteEventLog {
+ protected:
+  LogOfVersion2() {
+    RunSql(options_.path, ReadFile("webhooks/log/version_2.sql"));
+    chmod(options_.path.c_str(), 0600);
+    SetTime(absl::FromUnixSeconds(1'795'334'090));
+  }
+};
+
+TEST_F(LogOfVersion2, IsTakenOverAndItsIdsGetTheScopesOfTheirEvents) {
+  const std::string first =
+      R"({"organizationId":"org-1","parentOrganizationId":"org-0","type":"ACTIVITY_TYPE_X","n":1})";
+  for (int round = 0; round < 2; ++round) {
+    Open();
+    EXPECT_EQ(Extent().earliest, 2);
+    ASSERT_EQ(Extent().latest, 4 + 3 * round);
+    const std::vector<LoggedEvent> events = ReadAll(*reader_).value();
+    EXPECT_EQ(events[0].event.event_id, "organization");
+    EXPECT_EQ(events[0].event.body, first);
+    EXPECT_EQ(events[2].event.event_id, "none");
+    EXPECT_EQ(reader_->DigestAt(4).value(), events[2].digest);
+    EXPECT_EQ(reader_->Find({"organization", "org-1"}, {}).value()->position, 2);
+    EXPECT_EQ(reader_->Find({"parent", "org-0"}, {}).value()->position, 3);
+    EXPECT_EQ(reader_->Find({"none", ""}, {}).value()->position, 4);
+    // The same ids of other organizations are other events.
+    const AppendOutcome outcome = round == 0 ? AppendOutcome::kStored : AppendOutcome::kDuplicate;
+    Store("organization", first, AppendOutcome::kDuplicate);
+    Store("organization", BodyOf("org-2", "text"), outcome);
+    Store("parent", R"({"parentOrganizationId":"org-0","type":"ACTIVITY_TYPE_X","n":1})", AppendOutcome::kDuplicate);
+    Store("parent", "{}", outcome);
+    Store("none", R"({"type":"ACTIVITY_TYPE_X","n":1})", AppendOutcome::kDuplicate);
+    Store("none", BodyOf("org-1", "text"), outcome);
+    // Nobody knows any more whose event this was.
+    Store("trimmed", R"({"organizationId":"org-1","type":"ACTIVITY_TYPE_X","n":1})", AppendOutcome::kDuplicate);
+    Store("trimmed", BodyOf("org-2", "text"), AppendOutcome::kConflict);
+  }
+}
+
+TEST_F(LogOfVersion2, ForgetsAnIdWithoutAScopeInTime) {
+  options_.deduplication_age = absl::Hours(24 * 7);
+  Open();
+  Pass(absl::Minutes(1));
+  TrimNow(*log_);
+  Store("trimmed", "{}", AppendOutcome::kConflict);
+  for (int hour = 0; hour < 24 * 7 + 1; ++hour) {
+    Pass(absl::Hours(1));
+    TrimNow(*log_);
+  }
+  Store("trimmed", "{}", AppendOutcome::kStored);
+}
+
+TEST_F(LogOfVersion2, IsLeftAsItWasIfItCannotBeTakenOver) {
+  RunSql(options_.path, "CREATE TABLE seen_of_version_2 (a)");
+  EXPECT_EQ(OpenStatus().code(), kDamaged);
+  RunSql(options_.path, "DROP TABLE seen_of_version_2");
+  Open();
+  EXPECT_EQ(reader_->Find({"organization", "org-1"}, {}).value()->position, 2);
+}
+
+// The clock.
+
+TEST_F(SqliteEventLog, AClockThatJumpsDoesNotEmptyIt) {
+  std::vector<absl::Duration> steps;
+  options_.retention_age = absl::Hours(24 * 7);
+  options_.deduplication_age = absl::Hours(24 * 30);
+  options_.on_clock_step = [&steps](absl::Duration step) { steps.push_back(step); };
+  Open();
+  StoreNumbers(1, 20);
+  Pass(absl::Hours(24 * 365));
+  TrimNow(*log_);
+  EXPECT_EQ(Extent().earliest, 1);
+  StoreNumbers(21, 21);
+  Pass(-absl::Hours(24 * 365));
+  TrimNow(*log_);
+  Store(IdOf(1), BodyOf("org", "text1"), AppendOutcome::kDuplicate);
+  Open();
+  TrimNow(*log_);
+  EXPECT_EQ(Extent().earliest, 1);
+  CloseAll();
+  EXPECT_THAT(steps, ElementsAre(testing::Gt(absl::Hours(24 * 364)), testing::Lt(-absl::Hours(24 * 364))));
+}
+
+TEST_F(SqliteEventLog, TimeInWhichNothingComesCounts) {
+  options_.retention_age = absl::Hours(10);
+  Open();
+  StoreNumbers(1, 3);
+  for (int half_hour = 0; half_hour < 18; ++half_hour) {
+    Pass(absl::Minutes(30));
+    TrimNow(*log_);
+    if (half_hour % 5 == 0) Open();  // and restarts do not stop it
+  }
+  EXPECT_EQ(Extent().earliest, 1);
+  for (int half_hour = 0; half_hour < 3; ++half_hour) {
+    Pass(absl::Minutes(30));
+    TrimNow(*log_);
+  }
+  EXPECT_EQ(Extent().earliest, 4);
+}
+
+// Others who use the file.
+
+// By what SQLite has waited, and not by the time that has passed.
+TEST_F(SqliteEventLog, AForeignReaderDelaysAcknowledgementsForAMomentOnly) {
+  TestDisk disk;
+  options_.disk = &disk;
+  options_.checkpoint_pages = 10;
+  Open();
+  StoreNumbers(1, 1);
+  sqlite3* foreign = nullptr;
+  ASSERT_EQ(sqlite3_open_v2(options_.path.c_str(), &foreign, SQLITE_OPEN_READONLY, disk.vfs().c_str()), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(foreign, "BEGIN; SELECT count(*) FROM events", nullptr, nullptr, nullptr), SQLITE_OK);
+  StoreNumbers(2, 40);  // more than 80 pages: a checkpoint waits for the reader
+  EXPECT_GT(disk.waited_us(), 0);
+  EXPECT_LE(disk.waited_us(), 4 * 100'000);
+  sqlite3_close(foreign);
+  CloseAll();
+}
+
+// What a mark does not cover, no reader sees and no sender is promised.
+TEST_F(SqliteEventLog, AnEventIsShownOnlyWithItsMark) {
+  TestDisk disk;
+  options_.disk = &disk;
+  Open();
+  StoreNumbers(1, 2);
+  int tries = 0;
+  Position latest = 0;
+  // The disk is full from one write or another of a commit on; the mark's is the last of them.
+  for (int n = 1; n < 40; ++n) {
+    disk.FillAtWrite(n, /*everywhere=*/true);
+    const absl::StatusOr<AppendOutcome> outcome =
+        AppendAndWait(*log_, MakeVerifiedEvent(absl::StrCat("full-", n), "{}"));
+    latest = Extent().latest;
+    if (!outcome.ok()) {
+      EXPECT_TRUE(absl::IsResourceExhausted(outcome.status())) << outcome.status();
+      EXPECT_EQ(reader_->Find({absl::StrCat("full-", n), {}}, {}).value(), std::nullopt) << n;
+      // Also not as a repetition of what is stored already.
+      EXPECT_FALSE(AppendAndWait(*log_, MakeVerifiedEvent(absl::StrCat("full-", n), "{}")).ok());
+      ++tries;
+    }
+    disk.MakeRoom();
+    Store(absl::StrCat("room-", n), "{}");
+    EXPECT_GT(Extent().latest, latest);
+  }
+  EXPECT_GT(tries, 5);
+  const std::vector<LoggedEvent> events = ReadAll(*reader_).value();
+  EXPECT_EQ(static_cast<Position>(events.size()), Extent().latest);
+  CloseAll();
+}
+
+// Whose file it is.
+
+TEST_F(SqliteEventLog, IsOpenOnce) {
+  Open();
+  absl::Status second = OpenSqliteEventLog(options_).status();
+  EXPECT_EQ(second.code(), kRefused);
+  EXPECT_THAT(second.message(), HasSubstr("another process has it open"));
+  log_->Close();
+  EXPECT_EQ(OpenSqliteEventLog(options_).status().code(), kRefused);  // until it is gone
+  CloseAll();
+  // The lock of another process, which is one on another description of the same file.
+  const int fd = open(absl::StrCat(options_.path, ".lock").c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_EQ(flock(fd, LOCK_EX | LOCK_NB), 0);
+  EXPECT_EQ(OpenStatus().code(), kRefused);
+  close(fd);
+  Open();
+}
+
+// Under its other name the file would have another lock.
+TEST_F(SqliteEventLog, RefusesAFileWithAnotherName) {
+  Open();
+  StoreNumbers(1, 1);
+  const std::string path = options_.path;
+  std::filesystem::create_hard_link(path, path + "-link");
+  options_.path = path + "-link";
+  const absl::Status status = OpenSqliteEventLog(options_).status();
+  EXPECT_EQ(status.code(), kRefused);
+  EXPECT_THAT(status.message(), HasSubstr("hard link"));
+  CloseAll();
+  options_.path = path;
+  EXPECT_EQ(OpenStatus().code(), kRefused);
+  std::filesystem::remove(path + "-link");
+  Open();
+}
+
+TEST_F(SqliteEventLog, NobodyElseReadsItsFiles) {
+  const mode_t before = umask(0);
+  Open();
+  StoreNumbers(1, 1);
+  for (const char* suffix : {"", "-wal", "-shm", ".lock"}) {
+    EXPECT_EQ(ModeOf(options_.path + suffix), 0600) << suffix;
+  }
+  // As Kubernetes leaves them when it mounts a volume.
+  for (const char* suffix : {"", ".lock"}) chmod((options_.path + suffix).c_str(), 0666);
+  CloseAll();
+  WriteFile(options_.path + "-shm", "");
+  Open();
+  for (const char* suffix : {"", "-wal", "-shm", ".lock"}) {
+    EXPECT_EQ(ModeOf(options_.path + suffix), 0600) << suffix;
+  }
+  umask(before);
+}
+
+TEST_F(SqliteEventLog, RefusesWhatIsNotALog) {
+  WriteFile(options_.path, "This is a text, and long enough to be looked at as a whole header of one hundred bytes.");
+  EXPECT_EQ(OpenStatus().code(), kRefused);
+  EXPECT_THAT(OpenStatus().message(), HasSubstr("not an event log"));
+
+  std::filesystem::remove(options_.path);
+  RunSql(options_.path, "CREATE TABLE accounts (id INTEGER); PRAGMA user_version = 3");
+  const std::string before = ReadFile(options_.path);
+  EXPECT_EQ(OpenStatus().code(), kRefused);
+  EXPECT_THAT(OpenStatus().message(), HasSubstr("another program's"));
+  EXPECT_EQ(ReadFile(options_.path), before);
+
+  std::filesystem::remove(options_.path);
+  std::filesystem::create_directory(options_.path);
+  EXPECT_EQ(OpenStatus().code(), kRefused);
+  std::filesystem::remove(options_.path);
+  std::filesystem::create_symlink(folder_ + "/elsewhere", options_.path);
+  EXPECT_EQ(OpenStatus().code(), kRefused);
+
+  options_.path = folder_ + "/missing/events";
+  EXPECT_EQ(OpenStatus().code(), kRefused);
+  EXPECT_THAT(OpenStatus().message(), HasSubstr("folder does not exist"));
+}
+
+TEST_F(SqliteEventLog, RefusesANewerVersion) {
+  Open();
+  StoreNumbers(1, 2);
+  CloseAll();
+  RunSql(options_.path, "PRAGMA user_version = 4");
+  EXPECT_EQ(OpenStatus().code(), kRefused);
+  EXPECT_THAT(OpenStatus().message(), HasSubstr("newer"));
+  RunSql(options_.path, "PRAGMA user_version = 3");
+  Open();
+  EXPECT_EQ(Extent().latest, 2);
+}
+
+// A process that died while it made the log leaves an empty file.
+TEST_F(SqliteEventLog, MakesALogOfAnEmptyFile) {
+  WriteFile(options_.path, "");
+  Open();
+  StoreNumbers(1, 1);
+}
+
+TEST_F(SqliteEventLog, TakesAnyNameForItsFile) {
+  for (const char* name : {"file:events?mode=memory", ":memory:", "a b'c\"%41"}) {
+    options_.path = absl::StrCat(folder_, "/", name);
+    Open();
+    StoreNumbers(1, 1);
+    EXPECT_TRUE(std::filesystem::exists(options_.path));
+  }
+}
+
+}  // namespace
+}  // namespace stampgate

@@ -1,0 +1,421 @@
+#include "webhooks/log/writer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "webhooks/log/row.h"
+#include "webhooks/log/schema.h"
+#include "webhooks/log/seen_table.h"
+
+namespace stampgate {
+namespace {
+
+// A transaction of retention is no longer than this, so that appends do not wait long for it.
+constexpr int kTrimRows = 500;
+constexpr int64_t kTrimBytes = 8 << 20;
+
+// Besides body and headers, about. Less than it is: retention looks again, and does not trim too much.
+constexpr int64_t kRowBytes = 256;
+
+// What an id takes in the file, about.
+constexpr int64_t kIdBytes = 256;
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<LogWriter>> LogWriter::Open(const Settings& settings, absl::Time now) {
+  absl::StatusOr<SqliteConnection> connection =
+      OpenLogFileToWrite(settings.path, settings.disk->vfs(), settings.safeguards.synchronous_full);
+  if (!connection.ok()) return connection.status();
+  std::unique_ptr<LogWriter> writer(new LogWriter(settings));
+  writer->connection_ = *std::move(connection);
+  if (absl::Status status = writer->Prepare(); !status.ok()) return status;
+  if (absl::Status status = writer->Check(); !status.ok()) return status;
+  writer->clock_ = writer->record_.clock;
+  if (writer->clock_.wall_us == 0) writer->clock_ = {absl::ToUnixMicros(now), absl::ToUnixMicros(now)};
+  writer->clock_.Advance(now);
+  if (settings.safeguards.high_water_mark) {
+    absl::StatusOr<MarkFile> marks =
+        MarkFile::Open(settings.path + "-mark", writer->record_.identity.id, *settings.disk);
+    if (!marks.ok()) return marks.status();
+    writer->mark_found_ = marks->mark();
+    writer->mark_file_ = *std::move(marks);
+  }
+  writer->checkpointer_.emplace(*writer->connection_, settings.checkpoint_pages, kBusyMs);
+  return writer;
+}
+
+absl::Status LogWriter::Prepare() {
+  const std::pair<SqliteStatement*, const char*> statements[] = {
+      {&begin_, "BEGIN IMMEDIATE"},
+      {&commit_, "COMMIT"},
+      {&roll_back_, "ROLLBACK"},
+      {&find_seen_, "SELECT seq, body_sha256 FROM seen WHERE event_id = ?1 AND scope IN (?2, '')"},
+      {&insert_event_,
+       "INSERT INTO events (seq, commit_us, event_id, organization_id, parent_organization_id, type, key_id,"
+       " timestamp_ms, signature, headers, body_sha256, checksum, previous, body)"
+       " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)"},
+      {&insert_seen_, "INSERT INTO seen (event_id, scope, seq, body_sha256, stored_us) VALUES (?1, ?2, ?3, ?4, ?5)"},
+      {&page_count_, "PRAGMA page_count"},
+      {&free_pages_, "PRAGMA freelist_count"},
+      {&oldest_events_,
+       "SELECT e.seq, coalesce(s.stored_us, e.commit_us), length(e.headers) + length(e.body), e.checksum"
+       " FROM events AS e LEFT JOIN seen AS s ON s.seq = e.seq ORDER BY e.seq"},
+      {&delete_events_, "DELETE FROM events WHERE seq <= ?1"},
+      {&oldest_seen_, "SELECT seq, stored_us FROM seen ORDER BY seq"},
+      {&delete_seen_, "DELETE FROM seen WHERE seq <= ?1"},
+  };
+  for (const auto& [statement, sql] : statements) {
+    absl::StatusOr<SqliteStatement> prepared = SqliteStatement::Prepare(*connection_, sql);
+    if (!prepared.ok()) return prepared.status();
+    *statement = *std::move(prepared);
+  }
+  absl::StatusOr<HoleTable> holes = HoleTable::Open(*connection_);
+  if (!holes.ok()) return holes.status();
+  holes_ = *std::move(holes);
+  absl::StatusOr<LogRecordReader> read_record = LogRecordReader::Open(*connection_);
+  if (!read_record.ok()) return read_record.status();
+  read_record_ = *std::move(read_record);
+  absl::StatusOr<LogRecordWriter> write_record = LogRecordWriter::Open(*connection_);
+  if (!write_record.ok()) return write_record.status();
+  write_record_ = *std::move(write_record);
+  absl::StatusOr<int64_t> page_bytes = connection_->Number("PRAGMA page_size");
+  if (!page_bytes.ok()) return page_bytes.status();
+  page_bytes_ = *page_bytes;
+  return absl::OkStatus();
+}
+
+// Appending must not begin if it would make gaps or give a position twice. Reads the ends of the tables, no more.
+absl::Status LogWriter::Check() {
+  absl::StatusOr<LogRecord> record = read_record_.Read();
+  if (!record.ok()) return record.status();
+  record_ = *record;
+  absl::StatusOr<int64_t> given =
+      connection_->Number("SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0)");
+  if (!given.ok()) return given.status();
+  absl::StatusOr<int64_t> last_event = connection_->Number("SELECT coalesce(max(seq), 0) FROM events");
+  if (!last_event.ok()) return last_event.status();
+  absl::StatusOr<int64_t> last_seen = connection_->Number("SELECT coalesce(max(seq), 0) FROM seen");
+  if (!last_seen.ok()) return last_seen.status();
+  absl::StatusOr<Position> last = LastBeforeHoles(record_.latest);
+  if (!last.ok()) return last.status();
+  if (record_.earliest < 1 || record_.earliest > record_.latest + 1 || *given != record_.latest ||
+      *last_event != (*last < record_.earliest ? 0 : *last) || (*last_seen != *last && *last_seen != 0)) {
+    return absl::DataLossError(absl::StrCat("it is to hold the events ", record_.earliest, " to ", record_.latest,
+                                            ", but its last is ", *last_event, ", its last id is of ", *last_seen,
+                                            ", and it has counted to ", *given));
+  }
+  return absl::OkStatus();
+}
+
+// The last position up to `position` that is in no hole.
+absl::StatusOr<Position> LogWriter::LastBeforeHoles(Position position) {
+  for (;;) {
+    absl::StatusOr<std::optional<LostEvents>> hole = holes_.Find(position);
+    if (!hole.ok()) return hole.status();
+    if (!*hole) return position;
+    position = (*hole)->first - 1;
+  }
+}
+
+absl::Status LogWriter::AddHole(const EventPlace& end, absl::Time now) {
+  LogRecord next = record_;
+  next.latest = end.position;
+  next.latest_digest = end.digest;
+  next.clock = clock_;
+  absl::Status status = begin_.Run();
+  if (status.ok()) status = stampgate::AddHole(*connection_, record_.latest + 1, end.position, now);
+  if (status.ok()) status = write_record_.Write(next);
+  // A log that never had an event has no row here.
+  if (status.ok()) status = connection_->Run("DELETE FROM sqlite_sequence WHERE name = 'events'");
+  if (status.ok()) {
+    status = connection_->Run(
+        absl::StrCat("INSERT INTO sqlite_sequence (name, seq) VALUES ('events', ", end.position, ")").c_str());
+  }
+  if (status.ok()) status = commit_.Run();
+  if (!status.ok()) return status;
+  record_ = next;
+  return absl::OkStatus();
+}
+
+absl::Status LogWriter::Mark() {
+  const HighWaterMark mark = {static_cast<uint64_t>(record_.latest), record_.latest_digest};
+  if (mark_file_ && mark_file_->mark() != mark) {
+    if (absl::Status status = mark_file_->Replace(mark); !status.ok()) return status;
+  }
+  *marked_ = record_.latest;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Position> LogWriter::BeforeNewest(int max_events, int64_t max_bytes) {
+  absl::StatusOr<SqliteStatement> newest =
+      SqliteStatement::Prepare(*connection_, "SELECT seq, length(body) FROM events ORDER BY seq DESC");
+  if (!newest.ok()) return newest.status();
+  int64_t bytes = 0;
+  for (int events = 0; events < max_events; ++events) {
+    absl::StatusOr<bool> row = newest->Step();
+    if (!row.ok()) return row.status();
+    if (!*row) return record_.earliest - 1;
+    bytes += newest->Number(1);
+    if (bytes > max_bytes) return std::clamp(newest->Number(0), record_.earliest - 1, record_.latest);
+  }
+  return std::clamp(newest->Number(0) - 1, record_.earliest - 1, record_.latest);
+}
+
+void LogWriter::Age(absl::Time now) {
+  const absl::Duration step = now - absl::FromUnixMicros(clock_.wall_us);
+  clock_.Advance(now);
+  const bool stepped = step > AgeClock::kMaxStep || step < -AgeClock::kMaxStep;
+  if (stepped && settings_.on_clock_step) settings_.on_clock_step(step);
+}
+
+absl::Status LogWriter::Store(const std::vector<const Event*>& events, absl::Time now,
+                              std::vector<std::optional<AppendOutcome>>* outcomes) {
+  outcomes->assign(events.size(), std::nullopt);
+  Age(now);
+  // That of a commit before, for which there was no room.
+  if (absl::Status status = Mark(); !status.ok()) return status;
+  std::vector<bool> durable(events.size(), false);
+  LogRecord next = record_;
+  next.latest_commit_us = std::max(record_.latest_commit_us, absl::ToUnixMicros(now));
+  next.clock = clock_;
+  absl::Status status = begin_.Run();
+  for (size_t i = 0; i < events.size() && status.ok(); ++i) {
+    bool before = false;
+    status = StoreOne(*events[i], &next, &(*outcomes)[i], &before);
+    durable[i] = before;
+  }
+  const bool grown = next.latest != record_.latest;
+  if (status.ok() && grown) status = write_record_.Write(next);
+  if (status.ok() && grown) status = Reserve();
+  if (status.ok()) status = commit_.Run();
+  const bool committed = status.ok();
+  if (committed && grown) {
+    record_ = next;
+    status = Mark();
+  }
+  if (status.ok()) return status;
+  for (size_t i = 0; i < events.size(); ++i) {
+    if (!durable[i]) (*outcomes)[i] = std::nullopt;
+  }
+  return committed ? status : Abandon(status);
+}
+
+absl::Status LogWriter::StoreOne(const Event& event, LogRecord* next, std::optional<AppendOutcome>* outcome,
+                                 bool* durable) {
+  {
+    const std::string scope = EncodeScope(IdScopeOf(event));
+    SqliteReset reset(find_seen_);
+    find_seen_.BindText(1, event.event_id);
+    find_seen_.BindText(2, scope);
+    absl::StatusOr<bool> seen = find_seen_.Step();
+    if (!seen.ok()) return seen.status();
+    if (*seen) {
+      *outcome =
+          find_seen_.Bytes(1) == AsText(event.body_sha256) ? AppendOutcome::kDuplicate : AppendOutcome::kConflict;
+      *durable = find_seen_.Number(0) <= *marked_;
+      return absl::OkStatus();
+    }
+  }
+  ++next->latest;
+  *outcome = AppendOutcome::kStored;
+  return Insert(event, next);
+}
+
+// As the event at next->latest.
+absl::Status LogWriter::Insert(const Event& event, LogRecord* next) {
+  const std::string headers = EncodeHeaders(event.headers);
+  EventRow row;
+  row.position = next->latest;
+  row.commit_us = next->latest_commit_us;
+  row.event_id = event.event_id;
+  row.organization_id = event.organization_id;
+  row.parent_organization_id = event.parent_organization_id;
+  row.type = event.type;
+  row.key_id = event.key_id;
+  row.timestamp_ms = event.timestamp_ms;
+  row.signature = absl::string_view(reinterpret_cast<const char*>(event.signature.data()), event.signature.size());
+  row.headers = headers;
+  row.body_sha256 = AsText(event.body_sha256);
+  const ChainDigest previous = next->latest_digest;
+  row.previous = AsText(previous);
+  next->latest_digest = ChecksumOf(AsText(next->identity.id), row);
+
+  insert_event_.Bind(1, row.position);
+  insert_event_.Bind(2, row.commit_us);
+  insert_event_.BindText(3, row.event_id);
+  insert_event_.BindText(4, row.organization_id);
+  insert_event_.BindText(5, row.parent_organization_id);
+  insert_event_.BindText(6, row.type);
+  insert_event_.BindText(7, row.key_id);
+  insert_event_.Bind(8, row.timestamp_ms);
+  insert_event_.BindBlob(9, row.signature);
+  insert_event_.BindBlob(10, row.headers);
+  insert_event_.BindBlob(11, row.body_sha256);
+  insert_event_.BindBlob(12, AsText(next->latest_digest));
+  insert_event_.BindBlob(13, row.previous);
+  insert_event_.BindBlob(14, event.body);
+  if (absl::Status status = insert_event_.Run(); !status.ok()) return status;
+
+  const std::string scope = EncodeScope(IdScopeOf(event));
+  insert_seen_.BindText(1, row.event_id);
+  insert_seen_.BindText(2, scope);
+  insert_seen_.Bind(3, row.position);
+  insert_seen_.BindBlob(4, row.body_sha256);
+  insert_seen_.Bind(5, clock_.age_us);
+  return insert_seen_.Run();
+}
+
+// Sees to it that there is room in the file for every page that the write-ahead log is about to hold. So a checkpoint
+// fits whatever else fills the disk, the write-ahead log can start anew in the room that it has, and retention goes on.
+absl::Status LogWriter::Reserve() {
+  absl::StatusOr<int64_t> pages = Count(page_count_);
+  if (!pages.ok()) return pages.status();
+  int64_t bytes = *pages * page_bytes_;
+  if (bytes <= reserved_bytes_) return absl::OkStatus();
+  if (sqlite3_file_control(connection_->get(), "main", SQLITE_FCNTL_SIZE_HINT, &bytes) != SQLITE_OK) {
+    return absl::ResourceExhaustedError("the disk has no room for the file to grow");
+  }
+  reserved_bytes_ = (bytes + kGrowthBytes - 1) / kGrowthBytes * kGrowthBytes;
+  return absl::OkStatus();
+}
+
+// Ends a transaction that failed. Whether its commit took effect after all is not guessed: the file is asked.
+absl::Status LogWriter::Abandon(absl::Status why) {
+  if (!CanGoOn(why)) return why;
+  reserved_bytes_ = 0;  // a checkpoint gives back what is not needed after all
+  if (connection_->in_transaction()) roll_back_.Run().IgnoreError();
+  if (connection_->in_transaction()) return absl::UnavailableError("a failed transaction cannot be rolled back");
+  absl::StatusOr<LogRecord> record = read_record_.Read();
+  if (!record.ok())
+    return absl::UnavailableError(absl::StrCat("after ", why.message(), ": ", record.status().message()));
+  record_ = *record;
+  // The write-ahead log has room from its beginning on once all of it has been moved.
+  if (absl::Status status = checkpointer_->RunNow(); !status.ok()) return status;
+  return why;
+}
+
+absl::StatusOr<int64_t> LogWriter::Count(SqliteStatement& pragma) {
+  SqliteReset reset(pragma);
+  absl::StatusOr<bool> row = pragma.Step();
+  if (!row.ok()) return row.status();
+  return pragma.Number(0);
+}
+
+absl::StatusOr<int64_t> LogWriter::BytesInUse() {
+  absl::StatusOr<int64_t> pages = Count(page_count_);
+  if (!pages.ok()) return pages.status();
+  absl::StatusOr<int64_t> free = Count(free_pages_);
+  if (!free.ok()) return free.status();
+  return (*pages - *free) * page_bytes_;
+}
+
+// The last event that is to go now, at position 0 if none is.
+absl::StatusOr<EventPlace> LogWriter::EventsToTrim(int max_rows) {
+  absl::StatusOr<int64_t> in_use = BytesInUse();
+  if (!in_use.ok()) return in_use.status();
+  int64_t excess = *in_use - settings_.retention_bytes;
+  int64_t taken = 0;
+  const int64_t oldest_us = clock_.age_us - absl::ToInt64Microseconds(settings_.retention_age);
+  EventPlace through;
+  SqliteReset reset(oldest_events_);
+  for (int rows = 0; rows < max_rows && taken < kTrimBytes; ++rows) {
+    absl::StatusOr<bool> row = oldest_events_.Step();
+    if (!row.ok()) return row.status();
+    if (!*row) break;
+    const bool old = oldest_events_.Number(1) < oldest_us;
+    if (!old && excess <= 0) break;
+    through.position = oldest_events_.Number(0);
+    const absl::string_view checksum = oldest_events_.Bytes(3);
+    if (checksum.size() == through.digest.size()) std::copy(checksum.begin(), checksum.end(), through.digest.begin());
+    const int64_t bytes = oldest_events_.Number(2) + kRowBytes;
+    taken += bytes;
+    excess -= bytes;
+  }
+  return through;
+}
+
+// The last position whose id is to be forgotten now, 0 if none is. Ids may take a quarter of the room and no more: else
+// those of a busy month would leave none for events, which would be trimmed as they come.
+absl::StatusOr<Position> LogWriter::IdsToForget(int max_rows) {
+  const int64_t oldest_us = clock_.age_us - absl::ToInt64Microseconds(settings_.deduplication_age);
+  const int64_t max_ids = settings_.retention_bytes / 4 / kIdBytes;
+  Position through = 0;
+  SqliteReset reset(oldest_seen_);
+  for (int rows = 0; rows < max_rows; ++rows) {
+    absl::StatusOr<bool> row = oldest_seen_.Step();
+    if (!row.ok()) return row.status();
+    if (!*row) break;
+    const Position position = oldest_seen_.Number(0);
+    const bool old = oldest_seen_.Number(1) < oldest_us;
+    const bool too_many = record_.latest - position >= max_ids;
+    if (position >= record_.earliest || (!old && !too_many)) break;
+    through = position;
+  }
+  return through;
+}
+
+absl::StatusOr<bool> LogWriter::TrimStep(int max_rows) {
+  absl::StatusOr<EventPlace> events = EventsToTrim(max_rows);
+  if (!events.ok()) return events.status();
+  absl::StatusOr<Position> ids = events->position == 0 ? IdsToForget(max_rows) : 0;
+  if (!ids.ok()) return ids.status();
+  if (events->position == 0 && *ids == 0) return false;
+
+  LogRecord next = record_;
+  next.clock = clock_;
+  absl::Status status = begin_.Run();
+  if (status.ok() && events->position > 0) {
+    next.earliest = events->position + 1;
+    next.digest_before = events->digest;
+    delete_events_.Bind(1, events->position);
+    status = delete_events_.Run();
+  }
+  if (status.ok() && *ids > 0) {
+    delete_seen_.Bind(1, *ids);
+    status = delete_seen_.Run();
+  }
+  if (status.ok()) status = write_record_.Write(next);
+  if (status.ok()) status = commit_.Run();
+  if (!status.ok()) return status;
+  record_ = next;
+  return true;
+}
+
+// Sees to it that the time counts that passed without a transaction.
+absl::Status LogWriter::KeepClock() {
+  LogRecord next = record_;
+  next.clock = clock_;
+  absl::Status status = begin_.Run();
+  if (status.ok()) status = write_record_.Write(next);
+  if (status.ok()) status = commit_.Run();
+  if (!status.ok()) return Abandon(status);
+  record_ = next;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> LogWriter::Trim(absl::Time now) {
+  Age(now);
+  if (absl::Status status = Mark(); !CanGoOn(status)) return status;
+  if (clock_.age_us - record_.clock.age_us > absl::ToInt64Microseconds(AgeClock::kMaxStep)) {
+    if (absl::Status status = KeepClock(); !status.ok()) return status;
+  }
+  // On a full disk a smaller transaction may still fit.
+  for (int max_rows = kTrimRows;; max_rows = std::max(1, max_rows / 8)) {
+    absl::StatusOr<bool> done = TrimStep(max_rows);
+    if (done.ok()) return done;
+    const absl::Status status = Abandon(done.status());
+    if (!absl::IsResourceExhausted(status) || max_rows == 1) return status;
+  }
+}
+
+absl::Status LogWriter::Checkpoint() { return checkpointer_->Run(); }
+
+absl::Status LogWriter::CheckpointAll() {
+  if (clock_.age_us != record_.clock.age_us) {
+    if (absl::Status status = KeepClock(); !CanGoOn(status)) return status;
+  }
+  return checkpointer_->Finish();
+}
+
+}  // namespace stampgate
