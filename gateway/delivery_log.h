@@ -9,7 +9,7 @@
 #include "absl/time/time.h"
 #include "gateway/flood_bound.h"
 #include "gateway/log.h"
-#include "webhooks/intake.h"
+#include "webhooks/receiver/intake.h"
 
 namespace stampgate {
 

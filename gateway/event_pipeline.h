@@ -19,10 +19,10 @@
 #include "gateway/periodic_task.h"
 #include "gateway/upstream_client.h"
 #include "stampgate/config/v1/config.pb.h"
-#include "webhooks/intake.h"
 #include "webhooks/keys/key_set_cache.h"
 #include "webhooks/log/event_log.h"
-#include "webhooks/receiver.h"
+#include "webhooks/receiver/intake.h"
+#include "webhooks/receiver/receiver.h"
 #include "webhooks/verification/verifier.h"
 
 namespace stampgate {

@@ -1,6 +1,6 @@
 // What a receiver is made with: where it listens, what it bounds, and who takes what comes.
-#ifndef STAMPGATE_WEBHOOKS_RECEIVER_OPTIONS_H_
-#define STAMPGATE_WEBHOOKS_RECEIVER_OPTIONS_H_
+#ifndef STAMPGATE_WEBHOOKS_RECEIVER_RECEIVER_OPTIONS_H_
+#define STAMPGATE_WEBHOOKS_RECEIVER_RECEIVER_OPTIONS_H_
 
 #include <cstddef>
 #include <functional>
@@ -9,7 +9,7 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/time/time.h"
-#include "webhooks/http_refusal.h"
+#include "webhooks/receiver/refusal.h"
 #include "webhooks/verification/delivery.h"
 
 namespace stampgate {
@@ -47,4 +47,4 @@ struct ReceiverOptions {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_RECEIVER_OPTIONS_H_
+#endif  // STAMPGATE_WEBHOOKS_RECEIVER_RECEIVER_OPTIONS_H_

@@ -1,4 +1,4 @@
-#include "webhooks/http_refusal.h"
+#include "webhooks/receiver/refusal.h"
 
 namespace stampgate {
 

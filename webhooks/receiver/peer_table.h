@@ -4,8 +4,8 @@
 // says nothing about it. So an unproven peer can push out unproven peers alone: the oldest one of the source that has
 // most of them. Whoever opens many connections pushes out its own, and a newcomer that sends its request at once has
 // proven itself before it is the oldest.
-#ifndef STAMPGATE_WEBHOOKS_PEER_TABLE_H_
-#define STAMPGATE_WEBHOOKS_PEER_TABLE_H_
+#ifndef STAMPGATE_WEBHOOKS_RECEIVER_PEER_TABLE_H_
+#define STAMPGATE_WEBHOOKS_RECEIVER_PEER_TABLE_H_
 
 #include <chrono>
 #include <cstddef>
@@ -126,4 +126,4 @@ class PeerTable {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_PEER_TABLE_H_
+#endif  // STAMPGATE_WEBHOOKS_RECEIVER_PEER_TABLE_H_

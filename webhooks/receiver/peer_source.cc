@@ -1,4 +1,4 @@
-#include "webhooks/peer_source.h"
+#include "webhooks/receiver/peer_source.h"
 
 #include <algorithm>
 #include <boost/asio/ip/address_v4.hpp>

@@ -1,4 +1,4 @@
-#include "webhooks/receiver.h"
+#include "webhooks/receiver/receiver.h"
 
 #include <algorithm>
 #include <chrono>
@@ -13,8 +13,8 @@
 #include "absl/strings/str_cat.h"
 #include "webhooks/http/acceptor.h"
 #include "webhooks/http/current_tls.h"
-#include "webhooks/http_connection.h"
-#include "webhooks/receiver_state.h"
+#include "webhooks/receiver/connection.h"
+#include "webhooks/receiver/state.h"
 #include "webhooks/threads/start_thread.h"
 
 namespace stampgate {

@@ -1,4 +1,4 @@
-#include "webhooks/delivery_count.h"
+#include "webhooks/receiver/delivery_count.h"
 
 namespace stampgate {
 

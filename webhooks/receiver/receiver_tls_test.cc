@@ -23,7 +23,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "webhooks/http/test_client.h"
-#include "webhooks/receiver.h"
+#include "webhooks/receiver/receiver.h"
 
 namespace stampgate {
 namespace {

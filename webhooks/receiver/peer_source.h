@@ -1,6 +1,6 @@
 // Where a peer comes from, as far as that tells one party from another.
-#ifndef STAMPGATE_WEBHOOKS_PEER_SOURCE_H_
-#define STAMPGATE_WEBHOOKS_PEER_SOURCE_H_
+#ifndef STAMPGATE_WEBHOOKS_RECEIVER_PEER_SOURCE_H_
+#define STAMPGATE_WEBHOOKS_RECEIVER_PEER_SOURCE_H_
 
 #include <boost/asio/ip/address.hpp>
 #include <string>
@@ -13,4 +13,4 @@ std::string SourceOf(const boost::asio::ip::address& address);
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_PEER_SOURCE_H_
+#endif  // STAMPGATE_WEBHOOKS_RECEIVER_PEER_SOURCE_H_

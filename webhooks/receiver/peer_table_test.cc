@@ -1,4 +1,4 @@
-#include "webhooks/peer_table.h"
+#include "webhooks/receiver/peer_table.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // One peer of the receiver: its requests, one after the other.
-#ifndef STAMPGATE_WEBHOOKS_HTTP_CONNECTION_H_
-#define STAMPGATE_WEBHOOKS_HTTP_CONNECTION_H_
+#ifndef STAMPGATE_WEBHOOKS_RECEIVER_CONNECTION_H_
+#define STAMPGATE_WEBHOOKS_RECEIVER_CONNECTION_H_
 
 #include <array>
 #include <boost/asio/basic_waitable_timer.hpp>
@@ -14,13 +14,13 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "webhooks/delivery_count.h"
 #include "webhooks/http/peer_stream.h"
 #include "webhooks/http/request_reader.h"
 #include "webhooks/http/response.h"
-#include "webhooks/http_refusal.h"
-#include "webhooks/peer_table.h"
-#include "webhooks/receiver_state.h"
+#include "webhooks/receiver/delivery_count.h"
+#include "webhooks/receiver/peer_table.h"
+#include "webhooks/receiver/refusal.h"
+#include "webhooks/receiver/state.h"
 #include "webhooks/verification/delivery.h"
 
 namespace stampgate {
@@ -92,4 +92,4 @@ class HttpConnection : public ConnectedPeer, public std::enable_shared_from_this
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_HTTP_CONNECTION_H_
+#endif  // STAMPGATE_WEBHOOKS_RECEIVER_CONNECTION_H_

@@ -1,4 +1,4 @@
-#include "webhooks/receiver.h"
+#include "webhooks/receiver/receiver.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "webhooks/intake.h"
+#include "webhooks/receiver/intake.h"
 
 #include <utility>
 #include <variant>

@@ -1,14 +1,14 @@
 // The way of a delivery: verified, made durable, and only then acknowledged.
-#ifndef STAMPGATE_WEBHOOKS_INTAKE_H_
-#define STAMPGATE_WEBHOOKS_INTAKE_H_
+#ifndef STAMPGATE_WEBHOOKS_RECEIVER_INTAKE_H_
+#define STAMPGATE_WEBHOOKS_RECEIVER_INTAKE_H_
 
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "webhooks/http_refusal.h"
 #include "webhooks/log/event_log.h"
-#include "webhooks/receiver.h"
+#include "webhooks/receiver/receiver.h"
+#include "webhooks/receiver/refusal.h"
 #include "webhooks/verification/verifier.h"
 
 namespace stampgate {
@@ -46,4 +46,4 @@ class Intake {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_INTAKE_H_
+#endif  // STAMPGATE_WEBHOOKS_RECEIVER_INTAKE_H_

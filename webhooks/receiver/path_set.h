@@ -1,6 +1,6 @@
 // The paths that a server answers to, compared without telling anything about them.
-#ifndef STAMPGATE_WEBHOOKS_PATH_SET_H_
-#define STAMPGATE_WEBHOOKS_PATH_SET_H_
+#ifndef STAMPGATE_WEBHOOKS_RECEIVER_PATH_SET_H_
+#define STAMPGATE_WEBHOOKS_RECEIVER_PATH_SET_H_
 
 #include <openssl/sha.h>
 
@@ -26,4 +26,4 @@ class PathSet {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_PATH_SET_H_
+#endif  // STAMPGATE_WEBHOOKS_RECEIVER_PATH_SET_H_

@@ -1,6 +1,6 @@
 // How many deliveries are being worked on, and whether more may be.
-#ifndef STAMPGATE_WEBHOOKS_DELIVERY_COUNT_H_
-#define STAMPGATE_WEBHOOKS_DELIVERY_COUNT_H_
+#ifndef STAMPGATE_WEBHOOKS_RECEIVER_DELIVERY_COUNT_H_
+#define STAMPGATE_WEBHOOKS_RECEIVER_DELIVERY_COUNT_H_
 
 #include <chrono>
 #include <condition_variable>
@@ -54,4 +54,4 @@ class DeliveryCount::Token {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_DELIVERY_COUNT_H_
+#endif  // STAMPGATE_WEBHOOKS_RECEIVER_DELIVERY_COUNT_H_

@@ -1,4 +1,4 @@
-#include "webhooks/http_connection.h"
+#include "webhooks/receiver/connection.h"
 
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "webhooks/peer_source.h"
+#include "webhooks/receiver/peer_source.h"
 
 namespace stampgate {
 namespace {

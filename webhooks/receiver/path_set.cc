@@ -1,4 +1,4 @@
-#include "webhooks/path_set.h"
+#include "webhooks/receiver/path_set.h"
 
 #include <openssl/crypto.h>
 

@@ -7,11 +7,11 @@
 #include <memory>
 #include <utility>
 
-#include "webhooks/delivery_count.h"
 #include "webhooks/http/current_tls.h"
-#include "webhooks/path_set.h"
-#include "webhooks/peer_table.h"
-#include "webhooks/receiver_options.h"
+#include "webhooks/receiver/delivery_count.h"
+#include "webhooks/receiver/path_set.h"
+#include "webhooks/receiver/peer_table.h"
+#include "webhooks/receiver/receiver_options.h"
 
 namespace stampgate {
 

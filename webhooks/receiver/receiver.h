@@ -2,8 +2,8 @@
 //
 // HTTP/1.1, POST to one of the configured paths, the body kept byte for byte. Strict about framing, and bounded in
 // size, time and connections. It knows HTTP and nothing of what a delivery means.
-#ifndef STAMPGATE_WEBHOOKS_RECEIVER_H_
-#define STAMPGATE_WEBHOOKS_RECEIVER_H_
+#ifndef STAMPGATE_WEBHOOKS_RECEIVER_RECEIVER_H_
+#define STAMPGATE_WEBHOOKS_RECEIVER_RECEIVER_H_
 
 #include <memory>
 #include <optional>
@@ -11,8 +11,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "webhooks/peer_table.h"
-#include "webhooks/receiver_options.h"
+#include "webhooks/receiver/peer_table.h"
+#include "webhooks/receiver/receiver_options.h"
 
 namespace stampgate {
 
@@ -46,4 +46,4 @@ class Receiver {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_RECEIVER_H_
+#endif  // STAMPGATE_WEBHOOKS_RECEIVER_RECEIVER_H_

@@ -1,6 +1,6 @@
 // Why the receiver answers a request by itself, and what it says. Nobody else sees such a request.
-#ifndef STAMPGATE_WEBHOOKS_HTTP_REFUSAL_H_
-#define STAMPGATE_WEBHOOKS_HTTP_REFUSAL_H_
+#ifndef STAMPGATE_WEBHOOKS_RECEIVER_REFUSAL_H_
+#define STAMPGATE_WEBHOOKS_RECEIVER_REFUSAL_H_
 
 #include "absl/strings/string_view.h"
 
@@ -23,4 +23,4 @@ int HttpStatus(HttpRefusal refusal);
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_WEBHOOKS_HTTP_REFUSAL_H_
+#endif  // STAMPGATE_WEBHOOKS_RECEIVER_REFUSAL_H_

@@ -12,7 +12,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "webhooks/http/test_client.h"
-#include "webhooks/receiver.h"
+#include "webhooks/receiver/receiver.h"
 
 namespace stampgate {
 namespace {
