@@ -7,7 +7,7 @@
 
 #include "absl/time/clock.h"
 #include "gateway/audit_key.h"
-#include "gateway/log.h"
+#include "gateway/process/log.h"
 
 namespace stampgate {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "gateway/audit_log.h"
-#include "gateway/periodic_task.h"
+#include "gateway/process/periodic_task.h"
 #include "stampgate/config/v1/config.pb.h"
 
 namespace stampgate {

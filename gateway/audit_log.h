@@ -24,7 +24,7 @@
 #include "gateway/audit_chain.h"
 #include "gateway/audit_record.h"
 #include "gateway/audit_writer.h"
-#include "gateway/flood_bound.h"
+#include "gateway/process/line_limiter.h"
 #include "stamp/secret/bytes.h"
 
 namespace stampgate {

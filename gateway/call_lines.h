@@ -12,7 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "gateway/log.h"
+#include "gateway/process/log.h"
 
 namespace stampgate {
 

@@ -7,8 +7,8 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "gateway/flood_bound.h"
-#include "gateway/log.h"
+#include "gateway/process/line_limiter.h"
+#include "gateway/process/log.h"
 #include "webhooks/receiver/intake.h"
 
 namespace stampgate {

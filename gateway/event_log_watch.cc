@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/time/time.h"
-#include "gateway/log.h"
+#include "gateway/process/log.h"
 
 namespace stampgate {
 

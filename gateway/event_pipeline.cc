@@ -5,7 +5,7 @@
 #include "absl/time/clock.h"
 #include "gateway/duration.h"
 #include "gateway/key_set_fetch.h"
-#include "gateway/log.h"
+#include "gateway/process/log.h"
 #include "google/protobuf/descriptor.h"
 #include "stampgate/v1/options.pb.h"
 #include "webhooks/log/sqlite_event_log.h"

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "gateway/log.h"
+#include "gateway/process/log.h"
 
 namespace stampgate {
 

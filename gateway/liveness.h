@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "gateway/admin_answer.h"
-#include "gateway/periodic_task.h"
+#include "gateway/process/periodic_task.h"
 
 namespace stampgate {
 

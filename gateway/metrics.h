@@ -25,7 +25,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "gateway/process_usage.h"
+#include "gateway/process/usage.h"
 
 namespace stampgate {
 

@@ -13,9 +13,9 @@
 #include "gateway/access.h"
 #include "gateway/config.h"
 #include "gateway/loading.h"
-#include "gateway/log.h"
 #include "gateway/metrics.h"
-#include "gateway/periodic_task.h"
+#include "gateway/process/log.h"
+#include "gateway/process/periodic_task.h"
 #include "gateway/settled_file.h"
 #include "gateway/token_key_pool.h"
 

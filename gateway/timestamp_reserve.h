@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "gateway/periodic_task.h"
+#include "gateway/process/periodic_task.h"
 #include "gateway/store/call_store.h"
 #include "gateway/timestamp_allocator.h"
 

@@ -6,7 +6,7 @@
 #include "absl/time/clock.h"
 #include "gateway/key_set_fetch.h"
 #include "gateway/key_set_url.h"
-#include "gateway/log.h"
+#include "gateway/process/log.h"
 #include "webhooks/keys/key_set.h"
 
 namespace stampgate {

@@ -1,6 +1,6 @@
 // The bound on the time that the process takes to end.
-#ifndef STAMPGATE_GATEWAY_END_BOUND_H_
-#define STAMPGATE_GATEWAY_END_BOUND_H_
+#ifndef STAMPGATE_GATEWAY_PROCESS_END_BOUND_H_
+#define STAMPGATE_GATEWAY_PROCESS_END_BOUND_H_
 
 #include <atomic>
 
@@ -30,4 +30,4 @@ class EndBound {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_END_BOUND_H_
+#endif  // STAMPGATE_GATEWAY_PROCESS_END_BOUND_H_

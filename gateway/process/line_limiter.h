@@ -1,6 +1,6 @@
 // Which of the lines that others can cause are written one by one, and which are only counted.
-#ifndef STAMPGATE_GATEWAY_FLOOD_BOUND_H_
-#define STAMPGATE_GATEWAY_FLOOD_BOUND_H_
+#ifndef STAMPGATE_GATEWAY_PROCESS_LINE_LIMITER_H_
+#define STAMPGATE_GATEWAY_PROCESS_LINE_LIMITER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -95,4 +95,4 @@ class FloodBound {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_FLOOD_BOUND_H_
+#endif  // STAMPGATE_GATEWAY_PROCESS_LINE_LIMITER_H_

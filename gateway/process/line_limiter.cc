@@ -1,4 +1,4 @@
-#include "gateway/flood_bound.h"
+#include "gateway/process/line_limiter.h"
 
 #include <algorithm>
 #include <utility>

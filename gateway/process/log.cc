@@ -1,4 +1,4 @@
-#include "gateway/log.h"
+#include "gateway/process/log.h"
 
 #include <spdlog/async_logger.h>
 #include <spdlog/details/null_mutex.h>

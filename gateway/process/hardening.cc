@@ -1,4 +1,4 @@
-#include "gateway/process_hardening.h"
+#include "gateway/process/hardening.h"
 
 #include <sys/prctl.h>
 #include <sys/resource.h>

@@ -1,10 +1,10 @@
-#include "gateway/end_bound.h"
+#include "gateway/process/end_bound.h"
 
 #include <unistd.h>
 
 #include <thread>
 
-#include "gateway/log.h"
+#include "gateway/process/log.h"
 #include "webhooks/threads/start_thread.h"
 
 namespace stampgate {

@@ -1,6 +1,6 @@
 // The process's log: one JSON object a line on standard error.
-#ifndef STAMPGATE_GATEWAY_LOG_H_
-#define STAMPGATE_GATEWAY_LOG_H_
+#ifndef STAMPGATE_GATEWAY_PROCESS_LOG_H_
+#define STAMPGATE_GATEWAY_PROCESS_LOG_H_
 
 #include <cstdint>
 #include <string>
@@ -39,4 +39,4 @@ uint64_t DroppedLogLines() noexcept;
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_LOG_H_
+#endif  // STAMPGATE_GATEWAY_PROCESS_LOG_H_

@@ -1,4 +1,4 @@
-#include "gateway/process_usage.h"
+#include "gateway/process/usage.h"
 
 #include <dirent.h>
 #include <sys/resource.h>

@@ -1,6 +1,6 @@
 // Does something again and again, on a thread of its own.
-#ifndef STAMPGATE_GATEWAY_PERIODIC_TASK_H_
-#define STAMPGATE_GATEWAY_PERIODIC_TASK_H_
+#ifndef STAMPGATE_GATEWAY_PROCESS_PERIODIC_TASK_H_
+#define STAMPGATE_GATEWAY_PROCESS_PERIODIC_TASK_H_
 
 #include <condition_variable>
 #include <functional>
@@ -45,4 +45,4 @@ class PeriodicTask {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_PERIODIC_TASK_H_
+#endif  // STAMPGATE_GATEWAY_PROCESS_PERIODIC_TASK_H_

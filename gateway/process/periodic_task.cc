@@ -1,4 +1,4 @@
-#include "gateway/periodic_task.h"
+#include "gateway/process/periodic_task.h"
 
 #include <algorithm>
 #include <utility>

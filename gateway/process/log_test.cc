@@ -1,4 +1,4 @@
-#include "gateway/log.h"
+#include "gateway/process/log.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

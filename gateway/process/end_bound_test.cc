@@ -1,4 +1,4 @@
-#include "gateway/end_bound.h"
+#include "gateway/process/end_bound.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
