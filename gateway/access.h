@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "gateway/caller_directory.h"
-#include "gateway/key_ring.h"
+#include "gateway/policy/key_ring.h"
 #include "gateway/token_verifier.h"
 
 namespace stampgate {

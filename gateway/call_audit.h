@@ -12,7 +12,7 @@
 #include "gateway/audit_log.h"
 #include "gateway/authenticator.h"
 #include "gateway/disk_waits.h"
-#include "gateway/grant.h"
+#include "gateway/policy/grant.h"
 #include "translate/activity_summary.h"
 
 namespace stampgate {

@@ -8,7 +8,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "gateway/policed_method.h"
+#include "gateway/policy/method.h"
 
 namespace stampgate {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "gateway/grant.h"
-#include "gateway/organization_set.h"
+#include "gateway/policy/grant.h"
+#include "gateway/policy/organization_set.h"
 #include "stampgate/config/v1/config.pb.h"
 
 namespace stampgate {

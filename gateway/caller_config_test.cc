@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gateway/config.h"
-#include "gateway/policy_testing.h"
+#include "gateway/policy/testing.h"
 
 namespace stampgate {
 namespace {

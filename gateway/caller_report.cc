@@ -12,8 +12,8 @@
 #include "absl/strings/str_join.h"
 #include "gateway/caller.h"
 #include "gateway/caller_config.h"
-#include "gateway/key_ring.h"
-#include "gateway/organization_set.h"
+#include "gateway/policy/key_ring.h"
+#include "gateway/policy/organization_set.h"
 
 namespace stampgate {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "gateway/policy_testing.h"
+#include "gateway/policy/testing.h"
 
 namespace stampgate {
 namespace {

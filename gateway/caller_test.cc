@@ -9,7 +9,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "gateway/policy_testing.h"
+#include "gateway/policy/testing.h"
 #include "stamp/secret/sha256.h"
 #include "stampgate/v1/earn_service.pb.h"
 #include "translate/testing/operations.h"

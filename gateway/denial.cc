@@ -3,7 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "gateway/policed_method.h"
+#include "gateway/policy/method.h"
 #include "translate/error.h"
 
 namespace stampgate {

@@ -5,7 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "gateway/caller.h"
-#include "gateway/grant.h"
+#include "gateway/policy/grant.h"
 #include "google/protobuf/message.h"
 #include "translate/operation_table.h"
 

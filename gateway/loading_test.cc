@@ -14,7 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "gateway/policy_testing.h"
+#include "gateway/policy/testing.h"
 
 namespace stampgate {
 namespace {

@@ -1,6 +1,6 @@
 #include "gateway/measured_methods.h"
 
-#include "gateway/policed_method.h"
+#include "gateway/policy/method.h"
 #include "gateway/prepare_call.h"
 
 namespace stampgate {

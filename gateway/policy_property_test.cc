@@ -12,7 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gateway/caller.h"
-#include "gateway/policy_testing.h"
+#include "gateway/policy/testing.h"
 #include "stampgate/v1/earn_service.pb.h"
 #include "stampgate/v1/organization_service.pb.h"
 #include "stampgate/v1/wallet_service.pb.h"

@@ -20,7 +20,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gateway/loading.h"
-#include "gateway/policy_testing.h"
+#include "gateway/policy/testing.h"
 #include "gateway/settled_file.h"
 #include "gateway/test_certificates.h"
 

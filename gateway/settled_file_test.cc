@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 
-#include "gateway/policy_testing.h"
+#include "gateway/policy/testing.h"
 
 namespace stampgate {
 namespace {

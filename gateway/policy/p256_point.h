@@ -1,6 +1,6 @@
 // Public keys that secrets are exported to, made comparable.
-#ifndef STAMPGATE_GATEWAY_EXPORT_KEY_H_
-#define STAMPGATE_GATEWAY_EXPORT_KEY_H_
+#ifndef STAMPGATE_GATEWAY_POLICY_P256_POINT_H_
+#define STAMPGATE_GATEWAY_POLICY_P256_POINT_H_
 
 #include <optional>
 #include <string>
@@ -15,4 +15,4 @@ std::optional<std::string> DecodeExportKey(absl::string_view hex);
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_EXPORT_KEY_H_
+#endif  // STAMPGATE_GATEWAY_POLICY_P256_POINT_H_

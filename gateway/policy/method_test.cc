@@ -1,4 +1,4 @@
-#include "gateway/policed_method.h"
+#include "gateway/policy/method.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // What a grant says about the values of a request's guarded fields.
-#ifndef STAMPGATE_GATEWAY_GUARD_RULES_H_
-#define STAMPGATE_GATEWAY_GUARD_RULES_H_
+#ifndef STAMPGATE_GATEWAY_POLICY_GUARD_RULES_H_
+#define STAMPGATE_GATEWAY_POLICY_GUARD_RULES_H_
 
 #include <optional>
 #include <set>
@@ -43,4 +43,4 @@ class GuardRules {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_GUARD_RULES_H_
+#endif  // STAMPGATE_GATEWAY_POLICY_GUARD_RULES_H_

@@ -1,6 +1,6 @@
 // Organizations by their exact ids.
-#ifndef STAMPGATE_GATEWAY_ORGANIZATION_SET_H_
-#define STAMPGATE_GATEWAY_ORGANIZATION_SET_H_
+#ifndef STAMPGATE_GATEWAY_POLICY_ORGANIZATION_SET_H_
+#define STAMPGATE_GATEWAY_POLICY_ORGANIZATION_SET_H_
 
 #include <set>
 #include <string>
@@ -19,4 +19,4 @@ struct OrganizationSet {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_ORGANIZATION_SET_H_
+#endif  // STAMPGATE_GATEWAY_POLICY_ORGANIZATION_SET_H_

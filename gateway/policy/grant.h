@@ -1,6 +1,6 @@
 // One grant of the policy, compiled: methods, for organizations, with a key, under rules.
-#ifndef STAMPGATE_GATEWAY_GRANT_H_
-#define STAMPGATE_GATEWAY_GRANT_H_
+#ifndef STAMPGATE_GATEWAY_POLICY_GRANT_H_
+#define STAMPGATE_GATEWAY_POLICY_GRANT_H_
 
 #include <optional>
 #include <set>
@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "absl/strings/string_view.h"
-#include "gateway/guard_rules.h"
-#include "gateway/organization_set.h"
+#include "gateway/policy/guard_rules.h"
+#include "gateway/policy/organization_set.h"
 #include "google/protobuf/message.h"
 #include "stampgate/config/v1/config.pb.h"
 
@@ -62,4 +62,4 @@ class Grant {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_GRANT_H_
+#endif  // STAMPGATE_GATEWAY_POLICY_GRANT_H_

@@ -1,4 +1,4 @@
-#include "gateway/key_ring.h"
+#include "gateway/policy/key_ring.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "gateway/guard_rules.h"
+#include "gateway/policy/guard_rules.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "gateway/policy_testing.h"
-#include "gateway/policy_testing.pb.h"
+#include "gateway/policy/testing.h"
+#include "gateway/policy/testing.pb.h"
 #include "stampgate/v1/earn_service.pb.h"
 #include "stampgate/v1/organization_service.pb.h"
 #include "stampgate/v1/wallet_service.pb.h"

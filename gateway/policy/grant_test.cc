@@ -1,4 +1,4 @@
-#include "gateway/grant.h"
+#include "gateway/policy/grant.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "gateway/policed_method.h"
+#include "gateway/policy/method.h"
 #include "stampgate/v1/earn_service.pb.h"
 #include "translate/testing/operations.h"
 

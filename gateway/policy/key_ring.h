@@ -1,6 +1,6 @@
 // Which key signs for which organization.
-#ifndef STAMPGATE_GATEWAY_KEY_RING_H_
-#define STAMPGATE_GATEWAY_KEY_RING_H_
+#ifndef STAMPGATE_GATEWAY_POLICY_KEY_RING_H_
+#define STAMPGATE_GATEWAY_POLICY_KEY_RING_H_
 
 #include <map>
 #include <memory>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "gateway/organization_set.h"
+#include "gateway/policy/organization_set.h"
 #include "stamp/signer.h"
 #include "stampgate/config/v1/config.pb.h"
 
@@ -46,4 +46,4 @@ class KeyRing {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_KEY_RING_H_
+#endif  // STAMPGATE_GATEWAY_POLICY_KEY_RING_H_

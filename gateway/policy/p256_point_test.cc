@@ -1,4 +1,4 @@
-#include "gateway/export_key.h"
+#include "gateway/policy/p256_point.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The methods that a policy speaks about, by the names that it gives them.
-#ifndef STAMPGATE_GATEWAY_POLICED_METHOD_H_
-#define STAMPGATE_GATEWAY_POLICED_METHOD_H_
+#ifndef STAMPGATE_GATEWAY_POLICY_METHOD_H_
+#define STAMPGATE_GATEWAY_POLICY_METHOD_H_
 
 #include <string>
 #include <vector>
@@ -34,4 +34,4 @@ const PolicedMethod* FindPolicedMethod(absl::string_view name);
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_POLICED_METHOD_H_
+#endif  // STAMPGATE_GATEWAY_POLICY_METHOD_H_

@@ -1,12 +1,12 @@
-#include "gateway/guard_rules.h"
+#include "gateway/policy/guard_rules.h"
 
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "gateway/export_key.h"
-#include "gateway/policed_method.h"
+#include "gateway/policy/method.h"
+#include "gateway/policy/p256_point.h"
 #include "google/protobuf/descriptor.h"
 #include "stampgate/v1/options.pb.h"
 #include "translate/amount.h"

@@ -1,4 +1,4 @@
-#include "gateway/policy_testing.h"
+#include "gateway/policy/testing.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

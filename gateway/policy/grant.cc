@@ -1,7 +1,7 @@
-#include "gateway/grant.h"
+#include "gateway/policy/grant.h"
 
 #include "absl/algorithm/container.h"
-#include "gateway/policed_method.h"
+#include "gateway/policy/method.h"
 
 namespace stampgate {
 
