@@ -17,7 +17,7 @@
 #include "gateway/store/call_store.h"
 #include "gateway/timestamp_allocator.h"
 #include "gateway/trace_context.h"
-#include "gateway/upstream_client.h"
+#include "gateway/upstream/client.h"
 #include "translate/operation_table.h"
 
 namespace stampgate {

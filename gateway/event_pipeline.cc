@@ -4,8 +4,8 @@
 
 #include "absl/time/clock.h"
 #include "gateway/duration.h"
-#include "gateway/key_set_fetch.h"
 #include "gateway/process/log.h"
+#include "gateway/upstream/key_set_fetch.h"
 #include "google/protobuf/descriptor.h"
 #include "stampgate/v1/options.pb.h"
 #include "webhooks/log/sqlite_event_log.h"

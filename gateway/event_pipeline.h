@@ -17,7 +17,7 @@
 #include "gateway/event_log_watch.h"
 #include "gateway/metrics.h"
 #include "gateway/process/periodic_task.h"
-#include "gateway/upstream_client.h"
+#include "gateway/upstream/client.h"
 #include "stampgate/config/v1/config.pb.h"
 #include "webhooks/keys/key_set_cache.h"
 #include "webhooks/log/event_log.h"

@@ -3,7 +3,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/strip.h"
-#include "gateway/base_url.h"
+#include "gateway/upstream/base_url.h"
 
 namespace stampgate {
 

@@ -33,7 +33,7 @@
 #include "gateway/timestamp_reserve.h"
 #include "gateway/trace_context.h"
 #include "gateway/unary_call.h"
-#include "gateway/upstream_client.h"
+#include "gateway/upstream/client.h"
 #include "google/protobuf/descriptor.h"
 #include "translate/message_plan.h"
 #include "translate/operation_table.h"

@@ -15,8 +15,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "gateway/scripted_server.h"
 #include "gateway/server.h"
+#include "gateway/upstream/scripted_server.h"
 #include "stampgate/v1/policy_service.pb.h"
 
 namespace stampgate {

@@ -4,9 +4,9 @@
 
 #include "absl/status/status.h"
 #include "absl/time/clock.h"
-#include "gateway/key_set_fetch.h"
 #include "gateway/key_set_url.h"
 #include "gateway/process/log.h"
+#include "gateway/upstream/key_set_fetch.h"
 #include "webhooks/keys/key_set.h"
 
 namespace stampgate {

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "gateway/token_keys.h"
-#include "gateway/upstream_client.h"
+#include "gateway/upstream/client.h"
 #include "stampgate/config/v1/config.pb.h"
 
 namespace stampgate {

@@ -13,9 +13,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "gateway/scripted_server.h"
 #include "gateway/token_issuers.h"
 #include "gateway/token_testing.h"
+#include "gateway/upstream/scripted_server.h"
 
 namespace stampgate {
 namespace {

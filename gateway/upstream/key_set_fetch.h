@@ -1,11 +1,11 @@
 // How key sets come from their servers.
-#ifndef STAMPGATE_GATEWAY_KEY_SET_FETCH_H_
-#define STAMPGATE_GATEWAY_KEY_SET_FETCH_H_
+#ifndef STAMPGATE_GATEWAY_UPSTREAM_KEY_SET_FETCH_H_
+#define STAMPGATE_GATEWAY_UPSTREAM_KEY_SET_FETCH_H_
 
 #include <string>
 
 #include "absl/time/time.h"
-#include "gateway/upstream_client.h"
+#include "gateway/upstream/client.h"
 #include "webhooks/keys/cached_key_set.h"
 
 namespace stampgate {
@@ -18,4 +18,4 @@ FetchKeySet FetchKeySetThrough(UpstreamClient& client, std::string path);
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_KEY_SET_FETCH_H_
+#endif  // STAMPGATE_GATEWAY_UPSTREAM_KEY_SET_FETCH_H_

@@ -1,6 +1,6 @@
 // The one address that stamped requests go to.
-#ifndef STAMPGATE_GATEWAY_BASE_URL_H_
-#define STAMPGATE_GATEWAY_BASE_URL_H_
+#ifndef STAMPGATE_GATEWAY_UPSTREAM_BASE_URL_H_
+#define STAMPGATE_GATEWAY_UPSTREAM_BASE_URL_H_
 
 #include <string>
 
@@ -16,4 +16,4 @@ absl::StatusOr<std::string> ParseBaseUrl(absl::string_view text);
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_BASE_URL_H_
+#endif  // STAMPGATE_GATEWAY_UPSTREAM_BASE_URL_H_

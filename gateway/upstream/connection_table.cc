@@ -1,4 +1,4 @@
-#include "gateway/connection_table.h"
+#include "gateway/upstream/connection_table.h"
 
 #include <netinet/in.h>
 #include <sys/socket.h>

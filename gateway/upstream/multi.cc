@@ -1,4 +1,4 @@
-#include "gateway/curl_multi.h"
+#include "gateway/upstream/multi.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "gateway/upstream_client.h"
+#include "gateway/upstream/client.h"
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
@@ -20,9 +20,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "gateway/base_url.h"
-#include "gateway/curl_failure.h"
-#include "gateway/scripted_server.h"
+#include "gateway/upstream/base_url.h"
+#include "gateway/upstream/failure.h"
+#include "gateway/upstream/scripted_server.h"
 
 // libuv takes a descriptor out of its epoll set also when libcurl has closed it and it is no longer there. By then the
 // number may be another thread's, which ThreadSanitizer takes for a race.

@@ -1,6 +1,6 @@
 // One libcurl easy handle, fenced in.
-#ifndef STAMPGATE_GATEWAY_CURL_TRANSFER_H_
-#define STAMPGATE_GATEWAY_CURL_TRANSFER_H_
+#ifndef STAMPGATE_GATEWAY_UPSTREAM_TRANSFER_H_
+#define STAMPGATE_GATEWAY_UPSTREAM_TRANSFER_H_
 
 #include <curl/curl.h>
 
@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "gateway/connection_table.h"
-#include "gateway/upstream_options.h"
+#include "gateway/upstream/connection_table.h"
+#include "gateway/upstream/options.h"
 #include "stamp/stamped_request.h"
 #include "translate/upstream_outcome.h"
 
@@ -97,4 +97,4 @@ class CurlTransfer {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_CURL_TRANSFER_H_
+#endif  // STAMPGATE_GATEWAY_UPSTREAM_TRANSFER_H_

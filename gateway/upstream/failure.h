@@ -1,6 +1,6 @@
 // What libcurl's error codes mean for a call.
-#ifndef STAMPGATE_GATEWAY_CURL_FAILURE_H_
-#define STAMPGATE_GATEWAY_CURL_FAILURE_H_
+#ifndef STAMPGATE_GATEWAY_UPSTREAM_FAILURE_H_
+#define STAMPGATE_GATEWAY_UPSTREAM_FAILURE_H_
 
 #include <curl/curl.h>
 
@@ -22,4 +22,4 @@ TransportFailure DescribeFailure(CURLcode code, const ExchangeProgress& progress
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_CURL_FAILURE_H_
+#endif  // STAMPGATE_GATEWAY_UPSTREAM_FAILURE_H_

@@ -1,4 +1,4 @@
-#include "gateway/curl_transfer.h"
+#include "gateway/upstream/transfer.h"
 
 #include <openssl/ssl.h>
 
@@ -12,7 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "gateway/curl_failure.h"
+#include "gateway/upstream/failure.h"
 
 namespace stampgate {
 namespace {

@@ -10,7 +10,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "gateway/upstream_options.h"
+#include "gateway/upstream/options.h"
 #include "stamp/stamped_request.h"
 #include "translate/upstream_outcome.h"
 

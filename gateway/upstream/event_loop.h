@@ -1,6 +1,6 @@
 // A libuv loop on a thread of its own.
-#ifndef STAMPGATE_GATEWAY_EVENT_LOOP_H_
-#define STAMPGATE_GATEWAY_EVENT_LOOP_H_
+#ifndef STAMPGATE_GATEWAY_UPSTREAM_EVENT_LOOP_H_
+#define STAMPGATE_GATEWAY_UPSTREAM_EVENT_LOOP_H_
 
 #include <uv.h>
 
@@ -79,4 +79,4 @@ class Timer {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_EVENT_LOOP_H_
+#endif  // STAMPGATE_GATEWAY_UPSTREAM_EVENT_LOOP_H_

@@ -1,6 +1,6 @@
 // libcurl's multi interface on an EventLoop.
-#ifndef STAMPGATE_GATEWAY_CURL_MULTI_H_
-#define STAMPGATE_GATEWAY_CURL_MULTI_H_
+#ifndef STAMPGATE_GATEWAY_UPSTREAM_MULTI_H_
+#define STAMPGATE_GATEWAY_UPSTREAM_MULTI_H_
 
 #include <curl/curl.h>
 #include <uv.h>
@@ -9,7 +9,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/any_invocable.h"
-#include "gateway/event_loop.h"
+#include "gateway/upstream/event_loop.h"
 
 namespace stampgate {
 
@@ -60,4 +60,4 @@ class CurlMulti {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_CURL_MULTI_H_
+#endif  // STAMPGATE_GATEWAY_UPSTREAM_MULTI_H_

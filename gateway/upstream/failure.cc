@@ -1,4 +1,4 @@
-#include "gateway/curl_failure.h"
+#include "gateway/upstream/failure.h"
 
 #include <string>
 

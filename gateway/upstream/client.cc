@@ -1,4 +1,4 @@
-#include "gateway/upstream_client.h"
+#include "gateway/upstream/client.h"
 
 #include <curl/curl.h>
 
@@ -15,12 +15,12 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "gateway/base_url.h"
-#include "gateway/ca_file.h"
-#include "gateway/connection_table.h"
-#include "gateway/curl_multi.h"
-#include "gateway/curl_transfer.h"
-#include "gateway/event_loop.h"
+#include "gateway/upstream/base_url.h"
+#include "gateway/upstream/ca_file.h"
+#include "gateway/upstream/connection_table.h"
+#include "gateway/upstream/event_loop.h"
+#include "gateway/upstream/multi.h"
+#include "gateway/upstream/transfer.h"
 
 namespace stampgate {
 namespace {

@@ -1,4 +1,4 @@
-#include "gateway/event_loop.h"
+#include "gateway/upstream/event_loop.h"
 
 #include <algorithm>
 #include <utility>

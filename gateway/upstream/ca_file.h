@@ -1,6 +1,6 @@
 // Files of the authorities that a server's certificate is verified with.
-#ifndef STAMPGATE_GATEWAY_CA_FILE_H_
-#define STAMPGATE_GATEWAY_CA_FILE_H_
+#ifndef STAMPGATE_GATEWAY_UPSTREAM_CA_FILE_H_
+#define STAMPGATE_GATEWAY_UPSTREAM_CA_FILE_H_
 
 #include <string>
 
@@ -14,4 +14,4 @@ absl::Status CheckCaFile(const std::string& file);
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_CA_FILE_H_
+#endif  // STAMPGATE_GATEWAY_UPSTREAM_CA_FILE_H_

@@ -1,4 +1,4 @@
-#include "gateway/scripted_server.h"
+#include "gateway/upstream/scripted_server.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -1,6 +1,6 @@
 // A server for tests that does to each connection what the test says, byte by byte.
-#ifndef STAMPGATE_GATEWAY_SCRIPTED_SERVER_H_
-#define STAMPGATE_GATEWAY_SCRIPTED_SERVER_H_
+#ifndef STAMPGATE_GATEWAY_UPSTREAM_SCRIPTED_SERVER_H_
+#define STAMPGATE_GATEWAY_UPSTREAM_SCRIPTED_SERVER_H_
 
 #include <openssl/ssl.h>
 
@@ -96,4 +96,4 @@ std::string JsonResponse(absl::string_view body, absl::string_view status = "200
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_SCRIPTED_SERVER_H_
+#endif  // STAMPGATE_GATEWAY_UPSTREAM_SCRIPTED_SERVER_H_

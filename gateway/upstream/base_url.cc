@@ -1,4 +1,4 @@
-#include "gateway/base_url.h"
+#include "gateway/upstream/base_url.h"
 
 #include <arpa/inet.h>
 #include <curl/curl.h>

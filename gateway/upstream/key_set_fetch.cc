@@ -1,4 +1,4 @@
-#include "gateway/key_set_fetch.h"
+#include "gateway/upstream/key_set_fetch.h"
 
 #include <chrono>
 #include <utility>

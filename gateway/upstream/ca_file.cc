@@ -1,4 +1,4 @@
-#include "gateway/ca_file.h"
+#include "gateway/upstream/ca_file.h"
 
 #include <openssl/err.h>
 #include <openssl/x509.h>

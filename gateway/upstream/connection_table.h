@@ -1,6 +1,6 @@
 // Whether a kept connection is still fit for a request.
-#ifndef STAMPGATE_GATEWAY_CONNECTION_TABLE_H_
-#define STAMPGATE_GATEWAY_CONNECTION_TABLE_H_
+#ifndef STAMPGATE_GATEWAY_UPSTREAM_CONNECTION_TABLE_H_
+#define STAMPGATE_GATEWAY_UPSTREAM_CONNECTION_TABLE_H_
 
 #include <string>
 #include <vector>
@@ -31,4 +31,4 @@ class ConnectionTable {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_CONNECTION_TABLE_H_
+#endif  // STAMPGATE_GATEWAY_UPSTREAM_CONNECTION_TABLE_H_
