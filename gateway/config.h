@@ -11,7 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "gateway/caller_config.h"
-#include "gateway/tls_files.h"
+#include "gateway/tls/files.h"
 #include "google/protobuf/duration.pb.h"
 #include "stampgate/config/v1/config.pb.h"
 

@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "gateway/server_credentials.h"
+#include "gateway/tls/server_credentials.h"
 #include "gateway/tls_testing.h"
 
 namespace stampgate {

@@ -26,7 +26,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "gateway/failed_handshakes.h"
+#include "gateway/tls/handshake_failures.h"
 #include "stamp/secret/openssl_ptr.h"
 #include "webhooks/http/listen_address.h"
 

@@ -15,7 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "gateway/server_credentials.h"
+#include "gateway/tls/server_credentials.h"
 #include "gateway/tls_testing.h"
 
 namespace stampgate {

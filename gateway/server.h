@@ -13,7 +13,7 @@
 #include "gateway/config.h"
 #include "gateway/event_pipeline.h"
 #include "gateway/metrics.h"
-#include "gateway/server_credentials.h"
+#include "gateway/tls/server_credentials.h"
 
 namespace stampgate {
 

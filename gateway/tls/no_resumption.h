@@ -1,6 +1,6 @@
 // TLS sessions of clients that showed a certificate, which would outlive it.
-#ifndef STAMPGATE_GATEWAY_SESSION_GUARD_H_
-#define STAMPGATE_GATEWAY_SESSION_GUARD_H_
+#ifndef STAMPGATE_GATEWAY_TLS_NO_RESUMPTION_H_
+#define STAMPGATE_GATEWAY_TLS_NO_RESUMPTION_H_
 
 #include "absl/status/status.h"
 
@@ -14,4 +14,4 @@ absl::Status RefuseToResumeSessions();
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_SESSION_GUARD_H_
+#endif  // STAMPGATE_GATEWAY_TLS_NO_RESUMPTION_H_

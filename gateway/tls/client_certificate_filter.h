@@ -1,6 +1,6 @@
 // Certificates that gRPC cannot read, which would end the process.
-#ifndef STAMPGATE_GATEWAY_CERTIFICATE_GUARD_H_
-#define STAMPGATE_GATEWAY_CERTIFICATE_GUARD_H_
+#ifndef STAMPGATE_GATEWAY_TLS_CLIENT_CERTIFICATE_FILTER_H_
+#define STAMPGATE_GATEWAY_TLS_CLIENT_CERTIFICATE_FILTER_H_
 
 #include <openssl/x509.h>
 
@@ -20,4 +20,4 @@ absl::Status RefuseClientsThatGrpcCannotRead();
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_CERTIFICATE_GUARD_H_
+#endif  // STAMPGATE_GATEWAY_TLS_CLIENT_CERTIFICATE_FILTER_H_

@@ -1,4 +1,4 @@
-#include "gateway/server_credentials.h"
+#include "gateway/tls/server_credentials.h"
 
 #include <gmock/gmock.h>
 #include <grpcpp/server_builder.h>

@@ -1,4 +1,4 @@
-#include "gateway/server_credentials.h"
+#include "gateway/tls/server_credentials.h"
 
 #include <grpc/grpc.h>
 #include <grpc/grpc_security.h>
@@ -11,8 +11,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "gateway/certificate_guard.h"
-#include "gateway/session_guard.h"
+#include "gateway/tls/client_certificate_filter.h"
+#include "gateway/tls/no_resumption.h"
 #include "webhooks/http/listen_address.h"
 
 namespace stampgate {

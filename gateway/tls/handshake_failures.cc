@@ -1,4 +1,4 @@
-#include "gateway/failed_handshakes.h"
+#include "gateway/tls/handshake_failures.h"
 
 #include <openssl/crypto.h>
 #include <openssl/ssl.h>

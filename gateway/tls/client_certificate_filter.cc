@@ -1,4 +1,4 @@
-#include "gateway/certificate_guard.h"
+#include "gateway/tls/client_certificate_filter.h"
 
 #include <openssl/crypto.h>
 #include <openssl/err.h>

@@ -1,4 +1,4 @@
-#include "gateway/session_guard.h"
+#include "gateway/tls/no_resumption.h"
 
 #include <openssl/crypto.h>
 #include <openssl/rand.h>

@@ -1,6 +1,6 @@
 // The TLS handshakes of callers that failed.
-#ifndef STAMPGATE_GATEWAY_FAILED_HANDSHAKES_H_
-#define STAMPGATE_GATEWAY_FAILED_HANDSHAKES_H_
+#ifndef STAMPGATE_GATEWAY_TLS_HANDSHAKE_FAILURES_H_
+#define STAMPGATE_GATEWAY_TLS_HANDSHAKE_FAILURES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -36,4 +36,4 @@ int64_t FailedHandshakes(HandshakeFailure how);
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_FAILED_HANDSHAKES_H_
+#endif  // STAMPGATE_GATEWAY_TLS_HANDSHAKE_FAILURES_H_

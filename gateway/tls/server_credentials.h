@@ -1,6 +1,6 @@
 // TLS of the gRPC port, with certificates on both sides, which can be replaced while it is served.
-#ifndef STAMPGATE_GATEWAY_SERVER_CREDENTIALS_H_
-#define STAMPGATE_GATEWAY_SERVER_CREDENTIALS_H_
+#ifndef STAMPGATE_GATEWAY_TLS_SERVER_CREDENTIALS_H_
+#define STAMPGATE_GATEWAY_TLS_SERVER_CREDENTIALS_H_
 
 #include <grpcpp/security/server_credentials.h>
 
@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "gateway/tls_files.h"
+#include "gateway/tls/files.h"
 
 namespace stampgate {
 
@@ -65,4 +65,4 @@ class ServerTls {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_SERVER_CREDENTIALS_H_
+#endif  // STAMPGATE_GATEWAY_TLS_SERVER_CREDENTIALS_H_

@@ -1,4 +1,4 @@
-#include "gateway/tls_files.h"
+#include "gateway/tls/files.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "gateway/tls_files.h"
+#include "gateway/tls/files.h"
 
 #include <fcntl.h>
 #include <openssl/bio.h>
@@ -22,7 +22,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
-#include "gateway/certificate_guard.h"
+#include "gateway/tls/client_certificate_filter.h"
 #include "stamp/secret/file.h"
 #include "stamp/secret/openssl_ptr.h"
 
