@@ -7,7 +7,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
-#include "gateway/audit_record.h"
+#include "gateway/audit/record.h"
 #include "gateway/call_metadata.h"
 #include "gateway/peer.h"
 #include "stamp/secret/sha256.h"

@@ -9,7 +9,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "gateway/audit_log.h"
+#include "gateway/audit/log.h"
 #include "gateway/authenticator.h"
 #include "gateway/disk_waits.h"
 #include "gateway/policy/grant.h"

@@ -11,8 +11,8 @@
 
 #include "absl/time/clock.h"
 #include "gateway/access.h"
-#include "gateway/audit_log.h"
-#include "gateway/audit_testing.h"
+#include "gateway/audit/log.h"
+#include "gateway/audit/testing.h"
 #include "gateway/caller.h"
 #include "gateway/disk_waits.h"
 #include "stampgate/config/v1/config.pb.h"

@@ -1,7 +1,7 @@
 #include "gateway/call_log.h"
 
 #include "absl/strings/string_view.h"
-#include "gateway/audit_record.h"
+#include "gateway/audit/record.h"
 #include "translate/error.h"
 
 namespace stampgate {

@@ -23,7 +23,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
-#include "gateway/audit_key.h"
+#include "gateway/audit/key.h"
 #include "gateway/caller_config.h"
 #include "gateway/config_reader.h"
 #include "gateway/config_report.h"

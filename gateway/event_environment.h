@@ -11,7 +11,7 @@
 
 #include "absl/time/time.h"
 #include "gateway/access.h"
-#include "gateway/audit_log.h"
+#include "gateway/audit/log.h"
 #include "gateway/call_lines.h"
 #include "gateway/calls_in_flight.h"
 #include "gateway/disk_waits.h"

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "gateway/access.h"
-#include "gateway/audit_log.h"
+#include "gateway/audit/log.h"
 #include "gateway/config.h"
 #include "gateway/event_pipeline.h"
 #include "gateway/metrics.h"

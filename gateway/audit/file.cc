@@ -1,0 +1,204 @@
+#include "gateway/audit/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "gateway/audit/read_at.h"
+
+namespace stampgate {
+namespace {
+
+// Of the end of what is durable, this is compared after a failure. The size of a page.
+constexpr int64_t kEndBytes = 4096;
+
+absl::Status SystemError(absl::string_view what) {
+  return absl::UnavailableError(absl::StrCat(what, ": ", std::strerror(errno)));
+}
+
+bool IsSameFile(const std::string& path, const struct stat& file) {
+  struct stat named;
+  return lstat(path.c_str(), &named) == 0 && named.st_dev == file.st_dev && named.st_ino == file.st_ino;
+}
+
+}  // namespace
+
+int FileCalls::Open(const std::string& path, int flags) { return open(path.c_str(), flags, 0600); }
+ssize_t FileCalls::Write(int fd, const char* data, size_t size) { return write(fd, data, size); }
+int FileCalls::Truncate(int fd, off_t size) { return ftruncate(fd, size); }
+int FileCalls::Sync(int fd) { return fdatasync(fd); }
+
+int FileCalls::DropPages(int fd, off_t offset) {
+  errno = posix_fadvise(fd, offset, 0, POSIX_FADV_DONTNEED);
+  return errno == 0 ? 0 : -1;
+}
+
+int FileCalls::Link(const std::string& from, const std::string& to) { return link(from.c_str(), to.c_str()); }
+int FileCalls::Rename(const std::string& from, const std::string& to) { return rename(from.c_str(), to.c_str()); }
+
+int FileCalls::SyncFolderOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return -1;
+  const int result = fsync(fd);
+  const int error = errno;
+  close(fd);
+  errno = error;
+  return result;
+}
+
+FileCalls& FileCalls::System() {
+  static FileCalls& calls = *new FileCalls;
+  return calls;
+}
+
+absl::StatusOr<std::unique_ptr<AuditFile>> AuditFile::Open(const std::string& path, FileCalls& calls) {
+  const int fd = calls.Open(path, O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) return SystemError("cannot be opened");
+  std::unique_ptr<AuditFile> file(new AuditFile(path, calls, fd));
+  // The system drops only pages that it takes for written.
+  if (calls.Sync(fd) != 0) return SystemError("cannot be written to disk");
+  if (calls.DropPages(fd, 0) != 0) return SystemError("cannot be read anew from the disk");
+  struct stat state;
+  if (fstat(fd, &state) != 0) return SystemError("cannot be examined");
+  file->size_ = state.st_size;
+  return file;
+}
+
+AuditFile::~AuditFile() { close(fd_); }
+
+absl::Status AuditFile::CutTo(int64_t size) {
+  if (calls_.Truncate(fd_, size) != 0) return SystemError("cannot be cut");
+  if (calls_.Sync(fd_) != 0) return SystemError("cannot be written to disk");
+  absl::StatusOr<std::string> end = ReadEnd(size);
+  if (!end.ok()) return end.status();
+  size_ = size;
+  end_ = *std::move(end);
+  return absl::OkStatus();
+}
+
+absl::Status AuditFile::Append(absl::string_view bytes) {
+  if (!broken_.ok()) return broken_;
+  if (dirty_) {
+    if (absl::Status status = Repair(); !status.ok()) return status;
+  }
+  if (absl::Status status = Check(); !status.ok()) return status;
+  dirty_ = true;
+  absl::Status status = WriteAll(fd_, bytes);
+  if (status.ok() && calls_.Sync(fd_) != 0) status = SystemError("cannot be written to disk");
+  if (!status.ok()) {
+    // At once, so that a process that ends now leaves no torn record. If it fails, the next Append tries again.
+    Repair().IgnoreError();
+    return broken_.ok() ? status : broken_;
+  }
+  dirty_ = false;
+  size_ += static_cast<int64_t>(bytes.size());
+  Remember(bytes);
+  return absl::OkStatus();
+}
+
+absl::Status AuditFile::StartAnew(const std::string& old_path, absl::string_view bytes) {
+  if (!broken_.ok()) return broken_;
+  const std::string next = absl::StrCat(path_, ".next");
+  unlink(next.c_str());  // of a process that came no further
+  const int fd = calls_.Open(next, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) return SystemError("a new file cannot be made");
+  absl::Status status = WriteAll(fd, bytes);
+  if (status.ok() && calls_.Sync(fd) != 0) status = SystemError("a new file cannot be written to disk");
+  // A second name first, and then the new file in the place of the old: no crash leaves a gap.
+  if (status.ok() && calls_.Link(path_, old_path) != 0) {
+    struct stat old;
+    const int error = errno;
+    // A process that came no further has done it.
+    const bool done = error == EEXIST && fstat(fd_, &old) == 0 && IsSameFile(old_path, old);
+    errno = error;
+    if (!done) status = SystemError("cannot be given the name of an old file");
+  }
+  if (status.ok() && calls_.Rename(next, path_) != 0) status = SystemError("a new file cannot take its place");
+  if (!status.ok()) {
+    close(fd);
+    unlink(next.c_str());
+    return status;
+  }
+  close(std::exchange(fd_, fd));
+  size_ = static_cast<int64_t>(bytes.size());
+  end_.clear();
+  Remember(bytes);
+  // Until this is on the disk, a power cut brings the old file back, and all that the new one has got is lost.
+  if (calls_.SyncFolderOf(path_) != 0) {
+    return GiveUp(
+        absl::DataLossError(absl::StrCat("the name of a new file cannot be written to disk: ", std::strerror(errno))));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AuditFile::WriteAll(int fd, absl::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = calls_.Write(fd, bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return SystemError("cannot be written");
+    if (put == 0) return absl::UnavailableError("cannot be written");
+    bytes.remove_prefix(std::min(static_cast<size_t>(put), bytes.size()));
+  }
+  return absl::OkStatus();
+}
+
+// That the file is still the one it was: nobody else has a reason to touch it.
+absl::Status AuditFile::Check() {
+  struct stat state;
+  if (fstat(fd_, &state) != 0) return SystemError("cannot be examined");
+  if (!IsSameFile(path_, state)) return GiveUp(absl::DataLossError("somebody has removed or renamed it"));
+  if (state.st_size < size_ || (state.st_size > size_ && !dirty_)) {
+    return GiveUp(absl::DataLossError(
+        absl::StrCat("somebody has changed it: it has ", state.st_size, " bytes where ", size_, " were written")));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AuditFile::Repair() {
+  if (absl::Status status = Check(); !status.ok()) return status;
+  if (calls_.Truncate(fd_, size_) != 0) return SystemError("cannot be cut back");
+  if (calls_.Sync(fd_) != 0) return SystemError("cannot be cut back on disk");
+  // The system forgets what it has of these bytes, so that they come from the disk.
+  if (calls_.DropPages(fd_, std::max<int64_t>(0, size_ - kEndBytes) / kEndBytes * kEndBytes) != 0) {
+    return SystemError("cannot be read anew from the disk");
+  }
+  absl::StatusOr<std::string> end = ReadEnd(size_);
+  if (!end.ok()) return end.status();
+  if (*end != end_) return GiveUp(absl::DataLossError("the disk has lost what was written to it"));
+  dirty_ = false;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> AuditFile::ReadEnd(int64_t size) const {
+  std::string end(static_cast<size_t>(std::min(size, kEndBytes)), '\0');
+  size_t done = 0;
+  while (done < end.size()) {
+    const absl::StatusOr<size_t> got =
+        ReadAt(fd_, size - static_cast<int64_t>(end.size() - done), end.data() + done, end.size() - done);
+    if (!got.ok()) return got.status();
+    if (*got == 0) return absl::UnavailableError("cannot be read to its end");
+    done += *got;
+  }
+  return end;
+}
+
+absl::Status AuditFile::GiveUp(absl::Status why) {
+  broken_ = std::move(why);
+  return broken_;
+}
+
+void AuditFile::Remember(absl::string_view bytes) {
+  end_.append(bytes.data(), bytes.size());
+  if (end_.size() > kEndBytes) end_.erase(0, end_.size() - kEndBytes);
+}
+
+}  // namespace stampgate

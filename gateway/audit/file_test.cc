@@ -1,0 +1,278 @@
+#include "gateway/audit/file.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "gateway/audit/testing.h"
+
+namespace stampgate {
+namespace {
+
+using Call = FaultyCalls::Call;
+
+constexpr absl::StatusCode kDataLoss = absl::StatusCode::kDataLoss;
+constexpr absl::StatusCode kUnavailable = absl::StatusCode::kUnavailable;
+
+class AuditFileTest : public ::testing::Test {
+ protected:
+  AuditFileTest() : path_(NewFolder() + "audit.log") { WriteTestFile(path_, ""); }
+
+  void Open(const std::string& content = "one\n") {
+    WriteTestFile(path_, content);
+    file_ = AuditFile::Open(path_, calls_).value();
+    ASSERT_TRUE(file_->CutTo(file_->size()).ok());
+  }
+  std::string Content() const { return ReadTestFile(path_); }
+
+  const std::string path_;
+  FaultyCalls calls_;
+  std::unique_ptr<AuditFile> file_;
+};
+
+TEST_F(AuditFileTest, AppendsAndSyncs) {
+  Open();
+  const int syncs = calls_.calls(Call::kSync);
+  ASSERT_TRUE(file_->Append("two\nthree\n").ok());
+  EXPECT_EQ(calls_.calls(Call::kSync), syncs + 1);
+  EXPECT_EQ(Content(), "one\ntwo\nthree\n");
+  EXPECT_EQ(file_->size(), 14);
+}
+
+TEST_F(AuditFileTest, CutsOffWhatIsToGo) {
+  WriteTestFile(path_, "one\ntw");
+  file_ = AuditFile::Open(path_, calls_).value();
+  EXPECT_EQ(file_->size(), 6);
+  ASSERT_TRUE(file_->CutTo(4).ok());
+  ASSERT_TRUE(file_->Append("two\n").ok());
+  EXPECT_EQ(Content(), "one\ntwo\n");
+}
+
+TEST_F(AuditFileTest, ShortWritesAndInterruptionsAreGoneOnWith) {
+  Open();
+  calls_.WriteAtMost(3);
+  calls_.Fail(Call::kWrite, EINTR, 2, 1);
+  ASSERT_TRUE(file_->Append("0123456789\n").ok());
+  EXPECT_EQ(Content(), "one\n0123456789\n");
+}
+
+TEST_F(AuditFileTest, WhatWasWrittenInPartIsCutOff) {
+  for (const int error : {ENOSPC, EDQUOT, EIO, EROFS}) {
+    for (int nth = 1; nth <= 4; ++nth) {
+      Open();
+      calls_.WriteAtMost(3);
+      calls_.Fail(Call::kWrite, error, nth);
+      const absl::Status status = file_->Append("0123456789\n");
+      EXPECT_EQ(status.code(), kUnavailable);
+      EXPECT_TRUE(absl::StrContains(status.message(), std::strerror(error))) << status;
+      EXPECT_EQ(Content(), "one\n") << nth;
+      EXPECT_EQ(file_->size(), 4);
+      calls_.Mend();
+      ASSERT_TRUE(file_->Append("two\n").ok());
+      EXPECT_EQ(Content(), "one\ntwo\n") << nth;
+    }
+  }
+}
+
+TEST_F(AuditFileTest, AFailedSyncIsNotTriedAgainForTheSameBytes) {
+  Open();
+  calls_.Fail(Call::kSync, EIO, 1, 1);
+  EXPECT_EQ(file_->Append("two\n").code(), kUnavailable);
+  // Cut back, which is synced itself.
+  EXPECT_EQ(Content(), "one\n");
+  EXPECT_EQ(file_->size(), 4);
+  ASSERT_TRUE(file_->Append("three\n").ok());
+  EXPECT_EQ(Content(), "one\nthree\n");
+}
+
+TEST_F(AuditFileTest, NothingIsWrittenUntilTheCutIsOnTheDisk) {
+  Open();
+  calls_.Fail(Call::kSync, EIO);
+  EXPECT_EQ(file_->Append("two\n").code(), kUnavailable);
+  const int writes = calls_.calls(Call::kWrite);
+  EXPECT_EQ(file_->Append("two\n").code(), kUnavailable);
+  EXPECT_EQ(file_->Append("two\n").code(), kUnavailable);
+  EXPECT_EQ(calls_.calls(Call::kWrite), writes);
+  calls_.Mend();
+  ASSERT_TRUE(file_->Append("three\n").ok());
+  EXPECT_EQ(Content(), "one\nthree\n");
+}
+
+TEST_F(AuditFileTest, ACutThatFailsIsMadeBeforeTheNextWrite) {
+  Open();
+  calls_.Fail(Call::kWrite, ENOSPC);
+  calls_.Fail(Call::kTruncate, EIO);
+  EXPECT_EQ(file_->Append("0123456789\n").code(), kUnavailable);
+  EXPECT_EQ(Content(), "one\n01234");
+  calls_.Mend();
+  ASSERT_TRUE(file_->Append("two\n").ok());
+  EXPECT_EQ(Content(), "one\ntwo\n");
+}
+
+TEST_F(AuditFileTest, GivesUpWhenTheDiskHasLostDurableBytes) {
+  Open();
+  calls_.Fail(Call::kSync, EIO);
+  EXPECT_EQ(file_->Append("two\n").code(), kUnavailable);
+  WriteTestFile(path_, "onX\n");
+  calls_.Mend();
+  EXPECT_EQ(file_->Append("three\n").code(), kDataLoss);
+  WriteTestFile(path_, "one\n");
+  EXPECT_EQ(file_->Append("three\n").code(), kDataLoss);
+  EXPECT_EQ(Content(), "one\n");
+}
+
+TEST_F(AuditFileTest, GivesUpWhenSomebodyElseChangesTheFile) {
+  for (const char* content : {"on", "", "one\ntwo\n"}) {
+    Open();
+    WriteTestFile(path_, content);
+    EXPECT_EQ(file_->Append("three\n").code(), kDataLoss) << content;
+    EXPECT_EQ(Content(), content);
+  }
+}
+
+TEST_F(AuditFileTest, GivesUpWhenTheFileIsShorterAfterAFailure) {
+  Open("one\ntwo\n");
+  calls_.Fail(Call::kTruncate, EIO, 1, 1);
+  calls_.Fail(Call::kWrite, ENOSPC, 1, 1);
+  EXPECT_EQ(file_->Append("three\n").code(), kUnavailable);
+  ASSERT_EQ(truncate(path_.c_str(), 4), 0);
+  EXPECT_EQ(file_->Append("three\n").code(), kDataLoss);
+  EXPECT_EQ(Content(), "one\n");
+}
+
+TEST_F(AuditFileTest, GivesUpWhenTheFileIsRemovedOrRenamed) {
+  Open();
+  ASSERT_EQ(unlink(path_.c_str()), 0);
+  EXPECT_EQ(file_->Append("two\n").code(), kDataLoss);
+  Open();
+  ASSERT_EQ(rename(path_.c_str(), (path_ + ".1").c_str()), 0);
+  EXPECT_EQ(file_->Append("two\n").code(), kDataLoss);
+  EXPECT_FALSE(Exists(path_));
+}
+
+TEST_F(AuditFileTest, StartsAnew) {
+  Open();
+  ASSERT_TRUE(file_->StartAnew(path_ + ".1", "first\n").ok());
+  EXPECT_EQ(file_->size(), 6);
+  ASSERT_TRUE(file_->Append("second\n").ok());
+  EXPECT_EQ(Content(), "first\nsecond\n");
+  EXPECT_EQ(ReadTestFile(path_ + ".1"), "one\n");
+  EXPECT_FALSE(Exists(path_ + ".next"));
+  EXPECT_EQ(calls_.calls(Call::kSyncFolder), 1);
+  // What is compared after a failure is the new file's end.
+  calls_.Fail(Call::kSync, EIO, 1, 1);
+  EXPECT_EQ(file_->Append("third\n").code(), kUnavailable);
+  ASSERT_TRUE(file_->Append("third\n").ok());
+  EXPECT_EQ(Content(), "first\nsecond\nthird\n");
+}
+
+TEST_F(AuditFileTest, TheFileSoFarGoesOnWhenANewOneCannotBeMade) {
+  for (const Call call : {Call::kOpen, Call::kWrite, Call::kSync, Call::kLink, Call::kRename}) {
+    Open();
+    calls_.Fail(call, ENOSPC, 1, 1);
+    EXPECT_EQ(file_->StartAnew(path_ + ".1", "first\n").code(), kUnavailable);
+    EXPECT_FALSE(Exists(path_ + ".next"));
+    ASSERT_TRUE(file_->Append("two\n").ok());
+    EXPECT_EQ(Content(), "one\ntwo\n");
+    // Also when the old name is there already.
+    ASSERT_TRUE(file_->StartAnew(path_ + ".1", "first\n").ok());
+    EXPECT_EQ(ReadTestFile(path_ + ".1"), "one\ntwo\n");
+    EXPECT_EQ(Content(), "first\n");
+    ASSERT_EQ(unlink((path_ + ".1").c_str()), 0);
+  }
+}
+
+TEST_F(AuditFileTest, AnotherFileOfTheOldNameIsLeftAlone) {
+  Open();
+  WriteTestFile(path_ + ".1", "precious");
+  EXPECT_EQ(file_->StartAnew(path_ + ".1", "first\n").code(), kUnavailable);
+  EXPECT_EQ(ReadTestFile(path_ + ".1"), "precious");
+  EXPECT_EQ(Content(), "one\n");
+}
+
+TEST_F(AuditFileTest, GivesUpWhenTheNewNameIsNotOnTheDisk) {
+  Open();
+  calls_.Fail(Call::kSyncFolder, EIO, 1, 1);
+  EXPECT_EQ(file_->StartAnew(path_ + ".1", "first\n").code(), kDataLoss);
+  EXPECT_EQ(file_->Append("second\n").code(), kDataLoss);
+  EXPECT_EQ(Content(), "first\n");
+  EXPECT_EQ(ReadTestFile(path_ + ".1"), "one\n");
+}
+
+TEST_F(AuditFileTest, ARepairThatCannotReadTheDiskIsTriedAgain) {
+  Open();
+  calls_.Fail(Call::kSync, EIO, 1, 1);
+  calls_.Fail(Call::kDropPages, EIO, 1, 1);
+  EXPECT_EQ(file_->Append("two\n").code(), kUnavailable);
+  const int writes = calls_.calls(Call::kWrite);
+  calls_.Fail(Call::kDropPages, EIO, 1, 1);
+  EXPECT_EQ(file_->Append("two\n").code(), kUnavailable);
+  EXPECT_EQ(calls_.calls(Call::kWrite), writes);
+  ASSERT_TRUE(file_->Append("two\n").ok());
+  EXPECT_EQ(Content(), "one\ntwo\n");
+}
+
+// A disk, and the system's memory of it: the file is what is read.
+class CachedDisk : public FileCalls {
+ public:
+  explicit CachedDisk(std::string path) : path_(std::move(path)) {}
+
+  // What the disk holds. What is to be read is written to the file by the test.
+  std::string disk;
+  // Whether the system takes for written what it has not written: a sync before has failed.
+  bool falsely_clean = false;
+
+  int Sync(int) override {
+    if (!falsely_clean) disk = ReadTestFile(path_);
+    return 0;
+  }
+  int DropPages(int, off_t) override {
+    WriteTestFile(path_, disk);
+    return 0;
+  }
+
+ private:
+  const std::string path_;
+};
+
+TEST_F(AuditFileTest, WhatTheDiskDoesNotHoldIsNotRead) {
+  CachedDisk calls(path_);
+  WriteTestFile(path_, "one\ntwo\n");
+  calls.disk = "one\n";
+  calls.falsely_clean = true;
+  EXPECT_EQ(AuditFile::Open(path_, calls).value()->size(), 4);
+  EXPECT_EQ(Content(), "one\n");
+}
+
+TEST_F(AuditFileTest, WhatAProcessHasWrittenAndNotSyncedIsKept) {
+  CachedDisk calls(path_);
+  WriteTestFile(path_, "one\ntwo\n");
+  calls.disk = "one\n";
+  EXPECT_EQ(AuditFile::Open(path_, calls).value()->size(), 8);
+  EXPECT_EQ(Content(), "one\ntwo\n");
+  EXPECT_EQ(calls.disk, "one\ntwo\n");
+}
+
+TEST_F(AuditFileTest, IsNotOpenedIfItsPagesCannotBeWrittenOrDropped) {
+  for (const Call call : {Call::kSync, Call::kDropPages}) {
+    calls_.Fail(call, EIO, 1, 1);
+    const absl::Status status = AuditFile::Open(path_, calls_).status();
+    EXPECT_EQ(status.code(), kUnavailable);
+    EXPECT_TRUE(absl::StrContains(status.message(), std::strerror(EIO))) << status;
+    EXPECT_TRUE(AuditFile::Open(path_, calls_).ok());
+  }
+}
+
+TEST_F(AuditFileTest, FollowsNoLink) {
+  ASSERT_EQ(unlink(path_.c_str()), 0);
+  ASSERT_EQ(symlink("/dev/null", path_.c_str()), 0);
+  EXPECT_EQ(AuditFile::Open(path_, calls_).status().code(), kUnavailable);
+}
+
+}  // namespace
+}  // namespace stampgate

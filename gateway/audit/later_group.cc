@@ -1,0 +1,68 @@
+#include "gateway/audit/later_group.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
+#include "gateway/audit/read_at.h"
+#include "gateway/audit/record.h"
+#include "translate/json/reader.h"
+
+namespace stampgate {
+namespace {
+
+constexpr size_t kReadBytes = 256 << 10;
+
+// Every line begins so, and no line holds it elsewhere: within a JSON string its quotes would be escaped.
+constexpr absl::string_view kBegin = "{\"seq\":";
+
+// Whether `piece` is a whole record, without its line feed, that was written after record `sequence` was on the disk.
+bool IsFirstOfLaterGroup(absl::string_view piece, uint64_t sequence, AuditChain& chain) {
+  if (!AuditChain::HasForm(piece) || !absl::StrContains(piece, "\"previous_mac\":\"")) return false;
+  std::string line;
+  line.reserve(piece.size() + kJsonPadding);
+  line.append(piece.data(), piece.size());
+  const absl::StatusOr<AuditRecord> record = ReadAuditRecord(line);
+  if (!record.ok() || record->sequence <= sequence) return false;
+  const std::optional<AuditMac> previous = ParseMacHex(record->previous_mac);
+  AuditMac mac;
+  return previous.has_value() && chain.Follows(line, *previous, &mac);
+}
+
+}  // namespace
+
+absl::StatusOr<bool> HoldsLaterGroup(int fd, int64_t from, int64_t to, uint64_t sequence, AuditChain& chain) {
+  std::string bytes;  // from the beginning of a possible record on, as soon as there is one
+  std::string chunk;
+  bool at_end = false;
+  while (!at_end) {
+    chunk.resize(static_cast<size_t>(std::min<int64_t>(to - from, kReadBytes)));
+    const absl::StatusOr<size_t> got = ReadAt(fd, from, chunk.data(), chunk.size());
+    if (!got.ok()) return got.status();
+    at_end = *got == 0;
+    from += static_cast<int64_t>(*got);
+    bytes.append(chunk.data(), *got);
+
+    const absl::string_view view = bytes;
+    size_t begin = view.find(kBegin);
+    while (begin != absl::string_view::npos) {
+      const size_t next = view.find(kBegin, begin + 1);
+      const size_t end = std::min(next, view.find('\n', begin));
+      if (end == absl::string_view::npos && !at_end) break;
+      // No record is longer. The one byte more that the bound leaves room for is the line feed.
+      const absl::string_view piece = view.substr(begin, std::min(end, view.size()) - begin);
+      if (piece.size() < kAuditRecordBytes && IsFirstOfLaterGroup(piece, sequence, chain)) return true;
+      begin = next;
+    }
+    // What is kept: a record that is not read to its end yet, or the beginning of the beginning of one.
+    if (begin == absl::string_view::npos || bytes.size() - begin >= kAuditRecordBytes) {
+      begin = bytes.size() - std::min(bytes.size(), kBegin.size() - 1);
+    }
+    bytes.erase(0, begin);
+  }
+  return false;
+}
+
+}  // namespace stampgate

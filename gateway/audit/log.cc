@@ -1,0 +1,254 @@
+#include "gateway/audit/log.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "webhooks/threads/start_thread.h"
+
+namespace stampgate {
+namespace {
+
+// An outcome waits so long for an allow to be written with: a sync costs more than all else.
+constexpr std::chrono::milliseconds kLinger(10);
+
+// Tells a change once.
+void Tell(const std::function<void(const absl::Status&)>& observe, const absl::Status& status, bool& failing) {
+  if (status.ok() != failing) return;
+  failing = !status.ok();
+  if (observe) observe(status);
+}
+
+// The gateway's own denial, which says that the log has failed, has no part in the budget of strangers.
+FloodBound::Who WhoIs(absl::string_view caller) {
+  return absl::StartsWith(caller, "(") && caller != kGatewayCaller ? FloodBound::Who::kStranger
+                                                                   : FloodBound::Who::kKnown;
+}
+
+absl::Status CannotWrite(const absl::Status& why) {
+  return absl::UnavailableError(absl::StrCat("the audit log cannot be written: it ", why.message()));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<AuditLog>> AuditLog::Open(Options options) {
+  AuditWriter::Settings settings;
+  settings.file = options.file;
+  settings.version = options.version;
+  settings.max_file_bytes = options.max_file_bytes;
+  settings.now = options.now;
+  settings.observe_torn_end = options.observe_torn_end;
+  settings.calls = options.calls == nullptr ? &FileCalls::System() : options.calls;
+  absl::StatusOr<std::unique_ptr<AuditWriter>> writer = AuditWriter::Open(std::move(settings), options.key);
+  if (!writer.ok()) return writer.status();
+  return std::unique_ptr<AuditLog>(new AuditLog(std::move(options), *std::move(writer)));
+}
+
+AuditLog::AuditLog(Options options, std::unique_ptr<AuditWriter> writer)
+    : now_(std::move(options.now)),
+      observe_(std::move(options.observe)),
+      observe_rotation_(std::move(options.observe_rotation)),
+      observe_open_(std::move(options.observe_open)),
+      steady_now_(std::move(options.steady_now)),
+      retry_interval_(options.retry_interval),
+      writer_(std::move(writer)),
+      head_(writer_->head()) {
+  if (observe_open_) observe_open_({});
+  thread_ = StartThread("audit-log", [this] { Run(); });
+}
+
+AuditLog::~AuditLog() { Close(); }
+
+void AuditLog::Close() {
+  {
+    std::lock_guard lock(mutex_);
+    closed_ = true;
+  }
+  changed_.notify_one();
+  std::call_once(joined_, [this] { thread_.join(); });
+}
+
+void AuditLog::Allow(const AuditDecision& decision, OnAllowed done, Room room) {
+  Waiting waiting;
+  waiting.entry.text = AllowText(now_(), decision);
+  waiting.entry.kind = AuditKind::kAllow;
+  waiting.done = std::move(done);
+  waiting.room = room;
+  if (absl::Status refusal = Enqueue(waiting); !refusal.ok()) waiting.done(refusal);
+}
+
+void AuditLog::Deny(const AuditDecision& decision) {
+  const absl::Time now = now_();
+  const std::string caller = AuditValue(decision.caller, kAuditDenialValueBytes);
+  const FloodBound::Who who = WhoIs(caller);
+  {
+    std::lock_guard lock(mutex_);
+    if (closed_) return;
+    const bool counted_before = denials_.counting();
+    if (!denials_.Admit(caller, who, now)) {
+      if (!counted_before) changed_.notify_one();
+      return;
+    }
+    if (waiting_denials_ == kMaxWaitingDenials) {
+      denials_.Count(caller, who, now);
+      if (!counted_before) changed_.notify_one();
+      return;
+    }
+  }
+  Waiting waiting;
+  waiting.entry.text = DenyText(now, decision);
+  waiting.entry.kind = AuditKind::kDeny;
+  Enqueue(waiting).IgnoreError();
+}
+
+void AuditLog::End(AllowId allow, const AuditOutcome& outcome) {
+  Waiting waiting;
+  waiting.entry.text = OutcomeText(now_(), allow, outcome);
+  waiting.entry.kind = AuditKind::kOutcome;
+  waiting.entry.allow = allow;
+  Enqueue(waiting).IgnoreError();
+}
+
+AuditLog::Head AuditLog::head() const {
+  std::lock_guard lock(mutex_);
+  return Head{head_.sequence, MacHex(head_.mac)};
+}
+
+// After an error, `waiting` is as it was.
+absl::Status AuditLog::Enqueue(Waiting& waiting) {
+  bool wake;
+  {
+    std::lock_guard lock(mutex_);
+    if (closed_) return absl::UnavailableError("the audit log is closed");
+    if (waiting.entry.kind == AuditKind::kAllow) {
+      Occupancy& occupancy = Of(waiting.room);
+      if (occupancy.waiting == kMaxWaitingAllows) {
+        return absl::ResourceExhaustedError("too many calls wait for the audit log");
+      }
+      const size_t most = waiting.room == Room::kReads ? kMaxOpenReads : kMaxOpenAllows;
+      if (occupancy.waiting + occupancy.open >= most) {
+        return absl::ResourceExhaustedError("too many calls have no outcome in the audit log yet");
+      }
+      ++occupancy.waiting;
+    }
+    const bool urgent = waiting.entry.kind == AuditKind::kAllow;
+    if (waiting.entry.kind == AuditKind::kDeny) ++waiting_denials_;
+    wake = queue_.empty() || (urgent && !urgent_);
+    urgent_ = urgent_ || urgent;
+    queue_.push_back(std::move(waiting));
+  }
+  if (wake) changed_.notify_one();
+  return absl::OkStatus();
+}
+
+void AuditLog::Run() {
+  std::vector<Waiting> group;
+  bool more = true;
+  while (more) {
+    more = Collect(group);
+    WriteGroup(group);
+  }
+  // What could not be written even now is lost, which was told; allows without an outcome are found at the next start.
+  writer_ = nullptr;
+}
+
+bool AuditLog::Collect(std::vector<Waiting>& group) {
+  std::unique_lock lock(mutex_);
+  if (group.empty()) changed_.wait(lock, [this] { return closed_ || !queue_.empty() || denials_.counting(); });
+  // Nobody waits for what is left over, for counts, and for outcomes.
+  const auto urgent = [this] { return closed_ || urgent_; };
+  if (!urgent()) {
+    const auto patience = std::chrono::nanoseconds(absl::ToChronoNanoseconds(retry_interval_));
+    changed_.wait_for(lock, queue_.empty() ? patience : std::min<std::chrono::nanoseconds>(kLinger, patience), urgent);
+  }
+  urgent_ = false;
+  group.reserve(group.size() + queue_.size());
+  for (Waiting& waiting : queue_) group.push_back(std::move(waiting));
+  queue_.clear();
+  const absl::Time now = now_();
+  for (FloodBound::Counted& counted : denials_.Take(now, closed_)) {
+    Waiting waiting;
+    waiting.entry.text = DeniedCountText(now, counted.name, counted.count, counted.since);
+    waiting.entry.kind = AuditKind::kDeniedCount;
+    waiting.counted = std::move(counted);
+    group.push_back(std::move(waiting));
+  }
+  if (closed_) {
+    Waiting waiting;
+    waiting.entry.text = StopText(now);
+    waiting.entry.kind = AuditKind::kStop;
+    group.push_back(std::move(waiting));
+  }
+  return !closed_;
+}
+
+void AuditLog::WriteGroup(std::vector<Waiting>& group) {
+  if (group.empty()) return;
+  std::vector<AuditWriter::Entry*> entries;
+  entries.reserve(group.size());
+  for (Waiting& waiting : group) entries.push_back(&waiting.entry);
+  const absl::Status status = writer_->Write(entries);
+  if (status.ok()) NoteOpen(group);
+  std::vector<Waiting> kept;
+  {
+    std::lock_guard lock(mutex_);
+    head_ = writer_->head();
+    Of(Room::kReads).open = open_reads_.size();
+    Of(Room::kCalls).open = open_calls_.size();
+    for (const Waiting& waiting : group) {
+      if (waiting.entry.kind == AuditKind::kAllow) --Of(waiting.room).waiting;
+      if (waiting.entry.kind == AuditKind::kDeny && status.ok()) --waiting_denials_;
+      if (waiting.entry.kind == AuditKind::kDeniedCount && !status.ok()) denials_.GiveBack(waiting.counted);
+    }
+  }
+  // Who asks after an answer what was observed is to find it.
+  Tell(observe_, status, failing_);
+  if (status.ok() && observe_open_) observe_open_(StillOpen());
+  for (Waiting& waiting : group) {
+    switch (waiting.entry.kind) {
+      case AuditKind::kAllow:
+        waiting.done(status.ok() ? absl::StatusOr<AllowId>(waiting.entry.sequence) : CannotWrite(status));
+        break;
+      case AuditKind::kDeny:
+      case AuditKind::kOutcome:
+        if (!status.ok()) kept.push_back(std::move(waiting));
+        break;
+      default:
+        break;
+    }
+  }
+  group = std::move(kept);
+  if (!status.ok()) return;
+  const absl::Status anew = writer_->StartAnewIfLarge();
+  // After that nothing can be written any more either.
+  if (absl::IsDataLoss(anew)) return Tell(observe_, anew, failing_);
+  Tell(observe_rotation_, anew, rotation_failing_);
+  std::lock_guard lock(mutex_);
+  head_ = writer_->head();
+}
+
+void AuditLog::NoteOpen(const std::vector<Waiting>& group) {
+  const auto now = steady_now_();
+  for (const Waiting& waiting : group) {
+    if (waiting.entry.kind == AuditKind::kOutcome) {
+      open_calls_.erase(waiting.entry.allow);
+      open_reads_.erase(waiting.entry.allow);
+    }
+    if (waiting.entry.kind != AuditKind::kAllow) continue;
+    if (waiting.room == Room::kReads) {
+      open_reads_.insert(waiting.entry.sequence);
+    } else {
+      open_calls_.emplace(waiting.entry.sequence, now);
+    }
+  }
+}
+
+AuditLog::OpenAllows AuditLog::StillOpen() const {
+  OpenAllows open{open_calls_.size(), open_reads_.size(), std::nullopt};
+  if (!open_calls_.empty()) open.oldest_call = open_calls_.begin()->second;
+  return open;
+}
+
+}  // namespace stampgate

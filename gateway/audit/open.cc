@@ -1,0 +1,91 @@
+#include "gateway/audit/open.h"
+
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "gateway/audit/key.h"
+#include "gateway/process/log.h"
+
+namespace stampgate {
+namespace {
+
+constexpr absl::Duration kTellInterval = absl::Seconds(10);
+
+void TellStatus(const absl::Status& status) {
+  if (status.ok()) return Log(Severity::kInfo, "audit_works_again", {});
+  Log(Severity::kWarning, "audit_failed", {{"message", std::string(status.message())}});
+}
+
+// What fails here stops nothing.
+void TellRotation(const absl::Status& status) {
+  if (status.ok()) return Log(Severity::kInfo, "audit_file_rotated_again", {});
+  Log(Severity::kWarning, "audit_file_not_rotated", {{"message", std::string(status.message())}});
+}
+
+// A crash leaves a torn end. An operator who sees this line without a crash suspects that the file was changed.
+void TellTornEnd(const AuditWriter::TornEnd& end) {
+  Log(Severity::kWarning, "audit_torn_end", {{"after_record", end.after}, {"bytes", end.bytes}});
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Audit>> Audit::Open(const config::v1::Audit& config, absl::string_view version,
+                                                   Observers observers) {
+  if (config.file().empty()) return nullptr;
+  absl::StatusOr<SecretBytes> key = ReadAuditKey(config.key_file());
+  if (!key.ok()) return key.status();
+  std::unique_ptr<Audit> audit(new Audit(config.file(), std::move(observers)));
+  absl::StatusOr<std::unique_ptr<AuditLog>> log = AuditLog::Open({
+      .file = config.file(),
+      .key = *std::move(key),
+      .version = std::string(version),
+      .max_file_bytes = static_cast<int64_t>(config.max_file_bytes()),
+      .now = absl::Now,
+      .observe = [audit = audit.get()](const absl::Status& status) { audit->Observe(status); },
+      .observe_rotation = TellRotation,
+      .observe_torn_end = TellTornEnd,
+      .observe_open = audit->observers_.open_allows,
+  });
+  if (!log.ok()) return log.status();
+  audit->log_ = *std::move(log);  // nothing is written before, and so nothing observed
+  audit->TellHead();
+  audit->teller_ = std::make_unique<PeriodicTask>(kTellInterval, [audit = audit.get()] { audit->TellHead(); });
+  return audit;
+}
+
+Audit::Audit(std::string file, Observers observers) : file_(std::move(file)), observers_(std::move(observers)) {}
+
+Audit::~Audit() {
+  teller_ = nullptr;
+  if (log_ == nullptr) return;
+  log_->Close();
+  TellHead();
+}
+
+void Audit::Observe(const absl::Status& status) {
+  TellStatus(status);
+  if (!status.ok()) {
+    // Kept until it can be written: so it is tried again also when nobody calls any more, and the file tells of it.
+    AuditDecision failure;
+    failure.caller = kGatewayCaller;
+    failure.reason = "the audit log has failed";
+    log_->Deny(failure);
+  }
+  if (observers_.status) observers_.status(status);
+}
+
+void Audit::TellHead() {
+  const AuditLog::Head head = log_->head();
+  if (head.sequence == told_) return;
+  told_ = head.sequence;
+  Log(Severity::kInfo, "audit_head", {{"head", head.ToString()}});
+  if (observers_.head) observers_.head(head);
+  std::error_code error;
+  const uintmax_t bytes = std::filesystem::file_size(file_, error);
+  if (observers_.file_bytes && !error) observers_.file_bytes(static_cast<int64_t>(bytes));
+}
+
+}  // namespace stampgate

@@ -1,0 +1,193 @@
+#include "gateway/audit/scan.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "gateway/audit/later_group.h"
+#include "gateway/audit/read_at.h"
+#include "translate/json/reader.h"
+
+namespace stampgate {
+namespace {
+
+constexpr size_t kReadBytes = 256 << 10;
+
+// The first format that says where groups begin.
+constexpr uint64_t kFormatWithGroups = 2;
+
+// The lines in the first bytes of a file. Of one that is too long for a record only the length is kept.
+class LineReader {
+ public:
+  LineReader(int fd, int64_t file_bytes) : fd_(fd), file_bytes_(file_bytes) {}
+
+  // The next line, without its line feed: into `line`, empty if it is too long. False at the file's end, with what
+  // stands there without a line feed in rest().
+  absl::StatusOr<bool> Next(std::string* line) {
+    rest_ = 0;
+    line->clear();
+    while (true) {
+      if (next_ == size_) {
+        if (absl::Status status = Fill(); !status.ok()) return status;
+        if (size_ == 0) return false;
+      }
+      const char* begin = buffer_.data() + next_;
+      const auto* feed = static_cast<const char*>(std::memchr(begin, '\n', size_ - next_));
+      const size_t piece = feed == nullptr ? size_ - next_ : static_cast<size_t>(feed - begin);
+      rest_ += static_cast<int64_t>(piece);
+      if (rest_ < static_cast<int64_t>(kAuditRecordBytes)) {
+        line->append(begin, piece);
+      } else {
+        line->clear();
+      }
+      next_ += piece;
+      if (feed == nullptr) continue;
+      ++next_;
+      return true;
+    }
+  }
+
+  // Bytes of the line that Next read last.
+  int64_t rest() const { return rest_; }
+
+ private:
+  absl::Status Fill() {
+    buffer_.resize(static_cast<size_t>(std::min<int64_t>(file_bytes_ - offset_, kReadBytes)));
+    const absl::StatusOr<size_t> got = ReadAt(fd_, offset_, buffer_.data(), buffer_.size());
+    if (!got.ok()) return got.status();
+    offset_ += static_cast<int64_t>(*got);
+    next_ = 0;
+    size_ = *got;
+    return absl::OkStatus();
+  }
+
+  const int fd_;
+  const int64_t file_bytes_;
+  int64_t offset_ = 0;
+  std::string buffer_;
+  size_t next_ = 0;
+  size_t size_ = 0;
+  int64_t rest_ = 0;
+};
+
+// Where a file's first record says that it goes on from.
+absl::StatusOr<AuditPosition> Before(const AuditRecord& first) {
+  if (first.sequence == 1) return AuditPosition();
+  const std::optional<AuditMac> mac =
+      first.kind == AuditKind::kRotate ? ParseMacHex(first.previous_mac) : std::optional<AuditMac>();
+  if (!mac) return absl::DataLossError("is not the first record of a file: what stood before it is gone");
+  return AuditPosition{first.sequence - 1, *mac};
+}
+
+// Of where one file ends, and where the next one goes on from.
+std::string Difference(uint64_t end, uint64_t before) {
+  if (before == end) return ", which is another one";
+  if (before < end) return "";
+  return absl::StrCat(": records ", end + 1, " to ", before, " are not there");
+}
+
+// Checks lines one after the other.
+class Checker {
+ public:
+  Checker(AuditChain& chain, const AuditPosition* continues, AuditScan& scan)
+      : chain_(chain), continues_(continues), scan_(scan) {}
+
+  absl::StatusOr<AuditRecord> Check(std::string& line) {
+    follows_ = false;
+    if (!AuditChain::HasForm(line)) return absl::DataLossError("is no audit record");
+    const bool first = scan_.records == 0;
+    std::optional<AuditRecord> record;
+    if (first) {
+      // It is believed only as to which MAC its own is to be checked with.
+      absl::StatusOr<AuditRecord> read = ReadAuditRecord(line);
+      if (!read.ok()) return read.status();
+      if (absl::Status status = Begin(*read); !status.ok()) return status;
+      record = *std::move(read);
+    }
+    AuditPosition here{scan_.last.sequence + 1, {}};
+    if (!chain_.Follows(line, scan_.last.mac, &here.mac)) {
+      return absl::DataLossError(first ? "was changed, or was written with another key"
+                                       : "does not follow the line before it: it was changed or put here, or lines "
+                                         "between them were removed");
+    }
+    follows_ = true;
+    if (!record) {
+      absl::StatusOr<AuditRecord> read = ReadAuditRecord(line);
+      if (!read.ok()) return read.status();
+      record = *std::move(read);
+    }
+    if (record->sequence != here.sequence) {
+      return absl::DataLossError(absl::StrCat("is record ", record->sequence, " where ", here.sequence, " belongs"));
+    }
+    if (first) scan_.first_sequence = here.sequence;
+    ++scan_.records;
+    scan_.whole_bytes += static_cast<int64_t>(line.size() + 1);
+    scan_.last = here;
+    if (record->kind == AuditKind::kStart || record->kind == AuditKind::kRotate) scan_.format = record->format;
+    return *std::move(record);
+  }
+
+  // Whether the last line has the right MAC. Then the holder of the key has written it, even if it cannot be read.
+  bool follows() const { return follows_; }
+
+ private:
+  absl::Status Begin(const AuditRecord& first) {
+    absl::StatusOr<AuditPosition> before = Before(first);
+    if (!before.ok()) return before.status();
+    if (continues_ != nullptr && !(*continues_ == *before)) {
+      return absl::DataLossError(absl::StrCat("goes on from record ", before->sequence,
+                                              ", but the file before it ends with record ", continues_->sequence,
+                                              Difference(continues_->sequence, before->sequence)));
+    }
+    scan_.before = *before;
+    scan_.last = *before;
+    return absl::OkStatus();
+  }
+
+  AuditChain& chain_;
+  const AuditPosition* continues_;
+  AuditScan& scan_;
+  bool follows_ = false;
+};
+
+}  // namespace
+
+absl::Status ScanAuditFile(int fd, AuditChain& chain, const AuditPosition* continues,
+                           absl::FunctionRef<void(const AuditRecord& record, const AuditMac& mac)> on_record,
+                           AuditScan* scan) {
+  *scan = AuditScan();
+  struct stat file;
+  if (fstat(fd, &file) != 0) return absl::UnavailableError(absl::StrCat("cannot be examined: ", std::strerror(errno)));
+  LineReader lines(fd, file.st_size);
+  Checker checker(chain, continues, *scan);
+  std::string line;
+  line.reserve(kAuditRecordBytes + kJsonPadding);
+  while (true) {
+    const absl::StatusOr<bool> got = lines.Next(&line);
+    if (!got.ok()) return got.status();
+    if (!*got && lines.rest() == 0) return absl::OkStatus();
+    const absl::StatusOr<AuditRecord> record =
+        *got ? checker.Check(line) : absl::StatusOr<AuditRecord>(absl::DataLossError("is no whole line"));
+    if (record.ok()) {
+      on_record(*record, scan->last.mac);
+      continue;
+    }
+    const absl::Status damaged(record.status().code(),
+                               absl::StrCat("line ", scan->records + 1, " ", record.status().message()));
+    if (*got && (checker.follows() || scan->format < kFormatWithGroups)) return damaged;
+    const absl::StatusOr<bool> later =
+        HoldsLaterGroup(fd, scan->whole_bytes, file.st_size, scan->last.sequence + 1, chain);
+    if (!later.ok()) return later.status();
+    if (*later) return damaged;
+    scan->torn_bytes = file.st_size - scan->whole_bytes;
+    return absl::OkStatus();
+  }
+}
+
+}  // namespace stampgate

@@ -1,0 +1,280 @@
+#include "gateway/audit/verifier.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "gateway/audit/closed_files.h"
+#include "gateway/audit/record.h"
+#include "gateway/audit/scan.h"
+
+namespace stampgate {
+namespace {
+
+using Verdict = AuditReport::Verdict;
+
+// Whether `path` leads to the file that is open as `fd`.
+bool IsSameFile(const std::string& path, int fd) {
+  struct stat named;
+  struct stat opened;
+  return stat(path.c_str(), &named) == 0 && fstat(fd, &opened) == 0 && named.st_dev == opened.st_dev &&
+         named.st_ino == opened.st_ino;
+}
+
+class Verifier {
+ public:
+  Verifier(AuditChain chain, const std::optional<AuditHead>& head, const std::optional<AuditHead>& from,
+           AuditReport& report)
+      : chain_(std::move(chain)), head_(head), from_(from), report_(report) {}
+
+  void CheckFiles(const std::vector<std::string>& files) {
+    if (files.empty()) {
+      report_.verdict = Verdict::kUnreadable;
+      report_.reason = "no file is given";
+    }
+    for (size_t i = 0; i < files.size(); ++i) {
+      if (!CheckFile(files[i], i + 1 == files.size())) return;
+    }
+  }
+
+  void CheckLog(const std::string& path) {
+    // Opened first, for it may be closed while the closed ones are looked for and checked. If it was before they were
+    // found, it is one of them: those behind it are newer than what is checked here.
+    const int fd = Open(path);
+    if (fd < 0) return;
+    const absl::Cleanup close_fd = [fd] { close(fd); };
+    const absl::StatusOr<std::vector<std::string>> closed = FindClosedAuditFiles(path);
+    if (!closed.ok()) {
+      Fail(Verdict::kUnreadable, path, closed.status().message());
+      return;
+    }
+    for (const std::string& file : *closed) {
+      if (IsSameFile(file, fd)) break;
+      if (!CheckFile(file, /*last=*/false)) return;
+    }
+    CheckOpenFile(path, fd, /*last=*/true);
+  }
+
+  void End() {
+    report_.open_allows = open_.size();
+    report_.head = AuditHead{position_.sequence, MacHex(position_.mac)};
+    const bool gone_through = report_.verdict == Verdict::kWhole || report_.verdict == Verdict::kTorn;
+    if (!gone_through || !CheckHead()) return;
+    CheckStart();
+  }
+
+ private:
+  // Negative, and told, if it cannot be.
+  int Open(const std::string& path) {
+    const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0) Fail(Verdict::kUnreadable, path, absl::StrCat("cannot be opened: ", std::strerror(errno)));
+    return fd;
+  }
+
+  // Whether the next file can be looked at.
+  bool CheckFile(const std::string& path, bool last) {
+    const int fd = Open(path);
+    if (fd < 0) return false;
+    const absl::Cleanup close_fd = [fd] { close(fd); };
+    return CheckOpenFile(path, fd, last);
+  }
+
+  bool CheckOpenFile(const std::string& path, int fd, bool last) {
+    const auto count = [this](const AuditRecord& record, const AuditMac& mac) { Count(record, mac); };
+    AuditScan scan;
+    const absl::Status status = ScanAuditFile(fd, chain_, report_.files.empty() ? nullptr : &position_, count, &scan);
+    if (scan.records > 0 && report_.files.empty()) before_ = scan.before;
+    if (scan.records > 0) position_ = scan.last;
+    report_.files.push_back({path, scan.first_sequence, scan.records > 0 ? scan.last.sequence : 0});
+    if (!status.ok()) {
+      return Fail(absl::IsDataLoss(status) ? Verdict::kBroken : Verdict::kUnreadable, path, status.message());
+    }
+    if (scan.torn_bytes > 0) {
+      return Fail(last ? Verdict::kTorn : Verdict::kBroken, path,
+                  absl::StrCat("line ", scan.records + 1, " begins an end of ", scan.torn_bytes,
+                               " bytes that are not whole records"));
+    }
+    return scan.records > 0 || Fail(Verdict::kBroken, path, "has no record");
+  }
+
+  void Count(const AuditRecord& record, const AuditMac& mac) {
+    if (head_ && record.sequence == head_->sequence) head_mac_ = MacHex(mac);
+    if (from_ && record.sequence == from_->sequence) from_mac_ = MacHex(mac);
+    switch (record.kind) {
+      case AuditKind::kAllow:
+        ++report_.allows;
+        open_.insert(record.sequence);
+        break;
+      case AuditKind::kDeny:
+        ++report_.denials;
+        break;
+      case AuditKind::kDeniedCount:
+        report_.counted_denials += record.count;
+        break;
+      case AuditKind::kOutcome:
+        ++report_.outcomes;
+        if (record.process_ended) ++report_.unknown_outcomes;
+        open_.erase(record.allow);
+        break;
+      case AuditKind::kStillOpen:
+        open_.insert(record.allows.begin(), record.allows.end());
+        break;
+      default:
+        break;
+    }
+  }
+
+  // Whether the head that was asked for, if any, is there.
+  bool CheckHead() {
+    if (!head_) return true;
+    if (head_mac_) {
+      return *head_mac_ == head_->mac_hex ||
+             Break(absl::StrCat("record ", head_->sequence, " is not the one that the head names"));
+    }
+    if (head_->sequence > position_.sequence) {
+      return Break(absl::StrCat("the head names record ", head_->sequence, ", but the files end with record ",
+                                position_.sequence, ": records ", position_.sequence + 1, " to ", head_->sequence,
+                                " are not there"));
+    }
+    return Break(absl::StrCat("the head names record ", head_->sequence, ", which is older than these files"));
+  }
+
+  void CheckStart() {
+    const uint64_t archived = from_ ? from_->sequence : 0;
+    if (before_.sequence > archived) {
+      report_.verdict = Verdict::kIncomplete;
+      report_.reason = absl::StrCat("records ", archived + 1, " to ", before_.sequence, " are not there",
+                                    report_.reason.empty() ? "" : "; ", report_.reason);
+      return;
+    }
+    if (!from_) return;
+    if (position_.sequence < archived) {
+      Break(absl::StrCat("the start names record ", archived, ", but the files end with record ", position_.sequence));
+      return;
+    }
+    const std::string mac = before_.sequence == archived ? MacHex(before_.mac) : from_mac_.value_or("");
+    if (mac != from_->mac_hex) Break(absl::StrCat("record ", archived, " is not the one that the start names"));
+  }
+
+  bool Fail(Verdict verdict, const std::string& path, absl::string_view why) {
+    report_.verdict = verdict;
+    report_.reason = absl::StrCat(path, ": ", why);
+    return false;
+  }
+
+  bool Break(std::string why) {
+    report_.verdict = Verdict::kBroken;
+    report_.reason = std::move(why);
+    return false;
+  }
+
+  AuditChain chain_;
+  const std::optional<AuditHead>& head_;
+  const std::optional<AuditHead>& from_;
+  AuditReport& report_;
+  AuditPosition before_;  // what the first file goes on from
+  AuditPosition position_;
+  std::optional<std::string> head_mac_;  // of the record that the head names
+  std::optional<std::string> from_mac_;  // of the record that the start names
+  absl::flat_hash_set<uint64_t> open_;
+};
+
+AuditReport Verify(const SecretBytes& key, const std::optional<AuditHead>& head, const std::optional<AuditHead>& from,
+                   absl::FunctionRef<void(Verifier& verifier)> check) {
+  AuditReport report;
+  report.head_was_asked_for = head.has_value();
+  report.start_was_given = from.has_value();
+  absl::StatusOr<AuditChain> chain = AuditChain::Create(key);
+  if (!chain.ok()) {
+    report.verdict = Verdict::kUnreadable;
+    report.reason = std::string(chain.status().message());
+    return report;
+  }
+  Verifier verifier(*std::move(chain), head, from, report);
+  check(verifier);
+  verifier.End();
+  return report;
+}
+
+absl::string_view Name(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kWhole:
+      return "ok";
+    case Verdict::kTorn:
+      return "torn";
+    case Verdict::kIncomplete:
+      return "INCOMPLETE";
+    case Verdict::kBroken:
+      return "BROKEN";
+    case Verdict::kUnreadable:
+      return "cannot be checked";
+  }
+  return "";
+}
+
+}  // namespace
+
+AuditReport VerifyAudit(const std::vector<std::string>& files, const SecretBytes& key,
+                        const std::optional<AuditHead>& head, const std::optional<AuditHead>& from) {
+  return Verify(key, head, from, [&](Verifier& verifier) { verifier.CheckFiles(files); });
+}
+
+AuditReport VerifyAuditLog(const std::string& file, const SecretBytes& key, const std::optional<AuditHead>& head,
+                           const std::optional<AuditHead>& from) {
+  return Verify(key, head, from, [&](Verifier& verifier) { verifier.CheckLog(file); });
+}
+
+int AuditReport::ExitStatus() const {
+  switch (verdict) {
+    case Verdict::kWhole:
+      return 0;
+    case Verdict::kBroken:
+      return 1;
+    case Verdict::kUnreadable:
+      return 2;
+    case Verdict::kTorn:
+      return 3;
+    case Verdict::kIncomplete:
+      return 4;
+  }
+  return 2;
+}
+
+std::string AuditReport::ToString() const {
+  std::string text;
+  for (const File& file : files) {
+    if (file.first_sequence == 0) {
+      absl::StrAppend(&text, file.path, ": no good record\n");
+    } else {
+      absl::StrAppend(&text, file.path, ": records ", file.first_sequence, " to ", file.last_sequence, "\n");
+    }
+  }
+  absl::StrAppend(&text, "allowed ", allows, ", denied ", denials + counted_denials, " (", counted_denials,
+                  " only counted), outcomes ", outcomes, " (", unknown_outcomes,
+                  " unknown, as the process had ended), without outcome ", open_allows, "\n");
+  if (head.sequence > 0) absl::StrAppend(&text, "head ", head.ToString(), "\n");
+  absl::StrAppend(&text, Name(verdict));
+  if (!reason.empty()) absl::StrAppend(&text, ": ", reason);
+  if (verdict == Verdict::kWhole) {
+    const absl::string_view start = start_was_given ? " behind the given start" : "";
+    if (head_was_asked_for) {
+      absl::StrAppend(&text, ": nothing is missing", start, " up to the given head");
+    } else {
+      absl::StrAppend(&text, ": nothing is missing", start,
+                      ", but only --head shows whether records are missing at the end");
+    }
+  }
+  return absl::StrCat(text, "\n");
+}
+
+}  // namespace stampgate

@@ -1,0 +1,483 @@
+#include "gateway/audit/writer.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "gateway/audit/testing.h"
+#include "gateway/audit/verifier.h"
+
+namespace stampgate {
+namespace {
+
+using Call = FaultyCalls::Call;
+using Entry = AuditWriter::Entry;
+using Verdict = AuditReport::Verdict;
+
+constexpr absl::StatusCode kDataLoss = absl::StatusCode::kDataLoss;
+constexpr absl::StatusCode kUnavailable = absl::StatusCode::kUnavailable;
+
+const absl::Time kTime = absl::FromUnixMicros(1767323045678901);
+
+AuditDecision By(const std::string& caller) {
+  AuditDecision decision;
+  decision.caller = caller;
+  return decision;
+}
+
+class AuditWriterTest : public ::testing::Test {
+ protected:
+  AuditWriterTest() : path_(NewFolder() + "audit.log") {}
+
+  absl::Status TryOpen(uint8_t key = 0) {
+    writer_ = nullptr;
+    AuditWriter::Settings settings;
+    settings.file = path_;
+    settings.version = "0.1.0";
+    settings.max_file_bytes = max_file_bytes_;
+    settings.now = [] { return kTime; };
+    settings.calls = &calls_;
+    absl::StatusOr<std::unique_ptr<AuditWriter>> writer = AuditWriter::Open(settings, TestAuditKey(key));
+    if (!writer.ok()) return writer.status();
+    writer_ = *std::move(writer);
+    return absl::OkStatus();
+  }
+  void Open() {
+    const absl::Status status = TryOpen();
+    ASSERT_TRUE(status.ok()) << status;
+  }
+
+  // Its number; 0 after an error.
+  uint64_t Write(Entry entry) {
+    if (!writer_->Write({&entry}).ok()) return 0;
+    return entry.sequence;
+  }
+  uint64_t Allow() { return Write(Entry{AllowText(kTime, By("payments")), AuditKind::kAllow}); }
+  uint64_t End(uint64_t allow) {
+    AuditOutcome outcome;
+    outcome.code = "OK";
+    return Write(Entry{OutcomeText(kTime, allow, outcome), AuditKind::kOutcome, allow});
+  }
+
+  AuditReport Verify(std::vector<std::string> files = {}) {
+    if (files.empty()) files = {path_};
+    return VerifyAudit(files, TestAuditKey(), AuditHead{writer_->head().sequence, MacHex(writer_->head().mac)});
+  }
+  std::string OldFile(int first) const {
+    return absl::StrCat(path_, ".", std::string(20 - absl::StrCat(first).size(), '0'), first);
+  }
+
+  const std::string path_;
+  int64_t max_file_bytes_ = 1 << 30;
+  FaultyCalls calls_;
+  std::unique_ptr<AuditWriter> writer_;
+};
+
+TEST_F(AuditWriterTest, BeginsANewChain) {
+  Open();
+  EXPECT_EQ(Allow(), 2);
+  EXPECT_EQ(End(2), 3);
+  EXPECT_EQ(writer_->open(), 0);
+  const std::vector<std::string> lines = LinesOf(path_);
+  ASSERT_EQ(lines.size(), 3);
+  // As in audit_chain_test.
+  EXPECT_EQ(lines[0],
+            R"({"seq":1,"time":"2026-01-02T03:04:05.678901Z","kind":"start","format":2,"version":"0.1.0","closed":0,)"
+            R"("mac":"b99890ce3257da971191b14e083459de3aca5ecd77dd930043489dd1003bdddb"})");
+  EXPECT_EQ(Member(lines[1], "kind"), "allow");
+  EXPECT_EQ(Member(lines[2], "allow"), "2");
+  EXPECT_EQ(Verify().verdict, Verdict::kWhole);
+}
+
+TEST_F(AuditWriterTest, TheFileIsItsOwnersAlone) {
+  Open();
+  struct stat file;
+  ASSERT_EQ(stat(path_.c_str(), &file), 0);
+  EXPECT_EQ(file.st_mode & 07777, 0600);
+}
+
+TEST_F(AuditWriterTest, OneProcessAtATime) {
+  Open();
+  std::unique_ptr<AuditWriter> first = std::move(writer_);
+  EXPECT_EQ(TryOpen().code(), absl::StatusCode::kFailedPrecondition);
+  first = nullptr;
+  EXPECT_TRUE(TryOpen().ok());
+}
+
+TEST_F(AuditWriterTest, GoesOnWhereTheFileEnds) {
+  Open();
+  ASSERT_EQ(Allow(), 2);
+  ASSERT_EQ(End(2), 3);
+  Open();
+  EXPECT_EQ(writer_->head().sequence, 4);
+  EXPECT_EQ(Member(LinesOf(path_)[3], "kind"), "start");
+  EXPECT_EQ(Allow(), 5);
+  EXPECT_EQ(Verify().verdict, Verdict::kWhole);
+}
+
+TEST_F(AuditWriterTest, AStartGivesOpenAllowsAnOutcome) {
+  Open();
+  for (int i = 0; i < 4; ++i) Allow();  // 2 to 5
+  End(3);
+  Open();
+  const std::vector<std::string> unknown = LinesWith(path_, kProcessEnded);
+  ASSERT_EQ(unknown.size(), 3);
+  EXPECT_EQ(Member(unknown[0], "allow"), "2");
+  EXPECT_EQ(Member(unknown[1], "allow"), "4");
+  EXPECT_EQ(Member(unknown[2], "allow"), "5");
+  EXPECT_EQ(Member(unknown[2], "code"), "UNKNOWN");
+  EXPECT_EQ(Member(LinesOf(path_).back(), "closed"), "3");
+  EXPECT_EQ(writer_->open(), 0);
+  // Once.
+  Open();
+  EXPECT_EQ(LinesWith(path_, kProcessEnded).size(), 3);
+  const AuditReport report = Verify();
+  EXPECT_EQ(report.verdict, Verdict::kWhole);
+  EXPECT_EQ(report.unknown_outcomes, 3);
+  EXPECT_EQ(report.open_allows, 0);
+}
+
+TEST_F(AuditWriterTest, AnOutcomeIsWrittenOnce) {
+  Open();
+  Allow();
+  EXPECT_EQ(End(7), 0);
+  EXPECT_EQ(End(1), 0);
+  EXPECT_EQ(End(2), 3);
+  EXPECT_EQ(End(2), 0);
+  Allow();  // 4
+  Entry one{"\"time\":\"\",\"kind\":\"outcome\",\"allow\":4", AuditKind::kOutcome, 4};
+  Entry two = one;
+  ASSERT_TRUE(writer_->Write({&one, &two}).ok());
+  EXPECT_EQ(one.sequence, 5);
+  EXPECT_EQ(two.sequence, 0);
+  EXPECT_EQ(LinesOf(path_).size(), 5);
+}
+
+TEST_F(AuditWriterTest, ATornRecordIsRemovedAndToldOf) {
+  Open();
+  Allow();
+  Allow();
+  writer_ = nullptr;
+  const std::string whole = ReadTestFile(path_);
+  const size_t last = whole.rfind('\n', whole.size() - 2) + 1;
+  for (size_t size = last + 1; size < whole.size(); ++size) {
+    WriteTestFile(path_, whole.substr(0, size));
+    const absl::Status status = TryOpen();
+    ASSERT_TRUE(status.ok()) << size << " " << status;
+    const std::vector<std::string> lines = LinesOf(path_);
+    ASSERT_EQ(lines.size(), 5);
+    EXPECT_EQ(Member(lines[2], "kind"), "torn");
+    EXPECT_EQ(Member(lines[2], "bytes"), absl::StrCat(size - last));
+    EXPECT_EQ(Member(lines[3], "allow"), "2");
+    EXPECT_EQ(Member(lines[4], "kind"), "start");
+    EXPECT_EQ(Verify().verdict, Verdict::kWhole);
+  }
+  // Nothing but a torn record: the very first.
+  WriteTestFile(path_, whole.substr(0, 20));
+  Open();
+  EXPECT_EQ(Member(LinesOf(path_)[0], "kind"), "torn");
+  EXPECT_EQ(Member(LinesOf(path_)[0], "seq"), "1");
+  EXPECT_EQ(Verify().verdict, Verdict::kWhole);
+}
+
+TEST_F(AuditWriterTest, ALongEndWithoutALineFeedIsTorn) {
+  Open();
+  writer_ = nullptr;
+  const std::string whole = ReadTestFile(path_);
+  WriteTestFile(path_, whole + std::string(1 << 20, '\0'));
+  Open();
+  EXPECT_EQ(Member(LinesOf(path_)[1], "bytes"), "1048576");
+}
+
+TEST_F(AuditWriterTest, AChangedByteBeforeTheLastGroupKeepsItFromOpening) {
+  Open();
+  Allow();
+  End(2);
+  writer_ = nullptr;
+  const std::string whole = ReadTestFile(path_);
+  const size_t last = whole.rfind('\n', whole.size() - 2) + 1;
+  for (size_t i = 0; i < last; ++i) {
+    for (const char change : {'\x01', '\x20'}) {
+      std::string changed = whole;
+      changed[i] = static_cast<char>(changed[i] ^ change);
+      WriteTestFile(path_, changed);
+      const absl::Status status = TryOpen();
+      ASSERT_EQ(status.code(), kDataLoss) << i;
+      const auto line = 1 + std::count(whole.begin(), whole.begin() + static_cast<int64_t>(i), '\n');
+      EXPECT_TRUE(absl::StrContains(status.message(), absl::StrCat(path_, ": line ", line, " "))) << status;
+      EXPECT_EQ(ReadTestFile(path_), changed);
+    }
+  }
+}
+
+TEST_F(AuditWriterTest, LinesThatWereMovedKeepItFromOpening) {
+  Open();
+  Allow();
+  End(2);
+  Allow();
+  writer_ = nullptr;
+  const std::vector<std::string> lines = LinesOf(path_);
+  for (const std::vector<int>& order : std::vector<std::vector<int>>{
+           {0, 2, 3}, {0, 2, 1, 3}, {0, 2, 1}, {0, 1, 3}, {1, 2, 3}, {0, 0, 1, 2, 3}, {0, 1, 1, 2, 3}, {3}}) {
+    std::string content;
+    for (const int line : order) absl::StrAppend(&content, lines[line], "\n");
+    WriteTestFile(path_, content);
+    EXPECT_EQ(TryOpen().code(), kDataLoss) << absl::StrJoin(order, " ");
+  }
+  WriteTestFile(path_, absl::StrCat(lines[0], "\n\n", lines[1], "\n", lines[2], "\n"));
+  EXPECT_EQ(TryOpen().code(), kDataLoss);
+  for (const char* feed : {"\n", ""}) {
+    WriteTestFile(path_, absl::StrCat(lines[0], "\n", std::string(1 << 20, 'x'), feed, lines[1], feed, lines[2], feed));
+    EXPECT_EQ(TryOpen().code(), kDataLoss);
+  }
+  WriteTestFile(path_, absl::StrJoin(lines, "\r\n"));
+  EXPECT_EQ(TryOpen().code(), kDataLoss);
+}
+
+TEST_F(AuditWriterTest, AnotherKeyDoesNotOpenIt) {
+  Open();
+  EXPECT_EQ(TryOpen(1).code(), kDataLoss);
+}
+
+TEST_F(AuditWriterTest, EveryFailureWhileOpeningIsTold) {
+  Open();
+  Allow();
+  writer_ = nullptr;
+  const std::string before = ReadTestFile(path_);
+  for (const Call call : {Call::kOpen, Call::kWrite, Call::kTruncate, Call::kSync, Call::kDropPages}) {
+    for (const int error : {EIO, ENOSPC, EROFS}) {
+      for (int nth = 1; nth <= 3; ++nth) {
+        WriteTestFile(path_, before);
+        calls_.Fail(call, error, nth);
+        const absl::Status status = TryOpen();
+        calls_.Mend();
+        if (status.ok()) continue;  // there was no nth
+        EXPECT_EQ(status.code(), kUnavailable) << status;
+        EXPECT_TRUE(absl::StrContains(status.message(), path_)) << status;
+        ASSERT_TRUE(TryOpen().ok());
+        EXPECT_EQ(Verify().verdict, Verdict::kWhole);
+      }
+    }
+  }
+}
+
+TEST_F(AuditWriterTest, TheFirstRecordOfAGroupNamesTheOneBefore) {
+  Open();
+  Entry one{AllowText(kTime, By("payments")), AuditKind::kAllow};
+  Entry left_out{OutcomeText(kTime, 77, AuditOutcome()), AuditKind::kOutcome, 77};
+  Entry two = one;
+  ASSERT_TRUE(writer_->Write({&left_out, &one, &two}).ok());
+  ASSERT_EQ(Allow(), 4);
+  Open();  // 5 to 7 are outcomes
+  const std::vector<std::string> lines = LinesOf(path_);
+  ASSERT_EQ(lines.size(), 8);
+  for (const size_t i : {0, 2, 5, 6, 7}) EXPECT_EQ(Member(lines[i], "previous_mac"), "") << i;
+  for (const size_t i : {1, 3, 4}) EXPECT_EQ(Member(lines[i], "previous_mac"), Member(lines[i - 1], "mac")) << i;
+}
+
+// As a program of before wrote it.
+class AuditFileOfFormat1Test : public AuditWriterTest {
+ protected:
+  void Add(const std::string& members) { chain_.AppendLine(members, &position_, text_); }
+
+  void SetUp() override {
+    Add(R"("time":"2026-01-02T03:04:05.678901Z","kind":"start","format":1,"version":"0.1.0","closed":0)");
+    Add(AllowText(kTime, By("payments")));
+    Add(AllowText(kTime, By("payments")));
+    WriteTestFile(path_, text_);
+  }
+
+  AuditChain chain_ = AuditChain::Create(TestAuditKey()).value();
+  AuditPosition position_;
+  std::string text_;
+};
+
+TEST_F(AuditFileOfFormat1Test, IsContinued) {
+  Open();
+  EXPECT_EQ(Member(LinesOf(path_).back(), "closed"), "2");
+  EXPECT_EQ(Verify().verdict, Verdict::kWhole);
+  // From here on groups are known.
+  Allow();
+  writer_ = nullptr;
+  WriteTestFile(path_, ReadTestFile(path_) + "nonsense\nand more\n");
+  Open();
+  EXPECT_EQ(Member(LinesWith(path_, "\"torn\"").at(0), "bytes"), "18");
+  EXPECT_EQ(Verify().verdict, Verdict::kWhole);
+}
+
+TEST_F(AuditFileOfFormat1Test, HasNoTornEndButWithoutALineFeed) {
+  for (size_t i = 0; i < text_.size() - 1; ++i) {
+    std::string changed = text_;
+    changed[i] ^= 1;
+    WriteTestFile(path_, changed);
+    ASSERT_EQ(TryOpen().code(), kDataLoss) << i;
+  }
+  WriteTestFile(path_, text_ + "nonsense\n");
+  EXPECT_EQ(TryOpen().code(), kDataLoss);
+  WriteTestFile(path_, text_ + "nonsense");
+  Open();
+  EXPECT_EQ(Member(LinesOf(path_)[3], "bytes"), "8");
+}
+
+TEST_F(AuditFileOfFormat1Test, IsNotCutWhereANewGroupFollows) {
+  Open();
+  writer_ = nullptr;
+  const std::string whole = ReadTestFile(path_);
+  for (size_t i = 0; i < text_.size(); ++i) {
+    std::string changed = whole;
+    changed[i] ^= 1;
+    WriteTestFile(path_, changed);
+    ASSERT_EQ(TryOpen().code(), kDataLoss) << i;
+  }
+}
+
+TEST_F(AuditWriterTest, ARecordOfANewerProgramIsNotCutOff) {
+  Open();
+  AuditPosition position = writer_->head();
+  writer_ = nullptr;
+  AuditChain chain = AuditChain::Create(TestAuditKey()).value();
+  std::string text = ReadTestFile(path_);
+  chain.AppendLine(R"("time":"2026-01-02T03:04:05.678901Z","kind":"newer")", &position, text);
+  WriteTestFile(path_, text);
+  const absl::Status status = TryOpen();
+  EXPECT_EQ(status.code(), kDataLoss);
+  EXPECT_TRUE(absl::StrContains(status.message(), "a newer program may know it")) << status;
+  EXPECT_EQ(ReadTestFile(path_), text);
+}
+
+TEST_F(AuditWriterTest, AFailedGroupIsAsIfItHadNeverBeen) {
+  Open();
+  EXPECT_EQ(Allow(), 2);
+  const AuditPosition head = writer_->head();
+  calls_.Fail(Call::kSync, EIO, 1, 1);
+  EXPECT_EQ(Allow(), 0);
+  calls_.Fail(Call::kWrite, ENOSPC, 1, 1);
+  EXPECT_EQ(End(2), 0);
+  EXPECT_EQ(writer_->head(), head);
+  EXPECT_EQ(writer_->open(), 1);
+  EXPECT_EQ(End(2), 3);
+  EXPECT_EQ(Allow(), 4);
+  EXPECT_EQ(Verify().verdict, Verdict::kWhole);
+  EXPECT_EQ(Verify().allows, 2);
+}
+
+TEST_F(AuditWriterTest, ALargeFileIsFollowedByAnother) {
+  max_file_bytes_ = 1000;
+  Open();
+  std::vector<std::string> files;
+  const uint64_t kept_open = Allow();
+  for (int i = 0; i < 100; ++i) {
+    End(Allow());
+    const uint64_t first = writer_->head().sequence + 1;
+    const bool large = ReadTestFile(path_).size() > 1000;
+    const std::string old_file = OldFile(std::stoi(Member(LinesOf(path_)[0], "seq")));
+    ASSERT_TRUE(writer_->StartAnewIfLarge().ok());
+    EXPECT_EQ(Exists(old_file), large);
+    if (!large) continue;
+    files.push_back(old_file);
+    const std::vector<std::string> lines = LinesOf(path_);
+    EXPECT_EQ(Member(lines[0], "kind"), "rotate");
+    EXPECT_EQ(Member(lines[0], "seq"), absl::StrCat(first));
+    EXPECT_EQ(Member(lines[0], "previous_mac"), Member(LinesOf(files.back()).back(), "mac"));
+    EXPECT_TRUE(absl::StrContains(lines[1], absl::StrCat("\"allows\":[", kept_open, "]"))) << lines[1];
+  }
+  EXPECT_GT(files.size(), 10);
+  files.push_back(path_);
+  AuditReport report = Verify(files);
+  EXPECT_EQ(report.verdict, Verdict::kWhole) << report.ToString();
+  EXPECT_EQ(report.allows, 101);
+  EXPECT_EQ(report.outcomes, 100);
+  EXPECT_EQ(report.open_allows, 1);
+  // Each of them can be checked by itself, and knows the allows that are open.
+  EXPECT_EQ(Verify().verdict, Verdict::kIncomplete);
+  EXPECT_EQ(Verify().open_allows, 1);
+  // The outcome may stand in a later file; if the process dies, the next start finds the allow.
+  Open();
+  EXPECT_EQ(Member(LinesWith(path_, kProcessEnded).at(0), "allow"), absl::StrCat(kept_open));
+  EXPECT_EQ(Verify(files).open_allows, 0);
+}
+
+TEST_F(AuditWriterTest, ManyOpenAllowsAreCarriedOver) {
+  max_file_bytes_ = 1000;
+  Open();
+  constexpr size_t kMany = 2500;
+  std::vector<Entry> entries(kMany, Entry{AllowText(kTime, By("payments")), AuditKind::kAllow});
+  std::vector<Entry*> group;
+  for (Entry& entry : entries) group.push_back(&entry);
+  ASSERT_TRUE(writer_->Write(group).ok());
+  ASSERT_TRUE(writer_->StartAnewIfLarge().ok());
+  EXPECT_EQ(LinesOf(path_).size(), 4);
+  EXPECT_EQ(Member(LinesOf(path_)[0], "open"), "2500");
+  EXPECT_EQ(Verify().open_allows, kMany);
+  max_file_bytes_ = 1 << 30;
+  Open();
+  EXPECT_EQ(Member(LinesOf(path_).back(), "closed"), "2500");
+}
+
+TEST_F(AuditWriterTest, ADyingProcessLeavesNoGapBetweenFiles) {
+  // It comes as far as the second name, but not to the new file.
+  max_file_bytes_ = 100;
+  Open();
+  Allow();
+  calls_.Fail(Call::kRename, EIO);
+  EXPECT_EQ(writer_->StartAnewIfLarge().code(), kUnavailable);
+  calls_.Mend();
+  EXPECT_TRUE(Exists(OldFile(1)));
+  WriteTestFile(path_ + ".next", "half of it");
+  Open();
+  EXPECT_EQ(Verify().verdict, Verdict::kWhole);
+  ASSERT_TRUE(writer_->StartAnewIfLarge().ok());
+  EXPECT_EQ(Verify({OldFile(1), path_}).verdict, Verdict::kWhole);
+}
+
+TEST_F(AuditWriterTest, AFileThatCannotBeChangedIsGoneOnWith) {
+  max_file_bytes_ = 1600;
+  Open();
+  while (ReadTestFile(path_).size() <= 1600) End(Allow());
+  calls_.Fail(Call::kLink, EPERM);
+  EXPECT_EQ(writer_->StartAnewIfLarge().code(), kUnavailable);
+  const int links = calls_.calls(Call::kLink);
+  // Not at once, but it is remembered.
+  EXPECT_EQ(writer_->StartAnewIfLarge().code(), kUnavailable);
+  EXPECT_EQ(calls_.calls(Call::kLink), links);
+  End(Allow());
+  EXPECT_EQ(Verify().verdict, Verdict::kWhole);
+  calls_.Mend();
+  EXPECT_TRUE(writer_->StartAnewIfLarge().ok());
+  EXPECT_EQ(LinesOf(path_).size(), 1);
+}
+
+TEST_F(AuditWriterTest, AMissingFileWithOldOnesIsNoNewChain) {
+  max_file_bytes_ = 100;
+  Open();
+  Allow();
+  ASSERT_TRUE(writer_->StartAnewIfLarge().ok());
+  writer_ = nullptr;
+  ASSERT_EQ(unlink(path_.c_str()), 0);
+  EXPECT_EQ(TryOpen().code(), kDataLoss);
+  EXPECT_EQ(TryOpen().code(), kDataLoss);
+  // Other names do not matter.
+  ASSERT_EQ(rename(OldFile(1).c_str(), (path_ + ".1").c_str()), 0);
+  EXPECT_TRUE(TryOpen().ok());
+}
+
+TEST_F(AuditWriterTest, RefusesFoldersAndLinks) {
+  ASSERT_EQ(symlink("/dev/null", path_.c_str()), 0);
+  EXPECT_EQ(TryOpen().code(), absl::StatusCode::kFailedPrecondition);
+  ASSERT_EQ(unlink(path_.c_str()), 0);
+  ASSERT_EQ(mkdir(path_.c_str(), 0700), 0);
+  EXPECT_FALSE(TryOpen().ok());
+  ASSERT_EQ(rmdir(path_.c_str()), 0);
+}
+
+}  // namespace
+}  // namespace stampgate
