@@ -9,7 +9,7 @@
 
 #include "gateway/caller_directory.h"
 #include "gateway/policy/key_ring.h"
-#include "gateway/token_verifier.h"
+#include "gateway/tokens/verifier.h"
 
 namespace stampgate {
 

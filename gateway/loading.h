@@ -9,7 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "gateway/access.h"
 #include "gateway/config.h"
-#include "gateway/token_key_pool.h"
+#include "gateway/tokens/key_pool.h"
 
 namespace stampgate {
 

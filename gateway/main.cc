@@ -46,7 +46,7 @@
 #include "gateway/store/restored_calls.h"
 #include "gateway/tls/handshake_failures.h"
 #include "gateway/tls/server_credentials.h"
-#include "gateway/token_key_pool.h"
+#include "gateway/tokens/key_pool.h"
 #include "stamp/key_generator.h"
 #include "stamp/secret/memory.h"
 #include "translate/operation_table.h"

@@ -17,7 +17,7 @@
 #include "gateway/process/log.h"
 #include "gateway/process/periodic_task.h"
 #include "gateway/settled_file.h"
-#include "gateway/token_key_pool.h"
+#include "gateway/tokens/key_pool.h"
 
 namespace stampgate {
 

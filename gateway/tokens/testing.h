@@ -1,6 +1,6 @@
 // Keys and tokens of an issuer, for tests. What cannot be made aborts.
-#ifndef STAMPGATE_GATEWAY_TOKEN_TESTING_H_
-#define STAMPGATE_GATEWAY_TOKEN_TESTING_H_
+#ifndef STAMPGATE_GATEWAY_TOKENS_TESTING_H_
+#define STAMPGATE_GATEWAY_TOKENS_TESTING_H_
 
 #include <openssl/evp.h>
 
@@ -47,4 +47,4 @@ std::string JwksOf(const std::vector<std::string>& keys);
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_TOKEN_TESTING_H_
+#endif  // STAMPGATE_GATEWAY_TOKENS_TESTING_H_

@@ -1,11 +1,11 @@
-#include "gateway/token_key_pool.h"
+#include "gateway/tokens/key_pool.h"
 
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/time/clock.h"
-#include "gateway/key_set_url.h"
 #include "gateway/process/log.h"
+#include "gateway/tokens/key_set_url.h"
 #include "gateway/upstream/key_set_fetch.h"
 #include "webhooks/keys/key_set.h"
 

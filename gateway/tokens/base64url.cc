@@ -1,4 +1,4 @@
-#include "gateway/base64url.h"
+#include "gateway/tokens/base64url.h"
 
 #include "absl/strings/escaping.h"
 

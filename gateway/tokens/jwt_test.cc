@@ -1,4 +1,4 @@
-#include "gateway/jwt.h"
+#include "gateway/tokens/jwt.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "gateway/token_testing.h"
+#include "gateway/tokens/testing.h"
 
 namespace stampgate {
 namespace {

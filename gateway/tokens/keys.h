@@ -1,6 +1,6 @@
 // Where the keys of one token issuer come from: a file, or the issuer's server.
-#ifndef STAMPGATE_GATEWAY_TOKEN_KEYS_H_
-#define STAMPGATE_GATEWAY_TOKEN_KEYS_H_
+#ifndef STAMPGATE_GATEWAY_TOKENS_KEYS_H_
+#define STAMPGATE_GATEWAY_TOKENS_KEYS_H_
 
 #include <memory>
 #include <optional>
@@ -8,8 +8,8 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
-#include "gateway/jwt.h"
-#include "gateway/token_key_set.h"
+#include "gateway/tokens/jwt.h"
+#include "gateway/tokens/key_set.h"
 #include "webhooks/keys/cached_key_set.h"
 
 namespace stampgate {
@@ -49,4 +49,4 @@ class FetchedTokenKeys : public TokenKeys {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_TOKEN_KEYS_H_
+#endif  // STAMPGATE_GATEWAY_TOKENS_KEYS_H_

@@ -1,4 +1,4 @@
-#include "gateway/token_issuers.h"
+#include "gateway/tokens/issuers.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "gateway/token_testing.h"
+#include "gateway/tokens/testing.h"
 
 namespace stampgate {
 namespace {

@@ -1,4 +1,4 @@
-#include "gateway/token_key_pool.h"
+#include "gateway/tokens/key_pool.h"
 
 #include <gtest/gtest.h>
 
@@ -13,8 +13,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "gateway/token_issuers.h"
-#include "gateway/token_testing.h"
+#include "gateway/tokens/issuers.h"
+#include "gateway/tokens/testing.h"
 #include "gateway/upstream/scripted_server.h"
 
 namespace stampgate {

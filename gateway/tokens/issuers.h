@@ -1,6 +1,6 @@
 // JSON Web Tokens of several issuers.
-#ifndef STAMPGATE_GATEWAY_TOKEN_ISSUERS_H_
-#define STAMPGATE_GATEWAY_TOKEN_ISSUERS_H_
+#ifndef STAMPGATE_GATEWAY_TOKENS_ISSUERS_H_
+#define STAMPGATE_GATEWAY_TOKENS_ISSUERS_H_
 
 #include <functional>
 #include <memory>
@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "gateway/token_keys.h"
-#include "gateway/token_verifier.h"
+#include "gateway/tokens/keys.h"
+#include "gateway/tokens/verifier.h"
 
 namespace stampgate {
 
@@ -37,4 +37,4 @@ class TokenIssuers : public TokenVerifier {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_TOKEN_ISSUERS_H_
+#endif  // STAMPGATE_GATEWAY_TOKENS_ISSUERS_H_

@@ -1,4 +1,4 @@
-#include "gateway/token_key_set.h"
+#include "gateway/tokens/key_set.h"
 
 #include <openssl/core_names.h>
 #include <openssl/ecdsa.h>
@@ -11,7 +11,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "gateway/base64url.h"
+#include "gateway/tokens/base64url.h"
 #include "stamp/secret/openssl_ptr.h"
 #include "translate/json/reader.h"
 #include "webhooks/keys/key_set.h"

@@ -1,6 +1,6 @@
 // The public keys of a token issuer: a JSON Web Key Set (RFC 7517).
-#ifndef STAMPGATE_GATEWAY_TOKEN_KEY_SET_H_
-#define STAMPGATE_GATEWAY_TOKEN_KEY_SET_H_
+#ifndef STAMPGATE_GATEWAY_TOKENS_KEY_SET_H_
+#define STAMPGATE_GATEWAY_TOKENS_KEY_SET_H_
 
 #include <openssl/evp.h>
 
@@ -11,7 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "gateway/jwt.h"
+#include "gateway/tokens/jwt.h"
 
 namespace stampgate {
 
@@ -64,4 +64,4 @@ class TokenKeySet {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_TOKEN_KEY_SET_H_
+#endif  // STAMPGATE_GATEWAY_TOKENS_KEY_SET_H_

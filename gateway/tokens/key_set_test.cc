@@ -1,4 +1,4 @@
-#include "gateway/token_key_set.h"
+#include "gateway/tokens/key_set.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "gateway/token_testing.h"
+#include "gateway/tokens/testing.h"
 
 namespace stampgate {
 namespace {

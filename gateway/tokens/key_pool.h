@@ -1,6 +1,6 @@
 // The key sets that are fetched, kept over reloads of the config.
-#ifndef STAMPGATE_GATEWAY_TOKEN_KEY_POOL_H_
-#define STAMPGATE_GATEWAY_TOKEN_KEY_POOL_H_
+#ifndef STAMPGATE_GATEWAY_TOKENS_KEY_POOL_H_
+#define STAMPGATE_GATEWAY_TOKENS_KEY_POOL_H_
 
 #include <map>
 #include <memory>
@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "absl/status/statusor.h"
-#include "gateway/token_keys.h"
+#include "gateway/tokens/keys.h"
 #include "gateway/upstream/client.h"
 #include "stampgate/config/v1/config.pb.h"
 
@@ -44,4 +44,4 @@ class TokenKeyPool {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_TOKEN_KEY_POOL_H_
+#endif  // STAMPGATE_GATEWAY_TOKENS_KEY_POOL_H_

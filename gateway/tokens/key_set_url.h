@@ -1,6 +1,6 @@
 // Where a key set is.
-#ifndef STAMPGATE_GATEWAY_KEY_SET_URL_H_
-#define STAMPGATE_GATEWAY_KEY_SET_URL_H_
+#ifndef STAMPGATE_GATEWAY_TOKENS_KEY_SET_URL_H_
+#define STAMPGATE_GATEWAY_TOKENS_KEY_SET_URL_H_
 
 #include <string>
 
@@ -19,4 +19,4 @@ absl::StatusOr<KeySetUrl> ParseKeySetUrl(absl::string_view text);
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_KEY_SET_URL_H_
+#endif  // STAMPGATE_GATEWAY_TOKENS_KEY_SET_URL_H_

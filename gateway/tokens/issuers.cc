@@ -1,10 +1,10 @@
-#include "gateway/token_issuers.h"
+#include "gateway/tokens/issuers.h"
 
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
-#include "gateway/jwt.h"
+#include "gateway/tokens/jwt.h"
 
 namespace stampgate {
 namespace {

@@ -1,6 +1,6 @@
 // JSON Web Tokens of the configured issuers.
-#ifndef STAMPGATE_GATEWAY_TOKEN_VERIFIER_H_
-#define STAMPGATE_GATEWAY_TOKEN_VERIFIER_H_
+#ifndef STAMPGATE_GATEWAY_TOKENS_VERIFIER_H_
+#define STAMPGATE_GATEWAY_TOKENS_VERIFIER_H_
 
 #include <string>
 
@@ -31,4 +31,4 @@ class TokenVerifier {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_TOKEN_VERIFIER_H_
+#endif  // STAMPGATE_GATEWAY_TOKENS_VERIFIER_H_

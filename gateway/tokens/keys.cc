@@ -1,4 +1,4 @@
-#include "gateway/token_keys.h"
+#include "gateway/tokens/keys.h"
 
 #include <utility>
 

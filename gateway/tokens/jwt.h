@@ -3,8 +3,8 @@
 // Our own JSON reader and OpenSSL's signatures, and no library for tokens: of those in Debian 12, cjose takes keys with
 // a member that comes twice, RSA keys of any size, padded and non-canonical base64url (tried), so that it and we could
 // read one token in two ways; libjwt and cpp-jwt know no key sets. What would be left for them is one call of OpenSSL.
-#ifndef STAMPGATE_GATEWAY_JWT_H_
-#define STAMPGATE_GATEWAY_JWT_H_
+#ifndef STAMPGATE_GATEWAY_TOKENS_JWT_H_
+#define STAMPGATE_GATEWAY_TOKENS_JWT_H_
 
 #include <cstddef>
 #include <optional>
@@ -62,4 +62,4 @@ absl::Status CheckTokenClaims(const TokenClaims& claims, absl::Span<const std::s
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_JWT_H_
+#endif  // STAMPGATE_GATEWAY_TOKENS_JWT_H_

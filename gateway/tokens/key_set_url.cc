@@ -1,4 +1,4 @@
-#include "gateway/key_set_url.h"
+#include "gateway/tokens/key_set_url.h"
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"

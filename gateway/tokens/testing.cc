@@ -1,4 +1,4 @@
-#include "gateway/token_testing.h"
+#include "gateway/tokens/testing.h"
 
 #include <openssl/bio.h>
 #include <openssl/core_names.h>
