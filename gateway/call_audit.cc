@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "gateway/peer.h"
+#include "gateway/callers/peer.h"
 #include "translate/error.h"
 
 namespace stampgate {

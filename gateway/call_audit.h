@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "gateway/audit/log.h"
-#include "gateway/authenticator.h"
+#include "gateway/callers/authenticator.h"
 #include "gateway/disk_waits.h"
 #include "gateway/policy/grant.h"
 #include "translate/activity_summary.h"

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "gateway/access.h"
 #include "gateway/audit/log.h"
 #include "gateway/audit/testing.h"
-#include "gateway/caller.h"
+#include "gateway/callers/access.h"
+#include "gateway/callers/caller.h"
 #include "gateway/disk_waits.h"
 #include "stampgate/config/v1/config.pb.h"
 

@@ -10,8 +10,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "gateway/caller.h"
 #include "gateway/caller_config.h"
+#include "gateway/callers/caller.h"
 #include "gateway/policy/key_ring.h"
 #include "gateway/policy/organization_set.h"
 

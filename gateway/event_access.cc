@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "gateway/denial.h"
-#include "gateway/peer.h"
+#include "gateway/callers/denial.h"
+#include "gateway/callers/peer.h"
 
 namespace stampgate {
 

@@ -10,9 +10,9 @@
 #include <functional>
 
 #include "absl/time/time.h"
-#include "gateway/access.h"
 #include "gateway/audit/log.h"
 #include "gateway/call_lines.h"
+#include "gateway/callers/access.h"
 #include "gateway/calls_in_flight.h"
 #include "gateway/disk_waits.h"
 #include "gateway/event_encoder.h"

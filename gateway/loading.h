@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "gateway/access.h"
+#include "gateway/callers/access.h"
 #include "gateway/config.h"
 #include "gateway/tokens/key_pool.h"
 

@@ -10,9 +10,9 @@
 #include "gateway/call_log.h"
 #include "gateway/call_metrics.h"
 #include "gateway/call_trace.h"
+#include "gateway/callers/peer.h"
 #include "gateway/calls_in_flight.h"
 #include "gateway/grpc_status.h"
-#include "gateway/peer.h"
 
 namespace stampgate {
 

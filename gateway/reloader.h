@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "gateway/access.h"
+#include "gateway/callers/access.h"
 #include "gateway/config.h"
 #include "gateway/loading.h"
 #include "gateway/metrics.h"

@@ -15,8 +15,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "gateway/callers/tls_testing.h"
 #include "gateway/tls/server_credentials.h"
-#include "gateway/tls_testing.h"
 
 namespace stampgate {
 namespace {

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "gateway/test_certificates.h"
+#include "gateway/callers/test_certificates.h"
 #include "translate/testing/status.h"
 
 namespace stampgate {

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "gateway/tls_testing.h"
+#include "gateway/callers/tls_testing.h"
 #include "translate/testing/status.h"
 
 namespace stampgate {

@@ -1,4 +1,4 @@
-#include "gateway/tls_testing.h"
+#include "gateway/callers/tls_testing.h"
 
 #include <arpa/inet.h>
 #include <grpc/grpc.h>

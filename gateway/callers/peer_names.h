@@ -1,6 +1,6 @@
 // The names that a client certificate may give its holder.
-#ifndef STAMPGATE_GATEWAY_PEER_NAMES_H_
-#define STAMPGATE_GATEWAY_PEER_NAMES_H_
+#ifndef STAMPGATE_GATEWAY_CALLERS_PEER_NAMES_H_
+#define STAMPGATE_GATEWAY_CALLERS_PEER_NAMES_H_
 
 #include "absl/strings/string_view.h"
 
@@ -17,4 +17,4 @@ bool IsDnsName(absl::string_view text);
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_PEER_NAMES_H_
+#endif  // STAMPGATE_GATEWAY_CALLERS_PEER_NAMES_H_

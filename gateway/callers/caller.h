@@ -1,6 +1,6 @@
 // One who may call: how it is known, and what it may do.
-#ifndef STAMPGATE_GATEWAY_CALLER_H_
-#define STAMPGATE_GATEWAY_CALLER_H_
+#ifndef STAMPGATE_GATEWAY_CALLERS_CALLER_H_
+#define STAMPGATE_GATEWAY_CALLERS_CALLER_H_
 
 #include <array>
 #include <cstdint>
@@ -57,4 +57,4 @@ class Caller {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_CALLER_H_
+#endif  // STAMPGATE_GATEWAY_CALLERS_CALLER_H_

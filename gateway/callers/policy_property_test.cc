@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "gateway/caller.h"
+#include "gateway/callers/caller.h"
 #include "gateway/policy/testing.h"
 #include "stampgate/v1/earn_service.pb.h"
 #include "stampgate/v1/organization_service.pb.h"

@@ -1,6 +1,6 @@
 // Who calls: what the connection shows, and the bearer token on top.
-#ifndef STAMPGATE_GATEWAY_AUTHENTICATOR_H_
-#define STAMPGATE_GATEWAY_AUTHENTICATOR_H_
+#ifndef STAMPGATE_GATEWAY_CALLERS_AUTHENTICATOR_H_
+#define STAMPGATE_GATEWAY_CALLERS_AUTHENTICATOR_H_
 
 #include <grpcpp/server_context.h>
 
@@ -9,7 +9,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "gateway/access.h"
+#include "gateway/callers/access.h"
 
 namespace stampgate {
 
@@ -30,4 +30,4 @@ void Authenticate(const CurrentAccess& current, const grpc::CallbackServerContex
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_AUTHENTICATOR_H_
+#endif  // STAMPGATE_GATEWAY_CALLERS_AUTHENTICATOR_H_

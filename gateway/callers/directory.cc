@@ -1,4 +1,4 @@
-#include "gateway/caller_directory.h"
+#include "gateway/callers/directory.h"
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"

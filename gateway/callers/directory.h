@@ -1,14 +1,14 @@
 // All callers of the config, found by who is at the other end.
-#ifndef STAMPGATE_GATEWAY_CALLER_DIRECTORY_H_
-#define STAMPGATE_GATEWAY_CALLER_DIRECTORY_H_
+#ifndef STAMPGATE_GATEWAY_CALLERS_DIRECTORY_H_
+#define STAMPGATE_GATEWAY_CALLERS_DIRECTORY_H_
 
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "gateway/caller.h"
-#include "gateway/peer.h"
+#include "gateway/callers/caller.h"
+#include "gateway/callers/peer.h"
 #include "stampgate/config/v1/config.pb.h"
 
 namespace stampgate {
@@ -34,4 +34,4 @@ class CallerDirectory {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_CALLER_DIRECTORY_H_
+#endif  // STAMPGATE_GATEWAY_CALLERS_DIRECTORY_H_

@@ -1,6 +1,6 @@
 // A gRPC server that tells its callers who they are, and clients that come with any certificate.
-#ifndef STAMPGATE_GATEWAY_TLS_TESTING_H_
-#define STAMPGATE_GATEWAY_TLS_TESTING_H_
+#ifndef STAMPGATE_GATEWAY_CALLERS_TLS_TESTING_H_
+#define STAMPGATE_GATEWAY_CALLERS_TLS_TESTING_H_
 
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/security/server_credentials.h>
@@ -14,8 +14,8 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "gateway/peer.h"
-#include "gateway/test_certificates.h"
+#include "gateway/callers/peer.h"
+#include "gateway/callers/test_certificates.h"
 
 namespace stampgate {
 
@@ -102,4 +102,4 @@ int ConnectTcp(int port);
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_TLS_TESTING_H_
+#endif  // STAMPGATE_GATEWAY_CALLERS_TLS_TESTING_H_

@@ -1,4 +1,4 @@
-#include "gateway/caller_directory.h"
+#include "gateway/callers/directory.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

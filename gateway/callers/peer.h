@@ -1,6 +1,6 @@
 // Who is at the other end of a connection.
-#ifndef STAMPGATE_GATEWAY_PEER_H_
-#define STAMPGATE_GATEWAY_PEER_H_
+#ifndef STAMPGATE_GATEWAY_CALLERS_PEER_H_
+#define STAMPGATE_GATEWAY_CALLERS_PEER_H_
 
 #include <grpcpp/security/auth_context.h>
 #include <grpcpp/server_context.h>
@@ -39,4 +39,4 @@ std::string StrangerName(const Peer& peer);
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_PEER_H_
+#endif  // STAMPGATE_GATEWAY_CALLERS_PEER_H_

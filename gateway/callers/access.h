@@ -1,13 +1,13 @@
 // What may change while the gateway runs: the keys, and who may use them.
-#ifndef STAMPGATE_GATEWAY_ACCESS_H_
-#define STAMPGATE_GATEWAY_ACCESS_H_
+#ifndef STAMPGATE_GATEWAY_CALLERS_ACCESS_H_
+#define STAMPGATE_GATEWAY_CALLERS_ACCESS_H_
 
 #include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
 
-#include "gateway/caller_directory.h"
+#include "gateway/callers/directory.h"
 #include "gateway/policy/key_ring.h"
 #include "gateway/tokens/verifier.h"
 
@@ -47,4 +47,4 @@ class CurrentAccess {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_ACCESS_H_
+#endif  // STAMPGATE_GATEWAY_CALLERS_ACCESS_H_

@@ -1,4 +1,4 @@
-#include "gateway/peer_names.h"
+#include "gateway/callers/peer_names.h"
 
 #include <algorithm>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "gateway/denial.h"
+#include "gateway/callers/denial.h"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "gateway/caller.h"
+#include "gateway/callers/caller.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

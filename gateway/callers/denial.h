@@ -1,10 +1,10 @@
 // What a caller that may not do what it wants is told.
-#ifndef STAMPGATE_GATEWAY_DENIAL_H_
-#define STAMPGATE_GATEWAY_DENIAL_H_
+#ifndef STAMPGATE_GATEWAY_CALLERS_DENIAL_H_
+#define STAMPGATE_GATEWAY_CALLERS_DENIAL_H_
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "gateway/caller.h"
+#include "gateway/callers/caller.h"
 #include "gateway/policy/grant.h"
 #include "google/protobuf/message.h"
 #include "translate/operation_table.h"
@@ -26,4 +26,4 @@ absl::Status Denied(const Caller& caller, absl::string_view method);
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_DENIAL_H_
+#endif  // STAMPGATE_GATEWAY_CALLERS_DENIAL_H_

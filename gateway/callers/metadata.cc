@@ -1,4 +1,4 @@
-#include "gateway/call_metadata.h"
+#include "gateway/callers/metadata.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "gateway/peer.h"
+#include "gateway/callers/peer.h"
 
 #include <arpa/inet.h>
 #include <grpc/grpc_security_constants.h>
@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
-#include "gateway/peer_names.h"
+#include "gateway/callers/peer_names.h"
 
 namespace stampgate {
 namespace {

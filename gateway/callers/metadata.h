@@ -1,8 +1,8 @@
 // The metadata of a call: what gRPC's specification lets a caller send, held to it.
 //
 // gRPC 1.51 hands on bytes that no header may have, and holds only those to its limit who say that they know it.
-#ifndef STAMPGATE_GATEWAY_CALL_METADATA_H_
-#define STAMPGATE_GATEWAY_CALL_METADATA_H_
+#ifndef STAMPGATE_GATEWAY_CALLERS_METADATA_H_
+#define STAMPGATE_GATEWAY_CALLERS_METADATA_H_
 
 #include <grpcpp/support/string_ref.h>
 
@@ -26,4 +26,4 @@ absl::Status CheckMetadata(const CallMetadata& metadata);
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_CALL_METADATA_H_
+#endif  // STAMPGATE_GATEWAY_CALLERS_METADATA_H_

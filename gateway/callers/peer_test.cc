@@ -1,4 +1,4 @@
-#include "gateway/peer.h"
+#include "gateway/callers/peer.h"
 
 #include <grpcpp/security/server_credentials.h>
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "gateway/callers/tls_testing.h"
 #include "gateway/tls/server_credentials.h"
-#include "gateway/tls_testing.h"
 
 namespace stampgate {
 namespace {

@@ -1,4 +1,4 @@
-#include "gateway/authenticator.h"
+#include "gateway/callers/authenticator.h"
 
 #include <optional>
 #include <string>
@@ -8,8 +8,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
 #include "gateway/audit/record.h"
-#include "gateway/call_metadata.h"
-#include "gateway/peer.h"
+#include "gateway/callers/metadata.h"
+#include "gateway/callers/peer.h"
 #include "stamp/secret/sha256.h"
 #include "translate/error.h"
 

@@ -1,4 +1,4 @@
-#include "gateway/test_certificates.h"
+#include "gateway/callers/test_certificates.h"
 
 #include <openssl/bio.h>
 #include <openssl/bn.h>
