@@ -13,7 +13,7 @@
 #include "gateway/callers/access.h"
 #include "gateway/calls_in_flight.h"
 #include "gateway/disk_waits.h"
-#include "gateway/metrics.h"
+#include "gateway/metrics/metrics.h"
 #include "gateway/store/call_store.h"
 #include "gateway/timestamp_allocator.h"
 #include "gateway/trace_context.h"

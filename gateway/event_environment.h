@@ -17,7 +17,7 @@
 #include "gateway/disk_waits.h"
 #include "gateway/event_encoder.h"
 #include "gateway/event_feed.h"
-#include "gateway/metrics.h"
+#include "gateway/metrics/metrics.h"
 #include "gateway/trace_context.h"
 #include "translate/message_plan.h"
 #include "webhooks/log/event_log.h"

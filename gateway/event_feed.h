@@ -16,7 +16,7 @@
 #include "absl/time/time.h"
 #include "gateway/event_encoder.h"
 #include "gateway/event_tail.h"
-#include "gateway/metrics.h"
+#include "gateway/metrics/metrics.h"
 #include "gateway/subscriber_places.h"
 #include "webhooks/log/event_log.h"
 

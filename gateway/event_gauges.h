@@ -8,7 +8,7 @@
 
 #include "absl/time/time.h"
 #include "gateway/event_feed.h"
-#include "gateway/metrics.h"
+#include "gateway/metrics/metrics.h"
 
 namespace stampgate {
 

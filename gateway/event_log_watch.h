@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "gateway/metrics.h"
+#include "gateway/metrics/metrics.h"
 #include "webhooks/log/event_log.h"
 
 namespace stampgate {

@@ -15,7 +15,7 @@
 #include "gateway/event_feed.h"
 #include "gateway/event_gauges.h"
 #include "gateway/event_log_watch.h"
-#include "gateway/metrics.h"
+#include "gateway/metrics/metrics.h"
 #include "gateway/process/periodic_task.h"
 #include "gateway/upstream/client.h"
 #include "stampgate/config/v1/config.pb.h"

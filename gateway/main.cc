@@ -33,7 +33,7 @@
 #include "gateway/liveness.h"
 #include "gateway/loading.h"
 #include "gateway/measured_methods.h"
-#include "gateway/metrics.h"
+#include "gateway/metrics/metrics.h"
 #include "gateway/process/end_bound.h"
 #include "gateway/process/hardening.h"
 #include "gateway/process/log.h"

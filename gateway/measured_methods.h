@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "gateway/metrics.h"
+#include "gateway/metrics/metrics.h"
 
 namespace stampgate {
 

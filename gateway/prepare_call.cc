@@ -5,12 +5,12 @@
 
 #include "gateway/call_audit.h"
 #include "gateway/call_log.h"
-#include "gateway/call_metrics.h"
 #include "gateway/call_trace.h"
 #include "gateway/callers/authenticator.h"
 #include "gateway/callers/denial.h"
 #include "gateway/callers/peer.h"
 #include "gateway/grpc_status.h"
+#include "gateway/metrics/call_metrics.h"
 #include "gateway/prepare.h"
 #include "gateway/refused_call.h"
 #include "gateway/request_message.h"

@@ -8,11 +8,11 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "gateway/call_log.h"
-#include "gateway/call_metrics.h"
 #include "gateway/call_trace.h"
 #include "gateway/callers/peer.h"
 #include "gateway/calls_in_flight.h"
 #include "gateway/grpc_status.h"
+#include "gateway/metrics/call_metrics.h"
 
 namespace stampgate {
 

@@ -13,7 +13,7 @@
 #include "gateway/callers/access.h"
 #include "gateway/config.h"
 #include "gateway/loading.h"
-#include "gateway/metrics.h"
+#include "gateway/metrics/metrics.h"
 #include "gateway/process/log.h"
 #include "gateway/process/periodic_task.h"
 #include "gateway/settled_file.h"

@@ -12,7 +12,7 @@
 #include "gateway/callers/access.h"
 #include "gateway/config.h"
 #include "gateway/event_pipeline.h"
-#include "gateway/metrics.h"
+#include "gateway/metrics/metrics.h"
 #include "gateway/tls/server_credentials.h"
 
 namespace stampgate {

@@ -1,4 +1,4 @@
-#include "gateway/metrics.h"
+#include "gateway/metrics/metrics.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
-#include "gateway/call_metrics.h"
+#include "gateway/metrics/call_metrics.h"
 #include "stampgate/v1/error_reason.pb.h"
 #include "translate/error.h"
 

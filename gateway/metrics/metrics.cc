@@ -1,4 +1,4 @@
-#include "gateway/metrics.h"
+#include "gateway/metrics/metrics.h"
 
 #include <prometheus/text_serializer.h>
 

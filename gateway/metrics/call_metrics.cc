@@ -1,4 +1,4 @@
-#include "gateway/call_metrics.h"
+#include "gateway/metrics/call_metrics.h"
 
 #include <utility>
 

@@ -2,8 +2,8 @@
 //
 // No label holds what a caller chose, nor an organization, an activity or a caller's name: there are as many series as
 // the program knows words.
-#ifndef STAMPGATE_GATEWAY_METRICS_H_
-#define STAMPGATE_GATEWAY_METRICS_H_
+#ifndef STAMPGATE_GATEWAY_METRICS_METRICS_H_
+#define STAMPGATE_GATEWAY_METRICS_METRICS_H_
 
 #include <prometheus/counter.h>
 #include <prometheus/family.h>
@@ -219,4 +219,4 @@ class Metrics {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_METRICS_H_
+#endif  // STAMPGATE_GATEWAY_METRICS_METRICS_H_

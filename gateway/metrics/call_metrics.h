@@ -1,12 +1,12 @@
 // What the metrics keep of one call.
-#ifndef STAMPGATE_GATEWAY_CALL_METRICS_H_
-#define STAMPGATE_GATEWAY_CALL_METRICS_H_
+#ifndef STAMPGATE_GATEWAY_METRICS_CALL_METRICS_H_
+#define STAMPGATE_GATEWAY_METRICS_CALL_METRICS_H_
 
 #include <chrono>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "gateway/metrics.h"
+#include "gateway/metrics/metrics.h"
 
 namespace stampgate {
 
@@ -33,4 +33,4 @@ class CallMetrics {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_CALL_METRICS_H_
+#endif  // STAMPGATE_GATEWAY_METRICS_CALL_METRICS_H_
