@@ -1,6 +1,6 @@
 // What a page of the admin port says.
-#ifndef STAMPGATE_GATEWAY_ADMIN_ANSWER_H_
-#define STAMPGATE_GATEWAY_ADMIN_ANSWER_H_
+#ifndef STAMPGATE_GATEWAY_ADMIN_PAGE_H_
+#define STAMPGATE_GATEWAY_ADMIN_PAGE_H_
 
 #include <string>
 
@@ -14,4 +14,4 @@ struct AdminAnswer {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_ADMIN_ANSWER_H_
+#endif  // STAMPGATE_GATEWAY_ADMIN_PAGE_H_

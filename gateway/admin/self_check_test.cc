@@ -1,4 +1,4 @@
-#include "gateway/self_check.h"
+#include "gateway/admin/self_check.h"
 
 #include <arpa/inet.h>
 #include <grpcpp/health_check_service_interface.h>

@@ -1,10 +1,10 @@
 // Whether calls and deliveries should be sent here: what /readyz and /readyz/webhooks say.
-#ifndef STAMPGATE_GATEWAY_READINESS_H_
-#define STAMPGATE_GATEWAY_READINESS_H_
+#ifndef STAMPGATE_GATEWAY_ADMIN_READINESS_H_
+#define STAMPGATE_GATEWAY_ADMIN_READINESS_H_
 
 #include <atomic>
 
-#include "gateway/admin_answer.h"
+#include "gateway/admin/page.h"
 
 namespace stampgate {
 
@@ -37,4 +37,4 @@ class Readiness {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_READINESS_H_
+#endif  // STAMPGATE_GATEWAY_ADMIN_READINESS_H_

@@ -1,4 +1,4 @@
-#include "gateway/readiness.h"
+#include "gateway/admin/readiness.h"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 //
 // gRPC 1.51 stops to accept connections for good once it has found no free descriptor, and nothing but a new connection
 // shows it: the kernel still completes those, and those that are up still work.
-#ifndef STAMPGATE_GATEWAY_SELF_CHECK_H_
-#define STAMPGATE_GATEWAY_SELF_CHECK_H_
+#ifndef STAMPGATE_GATEWAY_ADMIN_SELF_CHECK_H_
+#define STAMPGATE_GATEWAY_ADMIN_SELF_CHECK_H_
 
 #include <string>
 
@@ -23,4 +23,4 @@ absl::Status CheckTlsPort(const std::string& address, absl::Duration timeout);
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_SELF_CHECK_H_
+#endif  // STAMPGATE_GATEWAY_ADMIN_SELF_CHECK_H_

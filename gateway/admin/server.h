@@ -12,7 +12,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "gateway/admin_answer.h"
+#include "gateway/admin/page.h"
 
 namespace stampgate {
 

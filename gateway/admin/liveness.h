@@ -1,6 +1,6 @@
 // Whether the process still does its work: what /livez says.
-#ifndef STAMPGATE_GATEWAY_LIVENESS_H_
-#define STAMPGATE_GATEWAY_LIVENESS_H_
+#ifndef STAMPGATE_GATEWAY_ADMIN_LIVENESS_H_
+#define STAMPGATE_GATEWAY_ADMIN_LIVENESS_H_
 
 #include <chrono>
 #include <functional>
@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "gateway/admin_answer.h"
+#include "gateway/admin/page.h"
 #include "gateway/process/periodic_task.h"
 
 namespace stampgate {
@@ -51,4 +51,4 @@ class Liveness {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_LIVENESS_H_
+#endif  // STAMPGATE_GATEWAY_ADMIN_LIVENESS_H_

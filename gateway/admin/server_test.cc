@@ -1,4 +1,4 @@
-#include "gateway/admin_server.h"
+#include "gateway/admin/server.h"
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>

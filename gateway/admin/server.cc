@@ -1,4 +1,4 @@
-#include "gateway/admin_server.h"
+#include "gateway/admin/server.h"
 
 #include <algorithm>
 #include <array>

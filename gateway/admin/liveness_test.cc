@@ -1,4 +1,4 @@
-#include "gateway/liveness.h"
+#include "gateway/admin/liveness.h"
 
 #include <gtest/gtest.h>
 
