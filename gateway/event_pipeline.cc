@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "gateway/duration.h"
+#include "gateway/config/duration.h"
 #include "gateway/process/log.h"
 #include "gateway/upstream/key_set_fetch.h"
 #include "google/protobuf/descriptor.h"

@@ -10,7 +10,7 @@
 #include "absl/time/time.h"
 #include "gateway/audit/log.h"
 #include "gateway/callers/access.h"
-#include "gateway/config.h"
+#include "gateway/config/config.h"
 #include "gateway/event_pipeline.h"
 #include "gateway/metrics/metrics.h"
 #include "gateway/tls/server_credentials.h"

@@ -1,6 +1,6 @@
 // YAML to protobuf: the message type is the schema.
-#ifndef STAMPGATE_GATEWAY_CONFIG_READER_H_
-#define STAMPGATE_GATEWAY_CONFIG_READER_H_
+#ifndef STAMPGATE_GATEWAY_CONFIG_YAML_READER_H_
+#define STAMPGATE_GATEWAY_CONFIG_YAML_READER_H_
 
 #include <cstddef>
 #include <functional>
@@ -53,4 +53,4 @@ std::vector<Fault> ReadYaml(absl::string_view text, google::protobuf::Message* o
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_CONFIG_READER_H_
+#endif  // STAMPGATE_GATEWAY_CONFIG_YAML_READER_H_

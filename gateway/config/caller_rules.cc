@@ -1,4 +1,4 @@
-#include "gateway/caller_config.h"
+#include "gateway/config/caller_rules.h"
 
 #include <map>
 #include <memory>
@@ -13,9 +13,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "gateway/bounded_file.h"
 #include "gateway/callers/peer_names.h"
-#include "gateway/nearest_name.h"
+#include "gateway/config/bounded_file.h"
+#include "gateway/config/nearest_name.h"
 #include "gateway/policy/guard_rules.h"
 #include "gateway/policy/method.h"
 #include "gateway/policy/p256_point.h"

@@ -1,4 +1,4 @@
-#include "gateway/nearest_name.h"
+#include "gateway/config/nearest_name.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Times of the config.
-#ifndef STAMPGATE_GATEWAY_DURATION_H_
-#define STAMPGATE_GATEWAY_DURATION_H_
+#ifndef STAMPGATE_GATEWAY_CONFIG_DURATION_H_
+#define STAMPGATE_GATEWAY_CONFIG_DURATION_H_
 
 #include "absl/time/time.h"
 #include "google/protobuf/duration.pb.h"
@@ -13,4 +13,4 @@ inline absl::Duration ToDuration(const google::protobuf::Duration& duration) {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_DURATION_H_
+#endif  // STAMPGATE_GATEWAY_CONFIG_DURATION_H_

@@ -1,4 +1,4 @@
-#include "gateway/config_reader.h"
+#include "gateway/config/yaml_reader.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "gateway/loading.h"
+#include "gateway/config/loader.h"
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
@@ -9,7 +9,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "gateway/bounded_file.h"
+#include "gateway/config/bounded_file.h"
 #include "gateway/tokens/issuers.h"
 #include "gateway/tokens/key_set.h"
 #include "stamp/key_file.h"

@@ -1,4 +1,4 @@
-#include "gateway/bounded_file.h"
+#include "gateway/config/bounded_file.h"
 
 #include <cerrno>
 #include <cstdio>

@@ -1,6 +1,6 @@
 // The gateway's config: read, checked and complete.
-#ifndef STAMPGATE_GATEWAY_CONFIG_H_
-#define STAMPGATE_GATEWAY_CONFIG_H_
+#ifndef STAMPGATE_GATEWAY_CONFIG_CONFIG_H_
+#define STAMPGATE_GATEWAY_CONFIG_CONFIG_H_
 
 #include <string>
 #include <utility>
@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "gateway/caller_config.h"
+#include "gateway/config/caller_rules.h"
 #include "gateway/tls/files.h"
 #include "google/protobuf/duration.pb.h"
 #include "stampgate/config/v1/config.pb.h"
@@ -80,4 +80,4 @@ TlsFiles FilesOf(const config::v1::Tls& tls);
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_CONFIG_H_
+#endif  // STAMPGATE_GATEWAY_CONFIG_CONFIG_H_

@@ -1,4 +1,4 @@
-#include "gateway/settled_file.h"
+#include "gateway/config/settled_file.h"
 
 #include <filesystem>
 #include <system_error>

@@ -1,4 +1,4 @@
-#include "gateway/reloader.h"
+#include "gateway/config/reloader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,9 +20,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gateway/callers/test_certificates.h"
-#include "gateway/loading.h"
+#include "gateway/config/loader.h"
+#include "gateway/config/settled_file.h"
 #include "gateway/policy/testing.h"
-#include "gateway/settled_file.h"
 
 namespace stampgate {
 namespace {

@@ -1,12 +1,12 @@
 // What `stampgate check --as` says of one caller.
-#ifndef STAMPGATE_GATEWAY_CALLER_REPORT_H_
-#define STAMPGATE_GATEWAY_CALLER_REPORT_H_
+#ifndef STAMPGATE_GATEWAY_CONFIG_CALLER_REPORT_H_
+#define STAMPGATE_GATEWAY_CONFIG_CALLER_REPORT_H_
 
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "gateway/config.h"
+#include "gateway/config/config.h"
 
 namespace stampgate {
 
@@ -16,4 +16,4 @@ absl::StatusOr<std::string> DescribeCaller(const Config& config, absl::string_vi
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_CALLER_REPORT_H_
+#endif  // STAMPGATE_GATEWAY_CONFIG_CALLER_REPORT_H_

@@ -1,4 +1,4 @@
-#include "gateway/config_report.h"
+#include "gateway/config/fault_report.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,6 +1,6 @@
 // The config file and all that it names, read into what the gateway works with.
-#ifndef STAMPGATE_GATEWAY_LOADING_H_
-#define STAMPGATE_GATEWAY_LOADING_H_
+#ifndef STAMPGATE_GATEWAY_CONFIG_LOADER_H_
+#define STAMPGATE_GATEWAY_CONFIG_LOADER_H_
 
 #include <memory>
 #include <string>
@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "gateway/callers/access.h"
-#include "gateway/config.h"
+#include "gateway/config/config.h"
 #include "gateway/tokens/key_pool.h"
 
 namespace stampgate {
@@ -28,4 +28,4 @@ absl::StatusOr<Loaded> Load(const std::string& path, TokenKeyPool& token_keys, C
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_LOADING_H_
+#endif  // STAMPGATE_GATEWAY_CONFIG_LOADER_H_

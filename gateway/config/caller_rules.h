@@ -1,12 +1,12 @@
 // The rules of the config's callers, their grants, and the issuers of their tokens.
-#ifndef STAMPGATE_GATEWAY_CALLER_CONFIG_H_
-#define STAMPGATE_GATEWAY_CALLER_CONFIG_H_
+#ifndef STAMPGATE_GATEWAY_CONFIG_CALLER_RULES_H_
+#define STAMPGATE_GATEWAY_CONFIG_CALLER_RULES_H_
 
 #include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "gateway/config_report.h"
+#include "gateway/config/fault_report.h"
 #include "stampgate/config/v1/config.pb.h"
 
 namespace stampgate {
@@ -40,4 +40,4 @@ void ReadOrganizationFiles(config::v1::Config& config, std::vector<UnreadOrganiz
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_CALLER_CONFIG_H_
+#endif  // STAMPGATE_GATEWAY_CONFIG_CALLER_RULES_H_

@@ -1,6 +1,6 @@
 // Looks again and again at what may change while the gateway runs.
-#ifndef STAMPGATE_GATEWAY_RELOADER_H_
-#define STAMPGATE_GATEWAY_RELOADER_H_
+#ifndef STAMPGATE_GATEWAY_CONFIG_RELOADER_H_
+#define STAMPGATE_GATEWAY_CONFIG_RELOADER_H_
 
 #include <chrono>
 #include <functional>
@@ -11,12 +11,12 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "gateway/callers/access.h"
-#include "gateway/config.h"
-#include "gateway/loading.h"
+#include "gateway/config/config.h"
+#include "gateway/config/loader.h"
+#include "gateway/config/settled_file.h"
 #include "gateway/metrics/metrics.h"
 #include "gateway/process/log.h"
 #include "gateway/process/periodic_task.h"
-#include "gateway/settled_file.h"
 #include "gateway/tokens/key_pool.h"
 
 namespace stampgate {
@@ -66,4 +66,4 @@ class Reloader {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_RELOADER_H_
+#endif  // STAMPGATE_GATEWAY_CONFIG_RELOADER_H_

@@ -1,6 +1,6 @@
 // When a file that others change may be read: not while they write it.
-#ifndef STAMPGATE_GATEWAY_SETTLED_FILE_H_
-#define STAMPGATE_GATEWAY_SETTLED_FILE_H_
+#ifndef STAMPGATE_GATEWAY_CONFIG_SETTLED_FILE_H_
+#define STAMPGATE_GATEWAY_CONFIG_SETTLED_FILE_H_
 
 #include <sys/stat.h>
 
@@ -60,4 +60,4 @@ class SettledFile {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_SETTLED_FILE_H_
+#endif  // STAMPGATE_GATEWAY_CONFIG_SETTLED_FILE_H_

@@ -1,4 +1,4 @@
-#include "gateway/caller_report.h"
+#include "gateway/config/caller_report.h"
 
 #include <algorithm>
 #include <iterator>
@@ -10,8 +10,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "gateway/caller_config.h"
 #include "gateway/callers/caller.h"
+#include "gateway/config/caller_rules.h"
 #include "gateway/policy/key_ring.h"
 #include "gateway/policy/organization_set.h"
 

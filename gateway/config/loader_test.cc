@@ -1,4 +1,4 @@
-#include "gateway/loading.h"
+#include "gateway/config/loader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "gateway/caller_report.h"
+#include "gateway/config/caller_report.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "gateway/config.h"
+#include "gateway/config/config.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "gateway/duration.h"
+#include "gateway/config/duration.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/duration.pb.h"
 #include "google/protobuf/util/message_differencer.h"

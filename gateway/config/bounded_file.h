@@ -1,6 +1,6 @@
 // Small files that are read whole.
-#ifndef STAMPGATE_GATEWAY_BOUNDED_FILE_H_
-#define STAMPGATE_GATEWAY_BOUNDED_FILE_H_
+#ifndef STAMPGATE_GATEWAY_CONFIG_BOUNDED_FILE_H_
+#define STAMPGATE_GATEWAY_CONFIG_BOUNDED_FILE_H_
 
 #include <cstddef>
 #include <string>
@@ -15,4 +15,4 @@ absl::StatusOr<std::string> ReadBoundedFile(const std::string& path, size_t max_
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_BOUNDED_FILE_H_
+#endif  // STAMPGATE_GATEWAY_CONFIG_BOUNDED_FILE_H_

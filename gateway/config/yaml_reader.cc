@@ -1,4 +1,4 @@
-#include "gateway/config_reader.h"
+#include "gateway/config/yaml_reader.h"
 
 #include <yaml-cpp/depthguard.h>
 #include <yaml-cpp/eventhandler.h>
@@ -19,7 +19,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
-#include "gateway/nearest_name.h"
+#include "gateway/config/nearest_name.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/duration.pb.h"
 #include "google/protobuf/util/time_util.h"

@@ -1,4 +1,4 @@
-#include "gateway/config.h"
+#include "gateway/config/config.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -24,10 +24,10 @@
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "gateway/audit/key.h"
-#include "gateway/caller_config.h"
-#include "gateway/config_reader.h"
-#include "gateway/config_report.h"
-#include "gateway/duration.h"
+#include "gateway/config/caller_rules.h"
+#include "gateway/config/duration.h"
+#include "gateway/config/fault_report.h"
+#include "gateway/config/yaml_reader.h"
 #include "gateway/upstream/base_url.h"
 #include "gateway/upstream/ca_file.h"
 #include "google/protobuf/descriptor.h"

@@ -1,6 +1,6 @@
 // Which of the names that are known somebody may have meant.
-#ifndef STAMPGATE_GATEWAY_NEAREST_NAME_H_
-#define STAMPGATE_GATEWAY_NEAREST_NAME_H_
+#ifndef STAMPGATE_GATEWAY_CONFIG_NEAREST_NAME_H_
+#define STAMPGATE_GATEWAY_CONFIG_NEAREST_NAME_H_
 
 #include <vector>
 
@@ -15,4 +15,4 @@ absl::string_view NearestName(absl::string_view text, const std::vector<absl::st
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_NEAREST_NAME_H_
+#endif  // STAMPGATE_GATEWAY_CONFIG_NEAREST_NAME_H_

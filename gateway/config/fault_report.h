@@ -1,6 +1,6 @@
 // The faults and warnings of one config.
-#ifndef STAMPGATE_GATEWAY_CONFIG_REPORT_H_
-#define STAMPGATE_GATEWAY_CONFIG_REPORT_H_
+#ifndef STAMPGATE_GATEWAY_CONFIG_FAULT_REPORT_H_
+#define STAMPGATE_GATEWAY_CONFIG_FAULT_REPORT_H_
 
 #include <set>
 #include <string>
@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "gateway/config_reader.h"
+#include "gateway/config/yaml_reader.h"
 
 namespace stampgate {
 
@@ -48,4 +48,4 @@ class ConfigReport {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_CONFIG_REPORT_H_
+#endif  // STAMPGATE_GATEWAY_CONFIG_FAULT_REPORT_H_

@@ -1,10 +1,10 @@
-#include "gateway/reloader.h"
+#include "gateway/config/reloader.h"
 
 #include <utility>
 
 #include "absl/strings/str_replace.h"
 #include "absl/time/time.h"
-#include "gateway/duration.h"
+#include "gateway/config/duration.h"
 
 namespace stampgate {
 namespace {

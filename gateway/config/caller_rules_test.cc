@@ -1,4 +1,4 @@
-#include "gateway/caller_config.h"
+#include "gateway/config/caller_rules.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "gateway/config.h"
+#include "gateway/config/config.h"
 #include "gateway/policy/testing.h"
 
 namespace stampgate {
