@@ -9,14 +9,14 @@
 
 #include "absl/time/time.h"
 #include "gateway/audit/log.h"
-#include "gateway/call_lines.h"
 #include "gateway/callers/access.h"
-#include "gateway/calls_in_flight.h"
-#include "gateway/disk_waits.h"
+#include "gateway/calls/call_lines.h"
+#include "gateway/calls/calls_in_flight.h"
+#include "gateway/calls/disk_waits.h"
+#include "gateway/calls/trace_context.h"
 #include "gateway/metrics/metrics.h"
 #include "gateway/store/call_store.h"
 #include "gateway/timestamp_allocator.h"
-#include "gateway/trace_context.h"
 #include "gateway/upstream/client.h"
 #include "translate/operation_table.h"
 

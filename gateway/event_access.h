@@ -8,10 +8,10 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
-#include "gateway/call_audit.h"
-#include "gateway/call_log.h"
 #include "gateway/callers/access.h"
 #include "gateway/callers/authenticator.h"
+#include "gateway/calls/call_audit.h"
+#include "gateway/calls/call_log.h"
 #include "webhooks/log/event_filter.h"
 
 namespace stampgate {

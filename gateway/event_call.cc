@@ -3,17 +3,17 @@
 #include <optional>
 #include <utility>
 
-#include "gateway/call_audit.h"
-#include "gateway/call_log.h"
-#include "gateway/call_trace.h"
+#include "gateway/calls/call_audit.h"
+#include "gateway/calls/call_log.h"
+#include "gateway/calls/call_trace.h"
+#include "gateway/calls/grpc_status.h"
+#include "gateway/calls/refused_call.h"
+#include "gateway/calls/shutting_down.h"
 #include "gateway/event_access.h"
 #include "gateway/event_error.h"
 #include "gateway/event_page.h"
 #include "gateway/event_request.h"
-#include "gateway/grpc_status.h"
 #include "gateway/metrics/call_metrics.h"
-#include "gateway/refused_call.h"
-#include "gateway/shutting_down.h"
 #include "stampgate/v1/event_service.pb.h"
 
 namespace stampgate {

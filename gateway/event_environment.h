@@ -11,14 +11,14 @@
 
 #include "absl/time/time.h"
 #include "gateway/audit/log.h"
-#include "gateway/call_lines.h"
 #include "gateway/callers/access.h"
-#include "gateway/calls_in_flight.h"
-#include "gateway/disk_waits.h"
+#include "gateway/calls/call_lines.h"
+#include "gateway/calls/calls_in_flight.h"
+#include "gateway/calls/disk_waits.h"
+#include "gateway/calls/trace_context.h"
 #include "gateway/event_encoder.h"
 #include "gateway/event_feed.h"
 #include "gateway/metrics/metrics.h"
-#include "gateway/trace_context.h"
 #include "translate/message_plan.h"
 #include "webhooks/log/event_log.h"
 

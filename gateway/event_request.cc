@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "gateway/calls/request_message.h"
 #include "gateway/event_error.h"
-#include "gateway/request_message.h"
 #include "stampgate/v1/event_service.pb.h"
 #include "translate/error.h"
 #include "translate/validator.h"

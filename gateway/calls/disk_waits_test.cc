@@ -1,4 +1,4 @@
-#include "gateway/disk_waits.h"
+#include "gateway/calls/disk_waits.h"
 
 #include <gtest/gtest.h>
 

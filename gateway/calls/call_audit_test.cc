@@ -1,4 +1,4 @@
-#include "gateway/call_audit.h"
+#include "gateway/calls/call_audit.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 #include "gateway/audit/testing.h"
 #include "gateway/callers/access.h"
 #include "gateway/callers/caller.h"
-#include "gateway/disk_waits.h"
+#include "gateway/calls/disk_waits.h"
 #include "stampgate/config/v1/config.pb.h"
 
 namespace stampgate {

@@ -1,4 +1,4 @@
-#include "gateway/request_message.h"
+#include "gateway/calls/request_message.h"
 
 #include <grpcpp/impl/codegen/proto_buffer_reader.h>
 

@@ -1,6 +1,6 @@
 // What the process's log says of one call.
-#ifndef STAMPGATE_GATEWAY_CALL_LOG_H_
-#define STAMPGATE_GATEWAY_CALL_LOG_H_
+#ifndef STAMPGATE_GATEWAY_CALLS_CALL_LOG_H_
+#define STAMPGATE_GATEWAY_CALLS_CALL_LOG_H_
 
 #include <chrono>
 #include <string>
@@ -9,7 +9,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "gateway/call_lines.h"
+#include "gateway/calls/call_lines.h"
 
 namespace stampgate {
 
@@ -68,4 +68,4 @@ class CallLog {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_CALL_LOG_H_
+#endif  // STAMPGATE_GATEWAY_CALLS_CALL_LOG_H_

@@ -1,6 +1,6 @@
 // The calls and streams that are being served: a drain waits for them, and takes no more.
-#ifndef STAMPGATE_GATEWAY_CALLS_IN_FLIGHT_H_
-#define STAMPGATE_GATEWAY_CALLS_IN_FLIGHT_H_
+#ifndef STAMPGATE_GATEWAY_CALLS_CALLS_IN_FLIGHT_H_
+#define STAMPGATE_GATEWAY_CALLS_CALLS_IN_FLIGHT_H_
 
 #include <chrono>
 #include <condition_variable>
@@ -76,4 +76,4 @@ class CallsInFlight {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_CALLS_IN_FLIGHT_H_
+#endif  // STAMPGATE_GATEWAY_CALLS_CALLS_IN_FLIGHT_H_

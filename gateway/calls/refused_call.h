@@ -1,17 +1,17 @@
 // A call that comes while the gateway drains: it ends at once.
-#ifndef STAMPGATE_GATEWAY_REFUSED_CALL_H_
-#define STAMPGATE_GATEWAY_REFUSED_CALL_H_
+#ifndef STAMPGATE_GATEWAY_CALLS_REFUSED_CALL_H_
+#define STAMPGATE_GATEWAY_CALLS_REFUSED_CALL_H_
 
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/server_callback.h>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "gateway/call_log.h"
-#include "gateway/call_trace.h"
 #include "gateway/callers/peer.h"
-#include "gateway/calls_in_flight.h"
-#include "gateway/grpc_status.h"
+#include "gateway/calls/call_log.h"
+#include "gateway/calls/call_trace.h"
+#include "gateway/calls/calls_in_flight.h"
+#include "gateway/calls/grpc_status.h"
 #include "gateway/metrics/call_metrics.h"
 
 namespace stampgate {
@@ -44,4 +44,4 @@ class RefusedCall final : public Reactor {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_REFUSED_CALL_H_
+#endif  // STAMPGATE_GATEWAY_CALLS_REFUSED_CALL_H_

@@ -1,6 +1,6 @@
 // What the audit keeps of one call.
-#ifndef STAMPGATE_GATEWAY_CALL_AUDIT_H_
-#define STAMPGATE_GATEWAY_CALL_AUDIT_H_
+#ifndef STAMPGATE_GATEWAY_CALLS_CALL_AUDIT_H_
+#define STAMPGATE_GATEWAY_CALLS_CALL_AUDIT_H_
 
 #include <chrono>
 #include <optional>
@@ -11,7 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "gateway/audit/log.h"
 #include "gateway/callers/authenticator.h"
-#include "gateway/disk_waits.h"
+#include "gateway/calls/disk_waits.h"
 #include "gateway/policy/grant.h"
 #include "translate/activity_summary.h"
 
@@ -72,4 +72,4 @@ class CallAudit {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_CALL_AUDIT_H_
+#endif  // STAMPGATE_GATEWAY_CALLS_CALL_AUDIT_H_

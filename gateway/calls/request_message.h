@@ -1,6 +1,6 @@
 // A caller's message, from the bytes that gRPC received.
-#ifndef STAMPGATE_GATEWAY_REQUEST_MESSAGE_H_
-#define STAMPGATE_GATEWAY_REQUEST_MESSAGE_H_
+#ifndef STAMPGATE_GATEWAY_CALLS_REQUEST_MESSAGE_H_
+#define STAMPGATE_GATEWAY_CALLS_REQUEST_MESSAGE_H_
 
 #include <grpcpp/support/byte_buffer.h>
 
@@ -23,4 +23,4 @@ grpc::ByteBuffer EncodeResponse(const google::protobuf::Message& response);
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_REQUEST_MESSAGE_H_
+#endif  // STAMPGATE_GATEWAY_CALLS_REQUEST_MESSAGE_H_

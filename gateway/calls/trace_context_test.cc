@@ -1,4 +1,4 @@
-#include "gateway/trace_context.h"
+#include "gateway/calls/trace_context.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // The lines of the process's log that calls cause, bounded for each caller.
-#ifndef STAMPGATE_GATEWAY_CALL_LINES_H_
-#define STAMPGATE_GATEWAY_CALL_LINES_H_
+#ifndef STAMPGATE_GATEWAY_CALLS_CALL_LINES_H_
+#define STAMPGATE_GATEWAY_CALLS_CALL_LINES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -73,4 +73,4 @@ class CallLines {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_CALL_LINES_H_
+#endif  // STAMPGATE_GATEWAY_CALLS_CALL_LINES_H_

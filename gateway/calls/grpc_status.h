@@ -1,6 +1,6 @@
 // Our errors as gRPC sends them.
-#ifndef STAMPGATE_GATEWAY_GRPC_STATUS_H_
-#define STAMPGATE_GATEWAY_GRPC_STATUS_H_
+#ifndef STAMPGATE_GATEWAY_CALLS_GRPC_STATUS_H_
+#define STAMPGATE_GATEWAY_CALLS_GRPC_STATUS_H_
 
 #include <grpcpp/support/status.h>
 
@@ -13,4 +13,4 @@ grpc::Status ToGrpcStatus(const absl::Status& status);
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_GRPC_STATUS_H_
+#endif  // STAMPGATE_GATEWAY_CALLS_GRPC_STATUS_H_

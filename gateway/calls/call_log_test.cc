@@ -1,4 +1,4 @@
-#include "gateway/call_log.h"
+#include "gateway/calls/call_log.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

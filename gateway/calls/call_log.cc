@@ -1,4 +1,4 @@
-#include "gateway/call_log.h"
+#include "gateway/calls/call_log.h"
 
 #include "absl/strings/string_view.h"
 #include "gateway/audit/record.h"

@@ -1,4 +1,4 @@
-#include "gateway/call_audit.h"
+#include "gateway/calls/call_audit.h"
 
 #include <utility>
 

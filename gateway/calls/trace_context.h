@@ -1,7 +1,7 @@
 // The trace that a call belongs to, as W3C Trace Context writes it in the header "traceparent":
 // "00-<trace id, 32 hex digits>-<parent id, 16 hex digits>-<flags, 2 hex digits>".
-#ifndef STAMPGATE_GATEWAY_TRACE_CONTEXT_H_
-#define STAMPGATE_GATEWAY_TRACE_CONTEXT_H_
+#ifndef STAMPGATE_GATEWAY_CALLS_TRACE_CONTEXT_H_
+#define STAMPGATE_GATEWAY_CALLS_TRACE_CONTEXT_H_
 
 #include <array>
 #include <cstdint>
@@ -40,4 +40,4 @@ class TraceContext {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_TRACE_CONTEXT_H_
+#endif  // STAMPGATE_GATEWAY_CALLS_TRACE_CONTEXT_H_

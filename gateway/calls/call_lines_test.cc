@@ -1,4 +1,4 @@
-#include "gateway/call_lines.h"
+#include "gateway/calls/call_lines.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "gateway/calls_in_flight.h"
+#include "gateway/calls/calls_in_flight.h"
 
 #include <gtest/gtest.h>
 

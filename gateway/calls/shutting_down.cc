@@ -1,4 +1,4 @@
-#include "gateway/shutting_down.h"
+#include "gateway/calls/shutting_down.h"
 
 #include <utility>
 

@@ -1,6 +1,6 @@
 // The calls that wait for a disk: for the audit's record or for the call store.
-#ifndef STAMPGATE_GATEWAY_DISK_WAITS_H_
-#define STAMPGATE_GATEWAY_DISK_WAITS_H_
+#ifndef STAMPGATE_GATEWAY_CALLS_DISK_WAITS_H_
+#define STAMPGATE_GATEWAY_CALLS_DISK_WAITS_H_
 
 #include <cstdint>
 #include <memory>
@@ -71,4 +71,4 @@ class DiskWaits {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_DISK_WAITS_H_
+#endif  // STAMPGATE_GATEWAY_CALLS_DISK_WAITS_H_

@@ -1,4 +1,4 @@
-#include "gateway/grpc_status.h"
+#include "gateway/calls/grpc_status.h"
 
 #include <string>
 

@@ -1,10 +1,10 @@
 // How the trace of a call comes in and goes back.
-#ifndef STAMPGATE_GATEWAY_CALL_TRACE_H_
-#define STAMPGATE_GATEWAY_CALL_TRACE_H_
+#ifndef STAMPGATE_GATEWAY_CALLS_CALL_TRACE_H_
+#define STAMPGATE_GATEWAY_CALLS_CALL_TRACE_H_
 
 #include <grpcpp/server_context.h>
 
-#include "gateway/trace_context.h"
+#include "gateway/calls/trace_context.h"
 
 namespace stampgate {
 
@@ -17,4 +17,4 @@ TraceContext TraceOf(grpc::CallbackServerContext& context, const RandomNumber& r
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_CALL_TRACE_H_
+#endif  // STAMPGATE_GATEWAY_CALLS_CALL_TRACE_H_

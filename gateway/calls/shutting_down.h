@@ -1,6 +1,6 @@
 // What a caller is told whose call or stream ends because the gateway does.
-#ifndef STAMPGATE_GATEWAY_SHUTTING_DOWN_H_
-#define STAMPGATE_GATEWAY_SHUTTING_DOWN_H_
+#ifndef STAMPGATE_GATEWAY_CALLS_SHUTTING_DOWN_H_
+#define STAMPGATE_GATEWAY_CALLS_SHUTTING_DOWN_H_
 
 #include <string>
 
@@ -14,4 +14,4 @@ absl::Status ShuttingDown(std::string cursor = "");
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_SHUTTING_DOWN_H_
+#endif  // STAMPGATE_GATEWAY_CALLS_SHUTTING_DOWN_H_
