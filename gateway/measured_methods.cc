@@ -1,7 +1,7 @@
 #include "gateway/measured_methods.h"
 
+#include "gateway/operations/prepare_call.h"
 #include "gateway/policy/method.h"
-#include "gateway/prepare_call.h"
 
 namespace stampgate {
 

@@ -1,4 +1,4 @@
-#include "gateway/timestamp_reserve.h"
+#include "gateway/operations/timestamp_reserve.h"
 
 #include <gtest/gtest.h>
 

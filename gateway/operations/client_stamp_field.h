@@ -1,6 +1,6 @@
 // The stamp in a request's client_stamp.
-#ifndef STAMPGATE_GATEWAY_CLIENT_STAMP_FIELD_H_
-#define STAMPGATE_GATEWAY_CLIENT_STAMP_FIELD_H_
+#ifndef STAMPGATE_GATEWAY_OPERATIONS_CLIENT_STAMP_FIELD_H_
+#define STAMPGATE_GATEWAY_OPERATIONS_CLIENT_STAMP_FIELD_H_
 
 #include "absl/status/statusor.h"
 #include "stamp/client_stamp.h"
@@ -14,4 +14,4 @@ absl::StatusOr<ClientStamp> ReadClientStamp(const v1::ClientStamp& field);
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_CLIENT_STAMP_FIELD_H_
+#endif  // STAMPGATE_GATEWAY_OPERATIONS_CLIENT_STAMP_FIELD_H_

@@ -1,12 +1,12 @@
 // One unary call of an operation, from the caller's bytes to the caller's answer.
-#ifndef STAMPGATE_GATEWAY_UNARY_CALL_H_
-#define STAMPGATE_GATEWAY_UNARY_CALL_H_
+#ifndef STAMPGATE_GATEWAY_OPERATIONS_UNARY_CALL_H_
+#define STAMPGATE_GATEWAY_OPERATIONS_UNARY_CALL_H_
 
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
-#include "gateway/call_environment.h"
+#include "gateway/operations/environment.h"
 #include "translate/operation_table.h"
 
 namespace stampgate {
@@ -18,4 +18,4 @@ grpc::ServerUnaryReactor* StartUnaryCall(const CallEnvironment& environment, con
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_UNARY_CALL_H_
+#endif  // STAMPGATE_GATEWAY_OPERATIONS_UNARY_CALL_H_

@@ -1,4 +1,4 @@
-#include "gateway/timestamp_allocator.h"
+#include "gateway/operations/timestamp_allocator.h"
 
 #include <algorithm>
 

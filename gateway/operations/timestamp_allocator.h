@@ -1,6 +1,6 @@
 // Chooses the timestampMs of submits.
-#ifndef STAMPGATE_GATEWAY_TIMESTAMP_ALLOCATOR_H_
-#define STAMPGATE_GATEWAY_TIMESTAMP_ALLOCATOR_H_
+#ifndef STAMPGATE_GATEWAY_OPERATIONS_TIMESTAMP_ALLOCATOR_H_
+#define STAMPGATE_GATEWAY_OPERATIONS_TIMESTAMP_ALLOCATOR_H_
 
 #include <cstdint>
 #include <limits>
@@ -92,4 +92,4 @@ class TimestampAllocator {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_TIMESTAMP_ALLOCATOR_H_
+#endif  // STAMPGATE_GATEWAY_OPERATIONS_TIMESTAMP_ALLOCATOR_H_

@@ -1,4 +1,4 @@
-#include "gateway/submit_timestamp.h"
+#include "gateway/operations/submit_timestamp.h"
 
 #include <optional>
 

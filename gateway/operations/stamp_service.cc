@@ -1,9 +1,9 @@
-#include "gateway/stamp_service.h"
+#include "gateway/operations/stamp_service.h"
 
 #include <grpcpp/impl/codegen/rpc_service_method.h>
 #include <grpcpp/impl/codegen/server_callback_handlers.h>
 
-#include "gateway/prepare_call.h"
+#include "gateway/operations/prepare_call.h"
 
 namespace stampgate {
 

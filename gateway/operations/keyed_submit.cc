@@ -1,4 +1,4 @@
-#include "gateway/keyed_submit.h"
+#include "gateway/operations/keyed_submit.h"
 
 #include <string>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "gateway/prepare_call.h"
+#include "gateway/operations/prepare_call.h"
 
 #include <string>
 #include <utility>
@@ -14,7 +14,7 @@
 #include "gateway/calls/request_message.h"
 #include "gateway/calls/shutting_down.h"
 #include "gateway/metrics/call_metrics.h"
-#include "gateway/prepare.h"
+#include "gateway/operations/prepare.h"
 #include "stamp/fingerprint.h"
 #include "stamp/secret/sha256.h"
 #include "stampgate/v1/stamp_service.pb.h"

@@ -1,12 +1,12 @@
 // The timestampMs of one submit.
-#ifndef STAMPGATE_GATEWAY_SUBMIT_TIMESTAMP_H_
-#define STAMPGATE_GATEWAY_SUBMIT_TIMESTAMP_H_
+#ifndef STAMPGATE_GATEWAY_OPERATIONS_SUBMIT_TIMESTAMP_H_
+#define STAMPGATE_GATEWAY_OPERATIONS_SUBMIT_TIMESTAMP_H_
 
 #include <cstdint>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "gateway/timestamp_allocator.h"
+#include "gateway/operations/timestamp_allocator.h"
 #include "translate/request_translator.h"
 
 namespace stampgate {
@@ -17,4 +17,4 @@ absl::StatusOr<uint64_t> TimestampOf(const RenderedRequest& rendered, TimestampA
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_SUBMIT_TIMESTAMP_H_
+#endif  // STAMPGATE_GATEWAY_OPERATIONS_SUBMIT_TIMESTAMP_H_

@@ -1,12 +1,12 @@
 // What StampService.Prepare does, without gRPC: the bytes that an end user stamps for a request.
-#ifndef STAMPGATE_GATEWAY_PREPARE_H_
-#define STAMPGATE_GATEWAY_PREPARE_H_
+#ifndef STAMPGATE_GATEWAY_OPERATIONS_PREPARE_H_
+#define STAMPGATE_GATEWAY_OPERATIONS_PREPARE_H_
 
 #include <memory>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "gateway/timestamp_allocator.h"
+#include "gateway/operations/timestamp_allocator.h"
 #include "google/protobuf/message.h"
 #include "stampgate/v1/stamp_service.pb.h"
 #include "translate/operation_table.h"
@@ -31,4 +31,4 @@ absl::StatusOr<v1::PrepareResponse> Prepare(const Operation& operation, const Re
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_PREPARE_H_
+#endif  // STAMPGATE_GATEWAY_OPERATIONS_PREPARE_H_

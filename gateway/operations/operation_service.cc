@@ -1,4 +1,4 @@
-#include "gateway/operation_service.h"
+#include "gateway/operations/operation_service.h"
 
 #include <grpcpp/impl/codegen/rpc_service_method.h>
 #include <grpcpp/impl/codegen/server_callback_handlers.h>

@@ -1,4 +1,4 @@
-#include "gateway/client_stamp_field.h"
+#include "gateway/operations/client_stamp_field.h"
 
 #include <string>
 #include <utility>

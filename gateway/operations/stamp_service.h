@@ -1,10 +1,10 @@
 // The gRPC service of stamps that end users make themselves.
-#ifndef STAMPGATE_GATEWAY_STAMP_SERVICE_H_
-#define STAMPGATE_GATEWAY_STAMP_SERVICE_H_
+#ifndef STAMPGATE_GATEWAY_OPERATIONS_STAMP_SERVICE_H_
+#define STAMPGATE_GATEWAY_OPERATIONS_STAMP_SERVICE_H_
 
 #include <grpcpp/impl/codegen/service_type.h>
 
-#include "gateway/call_environment.h"
+#include "gateway/operations/environment.h"
 
 namespace stampgate {
 
@@ -18,4 +18,4 @@ class StampService : public grpc::Service {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_STAMP_SERVICE_H_
+#endif  // STAMPGATE_GATEWAY_OPERATIONS_STAMP_SERVICE_H_

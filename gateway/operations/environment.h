@@ -1,6 +1,6 @@
 // What every call of an operation uses.
-#ifndef STAMPGATE_GATEWAY_CALL_ENVIRONMENT_H_
-#define STAMPGATE_GATEWAY_CALL_ENVIRONMENT_H_
+#ifndef STAMPGATE_GATEWAY_OPERATIONS_ENVIRONMENT_H_
+#define STAMPGATE_GATEWAY_OPERATIONS_ENVIRONMENT_H_
 
 #include <grpcpp/server_context.h>
 
@@ -15,8 +15,8 @@
 #include "gateway/calls/disk_waits.h"
 #include "gateway/calls/trace_context.h"
 #include "gateway/metrics/metrics.h"
+#include "gateway/operations/timestamp_allocator.h"
 #include "gateway/store/call_store.h"
-#include "gateway/timestamp_allocator.h"
 #include "gateway/upstream/client.h"
 #include "translate/operation_table.h"
 
@@ -44,4 +44,4 @@ struct CallEnvironment {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_CALL_ENVIRONMENT_H_
+#endif  // STAMPGATE_GATEWAY_OPERATIONS_ENVIRONMENT_H_

@@ -1,4 +1,4 @@
-#include "gateway/prepare.h"
+#include "gateway/operations/prepare.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

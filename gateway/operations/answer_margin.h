@@ -1,6 +1,6 @@
 // How much sooner than its caller a call must end.
-#ifndef STAMPGATE_GATEWAY_ANSWER_MARGIN_H_
-#define STAMPGATE_GATEWAY_ANSWER_MARGIN_H_
+#ifndef STAMPGATE_GATEWAY_OPERATIONS_ANSWER_MARGIN_H_
+#define STAMPGATE_GATEWAY_OPERATIONS_ANSWER_MARGIN_H_
 
 #include "absl/time/time.h"
 
@@ -16,4 +16,4 @@ absl::Duration AnswerMargin(absl::Duration time_left);
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_ANSWER_MARGIN_H_
+#endif  // STAMPGATE_GATEWAY_OPERATIONS_ANSWER_MARGIN_H_

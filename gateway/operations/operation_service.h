@@ -1,13 +1,13 @@
 // The gRPC services whose methods are operations: registered from the table, with one handler for all.
-#ifndef STAMPGATE_GATEWAY_OPERATION_SERVICE_H_
-#define STAMPGATE_GATEWAY_OPERATION_SERVICE_H_
+#ifndef STAMPGATE_GATEWAY_OPERATIONS_OPERATION_SERVICE_H_
+#define STAMPGATE_GATEWAY_OPERATIONS_OPERATION_SERVICE_H_
 
 #include <grpcpp/impl/codegen/service_type.h>
 
 #include <memory>
 #include <vector>
 
-#include "gateway/call_environment.h"
+#include "gateway/operations/environment.h"
 
 namespace stampgate {
 
@@ -26,4 +26,4 @@ std::vector<std::unique_ptr<OperationService>> MakeOperationServices(const CallE
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_OPERATION_SERVICE_H_
+#endif  // STAMPGATE_GATEWAY_OPERATIONS_OPERATION_SERVICE_H_

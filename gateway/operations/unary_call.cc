@@ -1,4 +1,4 @@
-#include "gateway/unary_call.h"
+#include "gateway/operations/unary_call.h"
 
 #include <grpc/support/time.h>
 
@@ -13,7 +13,6 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "gateway/answer_margin.h"
 #include "gateway/callers/authenticator.h"
 #include "gateway/callers/denial.h"
 #include "gateway/callers/peer.h"
@@ -24,10 +23,11 @@
 #include "gateway/calls/refused_call.h"
 #include "gateway/calls/request_message.h"
 #include "gateway/calls/shutting_down.h"
-#include "gateway/client_stamp_field.h"
-#include "gateway/keyed_submit.h"
 #include "gateway/metrics/call_metrics.h"
-#include "gateway/submit_timestamp.h"
+#include "gateway/operations/answer_margin.h"
+#include "gateway/operations/client_stamp_field.h"
+#include "gateway/operations/keyed_submit.h"
+#include "gateway/operations/submit_timestamp.h"
 #include "google/protobuf/arena.h"
 #include "stamp/client_stamp.h"
 #include "stamp/fingerprint.h"

@@ -1,11 +1,11 @@
-#include "gateway/prepare.h"
+#include "gateway/operations/prepare.h"
 
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "gateway/submit_timestamp.h"
+#include "gateway/operations/submit_timestamp.h"
 #include "stamp/webauthn_challenge.h"
 #include "translate/answer_size.h"
 #include "translate/error.h"

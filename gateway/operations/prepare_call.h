@@ -1,12 +1,12 @@
 // The call of StampService.Prepare.
-#ifndef STAMPGATE_GATEWAY_PREPARE_CALL_H_
-#define STAMPGATE_GATEWAY_PREPARE_CALL_H_
+#ifndef STAMPGATE_GATEWAY_OPERATIONS_PREPARE_CALL_H_
+#define STAMPGATE_GATEWAY_OPERATIONS_PREPARE_CALL_H_
 
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
-#include "gateway/call_environment.h"
+#include "gateway/operations/environment.h"
 
 namespace stampgate {
 
@@ -19,4 +19,4 @@ grpc::ServerUnaryReactor* StartPrepareCall(const CallEnvironment& environment, g
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_PREPARE_CALL_H_
+#endif  // STAMPGATE_GATEWAY_OPERATIONS_PREPARE_CALL_H_

@@ -1,6 +1,6 @@
 // What the gateway does with a submit that has an idempotency key: send the same bytes, or answer from the store.
-#ifndef STAMPGATE_GATEWAY_KEYED_SUBMIT_H_
-#define STAMPGATE_GATEWAY_KEYED_SUBMIT_H_
+#ifndef STAMPGATE_GATEWAY_OPERATIONS_KEYED_SUBMIT_H_
+#define STAMPGATE_GATEWAY_OPERATIONS_KEYED_SUBMIT_H_
 
 #include <array>
 #include <cstdint>
@@ -81,4 +81,4 @@ class SubmitAttempt {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_KEYED_SUBMIT_H_
+#endif  // STAMPGATE_GATEWAY_OPERATIONS_KEYED_SUBMIT_H_

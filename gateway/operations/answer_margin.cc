@@ -1,4 +1,4 @@
-#include "gateway/answer_margin.h"
+#include "gateway/operations/answer_margin.h"
 
 namespace stampgate {
 namespace {

@@ -1,6 +1,6 @@
 // A reserve of timestamps that the store has set aside, so that no later process gives them out again.
-#ifndef STAMPGATE_GATEWAY_TIMESTAMP_RESERVE_H_
-#define STAMPGATE_GATEWAY_TIMESTAMP_RESERVE_H_
+#ifndef STAMPGATE_GATEWAY_OPERATIONS_TIMESTAMP_RESERVE_H_
+#define STAMPGATE_GATEWAY_OPERATIONS_TIMESTAMP_RESERVE_H_
 
 #include <cstdint>
 #include <functional>
@@ -10,9 +10,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "gateway/operations/timestamp_allocator.h"
 #include "gateway/process/periodic_task.h"
 #include "gateway/store/call_store.h"
-#include "gateway/timestamp_allocator.h"
 
 namespace stampgate {
 
@@ -50,4 +50,4 @@ class TimestampReserve {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_TIMESTAMP_RESERVE_H_
+#endif  // STAMPGATE_GATEWAY_OPERATIONS_TIMESTAMP_RESERVE_H_
