@@ -11,7 +11,7 @@
 #include "gateway/audit/log.h"
 #include "gateway/callers/access.h"
 #include "gateway/config/config.h"
-#include "gateway/event_pipeline.h"
+#include "gateway/events/pipeline.h"
 #include "gateway/metrics/metrics.h"
 #include "gateway/tls/server_credentials.h"
 

@@ -1,0 +1,20 @@
+// The unary calls of the event service.
+#ifndef STAMPGATE_GATEWAY_EVENTS_CALL_H_
+#define STAMPGATE_GATEWAY_EVENTS_CALL_H_
+
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/server_callback.h>
+
+#include "gateway/events/environment.h"
+
+namespace stampgate {
+
+// Each starts a call and returns its reactor, which deletes itself. Neither blocks.
+grpc::ServerUnaryReactor* StartListEvents(const EventEnvironment& environment, grpc::CallbackServerContext* context,
+                                          const grpc::ByteBuffer* request, grpc::ByteBuffer* response);
+grpc::ServerUnaryReactor* StartGetEvent(const EventEnvironment& environment, grpc::CallbackServerContext* context,
+                                        const grpc::ByteBuffer* request, grpc::ByteBuffer* response);
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_EVENTS_CALL_H_

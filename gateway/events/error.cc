@@ -1,0 +1,55 @@
+#include "gateway/events/error.h"
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "webhooks/log/cursor.h"
+
+namespace stampgate {
+
+using absl::StatusCode;
+
+absl::Status ToCallerError(const absl::Status& status, EventReader& reader, const LogIdentity& log) {
+  if (IsGatewayError(status)) return status;
+  if (status.code() == StatusCode::kOutOfRange) {
+    if (const absl::StatusOr<LogExtent> extent = reader.Extent(); extent.ok()) {
+      Error error = GatewayError(StatusCode::kOutOfRange, v1::ERROR_REASON_EVENTS_TRIMMED,
+                                 "the next events are not kept any more: retention has taken them");
+      error.metadata.emplace_back("earliest_cursor", EncodeCursor(log, PlaceAt(reader, extent->earliest - 1)));
+      return ToStatus(error);
+    }
+  }
+  if (status.code() == StatusCode::kDataLoss) {
+    const LostEvents lost = reader.Lost();
+    Error error = lost.gone
+                      ? GatewayError(StatusCode::kDataLoss, v1::ERROR_REASON_EVENTS_LOST,
+                                     absl::StrCat("the gateway's disk has lost the next ", lost.last - lost.first + 1,
+                                                  " events, ", lost.first, " to ", lost.last))
+                      : GatewayError(StatusCode::kDataLoss, v1::ERROR_REASON_EVENT_DAMAGED,
+                                     "the next event is damaged on the gateway's disk");
+    error.metadata.emplace_back("next_cursor", EncodeCursor(log, PlaceAt(reader, lost.last)));
+    return ToStatus(error);
+  }
+  Error error = GatewayError(StatusCode::kUnavailable, v1::ERROR_REASON_EVENT_LOG_UNAVAILABLE,
+                             "the event log cannot be read now");
+  error.retry_delay = absl::Seconds(1);
+  return ToStatus(error);
+}
+
+EventPlace PlaceAt(EventReader& reader, Position position) {
+  const absl::StatusOr<ChainDigest> digest = reader.DigestAt(position);
+  return {position, digest.ok() ? *digest : ChainDigest{}};
+}
+
+absl::Status EventNotFound() {
+  return ToStatus(GatewayError(StatusCode::kNotFound, v1::ERROR_REASON_EVENT_NOT_FOUND,
+                               "the event log has no event of this event_id, or not any more"));
+}
+
+Error TokenExpired() {
+  Error error = GatewayError(StatusCode::kUnavailable, v1::ERROR_REASON_TOKEN_EXPIRED,
+                             "the token that this call was begun with has expired");
+  error.retry_delay = absl::Milliseconds(100);
+  return error;
+}
+
+}  // namespace stampgate

@@ -1,0 +1,224 @@
+#include "gateway/events/feed.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "gateway/events/error.h"
+
+namespace stampgate {
+namespace {
+
+// What those who keep up share.
+constexpr size_t kTailBytes = 16 << 20;
+
+// Whoever is this near to the log's end reads for all.
+constexpr Position kNear = 1000;
+
+const EventFilter kEverything;
+
+}  // namespace
+
+EventFeed::EventFeed(const EventEncoder& encoder, const LogIdentity& log)
+    : encoder_(encoder), log_(log), tail_(kTailBytes) {}
+
+absl::StatusOr<std::unique_ptr<EventFeed>> EventFeed::Start(EventLog& log, const EventEncoder& encoder, int threads,
+                                                            Metrics* metrics) {
+  std::unique_ptr<EventFeed> feed(new EventFeed(encoder, log.identity()));
+  for (int i = 0; i < threads; ++i) {
+    absl::StatusOr<std::unique_ptr<EventReader>> reader = log.NewReader();
+    if (!reader.ok()) return reader.status();
+    feed->readers_.push_back(*std::move(reader));
+  }
+  const absl::StatusOr<LogExtent> extent = feed->readers_.front()->Extent();
+  if (!extent.ok()) return extent.status();
+  feed->latest_ = extent->latest;
+  if (metrics != nullptr) metrics->SetLatestPosition(extent->latest);
+  log.SetOnGrowth([feed = feed.get(), metrics](Position latest) {
+    feed->Grow(latest);
+    if (metrics != nullptr) metrics->SetLatestPosition(latest);
+  });
+  for (const auto& reader : feed->readers_) {
+    const bool quick_only = threads > 1 && feed->threads_.empty();
+    feed->threads_.emplace_back(
+        [feed = feed.get(), reader = reader.get(), quick_only] { feed->Work(*reader, quick_only); });
+  }
+  return feed;
+}
+
+EventFeed::~EventFeed() {
+  Close();
+  queue_.splice(queue_.end(), waiting_);
+  for (Job& job : queue_) {
+    if (job.on_page) job.on_page(absl::AbortedError("the event feed has ended"));
+  }
+}
+
+void EventFeed::Close() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+  readers_.clear();
+}
+
+void EventFeed::Next(ReaderId id, Request request, OnPage on_page) {
+  Job job;
+  job.id = id;
+  job.until = Clock::now() + absl::ToChronoNanoseconds(request.patience);
+  job.request = std::move(request);
+  job.on_page = std::move(on_page);
+  {
+    std::lock_guard lock(mutex_);
+    queue_.push_back(std::move(job));
+  }
+  changed_.notify_all();  // not every thread takes every job
+}
+
+void EventFeed::Run(absl::AnyInvocable<void(EventReader&)> task) {
+  Job job;
+  job.task = std::move(task);
+  {
+    std::lock_guard lock(mutex_);
+    queue_.push_back(std::move(job));
+  }
+  changed_.notify_all();  // not every thread takes every job
+}
+
+void EventFeed::Cancel(ReaderId id) {
+  const auto has_id = [id](const Job& job) { return job.on_page && job.id == id; };
+  OnPage on_page;
+  {
+    std::lock_guard lock(mutex_);
+    for (std::list<Job>* jobs : {&waiting_, &queue_}) {
+      const auto job = std::find_if(jobs->begin(), jobs->end(), has_id);
+      if (job == jobs->end()) continue;
+      on_page = std::move(job->on_page);
+      jobs->erase(job);
+      break;
+    }
+    // It may be read for right now: then it is not to wait afterwards.
+    if (!on_page) std::erase(serving_, id);
+  }
+  if (on_page) on_page(absl::CancelledError("the reader has gone"));
+}
+
+Position EventFeed::latest() const {
+  std::lock_guard lock(mutex_);
+  return latest_;
+}
+
+void EventFeed::Drain() {
+  {
+    std::lock_guard lock(mutex_);
+    draining_ = true;
+    queue_.splice(queue_.end(), waiting_);
+  }
+  changed_.notify_all();
+}
+
+void EventFeed::Grow(Position latest) {
+  {
+    std::lock_guard lock(mutex_);
+    latest_ = latest;
+    queue_.splice(queue_.end(), waiting_);
+  }
+  changed_.notify_all();
+}
+
+void EventFeed::QueueExpired(Clock::time_point now) {
+  if (now < next_expiry_) return;
+  next_expiry_ = Clock::time_point::max();
+  for (auto job = waiting_.begin(); job != waiting_.end();) {
+    const auto current = job++;
+    if (current->until <= now) {
+      queue_.splice(queue_.end(), waiting_, current);
+    } else {
+      next_expiry_ = std::min(next_expiry_, current->until);
+    }
+  }
+}
+
+bool EventFeed::IsQuick(const Job& job) const { return job.task || latest_ - job.request.after.position <= kNear; }
+
+void EventFeed::Work(EventReader& reader, bool quick_only) {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    QueueExpired(Clock::now());
+    const auto next = quick_only
+                          ? std::find_if(queue_.begin(), queue_.end(), [this](const Job& job) { return IsQuick(job); })
+                          : queue_.begin();
+    if (next == queue_.end()) {
+      if (waiting_.empty()) {
+        changed_.wait(lock);
+      } else {
+        changed_.wait_until(lock, next_expiry_);
+      }
+      continue;
+    }
+    Job job = std::move(*next);
+    queue_.erase(next);
+    if (job.on_page) serving_.push_back(job.id);
+    lock.unlock();
+    Serve(std::move(job), reader);
+    lock.lock();
+  }
+}
+
+void EventFeed::Serve(Job job, EventReader& reader) {
+  if (job.task) return job.task(reader);
+  absl::StatusOr<EventPage> page = ReadPage(job.request, reader);
+  {
+    std::lock_guard lock(mutex_);
+    const bool patient = job.request.patience > absl::ZeroDuration();
+    if (std::erase(serving_, job.id) == 0) {  // cancelled meanwhile
+      page = absl::CancelledError("the reader has gone");
+    } else if (patient && draining_) {
+      page = absl::AbortedError("the event feed drains");
+    } else if (patient && page.ok() && page->through.position == job.request.after.position) {
+      if (latest_ > job.request.after.position) {  // meanwhile
+        queue_.push_back(std::move(job));
+        return;
+      }
+      if (Clock::now() < job.until) {
+        next_expiry_ = std::min(next_expiry_, job.until);
+        waiting_.push_back(std::move(job));
+        return;
+      }
+    }
+  }
+  job.on_page(std::move(page));
+}
+
+absl::StatusOr<EventPage> EventFeed::ReadPage(const Request& request, EventReader& reader) {
+  const Position after = request.after.position;
+  EventPage page;
+  page.through = request.after;
+  if (tail_.Read(after, *request.filter, request.limits, page)) return page;
+  const Position latest = this->latest();
+  // Beyond the end is nothing to read; a check of the place is the caller's.
+  if (after >= latest) return page;
+  const bool near = latest - after <= kNear;
+  EventReader::Limits limits;
+  limits.max_events = request.limits.max_events;
+  limits.max_bytes = request.limits.max_bytes;
+  absl::StatusOr<EventReader::Batch> batch = reader.Read(after, near ? kEverything : *request.filter, limits);
+  if (!batch.ok()) return ToCallerError(batch.status(), reader, log_);
+  std::vector<std::shared_ptr<const EncodedEvent>> events;
+  for (LoggedEvent& event : batch->events) {
+    events.push_back(std::make_shared<const EncodedEvent>(encoder_.Encode(std::move(event))));
+  }
+  if (near) tail_.Add(events, latest);
+  size_t bytes = 0;
+  for (const auto& event : events) {
+    if (!AddToPage(event, *request.filter, request.limits, bytes, page)) return page;
+  }
+  if (batch->through > after) page.through = {batch->through, batch->through_digest};
+  return page;
+}
+
+}  // namespace stampgate

@@ -1,0 +1,374 @@
+#include "gateway/events/feed.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "translate/testing/status.h"
+
+namespace stampgate {
+namespace {
+
+using testing::DetailsOf;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr absl::Duration kHang = absl::Seconds(60);
+
+ChainDigest DigestOf(Position position) {
+  ChainDigest digest = {};
+  digest[0] = static_cast<uint8_t>(position);
+  return digest;
+}
+
+// A log in memory whose event at position n has the type "even" or "odd".
+class FakeLog : public EventLog {
+ public:
+  void Grow(Position latest) {
+    {
+      std::lock_guard lock(mutex_);
+      latest_ = latest;
+    }
+    on_growth_(latest);
+  }
+  void Trim(Position earliest) {
+    std::lock_guard lock(mutex_);
+    earliest_ = earliest;
+  }
+  void Damage(Position position) {
+    std::lock_guard lock(mutex_);
+    damaged_ = position;
+  }
+  // Calls `on_read` in the next read, once.
+  void OnRead(std::function<void()> on_read) {
+    std::lock_guard lock(mutex_);
+    on_read_ = std::move(on_read);
+  }
+  int reads() const { return reads_; }
+
+  void Append(VerifiedEvent, absl::AnyInvocable<void(absl::StatusOr<AppendOutcome>)> done) override {
+    done(absl::UnimplementedError(""));
+  }
+  void SetOnGrowth(std::function<void(Position)> on_growth) override { on_growth_ = std::move(on_growth); }
+  absl::StatusOr<std::unique_ptr<EventReader>> NewReader() override { return std::make_unique<Reader>(*this); }
+  const LogIdentity& identity() const override { return identity_; }
+  absl::Duration WriteUnderWay() const override { return absl::ZeroDuration(); }
+  void Close() override {}
+
+ private:
+  class Reader : public EventReader {
+   public:
+    explicit Reader(FakeLog& log) : log_(log) {}
+    absl::StatusOr<LogExtent> Extent() override {
+      std::lock_guard lock(log_.mutex_);
+      return LogExtent{log_.earliest_, log_.latest_};
+    }
+    absl::StatusOr<LogUsage> Usage() override {
+      std::lock_guard lock(log_.mutex_);
+      return LogUsage{1000 * (log_.latest_ - log_.earliest_ + 1), absl::FromUnixSeconds(log_.earliest_)};
+    }
+    absl::StatusOr<Batch> Read(Position after, const EventFilter& filter, const Limits& limits) override {
+      std::function<void()> on_read;
+      {
+        std::lock_guard lock(log_.mutex_);
+        on_read.swap(log_.on_read_);
+      }
+      if (on_read) on_read();
+      std::lock_guard lock(log_.mutex_);
+      ++log_.reads_;
+      if (after < log_.earliest_ - 1) return absl::OutOfRangeError("trimmed");
+      Batch batch;
+      batch.through = after;
+      for (size_t seen = 0; batch.through < log_.latest_ && seen < limits.max_looked_at; ++seen) {
+        const Position position = batch.through + 1;
+        if (position == log_.damaged_) {
+          if (batch.through == after) return absl::DataLossError("damaged");
+          break;
+        }
+        LoggedEvent logged;
+        logged.position = position;
+        logged.digest = DigestOf(position);
+        logged.event.type = position % 2 == 0 ? "even" : "odd";
+        logged.event.body = "{}";
+        if (filter.Matches("", "", logged.event.type)) {
+          if (batch.events.size() == limits.max_events) break;
+          batch.events.push_back(std::move(logged));
+        }
+        batch.through = position;
+        batch.through_digest = DigestOf(position);
+      }
+      return batch;
+    }
+    LostEvents Lost() const override { return {log_.damaged_, log_.damaged_, /*gone=*/false}; }
+    absl::StatusOr<ChainDigest> DigestAt(Position position) override { return DigestOf(position); }
+    absl::StatusOr<std::optional<LoggedEvent>> Find(const EventName&, const EventFilter&) override {
+      return std::nullopt;
+    }
+    absl::StatusOr<Position> PlaceOf(absl::Time) override { return 0; }
+
+   private:
+    FakeLog& log_;
+  };
+
+  std::mutex mutex_;
+  Position earliest_ = 1;
+  Position latest_ = 0;
+  Position damaged_ = 0;
+  std::atomic<int> reads_ = 0;
+  std::function<void(Position)> on_growth_;
+  std::function<void()> on_read_;
+  const LogIdentity identity_ = {};
+};
+
+// A page that is asked for, and comes when it comes.
+class Asked {
+ public:
+  Asked(EventFeed& feed, EventFeed::ReaderId id, Position after, absl::Duration patience, EventFilter filter = {}) {
+    EventFeed::Request request;
+    request.after = {after, {}};
+    request.patience = patience;
+    request.filter = std::make_shared<const EventFilter>(std::move(filter));
+    feed.Next(id, std::move(request),
+              [promise = promise_](absl::StatusOr<EventPage> page) { promise->set_value(std::move(page)); });
+  }
+
+  bool has_come() const { return future_.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }
+
+  absl::StatusOr<EventPage> Wait() {
+    if (future_.wait_for(absl::ToChronoSeconds(kHang)) != std::future_status::ready) return absl::InternalError("hang");
+    return future_.get();
+  }
+
+ private:
+  std::shared_ptr<std::promise<absl::StatusOr<EventPage>>> promise_ =
+      std::make_shared<std::promise<absl::StatusOr<EventPage>>>();
+  std::future<absl::StatusOr<EventPage>> future_ = promise_->get_future();
+};
+
+std::vector<Position> PositionsOf(const absl::StatusOr<EventPage>& page) {
+  std::vector<Position> positions;
+  EXPECT_TRUE(page.ok()) << page.status();
+  if (page.ok()) {
+    for (const auto& event : page->events) positions.push_back(event->position);
+  }
+  return positions;
+}
+
+class EventFeedTest : public ::testing::Test {
+ protected:
+  // Runs when every thread has taken up the work that was asked for before.
+  void WaitUntilIdle() {
+    for (int i = 0; i < 4; ++i) {
+      std::promise<void> ran;
+      feed_->Run([&](EventReader&) { ran.set_value(); });
+      ran.get_future().wait();
+    }
+  }
+
+  FakeLog log_;
+  std::unique_ptr<const EventEncoder> encoder_ = *EventEncoder::Create("Service", log_.identity());
+  std::unique_ptr<EventFeed> feed_ = *EventFeed::Start(log_, *encoder_, 1);
+};
+
+TEST_F(EventFeedTest, GivesWhatIsThere) {
+  log_.Grow(3);
+  const auto page = Asked(*feed_, 1, 0, kHang).Wait();
+  EXPECT_THAT(PositionsOf(page), ElementsAre(1, 2, 3));
+  EXPECT_EQ(page->through.position, 3);
+  EXPECT_EQ(feed_->latest(), 3);
+}
+
+TEST_F(EventFeedTest, WaitsForWhatIsNotThereYet) {
+  Asked first(*feed_, 1, 0, kHang);
+  Asked second(*feed_, 2, 0, kHang);
+  WaitUntilIdle();
+  EXPECT_FALSE(first.has_come());
+  log_.Grow(2);
+  EXPECT_THAT(PositionsOf(first.Wait()), ElementsAre(1, 2));
+  EXPECT_THAT(PositionsOf(second.Wait()), ElementsAre(1, 2));
+}
+
+TEST_F(EventFeedTest, SaysSoWhenNothingCame) {
+  log_.Grow(2);
+  const auto page = Asked(*feed_, 1, 2, absl::Milliseconds(5)).Wait();
+  EXPECT_THAT(PositionsOf(page), IsEmpty());
+  EXPECT_EQ(page->through.position, 2);
+}
+
+TEST_F(EventFeedTest, WithoutPatienceItDoesNotWait) {
+  EXPECT_THAT(PositionsOf(Asked(*feed_, 1, 0, absl::ZeroDuration()).Wait()), IsEmpty());
+}
+
+TEST_F(EventFeedTest, AnEventThatIsFilteredOutMovesThePlaceAndEndsTheWait) {
+  Asked asked(*feed_, 1, 0, kHang, {.organization_ids = {}, .types = {"even"}});
+  WaitUntilIdle();
+  log_.Grow(1);
+  const auto page = asked.Wait();
+  EXPECT_THAT(PositionsOf(page), IsEmpty());
+  EXPECT_EQ(page->through.position, 1);
+}
+
+TEST_F(EventFeedTest, ThoseWhoKeepUpShareOneRead) {
+  std::vector<std::unique_ptr<Asked>> readers;
+  for (int i = 0; i < 100; ++i) readers.push_back(std::make_unique<Asked>(*feed_, i + 1, 0, kHang));
+  WaitUntilIdle();
+  const int before = log_.reads();
+  log_.Grow(5);
+  for (const auto& reader : readers) EXPECT_THAT(PositionsOf(reader->Wait()), ElementsAre(1, 2, 3, 4, 5));
+  EXPECT_EQ(log_.reads(), before + 1);
+}
+
+TEST_F(EventFeedTest, WhoeverIsFarBehindReadsForItselfAndMissesNothing) {
+  log_.Grow(10000);
+  EXPECT_THAT(PositionsOf(Asked(*feed_, 1, 9998, kHang).Wait()), ElementsAre(9999, 10000));
+  Position after = 0;
+  while (after < 10000) {
+    const auto page = Asked(*feed_, 2, after, kHang, {.organization_ids = {}, .types = {"odd"}}).Wait();
+    ASSERT_TRUE(page.ok());
+    ASSERT_GT(page->through.position, after);
+    Position expected = after + (after % 2 == 0 ? 1 : 2);
+    for (const Position position : PositionsOf(page)) {
+      EXPECT_EQ(position, expected);
+      expected += 2;
+    }
+    EXPECT_GT(expected, page->through.position) << "nothing was left out";
+    after = page->through.position;
+  }
+}
+
+// However many search the log from its beginning, and however long each read takes.
+TEST_F(EventFeedTest, WhoeverKeepsUpDoesNotWaitForThoseWhoSearch) {
+  feed_ = *EventFeed::Start(log_, *encoder_, 2);
+  log_.Grow(5000);
+  std::promise<void> searching;
+  std::promise<void> go_on;
+  log_.OnRead([&] {
+    searching.set_value();
+    go_on.get_future().wait();
+  });
+  std::vector<std::unique_ptr<Asked>> searchers;
+  for (EventFeed::ReaderId id = 100; id < 400; ++id) {
+    searchers.push_back(
+        std::make_unique<Asked>(*feed_, id, 0, kHang, EventFilter{.organization_ids = {}, .types = {"none"}}));
+  }
+  searching.get_future().wait();
+  EXPECT_THAT(PositionsOf(Asked(*feed_, 1, 4999, kHang).Wait()), ElementsAre(5000));
+  for (const auto& searcher : searchers) EXPECT_FALSE(searcher->has_come());
+  go_on.set_value();
+  for (const auto& searcher : searchers) EXPECT_TRUE(searcher->Wait().ok());
+}
+
+TEST_F(EventFeedTest, ACancelledWaitEnds) {
+  Asked one(*feed_, 1, 0, kHang);
+  Asked other(*feed_, 2, 0, kHang);
+  WaitUntilIdle();
+  feed_->Cancel(1);
+  feed_->Cancel(3);
+  EXPECT_EQ(one.Wait().status().code(), absl::StatusCode::kCancelled);
+  EXPECT_FALSE(other.has_come());
+  log_.Grow(1);
+  EXPECT_THAT(PositionsOf(other.Wait()), ElementsAre(1));
+}
+
+TEST_F(EventFeedTest, ACancelIsNotLostWhateverTheReaderIsAbout) {
+  std::promise<void> blocked;
+  std::promise<void> go_on;
+  feed_->Run([&](EventReader&) {
+    blocked.set_value();
+    go_on.get_future().wait();
+  });
+  blocked.get_future().wait();
+  Asked queued(*feed_, 1, 0, kHang);
+  feed_->Cancel(1);
+  EXPECT_TRUE(queued.has_come()) << "before a reader took it up";
+  go_on.set_value();
+
+  std::promise<void> reading;
+  std::promise<void> read_on;
+  log_.OnRead([&] {
+    reading.set_value();
+    read_on.get_future().wait();
+  });
+  log_.Grow(1);
+  Asked served(*feed_, 2, 0, kHang, {.organization_ids = {}, .types = {"even"}});
+  reading.get_future().wait();
+  feed_->Cancel(2);
+  read_on.set_value();
+  EXPECT_EQ(served.Wait().status().code(), absl::StatusCode::kCancelled);
+}
+
+TEST_F(EventFeedTest, ADrainEndsThePatientAndServesTheOthers) {
+  log_.Grow(1);
+  Asked waiting(*feed_, 1, 1, kHang);
+  WaitUntilIdle();
+  feed_->Drain();
+  EXPECT_EQ(waiting.Wait().status().code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(Asked(*feed_, 2, 0, kHang).Wait().status().code(), absl::StatusCode::kAborted);
+  EXPECT_THAT(PositionsOf(Asked(*feed_, 3, 0, absl::ZeroDuration()).Wait()), ElementsAre(1));
+}
+
+TEST_F(EventFeedTest, WhoeverWaitsHearsTheEnd) {
+  Asked waiting(*feed_, 1, 0, kHang);
+  WaitUntilIdle();
+  feed_.reset();
+  EXPECT_EQ(waiting.Wait().status().code(), absl::StatusCode::kAborted);
+}
+
+TEST_F(EventFeedTest, ALogMayGrowAfterItsFeedHasClosed) {
+  Asked waiting(*feed_, 1, 0, kHang);
+  WaitUntilIdle();
+  feed_->Close();
+  log_.Grow(1);
+  EXPECT_FALSE(waiting.has_come());
+  feed_.reset();
+  EXPECT_EQ(waiting.Wait().status().code(), absl::StatusCode::kAborted);
+}
+
+TEST_F(EventFeedTest, TrimmedAndDamagedEventsAreErrorsForCallers) {
+  log_.Grow(9);
+  log_.Trim(4);
+  log_.Damage(6);
+  const absl::Status trimmed = Asked(*feed_, 1, 2, kHang).Wait().status();
+  EXPECT_EQ(trimmed.code(), absl::StatusCode::kOutOfRange);
+  EXPECT_EQ(DetailsOf(trimmed).reason, "EVENTS_TRIMMED");
+  EXPECT_TRUE(DetailsOf(trimmed).metadata.contains("earliest_cursor"));
+  EXPECT_THAT(PositionsOf(Asked(*feed_, 1, 3, kHang).Wait()), ElementsAre(4, 5));
+  const absl::Status damaged = Asked(*feed_, 1, 5, kHang).Wait().status();
+  EXPECT_EQ(damaged.code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(DetailsOf(damaged).reason, "EVENT_DAMAGED");
+  EXPECT_TRUE(DetailsOf(damaged).metadata.contains("next_cursor"));
+  EXPECT_THAT(PositionsOf(Asked(*feed_, 1, 6, kHang).Wait()), ElementsAre(7, 8, 9));
+}
+
+TEST(EventFeedThreadsTest, ManyReadersSeeEveryEventOnceWhileTheLogGrows) {
+  constexpr Position kEvents = 5000;
+  FakeLog log;
+  auto encoder = *EventEncoder::Create("Service", log.identity());
+  auto feed = *EventFeed::Start(log, *encoder, 3);
+  std::vector<std::thread> readers;
+  for (int i = 1; i <= 8; ++i) {
+    readers.emplace_back([&feed, i] {
+      Position after = 0;
+      while (after < kEvents) {
+        const auto page = Asked(*feed, i, after, kHang).Wait();
+        ASSERT_TRUE(page.ok()) << page.status();
+        for (const Position position : PositionsOf(page)) ASSERT_EQ(position, ++after);
+        ASSERT_EQ(after, page->through.position);
+      }
+    });
+  }
+  for (Position latest = 1; latest <= kEvents; latest += 1 + latest % 7) log.Grow(latest);
+  log.Grow(kEvents);
+  for (std::thread& reader : readers) reader.join();
+}
+
+}  // namespace
+}  // namespace stampgate

@@ -1,0 +1,26 @@
+#include "gateway/events/page.h"
+
+#include <vector>
+
+#include "stampgate/v1/event_service.pb.h"
+#include "webhooks/log/cursor.h"
+
+namespace stampgate {
+
+// Every response that holds events has them as field 1; the rest of a page is the same in both messages.
+static_assert(+v1::SubscribeResponse::kEventsFieldNumber == +v1::ListEventsResponse::kEventsFieldNumber);
+static_assert(+v1::SubscribeResponse::kCursorFieldNumber == +v1::ListEventsResponse::kCursorFieldNumber);
+static_assert(+v1::SubscribeResponse::kEventsFieldNumber == +v1::GetEventResponse::kEventFieldNumber);
+
+grpc::ByteBuffer EncodePage(const LogIdentity& log, const EventPage& page, bool at_end) {
+  v1::ListEventsResponse rest;
+  rest.set_cursor(EncodeCursor(log, page.through));
+  rest.set_at_end(at_end);
+  std::vector<grpc::Slice> slices;
+  slices.reserve(page.events.size() + 1);
+  for (const auto& event : page.events) slices.push_back(event->field);
+  slices.emplace_back(rest.SerializeAsString());
+  return grpc::ByteBuffer(slices.data(), slices.size());
+}
+
+}  // namespace stampgate

@@ -1,0 +1,185 @@
+#include "gateway/events/pipeline.h"
+
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "gateway/config/duration.h"
+#include "gateway/process/log.h"
+#include "gateway/upstream/key_set_fetch.h"
+#include "google/protobuf/descriptor.h"
+#include "stampgate/v1/options.pb.h"
+#include "webhooks/log/sqlite_event_log.h"
+
+namespace stampgate {
+namespace {
+
+// Two read while one waits for the disk or decodes something large.
+constexpr int kReaderThreads = 2;
+
+constexpr absl::Duration kWatchInterval = absl::Seconds(1);
+constexpr absl::Duration kMeasureInterval = absl::Seconds(1);
+
+// Where the key set is: as the operation says that gives it to callers.
+std::string KeySetPath() {
+  const google::protobuf::MethodDescriptor* method =
+      google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(
+          "stampgate.v1.WebhookService.GetWebhookKeySet");
+  return method->options().GetExtension(v1::operation).path();
+}
+
+void LogKeySet(const absl::Status& status, const KeySet* keys) {
+  if (!status.ok()) return Log(Severity::kWarning, "key_set_not_fetched", {{"message", std::string(status.message())}});
+  Log(Severity::kInfo, "key_set_fetched", {});
+  for (const std::string& why : keys->refused()) Log(Severity::kWarning, "key_refused", {{"message", why}});
+}
+
+SqliteEventLogOptions LogOptions(const config::v1::Events& events, std::function<void()> on_fatal, Metrics* metrics) {
+  SqliteEventLogOptions options;
+  options.path = events.file();
+  options.retention_age = ToDuration(events.retention_age());
+  options.retention_bytes = static_cast<int64_t>(events.retention_bytes());
+  options.deduplication_age = ToDuration(events.deduplication_age());
+  options.now = [] { return absl::Now(); };
+  options.on_fatal = [on_fatal = std::move(on_fatal)](const absl::Status& status) {
+    Log(Severity::kWarning, "event_log_failed", {{"message", std::string(status.message())}});
+    on_fatal();
+  };
+  options.on_loss = [metrics](const LostEvents& lost) {
+    Log(Severity::kWarning, "events_lost",
+        {{"what", lost.gone ? "gone" : "damaged"}, {"first", lost.first}, {"last", lost.last}});
+    if (metrics != nullptr) metrics->CountLostEvents(lost.last - lost.first + 1);
+  };
+  options.on_mark_missing = [] { Log(Severity::kWarning, "event_log_mark_made_anew", {}); };
+  options.on_clock_step = [](absl::Duration step) {
+    Log(Severity::kWarning, "clock_stepped", {{"seconds", absl::ToInt64Seconds(step)}});
+  };
+  return options;
+}
+
+ReceiverOptions ReceiverOptionsOf(const config::v1::Webhooks& webhooks) {
+  ReceiverOptions options;
+  options.listen_address = webhooks.listen_address();
+  options.paths.assign(webhooks.paths().begin(), webhooks.paths().end());
+  options.max_body_bytes = webhooks.max_body_bytes();
+  options.max_connections = static_cast<int>(webhooks.max_connections());
+  options.request_timeout = ToDuration(webhooks.request_timeout());
+  options.idle_timeout = ToDuration(webhooks.idle_timeout());
+  options.tls_certificate_file = webhooks.tls_certificate_file();
+  options.tls_private_key_file = webhooks.tls_private_key_file();
+  return options;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config::v1::Config& config,
+                                                                    UpstreamClient& upstream, Observers observers,
+                                                                    Metrics* metrics) {
+  std::unique_ptr<EventPipeline> pipeline(new EventPipeline(metrics));
+  absl::StatusOr<std::unique_ptr<EventLog>> log =
+      OpenSqliteEventLog(LogOptions(config.events(), std::move(observers.on_fatal), metrics));
+  if (!log.ok()) return log.status();
+  pipeline->log_ = *std::move(log);
+  pipeline->watch_ = std::make_unique<EventLogWatch>(*pipeline->log_, metrics, std::move(observers.on_hanging));
+  pipeline->watch_->Look();
+  pipeline->watcher_ =
+      std::make_unique<PeriodicTask>(kWatchInterval, [watch = pipeline->watch_.get()] { watch->Look(); });
+  absl::StatusOr<std::unique_ptr<const EventEncoder>> encoder =
+      EventEncoder::Create(config.operator_name(), pipeline->log_->identity());
+  if (!encoder.ok()) return encoder.status();
+  pipeline->encoder_ = *std::move(encoder);
+  absl::StatusOr<std::unique_ptr<EventFeed>> feed =
+      EventFeed::Start(*pipeline->log_, *pipeline->encoder_, kReaderThreads, metrics);
+  if (!feed.ok()) return feed.status();
+  pipeline->feed_ = *std::move(feed);
+  if (metrics != nullptr) {
+    pipeline->gauges_ = std::make_unique<EventGauges>(*pipeline->feed_, *metrics, [] { return absl::Now(); });
+    pipeline->measurer_ = std::make_unique<PeriodicTask>(kMeasureInterval, [pipeline = pipeline.get()] {
+      pipeline->gauges_->Look();
+      pipeline->TellPeers();
+    });
+    pipeline->measurer_->Wake();
+  }
+  if (config.webhooks().listen_address().empty()) return pipeline;
+
+  const auto now = [] { return absl::Now(); };
+  const absl::Duration min_interval = ToDuration(config.webhooks().min_key_set_interval());
+  pipeline->keys_ =
+      std::make_unique<KeySetCache>(KeySetCache::Options{config.operator_name(), min_interval, now, LogKeySet},
+                                    FetchKeySetThrough(upstream, KeySetPath()));
+  pipeline->keys_->Refresh();
+  pipeline->verifier_ = std::make_unique<Verifier>(
+      Verifier::Options{config.operator_name(), ToDuration(config.webhooks().max_timestamp_age()), now},
+      *pipeline->keys_);
+  if (metrics != nullptr) metrics->ExpectDeliveries(Intake::Outcomes());
+  pipeline->intake_ =
+      std::make_unique<Intake>(*pipeline->verifier_, *pipeline->log_,
+                               [metrics, &deliveries = pipeline->delivery_log_](const Intake::Report& report) {
+                                 deliveries.Tell(report);
+                                 if (metrics != nullptr) metrics->CountDelivery(report.outcome);
+                               });
+  ReceiverOptions options = ReceiverOptionsOf(config.webhooks());
+  options.on_refused = [intake = pipeline->intake_.get()](HttpRefusal refusal) { intake->Refused(refusal); };
+  absl::StatusOr<std::unique_ptr<Receiver>> receiver =
+      Receiver::Start(std::move(options), [intake = pipeline->intake_.get()](Delivery delivery, Answer answer) {
+        intake->Take(std::move(delivery), std::move(answer));
+      });
+  if (!receiver.ok()) return receiver.status();
+  {
+    const std::lock_guard lock(pipeline->reloading_);
+    pipeline->receiver_ = *std::move(receiver);
+  }
+  pipeline->TellCertificate();
+  pipeline->TellPeers();
+  return pipeline;
+}
+
+EventPipeline::EventPipeline(Metrics* metrics)
+    : metrics_(metrics),
+      delivery_log_([] { return absl::Now(); },
+                    [](absl::string_view event, const LogFields& fields) { Log(Severity::kWarning, event, fields); }) {}
+
+EventPipeline::~EventPipeline() { Close(absl::ZeroDuration()); }
+
+absl::Status EventPipeline::ReloadTls() {
+  const std::lock_guard lock(reloading_);
+  if (receiver_ == nullptr) return absl::OkStatus();
+  const absl::StatusOr<bool> changed = receiver_->ReloadTls(absl::Now());
+  if (metrics_ != nullptr && (!changed.ok() || *changed)) metrics_->CountReload("webhook_certificates", changed.ok());
+  TellCertificate();
+  return changed.status();
+}
+
+void EventPipeline::TellCertificate() {
+  if (metrics_ == nullptr) return;
+  const std::optional<absl::Time> not_after = receiver_->certificate_not_after();
+  if (not_after.has_value()) metrics_->SetWebhookCertificateNotAfter(*not_after);
+}
+
+void EventPipeline::TellPeers() {
+  const std::lock_guard lock(reloading_);
+  if (metrics_ == nullptr || receiver_ == nullptr) return;
+  const PeerTable::Counts peers = receiver_->peers();
+  metrics_->SetWebhookPeers(
+      {peers.unproven, peers.proven, peers.unproven_displaced, peers.proven_displaced, peers.refused});
+}
+
+void EventPipeline::Drain() {
+  if (receiver_ != nullptr) receiver_->Drain(absl::ZeroDuration());
+  if (feed_ != nullptr) feed_->Drain();
+}
+
+void EventPipeline::Close(absl::Duration grace) {
+  measurer_.reset();
+  if (receiver_ != nullptr) receiver_->Drain(grace);
+  {
+    const std::lock_guard lock(reloading_);
+    receiver_.reset();
+  }
+  keys_.reset();
+  if (feed_ != nullptr) feed_->Close();  // a log that nobody reads leaves one file
+  if (log_ != nullptr) log_->Close();
+  delivery_log_.Finish();
+  feed_.reset();  // only now: until it is closed, the log tells the feed that it grows
+}
+
+}  // namespace stampgate

@@ -1,0 +1,93 @@
+// The way of events through the process: from webhook deliveries over the log to those who read it.
+#ifndef STAMPGATE_GATEWAY_EVENTS_PIPELINE_H_
+#define STAMPGATE_GATEWAY_EVENTS_PIPELINE_H_
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "gateway/events/encoder.h"
+#include "gateway/events/feed.h"
+#include "gateway/events/gauges.h"
+#include "gateway/events/log_watch.h"
+#include "gateway/events/rejected_delivery_log.h"
+#include "gateway/metrics/metrics.h"
+#include "gateway/process/periodic_task.h"
+#include "gateway/upstream/client.h"
+#include "stampgate/config/v1/config.pb.h"
+#include "webhooks/keys/key_set_cache.h"
+#include "webhooks/log/event_log.h"
+#include "webhooks/receiver/intake.h"
+#include "webhooks/receiver/receiver.h"
+#include "webhooks/verification/verifier.h"
+
+namespace stampgate {
+
+// Thread-safe.
+class EventPipeline {
+ public:
+  // Who hears of the event log's state. Called from any thread; must not block.
+  struct Observers {
+    std::function<void()> on_fatal;              // once, if the log cannot go on: the process must end
+    std::function<void(bool hangs)> on_hanging;  // the log's disk does not answer, or answers again
+  };
+
+  // Opens the log of `config.events()`, and receives deliveries if `config.webhooks()` says where. Keys come through
+  // `upstream`, which outlives this. Counts in `metrics`, which outlives this, if it is not null. Errors: those of
+  // OpenSqliteEventLog and Receiver::Start.
+  static absl::StatusOr<std::unique_ptr<EventPipeline>> Start(const config::v1::Config& config,
+                                                              UpstreamClient& upstream, Observers observers,
+                                                              Metrics* metrics = nullptr);
+
+  // As Close does, at once.
+  ~EventPipeline();
+
+  EventFeed& feed() { return *feed_; }
+  const EventEncoder& encoder() const { return *encoder_; }
+  const LogIdentity& log_identity() const { return log_->identity(); }
+
+  // "http://0.0.0.0:8080"; empty if no deliveries are received.
+  std::string webhook_url() const { return receiver_ == nullptr ? std::string() : receiver_->url(); }
+
+  // Takes over what the receiver's TLS files hold now: see Receiver::ReloadTls. Nothing to do without TLS, or once this
+  // is closed.
+  absl::Status ReloadTls();
+
+  // Deliveries are answered 503 from now on, and subscriptions end with their cursor. Does not wait.
+  void Drain();
+
+  // After every call that reads has ended. Waits until the deliveries that were taken are answered or `grace` has
+  // passed, and leaves the log in good order, which takes as long as its disk does.
+  void Close(absl::Duration grace);
+
+ private:
+  explicit EventPipeline(Metrics* metrics);
+
+  void TellCertificate();
+  void TellPeers();
+
+  Metrics* const metrics_;
+  std::mutex reloading_;  // for the end of receiver_ too
+
+  // In the order in which they lean on each other.
+  DeliveryLog delivery_log_;
+  std::unique_ptr<EventLog> log_;
+  std::unique_ptr<const EventEncoder> encoder_;
+  std::unique_ptr<EventFeed> feed_;
+  std::unique_ptr<KeySetCache> keys_;
+  std::unique_ptr<Verifier> verifier_;
+  std::unique_ptr<Intake> intake_;
+  std::unique_ptr<Receiver> receiver_;
+  std::unique_ptr<EventLogWatch> watch_;
+  std::unique_ptr<PeriodicTask> watcher_;
+  std::unique_ptr<EventGauges> gauges_;
+  std::unique_ptr<PeriodicTask> measurer_;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_EVENTS_PIPELINE_H_

@@ -1,0 +1,33 @@
+#include "gateway/events/rejected_delivery_log.h"
+
+#include <utility>
+
+namespace stampgate {
+
+DeliveryLog::DeliveryLog(std::function<absl::Time()> now, Write write)
+    : now_(std::move(now)), write_(std::move(write)) {}
+
+void DeliveryLog::Tell(const Intake::Report& report) {
+  if (report.outcome == "stored" || report.outcome == "duplicate") return;
+  const std::lock_guard lock(mutex_);
+  const absl::Time now = now_();
+  if (bound_.counting()) TellLeftOut(now, false);
+  if (report.event_id.empty() && !bound_.Admit(report.outcome, FloodBound::Who::kKnown, now)) return;
+  write_("delivery_not_stored", {{"http_status", report.http_status},
+                                 {"outcome", report.outcome},
+                                 {"header", report.header},
+                                 {"event_id", report.event_id}});
+}
+
+void DeliveryLog::Finish() {
+  const std::lock_guard lock(mutex_);
+  TellLeftOut(now_(), true);
+}
+
+void DeliveryLog::TellLeftOut(absl::Time now, bool all) {
+  for (const FloodBound::Counted& counted : bound_.Take(now, all)) {
+    write_("deliveries_left_out", {{"outcome", counted.name}, {"count", counted.count}});
+  }
+}
+
+}  // namespace stampgate

@@ -1,0 +1,54 @@
+// What the event service's requests have in common: they are checked, and say where in the log to start.
+#ifndef STAMPGATE_GATEWAY_EVENTS_REQUEST_H_
+#define STAMPGATE_GATEWAY_EVENTS_REQUEST_H_
+
+#include <grpcpp/support/byte_buffer.h>
+
+#include <memory>
+#include <optional>
+#include <variant>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "gateway/events/environment.h"
+#include "google/protobuf/message.h"
+#include "stampgate/v1/events.pb.h"
+#include "webhooks/log/cursor.h"
+#include "webhooks/log/event_filter.h"
+#include "webhooks/log/event_log.h"
+
+namespace stampgate {
+
+// Decodes and checks a request. Errors: FAILED_PRECONDITION (EVENTS_NOT_CONFIGURED), INVALID_ARGUMENT
+// (INVALID_REQUEST) with every broken rule.
+absl::Status ReadEventRequest(const EventEnvironment& environment, const grpc::ByteBuffer& bytes,
+                              google::protobuf::Message& request);
+
+// A place in the log as a caller names it.
+using EventStart = std::variant<Cursor, absl::Time, v1::LogEnd>;
+
+// `request` is a SubscribeRequest or a ListEventsRequest. Errors: INVALID_ARGUMENT (INVALID_REQUEST, CURSOR_INVALID),
+// FAILED_PRECONDITION (CURSOR_OF_ANOTHER_LOG).
+template <typename Request>
+absl::StatusOr<EventStart> StartOf(const LogIdentity& log, const Request& request);
+
+// The place behind which to read. Errors: DATA_LOSS (CURSOR_AHEAD_OF_LOG) if the log does not have the event that the
+// cursor was made for, and such as the reader gives.
+absl::StatusOr<EventPlace> Locate(const EventStart& start, EventReader& reader);
+
+// The event that a GetEventRequest or a ReadEventBodyRequest is about.
+template <typename Request>
+EventName NameOf(const Request& request) {
+  EventName name{request.event_id(), std::nullopt};
+  if (request.has_organization_id()) name.organization_id = request.organization_id();
+  return name;
+}
+
+// What a caller asks for, of what it may see. Errors: INVALID_ARGUMENT (INVALID_REQUEST) if there are too many
+// conditions.
+absl::StatusOr<std::shared_ptr<const EventFilter>> FilterOf(const v1::EventFilter& filter,
+                                                            std::shared_ptr<const OrganizationIds> visible);
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_EVENTS_REQUEST_H_

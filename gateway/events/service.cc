@@ -1,0 +1,53 @@
+#include "gateway/events/service.h"
+
+#include <grpcpp/impl/codegen/rpc_service_method.h>
+#include <grpcpp/impl/codegen/server_callback_handlers.h>
+
+#include "gateway/events/access.h"
+#include "gateway/events/body_call.h"
+#include "gateway/events/call.h"
+#include "gateway/events/subscription.h"
+
+namespace stampgate {
+namespace {
+
+using grpc::ByteBuffer;
+using grpc::CallbackServerContext;
+using grpc::internal::CallbackServerStreamingHandler;
+using grpc::internal::CallbackUnaryHandler;
+using grpc::internal::RpcMethod;
+using grpc::internal::RpcServiceMethod;
+
+// In the order of the proto.
+enum Method { kSubscribeIndex, kListEventsIndex, kGetEventIndex, kReadEventBodyIndex };
+
+}  // namespace
+
+EventService::EventService(const EventEnvironment& environment) {
+  using Unary = CallbackUnaryHandler<ByteBuffer, ByteBuffer>;
+  using Streaming = CallbackServerStreamingHandler<ByteBuffer, ByteBuffer>;
+  const auto add = [this](const char* name, RpcMethod::RpcType type) {
+    AddMethod(new RpcServiceMethod(name, type, /*handler=*/nullptr));
+  };
+  add(kSubscribe, RpcMethod::SERVER_STREAMING);
+  add(kListEvents, RpcMethod::NORMAL_RPC);
+  add(kGetEvent, RpcMethod::NORMAL_RPC);
+  add(kReadEventBody, RpcMethod::SERVER_STREAMING);
+  MarkMethodRawCallback(kSubscribeIndex, new Streaming([&](CallbackServerContext* context, const ByteBuffer* request) {
+                          return StartSubscription(environment, context, request);
+                        }));
+  MarkMethodRawCallback(kListEventsIndex,
+                        new Unary([&](CallbackServerContext* context, const ByteBuffer* request, ByteBuffer* response) {
+                          return StartListEvents(environment, context, request, response);
+                        }));
+  MarkMethodRawCallback(kGetEventIndex,
+                        new Unary([&](CallbackServerContext* context, const ByteBuffer* request, ByteBuffer* response) {
+                          return StartGetEvent(environment, context, request, response);
+                        }));
+  MarkMethodRawCallback(kReadEventBodyIndex,
+                        new Streaming([&](CallbackServerContext* context, const ByteBuffer* request) {
+                          return StartEventBodyCall(environment, context, request);
+                        }));
+}
+
+}  // namespace stampgate

@@ -1,0 +1,21 @@
+// The gRPC service of events: its methods are no operations of upstream, so they are registered here.
+#ifndef STAMPGATE_GATEWAY_EVENTS_SERVICE_H_
+#define STAMPGATE_GATEWAY_EVENTS_SERVICE_H_
+
+#include <grpcpp/impl/codegen/service_type.h>
+
+#include "gateway/events/environment.h"
+
+namespace stampgate {
+
+inline constexpr char kEventServiceName[] = "stampgate.v1.EventService";
+
+// `environment` outlives the service.
+class EventService : public grpc::Service {
+ public:
+  explicit EventService(const EventEnvironment& environment);
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_EVENTS_SERVICE_H_

@@ -1,0 +1,107 @@
+#include "gateway/events/tail.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace stampgate {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr size_t kEventBytes = 100;
+
+std::vector<std::shared_ptr<const EncodedEvent>> Events(Position first, Position last) {
+  std::vector<std::shared_ptr<const EncodedEvent>> events;
+  for (Position position = first; position <= last; ++position) {
+    EncodedEvent event;
+    event.position = position;
+    event.type = position % 2 == 0 ? "even" : "odd";
+    event.field = grpc::Slice(std::string(kEventBytes, 'x'));
+    events.push_back(std::make_shared<const EncodedEvent>(std::move(event)));
+  }
+  return events;
+}
+
+std::vector<Position> PositionsOf(const EventPage& page) {
+  std::vector<Position> positions;
+  for (const auto& event : page.events) positions.push_back(event->position);
+  return positions;
+}
+
+TEST(EventTailTest, GivesWhatItHasAndNothingElse) {
+  EventTail tail(1 << 20);
+  EventPage page;
+  EXPECT_FALSE(tail.Read(0, {}, {}, page));
+  tail.Add(Events(3, 6), 6);
+  EXPECT_FALSE(tail.Read(1, {}, {}, page)) << "event 2 is not here";
+  EXPECT_FALSE(tail.Read(6, {}, {}, page)) << "nothing is behind 6";
+  EXPECT_FALSE(tail.Read(9, {}, {}, page));
+  ASSERT_TRUE(tail.Read(2, {}, {}, page));
+  EXPECT_THAT(PositionsOf(page), ElementsAre(3, 4, 5, 6));
+  EXPECT_EQ(page.through.position, 6);
+}
+
+TEST(EventTailTest, KeepsEventsConsecutive) {
+  EventTail tail(1 << 20);
+  tail.Add(Events(3, 4), 9);
+  EventPage page;
+  EXPECT_FALSE(tail.Read(2, {}, {}, page)) << "not at the log's end: of use to one reader alone";
+  tail.Add(Events(3, 6), 6);
+  tail.Add(Events(5, 8), 8);
+  ASSERT_TRUE(tail.Read(2, {}, {}, page));
+  EXPECT_THAT(PositionsOf(page), ElementsAre(3, 4, 5, 6, 7, 8));
+  tail.Add(Events(10, 11), 12);
+  page = {};
+  ASSERT_TRUE(tail.Read(7, {}, {}, page));
+  EXPECT_THAT(PositionsOf(page), ElementsAre(8)) << "9 is missing between";
+  tail.Add(Events(20, 21), 21);
+  page = {};
+  EXPECT_FALSE(tail.Read(7, {}, {}, page));
+  ASSERT_TRUE(tail.Read(19, {}, {}, page));
+  EXPECT_THAT(PositionsOf(page), ElementsAre(20, 21));
+}
+
+TEST(EventTailTest, ForgetsTheOldestBeyondItsBound) {
+  EventTail tail(3 * kEventBytes);
+  tail.Add(Events(1, 5), 5);
+  EventPage page;
+  EXPECT_FALSE(tail.Read(1, {}, {}, page));
+  ASSERT_TRUE(tail.Read(2, {}, {}, page));
+  EXPECT_THAT(PositionsOf(page), ElementsAre(3, 4, 5));
+}
+
+TEST(EventTailTest, AFilteredPageStillMovesThePlace) {
+  EventTail tail(1 << 20);
+  tail.Add(Events(1, 5), 5);
+  EventPage page;
+  ASSERT_TRUE(tail.Read(0, {.organization_ids = {}, .types = {"even"}}, {}, page));
+  EXPECT_THAT(PositionsOf(page), ElementsAre(2, 4));
+  EXPECT_EQ(page.through.position, 5);
+  page = {};
+  ASSERT_TRUE(tail.Read(0, {.organization_ids = {}, .types = {"none"}}, {}, page));
+  EXPECT_THAT(page.events, IsEmpty());
+  EXPECT_EQ(page.through.position, 5);
+}
+
+TEST(EventTailTest, APageEndsBeforeWhatDoesNotFit) {
+  EventTail tail(1 << 20);
+  tail.Add(Events(1, 9), 9);
+  EventPage page;
+  ASSERT_TRUE(tail.Read(0, {}, {.max_events = 3, .max_bytes = 1 << 20}, page));
+  EXPECT_THAT(PositionsOf(page), ElementsAre(1, 2, 3));
+  EXPECT_EQ(page.through.position, 3);
+  page = {};
+  ASSERT_TRUE(tail.Read(3, {}, {.max_events = 9, .max_bytes = 2 * kEventBytes}, page));
+  EXPECT_THAT(PositionsOf(page), ElementsAre(4, 5));
+  page = {};
+  ASSERT_TRUE(tail.Read(5, {}, {.max_events = 9, .max_bytes = 1}, page));
+  EXPECT_THAT(PositionsOf(page), ElementsAre(6)) << "one event is given however large it is";
+}
+
+}  // namespace
+}  // namespace stampgate
