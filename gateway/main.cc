@@ -32,6 +32,7 @@
 #include "gateway/command_line.h"
 #include "gateway/config/caller_report.h"
 #include "gateway/config/config.h"
+#include "gateway/config/duration.h"
 #include "gateway/config/loader.h"
 #include "gateway/config/reloader.h"
 #include "gateway/config/settled_file.h"
@@ -118,8 +119,8 @@ struct Health {
   Liveness liveness;
 };
 
-Metrics::ProcessNumbers NumbersOfProcess() {
-  Metrics::ProcessNumbers numbers{ReadProcessUsage(), {}, DroppedLogLines()};
+ProcessNumbers NumbersOfProcess() {
+  ProcessNumbers numbers{ReadProcessUsage(), {}, DroppedLogLines()};
   static_assert(numbers.failed_handshakes.size() == kHandshakeFailureCount);
   for (size_t i = 0; i < kHandshakeFailureCount; ++i) {
     numbers.failed_handshakes[i] = FailedHandshakes(static_cast<HandshakeFailure>(i));

@@ -66,8 +66,8 @@ void ExpectOutcomeUnknown(const absl::Status& status) {
 TEST(OutcomeUnknownTest, NamesTheKeyOfASubmitThatHasOne) {
   const auto keyed = testing::RequestOf(OperationOf("CreatePolicies"),
                                         R"pb(organization_id: "org" idempotency_key: "a-key-of-the-caller")pb");
-  const absl::Status status =
-      ErrorFromFailure({Cause::kTimeout, true}, {OperationOf("CreatePolicies"), *keyed, 1755500000000, "sha256:0123"});
+  const absl::Status status = ErrorFromFailure({Cause::kTimeout, true, "", false},
+                                               {OperationOf("CreatePolicies"), *keyed, 1755500000000, "sha256:0123"});
   EXPECT_EQ(DetailsOf(status).reason, "OUTCOME_UNKNOWN");
   EXPECT_THAT(std::string(status.message()), HasSubstr("repeat it with its idempotency_key to learn"));
 }

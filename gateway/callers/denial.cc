@@ -32,7 +32,11 @@ Question QuestionOf(const Operation& operation, const google::protobuf::Message&
 Caller::Decision DecideByGrants(const Caller& caller, const Operation& operation,
                                 const google::protobuf::Message& request) {
   // The rules say which typed method to call in place of a general one, granted or not.
-  if (operation.general && caller.has_general_operations()) return {.allowed = true};
+  if (operation.general && caller.has_general_operations()) {
+    Caller::Decision allowed;
+    allowed.allowed = true;
+    return allowed;
+  }
   Question question = QuestionOf(operation, request);
   question.request = nullptr;
   // It is in the body that the client has stamped, which is not read yet, or it is missing, which breaks a rule.

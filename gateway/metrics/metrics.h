@@ -29,6 +29,17 @@
 
 namespace stampgate {
 
+// How the TLS handshakes of callers fail, by HandshakeFailure.
+inline constexpr std::array<const char*, 5> kHandshakeFailures = {"no_hello", "hello_refused", "no_certificate",
+                                                                  "certificate_refused", "unfinished"};
+
+// What others count for the whole process.
+struct ProcessNumbers {
+  ProcessUsage usage;
+  std::array<int64_t, kHandshakeFailures.size()> failed_handshakes{};
+  uint64_t dropped_log_lines = 0;
+};
+
 // Thread-safe.
 class Metrics {
  public:
@@ -110,17 +121,6 @@ class Metrics {
   void SetCertificateNotAfter(absl::Time time);
   // The same of the port that deliveries come to.
   void SetWebhookCertificateNotAfter(absl::Time time);
-
-  // By HandshakeFailure.
-  static constexpr std::array<const char*, 5> kHandshakeFailures = {"no_hello", "hello_refused", "no_certificate",
-                                                                    "certificate_refused", "unfinished"};
-
-  // What others count for the whole process.
-  struct ProcessNumbers {
-    ProcessUsage usage;
-    std::array<int64_t, kHandshakeFailures.size()> failed_handshakes{};  // by HandshakeFailure
-    uint64_t dropped_log_lines = 0;
-  };
 
   // All of it, in Prometheus's text format 0.0.4.
   std::string Render(const ProcessNumbers& process = {});

@@ -5,6 +5,8 @@
 
 #include <map>
 
+#include "gateway/operations/unary_call.h"
+
 namespace stampgate {
 
 void OperationService::Add(const CallEnvironment& environment, const Operation& operation) {

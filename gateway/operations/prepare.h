@@ -17,7 +17,7 @@ namespace stampgate {
 // The call that is prepared.
 struct Preparation {
   const Operation* operation = nullptr;
-  std::unique_ptr<const google::protobuf::Message> request;  // a message of the operation's request type
+  std::unique_ptr<google::protobuf::Message> request;  // a message of the operation's request type
 };
 
 // Finds the operation that `request` names, and reads the message in it, whose own rules TranslateUnstamped checks.
