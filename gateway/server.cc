@@ -149,7 +149,7 @@ class GrpcServer : public Server {
              std::unique_ptr<EventPipeline> events)
       : operations_(std::move(operations)),
         lines_({.every_call = config.log().calls(), .now = absl::Now, .write = Log}),
-        lines_look_(kLinesLook, [this] { lines_.Look(); }),
+        lines_look_("call-lines", kLinesLook, [this] { lines_.Look(); }),
         timestamps_(TimestampFloor(store.get()), config.replica().index(), config.replica().count()),
         store_(std::move(store)),
         upstream_(std::move(upstream)),

@@ -10,7 +10,7 @@ namespace stampgate {
 void Liveness::Start(std::function<absl::Status()> check, absl::Duration interval) {
   check_ = std::move(check);
   Check();
-  task_ = std::make_unique<PeriodicTask>(interval, [this] { Check(); });
+  task_ = std::make_unique<PeriodicTask>("liveness", interval, [this] { Check(); });
 }
 
 void Liveness::Drain() {

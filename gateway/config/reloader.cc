@@ -24,7 +24,7 @@ Reloader::Reloader(Options options, CurrentAccess& current)
     : options_(std::move(options)),
       current_(current),
       taken_(options_.now()),
-      task_(ToDuration(options_.config->reload_interval()), [this] { Look(); }) {
+      task_("reloader", ToDuration(options_.config->reload_interval()), [this] { Look(); }) {
   if (options_.metrics != nullptr) options_.metrics->SetConfigTaken(taken_);
 }
 

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "gateway/events/error.h"
+#include "webhooks/threads/start_thread.h"
 
 namespace stampgate {
 namespace {
@@ -41,8 +42,8 @@ absl::StatusOr<std::unique_ptr<EventFeed>> EventFeed::Start(EventLog& log, const
   });
   for (const auto& reader : feed->readers_) {
     const bool quick_only = threads > 1 && feed->threads_.empty();
-    feed->threads_.emplace_back(
-        [feed = feed.get(), reader = reader.get(), quick_only] { feed->Work(*reader, quick_only); });
+    feed->threads_.push_back(StartThread(
+        "event-feed", [feed = feed.get(), reader = reader.get(), quick_only] { feed->Work(*reader, quick_only); }));
   }
   return feed;
 }

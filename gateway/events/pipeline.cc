@@ -82,7 +82,7 @@ absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config
   pipeline->watch_ = std::make_unique<EventLogWatch>(*pipeline->log_, metrics, std::move(observers.on_hanging));
   pipeline->watch_->Look();
   pipeline->watcher_ =
-      std::make_unique<PeriodicTask>(kWatchInterval, [watch = pipeline->watch_.get()] { watch->Look(); });
+      std::make_unique<PeriodicTask>("log-watch", kWatchInterval, [watch = pipeline->watch_.get()] { watch->Look(); });
   absl::StatusOr<std::unique_ptr<const EventEncoder>> encoder =
       EventEncoder::Create(config.operator_name(), pipeline->log_->identity());
   if (!encoder.ok()) return encoder.status();
@@ -93,7 +93,7 @@ absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config
   pipeline->feed_ = *std::move(feed);
   if (metrics != nullptr) {
     pipeline->gauges_ = std::make_unique<EventGauges>(*pipeline->feed_, *metrics, [] { return absl::Now(); });
-    pipeline->measurer_ = std::make_unique<PeriodicTask>(kMeasureInterval, [pipeline = pipeline.get()] {
+    pipeline->measurer_ = std::make_unique<PeriodicTask>("log-gauges", kMeasureInterval, [pipeline = pipeline.get()] {
       pipeline->gauges_->Look();
       pipeline->TellPeers();
     });

@@ -15,7 +15,7 @@ absl::StatusOr<std::unique_ptr<TimestampReserve>> TimestampReserve::Start(CallSt
   std::promise<absl::Status> raised;
   mark->Raise([&raised](const absl::Status& status) { raised.set_value(status); });
   if (absl::Status status = raised.get_future().get(); !status.ok()) return status;
-  mark->task_ = std::make_unique<PeriodicTask>(kInterval, [mark = mark.get()] {
+  mark->task_ = std::make_unique<PeriodicTask>("timestamps", kInterval, [mark = mark.get()] {
     // What cannot be raised now is tried again; until then values stay below the mark.
     mark->Raise([](const absl::Status&) {});
   });

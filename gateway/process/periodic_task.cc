@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "webhooks/threads/start_thread.h"
+
 namespace stampgate {
 
-PeriodicTask::PeriodicTask(absl::Duration interval, std::function<void()> task)
-    : interval_(interval), task_(std::move(task)), next_(interval), thread_([this] { Work(); }) {}
+PeriodicTask::PeriodicTask(const std::string& name, absl::Duration interval, std::function<void()> task)
+    : interval_(interval), task_(std::move(task)), next_(interval), thread_(StartThread(name, [this] { Work(); })) {}
 
 PeriodicTask::~PeriodicTask() {
   {

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <string>
 #include <thread>
 
 #include "absl/time/time.h"
@@ -14,8 +15,8 @@ namespace stampgate {
 // Thread-safe.
 class PeriodicTask {
  public:
-  // Runs `task` every `interval`, for the first time after one.
-  PeriodicTask(absl::Duration interval, std::function<void()> task);
+  // Runs `task` every `interval`, for the first time after one, on a thread of this name: see StartThread.
+  PeriodicTask(const std::string& name, absl::Duration interval, std::function<void()> task);
   // Waits for a run that is under way.
   ~PeriodicTask();
 

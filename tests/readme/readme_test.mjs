@@ -11,7 +11,7 @@ import { HANG_MS, freeCaller, root, run, scratch, startStack } from '../end_to_e
 import { until } from '../end_to_end/processes.mjs';
 
 const pageAt = (path) => readFileSync(join(root, path), 'utf8');
-const pages = ['README.md', 'proto/README.md', 'deploy/README.md', 'gateway/README.md'].map(pageAt).join('\n');
+const pages = ['README.md', 'proto/README.md', 'deploy/README.md', 'gateway/SECURITY.md'].map(pageAt).join('\n');
 const PORT = '127.0.0.1:7443';
 
 /** The one fenced block of this language that contains `text`. */
@@ -22,10 +22,10 @@ function fenced(language, text) {
   return found[0];
 }
 
-/** The one indented command that begins so, with the lines that continue it. */
-function command(beginning) {
-  const found = [...pages.matchAll(/^ {4}(\S(?:[^\n\\]|\\[^])*)$/gm)].map(([, text]) => text);
-  const fitting = found.filter((text) => text.startsWith(beginning));
+/** The one indented command of `text` that begins so, with the lines that continue it. */
+function command(beginning, text = pages) {
+  const found = [...text.matchAll(/^ {4}(\S(?:[^\n\\]|\\[^])*)$/gm)].map(([, line]) => line);
+  const fitting = found.filter((line) => line.startsWith(beginning));
   assert.equal(fitting.length, 1, `${fitting.length} commands begin with ${beginning}`);
   return fitting[0];
 }
@@ -64,7 +64,14 @@ function runPython(text, address, onStart) {
 }
 
 describe('the call', { timeout: 2 * HANG_MS }, () => {
-  const sample = fenced('python', 'CreatePoliciesRequest(');
+  const sample = fenced('python', 'error_details_pb2');
+
+  test('of the README creates a policy', async (t) => {
+    const { gateway } = await startStack(t, { config: { store: { sqlite: { folder: scratch(t) } } } });
+    const { status, stdout, stderr } = await runPython(fenced('python', 'timeout=5).activity\nprint('), gateway.address);
+    assert.equal(status, 0, stderr);
+    assert.match(stdout, /^3 \['[-0-9a-f]{36}'\]\n$/);
+  });
 
   test('creates a policy', async (t) => {
     const { gateway } = await startStack(t, { config: { store: { sqlite: { folder: scratch(t) } } } });
@@ -171,6 +178,17 @@ describe('certificates and configs', { timeout: HANG_MS }, () => {
       assert.deepEqual({ status, stderr }, { status: 0, stderr: '' });
     });
   }
+
+  test('the commands of the README make a key and check a config', async () => {
+    const begun = mkdirSync(join(place, 'commands'), { recursive: true });
+    writeFileSync(join(begun, 'stampgate.yaml'), least);
+    for (const beginning of ['stampgate keygen', 'stampgate check']) {
+      const line = command(beginning, pageAt('README.md'));
+      const { status, stderr } = await shell(begun, `PATH=${join(root, 'bazel-bin/gateway')}:$PATH\n${line}`);
+      assert.equal(status, 0, stderr);
+    }
+    assert.ok(command('stampgate serve', pageAt('README.md')).endsWith('--config stampgate.yaml'));
+  });
 
   test('the certificates let their caller in', async (t) => {
     const files = { certificate_file: 'tls.crt', private_key_file: 'tls.key', client_ca_file: 'ca.crt' };

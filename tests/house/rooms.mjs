@@ -1,0 +1,145 @@
+// The rooms of the C++ code: which folder may use which, and which unit names which. Reads the includes, the BUILD files
+// and the tables of the pages, and compares them.
+import { readFileSync, readdirSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+
+const TOP = ['gateway', 'stamp', 'translate', 'webhooks'];
+
+/** The files below a folder of the tree, by path from its root, with their texts. */
+export function readTree(root) {
+  const files = new Map();
+  const walk = (folder) => {
+    for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) walk(path);
+      else if (/\.(cc|h|md)$|^BUILD\.bazel$/.test(entry.name)) files.set(path, readFileSync(join(root, path), 'utf8'));
+    }
+  };
+  TOP.forEach(walk);
+  return files;
+}
+
+const isCode = (path) => /\.(cc|h)$/.test(path);
+const includesOf = (text) => [...text.matchAll(/^#include "([^"]+\.h)"/gm)].map(([, path]) => path);
+const isOurs = (path) => TOP.includes(path.split('/')[0]) && !path.endsWith('.pb.h');
+
+/** "gateway/audit/log" of log.h, log.cc and log_test.cc: the pair of files and its test. */
+const unitOf = (path) => path.replace(/(_test\.cc|\.cc|\.h)$/, '');
+
+/** The rules of one BUILD file: name, testonly, and the labels that its library and its test name. */
+function rulesOf(folder, text) {
+  const labels = (block, attribute) => {
+    const [, list = ''] = new RegExp(`^    ${attribute} = \\[([^\\]]*)\\]`, 'm').exec(block) ?? [];
+    return [...list.matchAll(/"([^"]+)"/g)].map(([, label]) => absolute(folder, label));
+  };
+  return [...text.matchAll(/^(unit|unit_test|cc_binary)\(\n([^]*?)^\)/gm)].map(([, kind, block]) => ({
+    kind,
+    name: /^    name = "([^"]+)"/m.exec(block)[1],
+    testonly: /^    testonly = True/m.test(block) || /default_testonly = True/.test(text) || kind === 'unit_test',
+    alwayslink: /^    alwayslink = True/m.test(block),
+    deps: labels(block, 'deps'),
+    testDeps: labels(block, 'test_deps'),
+  }));
+}
+
+/** "//gateway/audit:log" for ":log", and "//gateway/config:config" for "//gateway/config". */
+function absolute(folder, label) {
+  if (label.startsWith(':')) return `//${folder}${label}`;
+  return label.includes(':') ? label : `${label}:${basename(label)}`;
+}
+
+const labelOf = (unit) => `//${dirname(unit)}:${basename(unit)}`;
+
+/** Folders by folder, as the tables of the pages say: a row begins with a link to the folder and ends with what it uses. */
+export function allowedArrows(files) {
+  const allowed = new Map();
+  for (const [path, text] of files) {
+    if (!path.endsWith('README.md')) continue;
+    for (const [, folder, uses] of text.matchAll(/^\| \[`([a-z/]+)`\]\([^)]*\) \|.*\| ([^|]*) \|$/gm)) {
+      allowed.set(folder, new Set([...uses.matchAll(/`([a-z/]+)`/g)].map(([, used]) => used)));
+    }
+  }
+  return allowed;
+}
+
+/** The first circle in a graph of sets, as the nodes along it; nothing if there is none. */
+function circleIn(graph) {
+  const done = new Set();
+  const walk = (node, path) => {
+    if (path.includes(node)) return [...path.slice(path.indexOf(node)), node];
+    if (done.has(node)) return null;
+    for (const next of graph.get(node) ?? []) {
+      const circle = walk(next, [...path, node]);
+      if (circle) return circle;
+    }
+    done.add(node);
+    return null;
+  };
+  for (const node of graph.keys()) {
+    const circle = walk(node, []);
+    if (circle) return circle;
+  }
+  return null;
+}
+
+/** What is wrong with the rooms, a line each. */
+export function faultsOf(files) {
+  const faults = [];
+  const rules = new Map(); // by label
+  const testOnly = new Set(); // units
+  for (const [path, text] of files) {
+    if (basename(path) !== 'BUILD.bazel') continue;
+    for (const rule of rulesOf(dirname(path), text)) {
+      rules.set(`//${dirname(path)}:${rule.name}`, rule);
+      if (rule.testonly) testOnly.add(`${dirname(path)}/${rule.name}`);
+    }
+  }
+
+  const units = new Map();
+  const folders = new Map();
+  const add = (graph, from, to) => graph.set(from, (graph.get(from) ?? new Set()).add(to));
+  for (const [path, text] of files) {
+    if (!isCode(path)) continue;
+    const unit = unitOf(path);
+    const inTest = path.endsWith('_test.cc');
+    const rule = rules.get(labelOf(unit)) ?? rules.get(labelOf(`${unit}_test`));
+    if (!rule) {
+      if (!rules.has(`//${dirname(path)}:${basename(path, '.cc')}`)) faults.push(`${path}: no rule of its folder has it`);
+      continue;
+    }
+    const named = new Set([...rule.deps, ...(inTest ? rule.testDeps : [])]);
+    for (const included of includesOf(text).filter(isOurs)) {
+      const other = unitOf(included);
+      if (other === unit) continue;
+      if (!named.has(labelOf(other))) faults.push(`${path} includes ${included}, which its rule does not name`);
+      if (inTest || testOnly.has(unit)) continue;
+      if (testOnly.has(other)) faults.push(`${path} includes ${included}, which is for tests`);
+      add(units, unit, other);
+      if (dirname(other) !== dirname(path)) add(folders, dirname(path), dirname(other));
+    }
+  }
+  for (const [label, rule] of rules) {
+    const folder = label.slice(2, label.indexOf(':'));
+    const included = (paths) =>
+      new Set(paths.flatMap((path) => includesOf(files.get(`${folder}/${path}`) ?? '').map((each) => labelOf(unitOf(each)))));
+    const library = included([`${rule.name}.h`, `${rule.name}.cc`]);
+    const test = included([`${rule.name}_test.cc`]);
+    const known = (dep) => rules.has(dep) && !rules.get(dep).alwayslink && rule.kind !== 'cc_binary';
+    for (const dep of rule.deps.filter(known)) if (!library.has(dep)) faults.push(`${label} names ${dep} and does not include it`);
+    for (const dep of rule.testDeps.filter(known)) if (!test.has(dep)) faults.push(`${label}_test names ${dep} and does not include it`);
+  }
+
+  const unitCircle = circleIn(units);
+  if (unitCircle) faults.push(`a circle of files: ${unitCircle.join(' -> ')}`);
+  const folderCircle = circleIn(folders);
+  if (folderCircle) faults.push(`a circle of folders: ${folderCircle.join(' -> ')}`);
+
+  const allowed = allowedArrows(files);
+  for (const [from, tos] of folders) {
+    for (const to of tos) if (!allowed.get(from)?.has(to)) faults.push(`${from} uses ${to}, which no page allows`);
+  }
+  for (const [from, tos] of allowed) {
+    for (const to of tos) if (!folders.get(from)?.has(to)) faults.push(`a page lets ${from} use ${to}, which it does not`);
+  }
+  return faults;
+}

@@ -1,0 +1,67 @@
+// The house: rooms use each other only as the pages say, no file leads back to itself, and the pages list what is there.
+import assert from 'node:assert/strict';
+import { dirname, join } from 'node:path';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { fileTable, listed } from './file_tables.mjs';
+import { faultsOf, readTree } from './rooms.mjs';
+
+const files = readTree(join(dirname(fileURLToPath(import.meta.url)), '../..'));
+
+/** The faults that come of one more line at the end of a file's includes, or of a change to a text. */
+function faultsWith(path, change) {
+  assert.ok(files.has(path), path);
+  const text = change(files.get(path));
+  assert.notEqual(text, files.get(path));
+  const before = new Set(faultsOf(files));
+  return faultsOf(new Map(files).set(path, text)).filter((fault) => !before.has(fault));
+}
+
+const including = (header) => (text) => text.replace(/^#include "/m, `#include "${header}"\n$&`);
+
+describe('the rooms of the code', () => {
+  it('are as the pages say', () => assert.deepEqual(faultsOf(files), []));
+
+  it('show a wrong include', () => {
+    const faults = faultsWith('gateway/policy/grant.cc', including('gateway/operations/unary_call.h'));
+    assert.ok(faults.includes('gateway/policy uses gateway/operations, which no page allows'), faults.join('\n'));
+    assert.ok(faults.some((fault) => fault.startsWith('a circle of folders: ')), faults.join('\n'));
+    assert.ok(faults.some((fault) => fault.startsWith('a circle of files: ')), faults.join('\n'));
+    assert.ok(faults.some((fault) => fault.endsWith('which its rule does not name')), faults.join('\n'));
+  });
+
+  it('show a circle inside a room', () => {
+    const faults = faultsWith('gateway/audit/record.cc', including('gateway/audit/log.h'));
+    assert.ok(faults.some((fault) => fault.startsWith('a circle of files: ')), faults.join('\n'));
+  });
+
+  it('show a product file that includes what is for tests', () => {
+    const faults = faultsWith('gateway/audit/log.cc', including('gateway/audit/testing.h'));
+    assert.ok(faults.includes('gateway/audit/log.cc includes gateway/audit/testing.h, which is for tests'), faults.join('\n'));
+  });
+
+  it('show a rule that names what its files do not include', () => {
+    const unused = (text) => text.replace('        ":record",\n', '        ":record",\n        ":scan",\n');
+    const faults = faultsWith('gateway/audit/BUILD.bazel', unused);
+    assert.ok(faults.some((fault) => fault.endsWith('names //gateway/audit:scan and does not include it')), faults.join('\n'));
+  });
+
+  it('show a page that allows what is not used', () => {
+    const page = (text) => text.replace('| `webhooks/disk`, `webhooks/threads` |', '| `gateway/audit`, `webhooks/disk` |');
+    const faults = faultsWith('gateway/README.md', page);
+    assert.ok(faults.includes('a page lets gateway/store use gateway/audit, which it does not'), faults.join('\n'));
+    assert.ok(faults.includes('gateway/store uses webhooks/threads, which no page allows'), faults.join('\n'));
+  });
+});
+
+describe('the pages of the rooms', () => {
+  it('stand in every folder of code', () => {
+    const folders = new Set([...files.keys()].filter((path) => path.endsWith('.h')).map(dirname));
+    assert.deepEqual([...folders].filter((folder) => !files.has(`${folder}/README.md`)), []);
+  });
+
+  for (const folder of listed(files)) {
+    // node tests/house/file_tables.mjs writes the lists.
+    it(`list the files of ${folder}`, () => assert.ok(files.get(`${folder}/README.md`).includes(fileTable(files, folder))));
+  }
+});
