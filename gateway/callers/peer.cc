@@ -1,8 +1,6 @@
 #include "gateway/callers/peer.h"
 
-#include <arpa/inet.h>
 #include <grpc/grpc_security_constants.h>
-#include <netinet/in.h>
 
 #include <memory>
 
@@ -11,13 +9,12 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "gateway/callers/peer_names.h"
+#include "webhooks/http/listen_address.h"
 
 namespace stampgate {
 namespace {
 
 constexpr char kInsecure[] = "insecure";  // gRPC has no public name for it
-constexpr uint32_t kLoopbackNet = 127;
-constexpr int kLoopbackShift = 24;
 
 // With their lengths: they may hold zero bytes.
 std::vector<absl::string_view> ValuesOf(const grpc::AuthContext& context, const char* name) {
@@ -32,12 +29,11 @@ bool IsLoopback(absl::string_view address) {
   const size_t colon = address.rfind(':');
   if (colon == absl::string_view::npos) return false;
   address.remove_suffix(address.size() - colon);
-  if (absl::ConsumePrefix(&address, "ipv4:")) {
-    in_addr ip;
-    return inet_pton(AF_INET, std::string(address).c_str(), &ip) == 1 &&
-           ntohl(ip.s_addr) >> kLoopbackShift == kLoopbackNet;
-  }
-  return address == "ipv6:[::1]" || address == "ipv6:%5B::1%5D";
+  if (absl::ConsumePrefix(&address, "ipv4:")) return IsLoopbackIp(std::string(address));
+  if (!absl::ConsumePrefix(&address, "ipv6:")) return false;
+  const bool plain = absl::ConsumePrefix(&address, "[") && absl::ConsumeSuffix(&address, "]");
+  const bool escaped = absl::ConsumePrefix(&address, "%5B") && absl::ConsumeSuffix(&address, "%5D");
+  return (plain || escaped) && IsLoopbackIp(std::string(address));
 }
 
 bool IsTls(absl::string_view transport) {

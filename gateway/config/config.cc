@@ -1,8 +1,5 @@
 #include "gateway/config/config.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
@@ -161,49 +158,11 @@ bool ConsistsOf(absl::string_view text, Allowed allowed) {
   return !text.empty() && std::all_of(text.begin(), text.end(), allowed);
 }
 
-struct HostPort {
-  std::string host;  // without brackets
-  std::optional<uint32_t> port;
-};
-
-// Splits "host", "host:port", "[v6]" and "[v6]:port". nullopt if it is none of them.
-std::optional<HostPort> SplitHostPort(absl::string_view text) {
-  HostPort result;
-  const bool bracketed = absl::ConsumePrefix(&text, "[");
-  const size_t host_end = text.find(bracketed ? ']' : ':');
-  result.host = std::string(text.substr(0, host_end));
-  if (bracketed) {
-    in6_addr address;
-    if (host_end == absl::string_view::npos || inet_pton(AF_INET6, result.host.c_str(), &address) != 1) {
-      return std::nullopt;
-    }
-  } else if (!ConsistsOf(result.host, [](char c) { return absl::ascii_isalnum(c) || c == '.' || c == '-'; })) {
-    return std::nullopt;
-  }
-  text.remove_prefix(std::min(text.size(), result.host.size() + bracketed));
-  if (text.empty()) return result;
-  uint32_t port = 0;
-  if (!absl::ConsumePrefix(&text, ":") || text.size() > 5 || !ConsistsOf(text, absl::ascii_isdigit) ||
-      !absl::SimpleAtoi(text, &port) || port > 65535) {
-    return std::nullopt;
-  }
-  result.port = port;
-  return result;
-}
-
-bool IsLoopback(const std::string& host) {
-  in_addr v4;
-  in6_addr v6;
-  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return ntohl(v4.s_addr) >> 24 == 127;
-  if (inet_pton(AF_INET6, host.c_str(), &v6) == 1) return IN6_IS_ADDR_LOOPBACK(&v6);
-  return host == "localhost";
-}
-
 void CheckListenAddress(const config::v1::Config& config, ConfigReport& report) {
-  const std::optional<HostPort> parts = SplitHostPort(config.listen_address());
-  if (!parts.has_value() || !parts->port.has_value()) {
-    report.Add("listen_address", "must be host:port, such as 127.0.0.1:7443");
-  } else if (!IsLoopback(parts->host)) {
+  const absl::StatusOr<ListenAddress> address = ParseListenAddress(config.listen_address());
+  if (!address.ok()) {
+    report.Add("listen_address", "must be address:port, such as 127.0.0.1:7443");
+  } else if (!IsLoopbackIp(address->ip)) {
     if (!config.has_tls()) {
       report.Add("listen_address",
                  "must be 127.x.x.x, [::1] or localhost without tls: plaintext is refused on other addresses");

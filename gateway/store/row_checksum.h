@@ -2,14 +2,13 @@
 #ifndef STAMPGATE_GATEWAY_STORE_ROW_CHECKSUM_H_
 #define STAMPGATE_GATEWAY_STORE_ROW_CHECKSUM_H_
 
-#include <sodium.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "stamp/secret/sha256.h"
 #include "webhooks/disk/big_endian.h"
 
 namespace stampgate {
@@ -40,11 +39,7 @@ class RowChecksum {
     bytes_.append(text.data(), text.size());
   }
 
-  std::array<uint8_t, 32> Sum() const {
-    std::array<uint8_t, 32> sum;
-    crypto_hash_sha256(sum.data(), reinterpret_cast<const uint8_t*>(bytes_.data()), bytes_.size());
-    return sum;
-  }
+  std::array<uint8_t, 32> Sum() const { return Sha256(bytes_); }
 
  private:
   std::string bytes_;

@@ -8,7 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "gateway/tokens/base64url.h"
+#include "translate/json/base64url.h"
 #include "translate/json/reader.h"
 
 namespace stampgate {

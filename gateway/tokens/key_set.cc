@@ -11,8 +11,8 @@
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "gateway/tokens/base64url.h"
 #include "stamp/secret/openssl_ptr.h"
+#include "translate/json/base64url.h"
 #include "translate/json/reader.h"
 #include "webhooks/keys/key_set.h"
 

@@ -1,6 +1,5 @@
 #include "gateway/upstream/base_url.h"
 
-#include <arpa/inet.h>
 #include <curl/curl.h>
 
 #include <memory>
@@ -8,6 +7,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/strip.h"
+#include "webhooks/http/listen_address.h"
 
 namespace stampgate {
 namespace {
@@ -27,9 +28,9 @@ std::string Part(CURLU* url, CURLUPart part) {
 // `host` is as libcurl prints it: numbers such as 0x7f.1 are 127.0.0.1 by then. libcurl itself, not the resolver,
 // knows the address of "localhost".
 bool IsLoopback(absl::string_view host) {
-  in_addr v4;
-  if (inet_pton(AF_INET, std::string(host).c_str(), &v4) == 1) return (ntohl(v4.s_addr) >> 24) == 127;
-  return host == "[::1]" || absl::EqualsIgnoreCase(host, "localhost");
+  if (absl::EqualsIgnoreCase(host, "localhost")) return true;
+  if (absl::ConsumePrefix(&host, "[")) absl::ConsumeSuffix(&host, "]");
+  return IsLoopbackIp(std::string(host));
 }
 
 }  // namespace

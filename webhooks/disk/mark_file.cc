@@ -1,11 +1,10 @@
 #include "webhooks/disk/mark_file.h"
 
-#include <sodium.h>
-
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "stamp/secret/sha256.h"
 #include "webhooks/disk/big_endian.h"
 
 namespace stampgate {
@@ -23,18 +22,11 @@ constexpr size_t kWritesAt = kLogAt + 16;
 constexpr size_t kNumberAt = kWritesAt + 8;
 constexpr size_t kDigestAt = kNumberAt + 8;
 constexpr size_t kChecksumAt = kDigestAt + 32;
-constexpr size_t kMarkBytes = kChecksumAt + crypto_hash_sha256_BYTES;
+constexpr size_t kMarkBytes = kChecksumAt + 32;
 
 template <size_t kSize>
 absl::string_view AsText(const std::array<uint8_t, kSize>& bytes) {
   return absl::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-}
-
-std::string ChecksumOf(absl::string_view bytes) {
-  std::string checksum(crypto_hash_sha256_BYTES, '\0');
-  crypto_hash_sha256(reinterpret_cast<uint8_t*>(checksum.data()), reinterpret_cast<const uint8_t*>(bytes.data()),
-                     bytes.size());
-  return checksum;
 }
 
 absl::string_view AsText(const std::array<char, 8>& bytes) { return absl::string_view(bytes.data(), bytes.size()); }
@@ -42,13 +34,13 @@ absl::string_view AsText(const std::array<char, 8>& bytes) { return absl::string
 std::string Encode(const MarkFile::LogId& log, uint64_t writes, const HighWaterMark& mark) {
   std::string bytes = absl::StrCat(kName, AsText(log), AsText(ToBigEndian(writes)), AsText(ToBigEndian(mark.number)),
                                    AsText(mark.digest));
-  bytes += ChecksumOf(bytes);
+  bytes += AsText(Sha256(bytes));
   return bytes;
 }
 
 bool IsWhole(absl::string_view bytes) {
   return bytes.substr(0, kName.size()) == kName &&
-         ChecksumOf(bytes.substr(0, kChecksumAt)) == bytes.substr(kChecksumAt);
+         AsText(Sha256(bytes.substr(0, kChecksumAt))) == bytes.substr(kChecksumAt);
 }
 
 }  // namespace

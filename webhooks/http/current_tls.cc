@@ -10,12 +10,11 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "stamp/secret/sha256.h"
 #include "webhooks/http/tls_context.h"
 
 namespace stampgate {
 namespace {
-
-const unsigned char* BytesOf(const std::string& text) { return reinterpret_cast<const unsigned char*>(text.data()); }
 
 absl::StatusOr<absl::Time> ToTime(const ASN1_TIME* time) {
   tm utc{};
@@ -40,10 +39,7 @@ absl::StatusOr<std::unique_ptr<CurrentTls>> CurrentTls::Load(TlsPairFiles files)
 }
 
 CurrentTls::Digest CurrentTls::DigestOf(const TlsPair& pair) {
-  Digest digest;
-  SHA256(BytesOf(pair.certificates), pair.certificates.size(), digest.data());
-  SHA256(BytesOf(pair.private_key), pair.private_key.size(), digest.data() + SHA256_DIGEST_LENGTH);
-  return digest;
+  return {Sha256(pair.certificates), Sha256(pair.private_key)};
 }
 
 absl::StatusOr<std::shared_ptr<CurrentTls::Served>> CurrentTls::Make(const TlsPair& pair) const {

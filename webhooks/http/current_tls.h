@@ -2,10 +2,9 @@
 #ifndef STAMPGATE_WEBHOOKS_HTTP_CURRENT_TLS_H_
 #define STAMPGATE_WEBHOOKS_HTTP_CURRENT_TLS_H_
 
-#include <openssl/sha.h>
-
 #include <array>
 #include <boost/asio/ssl/context.hpp>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -35,7 +34,7 @@ class CurrentTls {
 
  private:
   // Tells pairs apart without keeping a key.
-  using Digest = std::array<unsigned char, 2 * SHA256_DIGEST_LENGTH>;
+  using Digest = std::array<std::array<uint8_t, 32>, 2>;
 
   struct Served {
     boost::asio::ssl::context context;

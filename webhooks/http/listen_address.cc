@@ -21,6 +21,13 @@ bool IsAddress(int family, const std::string& text) {
 
 }  // namespace
 
+bool IsLoopbackIp(const std::string& ip) {
+  in_addr v4;
+  in6_addr v6;
+  if (inet_pton(AF_INET, ip.c_str(), &v4) == 1) return ntohl(v4.s_addr) >> 24 == 127;
+  return inet_pton(AF_INET6, ip.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+}
+
 absl::StatusOr<ListenAddress> ParseListenAddress(absl::string_view text) {
   const size_t colon = text.rfind(':');
   if (colon == absl::string_view::npos) return absl::InvalidArgumentError("listen address must be host:port");

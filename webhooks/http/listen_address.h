@@ -15,6 +15,9 @@ struct ListenAddress {
   uint16_t port = 0;  // 0: the system chooses one
 };
 
+// 127.x.x.x or ::1, in any spelling that inet_pton() takes. `ip` is without brackets.
+bool IsLoopbackIp(const std::string& ip);
+
 // Reads "127.0.0.1:8080", "[::1]:8080" or "localhost:8080". No other name: where a server listens must not depend on a
 // resolver; "localhost" is 127.0.0.1. Errors: kInvalidArgument.
 absl::StatusOr<ListenAddress> ParseListenAddress(absl::string_view text);

@@ -16,6 +16,13 @@ TEST(ListenAddress, IsAnIpAddressAndAPort) {
   EXPECT_TRUE(ParseListenAddress("[::]:1").ok());
 }
 
+TEST(ListenAddress, IsLoopbackOrNot) {
+  for (const char* ip : {"127.0.0.1", "127.255.3.4", "::1", "0:0:0:0:0:0:0:1"}) EXPECT_TRUE(IsLoopbackIp(ip)) << ip;
+  for (const char* ip : {"", "128.0.0.1", "0.0.0.0", "::", "::2", "::ffff:127.0.0.1", "[::1]", "localhost", "127.1"}) {
+    EXPECT_FALSE(IsLoopbackIp(ip)) << ip;
+  }
+}
+
 TEST(ListenAddress, RefusesEverythingElse) {
   for (const char* text : {"",
                            ":",

@@ -2,6 +2,7 @@
 
 #include <sodium.h>
 
+#include <algorithm>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "translate/json/base64url.h"
 #include "translate/json/reader.h"
 #include "webhooks/keys/identifier.h"
 
@@ -50,11 +52,10 @@ absl::Status ReadMembers(JsonValue& value, const std::string& member_prefix, Jso
 }
 
 bool DecodePublicKey(const std::string& x, std::array<uint8_t, 32>& key) {
-  size_t size = 0;
-  // Takes all of the text, or fails; refuses padding, and bits that are set behind the last byte.
-  return sodium_base642bin(key.data(), key.size(), x.data(), x.size(), nullptr, &size, nullptr,
-                           sodium_base64_VARIANT_URLSAFE_NO_PADDING) == 0 &&
-         size == key.size();
+  const std::optional<std::string> bytes = DecodeBase64Url(x);
+  if (!bytes.has_value() || bytes->size() != key.size()) return false;
+  std::copy(bytes->begin(), bytes->end(), key.begin());
+  return true;
 }
 
 void UseMembers(JsonWebKey jwk, ReadKey& read) {

@@ -6,8 +6,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/string_view.h"
+#include "translate/json/base64url.h"
 #include "webhooks/disk/big_endian.h"
 
 namespace stampgate {
@@ -21,14 +26,12 @@ constexpr size_t kDigestAt = kPositionAt + 8;
 constexpr size_t kDigestBytes = 16;
 constexpr size_t kMacBytes = 16;  // half of SHA-256: no one guesses 128 bits
 constexpr size_t kCursorBytes = kDigestAt + kDigestBytes + kMacBytes;
-constexpr int kBase64 = sodium_base64_VARIANT_URLSAFE_NO_PADDING;
 
 // Version 1 had no digest.
 constexpr uint8_t kVersion1 = 1;
 constexpr size_t kCursorBytes1 = kDigestAt + kMacBytes;
 
 constexpr size_t TextBytes(size_t bytes) { return (bytes * 8 + 5) / 6; }
-constexpr size_t kTextBytes = TextBytes(kCursorBytes);
 
 using CursorBytes = std::array<uint8_t, kCursorBytes>;
 using Mac = std::array<uint8_t, crypto_auth_hmacsha256_BYTES>;
@@ -57,10 +60,7 @@ std::string EncodeCursor(const LogIdentity& log, const EventPlace& place) {
   const Mac mac = MacOf(log, cursor.data(), kMacAt);
   std::copy_n(mac.begin(), kMacBytes, cursor.begin() + kMacAt);
 
-  std::string text(kTextBytes + 1, '\0');  // libsodium writes a NUL behind it
-  sodium_bin2base64(text.data(), text.size(), cursor.data(), cursor.size(), kBase64);
-  text.resize(kTextBytes);
-  return text;
+  return absl::WebSafeBase64Escape(absl::string_view(reinterpret_cast<const char*>(cursor.data()), cursor.size()));
 }
 
 bool Cursor::Fits(const ChainDigest& there) const {
@@ -70,13 +70,11 @@ bool Cursor::Fits(const ChainDigest& there) const {
 absl::StatusOr<Cursor> DecodeCursor(const LogIdentity& log, absl::string_view cursor) {
   const bool is_version1 = cursor.size() == TextBytes(kCursorBytes1);
   const size_t expected = is_version1 ? kCursorBytes1 : kCursorBytes;
+  if (cursor.size() != TextBytes(expected)) return absl::InvalidArgumentError("this is not a cursor");
+  const std::optional<std::string> text = DecodeBase64Url(cursor);
   CursorBytes bytes = {};
-  size_t size = 0;
-  // Strict: no other alphabet, no padding, and no bits in the last digit that mean nothing.
-  if (cursor.size() != TextBytes(expected) ||
-      sodium_base642bin(bytes.data(), bytes.size(), cursor.data(), cursor.size(), nullptr, &size, nullptr, kBase64) !=
-          0 ||
-      size != expected || bytes[0] != (is_version1 ? kVersion1 : kVersion)) {
+  if (text.has_value()) std::copy(text->begin(), text->end(), bytes.begin());
+  if (!text.has_value() || bytes[0] != (is_version1 ? kVersion1 : kVersion)) {
     return absl::InvalidArgumentError("this is not a cursor");
   }
   // First, because the MAC of another log's cursor cannot be checked.

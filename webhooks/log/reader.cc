@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "stamp/secret/sha256.h"
 #include "webhooks/log/schema.h"
 #include "webhooks/log/seen_table.h"
 
@@ -239,7 +240,7 @@ absl::StatusOr<std::string> LogReader::ReadBody(const EventRow& row) {
   absl::StatusOr<bool> found = body_.Step();
   if (absl::IsDataLoss(found.status())) return Damaged(row.position, found.status().message());
   if (!found.ok()) return found.status();
-  if (!*found || row.body_sha256 != AsText(DigestOf(body_.Bytes(0)))) {
+  if (!*found || row.body_sha256 != AsText(Sha256(body_.Bytes(0)))) {
     return Damaged(row.position, "its body does not fit its SHA-256");
   }
   return std::string(body_.Bytes(0));

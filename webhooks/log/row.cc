@@ -1,8 +1,6 @@
 #include "webhooks/log/row.h"
 
-#include <openssl/evp.h>
-
-#include "absl/base/internal/raw_logging.h"
+#include "stamp/secret/sha256.h"
 #include "webhooks/disk/big_endian.h"
 
 namespace stampgate {
@@ -30,16 +28,6 @@ std::optional<absl::string_view> TakeText(absl::string_view* bytes) {
 
 }  // namespace
 
-Digest DigestOf(absl::string_view data) {
-  // Fetched once: OpenSSL's own SHA256() looks it up by name on every call.
-  static const EVP_MD* const sha256 = EVP_MD_fetch(nullptr, "SHA256", nullptr);
-  Digest digest;
-  unsigned int size = 0;
-  const bool ok = sha256 != nullptr && EVP_Digest(data.data(), data.size(), digest.data(), &size, sha256, nullptr) == 1;
-  ABSL_RAW_CHECK(ok && size == digest.size(), "OpenSSL does not compute SHA-256");
-  return digest;
-}
-
 Digest ChecksumOf(absl::string_view log_id, const EventRow& row) {
   std::string bytes;
   bytes.reserve(512 + row.headers.size());
@@ -50,7 +38,7 @@ Digest ChecksumOf(absl::string_view log_id, const EventRow& row) {
     AddText(text, &bytes);
   }
   if (!row.previous.empty()) AddText(row.previous, &bytes);
-  return DigestOf(bytes);
+  return Sha256(bytes);
 }
 
 std::string EncodeHeaders(const std::vector<HeaderField>& headers) {

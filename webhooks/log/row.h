@@ -19,9 +19,6 @@ inline absl::string_view AsText(const Digest& digest) {
   return absl::string_view(reinterpret_cast<const char*>(digest.data()), digest.size());
 }
 
-// SHA-256. Ends the process if OpenSSL has none or no memory. Thread-safe.
-Digest DigestOf(absl::string_view data);
-
 // What a row holds besides its checksum and the body, which `body_sha256` stands for: so damage shows in a row whose
 // body is not read. Does not own the bytes.
 struct EventRow {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "stamp/secret/sha256.h"
 #include "webhooks/disk/big_endian.h"
 #include "webhooks/log/row.h"
 
@@ -29,13 +30,13 @@ std::string BytesOf(const LogRecord& record, std::initializer_list<int64_t> numb
 }
 
 Digest ChecksumOf(const LogRecord& record) {
-  return DigestOf(absl::StrCat(BytesOf(record, {record.earliest, record.latest, record.latest_commit_us,
-                                                record.clock.age_us, record.clock.wall_us}),
-                               AsText(record.latest_digest), AsText(record.digest_before)));
+  return Sha256(absl::StrCat(BytesOf(record, {record.earliest, record.latest, record.latest_commit_us,
+                                              record.clock.age_us, record.clock.wall_us}),
+                             AsText(record.latest_digest), AsText(record.digest_before)));
 }
 
 Digest ChecksumOfVersion1(const LogRecord& record) {
-  return DigestOf(BytesOf(record, {record.earliest, record.latest, record.latest_commit_us}));
+  return Sha256(BytesOf(record, {record.earliest, record.latest, record.latest_commit_us}));
 }
 
 absl::Status MissingRow() { return absl::DataLossError("the row about the log is missing"); }

@@ -2,23 +2,16 @@
 
 #include <openssl/crypto.h>
 
+#include "stamp/secret/sha256.h"
+
 namespace stampgate {
-namespace {
-
-std::array<unsigned char, SHA256_DIGEST_LENGTH> Digest(absl::string_view text) {
-  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest;
-  SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
-  return digest;
-}
-
-}  // namespace
 
 PathSet::PathSet(const std::vector<std::string>& paths) {
-  for (const std::string& path : paths) digests_.push_back(Digest(path));
+  for (const std::string& path : paths) digests_.push_back(Sha256(path));
 }
 
 bool PathSet::Has(absl::string_view target) const {
-  const auto wanted = Digest(target);
+  const auto wanted = Sha256(target);
   int found = 0;
   // All of them, also after the right one.
   for (const auto& digest : digests_) found |= CRYPTO_memcmp(digest.data(), wanted.data(), digest.size()) == 0 ? 1 : 0;

@@ -2,9 +2,8 @@
 #ifndef STAMPGATE_WEBHOOKS_RECEIVER_PATH_SET_H_
 #define STAMPGATE_WEBHOOKS_RECEIVER_PATH_SET_H_
 
-#include <openssl/sha.h>
-
 #include <array>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -21,7 +20,7 @@ class PathSet {
   bool Has(absl::string_view target) const;
 
  private:
-  std::vector<std::array<unsigned char, SHA256_DIGEST_LENGTH>> digests_;
+  std::vector<std::array<uint8_t, 32>> digests_;
 };
 
 }  // namespace stampgate

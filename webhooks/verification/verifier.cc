@@ -1,12 +1,12 @@
 #include "webhooks/verification/verifier.h"
 
-#include <openssl/sha.h>
 #include <sodium.h>
 
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "stamp/secret/sha256.h"
 #include "webhooks/keys/identifier.h"
 #include "webhooks/verification/delivery_headers.h"
 #include "webhooks/verification/signed_body.h"
@@ -39,12 +39,6 @@ bool SignatureIsValid(const SignedHeaders& headers, absl::string_view body, cons
 bool IsFresh(const SignedHeaders& headers, absl::Time now, absl::Duration max_age) {
   const absl::Duration age = absl::FromUnixMillis(absl::ToUnixMillis(now)) - absl::FromUnixMillis(headers.timestamp_ms);
   return absl::AbsDuration(age) <= max_age;
-}
-
-std::array<uint8_t, 32> Sha256(absl::string_view data) {
-  std::array<uint8_t, 32> digest;
-  SHA256(reinterpret_cast<const uint8_t*>(data.data()), data.size(), digest.data());
-  return digest;
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// The base64url of tokens and keys: RFC 7515, section 2.
-#ifndef STAMPGATE_GATEWAY_TOKENS_BASE64URL_H_
-#define STAMPGATE_GATEWAY_TOKENS_BASE64URL_H_
+// base64url without padding, as keys, tokens, stamps and cursors have it: RFC 7515, section 2.
+#ifndef STAMPGATE_TRANSLATE_JSON_BASE64URL_H_
+#define STAMPGATE_TRANSLATE_JSON_BASE64URL_H_
 
 #include <optional>
 #include <string>
@@ -15,4 +15,4 @@ std::optional<std::string> DecodeBase64Url(absl::string_view text);
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_TOKENS_BASE64URL_H_
+#endif  // STAMPGATE_TRANSLATE_JSON_BASE64URL_H_
