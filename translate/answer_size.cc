@@ -9,10 +9,9 @@ namespace stampgate {
 namespace {
 
 Error TooLarge(absl::string_view done, size_t bytes, absl::string_view advice) {
-  Error error = GatewayError(
-      absl::StatusCode::kOutOfRange, v1::ERROR_REASON_ANSWER_TOO_LARGE,
-      absl::StrCat(done, ", but its answer is too large: ", bytes, " bytes, where clients take ", kMaxAnswerBytes,
-                   "; ", advice));
+  Error error = GatewayError(absl::StatusCode::kOutOfRange, v1::ERROR_REASON_ANSWER_TOO_LARGE,
+                             absl::StrCat(done, ", but its answer is too large: ", bytes, " bytes, where clients take ",
+                                          kMaxAnswerBytes, "; ", advice));
   error.metadata.emplace_back("answer_bytes", absl::StrCat(bytes));
   error.metadata.emplace_back("max_answer_bytes", absl::StrCat(kMaxAnswerBytes));
   return error;

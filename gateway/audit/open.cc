@@ -52,7 +52,8 @@ absl::StatusOr<std::unique_ptr<Audit>> Audit::Open(const config::v1::Audit& conf
   if (!log.ok()) return log.status();
   audit->log_ = *std::move(log);  // nothing is written before, and so nothing observed
   audit->TellHead();
-  audit->teller_ = std::make_unique<PeriodicTask>("audit-head", kTellInterval, [audit = audit.get()] { audit->TellHead(); });
+  audit->teller_ =
+      std::make_unique<PeriodicTask>("audit-head", kTellInterval, [audit = audit.get()] { audit->TellHead(); });
   return audit;
 }
 
