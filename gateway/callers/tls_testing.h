@@ -15,7 +15,7 @@
 
 #include "absl/strings/string_view.h"
 #include "gateway/callers/peer.h"
-#include "gateway/callers/test_certificates.h"
+#include "webhooks/http/test_certificates.h"
 
 namespace stampgate {
 

@@ -25,13 +25,14 @@
 #include "gateway/config/duration.h"
 #include "gateway/config/fault_report.h"
 #include "gateway/config/yaml_reader.h"
+#include "gateway/tls/client_certificate_filter.h"
 #include "gateway/upstream/base_url.h"
 #include "gateway/upstream/ca_file.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/util/time_util.h"
 #include "stampgate/v1/options.pb.h"
 #include "webhooks/http/listen_address.h"
-#include "webhooks/http/tls_context.h"
+#include "webhooks/http/tls_files.h"
 
 namespace stampgate {
 namespace {
@@ -185,7 +186,11 @@ void CheckCallerTls(const config::v1::Config& config, ConfigReport& report) {
       report.IsFaulty("tls.private_key_file") || report.IsFaulty("tls.client_ca_file")) {
     return;
   }
-  const absl::Status status = CheckTlsFiles(FilesOf(config.tls()), absl::Now());
+  const TlsFiles files = FilesOf(config.tls());
+  const absl::StatusOr<TlsSnapshot> snapshot = ReadTlsFiles(files);
+  absl::Status status = snapshot.status();
+  if (status.ok()) status = CheckTlsSnapshot(*snapshot, files, absl::Now()).status();
+  if (status.ok()) status = CheckThatGrpcCanRead(*snapshot, files);
   if (!status.ok()) report.Add("tls", absl::StrCat("cannot be used: ", status.message()));
 }
 
@@ -280,7 +285,7 @@ void CheckWebhooks(const config::v1::Config& config, ConfigReport& report) {
 void CheckWebhookTls(const config::v1::Webhooks& webhooks, ConfigReport& report) {
   if (webhooks.tls_certificate_file().empty() || webhooks.tls_private_key_file().empty()) return;
   const absl::Status status =
-      MakeTlsServerContext(webhooks.tls_certificate_file(), webhooks.tls_private_key_file()).status();
+      CheckTlsFiles({webhooks.tls_certificate_file(), webhooks.tls_private_key_file()}, absl::Now());
   if (!status.ok()) report.Add("webhooks.tls_certificate_file", absl::StrCat("cannot be used: ", status.message()));
 }
 

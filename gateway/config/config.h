@@ -11,9 +11,9 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "gateway/config/caller_rules.h"
-#include "gateway/tls/files.h"
 #include "google/protobuf/duration.pb.h"
 #include "stampgate/config/v1/config.pb.h"
+#include "webhooks/http/tls_files.h"
 
 namespace stampgate {
 

@@ -395,7 +395,8 @@ TEST(ConfigTest, WebhooksComeToAnAddressAndAPathThatNobodyGuesses) {
   EXPECT_EQ(report("tls_private_key_file: a.pem"),
             "f:4:11: webhooks.tls_certificate_file: is required beside the other one");
   EXPECT_EQ(report("tls_certificate_file: missing.pem, tls_private_key_file: missing.key"),
-            "f:4:34: webhooks.tls_certificate_file: cannot be used: missing.pem: No such file or directory");
+            "f:4:34: webhooks.tls_certificate_file: cannot be used: missing.pem: it cannot be opened: No such file or "
+            "directory");
   EXPECT_EQ(report("max_body_bytes: 65535"), "f:4:28: webhooks.max_body_bytes: must be from 65536 to 16777216");
   EXPECT_EQ(report("max_connections: 7"), "f:4:29: webhooks.max_connections: must be from 8 to 10000");
   for (const char* name : {"request_timeout", "idle_timeout", "min_key_set_interval"}) {

@@ -19,10 +19,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "gateway/callers/test_certificates.h"
 #include "gateway/config/loader.h"
 #include "gateway/config/settled_file.h"
 #include "gateway/policy/testing.h"
+#include "webhooks/http/test_certificates.h"
 
 namespace stampgate {
 namespace {

@@ -1,11 +1,14 @@
 #include "gateway/tls/client_certificate_filter.h"
 
+#include <openssl/bio.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
 #include <memory>
 
+#include "absl/strings/str_cat.h"
 #include "stamp/secret/openssl_ptr.h"
 
 namespace stampgate {
@@ -63,6 +66,16 @@ bool GrpcCanRead(const X509* certificate) {
   const bool readable = HasReadableCommonName(certificate) && HasReadableNames(certificate);
   ERR_pop_to_mark();
   return readable;
+}
+
+absl::Status CheckThatGrpcCanRead(const TlsSnapshot& snapshot, const TlsFiles& files) {
+  const std::unique_ptr<BIO, OpensslDeleter<BIO_free>> bio(
+      BIO_new_mem_buf(snapshot.certificates.data(), static_cast<int>(snapshot.certificates.size())));
+  const std::unique_ptr<X509, OpensslDeleter<X509_free>> certificate(
+      bio == nullptr ? nullptr : PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
+  if (certificate != nullptr && GrpcCanRead(certificate.get())) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(files.certificate_file, ": its certificate has names that gRPC cannot read"));
 }
 
 absl::Status RefuseClientsThatGrpcCannotRead() {

@@ -5,6 +5,7 @@
 #include <openssl/x509.h>
 
 #include "absl/status/status.h"
+#include "webhooks/http/tls_files.h"
 
 namespace stampgate {
 
@@ -12,6 +13,9 @@ namespace stampgate {
 // names an IP address of another size than 4 or 16 bytes; that an authority signed it is no help, as few look so
 // closely.
 bool GrpcCanRead(const X509* certificate);
+
+// The same of the certificate that a port of gRPC's is to serve. Errors: kInvalidArgument, with the path and the rule.
+absl::Status CheckThatGrpcCanRead(const TlsSnapshot& snapshot, const TlsFiles& files);
 
 // From now on OpenSSL refuses, in this whole process, client certificates that gRPC cannot read: they are "unsuitable
 // certificate purpose" while the handshake still goes on. Thread-safe; once is enough. It must be done before the first

@@ -125,6 +125,7 @@ absl::StatusOr<bool> ServerTls::Reload() {
   if (served != nullptr && *snapshot == *served) return false;
   const absl::StatusOr<absl::Time> not_after = CheckTlsSnapshot(*snapshot, files_, now_());
   if (!not_after.ok()) return not_after.status();
+  if (absl::Status status = CheckThatGrpcCanRead(*snapshot, files_); !status.ok()) return status;
   served_->Replace(*std::move(snapshot), *not_after);
   return true;
 }

@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "gateway/tls/files.h"
+#include "webhooks/http/tls_files.h"
 
 namespace stampgate {
 
@@ -27,8 +27,8 @@ class ServerTls {
  public:
   using Files = TlsFiles;
 
-  // `now` is called by Create and Reload. Errors: those of ReadTlsFiles, CheckTlsSnapshot and
-  // RefuseClientsThatGrpcCannotRead, which it calls.
+  // `now` is called by Create and Reload. Errors: those of ReadTlsFiles, CheckTlsSnapshot,
+  // CheckThatGrpcCanRead and RefuseClientsThatGrpcCannotRead, which it calls.
   static absl::StatusOr<std::unique_ptr<ServerTls>> Create(const Files& files, std::function<absl::Time()> now);
 
   ~ServerTls();

@@ -209,6 +209,9 @@ TEST_F(ServerTlsTest, DoesNotStartWithBrokenFiles) {
   Write({server_identity_.certificate, client_.key}, authority_.certificate());
   EXPECT_THAT(ServerTls::Create(files_, [] { return absl::Now(); }).status(),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is not the key of")));
+  Write(authority_.Issue({.names = {{GEN_IPADD, "12345"}}}), authority_.certificate());
+  EXPECT_THAT(ServerTls::Create(files_, [] { return absl::Now(); }).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("has names that gRPC cannot read")));
 }
 
 // A session is no way round the authorities that are served now, nor round the end of a certificate.

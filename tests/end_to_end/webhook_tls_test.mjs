@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { connect } from 'node:tls';
@@ -110,10 +110,13 @@ describe('with TLS', { timeout: HANG_MS }, async () => {
     ["a key that is not the certificate's", good.cert, other.key],
     ['no certificate', 'nothing', good.key],
     ['no key', good.cert, 'nothing'],
+    ['a key that others may read', good.cert, good.key, 0o644],
   ];
-  for (const [title, cert, key] of cases) {
+  for (const [title, cert, key, mode = 0o600] of cases) {
     it(`a gateway that has ${title} does not start, and says why`, async (t) => {
-      const stack = await prepareEventStack(t, { webhooks: files(cert, key) });
+      const webhooks = files(cert, key);
+      chmodSync(webhooks.tls_private_key_file, mode);
+      const stack = await prepareEventStack(t, { webhooks });
       const config = write('config.yaml', JSON.stringify(stack.config));
       const { status, stdout, stderr } = await run(['serve', '--config', config]);
       assert.deepEqual([status, stdout], [1, '']);

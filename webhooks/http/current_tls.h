@@ -11,15 +11,15 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "webhooks/http/tls_pair.h"
+#include "webhooks/http/tls_files.h"
 
 namespace stampgate {
 
 // Thread-safe. Certificate and key change together.
 class CurrentTls {
  public:
-  // Errors: those of MakeTlsServerContext.
-  static absl::StatusOr<std::unique_ptr<CurrentTls>> Load(TlsPairFiles files);
+  // Reads the files. Errors: those of ReadTlsFiles, CheckTlsSnapshot and MakeTlsServerContext.
+  static absl::StatusOr<std::unique_ptr<CurrentTls>> Load(TlsFiles files, absl::Time now);
 
   // What new connections are to use; whoever has it keeps it.
   std::shared_ptr<boost::asio::ssl::context> context() const;
@@ -27,32 +27,29 @@ class CurrentTls {
   // When the certificate that is served expires.
   absl::Time not_after() const;
 
-  // Reads the files, and serves what they hold if that is not what is served already. Whether it was. An error leaves
-  // what is served as it is: those of Load, and kInvalidArgument for a certificate that is not valid at `now`. One
-  // that is served already is not looked at again, so that it is served until there is a better one: see not_after().
+  // Reads the files, and serves what they hold if that is not what is served already. Returns whether it was. An error
+  // leaves what is served as it is; they are those of Load. What is served already is not checked again, so that a
+  // certificate that has expired since is served until there is a better one: see not_after().
   absl::StatusOr<bool> Reload(absl::Time now);
 
  private:
-  // Tells pairs apart without keeping a key.
+  // Tells certificates and keys apart without keeping a key.
   using Digest = std::array<std::array<uint8_t, 32>, 2>;
 
   struct Served {
     boost::asio::ssl::context context;
-    absl::Time not_before;
     absl::Time not_after;
     Digest digest;
   };
 
-  explicit CurrentTls(TlsPairFiles files) : files_(std::move(files)) {}
+  explicit CurrentTls(TlsFiles files) : files_(std::move(files)) {}
 
-  static Digest DigestOf(const TlsPair& pair);
-  absl::StatusOr<std::shared_ptr<Served>> Make(const TlsPair& pair) const;
   std::shared_ptr<Served> served() const;
 
-  const TlsPairFiles files_;
+  const TlsFiles files_;
   std::mutex reloading_;
   mutable std::mutex mutex_;
-  std::shared_ptr<Served> served_;  // never null
+  std::shared_ptr<Served> served_;  // null before the first Reload alone
 };
 
 }  // namespace stampgate

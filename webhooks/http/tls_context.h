@@ -3,20 +3,15 @@
 #define STAMPGATE_WEBHOOKS_HTTP_TLS_CONTEXT_H_
 
 #include <boost/asio/ssl/context.hpp>
-#include <string>
 
 #include "absl/status/statusor.h"
-#include "webhooks/http/tls_pair.h"
+#include "webhooks/http/tls_files.h"
 
 namespace stampgate {
 
-// TLS 1.2 and later, HTTP/1.1 to who negotiates, no client certificates. `files` is for what is said of faults. Errors:
-// kInvalidArgument with the file's path and what is wrong with it.
-absl::StatusOr<boost::asio::ssl::context> MakeTlsServerContext(const TlsPair& pair, const TlsPairFiles& files);
-
-// Of what the files hold now. Errors: those of ReadTlsPair too.
-absl::StatusOr<boost::asio::ssl::context> MakeTlsServerContext(const std::string& certificate_file,
-                                                               const std::string& private_key_file);
+// TLS 1.2 and later, HTTP/1.1 to who negotiates, no client certificates. Of what CheckTlsSnapshot has found good.
+// Errors: kInvalidArgument if OpenSSL refuses it all the same, kResourceExhausted.
+absl::StatusOr<boost::asio::ssl::context> MakeTlsServerContext(const TlsSnapshot& snapshot);
 
 }  // namespace stampgate
 

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "webhooks/http/acceptor.h"
 #include "webhooks/http/current_tls.h"
 #include "webhooks/receiver/connection.h"
@@ -99,7 +100,7 @@ absl::StatusOr<std::unique_ptr<Receiver>> Receiver::Start(ReceiverOptions option
   if (absl::Status checked = CheckOptions(options); !checked.ok()) return checked;
   std::unique_ptr<CurrentTls> tls;
   if (!options.tls_certificate_file.empty()) {
-    auto loaded = CurrentTls::Load({options.tls_certificate_file, options.tls_private_key_file});
+    auto loaded = CurrentTls::Load({options.tls_certificate_file, options.tls_private_key_file}, absl::Now());
     if (!loaded.ok()) return loaded.status();
     tls = *std::move(loaded);
   }

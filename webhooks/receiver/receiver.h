@@ -19,7 +19,7 @@ namespace stampgate {
 // Thread-safe.
 class Receiver {
  public:
-  // Errors: kUnavailable if the address cannot be listened on, kInvalidArgument for TLS files that cannot be used.
+  // Errors: kUnavailable if the address cannot be listened on, those of CurrentTls for TLS files that cannot be used.
   static absl::StatusOr<std::unique_ptr<Receiver>> Start(ReceiverOptions options, TakeDelivery take);
 
   // Closes everything at once. Deliveries whose Answer is not called yet get none.
@@ -29,8 +29,7 @@ class Receiver {
   virtual const std::string& url() const = 0;
 
   // Reads the TLS files again: new connections get what they hold now, those that are up stay as they are. Whether that
-  // was new; false without TLS. An error leaves what is served as it is: kInvalidArgument for files that cannot be used
-  // and for a new certificate that is not valid at `now`, kAborted if they change while they are read.
+  // was new; false without TLS. An error leaves what is served as it is: those of CurrentTls.
   virtual absl::StatusOr<bool> ReloadTls(absl::Time now) = 0;
 
   // Who is connected now, and who had to go.

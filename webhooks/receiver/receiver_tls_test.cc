@@ -1,17 +1,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <openssl/bio.h>
-#include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,53 +18,38 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "translate/testing/status_is.h"
+#include "webhooks/http/test_certificates.h"
 #include "webhooks/http/test_client.h"
 #include "webhooks/receiver/receiver.h"
 
 namespace stampgate {
 namespace {
 
+using stampgate::testing::StatusIs;
 using ::testing::HasSubstr;
 
 struct OpenSslDelete {
-  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
   void operator()(X509* certificate) const { X509_free(certificate); }
   void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
   void operator()(SSL* ssl) const { SSL_free(ssl); }
   void operator()(BIO* bio) const { BIO_free(bio); }
-  void operator()(std::FILE* file) const { std::fclose(file); }
 };
 template <typename T>
 using Owned = std::unique_ptr<T, OpenSslDelete>;
 
-// A self-signed certificate and its key, in files of the test's own.
 struct Credentials {
   std::string certificate_file;
   std::string key_file;
 };
 
-Credentials MakeCredentials(const std::string& name, const std::string& passphrase = "", long valid_from = -3600,
-                            long valid_to = 3600) {
-  const Owned<EVP_PKEY> key(EVP_EC_gen("P-256"));
-  const Owned<X509> certificate(X509_new());
-  X509_set_version(certificate.get(), X509_VERSION_3);
-  ASN1_INTEGER_set(X509_get_serialNumber(certificate.get()), 1);
-  X509_gmtime_adj(X509_getm_notBefore(certificate.get()), valid_from);
-  X509_gmtime_adj(X509_getm_notAfter(certificate.get()), valid_to);
-  X509_NAME_add_entry_by_txt(X509_get_subject_name(certificate.get()), "CN", MBSTRING_ASC,
-                             reinterpret_cast<const unsigned char*>("localhost"), -1, -1, 0);
-  X509_set_issuer_name(certificate.get(), X509_get_subject_name(certificate.get()));
-  X509_set_pubkey(certificate.get(), key.get());
-  X509_sign(certificate.get(), key.get(), EVP_sha256());
+// In PEM.
+TestIdentity MakeIdentity(absl::Duration lifetime = absl::Hours(1)) {
+  return MakeSelfSigned({.subject = "localhost", .not_after = absl::Now() + lifetime});
+}
 
-  const std::string base = absl::StrCat(testing::TempDir(), "/receiver_tls_test_", name);
-  Credentials credentials{base + ".pem", base + ".key"};
-  const Owned<std::FILE> certificate_out(std::fopen(credentials.certificate_file.c_str(), "w"));
-  PEM_write_X509(certificate_out.get(), certificate.get());
-  const Owned<std::FILE> key_out(std::fopen(credentials.key_file.c_str(), "w"));
-  PEM_write_PrivateKey(key_out.get(), key.get(), passphrase.empty() ? nullptr : EVP_aes_128_cbc(), nullptr, 0, nullptr,
-                       passphrase.empty() ? nullptr : const_cast<char*>(passphrase.c_str()));
-  return credentials;
+Credentials Store(const TestFolder& folder, const std::string& name, const TestIdentity& identity) {
+  return {folder.Write(name + ".pem", identity.certificate), folder.Write(name + ".key", identity.key)};
 }
 
 ReceiverOptions TlsOptions(const Credentials& credentials) {
@@ -142,16 +123,18 @@ class TlsClient {
 
 constexpr char kRequest[] = "POST /hook HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc";
 
-class ReceiverTls : public testing::Test {
+class ReceiverTls : public ::testing::Test {
  protected:
   void SetUp() override {
-    auto receiver = Receiver::Start(TlsOptions(MakeCredentials("good")), [](const Delivery& delivery, Answer answer) {
+    const Credentials good = Store(folder_, "good", MakeIdentity());
+    auto receiver = Receiver::Start(TlsOptions(good), [](const Delivery& delivery, Answer answer) {
       answer(delivery.body == "abc" || delivery.body.size() > 1000000 ? 200 : 400);
     });
     ASSERT_TRUE(receiver.ok()) << receiver.status();
     receiver_ = *std::move(receiver);
   }
 
+  const TestFolder folder_;
   std::unique_ptr<Receiver> receiver_;
 };
 
@@ -192,7 +175,7 @@ TEST_F(ReceiverTls, RefusesOldVersionsAndOtherProtocols) {
 TEST_F(ReceiverTls, GivesNoAnswerToPlainHttp) {
   HttpTestClient plain(receiver_->url());
   plain.Send(kRequest);
-  EXPECT_THAT(plain.ReadToEnd(), testing::Not(HasSubstr("HTTP")));
+  EXPECT_THAT(plain.ReadToEnd(), ::testing::Not(HasSubstr("HTTP")));
   TlsClient client(receiver_->url());
   ASSERT_TRUE(client.Connect());
   client.Send(kRequest);
@@ -205,37 +188,25 @@ TEST_F(ReceiverTls, DoesNotWaitForeverForAHandshake) {
 }
 
 TEST(ReceiverTlsFiles, MustBeUsable) {
-  const Credentials good = MakeCredentials("first");
-  const Credentials other = MakeCredentials("second");
-  const Credentials locked = MakeCredentials("locked", "secret");
-  const auto fault = [](const Credentials& credentials) {
-    const absl::Status status = Receiver::Start(TlsOptions(credentials), [](const Delivery&, Answer) {}).status();
-    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
-    return std::string(status.message());
+  const TestFolder folder;
+  const Credentials good = Store(folder, "good", MakeIdentity());
+  const Credentials other = Store(folder, "other", MakeIdentity());
+  const auto start = [](const Credentials& credentials) {
+    return Receiver::Start(TlsOptions(credentials), [](const Delivery&, Answer) {}).status();
   };
-  EXPECT_THAT(fault({"/nowhere.pem", good.key_file}), HasSubstr("/nowhere.pem: "));
-  EXPECT_THAT(fault({good.certificate_file, "/nowhere.key"}), HasSubstr("/nowhere.key: "));
-  EXPECT_THAT(fault({good.key_file, good.key_file}), HasSubstr(good.key_file));
-  EXPECT_THAT(fault({good.certificate_file, good.certificate_file}), HasSubstr(good.certificate_file));
-  EXPECT_THAT(fault({good.certificate_file, other.key_file}), HasSubstr(other.key_file + ": "));
-  EXPECT_THAT(fault({locked.certificate_file, locked.key_file}), HasSubstr(locked.key_file + ": "));
-  for (const Credentials& credentials : {other, good}) {
-    EXPECT_TRUE(Receiver::Start(TlsOptions(credentials), [](const Delivery&, Answer) {}).ok());
-  }
-}
-
-std::string ContentOf(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(in), {});
-}
-
-void Write(const std::string& file, const std::string& content) {
-  std::filesystem::remove(file);
-  std::ofstream(file, std::ios::binary) << content;
+  EXPECT_THAT(start({"/nowhere.pem", good.key_file}),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("/nowhere.pem: ")));
+  EXPECT_THAT(start({good.certificate_file, other.key_file}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(other.key_file + ": is not the key of ")));
+  const Credentials expired = Store(folder, "expired", MakeIdentity(absl::Seconds(-2)));
+  EXPECT_THAT(start(expired), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("its certificate has expired")));
+  ASSERT_EQ(chmod(other.key_file.c_str(), 0644), 0);
+  EXPECT_THAT(start(other), StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr(other.key_file + ": ")));
+  EXPECT_THAT(start(good), StatusIs(absl::StatusCode::kOk));
 }
 
 // A receiver whose files the test replaces.
-class ReceiverTlsReload : public testing::Test {
+class ReceiverTlsReload : public ::testing::Test {
  protected:
   void SetUp() override {
     Put(first_);
@@ -244,10 +215,7 @@ class ReceiverTlsReload : public testing::Test {
     receiver_ = *std::move(receiver);
   }
 
-  void Put(const Credentials& credentials) {
-    Write(files_.certificate_file, ContentOf(credentials.certificate_file));
-    Write(files_.key_file, ContentOf(credentials.key_file));
-  }
+  void Put(const TestIdentity& identity) { files_ = Store(folder_, "current", identity); }
 
   // Of a new connection, in PEM.
   std::string Served() {
@@ -255,41 +223,40 @@ class ReceiverTlsReload : public testing::Test {
     return client.Connect() ? client.certificate() : "none";
   }
 
-  // Nothing changes, however often it is tried. What is said of it.
-  std::string Fault(absl::Time now = absl::Now()) {
+  // Nothing changes, however often it is tried. The error.
+  absl::Status Fault(absl::Time now = absl::Now()) {
     const std::string served = Served();
     const std::optional<absl::Time> not_after = receiver_->certificate_not_after();
-    std::string message;
+    absl::Status status;
     for (int i = 0; i < 2; ++i) {
-      const absl::Status status = receiver_->ReloadTls(now).status();
-      EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
-      message = std::string(status.message());
+      status = receiver_->ReloadTls(now).status();
+      EXPECT_FALSE(status.ok());
     }
     EXPECT_EQ(Served(), served);
     EXPECT_EQ(receiver_->certificate_not_after(), not_after);
-    return message;
+    return status;
   }
 
-  const Credentials first_ = MakeCredentials("reload_first");
-  const Credentials second_ = MakeCredentials("reload_second", "", -3600, 7200);
-  const Credentials files_{testing::TempDir() + "/receiver_tls_test_current.pem",
-                           testing::TempDir() + "/receiver_tls_test_current.key"};
+  const TestFolder folder_;
+  const TestIdentity first_ = MakeIdentity();
+  const TestIdentity second_ = MakeIdentity(absl::Hours(2));
+  Credentials files_;
   std::unique_ptr<Receiver> receiver_;
 };
 
 TEST_F(ReceiverTlsReload, GivesNewConnectionsTheNewCertificateAndLeavesTheOthers) {
   TlsClient early(receiver_->url());
   ASSERT_TRUE(early.Connect());
-  EXPECT_EQ(early.certificate(), ContentOf(first_.certificate_file));
+  EXPECT_EQ(early.certificate(), first_.certificate);
   TlsClient midway(receiver_->url());  // accepted, but it says nothing yet
 
   EXPECT_EQ(receiver_->ReloadTls(absl::Now()).value(), false) << "they are as they were";
   const absl::Time former = receiver_->certificate_not_after().value();
   Put(second_);
-  EXPECT_EQ(Served(), ContentOf(first_.certificate_file)) << "nobody has looked yet";
+  EXPECT_EQ(Served(), first_.certificate) << "nobody has looked yet";
   EXPECT_EQ(receiver_->ReloadTls(absl::Now()).value(), true);
   EXPECT_EQ(receiver_->ReloadTls(absl::Now()).value(), false);
-  EXPECT_EQ(Served(), ContentOf(second_.certificate_file));
+  EXPECT_EQ(Served(), second_.certificate);
   EXPECT_GT(receiver_->certificate_not_after().value(), former + absl::Minutes(50));
 
   for (int i = 0; i < 3; ++i) {
@@ -302,42 +269,31 @@ TEST_F(ReceiverTlsReload, GivesNewConnectionsTheNewCertificateAndLeavesTheOthers
 
   Put(first_);
   EXPECT_EQ(receiver_->ReloadTls(absl::Now()).value(), true);
-  EXPECT_EQ(Served(), ContentOf(first_.certificate_file));
+  EXPECT_EQ(Served(), first_.certificate);
 }
 
 TEST_F(ReceiverTlsReload, KeepsWhatItHasIfTheFilesCannotBeUsed) {
-  const std::string certificate = ContentOf(second_.certificate_file);
-  const std::string key = ContentOf(second_.key_file);
-  const auto fault = [this](const std::string& certificates, const std::string& private_key) {
-    Write(files_.certificate_file, certificates);
-    Write(files_.key_file, private_key);
-    return Fault();
-  };
-  EXPECT_THAT(fault(certificate, ContentOf(first_.key_file)), HasSubstr(files_.key_file + ": key values mismatch"));
-  EXPECT_THAT(fault("", key), HasSubstr(files_.certificate_file + ": no start line"));
-  EXPECT_THAT(fault("nothing", key), HasSubstr(files_.certificate_file + ": no start line"));
-  EXPECT_THAT(fault(certificate + certificate.substr(0, 200), key), HasSubstr(files_.certificate_file + ": "));
-  EXPECT_THAT(fault(certificate, ""), HasSubstr(files_.key_file + ": "));
-  EXPECT_THAT(fault(certificate, "nothing"), HasSubstr(files_.key_file + ": "));
-  EXPECT_THAT(fault(certificate, ContentOf(MakeCredentials("reload_locked", "secret").key_file)),
-              HasSubstr(files_.key_file + ": "));
-  EXPECT_THAT(fault(certificate + std::string(1 << 20, '\n'), key), HasSubstr(": is larger than 1024 KiB"));
+  Put({second_.certificate, first_.key});
+  EXPECT_THAT(Fault(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(files_.key_file + ": is not the key of ")));
+  Put({"nothing", second_.key});
+  EXPECT_THAT(Fault(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(files_.certificate_file + ": ")));
   Put(second_);
-  std::filesystem::remove(files_.key_file);
-  EXPECT_THAT(Fault(), HasSubstr(files_.key_file + ": No such file or directory"));
-  ASSERT_EQ(mkfifo(files_.key_file.c_str(), 0600), 0);
-  EXPECT_THAT(Fault(), HasSubstr(files_.key_file + ": is not a regular file"));
+  ASSERT_EQ(chmod(files_.key_file.c_str(), 0644), 0);
+  EXPECT_THAT(Fault(), StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr(files_.key_file + ": ")));
+  ASSERT_EQ(unlink(files_.key_file.c_str()), 0);
+  EXPECT_THAT(Fault(), StatusIs(absl::StatusCode::kNotFound, HasSubstr(files_.key_file + ": ")));
   Put(second_);
   EXPECT_EQ(receiver_->ReloadTls(absl::Now()).value(), true) << "at last";
-  EXPECT_EQ(Served(), certificate);
+  EXPECT_EQ(Served(), second_.certificate);
 }
 
 TEST_F(ReceiverTlsReload, KeepsWhatItHasIfTheNewCertificateIsNotValidNow) {
   Put(second_);
   EXPECT_THAT(Fault(absl::Now() + absl::Hours(3)),
-              HasSubstr(files_.certificate_file + ": its certificate has expired"));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("its certificate has expired")));
   EXPECT_THAT(Fault(absl::Now() - absl::Hours(3)),
-              HasSubstr(files_.certificate_file + ": its certificate is not valid yet"));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("its certificate is not valid yet")));
   Put(first_);
   EXPECT_EQ(receiver_->ReloadTls(absl::Now() + absl::Hours(3)).value(), false) << "it is served already";
 }

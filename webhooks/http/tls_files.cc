@@ -1,4 +1,4 @@
-#include "gateway/tls/files.h"
+#include "webhooks/http/tls_files.h"
 
 #include <fcntl.h>
 #include <openssl/bio.h>
@@ -22,7 +22,6 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
-#include "gateway/tls/client_certificate_filter.h"
 #include "stamp/secret/file.h"
 #include "stamp/secret/openssl_ptr.h"
 
@@ -118,7 +117,7 @@ absl::StatusOr<TlsSnapshot> ReadOnce(const TlsFiles& files) {
   if (!certificates.ok()) return certificates.status();
   absl::StatusOr<SecretBytes> key = ReadKey(files.private_key_file);
   if (!key.ok()) return key.status();
-  absl::StatusOr<std::string> cas = ReadPublic(files.client_ca_file);
+  absl::StatusOr<std::string> cas = files.client_ca_file.empty() ? "" : ReadPublic(files.client_ca_file);
   if (!cas.ok()) return cas.status();
   return TlsSnapshot{*std::move(certificates), *std::move(key), *std::move(cas)};
 }
@@ -199,7 +198,6 @@ absl::StatusOr<absl::Time> CheckCertificate(X509* certificate, absl::Time now) {
   if (now > *not_after) return Unfit("its certificate has expired");
   if (X509_check_purpose(certificate, X509_PURPOSE_SSL_SERVER, 0) != 1)
     return Unfit("its certificate is not for servers");
-  if (!GrpcCanRead(certificate)) return Unfit("its certificate has names that gRPC cannot read");
   return not_after;
 }
 
@@ -236,8 +234,7 @@ absl::StatusOr<TlsSnapshot> ReadTlsFiles(const TlsFiles& files) {
     absl::StatusOr<TlsSnapshot> snapshot = ReadOnce(files);
     if (IdsOf(files) == before) return snapshot;
   }
-  return absl::AbortedError(absl::StrCat(files.certificate_file, ", ", files.private_key_file, " and ",
-                                         files.client_ca_file, ": they change while they are read"));
+  return absl::AbortedError(absl::StrCat(files.certificate_file, " and what belongs to it change while they are read"));
 }
 
 absl::StatusOr<absl::Time> CheckTlsSnapshot(const TlsSnapshot& snapshot, const TlsFiles& files, absl::Time now) {
@@ -254,6 +251,7 @@ absl::StatusOr<absl::Time> CheckTlsSnapshot(const TlsSnapshot& snapshot, const T
   if (!not_after.ok()) return InFile(files.certificate_file, not_after.status());
   absl::Status status = CheckSecurityLevel(certificate, key->get());
   if (!status.ok()) return InFile(files.certificate_file, status);
+  if (files.client_ca_file.empty()) return not_after;
   status = CheckAuthorities(snapshot.client_cas);
   if (!status.ok()) return InFile(files.client_ca_file, status);
   return not_after;

@@ -1,6 +1,6 @@
 // Certificates for tests, and the files that they come in.
-#ifndef STAMPGATE_GATEWAY_CALLERS_TEST_CERTIFICATES_H_
-#define STAMPGATE_GATEWAY_CALLERS_TEST_CERTIFICATES_H_
+#ifndef STAMPGATE_WEBHOOKS_HTTP_TEST_CERTIFICATES_H_
+#define STAMPGATE_WEBHOOKS_HTTP_TEST_CERTIFICATES_H_
 
 #include <openssl/evp.h>
 #include <openssl/x509.h>
@@ -80,4 +80,4 @@ class TestFolder {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_CALLERS_TEST_CERTIFICATES_H_
+#endif  // STAMPGATE_WEBHOOKS_HTTP_TEST_CERTIFICATES_H_

@@ -1,4 +1,4 @@
-#include "gateway/callers/test_certificates.h"
+#include "webhooks/http/test_certificates.h"
 
 #include <openssl/bio.h>
 #include <openssl/bn.h>

@@ -1,6 +1,6 @@
-// The files that the gateway serves TLS with, read and checked as one.
-#ifndef STAMPGATE_GATEWAY_TLS_FILES_H_
-#define STAMPGATE_GATEWAY_TLS_FILES_H_
+// The files that a port serves TLS with, read and checked as one.
+#ifndef STAMPGATE_WEBHOOKS_HTTP_TLS_FILES_H_
+#define STAMPGATE_WEBHOOKS_HTTP_TLS_FILES_H_
 
 #include <string>
 
@@ -13,16 +13,16 @@ namespace stampgate {
 
 // Paths of PEM files.
 struct TlsFiles {
-  std::string certificate_file;  // the gateway's certificate, then what leads to its authority
-  std::string private_key_file;  // without a passphrase
-  std::string client_ca_file;    // the authorities of callers
+  std::string certificate_file;     // the server's certificate, then what leads to its authority
+  std::string private_key_file;     // without a passphrase
+  std::string client_ca_file = "";  // the authorities of clients; empty if the port asks clients for no certificate
 };
 
 // What the files held at one moment.
 struct TlsSnapshot {
   std::string certificates;
   SecretBytes private_key;  // ends with a zero byte, as gRPC wants it
-  std::string client_cas;
+  std::string client_cas;   // empty without a file
 
   friend bool operator==(const TlsSnapshot& a, const TlsSnapshot& b);
 };
@@ -41,8 +41,7 @@ absl::StatusOr<TlsSnapshot> ReadTlsFiles(const TlsFiles& files);
 //
 // All certificates can be read and there is at least one in each file; the first is the key's, valid now, and for
 // servers; the key is RSA of 2048 bits or more, ECDSA on a NIST curve or Ed25519; OpenSSL's security level takes both;
-// gRPC can read its names; the names of the authorities fit into a handshake. Whether clients trust the certificate is
-// theirs to say.
+// the names of the authorities fit into a handshake. Whether clients trust the certificate is theirs to say.
 //
 // Errors are kInvalidArgument, with the path and the rule.
 absl::StatusOr<absl::Time> CheckTlsSnapshot(const TlsSnapshot& snapshot, const TlsFiles& files, absl::Time now);
@@ -52,4 +51,4 @@ absl::Status CheckTlsFiles(const TlsFiles& files, absl::Time now);
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_TLS_FILES_H_
+#endif  // STAMPGATE_WEBHOOKS_HTTP_TLS_FILES_H_
