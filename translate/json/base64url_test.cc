@@ -34,7 +34,7 @@ TEST(Base64UrlTest, ReadsNoByteBeyondItsAlphabet) {
                        byte == '-' || byte == '_';
     const auto bytes = DecodeBase64Url(text);
     EXPECT_EQ(bytes.has_value(), digit) << byte;
-    if (bytes.has_value()) EXPECT_EQ(absl::WebSafeBase64Escape(*bytes), text);
+    EXPECT_EQ(absl::WebSafeBase64Escape(bytes.value_or("")), digit ? text : "");
   }
 }
 

@@ -34,7 +34,7 @@ absl::string_view AsText(const std::array<char, 8>& bytes) { return absl::string
 std::string Encode(const MarkFile::LogId& log, uint64_t writes, const HighWaterMark& mark) {
   std::string bytes = absl::StrCat(kName, AsText(log), AsText(ToBigEndian(writes)), AsText(ToBigEndian(mark.number)),
                                    AsText(mark.digest));
-  bytes += AsText(Sha256(bytes));
+  absl::StrAppend(&bytes, AsText(Sha256(bytes)));
   return bytes;
 }
 
