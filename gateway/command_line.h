@@ -20,7 +20,7 @@ struct CommandLine {
   Curve curve = Curve::kP256;      // of kKeygen
   std::string out;                 // of kKeygen and kAuditKeygen
   std::string key;                 // of kAuditVerify: the key's file
-  std::string head;                // of kAuditVerify: a head that the log told, or empty
+  std::string head;                // of kAuditVerify: a head that the process logged, or empty
   std::string from;                // of kAuditVerify: the head of what was put elsewhere, or empty
   std::vector<std::string> files;  // of kAuditVerify: the log, or several files of one
 };

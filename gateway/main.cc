@@ -1,4 +1,4 @@
-// The process: reads the command line, wires the parts together, and ends when it is told to.
+// The process: reads the command line, wires the parts together, and ends on SIGTERM.
 
 #include <google/protobuf/stubs/logging.h>
 #include <grpc/support/log.h>
@@ -81,7 +81,7 @@ int FailToStart(const absl::Status& status) {
   return kExitFailure;
 }
 
-// Opens nothing secret: whoever reviews a policy has the config alone.
+// Opens nothing secret: a reviewer of a policy has the config alone.
 int CheckCaller(const CommandLine& line) {
   const auto no_key = [](const config::v1::Key&) { return absl::InternalError("keys are not opened here"); };
   const absl::StatusOr<Config> config = LoadConfig(line.config, no_key, ConfigFiles::kPolicy);
@@ -112,7 +112,7 @@ absl::StatusOr<std::unique_ptr<ServerTls>> OpenTls(const Config& config) {
   return ServerTls::Create(FilesOf(config->tls()), absl::Now);
 }
 
-// What the admin port tells.
+// What the pages of the admin port show.
 struct Health {
   Metrics metrics{MeasuredMethods(), kVersion};
   Readiness readiness;
@@ -202,7 +202,7 @@ int Serve(const CommandLine& line) {
   CurrentAccess access(std::move(loaded->access));
   Health health;
   health.metrics.SetPolicyVersion(access.Get()->version);
-  // The first that starts and the last that ends: it tells of the others.
+  // The first that starts and the last that ends: it shows the state of the others.
   absl::StatusOr<std::unique_ptr<AdminServer>> admin = StartAdmin(config, health);
   if (!admin.ok()) return FailToStart(admin.status());
   if (*admin != nullptr) std::cout << "admin on " << (*admin)->url() << std::endl;

@@ -224,7 +224,7 @@ class GrpcServer : public Server {
       return absl::UnavailableError(absl::StrCat("cannot listen on ", address, ": is the port in use?"));
     }
     address_ = absl::StrCat(address.substr(0, address.rfind(':')), ":", port);
-    // By itself gRPC tells the health of the whole server alone.
+    // gRPC by itself reports the health of the whole server alone.
     for (const Operation& operation : operations_->operations()) {
       server_->GetHealthCheckService()->SetServingStatus(operation.method->service()->full_name(), true);
     }
@@ -290,7 +290,7 @@ class GrpcServer : public Server {
       if (now >= told) CloseIdleConnections();
       if (none) std::this_thread::sleep_for(kLook);
       if (!ending && now >= last_words) {
-        // A call that will not end in time is told how it stands while there is still a connection to tell it on.
+        // A call that will not end in time gets its status while its connection still exists.
         ending = true;
         event_environment_.ending = true;
         upstream_->Shutdown(absl::ZeroDuration());
@@ -299,7 +299,7 @@ class GrpcServer : public Server {
     }
   }
 
-  // A connection with an admitted call has no other address and port than the call's peer; the port tells enough.
+  // A connection with an admitted call has no other address and port than the call's peer; the port is enough.
   void CloseIdleConnections() {
     std::set<int> busy;
     bool known = true;

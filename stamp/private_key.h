@@ -33,7 +33,7 @@ struct PublicKey {
 };
 
 // Errors: kInvalidArgument if the scalar has another length, is 0, or is not below the curve's order. The message
-// fits behind the name of a file and tells nothing of the scalar.
+// fits behind the name of a file and reveals nothing of the scalar.
 absl::StatusOr<PublicKey> DerivePublicKey(const PrivateKey& key);
 
 }  // namespace stampgate

@@ -1,4 +1,4 @@
-// Errors as callers see them: a code that tells what to do next, a short text, and google.rpc details.
+// Errors as callers see them: a code that says what to do next, a short text, and google.rpc details.
 #ifndef STAMPGATE_TRANSLATE_ERROR_H_
 #define STAMPGATE_TRANSLATE_ERROR_H_
 
@@ -40,7 +40,8 @@ struct Error {
 Error GatewayError(absl::StatusCode code, v1::ErrorReason reason, std::string message);
 
 // The error as a Status whose payloads are ErrorInfo and, where there is something to say, BadRequest and RetryInfo. It
-// is cut to the limits above: texts at a character's end, violations from the last one, and their number is told.
+// is cut to the limits above: texts at a character's end, violations from the last one, and the error says how many
+// there were.
 absl::Status ToStatus(const Error& error);
 
 // INVALID_ARGUMENT (INVALID_REQUEST) with every violation; there is at least one.

@@ -40,7 +40,7 @@ using OnUnrecognized = absl::FunctionRef<absl::Status(const std::string& pointer
 using OnMissingList = absl::FunctionRef<void(const std::string& pointer)>;
 
 // The same for the body of a request, the other way round than AppendJsonMembers writes one: members that are no
-// field's go into the field of form kJsonMembers, if there is one. `unrecognized` is told of what no field can hold,
+// field's go into the field of form kJsonMembers, if there is one. `unrecognized` gets what no field can hold,
 // `missing_list` of each required list that is not there.
 absl::Status ReadJsonRequest(std::string& json, const MessagePlan& plan, google::protobuf::Message& message,
                              OnUnrecognized unrecognized, OnMissingList missing_list);

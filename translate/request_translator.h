@@ -33,8 +33,8 @@ struct RenderedRequest {
 };
 
 // Checks and renders `request`, a message of the operation's request type, which is to be sent. If it has a
-// client_stamp, it becomes what the stamped body says: the request that the gateway is asked for, whoever stamps it.
-// Without one, the gateway is to stamp it: that is an error where the operation is stamped by clients. Errors:
+// client_stamp, it becomes what the stamped body says: the request that the gateway is asked for, whichever key stamps
+// it. Without one, the gateway is to stamp it: that is an error where the operation is stamped by clients. Errors:
 // kInvalidArgument with ErrorInfo INVALID_REQUEST and a BadRequest that lists every broken rule; no value of the
 // request is quoted.
 absl::StatusOr<RenderedRequest> TranslateRequest(const OperationTable& table, const Operation& operation,

@@ -1,4 +1,4 @@
-// The one table from what upstream did to what the caller is told.
+// The one table from upstream's answers and failures to the errors that callers get.
 #ifndef STAMPGATE_TRANSLATE_UPSTREAM_ERROR_H_
 #define STAMPGATE_TRANSLATE_UPSTREAM_ERROR_H_
 

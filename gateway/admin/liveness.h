@@ -25,7 +25,7 @@ class Liveness {
 
   explicit Liveness(std::function<Clock::time_point()> now = Clock::now) : now_(std::move(now)) {}
 
-  // Runs `check` at once, and from then on every `interval` on a thread of its own. It tells whether all is well, and
+  // Runs `check` at once, and from then on every `interval` on a thread of its own. It returns whether all is well, and
   // must be bounded in time. What it fails with is in the log and in the answer: no secrets. Once.
   void Start(std::function<absl::Status()> check, absl::Duration interval);
 

@@ -126,7 +126,7 @@ absl::Status CheckTlsPort(const std::string& address, absl::Duration timeout) {
   ERR_clear_error();
   const SslCtxPtr context(SSL_CTX_new(TLS_client_method()));
   if (context == nullptr) return Failed("no memory");
-  // Nothing is told to whoever answers, so it need not prove who it is.
+  // The check sends no secret, so the server that answers need not prove who it is.
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_NONE, nullptr);
   // Called when the server has said all it says before it sees a certificate: the handshake stops here.
   SSL_CTX_set_client_cert_cb(context.get(), [](SSL*, X509**, EVP_PKEY**) { return -1; });

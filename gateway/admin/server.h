@@ -1,6 +1,7 @@
-// The HTTP server of the admin port: answers GET with what the process tells about itself.
+// The HTTP server of the admin port: answers GET with pages about the process.
 //
-// HTTP/1.1 without TLS, one answer a connection, no request has a body. It knows HTTP and nothing of what is told.
+// HTTP/1.1 without TLS, one answer a connection, no request has a body. It knows HTTP, and nothing of what the pages
+// say.
 #ifndef STAMPGATE_GATEWAY_ADMIN_SERVER_H_
 #define STAMPGATE_GATEWAY_ADMIN_SERVER_H_
 
@@ -16,7 +17,7 @@
 
 namespace stampgate {
 
-// What is told where: by path, such as "/livez". Called on the server's thread, one at a time; must not block.
+// Pages by path, such as "/livez". Called on the server's thread, one at a time; must not block.
 using AdminPages = std::map<std::string, std::function<AdminAnswer()>>;
 
 // Thread-safe.
@@ -31,7 +32,7 @@ class AdminServer {
     // out. An IPv6 /64 counts as one address. A probe of the very address that floods the port with 5,000 connections a
     // second has 100 ms to send its request.
     size_t max_connections = 512;
-    // From accepting a connection to its end; whoever needs longer, to send or to read, is cut off.
+    // From accepting a connection to its end; a peer that needs longer, to send or to read, is cut off.
     std::chrono::milliseconds connection_timeout = std::chrono::seconds(5);
   };
 

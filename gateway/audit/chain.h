@@ -1,4 +1,4 @@
-// What makes the audit log tell that it was changed: every record carries a MAC over itself and the MAC before it.
+// The chain of the audit log, which shows a change: every record carries a MAC over itself and the MAC before it.
 //
 // A record's line is `{"seq":N,` its members `,"mac":"M"}` and a line feed, and M is, in lower-case hex,
 //

@@ -35,8 +35,8 @@ class FileCalls {
   static FileCalls& System();
 };
 
-// One thread at a time. Whatever Append has returned OK for is on the disk; what it has not, is not there for whoever
-// asks this object, and neither, as a rule, for whoever reads the file later.
+// One thread at a time. Whatever Append has returned OK for is on the disk; the rest is not
+// there for users of this object, and neither, as a rule, for later readers of the file.
 //
 // After a failed write or sync nobody knows what the disk has: the system may have dropped what it could not write, and
 // a second sync would then say that all is well. So no sync is tried again for the same bytes. The file is cut back to

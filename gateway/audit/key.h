@@ -12,7 +12,7 @@ namespace stampgate {
 
 // Reads a key of kAuditKeyBytes into locked memory. The file holds 64 hex digits, and one LF or CRLF at the end or
 // nothing. Which files are refused: see ReadSecretFile. Errors as there, with the path; kInvalidArgument for other
-// content, of which nothing is told.
+// content, of which no error repeats anything.
 absl::StatusOr<SecretBytes> ReadAuditKey(const std::string& path);
 
 // Makes a key and writes it to the new file `path`, mode 0600, on disk when this returns. An existing file is never

@@ -14,8 +14,8 @@ namespace {
 // An outcome waits so long for an allow to be written with: a sync costs more than all else.
 constexpr std::chrono::milliseconds kLinger(10);
 
-// Tells a change once.
-void Tell(const std::function<void(const absl::Status&)>& observe, const absl::Status& status, bool& failing) {
+// Reports a change once.
+void Report(const std::function<void(const absl::Status&)>& observe, const absl::Status& status, bool& failing) {
   if (status.ok() != failing) return;
   failing = !status.ok();
   if (observe) observe(status);
@@ -150,7 +150,7 @@ void AuditLog::Run() {
     more = Collect(group);
     WriteGroup(group);
   }
-  // What could not be written even now is lost, which was told; allows without an outcome are found at the next start.
+  // What could not be written even now is lost, as was reported; allows without an outcome are found at the next start.
   writer_ = nullptr;
 }
 
@@ -204,7 +204,7 @@ void AuditLog::WriteGroup(std::vector<Waiting>& group) {
     }
   }
   // Who asks after an answer what was observed is to find it.
-  Tell(observe_, status, failing_);
+  Report(observe_, status, failing_);
   if (status.ok() && observe_open_) observe_open_(StillOpen());
   for (Waiting& waiting : group) {
     switch (waiting.entry.kind) {
@@ -223,8 +223,8 @@ void AuditLog::WriteGroup(std::vector<Waiting>& group) {
   if (!status.ok()) return;
   const absl::Status anew = writer_->StartAnewIfLarge();
   // After that nothing can be written any more either.
-  if (absl::IsDataLoss(anew)) return Tell(observe_, anew, failing_);
-  Tell(observe_rotation_, anew, rotation_failing_);
+  if (absl::IsDataLoss(anew)) return Report(observe_, anew, failing_);
+  Report(observe_rotation_, anew, rotation_failing_);
   std::lock_guard lock(mutex_);
   head_ = writer_->head();
 }

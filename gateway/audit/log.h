@@ -74,7 +74,7 @@ class AuditLog {
     std::string version = "";  // of the program, for the log's readers
     int64_t max_file_bytes = 1 << 30;
     std::function<absl::Time()> now;
-    // Told the error when writing begins to fail, and OK when it works again. On the log's thread; must not block.
+    // Gets the error when writing begins to fail, and OK when it works again. On the log's thread; must not block.
     // kDataLoss: it will not work before a restart. May be empty.
     std::function<void(const absl::Status&)> observe = nullptr;
     // The same of the change to a new file, whose failing stops nothing: the file only grows on.
@@ -103,7 +103,7 @@ class AuditLog {
   // Errors, after which nothing may be stamped and End is not called: kResourceExhausted, at once and on this thread,
   // if the room has no place; kUnavailable if the record cannot be written, or the log is closed.
   //
-  // `done` runs on the log's thread and holds up whoever waits: it hands on what takes longer. It may call the log, but
+  // `done` runs on the log's thread and holds up all who wait, so it hands longer work on. It may call the log, but
   // not Close.
   void Allow(const AuditDecision& decision, OnAllowed done, Room room = Room::kCalls);
 
@@ -160,8 +160,8 @@ class AuditLog {
   std::unique_ptr<AuditWriter> writer_;
   absl::btree_map<AllowId, std::chrono::steady_clock::time_point> open_calls_;  // when each was allowed: in this order
   absl::flat_hash_set<AllowId> open_reads_;
-  bool failing_ = false;           // as observe_ was told
-  bool rotation_failing_ = false;  // as observe_rotation_ was told
+  bool failing_ = false;           // the last that observe_ got
+  bool rotation_failing_ = false;  // the last that observe_rotation_ got
 
   // Of the standard library, so that the thread sanitizer sees it.
   mutable std::mutex mutex_;

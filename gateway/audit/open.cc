@@ -69,7 +69,8 @@ Audit::~Audit() {
 void Audit::Observe(const absl::Status& status) {
   TellStatus(status);
   if (!status.ok()) {
-    // Kept until it can be written: so it is tried again also when nobody calls any more, and the file tells of it.
+    // Kept until it can be written: so writing is tried again also without further calls, and the file gets a record of
+    // it.
     AuditDecision failure;
     failure.caller = kGatewayCaller;
     failure.reason = "the audit log has failed";

@@ -14,15 +14,15 @@
 
 namespace stampgate {
 
-// A running audit log, whose head the process's log tells every 10 seconds: who has that line, outside of this machine,
-// can find out later whether the end of the file was cut off.
+// A running audit log, whose head the process logs every 10 seconds: a reader who has that line, outside of this
+// machine, can find out later whether the end of the file was cut off.
 class Audit {
  public:
   // Who else hears of what is logged here; they outlive this, and are called on its threads. Each may be empty.
   struct Observers {
     // The error when records cannot be written, and OK when they can again: also by itself, without a call.
     std::function<void(const absl::Status&)> status;
-    std::function<void(const AuditLog::Head&)> head;  // every one that is told
+    std::function<void(const AuditLog::Head&)> head;  // every one that is logged
     std::function<void(int64_t)> file_bytes;          // the file's size, with each head
     // The allows that have no outcome: when the log is opened, and whenever records were written.
     std::function<void(const AuditLog::OpenAllows&)> open_allows;
@@ -33,7 +33,7 @@ class Audit {
   static absl::StatusOr<std::unique_ptr<Audit>> Open(const config::v1::Audit& config, absl::string_view version,
                                                      Observers observers = {});
 
-  // Tells the last head.
+  // Logs the last head.
   ~Audit();
 
   AuditLog& log() { return *log_; }
@@ -47,7 +47,7 @@ class Audit {
   const std::string file_;
   const Observers observers_;
   std::unique_ptr<AuditLog> log_;
-  uint64_t told_ = 0;  // the sequence number of the head that was told last
+  uint64_t told_ = 0;  // the sequence number of the head that was logged last
   std::unique_ptr<PeriodicTask> teller_;
 };
 

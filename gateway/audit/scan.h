@@ -1,4 +1,4 @@
-// Goes through one file of the audit log, checks its chain, and tells a torn end from a change.
+// Reads one file of the audit log, checks its chain, and distinguishes a torn end from a change.
 #ifndef STAMPGATE_GATEWAY_AUDIT_SCAN_H_
 #define STAMPGATE_GATEWAY_AUDIT_SCAN_H_
 

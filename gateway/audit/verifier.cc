@@ -74,7 +74,7 @@ class Verifier {
   }
 
  private:
-  // Negative, and told, if it cannot be.
+  // Negative, and reported, if it cannot be.
   int Open(const std::string& path) {
     const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0) Fail(Verdict::kUnreadable, path, absl::StrCat("cannot be opened: ", std::strerror(errno)));

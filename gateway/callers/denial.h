@@ -1,4 +1,4 @@
-// What a caller that may not do what it wants is told.
+// The question that a call asks the policy, and the error of a call that the policy denies.
 #ifndef STAMPGATE_GATEWAY_CALLERS_DENIAL_H_
 #define STAMPGATE_GATEWAY_CALLERS_DENIAL_H_
 
@@ -20,7 +20,7 @@ Caller::Decision DecideByGrants(const Caller& caller, const Operation& operation
                                 const google::protobuf::Message& request);
 
 // PERMISSION_DENIED (DENIED_BY_POLICY). The metadata hold "caller", the caller's name in the config, "method" and
-// "policy_class" as a grant names them. The same for every reason: it does not tell which organizations and keys there
+// "policy_class" as a grant names them. The same for every reason: it does not show which organizations and keys there
 // are. `method` is a full name.
 absl::Status Denied(const Caller& caller, absl::string_view method);
 

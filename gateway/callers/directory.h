@@ -22,7 +22,7 @@ class CallerDirectory {
   // `config` is checked: of those that have one identity, at most one wants no token.
   explicit CallerDirectory(const config::v1::Config& config);
 
-  // Those that `peer` may be by its connection, without repetition. Which of them it is, a token tells.
+  // Those that `peer` may be by its connection, without repetition. A token says which of them it is.
   Callers Find(const Peer& peer) const;
 
  private:

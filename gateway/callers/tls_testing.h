@@ -1,4 +1,4 @@
-// A gRPC server that tells its callers who they are, and clients that come with any certificate.
+// A gRPC server that answers its callers with their names, and clients with any certificate.
 #ifndef STAMPGATE_GATEWAY_CALLERS_TLS_TESTING_H_
 #define STAMPGATE_GATEWAY_CALLERS_TLS_TESTING_H_
 

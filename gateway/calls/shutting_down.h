@@ -1,4 +1,4 @@
-// What a caller is told whose call or stream ends because the gateway does.
+// The error of a call or stream that ends because the gateway drains.
 #ifndef STAMPGATE_GATEWAY_CALLS_SHUTTING_DOWN_H_
 #define STAMPGATE_GATEWAY_CALLS_SHUTTING_DOWN_H_
 

@@ -14,7 +14,7 @@ namespace stampgate {
 
 absl::StatusOr<std::string> ReadBoundedFile(const std::string& path, size_t max_bytes) {
   std::error_code error;
-  // Opening a pipe would wait for whoever writes to it.
+  // Opening a pipe would wait for its writer.
   if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) {
     return absl::InvalidArgumentError("is not a file");
   }

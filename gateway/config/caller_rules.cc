@@ -103,7 +103,7 @@ class CallerCheck {
 
   void CheckIdentities(const config::v1::Caller& caller, const std::string& path) {
     const bool plain = caller.token_sha256().empty() && !caller.has_token();
-    // Of those that a connection may be, a token tells which: without one there can be one caller only.
+    // A token says which of several callers a connection is: without one there can be one caller only.
     const auto claim = [&](const std::string& identity, const std::string& identity_path) {
       if (plain) identities_.Claim(identity, identity_path, report_);
     };

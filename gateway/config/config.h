@@ -28,7 +28,7 @@ enum class ConfigFiles {
   // certificate that has expired, must not stand in the way of revoking a caller.
   kReloaded,
   // Those of the policy: the organizations of grants, where their file can be read. Nothing secret is opened, for
-  // whoever reviews a policy has no secrets.
+  // a reviewer of a policy has no secrets.
   kPolicy,
 };
 

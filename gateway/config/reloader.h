@@ -28,7 +28,7 @@ class Reloader {
     SettledFile file;          // of the config, made before it was loaded
     Config config;             // as it was when the gateway started
     TokenKeyPool& token_keys;  // that it was loaded with; nobody else uses it meanwhile
-    // Further files that are looked at each time, such as certificates: an error is told and nothing else.
+    // Further files that are looked at each time, such as certificates: an error is logged and changes nothing.
     std::function<absl::Status()> reload_more;
     Metrics* metrics = nullptr;  // if not null: reloads are counted here
     std::function<absl::Time()> now = absl::Now;
@@ -36,8 +36,8 @@ class Reloader {
   };
 
   // Every `reload_interval` of the config, and after each Wake(): reads the config file and what it names, and sets
-  // `current` to it if it differs. A config with a fault changes nothing. Both are told in the log, the same fault
-  // once, with the time of the last good config. What changed but takes effect at the next start only is told too; its
+  // `current` to it if it differs. A config with a fault changes nothing. Both are logged, the same fault
+  // once, with the time of the last good config. A change that takes effect at the next start only is logged too; its
   // files are not looked at.
   //
   // While the config file may be half-written (see SettledFile), neither it nor what it names is read: not after Wake()
@@ -57,8 +57,8 @@ class Reloader {
   Options options_;
   CurrentAccess& current_;
   absl::Time taken_;         // when the config that is in force was
-  bool unsettled_ = false;   // as the log was told
-  std::string told_access_;  // the fault that was told last; empty after a success
+  bool unsettled_ = false;   // as was logged last
+  std::string told_access_;  // the fault that was logged last; empty after a success
   std::string told_more_;
   std::string told_restart_;
   PeriodicTask task_;  // the last: it uses the others

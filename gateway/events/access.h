@@ -30,9 +30,10 @@ struct EventAccess {
   EventFilter Filter() const;
 };
 
-// Finds out who makes the call of `context`, tells `log`, and finds out which events its method may give the caller.
-// `context`, `log` and `audit`, which has the method's name, stay until `done` was called: at once, or on another
-// thread. Errors, which are recorded: those of Authenticate, and Denied() if the caller has no grant of the method.
+// Finds out who makes the call of `context`, names the caller to `log`, and finds out which events its method may give
+// the caller. `context`, `log` and `audit`, which has the method's name, stay until `done` was called: at once, or on
+// another thread. Errors, which are recorded: those of Authenticate, and Denied() if the caller has no grant of the
+// method.
 void AuthorizeEvents(const CurrentAccess& current, const grpc::CallbackServerContext& context, CallAudit& audit,
                      CallLog& log, absl::AnyInvocable<void(absl::StatusOr<EventAccess>)> done);
 

@@ -1,4 +1,4 @@
-// What goes wrong with the event log, as callers are told.
+// The errors of the event log, as callers get them.
 #ifndef STAMPGATE_GATEWAY_EVENTS_ERROR_H_
 #define STAMPGATE_GATEWAY_EVENTS_ERROR_H_
 

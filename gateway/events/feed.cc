@@ -14,7 +14,7 @@ namespace {
 // What those who keep up share.
 constexpr size_t kTailBytes = 16 << 20;
 
-// Whoever is this near to the log's end reads for all.
+// A reader that is this near to the log's end reads for all.
 constexpr Position kNear = 1000;
 
 const EventFilter kEverything;

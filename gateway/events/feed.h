@@ -28,7 +28,7 @@ namespace stampgate {
 // anything but itself. Those that are near the log's end share what was read and encoded once.
 class EventFeed {
  public:
-  // Whoever reads; has one Next at a time.
+  // One reader; it has one Next at a time.
   using ReaderId = uint64_t;
   using OnPage = absl::AnyInvocable<void(absl::StatusOr<EventPage>)>;
 
@@ -46,7 +46,7 @@ class EventFeed {
   static absl::StatusOr<std::unique_ptr<EventFeed>> Start(EventLog& log, const EventEncoder& encoder, int threads,
                                                           Metrics* metrics = nullptr);
 
-  // Closes. Whoever still waits is told kAborted.
+  // Closes. Waiting readers get kAborted.
   ~EventFeed();
 
   EventFeed(const EventFeed&) = delete;

@@ -21,7 +21,7 @@ void EventGauges::Look() {
   feed_.Run([&metrics = metrics_, now = now_(), is_asked = is_asked_](EventReader& reader) {
     const absl::StatusOr<LogUsage> usage = reader.Usage();
     *is_asked = false;
-    if (!usage.ok()) return;  // whoever reads is told
+    if (!usage.ok()) return;  // readers get the error
     const absl::Duration age = usage->oldest.has_value() ? now - *usage->oldest : absl::ZeroDuration();
     metrics.SetEventLogUsage(usage->bytes, std::max(age, absl::ZeroDuration()));
   });

@@ -179,7 +179,7 @@ void EventPipeline::Close(absl::Duration grace) {
   if (feed_ != nullptr) feed_->Close();  // a log that nobody reads leaves one file
   if (log_ != nullptr) log_->Close();
   delivery_log_.Finish();
-  feed_.reset();  // only now: until it is closed, the log tells the feed that it grows
+  feed_.reset();  // only now: until it is closed, the log reports its growth to the feed
 }
 
 }  // namespace stampgate

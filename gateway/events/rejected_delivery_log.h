@@ -28,7 +28,7 @@ class DeliveryLog {
   // the number, of those that were left out a second ago or earlier.
   void Tell(const Intake::Report& report);
 
-  // All that were left out and are not told yet.
+  // All that were left out and are not logged yet.
   void Finish();
 
  private:

@@ -119,7 +119,7 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     if (cancelled_) return End(absl::CancelledError("the caller has gone"));
     if (HasTokenEnded()) return End(ExpiredAtPlace());
     if (environment_.access.Get() != access_.caller.access) return Reauthorize();
-    // A stretch of the log without anything for this caller: told only when it is time for a heartbeat.
+    // A stretch of the log without anything for this caller: it is sent only when it is time for a heartbeat.
     const bool silent = page->events.empty() && page->through.position > place_.position;
     if (silent && absl::FromChrono(Clock::now() - written_) < environment_.heartbeat_interval) {
       place_ = page->through;

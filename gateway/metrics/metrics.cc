@@ -85,7 +85,7 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
                                "Acknowledged events that were lost or damaged on disk when the event log was opened.")
                        .Add({})),
       audit_sequence_(AddGauges(registry_, "stampgate_audit_head_sequence",
-                                "Sequence number of the audit log's last record that was told.")),
+                                "Sequence number of the audit log's last record that was logged.")),
       audit_failing_(AddGauges(registry_, "stampgate_audit_failing", "1 while the audit log cannot be written.")),
       audit_file_bytes_(AddGauges(registry_, "stampgate_audit_file_bytes", "Size of the audit log's file.")),
       audit_open_allows_(AddGauges(registry_, "stampgate_audit_open_allows",
@@ -113,7 +113,7 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
       start_time_(AddGauge(registry_, "process_start_time_seconds", "When the process began, in Unix time.")),
       now_(std::move(now)),
       audit_head_(AddGauges(registry_, "stampgate_audit_head_info",
-                            "Number and MAC of the audit log's last record that was told: for audit verify --head."),
+                            "Number and MAC of the audit log's last record that was logged: for audit verify --head."),
                   "head"),
       policy_(AddGauges(registry_, "stampgate_policy_info", "Version of the policy that is in force."), "version") {
   AddGauges(registry_, "stampgate_build_info", "Version of the program.")

@@ -145,7 +145,7 @@ class Metrics {
     prometheus::Histogram* duration = nullptr;
   };
 
-  // A gauge that is 1 and tells a text in its label.
+  // A gauge that is 1 and has a text in its label.
   class Info {
    public:
     Info(Gauges& gauges, std::string label) : gauges_(gauges), label_(std::move(label)) {}

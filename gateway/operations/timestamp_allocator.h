@@ -18,9 +18,9 @@ namespace stampgate {
 // Upstream takes two submits with equal bytes for one. So two calls that mean two activities need distinct times,
 // though everything else is equal: per `content` (a hash of the body without its time, organization included) this
 // gives out each millisecond once, and none that a caller has set itself. The signing key is not part of the content,
-// because upstream knows a submit again by its bytes, whoever stamps them. Two contents with one hash share their
-// milliseconds, which does no harm. Thread-safe. Takes constant time, save for the values within a second that callers
-// have taken.
+// because upstream knows a submit again by its bytes, no matter which key stamps them. Two contents with one hash share
+// their milliseconds, which does no harm. Thread-safe. Takes constant time, save for the values within a second that
+// callers have taken.
 //
 // Values go with the clock. In steady state they run at most kMaxAhead ahead of it. After a restart, and after a step
 // of the clock back by kLongStep or more, they begin above everything that was given out before, at most

@@ -94,7 +94,7 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
     // The rules take time for every byte of the request, so they are not checked for a caller whose grants lack the
     // method or the organization in any case.
     if (absl::Status status = CheckGrants(); !status.ok()) return End(status);
-    // What breaks rules is told so to every other caller: that depends on the request alone, and on nothing there is.
+    // Every other caller gets the same error for a request that breaks rules: it depends on the request alone.
     absl::StatusOr<RenderedRequest> rendered = TranslateRequest(environment_.operations, operation_, *request_);
     if (!rendered.ok()) return End(rendered.status());
     if (rendered->client_stamp.has_value()) {
@@ -346,7 +346,7 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
     }
   }
 
-  // The caller may go away before, while or after the exchange is started: whoever comes second cancels it.
+  // The caller may go away before, while or after the exchange is started: the second of the two cancels it.
   void SetExchange(UpstreamClient::CallId id) {
     {
       std::lock_guard lock(mutex_);

@@ -220,7 +220,7 @@ class SqliteCallStore final : public CallStore {
     std::vector<CallWriter::Answer> answers;
     const absl::Status status = writer_->Store(steps, options_.now(), &answers);
     state_.failing = !status.ok();
-    // Before anyone is told, so that none who hears of it finds a store that still takes submits.
+    // Before any callback: a caller that gets the error must not find a store that still accepts submits.
     SetFailure(status);
     if (!status.ok() && CanGoOn(status)) PutBackEnds(group);
     for (size_t i = 0; i < group->size(); ++i) {

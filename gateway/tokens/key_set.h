@@ -40,10 +40,10 @@ class TokenKey {
 // Immutable. The limits of size and number are those of the webhook key set.
 class TokenKeySet {
  public:
-  // A key that cannot be used is left out and told in refused(): another type, curve, use, operation or algorithm than
-  // RS256 and ES256 have; RSA of less than 2048 or more than 8192 bits; malformed numbers or id; a private key, which
-  // is not secret any more. Errors: kInvalidArgument if the text is no key set, is larger than the limits, gives one
-  // id to two different keys, or has no key that can be used.
+  // A key that cannot be used is left out and listed in refused(): another type, curve, use, operation or algorithm
+  // than RS256 and ES256 have; RSA of less than 2048 or more than 8192 bits; malformed numbers or id; a private key,
+  // which is not secret any more. Errors: kInvalidArgument if the text is no key set, is larger than the limits, gives
+  // one id to two different keys, or has no key that can be used.
   static absl::StatusOr<TokenKeySet> Parse(std::string json);
 
   // The key of that id, if it is for that algorithm. Without an id: the only key that is. Null if there is none.

@@ -42,13 +42,13 @@ class UpstreamClient {
   using CallId = uint64_t;
 
   // Errors: kInvalidArgument for an option that cannot be used, kResourceExhausted if the system gives no descriptors,
-  // kInternal for a libcurl that cannot be told to keep the promises above.
+  // kInternal for a libcurl that cannot keep the promises above.
   static absl::StatusOr<std::unique_ptr<UpstreamClient>> Create(const Options& options);
 
   // Ends everything as Shutdown(0) does.
   virtual ~UpstreamClient() = default;
 
-  // Starts an exchange. `done` gets what the caller is told. If that is a TransportFailure with `goes_on`, the exchange
+  // Starts an exchange. `done` gets the caller's outcome. If that is a TransportFailure with `goes_on`, the exchange
   // is detached, and `late` gets its outcome when it ends; otherwise `late` is never called. `late` may be null. A
   // request whose path or header cannot be sent as it is ends as kBroken without having been sent.
   virtual CallId Post(StampedRequest request, const CallOptions& options, Done done, Done late) = 0;

@@ -22,7 +22,7 @@ using CurlMultiHandle = std::unique_ptr<CURLM, CurlMultiCleanup>;
 // Owns neither the loop nor the easy handles; those must be removed before it is destroyed.
 class CurlMulti {
  public:
-  // Told that a transfer has ended and is no longer part of the multi handle. May call Add and Remove.
+  // Called when a transfer has ended and is no longer part of the multi handle. May call Add and Remove.
   using OnDone = absl::AnyInvocable<void(CURL*, CURLcode)>;
 
   CurlMulti(EventLoop* loop, CurlMultiHandle multi, int max_connections, bool multiplex, OnDone on_done);

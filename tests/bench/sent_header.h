@@ -1,4 +1,4 @@
-// When a delivery was sent, told to those who receive its event.
+// The header that says when a delivery was sent, for those who receive its event.
 #ifndef STAMPGATE_TESTS_BENCH_SENT_HEADER_H_
 #define STAMPGATE_TESTS_BENCH_SENT_HEADER_H_
 

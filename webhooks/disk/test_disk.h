@@ -3,8 +3,8 @@
 // Several connections of this process may use it at once, write-ahead log included. It promises what SQLite's own VFS
 // does on Linux: bytes next to those that are written stay as they are, whatever happens.
 //
-// What is read comes from the cache, and the cache outlives whoever wrote it, as it does when a process dies. As on
-// Linux, a write-back that fails marks pages clean that the disk does not have: they are read as if nothing had
+// What is read comes from the cache, and the cache outlives the process that wrote it, as it does when a process dies.
+// As on Linux, a write-back that fails marks pages clean that the disk does not have: they are read as if nothing had
 // happened, and no later sync writes them. Only Settle shows the disk's content again, and a power cut (power_cut.h).
 #ifndef STAMPGATE_WEBHOOKS_DISK_TEST_DISK_H_
 #define STAMPGATE_WEBHOOKS_DISK_TEST_DISK_H_

@@ -21,7 +21,7 @@ class CurrentTls {
   // Reads the files. Errors: those of ReadTlsFiles, CheckTlsSnapshot and MakeTlsServerContext.
   static absl::StatusOr<std::unique_ptr<CurrentTls>> Load(TlsFiles files, absl::Time now);
 
-  // What new connections are to use; whoever has it keeps it.
+  // What new connections use. A connection keeps what it began with.
   std::shared_ptr<boost::asio::ssl::context> context() const;
 
   // When the certificate that is served expires.
@@ -33,7 +33,7 @@ class CurrentTls {
   absl::StatusOr<bool> Reload(absl::Time now);
 
  private:
-  // Tells certificates and keys apart without keeping a key.
+  // Distinguishes certificates and keys without keeping a key.
   using Digest = std::array<std::array<uint8_t, 32>, 2>;
 
   struct Served {

@@ -39,7 +39,7 @@ class PeerStream {
   // All of `bytes`, which stay valid until then.
   void Write(absl::string_view bytes, Done done);
 
-  // Tells the peer that nothing more will come, then throws away what it still sends until it ends too: closing with
+  // Ends the sending side, then throws away what it still sends until it ends too: closing with
   // unread bytes would reset the connection, and the peer might never see its answer. `done` says that the peer ended.
   void End(boost::asio::mutable_buffer scratch, Done done);
 

@@ -1,8 +1,8 @@
 // One HTTP request, read while it comes in: Boost.Beast parses it.
 //
 // What Beast's parser puts up with and two servers might read in two ways (folded lines, blanks before a colon, lengths
-// given twice, encodings other than chunked, bare line feeds) is refused before it sees it: whoever sends such a thing
-// is broken, or means to smuggle.
+// given twice, encodings other than chunked, bare line feeds) is refused before it sees it: a peer that sends such a
+// thing is broken, or means to smuggle.
 #ifndef STAMPGATE_WEBHOOKS_HTTP_REQUEST_READER_H_
 #define STAMPGATE_WEBHOOKS_HTTP_REQUEST_READER_H_
 

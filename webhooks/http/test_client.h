@@ -1,4 +1,4 @@
-// A peer for tests: sends what it is told, byte for byte, and reads answers.
+// A peer for tests: sends the bytes that the test gives it, and reads answers.
 #ifndef STAMPGATE_WEBHOOKS_HTTP_TEST_CLIENT_H_
 #define STAMPGATE_WEBHOOKS_HTTP_TEST_CLIENT_H_
 

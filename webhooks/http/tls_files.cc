@@ -31,7 +31,7 @@ namespace {
 constexpr off_t kPublicBytesMax = 1 << 20;
 constexpr int kReadAttempts = 3;
 constexpr int kRsaBitsMin = 2048;
-// A handshake tells the names of the authorities, with two bytes for their size.
+// A handshake lists the names of the authorities, with two bytes for their size.
 constexpr int kAuthorityNameBytesMax = 65000;
 
 using BioPtr = std::unique_ptr<BIO, OpensslDeleter<BIO_free>>;
@@ -56,7 +56,7 @@ struct FileId {
   friend bool operator==(const FileId&, const FileId&) = default;
 };
 
-// All zero where there is no file: whoever reads it says so.
+// All zero where there is no file: reading it gives the error.
 FileId IdOf(const std::string& path) {
   struct stat file;
   if (stat(path.c_str(), &file) != 0) return FileId();

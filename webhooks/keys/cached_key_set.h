@@ -47,7 +47,7 @@ class CachedKeySet {
     std::function<absl::Time()> now;  // calls nothing here
     // Reads an answer's body; called on the fetch's thread.
     std::function<absl::StatusOr<Set>(std::string json)> parse;
-    // Told about every fetch that ended: OK with the set, or the error. Called on the fetch's thread. May be empty.
+    // Gets every fetch that ended: OK with the set, or the error. Called on the fetch's thread. May be empty.
     std::function<void(const absl::Status& status, const Set* set)> observe;
   };
 

@@ -27,9 +27,9 @@ struct VerificationKey {
 class KeySet {
  public:
   // Reads the answer of the discovery endpoint. A key that cannot be used (wrong type, curve, use or algorithm, a
-  // malformed id or point, a point of small order) is left out and told in refused(); so is a key whose id a usable key
-  // before it has. Errors: kInvalidArgument if the text is no key set, is larger than the limits, or has no key that
-  // can be used.
+  // malformed id or point, a point of small order) is left out and listed in refused(); so is a key whose id a usable
+  // key before it has. Errors: kInvalidArgument if the text is no key set, is larger than the limits, or has no key
+  // that can be used.
   static absl::StatusOr<KeySet> Parse(std::string json, absl::string_view operator_name);
 
   // Null if there is none.

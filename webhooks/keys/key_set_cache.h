@@ -16,7 +16,7 @@
 namespace stampgate {
 
 // So many fetches may follow each other at once when a key is not known: one that upstream published a moment after a
-// fetch is found, and whoever makes keys up gets no more than these and one in each interval.
+// fetch is found, and a peer that makes keys up gets no more than these and one in each interval.
 inline constexpr int kMaxKeySetFetchesInARow = 3;
 
 // Thread-safe: a CachedKeySet, which states the limits, asked for single keys.
@@ -28,7 +28,7 @@ class KeySetCache {
     std::string operator_name = "Service";
     absl::Duration min_refetch_interval = kMinKeySetInterval;
     std::function<absl::Time()> now;  // calls nothing here
-    // Told about every fetch that ended: OK with what was refused in it, or the error. Called on the fetch's thread.
+    // Gets every fetch that ended: OK with what was refused in it, or the error. Called on the fetch's thread.
     // May be empty.
     std::function<void(const absl::Status& status, const KeySet* keys)> observe;
   };

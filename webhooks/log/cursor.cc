@@ -43,7 +43,7 @@ Mac MacOf(const LogIdentity& log, const uint8_t* bytes, size_t size) {
   return mac;
 }
 
-// What tells logs apart, and a log from what it was before its cursor key was changed. It tells nothing of the key.
+// Distinguishes logs, and a log from its state before its cursor key was changed. It reveals nothing of the key.
 Mac NameOf(const LogIdentity& log) { return MacOf(log, log.id.data(), log.id.size()); }
 
 }  // namespace

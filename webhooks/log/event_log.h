@@ -134,10 +134,10 @@ class EventLog {
   virtual ~EventLog() = default;
 
   // Calls `done` once, from the log's own thread: with OK when the event is durable and readers see it, whichever
-  // outcome it was. What is refused at once is told on the caller's thread, before this returns. Never blocks. Errors:
-  // kResourceExhausted if too much waits to be written, or the disk is full; kUnavailable if the log was closed or has
-  // failed, or if a write hangs. After an error readers do not see the event; only if the disk failed may it turn up at
-  // the next start.
+  // outcome it was. An event that is refused at once gets its outcome on the caller's thread, before this returns.
+  // Never blocks. Errors: kResourceExhausted if too much waits to be written, or the disk is full; kUnavailable if the
+  // log was closed or has failed, or if a write hangs. After an error readers do not see the event; only if the disk
+  // failed may it turn up at the next start.
   virtual void Append(VerifiedEvent event, absl::AnyInvocable<void(absl::StatusOr<AppendOutcome>)> done) = 0;
 
   // Calls `on_growth` with the latest position after every commit that stored something, before those whose events

@@ -206,7 +206,7 @@ absl::Status LogReader::ReadInto(Batch* batch, Position after, Position latest, 
   return absl::OkStatus();
 }
 
-// The event at `position`; nothing, at position 0, if it cannot be told.
+// The event at `position`; nothing, at position 0, if it is not known.
 EventPlace LogReader::FindLast(Position position, const LogRecord& record) {
   SqliteReset reset(rows_);
   rows_.Bind(1, position);

@@ -187,7 +187,7 @@ class SqliteEventLog final : public EventLog {
     const absl::Status status = writer_->Store(events, options_.now(), &outcomes);
     const bool can_go_on = CanGoOn(status);
     if (!can_go_on) {
-      // Before anyone is told, so that none who hears of it finds a log that still takes events.
+      // Before any callback: a caller that gets the error must not find a log that still accepts events.
       std::lock_guard lock(mutex_);
       failure_ = std::string(CannotStore(status).message());
     }

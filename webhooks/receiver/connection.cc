@@ -27,7 +27,7 @@ std::string SourceOfPeer(const PeerStream::Socket& socket) {
   return error ? std::string() : SourceOf(peer.address());  // it has left already
 }
 
-// Called or dropped, once: the sender is told.
+// Called or dropped, once: the sender gets its answer.
 class PendingAnswer {
  public:
   PendingAnswer(std::shared_ptr<ReceiverState> state, std::shared_ptr<HttpConnection> connection,

@@ -58,7 +58,7 @@ class HttpConnection : public ConnectedPeer, public std::enable_shared_from_this
   std::optional<HttpRefusal> RefusalOf(const RequestHead& head) const;
   void HandOver();
 
-  // Tells of it, and answers. What else the peer has sent is not read.
+  // Reports it, and answers. What else the peer has sent is not read.
   void Refuse(HttpRefusal refusal);
   void SendAnswer(int http_status, AfterAnswer after);
   void End();

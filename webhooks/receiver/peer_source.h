@@ -1,4 +1,4 @@
-// Where a peer comes from, as far as that tells one party from another.
+// Where a peer comes from, as far as that distinguishes one party from another.
 #ifndef STAMPGATE_WEBHOOKS_RECEIVER_PEER_SOURCE_H_
 #define STAMPGATE_WEBHOOKS_RECEIVER_PEER_SOURCE_H_
 

@@ -2,8 +2,8 @@
 //
 // Anybody may connect. A peer is unproven until it has asked for a right path; what it sends before that, and how fast,
 // says nothing about it. So an unproven peer can push out unproven peers alone: the oldest one of the source that has
-// most of them. Whoever opens many connections pushes out its own, and a newcomer that sends its request at once has
-// proven itself before it is the oldest.
+// most of them. A party that opens many connections pushes out its own, and a newcomer that sends its request at once
+// has proven itself before it is the oldest.
 #ifndef STAMPGATE_WEBHOOKS_RECEIVER_PEER_TABLE_H_
 #define STAMPGATE_WEBHOOKS_RECEIVER_PEER_TABLE_H_
 

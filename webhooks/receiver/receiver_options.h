@@ -14,8 +14,8 @@
 
 namespace stampgate {
 
-// Tells the sender how it went, with an empty body; 503 carries Retry-After. Called once, from any thread, also after
-// the connection or the receiver has gone. A delivery whose Answer is dropped uncalled is answered 503.
+// Answers the sender with this status and an empty body; 503 carries Retry-After. Called once, from any thread, also
+// after the connection or the receiver has gone. A delivery whose Answer is dropped uncalled is answered 503.
 using Answer = absl::AnyInvocable<void(int http_status)>;
 
 // Takes a delivery. Called on one of the receiver's threads, and must not block.

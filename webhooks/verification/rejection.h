@@ -1,4 +1,4 @@
-// Why a delivery was not taken, and what its sender is told.
+// Why a delivery was rejected, and with which status its sender is answered.
 //
 // Upstream repeats a delivery after a network error or a 5xx and after nothing else, so whatever may be our own fault
 // is 503: a 4xx says that repeating cannot help, and the event is lost.
