@@ -21,7 +21,7 @@
 namespace stampgate {
 namespace {
 
-constexpr size_t kDerBytesMax = 72;
+constexpr size_t kMaxDerBytes = 72;
 
 absl::Status OpensslFailed(absl::string_view what) {
   ERR_clear_error();
@@ -65,7 +65,7 @@ class EcdsaSigner final : public Signer {
   absl::StatusOr<std::string> SignNow(absl::string_view body) const {
     const std::array<uint8_t, 32> digest = Sha256(body);
     EvpPkeyCtxPtr ctx = TakeContext();
-    uint8_t der[kDerBytesMax];
+    uint8_t der[kMaxDerBytes];
     size_t size = sizeof(der);
     if (ctx == nullptr || EVP_PKEY_sign(ctx.get(), der, &size, digest.data(), digest.size()) != 1) {
       return OpensslFailed("OpenSSL cannot sign");

@@ -90,14 +90,14 @@ class AuditCrashTest : public ::testing::Test {
   absl::Status TryOpen() {
     writer_ = nullptr;
     torn_ends_.clear();
-    AuditWriter::Settings settings;
-    settings.file = path_;
-    settings.version = "0.1.0";
-    settings.max_file_bytes = max_file_bytes_;
-    settings.now = [] { return kTime; };
-    settings.observe_torn_end = [this](const AuditWriter::TornEnd& end) { torn_ends_.push_back(end); };
-    settings.calls = &calls_;
-    absl::StatusOr<std::unique_ptr<AuditWriter>> writer = AuditWriter::Open(settings, TestAuditKey());
+    AuditWriter::Options options;
+    options.file = path_;
+    options.version = "0.1.0";
+    options.max_file_bytes = max_file_bytes_;
+    options.now = [] { return kTime; };
+    options.observe_torn_end = [this](const AuditWriter::TornEnd& end) { torn_ends_.push_back(end); };
+    options.calls = &calls_;
+    absl::StatusOr<std::unique_ptr<AuditWriter>> writer = AuditWriter::Open(options, TestAuditKey());
     if (!writer.ok()) return writer.status();
     writer_ = *std::move(writer);
     open_.clear();

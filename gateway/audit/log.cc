@@ -34,7 +34,7 @@ absl::Status CannotWrite(const absl::Status& why) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<AuditLog>> AuditLog::Open(Options options) {
-  AuditWriter::Settings settings;
+  AuditWriter::Options settings;
   settings.file = options.file;
   settings.version = options.version;
   settings.max_file_bytes = options.max_file_bytes;

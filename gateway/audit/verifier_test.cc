@@ -249,13 +249,13 @@ TEST_F(AuditVerifierTest, WhatCannotBeReadIsSaid) {
 class AuditLogVerifierTest : public ::testing::Test {
  protected:
   AuditLogVerifierTest() : folder_(NewFolder()), file_(folder_ + "audit.log") {
-    AuditWriter::Settings settings;
-    settings.file = file_;
-    settings.version = "0.1.0";
-    settings.max_file_bytes = 700;
-    settings.now = [] { return kTime; };
-    settings.calls = &FileCalls::System();
-    writer_ = AuditWriter::Open(settings, TestAuditKey()).value();
+    AuditWriter::Options options;
+    options.file = file_;
+    options.version = "0.1.0";
+    options.max_file_bytes = 700;
+    options.now = [] { return kTime; };
+    options.calls = &FileCalls::System();
+    writer_ = AuditWriter::Open(options, TestAuditKey()).value();
   }
 
   void Write(int records) {

@@ -23,14 +23,14 @@ absl::Status WithPath(const std::string& path, const absl::Status& status) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<AuditWriter>> AuditWriter::Open(Settings settings, const SecretBytes& key) {
-  const std::string path = settings.file;
+absl::StatusOr<std::unique_ptr<AuditWriter>> AuditWriter::Open(Options options, const SecretBytes& key) {
+  const std::string path = options.file;
   absl::StatusOr<AuditChain> chain = AuditChain::Create(key);
   if (!chain.ok()) return chain.status();
   absl::StatusOr<ExclusiveFile> claim = ExclusiveFile::Claim(path, {});
   if (!claim.ok()) return WithPath(path, claim.status());
-  std::unique_ptr<AuditWriter> writer(new AuditWriter(std::move(settings), *std::move(chain), *std::move(claim)));
-  absl::StatusOr<std::unique_ptr<AuditFile>> file = AuditFile::Open(path, *writer->settings_.calls);
+  std::unique_ptr<AuditWriter> writer(new AuditWriter(std::move(options), *std::move(chain), *std::move(claim)));
+  absl::StatusOr<std::unique_ptr<AuditFile>> file = AuditFile::Open(path, *writer->options_.calls);
   if (!file.ok()) return WithPath(path, file.status());
   writer->file_ = *std::move(file);
   if (absl::Status status = writer->Recover(); !status.ok()) return WithPath(path, status);
@@ -46,21 +46,21 @@ absl::Status AuditWriter::Recover() {
   };
   if (absl::Status status = ScanAuditFile(file_->fd(), chain_, nullptr, note, &scan); !status.ok()) return status;
   if (scan.records == 0) {
-    const absl::StatusOr<std::vector<std::string>> closed = FindClosedAuditFiles(settings_.file);
+    const absl::StatusOr<std::vector<std::string>> closed = FindClosedAuditFiles(options_.file);
     if (!closed.ok()) return closed.status();
     if (!closed->empty()) {
       return absl::DataLossError("it has no records, but there are old files of it: put it back, or move them away");
     }
   }
-  if (scan.torn_bytes > 0 && settings_.observe_torn_end) {
-    settings_.observe_torn_end({scan.last.sequence, scan.torn_bytes});
+  if (scan.torn_bytes > 0 && options_.observe_torn_end) {
+    options_.observe_torn_end({scan.last.sequence, scan.torn_bytes});
   }
   if (absl::Status status = file_->CutTo(scan.whole_bytes); !status.ok()) return status;
   head_ = scan.last;
   if (scan.records > 0) first_sequence_ = scan.first_sequence;
-  anew_at_ = settings_.max_file_bytes;
+  anew_at_ = options_.max_file_bytes;
 
-  const absl::Time now = settings_.now();
+  const absl::Time now = options_.now();
   std::vector<Entry> entries;
   if (scan.torn_bytes > 0) {
     entries.push_back({TornText(now, static_cast<uint64_t>(scan.torn_bytes)), AuditKind::kTorn});
@@ -70,7 +70,7 @@ absl::Status AuditWriter::Recover() {
   for (const uint64_t allow : unended) {
     entries.push_back({OutcomeText(now, allow, Unknown()), AuditKind::kOutcome, allow});
   }
-  entries.push_back({StartText(now, settings_.version, unended.size()), AuditKind::kStart});
+  entries.push_back({StartText(now, options_.version, unended.size()), AuditKind::kStart});
   std::vector<Entry*> group;
   for (Entry& entry : entries) group.push_back(&entry);
   return Write(group);
@@ -101,10 +101,10 @@ absl::Status AuditWriter::Write(const std::vector<Entry*>& entries) {
 
 absl::Status AuditWriter::StartAnewIfLarge() {
   if (file_->size() <= anew_at_) return anew_;
-  const absl::Time now = settings_.now();
+  const absl::Time now = options_.now();
   AuditPosition position = head_;
   std::string bytes;
-  const std::string rotate = RotateText(now, settings_.version, open_.size());
+  const std::string rotate = RotateText(now, options_.version, open_.size());
   chain_.AppendLine(FirstOfGroup(rotate, MacHex(head_.mac)), &position, bytes);
   std::vector<uint64_t> unended(open_.begin(), open_.end());
   std::sort(unended.begin(), unended.end());
@@ -114,11 +114,11 @@ absl::Status AuditWriter::StartAnewIfLarge() {
                                        unended.begin() + static_cast<int64_t>(end));
     chain_.AppendLine(StillOpenText(now, allows), &position, bytes);
   }
-  const std::string old_path = ClosedAuditFile(settings_.file, first_sequence_);
-  anew_at_ = file_->size() + settings_.max_file_bytes / 8;
+  const std::string old_path = ClosedAuditFile(options_.file, first_sequence_);
+  anew_at_ = file_->size() + options_.max_file_bytes / 8;
   anew_ = file_->StartAnew(old_path, bytes);
   if (!anew_.ok()) return anew_;
-  anew_at_ = settings_.max_file_bytes;
+  anew_at_ = options_.max_file_bytes;
   first_sequence_ = head_.sequence + 1;
   head_ = position;
   return absl::OkStatus();

@@ -30,7 +30,7 @@ class AuditWriter {
     int64_t bytes = 0;
   };
 
-  struct Settings {
+  struct Options {
     std::string file;
     std::string version;  // of the program
     int64_t max_file_bytes = 0;
@@ -54,7 +54,7 @@ class AuditWriter {
   //
   // Errors: those of ExclusiveFile; kDataLoss if the chain is broken, naming the line, or if the file is empty though
   // it has old files; kInvalidArgument and others of AuditChain; kUnavailable if a file cannot be read or written.
-  static absl::StatusOr<std::unique_ptr<AuditWriter>> Open(Settings settings, const SecretBytes& key);
+  static absl::StatusOr<std::unique_ptr<AuditWriter>> Open(Options options, const SecretBytes& key);
 
   // Writes the records in their order, in one piece that is durable when this returns OK; after an error it is as if
   // they had never been given. An outcome whose allow has one, or is none, is left out.
@@ -71,12 +71,12 @@ class AuditWriter {
   size_t open() const { return open_.size(); }
 
  private:
-  AuditWriter(Settings settings, AuditChain chain, ExclusiveFile claim)
-      : settings_(std::move(settings)), chain_(std::move(chain)), claim_(std::move(claim)) {}
+  AuditWriter(Options options, AuditChain chain, ExclusiveFile claim)
+      : options_(std::move(options)), chain_(std::move(chain)), claim_(std::move(claim)) {}
 
   absl::Status Recover();
 
-  const Settings settings_;
+  const Options options_;
   AuditChain chain_;
   const ExclusiveFile claim_;
   std::unique_ptr<AuditFile> file_;

@@ -40,13 +40,13 @@ class AuditWriterTest : public ::testing::Test {
 
   absl::Status TryOpen(uint8_t key = 0) {
     writer_ = nullptr;
-    AuditWriter::Settings settings;
-    settings.file = path_;
-    settings.version = "0.1.0";
-    settings.max_file_bytes = max_file_bytes_;
-    settings.now = [] { return kTime; };
-    settings.calls = &calls_;
-    absl::StatusOr<std::unique_ptr<AuditWriter>> writer = AuditWriter::Open(settings, TestAuditKey(key));
+    AuditWriter::Options options;
+    options.file = path_;
+    options.version = "0.1.0";
+    options.max_file_bytes = max_file_bytes_;
+    options.now = [] { return kTime; };
+    options.calls = &calls_;
+    absl::StatusOr<std::unique_ptr<AuditWriter>> writer = AuditWriter::Open(options, TestAuditKey(key));
     if (!writer.ok()) return writer.status();
     writer_ = *std::move(writer);
     return absl::OkStatus();

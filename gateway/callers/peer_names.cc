@@ -10,13 +10,13 @@
 namespace stampgate {
 namespace {
 
-constexpr size_t kSpiffeIdBytesMax = 2048;
-constexpr size_t kTrustDomainBytesMax = 255;
-constexpr size_t kDnsNameBytesMax = 253;
-constexpr size_t kDnsLabelBytesMax = 63;
+constexpr size_t kMaxSpiffeIdBytes = 2048;
+constexpr size_t kMaxTrustDomainBytes = 255;
+constexpr size_t kMaxDnsNameBytes = 253;
+constexpr size_t kMaxDnsLabelBytes = 63;
 
 bool IsTrustDomain(absl::string_view text) {
-  return !text.empty() && text.size() <= kTrustDomainBytesMax &&
+  return !text.empty() && text.size() <= kMaxTrustDomainBytes &&
          std::all_of(text.begin(), text.end(), [](unsigned char c) {
            return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '.' || c == '-' || c == '_';
          });
@@ -29,7 +29,7 @@ bool IsSegment(absl::string_view text) {
 }
 
 bool IsLabel(absl::string_view text) {
-  return !text.empty() && text.size() <= kDnsLabelBytesMax &&
+  return !text.empty() && text.size() <= kMaxDnsLabelBytes &&
          std::all_of(text.begin(), text.end(),
                      [](unsigned char c) { return absl::ascii_isalnum(c) || c == '-' || c == '_'; });
 }
@@ -37,13 +37,13 @@ bool IsLabel(absl::string_view text) {
 }  // namespace
 
 bool IsSpiffeId(absl::string_view text) {
-  if (text.size() > kSpiffeIdBytesMax || !absl::ConsumePrefix(&text, "spiffe://")) return false;
+  if (text.size() > kMaxSpiffeIdBytes || !absl::ConsumePrefix(&text, "spiffe://")) return false;
   const std::vector<absl::string_view> parts = absl::StrSplit(text, '/');
   return parts.size() > 1 && IsTrustDomain(parts[0]) && std::all_of(parts.begin() + 1, parts.end(), IsSegment);
 }
 
 bool IsDnsName(absl::string_view text) {
-  if (text.size() > kDnsNameBytesMax) return false;
+  if (text.size() > kMaxDnsNameBytes) return false;
   const std::vector<absl::string_view> labels = absl::StrSplit(text, '.');
   return std::all_of(labels.begin(), labels.end(), IsLabel);
 }

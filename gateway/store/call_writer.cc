@@ -38,27 +38,27 @@ HighWaterMark MarkOf(const StoreRecord& record) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<CallWriter>> CallWriter::Open(const Settings& settings, absl::Time now) {
+absl::StatusOr<std::unique_ptr<CallWriter>> CallWriter::Open(const Options& options, absl::Time now) {
   if (sodium_init() < 0) return absl::InternalError("libsodium does not start");
   for (const char* suffix : {"", "-wal"}) {
-    if (absl::Status status = settings.disk->Settle(absl::StrCat(settings.path, suffix)); !status.ok()) return status;
+    if (absl::Status status = options.disk->Settle(absl::StrCat(options.path, suffix)); !status.ok()) return status;
   }
-  const std::string mark_path = absl::StrCat(settings.path, kCommitMarkSuffix);
-  const absl::StatusOr<bool> had_mark = HadMark(mark_path, *settings.disk);
+  const std::string mark_path = absl::StrCat(options.path, kCommitMarkSuffix);
+  const absl::StatusOr<bool> had_mark = HadMark(mark_path, *options.disk);
   if (!had_mark.ok()) return had_mark.status();
   // Where there is a mark and no table, there was a store, and it is gone.
   absl::StatusOr<SqliteConnection> connection = OpenCallFile(
-      settings.path, settings.disk->vfs(), settings.synchronous_full, MakeStoreRecord(now, /*distrusted=*/*had_mark));
+      options.path, options.disk->vfs(), options.synchronous_full, MakeStoreRecord(now, /*distrusted=*/*had_mark));
   if (!connection.ok()) return connection.status();
-  std::unique_ptr<CallWriter> writer(new CallWriter(settings));
+  std::unique_ptr<CallWriter> writer(new CallWriter(options));
   writer->connection_ = *std::move(connection);
   if (absl::Status status = writer->Prepare(); !status.ok()) return status;
-  absl::StatusOr<MarkFile> mark = MarkFile::Open(mark_path, writer->record_.id, *settings.disk);
+  absl::StatusOr<MarkFile> mark = MarkFile::Open(mark_path, writer->record_.id, *options.disk);
   if (!mark.ok()) return mark.status();
   writer->mark_ = *std::move(mark);
   writer->loss_ = writer->FindLoss();
   writer->is_new_ = writer->loss_.ok() && writer->record_.commit == 0;
-  writer->checkpointer_.emplace(*writer->connection_, settings.checkpoint_pages, kCallFileBusyMs);
+  writer->checkpointer_.emplace(*writer->connection_, options.checkpoint_pages, kCallFileBusyMs);
   return writer;
 }
 
@@ -137,7 +137,7 @@ absl::Status CallWriter::Distrust(absl::Time now) {
 absl::Duration CallWriter::UntilTrusted() const {
   if (record_.distrusted_age_us < 0) return absl::ZeroDuration();
   const absl::Duration passed = absl::Microseconds(record_.clock.age_us - record_.distrusted_age_us);
-  return std::max(settings_.key_retention - passed, absl::ZeroDuration());
+  return std::max(options_.key_retention - passed, absl::ZeroDuration());
 }
 
 CallWriter::Decision CallWriter::Decision::Record(KeyRecord record) {
@@ -160,14 +160,14 @@ absl::StatusOr<CallWriter::Decision> CallWriter::Decide(const KeyedSubmit& submi
   if (found->kind == FoundCall::Kind::kDamaged) return Decision::Record(RecordOfDamaged(submit));
   const absl::Duration age = absl::Microseconds(record.clock.age_us - found->row.stored_age_us);
   const bool there = found->kind == FoundCall::Kind::kRow;
-  if (there && age <= settings_.key_retention) return DecideFound(submit, std::move(found->row), record);
+  if (there && age <= options_.key_retention) return DecideFound(submit, std::move(found->row), record);
   if (const absl::Duration until = UntilTrusted(); until > absl::ZeroDuration()) {
     Decision decision;
     decision.answer->unknown_until = until;
     return decision;
   }
   if (!submit.begins) return Decision();
-  if (!there && record.keys >= settings_.max_keys) {
+  if (!there && record.keys >= options_.max_keys) {
     Decision decision;
     decision.answer = absl::ResourceExhaustedError("as many keys are kept as may be");
     return decision;
@@ -335,7 +335,7 @@ absl::Status CallWriter::Abandon(absl::Status why) {
 
 // Removes some of the keys that are too old. Whether there were any.
 absl::StatusOr<bool> CallWriter::TrimStep(int max_rows) {
-  const int64_t oldest_us = record_.clock.age_us - absl::ToInt64Microseconds(settings_.key_retention);
+  const int64_t oldest_us = record_.clock.age_us - absl::ToInt64Microseconds(options_.key_retention);
   const absl::StatusOr<int64_t> last = calls_.LastStoredBefore(oldest_us, max_rows);
   if (!last.ok()) return last.status();
   if (*last == 0) return false;

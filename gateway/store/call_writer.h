@@ -40,7 +40,7 @@ class CallWriter {
   using Answer = absl::StatusOr<CallStore::Begun>;
 
   // As in SqliteCallStoreOptions.
-  struct Settings {
+  struct Options {
     std::string path;
     Disk* disk = nullptr;
     absl::Duration key_retention;
@@ -51,7 +51,7 @@ class CallWriter {
 
   // Makes sure that what it reads is on the disk, and compares it with the mark. The store is not usable before Start.
   // The caller has claimed the file. Errors: those of OpenCallFile and MarkFile::Open.
-  static absl::StatusOr<std::unique_ptr<CallWriter>> Open(const Settings& settings, absl::Time now);
+  static absl::StatusOr<std::unique_ptr<CallWriter>> Open(const Options& options, absl::Time now);
 
   // Whether the store has been made by this Open, or by one that did not get to Start.
   bool is_new() const { return is_new_; }
@@ -94,7 +94,7 @@ class CallWriter {
     bool new_key = false;
   };
 
-  explicit CallWriter(const Settings& settings) : settings_(settings) {}
+  explicit CallWriter(const Options& options) : options_(options) {}
 
   absl::Status Prepare();
   absl::Status FindLoss() const;
@@ -116,7 +116,7 @@ class CallWriter {
   absl::Status Abandon(absl::Status why);
   absl::StatusOr<bool> TrimStep(int max_rows);
 
-  const Settings settings_;
+  const Options options_;
   std::optional<SqliteConnection> connection_;
   std::optional<Checkpointer> checkpointer_;
   std::optional<MarkFile> mark_;

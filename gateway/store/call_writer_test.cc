@@ -48,7 +48,7 @@ class CallWriterTest : public testing::Test {
 
   TestDisk disk_;
   DiskOfTest store_disk_{disk_};
-  CallWriter::Settings settings_;
+  CallWriter::Options settings_;
   std::unique_ptr<CallWriter> writer_;
 };
 

@@ -32,10 +32,10 @@ absl::Status Mark(const std::string& path, absl::Time now) {
   for (const std::string& mark_path : {absl::StrCat(path, kCommitMarkSuffix), timestamp_path}) {
     if (absl::Status status = RemoveIfDamaged(mark_path); !status.ok()) return status;
   }
-  CallWriter::Settings settings;
-  settings.path = path;
-  settings.disk = &Disk::System();
-  absl::StatusOr<std::unique_ptr<CallWriter>> writer = CallWriter::Open(settings, now);
+  CallWriter::Options options;
+  options.path = path;
+  options.disk = &Disk::System();
+  absl::StatusOr<std::unique_ptr<CallWriter>> writer = CallWriter::Open(options, now);
   if (!writer.ok()) return writer.status();
   const absl::StatusOr<TimestampMark> timestamps =
       TimestampMark::Open(timestamp_path, (*writer)->record().id, Disk::System(), TimestampMark::Past::kUnknown, now);

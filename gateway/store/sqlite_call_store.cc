@@ -363,7 +363,7 @@ absl::StatusOr<std::unique_ptr<CallStore>> Open(SqliteCallStoreOptions options) 
     if (!claimed.ok()) return claimed.status();
     file = *std::move(claimed);
   }
-  CallWriter::Settings settings;
+  CallWriter::Options settings;
   settings.path = options.path;
   settings.disk = options.disk;
   settings.key_retention = options.key_retention;

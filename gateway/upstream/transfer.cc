@@ -13,13 +13,10 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "gateway/upstream/failure.h"
+#include "translate/json/reader.h"
 
 namespace stampgate {
 namespace {
-
-// The JSON reader looks up to 64 bytes past the end of what it reads (simdjson's padding). With that much capacity to
-// spare, the body is parsed where it is; without, it would be copied first.
-constexpr size_t kReaderPadding = 64;
 
 constexpr absl::Duration kMaxRetryAfter = absl::Hours(1);
 
@@ -244,7 +241,7 @@ size_t CurlTransfer::WriteBody(char* bytes, size_t size, size_t count, void* dat
   if (self->response_.empty()) {
     curl_off_t announced = -1;  // stays so for a chunked response; a larger one than allowed does not come here
     curl_easy_getinfo(self->easy(), CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &announced);
-    self->response_.reserve(std::max(length, static_cast<size_t>(std::max<curl_off_t>(announced, 0))) + kReaderPadding);
+    self->response_.reserve(std::max(length, static_cast<size_t>(std::max<curl_off_t>(announced, 0))) + kJsonPadding);
   }
   self->response_.append(bytes, length);
   return length;
@@ -260,7 +257,7 @@ HttpAnswer CurlTransfer::TakeAnswer() {
     answer.cache_control = HeaderList(easy(), "Cache-Control");
     answer.age = std::string(HeaderValue(easy(), "Age"));
   }
-  response_.reserve(response_.size() + kReaderPadding);
+  response_.reserve(response_.size() + kJsonPadding);
   answer.body = std::move(response_);
   return answer;
 }

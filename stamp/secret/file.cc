@@ -11,7 +11,7 @@
 namespace stampgate {
 namespace {
 
-constexpr off_t kFileBytesMax = 4096;
+constexpr off_t kMaxFileBytes = 4096;
 constexpr mode_t kForbiddenMode = S_IWGRP | S_IRWXO;
 
 absl::Status CheckFile(const struct stat& file) {
@@ -24,7 +24,7 @@ absl::Status CheckFile(const struct stat& file) {
         "others may use it or its group may write it: its mode must be 0600, 0400 or 0440");
   }
   if (file.st_size == 0) return absl::InvalidArgumentError("it is empty");
-  if (file.st_size > kFileBytesMax) return absl::InvalidArgumentError("it is larger than 4096 bytes");
+  if (file.st_size > kMaxFileBytes) return absl::InvalidArgumentError("it is larger than 4096 bytes");
   return absl::OkStatus();
 }
 

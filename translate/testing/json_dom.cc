@@ -76,22 +76,22 @@ void Append(const Json& json, std::string& out) {
       }
       break;
     case Json::Kind::kObject:
-      out += "{";
+      out += '{';
       for (const auto& [name, member] : json.members) {
         absl::StrAppend(&out, std::exchange(separator, ","));
         AppendName(name, out);
-        out += ":";
+        out += ':';
         Append(member, out);
       }
-      out += "}";
+      out += '}';
       break;
     case Json::Kind::kArray:
-      out += "[";
+      out += '[';
       for (const Json& element : json.elements) {
         absl::StrAppend(&out, std::exchange(separator, ","));
         Append(element, out);
       }
-      out += "]";
+      out += ']';
       break;
   }
 }

@@ -28,11 +28,11 @@
 namespace stampgate {
 namespace {
 
-constexpr off_t kPublicBytesMax = 1 << 20;
+constexpr off_t kMaxPublicBytes = 1 << 20;
 constexpr int kReadAttempts = 3;
-constexpr int kRsaBitsMin = 2048;
+constexpr int kMinRsaBits = 2048;
 // A handshake lists the names of the authorities, with two bytes for their size.
-constexpr int kAuthorityNameBytesMax = 65000;
+constexpr int kMaxAuthorityNameBytes = 65000;
 
 using BioPtr = std::unique_ptr<BIO, OpensslDeleter<BIO_free>>;
 using SslContextPtr = std::unique_ptr<SSL_CTX, OpensslDeleter<SSL_CTX_free>>;
@@ -76,7 +76,7 @@ absl::StatusOr<std::string> ReadPublicFile(const std::string& path) {
   if (fstat(fd, &file) != 0) return absl::ErrnoToStatus(errno, "it cannot be examined");
   if (!S_ISREG(file.st_mode)) return absl::FailedPreconditionError("it is not a regular file");
   if (file.st_size == 0) return Unfit("it is empty");
-  if (file.st_size > kPublicBytesMax) return Unfit(absl::StrCat("it is larger than ", kPublicBytesMax, " bytes"));
+  if (file.st_size > kMaxPublicBytes) return Unfit(absl::StrCat("it is larger than ", kMaxPublicBytes, " bytes"));
   std::string bytes(static_cast<size_t>(file.st_size), '\0');
   size_t done = 0;
   while (done < bytes.size()) {
@@ -166,7 +166,7 @@ absl::StatusOr<EvpPkeyPtr> ParseKey(const SecretBytes& pem) {
 absl::Status CheckKeyKind(const EVP_PKEY* key) {
   switch (EVP_PKEY_get_base_id(key)) {
     case EVP_PKEY_RSA:
-      if (EVP_PKEY_get_bits(key) < kRsaBitsMin) return Unfit("the RSA key has fewer than 2048 bits");
+      if (EVP_PKEY_get_bits(key) < kMinRsaBits) return Unfit("the RSA key has fewer than 2048 bits");
       return absl::OkStatus();
     case EVP_PKEY_EC: {
       char curve[32] = "";
@@ -217,7 +217,7 @@ absl::Status CheckAuthorities(absl::string_view pem) {
   int name_bytes = 0;
   for (const X509Ptr& authority : *authorities) {
     name_bytes += 2 + std::max(0, i2d_X509_NAME(X509_get_subject_name(authority.get()), nullptr));
-    if (name_bytes > kAuthorityNameBytesMax) return Unfit("the names of its authorities do not fit into a handshake");
+    if (name_bytes > kMaxAuthorityNameBytes) return Unfit("the names of its authorities do not fit into a handshake");
   }
   return absl::OkStatus();
 }

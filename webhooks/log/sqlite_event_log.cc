@@ -280,7 +280,7 @@ absl::StatusOr<std::unique_ptr<EventLog>> Open(SqliteEventLogOptions options) {
   if (absl::Status status = SettleLogFile(options.path, *options.disk); !status.ok()) return status;
   options.max_queued_bytes = std::min(options.max_queued_bytes, kMaxQueuedBytes);
   options.retention_interval = std::min(options.retention_interval, kMaxInterval);
-  LogWriter::Settings settings;
+  LogWriter::Options settings;
   settings.path = options.path;
   settings.disk = options.disk;
   settings.safeguards = options.safeguards;

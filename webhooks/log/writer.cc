@@ -23,25 +23,24 @@ constexpr int64_t kIdBytes = 256;
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<LogWriter>> LogWriter::Open(const Settings& settings, absl::Time now) {
+absl::StatusOr<std::unique_ptr<LogWriter>> LogWriter::Open(const Options& options, absl::Time now) {
   absl::StatusOr<SqliteConnection> connection =
-      OpenLogFileToWrite(settings.path, settings.disk->vfs(), settings.safeguards.synchronous_full);
+      OpenLogFileToWrite(options.path, options.disk->vfs(), options.safeguards.synchronous_full);
   if (!connection.ok()) return connection.status();
-  std::unique_ptr<LogWriter> writer(new LogWriter(settings));
+  std::unique_ptr<LogWriter> writer(new LogWriter(options));
   writer->connection_ = *std::move(connection);
   if (absl::Status status = writer->Prepare(); !status.ok()) return status;
   if (absl::Status status = writer->Check(); !status.ok()) return status;
   writer->clock_ = writer->record_.clock;
   if (writer->clock_.wall_us == 0) writer->clock_ = {absl::ToUnixMicros(now), absl::ToUnixMicros(now)};
   writer->clock_.Advance(now);
-  if (settings.safeguards.high_water_mark) {
-    absl::StatusOr<MarkFile> marks =
-        MarkFile::Open(settings.path + "-mark", writer->record_.identity.id, *settings.disk);
+  if (options.safeguards.high_water_mark) {
+    absl::StatusOr<MarkFile> marks = MarkFile::Open(options.path + "-mark", writer->record_.identity.id, *options.disk);
     if (!marks.ok()) return marks.status();
     writer->mark_found_ = marks->mark();
     writer->mark_file_ = *std::move(marks);
   }
-  writer->checkpointer_.emplace(*writer->connection_, settings.checkpoint_pages, kBusyMs);
+  writer->checkpointer_.emplace(*writer->connection_, options.checkpoint_pages, kBusyMs);
   return writer;
 }
 
@@ -166,7 +165,7 @@ void LogWriter::Age(absl::Time now) {
   const absl::Duration step = now - absl::FromUnixMicros(clock_.wall_us);
   clock_.Advance(now);
   const bool stepped = step > AgeClock::kMaxStep || step < -AgeClock::kMaxStep;
-  if (stepped && settings_.on_clock_step) settings_.on_clock_step(step);
+  if (stepped && options_.on_clock_step) options_.on_clock_step(step);
 }
 
 absl::Status LogWriter::Store(const std::vector<const Event*>& events, absl::Time now,
@@ -314,9 +313,9 @@ absl::StatusOr<int64_t> LogWriter::BytesInUse() {
 absl::StatusOr<EventPlace> LogWriter::EventsToTrim(int max_rows) {
   absl::StatusOr<int64_t> in_use = BytesInUse();
   if (!in_use.ok()) return in_use.status();
-  int64_t excess = *in_use - settings_.retention_bytes;
+  int64_t excess = *in_use - options_.retention_bytes;
   int64_t taken = 0;
-  const int64_t oldest_us = clock_.age_us - absl::ToInt64Microseconds(settings_.retention_age);
+  const int64_t oldest_us = clock_.age_us - absl::ToInt64Microseconds(options_.retention_age);
   EventPlace through;
   SqliteReset reset(oldest_events_);
   for (int rows = 0; rows < max_rows && taken < kTrimBytes; ++rows) {
@@ -338,8 +337,8 @@ absl::StatusOr<EventPlace> LogWriter::EventsToTrim(int max_rows) {
 // The last position whose id is to be forgotten now, 0 if none is. Ids may take a quarter of the room and no more: else
 // those of a busy month would leave none for events, which would be trimmed as they come.
 absl::StatusOr<Position> LogWriter::IdsToForget(int max_rows) {
-  const int64_t oldest_us = clock_.age_us - absl::ToInt64Microseconds(settings_.deduplication_age);
-  const int64_t max_ids = settings_.retention_bytes / 4 / kIdBytes;
+  const int64_t oldest_us = clock_.age_us - absl::ToInt64Microseconds(options_.deduplication_age);
+  const int64_t max_ids = options_.retention_bytes / 4 / kIdBytes;
   Position through = 0;
   SqliteReset reset(oldest_seen_);
   for (int rows = 0; rows < max_rows; ++rows) {

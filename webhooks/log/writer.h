@@ -36,7 +36,7 @@ namespace stampgate {
 class LogWriter {
  public:
   // As in SqliteEventLogOptions.
-  struct Settings {
+  struct Options {
     std::string path;
     Disk* disk = nullptr;
     LogSafeguards safeguards;
@@ -49,7 +49,7 @@ class LogWriter {
 
   // Errors: those of OpenLogFileToWrite and MarkFile::Open, and kDataLoss if the file contradicts itself. No event is
   // read. Nothing but AddHole and Mark may be called before the log was recovered (log_recovery.h).
-  static absl::StatusOr<std::unique_ptr<LogWriter>> Open(const Settings& settings, absl::Time now);
+  static absl::StatusOr<std::unique_ptr<LogWriter>> Open(const Options& options, absl::Time now);
 
   // Makes a hole of what is behind the log's end up to `end`, which is its new end.
   absl::Status AddHole(const EventPlace& end, absl::Time now);
@@ -86,7 +86,7 @@ class LogWriter {
   absl::StatusOr<Position> BeforeNewest(int max_events, int64_t max_bytes);
 
  private:
-  explicit LogWriter(const Settings& settings) : settings_(settings) {}
+  explicit LogWriter(const Options& options) : options_(options) {}
 
   void Age(absl::Time now);
   absl::Status KeepClock();
@@ -105,7 +105,7 @@ class LogWriter {
   absl::StatusOr<Position> IdsToForget(int max_rows);
   absl::StatusOr<bool> TrimStep(int max_rows);
 
-  const Settings settings_;
+  const Options options_;
   std::optional<SqliteConnection> connection_;
   std::optional<Checkpointer> checkpointer_;
   std::optional<MarkFile> mark_file_;

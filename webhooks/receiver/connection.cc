@@ -18,9 +18,6 @@ using Clock = std::chrono::steady_clock;
 // For TLS's first messages; and for a peer to take its answer, and then to end.
 constexpr absl::Duration kPatience = absl::Seconds(5);
 
-// Room that the JSON reader needs behind a body.
-constexpr size_t kSpareBytes = 64;
-
 std::string SourceOfPeer(const PeerStream::Socket& socket) {
   error_code error;
   const asio::ip::tcp::endpoint peer = socket.remote_endpoint(error);
@@ -210,9 +207,7 @@ void HttpConnection::HandOver() {
   phase_ = Phase::kWorking;
   progress().Excuse();
   ClearDeadline();
-  std::string& body = request_->body();
-  if (body.capacity() - body.size() < kSpareBytes) body.reserve(body.size() + kSpareBytes);
-  Delivery delivery{std::move(request_->head().fields), std::move(body)};
+  Delivery delivery{std::move(request_->head().fields), std::move(request_->body())};
   state_.take(std::move(delivery), PendingAnswer(state_.shared_from_this(), shared_from_this(), std::move(token)));
 }
 
