@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <random>
@@ -16,6 +18,7 @@
 #include "stampgate/v1/earn_service.pb.h"
 #include "stampgate/v1/organization_service.pb.h"
 #include "stampgate/v1/wallet_service.pb.h"
+#include "translate/json/reader.h"
 
 namespace stampgate {
 namespace {
@@ -32,37 +35,23 @@ const std::vector<std::string>& Organizations() {
   static const auto& list = *new std::vector<std::string>{"alpha", "Alpha", "alpha-1", "beta", "gamma"};
   return list;
 }
-// Every method but the general ones, by hand.
+// Every method but the general ones, by hand: tests/vectors/policy_classes.json.
+std::map<std::string, std::string> ReadClasses() {
+  std::map<std::string, std::string> classes;
+  std::ifstream in("tests/vectors/policy_classes.json");
+  std::string text((std::istreambuf_iterator<char>(in)), {});
+  const absl::Status status = ReadJsonObject(text, [&](JsonValue& root) {
+    return root.ForEachMember([&](absl::string_view name, JsonValue& value) {
+      classes.emplace(name, value.string().value());
+      return absl::OkStatus();
+    });
+  });
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_FALSE(classes.empty());
+  return classes;
+}
 const std::map<std::string, std::string>& Classes() {
-  static const auto& classes = *new std::map<std::string, std::string>{
-      {"AuthenticationService/CreateOauth2Credential", "dangerous"},
-      {"AuthenticationService/CreateSessionProfile", "write"},
-      {"AuthenticationService/Oauth", "login"},
-      {"AuthenticationService/Oauth2Authenticate", "login"},
-      {"AuthenticationService/StampLogin", "login"},
-      {"AuthenticationService/VerifyOtp", "login"},
-      {"EarnService/EarnWithdraw", "dangerous"},
-      {"EventService/GetEvent", "events"},
-      {"EventService/ListEvents", "events"},
-      {"EventService/ReadEventBody", "events"},
-      {"EventService/Subscribe", "events"},
-      {"OrganizationService/DeleteSubOrganization", "dangerous"},
-      {"OrganizationService/UpdateOrganizationName", "write"},
-      {"PolicyService/CreatePolicies", "dangerous"},
-      {"PolicyService/GetPolicy", "query"},
-      {"SmartContractService/CreateSmartContractInterface", "write"},
-      {"UserService/CreateOauthProviders", "dangerous"},
-      {"UserService/DeleteApiKeys", "dangerous"},
-      {"UserService/DeleteOauthProviders", "dangerous"},
-      {"UserService/GetAuthenticators", "query"},
-      {"UserService/GetMfaPolicies", "query"},
-      {"UserService/UpdateMfaPolicy", "dangerous"},
-      {"WalletService/ExportWalletAccount", "dangerous"},
-      {"WalletService/GetWalletAccount", "query"},
-      {"WalletService/ListWalletAccounts", "query"},
-      {"WebhookService/DeleteWebhookEndpoint", "dangerous"},
-      {"WebhookService/GetWebhookKeySet", "query"},
-  };
+  static const auto& classes = *new std::map<std::string, std::string>(ReadClasses());
   return classes;
 }
 std::vector<std::string> Methods() {

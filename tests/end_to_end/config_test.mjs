@@ -31,7 +31,7 @@ describe('stampgate check', () => {
   test('says ok to a good config', async () => {
     const { status, stdout, report } = await check(GOOD);
     assert.equal(status, 0);
-    assert.match(stdout, /config\.yaml: ok \(1 keys, 1 callers, 25 operations\)/);
+    assert.match(stdout, /config\.yaml: ok \(1 keys, 1 callers, \d+ operations\)/);
     assert.deepEqual(report, ['']);
   });
 

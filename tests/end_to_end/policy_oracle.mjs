@@ -1,37 +1,14 @@
-// Who may do what, read from the words of proto/stampgate/config/v1/config.proto alone. It shares nothing with the gateway: it goes
-// through the config for every question, in the slowest way.
+// Who may do what, read from the words of the config's schema alone. It shares nothing with the gateway: it goes through
+// the config for every question, in the slowest way.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from './harness.mjs';
 
-/** What each method counts as, by hand. GeneralService is in no class. */
+/** What each method counts as. GeneralService is in no class. */
 export const CLASSES = {
-  'AuthenticationService/CreateOauth2Credential': 'dangerous',
-  'AuthenticationService/CreateSessionProfile': 'write',
-  'AuthenticationService/Oauth': 'login',
-  'AuthenticationService/Oauth2Authenticate': 'login',
-  'AuthenticationService/StampLogin': 'login',
-  'AuthenticationService/VerifyOtp': 'login',
-  'EarnService/EarnWithdraw': 'dangerous',
-  'EventService/GetEvent': 'events',
-  'EventService/ListEvents': 'events',
-  'EventService/ReadEventBody': 'events',
-  'EventService/Subscribe': 'events',
+  ...JSON.parse(readFileSync(join(root, 'tests/vectors/policy_classes.json'), 'utf8')),
   'GeneralService/QueryOperation': undefined,
   'GeneralService/SubmitOperation': undefined,
-  'OrganizationService/DeleteSubOrganization': 'dangerous',
-  'OrganizationService/UpdateOrganizationName': 'write',
-  'PolicyService/CreatePolicies': 'dangerous',
-  'PolicyService/GetPolicy': 'query',
-  'SmartContractService/CreateSmartContractInterface': 'write',
-  'UserService/CreateOauthProviders': 'dangerous',
-  'UserService/DeleteApiKeys': 'dangerous',
-  'UserService/DeleteOauthProviders': 'dangerous',
-  'UserService/GetAuthenticators': 'query',
-  'UserService/GetMfaPolicies': 'query',
-  'UserService/UpdateMfaPolicy': 'dangerous',
-  'WalletService/ExportWalletAccount': 'dangerous',
-  'WalletService/GetWalletAccount': 'query',
-  'WalletService/ListWalletAccounts': 'query',
-  'WebhookService/DeleteWebhookEndpoint': 'dangerous',
-  'WebhookService/GetWebhookKeySet': 'query',
 };
 
 /** Chains as upstream writes them, by the names of the enum. */

@@ -24,7 +24,6 @@ describe('health and reflection', async () => {
 
   test('reflection lists every service', async () => {
     const standard = ['grpc.health.v1.Health', 'grpc.reflection.v1alpha.ServerReflection'];
-    assert.equal(SERVICES.length, 11);
     // Health is part of gRPC; some versions list it, some do not.
     const listed = (await listServices(gateway.client)).filter((name) => name !== standard[0]);
     assert.deepEqual(listed, [standard[1], ...SERVICES]);
