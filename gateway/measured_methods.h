@@ -1,4 +1,4 @@
-// The methods that the metrics tell apart.
+// The methods that the metrics count one by one.
 #ifndef STAMPGATE_GATEWAY_MEASURED_METHODS_H_
 #define STAMPGATE_GATEWAY_MEASURED_METHODS_H_
 

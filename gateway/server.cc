@@ -279,15 +279,15 @@ class GrpcServer : public Server {
   // Waits for the calls in flight. Closes each connection when it has none any more, so that its client goes elsewhere:
   // but not before its client could read what health says, and the refusals of its latest calls.
   void EndCalls(Clock::time_point began, Clock::time_point deadline) {
-    const Clock::time_point told = began + kLastWords;
+    const Clock::time_point warned = began + kLastWords;
     const Clock::time_point last_words = deadline - 2 * kLastWords;
     const Clock::time_point end = deadline - kLastWords;
     bool ending = false;
     while (Clock::now() < end) {
       const bool none = in_flight_.WaitUntilNone(std::min(end, Clock::now() + kLook));
       const Clock::time_point now = Clock::now();
-      if (none && (now >= told || !sockets_->HaveConnections())) return;
-      if (now >= told) CloseIdleConnections();
+      if (none && (now >= warned || !sockets_->HaveConnections())) return;
+      if (now >= warned) CloseIdleConnections();
       if (none) std::this_thread::sleep_for(kLook);
       if (!ending && now >= last_words) {
         // A call that will not end in time gets its status while its connection still exists.

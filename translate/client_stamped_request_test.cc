@@ -238,7 +238,7 @@ TEST(ClientStampedRequestTest, WhatActsForItsStamperIsRefusedWithoutAStampOfTheC
     const absl::Status status = TranslateRequest(Operations(), operation, *request).status();
     EXPECT_THAT(status, StatusIs(Code::kInvalidArgument)) << operation.full_name;
     EXPECT_THAT(DetailsOf(status).violations,
-                ElementsAre(Pair("client_stamp", "is required: upstream acts for whoever stamps this")));
+                ElementsAre(Pair("client_stamp", "is required: upstream acts for the party that stamps this")));
   }
   EXPECT_EQ(operations, 1);
   EXPECT_TRUE(OperationOf("StampLogin").stamped_by_client);

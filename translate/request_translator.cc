@@ -32,7 +32,9 @@ absl::StatusOr<RenderedRequest> Translate(const OperationTable& table, const Ope
   std::optional<v1::ClientStamp> client_stamp = TakeClientStamp(operation, request, violations);
   if (!violations.empty()) return ViolationError(std::move(violations));
   if (needs_client_stamp && !client_stamp.has_value()) {
-    violations.Add([] { return Violation{"client_stamp", "is required: upstream acts for whoever stamps this"}; });
+    violations.Add([] {
+      return Violation{"client_stamp", "is required: upstream acts for the party that stamps this"};
+    });
   }
   Validate(request, *operation.request, violations);
   if (operation.general) CheckGeneralOperation(table, operation, request, violations);

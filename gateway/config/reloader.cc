@@ -31,7 +31,7 @@ Reloader::Reloader(Options options, CurrentAccess& current)
 void Reloader::Look() {
   LookAtConfig();
   options_.token_keys.Tidy();
-  if (options_.reload_more) Tell(options_.reload_more(), "certificate_reload_failed", {}, told_more_);
+  if (options_.reload_more) LogOnce(options_.reload_more(), "certificate_reload_failed", {}, logged_more_);
 }
 
 void Reloader::LookAtConfig() {
@@ -52,8 +52,9 @@ void Reloader::LookAtConfig() {
 }
 
 void Reloader::Take(const absl::StatusOr<Loaded>& loaded, const std::string& former_version) {
-  Tell(loaded.status(), "reload_failed",
-       {{"last_good_config", absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", taken_, absl::UTCTimeZone())}}, told_access_);
+  LogOnce(loaded.status(), "reload_failed",
+          {{"last_good_config", absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", taken_, absl::UTCTimeZone())}},
+          logged_access_);
   if (!loaded.ok()) {
     if (options_.metrics != nullptr) options_.metrics->CountReload("config", false);
     return;
@@ -72,16 +73,16 @@ void Reloader::Take(const absl::StatusOr<Loaded>& loaded, const std::string& for
          {"callers", loaded->config->callers_size()}});
   }
   const bool differs = FixedPart(*loaded->config) != FixedPart(*options_.config);
-  Tell(differs ? absl::FailedPreconditionError("settings besides keys, callers and token_issuers have changed")
-               : absl::OkStatus(),
-       "restart_needed", {}, told_restart_);
+  LogOnce(differs ? absl::FailedPreconditionError("settings besides keys, callers and token_issuers have changed")
+                  : absl::OkStatus(),
+          "restart_needed", {}, logged_restart_);
 }
 
-void Reloader::Tell(const absl::Status& status, const char* event, const LogFields& more, std::string& told) {
-  if (status.message() == told) return;
-  told = std::string(status.message());
+void Reloader::LogOnce(const absl::Status& status, const char* event, const LogFields& more, std::string& logged) {
+  if (status.message() == logged) return;
+  logged = std::string(status.message());
   if (status.ok()) return;
-  LogFields fields = {{"message", absl::StrReplaceAll(told, {{"\n", "; "}})}};
+  LogFields fields = {{"message", absl::StrReplaceAll(logged, {{"\n", "; "}})}};
   fields.insert(fields.end(), more.begin(), more.end());
   Log(Severity::kWarning, event, fields);
 }

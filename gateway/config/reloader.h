@@ -52,15 +52,15 @@ class Reloader {
   // Unless the config file is being written.
   void LookAtConfig();
   void Take(const absl::StatusOr<Loaded>& loaded, const std::string& former_version);
-  void Tell(const absl::Status& status, const char* event, const LogFields& more, std::string& told);
+  void LogOnce(const absl::Status& status, const char* event, const LogFields& more, std::string& logged);
 
   Options options_;
   CurrentAccess& current_;
-  absl::Time taken_;         // when the config that is in force was
-  bool unsettled_ = false;   // as was logged last
-  std::string told_access_;  // the fault that was logged last; empty after a success
-  std::string told_more_;
-  std::string told_restart_;
+  absl::Time taken_;           // when the config that is in force was
+  bool unsettled_ = false;     // as was logged last
+  std::string logged_access_;  // the fault that was logged last; empty after a success
+  std::string logged_more_;
+  std::string logged_restart_;
   PeriodicTask task_;  // the last: it uses the others
 };
 

@@ -51,7 +51,7 @@ class Metrics {
 
   using SteadyTime = std::chrono::steady_clock::time_point;
 
-  // Calls are told apart by these methods; all others are "other". `version` is that of the program. `now` is for ages.
+  // Calls are counted by these methods; all others are "other". `version` is that of the program. `now` is for ages.
   Metrics(const std::vector<Method>& methods, absl::string_view version,
           std::function<SteadyTime()> now = std::chrono::steady_clock::now);
 

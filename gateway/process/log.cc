@@ -66,8 +66,8 @@ class CountingSink final : public spdlog::sinks::base_sink<spdlog::details::null
   uint64_t written_ = 0;
 };
 
-// Of spdlog's own registry nothing is used: its static destructor ends the pool that it knows, and whoever logs
-// afterwards gets an exception.
+// Of spdlog's own registry nothing is used: its static destructor ends the pool that it knows, and logging
+// afterwards throws an exception.
 class ProcessLog {
  public:
   ProcessLog()

@@ -35,7 +35,7 @@ absl::Status ReadObject(std::string& text, JsonValue::OnMember on_member) {
   return status.ok() || absl::IsUnauthenticated(status) ? status : NoToken();
 }
 
-// Of these, each makes a verifier look for keys, or for meaning, elsewhere than where it was told to.
+// Of these, each makes a verifier look for keys, or for meaning, elsewhere than in its config.
 bool IsRefusedMember(absl::string_view name) {
   constexpr absl::string_view kRefused[] = {"jku", "x5u", "jwk", "x5c", "crit", "b64", "zip"};
   return absl::c_linear_search(kRefused, name);

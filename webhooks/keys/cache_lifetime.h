@@ -22,7 +22,7 @@ struct CacheLifetime {
 
 // `fresh` is max-age less `age`, at most kMaxFresh; zero with no-store, no-cache, or a max-age that cannot be read;
 // kDefaultFresh if the header does not say. How often an answer that is not fresh is asked for again is bounded by
-// whoever asks. `stale` is stale-if-error, clamped, so that neither a mistake upstream nor a lie makes us trust a
+// the caller. `stale` is stale-if-error, clamped, so that neither a mistake upstream nor a lie makes us trust a
 // withdrawn key for ever. Of a directive that comes twice the smaller value counts; s-maxage is for shared
 // caches, and must-revalidate would cost events whenever upstream cannot be reached: they are ignored.
 CacheLifetime ReadCacheLifetime(absl::string_view cache_control, absl::Duration age);

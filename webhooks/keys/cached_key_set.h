@@ -69,8 +69,8 @@ class CachedKeySet {
   CachedKeySet(const CachedKeySet&) = delete;
   CachedKeySet& operator=(const CachedKeySet&) = delete;
 
-  // Nothing is fetched any more. A fetch may end later: nobody hears of it, and whoever waits for it is told now that
-  // there is no set. Waits for callbacks that are running.
+  // Nothing is fetched any more. A fetch may end later, and its end is not reported. Waiting callers get the error
+  // now that there is no set. Waits for callbacks that are running.
   void Close() { state_->Close(); }
 
   // Fetches the set if it is not there or past its time and a fetch is allowed now. Call at start.

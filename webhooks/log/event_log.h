@@ -109,8 +109,8 @@ class EventReader {
   virtual absl::StatusOr<LogUsage> Usage() = 0;
 
   // The events behind `after` that pass `filter`, in order. Errors: kOutOfRange if retention has taken some of what is
-  // behind `after`; kDataLoss if events are damaged or gone, or are not those that the log was given. That is told only
-  // once nothing is read before them, and Lost() says which.
+  // behind `after`; kDataLoss if events are damaged or gone, or are not those that the log was given. This error comes
+  // only when nothing is read before them, and Lost() says which they are.
   virtual absl::StatusOr<Batch> Read(Position after, const EventFilter& filter, const Limits& limits) = 0;
 
   // What the last kDataLoss was about: read on behind it.

@@ -235,7 +235,7 @@ void HttpConnection::SendAnswer(int http_status, AfterAnswer after) {
   stream_.Write(answer_, [self = shared_from_this(), after](error_code error) {
     self->token_.reset();
     if (self->phase_ == Phase::kClosed) return;
-    // In a drain idle connections end, also those that were told before that they may stay.
+    // In a drain idle connections end, also those that were promised to stay open.
     if (error || (after == AfterAnswer::kKeepAlive && self->state_.deliveries.closed())) {
       self->CloseNow();
     } else if (after == AfterAnswer::kClose) {
