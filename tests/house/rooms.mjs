@@ -124,6 +124,11 @@ export function faultsOf(files) {
       new Set(paths.flatMap((path) => includesOf(files.get(`${folder}/${path}`) ?? '').map((each) => labelOf(unitOf(each)))));
     const library = included([`${rule.name}.h`, `${rule.name}.cc`]);
     const test = included([`${rule.name}_test.cc`]);
+    for (const dep of [...rule.deps, ...rule.testDeps]) {
+      const file = files.get(`${dep.slice(2, dep.indexOf(':'))}/BUILD.bazel`);
+      const isThere = !file || file.includes(`name = "${dep.slice(dep.indexOf(':') + 1)}"`);
+      if (!isThere) faults.push(`${label} names ${dep}, which is not there`);
+    }
     const known = (dep) => rules.has(dep) && !rules.get(dep).alwayslink && rule.kind !== 'cc_binary';
     for (const dep of rule.deps.filter(known)) if (!library.has(dep)) faults.push(`${label} names ${dep} and does not include it`);
     for (const dep of rule.testDeps.filter(known)) if (!test.has(dep)) faults.push(`${label}_test names ${dep} and does not include it`);

@@ -46,6 +46,12 @@ describe('the rooms of the code', () => {
     assert.ok(faults.some((fault) => fault.endsWith('names //gateway/audit:scan and does not include it')), faults.join('\n'));
   });
 
+  it('show a rule that names what is not there', () => {
+    const missing = (text) => text.replace('        ":record",\n', '        ":nothing",\n        ":record",\n');
+    const faults = faultsWith('gateway/audit/BUILD.bazel', missing);
+    assert.ok(faults.some((fault) => fault.endsWith('names //gateway/audit:nothing, which is not there')), faults.join('\n'));
+  });
+
   it('show a page that allows what is not used', () => {
     const page = (text) => text.replace(/^(\| \[`gateway\/store`\].*\|).*\|$/m, '$1 `gateway/audit`, `webhooks/disk` |');
     const faults = faultsWith('gateway/README.md', page);
