@@ -256,7 +256,6 @@ TEST(Receiver, KeepsBodiesOfAllSizesByteForByte) {
       ASSERT_TRUE(SendOddly(client, request));
       Inbox::Item item = inbox.Next();
       EXPECT_TRUE(item.delivery.body == body) << size;
-      EXPECT_GE(item.delivery.body.capacity() - item.delivery.body.size(), 64u) << "the JSON reader needs it";
       item.answer(200);
       EXPECT_EQ(Statuses(client.ReadAnswer()), "200");
     }
