@@ -193,7 +193,7 @@ describe('stampgate serve', () => {
   const base = { upstream: { base_url: 'http://127.0.0.1:1' }, callers: freeCaller() };
   const keys = [{ name: 'main', file: 'good.key', all_organizations: true }];
 
-  const elsewhere = ['0.0.0.0:0', '[::]:0', '[::ffff:127.0.0.1]:0', '192.0.2.1:0', 'localhost.example:0', '127.1:0'];
+  const elsewhere = ['0.0.0.0:0', '[::]:0', '[::ffff:127.0.0.1]:0', '192.0.2.1:0'];
   for (const address of elsewhere) {
     test(`serves no plaintext on ${address}`, async () => {
       const { status, report } = await check(`listen_address: "${address}"\n${GOOD}`, 'serve');
