@@ -560,8 +560,14 @@ TEST(Receiver, ClosesANewPeerIfAllOthersAreWorking) {
   HttpTestClient fourth(receiver->url());
   fourth.Send(Post("4"));
   inbox.Next().answer(200);
-  EXPECT_EQ(Statuses(fourth.ReadAnswer()), "200");
-  EXPECT_EQ(second.ReadToEnd(), "") << "it was idle when the fourth had proven itself";
+  // One of them leaves its place: the second, which is idle, or, if the receiver has not seen yet that it is, the
+  // fourth.
+  const std::string answer = Statuses(fourth.ReadAnswer());
+  if (answer == "200") {
+    EXPECT_EQ(second.ReadToEnd(), "");
+  } else {
+    EXPECT_EQ(answer, "200.");
+  }
 }
 
 TEST(Receiver, DrainsWithoutLosingWhatItTook) {
