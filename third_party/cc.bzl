@@ -25,6 +25,8 @@ def unit(
         name = name,
         srcs = native.glob([name + ".cc"], allow_empty = True),
         hdrs = native.glob([name + ".h"], allow_empty = True),
+        # Nobody links its shared library.
+        linkstatic = True,
         deps = deps,
         **kwargs
     )
