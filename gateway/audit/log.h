@@ -70,7 +70,7 @@ class AuditLog {
 
   struct Options {
     std::string file;          // see AuditWriter::Open
-    SecretBytes key;           // 32 bytes, see audit_key.h
+    SecretBytes key;           // 32 bytes, see key.h
     std::string version = "";  // of the program, for the log's readers
     int64_t max_file_bytes = 1 << 30;
     std::function<absl::Time()> now;

@@ -14,8 +14,8 @@
 
 namespace stampgate {
 
-// A running audit log, whose head the process logs every 10 seconds: a reader who has that line, outside of this
-// machine, can find out later whether the end of the file was cut off.
+// A running audit log. The process logs its head every 10 seconds. A reader who keeps these lines on another machine
+// can find out later whether the end of the file was cut off.
 class Audit {
  public:
   // Who else hears of what is logged here; they outlive this, and are called on its threads. Each may be empty.

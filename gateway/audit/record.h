@@ -4,7 +4,7 @@
 //
 // Members stand in a fixed order and are left out when they are empty. "seq" counts from 1 and has no gaps; "time" is
 // when the thing happened, so a record that had to wait for room is older than those around it. "mac" comes last and
-// chains the records, see audit_chain.h.
+// chains the records, see chain.h.
 //
 // Records are written in groups, each once the group before it is on the disk. The first record of a group, unless it
 // is the very first, has "previous_mac" before "mac": the MAC of the record before it. It lets a reader check that

@@ -42,7 +42,7 @@ class AuditWriter {
 
   // A record to be.
   struct Entry {
-    std::string text;  // its members, by audit_record.h
+    std::string text;  // its members, by record.h
     AuditKind kind;
     uint64_t allow = 0;     // of an outcome
     uint64_t sequence = 0;  // set by Write; 0 if it was left out

@@ -1,4 +1,4 @@
-// The house: rooms use each other only as the pages say, no file leads back to itself, and the pages list what is there.
+// Rooms use each other only as the pages say. No includes form a circle. Each page lists the files of its folder.
 import assert from 'node:assert/strict';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
