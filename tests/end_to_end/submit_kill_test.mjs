@@ -47,7 +47,7 @@ test('killed in the middle of a submit, it is carried out once', { timeout: 10 *
     simulator.clearFaults();
     simulator.release();
     // A crash leaves timestamps of some seconds unused; so fast a row of crashes would wait for them.
-    stack.passTime(stack.behindMs());
+    stack.passTime(stack.behindMs);
     await stack.start();
 
     const { activity } = await stack.up.call(METHOD, request);

@@ -77,7 +77,7 @@ export class Caller {
 
   async #try(gateway, request, message) {
     const { kind, stack } = this;
-    const { steps } = stack;
+    const begunMs = performance.now();
     const attempt = { request, kind, from: this.upstream.count, until: Infinity };
     const last = this.attempts.at(-1);
     if (last?.request === request) last.until = attempt.from;
@@ -90,7 +90,7 @@ export class Caller {
     } catch (error) {
       Object.assign(attempt, outcomeOf(error));
     }
-    attempt.behindMs = stack.behindMs(steps);
+    attempt.behindMs = stack.maxBehindMsSince(begunMs);
     return attempt;
   }
 }

@@ -14,8 +14,8 @@
  * @property {string} [activityId]
  * @property {number} from how many requests upstream had seen when the try began
  * @property {number} until and when the next try of the same request began, or at the end of the history
- * @property {number} behindMs how far, at most during the try, the clock stood behind the latest timestamp that any
- *     process may have given out
+ * @property {number} behindMs how far, at most, a clock that the gateway may have seen during the try stood behind the latest
+ *     timestamp that any process may have given out
  */
 
 /**

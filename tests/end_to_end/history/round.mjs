@@ -67,7 +67,7 @@ export class Round {
 
   async #do({ kind, progress, ...options }) {
     // Many crashes within seconds use up the timestamps of a minute, which a round does not last.
-    if (this.stack.behindMs() > MAX_BEHIND_MS) this.stack.passTime(this.stack.behindMs());
+    if (this.stack.behindMs > MAX_BEHIND_MS) this.stack.passTime(this.stack.behindMs);
     const wanted = this.progress + progress;
     await until(() => this.progress >= wanted, `progress before ${kind}`);
     await this[kind](options);
@@ -193,7 +193,7 @@ export class Round {
     simulator.clearFaults();
     simulator.release();
     // So that timestamps are not what anybody waits for.
-    stack.passTime(stack.behindMs());
+    stack.passTime(stack.behindMs);
     const wanted = this.progress + 20;
     await until(() => this.progress >= wanted, 'all goes on');
     await Promise.all(callers.map((caller) => caller.stop()));

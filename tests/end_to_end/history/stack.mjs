@@ -9,14 +9,16 @@ import { Gateway, HANG_MS, auditConfig, eventsConfig, freeCaller, scratch, write
 const AHEAD_MS = 1000;
 /** It sets aside so many before it gives them out, and a crash leaves them unused. */
 const RESERVE_MS = 10_000;
+/** It may see a step of its clock only so much later: Abseil counts cycles between two readings of the clock. */
+const CLOCK_LAG_MS = 2_500;
 
 export class Stack {
   #up;
   #waiting = [];
   /** Timestamps up to this time may have been given out. */
   #givenMs = 0;
-  /** How far the clock stood behind that, after each step and each start. */
-  #behindMs = [0];
+  /** How far the clock stood behind that, after each step and each start, and from when on. */
+  #behind = [{ behindMs: 0, fromMs: -Infinity }];
 
   /** Ends of processes that nobody asked for. @type {string[]} */
   faults = [];
@@ -125,20 +127,21 @@ export class Stack {
     return this.machine.clockOffsetMs - this.simulator.settings.clockOffsetMs;
   }
 
-  /** How often the clock was stepped, or a process started. */
-  get steps() {
-    return this.#behindMs.length - 1;
+  /** How far the clock stands behind the latest timestamp that may have been given out. */
+  get behindMs() {
+    return this.#behind.at(-1).behindMs;
   }
 
-  /** How far the clock stood, at most since that step, behind the latest timestamp that may have been given out. */
-  behindMs(since = this.steps) {
-    return Math.max(...this.#behindMs.slice(since));
+  /** The same for any clock that the gateway may have seen since `ms` of performance.now(), at most. */
+  maxBehindMsSince(ms) {
+    const seen = this.#behind.filter((_, index) => (this.#behind[index + 1]?.fromMs ?? Infinity) > ms - CLOCK_LAG_MS);
+    return Math.max(...seen.map(({ behindMs }) => behindMs));
   }
 
   #noteClock() {
     const nowMs = this.machine.nowMs();
     if (this.#up) this.#givenMs = Math.max(this.#givenMs, nowMs);
-    this.#behindMs.push(Math.max(0, this.#givenMs - nowMs));
+    this.#behind.push({ behindMs: Math.max(0, this.#givenMs - nowMs), fromMs: performance.now() });
   }
 
   #down(reserveMs) {
