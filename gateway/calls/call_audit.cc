@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "gateway/callers/peer.h"
 #include "translate/error.h"
 
 namespace stampgate {
@@ -41,10 +40,10 @@ CallAudit::~CallAudit() {
   log_->End(*allow_, outcome);
 }
 
-void CallAudit::DenyStranger(const grpc::CallbackServerContext& context, const absl::Status& why) {
+void CallAudit::DenyStranger(std::string stranger, const absl::Status& why) {
   if (log_ == nullptr) return;
   AuditDecision decision;
-  decision.caller = StrangerName(PeerOf(context));
+  decision.caller = std::move(stranger);
   decision.method = method_;
   decision.request_id = request_id_;
   decision.reason = std::string(why.message());

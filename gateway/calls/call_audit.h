@@ -36,8 +36,8 @@ class CallAudit {
 
   const std::string& method() const { return method_; }
 
-  // The call of somebody who is not known, which has been refused for `why`.
-  void DenyStranger(const grpc::CallbackServerContext& context, const absl::Status& why);
+  // The gateway does not know the caller, which showed `stranger` (see StrangerName), and refused the call for `why`.
+  void DenyStranger(std::string stranger, const absl::Status& why);
 
   // A call of `caller` that has been refused. Of `decision` all but caller, method, policy version and request id.
   void Deny(const KnownCaller& caller, AuditDecision decision);
@@ -50,6 +50,9 @@ class CallAudit {
   // The same for a call that reads events. It may also go on while nothing can be recorded, which is for what is
   // stamped; but not if too many are recorded at once, or one could read without a record by reading much.
   void AllowRead(const KnownCaller& caller, absl::AnyInvocable<void(absl::Status)> done);
+
+  // Whether the call was allowed, this was recorded, and the call has not ended.
+  bool is_allowed() const { return allow_.has_value(); }
 
   // How a call that was allowed has ended, once. Nothing is kept of one that was not. The call's duration is this
   // object's life until then.

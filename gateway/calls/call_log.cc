@@ -69,13 +69,13 @@ void CallLog::Write(absl::string_view event, const absl::Status& status, absl::F
   // Upstream's own words may repeat what the caller sent; ours do not.
   if (is_ours) Add("message", std::string(status.message()), fields);
   Add("key", known.key, fields);
-  Add("activity_id", AuditValue(known.activity_id), fields);
+  Add("activity_id", AuditValue(known.activity.id), fields);
   Add("fingerprint", known.fingerprint, fields);
   fields.emplace_back("duration_ms", Milliseconds());
   lines_->Tell(ended ? Severity::kInfo : Severity::kWarning, event, fields);
 }
 
-void CallLog::TellLate(const LogFields& outcome, const std::string& fingerprint) {
+void CallLog::EndLate(const LogFields& outcome, const std::string& fingerprint) {
   constexpr absl::string_view kLate = "late_outcome";
   if (lines_ == nullptr || !lines_->Admit(kLate, caller_)) return;
   LogFields fields = Begin();

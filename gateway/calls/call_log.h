@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "gateway/calls/call_lines.h"
+#include "translate/activity_summary.h"
 
 namespace stampgate {
 
@@ -17,7 +18,7 @@ namespace stampgate {
 struct CallFacts {
   std::string organization_id;
   std::string key;  // name of the key that signs
-  std::string activity_id;
+  ActivitySummary activity;
   std::string fingerprint;  // of a submit
 };
 
@@ -49,8 +50,8 @@ class CallLog {
   // The call was refused while the gateway drains.
   void EndRefused(const absl::Status& status);
 
-  // "late_outcome": what came of an exchange that went on without the caller. `outcome` has one field.
-  void TellLate(const LogFields& outcome, const std::string& fingerprint);
+  // Writes "late_outcome" for an exchange that ended after its caller was answered. `outcome` has one field.
+  void EndLate(const LogFields& outcome, const std::string& fingerprint);
 
  private:
   using Clock = std::chrono::steady_clock;

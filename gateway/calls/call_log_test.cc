@@ -94,7 +94,7 @@ TEST_F(CallLogTest, ALineSaysWhoCalledWhatAndHowItEnded) {
   CallLog log(lines.get(), kMethod, "0af7651916cd43dd8448eb211c80319c");
   log.SetCaller("payments");
   log.End(Ours(Code::kUnknown, v1::ERROR_REASON_OUTCOME_UNKNOWN), [] {
-    return CallFacts{"org\n1", "main", "activity\x1b[31m", "sha256:00"};
+    return CallFacts{"org\n1", "main", {.id = "activity\x1b[31m", .status = ""}, "sha256:00"};
   });
   ASSERT_EQ(written_.size(), 1);
   EXPECT_EQ(written_[0].severity, Severity::kWarning);
@@ -140,7 +140,7 @@ TEST_F(CallLogTest, LinesOfRefusalsAreBoundedForEachCallerAndOthersAreNot) {
 
 TEST_F(CallLogTest, LateOutcomesAreBoundedToo) {
   const std::unique_ptr<CallLines> lines = MakeLines(false);
-  for (int i = 0; i < 100; ++i) CallLog(lines.get(), kMethod, "0af7").TellLate({{"http_status", 200}}, "sha256:00");
+  for (int i = 0; i < 100; ++i) CallLog(lines.get(), kMethod, "0af7").EndLate({{"http_status", 200}}, "sha256:00");
   EXPECT_EQ(written_.size(), CallLines::kWritten);
   EXPECT_EQ(written_[0].event, "late_outcome");
   EXPECT_EQ(written_[0].fields.at("http_status"), LogValue(200));
@@ -158,7 +158,7 @@ TEST_F(CallLogTest, NobodyNeedsIt) {
   CallLog log(nullptr, kMethod, "0af7");
   log.End(absl::UnknownError(""));
   log.EndRefused(absl::UnknownError(""));
-  log.TellLate({}, "");
+  log.EndLate({}, "");
 }
 
 }  // namespace

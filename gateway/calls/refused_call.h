@@ -8,11 +8,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "gateway/callers/peer.h"
-#include "gateway/calls/call_log.h"
+#include "gateway/calls/call_record.h"
 #include "gateway/calls/call_trace.h"
 #include "gateway/calls/calls_in_flight.h"
 #include "gateway/calls/grpc_status.h"
-#include "gateway/metrics/call_metrics.h"
 
 namespace stampgate {
 
@@ -26,10 +25,8 @@ class RefusedCall final : public Reactor {
   RefusedCall(const Environment& environment, grpc::CallbackServerContext& context, absl::string_view method,
               const absl::Status& status)
       : in_flight_(environment.in_flight) {
-    CallMetrics(environment.metrics, method).End(status);
-    CallLog log(environment.lines, method, TraceOf(context, environment.random).trace_id());
-    log.SetCaller(StrangerName(PeerOf(context)));
-    log.EndRefused(status);
+    CallRecord(environment.recorders, method, TraceOf(context, environment.random).trace_id())
+        .EndRefused(StrangerName(PeerOf(context)), status);
     this->Finish(ToGrpcStatus(status));
   }
 

@@ -13,39 +13,39 @@ EventFilter EventAccess::Filter() const {
   return filter;
 }
 
-void AuthorizeEvents(const CurrentAccess& current, const grpc::CallbackServerContext& context, CallAudit& audit,
-                     CallLog& log, absl::AnyInvocable<void(absl::StatusOr<EventAccess>)> done) {
+void AuthorizeEvents(const CurrentAccess& current, const grpc::CallbackServerContext& context, CallRecord& record,
+                     absl::AnyInvocable<void(absl::StatusOr<EventAccess>)> done) {
   Authenticate(current, context,
-               [&context, &audit, &log, done = std::move(done)](absl::StatusOr<KnownCaller> caller) mutable {
-                 log.SetCaller(caller.ok() ? caller->caller->name() : StrangerName(PeerOf(context)));
+               [&context, &record, done = std::move(done)](absl::StatusOr<KnownCaller> caller) mutable {
                  if (!caller.ok()) {
-                   audit.DenyStranger(context, caller.status());
+                   record.DenyStranger(StrangerName(PeerOf(context)), caller.status());
                    return done(caller.status());
                  }
-                 const OrganizationSet& granted = caller->caller->OrganizationsOf(audit.method());
+                 record.SetCaller(*caller);
+                 const OrganizationSet& granted = caller->caller->OrganizationsOf(record.method());
                  if (granted.all) return done(EventAccess{*std::move(caller), nullptr});
                  if (granted.ids.empty()) {
                    AuditDecision decision;
                    decision.reason = "no grant has this method";
-                   audit.Deny(*caller, std::move(decision));
-                   return done(Denied(*caller->caller, audit.method()));
+                   record.audit().Deny(*caller, std::move(decision));
+                   return done(Denied(*caller->caller, record.method()));
                  }
                  std::shared_ptr<const OrganizationIds> visible(caller->access, &granted.ids);
                  done(EventAccess{*std::move(caller), std::move(visible)});
                });
 }
 
-void BeginEvents(const CurrentAccess& current, const grpc::CallbackServerContext& context, CallAudit& audit,
-                 CallLog& log, absl::AnyInvocable<void(absl::StatusOr<EventAccess>)> done) {
+void BeginEvents(const CurrentAccess& current, const grpc::CallbackServerContext& context, CallRecord& record,
+                 absl::AnyInvocable<void(absl::StatusOr<EventAccess>)> done) {
   AuthorizeEvents(
-      current, context, audit, log, [&audit, done = std::move(done)](absl::StatusOr<EventAccess> access) mutable {
+      current, context, record, [&record, done = std::move(done)](absl::StatusOr<EventAccess> access) mutable {
         if (!access.ok()) return done(std::move(access));
         const KnownCaller caller = access->caller;
-        audit.AllowRead(caller,
-                        [access = *std::move(access), done = std::move(done)](const absl::Status& allowed) mutable {
-                          if (!allowed.ok()) return done(allowed);
-                          done(std::move(access));
-                        });
+        record.audit().AllowRead(
+            caller, [access = *std::move(access), done = std::move(done)](const absl::Status& allowed) mutable {
+              if (!allowed.ok()) return done(allowed);
+              done(std::move(access));
+            });
       });
 }
 

@@ -10,8 +10,7 @@
 #include "absl/status/statusor.h"
 #include "gateway/callers/access.h"
 #include "gateway/callers/authenticator.h"
-#include "gateway/calls/call_audit.h"
-#include "gateway/calls/call_log.h"
+#include "gateway/calls/call_record.h"
 #include "webhooks/log/event_filter.h"
 
 namespace stampgate {
@@ -30,16 +29,15 @@ struct EventAccess {
   EventFilter Filter() const;
 };
 
-// Finds out who makes the call of `context`, names the caller to `log`, and finds out which events its method may give
-// the caller. `context`, `log` and `audit`, which has the method's name, stay until `done` was called: at once, or on
-// another thread. Errors, which are recorded: those of Authenticate, and Denied() if the caller has no grant of the
-// method.
-void AuthorizeEvents(const CurrentAccess& current, const grpc::CallbackServerContext& context, CallAudit& audit,
-                     CallLog& log, absl::AnyInvocable<void(absl::StatusOr<EventAccess>)> done);
+// Finds out who makes the call of `context`, names the caller to `record`, and finds out which events the record's
+// method may give the caller. `context` and `record` stay until `done` was called: at once, or on another thread.
+// Errors, which are recorded: those of Authenticate, and Denied() if the caller has no grant of the method.
+void AuthorizeEvents(const CurrentAccess& current, const grpc::CallbackServerContext& context, CallRecord& record,
+                     absl::AnyInvocable<void(absl::StatusOr<EventAccess>)> done);
 
 // The same at the beginning of a call: also records that it may go on. Errors besides: those of CallAudit::AllowRead.
-void BeginEvents(const CurrentAccess& current, const grpc::CallbackServerContext& context, CallAudit& audit,
-                 CallLog& log, absl::AnyInvocable<void(absl::StatusOr<EventAccess>)> done);
+void BeginEvents(const CurrentAccess& current, const grpc::CallbackServerContext& context, CallRecord& record,
+                 absl::AnyInvocable<void(absl::StatusOr<EventAccess>)> done);
 
 }  // namespace stampgate
 

@@ -5,8 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "gateway/calls/call_audit.h"
-#include "gateway/calls/call_log.h"
+#include "gateway/calls/call_record.h"
 #include "gateway/calls/call_trace.h"
 #include "gateway/calls/grpc_status.h"
 #include "gateway/calls/refused_call.h"
@@ -15,7 +14,6 @@
 #include "gateway/events/access.h"
 #include "gateway/events/error.h"
 #include "gateway/events/request.h"
-#include "gateway/metrics/call_metrics.h"
 #include "stampgate/v1/event_service.pb.h"
 #include "translate/error.h"
 
@@ -31,12 +29,10 @@ class EventBodyCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
       : environment_(environment),
         context_(context),
         trace_(TraceOf(context, environment.random)),
-        audit_(environment.audit, environment.disk_waits, kReadEventBody, trace_.trace_id()),
-        metrics_(environment.metrics, kReadEventBody),
-        log_(environment.lines, kReadEventBody, trace_.trace_id()) {}
+        record_(environment.recorders, kReadEventBody, trace_.trace_id()) {}
 
   void Start(const grpc::ByteBuffer& bytes) {
-    BeginEvents(environment_.access, context_, audit_, log_, [this, &bytes](absl::StatusOr<EventAccess> access) {
+    BeginEvents(environment_.access, context_, record_, [this, &bytes](absl::StatusOr<EventAccess> access) {
       if (!access.ok()) return End(access.status());
       access_ = *std::move(access);
       Begin(bytes);
@@ -97,7 +93,7 @@ class EventBodyCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 
   // Who may see what has changed since.
   void Reauthorize() {
-    AuthorizeEvents(environment_.access, context_, audit_, log_, [this](absl::StatusOr<EventAccess> access) {
+    AuthorizeEvents(environment_.access, context_, record_, [this](absl::StatusOr<EventAccess> access) {
       if (!access.ok()) return End(access.status());
       access_ = *std::move(access);
       ReadOn();
@@ -112,9 +108,7 @@ class EventBodyCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   }
 
   void End(const absl::Status& status) {
-    audit_.End(status);
-    metrics_.End(status);
-    log_.End(status);
+    record_.End(status);
     Finish(ToGrpcStatus(status));
   }
 
@@ -127,9 +121,7 @@ class EventBodyCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   const EventEnvironment& environment_;
   const grpc::CallbackServerContext& context_;
   const TraceContext trace_;
-  CallAudit audit_;
-  CallMetrics metrics_;
-  CallLog log_;
+  CallRecord record_;
   EventAccess access_;
   EventName name_;
   bool counted_ = false;

@@ -3,8 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "gateway/calls/call_audit.h"
-#include "gateway/calls/call_log.h"
+#include "gateway/calls/call_record.h"
 #include "gateway/calls/call_trace.h"
 #include "gateway/calls/grpc_status.h"
 #include "gateway/calls/refused_call.h"
@@ -13,7 +12,6 @@
 #include "gateway/events/error.h"
 #include "gateway/events/page.h"
 #include "gateway/events/request.h"
-#include "gateway/metrics/call_metrics.h"
 #include "stampgate/v1/event_service.pb.h"
 
 namespace stampgate {
@@ -30,18 +28,15 @@ class EventCall : public grpc::ServerUnaryReactor {
         context_(context),
         response_(response),
         trace_(TraceOf(context, environment.random)),
-        audit_(environment.audit, environment.disk_waits, name, trace_.trace_id()),
-        metrics_(environment.metrics, name),
-        log_(environment.lines, name, trace_.trace_id()) {}
+        record_(environment.recorders, name, trace_.trace_id()) {}
 
   // Goes on with `method` if the caller may see something by it.
   void Start(void (EventCall::*method)(const grpc::ByteBuffer&), const grpc::ByteBuffer& bytes) {
-    BeginEvents(environment_.access, context_, audit_, log_,
-                [this, method, &bytes](absl::StatusOr<EventAccess> access) {
-                  if (!access.ok()) return End(access.status());
-                  access_ = *std::move(access);
-                  (this->*method)(bytes);
-                });
+    BeginEvents(environment_.access, context_, record_, [this, method, &bytes](absl::StatusOr<EventAccess> access) {
+      if (!access.ok()) return End(access.status());
+      access_ = *std::move(access);
+      (this->*method)(bytes);
+    });
   }
 
   void ListEvents(const grpc::ByteBuffer& bytes) {
@@ -89,9 +84,7 @@ class EventCall : public grpc::ServerUnaryReactor {
   }
 
   void End(const absl::Status& status) {
-    audit_.End(status);
-    metrics_.End(status);
-    log_.End(status);
+    record_.End(status);
     Finish(ToGrpcStatus(status));
   }
 
@@ -104,9 +97,7 @@ class EventCall : public grpc::ServerUnaryReactor {
   const grpc::CallbackServerContext& context_;
   grpc::ByteBuffer* const response_;
   const TraceContext trace_;
-  CallAudit audit_;
-  CallMetrics metrics_;
-  CallLog log_;
+  CallRecord record_;
   EventAccess access_;
 };
 

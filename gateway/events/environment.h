@@ -10,15 +10,12 @@
 #include <functional>
 
 #include "absl/time/time.h"
-#include "gateway/audit/log.h"
 #include "gateway/callers/access.h"
-#include "gateway/calls/call_lines.h"
+#include "gateway/calls/call_record.h"
 #include "gateway/calls/calls_in_flight.h"
-#include "gateway/calls/disk_waits.h"
 #include "gateway/calls/trace_context.h"
 #include "gateway/events/encoder.h"
 #include "gateway/events/feed.h"
-#include "gateway/metrics/metrics.h"
 #include "translate/message_plan.h"
 #include "webhooks/log/event_log.h"
 
@@ -30,11 +27,8 @@ struct EventEnvironment {
   const EventEncoder* encoder = nullptr;  // and this with it
   LogIdentity log = {};
   const CurrentAccess& access;
-  AuditLog* audit;   // null: nothing is recorded
-  Metrics* metrics;  // null: nothing is counted
-  CallLines* lines;  // null: nothing is logged
+  CallRecorders recorders;
   CallsInFlight<grpc::CallbackServerContext>& in_flight;
-  DiskWaits& disk_waits;
   size_t max_request_bytes = 0;
   absl::Duration heartbeat_interval = absl::ZeroDuration();
   int max_subscribers = 0;  // and no more of those who read a body

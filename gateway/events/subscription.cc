@@ -6,8 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "gateway/calls/call_audit.h"
-#include "gateway/calls/call_log.h"
+#include "gateway/calls/call_record.h"
 #include "gateway/calls/call_trace.h"
 #include "gateway/calls/grpc_status.h"
 #include "gateway/calls/refused_call.h"
@@ -17,7 +16,6 @@
 #include "gateway/events/error.h"
 #include "gateway/events/page.h"
 #include "gateway/events/request.h"
-#include "gateway/metrics/call_metrics.h"
 #include "stampgate/v1/event_service.pb.h"
 #include "translate/error.h"
 #include "webhooks/log/cursor.h"
@@ -37,18 +35,15 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
         context_(context),
         id_(environment.next_reader.fetch_add(1)),
         trace_(TraceOf(context, environment.random)),
-        audit_(environment.audit, environment.disk_waits, kSubscribe, trace_.trace_id()),
-        metrics_(environment.metrics, kSubscribe),
-        log_(environment.lines, kSubscribe, trace_.trace_id()) {}
+        record_(environment.recorders, kSubscribe, trace_.trace_id()) {}
 
   void Start(const grpc::ByteBuffer& bytes) {
     self_ = shared_from_this();
-    BeginEvents(environment_.access, context_, audit_, log_,
-                [call = self_, &bytes](absl::StatusOr<EventAccess> access) {
-                  if (!access.ok()) return call->End(access.status());
-                  call->access_ = *std::move(access);
-                  call->Read(bytes);
-                });
+    BeginEvents(environment_.access, context_, record_, [call = self_, &bytes](absl::StatusOr<EventAccess> access) {
+      if (!access.ok()) return call->End(access.status());
+      call->access_ = *std::move(access);
+      call->Read(bytes);
+    });
   }
 
  private:
@@ -63,7 +58,7 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     absl::StatusOr<EventStart> start = StartOf(environment_.log, request);
     if (!start.ok()) return End(start.status());
     counted_ = true;
-    if (environment_.metrics != nullptr) environment_.metrics->SubscriberCame();
+    if (environment_.recorders.metrics != nullptr) environment_.recorders.metrics->SubscriberCame();
     if (environment_.subscribers.fetch_add(1) >= environment_.max_subscribers) return End(TooMany());
     environment_.feed->Run(
         [call = shared_from_this(), start = *std::move(start)](EventReader& reader) { call->Begin(start, reader); });
@@ -130,7 +125,7 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
 
   // Who may see what has changed since: what was read for this caller may not be for it any more.
   void Reauthorize() {
-    AuthorizeEvents(environment_.access, context_, audit_, log_, [call = self_](absl::StatusOr<EventAccess> access) {
+    AuthorizeEvents(environment_.access, context_, record_, [call = self_](absl::StatusOr<EventAccess> access) {
       if (!access.ok()) return call->End(call->HasTokenEnded() ? call->ExpiredAtPlace() : access.status());
       call->access_ = *std::move(access);
       auto filter = std::make_shared<EventFilter>(*call->filter_);
@@ -154,9 +149,7 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   }
 
   void End(const absl::Status& status) {
-    audit_.End(status);
-    metrics_.End(status);
-    log_.End(status);
+    record_.End(status);
     Finish(ToGrpcStatus(status));
   }
 
@@ -164,7 +157,7 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     if (counted_) {
       environment_.subscribers.fetch_sub(1);
       environment_.feed->places().Remove(id_);
-      if (environment_.metrics != nullptr) environment_.metrics->SubscriberLeft();
+      if (environment_.recorders.metrics != nullptr) environment_.recorders.metrics->SubscriberLeft();
     }
     environment_.in_flight.End(context_);
     self_.reset();
@@ -176,9 +169,7 @@ class Subscription : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   const grpc::CallbackServerContext& context_;
   const EventFeed::ReaderId id_;
   const TraceContext trace_;
-  CallAudit audit_;
-  CallMetrics metrics_;
-  CallLog log_;
+  CallRecord record_;
   EventAccess access_;
   std::shared_ptr<const EventFilter> filter_;
   bool counted_ = false;

@@ -8,13 +8,10 @@
 #include <functional>
 
 #include "absl/time/time.h"
-#include "gateway/audit/log.h"
 #include "gateway/callers/access.h"
-#include "gateway/calls/call_lines.h"
+#include "gateway/calls/call_record.h"
 #include "gateway/calls/calls_in_flight.h"
-#include "gateway/calls/disk_waits.h"
 #include "gateway/calls/trace_context.h"
-#include "gateway/metrics/metrics.h"
 #include "gateway/operations/timestamp_allocator.h"
 #include "gateway/store/call_store.h"
 #include "gateway/upstream/client.h"
@@ -29,11 +26,8 @@ struct CallEnvironment {
   TimestampAllocator& timestamps;
   UpstreamClient& upstream;
   CallsInFlight<grpc::CallbackServerContext>& in_flight;
-  DiskWaits& disk_waits;
   CallStore* store;  // null: idempotency keys are refused
-  AuditLog* audit;   // null: nothing is recorded
-  Metrics* metrics;  // null: nothing is counted
-  CallLines* lines;  // null: nothing is logged
+  CallRecorders recorders;
   absl::Duration default_deadline;
   absl::Duration max_deadline;
   size_t max_request_bytes;

@@ -6,14 +6,12 @@
 #include "gateway/callers/authenticator.h"
 #include "gateway/callers/denial.h"
 #include "gateway/callers/peer.h"
-#include "gateway/calls/call_audit.h"
-#include "gateway/calls/call_log.h"
+#include "gateway/calls/call_record.h"
 #include "gateway/calls/call_trace.h"
 #include "gateway/calls/grpc_status.h"
 #include "gateway/calls/refused_call.h"
 #include "gateway/calls/request_message.h"
 #include "gateway/calls/shutting_down.h"
-#include "gateway/metrics/call_metrics.h"
 #include "gateway/operations/prepare.h"
 #include "stamp/fingerprint.h"
 #include "stamp/secret/sha256.h"
@@ -31,17 +29,15 @@ class PrepareCall : public grpc::ServerUnaryReactor {
         context_(context),
         response_(response),
         trace_(TraceOf(context, environment.random)),
-        audit_(environment.audit, environment.disk_waits, kPrepare, trace_.trace_id()),
-        metrics_(environment.metrics, kPrepare),
-        log_(environment.lines, kPrepare, trace_.trace_id()) {}
+        record_(environment.recorders, kPrepare, trace_.trace_id()) {}
 
   void Start(const grpc::ByteBuffer& bytes) {
     Authenticate(environment_.access, context_, [this, &bytes](const absl::StatusOr<KnownCaller>& caller) {
-      log_.SetCaller(caller.ok() ? caller->caller->name() : StrangerName(PeerOf(context_)));
       if (!caller.ok()) {
-        audit_.DenyStranger(context_, caller.status());
+        record_.DenyStranger(StrangerName(PeerOf(context_)), caller.status());
         return End(caller.status());
       }
+      record_.SetCaller(*caller);
       Decide(*caller, bytes);
     });
   }
@@ -71,29 +67,28 @@ class PrepareCall : public grpc::ServerUnaryReactor {
         Prepare(operation, *rendered, environment_.timestamps, environment_.now());
     if (!response.ok()) return End(response.status());
     if (operation.is_submit()) facts_.fingerprint = Fingerprint(response->body());
-    if (environment_.audit != nullptr) record.body_sha256 = HexSha256(response->body());
+    if (environment_.recorders.audit != nullptr) record.body_sha256 = HexSha256(response->body());
     Record(caller, std::move(record), *std::move(response));
   }
 
   void Refuse(const KnownCaller& caller, const Operation& operation, AuditDecision record, std::string why) {
     record.reason = std::move(why);
-    audit_.Deny(caller, std::move(record));
+    record_.audit().Deny(caller, std::move(record));
     End(Denied(*caller.caller, operation.full_name));
   }
 
   // Has it recorded that the body may be stamped, before the caller gets it. That also bounds how many there are at
   // once, as AuditLog bounds the calls themselves.
   void Record(const KnownCaller& caller, AuditDecision record, v1::PrepareResponse response) {
-    audit_.Allow(caller, std::move(record), [this, response = std::move(response)](const absl::Status& recorded) {
-      if (recorded.ok()) *response_ = EncodeResponse(response);
-      End(recorded);
-    });
+    record_.audit().Allow(caller, std::move(record),
+                          [this, response = std::move(response)](const absl::Status& recorded) {
+                            if (recorded.ok()) *response_ = EncodeResponse(response);
+                            End(recorded);
+                          });
   }
 
   void End(const absl::Status& status) {
-    audit_.End(status, {}, facts_.fingerprint);
-    metrics_.End(status);
-    log_.End(status, [this] { return facts_; });
+    record_.End(status, [this] { return facts_; });
     Finish(ToGrpcStatus(status));
   }
 
@@ -106,9 +101,7 @@ class PrepareCall : public grpc::ServerUnaryReactor {
   const grpc::CallbackServerContext& context_;
   grpc::ByteBuffer* const response_;
   const TraceContext trace_;
-  CallAudit audit_;
-  CallMetrics metrics_;
-  CallLog log_;
+  CallRecord record_;
   CallFacts facts_;
 };
 

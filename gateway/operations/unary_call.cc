@@ -16,14 +16,12 @@
 #include "gateway/callers/authenticator.h"
 #include "gateway/callers/denial.h"
 #include "gateway/callers/peer.h"
-#include "gateway/calls/call_audit.h"
-#include "gateway/calls/call_log.h"
+#include "gateway/calls/call_record.h"
 #include "gateway/calls/call_trace.h"
 #include "gateway/calls/grpc_status.h"
 #include "gateway/calls/refused_call.h"
 #include "gateway/calls/request_message.h"
 #include "gateway/calls/shutting_down.h"
-#include "gateway/metrics/call_metrics.h"
 #include "gateway/operations/answer_margin.h"
 #include "gateway/operations/client_stamp_field.h"
 #include "gateway/operations/keyed_submit.h"
@@ -67,9 +65,7 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
         request_(operation.request_prototype->New(&arena_)),
         response_(operation.response_prototype->New(&arena_)),
         trace_(TraceOf(*context, environment.random)),
-        audit_(environment.audit, environment.disk_waits, operation.full_name, trace_.trace_id()),
-        metrics_(environment.metrics, operation.full_name),
-        log_(environment.lines, operation.full_name, trace_.trace_id()) {}
+        record_(environment.recorders, operation.full_name, trace_.trace_id()) {}
 
   void Start(const grpc::ByteBuffer& bytes) {
     self_ = shared_from_this();
@@ -82,12 +78,11 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
  private:
   void Decide(absl::StatusOr<KnownCaller> caller, const grpc::ByteBuffer& bytes) {
     if (!caller.ok()) {
-      log_.SetCaller(StrangerName(PeerOf(*context_)));
-      audit_.DenyStranger(*context_, caller.status());
+      record_.DenyStranger(StrangerName(PeerOf(*context_)), caller.status());
       return End(caller.status());
     }
     caller_ = *std::move(caller);
-    log_.SetCaller(caller_.caller->name());
+    record_.SetCaller(caller_);
     if (absl::Status status = DecodeRequest(bytes, environment_.max_request_bytes, *request_); !status.ok()) {
       return End(status);
     }
@@ -119,7 +114,7 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
     const google::protobuf::FieldDescriptor* stamp = operation_.request->client_stamp;
     record.client_stamped = stamp != nullptr && request_->GetReflection()->HasField(*request_, stamp);
     record.reason = std::move(decision.why);
-    audit_.Deny(caller_, std::move(record));
+    record_.audit().Deny(caller_, std::move(record));
     return Denied(*caller_.caller, operation_.full_name);
   }
 
@@ -129,7 +124,7 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
 
   void Refuse(AuditDecision decision, std::string why, const absl::Status& status) {
     decision.reason = std::move(why);
-    audit_.Deny(caller_, std::move(decision));
+    record_.audit().Deny(caller_, std::move(decision));
     End(status);
   }
 
@@ -192,7 +187,7 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
     submit.body_sha256 = Sha256(body_);
     submit.timestamp_ms = timestamp_ms_;
     submit.begins = fit.ok();
-    auto guarded = environment_.disk_waits.Guard<CallStore::Begun>(
+    auto guarded = environment_.recorders.disk_waits.Guard<CallStore::Begun>(
         [call = shared_from_this(), rendered = std::move(rendered), decision = std::move(decision),
          fit = std::move(fit)](absl::StatusOr<CallStore::Begun> begun) mutable {
           call->OnRemembered(std::move(rendered), std::move(decision), fit, std::move(begun));
@@ -226,9 +221,9 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
 
   // Has it recorded that the bytes may go out, before anything is stamped.
   void Record(std::string path, AuditDecision decision) {
-    if (is_stamped() && environment_.audit != nullptr) decision.body_sha256 = HexSha256(body_);
+    if (is_stamped() && environment_.recorders.audit != nullptr) decision.body_sha256 = HexSha256(body_);
     path_ = std::move(path);
-    audit_.Allow(caller_, std::move(decision), [call = shared_from_this()](const absl::Status& status) {
+    record_.audit().Allow(caller_, std::move(decision), [call = shared_from_this()](const absl::Status& status) {
       if (!status.ok()) return call->EndUnsent(status);
       call->GoOut();
     });
@@ -309,41 +304,37 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
   }
 
   void RecordLate(UpstreamOutcome outcome) {
-    LogLate(outcome);
+    const LogFields field = FieldOf(outcome);
     const std::unique_ptr<Message> response(operation_.response_prototype->New());
     const std::optional<TransportFailure> failure = FailureOf(outcome);
     const absl::Status status = Translate(std::move(outcome), *response);
     EndAttempt(failure, status, *response);
-    RecordEnd(status, *response);
-  }
-
-  // `response` is empty if there was no answer. An answer that was too large for the caller has an activity too.
-  void RecordEnd(const absl::Status& status, const Message& response) {
-    audit_.End(status, SummaryOf(*operation_.response, response), fingerprint_);
+    record_.EndLate(status, Facts(*response), field);
   }
 
   void End(const absl::Status& status) {
-    if (!goes_on_) RecordEnd(status, *response_);
-    metrics_.End(status);
-    log_.End(status, [&] { return Facts(status); });
+    const auto facts = [this] { return Facts(*response_); };
+    if (goes_on_) {
+      record_.Answer(status, facts);
+    } else {
+      record_.End(status, facts);
+    }
     Finish(ToGrpcStatus(status));
   }
 
-  CallFacts Facts(const absl::Status& status) const {
+  // `response` is empty if upstream did not answer. An answer that was too large for the caller has an activity too.
+  CallFacts Facts(const Message& response) const {
     CallFacts facts;
     facts.organization_id = std::string(QuestionOf(operation_, *request_).organization_id.value_or(""));
     if (key_ != nullptr) facts.key = key_->name;
-    if (status.ok()) facts.activity_id = SummaryOf(*operation_.response, *response_).id;
+    facts.activity = SummaryOf(*operation_.response, response);
     facts.fingerprint = fingerprint_;
     return facts;
   }
 
-  void LogLate(const UpstreamOutcome& outcome) {
-    if (const auto* answer = std::get_if<HttpAnswer>(&outcome)) {
-      log_.TellLate({{"http_status", answer->status}}, fingerprint_);
-    } else {
-      log_.TellLate({{"failure", std::get<TransportFailure>(outcome).detail}}, fingerprint_);
-    }
+  static LogFields FieldOf(const UpstreamOutcome& outcome) {
+    if (const auto* answer = std::get_if<HttpAnswer>(&outcome)) return {{"http_status", answer->status}};
+    return {{"failure", std::get<TransportFailure>(outcome).detail}};
   }
 
   // The caller may go away before, while or after the exchange is started: the second of the two cancels it.
@@ -388,9 +379,7 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
   uint64_t timestamp_ms_ = 0;
   std::string fingerprint_;
   const TraceContext trace_;
-  CallAudit audit_;
-  CallMetrics metrics_;
-  CallLog log_;
+  CallRecord record_;
   KnownCaller caller_;
   std::optional<ClientStamp> client_stamp_;
   const NamedSigner* key_ = nullptr;  // in `caller_`; null where the gateway does not sign

@@ -1,0 +1,29 @@
+#include "gateway/calls/call_record.h"
+
+namespace stampgate {
+
+void CallRecord::End(const absl::Status& status, absl::FunctionRef<CallFacts()> facts) {
+  if (audit_.is_allowed()) {
+    const CallFacts known = facts();
+    audit_.End(status, known.activity, known.fingerprint);
+  }
+  Answer(status, facts);
+}
+
+void CallRecord::Answer(const absl::Status& status, absl::FunctionRef<CallFacts()> facts) {
+  metrics_.End(status);
+  log_.End(status, facts);
+}
+
+void CallRecord::EndLate(const absl::Status& status, const CallFacts& facts, const LogFields& outcome) {
+  log_.EndLate(outcome, facts.fingerprint);
+  audit_.End(status, facts.activity, facts.fingerprint);
+}
+
+void CallRecord::EndRefused(const std::string& stranger, const absl::Status& status) {
+  metrics_.End(status);
+  log_.SetCaller(stranger);
+  log_.EndRefused(status);
+}
+
+}  // namespace stampgate
