@@ -22,7 +22,7 @@ using Members = std::map<std::string, std::string>;
 
 struct Header {
   absl::string_view name;
-  bool may_be_plain;  // the JSON itself, not in base64url
+  bool may_be_plain;  // the value may be the JSON itself instead of its base64url
   std::vector<absl::string_view> members;
 };
 
@@ -45,14 +45,14 @@ bool IsHex(absl::string_view text) {
   return !text.empty() && text.size() % 2 == 0 && absl::c_all_of(text, absl::ascii_isxdigit);
 }
 
-// A point on one of the curves, compressed or not, as some clients write it.
+// A point on one of the curves; some clients write it uncompressed.
 bool IsPoint(absl::string_view hex) {
   if (!IsHex(hex)) return false;
   if (hex.size() == 66) return absl::StartsWith(hex, "02") || absl::StartsWith(hex, "03");
   return hex.size() == 130 && absl::StartsWith(hex, "04");
 }
 
-// DER of two numbers of 32 bytes at most. Some clients write zeros before them, so nothing more is asked of it.
+// DER of two numbers of at most 32 bytes. Some clients add leading zeros, so this checks nothing further.
 bool IsEcdsaSignature(absl::string_view hex) {
   return IsHex(hex) && absl::StartsWith(hex, "30") && hex.size() >= 16 && hex.size() <= 160;
 }
@@ -108,7 +108,7 @@ absl::Status CheckAttested(const Members& stamp) {
   return absl::OkStatus();
 }
 
-// The members, which are strings and exactly those of the kind.
+// Reads the members, which must be strings and exactly those of the stamp's kind.
 absl::StatusOr<Members> ReadMembers(const Header& header, absl::string_view value) {
   std::string json(value);
   if (!header.may_be_plain || !absl::StartsWith(value, "{")) {

@@ -18,7 +18,7 @@ namespace {
 
 using Kind = ClientStamp::Kind;
 
-// A stamp that upstream's packages made.
+// A stamp that upstream's packages produced.
 struct Vector {
   std::string id;
   Kind kind;
@@ -61,7 +61,7 @@ const Vector& VectorOf(Kind kind) {
   std::abort();
 }
 
-// What the value "must" be; empty if it is.
+// The error's text, which begins with "must"; empty if there is none.
 std::string Fault(Kind kind, std::string value) {
   const absl::StatusOr<ClientStamp> stamp = ClientStamp::Read(kind, std::move(value));
   if (stamp.ok()) return "";
@@ -85,7 +85,7 @@ std::string WithMember(Kind kind, const std::string& member, const std::string& 
   return absl::WebSafeBase64Escape(absl::StrCat(json.substr(0, begin), value, json.substr(end)));
 }
 
-TEST(ClientStampTest, TakesEveryVectorAndChangesNothing) {
+TEST(ClientStampTest, AcceptsEveryVectorUnchanged) {
   int kinds[3] = {};
   for (const Vector& vector : Vectors()) {
     SCOPED_TRACE(vector.id);
@@ -109,7 +109,7 @@ TEST(ClientStampTest, HasTheHeaderOfItsKind) {
   }
 }
 
-TEST(ClientStampTest, TheStampsOfPasskeysAndAttestedKeysMayBePlainJson) {
+TEST(ClientStampTest, PasskeyAndAttestedStampsMayBePlainJson) {
   for (Kind kind : {Kind::kWebAuthn, Kind::kAttested}) {
     const std::string& json = VectorOf(kind).json;
     EXPECT_EQ(Fault(kind, json), "");
@@ -144,7 +144,7 @@ TEST(ClientStampTest, WhatCannotBeSentInAHeaderIsRefused) {
     EXPECT_NE(Fault(kind, value + "="), "");
     EXPECT_EQ(Fault(kind, std::string(kMaxClientStampBytes + 1, 'A')), "must be at most 8192 bytes long");
   }
-  // The longest that is taken.
+  // The longest accepted value.
   std::string json = VectorOf(Kind::kAttested).json;
   json.insert(1, std::string(kMaxClientStampBytes - json.size(), ' '));
   ASSERT_EQ(json.size(), kMaxClientStampBytes);
@@ -179,7 +179,7 @@ TEST(ClientStampTest, ItIsStrictJson) {
   EXPECT_TRUE(absl::StartsWith(Fault(Kind::kWebAuthn, "{'a':1}"), begin));
 }
 
-TEST(ClientStampTest, MembersHaveTheFormThatTheSchemeAsksFor) {
+TEST(ClientStampTest, ItsMembersHaveTheFormOfTheScheme) {
   const std::string point = "must have a publicKey of 66 hex digits, or of 130";
   const std::string der = "must have a signature in DER as hex digits";
   const std::string uncompressed = "04" + std::string(128, 'a');
@@ -200,7 +200,7 @@ TEST(ClientStampTest, MembersHaveTheFormThatTheSchemeAsksFor) {
                                                                      : "must have the scheme of an attested key");
     }
   }
-  // Ed25519 has other forms, and its own only.
+  // Ed25519 has its own forms and accepts no others.
   EXPECT_EQ(Fault(Kind::kApiKey, WithMember(Kind::kApiKey, "scheme", "SIGNATURE_SCHEME_TK_API_ED25519")),
             "must have a publicKey of 64 hex digits");
   const std::string key(64, 'a');
@@ -212,7 +212,7 @@ TEST(ClientStampTest, MembersHaveTheFormThatTheSchemeAsksFor) {
   }
 }
 
-TEST(ClientStampTest, APasskeysMembersAreBase64urlOfWhatTheyAre) {
+TEST(ClientStampTest, APasskeysMembersAreBase64url) {
   const Kind kind = Kind::kWebAuthn;
   for (const char* member : {"authenticatorData", "clientDataJson", "credentialId", "signature"}) {
     for (const char* bad : {"", "a", "ab=", "a+b/", "a b", "{}"}) {
@@ -238,7 +238,7 @@ TEST(ClientStampTest, AnAttestationIsAToken) {
   }
 }
 
-TEST(ClientStampTest, AFaultQuotesNothingOfTheStamp) {
+TEST(ClientStampTest, ErrorsDoNotQuoteTheStamp) {
   std::mt19937_64 random(6);
   int refused = 0;
   for (int round = 0; round < 30000; ++round) {
@@ -260,7 +260,7 @@ TEST(ClientStampTest, AFaultQuotesNothingOfTheStamp) {
     const std::string message(stamp.status().message());
     ASSERT_LT(message.size(), 200u);
     for (size_t at = 0; at + 24 <= vector.json.size(); at += 8) {
-      // Names of members and schemes aside, which are ours too.
+      // Except the names of members and schemes, which our messages contain too.
       const std::string piece = vector.json.substr(at, 24);
       ASSERT_EQ(message.find(piece), std::string::npos) << message;
     }

@@ -12,7 +12,7 @@ enum class Curve { kP256, kSecp256k1, kEd25519 };
 
 inline constexpr Curve kCurves[] = {Curve::kP256, Curve::kSecp256k1, Curve::kEd25519};
 
-// The curve as key files and flags spell it.
+// The curve's name in key files and flags.
 constexpr absl::string_view CurveName(Curve curve) {
   switch (curve) {
     case Curve::kP256:
@@ -25,7 +25,7 @@ constexpr absl::string_view CurveName(Curve curve) {
   return "";
 }
 
-// The scheme that a stamp made with the curve names.
+// The scheme in stamps that are made with the curve.
 constexpr absl::string_view StampScheme(Curve curve) {
   switch (curve) {
     case Curve::kP256:
@@ -38,7 +38,7 @@ constexpr absl::string_view StampScheme(Curve curve) {
   return "";
 }
 
-// The inverse of CurveName; case matters.
+// The inverse of CurveName; case-sensitive.
 constexpr std::optional<Curve> ParseCurve(absl::string_view name) {
   for (Curve curve : kCurves) {
     if (name == CurveName(curve)) return curve;

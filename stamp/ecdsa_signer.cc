@@ -28,8 +28,8 @@ absl::Status OpensslFailed(absl::string_view what) {
   return absl::InternalError(what);
 }
 
-// Of all the ways into OpenSSL this one leaves a single copy of the scalar, in the locked arena: its PEM, decoder and
-// d2i functions leave more on the plain heap.
+// Of all ways to import a key into OpenSSL, this one leaves a single copy of the scalar, in the locked arena. OpenSSL's
+// PEM, decoder and d2i functions leave more copies on the unlocked heap.
 EvpPkeyPtr ImportKey(const PrivateKey& key, const PublicKey& public_key) {
   BignumPtr scalar(BN_secure_new());
   OsslParamBldPtr builder(OSSL_PARAM_BLD_new());
@@ -74,7 +74,7 @@ class EcdsaSigner final : public Signer {
     return absl::BytesToHexString({reinterpret_cast<const char*>(der), size});
   }
 
-  // Contexts are kept, since making one costs half as much as a signature.
+  // Reuses contexts, since creating one costs half as much as a signature.
   EvpPkeyCtxPtr TakeContext() const {
     {
       std::lock_guard lock(mutex_);
@@ -97,7 +97,7 @@ class EcdsaSigner final : public Signer {
   const Curve curve_;
   const std::string public_key_hex_;
   const EvpPkeyPtr key_;
-  // Not absl::Mutex: Debian's is not instrumented, and the thread sanitizer reports all that it guards.
+  // Not absl::Mutex: Debian's build of it is not instrumented, and ThreadSanitizer would report everything it guards.
   mutable std::mutex mutex_;
   mutable std::vector<EvpPkeyCtxPtr> idle_ ABSL_GUARDED_BY(mutex_);
 };
@@ -110,7 +110,7 @@ absl::StatusOr<std::shared_ptr<const Signer>> MakeEcdsaSigner(const PrivateKey& 
   absl::StatusOr<PublicKey> public_key = DerivePublicKey(key);
   if (!public_key.ok()) return public_key.status();
   EvpPkeyPtr imported = ImportKey(key, *public_key);
-  if (imported == nullptr) return OpensslFailed("OpenSSL does not take the key");
+  if (imported == nullptr) return OpensslFailed("OpenSSL refused the key");
   return std::make_shared<const EcdsaSigner>(key.curve, *public_key, std::move(imported));
 }
 

@@ -40,7 +40,7 @@ TEST_P(EcdsaSignerTest, SignsBodiesOfEverySize) {
   }
 }
 
-TEST_P(EcdsaSignerTest, GivesLowerCaseHexOfDer) {
+TEST_P(EcdsaSignerTest, ReturnsLowerCaseHexOfDer) {
   for (int i = 0; i < 500; ++i) {
     const std::string signature = SignNow(*signer_, absl::StrCat(i));
     EXPECT_EQ(signature.substr(0, 2), "30");
@@ -55,7 +55,7 @@ TEST_P(EcdsaSignerTest, NeverUsesANonceTwice) {
   EXPECT_EQ(rs.size(), 500u);
 }
 
-// OpenSSL keeps a random generator per thread in the locked arena: with 64 KiB, 256 threads were too many.
+// OpenSSL keeps a random generator for each thread in the locked arena: an arena of 64 KiB was full with 256 threads.
 TEST_P(EcdsaSignerTest, SignsOnFourHundredLivingThreads) {
   constexpr int kThreads = 400;
   std::latch all_signed(kThreads);

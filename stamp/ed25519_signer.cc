@@ -29,7 +29,7 @@ class Ed25519Signer final : public Signer {
 
  private:
   const std::string public_key_hex_;
-  const SecretBytes secret_key_;  // seed, then public key, as libsodium wants it
+  const SecretBytes secret_key_;  // seed, then public key: libsodium's format
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// API keys on Ed25519.
+// The signer for API keys on Ed25519.
 #ifndef STAMPGATE_STAMP_ED25519_SIGNER_H_
 #define STAMPGATE_STAMP_ED25519_SIGNER_H_
 
@@ -10,8 +10,9 @@
 
 namespace stampgate {
 
-// A signer that answers before Sign returns: pure Ed25519 over the body itself, so the same body always gives the same
-// signature. The seed is held once, in locked, read-only memory, and `key` may go. Threads sign at the same time.
+// Returns a signer that calls `done` before Sign returns. It signs the body itself with pure Ed25519, so equal bodies
+// get equal signatures. It holds the only copy of the seed, in locked, read-only memory; `key` may be destroyed.
+// Threads sign concurrently.
 //
 // Errors: kInvalidArgument for a key of another curve or a bad seed; kResourceExhausted or kInternal if memory cannot
 // be locked. Sign cannot fail.

@@ -19,7 +19,7 @@ std::shared_ptr<const Signer> MakeFrom(absl::string_view seed_hex) {
 }
 
 // RFC 8032, 7.1: tests 1, 2, 3 and SHA(abc).
-TEST(Ed25519SignerTest, GivesThePublishedSignatures) {
+TEST(Ed25519SignerTest, ReturnsThePublishedSignatures) {
   struct {
     const char *seed, *public_key, *body, *signature;
   } const cases[] = {
@@ -46,7 +46,7 @@ TEST(Ed25519SignerTest, GivesThePublishedSignatures) {
   }
 }
 
-TEST(Ed25519SignerTest, GivesTheVectorsSignaturesToTheByte) {
+TEST(Ed25519SignerTest, ReturnsTheVectorsSignatures) {
   int seen = 0;
   for (const StampVector& vector : StampVectors()) {
     if (vector.curve != Curve::kEd25519) continue;

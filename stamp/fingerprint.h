@@ -1,4 +1,4 @@
-// The name that upstream gives a body.
+// The fingerprint by which upstream identifies a body.
 #ifndef STAMPGATE_STAMP_FINGERPRINT_H_
 #define STAMPGATE_STAMP_FINGERPRINT_H_
 
@@ -8,8 +8,8 @@
 
 namespace stampgate {
 
-// "sha256:" and the lower-case hex SHA-256 of the exact body bytes. Upstream answers a repeated fingerprint with the
-// activity that it already has.
+// "sha256:" and the lower-case hex SHA-256 of the exact body bytes. If upstream gets a fingerprint again, it returns
+// the activity that it already has.
 std::string Fingerprint(absl::string_view body);
 
 }  // namespace stampgate

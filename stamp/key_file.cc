@@ -20,7 +20,7 @@ absl::StatusOr<PrivateKey> ParseHexKey(absl::string_view text) {
   std::optional<Curve> curve = Curve::kP256;
   if (colon != absl::string_view::npos) {
     curve = ParseCurve(text.substr(colon + 1));
-    if (!curve) return absl::InvalidArgumentError("what follows its colon is none of p256, secp256k1 and ed25519");
+    if (!curve) return absl::InvalidArgumentError("the text after its colon is none of p256, secp256k1 and ed25519");
     text = text.substr(0, colon);
   }
   const bool with_public_key = *curve == Curve::kEd25519 && text.size() == 4 * kScalarBytes;
@@ -52,7 +52,7 @@ absl::StatusOr<PrivateKey> ParseHexKey(absl::string_view text) {
 absl::StatusOr<PrivateKey> ParseKeyText(absl::string_view text) {
   if (absl::StartsWith(text, "-----BEGIN ")) return ParsePemKey(text);
   if (absl::StrContains(text, "-----BEGIN ")) return absl::InvalidArgumentError("it has text before the PEM block");
-  // Editors end a line; TrimRight would also swallow what a botched copy left.
+  // Removes one line end, which editors add. TrimRight would also hide damage from an incomplete copy.
   if (absl::ConsumeSuffix(&text, "\n")) absl::ConsumeSuffix(&text, "\r");
   return ParseHexKey(text);
 }

@@ -1,4 +1,4 @@
-// Private keys in files.
+// Reads private keys from files.
 #ifndef STAMPGATE_STAMP_KEY_FILE_H_
 #define STAMPGATE_STAMP_KEY_FILE_H_
 
@@ -10,23 +10,23 @@
 
 namespace stampgate {
 
-// Reads one key. The file's bytes only ever touch locked memory.
+// Reads one key. The file's bytes are never in memory that is not locked.
 //
-// Format: PEM (see pem_key.h), or `<hex>[:<curve>]` on one line, where the curve is p256 (the default), secp256k1 or
-// ed25519 and the hex is 64 digits, for ed25519 also 128 (seed, then public key, which must fit). One LF or CRLF at
-// the end is tolerated, nothing else.
+// Format: PEM (see pem_key.h), or `<hex>[:<curve>]` on one line. The curve is p256 (the default), secp256k1 or ed25519.
+// The hex has 64 digits or, for ed25519, optionally 128 (seed, then public key, which must match). One LF or CRLF at
+// the end is allowed.
 //
-// Which files are refused for whom they belong to and who may use them: see ReadSecretFile.
+// ReadSecretFile defines which owners and modes are accepted.
 //
-// Errors name the path and the rule, never anything from the file:
+// Errors name the path and the rule, never file contents:
 //   kNotFound            there is no such file
-//   kPermissionDenied    we may not read it, or others may touch it
+//   kPermissionDenied    this process may not read it, or others may access it
 //   kFailedPrecondition  not a regular file
-//   kInvalidArgument     the content
+//   kInvalidArgument     invalid content
 //   kResourceExhausted, kInternal  memory cannot be locked, reading failed
 absl::StatusOr<PrivateKey> ReadKeyFile(const std::string& path);
 
-// The same for text at hand: messages without a path, kInvalidArgument or memory.
+// Reads one key from text. Messages have no path; errors are kInvalidArgument and those of locked memory.
 absl::StatusOr<PrivateKey> ParseKeyText(absl::string_view text);
 
 }  // namespace stampgate

@@ -22,7 +22,7 @@ constexpr char kHexPublic[] = "0294a0ca4705304fd9c41f570a33c4cef457bfd34619d621e
 constexpr char kEdSeed[] = "664a17f49568fbd80b435f30562789f9395e1560daf1551fd4ea96d761872f27";
 constexpr char kEdPublic[] = "040401746fe71cfdd266ec99f1c4fc5113b70ff0fb7cdb33201086d1092ec6dd";
 
-// The whole message, so that nothing of the content can be in it.
+// Compares the whole message, so that it cannot contain any of the content.
 void ExpectRefused(const std::string& path, absl::StatusCode code, absl::string_view rule) {
   const absl::Status status = ReadKeyFile(path).status();
   EXPECT_EQ(status.code(), code) << path;
@@ -66,7 +66,7 @@ TEST(KeyFileTest, ReadsPem) {
 TEST(KeyFileTest, RefusesBadContent) {
   const std::string hex = kHex;
   const std::string shape = "it is neither PEM nor 64 hex digits and a curve (128 for ed25519)";
-  const std::string curve = "what follows its colon is none of p256, secp256k1 and ed25519";
+  const std::string curve = "the text after its colon is none of p256, secp256k1 and ed25519";
   const std::string digits = "it has other characters among its hex digits";
   const std::string range = "its scalar is not between 1 and the curve's order";
   const std::string pair = "its public key does not belong to its private key";
@@ -142,18 +142,18 @@ TEST(KeyFileTest, RefusesWhatIsNotARegularFile) {
   const std::string fifo = TempPath("fifo.key");
   unlink(fifo.c_str());
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
-  ExpectRefused(fifo, absl::StatusCode::kFailedPrecondition, kRule);  // And does not wait for a writer.
+  ExpectRefused(fifo, absl::StatusCode::kFailedPrecondition, kRule);  // and does not wait for a writer
 
   ExpectRefused("/dev/zero", absl::StatusCode::kFailedPrecondition, kRule);
   ExpectRefused("/dev/null", absl::StatusCode::kFailedPrecondition, kRule);
 }
 
-TEST(KeyFileTest, TellsWhatIsMissing) {
+TEST(KeyFileTest, ReportsAMissingFile) {
   ExpectRefused(TempPath("none.key"), absl::StatusCode::kNotFound, "it cannot be opened: No such file or directory");
   EXPECT_EQ(ReadKeyFile("").status().code(), absl::StatusCode::kNotFound);
 }
 
-// As Kubernetes mounts a secret: key -> ..data/key, ..data -> ..2026_01, and the modes that count are the file's.
+// Kubernetes mounts a secret so: key -> ..data/key, ..data -> ..2026_01. The modes that are checked are the file's.
 TEST(KeyFileTest, FollowsSymbolicLinks) {
   const std::string root = TempPath("mounted");
   ASSERT_TRUE(RunCommand(absl::StrCat("rm -rf ", root, " && mkdir -p ", root, "/..2026_01 && printf %s ", kHex, " > ",

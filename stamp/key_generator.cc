@@ -13,7 +13,7 @@
 namespace stampgate {
 namespace {
 
-// Draws until the scalar is one: a remainder instead would favour small ones.
+// Draws until the scalar is in range; taking a remainder would make small scalars more likely.
 absl::StatusOr<PublicKey> DrawKey(PrivateKey* key) {
   absl::StatusOr<PublicKey> public_key;
   do {
@@ -29,7 +29,7 @@ absl::StatusOr<SecretBytes> FileText(const PrivateKey& key, const PublicKey& pub
   const size_t hex_bytes = 2 * key.scalar.size();
   absl::StatusOr<SecretBytes> text = SecretBytes::Create(hex_bytes + end.size());
   if (!text.ok()) return text.status();
-  // Writes a NUL behind the digits, which the end overwrites.
+  // Writes a NUL after the digits, which the end of the line overwrites.
   sodium_bin2hex(reinterpret_cast<char*>(text->data()), hex_bytes + 1, key.scalar.data(), key.scalar.size());
   std::memcpy(text->data() + hex_bytes, end.data(), end.size());
   return text;

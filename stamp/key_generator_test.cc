@@ -23,7 +23,7 @@ std::string NewPath(absl::string_view name) {
   return path;
 }
 
-TEST(KeyGeneratorTest, WritesAKeyThatIsReadBack) {
+TEST(KeyGeneratorTest, WritesAKeyThatReadKeyFileReads) {
   for (Curve curve : kCurves) {
     const std::string path = NewPath("new.key");
     umask(0);
@@ -55,7 +55,7 @@ TEST(KeyGeneratorTest, NeverMakesTheSameKeyTwice) {
             GenerateKeyFile(Curve::kP256, NewPath("b.key")).value());
 }
 
-TEST(KeyGeneratorTest, LeavesAnExistingFileAlone) {
+TEST(KeyGeneratorTest, DoesNotChangeAnExistingFile) {
   const std::string path = WriteTemp("existing.key", "precious");
   const absl::Status status = GenerateKeyFile(Curve::kP256, path).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kAlreadyExists);
@@ -67,12 +67,12 @@ TEST(KeyGeneratorTest, LeavesAnExistingFileAlone) {
   EXPECT_EQ(GenerateKeyFile(Curve::kP256, link).status().code(), absl::StatusCode::kAlreadyExists);
 }
 
-TEST(KeyGeneratorTest, TellsOfAMissingDirectory) {
+TEST(KeyGeneratorTest, ReportsAMissingDirectory) {
   EXPECT_EQ(GenerateKeyFile(Curve::kP256, TempPath("no/such/directory.key")).status().code(),
             absl::StatusCode::kNotFound);
 }
 
-TEST(KeyGeneratorTest, LeavesNoPartOfAFileThatCannotBeWritten) {
+TEST(KeyGeneratorTest, LeavesNoPartialFile) {
   const std::string path = NewPath("partial.key");
   const pid_t child = fork();
   if (child == 0) {

@@ -1,4 +1,4 @@
-// From a private key to a signer.
+// Makes the signer for a private key.
 #ifndef STAMPGATE_STAMP_MAKE_SIGNER_H_
 #define STAMPGATE_STAMP_MAKE_SIGNER_H_
 

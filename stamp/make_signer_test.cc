@@ -1,4 +1,5 @@
-// What MakeSigner promises of memory: it is searched for the key, from file to release.
+// Checks what MakeSigner promises about memory: searches the process's memory for the key, from reading the file to
+// releasing the signer.
 #include "stamp/make_signer.h"
 
 #include <fcntl.h>
@@ -26,7 +27,7 @@
 namespace stampgate {
 namespace {
 
-// A pattern to look for that is not itself in memory: each byte is kept with its bits turned.
+// A pattern to search for that is not itself in memory: its bytes are stored inverted.
 class Hidden {
  public:
   explicit Hidden(std::vector<uint8_t> turned) : turned_(std::move(turned)) {}
@@ -43,7 +44,7 @@ class Hidden {
     return Hidden(std::move(hex));
   }
   bool IsAt(const uint8_t* place) const {
-    // Byte by byte: the whole pattern must not come together in a register that is spilled.
+    // Byte by byte: the whole pattern must not be assembled in a register that may be spilled to memory.
     for (size_t i = 0; i < size(); ++i) {
       if (place[i] != byte(i)) return false;
     }
@@ -56,7 +57,7 @@ class Hidden {
   std::vector<uint8_t> turned_;
 };
 
-// How often the pattern is in this process's memory.
+// How often the pattern occurs in this process's memory.
 int CountInMemory(const Hidden& pattern) {
   constexpr size_t kWindow = 1 << 20;
   void* window = mmap(nullptr, kWindow, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -64,7 +65,7 @@ int CountInMemory(const Hidden& pattern) {
   const auto* bytes = static_cast<const uint8_t*>(window);
   const int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
   EXPECT_GE(memory, 0);
-  // Adjacent mappings may be listed as one, the window among them: it is skipped wherever it is.
+  // The list may merge adjacent mappings, perhaps with the search window, which is skipped wherever it is.
   std::ifstream maps("/proc/self/maps");
   int count = 0;
   for (std::string line; std::getline(maps, line);) {
@@ -107,7 +108,7 @@ Found Search(const Hidden& scalar) {
 Hidden RandomScalar() {
   std::vector<uint8_t> turned(kScalarBytes);
   randombytes_buf(turned.data(), turned.size());
-  turned[0] = 0xff;  // 0x5a: below every order
+  turned[0] = 0xff;  // 0x5a: below the order of every curve
   return Hidden(std::move(turned));
 }
 
@@ -125,7 +126,7 @@ std::string Der(Curve curve, absl::string_view scalar) {
   return "";
 }
 
-// A child process writes the file, so that its text was never in this one.
+// A child process writes the file, so that this process's memory never held its text.
 std::string WriteKeyFile(Curve curve, bool pem, const Hidden& scalar) {
   const std::string path = TempPath("leak.key");
   const pid_t child = fork();
@@ -154,8 +155,8 @@ INSTANTIATE_TEST_SUITE_P(CurvesAndFormats, KeyInMemoryTest,
                            return absl::StrCat(CurveName(info.param.first), info.param.second ? "Pem" : "Hex");
                          });
 
-TEST_P(KeyInMemoryTest, IsThereOnceFromFileToReleaseAndNotAfterwards) {
-  if (IsSanitized()) GTEST_SKIP() << "the sanitizer keeps what has been freed";
+TEST_P(KeyInMemoryTest, OccursOnceUntilReleasedAndThenNever) {
+  if (IsSanitized()) GTEST_SKIP() << "the sanitizer keeps freed memory";
   const auto [curve, pem] = GetParam();
   const Hidden scalar = RandomScalar();
   const std::string path = WriteKeyFile(curve, pem, scalar);
@@ -166,7 +167,7 @@ TEST_P(KeyInMemoryTest, IsThereOnceFromFileToReleaseAndNotAfterwards) {
   EXPECT_EQ(Search(scalar), (Found{1, 0, 0}));
 
   std::shared_ptr<const Signer> signer = MakeSigner(*std::move(key)).value();
-  // OpenSSL keeps numbers little-endian.
+  // OpenSSL stores numbers in little-endian order.
   const Found once = curve == Curve::kEd25519 ? Found{1, 0, 0} : Found{0, 1, 0};
   EXPECT_EQ(Search(scalar), once);
 
@@ -177,8 +178,8 @@ TEST_P(KeyInMemoryTest, IsThereOnceFromFileToReleaseAndNotAfterwards) {
   EXPECT_EQ(Search(scalar), (Found{0, 0, 0}));
 }
 
-TEST(KeyInMemoryControlTest, TheSearchFindsWhatIsThere) {
-  if (IsSanitized()) GTEST_SKIP() << "the sanitizer keeps what has been freed";
+TEST(KeyInMemoryControlTest, TheSearchFindsAKey) {
+  if (IsSanitized()) GTEST_SKIP() << "the sanitizer keeps freed memory";
   const Hidden pattern = RandomScalar();
   EXPECT_EQ(Search(pattern), (Found{0, 0, 0}));
   std::vector<std::unique_ptr<std::array<uint8_t, kScalarBytes>>> copies;

@@ -1,4 +1,4 @@
-// Our stamps under a verifier that shares no line with us: OpenSSL's command line.
+// Verifies our stamps with OpenSSL's command line, which shares no code with ours.
 #include <memory>
 #include <string>
 
@@ -37,7 +37,7 @@ void ExpectGenuine(Curve curve, int bodies) {
           : "openssl dgst -sha256 -keyform DER -verify public.der -signature $i.signature $body";
   const std::string loop = absl::StrCat("cd ", directory, " && for i in $(seq 0 ", bodies - 1, "); do body=");
   EXPECT_TRUE(RunCommand(absl::StrCat(loop, "$i.body; ", verify, " >/dev/null || exit 1; done")));
-  // The control: no signature fits the key file's text.
+  // The negative control: no signature is valid for the key file's text.
   EXPECT_TRUE(
       RunCommand(absl::StrCat(loop, "new.key; ", verify, " >/dev/null 2>&1 && exit 1; test $i = 9 && exit 0; done")));
 }

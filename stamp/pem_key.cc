@@ -16,7 +16,7 @@
 namespace stampgate {
 namespace {
 
-// A literal's bytes, those behind a NUL too.
+// The bytes of a literal, including those after a NUL.
 template <size_t kSize>
 constexpr absl::string_view Bytes(const char (&literal)[kSize]) {
   return {literal, kSize - 1};
@@ -39,14 +39,15 @@ constexpr absl::string_view kOidEd25519 = Bytes("\x2b\x65\x70");
 absl::Status Refuse(absl::string_view rule) { return absl::InvalidArgumentError(rule); }
 absl::Status BadDer() { return Refuse("its PEM block does not hold a well-formed private key"); }
 
-// Takes DER elements from the front of a text. What it gives out points into the text.
+// Reads DER elements from the front of a text. Results point into the text.
 class DerReader {
  public:
   explicit DerReader(absl::string_view bytes) : rest_(bytes) {}
 
   bool AtEnd() const { return rest_.empty(); }
 
-  // The content of the next element, if it has the tag `tag` and its length is DER of at most two length bytes.
+  // Removes the next element and returns its content, if it has the tag `tag` and its length is valid DER of at most
+  // two length bytes.
   std::optional<absl::string_view> Take(uint8_t tag) {
     if (rest_.size() < 2 || static_cast<uint8_t>(rest_[0]) != tag) return std::nullopt;
     size_t length = static_cast<uint8_t>(rest_[1]);
@@ -81,7 +82,7 @@ absl::StatusOr<Curve> CurveOfOid(absl::string_view oid) {
   return Refuse("its curve is none of P-256, secp256k1 and Ed25519");
 }
 
-// `encoded` is ECParameters: the named curve's OBJECT IDENTIFIER, or what we do not take, the curve spelled out.
+// `encoded` is ECParameters: the OBJECT IDENTIFIER of a named curve. Explicit curve parameters are refused.
 absl::StatusOr<Curve> CurveOfParameters(absl::string_view encoded) {
   DerReader reader(encoded);
   std::optional<absl::string_view> oid = reader.Take(kObjectId);
@@ -89,13 +90,13 @@ absl::StatusOr<Curve> CurveOfParameters(absl::string_view encoded) {
   return CurveOfOid(*oid);
 }
 
-// Unwraps a BIT STRING's content, whole bytes only.
+// Unwraps the content of a BIT STRING; accepts whole bytes only.
 bool TakeBits(absl::string_view content, absl::string_view* bytes) {
   *bytes = content;
   return absl::ConsumePrefix(bytes, Bytes("\0")) && !bytes->empty();
 }
 
-// ECPrivateKey of RFC 5915. Adds to `parts`, which may know the curve already.
+// ECPrivateKey of RFC 5915. Completes `parts`, which may already have the curve.
 absl::Status ReadSec1(absl::string_view der, KeyParts* parts) {
   DerReader outer(der);
   std::optional<absl::string_view> sequence = outer.Take(kSequence);
@@ -119,7 +120,7 @@ absl::Status ReadSec1(absl::string_view der, KeyParts* parts) {
   return reader.AtEnd() ? absl::OkStatus() : BadDer();
 }
 
-// OneAsymmetricKey of RFC 5958, of which PKCS#8 is version 0.
+// OneAsymmetricKey of RFC 5958, whose version 0 is PKCS#8.
 absl::Status ReadPkcs8(absl::string_view der, KeyParts* parts) {
   DerReader outer(der);
   std::optional<absl::string_view> sequence = outer.Take(kSequence);
@@ -129,7 +130,7 @@ absl::Status ReadPkcs8(absl::string_view der, KeyParts* parts) {
   std::optional<absl::string_view> algorithm = reader.Take(kSequence);
   std::optional<absl::string_view> key = reader.Take(kOctetString);
   if (!version || (*version != Bytes("\0") && *version != Bytes("\1")) || !algorithm || !key) return BadDer();
-  reader.Take(kContext0);  // Attributes mean nothing to us.
+  reader.Take(kContext0);  // attributes are ignored
   absl::string_view public_key;
   if (std::optional<absl::string_view> bits = reader.Take(kContext1Primitive)) {
     if (!TakeBits(*bits, &public_key)) return BadDer();
@@ -166,7 +167,7 @@ bool ConsumeLineEnd(absl::string_view* text) {
   return absl::ConsumePrefix(text, "\n");
 }
 
-// Takes a block with this label from the front of `text`; gives its base64, or nothing if another block stands there.
+// Removes a block with this label from the front of `text` and returns its base64; nothing if there is no such block.
 std::optional<absl::string_view> TakeBlock(absl::string_view label, absl::string_view* text) {
   absl::string_view rest = *text;
   if (!absl::ConsumePrefix(&rest, absl::StrCat("-----BEGIN ", label, "-----")) || !ConsumeLineEnd(&rest)) {
@@ -185,7 +186,7 @@ std::optional<absl::string_view> TakeBlock(absl::string_view label, absl::string
 absl::StatusOr<SecretBytes> DecodeBase64(absl::string_view base64, size_t* size) {
   absl::StatusOr<SecretBytes> bytes = SecretBytes::Create(base64.size() / 4 * 3 + 3);
   if (!bytes.ok()) return bytes.status();
-  // libsodium takes a NUL for one of the characters to ignore.
+  // libsodium would ignore a NUL here.
   if (std::memchr(base64.data(), 0, base64.size()) != nullptr ||
       sodium_base642bin(bytes->data(), bytes->size(), base64.data(), base64.size(), "\r\n", size, nullptr,
                         sodium_base64_VARIANT_ORIGINAL) != 0) {

@@ -1,4 +1,4 @@
-// Private keys in PEM.
+// Parses private keys in PEM.
 #ifndef STAMPGATE_STAMP_PEM_KEY_H_
 #define STAMPGATE_STAMP_PEM_KEY_H_
 
@@ -8,11 +8,11 @@
 
 namespace stampgate {
 
-// Reads one unencrypted key: PKCS#8 ("PRIVATE KEY": P-256, secp256k1, Ed25519) or SEC1 ("EC PRIVATE KEY" with a named
-// curve, after the "EC PARAMETERS" block that OpenSSL writes before it). The scalar goes from `text` through locked
-// memory into the result and nowhere else. A public key inside must fit the private one.
+// Parses one unencrypted key: PKCS#8 ("PRIVATE KEY": P-256, secp256k1, Ed25519) or SEC1 ("EC PRIVATE KEY" with a named
+// curve, also after the "EC PARAMETERS" block that OpenSSL writes before it). Copies the scalar from `text` to the
+// result only through locked memory. If the block has a public key, it must match the private one.
 //
-// Errors: kInvalidArgument, with a message that says what is wrong and never what was read; otherwise those of
+// Errors: kInvalidArgument, with a message that names the fault and never quotes the text; otherwise those of
 // DerivePublicKey.
 absl::StatusOr<PrivateKey> ParsePemKey(absl::string_view text);
 

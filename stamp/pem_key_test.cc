@@ -37,7 +37,7 @@ std::string Sec1Public(absl::string_view public_key) {
   return Element("a1", Element("03", absl::StrCat("00", public_key)));
 }
 
-// Each way in which OpenSSL's command line writes a key that we take.
+// Every form in which OpenSSL's command line writes a supported key.
 TEST(PemKeyTest, ReadsWhatOpensslWrites) {
   struct {
     Curve curve;
@@ -92,7 +92,7 @@ TEST(PemKeyTest, RefusesBadKeysWithTheirReason) {
   std::string other_compressed = compressed;
   other_compressed[1] = '3';
   const std::string ed25519 = OutputOf("openssl genpkey -algorithm ed25519");
-  // Version 2, whose public key is that of another seed.
+  // A version 2 block whose public key belongs to another seed.
   const std::string ed25519_other =
       Pem("PRIVATE KEY",
           absl::HexStringToBytes(absl::StrCat("3051020101300506032b657004220420", kScalar, "812100",
@@ -157,8 +157,8 @@ TEST(PemKeyTest, RefusesBadKeysWithTheirReason) {
   }
 }
 
-// Whatever happens to a file, the key in it is read as it was or not at all.
-TEST(PemKeyTest, NeverReadsAnotherKeyFromADamagedFile) {
+// However a file is damaged, parsing returns the original key or fails.
+TEST(PemKeyTest, NeverReadsAWrongKeyFromADamagedFile) {
   const std::string der = OutputOf(
       "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 | openssl pkcs8 -topk8 -nocrypt -outform DER");
   const PrivateKey key = ParsePemKey(Pem("PRIVATE KEY", der)).value();

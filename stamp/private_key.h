@@ -1,4 +1,4 @@
-// The secret half of an API key, and what follows from it.
+// A private key, and the public key that is derived from it.
 #ifndef STAMPGATE_STAMP_PRIVATE_KEY_H_
 #define STAMPGATE_STAMP_PRIVATE_KEY_H_
 
@@ -14,15 +14,15 @@ namespace stampgate {
 
 inline constexpr size_t kScalarBytes = 32;
 
-// As read or made, not yet ready to sign.
+// The key as it was read or generated; MakeSigner turns it into a signer.
 struct PrivateKey {
   Curve curve;
-  // kScalarBytes: the scalar, big-endian (P-256, secp256k1), or the seed (Ed25519).
+  // kScalarBytes bytes: the scalar in big-endian order (P-256, secp256k1), or the seed (Ed25519).
   SecretBytes scalar;
 };
 
 struct PublicKey {
-  // As stamps carry it, in bytes: the compressed point (33), or for Ed25519 the key itself (32).
+  // The bytes that stamps contain: the compressed point (33 bytes), or for Ed25519 the key itself (32 bytes).
   std::string encoded;
   // 0x04, x, y; empty for Ed25519.
   std::string uncompressed;
@@ -32,8 +32,8 @@ struct PublicKey {
   bool Matches(absl::string_view bytes) const;
 };
 
-// Errors: kInvalidArgument if the scalar has another length, is 0, or is not below the curve's order. The message
-// fits behind the name of a file and reveals nothing of the scalar.
+// Errors: kInvalidArgument if the scalar has another length, is 0, or is not below the curve's order. The message can
+// follow the name of a file and reveals nothing about the scalar.
 absl::StatusOr<PublicKey> DerivePublicKey(const PrivateKey& key);
 
 }  // namespace stampgate

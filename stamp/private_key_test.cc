@@ -24,8 +24,8 @@ struct Order {
   const char* below;
   const char* order;
   const char* above;
-  const char* generator;  // the public key of 1
-  const char* negated;    // and of n - 1
+  const char* generator;  // the public key of scalar 1
+  const char* negated;    // the public key of scalar n - 1
 };
 
 const Order kOrders[] = {
@@ -41,7 +41,7 @@ const Order kOrders[] = {
      "0379be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"},
 };
 
-TEST(PrivateKeyTest, GivesTheGeneratorForOneAndItsNegativeForTheLargestScalar) {
+TEST(PrivateKeyTest, DerivesTheKeysOfTheExtremeScalars) {
   for (const Order& order : kOrders) {
     EXPECT_EQ(DerivePublicKey(MakeKey(order.curve, kOne)).value().Hex(), order.generator);
     EXPECT_EQ(DerivePublicKey(MakeKey(order.curve, order.below)).value().Hex(), order.negated);
@@ -49,7 +49,7 @@ TEST(PrivateKeyTest, GivesTheGeneratorForOneAndItsNegativeForTheLargestScalar) {
 }
 
 // RFC 8032, 7.1, test 1.
-TEST(PrivateKeyTest, GivesThePublishedEd25519Key) {
+TEST(PrivateKeyTest, DerivesThePublishedEd25519Key) {
   PublicKey key =
       DerivePublicKey(MakeKey(Curve::kEd25519, "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60"))
           .value();
@@ -74,7 +74,7 @@ TEST(PrivateKeyTest, RefusesOtherLengths) {
   }
 }
 
-TEST(PrivateKeyTest, MatchesItsOwnFormsOnly) {
+TEST(PrivateKeyTest, MatchesOnlyItsOwnForms) {
   PublicKey key = DerivePublicKey(MakeKey(Curve::kP256, kOne)).value();
   EXPECT_TRUE(key.Matches(key.encoded));
   EXPECT_TRUE(key.Matches(key.uncompressed));

@@ -1,4 +1,4 @@
-// A signing key that may live elsewhere.
+// The interface of a signing key, which may be in another process or machine.
 #ifndef STAMPGATE_STAMP_SIGNER_H_
 #define STAMPGATE_STAMP_SIGNER_H_
 
@@ -13,19 +13,20 @@ namespace stampgate {
 // One API key. Thread-safe.
 class Signer {
  public:
-  // Receives the signature as a stamp carries it: lower-case hex of DER (ECDSA) or of the raw 64 bytes (Ed25519).
+  // Receives the signature in the form that stamps contain: lower-case hex of DER (ECDSA) or of the raw 64 bytes
+  // (Ed25519).
   using Done = absl::AnyInvocable<void(absl::StatusOr<std::string>) &&>;
 
   virtual ~Signer() = default;
 
-  // The public half as a stamp carries it: hex of the compressed point (ECDSA) or of the 32 bytes (Ed25519).
+  // The public half in the form that stamps contain: hex of the compressed point (ECDSA) or of the 32 bytes (Ed25519).
   virtual absl::string_view public_key_hex() const = 0;
 
-  // The stamp's scheme, such as "SIGNATURE_SCHEME_TK_API_P256".
+  // The scheme in the stamp, such as "SIGNATURE_SCHEME_TK_API_P256".
   virtual absl::string_view scheme() const = 0;
 
-  // Signs `body` and calls `done` exactly once: before Sign returns where the key is at hand, or later and on another
-  // thread where it is not. `body` must stay as it is until `done` is called.
+  // Signs `body` and calls `done` exactly once: before Sign returns if the key is in this process, otherwise perhaps
+  // later and on another thread. `body` must stay unchanged until `done` is called.
   virtual void Sign(absl::string_view body, Done done) const = 0;
 };
 

@@ -1,5 +1,5 @@
-// Stamps bodies for tests in other languages: each line of standard input is a body in hex; each line of output is its
-// X-Stamp header's value.
+// Stamps bodies for tests in other languages: reads one body in hex from each line of standard input, and writes the
+// value of its X-Stamp header to a line of standard output.
 #include <cstdlib>
 #include <iostream>
 #include <string>

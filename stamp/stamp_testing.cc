@@ -67,7 +67,7 @@ std::vector<StampVector> LoadVectors() {
   return vectors;
 }
 
-// An INTEGER from the front of `der`, leading zeros or none.
+// Removes an INTEGER from the front of `der`, with or without leading zeros.
 BignumPtr TakeInteger(absl::string_view* der) {
   if (der->size() < 2 || (*der)[0] != 2) return nullptr;
   const size_t size = static_cast<uint8_t>((*der)[1]);
@@ -77,7 +77,7 @@ BignumPtr TakeInteger(absl::string_view* der) {
   return number;
 }
 
-// The same signature in strict DER; empty if it is not a signature at all.
+// The same signature in strict DER; empty if `lenient` is not a signature.
 std::string StrictDer(absl::string_view lenient) {
   if (lenient.size() < 2 || lenient[0] != 0x30 || static_cast<size_t>(lenient[1]) != lenient.size() - 2) return "";
   lenient.remove_prefix(2);
@@ -218,7 +218,7 @@ void ForbidLocking() {
   const rlimit none{0, 0};
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct data[2] = {};
-  // CAP_IPC_LOCK, which root has, would override the limit.
+  // Drops CAP_IPC_LOCK, which root has and which would override the limit.
   if (setrlimit(RLIMIT_MEMLOCK, &none) != 0 || syscall(SYS_capset, &header, data) != 0) _exit(99);
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr absl::string_view kHeaderName = "X-Stamp";
 
-// On the heap, since the body must not move while a signer reads it: a moved short string takes its bytes along.
+// On the heap, since the body must not move while a signer reads it: moving a short string moves its bytes.
 struct Pending {
   std::shared_ptr<const Signer> signer;
   std::string path;
@@ -22,7 +22,7 @@ struct Pending {
 
 bool IsHex(absl::string_view text) { return !text.empty() && absl::c_all_of(text, absl::ascii_isxdigit); }
 
-// Nothing needs escaping: the scheme is a constant of the signer's class, the rest is hex.
+// No value needs escaping: the scheme is a constant of the signer's class, the others are hex.
 std::string HeaderValue(const Signer& signer, absl::string_view signature) {
   return absl::WebSafeBase64Escape(absl::StrCat(R"({"publicKey":")", signer.public_key_hex(), R"(","scheme":")",
                                                 signer.scheme(), R"(","signature":")", signature, R"("})"));
@@ -37,7 +37,7 @@ void Stamper::Stamp(std::shared_ptr<const Signer> signer, std::string path, std:
   kept.signer->Sign(kept.body, [pending = std::move(pending)](absl::StatusOr<std::string> signature) {
     if (!signature.ok()) return std::move(pending->done)(std::move(signature).status());
     if (!IsHex(*signature) || !IsHex(pending->signer->public_key_hex())) {
-      return std::move(pending->done)(absl::InternalError("the signer's answer is not hex"));
+      return std::move(pending->done)(absl::InternalError("the signature from the signer is not hex"));
     }
     std::string value = HeaderValue(*pending->signer, *signature);
     std::move(pending->done)(

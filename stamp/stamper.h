@@ -1,4 +1,4 @@
-// Turns body bytes into a signed POST.
+// Stamps a body: makes a signed POST of its bytes.
 #ifndef STAMPGATE_STAMP_STAMPER_H_
 #define STAMPGATE_STAMP_STAMPER_H_
 
@@ -16,12 +16,12 @@ class Stamper {
  public:
   using Done = absl::AnyInvocable<void(absl::StatusOr<StampedRequest>) &&>;
 
-  // Signs exactly the bytes of `body` and calls `done` with a request that carries them under one X-Stamp header:
-  // base64url, without padding, of {"publicKey","scheme","signature"}. `path` is not covered by the signature.
+  // Signs exactly the bytes of `body` and calls `done` with a request that has them and one X-Stamp header: base64url,
+  // without padding, of {"publicKey","scheme","signature"}. The signature does not cover `path`.
   //
-  // `done` is called exactly once, when and on the thread where the signer answers; the signer is kept until `done` has
-  // returned, so the last reference to it may be dropped on that thread. Errors: the signer's own, unchanged; kInternal
-  // if what it answers is not hex.
+  // Calls `done` exactly once, on the thread on which the signer calls back. Keeps the signer until `done` has
+  // returned, so that thread may destroy it. Errors: the signer's own, unchanged; kInternal if its signature is not
+  // hex.
   static void Stamp(std::shared_ptr<const Signer> signer, std::string path, std::string body, Done done);
 };
 

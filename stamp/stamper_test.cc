@@ -43,7 +43,7 @@ TEST(StamperTest, AgreesWithEveryVector) {
       const std::string signature = StampMember(request.header_value(), "signature");
       EXPECT_TRUE(Verifies(vector.curve, vector.public_key, vector.body, signature));
       std::string flipped = vector.body;
-      // Some 300 bits of a long body; an odd step meets each bit of a byte.
+      // About 300 bits of a long body; an odd step reaches every bit position of a byte.
       const size_t step = std::max<size_t>(7, 8 * flipped.size() / 300) | 1;
       for (size_t bit = 0; bit < 8 * flipped.size(); bit += step) {
         flipped[bit / 8] ^= static_cast<char>(1 << bit % 8);
@@ -54,7 +54,7 @@ TEST(StamperTest, AgreesWithEveryVector) {
   }
 }
 
-// Answers what it is told.
+// Returns the result that the test sets.
 class FakeSigner final : public Signer {
  public:
   explicit FakeSigner(absl::StatusOr<std::string> answer, std::string public_key = "02ab")
@@ -69,7 +69,7 @@ class FakeSigner final : public Signer {
   const std::string public_key_;
 };
 
-TEST(StamperTest, WritesTheStampInUpstreamsOrderWithoutPadding) {
+TEST(StamperTest, WritesUpstreamsOrderWithoutPadding) {
   for (const char* signature : {"30", "30aa", "30aabb"}) {
     StampedRequest request = StampNow(std::make_shared<FakeSigner>(signature), "{}");
     EXPECT_EQ(StampJson(request.header_value()),
@@ -85,19 +85,19 @@ absl::Status StatusOf(std::shared_ptr<const Signer> signer) {
   return status;
 }
 
-TEST(StamperTest, HandsOnTheSignersError) {
+TEST(StamperTest, ReturnsTheSignersError) {
   const absl::Status away = absl::UnavailableError("the key is away");
   EXPECT_EQ(StatusOf(std::make_shared<FakeSigner>(away)), away);
 }
 
-TEST(StamperTest, RefusesAnswersThatAreNotHex) {
+TEST(StamperTest, RefusesSignaturesThatAreNotHex) {
   for (const char* answer : {"", "30\",\"x\":\"", "3g", "30\n"}) {
     EXPECT_EQ(StatusOf(std::make_shared<FakeSigner>(answer)).code(), absl::StatusCode::kInternal) << answer;
   }
   EXPECT_EQ(StatusOf(std::make_shared<FakeSigner>("30", "02\"")).code(), absl::StatusCode::kInternal);
 }
 
-// A signer whose key is elsewhere: it reads the body and answers on a thread of its own, when it is allowed to.
+// A signer with a remote key: it reads the body and calls back on its own thread, when the test allows it.
 class RemoteSigner final : public Signer {
  public:
   RemoteSigner(std::shared_ptr<const Signer> local, std::latch* allowed, std::thread* thread)
@@ -118,8 +118,8 @@ class RemoteSigner final : public Signer {
   std::thread* const thread_;
 };
 
-// Bodies so short that a std::string holds them inside itself, and longer ones.
-TEST(StamperTest, KeepsBodyAndSignerForASignerThatAnswersLater) {
+// Short bodies, which a std::string stores inside itself, and longer ones.
+TEST(StamperTest, KeepsBodyAndSignerUntilTheSignerIsDone) {
   const StampVector& vector = StampVectors()[0];
   for (const std::string& body : {std::string("{}"), std::string(100000, 'x')}) {
     std::latch allowed(1);

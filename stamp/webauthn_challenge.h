@@ -1,4 +1,4 @@
-// What a passkey is asked to sign for a request.
+// The challenge that a passkey signs to stamp a request.
 #ifndef STAMPGATE_STAMP_WEBAUTHN_CHALLENGE_H_
 #define STAMPGATE_STAMP_WEBAUTHN_CHALLENGE_H_
 
@@ -8,7 +8,7 @@
 
 namespace stampgate {
 
-// The lower-case hex SHA-256 of the exact body bytes. WebAuthn's challenge is these 64 characters as bytes.
+// The lower-case hex SHA-256 of the exact body bytes. The WebAuthn challenge is these 64 characters as bytes.
 std::string WebAuthnChallenge(absl::string_view body);
 
 }  // namespace stampgate

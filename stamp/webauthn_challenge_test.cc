@@ -12,8 +12,8 @@ TEST(WebAuthnChallengeTest, IsTheDigestOfEveryVectorsBody) {
   }
 }
 
-// The vector "webauthn-hello": what upstream's own package gave to an authenticator.
-TEST(WebAuthnChallengeTest, IsWhatUpstreamsPackageAsksAPasskeyToSign) {
+// The vector "webauthn-hello": the challenge that upstream's own package passed to an authenticator.
+TEST(WebAuthnChallengeTest, EqualsTheChallengeOfUpstreamsPackage) {
   EXPECT_EQ(WebAuthnChallenge(R"({"hello":"world"})"),
             "93a23971a914e5eacbf0a8d25154cda309c3c1c72fbb9914d47c60f3cb681588");
 }

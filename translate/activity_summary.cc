@@ -21,7 +21,7 @@ void Collect(const MessagePlan& plan, const Message& message, ActivitySummary& s
   }
 }
 
-// No message describes this text. It has been read before, so whether it can be read is not asked.
+// No plan describes this text. It has been parsed before, so a parse error here is ignored.
 ActivitySummary SummaryOfText(std::string text) {
   ActivitySummary summary;
   const auto note = [&summary](absl::string_view name, const JsonValue& value) {

@@ -1,4 +1,4 @@
-// What a response says of its activity, in short.
+// The id and status of a response's activity.
 #ifndef STAMPGATE_TRANSLATE_ACTIVITY_SUMMARY_H_
 #define STAMPGATE_TRANSLATE_ACTIVITY_SUMMARY_H_
 
@@ -12,15 +12,15 @@ namespace stampgate {
 // Both are empty if there is no activity.
 struct ActivitySummary {
   std::string id;
-  std::string status;  // the enum value's name, which is upstream's
+  std::string status;  // the name of the enum value, which is upstream's text
 };
 
-// Looks for the fields of role FIELD_ROLE_ACTIVITY_ID and FIELD_ROLE_ACTIVITY_STATUS in the messages that `response`, a
-// message of `plan`, holds; in one that is upstream's JSON text, for the texts "id" and "status" in the "activity".
+// Finds the fields of role FIELD_ROLE_ACTIVITY_ID and FIELD_ROLE_ACTIVITY_STATUS in `response`, a message of `plan`,
+// and in the messages inside it. In a response that is upstream's JSON text, reads "id" and "status" of its "activity".
 ActivitySummary SummaryOf(const MessagePlan& plan, const google::protobuf::Message& response);
 
-// The reverse: makes an empty `response`, a message of `plan`, one that has this summary and nothing else. A status
-// that the enum does not know is left out.
+// The inverse: gives an empty `response`, a message of `plan`, this summary and nothing else. Omits a status that the
+// enum does not list.
 void SetSummary(const MessagePlan& plan, const ActivitySummary& summary, google::protobuf::Message& response);
 
 }  // namespace stampgate

@@ -18,7 +18,7 @@ class ActivitySummaryTest : public testing::Test {
   MessagePlans plans_{"Service"};
 };
 
-TEST_F(ActivitySummaryTest, TellsIdAndStatus) {
+TEST_F(ActivitySummaryTest, ReturnsIdAndStatus) {
   v1::CreatePoliciesResponse response;
   response.mutable_activity()->set_id("a-1");
   response.mutable_activity()->set_status(v1::ACTIVITY_STATUS_CONSENSUS_NEEDED);
@@ -34,14 +34,14 @@ TEST_F(ActivitySummaryTest, IsEmptyWithoutAnActivity) {
   EXPECT_EQ(Of(query).id, "");
 }
 
-// A status that this gateway does not know is among what the response could not hold.
-TEST_F(ActivitySummaryTest, LeavesOutAStatusThatIsNotSet) {
+// A status that the enum does not list is in `unrecognized`.
+TEST_F(ActivitySummaryTest, OmitsAStatusThatIsNotSet) {
   v1::CreatePoliciesResponse response;
   response.mutable_activity()->set_id("a-1");
   EXPECT_EQ(Of(response).status, "");
 }
 
-TEST_F(ActivitySummaryTest, ReadsAnAnswerThatIsText) {
+TEST_F(ActivitySummaryTest, ReadsAResponseThatIsText) {
   v1::SubmitOperationResponse response;
   response.set_answer(
       R"({"id":"x","activity":{"id":"a-\u0031","status":"ACTIVITY_STATUS_PENDING","result":{"id":"r"}},"status":"s"})");
@@ -59,7 +59,7 @@ TEST_F(ActivitySummaryTest, IsEmptyForATextWithoutAnActivity) {
   }
 }
 
-TEST_F(ActivitySummaryTest, WhatIsSetIsWhatIsRead) {
+TEST_F(ActivitySummaryTest, ReadsWhatWasSet) {
   const ActivitySummary summary = {"a-\"1", "ACTIVITY_STATUS_REJECTED"};
   v1::CreatePoliciesResponse typed;
   SetSummary(**plans_.Compile(typed.GetDescriptor()), summary, typed);
@@ -72,7 +72,7 @@ TEST_F(ActivitySummaryTest, WhatIsSetIsWhatIsRead) {
   EXPECT_EQ(Of(text).status, summary.status);
 }
 
-TEST_F(ActivitySummaryTest, AStatusThatTheEnumDoesNotKnowIsLeftOut) {
+TEST_F(ActivitySummaryTest, OmitsAStatusThatTheEnumDoesNotList) {
   v1::CreatePoliciesResponse response;
   SetSummary(**plans_.Compile(response.GetDescriptor()), {"a-1", "ACTIVITY_STATUS_OF_NEXT_YEAR"}, response);
   EXPECT_EQ(response.activity().id(), "a-1");

@@ -1,4 +1,4 @@
-// What upstream's own client sends, operation by operation, against what we render for the same input.
+// Compares what upstream's own client sent, operation by operation, with what the gateway renders for the same input.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -49,15 +49,14 @@ const std::map<std::string, std::string>& Captured() {
   return *captured;
 }
 
-// One request of ours that must render as one of the captured bodies.
+// A request that the gateway must render as one of the captured bodies.
 struct Input {
   std::string method;
   std::string path;     // below "/public/v1/"
-  std::string request;  // in protobuf text format, whole
+  std::string request;  // the whole request, in protobuf text format
 };
 
-// The inputs that the bodies were captured with, of a file of their own beside that of the bodies: other captures bring
-// both.
+// The inputs for which the bodies were captured. They are in a separate file, so that other captures can replace both.
 const std::vector<Input>& Inputs() {
   static const auto* const inputs = [] {
     const Json file = FileOf("tests/vectors/sdk-inputs.json");
@@ -78,7 +77,7 @@ const std::vector<Input>& Inputs() {
 
 class CapturedRequestTest : public ::testing::TestWithParam<Input> {};
 
-TEST_P(CapturedRequestTest, IsWhatWeRenderMemberForMember) {
+TEST_P(CapturedRequestTest, EqualsWhatTheGatewayRenders) {
   const Operation& operation = OperationOf(GetParam().method);
   auto request = RequestOf(operation, GetParam().request);
 
@@ -93,7 +92,7 @@ TEST_P(CapturedRequestTest, IsWhatWeRenderMemberForMember) {
   EXPECT_EQ(JsonOf(body), JsonOf(Captured().at(rendered->path)));
 }
 
-TEST_P(CapturedRequestTest, IsReadAsTheSameRequestIfAClientStampsIt) {
+TEST_P(CapturedRequestTest, ParsesToTheSameRequestIfAClientStampsIt) {
   const Operation& operation = OperationOf(GetParam().method);
   auto expected = RequestOf(operation, GetParam().request);
   const std::string& body = Captured().at(absl::StrCat("/public/v1/", GetParam().path));

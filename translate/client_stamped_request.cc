@@ -26,7 +26,7 @@ class BodyReader {
     if (!operation.activity_type.empty()) AppendJsonString(operation.activity_type, type_);
   }
 
-  // `body` may be given more capacity.
+  // May increase the capacity of `body`.
   void Read(std::string& body, Message& request) {
     absl::Status status = ReadJsonRequest(
         body, *operation_.request, request,
@@ -41,19 +41,19 @@ class BodyReader {
   }
 
  private:
-  // The type of a typed operation is no field of its request.
+  // The type of a typed operation is not a field of its request.
   absl::Status TakeUnrecognized(const std::string& pointer, absl::string_view text) {
     if (pointer == "/type" && text == type_) {
       has_type_ = true;
       return absl::OkStatus();
     }
-    // Packages of the operator write the envelope's member here too, and upstream takes such a body. It changes nothing
-    // that the gateway checks.
+    // Packages of the operator write this member of the envelope here too, and upstream accepts such a body. It changes
+    // nothing that the gateway checks.
     if (operation_.is_submit() && pointer == "/parameters/generateAppProofs" &&
         (text == "true" || text == "false" || text == "null")) {
       return absl::OkStatus();
     }
-    AddToBody(absl::StrCat("must not have what this request cannot hold exactly: ", pointer));
+    AddToBody(absl::StrCat("must not have a value that the request's fields cannot hold exactly: ", pointer));
     return absl::OkStatus();
   }
 
@@ -61,7 +61,7 @@ class BodyReader {
 
   const Operation& operation_;
   Violations& violations_;
-  std::string type_;  // as JSON
+  std::string type_;  // as JSON text
   bool has_type_ = false;
 };
 

@@ -1,4 +1,5 @@
-// A request whose body an end user has stamped: those bytes are sent, and what they say is what the gateway checks.
+// Reads a request whose body an end user has stamped: the gateway checks what the body says and sends its bytes
+// unchanged.
 #ifndef STAMPGATE_TRANSLATE_CLIENT_STAMPED_REQUEST_H_
 #define STAMPGATE_TRANSLATE_CLIENT_STAMPED_REQUEST_H_
 
@@ -11,14 +12,13 @@
 
 namespace stampgate {
 
-// Takes the client_stamp out of `request`, a message of the operation's request type, which becomes what the stamp's
-// body says. Nothing, and `request` as it was, if there is none.
+// Removes client_stamp from `request`, a message of the operation's request type, and fills `request` from the stamped
+// body. If there is no client_stamp, returns nothing and leaves `request` unchanged.
 //
-// The body is of this operation (its type, a time if it is a submit), strict JSON, and nothing in it is left out: what
-// the message cannot hold exactly is a violation, save a generateAppProofs inside the parameters of a submit. So are a
-// required list that the body does not have, other fields beside client_stamp, save the one of role
-// FIELD_ROLE_PATH, and a missing stamp. Whether the stamp is one is not looked at, nor whether the message is valid.
-// After a violation `request` is good for nothing.
+// The body must be one of this operation (with its type, and for a submit with a time) and strict JSON. Violations are:
+// a value that the message cannot hold exactly, except generateAppProofs inside the parameters of a submit; a missing
+// required list; a field beside client_stamp, except the one of role FIELD_ROLE_PATH; and a missing stamp. The form of
+// the stamp and the rules of the message are not checked here. After a violation the content of `request` is undefined.
 std::optional<v1::ClientStamp> TakeClientStamp(const Operation& operation, google::protobuf::Message& request,
                                                Violations& violations);
 

@@ -52,7 +52,7 @@ std::unique_ptr<Message> Stamped(const Operation& operation, std::string body) {
   return request;
 }
 
-// Translates a request of `method` with a stamped body; `request` is what it becomes.
+// Translates a request of `method` with a stamped body; `request` receives what the body says.
 absl::StatusOr<RenderedRequest> Translate(absl::string_view method, std::string body,
                                           std::unique_ptr<Message>* request = nullptr) {
   const Operation& operation = OperationOf(method);
@@ -80,16 +80,16 @@ void DropNulls(testing::Json& json) {
 constexpr char kLogin[] = R"({"type":"ACTIVITY_TYPE_STAMP_LOGIN","timestampMs":"1755500000000","organizationId":"o",)"
                           R"("parameters":{"publicKey":"02ab"}})";
 
-// The body of kLogin with a piece of it replaced.
+// kLogin with one piece replaced.
 std::string LoginWith(absl::string_view piece, absl::string_view other) {
   EXPECT_THAT(kLogin, HasSubstr(std::string(piece)));
   return absl::StrReplaceAll(kLogin, {{piece, other}});
 }
 
-constexpr char kHold[] = "must not have what this request cannot hold exactly: ";
+constexpr char kHold[] = "must not have a value that the request's fields cannot hold exactly: ";
 
-TEST(ClientStampedRequestTest, TheBodyIsSentAsItIsAndWhatItSaysIsTheRequest) {
-  // Another order, white space, an escaped text, null for what is absent.
+TEST(ClientStampedRequestTest, TheBodyIsSentUnchangedAndFillsTheRequest) {
+  // Another order of members, white space, an escaped text, and null for absent members.
   const std::string body =
       "\n{ \"parameters\" : {\"invalidateExisting\":null,\n\"publicKey\":\"0\\u0032ab\", \"expirationSeconds\":\"900\"}"
       ",\"organizationId\":\"o\" , \"generateAppProofs\":null,\"timestampMs\":\"1755500000000\""
@@ -111,8 +111,8 @@ TEST(ClientStampedRequestTest, TheBodyIsSentAsItIsAndWhatItSaysIsTheRequest) {
       << request->DebugString();
 }
 
-TEST(ClientStampedRequestTest, TheContentIsThatOfTheSameRequestWithoutAStamp) {
-  // So that a time chosen for one is known to be taken for the other.
+TEST(ClientStampedRequestTest, TheContentEqualsThatOfAnUnstampedRequest) {
+  // The two are equal, so an allocator treats a time that was chosen for one as taken for the other.
   auto stamped = Translate("StampLogin", kLogin);
   ASSERT_THAT(stamped, StatusIs(Code::kOk));
   const Operation& operation = OperationOf("StampLogin");
@@ -126,7 +126,7 @@ TEST(ClientStampedRequestTest, TheContentIsThatOfTheSameRequestWithoutAStamp) {
   EXPECT_EQ(plain->SubmitBody(1755500000000), kLogin);
 }
 
-TEST(ClientStampedRequestTest, AQuerysBodyIsItsFields) {
+TEST(ClientStampedRequestTest, AQuerysBodyFillsItsFields) {
   const std::string body = R"({"paginationOptions":{"limit":"5"},"walletId":null,"organizationId":"o"})";
   std::unique_ptr<Message> request;
   auto rendered = Translate("ListWalletAccounts", body, &request);
@@ -138,7 +138,7 @@ TEST(ClientStampedRequestTest, AQuerysBodyIsItsFields) {
                                                                    pagination_options { limit: 5 })pb")));
 }
 
-TEST(ClientStampedRequestTest, WithoutAStampNothingIsTaken) {
+TEST(ClientStampedRequestTest, WithoutAStampNothingChanges) {
   const Operation& operation = OperationOf("GetPolicy");
   auto request = RequestOf(operation, R"pb(organization_id: "o" policy_id: "p")pb");
   const std::string before = request->SerializeAsString();
@@ -152,8 +152,8 @@ TEST(ClientStampedRequestTest, WithoutAStampNothingIsTaken) {
       std::nullopt);
 }
 
-// What the gateway would render for a request it can also read, for every operation.
-TEST(ClientStampedRequestTest, EveryBodyThatTheGatewayRendersIsReadBackAsItsRequest) {
+// For every operation: the gateway parses the body that it would itself render for a request back to that request.
+TEST(ClientStampedRequestTest, ParsesEveryBodyThatTheGatewayRenders) {
   testing::Random random(4);
   for (const Operation& operation : Operations().operations()) {
     if (operation.kind == v1::OPERATION_KIND_DISCOVERY) continue;
@@ -161,7 +161,7 @@ TEST(ClientStampedRequestTest, EveryBodyThatTheGatewayRendersIsReadBackAsItsRequ
     for (int round = 0; round < 30; ++round) {
       std::unique_ptr<Message> request(operation.request_prototype->New());
       testing::FillFully(*request, *operation.request, round);
-      // The names and texts inside vary; rules are kept by taking only what passes them.
+      // The names and texts vary; inputs that break a rule are skipped.
       std::unique_ptr<Message> varied(request->New());
       testing::FillRandomly(*varied, *operation.request, random);
       std::unique_ptr<Message> merged(request->New());
@@ -196,7 +196,7 @@ TEST(ClientStampedRequestTest, EveryBodyThatTheGatewayRendersIsReadBackAsItsRequ
   }
 }
 
-// --- What is refused. ---
+// Refused requests.
 
 TEST(ClientStampedRequestTest, OtherFieldsBesideTheStampAreRefused) {
   const Operation& operation = OperationOf("StampLogin");
@@ -214,7 +214,7 @@ TEST(ClientStampedRequestTest, OtherFieldsBesideTheStampAreRefused) {
                           Pair("generate_app_proofs", kBeside), Pair("idempotency_key", kBeside)));
 }
 
-TEST(ClientStampedRequestTest, FieldsThatTheGatewayDoesNotKnowAreRefusedBesideTheStampAndInIt) {
+TEST(ClientStampedRequestTest, UnknownFieldsAreRefused) {
   const Operation& operation = OperationOf("StampLogin");
   auto request = Stamped(operation, kLogin);
   Message* stamp = request->GetReflection()->MutableMessage(request.get(), operation.request->client_stamp);
@@ -226,8 +226,8 @@ TEST(ClientStampedRequestTest, FieldsThatTheGatewayDoesNotKnowAreRefusedBesideTh
                           Pair("client_stamp", "holds field number 5, which this gateway does not know")));
 }
 
-// Whoever stamps it gets the session: the gateway's key would give its own power away.
-TEST(ClientStampedRequestTest, WhatActsForItsStamperIsRefusedWithoutAStampOfTheClient) {
+// The session goes to the party that stamps: with the gateway's key, the caller would get that key's permissions.
+TEST(ClientStampedRequestTest, ALoginWithoutAClientStampIsRefused) {
   int operations = 0;
   for (const Operation& operation : Operations().operations()) {
     if (!operation.stamped_by_client) continue;
@@ -276,7 +276,7 @@ TEST(ClientStampedRequestTest, ABodyOfAnotherOperationIsRefused) {
   constexpr char kType[] = "must have the type ACTIVITY_TYPE_STAMP_LOGIN";
   for (const char* type : {"\"ACTIVITY_TYPE_OAUTH\"", "\"ACTIVITY_TYPE_STAMP_LOGIN_V2\"",
                            "\"activity_type_stamp_login\"", "\"\"", "null", "1", "[\"ACTIVITY_TYPE_STAMP_LOGIN\"]",
-                           // Upstream would read this as the type. No client writes it.
+                           // Upstream would read this as the type; no client writes it.
                            "\"\\u0041CTIVITY_TYPE_STAMP_LOGIN\""}) {
     EXPECT_THAT(ViolationsOf("StampLogin", LoginWith("\"ACTIVITY_TYPE_STAMP_LOGIN\"", type)),
                 Contains(Pair("client_stamp.body", kType)))
@@ -284,7 +284,7 @@ TEST(ClientStampedRequestTest, ABodyOfAnotherOperationIsRefused) {
   }
   EXPECT_THAT(ViolationsOf("StampLogin", LoginWith("\"type\":\"ACTIVITY_TYPE_STAMP_LOGIN\",", "")),
               ElementsAre(Pair("client_stamp.body", kType)));
-  // A submit's body under a query, which a stamp does not tell apart.
+  // A submit's body in a query; the stamp does not distinguish them.
   EXPECT_THAT(ViolationsOf("GetPolicy", R"({"type":"ACTIVITY_TYPE_OAUTH","timestampMs":"1","organizationId":"o",)"
                                         R"("policyId":"p","parameters":{}})"),
               ElementsAre(Pair("client_stamp.body", absl::StrCat(kHold, "/type")),
@@ -292,7 +292,7 @@ TEST(ClientStampedRequestTest, ABodyOfAnotherOperationIsRefused) {
                           Pair("client_stamp.body", absl::StrCat(kHold, "/parameters"))));
 }
 
-TEST(ClientStampedRequestTest, ASubmitsBodyHasItsTimeAsDecimalDigits) {
+TEST(ClientStampedRequestTest, ASubmitsTimeMustBeDecimalDigits) {
   EXPECT_THAT(ViolationsOf("StampLogin", LoginWith("\"timestampMs\":\"1755500000000\",", "")),
               ElementsAre(Pair("client_stamp.body", "must have a timestampMs")));
   EXPECT_THAT(ViolationsOf("StampLogin", LoginWith("\"1755500000000\"", "null")),
@@ -305,17 +305,18 @@ TEST(ClientStampedRequestTest, ASubmitsBodyHasItsTimeAsDecimalDigits) {
   }
 }
 
-TEST(ClientStampedRequestTest, ABodyHasNoIdempotencyKey) {
+TEST(ClientStampedRequestTest, ABodyWithAnIdempotencyKeyIsRefused) {
   const Operation& operation = OperationOf("DeleteSubOrganization");
   auto request = Stamped(operation, R"({"type":"ACTIVITY_TYPE_DELETE_SUB_ORGANIZATION","timestampMs":"5",)"
                                     R"("organizationId":"o","parameters":{},"idempotencyKey":"k"})");
   const absl::Status status = TranslateRequest(Operations(), operation, *request).status();
   EXPECT_THAT(
       DetailsOf(status).violations,
-      ElementsAre(Pair("client_stamp.body", "must not have what this request cannot hold exactly: /idempotencyKey")));
+      ElementsAre(Pair("client_stamp.body",
+                       "must not have a value that the request's fields cannot hold exactly: /idempotencyKey")));
 }
 
-TEST(ClientStampedRequestTest, WhatTheFieldsCannotHoldExactlyIsRefusedAtEveryDepth) {
+TEST(ClientStampedRequestTest, InexactValuesAreRefusedAtEveryDepth) {
   struct Row {
     const char* method;
     const char* parameters;
@@ -344,7 +345,7 @@ TEST(ClientStampedRequestTest, WhatTheFieldsCannotHoldExactlyIsRefusedAtEveryDep
            Row{"UpdateMfaPolicy", R"({"userId":"u","mfaPolicyId":"m","order":"1"})", "/parameters/order"},
            Row{"Oauth", R"({"oidcToken":"t","targetPublicKey":"k","invalidateExisting":"true"})",
                "/parameters/invalidateExisting"},
-           // Some clients write it there, but as a flag, and no deeper.
+           // Some clients write the member there, but as a boolean and no deeper.
            Row{"Oauth", R"({"oidcToken":"t","targetPublicKey":"k","generateAppProofs":"false"})",
                "/parameters/generateAppProofs"},
            Row{"Oauth", R"({"oidcToken":"t","targetPublicKey":"k","generateAppProofs":{}})",
@@ -352,7 +353,7 @@ TEST(ClientStampedRequestTest, WhatTheFieldsCannotHoldExactlyIsRefusedAtEveryDep
            Row{"CreatePolicies",
                R"({"policies":[{"policyName":"n","effect":"EFFECT_ALLOW","notes":"","generateAppProofs":true}]})",
                "/parameters/policies/0/generateAppProofs"},
-           // No pointer can name the member, so the object is named.
+           // No pointer can name the member, so the violation names the object.
            Row{"Oauth", R"({"oidcToken":"t","targetPublicKey":"k","\ud800":1})", "/parameters"},
        }) {
     const Operation& operation = OperationOf(row.method);
@@ -369,8 +370,8 @@ TEST(ClientStampedRequestTest, WhatTheFieldsCannotHoldExactlyIsRefusedAtEveryDep
   }
 }
 
-// Where packages of the operator write it, beside the envelope's member or in its place.
-TEST(ClientStampedRequestTest, GenerateAppProofsMayStandInsideTheParametersOfASubmit) {
+// Packages of the operator write it there, beside the envelope's member or instead of it.
+TEST(ClientStampedRequestTest, ParametersMayHaveGenerateAppProofs) {
   for (const Operation& operation : Operations().operations()) {
     if (!operation.is_submit() || operation.general) continue;
     SCOPED_TRACE(operation.full_name);
@@ -397,7 +398,7 @@ TEST(ClientStampedRequestTest, ARequiredListMustBeInTheBodyAndMayBeEmpty) {
   constexpr char kList[] = "must have the list, which may be []: ";
   struct Row {
     const char* method;
-    const char* parameters;  // with the list as %
+    const char* parameters;  // % stands for the list
     const char* pointer;
   };
   for (const Row& row :
@@ -426,7 +427,7 @@ TEST(ClientStampedRequestTest, ARequiredListMustBeInTheBodyAndMayBeEmpty) {
                 ElementsAre(Pair("client_stamp.body", absl::StrCat(kHold, row.pointer))));
     EXPECT_THAT(Translate(row.method, body("[]")), StatusIs(Code::kOk));
   }
-  // An object that is not there lacks nothing but itself.
+  // For an absent object only the object itself is reported.
   EXPECT_THAT(ViolationsOf("CreatePolicies", R"({"type":"ACTIVITY_TYPE_CREATE_POLICIES","timestampMs":"1",)"
                                              R"("organizationId":"o"})"),
               ElementsAre(Pair("parameters", "is required")));
@@ -444,7 +445,7 @@ TEST(ClientStampedRequestTest, TheRulesOfTheMessageHoldForTheBody) {
               ElementsAre(Pair("pagination_options.limit", "must be at most 100")));
 }
 
-TEST(ClientStampedRequestTest, TheValidatorTakesNoStampThatIsStillThere) {
+TEST(ClientStampedRequestTest, TheValidatorRefusesARemainingStamp) {
   const Operation& operation = OperationOf("GetWalletAccount");
   Violations violations;
   Validate(*Stamped(operation, R"({"organizationId":"o","walletId":"w"})"), *operation.request, violations);
@@ -452,7 +453,7 @@ TEST(ClientStampedRequestTest, TheValidatorTakesNoStampThatIsStillThere) {
   EXPECT_EQ(violations.kept().front().description, "must not hold client_stamp here");
 }
 
-TEST(ClientStampedRequestTest, AnErrorIsSmallAndQuotesNoValue) {
+TEST(ClientStampedRequestTest, ErrorsAreSmallAndQuoteNoValue) {
   const std::string secret = "hush-hush-hush";
   std::string parameters;
   for (int i = 0; i < 5000; ++i) {
@@ -467,9 +468,9 @@ TEST(ClientStampedRequestTest, AnErrorIsSmallAndQuotesNoValue) {
   EXPECT_THAT(std::string(status.message()), Not(HasSubstr("a-stamp")));
 }
 
-// --- General operations. ---
+// General operations.
 
-TEST(ClientStampedRequestTest, AGeneralSubmitsPathStandsBesideTheStamp) {
+TEST(ClientStampedRequestTest, AGeneralSubmitsPathIsBesideTheStamp) {
   const Operation& operation = OperationOf("SubmitOperation");
   const std::string body = R"({"type":"ACTIVITY_TYPE_INIT_OTP_V3","timestampMs":"5","organizationId":"o",)"
                            R"("parameters":{"otpLength": 6.0},"generateAppProofs":true})";
@@ -501,7 +502,7 @@ TEST(ClientStampedRequestTest, AGeneralQuerysOtherMembersAreItsParameters) {
   EXPECT_EQ(rendered->path, "/public/v1/query/list_activities");
   EXPECT_EQ(rendered->QueryBody(), body);
   EXPECT_EQ(rendered->members, R"("organizationId":"o","filter":[1e2,{"a": "\u0041"}],"a\"b":null)");
-  // Without other members there are no parameters.
+  // A body without other members has no parameters.
   request = Stamped(operation, R"({"organizationId":"o"})");
   request->MergeFrom(*RequestOf(operation, R"pb(path: "whoami")pb"));
   ASSERT_THAT(TranslateRequest(Operations(), operation, *request), StatusIs(Code::kOk));
@@ -509,7 +510,7 @@ TEST(ClientStampedRequestTest, AGeneralQuerysOtherMembersAreItsParameters) {
       MessageDifferencer::Equals(*request, *RequestOf(operation, R"pb(organization_id: "o" path: "whoami")pb")));
 }
 
-TEST(ClientStampedRequestTest, AGeneralOperationIsNoWayRoundTheOthers) {
+TEST(ClientStampedRequestTest, AGeneralOperationCannotReplaceATypedOne) {
   struct Row {
     const char* method;
     const char* path;
@@ -531,7 +532,7 @@ TEST(ClientStampedRequestTest, AGeneralOperationIsNoWayRoundTheOthers) {
            Row{"SubmitOperation", "init_otp",
                R"({"type":"ACTIVITY_TYPE_X","timestampMs":"5","organizationId":"o","parameters":{},"path":"p"})",
                "client_stamp.body"},
-           // The body of a submit, stamped, must not pass for a query's.
+           // A stamped submit must not be accepted as a query.
            Row{"QueryOperation", "whoami", R"({"organizationId":"o","type":"ACTIVITY_TYPE_OAUTH"})", "parameters"},
            Row{"QueryOperation", "whoami", R"({"organizationId":"o","timestampMs":"1"})", "parameters"},
            Row{"QueryOperation", "whoami", R"({"organizationId":"o","parameters":{}})", "parameters"},
@@ -549,10 +550,10 @@ TEST(ClientStampedRequestTest, AGeneralOperationIsNoWayRoundTheOthers) {
   }
 }
 
-// --- Bytes from outside. ---
+// Mutations.
 
-// Whatever the bytes: either they are refused, or they are sent untouched and mean what the message says.
-TEST(ClientStampedRequestTest, MutatedBodiesAreRefusedOrMeanWhatTheMessageSays) {
+// Each mutated body is either refused, or sent unchanged with a message that says the same.
+TEST(ClientStampedRequestTest, MutatedBodiesAreRefusedOrMatchTheMessage) {
   testing::Random random(5);
   const Operation& operation = OperationOf("CreatePolicies");
   const std::string sound =
@@ -585,7 +586,7 @@ TEST(ClientStampedRequestTest, MutatedBodiesAreRefusedOrMeanWhatTheMessageSays) 
     }
     ++taken;
     EXPECT_EQ(rendered->SubmitBody(1), body);
-    // What the gateway would have rendered for the message, and what is sent, are one JSON value but for nulls.
+    // Except for nulls, the body that is sent is the JSON value that the gateway would render for the message.
     testing::Json sent = testing::JsonOf(body);
     RenderedRequest own = *rendered;
     own.client_stamp.reset();

@@ -33,7 +33,7 @@ std::string TypeUrl() {
   return absl::StrCat(kTypePrefix, Detail::descriptor()->full_name());
 }
 
-// Equal details are equal bytes: maps have no order of their own.
+// Deterministic, so that equal details are equal bytes: maps have no fixed order.
 template <typename Detail>
 void SetDetail(const Detail& detail, absl::Status& status) {
   std::string bytes;
@@ -50,7 +50,7 @@ absl::Status StatusWith(const Error& error, size_t violation_count) {
   std::string message = error.message;
   const size_t left_out = error.violations.count() - violation_count;
   if (violation_count > 0 && left_out > 0) {
-    // The number must survive the cut.
+    // Shortened first, so that the number remains.
     message = absl::StrCat(Cut(message, kMaxMessageBytes - 40), " (and ", left_out, " more)");
   }
   absl::Status status(error.code, Cut(message, kMaxMessageBytes));
@@ -82,7 +82,7 @@ absl::Status StatusWith(const Error& error, size_t violation_count) {
   return status;
 }
 
-// Empty if there is none.
+// Empty if the status has none.
 google::rpc::ErrorInfo InfoOf(const absl::Status& status) {
   google::rpc::ErrorInfo info;
   const absl::optional<absl::Cord> payload = status.GetPayload(TypeUrl<google::rpc::ErrorInfo>());
@@ -132,7 +132,7 @@ google::rpc::Status ToRpcStatus(const absl::Status& status) {
   google::rpc::Status rpc;
   rpc.set_code(static_cast<int>(status.code()));
   rpc.set_message(std::string(status.message()));
-  // absl keeps payloads in no particular order; equal errors should be equal bytes.
+  // absl has no fixed order of payloads; equal errors should be equal bytes.
   std::map<std::string, std::string> details;
   status.ForEachPayload(
       [&](absl::string_view type_url, const absl::Cord& payload) { details.emplace(type_url, std::string(payload)); });

@@ -1,4 +1,4 @@
-// Errors as callers see them: a code that says what to do next, a short text, and google.rpc details.
+// Errors as callers receive them: a canonical code, a short text, and google.rpc details.
 #ifndef STAMPGATE_TRANSLATE_ERROR_H_
 #define STAMPGATE_TRANSLATE_ERROR_H_
 
@@ -16,16 +16,16 @@
 
 namespace stampgate {
 
-// ErrorInfo.domain of what the gateway decides, with a v1::ErrorReason as reason.
+// ErrorInfo.domain of the gateway's own errors; the reason is a v1::ErrorReason.
 inline constexpr absl::string_view kGatewayDomain = "stampgate";
-// ErrorInfo.domain of what upstream decided, with upstream's own code as reason.
+// ErrorInfo.domain of upstream's errors; the reason is upstream's own code.
 inline constexpr absl::string_view kUpstreamDomain = "upstream";
 
-// A serialized google.rpc.Status stays within this: larger ones break clients, whose metadata is limited to 8 KiB.
+// The largest serialized google.rpc.Status. Larger ones break clients, which accept 8 KiB of metadata.
 inline constexpr size_t kMaxStatusBytes = 4096;
 inline constexpr size_t kMaxMessageBytes = 512;
 
-// The parts of an error. Texts may be of any length and must be free of secrets.
+// The parts of an error. Texts may have any length and must not contain secrets.
 struct Error {
   absl::StatusCode code = absl::StatusCode::kUnknown;
   std::string message;
@@ -39,24 +39,25 @@ struct Error {
 // An error of domain kGatewayDomain.
 Error GatewayError(absl::StatusCode code, v1::ErrorReason reason, std::string message);
 
-// The error as a Status whose payloads are ErrorInfo and, where there is something to say, BadRequest and RetryInfo. It
-// is cut to the limits above: texts at a character's end, violations from the last one, and the error says how many
-// there were.
+// The error as a Status whose payloads are ErrorInfo and, if the error has such content, BadRequest and RetryInfo.
+// Shortens texts (at the end of a character) and drops the last violations to stay within the limits above; the message
+// states how many violations were dropped.
 absl::Status ToStatus(const Error& error);
 
-// INVALID_ARGUMENT (INVALID_REQUEST) with every violation; there is at least one.
+// INVALID_ARGUMENT (INVALID_REQUEST) with every violation; there must be at least one.
 absl::Status ViolationError(Violations violations);
 
-// ErrorInfo.reason of a Status that ToStatus made; empty of any other.
+// ErrorInfo.reason of a Status that ToStatus made; empty for other statuses.
 std::string ErrorReasonOf(const absl::Status& status);
 
 // The value of `key` in ErrorInfo.metadata of a Status that ToStatus made; empty if there is none.
 std::string ErrorMetadataOf(const absl::Status& status, const std::string& key);
 
-// Whether ToStatus made `status` from an error of domain kGatewayDomain: its message then holds nothing from outside.
+// Whether ToStatus made `status` from an error of domain kGatewayDomain. The message of such a status quotes neither a
+// request nor upstream.
 bool IsGatewayError(const absl::Status& status);
 
-// The google.rpc.Status of a Status that ToStatus made (or of any other, without details).
+// The google.rpc.Status of `status`; only a Status that ToStatus made has details.
 google::rpc::Status ToRpcStatus(const absl::Status& status);
 
 }  // namespace stampgate

@@ -41,7 +41,7 @@ bool IsUtf8(absl::string_view text) {
   return CheckJsonObject(json + "}").ok();
 }
 
-TEST(ErrorTest, AnErrorIsACodeAMessageAndAnErrorInfo) {
+TEST(ErrorTest, AnErrorHasACodeAMessageAndAnErrorInfo) {
   Error error = InvalidRequest("wrong");
   error.metadata = {{"b", "2"}, {"a", "1"}};
   const absl::Status status = ToStatus(error);
@@ -63,7 +63,7 @@ TEST(ErrorTest, EveryReasonIsNamedWithoutItsPrefix) {
   }
 }
 
-TEST(ErrorTest, TheDetailsStandInOneOrder) {
+TEST(ErrorTest, TheDetailsHaveOneOrder) {
   Error error = InvalidRequest("wrong");
   error.retry_delay = absl::Seconds(1);
   error.violations.Add([] { return Violation{"field", "is wrong"}; });
@@ -77,7 +77,7 @@ TEST(ErrorTest, TheDetailsStandInOneOrder) {
   EXPECT_EQ(ToRpcStatus(ToStatus(error)).SerializeAsString(), rpc.SerializeAsString());
 }
 
-TEST(ErrorTest, ADelayIsToldToTheNanosecond) {
+TEST(ErrorTest, ADelayIsExactToTheNanosecond) {
   for (absl::Duration delay : {absl::ZeroDuration(), absl::Milliseconds(1500), absl::Nanoseconds(1), absl::Hours(24),
                                absl::Nanoseconds(123456789012)}) {
     Error error = InvalidRequest("later");
@@ -86,7 +86,7 @@ TEST(ErrorTest, ADelayIsToldToTheNanosecond) {
   }
 }
 
-TEST(ErrorTest, AMessageOfTheLargestSizeIsNotCutAndALargerOneIs) {
+TEST(ErrorTest, AMessageIsCutOnlyAboveTheLimit) {
   EXPECT_EQ(ToStatus(InvalidRequest(std::string(512, 'x'))).message(), std::string(512, 'x'));
   EXPECT_EQ(ToStatus(InvalidRequest(std::string(513, 'x'))).message(), std::string(509, 'x') + "...");
 }
@@ -104,7 +104,7 @@ TEST(ErrorTest, AMessageIsCutAtTheEndOfACharacter) {
   }
 }
 
-TEST(ErrorTest, FewViolationsAreAllTold) {
+TEST(ErrorTest, AFewViolationsAreAllListed) {
   Error error = InvalidRequest("wrong");
   for (int i = 0; i < 20; ++i) {
     error.violations.Add([&] { return Violation{absl::StrCat("f", i), "is required"}; });
@@ -118,7 +118,7 @@ TEST(ErrorTest, FewViolationsAreAllTold) {
   EXPECT_THAT(details.metadata, IsEmpty());
 }
 
-TEST(ErrorTest, TheNumberOfViolationsThatAreNotKeptIsTold) {
+TEST(ErrorTest, TheNumberOfDroppedViolationsIsStated) {
   Error error = InvalidRequest("wrong");
   for (int i = 0; i < 1000; ++i) error.violations.Add([] { return Violation{"f", "is required"}; });
   const absl::Status status = ToStatus(error);
@@ -127,7 +127,7 @@ TEST(ErrorTest, TheNumberOfViolationsThatAreNotKeptIsTold) {
   EXPECT_THAT(DetailsOf(status).metadata, ElementsAre(Pair("violations_left_out", "980")));
 }
 
-TEST(ErrorTest, AStatusStaysWithinFourKibibytesWhateverIsInIt) {
+TEST(ErrorTest, AStatusIsAtMost4KiB) {
   for (absl::string_view piece : {"x", "é", "😀"}) {
     const std::string text = Repeated(piece, 2000);
     Error error = InvalidRequest(text);
@@ -159,7 +159,7 @@ TEST(ErrorTest, LongTextsOfViolationsAreCut) {
               ElementsAre(Pair(std::string(157, 'f') + "...", std::string(157, 'd') + "...")));
 }
 
-TEST(ErrorTest, ItIsKnownWhoseErrorItIs) {
+TEST(ErrorTest, GatewayErrorsAreRecognized) {
   EXPECT_TRUE(IsGatewayError(ToStatus(InvalidRequest("ours"))));
   Error theirs = InvalidRequest("theirs");
   theirs.domain = std::string(kUpstreamDomain);

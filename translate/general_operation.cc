@@ -18,11 +18,11 @@ constexpr absl::string_view kTypePrefix = "ACTIVITY_TYPE_";
 constexpr size_t kMaxPathBytes = 64;
 constexpr size_t kMaxTypeBytes = 80;
 
-// Members that only a submit has, and the one that the gateway itself writes; see IsEnvelopeMember.
+// Members that only a submit has, and the one that the gateway writes itself; see IsEnvelopeMember.
 constexpr absl::string_view kEnvelope[] = {"organizationid", "type", "timestampms", "parameters"};
 
-// JSON parsers that upstream may use take a proto's own names as well, or do not look at case. Some fold the case of
-// all of Unicode (U+017F is an s to them, U+212A a k), so names that are not ASCII are refused before this is asked.
+// JSON parsers that upstream may use also accept a proto's field names, or ignore case. Some fold the case of all of
+// Unicode (they treat U+017F as s and U+212A as k), so names that are not ASCII are refused before this check.
 bool IsEnvelopeMember(absl::string_view name) {
   const std::string plain = absl::StrReplaceAll(absl::AsciiStrToLower(name), {{"_", ""}});
   return absl::c_linear_search(kEnvelope, plain);
@@ -51,13 +51,13 @@ void Add(const FieldPlan& field, absl::string_view description, Violations& viol
 }
 
 void CheckMembers(const FieldPlan& field, std::string text, Violations& violations) {
-  // Text that is no object is the validator's to report.
+  // The validator reports text that is not an object.
   (void)ReadJsonObject(text, [&](JsonValue& root) {
     return root.ForEachMember([&](absl::string_view name, JsonValue&) {
       if (!absl::c_all_of(name, absl::ascii_isascii)) {
-        Add(field, "must not have a member at its top whose name is not ASCII", violations);
+        Add(field, "must not have a top-level member whose name is not ASCII", violations);
       } else if (IsEnvelopeMember(name)) {
-        Add(field, absl::StrCat("must not have a member ", name, " at its top"), violations);
+        Add(field, absl::StrCat("must not have a top-level member ", name), violations);
       }
       return absl::OkStatus();
     });
@@ -68,7 +68,7 @@ void CheckMembers(const FieldPlan& field, std::string text, Violations& violatio
 
 void CheckGeneralOperation(const OperationTable& table, const Operation& operation, const Message& request,
                            Violations& violations) {
-  // An empty path or type is the validator's to report too.
+  // The validator also reports an empty path or type.
   const std::string segment = StringField(request, *operation.path_segment);
   if (!segment.empty() && !IsPathSegment(segment)) {
     Add(*operation.path_segment, "must be 1 to 64 characters of a-z, 0-9 and _", violations);

@@ -52,7 +52,7 @@ Found CheckQuery(const std::string& path, const std::string& parameters) {
   return Check("QueryOperation", request);
 }
 
-TEST(GeneralOperationTest, OperationsThatTheSpecificationOnlyNamesPass) {
+TEST(GeneralOperationTest, AcceptsOperationsWithoutAMethod) {
   EXPECT_THAT(CheckSubmit("init_otp", "ACTIVITY_TYPE_INIT_OTP_V3"), IsEmpty());
   EXPECT_THAT(CheckSubmit("otp_login", "ACTIVITY_TYPE_OTP_LOGIN_V2"), IsEmpty());
   EXPECT_THAT(CheckSubmit("oauth_login", "ACTIVITY_TYPE_OAUTH_LOGIN"), IsEmpty());
@@ -61,7 +61,7 @@ TEST(GeneralOperationTest, OperationsThatTheSpecificationOnlyNamesPass) {
   EXPECT_THAT(CheckQuery("get_earn_withdraw_status", "{\"withdrawRequestId\":\"w\"}"), IsEmpty());
 }
 
-TEST(GeneralOperationTest, NoTypedOperationCanBeReachedByItsPath) {
+TEST(GeneralOperationTest, RefusesThePathsOfTypedOperations) {
   for (const Operation& operation : Operations().operations()) {
     if (operation.general) continue;
     const std::string segment = operation.path.substr(operation.path.rfind('/') + 1);
@@ -70,7 +70,7 @@ TEST(GeneralOperationTest, NoTypedOperationCanBeReachedByItsPath) {
   }
 }
 
-TEST(GeneralOperationTest, NoTypedOperationCanBeReachedByItsTypeInAnyVersion) {
+TEST(GeneralOperationTest, RefusesTheTypesOfTypedOperations) {
   for (const Operation& operation : Operations().operations()) {
     if (operation.activity_type.empty()) continue;
     std::string type = operation.activity_type;
@@ -82,7 +82,7 @@ TEST(GeneralOperationTest, NoTypedOperationCanBeReachedByItsTypeInAnyVersion) {
   }
 }
 
-TEST(GeneralOperationTest, APathIsOneSegmentOfFewCharacters) {
+TEST(GeneralOperationTest, ChecksTheFormOfThePath) {
   const std::string type = "ACTIVITY_TYPE_UNLISTED";
   for (const std::string& path : {std::string("a"), std::string("a1_"), std::string("_"), std::string(64, 'z')}) {
     EXPECT_THAT(CheckSubmit(path, type), IsEmpty()) << path;
@@ -98,7 +98,7 @@ TEST(GeneralOperationTest, APathIsOneSegmentOfFewCharacters) {
   }
 }
 
-TEST(GeneralOperationTest, ATypeIsAnActivityTypeConstant) {
+TEST(GeneralOperationTest, ChecksTheFormOfTheType) {
   for (const std::string& type :
        {std::string("ACTIVITY_TYPE_A"), std::string("ACTIVITY_TYPE_9_"), "ACTIVITY_TYPE_" + std::string(80, 'Z')}) {
     EXPECT_THAT(CheckSubmit("unlisted", type), IsEmpty()) << type;
@@ -112,33 +112,33 @@ TEST(GeneralOperationTest, ATypeIsAnActivityTypeConstant) {
   }
 }
 
-TEST(GeneralOperationTest, AMissingPathOrTypeIsLeftToTheValidator) {
+TEST(GeneralOperationTest, LeavesAMissingPathOrTypeToTheValidator) {
   EXPECT_THAT(CheckSubmit("", ""), IsEmpty());
   EXPECT_THAT(CheckQuery("", "{}"), IsEmpty());
 }
 
-TEST(GeneralOperationTest, AQueryCannotPassForASubmit) {
+TEST(GeneralOperationTest, RefusesAQueryThatCouldBeASubmit) {
   for (const char* name : {"organizationId", "type", "timestampMs", "parameters", "organization_id", "timestamp_ms",
                            "Type", "TIMESTAMPMS", "_parameters_"}) {
-    const std::string fault = absl::StrCat("must not have a member ", name, " at its top");
+    const std::string fault = absl::StrCat("must not have a top-level member ", name);
     EXPECT_THAT(CheckQuery("unlisted", absl::StrCat("{\"a\":1,\"", name, "\":null}")),
                 ElementsAre(Pair("parameters", fault)));
     EXPECT_THAT(CheckQuery("unlisted", absl::StrCat("{\"a\":{\"", name, "\":1},\"b\":[{\"", name, "\":1}]}")),
                 IsEmpty());
-    // The same name, its first letter escaped.
+    // The same name with its first letter escaped.
     EXPECT_THAT(CheckQuery("unlisted", absl::StrCat("{\"\\u00", absl::Hex(name[0]), name + 1, "\":1}")),
                 ElementsAre(Pair("parameters", fault)));
   }
   EXPECT_THAT(CheckQuery("unlisted", "{\"\\u0074ype\":1}"),
-              ElementsAre(Pair("parameters", "must not have a member type at its top")));
+              ElementsAre(Pair("parameters", "must not have a top-level member type")));
   EXPECT_THAT(CheckQuery("unlisted", "{\"type\":1,\"timestampMs\":\"1\",\"parameters\":{},\"organizationId\":\"x\"}"),
               ::testing::SizeIs(4));
   EXPECT_THAT(CheckQuery("unlisted", "{\"types\":1,\" type\":1}"), IsEmpty());
 }
 
-TEST(GeneralOperationTest, NoNameAtTheTopOfAQueryLeavesAscii) {
-  const Found fault = {{"parameters", "must not have a member at its top whose name is not ASCII"}};
-  // The first two fold to "type" and "parameters" with U+017F for an s, and to a name with a K.
+TEST(GeneralOperationTest, RefusesTopLevelNamesThatAreNotAscii) {
+  const Found fault = {{"parameters", "must not have a top-level member whose name is not ASCII"}};
+  // With U+017F folded to s, and U+212A to k, the first three are "parameters", "timestampMs" and a name with a K.
   for (const char* name : {"parameter\u017f", "time\u017ftampM\u017f", "\u212aey", "é", "aé", "😀", "\x7f\xc2\x80"}) {
     EXPECT_EQ(CheckQuery("unlisted", absl::StrCat("{\"a\":1,\"", name, "\":null}")), fault) << name;
     EXPECT_THAT(CheckQuery("unlisted", absl::StrCat("{\"a\":{\"", name, "\":1}}")), IsEmpty()) << name;
@@ -149,10 +149,10 @@ TEST(GeneralOperationTest, NoNameAtTheTopOfAQueryLeavesAscii) {
   EXPECT_THAT(CheckQuery("unlisted", R"({"\u007f":1,"plain":"é"})"), IsEmpty());
 }
 
-TEST(GeneralOperationTest, AllFaultsAreToldAtOnce) {
+TEST(GeneralOperationTest, ReportsAllFaultsAtOnce) {
   EXPECT_THAT(CheckSubmit("oauth", "x"), ElementsAre(Pair("path", kListed), Pair("activity_type", kTypeForm)));
   EXPECT_THAT(CheckQuery("X", "{\"type\":1}"),
-              ElementsAre(Pair("path", kPathForm), Pair("parameters", "must not have a member type at its top")));
+              ElementsAre(Pair("path", kPathForm), Pair("parameters", "must not have a top-level member type")));
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ using google::protobuf::FileDescriptor;
 using google::protobuf::MethodDescriptor;
 
 std::vector<const MethodDescriptor*> LinkedMethods() {
-  // The generated pool builds files when they are asked for by name; only its database knows all the names.
+  // The generated pool builds a file when it is requested by name; only its database lists all names.
   std::vector<std::string> files;
   DescriptorPool::internal_generated_database()->FindAllFileNames(&files);
   std::sort(files.begin(), files.end());

@@ -1,4 +1,4 @@
-// The methods of the protos that are linked into the program.
+// Lists the methods of the protos that are linked into the program.
 #ifndef STAMPGATE_TRANSLATE_LINKED_METHODS_H_
 #define STAMPGATE_TRANSLATE_LINKED_METHODS_H_
 
@@ -8,7 +8,7 @@
 
 namespace stampgate {
 
-// Those of every service, by the names of their files, each file's in its order.
+// The methods of every service, ordered by the names of their files; within a file, in its order.
 std::vector<const google::protobuf::MethodDescriptor*> LinkedMethods();
 
 }  // namespace stampgate

@@ -82,7 +82,7 @@ absl::StatusOr<const MessagePlan*> MessagePlans::Compile(const Descriptor* descr
   MessagePlan& plan = *slot;
   plan.descriptor = descriptor;
 
-  // Pointers into `fields` are handed out below: it is filled before, and never grows again.
+  // The code below keeps pointers into `fields`, so it is filled first and never grows afterwards.
   std::vector<const FieldDescriptor*> order;
   for (int i = 0; i < descriptor->field_count(); ++i) order.push_back(descriptor->field(i));
   std::sort(order.begin(), order.end(), [](auto* a, auto* b) { return a->number() < b->number(); });
@@ -108,7 +108,7 @@ absl::StatusOr<const MessagePlan*> MessagePlans::Compile(const Descriptor* descr
     plan.at_most_one.push_back(plan.Find(name));
     if (plan.at_most_one.back() == nullptr || !plan.at_most_one.back()->field->has_presence()) {
       return absl::FailedPreconditionError(
-          absl::StrCat(descriptor->full_name(), ": at_most_one names ", name, ", which is no field with presence"));
+          absl::StrCat(descriptor->full_name(), ": at_most_one names ", name, ", which is not a field with presence"));
     }
   }
   return &plan;
@@ -161,7 +161,7 @@ absl::Status MessagePlans::CompileField(const FieldDescriptor* field, MessagePla
   } else if (*form == JsonForm::kEnum) {
     for (int i = 0; i < field->enum_type()->value_count(); ++i) {
       const EnumValueDescriptor* value = field->enum_type()->value(i);
-      if (value->number() == 0) continue;  // "unspecified" is a word of proto, not of upstream
+      if (value->number() == 0) continue;  // upstream has no "unspecified" value
       compiled.enum_json.emplace(value->number(), Quoted(EnumJson(value)));
       compiled.enum_numbers.emplace(EnumJson(value), value->number());
     }

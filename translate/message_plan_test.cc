@@ -36,7 +36,7 @@ class MessagePlanTest : public ::testing::Test {
   MessagePlans plans_{"Service"};
 };
 
-TEST_F(MessagePlanTest, EveryProtoTypeHasItsForm) {
+TEST_F(MessagePlanTest, EveryProtoTypeHasAForm) {
   const MessagePlan& plan = PlanOf(Everything::descriptor());
   struct Row {
     const char* field;
@@ -54,7 +54,7 @@ TEST_F(MessagePlanTest, EveryProtoTypeHasItsForm) {
   }
 }
 
-TEST_F(MessagePlanTest, FieldsStandByNumberAndNotInTheOrderOfTheProto) {
+TEST_F(MessagePlanTest, FieldsAreOrderedByNumber) {
   const MessagePlan& plan = PlanOf(Everything::descriptor());
   EXPECT_EQ(plan.fields[0].field->name(), "optional_text");
   EXPECT_EQ(plan.fields[1].field->name(), "text");
@@ -63,7 +63,7 @@ TEST_F(MessagePlanTest, FieldsStandByNumberAndNotInTheOrderOfTheProto) {
   }
 }
 
-TEST_F(MessagePlanTest, AMemberIsNamedAfterItsFieldUnlessTheOptionsSayOtherwise) {
+TEST_F(MessagePlanTest, TheOptionsMayRenameAMember) {
   const MessagePlan& policy = PlanOf(v1::PolicyToCreate::descriptor());
   EXPECT_EQ(policy.Find("policy_name")->json_name, "policyName");
   EXPECT_EQ(policy.Find("policy_name")->json_key, "\"policyName\":");
@@ -75,14 +75,14 @@ TEST_F(MessagePlanTest, AMemberIsNamedAfterItsFieldUnlessTheOptionsSayOtherwise)
   EXPECT_EQ(everything.Find("renamed")->json_key, "\"service_a/b~\\\"c\":");
 }
 
-TEST_F(MessagePlanTest, TheOperatorsNameStandsInLowerCaseInNames) {
+TEST_F(MessagePlanTest, NamesHaveTheOperatorInLowerCase) {
   MessagePlans plans("Some-Operator");
   const MessagePlan& key = **plans.Compile(v1::WebhookKey::descriptor());
   EXPECT_EQ(key.Find("signature_algorithm")->json_name, "some-operator_signature_algorithm");
   EXPECT_EQ(key.Find("signature_version")->json_name, "some-operator_signature_version");
 }
 
-TEST_F(MessagePlanTest, EnumValuesHaveTheirJsonNameAndTheZeroValueHasNone) {
+TEST_F(MessagePlanTest, EnumValuesExceptZeroHaveAJsonName) {
   const FieldPlan& chain = *PlanOf(v1::EarnWithdrawParameters::descriptor()).Find("chain_caip2");
   EXPECT_THAT(chain.enum_numbers,
               UnorderedElementsAre(Pair("eip155:1", 1), Pair("eip155:8453", 2), Pair("eip155:42161", 3),
@@ -93,7 +93,7 @@ TEST_F(MessagePlanTest, EnumValuesHaveTheirJsonNameAndTheZeroValueHasNone) {
   EXPECT_THAT(effect.enum_numbers, UnorderedElementsAre(Pair("EFFECT_ALLOW", 1), Pair("EFFECT_DENY", 2)));
 }
 
-TEST_F(MessagePlanTest, RulesOfFieldsAreTakenOver) {
+TEST_F(MessagePlanTest, ThePlanHasTheRulesOfFields) {
   const MessagePlan& plan = PlanOf(Everything::descriptor());
   EXPECT_TRUE(plan.Find("text")->required);
   EXPECT_FALSE(plan.Find("flag")->required);
@@ -106,7 +106,7 @@ TEST_F(MessagePlanTest, RulesOfFieldsAreTakenOver) {
   EXPECT_THAT(plan.at_most_one, ElementsAre(plan.Find("optional_text"), plan.Find("optional_flag")));
 }
 
-TEST_F(MessagePlanTest, UnrecognizedIsNoFieldOfTheJson) {
+TEST_F(MessagePlanTest, UnrecognizedIsNotInTheJson) {
   const MessagePlan& plan = PlanOf(Everything::descriptor());
   EXPECT_THAT(plan.Find("unrecognized"), IsNull());
   EXPECT_FALSE(plan.by_json_name.contains("unrecognized"));
@@ -150,9 +150,9 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{testing::HasMembersTwice::descriptor(), "HasMembersTwice.second is a second field of members"},
         FaultCase{testing::HasNameTwice::descriptor(), "HasNameTwice.second has the JSON name of another field: first"},
         FaultCase{testing::HasExclusionOfNothing::descriptor(),
-                  "HasExclusionOfNothing: at_most_one names missing, which is no field with presence"},
+                  "HasExclusionOfNothing: at_most_one names missing, which is not a field with presence"},
         FaultCase{testing::HasExclusionWithoutPresence::descriptor(),
-                  "HasExclusionWithoutPresence: at_most_one names value, which is no field with presence"},
+                  "HasExclusionWithoutPresence: at_most_one names value, which is not a field with presence"},
         FaultCase{testing::HasEmptyWithoutPresence::descriptor(),
                   "HasEmptyWithoutPresence.value may be empty, so it needs presence"},
         FaultCase{testing::HasRangeOfSigned::descriptor(), "HasRangeOfSigned.value has a range but is not unsigned"},

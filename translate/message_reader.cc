@@ -27,19 +27,19 @@ using google::protobuf::Reflection;
 using google::protobuf::Timestamp;
 using Kind = JsonValue::Kind;
 
-// Range of google.protobuf.Timestamp: years 1 to 9999.
+// The range of google.protobuf.Timestamp: years 1 to 9999.
 constexpr int64_t kMinSeconds = -62135596800;
 constexpr int64_t kMaxSeconds = 253402300799;
 constexpr int64_t kMaxNanos = 999999999;
 
-// What a JSON value says when it is taken for an integer of type T.
+// A JSON value read as an integer of type T.
 template <typename T>
 struct Integer {
   std::optional<T> value;
-  bool exact = false;  // in the very form that the writer would give it
+  bool exact = false;  // whether the writer would write it in the same form
 };
 
-// The one spelling of an integer: no sign but "-", no leading zero, no "-0".
+// The canonical spelling of an integer: no sign but "-", no leading zero, no "-0".
 bool IsCanonical(absl::string_view text) {
   absl::string_view digits = text;
   if (!digits.empty() && digits.front() == '-') digits.remove_prefix(1);
@@ -63,8 +63,8 @@ Integer<T> ReadInteger(const JsonValue& value, Kind expected) {
     integer.exact = value.kind() == expected && IsCanonical(text);
     return integer;
   }
-  // "3.0" and "3e2" are integers too, as far as a double holds every integer. What else SimpleAtod takes for a number,
-  // such as "0x3", JSON does not.
+  // "3.0" and "3e2" are integers too, in the range in which a double holds every integer. SimpleAtod also accepts
+  // spellings that JSON does not have, such as "0x3".
   if (text.find_first_not_of("+-.0123456789Ee") != absl::string_view::npos) return integer;
   constexpr double kExactBelow = 9007199254740992.0;
   if (double parsed; absl::SimpleAtod(text, &parsed) && std::trunc(parsed) == parsed &&
@@ -77,7 +77,8 @@ Integer<T> ReadInteger(const JsonValue& value, Kind expected) {
 
 class MessageReader {
  public:
-  // Of an answer, a field of form kJsonMembers takes the whole object; of a request, the members that are no field's.
+  // In a response, a field of form kJsonMembers receives the whole object; in a request, the members that have no
+  // field.
   enum class Side { kAnswer, kRequest };
 
   MessageReader(Side side, OnUnrecognized unrecognized, OnMissingList missing_list)
@@ -123,11 +124,11 @@ class MessageReader {
 
  private:
   struct Step {
-    absl::string_view name;  // of a member; without data for an element
+    absl::string_view name;  // the member's name; null data for an element
     size_t index = 0;
   };
 
-  // Whether the field stands in the object under its name.
+  // Whether the field is a member of the object, under its name.
   static bool IsMember(const FieldPlan& field) { return field.in_json && field.form != JsonForm::kJsonMembers; }
 
   static absl::Status AppendMember(absl::string_view name, JsonValue& value, std::string& object) {
@@ -148,7 +149,7 @@ class MessageReader {
 
   absl::Status ReadField(JsonValue& value, const FieldPlan& plan, Message& message, const Reflection& reflection) {
     const FieldDescriptor* field = plan.field;
-    // Null says that there is no value, save where the text itself is the value.
+    // Null means that there is no value, except where the field holds the JSON text itself.
     if (value.kind() == Kind::kNull && (field->is_repeated() || plan.form != JsonForm::kJsonText))
       return absl::OkStatus();
     if (field->is_repeated()) {
@@ -160,7 +161,7 @@ class MessageReader {
         return status;
       });
     }
-    // A second member of a oneof would take the place of the first.
+    // A second member of a oneof would overwrite the first.
     if (field->real_containing_oneof() != nullptr && reflection.HasOneof(message, field->real_containing_oneof())) {
       return Keep(value);
     }
@@ -204,7 +205,7 @@ class MessageReader {
       case JsonForm::kJsonMembers:
         break;
     }
-    return absl::InternalError("a field of members was met as a member");
+    return absl::InternalError("a field of form kJsonMembers was read as a member");
   }
 
   // Adds exactly one element, whatever the value is.
@@ -254,7 +255,7 @@ class MessageReader {
       case JsonForm::kJsonMembers:
         break;
     }
-    return absl::InternalError("a field of members was met as an element");
+    return absl::InternalError("a field of form kJsonMembers was read as an element");
   }
 
   template <typename T, typename Set>
@@ -276,7 +277,7 @@ class MessageReader {
     return number->second;
   }
 
-  // `target` makes the message that is filled; it is called only if there is something to fill in.
+  // `target` creates the message to fill; it is called only if there is a value for it.
   template <typename Target>
   absl::Status ReadTimestamp(JsonValue& value, Target target) {
     if (value.kind() == Kind::kString && value.string().has_value()) {
@@ -322,7 +323,7 @@ class MessageReader {
     return integer;
   }
 
-  // Keeps the value at `path_` as JSON text.
+  // Stores the value at `path_` as JSON text.
   absl::Status Keep(JsonValue& value) {
     absl::StatusOr<absl::string_view> text = value.Text();
     if (!text.ok()) return text.status();

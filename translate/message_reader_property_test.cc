@@ -1,5 +1,5 @@
-// Nothing is lost, both ways: a message survives its JSON, and an answer of upstream is what the message says together
-// with what it could not hold.
+// Nothing is lost in either direction: a message can be rendered and parsed again, and a response of upstream equals
+// the parsed message together with its `unrecognized` map.
 #include <gmock/gmock.h>
 #include <google/protobuf/util/message_differencer.h>
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ std::string Write(const Message& message, const MessagePlan& plan) {
   return absl::StrCat("{", members, "}");
 }
 
-// --- A message survives its JSON. ---
+// Messages to JSON and back.
 
 void ExpectSurvivesItsJson(const Message& prototype, const MessagePlan& plan, Random& random, int depth = 4) {
   std::unique_ptr<Message> message(prototype.New());
@@ -58,10 +58,10 @@ void ExpectSurvivesItsJson(const Message& prototype, const MessagePlan& plan, Ra
                                                                                    << read->DebugString();
 }
 
-TEST(MessageReaderPropertyTest, AMessageSurvivesItsJson) {
+TEST(MessageReaderPropertyTest, AMessageSurvivesRenderingAndParsing) {
   Random random(1);
   for (const Operation& operation : Operations().operations()) {
-    // The path of a general operation is not in its body, and its answer is always set.
+    // The path of a general operation is not in its body, and its response is always set.
     if (operation.general) continue;
     SCOPED_TRACE(operation.full_name);
     for (int i = 0; i < 2000 && !HasFatalFailure(); ++i) {
@@ -74,9 +74,9 @@ TEST(MessageReaderPropertyTest, AMessageSurvivesItsJson) {
   }
 }
 
-// --- An answer is what the message says together with what it could not hold. ---
+// Responses to messages and back.
 
-// A JSON object as upstream would send it: all members, lists of up to two elements.
+// A JSON object as upstream could send it: all members, lists of up to two elements.
 Json FullObject(const MessagePlan& plan, Random& random, int depth);
 
 Json FullValue(const FieldPlan& field, Random& random, int depth) {
@@ -152,7 +152,7 @@ Json DeepValue(Random& random) {
   return value;
 }
 
-// What a newer or another upstream might say in the place of `value`.
+// Replaces `value` by something that a newer or another upstream might send.
 void Mutate(Json& value, Random& random) {
   static constexpr absl::string_view kNumbers[] = {
       "0",   "-0",   "1.0", "1e2", "-7", "4294967295", "4294967296", "18446744073709551615", "18446744073709551616",
@@ -193,18 +193,18 @@ void Mutate(Json& value, Random& random) {
     case 6:
       value = testing::RandomJson(random, 3);
       break;
-    case 7:  // a new member or element
+    case 7:  // adds a member or element
       if (value.kind == Json::Kind::kArray) {
         value.elements.insert(value.elements.begin() + Below(random, value.elements.size() + 1),
                               testing::RandomJson(random, 2));
       } else if (value.kind == Json::Kind::kObject) {
-        // At times a name with half of a surrogate pair.
+        // Sometimes a name with half of a surrogate pair.
         std::string name = RandomText(random);
         if (OneIn(random, 8)) absl::StrAppend(&name, OneIn(random, 2) ? "\xed\xa0\x80" : "\xed\xbf\xbf", "z");
         value.members[name] = testing::RandomJson(random, 2);
       }
       break;
-    case 8:  // the same said in another type
+    case 8:  // the same value in another type
       if (value.kind == Json::Kind::kNumber) {
         value.kind = Json::Kind::kString;
       } else if (value.kind == Json::Kind::kString && value.unicode &&
@@ -217,7 +217,7 @@ void Mutate(Json& value, Random& random) {
         value = std::move(array);
       }
       break;
-    default:  // a member or element less
+    default:  // removes a member or element
       if (!value.elements.empty()) value.elements.erase(value.elements.begin() + Below(random, value.elements.size()));
       if (!value.members.empty())
         value.members.erase(std::next(value.members.begin(), Below(random, value.members.size())));
@@ -225,7 +225,7 @@ void Mutate(Json& value, Random& random) {
   }
 }
 
-// A second member for oneofs, under the name of one that the proto knows.
+// Adds a second member of a oneof, under a name that the proto has.
 void AddSiblings(Json& root, Random& random) {
   ForEachValue(root, [&](Json& value) {
     if (value.kind != Json::Kind::kObject || !OneIn(random, 40)) return;
@@ -235,7 +235,7 @@ void AddSiblings(Json& root, Random& random) {
   });
 }
 
-// The text of `json` with white space, escapes and the order of members as the seed wills.
+// The text of `json` with random white space, escapes and order of members.
 void AppendVaried(const Json& json, Random& random, std::string& out) {
   auto space = [&] {
     if (OneIn(random, 12)) absl::StrAppend(&out, OneIn(random, 2) ? " " : "\r\n\t");
@@ -289,8 +289,8 @@ void AppendVaried(const Json& json, Random& random, std::string& out) {
   space();
 }
 
-// Whether a value says what an absent member says. Null and [] do for all fields that the proto knows; zero, in the one
-// spelling that the writer uses, does for those without presence.
+// Whether a value means the same as an absent member: null and [] do for every field of the proto; zero, in the
+// writer's spelling, does for fields without presence.
 bool IsAbsent(const Json& value, const FieldPlan& field) {
   if (value.kind == Json::Kind::kNull) return field.field->is_repeated() || field.form != JsonForm::kJsonText;
   if (field.field->is_repeated()) return value == Json::Array();
@@ -311,7 +311,7 @@ bool IsAbsent(const Json& value, const FieldPlan& field) {
   }
 }
 
-// Takes out of an object of this plan the members that say nothing.
+// Removes the members of an object of this plan that mean the same as absent ones.
 void Normalize(Json& object, const MessagePlan& plan);
 
 void NormalizeValue(Json& value, const FieldPlan& field) {
@@ -387,7 +387,7 @@ void ExpectNothingIsLostOfMutants(int cases, const Message& prototype, const Mes
   }
 }
 
-TEST(MessageReaderPropertyTest, AnAnswerIsTheMessageTogetherWithWhatItCouldNotHold) {
+TEST(MessageReaderPropertyTest, AResponseIsTheMessageAndUnrecognized) {
   Random random(2);
   for (const Operation& operation : Operations().operations()) {
     if (operation.general) continue;

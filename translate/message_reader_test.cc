@@ -43,13 +43,13 @@ T ReadAs(const std::string& json) {
   return message;
 }
 
-// Expects that `json` gives the message that the text says.
+// Expects that `json` parses to the message of this text format.
 template <typename T>
 void ExpectReads(const std::string& json, const std::string& text_proto) {
   EXPECT_EQ(ReadAs<T>(json).DebugString(), Proto<T>(text_proto).DebugString()) << json;
 }
 
-// --- Answers of upstream. ---
+// Responses of upstream.
 
 TEST(MessageReaderTest, ReadsACompletedActivity) {
   ExpectReads<v1::CreatePoliciesResponse>(
@@ -104,7 +104,7 @@ TEST(MessageReaderTest, EveryStatusIsRead) {
   }
 }
 
-TEST(MessageReaderTest, AnUnknownStatusIsKeptAndNotGuessed) {
+TEST(MessageReaderTest, AnUnknownStatusIsKept) {
   for (const char* status : {"\"ACTIVITY_STATUS_NEW\"", "\"ACTIVITY_STATUS_UNSPECIFIED\"", "\"COMPLETED\"", "3"}) {
     v1::CreatePoliciesResponse response =
         ReadAs<v1::CreatePoliciesResponse>(absl::StrCat("{\"activity\":{\"status\":", status, "}}"));
@@ -113,7 +113,7 @@ TEST(MessageReaderTest, AnUnknownStatusIsKeptAndNotGuessed) {
   }
 }
 
-TEST(MessageReaderTest, AResultIsNullAbsentOrEmpty) {
+TEST(MessageReaderTest, AResultMayBeNullAbsentOrEmpty) {
   ExpectReads<v1::CreatePoliciesResponse>(R"({"activity":{"result":null}})", "activity {}");
   ExpectReads<v1::CreatePoliciesResponse>(R"({"activity":{}})", "activity {}");
   ExpectReads<v1::CreatePoliciesResponse>(R"({"activity":{"result":{}}})", "activity { result {} }");
@@ -139,7 +139,7 @@ TEST(MessageReaderTest, AFailureKeepsItsDetailsAsJsonText) {
            })pb");
 }
 
-TEST(MessageReaderTest, AnotherIntentThanTheProtoListsIsKept) {
+TEST(MessageReaderTest, AnUnknownIntentIsKept) {
   ExpectReads<v1::CreatePoliciesResponse>(
       R"({"activity":{"type":"ACTIVITY_TYPE_NEW","intent":{"newIntent":{"a":[1]}},"result":{"newResult":{}}}})",
       R"pb(activity {
@@ -151,12 +151,12 @@ TEST(MessageReaderTest, AnotherIntentThanTheProtoListsIsKept) {
            unrecognized { key: "/activity/result/newResult" value: "{}" })pb");
 }
 
-TEST(MessageReaderTest, ASecondMemberOfAOneofIsKeptAndTheFirstStays) {
+TEST(MessageReaderTest, ASecondMemberOfAOneofIsKept) {
   ExpectReads<v1::CreatePoliciesResponse>(
       R"({"activity":{"intent":{"oauthIntent":{"oidcToken":"t"},"stampLoginIntent":{"publicKey":"k"}}}})",
       R"pb(activity { intent { oauth_intent { oidc_token: "t" } } }
            unrecognized { key: "/activity/intent/stampLoginIntent" value: "{\"publicKey\":\"k\"}" })pb");
-  // Null is no member.
+  // Null means absent.
   ExpectReads<v1::CreatePoliciesResponse>(
       R"({"activity":{"intent":{"oauthIntent":null,"stampLoginIntent":{},"verifyOtpIntentV2":null}}})",
       R"pb(activity { intent { stamp_login_intent {} } })pb");
@@ -179,13 +179,13 @@ TEST(MessageReaderTest, ReadsTheKeySetWithTheOperatorsNames) {
            unrecognized { key: "/keys/0/other_signature_version" value: "\"v9\"" })pb");
 }
 
-TEST(MessageReaderTest, AGeneralAnswerIsTheTextItself) {
+TEST(MessageReaderTest, AGeneralResponseIsTheTextItself) {
   EXPECT_EQ(ReadAs<v1::QueryOperationResponse>(" {\"a\": 1.0,\n\"b\":[null]} ").answer(),
             "{\"a\": 1.0,\n\"b\":[null]}");
   EXPECT_EQ(ReadAs<v1::SubmitOperationResponse>("{\"activity\":{}}").answer(), "{\"activity\":{}}");
 }
 
-// --- Times. ---
+// Times.
 
 TEST(MessageReaderTest, ATimeIsAnObjectOfDecimalStrings) {
   ExpectReads<Everything>(R"({"time":{"nanos":"7","seconds":"-62135596800"}})",
@@ -197,7 +197,7 @@ TEST(MessageReaderTest, ATimeIsAnObjectOfDecimalStrings) {
                           R"(times { seconds: 1 } times {} unrecognized { key: "/times/1" value: "null" })");
 }
 
-TEST(MessageReaderTest, ATimeAsRfc3339TextIsUnderstoodAndKept) {
+TEST(MessageReaderTest, ATimeAsRfc3339TextIsConvertedAndKept) {
   ExpectReads<Everything>(R"({"time":"2025-08-18T06:53:20.5Z"})",
                           R"(time { seconds: 1755500000 nanos: 500000000 }
                              unrecognized { key: "/time" value: "\"2025-08-18T06:53:20.5Z\"" })");
@@ -209,7 +209,7 @@ TEST(MessageReaderTest, ATimeAsRfc3339TextIsUnderstoodAndKept) {
                              unrecognized { key: "/time" value: "\"1969-12-31T23:59:59.25Z\"" })");
 }
 
-TEST(MessageReaderTest, WhatIsNoTimeIsKeptAndNotGuessed) {
+TEST(MessageReaderTest, AnInvalidTimeIsKept) {
   for (const char* time : {"\"yesterday\"", "\"\"", "\"infinite-future\"", "\"infinite-past\"", "1755500000", "[\"1\"]",
                            "true", "\"2025-08-18\"", "\"10000-01-01T00:00:00Z\"", "\"\\ud800\""}) {
     Everything message = ReadAs<Everything>(absl::StrCat("{\"time\":", time, "}"));
@@ -218,7 +218,7 @@ TEST(MessageReaderTest, WhatIsNoTimeIsKeptAndNotGuessed) {
   }
 }
 
-TEST(MessageReaderTest, ATimeThatDoesNotFitExactlyIsSetAndKept) {
+TEST(MessageReaderTest, AnInexactTimeIsSetAndKept) {
   for (const char* time :
        {R"({"seconds":5,"nanos":"5"})", R"({"seconds":"5","nanos":"0005"})", R"({"seconds":"5","nanos":5.0})",
         R"({"zone":"UTC","seconds":"5","nanos":"5"})", R"({"seconds":"5","nanos":"5","\ud800":1})"}) {
@@ -230,7 +230,7 @@ TEST(MessageReaderTest, ATimeThatDoesNotFitExactlyIsSetAndKept) {
   }
 }
 
-TEST(MessageReaderTest, ATimeOfWhichAPartCannotBeReadIsUnsetAndKept) {
+TEST(MessageReaderTest, ATimeWithABadPartIsUnsetAndKept) {
   for (const char* time : {R"({"seconds":"999999999999999","nanos":"0"})", R"({"seconds":"253402300800"})",
                            R"({"seconds":"1755500000","nanos":"1000000000"})", R"({"seconds":"5","nanos":"-1"})",
                            R"({"seconds":"soon","nanos":"5"})", R"({"seconds":[],"nanos":"5"})",
@@ -245,10 +245,10 @@ TEST(MessageReaderTest, ATimeOfWhichAPartCannotBeReadIsUnsetAndKept) {
                              unrecognized { key: "/times/1" value: "{\"seconds\":\"999999999999999\"}" })");
 }
 
-// --- Names that are not Unicode. ---
+// Names that are not Unicode.
 
-TEST(MessageReaderTest, AnObjectWithANameThatNoPointerCanHoldIsKeptWhole) {
-  // The other members are read and kept as always.
+TEST(MessageReaderTest, AnObjectWithANonUnicodeNameIsKeptWhole) {
+  // The other members are parsed and stored as usual.
   ExpectReads<v1::CreatePoliciesResponse>(
       R"({"activity":{"id":"a","\ud800":[1],"new":2,"failure":{"code":3,"x\udfff":null}}})",
       R"(activity { id: "a" failure { code: 3 } }
@@ -266,7 +266,7 @@ TEST(MessageReaderTest, AnObjectWithANameThatNoPointerCanHoldIsKeptWhole) {
                                         })");
 }
 
-// --- Numbers. ---
+// Numbers.
 
 struct NumberCase {
   const char* json;
@@ -276,7 +276,7 @@ struct NumberCase {
 
 class MessageReaderNumberTest : public ::testing::TestWithParam<NumberCase> {};
 
-TEST_P(MessageReaderNumberTest, IsReadAsFarAsItCanAndKeptWhereItIsNotExact) {
+TEST_P(MessageReaderNumberTest, IsConvertedIfPossibleAndKeptIfNotExact) {
   const std::string name =
       absl::StrCat("/", std::string(GetParam().json).substr(2, std::string(GetParam().json).find("\":") - 2));
   Everything message = ReadAs<Everything>(GetParam().json);
@@ -318,9 +318,9 @@ INSTANTIATE_TEST_SUITE_P(
                       NumberCase{R"({"signedSmall":-2147483649})", "", false},
                       NumberCase{R"({"signedSmall":-7.0e0})", "signed_small: -7", false}));
 
-// --- Values that do not fit their field. ---
+// Values that do not fit their field.
 
-TEST(MessageReaderTest, AnotherTypeIsKeptAndTheFieldIsUnset) {
+TEST(MessageReaderTest, AValueOfAnotherTypeIsKept) {
   struct Row {
     const char* name;
     const char* value;
@@ -337,7 +337,7 @@ TEST(MessageReaderTest, AnotherTypeIsKeptAndTheFieldIsUnset) {
   }
 }
 
-TEST(MessageReaderTest, ElementsThatDoNotFitLeaveTheOthersTheirIndex) {
+TEST(MessageReaderTest, ElementsKeepTheirIndex) {
   ExpectReads<Everything>(
       R"({"texts":["a",1,"b"],"flags":[true,"x"],"smalls":[1,"2",null,3],"bigs":["1",{}],"signedBigs":[2.0],
           "signedSmalls":[[]],"colors":["COLOR_RED","COLOR_NEW"],"inners":[{"text":"a"},7,{"text":"b"}],
@@ -364,7 +364,7 @@ TEST(MessageReaderTest, ElementsThatDoNotFitLeaveTheOthersTheirIndex) {
            unrecognized { key: "/inners/1" value: "7" })pb");
 }
 
-TEST(MessageReaderTest, NullAbsentAndEmptyListsAreOne) {
+TEST(MessageReaderTest, NullAbsentAndEmptyListsAreEqual) {
   ExpectReads<Everything>(
       R"({"text":null,"texts":null,"flag":null,"big":null,"small":null,"color":null,"time":null,"inner":null,
           "inners":null,"jsons":null,"choiceText":null})",
@@ -372,7 +372,7 @@ TEST(MessageReaderTest, NullAbsentAndEmptyListsAreOne) {
   ExpectReads<Everything>(R"({"texts":[],"inners":[],"jsons":[],"requiredTexts":[]})", "");
 }
 
-TEST(MessageReaderTest, EmptyAndZeroArePresentWhereTheFieldHasPresence) {
+TEST(MessageReaderTest, EmptyAndZeroCountAsPresent) {
   ExpectReads<Everything>(
       R"({"optionalText":"","optionalFlag":false,"optionalBig":"0","optionalSmall":0,"choiceSmall":0,"inner":{}})",
       R"(optional_text: "" optional_flag: false optional_big: 0 optional_small: 0 choice_small: 0 inner {})");
@@ -380,9 +380,9 @@ TEST(MessageReaderTest, EmptyAndZeroArePresentWhereTheFieldHasPresence) {
   EXPECT_TRUE(ReadAs<v1::ListWalletAccountsResponse>(R"({"accounts":[{"name":""}]})").accounts(0).has_name());
 }
 
-// --- Places. ---
+// Places.
 
-TEST(MessageReaderTest, UnknownMembersAreKeptAtAnyDepthUnderTheirPointer) {
+TEST(MessageReaderTest, UnknownMembersAreKeptAtAnyDepth) {
   const Everything message = ReadAs<Everything>(
       R"({"new":{"a":[1, 2]},"inner":{"":0,"inners":[{},{"deep":"x"}]},"m~n":1,"a/b":2,"~1":3,"\u00e9\n":4,"0":5})");
   std::map<std::string, std::string> kept(message.unrecognized().begin(), message.unrecognized().end());
@@ -398,7 +398,7 @@ TEST(MessageReaderTest, UnknownMembersAreKeptAtAnyDepthUnderTheirPointer) {
 
 TEST(MessageReaderTest, AMembersNameMayBeEscapedAndRenamed) {
   ExpectReads<Everything>(R"({"\u0074ext":"t","service_a\/b~\"c":"r"})", R"(text: "t" renamed: "r")");
-  // The field's own name is none in the JSON.
+  // The field's proto name is not its JSON name.
   ExpectReads<Everything>(R"({"optional_text":"t"})", R"(unrecognized { key: "/optional_text" value: "\"t\"" })");
 }
 
@@ -407,9 +407,9 @@ TEST(MessageReaderTest, AMemberNamedUnrecognizedIsAnUnknownMember) {
                           R"(unrecognized { key: "/unrecognized" value: "{\"/a\":\"1\"}" })");
 }
 
-// --- What is an error. ---
+// Errors.
 
-TEST(MessageReaderTest, TextThatIsNotStrictJsonIsAnErrorWhereverItIs) {
+TEST(MessageReaderTest, TextThatIsNotStrictJsonIsAnError) {
   for (const char* json :
        {"", "[]", "null", "{", "<html></html>", R"({"text":"a","text":"b"})", R"({"new":{"a":1,"a":2}})",
         R"({"inner":{"text":"a","\u0074ext":"b"}})", R"({"new":01})", R"({"text":"a"} x)", "{\"text\":\"\xff\"}",
@@ -425,7 +425,7 @@ TEST(MessageReaderTest, AnErrorQuotesNoValue) {
               StatusIs(absl::StatusCode::kInvalidArgument, Not(HasSubstr("hush"))));
 }
 
-TEST(MessageReaderTest, AMessageWithoutAPlaceForTheUnknownRefusesIt) {
+TEST(MessageReaderTest, WithoutUnrecognizedUnknownMembersFail) {
   struct Row {
     const char* json;
     const char* pointer;
@@ -440,7 +440,7 @@ TEST(MessageReaderTest, AMessageWithoutAPlaceForTheUnknownRefusesIt) {
   EXPECT_THAT(Read(std::string(R"({"organizationId":"o","policyId":"p"})"), request), StatusIs(absl::StatusCode::kOk));
 }
 
-TEST(MessageReaderTest, AFieldThatIsNotInTheBodyIsNoMemberWhereverItStands) {
+TEST(MessageReaderTest, AFieldThatIsNotInTheBodyIsNotAMember) {
   for (const char* json : {R"({"path":"whoami"})", R"({"generateAppProofs":true,"path":"whoami"})"}) {
     v1::SubmitOperationRequest request;
     EXPECT_THAT(Read(std::string(json), request),

@@ -31,7 +31,7 @@ std::string Write(const google::protobuf::Message& message) {
   return absl::StrCat("{", out, "}");
 }
 
-// The JSON of an Everything in which nothing but this is set.
+// The JSON of an Everything in which only these fields are set.
 std::string WriteEverything(const std::string& text_proto) { return Write(Proto<Everything>(text_proto)); }
 
 struct FormCase {
@@ -83,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(
         FormCase{"JsonTexts", R"(jsons: "null" jsons: "[1 ]")", R"({"jsons":[null,[1 ]],"requiredTexts":[]})"}),
     [](const auto& info) { return info.param.name; });
 
-TEST(MessageWriterTest, AbsentEmptyAndZeroAreThreeThings) {
+TEST(MessageWriterTest, AbsentEmptyAndZeroDiffer) {
   EXPECT_EQ(WriteEverything(""), R"({"requiredTexts":[]})");
   EXPECT_EQ(WriteEverything(R"(optional_text: "" optional_flag: false optional_big: 0 optional_signed_big: 0
                                optional_small: 0 optional_signed_small: 0 noted: "")"),
@@ -91,12 +91,12 @@ TEST(MessageWriterTest, AbsentEmptyAndZeroAreThreeThings) {
             R"("optionalSmall":0,"optionalSignedSmall":0,"requiredTexts":[],"noted":""})");
 }
 
-TEST(MessageWriterTest, ARequiredListIsWrittenAlsoIfEmptyAndAnOptionalOneIsNot) {
+TEST(MessageWriterTest, OnlyARequiredListIsWrittenIfEmpty) {
   EXPECT_EQ(Write(v1::CreatePoliciesParameters()), R"({"policies":[]})");
   EXPECT_EQ(Write(v1::CreatePoliciesResult()), "{}");
 }
 
-TEST(MessageWriterTest, MembersStandByFieldNumberWithoutWhiteSpace) {
+TEST(MessageWriterTest, MembersAreOrderedWithoutWhiteSpace) {
   EXPECT_EQ(WriteEverything(R"(noted: "4" flag: true texts: "3" text: "2" optional_text: "1")"),
             R"({"optionalText":"1","text":"2","texts":["3"],"flag":true,"requiredTexts":[],"noted":"4"})");
 }
@@ -105,7 +105,7 @@ TEST(MessageWriterTest, UnrecognizedIsNotWritten) {
   EXPECT_EQ(WriteEverything(R"(unrecognized { key: "/x" value: "1" })"), R"({"requiredTexts":[]})");
 }
 
-TEST(MessageWriterTest, EveryCharacterIsEscapedOnlyIfItMustBe) {
+TEST(MessageWriterTest, ACharacterIsEscapedOnlyIfItMustBe) {
   for (int c = 0; c < 0x80; ++c) {
     Everything message;
     message.set_text(std::string("a") + static_cast<char>(c) + "b");
@@ -116,7 +116,7 @@ TEST(MessageWriterTest, EveryCharacterIsEscapedOnlyIfItMustBe) {
   }
 }
 
-TEST(MessageWriterTest, TextOutsideAsciiIsWrittenAsItIs) {
+TEST(MessageWriterTest, TextBeyondAsciiIsWrittenUnchanged) {
   Everything message;
   message.set_text("é ß \xe2\x80\xa8 \xef\xbf\xbf 😀 </script> &");
   EXPECT_EQ(Write(message), absl::StrCat("{\"text\":\"", message.text(), "\",\"requiredTexts\":[]}"));
@@ -131,7 +131,7 @@ TEST(MessageWriterTest, TheFieldLeftOutAndThePathAreNotWritten) {
   EXPECT_EQ(out, R"("organizationId":"o","parameters":{},"type":"T")");
 }
 
-TEST(MessageWriterTest, TheMembersOfAJsonTextStandBesideTheOtherFields) {
+TEST(MessageWriterTest, TheMembersOfAJsonTextAreMerged) {
   const Operation& query = testing::OperationOf("QueryOperation");
   struct Row {
     const char* parameters;
@@ -149,7 +149,7 @@ TEST(MessageWriterTest, TheMembersOfAJsonTextStandBesideTheOtherFields) {
   }
 }
 
-TEST(MessageWriterTest, EqualMessagesGiveEqualBytesHoweverTheyWereMade) {
+TEST(MessageWriterTest, EqualMessagesGiveEqualBytes) {
   testing::Random random(7);
   for (int i = 0; i < 500; ++i) {
     Everything message;

@@ -18,7 +18,7 @@ absl::Status Fault(const MethodDescriptor* method, absl::string_view what) {
   return absl::FailedPreconditionError(absl::StrCat(method->full_name(), " ", what));
 }
 
-// "ACTIVITY_TYPE_VERIFY_OTP_V2" -> "ACTIVITY_TYPE_VERIFY_OTP": upstream takes older versions of a type too.
+// "ACTIVITY_TYPE_VERIFY_OTP_V2" -> "ACTIVITY_TYPE_VERIFY_OTP": upstream accepts older versions of a type too.
 absl::string_view WithoutVersion(absl::string_view type) {
   size_t end = type.size();
   while (end > 0 && absl::ascii_isdigit(type[end - 1])) --end;
@@ -73,10 +73,10 @@ absl::Status OperationTable::AddMethod(const MethodDescriptor* method) {
     return Fault(method, "needs an activity type exactly if it is a submit that is not general");
   }
   if (operation.stamped_by_client && operation.kind == v1::OPERATION_KIND_DISCOVERY) {
-    return Fault(method, "must not be stamped by clients, as nobody stamps a discovery");
+    return Fault(method, "must not be stamped by clients, because a discovery has no stamp");
   }
   if (!absl::c_all_of(operation.path, [](char c) { return absl::ascii_isgraph(c) && c != '#' && c != '?'; })) {
-    return Fault(method, "needs a path that can be sent as it is");
+    return Fault(method, "needs a path that can be sent without escaping");
   }
   if (!paths_.insert(operation.path).second) return Fault(method, "has the path of another operation");
 

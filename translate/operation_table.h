@@ -1,4 +1,4 @@
-// Which methods are operations of upstream, compiled from the method options of the protos that are linked in.
+// The table of upstream's operations, compiled from the method options of the linked protos.
 #ifndef STAMPGATE_TRANSLATE_OPERATION_TABLE_H_
 #define STAMPGATE_TRANSLATE_OPERATION_TABLE_H_
 
@@ -16,31 +16,30 @@
 
 namespace stampgate {
 
-// One method and what it does upstream. Immutable.
+// One method and the operation of upstream that it stands for. Immutable.
 //
-// The request message of an operation that is stamped has a required string `organization_id`. That of a submit has an
-// `optional uint64 timestamp_ms` and an `optional string idempotency_key = 14` too. Both have a
-// `ClientStamp client_stamp = 15`.
+// The request message of a stamped operation has a required string `organization_id` and a `ClientStamp client_stamp =
+// 15`. That of a submit also has an `optional uint64 timestamp_ms` and an `optional string idempotency_key = 14`.
 struct Operation {
   const google::protobuf::MethodDescriptor* method = nullptr;
-  std::string full_name;  // as gRPC spells it: "/stampgate.v1.PolicyService/GetPolicy"
+  std::string full_name;  // in gRPC's form: "/stampgate.v1.PolicyService/GetPolicy"
   v1::OperationKind kind = v1::OPERATION_KIND_UNSPECIFIED;
-  std::string path;           // of a general operation: the part before the caller's segment
-  std::string activity_type;  // of a submit that is not general
+  std::string path;           // for a general operation, the part before the caller's segment
+  std::string activity_type;  // for a submit that is not general
   v1::PolicyClass policy_class = v1::POLICY_CLASS_DANGEROUS;
   bool general = false;
-  bool stamped_by_client = false;  // and by nobody else
+  bool stamped_by_client = false;  // only a client may stamp it
 
   const google::protobuf::Message* request_prototype = nullptr;
   const google::protobuf::Message* response_prototype = nullptr;
   const MessagePlan* request = nullptr;
   const MessagePlan* response = nullptr;
 
-  const FieldPlan* organization_id = nullptr;      // of what is stamped
-  const FieldPlan* timestamp_ms = nullptr;         // of a submit
-  const FieldPlan* idempotency_key = nullptr;      // of a submit
-  const FieldPlan* path_segment = nullptr;         // of a general operation
-  const FieldPlan* activity_type_field = nullptr;  // of a general submit
+  const FieldPlan* organization_id = nullptr;      // if the operation is stamped
+  const FieldPlan* timestamp_ms = nullptr;         // for a submit
+  const FieldPlan* idempotency_key = nullptr;      // for a submit
+  const FieldPlan* path_segment = nullptr;         // for a general operation
+  const FieldPlan* activity_type_field = nullptr;  // for a general submit
 
   bool is_submit() const { return kind == v1::OPERATION_KIND_SUBMIT; }
 };
@@ -48,18 +47,19 @@ struct Operation {
 // All operations of the program. Thread-safe after creation.
 class OperationTable {
  public:
-  // Looks at every service that is linked into the program. Errors: kFailedPrecondition, naming the method or field
-  // whose options or types do not make an operation: a fault of the proto.
+  // Compiles every service that is linked into the program. Errors: kFailedPrecondition, naming the method or field
+  // whose options or types are not those of an operation. That is a fault of the proto.
   static absl::StatusOr<std::unique_ptr<const OperationTable>> Create(absl::string_view operator_name);
 
-  // The same, looking at these methods only. Those without the option, and local ones, are no operations.
+  // Compiles only these methods. Ignores methods without the option, and local ones.
   static absl::StatusOr<std::unique_ptr<const OperationTable>> Create(
       absl::string_view operator_name, const std::vector<const google::protobuf::MethodDescriptor*>& methods);
 
-  // By service, each service's in the order of its proto.
+  // Ordered by service; within a service, in the order of its proto.
   const std::vector<Operation>& operations() const { return operations_; }
 
-  // Whether a typed operation has this path (both families count) or this activity type (versions do not count).
+  // Whether a typed operation has this path segment (as a submit or as a query), or this activity type (in any
+  // version).
   bool ListsPathSegment(absl::string_view segment) const { return path_segments_.contains(segment); }
   bool ListsActivityType(absl::string_view type) const;
 

@@ -1,4 +1,4 @@
-// Links services that are at fault, which is why no other test shares its program with this one.
+// Links faulty services, so no other test is in the same program.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -49,7 +49,7 @@ INSTANTIATE_TEST_SUITE_P(
     All, FaultyOperationTest,
     ::testing::Values(
         FaultCase{"NoKind", " needs a kind"},
-        FaultCase{"DiscoveryStampedByClient", " must not be stamped by clients, as nobody stamps a discovery"},
+        FaultCase{"DiscoveryStampedByClient", " must not be stamped by clients, because a discovery has no stamp"},
         FaultCase{"ServerStream", " must not be streaming"}, FaultCase{"ClientStream", " must not be streaming"},
         FaultCase{"NoPath", kPath}, FaultCase{"PathWithoutSlash", kPath}, FaultCase{"OpenPath", kPath},
         FaultCase{"GeneralWithClosedPath", kPath}, FaultCase{"SubmitWithoutType", kType},
@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{"ClientStampOfAnotherType", kClientStamp}, FaultCase{"GeneralWithoutSegment", kGeneral},
         FaultCase{"GeneralWithOptionalSegment", " needs its field path to be required and not empty"},
         FaultCase{"GeneralSubmitWithoutTypeField", kGeneral}, FaultCase{"SegmentWithoutGeneral", kGeneral},
-        FaultCase{"PathThatCannotBeSent", " needs a path that can be sent as it is"},
+        FaultCase{"PathThatCannotBeSent", " needs a path that can be sent without escaping"},
         FaultCase{"ForgetfulAnswer", " needs a map<string, string> unrecognized in its response"},
         FaultCase{"TypeOfItsOwn", " must not have a field that is rendered as type, which is the envelope's"}),
     [](const auto& info) { return info.param.method; });
@@ -82,13 +82,13 @@ TEST(FaultyOperationsTest, WithoutAClassAnOperationIsDangerous) {
   EXPECT_EQ((*table)->operations().front().policy_class, v1::POLICY_CLASS_DANGEROUS);
 }
 
-TEST(FaultyOperationsTest, AMethodWithoutTheOptionIsNoOperation) {
+TEST(FaultyOperationsTest, AMethodWithoutTheOptionIsNotAnOperation) {
   auto table = OperationTable::Create("Service", {Method("Plain")});
   ASSERT_THAT(table, StatusIs(absl::StatusCode::kOk));
   EXPECT_THAT((*table)->operations(), SizeIs(0));
 }
 
-TEST(FaultyOperationsTest, OneFaultyServiceAmongAllThatAreLinkedIsEnough) {
+TEST(FaultyOperationsTest, OneFaultyLinkedServiceIsEnough) {
   EXPECT_THAT(OperationTable::Create("Service"),
               StatusIs(absl::StatusCode::kFailedPrecondition, StartsWith("stampgate.testing.FaultyService.")));
 }

@@ -82,7 +82,7 @@ std::string Line(absl::string_view full_name, v1::OperationKind kind, absl::stri
                       v1::PolicyClass_Name(policy_class), general ? " general" : "");
 }
 
-TEST(OperationTableTest, ListsTheOperationsOfTheSpecificationAndNoOthers) {
+TEST(OperationTableTest, ListsExactlyTheSpecifiedOperations) {
   std::vector<std::string> expected;
   for (const Row& row : kRows) {
     expected.push_back(Line(absl::StrCat("/stampgate.v1.", row.method), row.kind, absl::StrCat("/public/v1/", row.path),
@@ -112,7 +112,7 @@ TEST(OperationTableTest, EveryOperationHasItsPlansAndPrototypes) {
   }
 }
 
-// The member of a oneof message whose name begins with `name`, all that follows being a version.
+// The member of a oneof message whose name is `name`, perhaps with a version after it.
 const FieldDescriptor* MemberOf(const google::protobuf::Descriptor* oneof, absl::string_view name) {
   for (int i = 0; i < oneof->field_count(); ++i) {
     const FieldDescriptor* field = oneof->field(i);
@@ -121,7 +121,7 @@ const FieldDescriptor* MemberOf(const google::protobuf::Descriptor* oneof, absl:
   return nullptr;
 }
 
-TEST(OperationTableTest, EverySubmitHasAnIntentOfItsParametersAndAResult) {
+TEST(OperationTableTest, EverySubmitHasAnIntentAndAResult) {
   int submits = 0;
   for (const Operation& operation : Operations().operations()) {
     if (!operation.is_submit() || operation.general) continue;
@@ -140,12 +140,12 @@ TEST(OperationTableTest, EverySubmitHasAnIntentOfItsParametersAndAResult) {
   EXPECT_EQ(v1::ActivityResult::descriptor()->field_count(), submits);
 }
 
-TEST(OperationTableTest, IntentsAndResultsHaveTheNamesOfTheSpecification) {
+TEST(OperationTableTest, IntentsAndResultsHaveTheSpecifiedNames) {
   struct Name {
     const char* intent;
     const char* result;
   };
-  // Where the names are not simply the operation's.
+  // The names that do not follow from the operation's.
   for (const Name& name :
        {Name{"createOauthProvidersIntentV2", "createOauthProvidersResultV2"},
         Name{"verifyOtpIntentV2", "verifyOtpResult"}, Name{"oauth2AuthenticateIntent", "oauth2AuthenticateResult"},
@@ -167,7 +167,7 @@ TEST(OperationTableTest, ListsThePathSegmentsOfTypedOperationsOnly) {
   }
 }
 
-TEST(OperationTableTest, ListsActivityTypesWhateverTheirVersion) {
+TEST(OperationTableTest, ListsActivityTypesOfAnyVersion) {
   for (const char* type :
        {"ACTIVITY_TYPE_OAUTH", "ACTIVITY_TYPE_OAUTH_V1", "ACTIVITY_TYPE_OAUTH_V17", "ACTIVITY_TYPE_VERIFY_OTP",
         "ACTIVITY_TYPE_VERIFY_OTP_V2", "ACTIVITY_TYPE_VERIFY_OTP_V3", "ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS",
@@ -181,7 +181,7 @@ TEST(OperationTableTest, ListsActivityTypesWhateverTheirVersion) {
   }
 }
 
-TEST(OperationTableTest, TheOperatorsNameIsFilledIn) {
+TEST(OperationTableTest, FillsInTheOperatorsName) {
   absl::StatusOr<std::unique_ptr<const OperationTable>> table = OperationTable::Create("ACME");
   ASSERT_THAT(table, testing::StatusIs(absl::StatusCode::kOk));
   for (const Operation& operation : (*table)->operations()) {

@@ -1,5 +1,5 @@
-// What the comments of the API's protos must say: where the specification has it, which errors a call has, and how a
-// pending activity ends.
+// Checks what the comments of the API's protos must state: their section of the specification, the errors of each call,
+// and how a pending activity ends.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Whether `comment` has `label` and something behind it.
+// Whether `comment` has `label` with text after it.
 bool Says(absl::string_view comment, absl::string_view label) {
   const size_t at = comment.find(label);
   return at != absl::string_view::npos && !absl::StripAsciiWhitespace(comment.substr(at + label.size())).empty();
@@ -29,7 +29,7 @@ bool Says(absl::string_view comment, absl::string_view label) {
 
 std::vector<std::string> FaultsOf(absl::string_view proto) {
   std::vector<std::string> faults;
-  std::string comment;  // the lines right above the one looked at, as one
+  std::string comment;  // the lines right above, as one
   for (absl::string_view line : absl::StrSplit(proto, '\n')) {
     line = absl::StripAsciiWhitespace(line);
     if (absl::ConsumePrefix(&line, "//")) {
@@ -37,21 +37,21 @@ std::vector<std::string> FaultsOf(absl::string_view proto) {
       continue;
     }
     if (absl::StartsWith(line, "syntax ") && !Says(comment, " Specification: ")) {
-      faults.emplace_back("the head does not name its section of the specification");
+      faults.emplace_back("the file's comment does not name its section of the specification");
     }
     if (absl::StartsWith(line, "rpc ") && !Says(comment, " Errors: ")) {
       faults.push_back(absl::StrCat("no errors are named: ", line.substr(0, line.find('('))));
     }
     if (absl::StartsWith(line, "Activity activity = 1 [(field).required = true]") &&
         !absl::StrContains(comment, " Activity says how a pending one ends.")) {
-      faults.emplace_back("the end of a pending activity is not told");
+      faults.emplace_back("the end of a pending activity is not described");
     }
     comment.clear();
   }
   return faults;
 }
 
-TEST(ProtoCommentsTest, EveryProtoSaysWhatItsCallersNeed) {
+TEST(ProtoCommentsTest, EveryProtoIsComplete) {
   int files = 0;
   for (const auto& entry : std::filesystem::directory_iterator("proto/stampgate/v1")) {
     if (entry.path().extension() != ".proto") continue;
@@ -64,12 +64,12 @@ TEST(ProtoCommentsTest, EveryProtoSaysWhatItsCallersNeed) {
   EXPECT_EQ(files, 25);
 }
 
-TEST(ProtoCommentsTest, WhatIsMissingIsSeen) {
+TEST(ProtoCommentsTest, TheCheckFindsWhatIsMissing) {
   EXPECT_THAT(FaultsOf("// A file. Specification: \"x\".\nsyntax = \"proto3\";\n"), IsEmpty());
   EXPECT_THAT(FaultsOf("// A file. Specification:\n// \"x\".\nsyntax = \"proto3\";\n"), IsEmpty());
   for (const char* head : {"", "// A file.\n", "// A file. Specification:\n", "// Specification: \"x\".\n\n"}) {
     EXPECT_THAT(FaultsOf(absl::StrCat(head, "syntax = \"proto3\";\n")),
-                ElementsAre("the head does not name its section of the specification"))
+                ElementsAre("the file's comment does not name its section of the specification"))
         << head;
   }
   EXPECT_THAT(FaultsOf("  // Reads.\n  //\n  // Errors: none.\n  rpc Read(A) returns (B);\n"), IsEmpty());
@@ -77,7 +77,7 @@ TEST(ProtoCommentsTest, WhatIsMissingIsSeen) {
       FaultsOf("  // Reads. Errors: none.\n  rpc Read(A) returns (B);\n  // Writes.\n  rpc Write(A) returns (B);\n"),
       ElementsAre("no errors are named: rpc Write"));
   EXPECT_THAT(FaultsOf("  // The activity.\n  Activity activity = 1 [(field).required = true];\n"),
-              ElementsAre("the end of a pending activity is not told"));
+              ElementsAre("the end of a pending activity is not described"));
 }
 
 }  // namespace

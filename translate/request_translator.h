@@ -1,4 +1,4 @@
-// A caller's message to the bytes that are signed and sent.
+// Translates a caller's request message to the bytes that are stamped and sent.
 #ifndef STAMPGATE_TRANSLATE_REQUEST_TRANSLATOR_H_
 #define STAMPGATE_TRANSLATE_REQUEST_TRANSLATOR_H_
 
@@ -13,34 +13,35 @@
 
 namespace stampgate {
 
-// A request as JSON. The bytes of a submit are complete once its time is chosen:
+// A request rendered as JSON. The bytes of a submit are complete once its time has been chosen:
 //
 //   {"type":"ACTIVITY_TYPE_OAUTH","timestampMs":"1755500000000","organizationId":"...","parameters":{...}}
 struct RenderedRequest {
   std::string path;                      // below the base URL
   std::string organization_id;           // empty for a discovery
-  std::optional<uint64_t> timestamp_ms;  // of a submit whose caller chose one
-  std::string idempotency_key;           // of a submit; empty if the caller has set none
-  std::string type_member;               // of a typed submit: `"type":"...",`
+  std::optional<uint64_t> timestamp_ms;  // if the caller of a submit chose one
+  std::string idempotency_key;           // for a submit; empty if the caller set none
+  std::string type_member;               // for a typed submit: `"type":"...",`
   std::string members;                   // all other members of the body, without timestampMs
-  // Taken out of the request, if a client has stamped it; exactly one kind of stamp is set, whose form is not checked.
+  // Removed from the request, if a client has stamped it. Exactly one kind of stamp is set; its form is not checked
+  // yet.
   std::optional<v1::ClientStamp> client_stamp = {};
 
-  // The body of a submit made at `timestamp_ms`. With a client's stamp it is the client's, whatever the time.
+  // The body of a submit with the time `timestamp_ms`. With a client's stamp, the client's body, whatever the time.
   std::string SubmitBody(uint64_t timestamp_ms) const;
-  // The body of a query. With a client's stamp it is the client's.
+  // The body of a query. With a client's stamp, the client's body.
   std::string QueryBody() const;
 };
 
-// Checks and renders `request`, a message of the operation's request type, which is to be sent. If it has a
-// client_stamp, it becomes what the stamped body says: the request that the gateway is asked for, whichever key stamps
-// it. Without one, the gateway is to stamp it: that is an error where the operation is stamped by clients. Errors:
-// kInvalidArgument with ErrorInfo INVALID_REQUEST and a BadRequest that lists every broken rule; no value of the
-// request is quoted.
+// Validates and renders `request`, a message of the operation's request type, for sending. If it has a client_stamp,
+// `request` is filled from the stamped body: the gateway checks that request, whichever key stamps it. Without a
+// client_stamp the gateway stamps the request, which is an error for an operation that only clients may stamp. Errors:
+// kInvalidArgument with ErrorInfo INVALID_REQUEST and a BadRequest that lists every violation; they quote no value of
+// the request.
 absl::StatusOr<RenderedRequest> TranslateRequest(const OperationTable& table, const Operation& operation,
                                                  google::protobuf::Message& request);
 
-// The same for a request that a client is yet to stamp.
+// The same for a request that a client will stamp.
 absl::StatusOr<RenderedRequest> TranslateUnstamped(const OperationTable& table, const Operation& operation,
                                                    google::protobuf::Message& request);
 

@@ -32,7 +32,7 @@ absl::StatusOr<RenderedRequest> Translate(absl::string_view method, const std::s
   return TranslateRequest(Operations(), operation, *RequestOf(operation, text_proto));
 }
 
-TEST(RequestTranslatorTest, ASubmitsBodyIsTypeThenTimeThenTheFieldsByNumber) {
+TEST(RequestTranslatorTest, ASubmitsBodyIsTypeTimeAndFields) {
   auto rendered = Translate("CreatePolicies", R"pb(
     generate_app_proofs: false
     parameters { policies { policy_name: "a" effect: EFFECT_ALLOW notes: "" } }
@@ -48,7 +48,7 @@ TEST(RequestTranslatorTest, ASubmitsBodyIsTypeThenTimeThenTheFieldsByNumber) {
             R"("generateAppProofs":false})");
 }
 
-TEST(RequestTranslatorTest, ACallersTimeIsHandedOnAndStandsOnceInTheBody) {
+TEST(RequestTranslatorTest, ACallersTimeIsOnceInTheBody) {
   auto rendered = Translate("DeleteSubOrganization", R"pb(timestamp_ms: 18446744073709551615
                                                           organization_id: "o"
                                                           parameters {})pb");
@@ -67,7 +67,7 @@ TEST(RequestTranslatorTest, ATimeOfZeroIsATime) {
   EXPECT_EQ(rendered->timestamp_ms, 0u);
 }
 
-TEST(RequestTranslatorTest, AnIdempotencyKeyIsHandedOnAndStandsNowhereInTheBody) {
+TEST(RequestTranslatorTest, AnIdempotencyKeyIsNotInTheBody) {
   auto rendered = Translate("DeleteSubOrganization", R"pb(organization_id: "o"
                                                           parameters {}
                                                           idempotency_key: "k-1")pb");
@@ -77,7 +77,7 @@ TEST(RequestTranslatorTest, AnIdempotencyKeyIsHandedOnAndStandsNowhereInTheBody)
                                      R"("organizationId":"o","parameters":{}})");
 }
 
-TEST(RequestTranslatorTest, AQuerysBodyIsItsFieldsAlone) {
+TEST(RequestTranslatorTest, AQuerysBodyHasOnlyItsFields) {
   auto rendered = Translate("ListWalletAccounts", R"pb(organization_id: "o"
                                                        include_wallet_details: false
                                                        pagination_options { limit: 1 })pb");
@@ -95,7 +95,7 @@ TEST(RequestTranslatorTest, ADiscoveryHasNoOrganization) {
   EXPECT_EQ(rendered->organization_id, "");
 }
 
-TEST(RequestTranslatorTest, AGeneralSubmitSaysItsTypeAndNotItsPath) {
+TEST(RequestTranslatorTest, AGeneralSubmitsBodyHasItsType) {
   auto rendered = Translate("SubmitOperation", R"pb(
     organization_id: "o"
     path: "init_otp"
@@ -110,7 +110,7 @@ TEST(RequestTranslatorTest, AGeneralSubmitSaysItsTypeAndNotItsPath) {
                                      R"("generateAppProofs":true,"type":"ACTIVITY_TYPE_INIT_OTP_V3"})");
 }
 
-TEST(RequestTranslatorTest, AGeneralQuerysMembersStandBesideTheOrganization) {
+TEST(RequestTranslatorTest, AGeneralQuerysMembersAreMerged) {
   auto rendered = Translate("QueryOperation",
                             R"pb(organization_id: "o" path: "list_activities" parameters: "{\"filter\":[1e2]}")pb");
   ASSERT_THAT(rendered, StatusIs(absl::StatusCode::kOk));
@@ -122,7 +122,7 @@ TEST(RequestTranslatorTest, AGeneralQuerysMembersStandBesideTheOrganization) {
   EXPECT_EQ(rendered->QueryBody(), R"({"organizationId":"o"})");
 }
 
-TEST(RequestTranslatorTest, AnInvalidRequestIsOneErrorWithAllViolations) {
+TEST(RequestTranslatorTest, AnErrorListsAllViolations) {
   absl::Status status = Translate("CreatePolicies", R"pb(parameters { policies { effect: 77 } })pb").status();
   EXPECT_THAT(status, StatusIs(absl::StatusCode::kInvalidArgument,
                                Eq("the request is not valid: organization_id is required")));
@@ -141,7 +141,7 @@ TEST(RequestTranslatorTest, RulesOfGeneralOperationsAreChecked) {
   EXPECT_THAT(DetailsOf(status).violations, Contains(Pair("path", HasSubstr("an operation with a method of its own"))));
 }
 
-TEST(RequestTranslatorTest, AnErrorQuotesNothingOfTheRequest) {
+TEST(RequestTranslatorTest, AnErrorQuotesNoValue) {
   absl::Status status = Translate("SubmitOperation", R"pb(organization_id: "hush"
                                                           path: "hush/hush"
                                                           activity_type: "hush"
@@ -166,12 +166,12 @@ TEST(RequestTranslatorTest, TheSameMessageGivesTheSameBytes) {
     ASSERT_THAT(second, StatusIs(absl::StatusCode::kOk));
     EXPECT_EQ(first->SubmitBody(1), second->SubmitBody(1));
     EXPECT_EQ(first->QueryBody(), second->QueryBody());
-    // Whatever the message, the body is strict JSON: no member stands twice.
+    // For every message, the body is strict JSON without duplicate members.
     (void)testing::JsonOf(operation.is_submit() ? first->SubmitBody(1) : first->QueryBody());
   }
 }
 
-TEST(RequestTranslatorTest, NothingButTheTimeChangesWithTheTime) {
+TEST(RequestTranslatorTest, OnlyTheTimeChangesWithTheTime) {
   auto rendered = Translate("Oauth", R"pb(organization_id: "o"
                                           parameters { oidc_token: "t" target_public_key: "k" })pb");
   ASSERT_THAT(rendered, StatusIs(absl::StatusCode::kOk));

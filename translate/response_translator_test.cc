@@ -38,7 +38,7 @@ HttpAnswer Ok(std::string body) {
   return answer;
 }
 
-TEST(ResponseTranslatorTest, AnAnswerWithItsActivityIsOk) {
+TEST(ResponseTranslatorTest, AResponseWithItsActivityIsOk) {
   v1::CreatePoliciesResponse response;
   EXPECT_THAT(
       Translate("CreatePolicies", Ok(R"({"activity":{"id":"a","status":"ACTIVITY_STATUS_COMPLETED"}})"), response),
@@ -46,7 +46,7 @@ TEST(ResponseTranslatorTest, AnAnswerWithItsActivityIsOk) {
   EXPECT_EQ(response.activity().id(), "a");
 }
 
-TEST(ResponseTranslatorTest, AnActivityThatIsNotCompletedIsOkWithItsStatus) {
+TEST(ResponseTranslatorTest, AnIncompleteActivityIsOkWithItsStatus) {
   for (v1::ActivityStatus status :
        {v1::ACTIVITY_STATUS_CREATED, v1::ACTIVITY_STATUS_PENDING, v1::ACTIVITY_STATUS_COMPLETED,
         v1::ACTIVITY_STATUS_FAILED, v1::ACTIVITY_STATUS_CONSENSUS_NEEDED, v1::ACTIVITY_STATUS_REJECTED,
@@ -64,7 +64,7 @@ TEST(ResponseTranslatorTest, AnActivityThatIsNotCompletedIsOkWithItsStatus) {
   }
 }
 
-TEST(ResponseTranslatorTest, AFailedActivitySaysWhy) {
+TEST(ResponseTranslatorTest, AFailedActivityHasItsFailure) {
   v1::CreatePoliciesResponse response;
   EXPECT_THAT(Translate("CreatePolicies",
                         Ok(R"({"activity":{"status":"ACTIVITY_STATUS_FAILED","failure":{"code":9,"message":"no"}}})"),
@@ -74,7 +74,7 @@ TEST(ResponseTranslatorTest, AFailedActivitySaysWhy) {
   EXPECT_EQ(response.activity().failure().message(), "no");
 }
 
-TEST(ResponseTranslatorTest, AStatusThatNobodyKnowsIsOkAndKept) {
+TEST(ResponseTranslatorTest, AnUnknownStatusIsOkAndKept) {
   v1::CreatePoliciesResponse response;
   EXPECT_THAT(Translate("CreatePolicies", Ok(R"({"activity":{"status":"ACTIVITY_STATUS_NEW"}})"), response),
               StatusIs(absl::StatusCode::kOk));
@@ -93,13 +93,13 @@ TEST(ResponseTranslatorTest, TheContentTypeDoesNotDecide) {
   EXPECT_THAT(Translate("GetPolicy", answer, response), StatusIs(absl::StatusCode::kOk));
 }
 
-TEST(ResponseTranslatorTest, AGeneralAnswerIsAnyObject) {
+TEST(ResponseTranslatorTest, AGeneralResponseMayBeAnyObject) {
   v1::SubmitOperationResponse response;
   EXPECT_THAT(Translate("SubmitOperation", Ok(R"({"activity": {}})"), response), StatusIs(absl::StatusCode::kOk));
   EXPECT_EQ(response.answer(), R"({"activity": {}})");
 }
 
-// Bodies of status 200 that are no answer, for a submit and for a query whose answer must have a policy.
+// Bodies with status 200 that are not responses, for a submit and for a query whose response must have a policy.
 constexpr const char* kUnreadable[] = {
     "",
     " ",
@@ -123,12 +123,12 @@ constexpr const char* kUnreadable[] = {
     R"({"data":{"activity":{},"policy":{}}})",
 };
 
-TEST(ResponseTranslatorTest, OfASubmitAnUnreadableAnswerLeavesTheOutcomeUnknown) {
+TEST(ResponseTranslatorTest, AnUnreadableResponseToASubmitIsUnknown) {
   for (const char* body : kUnreadable) {
     SCOPED_TRACE(body);
     v1::CreatePoliciesResponse response;
     const absl::Status status = Translate("CreatePolicies", Ok(body), response);
-    EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnknown, StartsWith("upstream's answer is unreadable: ")));
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnknown, StartsWith("upstream's response is unreadable: ")));
     const Details details = DetailsOf(status);
     EXPECT_EQ(details.domain, "stampgate");
     EXPECT_EQ(details.reason, "OUTCOME_UNKNOWN");
@@ -139,19 +139,19 @@ TEST(ResponseTranslatorTest, OfASubmitAnUnreadableAnswerLeavesTheOutcomeUnknown)
   }
 }
 
-TEST(ResponseTranslatorTest, OfAQueryAnUnreadableAnswerIsInternal) {
+TEST(ResponseTranslatorTest, AnUnreadableResponseToAQueryIsInternal) {
   for (const char* body : kUnreadable) {
     SCOPED_TRACE(body);
     v1::GetPolicyResponse response;
     const absl::Status status = Translate("GetPolicy", Ok(body), response);
-    EXPECT_THAT(status, StatusIs(absl::StatusCode::kInternal, StartsWith("upstream's answer is unreadable: ")));
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kInternal, StartsWith("upstream's response is unreadable: ")));
     EXPECT_EQ(DetailsOf(status).domain, "stampgate");
     EXPECT_EQ(DetailsOf(status).reason, "UPSTREAM_ANSWER_UNREADABLE");
     EXPECT_EQ(response.ByteSizeLong(), 0u);
   }
 }
 
-TEST(ResponseTranslatorTest, WhatIsMissingIsNamedAndNothingIsQuoted) {
+TEST(ResponseTranslatorTest, ErrorsNameWhatIsMissingAndQuoteNothing) {
   v1::CreatePoliciesResponse response;
   EXPECT_THAT(
       Translate("CreatePolicies", Ok(R"({"token":"hush-hush"})"), response),
@@ -172,7 +172,7 @@ TEST(ResponseTranslatorTest, AnyOtherStatusIsAnErrorWhateverTheBody) {
   EXPECT_THAT(Translate("GetPolicy", answer, response), StatusIs(absl::StatusCode::kInternal));
 }
 
-TEST(ResponseTranslatorTest, AWholeAnswerOfAny2xxIsAnAnswer) {
+TEST(ResponseTranslatorTest, ACompleteResponseOfAny2xxIsOk) {
   for (int http = 200; http < 300; ++http) {
     SCOPED_TRACE(http);
     HttpAnswer answer = Ok(R"({"policy":{"policyId":"p"},"activity":{"id":"a"}})");
@@ -196,7 +196,7 @@ TEST(ResponseTranslatorTest, AWholeAnswerOfAny2xxIsAnAnswer) {
   }
 }
 
-TEST(ResponseTranslatorTest, ANameThatIsNotUnicodeMakesNoAnswerUnreadable) {
+TEST(ResponseTranslatorTest, ANameMayBeOtherThanUnicode) {
   const std::string body = R"({"activity":{"id":"a"},"\ud800":1})";
   v1::CreatePoliciesResponse response;
   EXPECT_THAT(Translate("CreatePolicies", Ok(body), response), StatusIs(absl::StatusCode::kOk));
@@ -207,7 +207,7 @@ TEST(ResponseTranslatorTest, ANameThatIsNotUnicodeMakesNoAnswerUnreadable) {
   EXPECT_EQ(general.answer(), body);
 }
 
-TEST(ResponseTranslatorTest, NoAnswerIsAnError) {
+TEST(ResponseTranslatorTest, NoResponseIsAnError) {
   v1::GetPolicyResponse response;
   EXPECT_THAT(Translate("GetPolicy", TransportFailure{TransportFailure::Cause::kTimeout, true, ""}, response),
               StatusIs(absl::StatusCode::kDeadlineExceeded));

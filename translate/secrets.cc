@@ -17,7 +17,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
-// A piece of a secret that is this long does not turn up in an honest text by chance.
+// A piece of a secret that is this long does not occur in other text by chance.
 constexpr size_t kPiece = sizeof(uint64_t);
 
 uint64_t PieceAt(absl::string_view text, size_t i) {
@@ -81,7 +81,7 @@ void Secrets::Collect(const Message& message, const MessagePlan& plan) {
 void Secrets::Add(const FieldPlan& field, const std::string& value) {
   if (field.form == JsonForm::kString) return Add(value);
   std::string text = value;
-  // Text that cannot be read was refused before anything was sent, so nobody quotes it.
+  // Text that cannot be parsed was refused before anything was sent, so upstream cannot quote it.
   (void)ReadJsonObject(text, [&](JsonValue& root) {
     return ForEachText(root, [&](absl::string_view piece) { Add(std::string(piece)); });
   });
@@ -116,7 +116,7 @@ std::string Secrets::Strike(absl::string_view text) const {
     }
   }
 
-  // A character of which a byte is struck is struck whole: what is left must be UTF-8.
+  // Strikes the whole character if one of its bytes is struck: the rest must be UTF-8.
   for (size_t i = 1; i < text.size(); ++i) {
     if (Continues(text, i) && struck[i - 1]) struck[i] = true;
   }

@@ -1,4 +1,4 @@
-// Strikes the secrets of a request out of texts that upstream wrote.
+// Removes the secrets of a request from upstream's texts.
 #ifndef STAMPGATE_TRANSLATE_SECRETS_H_
 #define STAMPGATE_TRANSLATE_SECRETS_H_
 
@@ -12,18 +12,18 @@
 
 namespace stampgate {
 
-// The values of a message's secret fields: for a field of JSON text, every string inside, and every number of eight
+// The values of a message's secret fields. For a field of JSON text: every string inside, and every number of eight
 // characters or more.
 class Secrets {
  public:
-  // Copies the values out of `message`, in time in proportion to its size.
+  // Copies the values out of `message`, in time proportional to its size.
   Secrets(const google::protobuf::Message& message, const MessagePlan& plan);
 
   // Adds a secret that is not in the message.
   void Add(std::string secret);
 
-  // `text` with every secret, and every piece of one that is at least eight bytes long, replaced by "[secret]". A text
-  // longer than kMaxTextBytes is cut first, at a character's end. Takes time in proportion to the length of the
+  // `text` with every secret, and every piece of a secret that is at least eight bytes long, replaced by "[secret]". A
+  // text longer than kMaxTextBytes is first cut at a character's end. Takes time proportional to the length of the
   // secrets.
   std::string Strike(absl::string_view text) const;
 
@@ -33,8 +33,8 @@ class Secrets {
   void Collect(const google::protobuf::Message& message, const MessagePlan& plan);
   void Add(const FieldPlan& field, const std::string& value);
 
-  std::vector<std::string> long_;           // as long as a piece
-  absl::flat_hash_set<std::string> short_;  // shorter, not empty
+  std::vector<std::string> long_;           // at least as long as a piece
+  absl::flat_hash_set<std::string> short_;  // shorter than a piece, not empty
 };
 
 }  // namespace stampgate

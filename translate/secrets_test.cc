@@ -26,7 +26,7 @@ std::string Strike(absl::string_view method, const std::string& request, absl::s
   return Secrets(*RequestOf(operation, request), *operation.request).Strike(text);
 }
 
-// Strikes one secret, which is the value of a field of a list.
+// Strikes one secret, the value of a field inside a list.
 std::string Strike(const std::string& secret, absl::string_view text) {
   MessagePlans plans("Service");
   testing::Everything message;
@@ -67,12 +67,12 @@ TEST(SecretsTest, EverySecretFieldOfARequestIsStruck) {
             "providers [secret] and [secret]");
 }
 
-TEST(SecretsTest, APieceOfASecretIsStruckIfItIsEightBytesLong) {
+TEST(SecretsTest, APieceOfEightBytesIsStruck) {
   const std::string secret = "abcdefghijklmnopqrstuvwxyz";
   EXPECT_EQ(Strike(secret, "starts abcdefgh ends stuvwxyz"), "starts [secret] ends [secret]");
   EXPECT_EQ(Strike(secret, "part ghijklmnop..."), "part [secret]...");
   EXPECT_EQ(Strike(secret, "seven abcdefg and tuvwxyz"), "seven abcdefg and tuvwxyz");
-  // However it is cut, no eight bytes of it are left.
+  // However the secret is cut, no eight bytes of it are left.
   for (size_t begin = 0; begin + 8 <= secret.size(); ++begin) {
     for (size_t size = 8; begin + size <= secret.size(); ++size) {
       EXPECT_EQ(Strike(secret, absl::StrCat("<", secret.substr(begin, size), ">")), "<[secret]>");
@@ -80,7 +80,7 @@ TEST(SecretsTest, APieceOfASecretIsStruckIfItIsEightBytesLong) {
   }
 }
 
-TEST(SecretsTest, AShortSecretIsStruckAsAWhole) {
+TEST(SecretsTest, AShortSecretIsStruckOnlyAsAWhole) {
   EXPECT_EQ(Strike("123456", "code 123456 is wrong, not 12345"), "code [secret] is wrong, not 12345");
   EXPECT_EQ(Strike("1234567", "11234567"), "1[secret]");
   EXPECT_EQ(Strike("aa", "aaa b aa"), "[secret] b [secret]");
@@ -92,7 +92,7 @@ TEST(SecretsTest, AnEmptySecretStrikesNothing) {
   EXPECT_EQ(Strike("Oauth", "", "all is well"), "all is well");
 }
 
-TEST(SecretsTest, OfAJsonTextEveryStringAndEveryLongNumberIsASecret) {
+TEST(SecretsTest, AJsonTextsStringsAndLongNumbersAreSecrets) {
   const std::string request = R"pb(
     parameters: "{\"contact\":\"user@example.com\",\"list\":[{\"deep\":\"deep-\\u0073ecret\"}],"
                 "\"n\":12345678,\"count\":1234567,\"flag\":true,\"none\":null}"
@@ -104,7 +104,7 @@ TEST(SecretsTest, OfAJsonTextEveryStringAndEveryLongNumberIsASecret) {
   EXPECT_EQ(Strike("QueryOperation", request, "no user@example.com"), "no [secret]");
 }
 
-TEST(SecretsTest, WhatTheRequestDoesNotHoldStaysAsItIs) {
+TEST(SecretsTest, OtherTextIsUnchanged) {
   const std::string request = R"pb(
     organization_id: "11111111-2222-4333-8444-555555555555"
     parameters {
@@ -122,9 +122,9 @@ TEST(SecretsTest, WhatTheRequestDoesNotHoldStaysAsItIs) {
 }
 
 TEST(SecretsTest, ACharacterIsStruckWholeOrNotAtAll) {
-  // The secret ends inside the character that the text goes on with: its last bytes are those of another character.
+  // The secret's last bytes also begin the text's next character, which is struck whole.
   EXPECT_EQ(Strike("passwörtchen", "wrong: passwörtchen!"), "wrong: [secret]!");
-  const std::string secret = "1234567\xc3\xa9";  // "1234567é"; eight bytes end inside the é
+  const std::string secret = "1234567\xc3\xa9";  // "1234567é"; its eighth byte is inside the é
   EXPECT_EQ(Strike(secret, "1234567è."), "[secret].");
   testing::Random random(3);
   for (int i = 0; i < 2000; ++i) {
@@ -156,16 +156,16 @@ TEST(SecretsTest, ALongTextIsCutAtACharactersEnd) {
   }
 }
 
-TEST(SecretsTest, MuchOfTheSameIsNoMoreWorkThanMuchOfAnything) {
-  // A text and a secret in which every piece is equal: comparing each place with each would be 8e9 steps.
+TEST(SecretsTest, RepetitiveTextTakesLinearTime) {
+  // A text and a secret in which all pieces are equal: comparing each position with each would be 8e9 steps.
   const std::string secret(4 << 20, 'a');
   EXPECT_EQ(Strike(secret, std::string(4 << 20, 'a')), "[secret]");
   EXPECT_EQ(Strike(secret, absl::StrCat("b", std::string(100, 'a'), "b")), "b[secret]b");
   EXPECT_EQ(Strike(secret, std::string(7, 'a')), "aaaaaaa");
 }
 
-TEST(SecretsTest, ManySecretsAreNoMoreWorkThanOneOfTheirSize) {
-  // Looking at all secrets again with each of them would be 1e11 steps.
+TEST(SecretsTest, ManySecretsTakeLinearTime) {
+  // Comparing all secrets with each of them would be 1e11 steps.
   v1::CreateOauthProvidersRequest request;
   for (int i = 0; i < 400000; ++i) {
     request.mutable_parameters()->add_oauth_providers()->set_oidc_token(absl::StrCat("#", i));

@@ -25,8 +25,8 @@ constexpr absl::Duration kRetryDelay = absl::Seconds(1);
 
 constexpr absl::string_view kRateLimitCode = "RATE_LIMIT_EXCEEDED";
 
-// Upstream's own codes where they say more than the HTTP status they come with. The list grows; a code that is not here
-// goes by its HTTP status.
+// Upstream's own codes that are more precise than the HTTP status they come with. The list grows; a code that is not
+// listed is mapped by its HTTP status.
 struct UpstreamCode {
   absl::string_view name;
   StatusCode code;
@@ -55,7 +55,7 @@ constexpr UpstreamCode kUpstreamCodes[] = {
     {"ORGANIZATION_NOT_FOUND", StatusCode::kNotFound},
     {kRateLimitCode, StatusCode::kResourceExhausted},
     {"REQUEST_NOT_AUTHORIZED", StatusCode::kPermissionDenied},
-    {"RPC_CALL_ERROR", StatusCode::kInternal},  // a node of a chain failed upstream: no fault of the caller's
+    {"RPC_CALL_ERROR", StatusCode::kInternal},  // a chain's node failed upstream: not the caller's fault
     {"SIGNING_QUOTA_EXCEEDED", StatusCode::kResourceExhausted},
     {"SWAP_QUOTE_ALREADY_USED", StatusCode::kFailedPrecondition},
     {"TRANSACTION_RISK_SCREENING_DENIED", StatusCode::kFailedPrecondition},
@@ -66,11 +66,11 @@ constexpr UpstreamCode kUpstreamCodes[] = {
     {"WALLET_ACCOUNT_NOT_EXPORTED", StatusCode::kFailedPrecondition},
 };
 
-// Codes that mean that the stamp was refused: the gateway's own key, or what a client made.
+// Codes that mean that upstream refused the stamp: that of the gateway's own key, or a client's.
 constexpr absl::string_view kCredentialCodes[] = {"API_KEY_EXPIRED", "PUBLIC_KEY_NOT_FOUND", "SIGNATURE_INVALID",
                                                   "SIGNATURE_MISSING", "UNAUTHENTICATED"};
 
-// The HTTP statuses below 500 that an answer can have. `rpc_code` is the number in upstream's error body.
+// The code for an HTTP status below 500. `rpc_code` is the number in upstream's error body.
 StatusCode CodeOfRefusal(int http_status, int rpc_code) {
   switch (http_status) {
     case 400:
@@ -84,7 +84,7 @@ StatusCode CodeOfRefusal(int http_status, int rpc_code) {
     case 405:
     case 406:
     case 415:
-      return StatusCode::kInternal;  // not what a caller can have caused
+      return StatusCode::kInternal;  // a caller cannot have caused it
     case 409:
       return rpc_code == 10 ? StatusCode::kAborted : StatusCode::kAlreadyExists;
     case 413:
@@ -97,7 +97,7 @@ StatusCode CodeOfRefusal(int http_status, int rpc_code) {
   }
 }
 
-// What an error body says, in whichever of its known shapes.
+// The content of an error body, in any of its known shapes.
 struct ErrorBody {
   int rpc_code = 0;
   std::string message;
@@ -105,10 +105,10 @@ struct ErrorBody {
   std::vector<Violation> violations;
 };
 
-// The member is named after the operator, and its value is "" where there is no code.
+// The member's name begins with the operator's; its value is "" if there is no code.
 bool IsCodeMember(absl::string_view name) { return absl::EndsWith(name, "ErrorCode"); }
 
-// Whether `text` can serve as ErrorInfo.reason. The enum's zero value says no more than a missing code.
+// Whether `text` can be an ErrorInfo.reason. The enum's zero value means the same as a missing code.
 bool IsReason(absl::string_view text) {
   return text != "UNSPECIFIED" && text.size() >= 2 && text.size() <= 63 && absl::ascii_isupper(text.front()) &&
          text.back() != '_' && absl::c_all_of(text, [](unsigned char c) {
@@ -148,7 +148,7 @@ absl::Status ReadDetail(JsonValue& value, ErrorBody& body) {
   });
 }
 
-// Nothing if the body is not a JSON object: an error page of something between us and upstream.
+// Nothing if the body is not a JSON object: then it is an error page of a proxy.
 std::optional<ErrorBody> ReadErrorBody(std::string& text) {
   ErrorBody body;
   absl::Status status = ReadJsonObject(text, [&](JsonValue& root) {
@@ -173,8 +173,8 @@ bool IsKnownCode(absl::string_view code) {
          absl::c_linear_search(kCredentialCodes, code);
 }
 
-// Whether waiting helps. 429 is also the answer to hard quotas, where it does not: they have codes of their own, or
-// neither a code nor a Retry-After.
+// Whether waiting helps. Upstream also answers 429 for hard quotas, for which it does not: these have their own codes,
+// or neither a code nor a Retry-After.
 bool IsRateLimit(const HttpAnswer& answer, const std::optional<ErrorBody>& body) {
   const absl::string_view code = body.has_value() ? absl::string_view(body->upstream_code) : absl::string_view();
   if (code == kRateLimitCode) return true;
@@ -185,7 +185,7 @@ bool IsRateLimit(const HttpAnswer& answer, const std::optional<ErrorBody>& body)
   return absl::StrContains(message, "too many requests") || absl::StrContains(message, "rate limit");
 }
 
-// What makes a repeated submit the same one.
+// What a caller must repeat so that upstream recognizes the submit.
 std::string SameSubmit(const SentCall& call) {
   if (call.client_stamp.has_value()) return "the same client_stamp";
   const FieldPlan* key = call.operation.idempotency_key;
@@ -212,7 +212,7 @@ Error UpstreamUnavailable(absl::string_view what) {
   return Repeatable(StatusCode::kUnavailable, v1::ERROR_REASON_UPSTREAM_UNAVAILABLE, what);
 }
 
-// The request's secrets, and those of the stamp: itself, and the token that vouches for an attested key.
+// The request's secrets and those of its client stamp: the stamp itself, and the token that attests a key.
 Secrets SecretsOf(const SentCall& call) {
   Secrets secrets(call.request, *call.operation.request);
   if (!call.client_stamp.has_value()) return secrets;
@@ -230,12 +230,12 @@ Secrets SecretsOf(const SentCall& call) {
   return secrets;
 }
 
-// A code that is none of the known ones may be a secret that upstream repeats.
-bool IsToldCode(absl::string_view code, const Secrets& secrets) {
+// An unknown code may be a secret that upstream repeats.
+bool IsSafeCode(absl::string_view code, const Secrets& secrets) {
   return IsKnownCode(code) || secrets.Strike(code) == code;
 }
 
-// What upstream itself said, beside a reason that is ours.
+// Adds what upstream said to an error whose reason is the gateway's own.
 void AddUpstreamsWords(const HttpAnswer& answer, const std::optional<ErrorBody>& body, const Secrets& secrets,
                        Error& error) {
   error.metadata.emplace_back("http_status", absl::StrCat(answer.status));
@@ -245,7 +245,7 @@ void AddUpstreamsWords(const HttpAnswer& answer, const std::optional<ErrorBody>&
   if (!message.empty()) error.metadata.emplace_back("upstream_message", std::move(message));
 }
 
-// An error in upstream's own words.
+// An error with upstream's own reason and message.
 Error Refusal(const HttpAnswer& answer, std::optional<ErrorBody> body, const Secrets& secrets) {
   Error error;
   error.domain = std::string(kUpstreamDomain);
@@ -278,7 +278,8 @@ absl::Status ErrorFromFailure(const TransportFailure& failure, const SentCall& c
   if (call.operation.is_submit() && failure.body_sent) {
     switch (failure.cause) {
       case Cause::kTimeout:
-        return ToStatus(OutcomeUnknown(StatusCode::kDeadlineExceeded, "time ended before upstream answered", call));
+        return ToStatus(
+            OutcomeUnknown(StatusCode::kDeadlineExceeded, "the call timed out before upstream responded", call));
       case Cause::kCancelled:
         return ToStatus(OutcomeUnknown(StatusCode::kCancelled, "the call was cancelled", call));
       default:
@@ -288,10 +289,10 @@ absl::Status ErrorFromFailure(const TransportFailure& failure, const SentCall& c
   switch (failure.cause) {
     case Cause::kNoPlace:
       return ToStatus(Repeatable(StatusCode::kResourceExhausted, v1::ERROR_REASON_UPSTREAM_BUSY,
-                                 "time ended before a connection to upstream was free; nothing was sent"));
+                                 "the call timed out before a connection to upstream was free; nothing was sent"));
     case Cause::kTimeout:
       return ToStatus(GatewayError(StatusCode::kDeadlineExceeded, v1::ERROR_REASON_UPSTREAM_TIMEOUT,
-                                   "time ended before upstream answered"));
+                                   "the call timed out before upstream responded"));
     case Cause::kCancelled:
       return ToStatus(GatewayError(StatusCode::kCancelled, v1::ERROR_REASON_CANCELLED, "the call was cancelled"));
     case Cause::kShutdown:
@@ -310,12 +311,12 @@ absl::Status ErrorFromFailure(const TransportFailure& failure, const SentCall& c
 
 absl::Status ErrorFromAnswer(HttpAnswer& answer, const SentCall& call) {
   const std::string what = absl::StrCat("upstream answered HTTP ", answer.status);
-  // Only a refusal says for sure that a submit was not carried out. Anything else may come from between, and 408 and
-  // 499 say that somebody there stopped waiting.
+  // Only a refusal proves that a submit was not carried out. Other statuses may come from a proxy, and 408 and 499 mean
+  // that a proxy stopped waiting.
   const bool refused = answer.status >= 400 && answer.status < 500 && answer.status != 408 && answer.status != 499;
   std::optional<ErrorBody> body = ReadErrorBody(answer.body);
   const Secrets secrets = SecretsOf(call);
-  if (body.has_value() && !IsToldCode(body->upstream_code, secrets)) body->upstream_code.clear();
+  if (body.has_value() && !IsSafeCode(body->upstream_code, secrets)) body->upstream_code.clear();
   if (call.operation.is_submit() && !refused && answer.status != 501) {
     Error error = OutcomeUnknown(StatusCode::kUnknown, what, call);
     AddUpstreamsWords(answer, body, secrets, error);
@@ -364,7 +365,7 @@ absl::Status ErrorFromAnswer(HttpAnswer& answer, const SentCall& call) {
 }
 
 absl::Status ErrorFromUnreadableAnswer(absl::string_view why, int http_status, const SentCall& call) {
-  const std::string what = absl::StrCat("upstream's answer is unreadable: ", why);
+  const std::string what = absl::StrCat("upstream's response is unreadable: ", why);
   Error error = call.operation.is_submit()
                     ? OutcomeUnknown(StatusCode::kUnknown, what, call)
                     : GatewayError(StatusCode::kInternal, v1::ERROR_REASON_UPSTREAM_ANSWER_UNREADABLE, what);

@@ -35,7 +35,7 @@ enum class Kind { kSubmit, kQuery };
 constexpr Kind kSubmit = Kind::kSubmit;
 constexpr Kind kQuery = Kind::kQuery;
 
-// A call of the kind: a login, whose token is secret, or the reading of a policy.
+// A submit (a login, whose token is secret) or a query (of a policy).
 SentCall Call(Kind kind) {
   static const Message* const login = testing::RequestOf(OperationOf("Oauth"), R"pb(
                                         organization_id: "org"
@@ -63,7 +63,7 @@ void ExpectOutcomeUnknown(const absl::Status& status) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("repeat it with timestamp_ms 1755500000000"));
 }
 
-TEST(OutcomeUnknownTest, NamesTheKeyOfASubmitThatHasOne) {
+TEST(OutcomeUnknownTest, NamesTheIdempotencyKeyIfThereIsOne) {
   const auto keyed = testing::RequestOf(OperationOf("CreatePolicies"),
                                         R"pb(organization_id: "org" idempotency_key: "a-key-of-the-caller")pb");
   const absl::Status status = ErrorFromFailure({Cause::kTimeout, true, "", false},
@@ -72,7 +72,7 @@ TEST(OutcomeUnknownTest, NamesTheKeyOfASubmitThatHasOne) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("repeat it with its idempotency_key to learn"));
 }
 
-// --- No answer. ---
+// No response.
 
 struct FailureCase {
   Kind kind;
@@ -136,14 +136,14 @@ INSTANTIATE_TEST_SUITE_P(
                       FailureCase{kQuery, Cause::kTooLarge, true, Code::kInternal, "UPSTREAM_ANSWER_UNREADABLE"},
                       FailureCase{kQuery, Cause::kShutdown, true, Code::kUnavailable, "SHUTTING_DOWN"}));
 
-TEST(UpstreamErrorTest, WhatTheHttpLibrarySaysIsHandedOn) {
+TEST(UpstreamErrorTest, TheMessageHasTheHttpLibrarysDetail) {
   EXPECT_THAT(ErrorFromFailure({Cause::kTls, false, "certificate has expired"}, Call(kQuery)),
               StatusIs(Code::kUnavailable, Eq("upstream: certificate has expired")));
   EXPECT_THAT(ErrorFromFailure({Cause::kBroken, true, "connection reset"}, Call(kSubmit)),
               StatusIs(Code::kUnknown, StartsWith("upstream: connection reset; the submit may have been carried out")));
 }
 
-// --- HTTP statuses. ---
+// HTTP statuses.
 
 constexpr char kBody[] = R"({"code":0,"message":"their words","details":[]})";
 
@@ -173,7 +173,7 @@ TEST_P(HttpStatusTest, HasItsErrorAndReason) {
   EXPECT_EQ(details.metadata.at("http_status"), absl::StrCat(row.http));
 }
 
-// A refusal is the same for a submit, which was not carried out then, and for a query.
+// A refusal is the same for a submit, which was then not carried out, and for a query.
 std::vector<StatusCase> Refusals() {
   std::vector<StatusCase> rows;
   for (Kind kind : {kSubmit, kQuery}) {
@@ -233,7 +233,7 @@ INSTANTIATE_TEST_SUITE_P(
                       StatusCase{kQuery, 599, Code::kInternal, "upstream", "HTTP_599"}),
     NameOf);
 
-TEST(UpstreamErrorTest, EveryStatusAndBodyGivesAnErrorThatTellsTheTruth) {
+TEST(UpstreamErrorTest, EveryStatusAndBodyGivesATrueError) {
   const std::string bodies[] = {
       "",
       kBody,
@@ -251,7 +251,7 @@ TEST(UpstreamErrorTest, EveryStatusAndBodyGivesAnErrorThatTellsTheTruth) {
         const absl::Status status = OfAnswer(kind, http, body);
         const Details details = DetailsOf(status);
         ASSERT_NE(status.code(), Code::kOk);
-        // All of these came after the body: a client that repeats by itself must not be told to.
+        // All of these came after the body was sent: a client that repeats UNAVAILABLE by itself must not get it.
         ASSERT_FALSE(kind == kSubmit && status.code() == Code::kUnavailable);
         if (details.reason == "OUTCOME_UNKNOWN") {
           ASSERT_EQ(kind, kSubmit);
@@ -259,7 +259,7 @@ TEST(UpstreamErrorTest, EveryStatusAndBodyGivesAnErrorThatTellsTheTruth) {
         }
         ASSERT_THAT(details.domain, ::testing::AnyOf("stampgate", "upstream"));
         ASSERT_THAT(details.reason, ::testing::MatchesRegex("[A-Z][A-Z0-9_]*[A-Z0-9]"));
-        // A delay is told only with codes that mean that waiting helps.
+        // Only codes for which waiting helps come with a delay.
         ASSERT_FALSE(status.code() == Code::kUnavailable && !details.retry_delay.has_value());
         if (details.retry_delay.has_value()) {
           ASSERT_THAT(status.code(), ::testing::AnyOf(Code::kUnavailable, Code::kResourceExhausted));
@@ -271,7 +271,7 @@ TEST(UpstreamErrorTest, EveryStatusAndBodyGivesAnErrorThatTellsTheTruth) {
   }
 }
 
-TEST(UpstreamErrorTest, EveryFailureOfASubmitIsUnavailableOnlyIfNoByteLeft) {
+TEST(UpstreamErrorTest, ASubmitIsUnavailableOnlyIfNoByteLeft) {
   for (int cause = 0; cause <= static_cast<int>(Cause::kShutdown); ++cause) {
     const absl::Status sent = ErrorFromFailure({static_cast<Cause>(cause), true, ""}, Call(kSubmit));
     EXPECT_NE(sent.code(), Code::kUnavailable);
@@ -281,9 +281,9 @@ TEST(UpstreamErrorTest, EveryFailureOfASubmitIsUnavailableOnlyIfNoByteLeft) {
   }
 }
 
-// --- Bodies. ---
+// Bodies.
 
-TEST(UpstreamErrorTest, TheCodeStandsInADetailOrAtTheTop) {
+TEST(UpstreamErrorTest, TheCodeMayBeInADetailOrAtTheTop) {
   for (
       const char* body : {
           R"({"code":3,"message":"m","details":[{"@type":"type.googleapis.com/errors.v1.ServiceErrorDetail",
@@ -320,7 +320,7 @@ TEST(UpstreamErrorTest, WithoutAUsableCodeTheHttpStatusIsTheReason) {
   }
 }
 
-TEST(UpstreamErrorTest, ABodyThatIsNoErrorIsNotQuoted) {
+TEST(UpstreamErrorTest, OtherBodiesAreNotQuoted) {
   for (const char* body : {"", "<html><body>502 nginx</body></html>", "[]", "null", "{", "{}", R"({"message":7})",
                            R"({"message":"a","message":"b"})", R"({"message":""})"}) {
     EXPECT_THAT(OfAnswer(kQuery, 403, body), StatusIs(Code::kPermissionDenied, Eq("upstream answered HTTP 403")))
@@ -328,7 +328,7 @@ TEST(UpstreamErrorTest, ABodyThatIsNoErrorIsNotQuoted) {
   }
 }
 
-TEST(UpstreamErrorTest, ViolationsOfFieldsAreHandedOn) {
+TEST(UpstreamErrorTest, FieldViolationsAreReturned) {
   const absl::Status status = OfAnswer(kSubmit, 400, R"({"code":3,"message":"invalid","details":[
       {"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[
         {"field":"parameters.oidcToken","description":"not a token: hush-hush-hush"},{"field":"x"},7,{}]}]})");
@@ -337,7 +337,7 @@ TEST(UpstreamErrorTest, ViolationsOfFieldsAreHandedOn) {
               ElementsAre(Pair("parameters.oidcToken", "not a token: [secret]"), Pair("x", ""), Pair("", "")));
 }
 
-TEST(UpstreamErrorTest, ADenialByPolicyIsThePermissionThatTheUserLacks) {
+TEST(UpstreamErrorTest, ADenialByPolicyIsPermissionDenied) {
   const absl::Status status = OfAnswer(kSubmit, 403, R"({"code":7,"message":"policy denied","details":[
       {"@type":"type.googleapis.com/errors.v1.PolicyEnginePermissionError","message":"denied",
        "policyEvaluations":[{"policyId":"p","outcome":"OUTCOME_DENY_EXPLICIT"}]}]})");
@@ -345,7 +345,7 @@ TEST(UpstreamErrorTest, ADenialByPolicyIsThePermissionThatTheUserLacks) {
   EXPECT_EQ(DetailsOf(status).reason, "HTTP_403");
 }
 
-TEST(UpstreamErrorTest, TheRpcCodeTellsApartWhatSharesAnHttpStatus) {
+TEST(UpstreamErrorTest, TheRpcCodeDistinguishesEqualHttpStatuses) {
   struct Row {
     int http;
     int rpc;
@@ -361,14 +361,14 @@ TEST(UpstreamErrorTest, TheRpcCodeTellsApartWhatSharesAnHttpStatus) {
   EXPECT_THAT(OfAnswer(kQuery, 400, R"({"code":99999999999,"message":"m"})"), StatusIs(Code::kInvalidArgument));
 }
 
-// --- Upstream's own codes. ---
+// Upstream's own codes.
 
 struct UpstreamCodeCase {
   const char* name;
   Code code;
 };
 
-// All that are published, met with HTTP 400, so that the HTTP status does not help.
+// All published codes, each with HTTP 400, so that the HTTP status does not help.
 constexpr UpstreamCodeCase kUpstreamCodes[] = {
     {"UNSPECIFIED", Code::kInvalidArgument},
     {"INTERNAL", Code::kInternal},
@@ -413,7 +413,7 @@ constexpr UpstreamCodeCase kUpstreamCodes[] = {
 
 class UpstreamCodeTest : public ::testing::TestWithParam<UpstreamCodeCase> {};
 
-TEST_P(UpstreamCodeTest, SaysMoreThanTheHttpStatus) {
+TEST_P(UpstreamCodeTest, OverridesTheHttpStatus) {
   for (Kind kind : {kSubmit, kQuery}) {
     const absl::Status status =
         OfAnswer(kind, 400, absl::StrCat(R"({"code":3,"message":"m","serviceErrorCode":")", GetParam().name, "\"}"));
@@ -432,7 +432,7 @@ TEST_P(UpstreamCodeTest, SaysMoreThanTheHttpStatus) {
 INSTANTIATE_TEST_SUITE_P(All, UpstreamCodeTest, ::testing::ValuesIn(kUpstreamCodes),
                          [](const auto& info) { return info.param.name; });
 
-TEST(UpstreamErrorTest, ANewCodeGoesByItsHttpStatus) {
+TEST(UpstreamErrorTest, AnUnknownCodeIsMappedByItsHttpStatus) {
   for (const auto& [http, code] : {std::pair{400, Code::kInvalidArgument}, std::pair{404, Code::kNotFound}}) {
     const absl::Status status = OfAnswer(kQuery, http, R"({"message":"m","serviceErrorCode":"BRAND_NEW_2"})");
     EXPECT_THAT(status, StatusIs(code));
@@ -440,7 +440,7 @@ TEST(UpstreamErrorTest, ANewCodeGoesByItsHttpStatus) {
   }
 }
 
-TEST(UpstreamErrorTest, ARefusedStampIsTheGatewaysFaultWhateverUpstreamSays) {
+TEST(UpstreamErrorTest, ARefusedStampIsTheGatewaysFault) {
   const absl::Status status =
       OfAnswer(kSubmit, 401,
                R"({"code":16,"message":"could not find public key 02ab","serviceErrorCode":"CREDENTIAL_NOT_FOUND"})");
@@ -449,15 +449,15 @@ TEST(UpstreamErrorTest, ARefusedStampIsTheGatewaysFaultWhateverUpstreamSays) {
               ElementsAre(Pair("http_status", "401"), Pair("upstream_code", "CREDENTIAL_NOT_FOUND")));
 }
 
-TEST(UpstreamErrorTest, AServerErrorOfAQueryKeepsUpstreamsReasonButNotACallersFault) {
+TEST(UpstreamErrorTest, AServerErrorIsNeverTheCallersFault) {
   const absl::Status status =
       OfAnswer(kQuery, 500, R"({"code":13,"message":"m","serviceErrorCode":"INVALID_TRANSACTION"})");
   EXPECT_THAT(status, StatusIs(Code::kInternal, Eq("m")));
   EXPECT_EQ(DetailsOf(status).reason, "INVALID_TRANSACTION");
 }
 
-// What upstream says is in the metadata where the reason is the gateway's own.
-TEST(UpstreamErrorTest, UpstreamsWordsAreKeptWhereTheReasonIsTheGateways) {
+// If the reason is the gateway's own, the metadata hold what upstream said.
+TEST(UpstreamErrorTest, UpstreamsTextsAreInTheMetadata) {
   const std::string body = R"({"code":13,"message":"enclave 7 is gone, hush-hush-hush too","details":[
       {"serviceErrorCode":"RPC_CALL_ERROR"}]})";
   for (const auto& [kind, statuses] : {std::pair{kSubmit, std::vector<int>{408, 499, 500, 502, 503, 504, 505, 599}},
@@ -481,7 +481,7 @@ TEST(UpstreamErrorTest, UpstreamsWordsAreKeptWhereTheReasonIsTheGateways) {
   }
 }
 
-// --- Stamps that clients make. ---
+// Stamps that clients make.
 
 SentCall ClientStamped(Kind kind, std::string stamp = "hush-stamp-hush") {
   SentCall call = Call(kind);
@@ -494,7 +494,7 @@ absl::Status OfAnswer(const SentCall& call, int status, std::string body) {
   return ErrorFromAnswer(answer, call);
 }
 
-TEST(ClientStampErrorTest, ARefusedStampIsTheClientsWhateverUpstreamSays) {
+TEST(ClientStampErrorTest, ARefusedClientStampIsTheClientsFault) {
   struct Row {
     int http;
     const char* body;
@@ -524,7 +524,7 @@ TEST(ClientStampErrorTest, ARefusedStampIsTheClientsWhateverUpstreamSays) {
   }
 }
 
-TEST(ClientStampErrorTest, EveryOtherRefusalIsAsIfTheGatewayHadStamped) {
+TEST(ClientStampErrorTest, OtherRefusalsDoNotDependOnTheStamper) {
   for (Kind kind : {kSubmit, kQuery}) {
     for (int http : {400, 402, 403, 404, 409, 413, 418, 422, 429, 501}) {
       EXPECT_EQ(OfAnswer(ClientStamped(kind), http, kBody), OfAnswer(kind, http, kBody)) << http;
@@ -535,7 +535,7 @@ TEST(ClientStampErrorTest, EveryOtherRefusalIsAsIfTheGatewayHadStamped) {
   EXPECT_EQ(OfAnswer(ClientStamped(kQuery), 503, ""), OfAnswer(kQuery, 503, ""));
 }
 
-TEST(ClientStampErrorTest, AnUnknownOutcomeAsksForTheSameStampAgain) {
+TEST(ClientStampErrorTest, AnUnknownOutcomeNamesTheSameStamp) {
   const SentCall call = ClientStamped(kSubmit);
   for (const absl::Status& status :
        {ErrorFromFailure({Cause::kBroken, true, "detail"}, call), ErrorFromFailure({Cause::kTimeout, true, ""}, call),
@@ -549,7 +549,7 @@ TEST(ClientStampErrorTest, AnUnknownOutcomeAsksForTheSameStampAgain) {
   }
 }
 
-TEST(ClientStampErrorTest, NeitherTheStampNorTheTokenInItComesBack) {
+TEST(ClientStampErrorTest, NeitherStampNorTokenIsReturned) {
   const std::string token = "eyJhbGciOiJFUzI1NiJ9.eyJwdWJsaWNfa2V5IjoiMDIifQ.c2lnbmF0dXJl";
   const std::string json =
       absl::StrCat(R"({"publicKeyAttestation":")", token, R"(","publicKey":"02abcdef0123456789"})");
@@ -564,19 +564,19 @@ TEST(ClientStampErrorTest, NeitherTheStampNorTheTokenInItComesBack) {
       EXPECT_THAT(error, Not(HasSubstr(".c2lnbmF0dXJl"))) << stamp << http;
     }
   }
-  // The key is no secret, and the client may want to know which one it was.
+  // The key is not a secret, and the client may need to know which one it was.
   const absl::Status status = OfAnswer(ClientStamped(kQuery, absl::WebSafeBase64Escape(json)), 401,
                                        R"({"message":"no such key: 02abcdef0123456789"})");
   EXPECT_EQ(status.message(), "no such key: 02abcdef0123456789");
 }
 
-// --- Waiting. ---
+// Waiting.
 
 struct WaitCase {
   const char* name;
   const char* body;
   bool wait;
-  bool wait_if_told;  // with a Retry-After
+  bool wait_if_told;  // only with a Retry-After
 };
 
 class TooManyRequestsTest : public ::testing::TestWithParam<WaitCase> {};
@@ -608,7 +608,7 @@ INSTANTIATE_TEST_SUITE_P(
         WaitCase{"ANewCode", R"({"message":"too many requests","serviceErrorCode":"BRAND_NEW"})", false, true}),
     [](const auto& info) { return info.param.name; });
 
-TEST(UpstreamErrorTest, TheCodeOfARateLimitHasADelayWithAnyStatus) {
+TEST(UpstreamErrorTest, TheRateLimitCodeHasADelayWithAnyStatus) {
   const std::string body = R"({"message":"m","serviceErrorCode":"RATE_LIMIT_EXCEEDED"})";
   for (Kind kind : {kSubmit, kQuery}) {
     for (int http : {400, 403, 404, 405, 409, 413, 418, 422, 429, 501}) {
@@ -620,15 +620,15 @@ TEST(UpstreamErrorTest, TheCodeOfARateLimitHasADelayWithAnyStatus) {
   }
   EXPECT_THAT(OfAnswer(kQuery, 500, body), StatusIs(Code::kResourceExhausted));
   EXPECT_EQ(DetailsOf(OfAnswer(kQuery, 500, body)).retry_delay, absl::Seconds(1));
-  // Whether a submit was carried out is the first thing to find out.
+  // The caller must first find out whether the submit was carried out.
   EXPECT_EQ(DetailsOf(OfAnswer(kSubmit, 500, body, absl::Seconds(7))).retry_delay, std::nullopt);
-  // A stamp that is refused is not accepted later.
+  // A refused stamp will not be accepted later.
   const absl::Status refused = OfAnswer(ClientStamped(kQuery), 401, body);
   EXPECT_THAT(refused, StatusIs(Code::kUnauthenticated));
   EXPECT_EQ(DetailsOf(refused).retry_delay, std::nullopt);
 }
 
-TEST(UpstreamErrorTest, UpstreamsOwnDelayIsHandedOn) {
+TEST(UpstreamErrorTest, UpstreamsDelayIsReturned) {
   for (int http : {408, 499, 502, 503, 504}) {
     EXPECT_EQ(DetailsOf(OfAnswer(kQuery, http, "", absl::Seconds(30))).retry_delay, absl::Seconds(30));
     EXPECT_EQ(DetailsOf(OfAnswer(kSubmit, http, "", absl::Seconds(30))).retry_delay, std::nullopt);
@@ -636,9 +636,9 @@ TEST(UpstreamErrorTest, UpstreamsOwnDelayIsHandedOn) {
   EXPECT_EQ(DetailsOf(OfAnswer(kQuery, 400, "", absl::Seconds(30))).retry_delay, std::nullopt);
 }
 
-// --- Secrets. ---
+// Secrets.
 
-TEST(UpstreamErrorTest, SecretsOfTheRequestDoNotComeBack) {
+TEST(UpstreamErrorTest, SecretsOfTheRequestAreRemoved) {
   for (int http : {400, 401, 403, 404, 409, 418, 422, 429, 500, 501, 503}) {
     for (const char* body :
          {R"({"code":3,"message":"bad token hush-hush-hush (h\u0075sh-hush-hush) in {\"oidcToken\":\"hush-hush-hush\"}",
@@ -649,7 +649,7 @@ TEST(UpstreamErrorTest, SecretsOfTheRequestDoNotComeBack) {
   }
 }
 
-TEST(UpstreamErrorTest, ACodeThatRepeatsASecretIsNotTold) {
+TEST(UpstreamErrorTest, ACodeThatRepeatsASecretIsRemoved) {
   const Operation& operation = OperationOf("Oauth");
   auto request = testing::RequestOf(operation, R"pb(parameters { oidc_token: "HUSH_HUSH_HUSH" })pb");
   for (int http : {400, 401, 429, 501, 503}) {
@@ -659,7 +659,7 @@ TEST(UpstreamErrorTest, ACodeThatRepeatsASecretIsNotTold) {
     EXPECT_THAT(DetailsOf(status).reason,
                 ::testing::AnyOf(absl::StrCat("HTTP_", http), "GATEWAY_CREDENTIAL_REJECTED", "OUTCOME_UNKNOWN"));
   }
-  // A known code is told even if the caller chose a secret of that name.
+  // A known code is returned even if the caller chose a secret of the same text.
   request = testing::RequestOf(operation, R"pb(parameters { oidc_token: "INVALID_EMAIL" })pb");
   HttpAnswer answer{400, R"({"message":"INVALID_EMAIL","serviceErrorCode":"INVALID_EMAIL"})", {}};
   const absl::Status status = ErrorFromAnswer(answer, SentCall{operation, *request, 1, ""});
@@ -667,12 +667,12 @@ TEST(UpstreamErrorTest, ACodeThatRepeatsASecretIsNotTold) {
   EXPECT_EQ(DetailsOf(status).reason, "INVALID_EMAIL");
 }
 
-TEST(UpstreamErrorTest, OfUpstreamsMessageTheRestIsKept) {
+TEST(UpstreamErrorTest, TheRestOfUpstreamsMessageIsKept) {
   EXPECT_THAT(OfAnswer(kSubmit, 400, R"({"message":"target_public_key 04ab does not fit token hush-hush-hush"})"),
               StatusIs(Code::kInvalidArgument, Eq("target_public_key 04ab does not fit token [secret]")));
 }
 
-TEST(UpstreamErrorTest, AHugeAnswerGivesASmallError) {
+TEST(UpstreamErrorTest, AHugeResponseGivesASmallError) {
   std::string violations;
   for (int i = 0; i < 10000; ++i) {
     absl::StrAppend(&violations, i > 0 ? "," : "", "{\"field\":\"", std::string(200, 'f'), "\",\"description\":\"é\"}");

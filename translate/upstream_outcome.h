@@ -1,4 +1,4 @@
-// How one HTTP exchange with upstream ended: the words that the upstream client and the error table share.
+// How one HTTP exchange with upstream ended; the upstream client returns it, and the error table maps it.
 #ifndef STAMPGATE_TRANSLATE_UPSTREAM_OUTCOME_H_
 #define STAMPGATE_TRANSLATE_UPSTREAM_OUTCOME_H_
 
@@ -15,7 +15,7 @@ struct HttpAnswer {
   int status = 0;
   std::string body;
   std::optional<absl::Duration> retry_after;
-  // Of a GET: the headers of these names, empty if there are none.
+  // For a GET: the values of these response headers, empty if absent.
   std::string cache_control = {};
   std::string age = {};
 };
@@ -23,22 +23,22 @@ struct HttpAnswer {
 // There is no complete response.
 struct TransportFailure {
   enum class Cause {
-    kNoPlace,      // every connection that the call may take was taken until its time ended; nothing was sent
-    kUnreachable,  // name not resolved, connection refused, or connecting took too long
+    kNoPlace,      // all connections that the call may use stayed busy until its time ended; nothing was sent
+    kUnreachable,  // the name was not resolved, the connection was refused, or connecting timed out
     kTls,          // the TLS handshake failed: certificate, host name or version
     kTimeout,      // the call's time ended
-    kCancelled,    // the caller went away
-    kBroken,       // the connection ended early: reset, closed or cut
+    kCancelled,    // the caller cancelled
+    kBroken,       // the connection ended early: reset or closed
     kTooLarge,     // the response is larger than the configured limit
     kShutdown,     // the gateway is stopping
   };
 
   Cause cause = Cause::kBroken;
-  // Whether a byte of the body may have reached upstream. False is a promise, true is a possibility.
+  // Whether a byte of the body may have reached upstream. False is certain; true is only possible.
   bool body_sent = false;
-  // What the HTTP library says, for the log and the error message. Never holds a header, a body or a stamp.
+  // The HTTP library's text, for the log and the error message. Never holds a header, a body or a stamp.
   std::string detail;
-  // True if only the caller's wait has ended: the exchange goes on, and its own outcome comes later.
+  // True if only the caller's wait has ended: the exchange continues, and its own outcome comes later.
   bool goes_on = false;
 };
 

@@ -26,7 +26,7 @@ bool IsIdempotencyKey(absl::string_view text) {
   return !text.empty() && text.size() <= kMaxBytes && absl::c_all_of(text, absl::ascii_isgraph);
 }
 
-// Of a text in UTF-8: the bytes that begin a character.
+// Counts the bytes of a UTF-8 text that begin a character.
 size_t CountCharacters(absl::string_view text) {
   return absl::c_count_if(text, [](unsigned char c) { return (c & 0xc0) != 0x80; });
 }
@@ -39,7 +39,7 @@ class Validator {
     const Reflection& reflection = *message.GetReflection();
     CheckUnknownFields(message, Path(), violations_);
     if (plan.unrecognized != nullptr && reflection.FieldSize(message, plan.unrecognized) > 0) {
-      Add(absl::StrCat("must not hold ", plan.unrecognized->name(), ", which is for answers"));
+      Add(absl::StrCat("must not hold ", plan.unrecognized->name(), ", which is for responses"));
     }
     if (plan.client_stamp != nullptr && reflection.HasField(message, plan.client_stamp)) {
       Add(absl::StrCat("must not hold ", plan.client_stamp->name(), " here"));
@@ -59,7 +59,7 @@ class Validator {
  private:
   struct Step {
     const FieldPlan* field;
-    int index;  // of an element; -1 for the field itself
+    int index;  // for an element; -1 for the field itself
   };
 
   void CheckField(const Message& message, const Reflection& reflection, const FieldPlan& plan) {

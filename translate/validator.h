@@ -1,6 +1,6 @@
-// Checks a message by the rules of its fields' options: required fields, enums, limits, JSON texts, fields that exclude
-// each other. Protobuf fields that the proto does not know are violations too: what cannot be rendered must not be
-// lost.
+// Validates a message by the options of its fields: required fields, enums, limits, JSON texts, mutually exclusive
+// fields. Protobuf fields that the proto does not have are violations too: the gateway could not render them, and must
+// not drop them.
 #ifndef STAMPGATE_TRANSLATE_VALIDATOR_H_
 #define STAMPGATE_TRANSLATE_VALIDATOR_H_
 
@@ -15,7 +15,8 @@ namespace stampgate {
 // Adds every violation in `message` to `violations`. Descriptions name the rule and never quote a value.
 void Validate(const google::protobuf::Message& message, const MessagePlan& plan, Violations& violations);
 
-// Adds a violation of the field at `path` for each protobuf field of `message` alone that its proto does not know.
+// Adds a violation at `path` for each protobuf field of `message` that its proto does not have; ignores messages inside
+// it.
 void CheckUnknownFields(const google::protobuf::Message& message, const std::string& path, Violations& violations);
 
 }  // namespace stampgate

@@ -56,14 +56,14 @@ const MessagePlan& EverythingPlan() {
   return **plans->Compile(Everything::descriptor());
 }
 
-// An Everything that would be valid without what is said here.
+// Validates an Everything that is valid except for these fields.
 Found ViolatedByEverything(const std::string& text_proto) {
   return Violated(Proto<Everything>(absl::StrCat("text: \"t\" noted: \"\" ", text_proto)), EverythingPlan());
 }
 
-// --- Rules of every field of every operation, by going through full requests. ---
+// Rules of every field of every operation, on full requests.
 
-// A message inside a full request: the fields that lead to it, first elements of lists.
+// A place inside a full request: the fields that lead to it, through first elements of lists.
 using Steps = std::vector<const FieldPlan*>;
 
 Message& At(Message& root, const Steps& steps) {
@@ -104,8 +104,8 @@ void ForEachMessage(Message& root, const MessagePlan& plan, Steps& steps,
   }
 }
 
-// Calls `visit` with a full valid request of every operation, and each message in it. What `visit` does to the request
-// is undone after each call.
+// Calls `visit` with a full valid request of every operation and each message in it. Undoes after each call what
+// `visit` did to the request.
 void ForEachMessageOfEveryRequest(
     const std::function<void(Message&, const Operation&, const Steps&, const MessagePlan&)>& visit) {
   for (const Operation& operation : Operations().operations()) {
@@ -132,7 +132,7 @@ TEST(ValidatorTest, AFullRequestOfEveryOperationIsValid) {
   EXPECT_GT(messages, 2 * 25);
 }
 
-TEST(ValidatorTest, EachRequiredFieldThatIsMissingIsOneViolationAtItsPath) {
+TEST(ValidatorTest, EachMissingRequiredFieldIsOneViolation) {
   int fields = 0;
   ForEachMessageOfEveryRequest(
       [&](Message& request, const Operation& operation, const Steps& steps, const MessagePlan& plan) {
@@ -154,7 +154,7 @@ TEST(ValidatorTest, EachRequiredFieldThatIsMissingIsOneViolationAtItsPath) {
   EXPECT_GT(fields, 100);
 }
 
-TEST(ValidatorTest, ARequiredTextMayBeEmptyOnlyWhereItsRuleSaysSo) {
+TEST(ValidatorTest, ARequiredTextMayBeEmptyOnlyByItsRule) {
   ForEachMessageOfEveryRequest(
       [&](Message& request, const Operation& operation, const Steps& steps, const MessagePlan& plan) {
         for (const FieldPlan& field : plan.fields) {
@@ -188,11 +188,11 @@ TEST(ValidatorTest, AnEnumMustBeAListedValue) {
           message.GetReflection()->SetEnumValue(&message, field.field, value);
         }
       });
-  // Twice: effect, chain_caip2, the interface's type, provider, and the authentication type.
+  // Twice each: effect, chain_caip2, the interface's type, provider, and the authentication type.
   EXPECT_EQ(enums, 2 * 5);
 }
 
-TEST(ValidatorTest, AProtobufFieldThatIsNotKnownIsAViolationAtEveryLevel) {
+TEST(ValidatorTest, UnknownFieldsAreViolationsAtEveryLevel) {
   ForEachMessageOfEveryRequest(
       [&](Message& request, const Operation& operation, const Steps& steps, const MessagePlan&) {
         Message& message = At(request, steps);
@@ -202,13 +202,13 @@ TEST(ValidatorTest, AProtobufFieldThatIsNotKnownIsAViolationAtEveryLevel) {
       });
 }
 
-// --- Known answers, rule by rule. ---
+// Known results, rule by rule.
 
-TEST(ValidatorTest, LimitsAreMetExactly) {
+TEST(ValidatorTest, LimitsAreExact) {
   struct Row {
     const char* method;
     const char* path;
-    const char* description;  // empty: valid
+    const char* description;  // empty if valid
     std::function<void(Message&)> set;
   };
   auto interface_of = [](size_t count, const char* character) {
@@ -237,7 +237,7 @@ TEST(ValidatorTest, LimitsAreMetExactly) {
       {"CreateSmartContractInterface", kInterface, "", interface_of(400000, "x")},
       {"CreateSmartContractInterface", kInterface, "must be at most 400000 characters long, not 400001",
        interface_of(400001, "x")},
-      // Characters, of one to four bytes each.
+      // Characters of one to four bytes.
       {"CreateSmartContractInterface", kInterface, "", interface_of(400000, "é")},
       {"CreateSmartContractInterface", kInterface, "", interface_of(400000, "€")},
       {"CreateSmartContractInterface", kInterface, "", interface_of(400000, "😀")},
@@ -284,7 +284,7 @@ TEST(ValidatorTest, AnAmountIsDecimalDigitsOrMax) {
   EXPECT_THAT(found(""), ElementsAre(Pair("parameters.amount_value", "is required")));
 }
 
-TEST(ValidatorTest, AnIdempotencyKeyIs1To128VisibleAsciiCharacters) {
+TEST(ValidatorTest, AnIdempotencyKeyHasItsForm) {
   const Found fault = {{"idempotency_key", "must be 1 to 128 visible ASCII characters"}};
   for (const Operation& operation : Operations().operations()) {
     if (!operation.is_submit()) continue;
@@ -316,7 +316,7 @@ TEST(ValidatorTest, LimitsHoldForElementsAndCountBytes) {
               ElementsAre(Pair("colors[1]", "must be one of the listed values, not the unspecified one")));
 }
 
-TEST(ValidatorTest, FieldsThatExcludeEachOtherMustNotBothBeSet) {
+TEST(ValidatorTest, ExclusiveFieldsMustNotBothBeSet) {
   EXPECT_THAT(
       ViolatedBy("CreateOauthProviders", R"pb(
         organization_id: "o"
@@ -370,7 +370,7 @@ TEST(ValidatorTest, TheParametersOfGeneralOperationsMustBeJson) {
   EXPECT_THAT(ViolatedBy("QueryOperation", query + R"(parameters: "{}")"), IsEmpty());
 }
 
-TEST(ValidatorTest, ATimeMustBeOneThatJsonCanSay) {
+TEST(ValidatorTest, ATimeMustBeRepresentableInJson) {
   for (const char* time :
        {"time { seconds: -62135596800 }", "time { seconds: 253402300799 nanos: 999999999 }", "time {}"}) {
     EXPECT_THAT(ViolatedByEverything(time), IsEmpty()) << time;
@@ -391,12 +391,12 @@ TEST(ValidatorTest, ATimeMustBeOneThatJsonCanSay) {
               ElementsAre(Pair("times[1]", "holds field number 3, which this gateway does not know")));
 }
 
-TEST(ValidatorTest, WhatIsForAnswersMustNotBeInARequest) {
+TEST(ValidatorTest, ARequestMustNotHaveUnrecognized) {
   EXPECT_THAT(ViolatedByEverything(R"(unrecognized { key: "/a" value: "1" })"),
-              ElementsAre(Pair("", "must not hold unrecognized, which is for answers")));
+              ElementsAre(Pair("", "must not hold unrecognized, which is for responses")));
 }
 
-TEST(ValidatorTest, AllViolationsAreToldAtOnceWithTheirPaths) {
+TEST(ValidatorTest, AllViolationsAreReportedWithTheirPaths) {
   EXPECT_THAT(ViolatedBy("UpdateMfaPolicy", R"pb(
                 parameters {
                   user_id: "u"
@@ -413,7 +413,7 @@ TEST(ValidatorTest, AllViolationsAreToldAtOnceWithTheirPaths) {
                                "must be one of the listed values, not number 99")));
 }
 
-TEST(ValidatorTest, OfAThousandViolationsTwentyAreKeptAndAllAreCounted) {
+TEST(ValidatorTest, KeepsTwentyViolationsAndCountsAll) {
   v1::CreatePoliciesRequest request;
   request.set_organization_id("o");
   for (int i = 0; i < 1000; ++i) {

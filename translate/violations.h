@@ -1,4 +1,4 @@
-// What is wrong with a request: all of it at once, within bounds.
+// Collects all violations of a request, within bounds.
 #ifndef STAMPGATE_TRANSLATE_VIOLATIONS_H_
 #define STAMPGATE_TRANSLATE_VIOLATIONS_H_
 
@@ -9,7 +9,7 @@
 
 namespace stampgate {
 
-// One broken rule. `field` is the path of the field by proto names, such as "parameters.policies[2].effect".
+// One violation of a rule. `field` is the path of the field by proto names, such as "parameters.policies[2].effect".
 struct Violation {
   std::string field;
   std::string description;
@@ -20,7 +20,7 @@ class Violations {
  public:
   static constexpr size_t kKept = 20;
 
-  // `make` returns the Violation; it is called only if that is kept.
+  // `make` returns the Violation; it is called only if the violation is kept.
   template <typename Make>
   void Add(Make make) {
     if (++count_ <= kKept) kept_.push_back(make());

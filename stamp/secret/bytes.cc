@@ -16,7 +16,7 @@ absl::StatusOr<SecretBytes> SecretBytes::Create(size_t size) {
   auto* data = static_cast<uint8_t*>(sodium_malloc(size));
   if (data == nullptr) return absl::ResourceExhaustedError("no memory for a private key");
   SecretBytes secret(data, size);
-  // sodium_malloc locks too, but goes on if that fails.
+  // sodium_malloc locks too, but ignores a failure to lock.
   if (sodium_mlock(data, size) != 0) {
     return absl::ResourceExhaustedError(
         absl::StrCat("memory for private keys cannot be locked: raise RLIMIT_MEMLOCK (", std::strerror(errno), ")"));

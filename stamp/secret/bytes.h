@@ -1,4 +1,4 @@
-// Bytes that must not leak.
+// Bytes of a secret in locked memory.
 #ifndef STAMPGATE_STAMP_SECRET_BYTES_H_
 #define STAMPGATE_STAMP_SECRET_BYTES_H_
 
@@ -12,13 +12,13 @@
 
 namespace stampgate {
 
-// A fixed number of bytes in locked memory of their own: not swapped, not in core dumps, between guard pages, wiped
-// when the object goes. They can be moved but neither copied nor printed. Each object costs four pages, one of them
-// locked. Not synchronized: like a plain array.
+// A fixed number of bytes in its own locked memory: never swapped, not in core dumps, between guard pages, wiped by the
+// destructor. Can be moved, but neither copied nor printed. Each object uses four pages, one of them locked. Not
+// synchronized, like a plain array.
 class SecretBytes {
  public:
-  // `size` zero bytes. Errors: kInvalidArgument if `size` is 0; kResourceExhausted if there is no memory or it cannot
-  // be locked; otherwise those of InitializeKeyMemory.
+  // `size` zero bytes. Errors: kInvalidArgument if `size` is 0; kResourceExhausted if memory is short or cannot be
+  // locked; otherwise those of InitializeKeyMemory.
   static absl::StatusOr<SecretBytes> Create(size_t size);
 
   SecretBytes(SecretBytes&& other) noexcept
@@ -39,10 +39,10 @@ class SecretBytes {
   // The bytes as text, for parsers. Never copy it into a string.
   absl::string_view text() const { return {reinterpret_cast<const char*>(data_), size_}; }
 
-  // From now on a write to the bytes ends the process.
+  // After this, a write to the bytes ends the process.
   void MakeReadOnly();
 
-  // Takes the same time whatever the bytes are; sizes are not secret.
+  // The time does not depend on the bytes. Sizes are not secret.
   friend bool operator==(const SecretBytes& a, const SecretBytes& b);
 
   friend std::ostream& operator<<(std::ostream&, const SecretBytes&) = delete;

@@ -52,7 +52,7 @@ TEST(SecretBytesTest, ComparesSizeAndContent) {
 
 TEST(SecretBytesTest, LocksItsPagesWhileItLives) {
   if (IsSanitized()) GTEST_SKIP() << "the sanitizer does not lock";
-  ASSERT_TRUE(SecretBytes::Create(1).ok());  // Sets up the arena.
+  ASSERT_TRUE(SecretBytes::Create(1).ok());  // sets up the arena
   const int before = LockedKb();
   {
     std::vector<SecretBytes> secrets;
@@ -62,9 +62,9 @@ TEST(SecretBytesTest, LocksItsPagesWhileItLives) {
   EXPECT_EQ(LockedKb(), before);
 }
 
-TEST(SecretBytesTest, IsRefusedWhereItCannotBeLocked) {
+TEST(SecretBytesTest, FailsIfItCannotBeLocked) {
   if (IsSanitized()) GTEST_SKIP() << "the sanitizer reports every mlock as a success";
-  ASSERT_TRUE(SecretBytes::Create(1).ok());  // The arena is there: what fails is the secret's own lock.
+  ASSERT_TRUE(SecretBytes::Create(1).ok());  // the arena exists, so only the lock of the secret itself can fail
   const pid_t child = fork();
   if (child == 0) {
     ForbidLocking();
@@ -76,7 +76,7 @@ TEST(SecretBytesTest, IsRefusedWhereItCannotBeLocked) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
-TEST(SecretBytesDeathTest, EndsTheProcessOnAccessBehindTheEnd) {
+TEST(SecretBytesDeathTest, EndsTheProcessOnAccessPastTheEnd) {
   SecretBytes secret = Make("0123456789");
   volatile uint8_t* data = secret.data();
   EXPECT_DEATH(data[secret.size()] = 1, "");

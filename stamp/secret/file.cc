@@ -28,7 +28,7 @@ absl::Status CheckFile(const struct stat& file) {
   return absl::OkStatus();
 }
 
-// Writes all of `content`, and makes it last.
+// Writes all of `content` and syncs it.
 absl::Status WriteAndSync(int fd, const SecretBytes& content) {
   size_t done = 0;
   while (done < content.size()) {
@@ -40,7 +40,7 @@ absl::Status WriteAndSync(int fd, const SecretBytes& content) {
   return fsync(fd) == 0 ? absl::OkStatus() : absl::ErrnoToStatus(errno, "cannot write it to disk");
 }
 
-// A new file outlives a crash only once its directory is on disk too.
+// A new file survives a crash only if its directory has been synced.
 absl::Status SyncDirectoryOf(const std::string& path) {
   const size_t slash = path.rfind('/');
   const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
@@ -55,7 +55,8 @@ absl::Status SyncDirectoryOf(const std::string& path) {
 }  // namespace
 
 absl::StatusOr<SecretBytes> ReadSecretFile(const std::string& path) {
-  // One open, and the checks on what it opened: nothing can be swapped in between. O_NONBLOCK is for FIFOs.
+  // Opens once and checks the opened file, so that it cannot be replaced in between. O_NONBLOCK: opening a FIFO must
+  // not block.
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   if (fd < 0) return absl::ErrnoToStatus(errno, "it cannot be opened");
   absl::Cleanup close_fd = [fd] { close(fd); };

@@ -1,4 +1,4 @@
-// Files that hold a secret.
+// Reads and writes files that hold a secret.
 #ifndef STAMPGATE_STAMP_SECRET_FILE_H_
 #define STAMPGATE_STAMP_SECRET_FILE_H_
 
@@ -10,22 +10,22 @@
 
 namespace stampgate {
 
-// Reads a whole file. Its bytes only ever touch locked memory.
+// Reads a whole file. Its bytes are never in memory that is not locked.
 //
-// The file must be regular, of 1 to 4096 bytes, owned by root or by us, and neither writable by its group nor open to
-// others in any way. Its group may read it: Kubernetes mounts secrets so. Symbolic links on the way are followed, as
-// Kubernetes mounts secrets through them; what is checked is the file that is read. Never blocks on a FIFO.
+// The file must be regular, of 1 to 4096 bytes, owned by root or by this process's user. Its group may read it, as
+// Kubernetes mounts secrets, but not write it; others must have no access. Symbolic links are followed, since
+// Kubernetes mounts secrets through them; the checks apply to the file that is read. Never blocks on a FIFO.
 //
-// Errors name the rule, neither the path nor anything from the file:
+// Errors name the rule, neither the path nor file contents:
 //   kNotFound            there is no such file
-//   kPermissionDenied    we may not read it, or others may touch it
+//   kPermissionDenied    this process may not read it, or others may access it
 //   kFailedPrecondition  not a regular file
 //   kInvalidArgument     its size
 //   kResourceExhausted, kInternal  memory cannot be locked, reading failed
 absl::StatusOr<SecretBytes> ReadSecretFile(const std::string& path);
 
-// Writes a new file of mode 0600, on disk when this returns. An existing file is never touched. If anything fails, no
-// file is left behind. Errors, without the path: kAlreadyExists; otherwise what the system says about the path.
+// Writes a new file of mode 0600, and syncs it. Never changes an existing file. After an error no file is left. Errors,
+// without the path: kAlreadyExists; otherwise the system's error for the path.
 absl::Status WriteNewSecretFile(const std::string& path, const SecretBytes& content);
 
 }  // namespace stampgate

@@ -6,19 +6,19 @@
 namespace stampgate {
 namespace {
 
-// 64 KiB were full with 256 threads.
+// An arena of 64 KiB was full with 256 threads.
 constexpr size_t kArenaBytes = 262144;
 constexpr size_t kMinArenaBlockBytes = 16;
 
 absl::Status Initialize() {
   if (sodium_init() < 0) return absl::InternalError("libsodium does not start");
   if (CRYPTO_secure_malloc_initialized()) {
-    return absl::InternalError("OpenSSL's secure memory has been set up by somebody else");
+    return absl::InternalError("other code has set up OpenSSL's secure memory");
   }
   switch (CRYPTO_secure_malloc_init(kArenaBytes, kMinArenaBlockBytes)) {
     case 1:
       return absl::OkStatus();
-    case 2:  // The arena is there, but mlock or a guard page failed.
+    case 2:  // the arena exists, but mlock or a guard page failed
       return absl::ResourceExhaustedError("memory for private keys cannot be locked: raise RLIMIT_MEMLOCK");
     default:
       return absl::InternalError("OpenSSL's secure memory cannot be set up");

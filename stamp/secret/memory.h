@@ -1,4 +1,4 @@
-// Memory for private keys: never swapped, never in a core dump.
+// Sets up memory for private keys that is never swapped and never in a core dump.
 #ifndef STAMPGATE_STAMP_SECRET_MEMORY_H_
 #define STAMPGATE_STAMP_SECRET_MEMORY_H_
 
@@ -6,14 +6,14 @@
 
 namespace stampgate {
 
-// Prepares libsodium and OpenSSL's secure arena (256 KiB, locked). The first call does the work, later ones repeat its
-// answer; everything in stamp/ that touches a key calls it, so a key cannot meet unlocked memory. Thread-safe.
+// Prepares libsodium and OpenSSL's secure arena (256 KiB, locked). The first call does it; later calls return the same
+// status. All code in stamp/ that handles a key calls it first, so that no key is ever in unlocked memory. Thread-safe.
 //
-// Limit: the arena holds, for P-256 and secp256k1, 64 bytes for each key and up to 512 for each living thread that
-// has signed, most of it OpenSSL's random generator for that thread. When it is full, making a signer and signing fail.
+// Limit: for P-256 and secp256k1 the arena holds 64 bytes for each key and up to 512 bytes for each living thread that
+// has signed, mostly OpenSSL's random generator for that thread. When it is full, making a signer and signing fail.
 //
-// Errors: kResourceExhausted if memory cannot be locked (raise RLIMIT_MEMLOCK); kInternal if a library does not start
-// or somebody else has set up the arena, so that nobody knows whether it is locked.
+// Errors: kResourceExhausted if memory cannot be locked (raise RLIMIT_MEMLOCK); kInternal if a library does not start,
+// or if other code has set up the arena, which may then not be locked.
 absl::Status InitializeKeyMemory();
 
 }  // namespace stampgate

@@ -10,14 +10,14 @@
 namespace stampgate {
 namespace {
 
-// The tests of one process run in this order: the first needs memory that nobody has set up.
-TEST(KeyMemoryTest, FailsWhereNothingCanBeLocked) {
+// The tests of one process run in this order: the first one needs an arena that is not yet set up.
+TEST(KeyMemoryTest, FailsIfMemoryCannotBeLocked) {
   if (IsSanitized()) GTEST_SKIP() << "the sanitizer reports every mlock as a success";
   const pid_t child = fork();
   if (child == 0) {
     ForbidLocking();
     const absl::Status first = InitializeKeyMemory();
-    // A second call must not take the half-made arena for a good one.
+    // A second call must not accept the half-initialized arena.
     _exit(absl::IsResourceExhausted(first) && InitializeKeyMemory() == first ? 0 : 1);
   }
   int status = 0;
@@ -26,7 +26,7 @@ TEST(KeyMemoryTest, FailsWhereNothingCanBeLocked) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
-TEST(KeyMemoryTest, FailsWhereSomebodyElseHasSetUpTheArena) {
+TEST(KeyMemoryTest, FailsIfOtherCodeHasSetUpTheArena) {
   const pid_t child = fork();
   if (child == 0) {
     CRYPTO_secure_malloc_init(4096, 16);

@@ -20,7 +20,7 @@ struct OpensslDeleter {
   }
 };
 
-// Wiped when freed.
+// Wipes the number when it frees it.
 using BignumPtr = std::unique_ptr<BIGNUM, OpensslDeleter<BN_clear_free>>;
 using BnCtxPtr = std::unique_ptr<BN_CTX, OpensslDeleter<BN_CTX_free>>;
 using EcGroupPtr = std::unique_ptr<EC_GROUP, OpensslDeleter<EC_GROUP_free>>;

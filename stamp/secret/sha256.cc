@@ -8,12 +8,12 @@
 namespace stampgate {
 
 std::array<uint8_t, 32> Sha256(absl::string_view data) {
-  // Fetched once: OpenSSL's own SHA256() looks it up by name on every call.
+  // Fetched once: OpenSSL's SHA256() looks the algorithm up by name on every call.
   static const EVP_MD* const sha256 = EVP_MD_fetch(nullptr, "SHA256", nullptr);
   std::array<uint8_t, 32> digest;
   unsigned int size = 0;
   bool ok = sha256 != nullptr && EVP_Digest(data.data(), data.size(), digest.data(), &size, sha256, nullptr) == 1;
-  ABSL_RAW_CHECK(ok && size == digest.size(), "OpenSSL does not compute SHA-256");
+  ABSL_RAW_CHECK(ok && size == digest.size(), "OpenSSL cannot compute SHA-256");
   return digest;
 }
 

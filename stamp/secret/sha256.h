@@ -1,4 +1,4 @@
-// SHA-256 of bytes at hand.
+// SHA-256 of bytes in memory.
 #ifndef STAMPGATE_STAMP_SECRET_SHA256_H_
 #define STAMPGATE_STAMP_SECRET_SHA256_H_
 
@@ -10,10 +10,10 @@
 
 namespace stampgate {
 
-// Thread-safe. Ends the process if OpenSSL has no SHA-256 or no memory: nothing could be signed.
+// Thread-safe. Ends the process if OpenSSL has no SHA-256 or memory is short: the gateway could then not sign anything.
 std::array<uint8_t, 32> Sha256(absl::string_view data);
 
-// The same in lower-case hex.
+// The same digest in lower-case hex.
 std::string HexSha256(absl::string_view data);
 
 }  // namespace stampgate

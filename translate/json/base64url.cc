@@ -4,8 +4,8 @@
 
 namespace stampgate {
 
-// Abseil's decoder takes several texts for the same bytes, and so does libsodium's: up to 1.0.18 it takes every byte
-// beyond ASCII for the digit 63. What encodes to the very text is canonical.
+// The decoders of Abseil and libsodium accept several texts for the same bytes; libsodium up to 1.0.18 reads every byte
+// beyond ASCII as the digit 63. A text is canonical if its bytes encode to it again.
 std::optional<std::string> DecodeBase64Url(absl::string_view text) {
   std::string bytes;
   if (!absl::WebSafeBase64Unescape(text, &bytes) || absl::WebSafeBase64Escape(bytes) != text) return std::nullopt;

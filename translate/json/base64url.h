@@ -1,4 +1,4 @@
-// base64url without padding, as keys, tokens, stamps and cursors have it: RFC 7515, section 2.
+// base64url without padding (RFC 7515, section 2): the encoding of keys, tokens, stamps and cursors.
 #ifndef STAMPGATE_TRANSLATE_JSON_BASE64URL_H_
 #define STAMPGATE_TRANSLATE_JSON_BASE64URL_H_
 
@@ -9,8 +9,8 @@
 
 namespace stampgate {
 
-// The bytes that `text` stands for: without padding, line breaks or bits that no byte holds, so that two texts never
-// stand for the same bytes. Nothing if it is anything else.
+// Decodes `text`. Accepts only the canonical text, without padding, line breaks or spare bits, so that two texts never
+// decode to the same bytes. Nothing for other texts.
 std::optional<std::string> DecodeBase64Url(absl::string_view text);
 
 }  // namespace stampgate

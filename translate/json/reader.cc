@@ -20,7 +20,7 @@ namespace od = simdjson::ondemand;
 
 static_assert(kJsonPadding >= simdjson::SIMDJSON_PADDING);
 
-// A parser keeps buffers of about five times its largest text; one that has met a large text is not kept.
+// A parser keeps buffers of about five times its largest text; a parser that has read a large text is not kept.
 constexpr size_t kKeptParserBytes = 256 << 10;
 
 bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
@@ -56,7 +56,7 @@ bool IsNumber(absl::string_view text) {
   return i == text.size();
 }
 
-// Whether every backslash in `inner`, the text between two quotes, begins an escape that RFC 8259 knows.
+// Whether every backslash in `inner`, the text between two quotes, begins an escape of RFC 8259.
 bool EscapesAreValid(absl::string_view inner) {
   for (size_t i = 0; i < inner.size(); ++i) {
     if (inner[i] != '\\') continue;
@@ -72,7 +72,7 @@ bool EscapesAreValid(absl::string_view inner) {
   return true;
 }
 
-// The four hexadecimal digits at `digits`, which are valid.
+// The value of the four hexadecimal digits at `digits`, which are valid.
 uint32_t HexUnit(const char* digits) {
   uint32_t unit = 0;
   for (int i = 0; i < 4; ++i) {
@@ -82,7 +82,7 @@ uint32_t HexUnit(const char* digits) {
   return unit;
 }
 
-// Appends `c` in UTF-8, a surrogate as if it were a character.
+// Appends `c` in UTF-8; encodes a surrogate as if it were a character.
 uint8_t* AppendCharacter(uint32_t c, uint8_t* out) {
   const auto more = [c](int shift) { return static_cast<uint8_t>(0x80 | (c >> shift & 0x3f)); };
   if (c < 0x80) {
@@ -103,8 +103,8 @@ uint8_t* AppendCharacter(uint32_t c, uint8_t* out) {
   return out;
 }
 
-// Unescapes `inner`, the text between two quotes, whose escapes are valid, also where a surrogate lacks its other half.
-// Returns the end of what it wrote, which is never longer than `inner`.
+// Unescapes `inner`, the text between two quotes, whose escapes are valid. A surrogate may lack its other half. Returns
+// the end of the output, which is never longer than `inner`.
 uint8_t* UnescapeWithSurrogates(absl::string_view inner, uint8_t* out) {
   constexpr absl::string_view kShort = "bfnrt";
   constexpr absl::string_view kMeant = "\b\f\n\r\t";
@@ -137,7 +137,7 @@ const char* Reason(simdjson::error_code error) {
   return error == simdjson::UTF8_ERROR ? "JSON text is not UTF-8" : "JSON text is malformed";
 }
 
-// The member names of one object. Few names are compared one by one; many are hashed.
+// The member names of one object. Compares a few names one by one, and hashes many.
 class SeenNames {
  public:
   bool Add(absl::string_view name) {
@@ -160,7 +160,7 @@ class SeenNames {
 
 }  // namespace
 
-// One document being read.
+// The parse of one document.
 class JsonParse {
  public:
   JsonParse() : parser_(std::exchange(kept_parser, nullptr)) {
@@ -171,7 +171,7 @@ class JsonParse {
   }
 
   absl::Status Read(std::string& text, absl::FunctionRef<absl::Status(JsonValue& root)> on_root) {
-    // simdjson may look at what follows a text that ends too early: it must find nothing there that could go on.
+    // simdjson may read past the end of a truncated text: what it finds there must not continue the text.
     const size_t size = text.size();
     text.append(kJsonPadding, '\0');
     absl::Cleanup unpad = [&] { text.resize(size); };
@@ -181,7 +181,7 @@ class JsonParse {
     if (first == size) return absl::InvalidArgumentError("JSON text is empty");
     if (text[first] != '{') return absl::InvalidArgumentError("JSON text is not an object");
     if (auto error = parser_->iterate(text.data(), size, text.size()).get(document_)) {
-      // There is no document yet that could say where.
+      // There is no document yet, so the error has no offset.
       return absl::InvalidArgumentError(Reason(error));
     }
     od::value root;
@@ -191,7 +191,7 @@ class JsonParse {
     if (absl::Status status = on_root(value); !status.ok()) return status;
     if (absl::Status status = Finish(value); !status.ok()) return status;
     if (const char* behind; !document_.current_location().get(behind)) {
-      return MalformedAt("JSON text goes on behind its object", behind);
+      return MalformedAt("JSON text continues after its object", behind);
     }
     return absl::OkStatus();
   }
@@ -206,7 +206,7 @@ class JsonParse {
       if (auto error = std::move(result).get(field)) return Malformed(error);
       absl::string_view name;
       if (absl::Status status = Name(field, name); !status.ok()) return status;
-      if (!seen.Add(name)) return MalformedAt("a member name stands twice in one object", field.key().raw());
+      if (!seen.Add(name)) return MalformedAt("a member name occurs twice in one object", field.key().raw());
       JsonValue value;
       if (absl::Status status = Open(field.value(), object.depth_ + 1, value); !status.ok()) return status;
       if (absl::Status status = on_member(name, value); !status.ok()) return status;
@@ -235,7 +235,7 @@ class JsonParse {
 
   absl::StatusOr<absl::string_view> Text(JsonValue& value) {
     if (value.kind_ != JsonValue::Kind::kObject && value.kind_ != JsonValue::Kind::kArray) return value.text_;
-    if (value.visited_ && !value.finished_) return absl::InternalError("a JSON container is being gone through");
+    if (value.visited_ && !value.finished_) return absl::InternalError("a JSON container is being visited");
     if (absl::Status status = Finish(value); !status.ok()) return status;
     const char* end = text_.data() + text_.size();
     if (const char* next; !document_.current_location().get(next)) end = next;
@@ -245,7 +245,7 @@ class JsonParse {
  private:
   static od::value& Raw(JsonValue& value) { return *static_cast<od::value*>(value.value_); }
 
-  // Looks at a value: a scalar is checked and read, a container is left to be gone through.
+  // Begins a value: checks and reads a scalar; a container is visited later.
   absl::Status Open(od::value& raw, int depth, JsonValue& value) {
     value.parse_ = this;
     value.value_ = &raw;
@@ -282,7 +282,7 @@ class JsonParse {
     if (value.text_.size() < 2 || value.text_.back() != '"')
       return MalformedAt("a string is malformed", value.text_.data());
     absl::string_view inner = value.text_.substr(1, value.text_.size() - 2);
-    // Taking the string is also what makes simdjson step over it alone, and not over a colon behind it.
+    // Reading the string also makes simdjson skip exactly the string, and not a colon after it.
     od::raw_json_string unread;
     if (auto error = raw.get_raw_json_string().get(unread)) return Malformed(error);
     if (inner.find('\\') == absl::string_view::npos) {
@@ -290,7 +290,7 @@ class JsonParse {
       return absl::OkStatus();
     }
     if (!EscapesAreValid(inner)) return MalformedAt("a string has a malformed escape", value.text_.data());
-    // Unescaping shortens, and each string is unescaped once, so all of them fit into one buffer of the text's size.
+    // Unescaping shortens a string and happens once for each, so all strings fit into one buffer of the text's size.
     std::string_view unescaped;
     if (!Unescape(unread, unescaped)) return absl::OkStatus();
     value.string_ = absl::string_view(unescaped.data(), unescaped.size());
@@ -327,7 +327,7 @@ class JsonParse {
     return !parser_->unescape(raw, unescaped_end_).get(out);
   }
 
-  // Goes through what the callback left alone.
+  // Visits what the callback did not visit.
   absl::Status Finish(JsonValue& value) {
     if (value.visited_) return absl::OkStatus();
     if (value.kind_ == JsonValue::Kind::kObject) {
@@ -363,12 +363,12 @@ thread_local std::unique_ptr<od::parser> JsonParse::kept_parser;
 absl::StatusOr<absl::string_view> JsonValue::Text() { return parse_->Text(*this); }
 
 absl::Status JsonValue::ForEachMember(OnMember on_member) {
-  if (visited_ || kind_ != Kind::kObject) return absl::InternalError("not a JSON object that can be gone through");
+  if (visited_ || kind_ != Kind::kObject) return absl::InternalError("not a JSON object that can be visited");
   return parse_->ForEachMember(*this, on_member);
 }
 
 absl::Status JsonValue::ForEachElement(OnElement on_element) {
-  if (visited_ || kind_ != Kind::kArray) return absl::InternalError("not a JSON array that can be gone through");
+  if (visited_ || kind_ != Kind::kArray) return absl::InternalError("not a JSON array that can be visited");
   return parse_->ForEachElement(*this, on_element);
 }
 

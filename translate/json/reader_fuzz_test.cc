@@ -1,4 +1,5 @@
-// Thousands of damaged texts, the same in every run, against an independent reading of RFC 8259.
+// Compares the reader with an independent implementation of RFC 8259 on thousands of damaged texts, the same in every
+// run.
 #include <gtest/gtest.h>
 
 #include <cctype>
@@ -14,7 +15,7 @@
 namespace stampgate {
 namespace {
 
-// The grammar, letter by letter, with our bounds: one object, names unique, depth bounded.
+// The grammar, character by character, with the reader's bounds: one object, unique names, bounded depth.
 class Checker {
  public:
   explicit Checker(const std::string& text) : text_(text) {}
@@ -138,7 +139,7 @@ class Checker {
   bool String(std::string& value, bool& unicode) {
     if (!Eat('"')) return false;
     while (true) {
-      if (Peek() < 0x20) return false;  // the end of the text too
+      if (Peek() < 0x20) return false;  // also at the end of the text
       if (Eat('"')) return true;
       if (!Eat('\\')) {
         value += text_[at_++];
@@ -259,12 +260,12 @@ void Damage(std::string& text, std::mt19937_64& random) {
     case 3:
       text.resize(at);
       break;
-    case 4: {  // a part once more, elsewhere
+    case 4: {  // copies a part to another place
       const std::string part = text.substr(at, random() % 20);
       text.insert(random() % (text.size() + 1), part);
       break;
     }
-    default: {  // one piece in the place of another
+    default: {  // replaces one piece by another
       const std::string& piece = kPieces[random() % std::size(kPieces)];
       text.replace(at, std::min(piece.size(), text.size() - at), piece);
       break;
@@ -272,7 +273,7 @@ void Damage(std::string& text, std::mt19937_64& random) {
   }
 }
 
-// Reads all there is, as the readers of messages do.
+// Visits all values, as the readers of messages do.
 absl::Status ReadAll(JsonValue& value) {
   if (value.kind() == JsonValue::Kind::kObject) {
     return value.ForEachMember([](absl::string_view, JsonValue& member) { return ReadAll(member); });
@@ -283,11 +284,11 @@ absl::Status ReadAll(JsonValue& value) {
   return value.Text().status();
 }
 
-TEST(JsonReaderFuzzTest, TheCheckerKnowsTheSeeds) {
+TEST(JsonReaderFuzzTest, TheCheckerAcceptsTheSeeds) {
   for (const std::string& seed : Seeds()) EXPECT_TRUE(Checker(seed).IsStrictObject()) << seed;
 }
 
-TEST(JsonReaderFuzzTest, DamagedTextsAreAcceptedIfAndOnlyIfTheyAreStillJson) {
+TEST(JsonReaderFuzzTest, AcceptsADamagedTextOnlyIfItIsStillJson) {
   std::mt19937_64 random(4);
   int accepted = 0;
   constexpr int kRounds = 500000;
@@ -301,7 +302,7 @@ TEST(JsonReaderFuzzTest, DamagedTextsAreAcceptedIfAndOnlyIfTheyAreStillJson) {
     ASSERT_EQ(ReadJsonObject(visited, ReadAll).ok(), strict) << text;
     ASSERT_EQ(visited, text);
   }
-  // Neither answer is rare, or the test would show nothing.
+  // Both results must be frequent, or the test would prove nothing.
   EXPECT_GT(accepted, kRounds / 50);
   EXPECT_LT(accepted, kRounds / 2);
 }

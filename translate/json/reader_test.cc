@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::Pair;
 
-// Writes a value back, member by member, so that a test sees what the reader saw.
+// Writes a value back, member by member, so that a test sees what the reader returned.
 absl::Status Echo(JsonValue& value, std::string& out) {
   switch (value.kind()) {
     case JsonValue::Kind::kNull:
@@ -88,12 +88,12 @@ TEST(JsonReaderTest, UnescapesStringsAndNames) {
             "{\"abc\\n\":\"😀/\\\"\\\\\\u0000\",\"plain\":\"é\"}");
 }
 
-TEST(JsonReaderTest, AStringWithALoneSurrogateIsReadButNotUnicode) {
+TEST(JsonReaderTest, AcceptsALoneSurrogateInAString) {
   EXPECT_EQ(EchoOf(R"({"a":"\ud800","b":"x\udc00y","c":"\ud800A"})"),
             R"({"a":NOT-UNICODE,"b":NOT-UNICODE,"c":NOT-UNICODE})");
 }
 
-TEST(JsonReaderTest, ANameWithALoneSurrogateIsReadButNotUnicode) {
+TEST(JsonReaderTest, AcceptsALoneSurrogateInAName) {
   std::string text =
       R"({"\ud800":1,"a\udc00\n\"\\\/\b\f\r\té\u00e9":2,"\ud83d\ude00":3,"\uD800\u0041":4,"\ud83d\ud83d\ude00":5,"\u0416":6})";
   std::vector<std::pair<std::string, bool>> names;
@@ -111,7 +111,7 @@ TEST(JsonReaderTest, ANameWithALoneSurrogateIsReadButNotUnicode) {
                           Pair("\xed\xa0\xbd😀", false), Pair("Ж", true)));
 }
 
-TEST(JsonReaderTest, TheLastCharacterBeforeTheSurrogatesIsUnicode) {
+TEST(JsonReaderTest, TheCharacterBeforeTheSurrogatesIsUnicode) {
   EXPECT_TRUE(IsUnicode("\xed\x9f\xbf"));
   EXPECT_TRUE(IsUnicode("\xee\x80\x80"));
   EXPECT_TRUE(IsUnicode(""));
@@ -119,7 +119,7 @@ TEST(JsonReaderTest, TheLastCharacterBeforeTheSurrogatesIsUnicode) {
   EXPECT_FALSE(IsUnicode("x\xed\xbf\xbf"));
 }
 
-TEST(JsonReaderTest, GivesTheTextOfAContainerThatWasGoneThroughToItsEnd) {
+TEST(JsonReaderTest, ReturnsTheTextOfAVisitedContainer) {
   std::string text = R"( {"a": [1, {"b" : 2} ] , "c":{ "d":[ ] },"e":0 } )";
   std::vector<std::string> texts;
   const auto note = [&](JsonValue& value) {
@@ -141,7 +141,7 @@ TEST(JsonReaderTest, GivesTheTextOfAContainerThatWasGoneThroughToItsEnd) {
       texts, ElementsAre(R"([1, {"b" : 2} ])", R"({ "d":[ ] })", R"({"a": [1, {"b" : 2} ] , "c":{ "d":[ ] },"e":0 })"));
 }
 
-TEST(JsonReaderTest, GivesNoTextOfAContainerWhileItIsGoneThrough) {
+TEST(JsonReaderTest, RefusesTheTextOfAContainerDuringAVisit) {
   std::string text = R"({"a":1})";
   absl::Status within;
   ASSERT_TRUE(ReadJsonObject(text, [&](JsonValue& root) {
@@ -153,7 +153,7 @@ TEST(JsonReaderTest, GivesNoTextOfAContainerWhileItIsGoneThrough) {
   EXPECT_EQ(within.code(), absl::StatusCode::kInternal);
 }
 
-TEST(JsonReaderTest, GivesTheTextOfAnyValue) {
+TEST(JsonReaderTest, ReturnsTheTextOfAnyValue) {
   std::string text = R"({"a": [1, {"b" : 2}] , "c":{ },"d":"x\n" , "e" : 1.50 })";
   std::vector<std::string> texts;
   ASSERT_TRUE(ReadJsonObject(text, [&](JsonValue& root) {
@@ -166,7 +166,7 @@ TEST(JsonReaderTest, GivesTheTextOfAnyValue) {
   EXPECT_THAT(texts, ElementsAre(R"([1, {"b" : 2}])", "{ }", R"("x\n")", "1.50"));
 }
 
-TEST(JsonReaderTest, GivesTheTextOfTheRoot) {
+TEST(JsonReaderTest, ReturnsTheTextOfTheRoot) {
   std::string text = " {\"a\":[1 ]}\n ";
   ASSERT_TRUE(ReadJsonObject(text, [&](JsonValue& root) {
                 absl::StatusOr<absl::string_view> all = root.Text();
@@ -175,7 +175,7 @@ TEST(JsonReaderTest, GivesTheTextOfTheRoot) {
               }).ok());
 }
 
-TEST(JsonReaderTest, AContainerIsGoneThroughOnce) {
+TEST(JsonReaderTest, AContainerCanBeVisitedOnce) {
   std::string text = R"({"a":[1]})";
   absl::Status second = absl::OkStatus();
   ASSERT_TRUE(ReadJsonObject(text, [&](JsonValue& root) {
@@ -186,7 +186,7 @@ TEST(JsonReaderTest, AContainerIsGoneThroughOnce) {
   EXPECT_EQ(second.code(), absl::StatusCode::kInternal);
 }
 
-TEST(JsonReaderTest, ACallbackCanEndTheReading) {
+TEST(JsonReaderTest, ACallbackCanEndTheVisit) {
   std::string text = R"({"a":1,"b":})";
   absl::Status status = ReadJsonObject(text, [&](JsonValue& root) {
     return root.ForEachMember([](absl::string_view, JsonValue&) { return absl::AbortedError("enough"); });
@@ -196,7 +196,7 @@ TEST(JsonReaderTest, ACallbackCanEndTheReading) {
 
 class MalformedJsonTest : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(MalformedJsonTest, IsRefusedWhetherLookedAtOrNot) {
+TEST_P(MalformedJsonTest, IsRefusedWhetherVisitedOrNot) {
   EXPECT_THAT(EchoOf(GetParam()), HasSubstr("ERROR")) << GetParam();
   EXPECT_EQ(CheckJsonObject(GetParam()).code(), absl::StatusCode::kInvalidArgument) << GetParam();
 }
@@ -257,14 +257,14 @@ TEST(JsonReaderTest, DepthIsBounded) {
   EXPECT_FALSE(CheckJsonObject(absl::StrCat("{\"a\":", std::string(1000000, '['))).ok());
 }
 
-TEST(JsonReaderTest, ErrorsNameAPlaceAndNeverQuoteTheText) {
+TEST(JsonReaderTest, ErrorsHaveAnOffsetAndQuoteNothing) {
   absl::Status status = CheckJsonObject(R"({"token":"hush-hush","x":hush})");
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()), HasSubstr("near byte 25"));
   EXPECT_THAT(std::string(status.message()), Not(HasSubstr("hush")));
 }
 
-TEST(JsonReaderTest, DocumentsMayBeReadInsideEachOther) {
+TEST(JsonReaderTest, ReadsMayBeNested) {
   std::string outer = R"({"a":"x\n","b":"y\n"})";
   std::string seen;
   ASSERT_TRUE(ReadJsonObject(outer, [&](JsonValue& root) {
@@ -277,7 +277,7 @@ TEST(JsonReaderTest, DocumentsMayBeReadInsideEachOther) {
   EXPECT_EQ(seen, "x\ny\n");
 }
 
-TEST(JsonReaderTest, EveryCutOfADocumentIsRefused) {
+TEST(JsonReaderTest, EveryTruncatedDocumentIsRefused) {
   const std::string text = R"({"a":[1,{"b":"c\u00e9"}],"d":{"e":null},"f":-1.5e3,"g":true})";
   for (size_t size = 0; size < text.size(); ++size) {
     EXPECT_FALSE(CheckJsonObject(text.substr(0, size)).ok()) << size;
@@ -285,7 +285,7 @@ TEST(JsonReaderTest, EveryCutOfADocumentIsRefused) {
   EXPECT_TRUE(CheckJsonObject(text).ok());
 }
 
-TEST(JsonWriterTest, EscapesWhatMustBeAndNothingElse) {
+TEST(JsonWriterTest, EscapesOnlyWhatMustBeEscaped) {
   std::string out;
   AppendJsonString(absl::string_view("a\"\\/\b\f\n\r\t\0\x1f\x7f é😀", 19), out);
   EXPECT_EQ(out, "\"a\\\"\\\\/\\b\\f\\n\\r\\t\\u0000\\u001f\x7f é😀\"");

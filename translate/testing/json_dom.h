@@ -1,4 +1,4 @@
-// JSON documents as trees, for tests that compare, change and write them.
+// JSON documents as trees, which tests compare, change and write.
 #ifndef STAMPGATE_TRANSLATE_TESTING_JSON_DOM_H_
 #define STAMPGATE_TRANSLATE_TESTING_JSON_DOM_H_
 
@@ -13,14 +13,14 @@
 
 namespace stampgate::testing {
 
-// One value. Equal trees say the same: the order of members, white space and the escaping of strings aside, while
-// numbers are compared by their spelling.
+// One value. Equality ignores the order of members, white space and the escaping of strings; it compares numbers by
+// their spelling.
 struct Json {
   using Kind = JsonValue::Kind;
 
   Kind kind = Kind::kNull;
-  std::string text;     // a number's spelling, a string's value in UTF-8
-  bool unicode = true;  // false: `text` is the JSON text of a string that has no value in UTF-8
+  std::string text;     // a number's spelling, or a string's value in UTF-8
+  bool unicode = true;  // if false, `text` is the JSON text of a string that has no value in UTF-8
   std::map<std::string, Json> members;
   std::vector<Json> elements;
 
@@ -34,18 +34,18 @@ struct Json {
 
 bool operator==(const Json& a, const Json& b);
 
-// Reads any JSON value with the program's own reader, whose strictness json_reader_test shows.
+// Parses any JSON value with the program's own reader, whose strictness json/reader_test.cc proves.
 absl::StatusOr<Json> ParseJson(absl::string_view text);
 
-// The same for text that must be JSON: fails the test if it is not.
+// Parses text that must be JSON; fails the test if it is not.
 Json JsonOf(absl::string_view text);
 
-// Without white space, members by name.
+// The text without white space, members ordered by name.
 std::string ToText(const Json& json);
 inline void PrintTo(const Json& json, std::ostream* out) { *out << ToText(json); }
 
-// Puts `value` at the place that an RFC 6901 pointer names: a member, new or not, of an object that is there, or an
-// element that is there. False if there is no such place.
+// Sets the value at an RFC 6901 pointer: a member, new or not, of an existing object, or an existing element. Returns
+// false if there is no such place.
 bool SetAt(Json& root, absl::string_view pointer, Json value);
 
 }  // namespace stampgate::testing

@@ -17,7 +17,7 @@ using google::protobuf::OneofDescriptor;
 using google::protobuf::Reflection;
 using google::protobuf::Timestamp;
 
-// Makes the values of the fields of one message, singular or as elements, whatever the field's type.
+// Makes values for the fields of one message, singular or repeated, of any type.
 struct Values {
   std::function<std::string(const FieldPlan&)> text;
   std::function<bool()> flag;
@@ -71,7 +71,7 @@ void SetOne(Message& message, const FieldPlan& plan, const Values& values) {
   }
 }
 
-// Whether fields that exclude each other leave this one out, if the one with index `choice` is to be set.
+// Whether mutually exclusive fields omit this one, if the one with index `choice` is set.
 bool IsExcluded(const FieldPlan& field, const MessagePlan& plan, int choice) {
   if (const OneofDescriptor* oneof = field.field->real_containing_oneof()) {
     return oneof->field(choice % oneof->field_count()) != field.field;
@@ -80,7 +80,7 @@ bool IsExcluded(const FieldPlan& field, const MessagePlan& plan, int choice) {
   return std::find(group.begin(), group.end(), &field) != group.end() && group[choice % group.size()] != &field;
 }
 
-// The key of a submit is neither in its body nor in what a client stamps.
+// A submit's idempotency key is neither in its body nor in what a client stamps.
 bool IsKey(const FieldPlan& field) { return field.role == v1::FIELD_ROLE_IDEMPOTENCY_KEY; }
 
 std::string FullText(const FieldPlan& plan) {

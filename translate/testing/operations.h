@@ -1,4 +1,4 @@
-// The operations that a test links, and messages from text.
+// The operations that a test links, and messages from text format.
 #ifndef STAMPGATE_TRANSLATE_TESTING_OPERATIONS_H_
 #define STAMPGATE_TRANSLATE_TESTING_OPERATIONS_H_
 
@@ -11,7 +11,7 @@
 
 namespace stampgate::testing {
 
-// The table of all linked operations, made for the operator "Service".
+// The table of all linked operations, for the operator "Service".
 const OperationTable& Operations();
 
 // The operation of this method name, such as "GetPolicy". Ends the test program if there is none.

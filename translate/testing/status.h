@@ -1,4 +1,4 @@
-// What a test asks of a Status besides: the details that a caller sees.
+// Extracts from a Status the details that a caller sees.
 #ifndef STAMPGATE_TRANSLATE_TESTING_STATUS_H_
 #define STAMPGATE_TRANSLATE_TESTING_STATUS_H_
 

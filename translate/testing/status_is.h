@@ -1,4 +1,4 @@
-// What a test asks of a Status: its code, and its message.
+// A matcher for a Status: its code, and its message.
 #ifndef STAMPGATE_TRANSLATE_TESTING_STATUS_IS_H_
 #define STAMPGATE_TRANSLATE_TESTING_STATUS_IS_H_
 

@@ -9,13 +9,13 @@ const absl::Time kStart = absl::FromUnixSeconds(1'700'000'000);
 
 AgeClock StartedAt(absl::Time now) { return {.age_us = 0, .wall_us = absl::ToUnixMicros(now)}; }
 
-TEST(AgeClock, GoesWithTheSystemsClock) {
+TEST(AgeClockTest, FollowsTheSystemsClock) {
   AgeClock clock = StartedAt(kStart);
   for (int second = 1; second <= 100; ++second) clock.Advance(kStart + absl::Seconds(second));
   EXPECT_EQ(clock.age_us, absl::ToInt64Microseconds(absl::Seconds(100)));
 }
 
-TEST(AgeClock, CountsAStepForwardAsAnHour) {
+TEST(AgeClockTest, CountsAStepForwardAsAnHour) {
   AgeClock clock = StartedAt(kStart);
   clock.Advance(kStart + absl::Hours(24 * 365));
   EXPECT_EQ(clock.age_us, absl::ToInt64Microseconds(absl::Hours(1)));
@@ -23,7 +23,7 @@ TEST(AgeClock, CountsAStepForwardAsAnHour) {
   EXPECT_EQ(clock.age_us, absl::ToInt64Microseconds(absl::Hours(1) + absl::Seconds(1)));
 }
 
-TEST(AgeClock, StandsStillAtAStepBackAndThenGoesOn) {
+TEST(AgeClockTest, StopsAtAStepBackAndThenContinues) {
   AgeClock clock = StartedAt(kStart);
   clock.Advance(kStart - absl::Hours(24));
   EXPECT_EQ(clock.age_us, 0);

@@ -1,4 +1,4 @@
-// Numbers as bytes whose order does not depend on the machine.
+// Encodes numbers as bytes in big-endian order.
 #ifndef STAMPGATE_WEBHOOKS_DISK_BIG_ENDIAN_H_
 #define STAMPGATE_WEBHOOKS_DISK_BIG_ENDIAN_H_
 

@@ -3,11 +3,11 @@
 namespace stampgate {
 namespace {
 
-// When the write-ahead log has grown to this many times the size from which it is checkpointed, the checkpoint waits
-// for readers, which would keep the log from starting anew for ever.
+// When the write-ahead log reaches this many times the size at which it is checkpointed, the checkpoint waits for
+// readers. Otherwise overlapping readers could keep the write-ahead log growing forever.
 constexpr int kWaitForReaders = 8;
 
-// Readers of this process end soon. Another program may hold its lock for long, and every commit would wait with the
+// Readers of this process finish soon. Another program may hold its lock for long, and every commit would wait for the
 // checkpoint.
 constexpr int kCheckpointBusyMs = 100;
 
@@ -33,7 +33,7 @@ absl::Status Checkpointer::Run() {
     return absl::OkStatus();
   }
   if (wal_pages_ < wait_for_readers_at_) return RunNow();
-  // If a reader does not let go in time, the next wait is far off.
+  // If the readers do not finish in time, it does not wait again until the write-ahead log has grown by as much again.
   wait_for_readers_at_ = wal_pages_ + patience;
   return Move(SQLITE_CHECKPOINT_RESTART);
 }

@@ -1,4 +1,4 @@
-// Moves what was committed from a database's write-ahead log to where it belongs.
+// Copies committed pages from a database's write-ahead log into the database file.
 #ifndef STAMPGATE_WEBHOOKS_DISK_CHECKPOINTER_H_
 #define STAMPGATE_WEBHOOKS_DISK_CHECKPOINTER_H_
 
@@ -11,27 +11,27 @@ namespace stampgate {
 
 // For the one connection that writes. One thread at a time.
 //
-// A reader, a lock of another program or a full disk keeps a checkpoint from moving everything. That is no error: what
-// was committed stays where it is, and a later checkpoint moves it. Errors of all calls are those of SqliteStatus that
-// CanGoOn does not pass: nothing more may be written then.
+// A reader, another program's lock or a full disk can keep a checkpoint from copying everything. That is not an error:
+// the pages stay in the write-ahead log, and a later checkpoint copies them. Errors are those of SqliteStatus for which
+// CanGoOn is false; write nothing more after one.
 class Checkpointer {
  public:
-  // `connection` outlives this. Run does something from `pages` pages in the write-ahead log on. `busy_ms` is how long
-  // the connection waits for another program's lock outside of checkpoints.
+  // `connection` must outlive this. Run does nothing while the write-ahead log has fewer than `pages` pages. `busy_ms`
+  // is how long the connection waits for another program's lock outside of checkpoints.
   Checkpointer(SqliteConnection& connection, int pages, int busy_ms);
 
   Checkpointer(const Checkpointer&) = delete;
   Checkpointer& operator=(const Checkpointer&) = delete;
   ~Checkpointer();
 
-  // Moves what it can, if there is enough of it. When the log has grown to several times `pages`, because there was
-  // always a reader, this waits for readers for a moment, so that the log can start anew.
+  // Copies what it can, if there are enough pages. If overlapping readers have let the write-ahead log grow to several
+  // times `pages`, it waits briefly for readers, so that the write-ahead log can restart.
   absl::Status Run();
 
-  // Moves what it can now, however little that is.
+  // Copies what it can now, whatever the number of pages.
   absl::Status RunNow();
 
-  // Moves everything. If that succeeds and this is the last connection, its end leaves no -wal and no -shm.
+  // Copies everything. If that succeeds and this is the last connection, closing it leaves no -wal and no -shm file.
   absl::Status Finish();
 
  private:

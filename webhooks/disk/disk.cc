@@ -28,7 +28,7 @@ class SystemDisk final : public Disk {
     const int error = posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
     if (error != 0) {
       errno = error;
-      return SystemError(path, "cannot be dropped from memory");
+      return SystemError(path, "cannot be dropped from the page cache");
     }
     return absl::OkStatus();
   }

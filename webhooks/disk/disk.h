@@ -1,4 +1,4 @@
-// What a database of the gateway stands on: SQLite's VFS, and what a crash asks for besides.
+// The disk under a database: SQLite's VFS, and the page cache operations that crash recovery needs.
 #ifndef STAMPGATE_WEBHOOKS_DISK_DISK_H_
 #define STAMPGATE_WEBHOOKS_DISK_DISK_H_
 
@@ -8,25 +8,25 @@
 
 namespace stampgate {
 
-// Thread-safe. Outlives every file that is opened on it.
+// Thread-safe. Must outlive every file that is opened on it.
 class Disk {
  public:
   virtual ~Disk() = default;
 
-  // The name of the VFS, for sqlite3_open_v2; empty for the system's.
+  // The name of the VFS for sqlite3_open_v2; empty for the system's.
   virtual std::string vfs() const = 0;
 
-  // Writes to the disk what the system still keeps of the file in memory, and makes the system drop its copy. What is
-  // read afterwards comes from the disk. Does nothing if there is no such file.
+  // Writes the file's cached pages to the disk and drops them from the page cache, so that later reads come from the
+  // disk. Does nothing if there is no such file.
   //
-  // To be called before anything believes a file that a process may have left in the middle of its work: after a failed
-  // sync Linux keeps pages in memory that it calls clean and has never written. No connection to the file may be open
-  // in this process, because closing the descriptor would release SQLite's locks.
+  // Call this before the content of a file is used that an earlier process may not have finished writing: after a
+  // failed sync Linux keeps pages in its cache that it marks clean but has never written. This process must have no
+  // connection to the file, because closing the descriptor would release SQLite's locks.
   //
   // Errors: kUnavailable if the file cannot be opened or written.
   virtual absl::Status Settle(const std::string& path) = 0;
 
-  // The system's.
+  // The system's disk.
   static Disk& System();
 };
 

@@ -25,8 +25,8 @@ absl::Status SystemStatus(absl::string_view what) {
                       absl::StrCat(what, ": ", error == ENOENT ? "its folder does not exist" : std::strerror(error)));
 }
 
-// By name and not by descriptor: closing a descriptor of the file would drop the locks that SQLite holds for readers of
-// this process.
+// By name, not by descriptor: closing a descriptor of the file would release SQLite's locks for readers of this
+// process.
 absl::Status MakePrivate(const std::string& path) {
   struct stat file;
   if (lstat(path.c_str(), &file) != 0) {
@@ -34,10 +34,11 @@ absl::Status MakePrivate(const std::string& path) {
   }
   if (!S_ISREG(file.st_mode)) return absl::FailedPreconditionError(absl::StrCat(path, " is not a regular file"));
   if (file.st_uid != geteuid()) {
-    return absl::FailedPreconditionError(absl::StrCat(path, " does not belong to the user that we run as"));
+    return absl::FailedPreconditionError(absl::StrCat(path, " does not belong to the gateway's user"));
   }
   if ((file.st_mode & kForbiddenMode) == 0) return absl::OkStatus();
-  return chmod(path.c_str(), S_IRUSR | S_IWUSR) == 0 ? absl::OkStatus() : SystemStatus("cannot be closed to others");
+  return chmod(path.c_str(), S_IRUSR | S_IWUSR) == 0 ? absl::OkStatus()
+                                                     : SystemStatus("cannot be created unreadable for others");
 }
 
 absl::StatusOr<int> TakeLock(const std::string& path) {
@@ -50,7 +51,7 @@ absl::StatusOr<int> TakeLock(const std::string& path) {
   return status;
 }
 
-// A new file outlives a crash only once its folder is on disk too.
+// A new file survives a crash only if its folder has been synced.
 absl::Status SyncFolderOf(const std::string& path) {
   const size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
@@ -63,9 +64,9 @@ absl::Status SyncFolderOf(const std::string& path) {
 
 absl::Status MakeIfMissing(const std::string& path) {
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (fd < 0 && errno != EEXIST) return SystemStatus("cannot be made");
+  if (fd < 0 && errno != EEXIST) return SystemStatus("cannot be created");
   if (fd >= 0) close(fd);
-  // Also if it was there: a process that made it may have died before it got here.
+  // Also for an existing file: the process that created it may have died before the sync.
   return SyncFolderOf(path);
 }
 

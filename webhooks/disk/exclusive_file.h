@@ -1,4 +1,4 @@
-// A file that one process at a time uses, and nobody but its owner reads.
+// A file that only one process at a time uses, and that only its owner can read.
 #ifndef STAMPGATE_WEBHOOKS_DISK_EXCLUSIVE_FILE_H_
 #define STAMPGATE_WEBHOOKS_DISK_EXCLUSIVE_FILE_H_
 
@@ -11,16 +11,16 @@
 
 namespace stampgate {
 
-// The right to use a file, as long as this lives. It is a lock on `<path>.lock`, which stays when the file is no longer
-// used, because removing it could give the right to two.
+// The right to use a file, while this object lives. It is a lock on `<path>.lock`. The lock file is never removed,
+// because removing it could let two processes hold the right.
 class ExclusiveFile {
  public:
-  // Takes the lock, and makes the file, empty and on disk, if it is not there. The file, its lock and its `companions`
-  // (suffixes, as "-wal") that are there get mode 0600 if others can use them: Kubernetes opens the files of a volume
-  // to their group each time it mounts it, so refusing would end in a gateway that starts once.
+  // Locks, and creates the file, empty and synced, if it does not exist. If others can use the file, its lock or one of
+  // its existing `companions` (suffixes such as "-wal"), that file gets mode 0600. It is not refused, because
+  // Kubernetes opens a volume's files to their group at each mount, and the gateway could then start only once.
   //
-  // Errors: kFailedPrecondition if another process has it, if its folder does not exist, or if one of the files is not
-  // a regular one or belongs to somebody else; kUnavailable for what else the system refuses.
+  // Errors: kFailedPrecondition if another process holds the lock, if the folder does not exist, or if one of the files
+  // is not a regular file or belongs to another user; kUnavailable for other failures of the system.
   static absl::StatusOr<ExclusiveFile> Claim(const std::string& path,
                                              std::initializer_list<absl::string_view> companions);
 
@@ -37,7 +37,7 @@ class ExclusiveFile {
 };
 
 // Refuses a file that has a second name (a hard link): under that name it would have another lock and other companions,
-// and so two processes could use it. Errors: kFailedPrecondition, and kUnavailable if the file cannot be examined.
+// and two processes could use it. Errors: kFailedPrecondition, and kUnavailable if the file cannot be examined.
 absl::Status RefuseOtherNames(const std::string& path);
 
 }  // namespace stampgate

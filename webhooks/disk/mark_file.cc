@@ -10,12 +10,12 @@
 namespace stampgate {
 namespace {
 
-// Apart, so that no write to one place can touch the other's block.
+// So far apart that a write to one place cannot touch the other's block.
 constexpr size_t kPlaceBytes = 4096;
 constexpr int kPlaces = 2;
 
-// A mark: its name, the log's id, the number of the write, the mark's number and digest, a checksum over all of it. In
-// one sector.
+// A mark: a magic text, the log's id, the number of the write, the mark's number and digest, and a checksum over all of
+// them. It fits into one sector.
 constexpr absl::string_view kName = "stgmark1";
 constexpr size_t kLogAt = kName.size();
 constexpr size_t kWritesAt = kLogAt + 16;
@@ -62,7 +62,7 @@ absl::Status MarkFile::Read() {
     const absl::StatusOr<std::string> bytes = file_.Read(place * static_cast<int64_t>(kPlaceBytes), kMarkBytes);
     if (!bytes.ok()) return bytes.status();
     if (*bytes == std::string(kMarkBytes, '\0')) {
-      // So that the disk has room for it, whatever fills the disk later.
+      // Reserves its disk space now, so that a disk that fills up later cannot take it.
       if (absl::Status status = file_.Write(place * static_cast<int64_t>(kPlaceBytes), *bytes); !status.ok()) {
         return status;
       }
@@ -80,7 +80,7 @@ absl::Status MarkFile::Read() {
     mark_->number = FromBigEndian(text.data() + kNumberAt);
     std::copy_n(text.begin() + kDigestAt, mark_->digest.size(), mark_->digest.begin());
   }
-  // A crash in the midst of a write damages one place, and what was promised stands in the other.
+  // A crash during a write damages one place; the other one holds the mark before it.
   return damaged < kPlaces ? absl::OkStatus() : absl::DataLossError("the high-water mark is damaged");
 }
 

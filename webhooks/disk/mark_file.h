@@ -1,4 +1,4 @@
-// How far a log has come, in a file of its own: what a crash takes from the log's files shows against it.
+// The high-water mark of a log, in a separate file: it reveals what a crash has removed from the log.
 #ifndef STAMPGATE_WEBHOOKS_DISK_MARK_FILE_H_
 #define STAMPGATE_WEBHOOKS_DISK_MARK_FILE_H_
 
@@ -15,7 +15,7 @@
 
 namespace stampgate {
 
-// The last entry of a log, and what stands for the content of the log up to it.
+// The last entry of a log, and the digest of the log's content up to it.
 struct HighWaterMark {
   uint64_t number = 0;
   std::array<uint8_t, 32> digest = {};
@@ -23,24 +23,25 @@ struct HighWaterMark {
   friend bool operator==(const HighWaterMark&, const HighWaterMark&) = default;
 };
 
-// One thread at a time. The file has two places that are written in turns, so that a torn write leaves the mark before.
+// One thread at a time. The file has two places that are written alternately, so that a torn write leaves the previous
+// mark.
 class MarkFile {
  public:
   using LogId = std::array<uint8_t, 16>;
 
-  // Opens or makes the file. Its name is that of the log's file, which is there, and a suffix that begins with "-":
-  // such as "events.db-mark". A mark that was left by a log of another id counts for nothing. `disk` outlives the file.
+  // Opens or creates the file. Its name is that of the log's file, which must exist, and a suffix that begins with "-",
+  // such as "events.db-mark". A mark that a log of another id has written is ignored. `disk` must outlive this.
   //
-  // Errors: kUnavailable if the file cannot be read or written, kResourceExhausted if the disk has no room for it;
-  // kDataLoss if it holds something, and no place is whole.
+  // Errors: kUnavailable if the file cannot be read or written, kResourceExhausted if the disk has no space for it;
+  // kDataLoss if it is not empty and both places are damaged.
   static absl::StatusOr<MarkFile> Open(const std::string& path, const LogId& log, Disk& disk);
 
-  // The mark that is on the disk; nothing if there is none of this log.
+  // The mark on the disk; nothing if there is none of this log.
   const std::optional<HighWaterMark>& mark() const { return mark_; }
 
-  // Replaces the mark; durable when this returns OK. Errors: kResourceExhausted if the disk has no room: the mark
-  // before still stands, and a later call may succeed. kUnavailable, after which nothing may be written any more, since
-  // the system may have dropped what it could not write.
+  // Replaces the mark; durable when this returns OK. Errors: kResourceExhausted if the disk has no space: the previous
+  // mark stays, and a later call may succeed. kUnavailable: write nothing more, since the system may have dropped the
+  // pages that it could not write.
   absl::Status Replace(const HighWaterMark& mark);
 
  private:
@@ -51,7 +52,7 @@ class MarkFile {
   VfsFile file_;
   LogId log_;
   std::optional<HighWaterMark> mark_;
-  uint64_t writes_ = 0;  // of the mark that is there; the place is writes_ % 2
+  uint64_t writes_ = 0;  // number of the current mark's write; its place is writes_ % 2
 };
 
 }  // namespace stampgate

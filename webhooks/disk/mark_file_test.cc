@@ -23,7 +23,7 @@ HighWaterMark MarkOf(uint64_t number) {
   return mark;
 }
 
-// A log's file in a folder of its own, and the mark beside it.
+// A log's file in its own folder, with the mark beside it.
 class MarkFileTest : public testing::Test {
  protected:
   MarkFileTest() {
@@ -66,21 +66,21 @@ TEST_F(MarkFileTest, KeepsTheLastMark) {
   }
 }
 
-TEST_F(MarkFileTest, GoesBackIfItIsToldTo) {
+TEST_F(MarkFileTest, AcceptsALowerMark) {
   MarkFile file = Open();
   EXPECT_TRUE(file.Replace(MarkOf(7)).ok());
   EXPECT_TRUE(file.Replace(MarkOf(3)).ok());
   EXPECT_EQ(Open().mark(), MarkOf(3));
 }
 
-TEST_F(MarkFileTest, HasTheModeOfTheLog) {
+TEST_F(MarkFileTest, HasTheLogsFileMode) {
   Open();
   struct stat state;
   ASSERT_EQ(stat(path().c_str(), &state), 0);
   EXPECT_EQ(state.st_mode & 0777, 0600u);
 }
 
-TEST_F(MarkFileTest, KnowsTheMarkOfAnotherLogForNone) {
+TEST_F(MarkFileTest, IgnoresTheMarkOfAnotherLog) {
   EXPECT_TRUE(Open(kOtherLog).Replace(MarkOf(9)).ok());
   MarkFile file = Open();
   EXPECT_EQ(file.mark(), std::nullopt);
@@ -88,8 +88,8 @@ TEST_F(MarkFileTest, KnowsTheMarkOfAnotherLogForNone) {
   EXPECT_EQ(Open().mark(), MarkOf(1));
 }
 
-// Whichever byte of the last write is wrong, and wherever that write was cut off, the mark before it is there.
-TEST_F(MarkFileTest, ATornWriteLeavesTheMarkBefore) {
+// Whichever byte of the last write is wrong, and wherever that write was cut off, the previous mark is still there.
+TEST_F(MarkFileTest, ATornWriteLeavesThePreviousMark) {
   MarkFile file = Open();
   EXPECT_TRUE(file.Replace(MarkOf(1)).ok());
   EXPECT_TRUE(file.Replace(MarkOf(2)).ok());
@@ -130,7 +130,7 @@ TEST_F(MarkFileTest, ReportsThatBothPlacesAreDamaged) {
   EXPECT_EQ(MarkFile::Open(path(), kLog, Disk::System()).status().code(), absl::StatusCode::kDataLoss);
 }
 
-TEST_F(MarkFileTest, ReportsAFolderThatIsNotThere) {
+TEST_F(MarkFileTest, ReportsAMissingFolder) {
   EXPECT_EQ(MarkFile::Open("/nowhere/events.db-mark", kLog, Disk::System()).status().code(),
             absl::StatusCode::kUnavailable);
 }

@@ -38,7 +38,7 @@ void Apply(const DiskChange& change, std::optional<std::string>* content) {
   }
 }
 
-// Without what lies on the lost pages.
+// Applies the change except on the lost pages.
 void ApplyBut(const std::set<size_t>& lost, const DiskChange& change, std::optional<std::string>* content) {
   if (change.kind != Kind::kWrite || lost.empty()) return Apply(change, content);
   if (!*content) return;
@@ -51,17 +51,17 @@ void ApplyBut(const std::set<size_t>& lost, const DiskChange& change, std::optio
   }
 }
 
-// One sector's part of a write, as it may reach the disk.
+// Applies one sector's part of a write in one of the ways in which it may reach the disk.
 void ApplyInPart(size_t offset, std::string part, double kept, std::mt19937_64& random, std::string* content) {
   if (std::bernoulli_distribution(kept)(random)) return Put(offset, part, content);
   switch (random() % 4) {
     case 0:  // torn
       part.resize(random() % part.size());
       return Put(offset, part, content);
-    case 1:  // nonsense
+    case 1:  // random bytes
       for (char& byte : part) byte = static_cast<char>(random());
       return Put(offset, part, content);
-    case 2:  // the size has changed and the data has not come
+    case 2:  // the new size reached the disk, the data did not
       if (content->size() < offset + part.size()) content->resize(offset + part.size());
       return;
     default:
@@ -100,7 +100,7 @@ void PowerCut::MakeDurable(size_t changes, const std::set<size_t>& lost, File* f
   file->unsynced.erase(file->unsynced.begin(), file->unsynced.begin() + static_cast<std::ptrdiff_t>(changes));
 }
 
-// Which files there are is durable now; what was written to those that were made since is not.
+// Creations and deletions become durable; unsynced writes to the created files do not.
 void PowerCut::SyncFolder() {
   for (auto& [name, file] : files_) {
     size_t through = file.unsynced.size();
@@ -115,7 +115,7 @@ void PowerCut::SyncFolder() {
 DiskImage PowerCut::Cut(std::mt19937_64& random) const {
   DiskImage image;
   for (const auto& [name, file] : files_) {
-    // From nothing but what was synced to all that was written, as when only the process ends.
+    // From only what was synced to everything that was written, as when only the process dies.
     static constexpr double kKept[] = {0, 0.1, 0.5, 0.9, 0.99, 1};
     const double kept = kKept[random() % std::size(kKept)];
     std::optional<std::string> content = file.durable;

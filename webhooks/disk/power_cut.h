@@ -1,4 +1,4 @@
-// What a power cut leaves of a disk's files.
+// Computes what a power cut leaves of a disk's files.
 #ifndef STAMPGATE_WEBHOOKS_DISK_POWER_CUT_H_
 #define STAMPGATE_WEBHOOKS_DISK_POWER_CUT_H_
 
@@ -14,23 +14,23 @@
 
 namespace stampgate {
 
-// Goes through a history from its beginning, and says at each step what may be found if the power is cut there: what
-// was synced, and of the rest anything. Each 512-byte sector of a write that was not synced is there, or is not, or is
-// there in part, or holds nonsense, whatever became of the writes before and after it; a file's new size, its being
-// there and its being gone may have reached the disk or not.
+// Replays a history from its beginning, and returns at each step an image that a power cut there could leave:
+// everything that was synced, and any part of the rest. Each 512-byte sector of an unsynced write is independently
+// present, absent, partly present, or random. A file's new size, its creation and its deletion may have reached the
+// disk or not.
 class PowerCut {
  public:
-  // `start` was on the disk before the history began. Both outlive this.
+  // `start` is the disk's content before the history. Both must outlive this.
   PowerCut(const DiskImage& start, const std::vector<DiskChange>& history);
 
-  // The first `step` changes have happened. Not less than before.
+  // Replays until `step` changes have happened. `step` must not decrease.
   void MoveTo(size_t step);
 
   DiskImage Cut(std::mt19937_64& random) const;
 
  private:
   struct File {
-    std::optional<std::string> durable;  // none if the file is not there
+    std::optional<std::string> durable;  // nothing if the file does not exist
     std::vector<const DiskChange*> unsynced;
   };
 

@@ -1,4 +1,4 @@
-// SQLite's connections and statements, owned, with errors as absl::Status.
+// Owning wrappers of SQLite's connections and statements, with errors as absl::Status.
 #ifndef STAMPGATE_WEBHOOKS_DISK_SQLITE_H_
 #define STAMPGATE_WEBHOOKS_DISK_SQLITE_H_
 
@@ -14,29 +14,29 @@
 
 namespace stampgate {
 
-// What SQLite says is wrong:
-//   kResourceExhausted   no room on the disk, or no memory: the same may succeed later
-//   kAborted             somebody else holds a lock
+// The Status of an error code of SQLite:
+//   kResourceExhausted   the disk is full or memory is short: a retry may succeed
+//   kAborted             another connection holds a lock
 //   kDataLoss            the file is damaged
-//   kFailedPrecondition  the file is no database
+//   kFailedPrecondition  the file is not a database
 //   kUnavailable         the file cannot be opened, read, written or synced
 //   kInternal            anything else, such as a missing table
-// The message is SQLite's: it names tables and columns, never a value.
+// The message is SQLite's: it names tables and columns, never values.
 absl::Status SqliteStatus(sqlite3* database, int code);
 
-// Whether the database can be used on: OK, kResourceExhausted and kAborted, after which the same may succeed later.
+// Whether the database can still be used: OK, kResourceExhausted and kAborted, after which a retry may succeed.
 bool CanGoOn(const absl::Status& status);
 
-// One connection. One thread at a time, statements included.
+// One connection. One thread at a time, including its statements.
 class SqliteConnection {
  public:
-  // `flags` as for sqlite3_open_v2; `vfs` empty for the system's. The path is taken as it is, never as a URI.
+  // `flags` as for sqlite3_open_v2; `vfs` is empty for the system's. The path is never interpreted as a URI.
   static absl::StatusOr<SqliteConnection> Open(const std::string& path, int flags, const std::string& vfs);
 
-  // Runs statements that give no rows, or whose rows do not matter.
+  // Runs statements and discards their rows.
   absl::Status Run(const char* sql);
 
-  // The first column of the first row, as a number or as text. kInternal if there is none.
+  // The first column of the first row, as a number or as text. kInternal if there is no row.
   absl::StatusOr<int64_t> Number(const char* sql);
   absl::StatusOr<std::string> Text(const char* sql);
 
@@ -47,7 +47,7 @@ class SqliteConnection {
 
  private:
   struct Close {
-    // Waits for statements that are still there, so the order in which members go does not matter.
+    // Closing waits for open statements, so members may be destroyed in any order.
     void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
   };
 
@@ -61,22 +61,22 @@ class SqliteStatement {
 
   static absl::StatusOr<SqliteStatement> Prepare(const SqliteConnection& connection, const char* sql);
 
-  // Bytes are not copied: they stay until Reset, or Run, which resets.
+  // Bytes are not copied: they must stay valid until Reset, or until Run, which resets.
   void Bind(int parameter, int64_t value);
   void BindText(int parameter, absl::string_view text);
   void BindBlob(int parameter, absl::string_view bytes);
 
-  // Whether there is a row. After an error or the last row, Reset.
+  // Returns whether there is a row. After an error or the last row, call Reset.
   absl::StatusOr<bool> Step();
-  // Steps to the end. What a statement changes is committed with its last step, also if it has rows.
+  // Steps to the end. A change is committed by the last step, also if the statement returns rows.
   absl::Status Finish();
-  // The same, and resets.
+  // Finish, then Reset.
   absl::Status Run();
-  // Also lets go of the read transaction, if nothing else holds it.
+  // Also ends the read transaction, unless another statement holds it.
   void Reset();
 
   int64_t Number(int column) const { return sqlite3_column_int64(statement_.get(), column); }
-  // Of text or a blob; valid until the next Step or Reset.
+  // The bytes of a text or blob; valid until the next Step or Reset.
   absl::string_view Bytes(int column) const;
   bool IsNull(int column) const { return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL; }
 
@@ -88,7 +88,7 @@ class SqliteStatement {
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
 };
 
-// Resets a statement at the end of a block, whichever way that ends.
+// Resets a statement when the block ends.
 class SqliteReset {
  public:
   explicit SqliteReset(SqliteStatement& statement) : statement_(statement) {}

@@ -24,15 +24,15 @@ std::string NewVfsName() {
 
 }  // namespace
 
-// A file, as long as it has a name or is open.
+// A file; exists while it has a name or is open.
 struct TestDisk::Node {
-  std::string content;  // of the cache
+  std::string content;  // as the cache has it
 
-  // What the disk has of the pages of which the cache has something else; empty where the file did not reach so far.
-  // Those that are dirty will be written back, those that are lost will not, unless they are written to again.
+  // The disk's content of the pages that differ in the cache; empty past the end of the file on the disk. Dirty pages
+  // will be written back; lost pages will not, unless they are written to again.
   std::map<size_t, std::string> dirty;
   std::map<size_t, std::string> lost;
-  bool write_back_failed = false;  // and no sync has said so yet
+  bool write_back_failed = false;  // and no sync has reported it yet
 
   std::string Page(size_t page) const {
     const size_t from = page * kPageBytes;
@@ -45,7 +45,7 @@ struct TestDisk::Node {
     for (std::map<size_t, std::string>* set : {&dirty, &lost}) set->erase(set->lower_bound(pages), set->end());
   }
 
-  // Reads what is lost from the disk again.
+  // Discards lost pages, so that reads return the disk's content again.
   void Drop() {
     for (auto& [page, on_disk] : lost) {
       const size_t from = page * kPageBytes;
@@ -61,7 +61,7 @@ struct TestDisk::Node {
   const File* pending = nullptr;
   const File* exclusive = nullptr;
 
-  // The write-ahead log's index, gone with the last that uses it.
+  // The write-ahead log's index; deleted with its last user.
   int shm_users = 0;
   std::vector<std::unique_ptr<char[]>> regions;
   int shm_shared[kShmLocks] = {};
@@ -73,14 +73,14 @@ struct TestDisk::File : sqlite3_file {
   TestDisk* disk;
   std::shared_ptr<Node> node;
   std::string name;
-  bool syncs_folder = false;  // with its next sync
-  int64_t growth = 1;         // its size is a multiple of this, as far as SQLite asks for a size
+  bool syncs_folder = false;  // the next sync also syncs the folder
+  int64_t growth = 1;         // its size is a multiple of this, because SQLite requests sizes so
   int lock = SQLITE_LOCK_NONE;
   bool uses_shm = false;
   bool shm_shared[kShmLocks] = {};
 };
 
-// SQLite's view of the two.
+// The functions that SQLite calls.
 struct TestDisk::Methods {
   static File& Of(sqlite3_file* file) { return *static_cast<File*>(file); }
   static TestDisk& Of(sqlite3_vfs* vfs) { return *static_cast<TestDisk*>(vfs->pAppData); }
@@ -115,7 +115,7 @@ TestDisk::TestDisk(const DiskImage& image) : vfs_name_(NewVfsName()), vfs_(std::
     files_[name] = std::make_shared<Node>();
     files_[name]->content = content;
   }
-  *vfs_ = *sqlite3_vfs_find(nullptr);  // randomness and time are the system's
+  *vfs_ = *sqlite3_vfs_find(nullptr);  // randomness and time come from the system's VFS
   vfs_->iVersion = 2;
   vfs_->szOsFile = sizeof(File);
   vfs_->pNext = nullptr;
@@ -126,7 +126,7 @@ TestDisk::TestDisk(const DiskImage& image) : vfs_name_(NewVfsName()), vfs_(std::
   vfs_->xAccess = Methods::Access;
   vfs_->xFullPathname = Methods::FullPathname;
   vfs_->xSleep = Methods::Sleep;
-  ABSL_RAW_CHECK(sqlite3_vfs_register(vfs_.get(), 0) == SQLITE_OK, "SQLite does not take the test's disk");
+  ABSL_RAW_CHECK(sqlite3_vfs_register(vfs_.get(), 0) == SQLITE_OK, "SQLite does not accept the test's disk");
 }
 
 TestDisk::~TestDisk() { sqlite3_vfs_unregister(vfs_.get()); }
@@ -200,7 +200,7 @@ int TestDisk::failures() const {
   return failures_;
 }
 
-// Whether an operation comes too late; counts it.
+// Counts an operation; returns whether the process has already been stopped.
 bool TestDisk::Stopped() {
   if (operations_left_ == 0) return true;
   if (operations_left_ > 0) --operations_left_;
@@ -222,10 +222,10 @@ absl::Status TestDisk::SyncOnly(const std::string& path) {
   return absl::UnavailableError(absl::StrCat(path, " cannot be written to disk"));
 }
 
-// All dirty pages are clean afterwards.
+// Leaves no dirty pages.
 void TestDisk::WriteBack(const std::string& name, Node& node, uint64_t seed) {
   std::mt19937_64 random(seed);
-  const uint64_t kind = seed % 4;  // 0: all are written, 1: none is, else some are
+  const uint64_t kind = seed % 4;  // 0: all are written, 1: none is, otherwise some are
   DiskChange change{DiskChange::Kind::kSync, name, 0, ""};
   for (auto& [page, on_disk] : node.dirty) {
     if (kind == 0 || (kind != 1 && random() % 2 == 0)) continue;
@@ -249,7 +249,7 @@ int TestDisk::Write(File& file, const char* data, int size, int64_t offset) {
   }
   if (size == 0) return fits ? SQLITE_OK : SQLITE_FULL;
   const size_t written_to = static_cast<size_t>(offset) + static_cast<size_t>(size);
-  // A page that grows with the file is dirty too, where it was not whole.
+  // A page that was not whole becomes dirty too when the file grows over it.
   for (size_t page = std::min(content.size(), static_cast<size_t>(offset)) / kPageBytes;
        page <= (written_to - 1) / kPageBytes; ++page) {
     MarkDirty(file.name, *file.node, page);
@@ -265,7 +265,7 @@ int TestDisk::Write(File& file, const char* data, int size, int64_t offset) {
   return fits ? SQLITE_OK : SQLITE_FULL;
 }
 
-// What was lost of the page will be written with the rest of it.
+// Lost parts of the page will be written together with the rest of it.
 void TestDisk::MarkDirty(const std::string& name, Node& node, size_t page) {
   if (node.dirty.contains(page)) return;
   const std::string cached = node.Page(page);
@@ -274,7 +274,7 @@ void TestDisk::MarkDirty(const std::string& name, Node& node, size_t page) {
     node.dirty[page] = cached;
     return;
   }
-  // Byte by byte, since what the disk has too must not become what a power cut may take.
+  // Byte by byte: a power cut must not remove bytes that the disk already has.
   const std::string& on_disk = lost->second;
   for (size_t from = 0; from < cached.size();) {
     const auto differs = [&](size_t at) { return at >= on_disk.size() || on_disk[at] != cached[at]; };
@@ -296,7 +296,7 @@ int TestDisk::Sync(const std::string& name, Node& node, bool folder) {
     WriteBack(name, node, sync_failure_seed_);
     return SQLITE_IOERR_FSYNC;
   }
-  // As Linux does, which writes what is dirty now and returns the error of before.
+  // Like Linux, which writes the pages that are dirty now and returns the earlier error.
   node.dirty.clear();
   history_.push_back({DiskChange::Kind::kSync, name, 0, "", folder});
   return std::exchange(node.write_back_failed, false) ? SQLITE_IOERR_FSYNC : SQLITE_OK;
@@ -325,7 +325,7 @@ int TestDisk::Methods::Open(sqlite3_vfs* vfs, const char* name, sqlite3_file* me
       .xUnfetch = nullptr,
   };
   memory->pMethods = nullptr;
-  if (name == nullptr) return SQLITE_CANTOPEN;  // a temporary file: the log has none
+  if (name == nullptr) return SQLITE_CANTOPEN;  // a temporary file: the event log has none
   TestDisk& disk = Of(vfs);
   std::lock_guard lock(disk.mutex_);
   std::shared_ptr<Node>& node = disk.files_[name];
@@ -335,14 +335,14 @@ int TestDisk::Methods::Open(sqlite3_vfs* vfs, const char* name, sqlite3_file* me
       return SQLITE_CANTOPEN;
     }
     node = std::make_shared<Node>();
-    // The log makes its main file itself, and syncs the folder.
+    // The event log creates its main file itself and syncs the folder.
     disk.history_.push_back({DiskChange::Kind::kCreate, name, 0, "", (flags & SQLITE_OPEN_MAIN_DB) != 0});
   }
   File* file = new (memory) File;
   file->disk = &disk;
   file->node = node;
   file->name = name;
-  // As SQLite does on Linux, so that what it has just made or deleted is in the folder.
+  // Like SQLite on Linux, which syncs the folder after it has created or deleted these files.
   file->syncs_folder = (flags & (SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_WAL)) != 0;
   file->pMethods = &kMethods;
   if (out_flags != nullptr) *out_flags = flags;
@@ -362,7 +362,7 @@ int TestDisk::Methods::Access(sqlite3_vfs* vfs, const char* name, int flags, int
   TestDisk& disk = Of(vfs);
   std::lock_guard lock(disk.mutex_);
   const auto file = disk.files_.find(name);
-  // Like the system's, which calls an empty file none.
+  // Like the system's VFS, for which an empty file does not exist.
   *result = file != disk.files_.end() && (flags != SQLITE_ACCESS_EXISTS || !file->second->content.empty());
   return SQLITE_OK;
 }
@@ -445,7 +445,7 @@ int TestDisk::Methods::FileControl(sqlite3_file* file, int what, void* argument)
   const auto there = static_cast<int64_t>(self.node->content.size());
   if (size <= there || self.growth == 1) return SQLITE_OK;
   if (self.disk->Stopped()) return SQLITE_IOERR_WRITE;
-  // A reservation: it finds no room as a write does, and does not fail otherwise.
+  // A reservation: like a write it fails on a full disk, but it has no other failure.
   const std::string zeros(static_cast<size_t>(size - there), '\0');
   return self.disk->Write(self, zeros.data(), static_cast<int>(zeros.size()), there);
 }

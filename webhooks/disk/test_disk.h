@@ -1,11 +1,11 @@
-// A disk in memory, with a page cache in front of it, which keeps a history and fails on request.
+// A disk in memory with a page cache, which records its history and fails on request.
 //
-// Several connections of this process may use it at once, write-ahead log included. It promises what SQLite's own VFS
-// does on Linux: bytes next to those that are written stay as they are, whatever happens.
+// Several connections of this process may use it at once, with a write-ahead log too. It keeps the promises of SQLite's
+// own VFS on Linux: a write never changes the bytes beside it.
 //
-// What is read comes from the cache, and the cache outlives the process that wrote it, as it does when a process dies.
-// As on Linux, a write-back that fails marks pages clean that the disk does not have: they are read as if nothing had
-// happened, and no later sync writes them. Only Settle shows the disk's content again, and a power cut (power_cut.h).
+// Reads come from the cache, and the cache outlives the process that wrote it, as on a real machine. As on Linux, a
+// failed write-back marks pages clean that the disk does not have: reads return them as if nothing had happened, and no
+// later sync writes them. Only Settle and a power cut (power_cut.h) reveal the disk's content again.
 #ifndef STAMPGATE_WEBHOOKS_DISK_TEST_DISK_H_
 #define STAMPGATE_WEBHOOKS_DISK_TEST_DISK_H_
 
@@ -28,23 +28,23 @@ namespace stampgate {
 // The content of each file, by name.
 using DiskImage = std::map<std::string, std::string>;
 
-// Of the cache.
+// The page size of the cache.
 inline constexpr size_t kPageBytes = 4096;
 
-// Something that was done to a file.
+// One operation on a file.
 struct DiskChange {
   enum class Kind { kCreate, kWrite, kTruncate, kSync, kDelete };
 
   Kind kind;
   std::string file;
-  int64_t offset = 0;   // of a write; the new size, of a truncation
+  int64_t offset = 0;   // of a write; for a truncation, the new size
   std::string data;     // of a write
-  bool folder = false;  // of a creation, deletion or sync: the folder was synced too
-  // Of a sync: the pages, by number, whose writes since the last sync did not reach the disk and never will.
+  bool folder = false;  // for a creation, deletion or sync: the folder was synced too
+  // For a sync: the pages, by number, whose writes since the last sync did not reach the disk and never will.
   std::set<size_t> lost = {};
 };
 
-// Thread-safe. Outlives every connection that uses it.
+// Thread-safe. Must outlive every connection that uses it.
 class TestDisk : public Disk {
  public:
   explicit TestDisk(const DiskImage& image = {});
@@ -53,49 +53,49 @@ class TestDisk : public Disk {
   TestDisk(const TestDisk&) = delete;
   TestDisk& operator=(const TestDisk&) = delete;
 
-  // The name under which SQLite knows it.
+  // The name under which it is registered with SQLite.
   std::string vfs() const override { return vfs_name_; }
 
   // No connection to the file may be open.
   absl::Status Settle(const std::string& path) override;
 
-  // Half of what Settle does: the cache keeps what it has.
+  // Half of Settle: writes the pages but leaves them in the cache.
   absl::Status SyncOnly(const std::string& path);
 
-  // As the processes that use it see it.
+  // The files as processes see them.
   DiskImage image() const;
 
-  // Everything that was done since it was made. Take it when nothing uses the disk.
+  // All operations since its creation. Call it when nothing uses the disk.
   const std::vector<DiskChange>& history() const { return history_; }
   size_t steps() const;
 
-  // From the `n`th write on (1 is the next), writes that need room find none: those behind the end of a file or, if
-  // `everywhere`, all. Making a file larger counts as a write here. The first of them gets half of its bytes onto the
-  // disk.
+  // From the `n`th write on (1 is the next), the disk is full: writes past the end of a file fail or, with
+  // `everywhere`, all writes. Enlarging a file counts as a write. Half of the bytes of the first failing write reach
+  // the disk.
   void FillAtWrite(int n, bool everywhere);
   void MakeRoom();
 
-  // The `n`th write from now fails once with an I/O error, and nothing of it reaches the disk; 0: none does.
+  // The `n`th write from now fails once with an I/O error and writes nothing; 0: no write fails.
   void FailWrite(int n);
 
-  // The `n`th sync from now fails once; 0: none does. The pages that it was to write are clean afterwards, and `seed`
-  // chooses which of them the disk has: all, none or some.
+  // The `n`th sync from now fails once; 0: no sync fails. Its pages are clean afterwards, and `seed` chooses which of
+  // them the disk has: all, none or some.
   void FailSync(int n, uint64_t seed = 1);
 
-  // Behind the `n`th write from now the system writes that file's pages back by itself, and fails as a sync does. The
-  // file's next sync returns the error.
+  // After the `n`th write from now the system writes that file's pages back by itself, and fails like a failing sync.
+  // The file's next sync returns the error.
   void FailWriteBack(int n, uint64_t seed);
 
-  // Whatever uses the disk is stopped, as by a kill, once it has done `operations` more things that change the disk:
-  // all it does afterwards fails and changes nothing. Restart ends that, and every plan for a failure.
+  // Simulates a kill after `operations` more operations that change the disk: later ones fail and change nothing.
+  // Restart ends this, and cancels every planned failure.
   void StopAfter(int operations);
   void Restart();
   bool stopped() const;
 
-  // What SQLite has waited, in all. Nothing really waits.
+  // How long SQLite has waited in all, in simulated time.
   int64_t waited_us() const;
 
-  // How many writes and syncs have failed.
+  // The number of failed writes and syncs.
   int failures() const;
 
  private:
@@ -103,7 +103,7 @@ class TestDisk : public Disk {
   struct File;
   struct Methods;
 
-  // All with the lock held.
+  // Call these with the lock held.
   bool Stopped();
   int Write(File& file, const char* data, int size, int64_t offset);
   int Sync(const std::string& name, Node& node, bool folder);
@@ -123,7 +123,7 @@ class TestDisk : public Disk {
   uint64_t sync_failure_seed_ = 0;
   int writes_until_write_back_ = 0;
   uint64_t write_back_seed_ = 0;
-  int operations_left_ = -1;  // until it stops; -1: not planned
+  int operations_left_ = -1;  // until the simulated kill; -1: none is planned
   int64_t waited_us_ = 0;
   int failures_ = 0;
 };

@@ -25,12 +25,12 @@ void VfsFile::Close::operator()(sqlite3_file* file) const {
 absl::StatusOr<VfsFile> VfsFile::Open(const std::string& path, const std::string& vfs) {
   sqlite3_vfs* const found = sqlite3_vfs_find(vfs.empty() ? nullptr : vfs.c_str());
   if (found == nullptr) return absl::UnavailableError("SQLite has no such VFS");
-  // SQLite makes a file of the kind "journal" with the mode of its database, and syncs its folder with the first sync.
+  // SQLite creates a file of the kind "journal" with its database's mode, and syncs its folder with the first sync.
   constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MAIN_JOURNAL;
   auto name = std::make_unique<std::string>(path);
   std::unique_ptr<sqlite3_file, Close> file(
       static_cast<sqlite3_file*>(std::calloc(1, static_cast<size_t>(found->szOsFile))));
-  if (file == nullptr) return absl::UnavailableError("there is no memory");
+  if (file == nullptr) return absl::UnavailableError("memory is short");
   const int code = found->xOpen(found, name->c_str(), file.get(), kFlags, nullptr);
   if (code != SQLITE_OK) return Failed(path, "cannot be opened", code);
   return VfsFile(std::move(name), std::move(file));

@@ -1,4 +1,4 @@
-// A small file of our own on the disk that SQLite uses.
+// A small file of the gateway on the disk that SQLite uses.
 #ifndef STAMPGATE_WEBHOOKS_DISK_VFS_FILE_H_
 #define STAMPGATE_WEBHOOKS_DISK_VFS_FILE_H_
 
@@ -14,23 +14,23 @@
 
 namespace stampgate {
 
-// Goes through SQLite's VFS, so that a test's disk sees it too. One thread at a time. Errors: kUnavailable, and from
-// Write kResourceExhausted if the disk has no room.
+// Uses SQLite's VFS, so that a test's disk sees its operations. One thread at a time. Errors: kUnavailable; Write also
+// returns kResourceExhausted if the disk is full.
 class VfsFile {
  public:
-  // Opens or makes the file. Its name is that of a file that is there and a suffix that begins with "-"; it gets that
-  // file's mode. `vfs` empty for the system's.
+  // Opens or creates the file. Its name is that of an existing file and a suffix that begins with "-"; it gets that
+  // file's mode. `vfs` is empty for the system's.
   static absl::StatusOr<VfsFile> Open(const std::string& path, const std::string& vfs);
 
   VfsFile(VfsFile&&) = default;
   VfsFile& operator=(VfsFile&&) = default;
 
-  // The `size` bytes from `offset` on; zeros where the file has none.
+  // The `size` bytes from `offset` on; zeros past the end of the file.
   absl::StatusOr<std::string> Read(int64_t offset, size_t size);
 
   absl::Status Write(int64_t offset, absl::string_view bytes);
 
-  // What was written is on the disk when this returns OK, and so is the file's name.
+  // When this returns OK, the written bytes and the file's name are on the disk.
   absl::Status Sync();
 
  private:
@@ -38,7 +38,7 @@ class VfsFile {
     void operator()(sqlite3_file* file) const;
   };
 
-  // The path belongs to the file: SQLite keeps the pointer.
+  // The file owns the path, because SQLite keeps the pointer.
   VfsFile(std::unique_ptr<std::string> path, std::unique_ptr<sqlite3_file, Close> file)
       : path_(std::move(path)), file_(std::move(file)) {}
 

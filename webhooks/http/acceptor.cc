@@ -18,7 +18,8 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-// After a failure to accept, such as no descriptor left: the peer stays in the queue, and at once it would fail again.
+// After accept fails, for example for lack of descriptors, the peer stays in the queue: an immediate retry would fail
+// again.
 constexpr std::chrono::milliseconds kAcceptAgain(100);
 
 }  // namespace
@@ -74,7 +75,7 @@ void Acceptor::AcceptLater() {
 void Acceptor::Give(PeerStream::Socket socket) {
   try {
     on_connection_(std::move(socket));
-  } catch (const std::exception&) {  // too little memory for one more: that must not end accepting
+  } catch (const std::exception&) {  // out of memory for one connection: the loop must go on accepting
   }
 }
 

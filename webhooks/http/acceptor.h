@@ -1,4 +1,4 @@
-// A listening socket, and the way of what goes on under it.
+// A listening socket that accepts connections, and the loop that runs its handlers.
 #ifndef STAMPGATE_WEBHOOKS_HTTP_ACCEPTOR_H_
 #define STAMPGATE_WEBHOOKS_HTTP_ACCEPTOR_H_
 
@@ -18,8 +18,8 @@
 
 namespace stampgate {
 
-// Runs handlers of an io_context by `body`, such as its run(), until that returns. Nothing of ours throws, but Asio may
-// when memory is short: the handler that threw is gone, and with it what it alone held; the others go on.
+// Runs handlers of an io_context by `body`, such as its run(), until that returns. Our code throws nothing, but Asio
+// may when memory is short: the handler that threw is lost together with what only it owned; the others continue.
 template <typename Body>
 void RunHandlers(Body body) {
   while (true) {
@@ -31,26 +31,26 @@ void RunHandlers(Body body) {
   }
 }
 
-// Not thread-safe, but what `io` runs of it may run on any of its threads. It goes when they have ended.
+// Not thread-safe, except that any thread may run its handlers in `io`. Destroy it after those threads have ended.
 class Acceptor {
  public:
-  // Takes over a connection, which has a strand of its own. One at a time.
+  // Receives a connection, which has its own strand. Called once at a time.
   using OnConnection = std::function<void(PeerStream::Socket)>;
 
-  // Throws what Asio's constructors throw when no descriptor is to be had.
+  // Throws what Asio's constructors throw when no descriptor is available.
   explicit Acceptor(boost::asio::io_context& io);
 
-  // `listen_address` is as ParseListenAddress takes it; with port 0 the system chooses one. Errors: kInvalidArgument,
-  // kUnavailable.
+  // Listens on `listen_address`, a text for ParseListenAddress; with port 0 the system chooses one. Errors:
+  // kInvalidArgument, kUnavailable.
   absl::Status Listen(absl::string_view listen_address);
 
-  // Where it listens, as in a URL: "127.0.0.1:34567", "[::1]:34567".
+  // The address it listens on, as in a URL: "127.0.0.1:34567", "[::1]:34567".
   const std::string& address() const { return address_; }
 
-  // Accepts until it is closed. An exception of `on_connection` costs that connection alone.
+  // Accepts until Close. If `on_connection` throws, only that connection is lost.
   void Start(OnConnection on_connection);
 
-  // No thread runs `io` now.
+  // Call when no thread runs `io`.
   void Close();
 
  private:

@@ -38,7 +38,7 @@ absl::StatusOr<bool> CurrentTls::Reload(absl::Time now) {
   if (!context.ok()) return context.status();
   auto next = std::make_shared<Served>(Served{*std::move(context), *not_after, digest});
   const std::lock_guard lock(mutex_);
-  served_.swap(next);  // the former one goes after the lock
+  served_.swap(next);  // the old one is destroyed after the lock is released
   return true;
 }
 

@@ -1,4 +1,4 @@
-// The certificate that a port serves, which can be replaced meanwhile.
+// The certificate that a port serves; it can be replaced while the port is open.
 #ifndef STAMPGATE_WEBHOOKS_HTTP_CURRENT_TLS_H_
 #define STAMPGATE_WEBHOOKS_HTTP_CURRENT_TLS_H_
 
@@ -21,19 +21,19 @@ class CurrentTls {
   // Reads the files. Errors: those of ReadTlsFiles, CheckTlsSnapshot and MakeTlsServerContext.
   static absl::StatusOr<std::unique_ptr<CurrentTls>> Load(TlsFiles files, absl::Time now);
 
-  // What new connections use. A connection keeps what it began with.
+  // The context for new connections. A connection keeps the context that it began with.
   std::shared_ptr<boost::asio::ssl::context> context() const;
 
-  // When the certificate that is served expires.
+  // When the served certificate expires.
   absl::Time not_after() const;
 
-  // Reads the files, and serves what they hold if that is not what is served already. Returns whether it was. An error
-  // leaves what is served as it is; they are those of Load. What is served already is not checked again, so that a
-  // certificate that has expired since is served until there is a better one: see not_after().
+  // Reads the files and, if they changed, checks and serves them. Returns whether they changed. After an error, which
+  // is one of Load's, the served certificate stays. Unchanged files are not checked again: an expired certificate is
+  // served until there is a better one; see not_after().
   absl::StatusOr<bool> Reload(absl::Time now);
 
  private:
-  // Distinguishes certificates and keys without keeping a key.
+  // Identifies certificates and a key without storing the key.
   using Digest = std::array<std::array<uint8_t, 32>, 2>;
 
   struct Served {
@@ -49,7 +49,7 @@ class CurrentTls {
   const TlsFiles files_;
   std::mutex reloading_;
   mutable std::mutex mutex_;
-  std::shared_ptr<Served> served_;  // null before the first Reload alone
+  std::shared_ptr<Served> served_;  // null only before the first Reload
 };
 
 }  // namespace stampgate

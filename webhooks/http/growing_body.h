@@ -1,5 +1,4 @@
-// A body for Boost.Beast that is a string and grows with what has come: Beast's own makes room for all that is
-// announced.
+// A string body for Boost.Beast that grows with the received bytes. Beast's own body reserves the announced length.
 #ifndef STAMPGATE_WEBHOOKS_HTTP_GROWING_BODY_H_
 #define STAMPGATE_WEBHOOKS_HTTP_GROWING_BODY_H_
 
@@ -14,7 +13,7 @@
 
 namespace stampgate {
 
-// Named as Beast wants it.
+// Boost.Beast requires these names.
 struct GrowingBody {
   using value_type = std::string;
 

@@ -7,7 +7,7 @@
 namespace stampgate {
 
 struct HeaderField {
-  std::string name;   // as it was spelled
+  std::string name;   // in the sender's spelling
   std::string value;  // without white space around it
 };
 

@@ -1,4 +1,4 @@
-// Where a server listens, as a config spells it.
+// The address that a server listens on, and its parser.
 #ifndef STAMPGATE_WEBHOOKS_HTTP_LISTEN_ADDRESS_H_
 #define STAMPGATE_WEBHOOKS_HTTP_LISTEN_ADDRESS_H_
 
@@ -11,15 +11,15 @@
 namespace stampgate {
 
 struct ListenAddress {
-  std::string ip;     // as inet_pton() takes it, without brackets
+  std::string ip;     // in a form that inet_pton() accepts, without brackets
   uint16_t port = 0;  // 0: the system chooses one
 };
 
-// 127.x.x.x or ::1, in any spelling that inet_pton() takes. `ip` is without brackets.
+// Whether `ip` is 127.x.x.x or ::1, in any spelling that inet_pton() accepts, without brackets.
 bool IsLoopbackIp(const std::string& ip);
 
-// Reads "127.0.0.1:8080", "[::1]:8080" or "localhost:8080". No other name: where a server listens must not depend on a
-// resolver; "localhost" is 127.0.0.1. Errors: kInvalidArgument.
+// Parses "127.0.0.1:8080", "[::1]:8080" or "localhost:8080". "localhost" means 127.0.0.1. Refuses other names: where a
+// server listens must not depend on a resolver. Errors: kInvalidArgument.
 absl::StatusOr<ListenAddress> ParseListenAddress(absl::string_view text);
 
 }  // namespace stampgate

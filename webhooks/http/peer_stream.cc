@@ -12,10 +12,10 @@ using boost::system::error_code;
 PeerStream::PeerStream(Socket socket, std::shared_ptr<asio::ssl::context> tls)
     : context_(std::move(tls)), socket_(std::move(socket)) {
   if (context_ != nullptr) tls_.emplace(socket_, *context_);
-  // An interim answer must not make the real one wait for its acknowledgement.
+  // An interim response must not delay the final one until it is acknowledged.
   error_code ignored;
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
-  // Answers are short: who reads none of them is to be noticed before megabytes wait for him in the kernel.
+  // Responses are short: a peer that does not read them must be noticed before megabytes wait for it in the kernel.
   socket_.set_option(asio::socket_base::send_buffer_size(16 << 10), ignored);
 }
 
@@ -44,7 +44,8 @@ void PeerStream::End(asio::mutable_buffer scratch, Done done) {
     Discard(scratch, std::move(done));
     return;
   }
-  // Ends when the peer says the same, and with an error if it sends something else: all the same here.
+  // Ends when the peer has sent its close notification, or with an error if it sends something else; both are fine
+  // here.
   tls_->async_shutdown(
       [this, scratch, done = std::move(done)](error_code) mutable { Discard(scratch, std::move(done)); });
 }

@@ -1,4 +1,4 @@
-// The bytes to and from one peer, over TLS or not.
+// The byte stream to and from one peer, over TLS or plain TCP.
 #ifndef STAMPGATE_WEBHOOKS_HTTP_PEER_STREAM_H_
 #define STAMPGATE_WEBHOOKS_HTTP_PEER_STREAM_H_
 
@@ -19,8 +19,8 @@
 
 namespace stampgate {
 
-// Not thread-safe: everything happens on the socket's strand, the callbacks too, and never before the call returns. The
-// stream lives until they have been called.
+// Not thread-safe: call it on the socket's strand. Callbacks run on the strand, never before the call returns. The
+// stream must live until they have run.
 class PeerStream {
  public:
   using Strand = boost::asio::strand<boost::asio::io_context::executor_type>;
@@ -28,7 +28,7 @@ class PeerStream {
   using Done = absl::AnyInvocable<void(boost::system::error_code)>;
   using OnBytes = absl::AnyInvocable<void(boost::system::error_code, size_t)>;
 
-  // Without `tls`, plain TCP. Keeps it, whatever is served to others meanwhile.
+  // Plain TCP without `tls`. Keeps `tls`, even if the port serves another certificate later.
   PeerStream(Socket socket, std::shared_ptr<boost::asio::ssl::context> tls);
 
   Strand strand() { return socket_.get_executor(); }
@@ -36,14 +36,14 @@ class PeerStream {
 
   void Handshake(Done done);
   void Read(boost::asio::mutable_buffer into, OnBytes on_bytes);
-  // All of `bytes`, which stay valid until then.
+  // Writes all of `bytes`, which must stay valid until `done`.
   void Write(absl::string_view bytes, Done done);
 
-  // Ends the sending side, then throws away what it still sends until it ends too: closing with
-  // unread bytes would reset the connection, and the peer might never see its answer. `done` says that the peer ended.
+  // Closes the sending side and discards input until the peer closes too. Closing with unread bytes would reset the
+  // connection, and the peer might not receive its response. `done` means that the peer has closed.
   void End(boost::asio::mutable_buffer scratch, Done done);
 
-  // What is under way ends with an error.
+  // Pending operations fail.
   void Close();
 
  private:

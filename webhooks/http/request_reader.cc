@@ -25,7 +25,7 @@ bool IsNumber(absl::string_view text) {
 
 boost::asio::const_buffer BufferOf(absl::string_view bytes) { return {bytes.data(), bytes.size()}; }
 
-// A target in absolute form without its scheme and authority; any other target as it is.
+// Returns a target in absolute form without its scheme and authority; any other target unchanged.
 absl::string_view OriginFormOf(absl::string_view target) {
   for (absl::string_view scheme : {"http://", "https://"}) {
     if (!absl::StartsWithIgnoreCase(target, scheme)) continue;
@@ -43,14 +43,14 @@ std::string TextOf(boost::beast::string_view text) { return std::string(text.dat
 
 RequestReader::RequestReader(size_t max_body_bytes) : max_body_bytes_(max_body_bytes) {
   parser_.header_limit(kMaxHeadBytes);
-  // What is to be said of a body that is too long depends on the head.
+  // The limit, and the response to a body that exceeds it, depend on the head.
   parser_.body_limit(std::numeric_limits<uint64_t>::max());
 }
 
 RequestReader::State RequestReader::ReadHead(absl::string_view& bytes) {
   while (true) {
     const size_t end = bytes.find_first_of(absl::string_view("\r\n\0", 3), seen_);
-    // Counted up to the end of a line: what is behind the head is no part of it.
+    // Counted to the end of a line; bytes after the head do not count.
     if (std::min(end, bytes.size()) >= kMaxHeadBytes) return State::kTooLarge;
     if (end == absl::string_view::npos) {
       seen_ = bytes.size();
@@ -73,7 +73,7 @@ RequestReader::State RequestReader::ReadHead(absl::string_view& bytes) {
   }
 }
 
-// The line is checked for what Beast does not refuse, and for nothing else.
+// Checks only for violations that Beast accepts.
 RequestReader::State RequestReader::CheckLine(absl::string_view line) {
   if (!has_request_line_) {
     has_request_line_ = true;
@@ -104,7 +104,7 @@ RequestReader::State RequestReader::CheckLine(absl::string_view line) {
 
 bool RequestReader::CheckFraming() const {
   if (lengths_ > 1) return false;
-  if (http_1_0_ && chunked_) return false;  // HTTP/1.0 knows none: some would not see the body
+  if (http_1_0_ && chunked_) return false;  // HTTP/1.0 has no chunks: another server might not see the body
   return hosts_ == 1 || (hosts_ == 0 && http_1_0_);
 }
 
@@ -117,7 +117,7 @@ bool RequestReader::ParseHead(absl::string_view bytes) {
   head_.keep_alive = parser_.keep_alive();
   head_.chunked = parser_.chunked();
   if (const auto length = parser_.content_length(); length.has_value()) head_.content_length = *length;
-  if (http_1_0_) head_.expects_continue = false;  // it knows no interim answers
+  if (http_1_0_) head_.expects_continue = false;  // HTTP/1.0 has no interim responses
   for (const auto& field : request) head_.fields.push_back({TextOf(field.name_string()), TextOf(field.value())});
   parser_.body_limit(max_body_bytes_);
   parser_.eager(true);

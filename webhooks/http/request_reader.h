@@ -1,8 +1,8 @@
-// One HTTP request, read while it comes in: Boost.Beast parses it.
+// Reads one HTTP request incrementally, with the parser of Boost.Beast.
 //
-// What Beast's parser puts up with and two servers might read in two ways (folded lines, blanks before a colon, lengths
-// given twice, encodings other than chunked, bare line feeds) is refused before it sees it: a peer that sends such a
-// thing is broken, or means to smuggle.
+// Refuses what Beast accepts although two servers might interpret it differently: folded lines, blanks before a colon,
+// repeated lengths, encodings other than chunked, bare line feeds. A peer that sends these is broken or attempts
+// request smuggling.
 #ifndef STAMPGATE_WEBHOOKS_HTTP_REQUEST_READER_H_
 #define STAMPGATE_WEBHOOKS_HTTP_REQUEST_READER_H_
 
@@ -19,19 +19,19 @@
 
 namespace stampgate {
 
-// From the request line to the empty line, both included.
+// From the request line to the empty line, inclusive.
 inline constexpr size_t kMaxHeadBytes = 16 << 10;
 inline constexpr size_t kMaxHeaderFields = 64;
 
 struct RequestHead {
   std::string method;
-  // Path and query. Of a target in absolute form ("http://host/path") what follows the host, as RFC 9112 asks of every
-  // server.
+  // Path and query. For a target in absolute form ("http://host/path"), which RFC 9112 requires servers to accept, the
+  // part after the host.
   std::string target;
   bool keep_alive = false;          // the peer wants to send another request
-  std::vector<HeaderField> fields;  // those of one name in their order, beside each other
+  std::vector<HeaderField> fields;  // in the order received; fields of one name are adjacent
 
-  // How the body is delimited. Neither: there is none.
+  // How the body is delimited. If neither is set, there is no body.
   std::optional<uint64_t> content_length;
   bool chunked = false;
 
@@ -45,17 +45,17 @@ class RequestReader {
 
   explicit RequestReader(size_t max_body_bytes);
 
-  // `bytes` is all that has come since the request began. With kDone, the head has been taken from its front. Refuses a
-  // head at the first line that is wrong. Not to be called again once it has returned something other than kMore.
+  // `bytes` is all that has arrived since the request began. When this returns kDone, it has removed the head from the
+  // front. Refuses a head at its first bad line. Do not call it again after it has returned anything but kMore.
   State ReadHead(absl::string_view& bytes);
 
-  // After the head. Takes from the front of `bytes` what it can; the rest is to come again, with more behind it.
-  // Trailer fields must be well formed; nobody looks at them. kTooLarge before the body is longer than it may be.
+  // Call after the head. Removes what it can use from the front of `bytes`; pass the rest again with more bytes after
+  // it. Trailer fields must be well formed and are ignored. Returns kTooLarge before the body exceeds its limit.
   State ReadBody(absl::string_view& bytes);
 
   const RequestHead& head() const { return head_; }
   RequestHead& head() { return head_; }
-  // Grows with what has come, not with what was announced.
+  // Grows with the received bytes, not with the announced length.
   std::string& body() { return parser_.get().body(); }
 
  private:
@@ -67,13 +67,13 @@ class RequestReader {
   boost::beast::http::request_parser<GrowingBody> parser_;
   RequestHead head_;
 
-  size_t line_ = 0;  // where the line that is being read begins
-  size_t seen_ = 0;  // no end of line before this
+  size_t line_ = 0;  // where the current line begins
+  size_t seen_ = 0;  // there is no end of line before this offset
   bool has_request_line_ = false;
   bool http_1_0_ = false;
   size_t fields_ = 0;
   int hosts_ = 0;
-  int lengths_ = 0;  // Content-Length and Transfer-Encoding
+  int lengths_ = 0;  // number of Content-Length and Transfer-Encoding fields
   bool chunked_ = false;
 };
 

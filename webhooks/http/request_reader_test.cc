@@ -1,4 +1,4 @@
-// What the receiver's framing test does not see: the fields, every way to cut a request, and mutations.
+// Covers what the receiver's framing test does not: the fields, every way to split a request, and mutations.
 #include "webhooks/http/request_reader.h"
 
 #include <gmock/gmock.h>
@@ -24,7 +24,7 @@ std::vector<std::pair<std::string, std::string>> Pairs(const RequestHead& head) 
   return pairs;
 }
 
-// What became of bytes that came in pieces.
+// The result of reading bytes that arrived in pieces.
 struct Outcome {
   State head = State::kMore;
   State body = State::kMore;
@@ -34,7 +34,7 @@ struct Outcome {
   bool operator==(const Outcome&) const = default;
 };
 
-// Gives `bytes` to a reader, as far as it wants them, as they have come after each of `arrivals`.
+// Passes the bytes that have arrived after each of `arrivals` to a reader until it is done.
 Outcome ReadInPieces(absl::string_view bytes, const std::vector<size_t>& arrivals, size_t max_body_bytes = 100) {
   RequestReader reader(max_body_bytes);
   Outcome outcome;
@@ -65,7 +65,7 @@ constexpr absl::string_view kHead =
 constexpr absl::string_view kChunkedHead = "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n";
 constexpr absl::string_view kChunks = "3\r\nabc\r\nA;x=y\r\n0123456789\r\n0\r\nTrailer: t\r\nB: c\r\n\r\n";
 
-TEST(RequestReader, ReadsAHead) {
+TEST(RequestReaderTest, ReadsAHead) {
   RequestReader reader(100);
   const std::string bytes = absl::StrCat(kHead, "body");
   absl::string_view unread = bytes;
@@ -84,7 +84,7 @@ TEST(RequestReader, ReadsAHead) {
                                        std::pair("Expect", "100-Continue")));
 }
 
-TEST(RequestReader, TrailerFieldsDoNotBecomeHeaders) {
+TEST(RequestReaderTest, TrailerFieldsDoNotBecomeHeaders) {
   RequestReader reader(100);
   const std::string bytes = absl::StrCat(kChunkedHead, kChunks);
   absl::string_view unread = bytes;
@@ -95,7 +95,7 @@ TEST(RequestReader, TrailerFieldsDoNotBecomeHeaders) {
   EXPECT_EQ(reader.head().fields.size(), 2u);
 }
 
-TEST(RequestReader, LeavesWhatFollows) {
+TEST(RequestReaderTest, LeavesTheNextRequest) {
   for (const absl::string_view request : {"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc",
                                           "POST / HTTP/1.1\r\nHost: h\r\n\r\n", "GET / HTTP/1.0\r\n\r\n"}) {
     const Outcome outcome = ReadAll(absl::StrCat(request, "POST / HTTP"));
@@ -104,7 +104,7 @@ TEST(RequestReader, LeavesWhatFollows) {
   }
 }
 
-TEST(RequestReader, ARequestIsTheSameHoweverItIsCut) {
+TEST(RequestReaderTest, SplittingChangesNothing) {
   for (const std::string& whole : {absl::StrCat(kHead, "0123456789ab"), absl::StrCat(kChunkedHead, kChunks)}) {
     const Outcome expected = ReadAll(whole);
     ASSERT_EQ(expected.body, State::kDone);
@@ -117,7 +117,7 @@ TEST(RequestReader, ARequestIsTheSameHoweverItIsCut) {
   }
 }
 
-TEST(RequestReader, IsRefusedAtTheLineThatIsWrong) {
+TEST(RequestReaderTest, RefusesAtTheFirstBadLine) {
   const std::string head = "POST / HTTP/1.1\r\nHost: h\r\nA : b\r\nC: d\r\n\r\n";
   const size_t wrong_line_ends = head.find("C: d");
   for (size_t size = 0; size <= head.size(); ++size) {
@@ -125,7 +125,7 @@ TEST(RequestReader, IsRefusedAtTheLineThatIsWrong) {
   }
 }
 
-TEST(RequestReader, NeverAsksForMoreHeadThanItMayHave) {
+TEST(RequestReaderTest, BoundsTheHead) {
   std::mt19937 random(1);
   const absl::string_view bytes = "a: \r\n";
   for (int i = 0; i < 300; ++i) {
@@ -139,7 +139,7 @@ TEST(RequestReader, NeverAsksForMoreHeadThanItMayHave) {
   }
 }
 
-TEST(RequestReader, ABodyIsNoLongerThanItMayBe) {
+TEST(RequestReaderTest, BoundsTheBody) {
   const auto read = [](absl::string_view chunks, size_t max_body_bytes) {
     return ReadAll(absl::StrCat(kChunkedHead, chunks), max_body_bytes);
   };
@@ -152,16 +152,16 @@ TEST(RequestReader, ABodyIsNoLongerThanItMayBe) {
   EXPECT_EQ(read("0\r\n\r\n", 0).body, State::kDone);
 }
 
-TEST(RequestReader, WhatIsNoDataIsBounded) {
+TEST(RequestReaderTest, BoundsChunkExtensionsAndTrailers) {
   const std::string extension = absl::StrCat(kChunkedHead, "1;", std::string(kMaxHeadBytes, 'a'));
   EXPECT_EQ(ReadAll(extension).body, State::kMalformed);
   const std::string trailer = absl::StrCat(kChunkedHead, "0\r\nA: ", std::string(kMaxHeadBytes, 'a'));
   EXPECT_EQ(ReadAll(trailer).body, State::kMalformed);
 }
 
-// Whatever comes: what is taken in one piece is taken byte by byte, and is the same. How soon Beast refuses the rest
-// depends on the pieces.
-TEST(RequestReader, SurvivesMutations) {
+// Bytes that are accepted in one piece are accepted one by one, with the same result. How early Beast refuses other
+// bytes depends on the pieces.
+TEST(RequestReaderTest, SurvivesMutations) {
   const std::vector<std::string> seeds = {
       absl::StrCat(kHead, "0123456789ab"),
       absl::StrCat(kChunkedHead, kChunks),

@@ -1,4 +1,4 @@
-// An HTTP answer that says how it went and nothing else.
+// An HTTP response that consists of a status and no body.
 #ifndef STAMPGATE_WEBHOOKS_HTTP_RESPONSE_H_
 #define STAMPGATE_WEBHOOKS_HTTP_RESPONSE_H_
 
@@ -6,13 +6,13 @@
 
 namespace stampgate {
 
-// "OK", "Not Found", ...: empty for a status that none of our servers has.
+// "OK", "Not Found", ...; empty for a status that our servers do not send.
 const char* StatusPhrase(int http_status);
 
 enum class AfterAnswer { kKeepAlive, kClose };
 
-// The bytes of an answer without a body: the same for the same arguments, always. 405 carries Allow, 503 Retry-After.
-// A status outside of 200 to 599 is 503: it is our fault, and the sender is to try again.
+// The bytes of a response without a body; they depend only on the arguments. 405 carries Allow, 503 carries
+// Retry-After. A status outside of 200 to 599 becomes 503: it is our fault, and the sender should try again.
 std::string RenderAnswer(int http_status, AfterAnswer after);
 
 }  // namespace stampgate

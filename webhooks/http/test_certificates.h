@@ -1,4 +1,4 @@
-// Certificates for tests, and the files that they come in.
+// Certificates for tests, and a folder for their files.
 #ifndef STAMPGATE_WEBHOOKS_HTTP_TEST_CERTIFICATES_H_
 #define STAMPGATE_WEBHOOKS_HTTP_TEST_CERTIFICATES_H_
 
@@ -22,7 +22,7 @@ struct TestIdentity {
 };
 
 struct TestIdentityOptions {
-  // Subject alternative names: OpenSSL's type, such as GEN_DNS, and the bytes as they are; GEN_RID in dots.
+  // Subject alternative names: OpenSSL's type, such as GEN_DNS, and the raw bytes; for GEN_RID the dotted form.
   std::vector<std::pair<int, std::string>> names = {};
   std::string subject = "test";
   int subject_type = V_ASN1_UTF8STRING;
@@ -32,16 +32,16 @@ struct TestIdentityOptions {
   std::string extended_usage = "serverAuth,clientAuth";  // none if empty
 };
 
-// Who signs certificates, with a P-256 key. What cannot be made aborts.
+// Issues certificates with a P-256 key. Aborts on failure.
 class TestAuthority {
  public:
   explicit TestAuthority(const std::string& subject);
 
   const std::string& certificate() const { return certificate_; }
   TestIdentity Issue(const TestIdentityOptions& options) const;
-  // For a server at 127.0.0.1.
+  // A certificate for a server at 127.0.0.1.
   TestIdentity IssueServer() const;
-  // For a client that is this SPIFFE ID.
+  // A certificate for a client with this SPIFFE ID.
   TestIdentity IssueClient(const std::string& spiffe_id = "spiffe://test/client") const;
 
  private:
@@ -55,14 +55,14 @@ class TestAuthority {
   std::string certificate_;
 };
 
-// Signed by its own key.
+// A certificate that is signed with its own key.
 TestIdentity MakeSelfSigned(const TestIdentityOptions& options);
 
-// The serial number of a certificate in PEM, in hex. All that tests make differ.
+// The serial number of a certificate in PEM, in hex. All certificates that tests make have different ones.
 std::string SerialOf(const std::string& certificate);
 std::string SerialOf(const X509* certificate);
 
-// A new folder of the test's own, which goes with the object.
+// A new folder for one test; the destructor deletes it.
 class TestFolder {
  public:
   TestFolder();
@@ -71,7 +71,7 @@ class TestFolder {
   TestFolder& operator=(const TestFolder&) = delete;
 
   std::string Path(const std::string& name) const { return path_ + "/" + name; }
-  // Replaces the file, by one rename, with one of this content and mode. Returns its path.
+  // Replaces the file by one rename, with this content and mode. Returns its path.
   std::string Write(const std::string& name, const std::string& content, mode_t mode = 0600) const;
 
  private:

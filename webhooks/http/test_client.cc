@@ -44,7 +44,7 @@ int Connect(const std::string& url, int receive_buffer) {
     size = sizeof(address);
   }
   const int descriptor = socket(storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  // Before the peer learns how much it may send.
+  // Set before the peer learns how much it may send.
   if (receive_buffer > 0) setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof(receive_buffer));
   if (descriptor >= 0 && connect(descriptor, reinterpret_cast<sockaddr*>(&storage), size) != 0) return -1;
   return descriptor;
@@ -115,13 +115,13 @@ std::string Statuses(absl::string_view answers) {
   std::string statuses;
   while (!answers.empty()) {
     const size_t end = answers.find("\r\n\r\n");
-    if (end == absl::string_view::npos || !absl::StartsWith(answers, "HTTP/1.1 ")) return "not an answer";
+    if (end == absl::string_view::npos || !absl::StartsWith(answers, "HTTP/1.1 ")) return "not a response";
     const absl::string_view answer = answers.substr(0, end + 2);
     answers.remove_prefix(end + 4);
     if (!statuses.empty()) statuses += ' ';
     absl::StrAppend(&statuses, answer.substr(9, 3));
     if (answer.substr(9, 3) == "100") continue;
-    if (!absl::StrContains(answer, "\r\nContent-Length: 0\r\n")) return "an answer with a body";
+    if (!absl::StrContains(answer, "\r\nContent-Length: 0\r\n")) return "a response with a body";
     if (absl::StrContains(answer, "\r\nConnection: close\r\n")) statuses += '.';
   }
   return statuses;

@@ -1,4 +1,4 @@
-// A peer for tests: sends the bytes that the test gives it, and reads answers.
+// An HTTP client for tests: sends given bytes and reads responses.
 #ifndef STAMPGATE_WEBHOOKS_HTTP_TEST_CLIENT_H_
 #define STAMPGATE_WEBHOOKS_HTTP_TEST_CLIENT_H_
 
@@ -8,26 +8,27 @@
 
 namespace stampgate {
 
-// One TCP connection. Nothing blocks for longer than 60 s.
+// One TCP connection. No call blocks for longer than 60 s.
 class HttpTestClient {
  public:
-  // To the host and port of "http://127.0.0.1:34567" or "http://[::1]:34567". Aborts if nobody listens there.
-  // With `receive_buffer`, so many bytes of answers, about, fit on the way: who does not read is noticed sooner.
+  // Connects to the host and port of "http://127.0.0.1:34567" or "http://[::1]:34567". Aborts if nothing listens there.
+  // `receive_buffer` limits how many bytes of unread responses the kernel holds, so that a server notices a peer that
+  // does not read.
   explicit HttpTestClient(const std::string& url, int receive_buffer = 0);
-  // Resets the connection, so that no port stays taken.
+  // Resets the connection, so that no port stays in TIME_WAIT.
   ~HttpTestClient();
 
   HttpTestClient(const HttpTestClient&) = delete;
   HttpTestClient& operator=(const HttpTestClient&) = delete;
 
-  // False if the peer takes no more.
+  // False if the peer does not accept more.
   bool Send(absl::string_view bytes);
-  // Nothing more will be sent; answers can still be read.
+  // Closes the sending side; responses can still be read.
   void EndSending();
 
-  // The next answer's head; all answers end with it. Empty if the connection ended before.
+  // The head of the next response, which has no body. Empty if the connection ended before.
   std::string ReadAnswer();
-  // Everything until the connection ends; a test failure if it does not.
+  // Reads to the end of the connection; a test failure if it does not end.
   std::string ReadToEnd();
 
   int descriptor() const { return socket_; }
@@ -39,7 +40,7 @@ class HttpTestClient {
   std::string unread_;
 };
 
-// "200" for an answer that keeps the connection, "200." for one that closes it; "200 404." for two.
+// "200" for a response that keeps the connection, "200." for one that closes it; "200 404." for two.
 std::string Statuses(absl::string_view answers);
 
 }  // namespace stampgate

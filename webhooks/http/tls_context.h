@@ -1,4 +1,4 @@
-// A TLS server's certificate and rules.
+// The TLS context of a server: its certificate and its rules.
 #ifndef STAMPGATE_WEBHOOKS_HTTP_TLS_CONTEXT_H_
 #define STAMPGATE_WEBHOOKS_HTTP_TLS_CONTEXT_H_
 
@@ -9,8 +9,8 @@
 
 namespace stampgate {
 
-// TLS 1.2 and later, HTTP/1.1 to who negotiates, no client certificates. Of what CheckTlsSnapshot has found good.
-// Errors: kInvalidArgument if OpenSSL refuses it all the same, kResourceExhausted.
+// TLS 1.2 and later, HTTP/1.1 if the client negotiates a protocol, no client certificates. `snapshot` must have passed
+// CheckTlsSnapshot. Errors: kInvalidArgument if OpenSSL refuses it nevertheless, kResourceExhausted.
 absl::StatusOr<boost::asio::ssl::context> MakeTlsServerContext(const TlsSnapshot& snapshot);
 
 }  // namespace stampgate

@@ -31,7 +31,7 @@ namespace {
 constexpr off_t kMaxPublicBytes = 1 << 20;
 constexpr int kReadAttempts = 3;
 constexpr int kMinRsaBits = 2048;
-// A handshake lists the names of the authorities, with two bytes for their size.
+// A handshake lists the names of the authorities, and their total size has two bytes.
 constexpr int kMaxAuthorityNameBytes = 65000;
 
 using BioPtr = std::unique_ptr<BIO, OpensslDeleter<BIO_free>>;
@@ -44,9 +44,9 @@ absl::Status InFile(const std::string& path, const absl::Status& status) {
 
 absl::Status Unfit(absl::string_view rule) { return absl::InvalidArgumentError(rule); }
 
-// --- Reading ---
+// Reading
 
-// Which file a path leads to, and in which state.
+// Identifies the file that a path leads to, and its state.
 struct FileId {
   dev_t device = 0;
   ino_t inode = 0;
@@ -56,7 +56,7 @@ struct FileId {
   friend bool operator==(const FileId&, const FileId&) = default;
 };
 
-// All zero where there is no file: reading it gives the error.
+// All zeros if there is no file: reading it then returns the error.
 FileId IdOf(const std::string& path) {
   struct stat file;
   if (stat(path.c_str(), &file) != 0) return FileId();
@@ -68,7 +68,7 @@ std::array<FileId, 3> IdsOf(const TlsFiles& files) {
 }
 
 absl::StatusOr<std::string> ReadPublicFile(const std::string& path) {
-  // O_NONBLOCK is for FIFOs.
+  // O_NONBLOCK: opening a FIFO must not block.
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   if (fd < 0) return absl::ErrnoToStatus(errno, "it cannot be opened");
   const absl::Cleanup close_fd = [fd] { close(fd); };
@@ -89,9 +89,9 @@ absl::StatusOr<std::string> ReadPublicFile(const std::string& path) {
   return bytes;
 }
 
-// gRPC takes what it is handed as text that ends at the first zero byte.
+// gRPC reads these texts only up to the first zero byte.
 absl::Status CheckText(absl::string_view bytes) {
-  return bytes.find('\0') == bytes.npos ? absl::OkStatus() : Unfit("it has a zero byte, so it is no PEM");
+  return bytes.find('\0') == bytes.npos ? absl::OkStatus() : Unfit("it has a zero byte, so it is not PEM");
 }
 
 absl::StatusOr<std::string> ReadPublic(const std::string& path) {
@@ -122,9 +122,9 @@ absl::StatusOr<TlsSnapshot> ReadOnce(const TlsFiles& files) {
   return TlsSnapshot{*std::move(certificates), *std::move(key), *std::move(cas)};
 }
 
-// --- Checking ---
+// Checking
 
-// OpenSSL's last word on what it refused. Its reasons are fixed texts.
+// OpenSSL's last reason for a refusal, which is a fixed text.
 std::string TakeReason() {
   const char* reason = ERR_reason_error_string(ERR_peek_last_error());
   ERR_clear_error();
@@ -139,7 +139,7 @@ absl::StatusOr<std::vector<X509Ptr>> ParseCertificates(absl::string_view pem) {
   while (X509* certificate = PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)) {
     certificates.emplace_back(certificate);
   }
-  // What ends the list is that no further block begins; anything else is a block that cannot be read.
+  // The list ends where no further block begins; any other error is an unreadable block.
   const bool at_end = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
   const std::string reason = TakeReason();
   if (!at_end) return Unfit(absl::StrCat("certificate ", certificates.size() + 1, " cannot be read: ", reason));
@@ -155,7 +155,7 @@ int RefusePassphrase(char*, int, int, void* asked) {
 absl::StatusOr<EvpPkeyPtr> ParseKey(const SecretBytes& pem) {
   const BioPtr bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size() - 1)));
   if (bio == nullptr) return absl::ResourceExhaustedError("no memory");
-  bool asked = false;  // or OpenSSL would ask the terminal
+  bool asked = false;  // otherwise OpenSSL would prompt on the terminal
   EvpPkeyPtr key(PEM_read_bio_PrivateKey(bio.get(), nullptr, &RefusePassphrase, &asked));
   const std::string reason = TakeReason();
   if (asked) return Unfit("the key has a passphrase");
@@ -201,7 +201,7 @@ absl::StatusOr<absl::Time> CheckCertificate(X509* certificate, absl::Time now) {
   return not_after;
 }
 
-// What the machine's own rules say: the security level of OpenSSL's configuration.
+// Checks the security level that OpenSSL's configuration on this machine sets.
 absl::Status CheckSecurityLevel(X509* certificate, EVP_PKEY* key) {
   const SslContextPtr context(SSL_CTX_new(TLS_server_method()));
   if (context == nullptr) return absl::ResourceExhaustedError("no memory");
@@ -234,7 +234,8 @@ absl::StatusOr<TlsSnapshot> ReadTlsFiles(const TlsFiles& files) {
     absl::StatusOr<TlsSnapshot> snapshot = ReadOnce(files);
     if (IdsOf(files) == before) return snapshot;
   }
-  return absl::AbortedError(absl::StrCat(files.certificate_file, " and what belongs to it change while they are read"));
+  return absl::AbortedError(
+      absl::StrCat(files.certificate_file, " and the files that belong to it keep changing during the read"));
 }
 
 absl::StatusOr<absl::Time> CheckTlsSnapshot(const TlsSnapshot& snapshot, const TlsFiles& files, absl::Time now) {

@@ -1,4 +1,4 @@
-// The files that a port serves TLS with, read and checked as one.
+// Reads the files that a port serves TLS with, and checks that they fit together.
 #ifndef STAMPGATE_WEBHOOKS_HTTP_TLS_FILES_H_
 #define STAMPGATE_WEBHOOKS_HTTP_TLS_FILES_H_
 
@@ -13,40 +13,41 @@ namespace stampgate {
 
 // Paths of PEM files.
 struct TlsFiles {
-  std::string certificate_file;     // the server's certificate, then what leads to its authority
+  std::string certificate_file;     // the server's certificate, then the intermediate ones
   std::string private_key_file;     // without a passphrase
   std::string client_ca_file = "";  // the authorities of clients; empty if the port asks clients for no certificate
 };
 
-// What the files held at one moment.
+// The contents of the files at one moment.
 struct TlsSnapshot {
   std::string certificates;
-  SecretBytes private_key;  // ends with a zero byte, as gRPC wants it
+  SecretBytes private_key;  // ends with a zero byte, which gRPC requires
   std::string client_cas;   // empty without a file
 
   friend bool operator==(const TlsSnapshot& a, const TlsSnapshot& b);
 };
 
-// Reads each file once. If one of them was replaced meanwhile, as Kubernetes does when it swaps a folder, all are read
-// again, a few times at most.
+// Reads each file once. If a file was replaced during the read, as Kubernetes does when it swaps a folder, reads all of
+// them again, a few times at most.
 //
-// The key's file obeys the rules of stamp/secret/file.h. The others are regular, of 1 byte to 1 MiB. None has a zero
-// byte. Symbolic links are followed. Never blocks on a FIFO.
+// The key's file must obey the rules of stamp/secret/file.h. The others must be regular files of 1 byte to 1 MiB. None
+// may contain a zero byte. Symbolic links are followed. Never blocks on a FIFO.
 //
-// Errors name the path and the rule, never anything from the file. Codes are those of ReadSecretFile, and kAborted if
-// the files do not hold still. Another attempt may succeed.
+// Errors name the path and the rule, never file contents. Codes are those of ReadSecretFile, and kAborted if the files
+// keep changing; another attempt may succeed.
 absl::StatusOr<TlsSnapshot> ReadTlsFiles(const TlsFiles& files);
 
-// Whether the snapshot can be served at `now`, and until when: the end of the first certificate's validity.
+// Checks that the snapshot can be served at `now`, and returns the end of the first certificate's validity.
 //
-// All certificates can be read and there is at least one in each file; the first is the key's, valid now, and for
-// servers; the key is RSA of 2048 bits or more, ECDSA on a NIST curve or Ed25519; OpenSSL's security level takes both;
-// the names of the authorities fit into a handshake. Whether clients trust the certificate is theirs to say.
+// Each file must hold at least one certificate, and all must be readable. The first certificate must belong to the key,
+// be valid now and allow server use. The key must be RSA with at least 2048 bits, ECDSA on a NIST curve, or Ed25519.
+// OpenSSL's security level must allow both. The names of the authorities must fit into a handshake. Whether clients
+// trust the certificate is not checked.
 //
 // Errors are kInvalidArgument, with the path and the rule.
 absl::StatusOr<absl::Time> CheckTlsSnapshot(const TlsSnapshot& snapshot, const TlsFiles& files, absl::Time now);
 
-// Both.
+// ReadTlsFiles, then CheckTlsSnapshot.
 absl::Status CheckTlsFiles(const TlsFiles& files, absl::Time now);
 
 }  // namespace stampgate

@@ -39,7 +39,7 @@ class TlsFilesTest : public ::testing::Test {
 
   absl::Status Check() const { return CheckTlsFiles(files_, absl::Now()); }
 
-  // What is wrong with a server's certificate and key.
+  // The error for a server's certificate and key with these options.
   std::string FaultOf(const TestIdentityOptions& options) {
     Serve(authority_.Issue(options), authority_.certificate());
     const absl::Status status = Check();
@@ -73,7 +73,7 @@ TEST_F(TlsFilesTest, DifferByAnyOfThem) {
   }
 }
 
-TEST_F(TlsFilesTest, AreFoundThroughLinksAsKubernetesMountsThem) {
+TEST_F(TlsFilesTest, AreReadThroughKubernetesLinks) {
   ASSERT_EQ(mkdir(folder_.Path("..2026").c_str(), 0700), 0);
   std::filesystem::create_directory_symlink("..2026", folder_.Path("..data"));
   for (const char* name : {"tls.crt", "tls.key", "ca.crt"}) {
@@ -83,7 +83,7 @@ TEST_F(TlsFilesTest, AreFoundThroughLinksAsKubernetesMountsThem) {
   EXPECT_TRUE(Check().ok()) << Check();
 }
 
-TEST_F(TlsFilesTest, TellWhenTheCertificateExpires) {
+TEST_F(TlsFilesTest, ReturnWhenTheCertificateExpires) {
   const absl::Time not_after = absl::FromUnixSeconds(absl::ToUnixSeconds(absl::Now())) + absl::Hours(30);
   Serve(authority_.Issue({.not_after = not_after}), authority_.certificate());
   const absl::StatusOr<TlsSnapshot> snapshot = ReadTlsFiles(files_);
@@ -96,7 +96,7 @@ TEST_F(TlsFilesTest, TellWhenTheCertificateExpires) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("has expired")));
 }
 
-TEST_F(TlsFilesTest, OfEachKindOfKeyThatTlsTakesAreTaken) {
+TEST_F(TlsFilesTest, MayHaveEachKindOfKeyThatTlsAllows) {
   for (const char* key : {"P-256", "P-384", "P-521", "RSA2048", "ED25519"}) EXPECT_EQ(FaultOf({.key = key}), "") << key;
 }
 
@@ -139,7 +139,7 @@ TEST_F(TlsFilesTest, MayHoldSeveralAuthorities) {
   EXPECT_TRUE(Check().ok()) << Check();
 }
 
-// Every fault of content, in each of the files.
+// Every content fault in each of the files.
 TEST_F(TlsFilesTest, MustBePemToTheirEnd) {
   const std::string garbage(2000, '\x8f');
   const struct {
@@ -198,7 +198,7 @@ TEST_F(TlsFilesTest, MustNotNeedAPassphrase) {
   EXPECT_EQ(Check().message(), absl::StrCat(files_.private_key_file, ": the key has a passphrase"));
 }
 
-TEST_F(TlsFilesTest, MustBeThereAndRegular) {
+TEST_F(TlsFilesTest, MustExistAndBeRegular) {
   for (const char* file : {"tls.crt", "tls.key", "ca.crt"}) {
     Serve(identity_, authority_.certificate());
     const std::string path = folder_.Path(file);
@@ -224,7 +224,7 @@ TEST_F(TlsFilesTest, MustNotBeHuge) {
   }
 }
 
-TEST_F(TlsFilesTest, MustKeepTheKeyFromOthers) {
+TEST_F(TlsFilesTest, MustNotLetOthersReadTheKey) {
   for (const mode_t mode : {0640U, 0600U, 0440U, 0400U, 0700U}) {
     folder_.Write("tls.key", identity_.key, mode);
     EXPECT_TRUE(Check().ok()) << Check();
@@ -235,7 +235,7 @@ TEST_F(TlsFilesTest, MustKeepTheKeyFromOthers) {
   }
 }
 
-TEST_F(TlsFilesTest, MustNotNameMoreAuthoritiesThanAHandshakeCan) {
+TEST_F(TlsFilesTest, MustNotNameTooManyAuthorities) {
   std::string many;
   for (int i = 0; i < 800; ++i) {
     many += MakeSelfSigned({.subject = absl::StrCat("authority ", i, std::string(45, 'x'))}).certificate;
@@ -259,7 +259,7 @@ TEST_F(TlsFilesTest, AreNeverQuoted) {
   EXPECT_THAT(std::string(Check().message()), Not(HasSubstr(line)));
 }
 
-// Folders are swapped as Kubernetes does it while the files are read: what is read is of one folder.
+// While the files are read, folders are swapped as Kubernetes does it: all files read come from one folder.
 TEST_F(TlsFilesTest, AreNeverReadFromTwoFolders) {
   const TestAuthority authorities[] = {TestAuthority("0"), TestAuthority("1")};
   const TestIdentity identities[] = {authorities[0].IssueServer(), authorities[1].IssueServer()};

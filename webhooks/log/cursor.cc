@@ -24,10 +24,10 @@ constexpr size_t kNameBytes = 16;
 constexpr size_t kPositionAt = kNameAt + kNameBytes;
 constexpr size_t kDigestAt = kPositionAt + 8;
 constexpr size_t kDigestBytes = 16;
-constexpr size_t kMacBytes = 16;  // half of SHA-256: no one guesses 128 bits
+constexpr size_t kMacBytes = 16;  // half of SHA-256; 128 bits cannot be guessed
 constexpr size_t kCursorBytes = kDigestAt + kDigestBytes + kMacBytes;
 
-// Version 1 had no digest.
+// Version 1 has no digest.
 constexpr uint8_t kVersion1 = 1;
 constexpr size_t kCursorBytes1 = kDigestAt + kMacBytes;
 
@@ -43,7 +43,8 @@ Mac MacOf(const LogIdentity& log, const uint8_t* bytes, size_t size) {
   return mac;
 }
 
-// Distinguishes logs, and a log from its state before its cursor key was changed. It reveals nothing of the key.
+// Distinguishes event logs, and an event log from its state before its cursor key was changed. Reveals nothing about
+// the key.
 Mac NameOf(const LogIdentity& log) { return MacOf(log, log.id.data(), log.id.size()); }
 
 }  // namespace
@@ -77,7 +78,7 @@ absl::StatusOr<Cursor> DecodeCursor(const LogIdentity& log, absl::string_view cu
   if (!text.has_value() || bytes[0] != (is_version1 ? kVersion1 : kVersion)) {
     return absl::InvalidArgumentError("this is not a cursor");
   }
-  // First, because the MAC of another log's cursor cannot be checked.
+  // Checked first, because the MAC of another event log's cursor cannot be checked.
   const Mac name = NameOf(log);
   if (!std::equal(name.begin(), name.begin() + kNameBytes, bytes.begin() + kNameAt)) {
     return absl::FailedPreconditionError("this cursor belongs to another event log");
@@ -85,7 +86,7 @@ absl::StatusOr<Cursor> DecodeCursor(const LogIdentity& log, absl::string_view cu
   const size_t mac_at = expected - kMacBytes;
   const Mac mac = MacOf(log, bytes.data(), mac_at);
   if (sodium_memcmp(mac.data(), bytes.data() + mac_at, kMacBytes) != 0) {
-    return absl::InvalidArgumentError("this cursor was changed");
+    return absl::InvalidArgumentError("this cursor has been altered");
   }
   Cursor decoded;
   decoded.position = static_cast<Position>(FromBigEndian(reinterpret_cast<const char*>(bytes.data()) + kPositionAt));

@@ -1,4 +1,4 @@
-// Places in an event log as subscribers keep them: opaque text that nobody else can make.
+// Cursors: places in an event log as subscribers keep them, as opaque text that only the gateway can create.
 #ifndef STAMPGATE_WEBHOOKS_LOG_CURSOR_H_
 #define STAMPGATE_WEBHOOKS_LOG_CURSOR_H_
 
@@ -13,21 +13,23 @@
 
 namespace stampgate {
 
-// "Everything up to this place has been seen", bound to the log's id, its cursor key and the event there, and to
-// nothing else: base64url of a version, a name that follows from id and key, the position, half of the event's digest
-// and an HMAC over them. All cursors have the same length.
+// Encodes "everything up to this place has been seen", bound to the event log's id, its cursor key and the event at the
+// place: base64url of a version, a name derived from id and key, the position, half of the event's digest, and an HMAC
+// over these. All cursors have the same length.
 std::string EncodeCursor(const LogIdentity& log, const EventPlace& place);
 
 struct Cursor {
   Position position = 0;
-  // Of the event's digest. Nothing in cursors of version 1, which clients may have kept, and where it was not known.
+  // Half of the event's digest. Nothing in cursors of version 1, which clients may have kept, and where the digest was
+  // unknown.
   std::optional<std::array<uint8_t, 16>> digest;
 
-  // Whether `there` may be the digest of the event that the cursor was made for.
+  // Whether `there` can be the digest of the event that the cursor was made for.
   bool Fits(const ChainDigest& there) const;
 };
 
-// Errors: kInvalidArgument if this is not a cursor or was changed, kFailedPrecondition if it is one of another log.
+// Errors: kInvalidArgument if the text is not a cursor or was altered, kFailedPrecondition if it is a cursor of another
+// event log.
 absl::StatusOr<Cursor> DecodeCursor(const LogIdentity& log, absl::string_view cursor);
 
 }  // namespace stampgate

@@ -1,4 +1,4 @@
-// The log on disks that are full or fail: whatever happens, what was acknowledged is there afterwards.
+// The event log on disks that are full or fail: every acknowledged event is there afterwards.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -30,7 +30,7 @@ VerifiedEvent EventNumber(int number) {
   return MakeVerifiedEvent(IdOf(number), absl::StrCat(R"({"n":)", number, R"(,"t":")", std::string(700, 'x'), R"("})"));
 }
 
-// Appends groups of events to a log, and keeps what became of each.
+// Appends groups of events to an event log and keeps the result of each append.
 class Sender {
  public:
   explicit Sender(TestDisk& disk) {
@@ -67,7 +67,7 @@ class Sender {
 
   EventLog& log() { return *log_; }
 
-  // Sends the next `count` events at once, a second after those before.
+  // Sends the next `count` events at once, one second after the previous group.
   std::vector<absl::Status> Send(int count) {
     std::vector<absl::Status> answers;
     std::unique_lock lock(mutex_);
@@ -88,9 +88,9 @@ class Sender {
     return answers;
   }
 
-  // What readers see holds what was acknowledged and has not been trimmed, and nothing twice.
+  // Readers see every acknowledged event that retention has not deleted, and no event twice.
   void ExpectNothingLost() {
-    TrimNow(*log_);  // so that nothing is while this reads
+    TrimNow(*log_);  // so that no retention runs during the read
     absl::StatusOr<std::unique_ptr<EventReader>> reader = log_->NewReader();
     ASSERT_TRUE(reader.ok()) << reader.status();
     absl::StatusOr<LogExtent> extent = (*reader)->Extent();
@@ -100,7 +100,7 @@ class Sender {
     std::set<std::string> found;
     for (const LoggedEvent& event : *events) EXPECT_TRUE(found.insert(event.event.event_id).second);
     EXPECT_EQ(static_cast<Position>(found.size()), extent->latest - extent->earliest + 1);
-    // Retention takes the oldest: as many as it took may be missing.
+    // Retention deletes the oldest events: as many as it deleted may be missing.
     Position missing = 0;
     for (const std::string& id : stored()) missing += found.contains(id) ? 0 : 1;
     EXPECT_LE(missing, extent->earliest - 1);
@@ -132,11 +132,12 @@ int CountOk(const std::vector<absl::Status>& answers) {
   return count;
 }
 
-// Fills the disk at the nth write of a run, for each n; odd ones leave room in what the files have.
-TEST(FullDisk, RefusesEventsLosesNoneAndRecoversByItself) {
+// The disk becomes full at the nth write of a run, for each n. With an odd n, the space that the files already own
+// stays writable.
+TEST(FullDiskTest, RefusesEventsLosesNoneAndRecovers) {
   int refused = 0;
   for (int n = 1; n <= 300; ++n) {
-    SCOPED_TRACE(absl::StrCat("full at write ", n));
+    SCOPED_TRACE(absl::StrCat("disk full at write ", n));
     TestDisk disk;
     Sender sender(disk);
     ASSERT_TRUE(sender.Open().ok());
@@ -159,11 +160,11 @@ TEST(FullDisk, RefusesEventsLosesNoneAndRecoversByItself) {
     EXPECT_EQ(CountOk(sender.Send(3)), 3);
     if (testing::Test::HasFailure()) return;
   }
-  EXPECT_GT(refused, 1000);  // the disk was full
+  EXPECT_GT(refused, 1000);  // the disk really was full
 }
 
-// The write-ahead log starts anew where it has room already, and the file has the room of what was trimmed.
-TEST(FullDisk, RetentionMakesRoom) {
+// The write-ahead log restarts in space that it already owns, and the database file reuses the space of deleted events.
+TEST(FullDiskTest, RetentionFreesSpace) {
   TestDisk disk;
   Sender sender(disk);
   ASSERT_TRUE(sender.Open().ok());
@@ -180,8 +181,8 @@ TEST(FullDisk, RetentionMakesRoom) {
   sender.ExpectNothingLost();
 }
 
-// A repetition of what is stored needs no room.
-TEST(FullDisk, StillKnowsWhatItHas) {
+// Recognizing a stored event needs no space.
+TEST(FullDiskTest, StillRecognizesRepetitions) {
   TestDisk disk;
   Sender sender(disk);
   ASSERT_TRUE(sender.Open().ok());
@@ -192,7 +193,7 @@ TEST(FullDisk, StillKnowsWhatItHas) {
   sender.ExpectNothingLost();
 }
 
-TEST(FullDisk, CannotOpenANewLog) {
+TEST(FullDiskTest, CannotOpenANewLog) {
   int opened = 0;
   for (int n = 1; n <= 60; ++n) {
     TestDisk disk;
@@ -212,7 +213,7 @@ TEST(FullDisk, CannotOpenANewLog) {
   EXPECT_LT(opened, 60);
 }
 
-// Runs a log whose disk fails once, at its nth write or sync, until the disk no longer fails before the run ends.
+// Runs an event log whose disk fails once, at its nth write or sync. Increases n until the run ends without a failure.
 void ExpectAFailureIsTheEnd(const std::function<void(TestDisk&, int)>& fail, int stride) {
   int n = 1;
   for (;; n += stride) {
@@ -226,7 +227,7 @@ void ExpectAFailureIsTheEnd(const std::function<void(TestDisk&, int)>& fail, int
     for (int group = 0; group < 24; ++group) {
       for (const absl::Status& answer : sender.Send(1 + group % 3)) {
         EXPECT_TRUE(answer.ok() || answer.code() == kGone) << answer;
-        EXPECT_FALSE(failed && answer.ok());  // nothing is acknowledged behind a failure
+        EXPECT_FALSE(failed && answer.ok());  // after a failure it acknowledges nothing
         failed = failed || !answer.ok();
       }
     }
@@ -235,7 +236,7 @@ void ExpectAFailureIsTheEnd(const std::function<void(TestDisk&, int)>& fail, int
     const bool over = disk.failures() == 0;
     fail(disk, 0);
     EXPECT_EQ(sender.fatal().size(), over ? 0 : 1);
-    // The process ends; the next one has a disk that works, and all that was promised.
+    // The process ends. The next process has a working disk and all acknowledged events.
     ASSERT_TRUE(sender.Open().ok());
     sender.ExpectNothingLost();
     EXPECT_EQ(CountOk(sender.Send(3)), 3);
@@ -244,16 +245,16 @@ void ExpectAFailureIsTheEnd(const std::function<void(TestDisk&, int)>& fail, int
   EXPECT_GT(n, 20);
 }
 
-TEST(FailingDisk, AFailedSyncIsTheEnd) {
+TEST(FailingDiskTest, AFailedSyncIsTheEnd) {
   ExpectAFailureIsTheEnd([](TestDisk& disk, int n) { disk.FailSync(n, /*seed=*/static_cast<uint64_t>(n)); }, 1);
 }
 
-TEST(FailingDisk, AFailedWriteIsTheEnd) {
+TEST(FailingDiskTest, AFailedWriteIsTheEnd) {
   ExpectAFailureIsTheEnd([](TestDisk& disk, int n) { disk.FailWrite(n); }, 3);
 }
 
-// The one that matters most: the sync of a commit fails, and the next would succeed.
-TEST(FailingDisk, AnswersAllThatWaitWhenItFails) {
+// The most important case: the sync of a commit fails, and the next sync would succeed.
+TEST(FailingDiskTest, AFailureEndsAllPendingAppends) {
   TestDisk disk;
   Sender sender(disk);
   ASSERT_TRUE(sender.Open().ok());

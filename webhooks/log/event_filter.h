@@ -1,4 +1,4 @@
-// Which events a subscriber wants, and which it may see: by what is signed alone.
+// Selects events by their signed parts: which events a subscriber wants, and which it may see.
 #ifndef STAMPGATE_WEBHOOKS_LOG_EVENT_FILTER_H_
 #define STAMPGATE_WEBHOOKS_LOG_EVENT_FILTER_H_
 
@@ -13,13 +13,13 @@ namespace stampgate {
 using OrganizationIds = std::set<std::string, std::less<>>;
 
 struct EventFilter {
-  // Exact ids; an event passes if its organization or its parent organization is one. Empty: all events pass, also
-  // those that name no organization.
+  // Exact ids. An event passes if its organization or its parent organization is listed. Empty: all events pass, also
+  // those without an organization.
   OrganizationIds organization_ids = {};
-  // Exact event types. Empty: all.
+  // Exact event types. Empty: all pass.
   std::set<std::string, std::less<>> types = {};
-  // What the subscriber may see: an event whose organization or parent organization is one of these. Null: all events,
-  // also those that name no organization.
+  // What the subscriber may see: events whose organization or parent organization is listed. Null: all events, also
+  // those without an organization.
   std::shared_ptr<const OrganizationIds> visible = nullptr;
 
   bool Matches(absl::string_view organization_id, absl::string_view parent_organization_id,

@@ -1,5 +1,5 @@
-// The durable log of verified events: the interface. An implementation keeps every promise here, or says which call
-// failed.
+// The event log, the durable log of verified events: its interface. An implementation keeps every promise made here, or
+// reports which call failed.
 #ifndef STAMPGATE_WEBHOOKS_LOG_EVENT_LOG_H_
 #define STAMPGATE_WEBHOOKS_LOG_EVENT_LOG_H_
 
@@ -20,15 +20,15 @@
 
 namespace stampgate {
 
-// Place of an event in the log: 1, 2, 3, ... without gaps. As a place to read on from, 0 is before the first
-// event.
+// An event's place in the event log: 1, 2, 3, ... without gaps. Where reading starts after a position, 0 stands for the
+// beginning.
 using Position = int64_t;
 
-// Stands for an event and all that are before it in its log.
+// Identifies an event together with all events before it in its log.
 using ChainDigest = std::array<uint8_t, 32>;
 
-// Everything up to `position` has been seen, and this is the digest of the event there: zeros before the first event,
-// and where it is not known because that event is damaged.
+// States that everything up to `position` has been seen. `digest` is that of the event there; zeros at position 0, and
+// if it is unknown because the event is damaged.
 struct EventPlace {
   Position position = 0;
   ChainDigest digest = {};
@@ -37,94 +37,97 @@ struct EventPlace {
 struct LoggedEvent {
   Position position = 0;
   ChainDigest digest = {};
-  absl::Time commit_time;  // never less than that of the event before
+  absl::Time commit_time;  // never earlier than that of the event before
   Event event;
 };
 
-// The events that can be read are those from `earliest` to `latest`; there is none if `latest` is earliest - 1.
-// Retention moves `earliest`.
+// The readable events are those from `earliest` to `latest`; there are none if `latest` is earliest - 1. Retention
+// increases `earliest`.
 struct LogExtent {
   Position earliest = 1;
   Position latest = 0;
 };
 
-// What the log takes.
+// How much the event log holds.
 struct LogUsage {
-  int64_t bytes = 0;                 // of its file, as retention counts them
-  std::optional<absl::Time> oldest;  // when the earliest event was stored that is not damaged; nothing if there is none
+  int64_t bytes = 0;  // of the file in use, as retention counts them
+  std::optional<absl::Time>
+      oldest;  // the commit time of the earliest event that is not damaged; nothing if there is none
 };
 
-// Events that the log does not have any more, or cannot read.
+// Events that the event log has lost or cannot read.
 struct LostEvents {
   Position first = 0;
   Position last = 0;
-  bool gone = false;  // the disk lost them before the log was last opened; else there is something, and it is damaged
+  bool gone = false;  // true: the disk lost them before the log was last opened; false: they are there but damaged
 };
 
-// Made with the log, and kept with it.
+// Created with the event log and stored in it.
 struct LogIdentity {
-  std::array<uint8_t, 16> id = {};          // of the rows, for ever
-  std::array<uint8_t, 32> cursor_key = {};  // secret; another one makes all cursors another log's
+  std::array<uint8_t, 16> id = {};          // never changes
+  std::array<uint8_t, 32> cursor_key = {};  // secret; changing it invalidates all cursors
 };
 
-// A write to the log's disk that has been under way for longer than this is taken to hang.
+// A write to the disk that takes longer than this counts as hanging.
 inline constexpr absl::Duration kWriteHangsAfter = absl::Seconds(5);
 
 enum class AppendOutcome {
   kStored,
-  kDuplicate,  // the log has, or had, an event of that id and scope (IdScopeOf) with the same body
-  kConflict,   // the log has, or had, an event of that id and scope with another body: the first one stays
+  kDuplicate,  // an event of that id and scope (IdScopeOf) with the same body was stored before
+  kConflict,   // an event of that id and scope with another body was stored before; that one stays
 };
 
-// An event as callers name it.
+// Identifies an event by the terms that callers use.
 struct EventName {
   std::string event_id;
-  // IdScopeOf the event; empty for an event without an organization. Nothing: whichever.
+  // IdScopeOf the event; empty for an event without an organization. Nothing: any scope.
   std::optional<std::string> organization_id;
 };
 
-// Reads the log. One thread at a time; as many readers as there are threads. Calls block for as long as a read takes.
+// Reads the event log. One thread at a time per reader; any number of readers. Calls block while they read from the
+// disk.
 class EventReader {
  public:
   struct Limits {
     size_t max_events = 256;
-    // Sum of the bodies; one event is read however large it is.
+    // Bound on the sum of the bodies; the first event is returned however large it is.
     size_t max_bytes = 256 << 10;
-    // Events that are looked at, whether or not they pass the filter.
+    // Bound on the events that are examined, whether or not they pass the filter.
     size_t max_looked_at = 1000;
   };
   struct Batch {
     std::vector<LoggedEvent> events;
-    // Everything up to here was looked at: read on after it. Equals `after` if the log has nothing behind that.
+    // Everything up to here was examined: continue reading after it. Equals `after` if there is nothing later.
     Position through = 0;
-    // Of the event there, if any was looked at.
+    // The digest of the event there, if any was examined.
     ChainDigest through_digest = {};
   };
 
   virtual ~EventReader() = default;
 
-  // Errors of all calls: kUnavailable if the file cannot be read.
+  // All calls can fail with kUnavailable, if the file cannot be read.
   virtual absl::StatusOr<LogExtent> Extent() = 0;
 
   virtual absl::StatusOr<LogUsage> Usage() = 0;
 
-  // The events behind `after` that pass `filter`, in order. Errors: kOutOfRange if retention has taken some of what is
-  // behind `after`; kDataLoss if events are damaged or gone, or are not those that the log was given. This error comes
-  // only when nothing is read before them, and Lost() says which they are.
+  // The events after `after` that pass `filter`, in order. Errors: kOutOfRange if retention has deleted some events
+  // after `after`; kDataLoss if events are damaged, lost, or not those that were stored. Readable events before a loss
+  // are returned first: kDataLoss comes only when the lost events are the next ones, and Lost() then returns them.
   virtual absl::StatusOr<Batch> Read(Position after, const EventFilter& filter, const Limits& limits) = 0;
 
-  // What the last kDataLoss was about: read on behind it.
+  // The events that the last kDataLoss was about. Continue reading after them.
   virtual LostEvents Lost() const = 0;
 
-  // Of the event at `position`, also of the one before the earliest; zeros before the first. Errors: kOutOfRange if
-  // retention has taken it, or it is behind the latest; kDataLoss if it is damaged or gone, where Lost() says more.
+  // The digest of the event at `position`, also of the one before the earliest; zeros at position 0. Errors:
+  // kOutOfRange if retention has deleted it or it is later than the latest; kDataLoss if it is damaged or lost, and
+  // Lost() returns the range.
   virtual absl::StatusOr<ChainDigest> DigestAt(Position position) = 0;
 
-  // The first event of that name that passes `filter`. Nothing if the log has none, or not any more. kDataLoss if one
-  // of that name is damaged or gone, and no other one passes.
+  // The first event of that name that passes `filter`. Nothing if there is none, or if retention has deleted it.
+  // kDataLoss if an event of that name is damaged or lost and no other one passes.
   virtual absl::StatusOr<std::optional<LoggedEvent>> Find(const EventName& name, const EventFilter& filter) = 0;
 
-  // The place behind which lies everything that was committed at or after `time`, and nothing before it.
+  // The position P such that the events after P are those that were committed at or after `time`.
   virtual absl::StatusOr<Position> PlaceOf(absl::Time time) = 0;
 };
 
@@ -133,15 +136,17 @@ class EventLog {
  public:
   virtual ~EventLog() = default;
 
-  // Calls `done` once, from the log's own thread: with OK when the event is durable and readers see it, whichever
-  // outcome it was. An event that is refused at once gets its outcome on the caller's thread, before this returns.
-  // Never blocks. Errors: kResourceExhausted if too much waits to be written, or the disk is full; kUnavailable if the
-  // log was closed or has failed, or if a write hangs. After an error readers do not see the event; only if the disk
-  // failed may it turn up at the next start.
+  // Calls `done` once. OK means that the event is durable and visible to readers, whatever the outcome. Never blocks.
+  // `done` runs on the event log's thread or, if the event is refused at once, on the caller's thread before this
+  // returns.
+  //
+  // Errors: kResourceExhausted if the queue is full or the disk is full; kUnavailable if the event log was closed or
+  // has failed, or a write hangs. After an error readers do not see the event. If the disk failed, the event may appear
+  // after the next start.
   virtual void Append(VerifiedEvent event, absl::AnyInvocable<void(absl::StatusOr<AppendOutcome>)> done) = 0;
 
-  // Calls `on_growth` with the latest position after every commit that stored something, before those whose events
-  // these are hear of it. On the log's thread; it must not block. Set it once, before the first Append.
+  // Calls `on_growth` with the latest position after every commit that stored an event, before the `done` callbacks of
+  // these events. Runs on the event log's thread; must not block. Set it once, before the first Append.
   virtual void SetOnGrowth(std::function<void(Position latest)> on_growth) = 0;
 
   // Errors: kUnavailable.
@@ -149,11 +154,11 @@ class EventLog {
 
   virtual const LogIdentity& identity() const = 0;
 
-  // For how long the write to the disk that is under way now has been so; zero if none is.
+  // How long the write to the disk that is in progress has taken so far; zero if none is.
   virtual absl::Duration WriteUnderWay() const = 0;
 
-  // Writes what waits, and leaves the log so that the next start need not repair it. Later appends fail. Readers may
-  // still read. May be called again. Takes as long as the disk does, which may be for ever.
+  // Writes the queued events, and leaves the event log in a state that the next start need not repair. Later appends
+  // fail. Readers may still read. May be called again. Takes as long as the disk, perhaps forever.
   virtual void Close() = 0;
 };
 

@@ -1,4 +1,4 @@
-// The holes of a log: ranges of events that were acknowledged, and that the disk has lost.
+// The holes of an event log: ranges of acknowledged events that the disk has lost.
 #ifndef STAMPGATE_WEBHOOKS_LOG_HOLE_TABLE_H_
 #define STAMPGATE_WEBHOOKS_LOG_HOLE_TABLE_H_
 
@@ -12,22 +12,22 @@
 
 namespace stampgate {
 
-// The table, with no row in it. Its rows stay, also when retention has passed them.
+// Creates the table, empty. Retention never deletes its rows.
 extern const char kCreateHoles[];
 
-// Finds holes over a connection, which outlives this. Errors: those of SqliteStatus.
+// Finds holes over `connection`, which must outlive this. Errors: those of SqliteStatus.
 class HoleTable {
  public:
   static absl::StatusOr<HoleTable> Open(const SqliteConnection& connection);
 
-  // The hole in which `position` lies.
+  // The hole that contains `position`.
   absl::StatusOr<std::optional<LostEvents>> Find(Position position);
 
  private:
   SqliteStatement find_;
 };
 
-// Adds a hole in the transaction that is under way.
+// Adds a hole in the current transaction.
 absl::Status AddHole(const SqliteConnection& connection, Position first, Position last, absl::Time now);
 
 }  // namespace stampgate

@@ -10,7 +10,7 @@
 namespace stampgate {
 namespace {
 
-// Zeros if there is no event.
+// Zeros if there are no events.
 absl::StatusOr<ChainDigest> LastChecksum(const SqliteConnection& connection) {
   absl::StatusOr<SqliteStatement> last =
       SqliteStatement::Prepare(connection, "SELECT checksum FROM events ORDER BY seq DESC LIMIT 1");
@@ -34,7 +34,7 @@ absl::Status MigrateFromVersion1(SqliteConnection& connection) {
   if (!last.ok()) return last.status();
   record->latest_digest = *last;
   if (record->earliest == record->latest + 1) record->digest_before = *last;
-  // The times at which ids were stored are the system's: the clock goes on from the last.
+  // Version 1 stored ids with the system's time: the clock continues from the last of them.
   record->clock = {.age_us = record->latest_commit_us, .wall_us = record->latest_commit_us};
   for (const char* sql : {"ALTER TABLE events ADD COLUMN previous BLOB NOT NULL DEFAULT x''", "DROP TABLE log",
                           kCreateLogRecord, kCreateHoles, "PRAGMA user_version = 2"}) {

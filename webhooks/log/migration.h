@@ -1,4 +1,4 @@
-// How the file of an older version becomes one of this version, step by step, in the transaction that is under way.
+// Converts the file of an older version to this version, one version at a time, in the current transaction.
 #ifndef STAMPGATE_WEBHOOKS_LOG_MIGRATION_H_
 #define STAMPGATE_WEBHOOKS_LOG_MIGRATION_H_
 
@@ -7,14 +7,14 @@
 
 namespace stampgate {
 
-// Changes the tables of version 1 to those of version 2. The rows of events stay as they are: the chain begins with the
-// next event, which stands behind the last of them.
+// Changes the tables of version 1 to those of version 2. Does not change the rows of events: the digest chain begins
+// with the next event, which refers to the last of them.
 //
-// Errors: kDataLoss if the row about the log is damaged, and those of SqliteStatus.
+// Errors: kDataLoss if the log's state row is damaged, and those of SqliteStatus.
 absl::Status MigrateFromVersion1(SqliteConnection& connection);
 
-// Changes the tables of version 2 to those of version 3: each id gets the scope of its event. An id whose event is gone
-// stands for all scopes, until it is forgotten. The rows of events stay as they are.
+// Changes the tables of version 2 to those of version 3: each id gets the scope of its event. An id whose event has
+// been deleted counts for all scopes, until deduplication forgets it. Does not change the rows of events.
 //
 // Errors: those of SqliteStatus.
 absl::Status MigrateFromVersion2(SqliteConnection& connection);

@@ -1,4 +1,4 @@
-// The log after power cuts: what was acknowledged is there, whatever the disk made of what was not synced.
+// The event log after power cuts: every acknowledged event is there, whatever happened to unsynced writes.
 #include "webhooks/disk/power_cut.h"
 
 #include <gtest/gtest.h>
@@ -49,15 +49,15 @@ SqliteEventLogOptions OptionsFor(TestDisk& disk, std::function<absl::Time()> now
   return options;
 }
 
-// What has been promised, and how far time and the disk had come.
+// What was acknowledged at a step of the disk's history, and the time then.
 struct Promise {
-  size_t step;      // of the disk's history
-  Position latest;  // acknowledged
+  size_t step;      // in the disk's history
+  Position latest;  // the last that was acknowledged
   absl::Time now;
 };
 
-// Runs a log on a disk, the same in every run: a batch is put into the queue by the last answer to the batch before, on
-// the log's own thread, so the log finds all of it.
+// Runs an event log on a disk, identically in every run: the last acknowledgement of a batch queues the next batch, on
+// the event log's own thread, so that one transaction finds all of it.
 class Workload {
  public:
   Workload(TestDisk& disk, bool synchronous_full) : disk_(disk) {
@@ -83,7 +83,7 @@ class Workload {
 
   const std::vector<Promise>& promises() const { return promises_; }
 
-  // When an event was committed, if the workload was not cut before.
+  // When an event was committed in the run without a power cut.
   absl::Time TimeOf(Position position) const {
     const auto at = static_cast<size_t>(position);
     return at < times_.size() ? times_[at] : absl::InfiniteFuture();
@@ -94,7 +94,7 @@ class Workload {
     for (int i = 1; i <= count; ++i) {
       times_.push_back(now_);
       const auto position = static_cast<Position>(times_.size() - 1);
-      // Some deliveries are repeated at once.
+      // Repeats some deliveries at once.
       if (random_() % 8 == 0) log_->Append(MakeVerifiedEvent(IdOf(position), BodyOf(position)), [](const auto&) {});
       log_->Append(MakeVerifiedEvent(IdOf(position), BodyOf(position)),
                    [this, position, last = i == count](const absl::StatusOr<AppendOutcome>& outcome) {
@@ -122,17 +122,17 @@ class Workload {
   std::mutex mutex_;
   std::condition_variable ended_;
   int batches_left_ = 0;
-  absl::Time now_ = kStart;  // changes on the log's thread alone
+  absl::Time now_ = kStart;  // changed only on the event log's thread
   std::vector<absl::Time> times_ = {absl::InfinitePast()};
   std::vector<Promise> promises_;
 };
 
-// Looks at what a power cut left, goes on from there, and says what is wrong; nothing if all is well.
+// Opens what a power cut left, continues from there, and describes the first problem; nothing if there is none.
 class Inspector {
  public:
   explicit Inspector(const Workload& workload) : workload_(workload) {}
 
-  // With `again`, the power is cut a second time while the log goes on.
+  // With `again`, the power is cut a second time while the event log continues.
   std::string ProblemWith(const DiskImage& image, Position acknowledged, absl::Time now, std::mt19937_64* again) {
     TestDisk disk(image);
     size_t step = 0;
@@ -146,20 +146,21 @@ class Inspector {
     return problem.empty() ? "" : absl::StrCat("after the second cut, at ", at, ": ", problem);
   }
 
-  // Of those whose loss was the problem.
+  // How many problems were losses.
   int losses() const { return losses_; }
 
  private:
-  // `promised` is what was acknowledged; then what this has acknowledged too, at `step`.
+  // `promised` is the last acknowledged position; it grows with what this acknowledges, and `step` is set to that
+  // moment.
   std::string GoOn(TestDisk& disk, absl::Time now, Position* promised, size_t* step) {
     std::string lost;
     SqliteEventLogOptions options = OptionsFor(disk, [now] { return now; });
     options.on_loss = [&lost](const LostEvents& range) {
-      lost = absl::StrCat("reports the loss of ", range.first, " to ", range.last);
+      lost = absl::StrCat("it reports the loss of ", range.first, " to ", range.last);
     };
     absl::StatusOr<std::unique_ptr<EventLog>> log = OpenSqliteEventLog(options);
     if (!lost.empty()) return lost;
-    if (!log.ok()) return absl::StrCat("does not open: ", log.status().ToString());
+    if (!log.ok()) return absl::StrCat("it does not open: ", log.status().ToString());
     TrimNow(**log);
     absl::StatusOr<std::unique_ptr<EventReader>> reader = (*log)->NewReader();
     if (!reader.ok()) return absl::StrCat("no reader: ", reader.status().ToString());
@@ -174,33 +175,33 @@ class Inspector {
     const Position next = extent->latest + 1;
     if (extent->latest >= extent->earliest) {
       auto repeated = AppendAndWait(**log, MakeVerifiedEvent(IdOf(extent->latest), BodyOf(extent->latest)));
-      if (!repeated.ok() || *repeated != AppendOutcome::kDuplicate) return "does not know its latest event again";
+      if (!repeated.ok() || *repeated != AppendOutcome::kDuplicate) return "it does not recognize its latest event";
     }
     auto stored = AppendAndWait(**log, MakeVerifiedEvent(IdOf(next), BodyOf(next)));
-    if (!stored.ok()) return absl::StrCat("does not go on: ", stored.status().ToString());
-    if (*stored != AppendOutcome::kStored) return "knows an event that it does not have";
+    if (!stored.ok()) return absl::StrCat("it accepts no more events: ", stored.status().ToString());
+    if (*stored != AppendOutcome::kStored) return "it recognizes an event that it does not have";
     *promised = next;
     *step = disk.steps();
     absl::StatusOr<std::vector<LoggedEvent>> added = ReadAllAfter(**reader, extent->latest);
-    if (!added.ok() || added->size() != 1 || !IsRight(added->front(), next)) return "does not give what it stored";
+    if (!added.ok() || added->size() != 1 || !IsRight(added->front(), next)) return "it does not return what it stored";
     return "";
   }
 
   std::string ProblemWithEvents(EventReader& reader, LogExtent extent, absl::Time now) const {
     Position oldest = 1;
     while (oldest <= extent.latest && workload_.TimeOf(oldest) < now - kRetentionAge) ++oldest;
-    if (extent.earliest != oldest) return absl::StrCat("begins at ", extent.earliest, " and not at ", oldest);
+    if (extent.earliest != oldest) return absl::StrCat("it begins at ", extent.earliest, " instead of ", oldest);
     absl::StatusOr<std::vector<LoggedEvent>> events = ReadAll(reader);
     if (!events.ok()) return absl::StrCat("cannot be read: ", events.status().ToString());
     Position expected = extent.earliest;
     absl::Time before = absl::InfinitePast();
     for (const LoggedEvent& event : *events) {
-      if (!IsRight(event, expected)) return absl::StrCat("has something else at ", expected);
-      if (event.commit_time < before) return absl::StrCat("goes back in time at ", expected);
+      if (!IsRight(event, expected)) return absl::StrCat("it has another event at ", expected);
+      if (event.commit_time < before) return absl::StrCat("its time decreases at ", expected);
       before = event.commit_time;
       ++expected;
     }
-    return expected == extent.latest + 1 ? "" : absl::StrCat("ends before ", expected);
+    return expected == extent.latest + 1 ? "" : absl::StrCat("it ends before ", expected);
   }
 
   static bool IsRight(const LoggedEvent& event, Position position) {
@@ -236,7 +237,7 @@ Result CutEverywhere(bool synchronous_full, size_t stride) {
     const std::vector<Promise>& promises = workload.promises();
     while (next_promise < promises.size() && promises[next_promise].step <= step) kept = promises[next_promise++];
     cut.MoveTo(step);
-    // The next batch may have begun, a second later.
+    // The next batch may have begun, one second later.
     const absl::Time now = kept.now + absl::Seconds(1);
     const std::string problem =
         inspector.ProblemWith(cut.Cut(random), kept.latest, now, ++result.cuts % 4 == 0 ? &random : nullptr);
@@ -246,15 +247,15 @@ Result CutEverywhere(bool synchronous_full, size_t stride) {
   return result;
 }
 
-TEST(PowerCut, LosesNothingThatWasAcknowledged) {
+TEST(PowerCutTest, LosesNothingThatWasAcknowledged) {
   const Result result = CutEverywhere(/*synchronous_full=*/true, /*stride=*/2);
   EXPECT_GE(result.cuts, 1000);
   EXPECT_GE(result.checkpoints, 10);
   EXPECT_EQ(result.problems, std::vector<std::string>());
 }
 
-// The same without a sync at each commit: the test can see a loss, and sees nothing else.
-TEST(PowerCut, LosesEventsIfCommitsAreNotSynced) {
+// The negative control, without a sync at each commit: the test can see losses, and reports nothing but losses.
+TEST(PowerCutTest, LosesEventsIfCommitsAreNotSynced) {
   const Result result = CutEverywhere(/*synchronous_full=*/false, /*stride=*/7);
   EXPECT_GT(result.losses, 10);
   EXPECT_EQ(result.problems.size(), static_cast<size_t>(result.losses));

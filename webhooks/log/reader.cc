@@ -12,7 +12,7 @@
 namespace stampgate {
 namespace {
 
-// The file itself cannot be read, whatever SQLite's reason is.
+// Any other failure of SQLite: the file cannot be read.
 absl::Status Unreadable(const absl::Status& status) {
   return absl::UnavailableError(absl::StrCat("the event log cannot be read: ", status.message()));
 }
@@ -45,7 +45,7 @@ std::array<uint8_t, kSize> ArrayOf(absl::string_view bytes) {
 
 }  // namespace
 
-// A read transaction: the record and the rows that are read in it belong together, whatever retention does meanwhile.
+// A read transaction: the state and the rows that it reads are of one moment, whatever retention deletes meanwhile.
 class LogReader::Snapshot {
  public:
   static absl::StatusOr<Snapshot> Begin(LogReader& reader) {
@@ -72,7 +72,7 @@ class LogReader::Snapshot {
 
   const LogRecord& record() const { return record_; }
 
-  // The last event that is shown.
+  // The last event that is visible.
   Position latest() const { return latest_; }
 
  private:
@@ -166,11 +166,11 @@ absl::StatusOr<EventReader::Batch> LogReader::Read(Position after, const EventFi
   batch.through = after;
   if (after >= snapshot->latest()) return batch;
   if (after + 1 < record.earliest) {
-    return absl::OutOfRangeError(
-        absl::StrCat("the events before ", record.earliest, " have been trimmed, ", after + 1, " is one of them"));
+    return absl::OutOfRangeError(absl::StrCat("the events before ", record.earliest,
+                                              " have been deleted by retention, ", after + 1, " is one of them"));
   }
   absl::Status status = ReadInto(&batch, after, snapshot->latest(), record, filter, limits);
-  // What was read before the damage is given first.
+  // Events that were read before the damage are returned first.
   if (absl::IsDataLoss(status) && !batch.events.empty()) return batch;
   if (!status.ok()) return absl::IsDataLoss(status) ? status : Unreadable(status);
   return batch;
@@ -206,7 +206,7 @@ absl::Status LogReader::ReadInto(Batch* batch, Position after, Position latest, 
   return absl::OkStatus();
 }
 
-// The event at `position`; nothing, at position 0, if it is not known.
+// The place of `position`; position 0 if its event is unknown.
 EventPlace LogReader::FindLast(Position position, const LogRecord& record) {
   SqliteReset reset(rows_);
   rows_.Bind(1, position);
@@ -215,9 +215,10 @@ EventPlace LogReader::FindLast(Position position, const LogRecord& record) {
   return {position, ArrayOf<32>(rows_.Bytes(kChecksumColumn))};
 }
 
-// Whether the row stands behind the one that it was stored behind, if that one is known. For a row whose checksum fits.
+// Checks that the row follows the row that preceded it when it was stored, if that one is known. Requires a row whose
+// checksum is right.
 absl::Status LogReader::CheckChain(const EventRow& row, const LogRecord& record) {
-  if (row.previous.empty()) return absl::OkStatus();  // of version 1
+  if (row.previous.empty()) return absl::OkStatus();  // a row of version 1
   const ChainDigest* before = nullptr;
   if (last_.position > 0 && last_.position == row.position - 1) before = &last_.digest;
   if (record.earliest == row.position) before = &record.digest_before;
@@ -226,10 +227,10 @@ absl::Status LogReader::CheckChain(const EventRow& row, const LogRecord& record)
 }
 
 absl::Status LogReader::CheckRow(const EventRow& row, Position expected, const LogRecord& record) {
-  // Positions have no gaps, so another one in its place means that it is gone.
+  // Positions have no gaps, so another position here means that the expected event is lost.
   if (row.position != expected) return Missing(expected);
   if (rows_.Bytes(kChecksumColumn) != AsText(ChecksumOf(AsText(record.identity.id), row))) {
-    return Damaged(expected, "its checksum does not fit");
+    return Damaged(expected, "its checksum is wrong");
   }
   return absl::OkStatus();
 }
@@ -241,12 +242,12 @@ absl::StatusOr<std::string> LogReader::ReadBody(const EventRow& row) {
   if (absl::IsDataLoss(found.status())) return Damaged(row.position, found.status().message());
   if (!found.ok()) return found.status();
   if (!*found || row.body_sha256 != AsText(Sha256(body_.Bytes(0)))) {
-    return Damaged(row.position, "its body does not fit its SHA-256");
+    return Damaged(row.position, "its body does not match its SHA-256");
   }
   return std::string(body_.Bytes(0));
 }
 
-// For a row whose checksum fits.
+// Requires a row whose checksum is right.
 absl::StatusOr<LoggedEvent> LogReader::ToEvent(const EventRow& row) {
   absl::StatusOr<std::string> body = ReadBody(row);
   if (!body.ok()) return body.status();
@@ -288,7 +289,7 @@ absl::StatusOr<std::optional<LoggedEvent>> LogReader::Find(const EventName& name
   return std::nullopt;
 }
 
-// In the order of the log.
+// In ascending order.
 absl::StatusOr<std::vector<Position>> LogReader::PositionsOf(const EventName& name) {
   std::vector<Position> positions;
   SqliteReset reset(find_seen_);
@@ -313,7 +314,7 @@ absl::StatusOr<std::optional<LoggedEvent>> LogReader::EventAt(Position position,
   if (!*found) return Missing(position);
   const EventRow row = RowOf(rows_);
   if (absl::Status status = CheckRow(row, position, record); !status.ok()) return status;
-  if (row.event_id != event_id) return Damaged(position, "it is not the event that its id was kept for");
+  if (row.event_id != event_id) return Damaged(position, "its id is not the one that is indexed for it");
   if (!filter.Matches(row.organization_id, row.parent_organization_id, row.type)) return std::nullopt;
   absl::StatusOr<LoggedEvent> event = ToEvent(row);
   if (event.ok()) return *std::move(event);
@@ -332,7 +333,7 @@ absl::StatusOr<ChainDigest> LogReader::DigestAt(Position position) {
   SqliteReset reset(rows_);
   rows_.Bind(1, position);
   absl::Status status;
-  // The row, or what the one behind it says of it.
+  // Looks at the row itself and, if that is damaged, at the next one, which holds its digest.
   for (Position at = position; at <= position + 1; ++at) {
     absl::StatusOr<bool> found = rows_.Step();
     if (!found.ok() && !absl::IsDataLoss(found.status())) return Unreadable(found.status());
@@ -367,7 +368,7 @@ absl::StatusOr<Position> LogReader::PlaceOf(absl::Time time) {
   absl::StatusOr<Snapshot> snapshot = Snapshot::Begin(*this);
   if (!snapshot.ok()) return snapshot.status();
   SqliteReset reset(rows_);
-  // Commit times never decrease: the first event that is not before `time` lies in [first, last].
+  // Binary search: commit times never decrease, and the first event that is not before `time` lies in [first, last].
   Position first = snapshot->record().earliest;
   Position last = snapshot->latest() + 1;
   while (first < last) {

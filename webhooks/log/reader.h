@@ -1,4 +1,4 @@
-// Reads events from the log's file, and notices damage.
+// Reads events from the event log's file and detects damage.
 #ifndef STAMPGATE_WEBHOOKS_LOG_READER_H_
 #define STAMPGATE_WEBHOOKS_LOG_READER_H_
 
@@ -22,10 +22,10 @@
 
 namespace stampgate {
 
-// Has a connection of its own. Each call sees the log as it is at one moment, and leaves nothing open.
+// Has its own connection. Each call sees the state of one moment, and leaves no transaction open.
 class LogReader : public EventReader {
  public:
-  // Shows the events up to `*visible`, or all if it is null. Errors: kUnavailable.
+  // Returns only events up to `*visible`; all if it is null. Errors: kUnavailable.
   static absl::StatusOr<std::unique_ptr<LogReader>> Open(const std::string& path, const std::string& vfs,
                                                          std::shared_ptr<const std::atomic<Position>> visible);
 
@@ -67,7 +67,7 @@ class LogReader : public EventReader {
   SqliteStatement body_;
   SqliteStatement find_seen_;
   HoleTable holes_;
-  EventPlace last_;  // the event that Read has looked at last
+  EventPlace last_;  // the event that Read examined last
   LostEvents lost_;
 };
 

@@ -10,11 +10,11 @@
 namespace stampgate {
 namespace {
 
-// More than what a crash can find outside of a checkpoint, unless other programs have kept the log from checkpoints.
+// More than a crash can leave outside of a checkpoint, unless other programs have prevented checkpoints.
 constexpr int kCheckedEvents = 20'000;
 constexpr int64_t kCheckedBytes = 64 << 20;
 
-// Puts ranges together that touch, so that one loss is one report.
+// Joins adjacent ranges, so that one loss is one report.
 class LossReport {
  public:
   explicit LossReport(const std::function<void(const LostEvents&)>& on_loss) : on_loss_(on_loss) {}
@@ -52,12 +52,12 @@ absl::Status CheckNewest(const RecoveryReports& reports, LogReader& reader, LogW
     }
     if (!absl::IsDataLoss(batch.status())) return batch.status();
     const LostEvents lost = reader.Lost();
-    if (!lost.gone) report.Add(lost);  // a hole was reported when it was found
+    if (!lost.gone) report.Add(lost);  // a hole was already reported when it was found
     *after = lost.last;
   }
   report.End();
   if (last && last->position == writer.record().latest && last->digest != writer.record().latest_digest) {
-    return absl::DataLossError("its last event is not the one that it was given last");
+    return absl::DataLossError("its last event is not the one that was stored last");
   }
   return absl::OkStatus();
 }
@@ -70,18 +70,17 @@ absl::Status CompareWithMark(const RecoveryReports& reports, absl::Time now, Log
   }
   const auto marked = static_cast<Position>(mark->number);
   if (marked > writer.record().latest) {
-    // Before it is written: a crash between the two reports it twice, and not never.
+    // Before the hole is written: a crash in between reports it twice rather than never.
     if (reports.on_loss) reports.on_loss({writer.record().latest + 1, marked, /*gone=*/true});
     return writer.AddHole({marked, mark->digest}, now);
   }
   const absl::StatusOr<ChainDigest> there = reader.DigestAt(marked);
   if (there.ok() && *there != mark->digest) {
-    return absl::DataLossError(
-        absl::StrCat("it has another event at ", marked,
-                     " than the log had whose end is in its -mark file: if the log was put back, "
-                     "`stampgate store restored` makes that known"));
+    return absl::DataLossError(absl::StrCat("it has another event at ", marked,
+                                            " than the -mark file states: if the log was restored from a copy, "
+                                            "run `stampgate store restored`"));
   }
-  // Of an event that is trimmed or damaged nothing can be said here.
+  // A deleted or damaged event cannot be compared.
   const bool unknown = absl::IsOutOfRange(there.status()) || absl::IsDataLoss(there.status());
   return there.ok() || unknown ? absl::OkStatus() : there.status();
 }

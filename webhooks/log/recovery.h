@@ -1,4 +1,4 @@
-// What is done with a log when it is opened, before anything is answered: what its disk has lost is found.
+// Finds what the disk has lost of an event log, when the log is opened and before anything is acknowledged.
 #ifndef STAMPGATE_WEBHOOKS_LOG_RECOVERY_H_
 #define STAMPGATE_WEBHOOKS_LOG_RECOVERY_H_
 
@@ -13,18 +13,18 @@
 namespace stampgate {
 
 struct RecoveryReports {
-  // Once for each range of events that are damaged or gone and were not known to be.
+  // Called once for each range of damaged or lost events that was not known before.
   std::function<void(const LostEvents&)> on_loss;
-  // The log has events and its mark is not there: what it may have lost since it was last open is not known.
+  // Called if there are events but no mark: losses since the log was last open cannot be detected.
   std::function<void()> on_mark_missing;
 };
 
-// Compares the log's end with its mark: if the log ends before it, what is missing becomes a hole, behind which the log
-// goes on. Also reads the newest events, bounded, and reports those that are damaged. Sets the mark to the log's end.
-// `reader` is one of all the log's events.
+// Compares the log's end with its mark. If the log ends before the mark, the missing range becomes a hole, and new
+// events follow it. Also reads a bounded number of the newest events and reports the damaged ones. Sets the mark to the
+// log's end. `reader` must see all events.
 //
-// Errors: kDataLoss if the log has another event in the mark's place, which means that it is not the log that was there
-// when the mark was made, and nobody can say what is lost; those of LogWriter and EventReader.
+// Errors: kDataLoss if the log has another event at the marked position: it is then another log than the one that was
+// marked, and the loss cannot be determined. Also those of LogWriter and EventReader.
 absl::Status RecoverLog(const LogSafeguards& safeguards, const RecoveryReports& reports, absl::Time now,
                         LogReader& reader, LogWriter& writer);
 

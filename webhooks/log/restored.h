@@ -1,4 +1,4 @@
-// An event log that was put back from a copy.
+// Prepares an event log that was restored from a copy.
 #ifndef STAMPGATE_WEBHOOKS_LOG_RESTORED_H_
 #define STAMPGATE_WEBHOOKS_LOG_RESTORED_H_
 
@@ -8,9 +8,9 @@
 
 namespace stampgate {
 
-// Gives the log at `path` another cursor key: cursors from before are of another log now. A copy is behind what
-// subscribers have seen, and new events take the places of lost ones, so that a cursor would lead past both without
-// anybody noticing. The log's end becomes its high-water mark, so that what a copy does not have is no hole.
+// Gives the event log at `path` another cursor key, so that older cursors count as another log's. A copy ends before
+// what subscribers have seen, and new events take the positions of lost ones: an old cursor would silently skip both.
+// Also sets the high-water mark to the log's end, so that events missing from the copy are not reported as a hole.
 //
 // Durable when it returns OK. Errors: kNotFound if there is no file; those of OpenSqliteEventLog, such as
 // kFailedPrecondition while a process has the log open.

@@ -51,7 +51,7 @@ class RestoredLogTest : public ::testing::Test {
   std::string path_;
 };
 
-TEST_F(RestoredLogTest, ItsCursorsAreAnothersAndItsEventsAreThere) {
+TEST_F(RestoredLogTest, OnlyItsCursorsBecomeInvalid) {
   std::unique_ptr<EventLog> log = Open();
   for (const char* id : {"a", "b", "c"}) {
     ASSERT_TRUE(AppendAndWait(*log, MakeVerifiedEvent(id, "{}")).ok());
@@ -63,7 +63,7 @@ TEST_F(RestoredLogTest, ItsCursorsAreAnothersAndItsEventsAreThere) {
   log = Open();
   EXPECT_NE(log->identity().cursor_key, before.cursor_key);
   EXPECT_TRUE(absl::IsFailedPrecondition(DecodeCursor(log->identity(), EncodeCursor(before, {2, {}})).status()));
-  // Nothing else has changed: what was stored is there, known, and what comes goes behind it.
+  // Nothing else has changed: stored events are there and recognized, and new events follow them.
   EXPECT_EQ(AppendAndWait(*log, MakeVerifiedEvent("b", "{}")).value(), AppendOutcome::kDuplicate);
   EXPECT_EQ(AppendAndWait(*log, MakeVerifiedEvent("d", "{}")).value(), AppendOutcome::kStored);
   const std::unique_ptr<EventReader> reader = *log->NewReader();
@@ -73,7 +73,7 @@ TEST_F(RestoredLogTest, ItsCursorsAreAnothersAndItsEventsAreThere) {
   EXPECT_EQ(events.back().event.event_id, "d");
 }
 
-TEST_F(RestoredLogTest, EachTimeItIsAnother) {
+TEST_F(RestoredLogTest, EachRestoreInvalidatesCursors) {
   Open();
   ASSERT_EQ(MarkLogAsRestored(path_), absl::OkStatus());
   const LogIdentity first = Open()->identity();
@@ -81,13 +81,13 @@ TEST_F(RestoredLogTest, EachTimeItIsAnother) {
   EXPECT_NE(Open()->identity().cursor_key, first.cursor_key);
 }
 
-TEST_F(RestoredLogTest, ALogThatIsOpenIsLeftAlone) {
+TEST_F(RestoredLogTest, AnOpenLogIsNotChanged) {
   const std::unique_ptr<EventLog> log = Open();
   const absl::Status status = MarkLogAsRestored(path_);
   EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
 }
 
-TEST_F(RestoredLogTest, WhatIsNoLogIsLeftAlone) {
+TEST_F(RestoredLogTest, OtherFilesAreNotChanged) {
   const absl::Status missing = MarkLogAsRestored(path_);
   EXPECT_TRUE(absl::IsNotFound(missing)) << missing;
   EXPECT_FALSE(std::filesystem::exists(path_));
@@ -96,7 +96,7 @@ TEST_F(RestoredLogTest, WhatIsNoLogIsLeftAlone) {
   std::filesystem::permissions(path_, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   const absl::Status other = MarkLogAsRestored(path_);
   EXPECT_TRUE(absl::IsFailedPrecondition(other)) << other;
-  EXPECT_EQ(FilesOfFolder(), 1);  // no lock either
+  EXPECT_EQ(FilesOfFolder(), 1);  // no lock file either
 
   std::filesystem::remove(path_);
   {
@@ -110,8 +110,8 @@ TEST_F(RestoredLogTest, WhatIsNoLogIsLeftAlone) {
   EXPECT_EQ(FilesOfFolder(), 1);
 }
 
-// The mark stays where it is when an older copy of the log is put back: what the copy does not have is no loss then.
-TEST_F(RestoredLogTest, GoesOnFromItsOwnEnd) {
+// The mark file stays when an older copy of the database is restored; events missing from the copy are then no loss.
+TEST_F(RestoredLogTest, ContinuesFromItsOwnEnd) {
   std::unique_ptr<EventLog> log = Open();
   ASSERT_TRUE(AppendAndWait(*log, MakeVerifiedEvent("a", "{}")).ok());
   log = nullptr;

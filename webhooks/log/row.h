@@ -1,4 +1,4 @@
-// An event as a row of the log's file, and the checksums that show damage.
+// An event as a row of the event log's file, and the checksums that reveal damage.
 #ifndef STAMPGATE_WEBHOOKS_LOG_ROW_H_
 #define STAMPGATE_WEBHOOKS_LOG_ROW_H_
 
@@ -19,8 +19,8 @@ inline absl::string_view AsText(const Digest& digest) {
   return absl::string_view(reinterpret_cast<const char*>(digest.data()), digest.size());
 }
 
-// What a row holds besides its checksum and the body, which `body_sha256` stands for: so damage shows in a row whose
-// body is not read. Does not own the bytes.
+// The columns of a row except its checksum and its body. `body_sha256` stands for the body, so that damage shows
+// without reading it. Does not own the bytes.
 struct EventRow {
   int64_t position = 0;
   int64_t commit_us = 0;  // since 1970
@@ -36,11 +36,11 @@ struct EventRow {
   absl::string_view previous;  // the checksum of the row before; empty in rows of version 1
 };
 
-// Over every column, its length and the log's id: a row that was changed, moved or copied from another log has another,
-// and so has one that stands behind another row than it did.
+// Over every column with its length, and the log's id. It changes if a row is altered, moved, copied from another log,
+// or follows another row than before.
 Digest ChecksumOf(absl::string_view log_id, const EventRow& row);
 
-// One column out of all headers, and back. Nothing if the bytes do not come from EncodeHeaders.
+// Encodes all headers into one column, and decodes it. Nothing if the bytes do not come from EncodeHeaders.
 std::string EncodeHeaders(const std::vector<HeaderField>& headers);
 std::optional<std::vector<HeaderField>> DecodeHeaders(absl::string_view bytes);
 

@@ -1,14 +1,14 @@
-// What an event log does against its disk, for tests that show what each is good for.
+// The event log's protections against its disk, which tests turn off to prove what each is for.
 #ifndef STAMPGATE_WEBHOOKS_LOG_SAFEGUARDS_H_
 #define STAMPGATE_WEBHOOKS_LOG_SAFEGUARDS_H_
 
 namespace stampgate {
 
-// Nothing but a test turns one off.
+// Only tests turn one off.
 struct LogSafeguards {
-  bool synchronous_full = true;  // each commit is synced
+  bool synchronous_full = true;  // sync each commit
   bool high_water_mark = true;
-  bool check_at_open = true;  // of the newest events
+  bool check_at_open = true;  // check the newest events when the log opens
 };
 
 }  // namespace stampgate

@@ -18,8 +18,8 @@ namespace {
 
 const DatabaseFormat kFormat = {.name = "an event log", .application_id = 0x73746765 /* "stge" */, .version = 3};
 
-// What a filter looks at comes before what is long, and the body last: SQLite reads a row only as far as it is asked.
-// AUTOINCREMENT keeps SQLite from giving a position twice, and is checked against the log's own count.
+// Columns that filters use come first, long ones later, and the body last: SQLite reads a row only as far as needed.
+// AUTOINCREMENT keeps SQLite from using a position twice; LogWriter::Check compares it with the log's own count.
 constexpr char kCreateEvents[] =
     "CREATE TABLE events ("
     " seq INTEGER PRIMARY KEY AUTOINCREMENT,"
@@ -42,13 +42,13 @@ absl::Status SetWriting(SqliteConnection& connection, bool synchronous_full) {
   if (absl::Status status = SetDurable(connection, synchronous_full); !status.ok()) return status;
   int growth = kGrowthBytes;
   sqlite3_file_control(connection.get(), "main", SQLITE_FCNTL_CHUNK_SIZE, &growth);
-  // secure_delete: what is trimmed is overwritten, it may hold secrets.
+  // secure_delete overwrites deleted rows, which may hold secrets.
   return connection.Run(
       "PRAGMA secure_delete = ON;"
       "PRAGMA cache_size = -16384");  // KiB
 }
 
-// After an error the connection is to be closed, which rolls back.
+// On an error the caller closes the connection, which rolls back.
 absl::Status MakeTables(SqliteConnection& connection) {
   absl::Status status = connection.Run("BEGIN IMMEDIATE");
   if (!status.ok()) return status;
@@ -66,7 +66,7 @@ absl::Status MakeTables(SqliteConnection& connection) {
   return connection.Run("COMMIT");
 }
 
-// After an error the connection is to be closed, which rolls back.
+// On an error the caller closes the connection, which rolls back.
 absl::Status Migrate(SqliteConnection& connection, int64_t version) {
   absl::Status status = connection.Run("BEGIN IMMEDIATE");
   if (status.ok() && version == 1) status = MigrateFromVersion1(connection);
@@ -117,7 +117,7 @@ absl::StatusOr<SqliteConnection> OpenLogFileToRead(const std::string& path, cons
       SqliteConnection::Open(path, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, vfs);
   if (!connection.ok()) return connection;
   if (absl::Status status = SetUntrusting(*connection, kBusyMs); !status.ok()) return status;
-  // There may be one for each subscriber, and the system caches the file for all.
+  // There may be one for each subscriber, and the system caches the file for all of them.
   absl::Status status = connection->Run("PRAGMA query_only = ON; PRAGMA cache_size = -512");
   if (!status.ok()) return status;
   return connection;

@@ -16,7 +16,7 @@ const char kCreateSeen[] =
 
 const char kIndexSeen[] = "CREATE UNIQUE INDEX seen_by_seq ON seen (seq)";
 
-// In the order of the table, so that pages are filled one after the other.
+// In the table's own order, which fills its pages one after the other.
 const char kCopySeenOfVersion2[] =
     "INSERT INTO seen (event_id, scope, seq, body_sha256, stored_us)"
     " SELECT s.event_id,"

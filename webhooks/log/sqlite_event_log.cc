@@ -23,13 +23,13 @@
 namespace stampgate {
 namespace {
 
-// One transaction stores no more than this, so that the first that waits does not wait for all.
+// Bounds a transaction, so that the first append in it does not wait for all others.
 constexpr size_t kBatchEvents = 256;
 constexpr size_t kBatchBytes = 8 << 20;
 
-// A row of SQLite's has an end.
+// SQLite limits the size of a row.
 constexpr size_t kMaxQueuedBytes = 512 << 20;
-// Often enough for AgeClock.
+// AgeClock must run at least this often.
 constexpr absl::Duration kMaxInterval = absl::Minutes(30);
 
 using Done = absl::AnyInvocable<void(absl::StatusOr<AppendOutcome>)>;
@@ -40,7 +40,7 @@ struct WaitingEvent {
   size_t bytes;
 };
 
-// About what it takes in memory.
+// Approximate memory of a queued event.
 size_t BytesOf(const Event& event) {
   size_t bytes = sizeof(WaitingEvent) + event.body.size() + 512;
   for (const HeaderField& header : event.headers) {
@@ -61,7 +61,7 @@ class SqliteEventLog final : public EventLog {
       : options_(std::move(options)),
         file_(std::move(file)),
         identity_(writer->record().identity),
-        told_(*writer->marked()),
+        reported_(*writer->marked()),
         marked_(writer->marked()),
         writer_(std::move(writer)) {
     thread_ = StartThread("event-log", [this] { Run(); });
@@ -113,10 +113,10 @@ class SqliteEventLog final : public EventLog {
 
   static constexpr Clock::duration kNoWrite = Clock::duration::min();
 
-  // After an error, `waiting` is as it was.
+  // After an error, `waiting` is unchanged.
   absl::Status Enqueue(WaitingEvent& waiting) {
     bool first = false;
-    // Its sender would wait for an answer that may never come, and hold a connection meanwhile.
+    // Otherwise the sender would wait for an acknowledgement that may never come, and occupy a connection.
     if (WriteUnderWay() > kWriteHangsAfter) return absl::UnavailableError("the event log's disk does not answer");
     {
       std::lock_guard lock(mutex_);
@@ -133,7 +133,8 @@ class SqliteEventLog final : public EventLog {
     return absl::OkStatus();
   }
 
-  // The log's thread. A batch and a step of retention take turns, so neither waits long for the other.
+  // The event log's thread. Alternates between a batch and a step of retention, so that neither delays the other for
+  // long.
   void Run() {
     absl::Status status;
     bool more_to_trim = true;
@@ -178,7 +179,7 @@ class SqliteEventLog final : public EventLog {
     return batch;
   }
 
-  // An error means that the log cannot go on.
+  // An error means that the event log cannot continue.
   absl::Status Store(std::vector<WaitingEvent>* batch) {
     std::vector<const Event*> events;
     events.reserve(batch->size());
@@ -191,8 +192,8 @@ class SqliteEventLog final : public EventLog {
       std::lock_guard lock(mutex_);
       failure_ = std::string(CannotStore(status).message());
     }
-    // Before the acknowledgements: who has one finds the event.
-    if (can_go_on) TellOfGrowth();
+    // Before the acknowledgements: a sender that has one must find the event readable.
+    if (can_go_on) ReportGrowth();
     size_t bytes = 0;
     for (size_t i = 0; i < batch->size(); ++i) {
       WaitingEvent& waiting = (*batch)[i];
@@ -210,18 +211,18 @@ class SqliteEventLog final : public EventLog {
     return can_go_on ? writer_->Checkpoint() : status;
   }
 
-  void TellOfGrowth() {
+  void ReportGrowth() {
     const Position latest = *marked_;
-    if (latest == told_) return;
-    told_ = latest;
+    if (latest == reported_) return;
+    reported_ = latest;
     if (on_growth_) on_growth_(latest);
   }
 
   absl::Status Trim(bool* more) {
     absl::StatusOr<bool> trimmed = writer_->Trim(options_.now());
-    TellOfGrowth();  // if there is room now for the mark of what was stored before
+    ReportGrowth();  // there may be space now for the mark of an earlier commit
     *more = trimmed.ok() && *trimmed;
-    // On a full disk it is tried again when the next event comes, or the next interval ends.
+    // On a full disk, the next event or the next interval retries.
     if (absl::IsResourceExhausted(trimmed.status()) || absl::IsAborted(trimmed.status())) return absl::OkStatus();
     if (!trimmed.ok()) return trimmed.status();
     return *more ? writer_->Checkpoint() : absl::OkStatus();
@@ -248,21 +249,21 @@ class SqliteEventLog final : public EventLog {
   const SqliteEventLogOptions options_;
   const std::optional<ExclusiveFile> file_;
   const LogIdentity identity_;
-  Position told_;  // of the log's growth; the thread's own
+  Position reported_;  // the last position that on_growth_ got; used by the thread only
   const std::shared_ptr<const std::atomic<Position>> marked_;
-  std::unique_ptr<LogWriter> writer_;  // the thread's own
-  // When the thread last turned to the disk; kNoWrite if it has come back.
+  std::unique_ptr<LogWriter> writer_;  // used by the thread only
+  // When the thread began its current use of the disk; kNoWrite if it is not using it.
   std::atomic<Clock::duration> write_began_ = kNoWrite;
-  std::function<void(Position)> on_growth_;  // the thread's own once it has an event
+  std::function<void(Position)> on_growth_;  // used by the thread only, once it has an event
 
-  // Not absl::Mutex: ThreadSanitizer does not see through Debian's build of Abseil.
+  // Not absl::Mutex: ThreadSanitizer cannot instrument Debian's build of Abseil.
   std::mutex mutex_;
-  std::condition_variable wake_;     // for the thread
-  std::condition_variable trimmed_;  // for TrimNow
+  std::condition_variable wake_;     // wakes the thread
+  std::condition_variable trimmed_;  // wakes TrimNow
   std::deque<WaitingEvent> queue_;
-  size_t queued_bytes_ = 0;  // of the queue and the batch that is being stored
+  size_t queued_bytes_ = 0;  // of the queue and the batch in progress
   bool closed_ = false;
-  std::string failure_;  // why the log cannot go on; empty if it can
+  std::string failure_;  // why the event log cannot continue; empty if it can
   int64_t trims_wanted_ = 0;
   int64_t trims_done_ = 0;
   bool ended_ = false;
@@ -310,7 +311,7 @@ absl::StatusOr<std::unique_ptr<EventLog>> OpenSqliteEventLog(SqliteEventLogOptio
   absl::StatusOr<std::unique_ptr<EventLog>> log = Open(std::move(options));
   if (log.ok()) return log;
   absl::StatusCode code = log.status().code();
-  // A log without one of its tables is damaged; whatever else stands in the way may pass.
+  // A missing table means a damaged log; other failures to open it may be temporary.
   if (code == absl::StatusCode::kInternal) code = absl::StatusCode::kDataLoss;
   if (code != absl::StatusCode::kFailedPrecondition && code != absl::StatusCode::kDataLoss) {
     code = absl::StatusCode::kUnavailable;

@@ -1,13 +1,13 @@
 // The event log in one SQLite file, for one process.
 //
-// WAL with synchronous=FULL, read back. One thread writes, and commits together what has come in meanwhile; readers
-// have connections of their own that cannot write. The file and its companions (-wal, -shm, -mark, .lock) have mode
-// 0600: they hold what events hold. Every row has a checksum over itself and the row before it, checked when it is
-// read.
+// Uses WAL with synchronous=FULL, and reads back what it opens. One thread writes; each commit stores all events that
+// arrived during the previous one. Readers have their own connections, which cannot write. The file and its companions
+// (-wal, -shm, -mark, .lock) have mode 0600, since events hold secrets. Every row has a checksum over itself and the
+// row before it; readers check it.
 //
-// Nothing is answered from what the disk may not have: when the log is opened, what the system still keeps of it in
-// memory is written and dropped. What the disk has lost shows against the high-water mark in the -mark file, which is
-// synced behind each commit and before the commit is acknowledged: the lost range becomes a hole.
+// The log never acknowledges what the disk may not have: opening it writes the pages that the system still caches and
+// drops them from the cache. Losses of the disk are found by the high-water mark in the -mark file, which is synced
+// after each commit and before its acknowledgement. A lost range becomes a hole.
 #ifndef STAMPGATE_WEBHOOKS_LOG_SQLITE_EVENT_LOG_H_
 #define STAMPGATE_WEBHOOKS_LOG_SQLITE_EVENT_LOG_H_
 
@@ -27,45 +27,44 @@ namespace stampgate {
 
 struct SqliteEventLogOptions {
   std::string path;
-  // Events older than this are trimmed, by the log's own time (AgeClock).
+  // Retention deletes events that are older than this by the log's own time (AgeClock).
   absl::Duration retention_age = absl::Hours(24 * 7);
-  // The oldest events are trimmed while the file holds more than this.
+  // Retention deletes the oldest events while the file uses more than this.
   int64_t retention_bytes = int64_t{10} << 30;
-  // An event id is remembered, within its scope, this long after its event was stored, also when the event itself has
-  // been trimmed. Not below retention_age. Of ids whose events are gone, the oldest are forgotten sooner where ids
-  // would take more than a quarter of retention_bytes, at 256 bytes each.
+  // An event id is remembered, within its scope, for this long after its event was stored, also when the event has been
+  // deleted. At least retention_age. If remembered ids would use more than a quarter of retention_bytes, at 256 bytes
+  // each, the oldest ids without events are forgotten sooner.
   absl::Duration deduplication_age = absl::Hours(24 * 30);
-  // How often retention looks when no events come in.
+  // How often retention runs when no events arrive.
   absl::Duration retention_interval = absl::Seconds(10);
-  // What may wait to be written; more is refused.
+  // Bound on the queued events; further appends are refused.
   size_t max_queued_bytes = 64 << 20;
   std::function<absl::Time()> now;
-  // For EventLog::WriteUnderWay.
+  // The clock of EventLog::WriteUnderWay.
   std::function<std::chrono::steady_clock::time_point()> steady_now = std::chrono::steady_clock::now;
-  // Called once, from the log's thread, when the log cannot go on: an I/O error or damage. A failed sync is never tried
-  // again, because the system may have dropped what it could not write. The process is to end.
+  // Called once, from the log's thread, when the log cannot continue because of an I/O error or damage. A failed sync
+  // is never retried, because the system may have dropped the pages that it could not write. The process should end.
   std::function<void(const absl::Status&)> on_fatal;
-  // When so many pages wait in the write-ahead log, they are moved to where they belong.
+  // A checkpoint runs when the write-ahead log holds this many pages.
   int checkpoint_pages = 2000;
-  // Called by OpenSqliteEventLog for each range of events that the disk has lost or damaged, as far as that is newly
-  // found: those that are gone, by comparing the log with its high-water mark, and of the newest events the damaged
-  // ones. Readers find the others.
+  // Called by OpenSqliteEventLog for each newly found range of events that the disk has lost or damaged: lost ones by
+  // the high-water mark, damaged ones among the newest events. Readers find the others.
   std::function<void(const LostEvents&)> on_loss;
-  // Called by OpenSqliteEventLog if the log has events and its -mark file is not there. It is made anew.
+  // Called by OpenSqliteEventLog if there are events but no -mark file. The file is then created again.
   std::function<void()> on_mark_missing;
   // Called from the log's thread when the clock has jumped by more than AgeClock::kMaxStep, forward or back.
   std::function<void(absl::Duration)> on_clock_step;
-  // Outlives the log. Another one than the system's is for tests.
+  // Must outlive the log. Tests replace it.
   Disk* disk = &Disk::System();
   LogSafeguards safeguards;
 };
 
-// Opens or makes the log. Errors: kFailedPrecondition if another process has it open, if the file is another program's
-// or of a newer version, or if its folder does not exist; kUnavailable if it cannot be opened or written; kDataLoss if
-// it is damaged.
+// Opens or creates the event log. Errors: kFailedPrecondition if another process has it open, if the file belongs to
+// another program or a newer version, or if its folder does not exist; kUnavailable if it cannot be opened or written;
+// kDataLoss if it is damaged.
 absl::StatusOr<std::unique_ptr<EventLog>> OpenSqliteEventLog(SqliteEventLogOptions options);
 
-// For tests: returns when all that retention asks for at this moment has been trimmed, or cannot be. `log` comes from
+// For tests: returns when retention has deleted everything that is due now, or cannot. `log` comes from
 // OpenSqliteEventLog.
 void TrimNow(EventLog& log);
 

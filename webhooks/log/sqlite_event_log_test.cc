@@ -65,7 +65,7 @@ int ModeOf(const std::string& path) {
   return stat(path.c_str(), &file) == 0 ? static_cast<int>(file.st_mode & 07777) : -1;
 }
 
-// Runs SQL on a log's file, as somebody with other plans for it might.
+// Runs SQL on the event log's file, as another program might.
 void RunSql(const std::string& path, const std::string& sql) {
   sqlite3* database = nullptr;
   ASSERT_EQ(sqlite3_open(path.c_str(), &database), SQLITE_OK);
@@ -73,10 +73,10 @@ void RunSql(const std::string& path, const std::string& sql) {
   sqlite3_close(database);
 }
 
-// A log in a folder of its own, with a clock that the test moves.
-class SqliteEventLog : public testing::Test {
+// An event log in its own folder, with a clock that the test moves.
+class SqliteEventLogTest : public testing::Test {
  protected:
-  SqliteEventLog() {
+  SqliteEventLogTest() {
     std::string folder = absl::StrCat(testing::TempDir(), "/log-XXXXXX");
     folder_ = mkdtemp(folder.data());
     options_.path = absl::StrCat(folder_, "/events");
@@ -85,7 +85,7 @@ class SqliteEventLog : public testing::Test {
     options_.on_fatal = [](const absl::Status& status) { ADD_FAILURE() << status; };
     SetTime(kStart);
   }
-  ~SqliteEventLog() override {
+  ~SqliteEventLogTest() override {
     reader_ = nullptr;
     log_ = nullptr;
     std::filesystem::remove_all(folder_);
@@ -111,7 +111,7 @@ class SqliteEventLog : public testing::Test {
     return OpenSqliteEventLog(options_).status();
   }
 
-  // Leaves nothing but the file.
+  // Closes the log and all readers, so that only the database file remains.
   void CloseAll() {
     reader_ = nullptr;
     log_ = nullptr;
@@ -123,7 +123,7 @@ class SqliteEventLog : public testing::Test {
     EXPECT_EQ(*outcome, expected) << id;
   }
 
-  // Stores the events first to last, a second apart.
+  // Stores the events `first` to `last`, one second apart.
   void StoreNumbers(int first, int last, const std::string& text = "text") {
     for (int number = first; number <= last; ++number) {
       Store(IdOf(number), BodyOf("org", absl::StrCat(text, number)));
@@ -142,14 +142,14 @@ class SqliteEventLog : public testing::Test {
     return positions;
   }
 
-  // Stores events without waiting for each.
+  // Stores events without waiting for each one.
   void StoreTogether(int first, int last, const std::string& body) {
     for (int number = first; number < last; ++number)
       log_->Append(MakeVerifiedEvent(IdOf(number), body), [](const auto&) {});
     Store(IdOf(last), body);
   }
 
-  // Opens another log for a moment.
+  // Opens another event log and stores one event in it.
   void StoreInto(const std::string& path, const std::string& id, const std::string& body) {
     SqliteEventLogOptions options = options_;
     options.path = path;
@@ -158,7 +158,7 @@ class SqliteEventLog : public testing::Test {
     EXPECT_EQ(AppendAndWait(**log, MakeVerifiedEvent(id, body)).value(), AppendOutcome::kStored);
   }
 
-  // Changes one byte of the file behind `marker`, which is in it once.
+  // Changes the byte after `marker`, which must occur once in the file.
   void Damage(const std::string& marker) {
     std::string content = ReadFile(options_.path);
     const size_t at = content.find(marker);
@@ -174,7 +174,7 @@ class SqliteEventLog : public testing::Test {
   std::unique_ptr<EventReader> reader_;
 };
 
-TEST_F(SqliteEventLog, BeginsEmpty) {
+TEST_F(SqliteEventLogTest, BeginsEmpty) {
   Open();
   EXPECT_EQ(Extent().earliest, 1);
   EXPECT_EQ(Extent().latest, 0);
@@ -185,7 +185,7 @@ TEST_F(SqliteEventLog, BeginsEmpty) {
   EXPECT_EQ(reader_->Find({"event-1", {}}, {}).value(), std::nullopt);
 }
 
-TEST_F(SqliteEventLog, KeepsEveryField) {
+TEST_F(SqliteEventLogTest, KeepsEveryField) {
   Open();
   const std::string bodies[] = {
       R"({"organizationId":"o-1","parentOrganizationId":"p-1","type":"ACTIVITY_TYPE_X","id":"a"})",
@@ -227,7 +227,7 @@ TEST_F(SqliteEventLog, KeepsEveryField) {
   EXPECT_EQ((*sent[1]).organization_id, std::string("a\0b", 3));
 }
 
-TEST_F(SqliteEventLog, StoresAnEventOnce) {
+TEST_F(SqliteEventLogTest, StoresAnEventOnce) {
   Open();
   Store("a", BodyOf("org", "first"));
   Store("a", BodyOf("org", "first"), AppendOutcome::kDuplicate);
@@ -240,7 +240,7 @@ TEST_F(SqliteEventLog, StoresAnEventOnce) {
 }
 
 // Upstream numbers the events of two organizations independently.
-TEST_F(SqliteEventLog, StoresAnEventOnceForEachOrganization) {
+TEST_F(SqliteEventLogTest, StoresAnEventOnceForEachOrganization) {
   const std::string child = R"({"organizationId":"child","parentOrganizationId":"parent"})";
   const std::string of_parent = R"({"parentOrganizationId":"parent"})";
   Open();
@@ -275,14 +275,14 @@ TEST_F(SqliteEventLog, StoresAnEventOnceForEachOrganization) {
     filter.visible = std::make_shared<const OrganizationIds>(OrganizationIds{organization_id});
     return filter;
   };
-  EXPECT_EQ(find({}, visible("org-2")), 2) << "the first that may be seen";
+  EXPECT_EQ(find({}, visible("org-2")), 2) << "the first visible event";
   EXPECT_EQ(find({}, visible("parent")), 3);
   EXPECT_EQ(find("parent", visible("parent")), 4);
   EXPECT_EQ(find("org-1", visible("org-2")), 0);
   EXPECT_EQ(find("", visible("org-2")), 0);
 }
 
-TEST_F(SqliteEventLog, FindsAnEventBesideADamagedOneOfItsId) {
+TEST_F(SqliteEventLogTest, FindsAnEventBesideADamagedOneOfItsId) {
   Open();
   Store("a", BodyOf("org-1", "marker-of-the-first"));
   Store("a", BodyOf("org-2", "second"));
@@ -294,10 +294,10 @@ TEST_F(SqliteEventLog, FindsAnEventBesideADamagedOneOfItsId) {
   EXPECT_EQ(reader_->Find({"a", "org-1"}, {}).status().code(), kDamaged);
 }
 
-TEST_F(SqliteEventLog, RefusesEventsWhileAWriteHangs) {
+TEST_F(SqliteEventLogTest, RefusesEventsWhileAWriteHangs) {
   std::atomic<int64_t> steady_seconds = 1000;
   options_.steady_now = [&] { return std::chrono::steady_clock::time_point(std::chrono::seconds(steady_seconds)); };
-  // The log's thread asks for the time in the middle of a write.
+  // The event log's thread reads the time in the middle of a write.
   std::atomic<bool> hang = false;
   absl::Notification hangs;
   absl::Notification goes_on;
@@ -321,7 +321,7 @@ TEST_F(SqliteEventLog, RefusesEventsWhileAWriteHangs) {
   hangs.WaitForNotification();
   steady_seconds += absl::ToInt64Seconds(kWriteHangsAfter);
   EXPECT_EQ(log_->WriteUnderWay(), kWriteHangsAfter);
-  // That is not longer yet: what comes waits.
+  // Not yet longer than the limit: an append waits.
   absl::Notification waited;
   log_->Append(MakeVerifiedEvent("c", "{}"), [&](const absl::StatusOr<AppendOutcome>& outcome) {
     EXPECT_TRUE(outcome.ok()) << outcome.status();
@@ -341,10 +341,10 @@ TEST_F(SqliteEventLog, RefusesEventsWhileAWriteHangs) {
   CloseAll();
 }
 
-TEST_F(SqliteEventLog, StoresAnEventOnceAlsoInOneTransaction) {
+TEST_F(SqliteEventLogTest, StoresAnEventOnceAlsoInOneTransaction) {
   Open();
   std::vector<AppendOutcome> outcomes;
-  // What an answer appends waits until the log's thread is free again, all of it.
+  // Events that a callback appends wait until the log's thread is free, so one transaction stores them all.
   log_->Append(MakeVerifiedEvent("first", "{}"), [&](const auto&) {
     for (const char* body : {R"({"n":1})", R"({"n":1})", R"({"n":2})"}) {
       log_->Append(MakeVerifiedEvent("a", body), [&](const auto& outcome) { outcomes.push_back(outcome.value()); });
@@ -356,7 +356,7 @@ TEST_F(SqliteEventLog, StoresAnEventOnceAlsoInOneTransaction) {
   EXPECT_EQ(Extent().latest, 3);
 }
 
-TEST_F(SqliteEventLog, GoesOnAfterARestart) {
+TEST_F(SqliteEventLogTest, ContinuesAfterARestart) {
   Open();
   const LogIdentity identity = log_->identity();
   StoreNumbers(1, 3);
@@ -367,7 +367,7 @@ TEST_F(SqliteEventLog, GoesOnAfterARestart) {
   EXPECT_THAT(Positions(reader_->Read(0, {}, {})), ElementsAre(1, 2, 3, 4, 5));
 }
 
-TEST_F(SqliteEventLog, HasAnIdentityOfItsOwn) {
+TEST_F(SqliteEventLogTest, HasItsOwnIdentity) {
   Open();
   const LogIdentity identity = log_->identity();
   options_.path += "-2";
@@ -376,7 +376,7 @@ TEST_F(SqliteEventLog, HasAnIdentityOfItsOwn) {
   EXPECT_NE(log_->identity().cursor_key, identity.cursor_key);
 }
 
-TEST_F(SqliteEventLog, NeverGoesBackInTime) {
+TEST_F(SqliteEventLogTest, CommitTimesNeverDecrease) {
   Open();
   StoreNumbers(1, 1);
   SetTime(kStart - absl::Hours(1));
@@ -392,7 +392,7 @@ TEST_F(SqliteEventLog, NeverGoesBackInTime) {
   EXPECT_THAT(times, ElementsAre(kStart, kStart, kStart, kStart + absl::Hours(1)));
 }
 
-TEST_F(SqliteEventLog, ReadsWithinLimits) {
+TEST_F(SqliteEventLogTest, ReadsWithinLimits) {
   Open();
   for (int i = 1; i <= 10; ++i) Store(IdOf(i), BodyOf(i % 2 == 0 ? "even" : "odd", std::string(1000, 'x')));
   EventReader::Limits limits;
@@ -420,7 +420,7 @@ TEST_F(SqliteEventLog, ReadsWithinLimits) {
   EXPECT_EQ(reader_->Read(99, {}, {})->through, 99);
 }
 
-TEST_F(SqliteEventLog, FiltersByWhatIsSigned) {
+TEST_F(SqliteEventLogTest, FiltersBySignedParts) {
   Open();
   Store("a", R"({"organizationId":"1","type":"T"})");
   Store("b", R"({"organizationId":"2","parentOrganizationId":"1","type":"U"})");
@@ -437,7 +437,7 @@ TEST_F(SqliteEventLog, FiltersByWhatIsSigned) {
   EXPECT_THAT(Positions(reader_->Read(0, filter, {})), ElementsAre(2));
 }
 
-TEST_F(SqliteEventLog, KnowsWhatItTakes) {
+TEST_F(SqliteEventLogTest, ReportsItsUsage) {
   options_.retention_age = absl::Seconds(60);
   Open();
   const LogUsage empty = reader_->Usage().value();
@@ -448,7 +448,7 @@ TEST_F(SqliteEventLog, KnowsWhatItTakes) {
   EXPECT_GT(full.bytes, empty.bytes + 1'000'000);
   EXPECT_LT(full.bytes, empty.bytes + 1'300'000);
   EXPECT_EQ(full.oldest, kStart);
-  Pass(absl::Seconds(55));  // the first five are too old now
+  Pass(absl::Seconds(55));  // the first five are now too old
   TrimNow(*log_);
   const LogUsage trimmed = reader_->Usage().value();
   EXPECT_LT(trimmed.bytes, full.bytes - 400'000);
@@ -458,11 +458,11 @@ TEST_F(SqliteEventLog, KnowsWhatItTakes) {
   EXPECT_EQ(reader_->Usage().value().oldest, std::nullopt);
 }
 
-TEST_F(SqliteEventLog, FindsAPlaceByTime) {
+TEST_F(SqliteEventLogTest, FindsAPlaceByTime) {
   Open();
   for (int i = 1; i <= 30; ++i) {
     Store(IdOf(i), "{}");
-    if (i % 3 == 0) Pass(absl::Seconds(10));  // three events at each time
+    if (i % 3 == 0) Pass(absl::Seconds(10));  // three events for each time
   }
   EXPECT_EQ(reader_->PlaceOf(absl::InfinitePast()).value(), 0);
   EXPECT_EQ(reader_->PlaceOf(kStart).value(), 0);
@@ -475,7 +475,7 @@ TEST_F(SqliteEventLog, FindsAPlaceByTime) {
   EXPECT_EQ(reader_->PlaceOf(absl::InfiniteFuture()).value(), 30);
 }
 
-TEST_F(SqliteEventLog, TellsOfGrowthBeforeTheAnswers) {
+TEST_F(SqliteEventLogTest, ReportsGrowthBeforeAcknowledging) {
   Open();
   std::mutex mutex;
   std::vector<std::string> told;
@@ -500,7 +500,7 @@ TEST_F(SqliteEventLog, TellsOfGrowthBeforeTheAnswers) {
   EXPECT_THAT(told, ElementsAre("latest 1", "a", "latest 4", "b", "c", "d", "a again"));
 }
 
-TEST_F(SqliteEventLog, RefusesWhatDoesNotFitTheQueue) {
+TEST_F(SqliteEventLogTest, RefusesEventsThatDoNotFitTheQueue) {
   options_.max_queued_bytes = 20'000;
   Open();
   std::mutex gate;
@@ -511,7 +511,7 @@ TEST_F(SqliteEventLog, RefusesWhatDoesNotFitTheQueue) {
     if (outcome.ok()) ++stored;
     if (absl::IsResourceExhausted(outcome.status())) ++refused;
   };
-  // The log's thread stands still in its first answer.
+  // The log's thread blocks in its first callback.
   log_->Append(MakeVerifiedEvent("first", "{}"), [&](const auto& outcome) {
     count(outcome);
     std::lock_guard lock(gate);
@@ -522,13 +522,13 @@ TEST_F(SqliteEventLog, RefusesWhatDoesNotFitTheQueue) {
   gate.unlock();
   while (stored + refused < 101) std::this_thread::yield();
   EXPECT_EQ(Extent().latest, stored);
-  // There is room again, once the log is through with its answers.
+  // There is space again when the log has finished its callbacks.
   absl::StatusOr<AppendOutcome> last = absl::ResourceExhaustedError("");
   while (absl::IsResourceExhausted(last.status())) last = AppendAndWait(*log_, MakeVerifiedEvent("last", "{}"));
   EXPECT_EQ(last.value(), AppendOutcome::kStored);
 }
 
-TEST_F(SqliteEventLog, WritesWhatWaitsWhenItCloses) {
+TEST_F(SqliteEventLogTest, CloseWritesQueuedEvents) {
   Open();
   std::atomic<int> stored = 0;
   for (int i = 1; i <= 500; ++i) {
@@ -545,7 +545,7 @@ TEST_F(SqliteEventLog, WritesWhatWaitsWhenItCloses) {
   EXPECT_EQ(Extent().latest, 500);
 }
 
-TEST_F(SqliteEventLog, LeavesOneFileItsMarkAndItsLock) {
+TEST_F(SqliteEventLogTest, CloseLeavesTheFileItsMarkAndItsLock) {
   Open();
   StoreNumbers(1, 3);
   reader_ = nullptr;
@@ -558,10 +558,10 @@ TEST_F(SqliteEventLog, LeavesOneFileItsMarkAndItsLock) {
 
 // Retention.
 
-TEST_F(SqliteEventLog, TrimsByAge) {
+TEST_F(SqliteEventLogTest, TrimsByAge) {
   options_.retention_age = absl::Seconds(10);
   Open();
-  StoreNumbers(1, 20);  // event n at second n - 1; now it is second 20
+  StoreNumbers(1, 20);  // event n was stored at second n - 1; now it is second 20
   TrimNow(*log_);
   EXPECT_EQ(Extent().earliest, 11);
   EXPECT_EQ(Extent().latest, 20);
@@ -574,7 +574,7 @@ TEST_F(SqliteEventLog, TrimsByAge) {
   EXPECT_EQ(reader_->PlaceOf(absl::InfinitePast()).value(), 10);
 }
 
-TEST_F(SqliteEventLog, GivesNoPositionTwice) {
+TEST_F(SqliteEventLogTest, UsesNoPositionTwice) {
   options_.retention_age = absl::Seconds(10);
   options_.deduplication_age = absl::Seconds(10);
   Open();
@@ -586,7 +586,7 @@ TEST_F(SqliteEventLog, GivesNoPositionTwice) {
   EXPECT_EQ(reader_->Read(2, {}, {}).status().code(), kTrimmed);
   EXPECT_THAT(Positions(reader_->Read(3, {}, {})), IsEmpty());
   EXPECT_EQ(reader_->PlaceOf(kStart).value(), 3);
-  // Nothing is left that remembers, except the log's own row; also of the time.
+  // Only the log's state row is left, also to remember the time.
   SetTime(kStart - absl::Hours(1));
   Open();
   Store(IdOf(1), "{}");
@@ -594,7 +594,7 @@ TEST_F(SqliteEventLog, GivesNoPositionTwice) {
   EXPECT_EQ(reader_->Find({IdOf(1), {}}, {}).value()->commit_time, kStart + absl::Seconds(2));
 }
 
-TEST_F(SqliteEventLog, RemembersIdsLongerThanEvents) {
+TEST_F(SqliteEventLogTest, RemembersIdsLongerThanEvents) {
   options_.retention_age = absl::Seconds(10);
   options_.deduplication_age = absl::Seconds(100);
   Open();
@@ -612,7 +612,7 @@ TEST_F(SqliteEventLog, RemembersIdsLongerThanEvents) {
   EXPECT_EQ(Extent().latest, 2);
 }
 
-TEST_F(SqliteEventLog, TrimsBySize) {
+TEST_F(SqliteEventLogTest, TrimsBySize) {
   options_.retention_bytes = 1 << 20;
   Open();
   const std::string body = BodyOf("org", std::string(20'000, 'x'));
@@ -621,19 +621,19 @@ TEST_F(SqliteEventLog, TrimsBySize) {
     TrimNow(*log_);
     const LogExtent extent = Extent();
     EXPECT_EQ(extent.latest, 50 * i + 50);
-    // Full, and not emptier than it must be: an event takes a bit more than 5 of 256 pages.
+    // Full, but no emptier than necessary: an event uses slightly more than 5 of 256 pages.
     EXPECT_GE(extent.latest - extent.earliest + 1, 42);
     EXPECT_LE(extent.latest - extent.earliest + 1, 50);
   }
   Store(IdOf(1), body, AppendOutcome::kDuplicate);
-  // What was trimmed is used again.
+  // The space of deleted events is used again.
   CloseAll();
   EXPECT_LT(std::filesystem::file_size(options_.path), 3 << 20);
 }
 
-// Ids alone would fill the log in the end, and every event would be trimmed as it comes.
-TEST_F(SqliteEventLog, IdsLeaveRoomForEvents) {
-  options_.retention_bytes = 1 << 20;  // a quarter of it: 1024 ids
+// Otherwise ids would fill the log in the end, and every event would be deleted at once.
+TEST_F(SqliteEventLogTest, IdsLeaveSpaceForEvents) {
+  options_.retention_bytes = 1 << 20;  // a quarter of it is space for 1024 ids
   options_.retention_age = absl::Seconds(1);
   Open();
   StoreTogether(1, 1501, "{}");
@@ -644,7 +644,7 @@ TEST_F(SqliteEventLog, IdsLeaveRoomForEvents) {
   Store(IdOf(479), "{}", AppendOutcome::kDuplicate);
 }
 
-TEST_F(SqliteEventLog, TrimsAlsoWhenNoEventsCome) {
+TEST_F(SqliteEventLogTest, TrimsAlsoWithoutNewEvents) {
   std::mutex mutex;
   std::condition_variable looked;
   int64_t looks = 0;
@@ -660,14 +660,14 @@ TEST_F(SqliteEventLog, TrimsAlsoWhenNoEventsCome) {
   StoreNumbers(1, 5);
   Pass(absl::Hours(1));
   std::unique_lock lock(mutex);
-  const int64_t after = looks + 2;  // the first may have read the clock before
+  const int64_t after = looks + 2;  // the first run may have read the clock before
   ASSERT_TRUE(looked.wait_for(lock, std::chrono::minutes(1), [&] { return looks >= after + 1; }));
   lock.unlock();
   EXPECT_EQ(Extent().earliest, 6);
   log_->Close();
 }
 
-// Against a model.
+// Comparison with a model.
 
 struct Model {
   struct Entry {
@@ -679,7 +679,7 @@ struct Model {
   AgeClock clock;
   Position earliest = 1;
   std::vector<Entry> events = {{}};  // by position
-  // Organization and id, to position and body.
+  // From organization and id to position and body.
   std::map<std::pair<std::string, std::string>, std::pair<Position, std::string>> seen;
 
   Position latest() const { return static_cast<Position>(events.size()) - 1; }
@@ -695,7 +695,7 @@ struct Model {
   }
 };
 
-TEST_F(SqliteEventLog, DoesWhatAModelDoes) {
+TEST_F(SqliteEventLogTest, MatchesAModel) {
   options_.retention_age = absl::Seconds(60);
   options_.deduplication_age = absl::Seconds(120);
   options_.checkpoint_pages = 30;
@@ -764,7 +764,7 @@ TEST_F(SqliteEventLog, DoesWhatAModelDoes) {
         }
         break;
       }
-      case 3:  // time passes, sometimes back
+      case 3:  // time passes, sometimes backwards
         Pass(absl::Seconds(static_cast<int64_t>(random() % 12) - 2));
         break;
       case 4:
@@ -782,8 +782,8 @@ TEST_F(SqliteEventLog, DoesWhatAModelDoes) {
   CloseAll();
 }
 
-// Ten deliveries of each of 400 events, one of them with another body, from eight threads at once.
-TEST_F(SqliteEventLog, KeepsTheFirstOfEachWhoeverRaces) {
+// Eight threads send ten deliveries of each of 400 events at once; one of the ten has another body.
+TEST_F(SqliteEventLogTest, KeepsTheFirstOfRacingDeliveries) {
   constexpr int kEvents = 400;
   constexpr int kThreads = 8;
   Open();
@@ -795,7 +795,7 @@ TEST_F(SqliteEventLog, KeepsTheFirstOfEachWhoeverRaces) {
   std::mutex mutex;
   std::condition_variable answered;
   std::map<AppendOutcome, int> outcomes;
-  std::map<std::string, std::string> first;  // in the order of the answers, which is the log's
+  std::map<std::string, std::string> first;  // in the order of the acknowledgements, which is the order of the log
   int answers = 0;
   std::vector<std::thread> threads;
   for (size_t thread = 0; thread < kThreads; ++thread) {
@@ -812,7 +812,7 @@ TEST_F(SqliteEventLog, KeepsTheFirstOfEachWhoeverRaces) {
       }
     });
   }
-  // A reader meanwhile: whatever it sees is a beginning of the log.
+  // A concurrent reader always sees a prefix of the log.
   Position seen = 0;
   while (seen < kEvents) {
     absl::StatusOr<EventReader::Batch> batch = reader_->Read(seen, {}, {});
@@ -834,7 +834,7 @@ TEST_F(SqliteEventLog, KeepsTheFirstOfEachWhoeverRaces) {
 
 // Damage.
 
-// Reads on behind each damaged event, as a subscriber would.
+// Reads past each damaged event, as a subscriber would.
 void ExpectAllBut(EventReader& reader, Position damaged, Position latest, const EventFilter& filter = {}) {
   std::vector<Position> expected;
   std::vector<Position> found;
@@ -861,7 +861,7 @@ void ExpectAllBut(EventReader& reader, Position damaged, Position latest, const 
   EXPECT_THAT(reported, ElementsAre(damaged));
 }
 
-TEST_F(SqliteEventLog, NoticesADamagedBody) {
+TEST_F(SqliteEventLogTest, DetectsADamagedBody) {
   Open();
   StoreNumbers(1, 9, "marker-of-the-body-");
   CloseAll();
@@ -874,7 +874,7 @@ TEST_F(SqliteEventLog, NoticesADamagedBody) {
   Store(IdOf(5), BodyOf("org", "marker-of-the-body-5"), AppendOutcome::kDuplicate);
 }
 
-TEST_F(SqliteEventLog, NoticesADamagedBodyOfManyPages) {
+TEST_F(SqliteEventLogTest, DetectsADamagedBodyOfManyPages) {
   Open();
   StoreNumbers(1, 3, std::string(20'000, 'x') + "the-end-");
   CloseAll();
@@ -883,12 +883,12 @@ TEST_F(SqliteEventLog, NoticesADamagedBodyOfManyPages) {
   ExpectAllBut(*reader_, 2, 3);
 }
 
-// A label decides who sees an event, so damage must not hide it in silence.
-TEST_F(SqliteEventLog, NoticesADamagedLabelAlsoOfWhatDoesNotPass) {
+// A label decides who sees an event, so a damaged label must not hide the event silently.
+TEST_F(SqliteEventLogTest, DetectsADamagedLabelOfAFilteredEvent) {
   Open();
   for (int i = 1; i <= 5; ++i) Store(IdOf(i), BodyOf(absl::StrCat("organization-", i), "text"));
   CloseAll();
-  Damage("event-3organization-3");  // the label, which stands behind the id and before the body
+  Damage("event-3organization-3");  // the label, which comes after the id and before the body
   Open();
   ExpectAllBut(*reader_, 3, 5);
   EventFilter filter;
@@ -896,7 +896,7 @@ TEST_F(SqliteEventLog, NoticesADamagedLabelAlsoOfWhatDoesNotPass) {
   ExpectAllBut(*reader_, 3, 5, filter);
 }
 
-TEST_F(SqliteEventLog, NoticesRowsThatWereMovedChangedOrTaken) {
+TEST_F(SqliteEventLogTest, DetectsMovedChangedAndDeletedRows) {
   Open();
   StoreNumbers(1, 5);
   CloseAll();
@@ -919,13 +919,13 @@ TEST_F(SqliteEventLog, NoticesRowsThatWereMovedChangedOrTaken) {
     Open();
     ExpectAllBut(*reader_, 3, 5);
     EXPECT_EQ(reader_->Find({IdOf(3), {}}, {}).status().code(), kDamaged);
-    // Between others, and not at one, a place is found all the same.
+    // A time between the damaged events is found nonetheless.
     EXPECT_EQ(reader_->PlaceOf(kStart + absl::Seconds(4)).value(), 4);
     CloseAll();
   }
 }
 
-TEST_F(SqliteEventLog, NoticesRowsOfAnotherLog) {
+TEST_F(SqliteEventLogTest, DetectsRowsOfAnotherLog) {
   Open();
   StoreNumbers(1, 3);
   CloseAll();
@@ -941,8 +941,8 @@ TEST_F(SqliteEventLog, NoticesRowsOfAnotherLog) {
   ExpectAllBut(*reader_, 2, 3);
 }
 
-// Any page may be zeroed, any byte changed, and any end missing: the log refuses, or says what is damaged.
-TEST_F(SqliteEventLog, SurvivesAnyDamage) {
+// Zeroes any page, changes any byte or cuts off any end: the log refuses to open, or reports the damage.
+TEST_F(SqliteEventLogTest, SurvivesAnyDamage) {
   Open();
   StoreNumbers(1, 30, std::string(700, 'x'));
   CloseAll();
@@ -953,7 +953,7 @@ TEST_F(SqliteEventLog, SurvivesAnyDamage) {
   int told = 0;
   const auto look = [&](const std::string& content) {
     WriteFile(options_.path, content);
-    std::filesystem::remove(options_.path + "-mark");  // of what was there before
+    std::filesystem::remove(options_.path + "-mark");  // the mark of the undamaged log
     absl::StatusOr<std::unique_ptr<EventLog>> log = OpenSqliteEventLog(options_);
     if (!log.ok()) {
       ++refused;
@@ -988,7 +988,7 @@ TEST_F(SqliteEventLog, SurvivesAnyDamage) {
     content.replace(page, 4096, std::string(4096, '\0'));
     look(content);
   }
-  // SQLite takes one byte for none.
+  // SQLite treats a file of one byte as empty.
   for (size_t size = 2; size < whole.size(); size += 3000) look(whole.substr(0, size));
   for (int i = 0; i < 150; ++i) {
     std::string content = whole;
@@ -999,7 +999,7 @@ TEST_F(SqliteEventLog, SurvivesAnyDamage) {
   EXPECT_GT(told, 10);
 }
 
-TEST_F(SqliteEventLog, SaysThatAShortenedFileIsDamaged) {
+TEST_F(SqliteEventLogTest, ReportsATruncatedFileAsDamaged) {
   Open();
   StoreNumbers(1, 20, std::string(1000, 'x'));
   CloseAll();
@@ -1009,7 +1009,7 @@ TEST_F(SqliteEventLog, SaysThatAShortenedFileIsDamaged) {
   EXPECT_THAT(OpenStatus().message(), HasSubstr(options_.path));
 }
 
-TEST_F(SqliteEventLog, RefusesToGoOnFromWhatContradictsItself) {
+TEST_F(SqliteEventLogTest, RefusesAFileThatContradictsItself) {
   Open();
   StoreNumbers(1, 5);
   CloseAll();
@@ -1031,18 +1031,18 @@ TEST_F(SqliteEventLog, RefusesToGoOnFromWhatContradictsItself) {
   }
 }
 
-// Holes: what the disk has lost of what was acknowledged.
+// Holes: acknowledged events that the disk has lost.
 
-class LogWithAHole : public SqliteEventLog {
+class LogHoleTest : public SqliteEventLogTest {
  protected:
-  LogWithAHole() {
+  LogHoleTest() {
     options_.on_loss = [this](const LostEvents& lost) {
       reports_.push_back(absl::StrCat(lost.first, "-", lost.last, lost.gone ? " gone" : " damaged"));
     };
     options_.on_mark_missing = [this] { reports_.push_back("no mark"); };
   }
 
-  // Stores five events, and takes the last three away again.
+  // Stores five events and removes the last three again.
   void LoseThree() {
     Open();
     StoreNumbers(1, 2);
@@ -1059,12 +1059,12 @@ class LogWithAHole : public SqliteEventLog {
   ChainDigest digest_of_last_ = {};
 };
 
-TEST_F(LogWithAHole, ReportsItGoesOnBehindItAndGivesNoPositionTwice) {
+TEST_F(LogHoleTest, ReportsItAndContinuesAfterIt) {
   LoseThree();
   Open();
   EXPECT_THAT(reports_, ElementsAre("3-5 gone"));
   EXPECT_EQ(Extent().latest, 5);
-  // What is gone is stored when upstream repeats it, and takes a new position.
+  // A lost event is stored when upstream repeats it, and gets a new position.
   Store(IdOf(5), BodyOf("org", "text5"), AppendOutcome::kStored);
   Store(IdOf(2), BodyOf("org", "text2"), AppendOutcome::kDuplicate);
   for (int round = 0; round < 2; ++round) {
@@ -1078,12 +1078,12 @@ TEST_F(LogWithAHole, ReportsItGoesOnBehindItAndGivesNoPositionTwice) {
       EXPECT_EQ(reader_->Lost().last, 5);
     }
     EXPECT_THAT(Positions(reader_->Read(5, {}, {})), ElementsAre(6));
-    Open();  // the hole is known
+    Open();  // the hole is already known
   }
   EXPECT_THAT(reports_, ElementsAre("3-5 gone"));
 }
 
-TEST_F(LogWithAHole, KnowsTheDigestOfItsLastEventAndOfNoOther) {
+TEST_F(LogHoleTest, KnowsOnlyTheDigestOfItsLastEvent) {
   LoseThree();
   Open();
   for (int round = 0; round < 2; ++round) {
@@ -1092,11 +1092,11 @@ TEST_F(LogWithAHole, KnowsTheDigestOfItsLastEventAndOfNoOther) {
     EXPECT_EQ(reader_->DigestAt(3).status().code(), kDamaged);
     EXPECT_TRUE(reader_->Lost().gone);
     EXPECT_EQ(reader_->DigestAt(4).status().code(), kDamaged);
-    if (round == 0) StoreNumbers(6, 7);  // and when it is not the log's end
+    if (round == 0) StoreNumbers(6, 7);  // the hole need not be at the log's end
   }
 }
 
-TEST_F(LogWithAHole, IsTrimmedPastIt) {
+TEST_F(LogHoleTest, RetentionDeletesPastIt) {
   options_.retention_age = absl::Seconds(100);
   LoseThree();
   Open();
@@ -1114,7 +1114,7 @@ TEST_F(LogWithAHole, IsTrimmedPastIt) {
   EXPECT_THAT(Positions(reader_->Read(6, {}, {})), ElementsAre(7));
 }
 
-TEST_F(LogWithAHole, MayBeAllThatALogHas) {
+TEST_F(LogHoleTest, MayBeTheWholeLog) {
   Open();
   CloseAll();
   const std::string before = ReadFile(options_.path);
@@ -1130,7 +1130,7 @@ TEST_F(LogWithAHole, MayBeAllThatALogHas) {
   EXPECT_THAT(Positions(reader_->Read(2, {}, {})), ElementsAre(3));
 }
 
-TEST_F(LogWithAHole, IsNotSeenWithoutTheMarkWhichIsMadeAnewAndReported) {
+TEST_F(LogHoleTest, IsNotFoundWithoutTheMark) {
   LoseThree();
   std::filesystem::remove(options_.path + "-mark");
   Open();
@@ -1140,7 +1140,7 @@ TEST_F(LogWithAHole, IsNotSeenWithoutTheMarkWhichIsMadeAnewAndReported) {
   EXPECT_THAT(reports_, ElementsAre("no mark"));
 }
 
-TEST_F(LogWithAHole, IsNotMadeByTheMarkOfAnotherLog) {
+TEST_F(LogHoleTest, IgnoresTheMarkOfAnotherLog) {
   Open();
   StoreNumbers(1, 2);
   CloseAll();
@@ -1156,8 +1156,8 @@ TEST_F(LogWithAHole, IsNotMadeByTheMarkOfAnotherLog) {
   EXPECT_EQ(Extent().latest, 2);
 }
 
-// Somebody has put an older copy back without a word and let it go on.
-TEST_F(LogWithAHole, CannotBeNamedWhenTheLogHasAnotherHistory) {
+// An older copy was restored without `stampgate store restored`, and new events were stored in it.
+TEST_F(LogHoleTest, IsUnknownIfTheLogHasAnotherHistory) {
   LoseThree();
   const std::string mark = ReadFile(options_.path + "-mark");
   std::filesystem::remove(options_.path + "-mark");
@@ -1169,7 +1169,7 @@ TEST_F(LogWithAHole, CannotBeNamedWhenTheLogHasAnotherHistory) {
   EXPECT_THAT(OpenStatus().message(), HasSubstr("another event at 5"));
 }
 
-TEST_F(LogWithAHole, DamageOfTheNewestEventsIsReportedWhenTheLogOpens) {
+TEST_F(LogHoleTest, OpeningReportsDamageOfTheNewestEvents) {
   Open();
   StoreNumbers(1, 9, "marker-of-the-body-");
   CloseAll();
@@ -1180,9 +1180,9 @@ TEST_F(LogWithAHole, DamageOfTheNewestEventsIsReportedWhenTheLogOpens) {
   EXPECT_THAT(reports_, ElementsAre("5-6 damaged", "8-8 damaged"));
 }
 
-// The chain.
+// The digest chain.
 
-TEST_F(SqliteEventLog, NoticesARowOfAnotherHistory) {
+TEST_F(SqliteEventLogTest, DetectsARowOfAnotherHistory) {
   Open();
   StoreNumbers(1, 3);
   CloseAll();
@@ -1192,7 +1192,7 @@ TEST_F(SqliteEventLog, NoticesARowOfAnotherHistory) {
   Open();
   StoreNumbers(4, 6);
   CloseAll();
-  // Its checksum fits, its log and its position do too.
+  // The row's checksum, its log and its position are right.
   RunSql(options_.path, absl::StrCat("ATTACH '", other, "' AS other; DELETE FROM events WHERE seq = 4;",
                                      "INSERT INTO events SELECT * FROM other.events WHERE seq = 4"));
   Open();
@@ -1201,11 +1201,11 @@ TEST_F(SqliteEventLog, NoticesARowOfAnotherHistory) {
   EXPECT_EQ(status.code(), kDamaged);
   EXPECT_THAT(status.message(), HasSubstr("does not follow"));
   EXPECT_THAT(Positions(reader_->Read(5, {}, {})), ElementsAre(6));
-  // Also by a reader that begins there.
+  // A reader that begins there notices it too.
   EXPECT_EQ((*log_->NewReader())->Read(4, {}, {}).status().code(), kDamaged);
 }
 
-TEST_F(SqliteEventLog, KnowsTheDigestsOfItsEvents) {
+TEST_F(SqliteEventLogTest, ReturnsTheDigestsOfItsEvents) {
   options_.retention_age = absl::Seconds(10);
   Open();
   EXPECT_EQ(reader_->DigestAt(0).value(), ChainDigest{});
@@ -1222,7 +1222,7 @@ TEST_F(SqliteEventLog, KnowsTheDigestsOfItsEvents) {
   EXPECT_EQ(batch.through_digest, events.back().digest);
   Open();
   EXPECT_EQ(reader_->DigestAt(10).value(), before);
-  // Of a damaged event the next one knows.
+  // The next event still has the digest of a damaged one.
   CloseAll();
   RunSql(options_.path, "UPDATE events SET checksum = zeroblob(32) WHERE seq = 15");
   Open();
@@ -1233,7 +1233,7 @@ TEST_F(SqliteEventLog, KnowsTheDigestsOfItsEvents) {
 
 constexpr char kCursorOfVersion1[] = "AUxjaWBA0UxWb3R1LVh9LXIAAAAAAAAAApICI5Ewsuornxg6IjMeS0I";
 
-TEST_F(SqliteEventLog, TakesOverALogOfVersion1) {
+TEST_F(SqliteEventLogTest, MigratesALogOfVersion1) {
   RunSql(options_.path, ReadFile("webhooks/log/version_1.sql"));
   chmod(options_.path.c_str(), 0600);
   SetTime(absl::FromUnixSeconds(1'795'320'430));
@@ -1246,13 +1246,13 @@ TEST_F(SqliteEventLog, TakesOverALogOfVersion1) {
     EXPECT_EQ(events[2].event.event_id, "bench-2");
     EXPECT_EQ(absl::ToUnixMicros(events[2].commit_time), 1'795'320'423'271'830);
     EXPECT_EQ(reader_->DigestAt(2).value(), events[1].digest);
-    // As a client had it from the gateway before: of everything up to the second event.
+    // A cursor as an older gateway issued it, after the second event.
     EXPECT_EQ(DecodeCursor(log_->identity(), kCursorOfVersion1)->position, 2);
     Store("bench-1", R"({"organizationId":"org-1","type":"ACTIVITY_TYPE_X","n":"0000"})", AppendOutcome::kDuplicate);
     Store(absl::StrCat("new-", 2 * round), "{}");
     Store(absl::StrCat("new-", 2 * round + 1), "{}");
   }
-  // The chain goes on from the last row of version 1.
+  // The chain continues from the last row of version 1.
   CloseAll();
   RunSql(options_.path, "UPDATE events SET checksum = zeroblob(32) WHERE seq = 3");
   Open();
@@ -1260,7 +1260,7 @@ TEST_F(SqliteEventLog, TakesOverALogOfVersion1) {
   EXPECT_EQ(reader_->Read(2, {}, {}).status().code(), kDamaged);
 }
 
-TEST_F(SqliteEventLog, AgesTheEventsOfVersion1) {
+TEST_F(SqliteEventLogTest, AgesTheEventsOfVersion1) {
   options_.retention_age = absl::Seconds(60);
   RunSql(options_.path, ReadFile("webhooks/log/version_1.sql"));
   chmod(options_.path.c_str(), 0600);
@@ -1273,7 +1273,7 @@ TEST_F(SqliteEventLog, AgesTheEventsOfVersion1) {
   EXPECT_EQ(Extent().earliest, 4);
 }
 
-TEST_F(SqliteEventLog, RefusesADamagedLogOfVersion1) {
+TEST_F(SqliteEventLogTest, RefusesADamagedLogOfVersion1) {
   RunSql(options_.path, ReadFile("webhooks/log/version_1.sql"));
   chmod(options_.path.c_str(), 0600);
   RunSql(options_.path, "UPDATE log SET latest = 2");
@@ -1282,16 +1282,16 @@ TEST_F(SqliteEventLog, RefusesADamagedLogOfVersion1) {
 
 // Version 2.
 
-class LogOfVersion2 : public SqliteEventLog {
+class LogOfVersion2Test : public SqliteEventLogTest {
  protected:
-  LogOfVersion2() {
+  LogOfVersion2Test() {
     RunSql(options_.path, ReadFile("webhooks/log/version_2.sql"));
     chmod(options_.path.c_str(), 0600);
     SetTime(absl::FromUnixSeconds(1'795'334'090));
   }
 };
 
-TEST_F(LogOfVersion2, IsTakenOverAndItsIdsGetTheScopesOfTheirEvents) {
+TEST_F(LogOfVersion2Test, IsMigratedAndItsIdsGetTheirScopes) {
   const std::string first =
       R"({"organizationId":"org-1","parentOrganizationId":"org-0","type":"ACTIVITY_TYPE_X","n":1})";
   for (int round = 0; round < 2; ++round) {
@@ -1306,7 +1306,7 @@ TEST_F(LogOfVersion2, IsTakenOverAndItsIdsGetTheScopesOfTheirEvents) {
     EXPECT_EQ(reader_->Find({"organization", "org-1"}, {}).value()->position, 2);
     EXPECT_EQ(reader_->Find({"parent", "org-0"}, {}).value()->position, 3);
     EXPECT_EQ(reader_->Find({"none", ""}, {}).value()->position, 4);
-    // The same ids of other organizations are other events.
+    // The same ids in other organizations are other events.
     const AppendOutcome outcome = round == 0 ? AppendOutcome::kStored : AppendOutcome::kDuplicate;
     Store("organization", first, AppendOutcome::kDuplicate);
     Store("organization", BodyOf("org-2", "text"), outcome);
@@ -1314,13 +1314,13 @@ TEST_F(LogOfVersion2, IsTakenOverAndItsIdsGetTheScopesOfTheirEvents) {
     Store("parent", "{}", outcome);
     Store("none", R"({"type":"ACTIVITY_TYPE_X","n":1})", AppendOutcome::kDuplicate);
     Store("none", BodyOf("org-1", "text"), outcome);
-    // Nobody knows any more whose event this was.
+    // The scope of this event is not known any more.
     Store("trimmed", R"({"organizationId":"org-1","type":"ACTIVITY_TYPE_X","n":1})", AppendOutcome::kDuplicate);
     Store("trimmed", BodyOf("org-2", "text"), AppendOutcome::kConflict);
   }
 }
 
-TEST_F(LogOfVersion2, ForgetsAnIdWithoutAScopeInTime) {
+TEST_F(LogOfVersion2Test, ForgetsAnIdWithoutAScopeInTime) {
   options_.deduplication_age = absl::Hours(24 * 7);
   Open();
   Pass(absl::Minutes(1));
@@ -1333,7 +1333,7 @@ TEST_F(LogOfVersion2, ForgetsAnIdWithoutAScopeInTime) {
   Store("trimmed", "{}", AppendOutcome::kStored);
 }
 
-TEST_F(LogOfVersion2, IsLeftAsItWasIfItCannotBeTakenOver) {
+TEST_F(LogOfVersion2Test, IsUnchangedIfItCannotBeMigrated) {
   RunSql(options_.path, "CREATE TABLE seen_of_version_2 (a)");
   EXPECT_EQ(OpenStatus().code(), kDamaged);
   RunSql(options_.path, "DROP TABLE seen_of_version_2");
@@ -1343,7 +1343,7 @@ TEST_F(LogOfVersion2, IsLeftAsItWasIfItCannotBeTakenOver) {
 
 // The clock.
 
-TEST_F(SqliteEventLog, AClockThatJumpsDoesNotEmptyIt) {
+TEST_F(SqliteEventLogTest, AClockJumpDoesNotEmptyIt) {
   std::vector<absl::Duration> steps;
   options_.retention_age = absl::Hours(24 * 7);
   options_.deduplication_age = absl::Hours(24 * 30);
@@ -1364,14 +1364,14 @@ TEST_F(SqliteEventLog, AClockThatJumpsDoesNotEmptyIt) {
   EXPECT_THAT(steps, ElementsAre(testing::Gt(absl::Hours(24 * 364)), testing::Lt(-absl::Hours(24 * 364))));
 }
 
-TEST_F(SqliteEventLog, TimeInWhichNothingComesCounts) {
+TEST_F(SqliteEventLogTest, TimeWithoutEventsCounts) {
   options_.retention_age = absl::Hours(10);
   Open();
   StoreNumbers(1, 3);
   for (int half_hour = 0; half_hour < 18; ++half_hour) {
     Pass(absl::Minutes(30));
     TrimNow(*log_);
-    if (half_hour % 5 == 0) Open();  // and restarts do not stop it
+    if (half_hour % 5 == 0) Open();  // restarts do not stop it
   }
   EXPECT_EQ(Extent().earliest, 1);
   for (int half_hour = 0; half_hour < 3; ++half_hour) {
@@ -1381,10 +1381,10 @@ TEST_F(SqliteEventLog, TimeInWhichNothingComesCounts) {
   EXPECT_EQ(Extent().earliest, 4);
 }
 
-// Others who use the file.
+// Other programs that use the file.
 
-// By what SQLite has waited, and not by the time that has passed.
-TEST_F(SqliteEventLog, AForeignReaderDelaysAcknowledgementsForAMomentOnly) {
+// Measured by how long SQLite waited, not by elapsed time.
+TEST_F(SqliteEventLogTest, AForeignReaderDelaysAppendsBriefly) {
   TestDisk disk;
   options_.disk = &disk;
   options_.checkpoint_pages = 10;
@@ -1400,15 +1400,15 @@ TEST_F(SqliteEventLog, AForeignReaderDelaysAcknowledgementsForAMomentOnly) {
   CloseAll();
 }
 
-// What a mark does not cover, no reader sees and no sender is promised.
-TEST_F(SqliteEventLog, AnEventIsShownOnlyWithItsMark) {
+// No reader sees an event, and no sender gets an acknowledgement, before the mark covers the event.
+TEST_F(SqliteEventLogTest, AnEventIsVisibleOnlyWithItsMark) {
   TestDisk disk;
   options_.disk = &disk;
   Open();
   StoreNumbers(1, 2);
   int tries = 0;
   Position latest = 0;
-  // The disk is full from one write or another of a commit on; the mark's is the last of them.
+  // The disk becomes full at some write of a commit; the write of the mark is the last one.
   for (int n = 1; n < 40; ++n) {
     disk.FillAtWrite(n, /*everywhere=*/true);
     const absl::StatusOr<AppendOutcome> outcome =
@@ -1417,7 +1417,7 @@ TEST_F(SqliteEventLog, AnEventIsShownOnlyWithItsMark) {
     if (!outcome.ok()) {
       EXPECT_TRUE(absl::IsResourceExhausted(outcome.status())) << outcome.status();
       EXPECT_EQ(reader_->Find({absl::StrCat("full-", n), {}}, {}).value(), std::nullopt) << n;
-      // Also not as a repetition of what is stored already.
+      // It is not acknowledged as a repetition either.
       EXPECT_FALSE(AppendAndWait(*log_, MakeVerifiedEvent(absl::StrCat("full-", n), "{}")).ok());
       ++tries;
     }
@@ -1431,17 +1431,17 @@ TEST_F(SqliteEventLog, AnEventIsShownOnlyWithItsMark) {
   CloseAll();
 }
 
-// Whose file it is.
+// Exclusive use of the file.
 
-TEST_F(SqliteEventLog, IsOpenOnce) {
+TEST_F(SqliteEventLogTest, OpensOnlyOnce) {
   Open();
   absl::Status second = OpenSqliteEventLog(options_).status();
   EXPECT_EQ(second.code(), kRefused);
   EXPECT_THAT(second.message(), HasSubstr("another process has it open"));
   log_->Close();
-  EXPECT_EQ(OpenSqliteEventLog(options_).status().code(), kRefused);  // until it is gone
+  EXPECT_EQ(OpenSqliteEventLog(options_).status().code(), kRefused);  // until the other one closes
   CloseAll();
-  // The lock of another process, which is one on another description of the same file.
+  // Another process's lock, simulated by another description of the same file.
   const int fd = open(absl::StrCat(options_.path, ".lock").c_str(), O_RDWR | O_CLOEXEC);
   ASSERT_EQ(flock(fd, LOCK_EX | LOCK_NB), 0);
   EXPECT_EQ(OpenStatus().code(), kRefused);
@@ -1449,8 +1449,8 @@ TEST_F(SqliteEventLog, IsOpenOnce) {
   Open();
 }
 
-// Under its other name the file would have another lock.
-TEST_F(SqliteEventLog, RefusesAFileWithAnotherName) {
+// Under another name the file would have another lock.
+TEST_F(SqliteEventLogTest, RefusesAFileWithAnotherName) {
   Open();
   StoreNumbers(1, 1);
   const std::string path = options_.path;
@@ -1466,14 +1466,14 @@ TEST_F(SqliteEventLog, RefusesAFileWithAnotherName) {
   Open();
 }
 
-TEST_F(SqliteEventLog, NobodyElseReadsItsFiles) {
+TEST_F(SqliteEventLogTest, OthersCannotReadItsFiles) {
   const mode_t before = umask(0);
   Open();
   StoreNumbers(1, 1);
   for (const char* suffix : {"", "-wal", "-shm", ".lock"}) {
     EXPECT_EQ(ModeOf(options_.path + suffix), 0600) << suffix;
   }
-  // As Kubernetes leaves them when it mounts a volume.
+  // Kubernetes leaves these modes when it mounts a volume.
   for (const char* suffix : {"", ".lock"}) chmod((options_.path + suffix).c_str(), 0666);
   CloseAll();
   WriteFile(options_.path + "-shm", "");
@@ -1484,7 +1484,7 @@ TEST_F(SqliteEventLog, NobodyElseReadsItsFiles) {
   umask(before);
 }
 
-TEST_F(SqliteEventLog, RefusesWhatIsNotALog) {
+TEST_F(SqliteEventLogTest, RefusesOtherFiles) {
   WriteFile(options_.path, "This is a text, and long enough to be looked at as a whole header of one hundred bytes.");
   EXPECT_EQ(OpenStatus().code(), kRefused);
   EXPECT_THAT(OpenStatus().message(), HasSubstr("not an event log"));
@@ -1508,7 +1508,7 @@ TEST_F(SqliteEventLog, RefusesWhatIsNotALog) {
   EXPECT_THAT(OpenStatus().message(), HasSubstr("folder does not exist"));
 }
 
-TEST_F(SqliteEventLog, RefusesANewerVersion) {
+TEST_F(SqliteEventLogTest, RefusesANewerVersion) {
   Open();
   StoreNumbers(1, 2);
   CloseAll();
@@ -1520,14 +1520,14 @@ TEST_F(SqliteEventLog, RefusesANewerVersion) {
   EXPECT_EQ(Extent().latest, 2);
 }
 
-// A process that died while it made the log leaves an empty file.
-TEST_F(SqliteEventLog, MakesALogOfAnEmptyFile) {
+// A process that died while it created the log leaves an empty file.
+TEST_F(SqliteEventLogTest, AcceptsAnEmptyFile) {
   WriteFile(options_.path, "");
   Open();
   StoreNumbers(1, 1);
 }
 
-TEST_F(SqliteEventLog, TakesAnyNameForItsFile) {
+TEST_F(SqliteEventLogTest, AcceptsAnyFileName) {
   for (const char* name : {"file:events?mode=memory", ":memory:", "a b'c\"%41"}) {
     options_.path = absl::StrCat(folder_, "/", name);
     Open();

@@ -39,8 +39,8 @@ Digest ChecksumOfVersion1(const LogRecord& record) {
   return Sha256(BytesOf(record, {record.earliest, record.latest, record.latest_commit_us}));
 }
 
-absl::Status MissingRow() { return absl::DataLossError("the row about the log is missing"); }
-absl::Status DamagedRow() { return absl::DataLossError("the row about the log is damaged"); }
+absl::Status MissingRow() { return absl::DataLossError("the log's state row is missing"); }
+absl::Status DamagedRow() { return absl::DataLossError("the log's state row is damaged"); }
 
 template <size_t kSize>
 bool Fill(absl::string_view bytes, std::array<uint8_t, kSize>* array) {

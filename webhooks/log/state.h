@@ -1,4 +1,4 @@
-// The row that says what the log as a whole is and holds.
+// The state row: the identity of an event log, its extent and its clock.
 #ifndef STAMPGATE_WEBHOOKS_LOG_STATE_H_
 #define STAMPGATE_WEBHOOKS_LOG_STATE_H_
 
@@ -13,8 +13,8 @@
 
 namespace stampgate {
 
-// Written in every transaction that changes which events there are, so readers need not look at events to know them,
-// and positions and commit times go on from it when every event has been trimmed.
+// Every transaction that stores or deletes events writes it. So readers learn the extent without reading events, and
+// positions and commit times continue when retention has deleted every event.
 struct LogRecord {
   LogIdentity identity;
   Position earliest = 1;
@@ -22,25 +22,25 @@ struct LogRecord {
   int64_t latest_commit_us = 0;    // of the latest event; since 1970
   ChainDigest latest_digest = {};  // of the latest event
   ChainDigest digest_before = {};  // of the event before `earliest`
-  AgeClock clock;                  // all zeros until the log is first used; then it begins with the system's time
+  AgeClock clock;                  // all zeros until the log is first used; it then begins with the system's time
 
   EventPlace end() const { return {latest, latest_digest}; }
 };
 
-// An identity that no other log has.
+// Creates a random identity.
 LogIdentity MakeLogIdentity();
 
 inline absl::string_view AsText(const std::array<uint8_t, 16>& id) {
   return absl::string_view(reinterpret_cast<const char*>(id.data()), id.size());
 }
 
-// The table, with no row in it.
+// Creates the table, empty.
 extern const char kCreateLogRecord[];
 
-// Reads the row of version 1, whose digests and clock are not set. Errors: those of LogRecordReader::Read.
+// Reads the row of version 1; leaves the digests and the clock unset. Errors: those of LogRecordReader::Read.
 absl::StatusOr<LogRecord> ReadLogRecordOfVersion1(const SqliteConnection& connection);
 
-// Reads the row over a connection, which outlives this.
+// Reads the row over `connection`, which must outlive this.
 class LogRecordReader {
  public:
   static absl::StatusOr<LogRecordReader> Open(const SqliteConnection& connection);
@@ -52,7 +52,7 @@ class LogRecordReader {
   SqliteStatement read_;
 };
 
-// Writes the row over a connection, which outlives this.
+// Writes the row over `connection`, which must outlive this.
 class LogRecordWriter {
  public:
   static absl::StatusOr<LogRecordWriter> Open(const SqliteConnection& connection);

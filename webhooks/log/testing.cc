@@ -13,7 +13,7 @@ absl::StatusOr<AppendOutcome> AppendAndWait(EventLog& log, VerifiedEvent event) 
   log.Append(std::move(event),
              [answer](absl::StatusOr<AppendOutcome> outcome) { answer->set_value(std::move(outcome)); });
   if (future.wait_for(std::chrono::minutes(1)) != std::future_status::ready) {
-    return absl::DeadlineExceededError("the log does not answer");
+    return absl::DeadlineExceededError("the event log did not respond");
   }
   return future.get();
 }

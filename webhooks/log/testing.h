@@ -1,4 +1,4 @@
-// How tests use an event log.
+// Helpers for tests that use an event log.
 #ifndef STAMPGATE_WEBHOOKS_LOG_TESTING_H_
 #define STAMPGATE_WEBHOOKS_LOG_TESTING_H_
 
@@ -11,13 +11,13 @@
 
 namespace stampgate {
 
-// Appends and waits for the answer; kDeadlineExceeded if there is none within a minute.
+// Appends an event and waits for the outcome; kDeadlineExceeded if there is none within a minute.
 absl::StatusOr<AppendOutcome> AppendAndWait(EventLog& log, VerifiedEvent event);
 
-// All events behind `after`, in batches of whatever size, or the first error.
+// All events after `after`, read in batches, or the first error.
 absl::StatusOr<std::vector<LoggedEvent>> ReadAllAfter(EventReader& reader, Position after);
 
-// The same from the earliest event on.
+// All events from the earliest on.
 absl::StatusOr<std::vector<LoggedEvent>> ReadAll(EventReader& reader);
 
 }  // namespace stampgate

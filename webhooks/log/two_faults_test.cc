@@ -1,7 +1,8 @@
-// The log under a fault, a restart, another fault and a power cut: what was acknowledged is there, once, in its place.
+// The event log under a fault, a restart, another fault and a power cut: every acknowledged event is there, once, at
+// its position.
 //
-// Each seed is a schedule of its own, and the same in every run: a group of deliveries is put into the queue by the
-// last answer to the group before, on the log's own thread, so the log finds all of it.
+// Each seed has its own schedule, which is identical in every run: the last acknowledgement of a group of deliveries
+// queues the next group, on the event log's own thread, so that one transaction finds all of it.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -30,7 +31,7 @@ namespace stampgate {
 namespace {
 
 constexpr char kPath[] = "/events";
-// A sanitizer makes each seed five times as slow.
+// A sanitizer makes each seed five times slower.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr uint64_t kSeeds = 100;
 #else
@@ -46,7 +47,7 @@ std::string BodyOf(int number) {
   return absl::StrCat(R"({"text":")", text, R"("})");
 }
 
-// What was promised to senders and shown to readers, and what is wrong about it.
+// Records what senders were promised and readers were shown, and finds contradictions.
 class Judge {
  public:
   void Acknowledged(int number) { acknowledged_.insert(IdOf(number)); }
@@ -55,17 +56,17 @@ class Judge {
     if (problem_.empty()) problem_ = problem;
   }
 
-  // Events in the order in which a reader got them, from anywhere in the log on.
+  // Events in the order in which a reader got them, from any position on.
   void Shown(const std::vector<LoggedEvent>& events) {
     for (const LoggedEvent& event : events) {
       const auto [at, first_time] = shown_.emplace(event.position, event.event.event_id);
       if (!first_time && at->second != event.event.event_id) {
-        Complain(absl::StrCat(event.position, " was ", at->second, " and is ", event.event.event_id));
+        Complain(absl::StrCat(event.position, " was ", at->second, " but is ", event.event.event_id));
       }
     }
   }
 
-  // All that the log has, right after a start.
+  // All events of the log right after a start.
   void Start(const std::vector<LoggedEvent>& events) {
     Shown(events);
     std::set<std::string> found;
@@ -78,7 +79,7 @@ class Judge {
       if (!found.contains(id)) Complain(absl::StrCat("lost: ", id));
     }
     if (!shown_.empty() && shown_.rbegin()->first > expected) {
-      Complain(absl::StrCat("a reader was shown ", shown_.rbegin()->first, ", and the log ends at ", expected));
+      Complain(absl::StrCat("a reader saw ", shown_.rbegin()->first, ", and the log ends at ", expected));
     }
   }
 
@@ -91,13 +92,13 @@ class Judge {
   std::string problem_;
 };
 
-// What a log stands on, and what it leaves out.
+// A disk, and the safeguards that are turned off.
 struct Variant {
-  std::function<std::unique_ptr<Disk>(TestDisk&)> disk = nullptr;  // null: the test's
+  std::function<std::unique_ptr<Disk>(TestDisk&)> disk = nullptr;  // null: the test's disk
   std::function<void(SqliteEventLogOptions&)> change = nullptr;
 };
 
-// A process: from its start to its end, whatever ends it.
+// A process from its start to its end.
 class Process {
  public:
   Process(const Variant& variant, TestDisk& disk, std::mt19937_64& random, int& sent, Judge& judge)
@@ -113,7 +114,7 @@ class Process {
     options.checkpoint_pages = 25;
     options.now = [] { return absl::FromUnixSeconds(1'700'000'000); };
     options.on_fatal = [](const absl::Status&) {};
-    // No disk here loses what was synced.
+    // No disk in this test loses synced data.
     options.on_loss = [this](const LostEvents& lost) {
       judge_.Complain(absl::StrCat("the events ", lost.first, " to ", lost.last, " are reported as lost"));
     };
@@ -135,7 +136,7 @@ class Process {
     return true;
   }
 
-  // Returns when all groups were answered, or the log has failed.
+  // Returns when all groups were acknowledged, or the log has failed.
   void Receive(int groups) {
     std::unique_lock lock(mutex_);
     groups_left_ = groups;
@@ -145,7 +146,7 @@ class Process {
     ASSERT_TRUE(ended_.wait_for(lock, std::chrono::minutes(1), [this] { return groups_left_ == 0; }));
   }
 
-  // Without a word to the disk.
+  // Ends the process without a sync.
   void Die() {
     disk_.StopAfter(0);
     reader_ = nullptr;
@@ -154,7 +155,7 @@ class Process {
   }
 
  private:
-  // Some are new; others were delivered before, whether or not they were acknowledged.
+  // Some events are new; others were delivered before, acknowledged or not.
   int Next() {
     if (sent_ == 0 || random_() % 3 != 0) return ++sent_;
     return 1 + static_cast<int>(random_() % static_cast<uint64_t>(sent_));
@@ -164,7 +165,7 @@ class Process {
     const std::lock_guard turn(turn_);
     std::vector<int> numbers;
     for (int i = 0; i < count; ++i) numbers.push_back(Next());
-    // Upstream repeats first what it has no answer to.
+    // Upstream first repeats deliveries that were not acknowledged.
     for (int number = 1; number <= sent_ && numbers.size() < 8; ++number) {
       if (!judge_.IsAcknowledged(number) && random_() % 2 == 0) numbers.push_back(number);
     }
@@ -211,7 +212,7 @@ class Process {
   std::unique_ptr<EventReader> reader_;
   Position shown_ = 0;
   bool failed_ = false;
-  // An answer comes on the log's thread, or at once, on the one that asks.
+  // A callback runs on the log's thread or, at once, on the calling thread.
   std::recursive_mutex turn_;
   std::mutex mutex_;
   std::condition_variable ended_;
@@ -229,14 +230,14 @@ void PlanFault(TestDisk& disk, std::mt19937_64& random) {
   }
 }
 
-// The disk's content after the power was cut.
+// The disk's content after a power cut.
 DiskImage Cut(const DiskImage& start, TestDisk& disk, std::mt19937_64& random) {
   PowerCut cut(start, disk.history());
   cut.MoveTo(disk.history().size());
   return cut.Cut(random);
 }
 
-// What is wrong at the end of the seed's schedule; nothing if all is well.
+// Runs the seed's schedule and describes the first problem; nothing if there is none.
 std::string ProblemOf(uint64_t seed, const Variant& variant) {
   std::mt19937_64 random(seed);
   Judge judge;
@@ -250,17 +251,17 @@ std::string ProblemOf(uint64_t seed, const Variant& variant) {
       Process process(variant, *disk, random, sent, judge);
       if (process.Start()) {
         if (fault <= 2 && !planned_before_start) PlanFault(*disk, random);
-        // After the second fault the power is soon cut, before a checkpoint moves what is doubtful.
+        // After the second fault the power is cut soon, before a checkpoint moves doubtful pages.
         process.Receive(static_cast<int>(1 + random() % (fault == 3 ? 3 : 12)));
       } else if (fault > 2) {
-        // A write-back may have failed before: its error is reported once.
+        // An earlier write-back may have failed: its error is reported once.
         process.Die();
         if (!process.Start()) return "does not open";
         process.Receive(3);
       }
       process.Die();
     }
-    // After the last fault always; else sometimes the process alone has died, sometimes the machine.
+    // After the last fault the power is always cut; otherwise at random, or only the process dies.
     if (fault == 3 || (fault == 2 && random() % 2 == 0) || (fault == 1 && random() % 6 == 0)) {
       start = Cut(start, *disk, random);
       disk = std::make_unique<TestDisk>(start);
@@ -269,12 +270,12 @@ std::string ProblemOf(uint64_t seed, const Variant& variant) {
   return judge.problem();
 }
 
-TEST(TwoFaults, LoseNothing) {
+TEST(TwoFaultsTest, LoseNothing) {
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) ASSERT_EQ(ProblemOf(seed, {}), "") << "seed " << seed;
 }
 
-// The negative controls: each leaves one thing out, and the judge sees what it was good for. About one seed in thirty
-// shows it.
+// The negative controls: each leaves one safeguard out, and the judge sees the consequence, in about one seed of
+// thirty.
 bool HasAProblem(const Variant& variant) {
   constexpr uint64_t kMostSeeds = 2000;
   for (uint64_t seed = 1; seed <= kMostSeeds; ++seed) {
@@ -283,7 +284,7 @@ bool HasAProblem(const Variant& variant) {
   return false;
 }
 
-// A disk of which a part of Settle is missing.
+// A disk that skips a part of Settle.
 class HalfSettled : public Disk {
  public:
   HalfSettled(TestDisk& disk, bool syncs) : disk_(disk), syncs_(syncs) {}
@@ -296,17 +297,17 @@ class HalfSettled : public Disk {
   const bool syncs_;
 };
 
-TEST(TwoFaults, LoseEventsIfTheLogIsNotSyncedWhenItOpens) {
+TEST(TwoFaultsTest, LoseEventsIfOpeningDoesNotSync) {
   const Variant variant = {.disk = [](TestDisk& disk) { return std::make_unique<HalfSettled>(disk, /*syncs=*/false); }};
   EXPECT_TRUE(HasAProblem(variant));
 }
 
-TEST(TwoFaults, LoseEventsIfTheLogsPagesAreNotDroppedWhenItOpens) {
+TEST(TwoFaultsTest, LoseEventsIfOpeningDoesNotDropPages) {
   const Variant variant = {.disk = [](TestDisk& disk) { return std::make_unique<HalfSettled>(disk, /*syncs=*/true); }};
   EXPECT_TRUE(HasAProblem(variant));
 }
 
-TEST(TwoFaults, LoseEventsIfCommitsAreNotSynced) {
+TEST(TwoFaultsTest, LoseEventsIfCommitsAreNotSynced) {
   const Variant variant = {
       .change = [](SqliteEventLogOptions& options) { options.safeguards.synchronous_full = false; }};
   EXPECT_TRUE(HasAProblem(variant));

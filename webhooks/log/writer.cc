@@ -11,14 +11,15 @@
 namespace stampgate {
 namespace {
 
-// A transaction of retention is no longer than this, so that appends do not wait long for it.
+// Bounds a transaction of retention, so that appends do not wait long for it.
 constexpr int kTrimRows = 500;
 constexpr int64_t kTrimBytes = 8 << 20;
 
-// Besides body and headers, about. Less than it is: retention looks again, and does not trim too much.
+// Approximate bytes of a row without body and headers. Underestimated on purpose: retention then deletes too little and
+// runs again, rather than too much.
 constexpr int64_t kRowBytes = 256;
 
-// What an id takes in the file, about.
+// Approximate bytes of an id in the file.
 constexpr int64_t kIdBytes = 256;
 
 }  // namespace
@@ -84,7 +85,7 @@ absl::Status LogWriter::Prepare() {
   return absl::OkStatus();
 }
 
-// Appending must not begin if it would make gaps or give a position twice. Reads the ends of the tables, no more.
+// Appending must not begin if it would leave gaps or use a position twice. Reads only the ends of the tables.
 absl::Status LogWriter::Check() {
   absl::StatusOr<LogRecord> record = read_record_.Read();
   if (!record.ok()) return record.status();
@@ -100,14 +101,14 @@ absl::Status LogWriter::Check() {
   if (!last.ok()) return last.status();
   if (record_.earliest < 1 || record_.earliest > record_.latest + 1 || *given != record_.latest ||
       *last_event != (*last < record_.earliest ? 0 : *last) || (*last_seen != *last && *last_seen != 0)) {
-    return absl::DataLossError(absl::StrCat("it is to hold the events ", record_.earliest, " to ", record_.latest,
+    return absl::DataLossError(absl::StrCat("it should hold the events ", record_.earliest, " to ", record_.latest,
                                             ", but its last is ", *last_event, ", its last id is of ", *last_seen,
-                                            ", and it has counted to ", *given));
+                                            ", and its counter is at ", *given));
   }
   return absl::OkStatus();
 }
 
-// The last position up to `position` that is in no hole.
+// The last position up to `position` that is not in a hole.
 absl::StatusOr<Position> LogWriter::LastBeforeHoles(Position position) {
   for (;;) {
     absl::StatusOr<std::optional<LostEvents>> hole = holes_.Find(position);
@@ -172,7 +173,7 @@ absl::Status LogWriter::Store(const std::vector<const Event*>& events, absl::Tim
                               std::vector<std::optional<AppendOutcome>>* outcomes) {
   outcomes->assign(events.size(), std::nullopt);
   Age(now);
-  // That of a commit before, for which there was no room.
+  // The mark of an earlier commit, for which there was no space.
   if (absl::Status status = Mark(); !status.ok()) return status;
   std::vector<bool> durable(events.size(), false);
   LogRecord next = record_;
@@ -221,7 +222,7 @@ absl::Status LogWriter::StoreOne(const Event& event, LogRecord* next, std::optio
   return Insert(event, next);
 }
 
-// As the event at next->latest.
+// Inserts the event at position next->latest.
 absl::Status LogWriter::Insert(const Event& event, LogRecord* next) {
   const std::string headers = EncodeHeaders(event.headers);
   EventRow row;
@@ -265,31 +266,32 @@ absl::Status LogWriter::Insert(const Event& event, LogRecord* next) {
   return insert_seen_.Run();
 }
 
-// Sees to it that there is room in the file for every page that the write-ahead log is about to hold. So a checkpoint
-// fits whatever else fills the disk, the write-ahead log can start anew in the room that it has, and retention goes on.
+// Reserves space in the database file for every page that the write-ahead log is about to hold. A checkpoint then
+// always fits, even if other files fill the disk; the write-ahead log can restart in its own space; and retention can
+// continue.
 absl::Status LogWriter::Reserve() {
   absl::StatusOr<int64_t> pages = Count(page_count_);
   if (!pages.ok()) return pages.status();
   int64_t bytes = *pages * page_bytes_;
   if (bytes <= reserved_bytes_) return absl::OkStatus();
   if (sqlite3_file_control(connection_->get(), "main", SQLITE_FCNTL_SIZE_HINT, &bytes) != SQLITE_OK) {
-    return absl::ResourceExhaustedError("the disk has no room for the file to grow");
+    return absl::ResourceExhaustedError("the disk has no space for the file to grow");
   }
   reserved_bytes_ = (bytes + kGrowthBytes - 1) / kGrowthBytes * kGrowthBytes;
   return absl::OkStatus();
 }
 
-// Ends a transaction that failed. Whether its commit took effect after all is not guessed: the file is asked.
+// Ends a failed transaction. Reads from the file whether its commit took effect after all.
 absl::Status LogWriter::Abandon(absl::Status why) {
   if (!CanGoOn(why)) return why;
-  reserved_bytes_ = 0;  // a checkpoint gives back what is not needed after all
+  reserved_bytes_ = 0;  // a checkpoint gives back unneeded space
   if (connection_->in_transaction()) roll_back_.Run().IgnoreError();
   if (connection_->in_transaction()) return absl::UnavailableError("a failed transaction cannot be rolled back");
   absl::StatusOr<LogRecord> record = read_record_.Read();
   if (!record.ok())
     return absl::UnavailableError(absl::StrCat("after ", why.message(), ": ", record.status().message()));
   record_ = *record;
-  // The write-ahead log has room from its beginning on once all of it has been moved.
+  // After a complete checkpoint the write-ahead log is written again from its beginning.
   if (absl::Status status = checkpointer_->RunNow(); !status.ok()) return status;
   return why;
 }
@@ -309,7 +311,7 @@ absl::StatusOr<int64_t> LogWriter::BytesInUse() {
   return (*pages - *free) * page_bytes_;
 }
 
-// The last event that is to go now, at position 0 if none is.
+// The last event that retention must delete now; position 0 if there is none.
 absl::StatusOr<EventPlace> LogWriter::EventsToTrim(int max_rows) {
   absl::StatusOr<int64_t> in_use = BytesInUse();
   if (!in_use.ok()) return in_use.status();
@@ -334,8 +336,8 @@ absl::StatusOr<EventPlace> LogWriter::EventsToTrim(int max_rows) {
   return through;
 }
 
-// The last position whose id is to be forgotten now, 0 if none is. Ids may take a quarter of the room and no more: else
-// those of a busy month would leave none for events, which would be trimmed as they come.
+// The last position whose id must be forgotten now; 0 if there is none. Ids may use a quarter of the space: otherwise
+// the ids of a busy month would leave no space for events, and retention would delete each event at once.
 absl::StatusOr<Position> LogWriter::IdsToForget(int max_rows) {
   const int64_t oldest_us = clock_.age_us - absl::ToInt64Microseconds(options_.deduplication_age);
   const int64_t max_ids = options_.retention_bytes / 4 / kIdBytes;
@@ -381,7 +383,7 @@ absl::StatusOr<bool> LogWriter::TrimStep(int max_rows) {
   return true;
 }
 
-// Sees to it that the time counts that passed without a transaction.
+// Stores the time that has passed without a transaction.
 absl::Status LogWriter::KeepClock() {
   LogRecord next = record_;
   next.clock = clock_;

@@ -1,4 +1,4 @@
-// What changes the log's file: storing, retention, checkpoints. One transaction at a time; it knows no threads.
+// Changes the event log's file: appends, retention, checkpoints. One transaction at a time; it has no threads.
 #ifndef STAMPGATE_WEBHOOKS_LOG_WRITER_H_
 #define STAMPGATE_WEBHOOKS_LOG_WRITER_H_
 
@@ -26,16 +26,16 @@
 
 namespace stampgate {
 
-// Behind each commit that stored events, the log's end is kept in a file of its own as well, the high-water mark: what
-// a disk loses of the log is seen against it when the log is opened again. Until then those events count for nothing.
+// After each commit that stored events, it also writes the log's end to a separate file, the high-water mark: recovery
+// compares the two to find what a disk has lost. Events after the mark are not visible yet.
 //
-// One thread at a time. Errors of what changes the file:
+// One thread at a time. Errors of functions that change the file:
 //   kResourceExhausted, kAborted  nothing was changed, and a later call may succeed: the disk is full, or another
 //                                 program holds a lock on the file
-//   anything else                 the log cannot go on: nothing more may be called
+//   anything else                 the log cannot continue: call nothing more
 class LogWriter {
  public:
-  // As in SqliteEventLogOptions.
+  // See SqliteEventLogOptions.
   struct Options {
     std::string path;
     Disk* disk = nullptr;
@@ -47,42 +47,41 @@ class LogWriter {
     std::function<void(absl::Duration)> on_clock_step;
   };
 
-  // Errors: those of OpenLogFileToWrite and MarkFile::Open, and kDataLoss if the file contradicts itself. No event is
-  // read. Nothing but AddHole and Mark may be called before the log was recovered (log_recovery.h).
+  // Errors: those of OpenLogFileToWrite and MarkFile::Open, and kDataLoss if the file contradicts itself. Reads no
+  // event. Until RecoverLog (recovery.h) has run, only AddHole and Mark may be called.
   static absl::StatusOr<std::unique_ptr<LogWriter>> Open(const Options& options, absl::Time now);
 
-  // Makes a hole of what is behind the log's end up to `end`, which is its new end.
+  // Makes a hole from the log's end to `end`, which becomes the new end.
   absl::Status AddHole(const EventPlace& end, absl::Time now);
 
-  // Replaces the mark by the log's end, unless it is there already.
+  // Sets the mark to the log's end, unless it is already there.
   absl::Status Mark();
 
-  // Stores the events, in their order, in one transaction that is durable, with its mark, when this returns OK.
-  // `outcomes` gets one for each event. After an error only those are set that are durable all the same: repetitions of
-  // what was stored before and is not behind the mark.
+  // Stores the events, in their order, in one transaction. On OK the transaction and its mark are durable, and
+  // `outcomes` has one entry for each event. After an error, only those entries are set that are durable nonetheless:
+  // repetitions of events that were stored before and that the mark covers.
   absl::Status Store(const std::vector<const Event*>& events, absl::Time now,
                      std::vector<std::optional<AppendOutcome>>* outcomes);
 
-  // Does a bounded part of what retention asks for. Whether it did something: then there may be more.
+  // Does a bounded part of retention's work. Returns whether it did anything, in which case there may be more to do.
   absl::StatusOr<bool> Trim(absl::Time now);
 
-  // Moves what has been committed from the write-ahead log to where it belongs, if there is enough of it.
+  // Copies committed pages from the write-ahead log into the database file, if there are enough of them.
   absl::Status Checkpoint();
 
-  // The same for all of it. If that succeeds and no reader is left, the destructor leaves one file.
+  // Copies all of them. If that succeeds and no reader is left, the destructor leaves one file.
   absl::Status CheckpointAll();
 
-  // As the file has it.
+  // The state as the file holds it.
   const LogRecord& record() const { return record_; }
 
-  // What the file of the mark held when it was opened; nothing if there was none of this log.
+  // The content of the mark file when it was opened; nothing if it had no mark of this log.
   const std::optional<HighWaterMark>& mark_found() const { return mark_found_; }
 
-  // The last event that is durable with its mark. May be read by other threads.
+  // The last event that is durable and marked. Other threads may read it.
   std::shared_ptr<const std::atomic<Position>> marked() const { return marked_; }
 
-  // The position behind which the newest events begin: no more than `max_events`, and bodies of no more than
-  // `max_bytes`.
+  // The position before the newest events: at most `max_events` of them, with bodies of at most `max_bytes` in all.
   absl::StatusOr<Position> BeforeNewest(int max_events, int64_t max_bytes);
 
  private:
@@ -112,9 +111,9 @@ class LogWriter {
   std::optional<HighWaterMark> mark_found_;
   const std::shared_ptr<std::atomic<Position>> marked_ = std::make_shared<std::atomic<Position>>(0);
   int64_t page_bytes_ = 0;
-  int64_t reserved_bytes_ = 0;  // on the disk, for the file
+  int64_t reserved_bytes_ = 0;  // reserved on the disk for the database file
   LogRecord record_;
-  AgeClock clock_;  // that of the record, later
+  AgeClock clock_;  // the record's clock, advanced
 
   HoleTable holes_;
   LogRecordReader read_record_;

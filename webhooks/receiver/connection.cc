@@ -15,16 +15,16 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 using Clock = std::chrono::steady_clock;
 
-// For TLS's first messages; and for a peer to take its answer, and then to end.
+// For the TLS handshake; for the peer to read its response; and for the peer to close afterwards.
 constexpr absl::Duration kPatience = absl::Seconds(5);
 
 std::string SourceOfPeer(const PeerStream::Socket& socket) {
   error_code error;
   const asio::ip::tcp::endpoint peer = socket.remote_endpoint(error);
-  return error ? std::string() : SourceOf(peer.address());  // it has left already
+  return error ? std::string() : SourceOf(peer.address());  // the peer has disconnected already
 }
 
-// Called or dropped, once: the sender gets its answer.
+// Sends the response once: when called, or when dropped without a call.
 class PendingAnswer {
  public:
   PendingAnswer(std::shared_ptr<ReceiverState> state, std::shared_ptr<HttpConnection> connection,
@@ -37,7 +37,7 @@ class PendingAnswer {
   void operator()(int http_status) {
     if (connection_ == nullptr) return;
     connection_->Reply(http_status, std::move(token_));
-    // In this order: the connection refers to the state.
+    // In this order, because the connection refers to the state.
     connection_.reset();
     state_.reset();
   }
@@ -91,7 +91,7 @@ void HttpConnection::BeginRequest() {
   phase_ = Phase::kIdle;
   progress().Await(Clock::now());
   if (!unread().empty()) {
-    OnBytes(0);  // pipelined behind the request before
+    OnBytes(0);  // a request pipelined behind the previous one
   } else {
     SetDeadline(state_.options.idle_timeout);
     Read();
@@ -217,7 +217,7 @@ void HttpConnection::Refuse(HttpRefusal refusal) {
 }
 
 void HttpConnection::Reply(int http_status, std::unique_ptr<DeliveryCount::Token> token) {
-  // Never at once, also on the strand: the answer may be called from within HandOver.
+  // Posted even when this already runs on the strand: HandOver may call the Answer before it returns.
   asio::post(stream_.strand(), [self = shared_from_this(), http_status, token = std::move(token)]() mutable {
     if (self->phase_ != Phase::kWorking) return;
     self->token_ = std::move(token);
@@ -235,7 +235,7 @@ void HttpConnection::SendAnswer(int http_status, AfterAnswer after) {
   stream_.Write(answer_, [self = shared_from_this(), after](error_code error) {
     self->token_.reset();
     if (self->phase_ == Phase::kClosed) return;
-    // In a drain idle connections end, also those that were promised to stay open.
+    // A drain closes idle connections, also those that were promised keep-alive.
     if (error || (after == AfterAnswer::kKeepAlive && self->state_.deliveries.closed())) {
       self->CloseNow();
     } else if (after == AfterAnswer::kClose) {
@@ -263,11 +263,11 @@ void HttpConnection::CloseNow() {
 }
 
 void HttpConnection::SetDeadline(absl::Duration delay) {
-  // Bounded, as an infinite delay has no number.
+  // Clamped, because an infinite delay cannot be converted.
   const absl::Duration bounded = std::clamp(delay, absl::ZeroDuration(), absl::Hours(24 * 365));
   timer_.expires_after(absl::ToChronoNanoseconds(bounded));
   timer_.async_wait([self = shared_from_this()](error_code error) {
-    // A deadline that was moved may have passed already, and its handler be on its way.
+    // The handler of an earlier deadline may have been queued before the deadline moved.
     if (!error && self->timer_.expiry() <= Clock::now()) self->CloseNow();
   });
 }

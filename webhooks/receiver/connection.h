@@ -1,4 +1,4 @@
-// One peer of the receiver: its requests, one after the other.
+// One HTTP connection of the receiver: reads its requests and answers them one at a time.
 #ifndef STAMPGATE_WEBHOOKS_RECEIVER_CONNECTION_H_
 #define STAMPGATE_WEBHOOKS_RECEIVER_CONNECTION_H_
 
@@ -25,8 +25,8 @@
 
 namespace stampgate {
 
-// Kept alive by what it waits for: bytes, a time, or the Answer. Everything but Close, CloseIfIdle and Reply runs on
-// the socket's strand.
+// Kept alive by the operation that it waits for: a read or write, a timer, or the Answer. All members except Close,
+// CloseIfIdle and Reply run on the socket's strand.
 class HttpConnection : public ConnectedPeer, public std::enable_shared_from_this<HttpConnection> {
  public:
   HttpConnection(ReceiverState& state, PeerStream::Socket socket);
@@ -35,36 +35,37 @@ class HttpConnection : public ConnectedPeer, public std::enable_shared_from_this
   HttpConnection(const HttpConnection&) = delete;
   HttpConnection& operator=(const HttpConnection&) = delete;
 
-  // Call once, after the connection was admitted. From any thread.
+  // Call once, after the connection was admitted. May be called from any thread.
   void Start();
 
   void Close() override;
   void CloseIfIdle() override;
 
-  // Answers the delivery that was handed over. `token` goes when the answer was sent, or cannot be. From any thread.
+  // Sends the response to the delivery that was handed over. Destroys `token` when the response has been sent or cannot
+  // be sent. May be called from any thread.
   void Reply(int http_status, std::unique_ptr<DeliveryCount::Token> token);
 
  private:
   enum class Phase { kHandshake, kIdle, kHead, kBody, kWorking, kAnswering, kEnding, kClosed };
 
-  // Waiting for a request, and reading it.
+  // Waits for a request and reads it.
   void BeginRequest();
   void Read();
   void OnBytes(size_t count);
   void ReadHead();
   void ReadBody();
 
-  // Why a request is refused once its head is known, or nothing.
+  // The reason to refuse a request whose head has been read; nothing to accept it.
   std::optional<HttpRefusal> RefusalOf(const RequestHead& head) const;
   void HandOver();
 
-  // Reports it, and answers. What else the peer has sent is not read.
+  // Reports the refusal and sends its response. Discards unread input of the peer.
   void Refuse(HttpRefusal refusal);
   void SendAnswer(int http_status, AfterAnswer after);
   void End();
   void CloseNow();
 
-  // The connection is closed then, unless something else is said before.
+  // Closes the connection after `delay`, unless a later call sets another deadline.
   void SetDeadline(absl::Duration delay);
   void ClearDeadline();
 
@@ -77,14 +78,14 @@ class HttpConnection : public ConnectedPeer, public std::enable_shared_from_this
       timer_;
   Phase phase_ = Phase::kHandshake;
 
-  // Large enough for a whole head. What is unread lies between begin_ and end_.
+  // Large enough for a whole head. The unread bytes are those from begin_ to end_.
   std::array<char, kMaxHeadBytes> buffer_;
   size_t begin_ = 0;
   size_t end_ = 0;
 
-  // The request that is being read or worked on.
+  // The request that is being read or processed.
   std::optional<RequestReader> request_;
-  std::chrono::steady_clock::time_point request_began_;  // with its first byte
+  std::chrono::steady_clock::time_point request_began_;  // when its first byte arrived
 
   std::string answer_;
   std::unique_ptr<DeliveryCount::Token> token_;

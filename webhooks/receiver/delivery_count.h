@@ -1,4 +1,4 @@
-// How many deliveries are being worked on, and whether more may be.
+// Counts the deliveries in progress, and stops new ones during a drain.
 #ifndef STAMPGATE_WEBHOOKS_RECEIVER_DELIVERY_COUNT_H_
 #define STAMPGATE_WEBHOOKS_RECEIVER_DELIVERY_COUNT_H_
 
@@ -13,17 +13,17 @@ namespace stampgate {
 // Thread-safe.
 class DeliveryCount {
  public:
-  // One delivery, counted for as long as this lives. May outlive the count.
+  // One counted delivery; its destruction ends the count. May outlive the DeliveryCount.
   class Token;
 
-  // Null once the count is closed.
+  // Starts to count a delivery. Null after Close.
   std::unique_ptr<Token> Begin();
 
   bool closed() const;
 
-  // From here on none begins.
+  // After this, Begin returns null.
   void Close();
-  // Returns when all have ended, or at `deadline`.
+  // Returns when no delivery is in progress, or at `deadline`.
   void WaitForEnd(std::chrono::steady_clock::time_point deadline);
 
  private:

@@ -23,7 +23,7 @@ const char* Name(AppendOutcome outcome) {
 
 constexpr char kNotStored[] = "not_stored";
 
-// Adds the names of an enum that counts from 0: Name() has one for each, and none for what comes after.
+// Adds the names of an enum that counts from 0. Name() returns an empty text for the first number past its end.
 template <typename Enum>
 void AddNames(std::vector<std::string>& names) {
   for (int value = 0;; ++value) {
@@ -59,7 +59,7 @@ void Intake::Take(Delivery delivery, Answer answer) {
     std::string event_id = event->event_id;
     log_.Append(std::move(event), [this, event_id = std::move(event_id),
                                    answer = std::move(answer)](absl::StatusOr<AppendOutcome> appended) mutable {
-      // Upstream repeats after a 503 and after no other failure. A conflict will not change by repeating.
+      // After a 503 upstream repeats the delivery. An id conflict is answered 200, since repeating would not change it.
       const int http_status = appended.ok() ? 200 : 503;
       observe_({http_status, appended.ok() ? Name(*appended) : kNotStored, "", std::move(event_id)});
       answer(http_status);

@@ -1,4 +1,4 @@
-// The way of a delivery: verified, made durable, and only then acknowledged.
+// The processing of a delivery: verifies it, stores it durably, and only then acknowledges it.
 #ifndef STAMPGATE_WEBHOOKS_RECEIVER_INTAKE_H_
 #define STAMPGATE_WEBHOOKS_RECEIVER_INTAKE_H_
 
@@ -13,29 +13,29 @@
 
 namespace stampgate {
 
-// Thread-safe. Outlives every delivery that is under way.
+// Thread-safe. Must outlive every delivery that is in progress.
 class Intake {
  public:
-  // What became of a delivery, for logs and counters.
+  // The outcome of a delivery, for logs and metrics.
   struct Report {
     int http_status = 0;
     std::string outcome;   // one of Outcomes()
-    std::string header;    // the rejection's, if it has one
-    std::string event_id;  // of a verified event alone
+    std::string header;    // the header that the rejection names, if any
+    std::string event_id;  // set only for a verified event
   };
 
-  // All that a report may have: "stored", "duplicate", "conflict", "not_stored", and the names of every RejectionReason
-  // and HttpRefusal.
+  // Every outcome that a report can have: "stored", "duplicate", "conflict", "not_stored", and the names of every
+  // RejectionReason and HttpRefusal.
   static std::vector<std::string> Outcomes();
 
-  // `observe` is called for every delivery, from any thread, before its sender is answered; it must not block.
+  // Calls `observe` for every delivery, from any thread, before its sender gets the response. `observe` must not block.
   Intake(Verifier& verifier, EventLog& log, std::function<void(const Report&)> observe);
 
-  // Answers 200 when the event is durable, whether it is new or not; 503 if it could not be stored; else what
-  // HttpStatus() says.
+  // Answers 200 once the event is durable, whether it is new or not; 503 if it could not be stored; the rejection's
+  // HttpStatus() if the verifier rejects it.
   void Take(Delivery delivery, Answer answer);
 
-  // Reports what the receiver did not hand over. From any thread.
+  // Reports a request that the receiver refused itself. May be called from any thread.
   void Refused(HttpRefusal refusal);
 
  private:

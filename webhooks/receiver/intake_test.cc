@@ -20,7 +20,7 @@ using ::testing::SizeIs;
 
 const absl::Time kNow = absl::FromUnixMillis(1'700'000'000'000);
 
-// Keeps what is appended until the test says how that went.
+// An event log whose appends stay pending until the test completes them.
 class FakeLog : public EventLog {
  public:
   struct Item {
@@ -43,7 +43,7 @@ class FakeLog : public EventLog {
   LogIdentity identity_;
 };
 
-// A report, and how many answers had been given before it.
+// A report, and how many responses had been sent before it.
 struct Observed {
   Intake::Report report;
   size_t answers_before = 0;
@@ -57,7 +57,7 @@ class IntakeTest : public testing::Test {
     intake_.Take(std::move(delivery), [this](int http_status) { answers_.push_back(http_status); });
   }
 
-  // What the log said, and what came of it.
+  // Completes the append with this result; returns the report.
   Intake::Report Finish(absl::StatusOr<AppendOutcome> appended) {
     EXPECT_THAT(log_.items, SizeIs(1));
     log_.items.front().done(std::move(appended));
@@ -88,7 +88,7 @@ class IntakeTest : public testing::Test {
                  }};
 };
 
-TEST_F(IntakeTest, AnswersWhenTheEventIsDurableAndNotBefore) {
+TEST_F(IntakeTest, AnswersOnlyWhenTheEventIsDurable) {
   Take(sender_.Sign("evt_1", R"({"type":"a"})", kNow));
   ASSERT_THAT(log_.items, SizeIs(1));
   EXPECT_EQ(log_.items.front().event->event_id, "evt_1");
@@ -105,7 +105,7 @@ TEST_F(IntakeTest, AnswersWhenTheEventIsDurableAndNotBefore) {
   EXPECT_EQ(observed_.front().answers_before, 0u);
 }
 
-TEST_F(IntakeTest, AcknowledgesWhatTheLogHasAlready) {
+TEST_F(IntakeTest, AcknowledgesARepeatedEvent) {
   for (const auto& [outcome, name] :
        {std::pair(AppendOutcome::kDuplicate, "duplicate"), std::pair(AppendOutcome::kConflict, "conflict")}) {
     answers_.clear();
@@ -118,7 +118,7 @@ TEST_F(IntakeTest, AcknowledgesWhatTheLogHasAlready) {
   }
 }
 
-TEST_F(IntakeTest, AsksForARepeatIfTheEventCouldNotBeStored) {
+TEST_F(IntakeTest, Answers503IfTheEventCouldNotBeStored) {
   for (const absl::Status& error : {absl::ResourceExhaustedError("full"), absl::UnavailableError("closed"),
                                     absl::DataLossError("bad"), absl::InternalError("bug")}) {
     answers_.clear();
@@ -132,7 +132,7 @@ TEST_F(IntakeTest, AsksForARepeatIfTheEventCouldNotBeStored) {
   }
 }
 
-TEST_F(IntakeTest, SaysWhyADeliveryIsRejected) {
+TEST_F(IntakeTest, ReportsWhyADeliveryIsRejected) {
   const Delivery good = sender_.Sign("evt_1", "{}", kNow);
   Delivery unsigned_body = good;
   unsigned_body.body = "{ }";
@@ -160,13 +160,13 @@ TEST_F(IntakeTest, SaysWhyADeliveryIsRejected) {
     EXPECT_EQ(report.http_status, expected.http_status);
     EXPECT_EQ(report.outcome, expected.outcome);
     EXPECT_EQ(!report.header.empty(), expected.names_a_header);
-    EXPECT_EQ(report.event_id, "") << "nobody vouches for it";
+    EXPECT_EQ(report.event_id, "") << "its signature was not verified";
     EXPECT_EQ(observed_.front().answers_before, 0u);
     EXPECT_THAT(log_.items, IsEmpty());
   }
 }
 
-TEST_F(IntakeTest, ReportsWhatTheReceiverRefused) {
+TEST_F(IntakeTest, ReportsRefusalsOfTheReceiver) {
   intake_.Refused(HttpRefusal::kTooLarge);
   ASSERT_THAT(observed_, SizeIs(1));
   const Intake::Report& report = observed_.front().report;
@@ -176,7 +176,7 @@ TEST_F(IntakeTest, ReportsWhatTheReceiverRefused) {
   EXPECT_EQ(report.event_id, "");
 }
 
-TEST_F(IntakeTest, KnowsAllOutcomesBeforehand) {
+TEST_F(IntakeTest, ListsAllOutcomes) {
   EXPECT_THAT(
       Intake::Outcomes(),
       ElementsAre("stored", "duplicate", "conflict", "not_stored", "missing_header", "duplicate_header",

@@ -1,4 +1,4 @@
-// The paths that a server answers to, compared without telling anything about them.
+// The paths that a server accepts, compared without leaking them through timing.
 #ifndef STAMPGATE_WEBHOOKS_RECEIVER_PATH_SET_H_
 #define STAMPGATE_WEBHOOKS_RECEIVER_PATH_SET_H_
 
@@ -11,12 +11,12 @@
 
 namespace stampgate {
 
-// Immutable. A path is a secret: who knows it may deliver.
+// Immutable. A path is a secret: a sender that knows it can send deliveries.
 class PathSet {
  public:
   explicit PathSet(const std::vector<std::string>& paths);
 
-  // Whether `target` is, byte for byte, one of the paths. The time it takes says how long `target` is and no more.
+  // Whether `target` equals one of the paths, byte for byte. The time depends on the length of `target` only.
   bool Has(absl::string_view target) const;
 
  private:

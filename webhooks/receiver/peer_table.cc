@@ -37,7 +37,7 @@ PeerTable::PeerTable(size_t max_peers, size_t min_bytes_per_second)
       min_bytes_per_second_(min_bytes_per_second) {}
 
 bool PeerTable::Admit(const std::shared_ptr<ConnectedPeer>& peer) {
-  // Held beyond the lock: the last owner of a peer makes it leave.
+  // Destroyed after the lock is released, because the last owner of a peer calls Leave.
   std::shared_ptr<ConnectedPeer> displaced;
   {
     std::lock_guard lock(mutex_);
@@ -57,7 +57,7 @@ bool PeerTable::Admit(const std::shared_ptr<ConnectedPeer>& peer) {
 }
 
 void PeerTable::Prove(const ConnectedPeer* peer, PeerProgress::Time now) {
-  std::vector<std::shared_ptr<ConnectedPeer>> held;  // beyond the lock
+  std::vector<std::shared_ptr<ConnectedPeer>> held;  // destroyed after the lock is released
   std::shared_ptr<ConnectedPeer> last;
   {
     std::lock_guard lock(mutex_);
@@ -69,7 +69,7 @@ void PeerTable::Prove(const ConnectedPeer* peer, PeerProgress::Time now) {
     for (const Entry& entry : entries_) {
       if (!entry.is_proven || entry.key == peer) continue;
       std::shared_ptr<ConnectedPeer> other = entry.peer.lock();
-      if (other == nullptr) continue;  // about to leave
+      if (other == nullptr) continue;  // its destructor runs and will call Leave
       const double behind = other->progress().BytesBehind(now, min_bytes_per_second_);
       if (behind > most) {
         most = behind;
@@ -117,7 +117,7 @@ PeerTable::Entries::iterator PeerTable::Find(const ConnectedPeer* peer) {
   return std::find_if(entries_.begin(), entries_.end(), [peer](const Entry& entry) { return entry.key == peer; });
 }
 
-// Of sources that have as many, the one whose oldest peer came first. There is an unproven peer.
+// Among sources that have equally many peers, chooses the one whose oldest peer came first. Requires an unproven peer.
 PeerTable::Entries::iterator PeerTable::OldestUnprovenOfLargestSource() {
   struct Source {
     Entries::iterator oldest;

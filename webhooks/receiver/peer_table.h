@@ -1,9 +1,9 @@
-// The connections of a server, and which one has to go when one too many comes.
+// The connections of a server, and the choice of the one to close when there are too many.
 //
-// Anybody may connect. A peer is unproven until it has asked for a right path; what it sends before that, and how fast,
-// says nothing about it. So an unproven peer can push out unproven peers alone: the oldest one of the source that has
-// most of them. A party that opens many connections pushes out its own, and a newcomer that sends its request at once
-// has proven itself before it is the oldest.
+// Anybody may connect. A peer is unproven until it has requested one of the configured paths; its bytes and their speed
+// before that prove nothing. An unproven peer can therefore displace unproven peers only: the oldest one of the source
+// that has most of them. A party that opens many connections displaces its own, and a newcomer that sends its request
+// at once is proven before it is the oldest.
 #ifndef STAMPGATE_WEBHOOKS_RECEIVER_PEER_TABLE_H_
 #define STAMPGATE_WEBHOOKS_RECEIVER_PEER_TABLE_H_
 
@@ -18,18 +18,18 @@
 
 namespace stampgate {
 
-// How fast a peer is. Thread-safe.
+// Measures how fast a peer sends. Thread-safe.
 class PeerProgress {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  // From now on the peer has to send something.
+  // Starts the measurement: it is the peer's turn to send.
   void Await(Time now);
   void Received(size_t bytes);
-  // The peer has sent all it had to: it is our turn.
+  // Stops the measurement: the peer has sent everything, and it is the server's turn.
   void Excuse();
 
-  // How many bytes the peer has sent too few for a rate, since it was last awaited. Not positive if it is not behind.
+  // By how many bytes the peer is behind `bytes_per_second` since Await. Zero or negative if it is not behind.
   double BytesBehind(Time now, size_t bytes_per_second) const;
 
  private:
@@ -39,14 +39,14 @@ class PeerProgress {
   size_t received_ = 0;
 };
 
-// One connection as the table knows it.
+// One connection, as the table sees it.
 class ConnectedPeer {
  public:
-  // `source` stands for everybody who can come from one address; see SourceOf.
+  // `source` identifies the network that the peer connects from; see SourceOf.
   explicit ConnectedPeer(std::string source) : source_(std::move(source)) {}
   virtual ~ConnectedPeer() = default;
 
-  // Both from any thread; what they do happens later.
+  // Both may be called from any thread; they return at once, and the connection closes later.
   virtual void Close() = 0;
   virtual void CloseIfIdle() = 0;
 
@@ -59,39 +59,40 @@ class ConnectedPeer {
   PeerProgress progress_;
 };
 
-// Thread-safe. Keeps nobody alive.
+// Thread-safe. Holds weak references: it keeps no peer alive.
 class PeerTable {
  public:
   struct Counts {
     size_t unproven = 0;
     size_t proven = 0;
-    // Since the beginning: unproven peers and proven ones that were closed for another peer, and peers that found no
-    // place.
+    // Totals since the start: unproven and proven peers that were closed to make room for another, and peers that were
+    // not admitted.
     uint64_t unproven_displaced = 0;
     uint64_t proven_displaced = 0;
     uint64_t refused = 0;
   };
 
-  // A quarter of the places, rounded down, is kept for proven peers, and as many for unproven ones, but at least one of
-  // two or more places: so neither finds all places taken by the others.
+  // Reserves a quarter of the places, rounded down, for proven peers, and as many for unproven ones; at least one each
+  // if there are two or more places. So neither group can occupy all places.
   PeerTable(size_t max_peers, size_t min_bytes_per_second);
 
-  // Enters an unproven peer. If there is no place, an unproven one is closed and leaves its own; if all peers are
-  // proven, the answer is false.
+  // Enters an unproven peer. If all places are taken, closes an unproven peer and gives its place to the new one.
+  // Returns false if all peers are proven.
   bool Admit(const std::shared_ptr<ConnectedPeer>& peer);
 
-  // The peer has asked for a right path. If proven peers now have places that are kept for unproven ones, the one that
-  // is furthest behind the minimum rate is closed: one that has been idle for long, or does not send what it has begun.
+  // Marks the peer as proven: it has requested a configured path. If proven peers now occupy places that are reserved
+  // for unproven ones, closes the proven peer that is furthest behind the minimum rate: one that has long been idle, or
+  // has stopped in the middle of a request.
   void Prove(const ConnectedPeer* peer, PeerProgress::Time now);
 
-  // Whether proven peers have places that are kept for unproven ones: then a peer should not stay once its request is
-  // answered.
+  // Whether proven peers occupy places that are reserved for unproven ones. If so, a connection should be closed after
+  // its response.
   bool IsCrowded() const;
 
-  // The peer has had its last answer: it counts as unproven again.
+  // Marks the peer as unproven again: it has got its last response.
   void Retire(const ConnectedPeer* peer);
 
-  // The peer has closed. Who is not there is ignored.
+  // Removes a peer that has closed. Ignores a peer that is not in the table.
   void Leave(const ConnectedPeer* peer);
 
   std::vector<std::shared_ptr<ConnectedPeer>> All() const;
@@ -107,7 +108,7 @@ class PeerTable {
   };
   using Entries = std::vector<Entry>;
 
-  // Under the mutex.
+  // Call with the mutex held.
   Entries::iterator Find(const ConnectedPeer* peer);
   Entries::iterator OldestUnprovenOfLargestSource();
   void Erase(Entries::iterator entry);
@@ -117,7 +118,7 @@ class PeerTable {
   const size_t kept_;
   const size_t min_bytes_per_second_;
   mutable std::mutex mutex_;
-  Entries entries_;  // in the order in which they came
+  Entries entries_;  // in the order of their arrival
   size_t proven_ = 0;
   uint64_t unproven_displaced_ = 0;
   uint64_t proven_displaced_ = 0;

@@ -22,7 +22,7 @@ class FakePeer : public ConnectedPeer {
   int closed = 0;
 };
 
-TEST(PeerProgress, FallsBehindTheRate) {
+TEST(PeerProgressTest, FallsBehindTheRate) {
   PeerProgress progress;
   EXPECT_EQ(progress.BytesBehind(kStart, 1000), 0);
   progress.Await(kStart);
@@ -38,9 +38,9 @@ TEST(PeerProgress, FallsBehindTheRate) {
   EXPECT_EQ(progress.BytesBehind(kStart + seconds(100), 1000), 0);
 }
 
-// Eight places: two are kept for proven peers, and two for unproven ones. What happens is decided by order alone: the
-// clock stands still unless a test moves it.
-class PeerTables : public testing::Test {
+// Eight places: two are reserved for proven peers, and two for unproven ones. Only the order of events decides: the
+// clock stands still unless a test advances it.
+class PeerTableTest : public testing::Test {
  protected:
   using Peers = std::vector<std::shared_ptr<FakePeer>>;
 
@@ -59,7 +59,7 @@ class PeerTables : public testing::Test {
     return peers;
   }
 
-  // A peer that has shown a path, and then has to send something since `awaited`.
+  // Admits and proves a peer that has owed bytes since `awaited`.
   std::shared_ptr<FakePeer> ComeProven(PeerProgress::Time awaited = kStart, const std::string& source = "a") {
     auto peer = Come(source);
     EXPECT_TRUE(is_in_);
@@ -79,7 +79,7 @@ class PeerTables : public testing::Test {
   bool is_in_ = false;
 };
 
-TEST_F(PeerTables, CloseTheOldestUnprovenPeerWhateverItHasSent) {
+TEST_F(PeerTableTest, ClosesTheOldestUnprovenPeer) {
   const Peers peers = ComeMany(6);
   for (size_t i = 0; i < peers.size(); ++i) peers[i]->progress().Received(1000000 >> i);
   EXPECT_EQ(ClosedOf(peers), "------");
@@ -90,9 +90,9 @@ TEST_F(PeerTables, CloseTheOldestUnprovenPeerWhateverItHasSent) {
   EXPECT_EQ(table_.counts().unproven, 6u);
 }
 
-TEST_F(PeerTables, NeverCloseAProvenPeerForUnprovenOnes) {
+TEST_F(PeerTableTest, NeverClosesAProvenPeerForUnprovenOnes) {
   const Peers proven = {ComeProven(), ComeProven(), ComeProven(), ComeProven()};
-  now_ += seconds(1000);  // all of them are far behind
+  now_ += seconds(1000);  // all of them are far behind the rate
   Peers newest;
   for (int i = 0; i < 1000; ++i) {
     newest = {Come(i % 2 == 0 ? "a" : "b")};
@@ -108,38 +108,38 @@ TEST_F(PeerTables, NeverCloseAProvenPeerForUnprovenOnes) {
   EXPECT_EQ(counts.refused, 0u);
 }
 
-TEST_F(PeerTables, KeepPlacesForProvenPeers) {
+TEST_F(PeerTableTest, ReservesPlacesForProvenPeers) {
   Peers peers = ComeMany(6);
   table_.Prove(peers[5].get(), now_);
   table_.Prove(peers[4].get(), now_);
   const Peers more = ComeMany(2);
-  EXPECT_EQ(ClosedOf(peers), "------") << "the two kept places were free";
+  EXPECT_EQ(ClosedOf(peers), "------") << "the two reserved places were free";
 }
 
-// Whoever opens many connections pushes out its own.
-TEST_F(PeerTables, CloseAPeerOfTheSourceThatHasMost) {
+// A party that opens many connections displaces its own.
+TEST_F(PeerTableTest, ClosesAPeerOfTheLargestSource) {
   const Peers honest = ComeMany(2, "honest");
   const Peers attack = ComeMany(4, "attack");
   for (int i = 0; i < 1000; ++i) Come("attack");
   EXPECT_EQ(ClosedOf(attack), "xxxx");
   EXPECT_EQ(ClosedOf(honest), "--");
-  // A newcomer of another source finds a place at the expense of the same one.
+  // A newcomer from another source takes its place from the same source.
   const Peers other = ComeMany(1, "other");
   EXPECT_EQ(ClosedOf(honest), "--");
   EXPECT_EQ(ClosedOf(other), "-");
 }
 
-TEST_F(PeerTables, CloseTheOldestPeerIfAllSourcesHaveAsMany) {
+TEST_F(PeerTableTest, BreaksATieBetweenSourcesByAge) {
   Peers peers;
   for (const char* source : {"a", "b", "c", "d", "e", "f"}) peers.push_back(ComeMany(1, source)[0]);
   ComeMany(1, "g");
   EXPECT_EQ(ClosedOf(peers), "x-----");
   ComeMany(1, "g");
-  EXPECT_EQ(ClosedOf(peers), "x-----") << "g has two now, the older of which has gone";
+  EXPECT_EQ(ClosedOf(peers), "x-----") << "g has two now; its older one was closed";
   EXPECT_EQ(table_.counts().unproven_displaced, 2u);
 }
 
-TEST_F(PeerTables, CloseTheProvenPeerThatIsFurthestBehindForNewcomersPlaces) {
+TEST_F(PeerTableTest, ClosesTheProvenPeerThatIsFurthestBehind) {
   const Peers peers = {
       ComeProven(kStart), ComeProven(kStart), ComeProven(kStart), ComeProven(kStart), ComeProven(kStart - seconds(1)),
       ComeProven(kStart)};
@@ -159,7 +159,7 @@ TEST_F(PeerTables, CloseTheProvenPeerThatIsFurthestBehindForNewcomersPlaces) {
   EXPECT_EQ(table_.counts().proven_displaced, 2u);
 }
 
-TEST_F(PeerTables, AreCrowdedWhileAllProvenPeersAreBusy) {
+TEST_F(PeerTableTest, IsCrowdedWhileAllProvenPeersAreBusy) {
   Peers peers;
   for (int i = 0; i < 8; ++i) {
     peers.push_back(ComeProven());
@@ -167,10 +167,10 @@ TEST_F(PeerTables, AreCrowdedWhileAllProvenPeersAreBusy) {
     EXPECT_EQ(table_.IsCrowded(), i >= 6) << i;
   }
   Come();
-  EXPECT_FALSE(is_in_) << "nobody is unproven";
+  EXPECT_FALSE(is_in_) << "no peer is unproven";
   EXPECT_EQ(ClosedOf(peers), "--------");
   EXPECT_EQ(table_.counts().refused, 1u);
-  // One has had its last answer: what it does further is of no weight.
+  // After its last response a peer counts as unproven.
   table_.Retire(peers[7].get());
   Come();
   EXPECT_TRUE(is_in_);
@@ -180,7 +180,7 @@ TEST_F(PeerTables, AreCrowdedWhileAllProvenPeersAreBusy) {
   EXPECT_FALSE(table_.IsCrowded());
 }
 
-TEST_F(PeerTables, AnswerEachPeerAsItStands) {
+TEST_F(PeerTableTest, IgnoresPeersThatAreNotThere) {
   const Peers peers = ComeMany(2);
   table_.Prove(peers[0].get(), now_);
   table_.Prove(peers[0].get(), now_);
@@ -194,7 +194,7 @@ TEST_F(PeerTables, AnswerEachPeerAsItStands) {
   EXPECT_EQ(table_.counts().unproven, 1u);
 }
 
-TEST_F(PeerTables, HaveAtLeastOnePlace) {
+TEST_F(PeerTableTest, HasAtLeastOnePlace) {
   for (const size_t places : {1, 2, 3}) {
     PeerTable table(places, 1000);
     const auto first = std::make_shared<FakePeer>("a");
@@ -207,7 +207,7 @@ TEST_F(PeerTables, HaveAtLeastOnePlace) {
   }
 }
 
-TEST_F(PeerTables, KeepNobodyAlive) {
+TEST_F(PeerTableTest, KeepsNoPeerAlive) {
   std::weak_ptr<ConnectedPeer> gone = Come();
   EXPECT_TRUE(gone.expired());
   EXPECT_TRUE(table_.All().empty());

@@ -31,7 +31,8 @@ class AsioReceiver final : public Receiver {
     state_->io.stop();
     for (std::thread& thread : threads_) thread.join();
 
-    // This is the only thread now. What still runs below finds closed sockets and nobody who takes deliveries.
+    // The destructor's thread is the only one left. Handlers that still run see closed sockets and hand over no
+    // delivery.
     state_->take = [](const Delivery&, Answer) {};
     acceptor_.Close();
     for (const std::shared_ptr<ConnectedPeer>& peer : state_->peers.All()) peer->Close();
@@ -104,7 +105,7 @@ absl::StatusOr<std::unique_ptr<Receiver>> Receiver::Start(ReceiverOptions option
     if (!loaded.ok()) return loaded.status();
     tls = *std::move(loaded);
   }
-  try {  // Asio's constructors throw when there is no descriptor or no thread to be had
+  try {  // Asio's constructors throw when the system is out of descriptors or threads
     auto state = std::make_shared<ReceiverState>(std::move(options), std::move(take), std::move(tls));
     auto receiver = std::make_unique<AsioReceiver>(std::move(state));
     if (absl::Status listening = receiver->Listen(); !listening.ok()) return listening;

@@ -1,7 +1,7 @@
-// The HTTP server that webhook deliveries come to.
+// The HTTP server that receives webhook deliveries.
 //
-// HTTP/1.1, POST to one of the configured paths, the body kept byte for byte. Strict about framing, and bounded in
-// size, time and connections. It knows HTTP and nothing of what a delivery means.
+// Accepts POST over HTTP/1.1 to the configured paths and keeps the body byte for byte. Strict about framing; bounded in
+// size, time and number of connections. It does not interpret a delivery.
 #ifndef STAMPGATE_WEBHOOKS_RECEIVER_RECEIVER_H_
 #define STAMPGATE_WEBHOOKS_RECEIVER_RECEIVER_H_
 
@@ -19,27 +19,27 @@ namespace stampgate {
 // Thread-safe.
 class Receiver {
  public:
-  // Errors: kUnavailable if the address cannot be listened on, those of CurrentTls for TLS files that cannot be used.
+  // Errors: kUnavailable if it cannot listen on the address; the errors of CurrentTls for unusable TLS files.
   static absl::StatusOr<std::unique_ptr<Receiver>> Start(ReceiverOptions options, TakeDelivery take);
 
-  // Closes everything at once. Deliveries whose Answer is not called yet get none.
+  // Closes all connections at once. Deliveries whose Answer is still pending get no response.
   virtual ~Receiver() = default;
 
-  // "http://127.0.0.1:34567", without a path.
+  // For example "http://127.0.0.1:34567"; it has no path.
   virtual const std::string& url() const = 0;
 
-  // Reads the TLS files again: new connections get what they hold now, those that are up stay as they are. Whether that
-  // was new; false without TLS. An error leaves what is served as it is: those of CurrentTls.
+  // Reads the TLS files again. New connections use the new certificate; open ones keep the old. Returns whether the
+  // certificate changed; false without TLS. On an error (see CurrentTls) the served certificate stays.
   virtual absl::StatusOr<bool> ReloadTls(absl::Time now) = 0;
 
-  // Who is connected now, and who had to go.
+  // The peers that are connected now, and how many were displaced.
   virtual PeerTable::Counts peers() const = 0;
 
-  // When the certificate that is served expires; nothing without TLS.
+  // When the served certificate expires; nothing without TLS.
   virtual std::optional<absl::Time> certificate_not_after() const = 0;
 
-  // From now on every request is answered 503 and its connection closed; those that were handed over before are still
-  // answered as they end. Returns when those have been, or `grace` has passed.
+  // From now on answers every new request 503 and closes its connection. Deliveries that were handed over before still
+  // get their responses. Returns when those are sent, or after `grace`.
   virtual void Drain(absl::Duration grace) = 0;
 };
 

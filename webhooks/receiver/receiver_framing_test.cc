@@ -1,4 +1,4 @@
-// What the receiver makes of requests that are framed well, badly, or not to the end.
+// How the receiver answers requests with good, bad or incomplete framing.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -20,15 +20,15 @@ namespace {
 struct Case {
   const char* name;
   std::string bytes;
-  // As Statuses() prints them. Empty: closed without an answer. The client ends sending after `bytes`.
+  // As Statuses() prints them. Empty: closed without a response. The client closes its sending side after `bytes`.
   const char* answers;
   std::vector<std::string> bodies = {};
 };
 
-// Shortens the table: ^ is the end of a line.
+// Replaces each ^ by CR LF, which keeps the table short.
 std::string Lines(const char* text) { return absl::StrReplaceAll(text, {{"^", "\r\n"}}); }
 
-// With a NUL where the text has a `@`.
+// Replaces each @ by a NUL.
 std::string WithNul(const char* text) {
   std::string bytes = Lines(text);
   for (char& c : bytes) {
@@ -43,7 +43,7 @@ std::string ManyFields(int count) {
   return bytes + "\r\n";
 }
 
-// A head of exactly that many bytes.
+// A request head of exactly `bytes` bytes.
 std::string HeadOf(size_t bytes) {
   const std::string start = Lines("POST /hook HTTP/1.1^Host: h^A: ");
   return start + std::string(bytes - start.size() - 4, 'a') + "\r\n\r\n";
@@ -51,7 +51,7 @@ std::string HeadOf(size_t bytes) {
 
 const std::vector<Case>& Cases() {
   static const auto* const cases = new std::vector<Case>{
-      // What must work.
+      // Valid requests.
       {"a length", Lines("POST /hook HTTP/1.1^Host: h^Content-Length: 3^^abc"), "200", {"abc"}},
       {"a length of zero", Lines("POST /hook HTTP/1.1^Host: h^Content-Length: 0^^"), "200", {""}},
       {"no length: no body", Lines("POST /hook HTTP/1.1^Host: h^^"), "200", {""}},
@@ -64,7 +64,7 @@ const std::vector<Case>& Cases() {
       {"no blank before a value", Lines("POST /hook HTTP/1.1^Host:h^Content-Length:1^^a"), "200", {"a"}},
       {"asked to close", Lines("POST /hook HTTP/1.1^Host: h^Connection: foo, Close^^"), "200.", {""}},
 
-      // Two lengths.
+      // More than one length.
       {"length and chunks", Lines("POST /hook HTTP/1.1^Host: h^Content-Length: 5^Transfer-Encoding: chunked^^0^^"),
        "400."},
       {"chunks and length", Lines("POST /hook HTTP/1.1^Host: h^Transfer-Encoding: chunked^Content-Length: 5^^0^^"),
@@ -82,7 +82,7 @@ const std::vector<Case>& Cases() {
       {"a coding with a vertical tab", Lines("POST /hook HTTP/1.1^Host: h^Transfer-Encoding: \vchunked^^0^^"), "400."},
       {"chunks in HTTP/1.0", Lines("POST /hook HTTP/1.0^Transfer-Encoding: chunked^^0^^"), "400."},
 
-      // A length that is none.
+      // Invalid lengths.
       {"a negative length", Lines("POST /hook HTTP/1.1^Host: h^Content-Length: -1^^"), "400."},
       {"a length with a plus", Lines("POST /hook HTTP/1.1^Host: h^Content-Length: +1^^a"), "400."},
       {"a hexadecimal length", Lines("POST /hook HTTP/1.1^Host: h^Content-Length: 0x1^^a"), "400."},
@@ -94,7 +94,7 @@ const std::vector<Case>& Cases() {
        Lines("POST /hook HTTP/1.1^Host: h^Content-Length: ") + std::string(100, '9') + "\r\n\r\n", "400."},
       {"a length over the limit", Lines("POST /hook HTTP/1.1^Host: h^Content-Length: 1001^^"), "413."},
 
-      // Lines and bytes.
+      // Line ends and bytes.
       {"bare LF everywhere", "POST /hook HTTP/1.1\nHost: h\n\n", "400."},
       {"bare LF behind a field", "POST /hook HTTP/1.1\r\nHost: h\nA: b\r\n\r\n", "400."},
       {"bare LF at the end of the head", "POST /hook HTTP/1.1\r\nHost: h\r\n\n", "400."},
@@ -120,7 +120,7 @@ const std::vector<Case>& Cases() {
       {"a field without a name", Lines("POST /hook HTTP/1.1^Host: h^: b^^"), "400."},
       {"an empty value", Lines("POST /hook HTTP/1.1^Host: h^A:^^"), "200", {""}},
 
-      // Size.
+      // Sizes.
       {"64 fields", ManyFields(64), "200", {""}},
       {"65 fields", ManyFields(65), "431."},
       {"a head at the limit", HeadOf(16 << 10), "200", {""}},
@@ -170,7 +170,7 @@ const std::vector<Case>& Cases() {
       {"a folded trailer", Lines("POST /hook HTTP/1.1^Host: h^Transfer-Encoding: chunked^^0^A: b^ c^^"), "200", {""}},
       {"a trailer with a bare LF", Lines("POST /hook HTTP/1.1^Host: h^Transfer-Encoding: chunked^^0^A: b\n^^"), "400."},
 
-      // Not to the end.
+      // Incomplete requests.
       {"nothing", "", ""},
       {"a cut method", "PO", ""},
       {"a cut request line", "POST /hook HTTP/1.1\r", ""},
@@ -248,8 +248,8 @@ const std::vector<Case>& Cases() {
   return *cases;
 }
 
-// Takes everything, and keeps the bodies.
-class Framing : public testing::Test {
+// A receiver that accepts all deliveries and keeps their bodies.
+class FramingTest : public testing::Test {
  protected:
   void SetUp() override {
     ReceiverOptions options;
@@ -279,7 +279,7 @@ class Framing : public testing::Test {
     return std::exchange(bodies_, {});
   }
 
-  // What was refused, as the statuses that say so: "404." for one.
+  // Returns and clears the reported refusals, as statuses: "404." for one.
   std::string TakeRefusals() {
     std::lock_guard lock(mutex_);
     std::string statuses;
@@ -293,7 +293,7 @@ class Framing : public testing::Test {
   std::unique_ptr<Receiver> receiver_;
 };
 
-TEST_F(Framing, IsAsTheTableSays) {
+TEST_F(FramingTest, MatchesTheTable) {
   for (const Case& c : Cases()) {
     SCOPED_TRACE(c.name);
     HttpTestClient client(receiver_->url());
@@ -304,7 +304,7 @@ TEST_F(Framing, IsAsTheTableSays) {
   }
 }
 
-TEST_F(Framing, IsToldOfWhateverIsRefused) {
+TEST_F(FramingTest, ReportsEveryRefusal) {
   for (const Case& c : Cases()) {
     SCOPED_TRACE(c.name);
     HttpTestClient client(receiver_->url());
@@ -319,7 +319,7 @@ TEST_F(Framing, IsToldOfWhateverIsRefused) {
   }
 }
 
-TEST_F(Framing, IsTheSameByteByByte) {
+TEST_F(FramingTest, IsTheSameByteByByte) {
   for (const Case& c : Cases()) {
     if (c.bytes.size() > 2000) continue;
     SCOPED_TRACE(c.name);
@@ -333,7 +333,7 @@ TEST_F(Framing, IsTheSameByteByByte) {
   }
 }
 
-TEST_F(Framing, SurvivesMutatedRequests) {
+TEST_F(FramingTest, SurvivesMutatedRequests) {
   std::mt19937 random(20250101);
   const auto below = [&random](size_t bound) { return random() % bound; };
   std::vector<std::string> seeds;

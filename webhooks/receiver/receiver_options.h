@@ -1,4 +1,4 @@
-// What a receiver is made with: where it listens, what it bounds, and who takes what comes.
+// The options of a receiver: its address, its bounds, and its callbacks.
 #ifndef STAMPGATE_WEBHOOKS_RECEIVER_RECEIVER_OPTIONS_H_
 #define STAMPGATE_WEBHOOKS_RECEIVER_RECEIVER_OPTIONS_H_
 
@@ -14,34 +14,34 @@
 
 namespace stampgate {
 
-// Answers the sender with this status and an empty body; 503 carries Retry-After. Called once, from any thread, also
-// after the connection or the receiver has gone. A delivery whose Answer is dropped uncalled is answered 503.
+// Sends the response: this status and an empty body; a 503 carries Retry-After. Call at most once, from any thread,
+// also after the connection or the receiver has ended. If it is destroyed without a call, the sender gets 503.
 using Answer = absl::AnyInvocable<void(int http_status)>;
 
-// Takes a delivery. Called on one of the receiver's threads, and must not block.
+// Receives a delivery. The receiver calls it on one of its threads; it must not block.
 using TakeDelivery = std::function<void(Delivery delivery, Answer answer)>;
 
 struct ReceiverOptions {
-  std::string listen_address;  // "host:port", "[::1]:0"; port 0: the system chooses one
-  // Compared in constant time; a request target that is none of them is 404, whatever else it is.
+  std::string listen_address;  // "host:port", "[::1]:0"; with port 0 the system chooses one
+  // Compared in constant time. A request for any other target gets 404, whatever its other faults.
   std::vector<std::string> paths;
   size_t max_body_bytes = 4 << 20;
   int max_connections = 256;
-  // From a request's first byte to the last of its head, and to its last.
+  // From a request's first byte to the end of its head, and to its last byte.
   absl::Duration head_timeout = absl::Seconds(5);
   absl::Duration request_timeout = absl::Seconds(15);
-  // Without a request.
+  // How long a connection may stay open without a request.
   absl::Duration idle_timeout = absl::Seconds(60);
-  // When one connection too many comes, a peer that has not shown a right path yet is closed: see PeerTable. When peers
-  // that have shown one take places that newcomers need, the one that is furthest behind this rate is closed. A peer
-  // whose delivery is being stored is not behind.
+  // If a new connection exceeds `max_connections`, PeerTable closes an unproven peer. If proven peers occupy places that are
+  // reserved for newcomers, it closes the one that is furthest behind this rate. A peer whose delivery is being stored
+  // is never behind.
   size_t min_bytes_per_second = 1024;
   int threads = 2;
-  // PEM files; both or none. Without them, plain HTTP.
+  // PEM files; both or neither. Without them the receiver serves plain HTTP.
   std::string tls_certificate_file;
   std::string tls_private_key_file;
-  // If set: called for every request that the receiver answers by itself, before its sender is answered. From any of
-  // its threads, also while it is destroyed; must not block.
+  // If set, called for every request that the receiver refuses itself, before it sends the response. Called from any of
+  // its threads, also during its destruction; must not block.
   std::function<void(HttpRefusal)> on_refused;
 };
 

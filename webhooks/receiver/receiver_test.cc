@@ -31,10 +31,10 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-// Longer than anything here takes: what is waited for comes, or the test fails.
+// Longer than any wait here takes: a wait that exceeds it fails the test.
 constexpr std::chrono::seconds kHang(60);
 
-// A path that nobody guesses.
+// A path that cannot be guessed.
 constexpr char kPath[] = "/hooks/5b1f0f0e9c7c4d7f";
 
 std::string Post(absl::string_view body, absl::string_view headers = "", absl::string_view path = kPath) {
@@ -49,7 +49,7 @@ ReceiverOptions LocalOptions() {
   return options;
 }
 
-// Keeps deliveries with their answers, for the test to give.
+// Keeps deliveries and their Answers until the test calls them.
 class Inbox {
  public:
   struct Item {
@@ -65,7 +65,7 @@ class Inbox {
     };
   }
 
-  // The oldest that was not taken yet.
+  // Removes and returns the oldest delivery; waits for one if there is none.
   Item Next() {
     std::unique_lock lock(mutex_);
     if (!changed_.wait_for(lock, kHang, [this] { return !items_.empty(); })) {
@@ -99,7 +99,7 @@ std::unique_ptr<Receiver> Start(const ReceiverOptions& options, TakeDelivery tak
 
 void AnswerOk(const Delivery&, Answer answer) { answer(200); }
 
-TEST(Receiver, HandsOverHeadersAndBodyAsTheyCame) {
+TEST(ReceiverTest, HandsOverHeadersAndBodyUnchanged) {
   Inbox inbox;
   const auto receiver = Start(LocalOptions(), inbox.take());
   HttpTestClient client(receiver->url());
@@ -115,7 +115,7 @@ TEST(Receiver, HandsOverHeadersAndBodyAsTheyCame) {
   EXPECT_EQ(client.ReadAnswer(), "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: keep-alive\r\n\r\n");
 }
 
-TEST(Receiver, PassesTheAnswerOn) {
+TEST(ReceiverTest, SendsTheAnswersStatus) {
   Inbox inbox;
   const auto receiver = Start(LocalOptions(), inbox.take());
   HttpTestClient client(receiver->url());
@@ -128,7 +128,7 @@ TEST(Receiver, PassesTheAnswerOn) {
   }
 }
 
-TEST(Receiver, ListensOnIpv6) {
+TEST(ReceiverTest, ListensOnIpv6) {
   ReceiverOptions options = LocalOptions();
   options.listen_address = "[::1]:0";
   const auto receiver = Receiver::Start(options, &AnswerOk);
@@ -140,7 +140,7 @@ TEST(Receiver, ListensOnIpv6) {
   EXPECT_EQ(Statuses(client.ReadAnswer()), "200");
 }
 
-TEST(Receiver, RefusesOptionsThatCannotWork) {
+TEST(ReceiverTest, RejectsUnusableOptions) {
   const auto start = [](const std::function<void(ReceiverOptions&)>& change) {
     ReceiverOptions options = LocalOptions();
     change(options);
@@ -161,7 +161,7 @@ TEST(Receiver, RefusesOptionsThatCannotWork) {
   EXPECT_THAT(std::string(taken.message()), HasSubstr(same.listen_address));
 }
 
-TEST(Receiver, AnswersAllUnknownTargetsWithTheSameBytes) {
+TEST(ReceiverTest, AnswersAllUnknownTargetsWithTheSameBytes) {
   const auto receiver = Start(LocalOptions(), &AnswerOk);
   const auto answer = [&receiver](const std::string& request) {
     HttpTestClient client(receiver->url());
@@ -200,8 +200,8 @@ TEST(Receiver, AnswersAllUnknownTargetsWithTheSameBytes) {
   EXPECT_EQ(Statuses(answer(Post("{}", "Connection: close\r\n", "/other"))), "200.");
 }
 
-// RFC 9112, 3.2.2: every server takes them, and looks at no more than what is behind the host.
-TEST(Receiver, TakesTargetsInAbsoluteForm) {
+// RFC 9112, 3.2.2: every server must accept absolute form. The receiver ignores everything before the path.
+TEST(ReceiverTest, AcceptsTargetsInAbsoluteForm) {
   const auto receiver = Start(LocalOptions(), &AnswerOk);
   HttpTestClient client(receiver->url());
   for (const char* origin : {"http://h", "https://gateway.example:8443", "HTTP://user@h", "http://[::1]:80"}) {
@@ -210,7 +210,7 @@ TEST(Receiver, TakesTargetsInAbsoluteForm) {
   }
 }
 
-TEST(Receiver, SaysWhichMethodIsAllowed) {
+TEST(ReceiverTest, NamesTheAllowedMethod) {
   const auto receiver = Start(LocalOptions(), &AnswerOk);
   HttpTestClient client(receiver->url());
   client.Send(absl::StrCat("GET ", kPath, " HTTP/1.1\r\nHost: h\r\n\r\n"));
@@ -218,7 +218,7 @@ TEST(Receiver, SaysWhichMethodIsAllowed) {
             "HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 0\r\nAllow: POST\r\nConnection: close\r\n\r\n");
 }
 
-// Sends in pieces whose sizes fit nothing.
+// Sends pieces whose sizes match no boundary of the message.
 bool SendOddly(HttpTestClient& client, absl::string_view bytes) {
   std::minstd_rand random(7);
   while (!bytes.empty()) {
@@ -240,7 +240,7 @@ std::string InChunks(absl::string_view body) {
   return request + "0\r\n\r\n";
 }
 
-TEST(Receiver, KeepsBodiesOfAllSizesByteForByte) {
+TEST(ReceiverTest, KeepsBodiesOfAllSizesByteForByte) {
   Inbox inbox;
   const ReceiverOptions options = LocalOptions();
   const auto receiver = Start(options, inbox.take());
@@ -262,7 +262,7 @@ TEST(Receiver, KeepsBodiesOfAllSizesByteForByte) {
   }
 }
 
-TEST(Receiver, RefusesOneByteTooMuch) {
+TEST(ReceiverTest, RefusesOneByteTooMuch) {
   const ReceiverOptions options = LocalOptions();
   const auto receiver = Start(options, [](const Delivery&, Answer answer) {
     ADD_FAILURE() << "handed over";
@@ -270,7 +270,7 @@ TEST(Receiver, RefusesOneByteTooMuch) {
   });
   const std::string body(options.max_body_bytes + 1, 'a');
   for (const std::string& request : {Post(body), InChunks(body)}) {
-    // All of it is sent before the answer is read, and the answer is there all the same.
+    // The client sends everything before it reads, and still gets the response.
     HttpTestClient client(receiver->url());
     EXPECT_TRUE(SendOddly(client, request));
     client.EndSending();
@@ -278,14 +278,14 @@ TEST(Receiver, RefusesOneByteTooMuch) {
   }
 }
 
-TEST(Receiver, RefusesAnAnnouncedLengthWithoutWaitingForIt) {
+TEST(ReceiverTest, RefusesAnAnnouncedLengthWithoutWaitingForIt) {
   const auto receiver = Start(LocalOptions(), &AnswerOk);
   HttpTestClient client(receiver->url());
   client.Send(absl::StrCat("POST ", kPath, " HTTP/1.1\r\nHost: h\r\nContent-Length: 4194305\r\n\r\n"));
   EXPECT_EQ(Statuses(client.ReadAnswer()), "413.");
 }
 
-TEST(Receiver, AsksForABodyThatIsExpected) {
+TEST(ReceiverTest, SendsContinueForAnExpectedBody) {
   Inbox inbox;
   const auto receiver = Start(LocalOptions(), inbox.take());
   HttpTestClient client(receiver->url());
@@ -301,7 +301,7 @@ TEST(Receiver, AsksForABodyThatIsExpected) {
   }
 }
 
-TEST(Receiver, AnswersPipelinedRequestsInOrderOneAtATime) {
+TEST(ReceiverTest, AnswersPipelinedRequestsOneAtATime) {
   Inbox inbox;
   const auto receiver = Start(LocalOptions(), inbox.take());
   HttpTestClient client(receiver->url());
@@ -309,13 +309,13 @@ TEST(Receiver, AnswersPipelinedRequestsInOrderOneAtATime) {
   for (const auto& [body, status] : std::vector<std::pair<std::string, int>>{{"1", 200}, {"2", 401}, {"3", 503}}) {
     Inbox::Item item = inbox.Next();
     EXPECT_EQ(item.delivery.body, body);
-    EXPECT_EQ(inbox.size(), 0u) << "the next one waits for this one's answer";
+    EXPECT_EQ(inbox.size(), 0u) << "the next request waits for this response";
     item.answer(status);
     EXPECT_EQ(Statuses(client.ReadAnswer()), absl::StrCat(status));
   }
 }
 
-TEST(Receiver, TakesAnAnswerFromAnyThread) {
+TEST(ReceiverTest, AnswerMayBeCalledFromAnyThread) {
   std::mutex mutex;
   std::vector<std::thread> threads;
   const auto receiver = Start(LocalOptions(), [&](const Delivery&, Answer answer) {
@@ -332,7 +332,7 @@ TEST(Receiver, TakesAnAnswerFromAnyThread) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(Receiver, AnswersForADroppedAnswer) {
+TEST(ReceiverTest, ADroppedAnswerIs503) {
   const auto receiver = Start(LocalOptions(), [](const Delivery&, Answer) {});
   HttpTestClient client(receiver->url());
   for (int i = 0; i < 2; ++i) {
@@ -343,7 +343,7 @@ TEST(Receiver, AnswersForADroppedAnswer) {
   }
 }
 
-TEST(Receiver, TakesAnAnswerForAPeerThatLeft) {
+TEST(ReceiverTest, AnswerMayComeAfterThePeerLeft) {
   Inbox inbox;
   const auto receiver = Start(LocalOptions(), inbox.take());
   std::vector<Inbox::Item> items;
@@ -359,7 +359,7 @@ TEST(Receiver, TakesAnAnswerForAPeerThatLeft) {
   EXPECT_EQ(Statuses(client.ReadAnswer()), "200");
 }
 
-TEST(Receiver, TakesAnAnswerAfterItsEnd) {
+TEST(ReceiverTest, AnswerMayComeAfterTheReceiversEnd) {
   Inbox inbox;
   auto receiver = Start(LocalOptions(), inbox.take());
   HttpTestClient called(receiver->url());
@@ -375,7 +375,7 @@ TEST(Receiver, TakesAnAnswerAfterItsEnd) {
   EXPECT_EQ(dropped.ReadToEnd(), "");
 }
 
-TEST(Receiver, EndsWhileAnswersComeFromOtherThreads) {
+TEST(ReceiverTest, EndsWhileOtherThreadsAnswer) {
   for (int round = 0; round < 20; ++round) {
     Inbox inbox;
     auto receiver = Start(LocalOptions(), inbox.take());
@@ -398,7 +398,7 @@ TEST(Receiver, EndsWhileAnswersComeFromOtherThreads) {
   }
 }
 
-TEST(Receiver, ClosesPeersThatTakeTooLong) {
+TEST(ReceiverTest, ClosesPeersAfterTheRequestTimeout) {
   ReceiverOptions options = LocalOptions();
   options.request_timeout = absl::Milliseconds(50);
   const auto receiver = Start(options, &AnswerOk);
@@ -406,11 +406,11 @@ TEST(Receiver, ClosesPeersThatTakeTooLong) {
   for (const size_t sent : {size_t{1}, size_t{30}, request.size() - 1}) {
     HttpTestClient client(receiver->url());
     client.Send(request.substr(0, sent));
-    EXPECT_EQ(client.ReadToEnd(), "") << sent;  // and no status, which would be final for the sender
+    EXPECT_EQ(client.ReadToEnd(), "") << sent;  // no status either, since the sender would take it as final
   }
 }
 
-TEST(Receiver, DoesNotGiveMoreTimeForEveryByte) {
+TEST(ReceiverTest, ABytesArrivalExtendsNoTimeout) {
   ReceiverOptions options = LocalOptions();
   options.request_timeout = absl::Milliseconds(50);
   const auto receiver = Start(options, &AnswerOk);
@@ -420,12 +420,12 @@ TEST(Receiver, DoesNotGiveMoreTimeForEveryByte) {
   int sent = 0;
   while (client.Send("a") && std::chrono::steady_clock::now() < end) ++sent;
   EXPECT_LT(std::chrono::steady_clock::now(), end);
-  EXPECT_LT(sent, 4000000) << "all of it was taken";
+  EXPECT_LT(sent, 4000000) << "it took all of the body";
 }
 
-TEST(Receiver, ClosesIdleConnections) {
+TEST(ReceiverTest, ClosesIdleConnections) {
   ReceiverOptions options = LocalOptions();
-  options.idle_timeout = absl::Seconds(1);  // a thousand times what it takes to send after connecting
+  options.idle_timeout = absl::Seconds(1);  // a thousand times what a request takes after connecting
   const auto receiver = Start(options, &AnswerOk);
   HttpTestClient silent(receiver->url());
   HttpTestClient done(receiver->url());
@@ -435,7 +435,7 @@ TEST(Receiver, ClosesIdleConnections) {
   EXPECT_EQ(silent.ReadToEnd(), "");
 }
 
-TEST(Receiver, GivesAWorkingDeliveryAllTheTimeItNeeds) {
+TEST(ReceiverTest, NoTimeoutRunsWhileADeliveryIsProcessed) {
   Inbox inbox;
   ReceiverOptions options = LocalOptions();
   options.request_timeout = absl::Seconds(1);
@@ -444,7 +444,7 @@ TEST(Receiver, GivesAWorkingDeliveryAllTheTimeItNeeds) {
   HttpTestClient client(receiver->url());
   client.Send(Post("{}"));
   Inbox::Item item = inbox.Next();
-  // Both timeouts pass in full on other connections meanwhile.
+  // Meanwhile both timeouts pass in full on other connections.
   HttpTestClient idle(receiver->url());
   HttpTestClient slow(receiver->url());
   slow.Send("P");
@@ -454,7 +454,7 @@ TEST(Receiver, GivesAWorkingDeliveryAllTheTimeItNeeds) {
   EXPECT_EQ(Statuses(client.ReadAnswer()), "200");
 }
 
-TEST(Receiver, ClosesAPeerThatDoesNotReadItsAnswers) {
+TEST(ReceiverTest, ClosesAPeerThatDoesNotReadResponses) {
   const auto receiver = Start(LocalOptions(), &AnswerOk);
   HttpTestClient client(receiver->url(), /*receive_buffer=*/4096);
   std::string requests;
@@ -465,7 +465,7 @@ TEST(Receiver, ClosesAPeerThatDoesNotReadItsAnswers) {
   EXPECT_LT(std::chrono::steady_clock::now(), end);
 }
 
-TEST(Receiver, ServesHonestPeersAmongThreeHundredSlowOnes) {
+TEST(ReceiverTest, ServesHonestPeersAmongThreeHundredSlowOnes) {
   const auto receiver = Start(LocalOptions(), &AnswerOk);
   std::vector<std::unique_ptr<HttpTestClient>> slow;
   for (int i = 0; i < 300; ++i) {
@@ -478,7 +478,7 @@ TEST(Receiver, ServesHonestPeersAmongThreeHundredSlowOnes) {
     honest.emplace_back([&, thread] {
       for (size_t i = 0; i < 25; ++i) {
         HttpTestClient client(receiver->url());
-        // In two parts, so that it is for a while a peer that has sent little.
+        // In two parts, so that for a while it is a peer that has sent little.
         client.Send(request.substr(0, 100));
         slow[thread * 25 + i]->Send("O");
         client.Send(request.substr(100));
@@ -487,12 +487,12 @@ TEST(Receiver, ServesHonestPeersAmongThreeHundredSlowOnes) {
     });
   }
   for (std::thread& thread : honest) thread.join();
-  EXPECT_EQ(slow[0]->ReadToEnd(), "") << "the oldest had to make place";
+  EXPECT_EQ(slow[0]->ReadToEnd(), "") << "it closes the oldest";
 }
 
-// Strangers who are quick enough for any rate, and come again whenever they are cut off. Order decides: each honest
-// peer comes when the table is full of them.
-TEST(Receiver, ServesEveryHonestPeerAmongStrangersThatSendTheirHeadsSlowly) {
+// The strangers send faster than any minimum rate, and reconnect whenever they are displaced. Only order decides: each
+// honest peer arrives when the strangers fill the table.
+TEST(ReceiverTest, ServesHonestPeersAmongFastReconnectingOnes) {
   constexpr size_t kStrangers = 400;
   const auto receiver = Start(LocalOptions(), &AnswerOk);
   const std::string head = absl::StrCat("POST /wrong HTTP/1.1\r\nHost: h\r\nX-A: ", std::string(2000, 'a'));
@@ -509,7 +509,7 @@ TEST(Receiver, ServesEveryHonestPeerAmongStrangersThatSendTheirHeadsSlowly) {
     client.Send(Post("{}"));
     EXPECT_EQ(Statuses(client.ReadAnswer()), "200") << i;
     kept.Send(Post("{}"));
-    EXPECT_EQ(Statuses(kept.ReadAnswer()), "200") << i << ": it has proven itself";
+    EXPECT_EQ(Statuses(kept.ReadAnswer()), "200") << i << ": it is proven";
     for (auto& stranger : strangers) stranger->Send("aa");
     for (int more = 0; more < 10; ++more) come();
   }
@@ -520,7 +520,7 @@ TEST(Receiver, ServesEveryHonestPeerAmongStrangersThatSendTheirHeadsSlowly) {
   EXPECT_EQ(peers.refused, 0u);
 }
 
-TEST(Receiver, ClosesPeersWhoseHeadTakesTooLong) {
+TEST(ReceiverTest, ClosesPeersAfterTheHeadTimeout) {
   ReceiverOptions options = LocalOptions();
   options.head_timeout = absl::Milliseconds(50);
   options.request_timeout = absl::Hours(1);
@@ -528,18 +528,18 @@ TEST(Receiver, ClosesPeersWhoseHeadTakesTooLong) {
   HttpTestClient slow(receiver->url());
   slow.Send("POST ");
   EXPECT_EQ(slow.ReadToEnd(), "");
-  // The body has what is left of the request's time.
+  // The body may use the rest of the request's time.
   const std::string request = Post("{}");
   HttpTestClient client(receiver->url());
   client.Send(request.substr(0, request.size() - 1));
   HttpTestClient other(receiver->url());
   other.Send("P");
-  EXPECT_EQ(other.ReadToEnd(), "") << "a head's time has passed";
+  EXPECT_EQ(other.ReadToEnd(), "") << "the time for a head has passed";
   client.Send(request.substr(request.size() - 1));
   EXPECT_EQ(Statuses(client.ReadAnswer()), "200");
 }
 
-TEST(Receiver, ClosesANewPeerIfAllOthersAreWorking) {
+TEST(ReceiverTest, ClosesANewPeerIfAllOthersAreWorking) {
   Inbox inbox;
   ReceiverOptions options = LocalOptions();
   options.max_connections = 2;
@@ -552,12 +552,12 @@ TEST(Receiver, ClosesANewPeerIfAllOthersAreWorking) {
   Inbox::Item two = inbox.Next();
   HttpTestClient third(receiver->url());
   EXPECT_EQ(third.ReadToEnd(), "");
-  // One of two places is for newcomers: the first of both that is done leaves its own.
+  // One of the two places is reserved for newcomers: of the two proven peers, the first to finish loses its place.
   one.answer(200);
   EXPECT_EQ(Statuses(first.ReadToEnd()), "200.");
   two.answer(200);
   EXPECT_EQ(Statuses(second.ReadAnswer()), "200");
-  // Until the receiver has seen that the second is idle, a newcomer leaves its place after its answer.
+  // Until the receiver notices that the second is idle, it closes a newcomer's connection after the response.
   std::string answer;
   for (int i = 0; i < 100 && answer != "200"; ++i) {
     HttpTestClient newcomer(receiver->url());
@@ -566,10 +566,10 @@ TEST(Receiver, ClosesANewPeerIfAllOthersAreWorking) {
     answer = Statuses(newcomer.ReadAnswer());
   }
   EXPECT_EQ(answer, "200");
-  EXPECT_EQ(second.ReadToEnd(), "") << "it was idle when a newcomer had proven itself";
+  EXPECT_EQ(second.ReadToEnd(), "") << "it was idle when a newcomer became proven";
 }
 
-TEST(Receiver, DrainsWithoutLosingWhatItTook) {
+TEST(ReceiverTest, DrainLosesNoAcceptedDelivery) {
   Inbox inbox;
   std::atomic<int> told = 0;
   ReceiverOptions options = LocalOptions();
@@ -604,7 +604,7 @@ TEST(Receiver, DrainsWithoutLosingWhatItTook) {
   draining.join();
   EXPECT_EQ(inbox.size(), 0u);
 
-  // It still answers, until it is destroyed.
+  // It still responds, until it is destroyed.
   HttpTestClient later(receiver->url());
   later.Send(Post("later"));
   EXPECT_EQ(Statuses(later.ReadToEnd()), "503.");
@@ -612,18 +612,18 @@ TEST(Receiver, DrainsWithoutLosingWhatItTook) {
   receiver->Drain(absl::InfiniteDuration());
 }
 
-TEST(Receiver, DrainsNoLongerThanItMay) {
+TEST(ReceiverTest, DrainEndsAfterItsGrace) {
   Inbox inbox;
   const auto receiver = Start(LocalOptions(), inbox.take());
   HttpTestClient client(receiver->url());
   client.Send(Post("{}"));
   Inbox::Item item = inbox.Next();
   receiver->Drain(absl::Milliseconds(1));
-  item.answer(200);  // in time all the same
+  item.answer(200);  // in time nevertheless
   EXPECT_EQ(Statuses(client.ReadToEnd()), "200.");
 }
 
-TEST(Receiver, HasSentTheAnswersWhenItHasDrained) {
+TEST(ReceiverTest, DrainReturnsAfterTheResponsesAreSent) {
   Inbox inbox;
   auto receiver = Start(LocalOptions(), inbox.take());
   std::vector<std::unique_ptr<HttpTestClient>> clients;
@@ -642,7 +642,7 @@ TEST(Receiver, HasSentTheAnswersWhenItHasDrained) {
   answering.join();
 }
 
-// Runs in a process of its own, which it leaves without descriptors for a while.
+// Runs in its own process, because it exhausts the descriptors for a while.
 [[noreturn]] void AcceptAfterExhaustion() {
   ReceiverOptions options = LocalOptions();
   options.threads = 1;
@@ -657,9 +657,9 @@ TEST(Receiver, HasSentTheAnswersWhenItHasDrained) {
   for (int descriptor; (descriptor = dup(STDERR_FILENO)) >= 0;) filling.push_back(descriptor);
   close(filling.back());
   filling.pop_back();
-  HttpTestClient waiting(receiver->url());  // has the last descriptor: none is left to accept it with
+  HttpTestClient waiting(receiver->url());  // has the last descriptor, so the receiver has none to accept it with
   waiting.Send(Post("{}"));
-  // The only thread serves this one after it has failed to accept the other.
+  // The only thread serves this client after it has failed to accept the other.
   for (int i = 0; i < 10; ++i) {
     if (!kept_works()) std::_Exit(3);
   }
@@ -674,7 +674,7 @@ TEST(Receiver, HasSentTheAnswersWhenItHasDrained) {
   std::_Exit(0);
 }
 
-TEST(ReceiverDeathTest, AcceptsAgainWhenThereAreDescriptorsAgain) {
+TEST(ReceiverDeathTest, AcceptsAgainWhenDescriptorsAreFree) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(AcceptAfterExhaustion(), testing::ExitedWithCode(0), "");
 }

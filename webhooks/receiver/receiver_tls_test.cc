@@ -43,7 +43,7 @@ struct Credentials {
   std::string key_file;
 };
 
-// In PEM.
+// A certificate and its key, in PEM.
 TestIdentity MakeIdentity(absl::Duration lifetime = absl::Hours(1)) {
   return MakeSelfSigned({.subject = "localhost", .not_after = absl::Now() + lifetime});
 }
@@ -66,7 +66,7 @@ class TlsClient {
  public:
   explicit TlsClient(const std::string& url, int version = 0, const std::string& protocol = "http/1.1")
       : client_(url), context_(SSL_CTX_new(TLS_client_method())), ssl_(nullptr) {
-    SSL_CTX_set_security_level(context_.get(), 0);  // or it would refuse TLS 1.1 by itself
+    SSL_CTX_set_security_level(context_.get(), 0);  // otherwise the client itself would refuse TLS 1.1
     if (version != 0) {
       SSL_CTX_set_min_proto_version(context_.get(), version);
       SSL_CTX_set_max_proto_version(context_.get(), version);
@@ -92,7 +92,7 @@ class TlsClient {
     return "";
   }
 
-  // Whether the receiver ended TLS as it should, and did not just close.
+  // Whether the receiver sent a TLS close notification before it closed.
   bool EndsCleanly() {
     char c;
     return SSL_read(ssl_.get(), &c, 1) == 0 && (SSL_get_shutdown(ssl_.get()) & SSL_RECEIVED_SHUTDOWN) != 0;
@@ -104,7 +104,7 @@ class TlsClient {
     SSL_get0_alpn_selected(ssl_.get(), &chosen, &size);
     return std::string(reinterpret_cast<const char*>(chosen), size);
   }
-  // That the receiver has shown, in PEM.
+  // The certificate that the receiver presented, in PEM.
   std::string certificate() const {
     const Owned<X509> certificate(SSL_get1_peer_certificate(ssl_.get()));
     const Owned<BIO> bio(BIO_new(BIO_s_mem()));
@@ -123,7 +123,7 @@ class TlsClient {
 
 constexpr char kRequest[] = "POST /hook HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc";
 
-class ReceiverTls : public ::testing::Test {
+class ReceiverTlsTest : public ::testing::Test {
  protected:
   void SetUp() override {
     const Credentials good = Store(folder_, "good", MakeIdentity());
@@ -138,7 +138,7 @@ class ReceiverTls : public ::testing::Test {
   std::unique_ptr<Receiver> receiver_;
 };
 
-TEST_F(ReceiverTls, TakesDeliveries) {
+TEST_F(ReceiverTlsTest, AcceptsDeliveries) {
   EXPECT_THAT(receiver_->url(), HasSubstr("https://127.0.0.1:"));
   for (const auto& [version, name] : {std::pair(TLS1_2_VERSION, "TLSv1.2"), std::pair(TLS1_3_VERSION, "TLSv1.3")}) {
     TlsClient client(receiver_->url(), version);
@@ -158,7 +158,7 @@ TEST_F(ReceiverTls, TakesDeliveries) {
   }
 }
 
-TEST_F(ReceiverTls, AnswersWhoSendsTooMuch) {
+TEST_F(ReceiverTlsTest, AnswersABodyThatIsTooLarge) {
   TlsClient client(receiver_->url());
   ASSERT_TRUE(client.Connect());
   client.Send(
@@ -166,13 +166,13 @@ TEST_F(ReceiverTls, AnswersWhoSendsTooMuch) {
   EXPECT_EQ(Statuses(client.ReadAnswer()), "413.");
 }
 
-TEST_F(ReceiverTls, RefusesOldVersionsAndOtherProtocols) {
+TEST_F(ReceiverTlsTest, RejectsOldVersionsAndOtherProtocols) {
   EXPECT_FALSE(TlsClient(receiver_->url(), TLS1_1_VERSION).Connect());
   EXPECT_FALSE(TlsClient(receiver_->url(), 0, "h2").Connect());
   EXPECT_TRUE(TlsClient(receiver_->url()).Connect());
 }
 
-TEST_F(ReceiverTls, GivesNoAnswerToPlainHttp) {
+TEST_F(ReceiverTlsTest, SendsNoResponseToPlainHttp) {
   HttpTestClient plain(receiver_->url());
   plain.Send(kRequest);
   EXPECT_THAT(plain.ReadToEnd(), ::testing::Not(HasSubstr("HTTP")));
@@ -182,12 +182,12 @@ TEST_F(ReceiverTls, GivesNoAnswerToPlainHttp) {
   EXPECT_EQ(Statuses(client.ReadAnswer()), "200");
 }
 
-TEST_F(ReceiverTls, DoesNotWaitForeverForAHandshake) {
+TEST_F(ReceiverTlsTest, BoundsTheTimeOfAHandshake) {
   HttpTestClient silent(receiver_->url());
   EXPECT_EQ(silent.ReadToEnd(), "");
 }
 
-TEST(ReceiverTlsFiles, MustBeUsable) {
+TEST(ReceiverTlsFilesTest, MustBeUsable) {
   const TestFolder folder;
   const Credentials good = Store(folder, "good", MakeIdentity());
   const Credentials other = Store(folder, "other", MakeIdentity());
@@ -205,8 +205,8 @@ TEST(ReceiverTlsFiles, MustBeUsable) {
   EXPECT_THAT(start(good), StatusIs(absl::StatusCode::kOk));
 }
 
-// A receiver whose files the test replaces.
-class ReceiverTlsReload : public ::testing::Test {
+// A receiver whose TLS files the test replaces.
+class ReceiverTlsReloadTest : public ::testing::Test {
  protected:
   void SetUp() override {
     Put(first_);
@@ -217,13 +217,13 @@ class ReceiverTlsReload : public ::testing::Test {
 
   void Put(const TestIdentity& identity) { files_ = Store(folder_, "current", identity); }
 
-  // Of a new connection, in PEM.
+  // The certificate that a new connection gets, in PEM.
   std::string Served() {
     TlsClient client(receiver_->url());
     return client.Connect() ? client.certificate() : "none";
   }
 
-  // Nothing changes, however often it is tried. The error.
+  // Reloads twice, checks that the served certificate stays, and returns the error.
   absl::Status Fault(absl::Time now = absl::Now()) {
     const std::string served = Served();
     const std::optional<absl::Time> not_after = receiver_->certificate_not_after();
@@ -244,16 +244,16 @@ class ReceiverTlsReload : public ::testing::Test {
   std::unique_ptr<Receiver> receiver_;
 };
 
-TEST_F(ReceiverTlsReload, GivesNewConnectionsTheNewCertificateAndLeavesTheOthers) {
+TEST_F(ReceiverTlsReloadTest, ServesTheNewCertificateToNewConnections) {
   TlsClient early(receiver_->url());
   ASSERT_TRUE(early.Connect());
   EXPECT_EQ(early.certificate(), first_.certificate);
-  TlsClient midway(receiver_->url());  // accepted, but it says nothing yet
+  TlsClient midway(receiver_->url());  // accepted; the handshake has not begun
 
-  EXPECT_EQ(receiver_->ReloadTls(absl::Now()).value(), false) << "they are as they were";
+  EXPECT_EQ(receiver_->ReloadTls(absl::Now()).value(), false) << "the files have not changed";
   const absl::Time former = receiver_->certificate_not_after().value();
   Put(second_);
-  EXPECT_EQ(Served(), first_.certificate) << "nobody has looked yet";
+  EXPECT_EQ(Served(), first_.certificate) << "no reload has happened yet";
   EXPECT_EQ(receiver_->ReloadTls(absl::Now()).value(), true);
   EXPECT_EQ(receiver_->ReloadTls(absl::Now()).value(), false);
   EXPECT_EQ(Served(), second_.certificate);
@@ -272,7 +272,7 @@ TEST_F(ReceiverTlsReload, GivesNewConnectionsTheNewCertificateAndLeavesTheOthers
   EXPECT_EQ(Served(), first_.certificate);
 }
 
-TEST_F(ReceiverTlsReload, KeepsWhatItHasIfTheFilesCannotBeUsed) {
+TEST_F(ReceiverTlsReloadTest, KeepsTheCertificateIfTheFilesAreUnusable) {
   Put({second_.certificate, first_.key});
   EXPECT_THAT(Fault(),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(files_.key_file + ": is not the key of ")));
@@ -288,17 +288,17 @@ TEST_F(ReceiverTlsReload, KeepsWhatItHasIfTheFilesCannotBeUsed) {
   EXPECT_EQ(Served(), second_.certificate);
 }
 
-TEST_F(ReceiverTlsReload, KeepsWhatItHasIfTheNewCertificateIsNotValidNow) {
+TEST_F(ReceiverTlsReloadTest, KeepsTheCertificateIfTheNewOneIsNotValid) {
   Put(second_);
   EXPECT_THAT(Fault(absl::Now() + absl::Hours(3)),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("its certificate has expired")));
   EXPECT_THAT(Fault(absl::Now() - absl::Hours(3)),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("its certificate is not valid yet")));
   Put(first_);
-  EXPECT_EQ(receiver_->ReloadTls(absl::Now() + absl::Hours(3)).value(), false) << "it is served already";
+  EXPECT_EQ(receiver_->ReloadTls(absl::Now() + absl::Hours(3)).value(), false) << "it is already served";
 }
 
-TEST_F(ReceiverTlsReload, MayHappenWhilePeersCome) {
+TEST_F(ReceiverTlsReloadTest, MayRunWhilePeersConnect) {
   std::atomic<bool> done = false;
   std::vector<std::thread> peers;
   for (int i = 0; i < 2; ++i) {
@@ -319,7 +319,7 @@ TEST_F(ReceiverTlsReload, MayHappenWhilePeersCome) {
   for (std::thread& peer : peers) peer.join();
 }
 
-TEST(ReceiverWithoutTls, HasNothingToReload) {
+TEST(ReceiverWithoutTlsTest, HasNothingToReload) {
   ReceiverOptions options;
   options.listen_address = "127.0.0.1:0";
   const auto receiver = Receiver::Start(options, [](const Delivery&, Answer) {});

@@ -1,4 +1,4 @@
-// Why the receiver answers a request by itself, and what it says. Nobody else sees such a request.
+// Why the receiver refuses a request itself, and the response. It does not hand such a request over.
 #ifndef STAMPGATE_WEBHOOKS_RECEIVER_REFUSAL_H_
 #define STAMPGATE_WEBHOOKS_RECEIVER_REFUSAL_H_
 
@@ -7,16 +7,16 @@
 namespace stampgate {
 
 enum class HttpRefusal {
-  kMalformedHttp,      // broken framing, or no HTTP at all
+  kMalformedHttp,      // invalid framing, or not HTTP
   kHeadTooLarge,       // more than kMaxHeadBytes or kMaxHeaderFields
-  kNotFound,           // none of the configured paths
+  kNotFound,           // not one of the configured paths
   kMethodNotAllowed,   // not POST
   kTooLarge,           // a body over ReceiverOptions::max_body_bytes
   kExpectationFailed,  // Expect, but not "100-continue"
-  kDraining,           // the only one that its sender is to repeat
+  kDraining,           // the only refusal that upstream answers with a repetition
 };
 
-// "not_found", "too_large", ...: for logs and metrics. Empty for what is none of them.
+// "not_found", "too_large", ...: for logs and metrics. Empty for a number outside the enum.
 absl::string_view Name(HttpRefusal refusal);
 
 int HttpStatus(HttpRefusal refusal);

@@ -1,4 +1,4 @@
-// What a receiver and its connections share.
+// The state that a receiver and its connections share.
 #ifndef STAMPGATE_WEBHOOKS_RECEIVER_STATE_H_
 #define STAMPGATE_WEBHOOKS_RECEIVER_STATE_H_
 
@@ -15,8 +15,8 @@
 
 namespace stampgate {
 
-// Owned by the receiver, and by every Answer that is not called yet: one that comes after the receiver's end still
-// finds somewhere to go, and nobody there. Connections only refer to it.
+// Owned by the receiver and by every pending Answer: an Answer that is called after the receiver's end is then safe and
+// does nothing. Connections only refer to it.
 struct ReceiverState : std::enable_shared_from_this<ReceiverState> {
   ReceiverState(ReceiverOptions receiver_options, TakeDelivery take_delivery, std::unique_ptr<CurrentTls> current_tls)
       : options(std::move(receiver_options)),
@@ -29,10 +29,10 @@ struct ReceiverState : std::enable_shared_from_this<ReceiverState> {
   const ReceiverOptions options;
   const PathSet paths;
   TakeDelivery take;
-  const std::unique_ptr<CurrentTls> tls;  // null: plain HTTP
+  const std::unique_ptr<CurrentTls> tls;  // null for plain HTTP
   PeerTable peers;
   DeliveryCount deliveries;
-  // Last, so that it goes first: what waits in it holds connections, and they use the rest.
+  // The last member, so that it is destroyed first: its pending handlers hold connections, which use the other members.
   boost::asio::io_context io;
 };
 

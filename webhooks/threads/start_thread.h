@@ -8,8 +8,8 @@
 
 namespace stampgate {
 
-// Runs `body` on a thread of its own, which takes no signals: those are for the main thread, and a broken pipe is an
-// error code here. Of `name`, 15 bytes are what the system shows. Throws std::system_error if no thread is to be had.
+// Runs `body` on a new thread that blocks all signals: the main thread handles them, and a broken pipe is an error code
+// here. The system shows the first 15 bytes of `name`. Throws std::system_error if the system cannot start a thread.
 std::thread StartThread(const std::string& name, std::function<void()> body);
 
 }  // namespace stampgate

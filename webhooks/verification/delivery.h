@@ -1,4 +1,4 @@
-// A webhook delivery as it came in: nothing in it is to be trusted.
+// A webhook delivery as the sender sent it, before verification: no part of it is trusted.
 #ifndef STAMPGATE_WEBHOOKS_VERIFICATION_DELIVERY_H_
 #define STAMPGATE_WEBHOOKS_VERIFICATION_DELIVERY_H_
 
@@ -10,7 +10,7 @@
 namespace stampgate {
 
 struct Delivery {
-  std::vector<HeaderField> headers;  // those of one name in the order in which they came, beside each other
+  std::vector<HeaderField> headers;  // in the order received; headers of one name are adjacent
   std::string body;                  // byte for byte
 };
 

@@ -15,7 +15,7 @@ namespace stampgate {
 namespace {
 
 constexpr size_t kMaxTimestampDigits = 16;
-constexpr int64_t kMaxTimestampMs = (int64_t{1} << 53) - 1;  // upstream counts in JavaScript
+constexpr int64_t kMaxTimestampMs = (int64_t{1} << 53) - 1;  // upstream counts in JavaScript numbers
 constexpr size_t kMaxNameBytes = 64;
 
 bool IsVisible(absl::string_view text) {
@@ -58,14 +58,14 @@ bool ReadVersion(absl::string_view value, SignedHeaders& headers) {
 
 bool ReadSignature(absl::string_view value, SignedHeaders& headers) {
   size_t size = 0;
-  // Takes all of the value, or fails.
+  // Fails unless it decodes the whole value.
   return sodium_hex2bin(headers.signature.data(), headers.signature.size(), value.data(), value.size(), nullptr, &size,
                         nullptr) == 0 &&
          size == headers.signature.size();
 }
 
 struct SignedHeader {
-  absl::string_view name;  // behind "x-<operator>-"
+  absl::string_view name;  // without "x-<operator>-"
   bool (*read)(absl::string_view value, SignedHeaders& headers);
 };
 
@@ -121,8 +121,8 @@ std::variant<SignedHeaders, Rejection> ReadSignedHeaders(const std::vector<Heade
 std::vector<HeaderField> KeepOperatorHeaders(std::vector<HeaderField> headers, absl::string_view operator_name) {
   const std::string prefix = Prefix(operator_name);
   const auto size_of = [](const HeaderField& header) { return header.name.size() + header.value.size(); };
-  // Signed headers have their places before all others, which may have come first. They fit: each is there once, and
-  // its form bounds it.
+  // Signed headers get their places first, whatever the order received. They always fit: each occurs once, and its form
+  // bounds its length.
   size_t count = 0;
   size_t bytes = 0;
   for (const HeaderField& header : headers) {

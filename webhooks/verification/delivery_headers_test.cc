@@ -25,7 +25,7 @@ std::vector<HeaderField> Genuine() {
           {"X-Service-Signature", std::string(126, '0') + "aF"}};
 }
 
-// The six, in the order in which they are looked at.
+// The six, in the order in which ReadSignedHeaders checks them.
 const char* const kNames[] = {"timestamp",           "event-id",          "signature-key-id",
                               "signature-algorithm", "signature-version", "signature"};
 
@@ -73,7 +73,7 @@ TEST(DeliveryHeadersTest, ComparesNamesWithoutCase) {
   EXPECT_EQ(OutcomeOf(headers, "Turnkey"), "missing_header x-turnkey-timestamp");
 }
 
-TEST(DeliveryHeadersTest, NeedsEachOfTheSixOnce) {
+TEST(DeliveryHeadersTest, RequiresEachOfTheSixOnce) {
   for (const char* name : kNames) {
     const std::string header = absl::StrCat(" x-service-", name);
     std::vector<HeaderField> headers = Genuine();
@@ -96,8 +96,9 @@ TEST(DeliveryHeadersTest, NeedsEachOfTheSixOnce) {
   EXPECT_EQ(OutcomeOf({}), "missing_header x-service-timestamp");
 }
 
-TEST(DeliveryHeadersTest, LooksForMissingThenDuplicateThenMalformedOnesInOrder) {
-  // What is wrong with the header at i, for all pairs of faults: the graver one is told, or the earlier one.
+TEST(DeliveryHeadersTest, ReportsMissingThenDuplicateThenMalformed) {
+  // For every pair of faults: the rejection names the fault whose rule comes first or, for one rule, the earlier
+  // header.
   const std::string faults[] = {"missing_header", "duplicate_header", "malformed_header"};
   auto damage = [](std::vector<HeaderField>& headers, absl::string_view name, size_t fault) {
     if (fault == 0) Header(headers, name).value = "";
@@ -118,7 +119,7 @@ TEST(DeliveryHeadersTest, LooksForMissingThenDuplicateThenMalformedOnesInOrder) 
   }
 }
 
-TEST(DeliveryHeadersTest, KnowsTheFormOfATimestamp) {
+TEST(DeliveryHeadersTest, ChecksTheFormOfTheTimestamp) {
   const std::string malformed = "malformed_header x-service-timestamp";
   for (const char* good : {"0", "1", "1700000000000", "0001700000000000", "9007199254740991"}) {
     EXPECT_EQ(OutcomeWith("timestamp", good), "OK") << good;
@@ -131,7 +132,7 @@ TEST(DeliveryHeadersTest, KnowsTheFormOfATimestamp) {
   EXPECT_EQ(OutcomeWith("timestamp", std::string("1\0", 2)), malformed);
 }
 
-TEST(DeliveryHeadersTest, KnowsTheFormOfIds) {
+TEST(DeliveryHeadersTest, ChecksTheFormOfIds) {
   for (const char* name : {"event-id", "signature-key-id"}) {
     const std::string malformed = absl::StrCat("malformed_header x-service-", name);
     EXPECT_EQ(OutcomeWith(name, "AZaz09_:-"), "OK");
@@ -146,7 +147,7 @@ TEST(DeliveryHeadersTest, KnowsTheFormOfIds) {
   }
 }
 
-TEST(DeliveryHeadersTest, KnowsTheFormOfAlgorithmAndVersion) {
+TEST(DeliveryHeadersTest, ChecksTheFormOfAlgorithmAndVersion) {
   for (const char* name : {"signature-algorithm", "signature-version"}) {
     const std::string malformed = absl::StrCat("malformed_header x-service-", name);
     for (const std::string& good :
@@ -160,7 +161,7 @@ TEST(DeliveryHeadersTest, KnowsTheFormOfAlgorithmAndVersion) {
   }
 }
 
-TEST(DeliveryHeadersTest, KnowsTheFormOfASignature) {
+TEST(DeliveryHeadersTest, ChecksTheFormOfTheSignature) {
   for (const char* digit : {"0", "9", "a", "f", "A", "F"}) {
     EXPECT_EQ(OutcomeWith("signature", absl::StrCat(std::string(127, '0'), digit)), "OK") << digit;
   }
@@ -175,7 +176,7 @@ TEST(DeliveryHeadersTest, KnowsTheFormOfASignature) {
   }
 }
 
-TEST(DeliveryHeadersTest, KeepsTheOperatorsHeadersAsTheyCame) {
+TEST(DeliveryHeadersTest, KeepsTheOperatorsHeadersUnchanged) {
   std::vector<HeaderField> headers = {{"Host", "x"},
                                       {"x-SERVICE-Event-Type", "A  b~"},
                                       {"X-Service-", ""},
@@ -194,7 +195,7 @@ TEST(DeliveryHeadersTest, KeepsTheOperatorsHeadersAsTheyCame) {
   EXPECT_EQ(kept[3].value, "evt.1");
 }
 
-TEST(DeliveryHeadersTest, KeepsNothingThatIsNotVisible) {
+TEST(DeliveryHeadersTest, DropsHeadersThatAreNotVisibleAscii) {
   for (const char* text : {"\x01", "\t", "\n", "\r", "\x1f", "\x7f", "\x80", "\xc3\xa9", "\xff"}) {
     EXPECT_THAT(KeepOperatorHeaders({{"X-Service-A", absl::StrCat("a", text, "b")}}, "Service"), IsEmpty());
     EXPECT_THAT(KeepOperatorHeaders({{absl::StrCat("X-Service-A", text), "b"}}, "Service"), IsEmpty());
@@ -211,11 +212,11 @@ TEST(DeliveryHeadersTest, KeepsABoundedNumberOfBytes) {
   EXPECT_THAT(KeepOperatorHeaders({{name, fits}}, "Service"), SizeIs(1));
   EXPECT_THAT(KeepOperatorHeaders({{name, fits + "b"}}, "Service"), IsEmpty());
   EXPECT_THAT(KeepOperatorHeaders({{name, fits}, {name, ""}}, "Service"), SizeIs(1));
-  // What follows may fit again.
+  // A later, smaller header may fit again.
   EXPECT_THAT(KeepOperatorHeaders({{name, "b"}, {name, fits}, {name, "b"}}, "Service"), SizeIs(2));
 }
 
-TEST(DeliveryHeadersTest, KeepsAllThatAreSignedWhateverComesBeforeThem) {
+TEST(DeliveryHeadersTest, KeepsSignedHeadersWhateverPrecedesThem) {
   std::vector<HeaderField> headers(100, {"X-Service-A", std::string(100, 'b')});
   for (const char* name :
        {"Timestamp", "Event-Id", "Signature-Key-Id", "Signature-Algorithm", "Signature-Version", "SIGNATURE"}) {
@@ -228,11 +229,11 @@ TEST(DeliveryHeadersTest, KeepsAllThatAreSignedWhateverComesBeforeThem) {
   EXPECT_EQ(kept[15].name, "X-Service-SIGNATURE");
 }
 
-TEST(DeliveryHeadersTest, KnowsHowTheTimestampWasSpelled) {
+TEST(DeliveryHeadersTest, ReturnsTheTimestampAsSpelled) {
   const auto spelled = [](const std::vector<HeaderField>& kept) { return SignedTimestampOf(kept, "Service", 17); };
   EXPECT_EQ(spelled({{"X-Service-Timestamp", "17"}}), "17");
   EXPECT_EQ(spelled({{"X-Service-A", "0017"}, {"x-SERVICE-timestamp", "0000000000000017"}}), "0000000000000017");
-  // Not there, or of another number, or of a form that no signed timestamp has.
+  // The header is absent, has another number, or has a form that no signed timestamp has.
   EXPECT_EQ(spelled({}), "17");
   EXPECT_EQ(spelled({{"X-Service-Timestamp", "018"}, {"X-Other-Timestamp", "017"}}), "17");
   EXPECT_EQ(spelled({{"X-Service-Timestamp", "00000000000000017"}}), "17");

@@ -1,7 +1,7 @@
-// Why a delivery was rejected, and with which status its sender is answered.
+// Why a delivery was rejected, and the HTTP status that its sender gets.
 //
-// Upstream repeats a delivery after a network error or a 5xx and after nothing else, so whatever may be our own fault
-// is 503: a 4xx says that repeating cannot help, and the event is lost.
+// Upstream repeats a delivery only after a network error or a 5xx. A fault that may be ours is therefore a 503. A 4xx
+// means that a repetition cannot help: upstream drops the event.
 #ifndef STAMPGATE_WEBHOOKS_VERIFICATION_REJECTION_H_
 #define STAMPGATE_WEBHOOKS_VERIFICATION_REJECTION_H_
 
@@ -11,22 +11,22 @@
 
 namespace stampgate {
 
-// In the order in which the verifier looks. Names that upstream's public helper has too mean the same.
+// In the order in which the verifier checks. Names that upstream's public helper uses too have the same meaning.
 enum class RejectionReason {
-  kMissingHeader,                    // one of the six signed headers is absent or empty
-  kDuplicateHeader,                  // one of the six came more than once
-  kMalformedHeader,                  // not of the form that the header must have
-  kUnsupportedSignatureVersion,      // not "v1": something for us to learn
-  kUnsupportedSignatureAlgorithm,    // not "ed25519"
-  kMissingKey,                       // no usable key of that id, even after asking again where that was allowed
-  kInvalidVerificationKeyAlgorithm,  // the key is for another algorithm or version than the headers name
-  kInvalidSignature,                 // the key did not sign this event id with this body
-  kStaleTimestamp,                   // signed too long ago or ahead of now; our clock may be wrong
+  kMissingHeader,                  // one of the six signed headers is absent or empty
+  kDuplicateHeader,                // one of the six occurs more than once
+  kMalformedHeader,                // the value does not have the header's form
+  kUnsupportedSignatureVersion,    // not "v1": this gateway needs an update
+  kUnsupportedSignatureAlgorithm,  // not "ed25519"
+  kMissingKey,                     // no usable verification key of that id, even after a refetch where one was allowed
+  kInvalidVerificationKeyAlgorithm,  // the verification key is for another algorithm or version than the headers name
+  kInvalidSignature,                 // the verification key did not sign this event id with this body
+  kStaleTimestamp,                   // signed too long ago or in the future; our clock may be wrong
 };
 
 struct Rejection {
   RejectionReason reason = RejectionReason::kMissingHeader;
-  // Of the first three: the header, in lower case. Never what came in.
+  // For the first three reasons: the header's name in lower case, never its value.
   std::string header;
 };
 

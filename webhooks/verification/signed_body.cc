@@ -14,7 +14,7 @@ std::string Label(const JsonValue& value) {
 }
 
 std::string EventType(std::string type) {
-  // Activities come bare: "type" is the activity's own.
+  // An activity is the whole body: "type" is the activity's own type.
   if (absl::StartsWith(type, "ACTIVITY_TYPE_")) return "ACTIVITY_UPDATES";
   if (type == "balances:confirmed") return "BALANCE_CONFIRMED_UPDATES";
   if (type == "balances:finalized") return "BALANCE_FINALIZED_UPDATES";
@@ -25,7 +25,7 @@ std::string EventType(std::string type) {
 }  // namespace
 
 absl::StatusOr<SignedBody> ReadSignedBody(absl::string_view body) {
-  // A copy: the reader wants room behind the text, and a string that is made to grow may hold twice its size for good.
+  // A copy, because the reader needs padding after the text, and growing the original could double its memory for good.
   std::string text;
   text.reserve(body.size() + kJsonPadding);
   text.append(body.data(), body.size());

@@ -42,7 +42,7 @@ TEST(SignedBodyTest, NamesEventsAsUpstreamDoes) {
       {"balances:confirmed", "BALANCE_CONFIRMED_UPDATES"},
       {"balances:finalized", "BALANCE_FINALIZED_UPDATES"},
       {"transaction:status", "SEND_TRANSACTION_STATUS_UPDATES"},
-      // Upstream's next event, and what only looks like one that is known.
+      // A future event type of upstream, and a type that only resembles a known one.
       {"policies:changed", "policies:changed"},
       {"activity.created", "activity.created"},
       {"ACTIVITY_TYPE", "ACTIVITY_TYPE"},
@@ -70,7 +70,7 @@ TEST(SignedBodyTest, ReadsEscapes) {
   EXPECT_EQ(body.event_type, "BALANCE_CONFIRMED_UPDATES");
 }
 
-TEST(SignedBodyTest, CountsWhatIsNoTextAsAbsent) {
+TEST(SignedBodyTest, IgnoresMembersThatAreNotText) {
   for (const char* value : {"1", "null", "true", "[\"x\"]", "{\"x\":1}", "\"\\ud800\"", "\"\""}) {
     SignedBody body = Read(
         absl::StrCat(R"({"organizationId":)", value, R"(,"parentOrganizationId":)", value, R"(,"type":)", value, "}"));
@@ -80,7 +80,7 @@ TEST(SignedBodyTest, CountsWhatIsNoTextAsAbsent) {
   }
 }
 
-TEST(SignedBodyTest, CountsTextThatIsTooLongAsAbsent) {
+TEST(SignedBodyTest, IgnoresTextThatIsTooLong) {
   auto with = [](const std::string& value) {
     return Read(absl::StrCat(R"({"organizationId":")", value, R"(","parentOrganizationId":")", value, R"(","type":")",
                              value, "\"}"));
@@ -96,7 +96,7 @@ TEST(SignedBodyTest, CountsTextThatIsTooLongAsAbsent) {
   EXPECT_EQ(with("ACTIVITY_TYPE_" + fits).event_type, "");
 }
 
-TEST(SignedBodyTest, TakesOneWholeObjectAndNothingElse) {
+TEST(SignedBodyTest, AcceptsOnlyOneWholeObject) {
   for (const char* body : {"{}", " \t\r\n{ } \n", R"({"a":{}})"}) EXPECT_TRUE(ReadSignedBody(body).ok()) << body;
   for (absl::string_view body : {"",
                                  " ",

@@ -57,7 +57,7 @@ Delivery TestSender::SignAt(absl::string_view timestamp, absl::string_view event
 }
 
 std::string TestSender::Key() const {
-  // Abseil leaves padding out of this form, as JSON Web Keys do.
+  // Abseil writes this form without padding, as JSON Web Keys require.
   return absl::StrCat(R"({"kid":")", key_id_, R"(","kty":"OKP","crv":"Ed25519","alg":"EdDSA","use":"sig","x":")",
                       absl::WebSafeBase64Escape(AsText(public_key_)),
                       R"(","service_signature_algorithm":"ed25519","service_signature_version":"v1"})");
@@ -76,7 +76,8 @@ VerifiedEvent MakeVerifiedEvent(absl::string_view event_id, absl::string_view bo
   Verifier verifier(std::move(options), keys);
   std::optional<Verdict> verdict;
   verifier.Verify(sender.Sign(event_id, body, now), [&](Verdict given) { verdict = std::move(given); });
-  ABSL_RAW_CHECK(verdict.has_value() && std::holds_alternative<VerifiedEvent>(*verdict), "a test's event is rejected");
+  ABSL_RAW_CHECK(verdict.has_value() && std::holds_alternative<VerifiedEvent>(*verdict),
+                 "the verifier rejected a test's event");
   return std::get<VerifiedEvent>(*std::move(verdict));
 }
 

@@ -17,17 +17,18 @@ namespace {
 constexpr absl::string_view kVersion = "v1";
 constexpr absl::string_view kAlgorithm = "ed25519";
 
-// Whether the bytes under the signature are another event id with a body that is a JSON object: then that is what
-// upstream signed, and somebody has moved the dot between the two.
+// Whether the signed bytes can also be split into another event id and a body that is a JSON object. If so, upstream
+// signed that split, and somebody moved the dot between the two parts.
 bool IsCutElsewhere(const SignedHeaders& headers, absl::string_view body) {
-  // The first dots of a long body are enough: an event id is bounded.
+  // Only the beginning of a long body matters, because the length of an event id is bounded.
   const std::string text = absl::StrCat(headers.event_id, ".", body.substr(0, kMaxIdentifierBytes + 2));
   const size_t end = EndOfEventIdBeforeObject(text);
   if (end == absl::string_view::npos || end <= headers.event_id.size()) return false;
   return ReadSignedBody(body.substr(end - headers.event_id.size())).ok();
 }
 
-// libsodium also refuses what RFC 8032 lets pass or leaves open: a scalar that is not reduced, points of small order.
+// libsodium also refuses two forms that RFC 8032 allows or leaves open: a scalar that is not reduced, and points of
+// small order.
 bool SignatureIsValid(const SignedHeaders& headers, absl::string_view body, const VerificationKey& key) {
   const std::string message = absl::StrCat(kVersion, ".", kAlgorithm, ".", headers.key_id, ".", headers.timestamp, ".",
                                            headers.event_id, ".", body);
@@ -35,7 +36,7 @@ bool SignatureIsValid(const SignedHeaders& headers, absl::string_view body, cons
                                      message.size(), key.public_key.data()) == 0;
 }
 
-// In whole milliseconds, as upstream's helper counts. Saturates instead of overflowing.
+// Compares whole milliseconds, as upstream's helper does. Saturates instead of overflowing.
 bool IsFresh(const SignedHeaders& headers, absl::Time now, absl::Duration max_age) {
   const absl::Duration age = absl::FromUnixMillis(absl::ToUnixMillis(now)) - absl::FromUnixMillis(headers.timestamp_ms);
   return absl::AbsDuration(age) <= max_age;
@@ -71,7 +72,7 @@ Verdict Verifier::Check(const Options& options, const std::optional<Verification
   if (!IsFresh(headers, options.now(), options.max_timestamp_age)) {
     return Rejection{RejectionReason::kStaleTimestamp, ""};
   }
-  // What upstream signed is never lost: a body that cannot be read is kept as it is, and says nothing.
+  // No signed event is lost: a body that cannot be read is stored unchanged, with empty labels.
   absl::StatusOr<SignedBody> body = ReadSignedBody(delivery.body);
   if (!body.ok()) {
     if (IsCutElsewhere(headers, delivery.body)) return Rejection{RejectionReason::kInvalidSignature, ""};

@@ -1,4 +1,5 @@
-// The specification's verification procedure: a delivery becomes a verified event, or is rejected for one reason.
+// The specification's verification procedure: turns a delivery into a verified event, or into a rejection with one
+// reason.
 #ifndef STAMPGATE_WEBHOOKS_VERIFICATION_VERIFIER_H_
 #define STAMPGATE_WEBHOOKS_VERIFICATION_VERIFIER_H_
 
@@ -22,31 +23,32 @@ struct SignedHeaders;
 
 using Verdict = std::variant<VerifiedEvent, Rejection>;
 
-// Thread-safe. Verifies with libsodium, in the order of RejectionReason. Everything that decides is signed; the headers
-// that name an organization and an event type are not, and are never looked at.
+// Thread-safe. Verifies with libsodium, in the order of RejectionReason. Uses signed parts only: it never reads the
+// unsigned headers that name an organization and an event type.
 class Verifier {
  public:
   struct Options {
-    // The name in "X-<operator>-Signature" and the others; header names compare without case.
+    // The operator's name in "X-<operator>-Signature" and the other headers; names are compared without case.
     std::string operator_name = "Service";
-    // How far the signed time may be from now, either way; exactly this far passes.
+    // The largest accepted difference between the signed time and now, in the past or the future; inclusive.
     absl::Duration max_timestamp_age = absl::Minutes(5);
     std::function<absl::Time()> now;
   };
 
-  // `keys` outlives the verifier and every call that is under way.
+  // `keys` must outlive the verifier and every call that is in progress.
   Verifier(Options options, KeySetCache& keys);
 
-  // Calls `done` once: before it returns if the delivery's key is known or the delivery is rejected for another reason,
-  // else when the key set has come, on the thread that brings it. Neither blocks.
+  // Calls `done` once. If the delivery's verification key is cached, or the delivery is rejected before it is needed,
+  // calls it before returning. Otherwise calls it after the key set has been fetched, on the thread that fetched it.
+  // Neither blocks.
   void Verify(Delivery delivery, absl::AnyInvocable<void(Verdict)> done);
 
  private:
-  // Everything from the key on.
+  // All checks from the verification key on.
   static Verdict Check(const Options& options, const std::optional<VerificationKey>& key, const SignedHeaders& headers,
                        Delivery delivery);
 
-  // Shared with the calls that wait for a key.
+  // Shared with the calls that wait for a verification key.
   const std::shared_ptr<const Options> options_;
   KeySetCache& keys_;
 };

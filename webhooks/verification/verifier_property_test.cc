@@ -14,8 +14,8 @@
 namespace stampgate {
 namespace {
 
-// What a delivery says was signed, and how: equal for two deliveries if the same parts, to the byte, are signed by the
-// same bytes. Nothing if one of the six headers is not there exactly once. Written without the code under test.
+// The signed parts of a delivery and its signature, as one text: equal for two deliveries exactly if these are equal to
+// the byte. Nothing unless each of the six headers occurs exactly once. Written without the code under test.
 std::optional<std::string> SignedParts(const Delivery& delivery) {
   std::map<std::string, std::vector<std::string>> values;
   for (const HeaderField& header : delivery.headers) {
@@ -33,14 +33,15 @@ std::optional<std::string> SignedParts(const Delivery& delivery) {
   return absl::StrCat(parts, delivery.body);
 }
 
-// Damages genuine deliveries in one way or another.
+// Damages genuine deliveries, each in one of several ways.
 class Mutator {
  public:
   Mutator(std::vector<Delivery> genuine, uint32_t seed) : genuine_(std::move(genuine)), random_(seed) {}
 
   Delivery Next() {
     Delivery delivery = Any();
-    delivery.headers.reserve(delivery.headers.size() + 32);  // Header adds what is not there, and references must stay
+    delivery.headers.reserve(delivery.headers.size() +
+                             32);  // Header() adds missing headers, and references must stay valid
     for (int i = Below(8) == 0 ? 2 : 1; i > 0; --i) Damage(delivery);
     return delivery;
   }
@@ -52,7 +53,7 @@ class Mutator {
 
   HeaderField& AnyHeader(Delivery& delivery) { return delivery.headers[Below(delivery.headers.size())]; }
 
-  // A value of one of the six, or the body.
+  // The value of one of the six headers, or the body.
   std::string& AnySigned(Delivery& delivery) {
     static const char* const kNames[] = {"Timestamp",           "Event-Id",          "Signature-Key-Id",
                                          "Signature-Algorithm", "Signature-Version", "Signature"};
@@ -76,12 +77,12 @@ class Mutator {
         return Flip(AnyHeader(delivery).value);
       case 3:
         return Flip(AnyHeader(delivery).name);
-      case 4: {  // cut
+      case 4: {  // cuts a part short
         std::string& text = AnySigned(delivery);
         if (!text.empty()) text.resize(Below(text.size()));
         return;
       }
-      case 5: {  // a byte more, or less
+      case 5: {  // adds or removes a byte
         std::string& text = AnySigned(delivery);
         const size_t at = Below(text.size() + 1);
         if (Below(2) == 0) {
@@ -91,11 +92,11 @@ class Mutator {
         }
         return;
       }
-      case 6: {  // another cut between event id and body
+      case 6: {  // moves the dot between event id and body
         const std::string joined = absl::StrCat(Header(delivery, "Event-Id"), ".", delivery.body);
         return Cut(joined, Header(delivery, "Event-Id"), delivery.body);
       }
-      case 7: {  // and between key id and time
+      case 7: {  // moves the dot between key id and time
         const std::string joined = absl::StrCat(Header(delivery, "Signature-Key-Id"), ".",
                                                 Header(delivery, "Timestamp"), ".", Header(delivery, "Event-Id"));
         std::string& key_id = Header(delivery, "Signature-Key-Id");
@@ -103,7 +104,7 @@ class Mutator {
         Cut(joined, key_id, rest);
         return Cut(rest, Header(delivery, "Timestamp"), Header(delivery, "Event-Id"));
       }
-      case 8: {  // a part of another one
+      case 8: {  // copies a part from another delivery
         Delivery other = Any();
         const size_t which = Below(delivery.headers.size() + 1);
         if (which == delivery.headers.size()) {
@@ -113,7 +114,7 @@ class Mutator {
         }
         return;
       }
-      case 9:  // twice, or not at all, or elsewhere
+      case 9:  // repeats, removes or moves a header
         switch (Below(3)) {
           case 0:
             delivery.headers.push_back(AnyHeader(delivery));
@@ -125,20 +126,20 @@ class Mutator {
             std::swap(AnyHeader(delivery), AnyHeader(delivery));
             return;
         }
-      case 10: {  // signed with a key that is not the one it names
+      case 10: {  // signs with another key than the one named
         const TestSender wrong(Header(delivery, "Signature-Key-Id"), SeedOf(static_cast<uint8_t>(100 + Below(100))));
         Header(delivery, "Signature") =
             Header(Keep(wrong.Sign(Header(delivery, "Event-Id"), delivery.body, kNow)), "Signature");
         return;
       }
-      case 11: {  // allowed: the signature's letters, names' letters, what is not signed
+      case 11: {  // changes that must not matter: case of the signature and of names, unsigned parts
         if (Below(2) == 0) absl::AsciiStrToUpper(&Header(delivery, "Signature"));
         if (Below(2) == 0) absl::AsciiStrToUpper(&AnyHeader(delivery).name);
         if (Below(2) == 0) Header(delivery, "Organization-Id") = "org-evil";
         if (Below(2) == 0) delivery.headers.push_back({"X-Service-Event-Type", "LIES"});
         return;
       }
-      default: {  // white space, which the receiver has trimmed if there was any
+      default: {  // adds white space, which the receiver would have trimmed
         std::string& text = AnySigned(delivery);
         text.insert(Below(2) == 0 ? 0 : text.size(), 1, " \t\n\r"[Below(4)]);
         return;
@@ -167,8 +168,8 @@ class Mutator {
   Delivery kept_;
 };
 
-// A delivery is taken if and only if all that is signed is what upstream signed, and it is fresh.
-TEST(VerifierPropertyTest, TakesNothingThatUpstreamDidNotSign) {
+// A delivery is accepted if and only if every signed part is what upstream signed, and it is fresh.
+TEST(VerifierPropertyTest, AcceptsOnlyWhatUpstreamSigned) {
   constexpr int kMutations = 100'000;
   const TestSender first("webhook-key-1");
   const TestSender second("0b6f6c0e-6d0e-4a0f-9a3c-3d1f5f0c8a11", SeedOf(4));
@@ -193,7 +194,7 @@ TEST(VerifierPropertyTest, TakesNothingThatUpstreamDidNotSign) {
   std::map<std::string, int> outcomes;
   for (int i = 0; i < kMutations; ++i) {
     const Delivery delivery = mutator.Next();
-    // One of 16 comes too late, or too early.
+    // One of 16 arrives too late or too early.
     const bool is_late = mutator.Below(16) == 0;
     inbox.now() = kNow + (is_late ? absl::Minutes(mutator.Below(2) == 0 ? 6 : -6) : absl::ZeroDuration());
     const std::optional<std::string> parts = SignedParts(delivery);
@@ -209,7 +210,7 @@ TEST(VerifierPropertyTest, TakesNothingThatUpstreamDidNotSign) {
       ASSERT_EQ(std::get<VerifiedEvent>(verdict)->body, delivery.body);
     }
   }
-  // That the mutations reach every check. (No key here is for another algorithm.)
+  // The mutations reach every check. (No key here is for another algorithm.)
   for (const char* name :
        {"OK", "missing_header", "duplicate_header", "malformed_header", "unsupported_signature_version",
         "unsupported_signature_algorithm", "missing_key", "invalid_signature", "stale_timestamp"}) {

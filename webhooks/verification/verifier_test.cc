@@ -29,8 +29,8 @@ namespace {
 
 constexpr char kBody[] = R"({"type":"activity.created","data":{"id":"act_123"}})";
 
-// Upstream's own unit test: seed, event, time, body and what its signing gives for them.
-TEST(VerifierTest, TakesTheDeliveryOfUpstreamsOwnTest) {
+// Upstream's own unit test: the seed, event, time and body, and the signature that it expects.
+TEST(VerifierTest, AcceptsTheDeliveryOfUpstreamsOwnTest) {
   Delivery delivery = TestSender().Sign("evt_123", kBody, kNow);
   EXPECT_EQ(Header(delivery, "Signature"),
             "99c87f03e9254ed35896a394daa264f30d87574c6f4187e861fe136e4a15b50b"
@@ -58,7 +58,7 @@ TEST(VerifierTest, TakesTheDeliveryOfUpstreamsOwnTest) {
   }
 }
 
-// Where we judge otherwise than upstream's helper, and why.
+// A case in which our verdict differs from that of upstream's helper, and why.
 struct Difference {
   const char *ours, *why;
 };
@@ -66,14 +66,14 @@ struct Difference {
 const std::map<std::string, Difference>& Differences() {
   static const auto* const differences = new std::map<std::string, Difference>{
       {"bad-short-signature",
-       {"malformed_header x-turnkey-signature", "told before a key is looked for: no key can make it right"}},
+       {"malformed_header x-turnkey-signature", "rejected before the key lookup: no key can make it valid"}},
       {"bad-timestamp-not-numeric",
-       {"malformed_header x-turnkey-timestamp", "one name for a bad form, whichever header has it"}},
+       {"malformed_header x-turnkey-timestamp", "one reason for a bad form in any header"}},
   };
   return *differences;
 }
 
-// The key set of one delivery of the file: its own `verificationKeys`, or those of the file.
+// The key set for one delivery of the file: the delivery's own `verificationKeys`, else those of the file.
 std::string KeySetOf(simdjson::dom::element root, simdjson::dom::element delivery) {
   simdjson::dom::array keys;
   if (delivery["verificationKeys"].get(keys) != simdjson::SUCCESS) {
@@ -93,7 +93,7 @@ std::string KeySetOf(simdjson::dom::element root, simdjson::dom::element deliver
   return absl::StrCat(R"({"keys":[)", absl::StrJoin(jwks, ","), "]}");
 }
 
-TEST(VerifierTest, ADeliverysOwnKeysStandBeforeThoseOfTheFile) {
+TEST(VerifierTest, ADeliverysOwnKeysOverrideTheFiles) {
   simdjson::dom::parser file_parser;
   simdjson::dom::element root = file_parser.load("tests/vectors/webhooks.json");
   const std::string own = R"({"verificationKeys":[{"keyId":"webhook-key-1","publicKey":)"
@@ -132,7 +132,7 @@ TEST(VerifierTest, JudgesAsUpstreamsHelperDoes) {
     if (difference != Differences().end()) {
       ++differences;
       EXPECT_EQ(OutcomeOf(verdict), difference->second.ours) << id << ": " << difference->second.why;
-      EXPECT_NE(helpers, difference->second.ours) << id << " is no difference any more";
+      EXPECT_NE(helpers, difference->second.ours) << id << " no longer differs";
       continue;
     }
     EXPECT_EQ(OutcomeOf(verdict), helpers) << id;
@@ -143,12 +143,12 @@ TEST(VerifierTest, JudgesAsUpstreamsHelperDoes) {
     EXPECT_EQ(event.timestamp_ms, int64_t(entry["verdict"]["timestampMs"])) << id;
     EXPECT_EQ(event.body, delivery.body) << id;
   }
-  EXPECT_EQ(differences, Differences().size()) << "a difference that no delivery has";
+  EXPECT_EQ(differences, Differences().size()) << "a listed difference that no delivery has";
   EXPECT_GE(deliveries, 20);
 }
 
-// Each delivery has a new fault and all those before it.
-TEST(VerifierTest, LooksInTheOrderOfReasons) {
+// Each delivery adds a fault that the verifier checks earlier.
+TEST(VerifierTest, ChecksInTheOrderOfReasons) {
   const TestSender sender("a");
   const TestSender other("a", SeedOf(1));
   const TestSender unknown("unknown");
@@ -178,7 +178,7 @@ TEST(VerifierTest, LooksInTheOrderOfReasons) {
   EXPECT_EQ(inbox.Outcome(delivery), "missing_header x-service-signature");
 }
 
-TEST(VerifierTest, FitsAKeyToItsOwnAlgorithmAndVersion) {
+TEST(VerifierTest, UsesAKeyOnlyForItsAlgorithmAndVersion) {
   const TestSender sender("a");
   const std::string key = sender.Key();
   for (const char* members : {R"("service_signature_algorithm":"EdDSA")", R"("service_signature_algorithm":"")",
@@ -189,7 +189,7 @@ TEST(VerifierTest, FitsAKeyToItsOwnAlgorithmAndVersion) {
   }
 }
 
-TEST(VerifierTest, AnswersWithTheCodeThatMakesUpstreamRepeatWhatMayBeOurFault) {
+TEST(VerifierTest, MakesUpstreamRepeatWhatMayBeOurFault) {
   struct {
     const char* name;
     RejectionReason reason;
@@ -211,7 +211,7 @@ TEST(VerifierTest, AnswersWithTheCodeThatMakesUpstreamRepeatWhatMayBeOurFault) {
   }
 }
 
-// Judged by a clock that says `now`, with a key set that is there at any time.
+// The verdict at the time `now`, with a key set that is always available.
 std::string OutcomeAt(absl::Time now, const TestSender& sender, Delivery delivery) {
   KeySetCache::Options cache_options;
   cache_options.now = [] { return kNow; };
@@ -226,7 +226,7 @@ std::string OutcomeAt(absl::Time now, const TestSender& sender, Delivery deliver
   return outcome;
 }
 
-TEST(VerifierTest, TakesWhatIsExactlyAsOldAsItMayBe) {
+TEST(VerifierTest, AcceptsTheExactMaximumAge) {
   const TestSender sender;
   const absl::Duration ms = absl::Milliseconds(1);
   const absl::Duration window = absl::Minutes(5);
@@ -248,7 +248,7 @@ TEST(VerifierTest, TakesWhatIsExactlyAsOldAsItMayBe) {
   for (const auto& one : cases) {
     EXPECT_EQ(OutcomeAt(kNow + one.age, sender, sender.Sign("e", "{}", kNow)), one.outcome) << one.age;
   }
-  // The ends of what a timestamp can say, against ends of what a clock can.
+  // The smallest and largest timestamps against the smallest and largest clock values.
   for (int64_t ms_since_1970 : {int64_t{0}, (int64_t{1} << 53) - 1}) {
     const Delivery delivery = sender.Sign("e", "{}", absl::FromUnixMillis(ms_since_1970));
     for (absl::Time now : {absl::InfinitePast(), absl::FromUnixMillis(INT64_MIN), absl::FromUnixMillis(INT64_MAX),
@@ -259,7 +259,7 @@ TEST(VerifierTest, TakesWhatIsExactlyAsOldAsItMayBe) {
   }
 }
 
-TEST(VerifierTest, VerifiesATimestampAsItWasSpelled) {
+TEST(VerifierTest, VerifiesTheTimestampAsSpelled) {
   const TestSender sender;
   Inbox inbox(sender.KeySet());
   Delivery delivery = sender.Sign("e", "{}", kNow);
@@ -267,8 +267,8 @@ TEST(VerifierTest, VerifiesATimestampAsItWasSpelled) {
   EXPECT_EQ(inbox.Outcome(delivery), "invalid_signature");
 }
 
-// The documented formula holds for who has the event alone.
-TEST(VerifierTest, KeepsATimestampAsItWasSigned) {
+// A subscriber that has only the event can recompute the signed message by the documented formula.
+TEST(VerifierTest, KeepsTheTimestampAsSigned) {
   const TestSender sender;
   Inbox inbox(sender.KeySet());
   const Delivery delivery = sender.SignAt("0001700000000000", "e", "{}");
@@ -279,8 +279,8 @@ TEST(VerifierTest, KeepsATimestampAsItWasSigned) {
   EXPECT_EQ(SignedTimestampOf(event.headers, "Service", event.timestamp_ms), "0001700000000000");
 }
 
-// What upstream signed is never lost.
-TEST(VerifierTest, TakesEveryBodyThatIsSigned) {
+// No signed event is lost.
+TEST(VerifierTest, AcceptsEverySignedBody) {
   const TestSender sender;
   Inbox inbox(sender.KeySet());
   std::string deep = "1";
@@ -296,11 +296,12 @@ TEST(VerifierTest, TakesEveryBodyThatIsSigned) {
     const Event& event = *std::get<VerifiedEvent>(verdict);
     EXPECT_EQ(event.event_id, "evt.1");
     EXPECT_EQ(event.body, body);
-    EXPECT_EQ(event.organization_id + event.parent_organization_id + event.type, "") << "nothing is read from it";
+    EXPECT_EQ(event.organization_id + event.parent_organization_id + event.type, "")
+        << "the verifier reads nothing from it";
   }
 }
 
-TEST(VerifierTest, ReadsWhoseEventItIsFromTheBodyAlone) {
+TEST(VerifierTest, ReadsTheOrganizationOnlyFromTheBody) {
   const TestSender sender;
   Inbox inbox(sender.KeySet());
   Delivery delivery = sender.Sign(
@@ -331,7 +332,7 @@ TEST(VerifierTest, ReadsWhoseEventItIsFromTheBodyAlone) {
   EXPECT_EQ(lied.headers.size(), plain.headers.size() + 4);
 }
 
-TEST(VerifierTest, KeepsABodyOfManyMegabytesByteForByte) {
+TEST(VerifierTest, KeepsALargeBodyByteForByte) {
   const TestSender sender;
   Inbox inbox(sender.KeySet());
   const std::string body = absl::StrCat("\n {\"a\":\"", std::string(4 << 20, 'x'), "\"}\t");
@@ -340,26 +341,26 @@ TEST(VerifierTest, KeepsABodyOfManyMegabytesByteForByte) {
   EXPECT_TRUE(std::get<VerifiedEvent>(verdict)->body == body);
 }
 
-// The message that a delivery's headers and body say was signed.
+// The message that a delivery's headers and body claim was signed.
 std::string MessageOf(Delivery& delivery) {
   return absl::StrCat("v1.ed25519.", Header(delivery, "Signature-Key-Id"), ".", Header(delivery, "Timestamp"), ".",
                       absl::StrCat(Header(delivery, "Event-Id"), ".", delivery.body));
 }
 
-// The group's order, little-endian.
+// The order of the group, little-endian.
 const std::string& GroupOrder() {
   static const auto* const order =
       new std::string(absl::HexStringToBytes("edd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010"));
   return *order;
 }
 
-TEST(VerifierTest, RefusesASignatureWithAnotherSpellingOfItsScalar) {
+TEST(VerifierTest, RejectsAnUnreducedScalar) {
   const TestSender sender;
   Inbox inbox(sender.KeySet());
   Delivery delivery = sender.Sign("e", "{}", kNow);
   ASSERT_EQ(inbox.Outcome(delivery), "OK");
   const std::string signature = absl::HexStringToBytes(Header(delivery, "Signature"));
-  // S + L, S + 2L, ... as long as they fit: the same number for who does not look.
+  // S + L, S + 2L, ... as long as they fit in 32 bytes: the same number to a verifier that does not check the range.
   std::string scalar = signature.substr(32);
   for (int multiple = 1; multiple < 15; ++multiple) {
     sodium_add(reinterpret_cast<uint8_t*>(scalar.data()), reinterpret_cast<const uint8_t*>(GroupOrder().data()), 32);
@@ -368,7 +369,7 @@ TEST(VerifierTest, RefusesASignatureWithAnotherSpellingOfItsScalar) {
   }
 }
 
-TEST(VerifierTest, RefusesTheSignatureThatFitsEveryMessage) {
+TEST(VerifierTest, RejectsTheSignatureThatFitsEveryMessage) {
   const std::string one = absl::HexStringToBytes("0100000000000000000000000000000000000000000000000000000000000000");
   const TestSender sender("good");
   Inbox inbox(absl::StrCat(R"({"keys":[)", sender.Key(), R"(,{"kid":"identity","kty":"OKP","crv":"Ed25519","x":")",
@@ -381,9 +382,9 @@ TEST(VerifierTest, RefusesTheSignatureThatFitsEveryMessage) {
   EXPECT_EQ(inbox.Outcome(delivery), "invalid_signature");
 }
 
-// Whoever has the key can sign with R = 0; the equation holds, and RFC 8032 does not mind. libsodium does, and so the
-// signatures of a broken signer, which would give the key away, are no signatures here.
-TEST(VerifierTest, RefusesAPointOfSmallOrderInASignature) {
+// The owner of the key can sign with R = 0: the equation holds, and RFC 8032 allows it. libsodium refuses it. So we
+// also reject the signatures of a broken signer, which would reveal the key.
+TEST(VerifierTest, RejectsAPointOfSmallOrder) {
   const std::array<uint8_t, 32> seed = SeedOf(7);
   const TestSender sender("a", seed);
   Inbox inbox(sender.KeySet());
@@ -413,7 +414,7 @@ TEST(VerifierTest, RefusesAPointOfSmallOrderInASignature) {
     crypto_core_ed25519_scalar_reduce(challenge, challenge_hash);
     std::string scalar(32, '\0');
     crypto_core_ed25519_scalar_mul(reinterpret_cast<uint8_t*>(scalar.data()), challenge, secret);
-    // That this is the scalar that the equation wants: S B = challenge A.
+    // Proves that this is the scalar that the equation needs: S B = challenge A.
     uint8_t left[32];
     uint8_t right[32];
     EXPECT_EQ(crypto_scalarmult_ed25519_base_noclamp(left, reinterpret_cast<const uint8_t*>(scalar.data())), 0);
@@ -430,8 +431,8 @@ TEST(VerifierTest, RefusesAPointOfSmallOrderInASignature) {
   }
 }
 
-// What is signed says where its parts end only by their form: every way to cut it at three dots is tried.
-TEST(VerifierTest, TakesAMessageInItsOneCutOnly) {
+// Only the form of the parts says where they end in the signed message, so the test tries every split at three dots.
+TEST(VerifierTest, AcceptsOnlyOneSplitOfAMessage) {
   const TestSender sender("key");
   Inbox inbox(sender.KeySet());
   int cuts = 0;
@@ -470,7 +471,7 @@ TEST(VerifierTest, TakesAMessageInItsOneCutOnly) {
   EXPECT_GT(cuts, 400);
 }
 
-TEST(VerifierTest, WaitsForAKeyThatIsNotThereYet) {
+TEST(VerifierTest, WaitsForAKeyThatMustBeFetched) {
   const TestSender old_key("old");
   const TestSender new_key("new", SeedOf(2));
   Inbox inbox(old_key.KeySet());
@@ -481,7 +482,7 @@ TEST(VerifierTest, WaitsForAKeyThatIsNotThereYet) {
   const auto& stale = inbox.Start(new_key.Sign("e3", "{}", kNow - absl::Hours(1)));
   const auto& forged = inbox.Start(TestSender("new").Sign("e4", "{}", kNow));
   EXPECT_FALSE(early.has_value());
-  EXPECT_EQ(inbox.Outcome(old_key.Sign("e5", "{}", kNow)), "OK") << "does not wait";
+  EXPECT_EQ(inbox.Outcome(old_key.Sign("e5", "{}", kNow)), "OK") << "must not wait";
   inbox.set_key_set(TwoKeys(old_key, new_key));
   inbox.EndFetches();
   ASSERT_TRUE(early.has_value() && stale.has_value() && forged.has_value());
@@ -490,8 +491,8 @@ TEST(VerifierTest, WaitsForAKeyThatIsNotThereYet) {
   EXPECT_EQ(OutcomeOf(*forged), "invalid_signature");
 }
 
-// The clock counts when the key has come, not when the delivery has.
-TEST(VerifierTest, JudgesFreshnessWhenItHasTheKey) {
+// The clock is read when the verification key has arrived, not when the delivery has.
+TEST(VerifierTest, ChecksFreshnessWhenTheKeyArrives) {
   const TestSender sender;
   Inbox inbox(sender.KeySet());
   inbox.SlowDown();
@@ -502,7 +503,7 @@ TEST(VerifierTest, JudgesFreshnessWhenItHasTheKey) {
   EXPECT_EQ(OutcomeOf(*verdict), "stale_timestamp");
 }
 
-TEST(VerifierTest, MayGoBeforeTheKeyComes) {
+TEST(VerifierTest, MayBeDestroyedBeforeTheKeyArrives) {
   KeySetCache::Options cache_options;
   cache_options.now = [] { return kNow; };
   absl::AnyInvocable<void(absl::StatusOr<KeySetAnswer>)> pending;
@@ -534,25 +535,27 @@ TEST(VerifierTest, SurvivesAFloodOfUnknownKeyIds) {
     for (int i = 0; i < count; ++i) {
       inbox.Start(TestSender(absl::StrCat("kid-", absl::Hex(random()))).Sign("flood", "{}", inbox.now()));
       if (i % 10 == 0) {
-        ASSERT_EQ(inbox.Outcome(known.Sign("known", "{}", inbox.now())), "OK") << "at once, fetch or no fetch";
+        ASSERT_EQ(inbox.Outcome(known.Sign("known", "{}", inbox.now())), "OK") << "at once, with or without a fetch";
       }
       inbox.now() += pause;
     }
   };
-  // 10,000 in five seconds; the fetch that the first one starts takes two of them, and upstream rotates meanwhile.
+  // 10,000 deliveries in five seconds. The fetch that the first one starts takes two seconds, and upstream rotates its
+  // key during it.
   flood(4000, absl::Microseconds(500));
   EXPECT_EQ(inbox.fetches(), 2);
   for (int i = 0; i < 10; ++i) {
     inbox.EndFetches();
     flood(100, absl::Microseconds(500));
   }
-  EXPECT_EQ(inbox.fetches(), 1 + kMaxKeySetFetchesInARow) << "those that may follow each other at once";
+  EXPECT_EQ(inbox.fetches(), 1 + kMaxKeySetFetchesInARow) << "fetches that are allowed in a row";
   inbox.set_key_set(TwoKeys(known, rotated));
   flood(5000, absl::Microseconds(500));
   EXPECT_EQ(inbox.fetches(), 1 + kMaxKeySetFetchesInARow);
-  EXPECT_EQ(inbox.Outcome(rotated.Sign("rotated", "{}", inbox.now())), "missing_key") << "503: it is repeated";
+  EXPECT_EQ(inbox.Outcome(rotated.Sign("rotated", "{}", inbox.now())), "missing_key")
+      << "503, so that upstream repeats it";
 
-  // The flood goes on; the repetitions of what the new key signed get through nonetheless.
+  // The flood continues; repetitions of what the new key signed are accepted nonetheless.
   flood(3000, absl::Milliseconds(2));
   inbox.EndFetches();
   EXPECT_EQ(inbox.fetches(), 2 + kMaxKeySetFetchesInARow);

@@ -1,4 +1,4 @@
-// What the tests of the verifier share.
+// The fixture that the verifier's tests share.
 #ifndef STAMPGATE_WEBHOOKS_VERIFICATION_VERIFIER_TESTING_H_
 #define STAMPGATE_WEBHOOKS_VERIFICATION_VERIFIER_TESTING_H_
 
@@ -31,7 +31,7 @@ inline std::string OutcomeOf(const Verdict& verdict) {
   return absl::StrCat(Name(rejection.reason), rejection.header.empty() ? "" : " ", rejection.header);
 }
 
-// A verifier whose clock and key set are the test's to change.
+// A verifier with a clock and a key set that the test controls.
 class Inbox {
  public:
   explicit Inbox(std::string key_set, const std::string& operator_name = "Service", absl::Time now = kNow)
@@ -57,7 +57,7 @@ class Inbox {
   int fetches() const { return fetches_; }
   void set_key_set(std::string key_set) { key_set_ = std::move(key_set); }
 
-  // From now on fetches end in EndFetches.
+  // From now on a fetch stays open until EndFetches.
   void SlowDown() { is_slow_ = true; }
   void EndFetches() {
     for (auto& on_answer : std::exchange(pending_, {})) {
@@ -65,7 +65,7 @@ class Inbox {
     }
   }
 
-  // The verdict, or nothing as long as there is none. Lives as long as the inbox.
+  // Starts a verification. Refers to the verdict, or to nothing until there is one; valid as long as the inbox.
   const std::optional<Verdict>& Start(Delivery delivery) {
     std::optional<Verdict>& verdict = verdicts_.emplace_back();
     verifier_->Verify(std::move(delivery), [&verdict](Verdict given) {
