@@ -149,10 +149,10 @@ describe('is seen:', () => {
 
   test('and these are no faults', () => {
     const repeated = (h) => {
-      // A try whose outcome was not known, and one that was refused; then it arrived.
+      // The first try, whose outcome its caller does not know, arrives during the second, which is refused.
       h.attempts[0].outcome = 'unknown';
-      h.attempts[0].until = 1;
-      h.attempts.push(attempt('r1', 'keyed', { outcome: 'refused', reason: 'SHUTTING_DOWN', from: 1, until: 5 }));
+      h.attempts[0].until = 0;
+      h.attempts.push(attempt('r1', 'keyed', { outcome: 'refused', reason: 'SHUTTING_DOWN', from: 0, until: 5 }));
       h.attempts.push(attempt('r1', 'keyed', { from: 5 }));
     };
     const farBehind = (h) => h.attempts.push(attempt('r6', 'plain', { ...exhausted, behindMs: 70_000 }));

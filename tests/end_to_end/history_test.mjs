@@ -1,7 +1,7 @@
 // Random schedules of faults, one after the other, over a gateway that everybody uses; and a judge of what all saw.
 //
 // STAMPGATE_LONG=1: 500 rounds in place of 10. STAMPGATE_SEED=... chooses other schedules; STAMPGATE_ROUND=n runs that
-// round alone; STAMPGATE_STEPS=kill,clock those steps alone.
+// round alone, STAMPGATE_ROUND=n-m these; STAMPGATE_STEPS=kill,clock those steps alone.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HANG_MS } from './harness.mjs';
@@ -19,10 +19,9 @@ const MORE_STEPS = 2;
 /** A fault is mostly found more than once. */
 const MAX_FINDINGS = 20;
 
-const { STAMPGATE_ROUND: only } = process.env;
-const rounds = only === undefined ? Array.from({ length: ROUNDS }, (_, round) => round) : [Number(only)];
+const [first, last = first] = (process.env.STAMPGATE_ROUND ?? `0-${ROUNDS - 1}`).split('-').map(Number);
 
-for (const number of rounds) {
+for (let number = first; number <= last; ++number) {
   test(`round ${number}: all promises are held`, { timeout: 4 * HANG_MS }, async (t) => {
     const random = new Random(t);
     random.seed += ` round ${number}`;

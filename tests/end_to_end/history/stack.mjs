@@ -29,7 +29,7 @@ export class Stack {
    * @param {{withStore: boolean}} options whether the gateway has a store of calls, and so takes idempotency keys
    */
   static async make(t, { withStore }) {
-    const stack = new Stack();
+    let stack = new Stack();
     const folder = scratch(t);
     const data = join(folder, 'data');
     mkdirSync(data);
@@ -55,6 +55,8 @@ export class Stack {
       if (stack.#up) await stack.#up.stop('SIGKILL');
       await stack.simulator.close();
       stack.machine.close();
+      // Node keeps every test, and this function with it, until the last round has ended.
+      stack = undefined;
     });
     return stack;
   }
