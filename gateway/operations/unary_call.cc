@@ -340,9 +340,9 @@ class UnaryCall : public grpc::ServerUnaryReactor, public std::enable_shared_fro
 
   void LogLate(const UpstreamOutcome& outcome) {
     if (const auto* answer = std::get_if<HttpAnswer>(&outcome)) {
-      log_.TellLate({{"http_status", answer->status}}, fingerprint_);
+      log_.LogLate({{"http_status", answer->status}}, fingerprint_);
     } else {
-      log_.TellLate({{"failure", std::get<TransportFailure>(outcome).detail}}, fingerprint_);
+      log_.LogLate({{"failure", std::get<TransportFailure>(outcome).detail}}, fingerprint_);
     }
   }
 
