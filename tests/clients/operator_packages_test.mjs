@@ -284,7 +284,7 @@ for (const operation of Object.keys(OPERATIONS)) {
   });
 }
 
-test('the packages report a refusal with the service's text', withSimulator(async (simulator) => {
+test("the packages report a refusal with the service's text", withSimulator(async (simulator) => {
   const call = clientOf(simulator).getPolicy({ organizationId: testing.ORGANIZATION, policyId: identifier(999) });
   await assert.rejects(call, (error) => error.code === 5 && error.message.includes('no such policy'));
 }));

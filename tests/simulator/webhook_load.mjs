@@ -23,7 +23,7 @@ export class WebhookLoad {
    * @param {{retryMs: number, maxRetryMs: number}} parts.settings
    * @param {import('./webhook_queue.mjs').Target} parts.target
    * @param {string[]} parts.ids one event each; an id may occur more than once
-   * @param {number} parts.concurrency how many deliveries are under way at once, waiting for a repetition included
+   * @param {number} parts.concurrency the number of concurrent deliveries, including those that wait for a repetition
    * @param {number} parts.bodyBytes
    * @param {string} parts.organizationId
    */

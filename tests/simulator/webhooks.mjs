@@ -126,14 +126,14 @@ export class Webhooks {
    * @param {object} [event]
    * @param {string} [event.organizationId] the fixture's first if not given; also what the header says
    * @param {string} [event.type] what the header says
-   * @param {string} [event.eventId] a new one if not given
-   * @param {string | Buffer} [event.body] something like an activity if no body is given
+   * @param {string} [event.eventId] default: a new one
+   * @param {string | Buffer} [event.body] default: a minimal activity
    * @param {string} [event.bodyBase64]
    * @param {object} [event.json]
-   * @param {string} [event.url] to this URL alone
-   * @param {object[]} [event.faults] for attempts at this delivery alone
+   * @param {string} [event.url] only to this URL
+   * @param {object[]} [event.faults] for attempts at this delivery only
    * @returns {{eventId: string, targets: number, done: Promise<object[]>}} `done`: the deliveries, when they are over.
-   * @throws {FaultError} when nobody would get it.
+   * @throws {FaultError} if no endpoint would receive it.
    */
   send(event = {}) {
     const unknown = Object.keys(event).filter((name) => !EVENT_OPTIONS.includes(name));
@@ -184,9 +184,9 @@ export class Webhooks {
    * Sends many events to the organization's first endpoint, each again until it is acknowledged or refused.
    * @param {object} [wanted]
    * @param {number} [wanted.count]
-   * @param {number} [wanted.concurrency] how many are under way at once
-   * @param {number} [wanted.bodyBytes] how long each body is, 130 bytes or so at least
-   * @param {string[] | string} [wanted.ids] the event ids, or what they all begin with
+   * @param {number} [wanted.concurrency] the number of concurrent deliveries
+   * @param {number} [wanted.bodyBytes] the length of each body, at least about 130 bytes
+   * @param {string[] | string} [wanted.ids] the event ids, or their common prefix
    * @param {string} [wanted.organizationId]
    * @param {string} [wanted.url]
    * @returns {WebhookLoad}
