@@ -64,7 +64,7 @@ class AuditFile {
   int64_t size() const { return size_; }
 
   // Truncates the file to its first `size` bytes and makes them durable. Call it before the first Append, even if
-  // nothing is to be cut.
+  // it removes nothing.
   absl::Status CutTo(int64_t size);
 
   // Appends `bytes`; they are durable when this returns OK. Errors: kDataLoss if no later call can succeed, else

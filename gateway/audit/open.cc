@@ -12,9 +12,9 @@
 namespace stampgate {
 namespace {
 
-constexpr absl::Duration kTellInterval = absl::Seconds(10);
+constexpr absl::Duration kHeadInterval = absl::Seconds(10);
 
-void TellStatus(const absl::Status& status) {
+void LogStatus(const absl::Status& status) {
   if (status.ok()) return Log(Severity::kInfo, "audit_works_again", {});
   Log(Severity::kWarning, "audit_failed", {{"message", std::string(status.message())}});
 }
@@ -51,23 +51,23 @@ absl::StatusOr<std::unique_ptr<Audit>> Audit::Open(const config::v1::Audit& conf
   });
   if (!log.ok()) return log.status();
   audit->log_ = *std::move(log);  // nothing is written, and so nothing observed, before this
-  audit->TellHead();
-  audit->teller_ =
-      std::make_unique<PeriodicTask>("audit-head", kTellInterval, [audit = audit.get()] { audit->TellHead(); });
+  audit->LogHead();
+  audit->head_task_ =
+      std::make_unique<PeriodicTask>("audit-head", kHeadInterval, [audit = audit.get()] { audit->LogHead(); });
   return audit;
 }
 
 Audit::Audit(std::string file, Observers observers) : file_(std::move(file)), observers_(std::move(observers)) {}
 
 Audit::~Audit() {
-  teller_ = nullptr;
+  head_task_ = nullptr;
   if (log_ == nullptr) return;
   log_->Close();
-  TellHead();
+  LogHead();
 }
 
 void Audit::Observe(const absl::Status& status) {
-  TellStatus(status);
+  LogStatus(status);
   if (!status.ok()) {
     // The log retries this denial until it is written: so a recovery is noticed without further calls, and the outage
     // is recorded.
@@ -79,7 +79,7 @@ void Audit::Observe(const absl::Status& status) {
   if (observers_.status) observers_.status(status);
 }
 
-void Audit::TellHead() {
+void Audit::LogHead() {
   const AuditLog::Head head = log_->head();
   if (head.sequence == logged_) return;
   logged_ = head.sequence;

@@ -42,13 +42,13 @@ class Audit {
   Audit(std::string file, Observers observers);
 
   void Observe(const absl::Status& status);
-  void TellHead();
+  void LogHead();
 
   const std::string file_;
   const Observers observers_;
   std::unique_ptr<AuditLog> log_;
   uint64_t logged_ = 0;  // the sequence number of the last head that was logged
-  std::unique_ptr<PeriodicTask> teller_;
+  std::unique_ptr<PeriodicTask> head_task_;
 };
 
 }  // namespace stampgate

@@ -52,7 +52,7 @@ struct SqliteCallStoreOptions {
   std::function<void(const CallStoreState&)> observe;
   // A checkpoint runs when the write-ahead log holds this many pages.
   int checkpoint_pages = 1000;
-  // Tests turn this off to prove what it is for.
+  // Only tests turn this off, to prove its effect.
   bool synchronous_full = true;
 };
 
