@@ -1,8 +1,8 @@
-// Makes one call and prints the response, or what the error says:
+// Makes one call and prints the response or the error:
 //
 //   node deploy/call.mjs GATEWAY Service/Method [REQUEST]    REQUEST is the message as JSON
 //
-// Exit status: 0 OK, 1 the call failed, 2 the command line or the request is wrong and nothing was called.
+// Exit status: 0 OK, 1 the call failed, 2 the command line or the request is wrong and no call was made.
 import { call, connect, methods, misspeltField } from '../tests/clients/gateway.mjs';
 import { describeError, describeMessage } from './describe.mjs';
 

@@ -1,4 +1,4 @@
-// The calls that deploy/quickstart makes, and what they leave behind.
+// Makes the calls of deploy/quickstart, and shows their effects.
 //
 //   node deploy/demo.mjs GATEWAY SIMULATOR_URL ADMIN_URL AUDIT_FILE
 import { randomUUID } from 'node:crypto';
@@ -27,13 +27,16 @@ async function control(path, method = 'GET', body = undefined) {
   return answer.json();
 }
 
-/** Makes a call and shows it, what went out, and what came back. Resolves to the response or to the error. */
+/**
+ * Makes a call and shows it, the request that the gateway sent, and the response. Resolves to the response or to the
+ * error.
+ */
 async function show(method, request) {
   console.log(`\n-- ${method} ${JSON.stringify(request)}`);
   await control('requests', 'DELETE');
   const answer = await call(client, method, request).catch((error) => error);
   const { requests } = await control('requests');
-  // The gateway also fetches the webhooks' keys, at a time of its own.
+  // The gateway also fetches the webhooks' keys, independently of calls.
   const posts = requests.filter((sent) => sent.method === 'POST');
   if (posts.length === 0) console.log('nothing was sent upstream');
   for (const { path, body, headers } of posts) {

@@ -1,4 +1,5 @@
-// The events that deploy/quickstart shows: a subscriber is told what its calls led to, is killed, and misses nothing.
+// Shows the events of deploy/quickstart: a subscriber receives the changes that the calls caused, is killed, and misses
+// nothing.
 //
 //   node deploy/demo_events.mjs GATEWAY SIMULATOR_URL WEBHOOK_URL CURSOR_FILE
 import { spawn } from 'node:child_process';
@@ -33,7 +34,7 @@ class Subscriber {
     });
   }
 
-  /** Resolves when it has said something with `text` in it. */
+  /** Resolves when it has printed a line with `text` in it. */
   said(text) {
     return new Promise((resolve) => {
       const look = () => this.#lines.some((line) => line.includes(text)) && (resolve(), true);

@@ -1,14 +1,14 @@
-// Answers as text for people.
+// Formats responses as text for people.
 import { code } from '../tests/clients/gateway.mjs';
 
 const nameOf = (number) => Object.keys(code).find((name) => code[name] === number);
-// The votes repeat the whole user and the body once more.
+// The votes would repeat the whole user and the body.
 const brief = (key, value) => (key === 'votes' ? `(${value.length} left out here)` : value);
 
 /** A message as indented JSON. */
 export const describeMessage = (message) => JSON.stringify(message, brief, 2).replace(/^/gm, '  ');
 
-/** A gRPC error with its code, its reason, and the details that it has: one line each. */
+/** A gRPC error with its code, its reason and its details, one line each. */
 export function describeError(error) {
   const lines = [`  ${[nameOf(error.code), error.info?.reason].filter(Boolean).join(' ')}: ${error.details}`];
   for (const [key, value] of Object.entries(error.info?.metadata ?? {})) lines.push(`    ${key}: ${value}`);

@@ -1,9 +1,9 @@
-// A consumer of events that misses none: it keeps the cursor of what it has dealt with, and starts again there.
+// A consumer of events that misses none: it saves the cursor of processed events, and starts again there.
 //
-//   node deploy/subscriber.mjs GATEWAY CURSOR_FILE    a line for each event, until Ctrl-C
+//   node deploy/subscriber.mjs GATEWAY CURSOR_FILE    prints a line for each event, until Ctrl-C
 //
-// What it has not written down it may be told again: dealing with an event twice must do no harm. A real consumer keeps
-// its cursor where it keeps what it makes of the events, in the same transaction.
+// It may receive events again whose cursor it has not saved, so processing an event twice must do no harm. A real
+// consumer saves its cursor in the same transaction as its results.
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { code, connect, stream } from '../tests/clients/gateway.mjs';
@@ -36,7 +36,7 @@ for (;;) {
       if (events.length > 0) console.log('place kept');
     }
   } catch (error) {
-    // The gateway restarts or cannot be reached; anything else is for people to look at.
+    // The gateway restarts or cannot be reached; any other error needs an operator.
     if (error.code !== code.UNAVAILABLE) throw error;
     const { seconds = 0, nanos = 0 } = error.retryInfo?.retry_delay ?? { seconds: 1 };
     console.log(`${error.details}; trying again`);

@@ -13,9 +13,9 @@ namespace stampgate {
 
 namespace {
 
-using Flags = std::map<std::string, std::string*>;  // to where their values go
+using Flags = std::map<std::string, std::string*>;  // from flag names to where their values go
 
-// Takes the flags of both kinds, once each, and what is no flag if `files` is given.
+// Parses the required and optional flags, once each; if `files` is given, it receives the other arguments.
 absl::Status ParseFlags(const std::vector<std::string>& arguments, Flags required, Flags optional = {},
                         std::vector<std::string>* files = nullptr) {
   for (size_t i = 1; i < arguments.size(); ++i) {
@@ -44,7 +44,7 @@ absl::Status ParseFlags(const std::vector<std::string>& arguments, Flags require
   return absl::OkStatus();
 }
 
-// `arguments` begin behind "audit".
+// `arguments` begin after "audit".
 absl::StatusOr<CommandLine> ParseAudit(const std::vector<std::string>& arguments) {
   CommandLine line;
   const std::string command = arguments.empty() ? "" : arguments[0];
@@ -62,7 +62,7 @@ absl::StatusOr<CommandLine> ParseAudit(const std::vector<std::string>& arguments
   return line;
 }
 
-// `arguments` begin behind "store".
+// `arguments` begin after "store".
 absl::StatusOr<CommandLine> ParseStore(const std::vector<std::string>& arguments) {
   CommandLine line;
   line.command = CommandLine::Command::kStoreRestored;
@@ -73,7 +73,7 @@ absl::StatusOr<CommandLine> ParseStore(const std::vector<std::string>& arguments
   return line;
 }
 
-// What stands before the first flag, without "help".
+// The words before the first flag, without "help".
 std::string LeadingWords(const std::vector<std::string>& arguments) {
   const auto flag =
       absl::c_find_if(arguments, [](const std::string& argument) { return absl::StartsWith(argument, "-"); });

@@ -54,7 +54,7 @@ TEST(CommandLineTest, ReadsEveryCommand) {
   EXPECT_EQ(ParseCommandLine({"--version"})->command, Command::kVersion);
 }
 
-TEST(CommandLineTest, AsksForHelpAnywhere) {
+TEST(CommandLineTest, AcceptsHelpAnywhere) {
   EXPECT_EQ(ParseCommandLine({"--help"})->command, Command::kHelp);
   EXPECT_EQ(ParseCommandLine({"help"})->command, Command::kHelp);
   EXPECT_EQ(ParseCommandLine({"serve", "--help"})->command, Command::kHelp);
@@ -71,7 +71,7 @@ TEST(CommandLineTest, AsksForHelpAnywhere) {
   }
 }
 
-TEST(CommandLineTest, RefusesWhatItDoesNotKnowAndSaysWhat) {
+TEST(CommandLineTest, RefusesUnknownArgumentsByName) {
   const std::pair<std::vector<std::string>, std::string> cases[] = {
       {{}, "a command is missing"},
       {{"run"}, "unknown command: run"},

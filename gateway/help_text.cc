@@ -10,16 +10,16 @@ constexpr absl::string_view kCommands =
     R"(stampgate: typed gRPC in, stamped JSON out.
 
   stampgate serve --config FILE            serves until SIGTERM or SIGINT
-  stampgate check --config FILE            names every fault of a config, and warns of what cannot be meant
+  stampgate check --config FILE            reports every fault of a config, and warns of settings without effect
   stampgate check --config FILE --as CALLER
                                            prints what that caller may do, and with which keys
   stampgate keygen --curve CURVE --out FILE
-                                           makes an API key
-  stampgate audit keygen --out FILE        makes the key that chains the audit's records
+                                           generates an API key
+  stampgate audit keygen --out FILE        generates the key of the audit log's MAC chain
   stampgate audit verify --key FILE AUDIT_FILE...
-                                           checks an audit log
-  stampgate store restored --config FILE   marks a store that was put back from a copy
-  stampgate COMMAND --help                 explains a command: its options, its exit statuses, an example
+                                           verifies an audit log
+  stampgate store restored --config FILE   prepares a store that was restored from a copy
+  stampgate COMMAND --help                 prints a command's options, exit statuses and an example
   stampgate --version
   stampgate --help
 
@@ -34,15 +34,15 @@ struct Help {
 constexpr Help kHelp[] = {
     {"serve", R"(stampgate serve --config FILE
 
-Serves until SIGTERM or SIGINT, then lets calls in flight end. SIGHUP: reads the config again at once.
-Standard output gets the addresses that are served. Standard error gets the log, one JSON object a line, faults at the
-start too ("event":"start_failed").
+Serves until SIGTERM or SIGINT, then lets calls in flight end. SIGHUP reloads the config at once.
+Standard output gets the addresses that it listens on. Standard error gets the log, one JSON object a line, including
+faults at the start ("event":"start_failed").
 
   --config FILE    required: the YAML file; deploy/example.yaml in the source tree documents every setting
 
 Exit status
   0  ended by a signal
-  1  could not start (a fault of the config, a file or a port), or could not go on (the disk of the store failed)
+  1  could not start (a fault of the config, a file or a port), or could not continue (the disk of the store failed)
   2  the command line is wrong
 
 Example
@@ -50,13 +50,13 @@ Example
 )"},
     {"check", R"(stampgate check --config FILE [--as CALLER]
 
-Reads the config and every file that it names as serve would. Standard error gets every fault, or else the warnings, one
-a line with file, line and column. It warns of what is allowed and has no effect: a caller without grants, a grant that
-can never allow a call.
+Reads the config and every file that it names, as serve does. Prints every fault or, if there is none, the warnings to
+standard error, one a line with file, line and column. A warning is about a setting that is valid but has no effect: a
+caller without grants, or a grant that can never allow a call.
 
   --config FILE    required: the YAML file
-  --as CALLER      prints what the caller of this name may do, and with which keys. Reads the config and the files of
-                   organizations alone, so it needs no keys or certificates
+  --as CALLER      prints what the caller of this name may do, and with which keys. Reads only the config and the
+                   files of organizations, so it needs no keys or certificates
 
 Exit status
   0  no fault; there may be warnings
@@ -68,14 +68,14 @@ Example
 )"},
     {"keygen", R"(stampgate keygen --curve CURVE --out FILE
 
-Makes an API key. FILE gets the private half, standard output the public half in hex.
+Generates an API key. Writes the private half to FILE, and prints the public half in hex.
 
   --curve CURVE    required: p256, secp256k1 or ed25519
-  --out FILE       required: made with mode 0600, never overwritten
+  --out FILE       required: created with mode 0600, never overwritten
 
 Exit status
-  0  the key was made
-  1  the file could not be written, or is there already
+  0  the key was generated
+  1  the file could not be written, or exists already
   2  the command line is wrong
 
 Example
@@ -83,13 +83,13 @@ Example
 )"},
     {"audit keygen", R"(stampgate audit keygen --out FILE
 
-Makes the key that chains the audit's records: the file of the setting audit.key_file.
+Generates the key of the audit log's MAC chain: the file of the setting audit.key_file.
 
-  --out FILE       required: made with mode 0600, never overwritten
+  --out FILE       required: created with mode 0600, never overwritten
 
 Exit status
-  0  the key was made
-  1  the file could not be written, or is there already
+  0  the key was generated
+  1  the file could not be written, or exists already
   2  the command line is wrong
 
 Example
@@ -98,37 +98,37 @@ Example
     {"audit verify", R"(stampgate audit verify --key FILE [--from HEAD] [--head HEAD] AUDIT_FILE
 stampgate audit verify --key FILE [--from HEAD] [--head HEAD] AUDIT_FILE AUDIT_FILE...
 
-Checks an audit log from its first record to its last, and names records that are not there. One AUDIT_FILE is the file
-of the setting audit.file: the closed files beside it are checked too. Several are checked alone, the oldest first.
-A HEAD is the number of a record, a colon, and its MAC: the gateway's log and its metrics show the latest, and this
-command prints that of the last record.
+Verifies an audit log from its first record to its last, and reports missing records. A single AUDIT_FILE is the file of
+the setting audit.file: its closed files in the same folder are verified too. Several files are verified without others,
+oldest first. A HEAD is the number of a record, a colon, and its MAC: the gateway's log and metrics show the latest
+head, and this command prints that of the last record.
 
   --key FILE       required: the key of the setting audit.key_file
-  --from HEAD      the last record that was put elsewhere: records up to it may be missing. Without it the log must
+  --from HEAD      the last record that was archived elsewhere: records up to it may be missing. Without it the log must
                    begin with record 1
-  --head HEAD      a record that must be there: so an end that was cut off before it is found
+  --head HEAD      a record that must be there: this detects an end that was cut off before it
 
 Exit status
   0  whole
-  1  changed: records were changed, added or moved, or are not there in the middle or at the end; or another key
+  1  changed: records were changed, added or moved, or are missing in the middle or at the end; or the key is wrong
   2  a file or the key cannot be read, or the command line is wrong
-  3  whole, but for an end that a crash has cut off or that is being written
-  4  the beginning is not there, and --from does not say that it was put elsewhere; the rest is as with 0 or 3
+  3  whole, except for an end that a crash has damaged or that is being written
+  4  the beginning is missing, and --from does not cover it; the rest is as with 0 or 3
 
 Example: the records up to 4711 are in an archive
   stampgate audit verify --key audit.key --from 4711:9c1e...f0 audit.log
 )"},
     {"store restored", R"(stampgate store restored --config FILE
 
-Marks the store of the config as put back from a copy. Run it before the gateway is started with the copy: cursors of
-before are refused then, timestamps begin above those of before, and idempotency keys of before send nothing for as long
-as keys are kept.
+Marks the config's store as restored from a copy. Run it before the gateway starts with the copy. Afterwards the gateway
+refuses older cursors, begins timestamps above earlier ones, and sends nothing for older idempotency keys for as long as
+keys are kept.
 
   --config FILE    required: the YAML file
 
 Exit status
   0  marked
-  1  a fault of the config, no store, a file that is none, or a gateway that has it open
+  1  a fault of the config, no store, a file that is not a store, or a gateway has it open
   2  the command line is wrong
 
 Example

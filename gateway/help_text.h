@@ -1,4 +1,4 @@
-// What --help prints.
+// The texts that --help prints.
 #ifndef STAMPGATE_GATEWAY_HELP_TEXT_H_
 #define STAMPGATE_GATEWAY_HELP_TEXT_H_
 
@@ -8,9 +8,9 @@
 
 namespace stampgate {
 
-// The help of a command, such as "serve" or "audit verify": usage, options, exit statuses, an example. Of "audit" and
-// "store": the help of each of their commands. Of any other text: the list of all commands. Words behind the command
-// are passed over.
+// The help of a command, such as "serve" or "audit verify": usage, options, exit statuses, an example. For "audit" and
+// "store": the help of each of their commands. For other texts: the list of all commands. Ignores words after the
+// command.
 std::string HelpText(absl::string_view command);
 
 }  // namespace stampgate

@@ -21,7 +21,7 @@ using ::testing::StartsWith;
 const std::vector<std::string> kCommands = {"serve",        "check",        "keygen",
                                             "audit keygen", "audit verify", "store restored"};
 
-TEST(HelpTextTest, EachCommandHasItsOwn) {
+TEST(HelpTextTest, EachCommandHasItsOwnHelp) {
   for (const std::string& command : kCommands) {
     const std::string text = HelpText(command);
     EXPECT_THAT(text, AllOf(StartsWith(absl::StrCat("stampgate ", command, " --")), HasSubstr("\nExit status\n  0  "),
@@ -32,7 +32,7 @@ TEST(HelpTextTest, EachCommandHasItsOwn) {
   }
 }
 
-TEST(HelpTextTest, OptionsOfACommandAreThoseThatItTakes) {
+TEST(HelpTextTest, ListsExactlyTheOptionsOfACommand) {
   const auto is_known = [](const std::string& command, const std::string& option) {
     std::vector<std::string> arguments = absl::StrSplit(command, ' ');
     arguments.push_back(option);
@@ -47,19 +47,19 @@ TEST(HelpTextTest, OptionsOfACommandAreThoseThatItTakes) {
   }
 }
 
-TEST(HelpTextTest, AGroupHasTheHelpOfEachOfItsCommands) {
+TEST(HelpTextTest, AGroupHasTheHelpOfItsCommands) {
   const std::string text = HelpText("audit");
   EXPECT_EQ(text, absl::StrCat(HelpText("audit keygen"), "\n", HelpText("audit verify")));
   EXPECT_EQ(HelpText("store"), HelpText("store restored"));
   EXPECT_EQ(HelpText("audit nonsense"), text);
 }
 
-TEST(HelpTextTest, WordsBehindACommandArePassedOver) {
+TEST(HelpTextTest, IgnoresWordsAfterACommand) {
   EXPECT_EQ(HelpText("audit verify a.log"), HelpText("audit verify"));
   EXPECT_EQ(HelpText("serve now"), HelpText("serve"));
 }
 
-TEST(HelpTextTest, AllElseIsTheListOfCommands) {
+TEST(HelpTextTest, OtherwiseListsAllCommands) {
   for (const char* text : {"", "nonsense", "serv", "servethis"}) {
     for (const std::string& command : kCommands) {
       EXPECT_THAT(HelpText(text), HasSubstr(absl::StrCat("\n  stampgate ", command, " --"))) << text;
@@ -67,7 +67,7 @@ TEST(HelpTextTest, AllElseIsTheListOfCommands) {
   }
 }
 
-TEST(HelpTextTest, NoLineIsLongerThan120Letters) {
+TEST(HelpTextTest, NoLineHasMoreThan120Characters) {
   for (const char* command : {"", "serve", "check", "keygen", "audit", "store"}) {
     for (const absl::string_view line : absl::StrSplit(HelpText(command), '\n')) EXPECT_LE(line.size(), 120u) << line;
   }

@@ -1,4 +1,4 @@
-// The process: reads the command line, wires the parts together, and ends on SIGTERM.
+// The program: parses the command line, connects the parts, and ends on SIGTERM.
 
 #include <google/protobuf/stubs/logging.h>
 #include <grpc/support/log.h>
@@ -58,10 +58,10 @@ namespace {
 
 constexpr int kExitFailure = 1;
 constexpr int kExitUsage = 2;
-constexpr int kExitUnverified = 2;  // neither good nor bad: it could not be looked at
+constexpr int kExitUnverified = 2;  // the files could not be verified either way
 constexpr absl::string_view kVersion = "0.1.0";
 
-// How long the audit and the event log may take to close, once the grace of the calls is over.
+// How long the audit log and the event log may take to close after the grace of the calls.
 constexpr absl::Duration kCloseTime = absl::Seconds(5);
 
 constexpr absl::Duration kSelfCheckInterval = absl::Seconds(2);
@@ -72,7 +72,7 @@ int Fail(const absl::Status& status) {
   return kExitFailure;
 }
 
-// What keeps `serve` from starting goes to its log, in the log's form. Each fault of a config is a line of its own.
+// Errors that keep `serve` from starting go to the log, in its format. Each fault of a config is its own line.
 int FailToStart(const absl::Status& status) {
   for (const absl::string_view fault : absl::StrSplit(status.message(), '\n')) {
     Log(Severity::kWarning, "start_failed", {{"message", std::string(fault)}});
@@ -81,7 +81,7 @@ int FailToStart(const absl::Status& status) {
   return kExitFailure;
 }
 
-// Opens nothing secret: a reviewer of a policy has the config alone.
+// Opens no key files: a reviewer of a policy has only the config.
 int CheckCaller(const CommandLine& line) {
   const auto no_key = [](const config::v1::Key&) { return absl::InternalError("keys are not opened here"); };
   const absl::StatusOr<Config> config = LoadConfig(line.config, no_key, ConfigFiles::kPolicy);
@@ -106,13 +106,13 @@ int Check(const CommandLine& line) {
   return 0;
 }
 
-// Null if the config has none.
+// Null if the config has no TLS.
 absl::StatusOr<std::unique_ptr<ServerTls>> OpenTls(const Config& config) {
   if (!config->has_tls()) return nullptr;
   return ServerTls::Create(FilesOf(config->tls()), absl::Now);
 }
 
-// What the pages of the admin port show.
+// The state that the admin port's pages show.
 struct Health {
   Metrics metrics{MeasuredMethods(), kVersion};
   Readiness readiness;
@@ -128,7 +128,7 @@ ProcessNumbers NumbersOfProcess() {
   return numbers;
 }
 
-// Null if the config has none.
+// Null if the config has no admin port.
 absl::StatusOr<std::unique_ptr<AdminServer>> StartAdmin(const Config& config, Health& health) {
   if (config->admin().listen_address().empty()) return nullptr;
   return AdminServer::Start({.listen_address = config->admin().listen_address()},
@@ -157,7 +157,7 @@ absl::StatusOr<std::unique_ptr<Audit>> OpenAudit(const Config& config, Health& h
            }});
 }
 
-// What is served may have changed, also where another look has failed.
+// The served certificate may have changed even if this reload fails, because an earlier part succeeded.
 absl::Status ReloadCallersTls(ServerTls* tls, Metrics& metrics) {
   if (tls == nullptr) return absl::OkStatus();
   const absl::StatusOr<bool> changed = tls->Reload();
@@ -166,7 +166,7 @@ absl::Status ReloadCallersTls(ServerTls* tls, Metrics& metrics) {
   return changed.status();
 }
 
-// Both ports': what is wrong with one keeps the other from nothing.
+// Reloads both ports' certificates; a failure on one does not affect the other.
 absl::Status ReloadTls(ServerTls* tls, Server& server, Metrics& metrics) {
   absl::Status callers = ReloadCallersTls(tls, metrics);
   absl::Status webhooks = server.ReloadWebhookTls();
@@ -175,7 +175,7 @@ absl::Status ReloadTls(ServerTls* tls, Server& server, Metrics& metrics) {
   return absl::Status(callers.code(), absl::StrCat(callers.message(), "; ", webhooks.message()));
 }
 
-// The signal that ends the process. Those before it are obeyed.
+// Waits for SIGTERM or SIGINT. SIGHUP triggers a reload.
 int WaitForEnd(const sigset_t& signals, Reloader& reloader) {
   for (;;) {
     int signal_number = 0;
@@ -186,7 +186,7 @@ int WaitForEnd(const sigset_t& signals, Reloader& reloader) {
 }
 
 int Serve(const CommandLine& line) {
-  // Blocked before there are threads, so that only sigwait() takes them.
+  // Blocked before threads exist, so that only sigwait() receives them.
   sigset_t signals;
   sigemptyset(&signals);
   for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, number);
@@ -202,7 +202,7 @@ int Serve(const CommandLine& line) {
   CurrentAccess access(std::move(loaded->access));
   Health health;
   health.metrics.SetPolicyVersion(access.Get()->version);
-  // The first that starts and the last that ends: it shows the state of the others.
+  // The first to start and the last to end, because it shows the state of the others.
   absl::StatusOr<std::unique_ptr<AdminServer>> admin = StartAdmin(config, health);
   if (!admin.ok()) return FailToStart(admin.status());
   if (*admin != nullptr) std::cout << "admin on " << (*admin)->url() << std::endl;
@@ -213,7 +213,7 @@ int Serve(const CommandLine& line) {
   if (!tls.ok()) return FailToStart(tls.status());
   if (*tls != nullptr) health.metrics.SetCertificateNotAfter((*tls)->not_after());
   std::atomic<bool> failed = false;
-  // A store that cannot go on ends the process, whose next start finds what its disk has.
+  // If a store fails for good, the process ends, and its next start finds what the disk has.
   const auto end = [&failed, &health](Readiness::Obstacle why) {
     failed = true;
     health.readiness.Set(why);
@@ -261,7 +261,7 @@ int Serve(const CommandLine& line) {
   auto* const bound = new EndBound(grace + kCloseTime);
   bound->WaitFor("calls");
   (*server)->Drain(grace);
-  // The audit before the events: if their disk hangs, the audit has said all the same that the process ends.
+  // The audit log before the events: if their disk hangs, the stop record has been written nevertheless.
   bound->WaitFor("the audit log");
   *audit = nullptr;
   bound->WaitFor("the store");
@@ -306,7 +306,7 @@ int AuditVerify(const CommandLine& line) {
   return report.ExitStatus();
 }
 
-// Opens nothing secret but the store.
+// Opens nothing secret except the store.
 int StoreRestored(const CommandLine& line) {
   const auto no_key = [](const config::v1::Key&) { return absl::InternalError("keys are not opened here"); };
   const absl::StatusOr<Config> config = LoadConfig(line.config, no_key, ConfigFiles::kPolicy);
@@ -315,10 +315,10 @@ int StoreRestored(const CommandLine& line) {
   const std::string calls = CallStoreFile(**config);
   if (events.empty()) return Fail(absl::FailedPreconditionError(absl::StrCat(line.config, ": there is no store")));
   if (absl::Status status = MarkLogAsRestored(events); !status.ok()) return Fail(status);
-  std::cout << events << ": cursors of before are refused from now on; subscribers begin anew\n";
+  std::cout << events << ": older cursors are refused from now on; subscribers must start again\n";
   if (calls.empty()) return 0;
   if (absl::Status status = MarkCallsAsRestored(calls, absl::Now()); !status.ok()) return Fail(status);
-  std::cout << calls << ": timestamps begin above those of before; idempotency keys of before send nothing for "
+  std::cout << calls << ": timestamps begin above earlier ones; older idempotency keys send nothing for "
             << absl::FormatDuration(ToDuration((*config)->store().key_retention())) << "\n";
   return 0;
 }
@@ -327,14 +327,14 @@ int Main(int argc, char** argv) {
   absl::StatusOr<CommandLine> line = ParseCommandLine(std::vector<std::string>(argv + 1, argv + argc));
   const bool serve = line.ok() && line->command == CommandLine::Command::kServe;
   if (absl::Status status = HardenProcess(); !status.ok()) return serve ? FailToStart(status) : Fail(status);
-  // Protocol Buffers would write pieces of what it cannot parse to standard error.
+  // Protocol Buffers would write pieces of unparsable input to standard error.
   google::protobuf::SetLogHandler(nullptr);
-  // A caller without a good certificate would fill gRPC's log.
+  // A caller without a valid certificate could fill gRPC's log.
   gpr_set_log_function([](gpr_log_func_args* /*line*/) {});
   if (absl::Status status = CountFailedHandshakes(); !status.ok()) return Fail(status);
-  // libcurl would write the keys of every TLS session to the file that it names.
+  // libcurl would write the keys of every TLS session to the file that this variable names.
   unsetenv("SSLKEYLOGFILE");
-  // Debian's build of Abseil watches the order in which every mutex is taken.
+  // Debian's build of Abseil checks the order in which mutexes are locked.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   if (!line.ok()) {
     std::cerr << "stampgate: " << line.status().message() << " (see stampgate --help)\n";
@@ -349,7 +349,7 @@ int Main(int argc, char** argv) {
       return 0;
     case CommandLine::Command::kServe: {
       const int status = Serve(*line);
-      FlushLog();  // only now: the parts that end with Serve may have logged
+      FlushLog();  // only now, since parts that end with Serve may have logged
       return status;
     }
     case CommandLine::Command::kCheck:

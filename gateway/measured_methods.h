@@ -1,4 +1,4 @@
-// The methods that the metrics count one by one.
+// Lists the methods that the metrics count separately.
 #ifndef STAMPGATE_GATEWAY_MEASURED_METHODS_H_
 #define STAMPGATE_GATEWAY_MEASURED_METHODS_H_
 
@@ -8,7 +8,7 @@
 
 namespace stampgate {
 
-// Every method that a policy speaks about, under its class, and Prepare under one of its own.
+// Every method that a policy can grant, with its class, and Prepare with its own class.
 std::vector<Metrics::Method> MeasuredMethods();
 
 }  // namespace stampgate

@@ -43,32 +43,32 @@ namespace {
 
 constexpr int kMillis = 1000;
 
-// A message beyond the configured limit is to get our own error, so gRPC takes more than any limit that can be set.
+// Above every configurable limit, because a message beyond the configured one must get the gateway's own error.
 constexpr int kMaxReceiveBytes = 8 << 20;
 
-// What a drain leaves callers to read before their connection ends.
+// How long a drain waits so that callers can read final statuses before their connection ends.
 constexpr std::chrono::milliseconds kLastWords(500);
 
-// The time for calls that come during a drain to be answered.
+// How long a drain waits for refusals of calls that arrive during it.
 constexpr std::chrono::milliseconds kRefusalTime(100);
 
-// How often the lines that were left out of the log are reported.
-constexpr absl::Duration kLinesLook = absl::Seconds(10);
+// How often left-out log lines are reported.
+constexpr absl::Duration kLinesReport = absl::Seconds(10);
 
-// How often a drain looks for connections without calls.
+// How often a drain searches for connections without calls.
 constexpr std::chrono::milliseconds kLook(20);
 
-// A caller's certificate is looked at when it connects, so nobody stays connected for ever. Streams have the grace to
-// be begun again elsewhere.
+// A caller's certificate is checked only when it connects, so connections have a maximum age. Streams get a grace
+// period to be opened again on another connection.
 void LimitAge(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, 30 * 60 * kMillis);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, 5 * 60 * kMillis);
 }
 
-// Against peers that are slow, silent or greedy. Time is in milliseconds, as gRPC's arguments want it.
+// Protects against slow, silent and greedy peers. gRPC's arguments are in milliseconds.
 void Harden(grpc::ServerBuilder& builder) {
   builder.SetMaxReceiveMessageSize(kMaxReceiveBytes);
-  // A compressed message is inflated before its size is checked, so none is taken.
+  // gRPC inflates a compressed message before it checks the size, so compression is off.
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
@@ -107,7 +107,7 @@ UpstreamOptions OptionsOf(const config::v1::Upstream& upstream, Metrics* metrics
   return options;
 }
 
-// Null if the config has none.
+// Null if the config has no store.
 absl::StatusOr<std::unique_ptr<CallStore>> OpenStore(const config::v1::Config& config, const Server::Parts& parts) {
   if (!config.has_store()) return nullptr;
   SqliteCallStoreOptions options;
@@ -129,14 +129,14 @@ absl::StatusOr<std::unique_ptr<CallStore>> OpenStore(const config::v1::Config& c
   return OpenSqliteCallStore(std::move(options));
 }
 
-// Without a store, what was given out before is not known: it was at most TimestampAllocator::kMaxAhead ahead, if the
-// clock has not been set back.
+// Without a store, how far timestamps were given out is unknown: at most TimestampAllocator::kMaxAhead ahead of the
+// clock, if the clock has not been set back.
 uint64_t TimestampFloor(const CallStore* store) {
   if (store != nullptr) return store->timestamp_floor_ms();
   return static_cast<uint64_t>(absl::ToUnixMillis(absl::Now() + TimestampAllocator::kMaxAhead));
 }
 
-// Each thread has a generator of its own, so that calls do not wait for each other.
+// Each thread has its own generator, so that calls do not wait for each other.
 uint64_t RandomOfThread() {
   thread_local absl::InsecureBitGen generator;
   return generator();
@@ -149,7 +149,7 @@ class GrpcServer : public Server {
              std::unique_ptr<EventPipeline> events)
       : operations_(std::move(operations)),
         lines_({.every_call = config.log().calls(), .now = absl::Now, .write = Log}),
-        lines_look_("call-lines", kLinesLook, [this] { lines_.Look(); }),
+        lines_report_("call-lines", kLinesReport, [this] { lines_.ReportLeftOut(); }),
         timestamps_(TimestampFloor(store.get()), config.replica().index(), config.replica().count()),
         store_(std::move(store)),
         upstream_(std::move(upstream)),
@@ -218,7 +218,7 @@ class GrpcServer : public Server {
       return absl::UnavailableError(absl::StrCat("cannot listen on ", address, ": is the port in use?"));
     }
     address_ = absl::StrCat(address.substr(0, address.rfind(':')), ":", port);
-    // gRPC by itself reports the health of the whole server alone.
+    // By default gRPC reports only the health of the whole server.
     for (const Operation& operation : operations_->operations()) {
       server_->GetHealthCheckService()->SetServingStatus(operation.method->service()->full_name(), true);
     }
@@ -234,7 +234,7 @@ class GrpcServer : public Server {
 
   absl::Status ReloadWebhookTls() override { return events_ == nullptr ? absl::OkStatus() : events_->ReloadTls(); }
 
-  // Of the grace, the last second: calls that have not ended are ended half a second before the connections are closed.
+  // Uses the last second of the grace to end the remaining calls, half a second before the connections are closed.
   void Drain(absl::Duration grace) override {
     if (server_ == nullptr) return;
     const Clock::time_point began = Clock::now();
@@ -244,12 +244,12 @@ class GrpcServer : public Server {
     if (events_ != nullptr) events_->Drain();
     sockets_->StopListening();
     EndCalls(began, deadline);
-    // A client that calls again and again without a pause may keep this from happening. Its refusals change nothing, so
-    // they may end with their connection.
+    // A client that calls continuously may keep this from happening. Its refusals change nothing, so they may end with
+    // their connection.
     in_flight_.WaitUntilNoneRefused(std::min(deadline, Clock::now() + kRefusalTime));
     sockets_->CloseConnections([](int /*remote_port*/) { return false; });
     sockets_->WaitForPeers(std::min(deadline, Clock::now() + kLastWords));
-    // Cancels at once what is left: calls of gRPC's own services, and those that did not end in time.
+    // Cancels the rest at once: calls of gRPC's own services, and calls that did not end in time.
     server_->Shutdown(std::chrono::system_clock::now());
     server_->Wait();
     sockets_ = nullptr;
@@ -270,8 +270,8 @@ class GrpcServer : public Server {
     return std::max(absl::FromChrono(deadline - Clock::now()), absl::ZeroDuration());
   }
 
-  // Waits for the calls in flight. Closes each connection when it has none any more, so that its client goes elsewhere:
-  // but not before its client could read what health says, and the refusals of its latest calls.
+  // Waits for the calls in flight. Closes each connection once it has no call, so that its client connects elsewhere,
+  // but not before the client could read the health status and the refusals of its latest calls.
   void EndCalls(Clock::time_point began, Clock::time_point deadline) {
     const Clock::time_point warned = began + kLastWords;
     const Clock::time_point last_words = deadline - 2 * kLastWords;
@@ -293,7 +293,7 @@ class GrpcServer : public Server {
     }
   }
 
-  // A connection with an admitted call has no other address and port than the call's peer; the port is enough.
+  // A connection with an admitted call has the same peer address and port as the call; comparing the port is enough.
   void CloseIdleConnections() {
     std::set<int> busy;
     bool known = true;
@@ -318,7 +318,7 @@ class GrpcServer : public Server {
 
   const std::unique_ptr<const OperationTable> operations_;
   CallLines lines_;
-  PeriodicTask lines_look_;
+  PeriodicTask lines_report_;
   TimestampAllocator timestamps_;
   const std::unique_ptr<CallStore> store_;  // null if there is none
   std::unique_ptr<TimestampReserve> timestamp_reserve_;
@@ -327,14 +327,14 @@ class GrpcServer : public Server {
   const std::unique_ptr<UpstreamClient> upstream_;
   const CallEnvironment environment_;
   const std::vector<std::unique_ptr<OperationService>> services_;
-  const std::unique_ptr<EventPipeline> events_;  // null if there is no log
+  const std::unique_ptr<EventPipeline> events_;  // null if there is no event log
   MessagePlans event_plans_;
   EventEnvironment event_environment_;
   EventService event_service_;
   StampService stamp_service_;
   const ServerTls* const tls_;
   std::unique_ptr<grpc::Server> server_;
-  std::unique_ptr<ServerSockets> sockets_;  // of server_
+  std::unique_ptr<ServerSockets> sockets_;  // the sockets of server_
   std::string address_;
 };
 

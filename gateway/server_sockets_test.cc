@@ -63,7 +63,7 @@ class ServerSocketsTest : public testing::Test {
 
   int ClientPort() const { return PortOf(accepted_, getpeername); }
 
-  // What a peer reads next: a byte, 0 at the end, -1 if nothing has come.
+  // The peer's next read: a byte, 0 at the end, -1 if nothing has arrived.
   static int Next(int fd) {
     char byte = 0;
     const ssize_t size = recv(fd, &byte, 1, MSG_DONTWAIT);
@@ -79,17 +79,17 @@ class ServerSocketsTest : public testing::Test {
   std::unique_ptr<ServerSockets> sockets_ = std::make_unique<ServerSockets>(NewListeners(listener_));
 };
 
-TEST_F(ServerSocketsTest, RefusesConnectionsOnceItStopsListening) {
+TEST_F(ServerSocketsTest, RefusesConnectionsAfterStopListening) {
   sockets_->StopListening();
   EXPECT_EQ(Connect(listener_), -1);
   EXPECT_EQ(errno, ECONNREFUSED);
-  EXPECT_EQ(Next(client_), -1) << "a connection that is up stays up";
+  EXPECT_EQ(Next(client_), -1) << "an open connection stays open";
   const int more = Connect(other_);
   EXPECT_NE(more, -1) << "another port of the process still listens";
   close(more);
 }
 
-TEST_F(ServerSocketsTest, ClosesWhatItShallAndNothingElse) {
+TEST_F(ServerSocketsTest, ClosesOnlyTheChosenConnections) {
   const int kept = Connect(listener_);
   const int kept_accepted = accept(listener_, nullptr, nullptr);
   const int kept_port = PortOf(kept_accepted, getpeername);
@@ -109,7 +109,7 @@ TEST_F(ServerSocketsTest, ClosesWhatItShallAndNothingElse) {
 
 // gRPC closes its descriptor as soon as a write fails. Bytes that it has not read would then reset the connection, and
 // take what the peer has not read yet.
-TEST_F(ServerSocketsTest, ThePeerReadsAllThatWasWrittenAlsoIfTheServerClosesWithBytesUnread) {
+TEST_F(ServerSocketsTest, ThePeerReadsEverythingBeforeAReset) {
   ASSERT_EQ(send(accepted_, "x", 1, 0), 1);
   ASSERT_EQ(send(client_, "too late", 8, 0), 8);
   sockets_->CloseConnections([](int /*remote_port*/) { return false; });
@@ -120,7 +120,7 @@ TEST_F(ServerSocketsTest, ThePeerReadsAllThatWasWrittenAlsoIfTheServerClosesWith
   EXPECT_EQ(Next(client_), 0);
 }
 
-TEST_F(ServerSocketsTest, WaitsUntilPeersHaveClosedTheirSide) {
+TEST_F(ServerSocketsTest, WaitsUntilPeersHaveClosed) {
   sockets_->CloseConnections([](int /*remote_port*/) { return false; });
   sockets_->WaitForPeers(std::chrono::steady_clock::now());  // the peer has not: the deadline ends it
   close(client_);

@@ -1,4 +1,4 @@
-// A signer that answers later, as one behind a network would, holds up nobody but its own call.
+// A signer that calls back later, for example over a network, delays no call but its own.
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/impl/codegen/proto_utils.h>
@@ -25,8 +25,8 @@ namespace {
 constexpr int kCalls = 40;
 constexpr absl::Duration kHang = absl::Seconds(60);
 
-// Signs nothing until as many signatures are asked for as there are calls, and then on a thread of its own. If one call
-// waited for another's signature, that would never be.
+// Signs nothing until every call has requested its signature, then signs on its own thread. If one call waited for
+// another's signature, that would never happen.
 class PatientSigner : public Signer {
  public:
   ~PatientSigner() override {
@@ -55,7 +55,7 @@ class PatientSigner : public Signer {
 constexpr char kAnswer[] =
     R"({"policy":{"policyId":"p","policyName":"n","effect":"EFFECT_ALLOW","notes":"","createdAt":{"seconds":"1","nanos":"0"},"updatedAt":{"seconds":"1","nanos":"0"}}})";
 
-TEST(SlowSigner, HoldsUpNoOtherCall) {
+TEST(SlowSignerTest, DelaysNoOtherCall) {
   ScriptedServer upstream(ScriptedServer::Always(
       absl::StrCat("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ", sizeof(kAnswer) - 1,
                    "\r\n\r\n", kAnswer)));

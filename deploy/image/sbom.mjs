@@ -1,7 +1,7 @@
-// Prints what is in the image, as SPDX 2.3 in JSON: node sbom.mjs BINARY PACKAGE...
+// Prints the content of the image, as SPDX 2.3 in JSON: node sbom.mjs BINARY PACKAGE...
 //
-// The Debian packages that files come from are known by dpkg; beside them stands what the compiler put into the binary
-// from headers and protos. Nothing in it depends on when or where it is made.
+// dpkg finds the Debian packages that files come from; the list also has what the compiler put into the binary from
+// headers and protos. The output does not depend on when or where it is made.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// Whether the process still does its work: what /livez says.
+// Whether the process still works: the page /livez.
 #ifndef STAMPGATE_GATEWAY_ADMIN_LIVENESS_H_
 #define STAMPGATE_GATEWAY_ADMIN_LIVENESS_H_
 
@@ -20,19 +20,19 @@ class Liveness {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // A check that takes longer than this to say something counts as failed. Longer than any that works as it should.
+  // A check that takes longer than this counts as failed. A working one is always faster.
   static constexpr std::chrono::seconds kMaxSilence{15};
 
   explicit Liveness(std::function<Clock::time_point()> now = Clock::now) : now_(std::move(now)) {}
 
-  // Runs `check` at once, and from then on every `interval` on a thread of its own. It returns whether all is well, and
-  // must be bounded in time. What it fails with is in the log and in the answer: no secrets. Once.
+  // Runs `check` at once, and then every `interval` on its own thread. It returns OK if the process works, and must be
+  // bounded in time. Its error is in the log and on the page, so it must not contain secrets. Call this once.
   void Start(std::function<absl::Status()> check, absl::Duration interval);
 
-  // From now on the process is taken to live: it takes no new connections any more, and is to end in peace.
+  // From now on the process counts as live: it accepts no new connections, and must be left to end.
   void Drain();
 
-  // 503 before Start, and after a check that failed or did not come back; else 200.
+  // 503 before Start, and after a check that failed or did not return; otherwise 200.
   AdminAnswer Answer() const;
 
  private:
@@ -42,11 +42,11 @@ class Liveness {
   std::function<absl::Status()> check_;
 
   mutable std::mutex mutex_;
-  std::optional<absl::Status> last_;  // what the last check said
-  Clock::time_point checked_;         // and when
+  std::optional<absl::Status> last_;  // result of the last check
+  Clock::time_point checked_;         // when the last check ended
   bool draining_ = false;
 
-  std::unique_ptr<PeriodicTask> task_;  // the last: it uses the others
+  std::unique_ptr<PeriodicTask> task_;  // last member, because it uses the others
 };
 
 }  // namespace stampgate

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::chrono::seconds kHang(60);
 
-// A check that says what it is told, and is counted.
+// A check whose result the test sets, and whose calls are counted.
 class Checks {
  public:
   absl::Status Run() {
@@ -25,7 +25,7 @@ class Checks {
     std::lock_guard lock(mutex_);
     status_ = std::move(status);
   }
-  // Waits for one that has begun since, and for the end of the one before it.
+  // Waits until a check has begun and ended since.
   void WaitForTwo() {
     std::unique_lock lock(mutex_);
     const int before = count_;
@@ -39,13 +39,13 @@ class Checks {
   int count_ = 0;
 };
 
-TEST(Liveness, IsNotThereBeforeTheServerIs) {
+TEST(LivenessTest, FailsBeforeTheServerStarts) {
   const Liveness liveness;
   EXPECT_EQ(liveness.Answer().http_status, 503);
   EXPECT_EQ(liveness.Answer().body, "the gateway is starting\n");
 }
 
-TEST(Liveness, KnowsAtOnceHowItIs) {
+TEST(LivenessTest, ChecksAtOnce) {
   Liveness good;
   good.Start([] { return absl::OkStatus(); }, absl::Hours(1));
   EXPECT_EQ(good.Answer().http_status, 200);
@@ -55,7 +55,7 @@ TEST(Liveness, KnowsAtOnceHowItIs) {
   EXPECT_EQ(bad.Answer().body, "no answer\n");
 }
 
-TEST(Liveness, ChecksAgainAndAgain) {
+TEST(LivenessTest, ChecksRepeatedly) {
   Checks checks;
   Liveness liveness;
   liveness.Start([&] { return checks.Run(); }, absl::Milliseconds(1));
@@ -68,7 +68,7 @@ TEST(Liveness, ChecksAgainAndAgain) {
   EXPECT_EQ(liveness.Answer().http_status, 200);
 }
 
-TEST(Liveness, DoesNotTrustACheckThatDoesNotComeBack) {
+TEST(LivenessTest, FailsIfACheckDoesNotReturn) {
   Liveness::Clock::time_point now{};
   Liveness liveness([&now] { return now; });
   liveness.Start([] { return absl::OkStatus(); }, absl::Hours(1));
@@ -76,10 +76,10 @@ TEST(Liveness, DoesNotTrustACheckThatDoesNotComeBack) {
   EXPECT_EQ(liveness.Answer().http_status, 200);
   now += std::chrono::milliseconds(1);
   EXPECT_EQ(liveness.Answer().http_status, 503);
-  EXPECT_EQ(liveness.Answer().body, "the check of the gRPC port does not come back\n");
+  EXPECT_EQ(liveness.Answer().body, "the check of the gRPC port does not return\n");
 }
 
-TEST(Liveness, EndsInPeaceWhileItDrains) {
+TEST(LivenessTest, StaysLiveDuringADrain) {
   Liveness liveness;
   liveness.Start([] { return absl::UnavailableError("closed"); }, absl::Milliseconds(1));
   liveness.Drain();

@@ -1,4 +1,4 @@
-// What a page of the admin port says.
+// A page of the admin port.
 #ifndef STAMPGATE_GATEWAY_ADMIN_PAGE_H_
 #define STAMPGATE_GATEWAY_ADMIN_PAGE_H_
 

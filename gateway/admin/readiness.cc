@@ -14,7 +14,7 @@ constexpr std::pair<Readiness::Obstacle, const char*> kTexts[] = {
     {Readiness::kEventLogHangs, "the event log's disk does not answer: webhook deliveries are refused\n"},
 };
 
-// `closing` are the obstacles that close the port; all are named.
+// The port is closed if there are `closing` obstacles; the page lists all `obstacles`.
 AdminAnswer AnswerTo(unsigned obstacles, unsigned closing) {
   AdminAnswer answer;
   if ((obstacles & closing) == 0) {

@@ -1,4 +1,4 @@
-// Whether calls and deliveries should be sent here: what /readyz and /readyz/webhooks say.
+// Whether calls and deliveries should be sent to this process: the pages /readyz and /readyz/webhooks.
 #ifndef STAMPGATE_GATEWAY_ADMIN_READINESS_H_
 #define STAMPGATE_GATEWAY_ADMIN_READINESS_H_
 
@@ -8,27 +8,27 @@
 
 namespace stampgate {
 
-// Thread-safe. Begins with kStarting.
+// Thread-safe. Initially kStarting.
 class Readiness {
  public:
-  // What stands in the way, alone or with others.
+  // The reasons why the process is not ready; several may hold.
   enum Obstacle : unsigned {
     kStarting = 1,
     kDraining = 2,
     kAuditFailing = 4,
     kEventLogFailed = 8,
     kCallStoreFailed = 32,
-    kEventLogHangs = 16,  // in the way of deliveries alone: calls need no event log
+    kEventLogHangs = 16,  // affects deliveries only: calls need no event log
   };
 
   void Set(Obstacle obstacle) { obstacles_ |= obstacle; }
   void Clear(Obstacle obstacle) { obstacles_ &= ~static_cast<unsigned>(obstacle); }
 
-  // For callers: 200, or 503 if there is an obstacle to calls. With a line for each obstacle, also for those that are
-  // in the way of deliveries alone.
+  // For callers: 503 if there is an obstacle to calls, else 200. Lists all obstacles, also those that affect deliveries
+  // only.
   AdminAnswer Answer() const;
 
-  // The same for the webhook port. Calls have other obstacles: the audit is one to them, and not to deliveries.
+  // For the webhook port. A failing audit is an obstacle to calls and not to deliveries.
   AdminAnswer AnswerForWebhooks() const;
 
  private:

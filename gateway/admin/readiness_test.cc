@@ -5,20 +5,20 @@
 namespace stampgate {
 namespace {
 
-TEST(Readiness, BeginsWhileTheGatewayStarts) {
+TEST(ReadinessTest, IsNotReadyWhileTheGatewayStarts) {
   const Readiness readiness;
   EXPECT_EQ(readiness.Answer().http_status, 503);
   EXPECT_EQ(readiness.Answer().body, "the gateway is starting\n");
 }
 
-TEST(Readiness, IsReadyWithoutObstacles) {
+TEST(ReadinessTest, IsReadyWithoutObstacles) {
   Readiness readiness;
   readiness.Clear(Readiness::kStarting);
   EXPECT_EQ(readiness.Answer().http_status, 200);
   EXPECT_EQ(readiness.Answer().body, "ready\n");
 }
 
-TEST(Readiness, NamesEachObstacleUntilItIsGone) {
+TEST(ReadinessTest, ListsEachObstacleUntilItIsGone) {
   Readiness readiness;
   readiness.Clear(Readiness::kStarting);
   readiness.Set(Readiness::kEventLogFailed);
@@ -32,7 +32,7 @@ TEST(Readiness, NamesEachObstacleUntilItIsGone) {
   EXPECT_EQ(readiness.Answer().body, "the gateway is draining\nthe event log has failed\n");
 }
 
-TEST(Readiness, AHangingEventLogClosesTheWebhookPortAlone) {
+TEST(ReadinessTest, AHangingEventLogAffectsOnlyDeliveries) {
   Readiness readiness;
   readiness.Clear(Readiness::kStarting);
   EXPECT_EQ(readiness.AnswerForWebhooks().http_status, 200);
@@ -47,7 +47,7 @@ TEST(Readiness, AHangingEventLogClosesTheWebhookPortAlone) {
   EXPECT_EQ(readiness.AnswerForWebhooks().http_status, 200);
 }
 
-TEST(Readiness, AFailingAuditClosesThePortOfCallersAlone) {
+TEST(ReadinessTest, AFailingAuditAffectsOnlyCalls) {
   Readiness readiness;
   readiness.Clear(Readiness::kStarting);
   readiness.Set(Readiness::kAuditFailing);
@@ -56,7 +56,7 @@ TEST(Readiness, AFailingAuditClosesThePortOfCallersAlone) {
   EXPECT_EQ(readiness.AnswerForWebhooks().body, "ready\n");
 }
 
-TEST(Readiness, TheWebhookPortIsClosedWhileTheGatewayStartsOrEnds) {
+TEST(ReadinessTest, NoDeliveriesDuringStartAndDrain) {
   for (const auto obstacle : {Readiness::kStarting, Readiness::kDraining, Readiness::kEventLogFailed}) {
     Readiness readiness;
     readiness.Clear(Readiness::kStarting);

@@ -38,12 +38,12 @@ using SslCtxPtr = std::unique_ptr<SSL_CTX, OpensslDeleter<SSL_CTX_free>>;
 using SslPtr = std::unique_ptr<SSL, OpensslDeleter<SSL_free>>;
 
 absl::Status Failed(absl::string_view why) {
-  return absl::UnavailableError(absl::StrCat("the gRPC port does not answer: ", why));
+  return absl::UnavailableError(absl::StrCat("the gRPC port does not respond: ", why));
 }
 
 bool IsV6(const ListenAddress& address) { return address.ip.find(':') != std::string::npos; }
 
-// Where a server that listens at `text` can be reached from here.
+// The address at which this process can reach a server that listens at `text`.
 absl::StatusOr<ListenAddress> ParseReachable(const std::string& text) {
   absl::StatusOr<ListenAddress> address = ParseListenAddress(text);
   if (!address.ok()) return address;
@@ -57,7 +57,7 @@ absl::StatusOr<ListenAddress> ParseReachable(const std::string& text) {
   return address;
 }
 
-// Begins to connect; -1 if that cannot be.
+// Begins to connect; -1 on an error.
 int Connect(const ListenAddress& address) {
   sockaddr_storage storage{};
   socklen_t size = 0;
@@ -93,14 +93,14 @@ absl::Status CheckPlaintextPort(const std::string& address, absl::Duration timeo
   const absl::StatusOr<ListenAddress> server = ParseReachable(address);
   if (!server.ok()) return server.status();
   grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a connection of its own
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a separate connection
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   const std::string target = IsV6(*server) ? absl::StrCat("ipv6:[", server->ip, "]:", server->port)
                                            : absl::StrCat("ipv4:", server->ip, ":", server->port);
   grpc::GenericStub stub(grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments));
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + absl::ToChronoMilliseconds(timeout));
-  // The empty message asks for the server as a whole.
+  // An empty message asks for the health of the whole server.
   const grpc::ByteBuffer request(nullptr, 0);
   grpc::ByteBuffer response;
   grpc::Status status;
@@ -126,9 +126,9 @@ absl::Status CheckTlsPort(const std::string& address, absl::Duration timeout) {
   ERR_clear_error();
   const SslCtxPtr context(SSL_CTX_new(TLS_client_method()));
   if (context == nullptr) return Failed("no memory");
-  // The check sends no secret, so the server that answers need not prove who it is.
+  // The check sends no secret, so the server's certificate need not be verified.
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_NONE, nullptr);
-  // Called when the server has said all it says before it sees a certificate: the handshake stops here.
+  // Called when the server has sent everything that it sends before the client's certificate: the handshake stops here.
   SSL_CTX_set_client_cert_cb(context.get(), [](SSL*, X509**, EVP_PKEY**) { return -1; });
   const SslPtr ssl(SSL_new(context.get()));
   if (ssl == nullptr || SSL_set_fd(ssl.get(), socket) != 1) return Failed("no memory");
@@ -136,7 +136,7 @@ absl::Status CheckTlsPort(const std::string& address, absl::Duration timeout) {
   const absl::Cleanup disregard = [&ssl] { DisregardHandshake(*ssl); };  // before the connection is closed
   for (;;) {
     const int result = SSL_connect(ssl.get());
-    if (result == 1) return Failed("it takes callers without a certificate");
+    if (result == 1) return Failed("it accepts callers without a certificate");
     switch (SSL_get_error(ssl.get(), result)) {
       case SSL_ERROR_WANT_X509_LOOKUP:
         return absl::OkStatus();

@@ -24,7 +24,7 @@ namespace {
 constexpr absl::Duration kHang = absl::Seconds(60);
 constexpr absl::Duration kShort = absl::Milliseconds(200);
 
-// Listens and does not accept, as gRPC does when it is stuck: the kernel completes the connections.
+// Listens but does not accept, like gRPC when it is stuck: the kernel completes the connections.
 class StuckServer {
  public:
   StuckServer() : socket_(socket(AF_INET, SOCK_STREAM, 0)) {
@@ -48,7 +48,7 @@ class StuckServer {
   int port_ = 0;
 };
 
-// An address that nobody listens at.
+// An address at which nothing listens.
 std::string NoServer() { return StuckServer().address(); }
 
 std::unique_ptr<grpc::Server> StartHealth(int* port) {
@@ -58,7 +58,7 @@ std::unique_ptr<grpc::Server> StartHealth(int* port) {
   return builder.BuildAndStart();
 }
 
-TEST(CheckPlaintextPort, IsContentWithAnyHealth) {
+TEST(CheckPlaintextPortTest, AcceptsAnyHealthStatus) {
   int port = 0;
   const auto server = StartHealth(&port);
   EXPECT_TRUE(CheckPlaintextPort(absl::StrCat("127.0.0.1:", port), kHang).ok());
@@ -68,18 +68,18 @@ TEST(CheckPlaintextPort, IsContentWithAnyHealth) {
   EXPECT_TRUE(CheckPlaintextPort(absl::StrCat("127.0.0.1:", port), kHang).ok());
 }
 
-TEST(CheckPlaintextPort, FindsAServerThatDoesNotAccept) {
+TEST(CheckPlaintextPortTest, DetectsAServerThatDoesNotAccept) {
   const StuckServer server;
   const absl::Time begun = absl::Now();
   EXPECT_TRUE(absl::IsUnavailable(CheckPlaintextPort(server.address(), kShort)));
   EXPECT_GE(absl::Now() - begun, kShort);
 }
 
-TEST(CheckPlaintextPort, FindsThatNobodyIsThere) {
+TEST(CheckPlaintextPortTest, DetectsAMissingServer) {
   EXPECT_TRUE(absl::IsUnavailable(CheckPlaintextPort(NoServer(), kHang)));
 }
 
-TEST(CheckPlaintextPort, RefusesWhatIsNoAddress) {
+TEST(CheckPlaintextPortTest, RefusesAnInvalidAddress) {
   EXPECT_TRUE(absl::IsInvalidArgument(CheckPlaintextPort("unix:/tmp/x", kHang)));
 }
 
@@ -100,7 +100,7 @@ class CheckTlsPortTest : public ::testing::Test {
   std::unique_ptr<ServerTls> tls_;
 };
 
-TEST_F(CheckTlsPortTest, IsContentWhenACertificateIsWanted) {
+TEST_F(CheckTlsPortTest, AcceptsARequestForACertificate) {
   const PeerServer server(tls_->credentials());
   for (int i = 0; i < 10; ++i) {
     EXPECT_EQ(CheckTlsPort(absl::StrCat("127.0.0.1:", server.port()), kHang), absl::OkStatus());
@@ -113,19 +113,19 @@ TEST_F(CheckTlsPortTest, ReachesAServerOnAllAddresses) {
   EXPECT_EQ(CheckTlsPort(absl::StrCat("0.0.0.0:", server.port()), kHang), absl::OkStatus());
 }
 
-TEST_F(CheckTlsPortTest, FindsAServerThatDoesNotAccept) {
+TEST_F(CheckTlsPortTest, DetectsAServerThatDoesNotAccept) {
   const StuckServer server;
   const absl::Time begun = absl::Now();
   EXPECT_TRUE(absl::IsUnavailable(CheckTlsPort(server.address(), kShort)));
   EXPECT_GE(absl::Now() - begun, kShort);
 }
 
-TEST_F(CheckTlsPortTest, FindsThatNobodyIsThere) {
+TEST_F(CheckTlsPortTest, DetectsAMissingServer) {
   EXPECT_TRUE(absl::IsUnavailable(CheckTlsPort(NoServer(), kHang)));
   EXPECT_TRUE(absl::IsInvalidArgument(CheckTlsPort("nowhere", kHang)));
 }
 
-TEST_F(CheckTlsPortTest, IsNotContentWithPlaintext) {
+TEST_F(CheckTlsPortTest, RejectsAPlaintextServer) {
   int port = 0;
   const auto server = StartHealth(&port);
   EXPECT_TRUE(absl::IsUnavailable(CheckTlsPort(absl::StrCat("127.0.0.1:", port), kHang)));

@@ -41,7 +41,7 @@ std::string Render(const AdminAnswer& answer, bool with_body) {
   return bytes;
 }
 
-// The peer's address, of IPv6 the network. Unspecified if the peer has gone already.
+// The peer's address; for IPv6 its network. Unspecified if the peer has disconnected already.
 asio::ip::address SourceOf(const PeerStream::Socket& socket) {
   error_code error;
   const asio::ip::address address = socket.remote_endpoint(error).address();
@@ -51,10 +51,10 @@ asio::ip::address SourceOf(const PeerStream::Socket& socket) {
   return asio::ip::address_v6(bytes);
 }
 
-// An answer that says no more than its status.
+// A page that contains only its status.
 AdminAnswer Plain(int http_status) { return {http_status, absl::StrCat(StatusPhrase(http_status), "\n")}; }
 
-// Lives until nothing is under way on it any more.
+// Lives until it has no pending operation.
 class AdminConnection : public std::enable_shared_from_this<AdminConnection> {
  public:
   AdminConnection(const AdminPages& pages, PeerStream::Socket socket)
@@ -162,7 +162,7 @@ class AsioAdminServer final : public AdminServer {
     connection->Start(options_.connection_timeout);
   }
 
-  // The oldest of the source that has most.
+  // Closes the oldest connection of the source that has most.
   void CloseOne() {
     std::map<asio::ip::address, size_t> counts;
     for (const Place& place : places_) ++counts[place.source];
@@ -174,11 +174,11 @@ class AsioAdminServer final : public AdminServer {
 
   const Options options_;
   const AdminPages pages_;
-  // What waits in it holds connections, which use what is above. One thread runs it, so that all here is one after the
-  // other.
+  // Pending handlers in it hold connections, which use the members above. One thread runs it, so no two handlers run at
+  // once.
   boost::asio::io_context io_{1};
   Acceptor acceptor_;
-  std::list<Place> places_;  // in the order in which they came
+  std::list<Place> places_;  // in order of arrival
   std::string url_;
   std::thread thread_;
 };
@@ -186,7 +186,7 @@ class AsioAdminServer final : public AdminServer {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<AdminServer>> AdminServer::Start(Options options, AdminPages pages) {
-  try {  // Asio's constructors throw when there is no descriptor or no thread to be had
+  try {  // Asio's constructors throw when the system is out of descriptors or threads
     auto server = std::make_unique<AsioAdminServer>(std::move(options), std::move(pages));
     if (absl::Status listening = server->Listen(); !listening.ok()) return listening;
     server->Start();

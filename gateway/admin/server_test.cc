@@ -28,7 +28,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// ^ is the end of a line.
+// Replaces each ^ by CR LF.
 std::string Lines(absl::string_view text) { return absl::StrReplaceAll(text, {{"^", "\r\n"}}); }
 
 constexpr absl::string_view kGet = "GET /page HTTP/1.1^Host: h^^";
@@ -53,7 +53,7 @@ class AdminServerTest : public ::testing::Test {
     server_ = *std::move(server);
   }
 
-  // All that comes back until the connection ends.
+  // Everything that the server sends until the connection ends.
   std::string Ask(absl::string_view text) const {
     HttpTestClient client(server_->url());
     client.Send(Lines(text));
@@ -74,7 +74,7 @@ TEST_F(AdminServerTest, AnswersWithTheWholePage) {
                   "Cache-Control: no-store^Connection: close^^not now\n"));
 }
 
-TEST_F(AdminServerTest, AsksForThePageEachTime) {
+TEST_F(AdminServerTest, GeneratesThePageForEachRequest) {
   for (int i = 0; i < 3; ++i) Ask(kGet);
   EXPECT_EQ(calls_, 3);
 }
@@ -86,11 +86,11 @@ TEST_F(AdminServerTest, AnswersHeadWithoutTheBody) {
   EXPECT_TRUE(absl::EndsWith(answer, "\r\n\r\n"));
 }
 
-TEST_F(AdminServerTest, RefusesWhatItDoesNotServe) {
+TEST_F(AdminServerTest, RefusesOtherRequests) {
   const std::vector<std::pair<absl::string_view, absl::string_view>> cases = {
       {"GET /page?a=b&c HTTP/1.1^Host: h^^", "HTTP/1.1 200"},
       {"GET /page HTTP/1.1^Host: h^Content-Length: 0^^", "HTTP/1.1 200"},
-      {"GET http://h/page HTTP/1.1^Host: h^^", "HTTP/1.1 200"},  // what stands for the same page
+      {"GET http://h/page HTTP/1.1^Host: h^^", "HTTP/1.1 200"},  // absolute form of the same page
       {"GET / HTTP/1.1^Host: h^^", "HTTP/1.1 404"},
       {"GET /pag HTTP/1.1^Host: h^^", "HTTP/1.1 404"},
       {"GET /page/ HTTP/1.1^Host: h^^", "HTTP/1.1 404"},
@@ -125,7 +125,7 @@ TEST_F(AdminServerTest, BoundsTheHead) {
   EXPECT_EQ(StatusOf(absl::StrCat(fields, "^")), "HTTP/1.1 431");
 }
 
-TEST_F(AdminServerTest, TakesAHeadInPieces) {
+TEST_F(AdminServerTest, AcceptsAHeadInPieces) {
   HttpTestClient client(server_->url());
   for (const char c : Lines(kGet)) client.Send(std::string(1, c));
   EXPECT_THAT(client.ReadToEnd(), StartsWith("HTTP/1.1 200"));
@@ -138,14 +138,14 @@ TEST_F(AdminServerTest, AnswersOneRequestAConnection) {
   EXPECT_EQ(calls_, 1);
 }
 
-TEST_F(AdminServerTest, AnswersWhoHasEndedSending) {
+TEST_F(AdminServerTest, AnswersAPeerThatHasEndedSending) {
   HttpTestClient client(server_->url());
   client.Send(Lines(kGet));
   client.EndSending();
   EXPECT_THAT(client.ReadToEnd(), StartsWith("HTTP/1.1 200"));
 }
 
-TEST_F(AdminServerTest, CutsOffWhoIsTooSlow) {
+TEST_F(AdminServerTest, DisconnectsASlowSender) {
   Start({.connection_timeout = std::chrono::milliseconds(50)});
   HttpTestClient silent(server_->url());
   HttpTestClient slow(server_->url());
@@ -154,12 +154,12 @@ TEST_F(AdminServerTest, CutsOffWhoIsTooSlow) {
   EXPECT_EQ(slow.ReadToEnd(), "");
 }
 
-TEST_F(AdminServerTest, CutsOffWhoDoesNotRead) {
+TEST_F(AdminServerTest, DisconnectsASlowReader) {
   page_.body.assign(size_t{32} << 20, 'x');
   Start({.connection_timeout = std::chrono::milliseconds(200)});
   HttpTestClient client(server_->url(), 4096);
   client.Send(Lines(kGet));
-  // The page is asked for, and the others are served, while the first does not read.
+  // While the first peer does not read, the page is generated and others are served.
   EXPECT_THAT(StatusOf("GET /other HTTP/1.1^Host: h^^"), "HTTP/1.1 503");
   while (client.Send("x")) {
   }
@@ -174,16 +174,16 @@ TEST_F(AdminServerTest, AnswersProbesWhileOthersHoldAllConnections) {
     holders.back()->Send("GET ");
     EXPECT_EQ(StatusOf(kGet), "HTTP/1.1 200");
   }
-  // The oldest have gone, and nothing was said to them.
+  // The oldest connections were closed without a response.
   EXPECT_EQ(holders.front()->ReadToEnd(), "");
 }
 
-// 5,000 connections a second are 100 in 20 ms, and all from the probe's own address.
-TEST_F(AdminServerTest, AFloodDoesNotPushOutAProbeThatSendsItsRequestLater) {
+// 5,000 connections a second are 100 in 20 ms, all from the probe's own address.
+TEST_F(AdminServerTest, AFloodDoesNotDisplaceASlowerProbe) {
   HttpTestClient probe(server_->url());
   std::vector<std::unique_ptr<HttpTestClient>> flood;
   for (int i = 0; i < 400; ++i) flood.push_back(std::make_unique<HttpTestClient>(server_->url()));
-  // It comes behind them, so they have been accepted.
+  // It was queued after them, so they have been accepted.
   EXPECT_EQ(StatusOf(kGet), "HTTP/1.1 200");
   probe.Send(Lines(kGet));
   EXPECT_THAT(probe.ReadToEnd(), StartsWith("HTTP/1.1 200"));
@@ -216,7 +216,7 @@ class ConnectionFrom {
   const int socket_;
 };
 
-TEST_F(AdminServerTest, AFloodFromOneAddressPushesOutNobodyElse) {
+TEST_F(AdminServerTest, AFloodDisplacesOnlyItsOwnAddress) {
   Start({.max_connections = 8, .connection_timeout = std::chrono::seconds(60)});
   const ConnectionFrom probe("127.0.0.2", server_->url());
   const ConnectionFrom other("127.0.0.3", server_->url());
@@ -228,7 +228,7 @@ TEST_F(AdminServerTest, AFloodFromOneAddressPushesOutNobodyElse) {
   EXPECT_EQ(other.Ask(Lines(kGet)), "HTTP/1.1 200");
 }
 
-TEST_F(AdminServerTest, ServesManyOneAfterTheOther) {
+TEST_F(AdminServerTest, ServesManyRequestsInSequence) {
   for (int i = 0; i < 300; ++i) ASSERT_EQ(StatusOf(kGet), "HTTP/1.1 200");
 }
 
@@ -259,7 +259,7 @@ TEST_F(AdminServerTest, EndsWhileItIsBusy) {
   }
 }
 
-TEST(AdminServer, SaysWhyItCannotListen) {
+TEST_F(AdminServerTest, ReportsWhyItCannotListen) {
   EXPECT_TRUE(absl::IsInvalidArgument(AdminServer::Start({.listen_address = "nowhere:1"}, {}).status()));
   const auto first = AdminServer::Start({.listen_address = "127.0.0.1:0"}, {});
   ASSERT_TRUE(first.ok());
@@ -269,7 +269,7 @@ TEST(AdminServer, SaysWhyItCannotListen) {
   EXPECT_THAT(std::string(status.message()), HasSubstr(address));
 }
 
-TEST(AdminServer, ListensOnIpv6) {
+TEST_F(AdminServerTest, ListensOnIpv6) {
   const auto server = AdminServer::Start({.listen_address = "[::1]:0"}, {{"/", [] { return AdminAnswer{}; }}});
   if (!server.ok()) GTEST_SKIP() << server.status();
   HttpTestClient client((*server)->url());

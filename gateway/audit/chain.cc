@@ -23,7 +23,7 @@ constexpr size_t kEndBytes = kBeforeMac.size() + kHexBytes + kBehindMac.size();
 
 static_assert(sizeof(AuditMac) == crypto_auth_hmacsha256_BYTES);
 
-// Memory of SecretBytes ends at a page's end, so it is aligned as well as its size is.
+// SecretBytes places its memory so that it ends at the end of a page, so it is aligned as well as its size is.
 static_assert(sizeof(State) % alignof(State) == 0);
 State* AsState(SecretBytes& bytes) { return reinterpret_cast<State*>(bytes.data()); }
 

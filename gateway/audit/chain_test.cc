@@ -80,7 +80,7 @@ TEST(AuditChainTest, ALineFollowsOneRecordUnderOneKey) {
   AuditMac mac;
   EXPECT_FALSE(Chain().Follows(KnownLines()[1], AuditMac{}, &mac));
   EXPECT_FALSE(Chain(1).Follows(KnownLines()[0], AuditMac{}, &mac));
-  // The same members elsewhere have another MAC.
+  // The same members in another place have another MAC.
   AuditChain chain = Chain();
   AuditPosition position;
   std::string out;
@@ -95,7 +95,7 @@ TEST(AuditChainTest, RefusesAKeyOfAnotherSize) {
   EXPECT_EQ(AuditChain::Create(SecretBytes::Create(33).value()).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
-TEST(AuditHeadTest, IsReadAsItIsWritten) {
+TEST(AuditHeadTest, IsParsedAsItIsWritten) {
   const std::string text = absl::StrCat("18446744073709551615:", kKnown[0].mac);
   absl::StatusOr<AuditHead> head = ParseAuditHead(text);
   ASSERT_TRUE(head.ok());
@@ -104,7 +104,7 @@ TEST(AuditHeadTest, IsReadAsItIsWritten) {
   EXPECT_EQ(head->ToString(), text);
 }
 
-TEST(AuditHeadTest, RefusesAnythingElse) {
+TEST(AuditHeadTest, RefusesOtherText) {
   const std::string mac = kKnown[0].mac;
   for (const std::string& text :
        {std::string(), mac, ":" + mac, std::string("7:"), "7:" + mac + "0", "7:" + mac.substr(1), "-7:" + mac,

@@ -18,7 +18,7 @@
 namespace stampgate {
 namespace {
 
-// Digits of the largest sequence number: closed files sort by their names.
+// The digits of the largest sequence number, so that closed files sort by their names.
 constexpr int kSequenceDigits = 20;
 
 bool IsClosedFile(absl::string_view name, absl::string_view file) {

@@ -28,7 +28,7 @@ constexpr int kSeeds = 1000;
 
 const absl::Time kTime = absl::FromUnixMicros(1767323045678901);
 
-// The tests say themselves what is on the disk.
+// The tests themselves decide what is on the disk.
 class NoDisk : public FileCalls {
  public:
   int Sync(int) override { return 0; }
@@ -38,14 +38,14 @@ class NoDisk : public FileCalls {
 
 size_t Below(Random& random, size_t bound) { return static_cast<size_t>(random() % bound); }
 
-// What the disk holds after a power cut of a file of which `written` was written and only the first `durable` bytes
-// were synced. The unsynced bytes are there in blocks, each written, never written, written in part, or with what the
-// disk had there before, which may be of this log: `former`.
+// The disk's content after a power cut, for a file of which `written` was written and only the first `durable` bytes
+// were synced. The unsynced bytes are in blocks, each of which was written, not written, written in part, or still has
+// what the disk had there before, which may be part of this log: `former`.
 std::string AfterPowerCut(const std::string& written, size_t durable, const std::string& former, Random& random) {
   const size_t block = Below(random, 2) == 0 ? 512 : 4096;
   const size_t added = written.size() - durable;
   std::string disk = written;
-  // The file's size is of the time before the write, of some time in between, or of the end.
+  // The file's size is that from before the write, from after it, or any in between.
   const size_t grown = Below(random, 3);
   if (grown == 0) disk.resize(durable + Below(random, added + 1));
   if (grown == 1 && Below(random, 4) == 0) disk.resize(durable);
@@ -76,7 +76,7 @@ class AuditCrashTest : public ::testing::Test {
  protected:
   AuditCrashTest() : folder_(NewFolder()), path_(folder_ + "audit.log") {}
 
-  // Of a new log.
+  // Begins a new log.
   void Begin(uint64_t seed) {
     random_.seed(seed);
     writer_ = nullptr;
@@ -137,9 +137,9 @@ class AuditCrashTest : public ::testing::Test {
   std::vector<AuditWriter::TornEnd> torn_ends_;
 };
 
-TEST_F(AuditCrashTest, AnyTornEndIsRemovedAndToldAndNothingElse) {
+TEST_F(AuditCrashTest, OnlyATornEndIsRemovedAndReported) {
   int torn_starts = 0;
-  int torn_lines = 0;  // of those, with a line feed in the torn end
+  int torn_lines = 0;  // of them, those with a line feed in the torn end
   max_file_bytes_ = 20000;
   for (uint64_t seed = 0; seed < kSeeds; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
@@ -147,7 +147,7 @@ TEST_F(AuditCrashTest, AnyTornEndIsRemovedAndToldAndNothingElse) {
     ASSERT_TRUE(TryOpen().ok());
     std::string former = "nothing of ours";
     size_t marks = 0;
-    size_t mark_end = 0;  // of the last start's, in the file; 0 if it made none
+    size_t mark_end = 0;  // end of the last start's `torn` record in the file; 0 if that start wrote none
     bool cut_again = false;
     std::string written;
     size_t durable = 0;
@@ -166,7 +166,7 @@ TEST_F(AuditCrashTest, AnyTornEndIsRemovedAndToldAndNothingElse) {
       WriteTestFile(path_, disk);
       former = written;
 
-      // What is whole of it, which is at least what was synced.
+      // The intact bytes, at least those that were synced.
       const size_t same = static_cast<size_t>(
           std::mismatch(disk.begin(), disk.end(), written.begin(), written.end()).first - disk.begin());
       const size_t whole = same == 0 ? 0 : disk.rfind('\n', same - 1) + 1;
@@ -183,7 +183,7 @@ TEST_F(AuditCrashTest, AnyTornEndIsRemovedAndToldAndNothingElse) {
       const std::string next = content.substr(whole, content.find('\n', whole) - whole);
       ASSERT_EQ(Member(next, "kind") == "torn", torn > 0) << next;
       ASSERT_EQ(torn_ends_.size(), torn > 0 ? 1 : 0);
-      // The power cut has taken the mark of the start before.
+      // The power cut has removed the previous start's `torn` record.
       if (cut_again && whole < mark_end) --marks;
       mark_end = torn > 0 ? whole + next.size() + 1 : 0;
       if (torn > 0) {
@@ -197,7 +197,7 @@ TEST_F(AuditCrashTest, AnyTornEndIsRemovedAndToldAndNothingElse) {
       const AuditReport after = Verify();
       ASSERT_EQ(after.verdict, Verdict::kWhole) << after.ToString();
       ASSERT_EQ(after.open_allows, 0);
-      // The group that the start has written may be torn as well.
+      // The group that the start wrote may be torn as well.
       cut_again = Below(random_, 4) == 0;
       durable = whole;
       written = content;
@@ -212,13 +212,13 @@ TEST_F(AuditCrashTest, AnyTornEndIsRemovedAndToldAndNothingElse) {
   EXPECT_GT(torn_lines, 700);
 }
 
-// What somebody does to lines of which at least the first was written before the last group; where it begins to show.
+// Changes lines as an attacker might, at least the first of them in a group that is not the last one.
 class Tampering {
  public:
   Tampering(std::vector<std::string> lines, size_t earlier, Random& random)
       : lines_(std::move(lines)), earlier_(earlier), random_(random) {}
 
-  // Returns the number of the first line that is wrong, from 0, and what was done.
+  // Returns the number of the first line that is wrong, from 0, and a description of the change.
   std::pair<size_t, std::string> Do() {
     const size_t at = Below(random_, earlier_);
     switch (Below(random_, 5)) {
@@ -256,7 +256,7 @@ class Tampering {
 
  private:
   std::vector<std::string> lines_;  // with their line feeds
-  const size_t earlier_;            // lines before the last group
+  const size_t earlier_;            // number of lines before the last group
   Random& random_;
 };
 
@@ -269,7 +269,7 @@ TEST_F(AuditCrashTest, AChangeBeforeTheLastGroupIsRefused) {
       durable = ReadTestFile(path_).size();
       WriteGroup();
     }
-    // A crash may have torn a further group.
+    // A crash may have torn one more group.
     std::string torn;
     if (Below(random_, 2) == 0) {
       const size_t synced = ReadTestFile(path_).size();
@@ -302,7 +302,7 @@ TEST_F(AuditCrashTest, AChangeBeforeTheLastGroupIsRefused) {
 }
 
 TEST_F(AuditCrashTest, WithoutLaterGroupsAChangeIsATornEnd) {
-  // The control of the test before: of one group nothing proves that it was on the disk.
+  // The negative control of the test before: nothing proves that a single group was on the disk.
   int opened = 0;
   for (uint64_t seed = 0; seed < 100; ++seed) {
     Begin(seed);

@@ -16,7 +16,7 @@
 namespace stampgate {
 namespace {
 
-// Of the end of what is durable, this is compared after a failure. The size of a page.
+// How much of the end of the durable bytes is compared after a failure: one page.
 constexpr int64_t kEndBytes = 4096;
 
 absl::Status SystemError(absl::string_view what) {
@@ -64,9 +64,9 @@ absl::StatusOr<std::unique_ptr<AuditFile>> AuditFile::Open(const std::string& pa
   const int fd = calls.Open(path, O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0) return SystemError("cannot be opened");
   std::unique_ptr<AuditFile> file(new AuditFile(path, calls, fd));
-  // The system drops only pages that it takes for written.
+  // The system drops only pages that it considers written.
   if (calls.Sync(fd) != 0) return SystemError("cannot be written to disk");
-  if (calls.DropPages(fd, 0) != 0) return SystemError("cannot be read anew from the disk");
+  if (calls.DropPages(fd, 0) != 0) return SystemError("cannot be dropped from the page cache");
   struct stat state;
   if (fstat(fd, &state) != 0) return SystemError("cannot be examined");
   file->size_ = state.st_size;
@@ -108,19 +108,19 @@ absl::Status AuditFile::Append(absl::string_view bytes) {
 absl::Status AuditFile::StartAnew(const std::string& old_path, absl::string_view bytes) {
   if (!broken_.ok()) return broken_;
   const std::string next = absl::StrCat(path_, ".next");
-  unlink(next.c_str());  // of a process that came no further
+  unlink(next.c_str());  // left by a process that ended during StartAnew
   const int fd = calls_.Open(next, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW);
-  if (fd < 0) return SystemError("a new file cannot be made");
+  if (fd < 0) return SystemError("a new file cannot be created");
   absl::Status status = WriteAll(fd, bytes);
   if (status.ok() && calls_.Sync(fd) != 0) status = SystemError("a new file cannot be written to disk");
-  // A second name first, and then the new file in the place of the old: no crash leaves a gap.
+  // Gives the old file a second name, then replaces the first name by the new file: a crash leaves no gap.
   if (status.ok() && calls_.Link(path_, old_path) != 0) {
     struct stat old;
     const int error = errno;
-    // A process that came no further has done it.
+    // A process that ended during StartAnew has already given it.
     const bool done = error == EEXIST && fstat(fd_, &old) == 0 && IsSameFile(old_path, old);
     errno = error;
-    if (!done) status = SystemError("cannot be given the name of an old file");
+    if (!done) status = SystemError("cannot be linked to the name of a closed file");
   }
   if (status.ok() && calls_.Rename(next, path_) != 0) status = SystemError("a new file cannot take its place");
   if (!status.ok()) {
@@ -132,7 +132,7 @@ absl::Status AuditFile::StartAnew(const std::string& old_path, absl::string_view
   size_ = static_cast<int64_t>(bytes.size());
   end_.clear();
   Remember(bytes);
-  // Until this is on the disk, a power cut brings the old file back, and all that the new one has got is lost.
+  // Until this is on the disk, a power cut restores the old file under this name, and the new file's records are lost.
   if (calls_.SyncFolderOf(path_) != 0) {
     return GiveUp(
         absl::DataLossError(absl::StrCat("the name of a new file cannot be written to disk: ", std::strerror(errno))));
@@ -151,14 +151,14 @@ absl::Status AuditFile::WriteAll(int fd, absl::string_view bytes) {
   return absl::OkStatus();
 }
 
-// That the file is still the one it was: nobody else has a reason to touch it.
+// Checks that nobody else has changed, renamed or removed the file.
 absl::Status AuditFile::Check() {
   struct stat state;
   if (fstat(fd_, &state) != 0) return SystemError("cannot be examined");
-  if (!IsSameFile(path_, state)) return GiveUp(absl::DataLossError("somebody has removed or renamed it"));
+  if (!IsSameFile(path_, state)) return GiveUp(absl::DataLossError("another process has removed or renamed it"));
   if (state.st_size < size_ || (state.st_size > size_ && !dirty_)) {
     return GiveUp(absl::DataLossError(
-        absl::StrCat("somebody has changed it: it has ", state.st_size, " bytes where ", size_, " were written")));
+        absl::StrCat("another process has changed it: it has ", state.st_size, " bytes instead of ", size_)));
   }
   return absl::OkStatus();
 }
@@ -167,9 +167,9 @@ absl::Status AuditFile::Repair() {
   if (absl::Status status = Check(); !status.ok()) return status;
   if (calls_.Truncate(fd_, size_) != 0) return SystemError("cannot be cut back");
   if (calls_.Sync(fd_) != 0) return SystemError("cannot be cut back on disk");
-  // The system forgets what it has of these bytes, so that they come from the disk.
+  // Drops these bytes from the page cache, so that the next read comes from the disk.
   if (calls_.DropPages(fd_, std::max<int64_t>(0, size_ - kEndBytes) / kEndBytes * kEndBytes) != 0) {
-    return SystemError("cannot be read anew from the disk");
+    return SystemError("cannot be dropped from the page cache");
   }
   absl::StatusOr<std::string> end = ReadEnd(size_);
   if (!end.ok()) return end.status();

@@ -1,4 +1,4 @@
-// A file that grows at its end, and of which is known what is on the disk.
+// An append-only file whose durable content is always known.
 #ifndef STAMPGATE_GATEWAY_AUDIT_FILE_H_
 #define STAMPGATE_GATEWAY_AUDIT_FILE_H_
 
@@ -14,7 +14,7 @@
 
 namespace stampgate {
 
-// The system calls that change files, under their own names and rules. A test makes them fail.
+// The system calls that change files, with their own semantics. Tests make them fail.
 class FileCalls {
  public:
   virtual ~FileCalls() = default;
@@ -25,53 +25,55 @@ class FileCalls {
   virtual int Truncate(int fd, off_t size);
   // fdatasync()
   virtual int Sync(int fd);
-  // posix_fadvise() with POSIX_FADV_DONTNEED, from `offset` to the file's end. Returns as the others do.
+  // posix_fadvise() with POSIX_FADV_DONTNEED, from `offset` to the file's end. Returns -1 and sets errno on an error,
+  // like the others.
   virtual int DropPages(int fd, off_t offset);
   virtual int Link(const std::string& from, const std::string& to);
   virtual int Rename(const std::string& from, const std::string& to);
-  // fsync() of the folder that `path` is in.
+  // fsync() of the folder that contains `path`.
   virtual int SyncFolderOf(const std::string& path);
 
   static FileCalls& System();
 };
 
-// One thread at a time. Whatever Append has returned OK for is on the disk; the rest is not
-// there for users of this object, and neither, as a rule, for later readers of the file.
+// One thread at a time. Bytes for which Append has returned OK are on the disk. Other bytes are not visible through
+// this object and, as a rule, not to later readers of the file.
 //
-// After a failed write or sync nobody knows what the disk has: the system may have dropped what it could not write, and
-// a second sync would then say that all is well. So no sync is tried again for the same bytes. The file is cut back to
-// its durable size, that is synced, and the last durable bytes are read again past the system's memory; only when all
-// of this worked is anything written again.
+// After a failed write or sync the content of the disk is unknown: the system may have dropped pages that it could not
+// write, and a second sync would then wrongly succeed. So a sync is never retried for the same bytes. Instead the file
+// is cut back to its durable size and synced, and the last durable bytes are read again past the page cache. Only if
+// all of that succeeds is anything written again.
 //
-// Some things cannot be mended while the process runs: the file is not as long as it must be, is gone, or has lost
-// durable bytes; or a new file's name cannot be put on the disk. From then on every call fails.
+// Some faults cannot be repaired while the process runs: the file has the wrong length, is gone, or has lost durable
+// bytes; or the name of a new file cannot be made durable. After one of these every call fails.
 class AuditFile {
  public:
-  // Opens the file `path`, which is there and of which nobody else makes use, and sees to it that what is read from it
-  // is what the disk holds: a process whose sync failed leaves pages in the system's memory that were never written.
-  // `calls` outlives this. Errors: kUnavailable.
+  // Opens the existing file `path`, which no other process may use, and makes sure that reads return what the disk
+  // holds: a process whose sync failed leaves pages in the page cache that were never written. `calls` must outlive
+  // this. Errors: kUnavailable.
   static absl::StatusOr<std::unique_ptr<AuditFile>> Open(const std::string& path, FileCalls& calls);
 
   AuditFile(const AuditFile&) = delete;
   AuditFile& operator=(const AuditFile&) = delete;
   ~AuditFile();
 
-  // To read from. Changes with StartAnew.
+  // The descriptor to read from. StartAnew changes it.
   int fd() const { return fd_; }
 
-  // What is durable, in bytes. Before the first CutTo: the file's size.
+  // The number of durable bytes. Before the first CutTo: the file's size.
   int64_t size() const { return size_; }
 
-  // Cuts the file off behind its first `size` bytes and sees to it that they are durable. To be called before anything
-  // is appended, also if there is nothing to cut.
+  // Truncates the file to its first `size` bytes and makes them durable. Call it before the first Append, even if
+  // it removes nothing.
   absl::Status CutTo(int64_t size);
 
-  // Appends `bytes`; durable when this returns OK. Errors: kDataLoss if this can never work again, else kUnavailable.
+  // Appends `bytes`; they are durable when this returns OK. Errors: kDataLoss if no later call can succeed, else
+  // kUnavailable.
   absl::Status Append(absl::string_view bytes);
 
-  // Goes on in a new file of the same name, which begins with `bytes`; the one so far is to be found as `old_path`. At
-  // no moment there is no file of that name, nor one that does not begin so. Errors: as for Append; after kUnavailable
-  // the file so far goes on.
+  // Continues in a new file under the same name that begins with `bytes`; the old file gets the name `old_path`. The
+  // swap is atomic: the name always refers either to the old file or to one that begins with `bytes`. Errors: as for
+  // Append; after kUnavailable the old file continues.
   absl::Status StartAnew(const std::string& old_path, absl::string_view bytes);
 
  private:
@@ -88,8 +90,8 @@ class AuditFile {
   FileCalls& calls_;
   int fd_;
   int64_t size_ = 0;
-  std::string end_;     // the last durable bytes, as they must be
-  bool dirty_ = false;  // there may be more on the disk, or less
+  std::string end_;     // the last durable bytes
+  bool dirty_ = false;  // the disk may have more bytes than these, or fewer
   absl::Status broken_;
 };
 

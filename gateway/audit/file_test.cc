@@ -44,7 +44,7 @@ TEST_F(AuditFileTest, AppendsAndSyncs) {
   EXPECT_EQ(file_->size(), 14);
 }
 
-TEST_F(AuditFileTest, CutsOffWhatIsToGo) {
+TEST_F(AuditFileTest, TruncatesTheFile) {
   WriteTestFile(path_, "one\ntw");
   file_ = AuditFile::Open(path_, calls_).value();
   EXPECT_EQ(file_->size(), 6);
@@ -53,7 +53,7 @@ TEST_F(AuditFileTest, CutsOffWhatIsToGo) {
   EXPECT_EQ(Content(), "one\ntwo\n");
 }
 
-TEST_F(AuditFileTest, ShortWritesAndInterruptionsAreGoneOnWith) {
+TEST_F(AuditFileTest, ContinuesAfterShortWritesAndSignals) {
   Open();
   calls_.WriteAtMost(3);
   calls_.Fail(Call::kWrite, EINTR, 2, 1);
@@ -61,7 +61,7 @@ TEST_F(AuditFileTest, ShortWritesAndInterruptionsAreGoneOnWith) {
   EXPECT_EQ(Content(), "one\n0123456789\n");
 }
 
-TEST_F(AuditFileTest, WhatWasWrittenInPartIsCutOff) {
+TEST_F(AuditFileTest, APartialWriteIsCutOff) {
   for (const int error : {ENOSPC, EDQUOT, EIO, EROFS}) {
     for (int nth = 1; nth <= 4; ++nth) {
       Open();
@@ -79,11 +79,11 @@ TEST_F(AuditFileTest, WhatWasWrittenInPartIsCutOff) {
   }
 }
 
-TEST_F(AuditFileTest, AFailedSyncIsNotTriedAgainForTheSameBytes) {
+TEST_F(AuditFileTest, AFailedSyncIsNotRetriedForTheSameBytes) {
   Open();
   calls_.Fail(Call::kSync, EIO, 1, 1);
   EXPECT_EQ(file_->Append("two\n").code(), kUnavailable);
-  // Cut back, which is synced itself.
+  // Truncated, followed by a sync.
   EXPECT_EQ(Content(), "one\n");
   EXPECT_EQ(file_->size(), 4);
   ASSERT_TRUE(file_->Append("three\n").ok());
@@ -103,7 +103,7 @@ TEST_F(AuditFileTest, NothingIsWrittenUntilTheCutIsOnTheDisk) {
   EXPECT_EQ(Content(), "one\nthree\n");
 }
 
-TEST_F(AuditFileTest, ACutThatFailsIsMadeBeforeTheNextWrite) {
+TEST_F(AuditFileTest, AFailedCutIsRetriedBeforeTheNextWrite) {
   Open();
   calls_.Fail(Call::kWrite, ENOSPC);
   calls_.Fail(Call::kTruncate, EIO);
@@ -164,14 +164,14 @@ TEST_F(AuditFileTest, StartsAnew) {
   EXPECT_EQ(ReadTestFile(path_ + ".1"), "one\n");
   EXPECT_FALSE(Exists(path_ + ".next"));
   EXPECT_EQ(calls_.calls(Call::kSyncFolder), 1);
-  // What is compared after a failure is the new file's end.
+  // After a failure the end of the new file is compared.
   calls_.Fail(Call::kSync, EIO, 1, 1);
   EXPECT_EQ(file_->Append("third\n").code(), kUnavailable);
   ASSERT_TRUE(file_->Append("third\n").ok());
   EXPECT_EQ(Content(), "first\nsecond\nthird\n");
 }
 
-TEST_F(AuditFileTest, TheFileSoFarGoesOnWhenANewOneCannotBeMade) {
+TEST_F(AuditFileTest, ContinuesTheOldFileIfANewOneFails) {
   for (const Call call : {Call::kOpen, Call::kWrite, Call::kSync, Call::kLink, Call::kRename}) {
     Open();
     calls_.Fail(call, ENOSPC, 1, 1);
@@ -179,7 +179,7 @@ TEST_F(AuditFileTest, TheFileSoFarGoesOnWhenANewOneCannotBeMade) {
     EXPECT_FALSE(Exists(path_ + ".next"));
     ASSERT_TRUE(file_->Append("two\n").ok());
     EXPECT_EQ(Content(), "one\ntwo\n");
-    // Also when the old name is there already.
+    // Also when the old name already exists.
     ASSERT_TRUE(file_->StartAnew(path_ + ".1", "first\n").ok());
     EXPECT_EQ(ReadTestFile(path_ + ".1"), "one\ntwo\n");
     EXPECT_EQ(Content(), "first\n");
@@ -187,7 +187,7 @@ TEST_F(AuditFileTest, TheFileSoFarGoesOnWhenANewOneCannotBeMade) {
   }
 }
 
-TEST_F(AuditFileTest, AnotherFileOfTheOldNameIsLeftAlone) {
+TEST_F(AuditFileTest, DoesNotReplaceAnotherFileOfTheOldName) {
   Open();
   WriteTestFile(path_ + ".1", "precious");
   EXPECT_EQ(file_->StartAnew(path_ + ".1", "first\n").code(), kUnavailable);
@@ -195,7 +195,7 @@ TEST_F(AuditFileTest, AnotherFileOfTheOldNameIsLeftAlone) {
   EXPECT_EQ(Content(), "one\n");
 }
 
-TEST_F(AuditFileTest, GivesUpWhenTheNewNameIsNotOnTheDisk) {
+TEST_F(AuditFileTest, GivesUpWhenTheNewNameIsNotDurable) {
   Open();
   calls_.Fail(Call::kSyncFolder, EIO, 1, 1);
   EXPECT_EQ(file_->StartAnew(path_ + ".1", "first\n").code(), kDataLoss);
@@ -204,7 +204,7 @@ TEST_F(AuditFileTest, GivesUpWhenTheNewNameIsNotOnTheDisk) {
   EXPECT_EQ(ReadTestFile(path_ + ".1"), "one\n");
 }
 
-TEST_F(AuditFileTest, ARepairThatCannotReadTheDiskIsTriedAgain) {
+TEST_F(AuditFileTest, RetriesARepairThatCannotReadTheDisk) {
   Open();
   calls_.Fail(Call::kSync, EIO, 1, 1);
   calls_.Fail(Call::kDropPages, EIO, 1, 1);
@@ -217,14 +217,14 @@ TEST_F(AuditFileTest, ARepairThatCannotReadTheDiskIsTriedAgain) {
   EXPECT_EQ(Content(), "one\ntwo\n");
 }
 
-// A disk, and the system's memory of it: the file is what is read.
+// A disk and its page cache: reads of the file return the cache.
 class CachedDisk : public FileCalls {
  public:
   explicit CachedDisk(std::string path) : path_(std::move(path)) {}
 
-  // What the disk holds. What is to be read is written to the file by the test.
+  // The content of the disk. The test writes the content of the cache to the file.
   std::string disk;
-  // Whether the system takes for written what it has not written: a sync before has failed.
+  // Whether the page cache marks unwritten pages clean, because an earlier sync failed.
   bool falsely_clean = false;
 
   int Sync(int) override {
@@ -240,7 +240,7 @@ class CachedDisk : public FileCalls {
   const std::string path_;
 };
 
-TEST_F(AuditFileTest, WhatTheDiskDoesNotHoldIsNotRead) {
+TEST_F(AuditFileTest, ReadsOnlyWhatTheDiskHolds) {
   CachedDisk calls(path_);
   WriteTestFile(path_, "one\ntwo\n");
   calls.disk = "one\n";
@@ -249,7 +249,7 @@ TEST_F(AuditFileTest, WhatTheDiskDoesNotHoldIsNotRead) {
   EXPECT_EQ(Content(), "one\n");
 }
 
-TEST_F(AuditFileTest, WhatAProcessHasWrittenAndNotSyncedIsKept) {
+TEST_F(AuditFileTest, KeepsUnsyncedWritesOfAnEarlierProcess) {
   CachedDisk calls(path_);
   WriteTestFile(path_, "one\ntwo\n");
   calls.disk = "one\n";
@@ -258,7 +258,7 @@ TEST_F(AuditFileTest, WhatAProcessHasWrittenAndNotSyncedIsKept) {
   EXPECT_EQ(calls.disk, "one\ntwo\n");
 }
 
-TEST_F(AuditFileTest, IsNotOpenedIfItsPagesCannotBeWrittenOrDropped) {
+TEST_F(AuditFileTest, RefusesToOpenIfPagesCannotBeDropped) {
   for (const Call call : {Call::kSync, Call::kDropPages}) {
     calls_.Fail(call, EIO, 1, 1);
     const absl::Status status = AuditFile::Open(path_, calls_).status();
@@ -268,7 +268,7 @@ TEST_F(AuditFileTest, IsNotOpenedIfItsPagesCannotBeWrittenOrDropped) {
   }
 }
 
-TEST_F(AuditFileTest, FollowsNoLink) {
+TEST_F(AuditFileTest, DoesNotFollowLinks) {
   ASSERT_EQ(unlink(path_.c_str()), 0);
   ASSERT_EQ(symlink("/dev/null", path_.c_str()), 0);
   EXPECT_EQ(AuditFile::Open(path_, calls_).status().code(), kUnavailable);

@@ -1,4 +1,4 @@
-// The key of the audit log's chain, in a file.
+// The key of the audit log's MAC chain, read from and written to a file.
 #ifndef STAMPGATE_GATEWAY_AUDIT_KEY_H_
 #define STAMPGATE_GATEWAY_AUDIT_KEY_H_
 
@@ -10,14 +10,14 @@
 
 namespace stampgate {
 
-// Reads a key of kAuditKeyBytes into locked memory. The file holds 64 hex digits, and one LF or CRLF at the end or
-// nothing. Which files are refused: see ReadSecretFile. Errors as there, with the path; kInvalidArgument for other
-// content, of which no error repeats anything.
+// Reads a key of kAuditKeyBytes into locked memory. The file holds 64 hex digits and at most one LF or CRLF at the end.
+// ReadSecretFile defines which files are refused. Errors: as there, with the path; kInvalidArgument for other content,
+// which the error does not quote.
 absl::StatusOr<SecretBytes> ReadAuditKey(const std::string& path);
 
-// Makes a key and writes it to the new file `path`, mode 0600, on disk when this returns. An existing file is never
-// touched; if anything fails, no file is left behind. Errors: kAlreadyExists; otherwise what the system says about the
-// path, and those of SecretBytes::Create.
+// Generates a key and writes it to the new file `path`, mode 0600, synced. Never changes an existing file; after an
+// error no file is left. Errors: kAlreadyExists; otherwise the system's error for the path, and those of
+// SecretBytes::Create.
 absl::Status GenerateAuditKey(const std::string& path);
 
 }  // namespace stampgate

@@ -24,7 +24,7 @@ TEST(AuditKeyTest, ReadsHexDigits) {
   }
 }
 
-TEST(AuditKeyTest, RefusesOtherContentAndTellsNothingOfIt) {
+TEST(AuditKeyTest, RefusesOtherContentWithoutQuotingIt) {
   const std::string path = NewFolder() + "audit.key";
   const std::string hex = kHex;
   for (const std::string& content :
@@ -47,7 +47,7 @@ TEST(AuditKeyTest, RefusesFilesThatOthersCanUse) {
   EXPECT_EQ(ReadAuditKey(path + "x").status().code(), absl::StatusCode::kNotFound);
 }
 
-TEST(AuditKeyTest, MakesKeysThatCanBeRead) {
+TEST(AuditKeyTest, GeneratesKeysThatCanBeRead) {
   const std::string folder = NewFolder();
   ASSERT_TRUE(GenerateAuditKey(folder + "one").ok());
   ASSERT_TRUE(GenerateAuditKey(folder + "two").ok());
@@ -61,7 +61,7 @@ TEST(AuditKeyTest, MakesKeysThatCanBeRead) {
   EXPECT_EQ(file.st_mode & 07777, 0600);
 }
 
-TEST(AuditKeyTest, NeverTouchesAnExistingFile) {
+TEST(AuditKeyTest, NeverChangesAnExistingFile) {
   const std::string path = NewFolder() + "audit.key";
   WriteTestFile(path, "precious");
   const absl::Status status = GenerateAuditKey(path);

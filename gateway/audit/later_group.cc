@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kReadBytes = 256 << 10;
 
-// Every line begins so, and no line holds it elsewhere: within a JSON string its quotes would be escaped.
+// Every line begins with this, and no line contains it elsewhere: inside a JSON string its quotes would be escaped.
 constexpr absl::string_view kBegin = "{\"seq\":";
 
 // Whether `piece` is a whole record, without its line feed, that was written after record `sequence` was on the disk.
@@ -34,7 +34,7 @@ bool IsFirstOfLaterGroup(absl::string_view piece, uint64_t sequence, AuditChain&
 }  // namespace
 
 absl::StatusOr<bool> HoldsLaterGroup(int fd, int64_t from, int64_t to, uint64_t sequence, AuditChain& chain) {
-  std::string bytes;  // from the beginning of a possible record on, as soon as there is one
+  std::string bytes;  // from the beginning of the current candidate on
   std::string chunk;
   bool at_end = false;
   while (!at_end) {
@@ -51,12 +51,12 @@ absl::StatusOr<bool> HoldsLaterGroup(int fd, int64_t from, int64_t to, uint64_t 
       const size_t next = view.find(kBegin, begin + 1);
       const size_t end = std::min(next, view.find('\n', begin));
       if (end == absl::string_view::npos && !at_end) break;
-      // No record is longer. The one byte more that the bound leaves room for is the line feed.
+      // No record is longer. The bound includes the line feed, which the piece does not have.
       const absl::string_view piece = view.substr(begin, std::min(end, view.size()) - begin);
       if (piece.size() < kAuditRecordBytes && IsFirstOfLaterGroup(piece, sequence, chain)) return true;
       begin = next;
     }
-    // What is kept: a record that is not read to its end yet, or the beginning of the beginning of one.
+    // Keeps an incomplete record, or a prefix of kBegin at the end of the bytes.
     if (begin == absl::string_view::npos || bytes.size() - begin >= kAuditRecordBytes) {
       begin = bytes.size() - std::min(bytes.size(), kBegin.size() - 1);
     }

@@ -58,7 +58,7 @@ TEST_F(AuditLaterGroupTest, IsFoundWhereverItBegins) {
   EXPECT_FALSE(Holds(first_, 1, 1).value());
 }
 
-TEST_F(AuditLaterGroupTest, IsFoundAcrossThePiecesInWhichTheFileIsRead) {
+TEST_F(AuditLaterGroupTest, IsFoundAcrossReads) {
   for (size_t shift = 0; shift <= first_.size() + 1; ++shift) {
     const std::string before((256 << 10) - shift, '\0');
     ASSERT_TRUE(Holds(absl::StrCat(before, first_, "\n")).value()) << shift;
@@ -66,7 +66,7 @@ TEST_F(AuditLaterGroupTest, IsFoundAcrossThePiecesInWhichTheFileIsRead) {
   }
 }
 
-TEST_F(AuditLaterGroupTest, IsFoundBehindMuchThatIsNone) {
+TEST_F(AuditLaterGroupTest, IsFoundAfterManyOtherBytes) {
   std::string many;
   while (many.size() < 1 << 20) many += "{\"seq\":";
   EXPECT_FALSE(Holds(many).value());
@@ -76,7 +76,7 @@ TEST_F(AuditLaterGroupTest, IsFoundBehindMuchThatIsNone) {
   EXPECT_TRUE(Holds(begun + first_).value());
 }
 
-TEST_F(AuditLaterGroupTest, IsOneThatWasWrittenAfterTheRecord) {
+TEST_F(AuditLaterGroupTest, MustBeLaterThanTheRecord) {
   EXPECT_TRUE(Holds(first_, 0).value());
   EXPECT_FALSE(Holds(first_, 2).value());
   EXPECT_FALSE(Holds(first_, 3).value());
@@ -95,7 +95,7 @@ TEST_F(AuditLaterGroupTest, AChangedRecordProvesNothing) {
   }
 }
 
-TEST_F(AuditLaterGroupTest, AFileThatCannotBeReadIsSaid) {
+TEST_F(AuditLaterGroupTest, ReportsAFileThatCannotBeRead) {
   EXPECT_EQ(HoldsLaterGroup(-1, 0, 10, 1, chain_).status().code(), absl::StatusCode::kUnavailable);
 }
 

@@ -11,17 +11,17 @@
 namespace stampgate {
 namespace {
 
-// An outcome waits so long for an allow to be written with: a sync costs more than all else.
+// How long an outcome waits for an allow, to be synced together with it: a sync is the most expensive step.
 constexpr std::chrono::milliseconds kLinger(10);
 
-// Reports a change once.
+// Reports a change of state once.
 void Report(const std::function<void(const absl::Status&)>& observe, const absl::Status& status, bool& failing) {
   if (status.ok() != failing) return;
   failing = !status.ok();
   if (observe) observe(status);
 }
 
-// The gateway's own denial, which says that the log has failed, has no part in the budget of strangers.
+// The gateway's own denial, which reports that the audit log has failed, does not count in the budget of strangers.
 FloodBound::Who WhoIs(absl::string_view caller) {
   return absl::StartsWith(caller, "(") && caller != kGatewayCaller ? FloodBound::Who::kStranger
                                                                    : FloodBound::Who::kKnown;
@@ -116,7 +116,7 @@ AuditLog::Head AuditLog::head() const {
   return Head{head_.sequence, MacHex(head_.mac)};
 }
 
-// After an error, `waiting` is as it was.
+// After an error, `waiting` is unchanged.
 absl::Status AuditLog::Enqueue(Waiting& waiting) {
   bool wake;
   {
@@ -150,14 +150,15 @@ void AuditLog::Run() {
     more = Collect(group);
     WriteGroup(group);
   }
-  // What could not be written even now is lost, as was reported; allows without an outcome are found at the next start.
+  // Records that cannot be written even now are lost, which was reported; the next start finds allows without an
+  // outcome.
   writer_ = nullptr;
 }
 
 bool AuditLog::Collect(std::vector<Waiting>& group) {
   std::unique_lock lock(mutex_);
   if (group.empty()) changed_.wait(lock, [this] { return closed_ || !queue_.empty() || denials_.counting(); });
-  // Nobody waits for what is left over, for counts, and for outcomes.
+  // No caller waits for counts and outcomes.
   const auto urgent = [this] { return closed_ || urgent_; };
   if (!urgent()) {
     const auto patience = std::chrono::nanoseconds(absl::ToChronoNanoseconds(retry_interval_));
@@ -203,7 +204,7 @@ void AuditLog::WriteGroup(std::vector<Waiting>& group) {
       if (waiting.entry.kind == AuditKind::kDeniedCount && !status.ok()) denials_.GiveBack(waiting.counted);
     }
   }
-  // Who asks after an answer what was observed is to find it.
+  // Before the callbacks, so that a callback finds the observed state up to date.
   Report(observe_, status, failing_);
   if (status.ok() && observe_open_) observe_open_(StillOpen());
   for (Waiting& waiting : group) {
@@ -222,7 +223,7 @@ void AuditLog::WriteGroup(std::vector<Waiting>& group) {
   group = std::move(kept);
   if (!status.ok()) return;
   const absl::Status anew = writer_->StartAnewIfLarge();
-  // After that nothing can be written any more either.
+  // No later write can succeed either.
   if (absl::IsDataLoss(anew)) return Report(observe_, anew, failing_);
   Report(observe_rotation_, anew, rotation_failing_);
   std::lock_guard lock(mutex_);

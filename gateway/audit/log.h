@@ -1,4 +1,4 @@
-// The audit log: what was decided about every call, on the disk before anything is stamped, and what came of it.
+// The audit log: records the decision about every call, durably before anything is stamped, and the call's outcome.
 #ifndef STAMPGATE_GATEWAY_AUDIT_LOG_H_
 #define STAMPGATE_GATEWAY_AUDIT_LOG_H_
 
@@ -29,109 +29,111 @@
 
 namespace stampgate {
 
-// Thread-safe; no call but Close waits for the disk. A thread of its own writes together, with one sync, what has come
-// in while it wrote before; outcomes and denials wait up to 10 ms for an allow to be written with.
+// Thread-safe; no call except Close waits for the disk. One thread writes: each sync covers all records that arrived
+// during the previous one. Outcomes and denials wait up to 10 ms for an allow to share its sync.
 //
-// When the disk is full, slow, read-only or broken, nothing is allowed, and outcomes are kept until they can be
-// written: there are never more than allows without an outcome, whose number is bounded. It is tried again with every
-// Allow, and in intervals. An outcome that the process takes with it is UNKNOWN, which the next start writes.
+// While the disk is full, slow, read-only or broken, every Allow fails. Outcomes are queued until they can be written;
+// the queue is bounded by the number of open allows. Every Allow, and a timer, retries. If the process ends before an
+// outcome is written, the next start writes the outcome UNKNOWN.
 class AuditLog {
  public:
-  // The sequence number of the allow record.
+  // The sequence number of an allow record.
   using AllowId = uint64_t;
   using OnAllowed = absl::AnyInvocable<void(absl::StatusOr<AllowId>)>;
   using Head = AuditHead;
 
-  // Reads of events stay open as long as their callers like. They have bounds of their own, so that they never take the
-  // place of what is to be stamped.
+  // Which bound an allow counts for. Event reads stay open as long as their callers like, so they have their own bounds
+  // and cannot use up the capacity of calls that are stamped.
   enum class Room { kCalls, kReads };
 
-  // The allows on the disk that have no outcome there.
+  // The durable allows that have no durable outcome.
   struct OpenAllows {
     size_t calls = 0;
     size_t reads = 0;
-    std::optional<std::chrono::steady_clock::time_point> oldest_call;  // when it was allowed; set if there are calls
+    std::optional<std::chrono::steady_clock::time_point>
+        oldest_call;  // when the oldest call was allowed; set if there are calls
   };
 
-  // Allows of one room that wait to be written; more are refused.
+  // Queued allows of one Room; more are refused.
   static constexpr size_t kMaxWaitingAllows = 4096;
-  // Allows that wait or have no outcome on the disk yet; more are refused. Of reads, more than there can be streams.
+  // Allows of one Room that are queued or have no durable outcome; more are refused. For reads this is more than the
+  // number of possible streams.
   static constexpr size_t kMaxOpenAllows = 16384;
   static constexpr size_t kMaxOpenReads = 1 << 18;
-  // Denials that wait to be written; more are counted.
+  // Queued denials; further ones are only counted.
   static constexpr size_t kMaxWaitingDenials = 4096;
-  // Of one caller, and of one stranger, six denials a minute are written and the others counted: one count a minute.
-  // In 24 hours: 2,000 denials of each caller, and 10,000 denials and counts of all strangers together. Further ones of
-  // strangers are counted in one count a minute, of FloodBound::kOthers. The record of a denial is at most
-  // kAuditDenialBytes long, so that strangers can fill less than 48 MiB a day, and a caller by denials less than 16
-  // MiB. Usual records have a tenth of that size.
+  // Six denials a minute of each caller and of each stranger are written; further ones are counted, in one count record
+  // a minute. In 24 hours at most 2,000 denials of each caller are written, and 10,000 denials and counts of all
+  // strangers together. Further ones of strangers go into one count a minute, of FloodBound::kOthers. The record of a
+  // denial has at most kAuditDenialBytes, so that strangers can fill less than 48 MiB a day, and each caller less than
+  // 16 MiB by denials. Usual records have a tenth of that size.
   static constexpr FloodBound::Limits kDenialLimits = {
       .window = absl::Minutes(1), .per_window = 6, .daily = 2'000, .strangers_daily = 10'000};
 
   struct Options {
     std::string file;          // see AuditWriter::Open
     SecretBytes key;           // 32 bytes, see key.h
-    std::string version = "";  // of the program, for the log's readers
+    std::string version = "";  // of the program, written to the log
     int64_t max_file_bytes = 1 << 30;
     std::function<absl::Time()> now;
-    // Gets the error when writing begins to fail, and OK when it works again. On the log's thread; must not block.
-    // kDataLoss: it will not work before a restart. May be empty.
+    // Receives the error when writing begins to fail, and OK when it works again. Runs on the log's thread; must not
+    // block. After kDataLoss, writing fails until a restart. May be empty.
     std::function<void(const absl::Status&)> observe = nullptr;
-    // The same of the change to a new file, whose failing stops nothing: the file only grows on.
+    // The same for the change to a new file. If that fails, the current file grows, and nothing stops.
     std::function<void(const absl::Status&)> observe_rotation = nullptr;
-    // What a crash had left at the file's end, before Open removes it, on Open's thread. May be empty.
+    // Receives what a crash left at the file's end, before Open removes it. Runs on Open's thread. May be empty.
     std::function<void(const AuditWriter::TornEnd&)> observe_torn_end = nullptr;
-    // The allows that are open, by Open and whenever records were written, before any answer. As `observe` is called.
+    // Receives the open allows: from Open, and after records were written, before their callbacks. Runs like `observe`.
     std::function<void(const OpenAllows&)> observe_open = nullptr;
-    // For OpenAllows.
+    // The clock of OpenAllows.
     std::function<std::chrono::steady_clock::time_point()> steady_now = std::chrono::steady_clock::now;
-    // What could not be written is tried again after this time, and counts of denials are looked at.
+    // How often failed writes are retried, and counts of denials are written.
     absl::Duration retry_interval = absl::Seconds(1);
-    FileCalls* calls = nullptr;  // for tests; outlives the log
+    FileCalls* calls = nullptr;  // for tests; must outlive the log
   };
 
-  // Reads the whole file and may take seconds. Errors: those of AuditWriter::Open.
+  // Reads the whole file, which may take seconds. Errors: those of AuditWriter::Open.
   static absl::StatusOr<std::unique_ptr<AuditLog>> Open(Options options);
 
   AuditLog(const AuditLog&) = delete;
   AuditLog& operator=(const AuditLog&) = delete;
   ~AuditLog();
 
-  // Calls `done` once the record is on the disk: only then may anything be stamped, and End must follow, whatever
-  // happens. If the caller has left meanwhile, End says so.
+  // Calls `done` once the record is on the disk; only then may anything be stamped. End must follow in every case, also
+  // if the caller has cancelled meanwhile.
   //
-  // Errors, after which nothing may be stamped and End is not called: kResourceExhausted, at once and on this thread,
-  // if the room has no place; kUnavailable if the record cannot be written, or the log is closed.
+  // After an error nothing may be stamped and End must not be called. Errors: kResourceExhausted, at once and on this
+  // thread, if the Room is full; kUnavailable if the record cannot be written, or the log is closed.
   //
-  // `done` runs on the log's thread and holds up all who wait, so it hands longer work on. It may call the log, but
-  // not Close.
+  // `done` runs on the log's thread and delays all waiting calls, so it should pass longer work to another thread. It
+  // may call the log, except Close.
   void Allow(const AuditDecision& decision, OnAllowed done, Room room = Room::kCalls);
 
-  // Writes that a call was refused, as soon as it can be. Beyond kDenialLimits, and where too many wait, denials are
-  // counted, and the count is written. A caller in brackets is a stranger, see StrangerName.
+  // Writes a denial as soon as possible. Denials beyond kDenialLimits or kMaxWaitingDenials are counted, and the count
+  // is written. A caller in brackets is a stranger, see StrangerName.
   void Deny(const AuditDecision& decision);
 
-  // Writes what came of an allowed call. Once for each; more are ignored.
+  // Writes the outcome of an allowed call. Only the first outcome of an allow counts.
   void End(AllowId allow, const AuditOutcome& outcome);
 
-  // The last record that is on the disk.
+  // The last durable record.
   Head head() const;
 
-  // Writes what waits, and that the process ends, and lets go of the file. Not from a callback. Later calls of Allow
-  // fail, and those of Deny and End do nothing.
+  // Writes the queued records and a stop record, and closes the file. Do not call it from a callback. Later calls of
+  // Allow fail; those of Deny and End do nothing.
   void Close();
 
  private:
   struct Waiting {
     AuditWriter::Entry entry;
-    OnAllowed done;  // of an allow
+    OnAllowed done;  // for an allow
     Room room = Room::kCalls;
-    FloodBound::Counted counted;  // of a denied_count
+    FloodBound::Counted counted;  // for a denied_count
   };
 
-  // How many allows a room has.
+  // The allows that a Room holds.
   struct Occupancy {
-    size_t open = 0;     // written, without an outcome on the disk
+    size_t open = 0;     // written, without a durable outcome
     size_t waiting = 0;  // in the queue or being written
   };
 
@@ -141,11 +143,11 @@ class AuditLog {
 
   absl::Status Enqueue(Waiting& waiting);
   void Run();
-  // Waits for something to write and adds it to `group`. False if it is the last.
+  // Waits for records and adds them to `group`. Returns false with the last group.
   bool Collect(std::vector<Waiting>& group);
-  // Leaves what is to be tried again.
+  // Leaves in `group` what must be retried.
   void WriteGroup(std::vector<Waiting>& group);
-  // Notes which allows a group that was written has opened and ended.
+  // Updates the open allows after a group was written.
   void NoteOpen(const std::vector<Waiting>& group);
   OpenAllows StillOpen() const;
 
@@ -156,14 +158,15 @@ class AuditLog {
   const std::function<std::chrono::steady_clock::time_point()> steady_now_;
   const absl::Duration retry_interval_;
 
-  // The thread's own.
+  // Used by the thread only.
   std::unique_ptr<AuditWriter> writer_;
-  absl::btree_map<AllowId, std::chrono::steady_clock::time_point> open_calls_;  // when each was allowed: in this order
+  absl::btree_map<AllowId, std::chrono::steady_clock::time_point>
+      open_calls_;  // when each was allowed; ordered by time
   absl::flat_hash_set<AllowId> open_reads_;
-  bool failing_ = false;           // the last that observe_ got
-  bool rotation_failing_ = false;  // the last that observe_rotation_ got
+  bool failing_ = false;           // the last state that observe_ received
+  bool rotation_failing_ = false;  // the last state that observe_rotation_ received
 
-  // Of the standard library, so that the thread sanitizer sees it.
+  // From the standard library, because ThreadSanitizer understands it.
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Waiting> queue_;

@@ -49,7 +49,7 @@ AuditOutcome Outcome() {
   return outcome;
 }
 
-// Answers that come on another thread.
+// Collects callbacks that run on another thread.
 class Answers {
  public:
   AuditLog::OnAllowed Next() {
@@ -125,7 +125,7 @@ class AuditLogTest : public ::testing::Test {
     return answers.Wait(1)[0];
   }
 
-  // Looks until it is so.
+  // Polls until the condition holds.
   void WaitFor(const std::function<bool()>& condition) {
     const auto end = std::chrono::steady_clock::now() + kHang;
     while (!condition()) {
@@ -152,7 +152,7 @@ class AuditLogTest : public ::testing::Test {
     return open_;
   }
 
-  // All files of the log, the oldest first.
+  // All files of the log, oldest first.
   std::vector<std::string> Files() const {
     std::vector<std::string> files;
     DIR* folder = opendir(folder_.c_str());
@@ -183,7 +183,7 @@ class AuditLogTest : public ::testing::Test {
   std::unique_ptr<AuditLog> log_;
 };
 
-TEST_F(AuditLogTest, AnAllowIsOnTheDiskBeforeItIsTold) {
+TEST_F(AuditLogTest, AnAllowIsDurableBeforeItsCallback) {
   Open();
   calls_.HoldSync();
   Answers answers;
@@ -197,7 +197,7 @@ TEST_F(AuditLogTest, AnAllowIsOnTheDiskBeforeItIsTold) {
   EXPECT_EQ(Member(LinesOf(path_)[1], "kind"), "allow");
 }
 
-TEST_F(AuditLogTest, WhatAnAllowAndItsOutcomeSayIsWritten) {
+TEST_F(AuditLogTest, WritesAllMembersOfAllowAndOutcome) {
   Open();
   AuditDecision decision = Decision();
   decision.organization_id = "org-1";
@@ -223,7 +223,7 @@ TEST_F(AuditLogTest, WhatAnAllowAndItsOutcomeSayIsWritten) {
   EXPECT_EQ(Member(lines[3], "kind"), "stop");
 }
 
-TEST_F(AuditLogTest, WhatComesInTogetherIsSyncedTogether) {
+TEST_F(AuditLogTest, RecordsThatArriveTogetherShareASync) {
   Open();
   const int syncs = calls_.calls(Call::kSync);
   calls_.HoldSync();
@@ -234,11 +234,11 @@ TEST_F(AuditLogTest, WhatComesInTogetherIsSyncedTogether) {
   calls_.Release();
   answers.Wait(1001);
   EXPECT_EQ(calls_.calls(Call::kSync), syncs + 2);
-  EXPECT_EQ(calls_.calls(Call::kWrite), 3);  // with the start
+  EXPECT_EQ(calls_.calls(Call::kWrite), 3);  // including the start record
   EXPECT_EQ(Verify().allows, 1001);
 }
 
-TEST_F(AuditLogTest, NothingIsAllowedThatCannotBeWritten) {
+TEST_F(AuditLogTest, RefusesAllowsThatCannotBeWritten) {
   Open();
   uint64_t allowed = 0;
   for (const Call call : {Call::kWrite, Call::kSync, Call::kTruncate}) {
@@ -263,7 +263,7 @@ TEST_F(AuditLogTest, NothingIsAllowedThatCannotBeWritten) {
   EXPECT_EQ(Verify().outcomes, allowed);
 }
 
-TEST_F(AuditLogTest, WhateverFailsTheFileHasWhatWasToldAndNothingElse) {
+TEST_F(AuditLogTest, TheFileHasExactlyTheAcknowledgedAllows) {
   std::mt19937 random(3);
   constexpr Call kCalls[] = {Call::kWrite, Call::kSync, Call::kTruncate, Call::kLink, Call::kRename, Call::kOpen};
   constexpr int kErrors[] = {EIO, ENOSPC, EROFS, EINTR};
@@ -306,7 +306,7 @@ TEST_F(AuditLogTest, WhateverFailsTheFileHasWhatWasToldAndNothingElse) {
   EXPECT_EQ(written, allowed);
 }
 
-TEST_F(AuditLogTest, ASlowDiskRefusesWhatIsTooMuchAtOnce) {
+TEST_F(AuditLogTest, BoundsWaitingAllowsOnASlowDisk) {
   Open();
   calls_.HoldSync();
   Answers answers;
@@ -330,7 +330,7 @@ TEST_F(AuditLogTest, AllowsWithoutAnOutcomeAreBounded) {
   }
   const uint64_t first = answers.Wait(AuditLog::kMaxOpenAllows)[0].value();
   EXPECT_EQ(Allow().status().code(), kResourceExhausted);
-  // An outcome that waits still takes its place.
+  // A queued outcome still counts as an open allow.
   calls_.Fail(Call::kWrite, ENOSPC);
   log_->End(first, Outcome());
   EXPECT_EQ(Allow().status().code(), kResourceExhausted);
@@ -340,7 +340,7 @@ TEST_F(AuditLogTest, AllowsWithoutAnOutcomeAreBounded) {
   EXPECT_EQ(Allow().status().code(), kResourceExhausted);
 }
 
-TEST_F(AuditLogTest, ReadsNeverTakeThePlaceOfCalls) {
+TEST_F(AuditLogTest, ReadsNeverUseThePlacesOfCalls) {
   constexpr AuditLog::Room kReads = AuditLog::Room::kReads;
   Open();
   std::mutex mutex;
@@ -362,12 +362,12 @@ TEST_F(AuditLogTest, ReadsNeverTakeThePlaceOfCalls) {
   EXPECT_EQ(Allow(kReads).status().code(), kResourceExhausted);
   const uint64_t call = Allow().value();
   log_->End(call, Outcome());
-  // An outcome makes room, and once.
+  // An outcome frees one place.
   log_->End(reads[0], Outcome());
   log_->End(reads[0], Outcome());
   WaitFor([&] { return Allow(kReads).ok(); });
   EXPECT_EQ(Allow(kReads).status().code(), kResourceExhausted);
-  // Nor do calls take theirs.
+  // Nor do calls use the places of reads.
   Answers answers;
   for (size_t i = 0; i < AuditLog::kMaxOpenAllows; ++i) {
     log_->Allow(Decision(), answers.Next());
@@ -380,7 +380,7 @@ TEST_F(AuditLogTest, ReadsNeverTakeThePlaceOfCalls) {
   EXPECT_EQ(Allow().status().code(), kResourceExhausted);
 }
 
-TEST_F(AuditLogTest, ReadsThatWaitLeaveCallsTheirRoom) {
+TEST_F(AuditLogTest, WaitingReadsLeavePlacesForCalls) {
   constexpr AuditLog::Room kReads = AuditLog::Room::kReads;
   Open();
   calls_.HoldSync();
@@ -416,7 +416,7 @@ TEST_F(AuditLogTest, AnOutcomeWaitsForTheDisk) {
   EXPECT_EQ(Allow().status().code(), kUnavailable);
   EXPECT_EQ(Verify().outcomes, 0);
   calls_.Mend();
-  // By itself.
+  // Without another call.
   WaitForLine(absl::StrCat("\"allow\":", two, ","));
   EXPECT_EQ(Verify().outcomes, 2);
   EXPECT_EQ(Verify().open_allows, 0);
@@ -442,16 +442,16 @@ TEST_F(AuditLogTest, AllowsWithoutAnOutcomeAreObserved) {
   EXPECT_EQ(open().calls, 0);
   steady_seconds_ = 10;
   const uint64_t one = Allow().value();
-  // The answer comes after it is observed.
+  // The callback runs after the observer.
   EXPECT_EQ(open().calls, 1);
   steady_seconds_ = 20;
   const uint64_t two = Allow().value();
-  steady_seconds_ = 5;  // an old read does not make the calls older
+  steady_seconds_ = 5;  // an old read does not make the oldest call older
   const uint64_t read = Allow(AuditLog::Room::kReads).value();
   EXPECT_EQ(open().calls, 2);
   EXPECT_EQ(open().reads, 1);
   EXPECT_EQ(open().oldest_call, at(10));
-  // An outcome that is not on the disk ends nothing.
+  // An outcome that is not durable closes no allow.
   calls_.Fail(Call::kWrite, ENOSPC);
   log_->End(one, Outcome());
   EXPECT_FALSE(Allow().ok());
@@ -468,20 +468,20 @@ TEST_F(AuditLogTest, AllowsWithoutAnOutcomeAreObserved) {
   log_->End(read, Outcome());
   log_->Close();
   EXPECT_EQ(open().reads, 0);
-  // The next process begins with none: its start has ended those of before.
+  // The next process has no open allows: its start has written their outcomes.
   Open();
   ASSERT_TRUE(Allow().ok());
   Open();
   EXPECT_EQ(open().calls, 0);
 }
 
-TEST_F(AuditLogTest, ATornEndIsToldByOpen) {
+TEST_F(AuditLogTest, OpenReportsATornEnd) {
   Open();
   ASSERT_TRUE(Allow().ok());
   log_->Close();  // record 3
   EXPECT_TRUE(torn_ends_.empty());
   WriteTestFile(path_, ReadTestFile(path_) + "torn\nend");
-  // Before it is removed: also if nothing can be written then.
+  // It is reported before it is removed, even if nothing can be written afterwards.
   calls_.Fail(Call::kWrite, ENOSPC);
   EXPECT_EQ(TryOpen().code(), kUnavailable);
   ASSERT_EQ(torn_ends_.size(), 1);
@@ -489,7 +489,7 @@ TEST_F(AuditLogTest, ATornEndIsToldByOpen) {
   EXPECT_EQ(torn_ends_[0].bytes, 8);
 }
 
-TEST_F(AuditLogTest, WhoObservesIsToldOfEachChangeOnce) {
+TEST_F(AuditLogTest, TheObserverGetsEachChangeOnce) {
   Open();
   EXPECT_TRUE(Allow().ok());
   calls_.Fail(Call::kWrite, ENOSPC);
@@ -502,7 +502,7 @@ TEST_F(AuditLogTest, WhoObservesIsToldOfEachChangeOnce) {
   EXPECT_THAT(observed_, ElementsAre(kUnavailable, absl::StatusCode::kOk));
 }
 
-TEST_F(AuditLogTest, AFileThatSomebodyRemovedFailsForGood) {
+TEST_F(AuditLogTest, ARemovedFileFailsForGood) {
   Open();
   EXPECT_TRUE(Allow().ok());
   ASSERT_EQ(unlink(path_.c_str()), 0);
@@ -513,7 +513,7 @@ TEST_F(AuditLogTest, AFileThatSomebodyRemovedFailsForGood) {
   EXPECT_FALSE(Exists(path_));
 }
 
-TEST_F(AuditLogTest, AChangeOfFilesThatFailsIsToldAndStopsNothing) {
+TEST_F(AuditLogTest, AFailedRotationIsReportedAndStopsNothing) {
   max_file_bytes_ = 1600;
   calls_.Fail(Call::kLink, EPERM);
   Open();
@@ -527,7 +527,7 @@ TEST_F(AuditLogTest, AChangeOfFilesThatFailsIsToldAndStopsNothing) {
   EXPECT_THAT(observed_, ElementsAre());
 }
 
-TEST_F(AuditLogTest, WritingThatFailsIsToldWhateverTheChangeOfFilesHasComeTo) {
+TEST_F(AuditLogTest, AFailedWriteIsReportedDespiteARotation) {
   max_file_bytes_ = 1600;
   calls_.Fail(Call::kLink, EPERM);
   Open();
@@ -547,7 +547,7 @@ TEST_F(AuditLogTest, WritingThatFailsIsToldWhateverTheChangeOfFilesHasComeTo) {
   EXPECT_THAT(rotations_, ElementsAre(kUnavailable));
 }
 
-TEST_F(AuditLogTest, AChangeOfFilesThatLeavesNoneToWriteIsToldAtOnce) {
+TEST_F(AuditLogTest, AFatalRotationIsReportedAtOnce) {
   max_file_bytes_ = 1600;
   Open();
   calls_.Fail(Call::kSyncFolder, EIO);
@@ -569,7 +569,7 @@ TEST_F(AuditLogTest, ManyDenialsOfACallerAreCounted) {
   EXPECT_EQ(Verify().denials, 7);
   EXPECT_EQ(Verify().counted_denials, 0);
   Advance(absl::Minutes(1));
-  // By itself.
+  // Without another call.
   WaitForLine("denied_count");
   const std::string line = LinesWith(path_, "denied_count")[0];
   EXPECT_EQ(Member(line, "caller"), "strangers");
@@ -590,7 +590,7 @@ TEST_F(AuditLogTest, CountsAreWrittenAtTheEnd) {
   EXPECT_EQ(Member(LinesOf(path_).back(), "kind"), "stop");
 }
 
-// A denial whose values are as long as anybody can make them.
+// A denial with the longest possible values.
 AuditDecision LongDecision(const std::string& caller) {
   AuditDecision decision;
   for (std::string* value :
@@ -614,8 +614,8 @@ TEST_F(AuditLogTest, NoDenialIsLongerThanItsBound) {
   EXPECT_LE(longest, kAuditDenialBytes);
 }
 
-// By 300 certificates that are nobody's, and by a caller: 23 calls a second with values as long as they can be.
-TEST_F(AuditLogTest, ADayOfDenialsStaysWithinItsBudgetAndAnHonestCallerIsSeen) {
+// Denials of 300 unknown certificates and of one caller: 23 calls a second with the longest possible values.
+TEST_F(AuditLogTest, ADayOfDenialsStaysWithinItsBudget) {
   Open();
   uint64_t strangers = 0;
   uint64_t callers = 0;
@@ -629,7 +629,7 @@ TEST_F(AuditLogTest, ADayOfDenialsStaysWithinItsBudgetAndAnHonestCallerIsSeen) {
     decision.caller = "greedy";
     for (int i = 0; i < 3; ++i, ++callers) log_->Deny(decision);
     if (second % 600 == 0) {
-      ASSERT_TRUE(Allow().ok());  // so that not too many wait
+      ASSERT_TRUE(Allow().ok());  // waits for the queue, so that it does not overflow
       log_->Deny(Decision("payments"));
       ++honest;
     }
@@ -648,7 +648,7 @@ TEST_F(AuditLogTest, ADayOfDenialsStaysWithinItsBudgetAndAnHonestCallerIsSeen) {
   EXPECT_EQ(honest_lines, honest);
   EXPECT_LT(bytes_of_strangers, 48u << 20);
   EXPECT_LT(bytes_of_callers, 16u << 20);
-  // They had tried to write fifty times as much.
+  // They tried to write fifty times as much.
   EXPECT_GT((strangers + callers) * kAuditDenialBytes / 2, 50 * (bytes_of_strangers + bytes_of_callers));
   const AuditReport report = Verify();
   EXPECT_EQ(report.denials + report.counted_denials, strangers + callers + honest);
@@ -667,12 +667,12 @@ TEST_F(AuditLogTest, DenialsAreExactWhateverTheDiskDoes) {
   calls_.Mend();
   log_->Close();
   const AuditReport report = Verify();
-  // Of six of each caller, as many as may wait.
+  // Of the six of each caller, as many as may wait.
   EXPECT_EQ(report.denials, AuditLog::kMaxWaitingDenials);
   EXPECT_EQ(report.denials + report.counted_denials, denied);
 }
 
-TEST_F(AuditLogTest, CloseWritesWhatWaits) {
+TEST_F(AuditLogTest, CloseWritesQueuedRecords) {
   Open();
   calls_.HoldSync();
   Answers answers;
@@ -691,11 +691,11 @@ TEST_F(AuditLogTest, CloseWritesWhatWaits) {
   log_->End(2, Outcome());
   log_->Close();
   EXPECT_EQ(ReadTestFile(path_), content);
-  // The file is free.
+  // The file is unlocked.
   Open();
 }
 
-TEST_F(AuditLogTest, AnswersMayCallTheLog) {
+TEST_F(AuditLogTest, CallbacksMayCallTheLog) {
   Open();
   std::promise<uint64_t> second;
   log_->Allow(Decision(), [&](absl::StatusOr<AuditLog::AllowId> one) {
@@ -710,7 +710,7 @@ TEST_F(AuditLogTest, AnswersMayCallTheLog) {
   EXPECT_EQ(Verify().outcomes, 1);
 }
 
-TEST_F(AuditLogTest, TheHeadIsThatOfTheFile) {
+TEST_F(AuditLogTest, TheHeadEqualsTheFiles) {
   Open();
   for (int i = 0; i < 5; ++i) {
     ASSERT_TRUE(Allow().ok());
@@ -770,11 +770,11 @@ TEST_F(AuditLogTest, ManyThreadsMakeOneChain) {
   EXPECT_LT(calls_.calls(Call::kSync), 2 * kThreads * kCalls);
 }
 
-TEST_F(AuditLogTest, WhatIsWrongWithTheFileKeepsItFromOpening) {
+TEST_F(AuditLogTest, AFaultyFileIsNotOpened) {
   WriteTestFile(path_, "not a record\n");
   const absl::Status status = TryOpen();
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
-  EXPECT_EQ(status.message(), absl::StrCat("audit file ", path_, ": line 1 is no audit record"));
+  EXPECT_EQ(status.message(), absl::StrCat("audit file ", path_, ": line 1 is not an audit record"));
   EXPECT_EQ(ReadTestFile(path_), "not a record\n");
 }
 

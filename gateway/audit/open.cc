@@ -12,21 +12,21 @@
 namespace stampgate {
 namespace {
 
-constexpr absl::Duration kTellInterval = absl::Seconds(10);
+constexpr absl::Duration kHeadInterval = absl::Seconds(10);
 
-void TellStatus(const absl::Status& status) {
+void LogStatus(const absl::Status& status) {
   if (status.ok()) return Log(Severity::kInfo, "audit_works_again", {});
   Log(Severity::kWarning, "audit_failed", {{"message", std::string(status.message())}});
 }
 
-// What fails here stops nothing.
-void TellRotation(const absl::Status& status) {
+// A failed rotation stops nothing.
+void ReportRotation(const absl::Status& status) {
   if (status.ok()) return Log(Severity::kInfo, "audit_file_rotated_again", {});
   Log(Severity::kWarning, "audit_file_not_rotated", {{"message", std::string(status.message())}});
 }
 
-// A crash leaves a torn end. An operator who sees this line without a crash suspects that the file was changed.
-void TellTornEnd(const AuditWriter::TornEnd& end) {
+// A crash leaves a torn end. This line without a crash suggests that the file was changed.
+void ReportTornEnd(const AuditWriter::TornEnd& end) {
   Log(Severity::kWarning, "audit_torn_end", {{"after_record", end.after}, {"bytes", end.bytes}});
 }
 
@@ -45,32 +45,32 @@ absl::StatusOr<std::unique_ptr<Audit>> Audit::Open(const config::v1::Audit& conf
       .max_file_bytes = static_cast<int64_t>(config.max_file_bytes()),
       .now = absl::Now,
       .observe = [audit = audit.get()](const absl::Status& status) { audit->Observe(status); },
-      .observe_rotation = TellRotation,
-      .observe_torn_end = TellTornEnd,
+      .observe_rotation = ReportRotation,
+      .observe_torn_end = ReportTornEnd,
       .observe_open = audit->observers_.open_allows,
   });
   if (!log.ok()) return log.status();
-  audit->log_ = *std::move(log);  // nothing is written before, and so nothing observed
-  audit->TellHead();
-  audit->teller_ =
-      std::make_unique<PeriodicTask>("audit-head", kTellInterval, [audit = audit.get()] { audit->TellHead(); });
+  audit->log_ = *std::move(log);  // nothing is written, and so nothing observed, before this
+  audit->LogHead();
+  audit->head_task_ =
+      std::make_unique<PeriodicTask>("audit-head", kHeadInterval, [audit = audit.get()] { audit->LogHead(); });
   return audit;
 }
 
 Audit::Audit(std::string file, Observers observers) : file_(std::move(file)), observers_(std::move(observers)) {}
 
 Audit::~Audit() {
-  teller_ = nullptr;
+  head_task_ = nullptr;
   if (log_ == nullptr) return;
   log_->Close();
-  TellHead();
+  LogHead();
 }
 
 void Audit::Observe(const absl::Status& status) {
-  TellStatus(status);
+  LogStatus(status);
   if (!status.ok()) {
-    // Kept until it can be written: so writing is tried again also without further calls, and the file gets a record of
-    // it.
+    // The log retries this denial until it is written: so a recovery is noticed without further calls, and the outage
+    // is recorded.
     AuditDecision failure;
     failure.caller = kGatewayCaller;
     failure.reason = "the audit log has failed";
@@ -79,10 +79,10 @@ void Audit::Observe(const absl::Status& status) {
   if (observers_.status) observers_.status(status);
 }
 
-void Audit::TellHead() {
+void Audit::LogHead() {
   const AuditLog::Head head = log_->head();
-  if (head.sequence == told_) return;
-  told_ = head.sequence;
+  if (head.sequence == logged_) return;
+  logged_ = head.sequence;
   Log(Severity::kInfo, "audit_head", {{"head", head.ToString()}});
   if (observers_.head) observers_.head(head);
   std::error_code error;

@@ -1,4 +1,4 @@
-// The audit as the config wants it.
+// Opens the audit log as the config sets it, and logs its state.
 #ifndef STAMPGATE_GATEWAY_AUDIT_OPEN_H_
 #define STAMPGATE_GATEWAY_AUDIT_OPEN_H_
 
@@ -14,21 +14,21 @@
 
 namespace stampgate {
 
-// A running audit log. The process logs its head every 10 seconds. A reader who keeps these lines on another machine
-// can find out later whether the end of the file was cut off.
+// A running audit log. Its head is logged every 10 seconds. A reader who keeps these lines on another machine can later
+// detect that the end of the file was cut off.
 class Audit {
  public:
-  // Who else hears of what is logged here; they outlive this, and are called on its threads. Each may be empty.
+  // Further observers of what is logged here. They must outlive this, and are called on its threads. Each may be empty.
   struct Observers {
-    // The error when records cannot be written, and OK when they can again: also by itself, without a call.
+    // Receives the error when records cannot be written, and OK when they can again, which is noticed without a call.
     std::function<void(const absl::Status&)> status;
-    std::function<void(const AuditLog::Head&)> head;  // every one that is logged
-    std::function<void(int64_t)> file_bytes;          // the file's size, with each head
-    // The allows that have no outcome: when the log is opened, and whenever records were written.
+    std::function<void(const AuditLog::Head&)> head;  // receives every head that is logged
+    std::function<void(int64_t)> file_bytes;          // receives the file's size, with each head
+    // Receives the allows without an outcome: when the log is opened, and after records were written.
     std::function<void(const AuditLog::OpenAllows&)> open_allows;
   };
 
-  // Null if the config has none. Reads the whole file, which may take seconds. Errors: those of ReadAuditKey and
+  // Null if the config has no audit. Reads the whole file, which may take seconds. Errors: those of ReadAuditKey and
   // AuditLog::Open.
   static absl::StatusOr<std::unique_ptr<Audit>> Open(const config::v1::Audit& config, absl::string_view version,
                                                      Observers observers = {});
@@ -42,13 +42,13 @@ class Audit {
   Audit(std::string file, Observers observers);
 
   void Observe(const absl::Status& status);
-  void TellHead();
+  void LogHead();
 
   const std::string file_;
   const Observers observers_;
   std::unique_ptr<AuditLog> log_;
-  uint64_t told_ = 0;  // the sequence number of the head that was logged last
-  std::unique_ptr<PeriodicTask> teller_;
+  uint64_t logged_ = 0;  // the sequence number of the last head that was logged
+  std::unique_ptr<PeriodicTask> head_task_;
 };
 
 }  // namespace stampgate

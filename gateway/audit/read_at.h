@@ -1,4 +1,4 @@
-// Reads a piece of an open file.
+// Reads a range of an open file.
 #ifndef STAMPGATE_GATEWAY_AUDIT_READ_AT_H_
 #define STAMPGATE_GATEWAY_AUDIT_READ_AT_H_
 
@@ -9,8 +9,8 @@
 
 namespace stampgate {
 
-// Reads up to `size` bytes of `fd` from `offset` on, and returns how many it has read: 0 only at the file's end. Goes
-// on after a signal. Errors: kUnavailable.
+// Reads up to `size` bytes of `fd` from `offset` on, and returns how many it read: 0 only at the file's end. Continues
+// after a signal. Errors: kUnavailable.
 absl::StatusOr<size_t> ReadAt(int fd, int64_t offset, char* data, size_t size);
 
 }  // namespace stampgate

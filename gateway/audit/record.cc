@@ -65,17 +65,20 @@ std::string DecisionText(absl::Time time, AuditKind kind, const AuditDecision& d
   return text;
 }
 
-absl::Status NoRecord(absl::string_view why) { return absl::DataLossError(absl::StrCat("is no audit record: ", why)); }
+absl::Status NoRecord(absl::string_view why) {
+  return absl::DataLossError(absl::StrCat("is not an audit record: ", why));
+}
 
 absl::Status ReadNumber(JsonValue& value, uint64_t* number) {
   if (value.kind() != JsonValue::Kind::kNumber || !absl::SimpleAtoi(value.number(), number)) {
-    return NoRecord("a number of it is none");
+    return NoRecord("a member that must be a number is not one");
   }
   return absl::OkStatus();
 }
 
 absl::Status ReadText(JsonValue& value, std::string* text) {
-  if (value.kind() != JsonValue::Kind::kString || !value.string()) return NoRecord("a text of it is none");
+  if (value.kind() != JsonValue::Kind::kString || !value.string())
+    return NoRecord("a member that must be a text is not one");
   *text = std::string(*value.string());
   return absl::OkStatus();
 }
@@ -86,7 +89,7 @@ absl::Status ReadKind(JsonValue& value, std::optional<AuditKind>* kind) {
   for (const auto& [known, name] : kKinds) {
     if (name == text) *kind = known;
   }
-  return kind->has_value() ? absl::OkStatus() : NoRecord("its kind is not known; a newer program may know it");
+  return kind->has_value() ? absl::OkStatus() : NoRecord("its kind is unknown; a newer program may have written it");
 }
 
 }  // namespace
@@ -95,7 +98,7 @@ std::string AuditValue(absl::string_view text, size_t max_bytes) {
   constexpr char kHex[] = "0123456789ABCDEF";
   constexpr absl::string_view kCut = "...";
   std::string value;
-  size_t fits = 0;  // of what was written, if the end must be cut
+  size_t fits = 0;  // how much of the output fits, if the end must be cut
   for (const char c : text) {
     if (value.size() <= max_bytes - kCut.size()) fits = value.size();
     if (IsPlain(c)) {

@@ -19,16 +19,16 @@ namespace {
 
 constexpr size_t kReadBytes = 256 << 10;
 
-// The first format that says where groups begin.
+// The first format that marks where groups begin.
 constexpr uint64_t kFormatWithGroups = 2;
 
-// The lines in the first bytes of a file. Of one that is too long for a record only the length is kept.
+// The lines in the first `file_bytes` bytes of a file. Skips the text of a line that is too long for a record.
 class LineReader {
  public:
   LineReader(int fd, int64_t file_bytes) : fd_(fd), file_bytes_(file_bytes) {}
 
-  // The next line, without its line feed: into `line`, empty if it is too long. False at the file's end, with what
-  // stands there without a line feed in rest().
+  // Reads the next line, without its line feed, into `line`; leaves it empty if the line is too long. Returns false at
+  // the file's end; rest() is then the length of an incomplete last line.
   absl::StatusOr<bool> Next(std::string* line) {
     rest_ = 0;
     line->clear();
@@ -53,7 +53,7 @@ class LineReader {
     }
   }
 
-  // Bytes of the line that Next read last.
+  // The length of the line that Next read last.
   int64_t rest() const { return rest_; }
 
  private:
@@ -76,23 +76,23 @@ class LineReader {
   int64_t rest_ = 0;
 };
 
-// Where a file's first record says that it goes on from.
+// The position that a file's first record continues.
 absl::StatusOr<AuditPosition> Before(const AuditRecord& first) {
   if (first.sequence == 1) return AuditPosition();
   const std::optional<AuditMac> mac =
       first.kind == AuditKind::kRotate ? ParseMacHex(first.previous_mac) : std::optional<AuditMac>();
-  if (!mac) return absl::DataLossError("is not the first record of a file: what stood before it is gone");
+  if (!mac) return absl::DataLossError("is not the first record of a file: the records before it are missing");
   return AuditPosition{first.sequence - 1, *mac};
 }
 
-// Of where one file ends, and where the next one goes on from.
+// Describes the difference between the end of one file and the position that the next one continues.
 std::string Difference(uint64_t end, uint64_t before) {
-  if (before == end) return ", which is another one";
+  if (before == end) return ", which has another MAC";
   if (before < end) return "";
-  return absl::StrCat(": records ", end + 1, " to ", before, " are not there");
+  return absl::StrCat(": records ", end + 1, " to ", before, " are missing");
 }
 
-// Checks lines one after the other.
+// Checks lines in order.
 class Checker {
  public:
   Checker(AuditChain& chain, const AuditPosition* continues, AuditScan& scan)
@@ -100,11 +100,11 @@ class Checker {
 
   absl::StatusOr<AuditRecord> Check(std::string& line) {
     follows_ = false;
-    if (!AuditChain::HasForm(line)) return absl::DataLossError("is no audit record");
+    if (!AuditChain::HasForm(line)) return absl::DataLossError("is not an audit record");
     const bool first = scan_.records == 0;
     std::optional<AuditRecord> record;
     if (first) {
-      // It is believed only as to which MAC its own is to be checked with.
+      // Used only to choose the MAC that its own MAC is checked with.
       absl::StatusOr<AuditRecord> read = ReadAuditRecord(line);
       if (!read.ok()) return read.status();
       if (absl::Status status = Begin(*read); !status.ok()) return status;
@@ -113,7 +113,7 @@ class Checker {
     AuditPosition here{scan_.last.sequence + 1, {}};
     if (!chain_.Follows(line, scan_.last.mac, &here.mac)) {
       return absl::DataLossError(first ? "was changed, or was written with another key"
-                                       : "does not follow the line before it: it was changed or put here, or lines "
+                                       : "does not follow the line before it: it was changed or inserted, or lines "
                                          "between them were removed");
     }
     follows_ = true;
@@ -133,7 +133,7 @@ class Checker {
     return *std::move(record);
   }
 
-  // Whether the last line has the right MAC. Then the holder of the key has written it, even if it cannot be read.
+  // Whether the last line has the right MAC. If so, the owner of the key wrote it, even if it cannot be parsed.
   bool follows() const { return follows_; }
 
  private:
@@ -141,7 +141,7 @@ class Checker {
     absl::StatusOr<AuditPosition> before = Before(first);
     if (!before.ok()) return before.status();
     if (continues_ != nullptr && !(*continues_ == *before)) {
-      return absl::DataLossError(absl::StrCat("goes on from record ", before->sequence,
+      return absl::DataLossError(absl::StrCat("continues record ", before->sequence,
                                               ", but the file before it ends with record ", continues_->sequence,
                                               Difference(continues_->sequence, before->sequence)));
     }
@@ -173,7 +173,7 @@ absl::Status ScanAuditFile(int fd, AuditChain& chain, const AuditPosition* conti
     if (!got.ok()) return got.status();
     if (!*got && lines.rest() == 0) return absl::OkStatus();
     const absl::StatusOr<AuditRecord> record =
-        *got ? checker.Check(line) : absl::StatusOr<AuditRecord>(absl::DataLossError("is no whole line"));
+        *got ? checker.Check(line) : absl::StatusOr<AuditRecord>(absl::DataLossError("is not a complete line"));
     if (record.ok()) {
       on_record(*record, scan->last.mac);
       continue;

@@ -11,31 +11,30 @@
 
 namespace stampgate {
 
-// What was found, as far as it was gone through.
+// The result, up to the first fault.
 struct AuditScan {
-  uint64_t records = 0;         // each in its place in the chain
+  uint64_t records = 0;         // the valid records
   uint64_t first_sequence = 0;  // of the first of them
-  AuditPosition before;         // what the first of them goes on from
-  AuditPosition last;           // the last of them
-  int64_t whole_bytes = 0;      // that they take
-  int64_t torn_bytes = 0;       // behind them, up to the file's end: what a crash left of the last group
-  uint64_t format = 0;          // that the last start or rotate record names; 0 if there is none
+  AuditPosition before;         // the position that the first of them continues
+  AuditPosition last;           // the position of the last of them
+  int64_t whole_bytes = 0;      // their length
+  int64_t torn_bytes = 0;       // the bytes after them, up to the file's end, that a crash has damaged
+  uint64_t format = 0;          // from the last start or rotate record; 0 if there is none
 };
 
-// Reads the file `fd` from its start, in bounded memory, and calls `on_record` for each record in turn. The first one
-// must be the very first of a chain, or say itself what it goes on from; with `continues`, it must go on from there.
+// Reads the file `fd` from its start, in bounded memory, and calls `on_record` for each record in order. The first one
+// must be the very first of a chain, or state what it continues; with `continues`, it must continue that position.
 //
-// What does not follow the record before it is a torn end if a crash can have left it there, which means that no later
-// group stands behind it (see audit_later_group.h). An attacker who changes
-// or removes the last group can make it look torn; only a head that is kept elsewhere shows that. Records of format 1
-// do not say where groups begin: behind them only what has no line feed is torn. A file without a good record has a
-// torn end only if it has no line feed at all, because it may be no audit file.
+// The first line that does not follow the record before it begins a torn end if a crash can have caused it, which means
+// that no later group comes after it (see later_group.h). An attacker who changes or removes the last group can make it
+// look torn; only a head that is stored elsewhere reveals that. Format 1 does not mark where groups begin: in it only a
+// last line without a line feed is torn. A file without a valid record has a torn end only if it has no line feed at
+// all, because it may not be an audit file.
 //
-// Reads as many bytes as the file has at the beginning, so that a file to which somebody writes meanwhile can be
-// checked.
+// Reads as many bytes as the file has at the beginning, so that a file can be checked while it is written.
 //
-// Errors: kDataLoss if a line is neither what follows the one before it nor the beginning of a torn end, naming the
-// line; kUnavailable if the file cannot be read. `scan` is right then as well.
+// Errors: kDataLoss, naming the line, if a line neither follows the one before it nor begins a torn end; kUnavailable
+// if the file cannot be read. `scan` is valid after an error too.
 absl::Status ScanAuditFile(int fd, AuditChain& chain, const AuditPosition* continues,
                            absl::FunctionRef<void(const AuditRecord& record, const AuditMac& mac)> on_record,
                            AuditScan* scan);

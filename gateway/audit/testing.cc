@@ -126,7 +126,7 @@ int FaultyCalls::Open(const std::string& path, int flags) {
 ssize_t FaultyCalls::Write(int fd, const char* data, size_t size) {
   if (Fails(Call::kWrite)) {
     const int error = errno;
-    if (error != EINTR && FileCalls::Write(fd, data, size / 2) < 0) ADD_FAILURE() << "a write that is to fail half way";
+    if (error != EINTR && FileCalls::Write(fd, data, size / 2) < 0) ADD_FAILURE() << "a write that fails half way";
     errno = error;
     return -1;
   }

@@ -1,4 +1,4 @@
-// What the tests of the audit log share: a key, files, and system calls that fail on request.
+// Helpers for the tests of the audit log: a key, files, and system calls that fail on request.
 #ifndef STAMPGATE_GATEWAY_AUDIT_TESTING_H_
 #define STAMPGATE_GATEWAY_AUDIT_TESTING_H_
 
@@ -15,10 +15,10 @@
 
 namespace stampgate {
 
-// The bytes first, first + 1, and so on.
+// A key of the bytes first, first + 1, and so on.
 SecretBytes TestAuditKey(uint8_t first = 0);
 
-// A new, empty folder, with a slash at its end.
+// A new, empty folder; the path ends in a slash.
 std::string NewFolder();
 
 void WriteTestFile(const std::string& path, absl::string_view content);
@@ -27,10 +27,10 @@ bool Exists(const std::string& path);
 
 // The lines of a file, without their line feeds.
 std::vector<std::string> LinesOf(const std::string& path);
-// Those that have `piece` in them.
+// The lines of a file that contain `piece`.
 std::vector<std::string> LinesWith(const std::string& path, absl::string_view piece);
 
-// The value of a member that is a text or a number, as it stands there; empty if it is missing.
+// The JSON text of a member that is a string or a number; empty if it is missing.
 std::string Member(absl::string_view line, absl::string_view name);
 
 // Thread-safe.
@@ -39,21 +39,21 @@ class FaultyCalls : public FileCalls {
   enum class Call { kOpen, kWrite, kTruncate, kSync, kDropPages, kLink, kRename, kSyncFolder };
   static constexpr int kForEver = 1 << 30;
 
-  // The `nth` call from now (1 is the next) fails, and those behind it, `count` in all. A write that fails writes half
-  // of its bytes first; a sync that fails leaves it open what is on the disk.
+  // The `nth` call from now (1 is the next) fails, and so do those after it, `count` in all. A failing write writes
+  // half of its bytes first; a failing sync may have synced any part.
   void Fail(Call call, int error, int nth = 1, int count = kForEver);
-  // Nothing fails any more.
+  // Ends all failures.
   void Mend();
 
-  // No write takes more than this.
+  // Limits the bytes of each write.
   void WriteAtMost(size_t bytes);
 
-  // From now on a sync waits, until Release.
+  // From now on a sync blocks until Release.
   void HoldSync();
   void WaitUntilHeld();
   void Release();
 
-  // How many there were, those that failed too.
+  // The number of calls, including failed ones.
   int calls(Call call) const;
 
   int Open(const std::string& path, int flags) override;
@@ -67,12 +67,12 @@ class FaultyCalls : public FileCalls {
 
  private:
   struct Plan {
-    int good = 0;  // calls before those that fail
+    int good = 0;  // calls before the failing ones
     int bad = 0;
     int error = 0;
   };
 
-  // Whether it is to fail; errno is then set.
+  // Whether the call must fail; if so, sets errno.
   bool Fails(Call call);
 
   mutable std::mutex mutex_;

@@ -23,7 +23,7 @@ namespace {
 
 using Verdict = AuditReport::Verdict;
 
-// Whether `path` leads to the file that is open as `fd`.
+// Whether `path` refers to the file that is open as `fd`.
 bool IsSameFile(const std::string& path, int fd) {
   struct stat named;
   struct stat opened;
@@ -48,8 +48,8 @@ class Verifier {
   }
 
   void CheckLog(const std::string& path) {
-    // Opened first, for it may be closed while the closed ones are looked for and checked. If it was before they were
-    // found, it is one of them: those behind it are newer than what is checked here.
+    // Opened first, because the gateway may close it while the closed files are searched and checked. If it was closed
+    // before the search, it is among the results, and the files after it are newer than this check.
     const int fd = Open(path);
     if (fd < 0) return;
     const absl::Cleanup close_fd = [fd] { close(fd); };
@@ -74,14 +74,14 @@ class Verifier {
   }
 
  private:
-  // Negative, and reported, if it cannot be.
+  // Negative after an error, which is reported.
   int Open(const std::string& path) {
     const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0) Fail(Verdict::kUnreadable, path, absl::StrCat("cannot be opened: ", std::strerror(errno)));
     return fd;
   }
 
-  // Whether the next file can be looked at.
+  // Whether the next file can be checked.
   bool CheckFile(const std::string& path, bool last) {
     const int fd = Open(path);
     if (fd < 0) return false;
@@ -101,7 +101,7 @@ class Verifier {
     }
     if (scan.torn_bytes > 0) {
       return Fail(last ? Verdict::kTorn : Verdict::kBroken, path,
-                  absl::StrCat("line ", scan.records + 1, " begins an end of ", scan.torn_bytes,
+                  absl::StrCat("line ", scan.records + 1, " begins a torn end of ", scan.torn_bytes,
                                " bytes that are not whole records"));
     }
     return scan.records > 0 || Fail(Verdict::kBroken, path, "has no record");
@@ -134,36 +134,37 @@ class Verifier {
     }
   }
 
-  // Whether the head that was asked for, if any, is there.
+  // Whether the requested head, if any, is there.
   bool CheckHead() {
     if (!head_) return true;
     if (head_mac_) {
       return *head_mac_ == head_->mac_hex ||
-             Break(absl::StrCat("record ", head_->sequence, " is not the one that the head names"));
+             Break(absl::StrCat("record ", head_->sequence, " does not have the MAC of the given head"));
     }
     if (head_->sequence > position_.sequence) {
-      return Break(absl::StrCat("the head names record ", head_->sequence, ", but the files end with record ",
+      return Break(absl::StrCat("the given head is record ", head_->sequence, ", but the files end with record ",
                                 position_.sequence, ": records ", position_.sequence + 1, " to ", head_->sequence,
-                                " are not there"));
+                                " are missing"));
     }
-    return Break(absl::StrCat("the head names record ", head_->sequence, ", which is older than these files"));
+    return Break(absl::StrCat("the given head is record ", head_->sequence, ", which is older than these files"));
   }
 
   void CheckStart() {
     const uint64_t archived = from_ ? from_->sequence : 0;
     if (before_.sequence > archived) {
       report_.verdict = Verdict::kIncomplete;
-      report_.reason = absl::StrCat("records ", archived + 1, " to ", before_.sequence, " are not there",
+      report_.reason = absl::StrCat("records ", archived + 1, " to ", before_.sequence, " are missing",
                                     report_.reason.empty() ? "" : "; ", report_.reason);
       return;
     }
     if (!from_) return;
     if (position_.sequence < archived) {
-      Break(absl::StrCat("the start names record ", archived, ", but the files end with record ", position_.sequence));
+      Break(
+          absl::StrCat("the given start is record ", archived, ", but the files end with record ", position_.sequence));
       return;
     }
     const std::string mac = before_.sequence == archived ? MacHex(before_.mac) : from_mac_.value_or("");
-    if (mac != from_->mac_hex) Break(absl::StrCat("record ", archived, " is not the one that the start names"));
+    if (mac != from_->mac_hex) Break(absl::StrCat("record ", archived, " does not have the MAC of the given start"));
   }
 
   bool Fail(Verdict verdict, const std::string& path, absl::string_view why) {
@@ -182,10 +183,10 @@ class Verifier {
   const std::optional<AuditHead>& head_;
   const std::optional<AuditHead>& from_;
   AuditReport& report_;
-  AuditPosition before_;  // what the first file goes on from
+  AuditPosition before_;  // the position that the first file continues
   AuditPosition position_;
-  std::optional<std::string> head_mac_;  // of the record that the head names
-  std::optional<std::string> from_mac_;  // of the record that the start names
+  std::optional<std::string> head_mac_;  // the MAC of the record that the head names
+  std::optional<std::string> from_mac_;  // the MAC of the record that the start names
   absl::flat_hash_set<uint64_t> open_;
 };
 
@@ -254,19 +255,19 @@ std::string AuditReport::ToString() const {
   std::string text;
   for (const File& file : files) {
     if (file.first_sequence == 0) {
-      absl::StrAppend(&text, file.path, ": no good record\n");
+      absl::StrAppend(&text, file.path, ": no valid record\n");
     } else {
       absl::StrAppend(&text, file.path, ": records ", file.first_sequence, " to ", file.last_sequence, "\n");
     }
   }
   absl::StrAppend(&text, "allowed ", allows, ", denied ", denials + counted_denials, " (", counted_denials,
                   " only counted), outcomes ", outcomes, " (", unknown_outcomes,
-                  " unknown, as the process had ended), without outcome ", open_allows, "\n");
+                  " unknown, because the process ended), without outcome ", open_allows, "\n");
   if (head.sequence > 0) absl::StrAppend(&text, "head ", head.ToString(), "\n");
   absl::StrAppend(&text, Name(verdict));
   if (!reason.empty()) absl::StrAppend(&text, ": ", reason);
   if (verdict == Verdict::kWhole) {
-    const absl::string_view start = start_was_given ? " behind the given start" : "";
+    const absl::string_view start = start_was_given ? " after the given start" : "";
     if (head_was_asked_for) {
       absl::StrAppend(&text, ": nothing is missing", start, " up to the given head");
     } else {

@@ -39,7 +39,7 @@ AuditOutcome Of(const std::string& code, const std::string& reason = "") {
   return outcome;
 }
 
-// Two files of one log, made here without what writes them.
+// Two files of one log, made without the writer.
 class AuditVerifierTest : public ::testing::Test {
  protected:
   AuditVerifierTest() : folder_(NewFolder()), old_(folder_ + "audit.log.1"), new_(folder_ + "audit.log") {
@@ -57,7 +57,7 @@ class AuditVerifierTest : public ::testing::Test {
     WriteTestFile(new_, new_text_);
   }
 
-  // Each record is a group of its own.
+  // Each record is its own group.
   void Add(std::string& file, const std::string& text) {
     const bool first = position_.sequence == 0;
     chain_.AppendLine(first ? text : FirstOfGroup(text, MacHex(position_.mac)), &position_, file);
@@ -74,7 +74,7 @@ class AuditVerifierTest : public ::testing::Test {
 
   AuditChain chain_ = AuditChain::Create(TestAuditKey()).value();
   AuditPosition position_;
-  std::vector<AuditHead> heads_;  // of record n at n - 1
+  std::vector<AuditHead> heads_;  // record n is at n - 1
   const std::string folder_;
   const std::string old_;
   const std::string new_;
@@ -88,7 +88,7 @@ TEST_F(AuditVerifierTest, AWholeLogIsWhole) {
   EXPECT_EQ(report.ExitStatus(), 0);
   EXPECT_EQ(report.ToString(),
             absl::StrCat(old_, ": records 1 to 5\n", new_, ": records 6 to 10\n",
-                         "allowed 3, denied 41 (40 only counted), outcomes 2 (1 unknown, as the process had ended), "
+                         "allowed 3, denied 41 (40 only counted), outcomes 2 (1 unknown, because the process ended), "
                          "without outcome 1\n",
                          "head ", heads_.back().ToString(), "\n",
                          "ok: nothing is missing, but only --head shows whether records are missing at the end\n"));
@@ -101,43 +101,43 @@ TEST_F(AuditVerifierTest, ALaterFileIsIncompleteWithoutItsStart) {
     EXPECT_EQ(report.verdict, Verdict::kIncomplete);
     EXPECT_EQ(report.ExitStatus(), 4);
     EXPECT_EQ(report.open_allows, 1);
-    EXPECT_TRUE(absl::EndsWith(report.ToString(), "\nINCOMPLETE: records 1 to 5 are not there\n")) << report.ToString();
+    EXPECT_TRUE(absl::EndsWith(report.ToString(), "\nINCOMPLETE: records 1 to 5 are missing\n")) << report.ToString();
   }
-  // A torn end is named beside it.
+  // A torn end is reported as well.
   WriteTestFile(new_, new_text_.substr(0, new_text_.size() - 1));
   const AuditReport torn = Verify({new_});
   EXPECT_EQ(torn.verdict, Verdict::kIncomplete);
-  EXPECT_TRUE(absl::StartsWith(torn.reason, absl::StrCat("records 1 to 5 are not there; ", new_, ": line 5 ")))
+  EXPECT_TRUE(absl::StartsWith(torn.reason, absl::StrCat("records 1 to 5 are missing; ", new_, ": line 5 ")))
       << torn.reason;
 }
 
-TEST_F(AuditVerifierTest, ALaterFileIsWholeFromTheRecordThatItGoesOnFrom) {
+TEST_F(AuditVerifierTest, ALaterFileIsWholeFromTheRecordBeforeIt) {
   const AuditReport report = VerifyFrom({new_}, heads_[4]);
   EXPECT_EQ(report.verdict, Verdict::kWhole) << report.reason;
   EXPECT_TRUE(absl::EndsWith(report.ToString(),
-                             "ok: nothing is missing behind the given start, but only --head shows whether records are "
+                             "ok: nothing is missing after the given start, but only --head shows whether records are "
                              "missing at the end\n"));
   EXPECT_TRUE(absl::EndsWith(VerifyAudit({new_}, TestAuditKey(), heads_.back(), heads_[4]).ToString(),
-                             "ok: nothing is missing behind the given start up to the given head\n"));
-  // What was put elsewhere may be here still.
+                             "ok: nothing is missing after the given start up to the given head\n"));
+  // Archived records may still be here.
   for (const AuditHead& from : heads_) EXPECT_EQ(VerifyFrom({old_, new_}, from).verdict, Verdict::kWhole);
   for (size_t i = 5; i < heads_.size(); ++i) EXPECT_EQ(VerifyFrom({new_}, heads_[i]).verdict, Verdict::kWhole);
 }
 
-TEST_F(AuditVerifierTest, AStartThatDoesNotFitIsFound) {
+TEST_F(AuditVerifierTest, AWrongStartIsFound) {
   const AuditReport early = VerifyFrom({new_}, heads_[2]);
   EXPECT_EQ(early.ExitStatus(), 4);
-  EXPECT_EQ(early.reason, "records 4 to 5 are not there");
+  EXPECT_EQ(early.reason, "records 4 to 5 are missing");
   for (size_t i = 4; i < heads_.size(); ++i) {
     AuditHead other = heads_[i];
     other.mac_hex = heads_[0].mac_hex;
     for (const std::vector<std::string>& files : {std::vector{new_}, std::vector{old_, new_}}) {
       const AuditReport report = VerifyFrom(files, other);
       EXPECT_EQ(report.ExitStatus(), 1);
-      EXPECT_EQ(report.reason, absl::StrCat("record ", i + 1, " is not the one that the start names"));
+      EXPECT_EQ(report.reason, absl::StrCat("record ", i + 1, " does not have the MAC of the given start"));
     }
   }
-  EXPECT_EQ(VerifyFrom({old_}, heads_[7]).reason, "the start names record 8, but the files end with record 5");
+  EXPECT_EQ(VerifyFrom({old_}, heads_[7]).reason, "the given start is record 8, but the files end with record 5");
   EXPECT_EQ(VerifyFrom({old_}, heads_[7]).ExitStatus(), 1);
 }
 
@@ -163,26 +163,26 @@ TEST_F(AuditVerifierTest, EveryCutIsTornOrFoundByTheHead) {
     WriteTestFile(new_, new_text_.substr(0, size));
     const AuditReport report = VerifyBoth();
     const bool between = size > 0 && new_text_[size - 1] == '\n';
-    // A first record that has only lost its line feed proves that the file before it is on the disk.
+    // A first record that has only lost its line feed proves that the file before it was on the disk.
     const bool broken = size == 0 || size == new_text_.find('\n');
     const Verdict expected = broken ? Verdict::kBroken : between ? Verdict::kWhole : Verdict::kTorn;
     ASSERT_EQ(report.verdict, expected) << size;
     ASSERT_EQ(report.ExitStatus(), broken ? 1 : between ? 0 : 3);
     ASSERT_EQ(VerifyBoth(heads_.back()).verdict, Verdict::kBroken);
     ASSERT_EQ(VerifyBoth(heads_.back()).ExitStatus(), 1);
-    // A head from before the cut is still there.
+    // The record of an earlier head is still there.
     ASSERT_EQ(VerifyBoth(heads_[4]).verdict, expected);
   }
 }
 
-TEST_F(AuditVerifierTest, ACutWithinAnOldFileIsNoTornRecord) {
+TEST_F(AuditVerifierTest, ACutInAnOldFileIsNotATornEnd) {
   for (size_t size = 0; size < old_text_.size(); ++size) {
     WriteTestFile(old_, old_text_.substr(0, size));
     ASSERT_EQ(VerifyBoth().verdict, Verdict::kBroken) << size;
   }
 }
 
-TEST_F(AuditVerifierTest, ADamagedLastGroupOfAnOldFileIsNoTornEnd) {
+TEST_F(AuditVerifierTest, DamageInAnOldFileIsNotATornEnd) {
   const size_t last = old_text_.rfind('\n', old_text_.size() - 2) + 1;
   for (size_t i = last; i < old_text_.size(); ++i) {
     std::string changed = old_text_;
@@ -198,21 +198,21 @@ TEST_F(AuditVerifierTest, GapsBetweenFilesAreFound) {
        std::vector<std::vector<std::string>>{{new_, old_}, {old_, old_}, {old_, new_, new_}}) {
     const AuditReport report = Verify(files);
     EXPECT_EQ(report.verdict, Verdict::kBroken);
-    EXPECT_TRUE(absl::StrContains(report.reason, "line 1 goes on from record")) << report.reason;
+    EXPECT_TRUE(absl::StrContains(report.reason, "line 1 continues record")) << report.reason;
   }
 }
 
-TEST_F(AuditVerifierTest, AnotherLogOfTheSameKeyDoesNotFit) {
-  // As many records, but others.
+TEST_F(AuditVerifierTest, AnotherLogOfTheSameKeyIsRejected) {
+  // As many records, with other content.
   AuditPosition position;
   std::string other;
   for (int i = 0; i < 5; ++i) chain_.AppendLine(StartText(kTime, "0.2.0", 0), &position, other);
   WriteTestFile(old_, other);
   const AuditReport report = VerifyBoth();
   EXPECT_EQ(report.verdict, Verdict::kBroken);
-  EXPECT_TRUE(absl::StrContains(report.reason, "which is another one")) << report.reason;
+  EXPECT_TRUE(absl::StrContains(report.reason, "which has another MAC")) << report.reason;
   EXPECT_EQ(Verify({old_}, heads_[3]).verdict, Verdict::kBroken);
-  EXPECT_TRUE(absl::StrContains(Verify({old_}, heads_[3]).reason, "is not the one that the head names"));
+  EXPECT_TRUE(absl::StrContains(Verify({old_}, heads_[3]).reason, "does not have the MAC of the given head"));
 }
 
 TEST_F(AuditVerifierTest, AFileMustBeginWhereAFileBegins) {
@@ -225,19 +225,19 @@ TEST_F(AuditVerifierTest, AnyHeadOfTheLogIsFound) {
   for (const AuditHead& head : heads_) EXPECT_EQ(VerifyBoth(head).verdict, Verdict::kWhole) << head.sequence;
   AuditHead later = heads_.back();
   ++later.sequence;
-  EXPECT_TRUE(absl::EndsWith(VerifyBoth(later).reason, "end with record 10: records 11 to 11 are not there"));
+  EXPECT_TRUE(absl::EndsWith(VerifyBoth(later).reason, "end with record 10: records 11 to 11 are missing"));
   EXPECT_TRUE(absl::StrContains(Verify({new_}, heads_[0]).reason, "older than these files"));
   EXPECT_EQ(Verify({new_}, heads_[0]).ExitStatus(), 1);
 }
 
-TEST_F(AuditVerifierTest, AnotherKeyFindsNothingGood) {
+TEST_F(AuditVerifierTest, AnotherKeyFindsNoValidRecord) {
   const AuditReport report = VerifyAudit({old_, new_}, TestAuditKey(1), std::nullopt);
   EXPECT_EQ(report.verdict, Verdict::kBroken);
   EXPECT_EQ(report.reason, absl::StrCat(old_, ": line 1 was changed, or was written with another key"));
   EXPECT_EQ(report.allows, 0);
 }
 
-TEST_F(AuditVerifierTest, WhatCannotBeReadIsSaid) {
+TEST_F(AuditVerifierTest, UnreadableFilesAreReported) {
   EXPECT_EQ(Verify({}).verdict, Verdict::kUnreadable);
   EXPECT_EQ(Verify({old_, folder_ + "missing"}).verdict, Verdict::kUnreadable);
   EXPECT_EQ(Verify({folder_}).verdict, Verdict::kUnreadable);
@@ -245,7 +245,7 @@ TEST_F(AuditVerifierTest, WhatCannotBeReadIsSaid) {
   EXPECT_EQ(VerifyAudit({old_}, SecretBytes::Create(16).value(), std::nullopt).verdict, Verdict::kUnreadable);
 }
 
-// A log as the gateway writes it, of many files.
+// A log of many files as the gateway writes it.
 class AuditLogVerifierTest : public ::testing::Test {
  protected:
   AuditLogVerifierTest() : folder_(NewFolder()), file_(folder_ + "audit.log") {
@@ -267,7 +267,7 @@ class AuditLogVerifierTest : public ::testing::Test {
   }
   AuditHead Head() const { return {writer_->head().sequence, MacHex(writer_->head().mac)}; }
 
-  // By their names, which say their order.
+  // Sorted by name, which gives their order.
   std::vector<std::string> ClosedFiles() const {
     std::vector<std::string> files;
     for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
@@ -297,10 +297,10 @@ TEST_F(AuditLogVerifierTest, ALogWithoutClosedFilesIsItsOneFile) {
 }
 
 TEST_F(AuditLogVerifierTest, ClosedFilesAreFoundInTheOrderOfTheChain) {
-  Write(60);  // so that numbers of more than one digit begin files
+  Write(60);  // so that some files begin with a number of several digits
   std::vector<std::string> files = ClosedFiles();
   ASSERT_GE(files.size(), 10);
-  // What else is beside them is none of them.
+  // Other files beside them are ignored.
   for (const char* name : {"audit.log.1", "audit.log.00000000000000000001.gz", "audit.log.0000000000000000000x",
                            "audit.logs", "audit.log.", "other.log.00000000000000000001"}) {
     WriteTestFile(folder_ + name, "nothing of ours\n");
@@ -314,7 +314,7 @@ TEST_F(AuditLogVerifierTest, ClosedFilesAreFoundInTheOrderOfTheChain) {
   EXPECT_EQ(VerifyAudit(files, TestAuditKey(), Head()).verdict, Verdict::kWhole);
 }
 
-TEST_F(AuditLogVerifierTest, AFileIsLookedForBesideOneOfTheSameFolder) {
+TEST_F(AuditLogVerifierTest, FindsClosedFilesInTheSameFolder) {
   Write(20);
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(folder_);
@@ -324,7 +324,7 @@ TEST_F(AuditLogVerifierTest, AFileIsLookedForBesideOneOfTheSameFolder) {
   EXPECT_EQ(report.denials, 20);
 }
 
-TEST_F(AuditLogVerifierTest, AClosedFileThatIsGoneOrChangedIsFound) {
+TEST_F(AuditLogVerifierTest, AMissingOrChangedClosedFileIsReported) {
   Write(30);
   const std::vector<std::string> files = ClosedFiles();
   for (size_t i = 1; i < files.size(); ++i) {
@@ -338,13 +338,13 @@ TEST_F(AuditLogVerifierTest, AClosedFileThatIsGoneOrChangedIsFound) {
   }
 }
 
-TEST_F(AuditLogVerifierTest, FilesThatWereMovedAwayAreNamedByTheirRecords) {
+TEST_F(AuditLogVerifierTest, FilesThatWereMovedAreNamedByTheirRecords) {
   Write(30);
   const std::vector<std::string> files = ClosedFiles();
   ASSERT_GE(files.size(), 4);
   const std::vector<AuditReport::File> whole = Verify(Head()).files;
   const auto range = [&](size_t first, size_t last) {
-    return absl::StrCat("records ", whole[first].first_sequence, " to ", whole[last].last_sequence, " are not there");
+    return absl::StrCat("records ", whole[first].first_sequence, " to ", whole[last].last_sequence, " are missing");
   };
   const auto away = [&](size_t i) { std::filesystem::rename(files[i], files[i] + ".away"); };
   const auto back = [&](size_t i) { std::filesystem::rename(files[i] + ".away", files[i]); };
@@ -353,26 +353,26 @@ TEST_F(AuditLogVerifierTest, FilesThatWereMovedAwayAreNamedByTheirRecords) {
   away(1);
   EXPECT_EQ(Verify(Head()).ExitStatus(), 4);
   EXPECT_EQ(Verify(Head()).reason, range(0, 1));
-  // Whoever puts them away keeps the head of what is put away.
+  // An operator who archives files stores the head of the last of them.
   const AuditHead archived = VerifyAudit({files[0] + ".away", files[1] + ".away"}, TestAuditKey(), std::nullopt).head;
   EXPECT_EQ(VerifyAuditLog(file_, TestAuditKey(), Head(), archived).ExitStatus(), 0);
   back(0);
   EXPECT_EQ(Verify(Head()).ExitStatus(), 1);
   EXPECT_TRUE(absl::EndsWith(Verify(Head()).reason, range(1, 1))) << Verify(Head()).reason;
-  // A start is none for what comes behind it.
+  // A start does not match the records after it.
   EXPECT_EQ(VerifyAuditLog(file_, TestAuditKey(), Head(), AuditHead(Verify().head)).ExitStatus(), 1);
   back(1);
 
-  // At the end: the open file is gone, and its predecessor stands in its place.
+  // At the end: the open file is gone, and a copy of the file before it has its name.
   const AuditHead head = Head();
   std::filesystem::rename(files.back(), file_);
   EXPECT_EQ(Verify(head).ExitStatus(), 1);
   EXPECT_TRUE(absl::EndsWith(Verify(head).reason, absl::StrCat("records ", whole.back().first_sequence, " to ",
-                                                               head.sequence, " are not there")))
+                                                               head.sequence, " are missing")))
       << Verify(head).reason;
 }
 
-TEST_F(AuditLogVerifierTest, WhatCannotBeReadIsSaid) {
+TEST_F(AuditLogVerifierTest, UnreadableFilesAreReported) {
   Write(30);
   EXPECT_EQ(VerifyAuditLog(folder_ + "missing", TestAuditKey(), std::nullopt).ExitStatus(), 2);
   EXPECT_EQ(VerifyAuditLog(folder_ + "no/audit.log", TestAuditKey(), std::nullopt).ExitStatus(), 2);
@@ -393,7 +393,7 @@ TEST_F(AuditLogVerifierTest, AFileOfBothNamesIsCheckedOnce) {
   EXPECT_EQ(report.denials, 30);
 }
 
-TEST_F(AuditLogVerifierTest, ALogWhoseFilesAreClosedMeanwhileIsWhole) {
+TEST_F(AuditLogVerifierTest, ALogIsWholeWhileItsFilesAreClosed) {
   Write(1);
   std::atomic<bool> done = false;
   std::thread writer([&] {

@@ -56,7 +56,7 @@ class AuditWriterTest : public ::testing::Test {
     ASSERT_TRUE(status.ok()) << status;
   }
 
-  // Its number; 0 after an error.
+  // Writes the entry and returns its number; 0 after an error.
   uint64_t Write(Entry entry) {
     if (!writer_->Write({&entry}).ok()) return 0;
     return entry.sequence;
@@ -89,7 +89,7 @@ TEST_F(AuditWriterTest, BeginsANewChain) {
   EXPECT_EQ(writer_->open(), 0);
   const std::vector<std::string> lines = LinesOf(path_);
   ASSERT_EQ(lines.size(), 3);
-  // As in audit_chain_test.
+  // As in chain_test.cc.
   EXPECT_EQ(lines[0],
             R"({"seq":1,"time":"2026-01-02T03:04:05.678901Z","kind":"start","format":2,"version":"0.1.0","closed":0,)"
             R"("mac":"b99890ce3257da971191b14e083459de3aca5ecd77dd930043489dd1003bdddb"})");
@@ -98,14 +98,14 @@ TEST_F(AuditWriterTest, BeginsANewChain) {
   EXPECT_EQ(Verify().verdict, Verdict::kWhole);
 }
 
-TEST_F(AuditWriterTest, TheFileIsItsOwnersAlone) {
+TEST_F(AuditWriterTest, OnlyTheOwnerCanUseTheFile) {
   Open();
   struct stat file;
   ASSERT_EQ(stat(path_.c_str(), &file), 0);
   EXPECT_EQ(file.st_mode & 07777, 0600);
 }
 
-TEST_F(AuditWriterTest, OneProcessAtATime) {
+TEST_F(AuditWriterTest, OnlyOneProcessCanOpenIt) {
   Open();
   std::unique_ptr<AuditWriter> first = std::move(writer_);
   EXPECT_EQ(TryOpen().code(), absl::StatusCode::kFailedPrecondition);
@@ -113,7 +113,7 @@ TEST_F(AuditWriterTest, OneProcessAtATime) {
   EXPECT_TRUE(TryOpen().ok());
 }
 
-TEST_F(AuditWriterTest, GoesOnWhereTheFileEnds) {
+TEST_F(AuditWriterTest, ContinuesWhereTheFileEnds) {
   Open();
   ASSERT_EQ(Allow(), 2);
   ASSERT_EQ(End(2), 3);
@@ -124,7 +124,7 @@ TEST_F(AuditWriterTest, GoesOnWhereTheFileEnds) {
   EXPECT_EQ(Verify().verdict, Verdict::kWhole);
 }
 
-TEST_F(AuditWriterTest, AStartGivesOpenAllowsAnOutcome) {
+TEST_F(AuditWriterTest, AStartWritesOutcomesOfOpenAllows) {
   Open();
   for (int i = 0; i < 4; ++i) Allow();  // 2 to 5
   End(3);
@@ -137,7 +137,7 @@ TEST_F(AuditWriterTest, AStartGivesOpenAllowsAnOutcome) {
   EXPECT_EQ(Member(unknown[2], "code"), "UNKNOWN");
   EXPECT_EQ(Member(LinesOf(path_).back(), "closed"), "3");
   EXPECT_EQ(writer_->open(), 0);
-  // Once.
+  // Only once.
   Open();
   EXPECT_EQ(LinesWith(path_, kProcessEnded).size(), 3);
   const AuditReport report = Verify();
@@ -162,7 +162,7 @@ TEST_F(AuditWriterTest, AnOutcomeIsWrittenOnce) {
   EXPECT_EQ(LinesOf(path_).size(), 5);
 }
 
-TEST_F(AuditWriterTest, ATornRecordIsRemovedAndToldOf) {
+TEST_F(AuditWriterTest, ATornRecordIsRemovedAndReported) {
   Open();
   Allow();
   Allow();
@@ -181,7 +181,7 @@ TEST_F(AuditWriterTest, ATornRecordIsRemovedAndToldOf) {
     EXPECT_EQ(Member(lines[4], "kind"), "start");
     EXPECT_EQ(Verify().verdict, Verdict::kWhole);
   }
-  // Nothing but a torn record: the very first.
+  // Only a torn record, the very first.
   WriteTestFile(path_, whole.substr(0, 20));
   Open();
   EXPECT_EQ(Member(LinesOf(path_)[0], "kind"), "torn");
@@ -198,7 +198,7 @@ TEST_F(AuditWriterTest, ALongEndWithoutALineFeedIsTorn) {
   EXPECT_EQ(Member(LinesOf(path_)[1], "bytes"), "1048576");
 }
 
-TEST_F(AuditWriterTest, AChangedByteBeforeTheLastGroupKeepsItFromOpening) {
+TEST_F(AuditWriterTest, RefusesAChangeBeforeTheLastGroup) {
   Open();
   Allow();
   End(2);
@@ -219,7 +219,7 @@ TEST_F(AuditWriterTest, AChangedByteBeforeTheLastGroupKeepsItFromOpening) {
   }
 }
 
-TEST_F(AuditWriterTest, LinesThatWereMovedKeepItFromOpening) {
+TEST_F(AuditWriterTest, RefusesMovedLines) {
   Open();
   Allow();
   End(2);
@@ -243,12 +243,12 @@ TEST_F(AuditWriterTest, LinesThatWereMovedKeepItFromOpening) {
   EXPECT_EQ(TryOpen().code(), kDataLoss);
 }
 
-TEST_F(AuditWriterTest, AnotherKeyDoesNotOpenIt) {
+TEST_F(AuditWriterTest, RefusesAnotherKey) {
   Open();
   EXPECT_EQ(TryOpen(1).code(), kDataLoss);
 }
 
-TEST_F(AuditWriterTest, EveryFailureWhileOpeningIsTold) {
+TEST_F(AuditWriterTest, EveryFailureWhileOpeningIsReported) {
   Open();
   Allow();
   writer_ = nullptr;
@@ -260,7 +260,7 @@ TEST_F(AuditWriterTest, EveryFailureWhileOpeningIsTold) {
         calls_.Fail(call, error, nth);
         const absl::Status status = TryOpen();
         calls_.Mend();
-        if (status.ok()) continue;  // there was no nth
+        if (status.ok()) continue;  // the operation has no nth call
         EXPECT_EQ(status.code(), kUnavailable) << status;
         EXPECT_TRUE(absl::StrContains(status.message(), path_)) << status;
         ASSERT_TRUE(TryOpen().ok());
@@ -284,7 +284,7 @@ TEST_F(AuditWriterTest, TheFirstRecordOfAGroupNamesTheOneBefore) {
   for (const size_t i : {1, 3, 4}) EXPECT_EQ(Member(lines[i], "previous_mac"), Member(lines[i - 1], "mac")) << i;
 }
 
-// As a program of before wrote it.
+// A file as an older program wrote it.
 class AuditFileOfFormat1Test : public AuditWriterTest {
  protected:
   void Add(const std::string& members) { chain_.AppendLine(members, &position_, text_); }
@@ -305,7 +305,7 @@ TEST_F(AuditFileOfFormat1Test, IsContinued) {
   Open();
   EXPECT_EQ(Member(LinesOf(path_).back(), "closed"), "2");
   EXPECT_EQ(Verify().verdict, Verdict::kWhole);
-  // From here on groups are known.
+  // From here on the file marks groups.
   Allow();
   writer_ = nullptr;
   WriteTestFile(path_, ReadTestFile(path_) + "nonsense\nand more\n");
@@ -314,7 +314,7 @@ TEST_F(AuditFileOfFormat1Test, IsContinued) {
   EXPECT_EQ(Verify().verdict, Verdict::kWhole);
 }
 
-TEST_F(AuditFileOfFormat1Test, HasNoTornEndButWithoutALineFeed) {
+TEST_F(AuditFileOfFormat1Test, IsTornOnlyWithoutALineFeed) {
   for (size_t i = 0; i < text_.size() - 1; ++i) {
     std::string changed = text_;
     changed[i] ^= 1;
@@ -350,11 +350,11 @@ TEST_F(AuditWriterTest, ARecordOfANewerProgramIsNotCutOff) {
   WriteTestFile(path_, text);
   const absl::Status status = TryOpen();
   EXPECT_EQ(status.code(), kDataLoss);
-  EXPECT_TRUE(absl::StrContains(status.message(), "a newer program may know it")) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), "a newer program may have written it")) << status;
   EXPECT_EQ(ReadTestFile(path_), text);
 }
 
-TEST_F(AuditWriterTest, AFailedGroupIsAsIfItHadNeverBeen) {
+TEST_F(AuditWriterTest, AFailedGroupChangesNothing) {
   Open();
   EXPECT_EQ(Allow(), 2);
   const AuditPosition head = writer_->head();
@@ -397,10 +397,10 @@ TEST_F(AuditWriterTest, ALargeFileIsFollowedByAnother) {
   EXPECT_EQ(report.allows, 101);
   EXPECT_EQ(report.outcomes, 100);
   EXPECT_EQ(report.open_allows, 1);
-  // Each of them can be checked by itself, and knows the allows that are open.
+  // Each can be checked by itself, and lists the open allows.
   EXPECT_EQ(Verify().verdict, Verdict::kIncomplete);
   EXPECT_EQ(Verify().open_allows, 1);
-  // The outcome may stand in a later file; if the process dies, the next start finds the allow.
+  // The outcome may be in a later file. If the process dies, the next start finds the allow.
   Open();
   EXPECT_EQ(Member(LinesWith(path_, kProcessEnded).at(0), "allow"), absl::StrCat(kept_open));
   EXPECT_EQ(Verify(files).open_allows, 0);
@@ -424,7 +424,7 @@ TEST_F(AuditWriterTest, ManyOpenAllowsAreCarriedOver) {
 }
 
 TEST_F(AuditWriterTest, ADyingProcessLeavesNoGapBetweenFiles) {
-  // It comes as far as the second name, but not to the new file.
+  // The process dies after it has given the second name, before the new file.
   max_file_bytes_ = 100;
   Open();
   Allow();
@@ -439,14 +439,14 @@ TEST_F(AuditWriterTest, ADyingProcessLeavesNoGapBetweenFiles) {
   EXPECT_EQ(Verify({OldFile(1), path_}).verdict, Verdict::kWhole);
 }
 
-TEST_F(AuditWriterTest, AFileThatCannotBeChangedIsGoneOnWith) {
+TEST_F(AuditWriterTest, ContinuesTheFileIfRotationFails) {
   max_file_bytes_ = 1600;
   Open();
   while (ReadTestFile(path_).size() <= 1600) End(Allow());
   calls_.Fail(Call::kLink, EPERM);
   EXPECT_EQ(writer_->StartAnewIfLarge().code(), kUnavailable);
   const int links = calls_.calls(Call::kLink);
-  // Not at once, but it is remembered.
+  // Not retried at once; the error is remembered.
   EXPECT_EQ(writer_->StartAnewIfLarge().code(), kUnavailable);
   EXPECT_EQ(calls_.calls(Call::kLink), links);
   End(Allow());
@@ -456,7 +456,7 @@ TEST_F(AuditWriterTest, AFileThatCannotBeChangedIsGoneOnWith) {
   EXPECT_EQ(LinesOf(path_).size(), 1);
 }
 
-TEST_F(AuditWriterTest, AMissingFileWithOldOnesIsNoNewChain) {
+TEST_F(AuditWriterTest, AMissingFileWithClosedOnesIsAnError) {
   max_file_bytes_ = 100;
   Open();
   Allow();
@@ -465,7 +465,7 @@ TEST_F(AuditWriterTest, AMissingFileWithOldOnesIsNoNewChain) {
   ASSERT_EQ(unlink(path_.c_str()), 0);
   EXPECT_EQ(TryOpen().code(), kDataLoss);
   EXPECT_EQ(TryOpen().code(), kDataLoss);
-  // Other names do not matter.
+  // Files with other names do not matter.
   ASSERT_EQ(rename(OldFile(1).c_str(), (path_ + ".1").c_str()), 0);
   EXPECT_TRUE(TryOpen().ok());
 }

@@ -1,4 +1,4 @@
-// What may change while the gateway runs: the keys, and who may use them.
+// The state that may change while the gateway runs: the keys, and the callers that may use them.
 #ifndef STAMPGATE_GATEWAY_CALLERS_ACCESS_H_
 #define STAMPGATE_GATEWAY_CALLERS_ACCESS_H_
 
@@ -13,16 +13,16 @@
 
 namespace stampgate {
 
-// One state of it, whole: a call uses one from its beginning to its end. Immutable.
+// One consistent state: a call uses the same one from beginning to end. Immutable.
 struct Access {
-  std::string version;  // hex; differs if anything here does
+  std::string version;  // hex; differs if any part of the state differs
   KeyRing keys;
   CallerDirectory callers;
   std::shared_ptr<TokenVerifier> tokens;  // null if no token issuer is configured
 };
 
-// The state that new calls use. Thread-safe. A state that is replaced lives until its last call ends; keys that no
-// later state has are wiped then.
+// The state that new calls use. Thread-safe. A replaced state lives until its last call ends; then keys that no later
+// state has are wiped.
 class CurrentAccess {
  public:
   explicit CurrentAccess(std::shared_ptr<const Access> access) : access_(std::move(access)) {}
@@ -37,7 +37,7 @@ class CurrentAccess {
       std::lock_guard lock(mutex_);
       access_.swap(access);
     }
-    // The former state may end here, outside of the lock.
+    // The previous state may be destroyed here, after the lock is released.
   }
 
  private:

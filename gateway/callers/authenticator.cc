@@ -21,14 +21,14 @@ using absl::StatusCode;
 constexpr char kAuthorization[] = "authorization";
 constexpr absl::string_view kScheme = "bearer ";
 
-// `peer` has shown this to the gateway already, and learns how the gateway reads it; ToStatus bounds its length.
+// The error returns to `peer` what it has shown, as the gateway interprets it; ToStatus bounds its length.
 absl::Status NotRecognized(const Peer& peer, absl::string_view why) {
   Error error = GatewayError(StatusCode::kUnauthenticated, v1::ERROR_REASON_CALLER_NOT_RECOGNIZED, std::string(why));
   error.metadata.emplace_back("seen", AuditValue(StrangerName(peer)));
   return ToStatus(error);
 }
 
-// The bearer token of the call; nothing if there is none. Errors: it came twice, or is no bearer token.
+// The call's bearer token; nothing if there is none. Errors: there are several, or it is not a bearer token.
 absl::StatusOr<std::optional<std::string>> TokenOf(const grpc::CallbackServerContext& context, const Peer& peer) {
   const auto [begin, end] = context.client_metadata().equal_range(kAuthorization);
   if (begin == end) return std::nullopt;
@@ -52,13 +52,13 @@ void Authenticate(const CurrentAccess& current, const grpc::CallbackServerContex
   std::shared_ptr<const Access> access = current.Get();
   const Peer peer = PeerOf(context);
   CallerDirectory::Callers callers = access->callers.Find(peer);
-  if (callers.empty()) return done(NotRecognized(peer, "nobody of this identity is configured to call"));
-  // A certificate may have the names of two: nobody knows then which of them calls.
+  if (callers.empty()) return done(NotRecognized(peer, "no configured caller has this identity"));
+  // A certificate may match two callers: then it is unknown which of them calls.
   if (absl::c_count_if(callers, [](const Caller* caller) { return !caller->wants_token(); }) > 1) {
-    return done(NotRecognized(peer, "the certificate has the names of several callers"));
+    return done(NotRecognized(peer, "the certificate matches several callers"));
   }
   const Caller* plain = WithoutToken(callers);
-  // A token that nobody here asks for is somebody else's affair: meshes and proxies pass them on.
+  // Ignores a token that this caller does not need: meshes and proxies pass such tokens on.
   if (plain != nullptr && callers.size() == 1) return done(KnownCaller{std::move(access), plain});
 
   const absl::StatusOr<std::optional<std::string>> token = TokenOf(context, peer);
@@ -73,7 +73,7 @@ void Authenticate(const CurrentAccess& current, const grpc::CallbackServerContex
     if (caller->HasToken(digest)) known = caller;
   }
   if (known != nullptr) return done(KnownCaller{std::move(access), known});
-  if (access->tokens == nullptr) return done(NotRecognized(peer, "the bearer token is not known"));
+  if (access->tokens == nullptr) return done(NotRecognized(peer, "the bearer token is unknown"));
   TokenVerifier& verifier = *access->tokens;
   verifier.Verify(**token, [access = std::move(access), callers = std::move(callers), peer,
                             done = std::move(done)](absl::StatusOr<VerifiedToken> verified) mutable {
@@ -88,7 +88,7 @@ void Authenticate(const CurrentAccess& current, const grpc::CallbackServerContex
       if (!caller->HasSubject(verified->issuer, verified->subject)) continue;
       return done(KnownCaller{std::move(access), caller, verified->until});
     }
-    done(NotRecognized(peer, "the bearer token is of nobody who is configured to call"));
+    done(NotRecognized(peer, "the bearer token belongs to no configured caller"));
   });
 }
 

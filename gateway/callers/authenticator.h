@@ -1,4 +1,4 @@
-// Who calls: what the connection shows, and the bearer token on top.
+// Identifies the caller of a call by its connection and its bearer token.
 #ifndef STAMPGATE_GATEWAY_CALLERS_AUTHENTICATOR_H_
 #define STAMPGATE_GATEWAY_CALLERS_AUTHENTICATOR_H_
 
@@ -13,18 +13,18 @@
 
 namespace stampgate {
 
-// A caller that is known, and the state of keys and grants that its call goes by.
+// A known caller, and the state of keys and grants that its call uses.
 struct KnownCaller {
   std::shared_ptr<const Access> access;
-  const Caller* caller = nullptr;  // in `access`
-  // When the caller's token is no longer good, leeway included; never for a caller without a token that ends.
+  const Caller* caller = nullptr;  // a caller of `access`
+  // When the caller's token expires, leeway included; never for a caller without a token that expires.
   absl::Time until = absl::InfiniteFuture();
 };
 
-// Finds out who makes the call of `context`, which stays until `done` was called: at once, or on another thread if keys
-// of a token issuer have to be fetched. Errors: those of CheckMetadata; UNAUTHENTICATED (CALLER_NOT_RECOGNIZED), which
-// says what is missing, and in its metadata, as "seen", what the connection showed, as StrangerName names it; or
-// UNAVAILABLE with the same reason while those keys cannot be had.
+// Identifies the caller of `context`, which must stay valid until `done` is called: before this returns or, if keys of
+// a token issuer must be fetched, later on another thread. Errors: those of CheckMetadata; UNAUTHENTICATED
+// (CALLER_NOT_RECOGNIZED), which states what is missing and has in its metadata, as "seen", the name that StrangerName
+// gives the connection; or UNAVAILABLE with the same reason while those keys cannot be fetched.
 void Authenticate(const CurrentAccess& current, const grpc::CallbackServerContext& context,
                   absl::AnyInvocable<void(absl::StatusOr<KnownCaller>)> done);
 

@@ -1,4 +1,4 @@
-// One who may call: how it is known, and what it may do.
+// A caller: how it is identified, and what its grants allow.
 #ifndef STAMPGATE_GATEWAY_CALLERS_CALLER_H_
 #define STAMPGATE_GATEWAY_CALLERS_CALLER_H_
 
@@ -18,34 +18,35 @@ namespace stampgate {
 // Immutable.
 class Caller {
  public:
-  // `caller` is one of a checked config.
+  // `caller` must come from a validated config.
   explicit Caller(const config::v1::Caller& caller);
 
   const std::string& name() const { return config_.name(); }
 
-  // Whether the connection alone is not enough.
+  // Whether the caller must send a token.
   bool wants_token() const { return !token_digests_.empty() || config_.has_token(); }
-  // Whether `digest`, the SHA-256 of a token, is one of this caller's. Takes the same time whatever the digest.
+  // Whether `digest`, the SHA-256 of a token, is one of this caller's. The time does not depend on the digest.
   bool HasToken(const std::array<uint8_t, 32>& digest) const;
-  // Whether a JSON Web Token of that issuer (its name in the config) and subject is this caller's.
+  // Whether this caller owns JSON Web Tokens of this issuer (its name in the config) and subject.
   bool HasSubject(absl::string_view issuer, absl::string_view subject) const;
 
   struct Decision {
     bool allowed = false;
-    std::string key;  // of the grant that allows: the name of the key that signs, empty for the organization's own
-    std::string why;  // of a denial, for the operator: names rules and fields, never a value
+    std::string
+        key;  // from the grant that allows: the name of the key that signs; empty means the organization's default key
+    std::string why;  // why a denial was made, for the operator: names rules and fields, never a value
   };
 
-  // Whether a grant allows what is asked. The first that does says with which key.
+  // Decides a question by the grants. The first grant that allows it determines the key.
   Decision Decide(const Question& question) const;
 
   // Whether a grant allows any operation of GeneralService.
   bool has_general_operations() const;
 
-  // The organizations that `method` is granted for by any grant; none if it is not granted. Valid as long as this.
+  // The organizations for which any grant allows `method`; empty if none does. Valid as long as this.
   const OrganizationSet& OrganizationsOf(absl::string_view method) const;
 
-  // What this caller may do, a line for each method, for the operator to read.
+  // What this caller's grants allow, one line for each method, for the operator.
   std::vector<std::string> Describe() const;
 
  private:

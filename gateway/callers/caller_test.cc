@@ -46,7 +46,7 @@ TEST(CallerTest, WithoutGrantsNothingIsAllowed) {
   EXPECT_EQ(decision.why, "no grant has this method");
 }
 
-TEST(CallerTest, TheFirstGrantThatAllowsSaysWithWhichKey) {
+TEST(CallerTest, TheFirstGrantThatAllowsChoosesTheKey) {
   const Caller caller = CallerOf(
       "grants {methods: 'PolicyService/GetPolicy' organizations: 'a' key: 'one'}"
       "grants {methods: 'PolicyService/GetPolicy' organizations: ['a', 'b'] key: 'two'}"
@@ -58,7 +58,7 @@ TEST(CallerTest, TheFirstGrantThatAllowsSaysWithWhichKey) {
   EXPECT_EQ(caller.Decide(Ask(kGetPolicy, "c")).key, "");
 }
 
-TEST(CallerTest, AGrantWhoseRulesRefuseLeavesItToTheNext) {
+TEST(CallerTest, AGrantThatRefusesLeavesItToTheNext) {
   const Caller caller = CallerOf(
       "grants {methods: 'EarnService/EarnWithdraw' organizations: 'o' key: 'small'"
       "        amount_limits {chain: 'eip155:1' max_amount: '10'}}"
@@ -82,7 +82,7 @@ TEST(CallerTest, AGrantWhoseRulesRefuseLeavesItToTheNext) {
   EXPECT_EQ(key("MAX"), "");
 }
 
-TEST(CallerTest, ADenialTellsTheOperatorHowFarItCame) {
+TEST(CallerTest, ADenialNamesTheMissingGrant) {
   const Caller caller = CallerOf(
       "grants {methods: 'EarnService/EarnWithdraw' organizations: 'o' amount_limits {chain: 'eip155:1' max_amount: "
       "'5'}}"
@@ -100,7 +100,7 @@ TEST(CallerTest, ADenialTellsTheOperatorHowFarItCame) {
   EXPECT_EQ(caller.Decide(question).why, "no grant has this path and activity type");
 }
 
-TEST(CallerTest, EventsAreSeenByTheUnionOfTheGrants) {
+TEST(CallerTest, EventsAreVisibleByTheUnionOfGrants) {
   const Caller caller = CallerOf(
       "grants {methods: 'EventService/ListEvents' organizations: ['a', 'b']}"
       "grants {classes: POLICY_CLASS_EVENTS organizations: 'c'}"
@@ -115,7 +115,7 @@ TEST(CallerTest, EventsAreSeenByTheUnionOfTheGrants) {
   EXPECT_FALSE(caller.OrganizationsOf("").all);
 }
 
-TEST(CallerTest, AllOfOneGrantIsAllOfTheCaller) {
+TEST(CallerTest, AllOrganizationsOfOneGrantAreTheCallers) {
   const Caller caller = CallerOf(
       "grants {classes: POLICY_CLASS_EVENTS organizations: 'a'} grants {classes: POLICY_CLASS_EVENTS "
       "all_organizations: true}");
@@ -138,7 +138,7 @@ TEST(CallerTest, ATokenIsKnownByItsDigest) {
   }
 }
 
-TEST(CallerTest, WithoutTokensNoTokenIsItsOwn) {
+TEST(CallerTest, WithoutTokensItMatchesNoToken) {
   const Caller plain = CallerOf("name: 'a' loopback: true");
   EXPECT_FALSE(plain.wants_token());
   EXPECT_FALSE(plain.HasToken({}));
@@ -159,7 +159,7 @@ TEST(CallerTest, AJsonWebTokenIsKnownByItsIssuerAndItsSubject) {
   EXPECT_FALSE(caller.HasToken({}));
 }
 
-TEST(CallerTest, TellsWhatItMayDo) {
+TEST(CallerTest, DescribesItsGrants) {
   const Caller caller = CallerOf(absl::StrCat(
       "name: 'payments' "
       "grants {classes: POLICY_CLASS_LOGIN methods: 'stampgate.v1.PolicyService/GetPolicy' organizations: ['a', 'b']}"

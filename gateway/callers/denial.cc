@@ -9,7 +9,7 @@
 namespace stampgate {
 namespace {
 
-// A reference, so that the text is that of the message.
+// Takes a reference, so that the view refers to the message.
 absl::string_view TextOf(const google::protobuf::Message& message, const FieldPlan* plan) {
   if (plan == nullptr) return {};
   std::string unused;
@@ -31,7 +31,7 @@ Question QuestionOf(const Operation& operation, const google::protobuf::Message&
 
 Caller::Decision DecideByGrants(const Caller& caller, const Operation& operation,
                                 const google::protobuf::Message& request) {
-  // The rules say which typed method to call in place of a general one, granted or not.
+  // For a general operation with a typed method, the rules name that method, whether it is granted or not.
   if (operation.general && caller.has_general_operations()) {
     Caller::Decision allowed;
     allowed.allowed = true;
@@ -39,7 +39,7 @@ Caller::Decision DecideByGrants(const Caller& caller, const Operation& operation
   }
   Question question = QuestionOf(operation, request);
   question.request = nullptr;
-  // It is in the body that the client has stamped, which is not read yet, or it is missing, which breaks a rule.
+  // It is in the body that the client stamped, which is not parsed yet, or it is missing, which validation will report.
   if (question.organization_id == "") question.organization_id.reset();
   return caller.Decide(question);
 }

@@ -1,4 +1,4 @@
-// All callers of the config, found by who is at the other end.
+// Finds the callers of the config by the peer of a connection.
 #ifndef STAMPGATE_GATEWAY_CALLERS_DIRECTORY_H_
 #define STAMPGATE_GATEWAY_CALLERS_DIRECTORY_H_
 
@@ -13,16 +13,16 @@
 
 namespace stampgate {
 
-// Immutable; gives out pointers that live as long as it does.
+// Immutable; the pointers that it returns are valid as long as it.
 class CallerDirectory {
  public:
   using Callers = std::vector<const Caller*>;
 
   CallerDirectory() = default;
-  // `config` is checked: of those that have one identity, at most one wants no token.
+  // `config` has been validated: among callers that share an identity, at most one needs no token.
   explicit CallerDirectory(const config::v1::Config& config);
 
-  // Those that `peer` may be by its connection, without repetition. A token says which of them it is.
+  // The callers that `peer` may be by its connection, without repetition. A token distinguishes them.
   Callers Find(const Peer& peer) const;
 
  private:

@@ -42,11 +42,11 @@ const CallerDirectory& Everybody() {
   return directory;
 }
 
-TEST(CallerDirectoryTest, PlaintextIsWhoeverIsOnLoopback) {
+TEST(CallerDirectoryTest, PlaintextIsTheLoopbackCaller) {
   EXPECT_THAT(Names(Everybody().Find(Loopback())), ElementsAre("local", "local-too"));
 }
 
-TEST(CallerDirectoryTest, AStrangerIsNobody) {
+TEST(CallerDirectoryTest, AStrangerMatchesNoCaller) {
   EXPECT_THAT(Everybody().Find(Peer{}), IsEmpty());
   EXPECT_THAT(Everybody().Find(Spiffe("spiffe://example.org/other")), IsEmpty());
   EXPECT_THAT(Everybody().Find(Dns({"other.example.org"})), IsEmpty());
@@ -65,23 +65,23 @@ TEST(CallerDirectoryTest, SpiffeIdsAreExact) {
 
 TEST(CallerDirectoryTest, DnsNamesAreExactInEitherCase) {
   EXPECT_THAT(Names(Everybody().Find(Dns({"web.example.org"}))), ElementsAre("web", "shared"));
-  // The peer's are in lower case, the config's need not be.
+  // The peer's names are in lower case; those of the config need not be.
   EXPECT_THAT(Names(Everybody().Find(Dns({"www.example.org"}))), ElementsAre("web"));
   for (const char* name : {"a.web.example.org", "example.org", "web.example.org.", "*.example.org", ""}) {
     EXPECT_THAT(Everybody().Find(Dns({name})), IsEmpty()) << name;
   }
 }
 
-TEST(CallerDirectoryTest, AnIdentityOfOneKindIsNotOneOfAnother) {
+TEST(CallerDirectoryTest, IdentitiesOfDifferentKindsDiffer) {
   EXPECT_THAT(Everybody().Find(Spiffe("web.example.org")), IsEmpty());
   EXPECT_THAT(Everybody().Find(Dns({"spiffe://example.org/payments"})), IsEmpty());
-  // Whoever has a SPIFFE ID is that one, whatever else its certificate says.
+  // A SPIFFE ID alone identifies its peer, whatever else the certificate contains.
   Peer peer = Spiffe("spiffe://example.org/other");
   peer.dns_names = {"web.example.org"};
   EXPECT_THAT(Everybody().Find(peer), IsEmpty());
 }
 
-TEST(CallerDirectoryTest, NobodyIsFoundTwice) {
+TEST(CallerDirectoryTest, ReturnsNoCallerTwice) {
   EXPECT_THAT(Names(Everybody().Find(Dns({"www.example.org", "web.example.org", "web.example.org"}))),
               ElementsAre("web", "shared"));
   const CallerDirectory directory = DirectoryOf(
@@ -90,12 +90,12 @@ TEST(CallerDirectoryTest, NobodyIsFoundTwice) {
   EXPECT_THAT(Names(directory.Find(Dns({"a.b"}))), ElementsAre("a"));
 }
 
-TEST(CallerDirectoryTest, ACertificateOfSeveralNamesMayBeSeveralCallers) {
+TEST(CallerDirectoryTest, ACertificateMayMatchSeveralCallers) {
   EXPECT_THAT(Names(Everybody().Find(Dns({"both.example.org", "x.example.org", "web.example.org"}))),
               ElementsAre("both", "web", "shared"));
 }
 
-TEST(CallerDirectoryTest, CallersStayWhereTheyAreWhenItMoves) {
+TEST(CallerDirectoryTest, PointersStayValidWhenItMoves) {
   CallerDirectory first = DirectoryOf("callers { name: 'a' loopback: true }");
   const CallerDirectory::Callers callers = first.Find(Loopback());
   ASSERT_EQ(callers.size(), 1u);

@@ -32,15 +32,15 @@ bool IsText(absl::string_view value) {
 void Check(absl::string_view name, absl::string_view value, Violations& violations) {
   if (!IsName(name)) {
     violations.Add([] {
-      return Violation{"metadata", "names are of lower-case letters, digits, \"_\", \"-\" and \".\""};
+      return Violation{"metadata", "names consist of lower-case letters, digits, \"_\", \"-\" and \".\""};
     });
     return;
   }
   const auto add = [&](const char* rule) {
     violations.Add([&] { return Violation{absl::StrCat("metadata[", name, "]"), rule}; });
   };
-  if (absl::StartsWith(name, kStamp)) add("is not forwarded: a stamp of the end user goes into client_stamp");
-  // gRPC has decoded what is binary.
+  if (absl::StartsWith(name, kStamp)) add("is not forwarded: put an end user's stamp into client_stamp");
+  // gRPC has decoded binary values already.
   if (!absl::EndsWith(name, kBinary) && !IsText(value)) add("must be printable ASCII");
 }
 

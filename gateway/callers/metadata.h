@@ -1,6 +1,7 @@
-// The metadata of a call: what gRPC's specification lets a caller send, held to it.
+// Checks the metadata of a call against gRPC's specification.
 //
-// gRPC 1.51 hands on bytes that no header may have, and holds only those to its limit who say that they know it.
+// gRPC 1.51 forwards header bytes that the specification forbids, and enforces its size limit only on peers that
+// announce support for it.
 #ifndef STAMPGATE_GATEWAY_CALLERS_METADATA_H_
 #define STAMPGATE_GATEWAY_CALLERS_METADATA_H_
 
@@ -13,15 +14,15 @@
 
 namespace stampgate {
 
-// As ServerContextBase::client_metadata gives it.
+// The type of ServerContextBase::client_metadata.
 using CallMetadata = std::multimap<grpc::string_ref, grpc::string_ref>;
 
-// Of all names and values, and 32 more for each: as HTTP/2 counts.
+// The limit for all names and values together, plus 32 bytes for each entry, as HTTP/2 counts.
 inline constexpr size_t kMaxMetadataBytes = 8 << 10;
 
-// Errors: INVALID_ARGUMENT (INVALID_REQUEST) for more than kMaxMetadataBytes, for names and values with bytes that
-// gRPC's specification does not allow, and for names of upstream's stamps: those that are in a header are not
-// forwarded, and who sends one should hear that before something else is stamped.
+// Errors: INVALID_ARGUMENT (INVALID_REQUEST) for more than kMaxMetadataBytes, and for names and values with bytes that
+// gRPC's specification forbids. Also rejects upstream's stamp headers: they are never forwarded, so the caller must
+// learn this before the gateway signs with its own key.
 absl::Status CheckMetadata(const CallMetadata& metadata);
 
 }  // namespace stampgate

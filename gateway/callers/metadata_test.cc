@@ -16,7 +16,7 @@ using ::testing::ElementsAre;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
-// What is wrong with metadata that has one entry and what every call has beside it.
+// The error for metadata of this entry and those that every call has.
 absl::Status CheckWith(const std::string& name, const std::string& value) {
   CallMetadata metadata = {{"user-agent", "grpc-node-js/1.10.0"}, {"authorization", "Bearer a.b~c"}};
   metadata.emplace(name, value);
@@ -29,7 +29,7 @@ void ExpectViolation(const absl::Status& status, const std::string& field, const
   EXPECT_THAT(DetailsOf(status).violations, ElementsAre(Pair(field, rule)));
 }
 
-TEST(CheckMetadata, TakesWhatGrpcAllows) {
+TEST(CheckMetadataTest, AcceptsWhatGrpcAllows) {
   EXPECT_EQ(CheckMetadata({}), absl::OkStatus());
   for (const char* name :
        {"a", "x-a", "x_a.9", "traceparent", "grpc-timeout", "x-organization-id", "x-bin-a", "stamp"}) {
@@ -38,13 +38,13 @@ TEST(CheckMetadata, TakesWhatGrpcAllows) {
   }
 }
 
-TEST(CheckMetadata, OfWhatIsBinaryEveryByteIsGood) {
+TEST(CheckMetadataTest, AcceptsEveryByteInBinaryValues) {
   std::string bytes;
   for (int byte = 0; byte < 256; ++byte) bytes.push_back(static_cast<char>(byte));
   EXPECT_EQ(CheckWith("grpc-trace-bin", bytes), absl::OkStatus());
 }
 
-TEST(CheckMetadata, RefusesValuesThatCannotBeHeaders) {
+TEST(CheckMetadataTest, RefusesValuesThatCannotBeHeaders) {
   for (int byte = 0; byte < 256; ++byte) {
     const std::string value = std::string("a") + static_cast<char>(byte) + "b";
     if (byte >= 0x20 && byte < 0x7f) {
@@ -55,21 +55,22 @@ TEST(CheckMetadata, RefusesValuesThatCannotBeHeaders) {
   }
 }
 
-TEST(CheckMetadata, RefusesNamesThatCannotBeHeadersAndDoesNotRepeatThem) {
+TEST(CheckMetadataTest, RefusesBadNamesWithoutQuotingThem) {
   for (const std::string& name : {std::string("x-A"), std::string(""), std::string("a b"), std::string(":path"),
                                   std::string("a\r\nb"), std::string("a\0", 2), std::string("\xc3\xa9")}) {
-    ExpectViolation(CheckWith(name, "v"), "metadata", R"(names are of lower-case letters, digits, "_", "-" and ".")");
+    ExpectViolation(CheckWith(name, "v"), "metadata",
+                    R"(names consist of lower-case letters, digits, "_", "-" and ".")");
   }
 }
 
-TEST(CheckMetadata, RefusesStampsThatWouldNotBeForwarded) {
+TEST(CheckMetadataTest, RefusesStampsThatWouldNotBeForwarded) {
   for (const char* name : {"x-stamp", "x-stamp-webauthn", "x-stamp-attested", "x-stamp-bin"}) {
     ExpectViolation(CheckWith(name, "eyJ9"), absl::StrCat("metadata[", name, "]"),
-                    "is not forwarded: a stamp of the end user goes into client_stamp");
+                    "is not forwarded: put an end user's stamp into client_stamp");
   }
 }
 
-TEST(CheckMetadata, IsHeldToItsBytesInAll) {
+TEST(CheckMetadataTest, BoundsTheTotalSize) {
   const std::string half(kMaxMetadataBytes / 2 - 33, 'v');
   CallMetadata metadata = {{"a", half}, {"b", half}};
   EXPECT_EQ(CheckMetadata(metadata), absl::OkStatus());
@@ -79,7 +80,7 @@ TEST(CheckMetadata, IsHeldToItsBytesInAll) {
                   "must be 8192 bytes or fewer in all");
 }
 
-TEST(CheckMetadata, TellsAllThatIsWrong) {
+TEST(CheckMetadataTest, ReportsAllFaults) {
   EXPECT_THAT(DetailsOf(CheckMetadata({{"x-a", "\n"}, {"x-b", "b"}, {"x-c", "\r"}})).violations, SizeIs(2));
 }
 

@@ -1,4 +1,4 @@
-// Who is at the other end of a connection.
+// The identity that a connection proves about its peer.
 #ifndef STAMPGATE_GATEWAY_CALLERS_PEER_H_
 #define STAMPGATE_GATEWAY_CALLERS_PEER_H_
 
@@ -12,29 +12,29 @@
 
 namespace stampgate {
 
-// What a connection proves of its peer. At most one of the three is there; without any the peer is a stranger.
+// At most one of the three is set; without any the peer is a stranger.
 struct Peer {
-  bool plaintext_loopback = false;     // no TLS, from an address of this machine
-  std::string spiffe_id;               // the certificate's one URI
-  std::vector<std::string> dns_names;  // of a certificate without a URI; in lower case
+  bool plaintext_loopback = false;     // no TLS, from a loopback address
+  std::string spiffe_id;               // the certificate's only URI
+  std::vector<std::string> dns_names;  // from a certificate without a URI; in lower case
 
   friend bool operator==(const Peer&, const Peer&) = default;
 };
 
-// Of a call to a server with the credentials of ServerTls, which verified the certificate, or with insecure ones.
+// The peer of a call to a server with the credentials of ServerTls, which verified the certificate, or with insecure
+// ones.
 //
-// Only the subject alternative names count, never the subject. A certificate with several URIs, or with one that is no
-// SPIFFE ID, says nothing at all, whatever else it has. A DNS name that is none, or a wildcard, does not count.
-// See peer_names.h for what is well formed.
+// Only subject alternative names count, never the subject. A certificate with several URIs, or with a URI that is not a
+// SPIFFE ID, proves nothing, whatever else it contains. A wildcard or malformed DNS name does not count. peer_names.h
+// defines the forms.
 Peer PeerOf(const grpc::ServerContextBase& call);
 
-// The same from its parts; `address` is what grpc::ServerContextBase::peer() says.
+// The same from its parts; `address` is the result of grpc::ServerContextBase::peer().
 Peer PeerOf(const grpc::AuthContext& context, absl::string_view address);
 
-// How audit, log and errors name a peer that is no known caller, by what the connection has shown: in brackets, which
-// no caller's name has. No certificate can make it "(loopback)", "(nobody)", or a name that the gateway uses itself,
-// "(gateway)" or
-// "(others)": what a certificate says stands behind "dns:" or "spiffe:".
+// The name of an unknown caller in audit, log and errors, made from what its connection has shown. It is in brackets,
+// which no caller's name has. No certificate can produce "(loopback)", "(nobody)", or the names that the gateway uses
+// itself, "(gateway)" and "(others)", because names from a certificate begin with "dns:" or "spiffe:".
 std::string StrangerName(const Peer& peer);
 
 }  // namespace stampgate

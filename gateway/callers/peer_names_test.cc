@@ -9,14 +9,14 @@
 namespace stampgate {
 namespace {
 
-TEST(SpiffeId, IsATrustDomainAndAPath) {
+TEST(SpiffeIdTest, IsATrustDomainAndAPath) {
   for (const char* id : {"spiffe://example.org/web", "spiffe://a/b", "spiffe://cluster.local/ns/pay/sa/api",
                          "spiffe://1-2_3.x/A.b-C_9/...", "spiffe://example.org/.well-known", "spiffe://.-_/x"}) {
     EXPECT_TRUE(IsSpiffeId(id)) << id;
   }
 }
 
-TEST(SpiffeId, HasNoOtherSpelling) {
+TEST(SpiffeIdTest, HasNoOtherSpelling) {
   for (const char* text : {"",
                            "spiffe",
                            "spiffe:",
@@ -61,14 +61,14 @@ TEST(SpiffeId, HasNoOtherSpelling) {
   EXPECT_FALSE(IsSpiffeId(absl::string_view("spiffe://example.org\0/x", 23)));
 }
 
-TEST(SpiffeId, IsBounded) {
+TEST(SpiffeIdTest, IsBounded) {
   EXPECT_TRUE(IsSpiffeId(absl::StrCat("spiffe://", std::string(255, 'a'), "/x")));
   EXPECT_FALSE(IsSpiffeId(absl::StrCat("spiffe://", std::string(256, 'a'), "/x")));
   EXPECT_TRUE(IsSpiffeId(absl::StrCat("spiffe://a/", std::string(2037, 'x'))));
   EXPECT_FALSE(IsSpiffeId(absl::StrCat("spiffe://a/", std::string(2038, 'x'))));
 }
 
-TEST(DnsName, IsLabelsWithDotsBetween) {
+TEST(DnsNameTest, IsLabelsSeparatedByDots) {
   for (const char* name : {"a", "localhost", "api.pay.svc.cluster.local", "Example.ORG", "x_y-z.1"}) {
     EXPECT_TRUE(IsDnsName(name)) << name;
   }
@@ -79,7 +79,7 @@ TEST(DnsName, IsLabelsWithDotsBetween) {
   EXPECT_FALSE(IsDnsName(absl::string_view("good.org\0.evil.org", 18)));
 }
 
-TEST(DnsName, IsBounded) {
+TEST(DnsNameTest, IsBounded) {
   EXPECT_TRUE(IsDnsName(std::string(63, 'a')));
   EXPECT_FALSE(IsDnsName(std::string(64, 'a')));
   const std::string label = std::string(62, 'a') + ".";

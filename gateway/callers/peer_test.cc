@@ -20,7 +20,7 @@ namespace {
 using Names = std::vector<std::pair<int, std::string>>;
 
 // Calls a real server with a real certificate of these names.
-class PeerOfCertificate : public ::testing::Test {
+class PeerOfCertificateTest : public ::testing::Test {
  protected:
   void SetUp() override {
     const TestIdentity server = authority_.IssueServer();
@@ -44,7 +44,7 @@ class PeerOfCertificate : public ::testing::Test {
   std::unique_ptr<PeerServer> server_;
 };
 
-TEST_F(PeerOfCertificate, IsItsOneSpiffeId) {
+TEST_F(PeerOfCertificateTest, IsItsOneSpiffeId) {
   EXPECT_EQ(PeerWith({{GEN_URI, "spiffe://test/a"}}), "spiffe spiffe://test/a");
   EXPECT_EQ(PeerWith({{GEN_URI, "spiffe://test/A/b"}}), "spiffe spiffe://test/A/b");
   EXPECT_EQ(PeerWith({{GEN_DNS, "a.test"}, {GEN_URI, "spiffe://test/a"}, {GEN_EMAIL, "a@test"}}),
@@ -52,20 +52,20 @@ TEST_F(PeerOfCertificate, IsItsOneSpiffeId) {
   EXPECT_EQ(PeerWith({{GEN_IPADD, "1234"}, {GEN_URI, "spiffe://test/a"}, {GEN_RID, "1.2.3"}}).substr(0, 6), "spiffe");
 }
 
-TEST_F(PeerOfCertificate, IsItsDnsNamesWithoutAnyUri) {
+TEST_F(PeerOfCertificateTest, IsItsDnsNamesWithoutAnyUri) {
   EXPECT_EQ(PeerWith({{GEN_DNS, "a.test"}}), "dns a.test");
   EXPECT_EQ(PeerWith({{GEN_DNS, "A.Test"}, {GEN_DNS, "b.test"}, {GEN_EMAIL, "a@test"}, {GEN_IPADD, "1234"}}),
             "dns a.test,b.test");
 }
 
-TEST_F(PeerOfCertificate, IsNobodyWithSeveralUris) {
+TEST_F(PeerOfCertificateTest, IsAStrangerWithSeveralUris) {
   EXPECT_EQ(PeerWith({{GEN_URI, "spiffe://test/a"}, {GEN_URI, "spiffe://test/b"}}), "stranger");
   EXPECT_EQ(PeerWith({{GEN_URI, "spiffe://test/a"}, {GEN_URI, "spiffe://test/a"}}), "stranger");
   EXPECT_EQ(PeerWith({{GEN_URI, "spiffe://test/a"}, {GEN_URI, "https://test/a"}}), "stranger");
   EXPECT_EQ(PeerWith({{GEN_URI, "https://test/a"}, {GEN_URI, "spiffe://test/a"}, {GEN_DNS, "a.test"}}), "stranger");
 }
 
-TEST_F(PeerOfCertificate, IsNobodyWithAUriThatIsNoSpiffeId) {
+TEST_F(PeerOfCertificateTest, IsAStrangerWithAnotherUri) {
   for (const std::string& uri :
        {std::string("https://test/a"), std::string("spiffe://test"), std::string("spiffe://test/"),
         std::string("spiffe://Test/a"), std::string("spiffe://test/a?b"), std::string(""),
@@ -77,7 +77,7 @@ TEST_F(PeerOfCertificate, IsNobodyWithAUriThatIsNoSpiffeId) {
   EXPECT_EQ(PeerWith({{GEN_URI, absl::StrCat("spiffe://test/", std::string(2034, 'a'))}}).size(), 7U + 2048U);
 }
 
-TEST_F(PeerOfCertificate, IsNotADnsNameThatIsNone) {
+TEST_F(PeerOfCertificateTest, IgnoresMalformedDnsNames) {
   EXPECT_EQ(PeerWith({{GEN_DNS, "*.test"}}), "stranger");
   EXPECT_EQ(PeerWith({{GEN_DNS, "*"}, {GEN_DNS, "a.test"}}), "dns a.test");
   EXPECT_EQ(PeerWith({{GEN_DNS, std::string("a.test\0.evil", 12)}}), "stranger");
@@ -88,27 +88,27 @@ TEST_F(PeerOfCertificate, IsNotADnsNameThatIsNone) {
   EXPECT_EQ(PeerWith({{GEN_DNS, "\xe4.test"}}), "stranger");
 }
 
-TEST_F(PeerOfCertificate, IsNotItsSubjectNorAnotherName) {
+TEST_F(PeerOfCertificateTest, IgnoresTheSubjectAndOtherNames) {
   EXPECT_EQ(PeerWith({}), "stranger");
   EXPECT_EQ(PeerWith({}, "a.test"), "stranger");
   EXPECT_EQ(PeerWith({{GEN_EMAIL, "spiffe://test/a"}}), "stranger");
   EXPECT_EQ(PeerWith({{GEN_EMAIL, "a.test"}, {GEN_IPADD, "1234"}}), "stranger");
 }
 
-TEST(PeerOfPlaintext, IsLoopback) {
+TEST(PeerOfPlaintextTest, IsLoopback) {
   const PeerServer v4(grpc::InsecureServerCredentials());
   EXPECT_EQ(PeerClient(absl::StrCat("ipv4:127.0.0.1:", v4.port())).Call().peer, "loopback");
   const PeerServer elsewhere(grpc::InsecureServerCredentials(), "127.9.9.9");
   EXPECT_EQ(PeerClient(absl::StrCat("ipv4:127.9.9.9:", elsewhere.port())).Call().peer, "loopback");
   const PeerServer v6(grpc::InsecureServerCredentials(), "[::1]");
   EXPECT_EQ(PeerClient(absl::StrCat("ipv6:[::1]:", v6.port())).Call().peer, "loopback");
-  // A socket for both families has its own spelling of IPv4 addresses.
+  // A socket for both families spells IPv4 addresses differently.
   const PeerServer both(grpc::InsecureServerCredentials(), "[::]");
   EXPECT_EQ(PeerClient(absl::StrCat("ipv4:127.0.0.1:", both.port())).Call().peer, "loopback");
   EXPECT_EQ(PeerClient(absl::StrCat("ipv6:[::1]:", both.port())).Call().peer, "loopback");
 }
 
-// An AuthContext of any properties.
+// An AuthContext with any properties.
 class FakeContext : public grpc::AuthContext {
  public:
   explicit FakeContext(std::multimap<std::string, std::string> properties) : properties_(std::move(properties)) {}
@@ -135,7 +135,7 @@ std::string PeerFrom(const std::multimap<std::string, std::string>& properties, 
   return Describe(PeerOf(FakeContext(properties), address));
 }
 
-TEST(PeerOfPlaintext, IsAStrangerFromAnywhereElse) {
+TEST(PeerOfPlaintextTest, IsAStrangerFromAnywhereElse) {
   const std::multimap<std::string, std::string> insecure = {{"transport_security_type", "insecure"}};
   for (const char* address : {"ipv4:127.0.0.1:1", "ipv4:127.255.0.9:65535", "ipv6:[::1]:1", "ipv6:%5B::1%5D:1"}) {
     EXPECT_EQ(PeerFrom(insecure, address), "loopback") << address;
@@ -148,20 +148,20 @@ TEST(PeerOfPlaintext, IsAStrangerFromAnywhereElse) {
   }
 }
 
-TEST(PeerOfCertificateAlone, TakesNoOtherTransport) {
+TEST(PeerOfContextTest, RejectsOtherTransports) {
   const auto with = [](const std::string& type) {
     return PeerFrom({{"transport_security_type", type}, {"peer_uri", "spiffe://test/a"}}, "ipv4:127.0.0.1:1");
   };
   EXPECT_EQ(with("ssl"), "spiffe spiffe://test/a");
   EXPECT_EQ(with("tls"), "spiffe spiffe://test/a");
   for (const char* type : {"alts", "local", "", "SSL"}) EXPECT_EQ(with(type), "stranger") << type;
-  EXPECT_EQ(with("insecure"), "loopback");  // whatever else is said
+  EXPECT_EQ(with("insecure"), "loopback");  // whatever other properties it has
   EXPECT_EQ(PeerFrom({{"transport_security_type", "ssl"}, {"transport_security_type", "insecure"}}, "ipv4:127.0.0.1:1"),
             "stranger");
 }
 
-// gRPC's own reading of SPIFFE IDs is laxer than ours.
-TEST(PeerOfCertificateAlone, DoesNotGoByGrpcsReading) {
+// gRPC's own check of SPIFFE IDs is less strict than ours.
+TEST(PeerOfContextTest, IgnoresGrpcsParsedSpiffeId) {
   EXPECT_EQ(PeerFrom({{"transport_security_type", "ssl"}, {"peer_spiffe_id", "spiffe://test/a"}}, ""), "stranger");
   EXPECT_EQ(PeerFrom({{"transport_security_type", "ssl"},
                       {"peer_spiffe_id", "spiffe://test/a?b"},
@@ -170,14 +170,14 @@ TEST(PeerOfCertificateAlone, DoesNotGoByGrpcsReading) {
             "stranger");
 }
 
-TEST(StrangerName, IsWhatTheConnectionShows) {
+TEST(StrangerNameTest, DescribesWhatTheConnectionShows) {
   EXPECT_EQ(StrangerName(Peer{true, "", {}}), "(loopback)");
   EXPECT_EQ(StrangerName(Peer{false, "spiffe://example.org/web", {}}), "(spiffe://example.org/web)");
   EXPECT_EQ(StrangerName(Peer{false, "", {"a.example", "b.example"}}), "(dns:a.example dns:b.example)");
   EXPECT_EQ(StrangerName(Peer()), "(nobody)");
 }
 
-TEST(StrangerName, IsNoneOfTheGatewaysOwnForAnyCertificate) {
+TEST(StrangerNameTest, NeverEqualsAReservedName) {
   for (const char* name : {"loopback", "gateway", "others", "nobody"}) {
     EXPECT_EQ(StrangerName(Peer{false, "", {name}}), std::string("(dns:") + name + ")");
   }

@@ -1,5 +1,5 @@
-// 100,000 random questions to random callers, against a reading of config.proto that shares nothing with the code: it
-// goes through the config anew for each question, in the slowest way.
+// Asks random callers 100,000 random questions, and compares with an independent implementation of config.proto, which
+// searches the whole config for each question.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ const std::vector<std::string>& Organizations() {
   static const auto& list = *new std::vector<std::string>{"alpha", "Alpha", "alpha-1", "beta", "gamma"};
   return list;
 }
-// Every method but the general ones, by hand: tests/vectors/policy_classes.json.
+// Every method except the general ones, listed by hand: tests/vectors/policy_classes.json.
 std::map<std::string, std::string> ReadClasses() {
   std::map<std::string, std::string> classes;
   std::ifstream in("tests/vectors/policy_classes.json");
@@ -57,7 +57,7 @@ const std::map<std::string, std::string>& Classes() {
 std::vector<std::string> Methods() {
   std::vector<std::string> methods;
   for (const auto& [name, unused] : Classes()) methods.push_back(name);
-  // What the rules are about comes up more often.
+  // Values that rules concern occur more often.
   for (int i = 0; i < 4; ++i) {
     methods.insert(methods.end(), {"EarnService/EarnWithdraw", "OrganizationService/DeleteSubOrganization",
                                    "WalletService/ExportWalletAccount"});
@@ -81,10 +81,10 @@ const std::vector<std::string> kContracts = {"0x00000000000000000000000000000000
 const std::vector<std::string> kAmounts = {
     "0", "9", "10", "11", "100", "99999999999999999999", "100000000000000000000"};
 
-// Two keys and what is none, in spellings of each.
+// Two keys and a text that is no key, in several spellings.
 struct KeySpelling {
   std::string hex;
-  int key;  // 0: none
+  int key;  // 0: not a key
 };
 const std::vector<KeySpelling>& Keys() {
   static const auto& keys =
@@ -110,7 +110,7 @@ config::v1::Grant RandomGrant(Random& random) {
       grant.set_all_organizations(true);
       break;
     case 1:
-      break;  // for no organization
+      break;  // the question has no organization
     default:
       for (size_t i = 0; i <= random() % 3; ++i) grant.add_organizations(Pick(random, Organizations()));
   }
@@ -138,9 +138,9 @@ config::v1::Grant RandomGrant(Random& random) {
   return grant;
 }
 
-// One question, and what the oracle has to know of its request.
+// One question, and what the oracle must know about its request.
 struct Asked {
-  std::string method;  // short
+  std::string method;  // short name
   std::string organization_id;
   bool general = false;
   std::string path;
@@ -175,7 +175,7 @@ Asked RandomQuestion(Random& random) {
   return asked;
 }
 
-// The message that `asked` describes; null if its method has nothing that a rule could be about.
+// The message that `asked` describes; null if its method has no field that a rule could concern.
 std::unique_ptr<google::protobuf::Message> RequestOf(const Asked& asked) {
   if (asked.method == "EarnService/EarnWithdraw") {
     auto request = std::make_unique<v1::EarnWithdrawRequest>();
@@ -200,7 +200,7 @@ std::unique_ptr<google::protobuf::Message> RequestOf(const Asked& asked) {
   return nullptr;
 }
 
-// A number with zeros in front, so that numbers compare as text.
+// A number with leading zeros, so that numbers compare as text.
 std::string Padded(const std::string& digits) { return std::string(80 - digits.size(), '0') + digits; }
 
 std::string Lower(std::string text) {
@@ -258,7 +258,7 @@ bool Allows(const config::v1::Grant& grant, const Asked& asked) {
   return method && organization && HasValues(grant, asked);
 }
 
-// Key of the first grant that allows.
+// The key of the first grant that allows the question.
 std::optional<std::string> Expected(const config::v1::Caller& caller, const Asked& asked) {
   for (const config::v1::Grant& grant : caller.grants()) {
     if (Allows(grant, asked)) return grant.key();
@@ -285,7 +285,7 @@ config::v1::Caller RandomCaller(Random& random) {
   return caller;
 }
 
-TEST(PolicyPropertyTest, EveryDecisionIsWhatTheConfigSays) {
+TEST(PolicyPropertyTest, EveryDecisionMatchesTheConfig) {
   Random random(20240703);
   int asked_in_all = 0;
   std::map<std::string, int> allowed;
@@ -305,7 +305,7 @@ TEST(PolicyPropertyTest, EveryDecisionIsWhatTheConfigSays) {
     }
   }
   EXPECT_EQ(asked_in_all, 100000);
-  // Both answers come up for every method: the loop would find a policy that always says the same.
+  // Both decisions must occur for every method; otherwise a policy that always decides alike would pass.
   for (const auto& [method, unused] : Classes()) {
     EXPECT_GT(allowed[method], 100) << method;
     EXPECT_GT(denied[method], 100) << method;
@@ -314,7 +314,7 @@ TEST(PolicyPropertyTest, EveryDecisionIsWhatTheConfigSays) {
   EXPECT_GT(allowed["GeneralService/SubmitOperation"], 100);
 }
 
-TEST(PolicyPropertyTest, WithoutAGrantNothingMoreIsAllowed) {
+TEST(PolicyPropertyTest, RemovingAGrantAllowsNothingMore) {
   Random random(20240704);
   int lost = 0;
   for (int round = 0; round < 2000; ++round) {

@@ -1,4 +1,4 @@
-// A gRPC server that answers its callers with their names, and clients with any certificate.
+// A gRPC server that returns the names of its callers, and clients with any certificate.
 #ifndef STAMPGATE_GATEWAY_CALLERS_TLS_TESTING_H_
 #define STAMPGATE_GATEWAY_CALLERS_TLS_TESTING_H_
 
@@ -19,10 +19,10 @@
 
 namespace stampgate {
 
-// Answers every call of every method with what Describe says of its peer.
+// Returns to every call of every method the text that Describe makes of its peer.
 class PeerServer {
  public:
-  // `host` with port 0. Aborts if nothing can listen there.
+  // Listens on `host` with port 0. Aborts if that fails.
   explicit PeerServer(std::shared_ptr<grpc::ServerCredentials> credentials, const std::string& host = "127.0.0.1");
   ~PeerServer();
 
@@ -40,20 +40,20 @@ class PeerServer {
   std::unique_ptr<grpc::Server> server_;
 };
 
-// "loopback", "stranger", or the names, each with its kind in front.
+// "loopback", "stranger", or the names, each with its kind before it.
 std::string Describe(const Peer& peer);
 
-// A gRPC client with a connection of its own.
+// A gRPC client with its own connection.
 class PeerClient {
  public:
-  // Over TLS to 127.0.0.1, trusting `authorities`, with `identity` if there is one.
+  // TLS to 127.0.0.1, trusting `authorities`, with `identity` if it is set.
   PeerClient(int port, const std::string& authorities, const std::optional<TestIdentity>& identity);
-  // Over plaintext to any target.
+  // Plaintext to any target.
   explicit PeerClient(const std::string& target);
 
   struct Answer {
     grpc::Status status;
-    std::string peer;  // what the server says
+    std::string peer;  // the server's text
   };
   Answer Call();
 
@@ -61,13 +61,13 @@ class PeerClient {
   std::shared_ptr<grpc::Channel> channel_;
 };
 
-// A TLS client of OpenSSL's own: one TCP connection to 127.0.0.1. Nothing blocks for longer than 60 s.
+// A TLS client made with OpenSSL: one TCP connection to 127.0.0.1. No call blocks for longer than 60 s.
 class RawTlsClient {
  public:
   struct Options {
     int min_version = TLS1_2_VERSION;
     int max_version = TLS1_3_VERSION;
-    std::string protocols = "h2";    // offered, with commas between them; none if empty
+    std::string protocols = "h2";    // offered protocols, separated by commas; none if empty
     SSL_SESSION* session = nullptr;  // to resume
   };
 
@@ -77,11 +77,12 @@ class RawTlsClient {
   RawTlsClient(const RawTlsClient&) = delete;
   RawTlsClient& operator=(const RawTlsClient&) = delete;
 
-  // The client's view. In TLS 1.3 it ends before the server has seen the client's certificate.
+  // Whether the handshake has succeeded for the client. In TLS 1.3 that is before the server has seen the client's
+  // certificate.
   bool handshaken() const { return handshaken_; }
-  // Whether the server speaks HTTP/2 with us: its first frame, SETTINGS, is there. Waits for that or the end.
+  // Waits for the server's first HTTP/2 frame, SETTINGS, or the end of the connection. Returns whether the frame came.
   bool HearsHttp2();
-  // False if the server takes no more.
+  // False if the server does not accept more.
   bool Send(absl::string_view bytes);
 
   std::string server_serial() const;
@@ -97,7 +98,7 @@ class RawTlsClient {
   bool handshaken_ = false;
 };
 
-// A TCP connection to 127.0.0.1 with time limits of 60 s.
+// A TCP connection to 127.0.0.1 with timeouts of 60 s.
 int ConnectTcp(int port);
 
 }  // namespace stampgate

@@ -14,7 +14,7 @@ absl::Status NotRecorded() {
   return ToStatus(error);
 }
 
-// Of a call that has been answered while its record was on the way to the disk.
+// The outcome of a call that got its response before its record was on the disk.
 AuditOutcome NothingSent() {
   AuditOutcome outcome;
   outcome.code = absl::StatusCodeToString(absl::StatusCode::kUnavailable);

@@ -1,4 +1,4 @@
-// What the audit keeps of one call.
+// The audit records of one call.
 #ifndef STAMPGATE_GATEWAY_CALLS_CALL_AUDIT_H_
 #define STAMPGATE_GATEWAY_CALLS_CALL_AUDIT_H_
 
@@ -17,16 +17,16 @@
 
 namespace stampgate {
 
-// The part of a decision that says what was asked for. `method` is left to CallAudit.
+// The part of a decision that describes what the caller asked for. CallAudit sets `method`.
 AuditDecision DecisionAbout(const Question& question);
 
-// One thread at a time. Without a log nothing is kept, and everything is allowed at once.
+// One thread at a time. Without an audit log it records nothing and allows everything at once.
 //
-// An allow never stays without an outcome: the destructor gives an allowed call that has none the outcome UNKNOWN,
-// reason kAbandoned.
+// Every allow gets an outcome: for an allowed call without one, the destructor writes the outcome UNKNOWN with reason
+// kAbandoned.
 class CallAudit {
  public:
-  // `log` may be null. It and `waits` outlive this. `request_id` is in each record of a decision.
+  // `log` may be null. It and `waits` must outlive this. Each record of a decision has `request_id`.
   CallAudit(AuditLog* log, DiskWaits& waits, std::string method, absl::string_view request_id = "")
       : log_(log), waits_(waits), method_(std::move(method)), request_id_(request_id) {}
   ~CallAudit();
@@ -39,27 +39,29 @@ class CallAudit {
   // The gateway does not know the caller, which showed `stranger` (see StrangerName), and refused the call for `why`.
   void DenyStranger(std::string stranger, const absl::Status& why);
 
-  // A call of `caller` that has been refused. Of `decision` all but caller, method, policy version and request id.
+  // Records a refused call of `caller`. `decision` has all members except caller, method, policy version and request
+  // id.
   void Deny(const KnownCaller& caller, AuditDecision decision);
 
-  // Calls `done` once it is on the disk that the call may go on; not if that fails, for which the error is UNAVAILABLE
-  // (AUDIT_UNAVAILABLE). Of `decision` all but caller, method, policy version and request id. Called once, possibly at
-  // once; else on the log's thread or on that of DiskWaits::EndAll. This must live until `done` has been called.
+  // Calls `done` with OK once the allow record is on the disk, or with UNAVAILABLE (AUDIT_UNAVAILABLE) if that fails.
+  // `decision` has all members except caller, method, policy version and request id. Calls `done` once: perhaps before
+  // it returns, else on the log's thread or on that of DiskWaits::EndAll. This must live until `done` has been called.
   void Allow(const KnownCaller& caller, AuditDecision decision, absl::AnyInvocable<void(absl::Status)> done);
 
-  // The same for a call that reads events. It may also go on while nothing can be recorded, which is for what is
-  // stamped; but not if too many are recorded at once, or one could read without a record by reading much.
+  // The same for a call that reads events. Unlike Allow, this succeeds while the audit log cannot be written, because
+  // reads are not stamped. It still fails when too many reads are open; otherwise a caller could hide reads from the
+  // audit log by flooding it.
   void AllowRead(const KnownCaller& caller, absl::AnyInvocable<void(absl::Status)> done);
 
-  // Whether the call was allowed, this was recorded, and the call has not ended.
+  // Returns whether the call was allowed and recorded, and has not ended.
   bool is_allowed() const { return allow_.has_value(); }
 
-  // How a call that was allowed has ended, once. Nothing is kept of one that was not. The call's duration is this
-  // object's life until then.
+  // Records how an allowed call ended. Call it once; it does nothing for a call that was not allowed. The call's
+  // duration is the time since this object was created.
   void End(const absl::Status& status, const ActivitySummary& activity = {}, std::string fingerprint = "");
 
  private:
-  // As AuditLog::Allow has it.
+  // See AuditLog::Allow.
   void Record(const KnownCaller& caller, AuditDecision decision, AuditLog::Room room,
               absl::AnyInvocable<void(absl::Status)> done);
 

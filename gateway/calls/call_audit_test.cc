@@ -20,7 +20,7 @@
 namespace stampgate {
 namespace {
 
-TEST(DecisionAbout, TellsTheGeneralOperation) {
+TEST(DecisionAboutTest, HasTheGeneralOperation) {
   Question question;
   question.method = "/stampgate.v1.GeneralService/SubmitOperation";
   question.organization_id = "org-1";
@@ -104,7 +104,7 @@ TEST_F(CallAuditTest, AReadThatVanishesIsAbandoned) {
   EXPECT_EQ(Member(outcomes[0], "reason"), "ABANDONED");
 }
 
-TEST_F(CallAuditTest, ACallThatEndsHasItsOwnOutcomeAlone) {
+TEST_F(CallAuditTest, ACallThatEndsHasOnlyItsOwnOutcome) {
   ASSERT_TRUE(Allow().ok());
   call_->End(absl::OkStatus());
   call_->End(absl::UnknownError("again"));
@@ -120,15 +120,15 @@ TEST_F(CallAuditTest, ACallThatWasNotAllowedHasNoOutcome) {
   call_.emplace(log_.get(), waits_, "m");
   calls_.Fail(FaultyCalls::Call::kWrite, ENOSPC);
   EXPECT_EQ(Allow().code(), absl::StatusCode::kUnavailable);
-  EXPECT_TRUE(AllowRead().ok());  // goes on without a record
+  EXPECT_TRUE(AllowRead().ok());  // succeeds without a record
   call_.reset();
   calls_.Mend();
   EXPECT_TRUE(Outcomes().empty());
   EXPECT_EQ(LinesWith(path_, "\"kind\":\"deny\"").size(), 1);
 }
 
-TEST_F(CallAuditTest, ACallThatWasAnsweredForAHangingDiskHasAnOutcomeOnceTheDiskAnswers) {
-  // The log's thread writes the first allow's record while that allow's callback holds it up; the second one waits.
+TEST_F(CallAuditTest, ATimedOutCallHasAnOutcomeOnceTheDiskWorks) {
+  // The log's thread is blocked in the first allow's callback; the second allow waits.
   CallAudit first(log_.get(), waits_, "m");
   std::promise<void> held;
   std::promise<void> go_on;
@@ -144,7 +144,7 @@ TEST_F(CallAuditTest, ACallThatWasAnsweredForAHangingDiskHasAnOutcomeOnceTheDisk
   call_.reset();
   go_on.set_value();
   call_.emplace(log_.get(), waits_, "m");
-  ASSERT_TRUE(Allow().ok());  // behind the second one
+  ASSERT_TRUE(Allow().ok());  // written after the second one
   log_->Close();
   const std::vector<std::string> outcomes = LinesWith(path_, "\"allow\":3");
   ASSERT_EQ(outcomes.size(), 1);
@@ -152,7 +152,7 @@ TEST_F(CallAuditTest, ACallThatWasAnsweredForAHangingDiskHasAnOutcomeOnceTheDisk
   EXPECT_EQ(Member(outcomes[0], "reason"), "AUDIT_UNAVAILABLE");
 }
 
-TEST_F(CallAuditTest, WithoutALogNothingIsKept) {
+TEST_F(CallAuditTest, WithoutALogNothingIsRecorded) {
   call_.emplace(nullptr, waits_, "m");
   EXPECT_TRUE(Allow().ok());
   EXPECT_TRUE(AllowRead().ok());

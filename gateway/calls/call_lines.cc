@@ -5,7 +5,7 @@
 namespace stampgate {
 namespace {
 
-// Also when the clock was set back.
+// True also if the clock was set back.
 bool IsOver(absl::Time began, absl::Time now) { return now < began || now - began >= absl::Minutes(1); }
 
 }  // namespace
@@ -22,7 +22,7 @@ bool CallLines::Admit(absl::string_view event, absl::string_view caller) {
     found = minutes_.try_emplace(Source(event, caller), Minute{now, 0, 0}).first;
   }
   Minute& minute = found->second;
-  // A minute that left lines out goes on until Look has reported them.
+  // A minute that left lines out continues until ReportLeftOut has reported them.
   if (minute.left_out == 0 && IsOver(minute.began, now)) minute = {now, 0, 0};
   if (minute.written >= kWritten) {
     ++minute.left_out;
@@ -32,7 +32,7 @@ bool CallLines::Admit(absl::string_view event, absl::string_view caller) {
   return true;
 }
 
-void CallLines::Look() { Report(false); }
+void CallLines::ReportLeftOut() { Report(false); }
 
 void CallLines::Report(bool all) {
   const absl::Time now = options_.now();
@@ -47,8 +47,8 @@ void CallLines::Report(bool all) {
     });
   }
   for (const auto& [source, count] : left_out) {
-    Tell(Severity::kWarning, "call_lines_left_out",
-         {{"left_out", source.first}, {"caller", source.second}, {"count", count}});
+    WriteLine(Severity::kWarning, "call_lines_left_out",
+              {{"left_out", source.first}, {"caller", source.second}, {"count", count}});
   }
 }
 

@@ -1,4 +1,4 @@
-// The lines of the process's log that calls cause, bounded for each caller.
+// Bounds the log lines that each caller can cause.
 #ifndef STAMPGATE_GATEWAY_CALLS_CALL_LINES_H_
 #define STAMPGATE_GATEWAY_CALLS_CALL_LINES_H_
 
@@ -18,44 +18,45 @@ namespace stampgate {
 
 // Shared by all calls. Thread-safe.
 //
-// A caller that fails again and again must not push the lines of others out of the log. So of each event, kWritten
-// lines about one caller are written in a minute; the rest is counted, and "call_lines_left_out" reports the number
-// when the minute is over.
+// A caller whose calls fail again and again must not displace other callers' lines from the log. So at most kWritten
+// lines a minute of each event are written about one caller. Further ones are counted, and "call_lines_left_out"
+// reports their number when the minute is over.
 class CallLines {
  public:
-  static constexpr int kWritten = 30;  // a minute, about one caller and event
-  // Callers and events at once. Lines about more of them are counted together, as about kOthers.
+  static constexpr int kWritten = 30;  // a minute, for each caller and event
+  // The number of pairs of caller and event that are counted separately. Lines of further ones are counted together,
+  // under kOthers.
   static constexpr size_t kSources = 1024;
   static constexpr char kOthers[] = "(others)";
 
-  // Writes one line; does not block.
+  // Writes one line; must not block.
   using Write = std::function<void(Severity severity, absl::string_view event, const LogFields& fields)>;
 
   struct Options {
-    bool every_call = false;          // calls that were neither refused nor failed have lines too: "call_ended"
-    std::function<absl::Time()> now;  // the minutes are of this clock, which may be stepped
+    bool every_call = false;          // whether calls that were neither refused nor failed have lines too: "call_ended"
+    std::function<absl::Time()> now;  // defines the minutes; it may jump
     Write write;
   };
 
   explicit CallLines(Options options) : options_(std::move(options)) {}
-  // Reports what is left out and not reported yet.
+  // Reports the lines that were left out and not yet reported.
   ~CallLines();
 
   bool every_call() const { return options_.every_call; }
 
-  // Whether a line of `event` about `caller` may be written now. If not, it has been counted.
+  // Whether a line of `event` about `caller` may be written now. If not, counts it.
   bool Admit(absl::string_view event, absl::string_view caller);
 
-  // Writes a line. Those that a caller can cause are to be admitted before.
-  void Tell(Severity severity, absl::string_view event, const LogFields& fields) const {
+  // Writes a line. Lines that a caller can cause must have been admitted.
+  void WriteLine(Severity severity, absl::string_view event, const LogFields& fields) const {
     options_.write(severity, event, fields);
   }
 
-  // Reports what was left out in minutes that are over. To be called again and again.
-  void Look();
+  // Reports the lines that were left out in minutes that are over. Call it regularly.
+  void ReportLeftOut();
 
  private:
-  // An event and the caller that it is about.
+  // An event and the caller that it concerns.
   using Source = std::pair<std::string, std::string>;
 
   struct Minute {

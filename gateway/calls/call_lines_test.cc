@@ -44,38 +44,38 @@ class CallLinesTest : public ::testing::Test {
   std::unique_ptr<CallLines> lines_;
 };
 
-TEST_F(CallLinesTest, EachCallerHasItsLinesAMinuteOfEachEvent) {
+TEST_F(CallLinesTest, BoundsLinesByCallerAndEvent) {
   EXPECT_EQ(Admitted(1000, "call_refused", "payments"), CallLines::kWritten);
   EXPECT_EQ(Admitted(1000, "call_refused", "support"), CallLines::kWritten);
   EXPECT_EQ(Admitted(1000, "call_failed", "payments"), CallLines::kWritten);
 }
 
-TEST_F(CallLinesTest, WhatIsLeftOutIsReportedWhenTheMinuteIsOver) {
+TEST_F(CallLinesTest, ReportsLeftOutLinesAfterTheMinute) {
   Admitted(35, "call_refused", "payments");
   now_ += absl::Seconds(59);
-  lines_->Look();
+  lines_->ReportLeftOut();
   EXPECT_THAT(written_, IsEmpty());
   Admitted(2, "call_refused", "payments");
   now_ += absl::Seconds(1);
-  EXPECT_EQ(Admitted(1, "call_refused", "payments"), 0) << "the report comes first";
-  lines_->Look();
+  EXPECT_EQ(Admitted(1, "call_refused", "payments"), 0) << "the report must come first";
+  lines_->ReportLeftOut();
   EXPECT_THAT(written_, ElementsAre("call_lines_left_out left_out=call_refused caller=payments count=8"));
   EXPECT_EQ(Admitted(40, "call_refused", "payments"), CallLines::kWritten);
 }
 
-TEST_F(CallLinesTest, AMinuteThatLeftNothingOutEndsWithoutAReport) {
+TEST_F(CallLinesTest, ReportsNothingIfNothingWasLeftOut) {
   EXPECT_EQ(Admitted(30, "call_refused", "payments"), 30);
   now_ += absl::Minutes(1);
   EXPECT_EQ(Admitted(30, "call_refused", "payments"), 30);
   now_ += absl::Minutes(1);
-  lines_->Look();
+  lines_->ReportLeftOut();
   EXPECT_THAT(written_, IsEmpty());
 }
 
-TEST_F(CallLinesTest, AClockThatIsSetBackSilencesNobody) {
+TEST_F(CallLinesTest, AClockThatIsSetBackBlocksNoLines) {
   Admitted(31, "call_refused", "payments");
   now_ -= absl::Hours(1);
-  lines_->Look();
+  lines_->ReportLeftOut();
   EXPECT_THAT(written_, ElementsAre("call_lines_left_out left_out=call_refused caller=payments count=1"));
   EXPECT_EQ(Admitted(1, "call_refused", "payments"), 1);
 }
@@ -85,12 +85,12 @@ TEST_F(CallLinesTest, ManyStrangersAreCountedTogether) {
   EXPECT_EQ(Admitted(1, "call_refused", "one more"), 0);
   EXPECT_EQ(Admitted(2, "call_refused", "and another"), 0);
   now_ += absl::Minutes(1);
-  lines_->Look();
+  lines_->ReportLeftOut();
   EXPECT_THAT(written_, ElementsAre("call_lines_left_out left_out=call_refused caller=(others) count=3"));
   EXPECT_TRUE(lines_->Admit("call_refused", "one more"));
 }
 
-TEST_F(CallLinesTest, TheEndReportsWhatIsLeftOut) {
+TEST_F(CallLinesTest, TheDestructorReportsLeftOutLines) {
   Admitted(31, "late_outcome", "payments");
   lines_.reset();
   EXPECT_THAT(written_, ElementsAre("call_lines_left_out left_out=late_outcome caller=payments count=1"));

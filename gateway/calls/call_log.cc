@@ -13,7 +13,7 @@ constexpr absl::string_view kRefused = "call_refused";
 constexpr absl::string_view kFailed = "call_failed";
 constexpr absl::string_view kEnded = "call_ended";
 
-// Whether the gateway refused the call, before it did anything.
+// Whether the gateway refused the call before it did anything.
 bool IsRefusal(StatusCode code, absl::string_view reason) {
   switch (code) {
     case StatusCode::kInvalidArgument:
@@ -27,7 +27,7 @@ bool IsRefusal(StatusCode code, absl::string_view reason) {
   }
 }
 
-// Whether the operator can do something about it. A drain, and the end of a caller's token, end streams as they should.
+// Whether the operator should look at it. A drain and the expiry of a caller's token end streams normally.
 bool ConcernsOperator(StatusCode code, absl::string_view reason) {
   if (reason == "SHUTTING_DOWN" || reason == "TOKEN_EXPIRED") return false;
   return code == StatusCode::kInternal || code == StatusCode::kUnknown || code == StatusCode::kUnavailable ||
@@ -66,23 +66,23 @@ void CallLog::Write(absl::string_view event, const absl::Status& status, absl::F
   fields.emplace_back("code", absl::StatusCodeToString(status.code()));
   if (is_ours) Add("reason", ErrorReasonOf(status), fields);
   Add("upstream_code", AuditValue(is_ours ? ErrorMetadataOf(status, "upstream_code") : ErrorReasonOf(status)), fields);
-  // Upstream's own words may repeat what the caller sent; ours do not.
+  // Upstream's text may repeat what the caller sent; the gateway's own text does not.
   if (is_ours) Add("message", std::string(status.message()), fields);
   Add("key", known.key, fields);
   Add("activity_id", AuditValue(known.activity.id), fields);
   Add("fingerprint", known.fingerprint, fields);
   fields.emplace_back("duration_ms", Milliseconds());
-  lines_->Tell(ended ? Severity::kInfo : Severity::kWarning, event, fields);
+  lines_->WriteLine(ended ? Severity::kInfo : Severity::kWarning, event, fields);
 }
 
-void CallLog::EndLate(const LogFields& outcome, const std::string& fingerprint) {
+void CallLog::LogLate(const LogFields& outcome, const std::string& fingerprint) {
   constexpr absl::string_view kLate = "late_outcome";
   if (lines_ == nullptr || !lines_->Admit(kLate, caller_)) return;
   LogFields fields = Begin();
   Add("fingerprint", fingerprint, fields);
   fields.insert(fields.end(), outcome.begin(), outcome.end());
   fields.emplace_back("duration_ms", Milliseconds());
-  lines_->Tell(Severity::kInfo, kLate, fields);
+  lines_->WriteLine(Severity::kInfo, kLate, fields);
 }
 
 LogFields CallLog::Begin() const {

@@ -1,4 +1,4 @@
-// What the process's log says of one call.
+// The log line of one call.
 #ifndef STAMPGATE_GATEWAY_CALLS_CALL_LOG_H_
 #define STAMPGATE_GATEWAY_CALLS_CALL_LOG_H_
 
@@ -14,25 +14,25 @@
 
 namespace stampgate {
 
-// What a line says of a call besides its caller, method, end and duration. Empty texts are left out.
+// What a line contains besides the caller, method, code and duration. Empty texts are omitted.
 struct CallFacts {
   std::string organization_id;
   std::string key;  // name of the key that signs
   ActivitySummary activity;
-  std::string fingerprint;  // of a submit
+  std::string fingerprint;  // for a submit
 };
 
-// One thread at a time. At most one line for each call, when it ends:
+// One thread at a time. Writes at most one line for each call, when it ends:
 //
-//   call_refused  the gateway refused it: for who calls, what it may do, what the request says, or too much at once
-//   call_failed   the operator can do something about it
-//   call_ended    any other end, if every call is to have a line
+//   call_refused  the gateway refused it: unknown caller, no permission, invalid request, or too many at once
+//   call_failed   it failed in a way that the operator should look at
+//   call_ended    it ended in another way; only if every call is logged
 //
-// Lines of the first two are bounded for each caller, as CallLines says; the others are as many as there are calls.
-// Texts that do not come from the config are written as AuditValue writes them.
+// Lines of the first two kinds are bounded for each caller, see CallLines; those of the third are not. Texts that do
+// not come from the config are written in the form of AuditValue.
 class CallLog {
  public:
-  // `lines` may be null, and nothing is written; it and the text of `method` outlive this. `request_id` is in each
+  // If `lines` is null, nothing is written. It and the text of `method` must outlive this. `request_id` is in each
   // line.
   CallLog(CallLines* lines, absl::string_view method, absl::string_view request_id)
       : lines_(lines), method_(method), request_id_(request_id) {}
@@ -40,18 +40,18 @@ class CallLog {
   CallLog(const CallLog&) = delete;
   CallLog& operator=(const CallLog&) = delete;
 
-  // Who calls, by its name in the config, or, of one who is not known, what it showed: see StrangerName.
+  // The caller's name in the config or, for an unknown caller, the name that StrangerName makes.
   void SetCaller(std::string caller) { caller_ = std::move(caller); }
 
-  // How the call has ended. `facts` is called if a line is written.
+  // Logs how the call ended. Calls `facts` only if it writes a line.
   void End(
       const absl::Status& status, absl::FunctionRef<CallFacts()> facts = [] { return CallFacts(); });
 
-  // The call was refused while the gateway drains.
+  // Logs that the call was refused because the gateway is draining.
   void EndRefused(const absl::Status& status);
 
-  // Writes "late_outcome" for an exchange that ended after its caller was answered. `outcome` has one field.
-  void EndLate(const LogFields& outcome, const std::string& fingerprint);
+  // Logs "late_outcome": the outcome of an exchange that continued after its caller had left. `outcome` has one field.
+  void LogLate(const LogFields& outcome, const std::string& fingerprint);
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -53,7 +53,7 @@ class CallLogTest : public ::testing::Test {
                                }});
   }
 
-  // The event of the line about a call that ends so; "none" if there is none.
+  // The event of the line about a call that ends with this status; "none" if there is no line.
   std::string EventOf(const absl::Status& status, bool every_call = false) {
     written_.clear();
     const std::unique_ptr<CallLines> lines = MakeLines(every_call);
@@ -78,7 +78,7 @@ TEST_F(CallLogTest, RefusalsAndFailuresHaveALine) {
   EXPECT_EQ(EventOf(Upstreams(Code::kUnavailable)), "call_failed");
 }
 
-TEST_F(CallLogTest, OtherEndsHaveALineIfEachCallIsToHaveOne) {
+TEST_F(CallLogTest, OtherEndsHaveALineIfEveryCallIsLogged) {
   for (const absl::Status& status :
        {absl::OkStatus(), Upstreams(Code::kNotFound), Upstreams(Code::kPermissionDenied),
         Ours(Code::kDeadlineExceeded, v1::ERROR_REASON_UPSTREAM_TIMEOUT), absl::CancelledError("the caller has gone"),
@@ -89,7 +89,7 @@ TEST_F(CallLogTest, OtherEndsHaveALineIfEachCallIsToHaveOne) {
   }
 }
 
-TEST_F(CallLogTest, ALineSaysWhoCalledWhatAndHowItEnded) {
+TEST_F(CallLogTest, ALineHasCallerMethodAndCode) {
   const std::unique_ptr<CallLines> lines = MakeLines(false);
   CallLog log(lines.get(), kMethod, "0af7651916cd43dd8448eb211c80319c");
   log.SetCaller("payments");
@@ -108,7 +108,7 @@ TEST_F(CallLogTest, ALineSaysWhoCalledWhatAndHowItEnded) {
                                    Pair("duration_ms", VariantWith<double>(Gt(0)))));
 }
 
-TEST_F(CallLogTest, UpstreamsErrorHasItsCodeAndNotItsWords) {
+TEST_F(CallLogTest, ALineHasUpstreamsCodeAndNotItsText) {
   EXPECT_EQ(EventOf(Upstreams(Code::kInternal)), "call_failed");
   EXPECT_THAT(
       written_[0].fields,
@@ -117,7 +117,7 @@ TEST_F(CallLogTest, UpstreamsErrorHasItsCodeAndNotItsWords) {
                            Pair("duration_ms", VariantWith<double>(Gt(0)))));
 }
 
-TEST_F(CallLogTest, AnErrorOfOursHasUpstreamsCodeToo) {
+TEST_F(CallLogTest, AGatewayErrorHasUpstreamsCodeToo) {
   Error error = GatewayError(Code::kUnknown, v1::ERROR_REASON_OUTCOME_UNKNOWN, "our words");
   error.metadata.emplace_back("upstream_code", "UPSTREAMS\nCODE");
   EXPECT_EQ(EventOf(ToStatus(error)), "call_failed");
@@ -125,7 +125,7 @@ TEST_F(CallLogTest, AnErrorOfOursHasUpstreamsCodeToo) {
   EXPECT_EQ(written_[0].fields.at("upstream_code"), LogValue("UPSTREAMS%0ACODE"));
 }
 
-TEST_F(CallLogTest, LinesOfRefusalsAreBoundedForEachCallerAndOthersAreNot) {
+TEST_F(CallLogTest, OnlyRefusalsAndFailuresAreBounded) {
   const std::unique_ptr<CallLines> lines = MakeLines(true);
   for (int i = 0; i < 100; ++i) {
     CallLog refused(lines.get(), kMethod, "0af7");
@@ -140,7 +140,7 @@ TEST_F(CallLogTest, LinesOfRefusalsAreBoundedForEachCallerAndOthersAreNot) {
 
 TEST_F(CallLogTest, LateOutcomesAreBoundedToo) {
   const std::unique_ptr<CallLines> lines = MakeLines(false);
-  for (int i = 0; i < 100; ++i) CallLog(lines.get(), kMethod, "0af7").EndLate({{"http_status", 200}}, "sha256:00");
+  for (int i = 0; i < 100; ++i) CallLog(lines.get(), kMethod, "0af7").LogLate({{"http_status", 200}}, "sha256:00");
   EXPECT_EQ(written_.size(), CallLines::kWritten);
   EXPECT_EQ(written_[0].event, "late_outcome");
   EXPECT_EQ(written_[0].fields.at("http_status"), LogValue(200));
@@ -154,11 +154,11 @@ TEST_F(CallLogTest, ACallThatADrainRefusesHasALine) {
   EXPECT_EQ(written_[0].event, "call_refused");
 }
 
-TEST_F(CallLogTest, NobodyNeedsIt) {
+TEST_F(CallLogTest, MayBeAbsent) {
   CallLog log(nullptr, kMethod, "0af7");
   log.End(absl::UnknownError(""));
   log.EndRefused(absl::UnknownError(""));
-  log.EndLate({}, "");
+  log.LogLate({}, "");
 }
 
 }  // namespace

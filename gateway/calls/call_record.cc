@@ -16,7 +16,7 @@ void CallRecord::Answer(const absl::Status& status, absl::FunctionRef<CallFacts(
 }
 
 void CallRecord::EndLate(const absl::Status& status, const CallFacts& facts, const LogFields& outcome) {
-  log_.EndLate(outcome, facts.fingerprint);
+  log_.LogLate(outcome, facts.fingerprint);
   audit_.End(status, facts.activity, facts.fingerprint);
 }
 

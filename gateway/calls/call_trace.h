@@ -1,4 +1,4 @@
-// How the trace of a call comes in and goes back.
+// The trace of a call: reads it from the call's metadata, and returns its id to the caller.
 #ifndef STAMPGATE_GATEWAY_CALLS_CALL_TRACE_H_
 #define STAMPGATE_GATEWAY_CALLS_CALL_TRACE_H_
 
@@ -8,11 +8,11 @@
 
 namespace stampgate {
 
-// The caller finds the trace id here, in the trailing metadata of every answer and of every error.
+// The trailing metadata of every response and error in which the caller finds the trace id.
 inline constexpr char kRequestId[] = "x-request-id";
 
-// The trace of the caller's `traceparent`, or a new one if there is none, or one that is not valid, or several. Adds
-// its id to the call's trailing metadata: so this is called once, before Finish.
+// The trace of the caller's `traceparent`, or a new one if there is none, several, or an invalid one. Adds its id to
+// the call's trailing metadata, so call it once, before Finish.
 TraceContext TraceOf(grpc::CallbackServerContext& context, const RandomNumber& random);
 
 }  // namespace stampgate

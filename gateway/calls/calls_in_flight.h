@@ -1,4 +1,4 @@
-// The calls and streams that are being served: a drain waits for them, and takes no more.
+// The calls and streams in progress: a drain waits for them and admits no more.
 #ifndef STAMPGATE_GATEWAY_CALLS_CALLS_IN_FLIGHT_H_
 #define STAMPGATE_GATEWAY_CALLS_CALLS_IN_FLIGHT_H_
 
@@ -9,16 +9,15 @@
 
 namespace stampgate {
 
-// Thread-safe. `Context` is gRPC's context of a call, which lives as long as its call is counted here.
+// Thread-safe. `Context` is gRPC's context of a call, which must live as long as its call is counted here.
 //
-// A call is either admitted or refused. Refused ones are answered at once, but their answers need time to be written.
+// A call is either admitted or refused. A refused call ends at once, but sending its error takes time.
 template <typename Context>
 class CallsInFlight {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // True admits the call; End follows. False once the drain has begun: the call must be refused, and EndRefused
-  // follows.
+  // True admits the call; End must follow. False after Drain: the call must be refused, and EndRefused must follow.
   bool Begin(const Context& call) {
     std::lock_guard lock(mutex_);
     if (draining_) {
@@ -32,7 +31,7 @@ class CallsInFlight {
   void End(const Context& call) {
     std::lock_guard lock(mutex_);
     admitted_.erase(&call);
-    if (admitted_.empty()) changed_.notify_all();  // with the lock: the waiter may destroy this
+    if (admitted_.empty()) changed_.notify_all();  // with the lock held, because the waiter may destroy this
   }
 
   void EndRefused() {
@@ -40,25 +39,25 @@ class CallsInFlight {
     if (--refused_ == 0) changed_.notify_all();
   }
 
-  // Admits no call from now on.
+  // After this no call is admitted.
   void Drain() {
     std::lock_guard lock(mutex_);
     draining_ = true;
   }
 
-  // Waits until no admitted call is left or `deadline` has passed. Returns whether none is left.
+  // Waits until there is no admitted call, or until `deadline`. Returns whether there is none.
   bool WaitUntilNone(Clock::time_point deadline) {
     std::unique_lock lock(mutex_);
     return changed_.wait_until(lock, deadline, [this] { return admitted_.empty(); });
   }
 
-  // The same for refused calls.
+  // Waits likewise for refused calls.
   bool WaitUntilNoneRefused(Clock::time_point deadline) {
     std::unique_lock lock(mutex_);
     return changed_.wait_until(lock, deadline, [this] { return refused_ == 0; });
   }
 
-  // Calls `visit` with the context of every admitted call. No call can begin or end meanwhile.
+  // Calls `visit` with the context of every admitted call. Calls that begin or end meanwhile block.
   template <typename Visit>
   void ForEach(Visit visit) const {
     std::lock_guard lock(mutex_);
@@ -66,7 +65,7 @@ class CallsInFlight {
   }
 
  private:
-  // Of the standard library, so that the thread sanitizer sees it.
+  // From the standard library, because ThreadSanitizer understands it.
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::unordered_set<const Context*> admitted_;

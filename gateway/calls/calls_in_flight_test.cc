@@ -14,7 +14,7 @@ constexpr Calls::Clock::time_point kPast = Calls::Clock::time_point::min();
 
 Calls::Clock::time_point HangBound() { return Calls::Clock::now() + std::chrono::minutes(1); }
 
-TEST(CallsInFlightTest, NoneIsNoReasonToWait) {
+TEST(CallsInFlightTest, DoesNotWaitIfThereAreNone) {
   Calls calls;
   const int call = 1;
   EXPECT_TRUE(calls.WaitUntilNone(kPast));
@@ -51,13 +51,13 @@ TEST(CallsInFlightTest, ADrainRefusesNewCallsAndWaitsForOldOnes) {
   EXPECT_FALSE(calls.Begin(after));
   EXPECT_FALSE(calls.WaitUntilNone(kPast));
   calls.End(before);
-  EXPECT_TRUE(calls.WaitUntilNone(kPast)) << "a refused call holds up nobody";
+  EXPECT_TRUE(calls.WaitUntilNone(kPast)) << "a refused call must not delay the drain";
   EXPECT_FALSE(calls.WaitUntilNoneRefused(kPast));
   calls.EndRefused();
   EXPECT_TRUE(calls.WaitUntilNoneRefused(kPast));
 }
 
-TEST(CallsInFlightTest, ShowsTheAdmittedCalls) {
+TEST(CallsInFlightTest, VisitsTheAdmittedCalls) {
   Calls calls;
   const int first = 1;
   const int second = 2;

@@ -1,4 +1,4 @@
-// The calls that wait for a disk: for the audit's record or for the call store.
+// The calls that wait for a disk: for an audit record or for the call store.
 #ifndef STAMPGATE_GATEWAY_CALLS_DISK_WAITS_H_
 #define STAMPGATE_GATEWAY_CALLS_DISK_WAITS_H_
 
@@ -14,16 +14,15 @@
 
 namespace stampgate {
 
-// A disk may hang for ever, and a process that ends cannot wait for it: EndAll answers these calls in its place.
-// Thread-safe.
+// A disk may hang forever, and a process that must end cannot wait for it: EndAll ends these calls. Thread-safe.
 class DiskWaits {
  public:
   template <typename T>
   using Done = absl::AnyInvocable<void(absl::StatusOr<T>)>;
 
-  // Returns the callback for the disk's writer, which is called at most once and before this is destroyed. It passes
-  // the writer's answer to `done`, unless EndAll has called `done` already: then it passes what the writer has written
-  // to `late`, which undoes it. `late` must need nothing of the call.
+  // Returns a callback for the disk's writer, which calls it at most once, before this is destroyed. It passes the
+  // writer's result to `done`. If EndAll has already called `done`, it passes the result to `late` instead, which
+  // undoes what was written; `late` must not use the call.
   template <typename T>
   Done<T> Guard(Done<T> done, absl::AnyInvocable<void(T)> late) {
     auto shared = std::make_shared<Done<T>>(std::move(done));
@@ -34,14 +33,14 @@ class DiskWaits {
     };
   }
 
-  // Answers every call that waits now with UNAVAILABLE, on this thread.
+  // Ends every waiting call with UNAVAILABLE, on this thread.
   void EndAll() {
     absl::flat_hash_map<uint64_t, End> waiting;
     {
       std::lock_guard lock(mutex_);
       waiting.swap(waiting_);
     }
-    for (auto& [id, end] : waiting) end(absl::UnavailableError("the process ends before the disk has answered"));
+    for (auto& [id, end] : waiting) end(absl::UnavailableError("the process ends before the disk has responded"));
   }
 
  private:
@@ -54,7 +53,7 @@ class DiskWaits {
   }
 
   bool Remove(uint64_t id) {
-    End end;  // destroyed without the lock
+    End end;  // destroyed after the lock is released
     std::lock_guard lock(mutex_);
     const auto found = waiting_.find(id);
     if (found == waiting_.end()) return false;
@@ -63,7 +62,7 @@ class DiskWaits {
     return true;
   }
 
-  // Of the standard library, so that the thread sanitizer sees it.
+  // From the standard library, because ThreadSanitizer understands it.
   std::mutex mutex_;
   absl::flat_hash_map<uint64_t, End> waiting_;
   uint64_t last_id_ = 0;

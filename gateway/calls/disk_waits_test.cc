@@ -24,7 +24,7 @@ class DiskWaitsTest : public ::testing::Test {
   std::vector<int> late_;
 };
 
-TEST_F(DiskWaitsTest, PassesTheWritersAnswerOn) {
+TEST_F(DiskWaitsTest, PassesOnTheWritersResult) {
   auto first = Guard();
   auto second = Guard();
   second(absl::ResourceExhaustedError("full"));
@@ -36,7 +36,7 @@ TEST_F(DiskWaitsTest, PassesTheWritersAnswerOn) {
   EXPECT_TRUE(late_.empty());
 }
 
-TEST_F(DiskWaitsTest, AnswersInPlaceOfADiskThatHangs) {
+TEST_F(DiskWaitsTest, EndsCallsThatWaitForAHangingDisk) {
   auto hanging = Guard();
   waits_.EndAll();
   ASSERT_EQ(answers_.size(), 1u);
@@ -45,7 +45,7 @@ TEST_F(DiskWaitsTest, AnswersInPlaceOfADiskThatHangs) {
   EXPECT_EQ(answers_.size(), 1u);
 }
 
-TEST_F(DiskWaitsTest, UndoesWhatIsWrittenAfterTheAnswer) {
+TEST_F(DiskWaitsTest, UndoesWhatIsWrittenAfterEndAll) {
   auto written = Guard();
   auto failed = Guard();
   waits_.EndAll();
@@ -55,7 +55,7 @@ TEST_F(DiskWaitsTest, UndoesWhatIsWrittenAfterTheAnswer) {
   EXPECT_EQ(late_, std::vector<int>{7});
 }
 
-TEST_F(DiskWaitsTest, KeepsNothingOfACallThatWasAnswered) {
+TEST_F(DiskWaitsTest, KeepsNoReferenceToAnEndedCall) {
   auto call = std::make_shared<int>(0);
   auto guard = waits_.Guard<int>([call](const absl::StatusOr<int>&) {}, [](int) {});
   guard(1);
@@ -63,7 +63,7 @@ TEST_F(DiskWaitsTest, KeepsNothingOfACallThatWasAnswered) {
   EXPECT_EQ(call.use_count(), 1);
 }
 
-TEST(DiskWaits, AnswersOnceWhicheverComesFirst) {
+TEST_F(DiskWaitsTest, CallsDoneOnceInARace) {
   for (int round = 0; round < 2000; ++round) {
     DiskWaits waits;
     int answers = 0;

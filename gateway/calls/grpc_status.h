@@ -1,4 +1,4 @@
-// Our errors as gRPC sends them.
+// Converts the gateway's errors to gRPC's form.
 #ifndef STAMPGATE_GATEWAY_CALLS_GRPC_STATUS_H_
 #define STAMPGATE_GATEWAY_CALLS_GRPC_STATUS_H_
 
@@ -8,7 +8,7 @@
 
 namespace stampgate {
 
-// Code and message, and the payloads as a google.rpc.Status in the error details.
+// Code and message; the payloads become a google.rpc.Status in the error details.
 grpc::Status ToGrpcStatus(const absl::Status& status);
 
 }  // namespace stampgate

@@ -1,4 +1,4 @@
-// A call that comes while the gateway drains: it ends at once.
+// Ends a call that arrives while the gateway drains.
 #ifndef STAMPGATE_GATEWAY_CALLS_REFUSED_CALL_H_
 #define STAMPGATE_GATEWAY_CALLS_REFUSED_CALL_H_
 
@@ -15,8 +15,8 @@
 
 namespace stampgate {
 
-// `Reactor` is gRPC's class for this kind of call. Deletes itself when gRPC needs it no longer. No token is read, so
-// the log's line names the caller by its connection; nothing goes into the audit, as nothing is decided.
+// `Reactor` is gRPC's class for this kind of call. Deletes itself when gRPC is done with it. It does not read a token,
+// so the log names the caller by its connection; nothing is audited, since there is no decision.
 template <typename Reactor>
 class RefusedCall final : public Reactor {
  public:

@@ -17,9 +17,9 @@ absl::Status InvalidRequest(std::string message) {
 absl::Status DecodeRequest(const grpc::ByteBuffer& bytes, size_t max_bytes, google::protobuf::Message& request) {
   if (bytes.Length() > max_bytes) {
     return InvalidRequest(
-        absl::StrCat("the request message is ", bytes.Length(), " bytes long; at most ", max_bytes, " are taken"));
+        absl::StrCat("the request message is ", bytes.Length(), " bytes long; the limit is ", max_bytes));
   }
-  grpc::ByteBuffer copy = bytes;  // shares the slices; the reader takes a mutable buffer
+  grpc::ByteBuffer copy = bytes;  // shares the slices; the reader needs a mutable buffer
   grpc::ProtoBufferReader reader(&copy);
   if (request.ParseFromZeroCopyStream(&reader)) return absl::OkStatus();
   return InvalidRequest(absl::StrCat("the request is not a ", request.GetDescriptor()->full_name(), " message"));

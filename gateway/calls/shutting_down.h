@@ -8,8 +8,8 @@
 
 namespace stampgate {
 
-// UNAVAILABLE (SHUTTING_DOWN): nothing was done. RetryInfo has a random delay of 100 ms to 3 s, so that callers do not
-// all come back at once. `cursor`, if it is not empty, is in the metadata: a subscription goes on from there.
+// UNAVAILABLE (SHUTTING_DOWN): the call had no effect. RetryInfo has a random delay of 100 ms to 3 s, so that callers
+// do not all return at once. If `cursor` is not empty, it is in the metadata, and a subscription can continue after it.
 absl::Status ShuttingDown(std::string cursor = "");
 
 }  // namespace stampgate

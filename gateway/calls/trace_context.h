@@ -1,5 +1,5 @@
-// The trace that a call belongs to, as W3C Trace Context writes it in the header "traceparent":
-// "00-<trace id, 32 hex digits>-<parent id, 16 hex digits>-<flags, 2 hex digits>".
+// The trace that a call belongs to, in the form of the W3C Trace Context header "traceparent": "00-<trace id, 32 hex
+// digits>-<parent id, 16 hex digits>-<flags, 2 hex digits>".
 #ifndef STAMPGATE_GATEWAY_CALLS_TRACE_CONTEXT_H_
 #define STAMPGATE_GATEWAY_CALLS_TRACE_CONTEXT_H_
 
@@ -13,22 +13,22 @@
 
 namespace stampgate {
 
-// Random numbers. Need not be secret; two calls must not get the same.
+// Random numbers. They need not be secret, but must not repeat.
 using RandomNumber = std::function<uint64_t()>;
 
 // Immutable; 32 bytes and a flag, without a pointer.
 class TraceContext {
  public:
-  // The trace of a header that the specification calls valid, of version 00 or a later one; nothing for any other.
+  // The trace of a header that is valid by the specification, of version 00 or later; nothing for other texts.
   static std::optional<TraceContext> Parse(absl::string_view traceparent);
 
-  // A new trace, which nobody has sampled.
+  // A new trace that is not sampled.
   static TraceContext Begin(const RandomNumber& random);
 
   // 32 lower-case hex digits, not all 0. Valid as long as this.
   absl::string_view trace_id() const { return {trace_id_.data(), trace_id_.size()}; }
 
-  // The header for a request of this trace, with a new parent id. Of the flags it passes "sampled" on.
+  // The header for a request of this trace, with a new parent id. Of the flags it keeps only "sampled".
   std::string Traceparent(const RandomNumber& random) const;
 
  private:

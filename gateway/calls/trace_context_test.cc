@@ -22,7 +22,7 @@ std::string With(size_t at, const std::string& text) {
   return changed.replace(at, text.size(), text);
 }
 
-TEST(TraceContext, TakesValidHeaders) {
+TEST(TraceContextTest, AcceptsValidHeaders) {
   EXPECT_EQ(TraceIdOf(kValid), kTraceId);
   EXPECT_EQ(TraceIdOf(With(53, "00")), kTraceId);
   EXPECT_EQ(TraceIdOf(With(53, "ff")), kTraceId);
@@ -31,7 +31,7 @@ TEST(TraceContext, TakesValidHeaders) {
   EXPECT_EQ(TraceIdOf(With(0, "fe") + "-"), kTraceId);
 }
 
-TEST(TraceContext, TakesNoOthers) {
+TEST(TraceContextTest, RejectsOtherText) {
   for (const std::string& header : {std::string(),
                                     std::string("00"),
                                     std::string(kValid, 54),
@@ -58,7 +58,7 @@ TEST(TraceContext, TakesNoOthers) {
   }
 }
 
-TEST(TraceContext, BeginsWithWhatIsRandom) {
+TEST(TraceContextTest, BeginsWithRandomIds) {
   uint64_t next = 0xfedcba9876543210;
   const RandomNumber random = [&next] { return next++; };
   const TraceContext trace = TraceContext::Begin(random);
@@ -66,13 +66,13 @@ TEST(TraceContext, BeginsWithWhatIsRandom) {
   EXPECT_EQ(trace.Traceparent(random), "00-fedcba9876543210fedcba9876543211-fedcba9876543212-00");
 }
 
-TEST(TraceContext, NeverHasAnIdOfZeros) {
+TEST(TraceContextTest, NeverHasAnIdOfZeros) {
   const RandomNumber zero = [] { return 0; };
   const TraceContext trace = TraceContext::Begin(zero);
   EXPECT_EQ(TraceIdOf(trace.Traceparent(zero)), "00000000000000000000000000000001");
 }
 
-TEST(TraceContext, PassesOnTheTraceAndWhetherItIsSampled) {
+TEST(TraceContextTest, PassesOnTheTraceAndSampled) {
   const RandomNumber random = [] { return 0x1234; };
   EXPECT_EQ(TraceContext::Parse(kValid)->Traceparent(random),
             "00-0af7651916cd43dd8448eb211c80319c-0000000000001234-01");

@@ -1,4 +1,4 @@
-// What the metrics keep of one call.
+// The metrics of one call.
 #ifndef STAMPGATE_GATEWAY_METRICS_CALL_METRICS_H_
 #define STAMPGATE_GATEWAY_METRICS_CALL_METRICS_H_
 
@@ -10,17 +10,17 @@
 
 namespace stampgate {
 
-// One thread at a time. The call is in flight from the beginning of this object's life to End, or its own end.
+// One thread at a time. The call counts as in flight from this object's creation to End or destruction.
 class CallMetrics {
  public:
-  // `metrics` may be null, and nothing is counted; it and the text of `method` outlive this.
+  // If `metrics` is null, nothing is counted. It and the text of `method` must outlive this.
   CallMetrics(Metrics* metrics, absl::string_view method);
   ~CallMetrics();
 
   CallMetrics(const CallMetrics&) = delete;
   CallMetrics& operator=(const CallMetrics&) = delete;
 
-  // How the call has ended. Further calls do nothing.
+  // Counts the call's end. Only the first call of this function counts.
   void End(const absl::Status& status);
 
  private:

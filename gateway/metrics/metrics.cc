@@ -22,7 +22,7 @@ using prometheus::Gauge;
 using prometheus::Histogram;
 using prometheus::Registry;
 
-// In seconds: from what the gateway refuses by itself to upstream's slowest answers.
+// In seconds: from the gateway's own refusals to upstream's slowest responses.
 const Histogram::BucketBoundaries& DurationBounds() {
   static const auto& bounds =
       *new Histogram::BucketBoundaries{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30};
@@ -41,7 +41,7 @@ Gauge& AddGauge(Registry& registry, const char* name, const char* help) {
   return AddGauges(registry, name, help).Add({});
 }
 
-// Without what the names of an enum begin with: as ErrorInfo has it.
+// The reason in ErrorInfo: the enum value's name without its prefix.
 std::string ReasonOf(const google::protobuf::EnumValueDescriptor& value) {
   return std::string(absl::StripPrefix(value.name(), "ERROR_REASON_"));
 }
@@ -52,70 +52,73 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
     : calls_(AddCounters(registry_, "stampgate_calls_total", "Calls that have ended, by method and status code.")),
       durations_(BuildHistogram()
                      .Name("stampgate_call_duration_seconds")
-                     .Help("How long calls took that are no streams, by policy class.")
+                     .Help("Duration of calls other than streams, by policy class.")
                      .Register(registry_)),
-      in_flight_(AddGauge(registry_, "stampgate_calls_in_flight", "Calls that are being served, streams included.")),
-      subscribers_(AddGauge(registry_, "stampgate_subscribers", "Callers that are subscribed to events.")),
-      deliveries_(AddCounters(registry_, "stampgate_deliveries_total",
-                              "Webhook deliveries that were answered, by what became of them.")),
+      in_flight_(AddGauge(registry_, "stampgate_calls_in_flight", "Calls in progress, including streams.")),
+      subscribers_(AddGauge(registry_, "stampgate_subscribers", "Open subscriptions to events.")),
+      deliveries_(
+          AddCounters(registry_, "stampgate_deliveries_total", "Webhook deliveries that got a response, by outcome.")),
       latest_position_(AddGauges(registry_, "stampgate_event_log_latest_position",
                                  "Position of the newest event in the event log.")),
-      event_log_write_(AddGauges(registry_, "stampgate_event_log_write_seconds",
-                                 "For how long the event log has waited for its disk, in seconds; 0 if it does not.")),
+      event_log_write_(
+          AddGauges(registry_, "stampgate_event_log_write_seconds",
+                    "How long the event log has waited for its disk, in seconds; 0 if it is not waiting.")),
       event_log_bytes_(AddGauges(registry_, "stampgate_event_log_bytes",
-                                 "Bytes of the event log's file that hold something; retention bounds them.")),
+                                 "Bytes in use in the event log's file; retention bounds them.")),
       event_log_oldest_age_(AddGauges(registry_, "stampgate_event_log_oldest_age_seconds",
                                       "Time since the oldest event of the event log was stored; 0 if there is none.")),
       subscriber_lag_(AddGauges(registry_, "stampgate_subscriber_lag_events",
-                                "Events that the subscriber that is furthest behind has not had yet.")),
-      webhook_peers_(AddGauges(registry_, "stampgate_webhook_peers",
-                               "Connections to the webhook port: unproven ones have not shown a right path yet.")),
+                                "Events that the slowest subscriber has not received yet.")),
+      webhook_peers_(
+          AddGauges(registry_, "stampgate_webhook_peers",
+                    "Connections to the webhook port; unproven ones have not requested a configured path yet.")),
       webhook_peers_displaced_(AddCounters(registry_, "stampgate_webhook_peers_displaced_total",
-                                           "Connections to the webhook port that were closed for others.")),
+                                           "Connections to the webhook port that were closed to admit others.")),
       webhook_peers_refused_(AddCounters(registry_, "stampgate_webhook_peers_refused_total",
-                                         "Connections to the webhook port that found no place.")),
-      idempotency_keys_(AddGauges(registry_, "stampgate_idempotency_keys", "Idempotency keys that the store keeps.")),
+                                         "Connections to the webhook port that were not admitted.")),
+      idempotency_keys_(AddGauges(registry_, "stampgate_idempotency_keys", "Idempotency keys in the store.")),
       call_store_failing_(AddGauges(registry_, "stampgate_call_store_failing",
                                     "1 while the store of idempotency keys cannot be written.")),
       detached_exchanges_(AddGauge(registry_, "stampgate_detached_exchanges",
-                                   "Submits that go on at upstream after their callers left.")),
+                                   "Submits in progress at upstream whose callers have left.")),
       oldest_detached_age_(AddGauge(registry_, "stampgate_detached_exchange_oldest_age_seconds",
                                     "Time since the caller left the oldest of stampgate_detached_exchanges.")),
       lost_events_(AddCounters(registry_, "stampgate_events_lost_total",
                                "Acknowledged events that were lost or damaged on disk when the event log was opened.")
                        .Add({})),
       audit_sequence_(AddGauges(registry_, "stampgate_audit_head_sequence",
-                                "Sequence number of the audit log's last record that was logged.")),
+                                "Sequence number of the last audit record whose head was logged.")),
       audit_failing_(AddGauges(registry_, "stampgate_audit_failing", "1 while the audit log cannot be written.")),
       audit_file_bytes_(AddGauges(registry_, "stampgate_audit_file_bytes", "Size of the audit log's file.")),
       audit_open_allows_(AddGauges(registry_, "stampgate_audit_open_allows",
                                    "Allowed calls, and reads of events, that have no outcome in the audit log yet.")),
       audit_oldest_open_call_ages_(AddGauges(registry_, "stampgate_audit_oldest_open_call_seconds",
                                              "Time since the oldest of these calls was allowed; 0 if there is none.")),
-      reloads_(AddCounters(registry_, "stampgate_reloads_total",
-                           "Changed configurations and certificates that were taken, and looks at unusable ones.")),
+      reloads_(
+          AddCounters(registry_, "stampgate_reloads_total", "Reloads of changed configs and certificates, by result.")),
       config_taken_(AddGauges(registry_, "stampgate_config_last_reload_success_timestamp_seconds",
-                              "When the config in force was read, at the start or by a reload, in Unix time.")),
+                              "When the current config was loaded, at the start or by a reload, in Unix time.")),
       certificate_not_after_(AddGauges(registry_, "stampgate_tls_certificate_not_after_timestamp_seconds",
-                                       "When the certificate that callers are shown expires, in Unix time.")),
-      webhook_certificate_not_after_(
-          AddGauges(registry_, "stampgate_webhook_tls_certificate_not_after_timestamp_seconds",
-                    "When the certificate that senders of deliveries are shown expires, in Unix time.")),
+                                       "When the certificate of the gRPC port expires, in Unix time.")),
+      webhook_certificate_not_after_(AddGauges(registry_,
+                                               "stampgate_webhook_tls_certificate_not_after_timestamp_seconds",
+                                               "When the certificate of the webhook port expires, in Unix time.")),
       dropped_log_lines_(AddCounters(registry_, "stampgate_log_lines_dropped_total",
-                                     "Lines of the log that were dropped because its reader was too slow.")
+                                     "Log lines that were dropped because the reader of the log was too slow.")
                              .Add({})),
-      resident_bytes_(AddGauge(registry_, "process_resident_memory_bytes", "Memory of the process that is in RAM.")),
+      resident_bytes_(
+          AddGauge(registry_, "process_resident_memory_bytes", "Resident memory of the process, in bytes.")),
       open_descriptors_(AddGauge(registry_, "process_open_fds", "Open file descriptors.")),
-      max_descriptors_(AddGauge(registry_, "process_max_fds", "How many file descriptors may be open.")),
+      max_descriptors_(AddGauge(registry_, "process_max_fds", "Largest number of open file descriptors.")),
       cpu_seconds_(
           AddCounters(registry_, "process_cpu_seconds_total", "CPU time that the process has used, in seconds.")
               .Add({})),
-      start_time_(AddGauge(registry_, "process_start_time_seconds", "When the process began, in Unix time.")),
+      start_time_(AddGauge(registry_, "process_start_time_seconds", "When the process started, in Unix time.")),
       now_(std::move(now)),
       audit_head_(AddGauges(registry_, "stampgate_audit_head_info",
-                            "Number and MAC of the audit log's last record that was logged: for audit verify --head."),
+                            "Head (number and MAC) of the audit log that was logged last, for audit verify --head."),
                   "head"),
-      policy_(AddGauges(registry_, "stampgate_policy_info", "Version of the policy that is in force."), "version") {
+      policy_(AddGauges(registry_, "stampgate_policy_info", "Version of the current policy."), "version") {
   AddGauges(registry_, "stampgate_build_info", "Version of the program.")
       .Add({{"version", std::string(version)}})
       .Set(1);
@@ -127,19 +130,19 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
   other_methods_ = MakeCalls("other", nullptr);
 
   Family<Gauge>& in_flight = AddGauges(registry_, "stampgate_upstream_exchanges_in_flight",
-                                       "Calls that wait for upstream's answer, by the kind of their connection.");
+                                       "Calls that wait for upstream's response, by the kind of their connection.");
   Family<Gauge>& waiting = AddGauges(registry_, "stampgate_upstream_waiting_calls",
                                      "Calls that wait for a connection to upstream, by its kind.");
   Family<Histogram>& durations = BuildHistogram()
                                      .Name("stampgate_upstream_exchange_duration_seconds")
-                                     .Help("How long upstream took to answer, or until the exchange was given up.")
+                                     .Help("How long upstream took to respond, or until the exchange was given up.")
                                      .Register(registry_);
   for (size_t i = 0; i < upstream_lanes_.size(); ++i) {
     const prometheus::Labels labels = {{"lane", kUpstreamLanes[i]}};
     upstream_lanes_[i] = {&in_flight.Add(labels), &waiting.Add(labels), &durations.Add(labels, DurationBounds())};
   }
   Family<Counter>& handshakes = AddCounters(registry_, "stampgate_tls_handshakes_failed_total",
-                                            "TLS handshakes of callers that failed, by how far they came.");
+                                            "Failed TLS handshakes of callers, by the step that failed.");
   for (size_t i = 0; i < failed_handshakes_.size(); ++i) {
     failed_handshakes_[i] = &handshakes.Add({{"reason", kHandshakeFailures[i]}});
   }
@@ -169,7 +172,7 @@ Counter& Metrics::EndedWith(Calls& calls, absl::StatusCode code) {
   if (index >= kCodes) index = static_cast<size_t>(absl::StatusCode::kUnknown);
   std::atomic<Counter*>& ended = calls.ended[index];
   Counter* counter = ended.load(std::memory_order_acquire);
-  if (counter == nullptr) {  // two threads may come here, and get the same
+  if (counter == nullptr) {  // two threads may do this at once, and get the same counter
     counter =
         &calls_.Add({{"method", calls.name}, {"code", absl::StatusCodeToString(static_cast<absl::StatusCode>(index))}});
     ended.store(counter, std::memory_order_release);
@@ -185,7 +188,7 @@ void Metrics::CallEnded(absl::string_view method, const absl::Status& status, ab
   Calls& calls = found == methods_.end() ? *other_methods_ : *found->second;
   EndedWith(calls, status.code()).Increment();
   if (calls.duration != nullptr) calls.duration->Observe(absl::ToDoubleSeconds(duration));
-  // A caller that leaves is no error: that is how every subscription ends that goes well.
+  // A caller's cancellation is not an error: every normal subscription ends so.
   const bool has_left = absl::IsCancelled(status) && ErrorReasonOf(status).empty();
   if (!status.ok() && !has_left) CountError(status);
 }

@@ -1,7 +1,7 @@
-// What the gateway counts, for Prometheus to read.
+// The metrics of the gateway, in Prometheus's format.
 //
-// No label holds what a caller chose, nor an organization, an activity or a caller's name: there are as many series as
-// the program knows words.
+// No label contains text from a caller, nor an organization, an activity or a caller's name, so the number of series is
+// bounded by the program.
 #ifndef STAMPGATE_GATEWAY_METRICS_METRICS_H_
 #define STAMPGATE_GATEWAY_METRICS_METRICS_H_
 
@@ -29,11 +29,11 @@
 
 namespace stampgate {
 
-// How the TLS handshakes of callers fail, by HandshakeFailure.
+// Why TLS handshakes of callers fail, indexed by HandshakeFailure.
 inline constexpr std::array<const char*, 5> kHandshakeFailures = {"no_hello", "hello_refused", "no_certificate",
                                                                   "certificate_refused", "unfinished"};
 
-// What others count for the whole process.
+// Numbers about the process that are collected elsewhere.
 struct ProcessNumbers {
   ProcessUsage usage;
   std::array<int64_t, kHandshakeFailures.size()> failed_handshakes{};
@@ -46,38 +46,38 @@ class Metrics {
   struct Method {
     std::string full_name;     // "/stampgate.v1.PolicyService/GetPolicy"
     std::string policy_class;  // "query"
-    bool streams = false;      // how long its calls last says nothing
+    bool streams = false;      // the duration of its calls is not measured
   };
 
   using SteadyTime = std::chrono::steady_clock::time_point;
 
-  // Calls are counted by these methods; all others are "other". `version` is that of the program. `now` is for ages.
+  // Counts calls by these methods, and all others as "other". `version` is the program's. `now` is the clock for ages.
   Metrics(const std::vector<Method>& methods, absl::string_view version,
           std::function<SteadyTime()> now = std::chrono::steady_clock::now);
 
   Metrics(const Metrics&) = delete;
   Metrics& operator=(const Metrics&) = delete;
 
-  // Every call does both, once; see CallMetrics.
+  // Call both once for every call; see CallMetrics.
   void CallBegan();
   void CallLeft();
-  // In between, once its end is known.
+  // Call it between the two, when the call's status is known.
   void CallEnded(absl::string_view method, const absl::Status& status, absl::Duration duration);
 
   void SubscriberCame() { subscribers_.Increment(); }
   void SubscriberLeft() { subscribers_.Decrement(); }
-  // One of Intake::Outcomes(); those that are expected are shown before there is one.
+  // One of Intake::Outcomes(). Expected outcomes are shown as 0 before the first one.
   void ExpectDeliveries(const std::vector<std::string>& outcomes);
   void CountDelivery(const std::string& outcome);
   // The event log's latest position.
   void SetLatestPosition(int64_t position);
-  // For how long the event log's write that is under way has been so; zero if none is.
+  // How long the event log's current write has taken; zero if none is in progress.
   void SetEventLogWrite(absl::Duration under_way);
-  // What the event log takes, and how long ago its oldest event was stored; zero if it has none.
+  // The event log's size, and the age of its oldest event; zero if it has none.
   void SetEventLogUsage(int64_t bytes, absl::Duration oldest_age);
-  // How many events the subscriber that is furthest behind has not had yet; zero if there is none.
+  // How many events the slowest subscriber has not received yet; zero if there is no subscriber.
   void SetSubscriberLag(int64_t events);
-  // The webhook port's connections, and since its beginning, those that had to go or found no place: see PeerTable.
+  // The webhook port's connections and, since its start, those that were displaced or not admitted; see PeerTable.
   struct WebhookPeers {
     size_t unproven = 0;
     size_t proven = 0;
@@ -87,42 +87,41 @@ class Metrics {
   };
   // One thread at a time.
   void SetWebhookPeers(const WebhookPeers& peers);
-  // Events that the event log's disk has lost or damaged, as far as the log found them when it was opened.
+  // Events that the event log found lost or damaged on its disk when it was opened.
   void CountLostEvents(int64_t count) { lost_events_.Increment(static_cast<double>(count)); }
 
-  // The store of idempotency keys: how many it has, and whether its last write failed. Shown from the first call on.
+  // The call store: its number of idempotency keys, and whether its last write failed. Shown from the first call on.
   void SetCallStore(int64_t keys, bool failing);
 
-  // Exchanges with upstream that go on without their callers: how many, and since when the oldest one does. Never
-  // blocks.
+  // Exchanges with upstream whose callers have left: their number, and when the oldest one's caller left. Never blocks.
   void SetDetachedExchanges(int count, std::chrono::steady_clock::time_point oldest);
 
-  // One of kUpstreamLanes, by UpstreamClient::Lane: how many calls are at upstream and how many wait for a place there;
-  // and how long an exchange took. Never block.
+  // `lane` indexes kUpstreamLanes, in the order of UpstreamClient::Lane: how many calls are at upstream, how many wait
+  // for a connection, and how long an exchange took. Never blocks.
   void SetUpstreamLane(size_t lane, int in_flight, int waiting);
   void ObserveUpstreamExchange(size_t lane, absl::Duration duration);
   static constexpr std::array<const char*, 3> kUpstreamLanes = {"submit", "query", "key_set"};
 
-  // Shown from the first call of each: without an audit, never.
+  // Each is shown from its first call on; without an audit, never.
   void SetAuditHead(uint64_t sequence, const std::string& head);
   void SetAuditFailing(bool failing);
-  // Of the file that is written.
+  // The size of the current file.
   void SetAuditFileBytes(int64_t bytes);
-  // How many calls and reads were allowed and have no outcome, and when the oldest of these calls was allowed, if there
-  // is one. Does not wait for Render.
+  // How many allowed calls and reads have no outcome, and when the oldest of these calls was allowed, if there is one.
+  // Does not wait for Render.
   void SetAuditOpenAllows(size_t calls, size_t reads, std::optional<SteadyTime> oldest_call);
 
-  // A changed state was taken, or could not be; `what` is a constant such as "config".
+  // Counts a reload that succeeded or failed; `what` is a constant such as "config".
   void CountReload(const std::string& what, bool ok);
-  // When the config that is in force was taken, at the start or by a reload.
+  // When the current config was loaded, at the start or by a reload.
   void SetConfigTaken(absl::Time time);
   void SetPolicyVersion(const std::string& version);
-  // When the certificate that is served expires. Shown once it is set.
+  // When the certificate of the gRPC port expires. Shown once it is set.
   void SetCertificateNotAfter(absl::Time time);
-  // The same of the port that deliveries come to.
+  // The same for the webhook port.
   void SetWebhookCertificateNotAfter(absl::Time time);
 
-  // All of it, in Prometheus's text format 0.0.4.
+  // All metrics, in Prometheus's text format 0.0.4.
   std::string Render(const ProcessNumbers& process = {});
   static constexpr char kContentType[] = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -130,9 +129,9 @@ class Metrics {
   using Counters = prometheus::Family<prometheus::Counter>;
   using Gauges = prometheus::Family<prometheus::Gauge>;
 
-  static constexpr size_t kCodes = 17;  // absl::StatusCode's
+  static constexpr size_t kCodes = 17;  // the number of absl::StatusCode values
 
-  // One method. A series is there from its first call on; that of OK is there from the beginning.
+  // One method. The series of OK exists from the beginning, the others from their first call on.
   struct Calls {
     std::string name;
     prometheus::Histogram* duration = nullptr;
@@ -145,7 +144,7 @@ class Metrics {
     prometheus::Histogram* duration = nullptr;
   };
 
-  // A gauge that is 1 and has a text in its label.
+  // A gauge of value 1 with a text in its label.
   class Info {
    public:
     Info(Gauges& gauges, std::string label) : gauges_(gauges), label_(std::move(label)) {}
@@ -161,7 +160,7 @@ class Metrics {
   prometheus::Counter& EndedWith(Calls& calls, absl::StatusCode code);
   void CountError(const absl::Status& status);
   void SetOldestOpenCallAge();
-  // Makes a counter show what something else has counted.
+  // Increases a counter to a total that was counted elsewhere.
   static void Raise(prometheus::Counter& counter, double total);
 
   prometheus::Registry registry_;
@@ -187,7 +186,7 @@ class Metrics {
   Gauges& call_store_failing_;
   prometheus::Gauge& detached_exchanges_;
   prometheus::Gauge& oldest_detached_age_;
-  std::atomic<std::chrono::steady_clock::time_point> oldest_detached_{};  // of no meaning while there is none
+  std::atomic<std::chrono::steady_clock::time_point> oldest_detached_{};  // meaningless while there is none
   prometheus::Counter& lost_events_;
   Gauges& audit_sequence_;
   Gauges& audit_failing_;
@@ -208,11 +207,11 @@ class Metrics {
   prometheus::Gauge& start_time_;
 
   const std::function<SteadyTime()> now_;
-  std::mutex open_allows_mutex_;  // for the two below; held for a moment, as the audit waits for it
+  std::mutex open_allows_mutex_;  // guards the two below; held only briefly, because the audit log waits for it
   std::optional<SteadyTime> oldest_open_call_;
   prometheus::Gauge* oldest_open_call_age_ = nullptr;  // null without an audit
 
-  std::mutex mutex_;  // for what Render sets, and for the two below: nobody is to see one with two texts
+  std::mutex mutex_;  // guards what Render sets, and the two below, so that none is shown with two texts
   Info audit_head_;
   Info policy_;
 };

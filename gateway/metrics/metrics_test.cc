@@ -55,7 +55,7 @@ absl::Status OfUpstream(const std::string& reason) {
   return ToStatus(error);
 }
 
-TEST(Metrics, BeginWithWhatTheyKnow) {
+TEST(MetricsTest, BeginWithTheExpectedSeries) {
   Metrics metrics(Methods(), "1.2.3");
   EXPECT_EQ(ValueOf(metrics, "stampgate_build_info{version=\"1.2.3\"}"), "1");
   EXPECT_EQ(ValueOf(metrics, "stampgate_calls_total{code=\"OK\",method=\"/s.Service/Delete\"}"), "0");
@@ -65,13 +65,13 @@ TEST(Metrics, BeginWithWhatTheyKnow) {
   EXPECT_EQ(ValueOf(metrics, "stampgate_tls_handshakes_failed_total{reason=\"no_certificate\"}"), "0");
   EXPECT_EQ(ValueOf(metrics, "stampgate_log_lines_dropped_total"), "0");
   EXPECT_EQ(ValueOf(metrics, "stampgate_upstream_waiting_calls{lane=\"key_set\"}"), "0");
-  // What is not configured is not there.
+  // Metrics of parts that are not configured are absent.
   for (const char* name : {"audit_", "event_log_", "tls_certificate_", "policy_", "deliveries_", "reloads_"}) {
     EXPECT_THAT(metrics.Render(), Not(HasSubstr(absl::StrCat("stampgate_", name)))) << name;
   }
 }
 
-TEST(Metrics, ShowTheAgeOfTheOldestDetachedExchange) {
+TEST(MetricsTest, ShowTheAgeOfTheOldestDetachedExchange) {
   Metrics metrics(Methods(), "v");
   constexpr char kCount[] = "stampgate_detached_exchanges";
   constexpr char kAge[] = "stampgate_detached_exchange_oldest_age_seconds";
@@ -86,7 +86,7 @@ TEST(Metrics, ShowTheAgeOfTheOldestDetachedExchange) {
   EXPECT_EQ(ValueOf(metrics, kCount), "3");
   const double hour = age();
   EXPECT_GE(hour, 3600);
-  EXPECT_GT(age(), hour);  // it grows by itself
+  EXPECT_GT(age(), hour);  // the age grows without further calls
   metrics.SetDetachedExchanges(1, std::chrono::steady_clock::now());
   EXPECT_LT(age(), 3600);
   metrics.SetDetachedExchanges(0, {});
@@ -94,7 +94,7 @@ TEST(Metrics, ShowTheAgeOfTheOldestDetachedExchange) {
   EXPECT_EQ(age(), 0);
 }
 
-TEST(Metrics, CountEachCallOnce) {
+TEST(MetricsTest, CountEachCallOnce) {
   Metrics metrics(Methods(), "v");
   for (int i = 0; i < 3; ++i) CallMetrics(&metrics, kGet).End(absl::OkStatus());
   CallMetrics(&metrics, kGet).End(Denied());
@@ -108,7 +108,7 @@ TEST(Metrics, CountEachCallOnce) {
   EXPECT_EQ(ValueOf(metrics, "stampgate_call_duration_seconds_count{class=\"dangerous\"}"), "0");
 }
 
-TEST(Metrics, KnowWhichCallsAreInFlight) {
+TEST(MetricsTest, ShowTheCallsInFlight) {
   Metrics metrics(Methods(), "v");
   auto ends = std::make_unique<CallMetrics>(&metrics, kGet);
   auto vanishes = std::make_unique<CallMetrics>(&metrics, kGet);
@@ -120,7 +120,7 @@ TEST(Metrics, KnowWhichCallsAreInFlight) {
   EXPECT_EQ(ValueOf(metrics, "stampgate_calls_in_flight"), "0");
 }
 
-TEST(Metrics, TellReasonsOfTheGatewayAlone) {
+TEST(MetricsTest, ShowOnlyTheGatewaysReasons) {
   Metrics metrics(Methods(), "v");
   metrics.CallEnded(kGet, OfUpstream("DENIED_BY_POLICY"), absl::ZeroDuration());
   metrics.CallEnded(kGet, OfUpstream("chosen by somebody"), absl::ZeroDuration());
@@ -131,7 +131,7 @@ TEST(Metrics, TellReasonsOfTheGatewayAlone) {
   EXPECT_THAT(metrics.Render(), Not(HasSubstr("chosen")));
 }
 
-TEST(Metrics, PutMethodsThatAreNotKnownTogether) {
+TEST(MetricsTest, CountUnknownMethodsTogether) {
   Metrics metrics(Methods(), "v");
   metrics.CallEnded("/chosen/ByACaller", absl::OkStatus(), absl::Seconds(1));
   metrics.CallEnded("", absl::OkStatus(), absl::Seconds(1));
@@ -139,13 +139,13 @@ TEST(Metrics, PutMethodsThatAreNotKnownTogether) {
   EXPECT_THAT(metrics.Render(), Not(HasSubstr("ByACaller")));
 }
 
-TEST(Metrics, CountCodesThatNobodyKnowsAsUnknown) {
+TEST(MetricsTest, CountUndefinedCodesAsUnknown) {
   Metrics metrics(Methods(), "v");
   metrics.CallEnded(kGet, absl::Status(static_cast<absl::StatusCode>(99), "m"), absl::ZeroDuration());
   EXPECT_EQ(ValueOf(metrics, "stampgate_calls_total{code=\"UNKNOWN\",method=\"/s.Service/Get\"}"), "1");
 }
 
-TEST(Metrics, MeasureCallsAndNotStreams) {
+TEST(MetricsTest, MeasureCallsButNotStreams) {
   Metrics metrics(Methods(), "v");
   metrics.CallEnded(kGet, absl::OkStatus(), absl::Milliseconds(3));
   metrics.CallEnded(kGet, absl::OkStatus(), absl::Milliseconds(500));
@@ -163,7 +163,7 @@ TEST(Metrics, MeasureCallsAndNotStreams) {
   EXPECT_THAT(metrics.Render(), Not(HasSubstr("class=\"events\"")));
 }
 
-TEST(Metrics, TellTheAuditsHeadInOneSeries) {
+TEST(MetricsTest, ShowTheAuditsHeadInOneSeries) {
   Metrics metrics(Methods(), "v");
   metrics.SetAuditFailing(true);
   EXPECT_EQ(ValueOf(metrics, "stampgate_audit_failing"), "1");
@@ -175,14 +175,14 @@ TEST(Metrics, TellTheAuditsHeadInOneSeries) {
   EXPECT_THAT(metrics.Render(), Not(HasSubstr("1:aa")));
 }
 
-TEST(Metrics, ShowAllowsWithoutAnOutcome) {
+TEST(MetricsTest, ShowAllowsWithoutAnOutcome) {
   Metrics::SteadyTime now(std::chrono::seconds(100));
   Metrics metrics(Methods(), "v", [&now] { return now; });
   metrics.SetAuditOpenAllows(2, 7, Metrics::SteadyTime(std::chrono::milliseconds(99500)));
   EXPECT_EQ(ValueOf(metrics, "stampgate_audit_open_allows{room=\"calls\"}"), "2");
   EXPECT_EQ(ValueOf(metrics, "stampgate_audit_open_allows{room=\"reads\"}"), "7");
   EXPECT_EQ(ValueOf(metrics, "stampgate_audit_oldest_open_call_seconds"), "0.5");
-  // It grows by itself.
+  // The age grows without further calls.
   now += std::chrono::seconds(10);
   EXPECT_EQ(ValueOf(metrics, "stampgate_audit_oldest_open_call_seconds"), "10.5");
   metrics.SetAuditOpenAllows(0, 6, std::nullopt);
@@ -191,7 +191,7 @@ TEST(Metrics, ShowAllowsWithoutAnOutcome) {
   EXPECT_EQ(ValueOf(metrics, "stampgate_audit_oldest_open_call_seconds"), "0");
 }
 
-TEST(Metrics, TellWhatIsInForce) {
+TEST(MetricsTest, ShowTheCurrentVersions) {
   Metrics metrics(Methods(), "v");
   metrics.SetPolicyVersion("0001");
   metrics.SetPolicyVersion("0002");
@@ -210,7 +210,7 @@ TEST(Metrics, TellWhatIsInForce) {
   EXPECT_EQ(ValueOf(metrics, "stampgate_webhook_tls_certificate_not_after_timestamp_seconds"), "1800000002");
 }
 
-TEST(Metrics, CountACallerThatLeavesAsNoError) {
+TEST(MetricsTest, CountACancelledCallAsNoError) {
   Metrics metrics(Methods(), "v");
   const auto errors = [&metrics] {
     double sum = 0;
@@ -233,7 +233,7 @@ TEST(Metrics, CountACallerThatLeavesAsNoError) {
   EXPECT_EQ(errors(), 1);
 }
 
-TEST(Metrics, FollowTheLogsUseAndThePeersOfItsPort) {
+TEST(MetricsTest, ShowTheEventLogsUsageAndWebhookPeers) {
   Metrics metrics(Methods(), "v");
   EXPECT_EQ(ValueOf(metrics, "stampgate_webhook_peers_refused_total"), "none");
   metrics.SetEventLogUsage(4096, absl::Milliseconds(2500));
@@ -251,7 +251,7 @@ TEST(Metrics, FollowTheLogsUseAndThePeersOfItsPort) {
   }
 }
 
-TEST(Metrics, CountDeliveriesAndFollowTheLog) {
+TEST(MetricsTest, CountDeliveriesAndShowThePosition) {
   Metrics metrics(Methods(), "v");
   metrics.SubscriberCame();
   metrics.SubscriberCame();
@@ -273,7 +273,7 @@ TEST(Metrics, CountDeliveriesAndFollowTheLog) {
   EXPECT_EQ(ValueOf(metrics, "stampgate_events_lost_total"), "3");
 }
 
-TEST(Metrics, MeasureUpstream) {
+TEST(MetricsTest, MeasureUpstream) {
   Metrics metrics(Methods(), "v");
   metrics.SetUpstreamLane(0, 3, 2);
   metrics.SetUpstreamLane(1, 1, 0);
@@ -287,14 +287,14 @@ TEST(Metrics, MeasureUpstream) {
   EXPECT_EQ(ValueOf(metrics, "stampgate_upstream_exchange_duration_seconds_count{lane=\"submit\"}"), "0");
 }
 
-TEST(Metrics, ShowTheAuditsSizeOnceItIsKnown) {
+TEST(MetricsTest, ShowTheAuditsSizeOnceItIsKnown) {
   Metrics metrics(Methods(), "v");
   EXPECT_EQ(ValueOf(metrics, "stampgate_audit_file_bytes"), "none");
   metrics.SetAuditFileBytes(4096);
   EXPECT_EQ(ValueOf(metrics, "stampgate_audit_file_bytes"), "4096");
 }
 
-TEST(Metrics, ShowTheNumbersOfTheProcess) {
+TEST(MetricsTest, ShowTheNumbersOfTheProcess) {
   Metrics metrics(Methods(), "v");
   ProcessNumbers numbers;
   numbers.usage = {1, 2, 3, 4, 5};
@@ -309,7 +309,7 @@ TEST(Metrics, ShowTheNumbersOfTheProcess) {
   }
 }
 
-TEST(Metrics, AreExactWhileManyCountAndOneReads) {
+TEST(MetricsTest, AreExactUnderConcurrency) {
   Metrics metrics(Methods(), "v");
   constexpr int kThreads = 4;
   constexpr int kCalls = 2000;
@@ -333,7 +333,7 @@ TEST(Metrics, AreExactWhileManyCountAndOneReads) {
   EXPECT_EQ(ValueOf(metrics, "stampgate_calls_in_flight"), "0");
 }
 
-TEST(Metrics, NobodyNeedsThem) { CallMetrics(nullptr, kGet).End(Denied()); }
+TEST(MetricsTest, MayBeAbsent) { CallMetrics(nullptr, kGet).End(Denied()); }
 
 }  // namespace
 }  // namespace stampgate

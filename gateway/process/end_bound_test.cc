@@ -11,12 +11,12 @@ namespace {
 
 using testing::ExitedWithCode;
 
-// A destructor that hangs, as that of a thread does whose disk does not answer.
+// A destructor that hangs, like that of a thread whose disk does not respond.
 struct Hanging {
   ~Hanging() { pause(); }
 };
 
-TEST(EndBoundDeathTest, EndsAProcessThatHangsAndNamesWhatItWaitedFor) {
+TEST(EndBoundDeathTest, EndsAHangingProcessAndLogsWhy) {
   EXPECT_EXIT(
       {
         auto* bound = new EndBound(absl::Milliseconds(1));
@@ -26,7 +26,7 @@ TEST(EndBoundDeathTest, EndsAProcessThatHangsAndNamesWhatItWaitedFor) {
       ExitedWithCode(1), "\"severity\":\"WARNING\",\"event\":\"not_ended_in_time\",\"waited_for\":\"the disk\"");
 }
 
-TEST(EndBoundDeathTest, HoldsForExitToo) {
+TEST(EndBoundDeathTest, BoundsExitToo) {
   EXPECT_EXIT(
       {
         static Hanging hanging;
@@ -36,7 +36,7 @@ TEST(EndBoundDeathTest, HoldsForExitToo) {
       ExitedWithCode(1), "not_ended_in_time");
 }
 
-TEST(EndBoundDeathTest, DoesNothingToAProcessThatEndsInTime) {
+TEST(EndBoundDeathTest, DoesNotAffectAProcessThatEndsInTime) {
   EXPECT_EXIT(
       {
         new EndBound(absl::Hours(1));

@@ -13,7 +13,7 @@ absl::Status HardenProcess() {
   const rlimit none = {0, 0};
   if (setrlimit(RLIMIT_CORE, &none) != 0) return absl::ErrnoToStatus(errno, "core dumps cannot be turned off");
   if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) {
-    return absl::ErrnoToStatus(errno, "other processes cannot be kept from looking into this one");
+    return absl::ErrnoToStatus(errno, "other processes cannot be prevented from reading this one");
   }
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return absl::ErrnoToStatus(errno, "privileges cannot be given up");
   return absl::OkStatus();

@@ -1,4 +1,4 @@
-// What the process gives up, so that its memory stays its own.
+// Hardens the process, so that others cannot read its memory and files.
 #ifndef STAMPGATE_GATEWAY_PROCESS_HARDENING_H_
 #define STAMPGATE_GATEWAY_PROCESS_HARDENING_H_
 
@@ -6,9 +6,9 @@
 
 namespace stampgate {
 
-// No core dump is written whatever limit is set later, no process of the same user may look into this one, nothing that
-// it starts can have more rights, and files that it makes are its owner's alone. Call before a secret is read. Errors:
-// kInternal, with what the system says.
+// After this, no core dump is written even if the limit is raised, no process of the same user can read this one, child
+// processes cannot gain privileges, and only the owner can use files that the process creates. Call it before any
+// secret is read. Errors: kInternal, with the system's error.
 absl::Status HardenProcess();
 
 }  // namespace stampgate

@@ -13,7 +13,7 @@
 namespace stampgate {
 namespace {
 
-// Ends the process with 0 if `holds`, else says what does not.
+// Exits with 0 if `holds`, else prints `what` and fails.
 void Expect(bool holds, const char* what) {
   if (holds) return;
   std::cerr << what;
@@ -21,9 +21,9 @@ void Expect(bool holds, const char* what) {
 }
 
 void HardenAndLook() {
-  Expect(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1, "the system does not say what is dumpable");
+  Expect(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1, "the system does not report what is dumpable");
   Expect(HardenProcess().ok(), "failed");
-  // Without it, /proc/PID/mem and ptrace are root's alone, and no core is written whatever its limit is.
+  // While it is off, only root can use /proc/PID/mem and ptrace, and no core is written whatever the limit.
   Expect(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0, "dumpable");
   rlimit core{};
   Expect(getrlimit(RLIMIT_CORE, &core) == 0 && core.rlim_cur == 0 && core.rlim_max == 0, "core limit");
@@ -32,15 +32,15 @@ void HardenAndLook() {
   std::exit(0);
 }
 
-TEST(HardenProcess, ClosesTheProcessToOthers) {
+TEST(HardenProcessTest, ClosesTheProcessToOthers) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(HardenAndLook(), ::testing::ExitedWithCode(0), "");
 }
 
-// Sanitizers have checks of their own, and _FORTIFY_SOURCE hides calls from them.
+// Sanitizers have their own checks, and _FORTIFY_SOURCE hides calls from them.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
-// Two neighbours: what is written beyond the first is in the second, and so within the whole.
+// Two adjacent members: a write past the first stays inside the object.
 struct Neighbours {
   char first[8];
   char second[64];
@@ -48,18 +48,18 @@ struct Neighbours {
 
 void CopyInto(Neighbours& neighbours, const char* text) {
   std::strcpy(neighbours.first, text);  // NOLINT(clang-analyzer-security.insecureAPI.strcpy): that is the test
-  // The compiler cannot leave the copy out.
+  // Keeps the compiler from removing the copy.
   __asm__ volatile("" : : "r"(&neighbours) : "memory");
 }
 
-// The C library checks the bounds of single members with _FORTIFY_SOURCE 2, of whole objects alone with 1.
-TEST(FortifySource, AWriteBeyondAMemberEndsTheProcess) {
+// The C library checks the bounds of members with _FORTIFY_SOURCE 2; with 1 it checks only whole objects.
+TEST(FortifySourceTest, AWritePastAMemberEndsTheProcess) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   static_assert(_FORTIFY_SOURCE >= 2);
   Neighbours neighbours = {};
   CopyInto(neighbours, "7 bytes");
   std::string text(20, 'x');
-  __asm__ volatile("" : : "r"(text.data()) : "memory");  // the compiler does not know its length
+  __asm__ volatile("" : : "r"(text.data()) : "memory");  // hides the length from the compiler
   EXPECT_DEATH(CopyInto(neighbours, text.c_str()), "buffer overflow detected");
 }
 

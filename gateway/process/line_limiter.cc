@@ -8,7 +8,7 @@ namespace {
 
 constexpr absl::Duration kDay = absl::Hours(24);
 
-// Also when the clock was set back.
+// True also if the clock was set back.
 bool IsOver(absl::Time began, absl::Time now, absl::Duration time) { return now < began || now - began >= time; }
 
 }  // namespace
@@ -79,18 +79,18 @@ std::vector<FloodBound::Counted> FloodBound::Take(absl::Time now, bool all) {
         Add(others_, counted.count, counted.since);
       }
     }
-    // What is known is kept for its day.
+    // Known names are kept for their day.
     const bool idle = source.count == 0 && source.window.HasEnded(now, limits_.window) &&
                       (source.who == Who::kStranger || source.day.HasEnded(now, kDay));
     if (idle && source.who == Who::kStranger) --strangers_;
-    // What is erased moves nothing else.
+    // Erasing does not invalidate other entries.
     if (idle) {
       sources_.erase(it++);
     } else {
       ++it;
     }
   }
-  // What comes from a stranger's count is old already, so its age by itself would let a line out each time.
+  // Counts moved here from strangers are old already, so their age alone would allow a line each time.
   if (others_.count > 0 &&
       (all || (IsOver(others_.since, now, limits_.window) && others_window_.Spend(now, limits_.window, 1)))) {
     taken.push_back(TakeFrom(kOthers, others_));

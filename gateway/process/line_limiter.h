@@ -1,4 +1,4 @@
-// Which of the lines that others can cause are written one by one, and which are only counted.
+// Bounds the lines that outsiders can cause: decides which are written, and counts the rest.
 #ifndef STAMPGATE_GATEWAY_PROCESS_LINE_LIMITER_H_
 #define STAMPGATE_GATEWAY_PROCESS_LINE_LIMITER_H_
 
@@ -13,11 +13,11 @@
 
 namespace stampgate {
 
-// Lines are bounded by name: that of the caller who was denied, or of what became of a delivery. Counts are exact: what
-// is not to be written is in one. Not thread-safe.
+// Bounds lines by name: the name of a denied caller, or the outcome of a delivery. Counts are exact: every line that is
+// not written is in one. Not thread-safe.
 //
-// Names of strangers are as many as strangers like, so all strangers share one budget. What is beyond it, and beyond
-// kStrangers names in one window, is counted under the name kOthers. Other names are those that the program knows.
+// Strangers can have any number of names, so all strangers share one budget. Lines beyond it, and beyond kStrangers
+// names in one window, are counted under the name kOthers. All other names are known to the program.
 class FloodBound {
  public:
   static constexpr size_t kStrangers = 1024;
@@ -25,8 +25,9 @@ class FloodBound {
 
   struct Limits {
     absl::Duration window;
-    int per_window = 0;  // lines of one name; also, one count of it
-    // In 24 hours from the first one. Counts of strangers are lines too; those of others are one a window at most.
+    int per_window = 0;  // lines of one name, and also counts of it
+    // In 24 hours from the first one. Counts of strangers use this budget too; counts of others are at most one for
+    // each window.
     int64_t daily = std::numeric_limits<int64_t>::max();            // lines of one name
     int64_t strangers_daily = std::numeric_limits<int64_t>::max();  // lines and counts of all strangers
   };
@@ -37,33 +38,33 @@ class FloodBound {
     std::string name;
     Who who = Who::kKnown;
     uint64_t count = 0;
-    absl::Time since;  // the first of them
+    absl::Time since;  // when the first of them was counted
   };
 
   explicit FloodBound(Limits limits) : limits_(limits) { others_.who = Who::kStranger; }
 
-  // Whether this line is to be written. If not, it has been counted.
+  // Whether this line may be written. If not, counts it.
   bool Admit(const std::string& name, Who who, absl::Time now);
 
-  // Counts one that cannot be written after all.
+  // Counts a line that could not be written after all.
   void Count(const std::string& name, Who who, absl::Time now);
 
-  // Hands out the counts that began a window ago or earlier; with `all`, every one.
+  // Removes and returns the counts that began at least one window ago; with `all`, every one.
   std::vector<Counted> Take(absl::Time now, bool all);
 
-  // Takes back what could not be written.
+  // Adds a count that could not be written back.
   void GiveBack(const Counted& counted);
 
-  // Whether there is something to take, now or later.
+  // Whether there is a count, due now or later.
   bool counting() const { return counting_ > 0; }
 
  private:
-  // How many there were in the time that runs.
+  // Counts how much of a budget was spent in the current period.
   class Budget {
    public:
-    // False if `most` are spent.
+    // False if `most` have been spent.
     bool Spend(absl::Time now, absl::Duration time, int64_t most);
-    // Whether Spend would begin a new time.
+    // Whether Spend would begin a new period.
     bool HasEnded(absl::Time now, absl::Duration time) const;
 
    private:
@@ -81,16 +82,16 @@ class FloodBound {
 
   Source& Find(const std::string& name, Who who);
   void Add(Source& source, uint64_t count, absl::Time since);
-  // Leaves nothing in `source`.
+  // Clears the count of `source` and returns it.
   Counted TakeFrom(const std::string& name, Source& source);
 
   const Limits limits_;
   absl::flat_hash_map<std::string, Source> sources_;
-  size_t strangers_ = 0;  // of the sources
+  size_t strangers_ = 0;  // how many of the sources are strangers
   Budget strangers_day_;
   Source others_;
-  Budget others_window_;  // of their counts
-  size_t counting_ = 0;   // sources with a count
+  Budget others_window_;  // bounds the counts of others_
+  size_t counting_ = 0;   // number of sources with a count
 };
 
 }  // namespace stampgate

@@ -23,7 +23,7 @@ const absl::Time kStart = absl::FromUnixSeconds(1767323045);
 constexpr absl::Duration kTick = absl::Milliseconds(1);
 constexpr FloodBound::Limits kLimits = {.window = absl::Seconds(1), .per_window = 100};
 
-TEST(FloodBoundTest, WritesSoManyInAWindowOfEachCallerAndCountsTheRest) {
+TEST(FloodBoundTest, BoundsTheLinesOfEachCallerInAWindow) {
   FloodBound denials(kLimits);
   for (int i = 0; i < 150; ++i) {
     EXPECT_EQ(denials.Admit("a", kKnown, kStart + i * kTick), i < 100);
@@ -31,7 +31,7 @@ TEST(FloodBoundTest, WritesSoManyInAWindowOfEachCallerAndCountsTheRest) {
   }
   EXPECT_TRUE(denials.counting());
   EXPECT_TRUE(denials.Take(kStart + absl::Seconds(1), false).empty());
-  // The first that was counted came at 100 ms.
+  // The first counted one came at 100 ms.
   const auto taken = denials.Take(kStart + absl::Milliseconds(1100), false);
   ASSERT_EQ(taken.size(), 2);
   EXPECT_EQ(taken[0].name, "(b)");
@@ -42,12 +42,12 @@ TEST(FloodBoundTest, WritesSoManyInAWindowOfEachCallerAndCountsTheRest) {
   EXPECT_TRUE(denials.Take(kStart + absl::Seconds(9), true).empty());
 }
 
-TEST(FloodBoundTest, TheNextWindowIsWrittenAgain) {
+TEST(FloodBoundTest, TheNextWindowHasLinesAgain) {
   FloodBound denials(kLimits);
   for (int i = 0; i < 101; ++i) denials.Admit("a", kKnown, kStart);
   EXPECT_FALSE(denials.Admit("a", kKnown, kStart + absl::Milliseconds(999)));
   EXPECT_TRUE(denials.Admit("a", kKnown, kStart + absl::Seconds(1)));
-  // A count does not get lost when its window ends.
+  // A count stays after its window ends.
   const auto taken = denials.Take(kStart + absl::Seconds(1), false);
   ASSERT_EQ(taken.size(), 1);
   EXPECT_EQ(taken[0].count, 2);
@@ -60,7 +60,7 @@ TEST(FloodBoundTest, AClockThatIsSetBackStopsNothing) {
   EXPECT_EQ(denials.Take(kStart - absl::Hours(1), false).size(), 1);
 }
 
-TEST(FloodBoundTest, WhatIsGivenBackIsTakenAgain) {
+TEST(FloodBoundTest, AReturnedCountIsTakenAgain) {
   FloodBound denials(kLimits);
   for (int i = 0; i < 103; ++i) denials.Admit("a", kKnown, kStart);
   auto taken = denials.Take(kStart, true);
@@ -73,7 +73,7 @@ TEST(FloodBoundTest, WhatIsGivenBackIsTakenAgain) {
   EXPECT_EQ(taken[0].since, kStart);
 }
 
-TEST(FloodBoundTest, StrangersAreBoundedAndNeverTakeACallersPlace) {
+TEST(FloodBoundTest, StrangersNeverUseACallersBudget) {
   FloodBound denials(kLimits);
   for (size_t i = 0; i < FloodBound::kStrangers; ++i) {
     EXPECT_TRUE(denials.Admit(absl::StrCat("(s", i, ")"), kStranger, kStart));
@@ -89,13 +89,13 @@ TEST(FloodBoundTest, StrangersAreBoundedAndNeverTakeACallersPlace) {
   EXPECT_TRUE(denials.Admit("(t1)", kStranger, kStart + absl::Seconds(1)));
 }
 
-TEST(FloodBoundTest, ACallerHasABudgetForADay) {
+TEST(FloodBoundTest, ACallerHasADailyBudget) {
   FloodBound denials({.window = absl::Seconds(1), .per_window = 3, .daily = 5});
   int written = 0;
   for (int second = 0; second < 24 * 60 * 60; ++second) {
     const absl::Time now = kStart + absl::Seconds(second);
     for (int i = 0; i < 4; ++i) written += denials.Admit("a", kKnown, now) ? 1 : 0;
-    denials.Take(now, false);  // which must not forget the day
+    denials.Take(now, false);  // must not forget the day
   }
   EXPECT_EQ(written, 5);
   EXPECT_TRUE(denials.Admit("b", kKnown, kStart + absl::Hours(23)));
@@ -106,13 +106,13 @@ TEST(FloodBoundTest, StrangersShareABudgetForLinesAndCounts) {
   FloodBound denials({.window = absl::Seconds(1), .per_window = 1, .strangers_daily = 10});
   for (int i = 0; i < 8; ++i) EXPECT_TRUE(denials.Admit(absl::StrCat("(s", i, ")"), kStranger, kStart));
   for (int i = 0; i < 8; ++i) EXPECT_FALSE(denials.Admit(absl::StrCat("(s", i, ")"), kStranger, kStart));
-  // Two counts are left; the others are one.
+  // Two counts are left; the rest are in one.
   auto taken = denials.Take(kStart + absl::Seconds(1), false);
   ASSERT_THAT(taken, SizeIs(3));
   EXPECT_EQ(taken[0].name, FloodBound::kOthers);
   EXPECT_EQ(taken[0].count, 6);
   EXPECT_FALSE(denials.Admit("(new)", kStranger, kStart + absl::Seconds(1)));
-  // Callers have their own.
+  // Callers have their own budget.
   EXPECT_TRUE(denials.Admit("payments", kKnown, kStart + absl::Seconds(1)));
   taken = denials.Take(kStart + absl::Seconds(2), false);
   ASSERT_THAT(taken, SizeIs(1));

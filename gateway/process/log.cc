@@ -25,10 +25,10 @@ namespace {
 
 constexpr size_t kQueuedLines = 8192;
 
-// How often FlushLog looks at the number of lines that spdlog has dropped. spdlog reports them in no other way.
+// How often FlushLog polls the number of lines that spdlog has dropped; spdlog has no notification for it.
 constexpr absl::Duration kLook = absl::Milliseconds(10);
 
-// Not through stdio: a thread that waits for a slow reader would hold the lock of stderr, for which exit() waits.
+// Not through stdio: a thread that waits for a slow reader would hold the lock of stderr, which exit() needs.
 void WriteAll(const char* data, size_t size) {
   while (size > 0) {
     const ssize_t written = write(STDERR_FILENO, data, size);
@@ -39,10 +39,10 @@ void WriteAll(const char* data, size_t size) {
   }
 }
 
-// Writes to standard error, and counts. Only the pool's one thread writes.
+// Writes to standard error and counts lines. Only the pool's single thread writes.
 class CountingSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
  public:
-  // Waits until `done(number of lines written)`, or for `patience`.
+  // Waits until `done(number of lines written)`, at most for `patience`.
   template <typename Done>
   void WaitFor(absl::Duration patience, Done done) {
     std::unique_lock lock(mutex_);
@@ -66,8 +66,7 @@ class CountingSink final : public spdlog::sinks::base_sink<spdlog::details::null
   uint64_t written_ = 0;
 };
 
-// Of spdlog's own registry nothing is used: its static destructor ends the pool that it knows, and logging
-// afterwards throws an exception.
+// Does not use spdlog's global registry: its static destructor destroys its pool, after which logging throws.
 class ProcessLog {
  public:
   ProcessLog()
@@ -105,7 +104,7 @@ class ProcessLog {
   std::atomic<uint64_t> queued_ = 0;
 };
 
-// Never destroyed: threads that still log while the process exits find it.
+// Never destroyed, because threads may still log while the process exits.
 ProcessLog& TheLog() {
   static ProcessLog& log = *new ProcessLog;
   return log;
@@ -118,7 +117,7 @@ void AppendValue(const LogValue& value, std::string& line) {
   if (const auto* number = std::get_if<int64_t>(&value)) return absl::StrAppend(&line, *number);
   if (const auto* number = std::get_if<uint64_t>(&value)) return absl::StrAppend(&line, *number);
   const double number = std::get<double>(value);
-  if (!std::isfinite(number)) return absl::StrAppend(&line, "null");  // JSON has no other number for it
+  if (!std::isfinite(number)) return absl::StrAppend(&line, "null");  // JSON cannot represent it
   absl::StrAppend(&line, number);
 }
 
@@ -153,14 +152,14 @@ void Log(Severity severity, absl::string_view event, const LogFields& fields) no
     }
     line += '}';
     TheLog().Write(line);
-  } catch (...) {  // spdlog throws
+  } catch (...) {  // spdlog may throw
   }
 }
 
 bool FlushLog(absl::Duration patience) noexcept {
   try {
     return TheLog().Flush(patience);
-  } catch (...) {  // spdlog throws
+  } catch (...) {  // spdlog may throw
     return false;
   }
 }
@@ -168,7 +167,7 @@ bool FlushLog(absl::Duration patience) noexcept {
 uint64_t DroppedLogLines() noexcept {
   try {
     return TheLog().dropped();
-  } catch (...) {  // spdlog throws
+  } catch (...) {  // spdlog may throw
     return 0;
   }
 }

@@ -1,4 +1,4 @@
-// The process's log: one JSON object a line on standard error.
+// The log: one JSON object a line on standard error.
 #ifndef STAMPGATE_GATEWAY_PROCESS_LOG_H_
 #define STAMPGATE_GATEWAY_PROCESS_LOG_H_
 
@@ -15,23 +15,23 @@ namespace stampgate {
 
 enum class Severity { kInfo, kWarning };
 
-// A field's value. A number is a JSON number in the line.
+// The value of a field. A number is a JSON number in the line.
 using LogValue = std::variant<std::string, int64_t, uint64_t, double>;
 
 using LogFields = std::vector<std::pair<absl::string_view, LogValue>>;
 
-// Lines of a lower severity are not written from now on. Before the first call every line is. Thread-safe.
+// Drops lines of a lower severity from now on; initially no line is dropped. Thread-safe.
 void SetLowestLogged(Severity severity) noexcept;
 
-// Queues a line {"time","severity","event", fields...}; never blocks: if the reader of the log is too slow, the oldest
+// Queues a line {"time","severity","event", fields...}. Never blocks: if the reader of the log is too slow, the oldest
 // lines are dropped, and DroppedLogLines counts them. Fields are names, codes, ids, counts and durations, never a body,
 // a header, a key or a secret. Any thread may call this at any time, also while the process exits. Never throws: a line
 // that cannot be queued is dropped.
 void Log(Severity severity, absl::string_view event, const LogFields& fields) noexcept;
 
-// Waits until every line that was queued before is written or dropped, but no longer than `patience`: a reader of the
-// log that does not read must not keep the process from ending. Returns whether that was so. Later lines are written
-// too, for as long as the process lives.
+// Waits until every line that was queued before is written or dropped, but at most for `patience`: a reader that
+// stopped reading must not keep the process from ending. Returns whether all lines were handled. Later lines are
+// written too.
 bool FlushLog(absl::Duration patience = absl::Seconds(2)) noexcept;
 
 // How many lines were dropped because the reader of the log was too slow. Thread-safe.

@@ -17,7 +17,7 @@ namespace {
 
 using testing::ExitedWithCode;
 
-// Threads that log until the process has ended.
+// Starts threads that log until the process has ended.
 void LogForEver(int threads) {
   std::atomic<int> started = 0;
   for (int i = 0; i < threads; ++i) {
@@ -30,7 +30,7 @@ void LogForEver(int threads) {
   while (started < threads) std::this_thread::yield();
 }
 
-// Each round in a child process, whose many lines nobody reads.
+// Each round runs in a child process, whose output is discarded.
 void Silence() {
   const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
   dup2(nowhere, STDERR_FILENO);
@@ -102,7 +102,7 @@ TEST(LogDeathTest, AFlushMayComeTwiceAndBeforeAnyLine) {
       ExitedWithCode(0), "\"one\"\\}\n.*\"two\"\\}\n");
 }
 
-TEST(LogDeathTest, LinesThatAreDroppedDoNotHoldUpAFlush) {
+TEST(LogDeathTest, DroppedLinesDoNotDelayAFlush) {
   EXPECT_EXIT(
       {
         Silence();
@@ -112,7 +112,7 @@ TEST(LogDeathTest, LinesThatAreDroppedDoNotHoldUpAFlush) {
       ExitedWithCode(0), "");
 }
 
-TEST(LogDeathTest, AReaderThatDoesNotReadHoldsUpNobodyForLong) {
+TEST(LogDeathTest, AReaderThatStopsDelaysAFlushBriefly) {
   EXPECT_EXIT(
       {
         int pipe_ends[2];
@@ -123,13 +123,13 @@ TEST(LogDeathTest, AReaderThatDoesNotReadHoldsUpNobodyForLong) {
       ExitedWithCode(0), "");
 }
 
-TEST(LogDeathTest, LinesThatAreDroppedAreCounted) {
+TEST(LogDeathTest, DroppedLinesAreCounted) {
   EXPECT_EXIT(
       {
         int pipe_ends[2];
         if (pipe(pipe_ends) != 0 || dup2(pipe_ends[1], STDERR_FILENO) < 0) _exit(2);
         if (DroppedLogLines() != 0) _exit(3);
-        // A pipe holds 64 KiB, which is fewer than 1,000 of these lines, and the queue 8,192 lines.
+        // A pipe holds 64 KiB, fewer than 1,000 of these lines; the queue holds 8,192 lines.
         for (int i = 0; i < 10'000; ++i) Log(Severity::kInfo, "line", {{"padding", std::string(100, 'x')}});
         _exit(DroppedLogLines() > 0 ? 0 : 1);
       },

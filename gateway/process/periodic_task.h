@@ -1,4 +1,4 @@
-// Does something again and again, on a thread of its own.
+// Runs a task repeatedly on its own thread.
 #ifndef STAMPGATE_GATEWAY_PROCESS_PERIODIC_TASK_H_
 #define STAMPGATE_GATEWAY_PROCESS_PERIODIC_TASK_H_
 
@@ -15,18 +15,18 @@ namespace stampgate {
 // Thread-safe.
 class PeriodicTask {
  public:
-  // Runs `task` every `interval`, for the first time after one, on a thread of this name: see StartThread.
+  // Runs `task` every `interval`, for the first time after one interval, on a thread of this name (see StartThread).
   PeriodicTask(const std::string& name, absl::Duration interval, std::function<void()> task);
-  // Waits for a run that is under way.
+  // Waits for a run that is in progress.
   ~PeriodicTask();
 
   PeriodicTask(const PeriodicTask&) = delete;
   PeriodicTask& operator=(const PeriodicTask&) = delete;
 
-  // Runs it once now; if it is running, once more.
+  // Runs the task now; if it is running, once more afterwards.
   void Wake();
 
-  // For `task` itself: its next run is no later than after `time`.
+  // For `task` itself: its next run begins at the latest after `time`.
   void RunAgainIn(absl::Duration time);
 
  private:

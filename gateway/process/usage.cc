@@ -31,7 +31,7 @@ double MaxDescriptors() {
 double OpenDescriptors() {
   DIR* folder = opendir("/proc/self/fd");
   if (folder == nullptr) return errno == EMFILE ? MaxDescriptors() : 0;
-  double count = -3;  // "." and "..", and the one that looks
+  double count = -3;  // excludes ".", ".." and the descriptor of this directory
   while (readdir(folder) != nullptr) ++count;
   closedir(folder);
   return count;
@@ -46,7 +46,7 @@ double CpuSeconds() {
   return getrusage(RUSAGE_SELF, &usage) == 0 ? Seconds(usage.ru_utime) + Seconds(usage.ru_stime) : 0;
 }
 
-// When the machine began, in Unix time.
+// When the machine booted, in Unix time.
 double BootTime() {
   std::ifstream file("/proc/stat");
   for (std::string word; file >> word;) {
@@ -60,7 +60,8 @@ double StartTime() {
   std::ifstream file("/proc/self/stat");
   std::string text;
   std::getline(file, text);
-  // The second field is the program's name in brackets, which may hold anything; the start is the 20th behind it.
+  // The second field is the program's name in brackets, which may contain anything; the start time is the 20th field
+  // after it.
   std::istringstream fields(text.substr(text.rfind(')') + 1));
   std::string field;
   for (int i = 0; i < 20; ++i) fields >> field;

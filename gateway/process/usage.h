@@ -1,18 +1,18 @@
-// What the system says that this process uses.
+// What the system reports about this process's use of resources.
 #ifndef STAMPGATE_GATEWAY_PROCESS_USAGE_H_
 #define STAMPGATE_GATEWAY_PROCESS_USAGE_H_
 
 namespace stampgate {
 
 struct ProcessUsage {
-  double resident_bytes = 0;  // memory that is in RAM
+  double resident_bytes = 0;  // resident memory
   double open_descriptors = 0;
   double max_descriptors = 0;     // the limit
   double cpu_seconds = 0;         // user and system time of all threads, since the start
   double start_time_seconds = 0;  // in Unix time
 };
 
-// Works also when no descriptor is left. What cannot be found out is 0.
+// Also works when no descriptor is free. A value that cannot be read is 0.
 ProcessUsage ReadProcessUsage();
 
 }  // namespace stampgate

@@ -14,7 +14,7 @@ TEST(ProcessUsageTest, IsThatOfThisProcess) {
   EXPECT_GE(usage.open_descriptors, 3);
   EXPECT_GE(usage.max_descriptors, usage.open_descriptors);
   EXPECT_GT(usage.cpu_seconds, 0);
-  // The machine's start is known to the second.
+  // The system reports the boot time in whole seconds.
   const double now = static_cast<double>(absl::ToUnixSeconds(absl::Now()));
   EXPECT_LE(usage.start_time_seconds, now + 2);
   EXPECT_GT(usage.start_time_seconds, now - 3600);

@@ -10,7 +10,7 @@ using Kind = AttemptEnd::Kind;
 void Cut(std::string* text) {
   if (text->size() <= kMaxEndTextBytes) return;
   size_t size = kMaxEndTextBytes;
-  // The second and later bytes of a character in UTF-8 begin with the bits 10.
+  // The second and later bytes of a UTF-8 character begin with the bits 10.
   while (size > 0 && (static_cast<unsigned char>((*text)[size]) & 0xc0) == 0x80) --size;
   text->resize(size);
 }

@@ -20,7 +20,7 @@ CallRow RowWithAttempts(int open_attempts) {
 
 Kind OutcomeOf(const CallRow& row) { return RecordOf(row).outcome.kind; }
 
-TEST(CallRow, IsUnknownWhileAnAttemptIsOpen) {
+TEST(CallRowTest, IsUnknownWhileAnAttemptIsOpen) {
   CallRow row = RowWithAttempts(2);
   EXPECT_EQ(OutcomeOf(row), Kind::kUnknown);
   EndAttempt(Refused("FIRST"), &row);
@@ -31,7 +31,7 @@ TEST(CallRow, IsUnknownWhileAnAttemptIsOpen) {
   EXPECT_EQ(RecordOf(row).outcome.reason, "FIRST");
 }
 
-TEST(CallRow, StaysUnknownOnceAnAttemptEndedSo) {
+TEST(CallRowTest, StaysUnknownOnceAnAttemptEndedSo) {
   CallRow row = RowWithAttempts(2);
   EndAttempt(Unknown(), &row);
   EndAttempt(Refused("R"), &row);
@@ -39,7 +39,7 @@ TEST(CallRow, StaysUnknownOnceAnAttemptEndedSo) {
   EXPECT_FALSE(NothingWasSent(row));
 }
 
-TEST(CallRow, KeepsTheLastRefusal) {
+TEST(CallRowTest, KeepsTheLastRefusal) {
   CallRow row = RowWithAttempts(3);
   EndAttempt(Refused("FIRST"), &row);
   EndAttempt(Refused("SECOND"), &row);
@@ -49,7 +49,7 @@ TEST(CallRow, KeepsTheLastRefusal) {
   EXPECT_FALSE(NothingWasSent(row));
 }
 
-TEST(CallRow, IsDoneForGood) {
+TEST(CallRowTest, StaysDone) {
   CallRow row = RowWithAttempts(4);
   EndAttempt(Refused("R"), &row);
   EndAttempt(Done("a-1"), &row);
@@ -60,7 +60,7 @@ TEST(CallRow, IsDoneForGood) {
   EXPECT_EQ(RecordOf(row).outcome.activity_id, "a-1");
 }
 
-TEST(CallRow, NothingWasSentOnlyIfAllAttemptsEndedSo) {
+TEST(CallRowTest, NothingWasSentOnlyIfAllAttemptsEndedSo) {
   CallRow row = RowWithAttempts(2);
   EXPECT_FALSE(NothingWasSent(row));
   EndAttempt(NotSent(), &row);
@@ -70,17 +70,17 @@ TEST(CallRow, NothingWasSentOnlyIfAllAttemptsEndedSo) {
   EXPECT_EQ(OutcomeOf(row), Kind::kNotSent);
 }
 
-TEST(CallRow, HasNoFewerThanNoOpenAttempts) {
+TEST(CallRowTest, NeverHasNegativeOpenAttempts) {
   CallRow row = RowWithAttempts(0);
   EndAttempt(Done("a-1"), &row);
   EXPECT_EQ(row.open_attempts, 0);
   EXPECT_EQ(OutcomeOf(row), Kind::kNotSent);
 }
 
-TEST(CallRow, CutsTextsBetweenCharacters) {
+TEST(CallRowTest, CutsTextsBetweenCharacters) {
   CallRow row = RowWithAttempts(2);
   AttemptEnd end = Refused(std::string(kMaxEndTextBytes + 1, 'r'));
-  end.domain = std::string(kMaxEndTextBytes - 1, 'd') + "é";  // of two bytes
+  end.domain = std::string(kMaxEndTextBytes - 1, 'd') + "é";  // the last character has two bytes
   EndAttempt(end, &row);
   EXPECT_EQ(row.best_end.reason, std::string(kMaxEndTextBytes, 'r'));
   EXPECT_EQ(row.best_end.domain, std::string(kMaxEndTextBytes - 1, 'd'));
@@ -91,8 +91,8 @@ TEST(CallRow, CutsTextsBetweenCharacters) {
   EXPECT_EQ(row.best_end.activity_status.size(), kMaxEndTextBytes);
 }
 
-// A copy that is behind knows for certain only that there was an activity.
-TEST(CallRow, DistrustedIsUnknownUnlessItIsDone) {
+// An old copy of a row proves only that there was an activity.
+TEST(CallRowTest, DistrustedIsUnknownUnlessItIsDone) {
   CallRow row = RowWithAttempts(1);
   EndAttempt(NotSent(), &row);
   EXPECT_EQ(RecordOfDistrusted(row).outcome.kind, Kind::kUnknown);

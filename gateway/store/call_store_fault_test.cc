@@ -1,4 +1,5 @@
-// The store on disks that are full or fail: what was begun is known afterwards, and no key has begun with two bodies.
+// The call store on disks that are full or fail: begun attempts are known afterwards, and no key has begun with two
+// bodies.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -23,7 +24,7 @@ constexpr absl::StatusCode kFull = absl::StatusCode::kResourceExhausted;
 constexpr absl::StatusCode kGone = absl::StatusCode::kUnavailable;
 const absl::Time kNow = absl::FromUnixSeconds(1'700'000'000);
 
-// Begins attempts of ever new keys, and keeps what became of each.
+// Begins attempts, each with a new key, and keeps their results.
 class Caller {
  public:
   explicit Caller(TestDisk& disk) : store_disk_(disk) {}
@@ -56,7 +57,7 @@ class Caller {
   bool failing() const { return failing_; }
   size_t begun() const { return begun_.size(); }
 
-  // Of two submits with the next key, one after the other: the first is not sent, if it begins.
+  // Sends two submits with the next key, one after the other. If the first begins, it ends as not sent.
   std::vector<absl::Status> Send() {
     std::vector<absl::Status> answers;
     const std::string key = absl::StrCat("key-", ++sent_);
@@ -71,10 +72,10 @@ class Caller {
     return answers;
   }
 
-  // What has begun is what its key stands for, and nothing else begins.
+  // Each key stands for the submit that began, and no other submit begins with it.
   void ExpectNothingLost() {
     for (const auto& [key, submit] : begun_) {
-      // A body of which nothing was sent may have been followed by another.
+      // A body that was not sent may have been replaced by another.
       if (submit.timestamp_ms == 1000) continue;
       const absl::StatusOr<Begun> begun = BeginAndWait(*store_, MakeSubmit(key, 1, 3, 3000));
       ASSERT_TRUE(begun.ok()) << begun.status();
@@ -92,12 +93,13 @@ class Caller {
   std::unique_ptr<CallStore> store_;
 };
 
-// Fills the disk at the nth write of a run, for each n; odd ones leave room in what the files have.
-TEST(CallStoreOnAFullDisk, RefusesForgetsNothingAndRecoversByItself) {
+// The disk becomes full at the nth write of a run, for each n. With an odd n, the space that the files already own
+// stays writable.
+TEST(CallStoreOnAFullDiskTest, RefusesForgetsNothingAndRecovers) {
   int refused = 0;
   int failures = 0;
   for (int n = 1; n <= 250; ++n) {
-    SCOPED_TRACE(absl::StrCat("full at write ", n));
+    SCOPED_TRACE(absl::StrCat("disk full at write ", n));
     TestDisk disk;
     Caller caller(disk);
     ASSERT_EQ(caller.Open(), absl::OkStatus());
@@ -125,7 +127,7 @@ TEST(CallStoreOnAFullDisk, RefusesForgetsNothingAndRecoversByItself) {
   EXPECT_GT(failures, 500);
 }
 
-TEST(CallStoreOnAFullDisk, TimestampsGoOn) {
+TEST(CallStoreOnAFullDiskTest, TimestampsContinue) {
   TestDisk disk;
   Caller caller(disk);
   ASSERT_EQ(caller.Open(), absl::OkStatus());
@@ -135,7 +137,7 @@ TEST(CallStoreOnAFullDisk, TimestampsGoOn) {
   EXPECT_EQ(caller.store().timestamp_floor_ms(), 10'000u);
 }
 
-TEST(CallStoreOnAFullDisk, TimestampsWaitForRoomWhereWritingInPlaceNeedsIt) {
+TEST(CallStoreOnAFullDiskTest, TimestampsWaitForSpaceIfTheyNeedIt) {
   TestDisk disk;
   Caller caller(disk);
   ASSERT_EQ(caller.Open(), absl::OkStatus());
@@ -148,7 +150,7 @@ TEST(CallStoreOnAFullDisk, TimestampsWaitForRoomWhereWritingInPlaceNeedsIt) {
   EXPECT_EQ(caller.fatal(), 0);
 }
 
-// Fails the nth write or sync of a run, for each n. The next store is opened over what the page cache has then.
+// The nth write or sync of a run fails, for each n. The next store opens what the page cache then has.
 void FailEach(int last, void (*fail)(TestDisk& disk, int n)) {
   int failed = 0;
   for (int n = 1; n <= last; ++n) {
@@ -178,15 +180,15 @@ void FailEach(int last, void (*fail)(TestDisk& disk, int n)) {
   EXPECT_GT(failed, last / 2);
 }
 
-TEST(CallStoreOnADiskThatFails, BeginsNothingAfterAFailedSync) {
+TEST(CallStoreOnADiskThatFailsTest, BeginsNothingAfterAFailedSync) {
   FailEach(60, [](TestDisk& disk, int n) { disk.FailSync(n, static_cast<uint64_t>(n)); });
 }
 
-TEST(CallStoreOnADiskThatFails, BeginsNothingAfterAFailedWrite) {
+TEST(CallStoreOnADiskThatFailsTest, BeginsNothingAfterAFailedWrite) {
   FailEach(150, [](TestDisk& disk, int n) { disk.FailWrite(n); });
 }
 
-TEST(CallStoreOnADiskThatFails, EndsOnceForTimestampsToo) {
+TEST(CallStoreOnADiskThatFailsTest, FailsOnceForTimestampsToo) {
   TestDisk disk;
   Caller caller(disk);
   ASSERT_EQ(caller.Open(), absl::OkStatus());
@@ -197,8 +199,8 @@ TEST(CallStoreOnADiskThatFails, EndsOnceForTimestampsToo) {
   EXPECT_EQ(caller.fatal(), 1);
 }
 
-// What a process left in the middle of its work may be in memory only.
-TEST(CallStoreOnADiskThatFails, SettlesEachFileBeforeItBelievesIt) {
+// Files that an earlier process left may be in memory only.
+TEST(CallStoreOnADiskThatFailsTest, SettlesEachFileBeforeReadingIt) {
   TestDisk disk;
   Caller caller(disk);
   ASSERT_EQ(caller.Open(), absl::OkStatus());
@@ -207,7 +209,7 @@ TEST(CallStoreOnADiskThatFails, SettlesEachFileBeforeItBelievesIt) {
   EXPECT_EQ(settled.size(), 4u);
 }
 
-TEST(CallStoreOnADiskThatFails, DoesNotOpenWithAFileThatDoesNotSettle) {
+TEST(CallStoreOnADiskThatFailsTest, DoesNotOpenIfAFileDoesNotSettle) {
   for (const char* suffix : {"", "-wal", "-mark", "-timestamps"}) {
     TestDisk disk;
     Caller caller(disk);

@@ -1,5 +1,5 @@
-// The store after power cuts and damage: what was begun is known, or the store says that it has lost something; and no
-// key is begun with a second body.
+// The call store after power cuts and damage: begun attempts are known, or the store reports a loss; and no key begins
+// with a second body.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,12 +27,12 @@ constexpr char kPath[] = "/calls.db";
 constexpr uint64_t kNoTimestamp = ~uint64_t{0};
 const absl::Time kNow = absl::FromUnixSeconds(1'700'000'000);
 
-// An attempt that was begun, or timestamps that were raised, when the disk had come to `step`.
+// An attempt that had begun, or a raise of the timestamps, when the disk had done `step` operations.
 struct Promise {
   size_t step = 0;
-  KeyedSubmit submit;  // without a key if timestamps were raised
+  KeyedSubmit submit;  // no key: the timestamps were raised
   uint64_t timestamps_ms = 0;
-  // Nothing of the attempt was sent: the key may have another body later.
+  // The attempt sent nothing, so the key may get another body later.
   bool not_sent = false;
 };
 
@@ -65,7 +65,7 @@ class Stores {
   const bool synchronous_full_;
 };
 
-// Begins attempts of ever new keys on a disk, one after the other, and ends them in every way.
+// Begins attempts, each with a new key, one after the other, and ends them in every way.
 class Workload {
  public:
   explicit Workload(const Stores& stores) : stores_(stores) {}
@@ -85,7 +85,7 @@ class Workload {
 
   const TestDisk& disk() const { return disk_; }
   const std::vector<Promise>& promises() const { return promises_; }
-  // What a process leaves that dies at the end.
+  // What a process leaves that dies instead of closing the store.
   const DiskImage& image_before_close() const { return image_before_close_; }
 
  private:
@@ -99,7 +99,7 @@ class Workload {
       case 1:
         return store.End(*begun->attempt, Refused("REASON"));
       case 2: {
-        // The key takes a second body, which is its body from then on.
+        // The key gets a second body, which then is its body.
         store.End(*begun->attempt, NotSent());
         promises_.back().not_sent = true;
         KeyedSubmit second = submit;
@@ -132,20 +132,19 @@ class Workload {
 };
 
 struct Verdict {
-  std::string problem;       // a promise was broken
-  int forgotten = 0;         // keys that were begun and are not known; the store says that there may be such
-  int losses = 0;            // that the store saw
-  bool second_body = false;  // the worst
+  std::string problem;       // the first broken promise
+  int forgotten = 0;         // keys that had begun and are unknown, although the store reports that there may be such
+  int losses = 0;            // losses that the store reported
+  bool second_body = false;  // the worst fault
 };
 
-// What the store makes of the disk after a fault. Looks at the last promises, and at some before. `promises` are those
-// that had been made.
+// Opens the store after a fault and checks the last promises, and some earlier ones. `promises` are those made so far.
 Verdict Judge(const Stores& stores, TestDisk& disk, const std::vector<Promise>& promises, std::mt19937_64& random) {
   Verdict verdict;
   DiskOfTest store_disk(disk);
   OpenedStore opened = stores.Open(store_disk);
   if (!opened.store.ok()) {
-    verdict.problem = absl::StrCat("does not open: ", opened.store.status().ToString());
+    verdict.problem = absl::StrCat("it does not open: ", opened.store.status().ToString());
     return verdict;
   }
   verdict.losses = opened.losses;
@@ -156,7 +155,7 @@ Verdict Judge(const Stores& stores, TestDisk& disk, const std::vector<Promise>& 
   for (size_t i = promises.size(); i-- > 0;) {
     const bool recent = promises.size() - i < 12;
     if (promises[i].submit.key.empty() || (!recent && random() % 20 != 0)) continue;
-    // The first body of two is asked for below.
+    // The first body of two is tested below.
     if (i + 1 < promises.size() && promises[i + 1].submit.key == promises[i].submit.key) continue;
     const KeyedSubmit& was = promises[i].submit;
     KeyedSubmit other = was;
@@ -169,15 +168,15 @@ Verdict Judge(const Stores& stores, TestDisk& disk, const std::vector<Promise>& 
       if (submit.timestamp_ms == was.timestamp_ms) continue;
       const absl::StatusOr<Begun> begun = BeginAndWait(store, submit);
       if (!begun.ok()) {
-        verdict.problem = absl::StrCat("does not answer: ", begun.status().ToString());
+        verdict.problem = absl::StrCat("it does not respond: ", begun.status().ToString());
       } else if (begun->attempt.has_value()) {
-        // The end in kNotSent was written if the second body was on its way to be begun.
+        // The end kNotSent was written if the second body may have begun.
         if (promises[i].not_sent) break;
         verdict.second_body = true;
-        verdict.problem = absl::StrCat(was.key, " is begun with a second body");
+        verdict.problem = absl::StrCat(was.key, " begins with a second body");
       } else if (!begun->record.has_value()) {
         ++verdict.forgotten;
-        if (opened.losses == 0) verdict.problem = absl::StrCat(was.key, " is not known, and nobody says so");
+        if (opened.losses == 0) verdict.problem = absl::StrCat(was.key, " is unknown, and no loss is reported");
       } else if (begun->record->request_sha256 != was.request_sha256) {
         verdict.problem = absl::StrCat(was.key, " stands for another request");
       } else if (opened.losses == 0 && !promises[i].not_sent && begun->record->timestamp_ms != was.timestamp_ms) {
@@ -187,7 +186,7 @@ Verdict Judge(const Stores& stores, TestDisk& disk, const std::vector<Promise>& 
   }
   if (opened.losses > 0 || !verdict.problem.empty()) return verdict;
   const absl::StatusOr<Begun> begun = BeginAndWait(store, MakeSubmit("after", 1, 1, 5000));
-  if (!begun.ok() || !begun->attempt.has_value()) verdict.problem = "does not go on";
+  if (!begun.ok() || !begun->attempt.has_value()) verdict.problem = "it accepts no new key";
   return verdict;
 }
 
@@ -214,8 +213,8 @@ struct Result {
   }
 };
 
-// Runs the workload once, and cuts the power at every `stride`th step of it; every fourth time again while the store
-// goes on.
+// Runs the workload once, and cuts the power at every `stride`th step of it; every fourth time it cuts the power again
+// while the store continues.
 Result CutEverywhere(bool synchronous_full, size_t stride) {
   const Stores stores(synchronous_full);
   Workload workload(stores);
@@ -240,7 +239,7 @@ Result CutEverywhere(bool synchronous_full, size_t stride) {
   return result;
 }
 
-TEST(CallStorePowerCut, ForgetsNothingThatWasBegun) {
+TEST(CallStorePowerCutTest, ForgetsNoBegunAttempt) {
   const Result result = CutEverywhere(/*synchronous_full=*/true, /*stride=*/2);
   EXPECT_GE(result.cuts, 500);
   EXPECT_EQ(result.forgotten, 0);
@@ -248,17 +247,17 @@ TEST(CallStorePowerCut, ForgetsNothingThatWasBegun) {
   EXPECT_EQ(result.problems, std::vector<std::string>());
 }
 
-// The same without a sync at each commit: the test can see that keys are forgotten. The store sees it too, because of
-// its mark, and begins nothing that it does not know.
-TEST(CallStorePowerCut, ForgetsWhatWasBegunIfCommitsAreNotSynced) {
+// The negative control, without a sync at each commit: the test can see forgotten keys. The store detects the loss by
+// its mark, and begins no attempt for a key that it does not have.
+TEST(CallStorePowerCutTest, ForgetsAttemptsIfCommitsAreNotSynced) {
   const Result result = CutEverywhere(/*synchronous_full=*/false, /*stride=*/5);
   EXPECT_GT(result.forgotten, 10);
   EXPECT_GT(result.losses, 10);
   EXPECT_EQ(result.second_bodies, 0);
 }
 
-// Without the mark too, keys are begun with a second body: the test can see that.
-TEST(CallStorePowerCut, BeginsASecondBodyIfNothingSaysThatItHasLostTheFirst) {
+// Without the mark as well, keys begin with a second body: the test can see that.
+TEST(CallStorePowerCutTest, BeginsASecondBodyWithoutTheMark) {
   const Stores stores(/*synchronous_full=*/true);
   Workload workload(stores);
   workload.Run(/*sessions=*/1, /*attempts=*/5);
@@ -269,7 +268,7 @@ TEST(CallStorePowerCut, BeginsASecondBodyIfNothingSaysThatItHasLostTheFirst) {
   EXPECT_TRUE(Judge(stores, disk, workload.promises(), random).second_body);
 }
 
-// A store that died, with each of many bits of a file flipped.
+// A store whose process died, with each of many bits of a file flipped.
 Result FlipBits(const std::string& suffix, size_t stride) {
   const Stores stores(/*synchronous_full=*/true);
   Workload workload(stores);
@@ -288,7 +287,7 @@ Result FlipBits(const std::string& suffix, size_t stride) {
   return result;
 }
 
-TEST(CallStoreDamage, ABitOfTheWriteAheadLogIsSeenOrHarmless) {
+TEST(CallStoreDamageTest, AFlippedBitIsDetectedOrHarmless) {
   const Result result = FlipBits("-wal", /*stride=*/397);
   EXPECT_GE(result.cuts, 200);
   EXPECT_GT(result.losses, 100);

@@ -1,4 +1,4 @@
-// The store against a simple model in memory, over random sequences of attempts, ends, restarts and crashes.
+// Compares the store with a simple model in memory, over random sequences of attempts, ends, restarts and crashes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,10 +24,10 @@ using Kind = AttemptEnd::Kind;
 
 constexpr absl::Duration kRetention = absl::Hours(24);
 
-// What is to be true of a key, said as plainly as can be: the ends of all of its attempts.
+// The model of a key: the ends of all of its attempts.
 struct ModelKey {
   KeyedSubmit submit;
-  absl::Duration taken;  // the model's age
+  absl::Duration taken;  // when it got its submit, by the model's age
   std::map<int, std::optional<AttemptEnd>> attempts;
 
   bool nothing_was_sent() const {
@@ -85,7 +85,7 @@ class RandomRun {
     options.path = "/calls.db";
     options.disk = store_disk_.get();
     options.key_retention = kRetention;
-    options.end_delay = absl::Hours(1);  // with the next attempt, so that the model knows when
+    options.end_delay = absl::Hours(1);  // ends are written with the next attempt, so that the model knows when
     options.tidy_interval = absl::Hours(1);
     options.checkpoint_pages = 20;
     options.now = [this] { return now_; };
@@ -97,7 +97,7 @@ class RandomRun {
     open_.clear();
   }
 
-  // Ends that wait are written.
+  // Writes queued ends.
   void Restart() {
     store_->Close(~uint64_t{0});
     WritePending();
@@ -105,7 +105,7 @@ class RandomRun {
     OpenStore();
   }
 
-  // The process dies: attempts that are open, and those whose ends wait, stay open for ever.
+  // The process dies: attempts that are open, or whose ends are queued, stay open forever.
   void Crash() {
     const DiskImage image = disk_->image();
     store_ = nullptr;
@@ -141,7 +141,7 @@ class RandomRun {
     const KeyedSubmit submit = MakeSubmit(key, request, body, 1000 + random_() % 8 / 7);
     WritePending();
     const absl::StatusOr<Begun> begun = BeginAndWait(*store_, submit);
-    TidyNow(*store_);  // what ends now waits for the next attempt
+    TidyNow(*store_);  // later ends wait for the next attempt
     ASSERT_TRUE(begun.ok()) << begun.status();
     ASSERT_EQ(begun->unknown_until, absl::ZeroDuration());
     ModelKey* model = Known(key);
@@ -214,15 +214,15 @@ class RandomRun {
   std::unique_ptr<DiskOfTest> store_disk_;
   std::unique_ptr<CallStore> store_;
   std::map<std::string, ModelKey> keys_;
-  int attempts_ = 0;                                 // numbers them
+  int attempts_ = 0;                                 // used to number them
   std::map<int, CallStore::AttemptId> open_;         // of this process
-  std::vector<std::pair<int, AttemptEnd>> pending_;  // ends that the store has not written
-  std::vector<int> ends_;                            // attempts, in the order in which they ended
+  std::vector<std::pair<int, AttemptEnd>> pending_;  // ends that the store has not written yet
+  std::vector<int> ends_;                            // attempts, in the order of their ends
   int records_ = 0;
   int changed_bodies_ = 0;
 };
 
-TEST(CallStoreProperty, DoesAsTheModelDoes) {
+TEST(CallStorePropertyTest, MatchesTheModel) {
   int attempts = 0;
   int records = 0;
   int changed_bodies = 0;

@@ -50,7 +50,7 @@ absl::StatusOr<CallStore::Begun> BeginAndWait(CallStore& store, const KeyedSubmi
   std::future<absl::StatusOr<CallStore::Begun>> future = answer->get_future();
   store.Begin(submit, [answer](absl::StatusOr<CallStore::Begun> begun) { answer->set_value(std::move(begun)); });
   if (future.wait_for(std::chrono::minutes(1)) != std::future_status::ready) {
-    return absl::DeadlineExceededError("the store does not answer");
+    return absl::DeadlineExceededError("the store did not respond");
   }
   return future.get();
 }
@@ -60,7 +60,7 @@ absl::Status RaiseAndWait(CallStore& store, uint64_t ms) {
   std::future<absl::Status> future = answer->get_future();
   store.RaiseTimestamps(ms, [answer](absl::Status status) { answer->set_value(std::move(status)); });
   if (future.wait_for(std::chrono::minutes(1)) != std::future_status::ready) {
-    return absl::DeadlineExceededError("the store does not answer");
+    return absl::DeadlineExceededError("the store did not respond");
   }
   return future.get();
 }

@@ -1,4 +1,4 @@
-// How tests use a call store.
+// Helpers for tests that use a call store.
 #ifndef STAMPGATE_GATEWAY_STORE_CALL_STORE_TESTING_H_
 #define STAMPGATE_GATEWAY_STORE_CALL_STORE_TESTING_H_
 
@@ -14,7 +14,7 @@
 
 namespace stampgate {
 
-// A submit of the caller "caller". Each of the numbers stands for content of its own.
+// A submit of the caller "caller". Each number selects a different content.
 KeyedSubmit MakeSubmit(const std::string& key, uint8_t request, uint8_t body, uint64_t timestamp_ms = 1000);
 
 AttemptEnd NotSent();
@@ -22,13 +22,13 @@ AttemptEnd Unknown();
 AttemptEnd Refused(const std::string& reason);
 AttemptEnd Done(const std::string& activity_id);
 
-// Begins and waits for the answer; kDeadlineExceeded if there is none within a minute.
+// Begins an attempt and waits for the result; kDeadlineExceeded if there is none within a minute.
 absl::StatusOr<CallStore::Begun> BeginAndWait(CallStore& store, const KeyedSubmit& submit);
 
-// The same for RaiseTimestamps.
+// Raises the timestamps and waits likewise.
 absl::Status RaiseAndWait(CallStore& store, uint64_t ms);
 
-// A test's disk that notes what is settled. One thread at a time.
+// A test's disk that records which files were settled. One thread at a time.
 class DiskOfTest final : public Disk {
  public:
   explicit DiskOfTest(TestDisk& disk) : disk_(disk) {}
@@ -39,7 +39,7 @@ class DiskOfTest final : public Disk {
     return path == unsettled_ ? absl::UnavailableError("cannot be written to disk") : disk_.Settle(path);
   }
 
-  // From now on this file does not settle.
+  // Settling this file fails from now on.
   void DoNotSettle(const std::string& path) { unsettled_ = path; }
 
   // The files for which Settle was called.

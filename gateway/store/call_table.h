@@ -1,4 +1,4 @@
-// The rows of the store's file: one for each key.
+// The table of idempotency keys: one row for each.
 #ifndef STAMPGATE_GATEWAY_STORE_CALL_TABLE_H_
 #define STAMPGATE_GATEWAY_STORE_CALL_TABLE_H_
 
@@ -13,11 +13,11 @@
 
 namespace stampgate {
 
-// The table and its index, with no row in it.
+// Creates the table and its index, empty.
 extern const char kCreateCalls[];
 extern const char kIndexCalls[];
 
-// What was found. A damaged row is there, and nothing that stands in it may be believed.
+// The result of a search. Of a damaged row only its existence is known.
 struct FoundCall {
   enum class Kind { kNone, kRow, kDamaged };
 
@@ -25,7 +25,7 @@ struct FoundCall {
   CallRow row;
 };
 
-// Over a connection, which outlives this. Errors: those of SqliteStatus.
+// Uses `connection`, which must outlive this. Errors: those of SqliteStatus.
 class CallTable {
  public:
   static absl::StatusOr<CallTable> Open(const SqliteConnection& connection, const StoreId& id);
@@ -33,14 +33,14 @@ class CallTable {
   absl::StatusOr<FoundCall> Find(absl::string_view caller, absl::string_view key);
   absl::StatusOr<FoundCall> FindNumber(int64_t number);
 
-  // Stores a row. It takes the place of what has the same number, and of what has the same caller and key.
+  // Stores a row; replaces rows with the same number or the same caller and key.
   absl::Status Put(const CallRow& row);
 
-  // The last number that is to go if rows that were stored before `age_us` go, of the oldest `max_rows`; 0 if none is.
-  // A damaged row goes once a row after it goes.
+  // The number up to which rows must be removed so that rows stored before `age_us` go, looking at the oldest
+  // `max_rows`; 0 if there are none. A damaged row is removed together with a later row.
   absl::StatusOr<int64_t> LastStoredBefore(int64_t age_us, int max_rows);
 
-  // Removes the rows up to `number`. How many there were.
+  // Removes the rows up to `number`; returns how many there were.
   absl::StatusOr<int64_t> RemoveThrough(int64_t number);
 
  private:

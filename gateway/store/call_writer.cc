@@ -13,16 +13,16 @@
 namespace stampgate {
 namespace {
 
-// A transaction of retention is no longer than this, so that submits do not wait long for it.
+// Bounds a transaction of retention, so that submits do not wait long for it.
 constexpr int kTrimRows = 500;
 
-// The age is written with each commit, and in a commit of its own when it is so much ahead of the file.
+// Each commit writes the age. When the age is this far ahead of the file, it gets its own commit.
 constexpr absl::Duration kAgeAhead = absl::Minutes(10);
 
-// More than the two places of a MarkFile.
+// More than the two places of a MarkFile use.
 constexpr size_t kMarkFileBytes = 8192;
 
-// Whether anything has ever been written to the mark, by whichever store.
+// Whether any store has ever written to the mark.
 absl::StatusOr<bool> HadMark(const std::string& path, Disk& disk) {
   if (absl::Status status = disk.Settle(path); !status.ok()) return status;
   absl::StatusOr<VfsFile> file = VfsFile::Open(path, disk.vfs());
@@ -46,7 +46,7 @@ absl::StatusOr<std::unique_ptr<CallWriter>> CallWriter::Open(const Options& opti
   const std::string mark_path = absl::StrCat(options.path, kCommitMarkSuffix);
   const absl::StatusOr<bool> had_mark = HadMark(mark_path, *options.disk);
   if (!had_mark.ok()) return had_mark.status();
-  // Where there is a mark and no table, there was a store, and it is gone.
+  // A mark without a table means that a store has been lost.
   absl::StatusOr<SqliteConnection> connection = OpenCallFile(
       options.path, options.disk->vfs(), options.synchronous_full, MakeStoreRecord(now, /*distrusted=*/*had_mark));
   if (!connection.ok()) return connection.status();
@@ -93,16 +93,15 @@ absl::Status CallWriter::Prepare() {
 absl::Status CallWriter::FindLoss() const {
   const std::optional<HighWaterMark>& mark = mark_->mark();
   if (record_.commit == 0 && record_.distrusted_age_us >= 0) {
-    return absl::DataLossError("the database is empty, and its mark says that it was not");
+    return absl::DataLossError("the database is empty, but its mark proves that it was not");
   }
   if (!mark.has_value()) {
-    return record_.commit == 0 ? absl::OkStatus()
-                               : absl::DataLossError("the file that says how much there was is gone");
+    return record_.commit == 0 ? absl::OkStatus() : absl::DataLossError("the mark file is gone");
   }
   const auto commit = static_cast<uint64_t>(record_.commit);
   if (commit < mark->number) {
     return absl::DataLossError(
-        absl::StrCat("the database ends with commit ", commit, ", and commit ", mark->number, " was on the disk"));
+        absl::StrCat("the database ends with commit ", commit, ", but commit ", mark->number, " was on the disk"));
   }
   if (commit == mark->number && *mark != MarkOf(record_)) {
     return absl::DataLossError(absl::StrCat("commit ", commit, " of the database is not the one that was on the disk"));
@@ -114,7 +113,7 @@ absl::Status CallWriter::Start(absl::Time now) {
   if (!loss_.ok()) return Distrust(now);
   record_.clock.Advance(now);
   if (!is_new_) return absl::OkStatus();
-  // Both places, so that the disk has room for them from now on.
+  // Writes both places, which reserves their disk space.
   for (int place = 0; place < 2; ++place) {
     if (absl::Status status = mark_->Replace(MarkOf(record_)); !status.ok()) return status;
   }
@@ -169,7 +168,7 @@ absl::StatusOr<CallWriter::Decision> CallWriter::Decide(const KeyedSubmit& submi
   if (!submit.begins) return Decision();
   if (!there && record.keys >= options_.max_keys) {
     Decision decision;
-    decision.answer = absl::ResourceExhaustedError("as many keys are kept as may be");
+    decision.answer = absl::ResourceExhaustedError("the maximum number of idempotency keys is stored");
     return decision;
   }
   CallRow row{.number = record.last_number + 1,
@@ -214,7 +213,7 @@ absl::Status CallWriter::Begin(const KeyedSubmit& submit, StoreRecord* next, Ans
 absl::Status CallWriter::End(const EndedAttempt& ended) {
   absl::StatusOr<FoundCall> found = calls_.FindNumber(ended.number);
   if (!found.ok()) return found.status();
-  // Retention has taken the row, or it is damaged: then its outcome stays unknown.
+  // Retention has deleted the row, or it is damaged: then its outcome stays unknown.
   if (found->kind != FoundCall::Kind::kRow) return absl::OkStatus();
   EndAttempt(ended.end, &found->row);
   return calls_.Put(found->row);
@@ -254,7 +253,7 @@ absl::Status CallWriter::Store(const std::vector<const CallStep*>& steps, absl::
   return MarkCommit(answers);
 }
 
-// What has been on the disk before is answered all the same.
+// Still answers from rows that were on the disk before.
 void CallWriter::AnswerUnchanged(const std::vector<const CallStep*>& steps, const absl::Status& why,
                                  std::vector<Answer>* answers) {
   for (size_t i = 0; i < steps.size(); ++i) {
@@ -266,7 +265,7 @@ void CallWriter::AnswerUnchanged(const std::vector<const CallStep*>& steps, cons
   }
 }
 
-// No attempt is given to anybody before the mark says that the file must have it.
+// No attempt is returned before the mark proves that the file must have it.
 absl::Status CallWriter::MarkCommit(std::vector<Answer>* answers) {
   const auto has_begun = [](const Answer& answer) { return answer.ok() && answer->attempt.has_value(); };
   if (std::none_of(answers->begin(), answers->end(), has_begun)) return absl::OkStatus();
@@ -287,7 +286,7 @@ StoreRecord CallWriter::Next() const {
   return next;
 }
 
-// Ends the open transaction.
+// Commits the open transaction.
 absl::Status CallWriter::Commit(StoreRecord next) {
   if (absl::Status status = record_row_.Write(next); !status.ok()) return status;
   if (absl::Status status = Reserve(); !status.ok()) return status;
@@ -303,8 +302,8 @@ absl::Status CallWriter::CommitRecord(const StoreRecord& next) {
   return status.ok() ? status : Abandon(status);
 }
 
-// Sees to it that there is room in the file for every page that the write-ahead log is about to hold. So a checkpoint
-// fits whatever else fills the disk, and the write-ahead log can start anew in the room that it has.
+// Reserves space in the database file for every page that the write-ahead log is about to hold. A checkpoint then
+// always fits, even if other files fill the disk, and the write-ahead log can restart in its own space.
 absl::Status CallWriter::Reserve() {
   SqliteReset reset(page_count_);
   const absl::StatusOr<bool> row = page_count_.Step();
@@ -312,28 +311,28 @@ absl::Status CallWriter::Reserve() {
   int64_t bytes = page_count_.Number(0) * page_bytes_;
   if (bytes <= reserved_bytes_) return absl::OkStatus();
   if (sqlite3_file_control(connection_->get(), "main", SQLITE_FCNTL_SIZE_HINT, &bytes) != SQLITE_OK) {
-    return absl::ResourceExhaustedError("the disk has no room for the file to grow");
+    return absl::ResourceExhaustedError("the disk has no space for the file to grow");
   }
   reserved_bytes_ = (bytes + kCallFileGrowthBytes - 1) / kCallFileGrowthBytes * kCallFileGrowthBytes;
   return absl::OkStatus();
 }
 
-// Ends a transaction that failed. That it has had no effect is not guessed: the file is asked.
+// Ends a failed transaction. Reads from the file whether it had no effect.
 absl::Status CallWriter::Abandon(absl::Status why) {
   if (!CanGoOn(why)) return why;
-  reserved_bytes_ = 0;  // a checkpoint gives back what is not needed after all
+  reserved_bytes_ = 0;  // a checkpoint gives back unneeded space
   if (connection_->in_transaction()) roll_back_.Run().IgnoreError();
   if (connection_->in_transaction()) return absl::UnavailableError("a failed transaction cannot be rolled back");
   const absl::StatusOr<StoreRecord> record = record_row_.Read();
   if (!record.ok() || record->commit_id != record_.commit_id) {
-    return absl::UnavailableError(absl::StrCat("after ", why.message(), ": the file is not as it was before"));
+    return absl::UnavailableError(absl::StrCat("after ", why.message(), ": the file has changed nevertheless"));
   }
-  // The write-ahead log has room from its beginning on once all of it has been moved.
+  // After a complete checkpoint the write-ahead log is written again from its beginning.
   if (absl::Status status = checkpointer_->RunNow(); !status.ok()) return status;
   return why;
 }
 
-// Removes some of the keys that are too old. Whether there were any.
+// Removes some of the expired keys. Returns whether there were any.
 absl::StatusOr<bool> CallWriter::TrimStep(int max_rows) {
   const int64_t oldest_us = record_.clock.age_us - absl::ToInt64Microseconds(options_.key_retention);
   const absl::StatusOr<int64_t> last = calls_.LastStoredBefore(oldest_us, max_rows);

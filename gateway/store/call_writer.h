@@ -1,4 +1,4 @@
-// What changes the store's file: attempts, retention, checkpoints. One transaction at a time; it knows no threads.
+// Changes the call store's file: attempts, retention, checkpoints. One transaction at a time; it has no threads.
 #ifndef STAMPGATE_GATEWAY_STORE_CALL_WRITER_H_
 #define STAMPGATE_GATEWAY_STORE_CALL_WRITER_H_
 
@@ -22,24 +22,24 @@
 
 namespace stampgate {
 
-// The end of an attempt, of the row with this number.
+// The end of an attempt of the row with this number.
 struct EndedAttempt {
   int64_t number = 0;
   AttemptEnd end;
 };
 
-// What the writer is asked to do. In the answer to a KeyedSubmit, Begun::attempt is the row's number.
+// One step of a transaction. In the answer to a KeyedSubmit, Begun::attempt is the row's number.
 using CallStep = std::variant<KeyedSubmit, EndedAttempt>;
 
-// One thread at a time. Errors of what changes the file:
+// One thread at a time. Errors of functions that change the file:
 //   kResourceExhausted, kAborted  nothing was changed, and a later call may succeed: the disk is full, or another
 //                                 program holds a lock on the file
-//   anything else                 the store cannot go on: nothing more may be called
+//   anything else                 the store cannot continue: call nothing more
 class CallWriter {
  public:
   using Answer = absl::StatusOr<CallStore::Begun>;
 
-  // As in SqliteCallStoreOptions.
+  // See SqliteCallStoreOptions.
   struct Options {
     std::string path;
     Disk* disk = nullptr;
@@ -49,48 +49,48 @@ class CallWriter {
     bool synchronous_full = true;
   };
 
-  // Makes sure that what it reads is on the disk, and compares it with the mark. The store is not usable before Start.
-  // The caller has claimed the file. Errors: those of OpenCallFile and MarkFile::Open.
+  // Makes sure that what it reads is on the disk, and compares that with the mark. The caller must have claimed the
+  // file, and must call Start before anything else. Errors: those of OpenCallFile and MarkFile::Open.
   static absl::StatusOr<std::unique_ptr<CallWriter>> Open(const Options& options, absl::Time now);
 
-  // Whether the store has been made by this Open, or by one that did not get to Start.
+  // Whether this Open created the store, or an earlier one that was not followed by Start.
   bool is_new() const { return is_new_; }
   // What the file has lost since its mark was written: kDataLoss. OK if nothing.
   const absl::Status& loss() const { return loss_; }
 
-  // Once, when all other files are there: a loss is recorded as Distrust does, and the store is no longer new.
+  // Call once, when all other files exist. Records a loss, as Distrust does; after that the store is not new any more.
   absl::Status Start(absl::Time now);
 
-  // From now on, for as long as keys are kept: the keys that are there are answered, and no attempt begins for them; a
-  // key that is not there is not taken. Durable when this returns OK.
+  // From now on, for as long as keys are kept: returns records for the stored keys and begins no attempt for them, and
+  // refuses other keys. Durable when this returns OK.
   absl::Status Distrust(absl::Time now);
 
-  // Does the steps in their order, in one transaction. `answers` gets one for each step; those to ends mean nothing.
-  // When this returns OK, attempts that have begun are durable, and ends too. After kResourceExhausted and kAborted the
-  // ends are to be tried again, and `answers` has what could be answered without changing anything, and errors.
+  // Does the steps in order, in one transaction. `answers` has one entry for each step; those for ends have no meaning.
+  // When this returns OK, begun attempts and ends are durable. After kResourceExhausted and kAborted the ends must be
+  // retried; `answers` then has records that needed no change, and errors for the rest.
   absl::Status Store(const std::vector<const CallStep*>& steps, absl::Time now, std::vector<Answer>* answers);
 
-  // Does a bounded part of what retention asks for, and writes down the store's age from time to time. Whether there
-  // may be more to do.
+  // Does a bounded part of retention's work, and stores the store's age from time to time. Returns whether there may be
+  // more to do.
   absl::StatusOr<bool> Tidy(absl::Time now);
 
-  // Moves what has been committed from the write-ahead log to where it belongs, if there is enough of it.
+  // Copies committed pages from the write-ahead log into the database file, if there are enough of them.
   absl::Status Checkpoint();
 
-  // The same for all of it. If that succeeds, the destructor leaves no write-ahead log.
+  // Copies all of them. If that succeeds, the destructor leaves no write-ahead log.
   absl::Status CheckpointAll();
 
   // As the file has it, except for the clock.
   const StoreRecord& record() const { return record_; }
 
  private:
-  // What a submit comes to.
+  // The decision about one submit.
   struct Decision {
     static Decision Record(KeyRecord record);
     static Decision Attempt(CallRow row, bool new_key);
 
     Answer answer = CallStore::Begun();
-    std::optional<CallRow> row;  // to be stored, if an attempt begins
+    std::optional<CallRow> row;  // the row to store, if an attempt begins
     bool new_key = false;
   };
 
@@ -125,8 +125,8 @@ class CallWriter {
   StoreRecord record_;
   int64_t written_age_us_ = 0;  // as the file has it
   int64_t page_bytes_ = 0;
-  int64_t reserved_bytes_ = 0;  // on the disk, for the file
-  // Attempts that are in the file, and were not given to anybody, because the mark could not be written.
+  int64_t reserved_bytes_ = 0;  // reserved on the disk for the database file
+  // Attempts that are in the file but were not returned, because the mark could not be written.
   std::vector<int64_t> not_given_;
 
   CallTable calls_;

@@ -66,7 +66,7 @@ TEST_F(CallWriterTest, RemovesOldKeysInBoundedPasses) {
 }
 
 TEST_F(CallWriterTest, RemovesOldKeysOnAFullDiskInSmallerPasses) {
-  // In small groups, so that the write-ahead log has little room.
+  // In small groups, so that the write-ahead log has little space.
   for (int group = 0; group < 60; ++group) {
     std::vector<CallStep> steps;
     for (int i = 0; i < 20; ++i) steps.push_back(MakeSubmit(absl::StrCat("key-", group, "-", i), 1, 1));
@@ -85,8 +85,8 @@ TEST_F(CallWriterTest, RemovesOldKeysOnAFullDiskInSmallerPasses) {
   EXPECT_GT(disk_.failures(), 0);
 }
 
-// In one group, too, what comes first counts first.
-TEST_F(CallWriterTest, DoesAGroupInItsOrder) {
+// Within a group, earlier steps take effect first.
+TEST_F(CallWriterTest, DoesAGroupInOrder) {
   const std::vector<CallWriter::Answer> first =
       Store({MakeSubmit("a", 1, 1, 1000), MakeSubmit("a", 1, 2, 2000)}, kStart);
   ASSERT_TRUE(first[0].ok() && first[0]->attempt.has_value());
@@ -101,16 +101,16 @@ TEST_F(CallWriterTest, DoesAGroupInItsOrder) {
   EXPECT_EQ(second[3]->record->timestamp_ms, 4000u);
 }
 
-// Where nothing changes, nothing is written: a key that is asked for in vain costs no sync.
-TEST_F(CallWriterTest, WritesNothingForAnAnswer) {
+// A step that changes nothing writes nothing: refusing a key costs no sync.
+TEST_F(CallWriterTest, WritesNothingForARefusal) {
   Store({MakeSubmit("a", 1, 1)}, kStart);
   const size_t steps = disk_.steps();
   Store({MakeSubmit("a", 2, 2)}, kStart);
   EXPECT_EQ(disk_.steps(), steps);
 }
 
-// The disk takes the commit and not the mark: whoever asked was refused, and so has sent nothing.
-TEST_F(CallWriterTest, AnAttemptThatWasNotGivenToAnybodyCountsAsNotSent) {
+// The disk accepts the commit but not the mark: the caller was refused, and so has sent nothing.
+TEST_F(CallWriterTest, AnUnreturnedAttemptCountsAsNotSent) {
   Store({MakeSubmit("a", 1, 1, 1000)}, kStart);
   bool seen = false;
   // The last write of a group is its mark.
@@ -129,7 +129,7 @@ TEST_F(CallWriterTest, AnAttemptThatWasNotGivenToAnybodyCountsAsNotSent) {
   EXPECT_TRUE(seen);
 }
 
-TEST_F(CallWriterTest, OnAFullDiskAnswersWhatItKnows) {
+TEST_F(CallWriterTest, StillReturnsRecordsOnAFullDisk) {
   Store({MakeSubmit("a", 1, 1, 1000)}, kStart);
   disk_.FillAtWrite(1, /*everywhere=*/true);
   const std::vector<CallStep> steps = {MakeSubmit("b", 1, 1), MakeSubmit("a", 2, 2)};

@@ -15,7 +15,7 @@
 namespace stampgate {
 namespace {
 
-// A mark of which nothing can be read says nothing, and keeps the store from opening.
+// An unreadable mark has no information, and would keep the store from opening.
 absl::Status RemoveIfDamaged(const std::string& mark_path) {
   const absl::StatusOr<MarkFile> mark = MarkFile::Open(mark_path, {}, Disk::System());
   if (!absl::IsDataLoss(mark.status())) return mark.status();
@@ -24,7 +24,7 @@ absl::Status RemoveIfDamaged(const std::string& mark_path) {
 }
 
 absl::Status Mark(const std::string& path, absl::Time now) {
-  // To claim a file makes its lock, and the file itself.
+  // Checked first, because claiming a file creates its lock, and the file itself.
   if (absl::Status status = CheckCallFileHeader(path); !status.ok()) return status;
   const absl::StatusOr<ExclusiveFile> file = ClaimCallFile(path);
   if (!file.ok()) return file.status();

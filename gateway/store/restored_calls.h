@@ -1,4 +1,4 @@
-// A call store that was put back from a copy.
+// Prepares a call store that was restored from a copy.
 #ifndef STAMPGATE_GATEWAY_STORE_RESTORED_CALLS_H_
 #define STAMPGATE_GATEWAY_STORE_RESTORED_CALLS_H_
 
@@ -9,9 +9,10 @@
 
 namespace stampgate {
 
-// After a copy was put back at `path`: what was stored since the copy was made is not in it. For as long as keys are
-// kept, keys that the store does not know are refused, and for those that it knows no attempt begins. Timestamps begin
-// above every earlier one. Does the same for a store that does not open because one of its marks is damaged.
+// Call this after a copy was restored at `path`, since the copy lacks what was stored after it was made. For as long as
+// keys are kept, the store then refuses keys that it does not have, and begins no attempt for those that it has.
+// Timestamps begin above every earlier one. Also repairs a store that does not open because one of its marks is
+// damaged.
 //
 // Durable when it returns OK. Errors: kNotFound if there is no file; those of OpenSqliteCallStore, such as
 // kFailedPrecondition while a process has the store open.

@@ -1,4 +1,4 @@
-// The checksum of a row, which shows damage.
+// The checksum of a row, which reveals damage.
 #ifndef STAMPGATE_GATEWAY_STORE_ROW_CHECKSUM_H_
 #define STAMPGATE_GATEWAY_STORE_ROW_CHECKSUM_H_
 
@@ -18,7 +18,7 @@ absl::string_view BytesOf(const std::array<uint8_t, kSize>& array) {
   return absl::string_view(reinterpret_cast<const char*>(array.data()), kSize);
 }
 
-// Whether there were as many bytes as the array has room for.
+// Copies `bytes` into the array; returns whether the sizes are equal.
 template <size_t kSize>
 bool FillWith(absl::string_view bytes, std::array<uint8_t, kSize>* array) {
   if (bytes.size() != kSize) return false;
@@ -26,7 +26,7 @@ bool FillWith(absl::string_view bytes, std::array<uint8_t, kSize>* array) {
   return true;
 }
 
-// SHA-256 over columns and their lengths.
+// SHA-256 over columns with their lengths.
 class RowChecksum {
  public:
   void Add(int64_t number) {

@@ -21,13 +21,13 @@
 namespace stampgate {
 namespace {
 
-// One transaction does no more than this, so that the first that waits does not wait for all.
+// Bounds a transaction, so that the first step in it does not wait for all others.
 constexpr size_t kGroupSteps = 256;
 
-// When the disk is full, ends are tried again this often.
+// How often ends are retried when the disk is full.
 constexpr std::chrono::seconds kRetryEnds(1);
 
-// What a clock can wait has an end.
+// Clocks limit the length of a wait.
 constexpr absl::Duration kMaxWait = absl::Hours(24);
 
 constexpr uint64_t kNoTimestamp = ~uint64_t{0};
@@ -38,7 +38,7 @@ using RaiseDone = absl::AnyInvocable<void(absl::Status)>;
 
 struct WaitingStep {
   CallStep step;
-  BeginDone done;  // of a submit
+  BeginDone done;  // for a submit
 
   bool is_end() const { return std::holds_alternative<EndedAttempt>(step); }
 };
@@ -84,7 +84,7 @@ class SqliteCallStore final : public CallStore {
       if (found == attempts_.end()) return;
       const int64_t number = found->second;
       attempts_.erase(found);
-      // In the file it counts as unknown from its beginning on.
+      // In the file an attempt counts as unknown from its beginning.
       if (end.kind == AttemptEnd::Kind::kUnknown || closed_ || !failure_.empty()) return;
       if (ends_ == 0) ends_due_ = After(options_.end_delay);
       ++ends_;
@@ -118,7 +118,7 @@ class SqliteCallStore final : public CallStore {
   }
 
  private:
-  // After an error, `waiting` is as it was.
+  // After an error, `waiting` is unchanged.
   absl::Status Enqueue(WaitingStep& waiting) {
     {
       std::lock_guard lock(mutex_);
@@ -139,7 +139,7 @@ class SqliteCallStore final : public CallStore {
     return absl::OkStatus();
   }
 
-  // With the lock held: why nothing more is taken.
+  // Call with the lock held. Why the store accepts nothing more.
   absl::Status Refusal() const {
     if (!failure_.empty()) return absl::UnavailableError(failure_);
     if (closed_) return absl::UnavailableError("the call store is closed");
@@ -149,7 +149,7 @@ class SqliteCallStore final : public CallStore {
     return absl::OkStatus();
   }
 
-  // The store's thread. A group and a step of retention take turns, so that neither waits long for the other.
+  // The store's thread. Alternates between a group and a step of retention, so that neither delays the other for long.
   void Run() {
     Observe();
     absl::Status status;
@@ -190,7 +190,7 @@ class SqliteCallStore final : public CallStore {
     }
   }
 
-  // With the lock held. Ends come with what follows them, and in their order: the next attempt of a key may need them.
+  // Call with the lock held. Ends are written with later steps, in order: the next attempt of a key may depend on them.
   std::vector<WaitingStep> TakeGroup() {
     std::vector<WaitingStep> group;
     while (!queue_.empty() && group.size() < kGroupSteps) {
@@ -201,7 +201,7 @@ class SqliteCallStore final : public CallStore {
     return group;
   }
 
-  // An error means that the store cannot go on.
+  // An error means that the store cannot continue.
   absl::Status Raise(std::vector<WaitingRaise>* raises) {
     uint64_t ms = timestamps_.ms();
     for (const WaitingRaise& raise : *raises) ms = std::max(ms, raise.ms);
@@ -212,7 +212,7 @@ class SqliteCallStore final : public CallStore {
     return CanGoOn(status) ? absl::OkStatus() : status;
   }
 
-  // An error means that the store cannot go on.
+  // An error means that the store cannot continue.
   absl::Status Store(std::vector<WaitingStep>* group) {
     std::vector<const CallStep*> steps;
     steps.reserve(group->size());
@@ -246,7 +246,7 @@ class SqliteCallStore final : public CallStore {
     return last_attempt_;
   }
 
-  // Once the store is closed they are given up: their attempts count as unknown then.
+  // A closed store drops them; their attempts then count as unknown.
   void PutBackEnds(std::vector<WaitingStep>* group) {
     std::lock_guard lock(mutex_);
     if (closed_) {
@@ -265,7 +265,7 @@ class SqliteCallStore final : public CallStore {
   absl::Status Tidy(bool* more) {
     const absl::StatusOr<bool> tidied = writer_->Tidy(options_.now());
     *more = tidied.ok() && *tidied;
-    // On a full disk it is tried again when the next submit comes, or the next interval ends.
+    // On a full disk, the next submit or the next interval retries.
     if (!CanGoOn(tidied.status())) return tidied.status();
     if (!tidied.ok()) state_.failing = true;
     return *more ? writer_->Checkpoint() : absl::OkStatus();
@@ -277,13 +277,13 @@ class SqliteCallStore final : public CallStore {
     tidied_.notify_all();
   }
 
-  // Everything that waited has been answered.
+  // Call when all queued steps have their results.
   absl::Status Finish() {
     if (absl::Status status = writer_->CheckpointAll(); !status.ok()) return status;
     uint64_t next_ms;
     {
       std::lock_guard lock(mutex_);
-      // Timestamps of earlier runs lie below the floor, and nobody knows how far.
+      // Timestamps of earlier runs are below the floor; how far below is unknown.
       next_ms = std::max(next_timestamp_ms_, timestamp_floor_ms_);
       if (ends_given_up_) return absl::OkStatus();
     }
@@ -328,27 +328,27 @@ class SqliteCallStore final : public CallStore {
   const SqliteCallStoreOptions options_;
   const std::optional<ExclusiveFile> file_;
   const uint64_t timestamp_floor_ms_;
-  // The thread's own.
+  // Used by the thread only.
   std::unique_ptr<CallWriter> writer_;
   TimestampMark timestamps_;
   CallStoreState state_;
   std::optional<CallStoreState> observed_;
 
-  // Not absl::Mutex: ThreadSanitizer does not see through Debian's build of Abseil.
+  // Not absl::Mutex: ThreadSanitizer cannot instrument Debian's build of Abseil.
   std::mutex mutex_;
-  std::condition_variable wake_;    // for the thread
-  std::condition_variable tidied_;  // for TidyNow
+  std::condition_variable wake_;    // wakes the thread
+  std::condition_variable tidied_;  // wakes TidyNow
   std::deque<WaitingStep> queue_;
-  size_t begins_ = 0;  // of the queue
-  size_t ends_ = 0;    // of the queue; no more than attempts have begun
+  size_t begins_ = 0;  // in the queue
+  size_t ends_ = 0;    // in the queue; at most as many as attempts have begun
   MonotonicTime ends_due_;
   std::vector<WaitingRaise> raises_;
-  std::unordered_map<AttemptId, int64_t> attempts_;  // that have not ended, and the numbers of their rows
+  std::unordered_map<AttemptId, int64_t> attempts_;  // attempts that have not ended, and the numbers of their rows
   AttemptId last_attempt_ = 0;
   bool closed_ = false;
   uint64_t next_timestamp_ms_ = kNoTimestamp;
   bool ends_given_up_ = false;
-  std::string failure_;  // why the store cannot go on; empty if it can
+  std::string failure_;  // why the store cannot continue; empty if it can
   int64_t tidies_wanted_ = 0;
   int64_t tidies_done_ = 0;
   bool ended_ = false;
@@ -377,7 +377,7 @@ absl::StatusOr<std::unique_ptr<CallStore>> Open(SqliteCallStoreOptions options) 
   const TimestampMark::Past past = !loss.ok()            ? TimestampMark::Past::kUnknown
                                    : (*writer)->is_new() ? TimestampMark::Past::kNone
                                                          : TimestampMark::Past::kMarked;
-  // Before Start, after which the loss shows no more.
+  // Before Start, which clears the loss.
   absl::StatusOr<TimestampMark> timestamps = TimestampMark::Open(absl::StrCat(options.path, kTimestampMarkSuffix),
                                                                  (*writer)->record().id, *options.disk, past, now);
   if (!timestamps.ok()) return timestamps.status();
@@ -394,7 +394,7 @@ absl::StatusOr<std::unique_ptr<CallStore>> OpenSqliteCallStore(SqliteCallStoreOp
   absl::StatusOr<std::unique_ptr<CallStore>> store = Open(std::move(options));
   if (store.ok()) return store;
   absl::StatusCode code = store.status().code();
-  // A store without one of its tables is damaged; whatever else stands in the way may pass.
+  // A missing table means a damaged store; other failures to open it may be temporary.
   if (code == absl::StatusCode::kInternal) code = absl::StatusCode::kDataLoss;
   if (code != absl::StatusCode::kFailedPrecondition && code != absl::StatusCode::kDataLoss) {
     code = absl::StatusCode::kUnavailable;

@@ -41,7 +41,7 @@ void WriteFile(const std::string& path, const std::string& content) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << content;
 }
 
-// A store in a folder of its own, with a clock that the test moves. Ends are written with the next attempt.
+// A store in its own folder, with a clock that the test moves. Ends are written with the next attempt.
 class SqliteCallStoreTest : public testing::Test {
  protected:
   SqliteCallStoreTest() {
@@ -64,7 +64,7 @@ class SqliteCallStoreTest : public testing::Test {
     std::filesystem::remove_all(folder_);
   }
 
-  // In steps that the store sees, so that its clock goes with the system's.
+  // Advances the clock in steps that the store notices, so that its age follows.
   void Pass(absl::Duration time) {
     for (; time > absl::ZeroDuration(); time -= absl::Minutes(30)) {
       now_us_ += absl::ToInt64Microseconds(std::min(time, absl::Minutes(30)));
@@ -90,7 +90,7 @@ class SqliteCallStoreTest : public testing::Test {
     return begun.ok() ? *std::move(begun) : Begun();
   }
 
-  // Begins an attempt, which is to succeed.
+  // Begins an attempt, which must succeed.
   CallStore::AttemptId Attempt(const KeyedSubmit& submit) {
     const Begun begun = Begin(submit);
     EXPECT_TRUE(begun.attempt.has_value());
@@ -100,7 +100,7 @@ class SqliteCallStoreTest : public testing::Test {
 
   void AttemptAndEnd(const KeyedSubmit& submit, AttemptEnd end) { store_->End(Attempt(submit), std::move(end)); }
 
-  // What a key stands for that does not take the submit.
+  // The record of a key that refuses the submit.
   KeyRecord Record(const KeyedSubmit& submit) {
     const Begun begun = Begin(submit);
     EXPECT_FALSE(begun.attempt.has_value());
@@ -108,7 +108,7 @@ class SqliteCallStoreTest : public testing::Test {
     return begun.record.value_or(KeyRecord());
   }
 
-  // What the key stands for, asked with another request.
+  // The record of a key, obtained with another request.
   KeyRecord Ask(const std::string& key) { return Record(MakeSubmit(key, 99, 99, 99)); }
   Kind OutcomeOf(const std::string& key) { return Ask(key).outcome.kind; }
 
@@ -126,7 +126,7 @@ class SqliteCallStoreTest : public testing::Test {
     sqlite3_close(database);
   }
 
-  // Copies of the store's files, to be put back.
+  // Copies a file of the store, to be restored later.
   void Copy(const std::string& suffix) {
     store_ = nullptr;
     copy_[suffix] = ReadFile(options_.path + suffix);
@@ -161,7 +161,7 @@ TEST_F(SqliteCallStoreTest, KeysOfTwoCallersAreTwo) {
   EXPECT_EQ(Ask("a").request_sha256, MakeSubmit("a", 1, 2).request_sha256);
 }
 
-TEST_F(SqliteCallStoreTest, TheSameSubmitBeginsAgainWhateverItsOutcome) {
+TEST_F(SqliteCallStoreTest, TheSameSubmitBeginsAgain) {
   Open();
   const KeyedSubmit submit = MakeSubmit("a", 1, 2);
   Attempt(submit);
@@ -172,7 +172,7 @@ TEST_F(SqliteCallStoreTest, TheSameSubmitBeginsAgainWhateverItsOutcome) {
   EXPECT_EQ(OutcomeOf("a"), Kind::kDone);
 }
 
-TEST_F(SqliteCallStoreTest, AnotherRequestBodyOrTimestampIsAnswered) {
+TEST_F(SqliteCallStoreTest, ReturnsTheRecordToAnotherSubmit) {
   Open();
   Attempt(MakeSubmit("a", 1, 2, 1000));
   for (const KeyedSubmit& other :
@@ -207,12 +207,12 @@ TEST_F(SqliteCallStoreTest, KeepsTheOutcome) {
   EXPECT_TRUE(losses_.empty());
 }
 
-TEST_F(SqliteCallStoreTest, AKeyOfWhichNothingWasSentTakesAnotherBody) {
+TEST_F(SqliteCallStoreTest, AnUnsentKeyAcceptsAnotherBody) {
   Open();
   const CallStore::AttemptId first = Attempt(MakeSubmit("a", 1, 2, 1000));
   const CallStore::AttemptId second = Attempt(MakeSubmit("a", 1, 2, 1000));
   store_->End(first, NotSent());
-  Record(MakeSubmit("a", 1, 3, 2000));  // the second is open
+  Record(MakeSubmit("a", 1, 3, 2000));  // the second attempt is open
   store_->End(second, NotSent());
   Record(MakeSubmit("a", 9, 3, 2000));  // another request
   const CallStore::AttemptId third = Attempt(MakeSubmit("a", 1, 3, 2000));
@@ -233,12 +233,12 @@ TEST_F(SqliteCallStoreTest, AnAttemptEndsOnce) {
   EXPECT_EQ(Record(MakeSubmit("a", 1, 4, 3000)).timestamp_ms, 2000u);
 }
 
-TEST_F(SqliteCallStoreTest, EndsAreWrittenByThemselves) {
+TEST_F(SqliteCallStoreTest, EndsAreWrittenWithoutFurtherCalls) {
   options_.end_delay = absl::Milliseconds(1);
   Open();
   AttemptAndEnd(MakeSubmit("a", 1, 2), Done("a-1"));
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-  // Another connection sees what has been committed.
+  // Another connection sees the committed row.
   for (std::string id; id != "a-1" && std::chrono::steady_clock::now() < give_up;) {
     sqlite3* database = nullptr;
     ASSERT_EQ(sqlite3_open_v2(options_.path.c_str(), &database, SQLITE_OPEN_READONLY, nullptr), SQLITE_OK);
@@ -254,7 +254,7 @@ TEST_F(SqliteCallStoreTest, EndsAreWrittenByThemselves) {
   EXPECT_LT(std::chrono::steady_clock::now(), give_up);
 }
 
-TEST_F(SqliteCallStoreTest, ForgetsAKeyAfterItsTimeAndNotBefore) {
+TEST_F(SqliteCallStoreTest, ForgetsAKeyAfterItsRetention) {
   Open();
   AttemptAndEnd(MakeSubmit("a", 1, 2), Done("a-1"));
   Pass(absl::Hours(23));
@@ -267,8 +267,8 @@ TEST_F(SqliteCallStoreTest, ForgetsAKeyAfterItsTimeAndNotBefore) {
   EXPECT_EQ(OutcomeOf("b"), Kind::kDone);
 }
 
-// Retention comes by later than the submit.
-TEST_F(SqliteCallStoreTest, AnOldKeyIsNewAlsoBeforeRetentionHasTakenIt) {
+// Retention runs later than the submit.
+TEST_F(SqliteCallStoreTest, AnExpiredKeyIsNewBeforeRetentionRuns) {
   Open();
   AttemptAndEnd(MakeSubmit("a", 1, 2), Done("a-1"));
   const CallStore::AttemptId open = Attempt(MakeSubmit("b", 1, 2));
@@ -276,13 +276,13 @@ TEST_F(SqliteCallStoreTest, AnOldKeyIsNewAlsoBeforeRetentionHasTakenIt) {
   now_us_ += 1'000'000;
   Attempt(MakeSubmit("a", 3, 4));
   Attempt(MakeSubmit("b", 3, 4));
-  // That was an attempt of what the key stood for before.
+  // This ends an attempt of the key's previous body.
   store_->End(open, Done("b-1"));
   EXPECT_EQ(OutcomeOf("b"), Kind::kUnknown);
   EXPECT_EQ(keys_, 2);
 }
 
-TEST_F(SqliteCallStoreTest, AKeyCountsFromWhenItTookItsBody) {
+TEST_F(SqliteCallStoreTest, AKeysAgeBeginsWithItsBody) {
   Open();
   AttemptAndEnd(MakeSubmit("a", 1, 2, 1000), NotSent());
   Pass(absl::Hours(23));
@@ -301,15 +301,15 @@ TEST_F(SqliteCallStoreTest, AStepOfTheClockForgetsNothing) {
   now_us_ = absl::ToUnixMicros(kStart - absl::Hours(24 * 365));
   TidyNow(*store_);
   EXPECT_EQ(OutcomeOf("a"), Kind::kDone);
-  // It was an hour, at most.
+  // At most an hour counted.
   Pass(absl::Hours(23));
   EXPECT_EQ(OutcomeOf("a"), Kind::kDone);
   Pass(absl::Hours(1) + absl::Seconds(1));
   Attempt(MakeSubmit("a", 5, 6));
 }
 
-// A store that only waits gets older too, also if its process dies then.
-TEST_F(SqliteCallStoreTest, WritesItsAgeDownWhenNothingElseHappens) {
+// An idle store ages too, also if its process then dies.
+TEST_F(SqliteCallStoreTest, StoresItsAgeWhenIdle) {
   Open();
   AttemptAndEnd(MakeSubmit("a", 1, 2), Done("a-1"));
   Pass(absl::Hours(12));
@@ -327,13 +327,13 @@ TEST_F(SqliteCallStoreTest, WritesItsAgeDownWhenNothingElseHappens) {
   EXPECT_TRUE(losses_.empty());
 }
 
-TEST_F(SqliteCallStoreTest, KeepsNoMoreKeysThanItMay) {
+TEST_F(SqliteCallStoreTest, BoundsTheNumberOfKeys) {
   options_.max_keys = 2;
   Open();
   Attempt(MakeSubmit("a", 1, 2));
   AttemptAndEnd(MakeSubmit("b", 1, 2, 1000), NotSent());
   EXPECT_EQ(BeginAndWait(*store_, MakeSubmit("c", 1, 2)).status().code(), absl::StatusCode::kResourceExhausted);
-  // Those that are there go on.
+  // Stored keys still work.
   Attempt(MakeSubmit("a", 1, 2));
   Attempt(MakeSubmit("b", 1, 3, 2000));
   Open();
@@ -342,7 +342,7 @@ TEST_F(SqliteCallStoreTest, KeepsNoMoreKeysThanItMay) {
   Attempt(MakeSubmit("c", 1, 2));
 }
 
-TEST_F(SqliteCallStoreTest, ObserversSeeHowManyKeysThereAre) {
+TEST_F(SqliteCallStoreTest, ObserversGetTheNumberOfKeys) {
   Open();
   Attempt(MakeSubmit("a", 1, 2));
   Attempt(MakeSubmit("b", 1, 2));
@@ -354,10 +354,10 @@ TEST_F(SqliteCallStoreTest, ObserversSeeHowManyKeysThereAre) {
   EXPECT_FALSE(failing_);
 }
 
-TEST_F(SqliteCallStoreTest, RefusesWhenTooMuchWaits) {
+TEST_F(SqliteCallStoreTest, RefusesSubmitsWhenTheQueueIsFull) {
   options_.max_waiting = 3;
   Open();
-  // The store's thread is held in the first answer.
+  // The store's thread is blocked in the first callback.
   std::promise<void> held;
   std::promise<void> go_on;
   store_->Begin(MakeSubmit("first", 1, 2), [&](const auto&) {
@@ -380,7 +380,7 @@ TEST_F(SqliteCallStoreTest, RefusesWhenTooMuchWaits) {
   EXPECT_EQ(begun, 2);
 }
 
-TEST_F(SqliteCallStoreTest, WritesAtCloseWhatWaits) {
+TEST_F(SqliteCallStoreTest, CloseWritesQueuedSteps) {
   Open();
   AttemptAndEnd(MakeSubmit("a", 1, 2), Done("a-1"));
   std::atomic<int> begun = 0;
@@ -397,7 +397,7 @@ TEST_F(SqliteCallStoreTest, WritesAtCloseWhatWaits) {
   EXPECT_EQ(OutcomeOf("key-999"), Kind::kUnknown);
 }
 
-TEST_F(SqliteCallStoreTest, OfManyAtOnceWithOneKeyOneBodyBegins) {
+TEST_F(SqliteCallStoreTest, OneKeyBeginsWithOneBodyInARace) {
   Open();
   std::mutex mutex;
   std::map<std::string, std::vector<int>> begun;
@@ -425,7 +425,7 @@ TEST_F(SqliteCallStoreTest, OfManyAtOnceWithOneKeyOneBodyBegins) {
   for (const auto& [key, threads_begun] : begun) EXPECT_EQ(threads_begun.size(), 1u) << key;
 }
 
-TEST_F(SqliteCallStoreTest, TimestampsGoOnWhereTheyEnded) {
+TEST_F(SqliteCallStoreTest, TimestampsContinueWhereTheyEnded) {
   Open();
   EXPECT_EQ(store_->timestamp_floor_ms(), 0u);
   EXPECT_EQ(RaiseAndWait(*store_, 5000), absl::OkStatus());
@@ -437,7 +437,7 @@ TEST_F(SqliteCallStoreTest, TimestampsGoOnWhereTheyEnded) {
   store_->Close(6000);
   Open();
   EXPECT_EQ(store_->timestamp_floor_ms(), 6000u);
-  // What earlier runs have given out is not known any more.
+  // How far earlier runs have gone is unknown now.
   store_->Close(1);
   Open();
   EXPECT_EQ(store_->timestamp_floor_ms(), 6000u);
@@ -457,14 +457,14 @@ TEST_F(SqliteCallStoreTest, TimestampsWithoutTheirFileBeginLater) {
   EXPECT_TRUE(losses_.empty());
 }
 
-TEST_F(SqliteCallStoreTest, SeesThatItIsBehindItsMark) {
+TEST_F(SqliteCallStoreTest, DetectsThatItIsBehindItsMark) {
   Open();
   AttemptAndEnd(MakeSubmit("done", 1, 2), Done("a-1"));
   AttemptAndEnd(MakeSubmit("not-sent", 1, 2, 1000), NotSent());
   AttemptAndEnd(MakeSubmit("refused", 1, 2), Refused("R"));
   Copy("");
   Open();
-  // This is in no copy.
+  // No copy has this.
   Attempt(MakeSubmit("not-sent", 1, 3, 2000));
   Attempt(MakeSubmit("lost", 1, 2));
   PutBack("");
@@ -476,7 +476,7 @@ TEST_F(SqliteCallStoreTest, SeesThatItIsBehindItsMark) {
   for (int round = 0; round < 2; ++round) {
     ExpectUnknownKey("lost", absl::Hours(24));
     ExpectUnknownKey("new", absl::Hours(24));
-    // No second body, and no attempt with what may be an old one.
+    // No second body begins, and no attempt with a body that may be outdated.
     EXPECT_EQ(Record(MakeSubmit("not-sent", 1, 4, 3000)).outcome.kind, Kind::kUnknown);
     EXPECT_EQ(Record(MakeSubmit("not-sent", 1, 2, 1000)).outcome.kind, Kind::kUnknown);
     EXPECT_EQ(Record(MakeSubmit("refused", 1, 2)).outcome.kind, Kind::kUnknown);
@@ -492,7 +492,7 @@ TEST_F(SqliteCallStoreTest, SeesThatItIsBehindItsMark) {
   Attempt(MakeSubmit("not-sent", 1, 5));
 }
 
-TEST_F(SqliteCallStoreTest, SeesThatItIsAnotherOfTheSameLength) {
+TEST_F(SqliteCallStoreTest, DetectsThatItIsAnotherOfTheSameLength) {
   Open();
   Copy("");
   Open();
@@ -509,7 +509,7 @@ TEST_F(SqliteCallStoreTest, SeesThatItIsAnotherOfTheSameLength) {
   ExpectUnknownKey("one", absl::Hours(24));
 }
 
-TEST_F(SqliteCallStoreTest, SeesThatItsMarkIsGone) {
+TEST_F(SqliteCallStoreTest, DetectsThatItsMarkIsGone) {
   Open();
   Attempt(MakeSubmit("a", 1, 2));
   store_ = nullptr;
@@ -521,7 +521,7 @@ TEST_F(SqliteCallStoreTest, SeesThatItsMarkIsGone) {
   EXPECT_EQ(losses_.size(), 1u);
 }
 
-TEST_F(SqliteCallStoreTest, SeesThatTheDatabaseIsGone) {
+TEST_F(SqliteCallStoreTest, DetectsThatTheDatabaseIsGone) {
   Open();
   Attempt(MakeSubmit("a", 1, 2));
   EXPECT_EQ(RaiseAndWait(*store_, 5000), absl::OkStatus());
@@ -549,7 +549,7 @@ TEST_F(SqliteCallStoreTest, DoesNotOpenWithADamagedMark) {
   EXPECT_TRUE(losses_.empty());
 }
 
-// Each byte of a row in turn.
+// Damages each byte of a row in turn.
 TEST_F(SqliteCallStoreTest, ADamagedRowSendsNothingAndIsUnknown) {
   Open();
   AttemptAndEnd(MakeSubmit("a", 1, 2), NotSent());
@@ -580,17 +580,17 @@ TEST_F(SqliteCallStoreTest, ADamagedRowSendsNothingAndIsUnknown) {
       EXPECT_EQ(record.request_sha256, submit.request_sha256);
       EXPECT_EQ(record.timestamp_ms, 0u);
     }
-    // It goes when a later row goes, and not before.
+    // It is removed with a later row, not before.
     Pass(absl::Hours(25));
     EXPECT_EQ(keys_, 1);
     store_ = nullptr;
     WriteFile(options_.path, whole);
-    // The age that was written down is not in this copy.
+    // This copy lacks the stored age.
     std::filesystem::remove(options_.path + "-wal");
   }
 }
 
-TEST_F(SqliteCallStoreTest, ADamagedRowGoesWithTheOneAfterIt) {
+TEST_F(SqliteCallStoreTest, ADamagedRowIsRemovedWithALaterOne) {
   Open();
   Attempt(MakeSubmit("a", 1, 2));
   Attempt(MakeSubmit("b", 1, 2));
@@ -601,13 +601,13 @@ TEST_F(SqliteCallStoreTest, ADamagedRowGoesWithTheOneAfterIt) {
   EXPECT_EQ(keys_, 0);
 }
 
-TEST_F(SqliteCallStoreTest, OneProcessHasIt) {
+TEST_F(SqliteCallStoreTest, OnlyOneProcessCanOpenIt) {
   Open();
   const absl::Status status = OpenSqliteCallStore(options_).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
 }
 
-TEST_F(SqliteCallStoreTest, DoesNotOpenWhatIsNoStore) {
+TEST_F(SqliteCallStoreTest, DoesNotOpenOtherFiles) {
   WriteFile(options_.path, "not a database, and longer than the head of one would be ..............................");
   EXPECT_EQ(OpenCode(), absl::StatusCode::kFailedPrecondition);
   WriteFile(options_.path, "");
@@ -626,7 +626,7 @@ TEST_F(SqliteCallStoreTest, DoesNotOpenWhatIsNoStore) {
   EXPECT_EQ(OpenCode(), absl::StatusCode::kFailedPrecondition);
 }
 
-TEST_F(SqliteCallStoreTest, BeginsNothingForWhoeverOnlyAsks) {
+TEST_F(SqliteCallStoreTest, BeginsNothingIfBeginsIsFalse) {
   Open();
   KeyedSubmit question = MakeSubmit("a", 1, 2);
   question.begins = false;
@@ -650,7 +650,7 @@ TEST_F(SqliteCallStoreTest, RefusesAFileWithAnotherName) {
   EXPECT_EQ(OpenCode(), absl::StatusCode::kFailedPrecondition);
 }
 
-TEST_F(SqliteCallStoreTest, ItsFilesAreItsOwners) {
+TEST_F(SqliteCallStoreTest, OnlyTheOwnerCanUseItsFiles) {
   Open();
   Attempt(MakeSubmit("a", 1, 2));
   int files = 0;

@@ -66,7 +66,7 @@ absl::StatusOr<StoreRecord> StoreRecordRow::Read() {
   SqliteReset reset(read_);
   const absl::StatusOr<bool> row = read_.Step();
   if (!row.ok()) return row.status();
-  if (!*row) return absl::DataLossError("the row about the store is missing");
+  if (!*row) return absl::DataLossError("the store's state row is missing");
   StoreRecord record;
   const bool sized = FillWith(read_.Bytes(0), &record.id) && FillWith(read_.Bytes(2), &record.commit_id);
   record.commit = read_.Number(1);
@@ -77,7 +77,7 @@ absl::StatusOr<StoreRecord> StoreRecordRow::Read() {
   record.distrusted_age_us = read_.Number(7);
   record.distrusted_through = read_.Number(8);
   if (!sized || read_.Bytes(9) != BytesOf(ChecksumOf(record))) {
-    return absl::DataLossError("the row about the store is damaged");
+    return absl::DataLossError("the store's state row is damaged");
   }
   return record;
 }

@@ -1,4 +1,4 @@
-// The row that says what the store as a whole is and holds.
+// The state row: the identity of a call store, its last commit and its clock.
 #ifndef STAMPGATE_GATEWAY_STORE_STORE_RECORD_H_
 #define STAMPGATE_GATEWAY_STORE_STORE_RECORD_H_
 
@@ -15,26 +15,26 @@ namespace stampgate {
 
 using StoreId = std::array<uint8_t, 16>;
 
-// Written in every transaction.
+// Every transaction writes it.
 struct StoreRecord {
-  StoreId id = {};                         // no other store has it
-  int64_t commit = 0;                      // counts the transactions; 0: the store has never been opened to its end
-  std::array<uint8_t, 32> commit_id = {};  // no other transaction has it, whatever its number
-  int64_t keys = 0;                        // rows
-  int64_t last_number = 0;                 // that was given to a row
+  StoreId id = {};                         // random; no other store has it
+  int64_t commit = 0;                      // number of transactions; 0 if the store has never been opened completely
+  std::array<uint8_t, 32> commit_id = {};  // random; no other transaction has it, not even one of the same number
+  int64_t keys = 0;                        // number of rows
+  int64_t last_number = 0;                 // the last number that a row got
   AgeClock clock;
-  // By the clock, when the store was restored or was found to have lost something; less than 0 if it never was.
+  // When the store was restored or found to have lost something, by the clock; negative if never.
   int64_t distrusted_age_us = -1;
-  int64_t distrusted_through = 0;  // the last number at that time
+  int64_t distrusted_through = 0;  // the last row number at that time
 };
 
-// Of a new store. `distrusted`: an earlier store was here, and is gone.
+// The record of a new store. `distrusted`: an earlier store was here and is lost.
 StoreRecord MakeStoreRecord(absl::Time now, bool distrusted);
 
-// The table, with no row in it.
+// Creates the table, empty.
 extern const char kCreateStoreRecord[];
 
-// Over a connection, which outlives this.
+// Uses `connection`, which must outlive this.
 class StoreRecordRow {
  public:
   static absl::StatusOr<StoreRecordRow> Open(const SqliteConnection& connection);

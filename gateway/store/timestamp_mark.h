@@ -1,4 +1,4 @@
-// How far timestamps have been given out, in a file of its own.
+// How far timestamps have been given out, in a separate file.
 #ifndef STAMPGATE_GATEWAY_STORE_TIMESTAMP_MARK_H_
 #define STAMPGATE_GATEWAY_STORE_TIMESTAMP_MARK_H_
 
@@ -14,18 +14,18 @@
 
 namespace stampgate {
 
-// The file is written in place, so that a full disk does not stop it. One thread at a time.
+// The file is overwritten in place, so that a full disk does not stop it. One thread at a time.
 class TimestampMark {
  public:
-  // What is known about earlier timestamps.
+  // How much is known about earlier timestamps.
   enum class Past {
-    kNone,     // there is none, if there is no mark
-    kMarked,   // it is below the mark, if there is one
-    kUnknown,  // whatever the mark says: the file may be older than the last timestamp
+    kNone,     // if there is no mark, there are none
+    kMarked,   // if there is a mark, they are below it
+    kUnknown,  // the file may be older than the last timestamp
   };
 
-  // Opens or makes the file, for the store of this id. Where the past is not certain, the mark goes to kUncertain after
-  // `now`, unless it is higher. Errors: those of MarkFile.
+  // Opens or creates the file for the store of this id. If the past is uncertain, raises the mark to kUncertain after
+  // `now`. Errors: those of MarkFile.
   static absl::StatusOr<TimestampMark> Open(const std::string& path, const MarkFile::LogId& store, Disk& disk,
                                             Past past, absl::Time now);
   static constexpr absl::Duration kUncertain = absl::Seconds(31);

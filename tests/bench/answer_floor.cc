@@ -1,5 +1,5 @@
-// The HTTP part of the floor of a webhook delivery: a server that reads requests to their end and answers 200, on one
-// thread, and does nothing else. Understands what deliver.cc sends.
+// The HTTP part of a webhook delivery's floor: a server that reads whole requests and answers 200, on one thread, and
+// does nothing else. Understands what deliver.cc sends.
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -22,7 +22,7 @@ namespace {
 constexpr char kAnswer[] = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: keep-alive\r\n\r\n";
 constexpr char kLength[] = "Content-Length: ";
 
-// Whether `request` is a whole one.
+// Whether `request` is complete.
 bool IsComplete(absl::string_view request) {
   const size_t end = request.find("\r\n\r\n");
   if (end == absl::string_view::npos) return false;

@@ -1,5 +1,5 @@
-// The storing part of the floor of a webhook delivery: what SQLite needs, with a write-ahead log that is synced at
-// every commit, to keep an id that may occur only once and a body, committed in groups.
+// The storage part of a webhook delivery's floor: what SQLite needs to store unique ids with bodies, committed in
+// groups, with a write-ahead log that is synced at every commit.
 
 #include <sqlite3.h>
 
@@ -15,7 +15,7 @@
 #include "absl/time/time.h"
 #include "tests/bench/process_cpu.h"
 
-ABSL_FLAG(std::string, file, "", "the database, which is not there yet");
+ABSL_FLAG(std::string, file, "", "the database, which must not exist yet");
 ABSL_FLAG(std::string, body, "", "file that holds the body of every row");
 ABSL_FLAG(int, group, 32, "rows of one commit");
 ABSL_FLAG(absl::Duration, measure, absl::Seconds(1), "time of the measurement");

@@ -1,5 +1,5 @@
-// The HTTP part of the floor: what libcurl's multi interface on epoll costs for one POST, with nothing around it. Sends
-// a captured request again and again over a keep-alive pool, one connection for each request in flight.
+// The HTTP part of the floor: what libcurl's multi interface on epoll needs for one POST, without other work. Sends a
+// captured request repeatedly over a keep-alive pool, with one connection for each request in flight.
 
 #include <curl/curl.h>
 #include <sys/epoll.h>
@@ -41,7 +41,7 @@ std::string ReadFile(const std::string& path) {
 
 struct CapturedRequest {
   std::string path;
-  curl_slist* headers = nullptr;  // those that libcurl does not make itself
+  curl_slist* headers = nullptr;  // the headers that libcurl does not make itself
   std::string body;
 
   explicit CapturedRequest(const std::string& file) : body(ReadFile(file + ".body")) {
@@ -118,7 +118,7 @@ class CurlFloor {
       epoll_ctl(self->poll_, EPOLL_CTL_DEL, descriptor, &event);
     } else {
       epoll_ctl(self->poll_, known == nullptr ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, descriptor, &event);
-      curl_multi_assign(self->multi_, descriptor, self);  // comes back as `known`
+      curl_multi_assign(self->multi_, descriptor, self);  // libcurl passes it back as `known`
     }
     return 0;
   }
@@ -150,7 +150,7 @@ class CurlFloor {
     return true;
   }
 
-  // Begins the same request anew for each that has ended. False if one failed.
+  // Starts the same request again for each that has ended. False if one failed.
   bool TakeDone() {
     int left;
     while (const CURLMsg* message = curl_multi_info_read(multi_, &left)) {

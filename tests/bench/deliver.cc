@@ -1,6 +1,6 @@
-// Sends webhook deliveries, signed beforehand, over keep-alive connections and says what they cost the server: CPU per
-// delivery, deliveries per second, the time until they are answered. One line of name=value pairs on standard output;
-// exit 1 if one was not answered with 200.
+// Sends webhook deliveries, signed in advance, over keep-alive connections and measures their cost: the server's CPU
+// for each delivery, deliveries per second, and response times. Prints one line of name=value pairs; exits with 1 if a
+// response was not 200.
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -39,9 +39,9 @@ ABSL_FLAG(std::string, url, "", "http://ADDRESS:PORT/PATH to deliver to");
 ABSL_FLAG(int, pid, 0, "process of the server");
 ABSL_FLAG(std::string, body, "", "file that holds the body of every delivery");
 ABSL_FLAG(int, connections, 64, "connections, each with one delivery at a time");
-ABSL_FLAG(int, count, 10000, "deliveries that are measured");
-ABSL_FLAG(int, warm_up, 500, "deliveries before them");
-ABSL_FLAG(int, rate, 0, "deliveries per second; 0: the next as soon as one is answered");
+ABSL_FLAG(int, count, 10000, "measured deliveries");
+ABSL_FLAG(int, warm_up, 500, "deliveries before the measurement");
+ABSL_FLAG(int, rate, 0, "deliveries per second; 0: the next one after each response");
 
 namespace stampgate::bench {
 namespace {
@@ -54,13 +54,13 @@ std::string ReadFile(const std::string& path) {
   return text.str();
 }
 
-// A request as it goes over the wire, but for its time of sending.
+// A request as it is sent, except for the time of sending.
 struct Request {
   std::string bytes;
-  size_t sent_at;  // where the digits of that time are
+  size_t sent_at;  // the offset of that time's digits
 };
 
-// Makes requests whose event ids no other run has.
+// Makes requests with event ids that no other run uses.
 class RequestMaker {
  public:
   RequestMaker(absl::string_view path, std::string body)
@@ -86,10 +86,10 @@ class RequestMaker {
   int number_ = 0;
 };
 
-// A connection with at most one request under way.
+// A connection with at most one request in progress.
 class Connection {
  public:
-  // One that cannot connect is broken.
+  // The connection is broken if it cannot connect.
   Connection(const sockaddr_in& address, int poll) : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     const int on = 1;
     setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
@@ -112,7 +112,7 @@ class Connection {
            static_cast<ssize_t>(request.bytes.size());
   }
 
-  // The status of the answer, once it is there; 0 if the peer has closed. Answers have no body.
+  // The status of the response, once it has arrived; 0 if the peer has closed. Responses have no body.
   std::optional<int> Receive() {
     char buffer[4096];
     const ssize_t count = recv(socket_, buffer, sizeof(buffer), 0);
@@ -132,7 +132,7 @@ class Connection {
   std::string answer_;
 };
 
-// The server's clock and ours, read together.
+// The server's clock and ours, read at the same time.
 struct Instant {
   absl::Time time;
   absl::Duration cpu;
@@ -170,14 +170,14 @@ class Deliverer {
     return Instant{absl::Now(), *cpu};
   }
 
-  // Sends the requests before `end` that are left, and waits for their answers.
+  // Sends the remaining requests before `end`, and waits for their responses.
   bool Deliver(size_t end) {
     const int rate = absl::GetFlag(FLAGS_rate);
     const absl::Duration pace = rate == 0 ? absl::ZeroDuration() : absl::Seconds(1) / rate;
     absl::Time due = absl::Now();
     while (next_ < end || free_.size() < connections_.size()) {
       for (; next_ < end && !free_.empty() && due <= absl::Now(); due += pace) {
-        // At a rate, a delivery that waits for a connection is late already.
+        // At a fixed rate, a delivery that waits for a connection is already late.
         if (!free_.back()->Send(requests_[next_++], rate == 0 ? absl::Now() : due)) return Fail("a connection broke");
         free_.pop_back();
       }
@@ -187,12 +187,12 @@ class Deliverer {
     return true;
   }
 
-  // Takes the answers that come until the first of them, or for at most `patience`.
+  // Reads responses until at least one has arrived, or for at most `patience`.
   bool AwaitAnswers(absl::Duration patience) {
     epoll_event events[64];
     const timespec wait = absl::ToTimespec(patience);
     const int count = epoll_pwait2(poll_, events, std::size(events), &wait, nullptr);
-    if (count == 0 && patience == kHang) return Fail("no answer comes");
+    if (count == 0 && patience == kHang) return Fail("no response arrives");
     for (int i = 0; i < count; ++i) {
       auto* connection = static_cast<Connection*>(events[i].data.ptr);
       const std::optional<int> status = connection->Receive();

@@ -1,7 +1,7 @@
-// The gRPC part of the floor: a callback server that reads a message and answers with another, and does nothing else.
-// Its methods are registered and its connections are set up as the gateway's are.
+// The gRPC part of the floor: a callback server that reads a message and returns another, and does nothing else. It
+// registers its methods and configures its connections like the gateway.
 //
-//   echo_server /package.Service/Method=BYTES...    answers each method with so many bytes
+//   echo_server /package.Service/Method=BYTES...    returns that many bytes from each method
 
 #include <grpcpp/impl/codegen/rpc_service_method.h>
 #include <grpcpp/impl/codegen/server_callback_handlers.h>
@@ -51,7 +51,7 @@ class EchoService : public grpc::Service {
     grpc::Slice slice;
   };
 
-  std::list<Answer> answers_;  // which stay where they are
+  std::list<Answer> answers_;  // a list, because pointers to its elements are kept
 };
 
 int Main(int argc, char** argv) {
@@ -62,7 +62,7 @@ int Main(int argc, char** argv) {
       return 2;
     }
   }
-  // What costs something in gateway/server.cc.
+  // The settings of gateway/server.cc that cost something.
   grpc::ServerBuilder builder;
   builder.SetMaxReceiveMessageSize(8 << 20);
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);

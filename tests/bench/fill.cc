@@ -1,6 +1,6 @@
-// Fills an event log through the product's own writer, with deliveries that are signed and verified for it, and says
-// what appending costs as the log grows. Prints a line of name=value pairs at every power of ten, and one at the end:
-// how long opening took, and cursors before the log's first event, its middle and its last event.
+// Fills an event log through the product's own writer, with signed and verified deliveries, and measures the cost of an
+// append as the log grows. Prints a line of name=value pairs at every power of ten, and one at the end: how long
+// opening took, and cursors before the log's first event, its middle and its last event.
 
 #include <algorithm>
 #include <condition_variable>
@@ -31,14 +31,14 @@
 
 ABSL_FLAG(std::string, file, "", "the log");
 ABSL_FLAG(std::string, body, "", "file that holds the body of every event");
-ABSL_FLAG(int, count, 0, "events that the log is to have");
-ABSL_FLAG(int, in_flight, 64, "appends under way at once");
+ABSL_FLAG(int, count, 0, "final number of events in the log");
+ABSL_FLAG(int, in_flight, 64, "concurrent appends");
 ABSL_FLAG(bool, crash, false, "ends without closing the log");
 
 namespace stampgate::bench {
 namespace {
 
-// Events that are made and then appended in one go, while nothing else uses the CPU.
+// Events that are made first and then appended together, while nothing else uses the CPU.
 constexpr int kBatch = 500;
 
 std::string ReadFile(const std::string& path) {
@@ -47,7 +47,7 @@ std::string ReadFile(const std::string& path) {
   return text.str();
 }
 
-// Makes verified events, the only ones that a log takes. (MakeVerifiedEvent sets up all of this for each one.)
+// Makes verified events, the only ones that an event log accepts. (MakeVerifiedEvent repeats this setup for each one.)
 class EventMaker {
  public:
   explicit EventMaker(std::string body)
@@ -59,7 +59,8 @@ class EventMaker {
     std::optional<Verdict> verdict;
     verifier_.Verify(sender_.Sign(absl::StrCat("bench-", number), body_, absl::Now()),
                      [&](Verdict given) { verdict = std::move(given); });
-    ABSL_RAW_CHECK(verdict && std::holds_alternative<VerifiedEvent>(*verdict), "what was signed here is rejected");
+    ABSL_RAW_CHECK(verdict && std::holds_alternative<VerifiedEvent>(*verdict),
+                   "the verifier rejects an event that was signed here");
     return std::get<VerifiedEvent>(*std::move(verdict));
   }
 
@@ -89,7 +90,7 @@ struct Cost {
   absl::Duration time;
 };
 
-// Appends with a number of appends under way, as the receiver's connections do.
+// Appends with several appends in progress, as the receiver's connections do.
 class Appender {
  public:
   explicit Appender(EventLog& log) : log_(log) {}
@@ -130,7 +131,7 @@ class Appender {
   bool failed_ = false;
 };
 
-// At every power of ten from a thousand on, prints the mean cost of the events between its half and itself.
+// At every power of ten from a thousand on, prints the mean cost of the second half of the events so far.
 bool Fill(EventLog& log, int from) {
   EventMaker maker(ReadFile(absl::GetFlag(FLAGS_body)));
   Appender appender(log);

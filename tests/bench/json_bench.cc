@@ -1,5 +1,5 @@
-// Translation beside Protocol Buffers' JSON util: the same message read from and written as JSON, each in its own
-// spelling (they differ in timestamps). One line of name=value pairs for each direction, in nanoseconds of CPU.
+// Compares translation with Protocol Buffers' JSON util: parses and renders the same message, each in its own spelling
+// (they differ in timestamps). Prints one line of name=value pairs for each direction, in nanoseconds of CPU.
 
 #include <google/protobuf/arena.h>
 #include <google/protobuf/util/json_util.h>
@@ -32,7 +32,7 @@ namespace {
 using google::protobuf::Arena;
 using Response = v1::CreatePoliciesResponse;
 
-// Of one call of `work`.
+// The cost of one call of `work`.
 double Nanoseconds(const std::function<void()>& work) {
   int calls = 0;
   const absl::Duration begin = ProcessCpu(0).value();
@@ -74,7 +74,7 @@ int Main() {
     return Fail("the util does not read the same message");
   }
 
-  // Each reads into a new message on a new arena, as a call of the gateway does, and writes into a new string.
+  // Each parses into a new message on a new arena, like a call of the gateway, and renders into a new string.
   bool ok = true;
   const std::vector<std::function<void()>> parts = {
       [&] {

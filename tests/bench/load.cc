@@ -1,5 +1,5 @@
-// Keeps a number of calls in flight at a gRPC server and says what they cost it: CPU per call, calls per second,
-// latency. One line of name=value pairs on standard output; exit 1 if a call failed.
+// Keeps a number of calls in flight at a gRPC server and measures their cost: the server's CPU for each call, calls per
+// second, latency. Prints one line of name=value pairs; exits with 1 if a call failed.
 
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/generic_stub.h>
@@ -35,7 +35,7 @@ namespace {
 
 constexpr absl::Duration kHang = absl::Seconds(60);
 
-// A request that is encoded once; each call gets another number in it, so that no two bodies are equal.
+// A request that is encoded once; each call replaces a number in it, so that no two bodies are equal.
 class RequestMaker {
  public:
   explicit RequestMaker(const std::string& call) {
@@ -83,11 +83,11 @@ class RequestMaker {
   std::string method_;
   std::string encoded_;
   std::vector<size_t> places_;
-  // Earlier runs against the same server count too.
+  // Differs from earlier runs against the same server.
   int64_t number_ = absl::GetCurrentTimeNanos() / 1000;
 };
 
-// A place for one call after another.
+// A slot for one call after another.
 struct Slot {
   grpc::GenericStub* stub;
   std::optional<grpc::ClientContext> context;
@@ -97,7 +97,7 @@ struct Slot {
   absl::Time started;
 };
 
-// The server's clock and ours, read together.
+// The server's clock and ours, read at the same time.
 struct Instant {
   absl::Time time;
   absl::Duration cpu;
@@ -109,7 +109,7 @@ class Load {
     const int channels = std::min(absl::GetFlag(FLAGS_channels), absl::GetFlag(FLAGS_in_flight));
     for (int i = 0; i < channels; ++i) {
       grpc::ChannelArguments arguments;
-      arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // else all channels share a connection
+      arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // otherwise all channels share a connection
       stubs_.push_back(std::make_unique<grpc::GenericStub>(
           grpc::CreateCustomChannel(absl::GetFlag(FLAGS_target), grpc::InsecureChannelCredentials(), arguments)));
     }
@@ -149,7 +149,7 @@ class Load {
     return slot;
   }
 
-  // One call at least.
+  // At least one call.
   bool RunUntil(absl::Time end) {
     do {
       Slot* slot = Next();
@@ -213,6 +213,6 @@ int main(int argc, char** argv) {
   absl::ParseCommandLine(argc, argv);
   const bool ok = stampgate::bench::Load().Run();
   std::fflush(stdout);
-  // Calls may be left in flight, whose places gRPC would write to: nothing is torn down.
+  // Calls may still be in flight, and gRPC would write to their slots: nothing is destroyed.
   std::_Exit(ok ? 0 : 1);
 }

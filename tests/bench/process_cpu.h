@@ -1,4 +1,4 @@
-// How much CPU a process has used, by the operating system's accounting.
+// Measures how much CPU a process has used, by the operating system's accounting.
 #ifndef STAMPGATE_TESTS_BENCH_PROCESS_CPU_H_
 #define STAMPGATE_TESTS_BENCH_PROCESS_CPU_H_
 
@@ -10,7 +10,7 @@
 
 namespace stampgate::bench {
 
-// User and system time of all threads of `pid` (0: this process), those that have ended included. Exact to the
+// User and system time of all threads of `pid` (0: this process), including threads that have ended. As exact as the
 // scheduler's nanoseconds, unlike /proc/PID/stat. Nothing if there is no such process.
 std::optional<absl::Duration> ProcessCpu(pid_t pid);
 

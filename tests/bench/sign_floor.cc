@@ -1,5 +1,5 @@
 // The signing part of the floor: what OpenSSL needs for the SHA-256 of a body and a P-256 signature over it, with a
-// context that is kept.
+// reused context.
 
 #include <openssl/ec.h>
 #include <openssl/evp.h>

@@ -1,6 +1,6 @@
-// Keeps subscriptions open, reads events from them and says how long they were on their way, how fast they came and
-// what that cost the server. Prints "ready" when every subscription has begun, and at the end one line of name=value
-// pairs; exit 1 if a subscription failed.
+// Keeps subscriptions open, reads events and measures their latency, their rate and the server's cost. Prints "ready"
+// when every subscription has begun, and at the end one line of name=value pairs; exits with 1 if a subscription
+// failed.
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/wire_format_lite.h>
@@ -30,9 +30,9 @@ ABSL_FLAG(std::string, target, "", "host:port of the server");
 ABSL_FLAG(int, pid, 0, "process of the server");
 ABSL_FLAG(int, subscribers, 1, "subscriptions");
 ABSL_FLAG(int, channels, 8, "connections that they share");
-ABSL_FLAG(std::string, cursor, "", "where they start; empty: at the log's end, for what comes from now on");
+ABSL_FLAG(std::string, cursor, "", "where they start; empty: at the log's end, for later events");
 ABSL_FLAG(int, skip, 0, "events that each receives before the measurement");
-ABSL_FLAG(int, events, 1000, "events that each receives, then or all in all");
+ABSL_FLAG(int, events, 1000, "events that each receives in the measurement, or in all");
 
 namespace stampgate::bench {
 namespace {
@@ -42,8 +42,8 @@ using google::protobuf::io::CodedInputStream;
 
 constexpr absl::Duration kHang = absl::Seconds(60);
 
-// Calls `each` with every length-delimited field of that number. Messages are walked through and not parsed: the
-// subscribers share the machine with the server, and are to leave it what it needs.
+// Calls `each` with every length-delimited field of that number. Scans messages without parsing them, because the
+// subscribers share the machine with the server and should leave it enough CPU.
 void ForEach(absl::string_view message, int field, auto each) {
   CodedInputStream input(reinterpret_cast<const uint8_t*>(message.data()), static_cast<int>(message.size()));
   const uint32_t wanted = WireFormatLite::MakeTag(field, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
@@ -60,7 +60,7 @@ void ForEach(absl::string_view message, int field, auto each) {
   }
 }
 
-// When the delivery of an event was sent, if it says.
+// When the delivery of an event was sent, if it has the header.
 std::optional<absl::Time> SentTime(absl::string_view event) {
   std::optional<absl::Time> sent;
   ForEach(event, v1::Event::kHeadersFieldNumber, [&](absl::string_view header) {
@@ -84,7 +84,7 @@ grpc::ByteBuffer EncodeRequest() {
   return grpc::ByteBuffer(&slice, 1);
 }
 
-// One subscription: always one operation under way.
+// One subscription, always with one operation in progress.
 struct Subscriber {
   grpc::ClientContext context;
   std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream;
@@ -92,12 +92,12 @@ struct Subscriber {
   enum class Step { kStart, kRequest, kRead, kFinish } step = Step::kStart;
   grpc::Status status;
   absl::Time started;
-  bool has_begun = false;  // the first message is there
+  bool has_begun = false;  // the first message has arrived
   int events = 0;
   absl::Duration to_first = absl::InfiniteDuration();  // from the start of the call to its first event
 };
 
-// The server's clock and ours, read together.
+// The server's clock and ours, read at the same time.
 struct Instant {
   absl::Time time;
   absl::Duration cpu;
@@ -125,7 +125,7 @@ class Subscribers {
     const int channels = std::min(absl::GetFlag(FLAGS_channels), absl::GetFlag(FLAGS_subscribers));
     for (int i = 0; i < channels; ++i) {
       grpc::ChannelArguments arguments;
-      arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // else all channels share a connection
+      arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // otherwise all channels share a connection
       const auto channel =
           grpc::CreateCustomChannel(absl::GetFlag(FLAGS_target), grpc::InsecureChannelCredentials(), arguments);
       if (!channel->WaitForConnected(absl::ToChronoTime(absl::Now() + kHang))) return Fail("cannot connect");
@@ -146,7 +146,7 @@ class Subscribers {
     void* tag = nullptr;
     bool ok = false;
     if (queue_.AsyncNext(&tag, &ok, absl::ToChronoTime(absl::Now() + kHang)) != grpc::CompletionQueue::GOT_EVENT) {
-      return Fail("no event comes");
+      return Fail("no event arrives");
     }
     auto& subscriber = *static_cast<Subscriber*>(tag);
     using Step = Subscriber::Step;
@@ -192,7 +192,7 @@ class Subscribers {
     });
   }
 
-  // The server's process is there for as long as its calls do not fail.
+  // While calls succeed, the server's process exists.
   static Instant Look() { return {absl::Now(), ProcessCpu(absl::GetFlag(FLAGS_pid)).value_or(absl::ZeroDuration())}; }
 
   void Print(const Instant& end) {
@@ -238,6 +238,6 @@ int main(int argc, char** argv) {
   absl::ParseCommandLine(argc, argv);
   const bool ok = stampgate::bench::Subscribers().Run();
   std::fflush(stdout);
-  // Reads are left under way, whose places gRPC would write to: nothing is torn down.
+  // Reads are still in progress, and gRPC would write to their slots: nothing is destroyed.
   std::_Exit(ok ? 0 : 1);
 }

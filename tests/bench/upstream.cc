@@ -1,9 +1,9 @@
-// Upstream's stand-in under load: HTTP/1.1 with keep-alive over TLS, on one thread, that answers every POST at once
-// with one of two files: --query below /public/v1/query/, --submit elsewhere. Understands what libcurl sends and
-// nothing else; the simulator is the one that looks at requests.
+// A fast replacement of upstream for load tests: HTTP/1.1 with keep-alive over TLS, on one thread. It answers every
+// POST at once with one of two files: --query below /public/v1/query/, --submit elsewhere. It understands only what
+// libcurl sends, and does not check requests; the simulator does.
 //
-// The head and the body of the first request to each path are kept in --capture as LAST_SEGMENT.head and .body, so that
-// the floor is measured with the very bytes that the gateway sends.
+// It stores the head and the body of the first request to each path in --capture as LAST_SEGMENT.head and .body, so
+// that the floor is measured with the exact bytes that the gateway sends.
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -36,8 +36,8 @@
 
 ABSL_FLAG(std::string, certificate, "", "PEM file");
 ABSL_FLAG(std::string, key, "", "PEM file");
-ABSL_FLAG(std::string, query, "", "answer to queries");
-ABSL_FLAG(std::string, submit, "", "answer to everything else");
+ABSL_FLAG(std::string, query, "", "response to queries");
+ABSL_FLAG(std::string, submit, "", "response to everything else");
 ABSL_FLAG(std::string, capture, "", "folder for the first request to each path");
 
 namespace stampgate::bench {
@@ -55,7 +55,7 @@ std::string AnswerOf(const std::string& path) {
                       "Content-Length: ", body.size(), "\r\n\r\n", body);
 }
 
-// Keeps the requests that the floor is to repeat.
+// Stores the requests that the floor repeats.
 class Capture {
  public:
   explicit Capture(std::string folder) : folder_(std::move(folder)) {}
@@ -84,8 +84,8 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // Reads, answers and writes what can be. False if the connection has ended. An answer always fits into the socket's
-  // buffer: libcurl asks again only after it has read the last one.
+  // Reads, answers and writes as much as possible. False if the connection has ended. A response always fits into the
+  // socket's buffer, because libcurl sends a request only after it has read the last response.
   bool Advance() {
     char buffer[16384];
     for (;;) {
@@ -108,7 +108,7 @@ class Connection {
       const absl::string_view head = absl::string_view(in_).substr(0, end + 4);
       const size_t size = head.size() + ContentLength(head);
       if (in_.size() < size) return true;
-      const absl::string_view path = head.substr(5, head.find(' ', 5) - 5);  // behind "POST "
+      const absl::string_view path = head.substr(5, head.find(' ', 5) - 5);  // after "POST "
       capture_.Look(path, head, absl::string_view(in_).substr(head.size(), size - head.size()));
       const std::string& answer = absl::StrContains(path, "/query/") ? answers_.query : answers_.submit;
       in_.erase(0, size);
@@ -137,7 +137,7 @@ int Fail(const char* what) {
   return 1;
 }
 
-// A listening socket on a port of the system's choice.
+// A listening socket on a port that the system chooses.
 int Listen(int& port) {
   const int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   sockaddr_in address{};

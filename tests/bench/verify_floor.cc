@@ -1,5 +1,5 @@
-// The verifying part of the floor of a webhook delivery: what libsodium needs for one Ed25519 signature over a message
-// of a delivery's size.
+// The verification part of a webhook delivery's floor: what libsodium needs for one Ed25519 signature over a message of
+// a delivery's size.
 
 #include <sodium.h>
 

@@ -1,4 +1,4 @@
-// A software passkey: what a browser offers as navigator.credentials.get, signing for real.
+// A software passkey that signs for real, with the interface of a browser's navigator.credentials.get.
 import { createHash, createPrivateKey, sign } from 'node:crypto';
 
 const USER_PRESENT = 0x01;
@@ -6,12 +6,12 @@ const USER_VERIFIED = 0x04;
 
 const sha256 = (bytes) => createHash('sha256').update(bytes).digest();
 
-/** The bytes of a BufferSource, as WebAuthn's options have them. */
+/** The bytes of a BufferSource, the type in WebAuthn's options. */
 const bytesOf = (source) => Buffer.from(source.buffer ?? source, source.byteOffset ?? 0, source.byteLength);
 
 const toArrayBuffer = (bytes) => Uint8Array.from(bytes).buffer;
 
-/** One passkey of P-256, in a browser that shows the pages of one origin. */
+/** One P-256 passkey, in a browser that shows pages of one origin. */
 export class Authenticator {
   #key;
   #counter = 0;
@@ -30,11 +30,11 @@ export class Authenticator {
       Buffer.from(hex, 'hex').toString('base64url'),
     );
     this.#key = createPrivateKey({ key: { kty: 'EC', crv: 'P-256', d, x, y }, format: 'jwk' });
-    /** The challenges that it was asked to sign. @type {Buffer[]} */
+    /** The challenges that it has signed. @type {Buffer[]} */
     this.challenges = [];
   }
 
-  /** navigator.credentials.get: an assertion by this passkey, or a refusal as a browser words it. */
+  /** Implements navigator.credentials.get: returns an assertion by this passkey, or throws a browser's error. */
   async get({ publicKey: { challenge, rpId, allowCredentials = [] } }) {
     const host = new URL(this.origin).hostname;
     if (rpId !== host && !host.endsWith(`.${rpId}`)) throw new DOMException('not this rpId', 'SecurityError');
@@ -69,7 +69,7 @@ export class Authenticator {
     };
   }
 
-  /** Puts it where web pages look for it. */
+  /** Installs it where web pages find it. */
   install() {
     Object.defineProperty(globalThis, 'navigator', { value: { credentials: this }, configurable: true });
     return this;

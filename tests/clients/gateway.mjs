@@ -1,4 +1,4 @@
-// A gRPC client of the gateway, made from proto/ at run time.
+// A gRPC client of the gateway, built from proto/ at run time.
 import { readdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -11,7 +11,7 @@ const protoLoader = load('@grpc/proto-loader');
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const includes = [join(root, 'proto'), join(homedir(), '.cache/stampgate/tools/node_modules/google-proto-files')];
 
-/** How messages look: proto field names, 64-bit numbers and enums as text, absent fields left out. */
+/** The form of messages: proto field names, 64-bit numbers and enums as text, absent fields omitted. */
 const form = { keepCase: true, longs: String, enums: String, defaults: false, oneofs: false };
 
 function loadDefinitions(folder, files) {
@@ -21,7 +21,7 @@ function loadDefinitions(folder, files) {
 const protoFiles = readdirSync(join(root, 'proto/stampgate/v1')).map((name) => `stampgate/v1/${name}`);
 const ours = loadDefinitions(includes[0], protoFiles);
 
-/** Every method of the API: "Service/Method" -> its definition. More are added with addProtos(). */
+/** Every method of the API: "Service/Method" -> its definition. addProtos() adds more. */
 export const methods = new Map();
 
 function addMethods(definitions) {
@@ -39,8 +39,8 @@ export function addProtos(folder, files) {
 }
 
 /**
- * Opens a channel: plaintext, or TLS with the authority `tls.ca` and, if they are given, a certificate and its key, all
- * as PEM.
+ * Opens a channel: plaintext, or TLS with the authority `tls.ca` and, if given, a client certificate and its key, all
+ * in PEM.
  */
 export function connect(address, { tls, ...options } = {}) {
   const credentials = tls
@@ -108,7 +108,7 @@ export async function* stream(client, method, request, options = {}) {
   } catch (error) {
     throw withDetails(error);
   } finally {
-    started.on('error', () => {}); // that of the cancelled call
+    started.on('error', () => {}); // the error of the cancelled call
     started.cancel();
   }
 }
@@ -132,7 +132,8 @@ function withDetails(error) {
   return error;
 }
 
-// proto-loader knows whole calls only; the details of an error come apart, and it drops fields that it does not know.
+// proto-loader handles only whole calls, and it drops unknown fields; the details of an error must be decoded
+// separately.
 const protobuf = load('protobufjs');
 
 function loadTypes(files, options = {}) {
@@ -152,7 +153,7 @@ function decode(type, bytes) {
   return found.toObject(found.decode(bytes), { longs: String, enums: String, bytes: Buffer });
 }
 
-/** The services of the API, with options and comments, as protobufjs has them. */
+/** The services of the API, with options and comments, in the form of protobufjs. */
 export const services = () =>
   loadTypes(protoFiles, { alternateCommentMode: true })
     .lookup('stampgate.v1')

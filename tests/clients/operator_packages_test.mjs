@@ -1,5 +1,6 @@
-// The operator's own packages against the simulator: they say what the service takes, and so whether the simulator
-// reads the specification rightly. What they send is then spoiled in every way, and must be refused for it.
+// Runs the operator's own packages against the simulator: they show what the service accepts, and so whether the
+// simulator interprets the specification correctly. The test then damages what they send in every way, and the
+// simulator must refuse it.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, test } from 'node:test';
@@ -12,12 +13,12 @@ const { ApiKeyStamper } = load('@turnkey/api-key-stamper');
 
 const { apiKeyNamed, freshTimestamp, identifier, post, readVectors, subOrganization } = testing;
 
-/** How the package names its methods, where that is not the path's name. */
+/** The package's method names that do not follow from the path. */
 const METHODS = { list_wallet_accounts: 'getWalletAccounts' };
 
 /**
- * Each operation's members that may be left out, the lists in between without their index, and its result's members.
- * Written down here once more, so that a slip in the simulator's table does not excuse itself.
+ * Each operation's optional members (lists without their index), and its result's members. Written independently of the
+ * simulator's table, so that a mistake there is noticed.
  */
 const OPERATIONS = {
   oauth2_authenticate: { optional: ['parameters.bearerTokenTargetPublicKey'], result: ['oidcToken'] },
@@ -89,7 +90,9 @@ const ACTIVITY_MEMBERS = [
 
 const camelCase = (name) => name.replace(/_(.)/g, (_, letter) => letter.toUpperCase());
 
-/** The packages' inputs with every optional member, from the recorded requests, for an organization that may go. */
+/**
+ * The packages' inputs with every optional member, from the recorded requests, for an organization that may be deleted.
+ */
 function inputOf(operation) {
   const recorded = readVectors('sdk-requests.json').requests.find((each) => each.operation === operation);
   const input = structuredClone(recorded.input);
@@ -98,7 +101,7 @@ function inputOf(operation) {
   return input;
 }
 
-/** Every place in a body: its holder, its name there, its path as messages have it, and as OPERATIONS has it. */
+/** Every place in a body: its container, its name there, its path in messages, and its path in OPERATIONS. */
 function* places(holder, path = '', plainPath = '') {
   for (const name of Object.keys(holder)) {
     const isElement = Array.isArray(holder);
@@ -122,7 +125,7 @@ function minimal(operation, input) {
   return body;
 }
 
-/** A copy of the body, changed at the same place that `place` names in the original. */
+/** A copy of the body, changed at the place that `place` names in the original. */
 function changedAt(body, { path }, change) {
   const copy = structuredClone(body);
   const place = [...places(copy)].find((each) => each.path === path);
@@ -181,7 +184,7 @@ for (const operation of Object.keys(OPERATIONS)) {
       assert.equal(activity.failure, null);
     }
 
-    /** The body as the packages send it, and a simulator that has taken none yet. */
+    /** The body that the package sends, and a simulator that has not accepted it. */
     const withBody = (use) =>
       withSimulator(async (simulator) => {
         const { request } = await callWithPackage(simulator, operation, inputOf(operation));
@@ -189,7 +192,7 @@ for (const operation of Object.keys(OPERATIONS)) {
         await use(simulator, JSON.parse(request.body), request);
       });
 
-    /** Sends an altered body with a new stamp over it, so that only its content can be the reason. */
+    /** Sends an altered body with a new stamp, so that only its content can be the fault. */
     async function isRefused(simulator, body, member) {
       const { status, json } = await post(simulator, path, body);
       assert.equal(status, 400, `${member}: ${JSON.stringify(json)}`);
@@ -249,7 +252,7 @@ for (const operation of Object.keys(OPERATIONS)) {
       }
     }));
 
-    test('a byte that changed after stamping is noticed', withBody(async (simulator, body, { body: text, headers }) => {
+    test('a byte changed after stamping is found', withBody(async (simulator, body, { body: text, headers }) => {
       const bytes = Buffer.from(text);
       for (const at of [0, bytes.length >> 1, bytes.length - 1]) {
         const flipped = Buffer.from(bytes);
@@ -281,12 +284,12 @@ for (const operation of Object.keys(OPERATIONS)) {
   });
 }
 
-test('the packages see a refusal as the service words it', withSimulator(async (simulator) => {
+test("the packages report a refusal with the service's text", withSimulator(async (simulator) => {
   const call = clientOf(simulator).getPolicy({ organizationId: testing.ORGANIZATION, policyId: identifier(999) });
   await assert.rejects(call, (error) => error.code === 5 && error.message.includes('no such policy'));
 }));
 
-test('the packages see an activity that waits for consensus', withSimulator(async (simulator) => {
+test('the packages report an activity that waits for consensus', withSimulator(async (simulator) => {
   simulator.addFaults([{ kind: 'activityStatus', status: 'ACTIVITY_STATUS_CONSENSUS_NEEDED' }]);
   const { answer } = await callWithPackage(simulator, 'create_policies', inputOf('create_policies'));
   assert.equal(answer.activity.status, 'ACTIVITY_STATUS_CONSENSUS_NEEDED');

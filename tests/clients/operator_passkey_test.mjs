@@ -1,5 +1,5 @@
-// The operator's packages, as an end user's pages run them, against the simulator: passkey stamps made by a software
-// authenticator, over bodies in the form that StampService.Prepare gives them.
+// Runs the operator's packages as an end user's pages do, against the simulator: a software authenticator makes passkey
+// stamps over bodies in the form that StampService.Prepare returns.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { beforeEach, describe, test } from 'node:test';
@@ -34,17 +34,17 @@ const submitLogin = (simulator, body, { stampHeaderName, stampHeaderValue }) =>
   });
 
 describe("the package's passkey stamper", () => {
-  test('asks for the challenge that PrepareResponse.webauthn_challenge describes', async () => {
+  test('uses the challenge of PrepareResponse.webauthn_challenge', async () => {
     for (const body of ['{}', '{"hello":"world"}', preparedLogin(), '{"name":"é😀"}']) {
       await new WebauthnStamper({ rpId: passkey.rpId }).stamp(body);
       const digest = createHash('sha256').update(body).digest('hex');
       assert.deepEqual(authenticator.challenges.at(-1), Buffer.from(digest, 'ascii'));
     }
-    // The known answer of the C++ tests.
+    // The known value of the C++ tests.
     assert.equal(authenticator.challenges[1].toString(), passkey.bodySha256Hex);
   });
 
-  test('makes stamps that the service takes over what the gateway renders', withSimulator(async (simulator) => {
+  test('makes valid stamps over bodies of the gateway', withSimulator(async (simulator) => {
     const body = preparedLogin();
     const stamp = await new WebauthnStamper({ rpId: passkey.rpId }).stamp(body);
     const { status, json } = await submitLogin(simulator, body, stamp);
@@ -56,7 +56,7 @@ describe("the package's passkey stamper", () => {
     assert.equal(JSON.parse(Buffer.from(claims, 'base64url')).user_id, testing.END_USER);
   }));
 
-  test('makes stamps that hold for these very bytes only', withSimulator(async (simulator) => {
+  test('makes stamps that are valid only for these bytes', withSimulator(async (simulator) => {
     const body = preparedLogin();
     const stamp = await new WebauthnStamper({ rpId: passkey.rpId }).stamp(body);
     for (const other of [` ${body}`, body.replace('02', '03'), JSON.stringify({ a: 1 })]) {

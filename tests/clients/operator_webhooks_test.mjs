@@ -1,5 +1,5 @@
-// The operator's own verifier against the simulator's deliveries: it says what a webhook is, and so whether the
-// simulator signs as the service does, and spoils what it is asked to spoil.
+// Runs the operator's own verifier on the simulator's deliveries: it shows whether the simulator signs as the service
+// does, and whether its faults are real.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { startSimulator } from '../simulator/server.mjs';
@@ -14,7 +14,7 @@ const OPERATOR = 'turnkey';
 const MAX_AGE_MS = 300_000;
 const NOW = Date.now();
 
-/** The verifier's form of the published keys. */
+/** The published keys in the verifier's form. */
 async function verificationKeys({ url }) {
   const { json } = await exchange(`${url}/public/v1/discovery/webhooks/jwks`, { method: 'GET' });
   return json.keys.map(({ kid, x, turnkey_signature_algorithm: algorithm }) => {
@@ -22,7 +22,7 @@ async function verificationKeys({ url }) {
   });
 }
 
-/** What the verifier says of a delivery as it came in. */
+/** The verifier's result for a received delivery. */
 async function verdictOf(simulator, { fields, body }) {
   const keys = await verificationKeys(simulator);
   return verifySignature({ headers: fields, body, verificationKeys: keys, maxTimestampAgeMs: MAX_AGE_MS, nowMs: NOW });
@@ -37,7 +37,7 @@ const withReceiver = (use) => async () => {
   await run().finally(() => receiver.close());
 };
 
-/** Sends one event and gives it, as it came in, to the verifier. */
+/** Sends one event, and passes the received delivery to the verifier. */
 const verdictWith = (event, check) =>
   withReceiver(async (simulator, receiver) => {
     await simulator.webhooks.send(event).done;
@@ -66,7 +66,7 @@ describe('the operator accepts', () => {
     test(kind, verdictWith({ faults: [{ kind }] }, isAccepted));
   }
   test('a body of 5 MB', verdictWith({ faults: [{ kind: 'hugeBody', bytes: 5_000_000 }] }, isAccepted));
-  test('labels that lie', verdictWith({ faults: [{ kind: 'labels', organizationId: 'x', type: 'y' }] }, isAccepted));
+  test('wrong labels', verdictWith({ faults: [{ kind: 'labels', organizationId: 'x', type: 'y' }] }, isAccepted));
   for (const offsetMs of [-MAX_AGE_MS, MAX_AGE_MS]) {
     test(`the edge of the window, ${offsetMs}`, verdictWith({ faults: [{ kind: 'timestamp', offsetMs }] }, isAccepted));
   }

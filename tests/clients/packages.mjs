@@ -1,7 +1,7 @@
-// Finds the packages of package.json where deploy/install puts them: outside the tree.
+// Loads the packages of package.json from where deploy/install puts them, outside the tree.
 import { createRequire } from 'node:module';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-/** `require` as if called from beside the installed packages. */
+/** `require` relative to the installed packages. */
 export const load = createRequire(join(homedir(), '.cache/stampgate/clients/node_modules/anything.js'));

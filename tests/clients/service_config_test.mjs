@@ -1,4 +1,4 @@
-// The published service config has a client's library repeat what changes nothing, and nothing else.
+// The published service config makes a client library repeat only calls that change nothing.
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -37,6 +37,6 @@ test('the service config repeats each query and each unary read of events, and n
   assert.deepEqual(named.sort(), repeated.sort());
 });
 
-test('the service config repeats after UNAVAILABLE alone', () => {
+test('the service config repeats only after UNAVAILABLE', () => {
   for (const { retryPolicy } of methodConfig) assert.deepEqual(retryPolicy.retryableStatusCodes, ['UNAVAILABLE']);
 });

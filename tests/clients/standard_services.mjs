@@ -1,4 +1,4 @@
-// Clients of the services that gRPC servers have in common: grpc.health.v1 and grpc.reflection.v1alpha.
+// Clients of two standard gRPC services: grpc.health.v1 and grpc.reflection.v1alpha.
 import { load } from './packages.mjs';
 
 const protobuf = load('protobufjs');
@@ -47,7 +47,7 @@ export function watchHealth(client, service = '') {
   return client.makeServerStreamRequest('/grpc.health.v1.Health/Watch', encode, decode, { service });
 }
 
-/** One question to server reflection, and its answer. */
+/** Sends one request to server reflection; returns the response. */
 function reflect(client, question) {
   const path = '/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo';
   const [encode, decode] = [serializer('ServerReflectionRequest'), deserializer('ServerReflectionResponse')];

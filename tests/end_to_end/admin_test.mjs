@@ -340,6 +340,6 @@ describe('probes', { timeout: HANG_MS }, () => {
     const refused = await gateway.refusal(...QUERY, { deadlineMs: 7000 });
     assert.ok([code.DEADLINE_EXCEEDED, code.UNAVAILABLE].includes(refused.code), refused.message);
     const { status, body } = await ask(gateway.adminUrl, '/livez');
-    assert.deepEqual([status, body], [503, 'the gRPC port does not answer: its health check ended with code 4\n']);
+    assert.deepEqual([status, body], [503, 'the gRPC port does not respond: its health check ended with code 4\n']);
   });
 });

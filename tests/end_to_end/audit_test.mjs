@@ -405,7 +405,7 @@ describe('stampgate audit verify', { timeout: HANG_MS }, async () => {
     for (const args of [[], ['--head', last]]) {
       const { status, stdout } = await check(file, ...args);
       assert.equal(status, 4, stdout);
-      assert.match(stdout, new RegExp(`^INCOMPLETE: records 1 to ${lastOf(archived.stdout)} are not there$`, 'm'));
+      assert.match(stdout, new RegExp(`^INCOMPLETE: records 1 to ${lastOf(archived.stdout)} are missing$`, 'm'));
     }
     assert.equal((await check('--from', headOf(archived.stdout), '--head', last, file)).status, 0);
     assert.equal((await check('--from', last.replace(/^[0-9]+/, lastOf(archived.stdout)), file)).status, 1);
@@ -415,7 +415,7 @@ describe('stampgate audit verify', { timeout: HANG_MS }, async () => {
     renameSync(files[1], `${files[1]}.away`);
     const without = await check(file);
     assert.equal(without.status, 1);
-    assert.match(without.stdout, /^BROKEN: .*: records [0-9]+ to [0-9]+ are not there$/m);
+    assert.match(without.stdout, /^BROKEN: .*: records [0-9]+ to [0-9]+ are missing$/m);
     symlinkSync('nowhere', files[1]);
     assert.equal((await check(file)).status, 2);
   });

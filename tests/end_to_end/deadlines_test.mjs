@@ -28,7 +28,7 @@ const TIMEOUT = {
   code: 'DEADLINE_EXCEEDED',
   domain: 'stampgate',
   reason: 'UPSTREAM_TIMEOUT',
-  message: 'time ended before upstream answered',
+  message: 'the call timed out before upstream responded',
   metadata: {},
 };
 
@@ -91,7 +91,7 @@ describe('a deadline that ends before upstream answers', { timeout: HANG_MS }, (
         code: 'RESOURCE_EXHAUSTED',
         domain: 'stampgate',
         reason: 'UPSTREAM_BUSY',
-        message: 'time ended before a connection to upstream was free; nothing was sent',
+        message: 'the call timed out before a connection to upstream was free; nothing was sent',
         metadata: {},
         retryMs: 1000,
       });

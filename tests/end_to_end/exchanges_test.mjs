@@ -76,7 +76,7 @@ describe('submits that upstream never answers', { timeout: HANG_MS }, () => {
       code: 'RESOURCE_EXHAUSTED',
       domain: 'stampgate',
       reason: 'UPSTREAM_BUSY',
-      message: 'time ended before a connection to upstream was free; nothing was sent',
+      message: 'the call timed out before a connection to upstream was free; nothing was sent',
       metadata: {},
       retryMs: 1000,
     });

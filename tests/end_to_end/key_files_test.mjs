@@ -45,7 +45,7 @@ const pem = (label, base64) => `-----BEGIN ${label}-----\n${base64}\n-----END ${
 const line = `${privateKey}:p256\n`;
 const EDGE = "its scalar is not between 1 and the curve's order";
 const NEITHER = 'it is neither PEM nor 64 hex digits and a curve (128 for ed25519)';
-const CURVE = 'what follows its colon is none of p256, secp256k1 and ed25519';
+const CURVE = 'the text after its colon is none of p256, secp256k1 and ed25519';
 const MODE = 'others may use it or its group may write it: its mode must be 0600, 0400 or 0440';
 const CUT = 'its PEM block is cut short or has other lines around it';
 const OTHER_KEY = 'its curve is none of P-256, secp256k1 and Ed25519';

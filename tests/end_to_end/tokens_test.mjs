@@ -182,7 +182,7 @@ describe('tokens', { timeout: HANG_MS, concurrency: true }, () => {
       [
         'is of a stranger',
         () => jwt(ec, { claims: { sub: 'stranger' } }),
-        'the bearer token is of nobody who is configured to call',
+        'the bearer token belongs to no configured caller',
       ],
       ['is signed by another key', () => jwt(newEc, { kid: 'ec' }), 'the token\'s signature is wrong'],
       ['is signed for another algorithm', () => jwt(rsa, { signature: signWith(ec) }), 'the token\'s signature is wrong'],

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int64_t kMaxPages = 1 << 18;
 
-// The model is wrong from here on, and so is every test.
+// Stops: the model is wrong from here on, and every result would be too.
 void Must(bool ok, const char* what) {
   if (ok) return;
   std::perror(what);
@@ -40,7 +40,7 @@ int64_t SizeOf(int fd) {
   return file.st_size;
 }
 
-// Reads a page, whose end is zeros where the file has no more.
+// Reads a page; fills the part past the file's end with zeros.
 int64_t ReadPage(int fd, int64_t page, char* bytes) {
   std::memset(bytes, 0, CachedFile::kPageBytes);
   const ssize_t got = pread(fd, bytes, CachedFile::kPageBytes, page * CachedFile::kPageBytes);
@@ -59,7 +59,7 @@ CachedFile* CachedFile::Of(int fd) {
   struct stat file;
   if (fstat(fd, &file) != 0 || !S_ISREG(file.st_mode)) return nullptr;
   static auto& files = *new std::unordered_map<ino_t, CachedFile*>;
-  // An inode stays what it is: unlink() and rename() here keep those that lose their last name.
+  // An inode keeps its identity: unlink() and rename() here keep files that lose their last name.
   if (const auto found = files.find(file.st_ino); found != files.end()) return found->second;
   const std::optional<std::string> name = WatchedNameOf(PathOf(fd));
   if (!name || !IsTracked(*name)) return nullptr;
@@ -67,7 +67,7 @@ CachedFile* CachedFile::Of(int fd) {
 }
 
 CachedFile::CachedFile(int fd, ino_t inode, std::string name) : name_(std::move(name)) {
-  // Never closed: that would release the locks that the process holds on the file.
+  // Never closed, because closing it would release the process's locks on the file.
   cache_fd_ = NEXT(open)(("/proc/self/fd/" + std::to_string(fd)).c_str(), O_RDWR | O_CLOEXEC);
   Must(cache_fd_ >= 0, name_.c_str());
   disk_fd_ = OpenState("disk", inode);

@@ -1,4 +1,4 @@
-// A wall clock that the test moves. CLOCK_MONOTONIC is the system's.
+// A wall clock that the test moves. CLOCK_MONOTONIC stays the system's.
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sys/syscall.h>
@@ -18,7 +18,7 @@ namespace stampgate {
 namespace {
 
 constexpr int64_t kSecondNs = 1'000'000'000;
-// A wait until a time of the wall clock looks at the clock so often: a step of the clock moves the wait's end, too.
+// How often a wait until a wall-clock time reads the clock: a step of the clock moves the end of the wait too.
 constexpr int64_t kSliceNs = kSecondNs / 10;
 
 int64_t OffsetNs() {
@@ -32,7 +32,7 @@ timespec Shifted(const timespec& time, int64_t by_ns) {
   return {time.tv_sec + by_ns / kSecondNs + carry, ns - carry * kSecondNs};
 }
 
-// Where a wait until `deadline` of the moved clock ends on the system's clock, or at the end of a slice before.
+// When a wait until `deadline` of the moved clock ends by the system's clock, or when its current slice ends.
 struct WaitEnd {
   explicit WaitEnd(const timespec& deadline) : end(Shifted(deadline, -OffsetNs())) {
     timespec now;
@@ -77,7 +77,7 @@ time_t time(time_t* seconds) noexcept {
 
 int pthread_cond_timedwait(pthread_cond_t* __restrict condition, pthread_mutex_t* __restrict mutex,
                            const timespec* __restrict deadline) {
-  // So glibc notes the clock of pthread_condattr_setclock().
+  // glibc stores the clock of pthread_condattr_setclock() in this bit.
   constexpr unsigned kMonotonic = 2;
   if ((condition->__data.__wrefs & kMonotonic) != 0) {
     return pthread_cond_clockwait(condition, mutex, CLOCK_MONOTONIC, deadline);
@@ -88,7 +88,7 @@ int pthread_cond_timedwait(pthread_cond_t* __restrict condition, pthread_mutex_t
   return result == ETIMEDOUT && wait.is_slice ? 0 : result;
 }
 
-// Abseil's waits end here.
+// Abseil's waits call this.
 long syscall(long number, ...) noexcept {
   va_list arguments;
   va_start(arguments, number);
@@ -103,7 +103,7 @@ long syscall(long number, ...) noexcept {
   std::memcpy(&deadline, reinterpret_cast<void*>(a[3]), sizeof deadline);  // NOLINT(performance-no-int-to-ptr)
   const WaitEnd wait(deadline);
   const long result = next(number, a[0], a[1], a[2], &wait.end, a[4], a[5]);
-  // As a signal would end it.
+  // Returns as if a signal had ended the wait.
   if (result != 0 && errno == ETIMEDOUT && wait.is_slice) errno = EINTR;
   return result;
 }

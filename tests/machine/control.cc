@@ -14,7 +14,7 @@
 namespace stampgate {
 namespace {
 
-// A machine that is not what the test asked for would prove nothing.
+// Stops: with another machine than the test requested, the result would prove nothing.
 [[noreturn]] void Die(const char* what) {
   std::perror(what);
   std::abort();

@@ -1,4 +1,4 @@
-// The system calls that change files and folders, with a page cache and a disk in between that can fail.
+// Replaces the system calls that change files and folders, and puts a page cache and a disk that can fail in between.
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -50,7 +50,7 @@ bool HasRoom(const CachedFile& file, int64_t end) {
   return true;
 }
 
-// Writes by `write()` what goes to `offset`, or where the descriptor stands if there is none.
+// Writes by `write()` to `offset` or, without one, to the descriptor's position.
 template <typename Write>
 ssize_t WriteTracked(int fd, int64_t bytes, std::optional<int64_t> offset, const Write& write) {
   if (!IsRegular(fd)) return write();
@@ -98,7 +98,7 @@ int AllocateTracked(int fd, int64_t offset, int64_t size, const Allocate& alloca
   return allocate();
 }
 
-// Waits while the disk hangs or is slow. Whether the sync then fails.
+// Waits while the disk hangs or is slow. Returns whether the sync then fails.
 bool WaitAndFails(Control& control, const std::string& name) {
   if (const int64_t slow_us = Load(control.slow_us); slow_us > 0) usleep(static_cast<useconds_t>(slow_us));
   if (name.find(control.match) == std::string::npos) return false;
@@ -143,7 +143,7 @@ int SyncFolder(int fd) {
   return 0;
 }
 
-// What is watched does not go to the real disk: nobody cuts its power, and tests are to be quick.
+// Watched files are not synced to the real disk: nothing cuts its power, and tests should be fast.
 template <typename Sync>
 int SyncTracked(int fd, const Sync& sync) {
   struct stat file;
@@ -183,7 +183,8 @@ int OpenTracked(int folder_fd, const char* path, int flags, const Open& open) {
   if (exists && (flags & O_TRUNC) != 0) {
     if (const int fd = NEXT(open)(absolute.c_str(), O_RDWR | O_CLOEXEC); fd >= 0) {
       if (CachedFile* file = CachedFile::Of(fd)) file->Resize(0);
-      // This closes a descriptor of a file that may carry locks of the process. Who cuts a file that it has locked?
+      // This closes a descriptor of a file on which the process may hold locks, but no process truncates a file that it
+      // has locked.
       close(fd);
     }
   }
@@ -194,8 +195,8 @@ int OpenTracked(int folder_fd, const char* path, int flags, const Open& open) {
   return fd;
 }
 
-// Of a name that is about to go: the file gets another in the control folder, if it has no more. So its inode is not
-// used again while the disk may still have the name.
+// Call before a name is removed: if it is the file's last name, gives the file another one in the control folder, so
+// that its inode is not reused while the disk may still have the name.
 void KeepFile(const std::string& path) {
   struct stat file;
   if (lstat(path.c_str(), &file) != 0 || !S_ISREG(file.st_mode) || file.st_nlink != 1) return;
@@ -203,7 +204,7 @@ void KeepFile(const std::string& path) {
   NEXT(link)(path.c_str(), kept.c_str());
 }
 
-// Does `change()`, by which `path` comes or goes, or means another file.
+// Does `change()`, which adds or removes `path` or makes it refer to another file.
 template <typename Change>
 int ChangeName(int folder_fd, const char* path, const Change& change) {
   if (GetControl() == nullptr) return change();

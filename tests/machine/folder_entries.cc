@@ -45,7 +45,7 @@ void NoteEntries(const std::string& folder) { WriteListing(StateFile(folder), O_
 
 void SyncEntries(const std::string& folder) {
   const std::string file = StateFile(folder);
-  // At once, for a process that is killed here.
+  // Written at once, in case the process is killed here.
   WriteListing(file + ".next", O_TRUNC, Listing(folder));
   NEXT(rename)((file + ".next").c_str(), file.c_str());
 }

@@ -1,5 +1,5 @@
-// A machine around one process at a time: its wall clock, its disk and its power are the test's. Build
-// //tests/machine:all first.
+// A machine for one process at a time, whose wall clock, disk and power the test controls. Build //tests/machine:all
+// first.
 import { closeSync, copyFileSync, mkdirSync, openSync, readFileSync, readSync, readdirSync, rmSync } from 'node:fs';
 import { statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { binary } from '../end_to_end/harness.mjs';
 import { until } from '../end_to_end/processes.mjs';
 import { cutPower } from './power_cut.mjs';
 
-// The members of `Control` in control.h, in their order.
+// The members of `Control` in control.h, in order.
 const MEMBERS = [
   'clockOffsetNs',
   'random',
@@ -34,7 +34,7 @@ export class Machine {
   #control;
 
   /**
-   * What is in `watched` already is on the disk.
+   * Existing files in `watched` count as on the disk.
    * @param {string} folder for the machine's own state, on the file system of `watched`
    * @param {string} watched the folder whose files are on the machine's disk
    */
@@ -64,7 +64,7 @@ export class Machine {
     };
   }
 
-  /** By how much the process's wall clock is ahead of the system's. It can be set at any time. */
+  /** How far the process's wall clock is ahead of the system's. May be set at any time. */
   get clockOffsetMs() {
     return Number(this.#get('clockOffsetNs')) / 1e6;
   }
@@ -77,18 +77,18 @@ export class Machine {
     return Date.now() + this.clockOffsetMs;
   }
 
-  /** What the library's random choices begin with. */
+  /** Seeds the library's random choices. */
   seed(number) {
     this.#set('random', number);
   }
 
   /**
-   * Lets syncs fail: they return EIO and the pages count as clean, though they are not on the disk.
+   * Makes syncs fail: they return EIO, and the pages count as clean although they are not on the disk.
    * @param {object} how
-   * @param {string} [how.match] only of files and folders (with a slash at the end) whose path contains this
-   * @param {number} [how.skip] so many still succeed
-   * @param {number} [how.count] and so many fail
-   * @param {number} [how.keep] the share of the dirty pages that reach the disk all the same
+   * @param {string} [how.match] only for files and folders (with a slash at the end) whose path contains this
+   * @param {number} [how.skip] this many still succeed
+   * @param {number} [how.count] then this many fail
+   * @param {number} [how.keep] the share of the dirty pages that reach the disk nevertheless
    */
   failSyncs({ match = '', skip = 0, count = 1, keep = 0 }) {
     this.#match(match);
@@ -97,58 +97,58 @@ export class Machine {
     this.#set('failingCount', count);
   }
 
-  /** Matching syncs wait until release(), but for the next `skip`. */
+  /** Makes matching syncs wait until release(), after the next `skip`. */
   hang({ match = '', skip = 0 } = {}) {
     this.#match(match);
-    this.#set('waiting', 0); // those of a process that was killed
+    this.#set('waiting', 0); // forgets those of a killed process
     this.#set('hanging', 1 + skip);
   }
 
-  /** How long every sync lasts at least. */
+  /** Sets the minimum duration of every sync. */
   setSyncMs(ms) {
     this.#set('slowUs', Math.round(ms * 1000));
   }
 
-  /** Files may grow by so many bytes more before the disk is full. */
+  /** Sets how many bytes files may still grow before the disk is full. */
   setFreeBytes(bytes) {
     this.#set('freeBytes', bytes);
   }
 
-  /** After each write, with this probability, some dirty pages of the file are written to the disk. */
+  /** Sets the probability that some dirty pages of a file are written to the disk after a write. */
   setWriteBack(probability) {
     this.#set('writeBack1024', Math.round(probability * 1024));
   }
 
-  /** No sync fails or hangs from now on, and there is room. What failing syncs have left behind stays. */
+  /** Ends failing and hanging syncs, and the full disk. Effects of failed syncs stay. */
   release() {
     for (const name of ['failingCount', 'failingSkip', 'hanging']) this.#set(name, 0);
     this.#set('freeBytes', -1);
   }
 
-  /** How many syncs succeeded, failed, and wait now, and how many writes were refused for want of room. */
+  /** How many syncs succeeded, failed, and wait now, and how many writes failed because the disk was full. */
   get counts() {
     const names = ['syncs', 'failed', 'waiting', 'refused'];
     return Object.fromEntries(names.map((name) => [name, Number(this.#get(name))]));
   }
 
-  /** Resolves when this has become true of the counts. */
+  /** Resolves when `look` returns true for the counts. */
   waitFor(look, what) {
     return until(() => look(this.counts), what);
   }
 
   /**
-   * Cuts the power. No process may run. What the disk had is left, and of what only the page cache had, some.
+   * Cuts the power. No process may run. Leaves what the disk had, and some of what only the page cache had.
    * @param {import('../end_to_end/random.mjs').Random} random
    * @param {object} [options]
-   * @param {number} [options.pieceBytes] what the disk writes at once: 512 or 4096
-   * @param {number} [options.keep] how likely it is that the disk has a piece that was not synced
+   * @param {number} [options.pieceBytes] the disk's write unit: 512 or 4096
+   * @param {number} [options.keep] the probability that the disk has a piece that was not synced
    */
   cutPower(random, options) {
     cutPower(this, random, options);
     this.settle();
   }
 
-  /** From now on the disk has what the page cache has. No process may run. */
+  /** Gives the disk the content of the page cache. No process may run. */
   settle() {
     for (const kind of ['disk', 'dirty', 'entries', 'kept']) {
       rmSync(join(this.folder, kind), { recursive: true, force: true });
@@ -191,10 +191,10 @@ export class Machine {
   }
 }
 
-/** As folder_entries.h has it. */
+/** In the form of folder_entries.h. */
 export const entriesFile = (folder) => folder.replaceAll('/', '%') || '%';
 
-/** The names of a folder by the states that the disk may have, the oldest first: of each, inode by name. */
+/** The names of a folder in the states that the disk may have, oldest first; each state maps names to inodes. */
 export function entryStates(machine, folder) {
   const text = readFileSync(join(machine.folder, 'entries', entriesFile(folder)), 'utf8');
   return text.split('\n').filter((_, index, lines) => index < lines.length - 1).map((line) => {

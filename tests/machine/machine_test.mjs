@@ -1,4 +1,4 @@
-// The machine itself: what its disk keeps and loses, and what its clock shows.
+// Tests the machine itself: what its disk keeps and loses, and what its clock shows.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { remains } from './power_cut.mjs';
 
 const PAGE = 4096;
 
-/** A process that does as it is told; see probe.cc. */
+/** A process that executes commands; see probe.cc. */
 class Probe {
   constructor({ watched, env }) {
     this.child = spawn(binary('tests/machine/probe'), [watched], {
@@ -55,7 +55,7 @@ function startProbe(t, machine) {
 const contentOf = ({ watched }, name) => readFileSync(join(watched, name), 'utf8');
 const filesOf = ({ watched }) => readdirSync(watched).sort();
 
-/** Does the commands in a new process, which must answer each without an error, and kills it. */
+/** Executes the commands in a new process, each of which must succeed, and kills it. */
 async function run(t, machine, commands) {
   const probe = startProbe(t, machine);
   for (const command of commands) assert.match(await probe.do(command), /^\d+$/, command);
@@ -65,7 +65,7 @@ async function run(t, machine, commands) {
 describe('the clock', { timeout: HANG_MS }, () => {
   const seconds = async (probe) => (await probe.do('clocks')).split(' ').map(Number);
 
-  test('is moved for every way to read it, and the monotonic one is not', async (t) => {
+  test('is moved for every function that reads it, except the monotonic ones', async (t) => {
     const machine = newMachine(t);
     const probe = startProbe(t, machine);
     const [, , , , , monotonic] = await seconds(probe);
@@ -79,7 +79,7 @@ describe('the clock', { timeout: HANG_MS }, () => {
     }
   });
 
-  test('shows at the start what was set while no process ran', async (t) => {
+  test('applies a setting that was made before the start', async (t) => {
     const machine = newMachine(t);
     machine.clockOffsetMs = 3_600_000;
     const [now] = await seconds(startProbe(t, machine));
@@ -102,7 +102,7 @@ describe('the clock', { timeout: HANG_MS }, () => {
       const probe = startProbe(t, machine);
       await probe.do('clocks');
       const ended = probe.do(`${wait} 3600000`);
-      // Until it waits, or after: an hour has passed either way when it looks again.
+      // Until or after it waits: at its next read, an hour has passed in either direction.
       const moved = setInterval(() => (machine.clockOffsetMs += 3_600_000), 10);
       await ended;
       clearInterval(moved);
@@ -111,7 +111,7 @@ describe('the clock', { timeout: HANG_MS }, () => {
 });
 
 describe('the disk', { timeout: HANG_MS }, () => {
-  /** What a file may be after the commands and a power cut; undefined: it is not there. */
+  /** The possible contents of a file after the commands and a power cut; undefined: the file does not exist. */
   async function outcomes(t, commands, name, { files, prepare = () => {}, cut } = {}) {
     const random = new Random(t);
     const machine = newMachine(t, files);
@@ -130,7 +130,7 @@ describe('the disk', { timeout: HANG_MS }, () => {
     assert.deepEqual(seen, ['synced']);
   });
 
-  test('may lose what was not synced, and never what was', async (t) => {
+  test('may lose only what was not synced', async (t) => {
     const commands = ['append f synced', 'sync f', 'syncdir', `write f ${PAGE} x ${PAGE}`];
     const seen = await outcomes(t, commands, 'f', { cut: { pieceBytes: PAGE } });
     for (const content of seen) assert.ok(content.startsWith('synced'), content);
@@ -201,7 +201,7 @@ describe('the disk', { timeout: HANG_MS }, () => {
     await probe.do('write f 0 n 3');
     assert.equal(await probe.do('sync f'), 'EIO');
     await probe.stop();
-    // The trap: another process reads it, syncs it without an error, and it is not there after a power cut.
+    // The trap: another process reads the data and syncs it without an error, but a power cut loses it.
     const next = startProbe(t, machine);
     assert.equal(await next.do('bytes f 0 3'), 'nnn');
     assert.equal(await next.do('sync f'), '0');
@@ -314,7 +314,7 @@ describe('the disk', { timeout: HANG_MS }, () => {
     assert.ok(process.hrtime.bigint() - start >= 50_000_000n);
   });
 
-  test('is full for what grows and takes what does not', async (t) => {
+  test('is full only for writes that grow a file', async (t) => {
     const machine = newMachine(t, { f: 'old' });
     machine.setFreeBytes(2);
     const probe = startProbe(t, machine);

@@ -1,5 +1,5 @@
-// What a power cut leaves: of every file what the disk surely had and, of what only the page cache had, any pieces in
-// any order; of every folder the names of one moment since its last sync.
+// Computes what a power cut leaves: of every file what the disk certainly had, and any pieces of what only the page
+// cache had, in any order; of every folder the names at one moment since its last sync.
 import { linkSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { entryStates, isTracked } from './machine.mjs';
@@ -8,7 +8,7 @@ const PAGE_BYTES = 4096;
 
 /**
  * What a power cut now would leave; see Machine.cutPower().
- * @returns {{name: string, inode: string, content: Buffer}[]} the names under the watched folder
+ * @returns {{name: string, inode: string, content: Buffer}[]} the names below the watched folder
  */
 export function remains(machine, random, { pieceBytes = 512, keep = 0.5 } = {}) {
   const chance = () => random.below(1024) < keep * 1024;
@@ -27,14 +27,14 @@ export function remains(machine, random, { pieceBytes = 512, keep = 0.5 } = {}) 
   return left;
 }
 
-/** Leaves in the watched folder what remains. */
+/** Replaces the watched folder's content by what remains. */
 export function cutPower(machine, random, options) {
   const { watched } = machine;
   const modes = new Map([...cachedFiles(machine)].map(([inode, path]) => [inode, statSync(path).mode & 0o777]));
   const left = remains(machine, random, options);
   for (const folder of foldersOf(watched)) {
     for (const name of filesIn(join(watched, folder))) {
-      // The content of a file that is mapped is anything, and who maps it makes it anew.
+      // The content of a mapped file is undefined, and its user creates it again.
       if (isTracked(name) || name.endsWith('-shm')) rmSync(join(watched, folder, name));
     }
   }
@@ -55,14 +55,14 @@ function foldersOf(watched, name = '') {
 const filesIn = (folder) =>
   readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile()).map(({ name }) => name);
 
-/** Where each inode's content in the page cache is. */
+/** Finds each inode's content in the page cache. */
 function cachedFiles({ folder, watched }) {
   const folders = [join(folder, 'kept'), ...foldersOf(watched).map((name) => join(watched, name))];
   const paths = folders.flatMap((each) => filesIn(each).map((name) => join(each, name)));
   return new Map(paths.map((path) => [String(statSync(path).ino), path]));
 }
 
-/** The inode by name, at one of the moments since the folder was synced. */
+/** The inode of each name, at one of the moments since the folder was synced. */
 function namesLeft(machine, folder, random) {
   const path = join(machine.watched, folder);
   const now = new Map(filesIn(path).map((name) => [name, String(statSync(join(path, name)).ino)]));
@@ -70,7 +70,7 @@ function namesLeft(machine, folder, random) {
   try {
     states = entryStates(machine, folder);
   } catch (error) {
-    // The folder was made by the process and never synced: nothing in it is sure.
+    // The process made the folder and never synced it: none of its names is certain.
     if (error.code !== 'ENOENT') throw error;
     states = [new Map()];
   }
@@ -99,7 +99,7 @@ function contentLeft({ folder }, inode, cachedPath, { random, chance, pieceBytes
   return left;
 }
 
-/** A file that was cut is cut or not; one that grew has grown to any of its pieces' ends. */
+/** A truncated file is truncated or not; a file that grew has grown to the end of any of its pieces. */
 function sizeLeft(stored, cached, { random, chance, pieceBytes }) {
   if (cached <= stored) return chance() ? cached : stored;
   const pieces = Math.ceil((cached - stored) / pieceBytes);

@@ -1,13 +1,18 @@
-// Does to files and clocks what each line of its input says, and answers each with a line: a number, or an errno's
-// name.
+// Executes one command for each line of its input, on files and clocks, and prints a result for each: a number, or the
+// name of an errno.
 //
-//   open F                    opens F for reading and writing, making it if it is not there; the other commands do so
-//   too append F TEXT             writes behind the end, with O_APPEND write F OFFSET BYTE N     writes N times the
-//   byte cut F SIZE                ftruncate() grow F SIZE               posix_fallocate() sync F, drop F fsync();
-//   posix_fadvise(POSIX_FADV_DONTNEED) bytes F OFFSET N          answers the bytes, '.' for zero rename F G, link F G,
-//   unlink F, syncdir clocks                    answers the seconds of: clock_gettime, gettimeofday, time, std::chrono,
-//   absl::Now, monotonic wait MS, wait_absl MS     waits so long on the wall clock; answers the milliseconds of the
-//   monotonic clock
+//   open F                  opens F for reading and writing, and creates it if necessary; the other commands do so too
+//   append F TEXT           appends TEXT, with O_APPEND
+//   write F OFFSET BYTE N   writes N times the byte
+//   cut F SIZE              calls ftruncate()
+//   grow F SIZE             calls posix_fallocate()
+//   sync F                  calls fsync()
+//   drop F                  calls posix_fadvise(POSIX_FADV_DONTNEED)
+//   bytes F OFFSET N        prints the bytes, '.' for zero
+//   rename F G, link F G    calls the function of that name
+//   unlink F, syncdir       deletes F; syncs the folder
+//   clocks                  prints the seconds of clock_gettime, gettimeofday, time, std::chrono, absl::Now, monotonic
+//   wait MS, wait_absl MS   waits this long by the wall clock; prints the milliseconds of the monotonic clock
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/time.h>

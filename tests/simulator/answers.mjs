@@ -1,4 +1,4 @@
-// Answers as they go over the wire, their members in the order of recorded answers.
+// Builds responses as they are sent, their members in the order of recorded responses.
 import { createHash, randomUUID } from 'node:crypto';
 import { codes } from './errors.mjs';
 import { stringify } from './json.mjs';
@@ -34,13 +34,13 @@ export function badRequest(fieldViolations) {
   return { '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations };
 }
 
-/** The detail with the service's own code. Its name and its member carry the operator's name. */
+/** The detail with the service's own code. Its type and its member contain the operator's name. */
 export function errorDetail(errorCode, operator) {
   const type = `type.googleapis.com/errors.v1.${titleOf(operator)}ErrorDetail`;
   return { '@type': type, [`${operator}ErrorCode`]: errorCode };
 }
 
-/** The operator's name as names in CamelCase and in headers have it. */
+/** The operator's name in the form that CamelCase names and headers use. */
 export function titleOf(operator) {
   return operator[0].toUpperCase() + operator.slice(1);
 }
@@ -79,7 +79,7 @@ export function activity(parts, { rawBody, stamper, enclave, nowMs }) {
         user: records.user(user),
         activityId: id,
         selection: 'VOTE_SELECTION_APPROVED',
-        // The service keeps what the voter signed, secrets and all.
+        // The service keeps what the voter signed, including secrets.
         message: rawBody.toString('utf8'),
         publicKey: stamper.publicKey,
         signature: stamper.signature,
@@ -90,7 +90,7 @@ export function activity(parts, { rawBody, stamper, enclave, nowMs }) {
     appProofs: request.generateAppProofs === true ? [enclave.proof(stringify({ activityId: id, fingerprint }))] : [],
     fingerprint,
     canApprove: false,
-    // Recorded completed activities say this too.
+    // Recorded completed activities have this value too.
     canReject: true,
     createdAt: time,
     updatedAt: time,
@@ -98,7 +98,9 @@ export function activity(parts, { rawBody, stamper, enclave, nowMs }) {
   };
 }
 
-/** The reference calls an activity's own times strings; public sources show objects. Both can be played. */
+/**
+ * The reference describes an activity's own times as strings; public sources show objects. The simulator can send both.
+ */
 export function withTimestamps(value, timestamps) {
   if (timestamps === 'object') return value;
   const text = ({ seconds, nanos }) => new Date(Number(seconds) * 1000 + Number(nanos) / 1e6).toISOString();

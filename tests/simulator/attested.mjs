@@ -1,5 +1,5 @@
-// Keys that a token vouches for: a stamp by a key that nobody has registered, with the service's own verification token
-// or an identity provider's token beside it, which names the key.
+// Attested keys: a stamp by an unregistered key, with a token beside it that names the key. The token is the service's
+// own verification token or an identity provider's token.
 import { createHash, verify } from 'node:crypto';
 import { fromBase64url } from './encodings.mjs';
 import { unauthenticated } from './errors.mjs';
@@ -8,7 +8,7 @@ import { publicKeyFromHex } from './keys.mjs';
 const sha256 = (bytes) => createHash('sha256').update(bytes).digest();
 
 /**
- * Who vouches. `scheme` -> how the token is signed, how it names the key, and whose it then is.
+ * The parties that attest keys. `scheme` -> how the token is signed, how it names the key, and whose key it then is.
  *
  * @typedef {object} Attestors
  * @property {import('node:crypto').KeyObject} tokenKey of the service's own tokens
@@ -63,7 +63,7 @@ function keyOf(publicKey) {
   }
 }
 
-/** A JSON Web Token that says ES256. */
+/** Parses a JSON Web Token whose header names ES256. */
 function readToken(text) {
   const parts = text.split('.').map(fromBase64url);
   if (parts.length !== 3 || parts.includes(undefined)) throw malformed('is no token');

@@ -1,4 +1,4 @@
-// What tests may ask about the requests that came, and how they wait for one without a pause.
+// Records the requests for tests, and lets tests wait for one without polling.
 import { Holds } from './holds.mjs';
 import { Waiters } from './waiters.mjs';
 
@@ -16,7 +16,7 @@ export class Capture {
     this.clear();
   }
 
-  /** Held requests stay held: their answers are still to come. */
+  /** Held requests stay held: their responses are still to come. */
   clear() {
     this.#requests = [];
     this.#bodyBytes = 0;
@@ -24,7 +24,7 @@ export class Capture {
     this.paths = new Map();
   }
 
-  /** Keeps one request; the oldest go when there are too many. */
+  /** Stores one request; drops the oldest when there are too many. */
   add({ rawBody, ...request }) {
     this.total += 1;
     this.#requests.push({ number: this.total, ...request, ...shown(rawBody) });
@@ -48,19 +48,19 @@ export class Capture {
     return { requests: total, held: this.#held.count, connections, paths: Object.fromEntries(this.paths) };
   }
 
-  /** Resolves when `release` is called, or `abandoned` is: the client has gone. */
+  /** Resolves when `release` is called, or `abandoned`, which means that the client has disconnected. */
   hold() {
     return this.#held.hold();
   }
 
-  /** @returns {number} how many requests were held. */
+  /** @returns {number} the number of released requests. */
   release() {
     return this.#held.release();
   }
 
   /**
-   * Resolves to the statistics as soon as at least so many requests have come and exactly so many are held.
-   * @returns {Promise<object | undefined>} undefined when that took too long.
+   * Resolves to the statistics as soon as at least `requests` requests have arrived and exactly `held` are held.
+   * @returns {Promise<object | undefined>} undefined after the timeout.
    */
   waitFor({ requests = 0, held, timeoutMs }) {
     const look = () => {
@@ -71,7 +71,7 @@ export class Capture {
   }
 }
 
-/** Bytes as JSON can show them: exact text, or base64 of what is not UTF-8. */
+/** Bytes in a form that JSON can contain: the exact text, or base64 if they are not UTF-8. */
 export function shown(rawBody) {
   const text = rawBody.toString('utf8');
   const isText = Buffer.from(text, 'utf8').equals(rawBody);

@@ -1,5 +1,5 @@
-// Checks a request body against the specification and says everything that is wrong with it, each with its place.
-// Descriptions never repeat a value: what the service tells of its own accord is no leak.
+// Validates a request body against the specification and reports every violation with its place. Descriptions never
+// quote a value, so that a leak in a test comes from elsewhere.
 import { Raw, memberPath } from './json.mjs';
 import { freshness } from './specification.mjs';
 
@@ -88,7 +88,7 @@ function checkObject(kind, value, path, context) {
   }
   for (const [name, member] of Object.entries(kind.members)) {
     const inner = value[name];
-    // Some of the operator's clients write null for every member that is not set.
+    // Some of the operator's clients write null for every unset member.
     if (inner !== undefined && inner !== null) visit(member, inner, memberPath(path, name), context);
     else if (member.required) refuse(context, memberPath(path, name), 'is required');
   }
@@ -96,7 +96,7 @@ function checkObject(kind, value, path, context) {
   if (given.length > 1) refuse(context, path, `must hold only one of ${given.join(' and ')}`);
 }
 
-/** The value with its members in the specification's order, without those that are not set. */
+/** The value with its members in the specification's order, without unset ones. */
 export function inOrder(kind, value) {
   if (kind.kind === 'list') return value.map((element) => inOrder(kind.of, element));
   if (kind.kind !== 'object') return value;

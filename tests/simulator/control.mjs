@@ -1,4 +1,4 @@
-// What tests tell and ask the simulator, under /_simulator/. README.md beside this file describes it.
+// The control interface for tests, under /_simulator/. README.md in this folder describes it.
 import { jsonAnswer } from './answers.mjs';
 import { FaultError } from './fault_list.mjs';
 import { webhookRoutes } from './webhook_control.mjs';
@@ -29,9 +29,9 @@ export async function control({ method, url, rawBody }, simulator) {
 const problem = (status, error) => jsonAnswer(status, { error });
 
 /**
- * What the service's answers and its webhooks have alike.
+ * Routes that the service's responses and its webhooks both have.
  * @param {string} prefix of the paths
- * @param {(simulator: import('./server.mjs').Simulator) => object} partOf which of them it is
+ * @param {(simulator: import('./server.mjs').Simulator) => object} partOf selects which of them
  */
 function commonRoutes(prefix, partOf) {
   const routes = {
@@ -59,7 +59,7 @@ function commonRoutes(prefix, partOf) {
   );
 }
 
-/** Each answers what it returns, or 504 when that is undefined. */
+/** The response is the route's result, or 504 if that is undefined. */
 const ROUTES = {
   ...commonRoutes('', (simulator) => simulator),
   'GET requests': (simulator) => ({ requests: simulator.requests() }),

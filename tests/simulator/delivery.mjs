@@ -1,4 +1,4 @@
-// Sends an answer, whole or as a fault would have it.
+// Sends a response, complete or damaged by a fault.
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { part } from './fault_list.mjs';
@@ -42,12 +42,12 @@ async function linger({ ms, untilReleased }, response, capture) {
   abandoned();
 }
 
-/** The connection ends after a part of what was announced. */
+/** Ends the connection after a part of the announced bytes. */
 function sendSome(response, body, bytes) {
   response.write(body.subarray(0, bytes), () => response.socket?.destroy());
 }
 
-/** A JSON document of exactly so many bytes, never held whole. */
+/** Sends a JSON document of exactly this size without holding it in memory. */
 async function sendPadding(response, bytes) {
   const [head, tail] = ['{"padding":"', '"}'];
   const closed = once(response, 'close').catch(() => undefined);

@@ -1,5 +1,5 @@
-// Wallet stamps: ECDSA over the Keccak-256 digest of the text that an Ethereum wallet signs. Node's crypto has no
-// Keccak and verifies no bare digest, so both are here, in plain numbers and without haste.
+// Verifies wallet stamps: ECDSA over the Keccak-256 digest of the text that an Ethereum wallet signs. Node's crypto has
+// no Keccak and cannot verify a bare digest, so this file implements both with BigInt, without optimization.
 import { keccak256 } from './keccak.mjs';
 
 const P = 2n ** 256n - 2n ** 32n - 977n;

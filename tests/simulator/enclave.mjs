@@ -1,4 +1,4 @@
-// Stands in for the service's secure enclaves: signs tokens and makes bundles that only look encrypted.
+// Replaces the service's secure enclaves: signs tokens and makes bundles that only look encrypted.
 import { createHash, createPublicKey, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { privateKeyFromHex } from './keys.mjs';
 
@@ -16,7 +16,7 @@ export class Enclave {
     return compressedHex(createPublicKey(this.#key));
   }
 
-  /** A token as the service signs it: over the digest of the digest, so not quite ES256. */
+  /** A token as the service signs it: over the digest of the digest, which is not quite ES256. */
   token(claims) {
     const part = (value) => Buffer.from(JSON.stringify(value)).toString('base64url');
     const signed = `${part({ alg: 'ES256', typ: 'JWT' })}.${part(claims)}`;
@@ -34,12 +34,12 @@ export class Enclave {
     };
   }
 
-  /** Random bytes where the service has something encrypted to `recipient`. */
+  /** Random bytes in place of something that the service encrypts to `recipient`. */
   bundle(recipient) {
     return JSON.stringify({ encappedPublic: recipient, ciphertext: randomBytes(48).toString('hex') });
   }
 
-  /** A new API key that nobody can stamp with. */
+  /** A new API key whose private half is discarded. */
   newPublicKey() {
     return compressedHex(generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey);
   }

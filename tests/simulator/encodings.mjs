@@ -1,6 +1,6 @@
 // Strict base64url and hex, and a lenient reader of DER signatures.
 
-/** @returns {Buffer | undefined} undefined unless the text is unpadded base64url, spelled the one right way. */
+/** @returns {Buffer | undefined} undefined unless the text is canonical unpadded base64url. */
 export function fromBase64url(text) {
   if (!/^[A-Za-z0-9_-]*$/.test(text)) return undefined;
   const bytes = Buffer.from(text, 'base64url');
@@ -13,8 +13,8 @@ export function fromHex(text) {
 }
 
 /**
- * An ECDSA signature's r and s as 64 bytes. The operator's wallet stamper writes leading zero bytes that DER forbids,
- * and the service takes them, so OpenSSL's strict reader does not do.
+ * An ECDSA signature's r and s as 64 bytes. The operator's wallet stamper writes leading zero bytes that DER forbids;
+ * the service accepts them, but OpenSSL's strict parser does not.
  * @returns {Buffer | undefined} undefined unless the bytes are one sequence of two integers below 2^256.
  */
 export function rawSignature(der) {
@@ -27,7 +27,7 @@ export function rawSignature(der) {
   return scalars.includes(undefined) ? undefined : Buffer.concat(scalars);
 }
 
-/** One element with a short length; no signature of 256-bit numbers needs a long one. */
+/** Reads one element with a short length; signatures of 256-bit numbers need no long one. */
 function element(bytes, tag) {
   if (bytes.length < 2 || bytes[0] !== tag || bytes[1] >= 0x80 || bytes.length < 2 + bytes[1]) return undefined;
   const end = 2 + bytes[1];

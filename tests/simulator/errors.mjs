@@ -1,6 +1,6 @@
-// A refusal: what the service answers when it does not do what was asked.
+// A refusal: the service's error response to a request that it does not carry out.
 
-/** gRPC numbers and the HTTP status that goes with each. */
+/** gRPC codes and the HTTP status of each. */
 export const codes = {
   CANCELLED: { number: 1, http: 499 },
   UNKNOWN: { number: 2, http: 500 },

@@ -1,14 +1,14 @@
-// Faults on request: a list, from which whatever may suffer one takes the first that fits it.
+// The list of faults that tests have added. A request or delivery takes the first one that matches it.
 
 export class FaultError extends Error {}
 
 /**
  * @typedef {object} Kinds
- * @property {Record<string, object>} options each kind's options with their defaults; `undefined`: there is none
- * @property {Record<string, string[]>} [choices] options that are one of a few words
- * @property {Record<string, string[]>} [needed] options of a kind that must be given
- * @property {string[]} match what a fault may be limited to, beside `nth`
- * @property {(fault: object) => void} [check] throws a FaultError for what the rest cannot express
+ * @property {Record<string, object>} options each kind's options with their defaults; `undefined`: no default
+ * @property {Record<string, string[]>} [choices] options with a fixed set of values
+ * @property {Record<string, string[]>} [needed] required options of a kind
+ * @property {string[]} match what a fault may be limited to, besides `nth`
+ * @property {(fault: object) => void} [check] throws a FaultError for rules that the others cannot express
  */
 
 export class FaultList {
@@ -25,20 +25,20 @@ export class FaultList {
   }
 
   /**
-   * @param {object[]} faults see README.md beside this file
-   * @throws {FaultError} when one is not well formed; then none is taken.
+   * @param {object[]} faults see README.md in this folder
+   * @throws {FaultError} if one is malformed; then none is added.
    */
   add(faults) {
     this.#entries.push(...asList(faults).map((fault) => entryOf(fault, this.#kinds)));
   }
 
-  /** How many still wait. */
+  /** How many faults are left. */
   get pending() {
     return this.#entries.length;
   }
 
   /**
-   * The parts of the first fault that fits and is due, which counts it; an empty list if there is none.
+   * The parts of the first fault that matches and is due, which is then counted; an empty list if there is none.
    * @param {(parts: object[], match: object) => boolean} fits
    */
   takeFirst(fits) {

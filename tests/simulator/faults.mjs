@@ -1,11 +1,11 @@
-// The faults that the service's answers have on request.
+// The faults of the service's responses.
 import { codes } from './errors.mjs';
 import { badRequest, errorDetail, jsonAnswer, rawAnswer } from './answers.mjs';
 import { FaultError, FaultList, part } from './fault_list.mjs';
 import { Raw, parse, stringify } from './json.mjs';
 import { JWKS_PATH } from './specification.mjs';
 
-/** Each kind's options with their defaults; `undefined` means that there is none. */
+/** Each kind's options with their defaults; `undefined` means no default. */
 const OPTIONS = {
   status: { status: 500, body: '', bodyBase64: undefined, headers: {}, apply: false },
   error: {
@@ -49,8 +49,8 @@ export class Faults extends FaultList {
   }
 
   /**
-   * The parts of the fault that this request is to suffer, and counts it. A fault comes to one place in a request's
-   * life: a new connection, a request whose head has come, or one that was accepted.
+   * Takes and counts the fault for this request, and returns its parts. A fault belongs to one place in a request's
+   * life: a new connection, a request whose head has arrived, or an accepted request.
    * @param {'connection' | 'head' | 'accepted'} place
    * @param {{path?: string, isSubmit?: boolean}} request
    */
@@ -75,13 +75,13 @@ function placeOf(parts) {
 
 function fits(path, parts, request) {
   if (parts.some(({ kind }) => kind === 'activityStatus') && !request.isSubmit) return false;
-  // A fault for anything is not meant for the key set, which is fetched by itself now and then.
+  // A fault without a path does not apply to the key set, which the gateway also fetches by itself.
   if (path === undefined) return request.path !== JWKS_PATH;
   return request.path === path || request.path?.split('/').at(-1) === path;
 }
 
 /**
- * The answer to an accepted request, as its fault would have it.
+ * The response to an accepted request, with its fault applied.
  * @param {object[]} parts
  * @param {import('./service.mjs').Judgement} judgement
  * @param {(ending?: object) => import('./answers.mjs').Answer} perform
@@ -102,7 +102,7 @@ const REPLACEMENTS = {
   nonJson: ({ status }) =>
     rawAnswer(status, '<!DOCTYPE html><html><body><h1>Sorry</h1></body></html>\n', { 'Content-Type': 'text/html' }),
   redirect: ({ status, location }) => rawAnswer(status, '', { Location: location }),
-  // The body is made while it is sent.
+  // The body is generated while it is sent.
   oversized: () => rawAnswer(200, '', { 'Content-Type': 'application/json' }),
 };
 
@@ -126,7 +126,7 @@ function endingOf(fault, judgement) {
   };
 }
 
-/** Everything that the caller sent beyond the envelope, as one text and as it was. */
+/** Everything that the caller sent outside of the envelope, as one text, unchanged. */
 function echoOf({ request = {} }) {
   const parameters = request.parameters ?? request;
   const leaves = [];
@@ -171,7 +171,7 @@ function errorAnswer(fault, judgement, operator) {
   return jsonAnswer(fault.http ?? codes[code].http, body, fault.headers);
 }
 
-/** The answer with some of its JSON replaced, by exactly the text that was asked for. */
+/** The response with parts of its JSON replaced by exactly the given texts. */
 function mutated(answer, { set, remove, body, bodyBase64, status, headers }) {
   const changed = { ...answer, status: status ?? answer.status, headers: { ...answer.headers, ...headers } };
   if (body !== undefined || bodyBase64 !== undefined) return { ...changed, body: bytesOf(body, bodyBase64) };
@@ -189,7 +189,7 @@ function mutated(answer, { set, remove, body, bodyBase64, status, headers }) {
   return { ...changed, body: Buffer.from(stringify(document.root)) };
 }
 
-/** What holds the place that a JSON Pointer (RFC 6901) names, and its name there. */
+/** The container of the place that a JSON Pointer (RFC 6901) names, and its name there. */
 function placeAt(document, pointer) {
   if (pointer === '') return { holder: document, name: 'root' };
   const names = pointer.split('/').slice(1);

@@ -1,4 +1,4 @@
-// Every fault does what README.md says, over real connections, and the control interface too.
+// Tests every fault of README.md over real connections, and the control interface.
 import assert from 'node:assert/strict';
 import http from 'node:http';
 import { describe, test } from 'node:test';
@@ -33,7 +33,7 @@ function leaksAll(text) {
   for (const leak of LEAKS) assert.ok(text.includes(leak), `${leak} is not in ${text}`);
 }
 
-/** One connection that is used again. */
+/** Uses one keep-alive connection. */
 function withAgent(use) {
   return async () => {
     const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
@@ -46,14 +46,14 @@ function withAgent(use) {
 }
 
 describe('status', () => {
-  test('answers exactly this, and does nothing', withSimulator(async (simulator) => {
+  test('sends exactly this response, and does nothing', withSimulator(async (simulator) => {
     simulator.addFaults([{ kind: 'status', status: 429, body: 'slow down', headers: { 'ratelimit-remaining': '0' } }]);
     const { status, text, headers } = await update(simulator);
     assert.deepEqual([status, text, headers['ratelimit-remaining']], [429, 'slow down', '0']);
     assert.equal(await wasApplied(simulator), false);
   }));
 
-  test('answers exactly these bytes, and may do what was asked', withSimulator(async (simulator) => {
+  test('sends exactly these bytes, and may carry out the request', withSimulator(async (simulator) => {
     const bodyBase64 = Buffer.from([0xff, 0x00]).toString('base64');
     simulator.addFaults([{ kind: 'status', status: 502, bodyBase64, apply: true }]);
     const { status, body } = await update(simulator);
@@ -61,7 +61,7 @@ describe('status', () => {
     assert.equal(await wasApplied(simulator), true);
   }));
 
-  test('works for an operation that is not known', withSimulator(async (simulator) => {
+  test('works for an unknown operation', withSimulator(async (simulator) => {
     simulator.addFaults([{ kind: 'status', status: 200, body: '{"x":1e400}', match: { path: 'unheard_of' } }]);
     assert.equal((await query(simulator, 'unheard_of')).text, '{"x":1e400}');
     assert.equal((await query(simulator, 'unheard_of')).status, 404);
@@ -113,7 +113,7 @@ describe('error', () => {
     details[0].fieldViolations.forEach(({ description }) => leaksAll(description));
   }));
 
-  test('tells of a policy that denies', withSimulator(async (simulator) => {
+  test('can contain a denial by policy', withSimulator(async (simulator) => {
     const json = await errorOf(simulator, { code: 'PERMISSION_DENIED', policyDenied: true });
     const [detail] = json.details;
     assert.equal(json.code, 7);
@@ -128,12 +128,12 @@ describe('error', () => {
     }));
   }
 
-  test('says only its own without echo', withSimulator(async (simulator) => {
+  test('contains no parameters without echo', withSimulator(async (simulator) => {
     const json = await errorOf(simulator, { echo: false, message: 'm', http: 418 });
     assert.deepEqual(json, { code: 3, message: 'm', details: [] });
   }));
 
-  test('repeats what a query asks for', withSimulator(async (simulator) => {
+  test('repeats the members of a query', withSimulator(async (simulator) => {
     simulator.addFaults([{ kind: 'error', code: 'NOT_FOUND' }]);
     const { message } = (await query(simulator, 'get_policy', { policyId: 'policy-leak' })).json;
     assert.ok(message.includes('policy-leak') && message.includes(ORGANIZATION));
@@ -146,7 +146,7 @@ describe('activityStatus', () => {
     'NEVER_HEARD_OF',
   ];
   for (const name of names) {
-    test(`${name} has no result, and nothing is done`, withSimulator(async (simulator) => {
+    test(`${name} has no result and no effect`, withSimulator(async (simulator) => {
       simulator.addFaults([{ kind: 'activityStatus', status: `ACTIVITY_STATUS_${name}` }]);
       const { status, json } = await update(simulator);
       assert.equal(status, 200);
@@ -161,7 +161,7 @@ describe('activityStatus', () => {
     }));
   }
 
-  test('COMPLETED is as ever', withSimulator(async (simulator) => {
+  test('COMPLETED is the normal response', withSimulator(async (simulator) => {
     simulator.addFaults([{ kind: 'activityStatus', status: 'ACTIVITY_STATUS_COMPLETED' }]);
     const { json } = await update(simulator);
     assert.deepEqual(json.activity.result, { updateMfaPolicyResult: { mfaPolicyId: identifier(10) } });
@@ -189,12 +189,12 @@ describe('activityStatus', () => {
 });
 
 describe('slow', () => {
-  test('answers after some time', withSimulator(async (simulator) => {
+  test('responds after a delay', withSimulator(async (simulator) => {
     simulator.addFaults([{ kind: 'slow', ms: 1 }]);
     assert.equal((await update(simulator)).status, 200);
   }));
 
-  test('answers when it is released, and others meanwhile', withSimulator(async (simulator) => {
+  test('responds when it is released, and serves others meanwhile', withSimulator(async (simulator) => {
     simulator.addFaults([{ kind: 'slow', untilReleased: true, match: { path: 'update_mfa_policy' } }]);
     const order = [];
     const slow = update(simulator).then(({ status }) => order.push(status));
@@ -224,7 +224,7 @@ describe('slow', () => {
     assert.equal(received, announced);
   }));
 
-  test('forgets a client that has gone', withSimulator(async (simulator) => {
+  test('forgets a client that has disconnected', withSimulator(async (simulator) => {
     simulator.addFaults([{ kind: 'slow', untilReleased: true }]);
     const agent = new http.Agent();
     const gone = assert.rejects(query(simulator, 'whoami', {}, { agent }));
@@ -236,7 +236,7 @@ describe('slow', () => {
 });
 
 describe('a connection', () => {
-  test('ends within a body, and what was asked is done', withSimulator(async (simulator) => {
+  test('ends within a body after the request was carried out', withSimulator(async (simulator) => {
     simulator.addFaults([{ kind: 'truncated' }]);
     await assert.rejects(update(simulator), { code: 'ECONNRESET' });
     assert.equal(await wasApplied(simulator), true);
@@ -321,7 +321,7 @@ describe('mutate', () => {
     return (await query(simulator, 'whoami')).text;
   };
 
-  test('puts in exactly the text that it is given', withSimulator(async (simulator) => {
+  test('inserts exactly the given text', withSimulator(async (simulator) => {
     const set = {
       '/organizationId': '1e400',
       '/new~1~0name': '{"a": [ 18446744073709551616, -0.0 ]}',
@@ -357,13 +357,13 @@ describe('mutate', () => {
     assert.notEqual(again.json.activity.id, 'other');
   }));
 
-  test('says so when there is no such place', withSimulator(async (simulator) => {
+  test('reports a place that does not exist', withSimulator(async (simulator) => {
     const text = await whoami(simulator, { set: { '/nowhere/else': '1' } });
     assert.ok(JSON.parse(text).simulatorError.includes('/nowhere/else'));
   }));
 });
 
-test('together is all of them at once', withSimulator(async (simulator) => {
+test('together applies all of them at once', withSimulator(async (simulator) => {
   const faults = [
     { kind: 'slow', untilReleased: true },
     { kind: 'activityStatus', status: 'ACTIVITY_STATUS_PENDING' },
@@ -421,7 +421,7 @@ describe('the control interface', () => {
     return exchange(`${simulator.url}/_simulator/${path}`, { method, body: text });
   };
 
-  test('takes faults in three forms', withSimulator(async (simulator) => {
+  test('accepts faults in three forms', withSimulator(async (simulator) => {
     const fault = { kind: 'nonJson' };
     for (const [body, pending] of [[fault, 1], [[fault, fault], 3], [{ faults: [fault] }, 4]]) {
       assert.deepEqual((await ask(simulator, 'POST', 'faults', body)).json, { pending });
@@ -452,7 +452,7 @@ describe('the control interface', () => {
     }));
   }
 
-  test('shows requests as they came', withSimulator(async (simulator) => {
+  test('returns requests as they arrived', withSimulator(async (simulator) => {
     const body = Buffer.from([0x7b, 0xff]);
     const headers = [['X-Stamp', 'x'], ['x-STAMP', 'y'], ...testing.JSON_HEADERS];
     await exchange(`${simulator.url}/public/v1/query/whoami`, { headers, body });
@@ -487,7 +487,7 @@ describe('the control interface', () => {
     assert.equal((await ask(simulator, 'GET', 'stats?requests=3&timeoutMs=1')).status, 504);
   }));
 
-  test('changes settings, and refuses what is none', withSimulator(async (simulator) => {
+  test('changes settings, and refuses unknown ones', withSimulator(async (simulator) => {
     const changed = await ask(simulator, 'POST', 'settings', { timestamps: 'string', clockOffsetMs: 5 });
     assert.deepEqual(changed.json, { timestamps: 'string', references: 'checked', clockOffsetMs: 5 });
     assert.equal((await ask(simulator, 'POST', 'settings', { timestamps: 'x' })).status, 400);

@@ -1,10 +1,10 @@
-// What a request's headers must say before anything else is looked at.
+// Checks a request's headers before anything else.
 import { Refusal, unauthenticated } from './errors.mjs';
 
 const STAMP_HEADERS = ['x-stamp', 'x-stamp-webauthn', 'x-stamp-attested'];
 const JSON_CONTENT_TYPE = /^application\/json(?:[ \t]*;[ \t]*charset="?utf-8"?)?$/i;
 
-/** Node's flat list of names and values as pairs. A list, so that a header that came twice is seen twice. */
+/** Node's flat list of names and values as pairs; a list, so that repeated headers stay visible. */
 export function headerPairs(rawHeaders) {
   const pairs = [];
   for (let i = 0; i < rawHeaders.length; i += 2) pairs.push([rawHeaders[i], rawHeaders[i + 1]]);
@@ -15,7 +15,7 @@ function valuesOf(headers, name) {
   return headers.filter(([given]) => given.toLowerCase() === name).map(([, value]) => value);
 }
 
-/** @throws {Refusal} unless the request says that it is JSON and that it takes JSON. */
+/** @throws {Refusal} unless the request states that it is JSON and accepts JSON. */
 export function checkJsonHeaders(headers) {
   const types = valuesOf(headers, 'content-type');
   if (types.length !== 1 || !JSON_CONTENT_TYPE.test(types[0])) {
@@ -24,14 +24,14 @@ export function checkJsonHeaders(headers) {
   if (valuesOf(headers, 'content-encoding').length > 0) {
     throw new Refusal('INVALID_ARGUMENT', 'REQUEST_INVALID', 'Content-Encoding is not supported', { http: 415 });
   }
-  // By HTTP's rules a request without Accept takes anything.
+  // By HTTP's rules a request without Accept accepts anything.
   const accept = valuesOf(headers, 'accept');
   if (accept.length > 0 && !admitsJson(accept.join(','))) {
     throw new Refusal('INVALID_ARGUMENT', 'REQUEST_INVALID', 'Accept must admit application/json', { http: 406 });
   }
 }
 
-/** The most specific range decides; its weight 0 means no. */
+/** The most specific range decides; weight 0 excludes it. */
 function admitsJson(accept) {
   const weights = new Map();
   for (const range of accept.split(',')) {
@@ -44,8 +44,8 @@ function admitsJson(accept) {
 }
 
 /**
- * @returns {{header: string, value: string}} the one stamp, its header's name in lower case.
- * @throws {Refusal} when there is none, or more than one.
+ * @returns {{header: string, value: string}} the only stamp, with its header's name in lower case.
+ * @throws {Refusal} if there is none, or more than one.
  */
 export function onlyStamp(headers) {
   const stamps = headers

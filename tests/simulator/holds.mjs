@@ -1,10 +1,10 @@
-// What is held back until a test lets it go.
+// Holds operations back until a test releases them.
 
 export class Holds {
   #ends = new Set();
   #changed;
 
-  /** @param {() => void} changed called when one more or one less is held */
+  /** @param {() => void} changed called when the number of held operations changes */
   constructor(changed) {
     this.#changed = changed;
   }
@@ -13,7 +13,7 @@ export class Holds {
     return this.#ends.size;
   }
 
-  /** Resolves when `release` is called, or `abandoned` is: nobody waits for it any more. */
+  /** Resolves when `release` is called, or `abandoned`, which means that the waiting client has disconnected. */
   hold() {
     let end;
     const released = new Promise((resolve) => {
@@ -28,7 +28,7 @@ export class Holds {
     return { released, abandoned: end };
   }
 
-  /** @returns {number} how many were held. */
+  /** @returns {number} the number of released operations. */
   release() {
     const ends = [...this.#ends];
     ends.forEach((end) => end());

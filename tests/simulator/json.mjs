@@ -1,12 +1,12 @@
-// A strict JSON reader and a writer. JSON.parse is unfit here: it keeps the last of two equal names without a word
-// and forgets how a number was spelled, and both are what the tests are about.
+// A strict JSON parser and a writer. JSON.parse is unsuitable: it silently keeps the last of two equal names, and it
+// loses the spelling of numbers. The tests check both.
 
 const MAX_DEPTH = 64;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 const SPACE = /[ \t\n\r]*/y;
 const ESCAPES = { '"': '"', '\\': '\\', '/': '/', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
 
-/** JSON text that is written as it stands. Numbers are read as this, so that they are repeated as they were sent. */
+/** JSON text that is written unchanged. The parser returns numbers in this form, so that they keep their spelling. */
 export class Raw {
   constructor(text) {
     this.text = text;
@@ -16,9 +16,9 @@ export class Raw {
 export class JsonError extends Error {}
 
 /**
- * Reads one JSON text. Objects have no prototype, numbers are Raw.
+ * Parses one JSON text. Objects have no prototype, numbers are Raw.
  * @param {string} text
- * @returns {{value: unknown, duplicates: string[]}} duplicates: the paths of member names that occur twice.
+ * @returns {{value: unknown, duplicates: string[]}} duplicates: the paths of repeated member names.
  */
 export function parse(text) {
   const reader = new Reader(text);
@@ -28,7 +28,7 @@ export function parse(text) {
   return { value, duplicates: reader.duplicates };
 }
 
-/** The bytes as text, or a JsonError when they are not UTF-8. A byte order mark stays, and so is refused later. */
+/** Decodes UTF-8; throws a JsonError for other bytes. Keeps a byte order mark, which is refused later. */
 export function decodeUtf8(bytes) {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -37,7 +37,7 @@ export function decodeUtf8(bytes) {
   }
 }
 
-/** Writes a value; members that are undefined are left out. */
+/** Writes a value; omits members that are undefined. */
 export function stringify(value) {
   if (value instanceof Raw) return value.text;
   if (Array.isArray(value)) return `[${value.map(stringify).join(',')}]`;
@@ -48,7 +48,7 @@ export function stringify(value) {
   return JSON.stringify(value);
 }
 
-/** `parent.name`, as messages name a member. */
+/** `parent.name`, the form in which messages name a member. */
 export function memberPath(parent, name) {
   return parent === '' ? name : `${parent}.${name}`;
 }

@@ -1,4 +1,4 @@
-// Keccak-256 with the padding from before SHA-3 was made a standard, as Ethereum uses it.
+// Keccak-256 with the padding from before the SHA-3 standard, which Ethereum uses.
 
 const RATE_BYTES = 136;
 const ROUNDS = 24;

@@ -2,7 +2,7 @@
 import { createECDH, createPrivateKey, createPublicKey } from 'node:crypto';
 import { fromHex } from './encodings.mjs';
 
-// What precedes a key's bytes in its SubjectPublicKeyInfo. A compressed point has 33 bytes, an Ed25519 key 32.
+// The prefix of a key's bytes in its SubjectPublicKeyInfo. A compressed point has 33 bytes, an Ed25519 key 32.
 const CURVES = {
   p256: { bytes: 33, prefix: '3039301306072a8648ce3d020106082a8648ce3d030107032200' },
   secp256k1: { bytes: 33, prefix: '3036301006072a8648ce3d020106052b8104000a032200' },
@@ -15,7 +15,7 @@ export const curveNames = Object.keys(CURVES);
  * @param {string} hex a compressed point, or an Ed25519 key
  * @param {string} curve p256, secp256k1 or ed25519
  * @returns {import('node:crypto').KeyObject}
- * @throws {Error} when the text is no key on that curve.
+ * @throws {Error} if the text is not a key on that curve.
  */
 export function publicKeyFromHex(hex, curve) {
   const shape = CURVES[curve];

@@ -1,9 +1,9 @@
-// What each query answers.
+// Implements the queries.
 import { invalidRequest, notFound } from './errors.mjs';
 import * as records from './records.mjs';
 import { defaults } from './specification.mjs';
 
-/** One page of accounts in the order of their making. The reference names no order, and no mark of the last page. */
+/** One page of accounts in order of creation. The reference specifies no order, and no mark of the last page. */
 function page(accounts, { limit = defaults.pageLimit, before, after } = {}) {
   const place = (cursor, field, otherwise) => {
     if (cursor === undefined) return otherwise;

@@ -1,4 +1,4 @@
-// How records look in answers: their members, in the order of the reference.
+// Renders records for responses, with their members in the order of the reference.
 import { credentialTypeOf } from './state.mjs';
 
 export function walletAccount(account, wallet, { withDetails = false } = {}) {
@@ -23,7 +23,7 @@ function walletDetails({ walletId, walletName, createdAt, updatedAt, exported, i
   return { walletId, walletName, createdAt, updatedAt, exported, imported };
 }
 
-/** The reference has `consensus` and `condition` in every policy, so one without them has them empty. */
+/** The reference has `consensus` and `condition` in every policy; a policy without them has empty texts. */
 export function policy({ policyId, policyName, effect, createdAt, updatedAt, notes, ...expressions }) {
   const { consensus = '', condition = '', time } = expressions;
   return { policyId, policyName, effect, createdAt, updatedAt, notes, consensus, condition, time };

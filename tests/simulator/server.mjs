@@ -1,4 +1,4 @@
-// The simulator as a server: sockets, request bodies, and the way of a request through the other files.
+// The simulator's server: sockets, request bodies, and the steps that a request passes through the other files.
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
@@ -30,10 +30,10 @@ const SETTINGS = {
  * @param {number} [options.port] 0: any free one
  * @param {{cert: string | Buffer, key: string | Buffer}} [options.tls] without it, plain HTTP
  * @param {string} [options.operator] the operator's name, as it occurs in names on the wire
- * @param {object} [options.fixture] what the service has at the start; fixture.json if not given
+ * @param {object} [options.fixture] the service's initial state; default: fixture.json
  * @param {{publicKey: string, curve: string}[]} [options.publicKeys] more API keys, of the fixture's first user
- * @param {'object' | 'string'} [options.timestamps] what an activity's own times are
- * @param {'checked' | 'any'} [options.references] 'any': identifiers that are not known are no reason to refuse
+ * @param {'object' | 'string'} [options.timestamps] the form of an activity's own times
+ * @param {'checked' | 'any'} [options.references] 'any': accepts unknown identifiers
  * @param {number} [options.keepAliveMs] how long an idle connection stays open
  * @param {() => number} [options.now] the clock, in milliseconds
  * @param {{urls?: string[], ca?: string | Buffer, settings?: object}} [options.webhooks] see webhooks.mjs
@@ -62,7 +62,7 @@ export class Simulator {
       keySetAnswer: () => this.webhooks.keySetAnswer(),
       activityChanged: (activity) => this.webhooks.activityChanged(activity),
     });
-    /** What the simulator sends, and its part of the control interface. */
+    /** The webhook sender, with its part of the control interface. */
     this.webhooks = new Webhooks(
       { fixture, operator, state: () => this.service.state, nowMs: () => this.service.nowMs() },
       options.webhooks,
@@ -90,7 +90,7 @@ export class Simulator {
     this.url = `${this.scheme}://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${this.port}`;
   }
 
-  /** Stops at once, whatever is under way. */
+  /** Stops at once, with all pending operations. */
   async close() {
     this.webhooks.close();
     await new Promise((resolve) => {
@@ -141,7 +141,7 @@ export class Simulator {
     return Object.assign(this.settings, settings);
   }
 
-  /** Everything as it was at the start. */
+  /** Restores the initial state. */
   reset() {
     this.change(this.initialSettings);
     this.service.reset();
@@ -219,7 +219,7 @@ async function readAll(request) {
   let bytes = 0;
   for await (const chunk of request) {
     bytes += chunk.length;
-    // What is too much is still read, or the client would see a broken connection instead of the answer.
+    // Reads the excess too; otherwise the client would see a broken connection instead of the response.
     if (bytes <= MAX_BODY_BYTES) chunks.push(chunk);
   }
   if (bytes > MAX_BODY_BYTES) {
@@ -235,7 +235,7 @@ function fail(response, error) {
   response.writeHead(status, headers).end(body);
 }
 
-/** The simulator takes test keys for real ones, so nobody else may reach it. */
+/** The simulator accepts test keys, so other machines must not reach it. */
 function requireLoopback(host) {
   const isLoopback = host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
   if (!isLoopback) throw new Error(`${host} is not a loopback address`);

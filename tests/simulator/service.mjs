@@ -1,4 +1,4 @@
-// The service itself: judges a request, and carries out what it accepted.
+// The service itself: checks a request, and carries out an accepted one.
 import { jsonAnswer, activity, fingerprintOf, refusalAnswer, withTimestamps } from './answers.mjs';
 import { check, inOrder } from './check.mjs';
 import { Enclave } from './enclave.mjs';
@@ -15,9 +15,9 @@ const STAMPED_PATH = /^\/public\/v1\/(?:submit|query)\/[a-z0-9_]+$/;
 
 /**
  * @typedef {object} Judgement
- * @property {Refusal} [refusal] why the request is not accepted; absent when it is
- * @property {object} [operation] absent for the key set and for paths that are not known
- * @property {object} [request] the body as read
+ * @property {Refusal} [refusal] why the request is refused; absent if it is accepted
+ * @property {object} [operation] absent for the key set and for unknown paths
+ * @property {object} [request] the parsed body
  * @property {import('./stamps.mjs').Stamper} [stamper]
  * @property {Buffer} rawBody
  */
@@ -28,7 +28,7 @@ export class Service {
   /**
    * @param {object} parts
    * @param {() => import('./answers.mjs').Answer} parts.keySetAnswer
-   * @param {(activity: object) => void} parts.activityChanged told of each activity as the answer has it
+   * @param {(activity: object) => void} parts.activityChanged called with each activity in the response's form
    */
   constructor({ fixture, publicKeys, operator, settings, now, keySetAnswer, activityChanged }) {
     Object.assign(this, { fixture, publicKeys, operator, settings, now, keySetAnswer, activityChanged });
@@ -45,7 +45,7 @@ export class Service {
   }
 
   /**
-   * Headers, stamp, body, organization, in this order, and nothing is changed yet.
+   * Checks headers, stamp, body and organization, in this order. Changes nothing.
    * @param {{method: string, path: string, headers: [string, string][], rawBody: Buffer}} given
    * @returns {Judgement}
    */
@@ -77,7 +77,7 @@ export class Service {
     if (judgement.operation === undefined) return;
     const violations = check(judgement.operation.body, judgement.request, this.nowMs());
     if (violations.length > 0) throw invalidRequest(violations);
-    // Before the organization is looked for: a deletion that is sent again still gets its activity.
+    // Before the check of the organization: a repeated deletion still gets its activity.
     if (this.#earlierActivity(judgement) !== undefined) return;
     this.state.organizationFor(judgement.stamper.credential, judgement.request.organizationId);
   }
@@ -91,7 +91,7 @@ export class Service {
    * Carries out an accepted request.
    * @param {Judgement} judgement
    * @param {{status?: string, result?: 'empty' | 'null' | 'absent', failure?: object}} [ending] how the activity ends,
-   *     if not well
+   *     if a fault changes that
    * @returns {import('./answers.mjs').Answer}
    */
   perform(path, judgement, ending) {

@@ -1,4 +1,4 @@
-// What the simulated service keeps and answers.
+// Tests the state and the responses of the simulated service.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { readFixture, startSimulator } from './server.mjs';
@@ -116,7 +116,7 @@ describe('wallet accounts', () => {
   const idsOf = (accounts) => accounts.map(({ walletAccountId }) => walletAccountId);
   const all = readFixture().wallets[0].accounts.map(({ walletAccountId }) => walletAccountId);
 
-  test('come ten at a time', withSimulator(async (simulator) => {
+  test('are returned in pages of ten', withSimulator(async (simulator) => {
     assert.deepEqual(idsOf(await list(simulator, { walletId: main })), all.slice(0, 10));
   }));
 
@@ -217,7 +217,7 @@ describe('a sub-organization', () => {
     }));
   }
 
-  test('goes after its export', withSimulator(async (simulator) => {
+  test('can be deleted after its export', withSimulator(async (simulator) => {
     const [{ address }] = readFixture().wallets.find((wallet) => wallet.organizationId === subOrganization(1)).accounts;
     const organizationId = subOrganization(1);
     const parameters = { address, targetPublicKey: '04' };
@@ -316,7 +316,7 @@ describe('defaults', () => {
 });
 
 describe('a session', () => {
-  // A key that is in nobody's name before.
+  // A key that no user has.
   const sessionKey = { ...apiKeyNamed('stranger') };
   const fixture = () => {
     const all = readFixture();
@@ -334,7 +334,7 @@ describe('a session', () => {
     isRefused(await query(simulator, 'whoami', {}, { apiKey: sessionKey }), 401, 'API_KEY_EXPIRED');
   }, { fixture: fixture() }));
 
-  test('ends with the next login that says so', withSimulator(async (simulator) => {
+  test('ends with the next login that requests it', withSimulator(async (simulator) => {
     await login(simulator, {}, apiKeyNamed('end user 1'));
     await login(simulator, { publicKey: '', invalidateExisting: true }, apiKeyNamed('end user 1'));
     isRefused(await query(simulator, 'whoami', {}, { apiKey: sessionKey }), 401, 'PUBLIC_KEY_NOT_FOUND');
@@ -342,21 +342,21 @@ describe('a session', () => {
 });
 
 describe('organizations', () => {
-  test('have the name that they were given last', withSimulator(async (simulator) => {
+  test('have their latest name', withSimulator(async (simulator) => {
     await submit(simulator, 'update_organization_name', 'UPDATE_ORGANIZATION_NAME', { organizationName: 'Ünï' });
     assert.equal((await query(simulator, 'whoami')).json.organizationName, 'Ünï');
   }));
 
-  test('do not take the keys of others', withSimulator(async (simulator) => {
+  test('do not accept the keys of others', withSimulator(async (simulator) => {
     isRefused(await query(simulator, 'whoami', {}, { apiKey: apiKeyNamed('stranger') }), 401, 'PUBLIC_KEY_NOT_FOUND');
   }));
 
-  test('that are not known are not found', withSimulator(async (simulator) => {
+  test('that are unknown are not found', withSimulator(async (simulator) => {
     isRefused(await query(simulator, 'whoami', { organizationId: 'x' }), 404, 'ORGANIZATION_NOT_FOUND');
   }));
 });
 
-test('an MFA policy keeps what it is told, and the rest as it was', withSimulator(async (simulator) => {
+test('an MFA policy changes only the given members', withSimulator(async (simulator) => {
   const before = (await query(simulator, 'get_mfa_policies', { userId: END_USER })).json.mfaPolicies;
   const changes = { order: 7, notes: '', requiredAuthenticationMethods: [] };
   const parameters = { userId: END_USER, mfaPolicyId: identifier(10), ...changes };
@@ -380,7 +380,7 @@ test('a contract interface has 400,000 characters at most', withSimulator(async 
   isRefused(await create('é'.repeat(400_001)), 400);
 }));
 
-test('only one of oidcToken and oidcClaims is taken', withSimulator(async (simulator) => {
+test('only one of oidcToken and oidcClaims is accepted', withSimulator(async (simulator) => {
   const both = { providerName: 'n', oidcToken: 't', oidcClaims: { iss: 'i', sub: 's', aud: 'a' } };
   const parameters = { userId: END_USER, oauthProviders: [both] };
   isRefused(await submit(simulator, 'create_oauth_providers', 'CREATE_OAUTH_PROVIDERS_V2', parameters), 400);
@@ -436,7 +436,7 @@ for (const operator of [undefined, 'acme']) {
   }, { operator }));
 }
 
-test('identifiers need not be known, if told so', withSimulator(async (simulator) => {
+test('identifiers may be unknown with the setting for it', withSimulator(async (simulator) => {
   const parameters = { endpointId: 'nobody knows it' };
   const answer = await submit(simulator, 'delete_webhook_endpoint', 'DELETE_WEBHOOK_ENDPOINT', parameters);
   assert.deepEqual(answer.json.activity.result.deleteWebhookEndpointResult, parameters);

@@ -1,4 +1,4 @@
-// The simulator as a program.
+// Tests the simulator's program.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -54,13 +54,13 @@ function withFolder(use) {
   };
 }
 
-test('says where it listens, serves, and stops on SIGTERM', () =>
+test('prints its address, serves, and stops on SIGTERM', () =>
   withProgram([], async (simulator) => {
     assert.match(simulator.url, /^http:\/\/127\.0\.0\.1:[0-9]+$/);
     assert.equal((await query(simulator, 'whoami')).status, 200);
   }));
 
-test('takes more public keys and another fixture', withFolder(async (folder) => {
+test('accepts more public keys and another fixture', withFolder(async (folder) => {
   const fixture = readFixture();
   const strange = apiKeyNamed('stranger');
   fixture.users = fixture.users.filter(({ userName }) => userName !== 'stranger');
@@ -87,7 +87,7 @@ test('serves HTTPS', withFolder(async (folder) => {
   });
 }));
 
-test('sends the events of all organizations where it is told', async () => {
+test('sends the events of all organizations to --webhook', async () => {
   const receivers = [await startReceiver(), await startReceiver()];
   try {
     await withProgram(receivers.flatMap(({ url }) => ['--webhook', url]), async (simulator) => {
@@ -117,7 +117,7 @@ test('stops although a webhook waits for its repetition', async () => {
   }
 });
 
-test('explains itself', async () => {
+test('prints its help', async () => {
   const { code, out } = await run('--help');
   assert.equal(code, 0);
   assert.match(out, /--public-key HEX:CURVE/);

@@ -1,8 +1,8 @@
-// The service's operations, as read from its API reference by hand. Nothing here comes from the gateway's proto files:
-// two readings of one text find each other's mistakes.
+// The service's operations, transcribed by hand from its API reference. Nothing here comes from the gateway's proto
+// files: two independent transcriptions reveal each other's mistakes.
 
 const text = { kind: 'string' };
-/** Text that may be empty although its member is required. */
+/** A text that may be empty although its member is required. */
 const note = { kind: 'string', mayBeEmpty: true };
 const flag = { kind: 'boolean' };
 /** A number from 0 to 2^32 - 1, written without point or exponent. */
@@ -48,17 +48,17 @@ const authenticationMethod = object({
   id: text,
 });
 
-/** What the table below makes. */
+/** The operations of the table below. */
 const submits = [];
 const queries = [];
 
-/** A submit: `POST /public/v1/submit/<name>`. `keys` are the intent's and the result's. */
+/** A submit: `POST /public/v1/submit/<name>`. `keys` are the names of the intent and the result. */
 function submit(name, type, keys, parameters) {
   const body = object({
     type: required(oneOf(type)),
     timestampMs: required({ kind: 'recentTime' }),
     organizationId: required(text),
-    // One of the operator's packages writes the envelope's flag here, and the service takes it; it has no effect.
+    // One of the operator's packages writes the envelope's flag here, and the service accepts it; it has no effect.
     parameters: required(object(parameters, { tolerated: ['generateAppProofs'] })),
     generateAppProofs: flag,
   });
@@ -129,7 +129,7 @@ submit(
   keysOf('createSmartContractInterface'),
   {
     smartContractAddress: required(text),
-    // "400kb" is read as bytes of UTF-8, the strictest of its meanings.
+    // "400kb" is interpreted as bytes of UTF-8, the strictest meaning.
     smartContractInterface: required({ ...text, maxCharacters: 400_000 }),
     type: required(oneOf('SMART_CONTRACT_INTERFACE_TYPE_ETHEREUM', 'SMART_CONTRACT_INTERFACE_TYPE_SOLANA')),
     label: required(text),
@@ -201,8 +201,8 @@ query('get_authenticators', { userId: required(text) });
 query('get_mfa_policies', { userId: required(text) });
 query('get_policy', { policyId: required(text) });
 
-// Beyond the reference, which names or needs them without a description: members from public sources. The gateway's
-// proto does not list these, so they are what its general service is tried with.
+// Operations and members that the reference mentions without a description, from public sources. The gateway's proto
+// does not list them, so tests call them through its general service.
 submit(
   'init_otp',
   'ACTIVITY_TYPE_INIT_OTP_V3',
@@ -235,7 +235,7 @@ export const operations = new Map([...submits, ...queries].map((operation) => [o
 /** The only GET. It needs no stamp. */
 export const JWKS_PATH = '/public/v1/discovery/webhooks/jwks';
 
-/** Defaults that the service applies to what a request leaves out. */
+/** Defaults that the service applies to absent members. */
 export const defaults = {
   sessionSeconds: 900n,
   apiKeySeconds: 900n,
@@ -243,5 +243,5 @@ export const defaults = {
   pageLimit: 10,
 };
 
-/** How old a request's timestampMs may be (less than), and how far ahead (at most). */
+/** A request's timestampMs must be less old than this, and at most this far ahead. */
 export const freshness = { maxAgeMs: 3_600_000n, maxAheadMs: 300_000n };

@@ -1,4 +1,4 @@
-// Verifies stamps: the service's proof that a registered key signed exactly these bytes.
+// Verifies stamps: checks that a registered key signed exactly these bytes.
 import { verify } from 'node:crypto';
 import { attestedCredential } from './attested.mjs';
 import { fromBase64url, fromHex, rawSignature } from './encodings.mjs';
@@ -31,7 +31,7 @@ const CURVE_OF_SCHEME = {
  */
 
 /**
- * @param {{header: string, value: string}} stamp as headers.mjs finds it
+ * @param {{header: string, value: string}} stamp as headers.mjs returns it
  * @param {Buffer} body the exact bytes of the request
  * @param {{byPublicKey(key: string): Credential | undefined, byCredentialId(id: string): Credential | undefined} &
  *     import('./attested.mjs').Attestors} keys
@@ -49,7 +49,7 @@ export function verifyStamp(stamp, body, keys) {
   }
 }
 
-/** A stamp is JSON in base64url; those of passkeys and attested keys may also be plain JSON. */
+/** A stamp is JSON in base64url; for passkeys and attested keys it may also be plain JSON. */
 function readStamp(value, { plainToo }) {
   const bytes = plainToo && value.startsWith('{') ? Buffer.from(value, 'latin1') : fromBase64url(value);
   if (bytes === undefined) throw malformed('is not base64url');

@@ -1,4 +1,4 @@
-// The simulator's own judgement of stamps, against the vectors that the operator's packages made.
+// Tests the simulator's verification of stamps with vectors from the operator's packages.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, test } from 'node:test';
@@ -21,7 +21,7 @@ function curveOf(scheme) {
   return scheme.includes('ED25519') ? 'ed25519' : 'p256';
 }
 
-/** A register that holds this one key only. */
+/** A register with only this key. */
 function registerOf(publicKey, curve) {
   const credential = { publicKey, curve, key: publicKeyFromHex(publicKey, curve) };
   return { byPublicKey: (key) => (key === publicKey ? credential : undefined), byCredentialId: () => undefined };
@@ -34,10 +34,12 @@ function isRefused(stamp, body, register, errorCode = 'SIGNATURE_INVALID') {
   );
 }
 
-// A text has so many copies at most, however long it is.
+// The largest number of copies of a text, however long it is.
 const MAX_FLIPS = 2000;
 
-/** Copies of the bytes, each with one bit changed; the bits are all, or `least` apart, or further in a long text. */
+/**
+ * Copies of the bytes, each with one bit changed: every bit, or bits `least` apart, or further apart in a long text.
+ */
 function* flips(bytes, least = 1) {
   const step = Math.max(least, Math.ceil((bytes.length * 8) / MAX_FLIPS));
   for (let bit = 0; bit < bytes.length * 8; bit += step) {
@@ -53,7 +55,7 @@ describe('the vectors', () => {
     const register = registerOf(publicKey, curveOf(scheme));
     const body = Buffer.from(vector.bodyBase64, 'base64');
     const headerOf = (stamp) => ({ header: 'x-stamp', value: encodeStamp(stamp) });
-    // A bit costs some 5 ms where the curve is done by hand.
+    // A bit takes about 5 ms where the curve is computed in JavaScript.
     const step = scheme.endsWith('EIP191') ? 13 : 1;
 
     test(`${vector.id} is accepted`, () => {
@@ -212,7 +214,7 @@ for (const scheme of Object.keys(testing.ATTESTED_SCHEMES)) {
       isRefused(header({ ...good, publicKey: publicKey.toUpperCase() }), body, register);
     });
 
-    test('is refused with a token that lasts for ever, or of nobody', () => {
+    test('is refused with a token without expiry, or of no user', () => {
       isRefused(withClaims({ exp: undefined }), body, register);
       isRefused(withClaims({ exp: 'never' }), body, register);
       const nobody = { contact: 'nobody@example.com', sub: 'nobody' };
@@ -220,7 +222,7 @@ for (const scheme of Object.keys(testing.ATTESTED_SCHEMES)) {
       isRefused(withClaims({ contact: undefined, sub: undefined }), body, register, 'CREDENTIAL_NOT_FOUND');
     });
 
-    test('is refused with a token that is none, or of another algorithm', () => {
+    test('is refused with a malformed token, or another algorithm', () => {
       const token = good.publicKeyAttestation;
       for (const bad of ['x', 'a.b', 'a.b.c', '..', `${token}.x`, `${token}=`]) {
         isRefused(withToken(bad), body, register);
@@ -230,7 +232,7 @@ for (const scheme of Object.keys(testing.ATTESTED_SCHEMES)) {
       isRefused(withToken(`${none}.${claims}.`), body, register);
     });
 
-    test('is refused under the other scheme, and under one that is not known', () => {
+    test('is refused under the other scheme, and under an unknown one', () => {
       for (const other of [...Object.keys(testing.ATTESTED_SCHEMES), 'STAMP_ATTESTED_SCHEME_P384', 'toString']) {
         if (other !== scheme) isRefused(header({ ...good, scheme: other }), body, register);
       }
@@ -257,7 +259,7 @@ test('a signature with needless zero bytes is read', () => {
   assert.deepEqual(rawSignature(der), expected);
 });
 
-test('Keccak-256 is the one from before SHA-3', () => {
+test('Keccak-256 is the version from before SHA-3', () => {
   const digest = (text) => keccak256(Buffer.from(text)).toString('hex');
   assert.equal(digest(''), 'c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470');
   assert.equal(digest('abc'), '4e03657aea45a94fc7d47ba826c8d667c0d1e6e33a64a036ec44f58fa12d6c45');

@@ -1,4 +1,4 @@
-// What the service keeps. It starts as a copy of the fixture, and `new State` is the way back there.
+// The service's state. It starts as a copy of the fixture; `new State` restores that.
 import { notFound, unauthenticated } from './errors.mjs';
 import { publicKeyFromHex } from './keys.mjs';
 import { publicKeyFromCose } from './webauthn.mjs';
@@ -6,10 +6,10 @@ import { publicKeyFromCose } from './webauthn.mjs';
 /** When the fixture's records were made, in seconds. */
 const FIXTURE_TIME = 1_700_000_000n;
 
-/** A user's keys that expire; one more, and the oldest goes without a word. */
+/** The limit of a user's expiring keys; a further one silently removes the oldest. */
 const MAX_EXPIRING_KEYS = 10;
 
-/** So that a long run of a benchmark stays small. */
+/** Bounds memory in a long benchmark. */
 const MAX_ACTIVITIES = 20_000;
 
 const CREDENTIAL_TYPE_OF_CURVE = {
@@ -74,7 +74,7 @@ export class State {
     this.credentialsById.set(credentialId, { publicKey: coseKey, credentialId, rpId, origin, key, user });
   }
 
-  /** Gives a user a key that expires. */
+  /** Adds an expiring key to a user. */
   addExpiringKey(user, apiKey) {
     this.register(user, apiKey);
     user.apiKeys.push(apiKey);
@@ -82,13 +82,13 @@ export class State {
     if (expiring.length > MAX_EXPIRING_KEYS) this.removeApiKeys(user, (each) => each === expiring[0]);
   }
 
-  /** Takes API keys away from a user, and their stamps' validity with them. */
+  /** Removes API keys from a user; their stamps become invalid. */
   removeApiKeys(user, isRemoved) {
     for (const { publicKey } of user.apiKeys.filter(isRemoved)) this.credentialsByPublicKey.delete(publicKey);
     user.apiKeys = user.apiKeys.filter((apiKey) => !isRemoved(apiKey));
   }
 
-  // What verifyStamp asks for.
+  // The interface that verifyStamp uses.
   byPublicKey(publicKey) {
     return this.credentialsByPublicKey.get(publicKey);
   }
@@ -111,7 +111,7 @@ export class State {
   }
 
   /**
-   * The organization, if this credential may act there: it is the credential's own, or a child of it.
+   * The organization, if this credential may act there: the organization is the credential's own, or a child of it.
    * @throws {import('./errors.mjs').Refusal}
    */
   organizationFor(credential, organizationId) {
@@ -124,7 +124,7 @@ export class State {
     return organization;
   }
 
-  /** One of the organization's records, or undefined. `kind` is a list's name. */
+  /** One of the organization's records, or undefined. `kind` is the name of a list. */
   find(kind, organizationId, isIt) {
     return this[kind].find((record) => record.organizationId === organizationId && isIt(record));
   }

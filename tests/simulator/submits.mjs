@@ -1,4 +1,4 @@
-// What each submit does, and the fields of its result.
+// Implements the submits: their effects, and the fields of their results.
 import { randomUUID } from 'node:crypto';
 import { Refusal, invalidRequest, notFound } from './errors.mjs';
 import { timeOf } from './state.mjs';
@@ -11,12 +11,12 @@ import { defaults } from './specification.mjs';
  * @property {string} organizationId
  * @property {object} user whose credential stamped the request
  * @property {bigint} nowMs
- * @property {'checked' | 'any'} references 'any': identifiers that are not known are taken as if they were
+ * @property {'checked' | 'any'} references 'any': unknown identifiers are accepted
  */
 
 const nowSeconds = ({ nowMs }) => nowMs / 1000n;
 
-/** A record that the parameters name. */
+/** The record that the parameters name. */
 function named(context, kind, what, isIt) {
   const record = context.state.find(kind, context.organizationId, isIt);
   if (record === undefined && context.references === 'checked') throw notFound('REQUEST_INVALID', `no such ${what}`);
@@ -34,7 +34,7 @@ function keep(context, kind, record) {
   context.state[kind].push({ organizationId: context.organizationId, createdAt: time, updatedAt: time, ...record });
 }
 
-/** Every one of `ids` must be among the records. */
+/** Checks that each of `ids` is among the records. */
 function checkAll(context, ids, records, idName, what) {
   const known = new Set(records.map((record) => record[idName]));
   if (context.references === 'checked' && !ids.every((id) => known.has(id))) {
@@ -51,7 +51,7 @@ function accountOf(context, address) {
   return undefined;
 }
 
-/** A session's length: the profile's and the login's, the smaller if there are both. */
+/** A session's length: the shorter of the profile's and the login's, if both are given. */
 function sessionSeconds(profile, expirationSeconds) {
   const given = [profile?.expirationSeconds, expirationSeconds].filter((each) => each !== undefined).map(BigInt);
   if (given.length === 0) return defaults.sessionSeconds;
@@ -79,7 +79,7 @@ function login(context, { publicKey, expirationSeconds, invalidateExisting = fal
   return { session };
 }
 
-/** From now on the session's key stamps for its user, if it is a key and is not in use already. */
+/** From now on the session's key can stamp for its user, if it is a valid key and not in use already. */
 function registerLogin(context, publicKey, seconds) {
   const { state, user } = context;
   if (state.byPublicKey(publicKey) !== undefined) return;
@@ -99,7 +99,7 @@ function registerLogin(context, publicKey, seconds) {
   try {
     state.addExpiringKey(user, apiKey);
   } catch {
-    // No point of the curve: nobody can stamp with it, so nothing is registered.
+    // Not a point of the curve: no private key exists, so nothing is registered.
   }
 }
 
@@ -234,7 +234,7 @@ export const submits = {
 
   export_wallet_account(context, { address, targetPublicKey }) {
     const found = accountOf(context, address);
-    // The reference has no export of a whole wallet, so one account's export is its wallet's.
+    // The reference has no export of a whole wallet, so exporting one account marks its wallet.
     if (found !== undefined) found.wallet.exported = true;
     return { address, exportBundle: context.enclave.bundle(targetPublicKey) };
   },

@@ -1,5 +1,5 @@
-// What tests of the simulator share: an HTTP client that sends exactly what it is told, a stamper of its own, and a
-// server that receives webhooks.
+// Helpers for tests of the simulator: an HTTP client that sends exactly the given bytes, a stamper, and a server that
+// receives webhooks.
 import { createECDH, createHash, createPrivateKey, sign } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
@@ -18,7 +18,7 @@ export function readVectors(name) {
   return JSON.parse(readFileSync(new URL(`../vectors/${name}`, import.meta.url), 'utf8'));
 }
 
-/** The fixture's API key of that name. */
+/** The fixture's API key with that name. */
 export function apiKeyNamed(name) {
   const key = readFixture()
     .users.flatMap((user) => user.apiKeys ?? [])
@@ -62,7 +62,7 @@ export function stampOf(body, apiKey = apiKeyNamed('gateway p256')) {
   return encodeStamp({ publicKey: apiKey.publicKey, scheme: SCHEMES[apiKey.curve], signature });
 }
 
-/** A passkey's stamp over these bytes, by the fixture's authenticator. `changes` spoil it. */
+/** A passkey's stamp over these bytes, by the fixture's authenticator. `changes` damage it. */
 export function webAuthnStampOf(body, changes = {}) {
   const sha256 = (bytes) => createHash('sha256').update(bytes).digest();
   const [vector] = readVectors('stamps.json').webauthn;
@@ -85,7 +85,7 @@ export function tokenOf(claims, { issuer, header = { alg: 'ES256', typ: 'JWT' } 
   const signer = issuer === undefined ? fixture.tokenKey : fixture.tokenIssuers.find((each) => each.issuer === issuer);
   const part = (value) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const text = `${part(header)}.${part(claims)}`;
-  // The service's own tokens are over the digest of the digest.
+  // The service's own tokens are signed over the digest of the digest.
   const signed = issuer === undefined ? createHash('sha256').update(text).digest() : Buffer.from(text);
   const key = privateKeyOf({ ...signer, curve: 'p256' });
   return `${text}.${sign('sha256', signed, { key, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`;
@@ -93,12 +93,12 @@ export function tokenOf(claims, { issuer, header = { alg: 'ES256', typ: 'JWT' } 
 
 const inAnHour = () => Math.floor(Date.now() / 1000) + 3600;
 
-/** The fixture's end user's verification token for a key. `changes` are of its claims. */
+/** A verification token of the fixture's end user for a key. `changes` replace claims. */
 export function verificationTokenFor(publicKey, changes = {}) {
   return tokenOf({ public_key: publicKey, contact: 'end.user@example.com', exp: inAnHour(), ...changes });
 }
 
-/** The same user's token of an identity provider. */
+/** An identity provider's token of the same user. */
 export function oidcTokenFor(publicKey, changes = {}) {
   const issuer = 'https://accounts.example.com';
   const nonce = createHash('sha256').update(publicKey).digest('hex');
@@ -110,14 +110,14 @@ export const ATTESTED_SCHEMES = {
   STAMP_ATTESTED_SCHEME_P256_OIDC: oidcTokenFor,
 };
 
-/** A stamp over these bytes by a key that is registered nowhere, and for which a token vouches. */
+/** A stamp over these bytes by an unregistered key, which a token attests. */
 export function attestedStampOf(body, scheme, { token, apiKey = UNREGISTERED } = {}) {
   const signature = sign('sha256', Buffer.from(body), privateKeyOf(apiKey)).toString('hex');
   const publicKeyAttestation = token ?? ATTESTED_SCHEMES[scheme](apiKey.publicKey);
   return { publicKeyAttestation, scheme, publicKey: apiKey.publicKey, signature };
 }
 
-/** An end user's key of the moment. */
+/** An end user's temporary key. */
 export const UNREGISTERED = (() => {
   const ecdh = createECDH('prime256v1');
   ecdh.setPrivateKey('5a'.repeat(32), 'hex');
@@ -125,11 +125,11 @@ export const UNREGISTERED = (() => {
 })();
 
 /**
- * Sends one request and reads the whole answer.
+ * Sends one request and reads the whole response.
  * @param {string} url
  * @param {{method?: string, headers?: [string, string][], body?: string | Buffer, agent?: http.Agent}} request
  * @returns {Promise<{status: number, headers: object, body: Buffer, text: string, json: any}>}
- * @throws {Error} when the connection ends before the answer does.
+ * @throws {Error} if the connection ends before the response does.
  */
 export function exchange(url, { method = 'POST', headers = [], body = '', agent } = {}) {
   const { host } = new URL(url);
@@ -166,7 +166,7 @@ export const JSON_HEADERS = [
   ['Accept', 'application/json'],
 ];
 
-/** Posts a body with a good stamp over it. */
+/** Posts a body with a valid stamp. */
 export function post(simulator, path, body, { apiKey, agent, headers = JSON_HEADERS } = {}) {
   const text = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
   const stamped = [...headers, ['X-Stamp', stampOf(text, apiKey)]];
@@ -181,7 +181,7 @@ export function freshTimestamp() {
   return String(lastTimestamp);
 }
 
-/** Posts a submit of the fixture's organization, or another. */
+/** Posts a submit for the fixture's organization, or for another. */
 export function submit(simulator, name, type, parameters, { organizationId = ORGANIZATION, ...options } = {}) {
   const body = { type: `ACTIVITY_TYPE_${type}`, timestampMs: freshTimestamp(), organizationId, parameters };
   return post(simulator, `/public/v1/submit/${name}`, body, options);
@@ -191,10 +191,10 @@ export function query(simulator, name, body = {}, options = {}) {
   return post(simulator, `/public/v1/query/${name}`, { organizationId: ORGANIZATION, ...body }, options);
 }
 
-/** No test takes a tenth of this: it only ends those that would never end. */
+/** No test takes a tenth of this: it only ends tests that hang. */
 const HANG_BOUND_MS = 60_000;
 
-/** Runs `use` with a simulator of its own. */
+/** Runs `use` with its own simulator. */
 export function withSimulator(startSimulator, options, use) {
   return async () => {
     const simulator = await startSimulator(options);
@@ -212,7 +212,7 @@ export function withSimulator(startSimulator, options, use) {
 }
 
 /**
- * A delivery as it came in.
+ * A delivery as it was received.
  * @typedef {object} Received
  * @property {number} number
  * @property {string} method
@@ -220,16 +220,16 @@ export function withSimulator(startSimulator, options, use) {
  * @property {[string, string][]} headers
  * @property {Record<string, string[]>} fields the headers' values by their names in lower case
  * @property {Buffer} body
- * @property {number} chunks in how many pieces the body came
+ * @property {number} chunks in how many pieces the body arrived
  * @property {boolean} isComplete
  */
 
-/** A plain server that takes webhooks. */
+/** A plain HTTP server that receives webhooks. */
 class Receiver {
-  /** Those that have ended, well or not. @type {Received[]} */
+  /** The deliveries that have ended, complete or not. @type {Received[]} */
   received = [];
   bytes = 0;
-  /** The most that were under way at once. */
+  /** The largest number of concurrent deliveries. */
   most = 0;
   #requests = 0;
   #underWay = 0;
@@ -245,7 +245,7 @@ class Receiver {
     this.scheme = tls ? 'https' : 'http';
   }
 
-  /** Listens, the second time on the same port. */
+  /** Listens; a second call uses the same port. */
   async open() {
     await new Promise((resolve) => this.server.listen(this.port ?? 0, '127.0.0.1', resolve));
     this.port = this.server.address().port;
@@ -264,18 +264,18 @@ class Receiver {
     this.server.closeAllConnections();
   }
 
-  /** Answers what is held. */
+  /** Answers the held deliveries. */
   release() {
     this.#held.forEach((answer) => answer());
     this.#held.clear();
   }
 
-  /** Resolves when so many deliveries have ended. */
+  /** Resolves when `count` deliveries have ended. */
   waitFor(count) {
     return this.#waiters.until(() => (this.received.length >= count ? true : undefined));
   }
 
-  /** Resolves when so many bytes of bodies have come. */
+  /** Resolves when `count` bytes of bodies have arrived. */
   waitForBytes(count) {
     return this.#waiters.until(() => (this.bytes >= count ? true : undefined));
   }
@@ -299,7 +299,7 @@ class Receiver {
     request.on('error', () => undefined);
     request.on('close', () => {
       const body = Buffer.concat(chunks);
-      // In the order in which they began, which is nearly that in which they end.
+      // Sorted by the order in which they began, which is nearly the order in which they end.
       const after = this.received.findLastIndex(({ number }) => number < received.number) + 1;
       const whole = { ...received, body, chunks: chunks.length, isComplete: request.complete };
       this.received.splice(after, 0, whole);
@@ -318,7 +318,7 @@ class Receiver {
   }
 }
 
-/** @returns {Promise<Receiver>} It answers 200 if not told otherwise. */
+/** @returns {Promise<Receiver>} It answers 200 by default. */
 export async function startReceiver({ answer = () => ({}), tls } = {}) {
   const receiver = new Receiver(answer, tls);
   await receiver.open();

@@ -1,4 +1,4 @@
-// How tests wait for something to become true, without a pause.
+// Lets tests wait for a condition without polling.
 
 export class Waiters {
   #waiting = new Set();
@@ -8,7 +8,7 @@ export class Waiters {
    * @template T
    * @param {() => T | undefined} look
    * @param {number} [timeoutMs]
-   * @returns {Promise<T | undefined>} undefined when that took too long.
+   * @returns {Promise<T | undefined>} undefined after the timeout.
    */
   until(look, timeoutMs = 30_000) {
     return new Promise((resolve) => {
@@ -27,7 +27,7 @@ export class Waiters {
     });
   }
 
-  /** Something has changed. */
+  /** Checks all conditions again. */
   wake() {
     [...this.#waiting].forEach((lookAgain) => lookAgain());
   }

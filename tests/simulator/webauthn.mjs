@@ -1,4 +1,4 @@
-// A passkey's assertion over a request, checked as WebAuthn asks.
+// Verifies a passkey's assertion over a request by WebAuthn's rules.
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import { fromBase64url, rawSignature } from './encodings.mjs';
 
@@ -11,7 +11,7 @@ const sha256 = (bytes) => createHash('sha256').update(bytes).digest();
  * @param {{authenticatorData: string, clientDataJson: string, signature: string}} stamp
  * @param {Buffer} body
  * @param {import('./stamps.mjs').Credential} credential
- * @returns {string | undefined} what is wrong, or undefined.
+ * @returns {string | undefined} the fault, or undefined.
  */
 export function verifyAssertion(stamp, body, credential) {
   const [authenticatorData, clientDataJson, der] = [

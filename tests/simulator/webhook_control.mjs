@@ -1,7 +1,7 @@
-// The part of the control interface that webhooks have to themselves, under /_simulator/webhooks/.
+// The part of the control interface for webhooks, under /_simulator/webhooks/.
 import { FaultError } from './fault_list.mjs';
 
-/** A sent event, or with `wait` what came of it. */
+/** A sent event or, with `wait`, its deliveries. */
 async function sent({ eventId, targets, done }, wait) {
   return wait ? { eventId, targets, deliveries: await done } : { eventId, targets };
 }

@@ -1,4 +1,4 @@
-// Carries one attempt at a delivery to its receiver, and says what came of it. Redirects are not followed.
+// Makes one attempt at a delivery and reports the result. Does not follow redirects.
 import http from 'node:http';
 import https from 'node:https';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -9,8 +9,8 @@ import { draftOf } from './webhook_signature.mjs';
 /**
  * @typedef {object} Event
  * @property {string} eventId
- * @property {string} organizationId what the header says
- * @property {string} type what the header says
+ * @property {string} organizationId the header's value
+ * @property {string} type the header's value
  * @property {Buffer} body
  */
 
@@ -19,10 +19,10 @@ import { draftOf } from './webhook_signature.mjs';
  * @property {string} url
  * @property {[string, string][]} headers the operator's and Content-Type, as they were sent
  * @property {string} [fault] the kinds
- * @property {number} [status] what the receiver answered
- * @property {string} [error] why there is no answer; "LOST" if there is one and a fault lost it
- * @property {boolean} [isFinal] the delivery cannot have the fault that it should have
- * @property {{count: number, body?: Buffer}} repetition how often a fault wants it again, and with what body
+ * @property {number} [status] the receiver's response
+ * @property {string} [error] why there is no response; "LOST" if a fault discarded it
+ * @property {boolean} [isFinal] the delivery cannot have its fault
+ * @property {{count: number, body?: Buffer}} repetition how often a fault repeats the delivery, and with which body
  */
 
 export class Courier {
@@ -31,12 +31,12 @@ export class Courier {
   /**
    * @param {object} parts
    * @param {import('./webhook_keys.mjs').WebhookKeys} parts.keys
-   * @param {import('./webhook_faults.mjs').WebhookFaults} parts.faults for anyone's attempts
+   * @param {import('./webhook_faults.mjs').WebhookFaults} parts.faults for all attempts
    * @param {import('./holds.mjs').Holds} parts.holds
    * @param {string} parts.operator
    * @param {{timeoutMs: number}} parts.settings
    * @param {() => bigint} parts.nowMs
-   * @param {string | Buffer} [parts.ca] whom to trust, in place of the system's authorities
+   * @param {string | Buffer} [parts.ca] authorities to trust instead of the system's
    */
   constructor({ ca, ...parts }) {
     Object.assign(this, parts);
@@ -46,7 +46,7 @@ export class Courier {
     };
   }
 
-  /** Ends what is under way, with an error. */
+  /** Ends pending attempts with an error. */
   stop() {
     for (const request of [...this.#underWay]) request.destroy();
     for (const agent of Object.values(this.agents)) agent.destroy();
@@ -96,7 +96,7 @@ export class Courier {
           timeout: this.settings.timeoutMs,
         });
       } catch (error) {
-        // Only a fault can ask for a header that Node does not send.
+        // Only a fault can require a header that Node does not send.
         return resolve(Promise.reject(new FaultError(error.message)));
       }
       this.#underWay.add(request);
@@ -106,7 +106,7 @@ export class Courier {
       request.on('response', (response) => {
         const { statusCode: status } = response;
         resolve(part(parts, 'answerLost') ? { status, error: 'LOST' } : { status });
-        // What the body says, and whether all of it comes, is the same to the sender.
+        // The sender ignores the response's body, and whether it is complete.
         response.on('error', () => undefined).resume();
       });
       this.#sendBody(request, body, parts);
@@ -125,7 +125,7 @@ export class Courier {
     request.end();
   }
 
-  /** One byte after the other; the last one, or what is left, when it is released. */
+  /** Sends one byte after the other; sends the rest when it is released. */
   async #sendSlowly(request, body, { ms }) {
     const { released, abandoned } = this.holds.hold();
     let isReleased = false;

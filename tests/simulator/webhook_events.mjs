@@ -1,6 +1,6 @@
-// What events say: bodies as the service writes them.
+// The bodies of events, as the service writes them.
 
-/** Event types with the `type` of their bodies. An activity's own type stands in its body instead. */
+/** Event types with the `type` of their bodies. An activity's body has the activity's own type instead. */
 export const ACTIVITY_UPDATES = 'ACTIVITY_UPDATES';
 const BALANCE_TYPES = {
   confirmed: { type: 'BALANCE_CONFIRMED_UPDATES', bodyType: 'balances:confirmed' },
@@ -12,8 +12,8 @@ export const finalities = Object.keys(BALANCE_TYPES);
 export const transactionStatuses = ['BROADCASTING', 'INCLUDED', 'FAILED'];
 
 /**
- * Something like an activity, of which only this is known.
- * @param {{eventId: string, organizationId: string, bytes?: number}} about `bytes`: how long it is at least
+ * A minimal activity with only these members.
+ * @param {{eventId: string, organizationId: string, bytes?: number}} about `bytes`: its minimum length
  */
 export function simpleActivity({ eventId, organizationId, bytes = 0 }) {
   const [status, type] = ['ACTIVITY_STATUS_COMPLETED', 'ACTIVITY_TYPE_SIMULATED'];

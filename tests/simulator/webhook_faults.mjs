@@ -1,4 +1,4 @@
-// The faults that deliveries have on request: what they do to an attempt before it is signed, and after.
+// The faults of deliveries: how they change an attempt before it is signed, and after.
 import { randomBytes } from 'node:crypto';
 import { FaultError, FaultList, part } from './fault_list.mjs';
 import { privateKeyOfSeed } from './webhook_keys.mjs';
@@ -6,7 +6,7 @@ import { headerName, headerNames, memberOf, signed } from './webhook_signature.m
 
 const CONTENT_TYPE = 'Content-Type';
 
-/** Each kind's options with their defaults; `undefined` means that there is none. */
+/** Each kind's options with their defaults; `undefined` means no default. */
 const OPTIONS = {
   wrongSignature: { byte: 0 },
   otherKey: {},
@@ -43,7 +43,7 @@ const NEEDED = {
 
 const NUMBERS = ['byte', 'bytes', 'count', 'ms', 'offsetMs'];
 
-/** Values that are not of their header's form. */
+/** Values that do not have their header's form. */
 const MALFORMED = {
   'Organization-Id': 'an organization',
   'Event-Type': 'a type',
@@ -69,7 +69,7 @@ export class WebhookFaults extends FaultList {
   }
 
   /**
-   * The parts of the fault that this attempt is to suffer, and counts it.
+   * Takes and counts the fault for this attempt, and returns its parts.
    * @param {{eventId: string, organizationId: string, type: string, attempt: number}} attempt
    */
   take(attempt) {
@@ -98,7 +98,7 @@ const BEFORE_SIGNING = {
   labels: (draft, { kind, ...labels }) => {
     for (const [name, value] of Object.entries(labels)) draft[name] = value ?? draft[name];
   },
-  // Signed as such, so that its form alone is wrong with it.
+  // The signature covers the malformed value, so its form is the only fault.
   malformedHeader: (draft, { header, value }) => {
     if (memberOf(header) in draft) draft[memberOf(header)] = value ?? MALFORMED[header];
   },
@@ -131,11 +131,11 @@ const AFTER_SIGNING = {
 };
 
 /**
- * Signs a draft, as its fault would have it.
+ * Signs a draft with its fault applied.
  * @param {import('./webhook_signature.mjs').Draft} draft
  * @param {object[]} parts
  * @returns {import('./webhook_signature.mjs').Message}
- * @throws {FaultError} when this delivery cannot have that fault.
+ * @throws {FaultError} if this delivery cannot have that fault.
  */
 export function faultilySigned(draft, parts) {
   const changed = { ...draft };
@@ -163,7 +163,7 @@ function flipped(bytes, at) {
   return copy;
 }
 
-/** A JSON object with one more member, that makes it exactly so long. */
+/** A JSON object with one more member, which makes it exactly this long. */
 function grown(body, bytes) {
   const [open, close] = [body.length > 2 ? ',"padding":"' : '"padding":"', '"}'];
   const padding = bytes - (body.length - 1) - open.length - close.length;
@@ -171,7 +171,7 @@ function grown(body, bytes) {
   return Buffer.concat([body.subarray(0, -1), Buffer.from(open), Buffer.alloc(padding, 'x'), Buffer.from(close)]);
 }
 
-/** The body with which a delivery is to be repeated, and how often. */
+/** How often a delivery is repeated, and with which body. */
 export function repetitionOf(parts, body) {
   const fault = part(parts, 'repeated');
   if (fault === undefined) return { count: 0 };

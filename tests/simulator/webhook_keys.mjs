@@ -2,14 +2,14 @@
 import { createPrivateKey, createPublicKey, randomBytes } from 'node:crypto';
 import { FaultError } from './fault_list.mjs';
 
-/** Points of the curve's small subgroup: one has the order 1, the other 2. */
+/** Points of the curve's small subgroup: one of order 1, one of order 2. */
 const SMALL_ORDER = [`01${'00'.repeat(31)}`, `ec${'ff'.repeat(30)}7f`];
 
 const hexToBase64url = (hex) => Buffer.from(hex, 'hex').toString('base64url');
 
 export class WebhookKeys {
   /**
-   * @param {{kid: string, seed: string}[]} initial the first one signs; seeds are 64 digits of hex
+   * @param {{kid: string, seed: string}[]} initial the first one signs; seeds have 64 hex digits
    * @param {string} operator
    */
   constructor(initial, operator) {
@@ -19,7 +19,7 @@ export class WebhookKeys {
 
   reset() {
     this.made = 0;
-    /** What the key set holds, in its order: own keys, and whatever a test has put in. */
+    /** The content of the key set, in order: own keys, and values that a test has added. */
     this.published = this.initial.map((key) => ({ key: withKeyPair(key) }));
     this.signing = this.published[0].key;
   }
@@ -27,9 +27,9 @@ export class WebhookKeys {
   /**
    * Makes a new key.
    * @param {object} [wanted]
-   * @param {string} [wanted.kid] webhook-key-2 and so on if not given
-   * @param {string} [wanted.seed] random if not given
-   * @param {boolean} [wanted.published] whether the key set has it
+   * @param {string} [wanted.kid] default: webhook-key-2 and so on
+   * @param {string} [wanted.seed] default: random
+   * @param {boolean} [wanted.published] whether the key set contains it
    * @param {boolean} [wanted.signing] whether it signs from now on
    */
   add({ kid, seed = randomBytes(32).toString('hex'), published = true, signing = true, ...unknown } = {}) {
@@ -42,25 +42,25 @@ export class WebhookKeys {
     return describe(key);
   }
 
-  /** Takes a key out of the key set. If it signs, it goes on signing. */
+  /** Removes a key from the key set. If it signs, it continues to sign. */
   drop(kid) {
     const left = this.published.filter(({ key, jwk }) => (key ?? jwk)?.kid !== kid);
     if (left.length === this.published.length) throw new FaultError(`the key set has no key ${kid}`);
     this.published = left;
   }
 
-  /** Puts any JSON value into the key set, as it stands. */
+  /** Adds any JSON value to the key set, unchanged. */
   publish(jwk, { first = false } = {}) {
     if (first) this.published.unshift({ jwk });
     else this.published.push({ jwk });
   }
 
-  /** Publishes keys that cannot be used, each for another reason, before and after those that can. */
+  /** Publishes unusable keys, each for another reason, before and after the usable ones. */
   publishBroken() {
     brokenKeys(this.operator).forEach((jwk, index) => this.publish(jwk, { first: index % 2 === 0 }));
   }
 
-  /** Own keys: those that are published, and the one that signs. */
+  /** The service's own keys: the published ones, and the one that signs. */
   list() {
     const published = this.published.filter(({ key }) => key !== undefined).map(({ key }) => key);
     return [...new Set([...published, this.signing])].map((key) => ({
@@ -70,13 +70,13 @@ export class WebhookKeys {
     }));
   }
 
-  /** The key set, as the discovery endpoint answers it. */
+  /** The key set in the form of the discovery endpoint. */
   document() {
     return { keys: this.published.map(({ key, jwk }) => (key === undefined ? jwk : jwkOf(key, this.operator))) };
   }
 }
 
-/** A private key as Node has it, from an Ed25519 seed in hex. */
+/** A private key object of Node from an Ed25519 seed in hex. */
 export function privateKeyOfSeed(seed) {
   const pkcs8 = Buffer.from(`302e020100300506032b657004220420${seed}`, 'hex');
   return createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' });

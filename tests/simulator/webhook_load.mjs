@@ -1,5 +1,5 @@
-// Many events at once, and a record of every one that was acknowledged: whatever happens to the receiver, the sender
-// goes on until all are, or it is told to stop.
+// Sends many events at once, and records every acknowledged one: whatever happens to the receiver, the sender continues
+// until all are acknowledged, or until it is stopped.
 import { Waiters } from './waiters.mjs';
 import { ACTIVITY_UPDATES, simpleActivity } from './webhook_events.mjs';
 import { Tally, attemptUntilAnswered, newStop } from './webhook_retries.mjs';
@@ -8,9 +8,11 @@ export class WebhookLoad {
   #waiters = new Waiters();
   #stop = newStop();
 
-  /** How often each event id was acknowledged, in the order of the first times. @type {Map<string, number>} */
+  /**
+   * How often each event id was acknowledged, in the order of their first acknowledgements. @type {Map<string, number>}
+   */
   acknowledged = new Map();
-  /** The status of each event id that was refused for good. @type {Map<string, number>} */
+  /** The status with which each event id was refused for good. @type {Map<string, number>} */
   refused = new Map();
   tally = new Tally();
 
@@ -21,7 +23,7 @@ export class WebhookLoad {
    * @param {{retryMs: number, maxRetryMs: number}} parts.settings
    * @param {import('./webhook_queue.mjs').Target} parts.target
    * @param {string[]} parts.ids one event each; an id may occur more than once
-   * @param {number} parts.concurrency how many deliveries are under way at once, waiting for a repetition included
+   * @param {number} parts.concurrency the number of concurrent deliveries, including those that wait for a repetition
    * @param {number} parts.bodyBytes
    * @param {string} parts.organizationId
    */
@@ -29,7 +31,7 @@ export class WebhookLoad {
     Object.assign(this, parts);
     this.next = 0;
     const workers = Array.from({ length: Math.min(this.concurrency, this.ids.length) }, () => this.#work());
-    /** Resolves to the summary when all is over. */
+    /** Resolves to the summary when all deliveries are over. */
     this.done = Promise.all(workers).then(() => {
       this.isDone = true;
       this.#waiters.wake();
@@ -37,7 +39,7 @@ export class WebhookLoad {
     });
   }
 
-  /** Sends nothing new. What is under way still ends, and counts. */
+  /** Sends nothing new. Deliveries in progress still end and count. */
   stop() {
     this.#stop.abort();
     return this.done;
@@ -54,7 +56,10 @@ export class WebhookLoad {
     };
   }
 
-  /** Resolves to the summary when so many ids are acknowledged, or all is over; undefined when that took too long. */
+  /**
+   * Resolves to the summary when this many ids are acknowledged, or all deliveries are over; undefined after the
+   * timeout.
+   */
   waitFor({ acknowledged = Infinity, timeoutMs }) {
     const look = () => (this.isDone || this.acknowledged.size >= acknowledged ? this.summary() : undefined);
     return this.#waiters.until(look, timeoutMs);

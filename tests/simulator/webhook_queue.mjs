@@ -1,4 +1,4 @@
-// Deliveries under way: each is attempted until it is answered for good, and what came of it is remembered.
+// The deliveries in progress: attempts each until it gets a final response, and records its result.
 import { shown } from './capture.mjs';
 import { FaultError } from './fault_list.mjs';
 import { Waiters } from './waiters.mjs';
@@ -7,14 +7,14 @@ import { Tally, attemptUntilAnswered, newStop } from './webhook_retries.mjs';
 const MAX_RECORDS = 1000;
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
-/** Numbers that a test waits for exactly; of the others there may be more. */
+/** Numbers for which a test waits exactly; the others may be larger. */
 const EXACT = ['waiting', 'held'];
 
 /**
- * Where deliveries go.
+ * The destination of deliveries.
  * @typedef {object} Target
  * @property {string | null} endpointId
- * @property {() => string | undefined} url asked before each attempt; undefined: it takes no deliveries any more
+ * @property {() => string | undefined} url called before each attempt; undefined: it accepts no more deliveries
  */
 
 export class WebhookQueue {
@@ -26,7 +26,7 @@ export class WebhookQueue {
   #inLine = [];
   #made = 0;
   #underWay = 0;
-  /** Like #underWay, but what a fault wants repeated stays counted between one delivery and the next. */
+  /** Like #underWay, but a delivery that a fault repeats stays counted in between. */
   #waiting = 0;
 
   /**
@@ -40,7 +40,7 @@ export class WebhookQueue {
     this.clear();
   }
 
-  /** Forgets what is over. What is under way stays so, and counts when it ends. */
+  /** Forgets finished deliveries. Those in progress continue, and count when they end. */
   clear() {
     const waiting = this.#records.filter(({ state }) => state === 'waiting');
     this.#records = waiting;
@@ -49,13 +49,13 @@ export class WebhookQueue {
     this.tally = new Tally();
   }
 
-  /** From now on nothing is attempted. Attempts that are under way are for the courier to end. */
+  /** Makes no further attempts. The courier ends those in progress. */
   stop() {
     this.#stop.abort();
   }
 
   /**
-   * Delivers an event, and again if a fault wants that.
+   * Delivers an event, and again if a fault repeats it.
    * @param {import('./webhook_courier.mjs').Event} event
    * @param {Target} target
    * @param {import('./webhook_faults.mjs').WebhookFaults} [ownFaults]
@@ -92,7 +92,7 @@ export class WebhookQueue {
 
   /**
    * Resolves to the statistics as soon as each number is at least as large as wanted; `waiting` and `held` exactly so.
-   * @returns {Promise<object | undefined>} undefined when that took too long.
+   * @returns {Promise<object | undefined>} undefined after the timeout.
    */
   waitFor({ timeoutMs, ...wanted }) {
     const unknown = Object.keys(wanted).filter((name) => typeof this.stats()[name] !== 'number');
@@ -149,7 +149,7 @@ export class WebhookQueue {
     return record;
   }
 
-  /** Not more than so many attempts at once. Who ends hands its place on to the first in line. */
+  /** Bounds the number of concurrent attempts. An attempt that ends gives its place to the first in the queue. */
   async #inTurn(attempt) {
     if (this.#running < this.settings.concurrency) this.#running += 1;
     else await new Promise((enter) => this.#inLine.push(enter));

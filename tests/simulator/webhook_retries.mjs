@@ -1,17 +1,17 @@
-// When a delivery is repeated: after a network error or a 5xx, and after nothing else.
+// Decides when a delivery is repeated: after a network error or a 5xx only.
 import { setMaxListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 
 /**
- * What came of an attempt.
+ * The result of an attempt.
  * @typedef {object} Result
- * @property {number} [status] what the receiver answered
- * @property {string} [error] why there is no answer, or none that counts
- * @property {boolean} [isFinal] another attempt would be no better
+ * @property {number} [status] the receiver's response
+ * @property {string} [error] why there is no response, or none that counts
+ * @property {boolean} [isFinal] another attempt would not help
  */
 
 /**
- * Attempts a delivery until it is answered for good.
+ * Attempts a delivery until it gets a final response.
  * @param {(number: number) => Promise<Result | undefined>} attempt undefined: the delivery's target is gone
  * @param {object} limits
  * @param {{retryMs: number, maxRetryMs: number}} limits.settings the first delay, which doubles up to the second
@@ -33,17 +33,17 @@ export async function attemptUntilAnswered(attempt, { settings, maxAttempts, sto
 
 const waitUnless = (signal) => (delayMs) => pause(delayMs, undefined, { signal }).catch(() => undefined);
 
-/** What ends any number of deliveries. */
+/** A signal that ends any number of deliveries. */
 export function newStop() {
   const stop = new AbortController();
   setMaxListeners(0, stop.signal);
   return stop;
 }
 
-/** Counts attempts by what came of them. */
+/** Counts attempts by their results. */
 export class Tally {
   attempts = 0;
-  /** How often each status came, and "error" where none did. */
+  /** How often each status occurred, and "error" for attempts without one. */
   answers = {};
 
   /** @param {Result} result */

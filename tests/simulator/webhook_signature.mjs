@@ -1,9 +1,11 @@
-// What one attempt at a delivery looks like on the wire: the operator's headers, and the signature over six of them
-// and the body.
+// The headers of one attempt at a delivery: the operator's headers, and the signature over six of them and the body.
 import { sign } from 'node:crypto';
 import { titleOf } from './answers.mjs';
 
-/** The operator's headers in their usual order: the last part of each one's name, and where its value comes from. */
+/**
+ * The operator's headers in their usual order: the last part of each name, and the member of the draft that is its
+ * value.
+ */
 const HEADERS = {
   'Organization-Id': 'organizationId',
   'Event-Type': 'type',
@@ -16,10 +18,10 @@ const HEADERS = {
   Signature: 'signature',
 };
 
-/** The last parts of the names, as tests name a header. */
+/** The last parts of the names, which tests use. */
 export const headerNames = Object.keys(HEADERS);
 
-/** The member of a draft that the header shows. */
+/** The member of a draft that is the header's value. */
 export const memberOf = (header) => HEADERS[header];
 
 /**
@@ -73,7 +75,7 @@ export function signed(draft) {
   return { headers: [['Content-Type', 'application/json'], ...own], body };
 }
 
-/** The whole name of a header. */
+/** The full name of a header. */
 export function headerName(name, operator) {
   return `X-${titleOf(operator)}-${name}`;
 }

@@ -1,4 +1,4 @@
-// The service's webhooks: who gets them, what is sent, and what tests may ask for.
+// The service's webhooks: endpoints, events, and the methods for tests.
 import { randomUUID } from 'node:crypto';
 import { jsonAnswer } from './answers.mjs';
 import { FaultError } from './fault_list.mjs';
@@ -36,7 +36,7 @@ export class Webhooks {
    * @param {() => bigint} parts.nowMs
    * @param {object} [options]
    * @param {string[]} [options.urls] these get the events of all organizations
-   * @param {string | Buffer} [options.ca] PEM: whom to trust, in place of the system's authorities
+   * @param {string | Buffer} [options.ca] PEM: authorities to trust instead of the system's
    * @param {object} [options.settings]
    */
   constructor({ fixture, ...parts }, { urls = [], ca, settings = {} } = {}) {
@@ -48,7 +48,7 @@ export class Webhooks {
     this.reset();
   }
 
-  /** Everything as it was at the start. Endpoints are state, which somebody else resets. */
+  /** Restores the initial state. Endpoints belong to the service's state, which the server resets. */
   reset() {
     this.close();
     const initial = Object.entries(SETTINGS).map(([name, setting]) => [name, setting.initial]);
@@ -91,8 +91,8 @@ export class Webhooks {
   }
 
   /**
-   * Sets the URLs of an organization's endpoints, in their order. Those that are left get none, and endpoints that are
-   * missing are made. What is under way follows to the new URL.
+   * Sets the URLs of an organization's endpoints, in order. Removes the URLs of further endpoints, and creates missing
+   * endpoints. Deliveries in progress use the new URL.
    * @param {string | null} organizationId null: URLs that get the events of all organizations
    * @param {(string | null)[]} urls
    */
@@ -112,7 +112,7 @@ export class Webhooks {
     own.forEach((endpoint, index) => (endpoint.url = checked[index] ?? undefined));
   }
 
-  /** Tells the organization's endpoints, if there are any. */
+  /** Sends the activity to the organization's endpoints, if there are any. */
   activityChanged(activity) {
     const { organizationId } = activity;
     const targets = this.#targetsOf(organizationId);
@@ -126,14 +126,14 @@ export class Webhooks {
    * @param {object} [event]
    * @param {string} [event.organizationId] the fixture's first if not given; also what the header says
    * @param {string} [event.type] what the header says
-   * @param {string} [event.eventId] a new one if not given
-   * @param {string | Buffer} [event.body] something like an activity if no body is given
+   * @param {string} [event.eventId] default: a new one
+   * @param {string | Buffer} [event.body] default: a minimal activity
    * @param {string} [event.bodyBase64]
    * @param {object} [event.json]
-   * @param {string} [event.url] to this URL alone
-   * @param {object[]} [event.faults] for attempts at this delivery alone
+   * @param {string} [event.url] only to this URL
+   * @param {object[]} [event.faults] for attempts at this delivery only
    * @returns {{eventId: string, targets: number, done: Promise<object[]>}} `done`: the deliveries, when they are over.
-   * @throws {FaultError} when nobody would get it.
+   * @throws {FaultError} if no endpoint would receive it.
    */
   send(event = {}) {
     const unknown = Object.keys(event).filter((name) => !EVENT_OPTIONS.includes(name));
@@ -147,7 +147,7 @@ export class Webhooks {
   }
 
   /**
-   * Sends a balance event. Its header names the billing parent, whose endpoints get it.
+   * Sends a balance event. Its header names the billing parent, whose endpoints receive it.
    * @param {object} [event] `eventId`, `url` and `faults` as for send(), the others as for balanceEvent()
    */
   sendBalance({ organizationId, finality = 'confirmed', numbers = 'number', msg = {}, ...rest } = {}) {
@@ -161,7 +161,7 @@ export class Webhooks {
   }
 
   /**
-   * Sends a transaction's status. Its header names the billing parent, whose endpoints get it.
+   * Sends a transaction's status. Its header names the billing parent, whose endpoints receive it.
    * @param {object} [event] `eventId`, `url` and `faults` as for send(), the others as for transactionEvent()
    */
   sendTransaction({ organizationId, status = 'INCLUDED', msg = {}, ...rest } = {}) {
@@ -184,9 +184,9 @@ export class Webhooks {
    * Sends many events to the organization's first endpoint, each again until it is acknowledged or refused.
    * @param {object} [wanted]
    * @param {number} [wanted.count]
-   * @param {number} [wanted.concurrency] how many are under way at once
-   * @param {number} [wanted.bodyBytes] how long each body is, 130 bytes or so at least
-   * @param {string[] | string} [wanted.ids] the event ids, or what they all begin with
+   * @param {number} [wanted.concurrency] the number of concurrent deliveries
+   * @param {number} [wanted.bodyBytes] the length of each body, at least about 130 bytes
+   * @param {string[] | string} [wanted.ids] the event ids, or their common prefix
    * @param {string} [wanted.organizationId]
    * @param {string} [wanted.url]
    * @returns {WebhookLoad}
@@ -213,7 +213,7 @@ export class Webhooks {
     return this.faults.pending;
   }
 
-  /** The last deliveries, but for those of sendMany(). */
+  /** The last deliveries, except those of sendMany(). */
   deliveries() {
     return this.queue.list();
   }
@@ -230,7 +230,7 @@ export class Webhooks {
     return this.queue.waitFor(wanted);
   }
 
-  /** Lets slow bodies end. */
+  /** Releases slow bodies. */
   release() {
     return this.queue?.holds.release() ?? 0;
   }
@@ -275,7 +275,7 @@ function bodyOf({ body, bodyBase64, json }) {
   return body === undefined ? undefined : Buffer.from(body);
 }
 
-/** The service takes public addresses and HTTPS alone; here loopback and plain HTTP are what tests use. */
+/** The service accepts only public addresses and HTTPS; tests use loopback and plain HTTP. */
 function checkedUrls(urls) {
   if (!Array.isArray(urls)) throw new FaultError('urls must be a list');
   for (const text of urls.filter((each) => each !== null)) {

@@ -1,4 +1,4 @@
-// The simulator's deliveries, as a plain HTTP server receives them.
+// Tests the simulator's deliveries with a plain HTTP server.
 import assert from 'node:assert/strict';
 import { createPublicKey, verify } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
@@ -17,7 +17,7 @@ const { ORGANIZATION, exchange, identifier, startReceiver, submit, subOrganizati
 /** So fast that no test waits for a repetition. */
 const FAST = { retryMs: 0, maxRetryMs: 0 };
 
-/** A clock that is later each time it is asked. */
+/** A clock that advances with each call. */
 function ticking() {
   let now = Date.now();
   return () => (now += 1);
@@ -38,7 +38,7 @@ function withReceiver(use, { answer, settings, ...options } = {}) {
 const keySetAnswer = ({ url }) => exchange(`${url}/public/v1/discovery/webhooks/jwks`, { method: 'GET' });
 const keySetOf = async (simulator) => (await keySetAnswer(simulator)).json;
 
-/** Whether the signature of what was received is right, by the specification's own steps. */
+/** Whether the received signature is valid, checked by the specification's steps. */
 function isSigned({ fields, body }, { keys }, operator = 'service') {
   const field = (name) => fields[`x-${operator}-${name}`]?.[0];
   const { x } = keys.find(({ kid }) => kid === field('signature-key-id'));
@@ -95,7 +95,7 @@ describe('a delivery', () => {
     });
   }
 
-  test('comes as it was made', withReceiver(async (webhooks, receiver) => {
+  test('arrives unchanged', withReceiver(async (webhooks, receiver) => {
     const body = Buffer.from([0x7b, 0xff, 0x00, 0x7d]);
     const event = { eventId: 'evt_123', type: 'A_TYPE', bodyBase64: body.toString('base64') };
     const [{ state, attempts }] = await webhooks.send(event).done;
@@ -136,14 +136,14 @@ describe('an activity', () => {
     }, { timestamps }));
   }
 
-  test('that fails or waits is told too', withReceiver(async (webhooks, receiver, simulator) => {
+  test('that fails or waits is sent too', withReceiver(async (webhooks, receiver, simulator) => {
     simulator.addFaults([{ kind: 'activityStatus', status: 'ACTIVITY_STATUS_CONSENSUS_NEEDED' }]);
     await update(simulator);
     await webhooks.waitFor({ done: 1 });
     assert.equal(JSON.parse(receiver.received[0].body).status, 'ACTIVITY_STATUS_CONSENSUS_NEEDED');
   }));
 
-  test('is told once, and not when there is none', withReceiver(async (webhooks, receiver, simulator) => {
+  test('is sent once, and only if there is one', withReceiver(async (webhooks, receiver, simulator) => {
     await update(simulator);
     const [{ body }] = simulator.requests();
     await testing.post(simulator, '/public/v1/submit/update_organization_name', body);
@@ -156,7 +156,7 @@ describe('an activity', () => {
 });
 
 describe('endpoints', () => {
-  /** Runs `use` with two receivers that get nothing yet. */
+  /** Runs `use` with two receivers that are not yet endpoints. */
   const withTwo = (use) => async () => {
     const receivers = [await startReceiver(), await startReceiver()];
     const webhooks = { settings: FAST };
@@ -164,7 +164,7 @@ describe('endpoints', () => {
     await run().finally(() => Promise.all(receivers.map((receiver) => receiver.close())));
   };
 
-  test('get the events of their organization alone', withTwo(async (simulator, parent, child) => {
+  test('get only the events of their organization', withTwo(async (simulator, parent, child) => {
     const { webhooks } = simulator;
     webhooks.setEndpoints(ORGANIZATION, [parent.url]);
     webhooks.setEndpoints(subOrganization(1), [child.url]);
@@ -199,7 +199,7 @@ describe('endpoints', () => {
     assert.deepEqual(states, [['stopped', 1], ['acknowledged', 1]]);
     await webhooks.send().done;
     await webhooks.waitFor({ waiting: 0 });
-    // The second one also hears of the deletion.
+    // The second one also receives the deletion.
     assert.deepEqual([first.received.length, second.received.length], [1, 3]);
     assert.deepEqual(webhooks.endpoints(), [
       { organizationId: ORGANIZATION, endpointId: identifier(26), url: second.url },
@@ -218,14 +218,14 @@ describe('endpoints', () => {
     assert.deepEqual(attempts.map(({ url }) => url), [first.url, second.url]);
   }));
 
-  test('are made as they are needed', withTwo(async ({ webhooks }, first, second) => {
+  test('are created when they are needed', withTwo(async ({ webhooks }, first, second) => {
     webhooks.setEndpoints(subOrganization(1), [first.url, second.url]);
     const [one, two] = webhooks.endpoints().slice(2);
     assert.notEqual(one.endpointId, two.endpointId);
     assert.deepEqual([one.url, two.url], [first.url, second.url]);
   }));
 
-  test('without a URL are no receivers', withTwo(async (simulator, { url }) => {
+  test('without a URL receive nothing', withTwo(async (simulator, { url }) => {
     const { webhooks } = simulator;
     assert.throws(() => webhooks.send(), /no endpoint/);
     webhooks.setEndpoints(ORGANIZATION, [null, url]);
@@ -313,7 +313,7 @@ describe('a delivery that is answered', () => {
     assert.deepEqual([state, attempts[0].error], ['acknowledged', 'TIMEOUT']);
   }, { settings: { timeoutMs: 20 } }));
 
-  test('by nobody is repeated until somebody does', withReceiver(async (webhooks, receiver) => {
+  test('by no receiver is repeated until one listens', withReceiver(async (webhooks, receiver) => {
     await receiver.close();
     const { done } = webhooks.send();
     assert.equal((await webhooks.waitFor({ attempts: 3 })).answers.error, 3);
@@ -322,12 +322,12 @@ describe('a delivery that is answered', () => {
     assert.deepEqual([state, attempts[0].error], ['acknowledged', 'ECONNREFUSED']);
   }, { settings: { maxAttempts: 1_000_000, retryMs: 1, maxRetryMs: 5 } }));
 
-  test('badly too often is given up', withReceiver(async (webhooks, receiver) => {
+  test('with errors too often is abandoned', withReceiver(async (webhooks, receiver) => {
     const [{ state, attempts }] = await webhooks.send().done;
     assert.deepEqual([state, attempts.length, receiver.received.length], ['abandoned', 7, 7]);
   }, { answer: () => ({ status: 500 }), settings: { maxAttempts: 7 } }));
 
-  test('badly comes again, signed afresh', withReceiver(async (webhooks, receiver, simulator) => {
+  test('with an error is repeated with a new signature', withReceiver(async (webhooks, receiver, simulator) => {
     await webhooks.send({ eventId: 'evt_same' }).done;
     const values = (name) => receiver.received.map(({ fields }) => fields[`x-service-${name}`][0]);
     assert.deepEqual(new Set(values('event-id')), new Set(['evt_same']));
@@ -391,7 +391,7 @@ describe('other events', () => {
     }));
   }
 
-  test('that are none are refused', withReceiver(async (webhooks) => {
+  test('that are invalid are refused', withReceiver(async (webhooks) => {
     assert.throws(() => webhooks.sendBalance({ finality: 'x' }), /finality/);
     assert.throws(() => webhooks.sendBalance({ numbers: 'x' }), /numbers/);
     assert.throws(() => webhooks.sendTransaction({ status: 'x' }), /status/);
@@ -401,7 +401,7 @@ describe('other events', () => {
 });
 
 describe('keys', () => {
-  /** By the specification's table, and small points by hand. */
+  /** Checked by the specification's table; small points by hand. */
   function isUsable({ kid, kty, crv, alg, use, x }) {
     const isNamed = typeof kid === 'string' && /^[A-Za-z0-9_:-]+$/.test(kid);
     const isRightKind = [kty, crv, alg, use].join() === 'OKP,Ed25519,EdDSA,sig';
@@ -486,7 +486,7 @@ describe('a fault', () => {
   ];
   const BODY = '{"organizationId":"o","text":"é"}';
 
-  /** What came of a delivery's only attempt with the fault, and of the one after it. */
+  /** The first attempt of a delivery, with the fault, and a later delivery without it. */
   const withFault = (fault, use, options = {}) =>
     withReceiver(async (webhooks, receiver, simulator) => {
       const [delivery] = await webhooks.send({ eventId: 'evt_1', body: BODY, faults: [fault] }).done;
@@ -497,7 +497,7 @@ describe('a fault', () => {
       await use({ ...receiver.received[0], keySet, good, delivery, receiver, webhooks });
     }, { answer: (number) => ({ status: number === 1 ? 503 : 200 }), ...options });
 
-  /** Header lines but for those of HTTP, without what differs from one attempt to the next. */
+  /** Header lines without those of HTTP, and without values that differ between attempts. */
   const own = ({ headers }) =>
     headers
       .filter(([name]) => /^(?:x-|content-type)/i.test(name))
@@ -506,7 +506,7 @@ describe('a fault', () => {
   const changed = (fields, header, value) =>
     fields.map(([name, old]) => (name === `X-Service-${header}` || name === header ? [name, value] : [name, old]));
 
-  /** The next attempt has nothing wrong with it. */
+  /** The next attempt has no fault. */
   const isGood = ({ good, keySet }) => {
     assert.ok(isSigned(good, keySet));
     assert.equal(good.body.toString(), BODY);
@@ -568,7 +568,7 @@ describe('a fault', () => {
     isGood(seen);
   }));
 
-  test('labels lie', withFault({ kind: 'labels', organizationId: 'not yours', type: 'OTHER' }, (seen) => {
+  test('labels replaces labels', withFault({ kind: 'labels', organizationId: 'not yours', type: 'OTHER' }, (seen) => {
     const lying = changed(changed(own(seen.good), 'Organization-Id', 'not yours'), 'Event-Type', 'OTHER');
     assert.deepEqual(own(seen), lying);
     assert.ok(isSigned(seen, seen.keySet));
@@ -682,7 +682,7 @@ describe('a fault', () => {
     assert.deepEqual([receiver.received[0].body.toString(), receiver.received[0].chunks], [BODY, 2]);
   }));
 
-  test('slowBody ends when the receiver has had enough', withReceiver(async (webhooks, receiver) => {
+  test('slowBody ends when the receiver disconnects', withReceiver(async (webhooks, receiver) => {
     const { done } = webhooks.send({ body: BODY, faults: [{ kind: 'slowBody', ms: 1 }] });
     await receiver.waitForBytes(1);
     receiver.disconnect();
@@ -729,7 +729,7 @@ describe('a fault', () => {
     assert.match(receiver.received[0].fields['x-service-signature'][0], /^[0-9A-F]{128}$/);
   }));
 
-  test('comes to the deliveries that it is for', withReceiver(async (webhooks) => {
+  test('applies to matching deliveries', withReceiver(async (webhooks) => {
     webhooks.addFaults([
       { kind: 'wrongSignature', match: { type: 'B' }, times: 2 },
       { kind: 'flippedBody', match: { eventId: 'e' } },
@@ -744,7 +744,7 @@ describe('a fault', () => {
     assert.equal(webhooks.pendingFaults(), 0);
   }));
 
-  test('comes to the attempts that it is for', withReceiver(async (webhooks) => {
+  test('applies to matching attempts', withReceiver(async (webhooks) => {
     webhooks.addFaults([{ kind: 'otherKey', match: { attempt: 3 } }]);
     const faults = [{ kind: 'wrongSignature' }, { kind: 'flippedBody', match: { nth: 2 } }];
     const [{ attempts }] = await webhooks.send({ faults }).done;
@@ -785,7 +785,7 @@ describe('a fault', () => {
 });
 
 describe('many', () => {
-  test('are all acknowledged, and known', withReceiver(async (webhooks, receiver, simulator) => {
+  test('are all acknowledged and recorded', withReceiver(async (webhooks, receiver, simulator) => {
     const load = webhooks.sendMany({ count: 200, bodyBytes: 300 });
     await receiver.waitFor(8);
     receiver.release();
@@ -805,19 +805,19 @@ describe('many', () => {
     assert.equal(receiver.most, 8);
   }, { answer: (number) => ({ held: number <= 8 }) }));
 
-  test('have the ids that are asked for, several times too', withReceiver(async (webhooks) => {
+  test('have the requested ids, also repeated ones', withReceiver(async (webhooks) => {
     const load = webhooks.sendMany({ ids: ['a', 'b', 'a', 'a'] });
     await load.done;
     assert.deepEqual(Object.fromEntries(load.acknowledged), { a: 3, b: 1 });
     assert.deepEqual((await webhooks.sendMany({ count: 2, ids: 'p-' }).done).acknowledged.sort(), ['p-0', 'p-1']);
   }));
 
-  test('survive the receiver, wherever it comes back', withReceiver(async (webhooks, receiver) => {
+  test('survive restarts of the receiver', withReceiver(async (webhooks, receiver) => {
     const stored = new Set();
     receiver.answer = (number, { fields }) => {
       if (number > 100) return { reset: true };
       stored.add(fields['x-service-event-id'][0]);
-      // The answer to what was stored last is lost.
+      // Loses the response to the last stored event.
       return number === 100 ? { reset: true } : {};
     };
     const load = webhooks.sendMany({ count: 300 });
@@ -838,7 +838,7 @@ describe('many', () => {
     }
   }, { settings: { maxAttempts: 1 } }));
 
-  test('stop when they are told', withReceiver(async (webhooks, receiver) => {
+  test('stop on request', withReceiver(async (webhooks, receiver) => {
     receiver.answer = (number) => ({ status: number <= 50 ? 200 : 503 });
     const load = webhooks.sendMany({ count: 100 });
     await load.waitFor({ acknowledged: 50 });
@@ -846,7 +846,7 @@ describe('many', () => {
     assert.deepEqual([acknowledged.length, isDone], [50, true]);
   }, { settings: { retryMs: 1_000_000, maxRetryMs: 1_000_000 } }));
 
-  test('know what was refused, and suffer faults', withReceiver(async (webhooks, receiver, simulator) => {
+  test('record refusals, and can have faults', withReceiver(async (webhooks, receiver, simulator) => {
     const keySet = await keySetOf(simulator);
     receiver.answer = (number, received) => ({ status: isSigned(received, keySet) ? 200 : 401 });
     webhooks.addFaults([{ kind: 'wrongSignature', match: { eventId: 'b' } }]);
@@ -880,7 +880,7 @@ describe('the control interface', () => {
     assert.equal((await ask(simulator, 'PUT', 'endpoints', {})).status, 400);
   }));
 
-  test('sends events, and tells what came of them', withReceiver(async (webhooks, receiver, simulator) => {
+  test('sends events, and returns their deliveries', withReceiver(async (webhooks, receiver, simulator) => {
     const event = { eventId: 'evt_1', json: { a: 1 }, faults: [{ kind: 'upperCaseHex' }] };
     assert.deepEqual(await told(simulator, 'POST', 'events', event), { eventId: 'evt_1', targets: 1 });
     await told(simulator, 'POST', 'events/balance', { numbers: 'string', wait: true });
@@ -911,7 +911,7 @@ describe('the control interface', () => {
     assert.equal((await ask(simulator, 'POST', 'events', { strange: 1 })).status, 400);
   }));
 
-  test('takes faults, and lets go', withReceiver(async (webhooks, receiver, simulator) => {
+  test('accepts faults, and releases', withReceiver(async (webhooks, receiver, simulator) => {
     assert.deepEqual(await told(simulator, 'POST', 'faults', { kind: 'slowBody' }), { pending: 1 });
     assert.deepEqual(await told(simulator, 'POST', 'faults', [{ kind: 'otherKey' }]), { pending: 2 });
     assert.deepEqual(await told(simulator, 'GET', 'faults'), { pending: 2 });

@@ -37,7 +37,7 @@ absl::Status Read(JsonValue& value, Json& json) {
   return absl::InternalError("unknown kind");
 }
 
-// A name may hold surrogates without their other halves, encoded in three bytes by the reader: JSON text has them
+// A name may contain surrogates without their other halves, encoded in three bytes by the reader. In JSON text they are
 // escaped.
 void AppendName(const std::string& name, std::string& out) {
   std::string quoted;

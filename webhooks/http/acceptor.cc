@@ -75,7 +75,7 @@ void Acceptor::AcceptLater() {
 void Acceptor::Give(PeerStream::Socket socket) {
   try {
     on_connection_(std::move(socket));
-  } catch (const std::exception&) {  // out of memory for one connection: the loop must go on accepting
+  } catch (const std::exception&) {  // out of memory for one connection: the loop must continue
   }
 }
 

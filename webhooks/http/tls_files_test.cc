@@ -88,9 +88,9 @@ TEST_F(TlsFilesTest, ReturnWhenTheCertificateExpires) {
   Serve(authority_.Issue({.not_after = not_after}), authority_.certificate());
   const absl::StatusOr<TlsSnapshot> snapshot = ReadTlsFiles(files_);
   ASSERT_TRUE(snapshot.ok());
-  const absl::StatusOr<absl::Time> told = CheckTlsSnapshot(*snapshot, files_, absl::Now());
-  ASSERT_TRUE(told.ok()) << told.status();
-  EXPECT_EQ(*told, not_after);
+  const absl::StatusOr<absl::Time> returned = CheckTlsSnapshot(*snapshot, files_, absl::Now());
+  ASSERT_TRUE(returned.ok()) << returned.status();
+  EXPECT_EQ(*returned, not_after);
   EXPECT_TRUE(CheckTlsSnapshot(*snapshot, files_, not_after).ok());
   EXPECT_THAT(CheckTlsSnapshot(*snapshot, files_, not_after + absl::Seconds(1)).status(),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("has expired")));

@@ -478,10 +478,10 @@ TEST_F(SqliteEventLogTest, FindsAPlaceByTime) {
 TEST_F(SqliteEventLogTest, ReportsGrowthBeforeAcknowledging) {
   Open();
   std::mutex mutex;
-  std::vector<std::string> told;
+  std::vector<std::string> reported;
   const auto tell = [&](const std::string& what) {
     std::lock_guard lock(mutex);
-    told.push_back(what);
+    reported.push_back(what);
   };
   log_->SetOnGrowth([&](Position latest) { tell(absl::StrCat("latest ", latest)); });
   log_->Append(MakeVerifiedEvent("a", "{}"), [&](const auto&) {
@@ -497,7 +497,7 @@ TEST_F(SqliteEventLogTest, ReportsGrowthBeforeAcknowledging) {
   });
   while (!reader_->Find({"d", {}}, {}).value().has_value()) std::this_thread::yield();
   log_->Close();
-  EXPECT_THAT(told, ElementsAre("latest 1", "a", "latest 4", "b", "c", "d", "a again"));
+  EXPECT_THAT(reported, ElementsAre("latest 1", "a", "latest 4", "b", "c", "d", "a again"));
 }
 
 TEST_F(SqliteEventLogTest, RefusesEventsThatDoNotFitTheQueue) {
@@ -950,7 +950,7 @@ TEST_F(SqliteEventLogTest, SurvivesAnyDamage) {
   options_.on_fatal = nullptr;
   std::mt19937_64 random(11);
   int refused = 0;
-  int told = 0;
+  int reported = 0;
   const auto look = [&](const std::string& content) {
     WriteFile(options_.path, content);
     std::filesystem::remove(options_.path + "-mark");  // the mark of the undamaged log
@@ -974,7 +974,7 @@ TEST_F(SqliteEventLogTest, SurvivesAnyDamage) {
         ASSERT_GT(batch->through, after);
         after = batch->through;
       } else if (batch.status().code() == kDamaged) {
-        ++told;
+        ++reported;
         ASSERT_EQ((*reader)->Lost().last, after + 1);
         ++after;
       } else {
@@ -996,7 +996,7 @@ TEST_F(SqliteEventLogTest, SurvivesAnyDamage) {
     look(content);
   }
   EXPECT_GT(refused, 10);
-  EXPECT_GT(told, 10);
+  EXPECT_GT(reported, 10);
 }
 
 TEST_F(SqliteEventLogTest, ReportsATruncatedFileAsDamaged) {

@@ -571,11 +571,11 @@ TEST(ReceiverTest, ClosesANewPeerIfAllOthersAreWorking) {
 
 TEST(ReceiverTest, DrainLosesNoAcceptedDelivery) {
   Inbox inbox;
-  std::atomic<int> told = 0;
+  std::atomic<int> reported = 0;
   ReceiverOptions options = LocalOptions();
-  options.on_refused = [&told](HttpRefusal refusal) {
+  options.on_refused = [&reported](HttpRefusal refusal) {
     EXPECT_EQ(refusal, HttpRefusal::kDraining);
-    ++told;
+    ++reported;
   };
   auto receiver = Start(options, inbox.take());
   HttpTestClient working(receiver->url());
@@ -598,7 +598,7 @@ TEST(ReceiverTest, DrainLosesNoAcceptedDelivery) {
   EXPECT_THAT(refused, HasSubstr("\r\nRetry-After: 5\r\n"));
   half.Send("half");
   EXPECT_EQ(Statuses(half.ReadAnswer()), "503.");
-  EXPECT_EQ(told, 2);
+  EXPECT_EQ(reported, 2);
   item.answer(200);
   EXPECT_EQ(Statuses(working.ReadToEnd()), "200.");
   draining.join();
@@ -608,7 +608,7 @@ TEST(ReceiverTest, DrainLosesNoAcceptedDelivery) {
   HttpTestClient later(receiver->url());
   later.Send(Post("later"));
   EXPECT_EQ(Statuses(later.ReadToEnd()), "503.");
-  EXPECT_EQ(told, 3);
+  EXPECT_EQ(reported, 3);
   receiver->Drain(absl::InfiniteDuration());
 }
 
