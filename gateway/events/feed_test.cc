@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "gateway/events/fake_log.h"
 #include "translate/testing/status.h"
 
 namespace stampgate {
@@ -22,111 +23,6 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 constexpr absl::Duration kHang = absl::Seconds(60);
-
-ChainDigest DigestOf(Position position) {
-  ChainDigest digest = {};
-  digest[0] = static_cast<uint8_t>(position);
-  return digest;
-}
-
-// A log in memory whose event at position n has the type "even" or "odd".
-class FakeLog : public EventLog {
- public:
-  void Grow(Position latest) {
-    {
-      std::lock_guard lock(mutex_);
-      latest_ = latest;
-    }
-    on_growth_(latest);
-  }
-  void Trim(Position earliest) {
-    std::lock_guard lock(mutex_);
-    earliest_ = earliest;
-  }
-  void Damage(Position position) {
-    std::lock_guard lock(mutex_);
-    damaged_ = position;
-  }
-  // Calls `on_read` in the next read, once.
-  void OnRead(std::function<void()> on_read) {
-    std::lock_guard lock(mutex_);
-    on_read_ = std::move(on_read);
-  }
-  int reads() const { return reads_; }
-
-  void Append(VerifiedEvent, absl::AnyInvocable<void(absl::StatusOr<AppendOutcome>)> done) override {
-    done(absl::UnimplementedError(""));
-  }
-  void SetOnGrowth(std::function<void(Position)> on_growth) override { on_growth_ = std::move(on_growth); }
-  absl::StatusOr<std::unique_ptr<EventReader>> NewReader() override { return std::make_unique<Reader>(*this); }
-  const LogIdentity& identity() const override { return identity_; }
-  absl::Duration WriteUnderWay() const override { return absl::ZeroDuration(); }
-  void Close() override {}
-
- private:
-  class Reader : public EventReader {
-   public:
-    explicit Reader(FakeLog& log) : log_(log) {}
-    absl::StatusOr<LogExtent> Extent() override {
-      std::lock_guard lock(log_.mutex_);
-      return LogExtent{log_.earliest_, log_.latest_};
-    }
-    absl::StatusOr<LogUsage> Usage() override {
-      std::lock_guard lock(log_.mutex_);
-      return LogUsage{1000 * (log_.latest_ - log_.earliest_ + 1), absl::FromUnixSeconds(log_.earliest_)};
-    }
-    absl::StatusOr<Batch> Read(Position after, const EventFilter& filter, const Limits& limits) override {
-      std::function<void()> on_read;
-      {
-        std::lock_guard lock(log_.mutex_);
-        on_read.swap(log_.on_read_);
-      }
-      if (on_read) on_read();
-      std::lock_guard lock(log_.mutex_);
-      ++log_.reads_;
-      if (after < log_.earliest_ - 1) return absl::OutOfRangeError("trimmed");
-      Batch batch;
-      batch.through = after;
-      for (size_t seen = 0; batch.through < log_.latest_ && seen < limits.max_looked_at; ++seen) {
-        const Position position = batch.through + 1;
-        if (position == log_.damaged_) {
-          if (batch.through == after) return absl::DataLossError("damaged");
-          break;
-        }
-        LoggedEvent logged;
-        logged.position = position;
-        logged.digest = DigestOf(position);
-        logged.event.type = position % 2 == 0 ? "even" : "odd";
-        logged.event.body = "{}";
-        if (filter.Matches("", "", logged.event.type)) {
-          if (batch.events.size() == limits.max_events) break;
-          batch.events.push_back(std::move(logged));
-        }
-        batch.through = position;
-        batch.through_digest = DigestOf(position);
-      }
-      return batch;
-    }
-    LostEvents Lost() const override { return {log_.damaged_, log_.damaged_, /*gone=*/false}; }
-    absl::StatusOr<ChainDigest> DigestAt(Position position) override { return DigestOf(position); }
-    absl::StatusOr<std::optional<LoggedEvent>> Find(const EventName&, const EventFilter&) override {
-      return std::nullopt;
-    }
-    absl::StatusOr<Position> PlaceOf(absl::Time) override { return 0; }
-
-   private:
-    FakeLog& log_;
-  };
-
-  std::mutex mutex_;
-  Position earliest_ = 1;
-  Position latest_ = 0;
-  Position damaged_ = 0;
-  std::atomic<int> reads_ = 0;
-  std::function<void(Position)> on_growth_;
-  std::function<void()> on_read_;
-  const LogIdentity identity_ = {};
-};
 
 // A page that is asked for, and comes when it comes.
 class Asked {
@@ -168,12 +64,12 @@ class EventFeedTest : public ::testing::Test {
   void WaitUntilIdle() {
     for (int i = 0; i < 4; ++i) {
       std::promise<void> ran;
-      feed_->Run([&](EventReader&) { ran.set_value(); });
+      feed_->Run([&](const absl::StatusOr<EventReader*>&) { ran.set_value(); });
       ran.get_future().wait();
     }
   }
 
-  FakeLog log_;
+  FakeEventLog log_;
   std::unique_ptr<const EventEncoder> encoder_ = *EventEncoder::Create("Service", log_.identity());
   std::unique_ptr<EventFeed> feed_ = *EventFeed::Start(log_, *encoder_, 1);
 };
@@ -281,7 +177,7 @@ TEST_F(EventFeedTest, ACancelledWaitEnds) {
 TEST_F(EventFeedTest, ACancelIsNotLostWhateverTheReaderIsAbout) {
   std::promise<void> blocked;
   std::promise<void> go_on;
-  feed_->Run([&](EventReader&) {
+  feed_->Run([&](const absl::StatusOr<EventReader*>&) {
     blocked.set_value();
     go_on.get_future().wait();
   });
@@ -350,7 +246,7 @@ TEST_F(EventFeedTest, TrimmedAndDamagedEventsAreErrorsForCallers) {
 
 TEST(EventFeedThreadsTest, ManyReadersSeeEveryEventOnceWhileTheLogGrows) {
   constexpr Position kEvents = 5000;
-  FakeLog log;
+  FakeEventLog log;
   auto encoder = *EventEncoder::Create("Service", log.identity());
   auto feed = *EventFeed::Start(log, *encoder, 3);
   std::vector<std::thread> readers;

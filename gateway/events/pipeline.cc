@@ -74,7 +74,7 @@ ReceiverOptions ReceiverOptionsOf(const config::v1::Webhooks& webhooks) {
 absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config::v1::Config& config,
                                                                     UpstreamClient& upstream, Observers observers,
                                                                     Metrics* metrics) {
-  std::unique_ptr<EventPipeline> pipeline(new EventPipeline(metrics));
+  std::unique_ptr<EventPipeline> pipeline(new EventPipeline(config.events().max_subscribers(), metrics));
   absl::StatusOr<std::unique_ptr<EventLog>> log =
       OpenSqliteEventLog(LogOptions(config.events(), std::move(observers.on_fatal), metrics));
   if (!log.ok()) return log.status();
@@ -92,7 +92,8 @@ absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config
   if (!feed.ok()) return feed.status();
   pipeline->feed_ = *std::move(feed);
   if (metrics != nullptr) {
-    pipeline->gauges_ = std::make_unique<EventGauges>(*pipeline->feed_, *metrics, [] { return absl::Now(); });
+    pipeline->gauges_ =
+        std::make_unique<EventGauges>(*pipeline->feed_, pipeline->subscriptions_, *metrics, [] { return absl::Now(); });
     pipeline->measurer_ = std::make_unique<PeriodicTask>("log-gauges", kMeasureInterval, [pipeline = pipeline.get()] {
       pipeline->gauges_->Look();
       pipeline->TellPeers();
@@ -133,8 +134,18 @@ absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config
   return pipeline;
 }
 
-EventPipeline::EventPipeline(Metrics* metrics)
+EventPipeline::EventPipeline(size_t max_streams, Metrics* metrics)
     : metrics_(metrics),
+      subscriptions_(max_streams, "subscriptions",
+                     [metrics](int change) {
+                       if (metrics == nullptr) return;
+                       if (change > 0) {
+                         metrics->SubscriberCame();
+                       } else {
+                         metrics->SubscriberLeft();
+                       }
+                     }),
+      body_reads_(max_streams, "body reads"),
       delivery_log_([] { return absl::Now(); },
                     [](absl::string_view event, const LogFields& fields) { Log(Severity::kWarning, event, fields); }) {}
 

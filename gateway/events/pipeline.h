@@ -15,6 +15,7 @@
 #include "gateway/events/gauges.h"
 #include "gateway/events/log_watch.h"
 #include "gateway/events/rejected_delivery_log.h"
+#include "gateway/events/stream_slots.h"
 #include "gateway/metrics/metrics.h"
 #include "gateway/process/periodic_task.h"
 #include "gateway/upstream/client.h"
@@ -47,6 +48,8 @@ class EventPipeline {
   ~EventPipeline();
 
   EventFeed& feed() { return *feed_; }
+  StreamSlots& subscriptions() { return subscriptions_; }
+  StreamSlots& body_reads() { return body_reads_; }
   const EventEncoder& encoder() const { return *encoder_; }
   const LogIdentity& log_identity() const { return log_->identity(); }
 
@@ -65,7 +68,7 @@ class EventPipeline {
   void Close(absl::Duration grace);
 
  private:
-  explicit EventPipeline(Metrics* metrics);
+  EventPipeline(size_t max_streams, Metrics* metrics);
 
   void TellCertificate();
   void TellPeers();
@@ -74,6 +77,8 @@ class EventPipeline {
   std::mutex reloading_;  // for the end of receiver_ too
 
   // In the order in which they lean on each other.
+  StreamSlots subscriptions_;
+  StreamSlots body_reads_;
   DeliveryLog delivery_log_;
   std::unique_ptr<EventLog> log_;
   std::unique_ptr<const EventEncoder> encoder_;

@@ -44,7 +44,7 @@ absl::Status ReadEventRequest(const EventEnvironment& environment, const grpc::B
   Violations violations;
   Validate(request, *environment.plans.Find(request.GetDescriptor()), violations);
   if (!violations.empty()) return ViolationError(std::move(violations));
-  if (environment.feed != nullptr) return absl::OkStatus();
+  if (environment.source != nullptr) return absl::OkStatus();
   return ToStatus(GatewayError(StatusCode::kFailedPrecondition, v1::ERROR_REASON_EVENTS_NOT_CONFIGURED,
                                "this gateway keeps no event log"));
 }

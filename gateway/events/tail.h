@@ -9,23 +9,11 @@
 #include <vector>
 
 #include "gateway/events/encoder.h"
+#include "gateway/events/page.h"
 #include "webhooks/log/event_filter.h"
 #include "webhooks/log/event_log.h"
 
 namespace stampgate {
-
-// Events of one read, for a subscriber.
-struct EventPage {
-  std::vector<std::shared_ptr<const EncodedEvent>> events;
-  // Everything up to here was looked at.
-  EventPlace through;
-};
-
-struct PageLimits {
-  size_t max_events = 256;
-  // Of the encoded events; one event is given however large it is.
-  size_t max_bytes = 256 << 10;
-};
 
 // A window of consecutive events, bounded in bytes: the oldest make room. Thread-safe.
 class EventTail {
@@ -46,11 +34,6 @@ class EventTail {
   std::deque<std::shared_ptr<const EncodedEvent>> window_;
   size_t bytes_ = 0;
 };
-
-// Adds `event` to `page` if it passes `filter`, and counts it as looked at; false, with nothing done, if the page is
-// full. `bytes` is the sum so far.
-bool AddToPage(const std::shared_ptr<const EncodedEvent>& event, const EventFilter& filter, const PageLimits& limits,
-               size_t& bytes, EventPage& page);
 
 }  // namespace stampgate
 
