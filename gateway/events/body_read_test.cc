@@ -370,17 +370,14 @@ TEST_F(EventBodyReadTest, WholeBodiesComeWhileThePolicyIsReloaded) {
   PutBody(3, body);
   const std::unique_ptr<EventFeed> feed = *EventFeed::Start(log_, *encoder_, 2);
   environment_.source = feed.get();
-  std::atomic<bool> done = false;
-  std::thread reloads([this, &done] {
-    while (!done) {
-      Grant("'odd'");
-      std::this_thread::yield();
-    }
+  std::thread reloads([this] {
+    for (int i = 0; i < 200; ++i) Grant("'odd'");
   });
+  constexpr int kRounds = 10;
   std::vector<std::thread> threads;
   for (size_t i = 0; i < kMaxStreams; ++i) {
     threads.emplace_back([this, &body] {
-      for (int round = 0; round < 10; ++round) {
+      for (int round = 0; round < kRounds; ++round) {
         FakeOutput output;
         const grpc::ByteBuffer request = BytesOf(Proto<v1::ReadEventBodyRequest>("event_id: 'large'"));
         auto call = std::make_shared<EventBodyRead>(environment_, Identity(), "", output);
@@ -388,6 +385,7 @@ TEST_F(EventBodyReadTest, WholeBodiesComeWhileThePolicyIsReloaded) {
         std::string read;
         while (output.Wait()) {
           read += PieceOf(output.Take());
+          Grant("'odd'");
           call->OnSent(true);
         }
         EXPECT_THAT(output.end(), Optional(absl::OkStatus()));
@@ -396,8 +394,8 @@ TEST_F(EventBodyReadTest, WholeBodiesComeWhileThePolicyIsReloaded) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  done = true;
   reloads.join();
+  EXPECT_GE(identified_, static_cast<int>(kMaxStreams) * kRounds * 3) << "at the beginning, and for two more pieces";
 }
 
 }  // namespace

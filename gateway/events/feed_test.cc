@@ -74,7 +74,7 @@ class EventFeedTest : public ::testing::Test {
   std::unique_ptr<EventFeed> feed_ = *EventFeed::Start(log_, *encoder_, 1);
 };
 
-TEST_F(EventFeedTest, GivesWhatIsThere) {
+TEST_F(EventFeedTest, APageHasTheEventsThatAreThere) {
   log_.Grow(3);
   const auto page = Asked(*feed_, 1, 0, kHang).Wait();
   EXPECT_THAT(PositionsOf(page), ElementsAre(1, 2, 3));
@@ -82,7 +82,7 @@ TEST_F(EventFeedTest, GivesWhatIsThere) {
   EXPECT_EQ(feed_->latest(), 3);
 }
 
-TEST_F(EventFeedTest, WaitsForWhatIsNotThereYet) {
+TEST_F(EventFeedTest, AReaderWaitsForTheNextEvent) {
   Asked first(*feed_, 1, 0, kHang);
   Asked second(*feed_, 2, 0, kHang);
   WaitUntilIdle();
@@ -92,14 +92,14 @@ TEST_F(EventFeedTest, WaitsForWhatIsNotThereYet) {
   EXPECT_THAT(PositionsOf(second.Wait()), ElementsAre(1, 2));
 }
 
-TEST_F(EventFeedTest, SaysSoWhenNothingCame) {
+TEST_F(EventFeedTest, AWaitWithoutEventsEndsWithAnEmptyPage) {
   log_.Grow(2);
   const auto page = Asked(*feed_, 1, 2, absl::Milliseconds(5)).Wait();
   EXPECT_THAT(PositionsOf(page), IsEmpty());
   EXPECT_EQ(page->through.position, 2);
 }
 
-TEST_F(EventFeedTest, WithoutPatienceItDoesNotWait) {
+TEST_F(EventFeedTest, ARequestWithoutPatienceDoesNotWait) {
   EXPECT_THAT(PositionsOf(Asked(*feed_, 1, 0, absl::ZeroDuration()).Wait()), IsEmpty());
 }
 
@@ -112,7 +112,7 @@ TEST_F(EventFeedTest, AnEventThatIsFilteredOutMovesThePlaceAndEndsTheWait) {
   EXPECT_EQ(page->through.position, 1);
 }
 
-TEST_F(EventFeedTest, ThoseWhoKeepUpShareOneRead) {
+TEST_F(EventFeedTest, ReadersNearTheEndShareOneRead) {
   std::vector<std::unique_ptr<Asked>> readers;
   for (int i = 0; i < 100; ++i) readers.push_back(std::make_unique<Asked>(*feed_, i + 1, 0, kHang));
   WaitUntilIdle();
@@ -122,7 +122,7 @@ TEST_F(EventFeedTest, ThoseWhoKeepUpShareOneRead) {
   EXPECT_EQ(log_.reads(), before + 1);
 }
 
-TEST_F(EventFeedTest, WhoeverIsFarBehindReadsForItselfAndMissesNothing) {
+TEST_F(EventFeedTest, AReaderFarBehindMissesNothing) {
   log_.Grow(10000);
   EXPECT_THAT(PositionsOf(Asked(*feed_, 1, 9998, kHang).Wait()), ElementsAre(9999, 10000));
   Position after = 0;
@@ -141,7 +141,7 @@ TEST_F(EventFeedTest, WhoeverIsFarBehindReadsForItselfAndMissesNothing) {
 }
 
 // However many search the log from its beginning, and however long each read takes.
-TEST_F(EventFeedTest, WhoeverKeepsUpDoesNotWaitForThoseWhoSearch) {
+TEST_F(EventFeedTest, AReaderNearTheEndDoesNotWaitForSearches) {
   feed_ = *EventFeed::Start(log_, *encoder_, 2);
   log_.Grow(5000);
   std::promise<void> searching;
@@ -174,7 +174,7 @@ TEST_F(EventFeedTest, ACancelledWaitEnds) {
   EXPECT_THAT(PositionsOf(other.Wait()), ElementsAre(1));
 }
 
-TEST_F(EventFeedTest, ACancelIsNotLostWhateverTheReaderIsAbout) {
+TEST_F(EventFeedTest, ACancelBeforeOrDuringAReadIsNotLost) {
   std::promise<void> blocked;
   std::promise<void> go_on;
   feed_->Run([&](const absl::StatusOr<EventReader*>&) {
@@ -201,7 +201,7 @@ TEST_F(EventFeedTest, ACancelIsNotLostWhateverTheReaderIsAbout) {
   EXPECT_EQ(served.Wait().status().code(), absl::StatusCode::kCancelled);
 }
 
-TEST_F(EventFeedTest, ADrainEndsThePatientAndServesTheOthers) {
+TEST_F(EventFeedTest, ADrainEndsWaitsAndServesOtherRequests) {
   log_.Grow(1);
   Asked waiting(*feed_, 1, 1, kHang);
   WaitUntilIdle();
@@ -211,7 +211,7 @@ TEST_F(EventFeedTest, ADrainEndsThePatientAndServesTheOthers) {
   EXPECT_THAT(PositionsOf(Asked(*feed_, 3, 0, absl::ZeroDuration()).Wait()), ElementsAre(1));
 }
 
-TEST_F(EventFeedTest, WhoeverWaitsHearsTheEnd) {
+TEST_F(EventFeedTest, TheEndOfTheFeedEndsAWait) {
   Asked waiting(*feed_, 1, 0, kHang);
   WaitUntilIdle();
   feed_.reset();

@@ -45,7 +45,7 @@ class EventGaugesTest : public testing::Test {
     EXPECT_EQ(AppendAndWait(*log_, MakeVerifiedEvent(absl::StrCat("e", number), "{}")).value(), AppendOutcome::kStored);
   }
 
-  // What the metrics say once a reader has looked.
+  // The metrics once a reader has looked.
   std::string Look() {
     gauges_->Look();
     std::promise<void> ran;
@@ -64,7 +64,7 @@ class EventGaugesTest : public testing::Test {
   std::unique_ptr<EventGauges> gauges_;
 };
 
-TEST_F(EventGaugesTest, ShowWhatTheLogTakes) {
+TEST_F(EventGaugesTest, TheSizeAndAgeOfTheLogAreShown) {
   EXPECT_THAT(metrics_.Render(), Not(HasSubstr("stampgate_event_log_bytes")));
   EXPECT_THAT(Look(), HasSubstr("\nstampgate_event_log_oldest_age_seconds 0\n"));
   Store(1);
@@ -74,7 +74,7 @@ TEST_F(EventGaugesTest, ShowWhatTheLogTakes) {
   EXPECT_THAT(text, Not(HasSubstr("\nstampgate_event_log_bytes 0\n")));
 }
 
-TEST_F(EventGaugesTest, ShowTheSubscriberThatIsFurthestBehind) {
+TEST_F(EventGaugesTest, TheLagOfTheSubscriberFurthestBehindIsShown) {
   EXPECT_THAT(Look(), HasSubstr("\nstampgate_subscriber_lag_events 0\n"));
   for (int number = 1; number <= 5; ++number) Store(number);
   EXPECT_THAT(Look(), HasSubstr("\nstampgate_subscriber_lag_events 0\n")) << "nobody is subscribed";

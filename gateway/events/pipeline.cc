@@ -13,13 +13,13 @@
 namespace stampgate {
 namespace {
 
-// Two read while one waits for the disk or decodes something large.
+// While one thread waits for the disk or decodes a large event, the others read.
 constexpr int kReaderThreads = 2;
 
 constexpr absl::Duration kWatchInterval = absl::Seconds(1);
 constexpr absl::Duration kMeasureInterval = absl::Seconds(1);
 
-// Where the key set is: as the operation says that gives it to callers.
+// The path of the key set: the path of the operation that returns it to callers.
 std::string KeySetPath() {
   const google::protobuf::MethodDescriptor* method =
       google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(
@@ -96,7 +96,7 @@ absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config
         std::make_unique<EventGauges>(*pipeline->feed_, pipeline->subscriptions_, *metrics, [] { return absl::Now(); });
     pipeline->measurer_ = std::make_unique<PeriodicTask>("log-gauges", kMeasureInterval, [pipeline = pipeline.get()] {
       pipeline->gauges_->Look();
-      pipeline->TellPeers();
+      pipeline->ReportPeers();
     });
     pipeline->measurer_->Wake();
   }
@@ -115,7 +115,7 @@ absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config
   pipeline->intake_ =
       std::make_unique<Intake>(*pipeline->verifier_, *pipeline->log_,
                                [metrics, &deliveries = pipeline->delivery_log_](const Intake::Report& report) {
-                                 deliveries.Tell(report);
+                                 deliveries.Add(report);
                                  if (metrics != nullptr) metrics->CountDelivery(report.outcome);
                                });
   ReceiverOptions options = ReceiverOptionsOf(config.webhooks());
@@ -129,8 +129,8 @@ absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config
     const std::lock_guard lock(pipeline->reloading_);
     pipeline->receiver_ = *std::move(receiver);
   }
-  pipeline->TellCertificate();
-  pipeline->TellPeers();
+  pipeline->ReportCertificate();
+  pipeline->ReportPeers();
   return pipeline;
 }
 
@@ -156,17 +156,17 @@ absl::Status EventPipeline::ReloadTls() {
   if (receiver_ == nullptr) return absl::OkStatus();
   const absl::StatusOr<bool> changed = receiver_->ReloadTls(absl::Now());
   if (metrics_ != nullptr && (!changed.ok() || *changed)) metrics_->CountReload("webhook_certificates", changed.ok());
-  TellCertificate();
+  ReportCertificate();
   return changed.status();
 }
 
-void EventPipeline::TellCertificate() {
+void EventPipeline::ReportCertificate() {
   if (metrics_ == nullptr) return;
   const std::optional<absl::Time> not_after = receiver_->certificate_not_after();
   if (not_after.has_value()) metrics_->SetWebhookCertificateNotAfter(*not_after);
 }
 
-void EventPipeline::TellPeers() {
+void EventPipeline::ReportPeers() {
   const std::lock_guard lock(reloading_);
   if (metrics_ == nullptr || receiver_ == nullptr) return;
   const PeerTable::Counts peers = receiver_->peers();
@@ -190,7 +190,7 @@ void EventPipeline::Close(absl::Duration grace) {
   if (feed_ != nullptr) feed_->Close();  // a log that nobody reads leaves one file
   if (log_ != nullptr) log_->Close();
   delivery_log_.Finish();
-  feed_.reset();  // only now: until it is closed, the log reports its growth to the feed
+  feed_.reset();  // after the log, which reports its growth to the feed until it is closed
 }
 
 }  // namespace stampgate

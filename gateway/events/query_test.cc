@@ -120,6 +120,7 @@ TEST_F(EventQueryTest, APageHasAsManyEventsAsTheRequestSays) {
   source_.Serve();
   EXPECT_EQ(source_.asked()->limits.max_events, 7u);
   EXPECT_THAT(source_.asked()->filter->types, ElementsAre("t"));
+  ASSERT_NE(source_.asked()->filter->visible, nullptr);
   EXPECT_THAT(*source_.asked()->filter->visible, ElementsAre("odd"));
   source_.Give(PageOf(1, 1));
 }

@@ -17,7 +17,7 @@ using grpc::internal::CallbackUnaryHandler;
 using grpc::internal::RpcMethod;
 using grpc::internal::RpcServiceMethod;
 
-// In the order of the proto.
+// The indexes of the methods, in the order of the proto.
 enum Method { kSubscribeIndex, kListEventsIndex, kGetEventIndex, kReadEventBodyIndex };
 
 }  // namespace

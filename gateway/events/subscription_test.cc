@@ -384,6 +384,7 @@ TEST_F(SubscriptionTest, APageThatWasReadByAnOldPolicyIsReadAgain) {
   EXPECT_FALSE(output_.has_message()) << "it holds events that the caller may not see any more";
   ASSERT_NE(source_.asked(), nullptr);
   EXPECT_EQ(source_.asked()->after.position, 0);
+  ASSERT_NE(source_.asked()->filter->visible, nullptr);
   EXPECT_THAT(*source_.asked()->filter->visible, ElementsAre("odd"));
   source_.Give(PageOf(1, 1));
   Expect({"event-1"}, 1);

@@ -79,7 +79,6 @@ class EventCallTest : public ::testing::Test {
 
   FakeEventLog log_;
   const std::unique_ptr<const EventEncoder> encoder_ = *EventEncoder::Create("Service", log_.identity());
-  FakeEventSource source_{log_};
   StreamSlots subscriptions_{kMaxStreams, "subscriptions"};
   StreamSlots body_reads_{kMaxStreams, "body reads"};
   CurrentAccess access_{nullptr};
@@ -97,6 +96,7 @@ class EventCallTest : public ::testing::Test {
   // Called each time the clock is read.
   std::function<void()> on_now_ = [] {};
   std::chrono::steady_clock::time_point steady_now_{};
+  FakeEventSource source_{log_};  // destroyed before what its calls refer to
   EventEnvironment environment_;
 
   absl::Status stranger_;
