@@ -33,9 +33,8 @@ class EventPipeline {
  public:
   // The observers of the event log's state. Called on any thread; they must not block.
   struct Observers {
-    std::function<void()> on_fatal;  // once, when the log has failed for good: the process must end
-    std::function<void(bool hangs)>
-        on_hanging;  // when a write to the log's disk begins to hang, and when it works again
+    std::function<void()> on_fatal;              // once, when the log has failed for good: the process must end
+    std::function<void(bool hangs)> on_hanging;  // when the log's disk begins to hang, and when it works again
   };
 
   // Opens the log of `config.events()`, and receives deliveries if `config.webhooks()` has a listen address. Fetches

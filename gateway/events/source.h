@@ -1,4 +1,4 @@
-// Where the calls of the event service read the log.
+// The interface through which the calls of the event service read the log.
 #ifndef STAMPGATE_GATEWAY_EVENTS_SOURCE_H_
 #define STAMPGATE_GATEWAY_EVENTS_SOURCE_H_
 

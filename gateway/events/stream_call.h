@@ -33,8 +33,8 @@ class StreamCall {
   // The message of the last Send has been sent or, if not `ok`, the caller has gone.
   virtual void OnSent(bool ok) = 0;
 
-  // The caller has gone. Called at any time after Start has been called, on any thread. It ends a wait at once; OnSent
-  // of a message that is under way or is sent later must follow with false.
+  // The caller has gone. Called on any thread, at any time after Start has been called. It ends a wait at once.
+  // Messages that are sent from then on must end with OnSent(false).
   virtual void Cancel() = 0;
 };
 
