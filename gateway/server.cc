@@ -7,6 +7,7 @@
 #include <grpcpp/server_builder.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <set>
 #include <thread>
@@ -173,17 +174,19 @@ class GrpcServer : public Server {
                            .recorders = {parts.audit, disk_waits_, parts.metrics, &lines_},
                            .in_flight = in_flight_,
                            .plans = event_plans_,
+                           .max_request_bytes = config.calls().max_request_bytes(),
+                           .heartbeat_interval = ToDuration(config.events().heartbeat_interval()),
+                           .ending = ending_,
                            .random = RandomOfThread,
                            .now = [] { return absl::Now(); }},
         event_service_(event_environment_),
         stamp_service_(environment_),
         tls_(parts.tls) {
-    event_environment_.max_request_bytes = config.calls().max_request_bytes();
-    event_environment_.heartbeat_interval = ToDuration(config.events().heartbeat_interval());
-    event_environment_.max_subscribers = static_cast<int>(config.events().max_subscribers());
     if (events_ == nullptr) return;
-    event_environment_.feed = &events_->feed();
+    event_environment_.source = &events_->feed();
     event_environment_.encoder = &events_->encoder();
+    event_environment_.subscriptions = &events_->subscriptions();
+    event_environment_.body_reads = &events_->body_reads();
     event_environment_.log = events_->log_identity();
   }
 
@@ -276,20 +279,18 @@ class GrpcServer : public Server {
     const Clock::time_point warned = began + kLastWords;
     const Clock::time_point last_words = deadline - 2 * kLastWords;
     const Clock::time_point end = deadline - kLastWords;
-    bool ending = false;
     while (Clock::now() < end) {
       const bool none = in_flight_.WaitUntilNone(std::min(end, Clock::now() + kLook));
       const Clock::time_point now = Clock::now();
       if (none && (now >= warned || !sockets_->HaveConnections())) return;
       if (now >= warned) CloseIdleConnections();
       if (none) std::this_thread::sleep_for(kLook);
-      if (!ending && now >= last_words) {
+      if (!ending_ && now >= last_words) {
         // A call that will not end in time gets its status while its connection still exists.
-        ending = true;
-        event_environment_.ending = true;
+        ending_ = true;
         upstream_->Shutdown(absl::ZeroDuration());
       }
-      if (ending) disk_waits_.EndAll();
+      if (ending_) disk_waits_.EndAll();
     }
   }
 
@@ -329,6 +330,7 @@ class GrpcServer : public Server {
   const std::vector<std::unique_ptr<OperationService>> services_;
   const std::unique_ptr<EventPipeline> events_;  // null if there is no event log
   MessagePlans event_plans_;
+  std::atomic<bool> ending_ = false;  // the grace of the drain is nearly over
   EventEnvironment event_environment_;
   EventService event_service_;
   StampService stamp_service_;

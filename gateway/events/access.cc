@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "gateway/callers/denial.h"
-#include "gateway/callers/peer.h"
 
 namespace stampgate {
 
@@ -13,40 +12,36 @@ EventFilter EventAccess::Filter() const {
   return filter;
 }
 
-void AuthorizeEvents(const CurrentAccess& current, const grpc::CallbackServerContext& context, CallRecord& record,
-                     absl::AnyInvocable<void(absl::StatusOr<EventAccess>)> done) {
-  Authenticate(current, context,
-               [&context, &record, done = std::move(done)](absl::StatusOr<KnownCaller> caller) mutable {
-                 if (!caller.ok()) {
-                   record.DenyStranger(StrangerName(PeerOf(context)), caller.status());
-                   return done(caller.status());
-                 }
-                 record.SetCaller(*caller);
-                 const OrganizationSet& granted = caller->caller->OrganizationsOf(record.method());
-                 if (granted.all) return done(EventAccess{*std::move(caller), nullptr});
-                 if (granted.ids.empty()) {
-                   AuditDecision decision;
-                   decision.reason = "no grant has this method";
-                   record.audit().Deny(*caller, std::move(decision));
-                   return done(Denied(*caller->caller, record.method()));
-                 }
-                 std::shared_ptr<const OrganizationIds> visible(caller->access, &granted.ids);
-                 done(EventAccess{*std::move(caller), std::move(visible)});
-               });
+void AuthorizeEvents(const CallIdentity& identity, CallRecord& record, OnEventAccess done) {
+  identity.find([&identity, &record, done = std::move(done)](absl::StatusOr<KnownCaller> caller) mutable {
+    if (!caller.ok()) {
+      record.DenyStranger(identity.stranger(), caller.status());
+      return done(caller.status());
+    }
+    record.SetCaller(*caller);
+    const OrganizationSet& granted = caller->caller->OrganizationsOf(record.method());
+    if (granted.all) return done(EventAccess{*std::move(caller), nullptr});
+    if (granted.ids.empty()) {
+      AuditDecision decision;
+      decision.reason = "no grant has this method";
+      record.audit().Deny(*caller, std::move(decision));
+      return done(Denied(*caller->caller, record.method()));
+    }
+    std::shared_ptr<const OrganizationIds> visible(caller->access, &granted.ids);
+    done(EventAccess{*std::move(caller), std::move(visible)});
+  });
 }
 
-void BeginEvents(const CurrentAccess& current, const grpc::CallbackServerContext& context, CallRecord& record,
-                 absl::AnyInvocable<void(absl::StatusOr<EventAccess>)> done) {
-  AuthorizeEvents(
-      current, context, record, [&record, done = std::move(done)](absl::StatusOr<EventAccess> access) mutable {
-        if (!access.ok()) return done(std::move(access));
-        const KnownCaller caller = access->caller;
-        record.audit().AllowRead(
-            caller, [access = *std::move(access), done = std::move(done)](const absl::Status& allowed) mutable {
-              if (!allowed.ok()) return done(allowed);
-              done(std::move(access));
-            });
-      });
+void BeginEvents(const CallIdentity& identity, CallRecord& record, OnEventAccess done) {
+  AuthorizeEvents(identity, record, [&record, done = std::move(done)](absl::StatusOr<EventAccess> access) mutable {
+    if (!access.ok()) return done(std::move(access));
+    const KnownCaller caller = access->caller;
+    record.audit().AllowRead(
+        caller, [access = *std::move(access), done = std::move(done)](const absl::Status& allowed) mutable {
+          if (!allowed.ok()) return done(allowed);
+          done(std::move(access));
+        });
+  });
 }
 
 }  // namespace stampgate

@@ -22,7 +22,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedOutputStream;
 
-// Of every response that holds events.
+// The field of the events in every response.
 constexpr int kEventsField = 1;
 
 constexpr size_t kMaxEventBytes = kMaxEventMessageBytes - kMessageOverheadBytes;
@@ -35,7 +35,8 @@ void SetTimestamp(absl::Time time, google::protobuf::Timestamp& timestamp) {
   timestamp.set_nanos(static_cast<int32_t>((time - absl::FromUnixSeconds(seconds)) / absl::Nanoseconds(1)));
 }
 
-// Whether the body is one JSON object. Only a body that says nothing must be read for that.
+// Whether the body is one JSON object. The verifier has read the members below, if the body has them, so only a body
+// without them is read again.
 bool IsObject(const Event& event) {
   return !event.type.empty() || !IdScopeOf(event).empty() || ReadSignedBody(event.body).ok();
 }
@@ -47,7 +48,7 @@ void SetOmitted(v1::DecodedOmittedReason reason, v1::Event& message) {
   message.set_decoded_omitted_reason(reason);
 }
 
-// The message as a field of a larger one that is made by putting such pieces together.
+// The message as a field: a response is such fields, one after the other.
 grpc::Slice AsField(const v1::Event& event) {
   const auto size = static_cast<uint32_t>(event.ByteSizeLong());
   const uint32_t tag = WireFormatLite::MakeTag(kEventsField, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
@@ -86,7 +87,7 @@ void EventEncoder::Decode(const Event& event, v1::Event& message) const {
   static const FieldDescriptor* const unrecognized = v1::Event::descriptor()->FindFieldByName("unrecognized");
   google::protobuf::Message* body = message.GetReflection()->MutableMessage(&message, decoded->second.field);
   if (!ReadJsonMessage(json, *decoded->second.plan, *body, message, unrecognized).ok()) {
-    SetOmitted(v1::DECODED_OMITTED_REASON_NOT_A_JSON_OBJECT, message);  // cannot be: the verifier has read its type
+    SetOmitted(v1::DECODED_OMITTED_REASON_NOT_A_JSON_OBJECT, message);  // impossible: the verifier has read its type
   }
 }
 
@@ -112,7 +113,7 @@ EncodedEvent EventEncoder::Encode(LoggedEvent logged) const {
   message.set_body_size_bytes(event.body.size());
   message.set_body_sha256(Bytes(event.body_sha256));
 
-  const size_t body_field = event.body.size() + 2 * sizeof(uint64_t);  // tag and length take less than that
+  const size_t body_field = event.body.size() + 2 * sizeof(uint64_t);  // more than tag and length need
   const auto fits = [&] { return message.ByteSizeLong() + body_field <= kMaxEventBytes; };
   if (by_type_.contains(event.type)) {
     if (fits()) Decode(event, message);

@@ -1,4 +1,4 @@
-// An event of the log as the bytes that callers get.
+// Encodes an event of the log as the bytes that callers receive.
 #ifndef STAMPGATE_GATEWAY_EVENTS_ENCODER_H_
 #define STAMPGATE_GATEWAY_EVENTS_ENCODER_H_
 
@@ -18,19 +18,19 @@
 
 namespace stampgate {
 
-// No message of a stream is larger: clients refuse those over 4 MiB by default.
+// The maximum size of a message with events: by default, clients reject messages over 4 MiB.
 inline constexpr size_t kMaxEventMessageBytes = 3 << 20;
 
-// Immutable, so that one serves all subscribers.
+// Immutable: all subscribers share one.
 struct EncodedEvent {
   Position position = 0;
   ChainDigest digest = {};
-  // Of the signed body, for filters.
+  // Read from the signed body, for filters.
   std::string organization_id;
   std::string parent_organization_id;
   std::string type;
-  // The event as field 1 of a response: tag, length and v1::Event. Shorter than kMaxEventMessageBytes by at least
-  // kMessageOverheadBytes, so that one event and a cursor always fit.
+  // The event as field 1 of a response: tag, length and v1::Event. It is at least kMessageOverheadBytes shorter than
+  // kMaxEventMessageBytes, so that one event and a cursor always fit into a message.
   grpc::Slice field;
 };
 
@@ -39,11 +39,13 @@ inline constexpr size_t kMessageOverheadBytes = 1024;
 // Thread-safe.
 class EventEncoder {
  public:
-  // `log` outlives the encoder. Errors: kFailedPrecondition for protos that say no usable thing about event types.
+  // `log` must outlive the encoder. Errors: kFailedPrecondition if the protos assign an event type to two fields, or a
+  // type to a field that has no JSON form.
   static absl::StatusOr<std::unique_ptr<const EventEncoder>> Create(absl::string_view operator_name,
                                                                     const LogIdentity& log);
 
-  // With the decoded body where its type is known, and without what would not fit or cannot be read.
+  // Includes the decoded body if the protos have a message for its type. Leaves out the decoded body if it cannot be
+  // read, and the decoded or the raw body if the event would be too large with it; the event then says so.
   EncodedEvent Encode(LoggedEvent logged) const;
 
  private:
@@ -55,7 +57,7 @@ class EventEncoder {
   EventEncoder(absl::string_view operator_name, const LogIdentity& log)
       : operator_name_(operator_name), plans_(operator_name), log_(log) {}
 
-  // Sets the body's message. This API knows the event's type.
+  // Sets the message of the body. by_type_ contains the event's type.
   void Decode(const Event& event, v1::Event& message) const;
 
   const std::string operator_name_;

@@ -52,7 +52,7 @@ class EventEncoderTest : public testing::Test {
   std::unique_ptr<const EventEncoder> encoder_ = *EventEncoder::Create("Service", log_);
 };
 
-TEST_F(EventEncoderTest, EveryFieldIsThere) {
+TEST_F(EventEncoderTest, EveryFieldIsSet) {
   const v1::Event event = Encode(Logged("something:new", R"({"type":"something:new"})"));
   EXPECT_EQ(event.cursor(), EncodeCursor(log_, {7, kDigest}));
   EXPECT_EQ(event.event_id(), "evt_1");
@@ -86,7 +86,7 @@ TEST_F(EventEncoderTest, TheTimestampIsAsItWasSigned) {
   EXPECT_EQ(Encode(logged).signature().timestamp(), "1700000000000");
 }
 
-TEST_F(EventEncoderTest, ABodyThatIsNoJsonObjectIsThereAndMarked) {
+TEST_F(EventEncoderTest, ABodyThatIsNoJsonObjectIsKeptAndMarked) {
   for (const std::string& body :
        {std::string(), std::string("text"), std::string("[{}]"), std::string("{\"a\":\"\xff\"}"),
         std::string(R"({"type":"x","type":"y"})"), std::string(4 << 20, 'x')}) {
@@ -105,7 +105,7 @@ TEST_F(EventEncoderTest, ABodyThatIsNoJsonObjectIsThereAndMarked) {
   EXPECT_EQ(event.decoded_omitted_reason(), v1::DECODED_OMITTED_REASON_UNSPECIFIED);
 }
 
-TEST_F(EventEncoderTest, ABareActivityIsDecodedAndNothingOfItIsLost) {
+TEST_F(EventEncoderTest, ABareActivityIsDecodedWithoutLoss) {
   const v1::Event event = Encode(Logged(
       "ACTIVITY_UPDATES",
       R"({"id":"act-1","organizationId":"org-1","status":"ACTIVITY_STATUS_COMPLETED","type":"ACTIVITY_TYPE_OAUTH",)"
@@ -172,7 +172,7 @@ std::string ActivityOf(size_t size) {
   return absl::StrCat(start, std::string(size - start.size() - 2, 'o'), "\"}");
 }
 
-TEST_F(EventEncoderTest, WhatDoesNotFitIsLeftOutAndSaid) {
+TEST_F(EventEncoderTest, ABodyThatDoesNotFitIsLeftOutAndMarked) {
   const v1::Event both = Encode(Logged("ACTIVITY_UPDATES", ActivityOf(1 << 20)));
   EXPECT_TRUE(both.has_activity());
   EXPECT_EQ(both.body().size(), size_t{1} << 20);

@@ -1,12 +1,12 @@
-// What every call of the event service uses.
+// What all calls of the event service share.
 #ifndef STAMPGATE_GATEWAY_EVENTS_ENVIRONMENT_H_
 #define STAMPGATE_GATEWAY_EVENTS_ENVIRONMENT_H_
 
 #include <grpcpp/server_context.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 
 #include "absl/time/time.h"
@@ -15,35 +15,36 @@
 #include "gateway/calls/calls_in_flight.h"
 #include "gateway/calls/trace_context.h"
 #include "gateway/events/encoder.h"
-#include "gateway/events/feed.h"
+#include "gateway/events/source.h"
+#include "gateway/events/stream_slots.h"
 #include "translate/message_plan.h"
 #include "webhooks/log/event_log.h"
 
 namespace stampgate {
 
-// Outlives all calls.
+// Outlives all calls, and all that it points to does.
 struct EventEnvironment {
-  EventFeed* feed = nullptr;              // null if no log is configured
-  const EventEncoder* encoder = nullptr;  // and this with it
+  // Of the event log. If none is configured, the four pointers are null, and every call ends with
+  // EVENTS_NOT_CONFIGURED.
+  EventSource* source = nullptr;
+  const EventEncoder* encoder = nullptr;
+  StreamSlots* subscriptions = nullptr;
+  StreamSlots* body_reads = nullptr;
   LogIdentity log = {};
+
   const CurrentAccess& access;
   CallRecorders recorders;
   CallsInFlight<grpc::CallbackServerContext>& in_flight;
+  const MessagePlans& plans;  // contains the plans of the request messages
   size_t max_request_bytes = 0;
   absl::Duration heartbeat_interval = absl::ZeroDuration();
-  int max_subscribers = 0;  // and no more of those who read a body
 
-  const MessagePlans& plans;  // has those of the request messages
+  // True once the grace of a drain is nearly over: a call that can last long ends then.
+  const std::atomic<bool>& ending;
 
   RandomNumber random;
   std::function<absl::Time()> now;  // for the ends of tokens
-
-  mutable std::atomic<int> subscribers = 0;
-  mutable std::atomic<int> body_readers = 0;
-  mutable std::atomic<EventFeed::ReaderId> next_reader = 1;
-
-  // The grace of a drain is nearly over: what can go on for long ends now.
-  std::atomic<bool> ending = false;
+  std::function<std::chrono::steady_clock::time_point()> steady_now = std::chrono::steady_clock::now;  // for heartbeats
 };
 
 }  // namespace stampgate

@@ -13,7 +13,7 @@ absl::Status ToCallerError(const absl::Status& status, EventReader& reader, cons
   if (status.code() == StatusCode::kOutOfRange) {
     if (const absl::StatusOr<LogExtent> extent = reader.Extent(); extent.ok()) {
       Error error = GatewayError(StatusCode::kOutOfRange, v1::ERROR_REASON_EVENTS_TRIMMED,
-                                 "the next events are not kept any more: retention has taken them");
+                                 "retention has deleted the next events");
       error.metadata.emplace_back("earliest_cursor", EncodeCursor(log, PlaceAt(reader, extent->earliest - 1)));
       return ToStatus(error);
     }
@@ -30,7 +30,7 @@ absl::Status ToCallerError(const absl::Status& status, EventReader& reader, cons
     return ToStatus(error);
   }
   Error error = GatewayError(StatusCode::kUnavailable, v1::ERROR_REASON_EVENT_LOG_UNAVAILABLE,
-                             "the event log cannot be read now");
+                             "the gateway cannot read the event log now");
   error.retry_delay = absl::Seconds(1);
   return ToStatus(error);
 }
@@ -42,12 +42,12 @@ EventPlace PlaceAt(EventReader& reader, Position position) {
 
 absl::Status EventNotFound() {
   return ToStatus(GatewayError(StatusCode::kNotFound, v1::ERROR_REASON_EVENT_NOT_FOUND,
-                               "the event log has no event of this event_id, or not any more"));
+                               "the event log has no event with this event_id, or retention has deleted it"));
 }
 
 Error TokenExpired() {
-  Error error = GatewayError(StatusCode::kUnavailable, v1::ERROR_REASON_TOKEN_EXPIRED,
-                             "the token that this call was begun with has expired");
+  Error error =
+      GatewayError(StatusCode::kUnavailable, v1::ERROR_REASON_TOKEN_EXPIRED, "the token of this call has expired");
   error.retry_delay = absl::Milliseconds(100);
   return error;
 }

@@ -1,4 +1,4 @@
-// The errors of the event log, as callers get them.
+// The errors of the event log, as callers receive them.
 #ifndef STAMPGATE_GATEWAY_EVENTS_ERROR_H_
 #define STAMPGATE_GATEWAY_EVENTS_ERROR_H_
 
@@ -8,18 +8,18 @@
 
 namespace stampgate {
 
-// `status` is an error that `reader` just gave: OUT_OF_RANGE (EVENTS_TRIMMED), DATA_LOSS (EVENT_DAMAGED, EVENTS_LOST)
-// or UNAVAILABLE (EVENT_LOG_UNAVAILABLE). One that is for callers already stays as it is.
+// The error for callers when `reader` has just returned the error `status`: OUT_OF_RANGE (EVENTS_TRIMMED), DATA_LOSS
+// (EVENT_DAMAGED, EVENTS_LOST) or UNAVAILABLE (EVENT_LOG_UNAVAILABLE). Returns a gateway error unchanged.
 absl::Status ToCallerError(const absl::Status& status, EventReader& reader, const LogIdentity& log);
 
 // NOT_FOUND (EVENT_NOT_FOUND).
 absl::Status EventNotFound();
 
-// UNAVAILABLE (TOKEN_EXPIRED), for a stream that was begun with a token that has expired: no refusal, since a caller
-// that starts again after UNAVAILABLE comes with a newer one. Its caller adds where the stream goes on.
+// UNAVAILABLE (TOKEN_EXPIRED), for a stream whose token has expired. It is not UNAUTHENTICATED, because a caller that
+// starts the stream again after UNAVAILABLE sends a newer token. The stream adds the place at which to continue.
 Error TokenExpired();
 
-// The place at `position`, for a cursor: without a digest where the log does not know it.
+// The place at `position`, for a cursor. Its digest is zeros if the log does not know the event's digest.
 EventPlace PlaceAt(EventReader& reader, Position position);
 
 }  // namespace stampgate

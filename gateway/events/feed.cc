@@ -11,10 +11,10 @@
 namespace stampgate {
 namespace {
 
-// What those who keep up share.
+// The size of the tail, which all subscribers near the log's end read.
 constexpr size_t kTailBytes = 16 << 20;
 
-// A reader that is this near to the log's end reads for all.
+// A read that begins at most this many events before the log's end goes through the tail: it reads for all subscribers.
 constexpr Position kNear = 1000;
 
 const EventFilter kEverything;
@@ -52,7 +52,12 @@ EventFeed::~EventFeed() {
   Close();
   queue_.splice(queue_.end(), waiting_);
   for (Job& job : queue_) {
-    if (job.on_page) job.on_page(absl::AbortedError("the event feed has ended"));
+    const absl::Status ended = absl::AbortedError("the event feed has ended");
+    if (job.on_page) {
+      job.on_page(ended);
+    } else {
+      job.on_reader(ended);
+    }
   }
 }
 
@@ -73,21 +78,21 @@ void EventFeed::Next(ReaderId id, Request request, OnPage on_page) {
   job.until = Clock::now() + absl::ToChronoNanoseconds(request.patience);
   job.request = std::move(request);
   job.on_page = std::move(on_page);
-  {
-    std::lock_guard lock(mutex_);
-    queue_.push_back(std::move(job));
-  }
-  changed_.notify_all();  // not every thread takes every job
+  Add(std::move(job));
 }
 
-void EventFeed::Run(absl::AnyInvocable<void(EventReader&)> task) {
+void EventFeed::Run(OnReader on_reader) {
   Job job;
-  job.task = std::move(task);
+  job.on_reader = std::move(on_reader);
+  Add(std::move(job));
+}
+
+void EventFeed::Add(Job job) {
   {
     std::lock_guard lock(mutex_);
     queue_.push_back(std::move(job));
   }
-  changed_.notify_all();  // not every thread takes every job
+  changed_.notify_all();  // one thread does not serve every job
 }
 
 void EventFeed::Cancel(ReaderId id) {
@@ -102,10 +107,10 @@ void EventFeed::Cancel(ReaderId id) {
       jobs->erase(job);
       break;
     }
-    // It may be read for right now: then it is not to wait afterwards.
+    // The page may be under way. Serve then discards it and does not let the job wait.
     if (!on_page) std::erase(serving_, id);
   }
-  if (on_page) on_page(absl::CancelledError("the reader has gone"));
+  if (on_page) on_page(absl::CancelledError("the caller has gone"));
 }
 
 Position EventFeed::latest() const {
@@ -144,7 +149,7 @@ void EventFeed::QueueExpired(Clock::time_point now) {
   }
 }
 
-bool EventFeed::IsQuick(const Job& job) const { return job.task || latest_ - job.request.after.position <= kNear; }
+bool EventFeed::IsQuick(const Job& job) const { return job.on_reader || latest_ - job.request.after.position <= kNear; }
 
 void EventFeed::Work(EventReader& reader, bool quick_only) {
   std::unique_lock lock(mutex_);
@@ -171,17 +176,17 @@ void EventFeed::Work(EventReader& reader, bool quick_only) {
 }
 
 void EventFeed::Serve(Job job, EventReader& reader) {
-  if (job.task) return job.task(reader);
+  if (job.on_reader) return job.on_reader(&reader);
   absl::StatusOr<EventPage> page = ReadPage(job.request, reader);
   {
     std::lock_guard lock(mutex_);
     const bool patient = job.request.patience > absl::ZeroDuration();
-    if (std::erase(serving_, job.id) == 0) {  // cancelled meanwhile
-      page = absl::CancelledError("the reader has gone");
+    if (std::erase(serving_, job.id) == 0) {  // cancelled during the read
+      page = absl::CancelledError("the caller has gone");
     } else if (patient && draining_) {
       page = absl::AbortedError("the event feed drains");
     } else if (patient && page.ok() && page->through.position == job.request.after.position) {
-      if (latest_ > job.request.after.position) {  // meanwhile
+      if (latest_ > job.request.after.position) {  // the log has grown since the read
         queue_.push_back(std::move(job));
         return;
       }
@@ -201,7 +206,7 @@ absl::StatusOr<EventPage> EventFeed::ReadPage(const Request& request, EventReade
   page.through = request.after;
   if (tail_.Read(after, *request.filter, request.limits, page)) return page;
   const Position latest = this->latest();
-  // Beyond the end is nothing to read; a check of the place is the caller's.
+  // The caller has checked that its place is in the log.
   if (after >= latest) return page;
   const bool near = latest - after <= kNear;
   EventReader::Limits limits;

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "gateway/events/fake_log.h"
 #include "translate/testing/status.h"
 
 namespace stampgate {
@@ -22,111 +23,6 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 constexpr absl::Duration kHang = absl::Seconds(60);
-
-ChainDigest DigestOf(Position position) {
-  ChainDigest digest = {};
-  digest[0] = static_cast<uint8_t>(position);
-  return digest;
-}
-
-// A log in memory whose event at position n has the type "even" or "odd".
-class FakeLog : public EventLog {
- public:
-  void Grow(Position latest) {
-    {
-      std::lock_guard lock(mutex_);
-      latest_ = latest;
-    }
-    on_growth_(latest);
-  }
-  void Trim(Position earliest) {
-    std::lock_guard lock(mutex_);
-    earliest_ = earliest;
-  }
-  void Damage(Position position) {
-    std::lock_guard lock(mutex_);
-    damaged_ = position;
-  }
-  // Calls `on_read` in the next read, once.
-  void OnRead(std::function<void()> on_read) {
-    std::lock_guard lock(mutex_);
-    on_read_ = std::move(on_read);
-  }
-  int reads() const { return reads_; }
-
-  void Append(VerifiedEvent, absl::AnyInvocable<void(absl::StatusOr<AppendOutcome>)> done) override {
-    done(absl::UnimplementedError(""));
-  }
-  void SetOnGrowth(std::function<void(Position)> on_growth) override { on_growth_ = std::move(on_growth); }
-  absl::StatusOr<std::unique_ptr<EventReader>> NewReader() override { return std::make_unique<Reader>(*this); }
-  const LogIdentity& identity() const override { return identity_; }
-  absl::Duration WriteUnderWay() const override { return absl::ZeroDuration(); }
-  void Close() override {}
-
- private:
-  class Reader : public EventReader {
-   public:
-    explicit Reader(FakeLog& log) : log_(log) {}
-    absl::StatusOr<LogExtent> Extent() override {
-      std::lock_guard lock(log_.mutex_);
-      return LogExtent{log_.earliest_, log_.latest_};
-    }
-    absl::StatusOr<LogUsage> Usage() override {
-      std::lock_guard lock(log_.mutex_);
-      return LogUsage{1000 * (log_.latest_ - log_.earliest_ + 1), absl::FromUnixSeconds(log_.earliest_)};
-    }
-    absl::StatusOr<Batch> Read(Position after, const EventFilter& filter, const Limits& limits) override {
-      std::function<void()> on_read;
-      {
-        std::lock_guard lock(log_.mutex_);
-        on_read.swap(log_.on_read_);
-      }
-      if (on_read) on_read();
-      std::lock_guard lock(log_.mutex_);
-      ++log_.reads_;
-      if (after < log_.earliest_ - 1) return absl::OutOfRangeError("trimmed");
-      Batch batch;
-      batch.through = after;
-      for (size_t seen = 0; batch.through < log_.latest_ && seen < limits.max_looked_at; ++seen) {
-        const Position position = batch.through + 1;
-        if (position == log_.damaged_) {
-          if (batch.through == after) return absl::DataLossError("damaged");
-          break;
-        }
-        LoggedEvent logged;
-        logged.position = position;
-        logged.digest = DigestOf(position);
-        logged.event.type = position % 2 == 0 ? "even" : "odd";
-        logged.event.body = "{}";
-        if (filter.Matches("", "", logged.event.type)) {
-          if (batch.events.size() == limits.max_events) break;
-          batch.events.push_back(std::move(logged));
-        }
-        batch.through = position;
-        batch.through_digest = DigestOf(position);
-      }
-      return batch;
-    }
-    LostEvents Lost() const override { return {log_.damaged_, log_.damaged_, /*gone=*/false}; }
-    absl::StatusOr<ChainDigest> DigestAt(Position position) override { return DigestOf(position); }
-    absl::StatusOr<std::optional<LoggedEvent>> Find(const EventName&, const EventFilter&) override {
-      return std::nullopt;
-    }
-    absl::StatusOr<Position> PlaceOf(absl::Time) override { return 0; }
-
-   private:
-    FakeLog& log_;
-  };
-
-  std::mutex mutex_;
-  Position earliest_ = 1;
-  Position latest_ = 0;
-  Position damaged_ = 0;
-  std::atomic<int> reads_ = 0;
-  std::function<void(Position)> on_growth_;
-  std::function<void()> on_read_;
-  const LogIdentity identity_ = {};
-};
 
 // A page that is asked for, and comes when it comes.
 class Asked {
@@ -168,17 +64,17 @@ class EventFeedTest : public ::testing::Test {
   void WaitUntilIdle() {
     for (int i = 0; i < 4; ++i) {
       std::promise<void> ran;
-      feed_->Run([&](EventReader&) { ran.set_value(); });
+      feed_->Run([&](const absl::StatusOr<EventReader*>&) { ran.set_value(); });
       ran.get_future().wait();
     }
   }
 
-  FakeLog log_;
+  FakeEventLog log_;
   std::unique_ptr<const EventEncoder> encoder_ = *EventEncoder::Create("Service", log_.identity());
   std::unique_ptr<EventFeed> feed_ = *EventFeed::Start(log_, *encoder_, 1);
 };
 
-TEST_F(EventFeedTest, GivesWhatIsThere) {
+TEST_F(EventFeedTest, APageHasTheEventsThatAreThere) {
   log_.Grow(3);
   const auto page = Asked(*feed_, 1, 0, kHang).Wait();
   EXPECT_THAT(PositionsOf(page), ElementsAre(1, 2, 3));
@@ -186,7 +82,7 @@ TEST_F(EventFeedTest, GivesWhatIsThere) {
   EXPECT_EQ(feed_->latest(), 3);
 }
 
-TEST_F(EventFeedTest, WaitsForWhatIsNotThereYet) {
+TEST_F(EventFeedTest, AReaderWaitsForTheNextEvent) {
   Asked first(*feed_, 1, 0, kHang);
   Asked second(*feed_, 2, 0, kHang);
   WaitUntilIdle();
@@ -196,14 +92,14 @@ TEST_F(EventFeedTest, WaitsForWhatIsNotThereYet) {
   EXPECT_THAT(PositionsOf(second.Wait()), ElementsAre(1, 2));
 }
 
-TEST_F(EventFeedTest, SaysSoWhenNothingCame) {
+TEST_F(EventFeedTest, AWaitWithoutEventsEndsWithAnEmptyPage) {
   log_.Grow(2);
   const auto page = Asked(*feed_, 1, 2, absl::Milliseconds(5)).Wait();
   EXPECT_THAT(PositionsOf(page), IsEmpty());
   EXPECT_EQ(page->through.position, 2);
 }
 
-TEST_F(EventFeedTest, WithoutPatienceItDoesNotWait) {
+TEST_F(EventFeedTest, ARequestWithoutPatienceDoesNotWait) {
   EXPECT_THAT(PositionsOf(Asked(*feed_, 1, 0, absl::ZeroDuration()).Wait()), IsEmpty());
 }
 
@@ -216,7 +112,7 @@ TEST_F(EventFeedTest, AnEventThatIsFilteredOutMovesThePlaceAndEndsTheWait) {
   EXPECT_EQ(page->through.position, 1);
 }
 
-TEST_F(EventFeedTest, ThoseWhoKeepUpShareOneRead) {
+TEST_F(EventFeedTest, ReadersNearTheEndShareOneRead) {
   std::vector<std::unique_ptr<Asked>> readers;
   for (int i = 0; i < 100; ++i) readers.push_back(std::make_unique<Asked>(*feed_, i + 1, 0, kHang));
   WaitUntilIdle();
@@ -226,7 +122,7 @@ TEST_F(EventFeedTest, ThoseWhoKeepUpShareOneRead) {
   EXPECT_EQ(log_.reads(), before + 1);
 }
 
-TEST_F(EventFeedTest, WhoeverIsFarBehindReadsForItselfAndMissesNothing) {
+TEST_F(EventFeedTest, AReaderFarBehindMissesNothing) {
   log_.Grow(10000);
   EXPECT_THAT(PositionsOf(Asked(*feed_, 1, 9998, kHang).Wait()), ElementsAre(9999, 10000));
   Position after = 0;
@@ -245,7 +141,7 @@ TEST_F(EventFeedTest, WhoeverIsFarBehindReadsForItselfAndMissesNothing) {
 }
 
 // However many search the log from its beginning, and however long each read takes.
-TEST_F(EventFeedTest, WhoeverKeepsUpDoesNotWaitForThoseWhoSearch) {
+TEST_F(EventFeedTest, AReaderNearTheEndDoesNotWaitForSearches) {
   feed_ = *EventFeed::Start(log_, *encoder_, 2);
   log_.Grow(5000);
   std::promise<void> searching;
@@ -278,10 +174,10 @@ TEST_F(EventFeedTest, ACancelledWaitEnds) {
   EXPECT_THAT(PositionsOf(other.Wait()), ElementsAre(1));
 }
 
-TEST_F(EventFeedTest, ACancelIsNotLostWhateverTheReaderIsAbout) {
+TEST_F(EventFeedTest, ACancelBeforeOrDuringAReadIsNotLost) {
   std::promise<void> blocked;
   std::promise<void> go_on;
-  feed_->Run([&](EventReader&) {
+  feed_->Run([&](const absl::StatusOr<EventReader*>&) {
     blocked.set_value();
     go_on.get_future().wait();
   });
@@ -305,7 +201,7 @@ TEST_F(EventFeedTest, ACancelIsNotLostWhateverTheReaderIsAbout) {
   EXPECT_EQ(served.Wait().status().code(), absl::StatusCode::kCancelled);
 }
 
-TEST_F(EventFeedTest, ADrainEndsThePatientAndServesTheOthers) {
+TEST_F(EventFeedTest, ADrainEndsWaitsAndServesOtherRequests) {
   log_.Grow(1);
   Asked waiting(*feed_, 1, 1, kHang);
   WaitUntilIdle();
@@ -315,7 +211,7 @@ TEST_F(EventFeedTest, ADrainEndsThePatientAndServesTheOthers) {
   EXPECT_THAT(PositionsOf(Asked(*feed_, 3, 0, absl::ZeroDuration()).Wait()), ElementsAre(1));
 }
 
-TEST_F(EventFeedTest, WhoeverWaitsHearsTheEnd) {
+TEST_F(EventFeedTest, TheEndOfTheFeedEndsAWait) {
   Asked waiting(*feed_, 1, 0, kHang);
   WaitUntilIdle();
   feed_.reset();
@@ -350,7 +246,7 @@ TEST_F(EventFeedTest, TrimmedAndDamagedEventsAreErrorsForCallers) {
 
 TEST(EventFeedThreadsTest, ManyReadersSeeEveryEventOnceWhileTheLogGrows) {
   constexpr Position kEvents = 5000;
-  FakeLog log;
+  FakeEventLog log;
   auto encoder = *EventEncoder::Create("Service", log.identity());
   auto feed = *EventFeed::Start(log, *encoder, 3);
   std::vector<std::thread> readers;

@@ -9,19 +9,20 @@
 
 namespace stampgate {
 
-EventGauges::EventGauges(EventFeed& feed, Metrics& metrics, std::function<absl::Time()> now)
-    : feed_(feed), metrics_(metrics), now_(std::move(now)) {}
+EventGauges::EventGauges(EventSource& source, const StreamSlots& subscriptions, Metrics& metrics,
+                         std::function<absl::Time()> now)
+    : source_(source), subscriptions_(subscriptions), metrics_(metrics), now_(std::move(now)) {}
 
 void EventGauges::Look() {
-  const std::optional<Position> furthest = feed_.places().Furthest();
-  const Position latest = feed_.latest();
-  // A subscriber may have read what the feed is about to hear of.
+  const std::optional<Position> furthest = subscriptions_.Furthest();
+  const Position latest = source_.latest();
+  // A subscriber may read an event before the source knows that the log has grown.
   metrics_.SetSubscriberLag(std::max<Position>(latest - furthest.value_or(latest), 0));
-  if (is_asked_->exchange(true)) return;
-  feed_.Run([&metrics = metrics_, now = now_(), is_asked = is_asked_](EventReader& reader) {
-    const absl::StatusOr<LogUsage> usage = reader.Usage();
-    *is_asked = false;
-    if (!usage.ok()) return;  // readers get the error
+  if (is_reading_->exchange(true)) return;
+  source_.Run([&metrics = metrics_, now = now_(), is_reading = is_reading_](absl::StatusOr<EventReader*> reader) {
+    const absl::StatusOr<LogUsage> usage = reader.ok() ? (*reader)->Usage() : reader.status();
+    *is_reading = false;
+    if (!usage.ok()) return;  // callers get the error
     const absl::Duration age = usage->oldest.has_value() ? now - *usage->oldest : absl::ZeroDuration();
     metrics.SetEventLogUsage(usage->bytes, std::max(age, absl::ZeroDuration()));
   });

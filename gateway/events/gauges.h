@@ -1,4 +1,4 @@
-// Shows in the metrics what the event log takes and how far its subscribers are behind.
+// Sets the metrics of the event log's size and age, and of how far its subscribers are behind.
 #ifndef STAMPGATE_GATEWAY_EVENTS_GAUGES_H_
 #define STAMPGATE_GATEWAY_EVENTS_GAUGES_H_
 
@@ -7,26 +7,28 @@
 #include <memory>
 
 #include "absl/time/time.h"
-#include "gateway/events/feed.h"
+#include "gateway/events/source.h"
+#include "gateway/events/stream_slots.h"
 #include "gateway/metrics/metrics.h"
 
 namespace stampgate {
 
-// One thread at a time. Does not block.
+// One thread at a time; no call blocks.
 class EventGauges {
  public:
-  // `feed` outlives this; `metrics` also outlives the feed. `now` is the clock of commit times.
-  EventGauges(EventFeed& feed, Metrics& metrics, std::function<absl::Time()> now);
+  // `source` and `subscriptions` must outlive this, and `metrics` the source too. `now` is the clock of commit times.
+  EventGauges(EventSource& source, const StreamSlots& subscriptions, Metrics& metrics, std::function<absl::Time()> now);
 
-  // Shows the subscribers now, and the log when a reader has looked at it. While that is under way, no second one
-  // looks.
+  // Sets the gauge of the subscribers now, and those of the log once a reader has read them; until then, further calls
+  // do not ask for another read.
   void Look();
 
  private:
-  EventFeed& feed_;
+  EventSource& source_;
+  const StreamSlots& subscriptions_;
   Metrics& metrics_;
   const std::function<absl::Time()> now_;
-  const std::shared_ptr<std::atomic<bool>> is_asked_ = std::make_shared<std::atomic<bool>>(false);
+  const std::shared_ptr<std::atomic<bool>> is_reading_ = std::make_shared<std::atomic<bool>>(false);
 };
 
 }  // namespace stampgate

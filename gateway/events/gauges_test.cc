@@ -9,6 +9,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "gateway/events/feed.h"
 #include "webhooks/log/sqlite_event_log.h"
 #include "webhooks/log/testing.h"
 #include "webhooks/verification/testing.h"
@@ -30,7 +31,8 @@ class EventGaugesTest : public testing::Test {
     log_ = *OpenSqliteEventLog(std::move(options));
     encoder_ = *EventEncoder::Create("Service", log_->identity());
     feed_ = *EventFeed::Start(*log_, *encoder_, 1, &metrics_);
-    gauges_ = std::make_unique<EventGauges>(*feed_, metrics_, [this] { return now_ + absl::Seconds(90); });
+    gauges_ =
+        std::make_unique<EventGauges>(*feed_, subscriptions_, metrics_, [this] { return now_ + absl::Seconds(90); });
   }
   ~EventGaugesTest() override {
     feed_->Close();
@@ -43,11 +45,11 @@ class EventGaugesTest : public testing::Test {
     EXPECT_EQ(AppendAndWait(*log_, MakeVerifiedEvent(absl::StrCat("e", number), "{}")).value(), AppendOutcome::kStored);
   }
 
-  // What the metrics say once a reader has looked.
+  // The metrics once a reader has looked.
   std::string Look() {
     gauges_->Look();
     std::promise<void> ran;
-    feed_->Run([&](EventReader&) { ran.set_value(); });
+    feed_->Run([&](const absl::StatusOr<EventReader*>&) { ran.set_value(); });
     ran.get_future().wait();
     return metrics_.Render();
   }
@@ -58,10 +60,11 @@ class EventGaugesTest : public testing::Test {
   std::unique_ptr<EventLog> log_;
   std::unique_ptr<const EventEncoder> encoder_;
   std::unique_ptr<EventFeed> feed_;
+  StreamSlots subscriptions_{10, "subscriptions"};
   std::unique_ptr<EventGauges> gauges_;
 };
 
-TEST_F(EventGaugesTest, ShowWhatTheLogTakes) {
+TEST_F(EventGaugesTest, TheSizeAndAgeOfTheLogAreShown) {
   EXPECT_THAT(metrics_.Render(), Not(HasSubstr("stampgate_event_log_bytes")));
   EXPECT_THAT(Look(), HasSubstr("\nstampgate_event_log_oldest_age_seconds 0\n"));
   Store(1);
@@ -71,17 +74,18 @@ TEST_F(EventGaugesTest, ShowWhatTheLogTakes) {
   EXPECT_THAT(text, Not(HasSubstr("\nstampgate_event_log_bytes 0\n")));
 }
 
-TEST_F(EventGaugesTest, ShowTheSubscriberThatIsFurthestBehind) {
+TEST_F(EventGaugesTest, TheLagOfTheSubscriberFurthestBehindIsShown) {
   EXPECT_THAT(Look(), HasSubstr("\nstampgate_subscriber_lag_events 0\n"));
   for (int number = 1; number <= 5; ++number) Store(number);
   EXPECT_THAT(Look(), HasSubstr("\nstampgate_subscriber_lag_events 0\n")) << "nobody is subscribed";
-  feed_->places().Set(7, 2);
-  feed_->places().Set(8, 4);
+  const std::unique_ptr<StreamSlot> first = *subscriptions_.Take();
+  std::unique_ptr<StreamSlot> second = *subscriptions_.Take();
+  first->SetPosition(2);
+  second->SetPosition(4);
   EXPECT_THAT(Look(), HasSubstr("\nstampgate_subscriber_lag_events 3\n"));
-  feed_->places().Set(7, 5);
+  first->SetPosition(5);
   EXPECT_THAT(Look(), HasSubstr("\nstampgate_subscriber_lag_events 1\n"));
-  feed_->places().Remove(8);
-  feed_->places().Remove(8);
+  second = nullptr;
   EXPECT_THAT(Look(), HasSubstr("\nstampgate_subscriber_lag_events 0\n"));
 }
 

@@ -12,11 +12,11 @@ namespace stampgate {
 // One thread at a time.
 class EventLogWatch {
  public:
-  // `log` and `metrics`, which may be null, outlive this.
+  // `metrics` may be null. `log` and `metrics` must outlive this.
   EventLogWatch(const EventLog& log, Metrics* metrics, std::function<void(bool hangs)> on_change);
 
-  // Shows in the metrics for how long the log has been writing. Calls `on_change` with true, and logs it, when that is
-  // longer than kWriteHangsAfter, and with false when it is so no longer.
+  // Sets the metric of how long the log has been writing. When this exceeds kWriteHangsAfter, it logs that and calls
+  // `on_change` with true; when it no longer does, it logs that and calls `on_change` with false.
   void Look();
 
  private:

@@ -30,7 +30,7 @@ class FakeLog : public EventLog {
   LogIdentity identity_;
 };
 
-TEST(EventLogWatch, ReportsEachChangeOnce) {
+TEST(EventLogWatchTest, ReportsEachChangeOnce) {
   FakeLog log;
   std::vector<bool> changes;
   EventLogWatch watch(log, nullptr, [&](bool hangs) { changes.push_back(hangs); });
@@ -51,7 +51,7 @@ TEST(EventLogWatch, ReportsEachChangeOnce) {
   }
 }
 
-TEST(EventLogWatch, ShowsTheTimeInTheMetrics) {
+TEST(EventLogWatchTest, ShowsTheTimeInTheMetrics) {
   FakeLog log;
   Metrics metrics({}, "v");
   EventLogWatch watch(log, &metrics, [](bool) {});

@@ -12,6 +12,18 @@ static_assert(+v1::SubscribeResponse::kEventsFieldNumber == +v1::ListEventsRespo
 static_assert(+v1::SubscribeResponse::kCursorFieldNumber == +v1::ListEventsResponse::kCursorFieldNumber);
 static_assert(+v1::SubscribeResponse::kEventsFieldNumber == +v1::GetEventResponse::kEventFieldNumber);
 
+bool AddToPage(const std::shared_ptr<const EncodedEvent>& event, const EventFilter& filter, const PageLimits& limits,
+               size_t& bytes, EventPage& page) {
+  if (filter.Matches(event->organization_id, event->parent_organization_id, event->type)) {
+    const bool full = page.events.size() >= limits.max_events || bytes + event->field.size() > limits.max_bytes;
+    if (full && !page.events.empty()) return false;
+    bytes += event->field.size();
+    page.events.push_back(event);
+  }
+  page.through = {event->position, event->digest};
+  return true;
+}
+
 grpc::ByteBuffer EncodePage(const LogIdentity& log, const EventPage& page, bool at_end) {
   v1::ListEventsResponse rest;
   rest.set_cursor(EncodeCursor(log, page.through));

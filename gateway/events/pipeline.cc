@@ -13,13 +13,13 @@
 namespace stampgate {
 namespace {
 
-// Two read while one waits for the disk or decodes something large.
+// While one thread waits for the disk or decodes a large event, the others read.
 constexpr int kReaderThreads = 2;
 
 constexpr absl::Duration kWatchInterval = absl::Seconds(1);
 constexpr absl::Duration kMeasureInterval = absl::Seconds(1);
 
-// Where the key set is: as the operation says that gives it to callers.
+// The path of the key set: the path of the operation that returns it to callers.
 std::string KeySetPath() {
   const google::protobuf::MethodDescriptor* method =
       google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(
@@ -74,7 +74,7 @@ ReceiverOptions ReceiverOptionsOf(const config::v1::Webhooks& webhooks) {
 absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config::v1::Config& config,
                                                                     UpstreamClient& upstream, Observers observers,
                                                                     Metrics* metrics) {
-  std::unique_ptr<EventPipeline> pipeline(new EventPipeline(metrics));
+  std::unique_ptr<EventPipeline> pipeline(new EventPipeline(config.events().max_subscribers(), metrics));
   absl::StatusOr<std::unique_ptr<EventLog>> log =
       OpenSqliteEventLog(LogOptions(config.events(), std::move(observers.on_fatal), metrics));
   if (!log.ok()) return log.status();
@@ -92,10 +92,11 @@ absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config
   if (!feed.ok()) return feed.status();
   pipeline->feed_ = *std::move(feed);
   if (metrics != nullptr) {
-    pipeline->gauges_ = std::make_unique<EventGauges>(*pipeline->feed_, *metrics, [] { return absl::Now(); });
+    pipeline->gauges_ =
+        std::make_unique<EventGauges>(*pipeline->feed_, pipeline->subscriptions_, *metrics, [] { return absl::Now(); });
     pipeline->measurer_ = std::make_unique<PeriodicTask>("log-gauges", kMeasureInterval, [pipeline = pipeline.get()] {
       pipeline->gauges_->Look();
-      pipeline->TellPeers();
+      pipeline->ReportPeers();
     });
     pipeline->measurer_->Wake();
   }
@@ -114,7 +115,7 @@ absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config
   pipeline->intake_ =
       std::make_unique<Intake>(*pipeline->verifier_, *pipeline->log_,
                                [metrics, &deliveries = pipeline->delivery_log_](const Intake::Report& report) {
-                                 deliveries.Tell(report);
+                                 deliveries.Add(report);
                                  if (metrics != nullptr) metrics->CountDelivery(report.outcome);
                                });
   ReceiverOptions options = ReceiverOptionsOf(config.webhooks());
@@ -128,13 +129,23 @@ absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config
     const std::lock_guard lock(pipeline->reloading_);
     pipeline->receiver_ = *std::move(receiver);
   }
-  pipeline->TellCertificate();
-  pipeline->TellPeers();
+  pipeline->ReportCertificate();
+  pipeline->ReportPeers();
   return pipeline;
 }
 
-EventPipeline::EventPipeline(Metrics* metrics)
+EventPipeline::EventPipeline(size_t max_streams, Metrics* metrics)
     : metrics_(metrics),
+      subscriptions_(max_streams, "subscriptions",
+                     [metrics](int change) {
+                       if (metrics == nullptr) return;
+                       if (change > 0) {
+                         metrics->SubscriberCame();
+                       } else {
+                         metrics->SubscriberLeft();
+                       }
+                     }),
+      body_reads_(max_streams, "body reads"),
       delivery_log_([] { return absl::Now(); },
                     [](absl::string_view event, const LogFields& fields) { Log(Severity::kWarning, event, fields); }) {}
 
@@ -145,17 +156,17 @@ absl::Status EventPipeline::ReloadTls() {
   if (receiver_ == nullptr) return absl::OkStatus();
   const absl::StatusOr<bool> changed = receiver_->ReloadTls(absl::Now());
   if (metrics_ != nullptr && (!changed.ok() || *changed)) metrics_->CountReload("webhook_certificates", changed.ok());
-  TellCertificate();
+  ReportCertificate();
   return changed.status();
 }
 
-void EventPipeline::TellCertificate() {
+void EventPipeline::ReportCertificate() {
   if (metrics_ == nullptr) return;
   const std::optional<absl::Time> not_after = receiver_->certificate_not_after();
   if (not_after.has_value()) metrics_->SetWebhookCertificateNotAfter(*not_after);
 }
 
-void EventPipeline::TellPeers() {
+void EventPipeline::ReportPeers() {
   const std::lock_guard lock(reloading_);
   if (metrics_ == nullptr || receiver_ == nullptr) return;
   const PeerTable::Counts peers = receiver_->peers();
@@ -179,7 +190,7 @@ void EventPipeline::Close(absl::Duration grace) {
   if (feed_ != nullptr) feed_->Close();  // a log that nobody reads leaves one file
   if (log_ != nullptr) log_->Close();
   delivery_log_.Finish();
-  feed_.reset();  // only now: until it is closed, the log reports its growth to the feed
+  feed_.reset();  // after the log, which reports its growth to the feed until it is closed
 }
 
 }  // namespace stampgate

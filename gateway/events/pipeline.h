@@ -1,4 +1,4 @@
-// The way of events through the process: from webhook deliveries over the log to those who read it.
+// The path of events through the process: from webhook deliveries through the event log to the calls that read it.
 #ifndef STAMPGATE_GATEWAY_EVENTS_PIPELINE_H_
 #define STAMPGATE_GATEWAY_EVENTS_PIPELINE_H_
 
@@ -15,6 +15,7 @@
 #include "gateway/events/gauges.h"
 #include "gateway/events/log_watch.h"
 #include "gateway/events/rejected_delivery_log.h"
+#include "gateway/events/stream_slots.h"
 #include "gateway/metrics/metrics.h"
 #include "gateway/process/periodic_task.h"
 #include "gateway/upstream/client.h"
@@ -30,50 +31,54 @@ namespace stampgate {
 // Thread-safe.
 class EventPipeline {
  public:
-  // Who hears of the event log's state. Called from any thread; must not block.
+  // The observers of the event log's state. Called on any thread; they must not block.
   struct Observers {
-    std::function<void()> on_fatal;              // once, if the log cannot go on: the process must end
-    std::function<void(bool hangs)> on_hanging;  // the log's disk does not answer, or answers again
+    std::function<void()> on_fatal;              // once, when the log has failed for good: the process must end
+    std::function<void(bool hangs)> on_hanging;  // when the log's disk begins to hang, and when it works again
   };
 
-  // Opens the log of `config.events()`, and receives deliveries if `config.webhooks()` says where. Keys come through
-  // `upstream`, which outlives this. Counts in `metrics`, which outlives this, if it is not null. Errors: those of
-  // OpenSqliteEventLog and Receiver::Start.
+  // Opens the log of `config.events()`, and receives deliveries if `config.webhooks()` has a listen address. Fetches
+  // the key set through `upstream`. `metrics` may be null. Both must outlive this. Errors: those of OpenSqliteEventLog,
+  // EventEncoder::Create, EventFeed::Start and Receiver::Start.
   static absl::StatusOr<std::unique_ptr<EventPipeline>> Start(const config::v1::Config& config,
                                                               UpstreamClient& upstream, Observers observers,
                                                               Metrics* metrics = nullptr);
 
-  // As Close does, at once.
+  // Closes without grace.
   ~EventPipeline();
 
   EventFeed& feed() { return *feed_; }
+  StreamSlots& subscriptions() { return subscriptions_; }
+  StreamSlots& body_reads() { return body_reads_; }
   const EventEncoder& encoder() const { return *encoder_; }
   const LogIdentity& log_identity() const { return log_->identity(); }
 
   // "http://0.0.0.0:8080"; empty if no deliveries are received.
   std::string webhook_url() const { return receiver_ == nullptr ? std::string() : receiver_->url(); }
 
-  // Takes over what the receiver's TLS files hold now: see Receiver::ReloadTls. Nothing to do without TLS, or once this
-  // is closed.
+  // Reads the receiver's TLS files again: see Receiver::ReloadTls. Does nothing without a receiver, without TLS, or
+  // after Close.
   absl::Status ReloadTls();
 
-  // Deliveries are answered 503 from now on, and subscriptions end with their cursor. Does not wait.
+  // From now on, the receiver responds 503 to deliveries, and subscriptions end with their cursor. Does not wait.
   void Drain();
 
-  // After every call that reads has ended. Waits until the deliveries that were taken are answered or `grace` has
-  // passed, and leaves the log in good order, which takes as long as its disk does.
+  // Called after every call that reads events has ended. Waits until the receiver has responded to every delivery or
+  // `grace` has passed, and then closes the log, which takes as long as its disk does.
   void Close(absl::Duration grace);
 
  private:
-  explicit EventPipeline(Metrics* metrics);
+  EventPipeline(size_t max_streams, Metrics* metrics);
 
-  void TellCertificate();
-  void TellPeers();
+  void ReportCertificate();
+  void ReportPeers();
 
   Metrics* const metrics_;
-  std::mutex reloading_;  // for the end of receiver_ too
+  std::mutex reloading_;  // guards reloads of receiver_, and its beginning and end
 
-  // In the order in which they lean on each other.
+  // Each uses those above it.
+  StreamSlots subscriptions_;
+  StreamSlots body_reads_;
   DeliveryLog delivery_log_;
   std::unique_ptr<EventLog> log_;
   std::unique_ptr<const EventEncoder> encoder_;

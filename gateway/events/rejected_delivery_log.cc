@@ -7,11 +7,11 @@ namespace stampgate {
 DeliveryLog::DeliveryLog(std::function<absl::Time()> now, Write write)
     : now_(std::move(now)), write_(std::move(write)) {}
 
-void DeliveryLog::Tell(const Intake::Report& report) {
+void DeliveryLog::Add(const Intake::Report& report) {
   if (report.outcome == "stored" || report.outcome == "duplicate") return;
   const std::lock_guard lock(mutex_);
   const absl::Time now = now_();
-  if (bound_.counting()) TellLeftOut(now, false);
+  if (bound_.counting()) WriteLeftOut(now, false);
   if (report.event_id.empty() && !bound_.Admit(report.outcome, FloodBound::Who::kKnown, now)) return;
   write_("delivery_not_stored", {{"http_status", report.http_status},
                                  {"outcome", report.outcome},
@@ -21,10 +21,10 @@ void DeliveryLog::Tell(const Intake::Report& report) {
 
 void DeliveryLog::Finish() {
   const std::lock_guard lock(mutex_);
-  TellLeftOut(now_(), true);
+  WriteLeftOut(now_(), true);
 }
 
-void DeliveryLog::TellLeftOut(absl::Time now, bool all) {
+void DeliveryLog::WriteLeftOut(absl::Time now, bool all) {
   for (const FloodBound::Counted& counted : bound_.Take(now, all)) {
     write_("deliveries_left_out", {{"outcome", counted.name}, {"count", counted.count}});
   }

@@ -1,4 +1,4 @@
-// The log's lines about deliveries that were not stored.
+// Logs the deliveries that were not stored.
 #ifndef STAMPGATE_GATEWAY_EVENTS_REJECTED_DELIVERY_LOG_H_
 #define STAMPGATE_GATEWAY_EVENTS_REJECTED_DELIVERY_LOG_H_
 
@@ -13,26 +13,26 @@
 
 namespace stampgate {
 
-// Thread-safe. Bounded, since strangers can cause as many as they like. Of each outcome kPerSecond are written in a
-// second, and of the others how many they were. What is about a genuine event is always written.
+// Thread-safe. Strangers can send any number of deliveries, so the lines are bounded: for each outcome, kPerSecond
+// lines in a second, and then one line with the number of those left out. Lines about genuine events are not bounded.
 class DeliveryLog {
  public:
   static constexpr int kPerSecond = 100;
 
-  // Of a line with that event; does not block.
+  // Writes a line with this event and these fields. Must not block.
   using Write = std::function<void(absl::string_view event, const LogFields& fields)>;
 
   DeliveryLog(std::function<absl::Time()> now, Write write);
 
-  // "delivery_not_stored", with the reason; nothing if it was stored, now or before. Also "deliveries_left_out", with
-  // the number, of those that were left out a second ago or earlier.
-  void Tell(const Intake::Report& report);
+  // Writes "delivery_not_stored" with the reason, unless the event is stored. Also writes "deliveries_left_out" with
+  // the number of lines that were left out in seconds that are over.
+  void Add(const Intake::Report& report);
 
-  // All that were left out and are not logged yet.
+  // Writes "deliveries_left_out" for every line that was left out and is not reported yet.
   void Finish();
 
  private:
-  void TellLeftOut(absl::Time now, bool all);
+  void WriteLeftOut(absl::Time now, bool all);
 
   const std::function<absl::Time()> now_;
   const Write write_;

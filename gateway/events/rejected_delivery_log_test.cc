@@ -27,8 +27,8 @@ constexpr char kNotFoundLine[] = "delivery_not_stored http_status=404 outcome=no
 
 class DeliveryLogTest : public testing::Test {
  protected:
-  void Tell(const Intake::Report& report, size_t times) {
-    for (size_t i = 0; i < times; ++i) log_.Tell(report);
+  void Add(const Intake::Report& report, size_t times) {
+    for (size_t i = 0; i < times; ++i) log_.Add(report);
   }
 
   std::vector<std::string> Take() { return std::exchange(lines_, {}); }
@@ -46,12 +46,12 @@ class DeliveryLogTest : public testing::Test {
                    }};
 };
 
-TEST_F(DeliveryLogTest, TellsWhatWasNotStoredAndWhy) {
-  log_.Tell({200, "stored", "", "evt_1"});
-  log_.Tell({200, "duplicate", "", "evt_1"});
-  log_.Tell(kNotFound);
-  log_.Tell({400, "missing_header", "x-service-signature", ""});
-  log_.Tell({200, "conflict", "", "evt_2"});
+TEST_F(DeliveryLogTest, ADeliveryThatWasNotStoredIsLoggedWithItsReason) {
+  log_.Add({200, "stored", "", "evt_1"});
+  log_.Add({200, "duplicate", "", "evt_1"});
+  log_.Add(kNotFound);
+  log_.Add({400, "missing_header", "x-service-signature", ""});
+  log_.Add({200, "conflict", "", "evt_2"});
   EXPECT_THAT(
       Take(),
       ElementsAre(kNotFoundLine,
@@ -61,29 +61,29 @@ TEST_F(DeliveryLogTest, TellsWhatWasNotStoredAndWhy) {
   EXPECT_THAT(Take(), IsEmpty());
 }
 
-TEST_F(DeliveryLogTest, TellsOnlyHowManyThereWereOfTooManyInASecond) {
-  Tell(kNotFound, kPerSecond + 7);
+TEST_F(DeliveryLogTest, LinesBeyondTheBoundAreCounted) {
+  Add(kNotFound, kPerSecond + 7);
   EXPECT_THAT(Take(), SizeIs(kPerSecond));
-  Tell(kTooLarge, 2);
+  Add(kTooLarge, 2);
   EXPECT_THAT(Take(), SizeIs(2)) << "of another outcome";
   now_ += absl::Milliseconds(999);
-  log_.Tell(kNotFound);
+  log_.Add(kNotFound);
   EXPECT_THAT(Take(), IsEmpty());
   now_ += absl::Milliseconds(1);
-  log_.Tell(kNotFound);
+  log_.Add(kNotFound);
   EXPECT_THAT(Take(), ElementsAre("deliveries_left_out outcome=not_found count=8", kNotFoundLine));
-  log_.Tell(kNotFound);
+  log_.Add(kNotFound);
   EXPECT_THAT(Take(), ElementsAre(kNotFoundLine));
 }
 
-TEST_F(DeliveryLogTest, TellsTheRestAtTheNextDeliveryWhateverItIsAndAtTheEnd) {
-  Tell(kNotFound, kPerSecond + 1);
+TEST_F(DeliveryLogTest, TheNumberLeftOutIsLoggedWithTheNextDeliveryOrAtTheEnd) {
+  Add(kNotFound, kPerSecond + 1);
   Take();
   now_ += absl::Hours(1);
-  log_.Tell(kTooLarge);
+  log_.Add(kTooLarge);
   EXPECT_THAT(Take(), ElementsAre("deliveries_left_out outcome=not_found count=1",
                                   "delivery_not_stored http_status=413 outcome=too_large header= event_id="));
-  Tell(kNotFound, kPerSecond + 2);
+  Add(kNotFound, kPerSecond + 2);
   Take();
   log_.Finish();
   EXPECT_THAT(Take(), ElementsAre("deliveries_left_out outcome=not_found count=2"));
@@ -91,21 +91,21 @@ TEST_F(DeliveryLogTest, TellsTheRestAtTheNextDeliveryWhateverItIsAndAtTheEnd) {
   EXPECT_THAT(Take(), IsEmpty());
 }
 
-TEST_F(DeliveryLogTest, LeavesNoGenuineEventOut) {
-  Tell({503, "not_stored", "", "evt_1"}, 3 * kPerSecond);
+TEST_F(DeliveryLogTest, EachGenuineEventIsLogged) {
+  Add({503, "not_stored", "", "evt_1"}, 3 * kPerSecond);
   EXPECT_THAT(Take(), SizeIs(3 * kPerSecond));
 }
 
-TEST_F(DeliveryLogTest, CountsEachOnceWhateverTheClockDoesAndWhoeverTells) {
+TEST_F(DeliveryLogTest, EachLineIsCountedOnceWithManyThreadsAndASteppedClock) {
   constexpr size_t kThreads = 4;
   constexpr size_t kTimes = 5000;
   std::vector<std::thread> threads;
   for (size_t i = 0; i < kThreads; ++i) {
-    threads.emplace_back([this] { Tell(kNotFound, kTimes); });
+    threads.emplace_back([this] { Add(kNotFound, kTimes); });
   }
   for (std::thread& thread : threads) thread.join();
   now_ -= absl::Hours(1);
-  Tell(kNotFound, kTimes);
+  Add(kNotFound, kTimes);
   log_.Finish();
   size_t told = 0;
   for (const std::string& line : Take()) {

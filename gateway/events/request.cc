@@ -22,10 +22,10 @@ absl::StatusOr<Cursor> ReadCursor(const LogIdentity& log, const std::string& tex
   if (cursor.ok()) return cursor;
   if (absl::IsFailedPrecondition(cursor.status())) {
     return ToStatus(GatewayError(StatusCode::kFailedPrecondition, v1::ERROR_REASON_CURSOR_OF_ANOTHER_LOG,
-                                 "the cursor is of another event log"));
+                                 "the cursor belongs to another event log"));
   }
   return ToStatus(GatewayError(StatusCode::kInvalidArgument, v1::ERROR_REASON_CURSOR_INVALID,
-                               "the cursor is not one that this gateway gave"));
+                               "the gateway did not make this cursor"));
 }
 
 absl::Status NotOfThisHistory(absl::string_view why) {
@@ -44,9 +44,9 @@ absl::Status ReadEventRequest(const EventEnvironment& environment, const grpc::B
   Violations violations;
   Validate(request, *environment.plans.Find(request.GetDescriptor()), violations);
   if (!violations.empty()) return ViolationError(std::move(violations));
-  if (environment.feed != nullptr) return absl::OkStatus();
+  if (environment.source != nullptr) return absl::OkStatus();
   return ToStatus(GatewayError(StatusCode::kFailedPrecondition, v1::ERROR_REASON_EVENTS_NOT_CONFIGURED,
-                               "this gateway keeps no event log"));
+                               "this gateway has no event log"));
 }
 
 template <typename Request>
@@ -86,14 +86,15 @@ absl::StatusOr<EventPlace> Locate(const EventStart& start, EventReader& reader) 
   const Cursor cursor = std::get<Cursor>(start);
   if (cursor.position < extent->earliest - 1) return absl::OutOfRangeError("trimmed");
   if (cursor.position > extent->latest) {
-    return NotOfThisHistory("the cursor is ahead of the event log, which was put back to an earlier state");
+    return NotOfThisHistory("the cursor is ahead of the event log: the log was restored to an earlier state");
   }
   const absl::StatusOr<ChainDigest> there = reader.DigestAt(cursor.position);
-  // A subscriber that has seen the damaged event goes on after it. One at an event that is gone gets the error.
+  // A subscriber that was at a damaged event continues after it. A cursor at an event that is gone is an error.
   if (absl::IsDataLoss(there.status()) && !reader.Lost().gone) return EventPlace{cursor.position, {}};
   if (!there.ok()) return there.status();
   if (cursor.Fits(*there)) return EventPlace{cursor.position, *there};
-  return NotOfThisHistory("the event log has another event at the cursor's place: it was put back to an earlier state");
+  return NotOfThisHistory(
+      "the event log has another event at the cursor's place: the log was restored to an earlier state");
 }
 
 absl::StatusOr<std::shared_ptr<const EventFilter>> FilterOf(const v1::EventFilter& filter,

@@ -1,4 +1,4 @@
-// What the event service's requests have in common: they are checked, and say where in the log to start.
+// Checks the requests of the event service, and finds the place in the log at which they start.
 #ifndef STAMPGATE_GATEWAY_EVENTS_REQUEST_H_
 #define STAMPGATE_GATEWAY_EVENTS_REQUEST_H_
 
@@ -19,12 +19,12 @@
 
 namespace stampgate {
 
-// Decodes and checks a request. Errors: FAILED_PRECONDITION (EVENTS_NOT_CONFIGURED), INVALID_ARGUMENT
-// (INVALID_REQUEST) with every broken rule.
+// Decodes and checks a request. Errors: INVALID_ARGUMENT (INVALID_REQUEST) with every violation, and then
+// FAILED_PRECONDITION (EVENTS_NOT_CONFIGURED).
 absl::Status ReadEventRequest(const EventEnvironment& environment, const grpc::ByteBuffer& bytes,
                               google::protobuf::Message& request);
 
-// A place in the log as a caller names it.
+// A place in the log, as a request names it.
 using EventStart = std::variant<Cursor, absl::Time, v1::LogEnd>;
 
 // `request` is a SubscribeRequest or a ListEventsRequest. Errors: INVALID_ARGUMENT (INVALID_REQUEST, CURSOR_INVALID),
@@ -32,11 +32,11 @@ using EventStart = std::variant<Cursor, absl::Time, v1::LogEnd>;
 template <typename Request>
 absl::StatusOr<EventStart> StartOf(const LogIdentity& log, const Request& request);
 
-// The place behind which to read. Errors: DATA_LOSS (CURSOR_AHEAD_OF_LOG) if the log does not have the event that the
-// cursor was made for, and such as the reader gives.
+// The place after which to read. Errors: those of the reader, and DATA_LOSS (CURSOR_AHEAD_OF_LOG) if the log does not
+// have the event that the cursor was made for.
 absl::StatusOr<EventPlace> Locate(const EventStart& start, EventReader& reader);
 
-// The event that a GetEventRequest or a ReadEventBodyRequest is about.
+// The event that a GetEventRequest or a ReadEventBodyRequest names.
 template <typename Request>
 EventName NameOf(const Request& request) {
   EventName name{request.event_id(), std::nullopt};
@@ -44,8 +44,8 @@ EventName NameOf(const Request& request) {
   return name;
 }
 
-// What a caller asks for, of what it may see. Errors: INVALID_ARGUMENT (INVALID_REQUEST) if there are too many
-// conditions.
+// A filter that passes the events that the request asks for and the caller may see. Errors: INVALID_ARGUMENT
+// (INVALID_REQUEST) if the request has too many conditions.
 absl::StatusOr<std::shared_ptr<const EventFilter>> FilterOf(const v1::EventFilter& filter,
                                                             std::shared_ptr<const OrganizationIds> visible);
 

@@ -3,10 +3,9 @@
 #include <grpcpp/impl/codegen/rpc_service_method.h>
 #include <grpcpp/impl/codegen/server_callback_handlers.h>
 
-#include "gateway/events/access.h"
-#include "gateway/events/body_call.h"
-#include "gateway/events/call.h"
-#include "gateway/events/subscription.h"
+#include "gateway/events/method.h"
+#include "gateway/events/query_reactor.h"
+#include "gateway/events/stream_reactor.h"
 
 namespace stampgate {
 namespace {
@@ -18,7 +17,7 @@ using grpc::internal::CallbackUnaryHandler;
 using grpc::internal::RpcMethod;
 using grpc::internal::RpcServiceMethod;
 
-// In the order of the proto.
+// The indexes of the methods, in the order of the proto.
 enum Method { kSubscribeIndex, kListEventsIndex, kGetEventIndex, kReadEventBodyIndex };
 
 }  // namespace
@@ -46,7 +45,7 @@ EventService::EventService(const EventEnvironment& environment) {
                         }));
   MarkMethodRawCallback(kReadEventBodyIndex,
                         new Streaming([&](CallbackServerContext* context, const ByteBuffer* request) {
-                          return StartEventBodyCall(environment, context, request);
+                          return StartBodyRead(environment, context, request);
                         }));
 }
 

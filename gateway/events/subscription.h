@@ -1,18 +1,74 @@
-// One call of EventService.Subscribe.
+// One call of EventService.Subscribe, without gRPC.
 #ifndef STAMPGATE_GATEWAY_EVENTS_SUBSCRIPTION_H_
 #define STAMPGATE_GATEWAY_EVENTS_SUBSCRIPTION_H_
 
 #include <grpcpp/support/byte_buffer.h>
-#include <grpcpp/support/server_callback.h>
 
+#include <atomic>
+#include <chrono>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "gateway/calls/call_record.h"
+#include "gateway/events/access.h"
 #include "gateway/events/environment.h"
+#include "gateway/events/identity.h"
+#include "gateway/events/page.h"
+#include "gateway/events/request.h"
+#include "gateway/events/source.h"
+#include "gateway/events/stream_call.h"
+#include "gateway/events/stream_slots.h"
+#include "stampgate/v1/event_service.pb.h"
+#include "webhooks/log/event_filter.h"
+#include "webhooks/log/event_log.h"
 
 namespace stampgate {
 
-// Starts the call and returns its reactor, which deletes itself. Never blocks.
-grpc::ServerWriteReactor<grpc::ByteBuffer>* StartSubscription(const EventEnvironment& environment,
-                                                              grpc::CallbackServerContext* context,
-                                                              const grpc::ByteBuffer* request);
+// Made by std::make_shared: the call keeps itself alive while a callback may need it. No call blocks. A slow caller
+// costs a position and one page.
+class Subscription : public StreamCall, public std::enable_shared_from_this<Subscription> {
+ public:
+  // `environment` and what `identity` refers to must outlive the call. `request_id` is in each record of the call.
+  Subscription(const EventEnvironment& environment, CallIdentity identity, absl::string_view request_id,
+               Output& output);
+
+  void Start(const grpc::ByteBuffer& request) override;
+  void OnSent(bool ok) override;
+  void Cancel() override;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void Read(const grpc::ByteBuffer& bytes);
+  void Begin(const EventStart& start, EventReader& reader);
+  void ReadOn();
+  void OnPage(absl::StatusOr<EventPage> page);
+  void Reauthorize();
+  void Send(const EventPage& page);
+  absl::Duration SinceSent() const { return absl::FromChrono(environment_.steady_now() - sent_); }
+  bool HasTokenEnded() const { return access_.HasTokenEnded(environment_.now()); }
+  absl::Status ExpiredAtPlace() const;
+  void End(const absl::Status& status);
+
+  const EventEnvironment& environment_;
+  const CallIdentity identity_;
+  Output& output_;
+  CallRecord record_;
+  EventAccess access_;
+  std::shared_ptr<const EventFilter> filter_;
+  std::unique_ptr<StreamSlot> slot_;
+  EventSource::ReaderId reader_ = 0;
+  EventPlace place_;        // the caller has every event up to here that it asked for and may see
+  Clock::time_point sent_;  // when the last message was
+  std::atomic<bool> cancelled_ = false;
+};
+
+// The error of a subscription that the gateway rejects while it drains. It repeats the cursor of `request`, as the
+// error of a subscription that ends does: so there is one way to continue. Anything else that a caller sends is not
+// repeated.
+absl::Status SubscriptionRefusal(const EventEnvironment& environment, const grpc::ByteBuffer& request);
 
 }  // namespace stampgate
 

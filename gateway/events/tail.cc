@@ -2,18 +2,6 @@
 
 namespace stampgate {
 
-bool AddToPage(const std::shared_ptr<const EncodedEvent>& event, const EventFilter& filter, const PageLimits& limits,
-               size_t& bytes, EventPage& page) {
-  if (filter.Matches(event->organization_id, event->parent_organization_id, event->type)) {
-    const bool full = page.events.size() >= limits.max_events || bytes + event->field.size() > limits.max_bytes;
-    if (full && !page.events.empty()) return false;
-    bytes += event->field.size();
-    page.events.push_back(event);
-  }
-  page.through = {event->position, event->digest};
-  return true;
-}
-
 bool EventTail::Read(Position after, const EventFilter& filter, const PageLimits& limits, EventPage& page) const {
   std::lock_guard lock(mutex_);
   if (window_.empty() || after + 1 < window_.front()->position || after >= window_.back()->position) return false;
@@ -35,7 +23,7 @@ void EventTail::Add(const std::vector<std::shared_ptr<const EncodedEvent>>& even
     bytes_ = 0;
   }
   for (const auto& event : events) {
-    if (!window_.empty() && event->position <= window_.back()->position) continue;  // another reader was quicker
+    if (!window_.empty() && event->position <= window_.back()->position) continue;  // another thread has added it
     bytes_ += event->field.size();
     window_.push_back(event);
   }

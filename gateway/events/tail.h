@@ -1,4 +1,4 @@
-// The newest events of the log in memory, encoded: what all subscribers that keep up read.
+// The newest events of the log, encoded and in memory, for the subscribers that are near the log's end.
 #ifndef STAMPGATE_GATEWAY_EVENTS_TAIL_H_
 #define STAMPGATE_GATEWAY_EVENTS_TAIL_H_
 
@@ -9,35 +9,23 @@
 #include <vector>
 
 #include "gateway/events/encoder.h"
+#include "gateway/events/page.h"
 #include "webhooks/log/event_filter.h"
 #include "webhooks/log/event_log.h"
 
 namespace stampgate {
 
-// Events of one read, for a subscriber.
-struct EventPage {
-  std::vector<std::shared_ptr<const EncodedEvent>> events;
-  // Everything up to here was looked at.
-  EventPlace through;
-};
-
-struct PageLimits {
-  size_t max_events = 256;
-  // Of the encoded events; one event is given however large it is.
-  size_t max_bytes = 256 << 10;
-};
-
-// A window of consecutive events, bounded in bytes: the oldest make room. Thread-safe.
+// A window of consecutive events. It is bounded in bytes: new events replace the oldest. Thread-safe.
 class EventTail {
  public:
   explicit EventTail(size_t max_bytes) : max_bytes_(max_bytes) {}
 
-  // Adds to `page` the events behind `after` that pass `filter`; false, with nothing done, if the window does not have
-  // the event right behind `after`.
+  // Adds the events after `after` that pass `filter` to `page`. Returns false, and does nothing, if the window does not
+  // have the event at `after` + 1.
   bool Read(Position after, const EventFilter& filter, const PageLimits& limits, EventPage& page) const;
 
-  // Takes consecutive events that go on where the window ends, or that begin a new one because `latest`, the newest of
-  // the log, is among them. Others are of no use here.
+  // Adds consecutive events if they continue the window. Otherwise they replace it if `latest`, the position of the
+  // log's newest event, is among them, and are ignored if it is not.
   void Add(const std::vector<std::shared_ptr<const EncodedEvent>>& events, Position latest);
 
  private:
@@ -46,11 +34,6 @@ class EventTail {
   std::deque<std::shared_ptr<const EncodedEvent>> window_;
   size_t bytes_ = 0;
 };
-
-// Adds `event` to `page` if it passes `filter`, and counts it as looked at; false, with nothing done, if the page is
-// full. `bytes` is the sum so far.
-bool AddToPage(const std::shared_ptr<const EncodedEvent>& event, const EventFilter& filter, const PageLimits& limits,
-               size_t& bytes, EventPage& page);
 
 }  // namespace stampgate
 

@@ -33,7 +33,7 @@ std::vector<Position> PositionsOf(const EventPage& page) {
   return positions;
 }
 
-TEST(EventTailTest, GivesWhatItHasAndNothingElse) {
+TEST(EventTailTest, AReadOutsideOfTheWindowFindsNothing) {
   EventTail tail(1 << 20);
   EventPage page;
   EXPECT_FALSE(tail.Read(0, {}, {}, page));
@@ -46,7 +46,7 @@ TEST(EventTailTest, GivesWhatItHasAndNothingElse) {
   EXPECT_EQ(page.through.position, 6);
 }
 
-TEST(EventTailTest, KeepsEventsConsecutive) {
+TEST(EventTailTest, TheWindowIsConsecutive) {
   EventTail tail(1 << 20);
   tail.Add(Events(3, 4), 9);
   EventPage page;
@@ -66,7 +66,7 @@ TEST(EventTailTest, KeepsEventsConsecutive) {
   EXPECT_THAT(PositionsOf(page), ElementsAre(20, 21));
 }
 
-TEST(EventTailTest, ForgetsTheOldestBeyondItsBound) {
+TEST(EventTailTest, NewEventsReplaceTheOldest) {
   EventTail tail(3 * kEventBytes);
   tail.Add(Events(1, 5), 5);
   EventPage page;
@@ -88,7 +88,7 @@ TEST(EventTailTest, AFilteredPageStillMovesThePlace) {
   EXPECT_EQ(page.through.position, 5);
 }
 
-TEST(EventTailTest, APageEndsBeforeWhatDoesNotFit) {
+TEST(EventTailTest, APageEndsBeforeAnEventThatDoesNotFit) {
   EventTail tail(1 << 20);
   tail.Add(Events(1, 9), 9);
   EventPage page;

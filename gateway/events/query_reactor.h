@@ -1,6 +1,6 @@
-// The unary calls of the event service.
-#ifndef STAMPGATE_GATEWAY_EVENTS_CALL_H_
-#define STAMPGATE_GATEWAY_EVENTS_CALL_H_
+// The unary calls of the event service, over gRPC.
+#ifndef STAMPGATE_GATEWAY_EVENTS_QUERY_REACTOR_H_
+#define STAMPGATE_GATEWAY_EVENTS_QUERY_REACTOR_H_
 
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
@@ -17,4 +17,4 @@ grpc::ServerUnaryReactor* StartGetEvent(const EventEnvironment& environment, grp
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_EVENTS_CALL_H_
+#endif  // STAMPGATE_GATEWAY_EVENTS_QUERY_REACTOR_H_

@@ -1,0 +1,100 @@
+#include "gateway/events/body_read.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "gateway/calls/request_message.h"
+#include "gateway/calls/shutting_down.h"
+#include "gateway/events/error.h"
+#include "gateway/events/method.h"
+#include "gateway/events/request.h"
+#include "stampgate/v1/event_service.pb.h"
+#include "translate/error.h"
+
+namespace stampgate {
+
+EventBodyRead::EventBodyRead(const EventEnvironment& environment, CallIdentity identity, absl::string_view request_id,
+                             Output& output)
+    : environment_(environment),
+      identity_(std::move(identity)),
+      output_(output),
+      record_(environment.recorders, kReadEventBody, request_id) {}
+
+void EventBodyRead::Start(const grpc::ByteBuffer& request) {
+  BeginEvents(identity_, record_, [self = shared_from_this(), &request](absl::StatusOr<EventAccess> access) {
+    if (!access.ok()) return self->End(access.status());
+    self->access_ = *std::move(access);
+    self->Begin(request);
+  });
+}
+
+void EventBodyRead::Begin(const grpc::ByteBuffer& bytes) {
+  v1::ReadEventBodyRequest request;
+  if (absl::Status status = ReadEventRequest(environment_, bytes, request); !status.ok()) return End(status);
+  name_ = NameOf(request);
+  offset_ = request.offset_bytes();
+  absl::StatusOr<std::unique_ptr<StreamSlot>> slot = environment_.body_reads->Take();
+  if (!slot.ok()) return End(slot.status());
+  slot_ = *std::move(slot);
+  ReadOn();
+}
+
+void EventBodyRead::ReadOn() {
+  if (environment_.ending) return End(ShuttingDown());
+  if (access_.HasTokenEnded(environment_.now())) return End(ExpiredAtOffset());
+  environment_.source->Run([self = shared_from_this()](absl::StatusOr<EventReader*> reader) {
+    if (!reader.ok()) return self->End(ShuttingDown());
+    self->OnEvent((*reader)->Find(self->name_, self->access_.Filter()), **reader);
+  });
+}
+
+void EventBodyRead::OnEvent(absl::StatusOr<std::optional<LoggedEvent>> found, EventReader& reader) {
+  if (!found.ok()) return End(ToCallerError(found.status(), reader, environment_.log));
+  if (environment_.access.Get() != access_.caller.access) return Reauthorize();
+  if (!found->has_value()) return End(EventNotFound());
+  const Event& event = (*found)->event;
+  // The later pieces are of the same event, also if the caller may see another event of that id by then.
+  name_.organization_id = IdScopeOf(event);
+  if (offset_ > event.body.size()) {
+    return End(ToStatus(GatewayError(absl::StatusCode::kOutOfRange, v1::ERROR_REASON_INVALID_REQUEST,
+                                     "offset_bytes is beyond the end of the body")));
+  }
+  v1::ReadEventBodyResponse response;
+  response.set_chunk(event.body.substr(offset_, kPieceBytes));
+  offset_ += response.chunk().size();
+  whole_ = offset_ == event.body.size();
+  output_.Send(EncodeResponse(response));
+}
+
+// The policy has changed since this caller was authorized. The event is read again for what the caller may see now.
+void EventBodyRead::Reauthorize() {
+  AuthorizeEvents(identity_, record_, [self = shared_from_this()](absl::StatusOr<EventAccess> access) {
+    if (!access.ok()) {
+      const bool expired = self->access_.HasTokenEnded(self->environment_.now());
+      return self->End(expired ? self->ExpiredAtOffset() : access.status());
+    }
+    self->access_ = *std::move(access);
+    self->ReadOn();
+  });
+}
+
+absl::Status EventBodyRead::ExpiredAtOffset() const {
+  Error error = TokenExpired();
+  error.metadata.emplace_back("offset_bytes", absl::StrCat(offset_));
+  return ToStatus(error);
+}
+
+void EventBodyRead::OnSent(bool ok) {
+  if (!ok) return End(absl::CancelledError("the caller has gone"));
+  if (whole_) return End(absl::OkStatus());
+  ReadOn();
+}
+
+void EventBodyRead::End(const absl::Status& status) {
+  record_.End(status);
+  slot_ = nullptr;
+  output_.End(status);
+}
+
+}  // namespace stampgate

@@ -1,0 +1,65 @@
+// An event log in memory that tests grow, trim and damage.
+#ifndef STAMPGATE_GATEWAY_EVENTS_FAKE_LOG_H_
+#define STAMPGATE_GATEWAY_EVENTS_FAKE_LOG_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "webhooks/log/event_log.h"
+
+namespace stampgate {
+
+// Thread-safe. The event at position n has the id "event-n", the type and the organization "even" or "odd", the body
+// "{}", and the digest DigestOf(n); it was stored n seconds after 1970.
+class FakeEventLog : public EventLog {
+ public:
+  static ChainDigest DigestOf(Position position);
+
+  void Grow(Position latest);
+  void Trim(Position earliest);
+  void Damage(Position position);
+  // The disk has lost these events.
+  void Lose(Position first, Position last);
+  // Every read fails from now on.
+  void Fail();
+  // Puts `event` at `position`, which the log has or will have.
+  void Put(Position position, Event event);
+  // Calls `on_read` in the next Read or Find, once.
+  void OnRead(std::function<void()> on_read);
+  // How often Read was called.
+  int reads() const;
+
+  void Append(VerifiedEvent, absl::AnyInvocable<void(absl::StatusOr<AppendOutcome>)> done) override;
+  void SetOnGrowth(std::function<void(Position)> on_growth) override { on_growth_ = std::move(on_growth); }
+  absl::StatusOr<std::unique_ptr<EventReader>> NewReader() override;
+  const LogIdentity& identity() const override { return identity_; }
+  absl::Duration WriteUnderWay() const override { return absl::ZeroDuration(); }
+  void Close() override {}
+
+ private:
+  class Reader;
+
+  // With the lock.
+  LoggedEvent At(Position position) const;
+  bool IsLost(Position position) const { return lost_.first <= position && position <= lost_.last; }
+
+  mutable std::mutex mutex_;
+  LogExtent extent_;
+  LostEvents lost_ = {.first = 0, .last = -1, .gone = false};
+  bool fails_ = false;
+  std::map<Position, Event> events_;
+  int reads_ = 0;
+  std::function<void()> on_read_;
+  std::function<void(Position)> on_growth_ = [](Position) {};
+  const LogIdentity identity_ = {};
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_EVENTS_FAKE_LOG_H_

@@ -1,0 +1,93 @@
+// The caller's end of a stream call: keeps what the call sends, and fails the test if the call breaks the rules.
+#ifndef STAMPGATE_GATEWAY_EVENTS_FAKE_OUTPUT_H_
+#define STAMPGATE_GATEWAY_EVENTS_FAKE_OUTPUT_H_
+
+#include <grpcpp/support/byte_buffer.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "gateway/events/stream_call.h"
+
+namespace stampgate {
+
+// Thread-safe. The rules: one message is under way at a time, the call ends once, and neither happens while `is_busy`
+// returns true.
+class FakeOutput : public StreamCall::Output {
+ public:
+  explicit FakeOutput(std::function<bool()> is_busy = [] { return false; }) : is_busy_(std::move(is_busy)) {}
+
+  void Send(grpc::ByteBuffer message) override {
+    EXPECT_FALSE(is_busy_()) << "a message beside a read";
+    std::lock_guard lock(mutex_);
+    EXPECT_FALSE(message_.has_value()) << "a message beside a message";
+    EXPECT_FALSE(end_.has_value()) << "a message after the end";
+    message_ = std::move(message);
+    ++messages_;
+    changed_.notify_all();
+  }
+
+  void End(const absl::Status& status) override {
+    EXPECT_FALSE(is_busy_()) << "the end beside a read";
+    std::lock_guard lock(mutex_);
+    EXPECT_FALSE(message_.has_value()) << "the end beside a message";
+    EXPECT_FALSE(end_.has_value()) << "a second end: " << *end_ << ", " << status;
+    end_ = status;
+    changed_.notify_all();
+  }
+
+  // Waits until a message is under way or the call has ended. Returns whether there is a message.
+  bool Wait() {
+    std::unique_lock lock(mutex_);
+    const auto is_there = [this] { return message_.has_value() || end_.has_value(); };
+    EXPECT_TRUE(changed_.wait_for(lock, std::chrono::seconds(60), is_there)) << "the call hangs";
+    return message_.has_value();
+  }
+
+  bool has_message() const {
+    std::lock_guard lock(mutex_);
+    return message_.has_value();
+  }
+  // How many messages there were.
+  int messages() const {
+    std::lock_guard lock(mutex_);
+    return messages_;
+  }
+  // How the call has ended; nothing if it has not.
+  std::optional<absl::Status> end() const {
+    std::lock_guard lock(mutex_);
+    return end_;
+  }
+
+  // Takes the message that is under way: OnSent may follow.
+  std::string Take() {
+    std::lock_guard lock(mutex_);
+    if (!message_.has_value()) {
+      ADD_FAILURE() << "no message is under way";
+      return "";
+    }
+    grpc::Slice slice;
+    EXPECT_TRUE(message_->DumpToSingleSlice(&slice).ok());
+    message_.reset();
+    return std::string(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  }
+
+ private:
+  const std::function<bool()> is_busy_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<grpc::ByteBuffer> message_;
+  std::optional<absl::Status> end_;
+  int messages_ = 0;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_EVENTS_FAKE_OUTPUT_H_

@@ -1,0 +1,65 @@
+// A source of events that is read when the test says so.
+#ifndef STAMPGATE_GATEWAY_EVENTS_FAKE_SOURCE_H_
+#define STAMPGATE_GATEWAY_EVENTS_FAKE_SOURCE_H_
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "gateway/events/source.h"
+#include "webhooks/log/event_log.h"
+
+namespace stampgate {
+
+// One thread at a time. Keeps what the calls ask for until the test serves it.
+class FakeEventSource : public EventSource {
+ public:
+  explicit FakeEventSource(EventLog& log) : reader_(*log.NewReader()) {}
+
+  ReaderId NewReaderId() override { return ++last_id_; }
+  // Of all calls together, one Next is there at a time.
+  void Next(ReaderId id, Request request, OnPage on_page) override;
+  void Cancel(ReaderId id) override;
+  void Run(OnReader on_reader) override { tasks_.push_back(std::move(on_reader)); }
+  Position latest() const override { return reader_->Extent()->latest; }
+
+  // Whether a call waits for a reader or for a page.
+  bool is_busy() const { return !tasks_.empty() || next_.has_value(); }
+  bool has_task() const { return !tasks_.empty(); }
+  // What a call waits for a page with; null if no call does.
+  const Request* asked() const { return next_.has_value() ? &next_->request : nullptr; }
+
+  // Serves the oldest Run.
+  void Serve();
+  // Reads for the Next from now on: a Cancel does not end it at once any more.
+  void BeginRead() { next_->is_read = true; }
+  // Answers the Next: with kCancelled if it was cancelled during the read.
+  void Give(absl::StatusOr<EventPage> page);
+  // Ends everything that waits, as a feed does that is destroyed.
+  void End();
+  // Calls `on_next` in the next Next, before that waits, once.
+  void OnNext(std::function<void()> on_next) { on_next_ = std::move(on_next); }
+
+ private:
+  struct Asked {
+    ReaderId id = 0;
+    Request request;
+    OnPage on_page;
+    bool is_read = false;
+    bool is_cancelled = false;
+  };
+
+  void Answer(absl::StatusOr<EventPage> page);
+
+  const std::unique_ptr<EventReader> reader_;
+  ReaderId last_id_ = 0;
+  std::deque<OnReader> tasks_;
+  std::optional<Asked> next_;
+  std::function<void()> on_next_;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_EVENTS_FAKE_SOURCE_H_

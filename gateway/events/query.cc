@@ -1,0 +1,109 @@
+#include "gateway/events/query.h"
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "gateway/calls/call_record.h"
+#include "gateway/calls/shutting_down.h"
+#include "gateway/events/access.h"
+#include "gateway/events/error.h"
+#include "gateway/events/method.h"
+#include "gateway/events/page.h"
+#include "gateway/events/request.h"
+#include "stampgate/v1/event_service.pb.h"
+
+namespace stampgate {
+namespace {
+
+constexpr size_t kDefaultPageSize = 100;
+
+// Its callbacks keep it alive until it has ended.
+class EventQuery : public std::enable_shared_from_this<EventQuery> {
+ public:
+  EventQuery(const EventEnvironment& environment, CallIdentity identity, const char* method,
+             absl::string_view request_id, OnEventResponse on_response)
+      : environment_(environment),
+        identity_(std::move(identity)),
+        on_response_(std::move(on_response)),
+        record_(environment.recorders, method, request_id) {}
+
+  // Continues with `step` if the caller may see any event by this method.
+  void Start(void (EventQuery::*step)(const grpc::ByteBuffer&), const grpc::ByteBuffer& request) {
+    BeginEvents(identity_, record_, [self = shared_from_this(), step, &request](absl::StatusOr<EventAccess> access) {
+      if (!access.ok()) return self->End(access.status());
+      self->access_ = *std::move(access);
+      ((*self).*step)(request);
+    });
+  }
+
+  void List(const grpc::ByteBuffer& bytes) {
+    v1::ListEventsRequest request;
+    if (absl::Status status = ReadEventRequest(environment_, bytes, request); !status.ok()) return End(status);
+    absl::StatusOr<std::shared_ptr<const EventFilter>> filter = FilterOf(request.filter(), access_.visible);
+    if (!filter.ok()) return End(filter.status());
+    absl::StatusOr<EventStart> start = StartOf(environment_.log, request);
+    if (!start.ok()) return End(start.status());
+    EventSource::Request read;
+    read.filter = *std::move(filter);
+    read.limits.max_events = request.has_page_size() ? request.page_size() : kDefaultPageSize;
+    read.limits.max_bytes = kMaxEventMessageBytes - kMessageOverheadBytes;
+    environment_.source->Run([self = shared_from_this(), start = *std::move(start),
+                              read = std::move(read)](absl::StatusOr<EventReader*> reader) mutable {
+      if (!reader.ok()) return self->End(ShuttingDown());
+      const absl::StatusOr<EventPlace> place = Locate(start, **reader);
+      if (!place.ok()) return self->End(ToCallerError(place.status(), **reader, self->environment_.log));
+      read.after = *place;
+      EventSource& source = *self->environment_.source;
+      source.Next(source.NewReaderId(), std::move(read),
+                  [self](absl::StatusOr<EventPage> page) { self->OnPage(std::move(page)); });
+    });
+  }
+
+  void Get(const grpc::ByteBuffer& bytes) {
+    v1::GetEventRequest request;
+    if (absl::Status status = ReadEventRequest(environment_, bytes, request); !status.ok()) return End(status);
+    environment_.source->Run([self = shared_from_this(), name = NameOf(request)](absl::StatusOr<EventReader*> reader) {
+      if (!reader.ok()) return self->End(ShuttingDown());
+      absl::StatusOr<std::optional<LoggedEvent>> found = (*reader)->Find(name, self->access_.Filter());
+      if (!found.ok()) return self->End(ToCallerError(found.status(), **reader, self->environment_.log));
+      if (!found->has_value()) return self->End(EventNotFound());
+      const EncodedEvent event = self->environment_.encoder->Encode(*std::move(*found));
+      self->End(grpc::ByteBuffer(&event.field, 1));
+    });
+  }
+
+ private:
+  void OnPage(absl::StatusOr<EventPage> page) {
+    if (absl::IsAborted(page.status())) return End(ShuttingDown());
+    if (!page.ok()) return End(page.status());
+    End(EncodePage(environment_.log, *page, page->through.position >= environment_.source->latest()));
+  }
+
+  void End(absl::StatusOr<grpc::ByteBuffer> response) {
+    record_.End(response.status());
+    on_response_(std::move(response));
+  }
+
+  const EventEnvironment& environment_;
+  const CallIdentity identity_;
+  OnEventResponse on_response_;
+  CallRecord record_;
+  EventAccess access_;
+};
+
+}  // namespace
+
+void ListEvents(const EventEnvironment& environment, CallIdentity identity, absl::string_view request_id,
+                const grpc::ByteBuffer& request, OnEventResponse on_response) {
+  std::make_shared<EventQuery>(environment, std::move(identity), kListEvents, request_id, std::move(on_response))
+      ->Start(&EventQuery::List, request);
+}
+
+void GetEvent(const EventEnvironment& environment, CallIdentity identity, absl::string_view request_id,
+              const grpc::ByteBuffer& request, OnEventResponse on_response) {
+  std::make_shared<EventQuery>(environment, std::move(identity), kGetEvent, request_id, std::move(on_response))
+      ->Start(&EventQuery::Get, request);
+}
+
+}  // namespace stampgate

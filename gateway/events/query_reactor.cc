@@ -1,0 +1,65 @@
+#include "gateway/events/query_reactor.h"
+
+#include <utility>
+
+#include "gateway/calls/call_trace.h"
+#include "gateway/calls/grpc_status.h"
+#include "gateway/calls/refused_call.h"
+#include "gateway/calls/shutting_down.h"
+#include "gateway/events/identity.h"
+#include "gateway/events/method.h"
+#include "gateway/events/query.h"
+
+namespace stampgate {
+namespace {
+
+// Deletes itself when gRPC is done with it, which is after Finish.
+class QueryReactor : public grpc::ServerUnaryReactor {
+ public:
+  QueryReactor(const EventEnvironment& environment, grpc::CallbackServerContext& context)
+      : environment_(environment), context_(context) {}
+
+  void Start(decltype(ListEvents)& query, const grpc::ByteBuffer& request, grpc::ByteBuffer* response) {
+    const TraceContext trace = TraceOf(context_, environment_.random);
+    query(environment_, IdentityOf(environment_.access, context_), trace.trace_id(), request,
+          [this, response](absl::StatusOr<grpc::ByteBuffer> result) {
+            const absl::Status status = result.status();
+            if (status.ok()) *response = *std::move(result);
+            Finish(ToGrpcStatus(status));
+          });
+  }
+
+ private:
+  void OnDone() override {
+    environment_.in_flight.End(context_);
+    delete this;
+  }
+
+  const EventEnvironment& environment_;
+  grpc::CallbackServerContext& context_;
+};
+
+grpc::ServerUnaryReactor* StartQuery(decltype(ListEvents)& query, const char* method,
+                                     const EventEnvironment& environment, grpc::CallbackServerContext& context,
+                                     const grpc::ByteBuffer& request, grpc::ByteBuffer* response) {
+  if (!environment.in_flight.Begin(context)) {
+    return new RefusedCall<grpc::ServerUnaryReactor>(environment, context, method, ShuttingDown());
+  }
+  auto* reactor = new QueryReactor(environment, context);
+  reactor->Start(query, request, response);
+  return reactor;
+}
+
+}  // namespace
+
+grpc::ServerUnaryReactor* StartListEvents(const EventEnvironment& environment, grpc::CallbackServerContext* context,
+                                          const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+  return StartQuery(ListEvents, kListEvents, environment, *context, *request, response);
+}
+
+grpc::ServerUnaryReactor* StartGetEvent(const EventEnvironment& environment, grpc::CallbackServerContext* context,
+                                        const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+  return StartQuery(GetEvent, kGetEvent, environment, *context, *request, response);
+}
+
+}  // namespace stampgate

@@ -1,0 +1,22 @@
+// The streaming calls of the event service, over gRPC.
+#ifndef STAMPGATE_GATEWAY_EVENTS_STREAM_REACTOR_H_
+#define STAMPGATE_GATEWAY_EVENTS_STREAM_REACTOR_H_
+
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/server_callback.h>
+
+#include "gateway/events/environment.h"
+
+namespace stampgate {
+
+// Each starts a call and returns its reactor, which deletes itself. Neither blocks.
+grpc::ServerWriteReactor<grpc::ByteBuffer>* StartSubscription(const EventEnvironment& environment,
+                                                              grpc::CallbackServerContext* context,
+                                                              const grpc::ByteBuffer* request);
+grpc::ServerWriteReactor<grpc::ByteBuffer>* StartBodyRead(const EventEnvironment& environment,
+                                                          grpc::CallbackServerContext* context,
+                                                          const grpc::ByteBuffer* request);
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_EVENTS_STREAM_REACTOR_H_

@@ -1,0 +1,73 @@
+// The slots of streams: how many callers may hold a stream at once, and how far each has read.
+#ifndef STAMPGATE_GATEWAY_EVENTS_STREAM_SLOTS_H_
+#define STAMPGATE_GATEWAY_EVENTS_STREAM_SLOTS_H_
+
+#include <cstddef>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "webhooks/log/event_log.h"
+
+namespace stampgate {
+
+class StreamSlot;
+
+// Thread-safe. A caller may read a stream as slowly as it likes, so the number of streams is bounded.
+class StreamSlots {
+ public:
+  // `max` slots. `streams` names what they are for in the error: "subscriptions". `on_change` is called with 1 when a
+  // slot was taken and with -1 when it is free again; it must not block.
+  StreamSlots(size_t max, absl::string_view streams, std::function<void(int change)> on_change = nullptr);
+
+  StreamSlots(const StreamSlots&) = delete;
+  StreamSlots& operator=(const StreamSlots&) = delete;
+
+  // A slot, which is free again when the result is destroyed; this outlives it. Errors: RESOURCE_EXHAUSTED
+  // (TOO_MANY_SUBSCRIBERS) if all are taken.
+  absl::StatusOr<std::unique_ptr<StreamSlot>> Take();
+
+  size_t taken() const;
+
+  // The position of the stream that is furthest behind; nothing if no stream has a position.
+  std::optional<Position> Furthest() const;
+
+ private:
+  friend class StreamSlot;
+  using Positions = std::list<std::optional<Position>>;
+
+  const size_t max_;
+  const std::string streams_;
+  const std::function<void(int change)> on_change_;
+  mutable std::mutex mutex_;
+  Positions positions_;  // one for each slot that is taken
+};
+
+// A slot that is taken.
+class StreamSlot {
+ public:
+  ~StreamSlot();
+
+  StreamSlot(const StreamSlot&) = delete;
+  StreamSlot& operator=(const StreamSlot&) = delete;
+
+  // The caller has every event up to `position` that it asked for and may see.
+  void SetPosition(Position position);
+
+ private:
+  friend class StreamSlots;
+
+  StreamSlot(StreamSlots& slots, StreamSlots::Positions::iterator position) : slots_(slots), position_(position) {}
+
+  StreamSlots& slots_;
+  const StreamSlots::Positions::iterator position_;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_EVENTS_STREAM_SLOTS_H_

@@ -1,0 +1,117 @@
+#include "gateway/events/testing.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "gateway/callers/directory.h"
+#include "gateway/calls/request_message.h"
+#include "stampgate/v1/event_service.pb.h"
+#include "translate/error.h"
+#include "translate/testing/operations.h"
+#include "webhooks/log/cursor.h"
+
+namespace stampgate {
+
+grpc::ByteBuffer BytesOf(const google::protobuf::Message& request) { return EncodeResponse(request); }
+
+EventCallTest::EventCallTest()
+    : call_lines_({.every_call = true,
+                   .now = [] { return absl::UnixEpoch(); },
+                   .write =
+                       [this](Severity, absl::string_view event, const LogFields&) {
+                         std::lock_guard lock(lines_mutex_);
+                         lines_.emplace_back(event);
+                       }}),
+      environment_{.source = &source_,
+                   .encoder = encoder_.get(),
+                   .subscriptions = &subscriptions_,
+                   .body_reads = &body_reads_,
+                   .log = log_.identity(),
+                   .access = access_,
+                   .recorders = {nullptr, disk_waits_, nullptr, &call_lines_},
+                   .in_flight = in_flight_,
+                   .plans = plans_,
+                   .max_request_bytes = 64 << 10,
+                   .heartbeat_interval = kHeartbeat,
+                   .ending = ending_,
+                   .random = [] { return 1; },
+                   .now =
+                       [this] {
+                         on_now_();
+                         return now_;
+                       },
+                   .steady_now = [this] { return steady_now_; }} {
+  const google::protobuf::ServiceDescriptor* service =
+      v1::SubscribeRequest::descriptor()->file()->FindServiceByName("EventService");
+  for (int i = 0; i < service->method_count(); ++i) {
+    EXPECT_TRUE(plans_.Compile(service->method(i)->input_type()).ok());
+  }
+  GrantAll();
+}
+
+EventCallTest::~EventCallTest() {
+  EXPECT_EQ(subscriptions_.taken(), 0u);
+  EXPECT_EQ(body_reads_.taken(), 0u);
+  EXPECT_FALSE(source_.is_busy());
+}
+
+void EventCallTest::SetGrants(const std::string& grants) {
+  auto access = std::make_shared<Access>();
+  access->callers = CallerDirectory(testing::Proto<config::v1::Config>(
+      absl::StrCat("callers { name: 'reader' loopback: true grants { ", grants, " } }")));
+  access_.Set(std::move(access));
+}
+
+CallIdentity EventCallTest::Identity() {
+  return {.find =
+              [this](auto done) {
+                if (hold_identity_) {
+                  held_ = std::move(done);
+                } else {
+                  done(Find());
+                }
+              },
+          .stranger = [] { return "(nobody)"; }};
+}
+
+void EventCallTest::MakeStranger() {
+  stranger_ = ToStatus(
+      GatewayError(absl::StatusCode::kUnauthenticated, v1::ERROR_REASON_CALLER_NOT_RECOGNIZED, "no such caller"));
+}
+
+void EventCallTest::Release() {
+  ASSERT_TRUE(held_.has_value());
+  auto done = *std::exchange(held_, std::nullopt);
+  done(Find());
+}
+
+absl::StatusOr<KnownCaller> EventCallTest::Find() {
+  ++identified_;
+  if (!stranger_.ok()) return stranger_;
+  KnownCaller caller;
+  caller.access = access_.Get();
+  caller.caller = caller.access->callers.Find({.plaintext_loopback = true, .spiffe_id = {}, .dns_names = {}}).front();
+  caller.until = token_end_;
+  return caller;
+}
+
+std::string EventCallTest::EncodeCursorAt(const EventPlace& place) const {
+  return EncodeCursor(log_.identity(), place);
+}
+
+EventPage EventCallTest::PageOf(Position first, Position last) {
+  EventPage page;
+  page.through = PlaceAt(last);
+  if (last < first) return page;
+  const std::unique_ptr<EventReader> reader = *log_.NewReader();
+  EventReader::Limits limits;
+  limits.max_events = static_cast<size_t>(last - first + 1);
+  absl::StatusOr<EventReader::Batch> batch = reader->Read(first - 1, {}, limits);
+  EXPECT_TRUE(batch.ok()) << batch.status();
+  for (LoggedEvent& event : batch->events) {
+    page.events.push_back(std::make_shared<const EncodedEvent>(encoder_->Encode(std::move(event))));
+  }
+  return page;
+}
+
+}  // namespace stampgate
