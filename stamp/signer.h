@@ -7,6 +7,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "stamp/request_body.h"
 
 namespace stampgate {
 
@@ -25,8 +26,8 @@ class Signer {
   virtual absl::string_view scheme() const = 0;
 
   // Signs `body` and calls `done` exactly once: before Sign returns where the key is at hand, or later and on another
-  // thread where it is not. `body` must stay as it is until `done` is called.
-  virtual void Sign(absl::string_view body, Done done) const = 0;
+  // thread where it is not. `body` must stay where it is until `done` is called.
+  virtual void Sign(const RequestBody& body, Done done) const = 0;
 };
 
 }  // namespace stampgate

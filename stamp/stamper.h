@@ -7,6 +7,7 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
+#include "stamp/request_body.h"
 #include "stamp/signer.h"
 #include "stamp/stamped_request.h"
 
@@ -22,7 +23,7 @@ class Stamper {
   // `done` is called exactly once, when and on the thread where the signer answers; the signer is kept until `done` has
   // returned, so the last reference to it may be dropped on that thread. Errors: the signer's own, unchanged; kInternal
   // if what it answers is not hex.
-  static void Stamp(std::shared_ptr<const Signer> signer, std::string path, std::string body, Done done);
+  static void Stamp(std::shared_ptr<const Signer> signer, std::string path, RequestBody body, Done done);
 };
 
 }  // namespace stampgate

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "google/protobuf/message.h"
@@ -32,17 +33,41 @@ struct RenderedRequest {
   std::string QueryBody() const;
 };
 
-// Checks and renders `request`, a message of the operation's request type, which is to be sent. If it has a
-// client_stamp, it becomes what the stamped body says: the request that the gateway is asked for, whichever key stamps
-// it. Without one, the gateway is to stamp it: that is an error where the operation is stamped by clients. Errors:
-// kInvalidArgument with ErrorInfo INVALID_REQUEST and a BadRequest that lists every broken rule; no value of the
-// request is quoted.
-absl::StatusOr<RenderedRequest> TranslateRequest(const OperationTable& table, const Operation& operation,
-                                                 google::protobuf::Message& request);
+// A request that breaks no rule. Refers to its operation and its message, which outlive it; the message must not
+// change.
+class CheckedRequest {
+ public:
+  // Checks `request`, a message of the operation's request type, which is to be sent. If it has a client_stamp, it
+  // becomes what the stamped body says: the request that the gateway is asked for, whichever key stamps it. Without
+  // one, the gateway is to stamp it: that is an error where the operation is stamped by clients.
+  //
+  // Errors: kInvalidArgument with ErrorInfo INVALID_REQUEST and a BadRequest that lists every broken rule. They depend
+  // on the request alone; no value of it is quoted.
+  static absl::StatusOr<CheckedRequest> Check(const OperationTable& table, const Operation& operation,
+                                              google::protobuf::Message& request);
 
-// The same for a request that a client is yet to stamp.
-absl::StatusOr<RenderedRequest> TranslateUnstamped(const OperationTable& table, const Operation& operation,
-                                                   google::protobuf::Message& request);
+  // The same for a request that a client is yet to stamp.
+  static absl::StatusOr<CheckedRequest> CheckUnstamped(const OperationTable& table, const Operation& operation,
+                                                       google::protobuf::Message& request);
+
+  // As in RenderedRequest.
+  const std::optional<v1::ClientStamp>& client_stamp() const { return client_stamp_; }
+
+  // The same message always gives the same bytes.
+  RenderedRequest Render() &&;
+
+ private:
+  CheckedRequest(const Operation& operation, const google::protobuf::Message& message,
+                 std::optional<v1::ClientStamp> client_stamp)
+      : operation_(&operation), message_(&message), client_stamp_(std::move(client_stamp)) {}
+
+  static absl::StatusOr<CheckedRequest> Check(const OperationTable& table, const Operation& operation,
+                                              google::protobuf::Message& request, bool needs_client_stamp);
+
+  const Operation* operation_;
+  const google::protobuf::Message* message_;
+  std::optional<v1::ClientStamp> client_stamp_;
+};
 
 }  // namespace stampgate
 

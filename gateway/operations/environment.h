@@ -13,6 +13,7 @@
 #include "gateway/calls/calls_in_flight.h"
 #include "gateway/calls/trace_context.h"
 #include "gateway/operations/timestamp_allocator.h"
+#include "gateway/process/worker_threads.h"
 #include "gateway/store/call_store.h"
 #include "gateway/upstream/client.h"
 #include "translate/operation_table.h"
@@ -25,6 +26,7 @@ struct CallEnvironment {
   const CurrentAccess& access;
   TimestampAllocator& timestamps;
   UpstreamClient& upstream;
+  WorkerThreads& signing;  // for calls that come from a thread of the disk
   CallsInFlight<grpc::CallbackServerContext>& in_flight;
   CallStore* store;  // null: idempotency keys are refused
   CallRecorders recorders;

@@ -3,9 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "stamp/secret/sha256.h"
@@ -24,12 +22,6 @@ bool IsYoung(uint64_t timestamp_ms, absl::Time now) {
   return timestamp_ms <= kMostMs && now - absl::FromUnixMillis(static_cast<int64_t>(timestamp_ms)) < kMaxRepeatAge;
 }
 
-std::string FingerprintOf(const KeyRecord& record) {
-  const auto& digest = record.body_sha256;
-  return absl::StrCat("sha256:", absl::BytesToHexString(
-                                     absl::string_view(reinterpret_cast<const char*>(digest.data()), digest.size())));
-}
-
 absl::Status OutcomeNotStored(const KeyRecord& record) {
   Error error =
       GatewayError(StatusCode::kUnknown, v1::ERROR_REASON_OUTCOME_NOT_STORED,
@@ -37,7 +29,7 @@ absl::Status OutcomeNotStored(const KeyRecord& record) {
                    "be sent again: look for its fingerprint among the organization's activities");
   // What the store has of a damaged key says only that there was one.
   if (record.timestamp_ms != 0) {
-    error.metadata.emplace_back("fingerprint", FingerprintOf(record));
+    error.metadata.emplace_back("fingerprint", FingerprintOf(record.body_sha256));
     error.metadata.emplace_back("timestamp_ms", absl::StrCat(record.timestamp_ms));
   }
   return ToStatus(error);
@@ -68,8 +60,11 @@ std::array<uint8_t, 32> DigestOfRequest(const Operation& operation, const Messag
   return Sha256(bytes);
 }
 
-bool MayRepeat(const KeyRecord& record, const RenderedRequest& rendered, absl::Time now) {
-  return IsYoung(record.timestamp_ms, now) && Sha256(rendered.SubmitBody(record.timestamp_ms)) == record.body_sha256;
+std::optional<RequestBody> BodyToRepeat(const KeyRecord& record, const RenderedRequest& rendered, absl::Time now) {
+  if (!IsYoung(record.timestamp_ms, now)) return std::nullopt;
+  RequestBody body(rendered.SubmitBody(record.timestamp_ms));
+  if (body.sha256() != record.body_sha256) return std::nullopt;
+  return body;
 }
 
 absl::Status CheckTimestampOfKey(uint64_t timestamp_ms, absl::Time now) {

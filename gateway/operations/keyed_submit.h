@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -11,6 +12,7 @@
 #include "absl/time/time.h"
 #include "gateway/store/call_store.h"
 #include "google/protobuf/message.h"
+#include "stamp/request_body.h"
 #include "translate/activity_summary.h"
 #include "translate/operation_table.h"
 #include "translate/request_translator.h"
@@ -25,9 +27,9 @@ inline constexpr absl::Duration kMaxRepeatAge = absl::Minutes(55);
 // of one method. It does not depend on how the gateway renders them.
 std::array<uint8_t, 32> DigestOfRequest(const Operation& operation, const google::protobuf::Message& request);
 
-// Whether the bytes of the submit that `record` stands for, which `rendered` gives today at the record's timestamp, may
-// be sent: they are the same, and upstream still takes them.
-bool MayRepeat(const KeyRecord& record, const RenderedRequest& rendered, absl::Time now);
+// The body of the submit that `record` stands for, if it may be sent again: `rendered` still gives the same bytes at
+// the record's timestamp, and upstream still accepts them.
+std::optional<RequestBody> BodyToRepeat(const KeyRecord& record, const RenderedRequest& rendered, absl::Time now);
 
 // INVALID_ARGUMENT (INVALID_REQUEST) if the caller has set a timestamp that is too old for a new key: a repetition
 // could not be sent.

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "gateway/operations/submit_timestamp.h"
-#include "stamp/webauthn_challenge.h"
+#include "stamp/request_body.h"
 #include "translate/answer_size.h"
 #include "translate/error.h"
 #include "translate/violations.h"
@@ -62,21 +62,25 @@ absl::StatusOr<Preparation> ReadPreparation(const OperationTable& table, const v
   return Preparation{operation, std::move(message)};
 }
 
-absl::StatusOr<v1::PrepareResponse> Prepare(const Operation& operation, const RenderedRequest& rendered,
-                                            TimestampAllocator& timestamps, absl::Time now) {
+absl::StatusOr<PreparedBody> Prepare(const Operation& operation, const RenderedRequest& rendered,
+                                     TimestampAllocator& timestamps, absl::Time now) {
   v1::PrepareResponse response;
+  std::string bytes;
   if (operation.is_submit()) {
     absl::StatusOr<uint64_t> timestamp_ms = TimestampOf(rendered, timestamps, now);
     if (!timestamp_ms.ok()) return timestamp_ms.status();
     response.set_timestamp_ms(*timestamp_ms);
-    response.set_body(rendered.SubmitBody(*timestamp_ms));
+    bytes = rendered.SubmitBody(*timestamp_ms);
   } else {
-    response.set_body(rendered.QueryBody());
+    bytes = rendered.QueryBody();
   }
+  RequestBody body(std::move(bytes));
   response.set_path(rendered.path);
-  response.set_webauthn_challenge(WebAuthnChallenge(response.body()));
+  response.set_webauthn_challenge(body.HexDigest());
+  const std::array<uint8_t, 32> sha256 = body.sha256();
+  response.set_body(std::move(body).TakeBytes());
   if (response.ByteSizeLong() > kMaxAnswerBytes) return PreparedTooLarge(response.ByteSizeLong());
-  return response;
+  return PreparedBody{std::move(response), sha256};
 }
 
 }  // namespace stampgate
