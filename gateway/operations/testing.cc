@@ -39,17 +39,23 @@ std::vector<FakeUpstream::Sent> FakeUpstream::sent() const {
   return sent_;
 }
 
-FakeUpstream::Sent FakeUpstream::WaitForSent() const {
+FakeUpstream::Sent FakeUpstream::WaitForSent(size_t count) const {
   std::unique_lock lock(mutex_);
-  if (!changed_.wait_for(lock, kHang, [this] { return !sent_.empty(); })) {
+  if (!changed_.wait_for(lock, kHang, [this, count] { return sent_.size() >= count; })) {
     ADD_FAILURE() << "nothing was sent";
     return {};
   }
-  return sent_.back();
+  return sent_[count - 1];
 }
 
 std::vector<UpstreamClient::CallId> FakeUpstream::cancelled() const {
   std::lock_guard lock(mutex_);
+  return cancelled_;
+}
+
+std::vector<UpstreamClient::CallId> FakeUpstream::WaitForCancelled() const {
+  std::unique_lock lock(mutex_);
+  EXPECT_TRUE(changed_.wait_for(lock, kHang, [this] { return !cancelled_.empty(); })) << "nothing was cancelled";
   return cancelled_;
 }
 
@@ -113,8 +119,11 @@ UpstreamClient::CallId FakeUpstream::Begin(Sent sent, Done done, Done late) {
 }
 
 void FakeUpstream::Cancel(CallId id) {
-  std::lock_guard lock(mutex_);
-  cancelled_.push_back(id);
+  {
+    std::lock_guard lock(mutex_);
+    cancelled_.push_back(id);
+  }
+  changed_.notify_all();
 }
 
 void FakeUpstream::Shutdown(absl::Duration /*grace*/) {
@@ -135,6 +144,7 @@ HttpAnswer AnswerOf(int status, std::string body) {
 }
 
 void FakeSigner::Sign(const RequestBody& body, Done done) const {
+  if (while_signing) while_signing();
   absl::Status error;
   {
     std::lock_guard lock(mutex_);
@@ -234,10 +244,11 @@ CallTest::CallTest()
       signing_(std::make_unique<WorkerThreads>("signing", 1)),
       lines_({.every_call = true,
               .now = [this] { return now_; },
-              .write = [this](Severity, absl::string_view event, const LogFields&) {
-                std::lock_guard lock(mutex_);
-                events_.emplace_back(event);
-              }}) {
+              .write =
+                  [this](Severity, absl::string_view event, const LogFields&) {
+                    std::lock_guard lock(mutex_);
+                    events_.emplace_back(event);
+                  }}) {
   access_->version = "policy-1";
   access_->keys.Add(KeyFor("main", "o"), signer_);
   SetGrants(R"pb(grants {
@@ -264,9 +275,8 @@ void CallTest::SetGrants(const std::string& grants) {
 }
 
 void CallTest::UseAudit() {
-  audit_ =
-      AuditLog::Open({.file = audit_path_, .key = TestAuditKey(), .now = [this] { return now_; }, .calls = &disk_})
-          .value();
+  audit_ = AuditLog::Open({.file = audit_path_, .key = TestAuditKey(), .now = [this] { return now_; }, .calls = &disk_})
+               .value();
 }
 
 const CallEnvironment& CallTest::environment() {

@@ -1,4 +1,5 @@
-// What the tests of calls share: a gateway around one call, whose upstream, keys, call store and clock the test controls.
+// What the tests of calls share: a gateway around one call, whose upstream, keys, call store and clock the test
+// controls.
 #ifndef STAMPGATE_GATEWAY_OPERATIONS_TESTING_H_
 #define STAMPGATE_GATEWAY_OPERATIONS_TESTING_H_
 
@@ -47,11 +48,11 @@ class FakeUpstream final : public UpstreamClient {
   struct Sent {
     CallId id = 0;
     bool is_get = false;
-    std::string path;
-    std::string body;
-    std::string header_name;
-    std::string header_value;
-    CallOptions options;
+    std::string path = {};
+    std::string body = {};
+    std::string header_name = {};
+    std::string header_value = {};
+    CallOptions options = {};
   };
 
   // Runs in Post and Get, once the exchange is known and before they return. Set it before the call starts.
@@ -59,9 +60,12 @@ class FakeUpstream final : public UpstreamClient {
 
   // Everything that was sent.
   std::vector<Sent> sent() const;
-  // Waits until something has been sent, and returns the last.
-  Sent WaitForSent() const;
+  // Waits until `count` requests have been sent, and returns the last of them.
+  Sent WaitForSent(size_t count = 1) const;
+  // Of which exchanges the callers have left.
   std::vector<CallId> cancelled() const;
+  // Waits until there is one.
+  std::vector<CallId> WaitForCancelled() const;
 
   // Ends what the caller of the exchange waits for, with `goes_on` only that. Fails the test if nobody waits.
   void End(CallId id, UpstreamOutcome outcome);
@@ -98,6 +102,9 @@ class FakeSigner final : public Signer {
   absl::string_view public_key_hex() const override { return "02ab"; }
   absl::string_view scheme() const override { return "SCHEME"; }
   void Sign(const RequestBody& body, Done done) const override;
+
+  // Runs in Sign, before the answer. Set it before the call starts.
+  std::function<void()> while_signing;
 
   // From now on a signature waits for Answer.
   void Hold();
@@ -173,16 +180,16 @@ class Replies {
   const std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
-// Without an audit everything but what the test controls runs on the test's thread. With one, the decision is written on
-// the audit's thread, and the call continues there and on `signing`.
+// Without an audit everything but what the test controls runs on the test's thread. With one, the decision is written
+// on the audit's thread, and the call continues there and on `signing`.
 //
 // At its end each test checks that every call has replied once, and that nothing holds it any more.
 class CallTest : public ::testing::Test {
  protected:
   static constexpr uint64_t kNowMs = 1'755'500'000'000;
 
-  // The caller "payments" may do what the classes say for organizations "o" and "keyless". The key "main" is for "o";
-  // "keyless" has none.
+  // The caller "payments" may make every typed call for the organizations "o" and "keyless". The key "main" is for "o";
+  // there is none for "keyless".
   CallTest();
   ~CallTest() override;
 
@@ -204,7 +211,6 @@ class CallTest : public ::testing::Test {
   // Keeps a call in view. Start it after that.
   void Watch(std::shared_ptr<UnaryHandler> call, const Replies& replies);
 
-  // What the call's counters say, as "method code".
   FakeUpstream upstream_;
   FakeStore store_;
   FaultyCalls disk_;
