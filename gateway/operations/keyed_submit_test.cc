@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "gateway/operations/testing.h"
 #include "google/rpc/error_details.pb.h"
 #include "stamp/request_body.h"
 #include "stamp/secret/sha256.h"
@@ -188,19 +189,8 @@ TEST(EndOfTest, SaysWhetherTheSubmitWasCarriedOut) {
   EXPECT_EQ(end.reason, "FORBIDDEN");
 }
 
-class RecordingStore : public CallStore {
- public:
-  void Begin(KeyedSubmit, absl::AnyInvocable<void(absl::StatusOr<Begun>)>) override {}
-  void End(AttemptId attempt, AttemptEnd end) override { ends.emplace_back(attempt, end.kind); }
-  uint64_t timestamp_floor_ms() const override { return 0; }
-  void RaiseTimestamps(uint64_t, absl::AnyInvocable<void(absl::Status)>) override {}
-  void Close(uint64_t) override {}
-
-  std::vector<std::pair<AttemptId, Kind>> ends;
-};
-
-TEST(SubmitAttemptTest, EndsOnceAndAsUnknownIfNobodyEndsIt) {
-  RecordingStore store;
+TEST(SubmitAttemptTest, EndsOnceAndByItselfAsUnknown) {
+  FakeStore store;
   {
     SubmitAttempt first(store, 1);
     first.End({.kind = Kind::kDone});
@@ -209,7 +199,11 @@ TEST(SubmitAttemptTest, EndsOnceAndAsUnknownIfNobodyEndsIt) {
     SubmitAttempt moved = std::move(second);
     SubmitAttempt none;
   }
-  EXPECT_THAT(store.ends, ::testing::ElementsAre(std::pair(1, Kind::kDone), std::pair(2, Kind::kUnknown)));
+  ASSERT_EQ(store.ends().size(), 2u);
+  EXPECT_EQ(store.ends()[0].first, 1u);
+  EXPECT_EQ(store.ends()[0].second.kind, Kind::kDone);
+  EXPECT_EQ(store.ends()[1].first, 2u);
+  EXPECT_EQ(store.ends()[1].second.kind, Kind::kUnknown);
 }
 
 }  // namespace

@@ -16,14 +16,14 @@
 
 namespace stampgate {
 
-// The call that is prepared.
+// A request that a client is to stamp.
 struct Preparation {
   const Operation* operation = nullptr;
-  std::unique_ptr<google::protobuf::Message> request;  // a message of the operation's request type
+  std::unique_ptr<google::protobuf::Message> request;  // of the operation's request type
 };
 
-// Finds the operation that `request` names, and reads the message in it, whose own rules CheckedRequest checks. Errors:
-// INVALID_ARGUMENT (INVALID_REQUEST) as the proto says.
+// Finds the operation that `request` names, and parses the message in it. Does not check the rules of that message:
+// CheckedRequest does. Errors: INVALID_ARGUMENT (INVALID_REQUEST) as the proto says.
 absl::StatusOr<Preparation> ReadPreparation(const OperationTable& table, const v1::PrepareRequest& request);
 
 struct PreparedBody {

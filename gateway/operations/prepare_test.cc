@@ -154,7 +154,8 @@ TEST_F(PrepareTest, AMethodThatTakesNoStampIsRefused) {
     const absl::Status status = PrepareBytes(method, "").status();
     EXPECT_THAT(status, StatusIs(Code::kInvalidArgument)) << method;
     EXPECT_EQ(DetailsOf(status).reason, "INVALID_REQUEST");
-    EXPECT_THAT(DetailsOf(status).violations, ElementsAre(Pair("method", HasSubstr("takes a stamp")))) << method;
+    EXPECT_THAT(DetailsOf(status).violations, ElementsAre(Pair("method", HasSubstr("whose requests are stamped"))))
+        << method;
     EXPECT_THAT(status.ToString(), Not(HasSubstr("hush")));
   }
   EXPECT_THAT(DetailsOf(PrepareBytes("", "").status()).violations, ElementsAre(Pair("method", "is required")));
@@ -166,7 +167,7 @@ TEST_F(PrepareTest, ARequestThatIsNoneIsRefused) {
   EXPECT_THAT(DetailsOf(PrepareBytes(kLogin, "\xff\xff").status()).violations,
               ElementsAre(Pair("request", "must be a serialized stampgate.v1.StampLoginRequest")));
   EXPECT_THAT(DetailsOf(PrepareText(kLogin, R"pb(client_stamp { body: "{}" })pb").status()).violations,
-              ElementsAre(Pair("request", "must not have a client_stamp, which is made from the answer")));
+              ElementsAre(Pair("request", "must have no client_stamp: the client makes it from the response")));
   // Field 99, which the message does not have.
   EXPECT_THAT(DetailsOf(PrepareBytes("PolicyService/GetPolicy", "\x0a\x01o\x12\x01p\x98\x06\x01").status()).violations,
               ElementsAre(Pair("", "holds field number 99, which this gateway does not know")));
