@@ -25,13 +25,14 @@
 #include "gateway/config/duration.h"
 #include "gateway/events/environment.h"
 #include "gateway/events/service.h"
+#include "gateway/operations/environment.h"
 #include "gateway/operations/operation_service.h"
 #include "gateway/operations/stamp_service.h"
 #include "gateway/operations/timestamp_allocator.h"
 #include "gateway/operations/timestamp_reserve.h"
-#include "gateway/operations/unary_call.h"
 #include "gateway/process/log.h"
 #include "gateway/process/periodic_task.h"
+#include "gateway/process/worker_threads.h"
 #include "gateway/server_sockets.h"
 #include "gateway/store/sqlite_call_store.h"
 #include "gateway/upstream/client.h"
@@ -143,6 +144,9 @@ uint64_t RandomOfThread() {
   return generator();
 }
 
+// A signature takes CPU and nothing else.
+int SigningThreads() { return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 16); }
+
 class GrpcServer : public Server {
  public:
   GrpcServer(const config::v1::Config& config, const Parts& parts, std::unique_ptr<const OperationTable> operations,
@@ -158,6 +162,7 @@ class GrpcServer : public Server {
                      parts.access,
                      timestamps_,
                      *upstream_,
+                     signing_,
                      in_flight_,
                      store_.get(),
                      {parts.audit, disk_waits_, parts.metrics, &lines_},
@@ -326,6 +331,7 @@ class GrpcServer : public Server {
   CallsInFlight<grpc::CallbackServerContext> in_flight_;
   DiskWaits disk_waits_;
   const std::unique_ptr<UpstreamClient> upstream_;
+  WorkerThreads signing_{"signing", SigningThreads()};
   const CallEnvironment environment_;
   const std::vector<std::unique_ptr<OperationService>> services_;
   const std::unique_ptr<EventPipeline> events_;  // null if there is no event log

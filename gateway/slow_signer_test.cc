@@ -17,6 +17,7 @@
 #include "absl/time/clock.h"
 #include "gateway/server.h"
 #include "gateway/upstream/scripted_server.h"
+#include "stamp/request_body.h"
 #include "stampgate/v1/policy_service.pb.h"
 
 namespace stampgate {
@@ -36,7 +37,7 @@ class PatientSigner : public Signer {
   absl::string_view public_key_hex() const override { return "02"; }
   absl::string_view scheme() const override { return "SIGNATURE_SCHEME_TK_API_P256"; }
 
-  void Sign(absl::string_view, Done done) const override {
+  void Sign(const RequestBody&, Done done) const override {
     std::lock_guard lock(mutex_);
     waiting_.push_back(std::move(done));
     if (waiting_.size() < kCalls) return;

@@ -14,9 +14,9 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/escaping.h"
+#include "stamp/request_body.h"
 #include "stamp/secret/memory.h"
 #include "stamp/secret/openssl_ptr.h"
-#include "stamp/secret/sha256.h"
 
 namespace stampgate {
 namespace {
@@ -59,11 +59,10 @@ class EcdsaSigner final : public Signer {
 
   absl::string_view public_key_hex() const override { return public_key_hex_; }
   absl::string_view scheme() const override { return StampScheme(curve_); }
-  void Sign(absl::string_view body, Done done) const override { std::move(done)(SignNow(body)); }
+  void Sign(const RequestBody& body, Done done) const override { std::move(done)(SignNow(body.sha256())); }
 
  private:
-  absl::StatusOr<std::string> SignNow(absl::string_view body) const {
-    const std::array<uint8_t, 32> digest = Sha256(body);
+  absl::StatusOr<std::string> SignNow(const std::array<uint8_t, 32>& digest) const {
     EvpPkeyCtxPtr ctx = TakeContext();
     uint8_t der[kMaxDerBytes];
     size_t size = sizeof(der);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
+#include "stamp/request_body.h"
 #include "stamp/secret/bytes.h"
 
 namespace stampgate {
@@ -20,9 +21,9 @@ class Ed25519Signer final : public Signer {
   absl::string_view public_key_hex() const override { return public_key_hex_; }
   absl::string_view scheme() const override { return StampScheme(Curve::kEd25519); }
 
-  void Sign(absl::string_view body, Done done) const override {
+  void Sign(const RequestBody& body, Done done) const override {
     uint8_t signature[crypto_sign_BYTES];
-    crypto_sign_detached(signature, nullptr, reinterpret_cast<const uint8_t*>(body.data()), body.size(),
+    crypto_sign_detached(signature, nullptr, reinterpret_cast<const uint8_t*>(body.bytes().data()), body.bytes().size(),
                          secret_key_.data());
     std::move(done)(absl::BytesToHexString({reinterpret_cast<const char*>(signature), sizeof(signature)}));
   }

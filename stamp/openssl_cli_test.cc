@@ -8,6 +8,7 @@
 #include "stamp/key_file.h"
 #include "stamp/key_generator.h"
 #include "stamp/make_signer.h"
+#include "stamp/request_body.h"
 #include "stamp/stamp_testing.h"
 #include "stamp/stamper.h"
 
@@ -25,7 +26,7 @@ void ExpectGenuine(Curve curve, int bodies) {
   for (int i = 0; i < bodies; ++i) {
     const std::string body =
         absl::StrCat("{\"i\":", i, ",\"fill\":\"", std::string(static_cast<size_t>(i) * 7, 'x'), "\"}\n");
-    Stamper::Stamp(signer, "/", body, [&](absl::StatusOr<StampedRequest> request) {
+    Stamper::Stamp(signer, "/", RequestBody(body), [&](absl::StatusOr<StampedRequest> request) {
       const std::string signature = absl::HexStringToBytes(StampMember(request.value().header_value(), "signature"));
       WriteTemp(absl::StrCat(CurveName(curve), "/", i, ".body"), body);
       WriteTemp(absl::StrCat(CurveName(curve), "/", i, ".signature"), signature);

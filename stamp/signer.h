@@ -7,6 +7,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "stamp/request_body.h"
 
 namespace stampgate {
 
@@ -27,7 +28,7 @@ class Signer {
 
   // Signs `body` and calls `done` exactly once: before Sign returns if the key is in this process, otherwise perhaps
   // later and on another thread. `body` must stay unchanged until `done` is called.
-  virtual void Sign(absl::string_view body, Done done) const = 0;
+  virtual void Sign(const RequestBody& body, Done done) const = 0;
 };
 
 }  // namespace stampgate

@@ -9,6 +9,7 @@
 #include "absl/strings/escaping.h"
 #include "stamp/key_file.h"
 #include "stamp/make_signer.h"
+#include "stamp/request_body.h"
 #include "stamp/stamper.h"
 
 ABSL_FLAG(std::string, key, "", "The key file.");
@@ -23,7 +24,7 @@ int main(int argc, char** argv) {
   const std::shared_ptr<const stampgate::Signer> signer = stampgate::MakeSigner(*std::move(key)).value();
   for (std::string line; std::getline(std::cin, line);) {
     stampgate::Stamper::Stamp(
-        signer, "/", absl::HexStringToBytes(line),
+        signer, "/", stampgate::RequestBody(absl::HexStringToBytes(line)),
         [](absl::StatusOr<stampgate::StampedRequest> request) { std::cout << request.value().header_value() << "\n"; });
   }
 }

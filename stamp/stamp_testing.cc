@@ -22,6 +22,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "stamp/request_body.h"
 #include "stamp/secret/openssl_ptr.h"
 
 namespace stampgate {
@@ -135,7 +136,7 @@ bool Verifies(Curve curve, absl::string_view public_key_hex, absl::string_view b
 
 std::string SignNow(const Signer& signer, absl::string_view body) {
   std::string result;
-  signer.Sign(body, [&result](absl::StatusOr<std::string> signature) {
+  signer.Sign(RequestBody(std::string(body)), [&result](absl::StatusOr<std::string> signature) {
     ASSERT_TRUE(signature.ok()) << signature.status();
     result = *std::move(signature);
   });

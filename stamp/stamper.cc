@@ -12,11 +12,11 @@ namespace {
 
 constexpr absl::string_view kHeaderName = "X-Stamp";
 
-// On the heap, since the body must not move while a signer reads it: moving a short string moves its bytes.
+// On the heap, since the body must not move while a signer reads it.
 struct Pending {
   std::shared_ptr<const Signer> signer;
   std::string path;
-  std::string body;
+  RequestBody body;
   Stamper::Done done;
 };
 
@@ -30,7 +30,7 @@ std::string HeaderValue(const Signer& signer, absl::string_view signature) {
 
 }  // namespace
 
-void Stamper::Stamp(std::shared_ptr<const Signer> signer, std::string path, std::string body, Done done) {
+void Stamper::Stamp(std::shared_ptr<const Signer> signer, std::string path, RequestBody body, Done done) {
   auto pending =
       std::make_unique<Pending>(Pending{std::move(signer), std::move(path), std::move(body), std::move(done)});
   const Pending& kept = *pending;
@@ -40,8 +40,8 @@ void Stamper::Stamp(std::shared_ptr<const Signer> signer, std::string path, std:
       return std::move(pending->done)(absl::InternalError("the signature from the signer is not hex"));
     }
     std::string value = HeaderValue(*pending->signer, *signature);
-    std::move(pending->done)(
-        StampedRequest(std::move(pending->path), std::move(pending->body), std::string(kHeaderName), std::move(value)));
+    std::move(pending->done)(StampedRequest(std::move(pending->path), std::move(pending->body).TakeBytes(),
+                                            std::string(kHeaderName), std::move(value)));
   });
 }
 

@@ -7,6 +7,7 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
+#include "stamp/request_body.h"
 #include "stamp/signer.h"
 #include "stamp/stamped_request.h"
 
@@ -22,7 +23,7 @@ class Stamper {
   // Calls `done` exactly once, on the thread on which the signer calls back. Keeps the signer until `done` has
   // returned, so that thread may destroy it. Errors: the signer's own, unchanged; kInternal if its signature is not
   // hex.
-  static void Stamp(std::shared_ptr<const Signer> signer, std::string path, std::string body, Done done);
+  static void Stamp(std::shared_ptr<const Signer> signer, std::string path, RequestBody body, Done done);
 };
 
 }  // namespace stampgate

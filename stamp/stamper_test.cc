@@ -12,6 +12,7 @@
 #include "gtest/gtest.h"
 #include "stamp/key_file.h"
 #include "stamp/make_signer.h"
+#include "stamp/request_body.h"
 #include "stamp/stamp_testing.h"
 
 namespace stampgate {
@@ -19,7 +20,7 @@ namespace {
 
 StampedRequest StampNow(std::shared_ptr<const Signer> signer, std::string body) {
   std::unique_ptr<StampedRequest> result;
-  Stamper::Stamp(std::move(signer), "/public/v1/query/whoami", std::move(body),
+  Stamper::Stamp(std::move(signer), "/public/v1/query/whoami", RequestBody(std::move(body)),
                  [&result](absl::StatusOr<StampedRequest> request) {
                    result = std::make_unique<StampedRequest>(std::move(request).value());
                  });
@@ -62,7 +63,7 @@ class FakeSigner final : public Signer {
 
   absl::string_view public_key_hex() const override { return public_key_; }
   absl::string_view scheme() const override { return "SCHEME"; }
-  void Sign(absl::string_view body, Done done) const override { std::move(done)(answer_); }
+  void Sign(const RequestBody& body, Done done) const override { std::move(done)(answer_); }
 
  private:
   const absl::StatusOr<std::string> answer_;
@@ -80,7 +81,7 @@ TEST(StamperTest, WritesUpstreamsOrderWithoutPadding) {
 
 absl::Status StatusOf(std::shared_ptr<const Signer> signer) {
   absl::Status status;
-  Stamper::Stamp(std::move(signer), "/p", "{}",
+  Stamper::Stamp(std::move(signer), "/p", RequestBody("{}"),
                  [&status](absl::StatusOr<StampedRequest> request) { status = request.status(); });
   return status;
 }
@@ -105,8 +106,8 @@ class RemoteSigner final : public Signer {
 
   absl::string_view public_key_hex() const override { return local_->public_key_hex(); }
   absl::string_view scheme() const override { return local_->scheme(); }
-  void Sign(absl::string_view body, Done done) const override {
-    *thread_ = std::thread([local = local_, allowed = allowed_, body, done = std::move(done)]() mutable {
+  void Sign(const RequestBody& body, Done done) const override {
+    *thread_ = std::thread([local = local_, allowed = allowed_, &body, done = std::move(done)]() mutable {
       allowed->wait();
       local->Sign(body, std::move(done));
     });
@@ -129,7 +130,7 @@ TEST(StamperTest, KeepsBodyAndSignerUntilTheSignerIsDone) {
     auto signer = std::make_shared<RemoteSigner>(MakeSigner(ParseKeyText(vector.key_texts[0]).value()).value(),
                                                  &allowed, &thread);
     std::weak_ptr<const Signer> watched = signer;
-    Stamper::Stamp(std::move(signer), "/p", body, [&](absl::StatusOr<StampedRequest> request) {
+    Stamper::Stamp(std::move(signer), "/p", RequestBody(body), [&](absl::StatusOr<StampedRequest> request) {
       done_on = std::this_thread::get_id();
       EXPECT_FALSE(watched.expired());
       result = std::make_unique<StampedRequest>(std::move(request).value());

@@ -16,11 +16,14 @@
 #include "translate/request_translator.h"
 #include "translate/testing/json_dom.h"
 #include "translate/testing/operations.h"
+#include "translate/testing/rendering.h"
 #include "translate/testing/status.h"
 
 namespace stampgate {
 namespace {
 
+using ::stampgate::testing::CheckAndRender;
+using ::stampgate::testing::CheckAndRenderUnstamped;
 using ::stampgate::testing::Json;
 using ::stampgate::testing::JsonOf;
 using ::stampgate::testing::OperationOf;
@@ -81,7 +84,7 @@ TEST_P(CapturedRequestTest, EqualsWhatTheGatewayRenders) {
   const Operation& operation = OperationOf(GetParam().method);
   auto request = RequestOf(operation, GetParam().request);
 
-  absl::StatusOr<RenderedRequest> rendered = TranslateUnstamped(Operations(), operation, *request);
+  absl::StatusOr<RenderedRequest> rendered = CheckAndRenderUnstamped(operation, *request);
 
   ASSERT_THAT(rendered, StatusIs(absl::StatusCode::kOk));
   EXPECT_EQ(rendered->path, absl::StrCat("/public/v1/", GetParam().path));
@@ -106,7 +109,7 @@ TEST_P(CapturedRequestTest, ParsesToTheSameRequestIfAClientStampsIt) {
     request->GetReflection()->SetString(request.get(), path, expected->GetReflection()->GetString(*expected, path));
   }
 
-  absl::StatusOr<RenderedRequest> rendered = TranslateRequest(Operations(), operation, *request);
+  absl::StatusOr<RenderedRequest> rendered = CheckAndRender(operation, *request);
 
   ASSERT_THAT(rendered, StatusIs(absl::StatusCode::kOk));
   EXPECT_EQ(operation.is_submit() ? rendered->SubmitBody(0) : rendered->QueryBody(), body);

@@ -14,6 +14,7 @@
 #include "translate/testing/json_dom.h"
 #include "translate/testing/messages.h"
 #include "translate/testing/operations.h"
+#include "translate/testing/rendering.h"
 #include "translate/testing/status.h"
 #include "translate/validator.h"
 
@@ -23,6 +24,8 @@ namespace {
 using ::google::protobuf::FieldDescriptor;
 using ::google::protobuf::Message;
 using ::google::protobuf::util::MessageDifferencer;
+using ::stampgate::testing::CheckAndRender;
+using ::stampgate::testing::CheckAndRenderUnstamped;
 using ::stampgate::testing::DetailsOf;
 using ::stampgate::testing::OperationOf;
 using ::stampgate::testing::Operations;
@@ -57,7 +60,7 @@ absl::StatusOr<RenderedRequest> Translate(absl::string_view method, std::string 
                                           std::unique_ptr<Message>* request = nullptr) {
   const Operation& operation = OperationOf(method);
   std::unique_ptr<Message> stamped = Stamped(operation, std::move(body));
-  absl::StatusOr<RenderedRequest> rendered = TranslateRequest(Operations(), operation, *stamped);
+  absl::StatusOr<RenderedRequest> rendered = CheckAndRender(operation, *stamped);
   if (request != nullptr) *request = std::move(stamped);
   return rendered;
 }
@@ -116,8 +119,7 @@ TEST(ClientStampedRequestTest, TheContentEqualsThatOfAnUnstampedRequest) {
   auto stamped = Translate("StampLogin", kLogin);
   ASSERT_THAT(stamped, StatusIs(Code::kOk));
   const Operation& operation = OperationOf("StampLogin");
-  auto plain =
-      TranslateUnstamped(Operations(), operation, *RequestOf(operation, R"pb(organization_id: "o"
+  auto plain = CheckAndRenderUnstamped(operation, *RequestOf(operation, R"pb(organization_id: "o"
                                                                              parameters { public_key: "02ab" })pb"));
   ASSERT_THAT(plain, StatusIs(Code::kOk));
   EXPECT_EQ(stamped->type_member, plain->type_member);
@@ -166,13 +168,13 @@ TEST(ClientStampedRequestTest, ParsesEveryBodyThatTheGatewayRenders) {
       testing::FillRandomly(*varied, *operation.request, random);
       std::unique_ptr<Message> merged(request->New());
       merged->CopyFrom(*varied);
-      if (absl::StatusOr<RenderedRequest> valid = TranslateUnstamped(Operations(), operation, *merged); valid.ok()) {
+      if (absl::StatusOr<RenderedRequest> valid = CheckAndRenderUnstamped(operation, *merged); valid.ok()) {
         request->CopyFrom(*varied);
       }
       if (operation.timestamp_ms != nullptr) {
         request->GetReflection()->SetUInt64(request.get(), operation.timestamp_ms->field, 1755500000000 + round);
       }
-      auto rendered = TranslateUnstamped(Operations(), operation, *request);
+      auto rendered = CheckAndRenderUnstamped(operation, *request);
       ASSERT_THAT(rendered, StatusIs(Code::kOk));
       const std::string body =
           operation.is_submit() ? rendered->SubmitBody(*rendered->timestamp_ms) : rendered->QueryBody();
@@ -182,7 +184,7 @@ TEST(ClientStampedRequestTest, ParsesEveryBodyThatTheGatewayRenders) {
         const FieldDescriptor* path = operation.path_segment->field;
         stamped->GetReflection()->SetString(stamped.get(), path, request->GetReflection()->GetString(*request, path));
       }
-      auto again = TranslateRequest(Operations(), operation, *stamped);
+      auto again = CheckAndRender(operation, *stamped);
       ASSERT_THAT(again, StatusIs(Code::kOk)) << body;
       EXPECT_EQ(operation.is_submit() ? again->SubmitBody(1) : again->QueryBody(), body);
       EXPECT_EQ(again->path, rendered->path);
@@ -206,7 +208,7 @@ TEST(ClientStampedRequestTest, OtherFieldsBesideTheStampAreRefused) {
                                                 parameters {}
                                                 generate_app_proofs: false
                                                 idempotency_key: "k")pb"));
-  const absl::Status status = TranslateRequest(Operations(), operation, *request).status();
+  const absl::Status status = CheckAndRender(operation, *request).status();
   constexpr char kBeside[] = "must not be set beside client_stamp";
   EXPECT_THAT(status, StatusIs(Code::kInvalidArgument));
   EXPECT_THAT(DetailsOf(status).violations,
@@ -220,7 +222,7 @@ TEST(ClientStampedRequestTest, UnknownFieldsAreRefused) {
   Message* stamp = request->GetReflection()->MutableMessage(request.get(), operation.request->client_stamp);
   stamp->GetReflection()->MutableUnknownFields(stamp)->AddVarint(5, 1);
   request->GetReflection()->MutableUnknownFields(request.get())->AddVarint(99, 1);
-  const absl::Status status = TranslateRequest(Operations(), operation, *request).status();
+  const absl::Status status = CheckAndRender(operation, *request).status();
   EXPECT_THAT(DetailsOf(status).violations,
               ElementsAre(Pair("", "holds field number 99, which this gateway does not know"),
                           Pair("client_stamp", "holds field number 5, which this gateway does not know")));
@@ -234,8 +236,8 @@ TEST(ClientStampedRequestTest, ALoginWithoutAClientStampIsRefused) {
     ++operations;
     std::unique_ptr<Message> request(operation.request_prototype->New());
     testing::FillFully(*request, *operation.request, 1);
-    ASSERT_THAT(TranslateUnstamped(Operations(), operation, *request), StatusIs(Code::kOk));
-    const absl::Status status = TranslateRequest(Operations(), operation, *request).status();
+    ASSERT_THAT(CheckAndRenderUnstamped(operation, *request), StatusIs(Code::kOk));
+    const absl::Status status = CheckAndRender(operation, *request).status();
     EXPECT_THAT(status, StatusIs(Code::kInvalidArgument)) << operation.full_name;
     EXPECT_THAT(DetailsOf(status).violations,
                 ElementsAre(Pair("client_stamp", "is required: upstream acts for the party that stamps this")));
@@ -249,7 +251,7 @@ TEST(ClientStampedRequestTest, ABodyWithoutAStampIsRefused) {
   auto request = Stamped(operation, kLogin);
   Message* stamp = request->GetReflection()->MutableMessage(request.get(), operation.request->client_stamp);
   google::protobuf::DynamicCastToGenerated<v1::ClientStamp>(stamp)->clear_stamp();
-  const absl::Status status = TranslateRequest(Operations(), operation, *request).status();
+  const absl::Status status = CheckAndRender(operation, *request).status();
   EXPECT_THAT(DetailsOf(status).violations,
               ElementsAre(Pair("client_stamp", "must hold a stamp: api_key, web_authn or attested")));
 }
@@ -309,7 +311,7 @@ TEST(ClientStampedRequestTest, ABodyWithAnIdempotencyKeyIsRefused) {
   const Operation& operation = OperationOf("DeleteSubOrganization");
   auto request = Stamped(operation, R"({"type":"ACTIVITY_TYPE_DELETE_SUB_ORGANIZATION","timestampMs":"5",)"
                                     R"("organizationId":"o","parameters":{},"idempotencyKey":"k"})");
-  const absl::Status status = TranslateRequest(Operations(), operation, *request).status();
+  const absl::Status status = CheckAndRender(operation, *request).status();
   EXPECT_THAT(
       DetailsOf(status).violations,
       ElementsAre(Pair("client_stamp.body",
@@ -377,13 +379,13 @@ TEST(ClientStampedRequestTest, ParametersMayHaveGenerateAppProofs) {
     SCOPED_TRACE(operation.full_name);
     std::unique_ptr<Message> plain(operation.request_prototype->New());
     testing::FillFully(*plain, *operation.request, 1);
-    const std::string body = TranslateUnstamped(Operations(), operation, *plain)->SubmitBody(1);
+    const std::string body = CheckAndRenderUnstamped(operation, *plain)->SubmitBody(1);
     for (const char* flag : {"true", "false", "null"}) {
       const std::string stamped_body = absl::StrReplaceAll(
           body, {{"\"parameters\":{", absl::StrCat("\"parameters\":{\"generateAppProofs\":", flag, ",")}});
       ASSERT_NE(stamped_body, body);
       std::unique_ptr<Message> request = Stamped(operation, stamped_body);
-      auto rendered = TranslateRequest(Operations(), operation, *request);
+      auto rendered = CheckAndRender(operation, *request);
       ASSERT_THAT(rendered, StatusIs(Code::kOk));
       EXPECT_EQ(rendered->SubmitBody(7), stamped_body);
       plain->GetReflection()->SetUInt64(plain.get(), operation.timestamp_ms->field, 1);
@@ -476,7 +478,7 @@ TEST(ClientStampedRequestTest, AGeneralSubmitsPathIsBesideTheStamp) {
                            R"("parameters":{"otpLength": 6.0},"generateAppProofs":true})";
   auto request = Stamped(operation, body);
   request->MergeFrom(*RequestOf(operation, R"pb(path: "init_otp")pb"));
-  auto rendered = TranslateRequest(Operations(), operation, *request);
+  auto rendered = CheckAndRender(operation, *request);
   ASSERT_THAT(rendered, StatusIs(Code::kOk));
   EXPECT_EQ(rendered->path, "/public/v1/submit/init_otp");
   EXPECT_EQ(rendered->SubmitBody(6), body);
@@ -497,7 +499,7 @@ TEST(ClientStampedRequestTest, AGeneralQuerysOtherMembersAreItsParameters) {
   const std::string body = R"( {"filter" : [1e2,{"a": "\u0041"}] ,"organizationId":"o","a\"b":null} )";
   auto request = Stamped(operation, body);
   request->MergeFrom(*RequestOf(operation, R"pb(path: "list_activities")pb"));
-  auto rendered = TranslateRequest(Operations(), operation, *request);
+  auto rendered = CheckAndRender(operation, *request);
   ASSERT_THAT(rendered, StatusIs(Code::kOk));
   EXPECT_EQ(rendered->path, "/public/v1/query/list_activities");
   EXPECT_EQ(rendered->QueryBody(), body);
@@ -505,7 +507,7 @@ TEST(ClientStampedRequestTest, AGeneralQuerysOtherMembersAreItsParameters) {
   // A body without other members has no parameters.
   request = Stamped(operation, R"({"organizationId":"o"})");
   request->MergeFrom(*RequestOf(operation, R"pb(path: "whoami")pb"));
-  ASSERT_THAT(TranslateRequest(Operations(), operation, *request), StatusIs(Code::kOk));
+  ASSERT_THAT(CheckAndRender(operation, *request), StatusIs(Code::kOk));
   EXPECT_TRUE(
       MessageDifferencer::Equals(*request, *RequestOf(operation, R"pb(organization_id: "o" path: "whoami")pb")));
 }
@@ -544,7 +546,7 @@ TEST(ClientStampedRequestTest, AGeneralOperationCannotReplaceATypedOne) {
     const Operation& operation = OperationOf(row.method);
     auto request = Stamped(operation, row.body);
     request->GetReflection()->SetString(request.get(), operation.path_segment->field, row.path);
-    const absl::Status status = TranslateRequest(Operations(), operation, *request).status();
+    const absl::Status status = CheckAndRender(operation, *request).status();
     EXPECT_THAT(status, StatusIs(Code::kInvalidArgument)) << row.body;
     EXPECT_THAT(DetailsOf(status).violations, Contains(Pair(row.field, ::testing::_))) << row.body;
   }
@@ -579,7 +581,7 @@ TEST(ClientStampedRequestTest, MutatedBodiesAreRefusedOrMatchTheMessage) {
       }
     }
     std::unique_ptr<Message> request = Stamped(operation, body);
-    auto rendered = TranslateRequest(Operations(), operation, *request);
+    auto rendered = CheckAndRender(operation, *request);
     if (!rendered.ok()) {
       EXPECT_THAT(rendered, StatusIs(Code::kInvalidArgument));
       continue;

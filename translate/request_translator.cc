@@ -24,10 +24,8 @@ std::string RenderedRequest::QueryBody() const {
   return client_stamp.has_value() ? client_stamp->body() : absl::StrCat("{", members, "}");
 }
 
-namespace {
-
-absl::StatusOr<RenderedRequest> Translate(const OperationTable& table, const Operation& operation, Message& request,
-                                          bool needs_client_stamp) {
+absl::StatusOr<CheckedRequest> CheckedRequest::Check(const OperationTable& table, const Operation& operation,
+                                                     Message& request, bool needs_client_stamp) {
   Violations violations;
   std::optional<v1::ClientStamp> client_stamp = TakeClientStamp(operation, request, violations);
   if (!violations.empty()) return ViolationError(std::move(violations));
@@ -39,41 +37,42 @@ absl::StatusOr<RenderedRequest> Translate(const OperationTable& table, const Ope
   Validate(request, *operation.request, violations);
   if (operation.general) CheckGeneralOperation(table, operation, request, violations);
   if (!violations.empty()) return ViolationError(std::move(violations));
+  return CheckedRequest(operation, request, std::move(client_stamp));
+}
 
-  const Reflection& reflection = *request.GetReflection();
+absl::StatusOr<CheckedRequest> CheckedRequest::Check(const OperationTable& table, const Operation& operation,
+                                                     Message& request) {
+  return Check(table, operation, request, operation.stamped_by_client);
+}
+
+absl::StatusOr<CheckedRequest> CheckedRequest::CheckUnstamped(const OperationTable& table, const Operation& operation,
+                                                              Message& request) {
+  return Check(table, operation, request, /*needs_client_stamp=*/false);
+}
+
+RenderedRequest CheckedRequest::Render() && {
+  const Reflection& reflection = *message_->GetReflection();
   RenderedRequest rendered;
-  rendered.client_stamp = std::move(client_stamp);
-  rendered.path = operation.path;
-  if (operation.general) rendered.path += reflection.GetString(request, operation.path_segment->field);
-  if (operation.organization_id != nullptr) {
-    rendered.organization_id = reflection.GetString(request, operation.organization_id->field);
+  rendered.client_stamp = std::move(client_stamp_);
+  rendered.path = operation_->path;
+  if (operation_->general) rendered.path += reflection.GetString(*message_, operation_->path_segment->field);
+  if (operation_->organization_id != nullptr) {
+    rendered.organization_id = reflection.GetString(*message_, operation_->organization_id->field);
   }
-  if (operation.timestamp_ms != nullptr && reflection.HasField(request, operation.timestamp_ms->field)) {
-    rendered.timestamp_ms = reflection.GetUInt64(request, operation.timestamp_ms->field);
+  if (operation_->timestamp_ms != nullptr && reflection.HasField(*message_, operation_->timestamp_ms->field)) {
+    rendered.timestamp_ms = reflection.GetUInt64(*message_, operation_->timestamp_ms->field);
   }
-  if (operation.idempotency_key != nullptr) {
-    rendered.idempotency_key = reflection.GetString(request, operation.idempotency_key->field);
+  if (operation_->idempotency_key != nullptr) {
+    rendered.idempotency_key = reflection.GetString(*message_, operation_->idempotency_key->field);
   }
-  if (!operation.activity_type.empty()) {
+  if (!operation_->activity_type.empty()) {
     rendered.type_member = "\"type\":";
-    AppendJsonString(operation.activity_type, rendered.type_member);
+    AppendJsonString(operation_->activity_type, rendered.type_member);
     rendered.type_member += ',';
   }
-  rendered.members.reserve(request.ByteSizeLong() + 256);
-  AppendJsonMembers(request, *operation.request, operation.timestamp_ms, rendered.members);
+  rendered.members.reserve(message_->ByteSizeLong() + 256);
+  AppendJsonMembers(*message_, *operation_->request, operation_->timestamp_ms, rendered.members);
   return rendered;
-}
-
-}  // namespace
-
-absl::StatusOr<RenderedRequest> TranslateRequest(const OperationTable& table, const Operation& operation,
-                                                 Message& request) {
-  return Translate(table, operation, request, operation.stamped_by_client);
-}
-
-absl::StatusOr<RenderedRequest> TranslateUnstamped(const OperationTable& table, const Operation& operation,
-                                                   Message& request) {
-  return Translate(table, operation, request, /*needs_client_stamp=*/false);
 }
 
 }  // namespace stampgate

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "google/protobuf/message.h"
@@ -33,17 +34,41 @@ struct RenderedRequest {
   std::string QueryBody() const;
 };
 
-// Validates and renders `request`, a message of the operation's request type, for sending. If it has a client_stamp,
-// `request` is filled from the stamped body: the gateway checks that request, whichever key stamps it. Without a
-// client_stamp the gateway stamps the request, which is an error for an operation that only clients may stamp. Errors:
-// kInvalidArgument with ErrorInfo INVALID_REQUEST and a BadRequest that lists every violation; they quote no value of
-// the request.
-absl::StatusOr<RenderedRequest> TranslateRequest(const OperationTable& table, const Operation& operation,
-                                                 google::protobuf::Message& request);
+// A request that breaks no rule. Refers to its operation and its message, which must outlive it; the message must not
+// change.
+class CheckedRequest {
+ public:
+  // Checks `request`, a message of the operation's request type. If it has a client_stamp, `request` is filled from the
+  // stamped body: the gateway checks that request, whichever key stamps it. Without a client_stamp the gateway stamps
+  // the request, which is an error for an operation that only clients may stamp.
+  //
+  // Errors: kInvalidArgument with ErrorInfo INVALID_REQUEST and a BadRequest that lists every violation. They depend on
+  // the request alone, and quote no value of it.
+  static absl::StatusOr<CheckedRequest> Check(const OperationTable& table, const Operation& operation,
+                                              google::protobuf::Message& request);
 
-// The same for a request that a client will stamp.
-absl::StatusOr<RenderedRequest> TranslateUnstamped(const OperationTable& table, const Operation& operation,
-                                                   google::protobuf::Message& request);
+  // The same for a request that a client will stamp.
+  static absl::StatusOr<CheckedRequest> CheckUnstamped(const OperationTable& table, const Operation& operation,
+                                                       google::protobuf::Message& request);
+
+  // As in RenderedRequest.
+  const std::optional<v1::ClientStamp>& client_stamp() const { return client_stamp_; }
+
+  // The same message always gives the same bytes.
+  RenderedRequest Render() &&;
+
+ private:
+  CheckedRequest(const Operation& operation, const google::protobuf::Message& message,
+                 std::optional<v1::ClientStamp> client_stamp)
+      : operation_(&operation), message_(&message), client_stamp_(std::move(client_stamp)) {}
+
+  static absl::StatusOr<CheckedRequest> Check(const OperationTable& table, const Operation& operation,
+                                              google::protobuf::Message& request, bool needs_client_stamp);
+
+  const Operation* operation_;
+  const google::protobuf::Message* message_;
+  std::optional<v1::ClientStamp> client_stamp_;
+};
 
 }  // namespace stampgate
 

@@ -9,12 +9,15 @@
 #include "translate/testing/json_dom.h"
 #include "translate/testing/messages.h"
 #include "translate/testing/operations.h"
+#include "translate/testing/rendering.h"
 #include "translate/testing/status.h"
 
 namespace stampgate {
 namespace {
 
 using ::google::protobuf::Message;
+using ::stampgate::testing::CheckAndRender;
+using ::stampgate::testing::CheckAndRenderUnstamped;
 using ::stampgate::testing::DetailsOf;
 using ::stampgate::testing::OperationOf;
 using ::stampgate::testing::Operations;
@@ -29,7 +32,7 @@ using ::testing::SizeIs;
 
 absl::StatusOr<RenderedRequest> Translate(absl::string_view method, const std::string& text_proto) {
   const Operation& operation = OperationOf(method);
-  return TranslateRequest(Operations(), operation, *RequestOf(operation, text_proto));
+  return CheckAndRender(operation, *RequestOf(operation, text_proto));
 }
 
 TEST(RequestTranslatorTest, ASubmitsBodyIsTypeTimeAndFields) {
@@ -159,8 +162,8 @@ TEST(RequestTranslatorTest, TheSameMessageGivesTheSameBytes) {
     std::unique_ptr<Message> copy(request->New());
     ASSERT_TRUE(copy->ParseFromString(request->SerializeAsString()));
 
-    auto first = TranslateUnstamped(Operations(), operation, *request);
-    auto second = TranslateUnstamped(Operations(), operation, *copy);
+    auto first = CheckAndRenderUnstamped(operation, *request);
+    auto second = CheckAndRenderUnstamped(operation, *copy);
 
     ASSERT_THAT(first, StatusIs(absl::StatusCode::kOk));
     ASSERT_THAT(second, StatusIs(absl::StatusCode::kOk));

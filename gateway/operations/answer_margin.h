@@ -1,4 +1,4 @@
-// How much sooner than its caller a call must end.
+// The time that upstream's part of a call must leave for the reply.
 #ifndef STAMPGATE_GATEWAY_OPERATIONS_ANSWER_MARGIN_H_
 #define STAMPGATE_GATEWAY_OPERATIONS_ANSWER_MARGIN_H_
 
@@ -6,12 +6,12 @@
 
 namespace stampgate {
 
-// Upstream's part of a call ends this much before the caller's deadline, so that the caller still hears how it ended.
-// `time_left` is until that deadline, as the gateway sees it.
+// Upstream's part of a call must end this long before the caller's deadline, so that the caller still receives the
+// reply. `time_left` is the time until that deadline, as the gateway sees it.
 //
-// The margin is the time that the answer may take, and what the caller's library may have added: gRPC's C core, which
-// C++, Python, Ruby and PHP use, rounds the deadline that it sends up. It rounds to the next 10 ms below 10 s, to 100
-// ms from there on, and to a second from 100 s on.
+// The margin has two parts: the time that the reply may take, and the time that the caller's library may have added.
+// The C core of gRPC, which C++, Python, Ruby and PHP use, rounds up the deadline that it sends: to 10 ms below 10 s,
+// to 100 ms from 10 s, and to one second from 100 s.
 absl::Duration AnswerMargin(absl::Duration time_left);
 
 }  // namespace stampgate

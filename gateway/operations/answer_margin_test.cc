@@ -13,7 +13,7 @@ int64_t Rounded(int64_t milliseconds) {
   return (milliseconds + step - 1) / step * step;
 }
 
-TEST(AnswerMargin, GrowsWithTheRoundingOfDeadlines) {
+TEST(AnswerMarginTest, GrowsWithTheRoundingOfDeadlines) {
   const absl::Duration ms = absl::Milliseconds(1);
   struct Row {
     absl::Duration time_left;
@@ -37,7 +37,7 @@ TEST(AnswerMargin, GrowsWithTheRoundingOfDeadlines) {
 }
 
 // Of every deadline up to 10 minutes, looked at up to half a second after the call came.
-TEST(AnswerMargin, EndsEveryCallBeforeItsCallerStopsWaiting) {
+TEST(AnswerMarginTest, EndsEveryCallBeforeItsCallerStopsWaiting) {
   for (int64_t real = 100; real <= 600'000; ++real) {
     for (const int64_t elapsed : {0, 1, 30, 500}) {
       const int64_t seen = Rounded(real) - elapsed;

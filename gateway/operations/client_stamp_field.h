@@ -8,8 +8,8 @@
 
 namespace stampgate {
 
-// Reads the stamp, of which exactly one kind is set. Errors: INVALID_ARGUMENT (INVALID_REQUEST) with the kind's field
-// if it has not the kind's form.
+// Reads the stamp of `field`, in which exactly one kind is set. Errors: INVALID_ARGUMENT (INVALID_REQUEST) that names
+// the field, if the stamp does not have the form of its kind.
 absl::StatusOr<ClientStamp> ReadClientStamp(const v1::ClientStamp& field);
 
 }  // namespace stampgate

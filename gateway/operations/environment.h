@@ -1,4 +1,4 @@
-// What every call of an operation uses.
+// What every call of an operation uses of the gateway.
 #ifndef STAMPGATE_GATEWAY_OPERATIONS_ENVIRONMENT_H_
 #define STAMPGATE_GATEWAY_OPERATIONS_ENVIRONMENT_H_
 
@@ -13,6 +13,7 @@
 #include "gateway/calls/calls_in_flight.h"
 #include "gateway/calls/trace_context.h"
 #include "gateway/operations/timestamp_allocator.h"
+#include "gateway/process/worker_threads.h"
 #include "gateway/store/call_store.h"
 #include "gateway/upstream/client.h"
 #include "translate/operation_table.h"
@@ -25,13 +26,14 @@ struct CallEnvironment {
   const CurrentAccess& access;
   TimestampAllocator& timestamps;
   UpstreamClient& upstream;
+  WorkerThreads& signing;  // for calls that run on a thread which writes to a disk
   CallsInFlight<grpc::CallbackServerContext>& in_flight;
-  CallStore* store;  // null: idempotency keys are refused
+  CallStore* store;  // null: calls with an idempotency key are refused
   CallRecorders recorders;
-  absl::Duration default_deadline;
+  absl::Duration default_deadline;  // of a call whose caller has set none
   absl::Duration max_deadline;
   size_t max_request_bytes;
-  bool forward_traceparent;  // upstream gets the call's trace
+  bool forward_traceparent;  // whether the gateway sends the trace of a call to upstream
   std::function<absl::Time()> now;
   RandomNumber random;
 };

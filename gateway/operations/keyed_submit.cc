@@ -3,9 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "stamp/secret/sha256.h"
@@ -19,25 +17,19 @@ using absl::StatusCode;
 using google::protobuf::Message;
 
 bool IsYoung(uint64_t timestamp_ms, absl::Time now) {
-  // A value that no clock shows is as old as can be.
+  // A timestamp that no clock shows counts as old.
   constexpr uint64_t kMostMs = 253'402'300'799'999;  // the year 9999
   return timestamp_ms <= kMostMs && now - absl::FromUnixMillis(static_cast<int64_t>(timestamp_ms)) < kMaxRepeatAge;
-}
-
-std::string FingerprintOf(const KeyRecord& record) {
-  const auto& digest = record.body_sha256;
-  return absl::StrCat("sha256:", absl::BytesToHexString(
-                                     absl::string_view(reinterpret_cast<const char*>(digest.data()), digest.size())));
 }
 
 absl::Status OutcomeNotStored(const KeyRecord& record) {
   Error error =
       GatewayError(StatusCode::kUnknown, v1::ERROR_REASON_OUTCOME_NOT_STORED,
-                   "an earlier call with this idempotency_key may have been carried out, and its bytes cannot "
+                   "upstream may have carried out an earlier call with this idempotency_key, and its bytes cannot "
                    "be sent again: look for its fingerprint among the organization's activities");
-  // What the store has of a damaged key says only that there was one.
+  // The record of a damaged key shows only that the key exists.
   if (record.timestamp_ms != 0) {
-    error.metadata.emplace_back("fingerprint", FingerprintOf(record));
+    error.metadata.emplace_back("fingerprint", FingerprintOf(record.body_sha256));
     error.metadata.emplace_back("timestamp_ms", absl::StrCat(record.timestamp_ms));
   }
   return ToStatus(error);
@@ -48,7 +40,7 @@ absl::Status StoredRefusal(const AttemptEnd& outcome) {
   error.code = outcome.code;
   error.domain = outcome.domain;
   error.reason = outcome.reason;
-  error.message = "an earlier call with this idempotency_key was refused so by upstream, and not carried out";
+  error.message = "upstream refused an earlier call with this idempotency_key, and did not carry it out";
   return ToStatus(error);
 }
 
@@ -68,15 +60,18 @@ std::array<uint8_t, 32> DigestOfRequest(const Operation& operation, const Messag
   return Sha256(bytes);
 }
 
-bool MayRepeat(const KeyRecord& record, const RenderedRequest& rendered, absl::Time now) {
-  return IsYoung(record.timestamp_ms, now) && Sha256(rendered.SubmitBody(record.timestamp_ms)) == record.body_sha256;
+std::optional<RequestBody> BodyToRepeat(const KeyRecord& record, const RenderedRequest& rendered, absl::Time now) {
+  if (!IsYoung(record.timestamp_ms, now)) return std::nullopt;
+  RequestBody body(rendered.SubmitBody(record.timestamp_ms));
+  if (body.sha256() != record.body_sha256) return std::nullopt;
+  return body;
 }
 
 absl::Status CheckTimestampOfKey(uint64_t timestamp_ms, absl::Time now) {
   if (IsYoung(timestamp_ms, now)) return absl::OkStatus();
   Violations violations;
   violations.Add([] {
-    return Violation{"timestamp_ms", "must be less than 55 minutes ago beside a new idempotency_key"};
+    return Violation{"timestamp_ms", "must be less than 55 minutes ago if the idempotency_key is new"};
   });
   return ViolationError(std::move(violations));
 }
@@ -85,7 +80,7 @@ absl::Status StoredAnswer(const KeyRecord& record, const std::array<uint8_t, 32>
                           Message& response) {
   if (record.request_sha256 != wanted) {
     return ToStatus(GatewayError(StatusCode::kInvalidArgument, v1::ERROR_REASON_IDEMPOTENCY_KEY_REUSED,
-                                 "this idempotency_key stands for another request"));
+                                 "an earlier call used this idempotency_key for another request"));
   }
   switch (record.outcome.kind) {
     case AttemptEnd::Kind::kDone:
@@ -102,19 +97,19 @@ absl::Status StoredAnswer(const KeyRecord& record, const std::array<uint8_t, 32>
 
 absl::Status NoStore() {
   return ToStatus(GatewayError(StatusCode::kFailedPrecondition, v1::ERROR_REASON_IDEMPOTENCY_NOT_CONFIGURED,
-                               "this gateway has no store, so it cannot keep an idempotency_key"));
+                               "this gateway has no store for idempotency keys"));
 }
 
 absl::Status StoreUnavailable() {
   Error error = GatewayError(StatusCode::kUnavailable, v1::ERROR_REASON_IDEMPOTENCY_UNAVAILABLE,
-                             "the store of idempotency keys cannot be used now; this call sent nothing");
+                             "the store of idempotency keys is not available; this call sent nothing");
   error.retry_delay = absl::Seconds(1);
   return ToStatus(error);
 }
 
 absl::Status KeyUncertain(absl::Duration until) {
   Error error = GatewayError(StatusCode::kUnknown, v1::ERROR_REASON_IDEMPOTENCY_KEY_UNCERTAIN,
-                             "the store was put back to an earlier state and may have known this idempotency_key; this "
+                             "the store was restored to an earlier state and may have lost this idempotency_key; this "
                              "call sent nothing");
   error.retry_delay = until;
   return ToStatus(error);

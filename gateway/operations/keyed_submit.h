@@ -1,9 +1,10 @@
-// What the gateway does with a submit that has an idempotency key: send the same bytes, or answer from the store.
+// A submit with an idempotency key: which bytes may be sent again, and what the call store's record means to a caller.
 #ifndef STAMPGATE_GATEWAY_OPERATIONS_KEYED_SUBMIT_H_
 #define STAMPGATE_GATEWAY_OPERATIONS_KEYED_SUBMIT_H_
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -11,6 +12,7 @@
 #include "absl/time/time.h"
 #include "gateway/store/call_store.h"
 #include "google/protobuf/message.h"
+#include "stamp/request_body.h"
 #include "translate/activity_summary.h"
 #include "translate/operation_table.h"
 #include "translate/request_translator.h"
@@ -18,44 +20,44 @@
 
 namespace stampgate {
 
-// Upstream refuses a request whose timestampMs is an hour old. From this age on its bytes are not sent again.
+// Upstream refuses a request whose timestampMs is an hour old. From this age on the gateway does not send it again.
 inline constexpr absl::Duration kMaxRepeatAge = absl::Minutes(55);
 
-// The request as its caller sent it, less its key: two requests have one digest if they are equal as protobuf messages
-// of one method. It does not depend on how the gateway renders them.
+// The digest of a request as its caller sent it, without the key. Two requests have the same digest if they are equal
+// protobuf messages of the same method. The digest does not depend on how the gateway renders them.
 std::array<uint8_t, 32> DigestOfRequest(const Operation& operation, const google::protobuf::Message& request);
 
-// Whether the bytes of the submit that `record` stands for, which `rendered` gives today at the record's timestamp, may
-// be sent: they are the same, and upstream still takes them.
-bool MayRepeat(const KeyRecord& record, const RenderedRequest& rendered, absl::Time now);
+// The body of the submit that `record` stands for, if it may be sent again: `rendered` still gives the same bytes at
+// the record's timestamp, and upstream still accepts them.
+std::optional<RequestBody> BodyToRepeat(const KeyRecord& record, const RenderedRequest& rendered, absl::Time now);
 
-// INVALID_ARGUMENT (INVALID_REQUEST) if the caller has set a timestamp that is too old for a new key: a repetition
-// could not be sent.
+// INVALID_ARGUMENT (INVALID_REQUEST) if the caller has set a timestamp that is too old for a new key, because upstream
+// would refuse a repetition.
 absl::Status CheckTimestampOfKey(uint64_t timestamp_ms, absl::Time now);
 
-// What the store has to say of a key of which nothing may be sent. `wanted` is the digest of the call's own request.
+// The status of a call whose key is known, if nothing may be sent. `wanted` is the digest of the call's own request.
 //
-//   OK                  upstream had an activity: its id and status are in `response`, and nothing else
-//   the stored error    upstream refused it for certain
-//   UNKNOWN             OUTCOME_NOT_STORED: it may have been carried out
-//   INVALID_ARGUMENT    IDEMPOTENCY_KEY_REUSED: the key stands for another request
+//   OK                  upstream has an activity; `response` gets its id and status, and nothing else
+//   the stored error    upstream refused the submit
+//   UNKNOWN             OUTCOME_NOT_STORED: upstream may have carried the submit out
+//   INVALID_ARGUMENT    IDEMPOTENCY_KEY_REUSED: the key belongs to another request
 absl::Status StoredAnswer(const KeyRecord& record, const std::array<uint8_t, 32>& wanted, const Operation& operation,
                           google::protobuf::Message& response);
 
-// FAILED_PRECONDITION (IDEMPOTENCY_NOT_CONFIGURED): there is no store.
+// FAILED_PRECONDITION (IDEMPOTENCY_NOT_CONFIGURED): the gateway has no call store.
 absl::Status NoStore();
 
-// UNAVAILABLE (IDEMPOTENCY_UNAVAILABLE): the store has answered with an error.
+// UNAVAILABLE (IDEMPOTENCY_UNAVAILABLE): the store has returned an error.
 absl::Status StoreUnavailable();
 
-// UNKNOWN (IDEMPOTENCY_KEY_UNCERTAIN): the store has lost what it may have known.
+// UNKNOWN (IDEMPOTENCY_KEY_UNCERTAIN): the store has lost keys, perhaps this one, and accepts it again after `until`.
 absl::Status KeyUncertain(absl::Duration until);
 
-// How an attempt ended whose exchange ended in an answer, or with `failure` if that is not null, of which the caller is
-// given `status` and `activity`.
+// How an attempt ended, from the end of its exchange. `failure` is null if upstream answered. `status` and `activity`
+// are those of the reply.
 AttemptEnd EndOf(const TransportFailure* failure, const absl::Status& status, const ActivitySummary& activity);
 
-// An attempt that has begun. Ends as kUnknown if nobody says how it ended.
+// An attempt that has begun. The destructor ends it as kUnknown if nobody has ended it.
 class SubmitAttempt {
  public:
   SubmitAttempt() = default;
@@ -69,7 +71,7 @@ class SubmitAttempt {
   }
   ~SubmitAttempt() { End({}); }
 
-  // Does nothing if there is no attempt, or if it has ended.
+  // Reports the end to the store. Does nothing if there is no attempt, or if it has ended.
   void End(AttemptEnd end) {
     if (store_ != nullptr) std::exchange(store_, nullptr)->End(id_, std::move(end));
   }

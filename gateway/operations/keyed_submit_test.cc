@@ -9,19 +9,21 @@
 #include <utility>
 #include <vector>
 
+#include "gateway/operations/testing.h"
 #include "google/rpc/error_details.pb.h"
+#include "stamp/request_body.h"
 #include "stamp/secret/sha256.h"
 #include "stampgate/v1/general_service.pb.h"
 #include "stampgate/v1/policy_service.pb.h"
 #include "translate/error.h"
 #include "translate/testing/operations.h"
+#include "translate/testing/rendering.h"
 
 namespace stampgate {
 namespace {
 
 using google::protobuf::Message;
 using stampgate::testing::OperationOf;
-using stampgate::testing::Operations;
 using stampgate::testing::RequestOf;
 using Kind = AttemptEnd::Kind;
 
@@ -39,7 +41,7 @@ std::array<uint8_t, 32> DigestOf(const std::string& text_proto) {
 }
 
 RenderedRequest Rendered() {
-  return *TranslateRequest(Operations(), CreatePolicies(), *RequestOf(CreatePolicies(), kRequest));
+  return *testing::CheckAndRender(CreatePolicies(), *RequestOf(CreatePolicies(), kRequest));
 }
 
 KeyRecord RecordOf(AttemptEnd outcome) {
@@ -79,18 +81,18 @@ TEST(DigestOfRequestTest, DependsOnEverythingElse) {
   EXPECT_NE(DigestOfRequest(other, *RequestOf(other, "")), DigestOfRequest(third, *RequestOf(third, "")));
 }
 
-TEST(MayRepeatTest, OnlyForLessThan55Minutes) {
+TEST(BodyToRepeatTest, OnlyForLessThan55Minutes) {
   const KeyRecord record = RecordOf({});
-  EXPECT_TRUE(MayRepeat(record, Rendered(), kMade));
-  EXPECT_TRUE(MayRepeat(record, Rendered(), kMade + absl::Minutes(55) - absl::Milliseconds(1)));
-  EXPECT_FALSE(MayRepeat(record, Rendered(), kMade + absl::Minutes(55)));
-  EXPECT_TRUE(MayRepeat(record, Rendered(), kMade - absl::Hours(1)));
+  EXPECT_TRUE(BodyToRepeat(record, Rendered(), kMade).has_value());
+  EXPECT_TRUE(BodyToRepeat(record, Rendered(), kMade + absl::Minutes(55) - absl::Milliseconds(1)).has_value());
+  EXPECT_EQ(BodyToRepeat(record, Rendered(), kMade + absl::Minutes(55)), std::nullopt);
+  EXPECT_TRUE(BodyToRepeat(record, Rendered(), kMade - absl::Hours(1)).has_value());
 }
 
-TEST(MayRepeatTest, OnlyTheSameBytes) {
+TEST(BodyToRepeatTest, OnlyTheSameBytes) {
   KeyRecord record = RecordOf({});
   record.body_sha256[7] ^= 1;
-  EXPECT_FALSE(MayRepeat(record, Rendered(), kMade));
+  EXPECT_EQ(BodyToRepeat(record, Rendered(), kMade), std::nullopt);
 }
 
 TEST(CheckTimestampOfKeyTest, RefusesWhatCouldNotBeRepeated) {
@@ -136,7 +138,7 @@ TEST(StoredAnswerTest, WithoutAnOutcomeIsUnknownAndSaysWhatToLookFor) {
     const google::rpc::ErrorInfo info = InfoOf(status);
     EXPECT_EQ(info.reason(), "OUTCOME_NOT_STORED");
     EXPECT_EQ(info.metadata().at("timestamp_ms"), "1755500000000");
-    EXPECT_EQ(info.metadata().at("fingerprint"), "sha256:" + HexSha256(Rendered().SubmitBody(kTimestampMs)));
+    EXPECT_EQ(info.metadata().at("fingerprint"), RequestBody(Rendered().SubmitBody(kTimestampMs)).Fingerprint());
   }
 }
 
@@ -187,19 +189,8 @@ TEST(EndOfTest, SaysWhetherTheSubmitWasCarriedOut) {
   EXPECT_EQ(end.reason, "FORBIDDEN");
 }
 
-class RecordingStore : public CallStore {
- public:
-  void Begin(KeyedSubmit, absl::AnyInvocable<void(absl::StatusOr<Begun>)>) override {}
-  void End(AttemptId attempt, AttemptEnd end) override { ends.emplace_back(attempt, end.kind); }
-  uint64_t timestamp_floor_ms() const override { return 0; }
-  void RaiseTimestamps(uint64_t, absl::AnyInvocable<void(absl::Status)>) override {}
-  void Close(uint64_t) override {}
-
-  std::vector<std::pair<AttemptId, Kind>> ends;
-};
-
-TEST(SubmitAttemptTest, EndsOnceAndAsUnknownIfNobodyEndsIt) {
-  RecordingStore store;
+TEST(SubmitAttemptTest, EndsOnceAndByItselfAsUnknown) {
+  FakeStore store;
   {
     SubmitAttempt first(store, 1);
     first.End({.kind = Kind::kDone});
@@ -208,7 +199,11 @@ TEST(SubmitAttemptTest, EndsOnceAndAsUnknownIfNobodyEndsIt) {
     SubmitAttempt moved = std::move(second);
     SubmitAttempt none;
   }
-  EXPECT_THAT(store.ends, ::testing::ElementsAre(std::pair(1, Kind::kDone), std::pair(2, Kind::kUnknown)));
+  ASSERT_EQ(store.ends().size(), 2u);
+  EXPECT_EQ(store.ends()[0].first, 1u);
+  EXPECT_EQ(store.ends()[0].second.kind, Kind::kDone);
+  EXPECT_EQ(store.ends()[1].first, 2u);
+  EXPECT_EQ(store.ends()[1].second.kind, Kind::kUnknown);
 }
 
 }  // namespace

@@ -4,7 +4,9 @@
 #include <grpcpp/impl/codegen/server_callback_handlers.h>
 
 #include <map>
+#include <utility>
 
+#include "gateway/operations/operation_call.h"
 #include "gateway/operations/unary_call.h"
 
 namespace stampgate {
@@ -19,7 +21,11 @@ void OperationService::Add(const CallEnvironment& environment, const Operation& 
       index, new CallbackUnaryHandler<grpc::ByteBuffer, grpc::ByteBuffer>(
                  [&environment, &operation](grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                             grpc::ByteBuffer* response) {
-                   return StartUnaryCall(environment, operation, context, request, response);
+                   return StartUnaryCall(environment, operation.full_name, context, request, response,
+                                         [&](const TraceContext& trace, UnaryHandler::Reply reply) {
+                                           return std::make_shared<OperationCall>(environment, operation, trace,
+                                                                                  std::move(reply));
+                                         });
                  }));
 }
 

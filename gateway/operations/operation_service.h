@@ -1,4 +1,4 @@
-// The gRPC services whose methods are operations: registered from the table, with one handler for all.
+// The gRPC services whose methods are operations. One handler serves all operations of the table.
 #ifndef STAMPGATE_GATEWAY_OPERATIONS_OPERATION_SERVICE_H_
 #define STAMPGATE_GATEWAY_OPERATIONS_OPERATION_SERVICE_H_
 
@@ -11,17 +11,17 @@
 
 namespace stampgate {
 
-// One service of the table. Reflection lists it like a generated one.
+// One service of the table. Reflection lists it like a generated service.
 class OperationService : public grpc::Service {
  public:
-  // Registers `operation`. It and `environment` outlive the service.
+  // Registers `operation`, which outlives the service, like `environment`.
   void Add(const CallEnvironment& environment, const Operation& operation);
 
  private:
   int method_count_ = 0;
 };
 
-// All services of `environment`'s table.
+// The services of all operations of the environment.
 std::vector<std::unique_ptr<OperationService>> MakeOperationServices(const CallEnvironment& environment);
 
 }  // namespace stampgate

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "gateway/operations/submit_timestamp.h"
-#include "stamp/webauthn_challenge.h"
+#include "stamp/request_body.h"
 #include "translate/answer_size.h"
 #include "translate/error.h"
 #include "translate/violations.h"
@@ -24,7 +24,7 @@ absl::Status Invalid(absl::string_view field, absl::string_view description) {
   return ViolationError(std::move(violations));
 }
 
-// Methods are named as in a policy, or in full.
+// `name` is a method as a policy names it, or its full name.
 const Operation* FindOperation(const OperationTable& table, absl::string_view name) {
   const std::string full = absl::StrCat("/", absl::StripPrefix(name, "/"));
   const std::string ours = absl::StrCat("/stampgate.v1.", name);
@@ -38,7 +38,7 @@ const Operation* FindOperation(const OperationTable& table, absl::string_view na
 
 absl::StatusOr<Preparation> ReadPreparation(const OperationTable& table, const v1::PrepareRequest& request) {
   if (!request.GetReflection()->GetUnknownFields(request).empty()) {
-    return Invalid("", "holds fields that this gateway does not know");
+    return Invalid("", "has fields that this gateway does not know");
   }
   if (request.method().empty()) return Invalid("method", "is required");
   if (request.method().size() > kMaxMethodBytes) {
@@ -46,37 +46,41 @@ absl::StatusOr<Preparation> ReadPreparation(const OperationTable& table, const v
   }
   const Operation* operation = FindOperation(table, request.method());
   if (operation == nullptr || operation->kind == v1::OPERATION_KIND_DISCOVERY) {
-    return Invalid("method", "must be one that upstream takes a stamp for, such as \"PolicyService/GetPolicy\"");
+    return Invalid("method", "must be a method whose requests are stamped, such as \"PolicyService/GetPolicy\"");
   }
   std::unique_ptr<Message> message(operation->request_prototype->New());
   if (!message->ParseFromString(request.request())) {
     return Invalid("request", absl::StrCat("must be a serialized ", message->GetDescriptor()->full_name()));
   }
   if (message->GetReflection()->HasField(*message, operation->request->client_stamp)) {
-    return Invalid("request", "must not have a client_stamp, which is made from the answer");
+    return Invalid("request", "must have no client_stamp: the client makes it from the response");
   }
   if (operation->idempotency_key != nullptr &&
       message->GetReflection()->HasField(*message, operation->idempotency_key->field)) {
-    return Invalid("request", "must not have an idempotency_key, which does not go with a client_stamp");
+    return Invalid("request", "must have no idempotency_key: a request with a client_stamp cannot have one");
   }
   return Preparation{operation, std::move(message)};
 }
 
-absl::StatusOr<v1::PrepareResponse> Prepare(const Operation& operation, const RenderedRequest& rendered,
-                                            TimestampAllocator& timestamps, absl::Time now) {
+absl::StatusOr<PreparedBody> Prepare(const Operation& operation, const RenderedRequest& rendered,
+                                     TimestampAllocator& timestamps, absl::Time now) {
   v1::PrepareResponse response;
+  std::string bytes;
   if (operation.is_submit()) {
     absl::StatusOr<uint64_t> timestamp_ms = TimestampOf(rendered, timestamps, now);
     if (!timestamp_ms.ok()) return timestamp_ms.status();
     response.set_timestamp_ms(*timestamp_ms);
-    response.set_body(rendered.SubmitBody(*timestamp_ms));
+    bytes = rendered.SubmitBody(*timestamp_ms);
   } else {
-    response.set_body(rendered.QueryBody());
+    bytes = rendered.QueryBody();
   }
+  RequestBody body(std::move(bytes));
   response.set_path(rendered.path);
-  response.set_webauthn_challenge(WebAuthnChallenge(response.body()));
+  response.set_webauthn_challenge(body.HexDigest());
+  const std::array<uint8_t, 32> sha256 = body.sha256();
+  response.set_body(std::move(body).TakeBytes());
   if (response.ByteSizeLong() > kMaxAnswerBytes) return PreparedTooLarge(response.ByteSizeLong());
-  return response;
+  return PreparedBody{std::move(response), sha256};
 }
 
 }  // namespace stampgate

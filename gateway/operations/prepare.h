@@ -1,7 +1,9 @@
-// What StampService.Prepare does, without gRPC: the bytes that an end user stamps for a request.
+// The bytes that an end user stamps for a request.
 #ifndef STAMPGATE_GATEWAY_OPERATIONS_PREPARE_H_
 #define STAMPGATE_GATEWAY_OPERATIONS_PREPARE_H_
 
+#include <array>
+#include <cstdint>
 #include <memory>
 
 #include "absl/status/statusor.h"
@@ -14,20 +16,25 @@
 
 namespace stampgate {
 
-// The call that is prepared.
+// A request that a client is to stamp.
 struct Preparation {
   const Operation* operation = nullptr;
-  std::unique_ptr<google::protobuf::Message> request;  // a message of the operation's request type
+  std::unique_ptr<google::protobuf::Message> request;  // of the operation's request type
 };
 
-// Finds the operation that `request` names, and reads the message in it, whose own rules TranslateUnstamped checks.
-// Errors: INVALID_ARGUMENT (INVALID_REQUEST) as the proto says.
+// Finds the operation that `request` names, and parses the message in it. Does not check the rules of that message:
+// CheckedRequest does. Errors: INVALID_ARGUMENT (INVALID_REQUEST) as the proto says.
 absl::StatusOr<Preparation> ReadPreparation(const OperationTable& table, const v1::PrepareRequest& request);
 
-// The answer, from what TranslateUnstamped rendered. A submit's time is taken from `timestamps`, as a call's is.
-// Errors: RESOURCE_EXHAUSTED (TIMESTAMPS_EXHAUSTED), OUT_OF_RANGE (ANSWER_TOO_LARGE).
-absl::StatusOr<v1::PrepareResponse> Prepare(const Operation& operation, const RenderedRequest& rendered,
-                                            TimestampAllocator& timestamps, absl::Time now);
+struct PreparedBody {
+  v1::PrepareResponse response;
+  std::array<uint8_t, 32> sha256;  // of its body
+};
+
+// The response with the body of `rendered`. The time of a submit comes from `timestamps`, like that of a call. Errors:
+// RESOURCE_EXHAUSTED (TIMESTAMPS_EXHAUSTED), OUT_OF_RANGE (ANSWER_TOO_LARGE).
+absl::StatusOr<PreparedBody> Prepare(const Operation& operation, const RenderedRequest& rendered,
+                                     TimestampAllocator& timestamps, absl::Time now);
 
 }  // namespace stampgate
 

@@ -1,21 +1,65 @@
-// The call of StampService.Prepare.
+// One call of StampService.Prepare: a client receives the body that it is to stamp.
 #ifndef STAMPGATE_GATEWAY_OPERATIONS_PREPARE_CALL_H_
 #define STAMPGATE_GATEWAY_OPERATIONS_PREPARE_CALL_H_
 
-#include <grpcpp/server_context.h>
 #include <grpcpp/support/byte_buffer.h>
-#include <grpcpp/support/server_callback.h>
 
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "gateway/callers/authenticator.h"
+#include "gateway/calls/call_record.h"
+#include "gateway/calls/trace_context.h"
+#include "gateway/operations/authorization.h"
 #include "gateway/operations/environment.h"
+#include "gateway/operations/prepare.h"
+#include "gateway/operations/unary_handler.h"
+#include "translate/request_translator.h"
 
 namespace stampgate {
 
 inline constexpr char kPrepare[] = "/stampgate.v1.StampService/Prepare";
 
-// Starts the call and returns its reactor, which deletes itself. Never blocks. Nothing is stamped or sent here; but the
-// caller gets a body to have stamped, so that is recorded as a call is.
-grpc::ServerUnaryReactor* StartPrepareCall(const CallEnvironment& environment, grpc::CallbackServerContext* context,
-                                           const grpc::ByteBuffer* request, grpc::ByteBuffer* response);
+// To be owned by a shared_ptr. Nothing is stamped or sent here. But the caller receives a body to have stamped, so the
+// call is authorized and recorded like the call that it prepares.
+class PrepareCall final : public UnaryHandler, public std::enable_shared_from_this<PrepareCall> {
+ public:
+  // `environment` outlives this.
+  PrepareCall(const CallEnvironment& environment, const TraceContext& trace, Reply reply);
+
+  void Start(absl::StatusOr<KnownCaller> caller, const std::string& stranger, const grpc::ByteBuffer& request,
+             absl::Duration time_left) override;
+
+  // Does nothing: the call waits for nothing but the audit.
+  void Cancel() override {}
+
+ private:
+  // The steps, in their order.
+  absl::Status Authenticate(absl::StatusOr<KnownCaller> caller, const std::string& stranger);
+  absl::Status Decode(const grpc::ByteBuffer& bytes);
+  absl::Status CheckGrants();
+  absl::Status Validate();
+  absl::Status Authorize();
+  absl::Status Render();
+  void Record();
+  void End(const absl::Status& status, grpc::ByteBuffer response = {});
+
+  RequestedOperation Requested() const;
+
+  const CallEnvironment& environment_;
+  Reply reply_;
+  CallRecord record_;
+  CallFacts facts_;
+  KnownCaller caller_;
+  Preparation preparation_;
+  std::optional<CheckedRequest> checked_;
+  Permission permission_;
+  v1::PrepareResponse response_;
+};
 
 }  // namespace stampgate
 

@@ -5,20 +5,24 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
-#include "stamp/webauthn_challenge.h"
+#include "stamp/request_body.h"
 #include "stampgate/v1/authentication_service.pb.h"
 #include "stampgate/v1/client_stamp.pb.h"
 #include "translate/answer_size.h"
 #include "translate/request_translator.h"
 #include "translate/testing/messages.h"
 #include "translate/testing/operations.h"
+#include "translate/testing/rendering.h"
 #include "translate/testing/status.h"
 
 namespace stampgate {
 namespace {
 
 using ::google::protobuf::Message;
+using ::stampgate::testing::CheckAndRender;
+using ::stampgate::testing::CheckAndRenderUnstamped;
 using ::stampgate::testing::DetailsOf;
 using ::stampgate::testing::OperationOf;
 using ::stampgate::testing::Operations;
@@ -40,9 +44,12 @@ class PrepareTest : public ::testing::Test {
     request.set_request(bytes);
     absl::StatusOr<Preparation> preparation = ReadPreparation(Operations(), request);
     if (!preparation.ok()) return preparation.status();
-    auto rendered = TranslateUnstamped(Operations(), *preparation->operation, *preparation->request);
+    auto rendered = CheckAndRenderUnstamped(*preparation->operation, *preparation->request);
     if (!rendered.ok()) return rendered.status();
-    return Prepare(*preparation->operation, *rendered, timestamps_, now_);
+    absl::StatusOr<PreparedBody> prepared = Prepare(*preparation->operation, *rendered, timestamps_, now_);
+    if (!prepared.ok()) return prepared.status();
+    EXPECT_EQ(prepared->sha256, RequestBody(prepared->response.body()).sha256());
+    return std::move(prepared->response);
   }
 
   absl::StatusOr<v1::PrepareResponse> PrepareText(const std::string& method, const std::string& text_proto) {
@@ -62,7 +69,7 @@ TEST_F(PrepareTest, ASubmitGetsATimeThatStandsInItsBody) {
   EXPECT_EQ(response->timestamp_ms(), 1755500000000u);
   EXPECT_EQ(response->body(), R"({"type":"ACTIVITY_TYPE_STAMP_LOGIN","timestampMs":"1755500000000",)"
                               R"("organizationId":"o","parameters":{"publicKey":"02ab"}})");
-  EXPECT_EQ(response->webauthn_challenge(), WebAuthnChallenge(response->body()));
+  EXPECT_EQ(response->webauthn_challenge(), RequestBody(response->body()).HexDigest());
   // A second one is another submit.
   auto second = PrepareText(kLogin, R"pb(organization_id: "o"
                                          parameters { public_key: "02ab" })pb");
@@ -85,7 +92,7 @@ TEST_F(PrepareTest, AQueryHasNoTime) {
   EXPECT_FALSE(response->has_timestamp_ms());
   EXPECT_EQ(response->path(), "/public/v1/query/get_policy");
   EXPECT_EQ(response->body(), R"({"organizationId":"o","policyId":"p"})");
-  EXPECT_EQ(response->webauthn_challenge(), WebAuthnChallenge(response->body()));
+  EXPECT_EQ(response->webauthn_challenge(), RequestBody(response->body()).HexDigest());
 }
 
 TEST_F(PrepareTest, AMethodIsNamedInShortOrInFull) {
@@ -113,7 +120,7 @@ TEST_F(PrepareTest, EveryBodyCanBeSentWithAClientsStamp) {
     if (operation.general) {
       stamped->GetReflection()->SetString(stamped.get(), operation.path_segment->field, "unlisted_path");
     }
-    auto rendered = TranslateRequest(Operations(), operation, *stamped);
+    auto rendered = CheckAndRender(operation, *stamped);
     ASSERT_THAT(rendered, StatusIs(Code::kOk));
     EXPECT_EQ(rendered->path, prepared->path());
     EXPECT_EQ(operation.is_submit() ? rendered->SubmitBody(0) : rendered->QueryBody(), prepared->body());
@@ -147,7 +154,8 @@ TEST_F(PrepareTest, AMethodThatTakesNoStampIsRefused) {
     const absl::Status status = PrepareBytes(method, "").status();
     EXPECT_THAT(status, StatusIs(Code::kInvalidArgument)) << method;
     EXPECT_EQ(DetailsOf(status).reason, "INVALID_REQUEST");
-    EXPECT_THAT(DetailsOf(status).violations, ElementsAre(Pair("method", HasSubstr("takes a stamp")))) << method;
+    EXPECT_THAT(DetailsOf(status).violations, ElementsAre(Pair("method", HasSubstr("whose requests are stamped"))))
+        << method;
     EXPECT_THAT(status.ToString(), Not(HasSubstr("hush")));
   }
   EXPECT_THAT(DetailsOf(PrepareBytes("", "").status()).violations, ElementsAre(Pair("method", "is required")));
@@ -159,7 +167,7 @@ TEST_F(PrepareTest, ARequestThatIsNoneIsRefused) {
   EXPECT_THAT(DetailsOf(PrepareBytes(kLogin, "\xff\xff").status()).violations,
               ElementsAre(Pair("request", "must be a serialized stampgate.v1.StampLoginRequest")));
   EXPECT_THAT(DetailsOf(PrepareText(kLogin, R"pb(client_stamp { body: "{}" })pb").status()).violations,
-              ElementsAre(Pair("request", "must not have a client_stamp, which is made from the answer")));
+              ElementsAre(Pair("request", "must have no client_stamp: the client makes it from the response")));
   // Field 99, which the message does not have.
   EXPECT_THAT(DetailsOf(PrepareBytes("PolicyService/GetPolicy", "\x0a\x01o\x12\x01p\x98\x06\x01").status()).violations,
               ElementsAre(Pair("", "holds field number 99, which this gateway does not know")));

@@ -1,4 +1,4 @@
-// The gRPC service of stamps that end users make themselves.
+// The gRPC service for stamps that end users make.
 #ifndef STAMPGATE_GATEWAY_OPERATIONS_STAMP_SERVICE_H_
 #define STAMPGATE_GATEWAY_OPERATIONS_STAMP_SERVICE_H_
 

@@ -11,8 +11,8 @@
 
 namespace stampgate {
 
-// The time that the caller or the client's stamp has set, which is noted, or one that `timestamps` chooses. Errors:
-// RESOURCE_EXHAUSTED (TIMESTAMPS_EXHAUSTED) with RetryInfo.
+// Returns the timestamp that the caller or the client's stamp has set, after noting it in `timestamps`; otherwise one
+// that `timestamps` chooses. Errors: RESOURCE_EXHAUSTED (TIMESTAMPS_EXHAUSTED) with RetryInfo.
 absl::StatusOr<uint64_t> TimestampOf(const RenderedRequest& rendered, TimestampAllocator& timestamps, absl::Time now);
 
 }  // namespace stampgate

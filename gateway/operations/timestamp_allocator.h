@@ -15,34 +15,34 @@
 
 namespace stampgate {
 
-// Upstream takes two submits with equal bytes for one. So two calls that mean two activities need distinct times,
-// though everything else is equal: per `content` (a hash of the body without its time, organization included) this
-// gives out each millisecond once, and none that a caller has set itself. The signing key is not part of the content,
-// because upstream knows a submit again by its bytes, no matter which key stamps them. Two contents with one hash share
-// their milliseconds, which does no harm. Thread-safe. Takes constant time, save for the values within a second that
-// callers have taken.
+// For upstream two submits with equal bytes are one submit. So two calls that mean two activities need different
+// timestamps, even if everything else is equal. For each `content`, a hash of the body without its timestamp, this
+// chooses each millisecond once, and no millisecond that a caller has set. The signing key is not part of the content,
+// because upstream compares the bytes, whichever key stamps them. Two contents with the same hash share their
+// milliseconds, which does no harm. Thread-safe. A choice takes constant time, plus the number of values within a
+// second that callers have set.
 //
-// Values go with the clock. In steady state they run at most kMaxAhead ahead of it. After a restart, and after a step
-// of the clock back by kLongStep or more, they begin above everything that was given out before, at most
-// kMaxAheadAfterStep ahead of the clock; what would be further ahead has to wait.
+// Values follow the clock. In steady state they are at most kMaxAhead ahead of it. After a restart, and after the clock
+// was set back by kLongStep or more, values begin above all values of before, at most kMaxAheadAfterStep ahead of the
+// clock. A call that would need a value further ahead must wait.
 class TimestampAllocator {
  public:
   static constexpr absl::Duration kMaxAhead = absl::Seconds(1);
-  // Upstream takes values up to five minutes ahead.
+  // Upstream accepts values up to five minutes ahead.
   static constexpr absl::Duration kMaxAheadAfterStep = absl::Seconds(60);
-  // What was given out is remembered for at least this long after its last use, so that a shorter step brings no value
-  // a second time...
+  // Chosen values are remembered for at least this long after their last use. So no value is chosen twice when the
+  // clock is set back by less.
   static constexpr absl::Duration kRemembered = absl::Seconds(30);
   static constexpr absl::Duration kLongStep = absl::Seconds(29);  // kRemembered less kMaxAhead
-  // ...and what callers have set, for this long.
+  // Values that callers have set are remembered for this long.
   static constexpr absl::Duration kNotedRemembered = absl::Minutes(6);
 
-  // All values are at least `floor_ms`, below which everything lies that was given out before. Replica `replica_index`
-  // of `replica_count` uses the values that leave `replica_index` when divided by `replica_count`, so that replicas
-  // need not know of each other.
+  // All values are at least `floor_ms`; earlier processes chose values below it only. Replica `replica_index` of
+  // `replica_count` uses the values whose remainder modulo `replica_count` is `replica_index`, so that replicas need
+  // not know of each other.
   TimestampAllocator(uint64_t floor_ms, uint64_t replica_index, uint64_t replica_count);
 
-  // A value, or how long it takes until there is one, if the clock goes on as it should and nobody else comes.
+  // A value, or the time until one is free, if the clock is not set and no other call comes.
   struct Choice {
     std::optional<uint64_t> value;
     absl::Duration retry_delay;
@@ -52,15 +52,15 @@ class TimestampAllocator {
   // A caller has set `timestamp_ms` itself.
   void Note(uint64_t content, uint64_t timestamp_ms, absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // From now on only values below `mark_ms` are given out. Where the clock has passed the mark, they are from the last
-  // second before it. At first there is no mark.
+  // From now on only values below `mark_ms` are chosen: those of the last second before the mark, if the clock has
+  // passed it. At first there is no mark.
   void SetMark(uint64_t mark_ms) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Nothing at or above this was given out.
+  // No value at or above this was chosen.
   uint64_t next_ms() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  // Two generations of a container: what has not been used in a whole generation is dropped.
+  // Two generations of a container. An element that was not used for a whole generation is dropped.
   template <typename Container>
   struct Aging {
     Container current;
@@ -86,7 +86,7 @@ class TimestampAllocator {
   uint64_t mark_ms_ ABSL_GUARDED_BY(mutex_) = std::numeric_limits<uint64_t>::max();
   uint64_t next_ms_ ABSL_GUARDED_BY(mutex_);
   uint64_t latest_now_ms_ ABSL_GUARDED_BY(mutex_) = 0;  // since the start, or the last long step back
-  Aging<absl::flat_hash_map<uint64_t, uint64_t>> last_ ABSL_GUARDED_BY(mutex_);  // content -> last value handed out
+  Aging<absl::flat_hash_map<uint64_t, uint64_t>> last_ ABSL_GUARDED_BY(mutex_);  // content -> last value
   Aging<absl::flat_hash_set<std::pair<uint64_t, uint64_t>>> noted_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -10,13 +10,13 @@ absl::StatusOr<std::unique_ptr<TimestampReserve>> TimestampReserve::Start(CallSt
                                                                           TimestampAllocator& timestamps,
                                                                           std::function<absl::Time()> now) {
   std::unique_ptr<TimestampReserve> mark(new TimestampReserve(store, timestamps, std::move(now)));
-  // Nothing is given out before the first mark stands.
+  // No value is chosen before the first mark is on the disk.
   timestamps.SetMark(0);
   std::promise<absl::Status> raised;
   mark->Raise([&raised](const absl::Status& status) { raised.set_value(status); });
   if (absl::Status status = raised.get_future().get(); !status.ok()) return status;
   mark->task_ = std::make_unique<PeriodicTask>("timestamps", kInterval, [mark = mark.get()] {
-    // What cannot be raised now is tried again; until then values stay below the mark.
+    // After an error the next run tries again; until then values stay below the mark.
     mark->Raise([](const absl::Status&) {});
   });
   return mark;

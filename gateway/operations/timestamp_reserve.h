@@ -1,4 +1,4 @@
-// A reserve of timestamps that the store has set aside, so that no later process gives them out again.
+// A reserve of timestamps, which the call store keeps for this process, so that no later process chooses them.
 #ifndef STAMPGATE_GATEWAY_OPERATIONS_TIMESTAMP_RESERVE_H_
 #define STAMPGATE_GATEWAY_OPERATIONS_TIMESTAMP_RESERVE_H_
 
@@ -16,12 +16,13 @@
 
 namespace stampgate {
 
-// Raises the mark in blocks and before it is reached, so that no submit waits for the disk because of it. Thread-safe.
+// Raises the mark of the allocator in blocks, before values reach it, so that no submit waits for the disk because of
+// it. Thread-safe.
 class TimestampReserve {
  public:
-  // The mark is raised to this much ahead of the clock...
+  // How far ahead of the clock the mark is set.
   static constexpr absl::Duration kBlock = absl::Seconds(10);
-  // ...this often.
+  // How often it is raised.
   static constexpr absl::Duration kInterval = absl::Seconds(3);
 
   // Raises the mark for the first time and waits for the disk. `store` and `timestamps` outlive the store's Close.
@@ -32,8 +33,8 @@ class TimestampReserve {
   TimestampReserve(const TimestampReserve&) = delete;
   TimestampReserve& operator=(const TimestampReserve&) = delete;
 
-  // Raises the mark if it is less than kBlock ahead. Does not wait: `done` is called, perhaps on the store's thread,
-  // when the mark is raised or cannot be.
+  // Raises the mark if it is less than kBlock ahead. Does not wait: calls `done`, perhaps on the store's thread, when
+  // the mark was raised or the store could not write it.
   void Raise(std::function<void(const absl::Status&)> done);
 
  private:

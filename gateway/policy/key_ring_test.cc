@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "stamp/request_body.h"
 #include "translate/testing/operations.h"
 
 namespace stampgate {
@@ -15,7 +16,7 @@ class NoSigner : public Signer {
  public:
   absl::string_view public_key_hex() const override { return ""; }
   absl::string_view scheme() const override { return ""; }
-  void Sign(absl::string_view, Done done) const override { std::move(done)(absl::UnimplementedError("")); }
+  void Sign(const RequestBody&, Done done) const override { std::move(done)(absl::UnimplementedError("")); }
 };
 
 class KeyRingTest : public ::testing::Test {

@@ -3,7 +3,6 @@
 #include <openssl/evp.h>
 
 #include "absl/base/internal/raw_logging.h"
-#include "absl/strings/escaping.h"
 
 namespace stampgate {
 
@@ -15,11 +14,6 @@ std::array<uint8_t, 32> Sha256(absl::string_view data) {
   bool ok = sha256 != nullptr && EVP_Digest(data.data(), data.size(), digest.data(), &size, sha256, nullptr) == 1;
   ABSL_RAW_CHECK(ok && size == digest.size(), "OpenSSL cannot compute SHA-256");
   return digest;
-}
-
-std::string HexSha256(absl::string_view data) {
-  const std::array<uint8_t, 32> digest = Sha256(data);
-  return absl::BytesToHexString({reinterpret_cast<const char*>(digest.data()), digest.size()});
 }
 
 }  // namespace stampgate

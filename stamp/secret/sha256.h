@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <string>
 
 #include "absl/strings/string_view.h"
 
@@ -12,9 +11,6 @@ namespace stampgate {
 
 // Thread-safe. Ends the process if OpenSSL has no SHA-256 or memory is short: the gateway could then not sign anything.
 std::array<uint8_t, 32> Sha256(absl::string_view data);
-
-// The same digest in lower-case hex.
-std::string HexSha256(absl::string_view data);
 
 }  // namespace stampgate
 

@@ -1,0 +1,341 @@
+#include "gateway/operations/operation_call.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "gateway/callers/denial.h"
+#include "gateway/calls/request_message.h"
+#include "gateway/operations/answer_margin.h"
+#include "gateway/operations/client_stamp_field.h"
+#include "gateway/operations/submit_timestamp.h"
+#include "stamp/stamper.h"
+#include "translate/activity_summary.h"
+#include "translate/answer_size.h"
+#include "translate/error.h"
+#include "translate/response_translator.h"
+
+namespace stampgate {
+namespace {
+
+using absl::StatusCode;
+
+std::optional<TransportFailure> FailureOf(const UpstreamOutcome& outcome) {
+  const auto* failure = std::get_if<TransportFailure>(&outcome);
+  return failure == nullptr ? std::nullopt : std::optional<TransportFailure>(*failure);
+}
+
+LogFields FieldOf(const UpstreamOutcome& outcome) {
+  if (const auto* answer = std::get_if<HttpAnswer>(&outcome)) return {{"http_status", answer->status}};
+  return {{"failure", std::get<TransportFailure>(outcome).detail}};
+}
+
+}  // namespace
+
+OperationCall::OperationCall(const CallEnvironment& environment, const Operation& operation, const TraceContext& trace,
+                             Reply reply)
+    : environment_(environment),
+      operation_(operation),
+      trace_(trace),
+      reply_(std::move(reply)),
+      record_(environment.recorders, operation.full_name, trace_.trace_id()),
+      request_(operation.request_prototype->New(&arena_)),
+      response_(operation.response_prototype->New(&arena_)) {}
+
+void OperationCall::Start(absl::StatusOr<KnownCaller> caller, const std::string& stranger,
+                          const grpc::ByteBuffer& request, absl::Duration time_left) {
+  absl::Status status = Authenticate(std::move(caller), stranger);
+  if (status.ok()) status = Decode(request);
+  if (status.ok()) status = CheckGrants();
+  if (status.ok()) status = Validate();
+  if (status.ok()) status = Authorize();
+  if (status.ok()) status = SetDeadline(time_left);
+  if (status.ok()) status = ChooseKey();
+  if (!status.ok()) return End(status);
+  Render();
+}
+
+absl::Status OperationCall::Authenticate(absl::StatusOr<KnownCaller> caller, const std::string& stranger) {
+  if (absl::Status status = RecognizeCaller(caller, stranger, record_); !status.ok()) return status;
+  caller_ = *std::move(caller);
+  return absl::OkStatus();
+}
+
+absl::Status OperationCall::Decode(const grpc::ByteBuffer& bytes) {
+  if (absl::Status status = DecodeRequest(bytes, environment_.max_request_bytes, *request_); !status.ok()) {
+    return status;
+  }
+  const google::protobuf::FieldDescriptor* stamp = operation_.request->client_stamp;
+  client_stamped_ = stamp != nullptr && request_->GetReflection()->HasField(*request_, stamp);
+  return absl::OkStatus();
+}
+
+absl::Status OperationCall::CheckGrants() { return stampgate::CheckGrants(caller_, Requested(), record_); }
+
+absl::Status OperationCall::Validate() {
+  absl::StatusOr<CheckedRequest> checked = CheckedRequest::Check(environment_.operations, operation_, *request_);
+  if (!checked.ok()) return checked.status();
+  if (checked->client_stamp().has_value()) {
+    absl::StatusOr<ClientStamp> stamp = ReadClientStamp(*checked->client_stamp());
+    if (!stamp.ok()) return stamp.status();
+    way_ = Forward{*std::move(stamp)};
+  } else if (operation_.kind != v1::OPERATION_KIND_DISCOVERY) {
+    way_ = SignWith();
+  }
+  checked_ = *std::move(checked);
+  return absl::OkStatus();
+}
+
+absl::Status OperationCall::Authorize() {
+  absl::StatusOr<Permission> permission = stampgate::Authorize(caller_, Requested(), record_);
+  if (!permission.ok()) return permission.status();
+  permission_ = *std::move(permission);
+  return absl::OkStatus();
+}
+
+absl::Status OperationCall::SetDeadline(absl::Duration time_left) {
+  const absl::Duration margin = AnswerMargin(time_left);
+  if (time_left <= margin) {
+    return ToStatus(GatewayError(StatusCode::kDeadlineExceeded, v1::ERROR_REASON_DEADLINE_TOO_SHORT,
+                                 absl::StrCat("the deadline leaves no time for a call upstream: it must be more than ",
+                                              absl::ToInt64Milliseconds(margin), " ms ahead")));
+  }
+  const absl::Duration time = time_left == absl::InfiniteDuration()
+                                  ? environment_.default_deadline
+                                  : std::min(time_left - margin, environment_.max_deadline);
+  deadline_ = UpstreamClient::Clock::now() + absl::ToChronoNanoseconds(time);
+  return absl::OkStatus();
+}
+
+absl::Status OperationCall::ChooseKey() {
+  auto* sign = std::get_if<SignWith>(&way_);
+  if (sign == nullptr) return absl::OkStatus();
+  AuditDecision& decision = permission_.decision;
+  sign->key = caller_.access->keys.Find(decision.organization_id, permission_.key_name);
+  if (sign->key != nullptr) {
+    decision.key = sign->key->name;
+    return absl::OkStatus();
+  }
+  decision.reason = "no key signs for this organization";
+  record_.audit().Deny(caller_, std::move(decision));
+  return ToStatus(GatewayError(StatusCode::kPermissionDenied, v1::ERROR_REASON_ORGANIZATION_NOT_SERVED,
+                               "there is no key for this organization_id"));
+}
+
+void OperationCall::Render() {
+  RenderedRequest rendered = (*std::move(checked_)).Render();
+  checked_.reset();
+  path_ = std::move(rendered.path);
+  if (!operation_.is_submit()) {
+    if (!std::holds_alternative<Discover>(way_)) body_.emplace(rendered.QueryBody());
+    return Record();
+  }
+  const absl::StatusOr<uint64_t> timestamp_ms = TimestampOf(rendered, environment_.timestamps, environment_.now());
+  absl::Status fit = timestamp_ms.status();
+  if (fit.ok()) FixBody(*timestamp_ms, RequestBody(rendered.SubmitBody(*timestamp_ms)));
+  if (!rendered.idempotency_key.empty()) {
+    if (fit.ok()) fit = CheckTimestampOfKey(*timestamp_ms, environment_.now());
+    request_sha256_ = DigestOfRequest(operation_, *request_);
+    return Remember(std::move(rendered), std::move(fit));
+  }
+  if (!fit.ok()) return End(fit);
+  Record();
+}
+
+// Has the call store write what the caller's key stands for, before a byte of it leaves. If the timestamp is not `fit`,
+// only an earlier submit can go out again.
+void OperationCall::Remember(RenderedRequest rendered, absl::Status fit) {
+  if (environment_.store == nullptr) return End(NoStore());
+  KeyedSubmit submit;
+  submit.caller = caller_.caller->name();
+  submit.key = rendered.idempotency_key;
+  submit.request_sha256 = request_sha256_;
+  if (body_.has_value()) submit.body_sha256 = body_->sha256();
+  submit.timestamp_ms = timestamp_ms_;
+  submit.begins = fit.ok();
+  auto guarded = environment_.recorders.disk_waits.Guard<CallStore::Begun>(
+      [call = shared_from_this(), rendered = std::move(rendered),
+       fit = std::move(fit)](absl::StatusOr<CallStore::Begun> begun) mutable {
+        call->OnRemembered(std::move(rendered), fit, std::move(begun));
+      },
+      [store = environment_.store](const CallStore::Begun& begun) {
+        if (begun.attempt.has_value()) store->End(*begun.attempt, {.kind = AttemptEnd::Kind::kNotSent});
+      });
+  environment_.store->Begin(std::move(submit), std::move(guarded));
+}
+
+void OperationCall::OnRemembered(RenderedRequest rendered, const absl::Status& fit,
+                                 absl::StatusOr<CallStore::Begun> begun) {
+  on_disk_thread_ = true;
+  if (!begun.ok()) return End(StoreUnavailable());
+  if (begun->attempt.has_value()) {
+    attempt_ = SubmitAttempt(*environment_.store, *begun->attempt);
+    return Record();
+  }
+  if (!begun->record.has_value()) {
+    return End(begun->unknown_until > absl::ZeroDuration() ? KeyUncertain(begun->unknown_until) : fit);
+  }
+  const KeyRecord& record = *begun->record;
+  // The same submit as before: its bytes go out again. The store is asked once with them.
+  if (record.request_sha256 == request_sha256_ && record.timestamp_ms != timestamp_ms_) {
+    if (std::optional<RequestBody> body = BodyToRepeat(record, rendered, environment_.now())) {
+      FixBody(record.timestamp_ms, *std::move(body));
+      return Remember(std::move(rendered), absl::OkStatus());
+    }
+  }
+  Answer(StoredAnswer(record, request_sha256_, operation_, *response_));
+}
+
+void OperationCall::FixBody(uint64_t timestamp_ms, RequestBody body) {
+  timestamp_ms_ = timestamp_ms;
+  fingerprint_ = body.Fingerprint();
+  body_ = std::move(body);
+}
+
+// Has the audit write that the bytes may go out, before anything is stamped.
+void OperationCall::Record() {
+  const bool audited = environment_.recorders.audit != nullptr;
+  on_disk_thread_ = on_disk_thread_ || audited;
+  AuditDecision& decision = permission_.decision;
+  if (audited && body_.has_value()) decision.body_sha256 = body_->HexDigest();
+  record_.audit().Allow(caller_, std::move(decision), [call = shared_from_this()](const absl::Status& recorded) {
+    if (!recorded.ok()) return call->EndUnsent(recorded);
+    std::visit([&call](const auto& way) { call->SendAs(way); }, call->way_);
+  });
+}
+
+void OperationCall::SendAs(const Discover& /*way*/) {
+  SetExchange(environment_.upstream.Get({std::move(path_)}, OptionsIn(Lane::kQuery), ToOutcome()));
+}
+
+void OperationCall::SendAs(const Forward& way) {
+  Send(way.stamp.Stamp(std::move(path_), (*std::move(body_)).TakeBytes()));
+}
+
+// A signature takes longer than all else that is done for a call before it is sent. The threads that write to a disk
+// write for all calls, so they hand it on.
+void OperationCall::SendAs(const SignWith& way) {
+  if (!on_disk_thread_) return Sign(*way.key);
+  environment_.signing.Run([call = shared_from_this(), key = way.key] { call->Sign(*key); });
+}
+
+void OperationCall::Sign(const NamedSigner& key) {
+  Stamper::Stamp(key.signer, std::move(path_), *std::move(body_),
+                 [call = shared_from_this()](absl::StatusOr<StampedRequest> request) {
+                   if (request.ok()) return call->Send(*std::move(request));
+                   call->EndUnsent(ToStatus(GatewayError(StatusCode::kInternal, v1::ERROR_REASON_SIGNING_FAILED,
+                                                         "the request could not be signed")));
+                 });
+}
+
+void OperationCall::Send(StampedRequest request) {
+  SetExchange(environment_.upstream.Post(
+      std::move(request), OptionsIn(operation_.is_submit() ? Lane::kSubmit : Lane::kQuery), ToOutcome(),
+      [call = shared_from_this()](UpstreamOutcome outcome) { call->OnLateOutcome(std::move(outcome)); }));
+}
+
+UpstreamClient::CallOptions OperationCall::OptionsIn(Lane lane) const {
+  UpstreamClient::CallOptions options{lane, deadline_, ""};
+  if (environment_.forward_traceparent) options.traceparent = trace_.Traceparent(environment_.random);
+  return options;
+}
+
+UpstreamClient::Done OperationCall::ToOutcome() {
+  return [call = shared_from_this()](UpstreamOutcome outcome) { call->OnOutcome(std::move(outcome)); };
+}
+
+// The caller may leave before, while or after the exchange begins: the second of the two cancels it.
+void OperationCall::SetExchange(UpstreamClient::CallId id) {
+  {
+    std::lock_guard lock(mutex_);
+    exchange_ = id;
+    if (!cancelled_) return;
+  }
+  environment_.upstream.Cancel(id);
+}
+
+void OperationCall::Cancel() {
+  std::optional<UpstreamClient::CallId> id;
+  {
+    std::lock_guard lock(mutex_);
+    cancelled_ = true;
+    id = exchange_;
+  }
+  if (id.has_value()) environment_.upstream.Cancel(*id);
+}
+
+void OperationCall::OnOutcome(UpstreamOutcome outcome) {
+  const std::optional<TransportFailure> failure = FailureOf(outcome);
+  goes_on_ = failure.has_value() && failure->goes_on;
+  const absl::Status status = Translate(std::move(outcome), *response_);
+  if (!goes_on_) EndAttempt(failure, status, *response_);
+  Answer(status);
+}
+
+void OperationCall::OnLateOutcome(UpstreamOutcome outcome) {
+  const LogFields field = FieldOf(outcome);
+  const std::optional<TransportFailure> failure = FailureOf(outcome);
+  const std::unique_ptr<Message> response(operation_.response_prototype->New());
+  const absl::Status status = Translate(std::move(outcome), *response);
+  EndAttempt(failure, status, *response);
+  record_.EndLate(status, Facts(*response), field);
+}
+
+absl::Status OperationCall::Translate(UpstreamOutcome outcome, Message& response) const {
+  return TranslateOutcome(std::move(outcome), Sent(), response);
+}
+
+void OperationCall::Answer(const absl::Status& status) {
+  if (!status.ok()) return End(status);
+  grpc::ByteBuffer response = EncodeResponse(*response_);
+  const size_t size = response.Length();
+  if (size > kMaxAnswerBytes) return End(AnswerTooLarge(Sent(), *response_, size));
+  End(status, std::move(response));
+}
+
+// Nothing was sent.
+void OperationCall::EndUnsent(const absl::Status& status) {
+  attempt_.End({.kind = AttemptEnd::Kind::kNotSent});
+  End(status);
+}
+
+void OperationCall::End(const absl::Status& status, grpc::ByteBuffer response) {
+  const auto facts = [this] { return Facts(*response_); };
+  if (goes_on_) {
+    record_.Answer(status, facts);
+  } else {
+    record_.End(status, facts);
+  }
+  std::exchange(reply_, nullptr)(status, std::move(response));
+}
+
+void OperationCall::EndAttempt(const std::optional<TransportFailure>& failure, const absl::Status& status,
+                               const Message& response) {
+  attempt_.End(EndOf(failure.has_value() ? &*failure : nullptr, status,
+                     status.ok() ? SummaryOf(*operation_.response, response) : ActivitySummary()));
+}
+
+RequestedOperation OperationCall::Requested() const {
+  using Purpose = RequestedOperation::Purpose;
+  return {operation_, *request_, client_stamped_ ? Purpose::kSendStamped : Purpose::kSend};
+}
+
+SentCall OperationCall::Sent() const {
+  SentCall sent{operation_, *request_, timestamp_ms_, fingerprint_};
+  if (const auto* forward = std::get_if<Forward>(&way_)) sent.client_stamp = forward->stamp.value();
+  return sent;
+}
+
+// `response` is empty if upstream did not answer. An answer that was too large for the caller has an activity too.
+CallFacts OperationCall::Facts(const Message& response) const {
+  CallFacts facts;
+  facts.organization_id = std::string(QuestionOf(operation_, *request_).organization_id.value_or(""));
+  if (const auto* sign = std::get_if<SignWith>(&way_); sign != nullptr && sign->key != nullptr) {
+    facts.key = sign->key->name;
+  }
+  facts.activity = SummaryOf(*operation_.response, response);
+  facts.fingerprint = fingerprint_;
+  return facts;
+}
+
+}  // namespace stampgate

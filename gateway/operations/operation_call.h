@@ -1,0 +1,132 @@
+// One call of an operation, from the authenticated caller to the reply.
+#ifndef STAMPGATE_GATEWAY_OPERATIONS_OPERATION_CALL_H_
+#define STAMPGATE_GATEWAY_OPERATIONS_OPERATION_CALL_H_
+
+#include <grpcpp/support/byte_buffer.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "gateway/callers/authenticator.h"
+#include "gateway/calls/call_record.h"
+#include "gateway/calls/trace_context.h"
+#include "gateway/operations/authorization.h"
+#include "gateway/operations/environment.h"
+#include "gateway/operations/keyed_submit.h"
+#include "gateway/operations/unary_handler.h"
+#include "gateway/store/call_store.h"
+#include "gateway/upstream/client.h"
+#include "google/protobuf/arena.h"
+#include "google/protobuf/message.h"
+#include "stamp/client_stamp.h"
+#include "stamp/request_body.h"
+#include "stamp/stamped_request.h"
+#include "translate/operation_table.h"
+#include "translate/request_translator.h"
+#include "translate/upstream_error.h"
+#include "translate/upstream_outcome.h"
+
+namespace stampgate {
+
+// To be owned by a shared_ptr. It lives until the reply, or longer: an exchange that continues without its caller keeps
+// it until the outcome is recorded.
+//
+// The steps run one after the other, on these threads: up to Remember on the thread of Start, then on that of the call
+// store if there is an idempotency key; Sign after the audit's thread has recorded the decision; Translate and what
+// follows on upstream's. Cancel alone runs beside them.
+class OperationCall final : public UnaryHandler, public std::enable_shared_from_this<OperationCall> {
+ public:
+  // `environment` and `operation` outlive this.
+  OperationCall(const CallEnvironment& environment, const Operation& operation, const TraceContext& trace, Reply reply);
+
+  void Start(absl::StatusOr<KnownCaller> caller, const std::string& stranger, const grpc::ByteBuffer& request,
+             absl::Duration time_left) override;
+
+  void Cancel() override;
+
+ private:
+  using Message = google::protobuf::Message;
+  using Lane = UpstreamClient::Lane;
+
+  // How the request goes out.
+  struct Discover {};  // a GET, which nobody stamps
+  struct Forward {     // with the client's stamp
+    ClientStamp stamp;
+  };
+  struct SignWith {  // with the stamp of a key of the gateway
+    const NamedSigner* key = nullptr;
+  };
+
+  // The steps, in their order. A step that fails ends the call with its status.
+  absl::Status Authenticate(absl::StatusOr<KnownCaller> caller, const std::string& stranger);
+  absl::Status Decode(const grpc::ByteBuffer& bytes);
+  absl::Status CheckGrants();
+  absl::Status Validate();
+  absl::Status Authorize();
+  absl::Status SetDeadline(absl::Duration time_left);
+  absl::Status ChooseKey();
+  void Render();
+  void Remember(RenderedRequest rendered, absl::Status fit);
+  void OnRemembered(RenderedRequest rendered, const absl::Status& fit, absl::StatusOr<CallStore::Begun> begun);
+  void Record();
+  void SendAs(const Discover& way);
+  void SendAs(const Forward& way);
+  void SendAs(const SignWith& way);
+  void Sign(const NamedSigner& key);
+  void Send(StampedRequest request);
+  void OnOutcome(UpstreamOutcome outcome);
+  void OnLateOutcome(UpstreamOutcome outcome);
+  absl::Status Translate(UpstreamOutcome outcome, Message& response) const;
+  void Answer(const absl::Status& status);
+  void End(const absl::Status& status, grpc::ByteBuffer response = {});
+
+  void FixBody(uint64_t timestamp_ms, RequestBody body);
+  void EndUnsent(const absl::Status& status);
+  void EndAttempt(const std::optional<TransportFailure>& failure, const absl::Status& status, const Message& response);
+  RequestedOperation Requested() const;
+  SentCall Sent() const;
+  CallFacts Facts(const Message& response) const;
+  UpstreamClient::CallOptions OptionsIn(Lane lane) const;
+  UpstreamClient::Done ToOutcome();
+  void SetExchange(UpstreamClient::CallId id);
+
+  const CallEnvironment& environment_;
+  const Operation& operation_;
+  const TraceContext trace_;
+  Reply reply_;
+  CallRecord record_;
+  google::protobuf::Arena arena_;
+  Message* const request_;   // on the arena
+  Message* const response_;  // on the arena
+
+  KnownCaller caller_;
+  bool client_stamped_ = false;
+  std::optional<CheckedRequest> checked_;  // from Validate to Render
+  std::variant<Discover, Forward, SignWith> way_;
+  Permission permission_;
+  UpstreamClient::Clock::time_point deadline_;
+  std::string path_;
+  std::optional<RequestBody> body_;              // of what is stamped, from Render to Send
+  uint64_t timestamp_ms_ = 0;                    // of a submit
+  std::string fingerprint_;                      // of a submit
+  std::array<uint8_t, 32> request_sha256_ = {};  // of a submit with an idempotency key
+  SubmitAttempt attempt_;                        // of a submit with an idempotency key
+  bool on_disk_thread_ = false;                  // the call runs on a thread that writes for all calls
+  bool goes_on_ = false;                         // the exchange continues after the reply, and ends in OnLateOutcome
+
+  std::mutex mutex_;  // for the two below
+  bool cancelled_ = false;
+  std::optional<UpstreamClient::CallId> exchange_;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_OPERATIONS_OPERATION_CALL_H_

@@ -1,0 +1,324 @@
+#include "gateway/operations/testing.h"
+
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "gateway/calls/request_message.h"
+#include "stampgate/config/v1/config.pb.h"
+#include "translate/testing/operations.h"
+
+namespace stampgate {
+namespace {
+
+// The longest that a test waits for what must happen.
+constexpr std::chrono::minutes kHang(1);
+
+// What the JSON reader needs, as UpstreamClient promises it.
+constexpr size_t kSpareBytes = 64;
+
+UpstreamOutcome Spared(UpstreamOutcome outcome) {
+  if (auto* answer = std::get_if<HttpAnswer>(&outcome)) answer->body.reserve(answer->body.size() + kSpareBytes);
+  return outcome;
+}
+
+TransportFailure Shutdown() { return {TransportFailure::Cause::kShutdown, false, "the client is shut down"}; }
+
+config::v1::Key KeyFor(const std::string& name, const std::string& organization) {
+  config::v1::Key key;
+  key.set_name(name);
+  key.add_organizations(organization);
+  return key;
+}
+
+}  // namespace
+
+std::vector<FakeUpstream::Sent> FakeUpstream::sent() const {
+  std::lock_guard lock(mutex_);
+  return sent_;
+}
+
+FakeUpstream::Sent FakeUpstream::WaitForSent(size_t count) const {
+  std::unique_lock lock(mutex_);
+  if (!changed_.wait_for(lock, kHang, [this, count] { return sent_.size() >= count; })) {
+    ADD_FAILURE() << "nothing was sent";
+    return {};
+  }
+  return sent_[count - 1];
+}
+
+std::vector<UpstreamClient::CallId> FakeUpstream::cancelled() const {
+  std::lock_guard lock(mutex_);
+  return cancelled_;
+}
+
+std::vector<UpstreamClient::CallId> FakeUpstream::WaitForCancelled() const {
+  std::unique_lock lock(mutex_);
+  EXPECT_TRUE(changed_.wait_for(lock, kHang, [this] { return !cancelled_.empty(); })) << "nothing was cancelled";
+  return cancelled_;
+}
+
+void FakeUpstream::End(CallId id, UpstreamOutcome outcome) {
+  const auto* failure = std::get_if<TransportFailure>(&outcome);
+  Done done;
+  Done late;  // destroyed after `done` has returned, like that of the real client
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = exchanges_.find(id);
+    ASSERT_TRUE(found != exchanges_.end() && found->second.done) << "nobody waits for exchange " << id;
+    done = std::exchange(found->second.done, nullptr);
+    if (failure == nullptr || !failure->goes_on) {
+      late = std::move(found->second.late);
+      exchanges_.erase(found);
+    }
+  }
+  done(Spared(std::move(outcome)));
+}
+
+void FakeUpstream::EndLate(CallId id, UpstreamOutcome outcome) {
+  Done late;
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = exchanges_.find(id);
+    ASSERT_TRUE(found != exchanges_.end() && !found->second.done) << "exchange " << id << " did not continue";
+    late = std::move(found->second.late);
+    exchanges_.erase(found);
+  }
+  late(Spared(std::move(outcome)));
+}
+
+UpstreamClient::CallId FakeUpstream::Post(StampedRequest request, const CallOptions& options, Done done, Done late) {
+  return Begin({.path = request.path(),
+                .body = request.body(),
+                .header_name = request.header_name(),
+                .header_value = request.header_value(),
+                .options = options},
+               std::move(done), std::move(late));
+}
+
+UpstreamClient::CallId FakeUpstream::Get(DiscoveryRequest request, const CallOptions& options, Done done) {
+  return Begin({.is_get = true, .path = request.path, .options = options}, std::move(done), nullptr);
+}
+
+UpstreamClient::CallId FakeUpstream::Begin(Sent sent, Done done, Done late) {
+  CallId id = 0;
+  bool shut_down = false;
+  {
+    std::lock_guard lock(mutex_);
+    id = sent_.size() + 1;
+    sent.id = id;
+    sent_.push_back(std::move(sent));
+    exchanges_[id] = {std::move(done), std::move(late)};
+    shut_down = shut_down_;
+  }
+  changed_.notify_all();
+  if (shut_down) End(id, stampgate::Shutdown());
+  if (while_posting) while_posting(id);
+  return id;
+}
+
+void FakeUpstream::Cancel(CallId id) {
+  {
+    std::lock_guard lock(mutex_);
+    cancelled_.push_back(id);
+  }
+  changed_.notify_all();
+}
+
+void FakeUpstream::Shutdown(absl::Duration /*grace*/) {
+  std::map<CallId, Exchange> left;
+  {
+    std::lock_guard lock(mutex_);
+    shut_down_ = true;
+    left.swap(exchanges_);
+  }
+  for (auto& [id, exchange] : left) (exchange.done ? exchange.done : exchange.late)(stampgate::Shutdown());
+}
+
+HttpAnswer AnswerOf(int status, std::string body) {
+  HttpAnswer answer;
+  answer.status = status;
+  answer.body = std::move(body);
+  return answer;
+}
+
+void FakeSigner::Sign(const RequestBody& body, Done done) const {
+  if (while_signing) while_signing();
+  absl::Status error;
+  {
+    std::lock_guard lock(mutex_);
+    ++signatures_;
+    thread_ = std::this_thread::get_id();
+    error = error_;
+    if (hold_) waiting_ = std::move(done);
+  }
+  changed_.notify_all();
+  if (!done) return;
+  if (!error.ok()) return std::move(done)(error);
+  std::move(done)(std::string("30"));
+}
+
+void FakeSigner::Hold() {
+  std::lock_guard lock(mutex_);
+  hold_ = true;
+}
+
+void FakeSigner::WaitUntilAsked() const {
+  std::unique_lock lock(mutex_);
+  EXPECT_TRUE(changed_.wait_for(lock, kHang, [this] { return waiting_ != nullptr; })) << "no signature is asked for";
+}
+
+void FakeSigner::Answer(absl::StatusOr<std::string> signature) {
+  Done done;
+  {
+    std::lock_guard lock(mutex_);
+    done = std::move(waiting_);
+    waiting_ = nullptr;
+  }
+  std::move(done)(std::move(signature));
+}
+
+void FakeSigner::Fail(absl::Status error) {
+  std::lock_guard lock(mutex_);
+  error_ = std::move(error);
+}
+
+int FakeSigner::signatures() const {
+  std::lock_guard lock(mutex_);
+  return signatures_;
+}
+
+std::thread::id FakeSigner::thread() const {
+  std::lock_guard lock(mutex_);
+  return thread_;
+}
+
+void FakeStore::Begin(KeyedSubmit submit, absl::AnyInvocable<void(absl::StatusOr<Begun>)> done) {
+  submits_.push_back(std::move(submit));
+  waiting_.push_back(std::move(done));
+}
+
+void FakeStore::Answer(absl::StatusOr<Begun> begun) {
+  ASSERT_FALSE(waiting_.empty()) << "the store was asked nothing";
+  auto done = std::move(waiting_.front());
+  waiting_.erase(waiting_.begin());
+  done(std::move(begun));
+}
+
+UnaryHandler::Reply Replies::Callback() {
+  return [state = state_](const absl::Status& status, grpc::ByteBuffer bytes) {
+    {
+      std::lock_guard lock(state->mutex);
+      ++state->count;
+      state->status = status;
+      state->bytes.Swap(&bytes);
+    }
+    state->changed.notify_all();
+  };
+}
+
+int Replies::count() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->count;
+}
+
+absl::Status Replies::Wait() const {
+  std::unique_lock lock(state_->mutex);
+  if (!state_->changed.wait_for(lock, kHang, [this] { return state_->count > 0; })) {
+    ADD_FAILURE() << "there is no reply";
+    return absl::UnknownError("there is no reply");
+  }
+  return state_->status;
+}
+
+void Replies::WaitFor(google::protobuf::Message& response) const {
+  EXPECT_EQ(Wait(), absl::OkStatus());
+  std::lock_guard lock(state_->mutex);
+  EXPECT_EQ(DecodeRequest(state_->bytes, 8 << 20, response), absl::OkStatus());
+}
+
+CallTest::CallTest()
+    : current_access_(access_),
+      audit_path_(NewFolder() + "audit.log"),
+      signing_(std::make_unique<WorkerThreads>("signing", 1)),
+      lines_({.every_call = true,
+              .now = [this] { return now_; },
+              .write =
+                  [this](Severity, absl::string_view event, const LogFields&) {
+                    std::lock_guard lock(mutex_);
+                    events_.emplace_back(event);
+                  }}) {
+  access_->version = "policy-1";
+  access_->keys.Add(KeyFor("main", "o"), signer_);
+  SetGrants(R"pb(grants {
+                   classes: [ POLICY_CLASS_QUERY, POLICY_CLASS_LOGIN, POLICY_CLASS_WRITE, POLICY_CLASS_DANGEROUS ]
+                   organizations: [ 'o', 'keyless' ]
+                 })pb");
+}
+
+CallTest::~CallTest() = default;
+
+void CallTest::TearDown() {
+  // What still runs on other threads ends here.
+  if (audit_ != nullptr) audit_->Close();
+  signing_ = nullptr;
+  for (const Watched& watched : watched_) {
+    EXPECT_EQ(watched.replies.count(), 1);
+    EXPECT_TRUE(watched.call.expired()) << "something still holds the call";
+  }
+}
+
+void CallTest::SetGrants(const std::string& grants) {
+  caller_ = std::make_unique<const Caller>(
+      testing::Proto<config::v1::Caller>(absl::StrCat("name: 'payments' loopback: true ", grants)));
+}
+
+void CallTest::UseAudit() {
+  audit_ = AuditLog::Open({.file = audit_path_, .key = TestAuditKey(), .now = [this] { return now_; }, .calls = &disk_})
+               .value();
+}
+
+const CallEnvironment& CallTest::environment() {
+  if (!environment_.has_value()) {
+    environment_.emplace(CallEnvironment{
+        .operations = testing::Operations(),
+        .access = current_access_,
+        .timestamps = timestamps_,
+        .upstream = upstream_,
+        .signing = *signing_,
+        .in_flight = in_flight_,
+        .store = with_store_ ? &store_ : nullptr,
+        .recorders = {.audit = audit_.get(), .disk_waits = waits_, .metrics = nullptr, .lines = &lines_},
+        .default_deadline = absl::Seconds(30),
+        .max_deadline = absl::Seconds(60),
+        .max_request_bytes = 1 << 20,
+        .forward_traceparent = forward_traceparent_,
+        .now = [this] { return now_; },
+        .random = [] { return 7; }});
+  }
+  return *environment_;
+}
+
+std::vector<std::string> CallTest::AuditLines(const std::string& kind) {
+  audit_->Close();
+  return LinesWith(audit_path_, absl::StrCat("\"kind\":\"", kind, "\""));
+}
+
+std::vector<std::string> CallTest::LogEvents() const {
+  std::lock_guard lock(mutex_);
+  return events_;
+}
+
+void CallTest::Watch(std::shared_ptr<UnaryHandler> call, const Replies& replies) {
+  watched_.push_back({std::move(call), replies});
+}
+
+grpc::ByteBuffer BytesOf(const google::protobuf::Message& message) { return EncodeResponse(message); }
+
+grpc::ByteBuffer BytesOf(const std::string& bytes) {
+  const grpc::Slice slice(bytes);
+  return grpc::ByteBuffer(&slice, 1);
+}
+
+}  // namespace stampgate

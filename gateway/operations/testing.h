@@ -1,0 +1,250 @@
+// What the tests of calls share: a gateway around one call, whose upstream, keys, call store and clock the test
+// controls.
+#ifndef STAMPGATE_GATEWAY_OPERATIONS_TESTING_H_
+#define STAMPGATE_GATEWAY_OPERATIONS_TESTING_H_
+
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/byte_buffer.h>
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "gateway/audit/log.h"
+#include "gateway/audit/testing.h"
+#include "gateway/callers/access.h"
+#include "gateway/callers/authenticator.h"
+#include "gateway/callers/caller.h"
+#include "gateway/calls/call_lines.h"
+#include "gateway/calls/calls_in_flight.h"
+#include "gateway/calls/disk_waits.h"
+#include "gateway/operations/environment.h"
+#include "gateway/operations/timestamp_allocator.h"
+#include "gateway/operations/unary_handler.h"
+#include "gateway/process/worker_threads.h"
+#include "gateway/store/call_store.h"
+#include "gateway/upstream/client.h"
+#include "google/protobuf/message.h"
+#include "stamp/request_body.h"
+#include "stamp/signer.h"
+#include "translate/upstream_outcome.h"
+
+namespace stampgate {
+
+// Sends nothing: the test ends each exchange. Thread-safe.
+class FakeUpstream final : public UpstreamClient {
+ public:
+  struct Sent {
+    CallId id = 0;
+    bool is_get = false;
+    std::string path = {};
+    std::string body = {};
+    std::string header_name = {};
+    std::string header_value = {};
+    CallOptions options = {};
+  };
+
+  // Runs in Post and Get, once the exchange is known and before they return. Set it before the call starts.
+  std::function<void(CallId)> while_posting;
+
+  // Everything that was sent.
+  std::vector<Sent> sent() const;
+  // Waits until `count` requests have been sent, and returns the last of them.
+  Sent WaitForSent(size_t count = 1) const;
+  // Of which exchanges the callers have left.
+  std::vector<CallId> cancelled() const;
+  // Waits until there is one.
+  std::vector<CallId> WaitForCancelled() const;
+
+  // Ends what the caller of the exchange waits for, with `goes_on` only that. Fails the test if nobody waits.
+  void End(CallId id, UpstreamOutcome outcome);
+  // Ends an exchange that continued.
+  void EndLate(CallId id, UpstreamOutcome outcome);
+
+  CallId Post(StampedRequest request, const CallOptions& options, Done done, Done late) override;
+  CallId Get(DiscoveryRequest request, const CallOptions& options, Done done) override;
+  void Cancel(CallId id) override;
+  // Does not wait. What has not ended ends with kShutdown, and so does everything that comes later.
+  void Shutdown(absl::Duration grace) override;
+
+ private:
+  struct Exchange {
+    Done done;
+    Done late;
+  };
+
+  CallId Begin(Sent sent, Done done, Done late);
+
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  std::vector<Sent> sent_;
+  std::map<CallId, Exchange> exchanges_;
+  std::vector<CallId> cancelled_;
+  bool shut_down_ = false;
+};
+
+HttpAnswer AnswerOf(int status, std::string body);
+
+// Signs everything with "30", at once or when the test wants it. Thread-safe.
+class FakeSigner final : public Signer {
+ public:
+  absl::string_view public_key_hex() const override { return "02ab"; }
+  absl::string_view scheme() const override { return "SCHEME"; }
+  void Sign(const RequestBody& body, Done done) const override;
+
+  // Runs in Sign, before the answer. Set it before the call starts.
+  std::function<void()> while_signing;
+
+  // From now on a signature waits for Answer.
+  void Hold();
+  // Waits until a signature waits.
+  void WaitUntilAsked() const;
+  void Answer(absl::StatusOr<std::string> signature);
+  // The error of all signatures from now on.
+  void Fail(absl::Status error);
+
+  int signatures() const;
+  // Where the last was asked for.
+  std::thread::id thread() const;
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  bool hold_ = false;
+  absl::Status error_;
+  mutable int signatures_ = 0;
+  mutable std::thread::id thread_;
+  mutable Done waiting_;
+};
+
+// Stores nothing: the test answers. One thread at a time.
+class FakeStore final : public CallStore {
+ public:
+  // Answers the oldest Begin that has no answer.
+  void Answer(absl::StatusOr<Begun> begun);
+
+  // All that was asked for.
+  const std::vector<KeyedSubmit>& submits() const { return submits_; }
+  const std::vector<std::pair<AttemptId, AttemptEnd>>& ends() const { return ends_; }
+
+  void Begin(KeyedSubmit submit, absl::AnyInvocable<void(absl::StatusOr<Begun>)> done) override;
+  void End(AttemptId attempt, AttemptEnd end) override { ends_.emplace_back(attempt, std::move(end)); }
+  uint64_t timestamp_floor_ms() const override { return 0; }
+  void RaiseTimestamps(uint64_t ms, absl::AnyInvocable<void(absl::Status)> done) override { done(absl::OkStatus()); }
+  void Close(uint64_t next_timestamp_ms) override {}
+
+ private:
+  std::vector<KeyedSubmit> submits_;
+  std::vector<absl::AnyInvocable<void(absl::StatusOr<Begun>)>> waiting_;
+  std::vector<std::pair<AttemptId, AttemptEnd>> ends_;
+};
+
+// What one call replied.
+class Replies {
+ public:
+  UnaryHandler::Reply Callback();
+
+  int count() const;
+  // Waits for the reply. Fails the test if there is none within a minute.
+  absl::Status Wait() const;
+  // The response; it must be OK.
+  template <typename Response>
+  Response WaitFor() const {
+    Response response;
+    WaitFor(response);
+    return response;
+  }
+
+ private:
+  struct State {
+    std::mutex mutex;
+    std::condition_variable changed;
+    int count = 0;
+    absl::Status status;
+    grpc::ByteBuffer bytes;
+  };
+
+  void WaitFor(google::protobuf::Message& response) const;
+
+  const std::shared_ptr<State> state_ = std::make_shared<State>();
+};
+
+// Without an audit everything but what the test controls runs on the test's thread. With one, the decision is written
+// on the audit's thread, and the call continues there and on `signing`.
+//
+// At its end each test checks that every call has replied once, and that nothing holds it any more.
+class CallTest : public ::testing::Test {
+ protected:
+  static constexpr uint64_t kNowMs = 1'755'500'000'000;
+
+  // The caller "payments" may make every typed call for the organizations "o" and "keyless". The key "main" is for "o";
+  // there is none for "keyless".
+  CallTest();
+  ~CallTest() override;
+
+  void TearDown() override;
+
+  // Before the first call. `grants` is text of config.v1.Caller.
+  void SetGrants(const std::string& grants);
+  void UseStore() { with_store_ = true; }
+  void UseAudit();
+
+  KnownCaller caller() const { return {access_, caller_.get()}; }
+  const CallEnvironment& environment();
+
+  // Ends the audit, so that it is whole, and returns its lines of this kind.
+  std::vector<std::string> AuditLines(const std::string& kind);
+  // The events of the process's log.
+  std::vector<std::string> LogEvents() const;
+
+  // Keeps a call in view. Start it after that.
+  void Watch(std::shared_ptr<UnaryHandler> call, const Replies& replies);
+
+  FakeUpstream upstream_;
+  FakeStore store_;
+  FaultyCalls disk_;
+  DiskWaits waits_;
+  const std::shared_ptr<FakeSigner> signer_ = std::make_shared<FakeSigner>();
+  TimestampAllocator timestamps_{/*floor_ms=*/0, 0, 1};
+  absl::Time now_ = absl::FromUnixMillis(kNowMs);
+  bool forward_traceparent_ = false;
+
+ private:
+  struct Watched {
+    std::weak_ptr<UnaryHandler> call;
+    Replies replies;
+  };
+
+  const std::shared_ptr<Access> access_ = std::make_shared<Access>();
+  const CurrentAccess current_access_;
+  std::unique_ptr<const Caller> caller_;
+  const std::string audit_path_;
+  std::unique_ptr<AuditLog> audit_;
+  std::unique_ptr<WorkerThreads> signing_;
+  CallsInFlight<grpc::CallbackServerContext> in_flight_;
+  mutable std::mutex mutex_;
+  std::vector<std::string> events_;
+  CallLines lines_;
+  bool with_store_ = false;
+  std::optional<CallEnvironment> environment_;
+  std::vector<Watched> watched_;
+};
+
+// The bytes of a request.
+grpc::ByteBuffer BytesOf(const google::protobuf::Message& message);
+grpc::ByteBuffer BytesOf(const std::string& bytes);
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_OPERATIONS_TESTING_H_

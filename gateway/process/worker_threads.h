@@ -1,0 +1,48 @@
+// Threads that run short tasks.
+#ifndef STAMPGATE_GATEWAY_PROCESS_WORKER_THREADS_H_
+#define STAMPGATE_GATEWAY_PROCESS_WORKER_THREADS_H_
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+
+namespace stampgate {
+
+// Thread-safe.
+class WorkerThreads {
+ public:
+  using Task = absl::AnyInvocable<void() &&>;
+
+  // Starts `count` threads, at least 1, of this name: see StartThread.
+  WorkerThreads(const std::string& name, int count);
+
+  // Waits until every task has run. Not from a task.
+  ~WorkerThreads();
+
+  WorkerThreads(const WorkerThreads&) = delete;
+  WorkerThreads& operator=(const WorkerThreads&) = delete;
+
+  // Runs `task` once, on one of the threads; tasks begin in the order of the calls. Never waits for a task. The number
+  // of tasks that wait is not bounded here.
+  void Run(Task task);
+
+ private:
+  void Work();
+
+  // Of the standard library, so that the thread sanitizer sees it.
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Task> tasks_;
+  bool stop_ = false;
+
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_PROCESS_WORKER_THREADS_H_

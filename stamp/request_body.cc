@@ -1,0 +1,18 @@
+#include "stamp/request_body.h"
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "stamp/secret/sha256.h"
+
+namespace stampgate {
+
+std::string HexDigest(const std::array<uint8_t, 32>& sha256) {
+  return absl::BytesToHexString(absl::string_view(reinterpret_cast<const char*>(sha256.data()), sha256.size()));
+}
+
+std::string FingerprintOf(const std::array<uint8_t, 32>& sha256) { return absl::StrCat("sha256:", HexDigest(sha256)); }
+
+RequestBody::RequestBody(std::string bytes) : bytes_(std::move(bytes)), sha256_(Sha256(bytes_)) {}
+
+}  // namespace stampgate

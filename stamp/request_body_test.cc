@@ -1,0 +1,38 @@
+#include "stamp/request_body.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "stamp/stamp_testing.h"
+
+namespace stampgate {
+namespace {
+
+TEST(RequestBodyTest, TheDigestOfEveryVectorIsKnown) {
+  for (const StampVector& vector : StampVectors()) {
+    const RequestBody body(vector.body);
+    EXPECT_EQ(body.bytes(), vector.body);
+    EXPECT_EQ(body.HexDigest(), vector.body_sha256) << vector.id;
+    EXPECT_EQ(body.Fingerprint(), absl::StrCat("sha256:", vector.body_sha256)) << vector.id;
+    EXPECT_EQ(FingerprintOf(body.sha256()), body.Fingerprint());
+  }
+}
+
+TEST(RequestBodyTest, TheFingerprintChangesWithOneByte) {
+  EXPECT_NE(RequestBody("{}").Fingerprint(), RequestBody("{} ").Fingerprint());
+}
+
+// The vector "webauthn-hello": what upstream's own package gave to an authenticator.
+TEST(RequestBodyTest, TheHexDigestIsWhatUpstreamsPackageAsksAPasskeyToSign) {
+  EXPECT_EQ(RequestBody(R"({"hello":"world"})").HexDigest(),
+            "93a23971a914e5eacbf0a8d25154cda309c3c1c72fbb9914d47c60f3cb681588");
+}
+
+TEST(RequestBodyTest, TheBytesAreTakenOut) {
+  RequestBody body("{\"a\":1}");
+  EXPECT_EQ(std::move(body).TakeBytes(), "{\"a\":1}");
+}
+
+}  // namespace
+}  // namespace stampgate
