@@ -1,15 +1,14 @@
 // A gRPC client of the gateway, made from proto/ at run time.
 import { readdirSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { installed, root } from '../paths.mjs';
 import { load } from './packages.mjs';
 
 const grpc = load('@grpc/grpc-js');
 const protoLoader = load('@grpc/proto-loader');
 
-const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
-const includes = [join(root, 'proto'), join(homedir(), '.cache/stampgate/tools/node_modules/google-proto-files')];
+const tools = installed('tools', 'third_party/npm/package-lock.json');
+const includes = [join(root, 'proto'), join(tools, 'node_modules/google-proto-files')];
 
 /** How messages look: proto field names, 64-bit numbers and enums as text, absent fields left out. */
 const form = { keepCase: true, longs: String, enums: String, defaults: false, oneofs: false };

@@ -5,8 +5,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import { root } from '../paths.mjs';
 import { apiKeyNamed } from '../simulator/testing.mjs';
-import { Gateway, freeCaller, root, run, scratch, startFaults, writeKey } from './harness.mjs';
+import { Gateway, freeCaller, run, scratch, startFaults, writeKey } from './harness.mjs';
 
 const folder = scratch({ after });
 const { privateKey } = apiKeyNamed('gateway p256');

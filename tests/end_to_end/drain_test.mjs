@@ -7,9 +7,10 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { code, connect, encode, methods } from '../clients/gateway.mjs';
+import { binary } from '../paths.mjs';
 import { ORGANIZATION, identifier } from '../simulator/testing.mjs';
 import { prepareEventStack } from './event_stack.mjs';
-import { HANG_MS, binary } from './harness.mjs';
+import { HANG_MS } from './harness.mjs';
 import { LONG, until } from './processes.mjs';
 import { LATEST } from './subscriber.mjs';
 

@@ -3,17 +3,12 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { call, connect, stream } from '../clients/gateway.mjs';
+import { binary } from '../paths.mjs';
 import { startSimulator } from '../simulator/server.mjs';
 import { apiKeyNamed } from '../simulator/testing.mjs';
-
-export const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
-
-/** A binary that tests/run has built; STAMPGATE_BIN names another build's folder. */
-export const binary = (target) => join(process.env.STAMPGATE_BIN ?? join(root, 'bazel-bin'), target);
 
 const stampgate = binary('gateway/stampgate');
 

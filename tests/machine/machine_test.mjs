@@ -5,8 +5,9 @@ import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, test } from 'node:test';
-import { HANG_MS, binary, scratch } from '../end_to_end/harness.mjs';
+import { HANG_MS, scratch } from '../end_to_end/harness.mjs';
 import { Random } from '../end_to_end/random.mjs';
+import { binary } from '../paths.mjs';
 import { Machine } from './machine.mjs';
 import { remains } from './power_cut.mjs';
 
