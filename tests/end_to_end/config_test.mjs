@@ -1,13 +1,14 @@
 // Configs: every fault is named at once, with its place, and serve says no less than check.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { root } from '../paths.mjs';
 import { apiKeyNamed } from '../simulator/testing.mjs';
-import { Gateway, freeCaller, run, scratch, startFaults, writeKey } from './harness.mjs';
+import { makeAuthority } from './certificates.mjs';
+import { Gateway, freeCaller, run, scratch, writeKey } from './harness.mjs';
+import { startFaults } from './log_lines.mjs';
 
 const folder = scratch({ after });
 const { privateKey } = apiKeyNamed('gateway p256');
@@ -43,11 +44,8 @@ describe('stampgate check', () => {
   });
 
   test('says ok to the certificate of an authority', async () => {
-    const file = join(folder, 'authority.pem');
-    const [key, subject] = [join(folder, 'authority.key'), '/CN=authority'];
-    const request = ['req', '-x509', '-newkey', 'ed25519', '-nodes', '-keyout', key, '-subj', subject, '-out', file];
-    execFileSync('openssl', request, { stdio: 'ignore' });
-    const { status, report } = await check(GOOD.replace('"}', '", ca_file: authority.pem}'));
+    const { file } = makeAuthority(folder, 'authority');
+    const { status, report } = await check(GOOD.replace('"}', `", ca_file: ${basename(file)}}`));
     assert.equal(status, 0, report.join('\n'));
   });
 

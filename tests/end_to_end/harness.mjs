@@ -84,15 +84,6 @@ export function putConfig(file, text) {
   renameSync(`${file}.link`, file);
 }
 
-/** Why a gateway did not start: the messages of its log's lines about that. */
-export const startFaults = (stderr) =>
-  stderr
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => JSON.parse(line))
-    .filter(({ event }) => event === 'start_failed')
-    .map(({ message }) => message);
-
 /** Whoever calls over loopback may do everything: what most tests want. */
 export const freeCaller = (...more) => [
   {
