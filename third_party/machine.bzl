@@ -8,6 +8,8 @@ def _machine_impl(ctx):
     ctx.symlink(node, "node")
     ctx.file("WORKSPACE", "")
     ctx.file("BUILD.bazel", """
+exports_files(["debian_packages"])
+
 filegroup(
     name = "machine",
     srcs = [
