@@ -80,6 +80,18 @@ describe('the clock', { timeout: HANG_MS }, () => {
     }
   });
 
+  test('steps at once for a process that has read it for a second', async (t) => {
+    const machine = newMachine(t);
+    const probe = startProbe(t, machine);
+    const end = Date.now() + 1000;
+    while (Date.now() < end) await seconds(probe);
+    machine.clockOffsetMs = 3_600_000;
+    const [...wall] = await seconds(probe);
+    wall.pop();
+    const now = machine.nowMs() / 1000;
+    for (const each of wall) assert.ok(Math.abs(each - now) <= HANG_MS / 1000, `${each} is not about ${now}`);
+  });
+
   test('shows at the start what was set while no process ran', async (t) => {
     const machine = newMachine(t);
     machine.clockOffsetMs = 3_600_000;
