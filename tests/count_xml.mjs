@@ -13,8 +13,8 @@ for (const { testResult } of events.map((line) => JSON.parse(line))) {
   const ok = testResult.status === 'PASSED';
   const report = testResult.testActionOutput?.find(({ name }) => name === 'test.xml');
   const xml = report === undefined ? '' : readFileSync(fileURLToPath(report.uri), 'utf8');
-  // GoogleTest's cases: <testcase ... /> or <testcase ...>...</testcase>.
-  const cases = xml.match(/<testcase\b[^>]*?(?:\/>|>[\s\S]*?<\/testcase>)/g) ?? [];
+  // GoogleTest's cases and Node's: <testcase ... /> or <testcase ...>...</testcase>. Node leaves ">" in names as it is.
+  const cases = xml.match(/<testcase\b(?:"[^"]*"|[^">])*?(?:\/>|>[\s\S]*?<\/testcase>)/g) ?? [];
   const bad = cases.filter((text) => /<(failure|error)\b/.test(text)).length;
   const out = cases.filter((text) => /result="(skipped|suppressed)"|<skipped\b/.test(text)).length;
   failed += bad;

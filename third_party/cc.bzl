@@ -39,12 +39,14 @@ def unit(
             deps = [":" + name] + deps + test_deps,
         )
 
-def unit_test(name, deps, size = "small", **kwargs):
+def unit_test(name, deps, size = "small", data = [], **kwargs):
     """The test NAME.cc of more than one unit."""
     cc_test(
         name = name,
         size = size,
         srcs = [name + ".cc"],
+        # Debian's shared libraries are in it, though no file names them.
+        data = data + ["@machine//:debian_packages"],
         deps = deps + ["//third_party:gtest"],
         **kwargs
     )

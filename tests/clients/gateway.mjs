@@ -1,15 +1,14 @@
 // A gRPC client of the gateway, built from proto/ at run time.
 import { readdirSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { installed, root } from '../paths.mjs';
 import { load } from './packages.mjs';
 
 const grpc = load('@grpc/grpc-js');
 const protoLoader = load('@grpc/proto-loader');
 
-const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
-const includes = [join(root, 'proto'), join(homedir(), '.cache/stampgate/tools/node_modules/google-proto-files')];
+const tools = installed('tools', 'third_party/npm/package-lock.json');
+const includes = [join(root, 'proto'), join(tools, 'node_modules/google-proto-files')];
 
 /** The form of messages: proto field names, 64-bit numbers and enums as text, absent fields omitted. */
 const form = { keepCase: true, longs: String, enums: String, defaults: false, oneofs: false };
@@ -46,7 +45,8 @@ export function connect(address, { tls, ...options } = {}) {
   const credentials = tls
     ? grpc.credentials.createSsl(tls.ca, tls.key ?? null, tls.cert ?? null)
     : grpc.credentials.createInsecure();
-  return new grpc.Client(address, credentials, options);
+  // A gateway may get the port of an earlier one, for which the shared pool would still wait to connect again.
+  return new grpc.Client(address, credentials, { 'grpc.use_local_subchannel_pool': 1, ...options });
 }
 
 /** The bytes of a request message. */

@@ -1,7 +1,9 @@
 // Loads the packages of package.json from where deploy/install puts them, outside the tree.
 import { createRequire } from 'node:module';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { installed } from '../paths.mjs';
+
+const folder = installed('clients', 'tests/clients/package-lock.json');
 
 /** `require` relative to the installed packages. */
-export const load = createRequire(join(homedir(), '.cache/stampgate/clients/node_modules/anything.js'));
+export const load = createRequire(join(folder, 'node_modules/anything.js'));

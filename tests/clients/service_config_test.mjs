@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { test } from 'node:test';
+import { root } from '../paths.mjs';
 
-const PROTO = fileURLToPath(new URL('../../proto/', import.meta.url));
+const PROTO = join(root, 'proto');
 
 /** Every method of the protos: its service, name and kind, and whether it streams. */
 function methods() {

@@ -1,21 +1,17 @@
-// The image: what is in it, that the gateway works in it as Kubernetes would run it, and what the recipe says. Whatever
-// needs no container runtime is tested without one.
+// The image: what is in it, and that the gateway works in it as Kubernetes would run it. This needs no container runtime.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
-  chownSync, copyFileSync, existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync,
-  writeFileSync,
+  chownSync, copyFileSync, lstatSync, mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import {
-  HANG_MS, binary, eventsConfig, freeCaller, root as repository, run, scratch, startGateway,
-} from '../end_to_end/harness.mjs';
 import { QUERY, SUBMIT } from '../end_to_end/failures.mjs';
+import { HANG_MS, eventsConfig, freeCaller, run, scratch, startGateway } from '../end_to_end/harness.mjs';
+import { binary, root, wholeTree } from '../paths.mjs';
 import { startSimulator } from '../simulator/server.mjs';
 import { apiKeyNamed } from '../simulator/testing.mjs';
 import { USER, collectTree, runner, whyNoRun } from './image_tree.mjs';
-import { find, podOf, readAll } from './manifests.mjs';
 
 const tree = collectTree({ after });
 
@@ -59,7 +55,7 @@ describe('the image', { timeout: 2 * HANG_MS }, () => {
       if (!stat.isFile() || path === '/stampgate' || path.includes('.so')) continue;
       const text = readFileSync(join(tree, path), 'latin1');
       assert.ok(!text.includes('PRIVATE KEY-----'), path);
-      assert.ok(!text.includes(repository), path);
+      assert.ok(!text.includes(wholeTree()), path);
     }
   });
 
@@ -103,7 +99,7 @@ describe('the image', { timeout: 2 * HANG_MS }, () => {
     const [, sodium] = /libsodium\S* => (\S+)/.exec(linked);
     copyFileSync(sodium, join(folder, 'libsodium.so.23'));
     const { status, stderr } = spawnSync(
-      join(repository, 'deploy/image/collect'), [binary('gateway/stampgate'), join(folder, 'root')],
+      join(root, 'deploy/image/collect'), [binary('gateway/stampgate'), join(folder, 'root')],
       { encoding: 'utf8', env: { ...process.env, LD_LIBRARY_PATH: folder } },
     );
     assert.equal(status, 1);
@@ -196,68 +192,5 @@ describe('in the image, as Kubernetes would run it', { timeout: 2 * HANG_MS, ski
     const [, , , , , options] = mounts.map((text) => text.split(' ')).findLast(([, , , , place]) => place === '/');
     assert.ok(options.split(',').includes('ro'), options);
     assert.equal(lstatSync(join(folder, 'events.db')).uid, USER);
-  });
-});
-
-describe('the recipe', () => {
-  const text = readFileSync(join(repository, 'deploy/image/Dockerfile'), 'utf8');
-  const whole = text.replace(/\\\n/g, ' ').split('\n').map((line) => line.trim());
-  const lines = whole.filter((line) => line && line[0] !== '#');
-  const all = (word) => lines.filter((line) => line.startsWith(`${word} `)).map((line) => line.slice(word.length + 1));
-
-  it('is pinned by a digest, and ends with nothing but what was collected', () => {
-    const [build, last] = all('FROM');
-    assert.equal(build, '${BASE} AS build');
-    assert.equal(last, 'scratch');
-    assert.equal(all('FROM').length, 2);
-    const base = all('ARG').find((each) => each.startsWith('BASE='));
-    assert.match(base, /^BASE=debian:bookworm-\d{8}-slim@sha256:[0-9a-f]{64}$/);
-    const final = lines.slice(lines.indexOf('FROM scratch') + 1);
-    assert.deepEqual(final.filter((line) => /^(COPY|ADD|RUN|ENV|VOLUME) /.test(line)), ['COPY --from=build /image/ /']);
-    assert.deepEqual(all('ADD'), [], 'nothing is fetched past the package managers');
-  });
-
-  it('runs the gateway as the user, with the arguments and on the ports of the manifests', () => {
-    const pod = podOf(readAll());
-    const [container] = pod.containers;
-    assert.deepEqual(all('USER'), [`${USER}:${USER}`]);
-    assert.equal(pod.securityContext.runAsUser, USER);
-    assert.deepEqual(JSON.parse(all('ENTRYPOINT')[0]), ['/stampgate']);
-    assert.deepEqual(JSON.parse(all('CMD')[0]), container.args);
-    assert.equal(all('EXPOSE')[0], container.ports.map(({ containerPort }) => containerPort).join(' '));
-  });
-
-  it('and the manifests say the version of the program', async () => {
-    const version = (await run(['--version'])).stdout.trim().replace('stampgate ', '');
-    assert.ok(all('ARG').includes(`VERSION=${version}`));
-    assert.equal(find(readAll(), 'StatefulSet').spec.template.spec.containers[0].image, `stampgate:${version}`);
-    assert.ok(text.includes(`--tag stampgate:${version} `));
-    const example = readFileSync(join(repository, 'deploy/kubernetes/example/kustomization.yaml'), 'utf8');
-    assert.ok(example.includes(`newTag: ${version}\n`));
-  });
-
-  it('is given every folder that the build reads, and no key', () => {
-    const ignore = readFileSync(join(repository, 'deploy/image/Dockerfile.dockerignore'), 'utf8');
-    const rules = ignore.split('\n').filter((line) => line && line[0] !== '#');
-    assert.equal(rules[0], '*');
-    const folders = readdirSync(repository, { withFileTypes: true })
-      .filter((each) => each.isDirectory() && existsSync(join(repository, each.name, 'BUILD.bazel')))
-      .map(({ name }) => name).filter((name) => !['deploy', 'tests'].includes(name));
-    assert.ok(folders.includes('gateway'));
-    for (const name of folders) {
-      assert.ok(rules.includes(`!${name}`), name);
-    }
-    assert.deepEqual(rules.slice(-2), ['**/*.key', '**/*.pem']);
-  });
-
-  const docker = spawnSync('docker', ['info'], { stdio: 'ignore' }).status === 0;
-  const skip = !docker ? 'there is no docker daemon' :
-    process.env.STAMPGATE_IMAGE !== '1' && 'building it takes long: STAMPGATE_IMAGE=1 does it';
-  it('is built by docker, and what it gives runs', { skip }, () => {
-    const shell = (...args) => execFileSync('docker', args, { cwd: repository, encoding: 'utf8' });
-    const id = shell('build', '--quiet', '--file', 'deploy/image/Dockerfile', '.').trim();
-    const said = shell('run', '--rm', '--read-only', '--network=none', '--cap-drop=ALL', id, '--version');
-    assert.match(said, /^stampgate \d/);
-    assert.throws(() => shell('run', '--rm', '--entrypoint', '/bin/sh', id, '-c', 'true'));
   });
 });

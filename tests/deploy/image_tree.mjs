@@ -4,7 +4,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { binary, root as repository } from '../end_to_end/harness.mjs';
+import { binary, root } from '../paths.mjs';
 
 /** The image's user and group. */
 export const USER = 65532;
@@ -17,7 +17,7 @@ export function collectTree(t) {
     rmSync(place, { recursive: true });
   });
   const tree = join(place, 'root');
-  execFileSync(join(repository, 'deploy/image/collect'), [binary('gateway/stampgate'), tree], { stdio: 'pipe' });
+  execFileSync(join(root, 'deploy/image/collect'), [binary('gateway/stampgate'), tree], { stdio: 'pipe' });
   return tree;
 }
 

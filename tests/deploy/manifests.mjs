@@ -1,13 +1,13 @@
 // The manifests of deploy/kubernetes as objects.
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
+import { root } from '../paths.mjs';
 import { load } from './packages.mjs';
 
 const yaml = load('yaml');
 
-export const folder = join(dirname(fileURLToPath(import.meta.url)), '../../deploy/kubernetes');
+export const folder = join(root, 'deploy/kubernetes');
 
 const yamlFiles = (name) =>
   readdirSync(join(folder, name)).sort()

@@ -1,13 +1,13 @@
 // Finds what deploy/install puts outside the tree for these tests.
 import { execFile } from 'node:child_process';
 import { createRequire } from 'node:module';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { installed } from '../paths.mjs';
 
-const cache = join(homedir(), '.cache/stampgate');
+const folder = installed('deploy', 'tests/deploy/package-lock.json');
 
 /** `require` as if called from beside the installed packages. */
-export const load = createRequire(join(cache, 'deploy/node_modules/anything.js'));
+export const load = createRequire(join(folder, 'node_modules/anything.js'));
 
 /**
  * Checks files of manifests against the schemas of a Kubernetes release; a member that the schema does not have is
@@ -16,7 +16,7 @@ export const load = createRequire(join(cache, 'deploy/node_modules/anything.js')
  */
 export function validate(release, files) {
   const args = ['-m', 'kubernetes_validate', '--strict', '--kubernetes-version', release, ...files];
-  const env = { ...process.env, PYTHONPATH: join(cache, 'deploy-python') };
+  const env = { ...process.env, PYTHONPATH: installed('deploy-python', 'tests/deploy/requirements.txt') };
   return new Promise((resolve) => {
     execFile('/usr/bin/python3', args, { env }, (error, stdout, stderr) => {
       resolve({ status: error ? (error.code ?? error.signal) : 0, output: stdout + stderr });

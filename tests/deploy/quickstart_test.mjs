@@ -1,13 +1,14 @@
-// deploy/quickstart and deploy/call.mjs, as a visitor runs them.
+// What deploy/quickstart shows, once it has built the gateway, and deploy/call.mjs.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { HANG_MS, root, run, startStack } from '../end_to_end/harness.mjs';
+import { HANG_MS, run, startStack } from '../end_to_end/harness.mjs';
+import { binary, root } from '../paths.mjs';
 
-const runScript = (name, args) => run(args, { command: join(root, 'deploy', name) });
-
-test('the quickstart shows each thing once, and exits', { timeout: HANG_MS }, async () => {
-  const { status, stdout, stderr } = await runScript('quickstart', ['--once']);
+test('the demonstration shows each thing once, and exits', { timeout: HANG_MS }, async () => {
+  const { status, stdout, stderr } = await run([binary('gateway/stampgate'), '--once'], {
+    command: join(root, 'deploy/demonstration'),
+  });
   assert.equal(status, 0, stderr);
   for (const shown of [
     /^what went out: POST \/public\/v1\/submit\/create_policies$/m,

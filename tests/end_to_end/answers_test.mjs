@@ -1,11 +1,11 @@
 // Answers of upstream that are unusual and whole: each reaches the caller, or a status says what became of the call.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { after, beforeEach, describe, it } from 'node:test';
 import { ORGANIZATION } from '../simulator/testing.mjs';
 import { QUERY, SUBMIT, failureOf } from './failures.mjs';
 import { HANG_MS, auditConfig, scratch, startGateway, startStack } from './harness.mjs';
+import { recordsOf } from './log_lines.mjs';
 import { until } from './processes.mjs';
 import { startRawServer } from './raw_server.mjs';
 
@@ -33,8 +33,7 @@ const { simulator, gateway } = await startStack(
 beforeEach(() => simulator.reset());
 
 const addLarge = () => simulator.addFaults([{ kind: 'mutate', set: LARGE }]);
-const outcomes = () =>
-  readFileSync(audit.file, 'utf8').split('\n').filter(Boolean).map(JSON.parse).filter(({ kind }) => kind === 'outcome');
+const outcomes = () => recordsOf(audit.file).filter(({ kind }) => kind === 'outcome');
 
 describe('an answer that is larger than clients take by default', { timeout: HANG_MS }, () => {
   for (const sample of [SUBMIT, GENERAL_SUBMIT]) {

@@ -21,6 +21,7 @@ import { ADMIN, metricsOf, statusOf } from './admin_port.mjs';
 import { deliver } from './event_stack.mjs';
 import { Gateway, HANG_MS, auditConfig, freeCaller, run, scratch, startGateway, startStack, writeKey } from './harness.mjs';
 import { HeldCall } from './held_call.mjs';
+import { recordsOf } from './log_lines.mjs';
 import { until } from './processes.mjs';
 import { fill, reasonToSkip, smallDisk } from './small_disk.mjs';
 
@@ -51,7 +52,6 @@ const GENERAL = {
 };
 const sha256 = (bytes) => createHash('sha256').update(bytes).digest('hex');
 
-const recordsOf = (file) => readFileSync(file, 'utf8').split('\n').filter(Boolean).map((line) => JSON.parse(line));
 
 /** The records of one kind, as soon as there are so many. */
 async function records(file, kind, count) {

@@ -113,39 +113,13 @@ test('all faults are named at once, in the order of the proto', async () => {
   assert.match(error.details, /organization_id is required/);
 });
 
-describe('an enum must be one of its listed values:', () => {
-  for (const [name, path] of [
-    ['create_policies', 'parameters.policies[0].effect'],
-    ['earn_withdraw', 'parameters.chain_caip2'],
-    ['create_smart_contract_interface', 'parameters.type'],
-    ['create_oauth2_credential', 'parameters.provider'],
-    ['update_mfa_policy', 'parameters.required_authentication_methods[0].any[1].type'],
-  ]) {
-    test(path, async () => {
-      const { method, all } = named(name);
-      for (const number of [0, 99, -1, 2_147_483_647]) await isRefused(method, withValue(all, path, number), path);
-    });
-  }
+test('an enum must be one of its listed values', async () => {
+  const { method, all } = named('create_policies');
+  const path = 'parameters.policies[0].effect';
+  for (const number of [0, 99]) await isRefused(method, withValue(all, path, number), path);
 });
 
 describe('limits:', () => {
-  test('a contract interface has at most 400,000 characters', async () => {
-    const { method, none } = named('create_smart_contract_interface');
-    const path = 'parameters.smart_contract_interface';
-    await isSent(method, withValue(none, path, 'x'.repeat(400_000)));
-    await isSent(method, withValue(none, path, 'é'.repeat(200_001)));
-    await isSent(method, withValue(none, path, 'é'.repeat(400_000)));
-    await isRefused(method, withValue(none, path, 'x'.repeat(400_001)), path);
-    await isRefused(method, withValue(none, path, 'é'.repeat(400_001)), path);
-  });
-
-  test('an amount is decimal digits or MAX', async () => {
-    const { method, none } = named('earn_withdraw');
-    const path = 'parameters.amount_value';
-    for (const amount of ['MAX', '0', '1000000000000000000']) await isSent(method, withValue(none, path, amount));
-    for (const amount of ['max', '1.5', '-1', ' 1']) await isRefused(method, withValue(none, path, amount), path);
-  });
-
   test('a page has 1 to 100 accounts', async () => {
     const { method, none } = named('list_wallet_accounts');
     const limited = (limit) => ({ ...none, pagination_options: { limit } });
@@ -155,28 +129,12 @@ describe('limits:', () => {
     }
   });
 
-  test('a verification token is valid for at most 86,400 s', async () => {
-    const { method, none } = named('verify_otp');
-    const path = 'parameters.expiration_seconds';
-    for (const seconds of ['0', '86400']) await isSent(method, withValue(none, path, seconds));
-    for (const seconds of ['86401', '18446744073709551615']) {
-      await isRefused(method, withValue(none, path, seconds), path);
-    }
-  });
-
   test('where there is no limit, any number goes out as it is', async () => {
     const { method, none } = named('create_session_profile');
     await isSent(method, withValue(none, 'parameters.expiration_seconds', '18446744073709551615'));
     const { parameters } = JSON.parse(simulator.requests().at(-1).body);
     assert.equal(parameters.expirationSeconds, '18446744073709551615');
   });
-});
-
-test('of an OIDC token and OIDC claims, at most one', async () => {
-  const { method, all } = named('create_oauth_providers');
-  const both = withValue(all, 'parameters.oauth_providers[1].oidc_token', 't');
-  const error = await isRefused(method, both, 'parameters.oauth_providers[1]');
-  assert.match(error.badRequest.field_violations[0].description, /oidc_token and oidc_claims/);
 });
 
 describe('bytes that the gateway cannot take for the message:', () => {
@@ -222,14 +180,6 @@ describe('a field that the gateway does not know is refused, for it would not be
   };
   const text = (number, value) => field(number, Buffer.from(value));
 
-  test('in a request', async () => {
-    for (const { method, all, stampedByClient } of operations) {
-      const stamp = stampedByClient ? ['client_stamp'] : [];
-      const error = await isRefused(method, Buffer.concat([encode(method, all), stranger]), ...stamp, '');
-      assert.match(error.badRequest.field_violations.at(-1).description, /^holds field number 1000, /);
-    }
-  });
-
   test('in the parameters, and in a list in them', async () => {
     const policy = Buffer.concat([text(1, 'p'), Buffer.from([0x10, 0x01]), text(5, '')]);
     const request = (...parameters) => Buffer.concat([text(2, ORGANIZATION), field(3, ...parameters)]);
@@ -243,13 +193,6 @@ describe('a field that the gateway does not know is refused, for it would not be
     const { method, none } = named('get_policy');
     const number = Buffer.from([0x10, 0x01]); // field 2, policy_id, as a number
     await isRefused(method, Buffer.concat([encode(method, none), number]), '');
-  });
-
-  test('in a client stamp, and beside it', async () => {
-    const body = text(1, '{"organizationId":"o","policyId":"p"}');
-    const method = 'PolicyService/GetPolicy';
-    await isRefused(method, field(15, body, text(2, 'x'), stranger), 'client_stamp');
-    await isRefused(method, Buffer.concat([field(15, body, text(2, 'x')), stranger]), '');
   });
 
   test('in the request for the key set', async () => {

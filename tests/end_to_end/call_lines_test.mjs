@@ -1,14 +1,14 @@
 // What an operator sees of calls: the lines of the log, and the request id by which log, audit, the caller's answer and
 // upstream's request are found together.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { after, describe, it } from 'node:test';
 import { code } from '../clients/gateway.mjs';
 import { ORGANIZATION, identifier, subOrganization } from '../simulator/testing.mjs';
-import { deliver, logged } from './event_stack.mjs';
+import { deliver } from './event_stack.mjs';
 import { QUERY, SUBMIT, described } from './failures.mjs';
 import { HANG_MS, auditConfig, freeCaller, run, scratch, startStack } from './harness.mjs';
-import { asCaller, callerOf, logLines } from './policy_callers.mjs';
+import { logLines, logged, recordsOf } from './log_lines.mjs';
+import { asCaller, callerOf } from './policy_callers.mjs';
 import { until } from './processes.mjs';
 import { Subscriber } from './subscriber.mjs';
 
@@ -28,8 +28,7 @@ async function traced(gateway, method, request, metadata = {}) {
 
 /** The one line of this event that has the request id. */
 async function lineOf(gateway, event, id) {
-  const whole = () => ({ output: gateway.output.slice(0, gateway.output.lastIndexOf('\n') + 1) });
-  const found = () => logged(whole(), event).filter(({ request_id }) => request_id === id);
+  const found = () => logged(gateway, event).filter(({ request_id }) => request_id === id);
   await until(() => found().length > 0, `a line ${event} of ${id}`);
   const [{ time, duration_ms, ...rest }, ...others] = found();
   assert.deepEqual(others, []);
@@ -101,8 +100,7 @@ describe('a refused call has a line', { timeout: HANG_MS, concurrency: false }, 
   it('with the id that the audit has, and the audit is still good', async () => {
     const denied = await traced(support, SUBMIT.method, SUBMIT.request);
     const allowed = await traced(support, QUERY.method, QUERY.request);
-    const records = () => readFileSync(audit.file, 'utf8').split('\n').filter(Boolean).map((line) => JSON.parse(line));
-    const of = (kind, id) => records().filter((record) => record.kind === kind && record.request_id === id);
+    const of = (kind, id) => recordsOf(audit.file).filter((record) => record.kind === kind && record.request_id === id);
     await lineOf(gateway, 'call_refused', denied.id);
     assert.equal(of('allow', allowed.id).length, 1);
     await gateway.stop();

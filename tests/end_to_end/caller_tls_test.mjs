@@ -50,7 +50,6 @@ const channel = (gateway, servers, { cert, key } = {}) =>
   connect(gateway.address, {
     tls: { ca: readFileSync(servers.file), cert, key },
     'grpc.ssl_target_name_override': 'gateway.example',
-    'grpc.use_local_subchannel_pool': 1,
   });
 
 async function attempt(gateway, servers, certificate, options) {

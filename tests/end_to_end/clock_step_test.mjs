@@ -1,16 +1,15 @@
 // Steps of the wall clock in the midst of calls: deadlines and durations do not move with them.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { Machine } from '../machine/machine.mjs';
-import { QUERY, failureOf } from './failures.mjs';
+import { QUERY, deadline, failureOf } from './failures.mjs';
 import { HANG_MS, auditConfig, scratch, startStack } from './harness.mjs';
+import { recordsOf } from './log_lines.mjs';
 import { until } from './processes.mjs';
 
 const HOUR_MS = 3_600_000;
 const HELD = { kind: 'slow', untilReleased: true };
 
-const recordsOf = (file) => readFileSync(file, 'utf8').split('\n').filter(Boolean).map((line) => JSON.parse(line));
 
 describe('while the wall clock steps', { timeout: HANG_MS }, () => {
   for (const [direction, stepMs] of [['forward', HOUR_MS], ['back', -HOUR_MS]]) {
@@ -25,8 +24,7 @@ describe('while the wall clock steps', { timeout: HANG_MS }, () => {
       // The clock steps while the call waits for its record, between the deadline's reckoning and its use. It is the
       // first call, so that no record of another one waits.
       machine.hang({ match: 'audit.log' });
-      const options = { deadlineMs: Infinity, metadata: { 'grpc-timeout': '3000m' } };
-      const failure = failureOf(gateway, QUERY, options);
+      const failure = failureOf(gateway, QUERY, deadline(3000));
       await machine.waitFor(({ waiting }) => waiting > 0, 'the record is on its way to the disk');
       machine.clockOffsetMs += stepMs;
       machine.release();

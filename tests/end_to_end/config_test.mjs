@@ -1,12 +1,14 @@
 // Configs: every fault is named at once, with its place, and serve says no less than check.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import { root } from '../paths.mjs';
 import { apiKeyNamed } from '../simulator/testing.mjs';
-import { Gateway, freeCaller, root, run, scratch, startFaults, writeKey } from './harness.mjs';
+import { makeAuthority } from './certificates.mjs';
+import { Gateway, freeCaller, run, scratch, writeKey } from './harness.mjs';
+import { startFaults } from './log_lines.mjs';
 
 const folder = scratch({ after });
 const { privateKey } = apiKeyNamed('gateway p256');
@@ -42,11 +44,8 @@ describe('stampgate check', () => {
   });
 
   test('says ok to the certificate of an authority', async () => {
-    const file = join(folder, 'authority.pem');
-    const [key, subject] = [join(folder, 'authority.key'), '/CN=authority'];
-    const request = ['req', '-x509', '-newkey', 'ed25519', '-nodes', '-keyout', key, '-subj', subject, '-out', file];
-    execFileSync('openssl', request, { stdio: 'ignore' });
-    const { status, report } = await check(GOOD.replace('"}', '", ca_file: authority.pem}'));
+    const { file } = makeAuthority(folder, 'authority');
+    const { status, report } = await check(GOOD.replace('"}', `", ca_file: ${basename(file)}}`));
     assert.equal(status, 0, report.join('\n'));
   });
 
@@ -64,14 +63,6 @@ describe('stampgate check', () => {
       '3:127: callers[1].grants[0].general_operations[0].path: has no effect: it belongs to an operation with a method ' +
         'of its own, which must be granted instead (warning)',
     ]);
-  });
-
-  test('refuses a restriction that is empty, and serve does not start with it', async () => {
-    for (const command of ['check', 'serve']) {
-      const { status, report } = await check(GOOD.replace('true, g', 'true, token_sha256: [], g'), command);
-      assert.equal(status, 1);
-      assert.match(report.join('\n'), /callers\[0\]\.token_sha256: must not be empty: leave it out to have its default$/);
-    }
   });
 
   test('names every fault with its place', async () => {
@@ -129,21 +120,12 @@ keys:
     ]);
   });
 
-  for (const [title, text, expected] of [
-    ['an empty file', '', ['1:1: upstream.base_url: is required', '1:1: keys: is required', '1:1: callers: is required']],
-    ['a text that is not YAML', 'upstream: [\n', [/^2:1: is not YAML/]],
-    ['a list', '- a\n', [/^1:1: /]],
-    ['a key that stands twice', `${GOOD}operator_name: A\noperator_name: B\n`, [/^5:1: operator_name: /]],
-    ['an alias', `${GOOD}operator_name: *a\n`, [/^[0-9]+:[0-9]+: /]],
-    ['a second document', `${GOOD}---\n${GOOD}`, [/^[0-9]+:[0-9]+: /]],
-  ]) {
-    test(`refuses ${title}`, async () => {
-      const { status, report } = await check(text);
-      assert.equal(status, 1);
-      assert.equal(report.length, expected.length, report.join('\n'));
-      expected.forEach((line, i) => assert.match(report[i], line instanceof RegExp ? line : new RegExp(`^${line}$`)));
-    });
-  }
+  test('refuses a text that is not YAML', async () => {
+    const { status, report } = await check('upstream: [\n');
+    assert.equal(status, 1);
+    assert.equal(report.length, 1, report.join('\n'));
+    assert.match(report[0], /^2:1: is not YAML/);
+  });
 
   test('--as needs the config and nothing that it names', async () => {
     const file = join(scratch({ after }), 'config.yaml');
@@ -193,14 +175,11 @@ describe('stampgate serve', () => {
   const base = { upstream: { base_url: 'http://127.0.0.1:1' }, callers: freeCaller() };
   const keys = [{ name: 'main', file: 'good.key', all_organizations: true }];
 
-  const elsewhere = ['0.0.0.0:0', '[::]:0', '[::ffff:127.0.0.1]:0', '192.0.2.1:0'];
-  for (const address of elsewhere) {
-    test(`serves no plaintext on ${address}`, async () => {
-      const { status, report } = await check(`listen_address: "${address}"\n${GOOD}`, 'serve');
-      assert.equal(status, 1);
-      assert.match(report[0], /^1:17: listen_address: must be .* without tls: plaintext is refused on other addresses$/);
-    });
-  }
+  test('serves no plaintext on all addresses', async () => {
+    const { status, report } = await check(`listen_address: "0.0.0.0:0"\n${GOOD}`, 'serve');
+    assert.equal(status, 1);
+    assert.match(report[0], /^1:17: listen_address: must be .* without tls: plaintext is refused on other addresses$/);
+  });
 
   for (const host of ['127.0.0.1', '127.8.9.10', 'localhost']) {
     test(`serves on ${host}`, async () => {

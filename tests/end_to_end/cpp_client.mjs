@@ -1,6 +1,7 @@
 // Calls the gateway from C++ (call.cc), for what another language's client may hide.
 import { encode, methods } from '../clients/gateway.mjs';
-import { binary, run } from './harness.mjs';
+import { binary } from '../paths.mjs';
+import { run } from './harness.mjs';
 
 /**
  * @param {{deadlineMs?: number, metadata?: [string, string][]}} [options] a name may come twice

@@ -3,18 +3,18 @@
 // Most calls here send their deadline as the header grpc-timeout and have no timer of their own: so the gateway's
 // answer is read however slow the machine is. Clients with a real deadline have a part of their own below.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { after, beforeEach, describe, it } from 'node:test';
 import { code } from '../clients/gateway.mjs';
 import { callFromCpp } from './cpp_client.mjs';
-import { QUERY, SUBMIT, described, failureOf, outcomeUnknown, start } from './failures.mjs';
+import { QUERY, SUBMIT, deadline, described, failureOf, outcomeUnknown, start } from './failures.mjs';
 import { HANG_MS, startStack } from './harness.mjs';
+import { logged } from './log_lines.mjs';
+import { until } from './processes.mjs';
 
 const { simulator, gateway } = await startStack({ after });
 beforeEach(() => simulator.reset());
 
 const NO_DEADLINE = { deadlineMs: Infinity };
-const deadline = (milliseconds) => ({ ...NO_DEADLINE, metadata: { 'grpc-timeout': `${milliseconds}m` } });
 
 /** Whether the request has left by then does not matter. */
 const SHORT_MS = 300;
@@ -33,15 +33,10 @@ const TIMEOUT = {
 };
 
 /** The first line of the gateway's log about this event whose fields are these, as soon as there is one. */
-async function logged(from, event, fields) {
-  const fits = (line) =>
-    line.event === event && Object.entries(fields).every(([name, value]) => line[name] === value);
-  for (;;) {
-    const whole = from.output.slice(0, from.output.lastIndexOf('\n') + 1).split('\n').filter(Boolean);
-    const found = whole.map((line) => JSON.parse(line)).find(fits);
-    if (found) return found;
-    await once(from.child.stderr, 'data');
-  }
+async function lineOf(from, event, fields) {
+  const fits = (line) => Object.entries(fields).every(([name, value]) => line[name] === value);
+  await until(() => logged(from, event).some(fits), `a line about ${event}`);
+  return logged(from, event).find(fits);
 }
 
 describe('a deadline that ends before upstream answers', { timeout: HANG_MS }, () => {
@@ -62,7 +57,7 @@ describe('a deadline that ends before upstream answers', { timeout: HANG_MS }, (
       const { timestamp_ms, fingerprint } = outcomeUnknown(failure, 'DEADLINE_EXCEEDED');
 
       assert.equal(simulator.release(), 1);
-      const { method, http_status } = await logged(gateway, 'late_outcome', { fingerprint });
+      const { method, http_status } = await lineOf(gateway, 'late_outcome', { fingerprint });
       assert.deepEqual([method, http_status], [`/stampgate.v1.${SUBMIT.method}`, 200]);
 
       const { activity } = await gateway.call(SUBMIT.method, { ...SUBMIT.request, timestamp_ms });
@@ -76,7 +71,7 @@ describe('a deadline that ends before upstream answers', { timeout: HANG_MS }, (
     stack.simulator.addFaults([HELD]);
     const failure = await failureOf(stack.gateway, SUBMIT, deadline(LONG_MS));
     const { fingerprint } = outcomeUnknown(failure, 'DEADLINE_EXCEEDED');
-    const late = await logged(stack.gateway, 'late_outcome', { fingerprint });
+    const late = await lineOf(stack.gateway, 'late_outcome', { fingerprint });
     assert.ok(late.failure);
     assert.equal((await stack.simulator.waitFor({ held: 0 })).requests, 1);
   });
@@ -228,7 +223,7 @@ describe('a caller that cancels', { timeout: HANG_MS }, () => {
       await simulator.waitFor({ held: 1 });
       assert.equal(simulator.release(), 1);
       const [{ fingerprint }] = simulator.service.state.activitiesById.values();
-      assert.equal((await logged(gateway, 'late_outcome', { fingerprint })).http_status, 200);
+      assert.equal((await lineOf(gateway, 'late_outcome', { fingerprint })).http_status, 200);
     });
   }
 

@@ -7,9 +7,10 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { code, connect, encode, methods } from '../clients/gateway.mjs';
+import { binary } from '../paths.mjs';
 import { ORGANIZATION, identifier } from '../simulator/testing.mjs';
 import { prepareEventStack } from './event_stack.mjs';
-import { HANG_MS, binary } from './harness.mjs';
+import { HANG_MS } from './harness.mjs';
 import { LONG, until } from './processes.mjs';
 import { LATEST } from './subscriber.mjs';
 
@@ -109,7 +110,7 @@ test('a drain under load ends every call with an answer or a reason', { timeout:
   for (let round = 0; round < ROUNDS; ++round) {
     const gateway = await stack.start();
     const clients = Array.from({ length: CONNECTIONS }, () =>
-      connect(gateway.address, { 'grpc.use_local_subchannel_pool': 1 }),
+      connect(gateway.address),
     );
     let subscribed = 0;
     let cppCalls = 0;

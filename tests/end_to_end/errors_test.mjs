@@ -1,4 +1,5 @@
-// Every row of the error table through the real binary: what upstream answers, and what the caller is told.
+// What upstream answers, through the real binary, and the error that the caller gets. translate/upstream_error_test.cc has
+// every row of the table.
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, it } from 'node:test';
 import { ORGANIZATION } from '../simulator/testing.mjs';
@@ -30,28 +31,11 @@ const rejectedCredential = (metadata) => ({
   metadata,
 });
 
-const RATE_LIMIT_MS = 1000;
-
 describe('an HTTP status alone decides', { timeout: HANG_MS }, () => {
   const refusals = [
     // status, gRPC number in the body, what the caller gets
-    [400, 3, 'INVALID_ARGUMENT'],
-    [400, 9, 'FAILED_PRECONDITION'],
-    [400, 11, 'OUT_OF_RANGE'],
-    [402, 9, 'FAILED_PRECONDITION'],
-    [403, 7, 'PERMISSION_DENIED'],
     [404, 5, 'NOT_FOUND'],
-    [405, 12, 'INTERNAL'],
-    [406, 3, 'INTERNAL'],
-    [409, 6, 'ALREADY_EXISTS'],
     [409, 10, 'ABORTED'],
-    [410, 5, 'FAILED_PRECONDITION'],
-    [413, 3, 'INVALID_ARGUMENT'],
-    [415, 3, 'INTERNAL'],
-    [418, 3, 'FAILED_PRECONDITION'],
-    [422, 3, 'INVALID_ARGUMENT'],
-    [429, 8, 'RESOURCE_EXHAUSTED'],
-    [501, 12, 'UNIMPLEMENTED'],
   ];
   for (const [status, number, code] of refusals) {
     it(`${status} with number ${number} is ${code}`, async () => {
@@ -73,47 +57,37 @@ describe('an HTTP status alone decides', { timeout: HANG_MS }, () => {
     }
   });
 
-  for (const status of [408, 499, 502, 503, 504]) {
-    it(`${status} is UNAVAILABLE for a query, and it may be repeated`, async () => {
-      for (const [headers, retryMs] of [
-        [{}, 1000],
-        [{ 'Retry-After': '7' }, 7000],
-      ]) {
-        assert.deepEqual(await failureAfter(plain(status, 14, headers), QUERY), {
-          code: 'UNAVAILABLE',
-          domain: 'stampgate',
-          reason: 'UPSTREAM_UNAVAILABLE',
-          message: `upstream answered HTTP ${status}`,
-          metadata: { http_status: String(status), upstream_message: 'upstream says no' },
-          retryMs,
-        });
-      }
-    });
-  }
-
-  for (const [status, number] of [
-    [500, 13],
-    [500, 2],
-    [500, 15],
-    [505, 13],
-    [599, 13],
-  ]) {
-    it(`${status} with number ${number} is INTERNAL for a query`, async () => {
-      assert.deepEqual(await failureAfter(plain(status, number), QUERY), {
-        code: 'INTERNAL',
-        domain: 'upstream',
-        reason: `HTTP_${status}`,
-        message: 'upstream says no',
-        metadata: { http_status: String(status) },
+  it('503 is UNAVAILABLE for a query, and it may be repeated', async () => {
+    for (const [headers, retryMs] of [
+      [{}, 1000],
+      [{ 'Retry-After': '7' }, 7000],
+    ]) {
+      assert.deepEqual(await failureAfter(plain(503, 14, headers), QUERY), {
+        code: 'UNAVAILABLE',
+        domain: 'stampgate',
+        reason: 'UPSTREAM_UNAVAILABLE',
+        message: 'upstream answered HTTP 503',
+        metadata: { http_status: '503', upstream_message: 'upstream says no' },
+        retryMs,
       });
-    });
-  }
+    }
+  });
 
-  for (const status of [201, 202, 204, 300, 302, 304, 408, 499, 500, 502, 503, 504, 599]) {
+  it('500 is INTERNAL for a query', async () => {
+    assert.deepEqual(await failureAfter(plain(500, 13), QUERY), {
+      code: 'INTERNAL',
+      domain: 'upstream',
+      reason: 'HTTP_500',
+      message: 'upstream says no',
+      metadata: { http_status: '500' },
+    });
+  });
+
+  for (const status of [204, 302, 500]) {
     it(`${status} leaves the outcome of a submit unknown, and says nothing of repeating it freely`, async () => {
       const failure = await failureAfter(plain(status, 14, { 'Retry-After': '7' }), SUBMIT);
-      // These have no body.
-      const says = status > 299 && status !== 304 && { upstream_message: 'upstream says no' };
+      // 204 has no body.
+      const says = status !== 204 && { upstream_message: 'upstream says no' };
       outcomeUnknown(failure, 'UNKNOWN', { http_status: String(status), ...says });
     });
   }
@@ -131,7 +105,7 @@ describe('an HTTP status alone decides', { timeout: HANG_MS }, () => {
   });
 
   it('a body that is not JSON, or empty, does not matter', async () => {
-    for (const body of ['', '<html>', '[]', '{"code": ', '"text"', '{}', '{"message": 7, "code": "x", "details": 1}']) {
+    for (const body of ['', '<html>']) {
       for (const sample of [SUBMIT, QUERY]) {
         assert.deepEqual(await failureAfter({ kind: 'status', status: 404, body }, sample), {
           code: 'NOT_FOUND',
@@ -148,42 +122,11 @@ describe('an HTTP status alone decides', { timeout: HANG_MS }, () => {
 describe("upstream's own code decides, wherever it stands", { timeout: HANG_MS }, () => {
   const codes = [
     // the code, the gRPC code and so the HTTP status that it comes with, what the caller gets
-    ['API_OPERATIONS_DISABLED', 'RESOURCE_EXHAUSTED', 'FAILED_PRECONDITION'],
-    ['CREDENTIAL_CONFLICT', 'INVALID_ARGUMENT', 'ALREADY_EXISTS'],
-    ['CREDENTIAL_NOT_FOUND', 'INVALID_ARGUMENT', 'NOT_FOUND'],
-    ['EMAIL_SENDING_DISABLED', 'INVALID_ARGUMENT', 'FAILED_PRECONDITION'],
-    ['FORBIDDEN', 'PERMISSION_DENIED', 'PERMISSION_DENIED'],
-    ['INTERNAL', 'INVALID_ARGUMENT', 'INTERNAL'],
-    ['INVALID_ACTIVITY_CALLER', 'INVALID_ARGUMENT', 'PERMISSION_DENIED'],
-    ['INVALID_EMAIL', 'NOT_FOUND', 'INVALID_ARGUMENT'],
-    ['INVALID_FQDN', 'NOT_FOUND', 'INVALID_ARGUMENT'],
-    ['INVALID_OAUTH2_PROVIDER', 'NOT_FOUND', 'INVALID_ARGUMENT'],
-    ['INVALID_OIDC_TOKEN', 'NOT_FOUND', 'INVALID_ARGUMENT'],
-    ['INVALID_ORGANIZATION_ID', 'NOT_FOUND', 'INVALID_ARGUMENT'],
-    ['INVALID_TIME', 'NOT_FOUND', 'INVALID_ARGUMENT'],
-    ['INVALID_TRANSACTION', 'NOT_FOUND', 'INVALID_ARGUMENT'],
-    ['MAX_OTP_INITIATED', 'RESOURCE_EXHAUSTED', 'RESOURCE_EXHAUSTED'],
-    ['OAUTH2_CREDENTIAL_NOT_FOUND', 'INVALID_ARGUMENT', 'NOT_FOUND'],
-    ['OAUTH2_PROVIDER_NOT_CONFIGURED', 'INVALID_ARGUMENT', 'FAILED_PRECONDITION'],
-    ['OAUTH2_PROVIDER_NOT_FOUND', 'INVALID_ARGUMENT', 'NOT_FOUND'],
-    ['OAUTH_PROVIDER_ALREADY_EXISTS', 'INVALID_ARGUMENT', 'ALREADY_EXISTS'],
-    ['ORGANIZATION_MISMATCH', 'INVALID_ARGUMENT', 'FAILED_PRECONDITION'],
     ['ORGANIZATION_NOT_FOUND', 'INVALID_ARGUMENT', 'NOT_FOUND'],
-    ['REQUEST_INVALID', 'INVALID_ARGUMENT', 'INVALID_ARGUMENT'],
-    ['REQUEST_NOT_AUTHORIZED', 'INVALID_ARGUMENT', 'PERMISSION_DENIED'],
-    ['RPC_CALL_ERROR', 'INVALID_ARGUMENT', 'INTERNAL'],
-    ['SIGNING_QUOTA_EXCEEDED', 'RESOURCE_EXHAUSTED', 'RESOURCE_EXHAUSTED'],
-    ['SWAP_QUOTE_ALREADY_USED', 'INVALID_ARGUMENT', 'FAILED_PRECONDITION'],
-    ['TRANSACTION_RISK_SCREENING_DENIED', 'PERMISSION_DENIED', 'FAILED_PRECONDITION'],
-    ['TRANSACTION_RISK_SCREENING_UNVERIFIED', 'PERMISSION_DENIED', 'FAILED_PRECONDITION'],
-    ['TVC_CLIENT_VERSION_TOO_OLD', 'INVALID_ARGUMENT', 'FAILED_PRECONDITION'],
-    ['TVC_IMAGE_VALIDATION_FAILED', 'INVALID_ARGUMENT', 'FAILED_PRECONDITION'],
-    ['UNSUPPORTED_TRANSACTION_TYPE', 'NOT_FOUND', 'INVALID_ARGUMENT'],
-    ['WALLET_ACCOUNT_NOT_EXPORTED', 'INVALID_ARGUMENT', 'FAILED_PRECONDITION'],
     ['A_CODE_OF_NEXT_YEAR', 'NOT_FOUND', 'NOT_FOUND'],
   ];
   const places = ['detail', 'topLevel', 'both'];
-  const statusOf = { INVALID_ARGUMENT: 400, PERMISSION_DENIED: 403, NOT_FOUND: 404, RESOURCE_EXHAUSTED: 429 };
+  const statusOf = { INVALID_ARGUMENT: 400, NOT_FOUND: 404 };
 
   for (const [errorCode, from, code] of codes) {
     it(`${errorCode} is ${code}`, async () => {
@@ -202,66 +145,29 @@ describe("upstream's own code decides, wherever it stands", { timeout: HANG_MS }
     });
   }
 
-  for (const errorCode of [
-    'API_KEY_EXPIRED',
-    'PUBLIC_KEY_NOT_FOUND',
-    'SIGNATURE_INVALID',
-    'SIGNATURE_MISSING',
-    'UNAUTHENTICATED',
-  ]) {
-    it(`${errorCode} is the gateway's fault, whatever status it comes with`, async () => {
-      for (const errorCodeIn of places) {
-        for (const [code, http] of [
-          ['UNAUTHENTICATED', '401'],
-          ['INVALID_ARGUMENT', '400'],
-        ]) {
-          for (const sample of [SUBMIT, QUERY]) {
-            const fault = { kind: 'error', code, errorCode, errorCodeIn };
-            const expected = rejectedCredential({ http_status: http, upstream_code: errorCode });
-            assert.deepEqual(await failureAfter(fault, sample), expected);
-          }
-        }
-      }
-    });
-  }
-
-  for (const errorCode of ['', 'UNSPECIFIED', 'not a code', 'x'.repeat(100)]) {
-    it(`${JSON.stringify(errorCode).slice(0, 20)} is no code: the HTTP status decides`, async () => {
-      for (const errorCodeIn of places) {
-        for (const sample of [SUBMIT, QUERY]) {
-          const fault = { kind: 'error', code: 'NOT_FOUND', errorCode, errorCodeIn, message: 'no', echo: false };
-          assert.deepEqual(await failureAfter(fault, sample), {
-            code: 'NOT_FOUND',
-            domain: 'upstream',
-            reason: 'HTTP_404',
-            message: 'no',
-            metadata: { http_status: '404' },
-          });
-        }
-      }
-    });
-  }
-
-  it('details may be empty, null or absent', async () => {
-    for (const details of ['empty', 'null', 'absent']) {
+  it("SIGNATURE_INVALID is the gateway's fault, whatever status it comes with", async () => {
+    for (const [code, http] of [
+      ['UNAUTHENTICATED', '401'],
+      ['INVALID_ARGUMENT', '400'],
+    ]) {
       for (const sample of [SUBMIT, QUERY]) {
-        const fault = { kind: 'error', code: 'NOT_FOUND', details, message: 'no', echo: false };
-        assert.equal((await failureAfter(fault, sample)).reason, 'HTTP_404');
-        const withCode = { ...fault, errorCode: 'ORGANIZATION_NOT_FOUND', errorCodeIn: 'both' };
-        assert.equal((await failureAfter(withCode, sample)).reason, 'ORGANIZATION_NOT_FOUND');
+        const expected = rejectedCredential({ http_status: http, upstream_code: 'SIGNATURE_INVALID' });
+        assert.deepEqual(await failureAfter({ kind: 'error', code, errorCode: 'SIGNATURE_INVALID' }, sample), expected);
       }
     }
   });
 
-  it("the operator's name in the code's member does not matter", async (t) => {
-    const other = await startStack(t, {
-      simulator: { operator: 'example' },
-      config: { operator_name: 'Example' },
-    });
-    other.simulator.addFaults([
-      { kind: 'error', code: 'NOT_FOUND', errorCode: 'ORGANIZATION_NOT_FOUND', errorCodeIn: 'both' },
-    ]);
-    assert.equal((await failureOf(other.gateway, QUERY)).reason, 'ORGANIZATION_NOT_FOUND');
+  it('what is too long is no code: the HTTP status decides', async () => {
+    for (const sample of [SUBMIT, QUERY]) {
+      const fault = { kind: 'error', code: 'NOT_FOUND', errorCode: 'X'.repeat(100), message: 'no', echo: false };
+      assert.deepEqual(await failureAfter(fault, sample), {
+        code: 'NOT_FOUND',
+        domain: 'upstream',
+        reason: 'HTTP_404',
+        message: 'no',
+        metadata: { http_status: '404' },
+      });
+    }
   });
 });
 
@@ -290,58 +196,15 @@ describe('details of refusals', { timeout: HANG_MS }, () => {
     }
   });
 
-  it('a denial by policy is PERMISSION_DENIED', async () => {
-    const fault = { kind: 'error', code: 'PERMISSION_DENIED', policyDenied: true, message: 'denied', echo: false };
-    for (const sample of [SUBMIT, QUERY]) {
-      assert.deepEqual(await failureAfter(fault, sample), {
-        code: 'PERMISSION_DENIED',
-        domain: 'upstream',
-        reason: 'HTTP_403',
-        message: 'denied',
-        metadata: { http_status: '403' },
-      });
-    }
-  });
-
   const exhausted = { kind: 'error', code: 'RESOURCE_EXHAUSTED', echo: false };
   const limits = [
-    [
-      'a rate limit by its code',
-      { errorCode: 'RATE_LIMIT_EXCEEDED', message: 'slow down' },
-      'RATE_LIMIT_EXCEEDED',
-      RATE_LIMIT_MS,
-    ],
-    [
-      'a rate limit by its words',
-      { message: 'Too many requests. Please wait and try again' },
-      'HTTP_429',
-      RATE_LIMIT_MS,
-    ],
-    ['a rate limit by its other words', { message: 'the caller has been rate limited' }, 'HTTP_429', RATE_LIMIT_MS],
     [
       'a rate limit with Retry-After',
       { errorCode: 'RATE_LIMIT_EXCEEDED', message: 'slow down', headers: { 'Retry-After': '13' } },
       'RATE_LIMIT_EXCEEDED',
       13_000,
     ],
-    [
-      'a quota by its code',
-      { errorCode: 'SIGNING_QUOTA_EXCEEDED', message: 'too many requests' },
-      'SIGNING_QUOTA_EXCEEDED',
-    ],
     ['a quota by its words', { message: 'user has too many API keys' }, 'HTTP_429'],
-    [
-      'any other words with Retry-After',
-      { message: 'not now', headers: { 'Retry-After': '13' } },
-      'HTTP_429',
-      13_000,
-    ],
-    [
-      'a quota by its code, even with Retry-After',
-      { errorCode: 'SIGNING_QUOTA_EXCEEDED', message: 'no', headers: { 'Retry-After': '13' } },
-      'SIGNING_QUOTA_EXCEEDED',
-    ],
-    ['a limit on one-time codes', { errorCode: 'MAX_OTP_INITIATED', message: 'max' }, 'MAX_OTP_INITIATED'],
   ];
   for (const [name, fault, reason, retryMs] of limits) {
     it(`${name} ${retryMs ? 'says when to repeat' : 'says nothing of repeating'}`, async () => {
@@ -357,24 +220,6 @@ describe('details of refusals', { timeout: HANG_MS }, () => {
       }
     });
   }
-
-  it('the code of a rate limit says when to repeat with another status too', async () => {
-    for (const sample of [SUBMIT, QUERY]) {
-      const failure = await failureAfter({ kind: 'error', code: 'INVALID_ARGUMENT', errorCode: 'RATE_LIMIT_EXCEEDED' }, sample);
-      assert.deepEqual([failure.code, failure.retryMs], ['RESOURCE_EXHAUSTED', RATE_LIMIT_MS]);
-    }
-  });
-
-  it('a 429 without a body is a rate limit', async () => {
-    const { code, reason, retryMs } = await failureAfter({ kind: 'status', status: 429 }, SUBMIT);
-    assert.deepEqual([code, reason, retryMs], ['RESOURCE_EXHAUSTED', 'HTTP_429', RATE_LIMIT_MS]);
-  });
-
-  it('a message that is too long is cut, and stays text', async () => {
-    const fault = { kind: 'error', code: 'NOT_FOUND', message: 'é€😀'.repeat(5000), echo: false };
-    const { message } = await failureAfter(fault, QUERY);
-    assert.match(message, /^(é€😀)+(é|é€)?\.\.\.$/u);
-  });
 });
 
 describe('an outcome that is unknown', { timeout: HANG_MS }, () => {
@@ -406,25 +251,15 @@ describe('an outcome that is unknown', { timeout: HANG_MS }, () => {
 });
 
 describe('an activity that did not end well is an answer, not an error', { timeout: HANG_MS }, () => {
-  const statuses = [
-    'ACTIVITY_STATUS_CREATED',
-    'ACTIVITY_STATUS_PENDING',
-    'ACTIVITY_STATUS_CONSENSUS_NEEDED',
-    'ACTIVITY_STATUS_REJECTED',
-    'ACTIVITY_STATUS_AUTHENTICATORS_NEEDED',
-  ];
-  for (const status of statuses) {
-    it(`${status} comes as it is, without a result`, async () => {
-      for (const result of ['empty', 'null', 'absent']) {
-        simulator.addFaults([{ kind: 'activityStatus', status, result }]);
-        const { activity } = await gateway.call(SUBMIT.method, SUBMIT.request);
-        assert.equal(activity.status, status);
-        assert.deepEqual(activity.result ?? {}, {});
-        assert.equal(activity.failure, undefined);
-        assert.deepEqual(activity.intent.update_organization_name_intent, SUBMIT.request.parameters);
-      }
-    });
-  }
+  it('ACTIVITY_STATUS_CONSENSUS_NEEDED comes as it is, without a result', async () => {
+    const status = 'ACTIVITY_STATUS_CONSENSUS_NEEDED';
+    simulator.addFaults([{ kind: 'activityStatus', status, result: 'absent' }]);
+    const { activity } = await gateway.call(SUBMIT.method, SUBMIT.request);
+    assert.equal(activity.status, status);
+    assert.deepEqual(activity.result ?? {}, {});
+    assert.equal(activity.failure, undefined);
+    assert.deepEqual(activity.intent.update_organization_name_intent, SUBMIT.request.parameters);
+  });
 
   it('ACTIVITY_STATUS_FAILED comes with its failure', async () => {
     simulator.addFaults([

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { copyFileSync, rmSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
-import { deliver, logged, startEventStack } from './event_stack.mjs';
+import { deliver, startEventStack } from './event_stack.mjs';
 import { described } from './failures.mjs';
 import { HANG_MS, run } from './harness.mjs';
+import { logged } from './log_lines.mjs';
 import { Random } from './random.mjs';
 import { EARLIEST, LATEST, Subscriber, idsOf, listAll } from './subscriber.mjs';
 

@@ -1,9 +1,10 @@
 // Event ids belong to organizations: two of them may each have an event of the same id.
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { deliver, logged, startEventStack } from './event_stack.mjs';
+import { deliver, startEventStack } from './event_stack.mjs';
 import { described } from './failures.mjs';
 import { HANG_MS } from './harness.mjs';
+import { logged } from './log_lines.mjs';
 import { LATEST, idsOf, listAll } from './subscriber.mjs';
 
 const [PARENT, FIRST, SECOND] = ['parent', 'first', 'second'];

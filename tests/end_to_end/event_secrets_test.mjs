@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { deliver, logged, prepareEventStack, startEventStack } from './event_stack.mjs';
+import { deliver, prepareEventStack, startEventStack } from './event_stack.mjs';
 import { HANG_MS, WEBHOOK_PATH } from './harness.mjs';
+import { logged } from './log_lines.mjs';
 import { Subscriber, listAll } from './subscriber.mjs';
 
 const PIECE = 10;

@@ -70,10 +70,3 @@ export async function deliver({ webhooks }, event, method = 'send') {
   const { status, error, headers } = record.attempts.at(-1);
   return { ...record, status, error, headers };
 }
-
-/** The lines of a gateway's log that are about this event. All of them are there once it has ended. */
-export const logged = ({ output }, event) =>
-  output
-    .split('\n')
-    .filter((line) => line.includes(`"event":"${event}"`))
-    .map((line) => JSON.parse(line));

@@ -1,17 +1,16 @@
 // Exchanges with upstream that last longer than their callers wait, or than the gateway does.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { ADMIN, metricsOf, statusOf } from './admin_port.mjs';
 import { deliver } from './event_stack.mjs';
-import { QUERY, SUBMIT, failureOf, outcomeUnknown, start } from './failures.mjs';
+import { QUERY, SUBMIT, deadline, failureOf, outcomeUnknown, start } from './failures.mjs';
 import { HANG_MS, auditConfig, scratch, startStack } from './harness.mjs';
+import { recordsOf } from './log_lines.mjs';
 import { until } from './processes.mjs';
 
 /** Upstream answers when the simulator releases the request. */
 const HELD = { kind: 'slow', untilReleased: true, times: 'always' };
 
-const recordsOf = (file) => readFileSync(file, 'utf8').split('\n').filter(Boolean).map((line) => JSON.parse(line));
 const countOf = (file, kind) => recordsOf(file).filter((record) => record.kind === kind).length;
 
 describe('an exchange that exchange_timeout ends before its caller leaves', { timeout: HANG_MS }, () => {
@@ -72,7 +71,7 @@ describe('submits that upstream never answers', { timeout: HANG_MS }, () => {
     assert.ok((await oldestAge()) > 0);
 
     const waiting = start(gateway, SUBMIT);
-    assert.deepEqual(await failureOf(gateway, SUBMIT, { deadlineMs: 2000 }), {
+    assert.deepEqual(await failureOf(gateway, SUBMIT, deadline(2000)), {
       code: 'RESOURCE_EXHAUSTED',
       domain: 'stampgate',
       reason: 'UPSTREAM_BUSY',

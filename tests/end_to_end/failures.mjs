@@ -45,6 +45,12 @@ export function described(error) {
   return plain;
 }
 
+/**
+ * The options of a call with a deadline that the gateway knows and the client does not watch: a client that did might be
+ * faster than the answer.
+ */
+export const deadline = (ms) => ({ deadlineMs: Infinity, metadata: { 'grpc-timeout': `${ms}m` } });
+
 /** Starts a call without a deadline. `ended` resolves to its answer or its error, `cancel()` cancels it. */
 export function start(gateway, { method, request }) {
   let sent;

@@ -4,9 +4,10 @@ import { describe, test } from 'node:test';
 import { Machine } from '../machine/machine.mjs';
 import { identifier } from '../simulator/testing.mjs';
 import { ADMIN, ask, metricsOf, statusOf } from './admin_port.mjs';
-import { deliver, logged, prepareEventStack } from './event_stack.mjs';
+import { deliver, prepareEventStack } from './event_stack.mjs';
 import { QUERY, SUBMIT, failureOf } from './failures.mjs';
 import { HANG_MS, auditConfig, scratch } from './harness.mjs';
+import { logged } from './log_lines.mjs';
 import { until } from './processes.mjs';
 import { idsOf, listAll } from './subscriber.mjs';
 

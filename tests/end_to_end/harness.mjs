@@ -3,17 +3,12 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { call, connect, stream } from '../clients/gateway.mjs';
+import { binary } from '../paths.mjs';
 import { startSimulator } from '../simulator/server.mjs';
 import { apiKeyNamed } from '../simulator/testing.mjs';
-
-export const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
-
-/** A binary that tests/run has built; STAMPGATE_BIN names another build's folder. */
-export const binary = (target) => join(process.env.STAMPGATE_BIN ?? join(root, 'bazel-bin'), target);
 
 const stampgate = binary('gateway/stampgate');
 
@@ -88,15 +83,6 @@ export function putConfig(file, text) {
   symlinkSync(target, `${file}.link`);
   renameSync(`${file}.link`, file);
 }
-
-/** Why a gateway did not start: the messages of its log's lines about that. */
-export const startFaults = (stderr) =>
-  stderr
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => JSON.parse(line))
-    .filter(({ event }) => event === 'start_failed')
-    .map(({ message }) => message);
 
 /** Whoever calls over loopback may do everything: what most tests want. */
 export const freeCaller = (...more) => [

@@ -4,8 +4,9 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, openSync, readFileSync, readSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { binary } from '../paths.mjs';
 import { ORGANIZATION, identifier } from '../simulator/testing.mjs';
-import { HANG_MS, binary, freeCaller, run, scratch, startStack, writeKey } from './harness.mjs';
+import { HANG_MS, freeCaller, run, scratch, startStack, writeKey } from './harness.mjs';
 import { isSanitized, until } from './processes.mjs';
 
 const QUERY = ['PolicyService/GetPolicy', { organization_id: ORGANIZATION, policy_id: identifier(6) }];

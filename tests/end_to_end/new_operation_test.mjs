@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { after, beforeEach, test } from 'node:test';
 import { addProtos, code } from '../clients/gateway.mjs';
 import { describeSymbol, listServices } from '../clients/standard_services.mjs';
+import { binary, root } from '../paths.mjs';
 import { ORGANIZATION, apiKeyNamed } from '../simulator/testing.mjs';
-import { binary, root, startStack } from './harness.mjs';
+import { startStack } from './harness.mjs';
 
 addProtos(join(root, 'tests/operation'), ['stampgate/testing/v1/teapot.proto']);
 

@@ -2,7 +2,8 @@
 // that the simulator knows tell by which grant something was signed; and the config is replaced while the gateway runs.
 import { createHash } from 'node:crypto';
 import { apiKeyNamed } from '../simulator/testing.mjs';
-import { HANG_MS, putConfig, writeKey } from './harness.mjs';
+import { putConfig, writeKey } from './harness.mjs';
+import { logLines, logged } from './log_lines.mjs';
 
 const sha256 = (text) => createHash('sha256').update(text).digest('hex');
 /** The bearer token of a caller. */
@@ -43,29 +44,10 @@ export function stampKeyOf({ headers }) {
   return JSON.parse(Buffer.from(stamp, 'base64url')).publicKey;
 }
 
-const linesOf = ({ output }, event) => output.split('\n').filter((line) => line.includes(`"event":"${event}"`));
-
-/** Resolves to the lines of the gateway's log about these events when there are so many. */
-export function logLines(gateway, count, ...events) {
-  return new Promise((resolve, reject) => {
-    const { stderr } = gateway.child;
-    const hang = setTimeout(() => reject(new Error(`the log lacks ${events}: ${gateway.output}`)), HANG_MS);
-    const look = () => {
-      const lines = events.flatMap((event) => linesOf(gateway, event));
-      if (lines.length < count) return;
-      stderr.off('data', look);
-      clearTimeout(hang);
-      resolve(lines.map((line) => JSON.parse(line)));
-    };
-    stderr.on('data', look);
-    look();
-  });
-}
-
 /** Does what changes something that is reloaded, and waits until the log tells of it. */
 export async function reloaded(gateway, change, ...events) {
   const awaited = events.length > 0 ? events : ['reloaded'];
-  const before = awaited.flatMap((event) => linesOf(gateway, event)).length;
+  const before = logged(gateway, ...awaited).length;
   change();
   gateway.child.kill('SIGHUP');
   return (await logLines(gateway, before + 1, ...awaited)).at(-1);

@@ -2,7 +2,7 @@
 // the config for every question, in the slowest way.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { root } from './harness.mjs';
+import { root } from '../paths.mjs';
 
 /** What each method counts as. GeneralService is in no class. */
 export const CLASSES = {

@@ -2,24 +2,15 @@
 //
 // STAMPGATE_LONG=1: 5,000 swaps in place of 500. STAMPGATE_SEED=... chooses others.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { startSimulator } from '../simulator/server.mjs';
 import { ORGANIZATION, identifier, subOrganization } from '../simulator/testing.mjs';
+import { makeAuthority } from './certificates.mjs';
 import { Gateway, HANG_MS, auditConfig, putConfig, run, scratch, startGateway, startStack } from './harness.mjs';
-import {
-  asCaller,
-  callerOf,
-  keyOf,
-  keyText,
-  logLines,
-  publicKeyOf,
-  reconfigure,
-  reloaded,
-  stampKeyOf,
-} from './policy_callers.mjs';
+import { logLines } from './log_lines.mjs';
+import { asCaller, callerOf, keyOf, keyText, publicKeyOf, reconfigure, reloaded, stampKeyOf } from './policy_callers.mjs';
 import { LONG } from './processes.mjs';
 import { Random } from './random.mjs';
 
@@ -265,8 +256,9 @@ test('what needs a restart is told, and what does not is taken', { timeout: HANG
 test('whatever else is broken, a caller is revoked', { timeout: HANG_MS }, async (t) => {
   const folder = scratch(t);
   const [tlsKey, webhookCertificate] = [join(folder, 'tls.key'), join(folder, 'webhooks.crt')];
-  const request = ['req', '-x509', '-newkey', 'ed25519', '-nodes', '-subj', '/CN=a', '-keyout', tlsKey];
-  execFileSync('openssl', [...request, '-out', webhookCertificate], { stdio: 'ignore' });
+  const { cert, key } = makeAuthority(folder, 'webhooks').issue();
+  writeFileSync(webhookCertificate, cert);
+  writeFileSync(tlsKey, key, { mode: 0o600 });
   const audit = await auditConfig(folder);
   const config = {
     audit,

@@ -1,7 +1,8 @@
 // What Linux tells about a process, and how tests wait for what nobody announces.
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { HANG_MS, binary } from './harness.mjs';
+import { binary } from '../paths.mjs';
+import { HANG_MS } from './harness.mjs';
 
 /** Loads of the full size, for whoever has minutes and not seconds. */
 export const LONG = process.env.STAMPGATE_LONG === '1';

@@ -4,8 +4,9 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { after, describe, it } from 'node:test';
 import { join } from 'node:path';
+import { root } from '../paths.mjs';
 import { ADMIN, ask } from './admin_port.mjs';
-import { HANG_MS, auditConfig, root, run, scratch, startStack } from './harness.mjs';
+import { HANG_MS, auditConfig, run, scratch, startStack } from './harness.mjs';
 import { QUERY, SUBMIT } from './failures.mjs';
 import { Subscriber } from './subscriber.mjs';
 

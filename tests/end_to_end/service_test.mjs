@@ -113,7 +113,7 @@ describe('the end', () => {
     await simulator.waitFor({ held: 2 });
 
     gateway.child.kill('SIGTERM');
-    const late = connect(gateway.address, { 'grpc.use_local_subchannel_pool': 1 });
+    const late = connect(gateway.address);
     t.after(() => late.close());
     // A connection that still gets in has no call in flight, and is closed.
     for (let status; status !== code.UNAVAILABLE; ) {

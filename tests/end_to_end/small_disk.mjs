@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { binary } from './harness.mjs';
+import { binary } from '../paths.mjs';
 
 const mount = (mebibytes, path) => `mount -t tmpfs -o size=${mebibytes}m tmpfs '${path}'`;
 

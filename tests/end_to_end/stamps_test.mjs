@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
+import { binary } from '../paths.mjs';
 import { apiKeyNamed } from '../simulator/testing.mjs';
-import { binary, run, scratch, writeKey } from './harness.mjs';
+import { run, scratch, writeKey } from './harness.mjs';
 
 /** Bodies of 0 to 255 bytes, all bytes occurring, the same ones in each run. */
 const bodyInHex = (curve, i) => {

@@ -15,7 +15,8 @@ import { deliver } from './event_stack.mjs';
 import { QUERY, SUBMIT, described } from './failures.mjs';
 import { HeldCall } from './held_call.mjs';
 import { HANG_MS, eventsConfig, run, scratch, startGateway, writeKey } from './harness.mjs';
-import { logLines, reconfigure, reloaded } from './policy_callers.mjs';
+import { logLines } from './log_lines.mjs';
+import { reconfigure, reloaded } from './policy_callers.mjs';
 import { until } from './processes.mjs';
 
 const ISSUER = 'https://issuer.example';

@@ -1,8 +1,9 @@
 // The keys that deliveries are verified with: where they come from, how they change, and what happens without them.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { deliver, logged, prepareEventStack, startEventStack } from './event_stack.mjs';
+import { deliver, prepareEventStack, startEventStack } from './event_stack.mjs';
 import { HANG_MS } from './harness.mjs';
+import { logged } from './log_lines.mjs';
 import { idsOf, listAll } from './subscriber.mjs';
 
 const JWKS_PATH = '/public/v1/discovery/webhooks/jwks';

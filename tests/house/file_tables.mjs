@@ -3,6 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { wholeTree } from '../paths.mjs';
 import { readTree } from './rooms.mjs';
 
 const HEAD = '| file | what it holds |\n|---|---|\n';
@@ -26,7 +27,7 @@ export const listed = (files) =>
   [...files].filter(([path, text]) => basename(path) === 'README.md' && text.includes(HEAD)).map(([path]) => dirname(path));
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
+  const root = wholeTree();
   const files = readTree(root);
   for (const folder of listed(files)) {
     const path = join(root, folder, 'README.md');

@@ -1,12 +1,12 @@
 // Rooms use each other only as the pages say. No includes form a circle. Each page lists the files of its folder.
 import assert from 'node:assert/strict';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { wholeTree } from '../paths.mjs';
 import { fileTable, listed } from './file_tables.mjs';
 import { faultsOf, readTree } from './rooms.mjs';
 
-const files = readTree(join(dirname(fileURLToPath(import.meta.url)), '../..'));
+const files = readTree(wholeTree());
 
 /** The faults that come of one more line at the end of a file's includes, or of a change to a text. */
 function faultsWith(path, change) {

@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { it } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { wholeTree } from '../paths.mjs';
 
-const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
+const tree = wholeTree();
 
 /** Banned everywhere. */
 const WORDS = { 'whoever|tells|told': '"a caller that", "returns", "logs", "reports", "sends"' };
@@ -102,8 +102,8 @@ function faultsIn(path, text) {
 }
 
 function read(...globs) {
-  const paths = execFileSync('git', ['ls-files', ...globs], { cwd: root, encoding: 'utf8' }).trim().split('\n');
-  return paths.map((path) => [path, readFileSync(join(root, path), 'utf8')]);
+  const paths = execFileSync('git', ['ls-files', ...globs], { cwd: tree, encoding: 'utf8' }).trim().split('\n');
+  return paths.map((path) => [path, readFileSync(join(tree, path), 'utf8')]);
 }
 
 it('no sentence has a banned phrase', () => {

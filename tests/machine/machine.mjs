@@ -3,8 +3,8 @@
 import { closeSync, copyFileSync, mkdirSync, openSync, readFileSync, readSync, readdirSync, rmSync } from 'node:fs';
 import { statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { binary } from '../end_to_end/harness.mjs';
 import { until } from '../end_to_end/processes.mjs';
+import { binary } from '../paths.mjs';
 import { cutPower } from './power_cut.mjs';
 
 // The members of `Control` in control.h, in order.

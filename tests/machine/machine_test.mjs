@@ -5,8 +5,9 @@ import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, test } from 'node:test';
-import { HANG_MS, binary, scratch } from '../end_to_end/harness.mjs';
+import { HANG_MS, scratch } from '../end_to_end/harness.mjs';
 import { Random } from '../end_to_end/random.mjs';
+import { binary } from '../paths.mjs';
 import { Machine } from './machine.mjs';
 import { remains } from './power_cut.mjs';
 
@@ -77,6 +78,18 @@ describe('the clock', { timeout: HANG_MS }, () => {
       for (const each of wall) assert.ok(Math.abs(each - now) <= HANG_MS / 1000, `${each} is not about ${now}`);
       assert.ok(steady - monotonic < HANG_MS / 1000);
     }
+  });
+
+  test('steps at once for a process that has read it for a second', async (t) => {
+    const machine = newMachine(t);
+    const probe = startProbe(t, machine);
+    const end = Date.now() + 1000;
+    while (Date.now() < end) await seconds(probe);
+    machine.clockOffsetMs = 3_600_000;
+    const [...wall] = await seconds(probe);
+    wall.pop();
+    const now = machine.nowMs() / 1000;
+    for (const each of wall) assert.ok(Math.abs(each - now) <= HANG_MS / 1000, `${each} is not about ${now}`);
   });
 
   test('applies a setting that was made before the start', async (t) => {

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { methodTable } from './method_table.mjs';
 import { deliver, prepareEventStack } from '../end_to_end/event_stack.mjs';
-import { HANG_MS, freeCaller, root, run, scratch, startStack } from '../end_to_end/harness.mjs';
+import { HANG_MS, freeCaller, run, scratch, startStack } from '../end_to_end/harness.mjs';
 import { until } from '../end_to_end/processes.mjs';
+import { binary, goPrograms, installed, root } from '../paths.mjs';
 
 const pageAt = (path) => readFileSync(join(root, path), 'utf8');
 const pages = ['README.md', 'proto/README.md', 'deploy/README.md', 'gateway/SECURITY.md'].map(pageAt).join('\n');
@@ -34,7 +34,7 @@ const python = {
   ...process.env,
   // Debian's Python: what deploy/install put there is for its version.
   PATH: `/usr/bin${delimiter}${process.env.PATH}`,
-  PYTHONPATH: join(homedir(), '.cache/stampgate/readme-python'),
+  PYTHONPATH: installed('readme-python', 'tests/readme/requirements.txt'),
   PYTHONUNBUFFERED: '1',
 };
 
@@ -106,10 +106,9 @@ describe('the call', { timeout: 2 * HANG_MS }, () => {
 
   for (const beginning of ['node deploy/call.mjs', 'grpcurl']) {
     test(`works with ${beginning} too`, async (t) => {
-      const go = join(homedir(), '.cache/stampgate/go');
-      if (beginning === 'grpcurl' && !existsSync(join(go, 'grpcurl'))) return t.skip('deploy/install found no Go for grpcurl');
+      if (beginning === 'grpcurl' && !existsSync(join(goPrograms, 'grpcurl'))) return t.skip('deploy/install found no Go for grpcurl');
       const { gateway } = await startStack(t);
-      const text = `PATH=${go}:$PATH\n${command(beginning).replace(PORT, gateway.address)}`;
+      const text = `PATH=${goPrograms}:$PATH\n${command(beginning).replace(PORT, gateway.address)}`;
       const { status, stdout, stderr } = await shell(root, text);
       assert.equal(status, 0, stderr);
       return assert.ok(JSON.parse(stdout).accounts.length > 0);
@@ -135,9 +134,9 @@ test('the subscriber prints an event and keeps its place', { timeout: HANG_MS },
 test('proto/README.md lists every method', () => assert.ok(pageAt('proto/README.md').includes(methodTable())));
 
 test('the Go code has a package for callers', { timeout: HANG_MS }, async (t) => {
-  const go = join(homedir(), '.cache/stampgate/go');
-  if (!existsSync(join(go, 'protoc-gen-go'))) return t.skip('deploy/install found no Go');
-  const path = [go, join(homedir(), '.cache/stampgate/tools/node_modules/.bin')].join(delimiter);
+  if (!existsSync(join(goPrograms, 'protoc-gen-go'))) return t.skip('deploy/install found no Go');
+  const buf = join(installed('tools', 'third_party/npm/package-lock.json'), 'node_modules/@bufbuild/buf/bin');
+  const path = [goPrograms, buf].join(delimiter);
   const place = scratch(t);
   const text = command('buf generate').replaceAll('proto', join(root, 'proto'));
   const { status, stderr } = await shell(place, `PATH=${path}:$PATH\n${text}`);
@@ -184,7 +183,7 @@ describe('certificates and configs', { timeout: HANG_MS }, () => {
     writeFileSync(join(begun, 'stampgate.yaml'), least);
     for (const beginning of ['stampgate keygen', 'stampgate check']) {
       const line = command(beginning, pageAt('README.md'));
-      const { status, stderr } = await shell(begun, `PATH=${join(root, 'bazel-bin/gateway')}:$PATH\n${line}`);
+      const { status, stderr } = await shell(begun, `PATH=${dirname(binary('gateway/stampgate'))}:$PATH\n${line}`);
       assert.equal(status, 0, stderr);
     }
     assert.ok(command('stampgate serve', pageAt('README.md')).endsWith('--config stampgate.yaml'));

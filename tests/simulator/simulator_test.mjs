@@ -1,6 +1,6 @@
 // Tests the simulator's program.
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import https from 'node:https';
@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { readFixture } from './server.mjs';
-import { apiKeyNamed, exchange, query, startReceiver, submit, subOrganization } from './testing.mjs';
+import { apiKeyNamed, exchange, query, selfSigned, startReceiver, submit, subOrganization } from './testing.mjs';
 
 const PROGRAM = fileURLToPath(new URL('simulator.mjs', import.meta.url));
 
@@ -74,9 +74,9 @@ test('accepts more public keys and another fixture', withFolder(async (folder) =
 
 test('serves HTTPS', withFolder(async (folder) => {
   const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
-  const selfSigned = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '1'];
-  const args = [...selfSigned, '-subj', '/CN=localhost', '-out', cert, '-keyout', key];
-  execFileSync('openssl', args, { stdio: 'ignore' });
+  const pair = selfSigned();
+  writeFileSync(cert, pair.cert);
+  writeFileSync(key, pair.key);
   await withProgram(['--tls-cert', cert, '--tls-key', key], async ({ url }) => {
     assert.match(url, /^https:/);
     const request = https.get(`${url}/public/v1/discovery/webhooks/jwks`, { rejectUnauthorized: false });

@@ -1,9 +1,12 @@
 // Helpers for tests of the simulator: an HTTP client that sends exactly the given bytes, a stamper, and a server that
 // receives webhooks.
+import { execFileSync } from 'node:child_process';
 import { createECDH, createHash, createPrivateKey, sign } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { headerPairs } from './headers.mjs';
 import { readFixture } from './server.mjs';
 import { Waiters } from './waiters.mjs';
@@ -16,6 +19,18 @@ export const identifier = (number) => `aaaaaaaa-bbbb-4ccc-8ddd-${String(number).
 
 export function readVectors(name) {
   return JSON.parse(readFileSync(new URL(`../vectors/${name}`, import.meta.url), 'utf8'));
+}
+
+/** A certificate for loopback that is its own authority, and its key, both as PEM. */
+export function selfSigned() {
+  const folder = mkdtempSync(join(tmpdir(), 'simulator-'));
+  const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
+  const made = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '1'];
+  const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1'];
+  execFileSync('openssl', [...made, ...names, '-out', cert, '-keyout', key], { stdio: 'ignore' });
+  const pair = { cert: readFileSync(cert), key: readFileSync(key) };
+  rmSync(folder, { recursive: true });
+  return pair;
 }
 
 /** The fixture's API key with that name. */

@@ -1,10 +1,6 @@
 // Tests the simulator's deliveries with a plain HTTP server.
 import assert from 'node:assert/strict';
 import { createPublicKey, verify } from 'node:crypto';
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { startSimulator } from './server.mjs';
 import * as testing from './testing.mjs';
@@ -243,14 +239,7 @@ describe('endpoints', () => {
   }
 
   test('with TLS are trusted by the authority that was given', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'simulator-'));
-    const [certificate, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
-    const selfSigned = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '1'];
-    const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1'];
-    execFileSync('openssl', [...selfSigned, ...names, '-out', certificate, '-keyout', keyFile], { stdio: 'ignore' });
-    const [cert, key] = [readFileSync(certificate), readFileSync(keyFile)];
-    rmSync(folder, { recursive: true });
-
+    const { cert, key } = testing.selfSigned();
     const receiver = await startReceiver({ tls: { cert, key } });
     const outcome = async (ca) => {
       let deliveries;

@@ -1,9 +1,10 @@
 // A round: a schedule of faults over a gateway that everybody uses, and the history of it.
 import assert from 'node:assert/strict';
-import { readFileSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { HANG_MS, run } from '../harness.mjs';
+import { recordsOf } from '../log_lines.mjs';
 import { until } from '../processes.mjs';
 import { Random } from '../random.mjs';
 import { listAll } from '../subscriber.mjs';
@@ -237,8 +238,5 @@ const derived = ({ seed }, name) => Object.assign(new Random({ diagnostic: () =>
 function auditRecords(file) {
   const older = readdirSync(dirname(file)).filter((name) => new RegExp(`^${basename(file)}\\.[0-9]{20}$`).test(name));
   const files = [...older.sort().map((name) => join(dirname(file), name)), file];
-  return files
-    .flatMap((path) => readFileSync(path, 'utf8').split('\n'))
-    .filter(Boolean)
-    .map((line) => JSON.parse(line));
+  return files.flatMap(recordsOf);
 }

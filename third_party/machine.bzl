@@ -1,0 +1,27 @@
+"""What tests use of the machine: a test's result counts no more once another version is installed."""
+
+def _machine_impl(ctx):
+    node = ctx.which("node")
+    if not node:
+        fail("there is no Node.js: run deploy/install first")
+    ctx.symlink("/var/lib/dpkg/status", "debian_packages")
+    ctx.symlink(node, "node")
+    ctx.file("WORKSPACE", "")
+    ctx.file("BUILD.bazel", """
+exports_files(["debian_packages"])
+
+filegroup(
+    name = "machine",
+    srcs = [
+        "debian_packages",
+        "node",
+    ],
+    visibility = ["//visibility:public"],
+)
+""")
+
+machine_repository = repository_rule(
+    implementation = _machine_impl,
+    local = True,
+    environ = ["PATH"],
+)
