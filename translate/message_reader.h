@@ -6,9 +6,9 @@
 // element that cannot be converted leaves an empty element, so that the others keep their index.
 //
 // A timestamp is one value: if one of its members is not exact, the whole object is stored, and the field is set only
-// if both seconds and nanos can be converted. No pointer can name a member whose name is not Unicode (an escaped half
-// of a surrogate pair): the object with that member is stored whole, under its own pointer, which is "" for the root.
-// The fields of its other members are set as usual.
+// if both seconds and nanos can be converted. A JSON Pointer cannot contain a member name that is not Unicode (an
+// escaped half of a surrogate pair). An object with such a member is stored whole, under its own pointer, which is ""
+// for the root. The fields of its other members are set as usual.
 #ifndef STAMPGATE_TRANSLATE_MESSAGE_READER_H_
 #define STAMPGATE_TRANSLATE_MESSAGE_READER_H_
 

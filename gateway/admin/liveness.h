@@ -20,7 +20,7 @@ class Liveness {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // A check that takes longer than this counts as failed. A working one is always faster.
+  // A check that takes longer than this counts as failed. A check that works is always faster.
   static constexpr std::chrono::seconds kMaxSilence{15};
 
   explicit Liveness(std::function<Clock::time_point()> now = Clock::now) : now_(std::move(now)) {}

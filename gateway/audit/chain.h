@@ -53,7 +53,7 @@ class AuditChain {
   // Errors: kInvalidArgument if the key's size is not kAuditKeyBytes; and those of SecretBytes::Create.
   static absl::StatusOr<AuditChain> Create(const SecretBytes& key);
 
-  // Appends to `out` the line of the record with these members that follows `position`, and advances `position` to it.
+  // Appends the line of the next record after `position`, with these members, to `out`; advances `position` to it.
   void AppendLine(absl::string_view members, AuditPosition* position, std::string& out);
 
   // Whether `line`, which has no line feed, follows a record with the MAC `previous`. If so, sets `mac` to its own MAC.

@@ -212,7 +212,7 @@ TEST_F(AuditCrashTest, OnlyATornEndIsRemovedAndReported) {
   EXPECT_GT(torn_lines, 700);
 }
 
-// Changes lines as an attacker might, at least the first of them in a group that is not the last one.
+// Changes lines as an attacker might. The first changed line is always before the last group.
 class Tampering {
  public:
   Tampering(std::vector<std::string> lines, size_t earlier, Random& random)

@@ -104,7 +104,7 @@ class Checker {
     const bool first = scan_.records == 0;
     std::optional<AuditRecord> record;
     if (first) {
-      // Used only to choose the MAC that its own MAC is checked with.
+      // The record is not trusted yet: only its "previous_mac" is used, to check its own MAC.
       absl::StatusOr<AuditRecord> read = ReadAuditRecord(line);
       if (!read.ok()) return read.status();
       if (absl::Status status = Begin(*read); !status.ok()) return status;

@@ -203,7 +203,7 @@ TEST_F(AuditVerifierTest, GapsBetweenFilesAreFound) {
 }
 
 TEST_F(AuditVerifierTest, AnotherLogOfTheSameKeyIsRejected) {
-  // As many records, with other content.
+  // The same number of records, with other content.
   AuditPosition position;
   std::string other;
   for (int i = 0; i < 5; ++i) chain_.AppendLine(StartText(kTime, "0.2.0", 0), &position, other);

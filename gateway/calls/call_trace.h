@@ -8,7 +8,7 @@
 
 namespace stampgate {
 
-// The trailing metadata of every response and error in which the caller finds the trace id.
+// The name of the trailing metadata in which every response and error returns the trace id.
 inline constexpr char kRequestId[] = "x-request-id";
 
 // The trace of the caller's `traceparent`, or a new one if there is none, several, or an invalid one. Adds its id to

@@ -109,7 +109,7 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
       resident_bytes_(
           AddGauge(registry_, "process_resident_memory_bytes", "Resident memory of the process, in bytes.")),
       open_descriptors_(AddGauge(registry_, "process_open_fds", "Open file descriptors.")),
-      max_descriptors_(AddGauge(registry_, "process_max_fds", "Largest number of open file descriptors.")),
+      max_descriptors_(AddGauge(registry_, "process_max_fds", "Limit on open file descriptors.")),
       cpu_seconds_(
           AddCounters(registry_, "process_cpu_seconds_total", "CPU time that the process has used, in seconds.")
               .Add({})),

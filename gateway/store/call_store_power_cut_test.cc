@@ -247,7 +247,7 @@ TEST(CallStorePowerCutTest, ForgetsNoBegunAttempt) {
   EXPECT_EQ(result.problems, std::vector<std::string>());
 }
 
-// The negative control, without a sync at each commit: the test can see forgotten keys. The store detects the loss by
+// The negative control, without a sync at each commit: the test detects forgotten keys. The store detects the loss by
 // its mark, and begins no attempt for a key that it does not have.
 TEST(CallStorePowerCutTest, ForgetsAttemptsIfCommitsAreNotSynced) {
   const Result result = CutEverywhere(/*synchronous_full=*/false, /*stride=*/5);
@@ -256,7 +256,7 @@ TEST(CallStorePowerCutTest, ForgetsAttemptsIfCommitsAreNotSynced) {
   EXPECT_EQ(result.second_bodies, 0);
 }
 
-// Without the mark as well, keys begin with a second body: the test can see that.
+// The negative control without both: keys begin with a second body, and the test detects that.
 TEST(CallStorePowerCutTest, BeginsASecondBodyWithoutTheMark) {
   const Stores stores(/*synchronous_full=*/true);
   Workload workload(stores);

@@ -49,8 +49,9 @@ class CallWriter {
     bool synchronous_full = true;
   };
 
-  // Makes sure that what it reads is on the disk, and compares that with the mark. The caller must have claimed the
-  // file, and must call Start before anything else. Errors: those of OpenCallFile and MarkFile::Open.
+  // Opens the file, makes sure that its cached content equals the disk's, and compares it with the mark. The caller
+  // must have claimed the file, and must call Start before anything else. Errors: those of OpenCallFile and
+  // MarkFile::Open.
   static absl::StatusOr<std::unique_ptr<CallWriter>> Open(const Options& options, absl::Time now);
 
   // Whether this Open created the store, or an earlier one that was not followed by Start.

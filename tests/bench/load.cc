@@ -83,7 +83,7 @@ class RequestMaker {
   std::string method_;
   std::string encoded_;
   std::vector<size_t> places_;
-  // Differs from earlier runs against the same server.
+  // A number that differs from those of earlier runs against the same server.
   int64_t number_ = absl::GetCurrentTimeNanos() / 1000;
 };
 

@@ -279,7 +279,7 @@ describe('denials', async () => {
     assert.deepEqual([error.code, error.info.reason], [code.UNAUTHENTICATED, 'CALLER_NOT_RECOGNIZED']);
     const [{ caller, reason }] = await records(theirs.file, 'deny', 1);
     assert.equal(caller, '(loopback)');
-    assert.match(reason, /nobody/);
+    assert.match(reason, /no configured caller/);
   });
 });
 

@@ -9,8 +9,8 @@ namespace stampgate {
 namespace {
 
 absl::StatusCode StatusCodeOf(int extended_code, int system_error) {
-  // SQLite reports SQLITE_FULL only for a database page that does not fit. A full disk under the -shm file and an exceeded
-  // quota are I/O errors.
+  // SQLite reports SQLITE_FULL only for a database page that does not fit. A full disk under the -shm file and an
+  // exceeded quota are I/O errors.
   if (extended_code == SQLITE_IOERR_SHMSIZE || extended_code == SQLITE_IOERR_NOMEM ||
       (extended_code == SQLITE_IOERR_WRITE && (system_error == EDQUOT || system_error == ENOSPC))) {
     return absl::StatusCode::kResourceExhausted;

@@ -15,7 +15,7 @@ namespace stampgate {
 // events had been deleted before ids had scopes.
 extern const char kCreateSeen[];
 
-// Creates the index by position. Run it after the table has been filled.
+// Creates the index by position. Run it after kCreateSeen.
 extern const char kIndexSeen[];
 
 // Fills the empty table with the rows of version 2, from the table `seen_of_version_2`.

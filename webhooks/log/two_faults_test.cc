@@ -261,7 +261,8 @@ std::string ProblemOf(uint64_t seed, const Variant& variant) {
       }
       process.Die();
     }
-    // After the last fault the power is always cut; otherwise at random, or only the process dies.
+    // The last fault is always followed by a power cut; the others by a power cut or the death of the process, at
+    // random.
     if (fault == 3 || (fault == 2 && random() % 2 == 0) || (fault == 1 && random() % 6 == 0)) {
       start = Cut(start, *disk, random);
       disk = std::make_unique<TestDisk>(start);

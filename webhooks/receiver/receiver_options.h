@@ -32,9 +32,9 @@ struct ReceiverOptions {
   absl::Duration request_timeout = absl::Seconds(15);
   // How long a connection may stay open without a request.
   absl::Duration idle_timeout = absl::Seconds(60);
-  // If a new connection exceeds `max_connections`, PeerTable closes an unproven peer. If proven peers occupy places that are
-  // reserved for newcomers, it closes the one that is furthest behind this rate. A peer whose delivery is being stored
-  // is never behind.
+  // If a new connection exceeds `max_connections`, PeerTable closes an unproven peer. If proven peers occupy places
+  // that are reserved for newcomers, it closes the one that is furthest behind this rate. A peer whose delivery is
+  // being stored is never behind.
   size_t min_bytes_per_second = 1024;
   int threads = 2;
   // PEM files; both or neither. Without them the receiver serves plain HTTP.
