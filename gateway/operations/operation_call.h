@@ -39,9 +39,10 @@ namespace stampgate {
 // To be owned by a shared_ptr. It lives until the reply, or longer: an exchange that continues without its caller keeps
 // it until the outcome is recorded.
 //
-// The steps run one after the other, on these threads: up to Remember on the thread of Start, then on that of the call
-// store if there is an idempotency key; Sign after the audit's thread has recorded the decision; Translate and what
-// follows on upstream's. Cancel alone runs beside them.
+// One step runs at a time, and only Cancel runs beside the steps. The thread of Start runs them up to Remember. If
+// there is an idempotency key, the thread of the call store continues; if there is an audit, the thread of the audit;
+// after either of them, a thread of `signing` signs and sends. The thread of upstream translates the outcome and
+// replies.
 class OperationCall final : public UnaryHandler, public std::enable_shared_from_this<OperationCall> {
  public:
   // `environment` and `operation` outlive this.
@@ -112,6 +113,7 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   std::optional<CheckedRequest> checked_;  // from Validate to Render
   std::variant<Discover, Forward, SignWith> way_;
   Permission permission_;
+  UpstreamClient::Clock::time_point started_;
   UpstreamClient::Clock::time_point deadline_;
   std::string path_;
   std::optional<RequestBody> body_;              // of what is stamped, from Render to Send
@@ -119,7 +121,7 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   std::string fingerprint_;                      // of a submit
   std::array<uint8_t, 32> request_sha256_ = {};  // of a submit with an idempotency key
   SubmitAttempt attempt_;                        // of a submit with an idempotency key
-  bool on_disk_thread_ = false;                  // the call runs on a thread that writes for all calls
+  bool on_disk_thread_ = false;                  // the call runs on a thread that writes to a disk for all calls
   bool goes_on_ = false;                         // the exchange continues after the reply, and ends in OnLateOutcome
 
   std::mutex mutex_;  // for the two below

@@ -151,10 +151,12 @@ void FakeSigner::Sign(const RequestBody& body, Done done) const {
     ++signatures_;
     thread_ = std::this_thread::get_id();
     error = error_;
-    if (hold_) waiting_ = std::move(done);
+    if (hold_) {
+      waiting_ = std::move(done);
+      changed_.notify_all();
+      return;
+    }
   }
-  changed_.notify_all();
-  if (!done) return;
   if (!error.ok()) return std::move(done)(error);
   std::move(done)(std::string("30"));
 }
@@ -173,8 +175,7 @@ void FakeSigner::Answer(absl::StatusOr<std::string> signature) {
   Done done;
   {
     std::lock_guard lock(mutex_);
-    done = std::move(waiting_);
-    waiting_ = nullptr;
+    done = std::exchange(waiting_, nullptr);
   }
   std::move(done)(std::move(signature));
 }
