@@ -77,8 +77,8 @@ absl::StatusOr<std::string> DescribeCaller(const Config& config, absl::string_vi
   const std::string keys = DescribeKeys(*config, WithoutNamedKey(*caller, unread));
   if (!keys.empty()) absl::StrAppend(&text, "where a grant names no key, it is signed with\n", keys);
   for (const UnreadOrganizations& each : unread) {
-    absl::StrAppend(&text, "not known here: the organizations of grant ", each.grant + 1, ", whose file ",
-                    caller->grants(each.grant).organizations_file(), " ", each.why, "\n");
+    absl::StrAppend(&text, "not known here: the organizations of grant ", each.grant + 1, ", which are in ",
+                    caller->grants(each.grant).organizations_file(), ": ", each.why, "\n");
   }
   return text;
 }

@@ -100,8 +100,8 @@ TEST_F(CallerReportTest, SaysWhichOrganizationsItDoesNotKnow) {
   // To sign for any of them, the key is needed that would.
   EXPECT_EQ(Keys("{classes: [query], organizations: [t]}, {classes: [login], organizations_file: ids}"),
             absl::StrCat("  key later: v\n  key main: all other organizations\n  key treasury: t, u\n"
-                         "not known here: the organizations of grant 2, whose file ",
-                         folder_, "/ids cannot be read: No such file or directory\n"));
+                         "not known here: the organizations of grant 2, which are in ",
+                         folder_, "/ids: it cannot be opened: No such file or directory\n"));
 }
 
 TEST_F(CallerReportTest, SaysNothingOfTheFilesOfOthers) {

@@ -14,22 +14,20 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "gateway/callers/peer_names.h"
-#include "gateway/config/bounded_file.h"
 #include "gateway/config/nearest_name.h"
 #include "gateway/policy/guard_rules.h"
 #include "gateway/policy/method.h"
 #include "gateway/policy/p256_point.h"
 #include "gateway/tokens/key_set.h"
 #include "gateway/tokens/key_set_url.h"
-#include "gateway/upstream/ca_file.h"
+#include "gateway/upstream/ca_certificates.h"
+#include "stamp/secret/file.h"
 #include "translate/amount.h"
 #include "translate/operation_table.h"
-#include "webhooks/keys/key_set.h"
 
 namespace stampgate {
 namespace {
 
-constexpr size_t kMaxOrganizationFileBytes = 16 << 20;
 constexpr size_t kMaxOrganizationIdBytes = 128;
 
 template <typename Allowed>
@@ -295,27 +293,30 @@ class CallerCheck {
   Owners tokens_;
 };
 
-// The ids of one file. An error says what is wrong, and where.
-absl::StatusOr<std::vector<std::string>> ReadOrganizationFile(const std::string& file) {
-  const absl::StatusOr<std::string> text = ReadBoundedFile(file, kMaxOrganizationFileBytes);
-  if (!text.ok()) return text.status();
-  std::vector<std::string> ids;
+// The ids in the text of one file. An error names the rule and the line.
+absl::StatusOr<std::vector<absl::string_view>> ParseOrganizations(absl::string_view text) {
+  std::vector<absl::string_view> ids;
   int line_number = 0;
-  for (absl::string_view line : absl::StrSplit(*text, '\n')) {
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
     ++line_number;
     line = absl::StripAsciiWhitespace(line);
     if (line.empty() || line[0] == '#') continue;
     if (!IsOrganizationId(line)) {
       return absl::InvalidArgumentError(absl::StrCat("has no exact id in line ", line_number));
     }
-    ids.emplace_back(line);
+    ids.push_back(line);
   }
   return ids;
 }
 
 absl::Status CheckKeySetFile(const std::string& file) {
-  absl::StatusOr<std::string> text = ReadBoundedFile(file, kMaxKeySetBytes);
+  absl::StatusOr<std::string> text = ReadPublicFile(file);
   return text.ok() ? TokenKeySet::Parse(*std::move(text)).status() : text.status();
+}
+
+absl::Status CheckCaFile(const std::string& file) {
+  const absl::StatusOr<std::string> pem = ReadPublicFile(file);
+  return pem.ok() ? CheckCaCertificates(*pem) : pem.status();
 }
 
 }  // namespace
@@ -378,16 +379,17 @@ void ReadOrganizationFiles(config::v1::Config& config, std::vector<UnreadOrganiz
     for (int n = 0; n < config.callers(i).grants_size(); ++n) {
       config::v1::Grant& grant = *config.mutable_callers(i)->mutable_grants(n);
       if (grant.organizations_file().empty()) continue;
-      absl::StatusOr<std::vector<std::string>> ids = ReadOrganizationFile(grant.organizations_file());
-      if (unread != nullptr && absl::IsUnavailable(ids.status())) {
-        unread->push_back({i, n, std::string(ids.status().message())});
+      const absl::StatusOr<std::string> text = ReadPublicFile(grant.organizations_file());
+      if (unread != nullptr && !text.ok()) {
+        unread->push_back({i, n, std::string(text.status().message())});
         continue;
       }
+      const absl::StatusOr<std::vector<absl::string_view>> ids = text.ok() ? ParseOrganizations(*text) : text.status();
       if (!ids.ok()) {
         report.Add(absl::StrCat("callers[", i, "].grants[", n, "].organizations_file"), ids.status().message());
         continue;
       }
-      for (std::string& id : *ids) grant.add_organizations(std::move(id));
+      for (const absl::string_view id : *ids) grant.add_organizations(id.data(), id.size());
     }
   }
 }

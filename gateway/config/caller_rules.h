@@ -31,11 +31,11 @@ void CheckTokenIssuerFiles(const config::v1::Config& config, ConfigReport& repor
 struct UnreadOrganizations {
   int caller = 0;  // both by their places in the config, from 0
   int grant = 0;
-  std::string why;  // goes on after the file's name
+  std::string why;  // the error of ReadPublicFile
 };
 
 // Adds the ids of each grant's organizations_file to its organizations. A file that cannot be read is a fault, unless
-// `unread` takes it. What is wrong within a file always is one.
+// `unread` is given, which then gets the grant. A fault in a file's text always is one.
 void ReadOrganizationFiles(config::v1::Config& config, std::vector<UnreadOrganizations>* unread, ConfigReport& report);
 
 }  // namespace stampgate

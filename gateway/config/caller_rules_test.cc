@@ -489,18 +489,18 @@ TEST_F(OrganizationFileTest, TellsTheLineOfWhatIsNoId) {
 }
 
 TEST_F(OrganizationFileTest, IsAFileThatCanBeReadAndIsNotTooLarge) {
-  EXPECT_EQ(Load(), place_ + "cannot be read: No such file or directory");
+  EXPECT_EQ(Load(), place_ + "it cannot be opened: No such file or directory");
   std::filesystem::create_directory(folder_ + "/ids");
-  EXPECT_EQ(Load(), place_ + "is not a file");
+  EXPECT_EQ(Load(), place_ + "it is not a regular file");
   std::filesystem::remove(folder_ + "/ids");
   ASSERT_EQ(mkfifo((folder_ + "/ids").c_str(), 0600), 0);
-  EXPECT_EQ(Load(), place_ + "is not a file");
+  EXPECT_EQ(Load(), place_ + "it is not a regular file");
   const std::string line = std::string(127, 'a') + "\n";
   std::string large;
   while (large.size() < 16 << 20) large += line;
   EXPECT_EQ(Read(large), "");
   EXPECT_EQ(ids_.size(), large.size() / line.size());
-  EXPECT_EQ(Read(large + "b"), place_ + "is larger than 16384 KiB");
+  EXPECT_EQ(Read(large + "b"), place_ + "it is larger than 16777216 bytes");
 }
 
 TEST_F(OrganizationFileTest, MayBeALinkAsMountedOnesAre) {

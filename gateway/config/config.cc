@@ -1,13 +1,9 @@
 #include "gateway/config/config.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <vector>
@@ -27,9 +23,10 @@
 #include "gateway/config/yaml_reader.h"
 #include "gateway/tls/client_certificate_filter.h"
 #include "gateway/upstream/base_url.h"
-#include "gateway/upstream/ca_file.h"
+#include "gateway/upstream/ca_certificates.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/util/time_util.h"
+#include "stamp/secret/file.h"
 #include "stampgate/v1/options.pb.h"
 #include "webhooks/http/listen_address.h"
 #include "webhooks/http/tls_files.h"
@@ -284,14 +281,17 @@ void CheckWebhooks(const config::v1::Config& config, ConfigReport& report) {
 
 void CheckWebhookTls(const config::v1::Webhooks& webhooks, ConfigReport& report) {
   if (webhooks.tls_certificate_file().empty() || webhooks.tls_private_key_file().empty()) return;
-  const absl::Status status =
-      CheckTlsFiles({webhooks.tls_certificate_file(), webhooks.tls_private_key_file()}, absl::Now());
+  const TlsFiles files = {webhooks.tls_certificate_file(), webhooks.tls_private_key_file()};
+  const absl::StatusOr<TlsSnapshot> snapshot = ReadTlsFiles(files);
+  absl::Status status = snapshot.status();
+  if (status.ok()) status = CheckTlsSnapshot(*snapshot, files, absl::Now()).status();
   if (!status.ok()) report.Add("webhooks.tls_certificate_file", absl::StrCat("cannot be used: ", status.message()));
 }
 
 void CheckUpstreamCa(const config::v1::Upstream& upstream, ConfigReport& report) {
   if (upstream.ca_file().empty()) return;
-  if (const absl::Status status = CheckCaFile(upstream.ca_file()); !status.ok()) {
+  const absl::StatusOr<std::string> pem = ReadPublicFile(upstream.ca_file());
+  if (const absl::Status status = pem.ok() ? CheckCaCertificates(*pem) : pem.status(); !status.ok()) {
     report.Add("upstream.ca_file", status.message());
   }
 }
@@ -463,13 +463,9 @@ absl::StatusOr<Config> ParseConfig(absl::string_view text, const std::string& pa
 }
 
 absl::StatusOr<Config> LoadConfig(const std::string& path, OpenKey open_key, ConfigFiles files) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"), &std::fclose);
-  std::string text(kMaxYamlBytes + 1, '\0');
-  if (file != nullptr) text.resize(std::fread(text.data(), 1, text.size(), file.get()));
-  if (file == nullptr || std::ferror(file.get())) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": cannot be read: ", std::strerror(errno)));
-  }
-  return ParseConfig(text, path, open_key, files);
+  const absl::StatusOr<std::string> text = ReadPublicFile(path);
+  if (!text.ok()) return absl::InvalidArgumentError(absl::StrCat(path, ": ", text.status().message()));
+  return ParseConfig(*text, path, open_key, files);
 }
 
 }  // namespace stampgate

@@ -298,10 +298,10 @@ TEST(ConfigTest, DurationsStayWithinTheirLimits) {
 
 TEST(ConfigTest, CaFileIsAReadableFile) {
   EXPECT_EQ(UpstreamReport("ca_file: missing.pem"),
-            "f:2:47: upstream.ca_file: cannot be read: No such file or directory");
-  EXPECT_EQ(UpstreamReport("ca_file: deploy"), "f:2:47: upstream.ca_file: is not a file");
+            "f:2:47: upstream.ca_file: it cannot be opened: No such file or directory");
+  EXPECT_EQ(UpstreamReport("ca_file: deploy"), "f:2:47: upstream.ca_file: it is not a regular file");
   EXPECT_EQ(UpstreamReport(absl::StrCat("ca_file: ", kExample)),
-            "f:2:47: upstream.ca_file: holds no certificate in PEM");
+            "f:2:47: upstream.ca_file: it holds no certificate in PEM");
 }
 
 TEST(ConfigTest, AReplicaIsOneOfItsCount) {
@@ -539,9 +539,8 @@ TEST(ConfigTest, WhatIsNotYamlHasOneFault) {
 
 TEST(ConfigTest, FilesThatCannotBeReadAreNamed) {
   EXPECT_EQ(LoadConfig("no/such.yaml", AnyKey).status(),
-            absl::InvalidArgumentError("no/such.yaml: cannot be read: No such file or directory"));
-  EXPECT_EQ(LoadConfig("deploy", AnyKey).status(),
-            absl::InvalidArgumentError("deploy: cannot be read: Is a directory"));
+            absl::InvalidArgumentError("no/such.yaml: it cannot be opened: No such file or directory"));
+  EXPECT_EQ(LoadConfig("deploy", AnyKey).status(), absl::InvalidArgumentError("deploy: it is not a regular file"));
 }
 
 // All that it names is missing: a folder that nobody has.
@@ -599,7 +598,7 @@ TEST(ConfigTest, APolicyIsReadWithoutSecretsAndSaysWhichOrganizationsItDoesNotKn
   EXPECT_EQ(config->unread()[0].grant, 0);
   EXPECT_EQ(config->unread()[1].caller, 1);
   EXPECT_EQ(config->unread()[1].grant, 1);
-  EXPECT_EQ(config->unread()[1].why, "cannot be read: No such file or directory");
+  EXPECT_EQ(config->unread()[1].why, "it cannot be opened: No such file or directory");
   EXPECT_EQ((*config)->callers(1).grants(0).organizations_size(), 1);
 }
 

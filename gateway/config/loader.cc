@@ -9,14 +9,13 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "gateway/config/bounded_file.h"
 #include "gateway/tokens/issuers.h"
 #include "gateway/tokens/key_set.h"
 #include "stamp/key_file.h"
 #include "stamp/make_signer.h"
+#include "stamp/secret/file.h"
 #include "stamp/secret/memory.h"
 #include "stamp/secret/sha256.h"
-#include "webhooks/keys/key_set.h"
 
 namespace stampgate {
 namespace {
@@ -47,7 +46,7 @@ std::string VersionOf(const config::v1::Config& config, absl::string_view public
 absl::StatusOr<std::shared_ptr<TokenKeys>> KeysOf(const config::v1::TokenIssuer& issuer, TokenKeyPool& token_keys,
                                                   std::string& key_set) {
   if (issuer.jwks_file().empty()) return token_keys.Get(issuer);
-  const absl::StatusOr<std::string> text = ReadBoundedFile(issuer.jwks_file(), kMaxKeySetBytes);
+  const absl::StatusOr<std::string> text = ReadPublicFile(issuer.jwks_file());
   if (!text.ok()) return text.status();
   absl::StrAppend(&key_set, *text, "\n");
   absl::StatusOr<TokenKeySet> set = TokenKeySet::Parse(*text);

@@ -141,7 +141,7 @@ TEST_F(LoadingTest, AnyFaultIsAnErrorAndNamesItsPlace) {
   std::filesystem::remove(folder_ + "/main.key");
   EXPECT_THAT(Fault(), HasSubstr("f:2:27: keys[0].file: "));
   std::filesystem::remove(folder_ + "/f");
-  EXPECT_THAT(Fault(), HasSubstr("f: cannot be read: No such file or directory"));
+  EXPECT_THAT(Fault(), HasSubstr("f: it cannot be opened: No such file or directory"));
 }
 
 // What belongs together: the name of the caller, the key, and the organization.

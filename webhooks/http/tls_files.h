@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "stamp/secret/bytes.h"
+#include "stamp/secret/file_contents.h"
 
 namespace stampgate {
 
@@ -27,14 +28,15 @@ struct TlsSnapshot {
   friend bool operator==(const TlsSnapshot& a, const TlsSnapshot& b);
 };
 
-// Reads each file once. If one of them was replaced meanwhile, as Kubernetes does when it swaps a folder, all are read
-// again, a few times at most.
+// The snapshot of files that `contents` has read: the certificate and the authorities as public files, the key as a
+// secret. The rules of stamp/secret/file.h hold; besides, a public file has 1 byte to 1 MiB, and none has a zero byte.
 //
-// The key's file obeys the rules of stamp/secret/file.h. The others are regular, of 1 byte to 1 MiB. None has a zero
-// byte. Symbolic links are followed. Never blocks on a FIFO.
-//
-// Errors name the path and the rule, never anything from the file. Codes are those of ReadSecretFile, and kAborted if
-// the files do not hold still. Another attempt may succeed.
+// Errors name the path and the rule, never anything from the file. Codes are those of stamp/secret/file.h.
+absl::StatusOr<TlsSnapshot> MakeTlsSnapshot(const TlsFiles& files, const FileContents& contents);
+
+// Reads the files and makes their snapshot. If one of them was replaced meanwhile, as Kubernetes does when it swaps a
+// folder, all are read again, a few times at most. Errors: those of MakeTlsSnapshot, and kAborted if the files do not
+// hold still. Another attempt may succeed.
 absl::StatusOr<TlsSnapshot> ReadTlsFiles(const TlsFiles& files);
 
 // Whether the snapshot can be served at `now`, and until when: the end of the first certificate's validity.
@@ -45,9 +47,6 @@ absl::StatusOr<TlsSnapshot> ReadTlsFiles(const TlsFiles& files);
 //
 // Errors are kInvalidArgument, with the path and the rule.
 absl::StatusOr<absl::Time> CheckTlsSnapshot(const TlsSnapshot& snapshot, const TlsFiles& files, absl::Time now);
-
-// Both.
-absl::Status CheckTlsFiles(const TlsFiles& files, absl::Time now);
 
 }  // namespace stampgate
 
