@@ -15,6 +15,9 @@ namespace stampgate {
 // content, of which no error repeats anything.
 absl::StatusOr<SecretBytes> ReadAuditKey(const std::string& path);
 
+// The same for a file that ReadSecretFile has read.
+absl::StatusOr<SecretBytes> ParseAuditKey(const std::string& path, const absl::StatusOr<SecretBytes>& text);
+
 // Makes a key and writes it to the new file `path`, mode 0600, on disk when this returns. An existing file is never
 // touched; if anything fails, no file is left behind. Errors: kAlreadyExists; otherwise what the system says about the
 // path, and those of SecretBytes::Create.

@@ -18,10 +18,8 @@
 #include "gateway/policy/guard_rules.h"
 #include "gateway/policy/method.h"
 #include "gateway/policy/p256_point.h"
-#include "gateway/tokens/key_set.h"
 #include "gateway/tokens/key_set_url.h"
 #include "gateway/upstream/ca_certificates.h"
-#include "stamp/secret/file.h"
 #include "translate/amount.h"
 #include "translate/operation_table.h"
 
@@ -309,16 +307,6 @@ absl::StatusOr<std::vector<absl::string_view>> ParseOrganizations(absl::string_v
   return ids;
 }
 
-absl::Status CheckKeySetFile(const std::string& file) {
-  absl::StatusOr<std::string> text = ReadPublicFile(file);
-  return text.ok() ? TokenKeySet::Parse(*std::move(text)).status() : text.status();
-}
-
-absl::Status CheckCaFile(const std::string& file) {
-  const absl::StatusOr<std::string> pem = ReadPublicFile(file);
-  return pem.ok() ? CheckCaCertificates(*pem) : pem.status();
-}
-
 }  // namespace
 
 bool IsOrganizationId(absl::string_view text) {
@@ -361,25 +349,39 @@ void CheckTokenIssuers(const config::v1::Config& config, ConfigReport& report) {
 
 void CheckCallers(const config::v1::Config& config, ConfigReport& report) { CallerCheck(config, report).Run(); }
 
-void CheckTokenIssuerFiles(const config::v1::Config& config, ConfigReport& report) {
+absl::Status CheckCaFile(const absl::StatusOr<std::string>& pem) {
+  return pem.ok() ? CheckCaCertificates(*pem) : pem.status();
+}
+
+std::vector<std::optional<TokenKeySet>> ParseKeySets(const config::v1::Config& config, const FileContents& contents,
+                                                     ConfigReport& report) {
+  std::vector<std::optional<TokenKeySet>> key_sets(config.token_issuers_size());
   for (int i = 0; i < config.token_issuers_size(); ++i) {
     const config::v1::TokenIssuer& issuer = config.token_issuers(i);
     const std::string path = absl::StrCat("token_issuers[", i, "]");
-    const auto check = [&](const std::string& file, const char* field, absl::Status (*rule)(const std::string&)) {
-      if (file.empty()) return;
-      if (const absl::Status status = rule(file); !status.ok()) report.Add(path + field, status.message());
-    };
-    check(issuer.jwks_file(), ".jwks_file", &CheckKeySetFile);
-    check(issuer.ca_file(), ".ca_file", &CheckCaFile);
+    if (!issuer.jwks_file().empty()) {
+      const absl::StatusOr<std::string>& json = contents.Public(issuer.jwks_file());
+      absl::StatusOr<TokenKeySet> key_set = json.ok() ? TokenKeySet::Parse(*json) : json.status();
+      if (key_set.ok()) {
+        key_sets[i] = *std::move(key_set);
+      } else {
+        report.Add(path + ".jwks_file", key_set.status().message());
+      }
+    }
+    if (issuer.ca_file().empty()) continue;
+    const absl::Status status = CheckCaFile(contents.Public(issuer.ca_file()));
+    if (!status.ok()) report.Add(path + ".ca_file", status.message());
   }
+  return key_sets;
 }
 
-void ReadOrganizationFiles(config::v1::Config& config, std::vector<UnreadOrganizations>* unread, ConfigReport& report) {
+void AddOrganizations(const FileContents& contents, config::v1::Config& config,
+                      std::vector<UnreadOrganizations>* unread, ConfigReport& report) {
   for (int i = 0; i < config.callers_size(); ++i) {
     for (int n = 0; n < config.callers(i).grants_size(); ++n) {
       config::v1::Grant& grant = *config.mutable_callers(i)->mutable_grants(n);
       if (grant.organizations_file().empty()) continue;
-      const absl::StatusOr<std::string> text = ReadPublicFile(grant.organizations_file());
+      const absl::StatusOr<std::string>& text = contents.Public(grant.organizations_file());
       if (unread != nullptr && !text.ok()) {
         unread->push_back({i, n, std::string(text.status().message())});
         continue;

@@ -18,8 +18,10 @@ Grant::Grant(const config::v1::Grant& grant) : key_(grant.key()), rules_(grant) 
   for (const config::v1::GeneralOperation& operation : grant.general_operations()) {
     general_.emplace(operation.path(), operation.activity_type());
   }
-  organizations_.all = grant.all_organizations();
-  organizations_.ids.insert(grant.organizations().begin(), grant.organizations().end());
+  auto organizations = std::make_shared<OrganizationSet>();
+  organizations->all = grant.all_organizations();
+  organizations->ids.insert(grant.organizations().begin(), grant.organizations().end());
+  organizations_ = std::move(organizations);
 }
 
 Grant::Answer Grant::Ask(const Question& question) const {
@@ -27,7 +29,7 @@ Grant::Answer Grant::Ask(const Question& question) const {
                          ? general_.contains({std::string(question.general_path), std::string(question.general_type)})
                          : methods_.contains(question.method);
   if (!named) return {Fit::kNotTheMethod, ""};
-  if (question.organization_id.has_value() && !organizations_.Contains(*question.organization_id)) {
+  if (question.organization_id.has_value() && !organizations_->Contains(*question.organization_id)) {
     return {Fit::kNotTheOrganization, ""};
   }
   if (question.request == nullptr) return {Fit::kAllowed, ""};

@@ -2,6 +2,7 @@
 #ifndef STAMPGATE_GATEWAY_POLICY_GRANT_H_
 #define STAMPGATE_GATEWAY_POLICY_GRANT_H_
 
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -47,7 +48,8 @@ class Grant {
   // Whether it grants `method`, which is not general, for some organization.
   bool HasMethod(absl::string_view method) const { return methods_.contains(method); }
 
-  const OrganizationSet& organizations() const { return organizations_; }
+  // Never null.
+  const std::shared_ptr<const OrganizationSet>& organizations() const { return organizations_; }
 
   // Name of the key that signs; empty: the organization's own.
   const std::string& key() const { return key_; }
@@ -55,7 +57,7 @@ class Grant {
  private:
   std::set<std::string, std::less<>> methods_;             // by their full names
   std::set<std::pair<std::string, std::string>> general_;  // path and type
-  OrganizationSet organizations_;
+  std::shared_ptr<const OrganizationSet> organizations_;
   std::string key_;
   GuardRules rules_;
 };

@@ -1,5 +1,7 @@
 #include "stamp/secret/file_contents.h"
 
+#include <utility>
+
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -31,11 +33,19 @@ void AppendFiles(const Files& files, std::string& text) {
 }  // namespace
 
 void FileContents::ReadPublic(const std::string& path) {
-  if (!public_.contains(path)) public_.emplace(path, ReadPublicFile(path));
+  if (!public_.contains(path)) PutPublic(path, ReadPublicFile(path));
 }
 
 void FileContents::ReadSecret(const std::string& path) {
-  if (!secret_.contains(path)) secret_.emplace(path, ReadSecretFile(path));
+  if (!secret_.contains(path)) PutSecret(path, ReadSecretFile(path));
+}
+
+void FileContents::PutPublic(const std::string& path, absl::StatusOr<std::string> bytes) {
+  public_.insert_or_assign(path, std::move(bytes));
+}
+
+void FileContents::PutSecret(const std::string& path, absl::StatusOr<SecretBytes> bytes) {
+  secret_.insert_or_assign(path, std::move(bytes));
 }
 
 const absl::StatusOr<std::string>& FileContents::Public(const std::string& path) const {

@@ -19,6 +19,10 @@ class FileContents {
   void ReadPublic(const std::string& path);
   void ReadSecret(const std::string& path);
 
+  // As if the file had been read and held this.
+  void PutPublic(const std::string& path, absl::StatusOr<std::string> bytes);
+  void PutSecret(const std::string& path, absl::StatusOr<SecretBytes> bytes);
+
   // What the file held, or the error of ReadPublicFile or ReadSecretFile; kNotFound if the file was not read. Valid as
   // long as this.
   const absl::StatusOr<std::string>& Public(const std::string& path) const;
