@@ -13,22 +13,18 @@
 #include "google/protobuf/message.h"
 #include "stampgate/v1/options.pb.h"
 #include "translate/message_plan.h"
+#include "translate/method_table.h"
 
 namespace stampgate {
 
-// One method and what it does upstream. Immutable.
+// A method that is not local, and what it does upstream. Immutable.
 //
 // The request message of an operation that is stamped has a required string `organization_id`. That of a submit has an
 // `optional uint64 timestamp_ms` and an `optional string idempotency_key = 14` too. Both have a
 // `ClientStamp client_stamp = 15`.
-struct Operation {
-  const google::protobuf::MethodDescriptor* method = nullptr;
-  std::string full_name;  // as gRPC spells it: "/stampgate.v1.PolicyService/GetPolicy"
-  v1::OperationKind kind = v1::OPERATION_KIND_UNSPECIFIED;
-  std::string path;           // of a general operation: the part before the caller's segment
-  std::string activity_type;  // of a submit that is not general
-  v1::PolicyClass policy_class = v1::POLICY_CLASS_DANGEROUS;
-  bool general = false;
+struct Operation : ApiMethod {
+  std::string path;                // of a general operation: the part before the caller's segment
+  std::string activity_type;       // of a submit that is not general
   bool stamped_by_client = false;  // and by nobody else
 
   const google::protobuf::Message* request_prototype = nullptr;
@@ -48,13 +44,13 @@ struct Operation {
 // All operations of the program. Thread-safe after creation.
 class OperationTable {
  public:
-  // Looks at every service that is linked into the program. Errors: kFailedPrecondition, naming the method or field
+  // Of ApiMethods(). Errors: kFailedPrecondition, naming the method or field
   // whose options or types do not make an operation: a fault of the proto.
   static absl::StatusOr<std::unique_ptr<const OperationTable>> Create(absl::string_view operator_name);
 
-  // The same, looking at these methods only. Those without the option, and local ones, are no operations.
-  static absl::StatusOr<std::unique_ptr<const OperationTable>> Create(
-      absl::string_view operator_name, const std::vector<const google::protobuf::MethodDescriptor*>& methods);
+  // The same of these methods only. Local ones are no operations.
+  static absl::StatusOr<std::unique_ptr<const OperationTable>> Create(absl::string_view operator_name,
+                                                                      const std::vector<ApiMethod>& methods);
 
   // By service, each service's in the order of its proto.
   const std::vector<Operation>& operations() const { return operations_; }
@@ -66,7 +62,7 @@ class OperationTable {
  private:
   explicit OperationTable(absl::string_view operator_name) : plans_(operator_name) {}
 
-  absl::Status AddMethod(const google::protobuf::MethodDescriptor* method);
+  absl::Status AddMethod(const ApiMethod& method);
 
   MessagePlans plans_;
   std::vector<Operation> operations_;

@@ -7,7 +7,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/escaping.h"
-#include "gateway/policy/method.h"
+#include "translate/method_table.h"
 
 namespace stampgate {
 namespace {
@@ -42,7 +42,7 @@ Caller::Caller(const config::v1::Caller& caller)
   }
   // Methods that the same grants allow share one union.
   std::map<Sets, std::shared_ptr<const OrganizationSet>> unions;
-  for (const PolicedMethod& method : PolicedMethods()) {
+  for (const ApiMethod& method : ApiMethods()) {
     if (method.policy_class != v1::POLICY_CLASS_EVENTS) continue;
     Sets sets;
     for (const Grant& grant : grants_) {

@@ -8,9 +8,9 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "gateway/policy/method.h"
 #include "stamp/secret/sha256.h"
 #include "stampgate/v1/earn_service.pb.h"
+#include "translate/method_table.h"
 #include "translate/testing/operations.h"
 
 namespace stampgate {
@@ -68,6 +68,7 @@ TEST(CallerTest, AGrantWhoseRulesRefuseLeavesItToTheNext) {
   request.mutable_parameters()->set_chain_caip2(v1::EARN_CHAIN_EIP155_1);
   Question question = Ask(kWithdraw, "o");
   question.request = &request;
+  question.plan = &testing::PlanOf(request);
   const auto key = [&](const char* amount) {
     request.mutable_parameters()->set_amount_value(amount);
     const Caller::Decision decision = caller.Decide(question);
@@ -91,6 +92,7 @@ TEST(CallerTest, ADenialTellsTheOperatorHowFarItCame) {
   request.mutable_parameters()->set_amount_value("6");
   Question question = Ask(kWithdraw, "o");
   question.request = &request;
+  question.plan = &testing::PlanOf(request);
   EXPECT_EQ(caller.Decide(question).why, "amount_value is not within amount_limits");
   EXPECT_EQ(caller.Decide(Ask(kGetPolicy, "p")).why, "no grant has this method for this organization");
   EXPECT_EQ(caller.Decide(Ask("/stampgate.v1.UserService/GetAuthenticators", "o")).why, "no grant has this method");
@@ -134,8 +136,8 @@ TEST(CallerTest, OtherMethodsThanThoseOfEventsHaveNoSet) {
 // The calls of EventService ask for their sets, so each must be of the class that has them.
 TEST(CallerTest, AllMethodsOfTheEventServiceAreOfClassEvents) {
   int methods = 0;
-  for (const PolicedMethod& method : PolicedMethods()) {
-    if (method.descriptor->service()->name() != "EventService") continue;
+  for (const ApiMethod& method : ApiMethods()) {
+    if (method.method->service()->name() != "EventService") continue;
     ++methods;
     EXPECT_EQ(method.policy_class, v1::POLICY_CLASS_EVENTS) << method.full_name;
   }

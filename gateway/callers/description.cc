@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "gateway/policy/grant.h"
-#include "gateway/policy/method.h"
+#include "gateway/policy/method_name.h"
 
 namespace stampgate {
 namespace {
@@ -48,7 +48,7 @@ std::vector<std::string> DescribeGrants(const config::v1::Caller& caller) {
     const config::v1::Grant& grant = caller.grants(i);
     const Grant compiled(grant);
     lines.push_back(absl::StrCat("grant ", i + 1, ": ", DescribeOrganizations(grant), DescribeRules(grant)));
-    for (const PolicedMethod& method : PolicedMethods()) {
+    for (const ApiMethod& method : ApiMethods()) {
       if (!compiled.HasMethod(method.full_name)) continue;
       lines.push_back(absl::StrCat("  ", PolicyNameOf(method.full_name), " (", ClassNameOf(method), ")"));
     }

@@ -16,7 +16,7 @@
 #include "gateway/callers/peer_names.h"
 #include "gateway/config/nearest_name.h"
 #include "gateway/policy/guard_rules.h"
-#include "gateway/policy/method.h"
+#include "gateway/policy/method_name.h"
 #include "gateway/policy/p256_point.h"
 #include "gateway/tokens/key_set_url.h"
 #include "gateway/upstream/ca_certificates.h"
@@ -56,7 +56,7 @@ class Owners {
 
 std::string NoMethod(const std::string& name) {
   std::vector<absl::string_view> names;
-  for (const PolicedMethod& method : PolicedMethods()) {
+  for (const ApiMethod& method : ApiMethods()) {
     const absl::string_view full = absl::StripPrefix(method.full_name, "/");
     names.push_back(absl::StripPrefix(full, "stampgate.v1."));
     names.push_back(full);
@@ -143,7 +143,7 @@ class CallerCheck {
   void CheckGrant(const config::v1::Grant& grant, const std::string& path) {
     for (int i = 0; i < grant.methods_size(); ++i) {
       const std::string method_path = absl::StrCat(path, ".methods[", i, "]");
-      const PolicedMethod* method = FindPolicedMethod(grant.methods(i));
+      const ApiMethod* method = FindApiMethod(grant.methods(i));
       if (method == nullptr) {
         report_.Add(method_path, NoMethod(grant.methods(i)));
       } else if (method->general) {
@@ -169,7 +169,7 @@ class CallerCheck {
     constexpr absl::string_view kNoLog = "has no effect: there is no event log without store";
     if (config_.has_store() || !config_.events().file().empty()) return;
     for (int i = 0; i < grant.methods_size(); ++i) {
-      const PolicedMethod* method = FindPolicedMethod(grant.methods(i));
+      const ApiMethod* method = FindApiMethod(grant.methods(i));
       if (method == nullptr || method->policy_class != v1::POLICY_CLASS_EVENTS) continue;
       report_.Warn(absl::StrCat(path, ".methods[", i, "]"), kNoLog);
     }
@@ -255,10 +255,9 @@ class CallerCheck {
   static bool ConcernsOrganizations(const config::v1::Grant& grant) {
     return !grant.classes().empty() || !grant.general_operations().empty() ||
            absl::c_any_of(grant.methods(), [](const std::string& name) {
-             const PolicedMethod* method = FindPolicedMethod(name);
-             return method != nullptr &&
-                    (method->policy_class == v1::POLICY_CLASS_EVENTS ||
-                     method->descriptor->input_type()->FindFieldByName("organization_id") != nullptr);
+             const ApiMethod* method = FindApiMethod(name);
+             return method != nullptr && (method->policy_class == v1::POLICY_CLASS_EVENTS ||
+                                          method->method->input_type()->FindFieldByName("organization_id") != nullptr);
            });
   }
 
@@ -322,7 +321,7 @@ bool LeadsToSignatures(const config::v1::Grant& grant) {
   return !grant.general_operations().empty() ||
          absl::c_any_of(grant.classes(), [](int each) { return each != v1::POLICY_CLASS_EVENTS; }) ||
          absl::c_any_of(grant.methods(), [](const std::string& name) {
-           const PolicedMethod* method = FindPolicedMethod(name);
+           const ApiMethod* method = FindApiMethod(name);
            return method != nullptr && method->policy_class != v1::POLICY_CLASS_EVENTS;
          });
 }

@@ -1,15 +1,15 @@
 #include "gateway/policy/grant.h"
 
 #include "absl/algorithm/container.h"
-#include "gateway/policy/method.h"
+#include "gateway/policy/method_name.h"
 
 namespace stampgate {
 
 Grant::Grant(const config::v1::Grant& grant) : key_(grant.key()), rules_(grant) {
   for (const std::string& name : grant.methods()) {
-    if (const PolicedMethod* method = FindPolicedMethod(name)) methods_.insert(method->full_name);
+    if (const ApiMethod* method = FindApiMethod(name)) methods_.insert(method->full_name);
   }
-  for (const PolicedMethod& method : PolicedMethods()) {
+  for (const ApiMethod& method : ApiMethods()) {
     // What goes through GeneralService is in no class: its operations are granted one by one.
     if (!method.general && absl::c_linear_search(grant.classes(), method.policy_class)) {
       methods_.insert(method.full_name);
@@ -33,7 +33,8 @@ Grant::Answer Grant::Ask(const Question& question) const {
     return {Fit::kNotTheOrganization, ""};
   }
   if (question.request == nullptr) return {Fit::kAllowed, ""};
-  if (std::optional<std::string> why = rules_.Refuse(*question.request)) return {Fit::kNotTheValues, *std::move(why)};
+  std::optional<std::string> why = rules_.Refuse(*question.request, *question.plan);
+  if (why.has_value()) return {Fit::kNotTheValues, *std::move(why)};
   return {Fit::kAllowed, ""};
 }
 

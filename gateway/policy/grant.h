@@ -13,6 +13,7 @@
 #include "gateway/policy/organization_set.h"
 #include "google/protobuf/message.h"
 #include "stampgate/config/v1/config.pb.h"
+#include "translate/message_plan.h"
 
 namespace stampgate {
 
@@ -23,6 +24,7 @@ struct Question {
   std::optional<absl::string_view> organization_id;
   // The decoded request: of a call with a client's stamp, what the stamped body says.
   const google::protobuf::Message* request = nullptr;
+  const MessagePlan* plan = nullptr;  // of the request; not null if that is not
   // Of GeneralService: the path's last segment and the activity type, empty for a query.
   bool general = false;
   absl::string_view general_path = {};
