@@ -2,16 +2,15 @@
 #ifndef STAMPGATE_GATEWAY_CALLS_CALL_LINES_H_
 #define STAMPGATE_GATEWAY_CALLS_CALL_LINES_H_
 
-#include <cstddef>
-#include <cstdint>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <string>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "gateway/process/line_limiter.h"
 #include "gateway/process/log.h"
 
 namespace stampgate {
@@ -19,14 +18,12 @@ namespace stampgate {
 // Shared by all calls. Thread-safe.
 //
 // A caller that fails again and again must not push the lines of others out of the log. So of each event, kWritten
-// lines about one caller are written in a minute; the rest is counted, and "call_lines_left_out" reports the number
-// when the minute is over.
+// lines about one caller are written in a minute. The rest is counted, and "call_lines_left_out" reports the number
+// about a minute after the first. FloodBound::kStrangers callers have lines of one event at once; lines about more of
+// them are counted together, as about FloodBound::kOthers.
 class CallLines {
  public:
   static constexpr int kWritten = 30;  // a minute, about one caller and event
-  // Callers and events at once. Lines about more of them are counted together, as about kOthers.
-  static constexpr size_t kSources = 1024;
-  static constexpr char kOthers[] = "(others)";
 
   // Writes one line; does not block.
   using Write = std::function<void(Severity severity, absl::string_view event, const LogFields& fields)>;
@@ -51,24 +48,15 @@ class CallLines {
     options_.write(severity, event, fields);
   }
 
-  // Reports what was left out in minutes that are over. To be called again and again.
+  // Reports the numbers that are due. To be called again and again.
   void Look();
 
  private:
-  // An event and the caller that it is about.
-  using Source = std::pair<std::string, std::string>;
-
-  struct Minute {
-    absl::Time began;
-    int written = 0;
-    uint64_t left_out = 0;
-  };
-
   void Report(bool all);
 
   const Options options_;
   std::mutex mutex_;
-  absl::flat_hash_map<Source, Minute> minutes_;
+  std::map<std::string, FloodBound, std::less<>> bounds_;  // by event
 };
 
 }  // namespace stampgate
