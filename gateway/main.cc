@@ -83,8 +83,7 @@ int FailToStart(const absl::Status& status) {
 
 // Opens no key files: a reviewer of a policy has only the config.
 int CheckCaller(const CommandLine& line) {
-  const auto no_key = [](const config::v1::Key&) { return absl::InternalError("keys are not opened here"); };
-  const absl::StatusOr<Config> config = LoadConfig(line.config, no_key, ConfigFiles::kPolicy);
+  const absl::StatusOr<Config> config = LoadPolicy(line.config);
   if (!config.ok()) return Fail(config.status());
   const absl::StatusOr<std::string> report = DescribeCaller(*config, line.as);
   if (!report.ok()) return Fail(absl::NotFoundError(absl::StrCat(line.config, ": ", report.status().message())));
@@ -308,8 +307,7 @@ int AuditVerify(const CommandLine& line) {
 
 // Opens nothing secret except the store.
 int StoreRestored(const CommandLine& line) {
-  const auto no_key = [](const config::v1::Key&) { return absl::InternalError("keys are not opened here"); };
-  const absl::StatusOr<Config> config = LoadConfig(line.config, no_key, ConfigFiles::kPolicy);
+  const absl::StatusOr<Config> config = LoadPolicy(line.config);
   if (!config.ok()) return Fail(config.status());
   const std::string& events = (*config)->events().file();
   const std::string calls = CallStoreFile(**config);

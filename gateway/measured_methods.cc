@@ -1,14 +1,14 @@
 #include "gateway/measured_methods.h"
 
 #include "gateway/operations/prepare_call.h"
-#include "gateway/policy/method.h"
+#include "gateway/policy/method_name.h"
 
 namespace stampgate {
 
 std::vector<Metrics::Method> MeasuredMethods() {
   std::vector<Metrics::Method> methods = {{kPrepare, "prepare"}};
-  for (const PolicedMethod& method : PolicedMethods()) {
-    methods.push_back({method.full_name, ClassNameOf(method), method.descriptor->server_streaming()});
+  for (const ApiMethod& method : ApiMethods()) {
+    methods.push_back({method.full_name, ClassNameOf(method), method.streams});
   }
   return methods;
 }

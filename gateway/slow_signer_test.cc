@@ -15,6 +15,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "gateway/config/config.h"
+#include "gateway/config/testing.h"
 #include "gateway/server.h"
 #include "gateway/upstream/scripted_server.h"
 #include "stamp/request_body.h"
@@ -60,17 +62,18 @@ TEST(SlowSignerTest, DelaysNoOtherCall) {
   ScriptedServer upstream(ScriptedServer::Always(
       absl::StrCat("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ", sizeof(kAnswer) - 1,
                    "\r\n\r\n", kAnswer)));
-  const absl::StatusOr<Config> config = ParseConfig(
+  const absl::StatusOr<ParsedConfig> parsed = ParseConfig(TestSnapshot(
       absl::StrCat("listen_address: 127.0.0.1:0\n", "upstream: {base_url: 'http://127.0.0.1:", upstream.port(), "'}\n",
                    "keys: [{name: slow, file: none, all_organizations: true}]\n",
                    "callers: [{name: c, loopback: true, grants: [{classes: [query], all_organizations: true}]}]\n"),
-      "config.yaml", [](const config::v1::Key&) { return std::string(66, '0'); });
-  ASSERT_TRUE(config.ok()) << config.status();
+      "config.yaml"));
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  const Config& config = parsed->config;
   auto access = std::make_shared<Access>();
-  access->keys.Add((*config)->keys(0), std::make_shared<PatientSigner>());
-  access->callers = CallerDirectory(**config);
+  access->keys.Add(config->keys(0), std::make_shared<PatientSigner>());
+  access->callers = CallerDirectory(*config);
   const CurrentAccess current(std::move(access));
-  absl::StatusOr<std::unique_ptr<Server>> server = Server::Start(*config, {.access = current});
+  absl::StatusOr<std::unique_ptr<Server>> server = Server::Start(config, {.access = current});
   ASSERT_TRUE(server.ok()) << server.status();
 
   grpc::TemplatedGenericStub<v1::GetPolicyRequest, v1::GetPolicyResponse> stub(

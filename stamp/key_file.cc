@@ -9,7 +9,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "stamp/pem_key.h"
-#include "stamp/secret/bytes.h"
 #include "stamp/secret/file.h"
 
 namespace stampgate {
@@ -57,8 +56,9 @@ absl::StatusOr<PrivateKey> ParseKeyText(absl::string_view text) {
   return ParseHexKey(text);
 }
 
-absl::StatusOr<PrivateKey> ReadKeyFile(const std::string& path) {
-  absl::StatusOr<SecretBytes> bytes = ReadSecretFile(path);
+absl::StatusOr<PrivateKey> ReadKeyFile(const std::string& path) { return ParseKeyFile(path, ReadSecretFile(path)); }
+
+absl::StatusOr<PrivateKey> ParseKeyFile(const std::string& path, const absl::StatusOr<SecretBytes>& bytes) {
   absl::StatusOr<PrivateKey> key = bytes.ok() ? ParseKeyText(bytes->text()) : bytes.status();
   if (key.ok()) return key;
   return absl::Status(key.status().code(), absl::StrCat("key file ", path, ": ", key.status().message()));

@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "stamp/private_key.h"
+#include "stamp/secret/bytes.h"
 
 namespace stampgate {
 
@@ -25,6 +26,9 @@ namespace stampgate {
 //   kInvalidArgument     invalid content
 //   kResourceExhausted, kInternal  memory cannot be locked, reading failed
 absl::StatusOr<PrivateKey> ReadKeyFile(const std::string& path);
+
+// The same for a file that ReadSecretFile has read.
+absl::StatusOr<PrivateKey> ParseKeyFile(const std::string& path, const absl::StatusOr<SecretBytes>& bytes);
 
 // Reads one key from text. Messages have no path; errors are kInvalidArgument and those of locked memory.
 absl::StatusOr<PrivateKey> ParseKeyText(absl::string_view text);

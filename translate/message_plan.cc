@@ -140,7 +140,7 @@ absl::Status MessagePlans::CompileField(const FieldDescriptor* field, MessagePla
   if (rule.has_maximum()) compiled.maximum = rule.maximum();
   if (rule.has_max_bytes()) compiled.max_bytes = rule.max_bytes();
   if (rule.has_max_characters()) compiled.max_characters = rule.max_characters();
-  compiled.amount = rule.guard() == v1::FIELD_GUARD_AMOUNT;
+  compiled.guard = rule.guard();
 
   if (compiled.may_be_empty && !field->has_presence()) return Fault(field, "may be empty, so it needs presence");
   const bool integer = *form == JsonForm::kUint64 || *form == JsonForm::kUint32;

@@ -49,7 +49,7 @@ struct FieldPlan {
   std::optional<uint64_t> maximum;
   std::optional<uint32_t> max_bytes;
   std::optional<uint32_t> max_characters;
-  bool amount = false;  // guarded as an amount, so it must be one
+  v1::FieldGuard guard = v1::FIELD_GUARD_UNSPECIFIED;
 
   const MessagePlan* message = nullptr;                // for a kMessage
   absl::flat_hash_map<std::string, int> enum_numbers;  // JSON text -> number, for a kEnum, without the zero value

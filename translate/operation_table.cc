@@ -6,7 +6,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "translate/linked_methods.h"
 
 namespace stampgate {
 namespace {
@@ -38,34 +37,30 @@ const FieldPlan* FindRole(const MessagePlan& plan, v1::FieldRole role) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<const OperationTable>> OperationTable::Create(absl::string_view operator_name) {
-  return Create(operator_name, LinkedMethods());
+  return Create(operator_name, ApiMethods());
 }
 
-absl::StatusOr<std::unique_ptr<const OperationTable>> OperationTable::Create(
-    absl::string_view operator_name, const std::vector<const MethodDescriptor*>& methods) {
+absl::StatusOr<std::unique_ptr<const OperationTable>> OperationTable::Create(absl::string_view operator_name,
+                                                                             const std::vector<ApiMethod>& methods) {
   auto table = std::unique_ptr<OperationTable>(new OperationTable(operator_name));
-  for (const MethodDescriptor* method : methods) {
-    if (!method->options().HasExtension(v1::operation)) continue;
-    if (method->options().GetExtension(v1::operation).kind() == v1::OPERATION_KIND_LOCAL) continue;
+  for (const ApiMethod& method : methods) {
+    if (method.kind == v1::OPERATION_KIND_LOCAL) continue;
     if (absl::Status status = table->AddMethod(method); !status.ok()) return status;
   }
   return table;
 }
 
-absl::Status OperationTable::AddMethod(const MethodDescriptor* method) {
+absl::Status OperationTable::AddMethod(const ApiMethod& entry) {
+  const MethodDescriptor* method = entry.method;
   const v1::OperationRule& rule = method->options().GetExtension(v1::operation);
   Operation operation;
-  operation.method = method;
-  operation.full_name = absl::StrCat("/", method->service()->full_name(), "/", method->name());
-  operation.kind = rule.kind();
+  static_cast<ApiMethod&>(operation) = entry;
   operation.path = rule.path();
   operation.activity_type = rule.activity_type();
-  operation.general = rule.general();
   operation.stamped_by_client = rule.stamped_by_client();
-  if (rule.policy_class() != v1::POLICY_CLASS_UNSPECIFIED) operation.policy_class = rule.policy_class();
 
-  if (method->client_streaming() || method->server_streaming()) return Fault(method, "must not be streaming");
-  if (rule.kind() == v1::OPERATION_KIND_UNSPECIFIED) return Fault(method, "needs a kind");
+  if (method->client_streaming() || operation.streams) return Fault(method, "must not be streaming");
+  if (operation.kind == v1::OPERATION_KIND_UNSPECIFIED) return Fault(method, "needs a kind");
   if (!absl::StartsWith(operation.path, "/") || absl::EndsWith(operation.path, "/") != operation.general) {
     return Fault(method, "needs a path that begins with a slash, and ends in one only if it is general");
   }

@@ -13,21 +13,17 @@
 #include "google/protobuf/message.h"
 #include "stampgate/v1/options.pb.h"
 #include "translate/message_plan.h"
+#include "translate/method_table.h"
 
 namespace stampgate {
 
-// One method and the operation of upstream that it stands for. Immutable.
+// A method that is not local, and the operation of upstream that it stands for. Immutable.
 //
 // The request message of a stamped operation has a required string `organization_id` and a `ClientStamp client_stamp =
 // 15`. That of a submit also has an `optional uint64 timestamp_ms` and an `optional string idempotency_key = 14`.
-struct Operation {
-  const google::protobuf::MethodDescriptor* method = nullptr;
-  std::string full_name;  // in gRPC's form: "/stampgate.v1.PolicyService/GetPolicy"
-  v1::OperationKind kind = v1::OPERATION_KIND_UNSPECIFIED;
-  std::string path;           // for a general operation, the part before the caller's segment
-  std::string activity_type;  // for a submit that is not general
-  v1::PolicyClass policy_class = v1::POLICY_CLASS_DANGEROUS;
-  bool general = false;
+struct Operation : ApiMethod {
+  std::string path;                // for a general operation, the part before the caller's segment
+  std::string activity_type;       // for a submit that is not general
   bool stamped_by_client = false;  // only a client may stamp it
 
   const google::protobuf::Message* request_prototype = nullptr;
@@ -47,13 +43,13 @@ struct Operation {
 // All operations of the program. Thread-safe after creation.
 class OperationTable {
  public:
-  // Compiles every service that is linked into the program. Errors: kFailedPrecondition, naming the method or field
-  // whose options or types are not those of an operation. That is a fault of the proto.
+  // Compiles ApiMethods(). Errors: kFailedPrecondition, naming the method or field whose options or types are not those
+  // of an operation. That is a fault of the proto.
   static absl::StatusOr<std::unique_ptr<const OperationTable>> Create(absl::string_view operator_name);
 
-  // Compiles only these methods. Ignores methods without the option, and local ones.
-  static absl::StatusOr<std::unique_ptr<const OperationTable>> Create(
-      absl::string_view operator_name, const std::vector<const google::protobuf::MethodDescriptor*>& methods);
+  // Compiles only these methods. Ignores local ones.
+  static absl::StatusOr<std::unique_ptr<const OperationTable>> Create(absl::string_view operator_name,
+                                                                      const std::vector<ApiMethod>& methods);
 
   // Ordered by service; within a service, in the order of its proto.
   const std::vector<Operation>& operations() const { return operations_; }
@@ -66,7 +62,7 @@ class OperationTable {
  private:
   explicit OperationTable(absl::string_view operator_name) : plans_(operator_name) {}
 
-  absl::Status AddMethod(const google::protobuf::MethodDescriptor* method);
+  absl::Status AddMethod(const ApiMethod& method);
 
   MessagePlans plans_;
   std::vector<Operation> operations_;

@@ -2,9 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
-#include <vector>
 
+#include "translate/method_table.h"
 #include "translate/operation_table.h"
 #include "translate/testing/faulty_services.pb.h"
 #include "translate/testing/status.h"
@@ -12,15 +13,14 @@
 namespace stampgate {
 namespace {
 
-using ::google::protobuf::MethodDescriptor;
 using ::stampgate::testing::StatusIs;
 using ::testing::Eq;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-const MethodDescriptor* Method(const std::string& name) {
+ApiMethod Method(const std::string& name) {
   const auto* file = testing::StampedRequest::descriptor()->file();
-  return file->FindServiceByName("FaultyService")->FindMethodByName(name);
+  return ApiMethodOf(file->FindServiceByName("FaultyService")->FindMethodByName(name));
 }
 
 struct FaultCase {
@@ -31,7 +31,6 @@ struct FaultCase {
 class FaultyOperationTest : public ::testing::TestWithParam<FaultCase> {};
 
 TEST_P(FaultyOperationTest, IsRefusedByName) {
-  ASSERT_NE(Method(GetParam().method), nullptr);
   EXPECT_THAT(OperationTable::Create("Service", {Method("Sound"), Method(GetParam().method)}),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        Eq(std::string("stampgate.testing.FaultyService.") + GetParam().method + GetParam().fault)));
@@ -82,10 +81,24 @@ TEST(FaultyOperationsTest, WithoutAClassAnOperationIsDangerous) {
   EXPECT_EQ((*table)->operations().front().policy_class, v1::POLICY_CLASS_DANGEROUS);
 }
 
-TEST(FaultyOperationsTest, AMethodWithoutTheOptionIsNotAnOperation) {
-  auto table = OperationTable::Create("Service", {Method("Plain")});
+TEST(FaultyOperationsTest, ALocalMethodIsNotAnOperation) {
+  ApiMethod method = Method("Sound");
+  method.kind = v1::OPERATION_KIND_LOCAL;
+  auto table = OperationTable::Create("Service", {method});
   ASSERT_THAT(table, StatusIs(absl::StatusCode::kOk));
   EXPECT_THAT((*table)->operations(), SizeIs(0));
+}
+
+TEST(ApiMethodsTest, AreThoseWithTheOption) {
+  std::map<std::string, bool> streams;
+  for (const ApiMethod& method : ApiMethods()) {
+    if (method.method->service()->name() == "FaultyService") streams[method.full_name] = method.streams;
+  }
+  EXPECT_TRUE(streams.contains("/stampgate.testing.FaultyService/Sound"));
+  EXPECT_FALSE(streams.contains("/stampgate.testing.FaultyService/Plain"));
+  EXPECT_FALSE(streams["/stampgate.testing.FaultyService/Sound"]);
+  EXPECT_FALSE(streams["/stampgate.testing.FaultyService/ClientStream"]);
+  EXPECT_TRUE(streams["/stampgate.testing.FaultyService/ServerStream"]);
 }
 
 TEST(FaultyOperationsTest, OneFaultyLinkedServiceIsEnough) {

@@ -144,7 +144,7 @@ class Validator {
         Add(absl::StrCat("must be at most ", *plan.max_characters, " characters long, not ", count));
       }
     }
-    if (plan.amount && !IsAmount(value) && !(value.empty() && plan.required)) {
+    if (plan.guard == v1::FIELD_GUARD_AMOUNT && !IsAmount(value) && !(value.empty() && plan.required)) {
       Add("must be an amount: 1 to 78 decimal digits without a leading zero, or MAX");
     }
     if (plan.role == v1::FIELD_ROLE_IDEMPOTENCY_KEY && !IsIdempotencyKey(value)) {

@@ -42,8 +42,9 @@ absl::Status Generate(const std::string& path) {
 
 }  // namespace
 
-absl::StatusOr<SecretBytes> ReadAuditKey(const std::string& path) {
-  absl::StatusOr<SecretBytes> text = ReadSecretFile(path);
+absl::StatusOr<SecretBytes> ReadAuditKey(const std::string& path) { return ParseAuditKey(path, ReadSecretFile(path)); }
+
+absl::StatusOr<SecretBytes> ParseAuditKey(const std::string& path, const absl::StatusOr<SecretBytes>& text) {
   absl::StatusOr<SecretBytes> key = text.ok() ? ParseKey(text->text()) : text.status();
   if (!key.ok()) return WithPath(path, key.status());
   return key;

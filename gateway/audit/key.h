@@ -15,6 +15,9 @@ namespace stampgate {
 // which the error does not quote.
 absl::StatusOr<SecretBytes> ReadAuditKey(const std::string& path);
 
+// The same for a file that ReadSecretFile has read.
+absl::StatusOr<SecretBytes> ParseAuditKey(const std::string& path, const absl::StatusOr<SecretBytes>& text);
+
 // Generates a key and writes it to the new file `path`, mode 0600, synced. Never changes an existing file; after an
 // error no file is left. Errors: kAlreadyExists; otherwise the system's error for the path, and those of
 // SecretBytes::Create.

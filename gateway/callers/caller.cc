@@ -3,62 +3,55 @@
 #include <sodium.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "gateway/policy/method.h"
+#include "translate/method_table.h"
 
 namespace stampgate {
 namespace {
 
-std::string DescribeOrganizations(const config::v1::Grant& grant) {
-  if (grant.all_organizations()) return "all organizations";
-  if (grant.organizations().empty()) {
-    return grant.organizations_file().empty() ? "no organization"
-                                              : absl::StrCat("those in ", grant.organizations_file());
-  }
-  constexpr int kShown = 5;
-  std::string text = absl::StrJoin(grant.organizations().begin(),
-                                   grant.organizations().begin() + std::min(kShown, grant.organizations_size()), ", ");
-  if (grant.organizations_size() > kShown)
-    absl::StrAppend(&text, " and ", grant.organizations_size() - kShown, " more");
-  return text;
-}
+using Sets = std::vector<std::shared_ptr<const OrganizationSet>>;
 
-std::string DescribeRules(const config::v1::Grant& grant) {
-  std::string text;
-  if (!grant.key().empty()) absl::StrAppend(&text, ", key ", grant.key());
-  for (const config::v1::AmountLimit& limit : grant.amount_limits()) {
-    absl::StrAppend(&text, ", amounts on ", limit.chain(), " of ", limit.contract().empty() ? "any" : limit.contract(),
-                    limit.max_amount().empty() ? "" : " up to ", limit.max_amount());
+std::shared_ptr<const OrganizationSet> UnionOf(const Sets& sets) {
+  if (sets.size() == 1) return sets.front();
+  auto all = std::make_shared<OrganizationSet>();
+  for (const std::shared_ptr<const OrganizationSet>& set : sets) {
+    all->all = all->all || set->all;
+    all->ids.insert(set->ids.begin(), set->ids.end());
   }
-  if (!grant.dangerous_fields().empty()) {
-    absl::StrAppend(&text, ", with ", absl::StrJoin(grant.dangerous_fields(), ", "));
-  }
-  if (!grant.export_public_keys().empty()) {
-    absl::StrAppend(&text, ", exports to ", grant.export_public_keys_size(), " keys only");
-  }
-  return text;
+  return all;
 }
 
 }  // namespace
 
-Caller::Caller(const config::v1::Caller& caller) : config_(caller) {
+Caller::Caller(const config::v1::Caller& caller)
+    : name_(caller.name()),
+      token_issuer_(caller.token().issuer()),
+      token_subjects_(caller.token().subjects().begin(), caller.token().subjects().end()),
+      has_token_(caller.has_token()) {
   for (const std::string& hex : caller.token_sha256()) {
     std::array<uint8_t, 32>& digest = token_digests_.emplace_back();
     const std::string bytes = absl::HexStringToBytes(hex);
     std::copy_n(bytes.begin(), std::min(bytes.size(), digest.size()), digest.begin());
   }
-  for (const config::v1::Grant& grant : caller.grants()) grants_.emplace_back(grant);
-  for (const PolicedMethod& method : PolicedMethods()) {
+  for (const config::v1::Grant& grant : caller.grants()) {
+    grants_.emplace_back(grant);
+    has_general_operations_ = has_general_operations_ || !grant.general_operations().empty();
+  }
+  // Methods that the same grants allow share one union.
+  std::map<Sets, std::shared_ptr<const OrganizationSet>> unions;
+  for (const ApiMethod& method : ApiMethods()) {
+    if (method.policy_class != v1::POLICY_CLASS_EVENTS) continue;
+    Sets sets;
     for (const Grant& grant : grants_) {
-      if (!grant.HasMethod(method.full_name)) continue;
-      OrganizationSet& set = organizations_[method.full_name];
-      set.all = set.all || grant.organizations().all;
-      set.ids.insert(grant.organizations().ids.begin(), grant.organizations().ids.end());
+      if (grant.HasMethod(method.full_name)) sets.push_back(grant.organizations());
     }
+    if (sets.empty()) continue;
+    std::shared_ptr<const OrganizationSet>& all = unions[sets];
+    if (all == nullptr) all = UnionOf(sets);
+    event_organizations_.emplace(method.full_name, all);
   }
 }
 
@@ -71,7 +64,7 @@ bool Caller::HasToken(const std::array<uint8_t, 32>& digest) const {
 }
 
 bool Caller::HasSubject(absl::string_view issuer, absl::string_view subject) const {
-  return config_.token().issuer() == issuer && absl::c_linear_search(config_.token().subjects(), subject);
+  return token_issuer_ == issuer && absl::c_linear_search(token_subjects_, subject);
 }
 
 Caller::Decision Caller::Decide(const Question& question) const {
@@ -91,32 +84,10 @@ Caller::Decision Caller::Decide(const Question& question) const {
   }
 }
 
-bool Caller::has_general_operations() const {
-  return absl::c_any_of(config_.grants(), [](const auto& grant) { return !grant.general_operations().empty(); });
-}
-
 const OrganizationSet& Caller::OrganizationsOf(absl::string_view method) const {
   static const auto& none = *new OrganizationSet();
-  const auto found = organizations_.find(method);
-  return found == organizations_.end() ? none : found->second;
-}
-
-std::vector<std::string> Caller::Describe() const {
-  std::vector<std::string> lines;
-  for (int i = 0; i < config_.grants_size(); ++i) {
-    const config::v1::Grant& grant = config_.grants(i);
-    lines.push_back(absl::StrCat("grant ", i + 1, ": ", DescribeOrganizations(grant), DescribeRules(grant)));
-    for (const PolicedMethod& method : PolicedMethods()) {
-      if (!grants_[i].HasMethod(method.full_name)) continue;
-      lines.push_back(absl::StrCat("  ", PolicyNameOf(method.full_name), " (", ClassNameOf(method), ")"));
-    }
-    for (const config::v1::GeneralOperation& operation : grant.general_operations()) {
-      lines.push_back(absl::StrCat("  GeneralService: ", operation.path(),
-                                   operation.activity_type().empty() ? " (query)" : " as ", operation.activity_type()));
-    }
-  }
-  if (lines.empty()) lines.push_back("nothing");
-  return lines;
+  const auto found = event_organizations_.find(method);
+  return found == event_organizations_.end() ? none : *found->second;
 }
 
 }  // namespace stampgate

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -21,10 +22,10 @@ class Caller {
   // `caller` must come from a validated config.
   explicit Caller(const config::v1::Caller& caller);
 
-  const std::string& name() const { return config_.name(); }
+  const std::string& name() const { return name_; }
 
   // Whether the caller must send a token.
-  bool wants_token() const { return !token_digests_.empty() || config_.has_token(); }
+  bool wants_token() const { return !token_digests_.empty() || has_token_; }
   // Whether `digest`, the SHA-256 of a token, is one of this caller's. The time does not depend on the digest.
   bool HasToken(const std::array<uint8_t, 32>& digest) const;
   // Whether this caller owns JSON Web Tokens of this issuer (its name in the config) and subject.
@@ -41,19 +42,22 @@ class Caller {
   Decision Decide(const Question& question) const;
 
   // Whether a grant allows any operation of GeneralService.
-  bool has_general_operations() const;
+  bool has_general_operations() const { return has_general_operations_; }
 
-  // The organizations for which any grant allows `method`; empty if none does. Valid as long as this.
+  // The organizations for which any grant allows `method`, which must be of class events; empty if no grant does, and
+  // for other methods. Valid as long as this.
   const OrganizationSet& OrganizationsOf(absl::string_view method) const;
 
-  // What this caller's grants allow, one line for each method, for the operator.
-  std::vector<std::string> Describe() const;
-
  private:
-  const config::v1::Caller config_;
+  const std::string name_;
+  const std::string token_issuer_;  // its name in the config
+  const std::vector<std::string> token_subjects_;
+  const bool has_token_;
+  bool has_general_operations_ = false;
   std::vector<std::array<uint8_t, 32>> token_digests_;
   std::vector<Grant> grants_;
-  std::map<std::string, OrganizationSet, std::less<>> organizations_;  // by method
+  // By method. A set may be that of a grant.
+  std::map<std::string, std::shared_ptr<const OrganizationSet>, std::less<>> event_organizations_;
 };
 
 }  // namespace stampgate

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "gateway/policy/method.h"
+#include "gateway/policy/method_name.h"
 #include "translate/error.h"
 
 namespace stampgate {
@@ -23,6 +23,7 @@ Question QuestionOf(const Operation& operation, const google::protobuf::Message&
   question.method = operation.full_name;
   if (operation.organization_id != nullptr) question.organization_id = TextOf(request, operation.organization_id);
   question.request = &request;
+  question.plan = operation.request;
   question.general = operation.general;
   question.general_path = TextOf(request, operation.path_segment);
   question.general_type = TextOf(request, operation.activity_type_field);
@@ -51,7 +52,7 @@ absl::Status Denied(const Caller& caller, absl::string_view method) {
                    absl::StrCat("the gateway's policy does not allow caller ", caller.name(), " this call of ", name));
   error.metadata.emplace_back("caller", caller.name());
   error.metadata.emplace_back("method", name);
-  if (const PolicedMethod* policed = FindPolicedMethod(name)) {
+  if (const ApiMethod* policed = FindApiMethod(name)) {
     error.metadata.emplace_back("policy_class", ClassNameOf(*policed));
   }
   return ToStatus(error);

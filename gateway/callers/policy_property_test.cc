@@ -19,6 +19,7 @@
 #include "stampgate/v1/organization_service.pb.h"
 #include "stampgate/v1/wallet_service.pb.h"
 #include "translate/json/reader.h"
+#include "translate/testing/operations.h"
 
 namespace stampgate {
 namespace {
@@ -273,6 +274,7 @@ Caller::Decision Decide(const Caller& caller, const Asked& asked) {
   question.method = method;
   question.organization_id = asked.organization_id;
   question.request = request.get();
+  if (request != nullptr) question.plan = &testing::PlanOf(*request);
   question.general = asked.general;
   question.general_path = asked.path;
   question.general_type = asked.type;

@@ -3,52 +3,33 @@
 #include <vector>
 
 namespace stampgate {
-namespace {
-
-// True also if the clock was set back.
-bool IsOver(absl::Time began, absl::Time now) { return now < began || now - began >= absl::Minutes(1); }
-
-}  // namespace
 
 CallLines::~CallLines() { Report(true); }
 
 bool CallLines::Admit(absl::string_view event, absl::string_view caller) {
+  constexpr FloodBound::Limits kLimits = {.window = absl::Minutes(1), .per_window = kWritten};
   const absl::Time now = options_.now();
-  std::lock_guard lock(mutex_);
-  auto found = minutes_.find(Source(event, caller));
-  if (found == minutes_.end() && minutes_.size() >= kSources) {
-    found = minutes_.try_emplace(Source(event, kOthers), Minute{now, kWritten, 0}).first;
-  } else if (found == minutes_.end()) {
-    found = minutes_.try_emplace(Source(event, caller), Minute{now, 0, 0}).first;
-  }
-  Minute& minute = found->second;
-  // A minute that left lines out continues until ReportLeftOut has reported them.
-  if (minute.left_out == 0 && IsOver(minute.began, now)) minute = {now, 0, 0};
-  if (minute.written >= kWritten) {
-    ++minute.left_out;
-    return false;
-  }
-  ++minute.written;
-  return true;
+  const std::lock_guard lock(mutex_);
+  auto bound = bounds_.find(event);
+  if (bound == bounds_.end()) bound = bounds_.try_emplace(std::string(event), kLimits).first;
+  // A name may be that of a stranger. The days of strangers and callers have no bound here, so all may be strangers.
+  return bound->second.Admit(std::string(caller), FloodBound::Who::kStranger, now);
 }
 
 void CallLines::ReportLeftOut() { Report(false); }
 
 void CallLines::Report(bool all) {
   const absl::Time now = options_.now();
-  std::vector<std::pair<Source, uint64_t>> left_out;
+  std::vector<std::pair<std::string, FloodBound::Counted>> left_out;
   {
-    std::lock_guard lock(mutex_);
-    absl::erase_if(minutes_, [&](const auto& entry) {
-      const auto& [source, minute] = entry;
-      if (!all && !IsOver(minute.began, now)) return false;
-      if (minute.left_out > 0) left_out.emplace_back(source, minute.left_out);
-      return true;
-    });
+    const std::lock_guard lock(mutex_);
+    for (auto& [event, bound] : bounds_) {
+      for (FloodBound::Counted& counted : bound.Take(now, all)) left_out.emplace_back(event, std::move(counted));
+    }
   }
-  for (const auto& [source, count] : left_out) {
+  for (const auto& [event, counted] : left_out) {
     WriteLine(Severity::kWarning, "call_lines_left_out",
-              {{"left_out", source.first}, {"caller", source.second}, {"count", count}});
+              {{"left_out", event}, {"caller", counted.name}, {"count", counted.count}});
   }
 }
 

@@ -2,16 +2,15 @@
 #ifndef STAMPGATE_GATEWAY_CALLS_CALL_LINES_H_
 #define STAMPGATE_GATEWAY_CALLS_CALL_LINES_H_
 
-#include <cstddef>
-#include <cstdint>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <string>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "gateway/process/line_limiter.h"
 #include "gateway/process/log.h"
 
 namespace stampgate {
@@ -20,14 +19,11 @@ namespace stampgate {
 //
 // A caller whose calls fail again and again must not displace other callers' lines from the log. So at most kWritten
 // lines a minute of each event are written about one caller. Further ones are counted, and "call_lines_left_out"
-// reports their number when the minute is over.
+// reports their number about a minute after the first line. FloodBound::kStrangers callers are counted separately for
+// each event; lines of further ones are counted together, under FloodBound::kOthers.
 class CallLines {
  public:
   static constexpr int kWritten = 30;  // a minute, for each caller and event
-  // The number of pairs of caller and event that are counted separately. Lines of further ones are counted together,
-  // under kOthers.
-  static constexpr size_t kSources = 1024;
-  static constexpr char kOthers[] = "(others)";
 
   // Writes one line; must not block.
   using Write = std::function<void(Severity severity, absl::string_view event, const LogFields& fields)>;
@@ -52,24 +48,15 @@ class CallLines {
     options_.write(severity, event, fields);
   }
 
-  // Reports the lines that were left out in minutes that are over. Call it regularly.
+  // Reports the numbers that are due. Call it regularly.
   void ReportLeftOut();
 
  private:
-  // An event and the caller that it concerns.
-  using Source = std::pair<std::string, std::string>;
-
-  struct Minute {
-    absl::Time began;
-    int written = 0;
-    uint64_t left_out = 0;
-  };
-
   void Report(bool all);
 
   const Options options_;
   std::mutex mutex_;
-  absl::flat_hash_map<Source, Minute> minutes_;
+  std::map<std::string, FloodBound, std::less<>> bounds_;  // by event
 };
 
 }  // namespace stampgate

@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "gateway/callers/caller.h"
+#include "gateway/callers/description.h"
 #include "gateway/config/caller_rules.h"
 #include "gateway/policy/key_ring.h"
 #include "gateway/policy/organization_set.h"
@@ -73,12 +73,12 @@ absl::StatusOr<std::string> DescribeCaller(const Config& config, absl::string_vi
   std::vector<UnreadOrganizations> unread;
   absl::c_copy_if(config.unread(), std::back_inserter(unread),
                   [&](const auto& each) { return each.caller == caller - callers.begin(); });
-  std::string text = absl::StrCat(name, " may call\n", absl::StrJoin(Caller(*caller).Describe(), "\n"), "\n");
+  std::string text = absl::StrCat(name, " may call\n", absl::StrJoin(DescribeGrants(*caller), "\n"), "\n");
   const std::string keys = DescribeKeys(*config, WithoutNamedKey(*caller, unread));
   if (!keys.empty()) absl::StrAppend(&text, "where a grant names no key, it is signed with\n", keys);
   for (const UnreadOrganizations& each : unread) {
-    absl::StrAppend(&text, "not known here: the organizations of grant ", each.grant + 1, ", whose file ",
-                    caller->grants(each.grant).organizations_file(), " ", each.why, "\n");
+    absl::StrAppend(&text, "not known here: the organizations of grant ", each.grant + 1, ", which are in ",
+                    caller->grants(each.grant).organizations_file(), ": ", each.why, "\n");
   }
   return text;
 }

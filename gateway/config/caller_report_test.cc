@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "gateway/config/testing.h"
 #include "gateway/policy/testing.h"
 
 namespace stampgate {
@@ -29,11 +30,10 @@ constexpr char kFewKeys[] = "keys: [{name: treasury, file: none, organizations: 
 class CallerReportTest : public ::testing::Test {
  protected:
   absl::StatusOr<std::string> Describe(const std::string& text, absl::string_view name = "c") {
-    const auto no_key = [](const config::v1::Key&) { return absl::InternalError("a key is opened"); };
-    const absl::StatusOr<Config> config = ParseConfig(absl::StrCat("upstream: {base_url: 'https://host'}\n", text),
-                                                      folder_ + "/f", no_key, ConfigFiles::kPolicy);
-    if (!config.ok()) return config.status();
-    return DescribeCaller(*config, name);
+    const absl::StatusOr<ParsedConfig> parsed = ParseConfig(ReadTestSnapshot(
+        absl::StrCat("upstream: {base_url: 'https://host'}\n", text), folder_ + "/f", ConfigFiles::kPolicy));
+    if (!parsed.ok()) return parsed.status();
+    return DescribeCaller(parsed->config, name);
   }
   std::string Grants(absl::string_view grants, absl::string_view keys = kKeys) {
     const absl::StatusOr<std::string> report =
@@ -100,8 +100,8 @@ TEST_F(CallerReportTest, SaysWhichOrganizationsItDoesNotKnow) {
   // To sign for any of them, the key is needed that would.
   EXPECT_EQ(Keys("{classes: [query], organizations: [t]}, {classes: [login], organizations_file: ids}"),
             absl::StrCat("  key later: v\n  key main: all other organizations\n  key treasury: t, u\n"
-                         "not known here: the organizations of grant 2, whose file ",
-                         folder_, "/ids cannot be read: No such file or directory\n"));
+                         "not known here: the organizations of grant 2, which are in ",
+                         folder_, "/ids: it cannot be opened: No such file or directory\n"));
 }
 
 TEST_F(CallerReportTest, SaysNothingOfTheFilesOfOthers) {

@@ -14,22 +14,18 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "gateway/callers/peer_names.h"
-#include "gateway/config/bounded_file.h"
 #include "gateway/config/nearest_name.h"
 #include "gateway/policy/guard_rules.h"
-#include "gateway/policy/method.h"
+#include "gateway/policy/method_name.h"
 #include "gateway/policy/p256_point.h"
-#include "gateway/tokens/key_set.h"
 #include "gateway/tokens/key_set_url.h"
-#include "gateway/upstream/ca_file.h"
+#include "gateway/upstream/ca_certificates.h"
 #include "translate/amount.h"
 #include "translate/operation_table.h"
-#include "webhooks/keys/key_set.h"
 
 namespace stampgate {
 namespace {
 
-constexpr size_t kMaxOrganizationFileBytes = 16 << 20;
 constexpr size_t kMaxOrganizationIdBytes = 128;
 
 template <typename Allowed>
@@ -60,7 +56,7 @@ class Owners {
 
 std::string NoMethod(const std::string& name) {
   std::vector<absl::string_view> names;
-  for (const PolicedMethod& method : PolicedMethods()) {
+  for (const ApiMethod& method : ApiMethods()) {
     const absl::string_view full = absl::StripPrefix(method.full_name, "/");
     names.push_back(absl::StripPrefix(full, "stampgate.v1."));
     names.push_back(full);
@@ -147,7 +143,7 @@ class CallerCheck {
   void CheckGrant(const config::v1::Grant& grant, const std::string& path) {
     for (int i = 0; i < grant.methods_size(); ++i) {
       const std::string method_path = absl::StrCat(path, ".methods[", i, "]");
-      const PolicedMethod* method = FindPolicedMethod(grant.methods(i));
+      const ApiMethod* method = FindApiMethod(grant.methods(i));
       if (method == nullptr) {
         report_.Add(method_path, NoMethod(grant.methods(i)));
       } else if (method->general) {
@@ -173,7 +169,7 @@ class CallerCheck {
     constexpr absl::string_view kNoLog = "has no effect: there is no event log without store";
     if (config_.has_store() || !config_.events().file().empty()) return;
     for (int i = 0; i < grant.methods_size(); ++i) {
-      const PolicedMethod* method = FindPolicedMethod(grant.methods(i));
+      const ApiMethod* method = FindApiMethod(grant.methods(i));
       if (method == nullptr || method->policy_class != v1::POLICY_CLASS_EVENTS) continue;
       report_.Warn(absl::StrCat(path, ".methods[", i, "]"), kNoLog);
     }
@@ -259,10 +255,9 @@ class CallerCheck {
   static bool ConcernsOrganizations(const config::v1::Grant& grant) {
     return !grant.classes().empty() || !grant.general_operations().empty() ||
            absl::c_any_of(grant.methods(), [](const std::string& name) {
-             const PolicedMethod* method = FindPolicedMethod(name);
-             return method != nullptr &&
-                    (method->policy_class == v1::POLICY_CLASS_EVENTS ||
-                     method->descriptor->input_type()->FindFieldByName("organization_id") != nullptr);
+             const ApiMethod* method = FindApiMethod(name);
+             return method != nullptr && (method->policy_class == v1::POLICY_CLASS_EVENTS ||
+                                          method->method->input_type()->FindFieldByName("organization_id") != nullptr);
            });
   }
 
@@ -295,27 +290,20 @@ class CallerCheck {
   Owners tokens_;
 };
 
-// The ids of one file. An error says what is wrong, and where.
-absl::StatusOr<std::vector<std::string>> ReadOrganizationFile(const std::string& file) {
-  const absl::StatusOr<std::string> text = ReadBoundedFile(file, kMaxOrganizationFileBytes);
-  if (!text.ok()) return text.status();
-  std::vector<std::string> ids;
+// The ids in the text of one file. An error names the rule and the line.
+absl::StatusOr<std::vector<absl::string_view>> ParseOrganizations(absl::string_view text) {
+  std::vector<absl::string_view> ids;
   int line_number = 0;
-  for (absl::string_view line : absl::StrSplit(*text, '\n')) {
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
     ++line_number;
     line = absl::StripAsciiWhitespace(line);
     if (line.empty() || line[0] == '#') continue;
     if (!IsOrganizationId(line)) {
       return absl::InvalidArgumentError(absl::StrCat("has no exact id in line ", line_number));
     }
-    ids.emplace_back(line);
+    ids.push_back(line);
   }
   return ids;
-}
-
-absl::Status CheckKeySetFile(const std::string& file) {
-  absl::StatusOr<std::string> text = ReadBoundedFile(file, kMaxKeySetBytes);
-  return text.ok() ? TokenKeySet::Parse(*std::move(text)).status() : text.status();
 }
 
 }  // namespace
@@ -333,7 +321,7 @@ bool LeadsToSignatures(const config::v1::Grant& grant) {
   return !grant.general_operations().empty() ||
          absl::c_any_of(grant.classes(), [](int each) { return each != v1::POLICY_CLASS_EVENTS; }) ||
          absl::c_any_of(grant.methods(), [](const std::string& name) {
-           const PolicedMethod* method = FindPolicedMethod(name);
+           const ApiMethod* method = FindApiMethod(name);
            return method != nullptr && method->policy_class != v1::POLICY_CLASS_EVENTS;
          });
 }
@@ -360,34 +348,49 @@ void CheckTokenIssuers(const config::v1::Config& config, ConfigReport& report) {
 
 void CheckCallers(const config::v1::Config& config, ConfigReport& report) { CallerCheck(config, report).Run(); }
 
-void CheckTokenIssuerFiles(const config::v1::Config& config, ConfigReport& report) {
+absl::Status CheckCaFile(const absl::StatusOr<std::string>& pem) {
+  return pem.ok() ? CheckCaCertificates(*pem) : pem.status();
+}
+
+std::vector<std::optional<TokenKeySet>> ParseKeySets(const config::v1::Config& config, const FileContents& contents,
+                                                     ConfigReport& report) {
+  std::vector<std::optional<TokenKeySet>> key_sets(config.token_issuers_size());
   for (int i = 0; i < config.token_issuers_size(); ++i) {
     const config::v1::TokenIssuer& issuer = config.token_issuers(i);
     const std::string path = absl::StrCat("token_issuers[", i, "]");
-    const auto check = [&](const std::string& file, const char* field, absl::Status (*rule)(const std::string&)) {
-      if (file.empty()) return;
-      if (const absl::Status status = rule(file); !status.ok()) report.Add(path + field, status.message());
-    };
-    check(issuer.jwks_file(), ".jwks_file", &CheckKeySetFile);
-    check(issuer.ca_file(), ".ca_file", &CheckCaFile);
+    if (!issuer.jwks_file().empty()) {
+      const absl::StatusOr<std::string>& json = contents.Public(issuer.jwks_file());
+      absl::StatusOr<TokenKeySet> key_set = json.ok() ? TokenKeySet::Parse(*json) : json.status();
+      if (key_set.ok()) {
+        key_sets[i] = *std::move(key_set);
+      } else {
+        report.Add(path + ".jwks_file", key_set.status().message());
+      }
+    }
+    if (issuer.ca_file().empty()) continue;
+    const absl::Status status = CheckCaFile(contents.Public(issuer.ca_file()));
+    if (!status.ok()) report.Add(path + ".ca_file", status.message());
   }
+  return key_sets;
 }
 
-void ReadOrganizationFiles(config::v1::Config& config, std::vector<UnreadOrganizations>* unread, ConfigReport& report) {
+void AddOrganizations(const FileContents& contents, config::v1::Config& config,
+                      std::vector<UnreadOrganizations>* unread, ConfigReport& report) {
   for (int i = 0; i < config.callers_size(); ++i) {
     for (int n = 0; n < config.callers(i).grants_size(); ++n) {
       config::v1::Grant& grant = *config.mutable_callers(i)->mutable_grants(n);
       if (grant.organizations_file().empty()) continue;
-      absl::StatusOr<std::vector<std::string>> ids = ReadOrganizationFile(grant.organizations_file());
-      if (unread != nullptr && absl::IsUnavailable(ids.status())) {
-        unread->push_back({i, n, std::string(ids.status().message())});
+      const absl::StatusOr<std::string>& text = contents.Public(grant.organizations_file());
+      if (unread != nullptr && !text.ok()) {
+        unread->push_back({i, n, std::string(text.status().message())});
         continue;
       }
+      const absl::StatusOr<std::vector<absl::string_view>> ids = text.ok() ? ParseOrganizations(*text) : text.status();
       if (!ids.ok()) {
         report.Add(absl::StrCat("callers[", i, "].grants[", n, "].organizations_file"), ids.status().message());
         continue;
       }
-      for (std::string& id : *ids) grant.add_organizations(std::move(id));
+      for (const absl::string_view id : *ids) grant.add_organizations(id.data(), id.size());
     }
   }
 }

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gateway/config/config.h"
+#include "gateway/config/testing.h"
 #include "gateway/policy/testing.h"
 
 namespace stampgate {
@@ -19,15 +20,13 @@ using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
-absl::StatusOr<std::string> AnyKey(const config::v1::Key&) { return std::string(66, '0'); }
-
 constexpr char kHead[] =
     "upstream: {base_url: https://host}\n"
     "keys: [{name: all, file: a.key, all_organizations: true}, {name: some, file: b.key, organizations: [o, p]}]\n";
 
 // What is said of a config that is good but for these lines, which begin at line 3.
 std::string ReportOf(absl::string_view lines, const std::string& file = "f") {
-  return std::string(ParseConfig(absl::StrCat(kHead, lines, "\n"), file, AnyKey).status().message());
+  return std::string(ParseConfig(TestSnapshot(absl::StrCat(kHead, lines, "\n"), file)).status().message());
 }
 // Of a caller with these members, which begin at column 12 of line 3.
 std::string CallerReport(absl::string_view members) { return ReportOf(absl::StrCat("callers: [{", members, "}]")); }
@@ -326,11 +325,11 @@ TEST(CallerConfigTest, AnUnknownMethodGetsTheNearestName) {
 
 // The warnings of a config that is good.
 std::vector<std::string> WarningsOf(absl::string_view lines, absl::string_view keys = "all_organizations: true") {
-  const absl::StatusOr<Config> config = ParseConfig(
+  const absl::StatusOr<ParsedConfig> parsed = ParseConfig(TestSnapshot(
       absl::StrCat("upstream: {base_url: https://host}\nkeys: [{name: k, file: k.key, ", keys, "}]\n", lines, "\n"),
-      "f", AnyKey, ConfigFiles::kPolicy);
-  EXPECT_TRUE(config.ok()) << config.status();
-  return config.ok() ? config->warnings() : std::vector<std::string>{"a fault"};
+      "f", ConfigFiles::kPolicy));
+  EXPECT_TRUE(parsed.ok()) << parsed.status();
+  return parsed.ok() ? parsed->config.warnings() : std::vector<std::string>{"a fault"};
 }
 std::vector<std::string> GrantWarnings(absl::string_view members, absl::string_view keys = "all_organizations: true") {
   return WarningsOf(absl::StrCat("callers: [{name: c, loopback: true, grants: [{", members, "}]}]"), keys);
@@ -447,13 +446,13 @@ class OrganizationFileTest : public ::testing::Test {
     return Load();
   }
   std::string Load() {
-    const absl::StatusOr<Config> config =
-        ParseConfig(absl::StrCat(kHead, "callers: [{name: c, loopback: true, grants: [{classes: [query], ",
-                                 "organizations_file: ids}]}]\n"),
-                    folder_ + "/f", AnyKey);
+    const absl::StatusOr<ParsedConfig> parsed =
+        ParseConfig(TestSnapshot(absl::StrCat(kHead, "callers: [{name: c, loopback: true, grants: [{classes: [query], ",
+                                              "organizations_file: ids}]}]\n"),
+                                 folder_ + "/f"));
     ids_.clear();
-    if (!config.ok()) return std::string(config.status().message()).substr(folder_.size() + 1);
-    const auto& organizations = (*config)->callers(0).grants(0).organizations();
+    if (!parsed.ok()) return std::string(parsed.status().message()).substr(folder_.size() + 1);
+    const auto& organizations = parsed->config->callers(0).grants(0).organizations();
     ids_.assign(organizations.begin(), organizations.end());
     return "";
   }
@@ -489,18 +488,18 @@ TEST_F(OrganizationFileTest, TellsTheLineOfWhatIsNoId) {
 }
 
 TEST_F(OrganizationFileTest, IsAFileThatCanBeReadAndIsNotTooLarge) {
-  EXPECT_EQ(Load(), place_ + "cannot be read: No such file or directory");
+  EXPECT_EQ(Load(), place_ + "it cannot be opened: No such file or directory");
   std::filesystem::create_directory(folder_ + "/ids");
-  EXPECT_EQ(Load(), place_ + "is not a file");
+  EXPECT_EQ(Load(), place_ + "it is not a regular file");
   std::filesystem::remove(folder_ + "/ids");
   ASSERT_EQ(mkfifo((folder_ + "/ids").c_str(), 0600), 0);
-  EXPECT_EQ(Load(), place_ + "is not a file");
+  EXPECT_EQ(Load(), place_ + "it is not a regular file");
   const std::string line = std::string(127, 'a') + "\n";
   std::string large;
   while (large.size() < 16 << 20) large += line;
   EXPECT_EQ(Read(large), "");
   EXPECT_EQ(ids_.size(), large.size() / line.size());
-  EXPECT_EQ(Read(large + "b"), place_ + "is larger than 16384 KiB");
+  EXPECT_EQ(Read(large + "b"), place_ + "it is larger than 16777216 bytes");
 }
 
 TEST_F(OrganizationFileTest, MayBeALinkAsMountedOnesAre) {

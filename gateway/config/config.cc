@@ -1,13 +1,9 @@
 #include "gateway/config/config.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <vector>
@@ -19,17 +15,19 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
-#include "absl/time/clock.h"
 #include "gateway/audit/key.h"
 #include "gateway/config/caller_rules.h"
 #include "gateway/config/duration.h"
 #include "gateway/config/fault_report.h"
+#include "gateway/config/named_files.h"
 #include "gateway/config/yaml_reader.h"
 #include "gateway/tls/client_certificate_filter.h"
 #include "gateway/upstream/base_url.h"
-#include "gateway/upstream/ca_file.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/util/time_util.h"
+#include "stamp/key_file.h"
+#include "stamp/make_signer.h"
+#include "stamp/secret/file_contents.h"
 #include "stampgate/v1/options.pb.h"
 #include "webhooks/http/listen_address.h"
 #include "webhooks/http/tls_files.h"
@@ -181,24 +179,27 @@ void CheckTls(const config::v1::Config& config, ConfigReport& report) {
   if (tls.client_ca_file().empty()) report.Add("tls.client_ca_file", "is required with tls");
 }
 
-void CheckCallerTls(const config::v1::Config& config, ConfigReport& report) {
+absl::Status CheckTlsContents(const TlsFiles& files, const ConfigSnapshot& snapshot) {
+  const absl::StatusOr<TlsSnapshot> tls = MakeTlsSnapshot(files, snapshot.contents);
+  if (!tls.ok()) return tls.status();
+  if (absl::Status status = CheckTlsSnapshot(*tls, files, snapshot.now).status(); !status.ok()) return status;
+  // Of the port that asks clients for certificates, which is gRPC's.
+  return files.client_ca_file.empty() ? absl::OkStatus() : CheckThatGrpcCanRead(*tls, files);
+}
+
+void CheckCallerTls(const config::v1::Config& config, const ConfigSnapshot& snapshot, ConfigReport& report) {
   if (!config.has_tls() || report.IsFaulty("tls") || report.IsFaulty("tls.certificate_file") ||
       report.IsFaulty("tls.private_key_file") || report.IsFaulty("tls.client_ca_file")) {
     return;
   }
-  const TlsFiles files = FilesOf(config.tls());
-  const absl::StatusOr<TlsSnapshot> snapshot = ReadTlsFiles(files);
-  absl::Status status = snapshot.status();
-  if (status.ok()) status = CheckTlsSnapshot(*snapshot, files, absl::Now()).status();
-  if (status.ok()) status = CheckThatGrpcCanRead(*snapshot, files);
+  const absl::Status status = CheckTlsContents(FilesOf(config.tls()), snapshot);
   if (!status.ok()) report.Add("tls", absl::StrCat("cannot be used: ", status.message()));
 }
 
-void CheckAuditKey(const config::v1::Audit& audit, ConfigReport& report) {
+void CheckAuditKey(const config::v1::Audit& audit, const FileContents& contents, ConfigReport& report) {
   if (audit.key_file().empty() || report.IsFaulty("audit.key_file")) return;
-  if (const absl::Status status = ReadAuditKey(audit.key_file()).status(); !status.ok()) {
-    report.Add("audit.key_file", status.message());
-  }
+  const absl::Status status = ParseAuditKey(audit.key_file(), contents.Secret(audit.key_file())).status();
+  if (!status.ok()) report.Add("audit.key_file", status.message());
 }
 
 void CheckAudit(const config::v1::Audit& audit, ConfigReport& report) {
@@ -282,18 +283,17 @@ void CheckWebhooks(const config::v1::Config& config, ConfigReport& report) {
   }
 }
 
-void CheckWebhookTls(const config::v1::Webhooks& webhooks, ConfigReport& report) {
+void CheckWebhookTls(const config::v1::Webhooks& webhooks, const ConfigSnapshot& snapshot, ConfigReport& report) {
   if (webhooks.tls_certificate_file().empty() || webhooks.tls_private_key_file().empty()) return;
   const absl::Status status =
-      CheckTlsFiles({webhooks.tls_certificate_file(), webhooks.tls_private_key_file()}, absl::Now());
+      CheckTlsContents({webhooks.tls_certificate_file(), webhooks.tls_private_key_file()}, snapshot);
   if (!status.ok()) report.Add("webhooks.tls_certificate_file", absl::StrCat("cannot be used: ", status.message()));
 }
 
-void CheckUpstreamCa(const config::v1::Upstream& upstream, ConfigReport& report) {
+void CheckUpstreamCa(const config::v1::Upstream& upstream, const FileContents& contents, ConfigReport& report) {
   if (upstream.ca_file().empty()) return;
-  if (const absl::Status status = CheckCaFile(upstream.ca_file()); !status.ok()) {
-    report.Add("upstream.ca_file", status.message());
-  }
+  const absl::Status status = CheckCaFile(contents.Public(upstream.ca_file()));
+  if (!status.ok()) report.Add("upstream.ca_file", status.message());
 }
 
 void CheckUpstream(const config::v1::Upstream& upstream, ConfigReport& report) {
@@ -319,19 +319,11 @@ void CheckReplica(const config::v1::Replica& replica, ConfigReport& report) {
   if (replica.index() >= replica.count()) report.Add("replica.index", "must be below count");
 }
 
-// Catches a key where its file's name belongs, before an error message of the system can quote it.
-bool LooksLikeKey(absl::string_view file) {
-  constexpr size_t kHexKeyDigits = 64;
-  const absl::string_view digits = file.substr(0, file.find(':'));
-  return absl::StrContains(file, "-----BEGIN") ||
-         (digits.size() >= kHexKeyDigits && ConsistsOf(digits, absl::ascii_isxdigit));
-}
-
 void CheckKey(const config::v1::Key& key, const std::string& path, ConfigReport& report) {
   if (!IsConfigName(key.name())) {
     report.Add(path + ".name", "must consist of a-z, 0-9 and -");
   }
-  if (LooksLikeKey(key.file())) report.Add(path + ".file", "holds a key: name the file that holds it");
+  if (HoldsKey(key.file())) report.Add(path + ".file", "holds a key: name the file that holds it");
   const size_t digits = key.public_key().size();
   if (digits > 0 && ((digits != 64 && digits != 66) || !ConsistsOf(key.public_key(), absl::ascii_isxdigit))) {
     report.Add(path + ".public_key", "must be 66 hex digits, or 64 for Ed25519");
@@ -366,49 +358,31 @@ void CheckKeys(const google::protobuf::RepeatedPtrField<config::v1::Key>& keys, 
   }
 }
 
-void OpenKeys(const google::protobuf::RepeatedPtrField<config::v1::Key>& keys, OpenKey open_key, ConfigReport& report) {
-  for (int i = 0; i < keys.size(); ++i) {
-    const std::string path = absl::StrCat("keys[", i, "]");
-    if (report.IsFaulty(path + ".file")) continue;
-    const absl::StatusOr<std::string> public_key = open_key(keys[i]);
-    if (!public_key.ok()) {
-      report.Add(path + ".file", public_key.status().message());
-    } else if (!keys[i].public_key().empty() && !absl::EqualsIgnoreCase(keys[i].public_key(), *public_key)) {
-      report.Add(path + ".public_key", "is not the public half of the key in the file");
-    }
-  }
+absl::StatusOr<std::shared_ptr<const Signer>> SignerOf(const config::v1::Key& key, const FileContents& contents) {
+  absl::StatusOr<PrivateKey> secret = ParseKeyFile(key.file(), contents.Secret(key.file()));
+  if (!secret.ok()) return secret.status();
+  return MakeSigner(*std::move(secret));
 }
 
-void ResolveFiles(const std::string& config_file, config::v1::Config& config) {
-  const auto resolve = [&](std::string* file) {
-    if (!file->empty()) *file = (std::filesystem::path(config_file).parent_path() / *file).string();
-  };
-  resolve(config.mutable_upstream()->mutable_ca_file());
-  for (config::v1::Key& key : *config.mutable_keys()) resolve(key.mutable_file());
-  resolve(config.mutable_events()->mutable_file());
-  if (config.has_store()) {
-    std::string* folder = config.mutable_store()->mutable_sqlite()->mutable_folder();
-    resolve(folder);
-    if (config.events().file().empty()) {
-      config.mutable_events()->set_file((std::filesystem::path(*folder) / "events.db").string());
+// The signers of all keys, in their order. A key with a fault has none, and the list is not used then.
+std::vector<std::shared_ptr<const Signer>> MakeSigners(const config::v1::Config& config, const FileContents& contents,
+                                                       ConfigReport& report) {
+  std::vector<std::shared_ptr<const Signer>> signers;
+  for (int i = 0; i < config.keys_size(); ++i) {
+    const std::string path = absl::StrCat("keys[", i, "]");
+    if (report.IsFaulty(path + ".file")) continue;
+    const config::v1::Key& key = config.keys(i);
+    absl::StatusOr<std::shared_ptr<const Signer>> signer = SignerOf(key, contents);
+    if (!signer.ok()) {
+      report.Add(path + ".file", signer.status().message());
+      continue;
     }
+    if (!key.public_key().empty() && !absl::EqualsIgnoreCase(key.public_key(), (*signer)->public_key_hex())) {
+      report.Add(path + ".public_key", "is not the public half of the key in the file");
+    }
+    signers.push_back(*std::move(signer));
   }
-  resolve(config.mutable_webhooks()->mutable_tls_certificate_file());
-  resolve(config.mutable_webhooks()->mutable_tls_private_key_file());
-  if (config.has_tls()) {
-    resolve(config.mutable_tls()->mutable_certificate_file());
-    resolve(config.mutable_tls()->mutable_private_key_file());
-    resolve(config.mutable_tls()->mutable_client_ca_file());
-  }
-  resolve(config.mutable_audit()->mutable_file());
-  resolve(config.mutable_audit()->mutable_key_file());
-  for (config::v1::TokenIssuer& issuer : *config.mutable_token_issuers()) {
-    resolve(issuer.mutable_ca_file());
-    resolve(issuer.mutable_jwks_file());
-  }
-  for (config::v1::Caller& caller : *config.mutable_callers()) {
-    for (config::v1::Grant& grant : *caller.mutable_grants()) resolve(grant.mutable_organizations_file());
-  }
+  return signers;
 }
 
 }  // namespace
@@ -422,12 +396,13 @@ TlsFiles FilesOf(const config::v1::Tls& tls) {
   return {tls.certificate_file(), tls.private_key_file(), tls.client_ca_file()};
 }
 
-absl::StatusOr<Config> ParseConfig(absl::string_view text, const std::string& path, OpenKey open_key,
-                                   ConfigFiles files) {
+absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot) {
+  const absl::StatusOr<std::string>& text = snapshot.contents.Public(snapshot.path);
+  if (!text.ok()) return absl::InvalidArgumentError(absl::StrCat(snapshot.path, ": ", text.status().message()));
   config::v1::Config config = Defaults();
   Places places;
-  std::vector<Fault> faults = ReadYaml(text, &config, &places);
-  ConfigReport report(path, std::move(faults), std::move(places));
+  std::vector<Fault> faults = ReadYaml(*text, &config, &places);
+  ConfigReport report(snapshot.path, std::move(faults), std::move(places));
   CheckFields(config, "", report);
   CheckListenAddress(config, report);
   CheckRange(config.reload_interval(), absl::Milliseconds(100), "reload_interval", report);
@@ -444,32 +419,26 @@ absl::StatusOr<Config> ParseConfig(absl::string_view text, const std::string& pa
   CheckWebhooks(config, report);
   CheckTokenIssuers(config, report);
   CheckCallers(config, report);
-  // The rules above judge a file's name as it is written, those below what it leads to.
-  ResolveFiles(path, config);
-  if (files == ConfigFiles::kAll) {
-    CheckUpstreamCa(config.upstream(), report);
-    CheckWebhookTls(config.webhooks(), report);
-    CheckCallerTls(config, report);
-    CheckAuditKey(config.audit(), report);
+  // The rules above judge a file's name as it is written, those below the content of the file.
+  ResolveFiles(snapshot.path, config);
+  const FileContents& contents = snapshot.contents;
+  if (snapshot.files == ConfigFiles::kAll) {
+    CheckUpstreamCa(config.upstream(), contents, report);
+    CheckWebhookTls(config.webhooks(), snapshot, report);
+    CheckCallerTls(config, snapshot, report);
+    CheckAuditKey(config.audit(), contents, report);
   }
-  if (files != ConfigFiles::kPolicy) {
-    OpenKeys(config.keys(), open_key, report);
-    CheckTokenIssuerFiles(config, report);
+  std::vector<std::shared_ptr<const Signer>> signers;
+  std::vector<std::optional<TokenKeySet>> key_sets;
+  if (snapshot.files != ConfigFiles::kPolicy) {
+    signers = MakeSigners(config, contents, report);
+    key_sets = ParseKeySets(config, contents, report);
   }
   std::vector<UnreadOrganizations> unread;
-  ReadOrganizationFiles(config, files == ConfigFiles::kPolicy ? &unread : nullptr, report);
-  if (const absl::Status status = report.ToStatus(); !status.ok()) return status;
-  return Config(std::move(config), std::move(unread), report.Warnings());
-}
-
-absl::StatusOr<Config> LoadConfig(const std::string& path, OpenKey open_key, ConfigFiles files) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"), &std::fclose);
-  std::string text(kMaxYamlBytes + 1, '\0');
-  if (file != nullptr) text.resize(std::fread(text.data(), 1, text.size(), file.get()));
-  if (file == nullptr || std::ferror(file.get())) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": cannot be read: ", std::strerror(errno)));
-  }
-  return ParseConfig(text, path, open_key, files);
+  AddOrganizations(contents, config, snapshot.files == ConfigFiles::kPolicy ? &unread : nullptr, report);
+  if (absl::Status status = report.ToStatus(); !status.ok()) return status;
+  return ParsedConfig{Config(std::move(config), std::move(unread), report.Warnings()), std::move(signers),
+                      std::move(key_sets)};
 }
 
 }  // namespace stampgate

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <random>
 #include <sstream>
@@ -12,11 +13,14 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "gateway/config/duration.h"
+#include "gateway/config/testing.h"
+#include "gateway/policy/testing.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/duration.pb.h"
 #include "google/protobuf/util/message_differencer.h"
@@ -36,19 +40,24 @@ constexpr absl::string_view kMinimal =
 constexpr absl::string_view kKeys = "keys: [{name: a, file: a.key, all_organizations: true}]\n";
 constexpr absl::string_view kUpstream = "upstream: {base_url: https://host}\n";
 
-absl::StatusOr<std::string> AnyKey(const config::v1::Key&) { return std::string(66, '0'); }
+absl::StatusOr<Config> Parse(const ConfigSnapshot& snapshot) {
+  absl::StatusOr<ParsedConfig> parsed = ParseConfig(snapshot);
+  if (!parsed.ok()) return parsed.status();
+  return std::move(parsed->config);
+}
 
 constexpr absl::string_view kCallers =
     "callers: [{name: c, loopback: true, grants: [{classes: [query], all_organizations: true}]}]\n";
 
-absl::StatusOr<Config> ParseWithCallers(absl::string_view text, const std::string& file, OpenKey open_key) {
-  return ParseConfig(absl::StrCat(text, absl::EndsWith(text, "\n") ? "" : "\n", kCallers), file, open_key);
+std::string WithCallers(absl::string_view text) {
+  return absl::StrCat(text, absl::EndsWith(text, "\n") ? "" : "\n", kCallers);
+}
+absl::StatusOr<Config> ParseWithCallers(absl::string_view text, const std::string& file) {
+  return Parse(TestSnapshot(WithCallers(text), file));
 }
 
 // Of a text that is complete but for its callers.
-std::string ReportOf(absl::string_view text, OpenKey open_key = AnyKey) {
-  return std::string(ParseWithCallers(text, "f", open_key).status().message());
-}
+std::string ReportOf(absl::string_view text) { return std::string(ParseWithCallers(text, "f").status().message()); }
 
 // What is said of one value: the report of a config that is good but for `line`.
 std::string ListenReport(absl::string_view address) {
@@ -71,7 +80,7 @@ std::string Contents(const std::string& path) {
 constexpr char kExample[] = "deploy/example.yaml";
 
 TEST(ConfigTest, TheSmallestConfigGetsEveryDefault) {
-  const absl::StatusOr<Config> config = ParseWithCallers(kMinimal, "f", AnyKey);
+  const absl::StatusOr<Config> config = ParseWithCallers(kMinimal, "f");
   ASSERT_TRUE(config.ok()) << config.status();
   const config::v1::Config& values = **config;
   EXPECT_EQ(values.listen_address(), "127.0.0.1:7443");
@@ -139,7 +148,7 @@ TEST(ConfigTest, WhatIsGivenEmptyIsRefusedUnlessItGrantsNothingThen) {
   EXPECT_GT(fields.size(), 40u);
   std::vector<std::string> may_be_empty;
   for (const EmptyField& field : fields) {
-    const std::string report(ParseConfig(field.text, "f", AnyKey, ConfigFiles::kPolicy).status().message());
+    const std::string report(Parse(TestSnapshot(field.text, "f", ConfigFiles::kPolicy)).status().message());
     const bool refused = absl::StrContains(report, field.path + ": must not be empty: leave it out") ||
                          absl::StrContains(report, field.path + ": is required");
     EXPECT_EQ(refused, !field.may_be_empty) << field.text << "\n" << report;
@@ -152,13 +161,13 @@ TEST(ConfigTest, WhatIsGivenEmptyIsRefusedUnlessItGrantsNothingThen) {
 }
 
 TEST(ConfigTest, TheExampleShowsTheDefaults) {
-  const absl::StatusOr<Config> example = LoadConfig(kExample, AnyKey);
+  const absl::StatusOr<Config> example = Parse(TestSnapshot(Contents(kExample), kExample));
   ASSERT_TRUE(example.ok()) << example.status();
-  const absl::StatusOr<Config> minimal = ParseConfig(
-      "upstream: {base_url: https://api.example.com}\n"
-      "keys: [{name: main, file: main.key, all_organizations: true}]\n"
-      "callers: [{name: local, loopback: true, grants: [{classes: [query], all_organizations: true}]}]\n",
-      kExample, AnyKey);
+  const absl::StatusOr<Config> minimal = Parse(
+      TestSnapshot("upstream: {base_url: https://api.example.com}\n"
+                   "keys: [{name: main, file: main.key, all_organizations: true}]\n"
+                   "callers: [{name: local, loopback: true, grants: [{classes: [query], all_organizations: true}]}]\n",
+                   kExample));
   ASSERT_TRUE(minimal.ok()) << minimal.status();
   EXPECT_TRUE(MessageDifferencer::Equals(**example, **minimal));
 }
@@ -176,21 +185,45 @@ TEST(ConfigTest, TheExampleMentionsEveryField) {
 }
 
 TEST(ConfigTest, FilesStartFromTheConfigFilesFolder) {
-  std::vector<std::string> opened;
-  const auto open_key = [&](const config::v1::Key& key) {
-    opened.push_back(key.file());
-    return AnyKey(key);
-  };
   const absl::StatusOr<Config> config = ParseWithCallers(
       "upstream: {base_url: https://host}\n"
       "keys:\n"
       "  - {name: a, file: keys/a.key, organizations: [o]}\n"
       "  - {name: b, file: /run/b.key, all_organizations: true}\n",
-      "/etc/stampgate/stampgate.yaml", open_key);
+      "/etc/stampgate/stampgate.yaml");
   ASSERT_TRUE(config.ok()) << config.status();
-  EXPECT_THAT(opened, ElementsAre("/etc/stampgate/keys/a.key", "/run/b.key"));
   EXPECT_EQ((*config)->keys(0).file(), "/etc/stampgate/keys/a.key");
-  EXPECT_EQ((*ParseWithCallers(kMinimal, "f.yaml", AnyKey))->keys(0).file(), "a.key");
+  EXPECT_EQ((*config)->keys(1).file(), "/run/b.key");
+}
+
+TEST(ConfigTest, EachKeyHasASigner) {
+  ConfigSnapshot snapshot = TestSnapshot(
+      WithCallers("upstream: {base_url: https://host}\n"
+                  "keys: [{name: a, file: a.key, organizations: [o]}, {name: b, file: b.key, organizations: [p]}]\n"),
+      "f");
+  snapshot.contents.PutSecret("b.key", TestSecret(KeyText(2)));
+  const absl::StatusOr<ParsedConfig> parsed = ParseConfig(snapshot);
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  ASSERT_EQ(parsed->signers.size(), 2u);
+  EXPECT_EQ(parsed->signers[0]->public_key_hex(), kPointOfOne);
+  EXPECT_EQ(parsed->signers[1]->public_key_hex(), kPointOfTwo);
+}
+
+// The files may have changed since they were read.
+TEST(ConfigTest, AllThatCountsIsInTheSnapshot) {
+  const std::string folder = NewTestFolder();
+  const std::string text =
+      absl::StrCat(kUpstream, kKeys,
+                   "callers: [{name: c, loopback: true, grants: [{classes: [query], organizations_file: ids}]}]\n");
+  PutTestFile(folder + "/a.key", KeyText(1));
+  PutTestFile(folder + "/ids", "o\n");
+  const ConfigSnapshot snapshot = ReadTestSnapshot(text, folder + "/f");
+  PutTestFile(folder + "/a.key", KeyText(2));
+  std::filesystem::remove(folder + "/ids");
+  const absl::StatusOr<ParsedConfig> parsed = ParseConfig(snapshot);
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_EQ(parsed->signers[0]->public_key_hex(), kPointOfOne);
+  EXPECT_THAT(parsed->config->callers(0).grants(0).organizations(), ElementsAre("o"));
 }
 
 TEST(ConfigTest, PlaintextIsServedOnLoopbackOnly) {
@@ -298,10 +331,10 @@ TEST(ConfigTest, DurationsStayWithinTheirLimits) {
 
 TEST(ConfigTest, CaFileIsAReadableFile) {
   EXPECT_EQ(UpstreamReport("ca_file: missing.pem"),
-            "f:2:47: upstream.ca_file: cannot be read: No such file or directory");
-  EXPECT_EQ(UpstreamReport("ca_file: deploy"), "f:2:47: upstream.ca_file: is not a file");
+            "f:2:47: upstream.ca_file: it cannot be opened: No such file or directory");
+  EXPECT_EQ(UpstreamReport("ca_file: deploy"), "f:2:47: upstream.ca_file: it is not a regular file");
   EXPECT_EQ(UpstreamReport(absl::StrCat("ca_file: ", kExample)),
-            "f:2:47: upstream.ca_file: holds no certificate in PEM");
+            "f:2:47: upstream.ca_file: it holds no certificate in PEM");
 }
 
 TEST(ConfigTest, AReplicaIsOneOfItsCount) {
@@ -347,7 +380,7 @@ TEST(ConfigTest, AStoreHasAFolder) {
 
 TEST(ConfigTest, TheEventLogIsInTheStoreUnlessItsFileIsNamed) {
   const auto parse = [](absl::string_view more) {
-    absl::StatusOr<Config> config = ParseWithCallers(absl::StrCat(kMinimal, more), "/etc/stampgate/f.yaml", AnyKey);
+    absl::StatusOr<Config> config = ParseWithCallers(absl::StrCat(kMinimal, more), "/etc/stampgate/f.yaml");
     EXPECT_TRUE(config.ok()) << config.status();
     return **config;
   };
@@ -447,46 +480,33 @@ TEST(ConfigTest, AKeySignsForOrganizationsByTheirExactIds) {
 TEST(ConfigTest, AKeyInsteadOfItsFileIsRefusedAndNotShown) {
   const std::string hex = "5ec3e7" + std::string(58, 'a');
   for (const std::string& material : {hex, hex + ":p256", std::string("-----BEGIN PRIVATE KEY----- 5ec3e7")}) {
-    bool opened = false;
-    const std::string report =
-        ReportOf(absl::StrCat(kUpstream, "keys: [{name: a, all_organizations: true, file: '", material, "'}]"),
-                 [&](const config::v1::Key& key) {
-                   opened = true;
-                   return AnyKey(key);
-                 });
-    EXPECT_EQ(report, "f:2:49: keys[0].file: holds a key: name the file that holds it");
-    EXPECT_FALSE(opened);
+    EXPECT_EQ(ReportOf(absl::StrCat(kUpstream, "keys: [{name: a, all_organizations: true, file: '", material, "'}]")),
+              "f:2:49: keys[0].file: holds a key: name the file that holds it");
   }
 }
 
 TEST(ConfigTest, KeyFilesFailAtTheirPlaceTogetherWithEverythingElse) {
-  const std::string report = ReportOf(
-      "listen_address: 0.0.0.0:1\n"
-      "upstream: {base_url: https://host}\n"
-      "keys:\n"
-      "  - name: a\n"
-      "    file: bad.key\n"
-      "    organizations: [x]\n"
-      "  - name: b\n"
-      "    file: good.key\n"
-      "    public_key: " +
-          std::string(66, 'f') +
-          "\n"
-          "    organizations: [y]\n"
-          "  - name: c\n"
-          "    file: good.key\n"
-          "    public_key: " +
-          std::string(66, 'A') +
-          "\n"
-          "    organizations: [z]\n",
-      [](const config::v1::Key& key) -> absl::StatusOr<std::string> {
-        if (key.file() == "bad.key") return absl::PermissionDeniedError("can be read by others");
-        return std::string(66, 'a');
-      });
-  EXPECT_EQ(report,
+  ConfigSnapshot snapshot =
+      TestSnapshot(WithCallers(absl::StrCat("listen_address: 0.0.0.0:1\n"
+                                            "upstream: {base_url: https://host}\n"
+                                            "keys:\n"
+                                            "  - name: a\n"
+                                            "    file: bad.key\n"
+                                            "    organizations: [x]\n"
+                                            "  - name: b\n"
+                                            "    file: good.key\n"
+                                            "    public_key: ",
+                                            std::string(66, 'f'), "\n    organizations: [y]\n",
+                                            "  - name: c\n"
+                                            "    file: good.key\n"
+                                            "    public_key: ",
+                                            absl::AsciiStrToUpper(kPointOfOne), "\n    organizations: [z]\n")),
+                   "f");
+  snapshot.contents.PutSecret("bad.key", absl::PermissionDeniedError("others may use it"));
+  EXPECT_EQ(Parse(snapshot).status().message(),
             "f:1:17: listen_address: must be 127.x.x.x, [::1] or localhost without tls: plaintext is refused on other "
             "addresses\n"
-            "f:5:11: keys[0].file: can be read by others\n"
+            "f:5:11: keys[0].file: key file bad.key: others may use it\n"
             "f:9:17: keys[1].public_key: is not the public half of the key in the file");
 }
 
@@ -495,10 +515,11 @@ TEST(ConfigTest, PublicKeysAreHex) {
     EXPECT_EQ(KeysReport(absl::StrCat("{name: a, file: f, all_organizations: true, public_key: '", bad, "'}")),
               "f:2:64: keys[0].public_key: must be 66 hex digits, or 64 for Ed25519");
   }
-  EXPECT_EQ(ReportOf(absl::StrCat(kUpstream, "keys: [{name: a, file: f, all_organizations: true, public_key: '",
-                                  std::string(64, '0'), "'}]"),
-                     [](const config::v1::Key&) { return std::string(64, '0'); }),
-            "");
+  constexpr char kSeed[] = "664a17f49568fbd80b435f30562789f9395e1560daf1551fd4ea96d761872f27:ed25519";
+  constexpr char kPublic[] = "040401746fe71cfdd266ec99f1c4fc5113b70ff0fb7cdb33201086d1092ec6dd";
+  const std::string text =
+      absl::StrCat(kUpstream, "keys: [{name: a, file: f.key, all_organizations: true, public_key: '", kPublic, "'}]");
+  EXPECT_EQ(Parse(TestSnapshot(WithCallers(text), "f", ConfigFiles::kAll, kSeed)).status(), absl::OkStatus());
 }
 
 TEST(ConfigTest, EveryFaultIsNamedAtOnceInTheOrderOfTheFile) {
@@ -538,10 +559,11 @@ TEST(ConfigTest, WhatIsNotYamlHasOneFault) {
 }
 
 TEST(ConfigTest, FilesThatCannotBeReadAreNamed) {
-  EXPECT_EQ(LoadConfig("no/such.yaml", AnyKey).status(),
-            absl::InvalidArgumentError("no/such.yaml: cannot be read: No such file or directory"));
-  EXPECT_EQ(LoadConfig("deploy", AnyKey).status(),
-            absl::InvalidArgumentError("deploy: cannot be read: Is a directory"));
+  ConfigSnapshot snapshot;
+  snapshot.path = "no/such.yaml";
+  snapshot.contents.ReadPublic(snapshot.path);
+  EXPECT_EQ(Parse(snapshot).status(),
+            absl::InvalidArgumentError("no/such.yaml: it cannot be opened: No such file or directory"));
 }
 
 // All that it names is missing: a folder that nobody has.
@@ -563,8 +585,7 @@ constexpr absl::string_view kNamesFiles =
 
 // What is said of that, and of `more` text; of each fault its path.
 std::vector<std::string> FaultsOf(ConfigFiles files, absl::string_view more = "") {
-  const auto open_key = [](const config::v1::Key&) { return absl::NotFoundError("none"); };
-  const absl::Status status = ParseConfig(absl::StrCat(kNamesFiles, more), "/nowhere/f", open_key, files).status();
+  const absl::Status status = Parse(ReadTestSnapshot(absl::StrCat(kNamesFiles, more), "/nowhere/f", files)).status();
   std::vector<std::string> paths;
   if (status.ok()) return paths;
   for (const absl::string_view line : absl::StrSplit(status.message(), '\n')) {
@@ -588,18 +609,14 @@ TEST(ConfigTest, AReloadLooksAtTheFilesOfWhatItTakes) {
 }
 
 TEST(ConfigTest, APolicyIsReadWithoutSecretsAndSaysWhichOrganizationsItDoesNotKnow) {
-  const auto open_key = [](const config::v1::Key&) -> absl::StatusOr<std::string> {
-    ADD_FAILURE() << "a key is opened";
-    return std::string();
-  };
-  const absl::StatusOr<Config> config = ParseConfig(kNamesFiles, "/nowhere/f", open_key, ConfigFiles::kPolicy);
+  const absl::StatusOr<Config> config = Parse(ReadTestSnapshot(kNamesFiles, "/nowhere/f", ConfigFiles::kPolicy));
   ASSERT_TRUE(config.ok()) << config.status();
   ASSERT_EQ(config->unread().size(), 2);
   EXPECT_EQ(config->unread()[0].caller, 0);
   EXPECT_EQ(config->unread()[0].grant, 0);
   EXPECT_EQ(config->unread()[1].caller, 1);
   EXPECT_EQ(config->unread()[1].grant, 1);
-  EXPECT_EQ(config->unread()[1].why, "cannot be read: No such file or directory");
+  EXPECT_EQ(config->unread()[1].why, "it cannot be opened: No such file or directory");
   EXPECT_EQ((*config)->callers(1).grants(0).organizations_size(), 1);
 }
 
@@ -639,7 +656,7 @@ TEST(ConfigTest, MutatedConfigsAreAnsweredInOrder) {
       }
       if (text.empty()) text = "\n";
     }
-    const absl::Status status = ParseConfig(text, "f", AnyKey).status();
+    const absl::Status status = Parse(TestSnapshot(text, "f")).status();
     if (status.ok()) {
       ++accepted;
       continue;

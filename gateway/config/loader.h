@@ -1,4 +1,4 @@
-// The config file and all that it names, read into what the gateway works with.
+// From a config and the files that it names to the objects that decide about calls.
 #ifndef STAMPGATE_GATEWAY_CONFIG_LOADER_H_
 #define STAMPGATE_GATEWAY_CONFIG_LOADER_H_
 
@@ -6,9 +6,9 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "gateway/callers/access.h"
 #include "gateway/config/config.h"
+#include "gateway/config/snapshot.h"
 #include "gateway/tokens/key_pool.h"
 
 namespace stampgate {
@@ -18,13 +18,17 @@ struct Loaded {
   std::shared_ptr<const Access> access;
 };
 
-// Reads the config at `path`, its keys and the files of its grants and token issuers, as they were at one moment:
-// again, until two readings agree, so that files that are replaced meanwhile give no mixture of old and new. A reading
-// of `known_version` is good at once. Keys of token issuers that are fetched come from `token_keys`. `files` is kAll or
-// kReloaded. Errors: those of LoadConfig, and of memory that cannot be locked; kAborted if the files change faster than
-// they can be read.
-absl::StatusOr<Loaded> Load(const std::string& path, TokenKeyPool& token_keys, ConfigFiles files = ConfigFiles::kAll,
-                            absl::string_view known_version = "");
+// Parses the snapshot, whose files are kAll or kReloaded. Reads nothing else, except that keys of token issuers that
+// are fetched come from `token_keys`. Errors: those of ParseConfig and of TokenKeyPool.
+absl::StatusOr<Loaded> LoadSnapshot(const ConfigSnapshot& snapshot, TokenKeyPool& token_keys);
+
+// Reads the config at `path` and all files that it names, and loads them. Errors: those of InitializeKeyMemory,
+// ConfigSource::Read and LoadSnapshot.
+absl::StatusOr<Loaded> Load(const std::string& path, TokenKeyPool& token_keys);
+
+// Reads the config at `path` and its organizations, and nothing secret. Errors: those of ConfigSource::Read and
+// ParseConfig.
+absl::StatusOr<Config> LoadPolicy(const std::string& path);
 
 }  // namespace stampgate
 

@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "gateway/config/snapshot.h"
 #include "gateway/policy/testing.h"
 
 namespace stampgate {
@@ -141,7 +142,7 @@ TEST_F(LoadingTest, AnyFaultIsAnErrorAndNamesItsPlace) {
   std::filesystem::remove(folder_ + "/main.key");
   EXPECT_THAT(Fault(), HasSubstr("f:2:27: keys[0].file: "));
   std::filesystem::remove(folder_ + "/f");
-  EXPECT_THAT(Fault(), HasSubstr("f: cannot be read: No such file or directory"));
+  EXPECT_THAT(Fault(), HasSubstr("f: it cannot be opened: No such file or directory"));
 }
 
 // What belongs together: the name of the caller, the key, and the organization.
@@ -189,15 +190,18 @@ TEST(LoadTest, FilesThatAreSwappedMeanwhileAreNeverMixed) {
   }
 }
 
-TEST(LoadTest, AKnownStateIsReadOnce) {
+// What is in memory is parsed: the files may have changed since.
+TEST(LoadTest, ASnapshotIsLoadedWithoutItsFiles) {
   TokenKeyPool token_keys;
   MountedFolder folder(State(3));
-  const absl::StatusOr<Loaded> first = Load(folder.PathOf("f"), token_keys);
-  ASSERT_TRUE(first.ok());
-  const absl::StatusOr<Loaded> again =
-      Load(folder.PathOf("f"), token_keys, ConfigFiles::kReloaded, first->access->version);
-  ASSERT_TRUE(again.ok());
-  EXPECT_EQ(again->access->version, first->access->version);
+  const absl::StatusOr<ConfigSnapshot> snapshot = ConfigSource(folder.PathOf("f"), ConfigFiles::kReloaded).Read();
+  ASSERT_TRUE(snapshot.ok()) << snapshot.status();
+  const std::string version = Load(folder.PathOf("f"), token_keys)->access->version;
+  folder.Swap({});
+  const absl::StatusOr<Loaded> loaded = LoadSnapshot(*snapshot, token_keys);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_EQ(loaded->access->version, version);
+  EXPECT_FALSE(Load(folder.PathOf("f"), token_keys).ok());
 }
 
 }  // namespace

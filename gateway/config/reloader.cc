@@ -5,24 +5,14 @@
 #include "absl/strings/str_replace.h"
 #include "absl/time/time.h"
 #include "gateway/config/duration.h"
+#include "gateway/config/reloaded_part.h"
 
 namespace stampgate {
-namespace {
-
-// What a running gateway does not take over.
-std::string FixedPart(const config::v1::Config& config) {
-  config::v1::Config fixed = config;
-  fixed.clear_keys();
-  fixed.clear_callers();
-  fixed.clear_token_issuers();
-  return fixed.SerializeAsString();
-}
-
-}  // namespace
-
 Reloader::Reloader(Options options, CurrentAccess& current)
     : options_(std::move(options)),
       current_(current),
+      source_(options_.file.path(), ConfigFiles::kReloaded, options_.now),
+      fixed_part_(FixedPart(*options_.config).SerializeAsString()),
       taken_(options_.now()),
       task_("reloader", ToDuration(options_.config->reload_interval()), [this] { Look(); }) {
   if (options_.metrics != nullptr) options_.metrics->SetConfigTaken(taken_);
@@ -43,15 +33,19 @@ void Reloader::LookAtConfig() {
     return task_.RunAgainIn(wait);
   }
   unsettled_ = false;
-  const std::string former_version = current_.Get()->version;
-  const absl::StatusOr<Loaded> loaded =
-      Load(options_.file.path(), options_.token_keys, ConfigFiles::kReloaded, former_version);
+  const absl::StatusOr<ConfigSnapshot> snapshot = source_.Read(good_digest_);
   // Somebody has begun to write since.
   if (!options_.file.IsAsSeen()) return task_.Wake();
-  Take(loaded, former_version);
+  if (snapshot.ok() && snapshot->digest == good_digest_) return;
+  // A snapshot with a fault is parsed at each look: the reason may be a lack of memory, and not the files.
+  good_digest_.reset();
+  const absl::StatusOr<Loaded> loaded =
+      snapshot.ok() ? LoadSnapshot(*snapshot, options_.token_keys) : snapshot.status();
+  if (loaded.ok()) good_digest_ = snapshot->digest;
+  Take(loaded);
 }
 
-void Reloader::Take(const absl::StatusOr<Loaded>& loaded, const std::string& former_version) {
+void Reloader::Take(const absl::StatusOr<Loaded>& loaded) {
   LogOnce(loaded.status(), "reload_failed",
           {{"last_good_config", absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", taken_, absl::UTCTimeZone())}},
           logged_access_);
@@ -59,7 +53,7 @@ void Reloader::Take(const absl::StatusOr<Loaded>& loaded, const std::string& for
     if (options_.metrics != nullptr) options_.metrics->CountReload("config", false);
     return;
   }
-  if (loaded->access->version != former_version) {
+  if (loaded->access->version != current_.Get()->version) {
     current_.Set(loaded->access);
     taken_ = options_.now();
     if (options_.metrics != nullptr) {
@@ -72,7 +66,7 @@ void Reloader::Take(const absl::StatusOr<Loaded>& loaded, const std::string& for
          {"keys", loaded->config->keys_size()},
          {"callers", loaded->config->callers_size()}});
   }
-  const bool differs = FixedPart(*loaded->config) != FixedPart(*options_.config);
+  const bool differs = FixedPart(*loaded->config).SerializeAsString() != fixed_part_;
   LogOnce(differs ? absl::FailedPreconditionError("settings besides keys, callers and token_issuers have changed")
                   : absl::OkStatus(),
           "restart_needed", {}, logged_restart_);

@@ -1,9 +1,10 @@
-// Looks again and again at what may change while the gateway runs.
+// Takes changes of the config while the gateway runs.
 #ifndef STAMPGATE_GATEWAY_CONFIG_RELOADER_H_
 #define STAMPGATE_GATEWAY_CONFIG_RELOADER_H_
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -14,6 +15,7 @@
 #include "gateway/config/config.h"
 #include "gateway/config/loader.h"
 #include "gateway/config/settled_file.h"
+#include "gateway/config/snapshot.h"
 #include "gateway/metrics/metrics.h"
 #include "gateway/process/log.h"
 #include "gateway/process/periodic_task.h"
@@ -21,27 +23,27 @@
 
 namespace stampgate {
 
-// Thread-safe. Works on a thread of its own, from the beginning to the end of its life.
+// Thread-safe. Works on a thread of its own until it is destroyed.
 class Reloader {
  public:
   struct Options {
     SettledFile file;          // of the config, made before it was loaded
-    Config config;             // as it was when the gateway started
-    TokenKeyPool& token_keys;  // that it was loaded with; nobody else uses it meanwhile
-    // Further files that are looked at each time, such as certificates: an error is logged and changes nothing.
+    Config config;             // with which the gateway started
+    TokenKeyPool& token_keys;  // with which it was loaded; nobody else uses the pool meanwhile
+    // Reloads other files at each look, such as certificates. An error is logged and changes nothing.
     std::function<absl::Status()> reload_more;
     Metrics* metrics = nullptr;  // if not null: reloads are counted here
     std::function<absl::Time()> now = absl::Now;
     std::function<SettledFile::Time()> steady_now = std::chrono::steady_clock::now;
   };
 
-  // Every `reload_interval` of the config, and after each Wake(): reads the config file and what it names, and sets
-  // `current` to it if it differs. A config with a fault changes nothing. Both are logged, the same fault
-  // once, with the time of the last good config. A change that takes effect at the next start only is logged too; its
-  // files are not looked at.
+  // Every `reload_interval` of the config, and after each Wake(), reads the config file and the files of its reloaded
+  // part. If their bytes are those of the last look, that is all. Otherwise parses them, and sets `current` if the
+  // result differs. A config with a fault changes nothing. Logs both: a fault once, with the time of the last good
+  // config. Also logs a change that takes effect at the next start only; files of the fixed part are not read.
   //
-  // While the config file may be half-written (see SettledFile), neither it nor what it names is read: not after Wake()
-  // either. The log says so, and it is looked at again as soon as it may be read.
+  // While the config file may be half-written (see SettledFile), nothing is read, not after Wake() either. The log says
+  // so, and the next look follows as soon as the file may be read.
   Reloader(Options options, CurrentAccess& current);
 
   // Looks at once.
@@ -51,14 +53,17 @@ class Reloader {
   void Look();
   // Unless the config file is being written.
   void LookAtConfig();
-  void Take(const absl::StatusOr<Loaded>& loaded, const std::string& former_version);
+  void Take(const absl::StatusOr<Loaded>& loaded);
   void LogOnce(const absl::Status& status, const char* event, const LogFields& more, std::string& logged);
 
   Options options_;
   CurrentAccess& current_;
-  absl::Time taken_;           // when the config that is in force was
-  bool unsettled_ = false;     // as was logged last
-  std::string logged_access_;  // the fault that was logged last; empty after a success
+  ConfigSource source_;
+  std::optional<ConfigSnapshot::Digest> good_digest_;  // of the last look, if it found no fault
+  const std::string fixed_part_;                       // of the config that the gateway started with
+  absl::Time taken_;                                   // when the config that is in force was
+  bool unsettled_ = false;                             // as was logged last
+  std::string logged_access_;                          // the fault that was logged last; empty after a success
   std::string logged_more_;
   std::string logged_restart_;
   PeriodicTask task_;  // the last: it uses the others

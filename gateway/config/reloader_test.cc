@@ -214,6 +214,21 @@ TEST_F(ReloaderTest, AFaultKeepsTheFormerStateAndIsToldOnce) {
   EXPECT_EQ(Caller(), "d");
 }
 
+TEST_F(ReloaderTest, AFaultIsCountedAtEachLook) {
+  constexpr char kName[] = "stampgate_reloads_total{result=\"failed\",what=\"config\"} ";
+  Start(ConfigText("c"));
+  LookAt(Files("callers: []"));
+  EXPECT_THAT(metrics_.Render(), HasSubstr(absl::StrCat(kName, 1)));
+  Look();
+  Look();
+  EXPECT_THAT(metrics_.Render(), HasSubstr(absl::StrCat(kName, 3)));
+  EXPECT_THAT(TheLog().Next(), HasSubstr("reload_failed"));
+  // A good config ends that, and so does the return to the first one.
+  LookAt(Files(ConfigText("c")));
+  Look();
+  EXPECT_THAT(metrics_.Render(), HasSubstr(absl::StrCat(kName, 3)));
+}
+
 TEST_F(ReloaderTest, NoPartOfABrokenStateIsTaken) {
   Start(ConfigText("c"));
   const std::shared_ptr<const Access> first = access_->Get();

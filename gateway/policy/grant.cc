@@ -1,15 +1,15 @@
 #include "gateway/policy/grant.h"
 
 #include "absl/algorithm/container.h"
-#include "gateway/policy/method.h"
+#include "gateway/policy/method_name.h"
 
 namespace stampgate {
 
 Grant::Grant(const config::v1::Grant& grant) : key_(grant.key()), rules_(grant) {
   for (const std::string& name : grant.methods()) {
-    if (const PolicedMethod* method = FindPolicedMethod(name)) methods_.insert(method->full_name);
+    if (const ApiMethod* method = FindApiMethod(name)) methods_.insert(method->full_name);
   }
-  for (const PolicedMethod& method : PolicedMethods()) {
+  for (const ApiMethod& method : ApiMethods()) {
     // What goes through GeneralService is in no class: its operations are granted one by one.
     if (!method.general && absl::c_linear_search(grant.classes(), method.policy_class)) {
       methods_.insert(method.full_name);
@@ -18,8 +18,10 @@ Grant::Grant(const config::v1::Grant& grant) : key_(grant.key()), rules_(grant) 
   for (const config::v1::GeneralOperation& operation : grant.general_operations()) {
     general_.emplace(operation.path(), operation.activity_type());
   }
-  organizations_.all = grant.all_organizations();
-  organizations_.ids.insert(grant.organizations().begin(), grant.organizations().end());
+  auto organizations = std::make_shared<OrganizationSet>();
+  organizations->all = grant.all_organizations();
+  organizations->ids.insert(grant.organizations().begin(), grant.organizations().end());
+  organizations_ = std::move(organizations);
 }
 
 Grant::Answer Grant::Ask(const Question& question) const {
@@ -27,11 +29,12 @@ Grant::Answer Grant::Ask(const Question& question) const {
                          ? general_.contains({std::string(question.general_path), std::string(question.general_type)})
                          : methods_.contains(question.method);
   if (!named) return {Fit::kNotTheMethod, ""};
-  if (question.organization_id.has_value() && !organizations_.Contains(*question.organization_id)) {
+  if (question.organization_id.has_value() && !organizations_->Contains(*question.organization_id)) {
     return {Fit::kNotTheOrganization, ""};
   }
   if (question.request == nullptr) return {Fit::kAllowed, ""};
-  if (std::optional<std::string> why = rules_.Refuse(*question.request)) return {Fit::kNotTheValues, *std::move(why)};
+  std::optional<std::string> why = rules_.Refuse(*question.request, *question.plan);
+  if (why.has_value()) return {Fit::kNotTheValues, *std::move(why)};
   return {Fit::kAllowed, ""};
 }
 

@@ -2,6 +2,7 @@
 #ifndef STAMPGATE_GATEWAY_POLICY_GRANT_H_
 #define STAMPGATE_GATEWAY_POLICY_GRANT_H_
 
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -12,6 +13,7 @@
 #include "gateway/policy/organization_set.h"
 #include "google/protobuf/message.h"
 #include "stampgate/config/v1/config.pb.h"
+#include "translate/message_plan.h"
 
 namespace stampgate {
 
@@ -22,6 +24,7 @@ struct Question {
   std::optional<absl::string_view> organization_id;
   // The decoded request: of a call with a client's stamp, what the stamped body says.
   const google::protobuf::Message* request = nullptr;
+  const MessagePlan* plan = nullptr;  // of the request; not null if that is not
   // Of GeneralService: the path's last segment and the activity type, empty for a query.
   bool general = false;
   absl::string_view general_path = {};
@@ -47,7 +50,8 @@ class Grant {
   // Whether it grants `method`, which is not general, for some organization.
   bool HasMethod(absl::string_view method) const { return methods_.contains(method); }
 
-  const OrganizationSet& organizations() const { return organizations_; }
+  // Never null.
+  const std::shared_ptr<const OrganizationSet>& organizations() const { return organizations_; }
 
   // Name of the key that signs; empty: the organization's own.
   const std::string& key() const { return key_; }
@@ -55,7 +59,7 @@ class Grant {
  private:
   std::set<std::string, std::less<>> methods_;             // by their full names
   std::set<std::pair<std::string, std::string>> general_;  // path and type
-  OrganizationSet organizations_;
+  std::shared_ptr<const OrganizationSet> organizations_;
   std::string key_;
   GuardRules rules_;
 };

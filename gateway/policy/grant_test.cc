@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "gateway/policy/method.h"
+#include "gateway/policy/method_name.h"
 #include "stampgate/v1/earn_service.pb.h"
 #include "translate/testing/operations.h"
 
@@ -47,7 +47,7 @@ TEST(GrantTest, AClassGrantsItsMethodsAndNoOthers) {
   for (const auto& [name, granted] : classes) {
     const Grant grant = GrantOf(absl::StrCat("classes: ", name, " all_organizations: true"));
     int allowed = 0;
-    for (const PolicedMethod& method : PolicedMethods()) {
+    for (const ApiMethod& method : ApiMethods()) {
       const bool expected = method.policy_class == granted && !method.general;
       allowed += expected;
       EXPECT_EQ(Ask(grant, method.full_name, "o") == Fit::kAllowed, expected) << name << method.full_name;
@@ -70,7 +70,7 @@ TEST(GrantTest, NoClassAndNoNameGivesGeneralService) {
 TEST(GrantTest, AMethodIsGrantedByItsShortAndItsFullName) {
   for (const char* name : {"PolicyService/GetPolicy", "stampgate.v1.PolicyService/GetPolicy"}) {
     const Grant grant = GrantOf(absl::StrCat("methods: '", name, "' organizations: 'o'"));
-    for (const PolicedMethod& method : PolicedMethods()) {
+    for (const ApiMethod& method : ApiMethods()) {
       EXPECT_EQ(Ask(grant, method.full_name, "o") == Fit::kAllowed, method.full_name == kGetPolicy) << method.full_name;
     }
   }
@@ -128,7 +128,7 @@ TEST(GrantTest, GeneralOperationsAreExactPairs) {
   EXPECT_EQ(AskGeneral(grant, "", "ACTIVITY_TYPE_INIT_OTP_V3"), Fit::kNotTheMethod);
   EXPECT_EQ(AskGeneral(grant, "whoami", "", "p"), Fit::kNotTheOrganization);
   // It gives no typed method.
-  for (const PolicedMethod& method : PolicedMethods()) EXPECT_FALSE(grant.HasMethod(method.full_name));
+  for (const ApiMethod& method : ApiMethods()) EXPECT_FALSE(grant.HasMethod(method.full_name));
 }
 
 TEST(GrantTest, TheValuesAreLookedAtLast) {
@@ -141,6 +141,7 @@ TEST(GrantTest, TheValuesAreLookedAtLast) {
   question.method = "/stampgate.v1.EarnService/EarnWithdraw";
   question.organization_id = "p";
   question.request = &request;
+  question.plan = &testing::PlanOf(request);
   EXPECT_EQ(grant.Ask(question).fit, Fit::kNotTheOrganization);
   EXPECT_EQ(grant.Ask(question).why, "");
   question.organization_id = "o";
@@ -154,7 +155,7 @@ TEST(GrantTest, TheValuesAreLookedAtLast) {
 
 TEST(GrantTest, AnUnknownNameGrantsNothing) {
   const Grant grant = GrantOf("methods: ['PolicyService/None', '*', ''] all_organizations: true");
-  for (const PolicedMethod& method : PolicedMethods()) EXPECT_FALSE(grant.HasMethod(method.full_name));
+  for (const ApiMethod& method : ApiMethods()) EXPECT_FALSE(grant.HasMethod(method.full_name));
   EXPECT_FALSE(grant.HasMethod(""));
 }
 

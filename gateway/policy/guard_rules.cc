@@ -5,11 +5,11 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "gateway/policy/method.h"
 #include "gateway/policy/p256_point.h"
 #include "google/protobuf/descriptor.h"
 #include "stampgate/v1/options.pb.h"
 #include "translate/amount.h"
+#include "translate/method_table.h"
 
 namespace stampgate {
 namespace {
@@ -19,15 +19,13 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
-v1::FieldGuard GuardOf(const FieldDescriptor* field) { return field->options().GetExtension(v1::field).guard(); }
-
 // The one field that has this guard. Null if there is none, or several: which of them counts is not known then.
-const FieldDescriptor* FindGuarded(const Descriptor* descriptor, v1::FieldGuard guard) {
-  const FieldDescriptor* found = nullptr;
-  for (int i = 0; i < descriptor->field_count(); ++i) {
-    if (GuardOf(descriptor->field(i)) != guard) continue;
+const FieldPlan* FindGuarded(const MessagePlan& plan, v1::FieldGuard guard) {
+  const FieldPlan* found = nullptr;
+  for (const FieldPlan& field : plan.fields) {
+    if (field.guard != guard) continue;
     if (found != nullptr) return nullptr;
-    found = descriptor->field(i);
+    found = &field;
   }
   return found;
 }
@@ -41,15 +39,14 @@ bool SaysSomething(const Message& message, const FieldDescriptor* field) {
 }
 
 // A string, or an enum's text in upstream's JSON. Empty if there is none: no rule is kept then.
-std::string TextOf(const Message& message, const FieldDescriptor* field) {
-  if (field == nullptr || field->is_repeated()) return "";
+std::string TextOf(const Message& message, const FieldPlan* plan) {
+  if (plan == nullptr || plan->field->is_repeated()) return "";
   const Reflection& reflection = *message.GetReflection();
-  if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) return reflection.GetString(message, field);
-  if (field->cpp_type() != FieldDescriptor::CPPTYPE_ENUM) return "";
-  const auto* value = field->enum_type()->FindValueByNumber(reflection.GetEnumValue(message, field));
-  if (value == nullptr || value->number() == 0) return "";
-  const std::string& json_name = value->options().GetExtension(v1::enum_value).json_name();
-  return json_name.empty() ? value->name() : json_name;
+  if (plan->field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) return reflection.GetString(message, plan->field);
+  if (plan->form != JsonForm::kEnum) return "";
+  const int number = reflection.GetEnumValue(message, plan->field);
+  const auto text = absl::c_find_if(plan->enum_numbers, [number](const auto& each) { return each.second == number; });
+  return text == plan->enum_numbers.end() ? "" : text->first;
 }
 
 // Of two numbers in decimal digits without leading zeros.
@@ -62,7 +59,8 @@ void CollectDangerousFields(const Descriptor* descriptor, std::set<const Descrip
   if (!visited.insert(descriptor).second) return;
   for (int i = 0; i < descriptor->field_count(); ++i) {
     const FieldDescriptor* field = descriptor->field(i);
-    if (GuardOf(field) == v1::FIELD_GUARD_DANGEROUS) names.insert(field->name());
+    const v1::FieldGuard guard = field->options().GetExtension(v1::field).guard();
+    if (guard == v1::FIELD_GUARD_DANGEROUS) names.insert(field->name());
     if (field->message_type() != nullptr) CollectDangerousFields(field->message_type(), visited, names);
   }
 }
@@ -70,8 +68,8 @@ void CollectDangerousFields(const Descriptor* descriptor, std::set<const Descrip
 std::set<std::string, std::less<>> ListDangerousFields() {
   std::set<const Descriptor*> visited;
   std::set<std::string, std::less<>> names;
-  for (const PolicedMethod& method : PolicedMethods()) {
-    CollectDangerousFields(method.descriptor->input_type(), visited, names);
+  for (const ApiMethod& method : ApiMethods()) {
+    CollectDangerousFields(method.method->input_type(), visited, names);
   }
   return names;
 }
@@ -91,46 +89,43 @@ GuardRules::GuardRules(const config::v1::Grant& grant)
   for (const std::string& key : grant.export_public_keys()) export_keys_.insert(DecodeExportKey(key).value_or(key));
 }
 
-std::optional<std::string> GuardRules::Refuse(const Message& request) const {
-  const Descriptor* descriptor = request.GetDescriptor();
+std::optional<std::string> GuardRules::Refuse(const Message& request, const MessagePlan& plan) const {
   const Reflection& reflection = *request.GetReflection();
-  if (std::optional<std::string> why = RefuseAmount(request)) return why;
-  for (int i = 0; i < descriptor->field_count(); ++i) {
-    const FieldDescriptor* field = descriptor->field(i);
-    const v1::FieldGuard guard = GuardOf(field);
-    if (guard == v1::FIELD_GUARD_DANGEROUS && SaysSomething(request, field) &&
+  if (std::optional<std::string> why = RefuseAmount(request, plan)) return why;
+  for (const FieldPlan& each : plan.fields) {
+    const FieldDescriptor* field = each.field;
+    if (each.guard == v1::FIELD_GUARD_DANGEROUS && SaysSomething(request, field) &&
         !dangerous_fields_.contains(field->name())) {
       return absl::StrCat(field->name(), " needs a grant that names it");
     }
-    if (guard == v1::FIELD_GUARD_EXPORT_KEY && !export_keys_.empty()) {
-      const std::optional<std::string> key = DecodeExportKey(TextOf(request, field));
+    if (each.guard == v1::FIELD_GUARD_EXPORT_KEY && !export_keys_.empty()) {
+      const std::optional<std::string> key = DecodeExportKey(TextOf(request, &each));
       if (!key.has_value() || !export_keys_.contains(*key)) {
         return absl::StrCat(field->name(), " is none of export_public_keys");
       }
     }
-    if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) continue;
+    if (each.message == nullptr) continue;
     const int size = field->is_repeated() ? reflection.FieldSize(request, field) : reflection.HasField(request, field);
     for (int n = 0; n < size; ++n) {
       const Message& inside = field->is_repeated() ? reflection.GetRepeatedMessage(request, field, n)
                                                    : reflection.GetMessage(request, field);
-      if (std::optional<std::string> why = Refuse(inside)) return why;
+      if (std::optional<std::string> why = Refuse(inside, *each.message)) return why;
     }
   }
   return std::nullopt;
 }
 
-std::optional<std::string> GuardRules::RefuseAmount(const Message& message) const {
+std::optional<std::string> GuardRules::RefuseAmount(const Message& message, const MessagePlan& plan) const {
   if (amount_limits_.empty()) return std::nullopt;
-  const Descriptor* descriptor = message.GetDescriptor();
-  for (int i = 0; i < descriptor->field_count(); ++i) {
-    const FieldDescriptor* field = descriptor->field(i);
-    if (GuardOf(field) != v1::FIELD_GUARD_AMOUNT) continue;
-    const std::string amount = TextOf(message, field);
-    if (!IsAmount(amount)) return absl::StrCat(field->name(), " is not an amount");
-    const std::string chain = TextOf(message, FindGuarded(descriptor, v1::FIELD_GUARD_CHAIN));
-    const std::string contract =
-        absl::AsciiStrToLower(TextOf(message, FindGuarded(descriptor, v1::FIELD_GUARD_CONTRACT)));
-    if (!AllowsAmount(chain, contract, amount)) return absl::StrCat(field->name(), " is not within amount_limits");
+  for (const FieldPlan& field : plan.fields) {
+    if (field.guard != v1::FIELD_GUARD_AMOUNT) continue;
+    const std::string amount = TextOf(message, &field);
+    if (!IsAmount(amount)) return absl::StrCat(field.field->name(), " is not an amount");
+    const std::string chain = TextOf(message, FindGuarded(plan, v1::FIELD_GUARD_CHAIN));
+    const std::string contract = absl::AsciiStrToLower(TextOf(message, FindGuarded(plan, v1::FIELD_GUARD_CONTRACT)));
+    if (!AllowsAmount(chain, contract, amount)) {
+      return absl::StrCat(field.field->name(), " is not within amount_limits");
+    }
   }
   return std::nullopt;
 }

@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "google/protobuf/message.h"
 #include "stampgate/config/v1/config.pb.h"
+#include "translate/message_plan.h"
 
 namespace stampgate {
 
@@ -23,8 +24,8 @@ class GuardRules {
   explicit GuardRules(const config::v1::Grant& grant);
 
   // Why the values of `request`, at any depth, are not allowed: the field and the rule, never a value. Nothing if they
-  // are. A rule that cannot be evaluated refuses.
-  std::optional<std::string> Refuse(const google::protobuf::Message& request) const;
+  // are. A rule that cannot be evaluated refuses. `plan` is that of the message.
+  std::optional<std::string> Refuse(const google::protobuf::Message& request, const MessagePlan& plan) const;
 
  private:
   struct AmountLimit {
@@ -33,7 +34,7 @@ class GuardRules {
     std::string max_amount;  // decimal digits; empty: any amount, "MAX" too
   };
 
-  std::optional<std::string> RefuseAmount(const google::protobuf::Message& message) const;
+  std::optional<std::string> RefuseAmount(const google::protobuf::Message& message, const MessagePlan& plan) const;
   bool AllowsAmount(absl::string_view chain, absl::string_view contract, absl::string_view amount) const;
 
   std::vector<AmountLimit> amount_limits_;

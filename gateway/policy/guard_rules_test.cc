@@ -26,7 +26,7 @@ constexpr char kUncompressedOfOne[] =
 
 // Why `request` is refused under a grant with these members; empty if it is not.
 std::string Refusal(const std::string& grant, const google::protobuf::Message& request) {
-  return GuardRules(Proto<config::v1::Grant>(grant)).Refuse(request).value_or("");
+  return GuardRules(Proto<config::v1::Grant>(grant)).Refuse(request, testing::PlanOf(request)).value_or("");
 }
 
 std::string Withdrawal(const std::string& grant, absl::string_view amount, absl::string_view contract = kContract,
@@ -154,7 +154,6 @@ const std::vector<std::string>& Places() {
       "inner {inner {inner {transfers {%s}}}}",
       "inners {} inners {inner {by_hand {%s}}}",
       "by_hand {%s}",
-      "named {key: 'a' value {amount: '1' track: TRACK_MAIN}} named {key: 'b' value {%s}}",
   };
   return places;
 }

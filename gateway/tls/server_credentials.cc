@@ -3,7 +3,6 @@
 #include <grpc/grpc.h>
 #include <grpc/grpc_security.h>
 
-#include <cstdint>
 #include <list>
 #include <string>
 #include <utility>
@@ -17,39 +16,16 @@
 
 namespace stampgate {
 
-// The snapshot that handshakes begin with.
-class ServerTls::Served {
- public:
-  // What is served, with its number; numbers start at 1. Null before the first Replace.
-  std::pair<std::shared_ptr<const TlsSnapshot>, uint64_t> current() const {
-    const std::lock_guard lock(mutex_);
-    return {snapshot_, number_};
-  }
-
-  void Replace(TlsSnapshot snapshot, absl::Time not_after) {
-    auto next = std::make_shared<const TlsSnapshot>(std::move(snapshot));
-    const std::lock_guard lock(mutex_);
-    snapshot_.swap(next);
-    not_after_ = not_after;
-    ++number_;
-  }
-
-  absl::Time not_after() const {
-    const std::lock_guard lock(mutex_);
-    return not_after_;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::shared_ptr<const TlsSnapshot> snapshot_;
-  absl::Time not_after_;
-  uint64_t number_ = 0;
+// What handshakes begin with.
+struct ServerTls::Served {
+  TlsSnapshot snapshot;
+  absl::Time not_after;
 };
 
 // gRPC's C API asks for certificates at each handshake; its C++ API has no way to say so but this class.
 class ServerTls::Credentials : public grpc::ServerCredentials {
  public:
-  explicit Credentials(std::shared_ptr<const Served> served) : served_(std::move(served)) {}
+  explicit Credentials(std::shared_ptr<const Current<const Served>> served) : served_(std::move(served)) {}
 
   // There is nothing to add to what TLS says of the peer.
   void SetAuthMetadataProcessor(const std::shared_ptr<grpc::AuthMetadataProcessor>&) override {}
@@ -57,8 +33,8 @@ class ServerTls::Credentials : public grpc::ServerCredentials {
  private:
   // What gRPC has for one listening port.
   struct Port {
-    const Served& served;
-    uint64_t number = 0;  // of the snapshot that it was given last. With gRPC's lock for the port.
+    const Current<const Served>& served;
+    std::weak_ptr<const Served> given;  // last; it keeps no former key. With gRPC's lock for the port.
   };
 
   int AddPortToServer(const std::string& address, grpc_server* server) override {
@@ -72,7 +48,7 @@ class ServerTls::Credentials : public grpc::ServerCredentials {
     Port* port;
     {
       const std::lock_guard lock(mutex_);
-      port = &ports_.emplace_back(Port{*served_});
+      port = &ports_.emplace_back(Port{*served_, {}});
     }
     grpc_server_credentials* credentials =
         grpc_ssl_server_credentials_create_with_options(grpc_ssl_server_credentials_create_options_using_config_fetcher(
@@ -84,16 +60,17 @@ class ServerTls::Credentials : public grpc::ServerCredentials {
 
   static grpc_ssl_certificate_config_reload_status Fetch(void* user_data, grpc_ssl_server_certificate_config** config) {
     Port& port = *static_cast<Port*>(user_data);
-    const auto [snapshot, number] = port.served.current();
-    if (number == port.number) return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
-    const grpc_ssl_pem_key_cert_pair pair{reinterpret_cast<const char*>(snapshot->private_key.data()),
-                                          snapshot->certificates.c_str()};
-    *config = grpc_ssl_server_certificate_config_create(snapshot->client_cas.c_str(), &pair, 1);
-    port.number = number;
+    const std::shared_ptr<const Served> served = port.served.Get();
+    if (served == port.given.lock()) return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
+    const TlsSnapshot& snapshot = served->snapshot;
+    const grpc_ssl_pem_key_cert_pair pair{reinterpret_cast<const char*>(snapshot.private_key.data()),
+                                          snapshot.certificates.c_str()};
+    *config = grpc_ssl_server_certificate_config_create(snapshot.client_cas.c_str(), &pair, 1);
+    port.given = served;
     return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_NEW;
   }
 
-  const std::shared_ptr<const Served> served_;
+  const std::shared_ptr<const Current<const Served>> served_;
   std::mutex mutex_;
   std::list<Port> ports_;
 };
@@ -101,7 +78,7 @@ class ServerTls::Credentials : public grpc::ServerCredentials {
 ServerTls::ServerTls(Files files, std::function<absl::Time()> now)
     : files_(std::move(files)),
       now_(std::move(now)),
-      served_(std::make_shared<Served>()),
+      served_(std::make_shared<Current<const Served>>()),
       credentials_(std::make_shared<Credentials>(served_)) {}
 
 ServerTls::~ServerTls() = default;
@@ -121,15 +98,15 @@ absl::StatusOr<bool> ServerTls::Reload() {
   const std::lock_guard lock(reloading_);
   absl::StatusOr<TlsSnapshot> snapshot = ReadTlsFiles(files_);
   if (!snapshot.ok()) return snapshot.status();
-  const std::shared_ptr<const TlsSnapshot> served = served_->current().first;
-  if (served != nullptr && *snapshot == *served) return false;
+  const std::shared_ptr<const Served> served = served_->Get();
+  if (served != nullptr && *snapshot == served->snapshot) return false;
   const absl::StatusOr<absl::Time> not_after = CheckTlsSnapshot(*snapshot, files_, now_());
   if (!not_after.ok()) return not_after.status();
   if (absl::Status status = CheckThatGrpcCanRead(*snapshot, files_); !status.ok()) return status;
-  served_->Replace(*std::move(snapshot), *not_after);
+  served_->Set(std::make_shared<const Served>(Served{*std::move(snapshot), *not_after}));
   return true;
 }
 
-absl::Time ServerTls::not_after() const { return served_->not_after(); }
+absl::Time ServerTls::not_after() const { return served_->Get()->not_after; }
 
 }  // namespace stampgate

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "webhooks/http/tls_files.h"
+#include "webhooks/threads/current.h"
 
 namespace stampgate {
 
@@ -51,7 +52,7 @@ class ServerTls {
   absl::Time not_after() const;
 
  private:
-  class Served;
+  struct Served;
   class Credentials;
 
   ServerTls(Files files, std::function<absl::Time()> now);
@@ -59,7 +60,7 @@ class ServerTls {
   const Files files_;
   const std::function<absl::Time()> now_;
   std::mutex reloading_;
-  const std::shared_ptr<Served> served_;
+  const std::shared_ptr<Current<const Served>> served_;  // null before the first Reload alone
   const std::shared_ptr<Credentials> credentials_;
 };
 

@@ -7,7 +7,7 @@
 #include "gateway/process/log.h"
 #include "gateway/tokens/key_set_url.h"
 #include "gateway/upstream/key_set_fetch.h"
-#include "webhooks/keys/key_set.h"
+#include "webhooks/keys/jwk_set.h"
 
 namespace stampgate {
 namespace {

@@ -13,8 +13,6 @@
 #include "absl/strings/str_cat.h"
 #include "stamp/secret/openssl_ptr.h"
 #include "translate/json/base64url.h"
-#include "translate/json/reader.h"
-#include "webhooks/keys/key_set.h"
 
 namespace stampgate {
 namespace {
@@ -64,66 +62,22 @@ std::string DerSignature(absl::string_view raw) {
   return size > 0 ? std::string(reinterpret_cast<char*>(bytes), static_cast<size_t>(size)) : "";
 }
 
-// Members of a JSON Web Key; nothing if it is not there.
-struct JsonWebKey {
-  std::optional<std::string> kid, kty, crv, alg, use, n, e, x, y;
-  bool may_verify = true;  // key_ops does not say otherwise
-  bool is_private = false;
-};
-
-absl::StatusOr<bool> ListsVerify(JsonValue& value) {
-  bool listed = false;
-  absl::Status status = value.ForEachElement([&](size_t, JsonValue& element) {
-    if (element.kind() == JsonValue::Kind::kString && element.string() == "verify") listed = true;
-    return absl::OkStatus();
-  });
-  if (!status.ok()) return status;
-  return listed;
-}
-
-absl::Status ReadMembers(JsonValue& value, JsonWebKey& jwk, absl::string_view& refusal) {
-  return value.ForEachMember([&](absl::string_view name, JsonValue& member) {
-    if (name == "key_ops") {
-      if (member.kind() != JsonValue::Kind::kArray) {
-        refusal = "key_ops is not a list";
-        return absl::OkStatus();
-      }
-      const absl::StatusOr<bool> listed = ListsVerify(member);
-      jwk.may_verify = listed.value_or(false);
-      return listed.status();
-    }
-    if (name == "d" || name == "k") jwk.is_private = true;
-    std::optional<std::string>* target = nullptr;
-    if (name == "kid") target = &jwk.kid;
-    if (name == "kty") target = &jwk.kty;
-    if (name == "crv") target = &jwk.crv;
-    if (name == "alg") target = &jwk.alg;
-    if (name == "use") target = &jwk.use;
-    if (name == "n") target = &jwk.n;
-    if (name == "e") target = &jwk.e;
-    if (name == "x") target = &jwk.x;
-    if (name == "y") target = &jwk.y;
-    if (target == nullptr) return absl::OkStatus();
-    if (member.kind() == JsonValue::Kind::kString && member.string().has_value()) {
-      *target = std::string(*member.string());
-    } else {
-      refusal = "a member of another type than text";
-    }
-    return absl::OkStatus();
-  });
-}
-
 absl::StatusOr<TokenKey> MakeTokenKey(const JsonWebKey& jwk) {
-  if (jwk.kty != "RSA" && jwk.kty != "EC") return Invalid("kty is neither RSA nor EC");
-  const bool is_rsa = jwk.kty == "RSA";
+  using Operations = JsonWebKey::Operations;
+  if (jwk.operations == Operations::kMalformed) return Invalid("key_ops is not a list");
+  const bool is_rsa = jwk.Text("kty") == "RSA";
+  if (!is_rsa && jwk.Text("kty") != "EC") return Invalid("kty is neither RSA nor EC");
   if (jwk.is_private) return Invalid("it is a private key");
-  if (jwk.use.value_or("sig") != "sig") return Invalid("use is not sig");
-  if (!jwk.may_verify) return Invalid("key_ops does not allow to verify");
-  if (jwk.alg.has_value() && *jwk.alg != (is_rsa ? "RS256" : "ES256")) return Invalid("alg is not that of such a key");
-  if (jwk.kid.has_value() && !IsTokenKeyId(*jwk.kid)) return Invalid("kid is not 1 to 128 visible ASCII characters");
-  if (is_rsa) return TokenKey::Rsa(jwk.n.value_or(""), jwk.e.value_or(""));
-  if (jwk.crv != "P-256") return Invalid("crv is not P-256");
-  return TokenKey::P256(jwk.x.value_or(""), jwk.y.value_or(""));
+  if (jwk.Text("use").value_or("sig") != "sig") return Invalid("use is not sig");
+  if (jwk.operations == Operations::kWithoutVerify) return Invalid("key_ops does not allow to verify");
+  const absl::string_view algorithm = is_rsa ? "RS256" : "ES256";
+  if (jwk.Text("alg").value_or(algorithm) != algorithm) return Invalid("alg is not that of such a key");
+  if (const auto kid = jwk.Text("kid"); kid.has_value() && !IsTokenKeyId(*kid)) {
+    return Invalid("kid is not 1 to 128 visible ASCII characters");
+  }
+  if (is_rsa) return TokenKey::Rsa(jwk.Text("n").value_or(""), jwk.Text("e").value_or(""));
+  if (jwk.Text("crv") != "P-256") return Invalid("crv is not P-256");
+  return TokenKey::P256(jwk.Text("x").value_or(""), jwk.Text("y").value_or(""));
 }
 
 }  // namespace
@@ -190,52 +144,18 @@ bool TokenKey::operator==(const TokenKey& other) const {
 }
 
 absl::StatusOr<TokenKeySet> TokenKeySet::Parse(std::string json) {
-  if (json.size() > kMaxKeySetBytes) return Invalid("the key set is too large");
-  TokenKeySet set;
-  bool has_list = false;
-  const auto add = [&](size_t index, JsonValue& value) -> absl::Status {
-    if (index == kMaxKeys) return Invalid("the key set has too many keys");
-    const auto refuse = [&](absl::string_view why) {
-      set.refused_.push_back(absl::StrCat("key ", index, ": ", why));
-      return absl::OkStatus();
-    };
-    if (value.kind() != JsonValue::Kind::kObject) return refuse("not an object");
-    JsonWebKey jwk;
-    absl::string_view refusal;
-    if (absl::Status status = ReadMembers(value, jwk, refusal); !status.ok()) return status;
-    if (!refusal.empty()) return refuse(refusal);
-    absl::StatusOr<TokenKey> key = MakeTokenKey(jwk);
-    if (!key.ok()) return refuse(key.status().message());
-    for (const Entry& entry : set.keys_) {
-      if (entry.key_id != jwk.kid) continue;
-      if (entry.key == *key) return absl::OkStatus();
-      if (jwk.kid.has_value()) return Invalid("the key set gives one id to two different keys");
-    }
-    set.keys_.push_back({std::move(jwk.kid), *std::move(key)});
-    return absl::OkStatus();
-  };
-  absl::Status status = ReadJsonObject(json, [&](JsonValue& root) {
-    return root.ForEachMember([&](absl::string_view name, JsonValue& value) {
-      if (name != "keys" || value.kind() != JsonValue::Kind::kArray) return absl::OkStatus();
-      has_list = true;
-      return value.ForEachElement(add);
-    });
-  });
-  if (!status.ok()) return status;
-  if (!has_list) return Invalid("the key set has no list of keys");
-  if (set.keys_.empty()) {
-    return Invalid(absl::StrCat("the key set has no key that can be used", set.refused_.empty() ? "" : "; ",
-                                set.refused_.empty() ? "" : set.refused_.front()));
-  }
-  return set;
+  absl::StatusOr<JwkSet<TokenKey>> read = ReadJwkSet<TokenKey>(
+      std::move(json), {"kty", "crv", "alg", "use", "n", "e", "x", "y"}, SameId::kSetIsRefused, MakeTokenKey);
+  if (!read.ok()) return read.status();
+  return TokenKeySet(*std::move(read));
 }
 
 const TokenKey* TokenKeySet::Find(TokenAlgorithm algorithm, const std::optional<std::string>& key_id) const {
-  const auto fits = [&](const Entry& entry) {
+  const auto fits = [&](const JwkSet<TokenKey>::Entry& entry) {
     return entry.key.algorithm() == algorithm && (!key_id.has_value() || entry.key_id == key_id);
   };
-  const auto found = absl::c_find_if(keys_, fits);
-  if (found == keys_.end() || absl::c_count_if(keys_, fits) > 1) return nullptr;
+  const auto found = absl::c_find_if(set_.keys, fits);
+  if (found == set_.keys.end() || absl::c_count_if(set_.keys, fits) > 1) return nullptr;
   return &found->key;
 }
 

@@ -7,11 +7,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "gateway/tokens/jwt.h"
+#include "webhooks/keys/jwk_set.h"
 
 namespace stampgate {
 
@@ -37,7 +39,7 @@ class TokenKey {
   std::shared_ptr<EVP_PKEY> key_;
 };
 
-// Immutable. The limits of size and number are those of the webhook key set.
+// Immutable. Limits: see jwk_set.h.
 class TokenKeySet {
  public:
   // A key that cannot be used is left out and listed in refused(): another type, curve, use, operation or algorithm
@@ -50,16 +52,12 @@ class TokenKeySet {
   const TokenKey* Find(TokenAlgorithm algorithm, const std::optional<std::string>& key_id) const;
 
   // For each key that was left out: its place in the list and why; never a value.
-  const std::vector<std::string>& refused() const { return refused_; }
+  const std::vector<std::string>& refused() const { return set_.refused; }
 
  private:
-  struct Entry {
-    std::optional<std::string> key_id;
-    TokenKey key;
-  };
+  explicit TokenKeySet(JwkSet<TokenKey> set) : set_(std::move(set)) {}
 
-  std::vector<Entry> keys_;
-  std::vector<std::string> refused_;
+  JwkSet<TokenKey> set_;
 };
 
 }  // namespace stampgate

@@ -16,11 +16,12 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "gateway/upstream/base_url.h"
-#include "gateway/upstream/ca_file.h"
+#include "gateway/upstream/ca_certificates.h"
 #include "gateway/upstream/connection_table.h"
 #include "gateway/upstream/event_loop.h"
 #include "gateway/upstream/multi.h"
 #include "gateway/upstream/transfer.h"
+#include "stamp/secret/file.h"
 
 namespace stampgate {
 namespace {
@@ -327,9 +328,10 @@ absl::Status CheckOptions(const UpstreamClient::Options& options) {
   if (options.max_idle < absl::Seconds(1)) return absl::InvalidArgumentError("max_idle must be at least 1s");
   if (options.ca_file.empty()) return absl::OkStatus();
   // libcurl would find out with the first call.
-  const absl::Status status = CheckCaFile(options.ca_file);
+  const absl::StatusOr<std::string> pem = ReadPublicFile(options.ca_file);
+  const absl::Status status = pem.ok() ? CheckCaCertificates(*pem) : pem.status();
   if (status.ok()) return status;
-  return absl::InvalidArgumentError(absl::StrCat("ca_file ", options.ca_file, " ", status.message()));
+  return absl::InvalidArgumentError(absl::StrCat("ca_file ", options.ca_file, ": ", status.message()));
 }
 
 }  // namespace

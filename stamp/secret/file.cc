@@ -5,17 +5,63 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
+#include <utility>
 
-#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
 
 namespace stampgate {
 namespace {
 
-constexpr off_t kMaxFileBytes = 4096;
 constexpr mode_t kForbiddenMode = S_IWGRP | S_IRWXO;
 
-absl::Status CheckFile(const struct stat& file) {
-  if (!S_ISREG(file.st_mode)) return absl::FailedPreconditionError("it is not a regular file");
+// A regular file, open for reading.
+class OpenFile {
+ public:
+  static absl::StatusOr<OpenFile> Open(const std::string& path) {
+    // One open, and the checks on what it opened: nothing can be swapped in between. O_NONBLOCK is for FIFOs.
+    OpenFile file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+    if (file.fd_ < 0) return absl::ErrnoToStatus(errno, "it cannot be opened");
+    if (fstat(file.fd_, &file.state_) != 0) return absl::ErrnoToStatus(errno, "it cannot be examined");
+    if (!S_ISREG(file.state_.st_mode)) return absl::FailedPreconditionError("it is not a regular file");
+    return file;
+  }
+
+  OpenFile(OpenFile&& other) noexcept : fd_(std::exchange(other.fd_, -1)), state_(other.state_) {}
+  OpenFile& operator=(OpenFile&&) = delete;
+  ~OpenFile() {
+    if (fd_ >= 0) close(fd_);
+  }
+
+  const struct stat& state() const { return state_; }
+
+  absl::Status CheckSize(size_t max_bytes) const {
+    if (static_cast<uint64_t>(state_.st_size) <= max_bytes) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat("it is larger than ", max_bytes, " bytes"));
+  }
+
+  // Fills `bytes`, which is as large as the file was when it was opened.
+  absl::Status Read(char* bytes) {
+    const auto size = static_cast<size_t>(state_.st_size);
+    size_t done = 0;
+    while (done < size) {
+      const ssize_t got = read(fd_, bytes + done, size - done);
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) return absl::ErrnoToStatus(errno, "it cannot be read");
+      if (got == 0) return absl::InvalidArgumentError("it became shorter while it was read");
+      done += static_cast<size_t>(got);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  explicit OpenFile(int fd) : fd_(fd) {}
+
+  int fd_;
+  struct stat state_ = {};
+};
+
+absl::Status CheckOwnerAndMode(const struct stat& file) {
   if (file.st_uid != 0 && file.st_uid != geteuid()) {
     return absl::PermissionDeniedError("it belongs to neither root nor the user that we run as");
   }
@@ -23,8 +69,6 @@ absl::Status CheckFile(const struct stat& file) {
     return absl::PermissionDeniedError(
         "others may use it or its group may write it: its mode must be 0600, 0400 or 0440");
   }
-  if (file.st_size == 0) return absl::InvalidArgumentError("it is empty");
-  if (file.st_size > kMaxFileBytes) return absl::InvalidArgumentError("it is larger than 4096 bytes");
   return absl::OkStatus();
 }
 
@@ -54,25 +98,25 @@ absl::Status SyncDirectoryOf(const std::string& path) {
 
 }  // namespace
 
+absl::StatusOr<std::string> ReadPublicFile(const std::string& path) {
+  absl::StatusOr<OpenFile> file = OpenFile::Open(path);
+  if (!file.ok()) return file.status();
+  if (absl::Status status = file->CheckSize(kMaxPublicFileBytes); !status.ok()) return status;
+  std::string bytes(static_cast<size_t>(file->state().st_size), '\0');
+  if (absl::Status status = file->Read(bytes.data()); !status.ok()) return status;
+  return bytes;
+}
+
 absl::StatusOr<SecretBytes> ReadSecretFile(const std::string& path) {
-  // Opens once and checks the opened file, so that it cannot be replaced in between. O_NONBLOCK: opening a FIFO must
-  // not block.
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-  if (fd < 0) return absl::ErrnoToStatus(errno, "it cannot be opened");
-  absl::Cleanup close_fd = [fd] { close(fd); };
-  struct stat file;
-  if (fstat(fd, &file) != 0) return absl::ErrnoToStatus(errno, "it cannot be examined");
-  if (absl::Status status = CheckFile(file); !status.ok()) return status;
-  absl::StatusOr<SecretBytes> bytes = SecretBytes::Create(static_cast<size_t>(file.st_size));
+  absl::StatusOr<OpenFile> file = OpenFile::Open(path);
+  if (!file.ok()) return file.status();
+  if (absl::Status status = CheckOwnerAndMode(file->state()); !status.ok()) return status;
+  if (file->state().st_size == 0) return absl::InvalidArgumentError("it is empty");
+  if (absl::Status status = file->CheckSize(kMaxSecretFileBytes); !status.ok()) return status;
+  absl::StatusOr<SecretBytes> bytes = SecretBytes::Create(static_cast<size_t>(file->state().st_size));
   if (!bytes.ok()) return bytes.status();
-  size_t done = 0;
-  while (done < bytes->size()) {
-    const ssize_t got = read(fd, bytes->data() + done, bytes->size() - done);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return absl::ErrnoToStatus(errno, "it cannot be read");
-    if (got == 0) return absl::InvalidArgumentError("it became shorter while it was read");
-    done += static_cast<size_t>(got);
-  }
+  absl::Status status = file->Read(reinterpret_cast<char*>(bytes->data()));
+  if (!status.ok()) return status;
   return bytes;
 }
 

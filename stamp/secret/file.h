@@ -1,7 +1,8 @@
-// Reads and writes files that hold a secret.
+// Reads files whole, public ones and those that hold a secret, and writes secrets to new files.
 #ifndef STAMPGATE_STAMP_SECRET_FILE_H_
 #define STAMPGATE_STAMP_SECRET_FILE_H_
 
+#include <cstddef>
 #include <string>
 
 #include "absl/status/status.h"
@@ -10,18 +11,25 @@
 
 namespace stampgate {
 
-// Reads a whole file. Its bytes are never in memory that is not locked.
-//
-// The file must be regular, of 1 to 4096 bytes, owned by root or by this process's user. Its group may read it, as
-// Kubernetes mounts secrets, but not write it; others must have no access. Symbolic links are followed, since
-// Kubernetes mounts secrets through them; the checks apply to the file that is read. Never blocks on a FIFO.
+inline constexpr size_t kMaxPublicFileBytes = 16 << 20;
+inline constexpr size_t kMaxSecretFileBytes = 4096;
+
+// Both functions below read one regular file. They follow symbolic links, because Kubernetes mounts files through them;
+// the checks apply to the file that is read. They never block on a FIFO. They allocate as many bytes as the file has.
 //
 // Errors name the rule, neither the path nor file contents:
 //   kNotFound            there is no such file
-//   kPermissionDenied    this process may not read it, or others may access it
+//   kPermissionDenied    this process may not read it, or others may access a secret
 //   kFailedPrecondition  not a regular file
 //   kInvalidArgument     its size
-//   kResourceExhausted, kInternal  memory cannot be locked, reading failed
+//   others               memory cannot be locked, opening or reading failed
+
+// Reads a file of at most kMaxPublicFileBytes, which may be empty.
+absl::StatusOr<std::string> ReadPublicFile(const std::string& path);
+
+// Reads a file of 1 to kMaxSecretFileBytes. Its bytes only ever touch locked memory. The file must be owned by root or
+// by us, and neither writable by its group nor open to others in any way. Its group may read it: Kubernetes mounts
+// secrets so.
 absl::StatusOr<SecretBytes> ReadSecretFile(const std::string& path);
 
 // Writes a new file of mode 0600, and syncs it. Never changes an existing file. After an error no file is left. Errors,

@@ -145,7 +145,7 @@ callers:
 `;
     writeFileSync(file, text);
     const as = (name) => run(['check', '--config', file, '--as', name]);
-    const unknown = `not known here: the organizations of grant 2, whose file ${join(dirname(file), 'ids')} cannot be read: No such file or directory\n`;
+    const unknown = `not known here: the organizations of grant 2, which are in ${join(dirname(file), 'ids')}: it cannot be opened: No such file or directory\n`;
     const report = (organizations) =>
       'c may call\ngrant 1: a, b\n  PolicyService/GetPolicy (query)\n' +
       `grant 2: ${organizations}, key main\n  WalletService/ListWalletAccounts (query)\n` +
@@ -167,7 +167,7 @@ callers:
   test('refuses a file that is not there', async () => {
     const { status, stderr } = await run(['check', '--config', join(folder, 'nowhere.yaml')]);
     assert.equal(status, 1);
-    assert.match(stderr, /nowhere\.yaml: cannot be read: No such file or directory/);
+    assert.match(stderr, /nowhere\.yaml: it cannot be opened: No such file or directory/);
   });
 });
 

@@ -404,10 +404,10 @@ describe('stampgate check', () => {
     assert.deepEqual(await check(issuer({ jwks_file: 'keys.json' })), []);
     for (const [source, fault] of [
       [{ jwks_file: 'none.json' }, 'jwks_file: the key set has no key that can be used'],
-      [{ jwks_file: 'nowhere.json' }, 'jwks_file: cannot be read: No such file or directory'],
-      [{ jwks_file: '.' }, 'jwks_file: is not a file'],
-      [{ jwks_url: 'https://host/keys', ca_file: 'keys.json' }, 'ca_file: holds no certificate in PEM'],
-      [{ jwks_url: 'https://host/keys', ca_file: 'nowhere.pem' }, 'ca_file: cannot be read: No such file or directory'],
+      [{ jwks_file: 'nowhere.json' }, 'jwks_file: it cannot be opened: No such file or directory'],
+      [{ jwks_file: '.' }, 'jwks_file: it is not a regular file'],
+      [{ jwks_url: 'https://host/keys', ca_file: 'keys.json' }, 'ca_file: it holds no certificate in PEM'],
+      [{ jwks_url: 'https://host/keys', ca_file: 'nowhere.pem' }, 'ca_file: it cannot be opened: No such file or directory'],
     ]) {
       assert.deepEqual(await check(issuer(source)), [`token_issuers[0].${fault}`]);
     }

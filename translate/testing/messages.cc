@@ -87,7 +87,7 @@ std::string FullText(const FieldPlan& plan) {
   if (plan.form != JsonForm::kString) return "{\"text\":\"" + plan.field->name() + "\"}";
   if (plan.role == v1::FIELD_ROLE_PATH) return "unlisted_path";
   if (plan.role == v1::FIELD_ROLE_ACTIVITY_TYPE) return "ACTIVITY_TYPE_UNLISTED";
-  if (plan.amount) return "1";
+  if (plan.guard == v1::FIELD_GUARD_AMOUNT) return "1";
   return plan.max_bytes.has_value() || plan.max_characters.has_value() ? std::string("x") : plan.field->name();
 }
 

@@ -29,6 +29,16 @@ const Operation& OperationOf(absl::string_view method) {
   std::abort();
 }
 
+const MessagePlan& PlanOf(const google::protobuf::Message& message) {
+  static auto& plans = *new MessagePlans("Service");
+  const absl::StatusOr<const MessagePlan*> plan = plans.Compile(message.GetDescriptor());
+  if (!plan.ok()) {
+    std::cerr << plan.status() << std::endl;
+    std::abort();
+  }
+  return **plan;
+}
+
 bool ParseTextProto(const std::string& text_proto, google::protobuf::Message& message) {
   const bool parsed = google::protobuf::TextFormat::ParseFromString(text_proto, &message);
   EXPECT_TRUE(parsed) << message.GetTypeName() << ": " << text_proto;

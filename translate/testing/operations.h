@@ -7,6 +7,7 @@
 
 #include "absl/strings/string_view.h"
 #include "google/protobuf/message.h"
+#include "translate/message_plan.h"
 #include "translate/operation_table.h"
 
 namespace stampgate::testing {
@@ -16,6 +17,9 @@ const OperationTable& Operations();
 
 // The operation of this method name, such as "GetPolicy". Ends the test program if there is none.
 const Operation& OperationOf(absl::string_view method);
+
+// The plan of the message, made for the operator "Service". Ends the test program if it has no JSON form.
+const MessagePlan& PlanOf(const google::protobuf::Message& message);
 
 // A request of the operation from protobuf text format. Fails the test if it is not one.
 std::unique_ptr<google::protobuf::Message> RequestOf(const Operation& operation, const std::string& text_proto);

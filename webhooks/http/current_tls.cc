@@ -13,32 +13,26 @@ absl::StatusOr<std::unique_ptr<CurrentTls>> CurrentTls::Load(TlsFiles files, abs
   return tls;
 }
 
-std::shared_ptr<CurrentTls::Served> CurrentTls::served() const {
-  const std::lock_guard lock(mutex_);
-  return served_;
-}
-
 std::shared_ptr<boost::asio::ssl::context> CurrentTls::context() const {
-  std::shared_ptr<Served> current = served();
+  std::shared_ptr<Served> current = served_.Get();
   boost::asio::ssl::context* context = &current->context;
   return std::shared_ptr<boost::asio::ssl::context>(std::move(current), context);
 }
 
-absl::Time CurrentTls::not_after() const { return served()->not_after; }
+absl::Time CurrentTls::not_after() const { return served_.Get()->not_after; }
 
 absl::StatusOr<bool> CurrentTls::Reload(absl::Time now) {
   const std::lock_guard reloading(reloading_);
   const absl::StatusOr<TlsSnapshot> snapshot = ReadTlsFiles(files_);
   if (!snapshot.ok()) return snapshot.status();
   const Digest digest = {Sha256(snapshot->certificates), Sha256(snapshot->private_key.text())};
-  if (const std::shared_ptr<Served> current = served(); current != nullptr && current->digest == digest) return false;
+  if (const std::shared_ptr<Served> current = served_.Get(); current != nullptr && current->digest == digest)
+    return false;
   const absl::StatusOr<absl::Time> not_after = CheckTlsSnapshot(*snapshot, files_, now);
   if (!not_after.ok()) return not_after.status();
   absl::StatusOr<boost::asio::ssl::context> context = MakeTlsServerContext(*snapshot);
   if (!context.ok()) return context.status();
-  auto next = std::make_shared<Served>(Served{*std::move(context), *not_after, digest});
-  const std::lock_guard lock(mutex_);
-  served_.swap(next);  // the old one is destroyed after the lock is released
+  served_.Set(std::make_shared<Served>(Served{*std::move(context), *not_after, digest}));
   return true;
 }
 

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "webhooks/http/tls_files.h"
+#include "webhooks/threads/current.h"
 
 namespace stampgate {
 
@@ -44,12 +45,9 @@ class CurrentTls {
 
   explicit CurrentTls(TlsFiles files) : files_(std::move(files)) {}
 
-  std::shared_ptr<Served> served() const;
-
   const TlsFiles files_;
   std::mutex reloading_;
-  mutable std::mutex mutex_;
-  std::shared_ptr<Served> served_;  // null only before the first Reload
+  Current<Served> served_;  // null only before the first Reload
 };
 
 }  // namespace stampgate

@@ -1,6 +1,5 @@
 #include "webhooks/http/tls_files.h"
 
-#include <fcntl.h>
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
@@ -8,11 +7,10 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <ctime>
@@ -20,15 +18,13 @@
 #include <utility>
 #include <vector>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
-#include "stamp/secret/file.h"
 #include "stamp/secret/openssl_ptr.h"
 
 namespace stampgate {
 namespace {
 
-constexpr off_t kMaxPublicBytes = 1 << 20;
+constexpr size_t kMaxPublicBytes = 1 << 20;
 constexpr int kReadAttempts = 3;
 constexpr int kMinRsaBits = 2048;
 // A handshake lists the names of the authorities, and their total size has two bytes.
@@ -67,42 +63,22 @@ std::array<FileId, 3> IdsOf(const TlsFiles& files) {
   return {IdOf(files.certificate_file), IdOf(files.private_key_file), IdOf(files.client_ca_file)};
 }
 
-absl::StatusOr<std::string> ReadPublicFile(const std::string& path) {
-  // O_NONBLOCK: opening a FIFO must not block.
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-  if (fd < 0) return absl::ErrnoToStatus(errno, "it cannot be opened");
-  const absl::Cleanup close_fd = [fd] { close(fd); };
-  struct stat file;
-  if (fstat(fd, &file) != 0) return absl::ErrnoToStatus(errno, "it cannot be examined");
-  if (!S_ISREG(file.st_mode)) return absl::FailedPreconditionError("it is not a regular file");
-  if (file.st_size == 0) return Unfit("it is empty");
-  if (file.st_size > kMaxPublicBytes) return Unfit(absl::StrCat("it is larger than ", kMaxPublicBytes, " bytes"));
-  std::string bytes(static_cast<size_t>(file.st_size), '\0');
-  size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t got = read(fd, bytes.data() + done, bytes.size() - done);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return absl::ErrnoToStatus(errno, "it cannot be read");
-    if (got == 0) return Unfit("it became shorter while it was read");
-    done += static_cast<size_t>(got);
-  }
-  return bytes;
-}
-
 // gRPC reads these texts only up to the first zero byte.
 absl::Status CheckText(absl::string_view bytes) {
   return bytes.find('\0') == bytes.npos ? absl::OkStatus() : Unfit("it has a zero byte, so it is not PEM");
 }
 
-absl::StatusOr<std::string> ReadPublic(const std::string& path) {
-  absl::StatusOr<std::string> bytes = ReadPublicFile(path);
+absl::StatusOr<std::string> TextOf(const std::string& path, const absl::StatusOr<std::string>& bytes) {
   if (!bytes.ok()) return InFile(path, bytes.status());
+  if (bytes->empty()) return InFile(path, Unfit("it is empty"));
+  if (bytes->size() > kMaxPublicBytes) {
+    return InFile(path, Unfit(absl::StrCat("it is larger than ", kMaxPublicBytes, " bytes")));
+  }
   if (absl::Status status = CheckText(*bytes); !status.ok()) return InFile(path, status);
   return bytes;
 }
 
-absl::StatusOr<SecretBytes> ReadKey(const std::string& path) {
-  const absl::StatusOr<SecretBytes> bytes = ReadSecretFile(path);
+absl::StatusOr<SecretBytes> KeyTextOf(const std::string& path, const absl::StatusOr<SecretBytes>& bytes) {
   if (!bytes.ok()) return InFile(path, bytes.status());
   if (absl::Status status = CheckText(bytes->text()); !status.ok()) return InFile(path, status);
   absl::StatusOr<SecretBytes> text = SecretBytes::Create(bytes->size() + 1);
@@ -110,16 +86,6 @@ absl::StatusOr<SecretBytes> ReadKey(const std::string& path) {
   std::memcpy(text->data(), bytes->data(), bytes->size());
   text->MakeReadOnly();
   return text;
-}
-
-absl::StatusOr<TlsSnapshot> ReadOnce(const TlsFiles& files) {
-  absl::StatusOr<std::string> certificates = ReadPublic(files.certificate_file);
-  if (!certificates.ok()) return certificates.status();
-  absl::StatusOr<SecretBytes> key = ReadKey(files.private_key_file);
-  if (!key.ok()) return key.status();
-  absl::StatusOr<std::string> cas = files.client_ca_file.empty() ? "" : ReadPublic(files.client_ca_file);
-  if (!cas.ok()) return cas.status();
-  return TlsSnapshot{*std::move(certificates), *std::move(key), *std::move(cas)};
 }
 
 // Checking
@@ -228,11 +194,25 @@ bool operator==(const TlsSnapshot& a, const TlsSnapshot& b) {
   return a.certificates == b.certificates && a.private_key == b.private_key && a.client_cas == b.client_cas;
 }
 
+absl::StatusOr<TlsSnapshot> MakeTlsSnapshot(const TlsFiles& files, const FileContents& contents) {
+  absl::StatusOr<std::string> certificates = TextOf(files.certificate_file, contents.Public(files.certificate_file));
+  if (!certificates.ok()) return certificates.status();
+  absl::StatusOr<SecretBytes> key = KeyTextOf(files.private_key_file, contents.Secret(files.private_key_file));
+  if (!key.ok()) return key.status();
+  absl::StatusOr<std::string> cas = "";
+  if (!files.client_ca_file.empty()) cas = TextOf(files.client_ca_file, contents.Public(files.client_ca_file));
+  if (!cas.ok()) return cas.status();
+  return TlsSnapshot{*std::move(certificates), *std::move(key), *std::move(cas)};
+}
+
 absl::StatusOr<TlsSnapshot> ReadTlsFiles(const TlsFiles& files) {
   for (int attempt = 0; attempt < kReadAttempts; ++attempt) {
     const std::array<FileId, 3> before = IdsOf(files);
-    absl::StatusOr<TlsSnapshot> snapshot = ReadOnce(files);
-    if (IdsOf(files) == before) return snapshot;
+    FileContents contents;
+    contents.ReadPublic(files.certificate_file);
+    contents.ReadSecret(files.private_key_file);
+    if (!files.client_ca_file.empty()) contents.ReadPublic(files.client_ca_file);
+    if (IdsOf(files) == before) return MakeTlsSnapshot(files, contents);
   }
   return absl::AbortedError(
       absl::StrCat(files.certificate_file, " and the files that belong to it keep changing during the read"));
@@ -256,12 +236,6 @@ absl::StatusOr<absl::Time> CheckTlsSnapshot(const TlsSnapshot& snapshot, const T
   status = CheckAuthorities(snapshot.client_cas);
   if (!status.ok()) return InFile(files.client_ca_file, status);
   return not_after;
-}
-
-absl::Status CheckTlsFiles(const TlsFiles& files, absl::Time now) {
-  const absl::StatusOr<TlsSnapshot> snapshot = ReadTlsFiles(files);
-  if (!snapshot.ok()) return snapshot.status();
-  return CheckTlsSnapshot(*snapshot, files, now).status();
 }
 
 }  // namespace stampgate

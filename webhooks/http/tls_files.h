@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "stamp/secret/bytes.h"
+#include "stamp/secret/file_contents.h"
 
 namespace stampgate {
 
@@ -27,13 +28,15 @@ struct TlsSnapshot {
   friend bool operator==(const TlsSnapshot& a, const TlsSnapshot& b);
 };
 
-// Reads each file once. If a file was replaced during the read, as Kubernetes does when it swaps a folder, reads all of
-// them again, a few times at most.
+// The snapshot of files that `contents` has read: the certificate and the authorities as public files, the key as a
+// secret. The rules of stamp/secret/file.h apply; besides, a public file must have 1 byte to 1 MiB, and none may contain
+// a zero byte.
 //
-// The key's file must obey the rules of stamp/secret/file.h. The others must be regular files of 1 byte to 1 MiB. None
-// may contain a zero byte. Symbolic links are followed. Never blocks on a FIFO.
-//
-// Errors name the path and the rule, never file contents. Codes are those of ReadSecretFile, and kAborted if the files
+// Errors name the path and the rule, never file contents. Codes are those of stamp/secret/file.h.
+absl::StatusOr<TlsSnapshot> MakeTlsSnapshot(const TlsFiles& files, const FileContents& contents);
+
+// Reads the files and makes their snapshot. If a file was replaced during the read, as Kubernetes does when it swaps a
+// folder, reads all of them again, a few times at most. Errors: those of MakeTlsSnapshot, and kAborted if the files
 // keep changing; another attempt may succeed.
 absl::StatusOr<TlsSnapshot> ReadTlsFiles(const TlsFiles& files);
 
@@ -46,9 +49,6 @@ absl::StatusOr<TlsSnapshot> ReadTlsFiles(const TlsFiles& files);
 //
 // Errors are kInvalidArgument, with the path and the rule.
 absl::StatusOr<absl::Time> CheckTlsSnapshot(const TlsSnapshot& snapshot, const TlsFiles& files, absl::Time now);
-
-// ReadTlsFiles, then CheckTlsSnapshot.
-absl::Status CheckTlsFiles(const TlsFiles& files, absl::Time now);
 
 }  // namespace stampgate
 

@@ -37,7 +37,11 @@ class TlsFilesTest : public ::testing::Test {
     files_.client_ca_file = folder_.Write("ca.crt", client_cas);
   }
 
-  absl::Status Check() const { return CheckTlsFiles(files_, absl::Now()); }
+  absl::Status Check() const {
+    const absl::StatusOr<TlsSnapshot> snapshot = ReadTlsFiles(files_);
+    if (!snapshot.ok()) return snapshot.status();
+    return CheckTlsSnapshot(*snapshot, files_, absl::Now()).status();
+  }
 
   // The error for a server's certificate and key with these options.
   std::string FaultOf(const TestIdentityOptions& options) {

@@ -3,7 +3,6 @@
 #define STAMPGATE_WEBHOOKS_KEYS_KEY_SET_H_
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -14,16 +13,15 @@
 
 namespace stampgate {
 
-inline constexpr size_t kMaxKeySetBytes = 64 << 10;
-inline constexpr size_t kMaxKeys = 64;
-
 struct VerificationKey {
   std::array<uint8_t, 32> public_key = {};  // a point of the prime-order group
   std::string signature_algorithm;          // as deliveries name it, "ed25519"
   std::string signature_version;            // "v1"
+
+  friend bool operator==(const VerificationKey&, const VerificationKey&) = default;
 };
 
-// Immutable.
+// Immutable. Limits: see jwk_set.h.
 class KeySet {
  public:
   // Reads the answer of the discovery endpoint. A key that cannot be used (wrong type, curve, use or algorithm, a

@@ -1,4 +1,4 @@
-#include "gateway/policy/method.h"
+#include "gateway/policy/method_name.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,9 +15,9 @@ namespace {
 
 // By hand: export, deletion, and changes of policies and keys are dangerous, and so is what moves money; reads are
 // queries; what changes without harm is a write.
-TEST(PolicedMethodTest, EachMethodIsInTheClassThatItsHarmSays) {
+TEST(MethodNameTest, EachMethodIsInTheClassThatItsHarmSays) {
   std::map<std::string, std::string> classes;
-  for (const PolicedMethod& method : PolicedMethods()) {
+  for (const ApiMethod& method : ApiMethods()) {
     absl::string_view name = method.full_name;
     if (!absl::ConsumePrefix(&name, "/stampgate.v1.")) continue;
     classes[std::string(name)] = v1::PolicyClass_Name(method.policy_class) + (method.general ? " general" : "");
@@ -56,22 +56,22 @@ TEST(PolicedMethodTest, EachMethodIsInTheClassThatItsHarmSays) {
   EXPECT_EQ(classes, expected);
 }
 
-TEST(PolicedMethodTest, AMethodWithoutAClassIsDangerous) {
-  const PolicedMethod* move = FindPolicedMethod("stampgate.testing.VaultService/Move");
+TEST(MethodNameTest, AMethodWithoutAClassIsDangerous) {
+  const ApiMethod* move = FindApiMethod("stampgate.testing.VaultService/Move");
   ASSERT_NE(move, nullptr);
   EXPECT_EQ(move->policy_class, v1::POLICY_CLASS_DANGEROUS);
 }
 
-TEST(PolicedMethodTest, OursHaveAShortNameAndOthersDoNot) {
-  const PolicedMethod* method = FindPolicedMethod("PolicyService/GetPolicy");
+TEST(MethodNameTest, OursHaveAShortNameAndOthersDoNot) {
+  const ApiMethod* method = FindApiMethod("PolicyService/GetPolicy");
   ASSERT_NE(method, nullptr);
   EXPECT_EQ(method->full_name, "/stampgate.v1.PolicyService/GetPolicy");
-  EXPECT_EQ(FindPolicedMethod("stampgate.v1.PolicyService/GetPolicy"), method);
-  EXPECT_NE(FindPolicedMethod("stampgate.testing.VaultService/Look"), nullptr);
-  EXPECT_EQ(FindPolicedMethod("VaultService/Look"), nullptr);
+  EXPECT_EQ(FindApiMethod("stampgate.v1.PolicyService/GetPolicy"), method);
+  EXPECT_NE(FindApiMethod("stampgate.testing.VaultService/Look"), nullptr);
+  EXPECT_EQ(FindApiMethod("VaultService/Look"), nullptr);
 }
 
-TEST(PolicedMethodTest, NothingElseIsAName) {
+TEST(MethodNameTest, NothingElseIsAName) {
   for (const char* name :
        {"", "/", "GetPolicy", "PolicyService", "PolicyService/", "/PolicyService/GetPolicy", "policyservice/getpolicy",
         "PolicyService/getpolicy", "PolicyService/GetPolicy ", " PolicyService/GetPolicy", "PolicyService/*", "*",
@@ -79,17 +79,17 @@ TEST(PolicedMethodTest, NothingElseIsAName) {
         "stampgate.v1./PolicyService/GetPolicy", "PolicyService/GetPolic", "PolicyService/GetPolicyX",
         // Served, but no operation.
         "grpc.health.v1.Health/Check", "StampService/Prepare", "stampgate.testing.VaultService/Chat"}) {
-    EXPECT_EQ(FindPolicedMethod(name), nullptr) << name;
+    EXPECT_EQ(FindApiMethod(name), nullptr) << name;
   }
 }
 
-TEST(PolicedMethodTest, IsNamedAsAGrantNamesIt) {
+TEST(MethodNameTest, IsNamedAsAGrantNamesIt) {
   EXPECT_EQ(PolicyNameOf("/stampgate.v1.PolicyService/GetPolicy"), "PolicyService/GetPolicy");
   EXPECT_EQ(PolicyNameOf("/another.v1.Service/Get"), "another.v1.Service/Get");
-  for (const PolicedMethod& method : PolicedMethods()) {
-    EXPECT_EQ(FindPolicedMethod(PolicyNameOf(method.full_name)), &method);
+  for (const ApiMethod& method : ApiMethods()) {
+    EXPECT_EQ(FindApiMethod(PolicyNameOf(method.full_name)), &method);
   }
-  EXPECT_EQ(ClassNameOf(*FindPolicedMethod("PolicyService/GetPolicy")), "query");
+  EXPECT_EQ(ClassNameOf(*FindApiMethod("PolicyService/GetPolicy")), "query");
 }
 
 }  // namespace

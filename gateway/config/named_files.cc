@@ -1,0 +1,103 @@
+#include "gateway/config/named_files.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+
+#include "absl/functional/function_ref.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+
+namespace stampgate {
+namespace {
+
+enum class Reading { kNothing, kPublic, kSecret };
+
+// A setting that is a file's name, and which readings include the file: those of kAll and the following.
+struct Setting {
+  std::string* path;
+  Reading reading = Reading::kNothing;
+  bool reloaded = false;
+  bool policy = false;
+};
+
+// Every setting that is a file's name stands here, and nowhere else.
+void ForEachFile(config::v1::Config& config, absl::FunctionRef<void(const Setting& setting)> visit) {
+  visit({config.mutable_upstream()->mutable_ca_file(), Reading::kPublic});
+  for (config::v1::Key& key : *config.mutable_keys()) {
+    if (!HoldsKey(key.file())) visit({key.mutable_file(), Reading::kSecret, true});
+  }
+  visit({config.mutable_events()->mutable_file()});
+  if (config.has_store()) visit({config.mutable_store()->mutable_sqlite()->mutable_folder()});
+  visit({config.mutable_webhooks()->mutable_tls_certificate_file(), Reading::kPublic});
+  visit({config.mutable_webhooks()->mutable_tls_private_key_file(), Reading::kSecret});
+  if (config.has_tls()) {
+    visit({config.mutable_tls()->mutable_certificate_file(), Reading::kPublic});
+    visit({config.mutable_tls()->mutable_private_key_file(), Reading::kSecret});
+    visit({config.mutable_tls()->mutable_client_ca_file(), Reading::kPublic});
+  }
+  visit({config.mutable_audit()->mutable_file()});
+  visit({config.mutable_audit()->mutable_key_file(), Reading::kSecret});
+  for (config::v1::TokenIssuer& issuer : *config.mutable_token_issuers()) {
+    visit({issuer.mutable_ca_file(), Reading::kPublic, true});
+    visit({issuer.mutable_jwks_file(), Reading::kPublic, true});
+  }
+  for (config::v1::Caller& caller : *config.mutable_callers()) {
+    for (config::v1::Grant& grant : *caller.mutable_grants()) {
+      visit({grant.mutable_organizations_file(), Reading::kPublic, true, true});
+    }
+  }
+}
+
+bool IsRead(const Setting& setting, ConfigFiles files) {
+  if (setting.reading == Reading::kNothing || setting.path->empty()) return false;
+  switch (files) {
+    case ConfigFiles::kAll:
+      return true;
+    case ConfigFiles::kReloaded:
+      return setting.reloaded;
+    case ConfigFiles::kPolicy:
+      return setting.policy;
+  }
+  return false;
+}
+
+}  // namespace
+
+void ResolveFiles(const std::string& config_file, config::v1::Config& config) {
+  const std::filesystem::path folder = std::filesystem::path(config_file).parent_path();
+  ForEachFile(config, [&folder](const Setting& setting) {
+    if (!setting.path->empty()) *setting.path = (folder / *setting.path).string();
+  });
+  if (config.has_store() && config.events().file().empty()) {
+    const std::filesystem::path store = config.store().sqlite().folder();
+    config.mutable_events()->set_file((store / "events.db").string());
+  }
+}
+
+std::vector<NamedFile> FilesToRead(config::v1::Config config, ConfigFiles files) {
+  std::vector<NamedFile> named;
+  ForEachFile(config, [&](const Setting& setting) {
+    if (IsRead(setting, files)) named.push_back({*setting.path, setting.reading == Reading::kSecret});
+  });
+  return named;
+}
+
+void ReadFiles(const std::vector<NamedFile>& files, FileContents& contents) {
+  for (const NamedFile& file : files) {
+    if (file.secret) {
+      contents.ReadSecret(file.path);
+    } else {
+      contents.ReadPublic(file.path);
+    }
+  }
+}
+
+bool HoldsKey(absl::string_view file) {
+  constexpr size_t kHexKeyDigits = 64;
+  const absl::string_view digits = file.substr(0, file.find(':'));
+  return absl::StrContains(file, "-----BEGIN") ||
+         (digits.size() >= kHexKeyDigits && std::all_of(digits.begin(), digits.end(), absl::ascii_isxdigit));
+}
+
+}  // namespace stampgate

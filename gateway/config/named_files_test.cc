@@ -1,0 +1,82 @@
+#include "gateway/config/named_files.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "translate/testing/operations.h"
+
+namespace stampgate {
+namespace {
+
+using ::testing::ElementsAre;
+
+constexpr char kEverything[] =
+    "upstream {ca_file: 'up.pem'} keys {file: 'a.key'} keys {file: '/run/b.key'}"
+    "store {sqlite {folder: 'data'}}"
+    "webhooks {tls_certificate_file: 'hook.pem' tls_private_key_file: 'hook.key'}"
+    "tls {certificate_file: 'tls.pem' private_key_file: 'tls.key' client_ca_file: 'ca.pem'}"
+    "audit {file: 'audit.log' key_file: 'audit.key'}"
+    "token_issuers {jwks_file: 'jwks'} token_issuers {ca_file: 'issuer.pem'}"
+    "callers {grants {organizations_file: 'ids'} grants {organizations: 'o'}}";
+
+config::v1::Config Resolved(const std::string& text, const std::string& file = "/etc/f") {
+  auto config = testing::Proto<config::v1::Config>(text);
+  ResolveFiles(file, config);
+  return config;
+}
+
+NamedFile Public(const std::string& path) { return {path, false}; }
+NamedFile Secret(const std::string& path) { return {path, true}; }
+
+TEST(NamedFilesTest, StartFromTheFolderOfTheConfig) {
+  const config::v1::Config config = Resolved(kEverything);
+  EXPECT_EQ(config.keys(0).file(), "/etc/a.key");
+  EXPECT_EQ(config.keys(1).file(), "/run/b.key");
+  EXPECT_EQ(config.audit().file(), "/etc/audit.log");
+  EXPECT_EQ(config.store().sqlite().folder(), "/etc/data");
+  EXPECT_EQ(config.events().file(), "/etc/data/events.db");
+  EXPECT_EQ(Resolved(kEverything, "f").keys(0).file(), "a.key");
+}
+
+TEST(NamedFilesTest, AreAllReadAtTheStartButThoseThatTheGatewayWrites) {
+  EXPECT_THAT(
+      FilesToRead(Resolved(kEverything), ConfigFiles::kAll),
+      ElementsAre(Public("/etc/up.pem"), Secret("/etc/a.key"), Secret("/run/b.key"), Public("/etc/hook.pem"),
+                  Secret("/etc/hook.key"), Public("/etc/tls.pem"), Secret("/etc/tls.key"), Public("/etc/ca.pem"),
+                  Secret("/etc/audit.key"), Public("/etc/jwks"), Public("/etc/issuer.pem"), Public("/etc/ids")));
+}
+
+TEST(NamedFilesTest, OfTheReloadedPartAreReadAtAReload) {
+  EXPECT_THAT(FilesToRead(Resolved(kEverything), ConfigFiles::kReloaded),
+              ElementsAre(Secret("/etc/a.key"), Secret("/run/b.key"), Public("/etc/jwks"), Public("/etc/issuer.pem"),
+                          Public("/etc/ids")));
+}
+
+TEST(NamedFilesTest, OfAPolicyAreThoseOfOrganizations) {
+  EXPECT_THAT(FilesToRead(Resolved(kEverything), ConfigFiles::kPolicy), ElementsAre(Public("/etc/ids")));
+}
+
+TEST(NamedFilesTest, AreNotReadIfTheNameIsAKey) {
+  const std::string hex(64, 'a');
+  for (const char* file : {"/etc/f", "f"}) {
+    EXPECT_THAT(FilesToRead(Resolved("keys {file: '" + hex + "'}", file), ConfigFiles::kAll), ElementsAre());
+    EXPECT_THAT(FilesToRead(Resolved("keys {file: '-----BEGIN PRIVATE KEY-----'}", file), ConfigFiles::kAll),
+                ElementsAre());
+  }
+  EXPECT_THAT(FilesToRead(Resolved("keys {file: 'keys/" + hex + "'}", "f"), ConfigFiles::kAll),
+              ElementsAre(Secret("keys/" + hex)));
+}
+
+TEST(NamedFilesTest, AKeyIsHexOrPem) {
+  EXPECT_TRUE(HoldsKey(std::string(64, '0')));
+  EXPECT_TRUE(HoldsKey(std::string(64, 'F') + ":p256"));
+  EXPECT_TRUE(HoldsKey("x -----BEGIN EC PRIVATE KEY-----"));
+  EXPECT_FALSE(HoldsKey(std::string(63, '0')));
+  EXPECT_FALSE(HoldsKey("/run/" + std::string(64, '0')));
+  EXPECT_FALSE(HoldsKey(""));
+}
+
+}  // namespace
+}  // namespace stampgate

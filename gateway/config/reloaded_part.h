@@ -1,0 +1,28 @@
+// Which settings a running gateway takes anew, and which need a restart.
+#ifndef STAMPGATE_GATEWAY_CONFIG_RELOADED_PART_H_
+#define STAMPGATE_GATEWAY_CONFIG_RELOADED_PART_H_
+
+#include "stampgate/config/v1/config.pb.h"
+
+namespace stampgate {
+
+// Keys, callers and token issuers. A file that one of them names is read at each reload: see named_files.cc.
+inline config::v1::Config ReloadedPart(const config::v1::Config& config) {
+  config::v1::Config part;
+  *part.mutable_keys() = config.keys();
+  *part.mutable_callers() = config.callers();
+  *part.mutable_token_issuers() = config.token_issuers();
+  return part;
+}
+
+// All other settings.
+inline config::v1::Config FixedPart(config::v1::Config config) {
+  config.clear_keys();
+  config.clear_callers();
+  config.clear_token_issuers();
+  return config;
+}
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_CONFIG_RELOADED_PART_H_

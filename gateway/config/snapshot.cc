@@ -1,0 +1,49 @@
+#include "gateway/config/snapshot.h"
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "gateway/config/yaml_reader.h"
+#include "stampgate/config/v1/config.pb.h"
+
+namespace stampgate {
+namespace {
+
+// As far as the text can be read. ParseConfig reports the faults.
+std::vector<NamedFile> FilesNamedIn(const std::string& text, const std::string& path, ConfigFiles files) {
+  config::v1::Config config;
+  Places places;
+  ReadYaml(text, &config, &places);
+  ResolveFiles(path, config);
+  return FilesToRead(std::move(config), files);
+}
+
+}  // namespace
+
+absl::StatusOr<ConfigSnapshot> ConfigSource::Read(const std::optional<ConfigSnapshot::Digest>& known) {
+  constexpr int kMostReadings = 10;
+  std::optional<ConfigSnapshot::Digest> former = known;
+  for (int readings = 0; readings < kMostReadings; ++readings) {
+    ConfigSnapshot snapshot = ReadOnce();
+    if (snapshot.digest == former) return snapshot;
+    former = snapshot.digest;
+  }
+  return absl::AbortedError(absl::StrCat(path_, ": changes faster than it can be read"));
+}
+
+ConfigSnapshot ConfigSource::ReadOnce() {
+  ConfigSnapshot snapshot;
+  snapshot.path = path_;
+  snapshot.files = files_;
+  snapshot.now = now_();
+  snapshot.contents.ReadPublic(path_);
+  const absl::StatusOr<std::string>& text = snapshot.contents.Public(path_);
+  if (text.ok() && *text != text_) {
+    text_ = *text;
+    named_ = FilesNamedIn(text_, path_, files_);
+  }
+  if (text.ok()) ReadFiles(named_, snapshot.contents);
+  snapshot.digest = snapshot.contents.Digest();
+  return snapshot;
+}
+
+}  // namespace stampgate

@@ -1,0 +1,39 @@
+#include "gateway/config/testing.h"
+
+#include <cstring>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "gateway/config/yaml_reader.h"
+#include "stampgate/config/v1/config.pb.h"
+
+namespace stampgate {
+
+SecretBytes TestSecret(absl::string_view text) {
+  SecretBytes bytes = SecretBytes::Create(text.size()).value();
+  std::memcpy(bytes.data(), text.data(), text.size());
+  return bytes;
+}
+
+ConfigSnapshot ReadTestSnapshot(absl::string_view text, const std::string& path, ConfigFiles files) {
+  return TestSnapshot(text, path, files, "");
+}
+
+ConfigSnapshot TestSnapshot(absl::string_view text, const std::string& path, ConfigFiles files,
+                            absl::string_view key_text) {
+  ConfigSnapshot snapshot;
+  snapshot.path = path;
+  snapshot.files = files;
+  snapshot.now = absl::Now();
+  snapshot.contents.PutPublic(path, std::string(text));
+  config::v1::Config config;
+  Places places;
+  ReadYaml(text, &config, &places);
+  ResolveFiles(path, config);
+  ReadFiles(FilesToRead(config, files), snapshot.contents);
+  if (files == ConfigFiles::kPolicy || key_text.empty()) return snapshot;
+  for (const config::v1::Key& key : config.keys()) snapshot.contents.PutSecret(key.file(), TestSecret(key_text));
+  return snapshot;
+}
+
+}  // namespace stampgate

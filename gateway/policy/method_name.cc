@@ -1,0 +1,30 @@
+#include "gateway/policy/method_name.h"
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "stampgate/v1/options.pb.h"
+
+namespace stampgate {
+
+std::string PolicyNameOf(absl::string_view full_name) {
+  absl::ConsumePrefix(&full_name, "/stampgate.v1.");
+  absl::ConsumePrefix(&full_name, "/");
+  return std::string(full_name);
+}
+
+std::string ClassNameOf(const ApiMethod& method) {
+  const std::string name = v1::PolicyClass_Name(method.policy_class);
+  return absl::AsciiStrToLower(absl::StripPrefix(name, "POLICY_CLASS_"));
+}
+
+const ApiMethod* FindApiMethod(absl::string_view name) {
+  const std::string full = absl::StrCat("/", name);
+  const std::string ours = absl::StrCat("/stampgate.v1.", name);
+  for (const ApiMethod& method : ApiMethods()) {
+    if (method.full_name == ours || method.full_name == full) return &method;
+  }
+  return nullptr;
+}
+
+}  // namespace stampgate

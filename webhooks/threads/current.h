@@ -1,0 +1,37 @@
+// A value that is replaced while other threads use it.
+#ifndef STAMPGATE_WEBHOOKS_THREADS_CURRENT_H_
+#define STAMPGATE_WEBHOOKS_THREADS_CURRENT_H_
+
+#include <memory>
+#include <mutex>
+#include <utility>
+
+namespace stampgate {
+
+// Thread-safe. A former value lives until its last user has released it.
+template <typename T>
+class Current {
+ public:
+  explicit Current(std::shared_ptr<T> value = nullptr) : value_(std::move(value)) {}
+
+  std::shared_ptr<T> Get() const {
+    const std::lock_guard lock(mutex_);
+    return value_;
+  }
+
+  void Set(std::shared_ptr<T> value) {
+    {
+      const std::lock_guard lock(mutex_);
+      value_.swap(value);
+    }
+    // The former value may be destroyed here, outside of the lock.
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<T> value_;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_WEBHOOKS_THREADS_CURRENT_H_
