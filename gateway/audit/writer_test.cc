@@ -424,7 +424,7 @@ TEST_F(AuditWriterTest, ManyOpenAllowsAreCarriedOver) {
 }
 
 TEST_F(AuditWriterTest, ADyingProcessLeavesNoGapBetweenFiles) {
-  // The process dies after it has given the second name, before the new file.
+  // The process dies between the two steps: the old file has its second name, but the new file does not exist yet.
   max_file_bytes_ = 100;
   Open();
   Allow();

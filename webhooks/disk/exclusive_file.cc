@@ -38,7 +38,7 @@ absl::Status MakePrivate(const std::string& path) {
   }
   if ((file.st_mode & kForbiddenMode) == 0) return absl::OkStatus();
   return chmod(path.c_str(), S_IRUSR | S_IWUSR) == 0 ? absl::OkStatus()
-                                                     : SystemStatus("cannot be created unreadable for others");
+                                                     : SystemStatus("cannot be made unreadable for others");
 }
 
 absl::StatusOr<int> TakeLock(const std::string& path) {

@@ -27,7 +27,7 @@ namespace {
 constexpr size_t kMaxPublicBytes = 1 << 20;
 constexpr int kReadAttempts = 3;
 constexpr int kMinRsaBits = 2048;
-// A handshake lists the names of the authorities, and their total size has two bytes.
+// A handshake lists the names of the authorities; the list's length field has two bytes.
 constexpr int kMaxAuthorityNameBytes = 65000;
 
 using BioPtr = std::unique_ptr<BIO, OpensslDeleter<BIO_free>>;

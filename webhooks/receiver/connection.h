@@ -55,7 +55,7 @@ class HttpConnection : public ConnectedPeer, public std::enable_shared_from_this
   void ReadHead();
   void ReadBody();
 
-  // The reason to refuse a request whose head has been read; nothing to accept it.
+  // Why a request with this head must be refused. Nothing if it is accepted.
   std::optional<HttpRefusal> RefusalOf(const RequestHead& head) const;
   void HandOver();
 
