@@ -24,7 +24,7 @@ constexpr char kHead[] =
     "upstream: {base_url: https://host}\n"
     "keys: [{name: all, file: a.key, all_organizations: true}, {name: some, file: b.key, organizations: [o, p]}]\n";
 
-// What is said of a config that is good but for these lines, which begin at line 3.
+// The report about a config that is valid except for these lines, which begin at line 3.
 std::string ReportOf(absl::string_view lines, const std::string& file = "f") {
   return std::string(ParseConfig(TestSnapshot(absl::StrCat(kHead, lines, "\n"), file)).status().message());
 }
@@ -476,7 +476,7 @@ TEST_F(OrganizationFileTest, MayBeEmptyAndThenGivesNothing) {
   }
 }
 
-TEST_F(OrganizationFileTest, TellsTheLineOfWhatIsNoId) {
+TEST_F(OrganizationFileTest, ReportsTheLineOfAFaultyId) {
   EXPECT_EQ(Read("a\n\n#\na b\nc d\n"), place_ + "has no exact id in line 4");
   EXPECT_EQ(Read("a # comment\n"), place_ + "has no exact id in line 1");
   for (const std::string& bad : {std::string("*"), std::string("a,b"), std::string("a\rb"), std::string("a\0b", 3),

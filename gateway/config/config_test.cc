@@ -56,10 +56,10 @@ absl::StatusOr<Config> ParseWithCallers(absl::string_view text, const std::strin
   return Parse(TestSnapshot(WithCallers(text), file));
 }
 
-// Of a text that is complete but for its callers.
+// For a text that is complete except for its callers.
 std::string ReportOf(absl::string_view text) { return std::string(ParseWithCallers(text, "f").status().message()); }
 
-// What is said of one value: the report of a config that is good but for `line`.
+// The report about one value: the config is valid except for `line`.
 std::string ListenReport(absl::string_view address) {
   return ReportOf(absl::StrCat(kMinimal, "listen_address: '", address, "'\n"));
 }

@@ -18,7 +18,7 @@ class ConfigReport {
   // With what was found when `file` was read.
   ConfigReport(std::string file, std::vector<Fault> faults, Places places);
 
-  // `path` as in Fault; `message` goes on after it.
+  // `path` as in Fault; `message` continues the sentence.
   void Add(const std::string& path, absl::string_view message);
 
   // The same of what is no fault. Every call adds one.

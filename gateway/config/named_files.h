@@ -15,7 +15,7 @@ namespace stampgate {
 enum class ConfigFiles {
   kAll,
   // Those of the reloaded part (see reloaded_part.h). A fault in another file, such as a certificate that has expired,
-  // must not stand in the way of revoking a caller.
+  // must not prevent an operator from revoking a caller.
   kReloaded,
   // The organizations of grants, where their file can be read. Nothing secret is opened: a reviewer of a policy has no
   // secrets.

@@ -167,7 +167,7 @@ class ReloaderTest : public ::testing::Test {
   std::unique_ptr<Reloader> reloader_;
 };
 
-TEST_F(ReloaderTest, TakesWhatHasChangedAndTellsIt) {
+TEST_F(ReloaderTest, UsesAndLogsWhatHasChanged) {
   Start(ConfigText("c"));
   LookAt(Files(ConfigText("d")));
   EXPECT_EQ(Caller(), "d");
@@ -182,12 +182,12 @@ TEST_F(ReloaderTest, LeavesWhatHasNotChangedAlone) {
   Look();
   LookAt(Files(absl::StrCat("# a comment\n", ConfigText("c"))));
   EXPECT_EQ(access_->Get(), first);
-  // Nothing was told either.
+  // Nothing was logged either.
   LookAt(Files(ConfigText("e")));
   EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"reloaded\""));
 }
 
-TEST_F(ReloaderTest, AFaultKeepsTheFormerStateAndIsToldOnce) {
+TEST_F(ReloaderTest, AFaultKeepsTheFormerStateAndIsLoggedOnce) {
   Start(ConfigText("c"));
   const std::shared_ptr<const Access> first = access_->Get();
   const std::string broken = absl::StrCat(ConfigText("d"), "nonsense: 1\nmore: 2\n");
@@ -200,7 +200,7 @@ TEST_F(ReloaderTest, AFaultKeepsTheFormerStateAndIsToldOnce) {
   for (int i = 0; i < 3; ++i) Look();
   LookAt(Files(broken));
   EXPECT_EQ(access_->Get(), first);
-  // Another fault is told, and the first again when it comes back.
+  // Another fault is logged, and the first one again when it returns.
   LookAt(Files(ConfigText("d"), 1, "a b\n"));
   EXPECT_THAT(TheLog().Next(), HasSubstr("organizations_file: has no exact id in line 1"));
   LookAt(Files(broken));
@@ -286,7 +286,7 @@ TEST_F(ReloaderTest, TheStateThatACallHoldsStaysWhole) {
   for (int key = 2; key <= 5; ++key) EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"reloaded\""));
 }
 
-TEST_F(ReloaderTest, WhatNeedsARestartIsToldOnceAndTheRestIsTaken) {
+TEST_F(ReloaderTest, ChangesThatNeedARestartAreLoggedOnce) {
   Start(ConfigText("c"));
   const std::string changed = ConfigText("d", "10m", "operator_name: Other\n");
   LookAt(Files(changed));
@@ -337,7 +337,7 @@ TEST_F(ReloaderTest, AFileThatIsReadAtTheStartAloneStopsNoRevocation) {
   }
 }
 
-TEST_F(ReloaderTest, WhatElseFailsIsToldOnceAndStopsNothing) {
+TEST_F(ReloaderTest, OtherFailuresAreLoggedOnceAndStopNothing) {
   Start(ConfigText("c"));
   {
     std::lock_guard lock(mutex_);
@@ -409,7 +409,7 @@ TEST_F(ReloaderTest, LooksAgainByItselfWhenAConfigMayHaveSettled) {
   EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"reloaded\""));
 }
 
-TEST_F(ReloaderTest, TellsWhenTheLastGoodConfigWasTaken) {
+TEST_F(ReloaderTest, ReportsWhenTheLastGoodConfigWasUsed) {
   constexpr char kName[] = "\nstampgate_config_last_reload_success_timestamp_seconds ";
   Start(ConfigText("c"));
   EXPECT_THAT(metrics_.Render(), HasSubstr(absl::StrCat(kName, "1767323045\n")));

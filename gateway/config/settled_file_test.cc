@@ -59,7 +59,7 @@ TEST_F(SettledFileTest, OneLookIsNotEnoughHoweverLateItComes) {
 TEST_F(SettledFileTest, ANewFileOfTheSameNameStandsStillToo) {
   SettledFile file(path_);
   std::filesystem::remove(path_);
-  EXPECT_EQ(LookAfter(milliseconds(0), file), kNow);  // whoever reads it says that it is not there
+  EXPECT_EQ(LookAfter(milliseconds(0), file), kNow);  // its reader reports that it is not there
   WriteInPlace("whole");
   EXPECT_EQ(LookAfter(milliseconds(0), file), milliseconds(2000));
   EXPECT_EQ(LookAfter(milliseconds(2000), file), kNow);

@@ -19,12 +19,12 @@ struct Place {
   int column = 1;
 };
 
-// What is wrong, and where.
+// A fault, and its place.
 struct Fault {
   Place place;
   // The field, such as "keys[1].file". Empty: the text as a whole.
   std::string path;
-  // A phrase that goes on after the path, such as "is required". Quotes no value, and of a key at most 64 bytes.
+  // A phrase that continues the path, such as "is required". Quotes no value, and of a key at most 64 bytes.
   std::string message;
 };
 

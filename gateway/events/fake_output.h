@@ -18,7 +18,7 @@
 
 namespace stampgate {
 
-// Thread-safe. The rules: one message is under way at a time, the call ends once, and neither happens while `is_busy`
+// Thread-safe. The rules: one message is sent at a time, the call ends once, and neither happens while `is_busy`
 // returns true.
 class FakeOutput : public StreamCall::Output {
  public:
@@ -43,7 +43,7 @@ class FakeOutput : public StreamCall::Output {
     changed_.notify_all();
   }
 
-  // Waits until a message is under way or the call has ended. Returns whether there is a message.
+  // Waits until a message has been sent or the call has ended. Returns whether there is a message.
   bool Wait() {
     std::unique_lock lock(mutex_);
     const auto is_there = [this] { return message_.has_value() || end_.has_value(); };
@@ -66,11 +66,11 @@ class FakeOutput : public StreamCall::Output {
     return end_;
   }
 
-  // Takes the message that is under way: OnSent may follow.
+  // Takes the sent message: OnSent may follow.
   std::string Take() {
     std::lock_guard lock(mutex_);
     if (!message_.has_value()) {
-      ADD_FAILURE() << "no message is under way";
+      ADD_FAILURE() << "no message was sent";
       return "";
     }
     grpc::Slice slice;

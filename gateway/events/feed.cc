@@ -107,7 +107,7 @@ void EventFeed::Cancel(ReaderId id) {
       jobs->erase(job);
       break;
     }
-    // The page may be under way. Serve then discards it and does not let the job wait.
+    // The page may be in progress. Serve then discards it and does not let the job wait.
     if (!on_page) std::erase(serving_, id);
   }
   if (on_page) on_page(absl::CancelledError("the caller has gone"));

@@ -49,7 +49,7 @@ class EventFeed : public EventSource {
   // Requests with patience end with kAborted, now and later.
   void Drain();
 
-  // Stops reading and destroys the log's readers. Blocks until the reads that are under way have ended. The log may
+  // Stops reading and destroys the log's readers. Blocks until the reads in progress have ended. The log may
   // still grow.
   void Close();
 

@@ -107,15 +107,15 @@ TEST_F(DeliveryLogTest, EachLineIsCountedOnceWithManyThreadsAndASteppedClock) {
   now_ -= absl::Hours(1);
   Add(kNotFound, kTimes);
   log_.Finish();
-  size_t told = 0;
+  size_t reported = 0;
   for (const std::string& line : Take()) {
     size_t count = 1;
     if (line != kNotFoundLine) {
       ASSERT_TRUE(absl::SimpleAtoi(line.substr(line.rfind('=') + 1), &count)) << line;
     }
-    told += count;
+    reported += count;
   }
-  EXPECT_EQ(told, (kThreads + 1) * kTimes);
+  EXPECT_EQ(reported, (kThreads + 1) * kTimes);
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ class EventSource {
   // requests with patience once the gateway drains, and for all when the source ends.
   virtual void Next(ReaderId id, Request request, OnPage on_page) = 0;
 
-  // Ends the reader's Next, if there is one: at once, or when the read that is under way has ended.
+  // Ends the reader's Next, if there is one: at once, or when the read in progress has ended.
   virtual void Cancel(ReaderId id) = 0;
 
   // Calls `on_reader` with a reader of the log, which is valid until `on_reader` returns. Errors: kAborted if the

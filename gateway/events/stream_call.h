@@ -8,7 +8,7 @@
 
 namespace stampgate {
 
-// One thing is under way at any time: the caller's authorization, a read of the log, or a message to the caller.
+// One operation is in progress at any time: the caller's authorization, a read of the log, or a message to the caller.
 // Nothing is queued, so a caller that reads slowly costs one message.
 class StreamCall {
  public:
@@ -21,7 +21,7 @@ class StreamCall {
     // the message before.
     virtual void Send(grpc::ByteBuffer message) = 0;
 
-    // Ends the call. Called exactly once, when nothing else is under way. It may destroy this and the call.
+    // Ends the call. Called exactly once, when no other operation is in progress. It may destroy this and the call.
     virtual void End(const absl::Status& status) = 0;
   };
 

@@ -54,7 +54,7 @@ class SubscriptionTest : public EventCallTest {
     if (call_ == nullptr) return;
     EXPECT_TRUE(output_.end().has_value()) << "each test leads its subscription to the end";
     EXPECT_THAT(lines(), SizeIs(1)) << "the end is recorded once";
-    // What comes after the end is ignored.
+    // A call after the end is ignored.
     call_->Cancel();
     EXPECT_FALSE(source_.is_busy());
   }
@@ -76,7 +76,7 @@ class SubscriptionTest : public EventCallTest {
 
   void OnSent(bool ok = true) { call_->OnSent(ok); }
 
-  // The message that is under way.
+  // The sent message.
   void Expect(const std::vector<std::string>& events, Position position) {
     const Message message = MessageOf(output_.Take());
     EXPECT_EQ(message.events, events);
@@ -699,7 +699,7 @@ TEST_F(SubscriptionThreadsTest, ADrainEndsEachSubscriptionWithItsCursor) {
   ASSERT_TRUE(slow.Wait());
   feed_->Drain();
   EXPECT_FALSE(waiting.Wait());
-  ASSERT_TRUE(slow.has_message()) << "the message that is under way comes first";
+  ASSERT_TRUE(slow.has_message()) << "the sent message must come first";
   slow.Take();
   second->OnSent(true);
   EXPECT_FALSE(slow.Wait());

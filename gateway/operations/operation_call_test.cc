@@ -673,7 +673,7 @@ TEST_F(OperationCallTest, WithoutATimestampAKeyIsOnlyAskedFor) {
   store_.Answer(CallStore::Begun());
   EXPECT_EQ(DetailsOf(unknown.Wait()).reason, "TIMESTAMPS_EXHAUSTED");
 
-  // A submit of before has a timestamp.
+  // An earlier submit has a timestamp.
   const Call known = Start("CreatePolicies", kKeyedCreate);
   store_.Answer(Known(RecordAt(kNowMs - 5, {.kind = Kind::kUnknown})));
   ASSERT_THAT(store_.submits(), SizeIs(3));
@@ -941,7 +941,7 @@ TEST_F(OperationCallTest, TheCallerMayLeaveAndTheOutcomeComeBeforePostReturns) {
   EXPECT_THAT(upstream_.cancelled(), ElementsAre(1));  // of an exchange that has ended: ignored
 }
 
-TEST_F(OperationCallTest, ADrainEndsTheExchangesAndWhatComesLater) {
+TEST_F(OperationCallTest, ADrainEndsExchangesAndLaterCalls) {
   const Call before = Start("CreatePolicies", kCreate);
   upstream_.Shutdown(absl::ZeroDuration());
   EXPECT_EQ(DetailsOf(before.Wait()).reason, "SHUTTING_DOWN");

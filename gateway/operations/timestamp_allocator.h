@@ -23,7 +23,7 @@ namespace stampgate {
 // second that callers have set.
 //
 // Values follow the clock. In steady state they are at most kMaxAhead ahead of it. After a restart, and after the clock
-// was set back by kLongStep or more, values begin above all values of before, at most kMaxAheadAfterStep ahead of the
+// was set back by kLongStep or more, values begin above all earlier values, at most kMaxAheadAfterStep ahead of the
 // clock. A call that would need a value further ahead must wait.
 class TimestampAllocator {
  public:

@@ -71,14 +71,14 @@ TEST(TimestampAllocatorTest, RemembersWhatCallersSetFiveMinutesAhead) {
   EXPECT_THAT(Choose(allocator, kContent, then), Optional(static_cast<uint64_t>(absl::ToUnixMillis(then)) + 1));
 }
 
-TEST(TimestampAllocatorTest, AfterAShortStepBackTheValuesOfAContentGoOn) {
+TEST(TimestampAllocatorTest, AfterAShortStepBackValuesOfAContentContinue) {
   TimestampAllocator allocator(kStartMs, 0, 1);
   EXPECT_THAT(Choose(allocator, kContent, kNow), Optional(kNowMs));
   EXPECT_THAT(Choose(allocator, kContent, kNow - absl::Seconds(10)), Optional(kNowMs + 1));
   EXPECT_THAT(Choose(allocator, kContent + 1, kNow - absl::Seconds(10)), Optional(kNowMs - 10000));
 }
 
-TEST(TimestampAllocatorTest, AfterALongStepBackAllValuesBeginAboveThoseOfBefore) {
+TEST(TimestampAllocatorTest, AfterALongStepBackValuesAreAboveEarlierOnes) {
   TimestampAllocator allocator(kStartMs, 0, 1);
   EXPECT_THAT(Choose(allocator, kContent, kNow), Optional(kNowMs));
   const absl::Time back = kNow - absl::Seconds(58);

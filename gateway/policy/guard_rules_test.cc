@@ -275,7 +275,7 @@ TEST(GuardRulesTest, TheGuardsOfTheApiAreWhereTheySayTheyAre) {
   EXPECT_EQ(exporting(kPointOfTwo), "target_public_key is none of export_public_keys");
 }
 
-TEST(GuardRulesTest, NoValueIsTold) {
+TEST(GuardRulesTest, NoValueIsQuoted) {
   for (const std::string& why : {Withdrawal(LimitOf("5"), "424242"), Withdrawal(LimitOf("5"), "hunter2")}) {
     EXPECT_FALSE(why.empty());
     EXPECT_EQ(why.find("424242"), std::string::npos);

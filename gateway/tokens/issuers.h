@@ -30,7 +30,7 @@ class TokenIssuers : public TokenVerifier {
   void Verify(absl::string_view token, absl::AnyInvocable<void(absl::StatusOr<VerifiedToken>)> done) override;
 
  private:
-  // Shared with those who wait for keys.
+  // Shared with the calls that wait for keys.
   const std::shared_ptr<const std::vector<TokenIssuerRule>> rules_;
   const std::function<absl::Time()> now_;
 };

@@ -22,7 +22,7 @@ namespace {
 using ::testing::Each;
 using OnAnswer = absl::AnyInvocable<void(absl::StatusOr<KeySetAnswer>)>;
 
-constexpr char kNoKeys[] = "UNAVAILABLE: the keys of the token's issuer cannot be had";
+constexpr char kNoKeys[] = "UNAVAILABLE: the keys of the token's issuer are not available";
 constexpr char kUnknownKey[] = "UNAUTHENTICATED: the token's key is not known";
 
 // Issuers on one thread, with a clock: "file" has its keys already, a test answers for the server of "net".
@@ -141,7 +141,7 @@ TEST_F(TokenIssuersTest, RefusesWhatIsNotSignedByTheIssuer) {
   EXPECT_EQ(Verify(with_signature(rsa, Rsa().Sign(text(ec)))), kWrong) << "the header is signed too";
 }
 
-// The public key is known to all: whoever takes it for a secret believes everybody.
+// The public key is public: a verifier that used it as a secret would accept everybody's tokens.
 TEST_F(TokenIssuersTest, DoesNotTakeAPublicKeyForASecret) {
   for (const TestTokenKey* key : {&Rsa(), &Ec()}) {
     for (const std::string& secret : {key->Pem(), key->Jwk(), key->n(), key->x()}) {
@@ -186,7 +186,7 @@ TEST_F(TokenIssuersTest, NamesTheRuleThatAClaimBreaks) {
   EXPECT_EQ(Verify(std::string(9 << 10, 'x')), "UNAUTHENTICATED: the token is too long");
 }
 
-TEST_F(TokenIssuersTest, TellsNothingOfATokenThatItRefuses) {
+TEST_F(TokenIssuersTest, QuotesNothingOfARefusedToken) {
   const std::string canary = "CANARY-in-a-token";
   const auto claims = [&](const char* name) { return absl::StrCat(R"({")", name, R"(":")", canary, R"("})"); };
   for (const std::string& token :
@@ -249,7 +249,7 @@ TEST_F(TokenIssuersTest, IsNotMadeToFetchByUnknownKeys) {
   EXPECT_THAT(outcomes_, Each(kUnknownKey));
 }
 
-TEST_F(TokenIssuersTest, GoesOnWithOldKeysWhileNoneCanBeHadAndSaysSoAfterwards) {
+TEST_F(TokenIssuersTest, UsesOldKeysWhileAFetchFailsAndLogsItAfterwards) {
   Verify(NetToken(Ec(), "a"));
   Answer(Keys({Ec().Jwk(R"("kid":"a")")}));
   const absl::Time received = now_;
@@ -291,7 +291,7 @@ TEST_F(TokenIssuersTest, MayGoBeforeItsKeysCome) {
   EXPECT_EQ(answered, "net/someone");
 }
 
-TEST_F(TokenIssuersTest, TellsThoseWhoWaitWhenTheKeysAreClosed) {
+TEST_F(TokenIssuersTest, EndsTheCallsThatWaitWhenTheKeysAreClosed) {
   const std::string& waiting = Verify(NetToken(Ec(), "a"));
   net_->Close();
   EXPECT_EQ(waiting, kNoKeys);

@@ -40,11 +40,11 @@ struct SignedToken {
   std::string payload;      // bytes
 };
 
-// Errors, here and below: kUnauthenticated, naming the rule and nothing of the token. A header that names where a key
-// is to be had, brings one, or asks for an extension is refused.
+// Errors, here and below: kUnauthenticated; the message names the rule and quotes nothing of the token. A header that
+// contains a key or the address of one, or that asks for an extension, is refused.
 absl::StatusOr<SignedToken> ReadSignedToken(absl::string_view token);
 
-// The registered claims that are looked at. The others are checked to be JSON, and ignored.
+// The registered claims that the gateway checks. Other claims must be JSON, and are ignored.
 struct TokenClaims {
   std::string issuer;                    // "iss"
   std::string subject;                   // "sub", 1 to kMaxSubjectBytes
@@ -57,7 +57,7 @@ struct TokenClaims {
 // Reads a token's payload.
 absl::StatusOr<TokenClaims> ReadTokenClaims(std::string payload);
 
-// Whether a token that claims this may be used now, by who knows itself under one of these names.
+// Checks that a token with these claims is valid now, for a service with one of these audiences.
 absl::Status CheckTokenClaims(const TokenClaims& claims, absl::Span<const std::string> audiences, absl::Time now);
 
 }  // namespace stampgate

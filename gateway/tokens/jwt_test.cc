@@ -43,7 +43,7 @@ std::string Claims(absl::string_view from, absl::string_view to) {
   return absl::StrReplaceAll(kGoodClaims, {{from, to}});
 }
 
-TEST(SignedToken, IsTakenApart) {
+TEST(SignedTokenTest, IsTakenApart) {
   const std::string token = TokenOf(kGoodHeader);
   const absl::StatusOr<SignedToken> read = ReadSignedToken(token);
   ASSERT_TRUE(read.ok()) << read.status();
@@ -55,7 +55,7 @@ TEST(SignedToken, IsTakenApart) {
 }
 
 // RFC 7515, appendix A.3.
-TEST(SignedToken, IsReadAsTheStandardHasIt) {
+TEST(SignedTokenTest, IsReadAsTheStandardHasIt) {
   const absl::StatusOr<SignedToken> read = ReadSignedToken(
       "eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0"
       "cnVlfQ.DtEhU3ljbEg8L38VWAfUAqOyKAM6-Xx-F4GawxaepmXFCgfTjDxw5djxLa8ISlSApmWQxfKTUJqPP3-Kg6NU1Q");
@@ -66,7 +66,7 @@ TEST(SignedToken, IsReadAsTheStandardHasIt) {
   EXPECT_EQ(read->signature.size(), 64u);
 }
 
-TEST(SignedToken, HasThreePartsInCanonicalBase64Url) {
+TEST(SignedTokenTest, HasThreePartsInCanonicalBase64Url) {
   const std::string header = Base64Url(kGoodHeader);
   const std::string payload = Base64Url(kGoodClaims);
   const std::string token = absl::StrCat(header, ".", payload, ".c2ln");
@@ -97,7 +97,7 @@ TEST(SignedToken, HasThreePartsInCanonicalBase64Url) {
                                               "2ln"),
                                  absl::StrCat(header, ".", payload, ".c"),    // no whole byte
                                  absl::StrCat(header, ".", payload, ".c2k"),  // this one is good
-                                 absl::StrCat(header, ".", payload, ".c2l"),  // bits behind the last byte
+                                 absl::StrCat(header, ".", payload, ".c2l"),  // bits after the last byte
                                  absl::StrCat(header, ".", payload, ".", std::string(1, '\0')),
                                  std::string("not a token"),
                                  std::string(64, 'a')}) {
@@ -106,7 +106,7 @@ TEST(SignedToken, HasThreePartsInCanonicalBase64Url) {
   }
 }
 
-TEST(SignedToken, IsBounded) {
+TEST(SignedTokenTest, IsBounded) {
   const std::string start = absl::StrCat(Base64Url(kGoodHeader), ".");
   // Four characters are three bytes.
   const size_t left = kMaxTokenBytes - start.size() - 1;
@@ -118,7 +118,7 @@ TEST(SignedToken, IsBounded) {
   EXPECT_EQ(Refusal(std::string(kMaxTokenBytes, '.')), kNoToken);
 }
 
-TEST(SignedToken, IsForTwoAlgorithmsOnly) {
+TEST(SignedTokenTest, IsForTwoAlgorithmsOnly) {
   EXPECT_EQ(Refusal(TokenOf(R"({"alg":"RS256"})")), "");
   EXPECT_EQ(Refusal(TokenOf(R"({"alg":"ES256"})")), "");
   for (const char* algorithm : {"none",  "None",  "NONE",  "",       "HS256",  "HS384",        "HS512",    "RS384",
@@ -133,7 +133,7 @@ TEST(SignedToken, IsForTwoAlgorithmsOnly) {
   }
 }
 
-TEST(SignedToken, NamesNoKeyOfItsOwnAndNoExtension) {
+TEST(SignedTokenTest, NamesNoKeyOfItsOwnAndNoExtension) {
   for (const char* name : {"jku", "x5u", "jwk", "x5c", "crit", "b64", "zip"}) {
     for (const char* value : {"\"https://elsewhere/keys\"", "{}", "[]", "true", "null", "\"\""}) {
       EXPECT_EQ(Refusal(TokenOf(absl::StrCat(R"({"alg":"RS256",")", name, "\":", value, "}"))),
@@ -146,7 +146,7 @@ TEST(SignedToken, NamesNoKeyOfItsOwnAndNoExtension) {
   EXPECT_EQ(Refusal(TokenOf(R"({"alg":"RS256","x5t":"abc","cty":"x","other":{"jku":[1]}})")), "");
 }
 
-TEST(SignedToken, MayNameItsKeyAndItsType) {
+TEST(SignedTokenTest, MayNameItsKeyAndItsType) {
   EXPECT_EQ(Refusal(TokenOf(absl::StrCat(R"({"alg":"RS256","kid":")", std::string(128, 'k'), R"("})"))), "");
   EXPECT_EQ(Refusal(TokenOf(R"({"alg":"RS256","kid":"a.b/c+d=e~"})")), "");
   const std::string too_long = absl::StrCat("\"", std::string(129, 'k'), "\"");
@@ -165,7 +165,7 @@ TEST(SignedToken, MayNameItsKeyAndItsType) {
   }
 }
 
-TEST(SignedToken, HasAStrictHeader) {
+TEST(SignedTokenTest, HasAStrictHeader) {
   for (const char* header : {"",
                              " ",
                              "null",
@@ -194,7 +194,7 @@ TEST(SignedToken, HasAStrictHeader) {
   EXPECT_NE(Refusal(TokenOf(R"({"alg":"none","alg":"RS256"})")), "");
 }
 
-TEST(TokenClaims, AreRead) {
+TEST(TokenClaimsTest, AreRead) {
   const absl::StatusOr<TokenClaims> claims = ReadTokenClaims(
       R"({"iss":"i","sub":"s","aud":["a","b"],"exp":1300819380,"nbf":1300819379.25,"iat":1.3e9,"jti":{"x":[null]}})");
   ASSERT_TRUE(claims.ok()) << claims.status();
@@ -211,7 +211,7 @@ TEST(TokenClaims, AreRead) {
   EXPECT_EQ(fewest->issued, std::nullopt);
 }
 
-TEST(TokenClaims, AreThereAndOfTheirTypes) {
+TEST(TokenClaimsTest, AreThereAndOfTheirTypes) {
   struct {
     const char* claim;
     const char* good;
@@ -233,7 +233,7 @@ TEST(TokenClaims, AreThereAndOfTheirTypes) {
   EXPECT_EQ(ClaimsRefusal(Claims("\"someone\"", absl::StrCat("\"", std::string(512, 's'), "\""))), "");
 }
 
-TEST(TokenClaims, HaveTimesThatAreNumbers) {
+TEST(TokenClaimsTest, HaveTimesThatAreNumbers) {
   for (const char* good : {"0", "0.5", "1e9", "1E+9", "2000000000.999999", "253402300799", "-0"}) {
     for (const char* name : {"exp", "nbf", "iat"}) {
       const std::string payload =
@@ -254,7 +254,7 @@ TEST(TokenClaims, HaveTimesThatAreNumbers) {
   EXPECT_EQ(ClaimsRefusal(R"({"iss":"i","sub":"s","aud":"a"})"), "the token's claim exp is missing or malformed");
 }
 
-TEST(TokenClaims, AreStrictJson) {
+TEST(TokenClaimsTest, AreStrictJson) {
   for (const std::string& payload :
        {std::string(), std::string("x"), std::string("null"), std::string("[]"), absl::StrCat(kGoodClaims, " x"),
         Claims("\"exp\":2000000000", "\"exp\":2000000000,\"exp\":2000000000"),
@@ -266,7 +266,7 @@ TEST(TokenClaims, AreStrictJson) {
   }
 }
 
-TEST(TokenClaims, HoldForATimeWithLeeway) {
+TEST(TokenClaimsTest, HoldForATimeWithLeeway) {
   const absl::Time now = absl::FromUnixSeconds(1'700'000'000);
   const std::vector<std::string> gate = {"gate"};
   TokenClaims claims;
@@ -296,7 +296,7 @@ TEST(TokenClaims, HoldForATimeWithLeeway) {
   }
 }
 
-TEST(TokenClaims, AreForAnExactAudience) {
+TEST(TokenClaimsTest, AreForAnExactAudience) {
   const absl::Time now = absl::FromUnixSeconds(1'700'000'000);
   TokenClaims claims;
   claims.expires = now;
@@ -336,7 +336,7 @@ std::string Mutate(std::string text, std::mt19937& random) {
   return text;
 }
 
-TEST(TokenClaims, AreReadOrRefusedWhateverIsSigned) {
+TEST(TokenClaimsTest, AreReadOrRefusedWhateverIsSigned) {
   const std::string good =
       R"({"iss":"i","sub":"\u00e4s","aud":["a","b"],"exp":1300819380.5,"nbf":13e8,"x":{"y":[null,1]}})";
   std::mt19937 random(4);

@@ -28,7 +28,7 @@ class TokenKeyPool {
   // Fetches nothing yet. Errors: those of UpstreamClient::Create.
   absl::StatusOr<std::shared_ptr<TokenKeys>> Get(const config::v1::TokenIssuer& issuer);
 
-  // Lets go of what nobody else holds, and fetches what is past its time, so that tokens need not wait for it.
+  // Releases the keys that no state uses, and refetches keys past their time, so that tokens need not wait for it.
   void Tidy();
 
  private:

@@ -68,7 +68,7 @@ absl::Status Find(TokenKeys& keys, const std::string& key_id = "a") {
   return outcome->Wait();
 }
 
-TEST(TokenKeyPool, FetchesFromTheUrlWhenKeysAreAskedFor) {
+TEST(TokenKeyPoolTest, FetchesFromTheUrlWhenKeysAreAskedFor) {
   ScriptedServer server(ScriptedServer::Always(JsonResponse(Jwks(), "200 OK", "Cache-Control: max-age=3600\r\n")));
   TokenKeyPool pool;
   absl::StatusOr<std::shared_ptr<TokenKeys>> keys = pool.Get(IssuerAt(UrlOf(server)));
@@ -82,7 +82,7 @@ TEST(TokenKeyPool, FetchesFromTheUrlWhenKeysAreAskedFor) {
   EXPECT_FALSE(absl::StrContains(absl::AsciiStrToLower(server.requests()[0]), "authorization"));
 }
 
-TEST(TokenKeyPool, KeepsKeysOverReloads) {
+TEST(TokenKeyPoolTest, KeepsKeysOverReloads) {
   ScriptedServer server(ScriptedServer::Always(JsonResponse(Jwks())));
   TokenKeyPool pool;
   std::shared_ptr<TokenKeys> keys = *pool.Get(IssuerAt(UrlOf(server)));
@@ -98,7 +98,7 @@ TEST(TokenKeyPool, KeepsKeysOverReloads) {
   EXPECT_EQ(server.requests().size(), 1u);
 }
 
-TEST(TokenKeyPool, LetsGoOfWhatNobodyUses) {
+TEST(TokenKeyPoolTest, ReleasesUnusedKeys) {
   ScriptedServer server(ScriptedServer::Always(JsonResponse(Jwks())));
   TokenKeyPool pool;
   std::shared_ptr<TokenKeys> keys = *pool.Get(IssuerAt(UrlOf(server)));
@@ -111,7 +111,7 @@ TEST(TokenKeyPool, LetsGoOfWhatNobodyUses) {
   EXPECT_TRUE(weak.expired());
 }
 
-TEST(TokenKeyPool, FetchesAheadOfTokens) {
+TEST(TokenKeyPoolTest, FetchesAheadOfTokens) {
   Outcome<bool> asked;
   ScriptedServer server([&](ScriptedServer::Connection& connection) {
     while (connection.ReadRequest().has_value()) {
@@ -127,7 +127,7 @@ TEST(TokenKeyPool, FetchesAheadOfTokens) {
   EXPECT_EQ(server.requests().size(), 1u);
 }
 
-TEST(TokenKeyPool, TakesNoAnswerThatIsNotWhole) {
+TEST(TokenKeyPoolTest, TakesNoAnswerThatIsNotWhole) {
   const std::string large = JsonResponse(Jwks() + std::string(64 << 10, ' '));
   const std::string redirect = "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n";
   for (const std::string& response :
@@ -144,7 +144,7 @@ TEST(TokenKeyPool, TakesNoAnswerThatIsNotWhole) {
   }
 }
 
-TEST(TokenKeyPool, BelievesOnlyServersOfTheAuthority) {
+TEST(TokenKeyPoolTest, BelievesOnlyServersOfTheAuthority) {
   const TestCertificate certificate = MakeCertificate("127.0.0.1");
   const auto serve = ScriptedServer::Always(JsonResponse(Jwks()));
   ScriptedServer server(serve, ScriptedServer::Tls{certificate});
@@ -166,7 +166,7 @@ TEST(TokenKeyPool, BelievesOnlyServersOfTheAuthority) {
   EXPECT_TRUE(absl::IsInvalidArgument(pool.Get(issuer).status()));
 }
 
-TEST(TokenKeyPool, SaysWhatItCannotUse) {
+TEST(TokenKeyPoolTest, SaysWhatItCannotUse) {
   TokenKeyPool pool;
   for (const char* url : {"", "https://host", "http://host.example/keys", "ftp://127.0.0.1/keys",
                           "https://u:p@host/keys", "https://host/a b", "https://host/a#b", "host/keys"}) {
@@ -174,7 +174,7 @@ TEST(TokenKeyPool, SaysWhatItCannotUse) {
   }
 }
 
-TEST(TokenKeyPool, EndsWhileKeysAreFetched) {
+TEST(TokenKeyPoolTest, EndsWhileKeysAreFetched) {
   ScriptedServer server([](ScriptedServer::Connection& connection) {
     connection.ReadRequest();
     connection.WaitForClose();
@@ -190,7 +190,7 @@ TEST(TokenKeyPool, EndsWhileKeysAreFetched) {
 
 // As with a call that waits for keys while the config is reloaded: its end is the end of the former state, on the
 // thread that fetched.
-TEST(TokenKeyPool, OutlivesTheLastUseOnTheThreadThatFetches) {
+TEST(TokenKeyPoolTest, OutlivesTheLastUseOnTheThreadThatFetches) {
   ScriptedServer server(ScriptedServer::Always(JsonResponse(Jwks())));
   for (int round = 0; round < 20; ++round) {
     TokenKeyPool pool;
@@ -212,7 +212,7 @@ TEST(TokenKeyPool, OutlivesTheLastUseOnTheThreadThatFetches) {
   }
 }
 
-TEST(TokenKeyPool, AnswersEveryThreadOnce) {
+TEST(TokenKeyPoolTest, AnswersEveryThreadOnce) {
   ScriptedServer server(ScriptedServer::Always(JsonResponse(Jwks())));
   TokenKeyPool pool;
   std::shared_ptr<TokenKeys> keys = *pool.Get(IssuerAt(UrlOf(server)));

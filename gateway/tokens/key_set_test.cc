@@ -63,7 +63,7 @@ constexpr char kEcY[] = "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0";
 constexpr char kEcSignature[] =
     "DtEhU3ljbEg8L38VWAfUAqOyKAM6-Xx-F4GawxaepmXFCgfTjDxw5djxLa8ISlSApmWQxfKTUJqPP3-Kg6NU1Q";
 
-TEST(TokenKey, VerifiesTheExamplesOfTheStandard) {
+TEST(TokenKeyTest, VerifiesTheExamplesOfTheStandard) {
   struct {
     absl::StatusOr<TokenKey> key;
     TokenAlgorithm algorithm;
@@ -91,7 +91,7 @@ TEST(TokenKey, VerifiesTheExamplesOfTheStandard) {
   }
 }
 
-TEST(TokenKey, OfP256TakesExactlyTwoNumbersBelowTheOrder) {
+TEST(TokenKeyTest, OfP256TakesExactlyTwoNumbersBelowTheOrder) {
   const absl::StatusOr<TokenKey> key = TokenKey::P256(EcKey().x(), EcKey().y());
   ASSERT_TRUE(key.ok()) << key.status();
   const std::string good = EcKey().Sign("text");
@@ -127,7 +127,7 @@ TEST(TokenKey, OfP256TakesExactlyTwoNumbersBelowTheOrder) {
   }
 }
 
-TEST(TokenKey, OfRsaTakesOnePaddingAndOneHash) {
+TEST(TokenKeyTest, OfRsaTakesOnePaddingAndOneHash) {
   const absl::StatusOr<TokenKey> key = TokenKey::Rsa(RsaKey().n(), RsaKey().e());
   ASSERT_TRUE(key.ok()) << key.status();
   const std::string good = RsaKey().Sign("text");
@@ -141,7 +141,7 @@ TEST(TokenKey, OfRsaTakesOnePaddingAndOneHash) {
   }
 }
 
-TEST(TokenKeySet, FindsKeysByIdAndAlgorithm) {
+TEST(TokenKeySetTest, FindsKeysByIdAndAlgorithm) {
   const absl::StatusOr<TokenKeySet> set = TokenKeySet::Parse(
       JwksOf({RsaKey().Jwk(R"("kid":"r","use":"sig","alg":"RS256","key_ops":["verify"],"x5c":["..."],"x5t":"x")"),
               EcKey().Jwk(R"("kid":"e.1/+=","alg":"ES256","key_ops":["sign","verify"])")}));
@@ -161,7 +161,7 @@ TEST(TokenKeySet, FindsKeysByIdAndAlgorithm) {
   EXPECT_EQ(set->Find(TokenAlgorithm::kEs256, std::nullopt), ec);
 }
 
-TEST(TokenKeySet, DoesNotGuessBetweenKeys) {
+TEST(TokenKeySetTest, DoesNotGuessBetweenKeys) {
   for (const char* members : {"", R"("kid":"b")"}) {
     const absl::StatusOr<TokenKeySet> set =
         TokenKeySet::Parse(JwksOf({EcKey().Jwk(R"("kid":"a")"), OtherEcKey().Jwk(members)}));
@@ -175,7 +175,7 @@ TEST(TokenKeySet, DoesNotGuessBetweenKeys) {
   EXPECT_EQ(one->Find(TokenAlgorithm::kEs256, "a"), nullptr);
 }
 
-TEST(TokenKeySet, HasOneKeyForAnId) {
+TEST(TokenKeySetTest, HasOneKeyForAnId) {
   const std::string key = EcKey().Jwk(R"("kid":"a")");
   EXPECT_EQ(SetFault(JwksOf({key, EcKey().Jwk(R"("kid":"a","use":"sig")")})), "");
   constexpr char kTwo[] = "the key set gives one id to two different keys";
@@ -183,7 +183,7 @@ TEST(TokenKeySet, HasOneKeyForAnId) {
   EXPECT_EQ(SetFault(JwksOf({key, RsaKey().Jwk(R"("kid":"a")")})), kTwo);
 }
 
-TEST(TokenKeySet, LeavesOutWhatIsOfNoUse) {
+TEST(TokenKeySetTest, LeavesOutWhatIsOfNoUse) {
   EXPECT_EQ(Refusal(RsaKey().Jwk()), "");
   for (const char* key : {"null", "1", "\"RSA\"", "[]"}) EXPECT_EQ(Refusal(key), "key 0: not an object");
   for (const char* key : {"{}", R"({"kty":"oct","k":"c2VjcmV0"})", R"({"kty":"OKP","crv":"Ed25519","x":"AA"})",
@@ -231,7 +231,7 @@ std::string Modulus(size_t bits) {
   return Base64Url(bytes);
 }
 
-TEST(TokenKeySet, TakesRsaKeysOf2048To8192Bits) {
+TEST(TokenKeySetTest, TakesRsaKeysOf2048To8192Bits) {
   EXPECT_EQ(Refusal(RsaJwk(Modulus(2048))), "");
   EXPECT_EQ(Refusal(RsaJwk(Modulus(8192))), "");
   EXPECT_EQ(Refusal(RsaJwk(Modulus(2047))), "key 0: n has less than 2048 bits");
@@ -245,7 +245,7 @@ TEST(TokenKeySet, TakesRsaKeysOf2048To8192Bits) {
   EXPECT_EQ(Refusal(R"({"kty":"RSA","e":"AQAB"})"), "key 0: n has less than 2048 bits");
 }
 
-TEST(TokenKeySet, TakesUsualExponents) {
+TEST(TokenKeySetTest, TakesUsualExponents) {
   for (const char* good : {"AQAB", "Aw", "AAEAAQ", "_____w", "__________8"}) {
     EXPECT_EQ(Refusal(RsaJwk(RsaKey().n(), good)), "") << good;
   }
@@ -259,7 +259,7 @@ std::string EcJwk(const std::string& x, const std::string& y, const std::string&
   return absl::StrCat(R"({"kty":"EC","crv":")", curve, R"(","x":")", x, R"(","y":")", y, R"("})");
 }
 
-TEST(TokenKeySet, TakesPointsOfP256) {
+TEST(TokenKeySetTest, TakesPointsOfP256) {
   const std::string x = OtherEcKey().x();
   const std::string y = OtherEcKey().y();
   EXPECT_EQ(Refusal(EcJwk(x, y)), "");
@@ -286,7 +286,7 @@ TEST(TokenKeySet, TakesPointsOfP256) {
   }
 }
 
-TEST(TokenKeySet, IsBoundedAndStrict) {
+TEST(TokenKeySetTest, IsBoundedAndStrict) {
   const std::string key = EcKey().Jwk();
   for (const char* json : {R"({"keys":{}})", "{}", R"({"keys":null})", R"({"Keys":[]})"}) {
     EXPECT_EQ(SetFault(json), "the key set has no list of keys");
@@ -304,7 +304,7 @@ TEST(TokenKeySet, IsBoundedAndStrict) {
   EXPECT_EQ(SetFault(set + std::string((64 << 10) - set.size() + 1, ' ')), "the key set is too large");
 }
 
-TEST(TokenKeySet, IsReadOrRefusedWhateverComes) {
+TEST(TokenKeySetTest, IsReadOrRefusedWhateverComes) {
   static constexpr absl::string_view kPieces = "{}[]\",:\\AQ_-=019 \x80\xff";
   const std::string good = JwksOf({RsaKey().Jwk(R"("kid":"r","alg":"RS256")"), EcKey().Jwk(R"("key_ops":["verify"])")});
   std::mt19937 random(5);
@@ -326,7 +326,7 @@ TEST(TokenKeySet, IsReadOrRefusedWhateverComes) {
   EXPECT_GT(read, 100);
 }
 
-TEST(TokenKeySet, QuotesNothingInWhatItTells) {
+TEST(TokenKeySetTest, QuotesNothingInItsErrors) {
   const absl::StatusOr<TokenKeySet> set =
       TokenKeySet::Parse(JwksOf({EcKey().Jwk(), EcKey().Jwk(R"("alg":"CANARY")"), R"({"kty":"CANARY"})",
                                  EcKey().Jwk(R"("kid":"CANARY CANARY")"), EcKey().Jwk(R"("use":"CANARY")")}));

@@ -42,7 +42,7 @@ FetchedTokenKeys::FetchedTokenKeys(Options options, FetchKeySet fetch)
 void FetchedTokenKeys::Find(TokenAlgorithm algorithm, const std::optional<std::string>& key_id, OnKey done) {
   set_.Get([algorithm, key_id](const TokenKeySet& set) { return set.Find(algorithm, key_id) != nullptr; },
            [algorithm, key_id, done = std::move(done)](const CachedKeySet<TokenKeySet>::View& view) mutable {
-             absl::StatusOr<TokenKey> key = absl::UnavailableError("the keys of the token's issuer cannot be had");
+             absl::StatusOr<TokenKey> key = absl::UnavailableError("the keys of the token's issuer are not available");
              if (view.set != nullptr) {
                absl::StatusOr<TokenKey> known = KeyOf(*view.set, algorithm, key_id);
                // A set that may be out of date can say that there is a key, and not that there is none.

@@ -25,7 +25,7 @@ class TokenVerifier {
 
   // Checks a token: form, algorithm, signature, issuer, audience and times. Calls `done` once: at once, or on another
   // thread if the issuer's keys have to be fetched. Errors: kUnauthenticated, naming the rule and nothing of the token;
-  // kUnavailable if the keys cannot be had.
+  // kUnavailable if the keys are not available.
   virtual void Verify(absl::string_view token, absl::AnyInvocable<void(absl::StatusOr<VerifiedToken>)> done) = 0;
 };
 

@@ -19,6 +19,31 @@ export function readTree(root) {
   return files;
 }
 
+/** The libraries of third_party, by name, and what the paths of their headers begin with. */
+const LIBRARIES = new Map([
+  ['absl', ['absl/']],
+  ['boost', ['boost/']],
+  ['curl', ['curl/']],
+  ['grpc', ['grpc/', 'grpcpp/']],
+  ['openssl', ['openssl/']],
+  ['prometheus', ['prometheus/']],
+  ['protobuf', ['google/protobuf/']],
+  ['simdjson', ['simdjson.h']],
+  ['sodium', ['sodium.h', 'sodium/']],
+  ['sqlite', ['sqlite3.h']],
+  ['uv', ['uv.h']],
+  ['yaml', ['yaml-cpp/']],
+]);
+
+/** The labels of the libraries whose headers a text includes. */
+function librariesOf(text) {
+  const paths = [...text.matchAll(/^#include [<"]([^>"]+)[>"]/gm)].map(([, path]) => path);
+  const names = [...LIBRARIES.keys()].filter((name) =>
+    LIBRARIES.get(name).some((start) => paths.some((path) => path.startsWith(start) && !path.startsWith('grpc/health/'))),
+  );
+  return new Set(names.map((name) => `//third_party:${name}`));
+}
+
 const isCode = (path) => /\.(cc|h)$/.test(path);
 const includesOf = (text) => [...text.matchAll(/^#include "([^"]+\.h)"/gm)].map(([, path]) => path);
 const isOurs = (path) => TOP.includes(path.split('/')[0]) && !path.endsWith('.pb.h');
@@ -129,6 +154,15 @@ export function faultsOf(files) {
       const isThere = !file || file.includes(`name = "${dep.slice(dep.indexOf(':') + 1)}"`);
       if (!isThere) faults.push(`${label} names ${dep}, which is not there`);
     }
+    const textOf = (path) => files.get(`${folder}/${path}`) ?? '';
+    const libraries = librariesOf(textOf(`${rule.name}.h`) + textOf(`${rule.name}.cc`));
+    const testLibraries = librariesOf(textOf(`${rule.name}_test.cc`));
+    const isLibrary = (dep) => LIBRARIES.has(dep.replace('//third_party:', ''));
+    for (const dep of rule.deps.filter(isLibrary)) if (!libraries.has(dep)) faults.push(`${label} names ${dep} and does not include it`);
+    for (const dep of rule.testDeps.filter(isLibrary)) if (!testLibraries.has(dep)) faults.push(`${label}_test names ${dep} and does not include it`);
+    for (const dep of libraries) if (!rule.deps.includes(dep)) faults.push(`${label} includes ${dep}, which it does not name`);
+    const named = [...rule.deps, ...rule.testDeps];
+    for (const dep of testLibraries) if (!named.includes(dep)) faults.push(`${label}_test includes ${dep}, which it does not name`);
     const known = (dep) => rules.has(dep) && !rules.get(dep).alwayslink && rule.kind !== 'cc_binary';
     for (const dep of rule.deps.filter(known)) if (!library.has(dep)) faults.push(`${label} names ${dep} and does not include it`);
     for (const dep of rule.testDeps.filter(known)) if (!test.has(dep)) faults.push(`${label}_test names ${dep} and does not include it`);

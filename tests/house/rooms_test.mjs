@@ -46,6 +46,14 @@ describe('the rooms of the code', () => {
     assert.ok(faults.some((fault) => fault.endsWith('names //gateway/audit:scan and does not include it')), faults.join('\n'));
   });
 
+  it('show a library that is included and not named, and one that is named and not included', () => {
+    const faults = faultsWith('gateway/audit/record.cc', (text) => text.replace(/^#include "/m, '#include <curl/curl.h>\n$&'));
+    assert.deepEqual(faults, ['//gateway/audit:record includes //third_party:curl, which it does not name']);
+    const unused = (text) => text.replace('"//third_party:absl"', '"//third_party:absl", "//third_party:uv"');
+    const [fault] = faultsWith('gateway/audit/BUILD.bazel', unused);
+    assert.match(fault, /names \/\/third_party:uv and does not include it$/);
+  });
+
   it('show a rule that names what is not there', () => {
     const missing = (text) => text.replace('        ":record",\n', '        ":nothing",\n        ":record",\n');
     const faults = faultsWith('gateway/audit/BUILD.bazel', missing);

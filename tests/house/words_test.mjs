@@ -45,21 +45,8 @@ const PHRASES = {
   'cares? for': 'name the function',
 };
 
-/** Folders whose prose is not finished; their tests are not checked at all. */
-const UNFINISHED = [
-  'gateway/config/',
-  'gateway/events/',
-  'gateway/operations/',
-  'gateway/policy/',
-  'gateway/server_sockets',
-  'gateway/tls/',
-  'gateway/tokens/',
-  'gateway/upstream/',
-  'proto/stampgate/config/',
-  'webhooks/keys/',
-  'README.md',
-  'CHANGELOG.md',
-];
+/** Code that a newer gRPC and HTTP client will replace, and a schema that is a model. Their tests are not checked. */
+const UNFINISHED = ['gateway/server_sockets', 'gateway/tls/', 'gateway/upstream/', 'proto/stampgate/config/'];
 
 const isFinished = (path) => !UNFINISHED.some((start) => path.startsWith(start));
 

@@ -12,19 +12,19 @@ inline constexpr absl::Duration kMaxFresh = absl::Hours(24);
 inline constexpr absl::Duration kMinStale = absl::Hours(24);
 inline constexpr absl::Duration kMaxStale = absl::Hours(24 * 7);
 
-// From when the answer came in.
+// Both begin when the response arrived.
 struct CacheLifetime {
-  // Not asked for again that long.
+  // The response is not fetched again for this long.
   absl::Duration fresh = kDefaultFresh;
-  // And used that much longer if no new answer can be had.
+  // It is used for this much longer if no new response arrives.
   absl::Duration stale = kMinStale;
 };
 
 // `fresh` is max-age less `age`, at most kMaxFresh; zero with no-store, no-cache, or a max-age that cannot be read;
-// kDefaultFresh if the header does not say. How often an answer that is not fresh is asked for again is bounded by
-// the caller. `stale` is stale-if-error, clamped, so that neither a mistake upstream nor a lie makes us trust a
-// withdrawn key for ever. Of a directive that comes twice the smaller value counts; s-maxage is for shared
-// caches, and must-revalidate would cost events whenever upstream cannot be reached: they are ignored.
+// kDefaultFresh without the header. The caller bounds how often it fetches a response that is not fresh. `stale` is
+// stale-if-error, clamped, so that neither an error nor a lie of the server makes the gateway trust a withdrawn key
+// forever. Of a directive that occurs twice the smaller value counts. Two directives are ignored: s-maxage is for
+// shared caches, and must-revalidate would cost events whenever the server cannot be reached.
 CacheLifetime ReadCacheLifetime(absl::string_view cache_control, absl::Duration age);
 
 // The value of an Age header; zero if it cannot be read.

@@ -28,14 +28,14 @@ struct KeySetAnswer {
 // Starts a GET of the key set and calls back once, from any thread, possibly before it returns. Bounds its own time.
 using FetchKeySet = absl::AnyInvocable<void(absl::AnyInvocable<void(absl::StatusOr<KeySetAnswer>)>)>;
 
-// Not more often than this, unless somebody says otherwise.
+// The default of the shortest interval between fetches.
 inline constexpr absl::Duration kMinKeySetInterval = absl::Seconds(10);
 
-// Thread-safe. At most one fetch at a time. Whatever comes in, no more than one fetch in `min_refetch_interval` begins
-// over time; for a key that the set lacks, up to `max_fetches_in_a_row` may begin without that pause between them. The
-// interval is also the shortest time for which an answer is kept, whatever its server says. A set past its time is used
-// on while a new one is fetched or cannot be had, up to a bound (see cache_lifetime.h). An answer that is no usable key
-// set counts as a fetch that failed: the set before is kept.
+// Thread-safe. At most one fetch at a time. Over time no more than one fetch begins in each `min_refetch_interval`; for
+// a key that the set lacks, up to `max_fetches_in_a_row` may begin without that pause between them. The interval is
+// also the shortest time for which a response is kept, whatever its server states. A set past its time is still used
+// while a fetch is in progress or fails, up to a bound (see cache_lifetime.h). A response that is not a usable key set
+// counts as a failed fetch: the previous set is kept.
 //
 // `Set` is what a key set is read into. What is called back may call this again, but neither close nor destroy it.
 template <typename Set>
@@ -76,8 +76,8 @@ class CachedKeySet {
   // Fetches the set if it is not there or past its time and a fetch is allowed now. Call at start.
   void Refresh() { state_->Refresh(); }
 
-  // Calls `done` with the set. At once if the set is enough. Else after the fetch that is under way or allowed now, or
-  // at once with what there is if none is.
+  // Calls `done` with the set: at once if the set is sufficient, otherwise after the fetch that is in progress or
+  // allowed now. If there is no such fetch, calls it at once with the current set.
   void Get(IsEnough is_enough, OnView done) { state_->Get(std::move(is_enough), std::move(done)); }
 
  private:
@@ -214,7 +214,7 @@ class CachedKeySet {
     std::vector<OnView> waiting_;
   };
 
-  // Shared with the fetch that is under way, which may end after this.
+  // Shared with the fetch in progress, which may end after this.
   const std::shared_ptr<State> state_;
 };
 

@@ -31,8 +31,8 @@ inline bool IsKeyId(absl::string_view text) { return IsIdentifier(text, "_:-"); 
 // [A-Za-z0-9._:-]{1,128}
 inline bool IsEventId(absl::string_view text) { return IsIdentifier(text, "._:-"); }
 
-// Where the event id ends in `text`, "<event id>.<body>", if its body may be a JSON object: at a dot with "{" or white
-// space behind it, and an event id before it. npos if there is no such dot.
+// Where the event id ends in `text`, "<event id>.<body>", if its body may be a JSON object: at a dot with an event id
+// before it and "{" or white space after it. npos if there is no such dot.
 inline size_t EndOfEventIdBeforeObject(absl::string_view text) {
   const auto in_id = [](char c) { return IsEventId(absl::string_view(&c, 1)); };
   const size_t end = static_cast<size_t>(std::find_if_not(text.begin(), text.end(), in_id) - text.begin());

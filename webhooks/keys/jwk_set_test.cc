@@ -89,7 +89,7 @@ TEST(JwkSetTest, HasAListWithAKey) {
   EXPECT_FALSE(Read("").ok());
 }
 
-TEST(JwkSetTest, AKeySaysWhatItIsFor) {
+TEST(JwkSetTest, AKeyStatesItsPurpose) {
   using Operations = JsonWebKey::Operations;
   const auto operations_of = [](absl::string_view member) {
     Operations operations = Operations::kNotGiven;

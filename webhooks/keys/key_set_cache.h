@@ -38,8 +38,8 @@ class KeySetCache {
   // See CachedKeySet.
   void Refresh() { keys_.Refresh(); }
 
-  // Calls `done` with the key of that id. At once if it is known. Else with the outcome of the fetch that is under way
-  // or allowed now, or with nothing at once if none is.
+  // Calls `done` with the key of that id: at once if it is known, otherwise with the outcome of the fetch that is in
+  // progress or allowed now. If there is no such fetch, calls it at once with nothing.
   void Find(absl::string_view key_id, OnKey done);
 
  private:

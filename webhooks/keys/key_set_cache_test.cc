@@ -110,7 +110,7 @@ TEST_F(KeySetCacheTest, LetsTheFirstCallersWaitForTheFirstSet) {
   EXPECT_EQ(other, "none");
 }
 
-TEST_F(KeySetCacheTest, TellsThoseWhoWaitedForAFetchThatFailed) {
+TEST_F(KeySetCacheTest, EndsTheCallsThatWaitedForAFailedFetch) {
   for (int i = 0; i < kMaxKeySetFetchesInARow; ++i) {
     const std::string& a = Find("a");
     EXPECT_EQ(a, "");
@@ -148,7 +148,7 @@ TEST_F(KeySetCacheTest, AsksAFewTimesAtOnceForUnknownKeysAndThenOnceInAnInterval
   now_ += absl::Nanoseconds(1);
   find_unknown();
   EXPECT_EQ(fetches_, kMaxKeySetFetchesInARow + 1);
-  // Whoever goes on gets one in each interval, to the end of time.
+  // A peer that continues causes one fetch in each interval, forever.
   for (int second = 0; second < 1000; ++second) {
     now_ += absl::Seconds(1);
     find_unknown();
@@ -213,7 +213,7 @@ TEST_F(KeySetCacheTest, KeepsWhatMayNotBeKeptForOneInterval) {
   }
 }
 
-TEST_F(KeySetCacheTest, UsesAnOldSetWhileNoneCanBeHadUpToABound) {
+TEST_F(KeySetCacheTest, UsesAnOldSetWhileFetchesFailUpToABound) {
   struct {
     const char* cache_control;
     absl::Duration usable;
@@ -272,7 +272,7 @@ TEST_F(KeySetCacheTest, KeepsTheOldSetWhenTheAnswerIsNoKeySet) {
   EXPECT_THAT(observed_[5], StartsWith("the key set has no key that can be used; key 0"));
 }
 
-TEST_F(KeySetCacheTest, TellsWhatItLeftOut) {
+TEST_F(KeySetCacheTest, ReportsTheKeysThatItLeftOut) {
   cache_->Refresh();
   KeySetAnswer answer = AnswerOf({"a", "b.c"});
   Answer(std::move(answer));
