@@ -24,12 +24,12 @@ class FakeOutput : public StreamCall::Output {
  public:
   explicit FakeOutput(std::function<bool()> is_busy = [] { return false; }) : is_busy_(std::move(is_busy)) {}
 
-  void Send(grpc::ByteBuffer message) override {
+  void Send(const grpc::ByteBuffer& message) override {
     EXPECT_FALSE(is_busy_()) << "a message beside a read";
     std::lock_guard lock(mutex_);
     EXPECT_FALSE(message_.has_value()) << "a message beside a message";
     EXPECT_FALSE(end_.has_value()) << "a message after the end";
-    message_ = std::move(message);
+    message_ = message;
     ++messages_;
     changed_.notify_all();
   }

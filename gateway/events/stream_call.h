@@ -19,7 +19,7 @@ class StreamCall {
 
     // Sends a message; OnSent follows, on another thread or after this has returned. Not called before the OnSent of
     // the message before.
-    virtual void Send(grpc::ByteBuffer message) = 0;
+    virtual void Send(const grpc::ByteBuffer& message) = 0;
 
     // Ends the call. Called exactly once, when no other operation is in progress. It may destroy this and the call.
     virtual void End(const absl::Status& status) = 0;

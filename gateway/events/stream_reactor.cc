@@ -33,8 +33,8 @@ class StreamReactor : public Reactor, public StreamCall::Output {
   }
 
  private:
-  void Send(grpc::ByteBuffer message) override {
-    message_ = std::move(message);
+  void Send(const grpc::ByteBuffer& message) override {
+    message_ = message;
     StartWrite(&message_);
   }
   void End(const absl::Status& status) override { Finish(ToGrpcStatus(status)); }

@@ -289,10 +289,10 @@ absl::Status OperationCall::Translate(UpstreamOutcome outcome, Message& response
 
 void OperationCall::Answer(const absl::Status& status) {
   if (!status.ok()) return End(status);
-  grpc::ByteBuffer response = EncodeResponse(*response_);
+  const grpc::ByteBuffer response = EncodeResponse(*response_);
   const size_t size = response.Length();
   if (size > kMaxAnswerBytes) return End(AnswerTooLarge(Sent(), *response_, size));
-  End(status, std::move(response));
+  End(status, response);
 }
 
 // Nothing was sent.
@@ -301,14 +301,14 @@ void OperationCall::EndUnsent(const absl::Status& status) {
   End(status);
 }
 
-void OperationCall::End(const absl::Status& status, grpc::ByteBuffer response) {
+void OperationCall::End(const absl::Status& status, const grpc::ByteBuffer& response) {
   const auto facts = [this] { return Facts(*response_); };
   if (goes_on_) {
     record_.Answer(status, facts);
   } else {
     record_.End(status, facts);
   }
-  std::exchange(reply_, nullptr)(status, std::move(response));
+  std::exchange(reply_, nullptr)(status, response);
 }
 
 void OperationCall::EndAttempt(const std::optional<TransportFailure>& failure, const absl::Status& status,

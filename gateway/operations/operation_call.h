@@ -87,7 +87,7 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   void OnLateOutcome(UpstreamOutcome outcome);
   absl::Status Translate(UpstreamOutcome outcome, Message& response) const;
   void Answer(const absl::Status& status);
-  void End(const absl::Status& status, grpc::ByteBuffer response = {});
+  void End(const absl::Status& status, const grpc::ByteBuffer& response = {});
 
   void FixBody(uint64_t timestamp_ms, RequestBody body);
   void EndUnsent(const absl::Status& status);

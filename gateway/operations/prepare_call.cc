@@ -78,9 +78,9 @@ void PrepareCall::Record() {
                         });
 }
 
-void PrepareCall::End(const absl::Status& status, grpc::ByteBuffer response) {
+void PrepareCall::End(const absl::Status& status, const grpc::ByteBuffer& response) {
   record_.End(status, [this] { return facts_; });
-  std::exchange(reply_, nullptr)(status, std::move(response));
+  std::exchange(reply_, nullptr)(status, response);
 }
 
 RequestedOperation PrepareCall::Requested() const {

@@ -46,7 +46,7 @@ class PrepareCall final : public UnaryHandler, public std::enable_shared_from_th
   absl::Status Authorize();
   absl::Status Render();
   void Record();
-  void End(const absl::Status& status, grpc::ByteBuffer response = {});
+  void End(const absl::Status& status, const grpc::ByteBuffer& response = {});
 
   RequestedOperation Requested() const;
 

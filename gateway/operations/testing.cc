@@ -208,12 +208,12 @@ void FakeStore::Answer(absl::StatusOr<Begun> begun) {
 }
 
 UnaryHandler::Reply Replies::Callback() {
-  return [state = state_](const absl::Status& status, grpc::ByteBuffer bytes) {
+  return [state = state_](const absl::Status& status, const grpc::ByteBuffer& bytes) {
     {
       std::lock_guard lock(state->mutex);
       ++state->count;
       state->status = status;
-      state->bytes.Swap(&bytes);
+      state->bytes = bytes;
     }
     state->changed.notify_all();
   };
@@ -311,8 +311,8 @@ std::vector<std::string> CallTest::LogEvents() const {
   return events_;
 }
 
-void CallTest::Watch(std::shared_ptr<UnaryHandler> call, const Replies& replies) {
-  watched_.push_back({std::move(call), replies});
+void CallTest::Watch(const std::shared_ptr<UnaryHandler>& call, const Replies& replies) {
+  watched_.push_back({call, replies});
 }
 
 grpc::ByteBuffer BytesOf(const google::protobuf::Message& message) { return EncodeResponse(message); }

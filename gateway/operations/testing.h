@@ -209,7 +209,7 @@ class CallTest : public ::testing::Test {
   std::vector<std::string> LogEvents() const;
 
   // Keeps a call in view. Start it after that.
-  void Watch(std::shared_ptr<UnaryHandler> call, const Replies& replies);
+  void Watch(const std::shared_ptr<UnaryHandler>& call, const Replies& replies);
 
   FakeUpstream upstream_;
   FakeStore store_;

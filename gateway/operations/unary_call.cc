@@ -33,8 +33,8 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
         context_(context),
         response_(response),
         handler_(make_handler(TraceOf(context, environment.random),
-                              [this](const absl::Status& status, grpc::ByteBuffer bytes) {
-                                response_.Swap(&bytes);
+                              [this](const absl::Status& status, const grpc::ByteBuffer& bytes) {
+                                response_ = bytes;
                                 Finish(ToGrpcStatus(status));
                               })) {}
 

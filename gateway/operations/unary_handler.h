@@ -18,7 +18,7 @@ namespace stampgate {
 class UnaryHandler {
  public:
   // Receives the call's status and, if that is OK, the bytes of the response message.
-  using Reply = absl::AnyInvocable<void(const absl::Status& status, grpc::ByteBuffer response)>;
+  using Reply = absl::AnyInvocable<void(const absl::Status& status, const grpc::ByteBuffer& response)>;
 
   virtual ~UnaryHandler() = default;
 

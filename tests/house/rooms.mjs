@@ -19,13 +19,13 @@ export function readTree(root) {
   return files;
 }
 
-/** The libraries of third_party, by name, and what the paths of their headers begin with. */
+/** The libraries of third_party, by name, and what the paths of their headers begin with. Boost's TLS is OpenSSL's. */
 const LIBRARIES = new Map([
   ['absl', ['absl/']],
   ['boost', ['boost/']],
   ['curl', ['curl/']],
   ['grpc', ['grpc/', 'grpcpp/']],
-  ['openssl', ['openssl/']],
+  ['openssl', ['openssl/', 'boost/asio/ssl']],
   ['prometheus', ['prometheus/']],
   ['protobuf', ['google/protobuf/']],
   ['simdjson', ['simdjson.h']],

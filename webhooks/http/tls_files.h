@@ -29,8 +29,8 @@ struct TlsSnapshot {
 };
 
 // The snapshot of files that `contents` has read: the certificate and the authorities as public files, the key as a
-// secret. The rules of stamp/secret/file.h apply; besides, a public file must have 1 byte to 1 MiB, and none may contain
-// a zero byte.
+// secret. The rules of stamp/secret/file.h apply; besides, a public file must have 1 byte to 1 MiB, and none may
+// contain a zero byte.
 //
 // Errors name the path and the rule, never file contents. Codes are those of stamp/secret/file.h.
 absl::StatusOr<TlsSnapshot> MakeTlsSnapshot(const TlsFiles& files, const FileContents& contents);

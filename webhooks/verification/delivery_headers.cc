@@ -15,7 +15,8 @@ namespace stampgate {
 namespace {
 
 constexpr size_t kMaxTimestampDigits = 16;
-constexpr int64_t kMaxTimestampMs = (int64_t{1} << 53) - 1;  // the largest exact integer in JavaScript, which upstream uses
+constexpr int64_t kMaxTimestampMs =
+    (int64_t{1} << 53) - 1;  // the largest exact integer in JavaScript, which upstream uses
 constexpr size_t kMaxNameBytes = 64;
 
 bool IsVisible(absl::string_view text) {
