@@ -320,7 +320,7 @@ describe('tokens', { timeout: HANG_MS, concurrency: true }, () => {
     await logLines(gateway, 1, 'token_keys_not_fetched');
     const token = bearer(jwt(ec, { kid: 'ec' }));
     const message = await refused(gateway, token, 'UNAVAILABLE');
-    assert.equal(message, 'the keys of the token\'s issuer cannot be had');
+    assert.equal(message, 'the keys of the token\'s issuer are not available');
     assert.ok((await query(gateway, bearer(staticToken))).policy, 'other tokens do not need them');
     await server.listen();
     // Without a token that asks for it.
