@@ -316,7 +316,7 @@ describe('a secret in a request that the gateway refuses', { timeout: HANG_MS },
       `{"a": "${secret}"} ${secret}`,
       `{"${secret}": 1, "${secret}": 2}`,
       `{"a": ${secret}}`,
-      `{"a": "\\u${secret}"}`,
+      `{"a": "\\uX${secret}"}`, // the secret may begin with four hex digits
       `{"organizationId": "${secret}", "type": "${secret}"}`,
       `${'['.repeat(3000)}"${secret}"${']'.repeat(3000)}`,
     ];
