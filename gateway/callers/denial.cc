@@ -52,8 +52,8 @@ absl::Status Denied(const Caller& caller, absl::string_view method) {
                    absl::StrCat("the gateway's policy does not allow caller ", caller.name(), " this call of ", name));
   error.metadata.emplace_back("caller", caller.name());
   error.metadata.emplace_back("method", name);
-  if (const ApiMethod* policed = FindApiMethod(name)) {
-    error.metadata.emplace_back("policy_class", ClassNameOf(*policed));
+  if (const ApiMethod* api_method = FindApiMethod(name)) {
+    error.metadata.emplace_back("policy_class", ClassNameOf(*api_method));
   }
   return ToStatus(error);
 }
