@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <new>
 #include <random>
+#include <thread>
 #include <utility>
 
 #include "absl/base/internal/raw_logging.h"
@@ -374,8 +376,12 @@ int TestDisk::Methods::FullPathname(sqlite3_vfs*, const char* name, int size, ch
 
 int TestDisk::Methods::Sleep(sqlite3_vfs* vfs, int us) {
   TestDisk& disk = Of(vfs);
-  std::lock_guard lock(disk.mutex_);
-  disk.waited_us_ += us;
+  {
+    std::lock_guard lock(disk.mutex_);
+    disk.waited_us_ += us;
+  }
+  // SQLite gives up after a number of tries: the thread that holds the lock must have the time to release it.
+  std::this_thread::sleep_for(std::chrono::microseconds(us));
   return us;
 }
 

@@ -92,7 +92,7 @@ class TestDisk : public Disk {
   void Restart();
   bool stopped() const;
 
-  // How long SQLite has waited in all, in simulated time.
+  // How long SQLite has waited for locks, in all.
   int64_t waited_us() const;
 
   // The number of failed writes and syncs.

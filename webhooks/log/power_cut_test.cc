@@ -183,7 +183,8 @@ class Inspector {
     *promised = next;
     *step = disk.steps();
     absl::StatusOr<std::vector<LoggedEvent>> added = ReadAllAfter(**reader, extent->latest);
-    if (!added.ok() || added->size() != 1 || !IsRight(added->front(), next)) return "it does not return what it stored";
+    if (!added.ok()) return absl::StrCat("what it stored cannot be read: ", added.status().ToString());
+    if (added->size() != 1 || !IsRight(added->front(), next)) return "it does not return what it stored";
     return "";
   }
 
