@@ -1,14 +1,22 @@
 #include "gateway/process/worker_threads.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "webhooks/threads/start_thread.h"
 
 namespace stampgate {
+namespace {
 
-WorkerThreads::WorkerThreads(const std::string& name, int count) {
-  for (int i = 0; i < std::max(count, 1); ++i) threads_.push_back(StartThread(name, [this] { Work(); }));
+// A waking thread costs about as much as a short task, so the threads that are awake run this many more each before
+// another one wakes.
+constexpr size_t kTasksPerThread = 4;
+
+}  // namespace
+
+WorkerThreads::WorkerThreads(const std::string& name, int count) : awake_(static_cast<size_t>(std::max(count, 1))) {
+  for (size_t i = awake_; i > 0; --i) threads_.push_back(StartThread(name, [this] { Work(); }));
 }
 
 WorkerThreads::~WorkerThreads() {
@@ -21,11 +29,13 @@ WorkerThreads::~WorkerThreads() {
 }
 
 void WorkerThreads::Run(Task task) {
+  bool wake;
   {
     std::lock_guard lock(mutex_);
     tasks_.push_back(std::move(task));
+    wake = tasks_.size() > kTasksPerThread * awake_;
   }
-  changed_.notify_one();
+  if (wake) changed_.notify_one();
 }
 
 void WorkerThreads::Work() {
@@ -33,7 +43,9 @@ void WorkerThreads::Work() {
     Task task;
     {
       std::unique_lock lock(mutex_);
+      --awake_;
       changed_.wait(lock, [this] { return stop_ || !tasks_.empty(); });
+      ++awake_;
       if (tasks_.empty()) return;
       task = std::move(tasks_.front());
       tasks_.pop_front();

@@ -3,6 +3,7 @@
 #define STAMPGATE_GATEWAY_PROCESS_WORKER_THREADS_H_
 
 #include <condition_variable>
+#include <cstddef>
 #include <deque>
 #include <mutex>
 #include <string>
@@ -27,8 +28,9 @@ class WorkerThreads {
   WorkerThreads(const WorkerThreads&) = delete;
   WorkerThreads& operator=(const WorkerThreads&) = delete;
 
-  // Runs `task` once, on one of the threads; tasks begin in the order of the calls. Never waits for a task. The number
-  // of tasks that wait is not bounded here.
+  // Runs `task` once, on one of the threads; tasks begin in the order of the calls. Never waits for a task. A task must
+  // not wait for another one: a sleeping thread wakes only if several tasks wait for each thread that is awake. The
+  // number of tasks that wait is not bounded here.
   void Run(Task task);
 
  private:
@@ -38,6 +40,7 @@ class WorkerThreads {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Task> tasks_;
+  size_t awake_;  // threads that do not wait for a task
   bool stop_ = false;
 
   std::vector<std::thread> threads_;

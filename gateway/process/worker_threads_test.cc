@@ -21,9 +21,14 @@ TEST(WorkerThreadsTest, OneThreadRunsTasksInTheirOrder) {
 }
 
 TEST(WorkerThreadsTest, TasksRunAtTheSameTimeOnDifferentThreads) {
+  std::atomic<int> begun = 0;
   std::latch all(3);
   WorkerThreads threads("test", 3);
-  for (int i = 0; i < 3; ++i) threads.Run([&all] { all.arrive_and_wait(); });
+  for (int i = 0; i < 100; ++i) {
+    threads.Run([&] {
+      if (++begun <= 3) all.arrive_and_wait();
+    });
+  }
   all.wait();
 }
 
