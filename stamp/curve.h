@@ -46,6 +46,14 @@ constexpr std::optional<Curve> ParseCurve(absl::string_view name) {
   return std::nullopt;
 }
 
+// The inverse of StampScheme; case-sensitive.
+constexpr std::optional<Curve> ParseScheme(absl::string_view scheme) {
+  for (Curve curve : kCurves) {
+    if (scheme == StampScheme(curve)) return curve;
+  }
+  return std::nullopt;
+}
+
 }  // namespace stampgate
 
 #endif  // STAMPGATE_STAMP_CURVE_H_

@@ -32,13 +32,6 @@ std::string Text(simdjson::dom::element object, std::string_view key) {
   return std::string(std::string_view(object[key]));
 }
 
-std::optional<Curve> CurveOfScheme(absl::string_view scheme) {
-  for (Curve curve : kCurves) {
-    if (scheme == StampScheme(curve)) return curve;
-  }
-  return std::nullopt;
-}
-
 std::vector<StampVector> LoadVectors() {
   simdjson::dom::parser parser;
   simdjson::dom::element root = parser.load("tests/vectors/stamps.json");
@@ -46,7 +39,7 @@ std::vector<StampVector> LoadVectors() {
   for (std::string_view list : {"p256", "other"}) {
     for (simdjson::dom::element entry : root[list]) {
       const std::string scheme = Text(entry["stamp"], "scheme");
-      std::optional<Curve> curve = CurveOfScheme(scheme);
+      std::optional<Curve> curve = ParseScheme(scheme);
       if (!curve) continue;
       StampVector vector{Text(entry, "id"),
                          *curve,

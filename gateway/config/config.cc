@@ -28,6 +28,7 @@
 #include "stamp/key_file.h"
 #include "stamp/make_signer.h"
 #include "stamp/secret/file_contents.h"
+#include "stamp/verifying_signer.h"
 #include "stampgate/v1/options.pb.h"
 #include "webhooks/http/listen_address.h"
 #include "webhooks/http/tls_files.h"
@@ -361,7 +362,9 @@ void CheckKeys(const google::protobuf::RepeatedPtrField<config::v1::Key>& keys, 
 absl::StatusOr<std::shared_ptr<const Signer>> SignerOf(const config::v1::Key& key, const FileContents& contents) {
   absl::StatusOr<PrivateKey> secret = ParseKeyFile(key.file(), contents.Secret(key.file()));
   if (!secret.ok()) return secret.status();
-  return MakeSigner(*std::move(secret));
+  absl::StatusOr<std::shared_ptr<const Signer>> signer = MakeSigner(*std::move(secret));
+  if (!signer.ok() || !key.verify_signatures()) return signer;
+  return MakeVerifyingSigner(*std::move(signer));
 }
 
 // The signers of all keys, in their order. A key with a fault has none, and the list is not used then.

@@ -23,7 +23,6 @@ constexpr int kMaxExponentBits = 64;  // larger ones cost time and are nobody's
 constexpr size_t kP256Bytes = 32;
 
 using EcdsaSigPtr = std::unique_ptr<ECDSA_SIG, OpensslDeleter<ECDSA_SIG_free>>;
-using EvpMdCtxPtr = std::unique_ptr<EVP_MD_CTX, OpensslDeleter<EVP_MD_CTX_free>>;
 
 const uint8_t* Bytes(absl::string_view text) { return reinterpret_cast<const uint8_t*>(text.data()); }
 

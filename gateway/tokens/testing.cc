@@ -70,7 +70,7 @@ std::string TestTokenKey::Pem() const {
 }
 
 std::string TestTokenKey::SignDer(absl::string_view text) const {
-  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(), &EVP_MD_CTX_free);
+  const EvpMdCtxPtr context(EVP_MD_CTX_new());
   size_t size = 0;
   const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
   Require(EVP_DigestSignInit(context.get(), nullptr, EVP_sha256(), nullptr, key_.get()) == 1 &&
@@ -93,7 +93,7 @@ std::string TestTokenKey::Sign(absl::string_view text, const EVP_MD* hash, int p
     const int size = (EVP_PKEY_get_bits(key_.get()) + 7) / 8;
     return BytesOf(ECDSA_SIG_get0_r(pair.get()), size) + BytesOf(ECDSA_SIG_get0_s(pair.get()), size);
   }
-  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(), &EVP_MD_CTX_free);
+  const EvpMdCtxPtr context(EVP_MD_CTX_new());
   EVP_PKEY_CTX* options = nullptr;
   std::string signature(static_cast<size_t>(EVP_PKEY_get_size(key_.get())), '\0');
   size_t size = signature.size();

@@ -25,6 +25,7 @@ using BignumPtr = std::unique_ptr<BIGNUM, OpensslDeleter<BN_clear_free>>;
 using BnCtxPtr = std::unique_ptr<BN_CTX, OpensslDeleter<BN_CTX_free>>;
 using EcGroupPtr = std::unique_ptr<EC_GROUP, OpensslDeleter<EC_GROUP_free>>;
 using EcPointPtr = std::unique_ptr<EC_POINT, OpensslDeleter<EC_POINT_free>>;
+using EvpMdCtxPtr = std::unique_ptr<EVP_MD_CTX, OpensslDeleter<EVP_MD_CTX_free>>;
 using EvpPkeyPtr = std::unique_ptr<EVP_PKEY, OpensslDeleter<EVP_PKEY_free>>;
 using EvpPkeyCtxPtr = std::unique_ptr<EVP_PKEY_CTX, OpensslDeleter<EVP_PKEY_CTX_free>>;
 using OsslParamPtr = std::unique_ptr<OSSL_PARAM, OpensslDeleter<OSSL_PARAM_free>>;

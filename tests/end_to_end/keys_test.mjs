@@ -5,6 +5,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { code } from '../clients/gateway.mjs';
+import { preloaded } from '../machine/machine.mjs';
 import { startSimulator } from '../simulator/server.mjs';
 import { ORGANIZATION, apiKeyNamed, identifier, subOrganization } from '../simulator/testing.mjs';
 import { run, scratch, startGateway, writeKey } from './harness.mjs';
@@ -15,6 +16,7 @@ const CURVES = ['p256', 'secp256k1', 'ed25519'];
 const STRANGER = '33333333-0000-4000-8000-000000000001';
 
 /** A call that any user of the organization may make. */
+const WHOAMI = ['GeneralService/QueryOperation', { organization_id: ORGANIZATION, path: 'whoami' }];
 const whoami = (gateway, organization_id = ORGANIZATION) =>
   gateway.call('GeneralService/QueryOperation', { organization_id, path: 'whoami' });
 
@@ -105,6 +107,45 @@ describe('stampgate keygen makes a key that signs:', () => {
     const [scalar] = /[0-9a-f]{64}/.exec(content);
     assert.ok(!`${first.stdout}${first.stderr}${second.stdout}${second.stderr}`.includes(scalar));
   });
+});
+
+describe('on a machine that spoils each signature', () => {
+  const env = preloaded('libspoiled_signatures.so');
+
+  for (const curve of CURVES) {
+    test(`a key that verifies its signatures sends none: ${curve}`, async (t) => {
+      const simulator = await startSimulator();
+      t.after(() => simulator.close());
+      const [main] = catchAll(writeKey(scratch(t), apiKeyNamed(`vectors ${curve}`)));
+      const gateway = await startGateway(t, simulator, { keys: [{ ...main, verify_signatures: true }] }, { env });
+      const error = await gateway.refusal(...WHOAMI);
+      assert.equal(error.code, code.INTERNAL);
+      assert.equal(error.info.reason, 'SIGNING_FAILED');
+      assert.deepEqual(simulator.requests(), []);
+    });
+
+    test(`without verification upstream sees them: ${curve}`, async (t) => {
+      const simulator = await startSimulator();
+      t.after(() => simulator.close());
+      const keys = catchAll(writeKey(scratch(t), apiKeyNamed(`vectors ${curve}`)));
+      const gateway = await startGateway(t, simulator, { keys }, { env });
+      const error = await gateway.refusal(...WHOAMI);
+      assert.equal(error.info.reason, 'GATEWAY_CREDENTIAL_REJECTED');
+      assert.equal(simulator.requests().length, 1);
+    });
+  }
+});
+
+describe('a key that verifies its signatures signs:', () => {
+  for (const curve of CURVES) {
+    test(curve, async (t) => {
+      const simulator = await startSimulator();
+      t.after(() => simulator.close());
+      const key = apiKeyNamed(`vectors ${curve}`);
+      const [main] = catchAll(writeKey(scratch(t), key));
+      await signsWith(t, simulator, [{ ...main, verify_signatures: true }], key.publicKey);
+    });
+  }
 });
 
 describe('several keys', async () => {

@@ -30,6 +30,12 @@ const CONTROL_BYTES = 4096;
 /** Like the same function in watched_path.h. */
 export const isTracked = (name) => !name.endsWith('-shm') && !name.endsWith('.lock');
 
+/** The environment of a process with this library of //tests/machine in front of the system's. */
+export const preloaded = (library) => ({
+  LD_PRELOAD: binary(`tests/machine/${library}`),
+  ASAN_OPTIONS: [process.env.ASAN_OPTIONS, 'verify_asan_link_order=0'].filter(Boolean).join(':'),
+});
+
 export class Machine {
   #control;
 
@@ -55,12 +61,10 @@ export class Machine {
 
   /** The environment of the process. */
   get env() {
-    const asan = [process.env.ASAN_OPTIONS, 'verify_asan_link_order=0'].filter(Boolean).join(':');
     return {
-      LD_PRELOAD: binary('tests/machine/libmachine.so'),
+      ...preloaded('libmachine.so'),
       STAMPGATE_MACHINE: this.folder,
       STAMPGATE_MACHINE_WATCHED: this.watched,
-      ASAN_OPTIONS: asan,
     };
   }
 
