@@ -43,7 +43,7 @@ std::vector<std::string> FaultsOf(absl::string_view proto) {
       faults.push_back(absl::StrCat("no errors are named: ", line.substr(0, line.find('('))));
     }
     if (absl::StartsWith(line, "Activity activity = 1 [(field).required = true]") &&
-        !absl::StrContains(comment, " Activity says how a pending one ends.")) {
+        !absl::StrContains(comment, " The comment of Activity explains how a pending activity ends.")) {
       faults.emplace_back("the end of a pending activity is not described");
     }
     comment.clear();
