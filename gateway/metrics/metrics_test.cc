@@ -31,7 +31,7 @@ std::vector<Metrics::Method> Methods() {
   return {{kGet, "query"}, {"/s.Service/Delete", "dangerous"}, {kSubscribe, "events", /*streams=*/true}};
 }
 
-// The value of the series that the line begins with, or "none".
+// Returns the value in the line that begins with `series`, or "none".
 std::string ValueOf(Metrics& metrics, absl::string_view series) {
   const std::string text = metrics.Render();
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
@@ -55,7 +55,7 @@ absl::Status OfUpstream(const std::string& reason) {
   return ToStatus(error);
 }
 
-TEST(MetricsTest, BeginWithTheExpectedSeries) {
+TEST(MetricsTest, ContainTheExpectedSeriesFromTheStart) {
   Metrics metrics(Methods(), "1.2.3");
   EXPECT_EQ(ValueOf(metrics, "stampgate_build_info{version=\"1.2.3\"}"), "1");
   EXPECT_EQ(ValueOf(metrics, "stampgate_calls_total{code=\"OK\",method=\"/s.Service/Delete\"}"), "0");
@@ -191,7 +191,7 @@ TEST(MetricsTest, ShowAllowsWithoutAnOutcome) {
   EXPECT_EQ(ValueOf(metrics, "stampgate_audit_oldest_open_call_seconds"), "0");
 }
 
-TEST(MetricsTest, ShowTheCurrentVersions) {
+TEST(MetricsTest, ShowThePolicyVersionReloadsAndCertificates) {
   Metrics metrics(Methods(), "v");
   metrics.SetPolicyVersion("0001");
   metrics.SetPolicyVersion("0002");
@@ -210,7 +210,7 @@ TEST(MetricsTest, ShowTheCurrentVersions) {
   EXPECT_EQ(ValueOf(metrics, "stampgate_webhook_tls_certificate_not_after_timestamp_seconds"), "1800000002");
 }
 
-TEST(MetricsTest, CountACancelledCallAsNoError) {
+TEST(MetricsTest, DoNotCountACancelledCallAsAnError) {
   Metrics metrics(Methods(), "v");
   const auto errors = [&metrics] {
     double sum = 0;
@@ -273,7 +273,7 @@ TEST(MetricsTest, CountDeliveriesAndShowThePosition) {
   EXPECT_EQ(ValueOf(metrics, "stampgate_events_lost_total"), "3");
 }
 
-TEST(MetricsTest, MeasureUpstream) {
+TEST(MetricsTest, MeasureExchangesWithUpstream) {
   Metrics metrics(Methods(), "v");
   metrics.SetUpstreamLane(0, 3, 2);
   metrics.SetUpstreamLane(1, 1, 0);
@@ -287,7 +287,7 @@ TEST(MetricsTest, MeasureUpstream) {
   EXPECT_EQ(ValueOf(metrics, "stampgate_upstream_exchange_duration_seconds_count{lane=\"submit\"}"), "0");
 }
 
-TEST(MetricsTest, ShowTheAuditsSizeOnceItIsKnown) {
+TEST(MetricsTest, ShowTheSizeOfTheAuditFileOnceItIsKnown) {
   Metrics metrics(Methods(), "v");
   EXPECT_EQ(ValueOf(metrics, "stampgate_audit_file_bytes"), "none");
   metrics.SetAuditFileBytes(4096);
@@ -309,7 +309,7 @@ TEST(MetricsTest, ShowTheNumbersOfTheProcess) {
   }
 }
 
-TEST(MetricsTest, AreExactUnderConcurrency) {
+TEST(MetricsTest, AreExactIfManyThreadsCount) {
   Metrics metrics(Methods(), "v");
   constexpr int kThreads = 4;
   constexpr int kCalls = 2000;
@@ -333,7 +333,7 @@ TEST(MetricsTest, AreExactUnderConcurrency) {
   EXPECT_EQ(ValueOf(metrics, "stampgate_calls_in_flight"), "0");
 }
 
-TEST(MetricsTest, MayBeAbsent) { CallMetrics(nullptr, kGet).End(Denied()); }
+TEST(MetricsTest, CallMetricsAcceptsNoMetrics) { CallMetrics(nullptr, kGet).End(Denied()); }
 
 }  // namespace
 }  // namespace stampgate

@@ -18,23 +18,23 @@ class WorkerThreads {
  public:
   using Task = absl::AnyInvocable<void() &&>;
 
-  // Starts `count` threads, at least 1, of this name: see StartThread.
+  // Starts `count` threads, but at least one, with this name (see StartThread).
   WorkerThreads(const std::string& name, int count);
 
-  // Waits until every task has run. Not from a task.
+  // Waits until every task has run. A task must not destroy this object.
   ~WorkerThreads();
 
   WorkerThreads(const WorkerThreads&) = delete;
   WorkerThreads& operator=(const WorkerThreads&) = delete;
 
-  // Runs `task` once, on one of the threads; tasks begin in the order of the calls. Never waits for a task. The number
-  // of tasks that wait is not bounded here.
+  // Queues `task`, which one of the threads runs once. Tasks begin in the order in which they were queued. Never waits
+  // for a task. The number of queued tasks has no limit.
   void Run(Task task);
 
  private:
   void Work();
 
-  // Of the standard library, so that the thread sanitizer sees it.
+  // A mutex of the standard library, because ThreadSanitizer understands it.
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Task> tasks_;
