@@ -52,7 +52,7 @@ constexpr int kMaxReceiveBytes = 8 << 20;
 // How long a drain waits so that callers can read final statuses before their connection ends.
 constexpr std::chrono::milliseconds kLastWords(500);
 
-// How long a drain waits for refusals of calls that arrive during it.
+// How long a drain waits until the calls that arrive during the drain have been refused.
 constexpr std::chrono::milliseconds kRefusalTime(100);
 
 // How often the log reports the number of lines that were left out.

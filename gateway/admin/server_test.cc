@@ -232,7 +232,7 @@ TEST_F(AdminServerTest, ServesManyRequestsInSequence) {
   for (int i = 0; i < 300; ++i) ASSERT_EQ(StatusOf(kGet), "HTTP/1.1 200");
 }
 
-TEST_F(AdminServerTest, SurvivesAnyBytes) {
+TEST_F(AdminServerTest, StillAnswersAfterRandomBytes) {
   std::mt19937 random(4);  // NOLINT(cert-msc32-c,cert-msc51-cpp): the same each time
   const std::string request = Lines(kGet);
   for (int i = 0; i < 300; ++i) {

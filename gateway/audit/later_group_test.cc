@@ -20,9 +20,9 @@ class AuditLaterGroupTest : public ::testing::Test {
  protected:
   AuditLaterGroupTest() : path_(NewFolder() + "audit.log") {
     std::string ignored;
-    chain_.AppendLine(StartText(kTime, "0.1.0", 0), &position_, ignored);  // 1
-    first_ = Line(FirstOfGroup(StopText(kTime), MacHex(position_.mac)));   // 2
-    second_ = Line(StopText(kTime));                                       // 3
+    chain_.AppendLine(StartText(kTime, "0.1.0", 0), &position_, ignored);  // record 1
+    first_ = Line(FirstOfGroup(StopText(kTime), MacHex(position_.mac)));   // record 2
+    second_ = Line(StopText(kTime));                                       // record 3
   }
 
   // Without its line feed.

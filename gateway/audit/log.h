@@ -153,7 +153,7 @@ class AuditLog {
   bool Collect(std::vector<Waiting>& group);
   // Writes the records of `group` and calls their callbacks. Leaves in `group` the records that must be retried.
   void WriteGroup(std::vector<Waiting>& group);
-  // Updates the open allows after a group was written.
+  // Updates the sets of open allows after `group` was written.
   void NoteOpen(const std::vector<Waiting>& group);
   OpenAllows StillOpen() const;
 

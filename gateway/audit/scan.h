@@ -26,9 +26,10 @@ struct AuditScan {
 // first record must be record 1 or a rotate record, which states the position that it continues. If `continues` is
 // given, the first record must continue that position.
 //
-// The scan ends at the first invalid line. If a crash can have damaged this line, the line begins a torn end. A crash
-// cannot have damaged it if a later group comes after it, see later_group.h. An attacker who changes or removes the
-// last group can make it look torn; only a head that is stored elsewhere reveals this change.
+// The scan ends at the first invalid line. If a crash can have damaged this line, the rest of the file is a torn end. A
+// crash cannot have damaged the line if a later group of records comes after it, see later_group.h. An attacker who
+// changes or removes the last group can make it look torn; only a head (number and MAC of the last record) that is
+// stored elsewhere reveals this change.
 //
 // Format 1 does not mark the beginnings of groups: in such a file, a torn end is only a last line without a line feed.
 // A file without a valid record may not be an audit file: it has a torn end only if it has no line feed at all.

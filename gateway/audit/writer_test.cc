@@ -126,7 +126,7 @@ TEST_F(AuditWriterTest, OpenContinuesTheChainAtTheEndOfTheFile) {
 
 TEST_F(AuditWriterTest, AStartWritesOutcomesForOpenAllows) {
   Open();
-  for (int i = 0; i < 4; ++i) Allow();  // 2 to 5
+  for (int i = 0; i < 4; ++i) Allow();  // records 2 to 5
   End(3);
   Open();
   const std::vector<std::string> unknown = LinesWith(path_, kProcessEnded);
@@ -305,7 +305,7 @@ TEST_F(AuditFileOfFormat1Test, OpenContinuesAFileOfFormat1) {
   Open();
   EXPECT_EQ(Member(LinesOf(path_).back(), "closed"), "2");
   EXPECT_EQ(Verify().verdict, Verdict::kWhole);
-  // From here on the file marks groups.
+  // The records that the gateway appends to this file mark the beginnings of groups.
   Allow();
   writer_ = nullptr;
   WriteTestFile(path_, ReadTestFile(path_) + "nonsense\nand more\n");
@@ -424,7 +424,8 @@ TEST_F(AuditWriterTest, ANewFileListsManyOpenAllows) {
 }
 
 TEST_F(AuditWriterTest, AProcessThatDiesDuringARotationLeavesNoGap) {
-  // The process dies between the two steps: the old file has its second name, but the new file has not replaced it yet.
+  // The process dies in the middle of a rotation: the old file has its second name, but the new file has not replaced
+  // it yet.
   max_file_bytes_ = 100;
   Open();
   Allow();

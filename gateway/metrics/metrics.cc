@@ -22,7 +22,8 @@ using prometheus::Gauge;
 using prometheus::Histogram;
 using prometheus::Registry;
 
-// The bounds of the durations, in seconds: from calls that the gateway refuses to upstream's slowest responses.
+// Returns the bounds of the histograms, in seconds. The smallest are for calls that the gateway itself refuses, the
+// largest for upstream's slowest responses.
 const Histogram::BucketBoundaries& DurationBounds() {
   static const auto& bounds =
       *new Histogram::BucketBoundaries{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30};

@@ -33,7 +33,7 @@ namespace stampgate {
 inline constexpr std::array<const char*, 5> kHandshakeFailures = {"no_hello", "hello_refused", "no_certificate",
                                                                   "certificate_refused", "unfinished"};
 
-// Numbers about the process that other code collects.
+// Numbers about the process, which other code collects and passes to Render.
 struct ProcessNumbers {
   ProcessUsage usage;
   std::array<int64_t, kHandshakeFailures.size()> failed_handshakes{};
