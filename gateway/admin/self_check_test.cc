@@ -24,8 +24,8 @@ namespace {
 constexpr absl::Duration kHang = absl::Seconds(60);
 constexpr absl::Duration kShort = absl::Milliseconds(200);
 
-// A server that listens but does not accept connections, like gRPC in its fault. The kernel still completes the TCP
-// handshakes.
+// A server that listens but does not accept connections, like gRPC after it has found no free descriptor. The kernel
+// still completes the TCP handshakes.
 class StuckServer {
  public:
   StuckServer() : socket_(socket(AF_INET, SOCK_STREAM, 0)) {

@@ -1,4 +1,4 @@
-// The key of the audit log's MAC chain, read from and written to a file.
+// Reads, parses and generates the key of the audit log's MAC chain.
 #ifndef STAMPGATE_GATEWAY_AUDIT_KEY_H_
 #define STAMPGATE_GATEWAY_AUDIT_KEY_H_
 

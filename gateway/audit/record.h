@@ -49,7 +49,7 @@ struct AuditDecision {
   std::string activity_type;    // for a general operation: its activity type
   std::string organization_id;  // empty if the call has none
   std::string key;              // the name of the key that signs; empty for a denial, and if a client has stamped
-  std::string body_sha256;      // in lower-case hex, of the body that is stamped or forwarded; empty if there is none
+  std::string body_sha256;  // of the body that is stamped or forwarded, in lower-case hex; empty if there is no body
   std::string policy_version;
   bool client_stamped = false;  // the request has a client's stamp
   std::string reason;           // for a denial: its reason, for the operator
@@ -58,7 +58,7 @@ struct AuditDecision {
 
 // The outcome of an allowed call.
 struct AuditOutcome {
-  std::string code;         // name of the canonical gRPC code, such as "OK"
+  std::string code;         // the name of the gRPC status code, such as "OK"
   std::string reason;       // ErrorInfo.reason, if there is one
   std::string activity_id;  // if there is one
   std::string activity_status;
@@ -81,8 +81,8 @@ inline constexpr int kAuditFormat = 2;
 // The length of the longest value in a record, before JSON escaping. A longer value is shortened and ends in "...".
 inline constexpr size_t kAuditValueBytes = 256;
 
-// The same for a denial. The limit is lower because anybody can cause denials; it is the length of the longest
-// organization id.
+// The length of the longest value in a deny or denied_count record. This limit is lower than kAuditValueBytes, because
+// anybody can cause denials. It is the length of the longest organization id.
 inline constexpr size_t kAuditDenialValueBytes = 128;
 
 // The length of the longest deny or denied_count record, including the line feed.

@@ -18,7 +18,7 @@ struct AuditScan {
   AuditPosition before;         // the position that the first valid record continues
   AuditPosition last;           // the position of the last valid record
   int64_t whole_bytes = 0;      // the length of the valid records
-  int64_t torn_bytes = 0;       // the length of the torn end: the damaged bytes from the last valid record to the end
+  int64_t torn_bytes = 0;       // the length of the torn end: the damaged bytes after the last valid record
   uint64_t format = 0;          // from the last start or rotate record; 0 if there is none
 };
 

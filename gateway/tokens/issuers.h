@@ -30,7 +30,7 @@ class TokenIssuers : public TokenVerifier {
   void Verify(absl::string_view token, absl::AnyInvocable<void(absl::StatusOr<VerifiedToken>)> done) override;
 
  private:
-  // Shared with the calls that wait for keys.
+  // The calls that wait for keys also own the rules.
   const std::shared_ptr<const std::vector<TokenIssuerRule>> rules_;
   const std::function<absl::Time()> now_;
 };

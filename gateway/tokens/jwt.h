@@ -42,8 +42,8 @@ struct SignedToken {
 };
 
 // Parses a token. Refuses a token whose header contains a key or the address of a key, or requires an extension.
-// Errors of this function and the next two: kUnauthenticated; the message names the broken rule and quotes no part of
-// the token.
+// Errors of this function, ReadTokenClaims and CheckTokenClaims: kUnauthenticated; the message names the broken rule
+// and quotes no part of the token.
 absl::StatusOr<SignedToken> ReadSignedToken(absl::string_view token);
 
 // The registered claims, which the gateway checks. Other claims must be valid JSON; the gateway ignores them.
