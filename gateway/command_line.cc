@@ -13,9 +13,10 @@ namespace stampgate {
 
 namespace {
 
-using Flags = std::map<std::string, std::string*>;  // from flag names to where their values go
+using Flags = std::map<std::string, std::string*>;  // the name of each flag, and where its value is stored
 
-// Parses the required and optional flags, once each; if `files` is given, it receives the other arguments.
+// Parses flags, each of which may occur only once. Adds the other arguments to `files`; if `files` is null, they are
+// errors.
 absl::Status ParseFlags(const std::vector<std::string>& arguments, Flags required, Flags optional = {},
                         std::vector<std::string>* files = nullptr) {
   for (size_t i = 1; i < arguments.size(); ++i) {
@@ -44,7 +45,7 @@ absl::Status ParseFlags(const std::vector<std::string>& arguments, Flags require
   return absl::OkStatus();
 }
 
-// `arguments` begin after "audit".
+// Parses the arguments after "audit".
 absl::StatusOr<CommandLine> ParseAudit(const std::vector<std::string>& arguments) {
   CommandLine line;
   const std::string command = arguments.empty() ? "" : arguments[0];
@@ -62,7 +63,7 @@ absl::StatusOr<CommandLine> ParseAudit(const std::vector<std::string>& arguments
   return line;
 }
 
-// `arguments` begin after "store".
+// Parses the arguments after "store".
 absl::StatusOr<CommandLine> ParseStore(const std::vector<std::string>& arguments) {
   CommandLine line;
   line.command = CommandLine::Command::kStoreRestored;
@@ -73,7 +74,7 @@ absl::StatusOr<CommandLine> ParseStore(const std::vector<std::string>& arguments
   return line;
 }
 
-// The words before the first flag, without "help".
+// Returns the words before the first flag, without "help".
 std::string LeadingWords(const std::vector<std::string>& arguments) {
   const auto flag =
       absl::c_find_if(arguments, [](const std::string& argument) { return absl::StartsWith(argument, "-"); });

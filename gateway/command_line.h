@@ -14,19 +14,19 @@ struct CommandLine {
   enum class Command { kHelp, kVersion, kServe, kCheck, kKeygen, kAuditVerify, kAuditKeygen, kStoreRestored };
 
   Command command = Command::kHelp;
-  std::string topic;               // for kHelp: the words before it, such as "audit verify"
+  std::string topic;               // for kHelp: the arguments before the first flag, such as "audit verify"
   std::string config;              // for kServe, kCheck and kStoreRestored
-  std::string as;                  // for kCheck: a caller's name, or empty
+  std::string as;                  // for kCheck: the name of a caller, or empty
   Curve curve = Curve::kP256;      // for kKeygen
   std::string out;                 // for kKeygen and kAuditKeygen
-  std::string key;                 // for kAuditVerify: the key's file
+  std::string key;                 // for kAuditVerify: the path of the key's file
   std::string head;                // for kAuditVerify: a head that the process logged, or empty
-  std::string from;                // for kAuditVerify: the head of the archived files, or empty
-  std::vector<std::string> files;  // for kAuditVerify: the log, or several of its files
+  std::string from;                // for kAuditVerify: the head of the last archived file, or empty
+  std::vector<std::string> files;  // for kAuditVerify: the file of the setting audit.file, or several files of the log
 };
 
-// Parses the arguments after the program's name; a flag is `--name value` or `--name=value`. Errors: kInvalidArgument
-// with one line that names the argument and the rule.
+// Parses the arguments after the program's name. A flag has the form `--name value` or `--name=value`. Errors:
+// kInvalidArgument, with one line that names the faulty argument and the broken rule.
 absl::StatusOr<CommandLine> ParseCommandLine(const std::vector<std::string>& arguments);
 
 }  // namespace stampgate

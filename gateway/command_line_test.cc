@@ -14,7 +14,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Command = CommandLine::Command;
 
-TEST(CommandLineTest, ReadsEveryCommand) {
+TEST(CommandLineTest, ParsesEveryCommand) {
   absl::StatusOr<CommandLine> serve = ParseCommandLine({"serve", "--config", "a.yaml"});
   ASSERT_TRUE(serve.ok());
   EXPECT_EQ(serve->command, Command::kServe);
@@ -54,7 +54,7 @@ TEST(CommandLineTest, ReadsEveryCommand) {
   EXPECT_EQ(ParseCommandLine({"--version"})->command, Command::kVersion);
 }
 
-TEST(CommandLineTest, AcceptsHelpAnywhere) {
+TEST(CommandLineTest, AcceptsHelpAtAnyPlace) {
   EXPECT_EQ(ParseCommandLine({"--help"})->command, Command::kHelp);
   EXPECT_EQ(ParseCommandLine({"help"})->command, Command::kHelp);
   EXPECT_EQ(ParseCommandLine({"serve", "--help"})->command, Command::kHelp);
@@ -71,7 +71,7 @@ TEST(CommandLineTest, AcceptsHelpAnywhere) {
   }
 }
 
-TEST(CommandLineTest, RefusesUnknownArgumentsByName) {
+TEST(CommandLineTest, AnErrorNamesTheFaultyArgument) {
   const std::pair<std::vector<std::string>, std::string> cases[] = {
       {{}, "a command is missing"},
       {{"run"}, "unknown command: run"},

@@ -1,4 +1,4 @@
-// The texts that --help prints.
+// Returns the texts that --help prints.
 #ifndef STAMPGATE_GATEWAY_HELP_TEXT_H_
 #define STAMPGATE_GATEWAY_HELP_TEXT_H_
 
@@ -8,9 +8,9 @@
 
 namespace stampgate {
 
-// The help of a command, such as "serve" or "audit verify": usage, options, exit statuses, an example. For "audit" and
-// "store": the help of each of their commands. For other texts: the list of all commands. Ignores words after the
-// command.
+// Returns the help of a command, such as "serve" or "audit verify": usage, options, exit statuses and an example. For
+// "audit" and "store", returns the help of all their commands. For any other text, returns the list of all commands.
+// Ignores words after the command.
 std::string HelpText(absl::string_view command);
 
 }  // namespace stampgate

@@ -47,7 +47,7 @@ TEST(HelpTextTest, ListsExactlyTheOptionsOfACommand) {
   }
 }
 
-TEST(HelpTextTest, AGroupHasTheHelpOfItsCommands) {
+TEST(HelpTextTest, TheHelpOfAGroupIsTheHelpOfItsCommands) {
   const std::string text = HelpText("audit");
   EXPECT_EQ(text, absl::StrCat(HelpText("audit keygen"), "\n", HelpText("audit verify")));
   EXPECT_EQ(HelpText("store"), HelpText("store restored"));
@@ -59,7 +59,7 @@ TEST(HelpTextTest, IgnoresWordsAfterACommand) {
   EXPECT_EQ(HelpText("serve now"), HelpText("serve"));
 }
 
-TEST(HelpTextTest, OtherwiseListsAllCommands) {
+TEST(HelpTextTest, TheHelpOfAnyOtherTextListsAllCommands) {
   for (const char* text : {"", "nonsense", "serv", "servethis"}) {
     for (const std::string& command : kCommands) {
       EXPECT_THAT(HelpText(text), HasSubstr(absl::StrCat("\n  stampgate ", command, " --"))) << text;

@@ -1,4 +1,4 @@
-// The program: parses the command line, connects the parts, and ends on SIGTERM.
+// The program: parses the command line, creates the parts of the gateway and connects them, and ends on SIGTERM.
 
 #include <google/protobuf/stubs/logging.h>
 #include <grpc/support/log.h>
@@ -58,10 +58,10 @@ namespace {
 
 constexpr int kExitFailure = 1;
 constexpr int kExitUsage = 2;
-constexpr int kExitUnverified = 2;  // the files could not be verified either way
+constexpr int kExitUnverified = 2;  // the files could not be verified: they may be whole or broken
 constexpr absl::string_view kVersion = "0.1.0";
 
-// How long the audit log and the event log may take to close after the grace of the calls.
+// How long the audit log and the event log may take to close after the time that calls have to end.
 constexpr absl::Duration kCloseTime = absl::Seconds(5);
 
 constexpr absl::Duration kSelfCheckInterval = absl::Seconds(2);
@@ -72,7 +72,7 @@ int Fail(const absl::Status& status) {
   return kExitFailure;
 }
 
-// Errors that keep `serve` from starting go to the log, in its format. Each fault of a config is its own line.
+// Writes the error that keeps `serve` from starting to the log. Each fault of the config has its own line.
 int FailToStart(const absl::Status& status) {
   for (const absl::string_view fault : absl::StrSplit(status.message(), '\n')) {
     Log(Severity::kWarning, "start_failed", {{"message", std::string(fault)}});
@@ -81,7 +81,7 @@ int FailToStart(const absl::Status& status) {
   return kExitFailure;
 }
 
-// Opens no key files: a reviewer of a policy has only the config.
+// Opens no key files, because a reviewer of a policy has only the config.
 int CheckCaller(const CommandLine& line) {
   const absl::StatusOr<Config> config = LoadPolicy(line.config);
   if (!config.ok()) return Fail(config.status());
@@ -105,7 +105,7 @@ int Check(const CommandLine& line) {
   return 0;
 }
 
-// Null if the config has no TLS.
+// Returns null if the config has no TLS.
 absl::StatusOr<std::unique_ptr<ServerTls>> OpenTls(const Config& config) {
   if (!config->has_tls()) return nullptr;
   return ServerTls::Create(FilesOf(config->tls()), absl::Now);
@@ -127,7 +127,7 @@ ProcessNumbers NumbersOfProcess() {
   return numbers;
 }
 
-// Null if the config has no admin port.
+// Returns null if the config has no admin port.
 absl::StatusOr<std::unique_ptr<AdminServer>> StartAdmin(const Config& config, Health& health) {
   if (config->admin().listen_address().empty()) return nullptr;
   return AdminServer::Start({.listen_address = config->admin().listen_address()},
@@ -156,7 +156,8 @@ absl::StatusOr<std::unique_ptr<Audit>> OpenAudit(const Config& config, Health& h
            }});
 }
 
-// The served certificate may have changed even if this reload fails, because an earlier part succeeded.
+// Reloads the TLS files of the gRPC port. Even if this fails, the served certificate may have changed, because a part
+// of the reload may have succeeded.
 absl::Status ReloadCallersTls(ServerTls* tls, Metrics& metrics) {
   if (tls == nullptr) return absl::OkStatus();
   const absl::StatusOr<bool> changed = tls->Reload();
@@ -165,7 +166,7 @@ absl::Status ReloadCallersTls(ServerTls* tls, Metrics& metrics) {
   return changed.status();
 }
 
-// Reloads both ports' certificates; a failure on one does not affect the other.
+// Reloads the certificates of the gRPC port and of the webhook port. If one reload fails, the other still takes effect.
 absl::Status ReloadTls(ServerTls* tls, Server& server, Metrics& metrics) {
   absl::Status callers = ReloadCallersTls(tls, metrics);
   absl::Status webhooks = server.ReloadWebhookTls();
@@ -174,7 +175,7 @@ absl::Status ReloadTls(ServerTls* tls, Server& server, Metrics& metrics) {
   return absl::Status(callers.code(), absl::StrCat(callers.message(), "; ", webhooks.message()));
 }
 
-// Waits for SIGTERM or SIGINT. SIGHUP triggers a reload.
+// Waits for SIGTERM or SIGINT, and returns the signal. Triggers a reload for each SIGHUP.
 int WaitForEnd(const sigset_t& signals, Reloader& reloader) {
   for (;;) {
     int signal_number = 0;
@@ -185,7 +186,7 @@ int WaitForEnd(const sigset_t& signals, Reloader& reloader) {
 }
 
 int Serve(const CommandLine& line) {
-  // Blocked before threads exist, so that only sigwait() receives them.
+  // The signals are blocked before threads exist, so that only sigwait() receives them.
   sigset_t signals;
   sigemptyset(&signals);
   for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, number);
@@ -201,7 +202,7 @@ int Serve(const CommandLine& line) {
   CurrentAccess access(std::move(loaded->access));
   Health health;
   health.metrics.SetPolicyVersion(access.Get()->version);
-  // The first to start and the last to end, because it shows the state of the others.
+  // The admin port starts first and ends last, because it shows the state of the other parts.
   absl::StatusOr<std::unique_ptr<AdminServer>> admin = StartAdmin(config, health);
   if (!admin.ok()) return FailToStart(admin.status());
   if (*admin != nullptr) std::cout << "admin on " << (*admin)->url() << std::endl;
@@ -212,7 +213,7 @@ int Serve(const CommandLine& line) {
   if (!tls.ok()) return FailToStart(tls.status());
   if (*tls != nullptr) health.metrics.SetCertificateNotAfter((*tls)->not_after());
   std::atomic<bool> failed = false;
-  // If a store fails for good, the process ends, and its next start finds what the disk has.
+  // If the event log or the call store fails for good, the process ends. The next start reads the content of the disk.
   const auto end = [&failed, &health](Readiness::Obstacle why) {
     failed = true;
     health.readiness.Set(why);
@@ -260,7 +261,7 @@ int Serve(const CommandLine& line) {
   auto* const bound = new EndBound(grace + kCloseTime);
   bound->WaitFor("calls");
   (*server)->Drain(grace);
-  // The audit log before the events: if their disk hangs, the stop record has been written nevertheless.
+  // The audit log is closed before the store. So its stop record is written even if the disk of the store hangs.
   bound->WaitFor("the audit log");
   *audit = nullptr;
   bound->WaitFor("the store");
@@ -305,19 +306,22 @@ int AuditVerify(const CommandLine& line) {
   return report.ExitStatus();
 }
 
-// Opens nothing secret except the store.
+// Opens no secret file except the store.
 int StoreRestored(const CommandLine& line) {
   const absl::StatusOr<Config> config = LoadPolicy(line.config);
   if (!config.ok()) return Fail(config.status());
   const std::string& events = (*config)->events().file();
   const std::string calls = CallStoreFile(**config);
-  if (events.empty()) return Fail(absl::FailedPreconditionError(absl::StrCat(line.config, ": there is no store")));
+  if (events.empty())
+    return Fail(absl::FailedPreconditionError(absl::StrCat(line.config, ": the config has no store")));
   if (absl::Status status = MarkLogAsRestored(events); !status.ok()) return Fail(status);
-  std::cout << events << ": older cursors are refused from now on; subscribers must start again\n";
+  std::cout << events << ": the gateway will refuse older cursors; subscribers must start again\n";
   if (calls.empty()) return 0;
   if (absl::Status status = MarkCallsAsRestored(calls, absl::Now()); !status.ok()) return Fail(status);
-  std::cout << calls << ": timestamps begin above earlier ones; older idempotency keys send nothing for "
-            << absl::FormatDuration(ToDuration((*config)->store().key_retention())) << "\n";
+  std::cout
+      << calls
+      << ": timestamps will begin above earlier ones; the gateway will send nothing for older idempotency keys for "
+      << absl::FormatDuration(ToDuration((*config)->store().key_retention())) << "\n";
   return 0;
 }
 
@@ -325,14 +329,14 @@ int Main(int argc, char** argv) {
   absl::StatusOr<CommandLine> line = ParseCommandLine(std::vector<std::string>(argv + 1, argv + argc));
   const bool serve = line.ok() && line->command == CommandLine::Command::kServe;
   if (absl::Status status = HardenProcess(); !status.ok()) return serve ? FailToStart(status) : Fail(status);
-  // Protocol Buffers would write pieces of unparsable input to standard error.
+  // Without this line, Protocol Buffers would write pieces of input that it cannot parse to standard error.
   google::protobuf::SetLogHandler(nullptr);
-  // A caller without a valid certificate could fill gRPC's log.
+  // Turns off gRPC's log, which a client without a valid certificate could fill.
   gpr_set_log_function([](gpr_log_func_args* /*line*/) {});
   if (absl::Status status = CountFailedHandshakes(); !status.ok()) return Fail(status);
   // libcurl would write the keys of every TLS session to the file that this variable names.
   unsetenv("SSLKEYLOGFILE");
-  // Debian's build of Abseil checks the order in which mutexes are locked.
+  // Turns off the check of the order in which mutexes are locked, which Debian's build of Abseil does.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   if (!line.ok()) {
     std::cerr << "stampgate: " << line.status().message() << " (see stampgate --help)\n";
@@ -347,7 +351,7 @@ int Main(int argc, char** argv) {
       return 0;
     case CommandLine::Command::kServe: {
       const int status = Serve(*line);
-      FlushLog();  // only now, since parts that end with Serve may have logged
+      FlushLog();  // not before the end of Serve, because the parts that it destroys may log
       return status;
     }
     case CommandLine::Command::kCheck:

@@ -8,7 +8,7 @@
 
 namespace stampgate {
 
-// Every method that a policy can grant, with its class, and Prepare with its own class.
+// Returns every method that a policy can grant, with its policy class, and the method Prepare with the class "prepare".
 std::vector<Metrics::Method> MeasuredMethods();
 
 }  // namespace stampgate

@@ -45,32 +45,34 @@ namespace {
 
 constexpr int kMillis = 1000;
 
-// Above every configurable limit, because a message beyond the configured one must get the gateway's own error.
+// gRPC's limit of a message. It is above every limit that can be configured: a message that exceeds the configured
+// limit must get the gateway's own error and not that of gRPC.
 constexpr int kMaxReceiveBytes = 8 << 20;
 
 // How long a drain waits so that callers can read final statuses before their connection ends.
 constexpr std::chrono::milliseconds kLastWords(500);
 
-// How long a drain waits for refusals of calls that arrive during it.
+// How long a drain waits until the calls that arrive during the drain have been refused.
 constexpr std::chrono::milliseconds kRefusalTime(100);
 
-// How often left-out log lines are reported.
+// How often the log reports the number of lines that were left out.
 constexpr absl::Duration kLinesReport = absl::Seconds(10);
 
 // How often a drain searches for connections without calls.
 constexpr std::chrono::milliseconds kLook(20);
 
-// A caller's certificate is checked only when it connects, so connections have a maximum age. Streams get a grace
-// period to be opened again on another connection.
+// Limits the age of connections, because the gateway checks a caller's certificate only when the caller connects. When
+// a connection has reached this age, callers have five more minutes to open their streams again on another connection.
 void LimitAge(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, 30 * 60 * kMillis);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, 5 * 60 * kMillis);
 }
 
-// Protects against slow, silent and greedy peers. gRPC's arguments are in milliseconds.
+// Sets gRPC's limits, which protect against peers that are slow, send nothing, or use too much. gRPC's arguments are in
+// milliseconds.
 void Harden(grpc::ServerBuilder& builder) {
   builder.SetMaxReceiveMessageSize(kMaxReceiveBytes);
-  // gRPC inflates a compressed message before it checks the size, so compression is off.
+  // Turns off compression, because gRPC decompresses a message before it checks the size.
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
@@ -109,7 +111,7 @@ UpstreamOptions OptionsOf(const config::v1::Upstream& upstream, Metrics* metrics
   return options;
 }
 
-// Null if the config has no store.
+// Returns null if the config has no store.
 absl::StatusOr<std::unique_ptr<CallStore>> OpenStore(const config::v1::Config& config, const Server::Parts& parts) {
   if (!config.has_store()) return nullptr;
   SqliteCallStoreOptions options;
@@ -131,20 +133,21 @@ absl::StatusOr<std::unique_ptr<CallStore>> OpenStore(const config::v1::Config& c
   return OpenSqliteCallStore(std::move(options));
 }
 
-// Without a store, how far timestamps were given out is unknown: at most TimestampAllocator::kMaxAhead ahead of the
-// clock, if the clock has not been set back.
+// Returns the smallest timestamp that the gateway may give to a submit. Without a store, the gateway does not know the
+// timestamps that an earlier process has used. They are at most TimestampAllocator::kMaxAhead ahead of the clock, if
+// the clock has not been set back.
 uint64_t TimestampFloor(const CallStore* store) {
   if (store != nullptr) return store->timestamp_floor_ms();
   return static_cast<uint64_t>(absl::ToUnixMillis(absl::Now() + TimestampAllocator::kMaxAhead));
 }
 
-// Each thread has its own generator, so that calls do not wait for each other.
+// Returns a random number. Each thread has its own generator, so that calls do not wait for each other.
 uint64_t RandomOfThread() {
   thread_local absl::InsecureBitGen generator;
   return generator();
 }
 
-// A signature takes CPU and nothing else.
+// Returns one thread for each core, because a signature needs only CPU time; 16 at most.
 int SigningThreads() { return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 16); }
 
 class GrpcServer : public Server {
@@ -242,7 +245,7 @@ class GrpcServer : public Server {
 
   absl::Status ReloadWebhookTls() override { return events_ == nullptr ? absl::OkStatus() : events_->ReloadTls(); }
 
-  // Uses the last second of the grace to end the remaining calls, half a second before the connections are closed.
+  // One second before the end of `grace`, ends the remaining calls. In the last half second, closes the connections.
   void Drain(absl::Duration grace) override {
     if (server_ == nullptr) return;
     const Clock::time_point began = Clock::now();
@@ -252,12 +255,12 @@ class GrpcServer : public Server {
     if (events_ != nullptr) events_->Drain();
     sockets_->StopListening();
     EndCalls(began, deadline);
-    // A client that calls continuously may keep this from happening. Its refusals change nothing, so they may end with
-    // their connection.
+    // Waits until no call is being refused. If a client calls continuously, this may never happen. Closing its
+    // connection during a refusal does no harm, so the wait is short.
     in_flight_.WaitUntilNoneRefused(std::min(deadline, Clock::now() + kRefusalTime));
     sockets_->CloseConnections([](int /*remote_port*/) { return false; });
     sockets_->WaitForPeers(std::min(deadline, Clock::now() + kLastWords));
-    // Cancels the rest at once: calls of gRPC's own services, and calls that did not end in time.
+    // Immediately cancels the remaining calls: those of gRPC's own services, and those that did not end in time.
     server_->Shutdown(std::chrono::system_clock::now());
     server_->Wait();
     sockets_ = nullptr;
@@ -278,8 +281,8 @@ class GrpcServer : public Server {
     return std::max(absl::FromChrono(deadline - Clock::now()), absl::ZeroDuration());
   }
 
-  // Waits for the calls in flight. Closes each connection once it has no call, so that its client connects elsewhere,
-  // but not before the client could read the health status and the refusals of its latest calls.
+  // Waits for the calls in flight. Closes each connection that has no call, so that its client connects to another
+  // replica. Before that, gives the client time to read the health status and the refusals of its latest calls.
   void EndCalls(Clock::time_point began, Clock::time_point deadline) {
     const Clock::time_point warned = began + kLastWords;
     const Clock::time_point last_words = deadline - 2 * kLastWords;
@@ -291,7 +294,7 @@ class GrpcServer : public Server {
       if (now >= warned) CloseIdleConnections();
       if (none) std::this_thread::sleep_for(kLook);
       if (!ending_ && now >= last_words) {
-        // A call that will not end in time gets its status while its connection still exists.
+        // Ends the calls that would not end in time, so that they get a status while their connection still exists.
         ending_ = true;
         upstream_->Shutdown(absl::ZeroDuration());
       }
@@ -299,7 +302,8 @@ class GrpcServer : public Server {
     }
   }
 
-  // A connection with an admitted call has the same peer address and port as the call; comparing the port is enough.
+  // Closes the connections on which no admitted call is in flight. A call has the peer address and port of its
+  // connection; comparing the ports is sufficient.
   void CloseIdleConnections() {
     std::set<int> busy;
     bool known = true;
@@ -326,7 +330,7 @@ class GrpcServer : public Server {
   CallLines lines_;
   PeriodicTask lines_report_;
   TimestampAllocator timestamps_;
-  const std::unique_ptr<CallStore> store_;  // null if there is none
+  const std::unique_ptr<CallStore> store_;  // null if the config has no store
   std::unique_ptr<TimestampReserve> timestamp_reserve_;
   CallsInFlight<grpc::CallbackServerContext> in_flight_;
   DiskWaits disk_waits_;
@@ -336,7 +340,7 @@ class GrpcServer : public Server {
   const std::vector<std::unique_ptr<OperationService>> services_;
   const std::unique_ptr<EventPipeline> events_;  // null if there is no event log
   MessagePlans event_plans_;
-  std::atomic<bool> ending_ = false;  // the grace of the drain is nearly over
+  std::atomic<bool> ending_ = false;  // the time of the drain is nearly over
   EventEnvironment event_environment_;
   EventService event_service_;
   StampService stamp_service_;

@@ -1,4 +1,4 @@
-// The gateway's gRPC server: the operations, events, health and reflection, on one port.
+// The gateway's gRPC server, which serves operations, events, health and reflection on one port.
 #ifndef STAMPGATE_GATEWAY_SERVER_H_
 #define STAMPGATE_GATEWAY_SERVER_H_
 
@@ -17,45 +17,47 @@
 
 namespace stampgate {
 
-// A running gateway. Thread-safe.
+// A running server. Thread-safe.
 class Server {
  public:
-  // What a server uses; all of it must outlive the server.
+  // The objects that a server uses. They must outlive the server.
   struct Parts {
     const CurrentAccess& access;
-    AuditLog* audit = nullptr;             // null: nothing is recorded
-    Metrics* metrics = nullptr;            // null: nothing is counted
-    const ServerTls* tls = nullptr;        // null: plaintext, which is served on loopback only
+    AuditLog* audit = nullptr;             // if null, the server records no calls
+    Metrics* metrics = nullptr;            // if null, the server counts no calls
+    const ServerTls* tls = nullptr;        // if null, the server uses no TLS, which is allowed on loopback only
     EventPipeline::Observers events = {};  // for the event log
     std::function<void()> on_fatal =
-        {};  // called from any thread if the call store cannot continue; the process should end
+        {};  // any thread calls it if the call store has failed for good; the process should then end
   };
 
-  // Starts serving. Errors: kFailedPrecondition for protos that do not make an operation table, kInvalidArgument for an
-  // unusable upstream, kUnavailable if it cannot listen on an address, and those of the event log.
+  // Starts serving. Errors: kFailedPrecondition if no operation table can be made of the protos; kInvalidArgument if
+  // the config of upstream cannot be used; kUnavailable if the server cannot listen at an address; those of the call
+  // store and the event log.
   static absl::StatusOr<std::unique_ptr<Server>> Start(const Config& config, const Parts& parts);
 
-  // Ends everything at once if Drain was not called.
+  // If Drain was not called, ends all calls and connections immediately.
   virtual ~Server() = default;
 
-  // "127.0.0.1:7443": the configured host, and the actual port.
+  // Returns the configured host and the actual port, such as "127.0.0.1:7443".
   virtual const std::string& address() const = 0;
 
-  // The URL for webhook deliveries, "http://0.0.0.0:8080"; empty if there is no webhook port.
+  // Returns the URL of the webhook port, such as "http://0.0.0.0:8080"; empty if there is no webhook port.
   virtual std::string webhook_url() const = 0;
 
-  // Reloads the webhook port's certificate files, and counts the reload; see Receiver::ReloadTls. Does nothing if that
-  // port has no TLS, or does not exist.
+  // Reloads the certificate files of the webhook port, and counts the reload; see Receiver::ReloadTls. Does nothing if
+  // the webhook port has no TLS or does not exist.
   virtual absl::Status ReloadWebhookTls() = 0;
 
-  // Ends all calls and connections within `grace`. Health reports NOT_SERVING, the port refuses connections, deliveries
-  // get 503, subscriptions end with their cursor, and every new call ends with UNAVAILABLE (SHUTTING_DOWN). Calls in
-  // flight may finish until one second before the end of the grace; then they get the error for the step that they have
-  // reached. A connection is closed only when no call is in flight on it, or when the grace is over.
+  // Ends all calls and connections within `grace`. Immediately, health reports NOT_SERVING, the port refuses
+  // connections, deliveries get 503, subscriptions end with their cursor, and every new call ends with UNAVAILABLE
+  // (SHUTTING_DOWN). Calls in flight may continue until one second before the end of `grace`. Then each of them gets an
+  // error, which depends on the step that the call has reached. A connection is closed when no call is in flight on it,
+  // or when `grace` is over.
   virtual void Drain(absl::Duration grace) = 0;
 
-  // Call it after Drain. Closes the call store, waits up to `grace` for responses to accepted deliveries, and closes
-  // the event log. May hang as long as the store's disk does.
+  // Closes the call store, waits up to `grace` for responses to accepted deliveries, and closes the event log. Must be
+  // called after Drain. If the disk of the store hangs, this function hangs too.
   virtual void CloseStore(absl::Duration grace) = 0;
 };
 

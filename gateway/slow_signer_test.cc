@@ -1,4 +1,4 @@
-// A signer that calls back later, for example over a network, delays no call but its own.
+// Tests that a signer that calls back late, for example because it uses a network, delays only its own call.
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/impl/codegen/proto_utils.h>
@@ -28,8 +28,8 @@ namespace {
 constexpr int kCalls = 40;
 constexpr absl::Duration kHang = absl::Seconds(60);
 
-// Signs nothing until every call has requested its signature, then signs on its own thread. If one call waited for
-// another's signature, that would never happen.
+// Waits until all kCalls calls have requested a signature, then signs for all of them on its own thread. If one call
+// waited for the signature of another, this signer would never sign.
 class PatientSigner : public Signer {
  public:
   ~PatientSigner() override {
@@ -58,7 +58,7 @@ class PatientSigner : public Signer {
 constexpr char kAnswer[] =
     R"({"policy":{"policyId":"p","policyName":"n","effect":"EFFECT_ALLOW","notes":"","createdAt":{"seconds":"1","nanos":"0"},"updatedAt":{"seconds":"1","nanos":"0"}}})";
 
-TEST(SlowSignerTest, DelaysNoOtherCall) {
+TEST(SlowSignerTest, ASlowSignatureDelaysNoOtherCall) {
   ScriptedServer upstream(ScriptedServer::Always(
       absl::StrCat("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ", sizeof(kAnswer) - 1,
                    "\r\n\r\n", kAnswer)));

@@ -39,7 +39,7 @@ AdminAnswer Liveness::Answer() const {
   if (draining_) return {200, "draining\n"};
   if (!last_.has_value()) return {503, "the gateway is starting\n"};
   if (!last_->ok()) return {503, absl::StrCat(last_->message(), "\n")};
-  if (now_() - checked_ > kMaxSilence) return {503, "the check of the gRPC port does not return\n"};
+  if (now_() - checked_ > kMaxSilence) return {503, "the check of the gRPC port has not ended in time\n"};
   return {200, "alive\n"};
 }
 

@@ -1,4 +1,4 @@
-// Whether the process still works: the page /livez.
+// Decides whether the process still works: the page /livez.
 #ifndef STAMPGATE_GATEWAY_ADMIN_LIVENESS_H_
 #define STAMPGATE_GATEWAY_ADMIN_LIVENESS_H_
 
@@ -15,24 +15,26 @@
 
 namespace stampgate {
 
-// Thread-safe.
+// Repeats a check of the process, and answers with the result of the last check. Thread-safe.
 class Liveness {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // A check that takes longer than this counts as failed. A check that works is always faster.
+  // If no check has ended for this time, the process does not work. While it works, checks end more often.
   static constexpr std::chrono::seconds kMaxSilence{15};
 
   explicit Liveness(std::function<Clock::time_point()> now = Clock::now) : now_(std::move(now)) {}
 
-  // Runs `check` at once, and then every `interval` on its own thread. It returns OK if the process works, and must be
-  // bounded in time. Its error is in the log and on the page, so it must not contain secrets. Call this once.
+  // Runs `check` immediately on this thread, and then every `interval` on another thread. `check` returns OK if the
+  // process works, and must return within a bounded time. Its error is logged and shown on the page, so the error must
+  // not contain secrets. Start must be called only once.
   void Start(std::function<absl::Status()> check, absl::Duration interval);
 
-  // From now on the process counts as live: it accepts no new connections, and must be left to end.
+  // From now on, Answer returns 200. A draining process accepts no new connections, so the check would fail, but nobody
+  // should kill the process before it has ended its calls.
   void Drain();
 
-  // 503 before Start, and after a check that failed or did not return; otherwise 200.
+  // Returns 503 before Start, after a failed check, and if no check has ended for kMaxSilence; otherwise 200.
   AdminAnswer Answer() const;
 
  private:
@@ -42,7 +44,7 @@ class Liveness {
   std::function<absl::Status()> check_;
 
   mutable std::mutex mutex_;
-  std::optional<absl::Status> last_;  // result of the last check
+  std::optional<absl::Status> last_;  // the result of the last check
   Clock::time_point checked_;         // when the last check ended
   bool draining_ = false;
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::chrono::seconds kHang(60);
 
-// A check whose result the test sets, and whose calls are counted.
+// Counts the runs of a check, whose result the test sets.
 class Checks {
  public:
   absl::Status Run() {
@@ -25,7 +25,7 @@ class Checks {
     std::lock_guard lock(mutex_);
     status_ = std::move(status);
   }
-  // Waits until a check has begun and ended since.
+  // Waits until a check that began after this call has ended.
   void WaitForTwo() {
     std::unique_lock lock(mutex_);
     const int before = count_;
@@ -39,13 +39,13 @@ class Checks {
   int count_ = 0;
 };
 
-TEST(LivenessTest, FailsBeforeTheServerStarts) {
+TEST(LivenessTest, AnswersWith503BeforeStart) {
   const Liveness liveness;
   EXPECT_EQ(liveness.Answer().http_status, 503);
   EXPECT_EQ(liveness.Answer().body, "the gateway is starting\n");
 }
 
-TEST(LivenessTest, ChecksAtOnce) {
+TEST(LivenessTest, StartRunsTheFirstCheck) {
   Liveness good;
   good.Start([] { return absl::OkStatus(); }, absl::Hours(1));
   EXPECT_EQ(good.Answer().http_status, 200);
@@ -55,7 +55,7 @@ TEST(LivenessTest, ChecksAtOnce) {
   EXPECT_EQ(bad.Answer().body, "no answer\n");
 }
 
-TEST(LivenessTest, ChecksRepeatedly) {
+TEST(LivenessTest, RepeatsTheCheck) {
   Checks checks;
   Liveness liveness;
   liveness.Start([&] { return checks.Run(); }, absl::Milliseconds(1));
@@ -68,7 +68,7 @@ TEST(LivenessTest, ChecksRepeatedly) {
   EXPECT_EQ(liveness.Answer().http_status, 200);
 }
 
-TEST(LivenessTest, FailsIfACheckDoesNotReturn) {
+TEST(LivenessTest, AnswersWith503IfACheckDoesNotEnd) {
   Liveness::Clock::time_point now{};
   Liveness liveness([&now] { return now; });
   liveness.Start([] { return absl::OkStatus(); }, absl::Hours(1));
@@ -76,10 +76,10 @@ TEST(LivenessTest, FailsIfACheckDoesNotReturn) {
   EXPECT_EQ(liveness.Answer().http_status, 200);
   now += std::chrono::milliseconds(1);
   EXPECT_EQ(liveness.Answer().http_status, 503);
-  EXPECT_EQ(liveness.Answer().body, "the check of the gRPC port does not return\n");
+  EXPECT_EQ(liveness.Answer().body, "the check of the gRPC port has not ended in time\n");
 }
 
-TEST(LivenessTest, StaysLiveDuringADrain) {
+TEST(LivenessTest, AnswersWith200DuringADrain) {
   Liveness liveness;
   liveness.Start([] { return absl::UnavailableError("closed"); }, absl::Milliseconds(1));
   liveness.Drain();

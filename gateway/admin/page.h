@@ -1,4 +1,4 @@
-// A page of the admin port.
+// A page of the admin port: an HTTP status and a body.
 #ifndef STAMPGATE_GATEWAY_ADMIN_PAGE_H_
 #define STAMPGATE_GATEWAY_ADMIN_PAGE_H_
 

@@ -1,4 +1,4 @@
-// Whether calls and deliveries should be sent to this process: the pages /readyz and /readyz/webhooks.
+// Decides whether calls and deliveries should be sent to this process: the pages /readyz and /readyz/webhooks.
 #ifndef STAMPGATE_GATEWAY_ADMIN_READINESS_H_
 #define STAMPGATE_GATEWAY_ADMIN_READINESS_H_
 
@@ -8,27 +8,28 @@
 
 namespace stampgate {
 
-// Thread-safe. Initially kStarting.
+// Stores the reasons why the process is not ready. Initially kStarting is set. Thread-safe.
 class Readiness {
  public:
-  // The reasons why the process is not ready; several may hold.
+  // A reason why the process is not ready. Several may be set at the same time.
   enum Obstacle : unsigned {
     kStarting = 1,
     kDraining = 2,
     kAuditFailing = 4,
     kEventLogFailed = 8,
     kCallStoreFailed = 32,
-    kEventLogHangs = 16,  // affects deliveries only: calls need no event log
+    kEventLogHangs = 16,  // affects only deliveries, because calls do not need the event log
   };
 
   void Set(Obstacle obstacle) { obstacles_ |= obstacle; }
   void Clear(Obstacle obstacle) { obstacles_ &= ~static_cast<unsigned>(obstacle); }
 
-  // For callers: 503 if there is an obstacle to calls, else 200. Lists all obstacles, also those that affect deliveries
-  // only.
+  // Returns the page /readyz, for callers: 503 if an obstacle affects calls, otherwise 200. The page lists all
+  // obstacles, including those that affect only deliveries.
   AdminAnswer Answer() const;
 
-  // For the webhook port. A failing audit is an obstacle to calls and not to deliveries.
+  // Returns the page /readyz/webhooks, for senders: 503 if an obstacle affects deliveries, otherwise 200. kAuditFailing
+  // affects only calls.
   AdminAnswer AnswerForWebhooks() const;
 
  private:

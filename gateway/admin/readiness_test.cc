@@ -18,7 +18,7 @@ TEST(ReadinessTest, IsReadyWithoutObstacles) {
   EXPECT_EQ(readiness.Answer().body, "ready\n");
 }
 
-TEST(ReadinessTest, ListsEachObstacleUntilItIsGone) {
+TEST(ReadinessTest, ListsEachObstacleUntilItIsCleared) {
   Readiness readiness;
   readiness.Clear(Readiness::kStarting);
   readiness.Set(Readiness::kEventLogFailed);
@@ -56,7 +56,7 @@ TEST(ReadinessTest, AFailingAuditAffectsOnlyCalls) {
   EXPECT_EQ(readiness.AnswerForWebhooks().body, "ready\n");
 }
 
-TEST(ReadinessTest, NoDeliveriesDuringStartAndDrain) {
+TEST(ReadinessTest, IsNotReadyForDeliveriesDuringStartAndDrain) {
   for (const auto obstacle : {Readiness::kStarting, Readiness::kDraining, Readiness::kEventLogFailed}) {
     Readiness readiness;
     readiness.Clear(Readiness::kStarting);

@@ -43,7 +43,7 @@ absl::Status Failed(absl::string_view why) {
 
 bool IsV6(const ListenAddress& address) { return address.ip.find(':') != std::string::npos; }
 
-// The address at which this process can reach a server that listens at `text`.
+// Returns the address at which this process can reach a server that listens at `text`.
 absl::StatusOr<ListenAddress> ParseReachable(const std::string& text) {
   absl::StatusOr<ListenAddress> address = ParseListenAddress(text);
   if (!address.ok()) return address;
@@ -57,7 +57,7 @@ absl::StatusOr<ListenAddress> ParseReachable(const std::string& text) {
   return address;
 }
 
-// Begins to connect; -1 on an error.
+// Begins to connect. Returns the socket, or -1 after an error.
 int Connect(const ListenAddress& address) {
   sockaddr_storage storage{};
   socklen_t size = 0;
@@ -93,7 +93,7 @@ absl::Status CheckPlaintextPort(const std::string& address, absl::Duration timeo
   const absl::StatusOr<ListenAddress> server = ParseReachable(address);
   if (!server.ok()) return server.status();
   grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a separate connection
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // opens a new connection
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   const std::string target = IsV6(*server) ? absl::StrCat("ipv6:[", server->ip, "]:", server->port)
                                            : absl::StrCat("ipv4:", server->ip, ":", server->port);
@@ -128,7 +128,7 @@ absl::Status CheckTlsPort(const std::string& address, absl::Duration timeout) {
   if (context == nullptr) return Failed("no memory");
   // The check sends no secret, so the server's certificate need not be verified.
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_NONE, nullptr);
-  // Called when the server has sent everything that it sends before the client's certificate: the handshake stops here.
+  // OpenSSL calls this function when the server has requested a client certificate. The result -1 stops the handshake.
   SSL_CTX_set_client_cert_cb(context.get(), [](SSL*, X509**, EVP_PKEY**) { return -1; });
   const SslPtr ssl(SSL_new(context.get()));
   if (ssl == nullptr || SSL_set_fd(ssl.get(), socket) != 1) return Failed("no memory");

@@ -1,7 +1,8 @@
-// A call that the process makes to its own gRPC port.
+// Checks that the gRPC port of this process still accepts connections.
 //
-// gRPC 1.51 stops accepting connections for good once it has found no free descriptor. Only a new connection reveals
-// this: the kernel still completes connections, and open ones still work.
+// If gRPC 1.51 once finds no free file descriptor for a new connection, it never accepts connections again. Only a
+// request over a new connection reveals this fault: open connections still work, and the kernel still completes the TCP
+// handshake of new connections.
 #ifndef STAMPGATE_GATEWAY_ADMIN_SELF_CHECK_H_
 #define STAMPGATE_GATEWAY_ADMIN_SELF_CHECK_H_
 
@@ -12,14 +13,15 @@
 
 namespace stampgate {
 
-// Opens a new connection to the gRPC server that listens at `address`, in plaintext, and calls
-// grpc.health.v1.Health/Check. Any health status is accepted. If the server listens on all addresses, connects to the
-// loopback one. Blocks for at most `timeout`. Errors: kInvalidArgument for an address that ParseListenAddress refuses,
-// kUnavailable.
+// Opens a new connection without TLS to the gRPC server that listens at `address`, and calls
+// grpc.health.v1.Health/Check. Accepts any health status. If the server listens on all addresses, connects to the
+// loopback address. Blocks for at most `timeout`. Errors: kInvalidArgument if ParseListenAddress refuses `address`;
+// kUnavailable if the server does not respond.
 absl::Status CheckPlaintextPort(const std::string& address, absl::Duration timeout);
 
-// The same for a server that requires client certificates, which this process does not have: begins a TLS handshake,
-// and succeeds when the server has sent its part and requested a certificate. SIGPIPE must be ignored.
+// Like CheckPlaintextPort, for a server that requires client certificates. Because this process has no client
+// certificate, this function only begins a TLS handshake, and returns OK when the server has requested a certificate.
+// The process must ignore SIGPIPE.
 absl::Status CheckTlsPort(const std::string& address, absl::Duration timeout);
 
 }  // namespace stampgate

@@ -24,7 +24,8 @@ namespace {
 constexpr absl::Duration kHang = absl::Seconds(60);
 constexpr absl::Duration kShort = absl::Milliseconds(200);
 
-// Listens but does not accept, like gRPC when it is stuck: the kernel completes the connections.
+// A server that listens but does not accept connections, like gRPC after it has found no free descriptor. The kernel
+// still completes the TCP handshakes.
 class StuckServer {
  public:
   StuckServer() : socket_(socket(AF_INET, SOCK_STREAM, 0)) {
@@ -48,7 +49,7 @@ class StuckServer {
   int port_ = 0;
 };
 
-// An address at which nothing listens.
+// Returns an address at which no server listens.
 std::string NoServer() { return StuckServer().address(); }
 
 std::unique_ptr<grpc::Server> StartHealth(int* port) {
@@ -108,7 +109,7 @@ TEST_F(CheckTlsPortTest, AcceptsARequestForACertificate) {
   EXPECT_EQ(server.calls(), 0);
 }
 
-TEST_F(CheckTlsPortTest, ReachesAServerOnAllAddresses) {
+TEST_F(CheckTlsPortTest, ReachesAServerThatListensOnAllAddresses) {
   const PeerServer server(tls_->credentials(), "0.0.0.0");
   EXPECT_EQ(CheckTlsPort(absl::StrCat("0.0.0.0:", server.port()), kHang), absl::OkStatus());
 }

@@ -41,7 +41,8 @@ std::string Render(const AdminAnswer& answer, bool with_body) {
   return bytes;
 }
 
-// The peer's address; for IPv6 its network. Unspecified if the peer has disconnected already.
+// Returns the peer's address; for IPv6, that of its /64 network. If the peer has already disconnected, the address is
+// unspecified.
 asio::ip::address SourceOf(const PeerStream::Socket& socket) {
   error_code error;
   const asio::ip::address address = socket.remote_endpoint(error).address();
@@ -51,10 +52,10 @@ asio::ip::address SourceOf(const PeerStream::Socket& socket) {
   return asio::ip::address_v6(bytes);
 }
 
-// A page that contains only its status.
+// Returns a page with this status, whose body is the name of the status.
 AdminAnswer Plain(int http_status) { return {http_status, absl::StrCat(StatusPhrase(http_status), "\n")}; }
 
-// Lives until it has no pending operation.
+// One connection. Its pending operations own it, so it is destroyed after the last of them.
 class AdminConnection : public std::enable_shared_from_this<AdminConnection> {
  public:
   AdminConnection(const AdminPages& pages, PeerStream::Socket socket)
@@ -162,7 +163,7 @@ class AsioAdminServer final : public AdminServer {
     connection->Start(options_.connection_timeout);
   }
 
-  // Closes the oldest connection of the source that has most.
+  // Closes the oldest connection of the source that has the most connections.
   void CloseOne() {
     std::map<asio::ip::address, size_t> counts;
     for (const Place& place : places_) ++counts[place.source];
@@ -174,8 +175,8 @@ class AsioAdminServer final : public AdminServer {
 
   const Options options_;
   const AdminPages pages_;
-  // Pending handlers in it hold connections, which use the members above. One thread runs it, so no two handlers run at
-  // once.
+  // Its pending handlers own connections, which use the members above. Only one thread runs the handlers, so no two
+  // handlers run at the same time.
   boost::asio::io_context io_{1};
   Acceptor acceptor_;
   std::list<Place> places_;  // in order of arrival

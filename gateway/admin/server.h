@@ -1,7 +1,7 @@
 // The HTTP server of the admin port: answers GET with pages about the process.
 //
-// HTTP/1.1 without TLS, one response for each connection, no request bodies. It knows HTTP, not the content of the
-// pages.
+// The server speaks HTTP/1.1 without TLS, sends one response per connection, and accepts no request bodies. Its options
+// provide the content of the pages.
 #ifndef STAMPGATE_GATEWAY_ADMIN_SERVER_H_
 #define STAMPGATE_GATEWAY_ADMIN_SERVER_H_
 
@@ -17,34 +17,37 @@
 
 namespace stampgate {
 
-// Pages by path, such as "/livez". Called on the server's thread, one at a time; must not block.
+// Functions that return the pages, by path, such as "/livez". The server calls them on its own thread, one at a time.
+// They must not block.
 using AdminPages = std::map<std::string, std::function<AdminAnswer()>>;
 
-// Thread-safe.
+// The HTTP server. Thread-safe.
 class AdminServer {
  public:
-  // From the request line to the empty line, inclusive.
+  // The limit for the head of a request: from the request line to the empty line.
   static constexpr size_t kMaxHeadBytes = 8 << 10;
 
   struct Options {
-    std::string listen_address = "";  // as ParseListenAddress accepts it; with port 0 the system chooses one
-    // A connection beyond this closes the oldest one of the address that has most, so that a peer with many connections
-    // cannot keep probes out. An IPv6 /64 counts as one address. If the probe's own address floods the port with 5,000
-    // connections a second, the probe still has 100 ms to send its request.
+    std::string listen_address = "";  // see ParseListenAddress; if the port is 0, the system chooses a port
+    // When this limit is reached, the server closes one connection to admit a new one: the oldest connection of the
+    // address that has the most connections. So a peer with many connections cannot keep health probes out. An IPv6 /64
+    // network counts as one address. If the probe's own address opens 5,000 connections a second, the probe still has
+    // 100 ms to send its request.
     size_t max_connections = 512;
-    // From the acceptance of a connection to its end; slower peers are disconnected.
+    // The longest time from the acceptance of a connection to its end. The server disconnects slower peers.
     std::chrono::milliseconds connection_timeout = std::chrono::seconds(5);
   };
 
-  // Answers GET and HEAD for the paths of `pages`, ignoring a query after "?". The pages may be called until the server
-  // is destroyed. Other paths get 404, other methods 405, a request with a body 400, and a head that is too large 431.
-  // Errors: kInvalidArgument for the address, kUnavailable if the server cannot listen on it.
+  // Starts a server that answers GET and HEAD for the paths of `pages`, and ignores a query after "?". It may call the
+  // functions of `pages` until it is destroyed. It answers 404 for other paths, 405 for other methods, 400 for a
+  // request with a body, and 431 for a head that is too large. Errors: kInvalidArgument if the address is malformed;
+  // kUnavailable if the server cannot listen at the address.
   static absl::StatusOr<std::unique_ptr<AdminServer>> Start(Options options, AdminPages pages);
 
-  // Closes all connections at once.
+  // Closes all connections immediately.
   virtual ~AdminServer() = default;
 
-  // For example "http://127.0.0.1:34567"; it has no path.
+  // Returns the server's address as a URL without a path, such as "http://127.0.0.1:34567".
   virtual const std::string& url() const = 0;
 };
 

@@ -23,7 +23,8 @@ constexpr size_t kEndBytes = kBeforeMac.size() + kHexBytes + kBehindMac.size();
 
 static_assert(sizeof(AuditMac) == crypto_auth_hmacsha256_BYTES);
 
-// SecretBytes places its memory so that it ends at the end of a page, so it is aligned as well as its size is.
+// The memory of SecretBytes ends at the end of a page. Its address is therefore a multiple of the alignment of State if
+// its size is one.
 static_assert(sizeof(State) % alignof(State) == 0);
 State* AsState(SecretBytes& bytes) { return reinterpret_cast<State*>(bytes.data()); }
 

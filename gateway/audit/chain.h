@@ -1,12 +1,14 @@
 // The MAC chain of the audit log, which reveals changes: every record has a MAC over itself and the MAC before it.
 //
-// A record's line is `{"seq":N,` its members `,"mac":"M"}` and a line feed. M is, in lower-case hex,
+// A record is one line: `{"seq":N,`, the other members of the record, `,"mac":"M"}`, and a line feed. M is the MAC in
+// lower-case hex, computed as
 //
 //   HMAC-SHA-256(key, MAC of the record before it, as 32 bytes; the line up to and without `,"mac":"`)
 //
-// For the very first record, the MAC before it is 32 zero bytes. The owner of the key can therefore check a record with
-// only the line before it; anybody else can neither change, insert, move nor remove one. The chain alone does not show
-// that records at its end are missing: store its head elsewhere to detect that.
+// For record 1, 32 zero bytes replace the MAC of the record before it. With the key, a reader can check a record if it
+// knows only the line before it. Without the key, an attacker cannot change, insert or move records unnoticed, and can
+// remove records unnoticed only from the end. To detect that too, store the chain's head, which names the last record,
+// elsewhere.
 #ifndef STAMPGATE_GATEWAY_AUDIT_CHAIN_H_
 #define STAMPGATE_GATEWAY_AUDIT_CHAIN_H_
 
@@ -26,10 +28,11 @@ inline constexpr size_t kAuditKeyBytes = 32;
 using AuditMac = std::array<uint8_t, 32>;
 
 std::string MacHex(const AuditMac& mac);
-// Nothing, unless the text is 64 lower-case hex digits.
+// Returns nothing unless `hex` is 64 lower-case hex digits.
 std::optional<AuditMac> ParseMacHex(absl::string_view hex);
 
-// A place in the chain: after the record of this number. The default is the place before the first record.
+// A place in the chain: directly after the record with this number and this MAC. The default is the place before record
+// 1.
 struct AuditPosition {
   uint64_t sequence = 0;
   AuditMac mac{};
@@ -47,19 +50,21 @@ struct AuditHead {
 // Errors: kInvalidArgument; the message is one line.
 absl::StatusOr<AuditHead> ParseAuditHead(absl::string_view text);
 
-// Writes and checks lines. One thread at a time.
+// Writes and checks the lines of records. Only one thread may use it at a time.
 class AuditChain {
  public:
-  // Errors: kInvalidArgument if the key's size is not kAuditKeyBytes; and those of SecretBytes::Create.
+  // Errors: kInvalidArgument if the key's size is not kAuditKeyBytes; the errors of SecretBytes::Create.
   static absl::StatusOr<AuditChain> Create(const SecretBytes& key);
 
-  // Appends the line of the next record after `position`, with these members, to `out`; advances `position` to it.
+  // Appends to `out` the line of a record that follows `position` and has these members. Advances `position` to this
+  // record.
   void AppendLine(absl::string_view members, AuditPosition* position, std::string& out);
 
-  // Whether `line`, which has no line feed, follows a record with the MAC `previous`. If so, sets `mac` to its own MAC.
+  // Returns whether `line`, given without its line feed, is a valid record after a record with the MAC `previous`. If
+  // it is, sets `mac` to the MAC of `line`.
   bool Follows(absl::string_view line, const AuditMac& previous, AuditMac* mac);
 
-  // Whether `line` has the form of a record, so that it makes sense to check its MAC.
+  // Returns whether `line` ends with a MAC, as every record does. Does not check the MAC.
   static bool HasForm(absl::string_view line);
 
  private:
@@ -67,7 +72,8 @@ class AuditChain {
 
   AuditMac MacOf(const AuditMac& previous, absl::string_view text);
 
-  // States of the hash function, as secret as the key: one that has read the key, and one to compute in.
+  // Two states of the hash function, which are as secret as the key. `keyed_` has read the key and never changes; MacOf
+  // copies it to `state_` and computes there.
   SecretBytes keyed_;
   SecretBytes state_;
 };

@@ -12,7 +12,7 @@
 namespace stampgate {
 namespace {
 
-// MACs from Python: hmac.new(bytes(range(32)), previous + text, hashlib.sha256).
+// The MACs were computed with Python: hmac.new(bytes(range(32)), previous + text, hashlib.sha256).
 constexpr struct {
   const char* members;
   const char* mac;
@@ -38,7 +38,7 @@ std::vector<std::string> KnownLines() {
   return lines;
 }
 
-TEST(AuditChainTest, WritesTheKnownLines) {
+TEST(AuditChainTest, AppendLineWritesTheKnownLines) {
   AuditChain chain = Chain();
   AuditPosition position;
   std::string out;
@@ -51,7 +51,7 @@ TEST(AuditChainTest, WritesTheKnownLines) {
   EXPECT_EQ(out, absl::StrCat(lines[0], "\n", lines[1], "\n", lines[2], "\n"));
 }
 
-TEST(AuditChainTest, FollowsTheKnownLines) {
+TEST(AuditChainTest, FollowsAcceptsTheKnownLines) {
   AuditChain chain = Chain();
   AuditMac mac{};
   for (const std::string& line : KnownLines()) {
@@ -76,11 +76,11 @@ TEST(AuditChainTest, AChangedLineDoesNotFollow) {
   }
 }
 
-TEST(AuditChainTest, ALineFollowsOneRecordUnderOneKey) {
+TEST(AuditChainTest, ALineFollowsOnlyOneRecordAndOnlyWithOneKey) {
   AuditMac mac;
   EXPECT_FALSE(Chain().Follows(KnownLines()[1], AuditMac{}, &mac));
   EXPECT_FALSE(Chain(1).Follows(KnownLines()[0], AuditMac{}, &mac));
-  // The same members in another place have another MAC.
+  // At another place in the chain, the same members have another MAC.
   AuditChain chain = Chain();
   AuditPosition position;
   std::string out;
@@ -95,7 +95,7 @@ TEST(AuditChainTest, RefusesAKeyOfAnotherSize) {
   EXPECT_EQ(AuditChain::Create(SecretBytes::Create(33).value()).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
-TEST(AuditHeadTest, IsParsedAsItIsWritten) {
+TEST(AuditHeadTest, ParseAuditHeadReadsTheTextOfToString) {
   const std::string text = absl::StrCat("18446744073709551615:", kKnown[0].mac);
   absl::StatusOr<AuditHead> head = ParseAuditHead(text);
   ASSERT_TRUE(head.ok());
@@ -104,7 +104,7 @@ TEST(AuditHeadTest, IsParsedAsItIsWritten) {
   EXPECT_EQ(head->ToString(), text);
 }
 
-TEST(AuditHeadTest, RefusesOtherText) {
+TEST(AuditHeadTest, ParseAuditHeadRefusesOtherText) {
   const std::string mac = kKnown[0].mac;
   for (const std::string& text :
        {std::string(), mac, ":" + mac, std::string("7:"), "7:" + mac + "0", "7:" + mac.substr(1), "-7:" + mac,

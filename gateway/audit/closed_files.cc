@@ -18,7 +18,8 @@
 namespace stampgate {
 namespace {
 
-// The digits of the largest sequence number, so that closed files sort by their names.
+// The largest sequence number has this many digits. Every closed file's name has as many, so that the order of the
+// names is the order of the files.
 constexpr int kSequenceDigits = 20;
 
 bool IsClosedFile(absl::string_view name, absl::string_view file) {

@@ -1,4 +1,8 @@
-// Finds the files of an audit log.
+// Finds the closed files of an audit log: full files that the gateway has renamed to start a new file.
+//
+// The gateway appends records to one file. When this file is full, a rotation gives it the name "<file>.<number>",
+// where the number is that of its first record, and starts a new file under the original name. The renamed file is a
+// closed file: the gateway never writes to it again.
 #ifndef STAMPGATE_GATEWAY_AUDIT_CLOSED_FILES_H_
 #define STAMPGATE_GATEWAY_AUDIT_CLOSED_FILES_H_
 
@@ -10,11 +14,12 @@
 
 namespace stampgate {
 
-// The path of the closed file whose first record has this number, for the audit log that is written to `file`.
+// Returns the path of the closed file that begins with record `first_sequence`, for the audit log that the gateway
+// writes to `file`.
 std::string ClosedAuditFile(const std::string& file, uint64_t first_sequence);
 
-// The closed files of the audit log that is written to `file`, oldest first. Errors: kUnavailable if the folder cannot
-// be read.
+// Returns the closed files of the audit log that the gateway writes to `file`, oldest first. Errors: kUnavailable if
+// the folder of `file` cannot be read.
 absl::StatusOr<std::vector<std::string>> FindClosedAuditFiles(const std::string& file);
 
 }  // namespace stampgate

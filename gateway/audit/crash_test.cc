@@ -1,4 +1,4 @@
-// The audit file after power cuts, and after changes by an attacker who does not have the key.
+// Tests the audit file after power cuts, and after changes by an attacker who does not have the key.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ constexpr int kSeeds = 1000;
 
 const absl::Time kTime = absl::FromUnixMicros(1767323045678901);
 
-// The tests themselves decide what is on the disk.
+// System calls that sync nothing, because the tests compute the content of the disk.
 class NoDisk : public FileCalls {
  public:
   int Sync(int) override { return 0; }
@@ -38,14 +38,14 @@ class NoDisk : public FileCalls {
 
 size_t Below(Random& random, size_t bound) { return static_cast<size_t>(random() % bound); }
 
-// The disk's content after a power cut, for a file of which `written` was written and only the first `durable` bytes
-// were synced. The unsynced bytes are in blocks, each of which was written, not written, written in part, or still has
-// what the disk had there before, which may be part of this log: `former`.
+// Returns a possible content of a file on the disk after a power cut. The program has written `written` to the file,
+// and has synced the first `durable` bytes. Each block of unsynced bytes has its new content, or from some byte on
+// zeros, random bytes, or a part of `former`, which the disk stored in that block before.
 std::string AfterPowerCut(const std::string& written, size_t durable, const std::string& former, Random& random) {
   const size_t block = Below(random, 2) == 0 ? 512 : 4096;
   const size_t added = written.size() - durable;
   std::string disk = written;
-  // The file's size is that from before the write, from after it, or any in between.
+  // The size of the file is the old size, the new size, or any size between them.
   const size_t grown = Below(random, 3);
   if (grown == 0) disk.resize(durable + Below(random, added + 1));
   if (grown == 1 && Below(random, 4) == 0) disk.resize(durable);
@@ -137,9 +137,9 @@ class AuditCrashTest : public ::testing::Test {
   std::vector<AuditWriter::TornEnd> torn_ends_;
 };
 
-TEST_F(AuditCrashTest, OnlyATornEndIsRemovedAndReported) {
+TEST_F(AuditCrashTest, AStartRemovesAndReportsOnlyATornEnd) {
   int torn_starts = 0;
-  int torn_lines = 0;  // of them, those with a line feed in the torn end
+  int torn_lines = 0;  // the starts among torn_starts whose torn end contained a line feed
   max_file_bytes_ = 20000;
   for (uint64_t seed = 0; seed < kSeeds; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
@@ -147,7 +147,7 @@ TEST_F(AuditCrashTest, OnlyATornEndIsRemovedAndReported) {
     ASSERT_TRUE(TryOpen().ok());
     std::string former = "nothing of ours";
     size_t marks = 0;
-    size_t mark_end = 0;  // end of the last start's `torn` record in the file; 0 if that start wrote none
+    size_t mark_end = 0;  // where the last start's torn record ends in the file; 0 if that start wrote none
     bool cut_again = false;
     std::string written;
     size_t durable = 0;
@@ -166,7 +166,7 @@ TEST_F(AuditCrashTest, OnlyATornEndIsRemovedAndReported) {
       WriteTestFile(path_, disk);
       former = written;
 
-      // The intact bytes, at least those that were synced.
+      // The length of the intact bytes, which include at least the synced bytes.
       const size_t same = static_cast<size_t>(
           std::mismatch(disk.begin(), disk.end(), written.begin(), written.end()).first - disk.begin());
       const size_t whole = same == 0 ? 0 : disk.rfind('\n', same - 1) + 1;
@@ -183,7 +183,7 @@ TEST_F(AuditCrashTest, OnlyATornEndIsRemovedAndReported) {
       const std::string next = content.substr(whole, content.find('\n', whole) - whole);
       ASSERT_EQ(Member(next, "kind") == "torn", torn > 0) << next;
       ASSERT_EQ(torn_ends_.size(), torn > 0 ? 1 : 0);
-      // The power cut has removed the previous start's `torn` record.
+      // The power cut has removed the torn record of the previous start.
       if (cut_again && whole < mark_end) --marks;
       mark_end = torn > 0 ? whole + next.size() + 1 : 0;
       if (torn > 0) {
@@ -197,7 +197,7 @@ TEST_F(AuditCrashTest, OnlyATornEndIsRemovedAndReported) {
       const AuditReport after = Verify();
       ASSERT_EQ(after.verdict, Verdict::kWhole) << after.ToString();
       ASSERT_EQ(after.open_allows, 0);
-      // The group that the start wrote may be torn as well.
+      // Sometimes a second power cut also tears the group that the start has written.
       cut_again = Below(random_, 4) == 0;
       durable = whole;
       written = content;
@@ -212,13 +212,13 @@ TEST_F(AuditCrashTest, OnlyATornEndIsRemovedAndReported) {
   EXPECT_GT(torn_lines, 700);
 }
 
-// Changes lines as an attacker might. The first changed line is always before the last group.
+// Changes lines like an attacker. The first changed line is always before the last group.
 class Tampering {
  public:
   Tampering(std::vector<std::string> lines, size_t earlier, Random& random)
       : lines_(std::move(lines)), earlier_(earlier), random_(random) {}
 
-  // Returns the number of the first line that is wrong, from 0, and a description of the change.
+  // Makes a random change. Returns the number of the first wrong line, counted from 0, and a description of the change.
   std::pair<size_t, std::string> Do() {
     const size_t at = Below(random_, earlier_);
     switch (Below(random_, 5)) {
@@ -301,8 +301,9 @@ TEST_F(AuditCrashTest, AChangeBeforeTheLastGroupIsRefused) {
   }
 }
 
-TEST_F(AuditCrashTest, WithoutLaterGroupsAChangeIsATornEnd) {
-  // The negative control of the test before: nothing proves that a single group was on the disk.
+TEST_F(AuditCrashTest, WithoutALaterGroupAChangeLooksLikeATornEnd) {
+  // The counterpart of the previous test: if a file has only one group, no later group proves that this group was on
+  // the disk.
   int opened = 0;
   for (uint64_t seed = 0; seed < 100; ++seed) {
     Begin(seed);

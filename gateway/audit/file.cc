@@ -16,7 +16,7 @@
 namespace stampgate {
 namespace {
 
-// How much of the end of the durable bytes is compared after a failure: one page.
+// After a failure, this many bytes at the end of the durable content are compared with the disk: one page.
 constexpr int64_t kEndBytes = 4096;
 
 absl::Status SystemError(absl::string_view what) {
@@ -64,7 +64,7 @@ absl::StatusOr<std::unique_ptr<AuditFile>> AuditFile::Open(const std::string& pa
   const int fd = calls.Open(path, O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0) return SystemError("cannot be opened");
   std::unique_ptr<AuditFile> file(new AuditFile(path, calls, fd));
-  // The system drops only pages that it considers written.
+  // The sync comes first, because the system drops only pages that it considers written.
   if (calls.Sync(fd) != 0) return SystemError("cannot be written to disk");
   if (calls.DropPages(fd, 0) != 0) return SystemError("cannot be dropped from the page cache");
   struct stat state;
@@ -76,7 +76,7 @@ absl::StatusOr<std::unique_ptr<AuditFile>> AuditFile::Open(const std::string& pa
 AuditFile::~AuditFile() { close(fd_); }
 
 absl::Status AuditFile::CutTo(int64_t size) {
-  if (calls_.Truncate(fd_, size) != 0) return SystemError("cannot be cut");
+  if (calls_.Truncate(fd_, size) != 0) return SystemError("cannot be truncated");
   if (calls_.Sync(fd_) != 0) return SystemError("cannot be written to disk");
   absl::StatusOr<std::string> end = ReadEnd(size);
   if (!end.ok()) return end.status();
@@ -95,7 +95,8 @@ absl::Status AuditFile::Append(absl::string_view bytes) {
   absl::Status status = WriteAll(fd_, bytes);
   if (status.ok() && calls_.Sync(fd_) != 0) status = SystemError("cannot be written to disk");
   if (!status.ok()) {
-    // At once, so that a process that ends now leaves no torn record. If it fails, the next Append tries again.
+    // Repairs the file now, so that it has no torn record if the process ends before the next Append. If this repair
+    // fails, the next Append repeats it.
     Repair().IgnoreError();
     return broken_.ok() ? status : broken_;
   }
@@ -108,21 +109,22 @@ absl::Status AuditFile::Append(absl::string_view bytes) {
 absl::Status AuditFile::StartAnew(const std::string& old_path, absl::string_view bytes) {
   if (!broken_.ok()) return broken_;
   const std::string next = absl::StrCat(path_, ".next");
-  unlink(next.c_str());  // left by a process that ended during StartAnew
+  unlink(next.c_str());  // exists if a process ended during StartAnew
   const int fd = calls_.Open(next, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0) return SystemError("a new file cannot be created");
   absl::Status status = WriteAll(fd, bytes);
   if (status.ok() && calls_.Sync(fd) != 0) status = SystemError("a new file cannot be written to disk");
-  // Gives the old file a second name, then replaces the first name by the new file: a crash leaves no gap.
+  // First gives the old file a second name, then renames the new file to the first name. After a crash between the two
+  // steps, the first name still refers to the old file.
   if (status.ok() && calls_.Link(path_, old_path) != 0) {
     struct stat old;
     const int error = errno;
-    // A process that ended during StartAnew has already given it.
+    // If a process ended between the two steps, the old file already has its second name.
     const bool done = error == EEXIST && fstat(fd_, &old) == 0 && IsSameFile(old_path, old);
     errno = error;
-    if (!done) status = SystemError("cannot be linked to the name of a closed file");
+    if (!done) status = SystemError("cannot be hard-linked to the name that it gets as a closed file");
   }
-  if (status.ok() && calls_.Rename(next, path_) != 0) status = SystemError("a new file cannot take its place");
+  if (status.ok() && calls_.Rename(next, path_) != 0) status = SystemError("cannot be replaced by a new file");
   if (!status.ok()) {
     close(fd);
     unlink(next.c_str());
@@ -132,10 +134,11 @@ absl::Status AuditFile::StartAnew(const std::string& old_path, absl::string_view
   size_ = static_cast<int64_t>(bytes.size());
   end_.clear();
   Remember(bytes);
-  // Until this is on the disk, a power cut restores the old file under this name, and the new file's records are lost.
+  // Until the folder is synced, a power cut can restore the old file under the first name; the new file's records would
+  // then be lost.
   if (calls_.SyncFolderOf(path_) != 0) {
-    return GiveUp(
-        absl::DataLossError(absl::StrCat("the name of a new file cannot be written to disk: ", std::strerror(errno))));
+    return GiveUp(absl::DataLossError(
+        absl::StrCat("was replaced by a new file whose name cannot be written to disk: ", std::strerror(errno))));
   }
   return absl::OkStatus();
 }
@@ -151,29 +154,31 @@ absl::Status AuditFile::WriteAll(int fd, absl::string_view bytes) {
   return absl::OkStatus();
 }
 
-// Checks that nobody else has changed, renamed or removed the file.
+// Checks that no other process has changed, renamed or removed the file.
 absl::Status AuditFile::Check() {
   struct stat state;
   if (fstat(fd_, &state) != 0) return SystemError("cannot be examined");
-  if (!IsSameFile(path_, state)) return GiveUp(absl::DataLossError("another process has removed or renamed it"));
+  if (!IsSameFile(path_, state)) return GiveUp(absl::DataLossError("was removed or renamed by another process"));
   if (state.st_size < size_ || (state.st_size > size_ && !dirty_)) {
     return GiveUp(absl::DataLossError(
-        absl::StrCat("another process has changed it: it has ", state.st_size, " bytes instead of ", size_)));
+        absl::StrCat("was changed by another process: it has ", state.st_size, " bytes instead of ", size_)));
   }
   return absl::OkStatus();
 }
 
 absl::Status AuditFile::Repair() {
   if (absl::Status status = Check(); !status.ok()) return status;
-  if (calls_.Truncate(fd_, size_) != 0) return SystemError("cannot be cut back");
-  if (calls_.Sync(fd_) != 0) return SystemError("cannot be cut back on disk");
-  // Drops these bytes from the page cache, so that the next read comes from the disk.
+  if (calls_.Truncate(fd_, size_) != 0) return SystemError("cannot be truncated to its durable size");
+  if (calls_.Sync(fd_) != 0) return SystemError("cannot be written to disk after it was truncated");
+  // Drops the last bytes from the page cache, so that ReadEnd reads them from the disk.
   if (calls_.DropPages(fd_, std::max<int64_t>(0, size_ - kEndBytes) / kEndBytes * kEndBytes) != 0) {
     return SystemError("cannot be dropped from the page cache");
   }
   absl::StatusOr<std::string> end = ReadEnd(size_);
   if (!end.ok()) return end.status();
-  if (*end != end_) return GiveUp(absl::DataLossError("the disk has lost what was written to it"));
+  if (*end != end_)
+    return GiveUp(
+        absl::DataLossError("has lost durable bytes: the disk returns other bytes than those that were synced"));
   dirty_ = false;
   return absl::OkStatus();
 }

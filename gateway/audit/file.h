@@ -14,19 +14,20 @@
 
 namespace stampgate {
 
-// The system calls that change files, with their own semantics. Tests make them fail.
+// The system calls that change files. Each function behaves like its system call. Tests override the functions to
+// simulate errors.
 class FileCalls {
  public:
   virtual ~FileCalls() = default;
 
-  // open() with these flags and mode 0600.
+  // open() with `flags` and mode 0600.
   virtual int Open(const std::string& path, int flags);
   virtual ssize_t Write(int fd, const char* data, size_t size);
   virtual int Truncate(int fd, off_t size);
   // fdatasync()
   virtual int Sync(int fd);
-  // posix_fadvise() with POSIX_FADV_DONTNEED, from `offset` to the file's end. Returns -1 and sets errno on an error,
-  // like the others.
+  // posix_fadvise() with POSIX_FADV_DONTNEED, from `offset` to the file's end. Unlike posix_fadvise(), it returns -1
+  // and sets errno after an error.
   virtual int DropPages(int fd, off_t offset);
   virtual int Link(const std::string& from, const std::string& to);
   virtual int Rename(const std::string& from, const std::string& to);
@@ -36,44 +37,44 @@ class FileCalls {
   static FileCalls& System();
 };
 
-// One thread at a time. Bytes for which Append has returned OK are on the disk. Other bytes are not visible through
-// this object and, as a rule, not to later readers of the file.
+// An append-only file. Only one thread may use it at a time. Bytes for which Append has returned OK are on the disk. If
+// Append fails, its bytes are not visible through this object and, as a rule, not to later readers of the file.
 //
-// After a failed write or sync the content of the disk is unknown: the system may have dropped pages that it could not
-// write, and a second sync would then wrongly succeed. So a sync is never retried for the same bytes. Instead the file
-// is cut back to its durable size and synced, and the last durable bytes are read again past the page cache. Only if
-// all of that succeeds is anything written again.
+// After a failed write or sync, the content of the disk is unknown: the system may have dropped pages that it could not
+// write, and a second sync would then wrongly succeed. Therefore AuditFile never retries a sync for the same bytes.
+// Instead it truncates the file to its durable size, syncs it, and reads the last durable bytes again from the disk,
+// not from the page cache. Only if all of these steps succeed does it write again.
 //
-// Some faults cannot be repaired while the process runs: the file has the wrong length, is gone, or has lost durable
-// bytes; or the name of a new file cannot be made durable. After one of these every call fails.
+// Some faults cannot be repaired while the process runs: the file has the wrong length, was removed or renamed, or has
+// lost durable bytes; or the name of a new file cannot be synced. After such a fault, Append and StartAnew always fail.
 class AuditFile {
  public:
-  // Opens the existing file `path`, which no other process may use, and makes sure that reads return what the disk
-  // holds: a process whose sync failed leaves pages in the page cache that were never written. `calls` must outlive
-  // this. Errors: kUnavailable.
+  // Opens the existing file `path`, which no other process may use. Drops the file's page cache, so that reads return
+  // the content of the disk: a process whose sync failed leaves pages in the cache that the disk does not have. `calls`
+  // must outlive this object. Errors: kUnavailable.
   static absl::StatusOr<std::unique_ptr<AuditFile>> Open(const std::string& path, FileCalls& calls);
 
   AuditFile(const AuditFile&) = delete;
   AuditFile& operator=(const AuditFile&) = delete;
   ~AuditFile();
 
-  // The descriptor to read from. StartAnew changes it.
+  // Returns the file descriptor, for reading. StartAnew replaces it.
   int fd() const { return fd_; }
 
-  // The number of durable bytes. Before the first CutTo: the file's size.
+  // Returns the number of durable bytes; before the first CutTo, the file's size.
   int64_t size() const { return size_; }
 
-  // Truncates the file to its first `size` bytes and makes them durable. Call it before the first Append, even if
-  // it removes nothing.
+  // Truncates the file to its first `size` bytes and syncs it. Must be called before the first Append, even if it
+  // removes nothing.
   absl::Status CutTo(int64_t size);
 
-  // Appends `bytes`; they are durable when this returns OK. Errors: kDataLoss if no later call can succeed, else
-  // kUnavailable.
+  // Appends `bytes` and syncs them. Errors: kDataLoss if all later calls will fail too, otherwise kUnavailable.
   absl::Status Append(absl::string_view bytes);
 
-  // Continues in a new file under the same name that begins with `bytes`; the old file gets the name `old_path`. The
-  // swap is atomic: the name always refers either to the old file or to one that begins with `bytes`. Errors: as for
-  // Append; after kUnavailable the old file continues.
+  // Creates a new file that begins with `bytes`, and gives it the name of the current file; the current file gets the
+  // name `old_path`. Later appends go to the new file. The name is never missing, even after a crash: it refers either
+  // to the old file or to the new file with all of `bytes`. Errors: those of Append; after kUnavailable, later appends
+  // go to the old file.
   absl::Status StartAnew(const std::string& old_path, absl::string_view bytes);
 
  private:
@@ -90,8 +91,8 @@ class AuditFile {
   FileCalls& calls_;
   int fd_;
   int64_t size_ = 0;
-  std::string end_;     // the last durable bytes
-  bool dirty_ = false;  // the disk may have more bytes than these, or fewer
+  std::string end_;     // the last durable bytes, up to a page
+  bool dirty_ = false;  // a write has begun or failed, so the file may differ from its durable content
   absl::Status broken_;
 };
 

@@ -35,7 +35,7 @@ class AuditFileTest : public ::testing::Test {
   std::unique_ptr<AuditFile> file_;
 };
 
-TEST_F(AuditFileTest, AppendsAndSyncs) {
+TEST_F(AuditFileTest, AppendWritesAndSyncs) {
   Open();
   const int syncs = calls_.calls(Call::kSync);
   ASSERT_TRUE(file_->Append("two\nthree\n").ok());
@@ -44,7 +44,7 @@ TEST_F(AuditFileTest, AppendsAndSyncs) {
   EXPECT_EQ(file_->size(), 14);
 }
 
-TEST_F(AuditFileTest, TruncatesTheFile) {
+TEST_F(AuditFileTest, CutToTruncatesTheFile) {
   WriteTestFile(path_, "one\ntw");
   file_ = AuditFile::Open(path_, calls_).value();
   EXPECT_EQ(file_->size(), 6);
@@ -53,7 +53,7 @@ TEST_F(AuditFileTest, TruncatesTheFile) {
   EXPECT_EQ(Content(), "one\ntwo\n");
 }
 
-TEST_F(AuditFileTest, ContinuesAfterShortWritesAndSignals) {
+TEST_F(AuditFileTest, AppendContinuesAfterShortWritesAndSignals) {
   Open();
   calls_.WriteAtMost(3);
   calls_.Fail(Call::kWrite, EINTR, 2, 1);
@@ -61,7 +61,7 @@ TEST_F(AuditFileTest, ContinuesAfterShortWritesAndSignals) {
   EXPECT_EQ(Content(), "one\n0123456789\n");
 }
 
-TEST_F(AuditFileTest, APartialWriteIsCutOff) {
+TEST_F(AuditFileTest, AppendRemovesAPartialWrite) {
   for (const int error : {ENOSPC, EDQUOT, EIO, EROFS}) {
     for (int nth = 1; nth <= 4; ++nth) {
       Open();
@@ -83,14 +83,14 @@ TEST_F(AuditFileTest, AFailedSyncIsNotRetriedForTheSameBytes) {
   Open();
   calls_.Fail(Call::kSync, EIO, 1, 1);
   EXPECT_EQ(file_->Append("two\n").code(), kUnavailable);
-  // Truncated, followed by a sync.
+  // After the failed sync, the file was truncated and synced again.
   EXPECT_EQ(Content(), "one\n");
   EXPECT_EQ(file_->size(), 4);
   ASSERT_TRUE(file_->Append("three\n").ok());
   EXPECT_EQ(Content(), "one\nthree\n");
 }
 
-TEST_F(AuditFileTest, NothingIsWrittenUntilTheCutIsOnTheDisk) {
+TEST_F(AuditFileTest, AppendWritesNothingUntilTheTruncationIsSynced) {
   Open();
   calls_.Fail(Call::kSync, EIO);
   EXPECT_EQ(file_->Append("two\n").code(), kUnavailable);
@@ -103,7 +103,7 @@ TEST_F(AuditFileTest, NothingIsWrittenUntilTheCutIsOnTheDisk) {
   EXPECT_EQ(Content(), "one\nthree\n");
 }
 
-TEST_F(AuditFileTest, AFailedCutIsRetriedBeforeTheNextWrite) {
+TEST_F(AuditFileTest, AppendRetriesAFailedTruncationBeforeItWrites) {
   Open();
   calls_.Fail(Call::kWrite, ENOSPC);
   calls_.Fail(Call::kTruncate, EIO);
@@ -114,7 +114,7 @@ TEST_F(AuditFileTest, AFailedCutIsRetriedBeforeTheNextWrite) {
   EXPECT_EQ(Content(), "one\ntwo\n");
 }
 
-TEST_F(AuditFileTest, GivesUpWhenTheDiskHasLostDurableBytes) {
+TEST_F(AuditFileTest, AppendFailsForGoodIfTheDiskHasLostDurableBytes) {
   Open();
   calls_.Fail(Call::kSync, EIO);
   EXPECT_EQ(file_->Append("two\n").code(), kUnavailable);
@@ -126,7 +126,7 @@ TEST_F(AuditFileTest, GivesUpWhenTheDiskHasLostDurableBytes) {
   EXPECT_EQ(Content(), "one\n");
 }
 
-TEST_F(AuditFileTest, GivesUpWhenSomebodyElseChangesTheFile) {
+TEST_F(AuditFileTest, AppendFailsForGoodIfAnotherProcessChangesTheFile) {
   for (const char* content : {"on", "", "one\ntwo\n"}) {
     Open();
     WriteTestFile(path_, content);
@@ -135,7 +135,7 @@ TEST_F(AuditFileTest, GivesUpWhenSomebodyElseChangesTheFile) {
   }
 }
 
-TEST_F(AuditFileTest, GivesUpWhenTheFileIsShorterAfterAFailure) {
+TEST_F(AuditFileTest, AppendFailsForGoodIfTheFileIsTooShortAfterAFailedSync) {
   Open("one\ntwo\n");
   calls_.Fail(Call::kTruncate, EIO, 1, 1);
   calls_.Fail(Call::kWrite, ENOSPC, 1, 1);
@@ -145,7 +145,7 @@ TEST_F(AuditFileTest, GivesUpWhenTheFileIsShorterAfterAFailure) {
   EXPECT_EQ(Content(), "one\n");
 }
 
-TEST_F(AuditFileTest, GivesUpWhenTheFileIsRemovedOrRenamed) {
+TEST_F(AuditFileTest, AppendFailsForGoodIfTheFileIsRemovedOrRenamed) {
   Open();
   ASSERT_EQ(unlink(path_.c_str()), 0);
   EXPECT_EQ(file_->Append("two\n").code(), kDataLoss);
@@ -155,7 +155,7 @@ TEST_F(AuditFileTest, GivesUpWhenTheFileIsRemovedOrRenamed) {
   EXPECT_FALSE(Exists(path_));
 }
 
-TEST_F(AuditFileTest, StartsAnew) {
+TEST_F(AuditFileTest, StartAnewContinuesInANewFile) {
   Open();
   ASSERT_TRUE(file_->StartAnew(path_ + ".1", "first\n").ok());
   EXPECT_EQ(file_->size(), 6);
@@ -164,14 +164,14 @@ TEST_F(AuditFileTest, StartsAnew) {
   EXPECT_EQ(ReadTestFile(path_ + ".1"), "one\n");
   EXPECT_FALSE(Exists(path_ + ".next"));
   EXPECT_EQ(calls_.calls(Call::kSyncFolder), 1);
-  // After a failure the end of the new file is compared.
+  // After a failed sync, Append compares the end of the new file with the disk.
   calls_.Fail(Call::kSync, EIO, 1, 1);
   EXPECT_EQ(file_->Append("third\n").code(), kUnavailable);
   ASSERT_TRUE(file_->Append("third\n").ok());
   EXPECT_EQ(Content(), "first\nsecond\nthird\n");
 }
 
-TEST_F(AuditFileTest, ContinuesTheOldFileIfANewOneFails) {
+TEST_F(AuditFileTest, AFailedStartAnewLeavesTheOldFileInUse) {
   for (const Call call : {Call::kOpen, Call::kWrite, Call::kSync, Call::kLink, Call::kRename}) {
     Open();
     calls_.Fail(call, ENOSPC, 1, 1);
@@ -179,7 +179,7 @@ TEST_F(AuditFileTest, ContinuesTheOldFileIfANewOneFails) {
     EXPECT_FALSE(Exists(path_ + ".next"));
     ASSERT_TRUE(file_->Append("two\n").ok());
     EXPECT_EQ(Content(), "one\ntwo\n");
-    // Also when the old name already exists.
+    // StartAnew succeeds, even if the failed attempt has already given the old file its second name.
     ASSERT_TRUE(file_->StartAnew(path_ + ".1", "first\n").ok());
     EXPECT_EQ(ReadTestFile(path_ + ".1"), "one\ntwo\n");
     EXPECT_EQ(Content(), "first\n");
@@ -187,7 +187,7 @@ TEST_F(AuditFileTest, ContinuesTheOldFileIfANewOneFails) {
   }
 }
 
-TEST_F(AuditFileTest, DoesNotReplaceAnotherFileOfTheOldName) {
+TEST_F(AuditFileTest, StartAnewDoesNotReplaceAnotherFileAtTheOldPath) {
   Open();
   WriteTestFile(path_ + ".1", "precious");
   EXPECT_EQ(file_->StartAnew(path_ + ".1", "first\n").code(), kUnavailable);
@@ -195,7 +195,7 @@ TEST_F(AuditFileTest, DoesNotReplaceAnotherFileOfTheOldName) {
   EXPECT_EQ(Content(), "one\n");
 }
 
-TEST_F(AuditFileTest, GivesUpWhenTheNewNameIsNotDurable) {
+TEST_F(AuditFileTest, AppendFailsForGoodIfTheFolderCannotBeSynced) {
   Open();
   calls_.Fail(Call::kSyncFolder, EIO, 1, 1);
   EXPECT_EQ(file_->StartAnew(path_ + ".1", "first\n").code(), kDataLoss);
@@ -204,7 +204,7 @@ TEST_F(AuditFileTest, GivesUpWhenTheNewNameIsNotDurable) {
   EXPECT_EQ(ReadTestFile(path_ + ".1"), "one\n");
 }
 
-TEST_F(AuditFileTest, RetriesARepairThatCannotReadTheDisk) {
+TEST_F(AuditFileTest, AppendRetriesARepairThatCannotReadTheDisk) {
   Open();
   calls_.Fail(Call::kSync, EIO, 1, 1);
   calls_.Fail(Call::kDropPages, EIO, 1, 1);
@@ -217,14 +217,13 @@ TEST_F(AuditFileTest, RetriesARepairThatCannotReadTheDisk) {
   EXPECT_EQ(Content(), "one\ntwo\n");
 }
 
-// A disk and its page cache: reads of the file return the cache.
+// Simulates a disk and its page cache. The file of the test has the content of the cache.
 class CachedDisk : public FileCalls {
  public:
   explicit CachedDisk(std::string path) : path_(std::move(path)) {}
 
-  // The content of the disk. The test writes the content of the cache to the file.
-  std::string disk;
-  // Whether the page cache marks unwritten pages clean, because an earlier sync failed.
+  std::string disk;  // the content of the disk
+  // Whether the page cache marks unwritten pages as clean, because an earlier sync failed.
   bool falsely_clean = false;
 
   int Sync(int) override {
@@ -240,7 +239,7 @@ class CachedDisk : public FileCalls {
   const std::string path_;
 };
 
-TEST_F(AuditFileTest, ReadsOnlyWhatTheDiskHolds) {
+TEST_F(AuditFileTest, OpenReadsTheDiskAndNotThePageCache) {
   CachedDisk calls(path_);
   WriteTestFile(path_, "one\ntwo\n");
   calls.disk = "one\n";
@@ -249,7 +248,7 @@ TEST_F(AuditFileTest, ReadsOnlyWhatTheDiskHolds) {
   EXPECT_EQ(Content(), "one\n");
 }
 
-TEST_F(AuditFileTest, KeepsUnsyncedWritesOfAnEarlierProcess) {
+TEST_F(AuditFileTest, OpenSyncsTheWritesOfAnEarlierProcess) {
   CachedDisk calls(path_);
   WriteTestFile(path_, "one\ntwo\n");
   calls.disk = "one\n";
@@ -258,7 +257,7 @@ TEST_F(AuditFileTest, KeepsUnsyncedWritesOfAnEarlierProcess) {
   EXPECT_EQ(calls.disk, "one\ntwo\n");
 }
 
-TEST_F(AuditFileTest, RefusesToOpenIfPagesCannotBeDropped) {
+TEST_F(AuditFileTest, OpenFailsIfPagesCannotBeSyncedOrDropped) {
   for (const Call call : {Call::kSync, Call::kDropPages}) {
     calls_.Fail(call, EIO, 1, 1);
     const absl::Status status = AuditFile::Open(path_, calls_).status();
@@ -268,7 +267,7 @@ TEST_F(AuditFileTest, RefusesToOpenIfPagesCannotBeDropped) {
   }
 }
 
-TEST_F(AuditFileTest, DoesNotFollowLinks) {
+TEST_F(AuditFileTest, OpenDoesNotFollowASymbolicLink) {
   ASSERT_EQ(unlink(path_.c_str()), 0);
   ASSERT_EQ(symlink("/dev/null", path_.c_str()), 0);
   EXPECT_EQ(AuditFile::Open(path_, calls_).status().code(), kUnavailable);

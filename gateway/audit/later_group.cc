@@ -18,7 +18,8 @@ constexpr size_t kReadBytes = 256 << 10;
 // Every line begins with this, and no line contains it elsewhere: inside a JSON string its quotes would be escaped.
 constexpr absl::string_view kBegin = "{\"seq\":";
 
-// Whether `piece` is a whole record, without its line feed, that was written after record `sequence` was on the disk.
+// Returns whether `piece`, given without a line feed, is the first record of a group that was written after record
+// `sequence` was on the disk.
 bool IsFirstOfLaterGroup(absl::string_view piece, uint64_t sequence, AuditChain& chain) {
   if (!AuditChain::HasForm(piece) || !absl::StrContains(piece, "\"previous_mac\":\"")) return false;
   std::string line;
@@ -34,7 +35,7 @@ bool IsFirstOfLaterGroup(absl::string_view piece, uint64_t sequence, AuditChain&
 }  // namespace
 
 absl::StatusOr<bool> HoldsLaterGroup(int fd, int64_t from, int64_t to, uint64_t sequence, AuditChain& chain) {
-  std::string bytes;  // from the beginning of the current candidate on
+  std::string bytes;  // the bytes that were read, from the beginning of the current candidate for a record
   std::string chunk;
   bool at_end = false;
   while (!at_end) {
@@ -51,12 +52,12 @@ absl::StatusOr<bool> HoldsLaterGroup(int fd, int64_t from, int64_t to, uint64_t 
       const size_t next = view.find(kBegin, begin + 1);
       const size_t end = std::min(next, view.find('\n', begin));
       if (end == absl::string_view::npos && !at_end) break;
-      // No record is longer. The bound includes the line feed, which the piece does not have.
+      // A longer piece is not a record. kAuditRecordBytes includes the line feed, which `piece` does not have.
       const absl::string_view piece = view.substr(begin, std::min(end, view.size()) - begin);
       if (piece.size() < kAuditRecordBytes && IsFirstOfLaterGroup(piece, sequence, chain)) return true;
       begin = next;
     }
-    // Keeps an incomplete record, or a prefix of kBegin at the end of the bytes.
+    // Keeps a candidate whose end was not read yet, or the last bytes, which may be the beginning of kBegin.
     if (begin == absl::string_view::npos || bytes.size() - begin >= kAuditRecordBytes) {
       begin = bytes.size() - std::min(bytes.size(), kBegin.size() - 1);
     }

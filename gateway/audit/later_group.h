@@ -1,10 +1,10 @@
 // Proves that a damaged record of an audit file was once on the disk.
 //
 // The writer writes a group of records only after it has synced the previous group. So a power cut can damage only the
-// last group, in any way; everything before that group is on the disk. The first record of a group has "previous_mac",
-// the MAC of the record before it, so that its own MAC can be checked without the neighbouring lines. If such a record
-// comes after a damaged one, both in the file and in the chain, then the damaged record was on the disk when that group
-// was written: no power cut has damaged it.
+// last group, in any way; all earlier groups are on the disk. The first record of a group has "previous_mac", the MAC
+// of the record before it, so that a reader can check its MAC without the neighbouring lines. If the first record of a
+// group comes after a damaged record, both in the file and by its number, the damaged record was on the disk before
+// this group was written. In this case no power cut can have damaged it.
 #ifndef STAMPGATE_GATEWAY_AUDIT_LATER_GROUP_H_
 #define STAMPGATE_GATEWAY_AUDIT_LATER_GROUP_H_
 
@@ -15,9 +15,9 @@
 
 namespace stampgate {
 
-// Whether the bytes of the file `fd` from `from` up to `to` contain the first record of a group that was written after
-// record `sequence` was on the disk. The bytes may be anything; a record is found wherever it begins, with or without
-// its line feed. Reads each byte once, in bounded memory. Errors: kUnavailable if the file cannot be read.
+// Returns whether the bytes of the file `fd` from offset `from` up to `to` contain the first record of a group that was
+// written after record `sequence` was on the disk. Other bytes may surround the record, and its line feed may be
+// missing. Reads each byte once and uses bounded memory. Errors: kUnavailable if the file cannot be read.
 absl::StatusOr<bool> HoldsLaterGroup(int fd, int64_t from, int64_t to, uint64_t sequence, AuditChain& chain);
 
 }  // namespace stampgate

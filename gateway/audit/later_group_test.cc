@@ -20,9 +20,9 @@ class AuditLaterGroupTest : public ::testing::Test {
  protected:
   AuditLaterGroupTest() : path_(NewFolder() + "audit.log") {
     std::string ignored;
-    chain_.AppendLine(StartText(kTime, "0.1.0", 0), &position_, ignored);  // 1
-    first_ = Line(FirstOfGroup(StopText(kTime), MacHex(position_.mac)));   // 2
-    second_ = Line(StopText(kTime));                                       // 3
+    chain_.AppendLine(StartText(kTime, "0.1.0", 0), &position_, ignored);  // record 1
+    first_ = Line(FirstOfGroup(StopText(kTime), MacHex(position_.mac)));   // record 2
+    second_ = Line(StopText(kTime));                                       // record 3
   }
 
   // Without its line feed.
@@ -48,7 +48,7 @@ class AuditLaterGroupTest : public ::testing::Test {
   std::string second_;  // record 3, of the same group
 };
 
-TEST_F(AuditLaterGroupTest, IsFoundWhereverItBegins) {
+TEST_F(AuditLaterGroupTest, TheFirstRecordOfALaterGroupIsFoundWhereverItBegins) {
   EXPECT_TRUE(Holds(first_).value());
   for (const std::string before : {"", "\n", "x", "{\"seq\":", "{\"seq\":2,", "{\"se"}) {
     for (const std::string behind : {"", "\n", "\n{\"seq\":", "{\"seq\":9"}) {
@@ -58,7 +58,7 @@ TEST_F(AuditLaterGroupTest, IsFoundWhereverItBegins) {
   EXPECT_FALSE(Holds(first_, 1, 1).value());
 }
 
-TEST_F(AuditLaterGroupTest, IsFoundAcrossReads) {
+TEST_F(AuditLaterGroupTest, ARecordThatSpansTwoReadsIsFound) {
   for (size_t shift = 0; shift <= first_.size() + 1; ++shift) {
     const std::string before((256 << 10) - shift, '\0');
     ASSERT_TRUE(Holds(absl::StrCat(before, first_, "\n")).value()) << shift;
@@ -66,7 +66,7 @@ TEST_F(AuditLaterGroupTest, IsFoundAcrossReads) {
   }
 }
 
-TEST_F(AuditLaterGroupTest, IsFoundAfterManyOtherBytes) {
+TEST_F(AuditLaterGroupTest, ARecordAfterManyOtherBytesIsFound) {
   std::string many;
   while (many.size() < 1 << 20) many += "{\"seq\":";
   EXPECT_FALSE(Holds(many).value());
@@ -76,7 +76,7 @@ TEST_F(AuditLaterGroupTest, IsFoundAfterManyOtherBytes) {
   EXPECT_TRUE(Holds(begun + first_).value());
 }
 
-TEST_F(AuditLaterGroupTest, MustBeLaterThanTheRecord) {
+TEST_F(AuditLaterGroupTest, ARecordWithTheSameOrASmallerNumberProvesNothing) {
   EXPECT_TRUE(Holds(first_, 0).value());
   EXPECT_FALSE(Holds(first_, 2).value());
   EXPECT_FALSE(Holds(first_, 3).value());

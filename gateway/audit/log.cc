@@ -11,17 +11,19 @@
 namespace stampgate {
 namespace {
 
-// How long an outcome waits for an allow, to be synced together with it: a sync is the most expensive step.
+// How long outcomes and denials wait for an allow, so that one sync covers all of them. A sync is the most expensive
+// step.
 constexpr std::chrono::milliseconds kLinger(10);
 
-// Reports a change of state once.
+// Calls `observe` if the state has changed from working to failing, or back.
 void Report(const std::function<void(const absl::Status&)>& observe, const absl::Status& status, bool& failing) {
   if (status.ok() != failing) return;
   failing = !status.ok();
   if (observe) observe(status);
 }
 
-// The gateway's own denial, which reports that the audit log has failed, does not count in the budget of strangers.
+// The gateway writes a denial of kGatewayCaller when the audit log has failed. This denial does not count in the budget
+// of strangers.
 FloodBound::Who WhoIs(absl::string_view caller) {
   return absl::StartsWith(caller, "(") && caller != kGatewayCaller ? FloodBound::Who::kStranger
                                                                    : FloodBound::Who::kKnown;
@@ -150,15 +152,15 @@ void AuditLog::Run() {
     more = Collect(group);
     WriteGroup(group);
   }
-  // Records that cannot be written even now are lost, which was reported; the next start finds allows without an
-  // outcome.
+  // Records that still cannot be written are lost; `observe_` has received the error. The next start writes the outcome
+  // UNKNOWN for allows whose outcome is lost.
   writer_ = nullptr;
 }
 
 bool AuditLog::Collect(std::vector<Waiting>& group) {
   std::unique_lock lock(mutex_);
   if (group.empty()) changed_.wait(lock, [this] { return closed_ || !queue_.empty() || denials_.counting(); });
-  // No caller waits for counts and outcomes.
+  // No caller waits for denials, counts and outcomes, so they wait for an allow.
   const auto urgent = [this] { return closed_ || urgent_; };
   if (!urgent()) {
     const auto patience = std::chrono::nanoseconds(absl::ToChronoNanoseconds(retry_interval_));
@@ -204,7 +206,7 @@ void AuditLog::WriteGroup(std::vector<Waiting>& group) {
       if (waiting.entry.kind == AuditKind::kDeniedCount && !status.ok()) denials_.GiveBack(waiting.counted);
     }
   }
-  // Before the callbacks, so that a callback finds the observed state up to date.
+  // The observers run before the callbacks, so that a callback sees the state that the observers have stored.
   Report(observe_, status, failing_);
   if (status.ok() && observe_open_) observe_open_(StillOpen());
   for (Waiting& waiting : group) {
@@ -223,7 +225,7 @@ void AuditLog::WriteGroup(std::vector<Waiting>& group) {
   group = std::move(kept);
   if (!status.ok()) return;
   const absl::Status anew = writer_->StartAnewIfLarge();
-  // No later write can succeed either.
+  // After kDataLoss all later writes fail, so `observe_` receives the error.
   if (absl::IsDataLoss(anew)) return Report(observe_, anew, failing_);
   Report(observe_rotation_, anew, rotation_failing_);
   std::lock_guard lock(mutex_);

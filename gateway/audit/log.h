@@ -29,12 +29,13 @@
 
 namespace stampgate {
 
-// Thread-safe; no call except Close waits for the disk. One thread writes: each sync covers all records that arrived
-// during the previous one. Outcomes and denials wait up to 10 ms for an allow to share its sync.
+// The audit log. Thread-safe. Of its functions, only Open, Close and the destructor wait for the disk. One thread
+// writes the records, and each sync covers all records that were queued during the previous sync. Outcomes and denials
+// wait up to 10 ms for an allow, so that one sync covers them too.
 //
-// While the disk is full, slow, read-only or broken, every Allow fails. Outcomes are queued until they can be written;
-// the queue is bounded by the number of open allows. Every Allow, and a timer, retries. If the process ends before an
-// outcome is written, the next start writes the outcome UNKNOWN.
+// While the disk is full, read-only or broken, every Allow fails. Outcomes stay in the queue until they can be written;
+// the limit of open allows also limits their number. Every Allow, and a timer, triggers a new attempt to write. If the
+// process ends before it has written an outcome, the next start writes the outcome UNKNOWN.
 class AuditLog {
  public:
   // The sequence number of an allow record.
@@ -42,8 +43,8 @@ class AuditLog {
   using OnAllowed = absl::AnyInvocable<void(absl::StatusOr<AllowId>)>;
   using Head = AuditHead;
 
-  // Which bound an allow counts for. Event reads stay open as long as their callers like, so they have their own bounds
-  // and cannot use up the capacity of calls that are stamped.
+  // The limits that apply to an allow: those of stamped calls, or those of event reads. Event reads stay open as long
+  // as their callers want. With limits of their own, they cannot use up the limits of stamped calls.
   enum class Room { kCalls, kReads };
 
   // The durable allows that have no durable outcome.
@@ -54,19 +55,20 @@ class AuditLog {
         oldest_call;  // when the oldest call was allowed; set if there are calls
   };
 
-  // Queued allows of one Room; more are refused.
+  // The limit of queued allows of one Room. Further allows are refused.
   static constexpr size_t kMaxWaitingAllows = 4096;
-  // Allows of one Room that are queued or have no durable outcome; more are refused. For reads this is more than the
-  // number of possible streams.
+  // The limits of allows of one Room that are queued or have no durable outcome. Further allows are refused. The limit
+  // of reads is larger than the number of possible streams.
   static constexpr size_t kMaxOpenAllows = 16384;
   static constexpr size_t kMaxOpenReads = 1 << 18;
-  // Queued denials; further ones are only counted.
+  // The limit of queued denials. Further denials are only counted.
   static constexpr size_t kMaxWaitingDenials = 4096;
-  // Six denials a minute of each caller and of each stranger are written; further ones are counted, in one count record
-  // a minute. In 24 hours at most 2,000 denials of each caller are written, and 10,000 denials and counts of all
-  // strangers together. Further ones of strangers go into one count a minute, of FloodBound::kOthers. The record of a
-  // denial has at most kAuditDenialBytes, so that strangers can fill less than 48 MiB a day, and each caller less than
-  // 16 MiB by denials. Usual records have a tenth of that size.
+  // These limits bound how much of the disk denials can fill. Per minute, six denials of each caller and of each
+  // stranger get a record each; one count record, of kind denied_count, contains the number of their other denials. Per
+  // day, at most 2,000 denials of each caller get a record, and all strangers together get at most 10,000 records and
+  // count records. Beyond that, all strangers share one count record a minute, under the name FloodBound::kOthers. A
+  // record has at most kAuditDenialBytes, so strangers fill less than 48 MiB a day, and the denials of each caller less
+  // than 16 MiB. Most records are ten times smaller.
   static constexpr FloodBound::Limits kDenialLimits = {
       .window = absl::Minutes(1), .per_window = 6, .daily = 2'000, .strangers_daily = 10'000};
 
@@ -76,18 +78,21 @@ class AuditLog {
     std::string version = "";  // of the program, written to the log
     int64_t max_file_bytes = 1 << 30;
     std::function<absl::Time()> now;
-    // Receives the error when writing begins to fail, and OK when it works again. Runs on the log's thread; must not
-    // block. After kDataLoss, writing fails until a restart. May be empty.
+    // Receives the error when writing begins to fail, and OK when writing works again. Runs on the log's thread and
+    // must not block. After kDataLoss, writing fails until a restart. May be empty.
     std::function<void(const absl::Status&)> observe = nullptr;
-    // The same for the change to a new file. If that fails, the current file grows, and nothing stops.
+    // Receives the error when rotations to a new file begin to fail, and OK when they work again. Meanwhile the log
+    // continues to write to the current file, which grows. Runs on the log's thread and must not block. May be empty.
     std::function<void(const absl::Status&)> observe_rotation = nullptr;
-    // Receives what a crash left at the file's end, before Open removes it. Runs on Open's thread. May be empty.
+    // Receives the size of the torn end that a crash has left in the file, before Open removes this end. Open calls it.
+    // May be empty.
     std::function<void(const AuditWriter::TornEnd&)> observe_torn_end = nullptr;
-    // Receives the open allows: from Open, and after records were written, before their callbacks. Runs like `observe`.
+    // Receives the open allows. Open calls it, and the log's thread calls it after each group of records that it has
+    // written, before the callbacks of these records. Must not block. May be empty.
     std::function<void(const OpenAllows&)> observe_open = nullptr;
-    // The clock of OpenAllows.
+    // The clock for OpenAllows::oldest_call.
     std::function<std::chrono::steady_clock::time_point()> steady_now = std::chrono::steady_clock::now;
-    // How often failed writes are retried, and counts of denials are written.
+    // How often the log retries failed writes and checks whether it must write counts of denials.
     absl::Duration retry_interval = absl::Seconds(1);
     FileCalls* calls = nullptr;  // for tests; must outlive the log
   };
@@ -99,28 +104,29 @@ class AuditLog {
   AuditLog& operator=(const AuditLog&) = delete;
   ~AuditLog();
 
-  // Calls `done` once the record is on the disk; only then may anything be stamped. End must follow in every case, also
-  // if the caller has cancelled meanwhile.
+  // Queues an allow record, and calls `done` with its id when the record is on the disk. Only then may the call be
+  // stamped. After that, End must be called in every case, even if the caller has cancelled the call.
   //
-  // After an error nothing may be stamped and End must not be called. Errors: kResourceExhausted, at once and on this
-  // thread, if the Room is full; kUnavailable if the record cannot be written, or the log is closed.
+  // If `done` gets an error, the call must not be stamped and End must not be called. Errors: kResourceExhausted if the
+  // limits of `room` are reached; kUnavailable if the record cannot be written, or if the log is closed.
   //
-  // `done` runs on the log's thread and delays all waiting calls, so it should pass longer work to another thread. It
-  // may call the log, except Close.
+  // If the limits are reached or the log is closed, Allow itself calls `done`. Otherwise the log's thread calls `done`;
+  // until `done` returns, all other calls wait. So `done` should pass longer work to another thread. It may use the
+  // log, but must not call Close.
   void Allow(const AuditDecision& decision, OnAllowed done, Room room = Room::kCalls);
 
-  // Writes a denial as soon as possible. Denials beyond kDenialLimits or kMaxWaitingDenials are counted, and the count
-  // is written. A caller in brackets is a stranger, see StrangerName.
+  // Queues a deny record. Denials beyond kDenialLimits or kMaxWaitingDenials are only counted; a denied_count record
+  // contains their number. If the caller's name begins with a bracket, the caller is a stranger, see StrangerName.
   void Deny(const AuditDecision& decision);
 
-  // Writes the outcome of an allowed call. Only the first outcome of an allow counts.
+  // Queues the outcome of an allowed call. The log writes only the first outcome of an allow.
   void End(AllowId allow, const AuditOutcome& outcome);
 
-  // The last durable record.
+  // Returns the number and the MAC of the last durable record.
   Head head() const;
 
-  // Writes the queued records and a stop record, and closes the file. Do not call it from a callback. Later calls of
-  // Allow fail; those of Deny and End do nothing.
+  // Writes the queued records and a stop record, and closes the file. Must not be called from a callback. Afterwards,
+  // Allow fails, and Deny and End do nothing.
   void Close();
 
  private:
@@ -131,7 +137,7 @@ class AuditLog {
     FloodBound::Counted counted;  // for a denied_count
   };
 
-  // The allows that a Room holds.
+  // The number of allows of a Room.
   struct Occupancy {
     size_t open = 0;     // written, without a durable outcome
     size_t waiting = 0;  // in the queue or being written
@@ -145,9 +151,9 @@ class AuditLog {
   void Run();
   // Waits for records and adds them to `group`. Returns false with the last group.
   bool Collect(std::vector<Waiting>& group);
-  // Leaves in `group` what must be retried.
+  // Writes the records of `group` and calls their callbacks. Leaves in `group` the records that must be retried.
   void WriteGroup(std::vector<Waiting>& group);
-  // Updates the open allows after a group was written.
+  // Updates the sets of open allows after `group` was written.
   void NoteOpen(const std::vector<Waiting>& group);
   OpenAllows StillOpen() const;
 
@@ -166,7 +172,7 @@ class AuditLog {
   bool failing_ = false;           // the last state that observe_ received
   bool rotation_failing_ = false;  // the last state that observe_rotation_ received
 
-  // From the standard library, because ThreadSanitizer understands it.
+  // A mutex of the standard library, because ThreadSanitizer understands it.
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Waiting> queue_;

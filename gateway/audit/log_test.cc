@@ -340,7 +340,7 @@ TEST_F(AuditLogTest, AllowsWithoutAnOutcomeAreBounded) {
   EXPECT_EQ(Allow().status().code(), kResourceExhausted);
 }
 
-TEST_F(AuditLogTest, ReadsNeverUseThePlacesOfCalls) {
+TEST_F(AuditLogTest, OpenReadsAndOpenCallsHaveSeparateLimits) {
   constexpr AuditLog::Room kReads = AuditLog::Room::kReads;
   Open();
   std::mutex mutex;
@@ -362,12 +362,12 @@ TEST_F(AuditLogTest, ReadsNeverUseThePlacesOfCalls) {
   EXPECT_EQ(Allow(kReads).status().code(), kResourceExhausted);
   const uint64_t call = Allow().value();
   log_->End(call, Outcome());
-  // An outcome frees one place.
+  // The first outcome of a read makes room for one further read.
   log_->End(reads[0], Outcome());
   log_->End(reads[0], Outcome());
   WaitFor([&] { return Allow(kReads).ok(); });
   EXPECT_EQ(Allow(kReads).status().code(), kResourceExhausted);
-  // Nor do calls use the places of reads.
+  // Conversely, calls do not use up the limit of reads.
   Answers answers;
   for (size_t i = 0; i < AuditLog::kMaxOpenAllows; ++i) {
     log_->Allow(Decision(), answers.Next());
@@ -380,7 +380,7 @@ TEST_F(AuditLogTest, ReadsNeverUseThePlacesOfCalls) {
   EXPECT_EQ(Allow().status().code(), kResourceExhausted);
 }
 
-TEST_F(AuditLogTest, WaitingReadsLeavePlacesForCalls) {
+TEST_F(AuditLogTest, QueuedReadsDoNotUseUpTheLimitOfQueuedCalls) {
   constexpr AuditLog::Room kReads = AuditLog::Room::kReads;
   Open();
   calls_.HoldSync();
@@ -396,7 +396,7 @@ TEST_F(AuditLogTest, WaitingReadsLeavePlacesForCalls) {
   for (const auto& answer : reads.Wait(AuditLog::kMaxWaitingAllows)) EXPECT_TRUE(answer.ok());
 }
 
-TEST_F(AuditLogTest, AReadWithoutAnOutcomeIsUnknownAtTheNextStart) {
+TEST_F(AuditLogTest, TheNextStartWritesUnknownForAReadWithoutAnOutcome) {
   Open();
   const uint64_t id = Allow(AuditLog::Room::kReads).value();
   Open();
@@ -405,7 +405,7 @@ TEST_F(AuditLogTest, AReadWithoutAnOutcomeIsUnknownAtTheNextStart) {
   EXPECT_EQ(Member(unknown[0], "allow"), absl::StrCat(id));
 }
 
-TEST_F(AuditLogTest, AnOutcomeWaitsForTheDisk) {
+TEST_F(AuditLogTest, OutcomesStayQueuedUntilTheDiskWorksAgain) {
   Open();
   const uint64_t one = Allow().value();
   const uint64_t two = Allow().value();
@@ -416,13 +416,13 @@ TEST_F(AuditLogTest, AnOutcomeWaitsForTheDisk) {
   EXPECT_EQ(Allow().status().code(), kUnavailable);
   EXPECT_EQ(Verify().outcomes, 0);
   calls_.Mend();
-  // Without another call.
+  // The log writes the outcomes without a further call.
   WaitForLine(absl::StrCat("\"allow\":", two, ","));
   EXPECT_EQ(Verify().outcomes, 2);
   EXPECT_EQ(Verify().open_allows, 0);
 }
 
-TEST_F(AuditLogTest, AnOutcomeThatIsLostIsUnknownAtTheNextStart) {
+TEST_F(AuditLogTest, TheNextStartWritesUnknownForALostOutcome) {
   Open();
   const uint64_t id = Allow().value();
   calls_.Fail(Call::kWrite, EIO);
@@ -436,13 +436,13 @@ TEST_F(AuditLogTest, AnOutcomeThatIsLostIsUnknownAtTheNextStart) {
   EXPECT_EQ(Member(LinesOf(path_).back(), "closed"), "1");
 }
 
-TEST_F(AuditLogTest, AllowsWithoutAnOutcomeAreObserved) {
+TEST_F(AuditLogTest, TheObserverGetsTheAllowsWithoutAnOutcome) {
   const auto at = [](int seconds) { return SteadyTime(std::chrono::seconds(seconds)); };
   Open();
   EXPECT_EQ(open().calls, 0);
   steady_seconds_ = 10;
   const uint64_t one = Allow().value();
-  // The callback runs after the observer.
+  // Because Allow has returned, the observer has run.
   EXPECT_EQ(open().calls, 1);
   steady_seconds_ = 20;
   const uint64_t two = Allow().value();
@@ -451,7 +451,7 @@ TEST_F(AuditLogTest, AllowsWithoutAnOutcomeAreObserved) {
   EXPECT_EQ(open().calls, 2);
   EXPECT_EQ(open().reads, 1);
   EXPECT_EQ(open().oldest_call, at(10));
-  // An outcome that is not durable closes no allow.
+  // Until an outcome is durable, its allow stays open.
   calls_.Fail(Call::kWrite, ENOSPC);
   log_->End(one, Outcome());
   EXPECT_FALSE(Allow().ok());
@@ -481,7 +481,7 @@ TEST_F(AuditLogTest, OpenReportsATornEnd) {
   log_->Close();  // record 3
   EXPECT_TRUE(torn_ends_.empty());
   WriteTestFile(path_, ReadTestFile(path_) + "torn\nend");
-  // It is reported before it is removed, even if nothing can be written afterwards.
+  // Open reports the torn end before it removes it, even if it cannot write a record afterwards.
   calls_.Fail(Call::kWrite, ENOSPC);
   EXPECT_EQ(TryOpen().code(), kUnavailable);
   ASSERT_EQ(torn_ends_.size(), 1);
@@ -489,7 +489,7 @@ TEST_F(AuditLogTest, OpenReportsATornEnd) {
   EXPECT_EQ(torn_ends_[0].bytes, 8);
 }
 
-TEST_F(AuditLogTest, TheObserverGetsEachChangeOnce) {
+TEST_F(AuditLogTest, TheObserverGetsEachChangeOfStateOnce) {
   Open();
   EXPECT_TRUE(Allow().ok());
   calls_.Fail(Call::kWrite, ENOSPC);
@@ -502,7 +502,7 @@ TEST_F(AuditLogTest, TheObserverGetsEachChangeOnce) {
   EXPECT_THAT(observed_, ElementsAre(kUnavailable, absl::StatusCode::kOk));
 }
 
-TEST_F(AuditLogTest, ARemovedFileFailsForGood) {
+TEST_F(AuditLogTest, AllowFailsForGoodIfTheFileIsRemoved) {
   Open();
   EXPECT_TRUE(Allow().ok());
   ASSERT_EQ(unlink(path_.c_str()), 0);
@@ -513,7 +513,7 @@ TEST_F(AuditLogTest, ARemovedFileFailsForGood) {
   EXPECT_FALSE(Exists(path_));
 }
 
-TEST_F(AuditLogTest, AFailedRotationIsReportedAndStopsNothing) {
+TEST_F(AuditLogTest, AFailedRotationIsReportedAndAllowsStillSucceed) {
   max_file_bytes_ = 1600;
   calls_.Fail(Call::kLink, EPERM);
   Open();
@@ -527,7 +527,7 @@ TEST_F(AuditLogTest, AFailedRotationIsReportedAndStopsNothing) {
   EXPECT_THAT(observed_, ElementsAre());
 }
 
-TEST_F(AuditLogTest, AFailedWriteIsReportedDespiteARotation) {
+TEST_F(AuditLogTest, AFailedWriteIsReportedAlthoughARotationHasFailedBefore) {
   max_file_bytes_ = 1600;
   calls_.Fail(Call::kLink, EPERM);
   Open();
@@ -547,7 +547,7 @@ TEST_F(AuditLogTest, AFailedWriteIsReportedDespiteARotation) {
   EXPECT_THAT(rotations_, ElementsAre(kUnavailable));
 }
 
-TEST_F(AuditLogTest, AFatalRotationIsReportedAtOnce) {
+TEST_F(AuditLogTest, ARotationThatMakesAllLaterWritesFailIsReportedAsAFailedWrite) {
   max_file_bytes_ = 1600;
   Open();
   calls_.Fail(Call::kSyncFolder, EIO);
@@ -561,7 +561,7 @@ TEST_F(AuditLogTest, AFatalRotationIsReportedAtOnce) {
   EXPECT_THAT(rotations_, ElementsAre());
 }
 
-TEST_F(AuditLogTest, ManyDenialsOfACallerAreCounted) {
+TEST_F(AuditLogTest, DenialsBeyondTheLimitOfACallerAreCounted) {
   Open();
   for (int i = 0; i < 56; ++i) log_->Deny(Decision("strangers"));
   log_->Deny(Decision("payments"));
@@ -569,7 +569,7 @@ TEST_F(AuditLogTest, ManyDenialsOfACallerAreCounted) {
   EXPECT_EQ(Verify().denials, 7);
   EXPECT_EQ(Verify().counted_denials, 0);
   Advance(absl::Minutes(1));
-  // Without another call.
+  // The log writes the count without a further call.
   WaitForLine("denied_count");
   const std::string line = LinesWith(path_, "denied_count")[0];
   EXPECT_EQ(Member(line, "caller"), "strangers");
@@ -581,7 +581,7 @@ TEST_F(AuditLogTest, ManyDenialsOfACallerAreCounted) {
   EXPECT_EQ(Verify().counted_denials, 50);
 }
 
-TEST_F(AuditLogTest, CountsAreWrittenAtTheEnd) {
+TEST_F(AuditLogTest, CloseWritesTheCountsOfDenials) {
   Open();
   for (int i = 0; i < 13; ++i) log_->Deny(Decision("strangers"));
   log_->Close();
@@ -590,7 +590,7 @@ TEST_F(AuditLogTest, CountsAreWrittenAtTheEnd) {
   EXPECT_EQ(Member(LinesOf(path_).back(), "kind"), "stop");
 }
 
-// A denial with the longest possible values.
+// Returns a denial with the longest possible values.
 AuditDecision LongDecision(const std::string& caller) {
   AuditDecision decision;
   for (std::string* value :
@@ -603,7 +603,7 @@ AuditDecision LongDecision(const std::string& caller) {
   return decision;
 }
 
-TEST_F(AuditLogTest, NoDenialIsLongerThanItsBound) {
+TEST_F(AuditLogTest, ADenialRecordIsNeverLongerThanItsLimit) {
   Open();
   log_->Deny(LongDecision(absl::StrCat("(", std::string(5000, '"'), ")")));
   for (int i = 0; i < 20; ++i) log_->Deny(LongDecision(std::string(5000, '"')));
@@ -614,8 +614,8 @@ TEST_F(AuditLogTest, NoDenialIsLongerThanItsBound) {
   EXPECT_LE(longest, kAuditDenialBytes);
 }
 
-// Denials of 300 unknown certificates and of one caller: 23 calls a second with the longest possible values.
-TEST_F(AuditLogTest, ADayOfDenialsStaysWithinItsBudget) {
+// Simulates denials of 300 unknown certificates and of one caller: 23 calls a second with the longest possible values.
+TEST_F(AuditLogTest, DenialsOfADayStayWithinTheirLimitOfBytes) {
   Open();
   uint64_t strangers = 0;
   uint64_t callers = 0;
@@ -648,13 +648,13 @@ TEST_F(AuditLogTest, ADayOfDenialsStaysWithinItsBudget) {
   EXPECT_EQ(honest_lines, honest);
   EXPECT_LT(bytes_of_strangers, 48u << 20);
   EXPECT_LT(bytes_of_callers, 16u << 20);
-  // They tried to write fifty times as much.
+  // The denials tried to fill fifty times as much.
   EXPECT_GT((strangers + callers) * kAuditDenialBytes / 2, 50 * (bytes_of_strangers + bytes_of_callers));
   const AuditReport report = Verify();
   EXPECT_EQ(report.denials + report.counted_denials, strangers + callers + honest);
 }
 
-TEST_F(AuditLogTest, DenialsAreExactWhateverTheDiskDoes) {
+TEST_F(AuditLogTest, EveryDenialIsWrittenOrCountedAlthoughTheDiskIsFull) {
   Open();
   calls_.Fail(Call::kWrite, ENOSPC);
   uint64_t denied = 0;
@@ -667,7 +667,7 @@ TEST_F(AuditLogTest, DenialsAreExactWhateverTheDiskDoes) {
   calls_.Mend();
   log_->Close();
   const AuditReport report = Verify();
-  // Of the six of each caller, as many as may wait.
+  // Each caller may have six records, but the queue has only this limit for all callers.
   EXPECT_EQ(report.denials, AuditLog::kMaxWaitingDenials);
   EXPECT_EQ(report.denials + report.counted_denials, denied);
 }
@@ -691,7 +691,7 @@ TEST_F(AuditLogTest, CloseWritesQueuedRecords) {
   log_->End(2, Outcome());
   log_->Close();
   EXPECT_EQ(ReadTestFile(path_), content);
-  // The file is unlocked.
+  // Close has unlocked the file.
   Open();
 }
 
@@ -710,7 +710,7 @@ TEST_F(AuditLogTest, CallbacksMayCallTheLog) {
   EXPECT_EQ(Verify().outcomes, 1);
 }
 
-TEST_F(AuditLogTest, TheHeadEqualsTheFiles) {
+TEST_F(AuditLogTest, HeadEqualsTheLastRecordInTheFile) {
   Open();
   for (int i = 0; i < 5; ++i) {
     ASSERT_TRUE(Allow().ok());
@@ -719,7 +719,7 @@ TEST_F(AuditLogTest, TheHeadEqualsTheFiles) {
   }
 }
 
-TEST_F(AuditLogTest, ManyThreadsMakeOneChain) {
+TEST_F(AuditLogTest, RecordsOfManyThreadsFormOneChain) {
   constexpr int kThreads = 8;
   constexpr int kCalls = 250;
   max_file_bytes_ = 64 << 10;
@@ -770,7 +770,7 @@ TEST_F(AuditLogTest, ManyThreadsMakeOneChain) {
   EXPECT_LT(calls_.calls(Call::kSync), 2 * kThreads * kCalls);
 }
 
-TEST_F(AuditLogTest, AFaultyFileIsNotOpened) {
+TEST_F(AuditLogTest, OpenRefusesAFileThatIsNotAnAuditLog) {
   WriteTestFile(path_, "not a record\n");
   const absl::Status status = TryOpen();
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);

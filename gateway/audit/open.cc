@@ -19,13 +19,13 @@ void LogStatus(const absl::Status& status) {
   Log(Severity::kWarning, "audit_failed", {{"message", std::string(status.message())}});
 }
 
-// A failed rotation stops nothing.
+// After a failed rotation, the audit log continues in its current file.
 void ReportRotation(const absl::Status& status) {
   if (status.ok()) return Log(Severity::kInfo, "audit_file_rotated_again", {});
   Log(Severity::kWarning, "audit_file_not_rotated", {{"message", std::string(status.message())}});
 }
 
-// A crash leaves a torn end. This line without a crash suggests that the file was changed.
+// A crash can leave a torn end. If there was no crash, this line suggests that somebody has changed the file.
 void ReportTornEnd(const AuditWriter::TornEnd& end) {
   Log(Severity::kWarning, "audit_torn_end", {{"after_record", end.after}, {"bytes", end.bytes}});
 }
@@ -50,7 +50,7 @@ absl::StatusOr<std::unique_ptr<Audit>> Audit::Open(const config::v1::Audit& conf
       .observe_open = audit->observers_.open_allows,
   });
   if (!log.ok()) return log.status();
-  audit->log_ = *std::move(log);  // nothing is written, and so nothing observed, before this
+  audit->log_ = *std::move(log);  // before this line, no record is queued, so Observe does not run
   audit->LogHead();
   audit->head_task_ =
       std::make_unique<PeriodicTask>("audit-head", kHeadInterval, [audit = audit.get()] { audit->LogHead(); });
@@ -69,8 +69,8 @@ Audit::~Audit() {
 void Audit::Observe(const absl::Status& status) {
   LogStatus(status);
   if (!status.ok()) {
-    // The log retries this denial until it is written: so a recovery is noticed without further calls, and the outage
-    // is recorded.
+    // The log retries this denial until it is written. Therefore Audit notices a recovery even if there are no calls,
+    // and the audit file records the outage.
     AuditDecision failure;
     failure.caller = kGatewayCaller;
     failure.reason = "the audit log has failed";

@@ -1,4 +1,4 @@
-// Opens the audit log as the config sets it, and logs its state.
+// Opens the audit log that the config describes, and logs its state.
 #ifndef STAMPGATE_GATEWAY_AUDIT_OPEN_H_
 #define STAMPGATE_GATEWAY_AUDIT_OPEN_H_
 
@@ -14,26 +14,28 @@
 
 namespace stampgate {
 
-// A running audit log. Its head is logged every 10 seconds. A reader who keeps these lines on another machine can later
-// detect that the end of the file was cut off.
+// A running audit log. Every 10 seconds, Audit logs its head if the head has changed. An operator who keeps these lines
+// on another machine can later detect that records are missing at the end of the audit log.
 class Audit {
  public:
-  // Further observers of what is logged here. They must outlive this, and are called on its threads. Each may be empty.
+  // Functions that receive the state that Audit also logs. Each may be empty. Audit calls them on its own threads; they
+  // must outlive it.
   struct Observers {
-    // Receives the error when records cannot be written, and OK when they can again, which is noticed without a call.
+    // Receives the error when records cannot be written, and OK when they can be written again. Audit notices the
+    // recovery even if there are no calls.
     std::function<void(const absl::Status&)> status;
     std::function<void(const AuditLog::Head&)> head;  // receives every head that is logged
-    std::function<void(int64_t)> file_bytes;          // receives the file's size, with each head
-    // Receives the allows without an outcome: when the log is opened, and after records were written.
+    std::function<void(int64_t)> file_bytes;          // receives the size of the file whenever a head is logged
+    // Receives the allows without an outcome: when the log is opened, and each time records were written.
     std::function<void(const AuditLog::OpenAllows&)> open_allows;
   };
 
-  // Null if the config has no audit. Reads the whole file, which may take seconds. Errors: those of ReadAuditKey and
-  // AuditLog::Open.
+  // Returns null if the config has no audit log. Reads the whole file, which may take seconds. Errors: those of
+  // ReadAuditKey and AuditLog::Open.
   static absl::StatusOr<std::unique_ptr<Audit>> Open(const config::v1::Audit& config, absl::string_view version,
                                                      Observers observers = {});
 
-  // Logs the last head.
+  // Closes the audit log and logs its last head.
   ~Audit();
 
   AuditLog& log() { return *log_; }

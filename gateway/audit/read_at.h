@@ -9,8 +9,8 @@
 
 namespace stampgate {
 
-// Reads up to `size` bytes of `fd` from `offset` on, and returns how many it read: 0 only at the file's end. Continues
-// after a signal. Errors: kUnavailable.
+// Reads up to `size` bytes of the file `fd`, beginning at `offset`. Returns the number of bytes read, which is 0 only
+// at the file's end. If a signal interrupts the read, repeats it. Errors: kUnavailable.
 absl::StatusOr<size_t> ReadAt(int fd, int64_t offset, char* data, size_t size);
 
 }  // namespace stampgate

@@ -71,14 +71,14 @@ absl::Status NoRecord(absl::string_view why) {
 
 absl::Status ReadNumber(JsonValue& value, uint64_t* number) {
   if (value.kind() != JsonValue::Kind::kNumber || !absl::SimpleAtoi(value.number(), number)) {
-    return NoRecord("a member that must be a number is not one");
+    return NoRecord("a member that must be a number is not a number");
   }
   return absl::OkStatus();
 }
 
 absl::Status ReadText(JsonValue& value, std::string* text) {
   if (value.kind() != JsonValue::Kind::kString || !value.string())
-    return NoRecord("a member that must be a text is not one");
+    return NoRecord("a member that must be a string is not a string");
   *text = std::string(*value.string());
   return absl::OkStatus();
 }
@@ -98,7 +98,7 @@ std::string AuditValue(absl::string_view text, size_t max_bytes) {
   constexpr char kHex[] = "0123456789ABCDEF";
   constexpr absl::string_view kCut = "...";
   std::string value;
-  size_t fits = 0;  // how much of the output fits, if the end must be cut
+  size_t fits = 0;  // the size to which `value` is shortened if it becomes too long
   for (const char c : text) {
     if (value.size() <= max_bytes - kCut.size()) fits = value.size();
     if (IsPlain(c)) {

@@ -1,31 +1,31 @@
-// The records of the audit log, and their text: one JSON object a line.
+// The records of the audit log, and their text: one JSON object per line.
 //
 //   {"seq":7,"time":"2026-01-02T03:04:05.678901Z","kind":"allow","caller":"payments",...,"mac":"<64 hex digits>"}
 //
-// Members have a fixed order and are omitted when empty. "seq" counts from 1 without gaps. "time" is when the decision
-// or outcome happened, so a record that was queued is older than its neighbours. "mac" comes last and chains the
-// records, see chain.h.
+// Members have a fixed order and are omitted when empty. "seq" counts from 1 without gaps. "time" is the time of the
+// decision or outcome; because records can wait in a queue, it may be earlier than the time of the record before. "mac"
+// comes last and chains the records, see chain.h.
 //
-// Records are written in groups; each group is written after the previous one was synced. The first record of a group,
-// except the very first, has "previous_mac" before "mac": the MAC of the record before it. With it a reader can check
-// that record by itself, see later_group.h. The older format 1 has it in rotate records only.
+// Records are written in groups; each group is written after the previous group was synced. The first record of a group
+// has "previous_mac" before "mac": the MAC of the record before it. Only record 1 has none. With "previous_mac", a
+// reader can check the record without the line before it, see later_group.h. In the older format 1, only rotate records
+// have "previous_mac".
 //
-// The kinds, and their own members:
+// The kinds of records, and the members that each kind has:
 //
-//   start         the process begins: "format" of the file, "version" of the program, "closed", the number of allows
-//                 of earlier processes to which it gave an outcome
-//   stop          the process ends in order
-//   torn          this start has removed bytes after the previous record that are not records and that a crash had
-//   left:
-//                 "bytes" is their number
-//   allow         a call may be stamped or, with "prepared_method", its body may be returned to be stamped by a client:
-//                 AuditDecision
-//   deny          a call was refused: AuditDecision
-//   denied_count  "count" refusals of "caller" that were not written one by one, the first at "since"
-//   outcome       the outcome of the record "allow": AuditOutcome, "duration_us" in microseconds
-//   rotate        the first record of a file that continues another: "format", "version", "open", the number of
-//                 allows without an outcome; its "previous_mac" is that of the last record of the previous file
-//   still_open    follows rotate: some of those "allows"
+//   start         the process has started: "format" of the file; "version" of the program; "closed", the number of
+//                 allows of earlier processes for which this start has written an outcome
+//   stop          the process has ended in order
+//   torn          at its start, the process has removed a torn end of "bytes" bytes after the previous record
+//   allow         a call may be stamped; or, with "prepared_method", the gateway may return a prepared body, which a
+//                 client then stamps. The members are those of AuditDecision
+//   deny          a call was refused. The members are those of AuditDecision
+//   denied_count  "count" calls of "caller" were refused that have no deny record, the first of them at "since"
+//   outcome       the outcome of the call whose allow record has the number "allow". The members are those of
+//                 AuditOutcome; "duration_us" is in microseconds
+//   rotate        the first record of a file that continues another file: "format"; "version"; "open", the number of
+//                 allows without an outcome. Its "previous_mac" is the MAC of the last record of the previous file
+//   still_open    follows a rotate record: "allows" are numbers of allows without an outcome
 #ifndef STAMPGATE_GATEWAY_AUDIT_RECORD_H_
 #define STAMPGATE_GATEWAY_AUDIT_RECORD_H_
 
@@ -42,23 +42,23 @@ namespace stampgate {
 
 // The decision about one call.
 struct AuditDecision {
-  std::string caller;           // its name in the config; for an unknown caller, a description of its certificate
+  std::string caller;           // the caller's name in the config; for a stranger, a description of its certificate
   std::string method;           // "/stampgate.v1.PolicyService/GetPolicy"
   std::string prepared_method;  // the method of the prepared call, if `method` prepares one
-  std::string path;  // for a general operation, which has one method for many operations: the path's last segment
+  std::string path;             // for a general operation (one method for many operations): the path's last segment
   std::string activity_type;    // for a general operation: its activity type
   std::string organization_id;  // empty if the call has none
-  std::string key;              // name of the key that signs; empty for a denial and for a client's own stamp
-  std::string body_sha256;      // lower-case hex, of the body that is stamped or forwarded; empty if there is none
+  std::string key;              // the name of the key that signs; empty for a denial, and if a client has stamped
+  std::string body_sha256;  // of the body that is stamped or forwarded, in lower-case hex; empty if there is no body
   std::string policy_version;
   bool client_stamped = false;  // the request has a client's stamp
-  std::string reason;           // for a denial: why, for the operator
+  std::string reason;           // for a denial: its reason, for the operator
   std::string request_id;       // the trace id of the call, which is also in the log and in the response
 };
 
 // The outcome of an allowed call.
 struct AuditOutcome {
-  std::string code;         // name of the canonical gRPC code, such as "OK"
+  std::string code;         // the name of the gRPC status code, such as "OK"
   std::string reason;       // ErrorInfo.reason, if there is one
   std::string activity_id;  // if there is one
   std::string activity_status;
@@ -69,35 +69,37 @@ struct AuditOutcome {
 // The caller in a denial that the gateway writes about itself. No caller's name has brackets.
 inline constexpr char kGatewayCaller[] = "(gateway)";
 
-// The reason of the outcome UNKNOWN that a start writes for an allow of a process that ended without writing one.
+// The reason in the outcome UNKNOWN that a start writes for an allow of an earlier process that has no outcome.
 inline constexpr char kProcessEnded[] = "PROCESS_ENDED";
 
-// The reason of the outcome UNKNOWN of a call that ended without an outcome.
+// The reason in the outcome UNKNOWN of a call that ended in this process without reporting an outcome.
 inline constexpr char kAbandoned[] = "ABANDONED";
 
-// The format that the program writes. It also reads format 1, and continues a file of it.
+// The format that the program writes. The program can also read a file of format 1 and continue it.
 inline constexpr int kAuditFormat = 2;
 
-// The longest value in a record, before JSON escaping; a longer one is cut and ends in "...".
+// The length of the longest value in a record, before JSON escaping. A longer value is shortened and ends in "...".
 inline constexpr size_t kAuditValueBytes = 256;
 
-// The longest value in a denial, which anybody can cause: the length of the longest organization id.
+// The length of the longest value in a deny or denied_count record. This limit is lower than kAuditValueBytes, because
+// anybody can cause denials. It is the length of the longest organization id.
 inline constexpr size_t kAuditDenialValueBytes = 128;
 
-// The longest denial or count of denials, including the line feed.
+// The length of the longest deny or denied_count record, including the line feed.
 inline constexpr size_t kAuditDenialBytes = 4 << 10;
 
-// The longest record, including the line feed.
+// The length of the longest record, including the line feed.
 inline constexpr size_t kAuditRecordBytes = 32 << 10;
 
-// How many allows one still_open record names.
+// How many allows one still_open record names at most.
 inline constexpr size_t kAuditAllowsPerRecord = 1000;
 
-// `text` as a record stores it: printable ASCII, which cannot mislead a terminal or a reader. Everything else and "%"
-// become %XX; cut to `max_bytes`.
+// Returns `text` in the form in which a record stores it: printable ASCII, which cannot mislead a terminal or a reader.
+// All other bytes, and "%", become %XX. If the result is longer than `max_bytes`, it is shortened and ends in "...".
 std::string AuditValue(absl::string_view text, size_t max_bytes = kAuditValueBytes);
 
-// The members of a record after "seq", `"time":"...","kind":"..."` and so on, for AuditChain::AppendLine.
+// Each of these functions returns the members of a record that follow "seq", for AuditChain::AppendLine. The text
+// begins with `"time":"...","kind":"..."`.
 std::string StartText(absl::Time time, absl::string_view version, uint64_t closed);
 std::string StopText(absl::Time time);
 std::string TornText(absl::Time time, uint64_t bytes);
@@ -108,12 +110,12 @@ std::string OutcomeText(absl::Time time, uint64_t allow, const AuditOutcome& out
 std::string RotateText(absl::Time time, absl::string_view version, uint64_t open);
 std::string StillOpenText(absl::Time time, const std::vector<uint64_t>& allows);
 
-// Makes one of these texts the first record of a group.
+// Adds "previous_mac" to one of these texts, which makes it the first record of a group.
 std::string FirstOfGroup(absl::string_view text, absl::string_view previous_mac_hex);
 
 enum class AuditKind { kStart, kStop, kTorn, kAllow, kDeny, kDeniedCount, kOutcome, kRotate, kStillOpen };
 
-// The members of a record that a check of a file needs.
+// Those members of a record that are needed to check a file.
 struct AuditRecord {
   uint64_t sequence = 0;
   AuditKind kind = AuditKind::kStart;
@@ -125,8 +127,8 @@ struct AuditRecord {
   std::vector<uint64_t> allows;  // for a still_open
 };
 
-// Parses one line without its line feed; may increase its capacity. Errors: kDataLoss, with a reason that does not
-// quote the line, if it is not a record.
+// Parses `line`, which has no line feed; may increase the capacity of the string. Errors: kDataLoss if the line is not
+// a record. The error does not quote the line.
 absl::StatusOr<AuditRecord> ReadAuditRecord(std::string& line);
 
 }  // namespace stampgate

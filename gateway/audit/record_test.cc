@@ -24,7 +24,7 @@ AuditDecision Decision() {
   return decision;
 }
 
-// A line as AuditChain makes it.
+// Returns a line in the form in which AuditChain writes it.
 std::string Line(uint64_t sequence, const std::string& text) {
   return absl::StrCat("{\"seq\":", sequence, ",", text, ",\"mac\":\"00\"}");
 }
@@ -87,7 +87,7 @@ TEST(AuditRecordTest, WritesMembersInAFixedOrder) {
   EXPECT_EQ(StillOpenText(kTime, {3, 5}), R"("time":"2026-01-02T03:04:05.678901Z","kind":"still_open","allows":[3,5])");
 }
 
-TEST(AuditRecordTest, ParsesWhatItWrites) {
+TEST(AuditRecordTest, ReadAuditRecordParsesTheRecordsThatAreWritten) {
   EXPECT_EQ(Read(1, StartText(kTime, "0.1.0", 2)).kind, AuditKind::kStart);
   EXPECT_EQ(Read(2, StopText(kTime)).kind, AuditKind::kStop);
   EXPECT_EQ(Read(3, TornText(kTime, 9)).kind, AuditKind::kTorn);
@@ -112,22 +112,22 @@ TEST(AuditRecordTest, ValuesArePrintableAscii) {
   EXPECT_EQ(AuditValue("spiffe://a.b/c d"), "spiffe://a.b/c d");
   EXPECT_EQ(AuditValue(absl::string_view("a\0b\r\n\x7f%\x1b[2J", 11)), "a%00b%0D%0A%7F%25%1B[2J");
   EXPECT_EQ(AuditValue("caf\xc3\xa9 \xe2\x80\xae \xff"), "caf%C3%A9 %E2%80%AE %FF");
-  // The writer escapes what JSON requires.
+  // The JSON writer also escapes quotes and backslashes.
   AuditDecision decision;
   decision.caller = "\"},{\\";
   EXPECT_TRUE(absl::EndsWith(AllowText(kTime, decision), R"("caller":"\"},{\\")"));
 }
 
-TEST(AuditRecordTest, ValuesAreBounded) {
+TEST(AuditRecordTest, LongValuesAreShortened) {
   EXPECT_EQ(AuditValue(std::string(256, 'a')), std::string(256, 'a'));
   EXPECT_EQ(AuditValue(std::string(257, 'a')), std::string(253, 'a') + "...");
-  // Never cuts an escape.
+  // AuditValue never shortens a value inside an escape.
   const std::string cut = AuditValue(std::string(200, '\n'));
   EXPECT_LE(cut.size(), kAuditValueBytes);
   EXPECT_TRUE(absl::EndsWith(cut, "%0A...")) << cut;
 }
 
-TEST(AuditRecordTest, EveryRecordStaysWithinTheBound) {
+TEST(AuditRecordTest, EveryRecordIsShorterThanTheLimit) {
   std::mt19937 random(1);
   for (int i = 0; i < 500; ++i) {
     const auto any = [&random] {
@@ -150,7 +150,7 @@ TEST(AuditRecordTest, EveryRecordStaysWithinTheBound) {
   EXPECT_LT(StillOpenText(kTime, allows).size() + 200, kAuditRecordBytes);
 }
 
-TEST(AuditRecordTest, RefusesOtherLines) {
+TEST(AuditRecordTest, ReadAuditRecordRefusesOtherLines) {
   for (const char* text : {
            "",
            "7",

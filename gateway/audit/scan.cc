@@ -19,16 +19,16 @@ namespace {
 
 constexpr size_t kReadBytes = 256 << 10;
 
-// The first format that marks where groups begin.
+// The first format that marks the beginnings of groups.
 constexpr uint64_t kFormatWithGroups = 2;
 
-// The lines in the first `file_bytes` bytes of a file. Skips the text of a line that is too long for a record.
+// Reads the lines in the first `file_bytes` bytes of a file. Skips the text of a line that is too long for a record.
 class LineReader {
  public:
   LineReader(int fd, int64_t file_bytes) : fd_(fd), file_bytes_(file_bytes) {}
 
-  // Reads the next line, without its line feed, into `line`; leaves it empty if the line is too long. Returns false at
-  // the file's end; rest() is then the length of an incomplete last line.
+  // Reads the next line into `line`, without its line feed. If the line is too long, `line` is empty. Returns false at
+  // the file's end; in that case, rest() is the length of a last line without a line feed.
   absl::StatusOr<bool> Next(std::string* line) {
     rest_ = 0;
     line->clear();
@@ -53,7 +53,7 @@ class LineReader {
     }
   }
 
-  // The length of the line that Next read last.
+  // Returns the length of the line that Next read last.
   int64_t rest() const { return rest_; }
 
  private:
@@ -76,7 +76,7 @@ class LineReader {
   int64_t rest_ = 0;
 };
 
-// The position that a file's first record continues.
+// Returns the position that `first`, the first record of a file, continues.
 absl::StatusOr<AuditPosition> Before(const AuditRecord& first) {
   if (first.sequence == 1) return AuditPosition();
   const std::optional<AuditMac> mac =
@@ -92,7 +92,7 @@ std::string Difference(uint64_t end, uint64_t before) {
   return absl::StrCat(": records ", end + 1, " to ", before, " are missing");
 }
 
-// Checks lines in order.
+// Checks the lines of one file, in order.
 class Checker {
  public:
   Checker(AuditChain& chain, const AuditPosition* continues, AuditScan& scan)
@@ -123,7 +123,8 @@ class Checker {
       record = *std::move(read);
     }
     if (record->sequence != here.sequence) {
-      return absl::DataLossError(absl::StrCat("is record ", record->sequence, " where ", here.sequence, " belongs"));
+      return absl::DataLossError(
+          absl::StrCat("is record ", record->sequence, " where record ", here.sequence, " belongs"));
     }
     if (first) scan_.first_sequence = here.sequence;
     ++scan_.records;
@@ -133,7 +134,8 @@ class Checker {
     return *std::move(record);
   }
 
-  // Whether the last line has the right MAC. If so, the owner of the key wrote it, even if it cannot be parsed.
+  // Returns whether the line that Check has checked last has the right MAC. If it has, the owner of the key wrote the
+  // line, even if the line cannot be parsed.
   bool follows() const { return follows_; }
 
  private:

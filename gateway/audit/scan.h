@@ -11,30 +11,33 @@
 
 namespace stampgate {
 
-// The result, up to the first fault.
+// The result of a scan. It describes the file up to the first fault.
 struct AuditScan {
-  uint64_t records = 0;         // the valid records
-  uint64_t first_sequence = 0;  // of the first of them
-  AuditPosition before;         // the position that the first of them continues
-  AuditPosition last;           // the position of the last of them
-  int64_t whole_bytes = 0;      // their length
-  int64_t torn_bytes = 0;       // the bytes after them, up to the file's end, that a crash has damaged
+  uint64_t records = 0;         // the number of valid records
+  uint64_t first_sequence = 0;  // the number of the first valid record
+  AuditPosition before;         // the position that the first valid record continues
+  AuditPosition last;           // the position of the last valid record
+  int64_t whole_bytes = 0;      // the length of the valid records
+  int64_t torn_bytes = 0;       // the length of the torn end: the damaged bytes after the last valid record
   uint64_t format = 0;          // from the last start or rotate record; 0 if there is none
 };
 
-// Reads the file `fd` from its start, in bounded memory, and calls `on_record` for each record in order. The first one
-// must be the very first of a chain, or state what it continues; with `continues`, it must continue that position.
+// Reads the file `fd` from its start, in bounded memory, and calls `on_record` for each valid record in order. The
+// first record must be record 1 or a rotate record, which states the position that it continues. If `continues` is
+// given, the first record must continue that position.
 //
-// The first line that does not follow the record before it begins a torn end if a crash can have caused it, which means
-// that no later group comes after it (see later_group.h). An attacker who changes or removes the last group can make it
-// look torn; only a head that is stored elsewhere reveals that. Format 1 does not mark where groups begin: in it only a
-// last line without a line feed is torn. A file without a valid record has a torn end only if it has no line feed at
-// all, because it may not be an audit file.
+// The scan ends at the first invalid line. If a crash can have damaged this line, the rest of the file is a torn end. A
+// crash cannot have damaged the line if a later group of records comes after it, see later_group.h. An attacker who
+// changes or removes the last group can make it look torn; only a head (number and MAC of the last record) that is
+// stored elsewhere reveals this change.
 //
-// Reads as many bytes as the file has at the beginning, so that a file can be checked while it is written.
+// Format 1 does not mark the beginnings of groups: in such a file, a torn end is only a last line without a line feed.
+// A file without a valid record may not be an audit file: it has a torn end only if it has no line feed at all.
 //
-// Errors: kDataLoss, naming the line, if a line neither follows the one before it nor begins a torn end; kUnavailable
-// if the file cannot be read. `scan` is valid after an error too.
+// Reads only the bytes that the file has when the scan begins, so that the gateway may append to it meanwhile.
+//
+// Errors: kDataLoss, with the number of the line, if a line is invalid and does not begin a torn end; kUnavailable if
+// the file cannot be read. `scan` is valid after an error too.
 absl::Status ScanAuditFile(int fd, AuditChain& chain, const AuditPosition* continues,
                            absl::FunctionRef<void(const AuditRecord& record, const AuditMac& mac)> on_record,
                            AuditScan* scan);

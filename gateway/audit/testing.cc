@@ -24,7 +24,7 @@ SecretBytes TestAuditKey(uint8_t first) {
 
 std::string NewFolder() {
   std::string folder = absl::StrCat(testing::TempDir(), "/audit-XXXXXX");
-  if (mkdtemp(folder.data()) == nullptr) ADD_FAILURE() << "cannot make a folder: " << folder;
+  if (mkdtemp(folder.data()) == nullptr) ADD_FAILURE() << "cannot create a folder: " << folder;
   return folder + "/";
 }
 
@@ -126,7 +126,8 @@ int FaultyCalls::Open(const std::string& path, int flags) {
 ssize_t FaultyCalls::Write(int fd, const char* data, size_t size) {
   if (Fails(Call::kWrite)) {
     const int error = errno;
-    if (error != EINTR && FileCalls::Write(fd, data, size / 2) < 0) ADD_FAILURE() << "a write that fails half way";
+    if (error != EINTR && FileCalls::Write(fd, data, size / 2) < 0)
+      ADD_FAILURE() << "cannot write the first half of a write that must fail";
     errno = error;
     return -1;
   }

@@ -39,13 +39,13 @@ class FaultyCalls : public FileCalls {
   enum class Call { kOpen, kWrite, kTruncate, kSync, kDropPages, kLink, kRename, kSyncFolder };
   static constexpr int kForEver = 1 << 30;
 
-  // The `nth` call from now (1 is the next) fails, and so do those after it, `count` in all. A failing write writes
-  // half of its bytes first; a failing sync may have synced any part.
+  // Makes `count` calls of this kind fail with `error`, beginning with the `nth` call from now (1 is the next call). A
+  // failing write writes the first half of its bytes. Other failing calls do nothing.
   void Fail(Call call, int error, int nth = 1, int count = kForEver);
-  // Ends all failures.
+  // Ends all failures: later calls succeed.
   void Mend();
 
-  // Limits the bytes of each write.
+  // Limits each write to this number of bytes.
   void WriteAtMost(size_t bytes);
 
   // From now on a sync blocks until Release.
@@ -67,12 +67,12 @@ class FaultyCalls : public FileCalls {
 
  private:
   struct Plan {
-    int good = 0;  // calls before the failing ones
-    int bad = 0;
+    int good = 0;  // the number of calls that succeed first
+    int bad = 0;   // the number of calls that then fail
     int error = 0;
   };
 
-  // Whether the call must fail; if so, sets errno.
+  // Returns whether the call must fail. If it must, sets errno.
   bool Fails(Call call);
 
   mutable std::mutex mutex_;

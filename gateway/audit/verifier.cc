@@ -23,7 +23,7 @@ namespace {
 
 using Verdict = AuditReport::Verdict;
 
-// Whether `path` refers to the file that is open as `fd`.
+// Returns whether `path` refers to the file that is open as `fd`.
 bool IsSameFile(const std::string& path, int fd) {
   struct stat named;
   struct stat opened;
@@ -48,8 +48,8 @@ class Verifier {
   }
 
   void CheckLog(const std::string& path) {
-    // Opened first, because the gateway may close it while the closed files are searched and checked. If it was closed
-    // before the search, it is among the results, and the files after it are newer than this check.
+    // Opens the current file first, because a rotation may rename it while the closed files are searched and checked.
+    // If a rotation has renamed it before the search, the search finds it; this check ends with it.
     const int fd = Open(path);
     if (fd < 0) return;
     const absl::Cleanup close_fd = [fd] { close(fd); };
@@ -74,14 +74,14 @@ class Verifier {
   }
 
  private:
-  // Negative after an error, which is reported.
+  // Opens the file. Returns a negative number after an error, which the report then contains.
   int Open(const std::string& path) {
     const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0) Fail(Verdict::kUnreadable, path, absl::StrCat("cannot be opened: ", std::strerror(errno)));
     return fd;
   }
 
-  // Whether the next file can be checked.
+  // Checks a file. Returns whether the next file can be checked.
   bool CheckFile(const std::string& path, bool last) {
     const int fd = Open(path);
     if (fd < 0) return false;
@@ -134,7 +134,7 @@ class Verifier {
     }
   }
 
-  // Whether the requested head, if any, is there.
+  // Returns whether the files contain the given head, or no head is given.
   bool CheckHead() {
     if (!head_) return true;
     if (head_mac_) {

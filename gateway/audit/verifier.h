@@ -15,9 +15,9 @@ namespace stampgate {
 struct AuditReport {
   enum class Verdict {
     kWhole,
-    kTorn,        // valid except for the end of the last file, which a crash has damaged or which is being written
-    kIncomplete,  // valid except perhaps for its end, but the beginning is missing
-    kBroken,      // records were changed, removed, added or moved, or the key is another one
+    kTorn,        // valid except the end of the last file, which a crash has damaged or the gateway is writing
+    kIncomplete,  // the beginning is missing; the rest is kWhole or kTorn
+    kBroken,      // records were changed, removed, added or moved, or were written with another key
     kUnreadable,  // a file could not be read, or the key could not be used
   };
 
@@ -28,40 +28,41 @@ struct AuditReport {
   };
 
   Verdict verdict = Verdict::kWhole;
-  std::string reason;  // for all but kWhole: file, line, and fault
+  std::string reason;  // the file, the line, and the fault; empty for kWhole
 
   // The files that were read: all, or those up to the fault.
   std::vector<File> files;
   uint64_t allows = 0;
-  uint64_t denials = 0;          // written one by one
-  uint64_t counted_denials = 0;  // only counted
+  uint64_t denials = 0;          // denials with a record of their own
+  uint64_t counted_denials = 0;  // denials that were only counted
   uint64_t outcomes = 0;
-  uint64_t unknown_outcomes = 0;  // of the outcomes: those whose process ended before there was one
-  uint64_t open_allows = 0;       // allows without an outcome: in progress, or their process died
-  AuditHead head;                 // the last record
+  uint64_t unknown_outcomes = 0;  // the outcomes that a later start wrote, because the process had ended before
+  uint64_t open_allows = 0;       // allows without an outcome: the call is in progress, or the process has died
+  AuditHead head;                 // names the last record
   bool head_was_asked_for = false;
   bool start_was_given = false;
 
-  // 0 for kWhole, 1 for kBroken, 2 for kUnreadable, 3 for kTorn, 4 for kIncomplete.
+  // Returns 0 for kWhole, 1 for kBroken, 2 for kUnreadable, 3 for kTorn, 4 for kIncomplete.
   int ExitStatus() const;
 
-  // Several lines for people. The last one states the verdict and begins with "ok", "torn", "INCOMPLETE", "BROKEN" or
-  // "cannot be checked".
+  // Returns the report as lines of text. The last line states the verdict and begins with "ok", "torn", "INCOMPLETE",
+  // "BROKEN" or "cannot be checked".
   std::string ToString() const;
 };
 
-// Checks `files`, oldest first; each must continue the one before it. The first file must begin with record 1,
-// otherwise the verdict is kIncomplete and names the missing records.
+// Checks `files`, which must be in order, oldest first. Each file must continue the file before it. The first file must
+// begin with record 1; otherwise the verdict is kIncomplete and the reason names the missing records.
 //
-// With `from`, records up to that number may be missing: it is the last record that was archived elsewhere. The files
-// must continue it, or contain it with that MAC. With `head`, the record of that number must be there with that MAC,
-// which proves that the end of the log was not cut off before it. Memory grows only with the allows without an outcome.
-// The gateway may write to the files during the check.
+// `from` is the last record that was archived elsewhere. If it is given, the records up to it may be missing, and the
+// files must either begin directly after it or contain it with the same MAC. If `head` is given, the files must contain
+// the record with this number and this MAC, which proves that no records up to it are missing at the end of the log.
+//
+// Memory grows only with the number of allows without an outcome. The gateway may write to the files during the check.
 AuditReport VerifyAudit(const std::vector<std::string>& files, const SecretBytes& key,
                         const std::optional<AuditHead>& head, const std::optional<AuditHead>& from = std::nullopt);
 
-// Like VerifyAudit, for the audit log that is written to `file`, with its closed files in the same folder. The gateway
-// may close files during the check.
+// Checks the audit log that the gateway writes to `file`, with its closed files in the same folder, like VerifyAudit.
+// The gateway may rotate the log during the check.
 AuditReport VerifyAuditLog(const std::string& file, const SecretBytes& key, const std::optional<AuditHead>& head,
                            const std::optional<AuditHead>& from = std::nullopt);
 

@@ -39,7 +39,7 @@ AuditOutcome Of(const std::string& code, const std::string& reason = "") {
   return outcome;
 }
 
-// Two files of one log, made without the writer.
+// Tests with two files of one log, which the tests write themselves.
 class AuditVerifierTest : public ::testing::Test {
  protected:
   AuditVerifierTest() : folder_(NewFolder()), old_(folder_ + "audit.log.1"), new_(folder_ + "audit.log") {
@@ -82,7 +82,7 @@ class AuditVerifierTest : public ::testing::Test {
   std::string new_text_;
 };
 
-TEST_F(AuditVerifierTest, AWholeLogIsWhole) {
+TEST_F(AuditVerifierTest, TheReportOfAWholeLogCountsItsRecords) {
   const AuditReport report = VerifyBoth();
   EXPECT_EQ(report.verdict, Verdict::kWhole);
   EXPECT_EQ(report.ExitStatus(), 0);
@@ -95,7 +95,7 @@ TEST_F(AuditVerifierTest, AWholeLogIsWhole) {
   EXPECT_TRUE(absl::EndsWith(VerifyBoth(heads_.back()).ToString(), "ok: nothing is missing up to the given head\n"));
 }
 
-TEST_F(AuditVerifierTest, ALaterFileIsIncompleteWithoutItsStart) {
+TEST_F(AuditVerifierTest, ALogWithoutItsFirstFileIsIncomplete) {
   for (const auto& head : {std::optional<AuditHead>(), std::optional(heads_.back())}) {
     const AuditReport report = Verify({new_}, head);
     EXPECT_EQ(report.verdict, Verdict::kIncomplete);
@@ -103,7 +103,7 @@ TEST_F(AuditVerifierTest, ALaterFileIsIncompleteWithoutItsStart) {
     EXPECT_EQ(report.open_allows, 1);
     EXPECT_TRUE(absl::EndsWith(report.ToString(), "\nINCOMPLETE: records 1 to 5 are missing\n")) << report.ToString();
   }
-  // A torn end is reported as well.
+  // The report names a torn end too.
   WriteTestFile(new_, new_text_.substr(0, new_text_.size() - 1));
   const AuditReport torn = Verify({new_});
   EXPECT_EQ(torn.verdict, Verdict::kIncomplete);
@@ -111,7 +111,7 @@ TEST_F(AuditVerifierTest, ALaterFileIsIncompleteWithoutItsStart) {
       << torn.reason;
 }
 
-TEST_F(AuditVerifierTest, ALaterFileIsWholeFromTheRecordBeforeIt) {
+TEST_F(AuditVerifierTest, ALogWithoutItsFirstFileIsWholeIfFromIsTheRecordBefore) {
   const AuditReport report = VerifyFrom({new_}, heads_[4]);
   EXPECT_EQ(report.verdict, Verdict::kWhole) << report.reason;
   EXPECT_TRUE(absl::EndsWith(report.ToString(),
@@ -119,12 +119,12 @@ TEST_F(AuditVerifierTest, ALaterFileIsWholeFromTheRecordBeforeIt) {
                              "missing at the end\n"));
   EXPECT_TRUE(absl::EndsWith(VerifyAudit({new_}, TestAuditKey(), heads_.back(), heads_[4]).ToString(),
                              "ok: nothing is missing after the given start up to the given head\n"));
-  // Archived records may still be here.
+  // The files may still contain records that are also archived.
   for (const AuditHead& from : heads_) EXPECT_EQ(VerifyFrom({old_, new_}, from).verdict, Verdict::kWhole);
   for (size_t i = 5; i < heads_.size(); ++i) EXPECT_EQ(VerifyFrom({new_}, heads_[i]).verdict, Verdict::kWhole);
 }
 
-TEST_F(AuditVerifierTest, AWrongStartIsFound) {
+TEST_F(AuditVerifierTest, AFromThatDoesNotMatchTheFilesIsReported) {
   const AuditReport early = VerifyFrom({new_}, heads_[2]);
   EXPECT_EQ(early.ExitStatus(), 4);
   EXPECT_EQ(early.reason, "records 4 to 5 are missing");
@@ -141,7 +141,7 @@ TEST_F(AuditVerifierTest, AWrongStartIsFound) {
   EXPECT_EQ(VerifyFrom({old_}, heads_[7]).ExitStatus(), 1);
 }
 
-TEST_F(AuditVerifierTest, EveryFlippedBitIsFound) {
+TEST_F(AuditVerifierTest, EveryFlippedBitIsDetected) {
   const std::string whole = new_text_;
   const size_t last = whole.rfind('\n', whole.size() - 2) + 1;  // a crash may have damaged the last group
   for (size_t i = 0; i < whole.size(); ++i) {
@@ -158,7 +158,7 @@ TEST_F(AuditVerifierTest, EveryFlippedBitIsFound) {
   }
 }
 
-TEST_F(AuditVerifierTest, EveryCutIsTornOrFoundByTheHead) {
+TEST_F(AuditVerifierTest, EveryTruncatedLogIsTornOrRevealedByTheHead) {
   for (size_t size = 0; size < new_text_.size(); ++size) {
     WriteTestFile(new_, new_text_.substr(0, size));
     const AuditReport report = VerifyBoth();
@@ -170,19 +170,19 @@ TEST_F(AuditVerifierTest, EveryCutIsTornOrFoundByTheHead) {
     ASSERT_EQ(report.ExitStatus(), broken ? 1 : between ? 0 : 3);
     ASSERT_EQ(VerifyBoth(heads_.back()).verdict, Verdict::kBroken);
     ASSERT_EQ(VerifyBoth(heads_.back()).ExitStatus(), 1);
-    // The record of an earlier head is still there.
+    // The files still contain the record of an earlier head.
     ASSERT_EQ(VerifyBoth(heads_[4]).verdict, expected);
   }
 }
 
-TEST_F(AuditVerifierTest, ACutInAnOldFileIsNotATornEnd) {
+TEST_F(AuditVerifierTest, ATruncatedClosedFileIsBrokenAndNotTorn) {
   for (size_t size = 0; size < old_text_.size(); ++size) {
     WriteTestFile(old_, old_text_.substr(0, size));
     ASSERT_EQ(VerifyBoth().verdict, Verdict::kBroken) << size;
   }
 }
 
-TEST_F(AuditVerifierTest, DamageInAnOldFileIsNotATornEnd) {
+TEST_F(AuditVerifierTest, ADamagedClosedFileIsBrokenAndNotTorn) {
   const size_t last = old_text_.rfind('\n', old_text_.size() - 2) + 1;
   for (size_t i = last; i < old_text_.size(); ++i) {
     std::string changed = old_text_;
@@ -193,7 +193,7 @@ TEST_F(AuditVerifierTest, DamageInAnOldFileIsNotATornEnd) {
   }
 }
 
-TEST_F(AuditVerifierTest, GapsBetweenFilesAreFound) {
+TEST_F(AuditVerifierTest, AGapBetweenFilesIsDetected) {
   for (const std::vector<std::string>& files :
        std::vector<std::vector<std::string>>{{new_, old_}, {old_, old_}, {old_, new_, new_}}) {
     const AuditReport report = Verify(files);
@@ -203,7 +203,7 @@ TEST_F(AuditVerifierTest, GapsBetweenFilesAreFound) {
 }
 
 TEST_F(AuditVerifierTest, AnotherLogOfTheSameKeyIsRejected) {
-  // The same number of records, with other content.
+  // Another log with the same number of records, but with other content.
   AuditPosition position;
   std::string other;
   for (int i = 0; i < 5; ++i) chain_.AppendLine(StartText(kTime, "0.2.0", 0), &position, other);
@@ -215,13 +215,13 @@ TEST_F(AuditVerifierTest, AnotherLogOfTheSameKeyIsRejected) {
   EXPECT_TRUE(absl::StrContains(Verify({old_}, heads_[3]).reason, "does not have the MAC of the given head"));
 }
 
-TEST_F(AuditVerifierTest, AFileMustBeginWhereAFileBegins) {
+TEST_F(AuditVerifierTest, TheFirstRecordOfAFileMustBeRecord1OrRotate) {
   const size_t second = old_text_.find('\n') + 1;
   WriteTestFile(old_, old_text_.substr(second));
   EXPECT_EQ(Verify({old_}).verdict, Verdict::kBroken);
 }
 
-TEST_F(AuditVerifierTest, AnyHeadOfTheLogIsFound) {
+TEST_F(AuditVerifierTest, EveryRecordOfTheLogIsAcceptedAsTheHead) {
   for (const AuditHead& head : heads_) EXPECT_EQ(VerifyBoth(head).verdict, Verdict::kWhole) << head.sequence;
   AuditHead later = heads_.back();
   ++later.sequence;
@@ -230,7 +230,7 @@ TEST_F(AuditVerifierTest, AnyHeadOfTheLogIsFound) {
   EXPECT_EQ(Verify({new_}, heads_[0]).ExitStatus(), 1);
 }
 
-TEST_F(AuditVerifierTest, AnotherKeyFindsNoValidRecord) {
+TEST_F(AuditVerifierTest, WithAnotherKeyNoRecordIsValid) {
   const AuditReport report = VerifyAudit({old_, new_}, TestAuditKey(1), std::nullopt);
   EXPECT_EQ(report.verdict, Verdict::kBroken);
   EXPECT_EQ(report.reason, absl::StrCat(old_, ": line 1 was changed, or was written with another key"));
@@ -245,7 +245,7 @@ TEST_F(AuditVerifierTest, UnreadableFilesAreReported) {
   EXPECT_EQ(VerifyAudit({old_}, SecretBytes::Create(16).value(), std::nullopt).verdict, Verdict::kUnreadable);
 }
 
-// A log of many files as the gateway writes it.
+// Tests with a log of many files, which the writer writes.
 class AuditLogVerifierTest : public ::testing::Test {
  protected:
   AuditLogVerifierTest() : folder_(NewFolder()), file_(folder_ + "audit.log") {
@@ -267,7 +267,7 @@ class AuditLogVerifierTest : public ::testing::Test {
   }
   AuditHead Head() const { return {writer_->head().sequence, MacHex(writer_->head().mac)}; }
 
-  // Sorted by name, which gives their order.
+  // Returns the closed files sorted by name, which is their order in the chain.
   std::vector<std::string> ClosedFiles() const {
     std::vector<std::string> files;
     for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
@@ -287,7 +287,7 @@ class AuditLogVerifierTest : public ::testing::Test {
   std::unique_ptr<AuditWriter> writer_;
 };
 
-TEST_F(AuditLogVerifierTest, ALogWithoutClosedFilesIsItsOneFile) {
+TEST_F(AuditLogVerifierTest, ALogWithoutClosedFilesHasOneFile) {
   Write(1);
   ASSERT_TRUE(ClosedFiles().empty());
   const AuditReport report = Verify(Head());
@@ -300,7 +300,7 @@ TEST_F(AuditLogVerifierTest, ClosedFilesAreFoundInTheOrderOfTheChain) {
   Write(60);  // so that some files begin with a number of several digits
   std::vector<std::string> files = ClosedFiles();
   ASSERT_GE(files.size(), 10);
-  // Other files beside them are ignored.
+  // Files with other names in the same folder are ignored.
   for (const char* name : {"audit.log.1", "audit.log.00000000000000000001.gz", "audit.log.0000000000000000000x",
                            "audit.logs", "audit.log.", "other.log.00000000000000000001"}) {
     WriteTestFile(folder_ + name, "nothing of ours\n");
@@ -338,7 +338,7 @@ TEST_F(AuditLogVerifierTest, AMissingOrChangedClosedFileIsReported) {
   }
 }
 
-TEST_F(AuditLogVerifierTest, FilesThatWereMovedAreNamedByTheirRecords) {
+TEST_F(AuditLogVerifierTest, TheReportNamesTheRecordsOfMovedFiles) {
   Write(30);
   const std::vector<std::string> files = ClosedFiles();
   ASSERT_GE(files.size(), 4);
@@ -353,17 +353,17 @@ TEST_F(AuditLogVerifierTest, FilesThatWereMovedAreNamedByTheirRecords) {
   away(1);
   EXPECT_EQ(Verify(Head()).ExitStatus(), 4);
   EXPECT_EQ(Verify(Head()).reason, range(0, 1));
-  // An operator who archives files stores the head of the last of them.
+  // An operator who archives files stores the head of the last archived file.
   const AuditHead archived = VerifyAudit({files[0] + ".away", files[1] + ".away"}, TestAuditKey(), std::nullopt).head;
   EXPECT_EQ(VerifyAuditLog(file_, TestAuditKey(), Head(), archived).ExitStatus(), 0);
   back(0);
   EXPECT_EQ(Verify(Head()).ExitStatus(), 1);
   EXPECT_TRUE(absl::EndsWith(Verify(Head()).reason, range(1, 1))) << Verify(Head()).reason;
-  // A start does not match the records after it.
+  // A `from` at the end of the first file does not excuse the missing second file.
   EXPECT_EQ(VerifyAuditLog(file_, TestAuditKey(), Head(), AuditHead(Verify().head)).ExitStatus(), 1);
   back(1);
 
-  // At the end: the open file is gone, and a copy of the file before it has its name.
+  // Without the current file, records are missing at the end. Here a copy of the file before it has its name.
   const AuditHead head = Head();
   std::filesystem::rename(files.back(), file_);
   EXPECT_EQ(Verify(head).ExitStatus(), 1);
@@ -384,8 +384,8 @@ TEST_F(AuditLogVerifierTest, UnreadableFilesAreReported) {
   EXPECT_EQ(report.reason, absl::StrCat(closed, ": cannot be opened: No such file or directory"));
 }
 
-// A file that is being closed has both names for a moment.
-TEST_F(AuditLogVerifierTest, AFileOfBothNamesIsCheckedOnce) {
+// During a rotation, the old file has both names for a moment.
+TEST_F(AuditLogVerifierTest, AFileWithBothNamesIsCheckedOnce) {
   Write(30);
   std::filesystem::create_hard_link(file_, folder_ + "audit.log.00000000000000001000");
   const AuditReport report = Verify(Head());
@@ -393,7 +393,7 @@ TEST_F(AuditLogVerifierTest, AFileOfBothNamesIsCheckedOnce) {
   EXPECT_EQ(report.denials, 30);
 }
 
-TEST_F(AuditLogVerifierTest, ALogIsWholeWhileItsFilesAreClosed) {
+TEST_F(AuditLogVerifierTest, ALogIsWholeOrTornDuringRotations) {
   Write(1);
   std::atomic<bool> done = false;
   std::thread writer([&] {

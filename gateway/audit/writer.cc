@@ -49,7 +49,8 @@ absl::Status AuditWriter::Recover() {
     const absl::StatusOr<std::vector<std::string>> closed = FindClosedAuditFiles(options_.file);
     if (!closed.ok()) return closed.status();
     if (!closed->empty()) {
-      return absl::DataLossError("it has no records, but there are closed files: restore it, or move them away");
+      return absl::DataLossError(
+          "it has no records, but closed files of this log exist: restore it, or move the closed files away");
     }
   }
   if (scan.torn_bytes > 0 && options_.observe_torn_end) {

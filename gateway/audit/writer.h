@@ -1,4 +1,4 @@
-// Changes the files of the audit log: continues a file at its end, writes groups of records, and starts new files. It
+// Writes the files of the audit log: continues a file at its end, appends groups of records, and starts new files. It
 // has no threads.
 #ifndef STAMPGATE_GATEWAY_AUDIT_WRITER_H_
 #define STAMPGATE_GATEWAY_AUDIT_WRITER_H_
@@ -21,8 +21,8 @@
 
 namespace stampgate {
 
-// One thread at a time. Functions that change a file return the errors of AuditFile: kDataLoss if no later call can
-// succeed.
+// Writes the files of one audit log. Only one thread may use it at a time. Functions that change a file return the
+// errors of AuditFile: kDataLoss if all later calls will fail too.
 class AuditWriter {
  public:
   // The bytes at the file's end that a crash left and that Open removes.
@@ -33,42 +33,45 @@ class AuditWriter {
 
   struct Options {
     std::string file;
-    std::string version;  // of the program
+    std::string version;  // the program's version
     int64_t max_file_bytes = 0;
     std::function<absl::Time()> now;
-    // Open calls it before it removes a torn end, on its thread. May be empty.
+    // Open calls this function before it removes a torn end. May be empty.
     std::function<void(const TornEnd&)> observe_torn_end;
     FileCalls* calls = nullptr;
   };
 
   // A record to write.
   struct Entry {
-    std::string text;  // its members, made by record.h
+    std::string text;  // the record's members, as the functions of record.h return them
     AuditKind kind;
-    uint64_t allow = 0;     // for an outcome
-    uint64_t sequence = 0;  // set by Write; 0 if the record was left out
+    uint64_t allow = 0;     // for an outcome: the number of its allow record
+    uint64_t sequence = 0;  // the record's number, which Write sets; 0 if Write has left the record out
   };
 
-  // Checks the file from its start, as the disk holds it; creates it if it does not exist. Removes a torn end and
-  // writes a record about it, writes the outcome UNKNOWN (reason PROCESS_ENDED) for every allow without one, and writes
-  // a start record. All of that is durable when this returns. Reads about 150 MB a second.
+  // Opens the current file, or creates it if it does not exist. Checks all of its content as the disk returns it. If
+  // the file has a torn end, removes it and writes a torn record. Writes the outcome UNKNOWN (reason PROCESS_ENDED) for
+  // every allow without an outcome, and a start record. All of these records are durable when Open returns. Reads about
+  // 150 MB a second.
   //
-  // Errors: those of ExclusiveFile; kDataLoss if the chain is broken, naming the line, or if the file is empty although
-  // it has closed files; kInvalidArgument and others of AuditChain; kUnavailable if a file cannot be read or written.
+  // Errors: those of ExclusiveFile::Claim; those of AuditChain::Create; kDataLoss, with the number of the line, if the
+  // chain is broken; kDataLoss if the file has no records but closed files of this log exist; kUnavailable if a file
+  // cannot be read or written.
   static absl::StatusOr<std::unique_ptr<AuditWriter>> Open(Options options, const SecretBytes& key);
 
-  // Writes the records in order, as one group that is durable when this returns OK; after an error nothing has been
-  // written. An outcome whose allow already has one, or does not exist, is left out.
+  // Writes the records in order, as one group. If this returns OK, the group is durable; after an error, none of the
+  // records has been written. Leaves out an outcome if its allow already has an outcome or does not exist.
   absl::Status Write(const std::vector<Entry*>& entries);
 
-  // Starts a new file if this one exceeds its limit. After kUnavailable the old file continues; when it has grown by
-  // another eighth of its limit this tries again, and returns the same error until then.
+  // Starts a new file if the current file exceeds its limit. If this fails with kUnavailable, later records go to the
+  // current file. When the file has grown by another eighth of its limit, StartAnewIfLarge tries again; until then it
+  // returns the same error.
   absl::Status StartAnewIfLarge();
 
-  // The last durable record.
+  // Returns the position of the last durable record.
   const AuditPosition& head() const { return head_; }
 
-  // The number of allows without a durable outcome.
+  // Returns the number of allows without a durable outcome.
   size_t open() const { return open_.size(); }
 
  private:
@@ -83,8 +86,8 @@ class AuditWriter {
   std::unique_ptr<AuditFile> file_;
   AuditPosition head_;
   uint64_t first_sequence_ = 1;  // of the current file
-  int64_t anew_at_ = 0;          // file size in bytes at which StartAnewIfLarge acts
-  absl::Status anew_;            // result of the last attempt
+  int64_t anew_at_ = 0;          // the file size in bytes above which StartAnewIfLarge starts a new file
+  absl::Status anew_;            // the result of the last attempt to start a new file
   absl::flat_hash_set<uint64_t> open_;
 };
 

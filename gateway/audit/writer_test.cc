@@ -56,7 +56,7 @@ class AuditWriterTest : public ::testing::Test {
     ASSERT_TRUE(status.ok()) << status;
   }
 
-  // Writes the entry and returns its number; 0 after an error.
+  // Writes the entry and returns the number of its record; 0 after an error.
   uint64_t Write(Entry entry) {
     if (!writer_->Write({&entry}).ok()) return 0;
     return entry.sequence;
@@ -82,14 +82,14 @@ class AuditWriterTest : public ::testing::Test {
   std::unique_ptr<AuditWriter> writer_;
 };
 
-TEST_F(AuditWriterTest, BeginsANewChain) {
+TEST_F(AuditWriterTest, OpenBeginsANewChain) {
   Open();
   EXPECT_EQ(Allow(), 2);
   EXPECT_EQ(End(2), 3);
   EXPECT_EQ(writer_->open(), 0);
   const std::vector<std::string> lines = LinesOf(path_);
   ASSERT_EQ(lines.size(), 3);
-  // As in chain_test.cc.
+  // The same line as in chain_test.cc.
   EXPECT_EQ(lines[0],
             R"({"seq":1,"time":"2026-01-02T03:04:05.678901Z","kind":"start","format":2,"version":"0.1.0","closed":0,)"
             R"("mac":"b99890ce3257da971191b14e083459de3aca5ecd77dd930043489dd1003bdddb"})");
@@ -98,14 +98,14 @@ TEST_F(AuditWriterTest, BeginsANewChain) {
   EXPECT_EQ(Verify().verdict, Verdict::kWhole);
 }
 
-TEST_F(AuditWriterTest, OnlyTheOwnerCanUseTheFile) {
+TEST_F(AuditWriterTest, OnlyTheOwnerOfTheFileHasPermissions) {
   Open();
   struct stat file;
   ASSERT_EQ(stat(path_.c_str(), &file), 0);
   EXPECT_EQ(file.st_mode & 07777, 0600);
 }
 
-TEST_F(AuditWriterTest, OnlyOneProcessCanOpenIt) {
+TEST_F(AuditWriterTest, OnlyOneProcessCanOpenTheFile) {
   Open();
   std::unique_ptr<AuditWriter> first = std::move(writer_);
   EXPECT_EQ(TryOpen().code(), absl::StatusCode::kFailedPrecondition);
@@ -113,7 +113,7 @@ TEST_F(AuditWriterTest, OnlyOneProcessCanOpenIt) {
   EXPECT_TRUE(TryOpen().ok());
 }
 
-TEST_F(AuditWriterTest, ContinuesWhereTheFileEnds) {
+TEST_F(AuditWriterTest, OpenContinuesTheChainAtTheEndOfTheFile) {
   Open();
   ASSERT_EQ(Allow(), 2);
   ASSERT_EQ(End(2), 3);
@@ -124,9 +124,9 @@ TEST_F(AuditWriterTest, ContinuesWhereTheFileEnds) {
   EXPECT_EQ(Verify().verdict, Verdict::kWhole);
 }
 
-TEST_F(AuditWriterTest, AStartWritesOutcomesOfOpenAllows) {
+TEST_F(AuditWriterTest, AStartWritesOutcomesForOpenAllows) {
   Open();
-  for (int i = 0; i < 4; ++i) Allow();  // 2 to 5
+  for (int i = 0; i < 4; ++i) Allow();  // records 2 to 5
   End(3);
   Open();
   const std::vector<std::string> unknown = LinesWith(path_, kProcessEnded);
@@ -137,7 +137,7 @@ TEST_F(AuditWriterTest, AStartWritesOutcomesOfOpenAllows) {
   EXPECT_EQ(Member(unknown[2], "code"), "UNKNOWN");
   EXPECT_EQ(Member(LinesOf(path_).back(), "closed"), "3");
   EXPECT_EQ(writer_->open(), 0);
-  // Only once.
+  // The next start does not write these outcomes again.
   Open();
   EXPECT_EQ(LinesWith(path_, kProcessEnded).size(), 3);
   const AuditReport report = Verify();
@@ -181,7 +181,7 @@ TEST_F(AuditWriterTest, ATornRecordIsRemovedAndReported) {
     EXPECT_EQ(Member(lines[4], "kind"), "start");
     EXPECT_EQ(Verify().verdict, Verdict::kWhole);
   }
-  // Only a torn record, the very first.
+  // The file contains nothing except a torn first record.
   WriteTestFile(path_, whole.substr(0, 20));
   Open();
   EXPECT_EQ(Member(LinesOf(path_)[0], "kind"), "torn");
@@ -189,7 +189,7 @@ TEST_F(AuditWriterTest, ATornRecordIsRemovedAndReported) {
   EXPECT_EQ(Verify().verdict, Verdict::kWhole);
 }
 
-TEST_F(AuditWriterTest, ALongEndWithoutALineFeedIsTorn) {
+TEST_F(AuditWriterTest, ALongLastLineWithoutALineFeedIsATornEnd) {
   Open();
   writer_ = nullptr;
   const std::string whole = ReadTestFile(path_);
@@ -270,7 +270,7 @@ TEST_F(AuditWriterTest, EveryFailureWhileOpeningIsReported) {
   }
 }
 
-TEST_F(AuditWriterTest, TheFirstRecordOfAGroupNamesTheOneBefore) {
+TEST_F(AuditWriterTest, TheFirstRecordOfAGroupHasTheMacOfTheRecordBefore) {
   Open();
   Entry one{AllowText(kTime, By("payments")), AuditKind::kAllow};
   Entry left_out{OutcomeText(kTime, 77, AuditOutcome()), AuditKind::kOutcome, 77};
@@ -284,7 +284,7 @@ TEST_F(AuditWriterTest, TheFirstRecordOfAGroupNamesTheOneBefore) {
   for (const size_t i : {1, 3, 4}) EXPECT_EQ(Member(lines[i], "previous_mac"), Member(lines[i - 1], "mac")) << i;
 }
 
-// A file as an older program wrote it.
+// Tests with a file of format 1, which an older program wrote.
 class AuditFileOfFormat1Test : public AuditWriterTest {
  protected:
   void Add(const std::string& members) { chain_.AppendLine(members, &position_, text_); }
@@ -301,11 +301,11 @@ class AuditFileOfFormat1Test : public AuditWriterTest {
   std::string text_;
 };
 
-TEST_F(AuditFileOfFormat1Test, IsContinued) {
+TEST_F(AuditFileOfFormat1Test, OpenContinuesAFileOfFormat1) {
   Open();
   EXPECT_EQ(Member(LinesOf(path_).back(), "closed"), "2");
   EXPECT_EQ(Verify().verdict, Verdict::kWhole);
-  // From here on the file marks groups.
+  // The records that the gateway appends to this file mark the beginnings of groups.
   Allow();
   writer_ = nullptr;
   WriteTestFile(path_, ReadTestFile(path_) + "nonsense\nand more\n");
@@ -314,7 +314,7 @@ TEST_F(AuditFileOfFormat1Test, IsContinued) {
   EXPECT_EQ(Verify().verdict, Verdict::kWhole);
 }
 
-TEST_F(AuditFileOfFormat1Test, IsTornOnlyWithoutALineFeed) {
+TEST_F(AuditFileOfFormat1Test, OnlyALastLineWithoutALineFeedIsATornEnd) {
   for (size_t i = 0; i < text_.size() - 1; ++i) {
     std::string changed = text_;
     changed[i] ^= 1;
@@ -328,7 +328,7 @@ TEST_F(AuditFileOfFormat1Test, IsTornOnlyWithoutALineFeed) {
   EXPECT_EQ(Member(LinesOf(path_)[3], "bytes"), "8");
 }
 
-TEST_F(AuditFileOfFormat1Test, IsNotCutWhereANewGroupFollows) {
+TEST_F(AuditFileOfFormat1Test, AChangeBeforeAGroupOfFormat2IsRefused) {
   Open();
   writer_ = nullptr;
   const std::string whole = ReadTestFile(path_);
@@ -340,7 +340,7 @@ TEST_F(AuditFileOfFormat1Test, IsNotCutWhereANewGroupFollows) {
   }
 }
 
-TEST_F(AuditWriterTest, ARecordOfANewerProgramIsNotCutOff) {
+TEST_F(AuditWriterTest, ARecordOfANewerProgramIsNotRemoved) {
   Open();
   AuditPosition position = writer_->head();
   writer_ = nullptr;
@@ -370,7 +370,7 @@ TEST_F(AuditWriterTest, AFailedGroupChangesNothing) {
   EXPECT_EQ(Verify().allows, 2);
 }
 
-TEST_F(AuditWriterTest, ALargeFileIsFollowedByAnother) {
+TEST_F(AuditWriterTest, AFileThatIsTooLargeIsFollowedByANewFile) {
   max_file_bytes_ = 1000;
   Open();
   std::vector<std::string> files;
@@ -397,16 +397,16 @@ TEST_F(AuditWriterTest, ALargeFileIsFollowedByAnother) {
   EXPECT_EQ(report.allows, 101);
   EXPECT_EQ(report.outcomes, 100);
   EXPECT_EQ(report.open_allows, 1);
-  // Each can be checked by itself, and lists the open allows.
+  // Each file can be checked by itself, because its first records list the open allows.
   EXPECT_EQ(Verify().verdict, Verdict::kIncomplete);
   EXPECT_EQ(Verify().open_allows, 1);
-  // The outcome may be in a later file. If the process dies, the next start finds the allow.
+  // The current file names the open allow of an earlier file. So the next start writes its outcome.
   Open();
   EXPECT_EQ(Member(LinesWith(path_, kProcessEnded).at(0), "allow"), absl::StrCat(kept_open));
   EXPECT_EQ(Verify(files).open_allows, 0);
 }
 
-TEST_F(AuditWriterTest, ManyOpenAllowsAreCarriedOver) {
+TEST_F(AuditWriterTest, ANewFileListsManyOpenAllows) {
   max_file_bytes_ = 1000;
   Open();
   constexpr size_t kMany = 2500;
@@ -423,8 +423,9 @@ TEST_F(AuditWriterTest, ManyOpenAllowsAreCarriedOver) {
   EXPECT_EQ(Member(LinesOf(path_).back(), "closed"), "2500");
 }
 
-TEST_F(AuditWriterTest, ADyingProcessLeavesNoGapBetweenFiles) {
-  // The process dies between the two steps: the old file has its second name, but the new file does not exist yet.
+TEST_F(AuditWriterTest, AProcessThatDiesDuringARotationLeavesNoGap) {
+  // The process dies in the middle of a rotation: the old file has its second name, but the new file has not replaced
+  // it yet.
   max_file_bytes_ = 100;
   Open();
   Allow();
@@ -439,14 +440,14 @@ TEST_F(AuditWriterTest, ADyingProcessLeavesNoGapBetweenFiles) {
   EXPECT_EQ(Verify({OldFile(1), path_}).verdict, Verdict::kWhole);
 }
 
-TEST_F(AuditWriterTest, ContinuesTheFileIfRotationFails) {
+TEST_F(AuditWriterTest, AFailedRotationLeavesTheCurrentFileInUse) {
   max_file_bytes_ = 1600;
   Open();
   while (ReadTestFile(path_).size() <= 1600) End(Allow());
   calls_.Fail(Call::kLink, EPERM);
   EXPECT_EQ(writer_->StartAnewIfLarge().code(), kUnavailable);
   const int links = calls_.calls(Call::kLink);
-  // Not retried at once; the error is remembered.
+  // Until the file has grown, StartAnewIfLarge does not try again, but returns the same error.
   EXPECT_EQ(writer_->StartAnewIfLarge().code(), kUnavailable);
   EXPECT_EQ(calls_.calls(Call::kLink), links);
   End(Allow());
@@ -456,7 +457,7 @@ TEST_F(AuditWriterTest, ContinuesTheFileIfRotationFails) {
   EXPECT_EQ(LinesOf(path_).size(), 1);
 }
 
-TEST_F(AuditWriterTest, AMissingFileWithClosedOnesIsAnError) {
+TEST_F(AuditWriterTest, OpenRefusesAMissingFileIfClosedFilesExist) {
   max_file_bytes_ = 100;
   Open();
   Allow();
@@ -465,12 +466,12 @@ TEST_F(AuditWriterTest, AMissingFileWithClosedOnesIsAnError) {
   ASSERT_EQ(unlink(path_.c_str()), 0);
   EXPECT_EQ(TryOpen().code(), kDataLoss);
   EXPECT_EQ(TryOpen().code(), kDataLoss);
-  // Files with other names do not matter.
+  // A file with another name is not a closed file.
   ASSERT_EQ(rename(OldFile(1).c_str(), (path_ + ".1").c_str()), 0);
   EXPECT_TRUE(TryOpen().ok());
 }
 
-TEST_F(AuditWriterTest, RefusesFoldersAndLinks) {
+TEST_F(AuditWriterTest, OpenRefusesFoldersAndLinks) {
   ASSERT_EQ(symlink("/dev/null", path_.c_str()), 0);
   EXPECT_EQ(TryOpen().code(), absl::StatusCode::kFailedPrecondition);
   ASSERT_EQ(unlink(path_.c_str()), 0);

@@ -10,23 +10,24 @@
 
 namespace stampgate {
 
-// One thread at a time. The call counts as in flight from this object's creation to End or destruction.
+// Counts one call in Metrics. The call is in flight from the creation of this object until End or its destruction. Only
+// one thread may use it at a time.
 class CallMetrics {
  public:
-  // If `metrics` is null, nothing is counted. It and the text of `method` must outlive this.
+  // If `metrics` is null, the call is not counted. `metrics` and the text of `method` must outlive this object.
   CallMetrics(Metrics* metrics, absl::string_view method);
   ~CallMetrics();
 
   CallMetrics(const CallMetrics&) = delete;
   CallMetrics& operator=(const CallMetrics&) = delete;
 
-  // Counts the call's end. Only the first call of this function counts.
+  // Counts the end of the call. If it is called again, does nothing.
   void End(const absl::Status& status);
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  Metrics* metrics_;  // null once the end was counted
+  Metrics* metrics_;  // null after the end was counted
   const absl::string_view method_;
   const Clock::time_point started_ = Clock::now();
 };

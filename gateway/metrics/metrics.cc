@@ -22,7 +22,8 @@ using prometheus::Gauge;
 using prometheus::Histogram;
 using prometheus::Registry;
 
-// In seconds: from the gateway's own refusals to upstream's slowest responses.
+// Returns the bounds of the histograms, in seconds. The smallest are for calls that the gateway itself refuses, the
+// largest for upstream's slowest responses.
 const Histogram::BucketBoundaries& DurationBounds() {
   static const auto& bounds =
       *new Histogram::BucketBoundaries{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30};
@@ -41,7 +42,7 @@ Gauge& AddGauge(Registry& registry, const char* name, const char* help) {
   return AddGauges(registry, name, help).Add({});
 }
 
-// The reason in ErrorInfo: the enum value's name without its prefix.
+// Returns the reason as ErrorInfo contains it: the enum value's name without its prefix.
 std::string ReasonOf(const google::protobuf::EnumValueDescriptor& value) {
   return std::string(absl::StripPrefix(value.name(), "ERROR_REASON_"));
 }
@@ -64,7 +65,7 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
           AddGauges(registry_, "stampgate_event_log_write_seconds",
                     "How long the event log has waited for its disk, in seconds; 0 if it is not waiting.")),
       event_log_bytes_(AddGauges(registry_, "stampgate_event_log_bytes",
-                                 "Bytes in use in the event log's file; retention bounds them.")),
+                                 "Bytes in use in the event log's file; retention limits them.")),
       event_log_oldest_age_(AddGauges(registry_, "stampgate_event_log_oldest_age_seconds",
                                       "Time since the oldest event of the event log was stored; 0 if there is none.")),
       subscriber_lag_(AddGauges(registry_, "stampgate_subscriber_lag_events",
@@ -82,18 +83,20 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
       detached_exchanges_(AddGauge(registry_, "stampgate_detached_exchanges",
                                    "Submits in progress at upstream whose callers have left.")),
       oldest_detached_age_(AddGauge(registry_, "stampgate_detached_exchange_oldest_age_seconds",
-                                    "Time since the caller left the oldest of stampgate_detached_exchanges.")),
+                                    "Time since the caller of the oldest detached exchange left; 0 if there is none.")),
       lost_events_(AddCounters(registry_, "stampgate_events_lost_total",
                                "Acknowledged events that were lost or damaged on disk when the event log was opened.")
                        .Add({})),
       audit_sequence_(AddGauges(registry_, "stampgate_audit_head_sequence",
                                 "Sequence number of the last audit record whose head was logged.")),
       audit_failing_(AddGauges(registry_, "stampgate_audit_failing", "1 while the audit log cannot be written.")),
-      audit_file_bytes_(AddGauges(registry_, "stampgate_audit_file_bytes", "Size of the audit log's file.")),
+      audit_file_bytes_(
+          AddGauges(registry_, "stampgate_audit_file_bytes", "Size of the audit log's current file, in bytes.")),
       audit_open_allows_(AddGauges(registry_, "stampgate_audit_open_allows",
                                    "Allowed calls, and reads of events, that have no outcome in the audit log yet.")),
-      audit_oldest_open_call_ages_(AddGauges(registry_, "stampgate_audit_oldest_open_call_seconds",
-                                             "Time since the oldest of these calls was allowed; 0 if there is none.")),
+      audit_oldest_open_call_ages_(
+          AddGauges(registry_, "stampgate_audit_oldest_open_call_seconds",
+                    "Time since the oldest call without an outcome in the audit log was allowed; 0 if there is none.")),
       reloads_(
           AddCounters(registry_, "stampgate_reloads_total", "Reloads of changed configs and certificates, by result.")),
       config_taken_(AddGauges(registry_, "stampgate_config_last_reload_success_timestamp_seconds",
@@ -115,9 +118,11 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
               .Add({})),
       start_time_(AddGauge(registry_, "process_start_time_seconds", "When the process started, in Unix time.")),
       now_(std::move(now)),
-      audit_head_(AddGauges(registry_, "stampgate_audit_head_info",
-                            "Head (number and MAC) of the audit log that was logged last, for audit verify --head."),
-                  "head"),
+      audit_head_(
+          AddGauges(
+              registry_, "stampgate_audit_head_info",
+              "Head of the audit log (number and MAC of a record) that was logged last, for audit verify --head."),
+          "head"),
       policy_(AddGauges(registry_, "stampgate_policy_info", "Version of the current policy."), "version") {
   AddGauges(registry_, "stampgate_build_info", "Version of the program.")
       .Add({{"version", std::string(version)}})
@@ -132,10 +137,10 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
   Family<Gauge>& in_flight = AddGauges(registry_, "stampgate_upstream_exchanges_in_flight",
                                        "Calls that wait for upstream's response, by the kind of their connection.");
   Family<Gauge>& waiting = AddGauges(registry_, "stampgate_upstream_waiting_calls",
-                                     "Calls that wait for a connection to upstream, by its kind.");
+                                     "Calls that wait for a connection to upstream, by the kind of the connection.");
   Family<Histogram>& durations = BuildHistogram()
                                      .Name("stampgate_upstream_exchange_duration_seconds")
-                                     .Help("How long upstream took to respond, or until the exchange was given up.")
+                                     .Help("Time until upstream responded or the gateway gave up the exchange.")
                                      .Register(registry_);
   for (size_t i = 0; i < upstream_lanes_.size(); ++i) {
     const prometheus::Labels labels = {{"lane", kUpstreamLanes[i]}};
@@ -172,7 +177,7 @@ Counter& Metrics::EndedWith(Calls& calls, absl::StatusCode code) {
   if (index >= kCodes) index = static_cast<size_t>(absl::StatusCode::kUnknown);
   std::atomic<Counter*>& ended = calls.ended[index];
   Counter* counter = ended.load(std::memory_order_acquire);
-  if (counter == nullptr) {  // two threads may do this at once, and get the same counter
+  if (counter == nullptr) {  // two threads may do this at the same time; both get the same counter
     counter =
         &calls_.Add({{"method", calls.name}, {"code", absl::StatusCodeToString(static_cast<absl::StatusCode>(index))}});
     ended.store(counter, std::memory_order_release);
@@ -188,7 +193,7 @@ void Metrics::CallEnded(absl::string_view method, const absl::Status& status, ab
   Calls& calls = found == methods_.end() ? *other_methods_ : *found->second;
   EndedWith(calls, status.code()).Increment();
   if (calls.duration != nullptr) calls.duration->Observe(absl::ToDoubleSeconds(duration));
-  // A caller's cancellation is not an error: every normal subscription ends so.
+  // If a caller cancels its call, this is not an error: every normal subscription ends in this way.
   const bool has_left = absl::IsCancelled(status) && ErrorReasonOf(status).empty();
   if (!status.ok() && !has_left) CountError(status);
 }

@@ -29,55 +29,58 @@
 
 namespace stampgate {
 
-// Why TLS handshakes of callers fail, indexed by HandshakeFailure.
+// Names of the reasons for failed TLS handshakes of callers, indexed by HandshakeFailure.
 inline constexpr std::array<const char*, 5> kHandshakeFailures = {"no_hello", "hello_refused", "no_certificate",
                                                                   "certificate_refused", "unfinished"};
 
-// Numbers about the process that are collected elsewhere.
+// Numbers about the process, which other code collects and passes to Render.
 struct ProcessNumbers {
   ProcessUsage usage;
   std::array<int64_t, kHandshakeFailures.size()> failed_handshakes{};
   uint64_t dropped_log_lines = 0;
 };
 
-// Thread-safe.
+// Collects all metrics and renders them. Thread-safe.
 class Metrics {
  public:
   struct Method {
     std::string full_name;     // "/stampgate.v1.PolicyService/GetPolicy"
     std::string policy_class;  // "query"
-    bool streams = false;      // the duration of its calls is not measured
+    bool streams = false;      // if true, the duration of its calls is not measured
   };
 
   using SteadyTime = std::chrono::steady_clock::time_point;
 
-  // Counts calls by these methods, and all others as "other". `version` is the program's. `now` is the clock for ages.
+  // Counts the calls of each of `methods`, and the calls of all other methods together as "other". `version` is the
+  // version of the program. `now` is the clock for the age of the oldest call without an outcome in the audit log.
   Metrics(const std::vector<Method>& methods, absl::string_view version,
           std::function<SteadyTime()> now = std::chrono::steady_clock::now);
 
   Metrics(const Metrics&) = delete;
   Metrics& operator=(const Metrics&) = delete;
 
-  // Call both once for every call; see CallMetrics.
+  // CallMetrics calls these functions once for every call, when the call begins and when it ends.
   void CallBegan();
   void CallLeft();
-  // Call it between the two, when the call's status is known.
+  // Counts the end of a call with its status and its duration. Must be called between CallBegan and CallLeft.
   void CallEnded(absl::string_view method, const absl::Status& status, absl::Duration duration);
 
   void SubscriberCame() { subscribers_.Increment(); }
   void SubscriberLeft() { subscribers_.Decrement(); }
-  // One of Intake::Outcomes(). Expected outcomes are shown as 0 before the first one.
+  // Count deliveries by their outcome, one of Intake::Outcomes(). Before the first delivery, ExpectDeliveries shows
+  // each outcome with 0.
   void ExpectDeliveries(const std::vector<std::string>& outcomes);
   void CountDelivery(const std::string& outcome);
-  // The event log's latest position.
+  // Sets the position of the newest event in the event log.
   void SetLatestPosition(int64_t position);
-  // How long the event log's current write has taken; zero if none is in progress.
+  // Sets how long the current write of the event log has taken; zero if no write is in progress.
   void SetEventLogWrite(absl::Duration under_way);
-  // The event log's size, and the age of its oldest event; zero if it has none.
+  // Sets the size of the event log and the age of its oldest event, which is zero if there is no event.
   void SetEventLogUsage(int64_t bytes, absl::Duration oldest_age);
-  // How many events the slowest subscriber has not received yet; zero if there is no subscriber.
+  // Sets how many events the slowest subscriber has not received yet; zero if there is no subscriber.
   void SetSubscriberLag(int64_t events);
-  // The webhook port's connections and, since its start, those that were displaced or not admitted; see PeerTable.
+  // The open connections to the webhook port; and how many connections were closed to admit others (displaced), or not
+  // admitted (refused), since the start of the port. See PeerTable.
   struct WebhookPeers {
     size_t unproven = 0;
     size_t proven = 0;
@@ -85,43 +88,46 @@ class Metrics {
     uint64_t proven_displaced = 0;
     uint64_t refused = 0;
   };
-  // One thread at a time.
+  // Only one thread may call it at a time.
   void SetWebhookPeers(const WebhookPeers& peers);
-  // Events that the event log found lost or damaged on its disk when it was opened.
+  // Counts events that were lost or damaged on the disk when the event log was opened.
   void CountLostEvents(int64_t count) { lost_events_.Increment(static_cast<double>(count)); }
 
-  // The call store: its number of idempotency keys, and whether its last write failed. Shown from the first call on.
+  // Sets the number of idempotency keys in the call store, and whether the last write of the call store failed. Both
+  // metrics are shown after the first call of this function.
   void SetCallStore(int64_t keys, bool failing);
 
-  // Exchanges with upstream whose callers have left: their number, and when the oldest one's caller left. Never blocks.
+  // Sets the number of exchanges with upstream whose callers have left, and when the caller of the oldest of these
+  // exchanges left. Never blocks.
   void SetDetachedExchanges(int count, std::chrono::steady_clock::time_point oldest);
 
-  // `lane` indexes kUpstreamLanes, in the order of UpstreamClient::Lane: how many calls are at upstream, how many wait
-  // for a connection, and how long an exchange took. Never blocks.
+  // SetUpstreamLane sets how many calls of a lane wait for upstream's response, and how many wait for a connection.
+  // ObserveUpstreamExchange counts an exchange and its duration. `lane` is an index of kUpstreamLanes, whose order is
+  // that of UpstreamClient::Lane. Both functions never block.
   void SetUpstreamLane(size_t lane, int in_flight, int waiting);
   void ObserveUpstreamExchange(size_t lane, absl::Duration duration);
   static constexpr std::array<const char*, 3> kUpstreamLanes = {"submit", "query", "key_set"};
 
-  // Each is shown from its first call on; without an audit, never.
+  // Set the metrics of the audit log. Each metric is shown after the first call of its function.
   void SetAuditHead(uint64_t sequence, const std::string& head);
   void SetAuditFailing(bool failing);
-  // The size of the current file.
+  // Sets the size of the audit log's current file.
   void SetAuditFileBytes(int64_t bytes);
-  // How many allowed calls and reads have no outcome, and when the oldest of these calls was allowed, if there is one.
-  // Does not wait for Render.
+  // Sets how many allowed calls and event reads have no outcome in the audit log, and when the oldest of these calls
+  // was allowed. Never waits for Render.
   void SetAuditOpenAllows(size_t calls, size_t reads, std::optional<SteadyTime> oldest_call);
 
   // Counts a reload that succeeded or failed; `what` is a constant such as "config".
   void CountReload(const std::string& what, bool ok);
-  // When the current config was loaded, at the start or by a reload.
+  // Sets when the current config was loaded, at the start or by a reload.
   void SetConfigTaken(absl::Time time);
   void SetPolicyVersion(const std::string& version);
-  // When the certificate of the gRPC port expires. Shown once it is set.
+  // Sets when the certificate of the gRPC port expires. The metric is shown after the first call.
   void SetCertificateNotAfter(absl::Time time);
-  // The same for the webhook port.
+  // Sets when the certificate of the webhook port expires. The metric is shown after the first call.
   void SetWebhookCertificateNotAfter(absl::Time time);
 
-  // All metrics, in Prometheus's text format 0.0.4.
+  // Returns all metrics, in Prometheus's text format 0.0.4.
   std::string Render(const ProcessNumbers& process = {});
   static constexpr char kContentType[] = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -131,7 +137,8 @@ class Metrics {
 
   static constexpr size_t kCodes = 17;  // the number of absl::StatusCode values
 
-  // One method. The series of OK exists from the beginning, the others from their first call on.
+  // The series of one method, one for each status code. The series of OK exists from the beginning; each other series
+  // exists after the first call with its code.
   struct Calls {
     std::string name;
     prometheus::Histogram* duration = nullptr;
@@ -144,7 +151,7 @@ class Metrics {
     prometheus::Histogram* duration = nullptr;
   };
 
-  // A gauge of value 1 with a text in its label.
+  // A gauge that has the value 1 and shows a text in its label.
   class Info {
    public:
     Info(Gauges& gauges, std::string label) : gauges_(gauges), label_(std::move(label)) {}
@@ -160,7 +167,7 @@ class Metrics {
   prometheus::Counter& EndedWith(Calls& calls, absl::StatusCode code);
   void CountError(const absl::Status& status);
   void SetOldestOpenCallAge();
-  // Increases a counter to a total that was counted elsewhere.
+  // Increases `counter` to `total`, which other code has counted.
   static void Raise(prometheus::Counter& counter, double total);
 
   prometheus::Registry registry_;
@@ -186,7 +193,7 @@ class Metrics {
   Gauges& call_store_failing_;
   prometheus::Gauge& detached_exchanges_;
   prometheus::Gauge& oldest_detached_age_;
-  std::atomic<std::chrono::steady_clock::time_point> oldest_detached_{};  // meaningless while there is none
+  std::atomic<std::chrono::steady_clock::time_point> oldest_detached_{};  // meaningless if there are no such exchanges
   prometheus::Counter& lost_events_;
   Gauges& audit_sequence_;
   Gauges& audit_failing_;
@@ -207,11 +214,11 @@ class Metrics {
   prometheus::Gauge& start_time_;
 
   const std::function<SteadyTime()> now_;
-  std::mutex open_allows_mutex_;  // guards the two below; held only briefly, because the audit log waits for it
+  std::mutex open_allows_mutex_;  // guards the next two; held only briefly, because the audit log waits for it
   std::optional<SteadyTime> oldest_open_call_;
   prometheus::Gauge* oldest_open_call_age_ = nullptr;  // null without an audit
 
-  std::mutex mutex_;  // guards what Render sets, and the two below, so that none is shown with two texts
+  std::mutex mutex_;  // guards the metrics that Render sets, and the next two, so that Render shows each with one text
   Info audit_head_;
   Info policy_;
 };

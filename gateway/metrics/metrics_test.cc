@@ -31,7 +31,7 @@ std::vector<Metrics::Method> Methods() {
   return {{kGet, "query"}, {"/s.Service/Delete", "dangerous"}, {kSubscribe, "events", /*streams=*/true}};
 }
 
-// The value of the series that the line begins with, or "none".
+// Returns the value in the line that begins with `series`, or "none".
 std::string ValueOf(Metrics& metrics, absl::string_view series) {
   const std::string text = metrics.Render();
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
@@ -55,7 +55,7 @@ absl::Status OfUpstream(const std::string& reason) {
   return ToStatus(error);
 }
 
-TEST(MetricsTest, BeginWithTheExpectedSeries) {
+TEST(MetricsTest, TheExpectedSeriesExistFromTheStart) {
   Metrics metrics(Methods(), "1.2.3");
   EXPECT_EQ(ValueOf(metrics, "stampgate_build_info{version=\"1.2.3\"}"), "1");
   EXPECT_EQ(ValueOf(metrics, "stampgate_calls_total{code=\"OK\",method=\"/s.Service/Delete\"}"), "0");
@@ -71,7 +71,7 @@ TEST(MetricsTest, BeginWithTheExpectedSeries) {
   }
 }
 
-TEST(MetricsTest, ShowTheAgeOfTheOldestDetachedExchange) {
+TEST(MetricsTest, TheAgeOfTheOldestDetachedExchangeIsShown) {
   Metrics metrics(Methods(), "v");
   constexpr char kCount[] = "stampgate_detached_exchanges";
   constexpr char kAge[] = "stampgate_detached_exchange_oldest_age_seconds";
@@ -94,7 +94,7 @@ TEST(MetricsTest, ShowTheAgeOfTheOldestDetachedExchange) {
   EXPECT_EQ(age(), 0);
 }
 
-TEST(MetricsTest, CountEachCallOnce) {
+TEST(MetricsTest, EachCallIsCountedOnce) {
   Metrics metrics(Methods(), "v");
   for (int i = 0; i < 3; ++i) CallMetrics(&metrics, kGet).End(absl::OkStatus());
   CallMetrics(&metrics, kGet).End(Denied());
@@ -108,7 +108,7 @@ TEST(MetricsTest, CountEachCallOnce) {
   EXPECT_EQ(ValueOf(metrics, "stampgate_call_duration_seconds_count{class=\"dangerous\"}"), "0");
 }
 
-TEST(MetricsTest, ShowTheCallsInFlight) {
+TEST(MetricsTest, TheNumberOfCallsInFlightIsShown) {
   Metrics metrics(Methods(), "v");
   auto ends = std::make_unique<CallMetrics>(&metrics, kGet);
   auto vanishes = std::make_unique<CallMetrics>(&metrics, kGet);
@@ -120,7 +120,7 @@ TEST(MetricsTest, ShowTheCallsInFlight) {
   EXPECT_EQ(ValueOf(metrics, "stampgate_calls_in_flight"), "0");
 }
 
-TEST(MetricsTest, ShowOnlyTheGatewaysReasons) {
+TEST(MetricsTest, OnlyTheGatewaysReasonsAreShown) {
   Metrics metrics(Methods(), "v");
   metrics.CallEnded(kGet, OfUpstream("DENIED_BY_POLICY"), absl::ZeroDuration());
   metrics.CallEnded(kGet, OfUpstream("chosen by somebody"), absl::ZeroDuration());
@@ -131,7 +131,7 @@ TEST(MetricsTest, ShowOnlyTheGatewaysReasons) {
   EXPECT_THAT(metrics.Render(), Not(HasSubstr("chosen")));
 }
 
-TEST(MetricsTest, CountUnknownMethodsTogether) {
+TEST(MetricsTest, CallsOfUnknownMethodsAreCountedTogether) {
   Metrics metrics(Methods(), "v");
   metrics.CallEnded("/chosen/ByACaller", absl::OkStatus(), absl::Seconds(1));
   metrics.CallEnded("", absl::OkStatus(), absl::Seconds(1));
@@ -139,13 +139,13 @@ TEST(MetricsTest, CountUnknownMethodsTogether) {
   EXPECT_THAT(metrics.Render(), Not(HasSubstr("ByACaller")));
 }
 
-TEST(MetricsTest, CountUndefinedCodesAsUnknown) {
+TEST(MetricsTest, UndefinedStatusCodesAreCountedAsUnknown) {
   Metrics metrics(Methods(), "v");
   metrics.CallEnded(kGet, absl::Status(static_cast<absl::StatusCode>(99), "m"), absl::ZeroDuration());
   EXPECT_EQ(ValueOf(metrics, "stampgate_calls_total{code=\"UNKNOWN\",method=\"/s.Service/Get\"}"), "1");
 }
 
-TEST(MetricsTest, MeasureCallsButNotStreams) {
+TEST(MetricsTest, DurationsOfCallsAreMeasuredButNotThoseOfStreams) {
   Metrics metrics(Methods(), "v");
   metrics.CallEnded(kGet, absl::OkStatus(), absl::Milliseconds(3));
   metrics.CallEnded(kGet, absl::OkStatus(), absl::Milliseconds(500));
@@ -163,7 +163,7 @@ TEST(MetricsTest, MeasureCallsButNotStreams) {
   EXPECT_THAT(metrics.Render(), Not(HasSubstr("class=\"events\"")));
 }
 
-TEST(MetricsTest, ShowTheAuditsHeadInOneSeries) {
+TEST(MetricsTest, OnlyTheLatestHeadOfTheAuditLogIsShown) {
   Metrics metrics(Methods(), "v");
   metrics.SetAuditFailing(true);
   EXPECT_EQ(ValueOf(metrics, "stampgate_audit_failing"), "1");
@@ -175,7 +175,7 @@ TEST(MetricsTest, ShowTheAuditsHeadInOneSeries) {
   EXPECT_THAT(metrics.Render(), Not(HasSubstr("1:aa")));
 }
 
-TEST(MetricsTest, ShowAllowsWithoutAnOutcome) {
+TEST(MetricsTest, TheNumberOfAllowsWithoutAnOutcomeIsShown) {
   Metrics::SteadyTime now(std::chrono::seconds(100));
   Metrics metrics(Methods(), "v", [&now] { return now; });
   metrics.SetAuditOpenAllows(2, 7, Metrics::SteadyTime(std::chrono::milliseconds(99500)));
@@ -191,7 +191,7 @@ TEST(MetricsTest, ShowAllowsWithoutAnOutcome) {
   EXPECT_EQ(ValueOf(metrics, "stampgate_audit_oldest_open_call_seconds"), "0");
 }
 
-TEST(MetricsTest, ShowTheCurrentVersions) {
+TEST(MetricsTest, ThePolicyVersionReloadsAndCertificatesAreShown) {
   Metrics metrics(Methods(), "v");
   metrics.SetPolicyVersion("0001");
   metrics.SetPolicyVersion("0002");
@@ -210,7 +210,7 @@ TEST(MetricsTest, ShowTheCurrentVersions) {
   EXPECT_EQ(ValueOf(metrics, "stampgate_webhook_tls_certificate_not_after_timestamp_seconds"), "1800000002");
 }
 
-TEST(MetricsTest, CountACancelledCallAsNoError) {
+TEST(MetricsTest, ACancelledCallIsNotCountedAsAnError) {
   Metrics metrics(Methods(), "v");
   const auto errors = [&metrics] {
     double sum = 0;
@@ -233,7 +233,7 @@ TEST(MetricsTest, CountACancelledCallAsNoError) {
   EXPECT_EQ(errors(), 1);
 }
 
-TEST(MetricsTest, ShowTheEventLogsUsageAndWebhookPeers) {
+TEST(MetricsTest, TheUsageOfTheEventLogAndTheWebhookPeersAreShown) {
   Metrics metrics(Methods(), "v");
   EXPECT_EQ(ValueOf(metrics, "stampgate_webhook_peers_refused_total"), "none");
   metrics.SetEventLogUsage(4096, absl::Milliseconds(2500));
@@ -251,7 +251,7 @@ TEST(MetricsTest, ShowTheEventLogsUsageAndWebhookPeers) {
   }
 }
 
-TEST(MetricsTest, CountDeliveriesAndShowThePosition) {
+TEST(MetricsTest, DeliveriesAreCountedAndThePositionIsShown) {
   Metrics metrics(Methods(), "v");
   metrics.SubscriberCame();
   metrics.SubscriberCame();
@@ -273,7 +273,7 @@ TEST(MetricsTest, CountDeliveriesAndShowThePosition) {
   EXPECT_EQ(ValueOf(metrics, "stampgate_events_lost_total"), "3");
 }
 
-TEST(MetricsTest, MeasureUpstream) {
+TEST(MetricsTest, ExchangesWithUpstreamAreMeasured) {
   Metrics metrics(Methods(), "v");
   metrics.SetUpstreamLane(0, 3, 2);
   metrics.SetUpstreamLane(1, 1, 0);
@@ -287,14 +287,14 @@ TEST(MetricsTest, MeasureUpstream) {
   EXPECT_EQ(ValueOf(metrics, "stampgate_upstream_exchange_duration_seconds_count{lane=\"submit\"}"), "0");
 }
 
-TEST(MetricsTest, ShowTheAuditsSizeOnceItIsKnown) {
+TEST(MetricsTest, TheSizeOfTheAuditFileIsShownOnceItIsKnown) {
   Metrics metrics(Methods(), "v");
   EXPECT_EQ(ValueOf(metrics, "stampgate_audit_file_bytes"), "none");
   metrics.SetAuditFileBytes(4096);
   EXPECT_EQ(ValueOf(metrics, "stampgate_audit_file_bytes"), "4096");
 }
 
-TEST(MetricsTest, ShowTheNumbersOfTheProcess) {
+TEST(MetricsTest, TheNumbersOfTheProcessAreShown) {
   Metrics metrics(Methods(), "v");
   ProcessNumbers numbers;
   numbers.usage = {1, 2, 3, 4, 5};
@@ -309,7 +309,7 @@ TEST(MetricsTest, ShowTheNumbersOfTheProcess) {
   }
 }
 
-TEST(MetricsTest, AreExactUnderConcurrency) {
+TEST(MetricsTest, CountsOfManyThreadsAreExact) {
   Metrics metrics(Methods(), "v");
   constexpr int kThreads = 4;
   constexpr int kCalls = 2000;
@@ -333,7 +333,7 @@ TEST(MetricsTest, AreExactUnderConcurrency) {
   EXPECT_EQ(ValueOf(metrics, "stampgate_calls_in_flight"), "0");
 }
 
-TEST(MetricsTest, MayBeAbsent) { CallMetrics(nullptr, kGet).End(Denied()); }
+TEST(MetricsTest, CallMetricsAcceptsNoMetrics) { CallMetrics(nullptr, kGet).End(Denied()); }
 
 }  // namespace
 }  // namespace stampgate

@@ -10,7 +10,7 @@
 namespace stampgate {
 
 EndBound::EndBound(absl::Duration patience) {
-  // sleep_for uses the monotonic clock here.
+  // In this standard library, sleep_for uses the monotonic clock.
   StartThread("end-bound", [this, patience] {
     std::this_thread::sleep_for(absl::ToChronoNanoseconds(patience));
     Log(Severity::kWarning, "not_ended_in_time", {{"waited_for", what_.load()}});

@@ -11,12 +11,12 @@ namespace {
 
 using testing::ExitedWithCode;
 
-// A destructor that hangs, like that of a thread whose disk does not respond.
+// Has a destructor that hangs, like the destructor of an object whose thread waits for a disk.
 struct Hanging {
   ~Hanging() { pause(); }
 };
 
-TEST(EndBoundDeathTest, EndsAHangingProcessAndLogsWhy) {
+TEST(EndBoundDeathTest, EndsAHangingProcessAndLogsTheStep) {
   EXPECT_EXIT(
       {
         auto* bound = new EndBound(absl::Milliseconds(1));
@@ -26,7 +26,7 @@ TEST(EndBoundDeathTest, EndsAHangingProcessAndLogsWhy) {
       ExitedWithCode(1), "\"severity\":\"WARNING\",\"event\":\"not_ended_in_time\",\"waited_for\":\"the disk\"");
 }
 
-TEST(EndBoundDeathTest, BoundsExitToo) {
+TEST(EndBoundDeathTest, EndsAProcessThatHangsInExit) {
   EXPECT_EXIT(
       {
         static Hanging hanging;

@@ -1,4 +1,4 @@
-// Hardens the process, so that others cannot read its memory and files.
+// Hardens the process, so that other processes and users cannot read its memory and files.
 #ifndef STAMPGATE_GATEWAY_PROCESS_HARDENING_H_
 #define STAMPGATE_GATEWAY_PROCESS_HARDENING_H_
 
@@ -6,9 +6,10 @@
 
 namespace stampgate {
 
-// After this, no core dump is written even if the limit is raised, no process of the same user can read this one, child
-// processes cannot gain privileges, and only the owner can use files that the process creates. Call it before any
-// secret is read. Errors: kInternal, with the system's error.
+// After this call, the system writes no core dump of the process, even if the limit is raised. Other processes of the
+// same user cannot read the memory of this process. Child processes cannot gain privileges. Only the owner can use
+// files that the process creates. Must be called before the process reads a secret. Errors: the system's error, as
+// absl::ErrnoToStatus maps it.
 absl::Status HardenProcess();
 
 }  // namespace stampgate

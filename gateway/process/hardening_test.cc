@@ -13,7 +13,7 @@
 namespace stampgate {
 namespace {
 
-// Exits with 0 if `holds`, else prints `what` and fails.
+// If `holds` is false, prints `what` and exits with an error.
 void Expect(bool holds, const char* what) {
   if (holds) return;
   std::cerr << what;
@@ -23,7 +23,7 @@ void Expect(bool holds, const char* what) {
 void HardenAndLook() {
   Expect(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1, "the system does not report what is dumpable");
   Expect(HardenProcess().ok(), "failed");
-  // While it is off, only root can use /proc/PID/mem and ptrace, and no core is written whatever the limit.
+  // While PR_GET_DUMPABLE is 0, only root can use ptrace and /proc/PID/mem, and the system writes no core dump.
   Expect(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0, "dumpable");
   rlimit core{};
   Expect(getrlimit(RLIMIT_CORE, &core) == 0 && core.rlim_cur == 0 && core.rlim_max == 0, "core limit");
@@ -32,15 +32,15 @@ void HardenAndLook() {
   std::exit(0);
 }
 
-TEST(HardenProcessTest, ClosesTheProcessToOthers) {
+TEST(HardenProcessTest, OthersCannotReadTheProcess) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(HardenAndLook(), ::testing::ExitedWithCode(0), "");
 }
 
-// Sanitizers have their own checks, and _FORTIFY_SOURCE hides calls from them.
+// Builds with a sanitizer do not use _FORTIFY_SOURCE, because it hides calls from the sanitizer's own checks.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
-// Two adjacent members: a write past the first stays inside the object.
+// Two adjacent members. A write that goes past the first member stays inside the object.
 struct Neighbours {
   char first[8];
   char second[64];
@@ -52,7 +52,8 @@ void CopyInto(Neighbours& neighbours, const char* text) {
   __asm__ volatile("" : : "r"(&neighbours) : "memory");
 }
 
-// The C library checks the bounds of members with _FORTIFY_SOURCE 2; with 1 it checks only whole objects.
+// With _FORTIFY_SOURCE=2, the C library checks writes against the size of the member; with 1, only against the size of
+// the object.
 TEST(FortifySourceTest, AWritePastAMemberEndsTheProcess) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   static_assert(_FORTIFY_SOURCE >= 2);

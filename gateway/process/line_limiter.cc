@@ -8,7 +8,7 @@ namespace {
 
 constexpr absl::Duration kDay = absl::Hours(24);
 
-// True also if the clock was set back.
+// Returns whether `time` has passed since `began`. Also returns true if the clock was set back.
 bool IsOver(absl::Time began, absl::Time now, absl::Duration time) { return now < began || now - began >= time; }
 
 }  // namespace
@@ -79,18 +79,18 @@ std::vector<FloodBound::Counted> FloodBound::Take(absl::Time now, bool all) {
         Add(others_, counted.count, counted.since);
       }
     }
-    // Known names are kept for their day.
+    // A known name is kept until its day has ended, because it has a daily budget.
     const bool idle = source.count == 0 && source.window.HasEnded(now, limits_.window) &&
                       (source.who == Who::kStranger || source.day.HasEnded(now, kDay));
     if (idle && source.who == Who::kStranger) --strangers_;
-    // Erasing does not invalidate other entries.
+    // Erasing an entry does not invalidate the iterators of other entries.
     if (idle) {
       sources_.erase(it++);
     } else {
       ++it;
     }
   }
-  // Counts moved here from strangers are old already, so their age alone would allow a line each time.
+  // Counts that were moved to others_ are already old, so their age alone would allow a line in every call of Take.
   if (others_.count > 0 &&
       (all || (IsOver(others_.since, now, limits_.window) && others_window_.Spend(now, limits_.window, 1)))) {
     taken.push_back(TakeFrom(kOthers, others_));

@@ -1,4 +1,4 @@
-// Bounds the lines that outsiders can cause: decides which are written, and counts the rest.
+// Limits the lines that other parties can cause in a log: decides which lines are written, and counts the others.
 #ifndef STAMPGATE_GATEWAY_PROCESS_LINE_LIMITER_H_
 #define STAMPGATE_GATEWAY_PROCESS_LINE_LIMITER_H_
 
@@ -13,11 +13,12 @@
 
 namespace stampgate {
 
-// Bounds lines by name: the name of a denied caller, or the outcome of a delivery. Counts are exact: every line that is
-// not written is in one. Not thread-safe.
+// Limits the lines of each name. A name is, for example, the name of a denied caller or the outcome of a delivery.
+// Every line that is not written is contained in one count. Not thread-safe.
 //
-// Strangers can have any number of names, so all strangers share one budget. Lines beyond it, and beyond kStrangers
-// names in one window, are counted under the name kOthers. All other names are known to the program.
+// Names are known to the program, or they are names of strangers. Strangers can have any number of names, so they share
+// one daily budget of lines and counts. Counts beyond this budget, and lines of more than kStrangers names in one
+// window, go to one common count under the name kOthers.
 class FloodBound {
  public:
   static constexpr size_t kStrangers = 1024;
@@ -25,11 +26,11 @@ class FloodBound {
 
   struct Limits {
     absl::Duration window;
-    int per_window = 0;  // lines of one name, and also counts of it
-    // In 24 hours from the first one. Counts of strangers use this budget too; counts of others are at most one for
-    // each window.
-    int64_t daily = std::numeric_limits<int64_t>::max();            // lines of one name
-    int64_t strangers_daily = std::numeric_limits<int64_t>::max();  // lines and counts of all strangers
+    int per_window = 0;  // lines of one name in one window
+    // Limits for 24 hours, which begin with the first line. A known name has at most one count per window, which uses
+    // up no limit.
+    int64_t daily = std::numeric_limits<int64_t>::max();            // lines of one known name
+    int64_t strangers_daily = std::numeric_limits<int64_t>::max();  // lines and counts of all strangers together
   };
 
   enum class Who { kKnown, kStranger };
@@ -38,33 +39,33 @@ class FloodBound {
     std::string name;
     Who who = Who::kKnown;
     uint64_t count = 0;
-    absl::Time since;  // when the first of them was counted
+    absl::Time since;  // when the first of these lines was counted
   };
 
   explicit FloodBound(Limits limits) : limits_(limits) { others_.who = Who::kStranger; }
 
-  // Whether this line may be written. If not, counts it.
+  // Returns whether this line may be written. If it may not, counts it.
   bool Admit(const std::string& name, Who who, absl::Time now);
 
-  // Counts a line that could not be written after all.
+  // Counts a line that Admit has allowed, but that was not written.
   void Count(const std::string& name, Who who, absl::Time now);
 
-  // Removes and returns the counts that began at least one window ago; with `all`, every one.
+  // Removes and returns the counts that began at least one window ago. With `all`, removes and returns all counts.
   std::vector<Counted> Take(absl::Time now, bool all);
 
-  // Adds a count that could not be written back.
+  // Restores a count that Take has returned, because it could not be written.
   void GiveBack(const Counted& counted);
 
-  // Whether there is a count, due now or later.
+  // Returns whether there is a count, even if Take does not return it yet.
   bool counting() const { return counting_ > 0; }
 
  private:
   // Counts how much of a budget was spent in the current period.
   class Budget {
    public:
-    // False if `most` have been spent.
+    // Spends one unit of the budget, or returns false if `most` units were spent in the current period.
     bool Spend(absl::Time now, absl::Duration time, int64_t most);
-    // Whether Spend would begin a new period.
+    // Returns whether the current period is over, so that Spend would begin a new one.
     bool HasEnded(absl::Time now, absl::Duration time) const;
 
    private:
@@ -91,7 +92,7 @@ class FloodBound {
   Budget strangers_day_;
   Source others_;
   Budget others_window_;  // bounds the counts of others_
-  size_t counting_ = 0;   // number of sources with a count
+  size_t counting_ = 0;   // the number of sources with a count
 };
 
 }  // namespace stampgate

@@ -23,7 +23,7 @@ const absl::Time kStart = absl::FromUnixSeconds(1767323045);
 constexpr absl::Duration kTick = absl::Milliseconds(1);
 constexpr FloodBound::Limits kLimits = {.window = absl::Seconds(1), .per_window = 100};
 
-TEST(FloodBoundTest, BoundsTheLinesOfEachCallerInAWindow) {
+TEST(FloodBoundTest, LimitsTheLinesOfEachCallerInAWindow) {
   FloodBound denials(kLimits);
   for (int i = 0; i < 150; ++i) {
     EXPECT_EQ(denials.Admit("a", kKnown, kStart + i * kTick), i < 100);
@@ -31,7 +31,7 @@ TEST(FloodBoundTest, BoundsTheLinesOfEachCallerInAWindow) {
   }
   EXPECT_TRUE(denials.counting());
   EXPECT_TRUE(denials.Take(kStart + absl::Seconds(1), false).empty());
-  // The first counted one came at 100 ms.
+  // The first line that was counted came at 100 ms.
   const auto taken = denials.Take(kStart + absl::Milliseconds(1100), false);
   ASSERT_EQ(taken.size(), 2);
   EXPECT_EQ(taken[0].name, "(b)");
@@ -42,25 +42,25 @@ TEST(FloodBoundTest, BoundsTheLinesOfEachCallerInAWindow) {
   EXPECT_TRUE(denials.Take(kStart + absl::Seconds(9), true).empty());
 }
 
-TEST(FloodBoundTest, TheNextWindowHasLinesAgain) {
+TEST(FloodBoundTest, LinesAreAdmittedAgainInTheNextWindow) {
   FloodBound denials(kLimits);
   for (int i = 0; i < 101; ++i) denials.Admit("a", kKnown, kStart);
   EXPECT_FALSE(denials.Admit("a", kKnown, kStart + absl::Milliseconds(999)));
   EXPECT_TRUE(denials.Admit("a", kKnown, kStart + absl::Seconds(1)));
-  // A count stays after its window ends.
+  // A count is kept after the end of its window.
   const auto taken = denials.Take(kStart + absl::Seconds(1), false);
   ASSERT_EQ(taken.size(), 1);
   EXPECT_EQ(taken[0].count, 2);
 }
 
-TEST(FloodBoundTest, AClockThatIsSetBackStopsNothing) {
+TEST(FloodBoundTest, LinesAreAdmittedAfterTheClockIsSetBack) {
   FloodBound denials(kLimits);
   for (int i = 0; i < 101; ++i) denials.Admit("a", kKnown, kStart);
   EXPECT_TRUE(denials.Admit("a", kKnown, kStart - absl::Hours(1)));
   EXPECT_EQ(denials.Take(kStart - absl::Hours(1), false).size(), 1);
 }
 
-TEST(FloodBoundTest, AReturnedCountIsTakenAgain) {
+TEST(FloodBoundTest, TakeReturnsACountThatWasGivenBack) {
   FloodBound denials(kLimits);
   for (int i = 0; i < 103; ++i) denials.Admit("a", kKnown, kStart);
   auto taken = denials.Take(kStart, true);
@@ -73,7 +73,7 @@ TEST(FloodBoundTest, AReturnedCountIsTakenAgain) {
   EXPECT_EQ(taken[0].since, kStart);
 }
 
-TEST(FloodBoundTest, StrangersNeverUseACallersBudget) {
+TEST(FloodBoundTest, StrangersNeverUseTheBudgetOfACaller) {
   FloodBound denials(kLimits);
   for (size_t i = 0; i < FloodBound::kStrangers; ++i) {
     EXPECT_TRUE(denials.Admit(absl::StrCat("(s", i, ")"), kStranger, kStart));
@@ -85,7 +85,7 @@ TEST(FloodBoundTest, StrangersNeverUseACallersBudget) {
   ASSERT_EQ(taken.size(), 1);
   EXPECT_EQ(taken[0].name, FloodBound::kOthers);
   EXPECT_EQ(taken[0].count, 1000);
-  // They are forgotten when their window is over.
+  // FloodBound forgets strangers when their window is over.
   EXPECT_TRUE(denials.Admit("(t1)", kStranger, kStart + absl::Seconds(1)));
 }
 
@@ -95,7 +95,7 @@ TEST(FloodBoundTest, ACallerHasADailyBudget) {
   for (int second = 0; second < 24 * 60 * 60; ++second) {
     const absl::Time now = kStart + absl::Seconds(second);
     for (int i = 0; i < 4; ++i) written += denials.Admit("a", kKnown, now) ? 1 : 0;
-    denials.Take(now, false);  // must not forget the day
+    denials.Take(now, false);  // must not forget how many lines the name had on this day
   }
   EXPECT_EQ(written, 5);
   EXPECT_TRUE(denials.Admit("b", kKnown, kStart + absl::Hours(23)));
@@ -106,7 +106,7 @@ TEST(FloodBoundTest, StrangersShareABudgetForLinesAndCounts) {
   FloodBound denials({.window = absl::Seconds(1), .per_window = 1, .strangers_daily = 10});
   for (int i = 0; i < 8; ++i) EXPECT_TRUE(denials.Admit(absl::StrCat("(s", i, ")"), kStranger, kStart));
   for (int i = 0; i < 8; ++i) EXPECT_FALSE(denials.Admit(absl::StrCat("(s", i, ")"), kStranger, kStart));
-  // Two counts are left; the rest are in one.
+  // The budget allows two more counts. All other lines are in one common count.
   auto taken = denials.Take(kStart + absl::Seconds(1), false);
   ASSERT_THAT(taken, SizeIs(3));
   EXPECT_EQ(taken[0].name, FloodBound::kOthers);
@@ -120,8 +120,8 @@ TEST(FloodBoundTest, StrangersShareABudgetForLinesAndCounts) {
   EXPECT_TRUE(denials.Admit("(new)", kStranger, kStart + absl::Hours(24)));
 }
 
-// Counts that move there are old, each at another time.
-TEST(FloodBoundTest, TheCountOfTheOthersIsTakenOnceInAWindow) {
+// Counts of strangers that are moved to the common count began at different times, and each is older than a window.
+TEST(FloodBoundTest, TakeReturnsTheCommonCountOnceInAWindow) {
   FloodBound denials({.window = absl::Minutes(1), .per_window = 1, .strangers_daily = 0});
   int lines = 0;
   for (int second = 0; second < 3600; ++second) {

@@ -28,7 +28,8 @@ constexpr size_t kQueuedLines = 8192;
 // How often FlushLog polls the number of lines that spdlog has dropped; spdlog has no notification for it.
 constexpr absl::Duration kLook = absl::Milliseconds(10);
 
-// Not through stdio: a thread that waits for a slow reader would hold the lock of stderr, which exit() needs.
+// Writes without stdio: with stdio, a thread that waits for a slow reader would hold the lock of stderr, which exit()
+// needs.
 void WriteAll(const char* data, size_t size) {
   while (size > 0) {
     const ssize_t written = write(STDERR_FILENO, data, size);
@@ -42,7 +43,7 @@ void WriteAll(const char* data, size_t size) {
 // Writes to standard error and counts lines. Only the pool's single thread writes.
 class CountingSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
  public:
-  // Waits until `done(number of lines written)`, at most for `patience`.
+  // Waits until `done` returns true for the number of written lines, but not longer than `patience`.
   template <typename Done>
   void WaitFor(absl::Duration patience, Done done) {
     std::unique_lock lock(mutex_);
@@ -66,7 +67,8 @@ class CountingSink final : public spdlog::sinks::base_sink<spdlog::details::null
   uint64_t written_ = 0;
 };
 
-// Does not use spdlog's global registry: its static destructor destroys its pool, after which logging throws.
+// The queue and the thread of the log. They are not in spdlog's global registry, because the registry's static
+// destructor destroys its thread pool, and logging would throw afterwards.
 class ProcessLog {
  public:
   ProcessLog()
@@ -104,7 +106,7 @@ class ProcessLog {
   std::atomic<uint64_t> queued_ = 0;
 };
 
-// Never destroyed, because threads may still log while the process exits.
+// Returns the log, which is never destroyed, because threads may still log while the process exits.
 ProcessLog& TheLog() {
   static ProcessLog& log = *new ProcessLog;
   return log;

@@ -1,4 +1,4 @@
-// The log: one JSON object a line on standard error.
+// The log: one JSON object per line on standard error.
 #ifndef STAMPGATE_GATEWAY_PROCESS_LOG_H_
 #define STAMPGATE_GATEWAY_PROCESS_LOG_H_
 
@@ -20,21 +20,21 @@ using LogValue = std::variant<std::string, int64_t, uint64_t, double>;
 
 using LogFields = std::vector<std::pair<absl::string_view, LogValue>>;
 
-// Drops lines of a lower severity from now on; initially no line is dropped. Thread-safe.
+// From now on, Log drops lines whose severity is lower than `severity`. Initially it drops no line. Thread-safe.
 void SetLowestLogged(Severity severity) noexcept;
 
 // Queues a line {"time","severity","event", fields...}. Never blocks: if the reader of the log is too slow, the oldest
-// lines are dropped, and DroppedLogLines counts them. Fields are names, codes, ids, counts and durations, never a body,
-// a header, a key or a secret. Any thread may call this at any time, also while the process exits. Never throws: a line
-// that cannot be queued is dropped.
+// lines are dropped, and DroppedLogLines counts them. Fields may contain names, codes, ids, counts and durations, but
+// never a body, a header, a key or a secret. Any thread may call this at any time, even while the process exits. Never
+// throws: a line that cannot be queued is dropped.
 void Log(Severity severity, absl::string_view event, const LogFields& fields) noexcept;
 
-// Waits until every line that was queued before is written or dropped, but at most for `patience`: a reader that
-// stopped reading must not keep the process from ending. Returns whether all lines were handled. Later lines are
-// written too.
+// Waits until all lines that are queued now are written or dropped, but not longer than `patience`: if the reader of
+// the log has stopped reading, the process must still be able to end. Returns whether all of these lines were written
+// or dropped. Lines can be logged after this call too.
 bool FlushLog(absl::Duration patience = absl::Seconds(2)) noexcept;
 
-// How many lines were dropped because the reader of the log was too slow. Thread-safe.
+// Returns how many lines were dropped because the reader of the log was too slow. Thread-safe.
 uint64_t DroppedLogLines() noexcept;
 
 }  // namespace stampgate

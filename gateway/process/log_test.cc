@@ -30,7 +30,7 @@ void LogForEver(int threads) {
   while (started < threads) std::this_thread::yield();
 }
 
-// Each round runs in a child process, whose output is discarded.
+// Discards the output of this process. Tests call it in child processes.
 void Silence() {
   const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
   dup2(nowhere, STDERR_FILENO);
@@ -51,7 +51,7 @@ TEST(LogDeathTest, ThreadsMayLogWhileTheProcessFlushesAndExits) {
   }
 }
 
-TEST(LogDeathTest, AFlushWritesWhatIsQueued) {
+TEST(LogDeathTest, AFlushWritesTheQueuedLines) {
   EXPECT_EXIT(
       {
         for (int i = 0; i < 1000; ++i) Log(Severity::kInfo, "line", {{"number", std::to_string(i)}});
@@ -64,7 +64,7 @@ TEST(LogDeathTest, AFlushWritesWhatIsQueued) {
       "\"a .\"quoted.\" word\"\\}\n");
 }
 
-TEST(LogDeathTest, NumbersAreNumbers) {
+TEST(LogDeathTest, NumbersAreWrittenAsJsonNumbers) {
   EXPECT_EXIT(
       {
         Log(Severity::kInfo, "line",
@@ -90,7 +90,7 @@ TEST(LogDeathTest, LinesBelowTheLowestSeverityAreNotWritten) {
       ExitedWithCode(0), "^\\{\"time\":\"[^\"]*\",\"severity\":\"WARNING\",\"event\":\"warning\"\\}\n$");
 }
 
-TEST(LogDeathTest, AFlushMayComeTwiceAndBeforeAnyLine) {
+TEST(LogDeathTest, FlushLogMayBeCalledRepeatedlyAndBeforeTheFirstLine) {
   EXPECT_EXIT(
       {
         bool flushed = FlushLog();
@@ -112,7 +112,7 @@ TEST(LogDeathTest, DroppedLinesDoNotDelayAFlush) {
       ExitedWithCode(0), "");
 }
 
-TEST(LogDeathTest, AReaderThatStopsDelaysAFlushBriefly) {
+TEST(LogDeathTest, IfTheReaderStopsAFlushEndsAfterItsTimeLimit) {
   EXPECT_EXIT(
       {
         int pipe_ends[2];

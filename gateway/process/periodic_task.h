@@ -15,18 +15,18 @@ namespace stampgate {
 // Thread-safe.
 class PeriodicTask {
  public:
-  // Runs `task` every `interval`, for the first time after one interval, on a thread of this name (see StartThread).
+  // Runs `task` every `interval` on a thread of this name (see StartThread). The first run begins after one interval.
   PeriodicTask(const std::string& name, absl::Duration interval, std::function<void()> task);
-  // Waits for a run that is in progress.
+  // Starts no further runs, and waits for a run that is in progress.
   ~PeriodicTask();
 
   PeriodicTask(const PeriodicTask&) = delete;
   PeriodicTask& operator=(const PeriodicTask&) = delete;
 
-  // Runs the task now; if it is running, once more afterwards.
+  // Lets the thread run the task immediately. If the task is running now, the thread runs it once more afterwards.
   void Wake();
 
-  // For `task` itself: its next run begins at the latest after `time`.
+  // May be called by the task: its next run begins after `time` or after the interval, whichever is shorter.
   void RunAgainIn(absl::Duration time);
 
  private:

@@ -46,7 +46,7 @@ double CpuSeconds() {
   return getrusage(RUSAGE_SELF, &usage) == 0 ? Seconds(usage.ru_utime) + Seconds(usage.ru_stime) : 0;
 }
 
-// When the machine booted, in Unix time.
+// Returns when the machine booted, in Unix time.
 double BootTime() {
   std::ifstream file("/proc/stat");
   for (std::string word; file >> word;) {
@@ -60,8 +60,8 @@ double StartTime() {
   std::ifstream file("/proc/self/stat");
   std::string text;
   std::getline(file, text);
-  // The second field is the program's name in brackets, which may contain anything; the start time is the 20th field
-  // after it.
+  // The second field is the program's name in brackets, which may contain any characters. The start time is the 20th
+  // field after it.
   std::istringstream fields(text.substr(text.rfind(')') + 1));
   std::string field;
   for (int i = 0; i < 20; ++i) fields >> field;

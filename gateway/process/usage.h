@@ -1,4 +1,4 @@
-// What the system reports about this process's use of resources.
+// Reads how much memory and CPU time, and how many file descriptors, this process uses.
 #ifndef STAMPGATE_GATEWAY_PROCESS_USAGE_H_
 #define STAMPGATE_GATEWAY_PROCESS_USAGE_H_
 
@@ -12,7 +12,7 @@ struct ProcessUsage {
   double start_time_seconds = 0;  // in Unix time
 };
 
-// Also works when no descriptor is free. A value that cannot be read is 0.
+// A value that cannot be read is 0. If no file descriptor is free, `open_descriptors` is the limit.
 ProcessUsage ReadProcessUsage();
 
 }  // namespace stampgate

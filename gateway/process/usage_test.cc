@@ -8,7 +8,7 @@
 namespace stampgate {
 namespace {
 
-TEST(ProcessUsageTest, IsThatOfThisProcess) {
+TEST(ProcessUsageTest, DescribesThisProcess) {
   const ProcessUsage usage = ReadProcessUsage();
   EXPECT_GT(usage.resident_bytes, 1 << 20);
   EXPECT_GE(usage.open_descriptors, 3);

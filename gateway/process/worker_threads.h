@@ -19,24 +19,24 @@ class WorkerThreads {
  public:
   using Task = absl::AnyInvocable<void() &&>;
 
-  // Starts `count` threads, at least 1, of this name: see StartThread.
+  // Starts `count` threads, but at least one, with this name (see StartThread).
   WorkerThreads(const std::string& name, int count);
 
-  // Waits until every task has run. Not from a task.
+  // Waits until every task has run. A task must not destroy this object.
   ~WorkerThreads();
 
   WorkerThreads(const WorkerThreads&) = delete;
   WorkerThreads& operator=(const WorkerThreads&) = delete;
 
-  // Runs `task` once, on one of the threads; tasks begin in the order of the calls. Never waits for a task. A task must
+  // Runs `task` once, on one of the threads. Tasks begin in the order of the calls. Never waits for a task. A task must
   // not wait for another one: a sleeping thread wakes only if several tasks wait for each thread that is awake. The
-  // number of tasks that wait is not bounded here.
+  // number of waiting tasks is not bounded here.
   void Run(Task task);
 
  private:
   void Work();
 
-  // Of the standard library, so that the thread sanitizer sees it.
+  // A mutex of the standard library, because ThreadSanitizer understands it.
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Task> tasks_;

@@ -10,7 +10,7 @@
 namespace stampgate {
 namespace {
 
-TEST(WorkerThreadsTest, OneThreadRunsTasksInTheirOrder) {
+TEST(WorkerThreadsTest, OneThreadRunsTasksInTheOrderOfTheQueue) {
   std::vector<int> ran;
   {
     WorkerThreads threads("test", 1);
@@ -49,7 +49,7 @@ TEST(WorkerThreadsTest, RunDoesNotWaitForATask) {
   EXPECT_EQ(ran, 2);
 }
 
-TEST(WorkerThreadsTest, ATaskMayHandOverAnother) {
+TEST(WorkerThreadsTest, ATaskMayQueueAnotherTask) {
   std::atomic<int> ran = 0;
   {
     WorkerThreads threads("test", 2);
@@ -58,7 +58,7 @@ TEST(WorkerThreadsTest, ATaskMayHandOverAnother) {
   EXPECT_EQ(ran, 1);
 }
 
-TEST(WorkerThreadsTest, ATaskIsDestroyedOnceItHasRun) {
+TEST(WorkerThreadsTest, ATaskIsDestroyedAfterItHasRun) {
   auto held = std::make_shared<int>(1);
   std::weak_ptr<int> watched = held;
   std::latch ran(1);
@@ -71,7 +71,7 @@ TEST(WorkerThreadsTest, ATaskIsDestroyedOnceItHasRun) {
   ran.wait();
 }
 
-TEST(WorkerThreadsTest, WithoutACountThereIsOneThread) {
+TEST(WorkerThreadsTest, IfTheCountIsZeroThereIsOneThread) {
   std::latch ran(1);
   WorkerThreads threads("test", 0);
   threads.Run([&ran] { ran.count_down(); });

@@ -1,4 +1,4 @@
-// JSON Web Tokens of several issuers.
+// Verifies JSON Web Tokens of several issuers.
 #ifndef STAMPGATE_GATEWAY_TOKENS_ISSUERS_H_
 #define STAMPGATE_GATEWAY_TOKENS_ISSUERS_H_
 
@@ -13,24 +13,24 @@
 
 namespace stampgate {
 
-// What is configured of an issuer.
+// An issuer that the config lists, with its keys.
 struct TokenIssuerRule {
   std::string name;
-  std::string issuer;  // the claim "iss"; no two have the same
+  std::string issuer;  // the claim "iss" of its tokens; different for each issuer
   std::vector<std::string> audiences;
   std::shared_ptr<TokenKeys> keys;
 };
 
-// A token says itself whose it is; that only chooses whose keys it must be signed with.
+// Verifies a token with the keys of the issuer that the token itself names.
 class TokenIssuers : public TokenVerifier {
  public:
-  // `now` is called by any thread, also after the verifier has gone.
+  // Any thread may call `now`, even after this object is destroyed.
   TokenIssuers(std::vector<TokenIssuerRule> rules, std::function<absl::Time()> now);
 
   void Verify(absl::string_view token, absl::AnyInvocable<void(absl::StatusOr<VerifiedToken>)> done) override;
 
  private:
-  // Shared with the calls that wait for keys.
+  // The calls that wait for keys also own the rules.
   const std::shared_ptr<const std::vector<TokenIssuerRule>> rules_;
   const std::function<absl::Time()> now_;
 };

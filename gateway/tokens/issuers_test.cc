@@ -25,7 +25,8 @@ using OnAnswer = absl::AnyInvocable<void(absl::StatusOr<KeySetAnswer>)>;
 constexpr char kNoKeys[] = "UNAVAILABLE: the keys of the token's issuer are not available";
 constexpr char kUnknownKey[] = "UNAUTHENTICATED: the token's key is not known";
 
-// Issuers on one thread, with a clock: "file" has its keys already, a test answers for the server of "net".
+// Tests with two issuers, one thread and a clock. The issuer "file" has its keys from the start. The keys of the issuer
+// "net" are fetched; the test answers for its server.
 class TokenIssuersTest : public testing::Test {
  protected:
   TokenIssuersTest() {
@@ -67,11 +68,12 @@ class TokenIssuersTest : public testing::Test {
     return key.Token(absl::StrCat(R"({"alg":"ES256","kid":")", key_id, R"("})"), Claims("https://net"));
   }
 
-  // "net/someone", the error, or "" while it is not known; the string lives as long as the test.
+  // Returns the outcome: "net/someone" for example, or the error, or "" as long as there is no outcome. The string
+  // changes when there is an outcome, and lives as long as the test.
   const std::string& Verify(absl::string_view token) {
     std::string& outcome = outcomes_.emplace_back();
     issuers_->Verify(token, [&outcome](const absl::StatusOr<VerifiedToken>& verified) {
-      EXPECT_EQ(outcome, "") << "answered twice";
+      EXPECT_EQ(outcome, "") << "Verify has called back twice";
       outcome = verified.ok() ? absl::StrCat(verified->issuer, "/", verified->subject) : verified.status().ToString();
     });
     return outcome;
@@ -96,14 +98,14 @@ class TokenIssuersTest : public testing::Test {
   std::unique_ptr<TokenIssuers> issuers_;
 };
 
-TEST_F(TokenIssuersTest, KnowsGenuineTokens) {
+TEST_F(TokenIssuersTest, AcceptsGenuineTokens) {
   EXPECT_EQ(Verify(Rsa().Token(R"({"alg":"RS256","kid":"rsa"})", Claims())), "file/someone");
   EXPECT_EQ(Verify(Ec().Token(R"({"alg":"ES256","kid":"ec","typ":"JWT"})", Claims())), "file/someone");
   EXPECT_EQ(Verify(Ec().Token(R"({"alg":"ES256"})", Claims("https://file", "other gate"))), "file/someone");
   EXPECT_EQ(fetches_, 0);
 }
 
-TEST_F(TokenIssuersTest, SaysUntilWhenATokenIsGood) {
+TEST_F(TokenIssuersTest, ReturnsWhenATokenBecomesInvalid) {
   absl::Time until;
   const auto on_verified = [&until](const absl::StatusOr<VerifiedToken>& verified) {
     if (verified.ok()) until = verified->until;
@@ -117,7 +119,7 @@ TEST_F(TokenIssuersTest, SaysUntilWhenATokenIsGood) {
   EXPECT_EQ(Verify(token), "UNAUTHENTICATED: the token has expired");
 }
 
-TEST_F(TokenIssuersTest, RefusesWhatIsNotSignedByTheIssuer) {
+TEST_F(TokenIssuersTest, RefusesATokenThatTheIssuerHasNotSigned) {
   const std::string rsa = R"({"alg":"RS256","kid":"rsa"})";
   const std::string ec = R"({"alg":"ES256","kid":"ec"})";
   constexpr char kWrong[] = "UNAUTHENTICATED: the token's signature is wrong";
@@ -141,8 +143,8 @@ TEST_F(TokenIssuersTest, RefusesWhatIsNotSignedByTheIssuer) {
   EXPECT_EQ(Verify(with_signature(rsa, Rsa().Sign(text(ec)))), kWrong) << "the header is signed too";
 }
 
-// The public key is public: a verifier that used it as a secret would accept everybody's tokens.
-TEST_F(TokenIssuersTest, DoesNotTakeAPublicKeyForASecret) {
+// Everybody knows the public key. A verifier that used it as the secret of an HMAC would accept tokens of everybody.
+TEST_F(TokenIssuersTest, NeverUsesAPublicKeyAsAnHmacSecret) {
   for (const TestTokenKey* key : {&Rsa(), &Ec()}) {
     for (const std::string& secret : {key->Pem(), key->Jwk(), key->n(), key->x()}) {
       for (const char* algorithm : {"HS256", "RS256", "ES256"}) {
@@ -160,7 +162,7 @@ TEST_F(TokenIssuersTest, DoesNotTakeAPublicKeyForASecret) {
   }
 }
 
-TEST_F(TokenIssuersTest, WantsTheKeyThatTheTokenNamesForItsAlgorithm) {
+TEST_F(TokenIssuersTest, RefusesATokenWhoseKeyBelongsToAnotherAlgorithm) {
   EXPECT_EQ(Verify(Ec().Token(R"({"alg":"ES256","kid":"rsa"})", Claims())), kUnknownKey);
   EXPECT_EQ(Verify(Rsa().Token(R"({"alg":"RS256","kid":"ec"})", Claims())), kUnknownKey);
   EXPECT_EQ(Verify(Ec().Token(R"({"alg":"ES256","kid":"other"})", Claims())), kUnknownKey);
@@ -186,7 +188,7 @@ TEST_F(TokenIssuersTest, NamesTheRuleThatAClaimBreaks) {
   EXPECT_EQ(Verify(std::string(9 << 10, 'x')), "UNAUTHENTICATED: the token is too long");
 }
 
-TEST_F(TokenIssuersTest, QuotesNothingOfARefusedToken) {
+TEST_F(TokenIssuersTest, AnErrorQuotesNoPartOfTheToken) {
   const std::string canary = "CANARY-in-a-token";
   const auto claims = [&](const char* name) { return absl::StrCat(R"({")", name, R"(":")", canary, R"("})"); };
   for (const std::string& token :
@@ -201,7 +203,7 @@ TEST_F(TokenIssuersTest, QuotesNothingOfARefusedToken) {
   }
 }
 
-TEST_F(TokenIssuersTest, FetchesKeysWhenTheFirstTokenComes) {
+TEST_F(TokenIssuersTest, FetchesKeysForTheFirstToken) {
   EXPECT_EQ(fetches_, 0);
   const std::string& first = Verify(NetToken(Ec(), "a"));
   const std::string& second = Verify(NetToken(Ec(), "a"));
@@ -214,7 +216,7 @@ TEST_F(TokenIssuersTest, FetchesKeysWhenTheFirstTokenComes) {
   EXPECT_EQ(fetches_, 1);
 }
 
-TEST_F(TokenIssuersTest, HasOneIssuersKeysForItsOwnTokensOnly) {
+TEST_F(TokenIssuersTest, UsesTheKeysOfAnIssuerOnlyForItsTokens) {
   Verify(NetToken(Ec(), "a"));
   Answer(Keys({NewEc().Jwk(R"("kid":"ec")")}));
   EXPECT_EQ(Verify(NewEc().Token(R"({"alg":"ES256","kid":"ec"})", Claims("https://net"))), "net/someone");
@@ -224,19 +226,19 @@ TEST_F(TokenIssuersTest, HasOneIssuersKeysForItsOwnTokensOnly) {
             "UNAUTHENTICATED: the token's signature is wrong");
 }
 
-TEST_F(TokenIssuersTest, PicksUpARotatedKey) {
+TEST_F(TokenIssuersTest, FetchesARotatedKey) {
   Verify(NetToken(Ec(), "a"));
   Answer(Keys({Ec().Jwk(R"("kid":"a")")}));
   now_ += absl::Seconds(10);
   const std::string& rotated = Verify(NetToken(NewEc(), "b"));
   EXPECT_EQ(rotated, "");
-  EXPECT_EQ(Verify(NetToken(Ec(), "a")), "net/someone") << "a known key does not wait";
+  EXPECT_EQ(Verify(NetToken(Ec(), "a")), "net/someone") << "for a known key, Verify does not wait for the fetch";
   Answer(Keys({NewEc().Jwk(R"("kid":"b")")}));
   EXPECT_EQ(rotated, "net/someone");
-  EXPECT_EQ(Verify(NetToken(Ec(), "a")), kUnknownKey) << "the old one was withdrawn";
+  EXPECT_EQ(Verify(NetToken(Ec(), "a")), kUnknownKey) << "the new set does not contain the old key";
 }
 
-TEST_F(TokenIssuersTest, IsNotMadeToFetchByUnknownKeys) {
+TEST_F(TokenIssuersTest, FetchesAtMostEveryTenSecondsForUnknownKeys) {
   Verify(NetToken(Ec(), "a"));
   Answer(Keys({Ec().Jwk(R"("kid":"a")")}));
   for (int i = 0; i < 1000; ++i) {
@@ -244,12 +246,12 @@ TEST_F(TokenIssuersTest, IsNotMadeToFetchByUnknownKeys) {
     if (!pending_.empty()) Answer(Keys({Ec().Jwk(R"("kid":"a")")}));
     now_ += absl::Milliseconds(100);
   }
-  EXPECT_EQ(fetches_, 10) << "one in ten seconds, for a hundred seconds";
+  EXPECT_EQ(fetches_, 10) << "one fetch in ten seconds, for a hundred seconds";
   outcomes_.pop_front();
   EXPECT_THAT(outcomes_, Each(kUnknownKey));
 }
 
-TEST_F(TokenIssuersTest, UsesOldKeysWhileAFetchFailsAndLogsItAfterwards) {
+TEST_F(TokenIssuersTest, UsesOldKeysForADayWhileFetchesFail) {
   Verify(NetToken(Ec(), "a"));
   Answer(Keys({Ec().Jwk(R"("kid":"a")")}));
   const absl::Time received = now_;
@@ -257,7 +259,7 @@ TEST_F(TokenIssuersTest, UsesOldKeysWhileAFetchFailsAndLogsItAfterwards) {
   EXPECT_EQ(Verify(NetToken(Ec(), "a")), "net/someone");
   Answer(absl::UnavailableError("no route"));
   EXPECT_EQ(Verify(NetToken(Ec(), "a")), "net/someone");
-  EXPECT_EQ(Verify(NetToken(NewEc(), "b")), kNoKeys) << "who knows whether it is a new one";
+  EXPECT_EQ(Verify(NetToken(NewEc(), "b")), kNoKeys) << "the key may be new, so it cannot be refused as unknown";
   now_ = received + absl::Hours(1 + 24);
   EXPECT_EQ(Verify(NetToken(Ec(), "a")), kNoKeys);
   now_ += absl::Seconds(10);
@@ -267,31 +269,31 @@ TEST_F(TokenIssuersTest, UsesOldKeysWhileAFetchFailsAndLogsItAfterwards) {
   EXPECT_EQ(waiting, "net/someone");
 }
 
-TEST_F(TokenIssuersTest, SaysSoIfThereNeverWereKeys) {
+TEST_F(TokenIssuersTest, ReportsThatAnIssuerHasNoKeysYet) {
   const std::string& first = Verify(NetToken(Ec(), "a"));
   Answer(KeySetAnswer{"<html>", "", absl::ZeroDuration()});
   EXPECT_EQ(first, kNoKeys);
-  EXPECT_EQ(Verify(NetToken(Ec(), "a")), kNoKeys) << "too soon to ask again";
+  EXPECT_EQ(Verify(NetToken(Ec(), "a")), kNoKeys) << "too soon to fetch again";
   EXPECT_EQ(fetches_, 1);
-  EXPECT_EQ(Verify(Ec().Token(R"({"alg":"ES256"})", Claims())), "file/someone") << "other issuers do not mind";
+  EXPECT_EQ(Verify(Ec().Token(R"({"alg":"ES256"})", Claims())), "file/someone") << "other issuers still work";
 }
 
-// Keys are fetched for a while, and a token may expire meanwhile.
-TEST_F(TokenIssuersTest, JudgesTimesWhenTheKeysAreThere) {
+// A token may expire while the keys are fetched.
+TEST_F(TokenIssuersTest, ChecksTheTimesAfterTheKeysAreFetched) {
   const std::string& outcome = Verify(NetToken(Ec(), "a"));
   now_ += absl::Hours(2);
   Answer(Keys({Ec().Jwk(R"("kid":"a")")}));
   EXPECT_EQ(outcome, "UNAUTHENTICATED: the token has expired");
 }
 
-TEST_F(TokenIssuersTest, MayGoBeforeItsKeysCome) {
+TEST_F(TokenIssuersTest, MayBeDestroyedBeforeItsKeysAreFetched) {
   const std::string& answered = Verify(NetToken(Ec(), "a"));
   issuers_.reset();
   Answer(Keys({Ec().Jwk(R"("kid":"a")")}));
   EXPECT_EQ(answered, "net/someone");
 }
 
-TEST_F(TokenIssuersTest, EndsTheCallsThatWaitWhenTheKeysAreClosed) {
+TEST_F(TokenIssuersTest, CloseEndsTheCallsThatWaitForKeys) {
   const std::string& waiting = Verify(NetToken(Ec(), "a"));
   net_->Close();
   EXPECT_EQ(waiting, kNoKeys);
@@ -301,7 +303,7 @@ TEST_F(TokenIssuersTest, EndsTheCallsThatWaitWhenTheKeysAreClosed) {
   Answer(Keys({Ec().Jwk(R"("kid":"a")")}));
 }
 
-// Changes, adds or takes away one character, or exchanges two.
+// Changes, adds or removes one character, or swaps two characters.
 std::string Mutate(std::string token, std::mt19937& random) {
   static constexpr absl::string_view kAlphabet =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.=+/ ";
@@ -323,7 +325,7 @@ std::string Mutate(std::string token, std::mt19937& random) {
   return token;
 }
 
-TEST_F(TokenIssuersTest, KnowsNoTokenThatIsNearlyGenuine) {
+TEST_F(TokenIssuersTest, RefusesEveryMutatedToken) {
   constexpr int kMutations = 100'000;
   const std::string genuine[] = {Rsa().Token(R"({"alg":"RS256","kid":"rsa"})", Claims()),
                                  Ec().Token(R"({"alg":"ES256","kid":"ec"})", Claims())};
@@ -340,7 +342,7 @@ TEST_F(TokenIssuersTest, KnowsNoTokenThatIsNearlyGenuine) {
       outcomes.insert(std::string(verified.status().message()));
     });
   }
-  // Not all of them end at the first rule.
+  // The mutations break several different rules.
   EXPECT_GE(outcomes.size(), 5u);
   EXPECT_EQ(outcomes.count("the token's signature is wrong"), 1u);
 }

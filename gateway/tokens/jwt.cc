@@ -29,13 +29,14 @@ std::optional<std::string> TextOf(const JsonValue& value) {
   return std::string(*value.string());
 }
 
-// ReadJsonObject, with an error of ours where the text is not JSON.
+// Calls ReadJsonObject. If `text` is not valid JSON, replaces the error by NoToken().
 absl::Status ReadObject(std::string& text, JsonValue::OnMember on_member) {
   const absl::Status status = ReadJsonObject(text, [&](JsonValue& root) { return root.ForEachMember(on_member); });
   return status.ok() || absl::IsUnauthenticated(status) ? status : NoToken();
 }
 
-// Of these, each makes a verifier look for keys, or for meaning, elsewhere than in its config.
+// Returns whether a header with this member is refused. Each such member makes a verifier use keys or rules that are
+// not in its config.
 bool IsRefusedMember(absl::string_view name) {
   constexpr absl::string_view kRefused[] = {"jku", "x5u", "jwk", "x5c", "crit", "b64", "zip"};
   return absl::c_linear_search(kRefused, name);
@@ -64,7 +65,7 @@ absl::Status ReadHeader(std::string header, SignedToken& token) {
   return has_algorithm ? absl::OkStatus() : Refuse("the token's algorithm is not allowed");
 }
 
-// A NumericDate: seconds since 1970, also with a fraction. Up to the year 9999.
+// Parses a NumericDate: seconds since 1970, which may have a fraction, up to the year 9999.
 std::optional<absl::Time> TimeOf(const JsonValue& value) {
   constexpr double kLast = 253402300799;
   double seconds = 0;

@@ -24,7 +24,7 @@ std::string TokenOf(absl::string_view header, absl::string_view payload = kGoodC
   return absl::StrCat(Base64Url(header), ".", Base64Url(payload), ".", Base64Url(signature));
 }
 
-// Why a token is refused; "" if it is not.
+// Returns the reason why a token is refused, or "" if it is accepted.
 std::string Refusal(absl::string_view token) {
   const absl::Status status = ReadSignedToken(token).status();
   EXPECT_EQ(status.code(), status.ok() ? absl::StatusCode::kOk : absl::StatusCode::kUnauthenticated);
@@ -37,13 +37,13 @@ std::string ClaimsRefusal(const std::string& payload) {
   return std::string(status.message());
 }
 
-// The good claims with one in another form.
+// Returns the good claims with `from` replaced by `to`.
 std::string Claims(absl::string_view from, absl::string_view to) {
   EXPECT_NE(std::string(kGoodClaims).find(std::string(from)), std::string::npos);
   return absl::StrReplaceAll(kGoodClaims, {{from, to}});
 }
 
-TEST(SignedTokenTest, IsTakenApart) {
+TEST(SignedTokenTest, IsSplitIntoItsParts) {
   const std::string token = TokenOf(kGoodHeader);
   const absl::StatusOr<SignedToken> read = ReadSignedToken(token);
   ASSERT_TRUE(read.ok()) << read.status();
@@ -55,7 +55,7 @@ TEST(SignedTokenTest, IsTakenApart) {
 }
 
 // RFC 7515, appendix A.3.
-TEST(SignedTokenTest, IsReadAsTheStandardHasIt) {
+TEST(SignedTokenTest, TheExampleOfTheStandardIsParsed) {
   const absl::StatusOr<SignedToken> read = ReadSignedToken(
       "eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0"
       "cnVlfQ.DtEhU3ljbEg8L38VWAfUAqOyKAM6-Xx-F4GawxaepmXFCgfTjDxw5djxLa8ISlSApmWQxfKTUJqPP3-Kg6NU1Q");
@@ -66,7 +66,7 @@ TEST(SignedTokenTest, IsReadAsTheStandardHasIt) {
   EXPECT_EQ(read->signature.size(), 64u);
 }
 
-TEST(SignedTokenTest, HasThreePartsInCanonicalBase64Url) {
+TEST(SignedTokenTest, MustHaveThreePartsInCanonicalBase64Url) {
   const std::string header = Base64Url(kGoodHeader);
   const std::string payload = Base64Url(kGoodClaims);
   const std::string token = absl::StrCat(header, ".", payload, ".c2ln");
@@ -95,7 +95,7 @@ TEST(SignedTokenTest, HasThreePartsInCanonicalBase64Url) {
                                  absl::StrCat(header, ".", payload,
                                               ".\xe3"
                                               "2ln"),
-                                 absl::StrCat(header, ".", payload, ".c"),    // no whole byte
+                                 absl::StrCat(header, ".", payload, ".c"),    // not a whole byte
                                  absl::StrCat(header, ".", payload, ".c2k"),  // this one is good
                                  absl::StrCat(header, ".", payload, ".c2l"),  // bits after the last byte
                                  absl::StrCat(header, ".", payload, ".", std::string(1, '\0')),
@@ -106,9 +106,9 @@ TEST(SignedTokenTest, HasThreePartsInCanonicalBase64Url) {
   }
 }
 
-TEST(SignedTokenTest, IsBounded) {
+TEST(SignedTokenTest, MustNotBeTooLong) {
   const std::string start = absl::StrCat(Base64Url(kGoodHeader), ".");
-  // Four characters are three bytes.
+  // In base64url, four characters encode three bytes.
   const size_t left = kMaxTokenBytes - start.size() - 1;
   std::string longest = absl::StrCat(start, ".", std::string(left - left % 4, 'A'));
   EXPECT_EQ(Refusal(longest), "");
@@ -118,7 +118,7 @@ TEST(SignedTokenTest, IsBounded) {
   EXPECT_EQ(Refusal(std::string(kMaxTokenBytes, '.')), kNoToken);
 }
 
-TEST(SignedTokenTest, IsForTwoAlgorithmsOnly) {
+TEST(SignedTokenTest, MustUseOneOfTwoAlgorithms) {
   EXPECT_EQ(Refusal(TokenOf(R"({"alg":"RS256"})")), "");
   EXPECT_EQ(Refusal(TokenOf(R"({"alg":"ES256"})")), "");
   for (const char* algorithm : {"none",  "None",  "NONE",  "",       "HS256",  "HS384",        "HS512",    "RS384",
@@ -133,7 +133,7 @@ TEST(SignedTokenTest, IsForTwoAlgorithmsOnly) {
   }
 }
 
-TEST(SignedTokenTest, NamesNoKeyOfItsOwnAndNoExtension) {
+TEST(SignedTokenTest, MustNotContainAKeyOrRequireAnExtension) {
   for (const char* name : {"jku", "x5u", "jwk", "x5c", "crit", "b64", "zip"}) {
     for (const char* value : {"\"https://elsewhere/keys\"", "{}", "[]", "true", "null", "\"\""}) {
       EXPECT_EQ(Refusal(TokenOf(absl::StrCat(R"({"alg":"RS256",")", name, "\":", value, "}"))),
@@ -141,7 +141,7 @@ TEST(SignedTokenTest, NamesNoKeyOfItsOwnAndNoExtension) {
           << name << value;
     }
   }
-  // It is the name that counts, however it is written.
+  // A name with an escape counts as the same name.
   EXPECT_EQ(Refusal(TokenOf(R"({"alg":"RS256","j\u006bu":"x"})")), "the token's header has a member that is refused");
   EXPECT_EQ(Refusal(TokenOf(R"({"alg":"RS256","x5t":"abc","cty":"x","other":{"jku":[1]}})")), "");
 }
@@ -165,7 +165,7 @@ TEST(SignedTokenTest, MayNameItsKeyAndItsType) {
   }
 }
 
-TEST(SignedTokenTest, HasAStrictHeader) {
+TEST(SignedTokenTest, MustHaveAHeaderInStrictJson) {
   for (const char* header : {"",
                              " ",
                              "null",
@@ -189,12 +189,12 @@ TEST(SignedTokenTest, HasAStrictHeader) {
                              "\xef\xbb\xbf{\"alg\":\"RS256\"}"}) {
     EXPECT_EQ(Refusal(TokenOf(header)), kNoToken) << header;
   }
-  // The second one is seen too, whatever the first one is.
+  // A token with two algorithms is refused, whichever comes first.
   EXPECT_NE(Refusal(TokenOf(R"({"alg":"RS256","alg":"none"})")), "");
   EXPECT_NE(Refusal(TokenOf(R"({"alg":"none","alg":"RS256"})")), "");
 }
 
-TEST(TokenClaimsTest, AreRead) {
+TEST(TokenClaimsTest, AreParsed) {
   const absl::StatusOr<TokenClaims> claims = ReadTokenClaims(
       R"({"iss":"i","sub":"s","aud":["a","b"],"exp":1300819380,"nbf":1300819379.25,"iat":1.3e9,"jti":{"x":[null]}})");
   ASSERT_TRUE(claims.ok()) << claims.status();
@@ -211,11 +211,11 @@ TEST(TokenClaimsTest, AreRead) {
   EXPECT_EQ(fewest->issued, std::nullopt);
 }
 
-TEST(TokenClaimsTest, AreThereAndOfTheirTypes) {
+TEST(TokenClaimsTest, MustExistAndHaveTheRightTypes) {
   struct {
     const char* claim;
     const char* good;
-    std::vector<std::string> bad;  // "" takes the claim out
+    std::vector<std::string> bad;  // "" removes the claim
   } const cases[] = {
       {"iss", R"("iss":"https://issuer",)", {"", "null", "1", "[\"https://issuer\"]", "{}", R"("\ud800")"}},
       {"sub",
@@ -233,7 +233,7 @@ TEST(TokenClaimsTest, AreThereAndOfTheirTypes) {
   EXPECT_EQ(ClaimsRefusal(Claims("\"someone\"", absl::StrCat("\"", std::string(512, 's'), "\""))), "");
 }
 
-TEST(TokenClaimsTest, HaveTimesThatAreNumbers) {
+TEST(TokenClaimsTest, MustHaveNumbersAsTimes) {
   for (const char* good : {"0", "0.5", "1e9", "1E+9", "2000000000.999999", "253402300799", "-0"}) {
     for (const char* name : {"exp", "nbf", "iat"}) {
       const std::string payload =
@@ -254,7 +254,7 @@ TEST(TokenClaimsTest, HaveTimesThatAreNumbers) {
   EXPECT_EQ(ClaimsRefusal(R"({"iss":"i","sub":"s","aud":"a"})"), "the token's claim exp is missing or malformed");
 }
 
-TEST(TokenClaimsTest, AreStrictJson) {
+TEST(TokenClaimsTest, MustBeStrictJson) {
   for (const std::string& payload :
        {std::string(), std::string("x"), std::string("null"), std::string("[]"), absl::StrCat(kGoodClaims, " x"),
         Claims("\"exp\":2000000000", "\"exp\":2000000000,\"exp\":2000000000"),
@@ -266,7 +266,7 @@ TEST(TokenClaimsTest, AreStrictJson) {
   }
 }
 
-TEST(TokenClaimsTest, HoldForATimeWithLeeway) {
+TEST(TokenClaimsTest, AreValidInTheirPeriodPlusTheLeeway) {
   const absl::Time now = absl::FromUnixSeconds(1'700'000'000);
   const std::vector<std::string> gate = {"gate"};
   TokenClaims claims;
@@ -296,7 +296,7 @@ TEST(TokenClaimsTest, HoldForATimeWithLeeway) {
   }
 }
 
-TEST(TokenClaimsTest, AreForAnExactAudience) {
+TEST(TokenClaimsTest, MustNameTheAudienceExactly) {
   const absl::Time now = absl::FromUnixSeconds(1'700'000'000);
   TokenClaims claims;
   claims.expires = now;
@@ -319,7 +319,7 @@ TEST(TokenClaimsTest, AreForAnExactAudience) {
   }
 }
 
-// Changes a few bytes, mostly into what JSON is made of.
+// Changes a few bytes, mostly to characters that have a meaning in JSON.
 std::string Mutate(std::string text, std::mt19937& random) {
   static constexpr absl::string_view kPieces = "{}[]\",:\\u0123456789eE.+-ntfalsr \x80\xff";
   for (size_t left = 1 + random() % 3; left > 0; --left) {
@@ -336,7 +336,7 @@ std::string Mutate(std::string text, std::mt19937& random) {
   return text;
 }
 
-TEST(TokenClaimsTest, AreReadOrRefusedWhateverIsSigned) {
+TEST(TokenClaimsTest, AnyPayloadIsParsedOrRefused) {
   const std::string good =
       R"({"iss":"i","sub":"\u00e4s","aud":["a","b"],"exp":1300819380.5,"nbf":13e8,"x":{"y":[null,1]}})";
   std::mt19937 random(4);

@@ -65,7 +65,7 @@ absl::StatusOr<std::shared_ptr<TokenKeys>> TokenKeyPool::Get(const config::v1::T
 void TokenKeyPool::Tidy() {
   for (auto it = sources_.begin(); it != sources_.end();) {
     Source& source = it->second;
-    // Nobody can begin to use what the pool alone holds.
+    // If only the pool holds the keys, no other thread can begin to use them now.
     if (source.keys.use_count() == 1) {
       source.Close();
       it = sources_.erase(it);

@@ -1,4 +1,4 @@
-// The key sets that are fetched, kept over reloads of the config.
+// Keeps the fetched key sets of token issuers when the config is reloaded.
 #ifndef STAMPGATE_GATEWAY_TOKENS_KEY_POOL_H_
 #define STAMPGATE_GATEWAY_TOKENS_KEY_POOL_H_
 
@@ -14,8 +14,9 @@
 
 namespace stampgate {
 
-// For one thread at a time; what it gives out is thread-safe. Outlives every use of that, not the objects: an HTTP
-// client must not be destroyed on its own thread, where the last user of keys may end, so only the pool does.
+// Creates, keeps and releases the keys of issuers. Only one thread may use the pool at a time, but any thread may use
+// the keys that it returns. Nobody may use these keys after the pool is destroyed. The pool owns the HTTP clients that
+// fetch keys: a client must not be destroyed on its own thread, but the last user of the keys may run on that thread.
 class TokenKeyPool {
  public:
   TokenKeyPool() = default;
@@ -24,17 +25,19 @@ class TokenKeyPool {
   TokenKeyPool(const TokenKeyPool&) = delete;
   TokenKeyPool& operator=(const TokenKeyPool&) = delete;
 
-  // The keys at `issuer.jwks_url()`: those given out before, if that, the issuer's name and `ca_file` are the same.
-  // Fetches nothing yet. Errors: those of UpstreamClient::Create.
+  // Returns the keys that are fetched from `issuer.jwks_url()`. If the pool has keys for the same name, URL and
+  // `ca_file`, returns these. Does not start a fetch. Errors: kInvalidArgument if the URL is malformed; those of
+  // UpstreamClient::Create.
   absl::StatusOr<std::shared_ptr<TokenKeys>> Get(const config::v1::TokenIssuer& issuer);
 
-  // Releases the keys that no state uses, and refetches keys past their time, so that tokens need not wait for it.
+  // Releases the keys that only the pool holds. Fetches keys again whose time has passed, so that tokens need not wait
+  // for the fetch.
   void Tidy();
 
  private:
   struct Source {
     std::unique_ptr<UpstreamClient> client;
-    std::shared_ptr<FetchedTokenKeys> keys;  // fetches through it
+    std::shared_ptr<FetchedTokenKeys> keys;  // use `client` to fetch
 
     void Close();
   };

@@ -40,7 +40,7 @@ std::string UrlOf(const ScriptedServer& server, const std::string& path = "/keys
   return absl::StrCat("http://127.0.0.1:", server.port(), path);
 }
 
-// Set once, by any thread.
+// A value that any thread sets once.
 template <typename T>
 class Outcome {
  public:
@@ -68,7 +68,7 @@ absl::Status Find(TokenKeys& keys, const std::string& key_id = "a") {
   return outcome->Wait();
 }
 
-TEST(TokenKeyPoolTest, FetchesFromTheUrlWhenKeysAreAskedFor) {
+TEST(TokenKeyPoolTest, FindFetchesTheKeysFromTheUrl) {
   ScriptedServer server(ScriptedServer::Always(JsonResponse(Jwks(), "200 OK", "Cache-Control: max-age=3600\r\n")));
   TokenKeyPool pool;
   absl::StatusOr<std::shared_ptr<TokenKeys>> keys = pool.Get(IssuerAt(UrlOf(server)));
@@ -76,13 +76,13 @@ TEST(TokenKeyPoolTest, FetchesFromTheUrlWhenKeysAreAskedFor) {
   EXPECT_EQ(server.connections(), 0);
   EXPECT_TRUE(Find(**keys).ok());
   EXPECT_TRUE(Find(**keys).ok());
-  EXPECT_TRUE(absl::IsUnauthenticated(Find(**keys, "other"))) << "and too soon to ask again";
+  EXPECT_TRUE(absl::IsUnauthenticated(Find(**keys, "other"))) << "too soon to fetch again";
   ASSERT_EQ(server.requests().size(), 1u);
   EXPECT_TRUE(absl::StartsWith(server.requests()[0], "GET /keys?x=1 HTTP/1.1\r\n")) << server.requests()[0];
   EXPECT_FALSE(absl::StrContains(absl::AsciiStrToLower(server.requests()[0]), "authorization"));
 }
 
-TEST(TokenKeyPoolTest, KeepsKeysOverReloads) {
+TEST(TokenKeyPoolTest, KeepsKeysWhenTheConfigIsReloaded) {
   ScriptedServer server(ScriptedServer::Always(JsonResponse(Jwks())));
   TokenKeyPool pool;
   std::shared_ptr<TokenKeys> keys = *pool.Get(IssuerAt(UrlOf(server)));
@@ -98,7 +98,7 @@ TEST(TokenKeyPoolTest, KeepsKeysOverReloads) {
   EXPECT_EQ(server.requests().size(), 1u);
 }
 
-TEST(TokenKeyPoolTest, ReleasesUnusedKeys) {
+TEST(TokenKeyPoolTest, TidyReleasesUnusedKeys) {
   ScriptedServer server(ScriptedServer::Always(JsonResponse(Jwks())));
   TokenKeyPool pool;
   std::shared_ptr<TokenKeys> keys = *pool.Get(IssuerAt(UrlOf(server)));
@@ -106,12 +106,12 @@ TEST(TokenKeyPoolTest, ReleasesUnusedKeys) {
   pool.Tidy();
   EXPECT_FALSE(weak.expired());
   keys.reset();
-  EXPECT_FALSE(weak.expired()) << "not where it was used last";
+  EXPECT_FALSE(weak.expired()) << "only the pool releases keys";
   pool.Tidy();
   EXPECT_TRUE(weak.expired());
 }
 
-TEST(TokenKeyPoolTest, FetchesAheadOfTokens) {
+TEST(TokenKeyPoolTest, TidyFetchesKeysBeforeATokenNeedsThem) {
   Outcome<bool> asked;
   ScriptedServer server([&](ScriptedServer::Connection& connection) {
     while (connection.ReadRequest().has_value()) {
@@ -127,7 +127,7 @@ TEST(TokenKeyPoolTest, FetchesAheadOfTokens) {
   EXPECT_EQ(server.requests().size(), 1u);
 }
 
-TEST(TokenKeyPoolTest, TakesNoAnswerThatIsNotWhole) {
+TEST(TokenKeyPoolTest, RefusesAnIncompleteOrWrongResponse) {
   const std::string large = JsonResponse(Jwks() + std::string(64 << 10, ' '));
   const std::string redirect = "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n";
   for (const std::string& response :
@@ -144,7 +144,7 @@ TEST(TokenKeyPoolTest, TakesNoAnswerThatIsNotWhole) {
   }
 }
 
-TEST(TokenKeyPoolTest, BelievesOnlyServersOfTheAuthority) {
+TEST(TokenKeyPoolTest, TrustsOnlyAServerWithACertificateOfTheCaFile) {
   const TestCertificate certificate = MakeCertificate("127.0.0.1");
   const auto serve = ScriptedServer::Always(JsonResponse(Jwks()));
   ScriptedServer server(serve, ScriptedServer::Tls{certificate});
@@ -166,7 +166,7 @@ TEST(TokenKeyPoolTest, BelievesOnlyServersOfTheAuthority) {
   EXPECT_TRUE(absl::IsInvalidArgument(pool.Get(issuer).status()));
 }
 
-TEST(TokenKeyPoolTest, SaysWhatItCannotUse) {
+TEST(TokenKeyPoolTest, GetRefusesAUrlThatCannotBeUsed) {
   TokenKeyPool pool;
   for (const char* url : {"", "https://host", "http://host.example/keys", "ftp://127.0.0.1/keys",
                           "https://u:p@host/keys", "https://host/a b", "https://host/a#b", "host/keys"}) {
@@ -174,7 +174,7 @@ TEST(TokenKeyPoolTest, SaysWhatItCannotUse) {
   }
 }
 
-TEST(TokenKeyPoolTest, EndsWhileKeysAreFetched) {
+TEST(TokenKeyPoolTest, MayBeDestroyedDuringAFetch) {
   ScriptedServer server([](ScriptedServer::Connection& connection) {
     connection.ReadRequest();
     connection.WaitForClose();
@@ -188,9 +188,9 @@ TEST(TokenKeyPoolTest, EndsWhileKeysAreFetched) {
   EXPECT_TRUE(absl::IsUnavailable(outcome.Wait()));
 }
 
-// As with a call that waits for keys while the config is reloaded: its end is the end of the former state, on the
-// thread that fetched.
-TEST(TokenKeyPoolTest, OutlivesTheLastUseOnTheThreadThatFetches) {
+// A call can wait for keys while the config is reloaded. When the call ends on the thread that fetches, it releases the
+// issuers of the previous config there.
+TEST(TokenKeyPoolTest, TheLastUserOfKeysMayEndOnTheThreadThatFetches) {
   ScriptedServer server(ScriptedServer::Always(JsonResponse(Jwks())));
   for (int round = 0; round < 20; ++round) {
     TokenKeyPool pool;
@@ -212,7 +212,7 @@ TEST(TokenKeyPoolTest, OutlivesTheLastUseOnTheThreadThatFetches) {
   }
 }
 
-TEST(TokenKeyPoolTest, AnswersEveryThreadOnce) {
+TEST(TokenKeyPoolTest, FindReturnsAnOutcomeOnEveryThread) {
   ScriptedServer server(ScriptedServer::Always(JsonResponse(Jwks())));
   TokenKeyPool pool;
   std::shared_ptr<TokenKeys> keys = *pool.Get(IssuerAt(UrlOf(server)));

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kMinRsaBits = 2048;
 constexpr int kMaxRsaBits = 8192;
-constexpr int kMaxExponentBits = 64;  // larger ones cost time and are nobody's
+constexpr int kMaxExponentBits = 64;  // with a larger exponent, a verification is slow; no issuer needs one
 constexpr size_t kP256Bytes = 32;
 
 using EcdsaSigPtr = std::unique_ptr<ECDSA_SIG, OpensslDeleter<ECDSA_SIG_free>>;
@@ -32,7 +32,7 @@ BignumPtr NumberOf(absl::string_view bytes) {
   return BignumPtr(BN_bin2bn(Bytes(bytes), static_cast<int>(bytes.size()), nullptr));
 }
 
-// Null if OpenSSL does not take the key, such as a point that is not on the curve.
+// Returns null if OpenSSL refuses the key, for example because the point is not on the curve.
 std::shared_ptr<EVP_PKEY> MakeKey(const char* type, OSSL_PARAM_BLD* parts) {
   const OsslParamPtr params(OSSL_PARAM_BLD_to_param(parts));
   const EvpPkeyCtxPtr context(EVP_PKEY_CTX_new_from_name(nullptr, type, nullptr));
@@ -47,7 +47,8 @@ std::shared_ptr<EVP_PKEY> MakeKey(const char* type, OSSL_PARAM_BLD* parts) {
   return {key, &EVP_PKEY_free};
 }
 
-// OpenSSL wants the two numbers of an ECDSA signature in DER. Empty if `raw` is not 64 bytes.
+// Returns the two numbers of an ECDSA signature in DER, the form that OpenSSL requires. Returns an empty string if
+// `raw` does not have 64 bytes.
 std::string DerSignature(absl::string_view raw) {
   if (raw.size() != 2 * kP256Bytes) return "";
   const EcdsaSigPtr signature(ECDSA_SIG_new());
@@ -68,9 +69,9 @@ absl::StatusOr<TokenKey> MakeTokenKey(const JsonWebKey& jwk) {
   if (!is_rsa && jwk.Text("kty") != "EC") return Invalid("kty is neither RSA nor EC");
   if (jwk.is_private) return Invalid("it is a private key");
   if (jwk.Text("use").value_or("sig") != "sig") return Invalid("use is not sig");
-  if (jwk.operations == Operations::kWithoutVerify) return Invalid("key_ops does not allow to verify");
+  if (jwk.operations == Operations::kWithoutVerify) return Invalid("key_ops does not contain verify");
   const absl::string_view algorithm = is_rsa ? "RS256" : "ES256";
-  if (jwk.Text("alg").value_or(algorithm) != algorithm) return Invalid("alg is not that of such a key");
+  if (jwk.Text("alg").value_or(algorithm) != algorithm) return Invalid("alg does not match kty");
   if (const auto kid = jwk.Text("kid"); kid.has_value() && !IsTokenKeyId(*kid)) {
     return Invalid("kid is not 1 to 128 visible ASCII characters");
   }
@@ -88,7 +89,7 @@ absl::StatusOr<TokenKey> TokenKey::Rsa(absl::string_view n, absl::string_view e)
   const BignumPtr modulus = NumberOf(*modulus_bytes);
   const BignumPtr exponent = NumberOf(*exponent_bytes);
   const OsslParamBldPtr parts(OSSL_PARAM_BLD_new());
-  if (modulus == nullptr || exponent == nullptr || parts == nullptr) return Invalid("there is no memory for it");
+  if (modulus == nullptr || exponent == nullptr || parts == nullptr) return Invalid("there is no memory for the key");
   if (BN_num_bits(modulus.get()) < kMinRsaBits) return Invalid("n has less than 2048 bits");
   if (BN_num_bits(modulus.get()) > kMaxRsaBits) return Invalid("n has more than 8192 bits");
   if (BN_is_odd(modulus.get()) == 0) return Invalid("n is even");
@@ -99,7 +100,7 @@ absl::StatusOr<TokenKey> TokenKey::Rsa(absl::string_view n, absl::string_view e)
   OSSL_PARAM_BLD_push_BN(parts.get(), OSSL_PKEY_PARAM_RSA_N, modulus.get());
   OSSL_PARAM_BLD_push_BN(parts.get(), OSSL_PKEY_PARAM_RSA_E, exponent.get());
   std::shared_ptr<EVP_PKEY> key = MakeKey("RSA", parts.get());
-  if (key == nullptr) return Invalid("n and e are no RSA key");
+  if (key == nullptr) return Invalid("n and e are not an RSA key");
   return TokenKey(TokenAlgorithm::kRs256, std::move(key));
 }
 
@@ -111,11 +112,11 @@ absl::StatusOr<TokenKey> TokenKey::P256(absl::string_view x, absl::string_view y
   }
   const std::string point = absl::StrCat("\x04", *x_bytes, *y_bytes);
   const OsslParamBldPtr parts(OSSL_PARAM_BLD_new());
-  if (parts == nullptr) return Invalid("there is no memory for it");
+  if (parts == nullptr) return Invalid("there is no memory for the key");
   OSSL_PARAM_BLD_push_utf8_string(parts.get(), OSSL_PKEY_PARAM_GROUP_NAME, "prime256v1", 0);
   OSSL_PARAM_BLD_push_octet_string(parts.get(), OSSL_PKEY_PARAM_PUB_KEY, point.data(), point.size());
   std::shared_ptr<EVP_PKEY> key = MakeKey("EC", parts.get());
-  if (key == nullptr) return Invalid("x and y are no point of P-256");
+  if (key == nullptr) return Invalid("x and y are not a point on P-256");
   return TokenKey(TokenAlgorithm::kEs256, std::move(key));
 }
 

@@ -17,19 +17,21 @@
 
 namespace stampgate {
 
-// One key, which is for one algorithm. Cheap to copy; thread-safe.
+// A public key, which belongs to one algorithm. Cheap to copy. Thread-safe.
 class TokenKey {
  public:
-  // Reads a JSON Web Key's numbers, which are in base64url. Errors: kInvalidArgument, naming the rule.
+  // Create a key from the numbers of a JSON Web Key, in base64url. Errors: kInvalidArgument, which names the broken
+  // rule.
   static absl::StatusOr<TokenKey> Rsa(absl::string_view n, absl::string_view e);
   static absl::StatusOr<TokenKey> P256(absl::string_view x, absl::string_view y);
 
   TokenAlgorithm algorithm() const { return algorithm_; }
 
-  // Whether `signature` is this key's, of `text`. ES256 signatures are 64 bytes, as RFC 7518 has them.
+  // Returns whether `signature` is a signature of `text` by this key. An ES256 signature must have the 64 bytes that
+  // RFC 7518 defines.
   bool Verifies(absl::string_view text, absl::string_view signature) const;
 
-  // The numbers are the same.
+  // Returns whether the algorithms and the numbers of the keys are equal.
   bool operator==(const TokenKey& other) const;
 
  private:
@@ -39,19 +41,25 @@ class TokenKey {
   std::shared_ptr<EVP_PKEY> key_;
 };
 
-// Immutable. Limits: see jwk_set.h.
+// An immutable set of keys. jwk_set.h defines its limits.
 class TokenKeySet {
  public:
-  // A key that cannot be used is left out and listed in refused(): another type, curve, use, operation or algorithm
-  // than RS256 and ES256 have; RSA of less than 2048 or more than 8192 bits; malformed numbers or id; a private key,
-  // which is not secret any more. Errors: kInvalidArgument if the text is no key set, is larger than the limits, gives
-  // one id to two different keys, or has no key that can be used.
+  // Parses a key set. Leaves out each key that cannot be used, and lists it in refused(). A key cannot be used if
+  //
+  // - its type, curve, use, operations or algorithm are not those of an RS256 or ES256 key for signatures
+  // - it is an RSA key of less than 2048 or more than 8192 bits
+  // - its numbers or its id are malformed
+  // - it is a private key, because a published key is not secret
+  //
+  // Errors: kInvalidArgument if the text is not a key set, exceeds the limits, has two different keys with the same id,
+  // or has no key that can be used.
   static absl::StatusOr<TokenKeySet> Parse(std::string json);
 
-  // The key of that id, if it is for that algorithm. Without an id: the only key that is. Null if there is none.
+  // Returns the key with the id `key_id`, if it belongs to `algorithm`. Without `key_id`, returns the key that belongs
+  // to `algorithm`, if there is exactly one. Otherwise returns null.
   const TokenKey* Find(TokenAlgorithm algorithm, const std::optional<std::string>& key_id) const;
 
-  // For each key that was left out: its place in the list and why; never a value.
+  // Returns, for each key that was left out, its index in the set and the reason. Contains no value of the key.
   const std::vector<std::string>& refused() const { return set_.refused; }
 
  private:

@@ -32,7 +32,7 @@ const TestTokenKey& OtherEcKey() {
   return key;
 }
 
-// Why the only key of a set is left out; "" if it is not.
+// Parses a set with this key and a good one. Returns the reason why this key is left out, or "" if it is accepted.
 std::string Refusal(const std::string& jwk) {
   const absl::StatusOr<TokenKeySet> set = TokenKeySet::Parse(JwksOf({jwk, EcKey().Jwk(R"("kid":"good")")}));
   EXPECT_TRUE(set.ok()) << set.status() << jwk;
@@ -45,7 +45,7 @@ std::string SetFault(const std::string& json) {
   return std::string(set.status().message());
 }
 
-// RFC 7515, appendices A.2 and A.3: the same claims, each signed by its key.
+// The examples of RFC 7515, appendices A.2 and A.3: the same claims, signed by an RSA key and by a P-256 key.
 constexpr char kClaims[] =
     "eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ";
 constexpr char kRsaN[] =
@@ -91,7 +91,7 @@ TEST(TokenKeyTest, VerifiesTheExamplesOfTheStandard) {
   }
 }
 
-TEST(TokenKeyTest, OfP256TakesExactlyTwoNumbersBelowTheOrder) {
+TEST(TokenKeyTest, AP256SignatureMustBeTwoNumbersBelowTheOrder) {
   const absl::StatusOr<TokenKey> key = TokenKey::P256(EcKey().x(), EcKey().y());
   ASSERT_TRUE(key.ok()) << key.status();
   const std::string good = EcKey().Sign("text");
@@ -127,7 +127,7 @@ TEST(TokenKeyTest, OfP256TakesExactlyTwoNumbersBelowTheOrder) {
   }
 }
 
-TEST(TokenKeyTest, OfRsaTakesOnePaddingAndOneHash) {
+TEST(TokenKeyTest, AnRsaSignatureMustHaveTheOnePaddingAndHash) {
   const absl::StatusOr<TokenKey> key = TokenKey::Rsa(RsaKey().n(), RsaKey().e());
   ASSERT_TRUE(key.ok()) << key.status();
   const std::string good = RsaKey().Sign("text");
@@ -156,12 +156,12 @@ TEST(TokenKeySetTest, FindsKeysByIdAndAlgorithm) {
   EXPECT_EQ(set->Find(TokenAlgorithm::kRs256, "e.1/+="), nullptr);
   EXPECT_EQ(set->Find(TokenAlgorithm::kRs256, "R"), nullptr);
   EXPECT_EQ(set->Find(TokenAlgorithm::kRs256, ""), nullptr);
-  // Each is the only one of its algorithm.
+  // Each of the keys is the only one of its algorithm.
   EXPECT_EQ(set->Find(TokenAlgorithm::kRs256, std::nullopt), rsa);
   EXPECT_EQ(set->Find(TokenAlgorithm::kEs256, std::nullopt), ec);
 }
 
-TEST(TokenKeySetTest, DoesNotGuessBetweenKeys) {
+TEST(TokenKeySetTest, WithoutAnIdFindReturnsNoneOfSeveralKeys) {
   for (const char* members : {"", R"("kid":"b")"}) {
     const absl::StatusOr<TokenKeySet> set =
         TokenKeySet::Parse(JwksOf({EcKey().Jwk(R"("kid":"a")"), OtherEcKey().Jwk(members)}));
@@ -175,7 +175,7 @@ TEST(TokenKeySetTest, DoesNotGuessBetweenKeys) {
   EXPECT_EQ(one->Find(TokenAlgorithm::kEs256, "a"), nullptr);
 }
 
-TEST(TokenKeySetTest, HasOneKeyForAnId) {
+TEST(TokenKeySetTest, RefusesTwoDifferentKeysWithOneId) {
   const std::string key = EcKey().Jwk(R"("kid":"a")");
   EXPECT_EQ(SetFault(JwksOf({key, EcKey().Jwk(R"("kid":"a","use":"sig")")})), "");
   constexpr char kTwo[] = "the key set gives one id to two different keys";
@@ -183,7 +183,7 @@ TEST(TokenKeySetTest, HasOneKeyForAnId) {
   EXPECT_EQ(SetFault(JwksOf({key, RsaKey().Jwk(R"("kid":"a")")})), kTwo);
 }
 
-TEST(TokenKeySetTest, LeavesOutWhatIsOfNoUse) {
+TEST(TokenKeySetTest, LeavesOutKeysThatCannotBeUsed) {
   EXPECT_EQ(Refusal(RsaKey().Jwk()), "");
   for (const char* key : {"null", "1", "\"RSA\"", "[]"}) EXPECT_EQ(Refusal(key), "key 0: not an object");
   for (const char* key : {"{}", R"({"kty":"oct","k":"c2VjcmV0"})", R"({"kty":"OKP","crv":"Ed25519","x":"AA"})",
@@ -202,11 +202,11 @@ TEST(TokenKeySetTest, LeavesOutWhatIsOfNoUse) {
       {R"("kid":1)", "a member of another type than text"},
       {R"("kid":null)", "a member of another type than text"},
       {R"("key_ops":"verify")", "key_ops is not a list"},
-      {R"("key_ops":[])", "key_ops does not allow to verify"},
-      {R"("key_ops":["sign",1,"Verify"])", "key_ops does not allow to verify"},
-      {R"("alg":"RS512")", "alg is not that of such a key"},
-      {R"("alg":"HS256")", "alg is not that of such a key"},
-      {R"("alg":"none")", "alg is not that of such a key"},
+      {R"("key_ops":[])", "key_ops does not contain verify"},
+      {R"("key_ops":["sign",1,"Verify"])", "key_ops does not contain verify"},
+      {R"("alg":"RS512")", "alg does not match kty"},
+      {R"("alg":"HS256")", "alg does not match kty"},
+      {R"("alg":"none")", "alg does not match kty"},
       {R"("kid":"")", "kid is not 1 to 128 visible ASCII characters"},
       {R"("kid":"a b")", "kid is not 1 to 128 visible ASCII characters"},
   };
@@ -215,8 +215,8 @@ TEST(TokenKeySetTest, LeavesOutWhatIsOfNoUse) {
       EXPECT_EQ(Refusal(key->Jwk(one.members)), absl::StrCat("key 0: ", one.why)) << one.members;
     }
   }
-  EXPECT_EQ(Refusal(RsaKey().Jwk(R"("alg":"ES256")")), "key 0: alg is not that of such a key");
-  EXPECT_EQ(Refusal(EcKey().Jwk(R"("alg":"RS256")")), "key 0: alg is not that of such a key");
+  EXPECT_EQ(Refusal(RsaKey().Jwk(R"("alg":"ES256")")), "key 0: alg does not match kty");
+  EXPECT_EQ(Refusal(EcKey().Jwk(R"("alg":"RS256")")), "key 0: alg does not match kty");
   EXPECT_EQ(SetFault(JwksOf({"1", "{}"})), "the key set has no key that can be used; key 0: not an object");
 }
 
@@ -224,14 +224,14 @@ std::string RsaJwk(const std::string& n, const std::string& e = "AQAB") {
   return absl::StrCat(R"({"kty":"RSA","n":")", n, R"(","e":")", e, R"("})");
 }
 
-// An odd number of that many bits.
+// Returns an odd number of `bits` bits.
 std::string Modulus(size_t bits) {
   std::string bytes((bits + 7) / 8, '\xff');
   if (bits % 8 != 0) bytes[0] = static_cast<char>((1 << (bits % 8)) - 1);
   return Base64Url(bytes);
 }
 
-TEST(TokenKeySetTest, TakesRsaKeysOf2048To8192Bits) {
+TEST(TokenKeySetTest, AcceptsRsaKeysOf2048To8192Bits) {
   EXPECT_EQ(Refusal(RsaJwk(Modulus(2048))), "");
   EXPECT_EQ(Refusal(RsaJwk(Modulus(8192))), "");
   EXPECT_EQ(Refusal(RsaJwk(Modulus(2047))), "key 0: n has less than 2048 bits");
@@ -245,7 +245,7 @@ TEST(TokenKeySetTest, TakesRsaKeysOf2048To8192Bits) {
   EXPECT_EQ(Refusal(R"({"kty":"RSA","e":"AQAB"})"), "key 0: n has less than 2048 bits");
 }
 
-TEST(TokenKeySetTest, TakesUsualExponents) {
+TEST(TokenKeySetTest, AcceptsTheUsualExponents) {
   for (const char* good : {"AQAB", "Aw", "AAEAAQ", "_____w", "__________8"}) {
     EXPECT_EQ(Refusal(RsaJwk(RsaKey().n(), good)), "") << good;
   }
@@ -259,7 +259,7 @@ std::string EcJwk(const std::string& x, const std::string& y, const std::string&
   return absl::StrCat(R"({"kty":"EC","crv":")", curve, R"(","x":")", x, R"(","y":")", y, R"("})");
 }
 
-TEST(TokenKeySetTest, TakesPointsOfP256) {
+TEST(TokenKeySetTest, AcceptsOnlyPointsOnP256) {
   const std::string x = OtherEcKey().x();
   const std::string y = OtherEcKey().y();
   EXPECT_EQ(Refusal(EcJwk(x, y)), "");
@@ -282,11 +282,11 @@ TEST(TokenKeySetTest, TakesPointsOfP256) {
   const std::string most = Base64Url(std::string(32, '\xff'));
   for (const auto& [bad_x, bad_y] : std::vector<std::pair<std::string, std::string>>{
            {x, x}, {y, x}, {x, EcKey().y()}, {zero, zero}, {most, most}, {x, most}, {zero, most}}) {
-    EXPECT_EQ(Refusal(EcJwk(bad_x, bad_y)), "key 0: x and y are no point of P-256");
+    EXPECT_EQ(Refusal(EcJwk(bad_x, bad_y)), "key 0: x and y are not a point on P-256");
   }
 }
 
-TEST(TokenKeySetTest, IsBoundedAndStrict) {
+TEST(TokenKeySetTest, RefusesTooLargeAndMalformedSets) {
   const std::string key = EcKey().Jwk();
   for (const char* json : {R"({"keys":{}})", "{}", R"({"keys":null})", R"({"Keys":[]})"}) {
     EXPECT_EQ(SetFault(json), "the key set has no list of keys");
@@ -304,7 +304,7 @@ TEST(TokenKeySetTest, IsBoundedAndStrict) {
   EXPECT_EQ(SetFault(set + std::string((64 << 10) - set.size() + 1, ' ')), "the key set is too large");
 }
 
-TEST(TokenKeySetTest, IsReadOrRefusedWhateverComes) {
+TEST(TokenKeySetTest, AnyTextIsParsedOrRefused) {
   static constexpr absl::string_view kPieces = "{}[]\",:\\AQ_-=019 \x80\xff";
   const std::string good = JwksOf({RsaKey().Jwk(R"("kid":"r","alg":"RS256")"), EcKey().Jwk(R"("key_ops":["verify"])")});
   std::mt19937 random(5);
@@ -326,13 +326,13 @@ TEST(TokenKeySetTest, IsReadOrRefusedWhateverComes) {
   EXPECT_GT(read, 100);
 }
 
-TEST(TokenKeySetTest, QuotesNothingInItsErrors) {
+TEST(TokenKeySetTest, AnErrorQuotesNoPartOfTheKeySet) {
   const absl::StatusOr<TokenKeySet> set =
       TokenKeySet::Parse(JwksOf({EcKey().Jwk(), EcKey().Jwk(R"("alg":"CANARY")"), R"({"kty":"CANARY"})",
                                  EcKey().Jwk(R"("kid":"CANARY CANARY")"), EcKey().Jwk(R"("use":"CANARY")")}));
   ASSERT_TRUE(set.ok()) << set.status();
   EXPECT_THAT(set->refused(),
-              ElementsAre("key 1: alg is not that of such a key", "key 2: kty is neither RSA nor EC",
+              ElementsAre("key 1: alg does not match kty", "key 2: kty is neither RSA nor EC",
                           "key 3: kid is not 1 to 128 visible ASCII characters", "key 4: use is not sig"));
 }
 

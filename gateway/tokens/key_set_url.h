@@ -1,4 +1,4 @@
-// Where a key set is.
+// The URL of a key set, split for the HTTP client.
 #ifndef STAMPGATE_GATEWAY_TOKENS_KEY_SET_URL_H_
 #define STAMPGATE_GATEWAY_TOKENS_KEY_SET_URL_H_
 
@@ -11,10 +11,10 @@ namespace stampgate {
 
 struct KeySetUrl {
   std::string base_url;  // see ParseBaseUrl
-  std::string path;      // from the first slash on, with a query if there is one
+  std::string path;      // from the first slash after the host, with the query if the URL has one
 };
 
-// Takes "https://host[:port]/path" apart. Errors: kInvalidArgument; the message quotes nothing.
+// Splits a URL of the form "https://host[:port]/path". Errors: kInvalidArgument; the message does not quote the URL.
 absl::StatusOr<KeySetUrl> ParseKeySetUrl(absl::string_view text);
 
 }  // namespace stampgate

@@ -45,7 +45,8 @@ void FetchedTokenKeys::Find(TokenAlgorithm algorithm, const std::optional<std::s
              absl::StatusOr<TokenKey> key = absl::UnavailableError("the keys of the token's issuer are not available");
              if (view.set != nullptr) {
                absl::StatusOr<TokenKey> known = KeyOf(*view.set, algorithm, key_id);
-               // A set that may be out of date can say that there is a key, and not that there is none.
+               // If the last fetch failed, the set may be out of date: it can show that a key exists, but not that a
+               // key does not exist.
                if (known.ok() || !view.is_failing) key = std::move(known);
              }
              done(std::move(key));

@@ -1,4 +1,4 @@
-// Where the keys of one token issuer come from: a file, or the issuer's server.
+// The keys of one token issuer, which come from a file or from the issuer's server.
 #ifndef STAMPGATE_GATEWAY_TOKENS_KEYS_H_
 #define STAMPGATE_GATEWAY_TOKENS_KEYS_H_
 
@@ -14,32 +14,33 @@
 
 namespace stampgate {
 
-// Thread-safe.
+// Finds keys of one issuer. Thread-safe.
 class TokenKeys {
  public:
   using OnKey = absl::AnyInvocable<void(absl::StatusOr<TokenKey>)>;
 
   virtual ~TokenKeys() = default;
 
-  // Calls `done` once with what TokenKeySet::Find gives: at once, or on another thread if keys have to be fetched.
-  // Errors: kUnauthenticated if there is no such key; kUnavailable if that cannot be known now.
+  // Calls `done` once with the key that TokenKeySet::Find returns: before Find returns, or on another thread if the
+  // keys must be fetched first. Errors: kUnauthenticated if the issuer has no such key; kUnavailable if the issuer's
+  // keys are not available.
   virtual void Find(TokenAlgorithm algorithm, const std::optional<std::string>& key_id, OnKey done) = 0;
 };
 
-// Of a set that does not change.
+// Returns the keys of `set`, which never change.
 std::shared_ptr<TokenKeys> MakeFixedTokenKeys(TokenKeySet set);
 
-// Of a set that its server may change. Limits: see CachedKeySet.
+// Keys that are fetched from the issuer's server, which may change them. CachedKeySet defines the limits.
 class FetchedTokenKeys : public TokenKeys {
  public:
   using Options = CachedKeySet<TokenKeySet>::Options;
 
-  // `options.parse` need not be set.
+  // Ignores `options.parse`.
   FetchedTokenKeys(Options options, FetchKeySet fetch);
 
   void Find(TokenAlgorithm algorithm, const std::optional<std::string>& key_id, OnKey done) override;
 
-  // See CachedKeySet.
+  // See the functions of CachedKeySet.
   void Refresh() { set_.Refresh(); }
   void Close() { set_.Close(); }
 

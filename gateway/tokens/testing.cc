@@ -20,7 +20,7 @@ namespace {
 
 void Require(bool good, const char* what) {
   if (good) return;
-  std::fprintf(stderr, "cannot make a test's token: %s\n", what);
+  std::fprintf(stderr, "cannot create a key or a token for a test: %s\n", what);
   std::abort();
 }
 
@@ -30,7 +30,8 @@ std::string BytesOf(const BIGNUM* number, int size) {
   return bytes;
 }
 
-// The number of that name in a key; `size` 0 is as many bytes as it needs.
+// Returns the number of this name in a key, as `size` bytes in base64url. If `size` is 0, the number has as many bytes
+// as it needs.
 std::string Number(EVP_PKEY* key, const char* name, int size = 0) {
   BIGNUM* number = nullptr;
   if (EVP_PKEY_get_bn_param(key, name, &number) != 1) return "";

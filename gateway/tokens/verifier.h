@@ -1,4 +1,4 @@
-// JSON Web Tokens of the configured issuers.
+// Verifies JSON Web Tokens of the issuers that the config lists.
 #ifndef STAMPGATE_GATEWAY_TOKENS_VERIFIER_H_
 #define STAMPGATE_GATEWAY_TOKENS_VERIFIER_H_
 
@@ -11,11 +11,11 @@
 
 namespace stampgate {
 
-// What a genuine token says.
+// The content of a verified token.
 struct VerifiedToken {
-  std::string issuer;   // its name in the config
+  std::string issuer;   // the issuer's name in the config
   std::string subject;  // the claim "sub"
-  absl::Time until;     // from then on it is refused: the claim "exp" and the leeway
+  absl::Time until;     // when the token becomes invalid: the claim "exp" plus kTokenLeeway
 };
 
 // Thread-safe.
@@ -23,9 +23,9 @@ class TokenVerifier {
  public:
   virtual ~TokenVerifier() = default;
 
-  // Checks a token: form, algorithm, signature, issuer, audience and times. Calls `done` once: at once, or on another
-  // thread if the issuer's keys have to be fetched. Errors: kUnauthenticated, naming the rule and nothing of the token;
-  // kUnavailable if the keys are not available.
+  // Checks the form, algorithm, signature, issuer, audience and times of a token. Calls `done` once: before Verify
+  // returns, or on another thread if the issuer's keys must be fetched first. Errors: kUnauthenticated, which names the
+  // broken rule and quotes no part of the token; kUnavailable if the issuer's keys are not available.
   virtual void Verify(absl::string_view token, absl::AnyInvocable<void(absl::StatusOr<VerifiedToken>)> done) = 0;
 };
 
