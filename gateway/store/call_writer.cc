@@ -353,7 +353,7 @@ absl::StatusOr<bool> CallWriter::TrimStep(int max_rows) {
 
 absl::StatusOr<bool> CallWriter::Tidy(absl::Time now) {
   record_.clock.Advance(now);
-  // On a full disk a smaller transaction may still fit.
+  // If the disk is full, there may still be space for a smaller transaction.
   for (int max_rows = kTrimRows;; max_rows = std::max(1, max_rows / 8)) {
     const absl::StatusOr<bool> trimmed = TrimStep(max_rows);
     if (trimmed.ok() && *trimmed) return true;
