@@ -15,7 +15,8 @@ namespace stampgate {
 // The database file grows in steps of this many bytes.
 inline constexpr int kCallFileGrowthBytes = 256 << 10;
 
-// Suffix of the file that holds the number and id of the last commit in which an attempt began.
+// Suffixes of the two mark files. The first file holds the number and id of the last commit in which an attempt began.
+// The second holds the upper bound of the used timestamps.
 inline constexpr char kCommitMarkSuffix[] = "-mark";
 inline constexpr char kTimestampMarkSuffix[] = "-timestamps";
 

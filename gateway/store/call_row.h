@@ -28,7 +28,7 @@ struct CallRow {
 // Returns whether request, body and timestamp of two submits are equal.
 bool IsSameSubmit(const KeyedSubmit& a, const KeyedSubmit& b);
 
-// Returns whether certainly no attempt has sent anything. If so, the key may get another body.
+// Returns whether it is certain that no attempt has sent anything. If so, the key may get another body.
 bool NothingWasSent(const CallRow& row);
 
 // Applies the end of an attempt to the row. Truncates each text to kMaxEndTextBytes, at the end of a UTF-8 character.

@@ -61,14 +61,16 @@ class CallStore {
   struct Begun {
     // Set if the attempt has begun; the disk has it. End must be called for it.
     std::optional<AttemptId> attempt;
-    // The key's record, set if no attempt may begin. Begin has then changed nothing. There are three cases:
-    //   - The key belongs to another request, or to the same request with another timestamp or body.
+    // The key's record. If this is set, Begin has changed nothing. Set if the key has a row and `begins` was false.
+    // Also set if no attempt may begin, in three cases:
+    //   - The key belongs to another request, or to the same request with another timestamp or body that may have been
+    //     sent.
     //   - The key's row was already stored when the store was restored or lost data, and the retention time has not
     //     passed since. The outcome is kDone if the row says so, and otherwise kUnknown, because an attempt may have
     //     been lost.
     //   - The key's row is damaged. The record then has the outcome kUnknown and the request_sha256 of the submit; its
     //     timestamp_ms and body_sha256 are zero.
-    // Therefore, a second Begin with the record's body and timestamp may also return a record.
+    // In the last two cases, a second Begin with the body and timestamp of the record also returns a record.
     std::optional<KeyRecord> record;
     // Used if neither `attempt` nor `record` is set. Positive if the store does not have the key, but may have had it
     // before it was restored or lost data: the time after which the store accepts the key. Zero if the key is new and
@@ -78,9 +80,9 @@ class CallStore {
 
   virtual ~CallStore() = default;
 
-  // Begins an attempt to carry out `submit` in three cases: the key is new; the key belongs to a submit with the same
-  // request, body and timestamp; or the key belongs to the same request, and no attempt has sent anything. In the third
-  // case, the key gets the new body and timestamp.
+  // Begins an attempt to carry out `submit` if its key is new, or if the key belongs to a submit with the same request,
+  // body and timestamp. Also begins an attempt if the key belongs to the same request with another body, and no attempt
+  // has sent that body. The key then gets the new body and timestamp.
   //
   // Calls `done` once, on the store's thread. If the store refuses to queue the submit, Begin itself calls `done`.
   // `done` must not block. Errors: kResourceExhausted if the queue is full, the disk is full, or the maximum number of
@@ -100,9 +102,10 @@ class CallStore {
   virtual void RaiseTimestamps(uint64_t ms, absl::AnyInvocable<void(absl::Status)> done) = 0;
 
   // Writes the queued steps, and blocks until they are written. Requires that no timestamp at or above
-  // `next_timestamp_ms` was used since this store was opened. If everything was written, lowers the next store's floor
-  // to the higher of `next_timestamp_ms` and timestamp_floor_ms(). After Close, Begin and RaiseTimestamps return an
-  // error. The destructor also closes the store, but lowers no floor.
+  // `next_timestamp_ms` was used since this store was opened. If everything was written, the next store's floor is
+  // `next_timestamp_ms`, or timestamp_floor_ms() if that is higher, but never more than the last raised value. After
+  // Close, Begin and RaiseTimestamps return an error. The destructor also closes the store, and the next store's floor
+  // is then the last raised value.
   virtual void Close(uint64_t next_timestamp_ms) = 0;
 };
 

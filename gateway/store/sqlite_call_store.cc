@@ -203,7 +203,7 @@ class SqliteCallStore final : public CallStore {
     return group;
   }
 
-  // An error means that the store cannot continue.
+  // Returns an error only if the store cannot continue.
   absl::Status Raise(std::vector<WaitingRaise>* raises) {
     uint64_t ms = timestamps_.ms();
     for (const WaitingRaise& raise : *raises) ms = std::max(ms, raise.ms);
@@ -214,7 +214,7 @@ class SqliteCallStore final : public CallStore {
     return CanGoOn(status) ? absl::OkStatus() : status;
   }
 
-  // An error means that the store cannot continue.
+  // Returns an error only if the store cannot continue.
   absl::Status Store(std::vector<WaitingStep>* group) {
     std::vector<const CallStep*> steps;
     steps.reserve(group->size());

@@ -101,7 +101,7 @@ class SqliteCallStoreTest : public testing::Test {
 
   void AttemptAndEnd(const KeyedSubmit& submit, AttemptEnd end) { store_->End(Attempt(submit), std::move(end)); }
 
-  // Returns the record that the store returns for `submit`. Expects that no attempt begins.
+  // Calls Begin and returns the record that it gives. Expects that no attempt begins.
   KeyRecord Record(const KeyedSubmit& submit) {
     const Begun begun = Begin(submit);
     EXPECT_FALSE(begun.attempt.has_value());

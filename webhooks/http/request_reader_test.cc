@@ -35,8 +35,8 @@ struct Outcome {
   bool operator==(const Outcome&) const = default;
 };
 
-// Simulates that after each arrival a prefix of `bytes` has arrived, whose length is in `arrivals`. Passes the unused
-// bytes of that prefix to a reader, until the reader is done.
+// Simulates that `bytes` arrive in pieces. `arrivals` has the number of bytes that have arrived after each piece.
+// Passes the unused bytes to a reader after each piece, until the reader is done.
 Outcome ReadInPieces(absl::string_view bytes, const std::vector<size_t>& arrivals, size_t max_body_bytes = 100) {
   RequestReader reader(max_body_bytes);
   Outcome outcome;

@@ -25,8 +25,8 @@ struct KeySetAnswer {
   absl::Duration age;         // the value of Age; zero if the header is missing
 };
 
-// Starts a GET of the key set. Must call its argument once, within a limited time, on any thread, also before it
-// returns.
+// Starts a GET of the key set. Must call its argument once, with the response or an error, within a limited time. It
+// may make this call on any thread, also before it returns.
 using FetchKeySet = absl::AnyInvocable<void(absl::AnyInvocable<void(absl::StatusOr<KeySetAnswer>)>)>;
 
 // The default of Options::min_refetch_interval.

@@ -58,7 +58,7 @@ struct Promise {
 };
 
 // Runs an event log on a disk. Every run is identical: the last acknowledgement of a batch appends the next batch on
-// the event log's own thread, so that one transaction stores the whole batch.
+// the event log's own thread. So one transaction stores a whole batch.
 class Workload {
  public:
   Workload(TestDisk& disk, bool synchronous_full) : disk_(disk) {

@@ -179,7 +179,7 @@ class SqliteEventLog final : public EventLog {
     return batch;
   }
 
-  // An error means that the event log cannot continue.
+  // Returns an error only if the event log cannot continue.
   absl::Status Store(std::vector<WaitingEvent>* batch) {
     std::vector<const Event*> events;
     events.reserve(batch->size());
@@ -220,7 +220,7 @@ class SqliteEventLog final : public EventLog {
 
   absl::Status Trim(bool* more) {
     absl::StatusOr<bool> trimmed = writer_->Trim(options_.now());
-    ReportGrowth();  // Trim may have written the mark of an earlier commit, for which there was no space
+    ReportGrowth();  // Trim may have written a mark for which there was no space before
     *more = trimmed.ok() && *trimmed;
     // If the disk is full, the next event or the next interval retries.
     if (absl::IsResourceExhausted(trimmed.status()) || absl::IsAborted(trimmed.status())) return absl::OkStatus();

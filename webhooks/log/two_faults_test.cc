@@ -1,8 +1,8 @@
 // Tests the event log with a fault, a restart, another fault and a power cut. Afterwards, the log must have every
 // acknowledged event once, at its position.
 //
-// Each seed has its own schedule, which is identical in every run: the last acknowledgement of a group appends the next
-// group on the event log's own thread, so that one transaction stores the whole group.
+// Each seed has its own schedule, which is identical in every run. The last acknowledgement of a group of events
+// appends the next group on the event log's own thread. So one transaction stores a whole group.
 #include <gtest/gtest.h>
 
 #include <chrono>

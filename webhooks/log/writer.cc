@@ -387,7 +387,7 @@ absl::StatusOr<bool> LogWriter::TrimStep(int max_rows) {
   return true;
 }
 
-// Stores the advanced clock if no other transaction does.
+// Stores the current clock in a transaction of its own.
 absl::Status LogWriter::KeepClock() {
   LogRecord next = record_;
   next.clock = clock_;

@@ -60,8 +60,8 @@ class LogWriter {
   absl::Status Mark();
 
   // Stores the events in order, in one transaction. If this returns OK, the disk has the transaction and its mark, and
-  // all entries of `outcomes` are set, one for each event. After an error, an entry is set only if its event repeats an
-  // earlier event up to the mark, which the disk already has.
+  // all entries of `outcomes` are set, one for each event. After an error, an entry is set only if its event repeats a
+  // stored event that the mark covers.
   absl::Status Store(const std::vector<const Event*>& events, absl::Time now,
                      std::vector<std::optional<AppendOutcome>>* outcomes);
 

@@ -29,8 +29,8 @@ class PeerProgress {
   // Stops the measurement, because the peer has sent its whole request and now waits for the server.
   void Excuse();
 
-  // Returns how many bytes fewer than `bytes_per_second` the peer has sent since Await. Zero or negative if it has sent
-  // enough, or the measurement is stopped.
+  // Returns how many bytes are missing for the rate `bytes_per_second` since Await. Zero or negative if the peer is
+  // fast enough, or the measurement is stopped.
   double BytesBehind(Time now, size_t bytes_per_second) const;
 
  private:

@@ -49,7 +49,7 @@ ReceiverOptions LocalOptions() {
   return options;
 }
 
-// Keeps deliveries and their Answers until the test calls them.
+// Keeps deliveries and their Answers. The test calls the Answers.
 class Inbox {
  public:
   struct Item {

@@ -40,9 +40,9 @@ inline constexpr size_t kMaxKeptHeaders = 16;
 inline constexpr size_t kMaxKeptHeaderBytes = 4 << 10;
 
 // Returns the headers whose names begin with "X-<operator>-", unchanged and in order. Keeps the six signed headers,
-// which ReadSignedHeaders must have accepted. Leaves out any other header if it would exceed one of the limits above,
-// if its name has characters other than visible ASCII, or if its value has characters other than visible ASCII and
-// spaces.
+// which ReadSignedHeaders must have accepted. Leaves out any other header that would exceed one of the limits above.
+// Also leaves out other headers whose name has characters other than visible ASCII, or whose value has characters other
+// than visible ASCII and spaces.
 std::vector<HeaderField> KeepOperatorHeaders(std::vector<HeaderField> headers, absl::string_view operator_name);
 
 // Returns the text of the timestamp header, perhaps with leading zeros, because the signature covers all its digits.

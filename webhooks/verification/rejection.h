@@ -19,7 +19,7 @@ enum class RejectionReason {
   kMalformedHeader,                  // the value of one of the six signed headers has the wrong form
   kUnsupportedSignatureVersion,      // not "v1"; the gateway may need an update
   kUnsupportedSignatureAlgorithm,    // not "ed25519"
-  kMissingKey,                       // no usable key has that id, also after another fetch if one was allowed
+  kMissingKey,                       // no usable key has the named id, even after a new fetch if one was allowed
   kInvalidVerificationKeyAlgorithm,  // the key is for another algorithm or version than the headers name
   kInvalidSignature,                 // the key did not sign this event id with this body
   kStaleTimestamp,                   // signed too long ago or in the future; the gateway's clock may be wrong
