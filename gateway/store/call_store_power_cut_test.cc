@@ -133,7 +133,7 @@ class Workload {
 };
 
 struct Verdict {
-  std::string problem;       // the first broken promise
+  std::string problem;       // the last problem that was found
   int forgotten = 0;         // begun keys for which the store returns neither an attempt nor a record
   int losses = 0;            // losses that the store reported
   bool second_body = false;  // the worst fault

@@ -89,7 +89,7 @@ class CallWriter {
   const StoreRecord& record() const { return record_; }
 
  private:
-  // The decision about one submit.
+  // What Begin must do for one submit: give this answer, and store this row.
   struct Decision {
     static Decision Record(KeyRecord record);
     static Decision Attempt(CallRow row, bool new_key);

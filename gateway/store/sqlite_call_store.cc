@@ -248,8 +248,7 @@ class SqliteCallStore final : public CallStore {
     return last_attempt_;
   }
 
-  // Returns the ends of a failed group to the queue. A closed store drops the ends, and their attempts count as
-  // kUnknown.
+  // Queues the ends of a failed group again. A closed store drops the ends, and their attempts count as kUnknown.
   void PutBackEnds(std::vector<WaitingStep>* group) {
     std::lock_guard lock(mutex_);
     if (closed_) {
@@ -286,7 +285,7 @@ class SqliteCallStore final : public CallStore {
     uint64_t next_ms;
     {
       std::lock_guard lock(mutex_);
-      // Timestamps of earlier runs may be close below the floor, so it is never lowered.
+      // Earlier runs may have used timestamps just below this store's floor, so the next floor is never lower.
       next_ms = std::max(next_timestamp_ms_, timestamp_floor_ms_);
       if (ends_given_up_) return absl::OkStatus();
     }
@@ -331,7 +330,7 @@ class SqliteCallStore final : public CallStore {
   const SqliteCallStoreOptions options_;
   const std::optional<ExclusiveFile> file_;
   const uint64_t timestamp_floor_ms_;
-  // Used by the thread only.
+  // Used only by the store's thread.
   std::unique_ptr<CallWriter> writer_;
   TimestampMark timestamps_;
   CallStoreState state_;

@@ -1,5 +1,4 @@
-// The disk that holds a database. Names the VFS through which SQLite uses the disk, and synchronizes the page cache
-// with it.
+// The interface of a disk: the VFS through which SQLite uses it, and the synchronization of its page cache.
 #ifndef STAMPGATE_WEBHOOKS_DISK_DISK_H_
 #define STAMPGATE_WEBHOOKS_DISK_DISK_H_
 

@@ -12,7 +12,7 @@
 namespace stampgate {
 
 // The right of this process to use a file, as long as this object exists. It holds a lock on the file `<path>.lock`.
-// The lock file is never removed, because two processes could then hold locks on different files of that name.
+// The lock file is never removed. If it were, two processes could hold locks on different files of that name.
 class ExclusiveFile {
  public:
   // Takes the lock, and creates an empty, synced file at `path` if there is none. `companions` are the suffixes of

@@ -107,7 +107,7 @@ class CachedKeySet {
         fetch = (!has_it || !IsFresh(now)) && BeginFetch(now, /*lacks_key=*/!has_it);
         if (!has_it && is_fetching_) waiting_.push_back(std::exchange(done, nullptr));
       }
-      // Called before Fetch, so that a caller whose key is present does not wait for the start of a fetch.
+      // Called before Fetch, so that a Get whose key is present does not wait for the start of a fetch.
       if (done != nullptr) done(std::move(view));
       if (fetch) Fetch();
     }

@@ -1,7 +1,7 @@
 // Checks the forms of key ids and event ids, which make a signed message unambiguous.
 //
 // Upstream signs the message "v1.ed25519.<key id>.<timestamp>.<event id>.<body>". Dots within the parts are not
-// escaped, so a forged delivery with the same message could split it elsewhere. A key id and a timestamp have no dots,
+// escaped, so a forged delivery could claim another split of the same message. A key id and a timestamp have no dots,
 // so their ends are unambiguous. An event id may have dots, but neither "{" nor white space, while a body that is a
 // JSON object begins with "{" or white space. So at most one split gives a valid event id and a JSON object. If there
 // is such a split, upstream signed it, and the verifier rejects every other split. If there is none, the verifier

@@ -217,8 +217,8 @@ EventPlace LogReader::FindLast(Position position, const LogRecord& record) {
   return {position, ArrayOf<32>(rows_.Bytes(kChecksumColumn))};
 }
 
-// Checks that the row before this one still has the checksum that it had when this row was stored, if that row is
-// known. Requires a row with a correct checksum.
+// Checks that `row` follows the row that preceded it when it was stored: `row.previous` must equal the checksum of the
+// previous row, if that is known. Requires a row with a correct checksum.
 absl::Status LogReader::CheckChain(const EventRow& row, const LogRecord& record) {
   if (row.previous.empty()) return absl::OkStatus();  // a row of version 1
   const ChainDigest* before = nullptr;

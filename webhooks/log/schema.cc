@@ -49,7 +49,7 @@ absl::Status SetWriting(SqliteConnection& connection, bool synchronous_full) {
       "PRAGMA cache_size = -16384");  // KiB
 }
 
-// On an error the caller closes the connection, which rolls back.
+// After an error, OpenLogFileToWrite closes the connection, which rolls the transaction back.
 absl::Status MakeTables(SqliteConnection& connection) {
   absl::Status status = connection.Run("BEGIN IMMEDIATE");
   if (!status.ok()) return status;
@@ -67,7 +67,7 @@ absl::Status MakeTables(SqliteConnection& connection) {
   return connection.Run("COMMIT");
 }
 
-// On an error the caller closes the connection, which rolls back.
+// After an error, OpenLogFileToWrite closes the connection, which rolls the transaction back.
 absl::Status Migrate(SqliteConnection& connection, int64_t version) {
   absl::Status status = connection.Run("BEGIN IMMEDIATE");
   if (status.ok() && version == 1) status = MigrateFromVersion1(connection);

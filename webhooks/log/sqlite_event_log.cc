@@ -249,12 +249,12 @@ class SqliteEventLog final : public EventLog {
   const SqliteEventLogOptions options_;
   const std::optional<ExclusiveFile> file_;
   const LogIdentity identity_;
-  Position reported_;  // the last position that was passed to on_growth_; used by the thread only
+  Position reported_;  // the last position that was passed to on_growth_; used only by the event log's thread
   const std::shared_ptr<const std::atomic<Position>> marked_;
-  std::unique_ptr<LogWriter> writer_;  // used by the thread only
+  std::unique_ptr<LogWriter> writer_;  // used only by the event log's thread
   // When the thread began its current use of the disk; kNoWrite if it does not use the disk.
   std::atomic<Clock::duration> write_began_ = kNoWrite;
-  std::function<void(Position)> on_growth_;  // used by the thread only, once it has an event
+  std::function<void(Position)> on_growth_;  // used only by the event log's thread, once it has an event
 
   // Not absl::Mutex: ThreadSanitizer cannot instrument Debian's build of Abseil.
   std::mutex mutex_;

@@ -15,8 +15,8 @@ namespace {
 constexpr int kTrimRows = 500;
 constexpr int64_t kTrimBytes = 8 << 20;
 
-// Approximate bytes of a row without body and headers. Deliberately too low, so that one transaction of retention
-// deletes too few events rather than too many; the next one deletes the rest.
+// Approximate bytes of a row without body and headers. If a row uses more, one transaction of retention deletes
+// slightly more events than necessary.
 constexpr int64_t kRowBytes = 256;
 
 // Approximate bytes that an id uses in the file.

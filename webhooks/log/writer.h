@@ -56,7 +56,7 @@ class LogWriter {
   // Records the positions after the log's end, up to `end`, as a hole. `end` becomes the log's new end.
   absl::Status AddHole(const EventPlace& end, absl::Time now);
 
-  // Sets the mark to the log's end. Writes nothing if the mark is already there.
+  // Sets the mark to the log's end. Writes nothing if the mark already has this value.
   absl::Status Mark();
 
   // Stores the events in order, in one transaction. If this returns OK, the disk has the transaction and its mark, and

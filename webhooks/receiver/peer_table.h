@@ -1,4 +1,4 @@
-// The connections of a server. If there are too many, the table chooses one and closes it.
+// The table of a server's connections, which closes one if there are too many.
 //
 // Anybody may connect. A peer is unproven until it has requested one of the configured paths, no matter how much or how
 // fast it sends. A new peer is unproven, and can displace only another unproven peer: the oldest one of the source that

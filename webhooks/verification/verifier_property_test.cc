@@ -41,8 +41,8 @@ class Mutator {
 
   Delivery Next() {
     Delivery delivery = Any();
-    delivery.headers.reserve(delivery.headers.size() +
-                             32);  // Header() adds missing headers, and references must stay valid
+    // Header() may add missing headers, and references to headers must stay valid.
+    delivery.headers.reserve(delivery.headers.size() + 32);
     for (int i = Below(8) == 0 ? 2 : 1; i > 0; --i) Damage(delivery);
     return delivery;
   }
@@ -212,7 +212,8 @@ TEST(VerifierPropertyTest, AcceptsADamagedDeliveryOnlyIfItsSignedPartsAreGenuine
       ASSERT_EQ(std::get<VerifiedEvent>(verdict)->body, delivery.body);
     }
   }
-  // The damages reach every check except that of the key's algorithm, because all keys have the same algorithm.
+  // The damaged deliveries reach every check except that of the key's algorithm, because all keys have the same
+  // algorithm.
   for (const char* name :
        {"OK", "missing_header", "duplicate_header", "malformed_header", "unsupported_signature_version",
         "unsupported_signature_algorithm", "missing_key", "invalid_signature", "stale_timestamp"}) {
