@@ -12,7 +12,7 @@ namespace {
 
 const DatabaseFormat kFormat = {.name = "a call store", .application_id = 0x73746763 /* "stgc" */, .version = 1};
 
-// On an error the caller closes the connection, which rolls back.
+// After an error, OpenCallFile closes the connection, which rolls the transaction back.
 absl::Status MakeTables(SqliteConnection& connection, const StoreRecord& record) {
   for (const std::string& sql :
        {std::string("BEGIN IMMEDIATE"), std::string(kCreateStoreRecord), std::string(kCreateCalls),

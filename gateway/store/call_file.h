@@ -12,26 +12,27 @@
 
 namespace stampgate {
 
-// The file grows in steps of this many bytes.
+// The database file grows in steps of this many bytes.
 inline constexpr int kCallFileGrowthBytes = 256 << 10;
 
-// The file beside it that holds the number and id of the last commit in which an attempt began.
+// Suffixes of the two mark files. The first file holds the number and id of the last commit in which an attempt began.
+// The second holds the upper bound of the used timestamps.
 inline constexpr char kCommitMarkSuffix[] = "-mark";
 inline constexpr char kTimestampMarkSuffix[] = "-timestamps";
 
-// No other program should use the file, so its lock is not waited for longer.
+// How long a statement waits for another program's lock. Short, because no other program should use the file.
 inline constexpr int kCallFileBusyMs = 100;
 
-// Refuses a file that is no call store, before ClaimCallFile creates anything beside it. Errors: those of
-// CheckDatabaseHeader.
+// Returns an error if the file is not a call store. Call it before ClaimCallFile, which creates other files beside this
+// file. Errors: those of CheckDatabaseHeader.
 absl::Status CheckCallFileHeader(const std::string& path);
 
-// Claims the exclusive use of the file and of the files beside it. Errors: those of ExclusiveFile::Claim and
+// Claims exclusive use of the file, its write-ahead log and its marks. Errors: those of ExclusiveFile::Claim and
 // RefuseOtherNames.
 absl::StatusOr<ExclusiveFile> ClaimCallFile(const std::string& path);
 
-// Opens the file for the one connection that uses it. Creates the tables with `record_of_new` in an empty file. Changes
-// nothing before it knows that the file is a call store.
+// Opens the only connection to the file. If the file is empty, creates the tables and stores `record_of_new`. Changes
+// the file only after it has verified that the file is empty or a call store.
 //
 // Errors: kFailedPrecondition if the file belongs to another program or a newer version, and those of SqliteStatus.
 absl::StatusOr<SqliteConnection> OpenCallFile(const std::string& path, const std::string& vfs, bool synchronous_full,

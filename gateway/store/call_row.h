@@ -8,7 +8,7 @@
 
 namespace stampgate {
 
-// An end of which only the kind is known.
+// Returns an end with this kind and no details.
 inline AttemptEnd EndOfKind(AttemptEnd::Kind kind) {
   AttemptEnd end;
   end.kind = kind;
@@ -16,33 +16,33 @@ inline AttemptEnd EndOfKind(AttemptEnd::Kind kind) {
 }
 
 struct CallRow {
-  int64_t number = 0;         // increases each time a key gets a submit
-  int64_t stored_age_us = 0;  // when it got the submit, by the store's AgeClock
+  int64_t number = 0;         // a key gets a new, higher number with each new submit
+  int64_t stored_age_us = 0;  // when the key got the submit, by the store's AgeClock
   KeyedSubmit submit;
-  // Attempts that have begun and have not ended in kNotSent, kRefused or kDone.
+  // The number of attempts that have begun and have not ended as kNotSent, kRefused or kDone.
   int64_t open_attempts = 0;
-  // The best end of the other attempts; kNotSent if there is none. Never kUnknown.
+  // The combined end of the other attempts: kDone if one of them is, otherwise the last kRefused, otherwise kNotSent.
   AttemptEnd best_end = EndOfKind(AttemptEnd::Kind::kNotSent);
 };
 
-// Whether request, body and timestamp are equal.
+// Returns whether request, body and timestamp of two submits are equal.
 bool IsSameSubmit(const KeyedSubmit& a, const KeyedSubmit& b);
 
-// Whether the key may get another body, because certainly no attempt has sent anything.
+// Returns whether it is certain that no attempt has sent anything. If so, the key may get another body.
 bool NothingWasSent(const CallRow& row);
 
-// Applies the end of an attempt to the row. Cuts texts to kMaxEndTextBytes, between characters.
+// Applies the end of an attempt to the row. Truncates each text to kMaxEndTextBytes, at the end of a UTF-8 character.
 inline constexpr size_t kMaxEndTextBytes = 256;
 void EndAttempt(const AttemptEnd& end, CallRow* row);
 
 KeyRecord RecordOf(const CallRow& row);
 
-// The record of a row that may be older than what was stored last: an activity stays one, but any other outcome may
-// have become an activity since.
+// Returns the record of a row that may be outdated, because a copy was restored or data was lost. An outdated kDone is
+// still true. Any other outcome becomes kUnknown, because a lost attempt may have led to an activity.
 KeyRecord RecordOfDistrusted(const CallRow& row);
 
-// The record of a damaged row: the request that was asked for, with an unknown outcome, because nothing may be sent and
-// the body is unknown.
+// Returns the record for a damaged row, whose body is unknown. It has the request of the submit `asked`, and the
+// outcome kUnknown, so that the gateway sends nothing.
 KeyRecord RecordOfDamaged(const KeyedSubmit& asked);
 
 }  // namespace stampgate

@@ -20,7 +20,7 @@ CallRow RowWithAttempts(int open_attempts) {
 
 Kind OutcomeOf(const CallRow& row) { return RecordOf(row).outcome.kind; }
 
-TEST(CallRowTest, IsUnknownWhileAnAttemptIsOpen) {
+TEST(CallRowTest, OutcomeIsUnknownWhileAnAttemptIsOpen) {
   CallRow row = RowWithAttempts(2);
   EXPECT_EQ(OutcomeOf(row), Kind::kUnknown);
   EndAttempt(Refused("FIRST"), &row);
@@ -31,7 +31,7 @@ TEST(CallRowTest, IsUnknownWhileAnAttemptIsOpen) {
   EXPECT_EQ(RecordOf(row).outcome.reason, "FIRST");
 }
 
-TEST(CallRowTest, StaysUnknownOnceAnAttemptEndedSo) {
+TEST(CallRowTest, OutcomeStaysUnknownAfterAnAttemptEndsAsUnknown) {
   CallRow row = RowWithAttempts(2);
   EndAttempt(Unknown(), &row);
   EndAttempt(Refused("R"), &row);
@@ -39,7 +39,7 @@ TEST(CallRowTest, StaysUnknownOnceAnAttemptEndedSo) {
   EXPECT_FALSE(NothingWasSent(row));
 }
 
-TEST(CallRowTest, KeepsTheLastRefusal) {
+TEST(CallRowTest, OutcomeIsTheLastRefusal) {
   CallRow row = RowWithAttempts(3);
   EndAttempt(Refused("FIRST"), &row);
   EndAttempt(Refused("SECOND"), &row);
@@ -49,7 +49,7 @@ TEST(CallRowTest, KeepsTheLastRefusal) {
   EXPECT_FALSE(NothingWasSent(row));
 }
 
-TEST(CallRowTest, StaysDone) {
+TEST(CallRowTest, OutcomeStaysDoneAfterLaterEnds) {
   CallRow row = RowWithAttempts(4);
   EndAttempt(Refused("R"), &row);
   EndAttempt(Done("a-1"), &row);
@@ -60,7 +60,7 @@ TEST(CallRowTest, StaysDone) {
   EXPECT_EQ(RecordOf(row).outcome.activity_id, "a-1");
 }
 
-TEST(CallRowTest, NothingWasSentOnlyIfAllAttemptsEndedSo) {
+TEST(CallRowTest, NothingWasSentOnlyIfAllAttemptsEndedAsNotSent) {
   CallRow row = RowWithAttempts(2);
   EXPECT_FALSE(NothingWasSent(row));
   EndAttempt(NotSent(), &row);
@@ -70,14 +70,14 @@ TEST(CallRowTest, NothingWasSentOnlyIfAllAttemptsEndedSo) {
   EXPECT_EQ(OutcomeOf(row), Kind::kNotSent);
 }
 
-TEST(CallRowTest, NeverHasNegativeOpenAttempts) {
+TEST(CallRowTest, NumberOfOpenAttemptsIsNeverNegative) {
   CallRow row = RowWithAttempts(0);
   EndAttempt(Done("a-1"), &row);
   EXPECT_EQ(row.open_attempts, 0);
   EXPECT_EQ(OutcomeOf(row), Kind::kNotSent);
 }
 
-TEST(CallRowTest, CutsTextsBetweenCharacters) {
+TEST(CallRowTest, TruncatesTextsAtTheEndOfACharacter) {
   CallRow row = RowWithAttempts(2);
   AttemptEnd end = Refused(std::string(kMaxEndTextBytes + 1, 'r'));
   end.domain = std::string(kMaxEndTextBytes - 1, 'd') + "é";  // the last character has two bytes
@@ -91,8 +91,8 @@ TEST(CallRowTest, CutsTextsBetweenCharacters) {
   EXPECT_EQ(row.best_end.activity_status.size(), kMaxEndTextBytes);
 }
 
-// An old copy of a row proves only that there was an activity.
-TEST(CallRowTest, DistrustedIsUnknownUnlessItIsDone) {
+// An outdated row proves nothing except an activity.
+TEST(CallRowTest, OutcomeOfADistrustedRowIsUnknownUnlessItIsDone) {
   CallRow row = RowWithAttempts(1);
   EndAttempt(NotSent(), &row);
   EXPECT_EQ(RecordOfDistrusted(row).outcome.kind, Kind::kUnknown);

@@ -1,5 +1,5 @@
-// The call store on disks that are full or fail: begun attempts are known afterwards, and no key has begun with two
-// bodies.
+// Tests the call store on disks that become full or fail: afterwards the store still knows each begun attempt, and no
+// key has begun with two bodies.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -24,7 +24,7 @@ constexpr absl::StatusCode kFull = absl::StatusCode::kResourceExhausted;
 constexpr absl::StatusCode kGone = absl::StatusCode::kUnavailable;
 const absl::Time kNow = absl::FromUnixSeconds(1'700'000'000);
 
-// Begins attempts, each with a new key, and keeps their results.
+// Begins attempts, and remembers which submits began.
 class Caller {
  public:
   explicit Caller(TestDisk& disk) : store_disk_(disk) {}
@@ -57,7 +57,7 @@ class Caller {
   bool failing() const { return failing_; }
   size_t begun() const { return begun_.size(); }
 
-  // Sends two submits with the next key, one after the other. If the first begins, it ends as not sent.
+  // Begins two submits with the same new key, one after the other. If the first begins, ends it as kNotSent.
   std::vector<absl::Status> Send() {
     std::vector<absl::Status> answers;
     const std::string key = absl::StrCat("key-", ++sent_);
@@ -72,10 +72,10 @@ class Caller {
     return answers;
   }
 
-  // Each key stands for the submit that began, and no other submit begins with it.
+  // Expects that each key still belongs to the submit that began, and that no other submit begins with it.
   void ExpectNothingLost() {
     for (const auto& [key, submit] : begun_) {
-      // A body that was not sent may have been replaced by another.
+      // The first body (timestamp 1000) was not sent, so the second may have replaced it.
       if (submit.timestamp_ms == 1000) continue;
       const absl::StatusOr<Begun> begun = BeginAndWait(*store_, MakeSubmit(key, 1, 3, 3000));
       ASSERT_TRUE(begun.ok()) << begun.status();
@@ -93,9 +93,9 @@ class Caller {
   std::unique_ptr<CallStore> store_;
 };
 
-// The disk becomes full at the nth write of a run, for each n. With an odd n, the space that the files already own
-// stays writable.
-TEST(CallStoreOnAFullDiskTest, RefusesForgetsNothingAndRecovers) {
+// The disk becomes full at the nth write of a run, for each n. If n is odd, writes within the files' existing size
+// still succeed.
+TEST(CallStoreOnAFullDiskTest, RefusesSubmitsForgetsNoneAndAcceptsThemAfterwards) {
   int refused = 0;
   int failures = 0;
   for (int n = 1; n <= 250; ++n) {
@@ -127,7 +127,7 @@ TEST(CallStoreOnAFullDiskTest, RefusesForgetsNothingAndRecovers) {
   EXPECT_GT(failures, 500);
 }
 
-TEST(CallStoreOnAFullDiskTest, TimestampsContinue) {
+TEST(CallStoreOnAFullDiskTest, TimestampsCanBeRaisedWithinTheExistingFile) {
   TestDisk disk;
   Caller caller(disk);
   ASSERT_EQ(caller.Open(), absl::OkStatus());
@@ -137,7 +137,7 @@ TEST(CallStoreOnAFullDiskTest, TimestampsContinue) {
   EXPECT_EQ(caller.store().timestamp_floor_ms(), 10'000u);
 }
 
-TEST(CallStoreOnAFullDiskTest, TimestampsWaitForSpaceIfTheyNeedIt) {
+TEST(CallStoreOnAFullDiskTest, TimestampsCannotBeRaisedUntilThereIsSpace) {
   TestDisk disk;
   Caller caller(disk);
   ASSERT_EQ(caller.Open(), absl::OkStatus());
@@ -150,7 +150,7 @@ TEST(CallStoreOnAFullDiskTest, TimestampsWaitForSpaceIfTheyNeedIt) {
   EXPECT_EQ(caller.fatal(), 0);
 }
 
-// The nth write or sync of a run fails, for each n. The next store opens what the page cache then has.
+// Lets the nth write or sync of a run fail, for each n. The next store then opens the content of the page cache.
 void FailEach(int last, void (*fail)(TestDisk& disk, int n)) {
   int failed = 0;
   for (int n = 1; n <= last; ++n) {
@@ -188,7 +188,7 @@ TEST(CallStoreOnADiskThatFailsTest, BeginsNothingAfterAFailedWrite) {
   FailEach(150, [](TestDisk& disk, int n) { disk.FailWrite(n); });
 }
 
-TEST(CallStoreOnADiskThatFailsTest, FailsOnceForTimestampsToo) {
+TEST(CallStoreOnADiskThatFailsTest, AFailedSyncOfTimestampsReportsOneFatalError) {
   TestDisk disk;
   Caller caller(disk);
   ASSERT_EQ(caller.Open(), absl::OkStatus());
@@ -199,7 +199,7 @@ TEST(CallStoreOnADiskThatFailsTest, FailsOnceForTimestampsToo) {
   EXPECT_EQ(caller.fatal(), 1);
 }
 
-// Files that an earlier process left may be in memory only.
+// An earlier process may have left file content that is only in the page cache.
 TEST(CallStoreOnADiskThatFailsTest, SettlesEachFileBeforeReadingIt) {
   TestDisk disk;
   Caller caller(disk);
@@ -209,7 +209,7 @@ TEST(CallStoreOnADiskThatFailsTest, SettlesEachFileBeforeReadingIt) {
   EXPECT_EQ(settled.size(), 4u);
 }
 
-TEST(CallStoreOnADiskThatFailsTest, DoesNotOpenIfAFileDoesNotSettle) {
+TEST(CallStoreOnADiskThatFailsTest, DoesNotOpenIfSettlingAFileFails) {
   for (const char* suffix : {"", "-wal", "-mark", "-timestamps"}) {
     TestDisk disk;
     Caller caller(disk);

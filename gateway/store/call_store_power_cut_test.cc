@@ -1,5 +1,5 @@
-// The call store after power cuts and damage: begun attempts are known, or the store reports a loss; and no key begins
-// with a second body.
+// Tests the call store after power cuts and damage: the store still knows each begun attempt or reports a loss, and no
+// key begins with a second body.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,10 +27,11 @@ constexpr char kPath[] = "/calls.db";
 constexpr uint64_t kNoTimestamp = ~uint64_t{0};
 const absl::Time kNow = absl::FromUnixSeconds(1'700'000'000);
 
-// An attempt that had begun, or a raise of the timestamps, when the disk had done `step` operations.
+// A fact that the store must not forget: an attempt began or timestamps were raised, when the disk had done `step`
+// operations.
 struct Promise {
   size_t step = 0;
-  KeyedSubmit submit;  // no key: the timestamps were raised
+  KeyedSubmit submit;  // without a key if timestamps were raised
   uint64_t timestamps_ms = 0;
   // The attempt sent nothing, so the key may get another body later.
   bool not_sent = false;
@@ -65,7 +66,7 @@ class Stores {
   const bool synchronous_full_;
 };
 
-// Begins attempts, each with a new key, one after the other, and ends them in every way.
+// Begins attempts with new keys, one after the other, and ends them in different ways.
 class Workload {
  public:
   explicit Workload(const Stores& stores) : stores_(stores) {}
@@ -85,7 +86,7 @@ class Workload {
 
   const TestDisk& disk() const { return disk_; }
   const std::vector<Promise>& promises() const { return promises_; }
-  // What a process leaves that dies instead of closing the store.
+  // The disk's content if the process dies instead of closing the store.
   const DiskImage& image_before_close() const { return image_before_close_; }
 
  private:
@@ -99,7 +100,7 @@ class Workload {
       case 1:
         return store.End(*begun->attempt, Refused("REASON"));
       case 2: {
-        // The key gets a second body, which then is its body.
+        // The key gets a second body, which replaces the first.
         store.End(*begun->attempt, NotSent());
         promises_.back().not_sent = true;
         KeyedSubmit second = submit;
@@ -132,30 +133,31 @@ class Workload {
 };
 
 struct Verdict {
-  std::string problem;       // the first broken promise
-  int forgotten = 0;         // keys that had begun and are unknown, although the store reports that there may be such
+  std::string problem;       // the last problem that was found
+  int forgotten = 0;         // begun keys for which the store returns neither an attempt nor a record
   int losses = 0;            // losses that the store reported
   bool second_body = false;  // the worst fault
 };
 
-// Opens the store after a fault and checks the last promises, and some earlier ones. `promises` are those made so far.
+// Opens the store after a fault, and checks all of the last 12 `promises` and some earlier ones. `promises` are those
+// made before the fault.
 Verdict Judge(const Stores& stores, TestDisk& disk, const std::vector<Promise>& promises, std::mt19937_64& random) {
   Verdict verdict;
   DiskOfTest store_disk(disk);
   OpenedStore opened = stores.Open(store_disk);
   if (!opened.store.ok()) {
-    verdict.problem = absl::StrCat("it does not open: ", opened.store.status().ToString());
+    verdict.problem = absl::StrCat("the store does not open: ", opened.store.status().ToString());
     return verdict;
   }
   verdict.losses = opened.losses;
   CallStore& store = **opened.store;
   uint64_t timestamps_ms = 0;
   for (const Promise& promise : promises) timestamps_ms = std::max(timestamps_ms, promise.timestamps_ms);
-  if (store.timestamp_floor_ms() < timestamps_ms) verdict.problem = "timestamps begin too low";
+  if (store.timestamp_floor_ms() < timestamps_ms) verdict.problem = "the floor of the timestamps is too low";
   for (size_t i = promises.size(); i-- > 0;) {
     const bool recent = promises.size() - i < 12;
     if (promises[i].submit.key.empty() || (!recent && random() % 20 != 0)) continue;
-    // The first body of two is tested below.
+    // If a key got two bodies, the next promise tests both.
     if (i + 1 < promises.size() && promises[i + 1].submit.key == promises[i].submit.key) continue;
     const KeyedSubmit& was = promises[i].submit;
     KeyedSubmit other = was;
@@ -168,9 +170,9 @@ Verdict Judge(const Stores& stores, TestDisk& disk, const std::vector<Promise>& 
       if (submit.timestamp_ms == was.timestamp_ms) continue;
       const absl::StatusOr<Begun> begun = BeginAndWait(store, submit);
       if (!begun.ok()) {
-        verdict.problem = absl::StrCat("it does not respond: ", begun.status().ToString());
+        verdict.problem = absl::StrCat("the store does not respond: ", begun.status().ToString());
       } else if (begun->attempt.has_value()) {
-        // The end kNotSent was written if the second body may have begun.
+        // The second body may begin, because the end kNotSent was written.
         if (promises[i].not_sent) break;
         verdict.second_body = true;
         verdict.problem = absl::StrCat(was.key, " begins with a second body");
@@ -186,7 +188,7 @@ Verdict Judge(const Stores& stores, TestDisk& disk, const std::vector<Promise>& 
   }
   if (opened.losses > 0 || !verdict.problem.empty()) return verdict;
   const absl::StatusOr<Begun> begun = BeginAndWait(store, MakeSubmit("after", 1, 1, 5000));
-  if (!begun.ok() || !begun->attempt.has_value()) verdict.problem = "it accepts no new key";
+  if (!begun.ok() || !begun->attempt.has_value()) verdict.problem = "the store accepts no new key";
   return verdict;
 }
 
@@ -213,8 +215,8 @@ struct Result {
   }
 };
 
-// Runs the workload once, and cuts the power at every `stride`th step of it; every fourth time it cuts the power again
-// while the store continues.
+// Runs the workload once. Simulates a power cut at every `stride`th step, and opens the store after each. After every
+// fourth power cut, simulates another one while that store works.
 Result CutEverywhere(bool synchronous_full, size_t stride) {
   const Stores stores(synchronous_full);
   Workload workload(stores);
@@ -234,12 +236,12 @@ Result CutEverywhere(bool synchronous_full, size_t stride) {
     PowerCut again(image, disk.history());
     again.MoveTo(random() % (disk.steps() + 1));
     TestDisk second_disk(again.Cut(random));
-    result.Add(absl::StrCat("second cut after that at ", step), Judge(stores, second_disk, promises, random));
+    result.Add(absl::StrCat("second power cut after the one at ", step), Judge(stores, second_disk, promises, random));
   }
   return result;
 }
 
-TEST(CallStorePowerCutTest, ForgetsNoBegunAttempt) {
+TEST(CallStorePowerCutTest, StoreForgetsNoBegunAttempt) {
   const Result result = CutEverywhere(/*synchronous_full=*/true, /*stride=*/2);
   EXPECT_GE(result.cuts, 500);
   EXPECT_EQ(result.forgotten, 0);
@@ -247,17 +249,17 @@ TEST(CallStorePowerCutTest, ForgetsNoBegunAttempt) {
   EXPECT_EQ(result.problems, std::vector<std::string>());
 }
 
-// The negative control, without a sync at each commit: the test detects forgotten keys. The store detects the loss by
-// its mark, and begins no attempt for a key that it does not have.
-TEST(CallStorePowerCutTest, ForgetsAttemptsIfCommitsAreNotSynced) {
+// Negative control: without a sync at each commit, the test finds forgotten keys. The store detects the loss by its
+// mark, and begins no attempt for a key that it does not have.
+TEST(CallStorePowerCutTest, StoreForgetsAttemptsIfCommitsAreNotSynced) {
   const Result result = CutEverywhere(/*synchronous_full=*/false, /*stride=*/5);
   EXPECT_GT(result.forgotten, 10);
   EXPECT_GT(result.losses, 10);
   EXPECT_EQ(result.second_bodies, 0);
 }
 
-// The negative control without both: keys begin with a second body, and the test detects that.
-TEST(CallStorePowerCutTest, BeginsASecondBodyWithoutTheMark) {
+// Negative control: without the database and its mark, keys begin with a second body, and the test finds that.
+TEST(CallStorePowerCutTest, KeysBeginWithASecondBodyWithoutTheDatabaseAndItsMark) {
   const Stores stores(/*synchronous_full=*/true);
   Workload workload(stores);
   workload.Run(/*sessions=*/1, /*attempts=*/5);
@@ -268,7 +270,7 @@ TEST(CallStorePowerCutTest, BeginsASecondBodyWithoutTheMark) {
   EXPECT_TRUE(Judge(stores, disk, workload.promises(), random).second_body);
 }
 
-// A store whose process died, with each of many bits of a file flipped.
+// Takes the files of a store whose process died, and opens many copies, each with one flipped bit.
 Result FlipBits(const std::string& suffix, size_t stride) {
   const Stores stores(/*synchronous_full=*/true);
   Workload workload(stores);

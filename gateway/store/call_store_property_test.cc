@@ -27,7 +27,7 @@ constexpr absl::Duration kRetention = absl::Hours(24);
 // The model of a key: the ends of all of its attempts.
 struct ModelKey {
   KeyedSubmit submit;
-  absl::Duration taken;  // when it got its submit, by the model's age
+  absl::Duration taken;  // when the key got its submit, by the model's clock
   std::map<int, std::optional<AttemptEnd>> attempts;
 
   bool nothing_was_sent() const {
@@ -85,7 +85,7 @@ class RandomRun {
     options.path = "/calls.db";
     options.disk = store_disk_.get();
     options.key_retention = kRetention;
-    options.end_delay = absl::Hours(1);  // ends are written with the next attempt, so that the model knows when
+    options.end_delay = absl::Hours(1);  // so that ends are written only with the next attempt, as in the model
     options.tidy_interval = absl::Hours(1);
     options.checkpoint_pages = 20;
     options.now = [this] { return now_; };
@@ -97,7 +97,7 @@ class RandomRun {
     open_.clear();
   }
 
-  // Writes queued ends.
+  // Closes the store, which writes queued ends, and opens it again.
   void Restart() {
     store_->Close(~uint64_t{0});
     WritePending();
@@ -105,7 +105,7 @@ class RandomRun {
     OpenStore();
   }
 
-  // The process dies: attempts that are open, or whose ends are queued, stay open forever.
+  // Simulates the death of the process: attempts that are open, or whose ends are queued, stay open forever.
   void Crash() {
     const DiskImage image = disk_->image();
     store_ = nullptr;
@@ -141,7 +141,7 @@ class RandomRun {
     const KeyedSubmit submit = MakeSubmit(key, request, body, 1000 + random_() % 8 / 7);
     WritePending();
     const absl::StatusOr<Begun> begun = BeginAndWait(*store_, submit);
-    TidyNow(*store_);  // later ends wait for the next attempt
+    TidyNow(*store_);  // so that later ends are written only with the next attempt
     ASSERT_TRUE(begun.ok()) << begun.status();
     ASSERT_EQ(begun->unknown_until, absl::ZeroDuration());
     ModelKey* model = Known(key);
@@ -214,8 +214,8 @@ class RandomRun {
   std::unique_ptr<DiskOfTest> store_disk_;
   std::unique_ptr<CallStore> store_;
   std::map<std::string, ModelKey> keys_;
-  int attempts_ = 0;                                 // used to number them
-  std::map<int, CallStore::AttemptId> open_;         // of this process
+  int attempts_ = 0;                                 // number of attempts so far
+  std::map<int, CallStore::AttemptId> open_;         // attempts of this process that have not ended
   std::vector<std::pair<int, AttemptEnd>> pending_;  // ends that the store has not written yet
   std::vector<int> ends_;                            // attempts, in the order of their ends
   int records_ = 0;

@@ -14,7 +14,8 @@
 
 namespace stampgate {
 
-// A submit of the caller "caller". Each number selects a different content.
+// Returns a submit of the caller named "caller". `request` and `body` are numbers: different numbers give different
+// hashes.
 KeyedSubmit MakeSubmit(const std::string& key, uint8_t request, uint8_t body, uint64_t timestamp_ms = 1000);
 
 AttemptEnd NotSent();
@@ -22,13 +23,13 @@ AttemptEnd Unknown();
 AttemptEnd Refused(const std::string& reason);
 AttemptEnd Done(const std::string& activity_id);
 
-// Begins an attempt and waits for the result; kDeadlineExceeded if there is none within a minute.
+// Begins an attempt and waits for the result. Returns kDeadlineExceeded if there is no result within a minute.
 absl::StatusOr<CallStore::Begun> BeginAndWait(CallStore& store, const KeyedSubmit& submit);
 
-// Raises the timestamps and waits likewise.
+// Calls RaiseTimestamps and waits for the result in the same way.
 absl::Status RaiseAndWait(CallStore& store, uint64_t ms);
 
-// A test's disk that records which files were settled. One thread at a time.
+// Wraps a TestDisk and records for which files Settle was called. One thread at a time.
 class DiskOfTest final : public Disk {
  public:
   explicit DiskOfTest(TestDisk& disk) : disk_(disk) {}
@@ -39,7 +40,7 @@ class DiskOfTest final : public Disk {
     return path == unsettled_ ? absl::UnavailableError("cannot be written to disk") : disk_.Settle(path);
   }
 
-  // Settling this file fails from now on.
+  // Makes each later Settle of this file fail.
   void DoNotSettle(const std::string& path) { unsettled_ = path; }
 
   // The files for which Settle was called.

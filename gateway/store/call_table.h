@@ -1,4 +1,4 @@
-// The table of idempotency keys: one row for each.
+// The table of idempotency keys: each key has one row.
 #ifndef STAMPGATE_GATEWAY_STORE_CALL_TABLE_H_
 #define STAMPGATE_GATEWAY_STORE_CALL_TABLE_H_
 
@@ -13,11 +13,11 @@
 
 namespace stampgate {
 
-// Creates the table and its index, empty.
+// SQL that creates the empty table and its index.
 extern const char kCreateCalls[];
 extern const char kIndexCalls[];
 
-// The result of a search. Of a damaged row only its existence is known.
+// The result of a search. If the kind is kDamaged, do not use `row`.
 struct FoundCall {
   enum class Kind { kNone, kRow, kDamaged };
 
@@ -25,7 +25,7 @@ struct FoundCall {
   CallRow row;
 };
 
-// Uses `connection`, which must outlive this. Errors: those of SqliteStatus.
+// Reads and changes the table through `connection`, which must outlive this object. Errors: those of SqliteStatus.
 class CallTable {
  public:
   static absl::StatusOr<CallTable> Open(const SqliteConnection& connection, const StoreId& id);
@@ -33,14 +33,14 @@ class CallTable {
   absl::StatusOr<FoundCall> Find(absl::string_view caller, absl::string_view key);
   absl::StatusOr<FoundCall> FindNumber(int64_t number);
 
-  // Stores a row; replaces rows with the same number or the same caller and key.
+  // Stores a row. Replaces rows that have the same number, or the same caller and key.
   absl::Status Put(const CallRow& row);
 
-  // The number up to which rows must be removed so that rows stored before `age_us` go, looking at the oldest
-  // `max_rows`; 0 if there are none. A damaged row is removed together with a later row.
+  // Examines the oldest `max_rows` rows. Returns the number of the last row that was stored before `age_us`, or 0 if
+  // there is none. Skips damaged rows: retention removes a damaged row together with a later row.
   absl::StatusOr<int64_t> LastStoredBefore(int64_t age_us, int max_rows);
 
-  // Removes the rows up to `number`; returns how many there were.
+  // Removes the rows up to and including `number`. Returns how many it removed.
   absl::StatusOr<int64_t> RemoveThrough(int64_t number);
 
  private:

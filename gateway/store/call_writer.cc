@@ -13,16 +13,16 @@
 namespace stampgate {
 namespace {
 
-// Bounds a transaction of retention, so that submits do not wait long for it.
+// How many expired rows one transaction removes. A limit, so that submits do not wait long for it.
 constexpr int kTrimRows = 500;
 
-// Each commit writes the age. When the age is this far ahead of the file, it gets its own commit.
+// Each commit stores the age. If the current age exceeds the stored age by this much, Tidy makes a commit for it.
 constexpr absl::Duration kAgeAhead = absl::Minutes(10);
 
-// More than the two places of a MarkFile use.
+// More bytes than a MarkFile has.
 constexpr size_t kMarkFileBytes = 8192;
 
-// Whether any store has ever written to the mark.
+// Returns whether any store has ever written to the mark file.
 absl::StatusOr<bool> HadMark(const std::string& path, Disk& disk) {
   if (absl::Status status = disk.Settle(path); !status.ok()) return status;
   absl::StatusOr<VfsFile> file = VfsFile::Open(path, disk.vfs());
@@ -46,7 +46,7 @@ absl::StatusOr<std::unique_ptr<CallWriter>> CallWriter::Open(const Options& opti
   const std::string mark_path = absl::StrCat(options.path, kCommitMarkSuffix);
   const absl::StatusOr<bool> had_mark = HadMark(mark_path, *options.disk);
   if (!had_mark.ok()) return had_mark.status();
-  // A mark without a table means that a store has been lost.
+  // If the mark file was written but the database has no table, a store has been lost.
   absl::StatusOr<SqliteConnection> connection = OpenCallFile(
       options.path, options.disk->vfs(), options.synchronous_full, MakeStoreRecord(now, /*distrusted=*/*had_mark));
   if (!connection.ok()) return connection.status();
@@ -93,18 +93,19 @@ absl::Status CallWriter::Prepare() {
 absl::Status CallWriter::FindLoss() const {
   const std::optional<HighWaterMark>& mark = mark_->mark();
   if (record_.commit == 0 && record_.distrusted_age_us >= 0) {
-    return absl::DataLossError("the database is empty, but its mark proves that it was not");
+    return absl::DataLossError("the database is empty, but its mark file proves that it had commits");
   }
   if (!mark.has_value()) {
-    return record_.commit == 0 ? absl::OkStatus() : absl::DataLossError("the mark file is gone");
+    return record_.commit == 0 ? absl::OkStatus() : absl::DataLossError("the mark file is missing");
   }
   const auto commit = static_cast<uint64_t>(record_.commit);
   if (commit < mark->number) {
     return absl::DataLossError(
-        absl::StrCat("the database ends with commit ", commit, ", but commit ", mark->number, " was on the disk"));
+        absl::StrCat("the database ends with commit ", commit, ", but its mark file has commit ", mark->number));
   }
   if (commit == mark->number && *mark != MarkOf(record_)) {
-    return absl::DataLossError(absl::StrCat("commit ", commit, " of the database is not the one that was on the disk"));
+    return absl::DataLossError(
+        absl::StrCat("commit ", commit, " of the database differs from the commit in the mark file"));
   }
   return absl::OkStatus();
 }
@@ -213,7 +214,7 @@ absl::Status CallWriter::Begin(const KeyedSubmit& submit, StoreRecord* next, Ans
 absl::Status CallWriter::End(const EndedAttempt& ended) {
   absl::StatusOr<FoundCall> found = calls_.FindNumber(ended.number);
   if (!found.ok()) return found.status();
-  // Retention has deleted the row, or it is damaged: then its outcome stays unknown.
+  // If retention has deleted the row or the row is damaged, there is nothing to update.
   if (found->kind != FoundCall::Kind::kRow) return absl::OkStatus();
   EndAttempt(ended.end, &found->row);
   return calls_.Put(found->row);
@@ -253,7 +254,7 @@ absl::Status CallWriter::Store(const std::vector<const CallStep*>& steps, absl::
   return MarkCommit(answers);
 }
 
-// Still answers from rows that were on the disk before.
+// After a failed transaction: answers the submits that needed no change, and returns the error `why` for the others.
 void CallWriter::AnswerUnchanged(const std::vector<const CallStep*>& steps, const absl::Status& why,
                                  std::vector<Answer>* answers) {
   for (size_t i = 0; i < steps.size(); ++i) {
@@ -265,7 +266,8 @@ void CallWriter::AnswerUnchanged(const std::vector<const CallStep*>& steps, cons
   }
 }
 
-// No attempt is returned before the mark proves that the file must have it.
+// Writes the mark if attempts have begun, so that a later Open detects a file without them. If the disk is full,
+// replaces these attempts by the error.
 absl::Status CallWriter::MarkCommit(std::vector<Answer>* answers) {
   const auto has_begun = [](const Answer& answer) { return answer.ok() && answer->attempt.has_value(); };
   if (std::none_of(answers->begin(), answers->end(), has_begun)) return absl::OkStatus();
@@ -302,8 +304,8 @@ absl::Status CallWriter::CommitRecord(const StoreRecord& next) {
   return status.ok() ? status : Abandon(status);
 }
 
-// Reserves space in the database file for every page that the write-ahead log is about to hold. A checkpoint then
-// always fits, even if other files fill the disk, and the write-ahead log can restart in its own space.
+// Reserves space in the database file for every page of this transaction. So a checkpoint can copy all pages even if
+// the disk is full, and later transactions can then overwrite the write-ahead log from its beginning.
 absl::Status CallWriter::Reserve() {
   SqliteReset reset(page_count_);
   const absl::StatusOr<bool> row = page_count_.Step();
@@ -317,22 +319,24 @@ absl::Status CallWriter::Reserve() {
   return absl::OkStatus();
 }
 
-// Ends a failed transaction. Reads from the file whether it had no effect.
+// Rolls back a failed transaction, and verifies that the file is unchanged. Returns `why` if so.
 absl::Status CallWriter::Abandon(absl::Status why) {
   if (!CanGoOn(why)) return why;
-  reserved_bytes_ = 0;  // a checkpoint gives back unneeded space
+  reserved_bytes_ = 0;  // because a checkpoint frees unused reserved space
   if (connection_->in_transaction()) roll_back_.Run().IgnoreError();
   if (connection_->in_transaction()) return absl::UnavailableError("a failed transaction cannot be rolled back");
   const absl::StatusOr<StoreRecord> record = record_row_.Read();
   if (!record.ok() || record->commit_id != record_.commit_id) {
-    return absl::UnavailableError(absl::StrCat("after ", why.message(), ": the file has changed nevertheless"));
+    return absl::UnavailableError(
+        absl::StrCat("a failed transaction changed the file; it failed because: ", why.message()));
   }
-  // After a complete checkpoint the write-ahead log is written again from its beginning.
+  // After a complete checkpoint, later transactions overwrite the write-ahead log from its beginning, which needs no
+  // space.
   if (absl::Status status = checkpointer_->RunNow(); !status.ok()) return status;
   return why;
 }
 
-// Removes some of the expired keys. Returns whether there were any.
+// Removes some of the expired keys. Returns whether it removed any.
 absl::StatusOr<bool> CallWriter::TrimStep(int max_rows) {
   const int64_t oldest_us = record_.clock.age_us - absl::ToInt64Microseconds(options_.key_retention);
   const absl::StatusOr<int64_t> last = calls_.LastStoredBefore(oldest_us, max_rows);
@@ -349,7 +353,7 @@ absl::StatusOr<bool> CallWriter::TrimStep(int max_rows) {
 
 absl::StatusOr<bool> CallWriter::Tidy(absl::Time now) {
   record_.clock.Advance(now);
-  // On a full disk a smaller transaction may still fit.
+  // If the disk is full, there may still be space for a smaller transaction.
   for (int max_rows = kTrimRows;; max_rows = std::max(1, max_rows / 8)) {
     const absl::StatusOr<bool> trimmed = TrimStep(max_rows);
     if (trimmed.ok() && *trimmed) return true;

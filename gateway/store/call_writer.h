@@ -1,4 +1,4 @@
-// Changes the call store's file: attempts, retention, checkpoints. One transaction at a time; it has no threads.
+// Changes the call store's file: stores attempts, deletes expired keys, and runs checkpoints.
 #ifndef STAMPGATE_GATEWAY_STORE_CALL_WRITER_H_
 #define STAMPGATE_GATEWAY_STORE_CALL_WRITER_H_
 
@@ -22,19 +22,21 @@
 
 namespace stampgate {
 
-// The end of an attempt of the row with this number.
+// The end of an attempt, with the number of the attempt's row.
 struct EndedAttempt {
   int64_t number = 0;
   AttemptEnd end;
 };
 
-// One step of a transaction. In the answer to a KeyedSubmit, Begun::attempt is the row's number.
+// One step of a transaction: a submit begins or an attempt ends. In the answer to a KeyedSubmit, Begun::attempt is the
+// number of the key's row.
 using CallStep = std::variant<KeyedSubmit, EndedAttempt>;
 
-// One thread at a time. Errors of functions that change the file:
-//   kResourceExhausted, kAborted  nothing was changed, and a later call may succeed: the disk is full, or another
+// Changes the file in one transaction at a time, on the calling thread. One thread at a time. Errors of functions that
+// change the file:
+//   kResourceExhausted, kAborted  nothing was changed, and a retry may succeed: the disk is full, or another
 //                                 program holds a lock on the file
-//   anything else                 the store cannot continue: call nothing more
+//   any other                     the store cannot continue: do not use this object again
 class CallWriter {
  public:
   using Answer = absl::StatusOr<CallStore::Begun>;
@@ -49,49 +51,51 @@ class CallWriter {
     bool synchronous_full = true;
   };
 
-  // Opens the file, makes sure that its cached content equals the disk's, and compares it with the mark. The caller
-  // must have claimed the file, and must call Start before anything else. Errors: those of OpenCallFile and
-  // MarkFile::Open.
+  // Opens the file, makes sure that the page cache and the disk have the same content, and compares the file with its
+  // mark. Requires that ClaimCallFile has claimed the file. Call Start before any other function. Errors: those of
+  // OpenCallFile and MarkFile::Open.
   static absl::StatusOr<std::unique_ptr<CallWriter>> Open(const Options& options, absl::Time now);
 
-  // Whether this Open created the store, or an earlier one that was not followed by Start.
+  // Returns whether the store is new: this Open created it, or an earlier Open did that no Start followed.
   bool is_new() const { return is_new_; }
-  // What the file has lost since its mark was written: kDataLoss. OK if nothing.
+  // Returns kDataLoss, with a message that describes the loss, if the file lacks data that its mark proves. Otherwise
+  // returns OK.
   const absl::Status& loss() const { return loss_; }
 
-  // Call once, when all other files exist. Records a loss, as Distrust does; after that the store is not new any more.
+  // Completes the opening. Call it once, after all other files of the store were created. If loss() is an error, does
+  // the same as Distrust. After Start, the next Open does not report a new store.
   absl::Status Start(absl::Time now);
 
-  // From now on, for as long as keys are kept: returns records for the stored keys and begins no attempt for them, and
-  // refuses other keys. Durable when this returns OK.
+  // Records durably that the file may lack attempts. Until the retention time has passed, the store then returns
+  // records of stored keys but begins no attempt for them, and refuses other keys.
   absl::Status Distrust(absl::Time now);
 
-  // Does the steps in order, in one transaction. `answers` has one entry for each step; those for ends have no meaning.
-  // When this returns OK, begun attempts and ends are durable. After kResourceExhausted and kAborted the ends must be
-  // retried; `answers` then has records that needed no change, and errors for the rest.
+  // Applies the steps in order, in one transaction. Sets one entry of `answers` for each step; ignore the entries for
+  // ends. If this returns OK, begun attempts and ends are on the disk. After kResourceExhausted or kAborted, the ends
+  // must be stored again, and `answers` has records for the submits that needed no change, and errors for the others.
   absl::Status Store(const std::vector<const CallStep*>& steps, absl::Time now, std::vector<Answer>* answers);
 
-  // Does a bounded part of retention's work, and stores the store's age from time to time. Returns whether there may be
-  // more to do.
+  // Deletes a limited number of expired keys. If the stored age is too old, stores the current one. Returns whether
+  // more expired keys may be left.
   absl::StatusOr<bool> Tidy(absl::Time now);
 
-  // Copies committed pages from the write-ahead log into the database file, if there are enough of them.
+  // Copies committed pages from the write-ahead log into the database file, if the log has at least `checkpoint_pages`.
   absl::Status Checkpoint();
 
-  // Copies all of them. If that succeeds, the destructor leaves no write-ahead log.
+  // Copies all committed pages. If that succeeds, the destructor leaves no write-ahead log.
   absl::Status CheckpointAll();
 
-  // As the file has it, except for the clock.
+  // Returns the state row of the file, but with the current clock.
   const StoreRecord& record() const { return record_; }
 
  private:
-  // The decision about one submit.
+  // What Begin must do for one submit: give this answer, and store this row.
   struct Decision {
     static Decision Record(KeyRecord record);
     static Decision Attempt(CallRow row, bool new_key);
 
     Answer answer = CallStore::Begun();
-    std::optional<CallRow> row;  // the row to store, if an attempt begins
+    std::optional<CallRow> row;  // the row that must be stored if an attempt begins
     bool new_key = false;
   };
 
@@ -124,10 +128,11 @@ class CallWriter {
   bool is_new_ = false;
   absl::Status loss_;
   StoreRecord record_;
-  int64_t written_age_us_ = 0;  // as the file has it
+  int64_t written_age_us_ = 0;  // the age in the file's state row
   int64_t page_bytes_ = 0;
-  int64_t reserved_bytes_ = 0;  // reserved on the disk for the database file
-  // Attempts that are in the file but were not returned, because the mark could not be written.
+  int64_t reserved_bytes_ = 0;  // the size that is reserved for the database file
+  // Row numbers of attempts that the file has, but that Store did not return because the disk had no space for the
+  // mark.
   std::vector<int64_t> not_given_;
 
   CallTable calls_;

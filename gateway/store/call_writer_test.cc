@@ -52,7 +52,7 @@ class CallWriterTest : public testing::Test {
   std::unique_ptr<CallWriter> writer_;
 };
 
-TEST_F(CallWriterTest, RemovesOldKeysInBoundedPasses) {
+TEST_F(CallWriterTest, RemovesAtMost500ExpiredKeysInOneTransaction) {
   StoreKeys(1201);
   const absl::Time later = kStart + absl::Minutes(31);
   std::vector<int64_t> left;
@@ -65,8 +65,8 @@ TEST_F(CallWriterTest, RemovesOldKeysInBoundedPasses) {
   EXPECT_EQ(left, (std::vector<int64_t>{701, 201, 0}));
 }
 
-TEST_F(CallWriterTest, RemovesOldKeysOnAFullDiskInSmallerPasses) {
-  // In small groups, so that the write-ahead log has little space.
+TEST_F(CallWriterTest, RemovesExpiredKeysOnAFullDiskInSmallerTransactions) {
+  // Stores the keys in small groups, so that the write-ahead log stays small.
   for (int group = 0; group < 60; ++group) {
     std::vector<CallStep> steps;
     for (int i = 0; i < 20; ++i) steps.push_back(MakeSubmit(absl::StrCat("key-", group, "-", i), 1, 1));
@@ -85,8 +85,8 @@ TEST_F(CallWriterTest, RemovesOldKeysOnAFullDiskInSmallerPasses) {
   EXPECT_GT(disk_.failures(), 0);
 }
 
-// Within a group, earlier steps take effect first.
-TEST_F(CallWriterTest, DoesAGroupInOrder) {
+// Each step of a group sees the changes of the earlier steps.
+TEST_F(CallWriterTest, AppliesTheStepsOfAGroupInOrder) {
   const std::vector<CallWriter::Answer> first =
       Store({MakeSubmit("a", 1, 1, 1000), MakeSubmit("a", 1, 2, 2000)}, kStart);
   ASSERT_TRUE(first[0].ok() && first[0]->attempt.has_value());
@@ -101,19 +101,20 @@ TEST_F(CallWriterTest, DoesAGroupInOrder) {
   EXPECT_EQ(second[3]->record->timestamp_ms, 4000u);
 }
 
-// A step that changes nothing writes nothing: refusing a key costs no sync.
-TEST_F(CallWriterTest, WritesNothingForARefusal) {
+// A group of steps that change nothing writes nothing to the disk.
+TEST_F(CallWriterTest, WritesNothingIfItReturnsOnlyARecord) {
   Store({MakeSubmit("a", 1, 1)}, kStart);
   const size_t steps = disk_.steps();
   Store({MakeSubmit("a", 2, 2)}, kStart);
   EXPECT_EQ(disk_.steps(), steps);
 }
 
-// The disk accepts the commit but not the mark: the caller was refused, and so has sent nothing.
-TEST_F(CallWriterTest, AnUnreturnedAttemptCountsAsNotSent) {
+// The disk has space for the commit but not for the mark. Store returns an error instead of the attempt, so the body
+// was not sent.
+TEST_F(CallWriterTest, AnAttemptThatWasNotReturnedCountsAsNotSent) {
   Store({MakeSubmit("a", 1, 1, 1000)}, kStart);
   bool seen = false;
-  // The last write of a group is its mark.
+  // Tries each n until only the last write fails, which is that of the mark.
   for (int n = 1; n < 30 && !seen; ++n) {
     const CallStep step = MakeSubmit(absl::StrCat("key-", n), 1, 1, 1000);
     std::vector<CallWriter::Answer> answers;

@@ -1,4 +1,4 @@
-// Prepares a call store that was restored from a copy.
+// Marks a call store as restored from a copy, so that the gateway does not trust it to be complete.
 #ifndef STAMPGATE_GATEWAY_STORE_RESTORED_CALLS_H_
 #define STAMPGATE_GATEWAY_STORE_RESTORED_CALLS_H_
 
@@ -9,13 +9,13 @@
 
 namespace stampgate {
 
-// Call this after a copy was restored at `path`, since the copy lacks what was stored after it was made. For as long as
-// keys are kept, the store then refuses keys that it does not have, and begins no attempt for those that it has.
-// Timestamps begin above every earlier one. Also repairs a store that does not open because one of its marks is
-// damaged.
+// Call this after a copy was restored at `path`, because the copy lacks everything that was stored after it was made.
+// Until the retention time has passed, the store then refuses keys that it does not have, and begins no attempt for
+// keys that it has. Timestamps continue above all earlier ones. Also repairs a store that does not open because one of
+// its marks is damaged.
 //
-// Durable when it returns OK. Errors: kNotFound if there is no file; those of OpenSqliteCallStore, such as
-// kFailedPrecondition while a process has the store open.
+// If this returns OK, the change is on the disk. Errors: kNotFound if there is no file at `path`, and those of
+// OpenSqliteCallStore, such as kFailedPrecondition while a process has the store open.
 absl::Status MarkCallsAsRestored(const std::string& path, absl::Time now);
 
 }  // namespace stampgate

@@ -72,8 +72,8 @@ class RestoredCallsTest : public testing::Test {
   std::string path_;
 };
 
-// The copy includes the marks, so that nothing shows that it is old.
-TEST_F(RestoredCallsTest, SendsNothingThatMayHaveBeenSent) {
+// The copy includes the marks, so the store cannot detect that the copy is old.
+TEST_F(RestoredCallsTest, BeginsNoAttemptThatMayRepeatALostOne) {
   std::unique_ptr<CallStore> store = Open();
   AttemptAndEnd(*store, MakeSubmit("done", 1, 2), Done("a-1"));
   AttemptAndEnd(*store, MakeSubmit("refused", 1, 2), Refused("R"));
@@ -114,7 +114,7 @@ TEST_F(RestoredCallsTest, SendsNothingThatMayHaveBeenSent) {
   for (const char* key : {"since", "done", "not-sent"}) AttemptAndEnd(*store, MakeSubmit(key, 1, 9), NotSent());
 }
 
-TEST_F(RestoredCallsTest, ItsTimestampsBeginAboveAHigherMark) {
+TEST_F(RestoredCallsTest, TimestampsContinueAtTheMarkIfItIsHigherThanTheClock) {
   std::unique_ptr<CallStore> store = Open();
   ASSERT_EQ(RaiseAndWait(*store, Ms(kStart + absl::Hours(1))), absl::OkStatus());
   store = nullptr;
@@ -122,8 +122,8 @@ TEST_F(RestoredCallsTest, ItsTimestampsBeginAboveAHigherMark) {
   EXPECT_EQ(Open()->timestamp_floor_ms(), Ms(kStart + absl::Hours(1)));
 }
 
-// The copy has no marks, or those of the store that it replaced.
-TEST_F(RestoredCallsTest, IgnoresMarksOfAnotherStore) {
+// The copy has no marks, or unreadable ones.
+TEST_F(RestoredCallsTest, IgnoresMissingAndDamagedMarks) {
   Open();
   for (const bool stays : {false, true}) {
     for (const char* suffix : {"-mark", "-timestamps"}) {
@@ -139,21 +139,21 @@ TEST_F(RestoredCallsTest, IgnoresMarksOfAnotherStore) {
   }
 }
 
-TEST_F(RestoredCallsTest, AnOpenStoreIsNotChanged) {
+TEST_F(RestoredCallsTest, DoesNotChangeAStoreThatIsOpen) {
   const std::unique_ptr<CallStore> store = Open();
   const absl::Status status = MarkCallsAsRestored(path_, now_);
   EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
   AttemptAndEnd(*store, MakeSubmit("a", 1, 2), NotSent());
 }
 
-TEST_F(RestoredCallsTest, OtherFilesAreNotChanged) {
+TEST_F(RestoredCallsTest, DoesNotChangeAFileThatIsNoCallStore) {
   const absl::Status missing = MarkCallsAsRestored(path_, now_);
   EXPECT_TRUE(absl::IsNotFound(missing)) << missing;
   EXPECT_FALSE(fs::exists(path_));
   std::ofstream(path_) << "not a database, and longer than the head of one would be ................................";
   const absl::Status other = MarkCallsAsRestored(path_, now_);
   EXPECT_TRUE(absl::IsFailedPrecondition(other)) << other;
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 1);  // no lock file either
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 1);  // and no lock file
 }
 
 }  // namespace

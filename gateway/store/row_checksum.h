@@ -1,4 +1,4 @@
-// The checksum of a row, which reveals damage.
+// The checksum by which a reader of a row detects damage.
 #ifndef STAMPGATE_GATEWAY_STORE_ROW_CHECKSUM_H_
 #define STAMPGATE_GATEWAY_STORE_ROW_CHECKSUM_H_
 
@@ -18,7 +18,7 @@ absl::string_view BytesOf(const std::array<uint8_t, kSize>& array) {
   return absl::string_view(reinterpret_cast<const char*>(array.data()), kSize);
 }
 
-// Copies `bytes` into the array; returns whether the sizes are equal.
+// Copies `bytes` into the array. If the sizes differ, returns false and copies nothing.
 template <size_t kSize>
 bool FillWith(absl::string_view bytes, std::array<uint8_t, kSize>* array) {
   if (bytes.size() != kSize) return false;
@@ -26,7 +26,7 @@ bool FillWith(absl::string_view bytes, std::array<uint8_t, kSize>* array) {
   return true;
 }
 
-// SHA-256 over columns with their lengths.
+// Computes SHA-256 over a row's columns. Each text is preceded by its length.
 class RowChecksum {
  public:
   void Add(int64_t number) {

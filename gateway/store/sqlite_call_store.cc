@@ -21,13 +21,13 @@
 namespace stampgate {
 namespace {
 
-// Bounds a transaction, so that the first step in it does not wait for all others.
+// The maximum number of steps in one transaction, so that the first of many queued steps does not wait for all others.
 constexpr size_t kGroupSteps = 256;
 
-// How often ends are retried when the disk is full.
+// How often the store retries to write ends when the disk is full.
 constexpr std::chrono::seconds kRetryEnds(1);
 
-// Clocks limit the length of a wait.
+// Longer waits could overflow the clock's type.
 constexpr absl::Duration kMaxWait = absl::Hours(24);
 
 constexpr uint64_t kNoTimestamp = ~uint64_t{0};
@@ -84,7 +84,7 @@ class SqliteCallStore final : public CallStore {
       if (found == attempts_.end()) return;
       const int64_t number = found->second;
       attempts_.erase(found);
-      // In the file an attempt counts as unknown from its beginning.
+      // The file already has the attempt as kUnknown, since Begin.
       if (end.kind == AttemptEnd::Kind::kUnknown || closed_ || !failure_.empty()) return;
       if (ends_ == 0) ends_due_ = After(options_.end_delay);
       ++ends_;
@@ -118,7 +118,7 @@ class SqliteCallStore final : public CallStore {
   }
 
  private:
-  // After an error, `waiting` is unchanged.
+  // Queues `waiting`. After an error, `waiting` is unchanged.
   absl::Status Enqueue(WaitingStep& waiting) {
     {
       std::lock_guard lock(mutex_);
@@ -139,7 +139,7 @@ class SqliteCallStore final : public CallStore {
     return absl::OkStatus();
   }
 
-  // Call with the lock held. Why the store accepts nothing more.
+  // Returns an error if the store accepts no more steps now. Call it with the lock held.
   absl::Status Refusal() const {
     if (!failure_.empty()) return absl::UnavailableError(failure_);
     if (closed_) return absl::UnavailableError("the call store is closed");
@@ -149,7 +149,8 @@ class SqliteCallStore final : public CallStore {
     return absl::OkStatus();
   }
 
-  // The store's thread. Alternates between a group and a step of retention, so that neither delays the other for long.
+  // Runs on the store's thread. Alternates between storing a group of steps and deleting some expired keys, so that
+  // neither delays the other for long.
   void Run() {
     Observe();
     absl::Status status;
@@ -190,7 +191,8 @@ class SqliteCallStore final : public CallStore {
     }
   }
 
-  // Call with the lock held. Ends are written with later steps, in order: the next attempt of a key may depend on them.
+  // Removes the next group of steps from the queue. Call it with the lock held. Keeps the order, because the next
+  // attempt of a key may depend on the end of the previous one.
   std::vector<WaitingStep> TakeGroup() {
     std::vector<WaitingStep> group;
     while (!queue_.empty() && group.size() < kGroupSteps) {
@@ -201,7 +203,7 @@ class SqliteCallStore final : public CallStore {
     return group;
   }
 
-  // An error means that the store cannot continue.
+  // Returns an error only if the store cannot continue.
   absl::Status Raise(std::vector<WaitingRaise>* raises) {
     uint64_t ms = timestamps_.ms();
     for (const WaitingRaise& raise : *raises) ms = std::max(ms, raise.ms);
@@ -212,7 +214,7 @@ class SqliteCallStore final : public CallStore {
     return CanGoOn(status) ? absl::OkStatus() : status;
   }
 
-  // An error means that the store cannot continue.
+  // Returns an error only if the store cannot continue.
   absl::Status Store(std::vector<WaitingStep>* group) {
     std::vector<const CallStep*> steps;
     steps.reserve(group->size());
@@ -220,7 +222,7 @@ class SqliteCallStore final : public CallStore {
     std::vector<CallWriter::Answer> answers;
     const absl::Status status = writer_->Store(steps, options_.now(), &answers);
     state_.failing = !status.ok();
-    // Before any callback: a caller that gets the error must not find a store that still accepts submits.
+    // Must happen before any callback, so that the store accepts no submit after a callback got the error.
     SetFailure(status);
     if (!status.ok() && CanGoOn(status)) PutBackEnds(group);
     for (size_t i = 0; i < group->size(); ++i) {
@@ -246,7 +248,7 @@ class SqliteCallStore final : public CallStore {
     return last_attempt_;
   }
 
-  // A closed store drops them; their attempts then count as unknown.
+  // Queues the ends of a failed group again. A closed store drops the ends, and their attempts count as kUnknown.
   void PutBackEnds(std::vector<WaitingStep>* group) {
     std::lock_guard lock(mutex_);
     if (closed_) {
@@ -265,7 +267,7 @@ class SqliteCallStore final : public CallStore {
   absl::Status Tidy(bool* more) {
     const absl::StatusOr<bool> tidied = writer_->Tidy(options_.now());
     *more = tidied.ok() && *tidied;
-    // On a full disk, the next submit or the next interval retries.
+    // If the disk is full, the next submit or the next interval retries.
     if (!CanGoOn(tidied.status())) return tidied.status();
     if (!tidied.ok()) state_.failing = true;
     return *more ? writer_->Checkpoint() : absl::OkStatus();
@@ -277,13 +279,13 @@ class SqliteCallStore final : public CallStore {
     tidied_.notify_all();
   }
 
-  // Call when all queued steps have their results.
+  // Ends the work of the store's thread. Call it after all queued steps have their results.
   absl::Status Finish() {
     if (absl::Status status = writer_->CheckpointAll(); !status.ok()) return status;
     uint64_t next_ms;
     {
       std::lock_guard lock(mutex_);
-      // Timestamps of earlier runs are below the floor; how far below is unknown.
+      // Earlier runs may have used timestamps just below this store's floor, so the next floor is never lower.
       next_ms = std::max(next_timestamp_ms_, timestamp_floor_ms_);
       if (ends_given_up_) return absl::OkStatus();
     }
@@ -328,7 +330,7 @@ class SqliteCallStore final : public CallStore {
   const SqliteCallStoreOptions options_;
   const std::optional<ExclusiveFile> file_;
   const uint64_t timestamp_floor_ms_;
-  // Used by the thread only.
+  // Used only by the store's thread.
   std::unique_ptr<CallWriter> writer_;
   TimestampMark timestamps_;
   CallStoreState state_;
@@ -336,14 +338,14 @@ class SqliteCallStore final : public CallStore {
 
   // Not absl::Mutex: ThreadSanitizer cannot instrument Debian's build of Abseil.
   std::mutex mutex_;
-  std::condition_variable wake_;    // wakes the thread
+  std::condition_variable wake_;    // wakes the store's thread
   std::condition_variable tidied_;  // wakes TidyNow
   std::deque<WaitingStep> queue_;
   size_t begins_ = 0;  // in the queue
-  size_t ends_ = 0;    // in the queue; at most as many as attempts have begun
+  size_t ends_ = 0;    // in the queue; at most one for each begun attempt
   MonotonicTime ends_due_;
   std::vector<WaitingRaise> raises_;
-  std::unordered_map<AttemptId, int64_t> attempts_;  // attempts that have not ended, and the numbers of their rows
+  std::unordered_map<AttemptId, int64_t> attempts_;  // attempts that have not ended, with the numbers of their rows
   AttemptId last_attempt_ = 0;
   bool closed_ = false;
   uint64_t next_timestamp_ms_ = kNoTimestamp;
@@ -377,7 +379,7 @@ absl::StatusOr<std::unique_ptr<CallStore>> Open(SqliteCallStoreOptions options) 
   const TimestampMark::Past past = !loss.ok()            ? TimestampMark::Past::kUnknown
                                    : (*writer)->is_new() ? TimestampMark::Past::kNone
                                                          : TimestampMark::Past::kMarked;
-  // Before Start, which clears the loss.
+  // Opened before Start: if this fails, the next start must detect the loss again.
   absl::StatusOr<TimestampMark> timestamps = TimestampMark::Open(absl::StrCat(options.path, kTimestampMarkSuffix),
                                                                  (*writer)->record().id, *options.disk, past, now);
   if (!timestamps.ok()) return timestamps.status();
@@ -394,7 +396,7 @@ absl::StatusOr<std::unique_ptr<CallStore>> OpenSqliteCallStore(SqliteCallStoreOp
   absl::StatusOr<std::unique_ptr<CallStore>> store = Open(std::move(options));
   if (store.ok()) return store;
   absl::StatusCode code = store.status().code();
-  // A missing table means a damaged store; other failures to open it may be temporary.
+  // A missing table (kInternal) means that the store is damaged. Other failures may be temporary.
   if (code == absl::StatusCode::kInternal) code = absl::StatusCode::kDataLoss;
   if (code != absl::StatusCode::kFailedPrecondition && code != absl::StatusCode::kDataLoss) {
     code = absl::StatusCode::kUnavailable;

@@ -1,9 +1,9 @@
-// The call store in one SQLite file, for one process.
+// A call store in one SQLite file, which only one process may open.
 //
-// Uses WAL with synchronous=FULL, and reads back what it opens. One thread writes; each commit includes all steps that
-// arrived during the previous one. There are two marks beside the file: `<path>-mark`, by which a start detects that
-// the file has lost something, and `<path>-timestamps`. All files (also -wal, -shm, .lock) have mode 0600. Every row
-// has a checksum, which each read checks. A key uses about 500 bytes.
+// Uses a write-ahead log with synchronous=FULL. One thread writes, and each commit includes the steps that arrived
+// during the previous commit. Two mark files lie beside the database: `<path>-mark` lets a start detect that the
+// database has lost commits, and `<path>-timestamps` holds the bound of the timestamps. All files (also -wal, -shm,
+// .lock) have mode 0600. Every row has a checksum, which each read verifies. A key uses about 500 bytes.
 #ifndef STAMPGATE_GATEWAY_STORE_SQLITE_CALL_STORE_H_
 #define STAMPGATE_GATEWAY_STORE_SQLITE_CALL_STORE_H_
 
@@ -21,7 +21,7 @@
 
 namespace stampgate {
 
-// For metrics.
+// The state of a store, for metrics.
 struct CallStoreState {
   int64_t keys = 0;      // number of stored keys
   bool failing = false;  // whether the last write failed
@@ -30,29 +30,29 @@ struct CallStoreState {
 struct SqliteCallStoreOptions {
   std::string path;
   Disk* disk = &Disk::System();  // must outlive the store
-  // How long a key is kept after it got its submit, by a clock that does not follow steps of the system's clock
-  // (AgeClock).
+  // The retention time: how long a key is kept after it got its submit. Measured with an AgeClock, which does not
+  // follow jumps of the system's clock.
   absl::Duration key_retention = absl::Hours(24);
   int64_t max_keys = 10'000'000;
   std::function<absl::Time()> now;
-  // Bound on the queued steps; further ones are refused.
+  // The maximum number of queued submits and raises of timestamps; the store refuses more.
   size_t max_waiting = 16384;
-  // How long ends wait to be written together with the next attempt.
+  // How long the end of an attempt may wait to be written in one commit with the next attempt.
   absl::Duration end_delay = absl::Milliseconds(10);
-  // How often retention runs when no submits arrive.
+  // How often expired keys are deleted when no submits arrive.
   absl::Duration tidy_interval = absl::Minutes(1);
-  // Called by OpenSqliteCallStore if the file has lost something. For key_retention, the store then refuses keys that
-  // it does not have, and only returns records of those that it has.
+  // Called by OpenSqliteCallStore if the file has lost data. Until key_retention has passed, the store then refuses
+  // keys that it does not have, and begins no attempt for keys that it has.
   std::function<void(const absl::Status&)> on_loss;
   // Called once, from the store's thread, when the store cannot continue because of an I/O error or damage. A failed
   // sync is never retried, because the system may have dropped the pages that it could not write. The process should
   // end.
   std::function<void(const absl::Status&)> on_fatal;
-  // Called from the store's thread, at its start and after each change. Must not block.
+  // Called on the store's thread, when the thread starts and after each change of the state. Must not block.
   std::function<void(const CallStoreState&)> observe;
   // A checkpoint runs when the write-ahead log holds this many pages.
   int checkpoint_pages = 1000;
-  // Only tests turn this off, to prove its effect.
+  // Only tests set this to false, to prove that power cuts then lose data.
   bool synchronous_full = true;
 };
 
@@ -61,7 +61,7 @@ struct SqliteCallStoreOptions {
 // kDataLoss if it is damaged.
 absl::StatusOr<std::unique_ptr<CallStore>> OpenSqliteCallStore(SqliteCallStoreOptions options);
 
-// For tests: returns when retention has nothing more to do now, or cannot continue. `store` comes from
+// For tests: deletes all expired keys. Returns when that is done or the store has failed. Requires a `store` from
 // OpenSqliteCallStore.
 void TidyNow(CallStore& store);
 

@@ -41,7 +41,8 @@ void WriteFile(const std::string& path, const std::string& content) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << content;
 }
 
-// A store in its own folder, with a clock that the test moves. Ends are written with the next attempt.
+// Tests with a store in a temporary folder. The test moves the clock. The store writes ends together with the next
+// attempt.
 class SqliteCallStoreTest : public testing::Test {
  protected:
   SqliteCallStoreTest() {
@@ -64,7 +65,7 @@ class SqliteCallStoreTest : public testing::Test {
     std::filesystem::remove_all(folder_);
   }
 
-  // Advances the clock in steps that the store notices, so that its age follows.
+  // Advances the clock in steps of at most 30 minutes, because the store's age follows only short steps.
   void Pass(absl::Duration time) {
     for (; time > absl::ZeroDuration(); time -= absl::Minutes(30)) {
       now_us_ += absl::ToInt64Microseconds(std::min(time, absl::Minutes(30)));
@@ -100,7 +101,7 @@ class SqliteCallStoreTest : public testing::Test {
 
   void AttemptAndEnd(const KeyedSubmit& submit, AttemptEnd end) { store_->End(Attempt(submit), std::move(end)); }
 
-  // The record of a key that refuses the submit.
+  // Calls Begin and returns the record that it gives. Expects that no attempt begins.
   KeyRecord Record(const KeyedSubmit& submit) {
     const Begun begun = Begin(submit);
     EXPECT_FALSE(begun.attempt.has_value());
@@ -108,7 +109,7 @@ class SqliteCallStoreTest : public testing::Test {
     return begun.record.value_or(KeyRecord());
   }
 
-  // The record of a key, obtained with another request.
+  // Returns the record of a key, by a submit with another request.
   KeyRecord Ask(const std::string& key) { return Record(MakeSubmit(key, 99, 99, 99)); }
   Kind OutcomeOf(const std::string& key) { return Ask(key).outcome.kind; }
 
@@ -126,7 +127,7 @@ class SqliteCallStoreTest : public testing::Test {
     sqlite3_close(database);
   }
 
-  // Copies a file of the store, to be restored later.
+  // Copies a file of the store; PutBack restores it later.
   void Copy(const std::string& suffix) {
     store_ = nullptr;
     copy_[suffix] = ReadFile(options_.path + suffix);
@@ -146,13 +147,13 @@ class SqliteCallStoreTest : public testing::Test {
   std::unique_ptr<CallStore> store_;
 };
 
-TEST_F(SqliteCallStoreTest, ANewKeyBegins) {
+TEST_F(SqliteCallStoreTest, AnAttemptBeginsForANewKey) {
   Open();
   EXPECT_NE(Attempt(MakeSubmit("a", 1, 2)), Attempt(MakeSubmit("b", 1, 2)));
   EXPECT_EQ(OutcomeOf("a"), Kind::kUnknown);
 }
 
-TEST_F(SqliteCallStoreTest, KeysOfTwoCallersAreTwo) {
+TEST_F(SqliteCallStoreTest, EqualKeysOfTwoCallersAreIndependent) {
   Open();
   KeyedSubmit other = MakeSubmit("a", 5, 6);
   other.caller = "other";
@@ -161,7 +162,7 @@ TEST_F(SqliteCallStoreTest, KeysOfTwoCallersAreTwo) {
   EXPECT_EQ(Ask("a").request_sha256, MakeSubmit("a", 1, 2).request_sha256);
 }
 
-TEST_F(SqliteCallStoreTest, TheSameSubmitBeginsAgain) {
+TEST_F(SqliteCallStoreTest, TheSameSubmitCanBeginASecondAttempt) {
   Open();
   const KeyedSubmit submit = MakeSubmit("a", 1, 2);
   Attempt(submit);
@@ -172,7 +173,7 @@ TEST_F(SqliteCallStoreTest, TheSameSubmitBeginsAgain) {
   EXPECT_EQ(OutcomeOf("a"), Kind::kDone);
 }
 
-TEST_F(SqliteCallStoreTest, ReturnsTheRecordToAnotherSubmit) {
+TEST_F(SqliteCallStoreTest, ReturnsTheRecordIfAnotherSubmitHasTheKey) {
   Open();
   Attempt(MakeSubmit("a", 1, 2, 1000));
   for (const KeyedSubmit& other :
@@ -185,7 +186,7 @@ TEST_F(SqliteCallStoreTest, ReturnsTheRecordToAnotherSubmit) {
   }
 }
 
-TEST_F(SqliteCallStoreTest, KeepsTheOutcome) {
+TEST_F(SqliteCallStoreTest, RecordKeepsTheOutcomeAcrossRestarts) {
   Open();
   AttemptAndEnd(MakeSubmit("done", 1, 2), Done("a-1"));
   AttemptAndEnd(MakeSubmit("refused", 1, 2), Refused("NO_FUNDS"));
@@ -207,14 +208,14 @@ TEST_F(SqliteCallStoreTest, KeepsTheOutcome) {
   EXPECT_TRUE(losses_.empty());
 }
 
-TEST_F(SqliteCallStoreTest, AnUnsentKeyAcceptsAnotherBody) {
+TEST_F(SqliteCallStoreTest, AKeyAcceptsAnotherBodyIfNoAttemptWasSent) {
   Open();
   const CallStore::AttemptId first = Attempt(MakeSubmit("a", 1, 2, 1000));
   const CallStore::AttemptId second = Attempt(MakeSubmit("a", 1, 2, 1000));
   store_->End(first, NotSent());
-  Record(MakeSubmit("a", 1, 3, 2000));  // the second attempt is open
+  Record(MakeSubmit("a", 1, 3, 2000));  // no new attempt, because the second one is open
   store_->End(second, NotSent());
-  Record(MakeSubmit("a", 9, 3, 2000));  // another request
+  Record(MakeSubmit("a", 9, 3, 2000));  // no new attempt, because the request differs
   const CallStore::AttemptId third = Attempt(MakeSubmit("a", 1, 3, 2000));
   EXPECT_EQ(Record(MakeSubmit("a", 1, 2, 1000)).timestamp_ms, 2000u);
   store_->End(third, Unknown());
@@ -222,8 +223,8 @@ TEST_F(SqliteCallStoreTest, AnUnsentKeyAcceptsAnotherBody) {
   EXPECT_EQ(keys_, 1);
 }
 
-// The key stands for another body by then.
-TEST_F(SqliteCallStoreTest, AnAttemptEndsOnce) {
+// A second end of the same attempt is ignored, although the key has another body by then.
+TEST_F(SqliteCallStoreTest, AnAttemptCanEndOnlyOnce) {
   Open();
   const CallStore::AttemptId first = Attempt(MakeSubmit("a", 1, 2, 1000));
   store_->End(first, NotSent());
@@ -233,12 +234,12 @@ TEST_F(SqliteCallStoreTest, AnAttemptEndsOnce) {
   EXPECT_EQ(Record(MakeSubmit("a", 1, 4, 3000)).timestamp_ms, 2000u);
 }
 
-TEST_F(SqliteCallStoreTest, EndsAreWrittenWithoutFurtherCalls) {
+TEST_F(SqliteCallStoreTest, AnEndIsWrittenWithoutALaterSubmit) {
   options_.end_delay = absl::Milliseconds(1);
   Open();
   AttemptAndEnd(MakeSubmit("a", 1, 2), Done("a-1"));
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-  // Another connection sees the committed row.
+  // Waits until another connection reads the end from the file.
   for (std::string id; id != "a-1" && std::chrono::steady_clock::now() < give_up;) {
     sqlite3* database = nullptr;
     ASSERT_EQ(sqlite3_open_v2(options_.path.c_str(), &database, SQLITE_OPEN_READONLY, nullptr), SQLITE_OK);
@@ -267,8 +268,7 @@ TEST_F(SqliteCallStoreTest, ForgetsAKeyAfterItsRetention) {
   EXPECT_EQ(OutcomeOf("b"), Kind::kDone);
 }
 
-// Retention runs later than the submit.
-TEST_F(SqliteCallStoreTest, AnExpiredKeyIsNewBeforeRetentionRuns) {
+TEST_F(SqliteCallStoreTest, AnExpiredIdempotencyKeyIsTreatedAsNewBeforeRetentionDeletesIt) {
   Open();
   AttemptAndEnd(MakeSubmit("a", 1, 2), Done("a-1"));
   const CallStore::AttemptId open = Attempt(MakeSubmit("b", 1, 2));
@@ -276,13 +276,13 @@ TEST_F(SqliteCallStoreTest, AnExpiredKeyIsNewBeforeRetentionRuns) {
   now_us_ += 1'000'000;
   Attempt(MakeSubmit("a", 3, 4));
   Attempt(MakeSubmit("b", 3, 4));
-  // This ends an attempt of the key's previous body.
+  // This attempt belongs to the expired submit, so its end does not change the new submit's outcome.
   store_->End(open, Done("b-1"));
   EXPECT_EQ(OutcomeOf("b"), Kind::kUnknown);
   EXPECT_EQ(keys_, 2);
 }
 
-TEST_F(SqliteCallStoreTest, AKeysAgeBeginsWithItsBody) {
+TEST_F(SqliteCallStoreTest, ANewBodyRestartsTheRetentionTimeOfItsKey) {
   Open();
   AttemptAndEnd(MakeSubmit("a", 1, 2, 1000), NotSent());
   Pass(absl::Hours(23));
@@ -291,7 +291,7 @@ TEST_F(SqliteCallStoreTest, AKeysAgeBeginsWithItsBody) {
   EXPECT_EQ(Record(MakeSubmit("a", 1, 4, 3000)).timestamp_ms, 2000u);
 }
 
-TEST_F(SqliteCallStoreTest, AStepOfTheClockForgetsNothing) {
+TEST_F(SqliteCallStoreTest, AJumpOfTheClockForgetsNoKey) {
   Open();
   AttemptAndEnd(MakeSubmit("a", 1, 2), Done("a-1"));
   now_us_ += absl::ToInt64Microseconds(absl::Hours(24 * 365));
@@ -301,15 +301,15 @@ TEST_F(SqliteCallStoreTest, AStepOfTheClockForgetsNothing) {
   now_us_ = absl::ToUnixMicros(kStart - absl::Hours(24 * 365));
   TidyNow(*store_);
   EXPECT_EQ(OutcomeOf("a"), Kind::kDone);
-  // At most an hour counted.
+  // The two jumps together aged the key by one hour at most.
   Pass(absl::Hours(23));
   EXPECT_EQ(OutcomeOf("a"), Kind::kDone);
   Pass(absl::Hours(1) + absl::Seconds(1));
   Attempt(MakeSubmit("a", 5, 6));
 }
 
-// An idle store ages too, also if its process then dies.
-TEST_F(SqliteCallStoreTest, StoresItsAgeWhenIdle) {
+// After 12 idle hours the process dies. The next store still counts these hours.
+TEST_F(SqliteCallStoreTest, StoresItsAgeWhileNoSubmitsArrive) {
   Open();
   AttemptAndEnd(MakeSubmit("a", 1, 2), Done("a-1"));
   Pass(absl::Hours(12));
@@ -333,7 +333,7 @@ TEST_F(SqliteCallStoreTest, BoundsTheNumberOfKeys) {
   Attempt(MakeSubmit("a", 1, 2));
   AttemptAndEnd(MakeSubmit("b", 1, 2, 1000), NotSent());
   EXPECT_EQ(BeginAndWait(*store_, MakeSubmit("c", 1, 2)).status().code(), absl::StatusCode::kResourceExhausted);
-  // Stored keys still work.
+  // Stored keys can still be used.
   Attempt(MakeSubmit("a", 1, 2));
   Attempt(MakeSubmit("b", 1, 3, 2000));
   Open();
@@ -425,7 +425,7 @@ TEST_F(SqliteCallStoreTest, OneKeyBeginsWithOneBodyInARace) {
   for (const auto& [key, threads_begun] : begun) EXPECT_EQ(threads_begun.size(), 1u) << key;
 }
 
-TEST_F(SqliteCallStoreTest, TimestampsContinueWhereTheyEnded) {
+TEST_F(SqliteCallStoreTest, FloorOfTimestampsIsTheLastRaiseOrTheValueAtClose) {
   Open();
   EXPECT_EQ(store_->timestamp_floor_ms(), 0u);
   EXPECT_EQ(RaiseAndWait(*store_, 5000), absl::OkStatus());
@@ -437,7 +437,7 @@ TEST_F(SqliteCallStoreTest, TimestampsContinueWhereTheyEnded) {
   store_->Close(6000);
   Open();
   EXPECT_EQ(store_->timestamp_floor_ms(), 6000u);
-  // How far earlier runs have gone is unknown now.
+  // This run used no timestamps, but earlier runs may have used all below the floor.
   store_->Close(1);
   Open();
   EXPECT_EQ(store_->timestamp_floor_ms(), 6000u);
@@ -446,7 +446,7 @@ TEST_F(SqliteCallStoreTest, TimestampsContinueWhereTheyEnded) {
   EXPECT_EQ(store_->timestamp_floor_ms(), 6000u);
 }
 
-TEST_F(SqliteCallStoreTest, TimestampsWithoutTheirFileBeginLater) {
+TEST_F(SqliteCallStoreTest, FloorOfTimestampsIs31SecondsAheadIfTheirFileIsMissing) {
   Open();
   EXPECT_EQ(RaiseAndWait(*store_, 5000), absl::OkStatus());
   store_ = nullptr;
@@ -457,14 +457,14 @@ TEST_F(SqliteCallStoreTest, TimestampsWithoutTheirFileBeginLater) {
   EXPECT_TRUE(losses_.empty());
 }
 
-TEST_F(SqliteCallStoreTest, DetectsThatItIsBehindItsMark) {
+TEST_F(SqliteCallStoreTest, DetectsThatTheDatabaseIsOlderThanItsMark) {
   Open();
   AttemptAndEnd(MakeSubmit("done", 1, 2), Done("a-1"));
   AttemptAndEnd(MakeSubmit("not-sent", 1, 2, 1000), NotSent());
   AttemptAndEnd(MakeSubmit("refused", 1, 2), Refused("R"));
   Copy("");
   Open();
-  // No copy has this.
+  // The copy lacks these attempts.
   Attempt(MakeSubmit("not-sent", 1, 3, 2000));
   Attempt(MakeSubmit("lost", 1, 2));
   PutBack("");
@@ -476,7 +476,7 @@ TEST_F(SqliteCallStoreTest, DetectsThatItIsBehindItsMark) {
   for (int round = 0; round < 2; ++round) {
     ExpectUnknownKey("lost", absl::Hours(24));
     ExpectUnknownKey("new", absl::Hours(24));
-    // No second body begins, and no attempt with a body that may be outdated.
+    // No attempt begins, neither with another body nor with the stored body, which may be outdated.
     EXPECT_EQ(Record(MakeSubmit("not-sent", 1, 4, 3000)).outcome.kind, Kind::kUnknown);
     EXPECT_EQ(Record(MakeSubmit("not-sent", 1, 2, 1000)).outcome.kind, Kind::kUnknown);
     EXPECT_EQ(Record(MakeSubmit("refused", 1, 2)).outcome.kind, Kind::kUnknown);
@@ -492,7 +492,7 @@ TEST_F(SqliteCallStoreTest, DetectsThatItIsBehindItsMark) {
   Attempt(MakeSubmit("not-sent", 1, 5));
 }
 
-TEST_F(SqliteCallStoreTest, DetectsThatItIsAnotherOfTheSameLength) {
+TEST_F(SqliteCallStoreTest, DetectsAnotherDatabaseWithTheSameNumberOfCommits) {
   Open();
   Copy("");
   Open();
@@ -509,7 +509,7 @@ TEST_F(SqliteCallStoreTest, DetectsThatItIsAnotherOfTheSameLength) {
   ExpectUnknownKey("one", absl::Hours(24));
 }
 
-TEST_F(SqliteCallStoreTest, DetectsThatItsMarkIsGone) {
+TEST_F(SqliteCallStoreTest, DetectsThatTheMarkFileIsMissing) {
   Open();
   Attempt(MakeSubmit("a", 1, 2));
   store_ = nullptr;
@@ -521,7 +521,7 @@ TEST_F(SqliteCallStoreTest, DetectsThatItsMarkIsGone) {
   EXPECT_EQ(losses_.size(), 1u);
 }
 
-TEST_F(SqliteCallStoreTest, DetectsThatTheDatabaseIsGone) {
+TEST_F(SqliteCallStoreTest, DetectsThatTheDatabaseIsMissing) {
   Open();
   Attempt(MakeSubmit("a", 1, 2));
   EXPECT_EQ(RaiseAndWait(*store_, 5000), absl::OkStatus());
@@ -549,8 +549,8 @@ TEST_F(SqliteCallStoreTest, DoesNotOpenWithADamagedMark) {
   EXPECT_TRUE(losses_.empty());
 }
 
-// Damages each byte of a row in turn.
-TEST_F(SqliteCallStoreTest, ADamagedRowSendsNothingAndIsUnknown) {
+// Damages one column of the row at a time.
+TEST_F(SqliteCallStoreTest, BeginsNoAttemptForADamagedRowAndItsOutcomeIsUnknown) {
   Open();
   AttemptAndEnd(MakeSubmit("a", 1, 2), NotSent());
   store_ = nullptr;
@@ -580,17 +580,17 @@ TEST_F(SqliteCallStoreTest, ADamagedRowSendsNothingAndIsUnknown) {
       EXPECT_EQ(record.request_sha256, submit.request_sha256);
       EXPECT_EQ(record.timestamp_ms, 0u);
     }
-    // It is removed with a later row, not before.
+    // Retention removes a damaged row only together with a later row.
     Pass(absl::Hours(25));
     EXPECT_EQ(keys_, 1);
     store_ = nullptr;
     WriteFile(options_.path, whole);
-    // This copy lacks the stored age.
+    // Discards the commits since the copy was made, such as those that stored the age.
     std::filesystem::remove(options_.path + "-wal");
   }
 }
 
-TEST_F(SqliteCallStoreTest, ADamagedRowIsRemovedWithALaterOne) {
+TEST_F(SqliteCallStoreTest, RetentionRemovesADamagedRowTogetherWithALaterRow) {
   Open();
   Attempt(MakeSubmit("a", 1, 2));
   Attempt(MakeSubmit("b", 1, 2));
@@ -601,13 +601,13 @@ TEST_F(SqliteCallStoreTest, ADamagedRowIsRemovedWithALaterOne) {
   EXPECT_EQ(keys_, 0);
 }
 
-TEST_F(SqliteCallStoreTest, OnlyOneProcessCanOpenIt) {
+TEST_F(SqliteCallStoreTest, DoesNotOpenAStoreThatIsAlreadyOpen) {
   Open();
   const absl::Status status = OpenSqliteCallStore(options_).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
 }
 
-TEST_F(SqliteCallStoreTest, DoesNotOpenOtherFiles) {
+TEST_F(SqliteCallStoreTest, DoesNotOpenAFileThatIsNoCallStore) {
   WriteFile(options_.path, "not a database, and longer than the head of one would be ..............................");
   EXPECT_EQ(OpenCode(), absl::StatusCode::kFailedPrecondition);
   WriteFile(options_.path, "");
@@ -626,7 +626,7 @@ TEST_F(SqliteCallStoreTest, DoesNotOpenOtherFiles) {
   EXPECT_EQ(OpenCode(), absl::StatusCode::kFailedPrecondition);
 }
 
-TEST_F(SqliteCallStoreTest, BeginsNothingIfBeginsIsFalse) {
+TEST_F(SqliteCallStoreTest, BeginOnlyLooksUpTheRecordIfBeginsIsFalse) {
   Open();
   KeyedSubmit question = MakeSubmit("a", 1, 2);
   question.begins = false;
@@ -643,14 +643,14 @@ TEST_F(SqliteCallStoreTest, BeginsNothingIfBeginsIsFalse) {
   EXPECT_EQ(after.record->outcome.activity_id, "activity");
 }
 
-TEST_F(SqliteCallStoreTest, RefusesAFileWithAnotherName) {
+TEST_F(SqliteCallStoreTest, DoesNotOpenAFileWithASecondHardLink) {
   Open();
   store_ = nullptr;
   std::filesystem::create_hard_link(options_.path, absl::StrCat(folder_, "/other.db"));
   EXPECT_EQ(OpenCode(), absl::StatusCode::kFailedPrecondition);
 }
 
-TEST_F(SqliteCallStoreTest, OnlyTheOwnerCanUseItsFiles) {
+TEST_F(SqliteCallStoreTest, OnlyTheOwnerCanReadAndWriteTheFiles) {
   Open();
   Attempt(MakeSubmit("a", 1, 2));
   int files = 0;
@@ -660,7 +660,7 @@ TEST_F(SqliteCallStoreTest, OnlyTheOwnerCanUseItsFiles) {
     EXPECT_EQ(state.st_mode & 0777, 0600u) << file.path();
     ++files;
   }
-  EXPECT_EQ(files, 6);  // -wal, -shm, -mark, -timestamps, .lock
+  EXPECT_EQ(files, 6);  // the database and its -wal, -shm, -mark, -timestamps and .lock
 }
 
 }  // namespace

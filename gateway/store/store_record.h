@@ -1,4 +1,4 @@
-// The state row: the identity of a call store, its last commit and its clock.
+// The state row of a call store: the store's identity, last commit and clock.
 #ifndef STAMPGATE_GATEWAY_STORE_STORE_RECORD_H_
 #define STAMPGATE_GATEWAY_STORE_STORE_RECORD_H_
 
@@ -15,26 +15,26 @@ namespace stampgate {
 
 using StoreId = std::array<uint8_t, 16>;
 
-// Every transaction writes it.
+// The content of the state row. Every transaction writes it.
 struct StoreRecord {
-  StoreId id = {};                         // random; no other store has it
-  int64_t commit = 0;                      // number of transactions; 0 if the store has never been opened completely
-  std::array<uint8_t, 32> commit_id = {};  // random; no other transaction has it, not even one of the same number
-  int64_t keys = 0;                        // number of rows
-  int64_t last_number = 0;                 // the last number that a row got
+  StoreId id = {};                         // random, different for each store
+  int64_t commit = 0;                      // number of transactions; 0 before the first Start
+  std::array<uint8_t, 32> commit_id = {};  // random, different for each transaction
+  int64_t keys = 0;                        // number of stored keys
+  int64_t last_number = 0;                 // the highest row number so far
   AgeClock clock;
-  // When the store was restored or found to have lost something, by the clock; negative if never.
+  // When the store was restored or a loss was detected, by `clock`; negative if never.
   int64_t distrusted_age_us = -1;
-  int64_t distrusted_through = 0;  // the last row number at that time
+  int64_t distrusted_through = 0;  // `last_number` at that time
 };
 
-// The record of a new store. `distrusted`: an earlier store was here and is lost.
+// Returns the record of a new store. `distrusted` means that the path had an earlier store, which is lost.
 StoreRecord MakeStoreRecord(absl::Time now, bool distrusted);
 
-// Creates the table, empty.
+// SQL that creates the empty table.
 extern const char kCreateStoreRecord[];
 
-// Uses `connection`, which must outlive this.
+// Reads and writes the state row through `connection`, which must outlive this object.
 class StoreRecordRow {
  public:
   static absl::StatusOr<StoreRecordRow> Open(const SqliteConnection& connection);

@@ -1,4 +1,4 @@
-// How far timestamps have been given out, in a separate file.
+// A file that holds the upper bound of the timestamps that the gateway has used.
 #ifndef STAMPGATE_GATEWAY_STORE_TIMESTAMP_MARK_H_
 #define STAMPGATE_GATEWAY_STORE_TIMESTAMP_MARK_H_
 
@@ -14,26 +14,26 @@
 
 namespace stampgate {
 
-// The file is overwritten in place, so that a full disk does not stop it. One thread at a time.
+// Writes overwrite the file in place, so that they succeed on a full disk. One thread at a time.
 class TimestampMark {
  public:
-  // How much is known about earlier timestamps.
+  // What is known about the timestamps that were used before Open.
   enum class Past {
-    kNone,     // if there is no mark, there are none
-    kMarked,   // if there is a mark, they are below it
-    kUnknown,  // the file may be older than the last timestamp
+    kNone,     // if the file has no mark, no timestamp was used
+    kMarked,   // if the file has a mark, all used timestamps are below it
+    kUnknown,  // the file may be outdated, so used timestamps may be above its mark
   };
 
-  // Opens or creates the file for the store of this id. If the past is uncertain, raises the mark to kUncertain after
-  // `now`. Errors: those of MarkFile.
+  // Opens or creates the file for the store of this id. Raises the mark to at least `now` + kUncertain if `past` is
+  // kUnknown, or if it is kMarked and the file has no mark. Errors: those of MarkFile.
   static absl::StatusOr<TimestampMark> Open(const std::string& path, const MarkFile::LogId& store, Disk& disk,
                                             Past past, absl::Time now);
   static constexpr absl::Duration kUncertain = absl::Seconds(31);
 
-  // Every timestamp that was given out is below this, in milliseconds since 1970; 0 for a new store.
+  // Returns the bound, in milliseconds since 1970: all used timestamps are below it. Returns 0 for a new store.
   uint64_t ms() const { return file_.mark()->number; }
 
-  // Durable when this returns OK. Errors: those of MarkFile::Replace.
+  // Replaces the bound. If this returns OK, the new bound is on the disk. Errors: those of MarkFile::Replace.
   absl::Status Set(uint64_t ms);
 
  private:

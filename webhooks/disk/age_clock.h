@@ -1,4 +1,5 @@
-// The clock by which a store ages its entries; a step of the system's clock does not make it jump.
+// The clock by which a store measures the age of its entries. A jump of the system's clock moves this clock by one hour
+// at most.
 #ifndef STAMPGATE_WEBHOOKS_DISK_AGE_CLOCK_H_
 #define STAMPGATE_WEBHOOKS_DISK_AGE_CLOCK_H_
 
@@ -9,16 +10,16 @@
 
 namespace stampgate {
 
-// Follows the system's clock while that runs steadily. It never goes back. A step forward, or a time in which nothing
-// ran, counts as at most kMaxStep: entries with a retention of a week are not deleted because a clock was wrong for a
-// minute. It is stored beside the entries, as two numbers.
+// Advances with the system's clock, and never moves back. If the system's clock jumps forward, or the process did not
+// run for a while, this clock advances by kMaxStep at most. So a system clock that is wrong for a minute does not
+// delete entries with a retention of a week. A store saves the two numbers of this clock with its entries.
 struct AgeClock {
   static constexpr absl::Duration kMaxStep = absl::Hours(1);
 
-  int64_t age_us = 0;   // its own time
-  int64_t wall_us = 0;  // the system's clock when it was last advanced; since 1970
+  int64_t age_us = 0;   // the time of this clock
+  int64_t wall_us = 0;  // the system's time at the last Advance; since 1970
 
-  // Call it at least once in kMaxStep.
+  // Moves this clock to the system's time `now`. Call it at least once in kMaxStep.
   void Advance(absl::Time now) {
     const int64_t now_us = absl::ToUnixMicros(now);
     age_us += std::clamp<int64_t>(now_us - wall_us, 0, absl::ToInt64Microseconds(kMaxStep));

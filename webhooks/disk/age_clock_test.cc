@@ -15,7 +15,7 @@ TEST(AgeClockTest, FollowsTheSystemsClock) {
   EXPECT_EQ(clock.age_us, absl::ToInt64Microseconds(absl::Seconds(100)));
 }
 
-TEST(AgeClockTest, CountsAStepForwardAsAnHour) {
+TEST(AgeClockTest, AJumpForwardOfTheSystemsClockCountsAsOneHour) {
   AgeClock clock = StartedAt(kStart);
   clock.Advance(kStart + absl::Hours(24 * 365));
   EXPECT_EQ(clock.age_us, absl::ToInt64Microseconds(absl::Hours(1)));
@@ -23,7 +23,7 @@ TEST(AgeClockTest, CountsAStepForwardAsAnHour) {
   EXPECT_EQ(clock.age_us, absl::ToInt64Microseconds(absl::Hours(1) + absl::Seconds(1)));
 }
 
-TEST(AgeClockTest, StopsAtAStepBackAndThenContinues) {
+TEST(AgeClockTest, AJumpBackOfTheSystemsClockCountsAsNothing) {
   AgeClock clock = StartedAt(kStart);
   clock.Advance(kStart - absl::Hours(24));
   EXPECT_EQ(clock.age_us, 0);

@@ -3,12 +3,12 @@
 namespace stampgate {
 namespace {
 
-// When the write-ahead log reaches this many times the size at which it is checkpointed, the checkpoint waits for
-// readers. Otherwise overlapping readers could keep the write-ahead log growing forever.
+// If the write-ahead log has this many times `pages` pages, a checkpoint waits for readers. Otherwise overlapping
+// readers could let the log grow forever.
 constexpr int kWaitForReaders = 8;
 
-// Readers of this process finish soon. Another program may hold its lock for long, and every commit would wait for the
-// checkpoint.
+// How long a checkpoint waits for locks. Readers of this process finish soon. Another program may hold a lock for long,
+// and commits would wait during that time.
 constexpr int kCheckpointBusyMs = 100;
 
 }  // namespace
@@ -33,7 +33,7 @@ absl::Status Checkpointer::Run() {
     return absl::OkStatus();
   }
   if (wal_pages_ < wait_for_readers_at_) return RunNow();
-  // If the readers do not finish in time, it does not wait again until the write-ahead log has grown by as much again.
+  // If the readers do not finish in time, the next wait happens only after the log has grown by `patience` more pages.
   wait_for_readers_at_ = wal_pages_ + patience;
   return Move(SQLITE_CHECKPOINT_RESTART);
 }

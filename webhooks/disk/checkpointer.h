@@ -9,29 +9,31 @@
 
 namespace stampgate {
 
-// For the one connection that writes. One thread at a time.
+// Runs the checkpoints of the only connection that writes to a database. One thread at a time.
 //
-// A reader, another program's lock or a full disk can keep a checkpoint from copying everything. That is not an error:
-// the pages stay in the write-ahead log, and a later checkpoint copies them. Errors are those of SqliteStatus for which
-// CanGoOn is false; write nothing more after one.
+// A reader, another program's lock or a full disk can prevent a checkpoint from copying all pages. That is not an
+// error: the other pages stay in the write-ahead log, and a later checkpoint copies them. Errors: those of SqliteStatus
+// for which CanGoOn is false. After an error, write nothing more to the database.
 class Checkpointer {
  public:
   // `connection` must outlive this. Run does nothing while the write-ahead log has fewer than `pages` pages. `busy_ms`
-  // is how long the connection waits for another program's lock outside of checkpoints.
+  // is the connection's usual limit for waiting for a lock, which each checkpoint restores.
   Checkpointer(SqliteConnection& connection, int pages, int busy_ms);
 
   Checkpointer(const Checkpointer&) = delete;
   Checkpointer& operator=(const Checkpointer&) = delete;
   ~Checkpointer();
 
-  // Copies what it can, if there are enough pages. If overlapping readers have let the write-ahead log grow to several
-  // times `pages`, it waits briefly for readers, so that the write-ahead log can restart.
+  // If the write-ahead log has at least `pages` pages, copies as many as it can now. If overlapping readers have let
+  // the log grow to several times `pages`, waits briefly until they have finished. After that, new pages overwrite the
+  // log from its beginning.
   absl::Status Run();
 
-  // Copies what it can now, whatever the number of pages.
+  // Copies as many pages as it can now, however few the write-ahead log has.
   absl::Status RunNow();
 
-  // Copies everything. If that succeeds and this is the last connection, closing it leaves no -wal and no -shm file.
+  // Copies all pages. If that succeeds and no other connection is open, closing this connection deletes the -wal and
+  // -shm files.
   absl::Status Finish();
 
  private:
@@ -40,7 +42,7 @@ class Checkpointer {
   SqliteConnection& connection_;
   const int pages_;
   const int busy_ms_;
-  int wal_pages_ = 0;  // in the write-ahead log
+  int wal_pages_ = 0;  // the number of pages in the write-ahead log
   int wait_for_readers_at_;
 };
 

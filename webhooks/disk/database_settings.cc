@@ -20,10 +20,11 @@ absl::Status Expect(SqliteConnection& connection, const char* pragma, int64_t ex
   const absl::StatusOr<int64_t> value = connection.Number(pragma);
   if (!value.ok()) return value.status();
   if (*value == expected) return absl::OkStatus();
-  return absl::UnavailableError(absl::StrCat("SQLite did not apply ", pragma, ": it reports ", *value));
+  return absl::UnavailableError(absl::StrCat("SQLite did not apply ", pragma, ": its value is ", *value));
 }
 
-// SQLite's file format: the size of the header, its first bytes, and the offset of PRAGMA application_id, big-endian.
+// SQLite's file format: the size of the header, its first bytes, and the offset in it of PRAGMA application_id, a
+// big-endian number.
 constexpr size_t kHeaderBytes = 100;
 constexpr absl::string_view kMagic("SQLite format 3\0", 16);
 constexpr size_t kApplicationId = 68;
@@ -88,8 +89,8 @@ absl::StatusOr<int64_t> VersionOfDatabase(SqliteConnection& connection, const Da
         absl::StrCat("this is not ", format.name, ": it is another program's database"));
   }
   if (*version > format.version) {
-    return absl::FailedPreconditionError(absl::StrCat("its version is ", *version, ", written by a newer stampgate; ",
-                                                      "this one reads up to version ", format.version));
+    return absl::FailedPreconditionError(absl::StrCat("a newer stampgate has written its version ", *version, "; ",
+                                                      "this stampgate reads versions up to ", format.version));
   }
   if (*version < 1) return absl::DataLossError("it has no version number");
   return version;
@@ -99,14 +100,15 @@ absl::Status SetDurable(SqliteConnection& connection, bool synchronous_full) {
   const absl::StatusOr<std::string> journal_mode = connection.Text("PRAGMA journal_mode = WAL");
   if (!journal_mode.ok()) return journal_mode.status();
   if (*journal_mode != "wal") {
-    return absl::UnavailableError(absl::StrCat("SQLite cannot use a write-ahead log here: ", *journal_mode));
+    return absl::UnavailableError(
+        absl::StrCat("SQLite cannot use a write-ahead log for this file; its journal mode is: ", *journal_mode));
   }
   absl::Status status = connection.Run(synchronous_full ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
   if (!status.ok()) return status;
   status = Expect(connection, "PRAGMA synchronous", synchronous_full ? 2 : 1);
   if (!status.ok()) return status;
-  // SQLite's automatic checkpoints would not report a failed sync. Below the size limit, the write-ahead log keeps its
-  // disk space, which it can still use when the disk is full.
+  // Turns SQLite's automatic checkpoints off, because they do not report a failed sync. The size limit: a write-ahead
+  // log below it keeps its disk space after a checkpoint, and can use that space when the disk is full.
   return connection.Run(
       "PRAGMA journal_size_limit = 67108864;"  // bytes
       "PRAGMA wal_autocheckpoint = 0");

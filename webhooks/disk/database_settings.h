@@ -1,4 +1,4 @@
-// The settings of connections to the gateway's SQLite files.
+// Settings of connections to SQLite files, and checks that a file has the expected format.
 #ifndef STAMPGATE_WEBHOOKS_DISK_DATABASE_SETTINGS_H_
 #define STAMPGATE_WEBHOOKS_DISK_DATABASE_SETTINGS_H_
 
@@ -11,34 +11,35 @@
 
 namespace stampgate {
 
-// How a file identifies its format.
+// The values in a file that identify its format.
 struct DatabaseFormat {
-  std::string name;            // for errors, with its article: "an event log"
+  std::string name;            // for error messages, with its article: "an event log"
   int64_t application_id = 0;  // PRAGMA application_id
   int64_t version = 0;         // PRAGMA user_version; not 0
 };
 
-// For every connection: treats the file as untrusted data, never as code, and turns an I/O error into an error code
-// instead of a signal. Does not change the file. `busy_ms`: how long a statement waits for another program's lock.
+// Configures a connection to treat its file as untrusted: SQLite runs no code from the file (triggers, views), and
+// returns an error code instead of raising a signal if reading fails. Use it for every connection. Does not change the
+// file. `busy_ms` is how long a statement waits for a lock.
 absl::Status SetUntrusting(SqliteConnection& connection, int busy_ms);
 
-// The file's version, from 1 to that of `format`; 0 if the file is empty, as a new one is. Only reads.
+// Returns the file's version, from 1 to that of `format`, or 0 if the file is new and empty. Does not change the file.
 //
 // Errors: kFailedPrecondition if the file belongs to another program or a newer version; kDataLoss if it has no version
 // number; those of SqliteStatus.
 absl::StatusOr<int64_t> VersionOfDatabase(SqliteConnection& connection, const DatabaseFormat& format);
 
-// Refuses a file whose header is not that of a database of `format`, before anything is created beside it. Accepts an
-// empty file, and one whose header may still be in its write-ahead log. Only reads. Do not use it for a file that this
-// process has open: SQLite's locks on it would be released.
+// Returns an error if the file's header is not that of a database of `format`. Call it before other files are created
+// beside this file. Accepts an empty file, and a file whose header may still be in its write-ahead log. Does not change
+// the file. Requires that this process does not have the file open, because this check would release SQLite's locks.
 //
 // Errors: kNotFound if there is no file; kFailedPrecondition if it is another kind of file; kUnavailable if it cannot
 // be read.
 absl::Status CheckDatabaseHeader(const std::string& path, const DatabaseFormat& format);
 
-// For the connection that writes: a commit is on the disk when it returns OK, and checkpoints run only when requested.
-// Verifies that SQLite applied the settings. Without `synchronous_full` commits are not synced; tests use that to prove
-// that a power cut then loses data.
+// Configures the connection that writes: if a commit returns OK, the disk has it, and checkpoints run only on request.
+// Verifies that SQLite applied the settings. If `synchronous_full` is false, commits are not synced; tests use that to
+// prove that power cuts then lose data.
 absl::Status SetDurable(SqliteConnection& connection, bool synchronous_full);
 
 }  // namespace stampgate

@@ -1,4 +1,4 @@
-// The disk under a database: SQLite's VFS, and the page cache operations that crash recovery needs.
+// The interface of a disk: the VFS through which SQLite uses it, and the synchronization of its page cache.
 #ifndef STAMPGATE_WEBHOOKS_DISK_DISK_H_
 #define STAMPGATE_WEBHOOKS_DISK_DISK_H_
 
@@ -8,25 +8,25 @@
 
 namespace stampgate {
 
-// Thread-safe. Must outlive every file that is opened on it.
+// The interface of a disk. Thread-safe. Must outlive every file that is opened on it.
 class Disk {
  public:
   virtual ~Disk() = default;
 
-  // The name of the VFS for sqlite3_open_v2; empty for the system's.
+  // Returns the name of the VFS for sqlite3_open_v2; empty for SQLite's default VFS.
   virtual std::string vfs() const = 0;
 
-  // Writes the file's cached pages to the disk and drops them from the page cache, so that later reads come from the
-  // disk. Does nothing if there is no such file.
+  // Writes the file's cached pages to the disk and drops them from the page cache, so that later reads return the
+  // content of the disk. Does nothing if there is no such file.
   //
-  // Call this before the content of a file is used that an earlier process may not have finished writing: after a
-  // failed sync Linux keeps pages in its cache that it marks clean but has never written. This process must have no
-  // connection to the file, because closing the descriptor would release SQLite's locks.
+  // Call this before using the content of a file that an earlier process has written. If a sync of that process failed,
+  // Linux still has pages in its cache that it marks clean but has not written to the disk. Requires that this process
+  // has no connection to the file, because Settle would release SQLite's locks.
   //
   // Errors: kUnavailable if the file cannot be opened or written.
   virtual absl::Status Settle(const std::string& path) = 0;
 
-  // The system's disk.
+  // Returns the real disk.
   static Disk& System();
 };
 

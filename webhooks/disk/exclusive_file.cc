@@ -25,8 +25,8 @@ absl::Status SystemStatus(absl::string_view what) {
                       absl::StrCat(what, ": ", error == ENOENT ? "its folder does not exist" : std::strerror(error)));
 }
 
-// By name, not by descriptor: closing a descriptor of the file would release SQLite's locks for readers of this
-// process.
+// Changes the file's mode to 0600 if other users can access the file. Uses the path and opens no descriptor, because
+// closing a descriptor would release the SQLite locks of this process.
 absl::Status MakePrivate(const std::string& path) {
   struct stat file;
   if (lstat(path.c_str(), &file) != 0) {
@@ -38,12 +38,12 @@ absl::Status MakePrivate(const std::string& path) {
   }
   if ((file.st_mode & kForbiddenMode) == 0) return absl::OkStatus();
   return chmod(path.c_str(), S_IRUSR | S_IWUSR) == 0 ? absl::OkStatus()
-                                                     : SystemStatus("cannot be made unreadable for others");
+                                                     : SystemStatus("its mode cannot be changed to 0600");
 }
 
 absl::StatusOr<int> TakeLock(const std::string& path) {
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return SystemStatus("its lock cannot be opened");
+  if (fd < 0) return SystemStatus("its lock file cannot be opened");
   if (flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
   const absl::Status status = errno == EWOULDBLOCK ? absl::FailedPreconditionError("another process has it open")
                                                    : SystemStatus("cannot be locked");
@@ -51,7 +51,7 @@ absl::StatusOr<int> TakeLock(const std::string& path) {
   return status;
 }
 
-// A new file survives a crash only if its folder has been synced.
+// Syncs the folder of a file, because a new file survives a crash only if its folder was synced.
 absl::Status SyncFolderOf(const std::string& path) {
   const size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
@@ -66,7 +66,7 @@ absl::Status MakeIfMissing(const std::string& path) {
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0 && errno != EEXIST) return SystemStatus("cannot be created");
   if (fd >= 0) close(fd);
-  // Also for an existing file: the process that created it may have died before the sync.
+  // Also syncs the folder of an existing file, because the process that created the file may have died before its sync.
   return SyncFolderOf(path);
 }
 

@@ -1,4 +1,4 @@
-// A file that only one process at a time uses, and that only its owner can read.
+// Makes sure that only one process at a time uses a file, and that only the file's owner can read it.
 #ifndef STAMPGATE_WEBHOOKS_DISK_EXCLUSIVE_FILE_H_
 #define STAMPGATE_WEBHOOKS_DISK_EXCLUSIVE_FILE_H_
 
@@ -11,13 +11,14 @@
 
 namespace stampgate {
 
-// The right to use a file, while this object lives. It is a lock on `<path>.lock`. The lock file is never removed,
-// because removing it could let two processes hold the right.
+// The right of this process to use a file, as long as this object exists. It holds a lock on the file `<path>.lock`.
+// The lock file is never removed. If it were, two processes could hold locks on different files of that name.
 class ExclusiveFile {
  public:
-  // Locks, and creates the file, empty and synced, if it does not exist. If others can use the file, its lock or one of
-  // its existing `companions` (suffixes such as "-wal"), that file gets mode 0600. It is not refused, because
-  // Kubernetes opens a volume's files to their group at each mount, and the gateway could then start only once.
+  // Takes the lock, and creates an empty, synced file at `path` if there is none. `companions` are the suffixes of
+  // other files, such as "-wal". If other users can access the file, its lock file or an existing companion, changes
+  // the mode of that file to 0600. This is not an error, because Kubernetes makes a volume's files accessible to their
+  // group at each mount.
   //
   // Errors: kFailedPrecondition if another process holds the lock, if the folder does not exist, or if one of the files
   // is not a regular file or belongs to another user; kUnavailable for other failures of the system.
@@ -36,8 +37,9 @@ class ExclusiveFile {
   int lock_fd_;
 };
 
-// Refuses a file that has a second name (a hard link): under that name it would have another lock and other companions,
-// and two processes could use it. Errors: kFailedPrecondition, and kUnavailable if the file cannot be examined.
+// Returns an error if the file has a second name (a hard link). With two names, the file would have two lock files, and
+// two processes could use it. Errors: kFailedPrecondition if it has a second name; kUnavailable if the file cannot be
+// examined.
 absl::Status RefuseOtherNames(const std::string& path);
 
 }  // namespace stampgate

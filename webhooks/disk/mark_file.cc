@@ -10,12 +10,12 @@
 namespace stampgate {
 namespace {
 
-// So far apart that a write to one place cannot touch the other's block.
+// The distance of the two places. They are in different blocks, so that a write to one place cannot damage the other.
 constexpr size_t kPlaceBytes = 4096;
 constexpr int kPlaces = 2;
 
-// A mark: a magic text, the log's id, the number of the write, the mark's number and digest, and a checksum over all of
-// them. It fits into one sector.
+// The layout of a place: a magic text, the log's id, the number of the write, the mark's number and digest, and a
+// checksum of all these fields. A place fits into one sector of the disk.
 constexpr absl::string_view kName = "stgmark1";
 constexpr size_t kLogAt = kName.size();
 constexpr size_t kWritesAt = kLogAt + 16;
@@ -62,7 +62,7 @@ absl::Status MarkFile::Read() {
     const absl::StatusOr<std::string> bytes = file_.Read(place * static_cast<int64_t>(kPlaceBytes), kMarkBytes);
     if (!bytes.ok()) return bytes.status();
     if (*bytes == std::string(kMarkBytes, '\0')) {
-      // Reserves its disk space now, so that a disk that fills up later cannot take it.
+      // Writes zeros to reserve the disk space of the place, so that later writes succeed on a full disk.
       if (absl::Status status = file_.Write(place * static_cast<int64_t>(kPlaceBytes), *bytes); !status.ok()) {
         return status;
       }
@@ -80,7 +80,7 @@ absl::Status MarkFile::Read() {
     mark_->number = FromBigEndian(text.data() + kNumberAt);
     std::copy_n(text.begin() + kDigestAt, mark_->digest.size(), mark_->digest.begin());
   }
-  // A crash during a write damages one place; the other one holds the mark before it.
+  // A crash during a write damages one place at most; the other place then has the previous mark.
   return damaged < kPlaces ? absl::OkStatus() : absl::DataLossError("the high-water mark is damaged");
 }
 

@@ -1,4 +1,5 @@
-// The high-water mark of a log, in a separate file: it reveals what a crash has removed from the log.
+// The high-water mark of a log, in a separate file. A start compares the mark with the log, and so detects lost
+// entries.
 #ifndef STAMPGATE_WEBHOOKS_DISK_MARK_FILE_H_
 #define STAMPGATE_WEBHOOKS_DISK_MARK_FILE_H_
 
@@ -23,25 +24,26 @@ struct HighWaterMark {
   friend bool operator==(const HighWaterMark&, const HighWaterMark&) = default;
 };
 
-// One thread at a time. The file has two places that are written alternately, so that a torn write leaves the previous
-// mark.
+// The file of a mark. It has two places, and writes alternate between them, so that a torn write does not damage the
+// previous mark. One thread at a time.
 class MarkFile {
  public:
   using LogId = std::array<uint8_t, 16>;
 
-  // Opens or creates the file. Its name is that of the log's file, which must exist, and a suffix that begins with "-",
-  // such as "events.db-mark". A mark that a log of another id has written is ignored. `disk` must outlive this.
+  // Opens or creates the file. `path` is the path of the log's file, which must exist, with a suffix that begins with
+  // "-", such as "events.db-mark". Ignores a mark that was written for a log with another id. `disk` must outlive this
+  // object.
   //
   // Errors: kUnavailable if the file cannot be read or written, kResourceExhausted if the disk has no space for it;
   // kDataLoss if it is not empty and both places are damaged.
   static absl::StatusOr<MarkFile> Open(const std::string& path, const LogId& log, Disk& disk);
 
-  // The mark on the disk; nothing if there is none of this log.
+  // Returns the mark on the disk, or nothing if the disk has no mark of this log.
   const std::optional<HighWaterMark>& mark() const { return mark_; }
 
-  // Replaces the mark; durable when this returns OK. Errors: kResourceExhausted if the disk has no space: the previous
-  // mark stays, and a later call may succeed. kUnavailable: write nothing more, since the system may have dropped the
-  // pages that it could not write.
+  // Replaces the mark. If this returns OK, the disk has the new mark. Errors: kResourceExhausted if the disk has no
+  // space; the previous mark remains, and a retry may succeed. kUnavailable for other failures; write nothing more,
+  // because the system may have dropped pages that it could not write.
   absl::Status Replace(const HighWaterMark& mark);
 
  private:
@@ -52,7 +54,7 @@ class MarkFile {
   VfsFile file_;
   LogId log_;
   std::optional<HighWaterMark> mark_;
-  uint64_t writes_ = 0;  // number of the current mark's write; its place is writes_ % 2
+  uint64_t writes_ = 0;  // the number of the current mark's write, which went to place writes_ % 2
 };
 
 }  // namespace stampgate

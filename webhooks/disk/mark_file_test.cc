@@ -23,7 +23,7 @@ HighWaterMark MarkOf(uint64_t number) {
   return mark;
 }
 
-// A log's file in its own folder, with the mark beside it.
+// Tests with an empty log file in a temporary folder, and a mark file beside it.
 class MarkFileTest : public testing::Test {
  protected:
   MarkFileTest() {
@@ -54,9 +54,9 @@ class MarkFileTest : public testing::Test {
   std::string log_;
 };
 
-TEST_F(MarkFileTest, HasNoMarkAtFirst) { EXPECT_EQ(Open().mark(), std::nullopt); }
+TEST_F(MarkFileTest, ANewFileHasNoMark) { EXPECT_EQ(Open().mark(), std::nullopt); }
 
-TEST_F(MarkFileTest, KeepsTheLastMark) {
+TEST_F(MarkFileTest, TheNextOpenReturnsTheLastMark) {
   for (uint64_t number = 1; number <= 5; ++number) {
     MarkFile file = Open();
     EXPECT_TRUE(file.Replace(MarkOf(10 * number)).ok());
@@ -66,14 +66,14 @@ TEST_F(MarkFileTest, KeepsTheLastMark) {
   }
 }
 
-TEST_F(MarkFileTest, AcceptsALowerMark) {
+TEST_F(MarkFileTest, AMarkCanBeReplacedByALowerOne) {
   MarkFile file = Open();
   EXPECT_TRUE(file.Replace(MarkOf(7)).ok());
   EXPECT_TRUE(file.Replace(MarkOf(3)).ok());
   EXPECT_EQ(Open().mark(), MarkOf(3));
 }
 
-TEST_F(MarkFileTest, HasTheLogsFileMode) {
+TEST_F(MarkFileTest, TheFileGetsTheModeOfTheLogsFile) {
   Open();
   struct stat state;
   ASSERT_EQ(stat(path().c_str(), &state), 0);
@@ -88,7 +88,8 @@ TEST_F(MarkFileTest, IgnoresTheMarkOfAnotherLog) {
   EXPECT_EQ(Open().mark(), MarkOf(1));
 }
 
-// Whichever byte of the last write is wrong, and wherever that write was cut off, the previous mark is still there.
+// Simulates that the last write stopped at each byte, or wrote one wrong byte. Each time, the next Open returns the
+// previous mark.
 TEST_F(MarkFileTest, ATornWriteLeavesThePreviousMark) {
   MarkFile file = Open();
   EXPECT_TRUE(file.Replace(MarkOf(1)).ok());
@@ -113,7 +114,7 @@ TEST_F(MarkFileTest, ATornWriteLeavesThePreviousMark) {
   EXPECT_EQ(Open().mark(), MarkOf(3));
 }
 
-TEST_F(MarkFileTest, ATornFirstWriteLeavesNone) {
+TEST_F(MarkFileTest, AfterATornFirstWriteTheFileHasNoMark) {
   EXPECT_TRUE(Open().Replace(MarkOf(1)).ok());
   const std::string bytes = Bytes();
   for (size_t size = 0; size < bytes.size(); size += 7) {

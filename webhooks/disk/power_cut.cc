@@ -38,7 +38,7 @@ void Apply(const DiskChange& change, std::optional<std::string>* content) {
   }
 }
 
-// Applies the change except on the lost pages.
+// Applies a change, except the parts of a write that are on lost pages.
 void ApplyBut(const std::set<size_t>& lost, const DiskChange& change, std::optional<std::string>* content) {
   if (change.kind != Kind::kWrite || lost.empty()) return Apply(change, content);
   if (!*content) return;
@@ -51,17 +51,18 @@ void ApplyBut(const std::set<size_t>& lost, const DiskChange& change, std::optio
   }
 }
 
-// Applies one sector's part of a write in one of the ways in which it may reach the disk.
+// Applies the part of a write that is in one sector: completely with probability `kept`, otherwise partly, wrongly or
+// not at all.
 void ApplyInPart(size_t offset, std::string part, double kept, std::mt19937_64& random, std::string* content) {
   if (std::bernoulli_distribution(kept)(random)) return Put(offset, part, content);
   switch (random() % 4) {
-    case 0:  // torn
+    case 0:  // only the beginning was written
       part.resize(random() % part.size());
       return Put(offset, part, content);
-    case 1:  // random bytes
+    case 1:  // random bytes were written
       for (char& byte : part) byte = static_cast<char>(random());
       return Put(offset, part, content);
-    case 2:  // the new size reached the disk, the data did not
+    case 2:  // the file has its new size, but not the data
       if (content->size() < offset + part.size()) content->resize(offset + part.size());
       return;
     default:
@@ -100,7 +101,7 @@ void PowerCut::MakeDurable(size_t changes, const std::set<size_t>& lost, File* f
   file->unsynced.erase(file->unsynced.begin(), file->unsynced.begin() + static_cast<std::ptrdiff_t>(changes));
 }
 
-// Creations and deletions become durable; unsynced writes to the created files do not.
+// Makes creations and deletions of files durable, but no later writes to these files.
 void PowerCut::SyncFolder() {
   for (auto& [name, file] : files_) {
     size_t through = file.unsynced.size();
@@ -115,7 +116,7 @@ void PowerCut::SyncFolder() {
 DiskImage PowerCut::Cut(std::mt19937_64& random) const {
   DiskImage image;
   for (const auto& [name, file] : files_) {
-    // From only what was synced to everything that was written, as when only the process dies.
+    // The share of unsynced changes that reach the disk: from none of them to all, as when only the process dies.
     static constexpr double kKept[] = {0, 0.1, 0.5, 0.9, 0.99, 1};
     const double kept = kKept[random() % std::size(kKept)];
     std::optional<std::string> content = file.durable;

@@ -1,4 +1,4 @@
-// Computes what a power cut leaves of a disk's files.
+// Computes the content of a disk's files after a power cut.
 #ifndef STAMPGATE_WEBHOOKS_DISK_POWER_CUT_H_
 #define STAMPGATE_WEBHOOKS_DISK_POWER_CUT_H_
 
@@ -14,13 +14,13 @@
 
 namespace stampgate {
 
-// Replays a history from its beginning, and returns at each step an image that a power cut there could leave:
-// everything that was synced, and any part of the rest. Each 512-byte sector of an unsynced write is independently
-// present, absent, partly present, or random. A file's new size, its creation and its deletion may have reached the
-// disk or not.
+// Replays a disk's history. At each step, Cut returns one of the images that a power cut could leave: all synced
+// changes, and a random part of the others. Each 512-byte sector of an unsynced write is independently present, absent,
+// partly present, or filled with random bytes. An unsynced creation, deletion or new size of a file has happened or
+// not.
 class PowerCut {
  public:
-  // `start` is the disk's content before the history. Both must outlive this.
+  // `start` is the disk's content before the history. `history` must outlive this object.
   PowerCut(const DiskImage& start, const std::vector<DiskChange>& history);
 
   // Replays until `step` changes have happened. `step` must not decrease.
@@ -30,7 +30,7 @@ class PowerCut {
 
  private:
   struct File {
-    std::optional<std::string> durable;  // nothing if the file does not exist
+    std::optional<std::string> durable;  // without a value if the file does not exist
     std::vector<const DiskChange*> unsynced;
   };
 

@@ -9,8 +9,8 @@ namespace stampgate {
 namespace {
 
 absl::StatusCode StatusCodeOf(int extended_code, int system_error) {
-  // SQLite reports SQLITE_FULL only for a database page that does not fit. A full disk under the -shm file and an
-  // exceeded quota are I/O errors.
+  // SQLite returns SQLITE_FULL only if there is no space for a database page. If there is no space for the -shm file,
+  // or a quota is exceeded, it returns an I/O error.
   if (extended_code == SQLITE_IOERR_SHMSIZE || extended_code == SQLITE_IOERR_NOMEM ||
       (extended_code == SQLITE_IOERR_WRITE && (system_error == EDQUOT || system_error == ENOSPC))) {
     return absl::StatusCode::kResourceExhausted;
@@ -23,7 +23,7 @@ absl::StatusCode StatusCodeOf(int extended_code, int system_error) {
     case SQLITE_LOCKED:
       return absl::StatusCode::kAborted;
     case SQLITE_CORRUPT:
-    case SQLITE_TOOBIG:  // only a damaged row claims to be larger than a row can be
+    case SQLITE_TOOBIG:  // only a damaged row has a size above SQLite's limit
       return absl::StatusCode::kDataLoss;
     case SQLITE_NOTADB:
       return absl::StatusCode::kFailedPrecondition;
@@ -55,7 +55,7 @@ bool CanGoOn(const absl::Status& status) {
 }
 
 absl::StatusOr<SqliteConnection> SqliteConnection::Open(const std::string& path, int flags, const std::string& vfs) {
-  // Debian's SQLite interprets "file:..." as a URI and ":memory:" as no file at all.
+  // Debian's SQLite interprets "file:..." as a URI, and ":memory:" as a database without a file.
   const std::string plain = !path.empty() && path[0] == '/' ? path : absl::StrCat("./", path);
   sqlite3* database = nullptr;
   const int code = sqlite3_open_v2(plain.c_str(), &database, flags, vfs.empty() ? nullptr : vfs.c_str());
@@ -101,11 +101,12 @@ absl::StatusOr<SqliteStatement> SqliteStatement::Prepare(const SqliteConnection&
   return statement;
 }
 
-// Binding fails only for a parameter that does not exist, or for more than a gigabyte; NOT NULL then refuses the row.
+// Binding fails only if the parameter does not exist or the value exceeds a gigabyte. The parameter is then NULL, and
+// the column's NOT NULL refuses the row.
 void SqliteStatement::Bind(int parameter, int64_t value) { sqlite3_bind_int64(statement_.get(), parameter, value); }
 
 void SqliteStatement::BindText(int parameter, absl::string_view text) {
-  // A null pointer would become NULL instead of an empty text.
+  // For a null pointer, SQLite would bind NULL instead of an empty text.
   const char* data = text.empty() ? "" : text.data();
   sqlite3_bind_text64(statement_.get(), parameter, data, text.size(), SQLITE_STATIC, SQLITE_UTF8);
 }
@@ -141,7 +142,7 @@ void SqliteStatement::Reset() {
 }
 
 absl::string_view SqliteStatement::Bytes(int column) const {
-  // In this order, because asking for the bytes of a number converts it first.
+  // Gets the pointer before the size, because getting the pointer of a number converts it to text.
   const auto* data = static_cast<const char*>(sqlite3_column_blob(statement_.get(), column));
   const int size = sqlite3_column_bytes(statement_.get(), column);
   return data == nullptr ? absl::string_view() : absl::string_view(data, static_cast<size_t>(size));

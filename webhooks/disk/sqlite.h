@@ -1,4 +1,4 @@
-// Owning wrappers of SQLite's connections and statements, with errors as absl::Status.
+// C++ classes that own SQLite's connections and statements, and return errors as absl::Status.
 #ifndef STAMPGATE_WEBHOOKS_DISK_SQLITE_H_
 #define STAMPGATE_WEBHOOKS_DISK_SQLITE_H_
 
@@ -14,69 +14,74 @@
 
 namespace stampgate {
 
-// The Status of an error code of SQLite:
+// Returns the Status for an error code of SQLite:
 //   kResourceExhausted   the disk is full or memory is short: a retry may succeed
 //   kAborted             another connection holds a lock
 //   kDataLoss            the file is damaged
 //   kFailedPrecondition  the file is not a database
 //   kUnavailable         the file cannot be opened, read, written or synced
 //   kInternal            anything else, such as a missing table
-// The message is SQLite's: it names tables and columns, never values.
+// The Status has SQLite's message, which may name tables and columns, but contains no values.
 absl::Status SqliteStatus(sqlite3* database, int code);
 
-// Whether the database can still be used: OK, kResourceExhausted and kAborted, after which a retry may succeed.
+// Returns whether the database can still be used after `status`: true for OK, and for kResourceExhausted and kAborted,
+// after which a retry may succeed.
 bool CanGoOn(const absl::Status& status);
 
-// One connection. One thread at a time, including its statements.
+// A connection to a database. One thread at a time may use it or its statements.
 class SqliteConnection {
  public:
-  // `flags` as for sqlite3_open_v2; `vfs` is empty for the system's. The path is never interpreted as a URI.
+  // Opens a connection. `flags` are those of sqlite3_open_v2. An empty `vfs` means SQLite's default VFS. `path` is a
+  // file path, never a URI.
   static absl::StatusOr<SqliteConnection> Open(const std::string& path, int flags, const std::string& vfs);
 
-  // Runs statements and discards their rows.
+  // Runs the statements in `sql` and discards their rows.
   absl::Status Run(const char* sql);
 
-  // The first column of the first row, as a number or as text. kInternal if there is no row.
+  // Runs a statement. Returns the first column of its first row as a number or as text, or kInternal if there is no
+  // row.
   absl::StatusOr<int64_t> Number(const char* sql);
   absl::StatusOr<std::string> Text(const char* sql);
 
-  // Whether a transaction is open.
+  // Returns whether a transaction is open.
   bool in_transaction() const { return sqlite3_get_autocommit(database_.get()) == 0; }
 
   sqlite3* get() const { return database_.get(); }
 
  private:
   struct Close {
-    // Closing waits for open statements, so members may be destroyed in any order.
+    // sqlite3_close_v2 delays closing until all statements are finalized, so that members may be destroyed in any
+    // order.
     void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
   };
 
   std::unique_ptr<sqlite3, Close> database_;
 };
 
-// A prepared statement: bind, step, read, reset. Parameters count from 1, columns from 0.
+// A prepared statement. Use it in this order: bind parameters, step, read columns, reset. The first parameter is 1, the
+// first column is 0.
 class SqliteStatement {
  public:
   SqliteStatement() = default;
 
   static absl::StatusOr<SqliteStatement> Prepare(const SqliteConnection& connection, const char* sql);
 
-  // Bytes are not copied: they must stay valid until Reset, or until Run, which resets.
+  // Sets a parameter. BindText and BindBlob do not copy the bytes, which must stay valid until Reset or the end of Run.
   void Bind(int parameter, int64_t value);
   void BindText(int parameter, absl::string_view text);
   void BindBlob(int parameter, absl::string_view bytes);
 
-  // Returns whether there is a row. After an error or the last row, call Reset.
+  // Steps to the next row. Returns whether there is one. After an error or the last row, call Reset.
   absl::StatusOr<bool> Step();
-  // Steps to the end. A change is committed by the last step, also if the statement returns rows.
+  // Steps until there are no more rows. Only the last step commits a change, also if the statement returns rows.
   absl::Status Finish();
-  // Finish, then Reset.
+  // Calls Finish and then Reset.
   absl::Status Run();
-  // Also ends the read transaction, unless another statement holds it.
+  // Prepares the statement for its next use. Also ends the read transaction, unless another statement still reads.
   void Reset();
 
   int64_t Number(int column) const { return sqlite3_column_int64(statement_.get(), column); }
-  // The bytes of a text or blob; valid until the next Step or Reset.
+  // Returns the bytes of a text or blob, which are valid until the next Step or Reset.
   absl::string_view Bytes(int column) const;
   bool IsNull(int column) const { return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL; }
 

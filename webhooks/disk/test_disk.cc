@@ -26,15 +26,15 @@ std::string NewVfsName() {
 
 }  // namespace
 
-// A file; exists while it has a name or is open.
+// A file. It exists as long as it has a name or is open.
 struct TestDisk::Node {
-  std::string content;  // as the cache has it
+  std::string content;  // the content in the cache
 
-  // The disk's content of the pages that differ in the cache; empty past the end of the file on the disk. Dirty pages
-  // will be written back; lost pages will not, unless they are written to again.
+  // The pages that differ between cache and disk, with the disk's content, which is empty past the end of the disk's
+  // file. The next sync writes dirty pages. It does not write lost pages, unless a process writes to them again.
   std::map<size_t, std::string> dirty;
   std::map<size_t, std::string> lost;
-  bool write_back_failed = false;  // and no sync has reported it yet
+  bool write_back_failed = false;  // a write-back failed, and no sync has returned its error yet
 
   std::string Page(size_t page) const {
     const size_t from = page * kPageBytes;
@@ -47,7 +47,7 @@ struct TestDisk::Node {
     for (std::map<size_t, std::string>* set : {&dirty, &lost}) set->erase(set->lower_bound(pages), set->end());
   }
 
-  // Discards lost pages, so that reads return the disk's content again.
+  // Drops lost pages from the cache, so that reads return the disk's content again.
   void Drop() {
     for (auto& [page, on_disk] : lost) {
       const size_t from = page * kPageBytes;
@@ -57,32 +57,32 @@ struct TestDisk::Node {
     lost.clear();
   }
 
-  // SQLite's five levels of locks.
+  // SQLite's locks on the file: the number of shared ones, and who holds each other kind.
   int shared = 0;
   const File* reserved = nullptr;
   const File* pending = nullptr;
   const File* exclusive = nullptr;
 
-  // The write-ahead log's index; deleted with its last user.
+  // The shared memory of the write-ahead log's index. It is deleted when its last user closes it.
   int shm_users = 0;
   std::vector<std::unique_ptr<char[]>> regions;
   int shm_shared[kShmLocks] = {};
   const File* shm_exclusive[kShmLocks] = {};
 };
 
-// An open file. SQLite owns its memory.
+// An open file, in memory that SQLite owns.
 struct TestDisk::File : sqlite3_file {
   TestDisk* disk;
   std::shared_ptr<Node> node;
   std::string name;
-  bool syncs_folder = false;  // the next sync also syncs the folder
-  int64_t growth = 1;         // its size is a multiple of this, because SQLite requests sizes so
+  bool syncs_folder = false;  // whether the next sync also syncs the folder
+  int64_t growth = 1;         // sizes that SQLite requests are rounded up to a multiple of this
   int lock = SQLITE_LOCK_NONE;
   bool uses_shm = false;
   bool shm_shared[kShmLocks] = {};
 };
 
-// The functions that SQLite calls.
+// The functions of the VFS, which SQLite calls.
 struct TestDisk::Methods {
   static File& Of(sqlite3_file* file) { return *static_cast<File*>(file); }
   static TestDisk& Of(sqlite3_vfs* vfs) { return *static_cast<TestDisk*>(vfs->pAppData); }
@@ -128,7 +128,7 @@ TestDisk::TestDisk(const DiskImage& image) : vfs_name_(NewVfsName()), vfs_(std::
   vfs_->xAccess = Methods::Access;
   vfs_->xFullPathname = Methods::FullPathname;
   vfs_->xSleep = Methods::Sleep;
-  ABSL_RAW_CHECK(sqlite3_vfs_register(vfs_.get(), 0) == SQLITE_OK, "SQLite does not accept the test's disk");
+  ABSL_RAW_CHECK(sqlite3_vfs_register(vfs_.get(), 0) == SQLITE_OK, "SQLite cannot register the VFS of the test disk");
 }
 
 TestDisk::~TestDisk() { sqlite3_vfs_unregister(vfs_.get()); }
@@ -202,7 +202,7 @@ int TestDisk::failures() const {
   return failures_;
 }
 
-// Counts an operation; returns whether the process has already been stopped.
+// Counts an operation. Returns whether the simulated kill has already happened.
 bool TestDisk::Stopped() {
   if (operations_left_ == 0) return true;
   if (operations_left_ > 0) --operations_left_;
@@ -224,10 +224,10 @@ absl::Status TestDisk::SyncOnly(const std::string& path) {
   return absl::UnavailableError(absl::StrCat(path, " cannot be written to disk"));
 }
 
-// Leaves no dirty pages.
+// Writes dirty pages back and fails: `seed` selects which pages become lost. No page is dirty afterwards.
 void TestDisk::WriteBack(const std::string& name, Node& node, uint64_t seed) {
   std::mt19937_64 random(seed);
-  const uint64_t kind = seed % 4;  // 0: all are written, 1: none is, otherwise some are
+  const uint64_t kind = seed % 4;  // 0: all pages are written, 1: none, otherwise some
   DiskChange change{DiskChange::Kind::kSync, name, 0, ""};
   for (auto& [page, on_disk] : node.dirty) {
     if (kind == 0 || (kind != 1 && random() % 2 == 0)) continue;
@@ -251,7 +251,7 @@ int TestDisk::Write(File& file, const char* data, int size, int64_t offset) {
   }
   if (size == 0) return fits ? SQLITE_OK : SQLITE_FULL;
   const size_t written_to = static_cast<size_t>(offset) + static_cast<size_t>(size);
-  // A page that was not whole becomes dirty too when the file grows over it.
+  // If the file grows, its old last page and all new pages become dirty too.
   for (size_t page = std::min(content.size(), static_cast<size_t>(offset)) / kPageBytes;
        page <= (written_to - 1) / kPageBytes; ++page) {
     MarkDirty(file.name, *file.node, page);
@@ -267,7 +267,8 @@ int TestDisk::Write(File& file, const char* data, int size, int64_t offset) {
   return fits ? SQLITE_OK : SQLITE_FULL;
 }
 
-// Lost parts of the page will be written together with the rest of it.
+// Marks a page as dirty. If the page was lost, its lost parts become writes of the history, which the next sync makes
+// durable.
 void TestDisk::MarkDirty(const std::string& name, Node& node, size_t page) {
   if (node.dirty.contains(page)) return;
   const std::string cached = node.Page(page);
@@ -276,7 +277,7 @@ void TestDisk::MarkDirty(const std::string& name, Node& node, size_t page) {
     node.dirty[page] = cached;
     return;
   }
-  // Byte by byte: a power cut must not remove bytes that the disk already has.
+  // Adds only the bytes that differ: a power cut must not remove bytes that the disk already has.
   const std::string& on_disk = lost->second;
   for (size_t from = 0; from < cached.size();) {
     const auto differs = [&](size_t at) { return at >= on_disk.size() || on_disk[at] != cached[at]; };
@@ -298,7 +299,7 @@ int TestDisk::Sync(const std::string& name, Node& node, bool folder) {
     WriteBack(name, node, sync_failure_seed_);
     return SQLITE_IOERR_FSYNC;
   }
-  // Like Linux, which writes the pages that are dirty now and returns the earlier error.
+  // As on Linux, a sync after a failed write-back writes the dirty pages, but returns the earlier error.
   node.dirty.clear();
   history_.push_back({DiskChange::Kind::kSync, name, 0, "", folder});
   return std::exchange(node.write_back_failed, false) ? SQLITE_IOERR_FSYNC : SQLITE_OK;
@@ -327,7 +328,7 @@ int TestDisk::Methods::Open(sqlite3_vfs* vfs, const char* name, sqlite3_file* me
       .xUnfetch = nullptr,
   };
   memory->pMethods = nullptr;
-  if (name == nullptr) return SQLITE_CANTOPEN;  // a temporary file: the event log has none
+  if (name == nullptr) return SQLITE_CANTOPEN;  // a temporary file, which the stores do not use
   TestDisk& disk = Of(vfs);
   std::lock_guard lock(disk.mutex_);
   std::shared_ptr<Node>& node = disk.files_[name];
@@ -337,14 +338,14 @@ int TestDisk::Methods::Open(sqlite3_vfs* vfs, const char* name, sqlite3_file* me
       return SQLITE_CANTOPEN;
     }
     node = std::make_shared<Node>();
-    // The event log creates its main file itself and syncs the folder.
+    // ExclusiveFile creates the real database file and syncs its folder.
     disk.history_.push_back({DiskChange::Kind::kCreate, name, 0, "", (flags & SQLITE_OPEN_MAIN_DB) != 0});
   }
   File* file = new (memory) File;
   file->disk = &disk;
   file->node = node;
   file->name = name;
-  // Like SQLite on Linux, which syncs the folder after it has created or deleted these files.
+  // SQLite on Linux also syncs the folder with the first sync of these files.
   file->syncs_folder = (flags & (SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_WAL)) != 0;
   file->pMethods = &kMethods;
   if (out_flags != nullptr) *out_flags = flags;
@@ -364,7 +365,7 @@ int TestDisk::Methods::Access(sqlite3_vfs* vfs, const char* name, int flags, int
   TestDisk& disk = Of(vfs);
   std::lock_guard lock(disk.mutex_);
   const auto file = disk.files_.find(name);
-  // Like the system's VFS, for which an empty file does not exist.
+  // As in SQLite's own VFS, SQLITE_ACCESS_EXISTS treats an empty file as missing.
   *result = file != disk.files_.end() && (flags != SQLITE_ACCESS_EXISTS || !file->second->content.empty());
   return SQLITE_OK;
 }
@@ -380,7 +381,7 @@ int TestDisk::Methods::Sleep(sqlite3_vfs* vfs, int us) {
     std::lock_guard lock(disk.mutex_);
     disk.waited_us_ += us;
   }
-  // SQLite gives up after a number of tries: the thread that holds the lock must have the time to release it.
+  // Really waits: SQLite gives up after a number of tries, and the thread that holds the lock needs time to release it.
   std::this_thread::sleep_for(std::chrono::microseconds(us));
   return us;
 }
@@ -451,7 +452,7 @@ int TestDisk::Methods::FileControl(sqlite3_file* file, int what, void* argument)
   const auto there = static_cast<int64_t>(self.node->content.size());
   if (size <= there || self.growth == 1) return SQLITE_OK;
   if (self.disk->Stopped()) return SQLITE_IOERR_WRITE;
-  // A reservation: like a write it fails on a full disk, but it has no other failure.
+  // Reserves space by writing zeros. This fails on a full disk, but planned failures of writes do not affect it.
   const std::string zeros(static_cast<size_t>(size - there), '\0');
   return self.disk->Write(self, zeros.data(), static_cast<int>(zeros.size()), there);
 }

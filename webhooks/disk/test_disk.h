@@ -1,11 +1,11 @@
-// A disk in memory with a page cache, which records its history and fails on request.
+// A simulated disk with a page cache, for tests. It records all changes and fails on request.
 //
-// Several connections of this process may use it at once, with a write-ahead log too. It keeps the promises of SQLite's
-// own VFS on Linux: a write never changes the bytes beside it.
+// Several connections of this process may use it at the same time, also with a write-ahead log. Like SQLite's own VFS
+// on Linux, it guarantees that a write, even an interrupted one, changes no bytes outside of the written range.
 //
-// Reads come from the cache, and the cache outlives the process that wrote it, as on a real machine. As on Linux, a
-// failed write-back marks pages clean that the disk does not have: reads return them as if nothing had happened, and no
-// later sync writes them. Only Settle and a power cut (power_cut.h) reveal the disk's content again.
+// Reads return the content of the cache, and the cache outlives the process that wrote it, as on a real machine. As on
+// Linux, a failed write-back marks pages as clean although the disk does not have them: reads still return these pages,
+// and no later sync writes them. Only after Settle or a power cut (power_cut.h) do reads return the disk's content.
 #ifndef STAMPGATE_WEBHOOKS_DISK_TEST_DISK_H_
 #define STAMPGATE_WEBHOOKS_DISK_TEST_DISK_H_
 
@@ -25,7 +25,7 @@
 
 namespace stampgate {
 
-// The content of each file, by name.
+// The content of each file, by the file's name.
 using DiskImage = std::map<std::string, std::string>;
 
 // The page size of the cache.
@@ -37,14 +37,14 @@ struct DiskChange {
 
   Kind kind;
   std::string file;
-  int64_t offset = 0;   // of a write; for a truncation, the new size
-  std::string data;     // of a write
-  bool folder = false;  // for a creation, deletion or sync: the folder was synced too
-  // For a sync: the pages, by number, whose writes since the last sync did not reach the disk and never will.
+  int64_t offset = 0;   // for a write; for a truncation, the new size
+  std::string data;     // for a write
+  bool folder = false;  // for a creation, deletion or sync: whether the folder was synced too
+  // For a sync: the numbers of the pages whose writes since the last sync did not reach the disk and never will.
   std::set<size_t> lost = {};
 };
 
-// Thread-safe. Must outlive every connection that uses it.
+// The simulated disk. Thread-safe. Must outlive every connection that uses it.
 class TestDisk : public Disk {
  public:
   explicit TestDisk(const DiskImage& image = {});
@@ -53,49 +53,50 @@ class TestDisk : public Disk {
   TestDisk(const TestDisk&) = delete;
   TestDisk& operator=(const TestDisk&) = delete;
 
-  // The name under which it is registered with SQLite.
+  // Returns the name of the VFS with which SQLite uses this disk.
   std::string vfs() const override { return vfs_name_; }
 
-  // No connection to the file may be open.
+  // Requires that no connection to the file is open.
   absl::Status Settle(const std::string& path) override;
 
-  // Half of Settle: writes the pages but leaves them in the cache.
+  // Writes the file's cached pages to the disk as Settle does, but keeps them in the cache.
   absl::Status SyncOnly(const std::string& path);
 
-  // The files as processes see them.
+  // Returns the content of the files in the cache, as processes read it.
   DiskImage image() const;
 
-  // All operations since its creation. Call it when nothing uses the disk.
+  // Returns all changes since the disk was created. Call it when no connection uses the disk.
   const std::vector<DiskChange>& history() const { return history_; }
   size_t steps() const;
 
-  // From the `n`th write on (1 is the next), the disk is full: writes past the end of a file fail or, with
-  // `everywhere`, all writes. Enlarging a file counts as a write. Half of the bytes of the first failing write reach
-  // the disk.
+  // Makes the disk full from the `n`th write on (1 is the next). Then writes past the end of a file fail or, with
+  // `everywhere`, all writes. Enlarging a file counts as a write. The first failing write still stores half of its
+  // bytes.
   void FillAtWrite(int n, bool everywhere);
   void MakeRoom();
 
-  // The `n`th write from now fails once with an I/O error and writes nothing; 0: no write fails.
+  // Makes the `n`th write from now fail with an I/O error. That write stores nothing, and later writes succeed. 0
+  // cancels this.
   void FailWrite(int n);
 
-  // The `n`th sync from now fails once; 0: no sync fails. Its pages are clean afterwards, and `seed` chooses which of
-  // them the disk has: all, none or some.
+  // Makes the `n`th sync from now fail; later syncs succeed. 0 cancels this. The failed sync marks all pages of the
+  // file as clean. `seed` selects whether it has written all of them, none or some.
   void FailSync(int n, uint64_t seed = 1);
 
-  // After the `n`th write from now the system writes that file's pages back by itself, and fails like a failing sync.
-  // The file's next sync returns the error.
+  // After the `n`th write from now, simulates that the system writes that file's pages back on its own, and that this
+  // fails like a sync of FailSync. The file's next sync returns the error.
   void FailWriteBack(int n, uint64_t seed);
 
-  // Simulates a kill after `operations` more operations that change the disk: later ones fail and change nothing.
-  // Restart ends this, and cancels every planned failure.
+  // Simulates that the process is killed after `operations` more operations that change the disk: all later ones fail
+  // and change nothing. Restart ends this state, and cancels all planned failures.
   void StopAfter(int operations);
   void Restart();
   bool stopped() const;
 
-  // How long SQLite has waited for locks, in all.
+  // Returns the total time for which SQLite has waited for locks.
   int64_t waited_us() const;
 
-  // The number of failed writes and syncs.
+  // Returns the number of failed writes and syncs.
   int failures() const;
 
  private:
@@ -115,7 +116,7 @@ class TestDisk : public Disk {
   mutable std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Node>> files_;
   std::vector<DiskChange> history_;
-  int writes_until_full_ = 0;  // 0: not planned
+  int writes_until_full_ = 0;  // 0: the disk does not become full
   bool full_ = false;
   bool full_everywhere_ = false;
   int writes_until_failure_ = 0;

@@ -25,7 +25,8 @@ void VfsFile::Close::operator()(sqlite3_file* file) const {
 absl::StatusOr<VfsFile> VfsFile::Open(const std::string& path, const std::string& vfs) {
   sqlite3_vfs* const found = sqlite3_vfs_find(vfs.empty() ? nullptr : vfs.c_str());
   if (found == nullptr) return absl::UnavailableError("SQLite has no such VFS");
-  // SQLite creates a file of the kind "journal" with its database's mode, and syncs its folder with the first sync.
+  // With SQLITE_OPEN_MAIN_JOURNAL, SQLite creates the file with the mode of its database, and syncs its folder with the
+  // file's first sync.
   constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MAIN_JOURNAL;
   auto name = std::make_unique<std::string>(path);
   std::unique_ptr<sqlite3_file, Close> file(

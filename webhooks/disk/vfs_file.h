@@ -1,4 +1,4 @@
-// A small file of the gateway on the disk that SQLite uses.
+// A small file that the gateway reads and writes through SQLite's VFS.
 #ifndef STAMPGATE_WEBHOOKS_DISK_VFS_FILE_H_
 #define STAMPGATE_WEBHOOKS_DISK_VFS_FILE_H_
 
@@ -14,23 +14,23 @@
 
 namespace stampgate {
 
-// Uses SQLite's VFS, so that a test's disk sees its operations. One thread at a time. Errors: kUnavailable; Write also
-// returns kResourceExhausted if the disk is full.
+// A file that uses SQLite's VFS, so that a TestDisk simulates its operations too. One thread at a time. Errors:
+// kUnavailable; Write also returns kResourceExhausted if the disk is full.
 class VfsFile {
  public:
-  // Opens or creates the file. Its name is that of an existing file and a suffix that begins with "-"; it gets that
-  // file's mode. `vfs` is empty for the system's.
+  // Opens or creates the file. `path` is the path of an existing file with a suffix that begins with "-". A new file
+  // gets the mode of that existing file. An empty `vfs` means SQLite's default VFS.
   static absl::StatusOr<VfsFile> Open(const std::string& path, const std::string& vfs);
 
   VfsFile(VfsFile&&) = default;
   VfsFile& operator=(VfsFile&&) = default;
 
-  // The `size` bytes from `offset` on; zeros past the end of the file.
+  // Returns `size` bytes from `offset` on. Bytes past the end of the file are zero.
   absl::StatusOr<std::string> Read(int64_t offset, size_t size);
 
   absl::Status Write(int64_t offset, absl::string_view bytes);
 
-  // When this returns OK, the written bytes and the file's name are on the disk.
+  // Syncs the file. If this returns OK, the disk has the written bytes and the file's name.
   absl::Status Sync();
 
  private:
@@ -38,7 +38,7 @@ class VfsFile {
     void operator()(sqlite3_file* file) const;
   };
 
-  // The file owns the path, because SQLite keeps the pointer.
+  // This object owns the path, because SQLite keeps a pointer to it.
   VfsFile(std::unique_ptr<std::string> path, std::unique_ptr<sqlite3_file, Close> file)
       : path_(std::move(path)), file_(std::move(file)) {}
 

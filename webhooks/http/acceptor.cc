@@ -18,8 +18,8 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-// After accept fails, for example for lack of descriptors, the peer stays in the queue: an immediate retry would fail
-// again.
+// How long to wait before the next accept after a failed one. If no file descriptor was available, an immediate retry
+// would fail again, because the connection stays in the system's queue.
 constexpr std::chrono::milliseconds kAcceptAgain(100);
 
 }  // namespace
@@ -75,7 +75,7 @@ void Acceptor::AcceptLater() {
 void Acceptor::Give(PeerStream::Socket socket) {
   try {
     on_connection_(std::move(socket));
-  } catch (const std::exception&) {  // out of memory for one connection: the loop must continue
+  } catch (const std::exception&) {  // no memory for this connection; the acceptor must continue
   }
 }
 

@@ -1,4 +1,4 @@
-// A listening socket that accepts connections, and the loop that runs its handlers.
+// Listens on a socket and accepts connections.
 #ifndef STAMPGATE_WEBHOOKS_HTTP_ACCEPTOR_H_
 #define STAMPGATE_WEBHOOKS_HTTP_ACCEPTOR_H_
 
@@ -18,8 +18,9 @@
 
 namespace stampgate {
 
-// Runs handlers of an io_context by `body`, such as its run(), until that returns. Our code throws nothing, but Asio
-// may when memory is short: the handler that threw is lost together with what only it owned; the others continue.
+// Calls `body`, which runs the handlers of an io_context, until `body` returns without an exception. Our code throws
+// none, but Asio may if memory is short. In that case only the handler that threw is lost, with the objects that only
+// it owned.
 template <typename Body>
 void RunHandlers(Body body) {
   while (true) {
@@ -31,26 +32,28 @@ void RunHandlers(Body body) {
   }
 }
 
-// Not thread-safe, except that any thread may run its handlers in `io`. Destroy it after those threads have ended.
+// A listening socket. Not thread-safe, but several threads may run its handlers in `io`. Destroy it after these threads
+// have ended.
 class Acceptor {
  public:
-  // Receives a connection, which has its own strand. Called once at a time.
+  // Receives each accepted connection, which has its own strand. Calls of it do not overlap.
   using OnConnection = std::function<void(PeerStream::Socket)>;
 
-  // Throws what Asio's constructors throw when no descriptor is available.
+  // May throw an exception of Asio, if no file descriptor is available.
   explicit Acceptor(boost::asio::io_context& io);
 
-  // Listens on `listen_address`, a text for ParseListenAddress; with port 0 the system chooses one. Errors:
+  // Listens on `listen_address`, a text for ParseListenAddress. If its port is 0, the system chooses a port. Errors:
   // kInvalidArgument, kUnavailable.
   absl::Status Listen(absl::string_view listen_address);
 
-  // The address it listens on, as in a URL: "127.0.0.1:34567", "[::1]:34567".
+  // Returns the address of the socket in the form that URLs use: "127.0.0.1:34567", "[::1]:34567".
   const std::string& address() const { return address_; }
 
-  // Accepts until Close. If `on_connection` throws, only that connection is lost.
+  // Accepts connections until Close, and passes them to `on_connection`. If `on_connection` throws, only that
+  // connection is lost.
   void Start(OnConnection on_connection);
 
-  // Call when no thread runs `io`.
+  // Stops accepting. Call it when no thread runs `io`.
   void Close();
 
  private:

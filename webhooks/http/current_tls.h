@@ -1,4 +1,4 @@
-// The certificate that a port serves; it can be replaced while the port is open.
+// Holds the certificate and key that a port serves, and replaces them while the port is open.
 #ifndef STAMPGATE_WEBHOOKS_HTTP_CURRENT_TLS_H_
 #define STAMPGATE_WEBHOOKS_HTTP_CURRENT_TLS_H_
 
@@ -16,25 +16,25 @@
 
 namespace stampgate {
 
-// Thread-safe. Certificate and key change together.
+// The served certificate and its key, which are always replaced together. Thread-safe.
 class CurrentTls {
  public:
   // Reads the files. Errors: those of ReadTlsFiles, CheckTlsSnapshot and MakeTlsServerContext.
   static absl::StatusOr<std::unique_ptr<CurrentTls>> Load(TlsFiles files, absl::Time now);
 
-  // The context for new connections. A connection keeps the context that it began with.
+  // Returns the TLS context for new connections. A connection keeps the context with which it began.
   std::shared_ptr<boost::asio::ssl::context> context() const;
 
-  // When the served certificate expires.
+  // Returns when the served certificate expires.
   absl::Time not_after() const;
 
-  // Reads the files and, if they changed, checks and serves them. Returns whether they changed. After an error, which
-  // is one of Load's, the served certificate stays. Unchanged files are not checked again: an expired certificate is
-  // served until there is a better one; see not_after().
+  // Reads the files. If their content has changed, checks it and serves the new certificate. Returns whether the
+  // content has changed. After an error, the port still serves the previous certificate. Does not check unchanged files
+  // again, so the port still serves a certificate that has expired since; see not_after(). Errors: those of Load.
   absl::StatusOr<bool> Reload(absl::Time now);
 
  private:
-  // Identifies certificates and a key without storing the key.
+  // Digests of the certificates and of the key, which detect a change.
   using Digest = std::array<std::array<uint8_t, 32>, 2>;
 
   struct Served {
@@ -47,7 +47,7 @@ class CurrentTls {
 
   const TlsFiles files_;
   std::mutex reloading_;
-  Current<Served> served_;  // null only before the first Reload
+  Current<Served> served_;  // null only before the first successful Reload
 };
 
 }  // namespace stampgate

@@ -1,4 +1,5 @@
-// A string body for Boost.Beast that grows with the received bytes. Beast's own body reserves the announced length.
+// A string body for Boost.Beast that grows with the received bytes. Beast's own string body reserves memory for the
+// whole Content-Length.
 #ifndef STAMPGATE_WEBHOOKS_HTTP_GROWING_BODY_H_
 #define STAMPGATE_WEBHOOKS_HTTP_GROWING_BODY_H_
 
@@ -13,7 +14,7 @@
 
 namespace stampgate {
 
-// Boost.Beast requires these names.
+// Boost.Beast prescribes the names of the members.
 struct GrowingBody {
   using value_type = std::string;
 

@@ -7,8 +7,8 @@
 namespace stampgate {
 
 struct HeaderField {
-  std::string name;   // in the sender's spelling
-  std::string value;  // without white space around it
+  std::string name;   // as the sender has written it
+  std::string value;  // without surrounding white space
 };
 
 }  // namespace stampgate

@@ -5,7 +5,7 @@
 namespace stampgate {
 namespace {
 
-TEST(ListenAddressTest, IsAnIpAddressAndAPort) {
+TEST(ListenAddressTest, AcceptsAnIpAddressAndAPort) {
   EXPECT_EQ(ParseListenAddress("127.0.0.1:8080")->ip, "127.0.0.1");
   EXPECT_EQ(ParseListenAddress("127.0.0.1:8080")->port, 8080);
   EXPECT_EQ(ParseListenAddress("[::1]:0")->ip, "::1");
@@ -16,14 +16,14 @@ TEST(ListenAddressTest, IsAnIpAddressAndAPort) {
   EXPECT_TRUE(ParseListenAddress("[::]:1").ok());
 }
 
-TEST(ListenAddressTest, KnowsLoopbackAddresses) {
+TEST(ListenAddressTest, RecognizesLoopbackAddresses) {
   for (const char* ip : {"127.0.0.1", "127.255.3.4", "::1", "0:0:0:0:0:0:0:1"}) EXPECT_TRUE(IsLoopbackIp(ip)) << ip;
   for (const char* ip : {"", "128.0.0.1", "0.0.0.0", "::", "::2", "::ffff:127.0.0.1", "[::1]", "localhost", "127.1"}) {
     EXPECT_FALSE(IsLoopbackIp(ip)) << ip;
   }
 }
 
-TEST(ListenAddressTest, RefusesEverythingElse) {
+TEST(ListenAddressTest, RefusesTextsThatAreNotAnIpAddressAndAPort) {
   for (const char* text : {"",
                            ":",
                            ":80",

@@ -12,10 +12,10 @@ using boost::system::error_code;
 PeerStream::PeerStream(Socket socket, std::shared_ptr<asio::ssl::context> tls)
     : context_(std::move(tls)), socket_(std::move(socket)) {
   if (context_ != nullptr) tls_.emplace(socket_, *context_);
-  // An interim response must not delay the final one until it is acknowledged.
+  // Without this option, the system would delay a final response until the peer has acknowledged the interim response.
   error_code ignored;
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
-  // Responses are short: a peer that does not read them must be noticed before megabytes wait for it in the kernel.
+  // A small buffer, so that writes block soon if a peer does not read its responses, which are short.
   socket_.set_option(asio::socket_base::send_buffer_size(16 << 10), ignored);
 }
 
@@ -44,8 +44,8 @@ void PeerStream::End(asio::mutable_buffer scratch, Done done) {
     Discard(scratch, std::move(done));
     return;
   }
-  // Ends when the peer has sent its close notification, or with an error if it sends something else; both are fine
-  // here.
+  // Completes when the peer has sent its close notification, or with an error if the peer sends other data. Both
+  // outcomes are fine.
   tls_->async_shutdown(
       [this, scratch, done = std::move(done)](error_code) mutable { Discard(scratch, std::move(done)); });
 }

@@ -1,4 +1,4 @@
-// The byte stream to and from one peer, over TLS or plain TCP.
+// Reads bytes from one peer and writes bytes to it, over TLS or plain TCP.
 #ifndef STAMPGATE_WEBHOOKS_HTTP_PEER_STREAM_H_
 #define STAMPGATE_WEBHOOKS_HTTP_PEER_STREAM_H_
 
@@ -19,8 +19,8 @@
 
 namespace stampgate {
 
-// Not thread-safe: call it on the socket's strand. Callbacks run on the strand, never before the call returns. The
-// stream must live until they have run.
+// A connection to one peer. Not thread-safe: call its functions on the socket's strand. Callbacks run on the strand,
+// never inside of the function that received them. The stream must live until all callbacks have run.
 class PeerStream {
  public:
   using Strand = boost::asio::strand<boost::asio::io_context::executor_type>;
@@ -28,7 +28,7 @@ class PeerStream {
   using Done = absl::AnyInvocable<void(boost::system::error_code)>;
   using OnBytes = absl::AnyInvocable<void(boost::system::error_code, size_t)>;
 
-  // Plain TCP without `tls`. Keeps `tls`, even if the port serves another certificate later.
+  // Uses plain TCP if `tls` is null. Keeps `tls`, even if the port serves another certificate later.
   PeerStream(Socket socket, std::shared_ptr<boost::asio::ssl::context> tls);
 
   Strand strand() { return socket_.get_executor(); }
@@ -36,14 +36,14 @@ class PeerStream {
 
   void Handshake(Done done);
   void Read(boost::asio::mutable_buffer into, OnBytes on_bytes);
-  // Writes all of `bytes`, which must stay valid until `done`.
+  // Writes all of `bytes`, which must stay valid until `done` is called.
   void Write(absl::string_view bytes, Done done);
 
-  // Closes the sending side and discards input until the peer closes too. Closing with unread bytes would reset the
-  // connection, and the peer might not receive its response. `done` means that the peer has closed.
+  // Closes the sending side, and discards received bytes until the peer closes its side. Calls `done` after that. If
+  // Close left unread bytes, the system would reset the connection, and the peer might not receive its response.
   void End(boost::asio::mutable_buffer scratch, Done done);
 
-  // Pending operations fail.
+  // Closes the connection. Pending operations fail.
   void Close();
 
  private:

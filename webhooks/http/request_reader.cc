@@ -25,13 +25,13 @@ bool IsNumber(absl::string_view text) {
 
 boost::asio::const_buffer BufferOf(absl::string_view bytes) { return {bytes.data(), bytes.size()}; }
 
-// Returns a target in absolute form without its scheme and authority; any other target unchanged.
+// Removes scheme and authority from a target that is an absolute URL. Returns any other target unchanged.
 absl::string_view OriginFormOf(absl::string_view target) {
   for (absl::string_view scheme : {"http://", "https://"}) {
     if (!absl::StartsWithIgnoreCase(target, scheme)) continue;
     const absl::string_view rest = target.substr(scheme.size());
     const size_t end = rest.find_first_of("/?");
-    if (end == 0 || end == absl::string_view::npos || rest[end] == '?') return target;  // no host, or no path
+    if (end == 0 || end == absl::string_view::npos || rest[end] == '?') return target;  // no host or no path
     return rest.substr(end);
   }
   return target;
@@ -43,14 +43,14 @@ std::string TextOf(boost::beast::string_view text) { return std::string(text.dat
 
 RequestReader::RequestReader(size_t max_body_bytes) : max_body_bytes_(max_body_bytes) {
   parser_.header_limit(kMaxHeadBytes);
-  // The limit, and the response to a body that exceeds it, depend on the head.
+  // ParseHead sets the limit of the body. Until then Beast must not refuse a head because of its Content-Length.
   parser_.body_limit(std::numeric_limits<uint64_t>::max());
 }
 
 RequestReader::State RequestReader::ReadHead(absl::string_view& bytes) {
   while (true) {
     const size_t end = bytes.find_first_of(absl::string_view("\r\n\0", 3), seen_);
-    // Counted to the end of a line; bytes after the head do not count.
+    // Compares the end of the current line with the limit, because bytes after the head do not count.
     if (std::min(end, bytes.size()) >= kMaxHeadBytes) return State::kTooLarge;
     if (end == absl::string_view::npos) {
       seen_ = bytes.size();
@@ -73,7 +73,7 @@ RequestReader::State RequestReader::ReadHead(absl::string_view& bytes) {
   }
 }
 
-// Checks only for violations that Beast accepts.
+// Checks a line of the head only for faults that Beast accepts.
 RequestReader::State RequestReader::CheckLine(absl::string_view line) {
   if (!has_request_line_) {
     has_request_line_ = true;
@@ -104,7 +104,7 @@ RequestReader::State RequestReader::CheckLine(absl::string_view line) {
 
 bool RequestReader::CheckFraming() const {
   if (lengths_ > 1) return false;
-  if (http_1_0_ && chunked_) return false;  // HTTP/1.0 has no chunks: another server might not see the body
+  if (http_1_0_ && chunked_) return false;  // HTTP/1.0 has no chunked bodies
   return hosts_ == 1 || (hosts_ == 0 && http_1_0_);
 }
 

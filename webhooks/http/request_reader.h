@@ -1,8 +1,8 @@
-// Reads one HTTP request incrementally, with the parser of Boost.Beast.
+// Reads one HTTP request from bytes that arrive in pieces, with the parser of Boost.Beast.
 //
-// Refuses what Beast accepts although two servers might interpret it differently: folded lines, blanks before a colon,
-// repeated lengths, encodings other than chunked, bare line feeds. A peer that sends these is broken or attempts
-// request smuggling.
+// Refuses some requests that Beast accepts, because two servers might interpret them differently: folded lines, blanks
+// before a colon, repeated lengths, encodings other than chunked, line feeds without a carriage return. A peer that
+// sends such a request is faulty or attempts request smuggling.
 #ifndef STAMPGATE_WEBHOOKS_HTTP_REQUEST_READER_H_
 #define STAMPGATE_WEBHOOKS_HTTP_REQUEST_READER_H_
 
@@ -19,19 +19,19 @@
 
 namespace stampgate {
 
-// From the request line to the empty line, inclusive.
+// The maximum size of a head: all bytes from the request line to the empty line, inclusive.
 inline constexpr size_t kMaxHeadBytes = 16 << 10;
 inline constexpr size_t kMaxHeaderFields = 64;
 
 struct RequestHead {
   std::string method;
-  // Path and query. For a target in absolute form ("http://host/path"), which RFC 9112 requires servers to accept, the
-  // part after the host.
+  // Path and query. If the peer sent an absolute URL ("http://host/path"), which RFC 9112 requires servers to accept,
+  // only the part after the host.
   std::string target;
-  bool keep_alive = false;          // the peer wants to send another request
+  bool keep_alive = false;          // whether the peer wants to send another request
   std::vector<HeaderField> fields;  // in the order received; fields of one name are adjacent
 
-  // How the body is delimited. If neither is set, there is no body.
+  // The two ways in which a request gives the length of its body. If neither is set, there is no body.
   std::optional<uint64_t> content_length;
   bool chunked = false;
 
@@ -45,17 +45,18 @@ class RequestReader {
 
   explicit RequestReader(size_t max_body_bytes);
 
-  // `bytes` is all that has arrived since the request began. When this returns kDone, it has removed the head from the
-  // front. Refuses a head at its first bad line. Do not call it again after it has returned anything but kMore.
+  // Reads the head. `bytes` are all bytes since the beginning of the request. If this returns kDone, removes the head
+  // from the front of `bytes`. Refuses a head at its first bad line. Call it again only after kMore.
   State ReadHead(absl::string_view& bytes);
 
-  // Call after the head. Removes what it can use from the front of `bytes`; pass the rest again with more bytes after
-  // it. Trailer fields must be well formed and are ignored. Returns kTooLarge before the body exceeds its limit.
+  // Reads the body. Call it after ReadHead has returned kDone. Removes the bytes that it has used from the front of
+  // `bytes`. If it returns kMore, call it again with the remaining bytes and those that arrive after them. Refuses
+  // malformed trailer fields and ignores others. Returns kTooLarge before the body exceeds its limit.
   State ReadBody(absl::string_view& bytes);
 
   const RequestHead& head() const { return head_; }
   RequestHead& head() { return head_; }
-  // Grows with the received bytes, not with the announced length.
+  // Returns the body, which grows with the received bytes, not with Content-Length.
   std::string& body() { return parser_.get().body(); }
 
  private:
@@ -67,8 +68,8 @@ class RequestReader {
   boost::beast::http::request_parser<GrowingBody> parser_;
   RequestHead head_;
 
-  size_t line_ = 0;  // where the current line begins
-  size_t seen_ = 0;  // there is no end of line before this offset
+  size_t line_ = 0;  // offset of the current line's beginning
+  size_t seen_ = 0;  // ReadHead has searched the bytes before this offset for a line end
   bool has_request_line_ = false;
   bool http_1_0_ = false;
   size_t fields_ = 0;

@@ -1,4 +1,5 @@
-// Covers what the receiver's framing test does not: the fields, every way to split a request, and mutations.
+// Tests cases that receiver_framing_test.cc does not cover: header fields, splitting a request at every byte, and
+// random changes of requests.
 #include "webhooks/http/request_reader.h"
 
 #include <gmock/gmock.h>
@@ -24,17 +25,18 @@ std::vector<std::pair<std::string, std::string>> Pairs(const RequestHead& head) 
   return pairs;
 }
 
-// The result of reading bytes that arrived in pieces.
+// The result of a RequestReader that received bytes in pieces.
 struct Outcome {
   State head = State::kMore;
   State body = State::kMore;
   size_t used = 0;
-  std::string text;  // the body
+  std::string text;  // the body that was read
 
   bool operator==(const Outcome&) const = default;
 };
 
-// Passes the bytes that have arrived after each of `arrivals` to a reader until it is done.
+// Simulates that `bytes` arrive in pieces. `arrivals` has the number of bytes that have arrived after each piece.
+// Passes the unused bytes to a reader after each piece, until the reader is done.
 Outcome ReadInPieces(absl::string_view bytes, const std::vector<size_t>& arrivals, size_t max_body_bytes = 100) {
   RequestReader reader(max_body_bytes);
   Outcome outcome;
@@ -65,7 +67,7 @@ constexpr absl::string_view kHead =
 constexpr absl::string_view kChunkedHead = "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n";
 constexpr absl::string_view kChunks = "3\r\nabc\r\nA;x=y\r\n0123456789\r\n0\r\nTrailer: t\r\nB: c\r\n\r\n";
 
-TEST(RequestReaderTest, ReadsAHead) {
+TEST(RequestReaderTest, ReadsAllPartsOfAHead) {
   RequestReader reader(100);
   const std::string bytes = absl::StrCat(kHead, "body");
   absl::string_view unread = bytes;
@@ -95,7 +97,7 @@ TEST(RequestReaderTest, TrailerFieldsDoNotBecomeHeaders) {
   EXPECT_EQ(reader.head().fields.size(), 2u);
 }
 
-TEST(RequestReaderTest, LeavesTheNextRequest) {
+TEST(RequestReaderTest, LeavesTheBytesOfTheNextRequest) {
   for (const absl::string_view request : {"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc",
                                           "POST / HTTP/1.1\r\nHost: h\r\n\r\n", "GET / HTTP/1.0\r\n\r\n"}) {
     const Outcome outcome = ReadAll(absl::StrCat(request, "POST / HTTP"));
@@ -104,7 +106,7 @@ TEST(RequestReaderTest, LeavesTheNextRequest) {
   }
 }
 
-TEST(RequestReaderTest, SplittingChangesNothing) {
+TEST(RequestReaderTest, TheResultDoesNotDependOnWhereARequestIsSplit) {
   for (const std::string& whole : {absl::StrCat(kHead, "0123456789ab"), absl::StrCat(kChunkedHead, kChunks)}) {
     const Outcome expected = ReadAll(whole);
     ASSERT_EQ(expected.body, State::kDone);
@@ -117,7 +119,7 @@ TEST(RequestReaderTest, SplittingChangesNothing) {
   }
 }
 
-TEST(RequestReaderTest, RefusesAtTheFirstBadLine) {
+TEST(RequestReaderTest, RefusesAHeadAtTheEndOfItsFirstBadLine) {
   const std::string head = "POST / HTTP/1.1\r\nHost: h\r\nA : b\r\nC: d\r\n\r\n";
   const size_t wrong_line_ends = head.find("C: d");
   for (size_t size = 0; size <= head.size(); ++size) {
@@ -125,7 +127,7 @@ TEST(RequestReaderTest, RefusesAtTheFirstBadLine) {
   }
 }
 
-TEST(RequestReaderTest, BoundsTheHead) {
+TEST(RequestReaderTest, DecidesAboutAHeadWithinItsMaximumSize) {
   std::mt19937 random(1);
   const absl::string_view bytes = "a: \r\n";
   for (int i = 0; i < 300; ++i) {
@@ -139,7 +141,7 @@ TEST(RequestReaderTest, BoundsTheHead) {
   }
 }
 
-TEST(RequestReaderTest, BoundsTheBody) {
+TEST(RequestReaderTest, RefusesABodyBeforeItExceedsItsMaximumSize) {
   const auto read = [](absl::string_view chunks, size_t max_body_bytes) {
     return ReadAll(absl::StrCat(kChunkedHead, chunks), max_body_bytes);
   };
@@ -152,16 +154,16 @@ TEST(RequestReaderTest, BoundsTheBody) {
   EXPECT_EQ(read("0\r\n\r\n", 0).body, State::kDone);
 }
 
-TEST(RequestReaderTest, BoundsChunkExtensionsAndTrailers) {
+TEST(RequestReaderTest, RefusesTooLongChunkExtensionsAndTrailers) {
   const std::string extension = absl::StrCat(kChunkedHead, "1;", std::string(kMaxHeadBytes, 'a'));
   EXPECT_EQ(ReadAll(extension).body, State::kMalformed);
   const std::string trailer = absl::StrCat(kChunkedHead, "0\r\nA: ", std::string(kMaxHeadBytes, 'a'));
   EXPECT_EQ(ReadAll(trailer).body, State::kMalformed);
 }
 
-// Bytes that are accepted in one piece are accepted one by one, with the same result. How early Beast refuses other
-// bytes depends on the pieces.
-TEST(RequestReaderTest, SurvivesMutations) {
+// Changes requests at random. If the reader accepts the bytes in one piece, it must accept them one by one, with the
+// same result. For other bytes only the refusal is compared, because Beast's time of refusal depends on the pieces.
+TEST(RequestReaderTest, AcceptsARandomlyChangedRequestInPiecesIfItAcceptsTheWhole) {
   const std::vector<std::string> seeds = {
       absl::StrCat(kHead, "0123456789ab"),
       absl::StrCat(kChunkedHead, kChunks),

@@ -35,7 +35,7 @@ std::string RenderAnswer(int http_status, AfterAnswer after) {
       absl::StrCat("HTTP/1.1 ", http_status, " ", StatusPhrase(http_status), "\r\nContent-Length: 0\r\n");
   if (http_status == 405) absl::StrAppend(&answer, "Allow: POST\r\n");
   if (http_status == 503) absl::StrAppend(&answer, "Retry-After: 5\r\n");
-  // Sent even where it is the default, for HTTP/1.0.
+  // Always sent, because HTTP/1.0 and HTTP/1.1 have different defaults.
   absl::StrAppend(&answer, "Connection: ", after == AfterAnswer::kClose ? "close" : "keep-alive", "\r\n\r\n");
   return answer;
 }

@@ -1,4 +1,4 @@
-// An HTTP response that consists of a status and no body.
+// Builds HTTP responses that have a status and no body.
 #ifndef STAMPGATE_WEBHOOKS_HTTP_RESPONSE_H_
 #define STAMPGATE_WEBHOOKS_HTTP_RESPONSE_H_
 
@@ -6,13 +6,14 @@
 
 namespace stampgate {
 
-// "OK", "Not Found", ...; empty for a status that our servers do not send.
+// Returns the reason phrase of a status, such as "Not Found"; an empty text for a status that our servers do not send.
 const char* StatusPhrase(int http_status);
 
 enum class AfterAnswer { kKeepAlive, kClose };
 
-// The bytes of a response without a body; they depend only on the arguments. 405 carries Allow, 503 carries
-// Retry-After. A status outside of 200 to 599 becomes 503: it is our fault, and the sender should try again.
+// Returns the bytes of a response without a body. A response with status 405 has the header Allow, and one with 503 has
+// Retry-After. Replaces a status outside of 200 to 599 by 503, because such a status is a fault of our server, and the
+// sender should try again.
 std::string RenderAnswer(int http_status, AfterAnswer after);
 
 }  // namespace stampgate

@@ -77,7 +77,7 @@ void AddExtension(X509* certificate, int nid, const std::string& value) {
   X509_EXTENSION_free(extension);
 }
 
-// If `issuer` is null, the certificate is signed with its own key.
+// Makes a certificate. If `issuer` is null, the certificate is signed with its own key.
 X509* MakeCertificate(const TestIdentityOptions& options, EVP_PKEY* key, X509* issuer, EVP_PKEY* issuer_key,
                       bool authority) {
   X509* certificate = X509_new();

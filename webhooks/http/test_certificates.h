@@ -1,4 +1,4 @@
-// Certificates for tests, and a folder for their files.
+// Helpers for tests: issue certificates, and write files to a temporary folder.
 #ifndef STAMPGATE_WEBHOOKS_HTTP_TEST_CERTIFICATES_H_
 #define STAMPGATE_WEBHOOKS_HTTP_TEST_CERTIFICATES_H_
 
@@ -15,33 +15,34 @@
 
 namespace stampgate {
 
-// A certificate and its key, in PEM.
+// A certificate and its private key, in PEM.
 struct TestIdentity {
   std::string certificate;
   std::string key;
 };
 
 struct TestIdentityOptions {
-  // Subject alternative names: OpenSSL's type, such as GEN_DNS, and the raw bytes; for GEN_RID the dotted form.
+  // Subject alternative names. Each has OpenSSL's type, such as GEN_DNS, and its raw bytes, or for GEN_RID the dotted
+  // form.
   std::vector<std::pair<int, std::string>> names = {};
   std::string subject = "test";
   int subject_type = V_ASN1_UTF8STRING;
   absl::Time not_before = absl::Now() - absl::Hours(1);
   absl::Time not_after = absl::Now() + absl::Hours(1);
-  std::string key = "P-256";                             // or another curve, "RSA1024", "RSA2048", "ED25519"
-  std::string extended_usage = "serverAuth,clientAuth";  // none if empty
+  std::string key = "P-256";                             // or another curve's name, "RSA1024", "RSA2048", "ED25519"
+  std::string extended_usage = "serverAuth,clientAuth";  // no extended key usage if empty
 };
 
-// Issues certificates with a P-256 key. Aborts on failure.
+// A certificate authority with a P-256 key, which issues certificates. Aborts on failure.
 class TestAuthority {
  public:
   explicit TestAuthority(const std::string& subject);
 
   const std::string& certificate() const { return certificate_; }
   TestIdentity Issue(const TestIdentityOptions& options) const;
-  // A certificate for a server at 127.0.0.1.
+  // Issues a certificate for a server at 127.0.0.1.
   TestIdentity IssueServer() const;
-  // A certificate for a client with this SPIFFE ID.
+  // Issues a certificate for a client with this SPIFFE ID.
   TestIdentity IssueClient(const std::string& spiffe_id = "spiffe://test/client") const;
 
  private:
@@ -55,14 +56,14 @@ class TestAuthority {
   std::string certificate_;
 };
 
-// A certificate that is signed with its own key.
+// Makes a certificate that is signed with its own key.
 TestIdentity MakeSelfSigned(const TestIdentityOptions& options);
 
-// The serial number of a certificate in PEM, in hex. All certificates that tests make have different ones.
+// Returns the serial number of a certificate in hex. All certificates of these helpers have different serial numbers.
 std::string SerialOf(const std::string& certificate);
 std::string SerialOf(const X509* certificate);
 
-// A new folder for one test; the destructor deletes it.
+// A new temporary folder. The destructor deletes it.
 class TestFolder {
  public:
   TestFolder();
@@ -71,7 +72,7 @@ class TestFolder {
   TestFolder& operator=(const TestFolder&) = delete;
 
   std::string Path(const std::string& name) const { return path_ + "/" + name; }
-  // Replaces the file by one rename, with this content and mode. Returns its path.
+  // Writes a file with this content and mode, and moves it to `name` with one rename. Returns its path.
   std::string Write(const std::string& name, const std::string& content, mode_t mode = 0600) const;
 
  private:

@@ -44,7 +44,7 @@ int Connect(const std::string& url, int receive_buffer) {
     size = sizeof(address);
   }
   const int descriptor = socket(storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  // Set before the peer learns how much it may send.
+  // Must be set before connect, which sends the buffer's size to the peer.
   if (receive_buffer > 0) setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof(receive_buffer));
   if (descriptor >= 0 && connect(descriptor, reinterpret_cast<sockaddr*>(&storage), size) != 0) return -1;
   return descriptor;

@@ -1,4 +1,4 @@
-// An HTTP client for tests: sends given bytes and reads responses.
+// An HTTP client for tests, which sends any bytes and reads responses.
 #ifndef STAMPGATE_WEBHOOKS_HTTP_TEST_CLIENT_H_
 #define STAMPGATE_WEBHOOKS_HTTP_TEST_CLIENT_H_
 
@@ -8,27 +8,27 @@
 
 namespace stampgate {
 
-// One TCP connection. No call blocks for longer than 60 s.
+// A TCP connection to a server. No function blocks for longer than 60 s.
 class HttpTestClient {
  public:
-  // Connects to the host and port of "http://127.0.0.1:34567" or "http://[::1]:34567". Aborts if nothing listens there.
-  // `receive_buffer` limits how many bytes of unread responses the kernel holds, so that a server notices a peer that
-  // does not read.
+  // Connects to the host and port of a URL such as "http://127.0.0.1:34567" or "http://[::1]:34567". If the connection
+  // fails, the test fails. `receive_buffer` limits how many bytes of unread responses the kernel holds, so that a
+  // server's writes block soon if the test does not read.
   explicit HttpTestClient(const std::string& url, int receive_buffer = 0);
-  // Resets the connection, so that no port stays in TIME_WAIT.
+  // Resets the connection, so that no port remains in TIME_WAIT.
   ~HttpTestClient();
 
   HttpTestClient(const HttpTestClient&) = delete;
   HttpTestClient& operator=(const HttpTestClient&) = delete;
 
-  // False if the peer does not accept more.
+  // Returns false if the peer accepts no more bytes.
   bool Send(absl::string_view bytes);
-  // Closes the sending side; responses can still be read.
+  // Closes the sending side. Responses can still be read.
   void EndSending();
 
-  // The head of the next response, which has no body. Empty if the connection ended before.
+  // Returns the head of the next response, which has no body. Returns an empty text if the connection ends before.
   std::string ReadAnswer();
-  // Reads to the end of the connection; a test failure if it does not end.
+  // Returns all bytes up to the end of the connection. If the connection does not end, the test fails.
   std::string ReadToEnd();
 
   int descriptor() const { return socket_; }
@@ -40,7 +40,8 @@ class HttpTestClient {
   std::string unread_;
 };
 
-// "200" for a response that keeps the connection, "200." for one that closes it; "200 404." for two.
+// Summarizes responses: "200" for a response that keeps the connection, "200." for a response that closes it, and "200
+// 404." for two responses.
 std::string Statuses(absl::string_view answers);
 
 }  // namespace stampgate

@@ -35,7 +35,7 @@ absl::StatusOr<ssl::context> MakeTlsServerContext(const TlsSnapshot& snapshot) {
     ssl::context context(ssl::context::tls_server);
     SSL_CTX* native = context.native_handle();
     SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION);
-    // Peers need no renegotiation, and we need no session memory.
+    // Turns off renegotiation and the resumption of TLS sessions, which peers do not need.
     SSL_CTX_set_options(native, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET);
     SSL_CTX_set_session_cache_mode(native, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_mode(native, SSL_MODE_RELEASE_BUFFERS);
@@ -43,13 +43,13 @@ absl::StatusOr<ssl::context> MakeTlsServerContext(const TlsSnapshot& snapshot) {
 
     error_code error;
     context.use_certificate_chain(boost::asio::buffer(snapshot.certificates), error);
-    // Excludes the final zero byte.
+    // The key without its final zero byte.
     const boost::asio::const_buffer key(snapshot.private_key.data(), snapshot.private_key.size() - 1);
     if (!error) context.use_private_key(key, ssl::context::pem, error);
     ERR_clear_error();
     if (error) return absl::InvalidArgumentError(absl::StrCat("OpenSSL refuses to serve it: ", error.message()));
     return context;
-  } catch (const boost::system::system_error& error) {  // only the constructor throws, when memory is short
+  } catch (const boost::system::system_error& error) {  // only the context's constructor throws
     return absl::ResourceExhaustedError(absl::StrCat("TLS: ", error.what()));
   }
 }

@@ -1,4 +1,4 @@
-// The TLS context of a server: its certificate and its rules.
+// Makes the TLS context of a server from its certificate and key.
 #ifndef STAMPGATE_WEBHOOKS_HTTP_TLS_CONTEXT_H_
 #define STAMPGATE_WEBHOOKS_HTTP_TLS_CONTEXT_H_
 
@@ -9,8 +9,9 @@
 
 namespace stampgate {
 
-// TLS 1.2 and later, HTTP/1.1 if the client negotiates a protocol, no client certificates. `snapshot` must have passed
-// CheckTlsSnapshot. Errors: kInvalidArgument if OpenSSL refuses it nevertheless, kResourceExhausted.
+// Returns a context that accepts TLS 1.2 and later, and asks clients for no certificate. If a client negotiates a
+// protocol (ALPN), only HTTP/1.1 is accepted. Requires that `snapshot` has passed CheckTlsSnapshot. Errors:
+// kInvalidArgument if OpenSSL still refuses `snapshot`; kResourceExhausted if memory is short.
 absl::StatusOr<boost::asio::ssl::context> MakeTlsServerContext(const TlsSnapshot& snapshot);
 
 }  // namespace stampgate

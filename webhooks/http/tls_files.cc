@@ -27,7 +27,7 @@ namespace {
 constexpr size_t kMaxPublicBytes = 1 << 20;
 constexpr int kReadAttempts = 3;
 constexpr int kMinRsaBits = 2048;
-// A handshake lists the names of the authorities; the list's length field has two bytes.
+// The limit of the list of CA names that the server sends in the TLS handshake. The list's length field has two bytes.
 constexpr int kMaxAuthorityNameBytes = 65000;
 
 using BioPtr = std::unique_ptr<BIO, OpensslDeleter<BIO_free>>;
@@ -42,7 +42,7 @@ absl::Status Unfit(absl::string_view rule) { return absl::InvalidArgumentError(r
 
 // Reading
 
-// Identifies the file that a path leads to, and its state.
+// Identifies a file and the time of its last change.
 struct FileId {
   dev_t device = 0;
   ino_t inode = 0;
@@ -52,7 +52,7 @@ struct FileId {
   friend bool operator==(const FileId&, const FileId&) = default;
 };
 
-// All zeros if there is no file: reading it then returns the error.
+// Returns all zeros if there is no such file; reading the file then returns the error.
 FileId IdOf(const std::string& path) {
   struct stat file;
   if (stat(path.c_str(), &file) != 0) return FileId();
@@ -63,7 +63,7 @@ std::array<FileId, 3> IdsOf(const TlsFiles& files) {
   return {IdOf(files.certificate_file), IdOf(files.private_key_file), IdOf(files.client_ca_file)};
 }
 
-// gRPC reads these texts only up to the first zero byte.
+// Refuses a text with a zero byte, because gRPC reads a text only up to the first zero byte.
 absl::Status CheckText(absl::string_view bytes) {
   return bytes.find('\0') == bytes.npos ? absl::OkStatus() : Unfit("it has a zero byte, so it is not PEM");
 }
@@ -90,11 +90,11 @@ absl::StatusOr<SecretBytes> KeyTextOf(const std::string& path, const absl::Statu
 
 // Checking
 
-// OpenSSL's last reason for a refusal, which is a fixed text.
+// Returns the reason of OpenSSL's last error, which is a fixed text.
 std::string TakeReason() {
   const char* reason = ERR_reason_error_string(ERR_peek_last_error());
   ERR_clear_error();
-  return reason == nullptr ? "without a reason" : reason;
+  return reason == nullptr ? "OpenSSL gave no reason" : reason;
 }
 
 absl::StatusOr<std::vector<X509Ptr>> ParseCertificates(absl::string_view pem) {
@@ -105,7 +105,7 @@ absl::StatusOr<std::vector<X509Ptr>> ParseCertificates(absl::string_view pem) {
   while (X509* certificate = PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)) {
     certificates.emplace_back(certificate);
   }
-  // The list ends where no further block begins; any other error is an unreadable block.
+  // This error means that the text contains no further block. Any other error means that a block cannot be read.
   const bool at_end = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
   const std::string reason = TakeReason();
   if (!at_end) return Unfit(absl::StrCat("certificate ", certificates.size() + 1, " cannot be read: ", reason));
@@ -121,7 +121,7 @@ int RefusePassphrase(char*, int, int, void* asked) {
 absl::StatusOr<EvpPkeyPtr> ParseKey(const SecretBytes& pem) {
   const BioPtr bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size() - 1)));
   if (bio == nullptr) return absl::ResourceExhaustedError("no memory");
-  bool asked = false;  // otherwise OpenSSL would prompt on the terminal
+  bool asked = false;  // set by the callback, without which OpenSSL would prompt on the terminal
   EvpPkeyPtr key(PEM_read_bio_PrivateKey(bio.get(), nullptr, &RefusePassphrase, &asked));
   const std::string reason = TakeReason();
   if (asked) return Unfit("the key has a passphrase");
@@ -167,7 +167,7 @@ absl::StatusOr<absl::Time> CheckCertificate(X509* certificate, absl::Time now) {
   return not_after;
 }
 
-// Checks the security level that OpenSSL's configuration on this machine sets.
+// Checks that OpenSSL's security level, which this machine's configuration may set, allows certificate and key.
 absl::Status CheckSecurityLevel(X509* certificate, EVP_PKEY* key) {
   const SslContextPtr context(SSL_CTX_new(TLS_server_method()));
   if (context == nullptr) return absl::ResourceExhaustedError("no memory");
@@ -183,7 +183,8 @@ absl::Status CheckAuthorities(absl::string_view pem) {
   int name_bytes = 0;
   for (const X509Ptr& authority : *authorities) {
     name_bytes += 2 + std::max(0, i2d_X509_NAME(X509_get_subject_name(authority.get()), nullptr));
-    if (name_bytes > kMaxAuthorityNameBytes) return Unfit("the names of its authorities do not fit into a handshake");
+    if (name_bytes > kMaxAuthorityNameBytes)
+      return Unfit("the subject names of its certificates are too long for a TLS handshake");
   }
   return absl::OkStatus();
 }
@@ -214,8 +215,8 @@ absl::StatusOr<TlsSnapshot> ReadTlsFiles(const TlsFiles& files) {
     if (!files.client_ca_file.empty()) contents.ReadPublic(files.client_ca_file);
     if (IdsOf(files) == before) return MakeTlsSnapshot(files, contents);
   }
-  return absl::AbortedError(
-      absl::StrCat(files.certificate_file, " and the files that belong to it keep changing during the read"));
+  return absl::AbortedError(absl::StrCat(
+      files.certificate_file, " or a file that belongs to it changed during each attempt to read the files"));
 }
 
 absl::StatusOr<absl::Time> CheckTlsSnapshot(const TlsSnapshot& snapshot, const TlsFiles& files, absl::Time now) {

@@ -1,4 +1,4 @@
-// Reads the files that a port serves TLS with, and checks that they fit together.
+// Reads a server's certificate, private key and client CAs from files, and checks them.
 #ifndef STAMPGATE_WEBHOOKS_HTTP_TLS_FILES_H_
 #define STAMPGATE_WEBHOOKS_HTTP_TLS_FILES_H_
 
@@ -14,40 +14,42 @@ namespace stampgate {
 
 // Paths of PEM files.
 struct TlsFiles {
-  std::string certificate_file;     // the server's certificate, then the intermediate ones
-  std::string private_key_file;     // without a passphrase
-  std::string client_ca_file = "";  // the authorities of clients; empty if the port asks clients for no certificate
+  std::string certificate_file;     // the server's certificate, followed by the intermediate certificates
+  std::string private_key_file;     // a key without a passphrase
+  std::string client_ca_file = "";  // the CAs of client certificates; empty if the port asks clients for no certificate
 };
 
 // The contents of the files at one moment.
 struct TlsSnapshot {
   std::string certificates;
   SecretBytes private_key;  // ends with a zero byte, which gRPC requires
-  std::string client_cas;   // empty without a file
+  std::string client_cas;   // empty if there is no client_ca_file
 
   friend bool operator==(const TlsSnapshot& a, const TlsSnapshot& b);
 };
 
-// The snapshot of files that `contents` has read: the certificate and the authorities as public files, the key as a
-// secret. The rules of stamp/secret/file.h apply; besides, a public file must have 1 byte to 1 MiB, and none may
-// contain a zero byte.
+// Makes a snapshot from `contents`, which must have read the certificates and CAs as public files, and the key as a
+// secret file. The rules of stamp/secret/file.h apply to each file. In addition, a public file must have 1 byte to 1
+// MiB, and no file may contain a zero byte.
 //
-// Errors name the path and the rule, never file contents. Codes are those of stamp/secret/file.h.
+// Error messages name the path and the rule, and never contain a file's content. Error codes are those of
+// stamp/secret/file.h.
 absl::StatusOr<TlsSnapshot> MakeTlsSnapshot(const TlsFiles& files, const FileContents& contents);
 
-// Reads the files and makes their snapshot. If a file was replaced during the read, as Kubernetes does when it swaps a
-// folder, reads all of them again, a few times at most. Errors: those of MakeTlsSnapshot, and kAborted if the files
-// keep changing; another attempt may succeed.
+// Reads the files and returns their snapshot. If a file changes while they are read, for example because Kubernetes
+// replaces their folder, reads all files again, in up to three attempts. Errors: those of MakeTlsSnapshot, and kAborted
+// if the files change each time; a retry may succeed.
 absl::StatusOr<TlsSnapshot> ReadTlsFiles(const TlsFiles& files);
 
-// Checks that the snapshot can be served at `now`, and returns the end of the first certificate's validity.
+// Checks that a server can use the snapshot at the time `now`. Returns when the first certificate expires.
 //
-// Each file must hold at least one certificate, and all must be readable. The first certificate must belong to the key,
-// be valid now and allow server use. The key must be RSA with at least 2048 bits, ECDSA on a NIST curve, or Ed25519.
-// OpenSSL's security level must allow both. The names of the authorities must fit into a handshake. Whether clients
-// trust the certificate is not checked.
+// The files of certificates and client CAs must contain at least one certificate each, and all certificates must be
+// readable. The first certificate must match the key, be valid at `now` and allow server use. The key must be RSA with
+// at least 2048 bits, ECDSA on P-256, P-384 or P-521, or Ed25519. OpenSSL's security level must allow the certificate
+// and the key. The subject names of the client CAs, which the server sends in the TLS handshake, must not exceed 65000
+// bytes. Does not check whether clients trust the certificate.
 //
-// Errors are kInvalidArgument, with the path and the rule.
+// Errors: kInvalidArgument, with a message that names the path and the rule; kResourceExhausted if memory is short.
 absl::StatusOr<absl::Time> CheckTlsSnapshot(const TlsSnapshot& snapshot, const TlsFiles& files, absl::Time now);
 
 }  // namespace stampgate

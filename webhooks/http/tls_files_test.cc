@@ -43,7 +43,7 @@ class TlsFilesTest : public ::testing::Test {
     return CheckTlsSnapshot(*snapshot, files_, absl::Now()).status();
   }
 
-  // The error for a server's certificate and key with these options.
+  // Returns the error for a certificate and key with these options, or an empty text if there is none.
   std::string FaultOf(const TestIdentityOptions& options) {
     Serve(authority_.Issue(options), authority_.certificate());
     const absl::Status status = Check();
@@ -56,7 +56,7 @@ class TlsFilesTest : public ::testing::Test {
   TlsFiles files_;
 };
 
-TEST_F(TlsFilesTest, AreReadWhole) {
+TEST_F(TlsFilesTest, SnapshotHasTheWholeContentOfEachFile) {
   const absl::StatusOr<TlsSnapshot> snapshot = ReadTlsFiles(files_);
   ASSERT_TRUE(snapshot.ok()) << snapshot.status();
   EXPECT_EQ(snapshot->certificates, identity_.certificate);
@@ -65,7 +65,7 @@ TEST_F(TlsFilesTest, AreReadWhole) {
   EXPECT_TRUE(*snapshot == *ReadTlsFiles(files_));
 }
 
-TEST_F(TlsFilesTest, DifferByAnyOfThem) {
+TEST_F(TlsFilesTest, SnapshotsDifferIfOneFileDiffers) {
   const absl::StatusOr<TlsSnapshot> snapshot = ReadTlsFiles(files_);
   ASSERT_TRUE(snapshot.ok());
   for (const std::string& file : {files_.certificate_file, files_.private_key_file, files_.client_ca_file}) {
@@ -77,7 +77,7 @@ TEST_F(TlsFilesTest, DifferByAnyOfThem) {
   }
 }
 
-TEST_F(TlsFilesTest, AreReadThroughKubernetesLinks) {
+TEST_F(TlsFilesTest, FilesCanBeTheSymbolicLinksThatKubernetesMakes) {
   ASSERT_EQ(mkdir(folder_.Path("..2026").c_str(), 0700), 0);
   std::filesystem::create_directory_symlink("..2026", folder_.Path("..data"));
   for (const char* name : {"tls.crt", "tls.key", "ca.crt"}) {
@@ -87,7 +87,7 @@ TEST_F(TlsFilesTest, AreReadThroughKubernetesLinks) {
   EXPECT_TRUE(Check().ok()) << Check();
 }
 
-TEST_F(TlsFilesTest, ReturnWhenTheCertificateExpires) {
+TEST_F(TlsFilesTest, CheckReturnsWhenTheCertificateExpires) {
   const absl::Time not_after = absl::FromUnixSeconds(absl::ToUnixSeconds(absl::Now())) + absl::Hours(30);
   Serve(authority_.Issue({.not_after = not_after}), authority_.certificate());
   const absl::StatusOr<TlsSnapshot> snapshot = ReadTlsFiles(files_);
@@ -100,11 +100,11 @@ TEST_F(TlsFilesTest, ReturnWhenTheCertificateExpires) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("has expired")));
 }
 
-TEST_F(TlsFilesTest, MayHaveEachKindOfKeyThatTlsAllows) {
+TEST_F(TlsFilesTest, AcceptsEachSupportedKindOfKey) {
   for (const char* key : {"P-256", "P-384", "P-521", "RSA2048", "ED25519"}) EXPECT_EQ(FaultOf({.key = key}), "") << key;
 }
 
-TEST_F(TlsFilesTest, MustHoldACertificateThatCanBeServed) {
+TEST_F(TlsFilesTest, RefusesACertificateOrKeyThatAServerCannotUse) {
   const absl::Time now = absl::Now();
   const std::vector<std::pair<TestIdentityOptions, std::string>> cases = {
       {{.not_after = now - absl::Seconds(2)}, ": its certificate has expired"},
@@ -118,19 +118,19 @@ TEST_F(TlsFilesTest, MustHoldACertificateThatCanBeServed) {
   EXPECT_EQ(FaultOf({.extended_usage = ""}), "");
 }
 
-TEST_F(TlsFilesTest, MustFitTogether) {
+TEST_F(TlsFilesTest, RefusesAKeyThatDoesNotMatchTheCertificate) {
   Serve({identity_.certificate, authority_.IssueServer().key}, authority_.certificate());
   EXPECT_EQ(Check().message(), absl::StrCat(files_.private_key_file, ": is not the key of ", files_.certificate_file));
 }
 
-TEST_F(TlsFilesTest, MustHaveTheServersCertificateFirst) {
+TEST_F(TlsFilesTest, RefusesAFileThatDoesNotBeginWithTheServersCertificate) {
   Serve({authority_.certificate() + identity_.certificate, identity_.key}, authority_.certificate());
   EXPECT_THAT(Check().message(), HasSubstr("is not the key of"));
   Serve({identity_.certificate + authority_.certificate(), identity_.key}, authority_.certificate());
   EXPECT_TRUE(Check().ok()) << Check();
 }
 
-TEST_F(TlsFilesTest, MayBeWithoutAuthorities) {
+TEST_F(TlsFilesTest, AcceptsFilesWithoutClientCas) {
   files_.client_ca_file = "";
   const absl::StatusOr<TlsSnapshot> snapshot = ReadTlsFiles(files_);
   ASSERT_TRUE(snapshot.ok()) << snapshot.status();
@@ -138,13 +138,13 @@ TEST_F(TlsFilesTest, MayBeWithoutAuthorities) {
   EXPECT_TRUE(Check().ok()) << Check();
 }
 
-TEST_F(TlsFilesTest, MayHoldSeveralAuthorities) {
+TEST_F(TlsFilesTest, AcceptsSeveralClientCas) {
   Serve(identity_, authority_.certificate() + "a comment\n" + TestAuthority("other").certificate());
   EXPECT_TRUE(Check().ok()) << Check();
 }
 
-// Every content fault in each of the files.
-TEST_F(TlsFilesTest, MustBePemToTheirEnd) {
+// Writes each kind of invalid content to each of the files.
+TEST_F(TlsFilesTest, RefusesContentThatIsNotPem) {
   const std::string garbage(2000, '\x8f');
   const struct {
     const char* name;
@@ -173,7 +173,7 @@ TEST_F(TlsFilesTest, MustBePemToTheirEnd) {
   }
 }
 
-TEST_F(TlsFilesTest, MustNotEndWithinABlock) {
+TEST_F(TlsFilesTest, RefusesAFileThatEndsWithinACertificate) {
   for (const char* file : {"tls.crt", "ca.crt"}) {
     const std::string whole = identity_.certificate + authority_.certificate();
     for (size_t cut = 40; cut < authority_.certificate().size() - 40; cut += 50) {
@@ -185,8 +185,8 @@ TEST_F(TlsFilesTest, MustNotEndWithinABlock) {
   }
 }
 
-TEST_F(TlsFilesTest, MustNotNeedAPassphrase) {
-  // The same key, encrypted, as `openssl pkey -aes128` writes it.
+TEST_F(TlsFilesTest, RefusesAKeyWithAPassphrase) {
+  // The same key, encrypted in the form that `openssl pkey -aes128` writes.
   Serve(identity_, authority_.certificate());
   BIO* in = BIO_new_mem_buf(identity_.key.data(), static_cast<int>(identity_.key.size()));
   EVP_PKEY* key = PEM_read_bio_PrivateKey(in, nullptr, nullptr, nullptr);
@@ -202,7 +202,7 @@ TEST_F(TlsFilesTest, MustNotNeedAPassphrase) {
   EXPECT_EQ(Check().message(), absl::StrCat(files_.private_key_file, ": the key has a passphrase"));
 }
 
-TEST_F(TlsFilesTest, MustExistAndBeRegular) {
+TEST_F(TlsFilesTest, RefusesAMissingFileAndOneThatIsNotRegular) {
   for (const char* file : {"tls.crt", "tls.key", "ca.crt"}) {
     Serve(identity_, authority_.certificate());
     const std::string path = folder_.Path(file);
@@ -219,7 +219,7 @@ TEST_F(TlsFilesTest, MustExistAndBeRegular) {
   }
 }
 
-TEST_F(TlsFilesTest, MustNotBeHuge) {
+TEST_F(TlsFilesTest, RefusesAFileAboveTheMaximumSize) {
   for (const char* file : {"tls.crt", "tls.key", "ca.crt"}) {
     Serve(identity_, authority_.certificate());
     std::filesystem::resize_file(folder_.Path(file), (1 << 20) + 1);
@@ -228,7 +228,7 @@ TEST_F(TlsFilesTest, MustNotBeHuge) {
   }
 }
 
-TEST_F(TlsFilesTest, MustNotLetOthersReadTheKey) {
+TEST_F(TlsFilesTest, RefusesAKeyFileThatOtherUsersCanAccess) {
   for (const mode_t mode : {0640U, 0600U, 0440U, 0400U, 0700U}) {
     folder_.Write("tls.key", identity_.key, mode);
     EXPECT_TRUE(Check().ok()) << Check();
@@ -239,7 +239,7 @@ TEST_F(TlsFilesTest, MustNotLetOthersReadTheKey) {
   }
 }
 
-TEST_F(TlsFilesTest, MustNotNameTooManyAuthorities) {
+TEST_F(TlsFilesTest, RefusesClientCasWhoseNamesAreTooLongForAHandshake) {
   std::string many;
   for (int i = 0; i < 800; ++i) {
     many += MakeSelfSigned({.subject = absl::StrCat("authority ", i, std::string(45, 'x'))}).certificate;
@@ -251,10 +251,10 @@ TEST_F(TlsFilesTest, MustNotNameTooManyAuthorities) {
     more += MakeSelfSigned({.subject = absl::StrCat("authority ", i, std::string(45, 'x'))}).certificate;
   }
   Serve(identity_, more);
-  EXPECT_THAT(Check(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("do not fit into a handshake")));
+  EXPECT_THAT(Check(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("too long for a TLS handshake")));
 }
 
-TEST_F(TlsFilesTest, AreNeverQuoted) {
+TEST_F(TlsFilesTest, ErrorsNeverContainTheContentOfAFile) {
   const std::string line = identity_.key.substr(identity_.key.find('\n') + 1, 20);
   Serve({identity_.key, identity_.key}, identity_.key);
   EXPECT_THAT(std::string(Check().message()), Not(HasSubstr(line)));
@@ -263,8 +263,9 @@ TEST_F(TlsFilesTest, AreNeverQuoted) {
   EXPECT_THAT(std::string(Check().message()), Not(HasSubstr(line)));
 }
 
-// While the files are read, folders are swapped as Kubernetes does it: all files read come from one folder.
-TEST_F(TlsFilesTest, AreNeverReadFromTwoFolders) {
+// Replaces the folder many times as Kubernetes does, while the files are read. The files of each snapshot come from one
+// folder.
+TEST_F(TlsFilesTest, ASnapshotNeverHasFilesFromTwoFolders) {
   const TestAuthority authorities[] = {TestAuthority("0"), TestAuthority("1")};
   const TestIdentity identities[] = {authorities[0].IssueServer(), authorities[1].IssueServer()};
   const auto swap_in = [&](int version) {

@@ -13,7 +13,7 @@
 namespace stampgate {
 namespace {
 
-// Larger ones mean no more than this: RFC 9111, 1.2.2.
+// Larger values count as this one, as RFC 9111, 1.2.2 says.
 constexpr int64_t kMaxSeconds = int64_t{1} << 31;
 
 std::optional<absl::Duration> ReadSeconds(absl::string_view digits) {
@@ -26,7 +26,8 @@ std::optional<absl::Duration> ReadSeconds(absl::string_view digits) {
   return absl::Seconds(seconds);
 }
 
-// Calls `on_directive` for each part between commas that are not quoted; quotes around the whole value are taken off.
+// Splits a header at commas that are not inside of quotes, and calls `on_directive` for each part. Removes quotes
+// around a whole value.
 void ForEachDirective(absl::string_view header,
                       absl::FunctionRef<void(absl::string_view name, absl::string_view value)> on_directive) {
   while (!header.empty()) {

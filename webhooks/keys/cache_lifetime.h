@@ -1,4 +1,5 @@
-// How long an HTTP answer may be kept. RFC 9111 as far as it helps one private cache of one document.
+// Reads from HTTP headers how long a cache may keep a response. Implements the parts of RFC 9111 that a private cache
+// of one document needs.
 #ifndef STAMPGATE_WEBHOOKS_KEYS_CACHE_LIFETIME_H_
 #define STAMPGATE_WEBHOOKS_KEYS_CACHE_LIFETIME_H_
 
@@ -12,22 +13,23 @@ inline constexpr absl::Duration kMaxFresh = absl::Hours(24);
 inline constexpr absl::Duration kMinStale = absl::Hours(24);
 inline constexpr absl::Duration kMaxStale = absl::Hours(24 * 7);
 
-// Both begin when the response arrived.
+// How long a response may be used. `fresh` begins when the response arrives, `stale` at the end of `fresh`.
 struct CacheLifetime {
-  // The response is not fetched again for this long.
+  // For this time, a fresh response is not fetched again.
   absl::Duration fresh = kDefaultFresh;
-  // It is used for this much longer if no new response arrives.
+  // For this time after `fresh`, the response is still used if no new one arrives.
   absl::Duration stale = kMinStale;
 };
 
-// `fresh` is max-age less `age`, at most kMaxFresh; zero with no-store, no-cache, or a max-age that cannot be read;
-// kDefaultFresh without the header. The caller bounds how often it fetches a response that is not fresh. `stale` is
-// stale-if-error, clamped, so that neither an error nor a lie of the server makes the gateway trust a withdrawn key
-// forever. Of a directive that occurs twice the smaller value counts. Two directives are ignored: s-maxage is for
-// shared caches, and must-revalidate would cost events whenever the server cannot be reached.
+// Reads the headers Cache-Control and Age. `fresh` is max-age minus `age`, at most kMaxFresh. It is zero if
+// Cache-Control has no-store, no-cache or a max-age that cannot be read, and kDefaultFresh if max-age is missing. The
+// code that fetches must itself limit how often it fetches a response that is not fresh. `stale` is stale-if-error,
+// clamped to kMinStale and kMaxStale, so that no value of the server makes the gateway trust a withdrawn key forever.
+// If a directive occurs twice, the smaller value counts. Two directives are ignored: s-maxage is only for shared
+// caches, and with must-revalidate the gateway would reject deliveries whenever the server cannot be reached.
 CacheLifetime ReadCacheLifetime(absl::string_view cache_control, absl::Duration age);
 
-// The value of an Age header; zero if it cannot be read.
+// Reads an Age header. Returns zero if the header cannot be read.
 absl::Duration ReadAge(absl::string_view age_header);
 
 }  // namespace stampgate

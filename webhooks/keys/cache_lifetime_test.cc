@@ -10,14 +10,14 @@ namespace {
 
 constexpr absl::Duration kDay = absl::Hours(24);
 
-TEST(CacheLifetimeTest, KeepsUpstreamsAnswerForADayAndUsesItForAWeekMore) {
+TEST(CacheLifetimeTest, UpstreamsResponseIsFreshForADayAndUsableForAWeekMore) {
   CacheLifetime lifetime =
       ReadCacheLifetime("public, max-age=86400, s-maxage=86400, stale-if-error=604800", absl::ZeroDuration());
   EXPECT_EQ(lifetime.fresh, kDay);
   EXPECT_EQ(lifetime.stale, 7 * kDay);
 }
 
-TEST(CacheLifetimeTest, IsFreshForMaxAgeWithinBounds) {
+TEST(CacheLifetimeTest, ResponseIsFreshForMaxAgeWithinBounds) {
   const std::string digits(5000, '9');
   struct {
     std::string cache_control;
@@ -31,7 +31,7 @@ TEST(CacheLifetimeTest, IsFreshForMaxAgeWithinBounds) {
       {"max-age=0003600", absl::Hours(1)},
       {"public,,, max-age=3600,", absl::Hours(1)},
       {"private, max-age=3600, must-revalidate, immutable, x=y", absl::Hours(1)},
-      // Bounds.
+      // Lower and upper bound.
       {"max-age=0", absl::ZeroDuration()},
       {"max-age=1", absl::Seconds(1)},
       {"max-age=31", absl::Seconds(31)},
@@ -62,25 +62,25 @@ TEST(CacheLifetimeTest, IsFreshForMaxAgeWithinBounds) {
                    "00",
                    13),
        absl::ZeroDuration()},
-      // Several.
+      // Repeated directives.
       {"max-age=3600, max-age=60", absl::Seconds(60)},
       {"max-age=60, max-age=3600", absl::Seconds(60)},
       {"max-age=3600, max-age=x", absl::ZeroDuration()},
-      // Forbidden to keep.
+      // Directives that forbid caching.
       {"no-store", absl::ZeroDuration()},
       {"no-cache, max-age=3600", absl::ZeroDuration()},
       {"max-age=3600, No-Store", absl::ZeroDuration()},
       {"max-age=3600, no-cache=\"set-cookie\"", absl::ZeroDuration()},
-      // Of others.
+      // Other directives.
       {"s-maxage=3600", kDefaultFresh},
       {"s-maxage=60, max-age=3600", absl::Hours(1)},
       {"x-max-age=60, max-age=3600", absl::Hours(1)},
       {"max-age2=60, max-age=3600", absl::Hours(1)},
-      // Inside of quotes is no directive.
+      // Text inside of quotes is not a directive.
       {"x=\"no-store, max-age=60\", max-age=3600", absl::Hours(1)},
       {"x=\"\\\", no-store\", max-age=3600", absl::Hours(1)},
       {"x=\"max-age=3600", kDefaultFresh},
-      // Nothing, and garbage.
+      // An empty header, and garbage.
       {"", kDefaultFresh},
       {",", kDefaultFresh},
       {"=", kDefaultFresh},
@@ -97,7 +97,7 @@ TEST(CacheLifetimeTest, IsFreshForMaxAgeWithinBounds) {
   }
 }
 
-TEST(CacheLifetimeTest, IsOldAlreadyIfItWasKeptOnTheWay) {
+TEST(CacheLifetimeTest, AgeHeaderShortensTheFreshTime) {
   auto fresh = [](absl::Duration age) { return ReadCacheLifetime("max-age=3600", age).fresh; };
   EXPECT_EQ(fresh(absl::Seconds(600)), absl::Seconds(3000));
   EXPECT_EQ(fresh(absl::Seconds(3600)), absl::ZeroDuration());
@@ -105,11 +105,11 @@ TEST(CacheLifetimeTest, IsOldAlreadyIfItWasKeptOnTheWay) {
   EXPECT_EQ(fresh(absl::InfiniteDuration()), absl::ZeroDuration());
   EXPECT_EQ(fresh(absl::Seconds(-600)), absl::Hours(1));
   EXPECT_EQ(fresh(-absl::InfiniteDuration()), absl::Hours(1));
-  // Subtracted from what the header says, not from what is left of that.
+  // The age is subtracted from max-age before the result is limited to kMaxFresh.
   EXPECT_EQ(ReadCacheLifetime("max-age=172800", absl::Hours(1)).fresh, kMaxFresh);
 }
 
-TEST(CacheLifetimeTest, IsUsedPastItsTimeWithinBounds) {
+TEST(CacheLifetimeTest, ResponseIsUsableForStaleIfErrorWithinBounds) {
   struct {
     std::string cache_control;
     absl::Duration stale;
@@ -132,7 +132,7 @@ TEST(CacheLifetimeTest, IsUsedPastItsTimeWithinBounds) {
   }
 }
 
-TEST(CacheLifetimeTest, ReadsAnAge) {
+TEST(CacheLifetimeTest, ReadsAnAgeHeader) {
   EXPECT_EQ(ReadAge("600"), absl::Minutes(10));
   EXPECT_EQ(ReadAge(" 600 "), absl::Minutes(10));
   EXPECT_EQ(ReadAge("0"), absl::ZeroDuration());
@@ -142,7 +142,7 @@ TEST(CacheLifetimeTest, ReadsAnAge) {
   }
 }
 
-TEST(CacheLifetimeTest, StaysWithinBoundsWhateverComesIn) {
+TEST(CacheLifetimeTest, LifetimeStaysWithinBoundsForAnyHeader) {
   std::mt19937 random(9111);
   const std::string pieces[] = {"max-age", "stale-if-error", "no-store", "=", ",", "\"", "\\", " ", "-", "3", "600000"};
   for (int round = 0; round < 20'000; ++round) {

@@ -1,4 +1,4 @@
-// A JSON Web Key Set, kept as long as its server allows and asked for no more often than it must be.
+// Fetches a JSON Web Key Set from a server, and caches it as long as the server allows.
 #ifndef STAMPGATE_WEBHOOKS_KEYS_CACHED_KEY_SET_H_
 #define STAMPGATE_WEBHOOKS_KEYS_CACHED_KEY_SET_H_
 
@@ -18,47 +18,49 @@
 
 namespace stampgate {
 
-// What the key set's server answered with status 200.
+// The parts of a response with status 200 from the key set's server.
 struct KeySetAnswer {
   std::string body;
-  std::string cache_control;  // the header's value; empty if there was none
-  absl::Duration age;         // the Age header, zero if there was none
+  std::string cache_control;  // the value of Cache-Control; empty if the header is missing
+  absl::Duration age;         // the value of Age; zero if the header is missing
 };
 
-// Starts a GET of the key set and calls back once, from any thread, possibly before it returns. Bounds its own time.
+// Starts a GET of the key set. Must call its argument once, with the response or an error, within a limited time. It
+// may make this call on any thread, also before it returns.
 using FetchKeySet = absl::AnyInvocable<void(absl::AnyInvocable<void(absl::StatusOr<KeySetAnswer>)>)>;
 
-// The default of the shortest interval between fetches.
+// The default of Options::min_refetch_interval.
 inline constexpr absl::Duration kMinKeySetInterval = absl::Seconds(10);
 
-// Thread-safe. At most one fetch at a time. Over time no more than one fetch begins in each `min_refetch_interval`; for
-// a key that the set lacks, up to `max_fetches_in_a_row` may begin without that pause between them. The interval is
-// also the shortest time for which a response is kept, whatever its server states. A set past its time is still used
-// while a fetch is in progress or fails, up to a bound (see cache_lifetime.h). A response that is not a usable key set
-// counts as a failed fetch: the previous set is kept.
+// A cached key set. Thread-safe. Runs one fetch at a time. On average, begins at most one fetch in each
+// `min_refetch_interval`; to find a key that the set lacks, may begin up to `max_fetches_in_a_row` without this pause.
+// Uses each response for at least one interval, whatever its headers say. A set that is no longer fresh is still used
+// while a fetch is in progress or fails, up to a limit (see cache_lifetime.h). If a response is not a usable key set,
+// the fetch counts as failed and the previous set remains.
 //
-// `Set` is what a key set is read into. What is called back may call this again, but neither close nor destroy it.
+// `Set` is the type of a parsed key set. Callbacks may call this object, but must not close or destroy it.
 template <typename Set>
 class CachedKeySet {
  public:
   struct Options {
     absl::Duration min_refetch_interval = kMinKeySetInterval;
     int max_fetches_in_a_row = 1;
-    std::function<absl::Time()> now;  // calls nothing here
-    // Reads an answer's body; called on the fetch's thread.
+    std::function<absl::Time()> now;  // must not call this object
+    // Parses the body of a response. Called on the thread of the fetch.
     std::function<absl::StatusOr<Set>(std::string json)> parse;
-    // Gets every fetch that ended: OK with the set, or the error. Called on the fetch's thread. May be empty.
+    // Receives the outcome of every fetch that ends before Close: OK and the set, or the error and null. Called on the
+    // thread of the fetch. May be empty.
     std::function<void(const absl::Status& status, const Set* set)> observe;
   };
 
-  // What there is to look for a key in.
+  // The current set.
   struct View {
-    std::shared_ptr<const Set> set;  // null if none can be used
-    // The last fetch failed: a set that lacks a key says little then.
+    std::shared_ptr<const Set> set;  // null if there is no usable set
+    // Whether the last fetch failed. If so, the server may have a key that the set lacks.
     bool is_failing = false;
   };
 
-  // Whether a set has what is looked for. Calls nothing here.
+  // Returns whether a set has the wanted key. Must not call this object.
   using IsEnough = absl::AnyInvocable<bool(const Set&)>;
   using OnView = absl::AnyInvocable<void(View)>;
 
@@ -69,15 +71,15 @@ class CachedKeySet {
   CachedKeySet(const CachedKeySet&) = delete;
   CachedKeySet& operator=(const CachedKeySet&) = delete;
 
-  // Nothing is fetched any more. A fetch may end later, and its end is not reported. Waiting callers get the error
-  // now that there is no set. Waits for callbacks that are running.
+  // Prevents further fetches, and waits until running callbacks have returned. If a fetch is in progress, its outcome
+  // will be ignored. Calls the `done` of each waiting Get with a View that has no set.
   void Close() { state_->Close(); }
 
-  // Fetches the set if it is not there or past its time and a fetch is allowed now. Call at start.
+  // Begins a fetch if there is no fresh set and a fetch is allowed now. Call it at the start of the process.
   void Refresh() { state_->Refresh(); }
 
-  // Calls `done` with the set: at once if the set is sufficient, otherwise after the fetch that is in progress or
-  // allowed now. If there is no such fetch, calls it at once with the current set.
+  // Calls `done` with the current set before returning if the set is sufficient, or if no fetch is in progress or
+  // allowed now. Otherwise calls `done` after the fetch.
   void Get(IsEnough is_enough, OnView done) { state_->Get(std::move(is_enough), std::move(done)); }
 
  private:
@@ -105,14 +107,14 @@ class CachedKeySet {
         fetch = (!has_it || !IsFresh(now)) && BeginFetch(now, /*lacks_key=*/!has_it);
         if (!has_it && is_fetching_) waiting_.push_back(std::exchange(done, nullptr));
       }
-      // Before the fetch: who has a key does not wait, not even for the fetch to be started.
+      // Called before Fetch, so that a Get whose key is present does not wait for the start of a fetch.
       if (done != nullptr) done(std::move(view));
       if (fetch) Fetch();
     }
 
     void Close() {
       std::vector<OnView> waiting;
-      FetchKeySet fetch;  // not to die later, on the thread of the fetch that it started
+      FetchKeySet fetch;  // destroyed here, and not later on the thread of a fetch
       {
         std::unique_lock<std::mutex> lock(mutex_);
         is_closed_ = true;
@@ -125,14 +127,14 @@ class CachedKeySet {
     }
 
    private:
-    // The next three are called under the mutex. A clock that was set back makes a set old and allows a fetch, or both
-    // would have to wait until it has caught up.
+    // Call the next three functions with the mutex held. If the clock was set back, the set is not fresh and a fetch is
+    // allowed. Otherwise the old set would stay until the clock has reached its former time.
 
     bool IsFresh(absl::Time now) const { return set_ != nullptr && received_ <= now && now < fresh_until_; }
 
     View ViewAt(absl::Time now) const { return {now < usable_until_ ? set_ : nullptr, is_failing_}; }
 
-    // Whether the caller is to call Fetch.
+    // Returns whether a fetch is allowed. If so, the calling function must call Fetch after it has released the mutex.
     bool BeginFetch(absl::Time now, bool lacks_key) {
       if (is_fetching_ || is_in_fetch_call_ || is_closed_) return false;
       const absl::Duration interval = options_.min_refetch_interval;
@@ -194,27 +196,28 @@ class CachedKeySet {
     }
 
     const Options options_;
-    FetchKeySet fetch_;  // called by one thread at a time: is_in_fetch_call_
+    FetchKeySet fetch_;  // called by one thread at a time; is_in_fetch_call_ ensures that
 
-    // Not absl::Mutex: ThreadSanitizer does not see through Debian's build of Abseil. Guards what follows.
+    // Guards the members below. Not absl::Mutex, because ThreadSanitizer cannot instrument Debian's build of Abseil.
     std::mutex mutex_;
-    std::condition_variable quiet_;  // callbacks_ or is_in_fetch_call_ has changed
-    int callbacks_ = 0;              // calls of End that are not closed
+    std::condition_variable quiet_;  // signals that callbacks_ or is_in_fetch_call_ has changed
+    int callbacks_ = 0;              // number of running calls of End
     bool is_closed_ = false;
-    bool is_fetching_ = false;       // until the fetch has ended
-    bool is_in_fetch_call_ = false;  // until the call that started it has returned, which may be later
+    bool is_fetching_ = false;       // a fetch has begun and not ended
+    bool is_in_fetch_call_ = false;  // fetch_ is being called; it may return after the fetch has ended
     bool is_failing_ = false;
     absl::Time fetch_began_ = absl::InfinitePast();
-    // Each fetch costs an interval; by then the time that has passed makes up for all of them.
+    // Each fetch moves this time forward by one interval. From this time on, the full number of fetches in a row is
+    // allowed again.
     absl::Time repaid_at_ = absl::InfinitePast();
-    std::shared_ptr<const Set> set_;  // null until there is one
+    std::shared_ptr<const Set> set_;  // null until a fetch has succeeded
     absl::Time received_;
     absl::Time fresh_until_;
     absl::Time usable_until_;
     std::vector<OnView> waiting_;
   };
 
-  // Shared with the fetch in progress, which may end after this.
+  // Shared with a fetch in progress, which may end after this object was destroyed.
   const std::shared_ptr<State> state_;
 };
 

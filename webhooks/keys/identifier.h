@@ -1,10 +1,11 @@
-// The two ids that the signed text joins with dots.
+// Checks the forms of key ids and event ids, which make a signed message unambiguous.
 //
-// Signed is "v1.ed25519.<key id>.<timestamp>.<event id>.<body>", and dots are not escaped: only the form of its parts
-// says where they end. A key id has no dot and a timestamp is digits, so the first three dots are certain. An event id
-// may have dots, but neither "{" nor white space, with one of which every body begins that is a JSON object: at most
-// one cut gives an event id of the right form and such a body. Where there is one, it is the cut that upstream signed,
-// and the verifier takes no other. A body that is no JSON object is taken as the headers cut it.
+// Upstream signs the message "v1.ed25519.<key id>.<timestamp>.<event id>.<body>". Dots within the parts are not
+// escaped, so a forged delivery could claim another split of the same message. A key id and a timestamp have no dots,
+// so their ends are unambiguous. An event id may have dots, but neither "{" nor white space, while a body that is a
+// JSON object begins with "{" or white space. So at most one split gives a valid event id and a JSON object. If there
+// is such a split, upstream signed it, and the verifier rejects every other split. If there is none, the verifier
+// accepts the split of the headers.
 #ifndef STAMPGATE_WEBHOOKS_KEYS_IDENTIFIER_H_
 #define STAMPGATE_WEBHOOKS_KEYS_IDENTIFIER_H_
 
@@ -31,8 +32,8 @@ inline bool IsKeyId(absl::string_view text) { return IsIdentifier(text, "_:-"); 
 // [A-Za-z0-9._:-]{1,128}
 inline bool IsEventId(absl::string_view text) { return IsIdentifier(text, "._:-"); }
 
-// Where the event id ends in `text`, "<event id>.<body>", if its body may be a JSON object: at a dot with an event id
-// before it and "{" or white space after it. npos if there is no such dot.
+// Splits `text`, "<event id>.<body>", so that the body may be a JSON object: at a dot that follows an event id and
+// precedes "{" or white space. Returns the offset of that dot, or npos if there is none.
 inline size_t EndOfEventIdBeforeObject(absl::string_view text) {
   const auto in_id = [](char c) { return IsEventId(absl::string_view(&c, 1)); };
   const size_t end = static_cast<size_t>(std::find_if_not(text.begin(), text.end(), in_id) - text.begin());

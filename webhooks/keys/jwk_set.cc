@@ -21,7 +21,7 @@ absl::Status ReadOperations(JsonValue& value, JsonWebKey::Operations& operations
   });
 }
 
-// Sets `refusal` if a member has the wrong type.
+// Reads one key. Sets `refusal` if a member that must be text has another type.
 absl::Status ReadKey(JsonValue& value, const std::vector<absl::string_view>& members, JsonWebKey& jwk,
                      std::string& refusal) {
   return value.ForEachMember([&](absl::string_view name, JsonValue& member) {

@@ -1,4 +1,4 @@
-// A JSON Web Key Set (RFC 7517), read into keys of any type.
+// Reads a JSON Web Key Set (RFC 7517) into keys of any type.
 #ifndef STAMPGATE_WEBHOOKS_KEYS_JWK_SET_H_
 #define STAMPGATE_WEBHOOKS_KEYS_JWK_SET_H_
 
@@ -24,11 +24,11 @@ inline constexpr size_t kMaxKeys = 64;
 struct JsonWebKey {
   enum class Operations { kNotGiven, kWithVerify, kWithoutVerify, kMalformed };
 
-  std::map<std::string, std::string, std::less<>> texts;  // the members that the reader asked for
+  std::map<std::string, std::string, std::less<>> texts;  // the text members that ReadJwkSet was asked for
   Operations operations = Operations::kNotGiven;          // the member key_ops
-  bool is_private = false;                                // has a member d or k
+  bool is_private = false;                                // whether the key has a member d or k
 
-  // Nothing if the key lacks the member.
+  // Returns the text of a member, or nothing if the key lacks the member.
   std::optional<absl::string_view> Text(absl::string_view member) const {
     const auto found = texts.find(member);
     if (found == texts.end()) return std::nullopt;
@@ -36,7 +36,8 @@ struct JsonWebKey {
   }
 };
 
-// Keys that can be used, and for each other key its place in the list and the reason; never a value.
+// The usable keys of a set. `refused` has one text for each unusable key: its index in the set and the reason, but no
+// value of the key.
 template <typename Key>
 struct JwkSet {
   struct Entry {
@@ -48,19 +49,20 @@ struct JwkSet {
   std::vector<std::string> refused;
 };
 
-// What happens if two different keys have the same id.
+// What ReadJwkSet does if two different keys have the same id.
 enum class SameId { kFirstKeyCounts, kSetIsRefused };
 
-// The walk below, without the types. Calls `add` with each key that is an object whose `members`, if there, are texts.
-// A key is refused if `add` returns a reason. An error of `add` ends the walk. Returns the refusals.
+// The part of ReadJwkSet that does not depend on the type. Calls `add` with each key that is an object, unless one of
+// its `members` is not text. If `add` returns a text, the key is refused, and the text is the reason. If `add` returns
+// an error, returns that error. Returns the texts for JwkSet::refused.
 absl::StatusOr<std::vector<std::string>> WalkJwkSet(
     std::string json, const std::vector<absl::string_view>& members,
     absl::FunctionRef<absl::StatusOr<std::string>(const JsonWebKey& jwk)> add);
 
-// Reads a key set. `members` are the texts that `make` wants to see, besides kid. A key is refused if `make` returns an
-// error, whose message is then the reason, and if one of these members is not text. A key that equals an earlier one of
-// the same id, or without an id, is dropped in silence. Errors: kInvalidArgument if the text is no key set, is larger
-// than the limits, has no key that can be used, or has two different keys of one id and `same_id` forbids that.
+// Reads a key set. `members` are the text members that `make` needs besides kid. Refuses a key if one of these members
+// is not text, or if `make` returns an error, whose message is then the reason. Skips a key that equals an earlier key
+// with the same id, or an earlier key if both have no id. Errors: kInvalidArgument if `json` is not a key set, exceeds
+// the limits, has no usable key, or has two different keys with one id and `same_id` is kSetIsRefused.
 template <typename Key>
 absl::StatusOr<JwkSet<Key>> ReadJwkSet(std::string json, std::vector<absl::string_view> members, SameId same_id,
                                        absl::FunctionRef<absl::StatusOr<Key>(const JsonWebKey& jwk)> make) {
@@ -74,7 +76,7 @@ absl::StatusOr<JwkSet<Key>> ReadJwkSet(std::string json, std::vector<absl::strin
       if (entry.key_id != key_id) continue;
       if (entry.key == *key) return "";
       if (!key_id.has_value()) continue;
-      if (same_id == SameId::kFirstKeyCounts) return "another key before it has its kid";
+      if (same_id == SameId::kFirstKeyCounts) return "an earlier key has the same kid";
       return absl::InvalidArgumentError("the key set gives one id to two different keys");
     }
     set.keys.push_back({std::move(key_id), *std::move(key)});

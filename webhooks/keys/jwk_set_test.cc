@@ -15,7 +15,7 @@ using ::testing::IsEmpty;
 
 std::string Set(absl::string_view keys) { return absl::StrCat(R"({"keys":[)", keys, "]}"); }
 
-// A key is the text of its member x.
+// Makes a test's key, which is the text of the member x.
 absl::StatusOr<std::string> MakeKey(const JsonWebKey& jwk) {
   if (!jwk.Text("x").has_value()) return absl::InvalidArgumentError("no x");
   return std::string(*jwk.Text("x"));
@@ -25,7 +25,7 @@ absl::StatusOr<JwkSet<std::string>> Read(std::string json, SameId same_id = Same
   return ReadJwkSet<std::string>(std::move(json), {"x"}, same_id, MakeKey);
 }
 
-// The keys as "id=key", without the id's text if there is none.
+// Returns the keys as "id=key", or "-=key" for a key without an id. Returns the message if `set` is an error.
 std::vector<std::string> KeysOf(const absl::StatusOr<JwkSet<std::string>>& set) {
   if (!set.ok()) return {std::string(set.status().message())};
   std::vector<std::string> keys;
@@ -33,13 +33,13 @@ std::vector<std::string> KeysOf(const absl::StatusOr<JwkSet<std::string>>& set) 
   return keys;
 }
 
-TEST(JwkSetTest, HasTheKeysInTheirOrder) {
+TEST(JwkSetTest, SetHasTheKeysInTheirOrder) {
   const absl::StatusOr<JwkSet<std::string>> set = Read(Set(R"({"kid":"b","x":"1"},{"x":"2"},{"kid":"a","x":"3"})"));
   EXPECT_THAT(KeysOf(set), ElementsAre("b=1", "-=2", "a=3"));
   EXPECT_THAT(set->refused, IsEmpty());
 }
 
-TEST(JwkSetTest, ListsTheKeysThatAreRefused) {
+TEST(JwkSetTest, SetListsTheRefusedKeysWithTheirReasons) {
   const absl::StatusOr<JwkSet<std::string>> set =
       Read(Set(R"(7,{"kid":"a"},{"kid":1,"x":"1"},{"x":["1"]},{"kid":"a","x":"1"},null)"));
   EXPECT_THAT(KeysOf(set), ElementsAre("a=1"));
@@ -48,19 +48,19 @@ TEST(JwkSetTest, ListsTheKeysThatAreRefused) {
                           "key 3: a member of another type than text", "key 5: not an object"));
 }
 
-TEST(JwkSetTest, MembersThatNobodyAsksForMayBeAnything) {
+TEST(JwkSetTest, OtherMembersMayHaveAnyValue) {
   EXPECT_THAT(KeysOf(Read(Set(R"({"x":"1","y":1,"d":1e400,"x5c":null,"key_ops":{}})"))), ElementsAre("-=1"));
 }
 
-TEST(JwkSetTest, OfTwoKeysOfOneIdTheFirstCountsOrNone) {
+TEST(JwkSetTest, TwoKeysWithOneIdMeanThatTheFirstCountsOrTheSetIsRefused) {
   const std::string two = Set(R"({"kid":"a","x":"1"},{"kid":"a","x":"2"},{"kid":"b","x":"3"})");
   const absl::StatusOr<JwkSet<std::string>> first = Read(two);
   EXPECT_THAT(KeysOf(first), ElementsAre("a=1", "b=3"));
-  EXPECT_THAT(first->refused, ElementsAre("key 1: another key before it has its kid"));
+  EXPECT_THAT(first->refused, ElementsAre("key 1: an earlier key has the same kid"));
   EXPECT_THAT(KeysOf(Read(two, SameId::kSetIsRefused)), ElementsAre("the key set gives one id to two different keys"));
 }
 
-TEST(JwkSetTest, AKeyThatIsThereTwiceIsOneKey) {
+TEST(JwkSetTest, ARepeatedKeyCountsOnce) {
   for (const SameId same_id : {SameId::kFirstKeyCounts, SameId::kSetIsRefused}) {
     const absl::StatusOr<JwkSet<std::string>> set =
         Read(Set(R"({"kid":"a","x":"1"},{"x":"1"},{"x":"2"},{"kid":"a","x":"1"},{"x":"1"})"), same_id);
@@ -69,7 +69,7 @@ TEST(JwkSetTest, AKeyThatIsThereTwiceIsOneKey) {
   }
 }
 
-TEST(JwkSetTest, IsBounded) {
+TEST(JwkSetTest, RefusesASetThatExceedsTheLimits) {
   std::string keys = R"({"x":"0"})";
   for (size_t i = 1; i < kMaxKeys; ++i) absl::StrAppend(&keys, R"(,{"x":")", i, "\"}");
   EXPECT_EQ(Read(Set(keys))->keys.size(), kMaxKeys);
@@ -80,7 +80,7 @@ TEST(JwkSetTest, IsBounded) {
   EXPECT_THAT(KeysOf(Read(json + " ")), ElementsAre("the key set is too large"));
 }
 
-TEST(JwkSetTest, HasAListWithAKey) {
+TEST(JwkSetTest, RefusesASetWithoutAUsableKey) {
   EXPECT_THAT(KeysOf(Read("{}")), ElementsAre("the key set has no list of keys"));
   EXPECT_THAT(KeysOf(Read(R"({"keys":{}})")), ElementsAre("the key set has no list of keys"));
   EXPECT_THAT(KeysOf(Read(Set(""))), ElementsAre("the key set has no key that can be used"));
@@ -89,7 +89,7 @@ TEST(JwkSetTest, HasAListWithAKey) {
   EXPECT_FALSE(Read("").ok());
 }
 
-TEST(JwkSetTest, AKeyStatesItsPurpose) {
+TEST(JwkSetTest, ReadsTheOperationsOfAKey) {
   using Operations = JsonWebKey::Operations;
   const auto operations_of = [](absl::string_view member) {
     Operations operations = Operations::kNotGiven;
@@ -107,7 +107,7 @@ TEST(JwkSetTest, AKeyStatesItsPurpose) {
   EXPECT_EQ(operations_of(R"("key_ops":"verify")"), Operations::kMalformed);
 }
 
-TEST(JwkSetTest, APrivateKeyIsKnown) {
+TEST(JwkSetTest, RecognizesAPrivateKey) {
   int private_keys = 0;
   const auto make = [&](const JsonWebKey& jwk) -> absl::StatusOr<std::string> {
     private_keys += jwk.is_private ? 1 : 0;

@@ -36,7 +36,8 @@ absl::StatusOr<KeySet> KeySet::Parse(std::string json, absl::string_view operato
     if (jwk.Text("crv") != "Ed25519") return Unfit("crv is not Ed25519");
     if (jwk.Text("alg").value_or("EdDSA") != "EdDSA") return Unfit("alg is not EdDSA");
     if (jwk.Text("use").value_or("sig") != "sig") return Unfit("use is not sig");
-    if (!IsKeyId(jwk.Text("kid").value_or(""))) return Unfit("no kid of a form that headers can name");
+    if (!IsKeyId(jwk.Text("kid").value_or("")))
+      return Unfit("kid is missing or not 1 to 128 letters, digits, _, : or -");
     VerificationKey key;
     if (!DecodePublicKey(jwk.Text("x").value_or(""), key.public_key)) {
       return Unfit("x is not 32 bytes in canonical base64url");
@@ -48,7 +49,7 @@ absl::StatusOr<KeySet> KeySet::Parse(std::string json, absl::string_view operato
     key.signature_version = std::string(jwk.Text(version).value_or("v1"));
     return key;
   };
-  // As upstream's helper does: the first key with an id counts.
+  // If two keys have one id, the first counts, as in upstream's helper.
   absl::StatusOr<JwkSet<VerificationKey>> read = ReadJwkSet<VerificationKey>(
       std::move(json), {"kty", "crv", "alg", "use", "x", algorithm, version}, SameId::kFirstKeyCounts, make);
   if (!read.ok()) return read.status();

@@ -1,4 +1,5 @@
-// The public keys that sign deliveries: a JSON Web Key Set. Specification: "Key discovery".
+// The public keys that verify the signatures of deliveries, read from upstream's JSON Web Key Set. Specification: "Key
+// discovery".
 #ifndef STAMPGATE_WEBHOOKS_KEYS_KEY_SET_H_
 #define STAMPGATE_WEBHOOKS_KEYS_KEY_SET_H_
 
@@ -15,25 +16,25 @@ namespace stampgate {
 
 struct VerificationKey {
   std::array<uint8_t, 32> public_key = {};  // a point of the prime-order group
-  std::string signature_algorithm;          // as deliveries name it, "ed25519"
+  std::string signature_algorithm;          // the name in the headers of deliveries, "ed25519"
   std::string signature_version;            // "v1"
 
   friend bool operator==(const VerificationKey&, const VerificationKey&) = default;
 };
 
-// Immutable. Limits: see jwk_set.h.
+// The usable keys of a key set, by key id. Immutable. Limits: see jwk_set.h.
 class KeySet {
  public:
-  // Reads the answer of the discovery endpoint. A key that cannot be used (wrong type, curve, use or algorithm, a
-  // malformed id or point, a point of small order) is left out and listed in refused(); so is a key whose id a usable
-  // key before it has. Errors: kInvalidArgument if the text is no key set, is larger than the limits, or has no key
-  // that can be used.
+  // Reads the response of upstream's discovery endpoint. Leaves out keys that cannot be used: a wrong type, curve, use
+  // or algorithm, a malformed id or point, a point outside of the prime-order group. Also leaves out a key if an
+  // earlier usable key has its id. refused() lists these keys. Errors: kInvalidArgument if the text is not a key set,
+  // exceeds the limits, or has no usable key.
   static absl::StatusOr<KeySet> Parse(std::string json, absl::string_view operator_name);
 
-  // Null if there is none.
+  // Returns the key with this id, or null if there is none.
   const VerificationKey* Find(absl::string_view key_id) const;
 
-  // For each key that was left out: its place in the list and why; never a value.
+  // Returns one text for each key that was left out: its index in the set and the reason, but no value of the key.
   const std::vector<std::string>& refused() const { return refused_; }
 
  private:

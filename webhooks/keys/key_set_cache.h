@@ -1,4 +1,4 @@
-// The keys that sign deliveries, from a key set that is kept as long as upstream allows.
+// Finds the public keys of deliveries in upstream's key set, which it fetches and caches.
 #ifndef STAMPGATE_WEBHOOKS_KEYS_KEY_SET_CACHE_H_
 #define STAMPGATE_WEBHOOKS_KEYS_KEY_SET_CACHE_H_
 
@@ -15,11 +15,12 @@
 
 namespace stampgate {
 
-// So many fetches may follow each other at once when a key is not known: one that upstream published a moment after a
-// fetch is found, and a peer that makes keys up gets no more than these and one in each interval.
+// The number of fetches that may follow each other without a pause if a key is unknown. So the gateway finds a key that
+// upstream published just after a fetch. A peer that sends invented key ids can cause only these fetches, and one more
+// in each interval.
 inline constexpr int kMaxKeySetFetchesInARow = 3;
 
-// Thread-safe: a CachedKeySet, which states the limits, asked for single keys.
+// A CachedKeySet of upstream's keys, with the limits that are described there. Thread-safe.
 class KeySetCache {
  public:
   using OnKey = absl::AnyInvocable<void(std::optional<VerificationKey>)>;
@@ -27,9 +28,9 @@ class KeySetCache {
   struct Options {
     std::string operator_name = "Service";
     absl::Duration min_refetch_interval = kMinKeySetInterval;
-    std::function<absl::Time()> now;  // calls nothing here
-    // Gets every fetch that ended: OK with what was refused in it, or the error. Called on the fetch's thread.
-    // May be empty.
+    std::function<absl::Time()> now;  // must not call this object
+    // Receives the outcome of every fetch: OK and the key set, or the error and null. Called on the thread of the
+    // fetch. May be empty.
     std::function<void(const absl::Status& status, const KeySet* keys)> observe;
   };
 
@@ -38,8 +39,9 @@ class KeySetCache {
   // See CachedKeySet.
   void Refresh() { keys_.Refresh(); }
 
-  // Calls `done` with the key of that id: at once if it is known, otherwise with the outcome of the fetch that is in
-  // progress or allowed now. If there is no such fetch, calls it at once with nothing.
+  // Calls `done` with the key of that id before returning if the key is cached. Otherwise, if a fetch is in progress or
+  // allowed now, calls `done` after the fetch, with the key or with nothing. If no fetch is possible, calls `done` with
+  // nothing before returning.
   void Find(absl::string_view key_id, OnKey done);
 
  private:

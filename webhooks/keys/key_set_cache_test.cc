@@ -26,7 +26,7 @@ using OnAnswer = absl::AnyInvocable<void(absl::StatusOr<KeySetAnswer>)>;
 
 constexpr auto kHang = std::chrono::seconds(60);
 
-// A set of one good key for each id.
+// Returns a key set with one valid key for each id.
 std::string SetOf(const std::vector<std::string>& ids) {
   std::string keys;
   for (const std::string& id : ids) {
@@ -41,7 +41,7 @@ KeySetAnswer AnswerOf(const std::vector<std::string>& ids, std::string cache_con
   return {SetOf(ids), std::move(cache_control), age};
 }
 
-// A cache on one thread, with a clock and a discovery endpoint that a test answers for.
+// Tests of a cache on one thread. The test moves the clock and ends the fetches.
 class KeySetCacheTest : public testing::Test {
  protected:
   KeySetCacheTest() { Restart(); }
@@ -60,7 +60,7 @@ class KeySetCacheTest : public testing::Test {
     });
   }
 
-  // Ends the fetch that began first.
+  // Ends the oldest pending fetch with this response.
   void Answer(absl::StatusOr<KeySetAnswer> answer) {
     ASSERT_FALSE(pending_.empty());
     OnAnswer on_answer = std::move(pending_.front());
@@ -68,11 +68,11 @@ class KeySetCacheTest : public testing::Test {
     on_answer(std::move(answer));
   }
 
-  // "found", "none", or "" while the answer is not known; the string lives as long as the test.
+  // Returns a text that becomes "found" or "none" when the cache calls back. It lives as long as the test.
   const std::string& Find(const std::string& key_id) {
     std::string& outcome = outcomes_.emplace_back();
     cache_->Find(key_id, [&outcome](const std::optional<VerificationKey>& key) {
-      EXPECT_EQ(outcome, "") << "answered twice";
+      EXPECT_EQ(outcome, "") << "the cache called back twice";
       outcome = key.has_value() ? "found" : "none";
     });
     return outcome;
@@ -86,9 +86,9 @@ class KeySetCacheTest : public testing::Test {
   std::unique_ptr<KeySetCache> cache_;
 };
 
-TEST_F(KeySetCacheTest, FetchesNothingUnasked) { EXPECT_EQ(fetches_, 0); }
+TEST_F(KeySetCacheTest, ANewCacheFetchesNothing) { EXPECT_EQ(fetches_, 0); }
 
-TEST_F(KeySetCacheTest, AnswersAtOnceWithWhatItHas) {
+TEST_F(KeySetCacheTest, FindReturnsACachedKeyWithoutAFetch) {
   cache_->Refresh();
   EXPECT_EQ(fetches_, 1);
   Answer(AnswerOf({"a", "b"}));
@@ -98,7 +98,7 @@ TEST_F(KeySetCacheTest, AnswersAtOnceWithWhatItHas) {
   EXPECT_THAT(observed_, ElementsAre("OK, refused 0"));
 }
 
-TEST_F(KeySetCacheTest, LetsTheFirstCallersWaitForTheFirstSet) {
+TEST_F(KeySetCacheTest, FindWaitsForTheFirstKeySet) {
   const std::string& a = Find("a");
   const std::string& b = Find("b");
   const std::string& other = Find("other");
@@ -110,14 +110,14 @@ TEST_F(KeySetCacheTest, LetsTheFirstCallersWaitForTheFirstSet) {
   EXPECT_EQ(other, "none");
 }
 
-TEST_F(KeySetCacheTest, EndsTheCallsThatWaitedForAFailedFetch) {
+TEST_F(KeySetCacheTest, FindReturnsNothingIfTheFetchFails) {
   for (int i = 0; i < kMaxKeySetFetchesInARow; ++i) {
     const std::string& a = Find("a");
     EXPECT_EQ(a, "");
     Answer(absl::UnavailableError("no route"));
     EXPECT_EQ(a, "none");
   }
-  EXPECT_EQ(Find("a"), "none") << "too soon to ask again";
+  EXPECT_EQ(Find("a"), "none") << "too soon for another fetch";
   EXPECT_EQ(fetches_, kMaxKeySetFetchesInARow);
   EXPECT_THAT(observed_, ElementsAre("no route", "no route", "no route"));
 }
@@ -132,9 +132,9 @@ TEST_F(KeySetCacheTest, FindsAKeyThatUpstreamPublishedRightAfterAFetch) {
   EXPECT_EQ(b, "found");
 }
 
-TEST_F(KeySetCacheTest, AsksAFewTimesAtOnceForUnknownKeysAndThenOnceInAnInterval) {
+TEST_F(KeySetCacheTest, UnknownKeysCauseAFewFetchesInARowAndThenOneInEachInterval) {
   cache_->Refresh();
-  now_ += absl::Seconds(3);  // which a fetch may take: its beginning counts
+  now_ += absl::Seconds(3);  // the fetch takes three seconds; the interval begins with its start
   Answer(AnswerOf({"a"}));
   const auto find_unknown = [this] {
     Find("b");
@@ -148,21 +148,21 @@ TEST_F(KeySetCacheTest, AsksAFewTimesAtOnceForUnknownKeysAndThenOnceInAnInterval
   now_ += absl::Nanoseconds(1);
   find_unknown();
   EXPECT_EQ(fetches_, kMaxKeySetFetchesInARow + 1);
-  // A peer that continues causes one fetch in each interval, forever.
+  // If unknown keys keep arriving, one fetch begins in each interval.
   for (int second = 0; second < 1000; ++second) {
     now_ += absl::Seconds(1);
     find_unknown();
   }
   EXPECT_LE(fetches_, kMaxKeySetFetchesInARow + 1 + 100);
   EXPECT_GE(fetches_, kMaxKeySetFetchesInARow + 1 + 90);
-  // After a pause there are some in hand again, and no more than before.
+  // After a pause, the same number of fetches in a row is allowed again.
   now_ += absl::Hours(1) - absl::Seconds(1);
   const int before = fetches_;
   for (int i = 0; i < 100; ++i) find_unknown();
   EXPECT_EQ(fetches_, before + kMaxKeySetFetchesInARow);
 }
 
-TEST_F(KeySetCacheTest, FetchesOneAtATime) {
+TEST_F(KeySetCacheTest, OnlyOneFetchRunsAtATime) {
   cache_->Refresh();
   Answer(AnswerOf({"a"}));
   now_ += absl::Seconds(10);
@@ -173,13 +173,13 @@ TEST_F(KeySetCacheTest, FetchesOneAtATime) {
   }
   EXPECT_EQ(fetches_, 2);
   EXPECT_THAT(outcomes_, testing::Each(""));
-  EXPECT_EQ(Find("a"), "found") << "known keys do not wait";
+  EXPECT_EQ(Find("a"), "found") << "Find does not wait for a known key";
   Answer(AnswerOf({"a"}));
   EXPECT_EQ(outcomes_.front(), "none");
   EXPECT_EQ(outcomes_[99], "none");
 }
 
-TEST_F(KeySetCacheTest, RefreshesOnlyWhatIsPastItsTime) {
+TEST_F(KeySetCacheTest, FetchesASetAgainOnlyWhenItIsNoLongerFresh) {
   cache_->Refresh();
   Answer(AnswerOf({"a"}, "max-age=3600", absl::Seconds(600)));
   now_ += absl::Seconds(3000) - absl::Nanoseconds(1);
@@ -194,7 +194,7 @@ TEST_F(KeySetCacheTest, RefreshesOnlyWhatIsPastItsTime) {
   EXPECT_EQ(fetches_, 2);
 }
 
-TEST_F(KeySetCacheTest, KeepsWhatMayNotBeKeptForOneInterval) {
+TEST_F(KeySetCacheTest, UsesASetForOneIntervalEvenIfItsHeadersForbidCaching) {
   for (const char* cache_control : {"no-store", "max-age=1", "max-age=0, no-cache"}) {
     Restart();
     fetches_ = 0;
@@ -204,7 +204,7 @@ TEST_F(KeySetCacheTest, KeepsWhatMayNotBeKeptForOneInterval) {
     EXPECT_EQ(Find("a"), "found") << cache_control;
     EXPECT_EQ(fetches_, 1) << cache_control;
     now_ += absl::Nanoseconds(1);
-    EXPECT_EQ(Find("a"), "found") << cache_control << ": known keys do not wait";
+    EXPECT_EQ(Find("a"), "found") << cache_control << ": Find does not wait for a known key";
     EXPECT_EQ(fetches_, 2) << cache_control;
     Answer(AnswerOf({"b"}, cache_control));
     const std::string& withdrawn = Find("a");
@@ -213,7 +213,7 @@ TEST_F(KeySetCacheTest, KeepsWhatMayNotBeKeptForOneInterval) {
   }
 }
 
-TEST_F(KeySetCacheTest, UsesAnOldSetWhileFetchesFailUpToABound) {
+TEST_F(KeySetCacheTest, UsesAnOldSetWhileFetchesFailUntilALimit) {
   struct {
     const char* cache_control;
     absl::Duration usable;
@@ -244,7 +244,7 @@ TEST_F(KeySetCacheTest, UsesAnOldSetWhileFetchesFailUpToABound) {
   }
 }
 
-TEST_F(KeySetCacheTest, TriesAgainAfterAFailureButNotTooSoon) {
+TEST_F(KeySetCacheTest, RetriesAFailedFetchOnceInEachInterval) {
   cache_->Refresh();
   Answer(AnswerOf({"a"}, "max-age=3600"));
   now_ += absl::Hours(1);
@@ -256,7 +256,7 @@ TEST_F(KeySetCacheTest, TriesAgainAfterAFailureButNotTooSoon) {
   EXPECT_EQ(fetches_, 1 + 6);
 }
 
-TEST_F(KeySetCacheTest, KeepsTheOldSetWhenTheAnswerIsNoKeySet) {
+TEST_F(KeySetCacheTest, KeepsTheOldSetIfAResponseIsNotAKeySet) {
   cache_->Refresh();
   Answer(AnswerOf({"a"}));
   for (const char* body : {"", "{}", "<html></html>", R"({"keys":[]})", R"({"keys":[{"kid":"a"}]})"}) {
@@ -272,7 +272,7 @@ TEST_F(KeySetCacheTest, KeepsTheOldSetWhenTheAnswerIsNoKeySet) {
   EXPECT_THAT(observed_[5], StartsWith("the key set has no key that can be used; key 0"));
 }
 
-TEST_F(KeySetCacheTest, ReportsTheKeysThatItLeftOut) {
+TEST_F(KeySetCacheTest, ReportsHowManyKeysASetRefused) {
   cache_->Refresh();
   KeySetAnswer answer = AnswerOf({"a", "b.c"});
   Answer(std::move(answer));
@@ -292,8 +292,9 @@ TEST_F(KeySetCacheTest, ForgetsAKeyThatUpstreamWithdrew) {
   EXPECT_EQ(withdrawn, "none");
 }
 
-// A clock that was wrong by a year when the set came must not keep it for a year, nor forbid fetches.
-TEST_F(KeySetCacheTest, SurvivesAClockThatIsSetBack) {
+// The clock was a year ahead when the set arrived. After its correction, the set must not be used for a year, and
+// fetches must be allowed.
+TEST_F(KeySetCacheTest, FetchesAgainAfterTheClockIsSetBack) {
   now_ += absl::Hours(24 * 365);
   cache_->Refresh();
   Answer(AnswerOf({"a"}));
@@ -305,17 +306,17 @@ TEST_F(KeySetCacheTest, SurvivesAClockThatIsSetBack) {
     Find("b");
     while (!pending_.empty()) Answer(AnswerOf({"a"}));
   }
-  EXPECT_EQ(fetches_, 1 + kMaxKeySetFetchesInARow) << "the interval counts again";
+  EXPECT_EQ(fetches_, 1 + kMaxKeySetFetchesInARow) << "the interval limits fetches again";
 }
 
-TEST_F(KeySetCacheTest, TakesAnAnswerBeforeTheFetchReturns) {
+TEST_F(KeySetCacheTest, AcceptsAResponseBeforeTheFetchFunctionReturns) {
   int fetches = 0;
   bool is_in_fetch = false;
   KeySetCache::Options options;
   options.now = [this] { return now_; };
   options.min_refetch_interval = absl::ZeroDuration();
   KeySetCache cache(std::move(options), [&](OnAnswer on_answer) {
-    EXPECT_FALSE(std::exchange(is_in_fetch, true)) << "called while it is called";
+    EXPECT_FALSE(std::exchange(is_in_fetch, true)) << "two overlapping calls";
     ++fetches;
     on_answer(AnswerOf({"a"}));
     is_in_fetch = false;
@@ -334,8 +335,8 @@ TEST_F(KeySetCacheTest, TakesAnAnswerBeforeTheFetchReturns) {
   EXPECT_EQ(fetches, 3);
 }
 
-// With a lock held, each of these would hang.
-TEST_F(KeySetCacheTest, MayBeCalledFromItsCallbacks) {
+// If the cache held its lock during a callback, these calls would hang.
+TEST_F(KeySetCacheTest, CallbacksMayCallTheCache) {
   KeySetCache* cache = nullptr;
   std::vector<std::string> seen;
   auto find = [&](const std::string& where) {
@@ -363,7 +364,7 @@ TEST_F(KeySetCacheTest, MayBeCalledFromItsCallbacks) {
   EXPECT_THAT(seen, ElementsAre("observe found", "done found", "fetch found"));
 }
 
-TEST_F(KeySetCacheTest, MayGoBeforeItsFetchEnds) {
+TEST_F(KeySetCacheTest, CacheMayBeDestroyedBeforeItsFetchEnds) {
   const std::string& a = Find("a");
   const std::string& b = Find("b");
   cache_.reset();
@@ -374,7 +375,7 @@ TEST_F(KeySetCacheTest, MayGoBeforeItsFetchEnds) {
   EXPECT_THAT(observed_, IsEmpty());
 }
 
-// Called back once, by whatever thread.
+// Receives one callback, on any thread.
 class Outcome {
  public:
   void Set(bool found) {
@@ -383,10 +384,10 @@ class Outcome {
     found_ = found;
     changed_.notify_all();
   }
-  // Whether a key was found.
+  // Waits for the callback. Returns whether a key was found.
   bool Wait() {
     std::unique_lock<std::mutex> lock(mutex_);
-    EXPECT_TRUE(changed_.wait_for(lock, kHang, [&] { return calls_ > 0; })) << "never called back";
+    EXPECT_TRUE(changed_.wait_for(lock, kHang, [&] { return calls_ > 0; })) << "the cache never called back";
     EXPECT_EQ(calls_, 1);
     return found_;
   }
@@ -398,7 +399,7 @@ class Outcome {
   bool found_ = false;
 };
 
-// A discovery endpoint on a thread of its own, which answers as soon as it can.
+// A simulated discovery endpoint, which responds on its own thread. Every third fetch fails.
 class Discovery {
  public:
   Discovery() : thread_([this] { Serve(); }) {}
@@ -413,7 +414,7 @@ class Discovery {
 
   FetchKeySet Fetch() {
     return [this](OnAnswer on_answer) {
-      EXPECT_FALSE(is_busy_.exchange(true)) << "two fetches at once";
+      EXPECT_FALSE(is_busy_.exchange(true)) << "two fetches at the same time";
       std::lock_guard<std::mutex> lock(mutex_);
       pending_ = std::move(on_answer);
       changed_.notify_all();
@@ -449,7 +450,7 @@ class Discovery {
   std::thread thread_;
 };
 
-TEST(KeySetCacheThreadsTest, AnswersEveryCallerOnce) {
+TEST(KeySetCacheThreadsTest, EveryFindGetsOneCallbackOnManyThreads) {
   constexpr int kThreads = 4;
   constexpr int kCalls = 2000;
   const absl::Time start = absl::FromUnixSeconds(1'700'000'000);
@@ -480,16 +481,16 @@ TEST(KeySetCacheThreadsTest, AnswersEveryCallerOnce) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  // A fetch for each ten seconds is all that is allowed, besides those in a row.
+  // One fetch is allowed in each ten seconds, in addition to those in a row.
   EXPECT_LE(discovery.answered(), kMaxKeySetFetchesInARow + kThreads * kCalls / 10);
   EXPECT_GT(discovery.answered(), 10);
   EXPECT_GT(observed, 10);
 }
 
-TEST(KeySetCacheThreadsTest, CallsNobodyBackOnceItIsGone) {
+TEST(KeySetCacheThreadsTest, ADestroyedCacheMakesNoCallback) {
   for (int round = 0; round < 200; ++round) {
     std::thread fetch;
-    bool is_gone = false;  // not atomic: for ThreadSanitizer to see
+    bool is_gone = false;  // not atomic, so that ThreadSanitizer detects a late callback
     Outcome outcome;
     {
       KeySetCache::Options options;

@@ -19,10 +19,10 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-// Seed 00 01 ... 1f.
+// The public key of the seed 00 01 ... 1f, in hex and in base64url.
 constexpr char kPublicKey[] = "03a107bff3ce10be1d70dd18e74bc09967e4d6309ba50d5f1ddc8664125531b8";
 constexpr char kX[] = "A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg";
-// Another key of upstream's.
+// Another public key, which tests/vectors/webhooks.json also contains.
 constexpr char kOtherX[] = "TYqvxXBsOVT1wgZApdargB-iP-YOcnRpablSW5Q9Gpg";
 
 std::string Key(absl::string_view kid, absl::string_view x, absl::string_view more = "") {
@@ -40,7 +40,7 @@ std::string ErrorOf(std::string json) {
   return std::string(set.status().message());
 }
 
-// Why `key` is left out of a set with another one in it; empty if it is not.
+// Parses a set with a usable key and `key`. Returns why `key` was left out, or an empty text if it was not.
 std::string RefusalOf(absl::string_view key) {
   absl::StatusOr<KeySet> set = KeySet::Parse(Set(absl::StrCat(Key("good", kX), ",", key)), "Service");
   if (!set.ok()) return absl::StrCat("ERROR ", set.status().message());
@@ -50,7 +50,7 @@ std::string RefusalOf(absl::string_view key) {
   return set->refused().front();
 }
 
-TEST(KeySetTest, ReadsWhatUpstreamPublishes) {
+TEST(KeySetTest, ReadsAKeySetInUpstreamsForm) {
   absl::StatusOr<KeySet> set = KeySet::Parse(R"({"keys": [
     {"kid":"webhook-key-1","kty":"OKP","crv":"Ed25519","alg":"EdDSA","use":"sig",
      "x":"A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg",
@@ -73,7 +73,7 @@ TEST(KeySetTest, ReadsWhatUpstreamPublishes) {
   EXPECT_EQ(set->Find(""), nullptr);
 }
 
-TEST(KeySetTest, NeedsNoMoreThanIdTypeCurveAndPoint) {
+TEST(KeySetTest, AcceptsAKeyThatHasOnlyIdTypeCurveAndPoint) {
   absl::StatusOr<KeySet> set =
       KeySet::Parse(Set(Key("a", kX, R"(,"key_ops":["verify"],"x5c":null,"d":1e400)")), "Service");
   ASSERT_TRUE(set.ok()) << set.status();
@@ -82,7 +82,7 @@ TEST(KeySetTest, NeedsNoMoreThanIdTypeCurveAndPoint) {
   EXPECT_EQ(set->Find("a")->signature_version, "v1");
 }
 
-TEST(KeySetTest, KeepsWhatAKeySaysItIsFor) {
+TEST(KeySetTest, KeepsTheAlgorithmAndVersionOfAKey) {
   const std::string json = Set(Key("a", kX, R"(,"service_signature_algorithm":"x","service_signature_version":"v2",
                                                 "other_signature_version":"v3","Service_signature_version":"v4")"));
   absl::StatusOr<KeySet> set = KeySet::Parse(json, "SERVICE");
@@ -107,12 +107,12 @@ TEST(KeySetTest, LeavesOutKeysThatCannotBeUsed) {
       {"\"EdDSA\"", "\"none\"", "alg is not EdDSA"},
       {"\"EdDSA\"", "\"\"", "alg is not EdDSA"},
       {"\"sig\"", "\"enc\"", "use is not sig"},
-      {"\"kid\"", "\"id\"", "no kid of a form that headers can name"},
-      {"\"b\"", "\"\"", "no kid of a form that headers can name"},
-      {"\"b\"", "\"b.c\"", "no kid of a form that headers can name"},
-      {"\"b\"", "\"b c\"", "no kid of a form that headers can name"},
-      {"\"b\"", "\"b\\u0000\"", "no kid of a form that headers can name"},
-      {"\"b\"", "\"\xc3\xa9\"", "no kid of a form that headers can name"},
+      {"\"kid\"", "\"id\"", "kid is missing or not 1 to 128 letters, digits, _, : or -"},
+      {"\"b\"", "\"\"", "kid is missing or not 1 to 128 letters, digits, _, : or -"},
+      {"\"b\"", "\"b.c\"", "kid is missing or not 1 to 128 letters, digits, _, : or -"},
+      {"\"b\"", "\"b c\"", "kid is missing or not 1 to 128 letters, digits, _, : or -"},
+      {"\"b\"", "\"b\\u0000\"", "kid is missing or not 1 to 128 letters, digits, _, : or -"},
+      {"\"b\"", "\"\xc3\xa9\"", "kid is missing or not 1 to 128 letters, digits, _, : or -"},
       {"\"x\"", "\"y\"", "x is not 32 bytes in canonical base64url"},
       {"\"b\"", "1", "a member of another type than text"},
       {"\"b\"", "\"\\ud800\"", "a member of another type than text"},
@@ -128,16 +128,16 @@ TEST(KeySetTest, LeavesOutKeysThatCannotBeUsed) {
   }
   for (const char* key : {"1", "null", "[]", "\"text\""}) EXPECT_EQ(RefusalOf(key), "key 1: not an object");
   EXPECT_EQ(RefusalOf(Key(std::string(128, 'k'), kOtherX)), "");
-  EXPECT_THAT(RefusalOf(Key(std::string(129, 'k'), kOtherX)), HasSubstr("no kid"));
+  EXPECT_THAT(RefusalOf(Key(std::string(129, 'k'), kOtherX)), HasSubstr("kid is missing"));
 }
 
-TEST(KeySetTest, TakesThePointInItsOneSpellingOnly) {
+TEST(KeySetTest, RefusesAPointThatIsNotInCanonicalBase64Url) {
   ASSERT_EQ(RefusalOf(Key("b", kX)), "");
   const std::string x = kX;
   const std::string padded = x + "=";
   const std::string standard = absl::StrReplaceAll(x, {{"_", "/"}, {"-", "+"}});
   ASSERT_NE(standard, x);
-  // The last character holds four bits; its other two must be zero.
+  // The last character encodes four bits of the point, and its other two bits must be zero.
   const std::string loose_bits = x.substr(0, 42) + "h";
   ASSERT_EQ(x.back(), 'g');
   std::string bytes;
@@ -150,8 +150,8 @@ TEST(KeySetTest, TakesThePointInItsOneSpellingOnly) {
   }
 }
 
-// All points whose order divides 8, and all other spellings of them. Signatures under such a key say nothing: the one
-// with R = 1, S = 0 fits every message.
+// The points whose order divides 8, in all their encodings. With such a key, one fixed signature would be valid for
+// many messages or all.
 TEST(KeySetTest, RefusesAKeyOfSmallOrder) {
   for (const char* hex : {"0100000000000000000000000000000000000000000000000000000000000000",
                           "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
@@ -172,7 +172,7 @@ TEST(KeySetTest, RefusesAKeyOfSmallOrder) {
 }
 
 TEST(KeySetTest, RefusesAKeyOutsideOfThePrimeOrderGroup) {
-  // A good key and a point of order 8 together.
+  // The sum of a valid key and a point of order 8.
   const std::string good = absl::HexStringToBytes(kPublicKey);
   const std::string torsion =
       absl::HexStringToBytes("c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a");
@@ -183,7 +183,8 @@ TEST(KeySetTest, RefusesAKeyOutsideOfThePrimeOrderGroup) {
       0);
   for (const std::string& point : {
            mixed,
-           // y = 2 is not on the curve; y = 3 is, but not in the group, nor is its other spelling, p + 3.
+           // y = 2 is not on the curve. y = 3 is on the curve but not in the group, and p + 3 is another encoding of
+           // it.
            absl::HexStringToBytes("0200000000000000000000000000000000000000000000000000000000000000"),
            absl::HexStringToBytes("0300000000000000000000000000000000000000000000000000000000000000"),
            absl::HexStringToBytes("f0ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f"),
@@ -194,7 +195,7 @@ TEST(KeySetTest, RefusesAKeyOutsideOfThePrimeOrderGroup) {
   }
 }
 
-TEST(KeySetTest, TakesTheFirstOfTwoKeysWithOneId) {
+TEST(KeySetTest, UsesTheFirstOfTwoKeysWithOneId) {
   const std::string other_version = Key("a", kX, R"(,"service_signature_version":"v2")");
   for (const std::string& second : {Key("a", kOtherX), other_version}) {
     absl::StatusOr<KeySet> set =
@@ -204,10 +205,10 @@ TEST(KeySetTest, TakesTheFirstOfTwoKeysWithOneId) {
     EXPECT_EQ(absl::BytesToHexString({reinterpret_cast<const char*>(set->Find("a")->public_key.data()), 32}),
               kPublicKey);
     EXPECT_EQ(set->Find("a")->signature_version, "v1");
-    EXPECT_NE(set->Find("b"), nullptr) << "the others remain usable";
-    EXPECT_THAT(set->refused(), ElementsAre("key 1: another key before it has its kid"));
+    EXPECT_NE(set->Find("b"), nullptr) << "the other key remains usable";
+    EXPECT_THAT(set->refused(), ElementsAre("key 1: an earlier key has the same kid"));
   }
-  // Only keys that can be used have an id.
+  // The id of an unusable key does not count.
   absl::StatusOr<KeySet> set =
       KeySet::Parse(Set(absl::StrCat(Key("a", kOtherX, R"(,"use":"enc")"), ",", Key("a", kX))), "Service");
   ASSERT_TRUE(set.ok()) << set.status();
@@ -215,7 +216,7 @@ TEST(KeySetTest, TakesTheFirstOfTwoKeysWithOneId) {
   EXPECT_THAT(set->refused(), ElementsAre("key 0: use is not sig"));
 }
 
-TEST(KeySetTest, TakesTheSameKeyTwiceAsOne) {
+TEST(KeySetTest, ARepeatedKeyCountsOnce) {
   absl::StatusOr<KeySet> set = KeySet::Parse(
       Set(absl::StrCat(Key("a", kX), ",", Key("a", kX, R"(,"service_signature_version":"v1")"), ",", Key("b", kX))),
       "Service");
@@ -225,15 +226,16 @@ TEST(KeySetTest, TakesTheSameKeyTwiceAsOne) {
   EXPECT_NE(set->Find("b"), nullptr);
 }
 
-TEST(KeySetTest, NamesThePlacesOfWhatItLeavesOut) {
+TEST(KeySetTest, NamesTheIndexAndReasonOfEachKeyThatItLeavesOut) {
   absl::StatusOr<KeySet> set = KeySet::Parse(
       Set(absl::StrCat("7,", Key("a", kX), ",", Key("b.c", kX), ",", Key("d", kX, R"(,"alg":"ES256")"))), "Service");
   ASSERT_TRUE(set.ok()) << set.status();
-  EXPECT_THAT(set->refused(), ElementsAre("key 0: not an object", "key 2: no kid of a form that headers can name",
-                                          "key 3: alg is not EdDSA"));
+  EXPECT_THAT(set->refused(),
+              ElementsAre("key 0: not an object", "key 2: kid is missing or not 1 to 128 letters, digits, _, : or -",
+                          "key 3: alg is not EdDSA"));
 }
 
-TEST(KeySetTest, RefusesWhatIsNoKeySet) {
+TEST(KeySetTest, RefusesATextThatIsNotAKeySet) {
   for (const char* json : {"{}", R"({"keys":{}})", R"({"keys":null})", R"({"Keys":[]})"}) {
     EXPECT_EQ(ErrorOf(json), "the key set has no list of keys") << json;
   }
@@ -250,7 +252,7 @@ TEST(KeySetTest, RefusesWhatIsNoKeySet) {
   }
 }
 
-TEST(KeySetTest, IsBounded) {
+TEST(KeySetTest, RefusesASetThatExceedsTheLimits) {
   std::string keys = Key("k0", kX);
   for (size_t i = 1; i < kMaxKeys; ++i) absl::StrAppend(&keys, ",", Key(absl::StrCat("k", i), kX));
   EXPECT_EQ(ErrorOf(Set(keys)), "OK");
@@ -263,7 +265,7 @@ TEST(KeySetTest, IsBounded) {
   EXPECT_NE(ErrorOf(absl::StrCat(R"({"keys":)", std::string(60'000, '['))), "OK");
 }
 
-TEST(KeySetTest, NeverQuotesAValue) {
+TEST(KeySetTest, ErrorsNeverContainAValueOfAKey) {
   const std::string good = Key("canary", kX, R"(,"alg":"EdDSA","use":"sig")");
   for (const char* value : {"OKP", "Ed25519", "EdDSA", "sig", kX}) {
     const std::string wrong = absl::StrReplaceAll(good, {{value, "canary.canary"}});
@@ -275,8 +277,8 @@ TEST(KeySetTest, NeverQuotesAValue) {
   EXPECT_THAT(ErrorOf(Set(R"({"canary":"canary","canary":1})")), Not(HasSubstr("canary")));
 }
 
-// Whatever comes in, a key that is found is one that can verify.
-TEST(KeySetTest, SurvivesDamage) {
+// Changes a key set at random. Each key that Find returns must be valid.
+TEST(KeySetTest, FindsOnlyValidKeysInADamagedSet) {
   const std::string good = Set(absl::StrCat(Key("a", kX, R"(,"alg":"EdDSA","use":"sig")"), ",", Key("b", kOtherX)));
   std::mt19937 random(20231114);
   int sets = 0;

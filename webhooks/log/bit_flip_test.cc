@@ -1,5 +1,5 @@
-// The event log on a disk that returns flipped bits: every acknowledged event is still there, or its loss is reported
-// with the range of positions; no position is used twice.
+// Tests the event log on a disk that returns flipped bits. The log must still have every acknowledged event or report
+// the positions of the lost ones, and must use no position twice.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ SqliteEventLogOptions OptionsFor(TestDisk& disk, const LogSafeguards& safeguards
   return options;
 }
 
-// The files of an event log with kEvents events whose process was killed.
+// Returns the files of an event log that stored kEvents events before its process was killed.
 DiskImage Crashed(const LogSafeguards& safeguards) {
   TestDisk disk;
   absl::StatusOr<std::unique_ptr<EventLog>> log = OpenSqliteEventLog(OptionsFor(disk, safeguards));
@@ -57,7 +57,7 @@ DiskImage Crashed(const LogSafeguards& safeguards) {
 
 enum class Sight { kNoLoss, kReported, kRefused, kSilent };
 
-// Opens an event log with these files, of which all events up to kEvents were acknowledged, and classifies the result.
+// Opens an event log with these files and classifies the result. All events up to kEvents were acknowledged.
 Sight SightOf(const DiskImage& image, const LogSafeguards& safeguards) {
   TestDisk disk(image);
   std::set<Position> reported;
@@ -67,7 +67,7 @@ Sight SightOf(const DiskImage& image, const LogSafeguards& safeguards) {
   };
   absl::StatusOr<std::unique_ptr<EventLog>> log = OpenSqliteEventLog(options);
   if (!log.ok()) return Sight::kRefused;
-  // A new event of upstream, which gets the next position.
+  // Appends a new event, which gets the next position.
   const absl::StatusOr<AppendOutcome> appended = AppendAndWait(**log, MakeVerifiedEvent("new", "{}"));
   if (!appended.ok()) return Sight::kRefused;
   absl::StatusOr<std::unique_ptr<EventReader>> reader = (*log)->NewReader();
@@ -79,7 +79,7 @@ Sight SightOf(const DiskImage& image, const LogSafeguards& safeguards) {
     if (batch.ok()) {
       for (const LoggedEvent& event : batch->events) {
         if (event.event.event_id == "new") {
-          if (event.position <= kEvents) return Sight::kSilent;  // one position had two contents
+          if (event.position <= kEvents) return Sight::kSilent;  // a position was used twice
         } else if (event.event.event_id != IdOf(event.position) || event.event.body != BodyOf(event.position)) {
           return Sight::kSilent;
         }
@@ -133,29 +133,30 @@ Count Flip(const std::string& file, const LogSafeguards& safeguards) {
   return count;
 }
 
-TEST(BitFlipTest, OfTheWriteAheadLogIsReportedWithItsRange) {
+TEST(BitFlipTest, ALossInTheWriteAheadLogIsReportedWithItsRange) {
   const Count count = Flip(absl::StrCat(kPath, "-wal"), {});
   EXPECT_EQ(count.silent, 0);
   EXPECT_EQ(count.refused, 0);
   EXPECT_GT(count.reported, 20);
 }
 
-TEST(BitFlipTest, OfTheWriteAheadLogIsSilentWithoutTheMark) {
+TEST(BitFlipTest, ALossInTheWriteAheadLogIsNotReportedWithoutTheMark) {
   EXPECT_GT(Flip(absl::StrCat(kPath, "-wal"), {.high_water_mark = false}).silent, 20);
 }
 
-TEST(BitFlipTest, OfTheDatabaseIsReportedWithItsRange) {
+TEST(BitFlipTest, DamageOfTheDatabaseIsReportedWithItsRange) {
   const Count count = Flip(kPath, {});
   EXPECT_EQ(count.silent, 0);
   EXPECT_GT(count.reported, 5);
 }
 
-TEST(BitFlipTest, OfTheDatabaseIsSilentWithoutTheCheckAtOpen) {
+TEST(BitFlipTest, DamageOfTheDatabaseIsNotReportedWithoutTheCheckAtOpen) {
   EXPECT_GT(Flip(kPath, {.check_at_open = false}).silent, 5);
 }
 
-// A damaged mark counts as an older one or as none. It never causes the report of a false loss.
-TEST(BitFlipTest, OfTheMarkLosesNothing) {
+// If one place of the mark file is damaged, the mark in the other place counts, which may be older. The log must not
+// report a loss.
+TEST(BitFlipTest, DamageOfTheMarkIsNotReportedAsALoss) {
   const Count count = Flip(absl::StrCat(kPath, "-mark"), {});
   EXPECT_EQ(count.silent, 0);
   EXPECT_EQ(count.reported, 0);

@@ -24,10 +24,10 @@ constexpr size_t kNameBytes = 16;
 constexpr size_t kPositionAt = kNameAt + kNameBytes;
 constexpr size_t kDigestAt = kPositionAt + 8;
 constexpr size_t kDigestBytes = 16;
-constexpr size_t kMacBytes = 16;  // half of SHA-256; 128 bits cannot be guessed
+constexpr size_t kMacBytes = 16;  // half of an HMAC-SHA-256, because 128 bits are enough against guessing
 constexpr size_t kCursorBytes = kDigestAt + kDigestBytes + kMacBytes;
 
-// Version 1 has no digest.
+// A cursor of version 1 has no digest.
 constexpr uint8_t kVersion1 = 1;
 constexpr size_t kCursorBytes1 = kDigestAt + kMacBytes;
 
@@ -43,8 +43,8 @@ Mac MacOf(const LogIdentity& log, const uint8_t* bytes, size_t size) {
   return mac;
 }
 
-// Distinguishes event logs, and an event log from its state before its cursor key was changed. Reveals nothing about
-// the key.
+// Returns a name that depends on the event log's id and its cursor key, so that cursors of another log or of an older
+// key are recognized. The name does not reveal the key.
 Mac NameOf(const LogIdentity& log) { return MacOf(log, log.id.data(), log.id.size()); }
 
 }  // namespace
@@ -78,7 +78,7 @@ absl::StatusOr<Cursor> DecodeCursor(const LogIdentity& log, absl::string_view cu
   if (!text.has_value() || bytes[0] != (is_version1 ? kVersion1 : kVersion)) {
     return absl::InvalidArgumentError("this is not a cursor");
   }
-  // Checked first, because the MAC of another event log's cursor cannot be checked.
+  // Compares the name before the MAC, because the MAC of another event log's cursor cannot be verified.
   const Mac name = NameOf(log);
   if (!std::equal(name.begin(), name.begin() + kNameBytes, bytes.begin() + kNameAt)) {
     return absl::FailedPreconditionError("this cursor belongs to another event log");

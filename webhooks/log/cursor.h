@@ -1,4 +1,5 @@
-// Cursors: places in an event log as subscribers keep them, as opaque text that only the gateway can create.
+// Encodes and decodes cursors: opaque texts with which subscribers resume after a position of the event log. Only the
+// gateway can create them.
 #ifndef STAMPGATE_WEBHOOKS_LOG_CURSOR_H_
 #define STAMPGATE_WEBHOOKS_LOG_CURSOR_H_
 
@@ -13,23 +14,23 @@
 
 namespace stampgate {
 
-// Encodes "everything up to this place has been seen", bound to the event log's id, its cursor key and the event at the
-// place: base64url of a version, a name derived from id and key, the position, half of the event's digest, and an HMAC
-// over these. All cursors have the same length.
+// Returns a cursor with which a subscriber resumes after `place`. The cursor is valid only for this event log, its
+// current cursor key and the event at `place`. It is the base64url of a version, a name derived from the log's id and
+// key, the position, half of the event's digest, and an HMAC over these parts. All cursors have the same length.
 std::string EncodeCursor(const LogIdentity& log, const EventPlace& place);
 
 struct Cursor {
   Position position = 0;
-  // Half of the event's digest. Nothing in cursors of version 1, which clients may have kept, and where the digest was
-  // unknown.
+  // The first half of the event's digest. Not set if the digest was unknown, and in cursors of version 1, which clients
+  // may still have.
   std::optional<std::array<uint8_t, 16>> digest;
 
-  // Whether `there` can be the digest of the event that the cursor was made for.
+  // Returns whether `there` can be the digest of the event for which the cursor was made.
   bool Fits(const ChainDigest& there) const;
 };
 
-// Errors: kInvalidArgument if the text is not a cursor or was altered, kFailedPrecondition if it is a cursor of another
-// event log.
+// Decodes a cursor. Errors: kInvalidArgument if the text is not a cursor or was altered; kFailedPrecondition if it is a
+// cursor of another event log, or was made with another cursor key.
 absl::StatusOr<Cursor> DecodeCursor(const LogIdentity& log, absl::string_view cursor);
 
 }  // namespace stampgate

@@ -22,7 +22,7 @@ LogIdentity LogNumber(uint8_t number) {
   return log;
 }
 
-// With a digest that depends on the position.
+// Returns a place with a digest that depends on the position.
 EventPlace At(Position position) {
   EventPlace place = {.position = position, .digest = {}};
   place.digest.fill(0x5a);
@@ -32,8 +32,8 @@ EventPlace At(Position position) {
 
 constexpr char kCursor[] = "AgjvFf7xyz-zVHKEio9-Rk0AAAAAAAABAlpaWgJaWlpaWlpaWlpaWlpnr4KPqu32UQUSzzyWXbyu";
 
-// Computed with another program: Python's hmac and base64.
-TEST(CursorTest, HasTheDocumentedForm) {
+// Python's hmac and base64 have computed kCursor.
+TEST(CursorTest, ACursorHasTheDocumentedForm) {
   EXPECT_EQ(EncodeCursor(LogNumber(16), At(258)), kCursor);
   const Cursor cursor = DecodeCursor(LogNumber(16), kCursor).value();
   EXPECT_EQ(cursor.position, 258);
@@ -41,8 +41,8 @@ TEST(CursorTest, HasTheDocumentedForm) {
   EXPECT_FALSE(cursor.Fits(At(259).digest));
 }
 
-// Clients may have kept it for any time.
-TEST(CursorTest, OfVersion1IsAcceptedAndFitsEveryEvent) {
+// Clients may still have cursors of version 1.
+TEST(CursorTest, ACursorOfVersion1IsAcceptedAndFitsEveryEvent) {
   const Cursor cursor = DecodeCursor(LogNumber(16), "AQjvFf7xyz-zVHKEio9-Rk0AAAAAAAABAkew3K1lO3LCVxA2HDOHJFQ").value();
   EXPECT_EQ(cursor.position, 258);
   EXPECT_TRUE(cursor.Fits(At(258).digest));
@@ -51,12 +51,12 @@ TEST(CursorTest, OfVersion1IsAcceptedAndFitsEveryEvent) {
             kNoCursor);
 }
 
-TEST(CursorTest, WithoutADigestFitsEveryEvent) {
+TEST(CursorTest, ACursorWithoutADigestFitsEveryEvent) {
   const LogIdentity log = LogNumber(1);
   EXPECT_TRUE(DecodeCursor(log, EncodeCursor(log, {.position = 5, .digest = {}}))->Fits(At(5).digest));
 }
 
-TEST(CursorTest, DecodesToWhatWasEncoded) {
+TEST(CursorTest, ADecodedCursorHasTheEncodedPositionAndDigest) {
   const LogIdentity log = LogNumber(1);
   for (Position position : {Position{0}, Position{1}, Position{255}, Position{256}, Position{1} << 40,
                             std::numeric_limits<Position>::max()}) {
@@ -69,18 +69,18 @@ TEST(CursorTest, DecodesToWhatWasEncoded) {
   }
 }
 
-TEST(CursorTest, OfAnotherLogIsRejected) {
+TEST(CursorTest, ACursorOfAnotherLogIsRejected) {
   EXPECT_EQ(DecodeCursor(LogNumber(1), EncodeCursor(LogNumber(2), At(5))).status().code(), kOtherLog);
 }
 
-TEST(CursorTest, OfAnOlderCursorKeyIsAnotherLogs) {
+TEST(CursorTest, ACursorOfAnOlderCursorKeyCountsAsAnotherLogs) {
   LogIdentity other = LogNumber(1);
   other.cursor_key[31] ^= 1;
   EXPECT_EQ(DecodeCursor(LogNumber(1), EncodeCursor(other, At(5))).status().code(), kOtherLog);
 }
 
-// Tries every other letter in every place, including the spare bits of the last letter.
-TEST(CursorTest, CannotBeAltered) {
+// Replaces each letter by each other letter. The last letter also has unused bits.
+TEST(CursorTest, AnAlteredCursorIsRejected) {
   const LogIdentity log = LogNumber(1);
   const std::string cursor = EncodeCursor(log, At(77));
   for (size_t place = 0; place < cursor.size(); ++place) {
@@ -90,14 +90,14 @@ TEST(CursorTest, CannotBeAltered) {
       if (changed == cursor) continue;
       const absl::StatusCode code = DecodeCursor(log, changed).status().code();
       EXPECT_TRUE(code == kNoCursor || code == kOtherLog) << changed;
-      // Only a change in the place of the log's id may make it look like another event log's cursor.
+      // Only a change within the log's name may give the error for another event log.
       const bool in_id = place >= 1 && place <= 22;
       EXPECT_TRUE(code == kNoCursor || in_id) << changed;
     }
   }
 }
 
-TEST(CursorTest, RejectsOtherText) {
+TEST(CursorTest, ATextThatIsNotACursorIsRejected) {
   const LogIdentity log = LogNumber(1);
   const std::string cursor = EncodeCursor(log, At(77));
   for (const std::string& text :
@@ -109,7 +109,7 @@ TEST(CursorTest, RejectsOtherText) {
   }
 }
 
-TEST(CursorTest, HasNoNegativePosition) {
+TEST(CursorTest, ACursorWithANegativePositionIsRejected) {
   const LogIdentity log = LogNumber(1);
   for (Position position : {Position{-1}, std::numeric_limits<Position>::min()}) {
     EXPECT_EQ(DecodeCursor(log, EncodeCursor(log, At(position))).status().code(), kNoCursor);

@@ -1,4 +1,4 @@
-// The event log on disks that are full or fail: every acknowledged event is there afterwards.
+// Tests the event log on disks that become full or fail. Afterwards, the log must have every acknowledged event.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -30,7 +30,7 @@ VerifiedEvent EventNumber(int number) {
   return MakeVerifiedEvent(IdOf(number), absl::StrCat(R"({"n":)", number, R"(,"t":")", std::string(700, 'x'), R"("})"));
 }
 
-// Appends groups of events to an event log and keeps the result of each append.
+// Appends groups of events to an event log, and remembers which events were acknowledged.
 class Sender {
  public:
   explicit Sender(TestDisk& disk) {
@@ -67,7 +67,8 @@ class Sender {
 
   EventLog& log() { return *log_; }
 
-  // Sends the next `count` events at once, one second after the previous group.
+  // Appends the next `count` events without waiting for each, one second after the previous group. Returns their
+  // outcomes.
   std::vector<absl::Status> Send(int count) {
     std::vector<absl::Status> answers;
     std::unique_lock lock(mutex_);
@@ -88,7 +89,7 @@ class Sender {
     return answers;
   }
 
-  // Readers see every acknowledged event that retention has not deleted, and no event twice.
+  // Expects that readers see every acknowledged event that retention has not deleted, and no event twice.
   void ExpectNothingLost() {
     TrimNow(*log_);  // so that no retention runs during the read
     absl::StatusOr<std::unique_ptr<EventReader>> reader = log_->NewReader();
@@ -100,7 +101,7 @@ class Sender {
     std::set<std::string> found;
     for (const LoggedEvent& event : *events) EXPECT_TRUE(found.insert(event.event.event_id).second);
     EXPECT_EQ(static_cast<Position>(found.size()), extent->latest - extent->earliest + 1);
-    // Retention deletes the oldest events: as many as it deleted may be missing.
+    // Only as many acknowledged events may be missing as retention has deleted.
     Position missing = 0;
     for (const std::string& id : stored()) missing += found.contains(id) ? 0 : 1;
     EXPECT_LE(missing, extent->earliest - 1);
@@ -132,9 +133,9 @@ int CountOk(const std::vector<absl::Status>& answers) {
   return count;
 }
 
-// The disk becomes full at the nth write of a run, for each n. With an odd n, the space that the files already own
-// stays writable.
-TEST(FullDiskTest, RefusesEventsLosesNoneAndRecovers) {
+// The disk becomes full at the nth write of a run, for each n. If n is odd, writes within the files' existing size
+// still succeed.
+TEST(FullDiskTest, RefusesEventsLosesNoneAndAcceptsThemAfterwards) {
   int refused = 0;
   for (int n = 1; n <= 300; ++n) {
     SCOPED_TRACE(absl::StrCat("disk full at write ", n));
@@ -160,11 +161,12 @@ TEST(FullDiskTest, RefusesEventsLosesNoneAndRecovers) {
     EXPECT_EQ(CountOk(sender.Send(3)), 3);
     if (testing::Test::HasFailure()) return;
   }
-  EXPECT_GT(refused, 1000);  // the disk really was full
+  EXPECT_GT(refused, 1000);  // proves that the disk was full
 }
 
-// The write-ahead log restarts in space that it already owns, and the database file reuses the space of deleted events.
-TEST(FullDiskTest, RetentionFreesSpace) {
+// No file can grow. The write-ahead log is overwritten from its beginning, and the database file uses the space of
+// deleted events.
+TEST(FullDiskTest, RetentionMakesSpaceForNewEvents) {
   TestDisk disk;
   Sender sender(disk);
   ASSERT_TRUE(sender.Open().ok());
@@ -181,7 +183,7 @@ TEST(FullDiskTest, RetentionFreesSpace) {
   sender.ExpectNothingLost();
 }
 
-// Recognizing a stored event needs no space.
+// The log needs no disk space to recognize a repetition.
 TEST(FullDiskTest, StillRecognizesRepetitions) {
   TestDisk disk;
   Sender sender(disk);
@@ -193,7 +195,7 @@ TEST(FullDiskTest, StillRecognizesRepetitions) {
   sender.ExpectNothingLost();
 }
 
-TEST(FullDiskTest, CannotOpenANewLog) {
+TEST(FullDiskTest, CreatesANewLogOnlyIfThereIsSpace) {
   int opened = 0;
   for (int n = 1; n <= 60; ++n) {
     TestDisk disk;
@@ -213,7 +215,8 @@ TEST(FullDiskTest, CannotOpenANewLog) {
   EXPECT_LT(opened, 60);
 }
 
-// Runs an event log whose disk fails once, at its nth write or sync. Increases n until the run ends without a failure.
+// Runs an event log whose disk fails once, at its nth write or sync. Expects that the log acknowledges nothing after
+// the failure. Increases n until a run ends without a failure.
 void ExpectAFailureIsTheEnd(const std::function<void(TestDisk&, int)>& fail, int stride) {
   int n = 1;
   for (;; n += stride) {
@@ -227,7 +230,7 @@ void ExpectAFailureIsTheEnd(const std::function<void(TestDisk&, int)>& fail, int
     for (int group = 0; group < 24; ++group) {
       for (const absl::Status& answer : sender.Send(1 + group % 3)) {
         EXPECT_TRUE(answer.ok() || answer.code() == kGone) << answer;
-        EXPECT_FALSE(failed && answer.ok());  // after a failure it acknowledges nothing
+        EXPECT_FALSE(failed && answer.ok());  // after a failure, the log acknowledges nothing
         failed = failed || !answer.ok();
       }
     }
@@ -236,7 +239,7 @@ void ExpectAFailureIsTheEnd(const std::function<void(TestDisk&, int)>& fail, int
     const bool over = disk.failures() == 0;
     fail(disk, 0);
     EXPECT_EQ(sender.fatal().size(), over ? 0 : 1);
-    // The process ends. The next process has a working disk and all acknowledged events.
+    // The next process has a disk without failures, and must find all acknowledged events.
     ASSERT_TRUE(sender.Open().ok());
     sender.ExpectNothingLost();
     EXPECT_EQ(CountOk(sender.Send(3)), 3);
@@ -245,16 +248,16 @@ void ExpectAFailureIsTheEnd(const std::function<void(TestDisk&, int)>& fail, int
   EXPECT_GT(n, 20);
 }
 
-TEST(FailingDiskTest, AFailedSyncIsTheEnd) {
+TEST(FailingDiskTest, AfterAFailedSyncTheLogAcknowledgesNothing) {
   ExpectAFailureIsTheEnd([](TestDisk& disk, int n) { disk.FailSync(n, /*seed=*/static_cast<uint64_t>(n)); }, 1);
 }
 
-TEST(FailingDiskTest, AFailedWriteIsTheEnd) {
+TEST(FailingDiskTest, AfterAFailedWriteTheLogAcknowledgesNothing) {
   ExpectAFailureIsTheEnd([](TestDisk& disk, int n) { disk.FailWrite(n); }, 3);
 }
 
-// The most important case: the sync of a commit fails, and the next sync would succeed.
-TEST(FailingDiskTest, AFailureEndsAllPendingAppends) {
+// The most dangerous failure: the sync of a commit fails, but the next sync would succeed.
+TEST(FailingDiskTest, AfterAFailedSyncAllQueuedAppendsFail) {
   TestDisk disk;
   Sender sender(disk);
   ASSERT_TRUE(sender.Open().ok());

@@ -1,4 +1,4 @@
-// Selects events by their signed parts: which events a subscriber wants, and which it may see.
+// Selects events by organization and type: the events that a subscriber wants, and those that it may see.
 #ifndef STAMPGATE_WEBHOOKS_LOG_EVENT_FILTER_H_
 #define STAMPGATE_WEBHOOKS_LOG_EVENT_FILTER_H_
 
@@ -13,13 +13,13 @@ namespace stampgate {
 using OrganizationIds = std::set<std::string, std::less<>>;
 
 struct EventFilter {
-  // Exact ids. An event passes if its organization or its parent organization is listed. Empty: all events pass, also
-  // those without an organization.
+  // The wanted organizations, as exact ids. An event passes if its organization or its parent organization is in the
+  // set. If the set is empty, all events pass, also those without an organization.
   OrganizationIds organization_ids = {};
-  // Exact event types. Empty: all pass.
+  // The wanted event types, compared exactly. If the set is empty, all events pass.
   std::set<std::string, std::less<>> types = {};
-  // What the subscriber may see: events whose organization or parent organization is listed. Null: all events, also
-  // those without an organization.
+  // The organizations that the subscriber may see. An event passes if its organization or its parent organization is in
+  // the set. If this is null, all events pass, also those without an organization.
   std::shared_ptr<const OrganizationIds> visible = nullptr;
 
   bool Matches(absl::string_view organization_id, absl::string_view parent_organization_id,

@@ -1,5 +1,4 @@
-// The event log, the durable log of verified events: its interface. An implementation keeps every promise made here, or
-// reports which call failed.
+// The interface of the event log, which stores verified events durably.
 #ifndef STAMPGATE_WEBHOOKS_LOG_EVENT_LOG_H_
 #define STAMPGATE_WEBHOOKS_LOG_EVENT_LOG_H_
 
@@ -20,15 +19,14 @@
 
 namespace stampgate {
 
-// An event's place in the event log: 1, 2, 3, ... without gaps. Where reading starts after a position, 0 stands for the
-// beginning.
+// An event's number in the event log: 1, 2, 3, ... without gaps. Reading after position 0 starts at the beginning.
 using Position = int64_t;
 
-// Identifies an event together with all events before it in its log.
+// A digest that identifies an event together with all events before it in its log.
 using ChainDigest = std::array<uint8_t, 32>;
 
-// States that everything up to `position` has been seen. `digest` is that of the event there; zeros at position 0, and
-// if it is unknown because the event is damaged.
+// A position, and the digest of the event at this position. The digest is zeros at position 0, and if it is unknown
+// because the event is damaged.
 struct EventPlace {
   Position position = 0;
   ChainDigest digest = {};
@@ -37,128 +35,132 @@ struct EventPlace {
 struct LoggedEvent {
   Position position = 0;
   ChainDigest digest = {};
-  absl::Time commit_time;  // never earlier than that of the event before
+  absl::Time commit_time;  // never earlier than the commit time of the previous event
   Event event;
 };
 
-// The readable events are those from `earliest` to `latest`; there are none if `latest` is earliest - 1. Retention
-// increases `earliest`.
+// The positions of the readable events, from `earliest` to `latest`. If `latest` is earliest - 1, there are no readable
+// events. Retention increases `earliest`.
 struct LogExtent {
   Position earliest = 1;
   Position latest = 0;
 };
 
-// How much the event log holds.
+// The size and age of the event log.
 struct LogUsage {
-  int64_t bytes = 0;  // of the file in use, as retention counts them
+  int64_t bytes = 0;  // the used bytes of the file, which retention limits
   std::optional<absl::Time>
-      oldest;  // the commit time of the earliest event that is not damaged; nothing if there is none
+      oldest;  // the commit time of the earliest event that is not damaged; not set if there is none
 };
 
-// Events that the event log has lost or cannot read.
+// A range of events that the event log has lost or cannot read.
 struct LostEvents {
   Position first = 0;
   Position last = 0;
-  bool gone = false;  // true: the disk lost them before the log was last opened; false: they are there but damaged
+  bool gone = false;  // true: the disk had lost them when the log was opened; false: they are damaged
 };
 
-// Created with the event log and stored in it.
+// Random values that are created with the event log and stored in it.
 struct LogIdentity {
   std::array<uint8_t, 16> id = {};          // never changes
-  std::array<uint8_t, 32> cursor_key = {};  // secret; changing it invalidates all cursors
+  std::array<uint8_t, 32> cursor_key = {};  // secret; a new key invalidates all cursors
 };
 
-// A write to the disk that takes longer than this counts as hanging.
+// If a write to the disk takes longer than this, the log refuses new events.
 inline constexpr absl::Duration kWriteHangsAfter = absl::Seconds(5);
 
 enum class AppendOutcome {
   kStored,
-  kDuplicate,  // an event of that id and scope (IdScopeOf) with the same body was stored before
-  kConflict,   // an event of that id and scope with another body was stored before; that one stays
+  kDuplicate,  // an event with this id, scope (IdScopeOf) and body was stored before
+  kConflict,   // an event with this id and scope but another body was stored before; the log keeps that event
 };
 
-// Identifies an event by the terms that callers use.
+// Identifies an event by the ids that callers know.
 struct EventName {
   std::string event_id;
-  // IdScopeOf the event; empty for an event without an organization. Nothing: any scope.
+  // IdScopeOf the event: an organization's id, or an empty text for an event without an organization. If not set,
+  // events of any scope match.
   std::optional<std::string> organization_id;
 };
 
-// Reads the event log. One thread at a time per reader; any number of readers. Calls block while they read from the
-// disk.
+// Reads the event log. One thread at a time may use a reader, but there may be many readers. The functions block while
+// they read from the disk.
 class EventReader {
  public:
   struct Limits {
     size_t max_events = 256;
-    // Bound on the sum of the bodies; the first event is returned however large it is.
+    // Maximum total size of the bodies. The first event is returned even if it is larger.
     size_t max_bytes = 256 << 10;
-    // Bound on the events that are examined, whether or not they pass the filter.
+    // Maximum number of examined events, whether or not they pass the filter.
     size_t max_looked_at = 1000;
   };
   struct Batch {
     std::vector<LoggedEvent> events;
-    // Everything up to here was examined: continue reading after it. Equals `after` if there is nothing later.
+    // The last examined position. The next Read should continue after it. Equals `after` if there are no later events.
     Position through = 0;
-    // The digest of the event there, if any was examined.
+    // The digest of the event at `through`, if Read examined any event.
     ChainDigest through_digest = {};
   };
 
   virtual ~EventReader() = default;
 
-  // All calls can fail with kUnavailable, if the file cannot be read.
+  // Each function below returns kUnavailable if the file cannot be read.
   virtual absl::StatusOr<LogExtent> Extent() = 0;
 
   virtual absl::StatusOr<LogUsage> Usage() = 0;
 
-  // The events after `after` that pass `filter`, in order. Errors: kOutOfRange if retention has deleted some events
-  // after `after`; kDataLoss if events are damaged, lost, or not those that were stored. Readable events before a loss
-  // are returned first: kDataLoss comes only when the lost events are the next ones, and Lost() then returns them.
+  // Returns events after the position `after` that pass `filter`, in order. Errors: kOutOfRange if retention has
+  // deleted some events after `after`; kDataLoss if the next events are damaged, lost, or not those that were stored.
+  // After kDataLoss, Lost() returns these events. If readable events precede lost ones, Read first returns the readable
+  // events without an error.
   virtual absl::StatusOr<Batch> Read(Position after, const EventFilter& filter, const Limits& limits) = 0;
 
-  // The events that the last kDataLoss was about. Continue reading after them.
+  // Returns the range of events for which a function last returned kDataLoss. To continue, read after `last`.
   virtual LostEvents Lost() const = 0;
 
-  // The digest of the event at `position`, also of the one before the earliest; zeros at position 0. Errors:
-  // kOutOfRange if retention has deleted it or it is later than the latest; kDataLoss if it is damaged or lost, and
-  // Lost() returns the range.
+  // Returns the digest of the event at `position`, which may also be the position before the earliest event. Returns
+  // zeros at position 0. Errors: kOutOfRange if retention has deleted the event or there is no such event yet;
+  // kDataLoss if the event is damaged or lost. After kDataLoss, Lost() returns the range.
   virtual absl::StatusOr<ChainDigest> DigestAt(Position position) = 0;
 
-  // The first event of that name that passes `filter`. Nothing if there is none, or if retention has deleted it.
-  // kDataLoss if an event of that name is damaged or lost and no other one passes.
+  // Returns the first event of that name that passes `filter`, or nothing if there is none or retention has deleted it.
+  // Returns kDataLoss if an event of that name is damaged or lost, and no other event of that name passes.
   virtual absl::StatusOr<std::optional<LoggedEvent>> Find(const EventName& name, const EventFilter& filter) = 0;
 
-  // The position P such that the events after P are those that were committed at or after `time`.
+  // Returns the position after which all events were committed at or after `time`, and up to which all were committed
+  // earlier.
   virtual absl::StatusOr<Position> PlaceOf(absl::Time time) = 0;
 };
 
-// Thread-safe.
+// Stores events. Thread-safe.
 class EventLog {
  public:
   virtual ~EventLog() = default;
 
-  // Calls `done` once. OK means that the event is durable and visible to readers, whatever the outcome. Never blocks.
-  // `done` runs on the event log's thread or, if the event is refused at once, on the caller's thread before this
-  // returns.
+  // Stores an event unless it is already stored. Calls `done` once. With any outcome that is not an error, the disk has
+  // the event and readers see it. Does not block. `done` runs on the event log's thread, or inside of Append if the
+  // event is not even queued.
   //
-  // Errors: kResourceExhausted if the queue is full or the disk is full; kUnavailable if the event log was closed or
-  // has failed, or a write hangs. After an error readers do not see the event. If the disk failed, the event may appear
-  // after the next start.
+  // Errors: kResourceExhausted if the queue or the disk is full; kUnavailable if the event log was closed or has
+  // failed, or if a write takes longer than kWriteHangsAfter. After an error, readers do not see the event. But if the
+  // disk failed, the log may have the event after the next start.
   virtual void Append(VerifiedEvent event, absl::AnyInvocable<void(absl::StatusOr<AppendOutcome>)> done) = 0;
 
-  // Calls `on_growth` with the latest position after every commit that stored an event, before the `done` callbacks of
-  // these events. Runs on the event log's thread; must not block. Set it once, before the first Append.
+  // Sets the function that is called with the latest position after every commit that stored events, before the `done`
+  // callbacks of these events. `on_growth` runs on the event log's thread and must not block. Call SetOnGrowth once,
+  // before the first Append.
   virtual void SetOnGrowth(std::function<void(Position latest)> on_growth) = 0;
 
-  // Errors: kUnavailable.
+  // Opens a new reader. Errors: kUnavailable.
   virtual absl::StatusOr<std::unique_ptr<EventReader>> NewReader() = 0;
 
   virtual const LogIdentity& identity() const = 0;
 
-  // How long the write to the disk that is in progress has taken so far; zero if none is.
+  // Returns how long the current write to the disk has taken so far, or zero if there is none.
   virtual absl::Duration WriteUnderWay() const = 0;
 
-  // Writes the queued events, and leaves the event log in a state that the next start need not repair. Later appends
-  // fail. Readers may still read. May be called again. Takes as long as the disk, perhaps forever.
+  // Writes the queued events and completes the files, so that the next start has nothing to repair. Later appends fail,
+  // but readers may still read. Blocks until the disk has done its work, perhaps forever. May be called again.
   virtual void Close() = 0;
 };
 

@@ -1,4 +1,4 @@
-// The holes of an event log: ranges of acknowledged events that the disk has lost.
+// The table of holes: ranges of positions whose acknowledged events the disk has lost.
 #ifndef STAMPGATE_WEBHOOKS_LOG_HOLE_TABLE_H_
 #define STAMPGATE_WEBHOOKS_LOG_HOLE_TABLE_H_
 
@@ -12,22 +12,22 @@
 
 namespace stampgate {
 
-// Creates the table, empty. Retention never deletes its rows.
+// SQL that creates the empty table. Retention never deletes its rows.
 extern const char kCreateHoles[];
 
-// Finds holes over `connection`, which must outlive this. Errors: those of SqliteStatus.
+// Finds holes through `connection`, which must outlive this object. Errors: those of SqliteStatus.
 class HoleTable {
  public:
   static absl::StatusOr<HoleTable> Open(const SqliteConnection& connection);
 
-  // The hole that contains `position`.
+  // Returns the hole that contains `position`, or nothing if there is none.
   absl::StatusOr<std::optional<LostEvents>> Find(Position position);
 
  private:
   SqliteStatement find_;
 };
 
-// Adds a hole in the current transaction.
+// Adds a hole from `first` to `last` in the current transaction.
 absl::Status AddHole(const SqliteConnection& connection, Position first, Position last, absl::Time now);
 
 }  // namespace stampgate

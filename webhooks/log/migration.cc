@@ -10,7 +10,7 @@
 namespace stampgate {
 namespace {
 
-// Zeros if there are no events.
+// Returns the checksum of the last event, or zeros if there are no events.
 absl::StatusOr<ChainDigest> LastChecksum(const SqliteConnection& connection) {
   absl::StatusOr<SqliteStatement> last =
       SqliteStatement::Prepare(connection, "SELECT checksum FROM events ORDER BY seq DESC LIMIT 1");
@@ -34,7 +34,7 @@ absl::Status MigrateFromVersion1(SqliteConnection& connection) {
   if (!last.ok()) return last.status();
   record->latest_digest = *last;
   if (record->earliest == record->latest + 1) record->digest_before = *last;
-  // Version 1 stored ids with the system's time: the clock continues from the last of them.
+  // Version 1 stored ids with the system's time, so the log's clock continues from the time of the last event.
   record->clock = {.age_us = record->latest_commit_us, .wall_us = record->latest_commit_us};
   for (const char* sql : {"ALTER TABLE events ADD COLUMN previous BLOB NOT NULL DEFAULT x''", "DROP TABLE log",
                           kCreateLogRecord, kCreateHoles, "PRAGMA user_version = 2"}) {

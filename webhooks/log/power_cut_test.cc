@@ -1,4 +1,5 @@
-// The event log after power cuts: every acknowledged event is there, whatever happened to unsynced writes.
+// Tests the event log after power cuts. The log must have every acknowledged event, whatever happened to unsynced
+// writes.
 #include "webhooks/disk/power_cut.h"
 
 #include <gtest/gtest.h>
@@ -49,15 +50,15 @@ SqliteEventLogOptions OptionsFor(TestDisk& disk, std::function<absl::Time()> now
   return options;
 }
 
-// What was acknowledged at a step of the disk's history, and the time then.
+// The last acknowledged position and the time, at a step of the disk's history.
 struct Promise {
-  size_t step;      // in the disk's history
-  Position latest;  // the last that was acknowledged
+  size_t step;      // index in the disk's history
+  Position latest;  // the last acknowledged position
   absl::Time now;
 };
 
-// Runs an event log on a disk, identically in every run: the last acknowledgement of a batch queues the next batch, on
-// the event log's own thread, so that one transaction finds all of it.
+// Runs an event log on a disk. Every run is identical: the last acknowledgement of a batch appends the next batch on
+// the event log's own thread. So one transaction stores a whole batch.
 class Workload {
  public:
   Workload(TestDisk& disk, bool synchronous_full) : disk_(disk) {
@@ -83,7 +84,7 @@ class Workload {
 
   const std::vector<Promise>& promises() const { return promises_; }
 
-  // When an event was committed in the run without a power cut.
+  // Returns when the event at this position was committed in the run without a power cut.
   absl::Time TimeOf(Position position) const {
     const auto at = static_cast<size_t>(position);
     return at < times_.size() ? times_[at] : absl::InfiniteFuture();
@@ -94,7 +95,7 @@ class Workload {
     for (int i = 1; i <= count; ++i) {
       times_.push_back(now_);
       const auto position = static_cast<Position>(times_.size() - 1);
-      // Repeats some deliveries at once.
+      // Appends some events twice.
       if (random_() % 8 == 0) log_->Append(MakeVerifiedEvent(IdOf(position), BodyOf(position)), [](const auto&) {});
       log_->Append(MakeVerifiedEvent(IdOf(position), BodyOf(position)),
                    [this, position, last = i == count](const absl::StatusOr<AppendOutcome>& outcome) {
@@ -127,12 +128,13 @@ class Workload {
   std::vector<Promise> promises_;
 };
 
-// Opens what a power cut left, continues from there, and describes the first problem; nothing if there is none.
+// Opens an event log after a power cut, checks it and appends an event. Returns a text about the first problem, or an
+// empty text.
 class Inspector {
  public:
   explicit Inspector(const Workload& workload) : workload_(workload) {}
 
-  // With `again`, the power is cut a second time while the event log continues.
+  // If `again` is not null, simulates a second power cut during this use of the log.
   std::string ProblemWith(const DiskImage& image, Position acknowledged, absl::Time now, std::mt19937_64* again) {
     TestDisk disk(image);
     size_t step = 0;
@@ -143,24 +145,24 @@ class Inspector {
     const size_t at = (*again)() % (disk.steps() + 1);
     cut.MoveTo(at);
     problem = ProblemWith(cut.Cut(*again), at < step ? acknowledged : promised, now, nullptr);
-    return problem.empty() ? "" : absl::StrCat("after the second cut, at ", at, ": ", problem);
+    return problem.empty() ? "" : absl::StrCat("after the second power cut, at step ", at, ": ", problem);
   }
 
-  // How many problems were losses.
+  // Returns how many problems were lost events.
   int losses() const { return losses_; }
 
  private:
-  // `promised` is the last acknowledged position; it grows with what this acknowledges, and `step` is set to that
-  // moment.
+  // `promised` is the last acknowledged position. After the log has acknowledged another event, sets `promised` to its
+  // position, and `step` to the number of the disk's steps so far.
   std::string GoOn(TestDisk& disk, absl::Time now, Position* promised, size_t* step) {
     std::string lost;
     SqliteEventLogOptions options = OptionsFor(disk, [now] { return now; });
     options.on_loss = [&lost](const LostEvents& range) {
-      lost = absl::StrCat("it reports the loss of ", range.first, " to ", range.last);
+      lost = absl::StrCat("the log reports the loss of ", range.first, " to ", range.last);
     };
     absl::StatusOr<std::unique_ptr<EventLog>> log = OpenSqliteEventLog(options);
     if (!lost.empty()) return lost;
-    if (!log.ok()) return absl::StrCat("it does not open: ", log.status().ToString());
+    if (!log.ok()) return absl::StrCat("the log does not open: ", log.status().ToString());
     TrimNow(**log);
     absl::StatusOr<std::unique_ptr<EventReader>> reader = (*log)->NewReader();
     if (!reader.ok()) return absl::StrCat("no reader: ", reader.status().ToString());
@@ -175,34 +177,35 @@ class Inspector {
     const Position next = extent->latest + 1;
     if (extent->latest >= extent->earliest) {
       auto repeated = AppendAndWait(**log, MakeVerifiedEvent(IdOf(extent->latest), BodyOf(extent->latest)));
-      if (!repeated.ok() || *repeated != AppendOutcome::kDuplicate) return "it does not recognize its latest event";
+      if (!repeated.ok() || *repeated != AppendOutcome::kDuplicate)
+        return "the log does not recognize its latest event";
     }
     auto stored = AppendAndWait(**log, MakeVerifiedEvent(IdOf(next), BodyOf(next)));
-    if (!stored.ok()) return absl::StrCat("it accepts no more events: ", stored.status().ToString());
-    if (*stored != AppendOutcome::kStored) return "it recognizes an event that it does not have";
+    if (!stored.ok()) return absl::StrCat("the log accepts no more events: ", stored.status().ToString());
+    if (*stored != AppendOutcome::kStored) return "the log recognizes an event that it does not have";
     *promised = next;
     *step = disk.steps();
     absl::StatusOr<std::vector<LoggedEvent>> added = ReadAllAfter(**reader, extent->latest);
-    if (!added.ok()) return absl::StrCat("what it stored cannot be read: ", added.status().ToString());
-    if (added->size() != 1 || !IsRight(added->front(), next)) return "it does not return what it stored";
+    if (!added.ok()) return absl::StrCat("the new event cannot be read: ", added.status().ToString());
+    if (added->size() != 1 || !IsRight(added->front(), next)) return "the log returns another event than the new one";
     return "";
   }
 
   std::string ProblemWithEvents(EventReader& reader, LogExtent extent, absl::Time now) const {
     Position oldest = 1;
     while (oldest <= extent.latest && workload_.TimeOf(oldest) < now - kRetentionAge) ++oldest;
-    if (extent.earliest != oldest) return absl::StrCat("it begins at ", extent.earliest, " instead of ", oldest);
+    if (extent.earliest != oldest) return absl::StrCat("the log begins at ", extent.earliest, " instead of ", oldest);
     absl::StatusOr<std::vector<LoggedEvent>> events = ReadAll(reader);
-    if (!events.ok()) return absl::StrCat("cannot be read: ", events.status().ToString());
+    if (!events.ok()) return absl::StrCat("the log cannot be read: ", events.status().ToString());
     Position expected = extent.earliest;
     absl::Time before = absl::InfinitePast();
     for (const LoggedEvent& event : *events) {
-      if (!IsRight(event, expected)) return absl::StrCat("it has another event at ", expected);
-      if (event.commit_time < before) return absl::StrCat("its time decreases at ", expected);
+      if (!IsRight(event, expected)) return absl::StrCat("the log has another event at ", expected);
+      if (event.commit_time < before) return absl::StrCat("the commit time decreases at ", expected);
       before = event.commit_time;
       ++expected;
     }
-    return expected == extent.latest + 1 ? "" : absl::StrCat("it ends before ", expected);
+    return expected == extent.latest + 1 ? "" : absl::StrCat("the log ends before ", expected);
   }
 
   static bool IsRight(const LoggedEvent& event, Position position) {
@@ -220,7 +223,7 @@ struct Result {
   std::vector<std::string> problems;
 };
 
-// Runs the workload once, and cuts the power at every `stride`th step of it.
+// Runs the workload once, and simulates a power cut at every `stride`th step.
 Result CutEverywhere(bool synchronous_full, size_t stride) {
   TestDisk disk;
   Workload workload(disk, synchronous_full);
@@ -238,7 +241,7 @@ Result CutEverywhere(bool synchronous_full, size_t stride) {
     const std::vector<Promise>& promises = workload.promises();
     while (next_promise < promises.size() && promises[next_promise].step <= step) kept = promises[next_promise++];
     cut.MoveTo(step);
-    // The next batch may have begun, one second later.
+    // The next batch, one second later, may already have begun.
     const absl::Time now = kept.now + absl::Seconds(1);
     const std::string problem =
         inspector.ProblemWith(cut.Cut(random), kept.latest, now, ++result.cuts % 4 == 0 ? &random : nullptr);
@@ -248,14 +251,14 @@ Result CutEverywhere(bool synchronous_full, size_t stride) {
   return result;
 }
 
-TEST(PowerCutTest, LosesNothingThatWasAcknowledged) {
+TEST(PowerCutTest, LosesNoAcknowledgedEvent) {
   const Result result = CutEverywhere(/*synchronous_full=*/true, /*stride=*/2);
   EXPECT_GE(result.cuts, 1000);
   EXPECT_GE(result.checkpoints, 10);
   EXPECT_EQ(result.problems, std::vector<std::string>());
 }
 
-// The negative control, without a sync at each commit: the test can see losses, and reports nothing but losses.
+// Negative control: without a sync at each commit, the test finds lost events and no other problems.
 TEST(PowerCutTest, LosesEventsIfCommitsAreNotSynced) {
   const Result result = CutEverywhere(/*synchronous_full=*/false, /*stride=*/7);
   EXPECT_GT(result.losses, 10);

@@ -12,7 +12,7 @@
 namespace stampgate {
 namespace {
 
-// Any other failure of SQLite: the file cannot be read.
+// The error for any failure of SQLite other than damage.
 absl::Status Unreadable(const absl::Status& status) {
   return absl::UnavailableError(absl::StrCat("the event log cannot be read: ", status.message()));
 }
@@ -45,7 +45,8 @@ std::array<uint8_t, kSize> ArrayOf(absl::string_view bytes) {
 
 }  // namespace
 
-// A read transaction: the state and the rows that it reads are of one moment, whatever retention deletes meanwhile.
+// A read transaction. The state row and all other rows that it reads are of one moment, even if retention deletes
+// events meanwhile.
 class LogReader::Snapshot {
  public:
   static absl::StatusOr<Snapshot> Begin(LogReader& reader) {
@@ -72,7 +73,7 @@ class LogReader::Snapshot {
 
   const LogRecord& record() const { return record_; }
 
-  // The last event that is visible.
+  // Returns the position of the last visible event.
   Position latest() const { return latest_; }
 
  private:
@@ -170,7 +171,7 @@ absl::StatusOr<EventReader::Batch> LogReader::Read(Position after, const EventFi
                                               " have been deleted by retention, ", after + 1, " is one of them"));
   }
   absl::Status status = ReadInto(&batch, after, snapshot->latest(), record, filter, limits);
-  // Events that were read before the damage are returned first.
+  // First returns the events before the damage. The next Read returns the error.
   if (absl::IsDataLoss(status) && !batch.events.empty()) return batch;
   if (!status.ok()) return absl::IsDataLoss(status) ? status : Unreadable(status);
   return batch;
@@ -206,7 +207,8 @@ absl::Status LogReader::ReadInto(Batch* batch, Position after, Position latest, 
   return absl::OkStatus();
 }
 
-// The place of `position`; position 0 if its event is unknown.
+// Returns the position and digest of the event at `position`. Returns position 0 if there is no such event or it is
+// damaged.
 EventPlace LogReader::FindLast(Position position, const LogRecord& record) {
   SqliteReset reset(rows_);
   rows_.Bind(1, position);
@@ -215,8 +217,8 @@ EventPlace LogReader::FindLast(Position position, const LogRecord& record) {
   return {position, ArrayOf<32>(rows_.Bytes(kChecksumColumn))};
 }
 
-// Checks that the row follows the row that preceded it when it was stored, if that one is known. Requires a row whose
-// checksum is right.
+// Checks that `row` follows the row that preceded it when it was stored: `row.previous` must equal the checksum of the
+// previous row, if that is known. Requires a row with a correct checksum.
 absl::Status LogReader::CheckChain(const EventRow& row, const LogRecord& record) {
   if (row.previous.empty()) return absl::OkStatus();  // a row of version 1
   const ChainDigest* before = nullptr;
@@ -227,7 +229,7 @@ absl::Status LogReader::CheckChain(const EventRow& row, const LogRecord& record)
 }
 
 absl::Status LogReader::CheckRow(const EventRow& row, Position expected, const LogRecord& record) {
-  // Positions have no gaps, so another position here means that the expected event is lost.
+  // Positions have no gaps. If the row has another position, the expected event is lost.
   if (row.position != expected) return Missing(expected);
   if (rows_.Bytes(kChecksumColumn) != AsText(ChecksumOf(AsText(record.identity.id), row))) {
     return Damaged(expected, "its checksum is wrong");
@@ -247,7 +249,7 @@ absl::StatusOr<std::string> LogReader::ReadBody(const EventRow& row) {
   return std::string(body_.Bytes(0));
 }
 
-// Requires a row whose checksum is right.
+// Makes the event of a row. Requires a row with a correct checksum.
 absl::StatusOr<LoggedEvent> LogReader::ToEvent(const EventRow& row) {
   absl::StatusOr<std::string> body = ReadBody(row);
   if (!body.ok()) return body.status();
@@ -289,7 +291,7 @@ absl::StatusOr<std::optional<LoggedEvent>> LogReader::Find(const EventName& name
   return std::nullopt;
 }
 
-// In ascending order.
+// Returns the positions of all events with this name, in ascending order.
 absl::StatusOr<std::vector<Position>> LogReader::PositionsOf(const EventName& name) {
   std::vector<Position> positions;
   SqliteReset reset(find_seen_);
@@ -303,7 +305,7 @@ absl::StatusOr<std::vector<Position>> LogReader::PositionsOf(const EventName& na
   }
 }
 
-// Nothing if the event does not pass.
+// Returns the event at `position`, or nothing if it does not pass `filter`.
 absl::StatusOr<std::optional<LoggedEvent>> LogReader::EventAt(Position position, absl::string_view event_id,
                                                               const EventFilter& filter, const LogRecord& record) {
   SqliteReset reset(rows_);
@@ -314,7 +316,7 @@ absl::StatusOr<std::optional<LoggedEvent>> LogReader::EventAt(Position position,
   if (!*found) return Missing(position);
   const EventRow row = RowOf(rows_);
   if (absl::Status status = CheckRow(row, position, record); !status.ok()) return status;
-  if (row.event_id != event_id) return Damaged(position, "its id is not the one that is indexed for it");
+  if (row.event_id != event_id) return Damaged(position, "its id differs from its id in the index");
   if (!filter.Matches(row.organization_id, row.parent_organization_id, row.type)) return std::nullopt;
   absl::StatusOr<LoggedEvent> event = ToEvent(row);
   if (event.ok()) return *std::move(event);
@@ -333,7 +335,8 @@ absl::StatusOr<ChainDigest> LogReader::DigestAt(Position position) {
   SqliteReset reset(rows_);
   rows_.Bind(1, position);
   absl::Status status;
-  // Looks at the row itself and, if that is damaged, at the next one, which holds its digest.
+  // Reads the row at `position`. If that row is damaged, reads the next row, which contains the digest of the damaged
+  // one.
   for (Position at = position; at <= position + 1; ++at) {
     absl::StatusOr<bool> found = rows_.Step();
     if (!found.ok() && !absl::IsDataLoss(found.status())) return Unreadable(found.status());
@@ -348,7 +351,7 @@ absl::StatusOr<ChainDigest> LogReader::DigestAt(Position position) {
   return absl::IsDataLoss(status) ? status : Unreadable(status);
 }
 
-// The first row in [from, before) whose commit time can be trusted.
+// Returns the first row in [from, before) with a correct checksum, or nothing if there is none.
 absl::StatusOr<std::optional<EventRow>> LogReader::NextGoodRow(Position from, Position before,
                                                                const LogRecord& record) {
   for (; from < before; ++from) {
@@ -368,7 +371,8 @@ absl::StatusOr<Position> LogReader::PlaceOf(absl::Time time) {
   absl::StatusOr<Snapshot> snapshot = Snapshot::Begin(*this);
   if (!snapshot.ok()) return snapshot.status();
   SqliteReset reset(rows_);
-  // Binary search: commit times never decrease, and the first event that is not before `time` lies in [first, last].
+  // Binary search, because commit times never decrease. The first event that was committed at or after `time` is always
+  // in [first, last].
   Position first = snapshot->record().earliest;
   Position last = snapshot->latest() + 1;
   while (first < last) {

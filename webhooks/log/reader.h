@@ -22,10 +22,11 @@
 
 namespace stampgate {
 
-// Has its own connection. Each call sees the state of one moment, and leaves no transaction open.
+// A reader with its own connection. Each function reads in one transaction, and so sees the state of one moment.
 class LogReader : public EventReader {
  public:
-  // Returns only events up to `*visible`; all if it is null. Errors: kUnavailable.
+  // Opens a reader that returns only events up to the position `*visible`, or all events if `visible` is null. Errors:
+  // kUnavailable.
   static absl::StatusOr<std::unique_ptr<LogReader>> Open(const std::string& path, const std::string& vfs,
                                                          std::shared_ptr<const std::atomic<Position>> visible);
 
@@ -67,7 +68,7 @@ class LogReader : public EventReader {
   SqliteStatement body_;
   SqliteStatement find_seen_;
   HoleTable holes_;
-  EventPlace last_;  // the event that Read examined last
+  EventPlace last_;  // the event that Read has examined last
   LostEvents lost_;
 };
 

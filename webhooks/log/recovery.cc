@@ -10,11 +10,12 @@
 namespace stampgate {
 namespace {
 
-// More than a crash can leave outside of a checkpoint, unless other programs have prevented checkpoints.
+// Limits of the newest events that are checked. A crash leaves fewer events in the write-ahead log, unless other
+// programs have prevented checkpoints.
 constexpr int kCheckedEvents = 20'000;
 constexpr int64_t kCheckedBytes = 64 << 20;
 
-// Joins adjacent ranges, so that one loss is one report.
+// Joins adjacent ranges, so that one loss gives one report.
 class LossReport {
  public:
   explicit LossReport(const std::function<void(const LostEvents&)>& on_loss) : on_loss_(on_loss) {}
@@ -52,12 +53,12 @@ absl::Status CheckNewest(const RecoveryReports& reports, LogReader& reader, LogW
     }
     if (!absl::IsDataLoss(batch.status())) return batch.status();
     const LostEvents lost = reader.Lost();
-    if (!lost.gone) report.Add(lost);  // a hole was already reported when it was found
+    if (!lost.gone) report.Add(lost);  // a hole was reported when it was recorded
     *after = lost.last;
   }
   report.End();
   if (last && last->position == writer.record().latest && last->digest != writer.record().latest_digest) {
-    return absl::DataLossError("its last event is not the one that was stored last");
+    return absl::DataLossError("the last event in the file is not the event that was stored last");
   }
   return absl::OkStatus();
 }
@@ -70,7 +71,8 @@ absl::Status CompareWithMark(const RecoveryReports& reports, absl::Time now, Log
   }
   const auto marked = static_cast<Position>(mark->number);
   if (marked > writer.record().latest) {
-    // Before the hole is written: a crash in between reports it twice rather than never.
+    // Reports the loss before it stores the hole. If the process dies between both, the next start reports the loss
+    // again.
     if (reports.on_loss) reports.on_loss({writer.record().latest + 1, marked, /*gone=*/true});
     return writer.AddHole({marked, mark->digest}, now);
   }
@@ -80,7 +82,7 @@ absl::Status CompareWithMark(const RecoveryReports& reports, absl::Time now, Log
                                             " than the -mark file states: if the log was restored from a copy, "
                                             "run `stampgate store restored`"));
   }
-  // A deleted or damaged event cannot be compared.
+  // If the event at the mark was deleted or is damaged, its digest cannot be compared.
   const bool unknown = absl::IsOutOfRange(there.status()) || absl::IsDataLoss(there.status());
   return there.ok() || unknown ? absl::OkStatus() : there.status();
 }

@@ -1,4 +1,4 @@
-// Finds what the disk has lost of an event log, when the log is opened and before anything is acknowledged.
+// Detects events that the disk has lost or damaged. Runs when an event log is opened, before it accepts events.
 #ifndef STAMPGATE_WEBHOOKS_LOG_RECOVERY_H_
 #define STAMPGATE_WEBHOOKS_LOG_RECOVERY_H_
 
@@ -13,18 +13,18 @@
 namespace stampgate {
 
 struct RecoveryReports {
-  // Called once for each range of damaged or lost events that was not known before.
+  // Called once for each newly found range of damaged or lost events.
   std::function<void(const LostEvents&)> on_loss;
-  // Called if there are events but no mark: losses since the log was last open cannot be detected.
+  // Called if there are events but no mark. A loss of the newest events cannot be detected in this case.
   std::function<void()> on_mark_missing;
 };
 
-// Compares the log's end with its mark. If the log ends before the mark, the missing range becomes a hole, and new
-// events follow it. Also reads a bounded number of the newest events and reports the damaged ones. Sets the mark to the
-// log's end. `reader` must see all events.
+// Compares the log's end with its mark. If the log ends before the mark, records the missing positions as a hole; new
+// events get the positions after the hole. Also reads a limited number of the newest events and reports the damaged
+// ones. Sets the mark to the log's end. `reader` must see all events.
 //
-// Errors: kDataLoss if the log has another event at the marked position: it is then another log than the one that was
-// marked, and the loss cannot be determined. Also those of LogWriter and EventReader.
+// Errors: kDataLoss if the log has another event at the marked position, because the mark then belongs to another
+// history of the log and cannot show what is lost. Also those of LogWriter and EventReader.
 absl::Status RecoverLog(const LogSafeguards& safeguards, const RecoveryReports& reports, absl::Time now,
                         LogReader& reader, LogWriter& writer);
 

@@ -13,14 +13,14 @@ namespace stampgate {
 namespace {
 
 absl::Status Mark(const std::string& path) {
-  // Checked first, because claiming a file creates its lock, and the file itself.
+  // Checks the file first, because ClaimLogFile creates a lock file, and the file itself if it does not exist.
   if (absl::Status status = CheckLogFileHeader(path); !status.ok()) return status;
   const absl::StatusOr<ExclusiveFile> file = ClaimLogFile(path);
   if (!file.ok()) return file.status();
   if (absl::Status status = SettleLogFile(path, Disk::System()); !status.ok()) return status;
   absl::StatusOr<SqliteConnection> connection = OpenLogFileToWrite(path, /*vfs=*/"", /*synchronous_full=*/true);
   if (!connection.ok()) return connection.status();
-  // On an error the connection is closed, which rolls back.
+  // After an error, the connection is closed, which rolls the transaction back.
   if (absl::Status status = connection->Run("BEGIN IMMEDIATE"); !status.ok()) return status;
   absl::StatusOr<LogRecordReader> reader = LogRecordReader::Open(*connection);
   if (!reader.ok()) return reader.status();
@@ -31,7 +31,7 @@ absl::Status Mark(const std::string& path) {
   if (!writer.ok()) return writer.status();
   if (absl::Status status = writer->Write(*record); !status.ok()) return status;
   if (absl::Status status = connection->Run("COMMIT"); !status.ok()) return status;
-  // Events up to the old mark that the copy lacks are no longer reported as a loss.
+  // Replaces the old mark, so that events that the copy lacks are not reported as a loss.
   absl::StatusOr<MarkFile> marks = MarkFile::Open(path + "-mark", record->identity.id, Disk::System());
   if (!marks.ok()) return marks.status();
   return marks->Replace({static_cast<uint64_t>(record->latest), record->latest_digest});

@@ -1,4 +1,4 @@
-// Prepares an event log that was restored from a copy.
+// Marks an event log as restored from a copy, so that older cursors become invalid.
 #ifndef STAMPGATE_WEBHOOKS_LOG_RESTORED_H_
 #define STAMPGATE_WEBHOOKS_LOG_RESTORED_H_
 
@@ -8,12 +8,13 @@
 
 namespace stampgate {
 
-// Gives the event log at `path` another cursor key, so that older cursors count as another log's. A copy ends before
-// what subscribers have seen, and new events take the positions of lost ones: an old cursor would silently skip both.
-// Also sets the high-water mark to the log's end, so that events missing from the copy are not reported as a hole.
+// Gives the event log at `path` a new cursor key, so that cursors that were issued before count as another log's. The
+// copy lacks events that subscribers have already seen, and new events get the positions of the missing ones. With an
+// old cursor, a subscriber would miss these new events without any error. Also sets the high-water mark to the log's
+// end, so that the next start does not report the missing events as a hole.
 //
-// Durable when it returns OK. Errors: kNotFound if there is no file; those of OpenSqliteEventLog, such as
-// kFailedPrecondition while a process has the log open.
+// If this returns OK, the change is on the disk. Errors: kNotFound if there is no file at `path`, and those of
+// OpenSqliteEventLog, such as kFailedPrecondition while a process has the log open.
 absl::Status MarkLogAsRestored(const std::string& path);
 
 }  // namespace stampgate

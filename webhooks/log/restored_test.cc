@@ -51,7 +51,7 @@ class RestoredLogTest : public ::testing::Test {
   std::string path_;
 };
 
-TEST_F(RestoredLogTest, OnlyItsCursorsBecomeInvalid) {
+TEST_F(RestoredLogTest, ARestoreInvalidatesCursorsAndChangesNothingElse) {
   std::unique_ptr<EventLog> log = Open();
   for (const char* id : {"a", "b", "c"}) {
     ASSERT_TRUE(AppendAndWait(*log, MakeVerifiedEvent(id, "{}")).ok());
@@ -63,7 +63,7 @@ TEST_F(RestoredLogTest, OnlyItsCursorsBecomeInvalid) {
   log = Open();
   EXPECT_NE(log->identity().cursor_key, before.cursor_key);
   EXPECT_TRUE(absl::IsFailedPrecondition(DecodeCursor(log->identity(), EncodeCursor(before, {2, {}})).status()));
-  // Nothing else has changed: stored events are there and recognized, and new events follow them.
+  // The stored events are still readable and recognized, and new events follow them.
   EXPECT_EQ(AppendAndWait(*log, MakeVerifiedEvent("b", "{}")).value(), AppendOutcome::kDuplicate);
   EXPECT_EQ(AppendAndWait(*log, MakeVerifiedEvent("d", "{}")).value(), AppendOutcome::kStored);
   const std::unique_ptr<EventReader> reader = *log->NewReader();
@@ -73,7 +73,7 @@ TEST_F(RestoredLogTest, OnlyItsCursorsBecomeInvalid) {
   EXPECT_EQ(events.back().event.event_id, "d");
 }
 
-TEST_F(RestoredLogTest, EachRestoreInvalidatesCursors) {
+TEST_F(RestoredLogTest, EachRestoreMakesANewCursorKey) {
   Open();
   ASSERT_EQ(MarkLogAsRestored(path_), absl::OkStatus());
   const LogIdentity first = Open()->identity();
@@ -81,13 +81,13 @@ TEST_F(RestoredLogTest, EachRestoreInvalidatesCursors) {
   EXPECT_NE(Open()->identity().cursor_key, first.cursor_key);
 }
 
-TEST_F(RestoredLogTest, AnOpenLogIsNotChanged) {
+TEST_F(RestoredLogTest, DoesNotChangeALogThatIsOpen) {
   const std::unique_ptr<EventLog> log = Open();
   const absl::Status status = MarkLogAsRestored(path_);
   EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
 }
 
-TEST_F(RestoredLogTest, OtherFilesAreNotChanged) {
+TEST_F(RestoredLogTest, DoesNotChangeAFileThatIsNoEventLog) {
   const absl::Status missing = MarkLogAsRestored(path_);
   EXPECT_TRUE(absl::IsNotFound(missing)) << missing;
   EXPECT_FALSE(std::filesystem::exists(path_));
@@ -96,7 +96,7 @@ TEST_F(RestoredLogTest, OtherFilesAreNotChanged) {
   std::filesystem::permissions(path_, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   const absl::Status other = MarkLogAsRestored(path_);
   EXPECT_TRUE(absl::IsFailedPrecondition(other)) << other;
-  EXPECT_EQ(FilesOfFolder(), 1);  // no lock file either
+  EXPECT_EQ(FilesOfFolder(), 1);  // and no lock file
 
   std::filesystem::remove(path_);
   {
@@ -110,8 +110,9 @@ TEST_F(RestoredLogTest, OtherFilesAreNotChanged) {
   EXPECT_EQ(FilesOfFolder(), 1);
 }
 
-// The mark file stays when an older copy of the database is restored; events missing from the copy are then no loss.
-TEST_F(RestoredLogTest, ContinuesFromItsOwnEnd) {
+// The operator restores an older copy of the database, but the mark file is still the newer one. The events that the
+// copy lacks do not count as a loss.
+TEST_F(RestoredLogTest, ARestoredLogContinuesAfterItsLastEvent) {
   std::unique_ptr<EventLog> log = Open();
   ASSERT_TRUE(AppendAndWait(*log, MakeVerifiedEvent("a", "{}")).ok());
   log = nullptr;

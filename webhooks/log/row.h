@@ -1,4 +1,4 @@
-// An event as a row of the event log's file, and the checksums that reveal damage.
+// The row of an event in the event log's file, and the checksum by which readers detect damage.
 #ifndef STAMPGATE_WEBHOOKS_LOG_ROW_H_
 #define STAMPGATE_WEBHOOKS_LOG_ROW_H_
 
@@ -19,8 +19,8 @@ inline absl::string_view AsText(const Digest& digest) {
   return absl::string_view(reinterpret_cast<const char*>(digest.data()), digest.size());
 }
 
-// The columns of a row except its checksum and its body. `body_sha256` stands for the body, so that damage shows
-// without reading it. Does not own the bytes.
+// The columns of a row except its checksum and its body. The checksum covers `body_sha256` instead of the body, so that
+// readers can verify it without reading the body. Does not own the bytes.
 struct EventRow {
   int64_t position = 0;
   int64_t commit_us = 0;  // since 1970
@@ -31,16 +31,17 @@ struct EventRow {
   absl::string_view key_id;
   int64_t timestamp_ms = 0;
   absl::string_view signature;
-  absl::string_view headers;  // EncodeHeaders
+  absl::string_view headers;  // made by EncodeHeaders
   absl::string_view body_sha256;
-  absl::string_view previous;  // the checksum of the row before; empty in rows of version 1
+  absl::string_view previous;  // the checksum of the previous row; empty in rows of version 1
 };
 
-// Over every column with its length, and the log's id. It changes if a row is altered, moved, copied from another log,
-// or follows another row than before.
+// Returns the checksum over the log's id and all columns with their lengths. The stored checksum is wrong if a row was
+// altered, moved, copied from another log, or has another previous row than when it was stored.
 Digest ChecksumOf(absl::string_view log_id, const EventRow& row);
 
-// Encodes all headers into one column, and decodes it. Nothing if the bytes do not come from EncodeHeaders.
+// EncodeHeaders encodes all headers into the text of one column. DecodeHeaders decodes that text, or returns nothing if
+// it is malformed.
 std::string EncodeHeaders(const std::vector<HeaderField>& headers);
 std::optional<std::vector<HeaderField>> DecodeHeaders(absl::string_view bytes);
 

@@ -1,4 +1,4 @@
-// The event log's SQLite file: its tables, its version, and the settings of connections to it.
+// Creates, checks and opens the event log's SQLite file.
 #ifndef STAMPGATE_WEBHOOKS_LOG_SCHEMA_H_
 #define STAMPGATE_WEBHOOKS_LOG_SCHEMA_H_
 
@@ -12,34 +12,33 @@
 
 namespace stampgate {
 
-// The file grows in steps of this many bytes.
+// The database file grows in steps of this many bytes.
 inline constexpr int kGrowthBytes = 256 << 10;
 
-// How long a connection waits for another program's lock.
+// How long a statement waits for another program's lock.
 inline constexpr int kBusyMs = 5000;
 
-// Refuses a file that is no event log, before ClaimLogFile creates anything beside it. Errors: those of
-// CheckDatabaseHeader.
+// Returns an error if the file is not an event log. Call it before ClaimLogFile, which creates other files beside this
+// file. Errors: those of CheckDatabaseHeader.
 absl::Status CheckLogFileHeader(const std::string& path);
 
-// Claims the exclusive use of the file and of SQLite's files beside it. Errors: those of ExclusiveFile::Claim and
+// Claims exclusive use of the file, its write-ahead log and its mark. Errors: those of ExclusiveFile::Claim and
 // RefuseOtherNames.
 absl::StatusOr<ExclusiveFile> ClaimLogFile(const std::string& path);
 
-// Makes sure that cached content of the file and its write-ahead log equals what is on the disk. Call before the file
-// is opened, after ClaimLogFile. Errors: those of Disk::Settle.
+// Makes sure that the page cache and the disk have the same content of the file and its write-ahead log. Call it after
+// ClaimLogFile and before the file is opened. Errors: those of Disk::Settle.
 absl::Status SettleLogFile(const std::string& path, Disk& disk);
 
-// Opens the file for the one connection that writes and checkpoints. Creates the tables if the file is empty; migrates
-// the tables of an older version. Changes nothing before it knows that the file is an event log. `synchronous_full` as
-// in LogSafeguards.
+// Opens the only connection that writes to the file and runs checkpoints. If the file is empty, creates the tables. If
+// the file has an older version, migrates it. Changes the file only after it has verified that the file is empty or an
+// event log. For `synchronous_full`, see LogSafeguards.
 //
 // Errors: kFailedPrecondition if the file belongs to another program or a newer version, and those of SqliteStatus.
 absl::StatusOr<SqliteConnection> OpenLogFileToWrite(const std::string& path, const std::string& vfs,
                                                     bool synchronous_full);
 
-// Opens the file for a connection that can neither write nor, when it closes, checkpoint. Errors: those of
-// SqliteStatus.
+// Opens a connection that cannot write, and that runs no checkpoint when it is closed. Errors: those of SqliteStatus.
 absl::StatusOr<SqliteConnection> OpenLogFileToRead(const std::string& path, const std::string& vfs);
 
 }  // namespace stampgate

@@ -1,4 +1,4 @@
-// The ids of stored events: an index to find events, and the memory that deduplicates repetitions.
+// The table of the ids of stored events, which is used to find events and to recognize repetitions.
 #ifndef STAMPGATE_WEBHOOKS_LOG_SEEN_TABLE_H_
 #define STAMPGATE_WEBHOOKS_LOG_SEEN_TABLE_H_
 
@@ -8,17 +8,18 @@
 
 namespace stampgate {
 
-// Creates the table `seen`, empty. It has one row for each event id and scope, with the event's position, its body's
-// SHA-256 and the time of the log's AgeClock at which it was stored. A row may outlive its event.
+// SQL that creates the empty table `seen`. It has one row for each event id and scope. A row has the event's position,
+// the SHA-256 of its body, and the time of the log's AgeClock at which the event was stored. Retention may delete the
+// event earlier than the row.
 //
-// `scope` is EncodeScope(IdScopeOf(event)). It is empty in rows that count for every scope: those of version 2 whose
-// events had been deleted before ids had scopes.
+// The column `scope` is EncodeScope(IdScopeOf(event)). An empty `scope` counts for every scope. Rows of version 2 have
+// it if their event had been deleted before the migration.
 extern const char kCreateSeen[];
 
-// Creates the index by position. Run it after kCreateSeen.
+// SQL that creates the index by position. Run it after kCreateSeen.
 extern const char kIndexSeen[];
 
-// Fills the empty table with the rows of version 2, from the table `seen_of_version_2`.
+// SQL that copies the rows of version 2 from the table `seen_of_version_2` into the empty table.
 extern const char kCopySeenOfVersion2[];
 
 std::string EncodeScope(absl::string_view organization_id);

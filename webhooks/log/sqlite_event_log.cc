@@ -23,13 +23,13 @@
 namespace stampgate {
 namespace {
 
-// Bounds a transaction, so that the first append in it does not wait for all others.
+// Limits of one transaction, so that the first of many queued events does not wait for all others.
 constexpr size_t kBatchEvents = 256;
 constexpr size_t kBatchBytes = 8 << 20;
 
-// SQLite limits the size of a row.
+// The upper limit of max_queued_bytes, because SQLite limits the size of a row.
 constexpr size_t kMaxQueuedBytes = 512 << 20;
-// AgeClock must run at least this often.
+// The upper limit of retention_interval, because the AgeClock must advance often.
 constexpr absl::Duration kMaxInterval = absl::Minutes(30);
 
 using Done = absl::AnyInvocable<void(absl::StatusOr<AppendOutcome>)>;
@@ -40,7 +40,7 @@ struct WaitingEvent {
   size_t bytes;
 };
 
-// Approximate memory of a queued event.
+// Returns the approximate memory of a queued event.
 size_t BytesOf(const Event& event) {
   size_t bytes = sizeof(WaitingEvent) + event.body.size() + 512;
   for (const HeaderField& header : event.headers) {
@@ -113,10 +113,10 @@ class SqliteEventLog final : public EventLog {
 
   static constexpr Clock::duration kNoWrite = Clock::duration::min();
 
-  // After an error, `waiting` is unchanged.
+  // Queues `waiting`. After an error, `waiting` is unchanged.
   absl::Status Enqueue(WaitingEvent& waiting) {
     bool first = false;
-    // Otherwise the sender would wait for an acknowledgement that may never come, and occupy a connection.
+    // Without this check, the sender would occupy a connection and wait for an acknowledgement that may never arrive.
     if (WriteUnderWay() > kWriteHangsAfter) return absl::UnavailableError("the event log's disk does not answer");
     {
       std::lock_guard lock(mutex_);
@@ -133,8 +133,8 @@ class SqliteEventLog final : public EventLog {
     return absl::OkStatus();
   }
 
-  // The event log's thread. Alternates between a batch and a step of retention, so that neither delays the other for
-  // long.
+  // Runs on the event log's thread. Alternates between storing a batch of events and a step of retention, so that
+  // neither delays the other for long.
   void Run() {
     absl::Status status;
     bool more_to_trim = true;
@@ -179,7 +179,7 @@ class SqliteEventLog final : public EventLog {
     return batch;
   }
 
-  // An error means that the event log cannot continue.
+  // Returns an error only if the event log cannot continue.
   absl::Status Store(std::vector<WaitingEvent>* batch) {
     std::vector<const Event*> events;
     events.reserve(batch->size());
@@ -188,11 +188,11 @@ class SqliteEventLog final : public EventLog {
     const absl::Status status = writer_->Store(events, options_.now(), &outcomes);
     const bool can_go_on = CanGoOn(status);
     if (!can_go_on) {
-      // Before any callback: a caller that gets the error must not find a log that still accepts events.
+      // Must happen before any callback, so that the log accepts no event after a callback got the error.
       std::lock_guard lock(mutex_);
       failure_ = std::string(CannotStore(status).message());
     }
-    // Before the acknowledgements: a sender that has one must find the event readable.
+    // Must happen before the acknowledgements, so that an acknowledged event is already readable.
     if (can_go_on) ReportGrowth();
     size_t bytes = 0;
     for (size_t i = 0; i < batch->size(); ++i) {
@@ -220,9 +220,9 @@ class SqliteEventLog final : public EventLog {
 
   absl::Status Trim(bool* more) {
     absl::StatusOr<bool> trimmed = writer_->Trim(options_.now());
-    ReportGrowth();  // there may be space now for the mark of an earlier commit
+    ReportGrowth();  // Trim may have written a mark for which there was no space before
     *more = trimmed.ok() && *trimmed;
-    // On a full disk, the next event or the next interval retries.
+    // If the disk is full, the next event or the next interval retries.
     if (absl::IsResourceExhausted(trimmed.status()) || absl::IsAborted(trimmed.status())) return absl::OkStatus();
     if (!trimmed.ok()) return trimmed.status();
     return *more ? writer_->Checkpoint() : absl::OkStatus();
@@ -249,19 +249,19 @@ class SqliteEventLog final : public EventLog {
   const SqliteEventLogOptions options_;
   const std::optional<ExclusiveFile> file_;
   const LogIdentity identity_;
-  Position reported_;  // the last position that on_growth_ got; used by the thread only
+  Position reported_;  // the last position that was passed to on_growth_; used only by the event log's thread
   const std::shared_ptr<const std::atomic<Position>> marked_;
-  std::unique_ptr<LogWriter> writer_;  // used by the thread only
-  // When the thread began its current use of the disk; kNoWrite if it is not using it.
+  std::unique_ptr<LogWriter> writer_;  // used only by the event log's thread
+  // When the thread began its current use of the disk; kNoWrite if it does not use the disk.
   std::atomic<Clock::duration> write_began_ = kNoWrite;
-  std::function<void(Position)> on_growth_;  // used by the thread only, once it has an event
+  std::function<void(Position)> on_growth_;  // used only by the event log's thread, once it has an event
 
   // Not absl::Mutex: ThreadSanitizer cannot instrument Debian's build of Abseil.
   std::mutex mutex_;
-  std::condition_variable wake_;     // wakes the thread
+  std::condition_variable wake_;     // wakes the event log's thread
   std::condition_variable trimmed_;  // wakes TrimNow
   std::deque<WaitingEvent> queue_;
-  size_t queued_bytes_ = 0;  // of the queue and the batch in progress
+  size_t queued_bytes_ = 0;  // memory of the queue and of the batch in progress
   bool closed_ = false;
   std::string failure_;  // why the event log cannot continue; empty if it can
   int64_t trims_wanted_ = 0;
@@ -311,7 +311,7 @@ absl::StatusOr<std::unique_ptr<EventLog>> OpenSqliteEventLog(SqliteEventLogOptio
   absl::StatusOr<std::unique_ptr<EventLog>> log = Open(std::move(options));
   if (log.ok()) return log;
   absl::StatusCode code = log.status().code();
-  // A missing table means a damaged log; other failures to open it may be temporary.
+  // A missing table (kInternal) means that the log is damaged. Other failures may be temporary.
   if (code == absl::StatusCode::kInternal) code = absl::StatusCode::kDataLoss;
   if (code != absl::StatusCode::kFailedPrecondition && code != absl::StatusCode::kDataLoss) {
     code = absl::StatusCode::kUnavailable;

@@ -65,7 +65,7 @@ int ModeOf(const std::string& path) {
   return stat(path.c_str(), &file) == 0 ? static_cast<int>(file.st_mode & 07777) : -1;
 }
 
-// Runs SQL on the event log's file, as another program might.
+// Runs SQL on the event log's file, as another program could.
 void RunSql(const std::string& path, const std::string& sql) {
   sqlite3* database = nullptr;
   ASSERT_EQ(sqlite3_open(path.c_str(), &database), SQLITE_OK);
@@ -73,7 +73,7 @@ void RunSql(const std::string& path, const std::string& sql) {
   sqlite3_close(database);
 }
 
-// An event log in its own folder, with a clock that the test moves.
+// Tests with an event log in a temporary folder. The test moves the clock.
 class SqliteEventLogTest : public testing::Test {
  protected:
   SqliteEventLogTest() {
@@ -158,7 +158,7 @@ class SqliteEventLogTest : public testing::Test {
     EXPECT_EQ(AppendAndWait(**log, MakeVerifiedEvent(id, body)).value(), AppendOutcome::kStored);
   }
 
-  // Changes the byte after `marker`, which must occur once in the file.
+  // Changes the byte after `marker`. Expects `marker` exactly once in the file.
   void Damage(const std::string& marker) {
     std::string content = ReadFile(options_.path);
     const size_t at = content.find(marker);
@@ -174,7 +174,7 @@ class SqliteEventLogTest : public testing::Test {
   std::unique_ptr<EventReader> reader_;
 };
 
-TEST_F(SqliteEventLogTest, BeginsEmpty) {
+TEST_F(SqliteEventLogTest, ANewLogIsEmpty) {
   Open();
   EXPECT_EQ(Extent().earliest, 1);
   EXPECT_EQ(Extent().latest, 0);
@@ -185,7 +185,7 @@ TEST_F(SqliteEventLogTest, BeginsEmpty) {
   EXPECT_EQ(reader_->Find({"event-1", {}}, {}).value(), std::nullopt);
 }
 
-TEST_F(SqliteEventLogTest, KeepsEveryField) {
+TEST_F(SqliteEventLogTest, KeepsEveryFieldOfAnEvent) {
   Open();
   const std::string bodies[] = {
       R"({"organizationId":"o-1","parentOrganizationId":"p-1","type":"ACTIVITY_TYPE_X","id":"a"})",
@@ -222,7 +222,7 @@ TEST_F(SqliteEventLogTest, KeepsEveryField) {
         EXPECT_EQ(is.headers[j].value, was.headers[j].value);
       }
     }
-    Open();  // and again after a restart
+    Open();  // the second round checks the same after a restart
   }
   EXPECT_EQ((*sent[1]).organization_id, std::string("a\0b", 3));
 }
@@ -239,7 +239,7 @@ TEST_F(SqliteEventLogTest, StoresAnEventOnce) {
   EXPECT_EQ(reader_->Find({"a", {}}, {}).value()->event.body, BodyOf("org", "first"));
 }
 
-// Upstream numbers the events of two organizations independently.
+// Upstream may give events of two organizations the same id.
 TEST_F(SqliteEventLogTest, StoresAnEventOnceForEachOrganization) {
   const std::string child = R"({"organizationId":"child","parentOrganizationId":"parent"})";
   const std::string of_parent = R"({"parentOrganizationId":"parent"})";
@@ -269,7 +269,7 @@ TEST_F(SqliteEventLogTest, StoresAnEventOnceForEachOrganization) {
   EXPECT_EQ(find("parent"), 4);
   EXPECT_EQ(find(""), 5);
   EXPECT_EQ(find("org"), 0);
-  EXPECT_EQ(find({}), 1) << "the first";
+  EXPECT_EQ(find({}), 1) << "the first event with the id";
   const auto visible = [](const char* organization_id) {
     EventFilter filter;
     filter.visible = std::make_shared<const OrganizationIds>(OrganizationIds{organization_id});
@@ -282,7 +282,7 @@ TEST_F(SqliteEventLogTest, StoresAnEventOnceForEachOrganization) {
   EXPECT_EQ(find("", visible("org-2")), 0);
 }
 
-TEST_F(SqliteEventLogTest, FindsAnEventBesideADamagedOneOfItsId) {
+TEST_F(SqliteEventLogTest, FindsAnEventIfAnotherEventWithItsIdIsDamaged) {
   Open();
   Store("a", BodyOf("org-1", "marker-of-the-first"));
   Store("a", BodyOf("org-2", "second"));
@@ -297,7 +297,7 @@ TEST_F(SqliteEventLogTest, FindsAnEventBesideADamagedOneOfItsId) {
 TEST_F(SqliteEventLogTest, RefusesEventsWhileAWriteHangs) {
   std::atomic<int64_t> steady_seconds = 1000;
   options_.steady_now = [&] { return std::chrono::steady_clock::time_point(std::chrono::seconds(steady_seconds)); };
-  // The event log's thread reads the time in the middle of a write.
+  // Blocks the event log's thread, which reads the time in the middle of a write.
   std::atomic<bool> hang = false;
   absl::Notification hangs;
   absl::Notification goes_on;
@@ -321,7 +321,7 @@ TEST_F(SqliteEventLogTest, RefusesEventsWhileAWriteHangs) {
   hangs.WaitForNotification();
   steady_seconds += absl::ToInt64Seconds(kWriteHangsAfter);
   EXPECT_EQ(log_->WriteUnderWay(), kWriteHangsAfter);
-  // Not yet longer than the limit: an append waits.
+  // The write does not exceed the limit yet, so an append waits.
   absl::Notification waited;
   log_->Append(MakeVerifiedEvent("c", "{}"), [&](const absl::StatusOr<AppendOutcome>& outcome) {
     EXPECT_TRUE(outcome.ok()) << outcome.status();
@@ -344,7 +344,7 @@ TEST_F(SqliteEventLogTest, RefusesEventsWhileAWriteHangs) {
 TEST_F(SqliteEventLogTest, StoresAnEventOnceAlsoInOneTransaction) {
   Open();
   std::vector<AppendOutcome> outcomes;
-  // Events that a callback appends wait until the log's thread is free, so one transaction stores them all.
+  // The callback runs on the log's thread, so one transaction stores all events that it appends.
   log_->Append(MakeVerifiedEvent("first", "{}"), [&](const auto&) {
     for (const char* body : {R"({"n":1})", R"({"n":1})", R"({"n":2})"}) {
       log_->Append(MakeVerifiedEvent("a", body), [&](const auto& outcome) { outcomes.push_back(outcome.value()); });
@@ -356,7 +356,7 @@ TEST_F(SqliteEventLogTest, StoresAnEventOnceAlsoInOneTransaction) {
   EXPECT_EQ(Extent().latest, 3);
 }
 
-TEST_F(SqliteEventLogTest, ContinuesAfterARestart) {
+TEST_F(SqliteEventLogTest, PositionsContinueAfterARestart) {
   Open();
   const LogIdentity identity = log_->identity();
   StoreNumbers(1, 3);
@@ -367,7 +367,7 @@ TEST_F(SqliteEventLogTest, ContinuesAfterARestart) {
   EXPECT_THAT(Positions(reader_->Read(0, {}, {})), ElementsAre(1, 2, 3, 4, 5));
 }
 
-TEST_F(SqliteEventLogTest, HasItsOwnIdentity) {
+TEST_F(SqliteEventLogTest, EachLogHasItsOwnIdentity) {
   Open();
   const LogIdentity identity = log_->identity();
   options_.path += "-2";
@@ -420,7 +420,7 @@ TEST_F(SqliteEventLogTest, ReadsWithinLimits) {
   EXPECT_EQ(reader_->Read(99, {}, {})->through, 99);
 }
 
-TEST_F(SqliteEventLogTest, FiltersBySignedParts) {
+TEST_F(SqliteEventLogTest, FiltersByOrganizationAndType) {
   Open();
   Store("a", R"({"organizationId":"1","type":"T"})");
   Store("b", R"({"organizationId":"2","parentOrganizationId":"1","type":"U"})");
@@ -448,7 +448,7 @@ TEST_F(SqliteEventLogTest, ReportsItsUsage) {
   EXPECT_GT(full.bytes, empty.bytes + 1'000'000);
   EXPECT_LT(full.bytes, empty.bytes + 1'300'000);
   EXPECT_EQ(full.oldest, kStart);
-  Pass(absl::Seconds(55));  // the first five are now too old
+  Pass(absl::Seconds(55));  // the first five events are too old now
   TrimNow(*log_);
   const LogUsage trimmed = reader_->Usage().value();
   EXPECT_LT(trimmed.bytes, full.bytes - 400'000);
@@ -458,11 +458,11 @@ TEST_F(SqliteEventLogTest, ReportsItsUsage) {
   EXPECT_EQ(reader_->Usage().value().oldest, std::nullopt);
 }
 
-TEST_F(SqliteEventLogTest, FindsAPlaceByTime) {
+TEST_F(SqliteEventLogTest, FindsThePositionOfATime) {
   Open();
   for (int i = 1; i <= 30; ++i) {
     Store(IdOf(i), "{}");
-    if (i % 3 == 0) Pass(absl::Seconds(10));  // three events for each time
+    if (i % 3 == 0) Pass(absl::Seconds(10));  // so three events have the same time
   }
   EXPECT_EQ(reader_->PlaceOf(absl::InfinitePast()).value(), 0);
   EXPECT_EQ(reader_->PlaceOf(kStart).value(), 0);
@@ -489,7 +489,7 @@ TEST_F(SqliteEventLogTest, ReportsGrowthBeforeAcknowledging) {
     log_->Append(MakeVerifiedEvent("b", "{}"), [&](const auto&) { tell("b"); });
     log_->Append(MakeVerifiedEvent("c", "{}"), [&](const auto&) { tell("c"); });
     log_->Append(MakeVerifiedEvent("d", "{}"), [&](const auto&) {
-      // Readers see what is acknowledged.
+      // Readers already see the event that is acknowledged.
       EXPECT_EQ(log_->NewReader().value()->Extent()->latest, 4);
       tell("d");
       log_->Append(MakeVerifiedEvent("a", "{}"), [&](const auto&) { tell("a again"); });
@@ -511,7 +511,7 @@ TEST_F(SqliteEventLogTest, RefusesEventsThatDoNotFitTheQueue) {
     if (outcome.ok()) ++stored;
     if (absl::IsResourceExhausted(outcome.status())) ++refused;
   };
-  // The log's thread blocks in its first callback.
+  // Blocks the log's thread in its first callback.
   log_->Append(MakeVerifiedEvent("first", "{}"), [&](const auto& outcome) {
     count(outcome);
     std::lock_guard lock(gate);
@@ -522,7 +522,7 @@ TEST_F(SqliteEventLogTest, RefusesEventsThatDoNotFitTheQueue) {
   gate.unlock();
   while (stored + refused < 101) std::this_thread::yield();
   EXPECT_EQ(Extent().latest, stored);
-  // There is space again when the log has finished its callbacks.
+  // The queue has space again after the log has called its callbacks.
   absl::StatusOr<AppendOutcome> last = absl::ResourceExhaustedError("");
   while (absl::IsResourceExhausted(last.status())) last = AppendAndWait(*log_, MakeVerifiedEvent("last", "{}"));
   EXPECT_EQ(last.value(), AppendOutcome::kStored);
@@ -545,7 +545,7 @@ TEST_F(SqliteEventLogTest, CloseWritesQueuedEvents) {
   EXPECT_EQ(Extent().latest, 500);
 }
 
-TEST_F(SqliteEventLogTest, CloseLeavesTheFileItsMarkAndItsLock) {
+TEST_F(SqliteEventLogTest, CloseLeavesOnlyTheDatabaseTheMarkAndTheLockFile) {
   Open();
   StoreNumbers(1, 3);
   reader_ = nullptr;
@@ -558,10 +558,10 @@ TEST_F(SqliteEventLogTest, CloseLeavesTheFileItsMarkAndItsLock) {
 
 // Retention.
 
-TEST_F(SqliteEventLogTest, TrimsByAge) {
+TEST_F(SqliteEventLogTest, RetentionDeletesOldEvents) {
   options_.retention_age = absl::Seconds(10);
   Open();
-  StoreNumbers(1, 20);  // event n was stored at second n - 1; now it is second 20
+  StoreNumbers(1, 20);  // event n was stored at second n - 1, and the time is second 20 now
   TrimNow(*log_);
   EXPECT_EQ(Extent().earliest, 11);
   EXPECT_EQ(Extent().latest, 20);
@@ -574,7 +574,7 @@ TEST_F(SqliteEventLogTest, TrimsByAge) {
   EXPECT_EQ(reader_->PlaceOf(absl::InfinitePast()).value(), 10);
 }
 
-TEST_F(SqliteEventLogTest, UsesNoPositionTwice) {
+TEST_F(SqliteEventLogTest, PositionsAndTimesContinueAfterRetentionHasDeletedAllEvents) {
   options_.retention_age = absl::Seconds(10);
   options_.deduplication_age = absl::Seconds(10);
   Open();
@@ -586,7 +586,7 @@ TEST_F(SqliteEventLogTest, UsesNoPositionTwice) {
   EXPECT_EQ(reader_->Read(2, {}, {}).status().code(), kTrimmed);
   EXPECT_THAT(Positions(reader_->Read(3, {}, {})), IsEmpty());
   EXPECT_EQ(reader_->PlaceOf(kStart).value(), 3);
-  // Only the log's state row is left, also to remember the time.
+  // Only the state row still has the last position and commit time.
   SetTime(kStart - absl::Hours(1));
   Open();
   Store(IdOf(1), "{}");
@@ -594,7 +594,7 @@ TEST_F(SqliteEventLogTest, UsesNoPositionTwice) {
   EXPECT_EQ(reader_->Find({IdOf(1), {}}, {}).value()->commit_time, kStart + absl::Seconds(2));
 }
 
-TEST_F(SqliteEventLogTest, RemembersIdsLongerThanEvents) {
+TEST_F(SqliteEventLogTest, RecognizesRepetitionsOfDeletedEvents) {
   options_.retention_age = absl::Seconds(10);
   options_.deduplication_age = absl::Seconds(100);
   Open();
@@ -612,7 +612,7 @@ TEST_F(SqliteEventLogTest, RemembersIdsLongerThanEvents) {
   EXPECT_EQ(Extent().latest, 2);
 }
 
-TEST_F(SqliteEventLogTest, TrimsBySize) {
+TEST_F(SqliteEventLogTest, RetentionDeletesTheOldestEventsOfATooLargeFile) {
   options_.retention_bytes = 1 << 20;
   Open();
   const std::string body = BodyOf("org", std::string(20'000, 'x'));
@@ -621,19 +621,19 @@ TEST_F(SqliteEventLogTest, TrimsBySize) {
     TrimNow(*log_);
     const LogExtent extent = Extent();
     EXPECT_EQ(extent.latest, 50 * i + 50);
-    // Full, but no emptier than necessary: an event uses slightly more than 5 of 256 pages.
+    // Retention deletes no more than necessary: an event uses slightly more than 5 of 256 pages.
     EXPECT_GE(extent.latest - extent.earliest + 1, 42);
     EXPECT_LE(extent.latest - extent.earliest + 1, 50);
   }
   Store(IdOf(1), body, AppendOutcome::kDuplicate);
-  // The space of deleted events is used again.
+  // New events use the space of deleted ones.
   CloseAll();
   EXPECT_LT(std::filesystem::file_size(options_.path), 3 << 20);
 }
 
-// Otherwise ids would fill the log in the end, and every event would be deleted at once.
-TEST_F(SqliteEventLogTest, IdsLeaveSpaceForEvents) {
-  options_.retention_bytes = 1 << 20;  // a quarter of it is space for 1024 ids
+// Without a limit, the ids of deleted events would fill the file, and retention would delete every new event.
+TEST_F(SqliteEventLogTest, ForgetsTheOldestIdsIfTheyUseTooMuchSpace) {
+  options_.retention_bytes = 1 << 20;  // a quarter of this is space for 1024 ids
   options_.retention_age = absl::Seconds(1);
   Open();
   StoreTogether(1, 1501, "{}");
@@ -644,7 +644,7 @@ TEST_F(SqliteEventLogTest, IdsLeaveSpaceForEvents) {
   Store(IdOf(479), "{}", AppendOutcome::kDuplicate);
 }
 
-TEST_F(SqliteEventLogTest, TrimsAlsoWithoutNewEvents) {
+TEST_F(SqliteEventLogTest, RetentionRunsWithoutNewEvents) {
   std::mutex mutex;
   std::condition_variable looked;
   int64_t looks = 0;
@@ -660,7 +660,7 @@ TEST_F(SqliteEventLogTest, TrimsAlsoWithoutNewEvents) {
   StoreNumbers(1, 5);
   Pass(absl::Hours(1));
   std::unique_lock lock(mutex);
-  const int64_t after = looks + 2;  // the first run may have read the clock before
+  const int64_t after = looks + 2;  // the first run of retention may have read the clock before Pass
   ASSERT_TRUE(looked.wait_for(lock, std::chrono::minutes(1), [&] { return looks >= after + 1; }));
   lock.unlock();
   EXPECT_EQ(Extent().earliest, 6);
@@ -678,8 +678,8 @@ struct Model {
   };
   AgeClock clock;
   Position earliest = 1;
-  std::vector<Entry> events = {{}};  // by position
-  // From organization and id to position and body.
+  std::vector<Entry> events = {{}};  // indexed by position
+  // Maps organization and id to position and body.
   std::map<std::pair<std::string, std::string>, std::pair<Position, std::string>> seen;
 
   Position latest() const { return static_cast<Position>(events.size()) - 1; }
@@ -695,7 +695,7 @@ struct Model {
   }
 };
 
-TEST_F(SqliteEventLogTest, MatchesAModel) {
+TEST_F(SqliteEventLogTest, BehavesLikeAModelInMemory) {
   options_.retention_age = absl::Seconds(60);
   options_.deduplication_age = absl::Seconds(120);
   options_.checkpoint_pages = 30;
@@ -724,7 +724,7 @@ TEST_F(SqliteEventLogTest, MatchesAModel) {
         Store(id, body, expected);
         break;
       }
-      case 0:  // read from anywhere
+      case 0:  // read from a random position
       case 1: {
         const auto after = static_cast<Position>(random() % static_cast<uint64_t>(model.latest() + 3));
         EventFilter filter;
@@ -782,8 +782,8 @@ TEST_F(SqliteEventLogTest, MatchesAModel) {
   CloseAll();
 }
 
-// Eight threads send ten deliveries of each of 400 events at once; one of the ten has another body.
-TEST_F(SqliteEventLogTest, KeepsTheFirstOfRacingDeliveries) {
+// Eight threads append 400 events at the same time, each event ten times. One of the ten appends has another body.
+TEST_F(SqliteEventLogTest, KeepsTheFirstOfConcurrentRepetitions) {
   constexpr int kEvents = 400;
   constexpr int kThreads = 8;
   Open();
@@ -795,7 +795,7 @@ TEST_F(SqliteEventLogTest, KeepsTheFirstOfRacingDeliveries) {
   std::mutex mutex;
   std::condition_variable answered;
   std::map<AppendOutcome, int> outcomes;
-  std::map<std::string, std::string> first;  // in the order of the acknowledgements, which is the order of the log
+  std::map<std::string, std::string> first;  // the acknowledgements arrive in the order of the log
   int answers = 0;
   std::vector<std::thread> threads;
   for (size_t thread = 0; thread < kThreads; ++thread) {
@@ -834,7 +834,8 @@ TEST_F(SqliteEventLogTest, KeepsTheFirstOfRacingDeliveries) {
 
 // Damage.
 
-// Reads past each damaged event, as a subscriber would.
+// Reads all events and continues after each damaged one, as a subscriber does. Expects that exactly the event at
+// `damaged` is damaged.
 void ExpectAllBut(EventReader& reader, Position damaged, Position latest, const EventFilter& filter = {}) {
   std::vector<Position> expected;
   std::vector<Position> found;
@@ -883,12 +884,13 @@ TEST_F(SqliteEventLogTest, DetectsADamagedBodyOfManyPages) {
   ExpectAllBut(*reader_, 2, 3);
 }
 
-// A label decides who sees an event, so a damaged label must not hide the event silently.
-TEST_F(SqliteEventLogTest, DetectsADamagedLabelOfAFilteredEvent) {
+// The organization of an event decides which subscribers see it. If it is damaged, readers must get an error, also
+// those whose filter might not match.
+TEST_F(SqliteEventLogTest, DetectsADamagedOrganizationOfAFilteredEvent) {
   Open();
   for (int i = 1; i <= 5; ++i) Store(IdOf(i), BodyOf(absl::StrCat("organization-", i), "text"));
   CloseAll();
-  Damage("event-3organization-3");  // the label, which comes after the id and before the body
+  Damage("event-3organization-3");  // the column of the organization, which follows the id
   Open();
   ExpectAllBut(*reader_, 3, 5);
   EventFilter filter;
@@ -919,7 +921,7 @@ TEST_F(SqliteEventLogTest, DetectsMovedChangedAndDeletedRows) {
     Open();
     ExpectAllBut(*reader_, 3, 5);
     EXPECT_EQ(reader_->Find({IdOf(3), {}}, {}).status().code(), kDamaged);
-    // A time between the damaged events is found nonetheless.
+    // PlaceOf works nevertheless.
     EXPECT_EQ(reader_->PlaceOf(kStart + absl::Seconds(4)).value(), 4);
     CloseAll();
   }
@@ -941,8 +943,9 @@ TEST_F(SqliteEventLogTest, DetectsRowsOfAnotherLog) {
   ExpectAllBut(*reader_, 2, 3);
 }
 
-// Zeroes any page, changes any byte or cuts off any end: the log refuses to open, or reports the damage.
-TEST_F(SqliteEventLogTest, SurvivesAnyDamage) {
+// Zeroes a page, changes a byte or truncates the file, at many places. The log must refuse to open, or return correct
+// events and report the damaged ones.
+TEST_F(SqliteEventLogTest, ReturnsNoWrongEventAfterAnyDamage) {
   Open();
   StoreNumbers(1, 30, std::string(700, 'x'));
   CloseAll();
@@ -953,7 +956,7 @@ TEST_F(SqliteEventLogTest, SurvivesAnyDamage) {
   int reported = 0;
   const auto look = [&](const std::string& content) {
     WriteFile(options_.path, content);
-    std::filesystem::remove(options_.path + "-mark");  // the mark of the undamaged log
+    std::filesystem::remove(options_.path + "-mark");  // the mark of the undamaged log would not match
     absl::StatusOr<std::unique_ptr<EventLog>> log = OpenSqliteEventLog(options_);
     if (!log.ok()) {
       ++refused;
@@ -1031,7 +1034,7 @@ TEST_F(SqliteEventLogTest, RefusesAFileThatContradictsItself) {
   }
 }
 
-// Holes: acknowledged events that the disk has lost.
+// Holes: ranges of acknowledged events that the disk has lost.
 
 class LogHoleTest : public SqliteEventLogTest {
  protected:
@@ -1042,7 +1045,7 @@ class LogHoleTest : public SqliteEventLogTest {
     options_.on_mark_missing = [this] { reports_.push_back("no mark"); };
   }
 
-  // Stores five events and removes the last three again.
+  // Stores five events and then restores the file that had only the first two.
   void LoseThree() {
     Open();
     StoreNumbers(1, 2);
@@ -1059,12 +1062,12 @@ class LogHoleTest : public SqliteEventLogTest {
   ChainDigest digest_of_last_ = {};
 };
 
-TEST_F(LogHoleTest, ReportsItAndContinuesAfterIt) {
+TEST_F(LogHoleTest, ALossIsReportedOnceAndNewEventsFollowTheHole) {
   LoseThree();
   Open();
   EXPECT_THAT(reports_, ElementsAre("3-5 gone"));
   EXPECT_EQ(Extent().latest, 5);
-  // A lost event is stored when upstream repeats it, and gets a new position.
+  // If upstream repeats a lost event, the log stores it at a new position.
   Store(IdOf(5), BodyOf("org", "text5"), AppendOutcome::kStored);
   Store(IdOf(2), BodyOf("org", "text2"), AppendOutcome::kDuplicate);
   for (int round = 0; round < 2; ++round) {
@@ -1078,12 +1081,12 @@ TEST_F(LogHoleTest, ReportsItAndContinuesAfterIt) {
       EXPECT_EQ(reader_->Lost().last, 5);
     }
     EXPECT_THAT(Positions(reader_->Read(5, {}, {})), ElementsAre(6));
-    Open();  // the hole is already known
+    Open();  // does not report the known hole again
   }
   EXPECT_THAT(reports_, ElementsAre("3-5 gone"));
 }
 
-TEST_F(LogHoleTest, KnowsOnlyTheDigestOfItsLastEvent) {
+TEST_F(LogHoleTest, OnlyTheDigestOfTheLastLostEventIsKnown) {
   LoseThree();
   Open();
   for (int round = 0; round < 2; ++round) {
@@ -1092,11 +1095,11 @@ TEST_F(LogHoleTest, KnowsOnlyTheDigestOfItsLastEvent) {
     EXPECT_EQ(reader_->DigestAt(3).status().code(), kDamaged);
     EXPECT_TRUE(reader_->Lost().gone);
     EXPECT_EQ(reader_->DigestAt(4).status().code(), kDamaged);
-    if (round == 0) StoreNumbers(6, 7);  // the hole need not be at the log's end
+    if (round == 0) StoreNumbers(6, 7);  // the second round has events after the hole
   }
 }
 
-TEST_F(LogHoleTest, RetentionDeletesPastIt) {
+TEST_F(LogHoleTest, RetentionDeletesEventsAfterAHole) {
   options_.retention_age = absl::Seconds(100);
   LoseThree();
   Open();
@@ -1104,7 +1107,7 @@ TEST_F(LogHoleTest, RetentionDeletesPastIt) {
   TrimNow(*log_);
   EXPECT_EQ(Extent().earliest, 3);
   EXPECT_EQ(reader_->Read(2, {}, {}).status().code(), kDamaged);
-  Open();  // with nothing but the hole
+  Open();  // the log has no events, only the hole
   StoreNumbers(6, 6);
   Pass(absl::Seconds(101));
   StoreNumbers(7, 7);
@@ -1114,7 +1117,7 @@ TEST_F(LogHoleTest, RetentionDeletesPastIt) {
   EXPECT_THAT(Positions(reader_->Read(6, {}, {})), ElementsAre(7));
 }
 
-TEST_F(LogHoleTest, MayBeTheWholeLog) {
+TEST_F(LogHoleTest, TheDiskMayLoseTheWholeLog) {
   Open();
   CloseAll();
   const std::string before = ReadFile(options_.path);
@@ -1130,7 +1133,7 @@ TEST_F(LogHoleTest, MayBeTheWholeLog) {
   EXPECT_THAT(Positions(reader_->Read(2, {}, {})), ElementsAre(3));
 }
 
-TEST_F(LogHoleTest, IsNotFoundWithoutTheMark) {
+TEST_F(LogHoleTest, ALossIsNotDetectedWithoutTheMark) {
   LoseThree();
   std::filesystem::remove(options_.path + "-mark");
   Open();
@@ -1156,8 +1159,8 @@ TEST_F(LogHoleTest, IgnoresTheMarkOfAnotherLog) {
   EXPECT_EQ(Extent().latest, 2);
 }
 
-// An older copy was restored without `stampgate store restored`, and new events were stored in it.
-TEST_F(LogHoleTest, IsUnknownIfTheLogHasAnotherHistory) {
+// The operator has restored an older copy without `stampgate store restored`, and the log has stored new events since.
+TEST_F(LogHoleTest, RefusesALogThatHasAnotherEventAtItsMark) {
   LoseThree();
   const std::string mark = ReadFile(options_.path + "-mark");
   std::filesystem::remove(options_.path + "-mark");
@@ -1169,7 +1172,7 @@ TEST_F(LogHoleTest, IsUnknownIfTheLogHasAnotherHistory) {
   EXPECT_THAT(OpenStatus().message(), HasSubstr("another event at 5"));
 }
 
-TEST_F(LogHoleTest, OpeningReportsDamageOfTheNewestEvents) {
+TEST_F(LogHoleTest, OpeningTheLogReportsDamagedNewestEvents) {
   Open();
   StoreNumbers(1, 9, "marker-of-the-body-");
   CloseAll();
@@ -1182,7 +1185,7 @@ TEST_F(LogHoleTest, OpeningReportsDamageOfTheNewestEvents) {
 
 // The digest chain.
 
-TEST_F(SqliteEventLogTest, DetectsARowOfAnotherHistory) {
+TEST_F(SqliteEventLogTest, DetectsARowFromACopyOfTheLogWithOtherEvents) {
   Open();
   StoreNumbers(1, 3);
   CloseAll();
@@ -1192,7 +1195,7 @@ TEST_F(SqliteEventLogTest, DetectsARowOfAnotherHistory) {
   Open();
   StoreNumbers(4, 6);
   CloseAll();
-  // The row's checksum, its log and its position are right.
+  // The row has the right position, log and checksum, but the next row does not follow it.
   RunSql(options_.path, absl::StrCat("ATTACH '", other, "' AS other; DELETE FROM events WHERE seq = 4;",
                                      "INSERT INTO events SELECT * FROM other.events WHERE seq = 4"));
   Open();
@@ -1201,7 +1204,7 @@ TEST_F(SqliteEventLogTest, DetectsARowOfAnotherHistory) {
   EXPECT_EQ(status.code(), kDamaged);
   EXPECT_THAT(status.message(), HasSubstr("does not follow"));
   EXPECT_THAT(Positions(reader_->Read(5, {}, {})), ElementsAre(6));
-  // A reader that begins there notices it too.
+  // A reader that begins at that position detects it too.
   EXPECT_EQ((*log_->NewReader())->Read(4, {}, {}).status().code(), kDamaged);
 }
 
@@ -1222,7 +1225,7 @@ TEST_F(SqliteEventLogTest, ReturnsTheDigestsOfItsEvents) {
   EXPECT_EQ(batch.through_digest, events.back().digest);
   Open();
   EXPECT_EQ(reader_->DigestAt(10).value(), before);
-  // The next event still has the digest of a damaged one.
+  // If an event is damaged, the next row still has its digest.
   CloseAll();
   RunSql(options_.path, "UPDATE events SET checksum = zeroblob(32) WHERE seq = 15");
   Open();
@@ -1246,13 +1249,13 @@ TEST_F(SqliteEventLogTest, MigratesALogOfVersion1) {
     EXPECT_EQ(events[2].event.event_id, "bench-2");
     EXPECT_EQ(absl::ToUnixMicros(events[2].commit_time), 1'795'320'423'271'830);
     EXPECT_EQ(reader_->DigestAt(2).value(), events[1].digest);
-    // A cursor as an older gateway issued it, after the second event.
+    // A cursor after the second event, which an older gateway has issued.
     EXPECT_EQ(DecodeCursor(log_->identity(), kCursorOfVersion1)->position, 2);
     Store("bench-1", R"({"organizationId":"org-1","type":"ACTIVITY_TYPE_X","n":"0000"})", AppendOutcome::kDuplicate);
     Store(absl::StrCat("new-", 2 * round), "{}");
     Store(absl::StrCat("new-", 2 * round + 1), "{}");
   }
-  // The chain continues from the last row of version 1.
+  // The digest chain continues from the last row of version 1.
   CloseAll();
   RunSql(options_.path, "UPDATE events SET checksum = zeroblob(32) WHERE seq = 3");
   Open();
@@ -1260,7 +1263,7 @@ TEST_F(SqliteEventLogTest, MigratesALogOfVersion1) {
   EXPECT_EQ(reader_->Read(2, {}, {}).status().code(), kDamaged);
 }
 
-TEST_F(SqliteEventLogTest, AgesTheEventsOfVersion1) {
+TEST_F(SqliteEventLogTest, RetentionDeletesTheEventsOfVersion1) {
   options_.retention_age = absl::Seconds(60);
   RunSql(options_.path, ReadFile("webhooks/log/version_1.sql"));
   chmod(options_.path.c_str(), 0600);
@@ -1291,7 +1294,7 @@ class LogOfVersion2Test : public SqliteEventLogTest {
   }
 };
 
-TEST_F(LogOfVersion2Test, IsMigratedAndItsIdsGetTheirScopes) {
+TEST_F(LogOfVersion2Test, MigrationGivesEachIdTheScopeOfItsEvent) {
   const std::string first =
       R"({"organizationId":"org-1","parentOrganizationId":"org-0","type":"ACTIVITY_TYPE_X","n":1})";
   for (int round = 0; round < 2; ++round) {
@@ -1314,13 +1317,13 @@ TEST_F(LogOfVersion2Test, IsMigratedAndItsIdsGetTheirScopes) {
     Store("parent", "{}", outcome);
     Store("none", R"({"type":"ACTIVITY_TYPE_X","n":1})", AppendOutcome::kDuplicate);
     Store("none", BodyOf("org-1", "text"), outcome);
-    // The scope of this event is not known any more.
+    // The scope of this event is unknown, because retention had deleted the event before the migration.
     Store("trimmed", R"({"organizationId":"org-1","type":"ACTIVITY_TYPE_X","n":1})", AppendOutcome::kDuplicate);
     Store("trimmed", BodyOf("org-2", "text"), AppendOutcome::kConflict);
   }
 }
 
-TEST_F(LogOfVersion2Test, ForgetsAnIdWithoutAScopeInTime) {
+TEST_F(LogOfVersion2Test, AnIdWithoutAScopeIsForgottenAfterTheDeduplicationAge) {
   options_.deduplication_age = absl::Hours(24 * 7);
   Open();
   Pass(absl::Minutes(1));
@@ -1333,7 +1336,7 @@ TEST_F(LogOfVersion2Test, ForgetsAnIdWithoutAScopeInTime) {
   Store("trimmed", "{}", AppendOutcome::kStored);
 }
 
-TEST_F(LogOfVersion2Test, IsUnchangedIfItCannotBeMigrated) {
+TEST_F(LogOfVersion2Test, AFailedMigrationDoesNotChangeTheFile) {
   RunSql(options_.path, "CREATE TABLE seen_of_version_2 (a)");
   EXPECT_EQ(OpenStatus().code(), kDamaged);
   RunSql(options_.path, "DROP TABLE seen_of_version_2");
@@ -1343,7 +1346,7 @@ TEST_F(LogOfVersion2Test, IsUnchangedIfItCannotBeMigrated) {
 
 // The clock.
 
-TEST_F(SqliteEventLogTest, AClockJumpDoesNotEmptyIt) {
+TEST_F(SqliteEventLogTest, AClockJumpDoesNotDeleteEvents) {
   std::vector<absl::Duration> steps;
   options_.retention_age = absl::Hours(24 * 7);
   options_.deduplication_age = absl::Hours(24 * 30);
@@ -1364,14 +1367,14 @@ TEST_F(SqliteEventLogTest, AClockJumpDoesNotEmptyIt) {
   EXPECT_THAT(steps, ElementsAre(testing::Gt(absl::Hours(24 * 364)), testing::Lt(-absl::Hours(24 * 364))));
 }
 
-TEST_F(SqliteEventLogTest, TimeWithoutEventsCounts) {
+TEST_F(SqliteEventLogTest, EventsAgeWhileNoNewEventsArrive) {
   options_.retention_age = absl::Hours(10);
   Open();
   StoreNumbers(1, 3);
   for (int half_hour = 0; half_hour < 18; ++half_hour) {
     Pass(absl::Minutes(30));
     TrimNow(*log_);
-    if (half_hour % 5 == 0) Open();  // restarts do not stop it
+    if (half_hour % 5 == 0) Open();  // events also age across restarts
   }
   EXPECT_EQ(Extent().earliest, 1);
   for (int half_hour = 0; half_hour < 3; ++half_hour) {
@@ -1383,8 +1386,8 @@ TEST_F(SqliteEventLogTest, TimeWithoutEventsCounts) {
 
 // Other programs that use the file.
 
-// Measured by how long SQLite waited, not by elapsed time.
-TEST_F(SqliteEventLogTest, AForeignReaderDelaysAppendsBriefly) {
+// Measures how long SQLite waited for locks, not the elapsed time.
+TEST_F(SqliteEventLogTest, AReaderOfAnotherProgramDelaysAppendsOnlyBriefly) {
   TestDisk disk;
   options_.disk = &disk;
   options_.checkpoint_pages = 10;
@@ -1393,22 +1396,22 @@ TEST_F(SqliteEventLogTest, AForeignReaderDelaysAppendsBriefly) {
   sqlite3* foreign = nullptr;
   ASSERT_EQ(sqlite3_open_v2(options_.path.c_str(), &foreign, SQLITE_OPEN_READONLY, disk.vfs().c_str()), SQLITE_OK);
   ASSERT_EQ(sqlite3_exec(foreign, "BEGIN; SELECT count(*) FROM events", nullptr, nullptr, nullptr), SQLITE_OK);
-  StoreNumbers(2, 40);  // more than 80 pages: a checkpoint waits for the reader
+  StoreNumbers(2, 40);  // more than 80 pages, so that a checkpoint waits for the reader
   EXPECT_GT(disk.waited_us(), 0);
   EXPECT_LE(disk.waited_us(), 4 * 100'000);
   sqlite3_close(foreign);
   CloseAll();
 }
 
-// No reader sees an event, and no sender gets an acknowledgement, before the mark covers the event.
-TEST_F(SqliteEventLogTest, AnEventIsVisibleOnlyWithItsMark) {
+// Before the mark covers an event, no reader sees it and no sender gets an acknowledgement.
+TEST_F(SqliteEventLogTest, AnEventIsVisibleOnlyAfterTheMarkCoversIt) {
   TestDisk disk;
   options_.disk = &disk;
   Open();
   StoreNumbers(1, 2);
   int tries = 0;
   Position latest = 0;
-  // The disk becomes full at some write of a commit; the write of the mark is the last one.
+  // The disk becomes full at the nth write of a commit. The last write is that of the mark.
   for (int n = 1; n < 40; ++n) {
     disk.FillAtWrite(n, /*everywhere=*/true);
     const absl::StatusOr<AppendOutcome> outcome =
@@ -1417,7 +1420,7 @@ TEST_F(SqliteEventLogTest, AnEventIsVisibleOnlyWithItsMark) {
     if (!outcome.ok()) {
       EXPECT_TRUE(absl::IsResourceExhausted(outcome.status())) << outcome.status();
       EXPECT_EQ(reader_->Find({absl::StrCat("full-", n), {}}, {}).value(), std::nullopt) << n;
-      // It is not acknowledged as a repetition either.
+      // The log does not acknowledge a repetition either.
       EXPECT_FALSE(AppendAndWait(*log_, MakeVerifiedEvent(absl::StrCat("full-", n), "{}")).ok());
       ++tries;
     }
@@ -1433,15 +1436,15 @@ TEST_F(SqliteEventLogTest, AnEventIsVisibleOnlyWithItsMark) {
 
 // Exclusive use of the file.
 
-TEST_F(SqliteEventLogTest, OpensOnlyOnce) {
+TEST_F(SqliteEventLogTest, DoesNotOpenALogThatIsAlreadyOpen) {
   Open();
   absl::Status second = OpenSqliteEventLog(options_).status();
   EXPECT_EQ(second.code(), kRefused);
   EXPECT_THAT(second.message(), HasSubstr("another process has it open"));
   log_->Close();
-  EXPECT_EQ(OpenSqliteEventLog(options_).status().code(), kRefused);  // until the other one closes
+  EXPECT_EQ(OpenSqliteEventLog(options_).status().code(), kRefused);  // Close does not release the lock
   CloseAll();
-  // Another process's lock, simulated by another description of the same file.
+  // Simulates the lock of another process by opening the lock file a second time.
   const int fd = open(absl::StrCat(options_.path, ".lock").c_str(), O_RDWR | O_CLOEXEC);
   ASSERT_EQ(flock(fd, LOCK_EX | LOCK_NB), 0);
   EXPECT_EQ(OpenStatus().code(), kRefused);
@@ -1449,8 +1452,8 @@ TEST_F(SqliteEventLogTest, OpensOnlyOnce) {
   Open();
 }
 
-// Under another name the file would have another lock.
-TEST_F(SqliteEventLogTest, RefusesAFileWithAnotherName) {
+// Two names of one file would have two lock files.
+TEST_F(SqliteEventLogTest, DoesNotOpenAFileWithASecondHardLink) {
   Open();
   StoreNumbers(1, 1);
   const std::string path = options_.path;
@@ -1466,14 +1469,14 @@ TEST_F(SqliteEventLogTest, RefusesAFileWithAnotherName) {
   Open();
 }
 
-TEST_F(SqliteEventLogTest, OthersCannotReadItsFiles) {
+TEST_F(SqliteEventLogTest, OnlyTheOwnerCanReadAndWriteTheFiles) {
   const mode_t before = umask(0);
   Open();
   StoreNumbers(1, 1);
   for (const char* suffix : {"", "-wal", "-shm", ".lock"}) {
     EXPECT_EQ(ModeOf(options_.path + suffix), 0600) << suffix;
   }
-  // Kubernetes leaves these modes when it mounts a volume.
+  // Kubernetes may set such modes when it mounts a volume.
   for (const char* suffix : {"", ".lock"}) chmod((options_.path + suffix).c_str(), 0666);
   CloseAll();
   WriteFile(options_.path + "-shm", "");
@@ -1484,7 +1487,7 @@ TEST_F(SqliteEventLogTest, OthersCannotReadItsFiles) {
   umask(before);
 }
 
-TEST_F(SqliteEventLogTest, RefusesOtherFiles) {
+TEST_F(SqliteEventLogTest, DoesNotOpenAFileThatIsNoEventLog) {
   WriteFile(options_.path, "This is a text, and long enough to be looked at as a whole header of one hundred bytes.");
   EXPECT_EQ(OpenStatus().code(), kRefused);
   EXPECT_THAT(OpenStatus().message(), HasSubstr("not an event log"));
@@ -1508,7 +1511,7 @@ TEST_F(SqliteEventLogTest, RefusesOtherFiles) {
   EXPECT_THAT(OpenStatus().message(), HasSubstr("folder does not exist"));
 }
 
-TEST_F(SqliteEventLogTest, RefusesANewerVersion) {
+TEST_F(SqliteEventLogTest, DoesNotOpenAFileOfANewerVersion) {
   Open();
   StoreNumbers(1, 2);
   CloseAll();

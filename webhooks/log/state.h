@@ -1,4 +1,4 @@
-// The state row: the identity of an event log, its extent and its clock.
+// The state row of an event log: the log's identity, extent and clock.
 #ifndef STAMPGATE_WEBHOOKS_LOG_STATE_H_
 #define STAMPGATE_WEBHOOKS_LOG_STATE_H_
 
@@ -13,34 +13,34 @@
 
 namespace stampgate {
 
-// Every transaction that stores or deletes events writes it. So readers learn the extent without reading events, and
-// positions and commit times continue when retention has deleted every event.
+// The content of the state row. Every transaction that stores or deletes events writes it. So readers know the extent
+// without reading events. Positions and commit times continue even if retention has deleted all events.
 struct LogRecord {
   LogIdentity identity;
   Position earliest = 1;
   Position latest = 0;
-  int64_t latest_commit_us = 0;    // of the latest event; since 1970
-  ChainDigest latest_digest = {};  // of the latest event
-  ChainDigest digest_before = {};  // of the event before `earliest`
-  AgeClock clock;                  // all zeros until the log is first used; it then begins with the system's time
+  int64_t latest_commit_us = 0;    // commit time of the latest event; since 1970
+  ChainDigest latest_digest = {};  // digest of the latest event
+  ChainDigest digest_before = {};  // digest of the event before `earliest`
+  AgeClock clock;                  // all zeros in a new log; starts at the system's time when the log is first used
 
   EventPlace end() const { return {latest, latest_digest}; }
 };
 
-// Creates a random identity.
+// Returns a random identity.
 LogIdentity MakeLogIdentity();
 
 inline absl::string_view AsText(const std::array<uint8_t, 16>& id) {
   return absl::string_view(reinterpret_cast<const char*>(id.data()), id.size());
 }
 
-// Creates the table, empty.
+// SQL that creates the empty table.
 extern const char kCreateLogRecord[];
 
-// Reads the row of version 1; leaves the digests and the clock unset. Errors: those of LogRecordReader::Read.
+// Reads the state row of version 1, which has no digests and no clock. Errors: those of LogRecordReader::Read.
 absl::StatusOr<LogRecord> ReadLogRecordOfVersion1(const SqliteConnection& connection);
 
-// Reads the row over `connection`, which must outlive this.
+// Reads the state row through `connection`, which must outlive this object.
 class LogRecordReader {
  public:
   static absl::StatusOr<LogRecordReader> Open(const SqliteConnection& connection);
@@ -52,7 +52,7 @@ class LogRecordReader {
   SqliteStatement read_;
 };
 
-// Writes the row over `connection`, which must outlive this.
+// Writes the state row through `connection`, which must outlive this object.
 class LogRecordWriter {
  public:
   static absl::StatusOr<LogRecordWriter> Open(const SqliteConnection& connection);

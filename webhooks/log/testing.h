@@ -11,13 +11,13 @@
 
 namespace stampgate {
 
-// Appends an event and waits for the outcome; kDeadlineExceeded if there is none within a minute.
+// Appends an event and waits for the outcome. Returns kDeadlineExceeded if there is no outcome within a minute.
 absl::StatusOr<AppendOutcome> AppendAndWait(EventLog& log, VerifiedEvent event);
 
-// All events after `after`, read in batches, or the first error.
+// Reads all events after the position `after`, in batches. Returns them, or the first error.
 absl::StatusOr<std::vector<LoggedEvent>> ReadAllAfter(EventReader& reader, Position after);
 
-// All events from the earliest on.
+// Reads all events from the earliest on. Returns them, or the first error.
 absl::StatusOr<std::vector<LoggedEvent>> ReadAll(EventReader& reader);
 
 }  // namespace stampgate

@@ -1,8 +1,8 @@
-// The event log under a fault, a restart, another fault and a power cut: every acknowledged event is there, once, at
-// its position.
+// Tests the event log with a fault, a restart, another fault and a power cut. Afterwards, the log must have every
+// acknowledged event once, at its position.
 //
-// Each seed has its own schedule, which is identical in every run: the last acknowledgement of a group of deliveries
-// queues the next group, on the event log's own thread, so that one transaction finds all of it.
+// Each seed has its own schedule, which is identical in every run. The last acknowledgement of a group of events
+// appends the next group on the event log's own thread. So one transaction stores a whole group.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -31,7 +31,7 @@ namespace stampgate {
 namespace {
 
 constexpr char kPath[] = "/events";
-// A sanitizer makes each seed five times slower.
+// With a sanitizer, a seed takes five times as long.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr uint64_t kSeeds = 100;
 #else
@@ -47,7 +47,7 @@ std::string BodyOf(int number) {
   return absl::StrCat(R"({"text":")", text, R"("})");
 }
 
-// Records what senders were promised and readers were shown, and finds contradictions.
+// Records which events were acknowledged and which a reader got, and detects contradictions.
 class Judge {
  public:
   void Acknowledged(int number) { acknowledged_.insert(IdOf(number)); }
@@ -56,7 +56,7 @@ class Judge {
     if (problem_.empty()) problem_ = problem;
   }
 
-  // Events in the order in which a reader got them, from any position on.
+  // Records events that a reader got.
   void Shown(const std::vector<LoggedEvent>& events) {
     for (const LoggedEvent& event : events) {
       const auto [at, first_time] = shown_.emplace(event.position, event.event.event_id);
@@ -66,17 +66,18 @@ class Judge {
     }
   }
 
-  // All events of the log right after a start.
+  // Checks all events of the log directly after a start.
   void Start(const std::vector<LoggedEvent>& events) {
     Shown(events);
     std::set<std::string> found;
     Position expected = 0;
     for (const LoggedEvent& event : events) {
       if (event.position != ++expected) Complain(absl::StrCat("there is no event ", expected));
-      if (!found.insert(event.event.event_id).second) Complain(absl::StrCat("twice: ", event.event.event_id));
+      if (!found.insert(event.event.event_id).second)
+        Complain(absl::StrCat("the log has an event twice: ", event.event.event_id));
     }
     for (const std::string& id : acknowledged_) {
-      if (!found.contains(id)) Complain(absl::StrCat("lost: ", id));
+      if (!found.contains(id)) Complain(absl::StrCat("the log has lost ", id));
     }
     if (!shown_.empty() && shown_.rbegin()->first > expected) {
       Complain(absl::StrCat("a reader saw ", shown_.rbegin()->first, ", and the log ends at ", expected));
@@ -92,19 +93,19 @@ class Judge {
   std::string problem_;
 };
 
-// A disk, and the safeguards that are turned off.
+// A disk, and a change of the options that turns safeguards off.
 struct Variant {
-  std::function<std::unique_ptr<Disk>(TestDisk&)> disk = nullptr;  // null: the test's disk
+  std::function<std::unique_ptr<Disk>(TestDisk&)> disk = nullptr;  // null: the TestDisk itself
   std::function<void(SqliteEventLogOptions&)> change = nullptr;
 };
 
-// A process from its start to its end.
+// A process that uses the event log from its start to its death.
 class Process {
  public:
   Process(const Variant& variant, TestDisk& disk, std::mt19937_64& random, int& sent, Judge& judge)
       : variant_(variant), disk_(disk), random_(random), sent_(sent), judge_(judge) {}
 
-  // False if the log does not open.
+  // Opens the log and checks its events. Returns false if the log does not open.
   bool Start() {
     if (variant_.disk != nullptr) wrapped_ = variant_.disk(disk_);
     SqliteEventLogOptions options;
@@ -114,7 +115,7 @@ class Process {
     options.checkpoint_pages = 25;
     options.now = [] { return absl::FromUnixSeconds(1'700'000'000); };
     options.on_fatal = [](const absl::Status&) {};
-    // No disk in this test loses synced data.
+    // No disk of these tests loses synced data, so the log must not report a loss.
     options.on_loss = [this](const LostEvents& lost) {
       judge_.Complain(absl::StrCat("the events ", lost.first, " to ", lost.last, " are reported as lost"));
     };
@@ -136,7 +137,7 @@ class Process {
     return true;
   }
 
-  // Returns when all groups were acknowledged, or the log has failed.
+  // Appends groups of events. Returns when all groups were acknowledged or the log has failed.
   void Receive(int groups) {
     std::unique_lock lock(mutex_);
     groups_left_ = groups;
@@ -146,7 +147,7 @@ class Process {
     ASSERT_TRUE(ended_.wait_for(lock, std::chrono::minutes(1), [this] { return groups_left_ == 0; }));
   }
 
-  // Ends the process without a sync.
+  // Simulates the death of the process, without a sync.
   void Die() {
     disk_.StopAfter(0);
     reader_ = nullptr;
@@ -155,7 +156,7 @@ class Process {
   }
 
  private:
-  // Some events are new; others were delivered before, acknowledged or not.
+  // Returns the number of the next event: a new one, or an earlier one that may have been acknowledged.
   int Next() {
     if (sent_ == 0 || random_() % 3 != 0) return ++sent_;
     return 1 + static_cast<int>(random_() % static_cast<uint64_t>(sent_));
@@ -165,7 +166,7 @@ class Process {
     const std::lock_guard turn(turn_);
     std::vector<int> numbers;
     for (int i = 0; i < count; ++i) numbers.push_back(Next());
-    // Upstream first repeats deliveries that were not acknowledged.
+    // Upstream also repeats some deliveries that were not acknowledged, the oldest first.
     for (int number = 1; number <= sent_ && numbers.size() < 8; ++number) {
       if (!judge_.IsAcknowledged(number) && random_() % 2 == 0) numbers.push_back(number);
     }
@@ -176,7 +177,8 @@ class Process {
                      const std::lock_guard turn(turn_);
                      if (outcome.ok()) judge_.Acknowledged(number);
                      failed_ = failed_ || !outcome.ok();
-                     if (outcome.ok() && *outcome == AppendOutcome::kConflict) judge_.Complain("a conflict");
+                     if (outcome.ok() && *outcome == AppendOutcome::kConflict)
+                       judge_.Complain("an event conflicts with a stored one");
                      if (last) EndGroup();
                    });
     }
@@ -212,7 +214,7 @@ class Process {
   std::unique_ptr<EventReader> reader_;
   Position shown_ = 0;
   bool failed_ = false;
-  // A callback runs on the log's thread or, at once, on the calling thread.
+  // Recursive, because a callback may run inside of Append, on the thread that already holds the mutex.
   std::recursive_mutex turn_;
   std::mutex mutex_;
   std::condition_variable ended_;
@@ -230,14 +232,14 @@ void PlanFault(TestDisk& disk, std::mt19937_64& random) {
   }
 }
 
-// The disk's content after a power cut.
+// Returns the disk's content after a power cut.
 DiskImage Cut(const DiskImage& start, TestDisk& disk, std::mt19937_64& random) {
   PowerCut cut(start, disk.history());
   cut.MoveTo(disk.history().size());
   return cut.Cut(random);
 }
 
-// Runs the seed's schedule and describes the first problem; nothing if there is none.
+// Runs the seed's schedule. Returns a text about the first problem, or an empty text.
 std::string ProblemOf(uint64_t seed, const Variant& variant) {
   std::mt19937_64 random(seed);
   Judge judge;
@@ -251,18 +253,20 @@ std::string ProblemOf(uint64_t seed, const Variant& variant) {
       Process process(variant, *disk, random, sent, judge);
       if (process.Start()) {
         if (fault <= 2 && !planned_before_start) PlanFault(*disk, random);
-        // After the second fault the power is cut soon, before a checkpoint moves doubtful pages.
+        // In the third round, only a few groups precede the power cut, so that no checkpoint overwrites pages that the
+        // disk may have lost.
         process.Receive(static_cast<int>(1 + random() % (fault == 3 ? 3 : 12)));
       } else if (fault > 2) {
-        // An earlier write-back may have failed: its error is reported once.
+        // Opening may fail once, because a sync returns the error of an earlier write-back. The next attempt must
+        // succeed.
         process.Die();
-        if (!process.Start()) return "does not open";
+        if (!process.Start()) return "the log does not open";
         process.Receive(3);
       }
       process.Die();
     }
-    // The last fault is always followed by a power cut; the others by a power cut or the death of the process, at
-    // random.
+    // The third round always ends with a power cut. The first two end with a power cut or only with the death of the
+    // process, at random.
     if (fault == 3 || (fault == 2 && random() % 2 == 0) || (fault == 1 && random() % 6 == 0)) {
       start = Cut(start, *disk, random);
       disk = std::make_unique<TestDisk>(start);
@@ -271,12 +275,12 @@ std::string ProblemOf(uint64_t seed, const Variant& variant) {
   return judge.problem();
 }
 
-TEST(TwoFaultsTest, LoseNothing) {
+TEST(TwoFaultsTest, AcknowledgedEventsSurviveTwoFaults) {
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) ASSERT_EQ(ProblemOf(seed, {}), "") << "seed " << seed;
 }
 
-// The negative controls: each leaves one safeguard out, and the judge sees the consequence, in about one seed of
-// thirty.
+// For the negative controls, each of which turns one safeguard off. Returns whether the judge finds a problem with any
+// seed, which happens with about one seed of thirty.
 bool HasAProblem(const Variant& variant) {
   constexpr uint64_t kMostSeeds = 2000;
   for (uint64_t seed = 1; seed <= kMostSeeds; ++seed) {
@@ -285,7 +289,7 @@ bool HasAProblem(const Variant& variant) {
   return false;
 }
 
-// A disk that skips a part of Settle.
+// A disk whose Settle does not drop cached pages and, if `syncs` is false, does not sync either.
 class HalfSettled : public Disk {
  public:
   HalfSettled(TestDisk& disk, bool syncs) : disk_(disk), syncs_(syncs) {}
@@ -298,17 +302,17 @@ class HalfSettled : public Disk {
   const bool syncs_;
 };
 
-TEST(TwoFaultsTest, LoseEventsIfOpeningDoesNotSync) {
+TEST(TwoFaultsTest, EventsAreLostIfOpeningDoesNotSync) {
   const Variant variant = {.disk = [](TestDisk& disk) { return std::make_unique<HalfSettled>(disk, /*syncs=*/false); }};
   EXPECT_TRUE(HasAProblem(variant));
 }
 
-TEST(TwoFaultsTest, LoseEventsIfOpeningDoesNotDropPages) {
+TEST(TwoFaultsTest, EventsAreLostIfOpeningDoesNotDropCachedPages) {
   const Variant variant = {.disk = [](TestDisk& disk) { return std::make_unique<HalfSettled>(disk, /*syncs=*/true); }};
   EXPECT_TRUE(HasAProblem(variant));
 }
 
-TEST(TwoFaultsTest, LoseEventsIfCommitsAreNotSynced) {
+TEST(TwoFaultsTest, EventsAreLostIfCommitsAreNotSynced) {
   const Variant variant = {
       .change = [](SqliteEventLogOptions& options) { options.safeguards.synchronous_full = false; }};
   EXPECT_TRUE(HasAProblem(variant));

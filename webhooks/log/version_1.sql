@@ -1,4 +1,4 @@
--- A log of version 1, as its writer left it: three events, of which the ids are bench-0 to bench-2.
+-- A log file that version 1 has written. It has three events with the ids bench-0 to bench-2.
 PRAGMA application_id = 1937008485;
 PRAGMA user_version = 1;
 BEGIN TRANSACTION;

@@ -1,4 +1,4 @@
--- A log of version 2, as its writer left it: four events, of which retention has taken the first, "trimmed".
+-- A log file that version 2 has written. It had four events, and retention has deleted the first, "trimmed".
 PRAGMA application_id = 1937008485;
 PRAGMA user_version = 2;
 BEGIN TRANSACTION;

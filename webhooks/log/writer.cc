@@ -11,15 +11,15 @@
 namespace stampgate {
 namespace {
 
-// Bounds a transaction of retention, so that appends do not wait long for it.
+// Limits of one transaction of retention, so that new events do not wait long for it.
 constexpr int kTrimRows = 500;
 constexpr int64_t kTrimBytes = 8 << 20;
 
-// Approximate bytes of a row without body and headers. Underestimated on purpose: retention then deletes too little and
-// runs again, rather than too much.
+// Approximate bytes of a row without body and headers. If a row uses more, one transaction of retention deletes
+// slightly more events than necessary.
 constexpr int64_t kRowBytes = 256;
 
-// Approximate bytes of an id in the file.
+// Approximate bytes that an id uses in the file.
 constexpr int64_t kIdBytes = 256;
 
 }  // namespace
@@ -85,7 +85,7 @@ absl::Status LogWriter::Prepare() {
   return absl::OkStatus();
 }
 
-// Appending must not begin if it would leave gaps or use a position twice. Reads only the ends of the tables.
+// Returns an error if new events would leave gaps or use a position twice. Reads only the ends of the tables.
 absl::Status LogWriter::Check() {
   absl::StatusOr<LogRecord> record = read_record_.Read();
   if (!record.ok()) return record.status();
@@ -101,14 +101,14 @@ absl::Status LogWriter::Check() {
   if (!last.ok()) return last.status();
   if (record_.earliest < 1 || record_.earliest > record_.latest + 1 || *given != record_.latest ||
       *last_event != (*last < record_.earliest ? 0 : *last) || (*last_seen != *last && *last_seen != 0)) {
-    return absl::DataLossError(absl::StrCat("it should hold the events ", record_.earliest, " to ", record_.latest,
-                                            ", but its last is ", *last_event, ", its last id is of ", *last_seen,
-                                            ", and its counter is at ", *given));
+    return absl::DataLossError(absl::StrCat("it should have the events ", record_.earliest, " to ", record_.latest,
+                                            ", but its last event is ", *last_event, ", its last id belongs to event ",
+                                            *last_seen, ", and its position counter is ", *given));
   }
   return absl::OkStatus();
 }
 
-// The last position up to `position` that is not in a hole.
+// Returns the last position up to `position` that is not in a hole.
 absl::StatusOr<Position> LogWriter::LastBeforeHoles(Position position) {
   for (;;) {
     absl::StatusOr<std::optional<LostEvents>> hole = holes_.Find(position);
@@ -126,7 +126,7 @@ absl::Status LogWriter::AddHole(const EventPlace& end, absl::Time now) {
   absl::Status status = begin_.Run();
   if (status.ok()) status = stampgate::AddHole(*connection_, record_.latest + 1, end.position, now);
   if (status.ok()) status = write_record_.Write(next);
-  // A log that never had an event has no row here.
+  // Deletes and inserts the row, because a log that never had an event has no row to update.
   if (status.ok()) status = connection_->Run("DELETE FROM sqlite_sequence WHERE name = 'events'");
   if (status.ok()) {
     status = connection_->Run(
@@ -173,7 +173,7 @@ absl::Status LogWriter::Store(const std::vector<const Event*>& events, absl::Tim
                               std::vector<std::optional<AppendOutcome>>* outcomes) {
   outcomes->assign(events.size(), std::nullopt);
   Age(now);
-  // The mark of an earlier commit, for which there was no space.
+  // Writes the mark of an earlier commit if there was no space for it.
   if (absl::Status status = Mark(); !status.ok()) return status;
   std::vector<bool> durable(events.size(), false);
   LogRecord next = record_;
@@ -222,7 +222,7 @@ absl::Status LogWriter::StoreOne(const Event& event, LogRecord* next, std::optio
   return Insert(event, next);
 }
 
-// Inserts the event at position next->latest.
+// Inserts the event at the position next->latest.
 absl::Status LogWriter::Insert(const Event& event, LogRecord* next) {
   const std::string headers = EncodeHeaders(event.headers);
   EventRow row;
@@ -266,9 +266,9 @@ absl::Status LogWriter::Insert(const Event& event, LogRecord* next) {
   return insert_seen_.Run();
 }
 
-// Reserves space in the database file for every page that the write-ahead log is about to hold. A checkpoint then
-// always fits, even if other files fill the disk; the write-ahead log can restart in its own space; and retention can
-// continue.
+// Reserves space in the database file for every page of this transaction. So a checkpoint can copy all pages even if
+// the disk is full, and later transactions, also those of retention, can then overwrite the write-ahead log from its
+// beginning.
 absl::Status LogWriter::Reserve() {
   absl::StatusOr<int64_t> pages = Count(page_count_);
   if (!pages.ok()) return pages.status();
@@ -281,17 +281,20 @@ absl::Status LogWriter::Reserve() {
   return absl::OkStatus();
 }
 
-// Ends a failed transaction. Reads from the file whether its commit took effect after all.
+// Rolls back a failed transaction. Reads the state row again, because the commit may have taken effect despite the
+// error.
 absl::Status LogWriter::Abandon(absl::Status why) {
   if (!CanGoOn(why)) return why;
-  reserved_bytes_ = 0;  // a checkpoint gives back unneeded space
+  reserved_bytes_ = 0;  // because a checkpoint frees unused reserved space
   if (connection_->in_transaction()) roll_back_.Run().IgnoreError();
   if (connection_->in_transaction()) return absl::UnavailableError("a failed transaction cannot be rolled back");
   absl::StatusOr<LogRecord> record = read_record_.Read();
   if (!record.ok())
-    return absl::UnavailableError(absl::StrCat("after ", why.message(), ": ", record.status().message()));
+    return absl::UnavailableError(
+        absl::StrCat("after the error: ", why.message(), ", reading failed: ", record.status().message()));
   record_ = *record;
-  // After a complete checkpoint the write-ahead log is written again from its beginning.
+  // After a complete checkpoint, later transactions overwrite the write-ahead log from its beginning, which needs no
+  // space.
   if (absl::Status status = checkpointer_->RunNow(); !status.ok()) return status;
   return why;
 }
@@ -311,7 +314,7 @@ absl::StatusOr<int64_t> LogWriter::BytesInUse() {
   return (*pages - *free) * page_bytes_;
 }
 
-// The last event that retention must delete now; position 0 if there is none.
+// Returns the last event that retention must delete now, or position 0 if there is none.
 absl::StatusOr<EventPlace> LogWriter::EventsToTrim(int max_rows) {
   absl::StatusOr<int64_t> in_use = BytesInUse();
   if (!in_use.ok()) return in_use.status();
@@ -336,8 +339,9 @@ absl::StatusOr<EventPlace> LogWriter::EventsToTrim(int max_rows) {
   return through;
 }
 
-// The last position whose id must be forgotten now; 0 if there is none. Ids may use a quarter of the space: otherwise
-// the ids of a busy month would leave no space for events, and retention would delete each event at once.
+// Returns the last position whose id must be forgotten now, or 0 if there is none. Ids may use a quarter of the space.
+// Without this limit, the ids of a busy month could leave no space for events, and retention would delete each event
+// soon after it was stored.
 absl::StatusOr<Position> LogWriter::IdsToForget(int max_rows) {
   const int64_t oldest_us = clock_.age_us - absl::ToInt64Microseconds(options_.deduplication_age);
   const int64_t max_ids = options_.retention_bytes / 4 / kIdBytes;
@@ -383,7 +387,7 @@ absl::StatusOr<bool> LogWriter::TrimStep(int max_rows) {
   return true;
 }
 
-// Stores the time that has passed without a transaction.
+// Stores the current clock in a transaction of its own.
 absl::Status LogWriter::KeepClock() {
   LogRecord next = record_;
   next.clock = clock_;
@@ -401,7 +405,7 @@ absl::StatusOr<bool> LogWriter::Trim(absl::Time now) {
   if (clock_.age_us - record_.clock.age_us > absl::ToInt64Microseconds(AgeClock::kMaxStep)) {
     if (absl::Status status = KeepClock(); !status.ok()) return status;
   }
-  // On a full disk a smaller transaction may still fit.
+  // If the disk is full, there may still be space for a smaller transaction.
   for (int max_rows = kTrimRows;; max_rows = std::max(1, max_rows / 8)) {
     absl::StatusOr<bool> done = TrimStep(max_rows);
     if (done.ok()) return done;

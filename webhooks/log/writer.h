@@ -1,4 +1,4 @@
-// Changes the event log's file: appends, retention, checkpoints. One transaction at a time; it has no threads.
+// Changes the event log's file: stores events, deletes old ones, and runs checkpoints.
 #ifndef STAMPGATE_WEBHOOKS_LOG_WRITER_H_
 #define STAMPGATE_WEBHOOKS_LOG_WRITER_H_
 
@@ -26,13 +26,14 @@
 
 namespace stampgate {
 
-// After each commit that stored events, it also writes the log's end to a separate file, the high-water mark: recovery
-// compares the two to find what a disk has lost. Events after the mark are not visible yet.
+// Changes the file in one transaction at a time, on the calling thread. After each commit that stored events, also
+// writes the log's end to a separate file, the high-water mark. Recovery compares the log with the mark to detect lost
+// events. Readers do not see events after the mark.
 //
 // One thread at a time. Errors of functions that change the file:
-//   kResourceExhausted, kAborted  nothing was changed, and a later call may succeed: the disk is full, or another
+//   kResourceExhausted, kAborted  nothing was changed, and a retry may succeed: the disk is full, or another
 //                                 program holds a lock on the file
-//   anything else                 the log cannot continue: call nothing more
+//   any other                     the log cannot continue: do not use this object again
 class LogWriter {
  public:
   // See SqliteEventLogOptions.
@@ -47,41 +48,42 @@ class LogWriter {
     std::function<void(absl::Duration)> on_clock_step;
   };
 
-  // Errors: those of OpenLogFileToWrite and MarkFile::Open, and kDataLoss if the file contradicts itself. Reads no
-  // event. Until RecoverLog (recovery.h) has run, only AddHole and Mark may be called.
+  // Opens the file and its mark. Reads no events. Until RecoverLog (recovery.h) has run, do not call any function that
+  // changes the file except AddHole and Mark. Errors: those of OpenLogFileToWrite and MarkFile::Open, and kDataLoss if
+  // the file contradicts itself.
   static absl::StatusOr<std::unique_ptr<LogWriter>> Open(const Options& options, absl::Time now);
 
-  // Makes a hole from the log's end to `end`, which becomes the new end.
+  // Records the positions after the log's end, up to `end`, as a hole. `end` becomes the log's new end.
   absl::Status AddHole(const EventPlace& end, absl::Time now);
 
-  // Sets the mark to the log's end, unless it is already there.
+  // Sets the mark to the log's end. Writes nothing if the mark already has this value.
   absl::Status Mark();
 
-  // Stores the events, in their order, in one transaction. On OK the transaction and its mark are durable, and
-  // `outcomes` has one entry for each event. After an error, only those entries are set that are durable nonetheless:
-  // repetitions of events that were stored before and that the mark covers.
+  // Stores the events in order, in one transaction. If this returns OK, the disk has the transaction and its mark, and
+  // all entries of `outcomes` are set, one for each event. After an error, an entry is set only if its event repeats a
+  // stored event that the mark covers.
   absl::Status Store(const std::vector<const Event*>& events, absl::Time now,
                      std::vector<std::optional<AppendOutcome>>* outcomes);
 
-  // Does a bounded part of retention's work. Returns whether it did anything, in which case there may be more to do.
+  // Deletes a limited number of old events or ids. Returns whether it deleted any; if so, there may be more to delete.
   absl::StatusOr<bool> Trim(absl::Time now);
 
-  // Copies committed pages from the write-ahead log into the database file, if there are enough of them.
+  // Copies committed pages from the write-ahead log into the database file, if the log has at least `checkpoint_pages`.
   absl::Status Checkpoint();
 
-  // Copies all of them. If that succeeds and no reader is left, the destructor leaves one file.
+  // Copies all committed pages. If that succeeds and no reader is open, the destructor leaves no write-ahead log.
   absl::Status CheckpointAll();
 
-  // The state as the file holds it.
+  // Returns the state row of the file.
   const LogRecord& record() const { return record_; }
 
-  // The content of the mark file when it was opened; nothing if it had no mark of this log.
+  // Returns the mark that the mark file had when it was opened, or nothing if it had no mark of this log.
   const std::optional<HighWaterMark>& mark_found() const { return mark_found_; }
 
-  // The last event that is durable and marked. Other threads may read it.
+  // Returns the position of the last event that the disk has and the mark covers. Other threads may read it.
   std::shared_ptr<const std::atomic<Position>> marked() const { return marked_; }
 
-  // The position before the newest events: at most `max_events` of them, with bodies of at most `max_bytes` in all.
+  // Returns the position after which at most `max_events` events follow, with bodies of at most `max_bytes` in total.
   absl::StatusOr<Position> BeforeNewest(int max_events, int64_t max_bytes);
 
  private:
@@ -111,9 +113,9 @@ class LogWriter {
   std::optional<HighWaterMark> mark_found_;
   const std::shared_ptr<std::atomic<Position>> marked_ = std::make_shared<std::atomic<Position>>(0);
   int64_t page_bytes_ = 0;
-  int64_t reserved_bytes_ = 0;  // reserved on the disk for the database file
+  int64_t reserved_bytes_ = 0;  // the size that is reserved for the database file
   LogRecord record_;
-  AgeClock clock_;  // the record's clock, advanced
+  AgeClock clock_;  // the clock of `record_`, advanced to the current time
 
   HoleTable holes_;
   LogRecordReader read_record_;

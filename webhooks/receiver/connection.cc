@@ -15,16 +15,17 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 using Clock = std::chrono::steady_clock;
 
-// For the TLS handshake; for the peer to read its response; and for the peer to close afterwards.
+// How long each of these may take: the TLS handshake, sending a response, and waiting until the peer closes the
+// connection.
 constexpr absl::Duration kPatience = absl::Seconds(5);
 
 std::string SourceOfPeer(const PeerStream::Socket& socket) {
   error_code error;
   const asio::ip::tcp::endpoint peer = socket.remote_endpoint(error);
-  return error ? std::string() : SourceOf(peer.address());  // the peer has disconnected already
+  return error ? std::string() : SourceOf(peer.address());  // empty if the peer has already disconnected
 }
 
-// Sends the response once: when called, or when dropped without a call.
+// The Answer of a delivery. Sends the response once: when it is called, or 503 when it is destroyed without a call.
 class PendingAnswer {
  public:
   PendingAnswer(std::shared_ptr<ReceiverState> state, std::shared_ptr<HttpConnection> connection,
@@ -37,7 +38,7 @@ class PendingAnswer {
   void operator()(int http_status) {
     if (connection_ == nullptr) return;
     connection_->Reply(http_status, std::move(token_));
-    // In this order, because the connection refers to the state.
+    // Releases the connection first, because it refers to the state.
     connection_.reset();
     state_.reset();
   }
@@ -91,7 +92,7 @@ void HttpConnection::BeginRequest() {
   phase_ = Phase::kIdle;
   progress().Await(Clock::now());
   if (!unread().empty()) {
-    OnBytes(0);  // a request pipelined behind the previous one
+    OnBytes(0);  // the peer has already sent the next request
   } else {
     SetDeadline(state_.options.idle_timeout);
     Read();
@@ -217,7 +218,7 @@ void HttpConnection::Refuse(HttpRefusal refusal) {
 }
 
 void HttpConnection::Reply(int http_status, std::unique_ptr<DeliveryCount::Token> token) {
-  // Posted even when this already runs on the strand: HandOver may call the Answer before it returns.
+  // Posts even if this already runs on the strand, because `take` may call the Answer while HandOver is still running.
   asio::post(stream_.strand(), [self = shared_from_this(), http_status, token = std::move(token)]() mutable {
     if (self->phase_ != Phase::kWorking) return;
     self->token_ = std::move(token);
@@ -235,7 +236,7 @@ void HttpConnection::SendAnswer(int http_status, AfterAnswer after) {
   stream_.Write(answer_, [self = shared_from_this(), after](error_code error) {
     self->token_.reset();
     if (self->phase_ == Phase::kClosed) return;
-    // A drain closes idle connections, also those that were promised keep-alive.
+    // A drain also closes connections whose last response said keep-alive.
     if (error || (after == AfterAnswer::kKeepAlive && self->state_.deliveries.closed())) {
       self->CloseNow();
     } else if (after == AfterAnswer::kClose) {
@@ -263,11 +264,11 @@ void HttpConnection::CloseNow() {
 }
 
 void HttpConnection::SetDeadline(absl::Duration delay) {
-  // Clamped, because an infinite delay cannot be converted.
+  // Clamps the delay, because an infinite duration cannot be converted.
   const absl::Duration bounded = std::clamp(delay, absl::ZeroDuration(), absl::Hours(24 * 365));
   timer_.expires_after(absl::ToChronoNanoseconds(bounded));
   timer_.async_wait([self = shared_from_this()](error_code error) {
-    // The handler of an earlier deadline may have been queued before the deadline moved.
+    // This may be the handler of an earlier deadline, which was queued before the deadline was changed.
     if (!error && self->timer_.expiry() <= Clock::now()) self->CloseNow();
   });
 }

@@ -1,4 +1,4 @@
-// One HTTP connection of the receiver: reads its requests and answers them one at a time.
+// Reads the requests of one HTTP connection of the receiver, and sends the responses, one request at a time.
 #ifndef STAMPGATE_WEBHOOKS_RECEIVER_CONNECTION_H_
 #define STAMPGATE_WEBHOOKS_RECEIVER_CONNECTION_H_
 
@@ -25,8 +25,8 @@
 
 namespace stampgate {
 
-// Kept alive by the operation that it waits for: a read or write, a timer, or the Answer. All members except Close,
-// CloseIfIdle and Reply run on the socket's strand.
+// A connection of the receiver. The operation for which it waits keeps it alive: a read or write, a timer, or the
+// Answer. All functions except Start, Close, CloseIfIdle and Reply run on the socket's strand.
 class HttpConnection : public ConnectedPeer, public std::enable_shared_from_this<HttpConnection> {
  public:
   HttpConnection(ReceiverState& state, PeerStream::Socket socket);
@@ -35,37 +35,38 @@ class HttpConnection : public ConnectedPeer, public std::enable_shared_from_this
   HttpConnection(const HttpConnection&) = delete;
   HttpConnection& operator=(const HttpConnection&) = delete;
 
-  // Call once, after the connection was admitted. May be called from any thread.
+  // Starts to serve the connection. Call it once, after PeerTable::Admit has returned true. May be called from any
+  // thread.
   void Start();
 
   void Close() override;
   void CloseIfIdle() override;
 
-  // Sends the response to the delivery that was handed over. Destroys `token` when the response has been sent or cannot
-  // be sent. May be called from any thread.
+  // Sends the response to the delivery that was passed to ReceiverState::take. Destroys `token` when the response was
+  // sent or cannot be sent. May be called from any thread.
   void Reply(int http_status, std::unique_ptr<DeliveryCount::Token> token);
 
  private:
   enum class Phase { kHandshake, kIdle, kHead, kBody, kWorking, kAnswering, kEnding, kClosed };
 
-  // Waits for a request and reads it.
+  // Starts to wait for a request.
   void BeginRequest();
   void Read();
   void OnBytes(size_t count);
   void ReadHead();
   void ReadBody();
 
-  // Why a request with this head must be refused. Nothing if it is accepted.
+  // Returns why a request with this head must be refused, or nothing if it is accepted.
   std::optional<HttpRefusal> RefusalOf(const RequestHead& head) const;
   void HandOver();
 
-  // Reports the refusal and sends its response. Discards unread input of the peer.
+  // Reports the refusal and sends its response. Ignores all further bytes of the peer.
   void Refuse(HttpRefusal refusal);
   void SendAnswer(int http_status, AfterAnswer after);
   void End();
   void CloseNow();
 
-  // Closes the connection after `delay`, unless a later call sets another deadline.
+  // Closes the connection after `delay`, unless the deadline is changed or cleared before.
   void SetDeadline(absl::Duration delay);
   void ClearDeadline();
 
@@ -78,14 +79,14 @@ class HttpConnection : public ConnectedPeer, public std::enable_shared_from_this
       timer_;
   Phase phase_ = Phase::kHandshake;
 
-  // Large enough for a whole head. The unread bytes are those from begin_ to end_.
+  // A buffer for a whole head. The bytes from begin_ to end_ have not been parsed yet.
   std::array<char, kMaxHeadBytes> buffer_;
   size_t begin_ = 0;
   size_t end_ = 0;
 
   // The request that is being read or processed.
   std::optional<RequestReader> request_;
-  std::chrono::steady_clock::time_point request_began_;  // when its first byte arrived
+  std::chrono::steady_clock::time_point request_began_;  // when the request's first byte arrived
 
   std::string answer_;
   std::unique_ptr<DeliveryCount::Token> token_;

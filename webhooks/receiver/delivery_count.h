@@ -10,18 +10,18 @@
 
 namespace stampgate {
 
-// Thread-safe.
+// The number of deliveries in progress. Thread-safe.
 class DeliveryCount {
  public:
-  // One counted delivery; its destruction ends the count. May outlive the DeliveryCount.
+  // Counts one delivery until the token is destroyed. May outlive the DeliveryCount.
   class Token;
 
-  // Starts to count a delivery. Null after Close.
+  // Starts to count a delivery. Returns null after Close.
   std::unique_ptr<Token> Begin();
 
   bool closed() const;
 
-  // After this, Begin returns null.
+  // Makes each later Begin return null.
   void Close();
   // Returns when no delivery is in progress, or at `deadline`.
   void WaitForEnd(std::chrono::steady_clock::time_point deadline);

@@ -23,7 +23,8 @@ const char* Name(AppendOutcome outcome) {
 
 constexpr char kNotStored[] = "not_stored";
 
-// Adds the names of an enum that counts from 0. Name() returns an empty text for the first number past its end.
+// Adds the names of all values of an enum that counts from 0. Name() returns an empty text for the first number after
+// the last value.
 template <typename Enum>
 void AddNames(std::vector<std::string>& names) {
   for (int value = 0;; ++value) {
@@ -59,7 +60,8 @@ void Intake::Take(Delivery delivery, Answer answer) {
     std::string event_id = event->event_id;
     log_.Append(std::move(event), [this, event_id = std::move(event_id),
                                    answer = std::move(answer)](absl::StatusOr<AppendOutcome> appended) mutable {
-      // After a 503 upstream repeats the delivery. An id conflict is answered 200, since repeating would not change it.
+      // After a 503, upstream repeats the delivery. The response to an id conflict is 200, because a repetition would
+      // not change it.
       const int http_status = appended.ok() ? 200 : 503;
       observe_({http_status, appended.ok() ? Name(*appended) : kNotStored, "", std::move(event_id)});
       answer(http_status);

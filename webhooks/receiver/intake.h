@@ -1,4 +1,4 @@
-// The processing of a delivery: verifies it, stores it durably, and only then acknowledges it.
+// Processes deliveries: verifies each, stores it durably, and only then acknowledges it.
 #ifndef STAMPGATE_WEBHOOKS_RECEIVER_INTAKE_H_
 #define STAMPGATE_WEBHOOKS_RECEIVER_INTAKE_H_
 
@@ -13,29 +13,30 @@
 
 namespace stampgate {
 
-// Thread-safe. Must outlive every delivery that is in progress.
+// Processes the deliveries of a receiver. Thread-safe. Must outlive every delivery in progress.
 class Intake {
  public:
   // The outcome of a delivery, for logs and metrics.
   struct Report {
     int http_status = 0;
     std::string outcome;   // one of Outcomes()
-    std::string header;    // the header that the rejection names, if any
+    std::string header;    // Rejection::header, if the delivery was rejected
     std::string event_id;  // set only for a verified event
   };
 
-  // Every outcome that a report can have: "stored", "duplicate", "conflict", "not_stored", and the names of every
-  // RejectionReason and HttpRefusal.
+  // Returns all values of Report::outcome: "stored", "duplicate", "conflict", "not_stored", and the names of all
+  // RejectionReasons and HttpRefusals.
   static std::vector<std::string> Outcomes();
 
-  // Calls `observe` for every delivery, from any thread, before its sender gets the response. `observe` must not block.
+  // `observe` is called for every delivery, on any thread, before the sender gets the response. It must not block.
   Intake(Verifier& verifier, EventLog& log, std::function<void(const Report&)> observe);
 
-  // Answers 200 once the event is durable, whether it is new or not; 503 if it could not be stored; the rejection's
-  // HttpStatus() if the verifier rejects it.
+  // Processes a delivery and calls `answer`. The status is 200 if the log has the event, whether it is new or not, and
+  // 503 if the event could not be stored. If the verifier rejects the delivery, the status is the rejection's
+  // HttpStatus().
   void Take(Delivery delivery, Answer answer);
 
-  // Reports a request that the receiver refused itself. May be called from any thread.
+  // Reports a request that the receiver has refused. May be called from any thread.
   void Refused(HttpRefusal refusal);
 
  private:

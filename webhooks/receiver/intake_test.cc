@@ -43,7 +43,7 @@ class FakeLog : public EventLog {
   LogIdentity identity_;
 };
 
-// A report, and how many responses had been sent before it.
+// A report, and the number of responses that had been sent before it.
 struct Observed {
   Intake::Report report;
   size_t answers_before = 0;
@@ -57,7 +57,7 @@ class IntakeTest : public testing::Test {
     intake_.Take(std::move(delivery), [this](int http_status) { answers_.push_back(http_status); });
   }
 
-  // Completes the append with this result; returns the report.
+  // Completes the pending append with this result. Returns the report.
   Intake::Report Finish(absl::StatusOr<AppendOutcome> appended) {
     EXPECT_THAT(log_.items, SizeIs(1));
     log_.items.front().done(std::move(appended));
@@ -88,7 +88,7 @@ class IntakeTest : public testing::Test {
                  }};
 };
 
-TEST_F(IntakeTest, AnswersOnlyWhenTheEventIsDurable) {
+TEST_F(IntakeTest, RespondsOnlyAfterTheEventIsStored) {
   Take(sender_.Sign("evt_1", R"({"type":"a"})", kNow));
   ASSERT_THAT(log_.items, SizeIs(1));
   EXPECT_EQ(log_.items.front().event->event_id, "evt_1");
@@ -118,7 +118,7 @@ TEST_F(IntakeTest, AcknowledgesARepeatedEvent) {
   }
 }
 
-TEST_F(IntakeTest, Answers503IfTheEventCouldNotBeStored) {
+TEST_F(IntakeTest, RespondsWith503IfTheEventCouldNotBeStored) {
   for (const absl::Status& error : {absl::ResourceExhaustedError("full"), absl::UnavailableError("closed"),
                                     absl::DataLossError("bad"), absl::InternalError("bug")}) {
     answers_.clear();
@@ -160,13 +160,13 @@ TEST_F(IntakeTest, ReportsWhyADeliveryIsRejected) {
     EXPECT_EQ(report.http_status, expected.http_status);
     EXPECT_EQ(report.outcome, expected.outcome);
     EXPECT_EQ(!report.header.empty(), expected.names_a_header);
-    EXPECT_EQ(report.event_id, "") << "its signature was not verified";
+    EXPECT_EQ(report.event_id, "") << "the event id is not verified";
     EXPECT_EQ(observed_.front().answers_before, 0u);
     EXPECT_THAT(log_.items, IsEmpty());
   }
 }
 
-TEST_F(IntakeTest, ReportsRefusalsOfTheReceiver) {
+TEST_F(IntakeTest, ReportsARequestThatTheReceiverRefused) {
   intake_.Refused(HttpRefusal::kTooLarge);
   ASSERT_THAT(observed_, SizeIs(1));
   const Intake::Report& report = observed_.front().report;

@@ -13,7 +13,7 @@ PathSet::PathSet(const std::vector<std::string>& paths) {
 bool PathSet::Has(absl::string_view target) const {
   const auto wanted = Sha256(target);
   int found = 0;
-  // Compares all of them, also after a match: the time must not depend on which one matches.
+  // Compares all digests, also after a match, because the time must not depend on which one matches.
   for (const auto& digest : digests_) found |= CRYPTO_memcmp(digest.data(), wanted.data(), digest.size()) == 0 ? 1 : 0;
   return found != 0;
 }

@@ -1,4 +1,4 @@
-// The paths that a server accepts, compared without leaking them through timing.
+// The paths that a server accepts. A comparison does not reveal them through its timing.
 #ifndef STAMPGATE_WEBHOOKS_RECEIVER_PATH_SET_H_
 #define STAMPGATE_WEBHOOKS_RECEIVER_PATH_SET_H_
 
@@ -11,12 +11,13 @@
 
 namespace stampgate {
 
-// Immutable. A path is a secret: a sender that knows it can send deliveries.
+// A set of paths. Immutable. A path is a secret, because a peer that knows it can send deliveries.
 class PathSet {
  public:
   explicit PathSet(const std::vector<std::string>& paths);
 
-  // Whether `target` equals one of the paths, byte for byte. The time depends on the length of `target` only.
+  // Returns whether `target` equals one of the paths, byte for byte. The time that this takes depends only on the
+  // length of `target`.
   bool Has(absl::string_view target) const;
 
  private:

@@ -1,4 +1,4 @@
-// Groups peers by the network that they connect from.
+// Groups peers by the network from which they connect.
 #ifndef STAMPGATE_WEBHOOKS_RECEIVER_PEER_SOURCE_H_
 #define STAMPGATE_WEBHOOKS_RECEIVER_PEER_SOURCE_H_
 
@@ -7,8 +7,8 @@
 
 namespace stampgate {
 
-// Equal for all addresses that one party usually has: an IPv4 address (also one that is mapped into IPv6), or the first
-// 64 bits of an IPv6 address.
+// Returns the source of an address, which is equal for all addresses that one party usually has. It is an IPv4 address
+// (also for one that is mapped into IPv6), or the first 64 bits of an IPv6 address.
 std::string SourceOf(const boost::asio::ip::address& address);
 
 }  // namespace stampgate

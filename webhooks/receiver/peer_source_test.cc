@@ -7,7 +7,7 @@ namespace {
 
 std::string Source(const char* address) { return SourceOf(boost::asio::ip::make_address(address)); }
 
-TEST(PeerSourceTest, IsAnIpv4AddressOrTheNetworkOfAnIpv6Address) {
+TEST(PeerSourceTest, SourceIsAnIpv4AddressOrTheNetworkOfAnIpv6Address) {
   EXPECT_EQ(Source("192.0.2.1"), "192.0.2.1");
   EXPECT_NE(Source("192.0.2.1"), Source("192.0.2.2"));
   EXPECT_EQ(Source("::ffff:192.0.2.1"), "192.0.2.1");

@@ -37,7 +37,7 @@ PeerTable::PeerTable(size_t max_peers, size_t min_bytes_per_second)
       min_bytes_per_second_(min_bytes_per_second) {}
 
 bool PeerTable::Admit(const std::shared_ptr<ConnectedPeer>& peer) {
-  // Destroyed after the lock is released, because the last owner of a peer calls Leave.
+  // Destroyed after the lock is released, because the destructor of a peer calls Leave.
   std::shared_ptr<ConnectedPeer> displaced;
   {
     std::lock_guard lock(mutex_);
@@ -69,7 +69,7 @@ void PeerTable::Prove(const ConnectedPeer* peer, PeerProgress::Time now) {
     for (const Entry& entry : entries_) {
       if (!entry.is_proven || entry.key == peer) continue;
       std::shared_ptr<ConnectedPeer> other = entry.peer.lock();
-      if (other == nullptr) continue;  // its destructor runs and will call Leave
+      if (other == nullptr) continue;  // its destructor is running and will call Leave
       const double behind = other->progress().BytesBehind(now, min_bytes_per_second_);
       if (behind > most) {
         most = behind;
@@ -117,7 +117,8 @@ PeerTable::Entries::iterator PeerTable::Find(const ConnectedPeer* peer) {
   return std::find_if(entries_.begin(), entries_.end(), [peer](const Entry& entry) { return entry.key == peer; });
 }
 
-// Among sources that have equally many peers, chooses the one whose oldest peer came first. Requires an unproven peer.
+// Returns the oldest unproven peer of the source that has the most unproven peers. If several sources have equally
+// many, chooses the one with the oldest peer. Requires that the table has an unproven peer.
 PeerTable::Entries::iterator PeerTable::OldestUnprovenOfLargestSource() {
   struct Source {
     Entries::iterator oldest;

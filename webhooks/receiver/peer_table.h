@@ -1,9 +1,9 @@
-// The connections of a server, and the choice of the one to close when there are too many.
+// The table of a server's connections, which closes one if there are too many.
 //
-// Anybody may connect. A peer is unproven until it has requested one of the configured paths; its bytes and their speed
-// before that prove nothing. An unproven peer can therefore displace unproven peers only: the oldest one of the source
-// that has most of them. A party that opens many connections displaces its own, and a newcomer that sends its request
-// at once is proven before it is the oldest.
+// Anybody may connect. A peer is unproven until it has requested one of the configured paths, no matter how much or how
+// fast it sends. A new peer is unproven, and can displace only another unproven peer: the oldest one of the source that
+// has the most unproven peers. So a party that opens many connections displaces its own ones. A new peer that sends its
+// request without delay becomes proven before it is the oldest one.
 #ifndef STAMPGATE_WEBHOOKS_RECEIVER_PEER_TABLE_H_
 #define STAMPGATE_WEBHOOKS_RECEIVER_PEER_TABLE_H_
 
@@ -18,18 +18,19 @@
 
 namespace stampgate {
 
-// Measures how fast a peer sends. Thread-safe.
+// Measures how fast a peer sends, while the server waits for its bytes. Thread-safe.
 class PeerProgress {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  // Starts the measurement: it is the peer's turn to send.
+  // Starts a new measurement, because the server now waits for bytes of the peer.
   void Await(Time now);
   void Received(size_t bytes);
-  // Stops the measurement: the peer has sent everything, and it is the server's turn.
+  // Stops the measurement, because the peer has sent its whole request and now waits for the server.
   void Excuse();
 
-  // By how many bytes the peer is behind `bytes_per_second` since Await. Zero or negative if it is not behind.
+  // Returns how many bytes are missing for the rate `bytes_per_second` since Await. Zero or negative if the peer is
+  // fast enough, or the measurement is stopped.
   double BytesBehind(Time now, size_t bytes_per_second) const;
 
  private:
@@ -39,14 +40,15 @@ class PeerProgress {
   size_t received_ = 0;
 };
 
-// One connection, as the table sees it.
+// The interface of a connection for the table.
 class ConnectedPeer {
  public:
-  // `source` identifies the network that the peer connects from; see SourceOf.
+  // `source` identifies the network from which the peer connects; see SourceOf.
   explicit ConnectedPeer(std::string source) : source_(std::move(source)) {}
   virtual ~ConnectedPeer() = default;
 
-  // Both may be called from any thread; they return at once, and the connection closes later.
+  // Close closes the connection. CloseIfIdle closes it only if no request is in progress. Both may be called from any
+  // thread. They do not block, so the connection is closed later.
   virtual void Close() = 0;
   virtual void CloseIfIdle() = 0;
 
@@ -59,40 +61,41 @@ class ConnectedPeer {
   PeerProgress progress_;
 };
 
-// Thread-safe. Holds weak references: it keeps no peer alive.
+// The table of all peers. Thread-safe. Holds weak references, so it keeps no peer alive.
 class PeerTable {
  public:
   struct Counts {
     size_t unproven = 0;
     size_t proven = 0;
-    // Totals since the start: unproven and proven peers that were closed to make room for another, and peers that were
-    // not admitted.
+    // Totals since the start: unproven and proven peers that were closed in favor of another, and peers that were not
+    // admitted.
     uint64_t unproven_displaced = 0;
     uint64_t proven_displaced = 0;
     uint64_t refused = 0;
   };
 
-  // Reserves a quarter of the places, rounded down, for proven peers, and as many for unproven ones; at least one each
-  // if there are two or more places. So neither group can occupy all places.
+  // The table has `max_peers` places. It reserves a quarter of them, rounded down, for proven peers, and as many for
+  // unproven peers, so that neither group can occupy all places. If there are two or more places, it reserves at least
+  // one for each group.
   PeerTable(size_t max_peers, size_t min_bytes_per_second);
 
-  // Enters an unproven peer. If all places are taken, closes an unproven peer and gives its place to the new one.
-  // Returns false if all peers are proven.
+  // Adds an unproven peer. If there is no free place for it, closes another unproven peer and gives its place to the
+  // new one. Returns false if all places have proven peers.
   bool Admit(const std::shared_ptr<ConnectedPeer>& peer);
 
-  // Marks the peer as proven: it has requested a configured path. If proven peers now occupy places that are reserved
-  // for unproven ones, closes the proven peer that is furthest behind the minimum rate: one that has long been idle, or
-  // has stopped in the middle of a request.
+  // Marks the peer as proven, because it has requested a configured path. If proven peers now occupy places that are
+  // reserved for unproven ones, closes the proven peer that is furthest behind the minimum rate, if any is behind. Such
+  // a peer has long been idle, or has sent only a part of its request.
   void Prove(const ConnectedPeer* peer, PeerProgress::Time now);
 
-  // Whether proven peers occupy places that are reserved for unproven ones. If so, a connection should be closed after
-  // its response.
+  // Returns whether proven peers occupy places that are reserved for unproven ones. If so, a connection should be
+  // closed after its response.
   bool IsCrowded() const;
 
-  // Marks the peer as unproven again: it has got its last response.
+  // Marks the peer as unproven again, because it has received its last response.
   void Retire(const ConnectedPeer* peer);
 
-  // Removes a peer that has closed. Ignores a peer that is not in the table.
+  // Removes a peer whose connection is closed. Does nothing if the peer is not in the table.
   void Leave(const ConnectedPeer* peer);
 
   std::vector<std::shared_ptr<ConnectedPeer>> All() const;
@@ -118,7 +121,7 @@ class PeerTable {
   const size_t kept_;
   const size_t min_bytes_per_second_;
   mutable std::mutex mutex_;
-  Entries entries_;  // in the order of their arrival
+  Entries entries_;  // in the order in which the peers were admitted
   size_t proven_ = 0;
   uint64_t unproven_displaced_ = 0;
   uint64_t proven_displaced_ = 0;

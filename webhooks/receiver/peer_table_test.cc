@@ -22,7 +22,7 @@ class FakePeer : public ConnectedPeer {
   int closed = 0;
 };
 
-TEST(PeerProgressTest, FallsBehindTheRate) {
+TEST(PeerProgressTest, BytesBehindGrowUntilThePeerSends) {
   PeerProgress progress;
   EXPECT_EQ(progress.BytesBehind(kStart, 1000), 0);
   progress.Await(kStart);
@@ -38,8 +38,8 @@ TEST(PeerProgressTest, FallsBehindTheRate) {
   EXPECT_EQ(progress.BytesBehind(kStart + seconds(100), 1000), 0);
 }
 
-// Eight places: two are reserved for proven peers, and two for unproven ones. Only the order of events decides: the
-// clock stands still unless a test advances it.
+// Tests with a table of eight places: two are reserved for proven peers, and two for unproven ones. The clock does not
+// advance unless a test moves it.
 class PeerTableTest : public testing::Test {
  protected:
   using Peers = std::vector<std::shared_ptr<FakePeer>>;
@@ -59,7 +59,7 @@ class PeerTableTest : public testing::Test {
     return peers;
   }
 
-  // Admits and proves a peer that has owed bytes since `awaited`.
+  // Admits and proves a peer for whose bytes the server has waited since `awaited`.
   std::shared_ptr<FakePeer> ComeProven(PeerProgress::Time awaited = kStart, const std::string& source = "a") {
     auto peer = Come(source);
     EXPECT_TRUE(is_in_);
@@ -92,7 +92,7 @@ TEST_F(PeerTableTest, ClosesTheOldestUnprovenPeer) {
 
 TEST_F(PeerTableTest, NeverClosesAProvenPeerForUnprovenOnes) {
   const Peers proven = {ComeProven(), ComeProven(), ComeProven(), ComeProven()};
-  now_ += seconds(1000);  // all of them are far behind the rate
+  now_ += seconds(1000);  // all proven peers are far behind the rate
   Peers newest;
   for (int i = 0; i < 1000; ++i) {
     newest = {Come(i % 2 == 0 ? "a" : "b")};
@@ -113,29 +113,29 @@ TEST_F(PeerTableTest, ReservesPlacesForProvenPeers) {
   table_.Prove(peers[5].get(), now_);
   table_.Prove(peers[4].get(), now_);
   const Peers more = ComeMany(2);
-  EXPECT_EQ(ClosedOf(peers), "------") << "the two reserved places were free";
+  EXPECT_EQ(ClosedOf(peers), "------") << "the new peers use the two reserved places";
 }
 
-// A party that opens many connections displaces its own.
-TEST_F(PeerTableTest, ClosesAPeerOfTheLargestSource) {
+// A party that opens many connections displaces its own ones.
+TEST_F(PeerTableTest, ClosesAnUnprovenPeerOfTheSourceWithTheMostPeers) {
   const Peers honest = ComeMany(2, "honest");
   const Peers attack = ComeMany(4, "attack");
   for (int i = 0; i < 1000; ++i) Come("attack");
   EXPECT_EQ(ClosedOf(attack), "xxxx");
   EXPECT_EQ(ClosedOf(honest), "--");
-  // A newcomer from another source takes its place from the same source.
+  // A new peer from another source also displaces a peer of the largest source.
   const Peers other = ComeMany(1, "other");
   EXPECT_EQ(ClosedOf(honest), "--");
   EXPECT_EQ(ClosedOf(other), "-");
 }
 
-TEST_F(PeerTableTest, BreaksATieBetweenSourcesByAge) {
+TEST_F(PeerTableTest, ClosesTheOldestPeerIfSourcesHaveEquallyManyPeers) {
   Peers peers;
   for (const char* source : {"a", "b", "c", "d", "e", "f"}) peers.push_back(ComeMany(1, source)[0]);
   ComeMany(1, "g");
   EXPECT_EQ(ClosedOf(peers), "x-----");
   ComeMany(1, "g");
-  EXPECT_EQ(ClosedOf(peers), "x-----") << "g has two now; its older one was closed";
+  EXPECT_EQ(ClosedOf(peers), "x-----") << "g had two peers, so its older one was closed";
   EXPECT_EQ(table_.counts().unproven_displaced, 2u);
 }
 
@@ -152,14 +152,14 @@ TEST_F(PeerTableTest, ClosesTheProvenPeerThatIsFurthestBehind) {
   peers[5]->progress().Received(9900);
   now_ += seconds(10);
   const Peers next = {ComeProven(now_)};
-  EXPECT_EQ(ClosedOf(peers), "----x-") << "1500 bytes behind";
+  EXPECT_EQ(ClosedOf(peers), "----x-") << "the closed peer is 1500 bytes behind";
   const Peers then = {ComeProven(now_)};
   EXPECT_EQ(ClosedOf(peers), "-x--x-");
   EXPECT_FALSE(table_.IsCrowded());
   EXPECT_EQ(table_.counts().proven_displaced, 2u);
 }
 
-TEST_F(PeerTableTest, IsCrowdedWhileAllProvenPeersAreBusy) {
+TEST_F(PeerTableTest, IsCrowdedWhileBusyProvenPeersUseReservedPlaces) {
   Peers peers;
   for (int i = 0; i < 8; ++i) {
     peers.push_back(ComeProven());
@@ -167,10 +167,10 @@ TEST_F(PeerTableTest, IsCrowdedWhileAllProvenPeersAreBusy) {
     EXPECT_EQ(table_.IsCrowded(), i >= 6) << i;
   }
   Come();
-  EXPECT_FALSE(is_in_) << "no peer is unproven";
+  EXPECT_FALSE(is_in_) << "there is no unproven peer to displace";
   EXPECT_EQ(ClosedOf(peers), "--------");
   EXPECT_EQ(table_.counts().refused, 1u);
-  // After its last response a peer counts as unproven.
+  // After its last response, a peer counts as unproven.
   table_.Retire(peers[7].get());
   Come();
   EXPECT_TRUE(is_in_);
@@ -180,7 +180,7 @@ TEST_F(PeerTableTest, IsCrowdedWhileAllProvenPeersAreBusy) {
   EXPECT_FALSE(table_.IsCrowded());
 }
 
-TEST_F(PeerTableTest, IgnoresPeersThatAreNotThere) {
+TEST_F(PeerTableTest, IgnoresPeersThatAreNotInTheTable) {
   const Peers peers = ComeMany(2);
   table_.Prove(peers[0].get(), now_);
   table_.Prove(peers[0].get(), now_);
@@ -194,7 +194,7 @@ TEST_F(PeerTableTest, IgnoresPeersThatAreNotThere) {
   EXPECT_EQ(table_.counts().unproven, 1u);
 }
 
-TEST_F(PeerTableTest, HasAtLeastOnePlace) {
+TEST_F(PeerTableTest, ASmallTableAdmitsAsManyPeersAsItHasPlaces) {
   for (const size_t places : {1, 2, 3}) {
     PeerTable table(places, 1000);
     const auto first = std::make_shared<FakePeer>("a");
@@ -207,7 +207,7 @@ TEST_F(PeerTableTest, HasAtLeastOnePlace) {
   }
 }
 
-TEST_F(PeerTableTest, KeepsNoPeerAlive) {
+TEST_F(PeerTableTest, TableKeepsNoPeerAlive) {
   std::weak_ptr<ConnectedPeer> gone = Come();
   EXPECT_TRUE(gone.expired());
   EXPECT_TRUE(table_.All().empty());

@@ -31,8 +31,8 @@ class AsioReceiver final : public Receiver {
     state_->io.stop();
     for (std::thread& thread : threads_) thread.join();
 
-    // The destructor's thread is the only one left. Handlers that still run see closed sockets and hand over no
-    // delivery.
+    // Runs the remaining handlers on this thread, the only one left, with closed sockets and a `take` that ignores
+    // deliveries. This destroys the connections.
     state_->take = [](const Delivery&, Answer) {};
     acceptor_.Close();
     for (const std::shared_ptr<ConnectedPeer>& peer : state_->peers.All()) peer->Close();
@@ -105,7 +105,7 @@ absl::StatusOr<std::unique_ptr<Receiver>> Receiver::Start(ReceiverOptions option
     if (!loaded.ok()) return loaded.status();
     tls = *std::move(loaded);
   }
-  try {  // Asio's constructors throw when the system is out of descriptors or threads
+  try {  // Asio's constructors throw if the system has no more descriptors or threads
     auto state = std::make_shared<ReceiverState>(std::move(options), std::move(take), std::move(tls));
     auto receiver = std::make_unique<AsioReceiver>(std::move(state));
     if (absl::Status listening = receiver->Listen(); !listening.ok()) return listening;

@@ -1,7 +1,8 @@
 // The HTTP server that receives webhook deliveries.
 //
-// Accepts POST over HTTP/1.1 to the configured paths and keeps the body byte for byte. Strict about framing; bounded in
-// size, time and number of connections. It does not interpret a delivery.
+// The receiver accepts POST requests over HTTP/1.1 to the configured paths, and passes on each body unchanged. It
+// refuses requests with ambiguous framing, and limits the size of a request, its time and the number of connections. It
+// does not interpret deliveries.
 #ifndef STAMPGATE_WEBHOOKS_RECEIVER_RECEIVER_H_
 #define STAMPGATE_WEBHOOKS_RECEIVER_RECEIVER_H_
 
@@ -16,30 +17,32 @@
 
 namespace stampgate {
 
-// Thread-safe.
+// A running server. Thread-safe.
 class Receiver {
  public:
-  // Errors: kUnavailable if it cannot listen on the address; the errors of CurrentTls for unusable TLS files.
+  // Starts a server that passes deliveries to `take`. Errors: kInvalidArgument for invalid options; kUnavailable if it
+  // cannot listen on the address; those of CurrentTls::Load if the TLS files cannot be used.
   static absl::StatusOr<std::unique_ptr<Receiver>> Start(ReceiverOptions options, TakeDelivery take);
 
-  // Closes all connections at once. Deliveries whose Answer is still pending get no response.
+  // Closes all connections immediately. Deliveries whose Answer is still pending get no response.
   virtual ~Receiver() = default;
 
-  // For example "http://127.0.0.1:34567"; it has no path.
+  // Returns the server's URL without a path, such as "http://127.0.0.1:34567".
   virtual const std::string& url() const = 0;
 
-  // Reads the TLS files again. New connections use the new certificate; open ones keep the old. Returns whether the
-  // certificate changed; false without TLS. On an error (see CurrentTls) the served certificate stays.
+  // Reads the TLS files again. New connections use the new certificate, and open ones keep the old one. Returns whether
+  // the certificate has changed; false without TLS. After an error (see CurrentTls), the server still uses the old
+  // certificate.
   virtual absl::StatusOr<bool> ReloadTls(absl::Time now) = 0;
 
-  // The peers that are connected now, and how many were displaced.
+  // Returns how many peers are connected now, and how many were displaced or refused.
   virtual PeerTable::Counts peers() const = 0;
 
-  // When the served certificate expires; nothing without TLS.
+  // Returns when the served certificate expires, or nothing without TLS.
   virtual std::optional<absl::Time> certificate_not_after() const = 0;
 
-  // From now on answers every new request 503 and closes its connection. Deliveries that were handed over before still
-  // get their responses. Returns when those are sent, or after `grace`.
+  // Makes the server respond to each new request with 503 and close its connection. Deliveries that were already passed
+  // to `take` still get their responses. Returns when these responses were sent, or after `grace`.
   virtual void Drain(absl::Duration grace) = 0;
 };
 

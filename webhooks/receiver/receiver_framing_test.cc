@@ -1,4 +1,4 @@
-// How the receiver answers requests with good, bad or incomplete framing.
+// Tests the responses of the receiver to requests with valid, invalid or incomplete framing.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -20,15 +20,16 @@ namespace {
 struct Case {
   const char* name;
   std::string bytes;
-  // As Statuses() prints them. Empty: closed without a response. The client closes its sending side after `bytes`.
+  // The responses in the form of Statuses(), or an empty text if the receiver closes the connection without a response.
+  // The client closes its sending side after `bytes`.
   const char* answers;
   std::vector<std::string> bodies = {};
 };
 
-// Replaces each ^ by CR LF, which keeps the table short.
+// Replaces each ^ by CR LF, so that the table is short.
 std::string Lines(const char* text) { return absl::StrReplaceAll(text, {{"^", "\r\n"}}); }
 
-// Replaces each @ by a NUL.
+// Replaces each ^ by CR LF, and each @ by a NUL byte.
 std::string WithNul(const char* text) {
   std::string bytes = Lines(text);
   for (char& c : bytes) {
@@ -43,7 +44,7 @@ std::string ManyFields(int count) {
   return bytes + "\r\n";
 }
 
-// A request head of exactly `bytes` bytes.
+// Returns a request head of exactly `bytes` bytes.
 std::string HeadOf(size_t bytes) {
   const std::string start = Lines("POST /hook HTTP/1.1^Host: h^A: ");
   return start + std::string(bytes - start.size() - 4, 'a') + "\r\n\r\n";
@@ -238,9 +239,9 @@ const std::vector<Case>& Cases() {
        Lines("POST /hook HTTP/1.1^Host: h^Connection: close^^POST /hook HTTP/1.1^^"),
        "200.",
        {""}},
-      {"nothing is read behind a refusal",
+      {"bytes after a refused head are ignored",
        Lines("POST /x HTTP/1.1^Host: h^Content-Length: 38^^POST /hook HTTP/1.1^Host: h^^"), "404."},
-      {"a body is no request",
+      {"a body that looks like a request",
        Lines("POST /hook HTTP/1.1^Host: h^Content-Length: 33^^POST /hook HTTP/1.1^Host: hh^^"),
        "200",
        {Lines("POST /hook HTTP/1.1^Host: hh^^")}},
@@ -248,7 +249,7 @@ const std::vector<Case>& Cases() {
   return *cases;
 }
 
-// A receiver that accepts all deliveries and keeps their bodies.
+// Tests with a receiver that accepts all deliveries and keeps their bodies.
 class FramingTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -262,7 +263,7 @@ class FramingTest : public testing::Test {
     };
     auto receiver = Receiver::Start(options, [this](Delivery delivery, Answer answer) {
       for (const HeaderField& field : delivery.headers) {
-        EXPECT_NE(field.name, "X-Service-Signature") << "only a trailer says so";
+        EXPECT_NE(field.name, "X-Service-Signature") << "only a trailer field has this name";
       }
       {
         std::lock_guard lock(mutex_);
@@ -279,7 +280,7 @@ class FramingTest : public testing::Test {
     return std::exchange(bodies_, {});
   }
 
-  // Returns and clears the reported refusals, as statuses: "404." for one.
+  // Returns and clears the reported refusals as statuses, such as "404." for one refusal.
   std::string TakeRefusals() {
     std::lock_guard lock(mutex_);
     std::string statuses;
@@ -293,7 +294,7 @@ class FramingTest : public testing::Test {
   std::unique_ptr<Receiver> receiver_;
 };
 
-TEST_F(FramingTest, MatchesTheTable) {
+TEST_F(FramingTest, RespondsAsTheTableOfCasesStates) {
   for (const Case& c : Cases()) {
     SCOPED_TRACE(c.name);
     HttpTestClient client(receiver_->url());
@@ -319,7 +320,7 @@ TEST_F(FramingTest, ReportsEveryRefusal) {
   }
 }
 
-TEST_F(FramingTest, IsTheSameByteByByte) {
+TEST_F(FramingTest, RespondsTheSameIfBytesArriveOneByOne) {
   for (const Case& c : Cases()) {
     if (c.bytes.size() > 2000) continue;
     SCOPED_TRACE(c.name);
@@ -333,7 +334,7 @@ TEST_F(FramingTest, IsTheSameByteByByte) {
   }
 }
 
-TEST_F(FramingTest, SurvivesMutatedRequests) {
+TEST_F(FramingTest, RespondsWithValidHttpToRandomlyChangedRequests) {
   std::mt19937 random(20250101);
   const auto below = [&random](size_t bound) { return random() % bound; };
   std::vector<std::string> seeds;
@@ -369,7 +370,7 @@ TEST_F(FramingTest, SurvivesMutatedRequests) {
     HttpTestClient client(receiver_->url());
     client.Send(bytes);
     client.EndSending();
-    ASSERT_NE(Statuses(client.ReadToEnd()), "not an answer") << i << ": " << testing::PrintToString(bytes);
+    ASSERT_NE(Statuses(client.ReadToEnd()), "not a response") << i << ": " << testing::PrintToString(bytes);
   }
   TakeBodies();
   HttpTestClient honest(receiver_->url());

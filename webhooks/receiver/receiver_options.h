@@ -1,4 +1,4 @@
-// The options of a receiver: its address, its bounds, and its callbacks.
+// The options of a receiver: its address, its limits and its callbacks.
 #ifndef STAMPGATE_WEBHOOKS_RECEIVER_RECEIVER_OPTIONS_H_
 #define STAMPGATE_WEBHOOKS_RECEIVER_RECEIVER_OPTIONS_H_
 
@@ -14,34 +14,35 @@
 
 namespace stampgate {
 
-// Sends the response: this status and an empty body; a 503 carries Retry-After. Call at most once, from any thread,
-// also after the connection or the receiver has ended. If it is destroyed without a call, the sender gets 503.
+// Sends a response with this status and no body; a 503 has the header Retry-After. Call it at most once, from any
+// thread, also after the connection was closed or the receiver was destroyed. If it is destroyed without a call, the
+// sender gets 503.
 using Answer = absl::AnyInvocable<void(int http_status)>;
 
-// Receives a delivery. The receiver calls it on one of its threads; it must not block.
+// Processes a delivery. The receiver calls it on one of its threads. Must not block.
 using TakeDelivery = std::function<void(Delivery delivery, Answer answer)>;
 
 struct ReceiverOptions {
-  std::string listen_address;  // "host:port", "[::1]:0"; with port 0 the system chooses one
-  // Compared in constant time. A request for any other target gets 404, whatever its other faults.
+  std::string listen_address;  // "host:port", such as "[::1]:0"; for port 0, the system chooses a port
+  // The accepted paths, which are compared in constant time. A well-formed request with another target gets 404,
+  // whatever its other faults.
   std::vector<std::string> paths;
   size_t max_body_bytes = 4 << 20;
   int max_connections = 256;
-  // From a request's first byte to the end of its head, and to its last byte.
+  // The maximum times from a request's first byte to the end of its head, and to its last byte.
   absl::Duration head_timeout = absl::Seconds(5);
   absl::Duration request_timeout = absl::Seconds(15);
-  // How long a connection may stay open without a request.
+  // The maximum time for which a connection may stay open without a request.
   absl::Duration idle_timeout = absl::Seconds(60);
-  // If a new connection exceeds `max_connections`, PeerTable closes an unproven peer. If proven peers occupy places
-  // that are reserved for newcomers, it closes the one that is furthest behind this rate. A peer whose delivery is
-  // being stored is never behind.
+  // The minimum rate of PeerTable. If proven peers occupy places that are reserved for unproven ones, the table closes
+  // the one that is furthest behind this rate. A peer whose delivery is being processed is never behind.
   size_t min_bytes_per_second = 1024;
   int threads = 2;
-  // PEM files; both or neither. Without them the receiver serves plain HTTP.
+  // PEM files. Set both or neither. Without them, the receiver serves plain HTTP.
   std::string tls_certificate_file;
   std::string tls_private_key_file;
-  // If set, called for every request that the receiver refuses itself, before it sends the response. Called from any of
-  // its threads, also during its destruction; must not block.
+  // If set, called for every request that the receiver refuses, before it sends the response. Called on any of its
+  // threads, also during its destruction. Must not block.
   std::function<void(HttpRefusal)> on_refused;
 };
 

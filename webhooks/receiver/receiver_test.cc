@@ -31,10 +31,10 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-// Longer than any wait here takes: a wait that exceeds it fails the test.
+// The limit of each wait. It is much longer than a wait should take, and a test fails if a wait exceeds it.
 constexpr std::chrono::seconds kHang(60);
 
-// A path that cannot be guessed.
+// A path that peers cannot guess.
 constexpr char kPath[] = "/hooks/5b1f0f0e9c7c4d7f";
 
 std::string Post(absl::string_view body, absl::string_view headers = "", absl::string_view path = kPath) {
@@ -49,7 +49,7 @@ ReceiverOptions LocalOptions() {
   return options;
 }
 
-// Keeps deliveries and their Answers until the test calls them.
+// Keeps deliveries and their Answers. The test calls the Answers.
 class Inbox {
  public:
   struct Item {
@@ -65,11 +65,11 @@ class Inbox {
     };
   }
 
-  // Removes and returns the oldest delivery; waits for one if there is none.
+  // Removes and returns the oldest delivery. If there is none, waits for one.
   Item Next() {
     std::unique_lock lock(mutex_);
     if (!changed_.wait_for(lock, kHang, [this] { return !items_.empty(); })) {
-      ADD_FAILURE() << "no delivery";
+      ADD_FAILURE() << "no delivery has arrived";
       std::abort();
     }
     Item item = std::move(items_.front());
@@ -99,7 +99,7 @@ std::unique_ptr<Receiver> Start(const ReceiverOptions& options, TakeDelivery tak
 
 void AnswerOk(const Delivery&, Answer answer) { answer(200); }
 
-TEST(ReceiverTest, HandsOverHeadersAndBodyUnchanged) {
+TEST(ReceiverTest, PassesOnHeadersAndBodyUnchanged) {
   Inbox inbox;
   const auto receiver = Start(LocalOptions(), inbox.take());
   HttpTestClient client(receiver->url());
@@ -115,7 +115,7 @@ TEST(ReceiverTest, HandsOverHeadersAndBodyUnchanged) {
   EXPECT_EQ(client.ReadAnswer(), "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: keep-alive\r\n\r\n");
 }
 
-TEST(ReceiverTest, SendsTheAnswersStatus) {
+TEST(ReceiverTest, SendsTheStatusThatTheAnswerGets) {
   Inbox inbox;
   const auto receiver = Start(LocalOptions(), inbox.take());
   HttpTestClient client(receiver->url());
@@ -132,7 +132,7 @@ TEST(ReceiverTest, ListensOnIpv6) {
   ReceiverOptions options = LocalOptions();
   options.listen_address = "[::1]:0";
   const auto receiver = Receiver::Start(options, &AnswerOk);
-  if (receiver.status().code() == absl::StatusCode::kUnavailable) GTEST_SKIP() << "no IPv6 here";
+  if (receiver.status().code() == absl::StatusCode::kUnavailable) GTEST_SKIP() << "this machine has no IPv6";
   ASSERT_TRUE(receiver.ok()) << receiver.status();
   EXPECT_THAT((*receiver)->url(), HasSubstr("http://[::1]:"));
   HttpTestClient client((*receiver)->url());
@@ -161,7 +161,7 @@ TEST(ReceiverTest, RejectsUnusableOptions) {
   EXPECT_THAT(std::string(taken.message()), HasSubstr(same.listen_address));
 }
 
-TEST(ReceiverTest, AnswersAllUnknownTargetsWithTheSameBytes) {
+TEST(ReceiverTest, SendsTheSameBytesForAllUnknownTargets) {
   const auto receiver = Start(LocalOptions(), &AnswerOk);
   const auto answer = [&receiver](const std::string& request) {
     HttpTestClient client(receiver->url());
@@ -200,8 +200,8 @@ TEST(ReceiverTest, AnswersAllUnknownTargetsWithTheSameBytes) {
   EXPECT_EQ(Statuses(answer(Post("{}", "Connection: close\r\n", "/other"))), "200.");
 }
 
-// RFC 9112, 3.2.2: every server must accept absolute form. The receiver ignores everything before the path.
-TEST(ReceiverTest, AcceptsTargetsInAbsoluteForm) {
+// RFC 9112, 3.2.2, requires servers to accept an absolute URL as target. The receiver ignores the part before the path.
+TEST(ReceiverTest, AcceptsAnAbsoluteUrlAsTarget) {
   const auto receiver = Start(LocalOptions(), &AnswerOk);
   HttpTestClient client(receiver->url());
   for (const char* origin : {"http://h", "https://gateway.example:8443", "HTTP://user@h", "http://[::1]:80"}) {
@@ -210,7 +210,7 @@ TEST(ReceiverTest, AcceptsTargetsInAbsoluteForm) {
   }
 }
 
-TEST(ReceiverTest, NamesTheAllowedMethod) {
+TEST(ReceiverTest, ResponseToAnotherMethodNamesTheAllowedOne) {
   const auto receiver = Start(LocalOptions(), &AnswerOk);
   HttpTestClient client(receiver->url());
   client.Send(absl::StrCat("GET ", kPath, " HTTP/1.1\r\nHost: h\r\n\r\n"));
@@ -218,7 +218,7 @@ TEST(ReceiverTest, NamesTheAllowedMethod) {
             "HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 0\r\nAllow: POST\r\nConnection: close\r\n\r\n");
 }
 
-// Sends pieces whose sizes match no boundary of the message.
+// Sends `bytes` in pieces of random sizes.
 bool SendOddly(HttpTestClient& client, absl::string_view bytes) {
   std::minstd_rand random(7);
   while (!bytes.empty()) {
@@ -262,15 +262,15 @@ TEST(ReceiverTest, KeepsBodiesOfAllSizesByteForByte) {
   }
 }
 
-TEST(ReceiverTest, RefusesOneByteTooMuch) {
+TEST(ReceiverTest, RefusesABodyThatIsOneByteTooLarge) {
   const ReceiverOptions options = LocalOptions();
   const auto receiver = Start(options, [](const Delivery&, Answer answer) {
-    ADD_FAILURE() << "handed over";
+    ADD_FAILURE() << "the receiver passed on the delivery";
     answer(200);
   });
   const std::string body(options.max_body_bytes + 1, 'a');
   for (const std::string& request : {Post(body), InChunks(body)}) {
-    // The client sends everything before it reads, and still gets the response.
+    // The client sends the whole request before it reads, and still gets the response.
     HttpTestClient client(receiver->url());
     EXPECT_TRUE(SendOddly(client, request));
     client.EndSending();
@@ -278,14 +278,14 @@ TEST(ReceiverTest, RefusesOneByteTooMuch) {
   }
 }
 
-TEST(ReceiverTest, RefusesAnAnnouncedLengthWithoutWaitingForIt) {
+TEST(ReceiverTest, RefusesATooLargeContentLengthBeforeTheBodyArrives) {
   const auto receiver = Start(LocalOptions(), &AnswerOk);
   HttpTestClient client(receiver->url());
   client.Send(absl::StrCat("POST ", kPath, " HTTP/1.1\r\nHost: h\r\nContent-Length: 4194305\r\n\r\n"));
   EXPECT_EQ(Statuses(client.ReadAnswer()), "413.");
 }
 
-TEST(ReceiverTest, SendsContinueForAnExpectedBody) {
+TEST(ReceiverTest, SendsContinueIfTheSenderExpectsIt) {
   Inbox inbox;
   const auto receiver = Start(LocalOptions(), inbox.take());
   HttpTestClient client(receiver->url());
@@ -301,7 +301,7 @@ TEST(ReceiverTest, SendsContinueForAnExpectedBody) {
   }
 }
 
-TEST(ReceiverTest, AnswersPipelinedRequestsOneAtATime) {
+TEST(ReceiverTest, ProcessesPipelinedRequestsOneAtATime) {
   Inbox inbox;
   const auto receiver = Start(LocalOptions(), inbox.take());
   HttpTestClient client(receiver->url());
@@ -309,7 +309,7 @@ TEST(ReceiverTest, AnswersPipelinedRequestsOneAtATime) {
   for (const auto& [body, status] : std::vector<std::pair<std::string, int>>{{"1", 200}, {"2", 401}, {"3", 503}}) {
     Inbox::Item item = inbox.Next();
     EXPECT_EQ(item.delivery.body, body);
-    EXPECT_EQ(inbox.size(), 0u) << "the next request waits for this response";
+    EXPECT_EQ(inbox.size(), 0u) << "the next request must wait for this response";
     item.answer(status);
     EXPECT_EQ(Statuses(client.ReadAnswer()), absl::StrCat(status));
   }
@@ -332,7 +332,7 @@ TEST(ReceiverTest, AnswerMayBeCalledFromAnyThread) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(ReceiverTest, ADroppedAnswerIs503) {
+TEST(ReceiverTest, SenderGets503IfTheAnswerIsDestroyedWithoutACall) {
   const auto receiver = Start(LocalOptions(), [](const Delivery&, Answer) {});
   HttpTestClient client(receiver->url());
   for (int i = 0; i < 2; ++i) {
@@ -343,7 +343,7 @@ TEST(ReceiverTest, ADroppedAnswerIs503) {
   }
 }
 
-TEST(ReceiverTest, AnswerMayComeAfterThePeerLeft) {
+TEST(ReceiverTest, AnswerMayBeCalledAfterThePeerDisconnected) {
   Inbox inbox;
   const auto receiver = Start(LocalOptions(), inbox.take());
   std::vector<Inbox::Item> items;
@@ -359,7 +359,7 @@ TEST(ReceiverTest, AnswerMayComeAfterThePeerLeft) {
   EXPECT_EQ(Statuses(client.ReadAnswer()), "200");
 }
 
-TEST(ReceiverTest, AnswerMayComeAfterTheReceiversEnd) {
+TEST(ReceiverTest, AnswerMayBeCalledAfterTheReceiverWasDestroyed) {
   Inbox inbox;
   auto receiver = Start(LocalOptions(), inbox.take());
   HttpTestClient called(receiver->url());
@@ -375,7 +375,7 @@ TEST(ReceiverTest, AnswerMayComeAfterTheReceiversEnd) {
   EXPECT_EQ(dropped.ReadToEnd(), "");
 }
 
-TEST(ReceiverTest, EndsWhileOtherThreadsAnswer) {
+TEST(ReceiverTest, ReceiverMayBeDestroyedWhileOtherThreadsCallAnswers) {
   for (int round = 0; round < 20; ++round) {
     Inbox inbox;
     auto receiver = Start(LocalOptions(), inbox.take());
@@ -398,7 +398,7 @@ TEST(ReceiverTest, EndsWhileOtherThreadsAnswer) {
   }
 }
 
-TEST(ReceiverTest, ClosesPeersAfterTheRequestTimeout) {
+TEST(ReceiverTest, ClosesAConnectionWhoseRequestExceedsTheRequestTimeout) {
   ReceiverOptions options = LocalOptions();
   options.request_timeout = absl::Milliseconds(50);
   const auto receiver = Start(options, &AnswerOk);
@@ -406,11 +406,11 @@ TEST(ReceiverTest, ClosesPeersAfterTheRequestTimeout) {
   for (const size_t sent : {size_t{1}, size_t{30}, request.size() - 1}) {
     HttpTestClient client(receiver->url());
     client.Send(request.substr(0, sent));
-    EXPECT_EQ(client.ReadToEnd(), "") << sent;  // no status either, since the sender would take it as final
+    EXPECT_EQ(client.ReadToEnd(), "") << sent;  // no response either, because the sender would interpret it as final
   }
 }
 
-TEST(ReceiverTest, ABytesArrivalExtendsNoTimeout) {
+TEST(ReceiverTest, ArrivingBytesDoNotExtendTheRequestTimeout) {
   ReceiverOptions options = LocalOptions();
   options.request_timeout = absl::Milliseconds(50);
   const auto receiver = Start(options, &AnswerOk);
@@ -420,12 +420,12 @@ TEST(ReceiverTest, ABytesArrivalExtendsNoTimeout) {
   int sent = 0;
   while (client.Send("a") && std::chrono::steady_clock::now() < end) ++sent;
   EXPECT_LT(std::chrono::steady_clock::now(), end);
-  EXPECT_LT(sent, 4000000) << "it took all of the body";
+  EXPECT_LT(sent, 4000000) << "the receiver accepted the whole body";
 }
 
 TEST(ReceiverTest, ClosesIdleConnections) {
   ReceiverOptions options = LocalOptions();
-  options.idle_timeout = absl::Seconds(1);  // a thousand times what a request takes after connecting
+  options.idle_timeout = absl::Seconds(1);  // a thousand times as long as a request takes after connecting
   const auto receiver = Start(options, &AnswerOk);
   HttpTestClient silent(receiver->url());
   HttpTestClient done(receiver->url());
@@ -444,7 +444,7 @@ TEST(ReceiverTest, NoTimeoutRunsWhileADeliveryIsProcessed) {
   HttpTestClient client(receiver->url());
   client.Send(Post("{}"));
   Inbox::Item item = inbox.Next();
-  // Meanwhile both timeouts pass in full on other connections.
+  // Waits until both timeouts have closed other connections.
   HttpTestClient idle(receiver->url());
   HttpTestClient slow(receiver->url());
   slow.Send("P");
@@ -465,7 +465,7 @@ TEST(ReceiverTest, ClosesAPeerThatDoesNotReadResponses) {
   EXPECT_LT(std::chrono::steady_clock::now(), end);
 }
 
-TEST(ReceiverTest, ServesHonestPeersAmongThreeHundredSlowOnes) {
+TEST(ReceiverTest, ServesHonestPeersWhileThreeHundredSlowPeersAreConnected) {
   const auto receiver = Start(LocalOptions(), &AnswerOk);
   std::vector<std::unique_ptr<HttpTestClient>> slow;
   for (int i = 0; i < 300; ++i) {
@@ -478,7 +478,7 @@ TEST(ReceiverTest, ServesHonestPeersAmongThreeHundredSlowOnes) {
     honest.emplace_back([&, thread] {
       for (size_t i = 0; i < 25; ++i) {
         HttpTestClient client(receiver->url());
-        // In two parts, so that for a while it is a peer that has sent little.
+        // Sends the request in two parts, so that the peer has sent little for a while.
         client.Send(request.substr(0, 100));
         slow[thread * 25 + i]->Send("O");
         client.Send(request.substr(100));
@@ -487,12 +487,12 @@ TEST(ReceiverTest, ServesHonestPeersAmongThreeHundredSlowOnes) {
     });
   }
   for (std::thread& thread : honest) thread.join();
-  EXPECT_EQ(slow[0]->ReadToEnd(), "") << "it closes the oldest";
+  EXPECT_EQ(slow[0]->ReadToEnd(), "") << "the receiver closes the oldest unproven peer";
 }
 
-// The strangers send faster than any minimum rate, and reconnect whenever they are displaced. Only order decides: each
-// honest peer arrives when the strangers fill the table.
-TEST(ReceiverTest, ServesHonestPeersAmongFastReconnectingOnes) {
+// The strangers send faster than any minimum rate, and reconnect whenever they are displaced. Each honest peer connects
+// when the strangers occupy all places for unproven peers.
+TEST(ReceiverTest, ServesHonestPeersWhileFastStrangersReconnect) {
   constexpr size_t kStrangers = 400;
   const auto receiver = Start(LocalOptions(), &AnswerOk);
   const std::string head = absl::StrCat("POST /wrong HTTP/1.1\r\nHost: h\r\nX-A: ", std::string(2000, 'a'));
@@ -509,7 +509,7 @@ TEST(ReceiverTest, ServesHonestPeersAmongFastReconnectingOnes) {
     client.Send(Post("{}"));
     EXPECT_EQ(Statuses(client.ReadAnswer()), "200") << i;
     kept.Send(Post("{}"));
-    EXPECT_EQ(Statuses(kept.ReadAnswer()), "200") << i << ": it is proven";
+    EXPECT_EQ(Statuses(kept.ReadAnswer()), "200") << i << ": a proven peer is not displaced";
     for (auto& stranger : strangers) stranger->Send("aa");
     for (int more = 0; more < 10; ++more) come();
   }
@@ -520,7 +520,7 @@ TEST(ReceiverTest, ServesHonestPeersAmongFastReconnectingOnes) {
   EXPECT_EQ(peers.refused, 0u);
 }
 
-TEST(ReceiverTest, ClosesPeersAfterTheHeadTimeout) {
+TEST(ReceiverTest, ClosesAConnectionWhoseHeadExceedsTheHeadTimeout) {
   ReceiverOptions options = LocalOptions();
   options.head_timeout = absl::Milliseconds(50);
   options.request_timeout = absl::Hours(1);
@@ -528,18 +528,18 @@ TEST(ReceiverTest, ClosesPeersAfterTheHeadTimeout) {
   HttpTestClient slow(receiver->url());
   slow.Send("POST ");
   EXPECT_EQ(slow.ReadToEnd(), "");
-  // The body may use the rest of the request's time.
+  // The head timeout does not apply to the body, which may use the rest of the request timeout.
   const std::string request = Post("{}");
   HttpTestClient client(receiver->url());
   client.Send(request.substr(0, request.size() - 1));
   HttpTestClient other(receiver->url());
   other.Send("P");
-  EXPECT_EQ(other.ReadToEnd(), "") << "the time for a head has passed";
+  EXPECT_EQ(other.ReadToEnd(), "") << "proves that the head timeout has passed";
   client.Send(request.substr(request.size() - 1));
   EXPECT_EQ(Statuses(client.ReadAnswer()), "200");
 }
 
-TEST(ReceiverTest, ClosesANewPeerIfAllOthersAreWorking) {
+TEST(ReceiverTest, ClosesANewPeerIfAllPlacesHaveBusyProvenPeers) {
   Inbox inbox;
   ReceiverOptions options = LocalOptions();
   options.max_connections = 2;
@@ -552,12 +552,13 @@ TEST(ReceiverTest, ClosesANewPeerIfAllOthersAreWorking) {
   Inbox::Item two = inbox.Next();
   HttpTestClient third(receiver->url());
   EXPECT_EQ(third.ReadToEnd(), "");
-  // One of the two places is reserved for newcomers: of the two proven peers, the first to finish loses its place.
+  // One of the two places is reserved for unproven peers. Of the two proven peers, the first that gets its response
+  // loses its place.
   one.answer(200);
   EXPECT_EQ(Statuses(first.ReadToEnd()), "200.");
   two.answer(200);
   EXPECT_EQ(Statuses(second.ReadAnswer()), "200");
-  // Until the receiver notices that the second is idle, it closes a newcomer's connection after the response.
+  // Until the receiver has detected that the second peer is idle, it closes a new peer's connection after the response.
   std::string answer;
   for (int i = 0; i < 100 && answer != "200"; ++i) {
     HttpTestClient newcomer(receiver->url());
@@ -566,7 +567,7 @@ TEST(ReceiverTest, ClosesANewPeerIfAllOthersAreWorking) {
     answer = Statuses(newcomer.ReadAnswer());
   }
   EXPECT_EQ(answer, "200");
-  EXPECT_EQ(second.ReadToEnd(), "") << "it was idle when a newcomer became proven";
+  EXPECT_EQ(second.ReadToEnd(), "") << "the second peer was idle when a new peer became proven";
 }
 
 TEST(ReceiverTest, DrainLosesNoAcceptedDelivery) {
@@ -604,7 +605,7 @@ TEST(ReceiverTest, DrainLosesNoAcceptedDelivery) {
   draining.join();
   EXPECT_EQ(inbox.size(), 0u);
 
-  // It still responds, until it is destroyed.
+  // The receiver still responds until it is destroyed.
   HttpTestClient later(receiver->url());
   later.Send(Post("later"));
   EXPECT_EQ(Statuses(later.ReadToEnd()), "503.");
@@ -612,14 +613,14 @@ TEST(ReceiverTest, DrainLosesNoAcceptedDelivery) {
   receiver->Drain(absl::InfiniteDuration());
 }
 
-TEST(ReceiverTest, DrainEndsAfterItsGrace) {
+TEST(ReceiverTest, DrainReturnsAfterItsGracePeriod) {
   Inbox inbox;
   const auto receiver = Start(LocalOptions(), inbox.take());
   HttpTestClient client(receiver->url());
   client.Send(Post("{}"));
   Inbox::Item item = inbox.Next();
   receiver->Drain(absl::Milliseconds(1));
-  item.answer(200);  // in time nevertheless
+  item.answer(200);  // the sender still gets the response
   EXPECT_EQ(Statuses(client.ReadToEnd()), "200.");
 }
 
@@ -642,7 +643,7 @@ TEST(ReceiverTest, DrainReturnsAfterTheResponsesAreSent) {
   answering.join();
 }
 
-// Runs in its own process, because it exhausts the descriptors for a while.
+// Uses up all file descriptors for a while, and therefore runs in its own process.
 [[noreturn]] void AcceptAfterExhaustion() {
   ReceiverOptions options = LocalOptions();
   options.threads = 1;
@@ -657,9 +658,9 @@ TEST(ReceiverTest, DrainReturnsAfterTheResponsesAreSent) {
   for (int descriptor; (descriptor = dup(STDERR_FILENO)) >= 0;) filling.push_back(descriptor);
   close(filling.back());
   filling.pop_back();
-  HttpTestClient waiting(receiver->url());  // has the last descriptor, so the receiver has none to accept it with
+  HttpTestClient waiting(receiver->url());  // uses the last descriptor, so it cannot be accepted
   waiting.Send(Post("{}"));
-  // The only thread serves this client after it has failed to accept the other.
+  // The receiver's only thread still serves this client after it has failed to accept the other one.
   for (int i = 0; i < 10; ++i) {
     if (!kept_works()) std::_Exit(3);
   }
@@ -674,7 +675,7 @@ TEST(ReceiverTest, DrainReturnsAfterTheResponsesAreSent) {
   std::_Exit(0);
 }
 
-TEST(ReceiverDeathTest, AcceptsAgainWhenDescriptorsAreFree) {
+TEST(ReceiverDeathTest, AcceptsConnectionsAgainWhenDescriptorsAreFree) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(AcceptAfterExhaustion(), testing::ExitedWithCode(0), "");
 }

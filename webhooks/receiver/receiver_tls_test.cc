@@ -43,7 +43,7 @@ struct Credentials {
   std::string key_file;
 };
 
-// A certificate and its key, in PEM.
+// Makes a self-signed certificate for the receiver.
 TestIdentity MakeIdentity(absl::Duration lifetime = absl::Hours(1)) {
   return MakeSelfSigned({.subject = "localhost", .not_after = absl::Now() + lifetime});
 }
@@ -61,12 +61,12 @@ ReceiverOptions TlsOptions(const Credentials& credentials) {
   return options;
 }
 
-// The client's side of TLS on a connection.
+// A client that connects to the receiver with TLS.
 class TlsClient {
  public:
   explicit TlsClient(const std::string& url, int version = 0, const std::string& protocol = "http/1.1")
       : client_(url), context_(SSL_CTX_new(TLS_client_method())), ssl_(nullptr) {
-    SSL_CTX_set_security_level(context_.get(), 0);  // otherwise the client itself would refuse TLS 1.1
+    SSL_CTX_set_security_level(context_.get(), 0);  // without this, the client itself would refuse TLS 1.1
     if (version != 0) {
       SSL_CTX_set_min_proto_version(context_.get(), version);
       SSL_CTX_set_max_proto_version(context_.get(), version);
@@ -92,7 +92,7 @@ class TlsClient {
     return "";
   }
 
-  // Whether the receiver sent a TLS close notification before it closed.
+  // Returns whether the receiver sent a TLS close notification before it closed the connection.
   bool EndsCleanly() {
     char c;
     return SSL_read(ssl_.get(), &c, 1) == 0 && (SSL_get_shutdown(ssl_.get()) & SSL_RECEIVED_SHUTDOWN) != 0;
@@ -104,7 +104,7 @@ class TlsClient {
     SSL_get0_alpn_selected(ssl_.get(), &chosen, &size);
     return std::string(reinterpret_cast<const char*>(chosen), size);
   }
-  // The certificate that the receiver presented, in PEM.
+  // Returns the certificate that the receiver presented, in PEM.
   std::string certificate() const {
     const Owned<X509> certificate(SSL_get1_peer_certificate(ssl_.get()));
     const Owned<BIO> bio(BIO_new(BIO_s_mem()));
@@ -158,7 +158,7 @@ TEST_F(ReceiverTlsTest, AcceptsDeliveries) {
   }
 }
 
-TEST_F(ReceiverTlsTest, AnswersABodyThatIsTooLarge) {
+TEST_F(ReceiverTlsTest, SenderGetsTheResponseToATooLargeBody) {
   TlsClient client(receiver_->url());
   ASSERT_TRUE(client.Connect());
   client.Send(
@@ -182,12 +182,12 @@ TEST_F(ReceiverTlsTest, SendsNoResponseToPlainHttp) {
   EXPECT_EQ(Statuses(client.ReadAnswer()), "200");
 }
 
-TEST_F(ReceiverTlsTest, BoundsTheTimeOfAHandshake) {
+TEST_F(ReceiverTlsTest, ClosesAConnectionWhoseHandshakeTakesTooLong) {
   HttpTestClient silent(receiver_->url());
   EXPECT_EQ(silent.ReadToEnd(), "");
 }
 
-TEST(ReceiverTlsFilesTest, MustBeUsable) {
+TEST(ReceiverTlsFilesTest, StartRefusesUnusableTlsFiles) {
   const TestFolder folder;
   const Credentials good = Store(folder, "good", MakeIdentity());
   const Credentials other = Store(folder, "other", MakeIdentity());
@@ -205,7 +205,7 @@ TEST(ReceiverTlsFilesTest, MustBeUsable) {
   EXPECT_THAT(start(good), StatusIs(absl::StatusCode::kOk));
 }
 
-// A receiver whose TLS files the test replaces.
+// Tests with a receiver whose TLS files the test replaces.
 class ReceiverTlsReloadTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -217,13 +217,14 @@ class ReceiverTlsReloadTest : public ::testing::Test {
 
   void Put(const TestIdentity& identity) { files_ = Store(folder_, "current", identity); }
 
-  // The certificate that a new connection gets, in PEM.
+  // Returns the certificate that a new connection gets, in PEM.
   std::string Served() {
     TlsClient client(receiver_->url());
     return client.Connect() ? client.certificate() : "none";
   }
 
-  // Reloads twice, checks that the served certificate stays, and returns the error.
+  // Calls ReloadTls twice and expects errors. Expects that the served certificate does not change. Returns the second
+  // error.
   absl::Status Fault(absl::Time now = absl::Now()) {
     const std::string served = Served();
     const std::optional<absl::Time> not_after = receiver_->certificate_not_after();
@@ -248,12 +249,12 @@ TEST_F(ReceiverTlsReloadTest, ServesTheNewCertificateToNewConnections) {
   TlsClient early(receiver_->url());
   ASSERT_TRUE(early.Connect());
   EXPECT_EQ(early.certificate(), first_.certificate);
-  TlsClient midway(receiver_->url());  // accepted; the handshake has not begun
+  TlsClient midway(receiver_->url());  // connected before the reload, without a handshake yet
 
   EXPECT_EQ(receiver_->ReloadTls(absl::Now()).value(), false) << "the files have not changed";
   const absl::Time former = receiver_->certificate_not_after().value();
   Put(second_);
-  EXPECT_EQ(Served(), first_.certificate) << "no reload has happened yet";
+  EXPECT_EQ(Served(), first_.certificate) << "the new certificate needs a reload";
   EXPECT_EQ(receiver_->ReloadTls(absl::Now()).value(), true);
   EXPECT_EQ(receiver_->ReloadTls(absl::Now()).value(), false);
   EXPECT_EQ(Served(), second_.certificate);
@@ -284,7 +285,7 @@ TEST_F(ReceiverTlsReloadTest, KeepsTheCertificateIfTheFilesAreUnusable) {
   ASSERT_EQ(unlink(files_.key_file.c_str()), 0);
   EXPECT_THAT(Fault(), StatusIs(absl::StatusCode::kNotFound, HasSubstr(files_.key_file + ": ")));
   Put(second_);
-  EXPECT_EQ(receiver_->ReloadTls(absl::Now()).value(), true) << "at last";
+  EXPECT_EQ(receiver_->ReloadTls(absl::Now()).value(), true) << "the files are usable again";
   EXPECT_EQ(Served(), second_.certificate);
 }
 
@@ -295,10 +296,11 @@ TEST_F(ReceiverTlsReloadTest, KeepsTheCertificateIfTheNewOneIsNotValid) {
   EXPECT_THAT(Fault(absl::Now() - absl::Hours(3)),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("its certificate is not valid yet")));
   Put(first_);
-  EXPECT_EQ(receiver_->ReloadTls(absl::Now() + absl::Hours(3)).value(), false) << "it is already served";
+  EXPECT_EQ(receiver_->ReloadTls(absl::Now() + absl::Hours(3)).value(), false)
+      << "unchanged files are not checked again";
 }
 
-TEST_F(ReceiverTlsReloadTest, MayRunWhilePeersConnect) {
+TEST_F(ReceiverTlsReloadTest, ReloadMayRunWhilePeersConnect) {
   std::atomic<bool> done = false;
   std::vector<std::thread> peers;
   for (int i = 0; i < 2; ++i) {
@@ -319,7 +321,7 @@ TEST_F(ReceiverTlsReloadTest, MayRunWhilePeersConnect) {
   for (std::thread& peer : peers) peer.join();
 }
 
-TEST(ReceiverWithoutTlsTest, HasNothingToReload) {
+TEST(ReceiverWithoutTlsTest, ReloadTlsReturnsFalseWithoutTls) {
   ReceiverOptions options;
   options.listen_address = "127.0.0.1:0";
   const auto receiver = Receiver::Start(options, [](const Delivery&, Answer) {});

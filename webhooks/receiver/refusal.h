@@ -1,4 +1,5 @@
-// Why the receiver refuses a request itself, and the response. It does not hand such a request over.
+// The reasons for which the receiver refuses a request, and the HTTP status for each. The intake does not get such a
+// request.
 #ifndef STAMPGATE_WEBHOOKS_RECEIVER_REFUSAL_H_
 #define STAMPGATE_WEBHOOKS_RECEIVER_REFUSAL_H_
 
@@ -8,15 +9,16 @@ namespace stampgate {
 
 enum class HttpRefusal {
   kMalformedHttp,      // invalid framing, or not HTTP
-  kHeadTooLarge,       // more than kMaxHeadBytes or kMaxHeaderFields
-  kNotFound,           // not one of the configured paths
-  kMethodNotAllowed,   // not POST
-  kTooLarge,           // a body over ReceiverOptions::max_body_bytes
-  kExpectationFailed,  // Expect, but not "100-continue"
-  kDraining,           // the only refusal that upstream answers with a repetition
+  kHeadTooLarge,       // a head that exceeds kMaxHeadBytes or kMaxHeaderFields
+  kNotFound,           // the target is not one of the configured paths
+  kMethodNotAllowed,   // the method is not POST
+  kTooLarge,           // the body exceeds ReceiverOptions::max_body_bytes
+  kExpectationFailed,  // an Expect header other than "100-continue"
+  kDraining,           // the receiver drains; after this refusal only, upstream repeats the delivery
 };
 
-// "not_found", "too_large", ...: for logs and metrics. Empty for a number outside the enum.
+// Returns the name for logs and metrics: "not_found", "too_large", ... Returns an empty text for a number outside of
+// the enum.
 absl::string_view Name(HttpRefusal refusal);
 
 int HttpStatus(HttpRefusal refusal);

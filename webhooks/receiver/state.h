@@ -15,8 +15,8 @@
 
 namespace stampgate {
 
-// Owned by the receiver and by every pending Answer: an Answer that is called after the receiver's end is then safe and
-// does nothing. Connections only refer to it.
+// The receiver and every pending Answer own the state together, so that an Answer may be called after the receiver was
+// destroyed; it then does nothing. Connections only refer to the state.
 struct ReceiverState : std::enable_shared_from_this<ReceiverState> {
   ReceiverState(ReceiverOptions receiver_options, TakeDelivery take_delivery, std::unique_ptr<CurrentTls> current_tls)
       : options(std::move(receiver_options)),
@@ -32,7 +32,8 @@ struct ReceiverState : std::enable_shared_from_this<ReceiverState> {
   const std::unique_ptr<CurrentTls> tls;  // null for plain HTTP
   PeerTable peers;
   DeliveryCount deliveries;
-  // The last member, so that it is destroyed first: its pending handlers hold connections, which use the other members.
+  // The last member, so that it is destroyed first, because its pending handlers own connections, which use the other
+  // members.
   boost::asio::io_context io;
 };
 

@@ -1,4 +1,4 @@
-// A value that is replaced while other threads use it.
+// Holds a value that one thread can replace while other threads use the former one.
 #ifndef STAMPGATE_WEBHOOKS_THREADS_CURRENT_H_
 #define STAMPGATE_WEBHOOKS_THREADS_CURRENT_H_
 
@@ -8,7 +8,7 @@
 
 namespace stampgate {
 
-// Thread-safe. A former value lives until its last user has released it.
+// A holder of a replaceable value. Thread-safe. A former value lives until its last user has released it.
 template <typename T>
 class Current {
  public:
@@ -24,7 +24,7 @@ class Current {
       const std::lock_guard lock(mutex_);
       value_.swap(value);
     }
-    // The former value may be destroyed here, outside of the lock.
+    // The former value may be destroyed here, after the lock was released.
   }
 
  private:

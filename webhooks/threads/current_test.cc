@@ -11,14 +11,14 @@
 namespace stampgate {
 namespace {
 
-TEST(CurrentTest, IsNullUntilThereIsAValue) {
+TEST(CurrentTest, ReturnsNullUntilAValueIsSet) {
   Current<const int> current;
   EXPECT_EQ(current.Get(), nullptr);
   current.Set(std::make_shared<const int>(1));
   EXPECT_EQ(*current.Get(), 1);
 }
 
-TEST(CurrentTest, AUserKeepsTheFormerValue) {
+TEST(CurrentTest, AFormerValueLivesUntilItsLastUserReleasesIt) {
   Current<const int> current(std::make_shared<const int>(1));
   std::shared_ptr<const int> used = current.Get();
   const std::weak_ptr<const int> former = used;
@@ -29,22 +29,22 @@ TEST(CurrentTest, AUserKeepsTheFormerValue) {
   EXPECT_TRUE(former.expired());
 }
 
-// Calls back when it is destroyed.
+// A value that calls `at_end` when it is destroyed.
 struct Witness {
   std::function<void()> at_end;
   ~Witness() { at_end(); }
 };
 
-TEST(CurrentTest, TheFormerValueMayAskForTheCurrentOneAtItsEnd) {
+TEST(CurrentTest, TheDestructorOfTheFormerValueCanGetTheCurrentValue) {
   Current<Witness> current;
   bool asked = false;
   current.Set(std::make_shared<Witness>(Witness{[] {}}));
-  current.Get()->at_end = [&] { asked = current.Get() != nullptr; };  // hangs if the lock is still held
+  current.Get()->at_end = [&] { asked = current.Get() != nullptr; };  // hangs if Set still holds the lock
   current.Set(std::make_shared<Witness>(Witness{[] {}}));
   EXPECT_TRUE(asked);
 }
 
-TEST(CurrentTest, ReadersSeeWholeValues) {
+TEST(CurrentTest, ReadersGetOnlyCompleteValuesInOrder) {
   using Pair = std::pair<int, int>;
   constexpr int kLast = 20'000;
   Current<const Pair> current(std::make_shared<const Pair>(0, 0));

@@ -1,4 +1,4 @@
-// Starts the threads of the process.
+// Starts a named thread that blocks all signals.
 #ifndef STAMPGATE_WEBHOOKS_THREADS_START_THREAD_H_
 #define STAMPGATE_WEBHOOKS_THREADS_START_THREAD_H_
 
@@ -8,8 +8,9 @@
 
 namespace stampgate {
 
-// Runs `body` on a new thread that blocks all signals: the main thread handles them, and a broken pipe is an error code
-// here. The system shows the first 15 bytes of `name`. Throws std::system_error if the system cannot start a thread.
+// Runs `body` on a new thread that blocks all signals: the main thread handles signals, and a write to a broken pipe
+// returns an error instead of raising SIGPIPE. System tools show the first 15 bytes of `name`. Throws std::system_error
+// if the system cannot start a thread.
 std::thread StartThread(const std::string& name, std::function<void()> body);
 
 }  // namespace stampgate

@@ -1,4 +1,4 @@
-// A webhook delivery as the sender sent it, before verification: no part of it is trusted.
+// A webhook delivery before its verification. No part of it is trusted.
 #ifndef STAMPGATE_WEBHOOKS_VERIFICATION_DELIVERY_H_
 #define STAMPGATE_WEBHOOKS_VERIFICATION_DELIVERY_H_
 
@@ -11,7 +11,7 @@ namespace stampgate {
 
 struct Delivery {
   std::vector<HeaderField> headers;  // in the order received; headers of one name are adjacent
-  std::string body;                  // byte for byte
+  std::string body;                  // unchanged bytes
 };
 
 }  // namespace stampgate

@@ -59,7 +59,7 @@ bool ReadVersion(absl::string_view value, SignedHeaders& headers) {
 
 bool ReadSignature(absl::string_view value, SignedHeaders& headers) {
   size_t size = 0;
-  // Fails unless it decodes the whole value.
+  // sodium_hex2bin fails if it cannot decode the whole value.
   return sodium_hex2bin(headers.signature.data(), headers.signature.size(), value.data(), value.size(), nullptr, &size,
                         nullptr) == 0 &&
          size == headers.signature.size();
@@ -122,8 +122,8 @@ std::variant<SignedHeaders, Rejection> ReadSignedHeaders(const std::vector<Heade
 std::vector<HeaderField> KeepOperatorHeaders(std::vector<HeaderField> headers, absl::string_view operator_name) {
   const std::string prefix = Prefix(operator_name);
   const auto size_of = [](const HeaderField& header) { return header.name.size() + header.value.size(); };
-  // Signed headers get their places first, whatever the order received. They always fit: each occurs once, and its form
-  // bounds its length.
+  // Counts the signed headers first, so that other headers cannot displace them. The signed headers always fit, because
+  // each occurs once and its form limits its length.
   size_t count = 0;
   size_t bytes = 0;
   for (const HeaderField& header : headers) {

@@ -1,4 +1,4 @@
-// The headers of a delivery: parses the six that are signed, and selects those that are stored.
+// Parses the six signed headers of a delivery, and selects the headers that the event log stores.
 #ifndef STAMPGATE_WEBHOOKS_VERIFICATION_DELIVERY_HEADERS_H_
 #define STAMPGATE_WEBHOOKS_VERIFICATION_DELIVERY_HEADERS_H_
 
@@ -16,7 +16,7 @@
 namespace stampgate {
 
 struct SignedHeaders {
-  std::string timestamp;  // as the header spelled it, since the signature covers that spelling
+  std::string timestamp;  // the header's text, because the signature covers it with all digits
   int64_t timestamp_ms = 0;
   std::string event_id;
   std::string key_id;
@@ -25,28 +25,29 @@ struct SignedHeaders {
   std::array<uint8_t, 64> signature = {};
 };
 
-// Reads "X-<operator>-Timestamp", "-Event-Id", "-Signature-Key-Id", "-Signature-Algorithm", "-Signature-Version" and
-// "-Signature". Names are compared without case; values are read unchanged. Checks the rules below in order, each for
-// the six headers in the order above (as upstream's helper does), and rejects at the first violation:
+// Reads the six headers "X-<operator>-Timestamp", "-Event-Id", "-Signature-Key-Id", "-Signature-Algorithm",
+// "-Signature-Version" and "-Signature". Ignores the case of names, and does not change values. Checks rule 1 for all
+// six headers in this order, then rule 2, then rule 3, as upstream's helper does. Rejects at the first violation:
 //   1. the header is present and not empty
 //   2. it occurs once
 //   3. timestamp: 1 to 16 digits, at most 2^53 - 1; event id and key id: see identifier.h; algorithm and version: 1 to
 //      64 visible ASCII characters; signature: 128 hex digits of either case
-// The rejection names the header.
+// The rejection names the header that violates the rule.
 std::variant<SignedHeaders, Rejection> ReadSignedHeaders(const std::vector<HeaderField>& headers,
                                                          absl::string_view operator_name);
 
 inline constexpr size_t kMaxKeptHeaders = 16;
 inline constexpr size_t kMaxKeptHeaderBytes = 4 << 10;
 
-// The headers whose names begin with "X-<operator>-", unchanged and in order. A header is left out if its name has
-// characters other than visible ASCII, or its value has characters other than visible ASCII and spaces. All headers
-// that ReadSignedHeaders accepted are kept; any other header is left out if it would exceed a limit.
+// Returns the headers whose names begin with "X-<operator>-", unchanged and in order. Keeps the six signed headers,
+// which ReadSignedHeaders must have accepted. Leaves out any other header that would exceed one of the limits above.
+// Also leaves out other headers whose name has characters other than visible ASCII, or whose value has characters other
+// than visible ASCII and spaces.
 std::vector<HeaderField> KeepOperatorHeaders(std::vector<HeaderField> headers, absl::string_view operator_name);
 
-// The signed timestamp as its header spelled it, perhaps with leading zeros, since the signature covers that spelling.
-// `kept` comes from KeepOperatorHeaders. Returns `timestamp_ms` in decimal digits if no kept timestamp header has that
-// value.
+// Returns the text of the timestamp header, perhaps with leading zeros, because the signature covers all its digits.
+// `kept` comes from KeepOperatorHeaders. If no kept timestamp header has the value `timestamp_ms`, returns
+// `timestamp_ms` in decimal digits.
 std::string SignedTimestampOf(const std::vector<HeaderField>& kept, absl::string_view operator_name,
                               int64_t timestamp_ms);
 

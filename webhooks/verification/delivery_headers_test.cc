@@ -25,7 +25,7 @@ std::vector<HeaderField> Genuine() {
           {"X-Service-Signature", std::string(126, '0') + "aF"}};
 }
 
-// The six, in the order in which ReadSignedHeaders checks them.
+// The six signed headers, in the order in which ReadSignedHeaders checks them.
 const char* const kNames[] = {"timestamp",           "event-id",          "signature-key-id",
                               "signature-algorithm", "signature-version", "signature"};
 
@@ -48,7 +48,7 @@ std::string OutcomeWith(absl::string_view name, std::string value) {
   return OutcomeOf(headers);
 }
 
-TEST(DeliveryHeadersTest, ReadsTheSix) {
+TEST(DeliveryHeadersTest, ReadsTheSixSignedHeaders) {
   auto read = ReadSignedHeaders(Genuine(), "Service");
   ASSERT_TRUE(std::holds_alternative<SignedHeaders>(read));
   const auto& headers = std::get<SignedHeaders>(read);
@@ -73,7 +73,7 @@ TEST(DeliveryHeadersTest, ComparesNamesWithoutCase) {
   EXPECT_EQ(OutcomeOf(headers, "Turnkey"), "missing_header x-turnkey-timestamp");
 }
 
-TEST(DeliveryHeadersTest, RequiresEachOfTheSixOnce) {
+TEST(DeliveryHeadersTest, RequiresEachSignedHeaderExactlyOnce) {
   for (const char* name : kNames) {
     const std::string header = absl::StrCat(" x-service-", name);
     std::vector<HeaderField> headers = Genuine();
@@ -83,22 +83,22 @@ TEST(DeliveryHeadersTest, RequiresEachOfTheSixOnce) {
 
     headers = Genuine();
     headers.push_back(Header(headers, name));
-    EXPECT_EQ(OutcomeOf(headers), "duplicate_header" + header) << "the same twice";
+    EXPECT_EQ(OutcomeOf(headers), "duplicate_header" + header) << "the same header twice";
     absl::AsciiStrToLower(&headers.back().name);
-    EXPECT_EQ(OutcomeOf(headers), "duplicate_header" + header) << "in another case";
+    EXPECT_EQ(OutcomeOf(headers), "duplicate_header" + header) << "the second name in lower case";
     headers.back().value = "";
-    EXPECT_EQ(OutcomeOf(headers), "duplicate_header" + header) << "then empty";
+    EXPECT_EQ(OutcomeOf(headers), "duplicate_header" + header) << "the second value is empty";
     std::swap(headers.back(), Header(headers, name));
-    EXPECT_EQ(OutcomeOf(headers), "duplicate_header" + header) << "first empty";
+    EXPECT_EQ(OutcomeOf(headers), "duplicate_header" + header) << "the first value is empty";
     Header(headers, name).value = headers.back().value = "";
-    EXPECT_EQ(OutcomeOf(headers), "missing_header" + header) << "both empty";
+    EXPECT_EQ(OutcomeOf(headers), "missing_header" + header) << "both values are empty";
   }
   EXPECT_EQ(OutcomeOf({}), "missing_header x-service-timestamp");
 }
 
-TEST(DeliveryHeadersTest, ReportsMissingThenDuplicateThenMalformed) {
-  // For every pair of faults: the rejection names the fault whose rule comes first or, for one rule, the earlier
-  // header.
+TEST(DeliveryHeadersTest, ReportsMissingBeforeDuplicateBeforeMalformedHeaders) {
+  // Makes each pair of faults. The rejection must name the fault whose rule is checked first. If both violate one rule,
+  // it must name the header that is checked first.
   const std::string faults[] = {"missing_header", "duplicate_header", "malformed_header"};
   auto damage = [](std::vector<HeaderField>& headers, absl::string_view name, size_t fault) {
     if (fault == 0) Header(headers, name).value = "";
@@ -204,7 +204,7 @@ TEST(DeliveryHeadersTest, DropsHeadersThatAreNotVisibleAscii) {
   EXPECT_THAT(KeepOperatorHeaders({{"X-Service-A ", "b"}}, "Service"), IsEmpty());
 }
 
-TEST(DeliveryHeadersTest, KeepsABoundedNumberOfBytes) {
+TEST(DeliveryHeadersTest, KeepsHeadersUpToTheLimits) {
   EXPECT_THAT(KeepOperatorHeaders(std::vector<HeaderField>(100, {"X-Service-A", "b"}), "Service"),
               SizeIs(kMaxKeptHeaders));
   const std::string name = "X-Service-A";
@@ -212,11 +212,11 @@ TEST(DeliveryHeadersTest, KeepsABoundedNumberOfBytes) {
   EXPECT_THAT(KeepOperatorHeaders({{name, fits}}, "Service"), SizeIs(1));
   EXPECT_THAT(KeepOperatorHeaders({{name, fits + "b"}}, "Service"), IsEmpty());
   EXPECT_THAT(KeepOperatorHeaders({{name, fits}, {name, ""}}, "Service"), SizeIs(1));
-  // A later, smaller header may fit again.
+  // After a header that does not fit, a smaller one is still kept.
   EXPECT_THAT(KeepOperatorHeaders({{name, "b"}, {name, fits}, {name, "b"}}, "Service"), SizeIs(2));
 }
 
-TEST(DeliveryHeadersTest, KeepsSignedHeadersWhateverPrecedesThem) {
+TEST(DeliveryHeadersTest, KeepsSignedHeadersAfterManyOtherHeaders) {
   std::vector<HeaderField> headers(100, {"X-Service-A", std::string(100, 'b')});
   for (const char* name :
        {"Timestamp", "Event-Id", "Signature-Key-Id", "Signature-Algorithm", "Signature-Version", "SIGNATURE"}) {
@@ -229,7 +229,7 @@ TEST(DeliveryHeadersTest, KeepsSignedHeadersWhateverPrecedesThem) {
   EXPECT_EQ(kept[15].name, "X-Service-SIGNATURE");
 }
 
-TEST(DeliveryHeadersTest, ReturnsTheTimestampAsSpelled) {
+TEST(DeliveryHeadersTest, ReturnsTheTextOfTheTimestampHeader) {
   const auto spelled = [](const std::vector<HeaderField>& kept) { return SignedTimestampOf(kept, "Service", 17); };
   EXPECT_EQ(spelled({{"X-Service-Timestamp", "17"}}), "17");
   EXPECT_EQ(spelled({{"X-Service-A", "0017"}, {"x-SERVICE-timestamp", "0000000000000017"}}), "0000000000000017");

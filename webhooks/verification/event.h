@@ -14,38 +14,38 @@ namespace stampgate {
 
 // The parts of a delivery that the event log stores. Specification: "Delivery headers", "Signed message".
 struct Event {
-  // Covered by the signature.
-  std::string event_id;      // equal in all repetitions of a delivery; unique within IdScopeOf(event)
-  std::string key_id;        // of the verification key
-  int64_t timestamp_ms = 0;  // when upstream sent this delivery (not its first attempt), in milliseconds since 1970
-  // Over "v1.ed25519.<key_id>.<timestamp>.<event_id>.<body>", where SignedTimestampOf(headers, ...) returns
+  // The parts that the signature covers, and the signature.
+  std::string event_id;      // equal in all repetitions of a delivery; unique within the organization IdScopeOf(event)
+  std::string key_id;        // the id of the verification key
+  int64_t timestamp_ms = 0;  // when upstream sent this repetition, in milliseconds since 1970
+  // The signature of "v1.ed25519.<key_id>.<timestamp>.<event_id>.<body>". SignedTimestampOf(headers, ...) returns
   // <timestamp>.
   std::array<uint8_t, 64> signature = {};
-  std::string body;  // any bytes; see ReadSignedBody
+  std::string body;  // any bytes, not always JSON; see ReadSignedBody
 
-  // Read from the signed body. Empty if the body is not one whole JSON object, or has no such text of at most 128
-  // bytes.
+  // Texts of at most 128 bytes from the signed body. A text is empty if the body lacks it or is not one whole JSON
+  // object.
   std::string organization_id;
   std::string parent_organization_id;
-  // "ACTIVITY_UPDATES" or another event type of upstream; for other bodies, the value of the body's member "type".
+  // "ACTIVITY_UPDATES" or another event type that the gateway knows; otherwise the value of the body's member "type".
   std::string type;
 
   std::array<uint8_t, 32> body_sha256 = {};
 
-  // The operator's headers ("X-Service-..."), unchanged: those in visible ASCII, at most 16 and 4 KiB in all, always
-  // including the six signed ones. No decision uses the unsigned ones.
+  // Upstream's headers ("X-Service-..."), unchanged. Only headers in visible ASCII, at most 16 headers with 4 KiB in
+  // all. The six signed headers are always included. The gateway makes no decision with the unsigned ones.
   std::vector<HeaderField> headers;
 };
 
-// The organization within which the event id is unique: the event's own organization, or the parent organization if the
-// body names no other. Upstream numbers the events of two organizations independently. All events without an
+// Returns the organization within which the event id is unique: the event's organization or, if the body names none,
+// its parent organization. Upstream may give events of two organizations the same id. All events without any
 // organization share one scope.
 inline const std::string& IdScopeOf(const Event& event) {
   return event.organization_id.empty() ? event.parent_organization_id : event.organization_id;
 }
 
-// Only Verifier can create one, and the event log accepts nothing else: code that stores an unverified event does not
-// compile.
+// An event that a Verifier has verified. Only Verifier can create this type, and the event log accepts no other, so
+// that code that stores an unverified event does not compile.
 class VerifiedEvent {
  public:
   VerifiedEvent(VerifiedEvent&&) = default;

@@ -1,7 +1,7 @@
-// Why a delivery was rejected, and the HTTP status that its sender gets.
+// The reasons for which deliveries are rejected, and the HTTP status for each.
 //
-// Upstream repeats a delivery only after a network error or a 5xx. A fault that may be ours is therefore a 503. A 4xx
-// means that a repetition cannot help: upstream drops the event.
+// Upstream repeats a delivery only after a network error or a 5xx status. If the fault may be the gateway's, the status
+// is therefore 503. If a repetition cannot help, the status is 4xx, and upstream drops the event.
 #ifndef STAMPGATE_WEBHOOKS_VERIFICATION_REJECTION_H_
 #define STAMPGATE_WEBHOOKS_VERIFICATION_REJECTION_H_
 
@@ -11,17 +11,18 @@
 
 namespace stampgate {
 
-// In the order in which the verifier checks. Names that upstream's public helper uses too have the same meaning.
+// The reasons, in the order in which the verifier checks them. A name that upstream's public helper also uses has the
+// same meaning there.
 enum class RejectionReason {
-  kMissingHeader,                  // one of the six signed headers is absent or empty
-  kDuplicateHeader,                // one of the six occurs more than once
-  kMalformedHeader,                // the value does not have the header's form
-  kUnsupportedSignatureVersion,    // not "v1": this gateway needs an update
-  kUnsupportedSignatureAlgorithm,  // not "ed25519"
-  kMissingKey,                     // no usable verification key of that id, even after a refetch where one was allowed
-  kInvalidVerificationKeyAlgorithm,  // the verification key is for another algorithm or version than the headers name
-  kInvalidSignature,                 // the verification key did not sign this event id with this body
-  kStaleTimestamp,                   // signed too long ago or in the future; our clock may be wrong
+  kMissingHeader,                    // one of the six signed headers is absent or empty
+  kDuplicateHeader,                  // one of the six signed headers occurs more than once
+  kMalformedHeader,                  // the value of one of the six signed headers has the wrong form
+  kUnsupportedSignatureVersion,      // not "v1"; the gateway may need an update
+  kUnsupportedSignatureAlgorithm,    // not "ed25519"
+  kMissingKey,                       // no usable key has the named id, even after a new fetch if one was allowed
+  kInvalidVerificationKeyAlgorithm,  // the key is for another algorithm or version than the headers name
+  kInvalidSignature,                 // the key did not sign this event id with this body
+  kStaleTimestamp,                   // signed too long ago or in the future; the gateway's clock may be wrong
 };
 
 struct Rejection {
@@ -30,10 +31,10 @@ struct Rejection {
   std::string header;
 };
 
-// "missing_header", "stale_timestamp", ...: for logs and metrics.
+// Returns the name for logs and metrics: "missing_header", "stale_timestamp", ...
 absl::string_view Name(RejectionReason reason);
 
-// 400, 401 or 503.
+// Returns 400, 401 or 503.
 int HttpStatus(RejectionReason reason);
 
 }  // namespace stampgate

@@ -14,7 +14,7 @@ std::string Label(const JsonValue& value) {
 }
 
 std::string EventType(std::string type) {
-  // An activity is the whole body: "type" is the activity's own type.
+  // For an activity, the body is the activity itself, and "type" is its activity type.
   if (absl::StartsWith(type, "ACTIVITY_TYPE_")) return "ACTIVITY_UPDATES";
   if (type == "balances:confirmed") return "BALANCE_CONFIRMED_UPDATES";
   if (type == "balances:finalized") return "BALANCE_FINALIZED_UPDATES";
@@ -25,7 +25,8 @@ std::string EventType(std::string type) {
 }  // namespace
 
 absl::StatusOr<SignedBody> ReadSignedBody(absl::string_view body) {
-  // A copy, because the reader needs padding after the text, and growing the original could double its memory for good.
+  // Reads a copy, because the reader needs padding after the text. Appending the padding to the body could double the
+  // memory that the body occupies.
   std::string text;
   text.reserve(body.size() + kJsonPadding);
   text.append(body.data(), body.size());

@@ -1,4 +1,4 @@
-// The members of a delivery's body that identify the organization and the type of an event.
+// Reads the organization and the event type from the body of a verified delivery.
 #ifndef STAMPGATE_WEBHOOKS_VERIFICATION_SIGNED_BODY_H_
 #define STAMPGATE_WEBHOOKS_VERIFICATION_SIGNED_BODY_H_
 
@@ -12,13 +12,13 @@ namespace stampgate {
 
 inline constexpr size_t kMaxLabelBytes = 128;
 
-// Only members of the root object. A member is empty unless it is a JSON string, valid Unicode, of at most
-// kMaxLabelBytes.
+// Members of the body's root object. A field is empty if the member is missing, is not a JSON string of valid Unicode,
+// or exceeds kMaxLabelBytes.
 struct SignedBody {
   std::string organization_id;         // "organizationId"
   std::string parent_organization_id;  // "parentOrganizationId"
-  // Upstream's event type. No signed header has it; it follows from the member "type": "ACTIVITY_UPDATES" for an
-  // activity type, the known event type for other known values, and the value of "type" itself for the rest.
+  // Upstream's event type, which no signed header contains. It depends on the member "type": an activity type gives
+  // "ACTIVITY_UPDATES", some other known values give a known event type, and any other value is itself the event type.
   std::string event_type;
 };
 

@@ -33,7 +33,7 @@ TEST(SignedBodyTest, ReadsABalanceEvent) {
   EXPECT_EQ(body.event_type, "BALANCE_CONFIRMED_UPDATES");
 }
 
-TEST(SignedBodyTest, NamesEventsAsUpstreamDoes) {
+TEST(SignedBodyTest, MapsTheTypeToUpstreamsEventType) {
   struct {
     const char *type, *event_type;
   } const cases[] = {
@@ -56,7 +56,7 @@ TEST(SignedBodyTest, NamesEventsAsUpstreamDoes) {
   }
 }
 
-TEST(SignedBodyTest, ReadsOnlyTheRoot) {
+TEST(SignedBodyTest, ReadsOnlyMembersOfTheRootObject) {
   SignedBody body = Read(R"({"a":{"organizationId":"x","parentOrganizationId":"x","type":"x"},)"
                          R"("b":[{"organizationId":"x"}],"organizationid":"x","Type":"x","organizationId ":"x"})");
   EXPECT_EQ(body.organization_id, "");
@@ -64,7 +64,7 @@ TEST(SignedBodyTest, ReadsOnlyTheRoot) {
   EXPECT_EQ(body.event_type, "");
 }
 
-TEST(SignedBodyTest, ReadsEscapes) {
+TEST(SignedBodyTest, DecodesEscapesInNamesAndValues) {
   SignedBody body = Read(R"({"organizatio\u006eId":"\u006frg","type":"balances\u003aconfirmed"})");
   EXPECT_EQ(body.organization_id, "org");
   EXPECT_EQ(body.event_type, "BALANCE_CONFIRMED_UPDATES");
@@ -131,7 +131,7 @@ TEST(SignedBodyTest, AcceptsOnlyOneWholeObject) {
   EXPECT_FALSE(ReadSignedBody(absl::StrCat("{\"a\":", std::string(1'000'000, '['))).ok());
 }
 
-TEST(SignedBodyTest, NeverQuotesTheBody) {
+TEST(SignedBodyTest, ErrorsNeverContainTheBody) {
   for (const char* body : {"canary", R"({"canary":1,"canary":2})", R"({"a":"canary)", "{\"canary\xff\":1}"}) {
     EXPECT_THAT(std::string(ReadSignedBody(body).status().message()), Not(HasSubstr("canary"))) << body;
   }

@@ -57,7 +57,7 @@ Delivery TestSender::SignAt(absl::string_view timestamp, absl::string_view event
 }
 
 std::string TestSender::Key() const {
-  // Abseil writes this form without padding, as JSON Web Keys require.
+  // WebSafeBase64Escape writes no padding, as JSON Web Keys require.
   return absl::StrCat(R"({"kid":")", key_id_, R"(","kty":"OKP","crv":"Ed25519","alg":"EdDSA","use":"sig","x":")",
                       absl::WebSafeBase64Escape(AsText(public_key_)),
                       R"(","service_signature_algorithm":"ed25519","service_signature_version":"v1"})");

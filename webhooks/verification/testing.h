@@ -1,4 +1,4 @@
-// Webhook deliveries for tests, signed as upstream signs them.
+// Makes webhook deliveries for tests, signed as upstream signs them.
 #ifndef STAMPGATE_WEBHOOKS_VERIFICATION_TESTING_H_
 #define STAMPGATE_WEBHOOKS_VERIFICATION_TESTING_H_
 
@@ -13,19 +13,20 @@
 
 namespace stampgate {
 
-// Signs with the Ed25519 key of a fixed seed.
+// A sender of deliveries that signs with an Ed25519 key of a fixed seed.
 class TestSender {
  public:
-  // The key whose seed is 00 01 ... 1f, as in upstream's own tests.
+  // Uses the seed 00 01 ... 1f, as upstream's own tests do.
   explicit TestSender(std::string key_id = "webhook-key-1");
   TestSender(std::string key_id, const std::array<uint8_t, 32>& seed);
 
-  // The six headers for operator "Service", the unsigned labels, and the body.
+  // Returns a signed delivery with the six headers of the operator "Service", its unsigned headers, and the body.
   Delivery Sign(absl::string_view event_id, absl::string_view body, absl::Time time) const;
-  // Like Sign, with a timestamp of any spelling.
+  // Does the same as Sign, with any text as timestamp.
   Delivery SignAt(absl::string_view timestamp, absl::string_view event_id, absl::string_view body) const;
 
-  // The JSON Web Key as upstream publishes it, and a key set that holds only this key.
+  // Key returns the sender's JSON Web Key in the form that upstream publishes. KeySet returns a key set with only this
+  // key.
   std::string Key() const;
   std::string KeySet() const;
 
@@ -35,7 +36,7 @@ class TestSender {
   std::array<uint8_t, 64> secret_key_;
 };
 
-// The event of a delivery that TestSender() signed; the real verifier has accepted it.
+// Returns the event of a delivery that TestSender() has signed and the real verifier has accepted.
 VerifiedEvent MakeVerifiedEvent(absl::string_view event_id, absl::string_view body);
 
 }  // namespace stampgate

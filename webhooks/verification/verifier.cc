@@ -17,18 +17,18 @@ namespace {
 constexpr absl::string_view kVersion = "v1";
 constexpr absl::string_view kAlgorithm = "ed25519";
 
-// Whether the signed bytes can also be split into another event id and a body that is a JSON object. If so, upstream
-// signed that split, and somebody moved the dot between the two parts.
+// Returns whether the signed bytes can also be split into a longer event id and a body that is a JSON object. If so,
+// upstream signed that split, and the sender has moved the boundary between event id and body. See identifier.h.
 bool IsCutElsewhere(const SignedHeaders& headers, absl::string_view body) {
-  // Only the beginning of a long body matters, because the length of an event id is bounded.
+  // Only the beginning of a long body matters, because the length of an event id is limited.
   const std::string text = absl::StrCat(headers.event_id, ".", body.substr(0, kMaxIdentifierBytes + 2));
   const size_t end = EndOfEventIdBeforeObject(text);
   if (end == absl::string_view::npos || end <= headers.event_id.size()) return false;
   return ReadSignedBody(body.substr(end - headers.event_id.size())).ok();
 }
 
-// libsodium also refuses two forms that RFC 8032 allows or leaves open: a scalar that is not reduced, and points of
-// small order.
+// Returns whether `key` has signed the delivery. libsodium also rejects scalars that are not reduced and points of
+// small order, which RFC 8032 does not clearly forbid.
 bool SignatureIsValid(const SignedHeaders& headers, absl::string_view body, const VerificationKey& key) {
   const std::string message = absl::StrCat(kVersion, ".", kAlgorithm, ".", headers.key_id, ".", headers.timestamp, ".",
                                            headers.event_id, ".", body);
@@ -36,7 +36,8 @@ bool SignatureIsValid(const SignedHeaders& headers, absl::string_view body, cons
                                      message.size(), key.public_key.data()) == 0;
 }
 
-// Compares whole milliseconds, as upstream's helper does. Saturates instead of overflowing.
+// Returns whether the signed time is close enough to `now`. Compares whole milliseconds, as upstream's helper does.
+// Extreme times cause no overflow.
 bool IsFresh(const SignedHeaders& headers, absl::Time now, absl::Duration max_age) {
   const absl::Duration age = absl::FromUnixMillis(absl::ToUnixMillis(now)) - absl::FromUnixMillis(headers.timestamp_ms);
   return absl::AbsDuration(age) <= max_age;
@@ -72,7 +73,8 @@ Verdict Verifier::Check(const Options& options, const std::optional<Verification
   if (!IsFresh(headers, options.now(), options.max_timestamp_age)) {
     return Rejection{RejectionReason::kStaleTimestamp, ""};
   }
-  // No signed event is lost: a body that cannot be read is stored unchanged, with empty labels.
+  // If the body is not a JSON object, the event is accepted nevertheless, without organization and type, so that no
+  // signed event is lost.
   absl::StatusOr<SignedBody> body = ReadSignedBody(delivery.body);
   if (!body.ok()) {
     if (IsCutElsewhere(headers, delivery.body)) return Rejection{RejectionReason::kInvalidSignature, ""};

@@ -1,5 +1,4 @@
-// The specification's verification procedure: turns a delivery into a verified event, or into a rejection with one
-// reason.
+// Verifies a delivery by the specification's procedure. Returns a verified event, or a rejection with one reason.
 #ifndef STAMPGATE_WEBHOOKS_VERIFICATION_VERIFIER_H_
 #define STAMPGATE_WEBHOOKS_VERIFICATION_VERIFIER_H_
 
@@ -23,32 +22,32 @@ struct SignedHeaders;
 
 using Verdict = std::variant<VerifiedEvent, Rejection>;
 
-// Thread-safe. Verifies with libsodium, in the order of RejectionReason. Uses signed parts only: it never reads the
-// unsigned headers that name an organization and an event type.
+// Verifies deliveries. Thread-safe. Verifies signatures with libsodium. Makes its checks in the order of
+// RejectionReason. Never reads the unsigned headers that name an organization and an event type.
 class Verifier {
  public:
   struct Options {
-    // The operator's name in "X-<operator>-Signature" and the other headers; names are compared without case.
+    // The name <operator> in "X-<operator>-Signature" and the other headers, in any case.
     std::string operator_name = "Service";
-    // The largest accepted difference between the signed time and now, in the past or the future; inclusive.
+    // The largest accepted difference between the signed time and the current time, in either direction; inclusive.
     absl::Duration max_timestamp_age = absl::Minutes(5);
     std::function<absl::Time()> now;
   };
 
-  // `keys` must outlive the verifier and every call that is in progress.
+  // `keys` must outlive the verifier and every verification in progress.
   Verifier(Options options, KeySetCache& keys);
 
-  // Calls `done` once. If the delivery's verification key is cached, or the delivery is rejected before it is needed,
-  // calls it before returning. Otherwise calls it after the key set has been fetched, on the thread that fetched it.
-  // Neither blocks.
+  // Calls `done` once. If the delivery's key is cached, or the delivery is rejected before its key is needed, calls
+  // `done` before returning. Otherwise calls `done` on the thread of the fetch, after the key set has been fetched.
+  // Does not block.
   void Verify(Delivery delivery, absl::AnyInvocable<void(Verdict)> done);
 
  private:
-  // All checks from the verification key on.
+  // Makes the checks that need the verification key, and all later ones.
   static Verdict Check(const Options& options, const std::optional<VerificationKey>& key, const SignedHeaders& headers,
                        Delivery delivery);
 
-  // Shared with the calls that wait for a verification key.
+  // Shared with the verifications that wait for a key.
   const std::shared_ptr<const Options> options_;
   KeySetCache& keys_;
 };

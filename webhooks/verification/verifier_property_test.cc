@@ -14,8 +14,9 @@
 namespace stampgate {
 namespace {
 
-// The signed parts of a delivery and its signature, as one text: equal for two deliveries exactly if these are equal to
-// the byte. Nothing unless each of the six headers occurs exactly once. Written without the code under test.
+// Returns the signed parts of a delivery and its signature as one text. Two deliveries have the same text only if all
+// bytes of these parts are equal. Returns nothing if one of the six headers does not occur exactly once. Does not use
+// the code under test.
 std::optional<std::string> SignedParts(const Delivery& delivery) {
   std::map<std::string, std::vector<std::string>> values;
   for (const HeaderField& header : delivery.headers) {
@@ -33,15 +34,15 @@ std::optional<std::string> SignedParts(const Delivery& delivery) {
   return absl::StrCat(parts, delivery.body);
 }
 
-// Damages genuine deliveries, each in one of several ways.
+// Makes damaged deliveries from genuine ones. Each damage is of a random kind.
 class Mutator {
  public:
   Mutator(std::vector<Delivery> genuine, uint32_t seed) : genuine_(std::move(genuine)), random_(seed) {}
 
   Delivery Next() {
     Delivery delivery = Any();
-    delivery.headers.reserve(delivery.headers.size() +
-                             32);  // Header() adds missing headers, and references must stay valid
+    // Header() may add missing headers, and references to headers must stay valid.
+    delivery.headers.reserve(delivery.headers.size() + 32);
     for (int i = Below(8) == 0 ? 2 : 1; i > 0; --i) Damage(delivery);
     return delivery;
   }
@@ -53,7 +54,7 @@ class Mutator {
 
   HeaderField& AnyHeader(Delivery& delivery) { return delivery.headers[Below(delivery.headers.size())]; }
 
-  // The value of one of the six headers, or the body.
+  // Returns the value of one of the six signed headers, or the body.
   std::string& AnySigned(Delivery& delivery) {
     static const char* const kNames[] = {"Timestamp",           "Event-Id",          "Signature-Key-Id",
                                          "Signature-Algorithm", "Signature-Version", "Signature"};
@@ -77,7 +78,7 @@ class Mutator {
         return Flip(AnyHeader(delivery).value);
       case 3:
         return Flip(AnyHeader(delivery).name);
-      case 4: {  // cuts a part short
+      case 4: {  // truncates a part
         std::string& text = AnySigned(delivery);
         if (!text.empty()) text.resize(Below(text.size()));
         return;
@@ -126,20 +127,20 @@ class Mutator {
             std::swap(AnyHeader(delivery), AnyHeader(delivery));
             return;
         }
-      case 10: {  // signs with another key than the one named
+      case 10: {  // signs with a key that does not belong to the named key id
         const TestSender wrong(Header(delivery, "Signature-Key-Id"), SeedOf(static_cast<uint8_t>(100 + Below(100))));
         Header(delivery, "Signature") =
             Header(Keep(wrong.Sign(Header(delivery, "Event-Id"), delivery.body, kNow)), "Signature");
         return;
       }
-      case 11: {  // changes that must not matter: case of the signature and of names, unsigned parts
+      case 11: {  // makes changes that must not matter: case of the signature and of names, unsigned parts
         if (Below(2) == 0) absl::AsciiStrToUpper(&Header(delivery, "Signature"));
         if (Below(2) == 0) absl::AsciiStrToUpper(&AnyHeader(delivery).name);
         if (Below(2) == 0) Header(delivery, "Organization-Id") = "org-evil";
         if (Below(2) == 0) delivery.headers.push_back({"X-Service-Event-Type", "LIES"});
         return;
       }
-      default: {  // adds white space, which the receiver would have trimmed
+      default: {  // adds white space at an end of a part; the receiver would have removed it from a header
         std::string& text = AnySigned(delivery);
         text.insert(Below(2) == 0 ? 0 : text.size(), 1, " \t\n\r"[Below(4)]);
         return;
@@ -168,8 +169,9 @@ class Mutator {
   Delivery kept_;
 };
 
-// A delivery is accepted if and only if every signed part is what upstream signed, and it is fresh.
-TEST(VerifierPropertyTest, AcceptsOnlyWhatUpstreamSigned) {
+// The verifier accepts a damaged delivery only if all signed parts are still those of a genuine delivery and its time
+// is fresh.
+TEST(VerifierPropertyTest, AcceptsADamagedDeliveryOnlyIfItsSignedPartsAreGenuine) {
   constexpr int kMutations = 100'000;
   const TestSender first("webhook-key-1");
   const TestSender second("0b6f6c0e-6d0e-4a0f-9a3c-3d1f5f0c8a11", SeedOf(4));
@@ -194,7 +196,7 @@ TEST(VerifierPropertyTest, AcceptsOnlyWhatUpstreamSigned) {
   std::map<std::string, int> outcomes;
   for (int i = 0; i < kMutations; ++i) {
     const Delivery delivery = mutator.Next();
-    // One of 16 arrives too late or too early.
+    // One of 16 deliveries arrives too late or too early.
     const bool is_late = mutator.Below(16) == 0;
     inbox.now() = kNow + (is_late ? absl::Minutes(mutator.Below(2) == 0 ? 6 : -6) : absl::ZeroDuration());
     const std::optional<std::string> parts = SignedParts(delivery);
@@ -210,7 +212,8 @@ TEST(VerifierPropertyTest, AcceptsOnlyWhatUpstreamSigned) {
       ASSERT_EQ(std::get<VerifiedEvent>(verdict)->body, delivery.body);
     }
   }
-  // The mutations reach every check. (No key here is for another algorithm.)
+  // The damaged deliveries reach every check except that of the key's algorithm, because all keys have the same
+  // algorithm.
   for (const char* name :
        {"OK", "missing_header", "duplicate_header", "malformed_header", "unsupported_signature_version",
         "unsupported_signature_algorithm", "missing_key", "invalid_signature", "stale_timestamp"}) {

@@ -29,7 +29,7 @@ namespace {
 
 constexpr char kBody[] = R"({"type":"activity.created","data":{"id":"act_123"}})";
 
-// Upstream's own unit test: the seed, event, time and body, and the signature that it expects.
+// Uses the seed, event id, time and body of upstream's own unit test, and the signature that this test expects.
 TEST(VerifierTest, AcceptsTheDeliveryOfUpstreamsOwnTest) {
   Delivery delivery = TestSender().Sign("evt_123", kBody, kNow);
   EXPECT_EQ(Header(delivery, "Signature"),
@@ -51,14 +51,15 @@ TEST(VerifierTest, AcceptsTheDeliveryOfUpstreamsOwnTest) {
   std::array<uint8_t, 32> sha256;
   crypto_hash_sha256(sha256.data(), reinterpret_cast<const uint8_t*>(kBody), sizeof(kBody) - 1);
   EXPECT_EQ(event.body_sha256, sha256);
-  ASSERT_EQ(event.headers.size(), delivery.headers.size() - 1) << "all but Content-Type";
+  ASSERT_EQ(event.headers.size(), delivery.headers.size() - 1) << "all headers except Content-Type";
   for (size_t i = 0; i < event.headers.size(); ++i) {
     EXPECT_EQ(event.headers[i].name, delivery.headers[i + 1].name);
     EXPECT_EQ(event.headers[i].value, delivery.headers[i + 1].value);
   }
 }
 
-// A case in which our verdict differs from that of upstream's helper, and why.
+// A case in which the verdict of our verifier differs from that of upstream's helper: our verdict and the reason for
+// it.
 struct Difference {
   const char *ours, *why;
 };
@@ -66,14 +67,15 @@ struct Difference {
 const std::map<std::string, Difference>& Differences() {
   static const auto* const differences = new std::map<std::string, Difference>{
       {"bad-short-signature",
-       {"malformed_header x-turnkey-signature", "rejected before the key lookup: no key can make it valid"}},
+       {"malformed_header x-turnkey-signature", "rejected before the key lookup, because no key can make it valid"}},
       {"bad-timestamp-not-numeric",
-       {"malformed_header x-turnkey-timestamp", "one reason for a bad form in any header"}},
+       {"malformed_header x-turnkey-timestamp", "malformed_header is our reason for a bad form in any header"}},
   };
   return *differences;
 }
 
-// The key set for one delivery of the file: the delivery's own `verificationKeys`, else those of the file.
+// Returns the key set for one delivery of the file: the delivery's own `verificationKeys` if it has them, otherwise the
+// keys of the file.
 std::string KeySetOf(simdjson::dom::element root, simdjson::dom::element delivery) {
   simdjson::dom::array keys;
   if (delivery["verificationKeys"].get(keys) != simdjson::SUCCESS) {
@@ -93,7 +95,7 @@ std::string KeySetOf(simdjson::dom::element root, simdjson::dom::element deliver
   return absl::StrCat(R"({"keys":[)", absl::StrJoin(jwks, ","), "]}");
 }
 
-TEST(VerifierTest, ADeliverysOwnKeysOverrideTheFiles) {
+TEST(VerifierTest, ADeliverysOwnKeysReplaceTheKeysOfTheFile) {
   simdjson::dom::parser file_parser;
   simdjson::dom::element root = file_parser.load("tests/vectors/webhooks.json");
   const std::string own = R"({"verificationKeys":[{"keyId":"webhook-key-1","publicKey":)"
@@ -104,7 +106,7 @@ TEST(VerifierTest, ADeliverysOwnKeysOverrideTheFiles) {
   EXPECT_EQ(Inbox(KeySetOf(root, parser.parse(own)), "Service").Outcome(delivery), "invalid_signature");
 }
 
-TEST(VerifierTest, JudgesAsUpstreamsHelperDoes) {
+TEST(VerifierTest, VerdictsEqualThoseOfUpstreamsHelperExceptKnownDifferences) {
   simdjson::dom::parser parser;
   simdjson::dom::element root = parser.load("tests/vectors/webhooks.json");
   size_t deliveries = 0;
@@ -143,12 +145,12 @@ TEST(VerifierTest, JudgesAsUpstreamsHelperDoes) {
     EXPECT_EQ(event.timestamp_ms, int64_t(entry["verdict"]["timestampMs"])) << id;
     EXPECT_EQ(event.body, delivery.body) << id;
   }
-  EXPECT_EQ(differences, Differences().size()) << "a listed difference that no delivery has";
+  EXPECT_EQ(differences, Differences().size()) << "no delivery of the file shows one of the listed differences";
   EXPECT_GE(deliveries, 20);
 }
 
-// Each delivery adds a fault that the verifier checks earlier.
-TEST(VerifierTest, ChecksInTheOrderOfReasons) {
+// Each step adds a fault for which the verifier checks earlier.
+TEST(VerifierTest, MakesItsChecksInTheOrderOfRejectionReason) {
   const TestSender sender("a");
   const TestSender other("a", SeedOf(1));
   const TestSender unknown("unknown");
@@ -189,7 +191,7 @@ TEST(VerifierTest, UsesAKeyOnlyForItsAlgorithmAndVersion) {
   }
 }
 
-TEST(VerifierTest, MakesUpstreamRepeatWhatMayBeOurFault) {
+TEST(VerifierTest, ReasonsThatMayBeTheGatewaysFaultHaveStatus503) {
   struct {
     const char* name;
     RejectionReason reason;
@@ -211,7 +213,7 @@ TEST(VerifierTest, MakesUpstreamRepeatWhatMayBeOurFault) {
   }
 }
 
-// The verdict at the time `now`, with a key set that is always available.
+// Returns the verdict at the time `now`. The key set is always available.
 std::string OutcomeAt(absl::Time now, const TestSender& sender, Delivery delivery) {
   KeySetCache::Options cache_options;
   cache_options.now = [] { return kNow; };
@@ -226,7 +228,7 @@ std::string OutcomeAt(absl::Time now, const TestSender& sender, Delivery deliver
   return outcome;
 }
 
-TEST(VerifierTest, AcceptsTheExactMaximumAge) {
+TEST(VerifierTest, AcceptsATimestampUpToTheMaximumAge) {
   const TestSender sender;
   const absl::Duration ms = absl::Milliseconds(1);
   const absl::Duration window = absl::Minutes(5);
@@ -248,7 +250,7 @@ TEST(VerifierTest, AcceptsTheExactMaximumAge) {
   for (const auto& one : cases) {
     EXPECT_EQ(OutcomeAt(kNow + one.age, sender, sender.Sign("e", "{}", kNow)), one.outcome) << one.age;
   }
-  // The smallest and largest timestamps against the smallest and largest clock values.
+  // Combines the smallest and largest timestamps with the smallest and largest clock values.
   for (int64_t ms_since_1970 : {int64_t{0}, (int64_t{1} << 53) - 1}) {
     const Delivery delivery = sender.Sign("e", "{}", absl::FromUnixMillis(ms_since_1970));
     for (absl::Time now : {absl::InfinitePast(), absl::FromUnixMillis(INT64_MIN), absl::FromUnixMillis(INT64_MAX),
@@ -259,7 +261,7 @@ TEST(VerifierTest, AcceptsTheExactMaximumAge) {
   }
 }
 
-TEST(VerifierTest, VerifiesTheTimestampAsSpelled) {
+TEST(VerifierTest, TheSignatureCoversTheLeadingZerosOfTheTimestamp) {
   const TestSender sender;
   Inbox inbox(sender.KeySet());
   Delivery delivery = sender.Sign("e", "{}", kNow);
@@ -267,8 +269,8 @@ TEST(VerifierTest, VerifiesTheTimestampAsSpelled) {
   EXPECT_EQ(inbox.Outcome(delivery), "invalid_signature");
 }
 
-// A subscriber that has only the event can recompute the signed message by the documented formula.
-TEST(VerifierTest, KeepsTheTimestampAsSigned) {
+// A subscriber needs the timestamp's text to recompute the signed message from an event.
+TEST(VerifierTest, EventKeepsTheSignedTextOfTheTimestamp) {
   const TestSender sender;
   Inbox inbox(sender.KeySet());
   const Delivery delivery = sender.SignAt("0001700000000000", "e", "{}");
@@ -279,7 +281,6 @@ TEST(VerifierTest, KeepsTheTimestampAsSigned) {
   EXPECT_EQ(SignedTimestampOf(event.headers, "Service", event.timestamp_ms), "0001700000000000");
 }
 
-// No signed event is lost.
 TEST(VerifierTest, AcceptsEverySignedBody) {
   const TestSender sender;
   Inbox inbox(sender.KeySet());
@@ -297,7 +298,7 @@ TEST(VerifierTest, AcceptsEverySignedBody) {
     EXPECT_EQ(event.event_id, "evt.1");
     EXPECT_EQ(event.body, body);
     EXPECT_EQ(event.organization_id + event.parent_organization_id + event.type, "")
-        << "the verifier reads nothing from it";
+        << "such a body gives no organization and no type";
   }
 }
 
@@ -341,7 +342,7 @@ TEST(VerifierTest, KeepsALargeBodyByteForByte) {
   EXPECT_TRUE(std::get<VerifiedEvent>(verdict)->body == body);
 }
 
-// The message that a delivery's headers and body claim was signed.
+// Returns the signed message that follows from a delivery's headers and body.
 std::string MessageOf(Delivery& delivery) {
   return absl::StrCat("v1.ed25519.", Header(delivery, "Signature-Key-Id"), ".", Header(delivery, "Timestamp"), ".",
                       absl::StrCat(Header(delivery, "Event-Id"), ".", delivery.body));
@@ -360,7 +361,7 @@ TEST(VerifierTest, RejectsAnUnreducedScalar) {
   Delivery delivery = sender.Sign("e", "{}", kNow);
   ASSERT_EQ(inbox.Outcome(delivery), "OK");
   const std::string signature = absl::HexStringToBytes(Header(delivery, "Signature"));
-  // S + L, S + 2L, ... as long as they fit in 32 bytes: the same number to a verifier that does not check the range.
+  // S + L, S + 2L, ... as long as they fit into 32 bytes. A verifier that does not check the range treats them as S.
   std::string scalar = signature.substr(32);
   for (int multiple = 1; multiple < 15; ++multiple) {
     sodium_add(reinterpret_cast<uint8_t*>(scalar.data()), reinterpret_cast<const uint8_t*>(GroupOrder().data()), 32);
@@ -369,7 +370,7 @@ TEST(VerifierTest, RejectsAnUnreducedScalar) {
   }
 }
 
-TEST(VerifierTest, RejectsTheSignatureThatFitsEveryMessage) {
+TEST(VerifierTest, RejectsASignatureThatWouldBeValidForEveryMessage) {
   const std::string one = absl::HexStringToBytes("0100000000000000000000000000000000000000000000000000000000000000");
   const TestSender sender("good");
   Inbox inbox(absl::StrCat(R"({"keys":[)", sender.Key(), R"(,{"kid":"identity","kty":"OKP","crv":"Ed25519","x":")",
@@ -382,9 +383,9 @@ TEST(VerifierTest, RejectsTheSignatureThatFitsEveryMessage) {
   EXPECT_EQ(inbox.Outcome(delivery), "invalid_signature");
 }
 
-// The owner of the key can sign with R = 0: the equation holds, and RFC 8032 allows it. libsodium refuses it. So we
-// also reject the signatures of a broken signer, which would reveal the key.
-TEST(VerifierTest, RejectsAPointOfSmallOrder) {
+// The owner of the private key can sign with the neutral element as R. RFC 8032 allows such a signature, but it reveals
+// the private key, so only a faulty signer makes one. libsodium rejects it.
+TEST(VerifierTest, RejectsASignatureWhoseRHasSmallOrder) {
   const std::array<uint8_t, 32> seed = SeedOf(7);
   const TestSender sender("a", seed);
   Inbox inbox(sender.KeySet());
@@ -414,7 +415,7 @@ TEST(VerifierTest, RejectsAPointOfSmallOrder) {
     crypto_core_ed25519_scalar_reduce(challenge, challenge_hash);
     std::string scalar(32, '\0');
     crypto_core_ed25519_scalar_mul(reinterpret_cast<uint8_t*>(scalar.data()), challenge, secret);
-    // Proves that this is the scalar that the equation needs: S B = challenge A.
+    // Proves that the signature satisfies the equation S B = R + challenge A, with R as neutral element.
     uint8_t left[32];
     uint8_t right[32];
     EXPECT_EQ(crypto_scalarmult_ed25519_base_noclamp(left, reinterpret_cast<const uint8_t*>(scalar.data())), 0);
@@ -431,7 +432,8 @@ TEST(VerifierTest, RejectsAPointOfSmallOrder) {
   }
 }
 
-// Only the form of the parts says where they end in the signed message, so the test tries every split at three dots.
+// Dots in the signed message are not escaped, so a delivery with other parts can have the same message. The test splits
+// the message at every three dots into key id, timestamp, event id and body.
 TEST(VerifierTest, AcceptsOnlyOneSplitOfAMessage) {
   const TestSender sender("key");
   Inbox inbox(sender.KeySet());
@@ -471,7 +473,7 @@ TEST(VerifierTest, AcceptsOnlyOneSplitOfAMessage) {
   EXPECT_GT(cuts, 400);
 }
 
-TEST(VerifierTest, WaitsForAKeyThatMustBeFetched) {
+TEST(VerifierTest, WaitsOnlyIfTheKeyMustBeFetched) {
   const TestSender old_key("old");
   const TestSender new_key("new", SeedOf(2));
   Inbox inbox(old_key.KeySet());
@@ -482,7 +484,7 @@ TEST(VerifierTest, WaitsForAKeyThatMustBeFetched) {
   const auto& stale = inbox.Start(new_key.Sign("e3", "{}", kNow - absl::Hours(1)));
   const auto& forged = inbox.Start(TestSender("new").Sign("e4", "{}", kNow));
   EXPECT_FALSE(early.has_value());
-  EXPECT_EQ(inbox.Outcome(old_key.Sign("e5", "{}", kNow)), "OK") << "must not wait";
+  EXPECT_EQ(inbox.Outcome(old_key.Sign("e5", "{}", kNow)), "OK") << "a known key needs no fetch";
   inbox.set_key_set(TwoKeys(old_key, new_key));
   inbox.EndFetches();
   ASSERT_TRUE(early.has_value() && stale.has_value() && forged.has_value());
@@ -491,8 +493,8 @@ TEST(VerifierTest, WaitsForAKeyThatMustBeFetched) {
   EXPECT_EQ(OutcomeOf(*forged), "invalid_signature");
 }
 
-// The clock is read when the verification key has arrived, not when the delivery has.
-TEST(VerifierTest, ChecksFreshnessWhenTheKeyArrives) {
+// The verifier compares the timestamp with the clock after the key was fetched, not when the delivery arrives.
+TEST(VerifierTest, ChecksTheTimestampAfterTheKeyWasFetched) {
   const TestSender sender;
   Inbox inbox(sender.KeySet());
   inbox.SlowDown();
@@ -503,7 +505,7 @@ TEST(VerifierTest, ChecksFreshnessWhenTheKeyArrives) {
   EXPECT_EQ(OutcomeOf(*verdict), "stale_timestamp");
 }
 
-TEST(VerifierTest, MayBeDestroyedBeforeTheKeyArrives) {
+TEST(VerifierTest, VerifierMayBeDestroyedBeforeTheKeyWasFetched) {
   KeySetCache::Options cache_options;
   cache_options.now = [] { return kNow; };
   absl::AnyInvocable<void(absl::StatusOr<KeySetAnswer>)> pending;
@@ -521,7 +523,7 @@ TEST(VerifierTest, MayBeDestroyedBeforeTheKeyArrives) {
   EXPECT_EQ(outcome, "OK");
 }
 
-TEST(VerifierTest, SurvivesAFloodOfUnknownKeyIds) {
+TEST(VerifierTest, AFloodOfUnknownKeyIdsDoesNotDisturbKnownAndNewKeys) {
   const TestSender known("known");
   const TestSender rotated("rotated", SeedOf(3));
   Inbox inbox(known.KeySet());
@@ -535,27 +537,27 @@ TEST(VerifierTest, SurvivesAFloodOfUnknownKeyIds) {
     for (int i = 0; i < count; ++i) {
       inbox.Start(TestSender(absl::StrCat("kid-", absl::Hex(random()))).Sign("flood", "{}", inbox.now()));
       if (i % 10 == 0) {
-        ASSERT_EQ(inbox.Outcome(known.Sign("known", "{}", inbox.now())), "OK") << "at once, with or without a fetch";
+        ASSERT_EQ(inbox.Outcome(known.Sign("known", "{}", inbox.now())), "OK") << "a known key needs no fetch";
       }
       inbox.now() += pause;
     }
   };
-  // 10,000 deliveries in five seconds. The fetch that the first one starts takes two seconds, and upstream rotates its
-  // key during it.
+  // Sends 10,000 deliveries in five seconds. The first one starts a fetch that takes two seconds. Later, upstream
+  // rotates its key.
   flood(4000, absl::Microseconds(500));
   EXPECT_EQ(inbox.fetches(), 2);
   for (int i = 0; i < 10; ++i) {
     inbox.EndFetches();
     flood(100, absl::Microseconds(500));
   }
-  EXPECT_EQ(inbox.fetches(), 1 + kMaxKeySetFetchesInARow) << "fetches that are allowed in a row";
+  EXPECT_EQ(inbox.fetches(), 1 + kMaxKeySetFetchesInARow) << "the number of fetches that are allowed in a row";
   inbox.set_key_set(TwoKeys(known, rotated));
   flood(5000, absl::Microseconds(500));
   EXPECT_EQ(inbox.fetches(), 1 + kMaxKeySetFetchesInARow);
   EXPECT_EQ(inbox.Outcome(rotated.Sign("rotated", "{}", inbox.now())), "missing_key")
-      << "503, so that upstream repeats it";
+      << "the status is 503, so that upstream repeats the delivery";
 
-  // The flood continues; repetitions of what the new key signed are accepted nonetheless.
+  // The flood continues. After the next fetch, deliveries that the new key signed are accepted nevertheless.
   flood(3000, absl::Milliseconds(2));
   inbox.EndFetches();
   EXPECT_EQ(inbox.fetches(), 2 + kMaxKeySetFetchesInARow);

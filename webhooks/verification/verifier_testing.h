@@ -1,4 +1,4 @@
-// The fixture that the verifier's tests share.
+// Helpers for the verifier's tests.
 #ifndef STAMPGATE_WEBHOOKS_VERIFICATION_VERIFIER_TESTING_H_
 #define STAMPGATE_WEBHOOKS_VERIFICATION_VERIFIER_TESTING_H_
 
@@ -57,7 +57,7 @@ class Inbox {
   int fetches() const { return fetches_; }
   void set_key_set(std::string key_set) { key_set_ = std::move(key_set); }
 
-  // From now on a fetch stays open until EndFetches.
+  // Makes each later fetch wait until EndFetches.
   void SlowDown() { is_slow_ = true; }
   void EndFetches() {
     for (auto& on_answer : std::exchange(pending_, {})) {
@@ -65,7 +65,8 @@ class Inbox {
     }
   }
 
-  // Starts a verification. Refers to the verdict, or to nothing until there is one; valid as long as the inbox.
+  // Starts a verification. Returns a reference to the verdict, which is empty until the verification ends. The
+  // reference is valid as long as the inbox exists.
   const std::optional<Verdict>& Start(Delivery delivery) {
     std::optional<Verdict>& verdict = verdicts_.emplace_back();
     verifier_->Verify(std::move(delivery), [&verdict](Verdict given) {
