@@ -28,9 +28,9 @@ class WorkerThreads {
   WorkerThreads(const WorkerThreads&) = delete;
   WorkerThreads& operator=(const WorkerThreads&) = delete;
 
-  // Runs `task` once, on one of the threads. Tasks begin in the order of the calls. Never waits for a task. A task must
-  // not wait for another one: a sleeping thread wakes only if several tasks wait for each thread that is awake. The
-  // number of waiting tasks is not bounded here.
+  // Queues `task`, which one of the threads runs once. Tasks begin in the order in which they were queued. Never waits
+  // for a task. A task must not wait for another one: a sleeping thread wakes only if several tasks wait for each thread
+  // that is awake. The number of queued tasks has no limit.
   void Run(Task task);
 
  private:
