@@ -1,0 +1,114 @@
+// The archives of a release: what is in them, and that what is in them works elsewhere.
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { scratch } from '../end_to_end/harness.mjs';
+import { binary, root } from '../paths.mjs';
+import { USER, collectTree } from './image_tree.mjs';
+
+const VERSION = '1.2.3-rc.1';
+const GATEWAY = binary('gateway/stampgate');
+
+const release = (...args) => spawnSync(join(root, 'deploy/release'), args, { encoding: 'utf8' });
+
+/** The archives of a new release, in a folder of their own. */
+function released() {
+  const folder = join(scratch({ after }), 'release');
+  const { status, stderr } = release(GATEWAY, VERSION, folder);
+  assert.equal(status, 0, stderr);
+  return folder;
+}
+
+const list = (archive) => execFileSync('tar', ['-tzf', archive], { encoding: 'utf8' }).trim().split('\n');
+
+/** The folder that an archive of sources is unpacked to. */
+function unpacked(folder, name) {
+  const place = scratch({ after });
+  execFileSync('tar', ['-xzf', join(folder, `stampgate-${VERSION}-${name}.tar.gz`), '-C', place]);
+  assert.deepEqual(readdirSync(place), [`stampgate-${VERSION}-${name}`]);
+  return join(place, `stampgate-${VERSION}-${name}`);
+}
+
+/** All files below a folder, by their paths from it. */
+const filesIn = (folder) =>
+  execFileSync('find', ['-L', '.', '-type', 'f', '-printf', '%P\n'], { cwd: folder, encoding: 'utf8' })
+    .trim().split('\n').sort();
+
+describe('a release', () => {
+  const folder = released();
+  const machine = execFileSync('uname', ['-m'], { encoding: 'utf8' }).trim();
+  const image = join(folder, `stampgate-${VERSION}-linux-${machine}.tar.gz`);
+
+  it('has the checksums of its archives', () => {
+    assert.deepEqual(readdirSync(folder).sort(), [
+      'SHA256SUMS',
+      ...['api', 'kubernetes', `linux-${machine}`].map((name) => `stampgate-${VERSION}-${name}.tar.gz`),
+    ]);
+    const check = () => spawnSync('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: folder, encoding: 'utf8' });
+    assert.equal(check().status, 0);
+    assert.equal(check().stdout.match(/: OK$/gm).length, 3);
+  });
+
+  it('has the same bytes when it is made again', () => {
+    const again = released();
+    assert.equal(readFileSync(join(again, 'SHA256SUMS'), 'utf8'), readFileSync(join(folder, 'SHA256SUMS'), 'utf8'));
+  });
+
+  it("has the image's files, owned by root but for the gateway's own folder", () => {
+    const tree = collectTree({ after });
+    const paths = execFileSync('find', ['.'], { cwd: tree, encoding: 'utf8' }).trim().split('\n').sort();
+    assert.deepEqual(list(image).map((path) => path.replace(/(?<=.)\/$/, '')).sort(), paths);
+    const lines = execFileSync('tar', ['--numeric-owner', '-tvzf', image], { encoding: 'utf8' }).trim().split('\n');
+    const owned = lines.filter((line) => !/^\S+ 0\/0 /.test(line));
+    assert.equal(owned.length, 1);
+    assert.match(owned[0], new RegExp(`^drwx------ ${USER}/${USER} .* \\./var/lib/stampgate/$`));
+  });
+
+  it('has the very protos of this tree, and code can be generated from them alone', () => {
+    const api = unpacked(folder, 'api');
+    const protos = filesIn(api).filter((file) => file.endsWith('.proto'));
+    assert.ok(protos.length > 20);
+    assert.deepEqual(protos, filesIn(join(root, 'proto')).filter((file) => file.endsWith('.proto')));
+    for (const file of protos) {
+      assert.equal(readFileSync(join(api, file), 'utf8'), readFileSync(join(root, 'proto', file), 'utf8'), file);
+    }
+    const generated = join(scratch({ after }), 'generated');
+    mkdirSync(generated);
+    execFileSync('protoc', ['-I', api, `--python_out=${generated}`, ...protos], { cwd: api });
+    assert.equal(filesIn(generated).length, protos.length);
+  });
+
+  it('has the very manifests of this tree', () => {
+    const manifests = unpacked(folder, 'kubernetes');
+    const here = join(root, 'deploy/kubernetes');
+    assert.deepEqual(filesIn(manifests), ['LICENSE', ...filesIn(here)].sort());
+    for (const file of filesIn(here)) {
+      assert.equal(readFileSync(join(manifests, file), 'utf8'), readFileSync(join(here, file), 'utf8'), file);
+    }
+  });
+});
+
+describe('no release is made', () => {
+  for (const [title, args, message] of [
+    ['without a binary', (folder) => [join(folder, 'none'), VERSION, join(folder, 'new')], /there is no .*none/],
+    ['with a version that is none', (folder) => [GATEWAY, 'v1', join(folder, 'new')], /'v1' is not a version/],
+    ['in a folder that is not empty', (folder) => [GATEWAY, VERSION, folder], /is not empty/],
+  ]) {
+    it(title, () => {
+      const folder = scratch({ after });
+      writeFileSync(join(folder, 'file'), '');
+      const { status, stderr } = release(...args(folder));
+      assert.equal(status, 1);
+      assert.match(stderr, message);
+      assert.deepEqual(readdirSync(folder).filter((name) => name !== 'new'), ['file']);
+    });
+  }
+
+  it('without its three arguments, and it prints how to call it', () => {
+    const { status, stdout } = release(GATEWAY, VERSION);
+    assert.equal(status, 2);
+    assert.match(stdout, /deploy\/release BINARY VERSION FOLDER/);
+  });
+});
