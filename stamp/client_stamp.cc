@@ -87,8 +87,8 @@ absl::Status CheckWebAuthn(const Members& stamp) {
   for (const auto& [name, text] : stamp) {
     if (!IsBase64url(text)) return Must(absl::StrCat("have a ", name, " in base64url without padding"));
   }
-  constexpr size_t kMinAuthenticatorBytes =
-      37;  // the hash of the relying party's id (32), the flags (1), the counter (4)
+  // The hash of the relying party's id has 32 bytes, the flags have 1, and the counter has 4.
+  constexpr size_t kMinAuthenticatorBytes = 37;
   std::string decoded;
   if (!absl::WebSafeBase64Unescape(stamp.at("authenticatorData"), &decoded) ||
       decoded.size() < kMinAuthenticatorBytes) {

@@ -82,7 +82,8 @@ absl::StatusOr<const MessagePlan*> MessagePlans::Compile(const Descriptor* descr
   MessagePlan& plan = *slot;
   plan.descriptor = descriptor;
 
-  // The code below keeps pointers into `fields`, so it is filled first and never grows afterwards.
+  // Fills `fields` completely before the code below stores pointers to its elements, which stay valid only while
+  // `fields` does not grow.
   std::vector<const FieldDescriptor*> order;
   for (int i = 0; i < descriptor->field_count(); ++i) order.push_back(descriptor->field(i));
   std::sort(order.begin(), order.end(), [](auto* a, auto* b) { return a->number() < b->number(); });
@@ -161,7 +162,7 @@ absl::Status MessagePlans::CompileField(const FieldDescriptor* field, MessagePla
   } else if (*form == JsonForm::kEnum) {
     for (int i = 0; i < field->enum_type()->value_count(); ++i) {
       const EnumValueDescriptor* value = field->enum_type()->value(i);
-      if (value->number() == 0) continue;  // upstream has no "unspecified" value
+      if (value->number() == 0) continue;  // upstream does not know the unspecified value
       compiled.enum_json.emplace(value->number(), Quoted(EnumJson(value)));
       compiled.enum_numbers.emplace(EnumJson(value), value->number());
     }

@@ -17,7 +17,8 @@ absl::Status Fault(const MethodDescriptor* method, absl::string_view what) {
   return absl::FailedPreconditionError(absl::StrCat(method->full_name(), " ", what));
 }
 
-// "ACTIVITY_TYPE_VERIFY_OTP_V2" -> "ACTIVITY_TYPE_VERIFY_OTP": upstream accepts older versions of a type too.
+// Returns an activity type without its version: "ACTIVITY_TYPE_VERIFY_OTP" for "ACTIVITY_TYPE_VERIFY_OTP_V2". Upstream
+// also accepts older versions of a type.
 absl::string_view WithoutVersion(absl::string_view type) {
   size_t end = type.size();
   while (end > 0 && absl::ascii_isdigit(type[end - 1])) --end;
