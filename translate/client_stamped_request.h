@@ -24,6 +24,7 @@ namespace stampgate {
 //     a submit)
 //   - the body lacks a required list
 //   - another field than client_stamp is set (except the field of role FIELD_ROLE_PATH)
+//   - `request` or its client_stamp has a field that the proto does not define
 //   - client_stamp contains a body but no stamp
 //
 // Checks neither the form of the stamp nor the rules of the message's fields. After a violation, the content of

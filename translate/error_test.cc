@@ -63,7 +63,7 @@ TEST(ErrorTest, EveryReasonIsNamedWithoutItsPrefix) {
   }
 }
 
-TEST(ErrorTest, TheDetailsHaveOneOrder) {
+TEST(ErrorTest, TheDetailsAlwaysHaveTheSameOrder) {
   Error error = InvalidRequest("wrong");
   error.retry_delay = absl::Seconds(1);
   error.violations.Add([] { return Violation{"field", "is wrong"}; });
@@ -86,12 +86,12 @@ TEST(ErrorTest, ADelayIsExactToTheNanosecond) {
   }
 }
 
-TEST(ErrorTest, AMessageIsCutOnlyAboveTheLimit) {
+TEST(ErrorTest, AMessageIsTruncatedOnlyAboveTheLimit) {
   EXPECT_EQ(ToStatus(InvalidRequest(std::string(512, 'x'))).message(), std::string(512, 'x'));
   EXPECT_EQ(ToStatus(InvalidRequest(std::string(513, 'x'))).message(), std::string(509, 'x') + "...");
 }
 
-TEST(ErrorTest, AMessageIsCutAtTheEndOfACharacter) {
+TEST(ErrorTest, AMessageIsTruncatedAtTheEndOfACharacter) {
   for (absl::string_view character : {"é", "€", "😀"}) {
     for (size_t before = 0; before < character.size(); ++before) {
       const std::string message = std::string(before, 'x') + Repeated(character, 1000);
@@ -152,14 +152,14 @@ TEST(ErrorTest, AStatusIsAtMost4KiB) {
   }
 }
 
-TEST(ErrorTest, LongTextsOfViolationsAreCut) {
+TEST(ErrorTest, LongTextsOfViolationsAreTruncated) {
   Error error = InvalidRequest("wrong");
   error.violations.Add([] { return Violation{std::string(200, 'f'), std::string(200, 'd')}; });
   EXPECT_THAT(DetailsOf(ToStatus(error)).violations,
               ElementsAre(Pair(std::string(157, 'f') + "...", std::string(157, 'd') + "...")));
 }
 
-TEST(ErrorTest, GatewayErrorsAreRecognized) {
+TEST(ErrorTest, IsGatewayErrorRecognizesTheGatewaysOwnErrors) {
   EXPECT_TRUE(IsGatewayError(ToStatus(InvalidRequest("ours"))));
   Error theirs = InvalidRequest("theirs");
   theirs.domain = std::string(kUpstreamDomain);
@@ -171,7 +171,7 @@ TEST(ErrorTest, GatewayErrorsAreRecognized) {
   EXPECT_FALSE(IsGatewayError(broken));
 }
 
-TEST(ErrorTest, AStatusWithoutDetailsHasNoneInRpcForm) {
+TEST(ErrorTest, AStatusWithoutDetailsBecomesAnRpcStatusWithoutDetails) {
   const google::rpc::Status rpc = ToRpcStatus(absl::NotFoundError("gone"));
   EXPECT_EQ(rpc.code(), 5);
   EXPECT_EQ(rpc.message(), "gone");

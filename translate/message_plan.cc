@@ -99,7 +99,7 @@ absl::StatusOr<const MessagePlan*> MessagePlans::Compile(const Descriptor* descr
   for (const FieldPlan& field : plan.fields) {
     if (field.required && field.field->is_repeated()) plan.required_lists.push_back(&field);
     if (field.form == JsonForm::kJsonMembers) {
-      if (plan.json_members != nullptr) return Fault(field.field, "is a second field of members");
+      if (plan.json_members != nullptr) return Fault(field.field, "is a second field whose text form is JSON members");
       plan.json_members = &field;
     } else if (field.in_json && !plan.by_json_name.emplace(field.json_name, &field).second) {
       return Fault(field.field, absl::StrCat("has the JSON name of another field: ", field.json_name));
@@ -151,8 +151,8 @@ absl::Status MessagePlans::CompileField(const FieldDescriptor* field, MessagePla
   }
   const JsonForm role_form = compiled.role == v1::FIELD_ROLE_ACTIVITY_STATUS ? JsonForm::kEnum : JsonForm::kString;
   if (compiled.role != v1::FIELD_ROLE_UNSPECIFIED && (*form != role_form || field->is_repeated())) {
-    return Fault(field, role_form == JsonForm::kEnum ? "has a role, so it must be one enum"
-                                                     : "has a role, so it must be one string");
+    return Fault(field, role_form == JsonForm::kEnum ? "has a role, so it must be a single enum"
+                                                     : "has a role, so it must be a single string");
   }
 
   if (*form == JsonForm::kMessage) {

@@ -30,8 +30,7 @@ enum class JsonForm {
   kTimestamp,    // {"seconds": string, "nanos": string}
   kMessage,      // an object
   kJsonText,     // a JSON value; the proto field contains its JSON text
-  kJsonMembers,  // the proto field contains the JSON text of an object, whose members are written beside the other
-                 // fields
+  kJsonMembers,  // members beside those of the other fields; the proto field contains an object's JSON text
 };
 
 // The mapping and the rules of one field. It contains all options that rendering, parsing and validation need, so that
@@ -65,8 +64,8 @@ struct MessagePlan {
   absl::flat_hash_map<absl::string_view, const FieldPlan*> by_json_name;  // without the field of form kJsonMembers
   const FieldPlan* json_members = nullptr;                                // the field of form kJsonMembers, or null
   const google::protobuf::FieldDescriptor* unrecognized = nullptr;        // the map field of that name, or null
-  const google::protobuf::FieldDescriptor* client_stamp =
-      nullptr;  // the field of type ClientStamp, which is never in the JSON, or null
+  // The field of type ClientStamp, which is never in the JSON, or null.
+  const google::protobuf::FieldDescriptor* client_stamp = nullptr;
   std::vector<const FieldPlan*> at_most_one;
   std::vector<const FieldPlan*> required_lists;
 

@@ -89,7 +89,7 @@ absl::Status OperationTable::AddMethod(const ApiMethod& entry) {
     return Fault(method, "needs a map<string, string> unrecognized in its response");
   }
   if (operation.is_submit() && !operation.general && operation.request->by_json_name.contains("type")) {
-    return Fault(method, "must not have a field that is rendered as type, which is the envelope's");
+    return Fault(method, "must not have a field with the JSON name type, which a typed submit has already");
   }
   if (operation.kind != v1::OPERATION_KIND_DISCOVERY) {
     operation.organization_id = operation.request->Find("organization_id");
@@ -113,7 +113,8 @@ absl::Status OperationTable::AddMethod(const ApiMethod& entry) {
     if (operation.idempotency_key == nullptr || operation.idempotency_key->field->number() != 14 ||
         operation.idempotency_key->role != v1::FIELD_ROLE_IDEMPOTENCY_KEY ||
         !operation.idempotency_key->field->has_presence()) {
-      return Fault(method, "needs an optional string idempotency_key = 14 in its request, with the role of one");
+      return Fault(method,
+                   "needs an optional string idempotency_key = 14 in its request, with the role of an idempotency key");
     }
   }
   operation.path_segment = FindRole(*operation.request, v1::FIELD_ROLE_PATH);

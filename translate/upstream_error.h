@@ -29,8 +29,8 @@ struct SentCall {
 absl::Status ErrorFromFailure(const TransportFailure& failure, const SentCall& call);
 
 // Returns the error for a response whose HTTP status is not 2xx. May increase the capacity of `answer.body`. If the
-// reason is one of the gateway's (v1::ErrorReason), the metadata contain http_status, upstream_code and
-// upstream_message, from which the secrets of the call are removed.
+// reason is one of the gateway's (v1::ErrorReason), the metadata contain http_status and, for most reasons,
+// upstream_code and upstream_message, from which the secrets of the call are removed.
 absl::Status ErrorFromAnswer(HttpAnswer& answer, const SentCall& call);
 
 // Returns the error for a response that is neither a refusal nor a valid response of the operation, because of its HTTP

@@ -27,7 +27,7 @@ struct TransportFailure {
     kUnreachable,  // the name was not resolved, the connection was refused, or the connect timed out
     kTls,          // the TLS handshake failed, for example because of the certificate, the host name or the version
     kTimeout,      // the call timed out while the exchange was in progress
-    kCancelled,    // the caller cancelled
+    kCancelled,    // the caller cancelled the call
     kBroken,       // the connection was reset or closed before the response was complete
     kTooLarge,     // the response exceeds the configured limit
     kShutdown,     // the gateway is stopping

@@ -1,4 +1,4 @@
-// Extracts from a Status the details that a caller sees.
+// Extracts the details that a caller gets from a Status.
 #ifndef STAMPGATE_TRANSLATE_TESTING_STATUS_H_
 #define STAMPGATE_TRANSLATE_TESTING_STATUS_H_
 
