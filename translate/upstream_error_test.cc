@@ -527,7 +527,7 @@ TEST(ClientStampErrorTest, ARejectedClientStampIsUnauthenticated) {
   }
 }
 
-TEST(ClientStampErrorTest, OtherRefusalsAreTheSameWhoeverMadeTheStamp) {
+TEST(ClientStampErrorTest, OtherRefusalsAreTheSameForAClientStampAndAGatewayStamp) {
   for (Kind kind : {kSubmit, kQuery}) {
     for (int http : {400, 402, 403, 404, 409, 413, 418, 422, 429, 501}) {
       EXPECT_EQ(OfAnswer(ClientStamped(kind), http, kBody), OfAnswer(kind, http, kBody)) << http;
