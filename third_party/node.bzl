@@ -11,8 +11,8 @@ def node_test(name, data, size = "medium", **kwargs):
       **kwargs: passed on to the test.
     """
 
-    # Uses the rule that is built into Debian 12's Bazel, because Debian has no package of rules_shell. buildifier:
-    # disable=native-sh-test
+    # Uses the rule that is built into Debian 12's Bazel, because Debian has no package of rules_shell.
+    # buildifier: disable=native-sh-test
     native.sh_test(
         name = name,
         size = size,

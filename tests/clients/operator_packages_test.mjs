@@ -255,7 +255,7 @@ for (const operation of Object.keys(OPERATIONS)) {
       }
     }));
 
-    test('a body that was changed after stamping is rejected', withBody(async (simulator, body, { body: text, headers }) => {
+    test('a body changed after stamping is rejected', withBody(async (simulator, body, { body: text, headers }) => {
       const bytes = Buffer.from(text);
       for (const at of [0, bytes.length >> 1, bytes.length - 1]) {
         const flipped = Buffer.from(bytes);
