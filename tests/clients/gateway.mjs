@@ -63,9 +63,10 @@ export const encode = (method, request) => methods.get(method).requestSerialize(
  * which the decoded google.rpc details are added: `error.info`, `error.badRequest`, `error.retryInfo`, and
  * `error.statusBytes`.
  *
- * @param {object} client from connect() @param {string} method @param {object|Buffer} request a message, or bytes that
- * are sent unchanged @param {{deadlineMs?: number, metadata?: Record<string, string>, onCall?: (call: object) => void}}
- * [options]
+ * @param {object} client from connect()
+ * @param {string} method
+ * @param {object|Buffer} request a message, or bytes that are sent unchanged
+ * @param {{deadlineMs?: number, metadata?: Record<string, string>, onCall?: (call: object) => void}} [options]
  */
 export function call(client, method, request, options = {}) {
   const definition = methods.get(method);
@@ -90,9 +91,11 @@ export function call(client, method, request, options = {}) {
  * call ends. If the call fails, throws the same error as call(). Leaving the loop, for example with `break`, cancels
  * the call.
  *
- * @param {object} client from connect() @param {string} method @param {object|Buffer} request @param {{deadlineMs?:
- * number, metadata?: Record<string, string>, onCall?: (call: object) => void}} [options] without `deadlineMs`, the call
- * has no deadline
+ * @param {object} client from connect()
+ * @param {string} method
+ * @param {object|Buffer} request
+ * @param {{deadlineMs?: number, metadata?: Record<string, string>, onCall?: (call: object) => void}} [options] without
+ *     `deadlineMs`, the call has no deadline
  */
 export async function* stream(client, method, request, options = {}) {
   const definition = methods.get(method);

@@ -34,9 +34,9 @@ export class Machine {
   #control;
 
   /**
-   * Files that exist in `watched` count as synced. @param {string} folder the folder of the machine's own state, which
-   * must be on the same file system as `watched` @param {string} watched the folder whose files are on the machine's
-   * disk
+   * Files that exist in `watched` count as synced.
+   * @param {string} folder the folder of the machine's own state, which must be on the same file system as `watched`
+   * @param {string} watched the folder whose files are on the machine's disk
    */
   constructor(folder, watched) {
     this.folder = folder;
@@ -84,10 +84,12 @@ export class Machine {
 
   /**
    * Makes syncs fail: a failing sync returns EIO. The pages then count as clean, although the disk does not have them.
-   * @param {object} how @param {string} [how.match] fails only syncs of files and folders whose path contains this
-   * text; the path of a folder ends in a slash @param {number} [how.skip] the number of matching syncs that succeed
-   * first @param {number} [how.count] the number of syncs that fail after these @param {number} [how.keep] the share of
-   * the dirty pages that a failing sync writes to the disk nevertheless
+   * @param {object} how
+   * @param {string} [how.match] fails only syncs of files and folders whose path contains this text; the path of a
+   *     folder ends in a slash
+   * @param {number} [how.skip] the number of matching syncs that succeed first
+   * @param {number} [how.count] the number of syncs that fail after these
+   * @param {number} [how.keep] the share of the dirty pages that a failing sync writes to the disk nevertheless
    */
   failSyncs({ match = '', skip = 0, count = 1, keep = 0 }) {
     this.#match(match);
@@ -140,9 +142,11 @@ export class Machine {
 
   /**
    * Cuts the power: the files then have the synced data, and a random part of the data that was only in the page cache.
-   * Requires that no process runs. @param {import('../end_to_end/random.mjs').Random} random @param {object} [options]
-   * @param {number} [options.pieceBytes] the size of the pieces that the disk writes: 512 or 4096 @param {number}
-   * [options.keep] the probability that the disk has written a piece that was not synced
+   * Requires that no process runs.
+   * @param {import('../end_to_end/random.mjs').Random} random
+   * @param {object} [options]
+   * @param {number} [options.pieceBytes] the size of the pieces that the disk writes: 512 or 4096
+   * @param {number} [options.keep] the probability that the disk has written a piece that was not synced
    */
   cutPower(random, options) {
     cutPower(this, random, options);

@@ -7,8 +7,8 @@ import { entryStates, isTracked } from './machine.mjs';
 const PAGE_BYTES = 4096;
 
 /**
- * Returns the files that a power cut at this moment would leave; see Machine.cutPower(). @returns {{name: string,
- * inode: string, content: Buffer}[]} the files in the watched folder
+ * Returns the files that a power cut at this moment would leave; see Machine.cutPower().
+ * @returns {{name: string, inode: string, content: Buffer}[]} the files in the watched folder
  */
 export function remains(machine, random, { pieceBytes = 512, keep = 0.5 } = {}) {
   const chance = () => random.below(1024) < keep * 1024;
