@@ -15,8 +15,11 @@ namespace stampgate {
 //
 // Format: PEM (see pem_key.h), or `<hex>[:<curve>]` on one line. The curve is p256 (the default), secp256k1 or ed25519.
 // The hex has 64 digits. For ed25519 it may also have 128 digits: the seed, then the public key, which must belong to
-// the seed. One LF or CRLF at the end of the file is allowed. ReadSecretFile defines which owners and modes a key file
-// may have. The message of an error names the path and the broken rule, and never quotes the content. Errors:
+// the seed. One LF or CRLF at the end of the file is allowed.
+//
+// ReadSecretFile defines which owners and modes a key file may have.
+//
+// The message of an error names the path and the broken rule, and never quotes the content. Errors:
 //   kNotFound            there is no such file
 //   kPermissionDenied    this process may not read the file, or other users may access it
 //   kFailedPrecondition  the path is not a regular file

@@ -352,7 +352,7 @@ TEST(ClientStampedRequestTest, AValueThatNoFieldCanHoldExactlyIsRejectedAtEveryD
            Row{"UpdateMfaPolicy", R"({"userId":"u","mfaPolicyId":"m","order":"1"})", "/parameters/order"},
            Row{"Oauth", R"({"oidcToken":"t","targetPublicKey":"k","invalidateExisting":"true"})",
                "/parameters/invalidateExisting"},
-           // In "parameters", generateAppProofs is accepted only as a boolean or null, and deeper in the body never.
+           // In "parameters", generateAppProofs is accepted only as a boolean or null, and never deeper in the body.
            Row{"Oauth", R"({"oidcToken":"t","targetPublicKey":"k","generateAppProofs":"false"})",
                "/parameters/generateAppProofs"},
            Row{"Oauth", R"({"oidcToken":"t","targetPublicKey":"k","generateAppProofs":{}})",

@@ -16,8 +16,9 @@ inline constexpr size_t kMaxSecretFileBytes = 4096;
 
 // ReadPublicFile and ReadSecretFile each read one regular file. They follow symbolic links, because Kubernetes mounts
 // files through such links, and check the file to which the links lead. They never wait for the writer of a FIFO. They
-// allocate only as many bytes as the file has. The message of an error names the broken rule, but neither the path nor
-// the content. Errors:
+// allocate only as many bytes as the file has.
+//
+// The message of an error names the broken rule, but neither the path nor the content. Errors:
 //   kNotFound            there is no such file
 //   kPermissionDenied    this process may not read the file, or other users may access a secret
 //   kFailedPrecondition  the path is not a regular file

@@ -12,8 +12,9 @@ namespace stampgate {
 // A file of the watched folder, with its content in the simulated page cache and on the simulated disk. The file itself
 // contains the data of the cache. In the control folder, the file "disk/<inode>" contains the data of the disk. The
 // file "dirty/<inode>" has a byte for each page of 4 KiB, which is 1 if the page is dirty: changed in the cache and not
-// written to the disk. After a failed sync, a page that is not dirty may differ from the disk. Not thread-safe: callers
-// use one lock for all files.
+// written to the disk. After a failed sync, a page that is not dirty may differ from the disk.
+//
+// Not thread-safe: callers use one lock for all files.
 class CachedFile {
  public:
   static constexpr int64_t kPageBytes = 4096;
