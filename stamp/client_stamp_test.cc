@@ -85,7 +85,7 @@ std::string WithMember(Kind kind, const std::string& member, const std::string& 
   return absl::WebSafeBase64Escape(absl::StrCat(json.substr(0, begin), value, json.substr(end)));
 }
 
-TEST(ClientStampTest, AcceptsEveryVectorUnchanged) {
+TEST(ClientStampTest, AcceptsEveryVectorAndSendsItUnchanged) {
   int kinds[3] = {};
   for (const Vector& vector : Vectors()) {
     SCOPED_TRACE(vector.id);

@@ -29,7 +29,7 @@ void ExpectRefused(const std::string& path, absl::StatusCode code, absl::string_
   EXPECT_EQ(status.message(), absl::StrCat("key file ", path, ": ", rule));
 }
 
-TEST(KeyFileTest, ReadsTheHexForms) {
+TEST(KeyFileTest, ReadsKeysInHex) {
   const std::string hex = kHex;
   struct {
     std::string content;
@@ -56,14 +56,14 @@ TEST(KeyFileTest, ReadsTheHexForms) {
   }
 }
 
-TEST(KeyFileTest, ReadsPem) {
+TEST(KeyFileTest, ReadsKeysInPem) {
   const std::string path = WriteTemp("pem.key", "");
   ASSERT_TRUE(RunCommand(absl::StrCat("openssl ecparam -name secp256k1 -genkey -noout -out ", path)));
   ASSERT_EQ(chmod(path.c_str(), 0600), 0);
   EXPECT_EQ(ReadKeyFile(path).value().curve, Curve::kSecp256k1);
 }
 
-TEST(KeyFileTest, RefusesBadContent) {
+TEST(KeyFileTest, TheErrorForBadContentNamesItsFault) {
   const std::string hex = kHex;
   const std::string shape = "it is neither PEM nor <hex>[:<curve>] with 64 hex digits (64 or 128 for ed25519)";
   const std::string curve = "the curve after the colon is not p256, secp256k1 or ed25519";

@@ -111,7 +111,7 @@ Found Search(const Hidden& scalar) {
 Hidden RandomScalar() {
   std::vector<uint8_t> turned(kScalarBytes);
   randombytes_buf(turned.data(), turned.size());
-  turned[0] = 0xff;  // 0x5a: below the order of every curve
+  turned[0] = 0xff;  // the byte 0x5a, so that the scalar is below the order of every curve
   return Hidden(std::move(turned));
 }
 

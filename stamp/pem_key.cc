@@ -132,7 +132,7 @@ absl::Status ReadPkcs8(absl::string_view der, KeyParts* parts) {
   std::optional<absl::string_view> algorithm = reader.Take(kSequence);
   std::optional<absl::string_view> key = reader.Take(kOctetString);
   if (!version || (*version != Bytes("\0") && *version != Bytes("\1")) || !algorithm || !key) return BadDer();
-  reader.Take(kContext0);  // attributes are ignored
+  reader.Take(kContext0);  // skips the attributes
   absl::string_view public_key;
   if (std::optional<absl::string_view> bits = reader.Take(kContext1Primitive)) {
     if (!TakeBits(*bits, &public_key)) return BadDer();

@@ -18,9 +18,9 @@ struct StampVector {
   Curve curve;
   // The private key in different forms; each is the content of a key file.
   std::vector<std::string> key_texts;
-  std::string public_key;  // hex
+  std::string public_key;  // in hex
   std::string body;
-  std::string body_sha256;  // hex
+  std::string body_sha256;  // in hex
   // The scheme and the signature (in hex) that the stamp contains.
   std::string scheme;
   std::string signature;

@@ -16,7 +16,7 @@ TEST(AmountTest, AcceptsMaxAndDigitsWithoutALeadingZero) {
   }
 }
 
-TEST(AmountTest, RejectsOtherText) {
+TEST(AmountTest, RejectsEveryOtherText) {
   for (const std::string& bad :
        {std::string(),         std::string("00"),          std::string("01"),        std::string("000"),
         std::string("+1"),     std::string("-1"),          std::string("-0"),        std::string("1.0"),

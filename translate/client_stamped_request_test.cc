@@ -159,7 +159,7 @@ TEST(ClientStampedRequestTest, ARequestWithoutAStampIsLeftUnchanged) {
 
 // Renders a request of every operation, and parses the rendered body as if a client had stamped it. The result must be
 // the same request.
-TEST(ClientStampedRequestTest, ParsesEveryBodyThatTheGatewayRenders) {
+TEST(ClientStampedRequestTest, ABodyThatTheGatewayRenderedParsesToTheSameRequest) {
   testing::Random random(4);
   for (const Operation& operation : Operations().operations()) {
     if (operation.kind == v1::OPERATION_KIND_DISCOVERY) continue;
@@ -202,7 +202,7 @@ TEST(ClientStampedRequestTest, ParsesEveryBodyThatTheGatewayRenders) {
   }
 }
 
-// Requests that are rejected.
+// Tests of requests that are rejected.
 
 TEST(ClientStampedRequestTest, AFieldThatIsSetBesideTheStampIsRejected) {
   const Operation& operation = OperationOf("StampLogin");
@@ -251,7 +251,7 @@ TEST(ClientStampedRequestTest, ALoginWithoutAClientStampIsRefused) {
   EXPECT_TRUE(OperationOf("StampLogin").stamped_by_client);
 }
 
-TEST(ClientStampedRequestTest, ABodyWithoutAStampIsRefused) {
+TEST(ClientStampedRequestTest, AClientStampWithABodyButNoStampIsRejected) {
   const Operation& operation = OperationOf("StampLogin");
   auto request = Stamped(operation, kLogin);
   Message* stamp = request->GetReflection()->MutableMessage(request.get(), operation.request->client_stamp);
@@ -261,7 +261,7 @@ TEST(ClientStampedRequestTest, ABodyWithoutAStampIsRefused) {
               ElementsAre(Pair("client_stamp", "must hold a stamp: api_key, web_authn or attested")));
 }
 
-TEST(ClientStampedRequestTest, AStampWithoutABodyIsRefused) {
+TEST(ClientStampedRequestTest, AClientStampWithAStampButNoBodyIsRejected) {
   EXPECT_THAT(ViolationsOf("StampLogin", ""),
               ElementsAre(Pair("client_stamp.body", StartsWith("must be the JSON text of an object: "))));
 }
@@ -476,7 +476,7 @@ TEST(ClientStampedRequestTest, ErrorsAreSmallAndQuoteNoValue) {
   EXPECT_THAT(std::string(status.message()), Not(HasSubstr("a-stamp")));
 }
 
-// General operations.
+// Tests of general operations.
 
 TEST(ClientStampedRequestTest, ThePathOfAGeneralSubmitIsSetBesideTheStamp) {
   const Operation& operation = OperationOf("SubmitOperation");
@@ -558,11 +558,11 @@ TEST(ClientStampedRequestTest, AGeneralOperationCannotReplaceATypedOne) {
   }
 }
 
-// Bodies that are changed at random.
+// A test of bodies that are changed at random.
 
 // Changes a body at random. The gateway must either reject the changed body, or send it unchanged and fill the message
 // with exactly its values.
-TEST(ClientStampedRequestTest, MutatedBodiesAreRefusedOrMatchTheMessage) {
+TEST(ClientStampedRequestTest, AChangedBodyIsRejectedOrMatchesTheMessage) {
   testing::Random random(5);
   const Operation& operation = OperationOf("CreatePolicies");
   const std::string sound =

@@ -54,7 +54,7 @@ TEST(ErrorTest, AnErrorHasACodeAMessageAndAnErrorInfo) {
   EXPECT_EQ(details.retry_delay, std::nullopt);
 }
 
-TEST(ErrorTest, EveryReasonIsNamedWithoutItsPrefix) {
+TEST(ErrorTest, TheReasonIsTheEnumNameWithoutItsPrefix) {
   for (int i = 0; i < v1::ErrorReason_descriptor()->value_count(); ++i) {
     const auto* value = v1::ErrorReason_descriptor()->value(i);
     const Error error =
@@ -77,7 +77,7 @@ TEST(ErrorTest, TheDetailsAlwaysHaveTheSameOrder) {
   EXPECT_EQ(ToRpcStatus(ToStatus(error)).SerializeAsString(), rpc.SerializeAsString());
 }
 
-TEST(ErrorTest, ADelayIsExactToTheNanosecond) {
+TEST(ErrorTest, TheRetryDelayIsExactToTheNanosecond) {
   for (absl::Duration delay : {absl::ZeroDuration(), absl::Milliseconds(1500), absl::Nanoseconds(1), absl::Hours(24),
                                absl::Nanoseconds(123456789012)}) {
     Error error = InvalidRequest("later");
@@ -104,7 +104,7 @@ TEST(ErrorTest, AMessageIsTruncatedAtTheEndOfACharacter) {
   }
 }
 
-TEST(ErrorTest, AFewViolationsAreAllListed) {
+TEST(ErrorTest, AllViolationsAreListedIfThereAreFew) {
   Error error = InvalidRequest("wrong");
   for (int i = 0; i < 20; ++i) {
     error.violations.Add([&] { return Violation{absl::StrCat("f", i), "is required"}; });
@@ -127,7 +127,7 @@ TEST(ErrorTest, TheNumberOfDroppedViolationsIsStated) {
   EXPECT_THAT(DetailsOf(status).metadata, ElementsAre(Pair("violations_left_out", "980")));
 }
 
-TEST(ErrorTest, AStatusIsAtMost4KiB) {
+TEST(ErrorTest, AStatusHasAtMost4KiB) {
   for (absl::string_view piece : {"x", "é", "😀"}) {
     const std::string text = Repeated(piece, 2000);
     Error error = InvalidRequest(text);

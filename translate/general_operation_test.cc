@@ -52,7 +52,7 @@ Found CheckQuery(const std::string& path, const std::string& parameters) {
   return Check("QueryOperation", request);
 }
 
-TEST(GeneralOperationTest, AcceptsOperationsWithoutAMethod) {
+TEST(GeneralOperationTest, AcceptsAnOperationThatHasNoMethodOfItsOwn) {
   EXPECT_THAT(CheckSubmit("init_otp", "ACTIVITY_TYPE_INIT_OTP_V3"), IsEmpty());
   EXPECT_THAT(CheckSubmit("otp_login", "ACTIVITY_TYPE_OTP_LOGIN_V2"), IsEmpty());
   EXPECT_THAT(CheckSubmit("oauth_login", "ACTIVITY_TYPE_OAUTH_LOGIN"), IsEmpty());

@@ -25,7 +25,7 @@ absl::Status Fault(const FieldDescriptor* field, absl::string_view what) {
 
 absl::StatusOr<JsonForm> FormOf(const FieldDescriptor* field, v1::TextForm text_form) {
   if (text_form != v1::TEXT_FORM_UNSPECIFIED && field->type() != FieldDescriptor::TYPE_STRING) {
-    return Fault(field, "has a text form but is not a string");
+    return Fault(field, "has a text form, so it must be a string");
   }
   switch (field->type()) {
     case FieldDescriptor::TYPE_STRING:
@@ -143,11 +143,12 @@ absl::Status MessagePlans::CompileField(const FieldDescriptor* field, MessagePla
   if (rule.has_max_characters()) compiled.max_characters = rule.max_characters();
   compiled.guard = rule.guard();
 
-  if (compiled.may_be_empty && !field->has_presence()) return Fault(field, "may be empty, so it needs presence");
+  if (compiled.may_be_empty && !field->has_presence()) return Fault(field, "may be empty, so it must have presence");
   const bool integer = *form == JsonForm::kUint64 || *form == JsonForm::kUint32;
-  if ((compiled.minimum || compiled.maximum) && !integer) return Fault(field, "has a range but is not unsigned");
+  if ((compiled.minimum || compiled.maximum) && !integer)
+    return Fault(field, "has a minimum or maximum, so it must be an unsigned integer");
   if ((compiled.max_bytes || compiled.max_characters) && field->type() != FieldDescriptor::TYPE_STRING) {
-    return Fault(field, "has a length but is not a string");
+    return Fault(field, "has a maximum length, so it must be a string");
   }
   const JsonForm role_form = compiled.role == v1::FIELD_ROLE_ACTIVITY_STATUS ? JsonForm::kEnum : JsonForm::kString;
   if (compiled.role != v1::FIELD_ROLE_UNSPECIFIED && (*form != role_form || field->is_repeated())) {

@@ -114,7 +114,7 @@ TEST_F(MessagePlanTest, TheUnrecognizedMapIsNotAMemberOfTheJson) {
   EXPECT_THAT(PlanOf(v1::Policy::descriptor()).unrecognized, IsNull());
 }
 
-TEST_F(MessagePlanTest, AMessageIsCompiledOnceAndMayContainItself) {
+TEST_F(MessagePlanTest, EachMessageIsCompiledOnceAndAMessageMayContainItself) {
   const MessagePlan& plan = PlanOf(Everything::descriptor());
   EXPECT_EQ(plan.Find("inner")->message, &plan);
   EXPECT_EQ(plan.Find("inners")->message, &plan);
@@ -145,7 +145,7 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{testing::HasSint32::descriptor(), "HasSint32.value has type sint32, which has no JSON form here"},
         FaultCase{testing::HasMap::descriptor(), "HasMap.labels is a map, which has no JSON form here"},
         FaultCase{testing::HasTextFormOfNumber::descriptor(),
-                  "HasTextFormOfNumber.value has a text form but is not a string"},
+                  "HasTextFormOfNumber.value has a text form, so it must be a string"},
         FaultCase{testing::HasRepeatedMembers::descriptor(), "HasRepeatedMembers.value must not be repeated"},
         FaultCase{testing::HasMembersTwice::descriptor(),
                   "HasMembersTwice.second is a second field whose text form is JSON members"},
@@ -155,10 +155,13 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{testing::HasExclusionWithoutPresence::descriptor(),
                   "HasExclusionWithoutPresence: at_most_one names value, which is not a field with presence"},
         FaultCase{testing::HasEmptyWithoutPresence::descriptor(),
-                  "HasEmptyWithoutPresence.value may be empty, so it needs presence"},
-        FaultCase{testing::HasRangeOfSigned::descriptor(), "HasRangeOfSigned.value has a range but is not unsigned"},
-        FaultCase{testing::HasRangeOfText::descriptor(), "HasRangeOfText.value has a range but is not unsigned"},
-        FaultCase{testing::HasLengthOfNumber::descriptor(), "HasLengthOfNumber.value has a length but is not a string"},
+                  "HasEmptyWithoutPresence.value may be empty, so it must have presence"},
+        FaultCase{testing::HasRangeOfSigned::descriptor(),
+                  "HasRangeOfSigned.value has a minimum or maximum, so it must be an unsigned integer"},
+        FaultCase{testing::HasRangeOfText::descriptor(),
+                  "HasRangeOfText.value has a minimum or maximum, so it must be an unsigned integer"},
+        FaultCase{testing::HasLengthOfNumber::descriptor(),
+                  "HasLengthOfNumber.value has a maximum length, so it must be a string"},
         FaultCase{testing::HasRoleOfNumber::descriptor(),
                   "HasRoleOfNumber.value has a role, so it must be a single string"},
         FaultCase{testing::HasRepeatedRole::descriptor(),

@@ -45,7 +45,7 @@ std::string Write(const Message& message, const MessagePlan& plan) {
   return absl::StrCat("{", members, "}");
 }
 
-// From messages to JSON and back.
+// Tests that translate messages to JSON and back.
 
 void ExpectSurvivesItsJson(const Message& prototype, const MessagePlan& plan, Random& random, int depth = 4) {
   std::unique_ptr<Message> message(prototype.New());
@@ -58,7 +58,7 @@ void ExpectSurvivesItsJson(const Message& prototype, const MessagePlan& plan, Ra
                                                                                    << read->DebugString();
 }
 
-TEST(MessageReaderPropertyTest, AMessageSurvivesRenderingAndParsing) {
+TEST(MessageReaderPropertyTest, AMessageIsUnchangedAfterItIsRenderedAndParsed) {
   Random random(1);
   for (const Operation& operation : Operations().operations()) {
     // Skips general operations: the body does not contain their path, and their response is always set.
@@ -74,7 +74,7 @@ TEST(MessageReaderPropertyTest, AMessageSurvivesRenderingAndParsing) {
   }
 }
 
-// From the JSON of responses to messages and back.
+// Tests that translate the JSON of responses to messages and back.
 
 // Returns a JSON object that upstream could send: it has all members of the plan, with lists of up to two elements.
 Json FullObject(const MessagePlan& plan, Random& random, int depth);

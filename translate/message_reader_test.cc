@@ -49,7 +49,7 @@ void ExpectReads(const std::string& json, const std::string& text_proto) {
   EXPECT_EQ(ReadAs<T>(json).DebugString(), Proto<T>(text_proto).DebugString()) << json;
 }
 
-// Responses of upstream.
+// Tests of responses of upstream.
 
 TEST(MessageReaderTest, ReadsACompletedActivity) {
   ExpectReads<v1::CreatePoliciesResponse>(
@@ -113,7 +113,7 @@ TEST(MessageReaderTest, AnUnlistedStatusIsStoredInUnrecognized) {
   }
 }
 
-TEST(MessageReaderTest, AResultMayBeNullAbsentOrEmpty) {
+TEST(MessageReaderTest, AResultThatIsNullOrAbsentIsUnsetAndAnEmptyOneIsSet) {
   ExpectReads<v1::CreatePoliciesResponse>(R"({"activity":{"result":null}})", "activity {}");
   ExpectReads<v1::CreatePoliciesResponse>(R"({"activity":{}})", "activity {}");
   ExpectReads<v1::CreatePoliciesResponse>(R"({"activity":{"result":{}}})", "activity { result {} }");
@@ -162,7 +162,7 @@ TEST(MessageReaderTest, ASecondMemberOfAOneofIsStoredInUnrecognized) {
       R"pb(activity { intent { stamp_login_intent {} } })pb");
 }
 
-TEST(MessageReaderTest, ReadsTheKeySetWithTheOperatorsNames) {
+TEST(MessageReaderTest, ReadsAKeySetWhoseMemberNamesContainTheOperatorsName) {
   ExpectReads<v1::GetWebhookKeySetResponse>(
       R"({"keys":[{"kid":"k1","kty":"OKP","crv":"Ed25519","alg":"EdDSA","use":"sig","x":"AAAA",
           "service_signature_algorithm":"ed25519","service_signature_version":"v1","other_signature_version":"v9"}]})",
@@ -185,7 +185,7 @@ TEST(MessageReaderTest, TheResponseOfAGeneralOperationIsTheJsonTextItself) {
   EXPECT_EQ(ReadAs<v1::SubmitOperationResponse>("{\"activity\":{}}").answer(), "{\"activity\":{}}");
 }
 
-// Times.
+// Tests of timestamps.
 
 TEST(MessageReaderTest, ReadsATimeFromAnObjectOfDecimalStrings) {
   ExpectReads<Everything>(R"({"time":{"nanos":"7","seconds":"-62135596800"}})",
@@ -245,7 +245,7 @@ TEST(MessageReaderTest, ATimeWithAnInvalidMemberIsOnlyStoredInUnrecognized) {
                              unrecognized { key: "/times/1" value: "{\"seconds\":\"999999999999999\"}" })");
 }
 
-// Names that are not Unicode.
+// Tests of member names that are not Unicode.
 
 TEST(MessageReaderTest, AnObjectWithANonUnicodeNameIsStoredWholeInUnrecognized) {
   // The object's other members still set their fields, or are stored in `unrecognized`.
@@ -266,7 +266,7 @@ TEST(MessageReaderTest, AnObjectWithANonUnicodeNameIsStoredWholeInUnrecognized) 
                                         })");
 }
 
-// Numbers.
+// Tests of numbers.
 
 struct NumberCase {
   const char* json;
@@ -318,7 +318,7 @@ INSTANTIATE_TEST_SUITE_P(
                       NumberCase{R"({"signedSmall":-2147483649})", "", false},
                       NumberCase{R"({"signedSmall":-7.0e0})", "signed_small: -7", false}));
 
-// Values that do not fit their field.
+// Tests of values that their field cannot hold.
 
 TEST(MessageReaderTest, AValueOfAnotherTypeIsStoredInUnrecognized) {
   struct Row {
@@ -364,7 +364,7 @@ TEST(MessageReaderTest, AnElementThatCannotBeConvertedBecomesAnEmptyElement) {
            unrecognized { key: "/inners/1" value: "7" })pb");
 }
 
-TEST(MessageReaderTest, NullAbsentAndEmptyListsAreEqual) {
+TEST(MessageReaderTest, AListThatIsNullOrAbsentIsReadAsEmpty) {
   ExpectReads<Everything>(
       R"({"text":null,"texts":null,"flag":null,"big":null,"small":null,"color":null,"time":null,"inner":null,
           "inners":null,"jsons":null,"choiceText":null})",
@@ -380,7 +380,7 @@ TEST(MessageReaderTest, AnEmptyTextAndZeroCountAsPresent) {
   EXPECT_TRUE(ReadAs<v1::ListWalletAccountsResponse>(R"({"accounts":[{"name":""}]})").accounts(0).has_name());
 }
 
-// JSON Pointers.
+// Tests of the JSON Pointers under which values are stored.
 
 TEST(MessageReaderTest, UnknownMembersAreStoredInUnrecognizedAtAnyDepth) {
   const Everything message = ReadAs<Everything>(
@@ -407,7 +407,7 @@ TEST(MessageReaderTest, AMemberNamedUnrecognizedIsAnUnknownMember) {
                           R"(unrecognized { key: "/unrecognized" value: "{\"/a\":\"1\"}" })");
 }
 
-// Errors.
+// Tests of errors.
 
 TEST(MessageReaderTest, TextThatIsNotStrictJsonIsAnError) {
   for (const char* json :

@@ -38,7 +38,7 @@ HttpAnswer Ok(std::string body) {
   return answer;
 }
 
-TEST(ResponseTranslatorTest, AResponseWithItsActivityIsOk) {
+TEST(ResponseTranslatorTest, AResponseThatContainsItsActivityIsOk) {
   v1::CreatePoliciesResponse response;
   EXPECT_THAT(
       Translate("CreatePolicies", Ok(R"({"activity":{"id":"a","status":"ACTIVITY_STATUS_COMPLETED"}})"), response),
@@ -93,7 +93,7 @@ TEST(ResponseTranslatorTest, JsonTextIsReadWhateverItsContentType) {
   EXPECT_THAT(Translate("GetPolicy", answer, response), StatusIs(absl::StatusCode::kOk));
 }
 
-TEST(ResponseTranslatorTest, AGeneralResponseMayBeAnyObject) {
+TEST(ResponseTranslatorTest, TheResponseOfAGeneralOperationMayBeAnyObject) {
   v1::SubmitOperationResponse response;
   EXPECT_THAT(Translate("SubmitOperation", Ok(R"({"activity": {}})"), response), StatusIs(absl::StatusCode::kOk));
   EXPECT_EQ(response.answer(), R"({"activity": {}})");

@@ -104,7 +104,7 @@ TEST(SecretsTest, StringsAndLongNumbersInASecretJsonTextAreSecrets) {
   EXPECT_EQ(Strike("QueryOperation", request, "no user@example.com"), "no [secret]");
 }
 
-TEST(SecretsTest, OtherTextIsUnchanged) {
+TEST(SecretsTest, TextWithoutSecretsIsUnchanged) {
   const std::string request = R"pb(
     organization_id: "11111111-2222-4333-8444-555555555555"
     parameters {

@@ -72,7 +72,7 @@ TEST(OutcomeUnknownTest, TheMessageNamesTheIdempotencyKeyIfTheSubmitHasOne) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("repeat it with its idempotency_key to learn"));
 }
 
-// Exchanges without a response.
+// Tests of exchanges without a response.
 
 struct FailureCase {
   Kind kind;
@@ -136,14 +136,14 @@ INSTANTIATE_TEST_SUITE_P(
                       FailureCase{kQuery, Cause::kTooLarge, true, Code::kInternal, "UPSTREAM_ANSWER_UNREADABLE"},
                       FailureCase{kQuery, Cause::kShutdown, true, Code::kUnavailable, "SHUTTING_DOWN"}));
 
-TEST(UpstreamErrorTest, TheMessageHasTheHttpLibrarysDetail) {
+TEST(UpstreamErrorTest, TheMessageContainsTheHttpLibrarysDescription) {
   EXPECT_THAT(ErrorFromFailure({Cause::kTls, false, "certificate has expired"}, Call(kQuery)),
               StatusIs(Code::kUnavailable, Eq("upstream: certificate has expired")));
   EXPECT_THAT(ErrorFromFailure({Cause::kBroken, true, "connection reset"}, Call(kSubmit)),
               StatusIs(Code::kUnknown, StartsWith("upstream: connection reset; the submit may have been carried out")));
 }
 
-// HTTP statuses.
+// Tests of HTTP statuses.
 
 constexpr char kBody[] = R"({"code":0,"message":"their words","details":[]})";
 
@@ -283,7 +283,7 @@ TEST(UpstreamErrorTest, ASubmitIsUnavailableOnlyIfNoByteWasSent) {
   }
 }
 
-// Bodies.
+// Tests of error bodies.
 
 TEST(UpstreamErrorTest, UpstreamsCodeMayBeInADetailOrAtTheTopLevel) {
   for (
@@ -339,7 +339,7 @@ TEST(UpstreamErrorTest, UpstreamsFieldViolationsAreReturned) {
               ElementsAre(Pair("parameters.oidcToken", "not a token: [secret]"), Pair("x", ""), Pair("", "")));
 }
 
-TEST(UpstreamErrorTest, ADenialByPolicyIsPermissionDenied) {
+TEST(UpstreamErrorTest, ADenialByUpstreamsPolicyIsPermissionDenied) {
   const absl::Status status = OfAnswer(kSubmit, 403, R"({"code":7,"message":"policy denied","details":[
       {"@type":"type.googleapis.com/errors.v1.PolicyEnginePermissionError","message":"denied",
        "policyEvaluations":[{"policyId":"p","outcome":"OUTCOME_DENY_EXPLICIT"}]}]})");
@@ -363,7 +363,7 @@ TEST(UpstreamErrorTest, TheRpcCodeDistinguishesEqualHttpStatuses) {
   EXPECT_THAT(OfAnswer(kQuery, 400, R"({"code":99999999999,"message":"m"})"), StatusIs(Code::kInvalidArgument));
 }
 
-// Upstream's own codes.
+// Tests of upstream's own codes.
 
 struct UpstreamCodeCase {
   const char* name;
@@ -484,7 +484,7 @@ TEST(UpstreamErrorTest, UpstreamsTextsAreInTheMetadata) {
   }
 }
 
-// Stamps that clients make.
+// Tests of stamps that clients make.
 
 SentCall ClientStamped(Kind kind, std::string stamp = "hush-stamp-hush") {
   SentCall call = Call(kind);
@@ -573,7 +573,7 @@ TEST(ClientStampErrorTest, NeitherTheStampNorItsTokenIsQuoted) {
   EXPECT_EQ(status.message(), "no such key: 02abcdef0123456789");
 }
 
-// Delays after which the caller can repeat a call.
+// Tests of the delay after which the caller can repeat a call.
 
 struct WaitCase {
   const char* name;
@@ -639,9 +639,9 @@ TEST(UpstreamErrorTest, TheErrorHasTheDelayOfRetryAfter) {
   EXPECT_EQ(DetailsOf(OfAnswer(kQuery, 400, "", absl::Seconds(30))).retry_delay, std::nullopt);
 }
 
-// Secrets.
+// Tests of secrets.
 
-TEST(UpstreamErrorTest, SecretsOfTheRequestAreRemoved) {
+TEST(UpstreamErrorTest, TheSecretsOfTheRequestAreRemovedFromUpstreamsTexts) {
   for (int http : {400, 401, 403, 404, 409, 418, 422, 429, 500, 501, 503}) {
     for (const char* body :
          {R"({"code":3,"message":"bad token hush-hush-hush (h\u0075sh-hush-hush) in {\"oidcToken\":\"hush-hush-hush\"}",

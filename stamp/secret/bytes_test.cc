@@ -25,7 +25,7 @@ SecretBytes Make(absl::string_view content) {
   return secret;
 }
 
-TEST(SecretBytesTest, StartsAsZeroes) {
+TEST(SecretBytesTest, CreateReturnsZeroBytes) {
   SecretBytes secret = SecretBytes::Create(33).value();
   EXPECT_EQ(secret.size(), 33u);
   EXPECT_EQ(secret.text(), std::string(33, '\0'));

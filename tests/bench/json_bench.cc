@@ -101,7 +101,7 @@ int Main() {
   for (int round = 0; round < absl::GetFlag(FLAGS_rounds); ++round) {
     for (size_t i = 0; i < parts.size(); ++i) results[i].push_back(Nanoseconds(parts[i]));
   }
-  if (!ok) return Fail("something failed");
+  if (!ok) return Fail("the translation or the JSON util failed during the measurement");
   std::printf("read ours_ns=%.0f util_ns=%.0f ours_bytes=%zu util_bytes=%zu\n", Median(results[0]), Median(results[1]),
               ours.size(), utils.size());
   std::printf("write ours_ns=%.0f util_ns=%.0f ours_bytes=%zu util_bytes=%zu\n", Median(results[2]), Median(results[3]),

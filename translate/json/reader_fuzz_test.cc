@@ -285,7 +285,7 @@ absl::Status ReadAll(JsonValue& value) {
   return value.Text().status();
 }
 
-TEST(JsonReaderFuzzTest, TheCheckerAcceptsTheSeeds) {
+TEST(JsonReaderFuzzTest, TheCheckerAcceptsTheTextsBeforeTheyAreDamaged) {
   for (const std::string& seed : Seeds()) EXPECT_TRUE(Checker(seed).IsStrictObject()) << seed;
 }
 

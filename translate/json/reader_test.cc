@@ -111,7 +111,7 @@ TEST(JsonReaderTest, AMemberNameMayContainAnEscapedHalfOfASurrogatePair) {
                           Pair("\xed\xa0\xbd😀", false), Pair("Ж", true)));
 }
 
-TEST(JsonReaderTest, TheCharacterBeforeTheSurrogatesIsUnicode) {
+TEST(JsonReaderTest, TheLastCharacterBelowTheSurrogatesIsUnicode) {
   EXPECT_TRUE(IsUnicode("\xed\x9f\xbf"));
   EXPECT_TRUE(IsUnicode("\xee\x80\x80"));
   EXPECT_TRUE(IsUnicode(""));
@@ -234,7 +234,7 @@ INSTANTIATE_TEST_SUITE_P(Duplicates, MalformedJsonTest,
                                            "{\"o\":[{\"x\":1,\"x\":2}]}", "{\"\":1,\"\":2}",
                                            "{\"\\ud800\":1,\"\\uD800\":2}"));
 
-TEST(JsonReaderTest, DuplicatesAreFoundAmongManyNames) {
+TEST(JsonReaderTest, ADuplicateIsFoundAmongManyNames) {
   std::string names;
   for (int i = 0; i < 1000; ++i) absl::StrAppend(&names, "\"m", i, "\":0,");
   EXPECT_TRUE(CheckJsonObject(absl::StrCat("{", names, "\"last\":0}")).ok());

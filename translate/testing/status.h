@@ -22,7 +22,7 @@ struct Details {
   std::string domain;
   std::string reason;
   std::map<std::string, std::string> metadata;
-  std::vector<std::pair<std::string, std::string>> violations;  // field and description
+  std::vector<std::pair<std::string, std::string>> violations;  // the field and the description of each
   std::optional<absl::Duration> retry_delay;
 };
 Details DetailsOf(const absl::Status& status);
