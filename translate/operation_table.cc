@@ -61,18 +61,20 @@ absl::Status OperationTable::AddMethod(const ApiMethod& entry) {
   operation.stamped_by_client = rule.stamped_by_client();
 
   if (method->client_streaming() || operation.streams) return Fault(method, "must not be streaming");
-  if (operation.kind == v1::OPERATION_KIND_UNSPECIFIED) return Fault(method, "needs a kind");
+  if (operation.kind == v1::OPERATION_KIND_UNSPECIFIED) return Fault(method, "must have a kind");
   if (!absl::StartsWith(operation.path, "/") || absl::EndsWith(operation.path, "/") != operation.general) {
-    return Fault(method, "needs a path that begins with a slash, and ends in one only if it is general");
+    return Fault(method,
+                 "must have a path that begins with a slash, and that ends in a slash if the method is general but not "
+                 "otherwise");
   }
   if (operation.activity_type.empty() == (operation.is_submit() && !operation.general)) {
-    return Fault(method, "needs an activity type exactly if it is a submit that is not general");
+    return Fault(method, "must have an activity type if it is a submit that is not general, and otherwise none");
   }
   if (operation.stamped_by_client && operation.kind == v1::OPERATION_KIND_DISCOVERY) {
     return Fault(method, "must not be stamped by clients, because a discovery has no stamp");
   }
   if (!absl::c_all_of(operation.path, [](char c) { return absl::ascii_isgraph(c) && c != '#' && c != '?'; })) {
-    return Fault(method, "needs a path that can be sent without escaping");
+    return Fault(method, "must have a path that can be sent without escaping");
   }
   if (!paths_.insert(operation.path).second) return Fault(method, "has the path of another operation");
 
@@ -121,7 +123,7 @@ absl::Status OperationTable::AddMethod(const ApiMethod& entry) {
   operation.activity_type_field = FindRole(*operation.request, v1::FIELD_ROLE_ACTIVITY_TYPE);
   if ((operation.path_segment != nullptr) != operation.general ||
       (operation.activity_type_field != nullptr) != (operation.general && operation.is_submit())) {
-    return Fault(method, "needs the fields of a general operation exactly if it is general");
+    return Fault(method, "must have the fields of a general operation if it is general, and otherwise none of them");
   }
   for (const FieldPlan* field : {operation.path_segment, operation.activity_type_field}) {
     if (field != nullptr && (!field->required || field->may_be_empty)) {

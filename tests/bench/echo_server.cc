@@ -2,7 +2,7 @@
 // part of the minimum cost of a call to the gateway. It registers its methods and configures its connections like the
 // gateway.
 //
-//   echo_server /package.Service/Method=BYTES...    each method responds with so many bytes
+//   echo_server /package.Service/Method=BYTES...    makes each method respond with BYTES bytes
 
 #include <grpcpp/impl/codegen/rpc_service_method.h>
 #include <grpcpp/impl/codegen/server_callback_handlers.h>

@@ -77,7 +77,7 @@ export class Machine {
     return Date.now() + this.clockOffsetMs;
   }
 
-  /** Seeds the library's random choices. */
+  /** Sets the seed of the random choices of libmachine.so. */
   seed(number) {
     this.#set('random', number);
   }
@@ -120,7 +120,7 @@ export class Machine {
     this.#set('writeBack1024', Math.round(probability * 1024));
   }
 
-  /** Ends the failing and waiting of syncs, and the limit of free bytes. Does not undo the effects of failed syncs. */
+  /** Lets syncs succeed again and removes the limit of free bytes. Does not undo the effects of failed syncs. */
   release() {
     for (const name of ['failingCount', 'failingSkip', 'hanging']) this.#set(name, 0);
     this.#set('freeBytes', -1);

@@ -1,8 +1,9 @@
 // A program that executes a command, on files or clocks, for each line of its input. For each command it prints a
 // result: a number, or the name of an errno.
 //
-//   open F                  opens F for reading and writing, creates it if necessary; the other commands first do this
-//   too append F TEXT           appends TEXT, with O_APPEND write F OFFSET BYTE N   writes the character BYTE N times
+//   open F                  opens F for reading and writing, or creates it; the other commands first do this too
+//   append F TEXT           appends TEXT, with O_APPEND
+//   write F OFFSET BYTE N   writes the character BYTE N times
 //   cut F SIZE              calls ftruncate()
 //   grow F SIZE             calls posix_fallocate()
 //   sync F                  calls fsync()
