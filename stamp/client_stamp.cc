@@ -45,16 +45,16 @@ bool IsHex(absl::string_view text) {
   return !text.empty() && text.size() % 2 == 0 && absl::c_all_of(text, absl::ascii_isxdigit);
 }
 
-// Whether `hex` has the form of a point on one of the curves, compressed or uncompressed: some clients do not compress
-// it.
+// Returns true if `hex` has the length and the prefix of a point on a curve, compressed or uncompressed. Some clients
+// send uncompressed points.
 bool IsPoint(absl::string_view hex) {
   if (!IsHex(hex)) return false;
   if (hex.size() == 66) return absl::StartsWith(hex, "02") || absl::StartsWith(hex, "03");
   return hex.size() == 130 && absl::StartsWith(hex, "04");
 }
 
-// Whether `hex` can be the DER of two numbers of at most 32 bytes. Checks only the tag and the length, because some
-// clients write superfluous leading zeros.
+// Returns true if `hex` can be the DER of two numbers of at most 32 bytes. Checks only the tag and the length, because
+// some clients write superfluous leading zeros.
 bool IsEcdsaSignature(absl::string_view hex) {
   return IsHex(hex) && absl::StartsWith(hex, "30") && hex.size() >= 16 && hex.size() <= 160;
 }

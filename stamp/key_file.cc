@@ -52,8 +52,8 @@ absl::StatusOr<PrivateKey> ParseHexKey(absl::string_view text) {
 absl::StatusOr<PrivateKey> ParseKeyText(absl::string_view text) {
   if (absl::StartsWith(text, "-----BEGIN ")) return ParsePemKey(text);
   if (absl::StrContains(text, "-----BEGIN ")) return absl::InvalidArgumentError("it has text before the PEM block");
-  // Removes at most one line end, which editors append. If this removed all white space at the end, it would also
-  // accept some files that were not copied completely.
+  // Removes at most one line end, which editors append. Does not remove other white space at the end, which can be a
+  // sign of a damaged file.
   if (absl::ConsumeSuffix(&text, "\n")) absl::ConsumeSuffix(&text, "\r");
   return ParseHexKey(text);
 }

@@ -12,7 +12,7 @@
 
 namespace stampgate {
 
-// One entry of tests/vectors/stamps.json.
+// A stamp of tests/vectors/stamps.json, with its key and body.
 struct StampVector {
   std::string id;
   Curve curve;

@@ -22,9 +22,9 @@ constexpr size_t kMaxTypeBytes = 80;
 // gateway writes. IsEnvelopeMember describes the spelling.
 constexpr absl::string_view kEnvelope[] = {"organizationid", "type", "timestampms", "parameters"};
 
-// Whether upstream's JSON parser might read `name` as one of kEnvelope. Some parsers also accept the field names of the
-// proto, with underscores, and some ignore case. Those that ignore the case of all Unicode letters read U+017F as s and
-// U+212A as k, so the caller of this function must first reject names that are not ASCII.
+// Returns true if upstream's JSON parser might read `name` as one of kEnvelope. Some parsers also accept the field
+// names of the proto, with underscores, and some ignore case. Those that ignore the case of all Unicode letters read
+// U+017F as s and U+212A as k, so the caller of this function must first reject names that are not ASCII.
 bool IsEnvelopeMember(absl::string_view name) {
   const std::string plain = absl::StrReplaceAll(absl::AsciiStrToLower(name), {{"_", ""}});
   return absl::c_linear_search(kEnvelope, plain);

@@ -39,7 +39,7 @@ struct Integer {
   bool exact = false;  // whether the message writer would write the value in the same spelling
 };
 
-// Whether `text`, an integer, has the canonical spelling: no "+", no leading zero, no "-0".
+// Returns true if `text`, an integer, has the canonical spelling: no "+", no leading zero, no "-0".
 bool IsCanonical(absl::string_view text) {
   absl::string_view digits = text;
   if (!digits.empty() && digits.front() == '-') digits.remove_prefix(1);
@@ -77,8 +77,8 @@ Integer<T> ReadInteger(const JsonValue& value, Kind expected) {
 
 class MessageReader {
  public:
-  // Whether the JSON is a response or a request. In a response, the field of form kJsonMembers receives the whole
-  // object. In a request, it receives the members that have no field of their own.
+  // The kind of the JSON. In a response, the field of form kJsonMembers receives the whole object. In a request, it
+  // receives the members that have no field of their own.
   enum class Side { kAnswer, kRequest };
 
   MessageReader(Side side, OnUnrecognized unrecognized, OnMissingList missing_list)
@@ -128,7 +128,7 @@ class MessageReader {
     size_t index = 0;
   };
 
-  // Whether the JSON object has a member with the name of the field.
+  // Returns true if the field is a member of the JSON object under its own name.
   static bool IsMember(const FieldPlan& field) { return field.in_json && field.form != JsonForm::kJsonMembers; }
 
   static absl::Status AppendMember(absl::string_view name, JsonValue& value, std::string& object) {

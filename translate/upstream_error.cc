@@ -105,12 +105,12 @@ struct ErrorBody {
   std::vector<Violation> violations;
 };
 
-// Whether `name` is that of the member with upstream's code. The name begins with that of upstream's operator. The
-// value may be "", which means no code.
+// Returns true if `name` is the name of the member with upstream's code. The name begins with that of upstream's
+// operator. The value may be "", which means no code.
 bool IsCodeMember(absl::string_view name) { return absl::EndsWith(name, "ErrorCode"); }
 
-// Whether `text` can be an ErrorInfo.reason. "UNSPECIFIED", the zero value of upstream's enum, cannot: it means that
-// there is no code.
+// Returns true if `text` can be an ErrorInfo.reason. "UNSPECIFIED", the zero value of upstream's enum, cannot: it means
+// that there is no code.
 bool IsReason(absl::string_view text) {
   return text != "UNSPECIFIED" && text.size() >= 2 && text.size() <= 63 && absl::ascii_isupper(text.front()) &&
          text.back() != '_' && absl::c_all_of(text, [](unsigned char c) {
@@ -175,8 +175,8 @@ bool IsKnownCode(absl::string_view code) {
          absl::c_linear_search(kCredentialCodes, code);
 }
 
-// Whether the caller can wait and repeat the call. Upstream also returns 429 for exhausted quotas, for which waiting
-// does not help. Such a response has a code of its own, or neither a code nor a Retry-After.
+// Returns true if the caller can repeat the call after a delay. Upstream also returns 429 for exhausted quotas, for
+// which waiting does not help. Such a response has a code of its own, or neither a code nor a Retry-After.
 bool IsRateLimit(const HttpAnswer& answer, const std::optional<ErrorBody>& body) {
   const absl::string_view code = body.has_value() ? absl::string_view(body->upstream_code) : absl::string_view();
   if (code == kRateLimitCode) return true;
@@ -233,7 +233,8 @@ Secrets SecretsOf(const SentCall& call) {
   return secrets;
 }
 
-// Whether `code` can be returned to the caller. An unknown code may be a secret of the request that upstream repeats.
+// Returns true if `code` can be returned to the caller. An unknown code may be a secret of the request that upstream
+// repeats.
 bool IsSafeCode(absl::string_view code, const Secrets& secrets) {
   return IsKnownCode(code) || secrets.Strike(code) == code;
 }

@@ -652,7 +652,7 @@ TEST(UpstreamErrorTest, TheSecretsOfTheRequestAreRemovedFromUpstreamsTexts) {
   }
 }
 
-TEST(UpstreamErrorTest, AnUnknownCodeThatRepeatsASecretIsRemoved) {
+TEST(UpstreamErrorTest, AnUnknownCodeThatContainsASecretIsRemoved) {
   const Operation& operation = OperationOf("Oauth");
   auto request = testing::RequestOf(operation, R"pb(parameters { oidc_token: "HUSH_HUSH_HUSH" })pb");
   for (int http : {400, 401, 429, 501, 503}) {

@@ -27,7 +27,7 @@ const MATCH_AT = MEMBERS.length * 8;
 const MATCH_BYTES = 128;
 const CONTROL_BYTES = 4096;
 
-/** Whether the machine tracks the content of this file. Must agree with IsTracked in watched_path.h. */
+/** Returns true if the machine tracks the content of the file `name`. Must agree with IsTracked in watched_path.h. */
 export const isTracked = (name) => !name.endsWith('-shm') && !name.endsWith('.lock');
 
 export class Machine {
