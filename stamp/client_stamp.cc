@@ -22,7 +22,7 @@ using Members = std::map<std::string, std::string>;
 
 struct Header {
   absl::string_view name;
-  bool may_be_plain;  // the value may be the JSON itself instead of its base64url
+  bool may_be_plain;  // the value may be the JSON itself instead of the base64url of the JSON
   std::vector<absl::string_view> members;
 };
 
@@ -45,14 +45,16 @@ bool IsHex(absl::string_view text) {
   return !text.empty() && text.size() % 2 == 0 && absl::c_all_of(text, absl::ascii_isxdigit);
 }
 
-// A point on one of the curves; some clients write it uncompressed.
+// Returns true if `hex` has the length and the prefix of a point on a curve, compressed or uncompressed. Some clients
+// send uncompressed points.
 bool IsPoint(absl::string_view hex) {
   if (!IsHex(hex)) return false;
   if (hex.size() == 66) return absl::StartsWith(hex, "02") || absl::StartsWith(hex, "03");
   return hex.size() == 130 && absl::StartsWith(hex, "04");
 }
 
-// DER of two numbers of at most 32 bytes. Some clients add leading zeros, so this checks nothing further.
+// Returns true if `hex` can be the DER of two numbers of at most 32 bytes. Checks only the tag and the length, because
+// some clients write superfluous leading zeros.
 bool IsEcdsaSignature(absl::string_view hex) {
   return IsHex(hex) && absl::StartsWith(hex, "30") && hex.size() >= 16 && hex.size() <= 160;
 }
@@ -85,14 +87,15 @@ absl::Status CheckWebAuthn(const Members& stamp) {
   for (const auto& [name, text] : stamp) {
     if (!IsBase64url(text)) return Must(absl::StrCat("have a ", name, " in base64url without padding"));
   }
-  constexpr size_t kMinAuthenticatorBytes = 37;  // digest of the relying party's name, flags, counter
+  // The hash of the relying party's id has 32 bytes, the flags have 1, and the counter has 4.
+  constexpr size_t kMinAuthenticatorBytes = 37;
   std::string decoded;
   if (!absl::WebSafeBase64Unescape(stamp.at("authenticatorData"), &decoded) ||
       decoded.size() < kMinAuthenticatorBytes) {
     return Must("have authenticatorData of 37 bytes or more");
   }
   if (!absl::WebSafeBase64Unescape(stamp.at("clientDataJson"), &decoded) || !CheckJsonObject(decoded).ok()) {
-    return Must("have a clientDataJson that is one");
+    return Must("have a clientDataJson that is the base64url of a JSON object");
   }
   return absl::OkStatus();
 }
@@ -108,13 +111,13 @@ absl::Status CheckAttested(const Members& stamp) {
   return absl::OkStatus();
 }
 
-// Reads the members, which must be strings and exactly those of the stamp's kind.
+// Reads the members of the stamp's JSON object. They must be exactly `header.members`, and all must be strings.
 absl::StatusOr<Members> ReadMembers(const Header& header, absl::string_view value) {
   std::string json(value);
   if (!header.may_be_plain || !absl::StartsWith(value, "{")) {
     if (!IsBase64url(value) || !absl::WebSafeBase64Unescape(value, &json)) {
-      return Must(absl::StrCat("be ", header.may_be_plain ? "a JSON object, or " : "", "base64url without padding of ",
-                               header.may_be_plain ? "one" : "a JSON object"));
+      return Must(absl::StrCat("be ", header.may_be_plain ? "a JSON object, or the " : "the ",
+                               "base64url without padding of a JSON object"));
     }
   }
   Members members;
@@ -130,7 +133,7 @@ absl::StatusOr<Members> ReadMembers(const Header& header, absl::string_view valu
   if (!status.ok()) return Must(absl::StrCat("be the JSON text of an object: ", status.message()));
   if (!all_texts || !absl::c_equal(header.members, members,
                                    [](absl::string_view name, const auto& member) { return name == member.first; })) {
-    return Must(absl::StrCat("hold the texts ", absl::StrJoin(header.members, ", "), " and nothing else"));
+    return Must(absl::StrCat("have the strings ", absl::StrJoin(header.members, ", "), " as its only members"));
   }
   return members;
 }

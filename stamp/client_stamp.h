@@ -1,10 +1,11 @@
-// A stamp that an end user made: checks its form and attaches it to the body that came with it.
+// A stamp that an end user made: checks its form and attaches it to the body that the end user signed.
 //
-// Upstream decides whose key it is and whether it signs this body; only upstream knows the keys. Checking the signature
-// here would reject no attacker, since anybody can make a valid stamp with a key that upstream does not know. It would
-// also cost about as much CPU as the rest of the call, and it would have to accept exactly the encodings that upstream
-// accepts: each difference would reject a legitimate user. The form is checked so that a value that cannot be a stamp
-// fails before anything is sent, and so that the header can hold nothing but a stamp.
+// The gateway does not verify the signature. Only upstream knows the keys of end users, so upstream decides whose key
+// made the stamp and whether the stamp signs this body. A check by the gateway would stop no attacker, since anybody
+// can make a valid stamp with a key that upstream does not know. Such a check would also use about as much CPU as the
+// rest of the call. And it would have to accept exactly the encodings that upstream accepts: each difference would
+// reject a legitimate user. The gateway checks only the form of a stamp. A value that cannot be a stamp is thus
+// rejected before anything is sent, and the header can contain nothing but a stamp.
 #ifndef STAMPGATE_STAMP_CLIENT_STAMP_H_
 #define STAMPGATE_STAMP_CLIENT_STAMP_H_
 
@@ -18,29 +19,29 @@
 
 namespace stampgate {
 
-// The longest value of a stamp's header. A stamp with a token in it has 1 to 2 KiB; few servers accept headers over 8
-// KiB.
+// The maximum length of the value of a stamp's header. A stamp that contains a token has 1 to 2 KiB. Few servers accept
+// headers of more than 8 KiB.
 inline constexpr size_t kMaxClientStampBytes = 8192;
 
-// Immutable.
+// A stamp of valid form, with the name of its header. Immutable.
 class ClientStamp {
  public:
   enum class Kind {
-    kApiKey,    // X-Stamp: an API key or a wallet
-    kWebAuthn,  // X-Stamp-WebAuthn: a passkey
-    kAttested,  // X-Stamp-Attested: a key that a token attests
+    kApiKey,    // X-Stamp: signed by an API key or a wallet
+    kWebAuthn,  // X-Stamp-WebAuthn: signed by a passkey
+    kAttested,  // X-Stamp-Attested: signed by a key that a token attests
   };
 
-  // Accepts the value of the kind's header: a JSON object in base64url without padding or, except for kApiKey, the
-  // plain object. It must have exactly the kind's members, each of the right form. Errors: kInvalidArgument; the
-  // message states what the value "must" be and never quotes it.
+  // Reads `value`, the value of the header of `kind`. It must be a JSON object in base64url without padding; for
+  // kWebAuthn and kAttested it may also be the plain JSON. The object must have exactly the members of `kind`, each in
+  // the right form. Errors: kInvalidArgument, with a message that begins with "must" and does not quote `value`.
   static absl::StatusOr<ClientStamp> Read(Kind kind, std::string value);
 
-  // The stamp's header.
+  // The name and the value of the stamp's header.
   absl::string_view name() const { return name_; }
   const std::string& value() const { return value_; }
 
-  // A request with `body`, byte for byte, and this stamp.
+  // Returns a request that sends exactly the bytes of `body`, with this stamp.
   StampedRequest Stamp(std::string path, std::string body) const;
 
  private:

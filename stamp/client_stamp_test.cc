@@ -18,7 +18,7 @@ namespace {
 
 using Kind = ClientStamp::Kind;
 
-// A stamp that upstream's packages produced.
+// A stamp that upstream's client packages made, with the body that it signs.
 struct Vector {
   std::string id;
   Kind kind;
@@ -61,7 +61,7 @@ const Vector& VectorOf(Kind kind) {
   std::abort();
 }
 
-// The error's text, which begins with "must"; empty if there is none.
+// Returns the message of Read's error, which begins with "must"; empty if Read accepts `value`.
 std::string Fault(Kind kind, std::string value) {
   const absl::StatusOr<ClientStamp> stamp = ClientStamp::Read(kind, std::move(value));
   if (stamp.ok()) return "";
@@ -69,14 +69,14 @@ std::string Fault(Kind kind, std::string value) {
   return std::string(stamp.status().message());
 }
 
-// The vector's JSON with a piece replaced, in base64url.
+// Returns the base64url of the first vector of `kind`, after replacing `piece` by `other` in the JSON.
 std::string With(Kind kind, const std::string& piece, const std::string& other) {
   const std::string& json = VectorOf(kind).json;
   EXPECT_NE(json.find(piece), std::string::npos) << piece;
   return absl::WebSafeBase64Escape(absl::StrReplaceAll(json, {{piece, other}}));
 }
 
-// The vector's JSON with another value for a member.
+// Returns the base64url of the first vector of `kind`, after setting `member` to `value` in the JSON.
 std::string WithMember(Kind kind, const std::string& member, const std::string& value) {
   const std::string& json = VectorOf(kind).json;
   const std::string before = absl::StrCat("\"", member, "\":\"");
@@ -85,7 +85,7 @@ std::string WithMember(Kind kind, const std::string& member, const std::string& 
   return absl::WebSafeBase64Escape(absl::StrCat(json.substr(0, begin), value, json.substr(end)));
 }
 
-TEST(ClientStampTest, AcceptsEveryVectorUnchanged) {
+TEST(ClientStampTest, AcceptsEveryVectorAndSendsItUnchanged) {
   int kinds[3] = {};
   for (const Vector& vector : Vectors()) {
     SCOPED_TRACE(vector.id);
@@ -102,7 +102,7 @@ TEST(ClientStampTest, AcceptsEveryVectorUnchanged) {
   for (int count : kinds) EXPECT_GT(count, 0);
 }
 
-TEST(ClientStampTest, HasTheHeaderOfItsKind) {
+TEST(ClientStampTest, AStampIsSentInTheHeaderOfItsKind) {
   for (const auto& [kind, name] : {std::pair{Kind::kApiKey, "X-Stamp"}, std::pair{Kind::kWebAuthn, "X-Stamp-WebAuthn"},
                                    std::pair{Kind::kAttested, "X-Stamp-Attested"}}) {
     EXPECT_EQ(ClientStamp::Read(kind, VectorOf(kind).value)->name(), name);
@@ -115,10 +115,11 @@ TEST(ClientStampTest, PasskeyAndAttestedStampsMayBePlainJson) {
     EXPECT_EQ(Fault(kind, json), "");
     EXPECT_EQ(Fault(kind, absl::WebSafeBase64Escape(json)), "");
   }
-  EXPECT_EQ(Fault(Kind::kApiKey, VectorOf(Kind::kApiKey).json), "must be base64url without padding of a JSON object");
+  EXPECT_EQ(Fault(Kind::kApiKey, VectorOf(Kind::kApiKey).json),
+            "must be the base64url without padding of a JSON object");
 }
 
-TEST(ClientStampTest, AStampOfAnotherKindIsRefused) {
+TEST(ClientStampTest, AStampOfOneKindIsRejectedAsAnyOtherKind) {
   for (const Vector& vector : Vectors()) {
     for (Kind kind : {Kind::kApiKey, Kind::kWebAuthn, Kind::kAttested}) {
       if (kind == vector.kind) continue;
@@ -127,7 +128,7 @@ TEST(ClientStampTest, AStampOfAnotherKindIsRefused) {
   }
 }
 
-TEST(ClientStampTest, WhatCannotBeSentInAHeaderIsRefused) {
+TEST(ClientStampTest, AValueThatAHeaderCannotContainIsRejected) {
   const std::string printable = "must be printable ASCII, and not end in a space";
   for (Kind kind : {Kind::kApiKey, Kind::kWebAuthn, Kind::kAttested}) {
     EXPECT_EQ(Fault(kind, ""), "must not be empty");
@@ -144,15 +145,15 @@ TEST(ClientStampTest, WhatCannotBeSentInAHeaderIsRefused) {
     EXPECT_NE(Fault(kind, value + "="), "");
     EXPECT_EQ(Fault(kind, std::string(kMaxClientStampBytes + 1, 'A')), "must be at most 8192 bytes long");
   }
-  // The longest accepted value.
+  // A value of exactly the maximum length is accepted.
   std::string json = VectorOf(Kind::kAttested).json;
   json.insert(1, std::string(kMaxClientStampBytes - json.size(), ' '));
   ASSERT_EQ(json.size(), kMaxClientStampBytes);
   EXPECT_EQ(Fault(Kind::kAttested, json), "");
 }
 
-TEST(ClientStampTest, ItsMembersAreExactlyThoseOfItsKind) {
-  const std::string api_key = "must hold the texts publicKey, scheme, signature and nothing else";
+TEST(ClientStampTest, AStampMustHaveExactlyTheMembersOfItsKind) {
+  const std::string api_key = "must have the strings publicKey, scheme, signature as its only members";
   EXPECT_EQ(Fault(Kind::kApiKey, With(Kind::kApiKey, "{", R"({"more":"x",)")), api_key);
   EXPECT_EQ(Fault(Kind::kApiKey, With(Kind::kApiKey, "publicKey", "publickey")), api_key);
   EXPECT_EQ(Fault(Kind::kApiKey, absl::WebSafeBase64Escape("{}")), api_key);
@@ -161,12 +162,12 @@ TEST(ClientStampTest, ItsMembersAreExactlyThoseOfItsKind) {
   EXPECT_EQ(Fault(Kind::kApiKey, absl::WebSafeBase64Escape(R"({"publicKey":"\ud800","scheme":"","signature":""})")),
             api_key);
   EXPECT_EQ(Fault(Kind::kWebAuthn, "{}"),
-            "must hold the texts authenticatorData, clientDataJson, credentialId, signature and nothing else");
+            "must have the strings authenticatorData, clientDataJson, credentialId, signature as its only members");
   EXPECT_EQ(Fault(Kind::kAttested, "{}"),
-            "must hold the texts publicKey, publicKeyAttestation, scheme, signature and nothing else");
+            "must have the strings publicKey, publicKeyAttestation, scheme, signature as its only members");
 }
 
-TEST(ClientStampTest, ItIsStrictJson) {
+TEST(ClientStampTest, AStampMustBeStrictJson) {
   const std::string begin = "must be the JSON text of an object: ";
   for (const char* text : {"[]", "null", "", "{", R"({"publicKey":"a","publicKey":"b"})", "{}{}", "\xff"}) {
     const std::string fault = Fault(Kind::kApiKey, absl::WebSafeBase64Escape(text));
@@ -179,7 +180,7 @@ TEST(ClientStampTest, ItIsStrictJson) {
   EXPECT_TRUE(absl::StartsWith(Fault(Kind::kWebAuthn, "{'a':1}"), begin));
 }
 
-TEST(ClientStampTest, ItsMembersHaveTheFormOfTheScheme) {
+TEST(ClientStampTest, TheMembersOfAStampMustHaveTheFormsOfItsScheme) {
   const std::string point = "must have a publicKey of 66 hex digits, or of 130";
   const std::string der = "must have a signature in DER as hex digits";
   const std::string uncompressed = "04" + std::string(128, 'a');
@@ -200,7 +201,7 @@ TEST(ClientStampTest, ItsMembersHaveTheFormOfTheScheme) {
                                                                      : "must have the scheme of an attested key");
     }
   }
-  // Ed25519 has its own forms and accepts no others.
+  // With the scheme of Ed25519, only keys and signatures of Ed25519's lengths are accepted.
   EXPECT_EQ(Fault(Kind::kApiKey, WithMember(Kind::kApiKey, "scheme", "SIGNATURE_SCHEME_TK_API_ED25519")),
             "must have a publicKey of 64 hex digits");
   const std::string key(64, 'a');
@@ -212,7 +213,7 @@ TEST(ClientStampTest, ItsMembersHaveTheFormOfTheScheme) {
   }
 }
 
-TEST(ClientStampTest, APasskeysMembersAreBase64url) {
+TEST(ClientStampTest, TheMembersOfAPasskeyStampMustBeBase64url) {
   const Kind kind = Kind::kWebAuthn;
   for (const char* member : {"authenticatorData", "clientDataJson", "credentialId", "signature"}) {
     for (const char* bad : {"", "a", "ab=", "a+b/", "a b", "{}"}) {
@@ -225,11 +226,11 @@ TEST(ClientStampTest, APasskeysMembersAreBase64url) {
             "must have authenticatorData of 37 bytes or more");
   EXPECT_EQ(Fault(kind, WithMember(kind, "authenticatorData", absl::WebSafeBase64Escape(std::string(200, 'x')))), "");
   EXPECT_EQ(Fault(kind, WithMember(kind, "clientDataJson", absl::WebSafeBase64Escape("[]"))),
-            "must have a clientDataJson that is one");
+            "must have a clientDataJson that is the base64url of a JSON object");
   EXPECT_EQ(Fault(kind, WithMember(kind, "clientDataJson", absl::WebSafeBase64Escape(R"({"x":[1]})"))), "");
 }
 
-TEST(ClientStampTest, AnAttestationIsAToken) {
+TEST(ClientStampTest, AnAttestationMustBeAJsonWebToken) {
   for (const char* bad :
        {"", "a.b", "aa.bb", "aa.bb.", "aa..cc", "aa.bb.cc.dd", "aa.b b.cc", "aa.bb.c=", "aa.bb.c+cc"}) {
     EXPECT_EQ(Fault(Kind::kAttested, WithMember(Kind::kAttested, "publicKeyAttestation", bad)),
@@ -260,7 +261,7 @@ TEST(ClientStampTest, ErrorsDoNotQuoteTheStamp) {
     const std::string message(stamp.status().message());
     ASSERT_LT(message.size(), 200u);
     for (size_t at = 0; at + 24 <= vector.json.size(); at += 8) {
-      // Except the names of members and schemes, which our messages contain too.
+      // A piece of 24 characters is longer than the name of any member, which a message may contain.
       const std::string piece = vector.json.substr(at, 24);
       ASSERT_EQ(message.find(piece), std::string::npos) << message;
     }

@@ -12,7 +12,7 @@ enum class Curve { kP256, kSecp256k1, kEd25519 };
 
 inline constexpr Curve kCurves[] = {Curve::kP256, Curve::kSecp256k1, Curve::kEd25519};
 
-// The curve's name in key files and flags.
+// Returns the name of `curve` in key files and flags.
 constexpr absl::string_view CurveName(Curve curve) {
   switch (curve) {
     case Curve::kP256:
@@ -25,7 +25,7 @@ constexpr absl::string_view CurveName(Curve curve) {
   return "";
 }
 
-// The scheme in stamps that are made with the curve.
+// Returns the name of the signature scheme that a stamp states if a key on `curve` made the stamp.
 constexpr absl::string_view StampScheme(Curve curve) {
   switch (curve) {
     case Curve::kP256:
@@ -38,7 +38,7 @@ constexpr absl::string_view StampScheme(Curve curve) {
   return "";
 }
 
-// The inverse of CurveName; case-sensitive.
+// Returns the curve whose CurveName is exactly `name` (case-sensitive), or nothing if there is none.
 constexpr std::optional<Curve> ParseCurve(absl::string_view name) {
   for (Curve curve : kCurves) {
     if (name == CurveName(curve)) return curve;

@@ -28,8 +28,8 @@ absl::Status OpensslFailed(absl::string_view what) {
   return absl::InternalError(what);
 }
 
-// Of all ways to import a key into OpenSSL, this one leaves a single copy of the scalar, in the locked arena. OpenSSL's
-// PEM, decoder and d2i functions leave more copies on the unlocked heap.
+// Imports the key into OpenSSL such that the only copy of the scalar in OpenSSL is in the locked arena. OpenSSL's PEM,
+// decoder and d2i functions would leave more copies on the unlocked heap.
 EvpPkeyPtr ImportKey(const PrivateKey& key, const PublicKey& public_key) {
   BignumPtr scalar(BN_secure_new());
   OsslParamBldPtr builder(OSSL_PARAM_BLD_new());
@@ -73,7 +73,7 @@ class EcdsaSigner final : public Signer {
     return absl::BytesToHexString({reinterpret_cast<const char*>(der), size});
   }
 
-  // Reuses contexts, since creating one costs half as much as a signature.
+  // Returns an idle context, or a new one if none is idle. Creating a context takes half as long as a signature.
   EvpPkeyCtxPtr TakeContext() const {
     {
       std::lock_guard lock(mutex_);
@@ -96,7 +96,8 @@ class EcdsaSigner final : public Signer {
   const Curve curve_;
   const std::string public_key_hex_;
   const EvpPkeyPtr key_;
-  // Not absl::Mutex: Debian's build of it is not instrumented, and ThreadSanitizer would report everything it guards.
+  // This is not an absl::Mutex, because ThreadSanitizer cannot see the locks of Debian's build of Abseil and would
+  // report a data race for every guarded member.
   mutable std::mutex mutex_;
   mutable std::vector<EvpPkeyCtxPtr> idle_ ABSL_GUARDED_BY(mutex_);
 };

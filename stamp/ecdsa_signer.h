@@ -10,14 +10,15 @@
 
 namespace stampgate {
 
-// Returns a signer that calls `done` before Sign returns. It signs with ECDSA over SHA-256 of the body, in DER, with a
-// fresh random nonce for each signature; S is not normalized, since upstream accepts both forms. It holds the only copy
-// of the scalar, in OpenSSL's locked arena; `key` may be destroyed.
+// Returns a signer whose Sign calls `done` before it returns. The signer signs the SHA-256 of the body with ECDSA, with
+// a fresh random nonce for each signature, and returns the signature in DER. It does not normalize S, since upstream
+// accepts low and high S. The signer copies the scalar into OpenSSL's locked arena, so `key` may be destroyed.
 //
-// Threads sign concurrently. The signer keeps as many OpenSSL contexts as were ever in use at once.
+// Several threads can sign at the same time. Each needs an OpenSSL context during the signature. The signer keeps the
+// contexts for later signatures, so it has as many as the largest number of threads that ever signed at the same time.
 //
 // Errors: kInvalidArgument for an Ed25519 key or a bad scalar; kResourceExhausted or kInternal if memory cannot be
-// locked or OpenSSL fails. Sign fails with kInternal if OpenSSL fails.
+// locked or OpenSSL fails. Sign returns kInternal if OpenSSL fails.
 absl::StatusOr<std::shared_ptr<const Signer>> MakeEcdsaSigner(const PrivateKey& key);
 
 }  // namespace stampgate

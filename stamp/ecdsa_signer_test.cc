@@ -26,7 +26,7 @@ class EcdsaSignerTest : public testing::TestWithParam<Curve> {
 INSTANTIATE_TEST_SUITE_P(Curves, EcdsaSignerTest, testing::Values(Curve::kP256, Curve::kSecp256k1),
                          [](const auto& info) { return std::string(CurveName(info.param)); });
 
-TEST_P(EcdsaSignerTest, NamesItsKeyAndScheme) {
+TEST_P(EcdsaSignerTest, ReturnsItsPublicKeyAndScheme) {
   EXPECT_EQ(signer_->public_key_hex(), DerivePublicKey(key_).value().Hex());
   EXPECT_EQ(signer_->public_key_hex().size(), 66u);
   EXPECT_EQ(signer_->scheme(), StampScheme(GetParam()));
@@ -55,8 +55,9 @@ TEST_P(EcdsaSignerTest, NeverUsesANonceTwice) {
   EXPECT_EQ(rs.size(), 500u);
 }
 
-// OpenSSL keeps a random generator for each thread in the locked arena: an arena of 64 KiB was full with 256 threads.
-TEST_P(EcdsaSignerTest, SignsOnFourHundredLivingThreads) {
+// OpenSSL keeps a random generator for each thread in the locked arena. An arena of 64 KiB was full after 256 threads
+// had signed.
+TEST_P(EcdsaSignerTest, FourHundredThreadsThatLiveAtTheSameTimeCanSign) {
   constexpr int kThreads = 400;
   std::latch all_signed(kThreads);
   std::atomic<int> genuine = 0;

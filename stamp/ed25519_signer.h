@@ -10,9 +10,9 @@
 
 namespace stampgate {
 
-// Returns a signer that calls `done` before Sign returns. It signs the body itself with pure Ed25519, so equal bodies
-// get equal signatures. It holds the only copy of the seed, in locked, read-only memory; `key` may be destroyed.
-// Threads sign concurrently.
+// Returns a signer whose Sign calls `done` before it returns. The signer signs the body itself, not a digest, with pure
+// Ed25519; equal bodies get equal signatures. It copies the seed into locked, read-only memory, so `key` may be
+// destroyed. Several threads can sign at the same time.
 //
 // Errors: kInvalidArgument for a key of another curve or a bad seed; kResourceExhausted or kInternal if memory cannot
 // be locked. Sign cannot fail.

@@ -18,8 +18,8 @@ std::shared_ptr<const Signer> MakeFrom(absl::string_view seed_hex) {
   return MakeEd25519Signer(ParseKeyText(absl::StrCat(seed_hex, ":ed25519")).value()).value();
 }
 
-// RFC 8032, 7.1: tests 1, 2, 3 and SHA(abc).
-TEST(Ed25519SignerTest, ReturnsThePublishedSignatures) {
+// The examples of RFC 8032, section 7.1: tests 1, 2, 3 and SHA(abc).
+TEST(Ed25519SignerTest, ReturnsTheSignaturesThatRfc8032Publishes) {
   struct {
     const char *seed, *public_key, *body, *signature;
   } const cases[] = {
@@ -46,7 +46,7 @@ TEST(Ed25519SignerTest, ReturnsThePublishedSignatures) {
   }
 }
 
-TEST(Ed25519SignerTest, ReturnsTheVectorsSignatures) {
+TEST(Ed25519SignerTest, ReturnsTheSignatureOfEveryVector) {
   int seen = 0;
   for (const StampVector& vector : StampVectors()) {
     if (vector.curve != Curve::kEd25519) continue;

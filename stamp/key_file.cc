@@ -19,12 +19,13 @@ absl::StatusOr<PrivateKey> ParseHexKey(absl::string_view text) {
   std::optional<Curve> curve = Curve::kP256;
   if (colon != absl::string_view::npos) {
     curve = ParseCurve(text.substr(colon + 1));
-    if (!curve) return absl::InvalidArgumentError("the text after its colon is none of p256, secp256k1 and ed25519");
+    if (!curve) return absl::InvalidArgumentError("the curve after the colon is not p256, secp256k1 or ed25519");
     text = text.substr(0, colon);
   }
   const bool with_public_key = *curve == Curve::kEd25519 && text.size() == 4 * kScalarBytes;
   if (text.size() != 2 * kScalarBytes && !with_public_key) {
-    return absl::InvalidArgumentError("it is neither PEM nor 64 hex digits and a curve (128 for ed25519)");
+    return absl::InvalidArgumentError(
+        "it is neither PEM nor <hex>[:<curve>] with 64 hex digits (64 or 128 for ed25519)");
   }
   absl::StatusOr<SecretBytes> scalar = SecretBytes::Create(kScalarBytes);
   if (!scalar.ok()) return scalar.status();
@@ -35,7 +36,7 @@ absl::StatusOr<PrivateKey> ParseHexKey(absl::string_view text) {
           0 ||
       sodium_hex2bin(reinterpret_cast<uint8_t*>(public_key.data()), public_key.size(), public_hex.data(),
                      public_hex.size(), nullptr, nullptr, nullptr) != 0) {
-    return absl::InvalidArgumentError("it has other characters among its hex digits");
+    return absl::InvalidArgumentError("it has a character that is not a hex digit where hex digits are expected");
   }
   PrivateKey key{*curve, *std::move(scalar)};
   absl::StatusOr<PublicKey> derived = DerivePublicKey(key);
@@ -51,7 +52,8 @@ absl::StatusOr<PrivateKey> ParseHexKey(absl::string_view text) {
 absl::StatusOr<PrivateKey> ParseKeyText(absl::string_view text) {
   if (absl::StartsWith(text, "-----BEGIN ")) return ParsePemKey(text);
   if (absl::StrContains(text, "-----BEGIN ")) return absl::InvalidArgumentError("it has text before the PEM block");
-  // Removes one line end, which editors add. TrimRight would also hide damage from an incomplete copy.
+  // Removes at most one line end, which editors append. Does not remove other white space at the end, which can be a
+  // sign of a damaged file.
   if (absl::ConsumeSuffix(&text, "\n")) absl::ConsumeSuffix(&text, "\r");
   return ParseHexKey(text);
 }

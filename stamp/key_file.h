@@ -11,26 +11,27 @@
 
 namespace stampgate {
 
-// Reads one key. The file's bytes are never in memory that is not locked.
+// Reads one private key from the file `path`. The bytes of the file are only ever in locked memory.
 //
 // Format: PEM (see pem_key.h), or `<hex>[:<curve>]` on one line. The curve is p256 (the default), secp256k1 or ed25519.
-// The hex has 64 digits or, for ed25519, optionally 128 (seed, then public key, which must match). One LF or CRLF at
-// the end is allowed.
+// The hex has 64 digits. For ed25519 it may also have 128 digits: the seed, then the public key, which must belong to
+// the seed. One LF or CRLF at the end of the file is allowed.
 //
-// ReadSecretFile defines which owners and modes are accepted.
+// ReadSecretFile defines which owners and modes a key file may have.
 //
-// Errors name the path and the rule, never file contents:
+// The message of an error names the path and the broken rule, and never quotes the content. Errors:
 //   kNotFound            there is no such file
-//   kPermissionDenied    this process may not read it, or others may access it
-//   kFailedPrecondition  not a regular file
-//   kInvalidArgument     invalid content
-//   kResourceExhausted, kInternal  memory cannot be locked, reading failed
+//   kPermissionDenied    this process may not read the file, or other users may access it
+//   kFailedPrecondition  the path is not a regular file
+//   kInvalidArgument     the content is no valid key
+//   kResourceExhausted, kInternal  memory cannot be locked, or the file cannot be read
 absl::StatusOr<PrivateKey> ReadKeyFile(const std::string& path);
 
-// The same for a file that ReadSecretFile has read.
+// Like ReadKeyFile, for a caller that has read the file: `bytes` is the result of ReadSecretFile for `path`.
 absl::StatusOr<PrivateKey> ParseKeyFile(const std::string& path, const absl::StatusOr<SecretBytes>& bytes);
 
-// Reads one key from text. Messages have no path; errors are kInvalidArgument and those of locked memory.
+// Reads one private key from `text`, the content of a key file. Error messages name no path. Errors: kInvalidArgument
+// if `text` is no valid key; kResourceExhausted or kInternal if memory cannot be locked.
 absl::StatusOr<PrivateKey> ParseKeyText(absl::string_view text);
 
 }  // namespace stampgate

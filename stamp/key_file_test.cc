@@ -22,14 +22,14 @@ constexpr char kHexPublic[] = "0294a0ca4705304fd9c41f570a33c4cef457bfd34619d621e
 constexpr char kEdSeed[] = "664a17f49568fbd80b435f30562789f9395e1560daf1551fd4ea96d761872f27";
 constexpr char kEdPublic[] = "040401746fe71cfdd266ec99f1c4fc5113b70ff0fb7cdb33201086d1092ec6dd";
 
-// Compares the whole message, so that it cannot contain any of the content.
+// Compares the whole message, which proves that it quotes nothing of the file's content.
 void ExpectRefused(const std::string& path, absl::StatusCode code, absl::string_view rule) {
   const absl::Status status = ReadKeyFile(path).status();
   EXPECT_EQ(status.code(), code) << path;
   EXPECT_EQ(status.message(), absl::StrCat("key file ", path, ": ", rule));
 }
 
-TEST(KeyFileTest, ReadsTheHexForms) {
+TEST(KeyFileTest, ReadsKeysInHex) {
   const std::string hex = kHex;
   struct {
     std::string content;
@@ -56,18 +56,18 @@ TEST(KeyFileTest, ReadsTheHexForms) {
   }
 }
 
-TEST(KeyFileTest, ReadsPem) {
+TEST(KeyFileTest, ReadsKeysInPem) {
   const std::string path = WriteTemp("pem.key", "");
   ASSERT_TRUE(RunCommand(absl::StrCat("openssl ecparam -name secp256k1 -genkey -noout -out ", path)));
   ASSERT_EQ(chmod(path.c_str(), 0600), 0);
   EXPECT_EQ(ReadKeyFile(path).value().curve, Curve::kSecp256k1);
 }
 
-TEST(KeyFileTest, RefusesBadContent) {
+TEST(KeyFileTest, TheErrorForBadContentNamesItsFault) {
   const std::string hex = kHex;
-  const std::string shape = "it is neither PEM nor 64 hex digits and a curve (128 for ed25519)";
-  const std::string curve = "the text after its colon is none of p256, secp256k1 and ed25519";
-  const std::string digits = "it has other characters among its hex digits";
+  const std::string shape = "it is neither PEM nor <hex>[:<curve>] with 64 hex digits (64 or 128 for ed25519)";
+  const std::string curve = "the curve after the colon is not p256, secp256k1 or ed25519";
+  const std::string digits = "it has a character that is not a hex digit where hex digits are expected";
   const std::string range = "its scalar is not between 1 and the curve's order";
   const std::string pair = "its public key does not belong to its private key";
   std::string with_nul = hex;
@@ -115,7 +115,7 @@ TEST(KeyFileTest, RefusesBadContent) {
   for (const auto& bad : cases) ExpectRefused(WriteTemp("bad.key", bad.content), kBadContent, bad.rule);
 }
 
-TEST(KeyFileTest, AllowsOnlyModesThatKeepOthersOut) {
+TEST(KeyFileTest, AcceptsOnlyModesThatDenyAccessToOtherUsers) {
   const std::string path = WriteTemp("mode.key", kHex);
   for (mode_t mode : {0400, 0440, 0600, 0640, 0700}) {
     ASSERT_EQ(chmod(path.c_str(), mode), 0);
@@ -129,11 +129,12 @@ TEST(KeyFileTest, AllowsOnlyModesThatKeepOthersOut) {
 
 TEST(KeyFileTest, RefusesAFileOfAnotherUser) {
   const std::string path = WriteTemp("owner.key", kHex);
-  if (chown(path.c_str(), 12345, static_cast<gid_t>(-1)) != 0) GTEST_SKIP() << "only root gives files away";
-  ExpectRefused(path, kDenied, "it belongs to neither root nor the user that we run as");
+  if (chown(path.c_str(), 12345, static_cast<gid_t>(-1)) != 0)
+    GTEST_SKIP() << "only root can change the owner of a file";
+  ExpectRefused(path, kDenied, "its owner is neither root nor the user of this process");
 }
 
-TEST(KeyFileTest, RefusesWhatIsNotARegularFile) {
+TEST(KeyFileTest, RejectsAPathThatIsNotARegularFile) {
   constexpr char kRule[] = "it is not a regular file";
   const std::string directory = TempPath("directory.key");
   ASSERT_TRUE(mkdir(directory.c_str(), 0700) == 0 || errno == EEXIST);
@@ -142,7 +143,8 @@ TEST(KeyFileTest, RefusesWhatIsNotARegularFile) {
   const std::string fifo = TempPath("fifo.key");
   unlink(fifo.c_str());
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
-  ExpectRefused(fifo, absl::StatusCode::kFailedPrecondition, kRule);  // and does not wait for a writer
+  ExpectRefused(fifo, absl::StatusCode::kFailedPrecondition,
+                kRule);  // does not wait until a process writes to the FIFO
 
   ExpectRefused("/dev/zero", absl::StatusCode::kFailedPrecondition, kRule);
   ExpectRefused("/dev/null", absl::StatusCode::kFailedPrecondition, kRule);
@@ -153,7 +155,8 @@ TEST(KeyFileTest, ReportsAMissingFile) {
   EXPECT_EQ(ReadKeyFile("").status().code(), absl::StatusCode::kNotFound);
 }
 
-// Kubernetes mounts a secret so: key -> ..data/key, ..data -> ..2026_01. The modes that are checked are the file's.
+// Kubernetes mounts a secret through symbolic links: key -> ..data/key, ..data -> ..2026_01. ReadKeyFile checks the
+// mode of the file to which the links lead, not the modes of the links.
 TEST(KeyFileTest, FollowsSymbolicLinks) {
   const std::string root = TempPath("mounted");
   ASSERT_TRUE(RunCommand(absl::StrCat("rm -rf ", root, " && mkdir -p ", root, "/..2026_01 && printf %s ", kHex, " > ",

@@ -13,7 +13,8 @@
 namespace stampgate {
 namespace {
 
-// Draws until the scalar is in range; taking a remainder would make small scalars more likely.
+// Generates random scalars until one is between 1 and the curve's order. Reducing a random number by the order would
+// make small scalars more likely.
 absl::StatusOr<PublicKey> DrawKey(PrivateKey* key) {
   absl::StatusOr<PublicKey> public_key;
   do {
@@ -29,7 +30,7 @@ absl::StatusOr<SecretBytes> FileText(const PrivateKey& key, const PublicKey& pub
   const size_t hex_bytes = 2 * key.scalar.size();
   absl::StatusOr<SecretBytes> text = SecretBytes::Create(hex_bytes + end.size());
   if (!text.ok()) return text.status();
-  // Writes a NUL after the digits, which the end of the line overwrites.
+  // sodium_bin2hex also writes a NUL after the digits; the memcpy below overwrites it.
   sodium_bin2hex(reinterpret_cast<char*>(text->data()), hex_bytes + 1, key.scalar.data(), key.scalar.size());
   std::memcpy(text->data() + hex_bytes, end.data(), end.size());
   return text;

@@ -9,16 +9,16 @@
 
 namespace stampgate {
 
-// Generates a key, writes its private half to the new file `path` (mode 0600, synced), and returns its public half in
-// hex, the form in which it is registered upstream.
+// Generates a key pair, writes the private key to the new file `path` (mode 0600, synced), and returns the public key
+// in hex, the form in which the operator registers it with upstream.
 //
-// The file holds one line, `<hex>:<curve>`, which ReadKeyFile accepts. Unlike bare hex it names the curve. It equals
-// the form of upstream's own tools except for the newline, which they do not strip (so for ed25519 the public half
-// follows the seed). It is written from locked memory by one hex conversion; a PEM writer would leave copies of the key
-// on the heap.
+// The file has one line, `<hex>:<curve>`, which ReadKeyFile accepts. Upstream's own tools write the same form without a
+// newline at the end, and do not strip a newline when they read a file. As in their files, an ed25519 key consists of
+// the seed and the public key. The line is made in locked memory; a PEM writer would leave copies of the key on the
+// unlocked heap.
 //
-// Never changes an existing file. After an error no file is left. Errors: kAlreadyExists; otherwise the system's error
-// for the path, and those of InitializeKeyMemory.
+// Never changes an existing file. After an error, the new file does not exist. Errors: kAlreadyExists if `path` exists;
+// those of InitializeKeyMemory; otherwise the system's error for `path`.
 absl::StatusOr<std::string> GenerateKeyFile(Curve curve, const std::string& path);
 
 }  // namespace stampgate

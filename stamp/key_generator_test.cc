@@ -39,7 +39,7 @@ TEST(KeyGeneratorTest, WritesAKeyThatReadKeyFileReads) {
   }
 }
 
-TEST(KeyGeneratorTest, WritesUpstreamsForm) {
+TEST(KeyGeneratorTest, WritesTheFormatOfUpstreamsTools) {
   const std::string path = NewPath("form.key");
   ASSERT_TRUE(GenerateKeyFile(Curve::kSecp256k1, path).ok());
   const std::string ecdsa = ReadAll(path);
@@ -50,7 +50,7 @@ TEST(KeyGeneratorTest, WritesUpstreamsForm) {
   EXPECT_EQ(ReadAll(path).substr(64), absl::StrCat(public_key, ":ed25519\n"));
 }
 
-TEST(KeyGeneratorTest, NeverMakesTheSameKeyTwice) {
+TEST(KeyGeneratorTest, GeneratesADifferentKeyEachTime) {
   EXPECT_NE(GenerateKeyFile(Curve::kP256, NewPath("a.key")).value(),
             GenerateKeyFile(Curve::kP256, NewPath("b.key")).value());
 }
@@ -72,7 +72,7 @@ TEST(KeyGeneratorTest, ReportsAMissingDirectory) {
             absl::StatusCode::kNotFound);
 }
 
-TEST(KeyGeneratorTest, LeavesNoPartialFile) {
+TEST(KeyGeneratorTest, DeletesTheFileIfItCannotBeWrittenCompletely) {
   const std::string path = NewPath("partial.key");
   const pid_t child = fork();
   if (child == 0) {

@@ -10,8 +10,8 @@
 
 namespace stampgate {
 
-// The signer for the key's curve. `key` is wiped; the signer holds the only copy of the scalar. Errors: those of
-// MakeEcdsaSigner and MakeEd25519Signer.
+// Returns a signer for the curve of `key`, and destroys `key`, so that the signer has the only copy of the scalar.
+// Errors: those of MakeEcdsaSigner and MakeEd25519Signer.
 absl::StatusOr<std::shared_ptr<const Signer>> MakeSigner(PrivateKey key);
 
 }  // namespace stampgate

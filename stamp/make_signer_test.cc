@@ -1,5 +1,5 @@
-// Checks what MakeSigner promises about memory: searches the process's memory for the key, from reading the file to
-// releasing the signer.
+// Verifies that a private key is in the process's memory only once: searches the memory for the key at each step, from
+// reading the key file to destroying the signer.
 #include "stamp/make_signer.h"
 
 #include <fcntl.h>
@@ -27,7 +27,8 @@
 namespace stampgate {
 namespace {
 
-// A pattern to search for that is not itself in memory: its bytes are stored inverted.
+// A byte pattern to search for. Its bytes are stored XORed with a constant, so that the search does not find this
+// object itself.
 class Hidden {
  public:
   explicit Hidden(std::vector<uint8_t> turned) : turned_(std::move(turned)) {}
@@ -44,7 +45,8 @@ class Hidden {
     return Hidden(std::move(hex));
   }
   bool IsAt(const uint8_t* place) const {
-    // Byte by byte: the whole pattern must not be assembled in a register that may be spilled to memory.
+    // Compares single bytes. Otherwise the compiler could hold the whole pattern in a register, write the register to
+    // the stack, and the search would find the pattern there.
     for (size_t i = 0; i < size(); ++i) {
       if (place[i] != byte(i)) return false;
     }
@@ -57,7 +59,7 @@ class Hidden {
   std::vector<uint8_t> turned_;
 };
 
-// How often the pattern occurs in this process's memory.
+// Returns how often the pattern occurs in this process's memory.
 int CountInMemory(const Hidden& pattern) {
   constexpr size_t kWindow = 1 << 20;
   void* window = mmap(nullptr, kWindow, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -65,7 +67,8 @@ int CountInMemory(const Hidden& pattern) {
   const auto* bytes = static_cast<const uint8_t*>(window);
   const int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
   EXPECT_GE(memory, 0);
-  // The list may merge adjacent mappings, perhaps with the search window, which is skipped wherever it is.
+  // A line of this file may stand for several adjacent mappings, one of which may be the search window. The loop
+  // therefore searches the parts before and after the window.
   std::ifstream maps("/proc/self/maps");
   int count = 0;
   for (std::string line; std::getline(maps, line);) {
@@ -108,7 +111,7 @@ Found Search(const Hidden& scalar) {
 Hidden RandomScalar() {
   std::vector<uint8_t> turned(kScalarBytes);
   randombytes_buf(turned.data(), turned.size());
-  turned[0] = 0xff;  // 0x5a: below the order of every curve
+  turned[0] = 0xff;  // the byte 0x5a, so that the scalar is below the order of every curve
   return Hidden(std::move(turned));
 }
 
@@ -126,7 +129,8 @@ std::string Der(Curve curve, absl::string_view scalar) {
   return "";
 }
 
-// A child process writes the file, so that this process's memory never held its text.
+// Writes a key file for `scalar` and returns its path. A child process writes it, so that this process's memory never
+// contains the text of the file.
 std::string WriteKeyFile(Curve curve, bool pem, const Hidden& scalar) {
   const std::string path = TempPath("leak.key");
   const pid_t child = fork();
@@ -155,7 +159,7 @@ INSTANTIATE_TEST_SUITE_P(CurvesAndFormats, KeyInMemoryTest,
                            return absl::StrCat(CurveName(info.param.first), info.param.second ? "Pem" : "Hex");
                          });
 
-TEST_P(KeyInMemoryTest, OccursOnceUntilReleasedAndThenNever) {
+TEST_P(KeyInMemoryTest, TheKeyIsInMemoryOnceUntilItsSignerIsDestroyedAndThenNoMore) {
   if (IsSanitized()) GTEST_SKIP() << "the sanitizer keeps freed memory";
   const auto [curve, pem] = GetParam();
   const Hidden scalar = RandomScalar();
@@ -178,7 +182,7 @@ TEST_P(KeyInMemoryTest, OccursOnceUntilReleasedAndThenNever) {
   EXPECT_EQ(Search(scalar), (Found{0, 0, 0}));
 }
 
-TEST(KeyInMemoryControlTest, TheSearchFindsAKey) {
+TEST(KeyInMemoryControlTest, TheSearchFindsEveryCopyOfAKey) {
   if (IsSanitized()) GTEST_SKIP() << "the sanitizer keeps freed memory";
   const Hidden pattern = RandomScalar();
   EXPECT_EQ(Search(pattern), (Found{0, 0, 0}));
@@ -191,7 +195,7 @@ TEST(KeyInMemoryControlTest, TheSearchFindsAKey) {
   EXPECT_EQ(Search(pattern.Reversed()), (Found{0, 3, 0}));
 }
 
-TEST(MakeSignerTest, ChoosesByCurve) {
+TEST(MakeSignerTest, MakesTheSignerForTheCurveOfTheKey) {
   for (Curve curve : kCurves) {
     PrivateKey key = ParseKeyText(absl::StrCat(std::string(64, '1'), ":", CurveName(curve))).value();
     const std::string public_key = DerivePublicKey(key).value().Hex();

@@ -1,4 +1,4 @@
-// Verifies our stamps with OpenSSL's command line, which shares no code with ours.
+// Verifies stamps of this folder's code with OpenSSL's command line, which is independent of this code.
 #include <memory>
 #include <string>
 
@@ -38,7 +38,8 @@ void ExpectGenuine(Curve curve, int bodies) {
           : "openssl dgst -sha256 -keyform DER -verify public.der -signature $i.signature $body";
   const std::string loop = absl::StrCat("cd ", directory, " && for i in $(seq 0 ", bodies - 1, "); do body=");
   EXPECT_TRUE(RunCommand(absl::StrCat(loop, "$i.body; ", verify, " >/dev/null || exit 1; done")));
-  // The negative control: no signature is valid for the key file's text.
+  // The negative control: the first ten signatures must be invalid for a body that they do not sign, the text of the
+  // key file.
   EXPECT_TRUE(
       RunCommand(absl::StrCat(loop, "new.key; ", verify, " >/dev/null 2>&1 && exit 1; test $i = 9 && exit 0; done")));
 }

@@ -16,7 +16,7 @@
 namespace stampgate {
 namespace {
 
-// The bytes of a literal, including those after a NUL.
+// Returns all bytes of a string literal, including those after a NUL byte.
 template <size_t kSize>
 constexpr absl::string_view Bytes(const char (&literal)[kSize]) {
   return {literal, kSize - 1};
@@ -27,9 +27,9 @@ constexpr uint8_t kBitString = 0x03;
 constexpr uint8_t kOctetString = 0x04;
 constexpr uint8_t kObjectId = 0x06;
 constexpr uint8_t kSequence = 0x30;
-constexpr uint8_t kContext0 = 0xa0;           // SEC1: parameters; PKCS#8: attributes
-constexpr uint8_t kContext1 = 0xa1;           // SEC1: public key, inside a BIT STRING
-constexpr uint8_t kContext1Primitive = 0x81;  // PKCS#8: public key, itself a BIT STRING
+constexpr uint8_t kContext0 = 0xa0;           // in SEC1 the curve's parameters, in PKCS#8 attributes
+constexpr uint8_t kContext1 = 0xa1;           // in SEC1 the public key, as a BIT STRING inside this element
+constexpr uint8_t kContext1Primitive = 0x81;  // in PKCS#8 the public key; this element is the BIT STRING
 
 constexpr absl::string_view kOidEcPublicKey = Bytes("\x2a\x86\x48\xce\x3d\x02\x01");
 constexpr absl::string_view kOidP256 = Bytes("\x2a\x86\x48\xce\x3d\x03\x01\x07");
@@ -39,15 +39,15 @@ constexpr absl::string_view kOidEd25519 = Bytes("\x2b\x65\x70");
 absl::Status Refuse(absl::string_view rule) { return absl::InvalidArgumentError(rule); }
 absl::Status BadDer() { return Refuse("its PEM block does not hold a well-formed private key"); }
 
-// Reads DER elements from the front of a text. Results point into the text.
+// Reads one DER element after the other from a text. The results point into the text.
 class DerReader {
  public:
   explicit DerReader(absl::string_view bytes) : rest_(bytes) {}
 
   bool AtEnd() const { return rest_.empty(); }
 
-  // Removes the next element and returns its content, if it has the tag `tag` and its length is valid DER of at most
-  // two length bytes.
+  // If the next element has the tag `tag`, and its length is valid DER with at most two length bytes, moves past the
+  // element and returns its content. Otherwise returns nothing.
   std::optional<absl::string_view> Take(uint8_t tag) {
     if (rest_.size() < 2 || static_cast<uint8_t>(rest_[0]) != tag) return std::nullopt;
     size_t length = static_cast<uint8_t>(rest_[1]);
@@ -69,11 +69,11 @@ class DerReader {
   absl::string_view rest_;
 };
 
-// The parts of a key, pointing into the decoded block.
+// The parts of a private key. The views point into the decoded PEM block.
 struct KeyParts {
   std::optional<Curve> curve;
   absl::string_view scalar;
-  absl::string_view public_key;  // empty if the block holds none
+  absl::string_view public_key;  // empty if the block contains no public key
 };
 
 absl::StatusOr<Curve> CurveOfOid(absl::string_view oid) {
@@ -82,7 +82,8 @@ absl::StatusOr<Curve> CurveOfOid(absl::string_view oid) {
   return Refuse("its curve is none of P-256, secp256k1 and Ed25519");
 }
 
-// `encoded` is ECParameters: the OBJECT IDENTIFIER of a named curve. Explicit curve parameters are refused.
+// Returns the curve that `encoded`, the DER of ECParameters, names by its OBJECT IDENTIFIER. Rejects parameters that
+// describe a curve without its name.
 absl::StatusOr<Curve> CurveOfParameters(absl::string_view encoded) {
   DerReader reader(encoded);
   std::optional<absl::string_view> oid = reader.Take(kObjectId);
@@ -90,13 +91,14 @@ absl::StatusOr<Curve> CurveOfParameters(absl::string_view encoded) {
   return CurveOfOid(*oid);
 }
 
-// Unwraps the content of a BIT STRING; accepts whole bytes only.
+// Sets `bytes` to the bits of a BIT STRING whose DER content is `content`. Returns false unless they are one or more
+// whole bytes.
 bool TakeBits(absl::string_view content, absl::string_view* bytes) {
   *bytes = content;
   return absl::ConsumePrefix(bytes, Bytes("\0")) && !bytes->empty();
 }
 
-// ECPrivateKey of RFC 5915. Completes `parts`, which may already have the curve.
+// Reads the ECPrivateKey of RFC 5915 into `parts`, whose curve may already be known.
 absl::Status ReadSec1(absl::string_view der, KeyParts* parts) {
   DerReader outer(der);
   std::optional<absl::string_view> sequence = outer.Take(kSequence);
@@ -109,7 +111,7 @@ absl::Status ReadSec1(absl::string_view der, KeyParts* parts) {
   if (std::optional<absl::string_view> parameters = reader.Take(kContext0)) {
     absl::StatusOr<Curve> curve = CurveOfParameters(*parameters);
     if (!curve.ok()) return curve.status();
-    if (parts->curve.value_or(*curve) != *curve) return Refuse("it names two curves");
+    if (parts->curve.value_or(*curve) != *curve) return Refuse("it names two different curves");
     parts->curve = *curve;
   }
   if (std::optional<absl::string_view> wrapped = reader.Take(kContext1)) {
@@ -120,7 +122,7 @@ absl::Status ReadSec1(absl::string_view der, KeyParts* parts) {
   return reader.AtEnd() ? absl::OkStatus() : BadDer();
 }
 
-// OneAsymmetricKey of RFC 5958, whose version 0 is PKCS#8.
+// Reads the OneAsymmetricKey of RFC 5958 into `parts`. Version 0 of this structure is PKCS#8.
 absl::Status ReadPkcs8(absl::string_view der, KeyParts* parts) {
   DerReader outer(der);
   std::optional<absl::string_view> sequence = outer.Take(kSequence);
@@ -130,7 +132,7 @@ absl::Status ReadPkcs8(absl::string_view der, KeyParts* parts) {
   std::optional<absl::string_view> algorithm = reader.Take(kSequence);
   std::optional<absl::string_view> key = reader.Take(kOctetString);
   if (!version || (*version != Bytes("\0") && *version != Bytes("\1")) || !algorithm || !key) return BadDer();
-  reader.Take(kContext0);  // attributes are ignored
+  reader.Take(kContext0);  // skips the attributes
   absl::string_view public_key;
   if (std::optional<absl::string_view> bits = reader.Take(kContext1Primitive)) {
     if (!TakeBits(*bits, &public_key)) return BadDer();
@@ -167,7 +169,8 @@ bool ConsumeLineEnd(absl::string_view* text) {
   return absl::ConsumePrefix(text, "\n");
 }
 
-// Removes a block with this label from the front of `text` and returns its base64; nothing if there is no such block.
+// If `text` begins with a PEM block with this label, removes the block from `text` and returns its base64. Otherwise
+// returns nothing.
 std::optional<absl::string_view> TakeBlock(absl::string_view label, absl::string_view* text) {
   absl::string_view rest = *text;
   if (!absl::ConsumePrefix(&rest, absl::StrCat("-----BEGIN ", label, "-----")) || !ConsumeLineEnd(&rest)) {
@@ -186,7 +189,7 @@ std::optional<absl::string_view> TakeBlock(absl::string_view label, absl::string
 absl::StatusOr<SecretBytes> DecodeBase64(absl::string_view base64, size_t* size) {
   absl::StatusOr<SecretBytes> bytes = SecretBytes::Create(base64.size() / 4 * 3 + 3);
   if (!bytes.ok()) return bytes.status();
-  // libsodium would ignore a NUL here.
+  // libsodium would accept and ignore NUL bytes in the base64.
   if (std::memchr(base64.data(), 0, base64.size()) != nullptr ||
       sodium_base642bin(bytes->data(), bytes->size(), base64.data(), base64.size(), "\r\n", size, nullptr,
                         sodium_base64_VARIANT_ORIGINAL) != 0) {
@@ -200,9 +203,9 @@ absl::Status ExplainNoBlock(absl::string_view text) {
   if (absl::StartsWith(text, "-----BEGIN PUBLIC KEY-----")) return Refuse("it holds a public key, not a private one");
   if (absl::StartsWith(text, "-----BEGIN PRIVATE KEY-----") ||
       absl::StartsWith(text, "-----BEGIN EC PRIVATE KEY-----")) {
-    return Refuse("its PEM block is cut short or has other lines around it");
+    return Refuse("its PEM block is incomplete, or its first or last line is malformed");
   }
-  return Refuse("its PEM block is neither PRIVATE KEY nor EC PRIVATE KEY");
+  return Refuse("its PEM block has neither the label PRIVATE KEY nor EC PRIVATE KEY");
 }
 
 }  // namespace

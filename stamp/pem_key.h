@@ -8,12 +8,12 @@
 
 namespace stampgate {
 
-// Parses one unencrypted key: PKCS#8 ("PRIVATE KEY": P-256, secp256k1, Ed25519) or SEC1 ("EC PRIVATE KEY" with a named
-// curve, also after the "EC PARAMETERS" block that OpenSSL writes before it). Copies the scalar from `text` to the
-// result only through locked memory. If the block has a public key, it must match the private one.
+// Parses one unencrypted private key in PEM. The block is PKCS#8 ("PRIVATE KEY"; P-256, secp256k1 or Ed25519) or SEC1
+// ("EC PRIVATE KEY" with a named curve). An "EC PARAMETERS" block, as OpenSSL writes it, may precede a SEC1 block. If
+// the block contains a public key, it must belong to the private key. The scalar is copied only to locked memory.
 //
-// Errors: kInvalidArgument, with a message that names the fault and never quotes the text; otherwise those of
-// DerivePublicKey.
+// Errors: kInvalidArgument, with a message that names the fault and never quotes `text`; those of SecretBytes::Create
+// and DerivePublicKey.
 absl::StatusOr<PrivateKey> ParsePemKey(absl::string_view text);
 
 }  // namespace stampgate

@@ -22,7 +22,7 @@ std::string Pem(absl::string_view label, absl::string_view der) {
   return absl::StrCat("-----BEGIN ", label, "-----\n", absl::Base64Escape(der), "\n-----END ", label, "-----\n");
 }
 
-// A DER element in hex, from its tag and its content in hex.
+// Returns the hex of a DER element, given the hex of its tag and of its content.
 std::string Element(absl::string_view tag, absl::string_view content) {
   const size_t size = content.size() / 2;
   return absl::StrCat(tag, size < 128 ? "" : "81", absl::Hex(size, absl::kZeroPad2), content);
@@ -37,8 +37,8 @@ std::string Sec1Public(absl::string_view public_key) {
   return Element("a1", Element("03", absl::StrCat("00", public_key)));
 }
 
-// Every form in which OpenSSL's command line writes a supported key.
-TEST(PemKeyTest, ReadsWhatOpensslWrites) {
+// Tests every form in which OpenSSL's command line writes a private key on a supported curve.
+TEST(PemKeyTest, ReadsEveryFormThatOpensslWrites) {
   struct {
     Curve curve;
     const char* command;
@@ -70,8 +70,8 @@ TEST(PemKeyTest, ReadsWhatOpensslWrites) {
   }
 }
 
-// RFC 8410, 10.3: with an attribute and a public key.
-TEST(PemKeyTest, ReadsThePublishedVersion2Key) {
+// The example of RFC 8410, section 10.3, which has an attribute and a public key.
+TEST(PemKeyTest, ReadsTheVersion2KeyOfRfc8410) {
   absl::StatusOr<PrivateKey> key = ParsePemKey(
       "-----BEGIN PRIVATE KEY-----\n"
       "MHICAQEwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC\n"
@@ -82,7 +82,7 @@ TEST(PemKeyTest, ReadsThePublishedVersion2Key) {
   EXPECT_EQ(DerivePublicKey(*key).value().Hex(), "19bf44096984cdfe8541bac167dc3b96c85086aa30b6b6cb0c5c38ad703166e1");
 }
 
-TEST(PemKeyTest, RefusesBadKeysWithTheirReason) {
+TEST(PemKeyTest, TheErrorForABadKeyNamesItsFault) {
   const std::string good = Sec1(kScalar, absl::StrCat(kNamedP256, Sec1Public(kPublic)));
   ASSERT_TRUE(ParsePemKey(good).ok()) << ParsePemKey(good).status();
   std::string other_public = kPublic;
@@ -92,7 +92,7 @@ TEST(PemKeyTest, RefusesBadKeysWithTheirReason) {
   std::string other_compressed = compressed;
   other_compressed[1] = '3';
   const std::string ed25519 = OutputOf("openssl genpkey -algorithm ed25519");
-  // A version 2 block whose public key belongs to another seed.
+  // A version 2 block whose public key belongs to another seed than the one in the block.
   const std::string ed25519_other =
       Pem("PRIVATE KEY",
           absl::HexStringToBytes(absl::StrCat("3051020101300506032b657004220420", kScalar, "812100",
@@ -103,8 +103,8 @@ TEST(PemKeyTest, RefusesBadKeysWithTheirReason) {
   const std::string pair = "its public key does not belong to its private key";
   const std::string curve = "its curve is none of P-256, secp256k1 and Ed25519";
   const std::string unnamed = "its curve is not given by name";
-  const std::string cut = "its PEM block is cut short or has other lines around it";
-  const std::string label = "its PEM block is neither PRIVATE KEY nor EC PRIVATE KEY";
+  const std::string cut = "its PEM block is incomplete, or its first or last line is malformed";
+  const std::string label = "its PEM block has neither the label PRIVATE KEY nor EC PRIVATE KEY";
   const std::string nul = std::string("\n\0AAAA", 6);
   struct {
     std::string text, rule;
@@ -120,7 +120,7 @@ TEST(PemKeyTest, RefusesBadKeysWithTheirReason) {
       {Sec1(kScalar, ""), "it does not name its curve"},
       {Sec1(kScalar, absl::StrCat(kNamedP256, "0500")), der},
       {Sec1(kScalar, absl::StrCat(kNamedP256, "a100")), der},
-      {Pem("EC PARAMETERS", absl::HexStringToBytes("06052b8104000a")) + good, "it names two curves"},
+      {Pem("EC PARAMETERS", absl::HexStringToBytes("06052b8104000a")) + good, "it names two different curves"},
       {Pem("EC PRIVATE KEY", ""), der},
       {Pem("PRIVATE KEY", "\x30\x03\x02\x01"), der},
       {absl::StrReplaceAll(good, {{"EC PRIVATE", "PRIVATE"}}), der},
@@ -157,7 +157,7 @@ TEST(PemKeyTest, RefusesBadKeysWithTheirReason) {
   }
 }
 
-// However a file is damaged, parsing returns the original key or fails.
+// Whichever bytes of a PEM text are damaged, ParsePemKey returns the original key or an error, never another key.
 TEST(PemKeyTest, NeverReadsAWrongKeyFromADamagedFile) {
   const std::string der = OutputOf(
       "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 | openssl pkcs8 -topk8 -nocrypt -outform DER");

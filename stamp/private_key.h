@@ -14,7 +14,7 @@ namespace stampgate {
 
 inline constexpr size_t kScalarBytes = 32;
 
-// The key as it was read or generated; MakeSigner turns it into a signer.
+// A private key that was read from a file or generated. MakeSigner makes a signer of it.
 struct PrivateKey {
   Curve curve;
   // kScalarBytes bytes: the scalar in big-endian order (P-256, secp256k1), or the seed (Ed25519).
@@ -22,18 +22,20 @@ struct PrivateKey {
 };
 
 struct PublicKey {
-  // The bytes that stamps contain: the compressed point (33 bytes), or for Ed25519 the key itself (32 bytes).
+  // The bytes of the public key that a stamp contains: the compressed point (33 bytes), or for Ed25519 the key itself
+  // (32 bytes).
   std::string encoded;
-  // 0x04, x, y; empty for Ed25519.
+  // The uncompressed point: 0x04, x, y (65 bytes). Empty for Ed25519.
   std::string uncompressed;
 
   std::string Hex() const;
-  // True if `bytes` is one of the two forms of this key.
+  // Returns true if `bytes` is `encoded` or, unless that is empty, `uncompressed`.
   bool Matches(absl::string_view bytes) const;
 };
 
-// Errors: kInvalidArgument if the scalar has another length, is 0, or is not below the curve's order. The message can
-// follow the name of a file and reveals nothing about the scalar.
+// Returns the public key of `key`. Errors: kInvalidArgument if the scalar is not kScalarBytes long, is 0, or is not
+// below the curve's order; those of SecretBytes::Create; kInternal if OpenSSL fails. A message for kInvalidArgument
+// begins with "its", so that a caller can put the name of a file before it. No message reveals the scalar.
 absl::StatusOr<PublicKey> DerivePublicKey(const PrivateKey& key);
 
 }  // namespace stampgate

@@ -41,15 +41,15 @@ const Order kOrders[] = {
      "0379be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"},
 };
 
-TEST(PrivateKeyTest, DerivesTheKeysOfTheExtremeScalars) {
+TEST(PrivateKeyTest, DerivesThePublicKeysOfTheSmallestAndTheLargestScalar) {
   for (const Order& order : kOrders) {
     EXPECT_EQ(DerivePublicKey(MakeKey(order.curve, kOne)).value().Hex(), order.generator);
     EXPECT_EQ(DerivePublicKey(MakeKey(order.curve, order.below)).value().Hex(), order.negated);
   }
 }
 
-// RFC 8032, 7.1, test 1.
-TEST(PrivateKeyTest, DerivesThePublishedEd25519Key) {
+// The key of RFC 8032, section 7.1, test 1.
+TEST(PrivateKeyTest, DerivesTheEd25519KeyThatRfc8032Publishes) {
   PublicKey key =
       DerivePublicKey(MakeKey(Curve::kEd25519, "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60"))
           .value();
@@ -66,7 +66,7 @@ TEST(PrivateKeyTest, RefusesScalarsOutOfRange) {
   EXPECT_EQ(DerivePublicKey(MakeKey(Curve::kEd25519, kZero)).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
-TEST(PrivateKeyTest, RefusesOtherLengths) {
+TEST(PrivateKeyTest, RejectsScalarsOfOtherLengths) {
   for (Curve curve : kCurves) {
     EXPECT_EQ(DerivePublicKey(MakeKey(curve, "01")).status().code(), absl::StatusCode::kInvalidArgument);
     EXPECT_EQ(DerivePublicKey(MakeKey(curve, std::string(66, '1'))).status().code(),
@@ -74,7 +74,7 @@ TEST(PrivateKeyTest, RefusesOtherLengths) {
   }
 }
 
-TEST(PrivateKeyTest, MatchesOnlyItsOwnForms) {
+TEST(PrivateKeyTest, APublicKeyMatchesOnlyItsOwnTwoForms) {
   PublicKey key = DerivePublicKey(MakeKey(Curve::kP256, kOne)).value();
   EXPECT_TRUE(key.Matches(key.encoded));
   EXPECT_TRUE(key.Matches(key.uncompressed));

@@ -9,15 +9,16 @@
 
 namespace stampgate {
 
-// The lower-case hex of a SHA-256.
+// Returns the 64 lower-case hex digits of `sha256`.
 std::string HexDigest(const std::array<uint8_t, 32>& sha256);
 
-// "sha256:" and the hex: the fingerprint that upstream gives the body with this SHA-256. Upstream answers a repeated
-// fingerprint with the activity that it already has.
+// Returns "sha256:" and the hex digits of `sha256`: the fingerprint with which upstream identifies a submit whose body
+// has this SHA-256. If upstream already has an activity with the fingerprint, it returns that activity instead of
+// creating a new one.
 std::string FingerprintOf(const std::array<uint8_t, 32>& sha256);
 
-// The exact bytes that are stamped and sent. Their SHA-256 is computed once, for the fingerprint, for the audit, for
-// the call store and for ECDSA. Immutable.
+// The exact bytes that are stamped and sent. The constructor computes their SHA-256, which the fingerprint, the audit
+// log, the call store and ECDSA signers use. Immutable.
 class RequestBody {
  public:
   explicit RequestBody(std::string bytes);
@@ -25,11 +26,11 @@ class RequestBody {
   const std::string& bytes() const { return bytes_; }
   const std::array<uint8_t, 32>& sha256() const { return sha256_; }
 
-  // Also the WebAuthn challenge: a passkey is asked to sign these 64 characters.
+  // These 64 characters are also the WebAuthn challenge that a passkey signs to stamp the body.
   std::string HexDigest() const { return stampgate::HexDigest(sha256_); }
   std::string Fingerprint() const { return FingerprintOf(sha256_); }
 
-  // The bytes; this is of no use afterwards.
+  // Moves the bytes out. Do not use this object afterwards.
   std::string TakeBytes() && { return std::move(bytes_); }
 
  private:

@@ -9,7 +9,7 @@
 namespace stampgate {
 namespace {
 
-TEST(RequestBodyTest, TheDigestOfEveryVectorIsKnown) {
+TEST(RequestBodyTest, ComputesTheDigestAndTheFingerprintOfEveryVector) {
   for (const StampVector& vector : StampVectors()) {
     const RequestBody body(vector.body);
     EXPECT_EQ(body.bytes(), vector.body);
@@ -23,13 +23,13 @@ TEST(RequestBodyTest, TheFingerprintChangesWithOneByte) {
   EXPECT_NE(RequestBody("{}").Fingerprint(), RequestBody("{} ").Fingerprint());
 }
 
-// The vector "webauthn-hello": what upstream's own package gave to an authenticator.
-TEST(RequestBodyTest, TheHexDigestIsWhatUpstreamsPackageAsksAPasskeyToSign) {
+// The body and the challenge of the vector "webauthn-hello", which upstream's own package made.
+TEST(RequestBodyTest, TheHexDigestIsTheChallengeThatUpstreamsPackageGivesToAPasskey) {
   EXPECT_EQ(RequestBody(R"({"hello":"world"})").HexDigest(),
             "93a23971a914e5eacbf0a8d25154cda309c3c1c72fbb9914d47c60f3cb681588");
 }
 
-TEST(RequestBodyTest, TheBytesAreTakenOut) {
+TEST(RequestBodyTest, TakeBytesReturnsTheBytes) {
   RequestBody body("{\"a\":1}");
   EXPECT_EQ(std::move(body).TakeBytes(), "{\"a\":1}");
 }

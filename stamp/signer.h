@@ -1,4 +1,4 @@
-// The interface of a signing key, which may be in another process or machine.
+// The interface of a signer, which signs with one private key; the key may be in another process or on another machine.
 #ifndef STAMPGATE_STAMP_SIGNER_H_
 #define STAMPGATE_STAMP_SIGNER_H_
 
@@ -11,23 +11,23 @@
 
 namespace stampgate {
 
-// One API key. Thread-safe.
+// Signs with one API key. Thread-safe.
 class Signer {
  public:
-  // Receives the signature in the form that stamps contain: lower-case hex of DER (ECDSA) or of the raw 64 bytes
-  // (Ed25519).
+  // Receives the signature as stamps contain it, or an error. The signature is the lower-case hex of the DER (ECDSA) or
+  // of the 64 bytes (Ed25519).
   using Done = absl::AnyInvocable<void(absl::StatusOr<std::string>) &&>;
 
   virtual ~Signer() = default;
 
-  // The public half in the form that stamps contain: hex of the compressed point (ECDSA) or of the 32 bytes (Ed25519).
+  // The public key as stamps contain it: the hex of the compressed point (ECDSA) or of the 32 bytes (Ed25519).
   virtual absl::string_view public_key_hex() const = 0;
 
-  // The scheme in the stamp, such as "SIGNATURE_SCHEME_TK_API_P256".
+  // The signature scheme that the stamp states, such as "SIGNATURE_SCHEME_TK_API_P256".
   virtual absl::string_view scheme() const = 0;
 
-  // Signs `body` and calls `done` exactly once: before Sign returns if the key is in this process, otherwise perhaps
-  // later and on another thread. `body` must stay unchanged until `done` is called.
+  // Signs `body` and calls `done` exactly once. If the key is in this process, calls `done` before Sign returns;
+  // otherwise possibly later, on another thread. `body` must exist and stay unchanged until `done` is called.
   virtual void Sign(const RequestBody& body, Done done) const = 0;
 };
 

@@ -1,5 +1,5 @@
-// Stamps bodies for tests in other languages: reads one body in hex from each line of standard input, and writes the
-// value of its X-Stamp header to a line of standard output.
+// A program that stamps bodies for tests in other languages. Each line of standard input is the hex of a body. For
+// each, the program writes a line with the value of the X-Stamp header to standard output.
 #include <cstdlib>
 #include <iostream>
 #include <string>

@@ -61,7 +61,8 @@ std::vector<StampVector> LoadVectors() {
   return vectors;
 }
 
-// Removes an INTEGER from the front of `der`, with or without leading zeros.
+// Removes an INTEGER, which may have superfluous leading zeros, from the front of `der` and returns its value. Returns
+// null if `der` does not begin with an INTEGER.
 BignumPtr TakeInteger(absl::string_view* der) {
   if (der->size() < 2 || (*der)[0] != 2) return nullptr;
   const size_t size = static_cast<uint8_t>((*der)[1]);
@@ -71,7 +72,8 @@ BignumPtr TakeInteger(absl::string_view* der) {
   return number;
 }
 
-// The same signature in strict DER; empty if `lenient` is not a signature.
+// Returns the ECDSA signature `lenient` in strict DER, without superfluous leading zeros; empty if `lenient` is no
+// signature.
 std::string StrictDer(absl::string_view lenient) {
   if (lenient.size() < 2 || lenient[0] != 0x30 || static_cast<size_t>(lenient[1]) != lenient.size() - 2) return "";
   lenient.remove_prefix(2);
@@ -212,7 +214,7 @@ void ForbidLocking() {
   const rlimit none{0, 0};
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct data[2] = {};
-  // Drops CAP_IPC_LOCK, which root has and which would override the limit.
+  // Drops all capabilities. One of root's, CAP_IPC_LOCK, would let the process exceed the limit.
   if (setrlimit(RLIMIT_MEMLOCK, &none) != 0 || syscall(SYS_capset, &header, data) != 0) _exit(99);
 }
 

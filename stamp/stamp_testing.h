@@ -1,5 +1,5 @@
-// Helpers for this folder's tests: upstream's own stamps, a verifier that is independent of the code under test, files,
-// and OpenSSL's command line.
+// Helpers for this folder's tests: stamps that upstream's packages made, a verifier that is independent of the tested
+// code, temporary files, and OpenSSL's command line.
 #ifndef STAMPGATE_STAMP_STAMP_TESTING_H_
 #define STAMPGATE_STAMP_STAMP_TESTING_H_
 
@@ -12,53 +12,55 @@
 
 namespace stampgate {
 
-// One entry of tests/vectors/stamps.json.
+// A stamp of tests/vectors/stamps.json, with its key and body.
 struct StampVector {
   std::string id;
   Curve curve;
-  // Texts of key files, each of which holds the key.
+  // The private key in different forms; each is the content of a key file.
   std::vector<std::string> key_texts;
-  std::string public_key;  // hex
+  std::string public_key;  // in hex
   std::string body;
-  std::string body_sha256;  // hex
-  // From the stamp; `signature` is hex.
+  std::string body_sha256;  // in hex
+  // The scheme and the signature (in hex) that the stamp contains.
   std::string scheme;
   std::string signature;
 };
 
-// The vectors whose scheme is that of an API key on a supported curve.
+// Returns the vectors that an API key on a supported curve stamped.
 const std::vector<StampVector>& StampVectors();
 
-// True if `signature_hex` is a genuine signature of `body`. Accepts non-minimal DER and high S, as upstream does.
+// Returns true if `signature_hex` is a valid signature of `body` for the public key. Like upstream, accepts DER with
+// superfluous leading zeros, and high S.
 bool Verifies(Curve curve, absl::string_view public_key_hex, absl::string_view body, absl::string_view signature_hex);
 
-// Signs with a signer that calls `done` before Sign returns; fails the test on an error.
+// Signs `body` and returns the signature; fails the test on an error. `signer` must call `done` before Sign returns.
 std::string SignNow(const Signer& signer, absl::string_view body);
 
-// The JSON inside an X-Stamp header's value.
+// Returns the JSON that the value of an X-Stamp header encodes.
 std::string StampJson(absl::string_view header_value);
-// The hex value of `member` in that JSON.
+// Returns the text of `member` in the JSON that the value of an X-Stamp header encodes.
 std::string StampMember(absl::string_view header_value, absl::string_view member);
 
-// A path in the test's directory.
+// Returns the path of the file `name` in the test's temporary directory.
 std::string TempPath(absl::string_view name);
-// Writes a file with mode 0600 in that directory, replacing an old one, and returns its path.
+// Writes `content` to the file `name` in the test's temporary directory, with mode 0600, and returns its path. Replaces
+// an existing file.
 std::string WriteTemp(absl::string_view name, absl::string_view content);
 std::string ReadAll(const std::string& path);
 
-// The key as an X.509 SubjectPublicKeyInfo in DER.
+// Returns the public key as an X.509 SubjectPublicKeyInfo in DER.
 std::string PublicKeyDer(Curve curve, absl::string_view public_key_hex);
 
-// Runs a shell command; true if it exits with 0.
+// Runs a shell command and returns true if it exits with 0.
 bool RunCommand(const std::string& command);
-// Runs a shell command and returns its output; fails the test unless it exits with 0.
+// Runs a shell command and returns its standard output. Fails the test if the command does not exit with 0.
 std::string OutputOf(const std::string& command);
 
-// How much memory this process has locked, in kilobytes.
+// Returns how many KiB of memory this process has locked.
 int LockedKb();
-// True under a sanitizer, which ignores mlock and keeps copies of memory.
+// Returns true if the test runs under a sanitizer. A sanitizer ignores mlock and keeps freed memory.
 bool IsSanitized();
-// For a child process: makes every later attempt to lock memory fail, also for root.
+// Makes every later attempt of this process to lock memory fail, even if root runs it. Call it only in a child process.
 void ForbidLocking();
 
 }  // namespace stampgate

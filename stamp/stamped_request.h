@@ -1,4 +1,4 @@
-// A POST to upstream with a stamp over its body.
+// A POST request to upstream, with a stamp that signs its body.
 #ifndef STAMPGATE_STAMP_STAMPED_REQUEST_H_
 #define STAMPGATE_STAMP_STAMPED_REQUEST_H_
 
@@ -7,8 +7,8 @@
 
 namespace stampgate {
 
-// Only Stamper and ClientStamp create one. The upstream client posts nothing else: code that posts without a stamp does
-// not compile.
+// Only Stamper and ClientStamp can create a StampedRequest, and the upstream client can post nothing else. Code that
+// posts to upstream without a stamp therefore does not compile.
 class StampedRequest {
  public:
   StampedRequest(StampedRequest&&) = default;
@@ -16,11 +16,11 @@ class StampedRequest {
   StampedRequest(const StampedRequest&) = delete;
   StampedRequest& operator=(const StampedRequest&) = delete;
 
-  // The path below the base URL, such as "/public/v1/submit/oauth".
+  // The path after the base URL, such as "/public/v1/submit/oauth".
   const std::string& path() const { return path_; }
-  // The exact bytes that were stamped and that are sent.
+  // The bytes that were stamped, which are sent unchanged.
   const std::string& body() const { return body_; }
-  // The one header that holds the stamp.
+  // The header that contains the stamp.
   const std::string& header_name() const { return header_name_; }
   const std::string& header_value() const { return header_value_; }
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr absl::string_view kHeaderName = "X-Stamp";
 
-// On the heap, since the body must not move while a signer reads it.
+// The state of one Stamp call. It is on the heap, because the body must not move while a signer reads it.
 struct Pending {
   std::shared_ptr<const Signer> signer;
   std::string path;
@@ -22,7 +22,8 @@ struct Pending {
 
 bool IsHex(absl::string_view text) { return !text.empty() && absl::c_all_of(text, absl::ascii_isxdigit); }
 
-// No value needs escaping: the scheme is a constant of the signer's class, the others are hex.
+// Returns the value of the X-Stamp header. No text in its JSON needs escaping: the scheme is a constant of the signer's
+// class, and the key and the signature are hex.
 std::string HeaderValue(const Signer& signer, absl::string_view signature) {
   return absl::WebSafeBase64Escape(absl::StrCat(R"({"publicKey":")", signer.public_key_hex(), R"(","scheme":")",
                                                 signer.scheme(), R"(","signature":")", signature, R"("})"));
@@ -37,7 +38,8 @@ void Stamper::Stamp(std::shared_ptr<const Signer> signer, std::string path, Requ
   kept.signer->Sign(kept.body, [pending = std::move(pending)](absl::StatusOr<std::string> signature) {
     if (!signature.ok()) return std::move(pending->done)(std::move(signature).status());
     if (!IsHex(*signature) || !IsHex(pending->signer->public_key_hex())) {
-      return std::move(pending->done)(absl::InternalError("the signature from the signer is not hex"));
+      return std::move(pending->done)(
+          absl::InternalError("the signer returned a signature or a public key that is not hex"));
     }
     std::string value = HeaderValue(*pending->signer, *signature);
     std::move(pending->done)(StampedRequest(std::move(pending->path), std::move(pending->body).TakeBytes(),

@@ -1,4 +1,4 @@
-// Stamps a body: makes a signed POST of its bytes.
+// Stamps the body of a request with a signer: makes the StampedRequest that is sent upstream.
 #ifndef STAMPGATE_STAMP_STAMPER_H_
 #define STAMPGATE_STAMP_STAMPER_H_
 
@@ -17,12 +17,13 @@ class Stamper {
  public:
   using Done = absl::AnyInvocable<void(absl::StatusOr<StampedRequest>) &&>;
 
-  // Signs exactly the bytes of `body` and calls `done` with a request that has them and one X-Stamp header: base64url,
-  // without padding, of {"publicKey","scheme","signature"}. The signature does not cover `path`.
+  // Signs exactly the bytes of `body`. Calls `done` with a request that has these bytes and one X-Stamp header. Its
+  // value is a JSON object with the members "publicKey", "scheme" and "signature", in base64url without padding. The
+  // signature does not cover `path`.
   //
-  // Calls `done` exactly once, on the thread on which the signer calls back. Keeps the signer until `done` has
-  // returned, so that thread may destroy it. Errors: the signer's own, unchanged; kInternal if its signature is not
-  // hex.
+  // Calls `done` exactly once, on the thread on which the signer returns its signature. Holds a reference to the signer
+  // until `done` has returned, so the signer may be destroyed on that thread. Errors: those of the signer, unchanged;
+  // kInternal if its signature or public key is not hex.
   static void Stamp(std::shared_ptr<const Signer> signer, std::string path, RequestBody body, Done done);
 };
 

@@ -27,7 +27,7 @@ StampedRequest StampNow(std::shared_ptr<const Signer> signer, std::string body) 
   return std::move(*result);
 }
 
-TEST(StamperTest, AgreesWithEveryVector) {
+TEST(StamperTest, StampsTheBodyOfEveryVectorSuchThatOnlyThisBodyVerifies) {
   ASSERT_EQ(StampVectors().size(), 12u);
   for (const StampVector& vector : StampVectors()) {
     SCOPED_TRACE(vector.id);
@@ -44,7 +44,8 @@ TEST(StamperTest, AgreesWithEveryVector) {
       const std::string signature = StampMember(request.header_value(), "signature");
       EXPECT_TRUE(Verifies(vector.curve, vector.public_key, vector.body, signature));
       std::string flipped = vector.body;
-      // About 300 bits of a long body; an odd step reaches every bit position of a byte.
+      // Flips every seventh bit of a short body, and about 300 bits of a long one. The step is odd, so that every bit
+      // position of a byte is flipped.
       const size_t step = std::max<size_t>(7, 8 * flipped.size() / 300) | 1;
       for (size_t bit = 0; bit < 8 * flipped.size(); bit += step) {
         flipped[bit / 8] ^= static_cast<char>(1 << bit % 8);
@@ -55,7 +56,7 @@ TEST(StamperTest, AgreesWithEveryVector) {
   }
 }
 
-// Returns the result that the test sets.
+// A signer whose Sign returns the result that the test sets.
 class FakeSigner final : public Signer {
  public:
   explicit FakeSigner(absl::StatusOr<std::string> answer, std::string public_key = "02ab")
@@ -70,7 +71,7 @@ class FakeSigner final : public Signer {
   const std::string public_key_;
 };
 
-TEST(StamperTest, WritesUpstreamsOrderWithoutPadding) {
+TEST(StamperTest, WritesTheMembersInUpstreamsOrderAndNoPadding) {
   for (const char* signature : {"30", "30aa", "30aabb"}) {
     StampedRequest request = StampNow(std::make_shared<FakeSigner>(signature), "{}");
     EXPECT_EQ(StampJson(request.header_value()),
@@ -87,18 +88,19 @@ absl::Status StatusOf(std::shared_ptr<const Signer> signer) {
 }
 
 TEST(StamperTest, ReturnsTheSignersError) {
-  const absl::Status away = absl::UnavailableError("the key is away");
+  const absl::Status away = absl::UnavailableError("the key is unavailable");
   EXPECT_EQ(StatusOf(std::make_shared<FakeSigner>(away)), away);
 }
 
-TEST(StamperTest, RefusesSignaturesThatAreNotHex) {
+TEST(StamperTest, RejectsASignatureOrPublicKeyThatIsNotHex) {
   for (const char* answer : {"", "30\",\"x\":\"", "3g", "30\n"}) {
     EXPECT_EQ(StatusOf(std::make_shared<FakeSigner>(answer)).code(), absl::StatusCode::kInternal) << answer;
   }
   EXPECT_EQ(StatusOf(std::make_shared<FakeSigner>("30", "02\"")).code(), absl::StatusCode::kInternal);
 }
 
-// A signer with a remote key: it reads the body and calls back on its own thread, when the test allows it.
+// A signer that behaves as if its key were remote: when the test allows it, it reads the body and calls `done` on its
+// own thread.
 class RemoteSigner final : public Signer {
  public:
   RemoteSigner(std::shared_ptr<const Signer> local, std::latch* allowed, std::thread* thread)
@@ -119,8 +121,8 @@ class RemoteSigner final : public Signer {
   std::thread* const thread_;
 };
 
-// Short bodies, which a std::string stores inside itself, and longer ones.
-TEST(StamperTest, KeepsBodyAndSignerUntilTheSignerIsDone) {
+// Tests a short body, which a std::string stores inside the object, and a long one, which it stores on the heap.
+TEST(StamperTest, TheBodyAndTheSignerLiveUntilTheSignerHasCalledBack) {
   const StampVector& vector = StampVectors()[0];
   for (const std::string& body : {std::string("{}"), std::string(100000, 'x')}) {
     std::latch allowed(1);

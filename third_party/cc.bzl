@@ -1,4 +1,4 @@
-"""The rules of this tree: a pair of files, its library and its test in one."""
+"""Rules that define the library and the test of a unit: a header, its source file, and its test."""
 
 load("@rules_cc//cc:defs.bzl", "cc_library", "cc_test")
 
@@ -10,22 +10,22 @@ def unit(
         test_data = [],
         test_tags = [],
         **kwargs):
-    """The library of NAME.h and NAME.cc and the test NAME_test.cc, as far as there are such files.
+    """Defines the library of NAME.h and NAME.cc, and the test of NAME_test.cc if this file exists.
 
     Args:
-      name: the files' name.
-      deps: what the library includes. The test may include it too.
-      test_deps: what the test includes besides.
-      test_size: of the test.
-      test_data: what the test reads.
-      test_tags: of the test.
+      name: the name of the files, without endings.
+      deps: the targets whose headers the library, and perhaps the test, includes.
+      test_deps: further targets whose headers only the test includes.
+      test_size: the size of the test.
+      test_data: the files that the test reads.
+      test_tags: the tags of the test.
       **kwargs: passed on to the library.
     """
     cc_library(
         name = name,
         srcs = native.glob([name + ".cc"], allow_empty = True),
         hdrs = native.glob([name + ".h"], allow_empty = True),
-        # Nobody links its shared library.
+        # Without this, Bazel would also build a shared library, which nothing uses.
         linkstatic = True,
         deps = deps,
         **kwargs
@@ -40,12 +40,12 @@ def unit(
         )
 
 def unit_test(name, deps, size = "small", data = [], **kwargs):
-    """The test NAME.cc of more than one unit."""
+    """Defines the test NAME.cc, which need not belong to one unit."""
     cc_test(
         name = name,
         size = size,
         srcs = [name + ".cc"],
-        # Debian's shared libraries are in it, though no file names them.
+        # The test depends on Debian's shared libraries, so it must run again if a Debian package changes.
         data = data + ["@machine//:debian_packages"],
         deps = deps + ["//third_party:gtest"],
         **kwargs

@@ -1,4 +1,4 @@
-"""google/rpc/*.proto, from the npm package that deploy/install puts outside the tree."""
+"""google/rpc/*.proto, from the npm package that deploy/install installs outside the tree."""
 
 def _googleapis_impl(ctx):
     cache = ctx.os.environ["HOME"] + "/.cache/stampgate"

@@ -1,4 +1,4 @@
-"""What tests use of the machine: a test's result counts no more once another version is installed."""
+"""The installed programs that tests use. If another version is installed, Bazel runs the tests again."""
 
 def _machine_impl(ctx):
     node = ctx.which("node")

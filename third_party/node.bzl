@@ -1,16 +1,17 @@
-"""Tests in Node.js."""
+"""A rule for tests that are written for Node.js."""
 
 def node_test(name, data, size = "medium", **kwargs):
-    """The test NAME.mjs.
+    """Defines the test NAME.mjs.
 
     Args:
-      name: the file's name.
-      data: what the test imports, runs and reads.
-      size: longer than a test's own hang bound of a minute, so that this one explains itself.
+      name: the name of the file, without its ending.
+      data: the files that the test imports, runs and reads.
+      size: the size of the test. Its time limit must exceed a minute: after a minute, a hanging test fails by itself
+        with an error that explains the hang.
       **kwargs: passed on to the test.
     """
 
-    # Debian 12's Bazel has this rule built in, and rules_shell is not packaged.
+    # Uses the rule that is built into Debian 12's Bazel, because Debian has no package of rules_shell.
     # buildifier: disable=native-sh-test
     native.sh_test(
         name = name,

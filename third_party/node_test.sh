@@ -1,6 +1,7 @@
 #!/bin/sh
-# node_test.sh FILE: runs a file of Node's tests as a test of Bazel. Modules are found by their paths in the runfiles: the
-# links there lead into the tree, where a module would also find files that the test's rule does not name.
+# node_test.sh FILE: runs a file of Node.js tests as a Bazel test. The options make Node.js look up modules by their
+# paths in the runfiles, without resolving symbolic links. Behind the links, in the tree, a module would also find files
+# that the test's rule does not name.
 export NODE_OPTIONS='--preserve-symlinks --preserve-symlinks-main'
 exec node --test-reporter=spec --test-reporter-destination=stdout \
   --test-reporter=junit --test-reporter-destination="$XML_OUTPUT_FILE" "$PWD/$1"

@@ -1,14 +1,14 @@
-"""C++ code for .proto files, made by Debian's protoc."""
+"""A rule that generates C++ code from .proto files with Debian's protoc."""
 
 load("@rules_cc//cc:defs.bzl", "cc_library")
 
 def cc_protos(name, srcs, root, deps = [], **kwargs):
-    """A cc_library of the messages in `srcs`.
+    """Defines a cc_library of the messages in `srcs`.
 
     Args:
-      name: the library; NAME_protos is the filegroup of the sources, for those who import them.
+      name: the name of the library. NAME_protos is a filegroup of the sources, for protos that import them.
       srcs: .proto files of this package.
-      root: the directory that import paths start from, as seen from the execution root.
+      root: the directory to which import paths are relative; it is relative to the execution root.
       deps: other cc_protos libraries that `srcs` import from.
       **kwargs: passed on to the library.
     """
@@ -36,7 +36,8 @@ def cc_protos(name, srcs, root, deps = [], **kwargs):
         srcs = [out for out in outs if out.endswith(".cc")],
         hdrs = [out for out in outs if out.endswith(".h")],
         includes = ["."] if root != "." else [],
-        # A message is found by name at run time; nobody refers to its symbols.
+        # The program finds messages by their names at run time. Without this, the linker would omit messages whose
+        # symbols nothing refers to.
         alwayslink = True,
         linkstatic = True,
         deps = deps + ["@stampgate//third_party:protobuf"],

@@ -21,7 +21,8 @@ void Collect(const MessagePlan& plan, const Message& message, ActivitySummary& s
   }
 }
 
-// No plan describes this text. It has been parsed before, so a parse error here is ignored.
+// Reads the summary from upstream's JSON text, which no plan describes. Ignores parse errors, because the text is known
+// to be JSON: the reader of messages has parsed it before.
 ActivitySummary SummaryOfText(std::string text) {
   ActivitySummary summary;
   const auto note = [&summary](absl::string_view name, const JsonValue& value) {

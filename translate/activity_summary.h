@@ -1,4 +1,4 @@
-// The id and status of a response's activity.
+// The id and the status of the activity in a response.
 #ifndef STAMPGATE_TRANSLATE_ACTIVITY_SUMMARY_H_
 #define STAMPGATE_TRANSLATE_ACTIVITY_SUMMARY_H_
 
@@ -9,18 +9,20 @@
 
 namespace stampgate {
 
-// Both are empty if there is no activity.
+// Both texts are empty if the response contains no activity.
 struct ActivitySummary {
   std::string id;
-  std::string status;  // the name of the enum value, which is upstream's text
+  std::string status;  // the name of the status, as the proto's enum and upstream spell it
 };
 
-// Finds the fields of role FIELD_ROLE_ACTIVITY_ID and FIELD_ROLE_ACTIVITY_STATUS in `response`, a message of `plan`,
-// and in the messages inside it. In a response that is upstream's JSON text, reads "id" and "status" of its "activity".
+// Returns the summary of the activity in `response`, a message that `plan` describes. The id and the status are the
+// fields of role FIELD_ROLE_ACTIVITY_ID and FIELD_ROLE_ACTIVITY_STATUS in `response` or in a message inside it. If a
+// field of `response` contains upstream's whole JSON text, they are the members "id" and "status" of "activity" in that
+// text.
 ActivitySummary SummaryOf(const MessagePlan& plan, const google::protobuf::Message& response);
 
-// The inverse: gives an empty `response`, a message of `plan`, this summary and nothing else. Omits a status that the
-// enum does not list.
+// Sets the id and the status in the empty `response`, a message that `plan` describes, such that SummaryOf returns
+// `summary`. Omits a status that the enum does not list.
 void SetSummary(const MessagePlan& plan, const ActivitySummary& summary, google::protobuf::Message& response);
 
 }  // namespace stampgate

@@ -18,7 +18,7 @@ class ActivitySummaryTest : public testing::Test {
   MessagePlans plans_{"Service"};
 };
 
-TEST_F(ActivitySummaryTest, ReturnsIdAndStatus) {
+TEST_F(ActivitySummaryTest, ReturnsTheIdAndTheStatusOfTheActivity) {
   v1::CreatePoliciesResponse response;
   response.mutable_activity()->set_id("a-1");
   response.mutable_activity()->set_status(v1::ACTIVITY_STATUS_CONSENSUS_NEEDED);
@@ -26,7 +26,7 @@ TEST_F(ActivitySummaryTest, ReturnsIdAndStatus) {
   EXPECT_EQ(Of(response).status, "ACTIVITY_STATUS_CONSENSUS_NEEDED");
 }
 
-TEST_F(ActivitySummaryTest, IsEmptyWithoutAnActivity) {
+TEST_F(ActivitySummaryTest, AResponseWithoutAnActivityHasAnEmptySummary) {
   EXPECT_EQ(Of(v1::CreatePoliciesResponse()).id, "");
   EXPECT_EQ(Of(v1::CreatePoliciesResponse()).status, "");
   v1::GetPolicyResponse query;
@@ -34,14 +34,15 @@ TEST_F(ActivitySummaryTest, IsEmptyWithoutAnActivity) {
   EXPECT_EQ(Of(query).id, "");
 }
 
-// A status that the enum does not list is in `unrecognized`.
-TEST_F(ActivitySummaryTest, OmitsAStatusThatIsNotSet) {
+// If upstream returns a status that the enum does not list, the reader leaves the field unset and stores the status in
+// `unrecognized`.
+TEST_F(ActivitySummaryTest, TheStatusIsEmptyIfItIsNotSet) {
   v1::CreatePoliciesResponse response;
   response.mutable_activity()->set_id("a-1");
   EXPECT_EQ(Of(response).status, "");
 }
 
-TEST_F(ActivitySummaryTest, ReadsAResponseThatIsText) {
+TEST_F(ActivitySummaryTest, ReadsTheSummaryFromAResponseThatIsJsonText) {
   v1::SubmitOperationResponse response;
   response.set_answer(
       R"({"id":"x","activity":{"id":"a-\u0031","status":"ACTIVITY_STATUS_PENDING","result":{"id":"r"}},"status":"s"})");
@@ -49,7 +50,7 @@ TEST_F(ActivitySummaryTest, ReadsAResponseThatIsText) {
   EXPECT_EQ(Of(response).status, "ACTIVITY_STATUS_PENDING");
 }
 
-TEST_F(ActivitySummaryTest, IsEmptyForATextWithoutAnActivity) {
+TEST_F(ActivitySummaryTest, ATextWithoutAnActivityHasAnEmptySummary) {
   for (const char* answer : {"", "{}", "{", R"({"id":"x","status":"s"})", R"({"activity":"x"})", R"({"activity":null})",
                              R"({"activity":[{"id":"x"}]})", R"({"activity":{"id":7,"status":{}}})"}) {
     v1::SubmitOperationResponse response;
@@ -59,7 +60,7 @@ TEST_F(ActivitySummaryTest, IsEmptyForATextWithoutAnActivity) {
   }
 }
 
-TEST_F(ActivitySummaryTest, ReadsWhatWasSet) {
+TEST_F(ActivitySummaryTest, SummaryOfReturnsWhatSetSummarySet) {
   const ActivitySummary summary = {"a-\"1", "ACTIVITY_STATUS_REJECTED"};
   v1::CreatePoliciesResponse typed;
   SetSummary(**plans_.Compile(typed.GetDescriptor()), summary, typed);
@@ -72,7 +73,7 @@ TEST_F(ActivitySummaryTest, ReadsWhatWasSet) {
   EXPECT_EQ(Of(text).status, summary.status);
 }
 
-TEST_F(ActivitySummaryTest, OmitsAStatusThatTheEnumDoesNotList) {
+TEST_F(ActivitySummaryTest, SetSummaryOmitsAStatusThatTheEnumDoesNotList) {
   v1::CreatePoliciesResponse response;
   SetSummary(**plans_.Compile(response.GetDescriptor()), {"a-1", "ACTIVITY_STATUS_OF_NEXT_YEAR"}, response);
   EXPECT_EQ(response.activity().id(), "a-1");

@@ -1,4 +1,4 @@
-// Checks the text of an amount.
+// Checks whether a text is the amount of a transfer.
 #ifndef STAMPGATE_TRANSLATE_AMOUNT_H_
 #define STAMPGATE_TRANSLATE_AMOUNT_H_
 
@@ -6,11 +6,11 @@
 
 namespace stampgate {
 
-// The text that means the whole balance.
+// The amount that means the whole balance.
 inline constexpr absl::string_view kWholeAmount = "MAX";
 
-// Whether `text` is kWholeAmount or a number in raw on-chain units: 1 to 78 decimal digits without a leading zero. The
-// largest number of 256 bits has 78 digits.
+// Returns true if `text` is kWholeAmount or a number of raw on-chain units: 1 to 78 decimal digits without a leading
+// zero. (The largest number of 256 bits has 78 digits.)
 bool IsAmount(absl::string_view text);
 
 }  // namespace stampgate

@@ -8,7 +8,7 @@
 namespace stampgate {
 namespace {
 
-TEST(AmountTest, IsMaxOrDigitsWithoutALeadingZero) {
+TEST(AmountTest, AcceptsMaxAndDigitsWithoutALeadingZero) {
   for (const std::string& good :
        {std::string("MAX"), std::string("0"), std::string("1"), std::string("9"), std::string("10"),
         std::string("1000000000000000000"), std::string(78, '9'), "1" + std::string(77, '0')}) {
@@ -16,7 +16,7 @@ TEST(AmountTest, IsMaxOrDigitsWithoutALeadingZero) {
   }
 }
 
-TEST(AmountTest, RejectsOtherText) {
+TEST(AmountTest, RejectsEveryOtherText) {
   for (const std::string& bad :
        {std::string(),         std::string("00"),          std::string("01"),        std::string("000"),
         std::string("+1"),     std::string("-1"),          std::string("-0"),        std::string("1.0"),
@@ -31,8 +31,8 @@ TEST(AmountTest, RejectsOtherText) {
   }
 }
 
-// Compares with a slow implementation of the regular expression MAX|0|[1-9][0-9]{0,77}.
-TEST(AmountTest, MatchesTheExpression) {
+// Compares IsAmount with a simple, slow implementation of the regular expression MAX|0|[1-9][0-9]{0,77}.
+TEST(AmountTest, AgreesWithTheRegularExpression) {
   const auto matches = [](absl::string_view text) {
     if (text == "MAX" || text == "0") return true;
     if (text.empty() || text.size() > 78 || text[0] < '1' || text[0] > '9') return false;

@@ -10,16 +10,18 @@
 
 namespace stampgate {
 
-// By default, client libraries refuse messages of more than 4 MiB. The margin of 64 KiB is for clients and proxies that
-// also count the frame or the metadata.
+// The maximum size of a response. By default, client libraries reject messages of more than 4 MiB. Some clients and
+// proxies also count the frame or the metadata; the margin of 64 KiB is for these.
 inline constexpr size_t kMaxAnswerBytes = (4 << 20) - (64 << 10);
 
-// The error that replaces `response`, the response to `call`, if its size `bytes` exceeds kMaxAnswerBytes: OUT_OF_RANGE
-// (ANSWER_TOO_LARGE), which no client library repeats by itself. It states that the call was carried out. Its metadata
-// hold the sizes and, for a submit, what identifies the activity.
+// Returns the error that the caller gets in place of `response`, the response to `call`, if its size `bytes` exceeds
+// kMaxAnswerBytes. The code is OUT_OF_RANGE (ANSWER_TOO_LARGE), for which no client library repeats a call by itself.
+// The message states that upstream has carried out the call. The metadata contain both sizes; for a submit also the
+// fingerprint, the timestamp, and the activity's id and status.
 absl::Status AnswerTooLarge(const SentCall& call, const google::protobuf::Message& response, size_t bytes);
 
-// The error that replaces a prepared body of `bytes`, which the gateway made itself: the same code, reason and sizes.
+// Returns the error that the caller gets in place of a body that the gateway prepared for a client's stamp, if its size
+// `bytes` exceeds kMaxAnswerBytes. The code, the reason and the sizes in the metadata are as in AnswerTooLarge.
 absl::Status PreparedTooLarge(size_t bytes);
 
 }  // namespace stampgate

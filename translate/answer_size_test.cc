@@ -30,12 +30,12 @@ SentCall Call(const char* method) {
           operation.is_submit() ? "sha256:0123" : ""};
 }
 
-TEST(AnswerSizeTest, TheLimitIsBelowThatOfClientLibraries) {
-  EXPECT_EQ(kMaxAnswerBytes, 4128768u);  // the number in error_reason.proto
+TEST(AnswerSizeTest, TheLimitIsBelowTheLimitOfClientLibraries) {
+  EXPECT_EQ(kMaxAnswerBytes, 4128768u);  // the comments of error_reason.proto state this number
   EXPECT_LT(kMaxAnswerBytes, 4u << 20);
 }
 
-TEST(AnswerSizeTest, ASubmitsErrorIdentifiesTheActivity) {
+TEST(AnswerSizeTest, TheErrorOfASubmitIdentifiesTheActivity) {
   const auto response =
       Proto<v1::CreatePoliciesResponse>(R"pb(activity { id: "act-1" status: ACTIVITY_STATUS_COMPLETED })pb");
   const absl::Status status = AnswerTooLarge(Call("CreatePolicies"), response, 5000000);
@@ -50,7 +50,7 @@ TEST(AnswerSizeTest, ASubmitsErrorIdentifiesTheActivity) {
                           Pair("max_answer_bytes", "4128768"), Pair("timestamp_ms", "1755500000000")));
 }
 
-TEST(AnswerSizeTest, AGeneralSubmitsErrorIdentifiesTheActivity) {
+TEST(AnswerSizeTest, TheErrorOfAGeneralSubmitIdentifiesTheActivity) {
   v1::SubmitOperationResponse response;
   response.set_answer(R"({"activity":{"id":"act-2","status":"ACTIVITY_STATUS_PENDING"}})");
   const Details details = DetailsOf(AnswerTooLarge(Call("SubmitOperation"), response, 5000000));
@@ -60,7 +60,7 @@ TEST(AnswerSizeTest, AGeneralSubmitsErrorIdentifiesTheActivity) {
   EXPECT_EQ(DetailsOf(AnswerTooLarge(Call("SubmitOperation"), response, 5000000)).metadata.count("activity_id"), 0u);
 }
 
-TEST(AnswerSizeTest, AQuerysErrorHasTheSizes) {
+TEST(AnswerSizeTest, TheErrorOfAQueryStatesTheSizes) {
   const absl::Status status = AnswerTooLarge(Call("GetPolicy"), v1::GetPolicyResponse(), 5000000);
   EXPECT_THAT(status, StatusIs(absl::StatusCode::kOutOfRange,
                                "the call was carried out, but its response is too large: 5000000 bytes, but "

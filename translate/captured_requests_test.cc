@@ -1,4 +1,5 @@
-// Compares what upstream's own client sent, operation by operation, with what the gateway renders for the same input.
+// Compares the bodies that upstream's own client sent with those that the gateway renders for the same input, for every
+// operation.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -38,7 +39,7 @@ Json FileOf(const char* path) {
   return JsonOf(text.str());
 }
 
-// The captured bodies by path.
+// Returns the bodies that upstream's own client sent, by path.
 const std::map<std::string, std::string>& Captured() {
   static const auto* const captured = [] {
     auto* bodies = new std::map<std::string, std::string>;
@@ -52,14 +53,15 @@ const std::map<std::string, std::string>& Captured() {
   return *captured;
 }
 
-// A request that the gateway must render as one of the captured bodies.
+// A request that the gateway must render as the captured body for `path`.
 struct Input {
   std::string method;
-  std::string path;     // below "/public/v1/"
+  std::string path;     // the path after "/public/v1/"
   std::string request;  // the whole request, in protobuf text format
 };
 
-// The inputs for which the bodies were captured. They are in a separate file, so that other captures can replace both.
+// Returns the requests for which the bodies were captured. They are in a file, so that new captures can replace the
+// bodies and the requests together.
 const std::vector<Input>& Inputs() {
   static const auto* const inputs = [] {
     const Json file = FileOf("tests/vectors/sdk-inputs.json");
@@ -80,7 +82,7 @@ const std::vector<Input>& Inputs() {
 
 class CapturedRequestTest : public ::testing::TestWithParam<Input> {};
 
-TEST_P(CapturedRequestTest, EqualsWhatTheGatewayRenders) {
+TEST_P(CapturedRequestTest, TheGatewayRendersTheCapturedBody) {
   const Operation& operation = OperationOf(GetParam().method);
   auto request = RequestOf(operation, GetParam().request);
 
@@ -95,7 +97,7 @@ TEST_P(CapturedRequestTest, EqualsWhatTheGatewayRenders) {
   EXPECT_EQ(JsonOf(body), JsonOf(Captured().at(rendered->path)));
 }
 
-TEST_P(CapturedRequestTest, ParsesToTheSameRequestIfAClientStampsIt) {
+TEST_P(CapturedRequestTest, ACapturedBodyThatAClientStampedParsesToTheSameRequest) {
   const Operation& operation = OperationOf(GetParam().method);
   auto expected = RequestOf(operation, GetParam().request);
   const std::string& body = Captured().at(absl::StrCat("/public/v1/", GetParam().path));
@@ -122,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(All, CapturedRequestTest, ::testing::ValuesIn(Inputs())
   return name;
 });
 
-TEST(CapturedRequestsTest, EveryOperationAndEveryCaptureIsCompared) {
+TEST(CapturedRequestsTest, TheTestsCompareEveryOperationAndEveryCapturedBody) {
   std::set<std::string> paths;
   std::set<std::string> methods;
   for (const Input& input : Inputs()) {

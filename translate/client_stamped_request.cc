@@ -26,7 +26,7 @@ class BodyReader {
     if (!operation.activity_type.empty()) AppendJsonString(operation.activity_type, type_);
   }
 
-  // May increase the capacity of `body`.
+  // Fills `request` from `body`, and adds the violations of the body. May increase the capacity of `body`.
   void Read(std::string& body, Message& request) {
     absl::Status status = ReadJsonRequest(
         body, *operation_.request, request,
@@ -41,14 +41,14 @@ class BodyReader {
   }
 
  private:
-  // The type of a typed operation is not a field of its request.
+  // Handles a value that no field of the request can hold. One such value is allowed in each typed submit: its type.
   absl::Status TakeUnrecognized(const std::string& pointer, absl::string_view text) {
     if (pointer == "/type" && text == type_) {
       has_type_ = true;
       return absl::OkStatus();
     }
-    // Packages of the operator write this member of the envelope here too, and upstream accepts such a body. It changes
-    // nothing that the gateway checks.
+    // generateAppProofs belongs beside "parameters". Upstream's packages also write it inside "parameters", and
+    // upstream accepts such a body. The gateway checks nothing that depends on this member.
     if (operation_.is_submit() && pointer == "/parameters/generateAppProofs" &&
         (text == "true" || text == "false" || text == "null")) {
       return absl::OkStatus();
@@ -61,7 +61,7 @@ class BodyReader {
 
   const Operation& operation_;
   Violations& violations_;
-  std::string type_;  // as JSON text
+  std::string type_;  // the operation's activity type, as JSON text; empty unless the operation is a typed submit
   bool has_type_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Reads a request whose body an end user has stamped: the gateway checks what the body says and sends its bytes
+// Reads a request whose body an end user has stamped: the gateway checks the content of the body and sends its bytes
 // unchanged.
 #ifndef STAMPGATE_TRANSLATE_CLIENT_STAMPED_REQUEST_H_
 #define STAMPGATE_TRANSLATE_CLIENT_STAMPED_REQUEST_H_
@@ -12,13 +12,23 @@
 
 namespace stampgate {
 
-// Removes client_stamp from `request`, a message of the operation's request type, and fills `request` from the stamped
-// body. If there is no client_stamp, returns nothing and leaves `request` unchanged.
+// If `request`, a message of the operation's request type, has a client_stamp: removes the stamp from `request`, fills
+// the other fields from the stamped body, and returns the stamp. Otherwise returns nothing and leaves `request`
+// unchanged.
 //
-// The body must be one of this operation (with its type, and for a submit with a time) and strict JSON. Violations are:
-// a value that the message cannot hold exactly, except generateAppProofs inside the parameters of a submit; a missing
-// required list; a field beside client_stamp, except the one of role FIELD_ROLE_PATH; and a missing stamp. The form of
-// the stamp and the rules of the message are not checked here. After a violation the content of `request` is undefined.
+// Adds a violation for each of these faults:
+//   - the body is not a strict JSON object
+//   - the body of a typed submit does not have the operation's activity type
+//   - the body of a submit has no timestamp
+//   - the body has a value that no field of the message can hold exactly (except generateAppProofs in the parameters of
+//     a submit)
+//   - the body lacks a required list
+//   - another field than client_stamp is set (except the field of role FIELD_ROLE_PATH)
+//   - `request` or its client_stamp has a field that the proto does not define
+//   - client_stamp contains a body but no stamp
+//
+// Checks neither the form of the stamp nor the rules of the message's fields. After a violation, the content of
+// `request` is undefined.
 std::optional<v1::ClientStamp> TakeClientStamp(const Operation& operation, google::protobuf::Message& request,
                                                Violations& violations);
 

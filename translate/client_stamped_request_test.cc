@@ -55,7 +55,8 @@ std::unique_ptr<Message> Stamped(const Operation& operation, std::string body) {
   return request;
 }
 
-// Translates a request of `method` with a stamped body; `request` receives what the body says.
+// Checks and renders a request of `method` that contains the stamped body `body`. Sets `*request` to the request as
+// filled from the body.
 absl::StatusOr<RenderedRequest> Translate(absl::string_view method, std::string body,
                                           std::unique_ptr<Message>* request = nullptr) {
   const Operation& operation = OperationOf(method);
@@ -83,7 +84,7 @@ void DropNulls(testing::Json& json) {
 constexpr char kLogin[] = R"({"type":"ACTIVITY_TYPE_STAMP_LOGIN","timestampMs":"1755500000000","organizationId":"o",)"
                           R"("parameters":{"publicKey":"02ab"}})";
 
-// kLogin with one piece replaced.
+// Returns kLogin with `piece` replaced by `other`.
 std::string LoginWith(absl::string_view piece, absl::string_view other) {
   EXPECT_THAT(kLogin, HasSubstr(std::string(piece)));
   return absl::StrReplaceAll(kLogin, {{piece, other}});
@@ -92,7 +93,8 @@ std::string LoginWith(absl::string_view piece, absl::string_view other) {
 constexpr char kHold[] = "must not have a value that the request's fields cannot hold exactly: ";
 
 TEST(ClientStampedRequestTest, TheBodyIsSentUnchangedAndFillsTheRequest) {
-  // Another order of members, white space, an escaped text, and null for absent members.
+  // Unlike a body that the gateway renders, this one has another order of members, white space, an escape, and null for
+  // absent members.
   const std::string body =
       "\n{ \"parameters\" : {\"invalidateExisting\":null,\n\"publicKey\":\"0\\u0032ab\", \"expirationSeconds\":\"900\"}"
       ",\"organizationId\":\"o\" , \"generateAppProofs\":null,\"timestampMs\":\"1755500000000\""
@@ -114,8 +116,9 @@ TEST(ClientStampedRequestTest, TheBodyIsSentUnchangedAndFillsTheRequest) {
       << request->DebugString();
 }
 
-TEST(ClientStampedRequestTest, TheContentEqualsThatOfAnUnstampedRequest) {
-  // The two are equal, so an allocator treats a time that was chosen for one as taken for the other.
+TEST(ClientStampedRequestTest, AStampedRequestRendersLikeTheSameRequestWithoutAStamp) {
+  // The two rendered requests differ only in the stamp. The allocator of timestamps must regard them as equal, so that
+  // it never gives both the same timestamp.
   auto stamped = Translate("StampLogin", kLogin);
   ASSERT_THAT(stamped, StatusIs(Code::kOk));
   const Operation& operation = OperationOf("StampLogin");
@@ -128,7 +131,7 @@ TEST(ClientStampedRequestTest, TheContentEqualsThatOfAnUnstampedRequest) {
   EXPECT_EQ(plain->SubmitBody(1755500000000), kLogin);
 }
 
-TEST(ClientStampedRequestTest, AQuerysBodyFillsItsFields) {
+TEST(ClientStampedRequestTest, TheBodyOfAQueryFillsTheFieldsOfTheRequest) {
   const std::string body = R"({"paginationOptions":{"limit":"5"},"walletId":null,"organizationId":"o"})";
   std::unique_ptr<Message> request;
   auto rendered = Translate("ListWalletAccounts", body, &request);
@@ -140,7 +143,7 @@ TEST(ClientStampedRequestTest, AQuerysBodyFillsItsFields) {
                                                                    pagination_options { limit: 5 })pb")));
 }
 
-TEST(ClientStampedRequestTest, WithoutAStampNothingChanges) {
+TEST(ClientStampedRequestTest, ARequestWithoutAStampIsLeftUnchanged) {
   const Operation& operation = OperationOf("GetPolicy");
   auto request = RequestOf(operation, R"pb(organization_id: "o" policy_id: "p")pb");
   const std::string before = request->SerializeAsString();
@@ -148,14 +151,15 @@ TEST(ClientStampedRequestTest, WithoutAStampNothingChanges) {
   EXPECT_EQ(TakeClientStamp(operation, *request, violations), std::nullopt);
   EXPECT_TRUE(violations.empty());
   EXPECT_EQ(request->SerializeAsString(), before);
-  // Nor from a request that cannot have one.
+  // A request type that has no field client_stamp never contains a stamp.
   EXPECT_EQ(
       TakeClientStamp(OperationOf("GetWebhookKeySet"), *RequestOf(OperationOf("GetWebhookKeySet"), ""), violations),
       std::nullopt);
 }
 
-// For every operation: the gateway parses the body that it would itself render for a request back to that request.
-TEST(ClientStampedRequestTest, ParsesEveryBodyThatTheGatewayRenders) {
+// Renders a request of every operation, and parses the rendered body as if a client had stamped it. The result must be
+// the same request.
+TEST(ClientStampedRequestTest, ABodyThatTheGatewayRenderedParsesToTheSameRequest) {
   testing::Random random(4);
   for (const Operation& operation : Operations().operations()) {
     if (operation.kind == v1::OPERATION_KIND_DISCOVERY) continue;
@@ -163,7 +167,7 @@ TEST(ClientStampedRequestTest, ParsesEveryBodyThatTheGatewayRenders) {
     for (int round = 0; round < 30; ++round) {
       std::unique_ptr<Message> request(operation.request_prototype->New());
       testing::FillFully(*request, *operation.request, round);
-      // The names and texts vary; inputs that break a rule are skipped.
+      // Also tests random values. Requests that break a rule are skipped.
       std::unique_ptr<Message> varied(request->New());
       testing::FillRandomly(*varied, *operation.request, random);
       std::unique_ptr<Message> merged(request->New());
@@ -198,9 +202,9 @@ TEST(ClientStampedRequestTest, ParsesEveryBodyThatTheGatewayRenders) {
   }
 }
 
-// Refused requests.
+// Tests of requests that are rejected.
 
-TEST(ClientStampedRequestTest, OtherFieldsBesideTheStampAreRefused) {
+TEST(ClientStampedRequestTest, AFieldThatIsSetBesideTheStampIsRejected) {
   const Operation& operation = OperationOf("StampLogin");
   auto request = Stamped(operation, kLogin);
   request->MergeFrom(*RequestOf(operation, R"pb(timestamp_ms: 0
@@ -216,7 +220,7 @@ TEST(ClientStampedRequestTest, OtherFieldsBesideTheStampAreRefused) {
                           Pair("generate_app_proofs", kBeside), Pair("idempotency_key", kBeside)));
 }
 
-TEST(ClientStampedRequestTest, UnknownFieldsAreRefused) {
+TEST(ClientStampedRequestTest, AFieldThatTheProtoDoesNotDefineIsRejected) {
   const Operation& operation = OperationOf("StampLogin");
   auto request = Stamped(operation, kLogin);
   Message* stamp = request->GetReflection()->MutableMessage(request.get(), operation.request->client_stamp);
@@ -228,7 +232,8 @@ TEST(ClientStampedRequestTest, UnknownFieldsAreRefused) {
                           Pair("client_stamp", "holds field number 5, which this gateway does not know")));
 }
 
-// The session goes to the party that stamps: with the gateway's key, the caller would get that key's permissions.
+// Upstream logs in the owner of the key that stamps. If the gateway's key stamped a login, the caller would get the
+// permissions of the gateway's key.
 TEST(ClientStampedRequestTest, ALoginWithoutAClientStampIsRefused) {
   int operations = 0;
   for (const Operation& operation : Operations().operations()) {
@@ -246,7 +251,7 @@ TEST(ClientStampedRequestTest, ALoginWithoutAClientStampIsRefused) {
   EXPECT_TRUE(OperationOf("StampLogin").stamped_by_client);
 }
 
-TEST(ClientStampedRequestTest, ABodyWithoutAStampIsRefused) {
+TEST(ClientStampedRequestTest, AClientStampWithABodyButNoStampIsRejected) {
   const Operation& operation = OperationOf("StampLogin");
   auto request = Stamped(operation, kLogin);
   Message* stamp = request->GetReflection()->MutableMessage(request.get(), operation.request->client_stamp);
@@ -256,7 +261,7 @@ TEST(ClientStampedRequestTest, ABodyWithoutAStampIsRefused) {
               ElementsAre(Pair("client_stamp", "must hold a stamp: api_key, web_authn or attested")));
 }
 
-TEST(ClientStampedRequestTest, AStampWithoutABodyIsRefused) {
+TEST(ClientStampedRequestTest, AClientStampWithAStampButNoBodyIsRejected) {
   EXPECT_THAT(ViolationsOf("StampLogin", ""),
               ElementsAre(Pair("client_stamp.body", StartsWith("must be the JSON text of an object: "))));
 }
@@ -278,7 +283,7 @@ TEST(ClientStampedRequestTest, ABodyOfAnotherOperationIsRefused) {
   constexpr char kType[] = "must have the type ACTIVITY_TYPE_STAMP_LOGIN";
   for (const char* type : {"\"ACTIVITY_TYPE_OAUTH\"", "\"ACTIVITY_TYPE_STAMP_LOGIN_V2\"",
                            "\"activity_type_stamp_login\"", "\"\"", "null", "1", "[\"ACTIVITY_TYPE_STAMP_LOGIN\"]",
-                           // Upstream would read this as the type; no client writes it.
+                           // Upstream would accept this escaped spelling of the type, but no client writes it.
                            "\"\\u0041CTIVITY_TYPE_STAMP_LOGIN\""}) {
     EXPECT_THAT(ViolationsOf("StampLogin", LoginWith("\"ACTIVITY_TYPE_STAMP_LOGIN\"", type)),
                 Contains(Pair("client_stamp.body", kType)))
@@ -286,7 +291,7 @@ TEST(ClientStampedRequestTest, ABodyOfAnotherOperationIsRefused) {
   }
   EXPECT_THAT(ViolationsOf("StampLogin", LoginWith("\"type\":\"ACTIVITY_TYPE_STAMP_LOGIN\",", "")),
               ElementsAre(Pair("client_stamp.body", kType)));
-  // A submit's body in a query; the stamp does not distinguish them.
+  // The body of a submit is rejected as a query: since the stamp does not cover the path, it would be valid for both.
   EXPECT_THAT(ViolationsOf("GetPolicy", R"({"type":"ACTIVITY_TYPE_OAUTH","timestampMs":"1","organizationId":"o",)"
                                         R"("policyId":"p","parameters":{}})"),
               ElementsAre(Pair("client_stamp.body", absl::StrCat(kHold, "/type")),
@@ -294,7 +299,7 @@ TEST(ClientStampedRequestTest, ABodyOfAnotherOperationIsRefused) {
                           Pair("client_stamp.body", absl::StrCat(kHold, "/parameters"))));
 }
 
-TEST(ClientStampedRequestTest, ASubmitsTimeMustBeDecimalDigits) {
+TEST(ClientStampedRequestTest, TheTimestampOfASubmitMustBeDecimalDigits) {
   EXPECT_THAT(ViolationsOf("StampLogin", LoginWith("\"timestampMs\":\"1755500000000\",", "")),
               ElementsAre(Pair("client_stamp.body", "must have a timestampMs")));
   EXPECT_THAT(ViolationsOf("StampLogin", LoginWith("\"1755500000000\"", "null")),
@@ -318,7 +323,7 @@ TEST(ClientStampedRequestTest, ABodyWithAnIdempotencyKeyIsRefused) {
                        "must not have a value that the request's fields cannot hold exactly: /idempotencyKey")));
 }
 
-TEST(ClientStampedRequestTest, InexactValuesAreRefusedAtEveryDepth) {
+TEST(ClientStampedRequestTest, AValueThatNoFieldCanHoldExactlyIsRejectedAtEveryDepth) {
   struct Row {
     const char* method;
     const char* parameters;
@@ -347,7 +352,7 @@ TEST(ClientStampedRequestTest, InexactValuesAreRefusedAtEveryDepth) {
            Row{"UpdateMfaPolicy", R"({"userId":"u","mfaPolicyId":"m","order":"1"})", "/parameters/order"},
            Row{"Oauth", R"({"oidcToken":"t","targetPublicKey":"k","invalidateExisting":"true"})",
                "/parameters/invalidateExisting"},
-           // Some clients write the member there, but as a boolean and no deeper.
+           // In "parameters", generateAppProofs is accepted only as a boolean or null, and never deeper in the body.
            Row{"Oauth", R"({"oidcToken":"t","targetPublicKey":"k","generateAppProofs":"false"})",
                "/parameters/generateAppProofs"},
            Row{"Oauth", R"({"oidcToken":"t","targetPublicKey":"k","generateAppProofs":{}})",
@@ -355,7 +360,7 @@ TEST(ClientStampedRequestTest, InexactValuesAreRefusedAtEveryDepth) {
            Row{"CreatePolicies",
                R"({"policies":[{"policyName":"n","effect":"EFFECT_ALLOW","notes":"","generateAppProofs":true}]})",
                "/parameters/policies/0/generateAppProofs"},
-           // No pointer can name the member, so the violation names the object.
+           // A JSON Pointer cannot contain this member name, so the violation names the object that has the member.
            Row{"Oauth", R"({"oidcToken":"t","targetPublicKey":"k","\ud800":1})", "/parameters"},
        }) {
     const Operation& operation = OperationOf(row.method);
@@ -372,8 +377,9 @@ TEST(ClientStampedRequestTest, InexactValuesAreRefusedAtEveryDepth) {
   }
 }
 
-// Packages of the operator write it there, beside the envelope's member or instead of it.
-TEST(ClientStampedRequestTest, ParametersMayHaveGenerateAppProofs) {
+// Upstream's packages write generateAppProofs inside "parameters", in addition to the member beside "parameters" or
+// instead of it.
+TEST(ClientStampedRequestTest, TheParametersMayContainGenerateAppProofs) {
   for (const Operation& operation : Operations().operations()) {
     if (!operation.is_submit() || operation.general) continue;
     SCOPED_TRACE(operation.full_name);
@@ -400,7 +406,7 @@ TEST(ClientStampedRequestTest, ARequiredListMustBeInTheBodyAndMayBeEmpty) {
   constexpr char kList[] = "must have the list, which may be []: ";
   struct Row {
     const char* method;
-    const char* parameters;  // % stands for the list
+    const char* parameters;  // the test replaces % by the JSON of the list
     const char* pointer;
   };
   for (const Row& row :
@@ -429,13 +435,13 @@ TEST(ClientStampedRequestTest, ARequiredListMustBeInTheBodyAndMayBeEmpty) {
                 ElementsAre(Pair("client_stamp.body", absl::StrCat(kHold, row.pointer))));
     EXPECT_THAT(Translate(row.method, body("[]")), StatusIs(Code::kOk));
   }
-  // For an absent object only the object itself is reported.
+  // If an object is absent, the violation names the object and not the required lists inside it.
   EXPECT_THAT(ViolationsOf("CreatePolicies", R"({"type":"ACTIVITY_TYPE_CREATE_POLICIES","timestampMs":"1",)"
                                              R"("organizationId":"o"})"),
               ElementsAre(Pair("parameters", "is required")));
 }
 
-TEST(ClientStampedRequestTest, TheRulesOfTheMessageHoldForTheBody) {
+TEST(ClientStampedRequestTest, TheBodyMustFollowTheRulesOfTheMessage) {
   EXPECT_THAT(
       ViolationsOf("CreatePolicies", R"({"type":"ACTIVITY_TYPE_CREATE_POLICIES","timestampMs":"1",)"
                                      R"("parameters":{"policies":[{"effect":"EFFECT_DENY","notes":null}]}})"),
@@ -447,7 +453,7 @@ TEST(ClientStampedRequestTest, TheRulesOfTheMessageHoldForTheBody) {
               ElementsAre(Pair("pagination_options.limit", "must be at most 100")));
 }
 
-TEST(ClientStampedRequestTest, TheValidatorRefusesARemainingStamp) {
+TEST(ClientStampedRequestTest, TheValidatorRejectsAMessageThatStillContainsAStamp) {
   const Operation& operation = OperationOf("GetWalletAccount");
   Violations violations;
   Validate(*Stamped(operation, R"({"organizationId":"o","walletId":"w"})"), *operation.request, violations);
@@ -470,9 +476,9 @@ TEST(ClientStampedRequestTest, ErrorsAreSmallAndQuoteNoValue) {
   EXPECT_THAT(std::string(status.message()), Not(HasSubstr("a-stamp")));
 }
 
-// General operations.
+// Tests of general operations.
 
-TEST(ClientStampedRequestTest, AGeneralSubmitsPathIsBesideTheStamp) {
+TEST(ClientStampedRequestTest, ThePathOfAGeneralSubmitIsSetBesideTheStamp) {
   const Operation& operation = OperationOf("SubmitOperation");
   const std::string body = R"({"type":"ACTIVITY_TYPE_INIT_OTP_V3","timestampMs":"5","organizationId":"o",)"
                            R"("parameters":{"otpLength": 6.0},"generateAppProofs":true})";
@@ -494,7 +500,7 @@ TEST(ClientStampedRequestTest, AGeneralSubmitsPathIsBesideTheStamp) {
       << request->DebugString();
 }
 
-TEST(ClientStampedRequestTest, AGeneralQuerysOtherMembersAreItsParameters) {
+TEST(ClientStampedRequestTest, TheMembersOfAGeneralQueryWithoutAFieldAreItsParameters) {
   const Operation& operation = OperationOf("QueryOperation");
   const std::string body = R"( {"filter" : [1e2,{"a": "\u0041"}] ,"organizationId":"o","a\"b":null} )";
   auto request = Stamped(operation, body);
@@ -504,7 +510,7 @@ TEST(ClientStampedRequestTest, AGeneralQuerysOtherMembersAreItsParameters) {
   EXPECT_EQ(rendered->path, "/public/v1/query/list_activities");
   EXPECT_EQ(rendered->QueryBody(), body);
   EXPECT_EQ(rendered->members, R"("organizationId":"o","filter":[1e2,{"a": "\u0041"}],"a\"b":null)");
-  // A body without other members has no parameters.
+  // If every member of the body has a field of its own, the request has no parameters.
   request = Stamped(operation, R"({"organizationId":"o"})");
   request->MergeFrom(*RequestOf(operation, R"pb(path: "whoami")pb"));
   ASSERT_THAT(CheckAndRender(operation, *request), StatusIs(Code::kOk));
@@ -534,7 +540,7 @@ TEST(ClientStampedRequestTest, AGeneralOperationCannotReplaceATypedOne) {
            Row{"SubmitOperation", "init_otp",
                R"({"type":"ACTIVITY_TYPE_X","timestampMs":"5","organizationId":"o","parameters":{},"path":"p"})",
                "client_stamp.body"},
-           // A stamped submit must not be accepted as a query.
+           // A body that is stamped for a submit must not be accepted as a query.
            Row{"QueryOperation", "whoami", R"({"organizationId":"o","type":"ACTIVITY_TYPE_OAUTH"})", "parameters"},
            Row{"QueryOperation", "whoami", R"({"organizationId":"o","timestampMs":"1"})", "parameters"},
            Row{"QueryOperation", "whoami", R"({"organizationId":"o","parameters":{}})", "parameters"},
@@ -552,10 +558,11 @@ TEST(ClientStampedRequestTest, AGeneralOperationCannotReplaceATypedOne) {
   }
 }
 
-// Mutations.
+// A test of bodies that are changed at random.
 
-// Each mutated body is either refused, or sent unchanged with a message that says the same.
-TEST(ClientStampedRequestTest, MutatedBodiesAreRefusedOrMatchTheMessage) {
+// Changes a body at random. The gateway must either reject the changed body, or send it unchanged and fill the message
+// with exactly its values.
+TEST(ClientStampedRequestTest, AChangedBodyIsRejectedOrMatchesTheMessage) {
   testing::Random random(5);
   const Operation& operation = OperationOf("CreatePolicies");
   const std::string sound =
@@ -588,7 +595,8 @@ TEST(ClientStampedRequestTest, MutatedBodiesAreRefusedOrMatchTheMessage) {
     }
     ++taken;
     EXPECT_EQ(rendered->SubmitBody(1), body);
-    // Except for nulls, the body that is sent is the JSON value that the gateway would render for the message.
+    // The sent body must equal the JSON that the gateway would render for the message, except for members that are
+    // null.
     testing::Json sent = testing::JsonOf(body);
     RenderedRequest own = *rendered;
     own.client_stamp.reset();

@@ -19,7 +19,8 @@ constexpr size_t kMaxFieldBytes = 160;
 constexpr size_t kMaxDescriptionBytes = 160;
 constexpr size_t kMaxMetadataBytes = 160;
 
-// The longest prefix of `text` of at most `size` bytes that does not cut a UTF-8 character.
+// Returns `text` if it has at most `size` bytes. Otherwise returns its beginning and "...", at most `size` bytes in
+// all, without splitting a UTF-8 character.
 std::string Cut(absl::string_view text, size_t size) {
   if (text.size() <= size) return std::string(text);
   constexpr absl::string_view kEllipsis = "...";
@@ -33,7 +34,7 @@ std::string TypeUrl() {
   return absl::StrCat(kTypePrefix, Detail::descriptor()->full_name());
 }
 
-// Deterministic, so that equal details are equal bytes: maps have no fixed order.
+// Adds `detail` to `status`. Serializes the entries of maps in a fixed order, so that equal details give equal bytes.
 template <typename Detail>
 void SetDetail(const Detail& detail, absl::Status& status) {
   std::string bytes;
@@ -45,12 +46,12 @@ void SetDetail(const Detail& detail, absl::Status& status) {
   status.SetPayload(absl::StrCat(kTypePrefix, Detail::descriptor()->full_name()), absl::Cord(std::move(bytes)));
 }
 
-// The status with the first `violation_count` violations.
+// Returns the status of `error` with only its first `violation_count` violations.
 absl::Status StatusWith(const Error& error, size_t violation_count) {
   std::string message = error.message;
   const size_t left_out = error.violations.count() - violation_count;
   if (violation_count > 0 && left_out > 0) {
-    // Shortened first, so that the number remains.
+    // Truncates the message before appending the number, so that the number is not truncated.
     message = absl::StrCat(Cut(message, kMaxMessageBytes - 40), " (and ", left_out, " more)");
   }
   absl::Status status(error.code, Cut(message, kMaxMessageBytes));
@@ -82,7 +83,7 @@ absl::Status StatusWith(const Error& error, size_t violation_count) {
   return status;
 }
 
-// Empty if the status has none.
+// Returns the ErrorInfo of `status`, or an empty one if the status has none.
 google::rpc::ErrorInfo InfoOf(const absl::Status& status) {
   google::rpc::ErrorInfo info;
   const absl::optional<absl::Cord> payload = status.GetPayload(TypeUrl<google::rpc::ErrorInfo>());
@@ -132,7 +133,7 @@ google::rpc::Status ToRpcStatus(const absl::Status& status) {
   google::rpc::Status rpc;
   rpc.set_code(static_cast<int>(status.code()));
   rpc.set_message(std::string(status.message()));
-  // absl has no fixed order of payloads; equal errors should be equal bytes.
+  // ForEachPayload has no fixed order. The map orders the payloads, so that equal errors give equal bytes.
   std::map<std::string, std::string> details;
   status.ForEachPayload(
       [&](absl::string_view type_url, const absl::Cord& payload) { details.emplace(type_url, std::string(payload)); });

@@ -1,4 +1,4 @@
-// Errors as callers receive them: a canonical code, a short text, and google.rpc details.
+// Errors as callers receive them: each has a canonical code, a short message, and google.rpc details.
 #ifndef STAMPGATE_TRANSLATE_ERROR_H_
 #define STAMPGATE_TRANSLATE_ERROR_H_
 
@@ -21,11 +21,12 @@ inline constexpr absl::string_view kGatewayDomain = "stampgate";
 // ErrorInfo.domain of upstream's errors; the reason is upstream's own code.
 inline constexpr absl::string_view kUpstreamDomain = "upstream";
 
-// The largest serialized google.rpc.Status. Larger ones break clients, which accept 8 KiB of metadata.
+// The maximum size of a serialized google.rpc.Status, which gRPC sends as metadata. Clients accept at most 8 KiB of
+// metadata by default.
 inline constexpr size_t kMaxStatusBytes = 4096;
 inline constexpr size_t kMaxMessageBytes = 512;
 
-// The parts of an error. Texts may have any length and must not contain secrets.
+// The parts of an error, from which ToStatus makes a Status. Texts may have any length and must not contain secrets.
 struct Error {
   absl::StatusCode code = absl::StatusCode::kUnknown;
   std::string message;
@@ -36,28 +37,28 @@ struct Error {
   std::optional<absl::Duration> retry_delay;
 };
 
-// An error of domain kGatewayDomain.
+// Returns an error of domain kGatewayDomain.
 Error GatewayError(absl::StatusCode code, v1::ErrorReason reason, std::string message);
 
-// The error as a Status whose payloads are ErrorInfo and, if the error has such content, BadRequest and RetryInfo.
-// Shortens texts (at the end of a character) and drops the last violations to stay within the limits above; the message
-// states how many violations were dropped.
+// Returns the error as a Status with an ErrorInfo, with a BadRequest if the error has violations, and with a RetryInfo
+// if it has a delay. To stay within the limits above, truncates texts (never inside a character) and drops the last
+// violations. The message then states how many violations were dropped.
 absl::Status ToStatus(const Error& error);
 
-// INVALID_ARGUMENT (INVALID_REQUEST) with every violation; there must be at least one.
+// Returns INVALID_ARGUMENT (INVALID_REQUEST) with all violations that `violations` kept. Requires at least one.
 absl::Status ViolationError(Violations violations);
 
-// ErrorInfo.reason of a Status that ToStatus made; empty for other statuses.
+// Returns the ErrorInfo.reason of a Status that ToStatus made; empty for other statuses.
 std::string ErrorReasonOf(const absl::Status& status);
 
-// The value of `key` in ErrorInfo.metadata of a Status that ToStatus made; empty if there is none.
+// Returns the value of `key` in the ErrorInfo.metadata of a Status that ToStatus made; empty if there is none.
 std::string ErrorMetadataOf(const absl::Status& status, const std::string& key);
 
-// Whether ToStatus made `status` from an error of domain kGatewayDomain. The message of such a status quotes neither a
-// request nor upstream.
+// Returns true if ToStatus made `status` from an error of domain kGatewayDomain. The message of such a status quotes
+// nothing of a request and no text of upstream.
 bool IsGatewayError(const absl::Status& status);
 
-// The google.rpc.Status of `status`; only a Status that ToStatus made has details.
+// Returns `status` as a google.rpc.Status. It has details only if ToStatus made `status`.
 google::rpc::Status ToRpcStatus(const absl::Status& status);
 
 }  // namespace stampgate

@@ -54,7 +54,7 @@ TEST(ErrorTest, AnErrorHasACodeAMessageAndAnErrorInfo) {
   EXPECT_EQ(details.retry_delay, std::nullopt);
 }
 
-TEST(ErrorTest, EveryReasonIsNamedWithoutItsPrefix) {
+TEST(ErrorTest, TheReasonIsTheEnumNameWithoutItsPrefix) {
   for (int i = 0; i < v1::ErrorReason_descriptor()->value_count(); ++i) {
     const auto* value = v1::ErrorReason_descriptor()->value(i);
     const Error error =
@@ -63,7 +63,7 @@ TEST(ErrorTest, EveryReasonIsNamedWithoutItsPrefix) {
   }
 }
 
-TEST(ErrorTest, TheDetailsHaveOneOrder) {
+TEST(ErrorTest, TheDetailsAlwaysHaveTheSameOrder) {
   Error error = InvalidRequest("wrong");
   error.retry_delay = absl::Seconds(1);
   error.violations.Add([] { return Violation{"field", "is wrong"}; });
@@ -77,7 +77,7 @@ TEST(ErrorTest, TheDetailsHaveOneOrder) {
   EXPECT_EQ(ToRpcStatus(ToStatus(error)).SerializeAsString(), rpc.SerializeAsString());
 }
 
-TEST(ErrorTest, ADelayIsExactToTheNanosecond) {
+TEST(ErrorTest, TheRetryDelayIsExactToTheNanosecond) {
   for (absl::Duration delay : {absl::ZeroDuration(), absl::Milliseconds(1500), absl::Nanoseconds(1), absl::Hours(24),
                                absl::Nanoseconds(123456789012)}) {
     Error error = InvalidRequest("later");
@@ -86,12 +86,12 @@ TEST(ErrorTest, ADelayIsExactToTheNanosecond) {
   }
 }
 
-TEST(ErrorTest, AMessageIsCutOnlyAboveTheLimit) {
+TEST(ErrorTest, AMessageIsTruncatedOnlyAboveTheLimit) {
   EXPECT_EQ(ToStatus(InvalidRequest(std::string(512, 'x'))).message(), std::string(512, 'x'));
   EXPECT_EQ(ToStatus(InvalidRequest(std::string(513, 'x'))).message(), std::string(509, 'x') + "...");
 }
 
-TEST(ErrorTest, AMessageIsCutAtTheEndOfACharacter) {
+TEST(ErrorTest, AMessageIsTruncatedAtTheEndOfACharacter) {
   for (absl::string_view character : {"é", "€", "😀"}) {
     for (size_t before = 0; before < character.size(); ++before) {
       const std::string message = std::string(before, 'x') + Repeated(character, 1000);
@@ -104,7 +104,7 @@ TEST(ErrorTest, AMessageIsCutAtTheEndOfACharacter) {
   }
 }
 
-TEST(ErrorTest, AFewViolationsAreAllListed) {
+TEST(ErrorTest, AllViolationsAreListedIfThereAreFew) {
   Error error = InvalidRequest("wrong");
   for (int i = 0; i < 20; ++i) {
     error.violations.Add([&] { return Violation{absl::StrCat("f", i), "is required"}; });
@@ -127,7 +127,7 @@ TEST(ErrorTest, TheNumberOfDroppedViolationsIsStated) {
   EXPECT_THAT(DetailsOf(status).metadata, ElementsAre(Pair("violations_left_out", "980")));
 }
 
-TEST(ErrorTest, AStatusIsAtMost4KiB) {
+TEST(ErrorTest, AStatusHasAtMost4KiB) {
   for (absl::string_view piece : {"x", "é", "😀"}) {
     const std::string text = Repeated(piece, 2000);
     Error error = InvalidRequest(text);
@@ -152,14 +152,14 @@ TEST(ErrorTest, AStatusIsAtMost4KiB) {
   }
 }
 
-TEST(ErrorTest, LongTextsOfViolationsAreCut) {
+TEST(ErrorTest, LongTextsOfViolationsAreTruncated) {
   Error error = InvalidRequest("wrong");
   error.violations.Add([] { return Violation{std::string(200, 'f'), std::string(200, 'd')}; });
   EXPECT_THAT(DetailsOf(ToStatus(error)).violations,
               ElementsAre(Pair(std::string(157, 'f') + "...", std::string(157, 'd') + "...")));
 }
 
-TEST(ErrorTest, GatewayErrorsAreRecognized) {
+TEST(ErrorTest, IsGatewayErrorRecognizesTheGatewaysOwnErrors) {
   EXPECT_TRUE(IsGatewayError(ToStatus(InvalidRequest("ours"))));
   Error theirs = InvalidRequest("theirs");
   theirs.domain = std::string(kUpstreamDomain);
@@ -171,7 +171,7 @@ TEST(ErrorTest, GatewayErrorsAreRecognized) {
   EXPECT_FALSE(IsGatewayError(broken));
 }
 
-TEST(ErrorTest, AStatusWithoutDetailsHasNoneInRpcForm) {
+TEST(ErrorTest, AStatusWithoutDetailsBecomesAnRpcStatusWithoutDetails) {
   const google::rpc::Status rpc = ToRpcStatus(absl::NotFoundError("gone"));
   EXPECT_EQ(rpc.code(), 5);
   EXPECT_EQ(rpc.message(), "gone");

@@ -18,11 +18,13 @@ constexpr absl::string_view kTypePrefix = "ACTIVITY_TYPE_";
 constexpr size_t kMaxPathBytes = 64;
 constexpr size_t kMaxTypeBytes = 80;
 
-// Members that only a submit has, and the one that the gateway writes itself; see IsEnvelopeMember.
+// The members of a body that a caller must not set as JSON: those that only a submit has, and organizationId, which the
+// gateway writes. IsEnvelopeMember describes the spelling.
 constexpr absl::string_view kEnvelope[] = {"organizationid", "type", "timestampms", "parameters"};
 
-// JSON parsers that upstream may use also accept a proto's field names, or ignore case. Some fold the case of all of
-// Unicode (they treat U+017F as s and U+212A as k), so names that are not ASCII are refused before this check.
+// Returns true if upstream's JSON parser might read `name` as one of kEnvelope. Some parsers also accept the field
+// names of the proto, with underscores, and some ignore case. Those that ignore the case of all Unicode letters read
+// U+017F as s and U+212A as k, so the caller of this function must first reject names that are not ASCII.
 bool IsEnvelopeMember(absl::string_view name) {
   const std::string plain = absl::StrReplaceAll(absl::AsciiStrToLower(name), {{"_", ""}});
   return absl::c_linear_search(kEnvelope, plain);
@@ -51,7 +53,7 @@ void Add(const FieldPlan& field, absl::string_view description, Violations& viol
 }
 
 void CheckMembers(const FieldPlan& field, std::string text, Violations& violations) {
-  // The validator reports text that is not an object.
+  // Ignores a text that is not a JSON object; the validator reports it.
   (void)ReadJsonObject(text, [&](JsonValue& root) {
     return root.ForEachMember([&](absl::string_view name, JsonValue&) {
       if (!absl::c_all_of(name, absl::ascii_isascii)) {
@@ -68,7 +70,7 @@ void CheckMembers(const FieldPlan& field, std::string text, Violations& violatio
 
 void CheckGeneralOperation(const OperationTable& table, const Operation& operation, const Message& request,
                            Violations& violations) {
-  // The validator also reports an empty path or type.
+  // Ignores an empty path or type; the validator reports it.
   const std::string segment = StringField(request, *operation.path_segment);
   if (!segment.empty() && !IsPathSegment(segment)) {
     Add(*operation.path_segment, "must be 1 to 64 characters of a-z, 0-9 and _", violations);

@@ -1,5 +1,5 @@
-// The rules of general operations, in which the caller names path and type: they must not be able to replace typed
-// ones.
+// The rules of general operations, in which the caller chooses the path and the activity type: a general operation must
+// not be able to do what a typed operation does.
 #ifndef STAMPGATE_TRANSLATE_GENERAL_OPERATION_H_
 #define STAMPGATE_TRANSLATE_GENERAL_OPERATION_H_
 
@@ -9,12 +9,13 @@
 
 namespace stampgate {
 
-// Adds a violation for each of these faults:
-//   - a path segment that is not [a-z0-9_]{1,64}, or that a typed operation has
-//   - an activity type that is not ACTIVITY_TYPE_[A-Z0-9_]{1,80}, or that a typed operation has in any version
-//   - a top-level member of a query that would make it a submit, since the stamp covers the body and not the path
-//   - a top-level member of a query whose name is not ASCII, since upstream might read it as one of those
-// `operation` must be general.
+// Checks `request`, a request of the general operation `operation`. Adds a violation for each of these faults:
+//   - the path segment is not [a-z0-9_]{1,64}, or is that of a typed operation
+//   - the activity type is not ACTIVITY_TYPE_[A-Z0-9_]{1,80}, or is that of a typed operation in any version
+//   - a query has the top-level member organizationId, which the gateway writes, or one that only submits have; since a
+//     stamp covers the body but not the path, a stamped body with such a member could also be sent as a submit
+//   - a query has a top-level member whose name is not ASCII; upstream's parser might read the name as that of a member
+//     that only submits have
 void CheckGeneralOperation(const OperationTable& table, const Operation& operation,
                            const google::protobuf::Message& request, Violations& violations);
 

@@ -21,7 +21,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
-using Found = std::vector<std::pair<std::string, std::string>>;  // path and description
+using Found = std::vector<std::pair<std::string, std::string>>;  // the field path and the description of each violation
 
 constexpr char kListed[] = "belongs to an operation with a method of its own, which must be called instead";
 constexpr char kPathForm[] = "must be 1 to 64 characters of a-z, 0-9 and _";
@@ -52,7 +52,7 @@ Found CheckQuery(const std::string& path, const std::string& parameters) {
   return Check("QueryOperation", request);
 }
 
-TEST(GeneralOperationTest, AcceptsOperationsWithoutAMethod) {
+TEST(GeneralOperationTest, AcceptsAnOperationThatHasNoMethodOfItsOwn) {
   EXPECT_THAT(CheckSubmit("init_otp", "ACTIVITY_TYPE_INIT_OTP_V3"), IsEmpty());
   EXPECT_THAT(CheckSubmit("otp_login", "ACTIVITY_TYPE_OTP_LOGIN_V2"), IsEmpty());
   EXPECT_THAT(CheckSubmit("oauth_login", "ACTIVITY_TYPE_OAUTH_LOGIN"), IsEmpty());
@@ -82,7 +82,7 @@ TEST(GeneralOperationTest, RefusesTheTypesOfTypedOperations) {
   }
 }
 
-TEST(GeneralOperationTest, ChecksTheFormOfThePath) {
+TEST(GeneralOperationTest, RejectsAPathSegmentOfInvalidForm) {
   const std::string type = "ACTIVITY_TYPE_UNLISTED";
   for (const std::string& path : {std::string("a"), std::string("a1_"), std::string("_"), std::string(64, 'z')}) {
     EXPECT_THAT(CheckSubmit(path, type), IsEmpty()) << path;
@@ -98,7 +98,7 @@ TEST(GeneralOperationTest, ChecksTheFormOfThePath) {
   }
 }
 
-TEST(GeneralOperationTest, ChecksTheFormOfTheType) {
+TEST(GeneralOperationTest, RejectsAnActivityTypeOfInvalidForm) {
   for (const std::string& type :
        {std::string("ACTIVITY_TYPE_A"), std::string("ACTIVITY_TYPE_9_"), "ACTIVITY_TYPE_" + std::string(80, 'Z')}) {
     EXPECT_THAT(CheckSubmit("unlisted", type), IsEmpty()) << type;
@@ -112,7 +112,7 @@ TEST(GeneralOperationTest, ChecksTheFormOfTheType) {
   }
 }
 
-TEST(GeneralOperationTest, LeavesAMissingPathOrTypeToTheValidator) {
+TEST(GeneralOperationTest, IgnoresAMissingPathOrTypeWhichTheValidatorReports) {
   EXPECT_THAT(CheckSubmit("", ""), IsEmpty());
   EXPECT_THAT(CheckQuery("", "{}"), IsEmpty());
 }
@@ -125,7 +125,7 @@ TEST(GeneralOperationTest, RefusesAQueryThatCouldBeASubmit) {
                 ElementsAre(Pair("parameters", fault)));
     EXPECT_THAT(CheckQuery("unlisted", absl::StrCat("{\"a\":{\"", name, "\":1},\"b\":[{\"", name, "\":1}]}")),
                 IsEmpty());
-    // The same name with its first letter escaped.
+    // The same name is also rejected if its first letter is escaped.
     EXPECT_THAT(CheckQuery("unlisted", absl::StrCat("{\"\\u00", absl::Hex(name[0]), name + 1, "\":1}")),
                 ElementsAre(Pair("parameters", fault)));
   }
@@ -138,7 +138,8 @@ TEST(GeneralOperationTest, RefusesAQueryThatCouldBeASubmit) {
 
 TEST(GeneralOperationTest, RefusesTopLevelNamesThatAreNotAscii) {
   const Found fault = {{"parameters", "must not have a top-level member whose name is not ASCII"}};
-  // With U+017F folded to s, and U+212A to k, the first three are "parameters", "timestampMs" and a name with a K.
+  // A parser that ignores case may read U+017F as s and U+212A as k. Then the first two names are "parameters" and
+  // "timestampMs".
   for (const char* name : {"parameter\u017f", "time\u017ftampM\u017f", "\u212aey", "é", "aé", "😀", "\x7f\xc2\x80"}) {
     EXPECT_EQ(CheckQuery("unlisted", absl::StrCat("{\"a\":1,\"", name, "\":null}")), fault) << name;
     EXPECT_THAT(CheckQuery("unlisted", absl::StrCat("{\"a\":{\"", name, "\":1}}")), IsEmpty()) << name;
@@ -149,7 +150,7 @@ TEST(GeneralOperationTest, RefusesTopLevelNamesThatAreNotAscii) {
   EXPECT_THAT(CheckQuery("unlisted", R"({"\u007f":1,"plain":"é"})"), IsEmpty());
 }
 
-TEST(GeneralOperationTest, ReportsAllFaultsAtOnce) {
+TEST(GeneralOperationTest, OneCheckReportsAllFaults) {
   EXPECT_THAT(CheckSubmit("oauth", "x"), ElementsAre(Pair("path", kListed), Pair("activity_type", kTypeForm)));
   EXPECT_THAT(CheckQuery("X", "{\"type\":1}"),
               ElementsAre(Pair("path", kPathForm), Pair("parameters", "must not have a top-level member type")));

@@ -25,7 +25,7 @@ absl::Status Fault(const FieldDescriptor* field, absl::string_view what) {
 
 absl::StatusOr<JsonForm> FormOf(const FieldDescriptor* field, v1::TextForm text_form) {
   if (text_form != v1::TEXT_FORM_UNSPECIFIED && field->type() != FieldDescriptor::TYPE_STRING) {
-    return Fault(field, "has a text form but is not a string");
+    return Fault(field, "has a text form, so it must be a string");
   }
   switch (field->type()) {
     case FieldDescriptor::TYPE_STRING:
@@ -82,7 +82,8 @@ absl::StatusOr<const MessagePlan*> MessagePlans::Compile(const Descriptor* descr
   MessagePlan& plan = *slot;
   plan.descriptor = descriptor;
 
-  // The code below keeps pointers into `fields`, so it is filled first and never grows afterwards.
+  // Fills `fields` completely before the code below stores pointers to its elements, which stay valid only while
+  // `fields` does not grow.
   std::vector<const FieldDescriptor*> order;
   for (int i = 0; i < descriptor->field_count(); ++i) order.push_back(descriptor->field(i));
   std::sort(order.begin(), order.end(), [](auto* a, auto* b) { return a->number() < b->number(); });
@@ -98,7 +99,7 @@ absl::StatusOr<const MessagePlan*> MessagePlans::Compile(const Descriptor* descr
   for (const FieldPlan& field : plan.fields) {
     if (field.required && field.field->is_repeated()) plan.required_lists.push_back(&field);
     if (field.form == JsonForm::kJsonMembers) {
-      if (plan.json_members != nullptr) return Fault(field.field, "is a second field of members");
+      if (plan.json_members != nullptr) return Fault(field.field, "is a second field whose text form is JSON members");
       plan.json_members = &field;
     } else if (field.in_json && !plan.by_json_name.emplace(field.json_name, &field).second) {
       return Fault(field.field, absl::StrCat("has the JSON name of another field: ", field.json_name));
@@ -142,16 +143,17 @@ absl::Status MessagePlans::CompileField(const FieldDescriptor* field, MessagePla
   if (rule.has_max_characters()) compiled.max_characters = rule.max_characters();
   compiled.guard = rule.guard();
 
-  if (compiled.may_be_empty && !field->has_presence()) return Fault(field, "may be empty, so it needs presence");
+  if (compiled.may_be_empty && !field->has_presence()) return Fault(field, "may be empty, so it must have presence");
   const bool integer = *form == JsonForm::kUint64 || *form == JsonForm::kUint32;
-  if ((compiled.minimum || compiled.maximum) && !integer) return Fault(field, "has a range but is not unsigned");
+  if ((compiled.minimum || compiled.maximum) && !integer)
+    return Fault(field, "has a minimum or maximum, so it must be an unsigned integer");
   if ((compiled.max_bytes || compiled.max_characters) && field->type() != FieldDescriptor::TYPE_STRING) {
-    return Fault(field, "has a length but is not a string");
+    return Fault(field, "has a maximum length, so it must be a string");
   }
   const JsonForm role_form = compiled.role == v1::FIELD_ROLE_ACTIVITY_STATUS ? JsonForm::kEnum : JsonForm::kString;
   if (compiled.role != v1::FIELD_ROLE_UNSPECIFIED && (*form != role_form || field->is_repeated())) {
-    return Fault(field, role_form == JsonForm::kEnum ? "has a role, so it must be one enum"
-                                                     : "has a role, so it must be one string");
+    return Fault(field, role_form == JsonForm::kEnum ? "has a role, so it must be a single enum"
+                                                     : "has a role, so it must be a single string");
   }
 
   if (*form == JsonForm::kMessage) {
@@ -161,7 +163,7 @@ absl::Status MessagePlans::CompileField(const FieldDescriptor* field, MessagePla
   } else if (*form == JsonForm::kEnum) {
     for (int i = 0; i < field->enum_type()->value_count(); ++i) {
       const EnumValueDescriptor* value = field->enum_type()->value(i);
-      if (value->number() == 0) continue;  // upstream has no "unspecified" value
+      if (value->number() == 0) continue;  // upstream does not know the unspecified value
       compiled.enum_json.emplace(value->number(), Quoted(EnumJson(value)));
       compiled.enum_numbers.emplace(EnumJson(value), value->number());
     }

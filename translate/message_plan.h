@@ -1,4 +1,4 @@
-// The mapping between a protobuf message and a JSON object, compiled once from descriptors and their options.
+// The mapping between a protobuf message and a JSON object, compiled once from the message's descriptor and options.
 #ifndef STAMPGATE_TRANSLATE_MESSAGE_PLAN_H_
 #define STAMPGATE_TRANSLATE_MESSAGE_PLAN_H_
 
@@ -18,7 +18,7 @@ namespace stampgate {
 
 struct MessagePlan;
 
-// The JSON form of one value of a field; proto/stampgate/v1/options.proto defines which proto type has which.
+// The JSON form of one value of a field. proto/stampgate/v1/options.proto defines the form of each proto type.
 enum class JsonForm {
   kString,
   kBool,
@@ -29,61 +29,64 @@ enum class JsonForm {
   kEnum,         // a string
   kTimestamp,    // {"seconds": string, "nanos": string}
   kMessage,      // an object
-  kJsonText,     // the field holds the JSON text
-  kJsonMembers,  // the field holds an object's JSON text, whose members are written beside the other fields
+  kJsonText,     // a JSON value; the proto field contains its JSON text
+  kJsonMembers,  // members beside those of the other fields; the proto field contains an object's JSON text
 };
 
-// One field, with everything that rendering, parsing and validation need, so that none of them reads options again.
+// The mapping and the rules of one field. It contains all options that rendering, parsing and validation need, so that
+// these never read the options of a descriptor.
 struct FieldPlan {
   const google::protobuf::FieldDescriptor* field = nullptr;
   JsonForm form = JsonForm::kString;
   std::string json_name;
-  std::string json_key;  // the name as it is rendered: quoted, with its colon
+  std::string json_key;  // the text that precedes the value in JSON: the quoted name and a colon
 
   bool required = false;
   bool may_be_empty = false;
   bool secret = false;
   v1::FieldRole role = v1::FIELD_ROLE_UNSPECIFIED;
-  bool in_json = true;  // false if its role keeps it out of the JSON
+  bool in_json = true;  // false if fields of this role are not part of the JSON
   std::optional<uint64_t> minimum;
   std::optional<uint64_t> maximum;
   std::optional<uint32_t> max_bytes;
   std::optional<uint32_t> max_characters;
   v1::FieldGuard guard = v1::FIELD_GUARD_UNSPECIFIED;
 
-  const MessagePlan* message = nullptr;                // for a kMessage
-  absl::flat_hash_map<std::string, int> enum_numbers;  // JSON text -> number, for a kEnum, without the zero value
-  absl::flat_hash_map<int, std::string> enum_json;     // number -> quoted JSON text
+  const MessagePlan* message = nullptr;                // the plan of the field's message, for a kMessage
+  absl::flat_hash_map<std::string, int> enum_numbers;  // for a kEnum: from JSON text to number, without the zero value
+  absl::flat_hash_map<int, std::string> enum_json;     // for a kEnum: from number to quoted JSON text
 };
 
-// One message. Immutable; any number of threads may read it.
+// The mapping and the rules of one message. Immutable, so threads may share it.
 struct MessagePlan {
   const google::protobuf::Descriptor* descriptor = nullptr;
-  std::vector<FieldPlan> fields;                                          // by field number
+  std::vector<FieldPlan> fields;                                          // ordered by field number
   absl::flat_hash_map<absl::string_view, const FieldPlan*> by_json_name;  // without the field of form kJsonMembers
-  const FieldPlan* json_members = nullptr;                          // the field of form kJsonMembers, if there is one
-  const google::protobuf::FieldDescriptor* unrecognized = nullptr;  // the map of that name, if there is one
-  const google::protobuf::FieldDescriptor* client_stamp =
-      nullptr;  // the ClientStamp, which is never in the JSON, if there is one
+  const FieldPlan* json_members = nullptr;                                // the field of form kJsonMembers, or null
+  const google::protobuf::FieldDescriptor* unrecognized = nullptr;        // the map field of that name, or null
+  // The field of type ClientStamp, which is never in the JSON, or null.
+  const google::protobuf::FieldDescriptor* client_stamp = nullptr;
   std::vector<const FieldPlan*> at_most_one;
   std::vector<const FieldPlan*> required_lists;
 
-  // The plan of the field with this proto name, or null.
+  // Returns the plan of the field with this proto name, or null.
   const FieldPlan* Find(absl::string_view proto_name) const;
 };
 
-// Owns the plans of all messages that operations use. Compile them at start-up; afterwards plans are only read.
+// Owns the plans of all messages that operations use. The program compiles the plans at its start; later, threads only
+// read them.
 class MessagePlans {
  public:
-  // `operator_name` in lower case replaces "{operator}" in JSON names.
+  // `operator_name` is the configured name of upstream's operator. In lower case, it replaces "{operator}" in JSON
+  // names.
   explicit MessagePlans(absl::string_view operator_name);
 
-  // The plan of `descriptor`; also compiles every message inside it. A message may contain itself. Errors:
-  // kFailedPrecondition, naming the field whose type or options have no JSON form. That is a fault of the proto; do not
-  // use this object afterwards.
+  // Returns the plan of `descriptor`, and compiles also the plans of all messages inside it. A message may contain
+  // itself. Errors: kFailedPrecondition, with a message that names the field whose type or options have no JSON form.
+  // In this case the proto is faulty; do not use this object afterwards.
   absl::StatusOr<const MessagePlan*> Compile(const google::protobuf::Descriptor* descriptor);
 
-  // The plan of a compiled message, or null.
+  // Returns the plan of `descriptor`, or null if it was not compiled.
   const MessagePlan* Find(const google::protobuf::Descriptor* descriptor) const;
 
  private:

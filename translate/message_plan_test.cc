@@ -36,7 +36,7 @@ class MessagePlanTest : public ::testing::Test {
   MessagePlans plans_{"Service"};
 };
 
-TEST_F(MessagePlanTest, EveryProtoTypeHasAForm) {
+TEST_F(MessagePlanTest, EverySupportedProtoTypeHasItsJsonForm) {
   const MessagePlan& plan = PlanOf(Everything::descriptor());
   struct Row {
     const char* field;
@@ -63,7 +63,7 @@ TEST_F(MessagePlanTest, FieldsAreOrderedByNumber) {
   }
 }
 
-TEST_F(MessagePlanTest, TheOptionsMayRenameAMember) {
+TEST_F(MessagePlanTest, TheOptionsCanChangeTheJsonNameOfAField) {
   const MessagePlan& policy = PlanOf(v1::PolicyToCreate::descriptor());
   EXPECT_EQ(policy.Find("policy_name")->json_name, "policyName");
   EXPECT_EQ(policy.Find("policy_name")->json_key, "\"policyName\":");
@@ -75,7 +75,7 @@ TEST_F(MessagePlanTest, TheOptionsMayRenameAMember) {
   EXPECT_EQ(everything.Find("renamed")->json_key, "\"service_a/b~\\\"c\":");
 }
 
-TEST_F(MessagePlanTest, NamesHaveTheOperatorInLowerCase) {
+TEST_F(MessagePlanTest, JsonNamesContainTheOperatorsNameInLowerCase) {
   MessagePlans plans("Some-Operator");
   const MessagePlan& key = **plans.Compile(v1::WebhookKey::descriptor());
   EXPECT_EQ(key.Find("signature_algorithm")->json_name, "some-operator_signature_algorithm");
@@ -93,7 +93,7 @@ TEST_F(MessagePlanTest, EnumValuesExceptZeroHaveAJsonName) {
   EXPECT_THAT(effect.enum_numbers, UnorderedElementsAre(Pair("EFFECT_ALLOW", 1), Pair("EFFECT_DENY", 2)));
 }
 
-TEST_F(MessagePlanTest, ThePlanHasTheRulesOfFields) {
+TEST_F(MessagePlanTest, ThePlanContainsTheRulesOfEachField) {
   const MessagePlan& plan = PlanOf(Everything::descriptor());
   EXPECT_TRUE(plan.Find("text")->required);
   EXPECT_FALSE(plan.Find("flag")->required);
@@ -106,7 +106,7 @@ TEST_F(MessagePlanTest, ThePlanHasTheRulesOfFields) {
   EXPECT_THAT(plan.at_most_one, ElementsAre(plan.Find("optional_text"), plan.Find("optional_flag")));
 }
 
-TEST_F(MessagePlanTest, UnrecognizedIsNotInTheJson) {
+TEST_F(MessagePlanTest, TheUnrecognizedMapIsNotAMemberOfTheJson) {
   const MessagePlan& plan = PlanOf(Everything::descriptor());
   EXPECT_THAT(plan.Find("unrecognized"), IsNull());
   EXPECT_FALSE(plan.by_json_name.contains("unrecognized"));
@@ -114,7 +114,7 @@ TEST_F(MessagePlanTest, UnrecognizedIsNotInTheJson) {
   EXPECT_THAT(PlanOf(v1::Policy::descriptor()).unrecognized, IsNull());
 }
 
-TEST_F(MessagePlanTest, AMessageIsCompiledOnceAndMayContainItself) {
+TEST_F(MessagePlanTest, EachMessageIsCompiledOnceAndAMessageMayContainItself) {
   const MessagePlan& plan = PlanOf(Everything::descriptor());
   EXPECT_EQ(plan.Find("inner")->message, &plan);
   EXPECT_EQ(plan.Find("inners")->message, &plan);
@@ -128,7 +128,7 @@ struct FaultCase {
 
 class FaultyMessageTest : public ::testing::TestWithParam<FaultCase> {};
 
-TEST_P(FaultyMessageTest, IsRefusedByName) {
+TEST_P(FaultyMessageTest, TheErrorNamesTheFaultyField) {
   MessagePlans plans("Service");
   EXPECT_THAT(plans.Compile(GetParam().descriptor),
               StatusIs(absl::StatusCode::kFailedPrecondition,
@@ -145,21 +145,27 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{testing::HasSint32::descriptor(), "HasSint32.value has type sint32, which has no JSON form here"},
         FaultCase{testing::HasMap::descriptor(), "HasMap.labels is a map, which has no JSON form here"},
         FaultCase{testing::HasTextFormOfNumber::descriptor(),
-                  "HasTextFormOfNumber.value has a text form but is not a string"},
+                  "HasTextFormOfNumber.value has a text form, so it must be a string"},
         FaultCase{testing::HasRepeatedMembers::descriptor(), "HasRepeatedMembers.value must not be repeated"},
-        FaultCase{testing::HasMembersTwice::descriptor(), "HasMembersTwice.second is a second field of members"},
+        FaultCase{testing::HasMembersTwice::descriptor(),
+                  "HasMembersTwice.second is a second field whose text form is JSON members"},
         FaultCase{testing::HasNameTwice::descriptor(), "HasNameTwice.second has the JSON name of another field: first"},
         FaultCase{testing::HasExclusionOfNothing::descriptor(),
                   "HasExclusionOfNothing: at_most_one names missing, which is not a field with presence"},
         FaultCase{testing::HasExclusionWithoutPresence::descriptor(),
                   "HasExclusionWithoutPresence: at_most_one names value, which is not a field with presence"},
         FaultCase{testing::HasEmptyWithoutPresence::descriptor(),
-                  "HasEmptyWithoutPresence.value may be empty, so it needs presence"},
-        FaultCase{testing::HasRangeOfSigned::descriptor(), "HasRangeOfSigned.value has a range but is not unsigned"},
-        FaultCase{testing::HasRangeOfText::descriptor(), "HasRangeOfText.value has a range but is not unsigned"},
-        FaultCase{testing::HasLengthOfNumber::descriptor(), "HasLengthOfNumber.value has a length but is not a string"},
-        FaultCase{testing::HasRoleOfNumber::descriptor(), "HasRoleOfNumber.value has a role, so it must be one string"},
-        FaultCase{testing::HasRepeatedRole::descriptor(), "HasRepeatedRole.value has a role, so it must be one string"},
+                  "HasEmptyWithoutPresence.value may be empty, so it must have presence"},
+        FaultCase{testing::HasRangeOfSigned::descriptor(),
+                  "HasRangeOfSigned.value has a minimum or maximum, so it must be an unsigned integer"},
+        FaultCase{testing::HasRangeOfText::descriptor(),
+                  "HasRangeOfText.value has a minimum or maximum, so it must be an unsigned integer"},
+        FaultCase{testing::HasLengthOfNumber::descriptor(),
+                  "HasLengthOfNumber.value has a maximum length, so it must be a string"},
+        FaultCase{testing::HasRoleOfNumber::descriptor(),
+                  "HasRoleOfNumber.value has a role, so it must be a single string"},
+        FaultCase{testing::HasRepeatedRole::descriptor(),
+                  "HasRepeatedRole.value has a role, so it must be a single string"},
         FaultCase{testing::HasFaultInside::descriptor(),
                   "HasDouble.value has type double, which has no JSON form here"}),
     [](const auto& info) { return info.param.descriptor->name(); });

@@ -36,10 +36,10 @@ constexpr int64_t kMaxNanos = 999999999;
 template <typename T>
 struct Integer {
   std::optional<T> value;
-  bool exact = false;  // whether the writer would write it in the same form
+  bool exact = false;  // whether the message writer would write the value in the same spelling
 };
 
-// The canonical spelling of an integer: no sign but "-", no leading zero, no "-0".
+// Returns true if `text`, an integer, has the canonical spelling: no "+", no leading zero, no "-0".
 bool IsCanonical(absl::string_view text) {
   absl::string_view digits = text;
   if (!digits.empty() && digits.front() == '-') digits.remove_prefix(1);
@@ -63,8 +63,8 @@ Integer<T> ReadInteger(const JsonValue& value, Kind expected) {
     integer.exact = value.kind() == expected && IsCanonical(text);
     return integer;
   }
-  // "3.0" and "3e2" are integers too, in the range in which a double holds every integer. SimpleAtod also accepts
-  // spellings that JSON does not have, such as "0x3".
+  // Also accepts integers such as "3.0" and "3e2", if they are so small that a double represents them exactly. Excludes
+  // spellings that SimpleAtod accepts but JSON does not have, such as "0x3".
   if (text.find_first_not_of("+-.0123456789Ee") != absl::string_view::npos) return integer;
   constexpr double kExactBelow = 9007199254740992.0;
   if (double parsed; absl::SimpleAtod(text, &parsed) && std::trunc(parsed) == parsed &&
@@ -77,8 +77,8 @@ Integer<T> ReadInteger(const JsonValue& value, Kind expected) {
 
 class MessageReader {
  public:
-  // In a response, a field of form kJsonMembers receives the whole object; in a request, the members that have no
-  // field.
+  // The kind of the JSON. In a response, the field of form kJsonMembers receives the whole object. In a request, it
+  // receives the members that have no field of their own.
   enum class Side { kAnswer, kRequest };
 
   MessageReader(Side side, OnUnrecognized unrecognized, OnMissingList missing_list)
@@ -92,7 +92,7 @@ class MessageReader {
     std::vector<const FieldPlan*> missing;
     if (side_ == Side::kRequest) missing = plan.required_lists;
     bool nameless = false;
-    size_t next = 0;  // upstream mostly sends members in the order of the proto
+    size_t next = 0;  // the field expected next: upstream mostly sends members in the order of the proto
     absl::Status status = object.ForEachMember([&](absl::string_view name, JsonValue& value) -> absl::Status {
       const FieldPlan* field = nullptr;
       if (next < plan.fields.size() && IsMember(plan.fields[next]) && plan.fields[next].json_name == name) {
@@ -124,11 +124,11 @@ class MessageReader {
 
  private:
   struct Step {
-    absl::string_view name;  // the member's name; null data for an element
+    absl::string_view name;  // the member's name; its data() is null for an element
     size_t index = 0;
   };
 
-  // Whether the field is a member of the object, under its name.
+  // Returns true if the field is a member of the JSON object under its own name.
   static bool IsMember(const FieldPlan& field) { return field.in_json && field.form != JsonForm::kJsonMembers; }
 
   static absl::Status AppendMember(absl::string_view name, JsonValue& value, std::string& object) {
@@ -149,7 +149,7 @@ class MessageReader {
 
   absl::Status ReadField(JsonValue& value, const FieldPlan& plan, Message& message, const Reflection& reflection) {
     const FieldDescriptor* field = plan.field;
-    // Null means that there is no value, except where the field holds the JSON text itself.
+    // A null means an absent value, except for a field that contains JSON text.
     if (value.kind() == Kind::kNull && (field->is_repeated() || plan.form != JsonForm::kJsonText))
       return absl::OkStatus();
     if (field->is_repeated()) {
@@ -161,7 +161,7 @@ class MessageReader {
         return status;
       });
     }
-    // A second member of a oneof would overwrite the first.
+    // Setting a second member of a oneof would clear the first.
     if (field->real_containing_oneof() != nullptr && reflection.HasOneof(message, field->real_containing_oneof())) {
       return Keep(value);
     }
@@ -208,7 +208,7 @@ class MessageReader {
     return absl::InternalError("a field of form kJsonMembers was read as a member");
   }
 
-  // Adds exactly one element, whatever the value is.
+  // Adds exactly one element to the list, even if `value` cannot be converted.
   absl::Status ReadElement(JsonValue& value, const FieldPlan& plan, Message& message, const Reflection& reflection) {
     const FieldDescriptor* field = plan.field;
     switch (plan.form) {
@@ -277,7 +277,8 @@ class MessageReader {
     return number->second;
   }
 
-  // `target` creates the message to fill; it is called only if there is a value for it.
+  // Reads a timestamp into the message that `target` returns. Calls `target`, which may create the message, only if the
+  // timestamp can be converted.
   template <typename Target>
   absl::Status ReadTimestamp(JsonValue& value, Target target) {
     if (value.kind() == Kind::kString && value.string().has_value()) {
@@ -323,7 +324,7 @@ class MessageReader {
     return integer;
   }
 
-  // Stores the value at `path_` as JSON text.
+  // Reports the JSON text of `value`, whose place is `path_`, as a value that no field can hold.
   absl::Status Keep(JsonValue& value) {
     absl::StatusOr<absl::string_view> text = value.Text();
     if (!text.ok()) return text.status();

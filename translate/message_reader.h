@@ -1,14 +1,17 @@
-// Parses JSON into a protobuf message by its plan, and loses nothing.
+// Parses JSON into a protobuf message by its plan, without losing any value.
 //
-// Only text that is not strict JSON is an error. A value that its field cannot hold exactly (a member that the proto
-// does not have, an enum value it does not list, another type, another spelling of a number) is stored as JSON text
-// under the JSON Pointer (RFC 6901) of its place; if the value can be converted, the field is set as well. A list
-// element that cannot be converted leaves an empty element, so that the others keep their index.
+// Only text that is not strict JSON is an error. If no field can hold a value exactly, the reader stores the JSON text
+// of the value under its JSON Pointer (RFC 6901). Such a value is: a member that the proto does not have, an enum value
+// that the proto does not list, a value of another type, or a number in another spelling. If the value can be
+// converted, the reader also sets the field. For a list element that cannot be converted, it adds an empty element, so
+// that the other elements keep their index.
 //
-// A timestamp is one value: if one of its members is not exact, the whole object is stored, and the field is set only
-// if both seconds and nanos can be converted. A JSON Pointer cannot contain a member name that is not Unicode (an
-// escaped half of a surrogate pair). An object with such a member is stored whole, under its own pointer, which is ""
-// for the root. The fields of its other members are set as usual.
+// A timestamp is one value. If one of its members is not exact, the reader stores the whole object, and sets the field
+// only if both seconds and nanos can be converted.
+//
+// A member name may contain an escaped half of a surrogate pair, so that it is not Unicode. A JSON Pointer cannot
+// contain such a name, so the reader stores the whole object under the object's own pointer, which is "" for the root.
+// It still sets the fields of the object's other members.
 #ifndef STAMPGATE_TRANSLATE_MESSAGE_READER_H_
 #define STAMPGATE_TRANSLATE_MESSAGE_READER_H_
 
@@ -22,27 +25,28 @@
 
 namespace stampgate {
 
-// Fills the empty `message` from `json`, whose capacity it may increase. Values that the fields cannot hold go into the
-// message's `unrecognized` map; for a message without that map they are kInvalidArgument. Errors: kInvalidArgument,
-// with an offset or pointer and without a piece of the text.
+// Fills the empty `message` from `json`, whose capacity it may increase. Stores values that no field can hold in the
+// map field `unrecognized` of the message. If the message has no such field, a value that no field can hold is an
+// error. Errors: kInvalidArgument, with a message that names the offset or the pointer of the fault and does not quote
+// `json`.
 absl::Status ReadJsonMessage(std::string& json, const MessagePlan& plan, google::protobuf::Message& message);
 
-// The same for a message inside `holder`: values that the fields cannot hold go into the map field `unrecognized` of
-// `holder`. Pointers still begin at the root of `json`.
+// Like the function above, for a message inside `holder`. Stores values that no field can hold in the map field
+// `unrecognized` of `holder`. Their pointers begin at the root of `json`.
 absl::Status ReadJsonMessage(std::string& json, const MessagePlan& plan, google::protobuf::Message& message,
                              google::protobuf::Message& holder, const google::protobuf::FieldDescriptor* unrecognized);
 
-// Receives a value that the fields cannot hold: the JSON Pointer of its place, and its JSON text. An error ends the
-// parsing.
+// Receives the JSON Pointer and the JSON text of a value that no field can hold. If it returns an error, the parsing
+// ends with that error.
 using OnUnrecognized = absl::FunctionRef<absl::Status(const std::string& pointer, absl::string_view text)>;
 
-// Receives the JSON Pointer of a required list that is absent or null. The message itself cannot show that: there an
-// absent list is an empty one.
+// Receives the JSON Pointer of a required list that is absent or null. The parsed message does not show this, because a
+// protobuf message does not distinguish an absent list from an empty one.
 using OnMissingList = absl::FunctionRef<void(const std::string& pointer)>;
 
-// Fills `message` from the body of a request, the inverse of AppendJsonMembers. Members that have no field go into the
-// field of form kJsonMembers, if there is one. Calls `unrecognized` for every value that no field can hold, and
-// `missing_list` for each required list that is missing.
+// Fills `message` from the body of a request; this is the inverse of AppendJsonMembers. If the message has a field of
+// form kJsonMembers, stores all members without a field of their own in it. Calls `unrecognized` for every value that
+// no field can hold, and `missing_list` for every required list that is absent or null.
 absl::Status ReadJsonRequest(std::string& json, const MessagePlan& plan, google::protobuf::Message& message,
                              OnUnrecognized unrecognized, OnMissingList missing_list);
 

@@ -1,5 +1,5 @@
-// Nothing is lost in either direction: a message can be rendered and parsed again, and a response of upstream equals
-// the parsed message together with its `unrecognized` map.
+// Verifies with random values that translation loses nothing. A message that is rendered and parsed again is unchanged.
+// The parsed message of a response, together with its `unrecognized` map, contains every value of the response.
 #include <gmock/gmock.h>
 #include <google/protobuf/util/message_differencer.h>
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ std::string Write(const Message& message, const MessagePlan& plan) {
   return absl::StrCat("{", members, "}");
 }
 
-// Messages to JSON and back.
+// Tests that translate messages to JSON and back.
 
 void ExpectSurvivesItsJson(const Message& prototype, const MessagePlan& plan, Random& random, int depth = 4) {
   std::unique_ptr<Message> message(prototype.New());
@@ -58,10 +58,10 @@ void ExpectSurvivesItsJson(const Message& prototype, const MessagePlan& plan, Ra
                                                                                    << read->DebugString();
 }
 
-TEST(MessageReaderPropertyTest, AMessageSurvivesRenderingAndParsing) {
+TEST(MessageReaderPropertyTest, AMessageIsUnchangedAfterItIsRenderedAndParsed) {
   Random random(1);
   for (const Operation& operation : Operations().operations()) {
-    // The path of a general operation is not in its body, and its response is always set.
+    // Skips general operations: the body does not contain their path, and their response is always set.
     if (operation.general) continue;
     SCOPED_TRACE(operation.full_name);
     for (int i = 0; i < 2000 && !HasFatalFailure(); ++i) {
@@ -74,9 +74,9 @@ TEST(MessageReaderPropertyTest, AMessageSurvivesRenderingAndParsing) {
   }
 }
 
-// Responses to messages and back.
+// Tests that translate the JSON of responses to messages and back.
 
-// A JSON object as upstream could send it: all members, lists of up to two elements.
+// Returns a JSON object that upstream could send: it has all members of the plan, with lists of up to two elements.
 Json FullObject(const MessagePlan& plan, Random& random, int depth);
 
 Json FullValue(const FieldPlan& field, Random& random, int depth) {
@@ -152,7 +152,7 @@ Json DeepValue(Random& random) {
   return value;
 }
 
-// Replaces `value` by something that a newer or another upstream might send.
+// Changes `value` at random, as a different version of upstream might send it.
 void Mutate(Json& value, Random& random) {
   static constexpr absl::string_view kNumbers[] = {
       "0",   "-0",   "1.0", "1e2", "-7", "4294967295", "4294967296", "18446744073709551615", "18446744073709551616",
@@ -198,13 +198,13 @@ void Mutate(Json& value, Random& random) {
         value.elements.insert(value.elements.begin() + Below(random, value.elements.size() + 1),
                               testing::RandomJson(random, 2));
       } else if (value.kind == Json::Kind::kObject) {
-        // Sometimes a name with half of a surrogate pair.
+        // Some names get an escaped half of a surrogate pair.
         std::string name = RandomText(random);
         if (OneIn(random, 8)) absl::StrAppend(&name, OneIn(random, 2) ? "\xed\xa0\x80" : "\xed\xbf\xbf", "z");
         value.members[name] = testing::RandomJson(random, 2);
       }
       break;
-    case 8:  // the same value in another type
+    case 8:  // replaces the value by the same value of another type
       if (value.kind == Json::Kind::kNumber) {
         value.kind = Json::Kind::kString;
       } else if (value.kind == Json::Kind::kString && value.unicode &&
@@ -225,7 +225,7 @@ void Mutate(Json& value, Random& random) {
   }
 }
 
-// Adds a second member of a oneof, under a name that the proto has.
+// Adds to objects with a member of a oneof a second member of this oneof.
 void AddSiblings(Json& root, Random& random) {
   ForEachValue(root, [&](Json& value) {
     if (value.kind != Json::Kind::kObject || !OneIn(random, 40)) return;
@@ -235,7 +235,7 @@ void AddSiblings(Json& root, Random& random) {
   });
 }
 
-// The text of `json` with random white space, escapes and order of members.
+// Appends the text of `json` to `out`, with random white space, random escapes, and a random order of members.
 void AppendVaried(const Json& json, Random& random, std::string& out) {
   auto space = [&] {
     if (OneIn(random, 12)) absl::StrAppend(&out, OneIn(random, 2) ? " " : "\r\n\t");
@@ -289,8 +289,8 @@ void AppendVaried(const Json& json, Random& random, std::string& out) {
   space();
 }
 
-// Whether a value means the same as an absent member: null and [] do for every field of the proto; zero, in the
-// writer's spelling, does for fields without presence.
+// Returns true if `value` means the same as an absent member. Null (except for JSON text) and [] mean this for every
+// field. For fields without presence, zero in the writer's spelling means it too.
 bool IsAbsent(const Json& value, const FieldPlan& field) {
   if (value.kind == Json::Kind::kNull) return field.field->is_repeated() || field.form != JsonForm::kJsonText;
   if (field.field->is_repeated()) return value == Json::Array();
@@ -311,7 +311,7 @@ bool IsAbsent(const Json& value, const FieldPlan& field) {
   }
 }
 
-// Removes the members of an object of this plan that mean the same as absent ones.
+// Removes the members of `object` that mean the same as absent members.
 void Normalize(Json& object, const MessagePlan& plan);
 
 void NormalizeValue(Json& value, const FieldPlan& field) {
@@ -387,7 +387,7 @@ void ExpectNothingIsLostOfMutants(int cases, const Message& prototype, const Mes
   }
 }
 
-TEST(MessageReaderPropertyTest, AResponseIsTheMessageAndUnrecognized) {
+TEST(MessageReaderPropertyTest, TheMessageAndUnrecognizedTogetherContainTheWholeResponse) {
   Random random(2);
   for (const Operation& operation : Operations().operations()) {
     if (operation.general) continue;

@@ -43,13 +43,13 @@ T ReadAs(const std::string& json) {
   return message;
 }
 
-// Expects that `json` parses to the message of this text format.
+// Expects that `json` parses to the message that `text_proto` describes.
 template <typename T>
 void ExpectReads(const std::string& json, const std::string& text_proto) {
   EXPECT_EQ(ReadAs<T>(json).DebugString(), Proto<T>(text_proto).DebugString()) << json;
 }
 
-// Responses of upstream.
+// Tests of responses of upstream.
 
 TEST(MessageReaderTest, ReadsACompletedActivity) {
   ExpectReads<v1::CreatePoliciesResponse>(
@@ -95,7 +95,7 @@ TEST(MessageReaderTest, ReadsACompletedActivity) {
            })pb");
 }
 
-TEST(MessageReaderTest, EveryStatusIsRead) {
+TEST(MessageReaderTest, ReadsEveryActivityStatus) {
   for (const char* status :
        {"CREATED", "PENDING", "COMPLETED", "FAILED", "CONSENSUS_NEEDED", "REJECTED", "AUTHENTICATORS_NEEDED"}) {
     ExpectReads<v1::CreatePoliciesResponse>(
@@ -104,7 +104,7 @@ TEST(MessageReaderTest, EveryStatusIsRead) {
   }
 }
 
-TEST(MessageReaderTest, AnUnknownStatusIsKept) {
+TEST(MessageReaderTest, AnUnlistedStatusIsStoredInUnrecognized) {
   for (const char* status : {"\"ACTIVITY_STATUS_NEW\"", "\"ACTIVITY_STATUS_UNSPECIFIED\"", "\"COMPLETED\"", "3"}) {
     v1::CreatePoliciesResponse response =
         ReadAs<v1::CreatePoliciesResponse>(absl::StrCat("{\"activity\":{\"status\":", status, "}}"));
@@ -113,7 +113,7 @@ TEST(MessageReaderTest, AnUnknownStatusIsKept) {
   }
 }
 
-TEST(MessageReaderTest, AResultMayBeNullAbsentOrEmpty) {
+TEST(MessageReaderTest, AResultThatIsNullOrAbsentIsUnsetAndAnEmptyOneIsSet) {
   ExpectReads<v1::CreatePoliciesResponse>(R"({"activity":{"result":null}})", "activity {}");
   ExpectReads<v1::CreatePoliciesResponse>(R"({"activity":{}})", "activity {}");
   ExpectReads<v1::CreatePoliciesResponse>(R"({"activity":{"result":{}}})", "activity { result {} }");
@@ -123,7 +123,7 @@ TEST(MessageReaderTest, AResultMayBeNullAbsentOrEmpty) {
                                           "activity { result {} }");
 }
 
-TEST(MessageReaderTest, AFailureKeepsItsDetailsAsJsonText) {
+TEST(MessageReaderTest, ReadsTheDetailsOfAFailureAsJsonText) {
   ExpectReads<v1::CreatePoliciesResponse>(
       R"({"activity":{"status":"ACTIVITY_STATUS_FAILED","failure":{"code":-7,"message":"no",
           "details":[{"@type": "type.googleapis.com/errors.v1.X", "n":1.00}, null, "s"]}}})",
@@ -139,7 +139,7 @@ TEST(MessageReaderTest, AFailureKeepsItsDetailsAsJsonText) {
            })pb");
 }
 
-TEST(MessageReaderTest, AnUnknownIntentIsKept) {
+TEST(MessageReaderTest, AnUnlistedIntentIsStoredInUnrecognized) {
   ExpectReads<v1::CreatePoliciesResponse>(
       R"({"activity":{"type":"ACTIVITY_TYPE_NEW","intent":{"newIntent":{"a":[1]}},"result":{"newResult":{}}}})",
       R"pb(activity {
@@ -151,18 +151,18 @@ TEST(MessageReaderTest, AnUnknownIntentIsKept) {
            unrecognized { key: "/activity/result/newResult" value: "{}" })pb");
 }
 
-TEST(MessageReaderTest, ASecondMemberOfAOneofIsKept) {
+TEST(MessageReaderTest, ASecondMemberOfAOneofIsStoredInUnrecognized) {
   ExpectReads<v1::CreatePoliciesResponse>(
       R"({"activity":{"intent":{"oauthIntent":{"oidcToken":"t"},"stampLoginIntent":{"publicKey":"k"}}}})",
       R"pb(activity { intent { oauth_intent { oidc_token: "t" } } }
            unrecognized { key: "/activity/intent/stampLoginIntent" value: "{\"publicKey\":\"k\"}" })pb");
-  // Null means absent.
+  // A member that is null counts as absent, so it is no second member.
   ExpectReads<v1::CreatePoliciesResponse>(
       R"({"activity":{"intent":{"oauthIntent":null,"stampLoginIntent":{},"verifyOtpIntentV2":null}}})",
       R"pb(activity { intent { stamp_login_intent {} } })pb");
 }
 
-TEST(MessageReaderTest, ReadsTheKeySetWithTheOperatorsNames) {
+TEST(MessageReaderTest, ReadsAKeySetWhoseMemberNamesContainTheOperatorsName) {
   ExpectReads<v1::GetWebhookKeySetResponse>(
       R"({"keys":[{"kid":"k1","kty":"OKP","crv":"Ed25519","alg":"EdDSA","use":"sig","x":"AAAA",
           "service_signature_algorithm":"ed25519","service_signature_version":"v1","other_signature_version":"v9"}]})",
@@ -179,15 +179,15 @@ TEST(MessageReaderTest, ReadsTheKeySetWithTheOperatorsNames) {
            unrecognized { key: "/keys/0/other_signature_version" value: "\"v9\"" })pb");
 }
 
-TEST(MessageReaderTest, AGeneralResponseIsTheTextItself) {
+TEST(MessageReaderTest, TheResponseOfAGeneralOperationIsTheJsonTextItself) {
   EXPECT_EQ(ReadAs<v1::QueryOperationResponse>(" {\"a\": 1.0,\n\"b\":[null]} ").answer(),
             "{\"a\": 1.0,\n\"b\":[null]}");
   EXPECT_EQ(ReadAs<v1::SubmitOperationResponse>("{\"activity\":{}}").answer(), "{\"activity\":{}}");
 }
 
-// Times.
+// Tests of timestamps.
 
-TEST(MessageReaderTest, ATimeIsAnObjectOfDecimalStrings) {
+TEST(MessageReaderTest, ReadsATimeFromAnObjectOfDecimalStrings) {
   ExpectReads<Everything>(R"({"time":{"nanos":"7","seconds":"-62135596800"}})",
                           "time { seconds: -62135596800 nanos: 7 }");
   ExpectReads<Everything>(R"({"time":{}})", "time {}");
@@ -197,7 +197,7 @@ TEST(MessageReaderTest, ATimeIsAnObjectOfDecimalStrings) {
                           R"(times { seconds: 1 } times {} unrecognized { key: "/times/1" value: "null" })");
 }
 
-TEST(MessageReaderTest, ATimeAsRfc3339TextIsConvertedAndKept) {
+TEST(MessageReaderTest, ATimeInRfc3339IsConvertedAndStoredInUnrecognized) {
   ExpectReads<Everything>(R"({"time":"2025-08-18T06:53:20.5Z"})",
                           R"(time { seconds: 1755500000 nanos: 500000000 }
                              unrecognized { key: "/time" value: "\"2025-08-18T06:53:20.5Z\"" })");
@@ -209,7 +209,7 @@ TEST(MessageReaderTest, ATimeAsRfc3339TextIsConvertedAndKept) {
                              unrecognized { key: "/time" value: "\"1969-12-31T23:59:59.25Z\"" })");
 }
 
-TEST(MessageReaderTest, AnInvalidTimeIsKept) {
+TEST(MessageReaderTest, AnInvalidTimeIsStoredInUnrecognized) {
   for (const char* time : {"\"yesterday\"", "\"\"", "\"infinite-future\"", "\"infinite-past\"", "1755500000", "[\"1\"]",
                            "true", "\"2025-08-18\"", "\"10000-01-01T00:00:00Z\"", "\"\\ud800\""}) {
     Everything message = ReadAs<Everything>(absl::StrCat("{\"time\":", time, "}"));
@@ -218,7 +218,7 @@ TEST(MessageReaderTest, AnInvalidTimeIsKept) {
   }
 }
 
-TEST(MessageReaderTest, AnInexactTimeIsSetAndKept) {
+TEST(MessageReaderTest, AnInexactTimeIsConvertedAndStoredInUnrecognized) {
   for (const char* time :
        {R"({"seconds":5,"nanos":"5"})", R"({"seconds":"5","nanos":"0005"})", R"({"seconds":"5","nanos":5.0})",
         R"({"zone":"UTC","seconds":"5","nanos":"5"})", R"({"seconds":"5","nanos":"5","\ud800":1})"}) {
@@ -230,7 +230,7 @@ TEST(MessageReaderTest, AnInexactTimeIsSetAndKept) {
   }
 }
 
-TEST(MessageReaderTest, ATimeWithABadPartIsUnsetAndKept) {
+TEST(MessageReaderTest, ATimeWithAnInvalidMemberIsOnlyStoredInUnrecognized) {
   for (const char* time : {R"({"seconds":"999999999999999","nanos":"0"})", R"({"seconds":"253402300800"})",
                            R"({"seconds":"1755500000","nanos":"1000000000"})", R"({"seconds":"5","nanos":"-1"})",
                            R"({"seconds":"soon","nanos":"5"})", R"({"seconds":[],"nanos":"5"})",
@@ -245,10 +245,10 @@ TEST(MessageReaderTest, ATimeWithABadPartIsUnsetAndKept) {
                              unrecognized { key: "/times/1" value: "{\"seconds\":\"999999999999999\"}" })");
 }
 
-// Names that are not Unicode.
+// Tests of member names that are not Unicode.
 
-TEST(MessageReaderTest, AnObjectWithANonUnicodeNameIsKeptWhole) {
-  // The other members are parsed and stored as usual.
+TEST(MessageReaderTest, AnObjectWithANonUnicodeNameIsStoredWholeInUnrecognized) {
+  // The object's other members still set their fields, or are stored in `unrecognized`.
   ExpectReads<v1::CreatePoliciesResponse>(
       R"({"activity":{"id":"a","\ud800":[1],"new":2,"failure":{"code":3,"x\udfff":null}}})",
       R"(activity { id: "a" failure { code: 3 } }
@@ -266,7 +266,7 @@ TEST(MessageReaderTest, AnObjectWithANonUnicodeNameIsKeptWhole) {
                                         })");
 }
 
-// Numbers.
+// Tests of numbers.
 
 struct NumberCase {
   const char* json;
@@ -276,7 +276,7 @@ struct NumberCase {
 
 class MessageReaderNumberTest : public ::testing::TestWithParam<NumberCase> {};
 
-TEST_P(MessageReaderNumberTest, IsConvertedIfPossibleAndKeptIfNotExact) {
+TEST_P(MessageReaderNumberTest, ANumberIsConvertedIfPossibleAndStoredInUnrecognizedIfNotExact) {
   const std::string name =
       absl::StrCat("/", std::string(GetParam().json).substr(2, std::string(GetParam().json).find("\":") - 2));
   Everything message = ReadAs<Everything>(GetParam().json);
@@ -318,9 +318,9 @@ INSTANTIATE_TEST_SUITE_P(
                       NumberCase{R"({"signedSmall":-2147483649})", "", false},
                       NumberCase{R"({"signedSmall":-7.0e0})", "signed_small: -7", false}));
 
-// Values that do not fit their field.
+// Tests of values that their field cannot hold.
 
-TEST(MessageReaderTest, AValueOfAnotherTypeIsKept) {
+TEST(MessageReaderTest, AValueOfAnotherTypeIsStoredInUnrecognized) {
   struct Row {
     const char* name;
     const char* value;
@@ -337,7 +337,7 @@ TEST(MessageReaderTest, AValueOfAnotherTypeIsKept) {
   }
 }
 
-TEST(MessageReaderTest, ElementsKeepTheirIndex) {
+TEST(MessageReaderTest, AnElementThatCannotBeConvertedBecomesAnEmptyElement) {
   ExpectReads<Everything>(
       R"({"texts":["a",1,"b"],"flags":[true,"x"],"smalls":[1,"2",null,3],"bigs":["1",{}],"signedBigs":[2.0],
           "signedSmalls":[[]],"colors":["COLOR_RED","COLOR_NEW"],"inners":[{"text":"a"},7,{"text":"b"}],
@@ -364,7 +364,7 @@ TEST(MessageReaderTest, ElementsKeepTheirIndex) {
            unrecognized { key: "/inners/1" value: "7" })pb");
 }
 
-TEST(MessageReaderTest, NullAbsentAndEmptyListsAreEqual) {
+TEST(MessageReaderTest, AListThatIsNullOrAbsentIsReadAsEmpty) {
   ExpectReads<Everything>(
       R"({"text":null,"texts":null,"flag":null,"big":null,"small":null,"color":null,"time":null,"inner":null,
           "inners":null,"jsons":null,"choiceText":null})",
@@ -372,7 +372,7 @@ TEST(MessageReaderTest, NullAbsentAndEmptyListsAreEqual) {
   ExpectReads<Everything>(R"({"texts":[],"inners":[],"jsons":[],"requiredTexts":[]})", "");
 }
 
-TEST(MessageReaderTest, EmptyAndZeroCountAsPresent) {
+TEST(MessageReaderTest, AnEmptyTextAndZeroCountAsPresent) {
   ExpectReads<Everything>(
       R"({"optionalText":"","optionalFlag":false,"optionalBig":"0","optionalSmall":0,"choiceSmall":0,"inner":{}})",
       R"(optional_text: "" optional_flag: false optional_big: 0 optional_small: 0 choice_small: 0 inner {})");
@@ -380,9 +380,9 @@ TEST(MessageReaderTest, EmptyAndZeroCountAsPresent) {
   EXPECT_TRUE(ReadAs<v1::ListWalletAccountsResponse>(R"({"accounts":[{"name":""}]})").accounts(0).has_name());
 }
 
-// Places.
+// Tests of the JSON Pointers under which values are stored.
 
-TEST(MessageReaderTest, UnknownMembersAreKeptAtAnyDepth) {
+TEST(MessageReaderTest, UnknownMembersAreStoredInUnrecognizedAtAnyDepth) {
   const Everything message = ReadAs<Everything>(
       R"({"new":{"a":[1, 2]},"inner":{"":0,"inners":[{},{"deep":"x"}]},"m~n":1,"a/b":2,"~1":3,"\u00e9\n":4,"0":5})");
   std::map<std::string, std::string> kept(message.unrecognized().begin(), message.unrecognized().end());
@@ -396,9 +396,9 @@ TEST(MessageReaderTest, UnknownMembersAreKeptAtAnyDepth) {
                                                       {"/0", "5"}}));
 }
 
-TEST(MessageReaderTest, AMembersNameMayBeEscapedAndRenamed) {
+TEST(MessageReaderTest, ReadsMembersWithEscapedAndWithRenamedNames) {
   ExpectReads<Everything>(R"({"\u0074ext":"t","service_a\/b~\"c":"r"})", R"(text: "t" renamed: "r")");
-  // The field's proto name is not its JSON name.
+  // The proto name of a field is not accepted in place of its JSON name.
   ExpectReads<Everything>(R"({"optional_text":"t"})", R"(unrecognized { key: "/optional_text" value: "\"t\"" })");
 }
 
@@ -407,7 +407,7 @@ TEST(MessageReaderTest, AMemberNamedUnrecognizedIsAnUnknownMember) {
                           R"(unrecognized { key: "/unrecognized" value: "{\"/a\":\"1\"}" })");
 }
 
-// Errors.
+// Tests of errors.
 
 TEST(MessageReaderTest, TextThatIsNotStrictJsonIsAnError) {
   for (const char* json :
@@ -425,7 +425,7 @@ TEST(MessageReaderTest, AnErrorQuotesNoValue) {
               StatusIs(absl::StatusCode::kInvalidArgument, Not(HasSubstr("hush"))));
 }
 
-TEST(MessageReaderTest, WithoutUnrecognizedUnknownMembersFail) {
+TEST(MessageReaderTest, UnknownMembersAreAnErrorIfTheMessageHasNoUnrecognizedMap) {
   struct Row {
     const char* json;
     const char* pointer;
@@ -440,7 +440,7 @@ TEST(MessageReaderTest, WithoutUnrecognizedUnknownMembersFail) {
   EXPECT_THAT(Read(std::string(R"({"organizationId":"o","policyId":"p"})"), request), StatusIs(absl::StatusCode::kOk));
 }
 
-TEST(MessageReaderTest, AFieldThatIsNotInTheBodyIsNotAMember) {
+TEST(MessageReaderTest, TheNameOfAFieldThatIsNotInTheBodyIsAnUnknownMember) {
   for (const char* json : {R"({"path":"whoami"})", R"({"generateAppProofs":true,"path":"whoami"})"}) {
     v1::SubmitOperationRequest request;
     EXPECT_THAT(Read(std::string(json), request),

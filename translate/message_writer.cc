@@ -28,7 +28,7 @@ void AppendTimestamp(const Message& message, std::string& out) {
   absl::StrAppend(&out, "{\"seconds\":\"", timestamp.seconds(), "\",\"nanos\":\"", timestamp.nanos(), "\"}");
 }
 
-// `number` is one that the enum lists, unless the message was not validated.
+// In a valid message, `number` is a value that the enum lists.
 void AppendEnum(const FieldPlan& plan, int number, std::string& out) {
   auto json = plan.enum_json.find(number);
   if (json != plan.enum_json.end()) {
@@ -122,7 +122,7 @@ void AppendElement(const Message& message, const Reflection& reflection, const F
   }
 }
 
-// The members of an object's JSON text, without the braces and outer white space.
+// Returns the members in the JSON text of an object, without the braces and the white space around them.
 absl::string_view Members(absl::string_view object) {
   object = absl::StripAsciiWhitespace(object);
   return absl::StripAsciiWhitespace(object.substr(1, object.size() - 2));

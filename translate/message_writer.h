@@ -1,5 +1,5 @@
-// Renders a protobuf message as JSON by its plan: fields ordered by number, no white space, so that equal messages give
-// equal bytes. The message must have passed the validator; nothing is checked here.
+// Renders a protobuf message as JSON by its plan. Orders the fields by number and writes no white space, so that equal
+// messages give equal bytes. Requires a message that the validator accepted; checks nothing itself.
 #ifndef STAMPGATE_TRANSLATE_MESSAGE_WRITER_H_
 #define STAMPGATE_TRANSLATE_MESSAGE_WRITER_H_
 
@@ -10,8 +10,9 @@
 
 namespace stampgate {
 
-// Appends the JSON members of the fields of `message`, with commas between them, without the braces. Omits fields that
-// are not set, fields whose role keeps them out of the body, and `left_out` (which may be null).
+// Appends the JSON members of the fields of `message` to `out`, with commas between them, without the braces of the
+// object. Omits fields that are not set, fields whose role excludes them from the body, and the field `left_out` (which
+// may be null).
 void AppendJsonMembers(const google::protobuf::Message& message, const MessagePlan& plan, const FieldPlan* left_out,
                        std::string& out);
 

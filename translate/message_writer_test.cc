@@ -31,7 +31,7 @@ std::string Write(const google::protobuf::Message& message) {
   return absl::StrCat("{", out, "}");
 }
 
-// The JSON of an Everything in which only these fields are set.
+// Returns the JSON of an Everything with the fields of `text_proto`.
 std::string WriteEverything(const std::string& text_proto) { return Write(Proto<Everything>(text_proto)); }
 
 struct FormCase {
@@ -42,7 +42,7 @@ struct FormCase {
 
 class MessageWriterFormTest : public ::testing::TestWithParam<FormCase> {};
 
-TEST_P(MessageWriterFormTest, WritesTheForm) {
+TEST_P(MessageWriterFormTest, WritesTheValueInItsJsonForm) {
   EXPECT_EQ(Write(Proto<Everything>(GetParam().text_proto)), GetParam().json);
 }
 
@@ -83,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(
         FormCase{"JsonTexts", R"(jsons: "null" jsons: "[1 ]")", R"({"jsons":[null,[1 ]],"requiredTexts":[]})"}),
     [](const auto& info) { return info.param.name; });
 
-TEST(MessageWriterTest, AbsentEmptyAndZeroDiffer) {
+TEST(MessageWriterTest, AnAbsentValueIsOmittedButEmptyAndZeroAreWritten) {
   EXPECT_EQ(WriteEverything(""), R"({"requiredTexts":[]})");
   EXPECT_EQ(WriteEverything(R"(optional_text: "" optional_flag: false optional_big: 0 optional_signed_big: 0
                                optional_small: 0 optional_signed_small: 0 noted: "")"),
@@ -91,21 +91,21 @@ TEST(MessageWriterTest, AbsentEmptyAndZeroDiffer) {
             R"("optionalSmall":0,"optionalSignedSmall":0,"requiredTexts":[],"noted":""})");
 }
 
-TEST(MessageWriterTest, OnlyARequiredListIsWrittenIfEmpty) {
+TEST(MessageWriterTest, AnEmptyListIsWrittenOnlyIfItIsRequired) {
   EXPECT_EQ(Write(v1::CreatePoliciesParameters()), R"({"policies":[]})");
   EXPECT_EQ(Write(v1::CreatePoliciesResult()), "{}");
 }
 
-TEST(MessageWriterTest, MembersAreOrderedWithoutWhiteSpace) {
+TEST(MessageWriterTest, WritesMembersInTheOrderOfTheirFieldNumbersWithoutWhiteSpace) {
   EXPECT_EQ(WriteEverything(R"(noted: "4" flag: true texts: "3" text: "2" optional_text: "1")"),
             R"({"optionalText":"1","text":"2","texts":["3"],"flag":true,"requiredTexts":[],"noted":"4"})");
 }
 
-TEST(MessageWriterTest, UnrecognizedIsNotWritten) {
+TEST(MessageWriterTest, TheUnrecognizedMapIsNotWritten) {
   EXPECT_EQ(WriteEverything(R"(unrecognized { key: "/x" value: "1" })"), R"({"requiredTexts":[]})");
 }
 
-TEST(MessageWriterTest, ACharacterIsEscapedOnlyIfItMustBe) {
+TEST(MessageWriterTest, ACharacterIsEscapedOnlyIfJsonRequiresIt) {
   for (int c = 0; c < 0x80; ++c) {
     Everything message;
     message.set_text(std::string("a") + static_cast<char>(c) + "b");
@@ -116,13 +116,13 @@ TEST(MessageWriterTest, ACharacterIsEscapedOnlyIfItMustBe) {
   }
 }
 
-TEST(MessageWriterTest, TextBeyondAsciiIsWrittenUnchanged) {
+TEST(MessageWriterTest, NonAsciiTextIsWrittenUnchanged) {
   Everything message;
   message.set_text("é ß \xe2\x80\xa8 \xef\xbf\xbf 😀 </script> &");
   EXPECT_EQ(Write(message), absl::StrCat("{\"text\":\"", message.text(), "\",\"requiredTexts\":[]}"));
 }
 
-TEST(MessageWriterTest, TheFieldLeftOutAndThePathAreNotWritten) {
+TEST(MessageWriterTest, LeftOutAndThePathAreNotWritten) {
   const Operation& submit = testing::OperationOf("SubmitOperation");
   auto request = testing::RequestOf(
       submit, R"pb(timestamp_ms: 1 organization_id: "o" parameters: "{}" path: "p" activity_type: "T")pb");
@@ -131,7 +131,7 @@ TEST(MessageWriterTest, TheFieldLeftOutAndThePathAreNotWritten) {
   EXPECT_EQ(out, R"("organizationId":"o","parameters":{},"type":"T")");
 }
 
-TEST(MessageWriterTest, TheMembersOfAJsonTextAreMerged) {
+TEST(MessageWriterTest, TheMembersOfTheParametersAreWrittenBesideTheOtherFields) {
   const Operation& query = testing::OperationOf("QueryOperation");
   struct Row {
     const char* parameters;

@@ -15,7 +15,7 @@ using google::protobuf::MethodDescriptor;
 namespace {
 
 std::vector<ApiMethod> ListApiMethods() {
-  // The generated pool builds files when they are asked for by name; only its database knows all the names.
+  // The generated pool contains a file only after a lookup by its name. All names are in the database of the pool.
   std::vector<std::string> files;
   DescriptorPool::internal_generated_database()->FindAllFileNames(&files);
   std::sort(files.begin(), files.end());

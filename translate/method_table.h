@@ -1,4 +1,5 @@
-// The methods of the API: those that have the option `operation`, in the protos that are linked into the program.
+// The methods of the API. These are the methods with the option `operation`, in the protos that are linked into the
+// program.
 #ifndef STAMPGATE_TRANSLATE_METHOD_TABLE_H_
 #define STAMPGATE_TRANSLATE_METHOD_TABLE_H_
 
@@ -10,20 +11,21 @@
 
 namespace stampgate {
 
-// What the option says that matters to every room.
+// A method of the API, with the content of its option `operation` that all folders need.
 struct ApiMethod {
   const google::protobuf::MethodDescriptor* method = nullptr;
-  std::string full_name;  // as gRPC spells it: "/stampgate.v1.PolicyService/GetPolicy"
+  std::string full_name;  // in gRPC's spelling, such as "/stampgate.v1.PolicyService/GetPolicy"
   v1::OperationKind kind = v1::OPERATION_KIND_UNSPECIFIED;
-  v1::PolicyClass policy_class = v1::POLICY_CLASS_DANGEROUS;  // also if the option does not say
+  v1::PolicyClass policy_class = v1::POLICY_CLASS_DANGEROUS;  // the default if the option states no class
   bool general = false;
-  bool streams = false;  // its responses
+  bool streams = false;  // true if the method returns a stream of responses
 };
 
-// All that are linked in: by the names of their files, each file's in its order. Valid as long as the program.
+// Returns the linked methods of the API, ordered by the names of their proto files, and within a file in its order. The
+// reference stays valid until the program ends.
 const std::vector<ApiMethod>& ApiMethods();
 
-// Of one method that has the option.
+// Returns the entry of `method`, which must have the option.
 ApiMethod ApiMethodOf(const google::protobuf::MethodDescriptor* method);
 
 }  // namespace stampgate

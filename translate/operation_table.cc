@@ -17,7 +17,8 @@ absl::Status Fault(const MethodDescriptor* method, absl::string_view what) {
   return absl::FailedPreconditionError(absl::StrCat(method->full_name(), " ", what));
 }
 
-// "ACTIVITY_TYPE_VERIFY_OTP_V2" -> "ACTIVITY_TYPE_VERIFY_OTP": upstream accepts older versions of a type too.
+// Returns an activity type without its version: "ACTIVITY_TYPE_VERIFY_OTP" for "ACTIVITY_TYPE_VERIFY_OTP_V2". Upstream
+// also accepts older versions of a type.
 absl::string_view WithoutVersion(absl::string_view type) {
   size_t end = type.size();
   while (end > 0 && absl::ascii_isdigit(type[end - 1])) --end;
@@ -60,18 +61,20 @@ absl::Status OperationTable::AddMethod(const ApiMethod& entry) {
   operation.stamped_by_client = rule.stamped_by_client();
 
   if (method->client_streaming() || operation.streams) return Fault(method, "must not be streaming");
-  if (operation.kind == v1::OPERATION_KIND_UNSPECIFIED) return Fault(method, "needs a kind");
+  if (operation.kind == v1::OPERATION_KIND_UNSPECIFIED) return Fault(method, "must have a kind");
   if (!absl::StartsWith(operation.path, "/") || absl::EndsWith(operation.path, "/") != operation.general) {
-    return Fault(method, "needs a path that begins with a slash, and ends in one only if it is general");
+    return Fault(method,
+                 "must have a path that begins with a slash, and that ends in a slash if the method is general but not "
+                 "otherwise");
   }
   if (operation.activity_type.empty() == (operation.is_submit() && !operation.general)) {
-    return Fault(method, "needs an activity type exactly if it is a submit that is not general");
+    return Fault(method, "must have an activity type if it is a submit that is not general, and otherwise none");
   }
   if (operation.stamped_by_client && operation.kind == v1::OPERATION_KIND_DISCOVERY) {
     return Fault(method, "must not be stamped by clients, because a discovery has no stamp");
   }
   if (!absl::c_all_of(operation.path, [](char c) { return absl::ascii_isgraph(c) && c != '#' && c != '?'; })) {
-    return Fault(method, "needs a path that can be sent without escaping");
+    return Fault(method, "must have a path that can be sent without escaping");
   }
   if (!paths_.insert(operation.path).second) return Fault(method, "has the path of another operation");
 
@@ -88,7 +91,7 @@ absl::Status OperationTable::AddMethod(const ApiMethod& entry) {
     return Fault(method, "needs a map<string, string> unrecognized in its response");
   }
   if (operation.is_submit() && !operation.general && operation.request->by_json_name.contains("type")) {
-    return Fault(method, "must not have a field that is rendered as type, which is the envelope's");
+    return Fault(method, "must not have a field with the JSON name type, which a typed submit has already");
   }
   if (operation.kind != v1::OPERATION_KIND_DISCOVERY) {
     operation.organization_id = operation.request->Find("organization_id");
@@ -112,14 +115,15 @@ absl::Status OperationTable::AddMethod(const ApiMethod& entry) {
     if (operation.idempotency_key == nullptr || operation.idempotency_key->field->number() != 14 ||
         operation.idempotency_key->role != v1::FIELD_ROLE_IDEMPOTENCY_KEY ||
         !operation.idempotency_key->field->has_presence()) {
-      return Fault(method, "needs an optional string idempotency_key = 14 in its request, with the role of one");
+      return Fault(method,
+                   "needs an optional string idempotency_key = 14 in its request, with the role of an idempotency key");
     }
   }
   operation.path_segment = FindRole(*operation.request, v1::FIELD_ROLE_PATH);
   operation.activity_type_field = FindRole(*operation.request, v1::FIELD_ROLE_ACTIVITY_TYPE);
   if ((operation.path_segment != nullptr) != operation.general ||
       (operation.activity_type_field != nullptr) != (operation.general && operation.is_submit())) {
-    return Fault(method, "needs the fields of a general operation exactly if it is general");
+    return Fault(method, "must have the fields of a general operation if it is general, and otherwise none of them");
   }
   for (const FieldPlan* field : {operation.path_segment, operation.activity_type_field}) {
     if (field != nullptr && (!field->required || field->may_be_empty)) {

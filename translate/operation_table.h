@@ -17,45 +17,46 @@
 
 namespace stampgate {
 
-// A method that is not local, and the operation of upstream that it stands for. Immutable.
+// A method of the API whose calls go upstream, and upstream's operation that carries them out. Immutable.
 //
-// The request message of a stamped operation has a required string `organization_id` and a `ClientStamp client_stamp =
-// 15`. That of a submit also has an `optional uint64 timestamp_ms` and an `optional string idempotency_key = 14`.
+// The request message of a stamped operation (of each operation except a discovery) has a required string
+// `organization_id` and a `ClientStamp client_stamp = 15`. The request message of a submit also has an `optional uint64
+// timestamp_ms` and an `optional string idempotency_key = 14`.
 struct Operation : ApiMethod {
-  std::string path;                // for a general operation, the part before the caller's segment
-  std::string activity_type;       // for a submit that is not general
-  bool stamped_by_client = false;  // only a client may stamp it
+  std::string path;                // for a general operation, without the segment that the caller chooses
+  std::string activity_type;       // for a typed submit; otherwise empty
+  bool stamped_by_client = false;  // true if only clients may stamp it
 
   const google::protobuf::Message* request_prototype = nullptr;
   const google::protobuf::Message* response_prototype = nullptr;
   const MessagePlan* request = nullptr;
   const MessagePlan* response = nullptr;
 
-  const FieldPlan* organization_id = nullptr;      // if the operation is stamped
-  const FieldPlan* timestamp_ms = nullptr;         // for a submit
-  const FieldPlan* idempotency_key = nullptr;      // for a submit
-  const FieldPlan* path_segment = nullptr;         // for a general operation
-  const FieldPlan* activity_type_field = nullptr;  // for a general submit
+  const FieldPlan* organization_id = nullptr;      // not null for a stamped operation
+  const FieldPlan* timestamp_ms = nullptr;         // not null for a submit
+  const FieldPlan* idempotency_key = nullptr;      // not null for a submit
+  const FieldPlan* path_segment = nullptr;         // not null for a general operation
+  const FieldPlan* activity_type_field = nullptr;  // not null for a general submit
 
   bool is_submit() const { return kind == v1::OPERATION_KIND_SUBMIT; }
 };
 
-// All operations of the program. Thread-safe after creation.
+// The operations of the program. Immutable, so threads may share it.
 class OperationTable {
  public:
-  // Compiles ApiMethods(). Errors: kFailedPrecondition, naming the method or field whose options or types are not those
-  // of an operation. That is a fault of the proto.
+  // Compiles ApiMethods(). Errors: kFailedPrecondition, with a message that names the method or field whose options or
+  // types are not those of an operation. In this case the proto is faulty.
   static absl::StatusOr<std::unique_ptr<const OperationTable>> Create(absl::string_view operator_name);
 
-  // Compiles only these methods. Ignores local ones.
+  // Compiles `methods` instead of ApiMethods(). Ignores local methods, whose calls do not go upstream.
   static absl::StatusOr<std::unique_ptr<const OperationTable>> Create(absl::string_view operator_name,
                                                                       const std::vector<ApiMethod>& methods);
 
-  // Ordered by service; within a service, in the order of its proto.
+  // The operations, in the order of the methods from which they were compiled.
   const std::vector<Operation>& operations() const { return operations_; }
 
-  // Whether a typed operation has this path segment (as a submit or as a query), or this activity type (in any
-  // version).
+  // Return true if a typed operation has this path segment (in the path of a submit or of a query), or this activity
+  // type (in any version).
   bool ListsPathSegment(absl::string_view segment) const { return path_segments_.contains(segment); }
   bool ListsActivityType(absl::string_view type) const;
 
@@ -68,7 +69,7 @@ class OperationTable {
   std::vector<Operation> operations_;
   absl::flat_hash_set<std::string> paths_;
   absl::flat_hash_set<std::string> path_segments_;
-  absl::flat_hash_set<std::string> activity_types_;  // without version
+  absl::flat_hash_set<std::string> activity_types_;  // without their versions
 };
 
 }  // namespace stampgate

@@ -1,4 +1,4 @@
-// Links faulty services, so no other test is in the same program.
+// Tests the errors for faulty services. This program links faulty services, so it can contain no other tests.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,24 +30,26 @@ struct FaultCase {
 
 class FaultyOperationTest : public ::testing::TestWithParam<FaultCase> {};
 
-TEST_P(FaultyOperationTest, IsRefusedByName) {
+TEST_P(FaultyOperationTest, TheErrorNamesTheFaultyMethod) {
   EXPECT_THAT(OperationTable::Create("Service", {Method("Sound"), Method(GetParam().method)}),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        Eq(std::string("stampgate.testing.FaultyService.") + GetParam().method + GetParam().fault)));
 }
 
-constexpr char kPath[] = " needs a path that begins with a slash, and ends in one only if it is general";
-constexpr char kType[] = " needs an activity type exactly if it is a submit that is not general";
+constexpr char kPath[] =
+    " must have a path that begins with a slash, and that ends in a slash if the method is general but not otherwise";
+constexpr char kType[] = " must have an activity type if it is a submit that is not general, and otherwise none";
 constexpr char kOrganization[] = " needs a required string organization_id in its request";
 constexpr char kTime[] = " needs an optional uint64 timestamp_ms in its request";
-constexpr char kKey[] = " needs an optional string idempotency_key = 14 in its request, with the role of one";
+constexpr char kKey[] =
+    " needs an optional string idempotency_key = 14 in its request, with the role of an idempotency key";
 constexpr char kClientStamp[] = " needs a ClientStamp client_stamp = 15 in its request";
-constexpr char kGeneral[] = " needs the fields of a general operation exactly if it is general";
+constexpr char kGeneral[] = " must have the fields of a general operation if it is general, and otherwise none of them";
 
 INSTANTIATE_TEST_SUITE_P(
     All, FaultyOperationTest,
     ::testing::Values(
-        FaultCase{"NoKind", " needs a kind"},
+        FaultCase{"NoKind", " must have a kind"},
         FaultCase{"DiscoveryStampedByClient", " must not be stamped by clients, because a discovery has no stamp"},
         FaultCase{"ServerStream", " must not be streaming"}, FaultCase{"ClientStream", " must not be streaming"},
         FaultCase{"NoPath", kPath}, FaultCase{"PathWithoutSlash", kPath}, FaultCase{"OpenPath", kPath},
@@ -63,19 +65,19 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{"ClientStampOfAnotherType", kClientStamp}, FaultCase{"GeneralWithoutSegment", kGeneral},
         FaultCase{"GeneralWithOptionalSegment", " needs its field path to be required and not empty"},
         FaultCase{"GeneralSubmitWithoutTypeField", kGeneral}, FaultCase{"SegmentWithoutGeneral", kGeneral},
-        FaultCase{"PathThatCannotBeSent", " needs a path that can be sent without escaping"},
+        FaultCase{"PathThatCannotBeSent", " must have a path that can be sent without escaping"},
         FaultCase{"ForgetfulAnswer", " needs a map<string, string> unrecognized in its response"},
-        FaultCase{"TypeOfItsOwn", " must not have a field that is rendered as type, which is the envelope's"}),
+        FaultCase{"TypeOfItsOwn", " must not have a field with the JSON name type, which a typed submit has already"}),
     [](const auto& info) { return info.param.method; });
 
-TEST(FaultyOperationsTest, AFaultyMessageIsRefusedAsRequestAndAsResponse) {
+TEST(FaultyOperationsTest, AnOperationWithAFaultyRequestOrResponseMessageIsRejected) {
   EXPECT_THAT(OperationTable::Create("Service", {Method("FaultyRequest")}),
               StatusIs(absl::StatusCode::kFailedPrecondition, StartsWith("stampgate.testing.DoubleRequest.value ")));
   EXPECT_THAT(OperationTable::Create("Service", {Method("FaultyResponse")}),
               StatusIs(absl::StatusCode::kFailedPrecondition, StartsWith("stampgate.testing.DoubleResponse.value ")));
 }
 
-TEST(FaultyOperationsTest, WithoutAClassAnOperationIsDangerous) {
+TEST(FaultyOperationsTest, AnOperationWithoutAPolicyClassIsDangerous) {
   auto table = OperationTable::Create("Service", {Method("Sound")});
   ASSERT_THAT(table, StatusIs(absl::StatusCode::kOk));
   EXPECT_EQ((*table)->operations().front().policy_class, v1::POLICY_CLASS_DANGEROUS);
@@ -89,7 +91,7 @@ TEST(FaultyOperationsTest, ALocalMethodIsNotAnOperation) {
   EXPECT_THAT((*table)->operations(), SizeIs(0));
 }
 
-TEST(ApiMethodsTest, AreThoseWithTheOption) {
+TEST(ApiMethodsTest, ContainsExactlyTheMethodsWithTheOperationOption) {
   std::map<std::string, bool> streams;
   for (const ApiMethod& method : ApiMethods()) {
     if (method.method->service()->name() == "FaultyService") streams[method.full_name] = method.streams;
@@ -101,7 +103,7 @@ TEST(ApiMethodsTest, AreThoseWithTheOption) {
   EXPECT_TRUE(streams["/stampgate.testing.FaultyService/ServerStream"]);
 }
 
-TEST(FaultyOperationsTest, OneFaultyLinkedServiceIsEnough) {
+TEST(FaultyOperationsTest, CreateFailsIfAnyLinkedServiceIsFaulty) {
   EXPECT_THAT(OperationTable::Create("Service"),
               StatusIs(absl::StatusCode::kFailedPrecondition, StartsWith("stampgate.testing.FaultyService.")));
 }

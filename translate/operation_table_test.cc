@@ -37,7 +37,7 @@ struct Row {
   bool general = false;
 };
 
-// From the specification, operation by operation.
+// The operations as the specification defines them.
 const Row kRows[] = {
     {"AuthenticationService/Oauth2Authenticate", kSubmit, "submit/oauth2_authenticate",
      "ACTIVITY_TYPE_OAUTH2_AUTHENTICATE", kLogin},
@@ -97,7 +97,7 @@ TEST(OperationTableTest, ListsExactlyTheSpecifiedOperations) {
   EXPECT_THAT(listed, ElementsAreArray(expected));
 }
 
-TEST(OperationTableTest, EveryOperationHasItsPlansAndPrototypes) {
+TEST(OperationTableTest, EveryOperationHasThePlansAndPrototypesOfItsMessages) {
   for (const Operation& operation : Operations().operations()) {
     SCOPED_TRACE(operation.full_name);
     EXPECT_EQ(operation.request->descriptor, operation.method->input_type());
@@ -112,7 +112,7 @@ TEST(OperationTableTest, EveryOperationHasItsPlansAndPrototypes) {
   }
 }
 
-// The member of a oneof message whose name is `name`, perhaps with a version after it.
+// Returns the field of `oneof` whose name is `name` or `name` with a version after it.
 const FieldDescriptor* MemberOf(const google::protobuf::Descriptor* oneof, absl::string_view name) {
   for (int i = 0; i < oneof->field_count(); ++i) {
     const FieldDescriptor* field = oneof->field(i);
@@ -145,7 +145,7 @@ TEST(OperationTableTest, IntentsAndResultsHaveTheSpecifiedNames) {
     const char* intent;
     const char* result;
   };
-  // The names that do not follow from the operation's.
+  // The names that cannot be derived from the name of the operation.
   for (const Name& name :
        {Name{"createOauthProvidersIntentV2", "createOauthProvidersResultV2"},
         Name{"verifyOtpIntentV2", "verifyOtpResult"}, Name{"oauth2AuthenticateIntent", "oauth2AuthenticateResult"},
@@ -181,7 +181,7 @@ TEST(OperationTableTest, ListsActivityTypesOfAnyVersion) {
   }
 }
 
-TEST(OperationTableTest, FillsInTheOperatorsName) {
+TEST(OperationTableTest, PutsTheOperatorsNameIntoJsonNames) {
   absl::StatusOr<std::unique_ptr<const OperationTable>> table = OperationTable::Create("ACME");
   ASSERT_THAT(table, testing::StatusIs(absl::StatusCode::kOk));
   for (const Operation& operation : (*table)->operations()) {

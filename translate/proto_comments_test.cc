@@ -1,5 +1,5 @@
-// Checks what the comments of the API's protos must state: their section of the specification, the errors of each call,
-// and how a pending activity ends.
+// Checks the comments of the API's protos. They must name the section of the specification and the errors of each
+// method, and refer to the description of pending activities.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Whether `comment` has `label` with text after it.
+// Returns true if `comment` contains `label` and text after it.
 bool Says(absl::string_view comment, absl::string_view label) {
   const size_t at = comment.find(label);
   return at != absl::string_view::npos && !absl::StripAsciiWhitespace(comment.substr(at + label.size())).empty();
@@ -29,7 +29,7 @@ bool Says(absl::string_view comment, absl::string_view label) {
 
 std::vector<std::string> FaultsOf(absl::string_view proto) {
   std::vector<std::string> faults;
-  std::string comment;  // the lines right above, as one
+  std::string comment;  // the comment lines directly above `line`, joined
   for (absl::string_view line : absl::StrSplit(proto, '\n')) {
     line = absl::StripAsciiWhitespace(line);
     if (absl::ConsumePrefix(&line, "//")) {
@@ -40,18 +40,18 @@ std::vector<std::string> FaultsOf(absl::string_view proto) {
       faults.emplace_back("the file's comment does not name its section of the specification");
     }
     if (absl::StartsWith(line, "rpc ") && !Says(comment, " Errors: ")) {
-      faults.push_back(absl::StrCat("no errors are named: ", line.substr(0, line.find('('))));
+      faults.push_back(absl::StrCat("the comment names no errors: ", line.substr(0, line.find('('))));
     }
     if (absl::StartsWith(line, "Activity activity = 1 [(field).required = true]") &&
         !absl::StrContains(comment, " The comment of Activity explains how a pending activity ends.")) {
-      faults.emplace_back("the end of a pending activity is not described");
+      faults.emplace_back("the comment does not state how a pending activity ends");
     }
     comment.clear();
   }
   return faults;
 }
 
-TEST(ProtoCommentsTest, EveryProtoIsComplete) {
+TEST(ProtoCommentsTest, TheCommentsOfEveryProtoAreComplete) {
   int files = 0;
   for (const auto& entry : std::filesystem::directory_iterator("proto/stampgate/v1")) {
     if (entry.path().extension() != ".proto") continue;
@@ -64,7 +64,7 @@ TEST(ProtoCommentsTest, EveryProtoIsComplete) {
   EXPECT_EQ(files, 25);
 }
 
-TEST(ProtoCommentsTest, TheCheckFindsWhatIsMissing) {
+TEST(ProtoCommentsTest, TheCheckReportsEachMissingPart) {
   EXPECT_THAT(FaultsOf("// A file. Specification: \"x\".\nsyntax = \"proto3\";\n"), IsEmpty());
   EXPECT_THAT(FaultsOf("// A file. Specification:\n// \"x\".\nsyntax = \"proto3\";\n"), IsEmpty());
   for (const char* head : {"", "// A file.\n", "// A file. Specification:\n", "// Specification: \"x\".\n\n"}) {
@@ -75,9 +75,9 @@ TEST(ProtoCommentsTest, TheCheckFindsWhatIsMissing) {
   EXPECT_THAT(FaultsOf("  // Reads.\n  //\n  // Errors: none.\n  rpc Read(A) returns (B);\n"), IsEmpty());
   EXPECT_THAT(
       FaultsOf("  // Reads. Errors: none.\n  rpc Read(A) returns (B);\n  // Writes.\n  rpc Write(A) returns (B);\n"),
-      ElementsAre("no errors are named: rpc Write"));
+      ElementsAre("the comment names no errors: rpc Write"));
   EXPECT_THAT(FaultsOf("  // The activity.\n  Activity activity = 1 [(field).required = true];\n"),
-              ElementsAre("the end of a pending activity is not described"));
+              ElementsAre("the comment does not state how a pending activity ends"));
 }
 
 }  // namespace

@@ -14,47 +14,50 @@
 
 namespace stampgate {
 
-// A request rendered as JSON. The bytes of a submit are complete once its time has been chosen:
+// A request rendered as JSON. Only the timestamp of a submit may still be missing, because the gateway may have to
+// choose it. A complete body of a submit:
 //
 //   {"type":"ACTIVITY_TYPE_OAUTH","timestampMs":"1755500000000","organizationId":"...","parameters":{...}}
 struct RenderedRequest {
-  std::string path;                      // below the base URL
-  std::string organization_id;           // empty for a discovery
-  std::optional<uint64_t> timestamp_ms;  // if the caller of a submit chose one
-  std::string idempotency_key;           // for a submit; empty if the caller set none
-  std::string type_member;               // for a typed submit: `"type":"...",`
-  std::string members;                   // all other members of the body, without timestampMs
-  // Removed from the request, if a client has stamped it. Exactly one kind of stamp is set; its form is not checked
-  // yet.
+  std::string path;                      // the path after the base URL
+  std::string organization_id;           // empty for a discovery, which has no organization
+  std::optional<uint64_t> timestamp_ms;  // the timestamp of a submit, if the caller chose one
+  std::string idempotency_key;           // the key of a submit; empty if the caller set none
+  std::string type_member;               // for a typed submit `"type":"...",`; otherwise empty
+  std::string members;                   // the members of the body except type and timestampMs
+  // The stamp and the stamped body, if a client has stamped the request. The stamp is of exactly one kind; its form has
+  // not been checked.
   std::optional<v1::ClientStamp> client_stamp = {};
 
-  // The body of a submit with the time `timestamp_ms`. With a client's stamp, the client's body, whatever the time.
+  // Returns the body of a submit with the timestamp `timestamp_ms`. If a client has stamped the request, returns the
+  // stamped body and ignores `timestamp_ms`.
   std::string SubmitBody(uint64_t timestamp_ms) const;
-  // The body of a query. With a client's stamp, the client's body.
+  // Returns the body of a query. If a client has stamped the request, returns the stamped body.
   std::string QueryBody() const;
 };
 
-// A request that breaks no rule. Refers to its operation and its message, which must outlive it; the message must not
-// change.
+// A request that passed all checks. It refers to its operation and its message. Both must outlive it, and the message
+// must not change.
 class CheckedRequest {
  public:
-  // Checks `request`, a message of the operation's request type. If it has a client_stamp, `request` is filled from the
-  // stamped body: the gateway checks that request, whichever key stamps it. Without a client_stamp the gateway stamps
-  // the request, which is an error for an operation that only clients may stamp.
+  // Checks `request`, a message of the operation's request type. If it has a client_stamp, fills the other fields of
+  // `request` from the stamped body first, so that a request that a client stamped is checked like any other. A request
+  // without a client_stamp will be stamped by the gateway; it is an error if only clients may stamp the operation.
   //
-  // Errors: kInvalidArgument with ErrorInfo INVALID_REQUEST and a BadRequest that lists every violation. They depend on
-  // the request alone, and quote no value of it.
+  // Errors: kInvalidArgument with ErrorInfo INVALID_REQUEST and a BadRequest that lists the violations. An error
+  // depends only on the request, and quotes no value of it.
   static absl::StatusOr<CheckedRequest> Check(const OperationTable& table, const Operation& operation,
                                               google::protobuf::Message& request);
 
-  // The same for a request that a client will stamp.
+  // Like Check, for a request whose body is prepared for a client that will stamp it: allows operations that only
+  // clients may stamp.
   static absl::StatusOr<CheckedRequest> CheckUnstamped(const OperationTable& table, const Operation& operation,
                                                        google::protobuf::Message& request);
 
-  // As in RenderedRequest.
+  // The same value as RenderedRequest::client_stamp.
   const std::optional<v1::ClientStamp>& client_stamp() const { return client_stamp_; }
 
-  // The same message always gives the same bytes.
+  // Renders the request as JSON. Equal messages give equal bytes.
   RenderedRequest Render() &&;
 
  private:

@@ -35,7 +35,7 @@ absl::StatusOr<RenderedRequest> Translate(absl::string_view method, const std::s
   return CheckAndRender(operation, *RequestOf(operation, text_proto));
 }
 
-TEST(RequestTranslatorTest, ASubmitsBodyIsTypeTimeAndFields) {
+TEST(RequestTranslatorTest, TheBodyOfASubmitHasTheTypeTheTimestampAndTheFields) {
   auto rendered = Translate("CreatePolicies", R"pb(
     generate_app_proofs: false
     parameters { policies { policy_name: "a" effect: EFFECT_ALLOW notes: "" } }
@@ -51,7 +51,7 @@ TEST(RequestTranslatorTest, ASubmitsBodyIsTypeTimeAndFields) {
             R"("generateAppProofs":false})");
 }
 
-TEST(RequestTranslatorTest, ACallersTimeIsOnceInTheBody) {
+TEST(RequestTranslatorTest, ATimestampThatTheCallerChoseIsOnceInTheBody) {
   auto rendered = Translate("DeleteSubOrganization", R"pb(timestamp_ms: 18446744073709551615
                                                           organization_id: "o"
                                                           parameters {})pb");
@@ -62,7 +62,7 @@ TEST(RequestTranslatorTest, ACallersTimeIsOnceInTheBody) {
             R"("organizationId":"o","parameters":{}})");
 }
 
-TEST(RequestTranslatorTest, ATimeOfZeroIsATime) {
+TEST(RequestTranslatorTest, ATimestampOfZeroCountsAsChosen) {
   auto rendered = Translate("DeleteSubOrganization", R"pb(timestamp_ms: 0
                                                           organization_id: "o"
                                                           parameters {})pb");
@@ -80,7 +80,7 @@ TEST(RequestTranslatorTest, AnIdempotencyKeyIsNotInTheBody) {
                                      R"("organizationId":"o","parameters":{}})");
 }
 
-TEST(RequestTranslatorTest, AQuerysBodyHasOnlyItsFields) {
+TEST(RequestTranslatorTest, TheBodyOfAQueryHasOnlyTheFieldsOfTheRequest) {
   auto rendered = Translate("ListWalletAccounts", R"pb(organization_id: "o"
                                                        include_wallet_details: false
                                                        pagination_options { limit: 1 })pb");
@@ -98,7 +98,7 @@ TEST(RequestTranslatorTest, ADiscoveryHasNoOrganization) {
   EXPECT_EQ(rendered->organization_id, "");
 }
 
-TEST(RequestTranslatorTest, AGeneralSubmitsBodyHasItsType) {
+TEST(RequestTranslatorTest, TheBodyOfAGeneralSubmitHasTheTypeThatTheCallerChose) {
   auto rendered = Translate("SubmitOperation", R"pb(
     organization_id: "o"
     path: "init_otp"
@@ -113,7 +113,7 @@ TEST(RequestTranslatorTest, AGeneralSubmitsBodyHasItsType) {
                                      R"("generateAppProofs":true,"type":"ACTIVITY_TYPE_INIT_OTP_V3"})");
 }
 
-TEST(RequestTranslatorTest, AGeneralQuerysMembersAreMerged) {
+TEST(RequestTranslatorTest, TheParametersOfAGeneralQueryAreWrittenBesideTheOtherFields) {
   auto rendered = Translate("QueryOperation",
                             R"pb(organization_id: "o" path: "list_activities" parameters: "{\"filter\":[1e2]}")pb");
   ASSERT_THAT(rendered, StatusIs(absl::StatusCode::kOk));
@@ -138,7 +138,7 @@ TEST(RequestTranslatorTest, AnErrorListsAllViolations) {
                   Pair("parameters.policies[0].notes", "is required (it may be empty, but must be set)")));
 }
 
-TEST(RequestTranslatorTest, RulesOfGeneralOperationsAreChecked) {
+TEST(RequestTranslatorTest, TheRulesOfGeneralOperationsAreChecked) {
   absl::Status status = Translate("QueryOperation", R"pb(organization_id: "o" path: "get_policy")pb").status();
   EXPECT_THAT(status, StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(DetailsOf(status).violations, Contains(Pair("path", HasSubstr("an operation with a method of its own"))));
@@ -169,12 +169,12 @@ TEST(RequestTranslatorTest, TheSameMessageGivesTheSameBytes) {
     ASSERT_THAT(second, StatusIs(absl::StatusCode::kOk));
     EXPECT_EQ(first->SubmitBody(1), second->SubmitBody(1));
     EXPECT_EQ(first->QueryBody(), second->QueryBody());
-    // For every message, the body is strict JSON without duplicate members.
+    // JsonOf fails the test unless the body is strict JSON without duplicate members.
     (void)testing::JsonOf(operation.is_submit() ? first->SubmitBody(1) : first->QueryBody());
   }
 }
 
-TEST(RequestTranslatorTest, OnlyTheTimeChangesWithTheTime) {
+TEST(RequestTranslatorTest, BodiesForTwoTimestampsDifferOnlyInTheTimestamp) {
   auto rendered = Translate("Oauth", R"pb(organization_id: "o"
                                           parameters { oidc_token: "t" target_public_key: "k" })pb");
   ASSERT_THAT(rendered, StatusIs(absl::StatusCode::kOk));

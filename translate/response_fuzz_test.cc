@@ -1,4 +1,4 @@
-// Thousands of damaged responses, the same in every run, to every operation.
+// Translates thousands of damaged responses to each operation. Every run tests the same responses.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ void Damage(std::string& text, Random& random) {
   }
 }
 
-TEST(ResponseFuzzTest, ADamagedResponseIsParsedOrAnError) {
+TEST(ResponseFuzzTest, ADamagedResponseGivesAMessageOrAnError) {
   Random random(5);
   int read = 0;
   constexpr int kRounds = 1000;
@@ -74,7 +74,7 @@ TEST(ResponseFuzzTest, ADamagedResponseIsParsedOrAnError) {
         ++read;
         ASSERT_TRUE(json) << answer.body;
         ASSERT_TRUE(response->IsInitialized());
-        // The parsed message can be sent: all of its strings are UTF-8.
+        // The message can be sent to a caller, because all of its strings are UTF-8.
         std::unique_ptr<Message> received(response->New());
         ASSERT_TRUE(received->ParseFromString(response->SerializeAsString())) << answer.body;
       } else {
@@ -88,7 +88,7 @@ TEST(ResponseFuzzTest, ADamagedResponseIsParsedOrAnError) {
   EXPECT_GT(read, kRounds);
 }
 
-TEST(ResponseFuzzTest, ADamagedErrorIsStillAnError) {
+TEST(ResponseFuzzTest, ADamagedErrorBodyStillGivesAnError) {
   Random random(6);
   const Operation& operation = testing::OperationOf("Oauth");
   auto request = testing::RequestOf(operation, R"pb(parameters { oidc_token: "hush-hush-hush" })pb");

@@ -11,7 +11,7 @@ absl::Status TranslateOutcome(UpstreamOutcome outcome, const SentCall& call, goo
   if (const auto* failure = std::get_if<TransportFailure>(&outcome)) return ErrorFromFailure(*failure, call);
   HttpAnswer& answer = std::get<HttpAnswer>(outcome);
   if (answer.status < 200 || answer.status > 299) return ErrorFromAnswer(answer, call);
-  // Ignores the content type and which 2xx it is: only whether the body can be parsed matters.
+  // Accepts every status 2xx and every content type, if the body can be parsed.
   const MessagePlan& plan = *call.operation.response;
   if (absl::Status status = ReadJsonMessage(answer.body, plan, response); !status.ok()) {
     response.Clear();

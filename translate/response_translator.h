@@ -1,4 +1,4 @@
-// Translates the outcome of an exchange with upstream to the caller's response message or error.
+// Translates the outcome of an HTTP exchange with upstream to the response message or the error that the caller gets.
 #ifndef STAMPGATE_TRANSLATE_RESPONSE_TRANSLATOR_H_
 #define STAMPGATE_TRANSLATE_RESPONSE_TRANSLATOR_H_
 
@@ -9,9 +9,9 @@
 
 namespace stampgate {
 
-// Fills the empty `response`, a message of the operation's response type, if upstream answered with HTTP 2xx and a JSON
-// object that has the response's required messages. OK does not mean success: an activity that is pending, rejected or
-// failed is OK too. Otherwise returns an error of the table in upstream_error.h.
+// If upstream responded with HTTP 2xx and a JSON object that has the required messages of the response, fills the empty
+// `response`, a message of the operation's response type, and returns OK. OK does not mean success: the activity in the
+// response may be pending, rejected or failed. Otherwise returns an error of the table in upstream_error.h.
 absl::Status TranslateOutcome(UpstreamOutcome outcome, const SentCall& call, google::protobuf::Message& response);
 
 }  // namespace stampgate

@@ -38,7 +38,7 @@ HttpAnswer Ok(std::string body) {
   return answer;
 }
 
-TEST(ResponseTranslatorTest, AResponseWithItsActivityIsOk) {
+TEST(ResponseTranslatorTest, AResponseThatContainsItsActivityIsOk) {
   v1::CreatePoliciesResponse response;
   EXPECT_THAT(
       Translate("CreatePolicies", Ok(R"({"activity":{"id":"a","status":"ACTIVITY_STATUS_COMPLETED"}})"), response),
@@ -46,7 +46,7 @@ TEST(ResponseTranslatorTest, AResponseWithItsActivityIsOk) {
   EXPECT_EQ(response.activity().id(), "a");
 }
 
-TEST(ResponseTranslatorTest, AnIncompleteActivityIsOkWithItsStatus) {
+TEST(ResponseTranslatorTest, AResponseWithAnIncompleteActivityIsOkAndContainsItsStatus) {
   for (v1::ActivityStatus status :
        {v1::ACTIVITY_STATUS_CREATED, v1::ACTIVITY_STATUS_PENDING, v1::ACTIVITY_STATUS_COMPLETED,
         v1::ACTIVITY_STATUS_FAILED, v1::ACTIVITY_STATUS_CONSENSUS_NEEDED, v1::ACTIVITY_STATUS_REJECTED,
@@ -64,7 +64,7 @@ TEST(ResponseTranslatorTest, AnIncompleteActivityIsOkWithItsStatus) {
   }
 }
 
-TEST(ResponseTranslatorTest, AFailedActivityHasItsFailure) {
+TEST(ResponseTranslatorTest, AResponseWithAFailedActivityIsOkAndContainsTheFailure) {
   v1::CreatePoliciesResponse response;
   EXPECT_THAT(Translate("CreatePolicies",
                         Ok(R"({"activity":{"status":"ACTIVITY_STATUS_FAILED","failure":{"code":9,"message":"no"}}})"),
@@ -74,7 +74,7 @@ TEST(ResponseTranslatorTest, AFailedActivityHasItsFailure) {
   EXPECT_EQ(response.activity().failure().message(), "no");
 }
 
-TEST(ResponseTranslatorTest, AnUnknownStatusIsOkAndKept) {
+TEST(ResponseTranslatorTest, AResponseWithAnUnlistedStatusIsOkAndContainsTheStatus) {
   v1::CreatePoliciesResponse response;
   EXPECT_THAT(Translate("CreatePolicies", Ok(R"({"activity":{"status":"ACTIVITY_STATUS_NEW"}})"), response),
               StatusIs(absl::StatusCode::kOk));
@@ -82,24 +82,25 @@ TEST(ResponseTranslatorTest, AnUnknownStatusIsOkAndKept) {
   EXPECT_EQ(response.unrecognized().at("/activity/status"), "\"ACTIVITY_STATUS_NEW\"");
 }
 
-TEST(ResponseTranslatorTest, AListMayBeMissing) {
+TEST(ResponseTranslatorTest, AResponseMayLackAList) {
   v1::ListWalletAccountsResponse response;
   EXPECT_THAT(Translate("ListWalletAccounts", Ok("{}"), response), StatusIs(absl::StatusCode::kOk));
 }
 
-TEST(ResponseTranslatorTest, TheContentTypeDoesNotDecide) {
+TEST(ResponseTranslatorTest, JsonTextIsReadWhateverItsContentType) {
   HttpAnswer answer = Ok(R"({"policy":{"policyId":"p"}})");
   v1::GetPolicyResponse response;
   EXPECT_THAT(Translate("GetPolicy", answer, response), StatusIs(absl::StatusCode::kOk));
 }
 
-TEST(ResponseTranslatorTest, AGeneralResponseMayBeAnyObject) {
+TEST(ResponseTranslatorTest, TheResponseOfAGeneralOperationMayBeAnyObject) {
   v1::SubmitOperationResponse response;
   EXPECT_THAT(Translate("SubmitOperation", Ok(R"({"activity": {}})"), response), StatusIs(absl::StatusCode::kOk));
   EXPECT_EQ(response.answer(), R"({"activity": {}})");
 }
 
-// Bodies with status 200 that are not responses, for a submit and for a query whose response must have a policy.
+// Bodies that, with HTTP status 200, are no valid response to the submit nor to the query of these tests. A response to
+// that query must contain a policy.
 constexpr const char* kUnreadable[] = {
     "",
     " ",
@@ -123,7 +124,7 @@ constexpr const char* kUnreadable[] = {
     R"({"data":{"activity":{},"policy":{}}})",
 };
 
-TEST(ResponseTranslatorTest, AnUnreadableResponseToASubmitIsUnknown) {
+TEST(ResponseTranslatorTest, TheOutcomeOfASubmitWithAnUnreadableResponseIsUnknown) {
   for (const char* body : kUnreadable) {
     SCOPED_TRACE(body);
     v1::CreatePoliciesResponse response;
@@ -139,7 +140,7 @@ TEST(ResponseTranslatorTest, AnUnreadableResponseToASubmitIsUnknown) {
   }
 }
 
-TEST(ResponseTranslatorTest, AnUnreadableResponseToAQueryIsInternal) {
+TEST(ResponseTranslatorTest, AnUnreadableResponseToAQueryIsAnInternalError) {
   for (const char* body : kUnreadable) {
     SCOPED_TRACE(body);
     v1::GetPolicyResponse response;
@@ -151,7 +152,7 @@ TEST(ResponseTranslatorTest, AnUnreadableResponseToAQueryIsInternal) {
   }
 }
 
-TEST(ResponseTranslatorTest, ErrorsNameWhatIsMissingAndQuoteNothing) {
+TEST(ResponseTranslatorTest, AnErrorNamesTheMissingMemberAndQuotesNothing) {
   v1::CreatePoliciesResponse response;
   EXPECT_THAT(
       Translate("CreatePolicies", Ok(R"({"token":"hush-hush"})"), response),
@@ -160,7 +161,7 @@ TEST(ResponseTranslatorTest, ErrorsNameWhatIsMissingAndQuoteNothing) {
               StatusIs(absl::StatusCode::kUnknown, Not(HasSubstr("hush"))));
 }
 
-TEST(ResponseTranslatorTest, AnyOtherStatusIsAnErrorWhateverTheBody) {
+TEST(ResponseTranslatorTest, AnyHttpStatusExcept2xxIsAnErrorWhateverTheBody) {
   HttpAnswer answer = Ok(R"({"policy":{"policyId":"p"}})");
   answer.status = 404;
   v1::GetPolicyResponse response;
@@ -172,7 +173,7 @@ TEST(ResponseTranslatorTest, AnyOtherStatusIsAnErrorWhateverTheBody) {
   EXPECT_THAT(Translate("GetPolicy", answer, response), StatusIs(absl::StatusCode::kInternal));
 }
 
-TEST(ResponseTranslatorTest, ACompleteResponseOfAny2xxIsOk) {
+TEST(ResponseTranslatorTest, ACompleteResponseWithAny2xxStatusIsOk) {
   for (int http = 200; http < 300; ++http) {
     SCOPED_TRACE(http);
     HttpAnswer answer = Ok(R"({"policy":{"policyId":"p"},"activity":{"id":"a"}})");
@@ -196,7 +197,7 @@ TEST(ResponseTranslatorTest, ACompleteResponseOfAny2xxIsOk) {
   }
 }
 
-TEST(ResponseTranslatorTest, ANameMayBeOtherThanUnicode) {
+TEST(ResponseTranslatorTest, AResponseMayContainAMemberNameThatIsNotUnicode) {
   const std::string body = R"({"activity":{"id":"a"},"\ud800":1})";
   v1::CreatePoliciesResponse response;
   EXPECT_THAT(Translate("CreatePolicies", Ok(body), response), StatusIs(absl::StatusCode::kOk));
@@ -207,7 +208,7 @@ TEST(ResponseTranslatorTest, ANameMayBeOtherThanUnicode) {
   EXPECT_EQ(general.answer(), body);
 }
 
-TEST(ResponseTranslatorTest, NoResponseIsAnError) {
+TEST(ResponseTranslatorTest, AnExchangeWithoutAResponseIsAnError) {
   v1::GetPolicyResponse response;
   EXPECT_THAT(Translate("GetPolicy", TransportFailure{TransportFailure::Cause::kTimeout, true, ""}, response),
               StatusIs(absl::StatusCode::kDeadlineExceeded));

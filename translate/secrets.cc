@@ -17,7 +17,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
-// A piece of a secret that is this long does not occur in other text by chance.
+// The length of a piece of a secret. A piece is so long that it does not occur in other text by chance.
 constexpr size_t kPiece = sizeof(uint64_t);
 
 uint64_t PieceAt(absl::string_view text, size_t i) {
@@ -26,7 +26,7 @@ uint64_t PieceAt(absl::string_view text, size_t i) {
   return piece;
 }
 
-// Visits the strings in `value`, and its numbers that are long enough to be secrets.
+// Calls `visit` for each string in `value` and for each number that is at least as long as a piece.
 absl::Status ForEachText(JsonValue& value, absl::FunctionRef<void(absl::string_view)> visit) {
   if (value.kind() == JsonValue::Kind::kString && value.string().has_value()) {
     visit(*value.string());
@@ -40,7 +40,7 @@ absl::Status ForEachText(JsonValue& value, absl::FunctionRef<void(absl::string_v
   return absl::OkStatus();
 }
 
-// Whether text[i] is not the first byte of its character.
+// Returns true if text[i] is not the first byte of a UTF-8 character.
 bool Continues(absl::string_view text, size_t i) { return (static_cast<unsigned char>(text[i]) & 0xc0) == 0x80; }
 
 absl::string_view CutAtCharacter(absl::string_view text, size_t size) {
@@ -81,7 +81,8 @@ void Secrets::Collect(const Message& message, const MessagePlan& plan) {
 void Secrets::Add(const FieldPlan& field, const std::string& value) {
   if (field.form == JsonForm::kString) return Add(value);
   std::string text = value;
-  // Text that cannot be parsed was refused before anything was sent, so upstream cannot quote it.
+  // Ignores a text that is not JSON. The validator rejects such a request before it is sent, so upstream cannot quote
+  // the text.
   (void)ReadJsonObject(text, [&](JsonValue& root) {
     return ForEachText(root, [&](absl::string_view piece) { Add(std::string(piece)); });
   });
@@ -116,7 +117,7 @@ std::string Secrets::Strike(absl::string_view text) const {
     }
   }
 
-  // Strikes the whole character if one of its bytes is struck: the rest must be UTF-8.
+  // If one byte of a character is struck, strikes the whole character, so that the remaining text is UTF-8.
   for (size_t i = 1; i < text.size(); ++i) {
     if (Continues(text, i) && struck[i - 1]) struck[i] = true;
   }

@@ -1,4 +1,4 @@
-// Removes the secrets of a request from upstream's texts.
+// Removes the secrets of a request from texts that upstream returns.
 #ifndef STAMPGATE_TRANSLATE_SECRETS_H_
 #define STAMPGATE_TRANSLATE_SECRETS_H_
 
@@ -12,19 +12,19 @@
 
 namespace stampgate {
 
-// The values of a message's secret fields. For a field of JSON text: every string inside, and every number of eight
-// characters or more.
+// The secrets of a request: the values of its secret fields. If a secret field contains JSON text, the secrets are the
+// strings in the JSON, and its numbers of eight characters or more.
 class Secrets {
  public:
-  // Copies the values out of `message`, in time proportional to its size.
+  // Copies the secrets of `message`, a message that `plan` describes. Takes time proportional to the size of `message`.
   Secrets(const google::protobuf::Message& message, const MessagePlan& plan);
 
   // Adds a secret that is not in the message.
   void Add(std::string secret);
 
-  // `text` with every secret, and every piece of a secret that is at least eight bytes long, replaced by "[secret]". A
-  // text longer than kMaxTextBytes is first cut at a character's end. Takes time proportional to the length of the
-  // secrets.
+  // Returns `text` after replacing every secret, and every part of a secret of eight bytes or more, by "[secret]".
+  // Before that, truncates a text that is longer than kMaxTextBytes, at the end of a character. Takes time proportional
+  // to the total length of the secrets.
   std::string Strike(absl::string_view text) const;
 
   static constexpr size_t kMaxTextBytes = 2048;
@@ -33,8 +33,8 @@ class Secrets {
   void Collect(const google::protobuf::Message& message, const MessagePlan& plan);
   void Add(const FieldPlan& field, const std::string& value);
 
-  std::vector<std::string> long_;           // at least as long as a piece
-  absl::flat_hash_set<std::string> short_;  // shorter than a piece, not empty
+  std::vector<std::string> long_;           // secrets of eight bytes or more
+  absl::flat_hash_set<std::string> short_;  // secrets of one to seven bytes
 };
 
 }  // namespace stampgate

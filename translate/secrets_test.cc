@@ -26,7 +26,7 @@ std::string Strike(absl::string_view method, const std::string& request, absl::s
   return Secrets(*RequestOf(operation, request), *operation.request).Strike(text);
 }
 
-// Strikes one secret, the value of a field inside a list.
+// Removes one secret, the value of a field inside a list, from `text`.
 std::string Strike(const std::string& secret, absl::string_view text) {
   MessagePlans plans("Service");
   testing::Everything message;
@@ -40,13 +40,13 @@ bool IsUtf8(absl::string_view text) {
   return CheckJsonObject(json + "}").ok();
 }
 
-TEST(SecretsTest, AWholeSecretIsStruck) {
+TEST(SecretsTest, AWholeSecretIsReplaced) {
   EXPECT_EQ(Strike("Oauth", R"pb(parameters { oidc_token: "eyJhbGciOiJFUzI1NiJ9" })pb",
                    "cannot decode oidc token 'eyJhbGciOiJFUzI1NiJ9' (bad eyJhbGciOiJFUzI1NiJ9)"),
             "cannot decode oidc token '[secret]' (bad [secret])");
 }
 
-TEST(SecretsTest, EverySecretFieldOfARequestIsStruck) {
+TEST(SecretsTest, TheValueOfEverySecretFieldIsReplaced) {
   EXPECT_EQ(
       Strike("Oauth2Authenticate",
              R"pb(parameters { auth_code: "auth-code-1" code_verifier: "code-verifier-2" nonce: "nonce-nonce" })pb",
@@ -67,12 +67,12 @@ TEST(SecretsTest, EverySecretFieldOfARequestIsStruck) {
             "providers [secret] and [secret]");
 }
 
-TEST(SecretsTest, APieceOfEightBytesIsStruck) {
+TEST(SecretsTest, APieceOfEightBytesOfASecretIsReplaced) {
   const std::string secret = "abcdefghijklmnopqrstuvwxyz";
   EXPECT_EQ(Strike(secret, "starts abcdefgh ends stuvwxyz"), "starts [secret] ends [secret]");
   EXPECT_EQ(Strike(secret, "part ghijklmnop..."), "part [secret]...");
   EXPECT_EQ(Strike(secret, "seven abcdefg and tuvwxyz"), "seven abcdefg and tuvwxyz");
-  // However the secret is cut, no eight bytes of it are left.
+  // Every part of the secret that has eight bytes or more is replaced completely.
   for (size_t begin = 0; begin + 8 <= secret.size(); ++begin) {
     for (size_t size = 8; begin + size <= secret.size(); ++size) {
       EXPECT_EQ(Strike(secret, absl::StrCat("<", secret.substr(begin, size), ">")), "<[secret]>");
@@ -80,19 +80,19 @@ TEST(SecretsTest, APieceOfEightBytesIsStruck) {
   }
 }
 
-TEST(SecretsTest, AShortSecretIsStruckOnlyAsAWhole) {
+TEST(SecretsTest, AShortSecretIsReplacedOnlyAsAWhole) {
   EXPECT_EQ(Strike("123456", "code 123456 is wrong, not 12345"), "code [secret] is wrong, not 12345");
   EXPECT_EQ(Strike("1234567", "11234567"), "1[secret]");
   EXPECT_EQ(Strike("aa", "aaa b aa"), "[secret] b [secret]");
   EXPECT_EQ(Strike("7", "17"), "1[secret]");
 }
 
-TEST(SecretsTest, AnEmptySecretStrikesNothing) {
+TEST(SecretsTest, AnEmptySecretReplacesNothing) {
   EXPECT_EQ(Strike("", "all is well"), "all is well");
   EXPECT_EQ(Strike("Oauth", "", "all is well"), "all is well");
 }
 
-TEST(SecretsTest, AJsonTextsStringsAndLongNumbersAreSecrets) {
+TEST(SecretsTest, StringsAndLongNumbersInASecretJsonTextAreSecrets) {
   const std::string request = R"pb(
     parameters: "{\"contact\":\"user@example.com\",\"list\":[{\"deep\":\"deep-\\u0073ecret\"}],"
                 "\"n\":12345678,\"count\":1234567,\"flag\":true,\"none\":null}"
@@ -104,7 +104,7 @@ TEST(SecretsTest, AJsonTextsStringsAndLongNumbersAreSecrets) {
   EXPECT_EQ(Strike("QueryOperation", request, "no user@example.com"), "no [secret]");
 }
 
-TEST(SecretsTest, OtherTextIsUnchanged) {
+TEST(SecretsTest, TextWithoutSecretsIsUnchanged) {
   const std::string request = R"pb(
     organization_id: "11111111-2222-4333-8444-555555555555"
     parameters {
@@ -121,10 +121,11 @@ TEST(SecretsTest, OtherTextIsUnchanged) {
   EXPECT_EQ(Strike("Oauth", request, ""), "");
 }
 
-TEST(SecretsTest, ACharacterIsStruckWholeOrNotAtAll) {
-  // The secret's last bytes also begin the text's next character, which is struck whole.
+TEST(SecretsTest, ACharacterIsReplacedWholeOrNotAtAll) {
   EXPECT_EQ(Strike("passwörtchen", "wrong: passwörtchen!"), "wrong: [secret]!");
-  const std::string secret = "1234567\xc3\xa9";  // "1234567é"; its eighth byte is inside the é
+  // The first eight bytes of this secret, "1234567é", end inside the é, with a byte that also begins the è of the text.
+  // The whole è is replaced.
+  const std::string secret = "1234567\xc3\xa9";
   EXPECT_EQ(Strike(secret, "1234567è."), "[secret].");
   testing::Random random(3);
   for (int i = 0; i < 2000; ++i) {
@@ -133,7 +134,7 @@ TEST(SecretsTest, ACharacterIsStruckWholeOrNotAtAll) {
     for (int k = 0; k < 8; ++k) absl::StrAppend(&of_many, testing::RandomText(random));
     for (int k = 0; k < 8; ++k) absl::StrAppend(&text, testing::RandomText(random));
     const size_t begin = testing::Below(random, of_many.size() + 1);
-    // Pieces of the secret that begin and end anywhere, also inside a character.
+    // A piece of the secret may begin and end inside a character.
     const std::string piece = of_many.substr(begin, testing::Below(random, 20));
     const std::string struck = Strike(of_many, IsUtf8(piece) ? text + piece + text : text);
     EXPECT_TRUE(IsUtf8(struck));
@@ -144,7 +145,7 @@ TEST(SecretsTest, ACharacterIsStruckWholeOrNotAtAll) {
   }
 }
 
-TEST(SecretsTest, ALongTextIsCutAtACharactersEnd) {
+TEST(SecretsTest, ALongTextIsTruncatedAtTheEndOfACharacter) {
   for (absl::string_view character : {"é", "€", "😀"}) {
     std::string text = "x";
     while (text.size() < 5000) absl::StrAppend(&text, character);
@@ -156,8 +157,9 @@ TEST(SecretsTest, ALongTextIsCutAtACharactersEnd) {
   }
 }
 
-TEST(SecretsTest, RepetitiveTextTakesLinearTime) {
-  // A text and a secret in which all pieces are equal: comparing each position with each would be 8e9 steps.
+TEST(SecretsTest, ARepetitiveTextTakesLinearTime) {
+  // All pieces of the text and of the secret are equal. Comparing each piece of one with each piece of the other would
+  // take 8e9 steps.
   const std::string secret(4 << 20, 'a');
   EXPECT_EQ(Strike(secret, std::string(4 << 20, 'a')), "[secret]");
   EXPECT_EQ(Strike(secret, absl::StrCat("b", std::string(100, 'a'), "b")), "b[secret]b");
@@ -165,7 +167,7 @@ TEST(SecretsTest, RepetitiveTextTakesLinearTime) {
 }
 
 TEST(SecretsTest, ManySecretsTakeLinearTime) {
-  // Comparing all secrets with each of them would be 1e11 steps.
+  // Comparing each secret with each other secret would take 1e11 steps.
   v1::CreateOauthProvidersRequest request;
   for (int i = 0; i < 400000; ++i) {
     request.mutable_parameters()->add_oauth_providers()->set_oidc_token(absl::StrCat("#", i));

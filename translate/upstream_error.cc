@@ -25,8 +25,8 @@ constexpr absl::Duration kRetryDelay = absl::Seconds(1);
 
 constexpr absl::string_view kRateLimitCode = "RATE_LIMIT_EXCEEDED";
 
-// Upstream's own codes that are more precise than the HTTP status they come with. The list grows; a code that is not
-// listed is mapped by its HTTP status.
+// A row maps a code of upstream's error bodies to a canonical code, because it is more precise than the HTTP status of
+// the response. Upstream adds codes over time; for a code without a row, the HTTP status of the response decides.
 struct UpstreamCode {
   absl::string_view name;
   StatusCode code;
@@ -55,7 +55,7 @@ constexpr UpstreamCode kUpstreamCodes[] = {
     {"ORGANIZATION_NOT_FOUND", StatusCode::kNotFound},
     {kRateLimitCode, StatusCode::kResourceExhausted},
     {"REQUEST_NOT_AUTHORIZED", StatusCode::kPermissionDenied},
-    {"RPC_CALL_ERROR", StatusCode::kInternal},  // a chain's node failed upstream: not the caller's fault
+    {"RPC_CALL_ERROR", StatusCode::kInternal},  // a blockchain node failed upstream; the caller did not cause it
     {"SIGNING_QUOTA_EXCEEDED", StatusCode::kResourceExhausted},
     {"SWAP_QUOTE_ALREADY_USED", StatusCode::kFailedPrecondition},
     {"TRANSACTION_RISK_SCREENING_DENIED", StatusCode::kFailedPrecondition},
@@ -66,11 +66,11 @@ constexpr UpstreamCode kUpstreamCodes[] = {
     {"WALLET_ACCOUNT_NOT_EXPORTED", StatusCode::kFailedPrecondition},
 };
 
-// Codes that mean that upstream refused the stamp: that of the gateway's own key, or a client's.
+// Codes that mean that upstream rejected the stamp, which the gateway's own key or a client made.
 constexpr absl::string_view kCredentialCodes[] = {"API_KEY_EXPIRED", "PUBLIC_KEY_NOT_FOUND", "SIGNATURE_INVALID",
                                                   "SIGNATURE_MISSING", "UNAUTHENTICATED"};
 
-// The code for an HTTP status below 500. `rpc_code` is the number in upstream's error body.
+// Returns the canonical code for an HTTP status below 500. `rpc_code` is the value of "code" in upstream's error body.
 StatusCode CodeOfRefusal(int http_status, int rpc_code) {
   switch (http_status) {
     case 400:
@@ -84,7 +84,7 @@ StatusCode CodeOfRefusal(int http_status, int rpc_code) {
     case 405:
     case 406:
     case 415:
-      return StatusCode::kInternal;  // a caller cannot have caused it
+      return StatusCode::kInternal;  // only the gateway can have caused this status
     case 409:
       return rpc_code == 10 ? StatusCode::kAborted : StatusCode::kAlreadyExists;
     case 413:
@@ -97,7 +97,7 @@ StatusCode CodeOfRefusal(int http_status, int rpc_code) {
   }
 }
 
-// The content of an error body, in any of its known shapes.
+// The content of upstream's error body, which has several known forms.
 struct ErrorBody {
   int rpc_code = 0;
   std::string message;
@@ -105,10 +105,12 @@ struct ErrorBody {
   std::vector<Violation> violations;
 };
 
-// The member's name begins with the operator's; its value is "" if there is no code.
+// Returns true if `name` is the name of the member with upstream's code. The name begins with that of upstream's
+// operator. The value may be "", which means no code.
 bool IsCodeMember(absl::string_view name) { return absl::EndsWith(name, "ErrorCode"); }
 
-// Whether `text` can be an ErrorInfo.reason. The enum's zero value means the same as a missing code.
+// Returns true if `text` can be an ErrorInfo.reason. "UNSPECIFIED", the zero value of upstream's enum, cannot: it means
+// that there is no code.
 bool IsReason(absl::string_view text) {
   return text != "UNSPECIFIED" && text.size() >= 2 && text.size() <= 63 && absl::ascii_isupper(text.front()) &&
          text.back() != '_' && absl::c_all_of(text, [](unsigned char c) {
@@ -148,7 +150,7 @@ absl::Status ReadDetail(JsonValue& value, ErrorBody& body) {
   });
 }
 
-// Nothing if the body is not a JSON object: then it is an error page of a proxy.
+// Returns nothing if the body is not a JSON object, as the error page of a proxy.
 std::optional<ErrorBody> ReadErrorBody(std::string& text) {
   ErrorBody body;
   absl::Status status = ReadJsonObject(text, [&](JsonValue& root) {
@@ -173,8 +175,8 @@ bool IsKnownCode(absl::string_view code) {
          absl::c_linear_search(kCredentialCodes, code);
 }
 
-// Whether waiting helps. Upstream also answers 429 for hard quotas, for which it does not: these have their own codes,
-// or neither a code nor a Retry-After.
+// Returns true if the caller can repeat the call after a delay. Upstream also returns 429 for exhausted quotas, for
+// which waiting does not help. Such a response has a code of its own, or neither a code nor a Retry-After.
 bool IsRateLimit(const HttpAnswer& answer, const std::optional<ErrorBody>& body) {
   const absl::string_view code = body.has_value() ? absl::string_view(body->upstream_code) : absl::string_view();
   if (code == kRateLimitCode) return true;
@@ -185,7 +187,7 @@ bool IsRateLimit(const HttpAnswer& answer, const std::optional<ErrorBody>& body)
   return absl::StrContains(message, "too many requests") || absl::StrContains(message, "rate limit");
 }
 
-// What a caller must repeat so that upstream recognizes the submit.
+// Names the part of the request that a caller must send again so that upstream recognizes the repeated submit.
 std::string SameSubmit(const SentCall& call) {
   if (call.client_stamp.has_value()) return "the same client_stamp";
   const FieldPlan* key = call.operation.idempotency_key;
@@ -212,7 +214,8 @@ Error UpstreamUnavailable(absl::string_view what) {
   return Repeatable(StatusCode::kUnavailable, v1::ERROR_REASON_UPSTREAM_UNAVAILABLE, what);
 }
 
-// The request's secrets and those of its client stamp: the stamp itself, and the token that attests a key.
+// Returns the secrets of the request and of its client stamp. The latter are the stamp itself, and the token that
+// attests a key.
 Secrets SecretsOf(const SentCall& call) {
   Secrets secrets(call.request, *call.operation.request);
   if (!call.client_stamp.has_value()) return secrets;
@@ -230,12 +233,13 @@ Secrets SecretsOf(const SentCall& call) {
   return secrets;
 }
 
-// An unknown code may be a secret that upstream repeats.
+// Returns true if `code` can be returned to the caller. An unknown code may be a secret of the request that upstream
+// repeats.
 bool IsSafeCode(absl::string_view code, const Secrets& secrets) {
   return IsKnownCode(code) || secrets.Strike(code) == code;
 }
 
-// Adds what upstream said to an error whose reason is the gateway's own.
+// Adds upstream's code and message as metadata to an error whose reason is one of the gateway's.
 void AddUpstreamsWords(const HttpAnswer& answer, const std::optional<ErrorBody>& body, const Secrets& secrets,
                        Error& error) {
   error.metadata.emplace_back("http_status", absl::StrCat(answer.status));
@@ -245,7 +249,7 @@ void AddUpstreamsWords(const HttpAnswer& answer, const std::optional<ErrorBody>&
   if (!message.empty()) error.metadata.emplace_back("upstream_message", std::move(message));
 }
 
-// An error with upstream's own reason and message.
+// Returns an error with upstream's code as its reason, and with upstream's message.
 Error Refusal(const HttpAnswer& answer, std::optional<ErrorBody> body, const Secrets& secrets) {
   Error error;
   error.domain = std::string(kUpstreamDomain);
@@ -311,8 +315,8 @@ absl::Status ErrorFromFailure(const TransportFailure& failure, const SentCall& c
 
 absl::Status ErrorFromAnswer(HttpAnswer& answer, const SentCall& call) {
   const std::string what = absl::StrCat("upstream answered HTTP ", answer.status);
-  // Only a refusal proves that a submit was not carried out. Other statuses may come from a proxy, and 408 and 499 mean
-  // that a proxy stopped waiting.
+  // A status of 400 to 499 is a refusal, which proves that upstream did not carry out a submit. The exceptions are 408
+  // and 499, which mean that a proxy stopped waiting for upstream.
   const bool refused = answer.status >= 400 && answer.status < 500 && answer.status != 408 && answer.status != 499;
   std::optional<ErrorBody> body = ReadErrorBody(answer.body);
   const Secrets secrets = SecretsOf(call);

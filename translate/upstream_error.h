@@ -1,4 +1,4 @@
-// The table that maps upstream's responses and failures to the errors that callers get.
+// The table that maps upstream's error responses, and failures of the exchange, to the errors that callers get.
 #ifndef STAMPGATE_TRANSLATE_UPSTREAM_ERROR_H_
 #define STAMPGATE_TRANSLATE_UPSTREAM_ERROR_H_
 
@@ -13,26 +13,29 @@
 
 namespace stampgate {
 
-// A call that was sent upstream. Points into the caller's objects.
+// A call that was sent upstream. Refers to objects that must outlive it.
 struct SentCall {
   const Operation& operation;
-  const google::protobuf::Message& request;      // its secrets are removed from upstream's texts
-  uint64_t timestamp_ms = 0;                     // for a submit
-  std::string fingerprint;                       // for a submit
-  std::optional<std::string> client_stamp = {};  // the header's value, if a client made the stamp
+  const google::protobuf::Message& request;      // errors quote none of its secrets
+  uint64_t timestamp_ms = 0;                     // of a submit; otherwise 0
+  std::string fingerprint;                       // of a submit; otherwise empty
+  std::optional<std::string> client_stamp = {};  // the value of the stamp's header, if a client made the stamp
 };
 
-// The error for an exchange without a response. A submit of which a byte may have been sent is never kUnavailable,
-// since clients and meshes repeat that by themselves. It is kUnknown (kDeadlineExceeded if it timed out, kCancelled if
-// the caller cancelled) with reason OUTCOME_UNKNOWN.
+// Returns the error for an exchange that failed before a complete response. If a byte of a submit's body may have
+// reached upstream, the reason is OUTCOME_UNKNOWN. The code is then kDeadlineExceeded if the call timed out, kCancelled
+// if the caller cancelled it, and otherwise kUnknown. It is never kUnavailable, for which clients and service meshes
+// repeat a call by themselves.
 absl::Status ErrorFromFailure(const TransportFailure& failure, const SentCall& call);
 
-// The error for a response whose HTTP status is not 2xx. May increase the capacity of `answer.body`. If the reason is
-// the gateway's own, the metadata hold http_status, upstream_code and upstream_message, without the call's secrets.
+// Returns the error for a response whose HTTP status is not 2xx. May increase the capacity of `answer.body`. If the
+// reason is one of the gateway's (v1::ErrorReason), the metadata contain http_status and, for most reasons,
+// upstream_code and upstream_message, from which the secrets of the call are removed.
 absl::Status ErrorFromAnswer(HttpAnswer& answer, const SentCall& call);
 
-// The error for a response that is not a refusal and whose body is not as expected; `why` names the fault without
-// quoting the body. If the HTTP status is not 200, the metadata hold it as http_status.
+// Returns the error for a response that is neither a refusal nor a valid response of the operation, because of its HTTP
+// status or its body. `why` names the fault without quoting the body. If the HTTP status is not 200, the metadata
+// contain it as http_status.
 absl::Status ErrorFromUnreadableAnswer(absl::string_view why, int http_status, const SentCall& call);
 
 }  // namespace stampgate

@@ -35,7 +35,7 @@ enum class Kind { kSubmit, kQuery };
 constexpr Kind kSubmit = Kind::kSubmit;
 constexpr Kind kQuery = Kind::kQuery;
 
-// A submit (a login, whose token is secret) or a query (of a policy).
+// Returns a submit (a login, whose token is secret) or a query (for a policy).
 SentCall Call(Kind kind) {
   static const Message* const login = testing::RequestOf(OperationOf("Oauth"), R"pb(
                                         organization_id: "org"
@@ -63,7 +63,7 @@ void ExpectOutcomeUnknown(const absl::Status& status) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("repeat it with timestamp_ms 1755500000000"));
 }
 
-TEST(OutcomeUnknownTest, NamesTheIdempotencyKeyIfThereIsOne) {
+TEST(OutcomeUnknownTest, TheMessageNamesTheIdempotencyKeyIfTheSubmitHasOne) {
   const auto keyed = testing::RequestOf(OperationOf("CreatePolicies"),
                                         R"pb(organization_id: "org" idempotency_key: "a-key-of-the-caller")pb");
   const absl::Status status = ErrorFromFailure({Cause::kTimeout, true, "", false},
@@ -72,7 +72,7 @@ TEST(OutcomeUnknownTest, NamesTheIdempotencyKeyIfThereIsOne) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("repeat it with its idempotency_key to learn"));
 }
 
-// No response.
+// Tests of exchanges without a response.
 
 struct FailureCase {
   Kind kind;
@@ -85,7 +85,7 @@ struct FailureCase {
 
 class TransportFailureTest : public ::testing::TestWithParam<FailureCase> {};
 
-TEST_P(TransportFailureTest, HasItsErrorAndReason) {
+TEST_P(TransportFailureTest, GivesTheExpectedCodeAndReason) {
   const FailureCase& row = GetParam();
   const absl::Status status = ErrorFromFailure({row.cause, row.body_sent, "detail"}, Call(row.kind));
   EXPECT_THAT(status, StatusIs(row.code));
@@ -136,14 +136,14 @@ INSTANTIATE_TEST_SUITE_P(
                       FailureCase{kQuery, Cause::kTooLarge, true, Code::kInternal, "UPSTREAM_ANSWER_UNREADABLE"},
                       FailureCase{kQuery, Cause::kShutdown, true, Code::kUnavailable, "SHUTTING_DOWN"}));
 
-TEST(UpstreamErrorTest, TheMessageHasTheHttpLibrarysDetail) {
+TEST(UpstreamErrorTest, TheMessageContainsTheHttpLibrarysDescription) {
   EXPECT_THAT(ErrorFromFailure({Cause::kTls, false, "certificate has expired"}, Call(kQuery)),
               StatusIs(Code::kUnavailable, Eq("upstream: certificate has expired")));
   EXPECT_THAT(ErrorFromFailure({Cause::kBroken, true, "connection reset"}, Call(kSubmit)),
               StatusIs(Code::kUnknown, StartsWith("upstream: connection reset; the submit may have been carried out")));
 }
 
-// HTTP statuses.
+// Tests of HTTP statuses.
 
 constexpr char kBody[] = R"({"code":0,"message":"their words","details":[]})";
 
@@ -158,7 +158,7 @@ struct StatusCase {
 
 class HttpStatusTest : public ::testing::TestWithParam<StatusCase> {};
 
-TEST_P(HttpStatusTest, HasItsErrorAndReason) {
+TEST_P(HttpStatusTest, GivesTheExpectedCodeAndReason) {
   const StatusCase& row = GetParam();
   const absl::Status status = OfAnswer(row.kind, row.http, kBody);
   EXPECT_THAT(status, StatusIs(row.code));
@@ -173,7 +173,8 @@ TEST_P(HttpStatusTest, HasItsErrorAndReason) {
   EXPECT_EQ(details.metadata.at("http_status"), absl::StrCat(row.http));
 }
 
-// A refusal is the same for a submit, which was then not carried out, and for a query.
+// Returns the errors for refusals. They are the same for a query and for a submit, because a refused submit was not
+// carried out.
 std::vector<StatusCase> Refusals() {
   std::vector<StatusCase> rows;
   for (Kind kind : {kSubmit, kQuery}) {
@@ -233,7 +234,7 @@ INSTANTIATE_TEST_SUITE_P(
                       StatusCase{kQuery, 599, Code::kInternal, "upstream", "HTTP_599"}),
     NameOf);
 
-TEST(UpstreamErrorTest, EveryStatusAndBodyGivesATrueError) {
+TEST(UpstreamErrorTest, NoHttpStatusOrBodyGivesAMisleadingError) {
   const std::string bodies[] = {
       "",
       kBody,
@@ -251,7 +252,8 @@ TEST(UpstreamErrorTest, EveryStatusAndBodyGivesATrueError) {
         const absl::Status status = OfAnswer(kind, http, body);
         const Details details = DetailsOf(status);
         ASSERT_NE(status.code(), Code::kOk);
-        // All of these came after the body was sent: a client that repeats UNAVAILABLE by itself must not get it.
+        // Upstream has received the body in all these cases. A client may repeat a call after UNAVAILABLE by itself, so
+        // a submit must not get this code.
         ASSERT_FALSE(kind == kSubmit && status.code() == Code::kUnavailable);
         if (details.reason == "OUTCOME_UNKNOWN") {
           ASSERT_EQ(kind, kSubmit);
@@ -259,7 +261,7 @@ TEST(UpstreamErrorTest, EveryStatusAndBodyGivesATrueError) {
         }
         ASSERT_THAT(details.domain, ::testing::AnyOf("stampgate", "upstream"));
         ASSERT_THAT(details.reason, ::testing::MatchesRegex("[A-Z][A-Z0-9_]*[A-Z0-9]"));
-        // Only codes for which waiting helps come with a delay.
+        // UNAVAILABLE always has a delay. Only UNAVAILABLE and RESOURCE_EXHAUSTED have one.
         ASSERT_FALSE(status.code() == Code::kUnavailable && !details.retry_delay.has_value());
         if (details.retry_delay.has_value()) {
           ASSERT_THAT(status.code(), ::testing::AnyOf(Code::kUnavailable, Code::kResourceExhausted));
@@ -271,7 +273,7 @@ TEST(UpstreamErrorTest, EveryStatusAndBodyGivesATrueError) {
   }
 }
 
-TEST(UpstreamErrorTest, ASubmitIsUnavailableOnlyIfNoByteLeft) {
+TEST(UpstreamErrorTest, ASubmitIsUnavailableOnlyIfNoByteWasSent) {
   for (int cause = 0; cause <= static_cast<int>(Cause::kShutdown); ++cause) {
     const absl::Status sent = ErrorFromFailure({static_cast<Cause>(cause), true, ""}, Call(kSubmit));
     EXPECT_NE(sent.code(), Code::kUnavailable);
@@ -281,9 +283,9 @@ TEST(UpstreamErrorTest, ASubmitIsUnavailableOnlyIfNoByteLeft) {
   }
 }
 
-// Bodies.
+// Tests of error bodies.
 
-TEST(UpstreamErrorTest, TheCodeMayBeInADetailOrAtTheTop) {
+TEST(UpstreamErrorTest, UpstreamsCodeMayBeInADetailOrAtTheTopLevel) {
   for (
       const char* body : {
           R"({"code":3,"message":"m","details":[{"@type":"type.googleapis.com/errors.v1.ServiceErrorDetail",
@@ -302,7 +304,7 @@ TEST(UpstreamErrorTest, TheCodeMayBeInADetailOrAtTheTop) {
   }
 }
 
-TEST(UpstreamErrorTest, WithoutAUsableCodeTheHttpStatusIsTheReason) {
+TEST(UpstreamErrorTest, TheReasonIsTheHttpStatusIfThereIsNoUsableCode) {
   for (const char* body : {
            R"({"code":3,"message":"m","serviceErrorCode":""})",
            R"({"code":3,"message":"m","serviceErrorCode":null,"details":null})",
@@ -320,7 +322,7 @@ TEST(UpstreamErrorTest, WithoutAUsableCodeTheHttpStatusIsTheReason) {
   }
 }
 
-TEST(UpstreamErrorTest, OtherBodiesAreNotQuoted) {
+TEST(UpstreamErrorTest, ABodyThatIsNotAnErrorBodyIsNotQuoted) {
   for (const char* body : {"", "<html><body>502 nginx</body></html>", "[]", "null", "{", "{}", R"({"message":7})",
                            R"({"message":"a","message":"b"})", R"({"message":""})"}) {
     EXPECT_THAT(OfAnswer(kQuery, 403, body), StatusIs(Code::kPermissionDenied, Eq("upstream answered HTTP 403")))
@@ -328,7 +330,7 @@ TEST(UpstreamErrorTest, OtherBodiesAreNotQuoted) {
   }
 }
 
-TEST(UpstreamErrorTest, FieldViolationsAreReturned) {
+TEST(UpstreamErrorTest, UpstreamsFieldViolationsAreReturned) {
   const absl::Status status = OfAnswer(kSubmit, 400, R"({"code":3,"message":"invalid","details":[
       {"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[
         {"field":"parameters.oidcToken","description":"not a token: hush-hush-hush"},{"field":"x"},7,{}]}]})");
@@ -337,7 +339,7 @@ TEST(UpstreamErrorTest, FieldViolationsAreReturned) {
               ElementsAre(Pair("parameters.oidcToken", "not a token: [secret]"), Pair("x", ""), Pair("", "")));
 }
 
-TEST(UpstreamErrorTest, ADenialByPolicyIsPermissionDenied) {
+TEST(UpstreamErrorTest, ADenialByUpstreamsPolicyIsPermissionDenied) {
   const absl::Status status = OfAnswer(kSubmit, 403, R"({"code":7,"message":"policy denied","details":[
       {"@type":"type.googleapis.com/errors.v1.PolicyEnginePermissionError","message":"denied",
        "policyEvaluations":[{"policyId":"p","outcome":"OUTCOME_DENY_EXPLICIT"}]}]})");
@@ -361,14 +363,15 @@ TEST(UpstreamErrorTest, TheRpcCodeDistinguishesEqualHttpStatuses) {
   EXPECT_THAT(OfAnswer(kQuery, 400, R"({"code":99999999999,"message":"m"})"), StatusIs(Code::kInvalidArgument));
 }
 
-// Upstream's own codes.
+// Tests of upstream's own codes.
 
 struct UpstreamCodeCase {
   const char* name;
   Code code;
 };
 
-// All published codes, each with HTTP 400, so that the HTTP status does not help.
+// All published codes of upstream, and the canonical code of each. The test uses HTTP 400 for all, so that only
+// upstream's code decides.
 constexpr UpstreamCodeCase kUpstreamCodes[] = {
     {"UNSPECIFIED", Code::kInvalidArgument},
     {"INTERNAL", Code::kInternal},
@@ -413,7 +416,7 @@ constexpr UpstreamCodeCase kUpstreamCodes[] = {
 
 class UpstreamCodeTest : public ::testing::TestWithParam<UpstreamCodeCase> {};
 
-TEST_P(UpstreamCodeTest, OverridesTheHttpStatus) {
+TEST_P(UpstreamCodeTest, UpstreamsCodeOverridesTheHttpStatus) {
   for (Kind kind : {kSubmit, kQuery}) {
     const absl::Status status =
         OfAnswer(kind, 400, absl::StrCat(R"({"code":3,"message":"m","serviceErrorCode":")", GetParam().name, "\"}"));
@@ -440,7 +443,7 @@ TEST(UpstreamErrorTest, AnUnknownCodeIsMappedByItsHttpStatus) {
   }
 }
 
-TEST(UpstreamErrorTest, ARefusedStampIsTheGatewaysFault) {
+TEST(UpstreamErrorTest, ARejectedStampOfTheGatewayIsAnInternalError) {
   const absl::Status status =
       OfAnswer(kSubmit, 401,
                R"({"code":16,"message":"could not find public key 02ab","serviceErrorCode":"CREDENTIAL_NOT_FOUND"})");
@@ -449,14 +452,14 @@ TEST(UpstreamErrorTest, ARefusedStampIsTheGatewaysFault) {
               ElementsAre(Pair("http_status", "401"), Pair("upstream_code", "CREDENTIAL_NOT_FOUND")));
 }
 
-TEST(UpstreamErrorTest, AServerErrorIsNeverTheCallersFault) {
+TEST(UpstreamErrorTest, AServerErrorNeverGetsACodeThatBlamesTheCaller) {
   const absl::Status status =
       OfAnswer(kQuery, 500, R"({"code":13,"message":"m","serviceErrorCode":"INVALID_TRANSACTION"})");
   EXPECT_THAT(status, StatusIs(Code::kInternal, Eq("m")));
   EXPECT_EQ(DetailsOf(status).reason, "INVALID_TRANSACTION");
 }
 
-// If the reason is the gateway's own, the metadata hold what upstream said.
+// If the reason is one of the gateway's, the metadata contain upstream's code and message.
 TEST(UpstreamErrorTest, UpstreamsTextsAreInTheMetadata) {
   const std::string body = R"({"code":13,"message":"enclave 7 is gone, hush-hush-hush too","details":[
       {"serviceErrorCode":"RPC_CALL_ERROR"}]})";
@@ -481,7 +484,7 @@ TEST(UpstreamErrorTest, UpstreamsTextsAreInTheMetadata) {
   }
 }
 
-// Stamps that clients make.
+// Tests of stamps that clients make.
 
 SentCall ClientStamped(Kind kind, std::string stamp = "hush-stamp-hush") {
   SentCall call = Call(kind);
@@ -494,7 +497,7 @@ absl::Status OfAnswer(const SentCall& call, int status, std::string body) {
   return ErrorFromAnswer(answer, call);
 }
 
-TEST(ClientStampErrorTest, ARefusedClientStampIsTheClientsFault) {
+TEST(ClientStampErrorTest, ARejectedClientStampIsUnauthenticated) {
   struct Row {
     int http;
     const char* body;
@@ -524,7 +527,7 @@ TEST(ClientStampErrorTest, ARefusedClientStampIsTheClientsFault) {
   }
 }
 
-TEST(ClientStampErrorTest, OtherRefusalsDoNotDependOnTheStamper) {
+TEST(ClientStampErrorTest, OtherRefusalsAreTheSameForAClientStampAndAGatewayStamp) {
   for (Kind kind : {kSubmit, kQuery}) {
     for (int http : {400, 402, 403, 404, 409, 413, 418, 422, 429, 501}) {
       EXPECT_EQ(OfAnswer(ClientStamped(kind), http, kBody), OfAnswer(kind, http, kBody)) << http;
@@ -535,7 +538,7 @@ TEST(ClientStampErrorTest, OtherRefusalsDoNotDependOnTheStamper) {
   EXPECT_EQ(OfAnswer(ClientStamped(kQuery), 503, ""), OfAnswer(kQuery, 503, ""));
 }
 
-TEST(ClientStampErrorTest, AnUnknownOutcomeNamesTheSameStamp) {
+TEST(ClientStampErrorTest, TheErrorForAnUnknownOutcomeAsksForTheSameStamp) {
   const SentCall call = ClientStamped(kSubmit);
   for (const absl::Status& status :
        {ErrorFromFailure({Cause::kBroken, true, "detail"}, call), ErrorFromFailure({Cause::kTimeout, true, ""}, call),
@@ -549,7 +552,7 @@ TEST(ClientStampErrorTest, AnUnknownOutcomeNamesTheSameStamp) {
   }
 }
 
-TEST(ClientStampErrorTest, NeitherStampNorTokenIsReturned) {
+TEST(ClientStampErrorTest, NeitherTheStampNorItsTokenIsQuoted) {
   const std::string token = "eyJhbGciOiJFUzI1NiJ9.eyJwdWJsaWNfa2V5IjoiMDIifQ.c2lnbmF0dXJl";
   const std::string json =
       absl::StrCat(R"({"publicKeyAttestation":")", token, R"(","publicKey":"02abcdef0123456789"})");
@@ -564,24 +567,24 @@ TEST(ClientStampErrorTest, NeitherStampNorTokenIsReturned) {
       EXPECT_THAT(error, Not(HasSubstr(".c2lnbmF0dXJl"))) << stamp << http;
     }
   }
-  // The key is not a secret, and the client may need to know which one it was.
+  // The public key of the stamp is quoted: it is not a secret, and the client may need to know it.
   const absl::Status status = OfAnswer(ClientStamped(kQuery, absl::WebSafeBase64Escape(json)), 401,
                                        R"({"message":"no such key: 02abcdef0123456789"})");
   EXPECT_EQ(status.message(), "no such key: 02abcdef0123456789");
 }
 
-// Waiting.
+// Tests of the delay after which the caller can repeat a call.
 
 struct WaitCase {
   const char* name;
   const char* body;
-  bool wait;
-  bool wait_if_told;  // only with a Retry-After
+  bool wait;          // whether the error has a delay if the response has no Retry-After
+  bool wait_if_told;  // whether the error has a delay if the response has a Retry-After
 };
 
 class TooManyRequestsTest : public ::testing::TestWithParam<WaitCase> {};
 
-TEST_P(TooManyRequestsTest, HasADelayIfWaitingHelps) {
+TEST_P(TooManyRequestsTest, AnErrorHasADelayOnlyIfTheCallerCanRepeatTheCallLater) {
   for (Kind kind : {kSubmit, kQuery}) {
     absl::Status status = OfAnswer(kind, 429, GetParam().body);
     EXPECT_THAT(status, StatusIs(Code::kResourceExhausted));
@@ -608,7 +611,7 @@ INSTANTIATE_TEST_SUITE_P(
         WaitCase{"ANewCode", R"({"message":"too many requests","serviceErrorCode":"BRAND_NEW"})", false, true}),
     [](const auto& info) { return info.param.name; });
 
-TEST(UpstreamErrorTest, TheRateLimitCodeHasADelayWithAnyStatus) {
+TEST(UpstreamErrorTest, AnErrorWithTheRateLimitCodeHasADelayWhateverTheHttpStatus) {
   const std::string body = R"({"message":"m","serviceErrorCode":"RATE_LIMIT_EXCEEDED"})";
   for (Kind kind : {kSubmit, kQuery}) {
     for (int http : {400, 403, 404, 405, 409, 413, 418, 422, 429, 501}) {
@@ -620,15 +623,15 @@ TEST(UpstreamErrorTest, TheRateLimitCodeHasADelayWithAnyStatus) {
   }
   EXPECT_THAT(OfAnswer(kQuery, 500, body), StatusIs(Code::kResourceExhausted));
   EXPECT_EQ(DetailsOf(OfAnswer(kQuery, 500, body)).retry_delay, absl::Seconds(1));
-  // The caller must first find out whether the submit was carried out.
+  // No delay, since the caller must first find out whether the submit was carried out.
   EXPECT_EQ(DetailsOf(OfAnswer(kSubmit, 500, body, absl::Seconds(7))).retry_delay, std::nullopt);
-  // A refused stamp will not be accepted later.
+  // No delay, since upstream will not accept a rejected stamp later.
   const absl::Status refused = OfAnswer(ClientStamped(kQuery), 401, body);
   EXPECT_THAT(refused, StatusIs(Code::kUnauthenticated));
   EXPECT_EQ(DetailsOf(refused).retry_delay, std::nullopt);
 }
 
-TEST(UpstreamErrorTest, UpstreamsDelayIsReturned) {
+TEST(UpstreamErrorTest, TheErrorHasTheDelayOfRetryAfter) {
   for (int http : {408, 499, 502, 503, 504}) {
     EXPECT_EQ(DetailsOf(OfAnswer(kQuery, http, "", absl::Seconds(30))).retry_delay, absl::Seconds(30));
     EXPECT_EQ(DetailsOf(OfAnswer(kSubmit, http, "", absl::Seconds(30))).retry_delay, std::nullopt);
@@ -636,9 +639,9 @@ TEST(UpstreamErrorTest, UpstreamsDelayIsReturned) {
   EXPECT_EQ(DetailsOf(OfAnswer(kQuery, 400, "", absl::Seconds(30))).retry_delay, std::nullopt);
 }
 
-// Secrets.
+// Tests of secrets.
 
-TEST(UpstreamErrorTest, SecretsOfTheRequestAreRemoved) {
+TEST(UpstreamErrorTest, TheSecretsOfTheRequestAreRemovedFromUpstreamsTexts) {
   for (int http : {400, 401, 403, 404, 409, 418, 422, 429, 500, 501, 503}) {
     for (const char* body :
          {R"({"code":3,"message":"bad token hush-hush-hush (h\u0075sh-hush-hush) in {\"oidcToken\":\"hush-hush-hush\"}",
@@ -649,7 +652,7 @@ TEST(UpstreamErrorTest, SecretsOfTheRequestAreRemoved) {
   }
 }
 
-TEST(UpstreamErrorTest, ACodeThatRepeatsASecretIsRemoved) {
+TEST(UpstreamErrorTest, AnUnknownCodeThatContainsASecretIsRemoved) {
   const Operation& operation = OperationOf("Oauth");
   auto request = testing::RequestOf(operation, R"pb(parameters { oidc_token: "HUSH_HUSH_HUSH" })pb");
   for (int http : {400, 401, 429, 501, 503}) {
@@ -659,7 +662,7 @@ TEST(UpstreamErrorTest, ACodeThatRepeatsASecretIsRemoved) {
     EXPECT_THAT(DetailsOf(status).reason,
                 ::testing::AnyOf(absl::StrCat("HTTP_", http), "GATEWAY_CREDENTIAL_REJECTED", "OUTCOME_UNKNOWN"));
   }
-  // A known code is returned even if the caller chose a secret of the same text.
+  // A known code is returned even if a secret has the same text.
   request = testing::RequestOf(operation, R"pb(parameters { oidc_token: "INVALID_EMAIL" })pb");
   HttpAnswer answer{400, R"({"message":"INVALID_EMAIL","serviceErrorCode":"INVALID_EMAIL"})", {}};
   const absl::Status status = ErrorFromAnswer(answer, SentCall{operation, *request, 1, ""});
@@ -667,12 +670,12 @@ TEST(UpstreamErrorTest, ACodeThatRepeatsASecretIsRemoved) {
   EXPECT_EQ(DetailsOf(status).reason, "INVALID_EMAIL");
 }
 
-TEST(UpstreamErrorTest, TheRestOfUpstreamsMessageIsKept) {
+TEST(UpstreamErrorTest, TheRestOfUpstreamsMessageIsUnchanged) {
   EXPECT_THAT(OfAnswer(kSubmit, 400, R"({"message":"target_public_key 04ab does not fit token hush-hush-hush"})"),
               StatusIs(Code::kInvalidArgument, Eq("target_public_key 04ab does not fit token [secret]")));
 }
 
-TEST(UpstreamErrorTest, AHugeResponseGivesASmallError) {
+TEST(UpstreamErrorTest, AHugeErrorBodyGivesASmallError) {
   std::string violations;
   for (int i = 0; i < 10000; ++i) {
     absl::StrAppend(&violations, i > 0 ? "," : "", "{\"field\":\"", std::string(200, 'f'), "\",\"description\":\"é\"}");

@@ -1,4 +1,4 @@
-// How one HTTP exchange with upstream ended; the upstream client returns it, and the error table maps it.
+// The outcome of one HTTP exchange with upstream: a response or a failure.
 #ifndef STAMPGATE_TRANSLATE_UPSTREAM_OUTCOME_H_
 #define STAMPGATE_TRANSLATE_UPSTREAM_OUTCOME_H_
 
@@ -10,35 +10,36 @@
 
 namespace stampgate {
 
-// Upstream answered with a complete HTTP response.
+// A complete HTTP response of upstream.
 struct HttpAnswer {
   int status = 0;
   std::string body;
   std::optional<absl::Duration> retry_after;
-  // For a GET: the values of these response headers, empty if absent.
+  // The values of the headers Cache-Control and Age in the response to a GET; empty if absent.
   std::string cache_control = {};
   std::string age = {};
 };
 
-// There is no complete response.
+// The exchange ended without a complete response.
 struct TransportFailure {
   enum class Cause {
-    kNoPlace,      // all connections that the call may use stayed busy until its time ended; nothing was sent
-    kUnreachable,  // the name was not resolved, the connection was refused, or connecting timed out
-    kTls,          // the TLS handshake failed: certificate, host name or version
-    kTimeout,      // the call's time ended
-    kCancelled,    // the caller cancelled
-    kBroken,       // the connection ended early: reset or closed
-    kTooLarge,     // the response is larger than the configured limit
+    kNoPlace,      // the call timed out while it waited for a free connection; nothing was sent
+    kUnreachable,  // the name was not resolved, the connection was refused, or the connect timed out
+    kTls,          // the TLS handshake failed, for example because of the certificate, the host name or the version
+    kTimeout,      // the call timed out while the exchange was in progress
+    kCancelled,    // the caller cancelled the call
+    kBroken,       // the connection was reset or closed before the response was complete
+    kTooLarge,     // the response exceeds the configured limit
     kShutdown,     // the gateway is stopping
   };
 
   Cause cause = Cause::kBroken;
-  // Whether a byte of the body may have reached upstream. False is certain; true is only possible.
+  // False if certainly no byte of the request's body reached upstream. True if a byte may have reached upstream.
   bool body_sent = false;
-  // The HTTP library's text, for the log and the error message. Never holds a header, a body or a stamp.
+  // The HTTP library's description of the failure, for the log and the error message. It never contains a header, a
+  // body or a stamp.
   std::string detail;
-  // True if only the caller's wait has ended: the exchange continues, and its own outcome comes later.
+  // True if only the caller stopped waiting: the exchange continues, and its outcome is reported later.
   bool goes_on = false;
 };
 

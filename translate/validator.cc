@@ -26,7 +26,7 @@ bool IsIdempotencyKey(absl::string_view text) {
   return !text.empty() && text.size() <= kMaxBytes && absl::c_all_of(text, absl::ascii_isgraph);
 }
 
-// Counts the bytes of a UTF-8 text that begin a character.
+// Returns the number of characters of `text`, which must be UTF-8.
 size_t CountCharacters(absl::string_view text) {
   return absl::c_count_if(text, [](unsigned char c) { return (c & 0xc0) != 0x80; });
 }
@@ -59,7 +59,7 @@ class Validator {
  private:
   struct Step {
     const FieldPlan* field;
-    int index;  // for an element; -1 for the field itself
+    int index;  // of the element; -1 for the field itself
   };
 
   void CheckField(const Message& message, const Reflection& reflection, const FieldPlan& plan) {
@@ -99,7 +99,7 @@ class Validator {
     }
   }
 
-  // A required list may be empty: it is rendered as [].
+  // Checks the elements of a list. A required list may be empty, since it is then rendered as [].
   void CheckElements(const Message& message, const Reflection& reflection, const FieldPlan& plan) {
     const int size = reflection.FieldSize(message, plan.field);
     for (int i = 0; i < size; ++i) {

@@ -1,6 +1,6 @@
 // Validates a message by the options of its fields: required fields, enums, limits, JSON texts, mutually exclusive
-// fields. Protobuf fields that the proto does not have are violations too: the gateway could not render them, and must
-// not drop them.
+// fields. A field that the message's proto does not define is a violation too, since the gateway could not render it as
+// JSON and must not drop it.
 #ifndef STAMPGATE_TRANSLATE_VALIDATOR_H_
 #define STAMPGATE_TRANSLATE_VALIDATOR_H_
 
@@ -12,11 +12,12 @@
 
 namespace stampgate {
 
-// Adds every violation in `message` to `violations`. Descriptions name the rule and never quote a value.
+// Adds every violation in `message` and the messages inside it to `violations`. A description names the broken rule and
+// never quotes a value.
 void Validate(const google::protobuf::Message& message, const MessagePlan& plan, Violations& violations);
 
-// Adds a violation at `path` for each protobuf field of `message` that its proto does not have; ignores messages inside
-// it.
+// Adds a violation at `path` for each field of `message` that its proto does not define. Ignores the messages inside
+// `message`.
 void CheckUnknownFields(const google::protobuf::Message& message, const std::string& path, Violations& violations);
 
 }  // namespace stampgate

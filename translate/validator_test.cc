@@ -36,7 +36,7 @@ using ::testing::Pair;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-using Found = std::vector<std::pair<std::string, std::string>>;  // path and description
+using Found = std::vector<std::pair<std::string, std::string>>;  // the field path and the description of each violation
 
 Found Violated(const Message& message, const MessagePlan& plan) {
   Violations violations;
@@ -56,14 +56,15 @@ const MessagePlan& EverythingPlan() {
   return **plans->Compile(Everything::descriptor());
 }
 
-// Validates an Everything that is valid except for these fields.
+// Returns the violations of an Everything that is valid except for the fields of `text_proto`.
 Found ViolatedByEverything(const std::string& text_proto) {
   return Violated(Proto<Everything>(absl::StrCat("text: \"t\" noted: \"\" ", text_proto)), EverythingPlan());
 }
 
-// Rules of every field of every operation, on full requests.
+// Tests of the rules of every field, with a request of every operation in which all fields are set.
 
-// A place inside a full request: the fields that lead to it, through first elements of lists.
+// The path of a message inside a request: the fields that lead to the message. For a list, the path leads through its
+// first element.
 using Steps = std::vector<const FieldPlan*>;
 
 Message& At(Message& root, const Steps& steps) {
@@ -104,8 +105,8 @@ void ForEachMessage(Message& root, const MessagePlan& plan, Steps& steps,
   }
 }
 
-// Calls `visit` with a full valid request of every operation and each message in it. Undoes after each call what
-// `visit` did to the request.
+// Fills two valid requests of every operation, with different choices of mutually exclusive fields. For each message
+// inside a request, calls `visit` with a new copy of the request and the path and plan of the message.
 void ForEachMessageOfEveryRequest(
     const std::function<void(Message&, const Operation&, const Steps&, const MessagePlan&)>& visit) {
   for (const Operation& operation : Operations().operations()) {
@@ -132,7 +133,7 @@ TEST(ValidatorTest, AFullRequestOfEveryOperationIsValid) {
   EXPECT_GT(messages, 2 * 25);
 }
 
-TEST(ValidatorTest, EachMissingRequiredFieldIsOneViolation) {
+TEST(ValidatorTest, EveryMissingRequiredFieldGivesOneViolation) {
   int fields = 0;
   ForEachMessageOfEveryRequest(
       [&](Message& request, const Operation& operation, const Steps& steps, const MessagePlan& plan) {
@@ -154,7 +155,7 @@ TEST(ValidatorTest, EachMissingRequiredFieldIsOneViolation) {
   EXPECT_GT(fields, 100);
 }
 
-TEST(ValidatorTest, ARequiredTextMayBeEmptyOnlyByItsRule) {
+TEST(ValidatorTest, ARequiredTextMayBeEmptyOnlyIfItHasTheOptionMayBeEmpty) {
   ForEachMessageOfEveryRequest(
       [&](Message& request, const Operation& operation, const Steps& steps, const MessagePlan& plan) {
         for (const FieldPlan& field : plan.fields) {
@@ -188,11 +189,12 @@ TEST(ValidatorTest, AnEnumMustBeAListedValue) {
           message.GetReflection()->SetEnumValue(&message, field.field, value);
         }
       });
-  // Twice each: effect, chain_caip2, the interface's type, provider, and the authentication type.
+  // The requests contain five enums: effect, chain_caip2, the interface's type, provider, and the authentication type.
+  // Each is visited twice, because ForEachMessageOfEveryRequest fills two requests of each operation.
   EXPECT_EQ(enums, 2 * 5);
 }
 
-TEST(ValidatorTest, UnknownFieldsAreViolationsAtEveryLevel) {
+TEST(ValidatorTest, FieldsThatTheProtoDoesNotDefineAreViolationsAtEveryLevel) {
   ForEachMessageOfEveryRequest(
       [&](Message& request, const Operation& operation, const Steps& steps, const MessagePlan&) {
         Message& message = At(request, steps);
@@ -202,13 +204,13 @@ TEST(ValidatorTest, UnknownFieldsAreViolationsAtEveryLevel) {
       });
 }
 
-// Known results, rule by rule.
+// Tests of single rules.
 
-TEST(ValidatorTest, LimitsAreExact) {
+TEST(ValidatorTest, TheMinimumAndTheMaximumAreStillValid) {
   struct Row {
     const char* method;
     const char* path;
-    const char* description;  // empty if valid
+    const char* description;  // of the violation; empty if the value is valid
     std::function<void(Message&)> set;
   };
   auto interface_of = [](size_t count, const char* character) {
@@ -237,7 +239,7 @@ TEST(ValidatorTest, LimitsAreExact) {
       {"CreateSmartContractInterface", kInterface, "", interface_of(400000, "x")},
       {"CreateSmartContractInterface", kInterface, "must be at most 400000 characters long, not 400001",
        interface_of(400001, "x")},
-      // Characters of one to four bytes.
+      // A character counts as one, whether it has one or four bytes.
       {"CreateSmartContractInterface", kInterface, "", interface_of(400000, "é")},
       {"CreateSmartContractInterface", kInterface, "", interface_of(400000, "€")},
       {"CreateSmartContractInterface", kInterface, "", interface_of(400000, "😀")},
@@ -262,7 +264,7 @@ TEST(ValidatorTest, LimitsAreExact) {
   }
 }
 
-TEST(ValidatorTest, AnAmountIsDecimalDigitsOrMax) {
+TEST(ValidatorTest, AnAmountMustBeDecimalDigitsOrMax) {
   const auto found = [](const std::string& amount) {
     return ViolatedBy("EarnWithdraw", absl::StrCat(R"pb(organization_id: "o"
                                                         parameters { wrapper_address: "w" sign_with: "s"
@@ -284,7 +286,7 @@ TEST(ValidatorTest, AnAmountIsDecimalDigitsOrMax) {
   EXPECT_THAT(found(""), ElementsAre(Pair("parameters.amount_value", "is required")));
 }
 
-TEST(ValidatorTest, AnIdempotencyKeyHasItsForm) {
+TEST(ValidatorTest, AnIdempotencyKeyMustBeOneTo128VisibleAsciiCharacters) {
   const Found fault = {{"idempotency_key", "must be 1 to 128 visible ASCII characters"}};
   for (const Operation& operation : Operations().operations()) {
     if (!operation.is_submit()) continue;
@@ -305,7 +307,7 @@ TEST(ValidatorTest, AnIdempotencyKeyHasItsForm) {
   }
 }
 
-TEST(ValidatorTest, LimitsHoldForElementsAndCountBytes) {
+TEST(ValidatorTest, RulesHoldForElementsAndMaxBytesCountsBytes) {
   EXPECT_THAT(ViolatedByEverything(R"(short_text: "\303\251\303\251")"), IsEmpty());
   EXPECT_THAT(ViolatedByEverything(R"(short_text: "\303\251\303\251x")"),
               ElementsAre(Pair("short_text", "must be at most 4 bytes long, not 5")));
@@ -316,7 +318,7 @@ TEST(ValidatorTest, LimitsHoldForElementsAndCountBytes) {
               ElementsAre(Pair("colors[1]", "must be one of the listed values, not the unspecified one")));
 }
 
-TEST(ValidatorTest, ExclusiveFieldsMustNotBothBeSet) {
+TEST(ValidatorTest, MutuallyExclusiveFieldsMustNotBothBeSet) {
   EXPECT_THAT(
       ViolatedBy("CreateOauthProviders", R"pb(
         organization_id: "o"
@@ -391,7 +393,7 @@ TEST(ValidatorTest, ATimeMustBeRepresentableInJson) {
               ElementsAre(Pair("times[1]", "holds field number 3, which this gateway does not know")));
 }
 
-TEST(ValidatorTest, ARequestMustNotHaveUnrecognized) {
+TEST(ValidatorTest, TheUnrecognizedMapOfARequestMustBeEmpty) {
   EXPECT_THAT(ViolatedByEverything(R"(unrecognized { key: "/a" value: "1" })"),
               ElementsAre(Pair("", "must not hold unrecognized, which is for responses")));
 }
@@ -413,7 +415,7 @@ TEST(ValidatorTest, AllViolationsAreReportedWithTheirPaths) {
                                "must be one of the listed values, not number 99")));
 }
 
-TEST(ValidatorTest, KeepsTwentyViolationsAndCountsAll) {
+TEST(ValidatorTest, StoresTwentyViolationsAndCountsAll) {
   v1::CreatePoliciesRequest request;
   request.set_organization_id("o");
   for (int i = 0; i < 1000; ++i) {

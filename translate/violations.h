@@ -1,4 +1,4 @@
-// Collects all violations of a request, within bounds.
+// Collects the violations of a request: stores the first ones and counts all.
 #ifndef STAMPGATE_TRANSLATE_VIOLATIONS_H_
 #define STAMPGATE_TRANSLATE_VIOLATIONS_H_
 
@@ -9,18 +9,18 @@
 
 namespace stampgate {
 
-// One violation of a rule. `field` is the path of the field by proto names, such as "parameters.policies[2].effect".
+// A broken rule. `field` is the path of the field in proto names, such as "parameters.policies[2].effect".
 struct Violation {
   std::string field;
   std::string description;
 };
 
-// Keeps the first kKept violations and counts the rest, so that a hostile request cannot make a large error.
+// Stores the first kKept violations and counts the others, so that a hostile request cannot cause a large error.
 class Violations {
  public:
   static constexpr size_t kKept = 20;
 
-  // `make` returns the Violation; it is called only if the violation is kept.
+  // Adds the violation that `make` returns. Calls `make` only if the violation will be stored.
   template <typename Make>
   void Add(Make make) {
     if (++count_ <= kKept) kept_.push_back(make());

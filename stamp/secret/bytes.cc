@@ -11,12 +11,12 @@
 namespace stampgate {
 
 absl::StatusOr<SecretBytes> SecretBytes::Create(size_t size) {
-  if (size == 0) return absl::InvalidArgumentError("a secret of no bytes");
+  if (size == 0) return absl::InvalidArgumentError("a secret must have at least one byte");
   if (absl::Status status = InitializeKeyMemory(); !status.ok()) return status;
   auto* data = static_cast<uint8_t*>(sodium_malloc(size));
   if (data == nullptr) return absl::ResourceExhaustedError("no memory for a private key");
   SecretBytes secret(data, size);
-  // sodium_malloc locks too, but ignores a failure to lock.
+  // sodium_malloc also locks the memory, but does not report it if that fails.
   if (sodium_mlock(data, size) != 0) {
     return absl::ResourceExhaustedError(
         absl::StrCat("memory for private keys cannot be locked: raise RLIMIT_MEMLOCK (", std::strerror(errno), ")"));

@@ -12,13 +12,13 @@
 
 namespace stampgate {
 
-// A fixed number of bytes in its own locked memory: never swapped, not in core dumps, between guard pages, wiped by the
-// destructor. Can be moved, but neither copied nor printed. Each object uses four pages, one of them locked. Not
-// synchronized, like a plain array.
+// A fixed number of bytes in locked memory between guard pages. The memory is never swapped and is not part of core
+// dumps; the destructor wipes it. An object can be moved, but neither copied nor printed. If the bytes fit into one
+// page, it uses four pages, one of them locked. Not thread-safe, like a plain array.
 class SecretBytes {
  public:
-  // `size` zero bytes. Errors: kInvalidArgument if `size` is 0; kResourceExhausted if memory is short or cannot be
-  // locked; otherwise those of InitializeKeyMemory.
+  // Returns `size` zero bytes. Errors: kInvalidArgument if `size` is 0; kResourceExhausted if memory is short or cannot
+  // be locked; those of InitializeKeyMemory.
   static absl::StatusOr<SecretBytes> Create(size_t size);
 
   SecretBytes(SecretBytes&& other) noexcept
@@ -36,13 +36,13 @@ class SecretBytes {
   const uint8_t* data() const { return data_; }
   size_t size() const { return size_; }
 
-  // The bytes as text, for parsers. Never copy it into a string.
+  // The bytes as text, for parsers. Never copy them into a string, whose memory would not be locked.
   absl::string_view text() const { return {reinterpret_cast<const char*>(data_), size_}; }
 
-  // After this, a write to the bytes ends the process.
+  // Protects the bytes: any later write to them ends the process.
   void MakeReadOnly();
 
-  // The time does not depend on the bytes. Sizes are not secret.
+  // Compares in constant time: the time depends on the sizes, which are not secret, but not on the bytes.
   friend bool operator==(const SecretBytes& a, const SecretBytes& b);
 
   friend std::ostream& operator<<(std::ostream&, const SecretBytes&) = delete;

@@ -25,17 +25,17 @@ SecretBytes Make(absl::string_view content) {
   return secret;
 }
 
-TEST(SecretBytesTest, StartsAsZeroes) {
+TEST(SecretBytesTest, CreateReturnsZeroBytes) {
   SecretBytes secret = SecretBytes::Create(33).value();
   EXPECT_EQ(secret.size(), 33u);
   EXPECT_EQ(secret.text(), std::string(33, '\0'));
 }
 
-TEST(SecretBytesTest, RefusesNoBytes) {
+TEST(SecretBytesTest, CreateRejectsASizeOfZero) {
   EXPECT_EQ(SecretBytes::Create(0).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
-TEST(SecretBytesTest, MovesItsBytes) {
+TEST(SecretBytesTest, MovingTransfersTheBytes) {
   SecretBytes a = Make("first");
   SecretBytes b = std::move(a);
   EXPECT_EQ(b.text(), "first");
@@ -44,7 +44,7 @@ TEST(SecretBytesTest, MovesItsBytes) {
   EXPECT_EQ(c.text(), "first");
 }
 
-TEST(SecretBytesTest, ComparesSizeAndContent) {
+TEST(SecretBytesTest, ComparesTheSizeAndTheBytes) {
   EXPECT_TRUE(Make("abc") == Make("abc"));
   EXPECT_FALSE(Make("abc") == Make("abd"));
   EXPECT_FALSE(Make("abc") == Make("abcd"));
@@ -52,7 +52,7 @@ TEST(SecretBytesTest, ComparesSizeAndContent) {
 
 TEST(SecretBytesTest, LocksItsPagesWhileItLives) {
   if (IsSanitized()) GTEST_SKIP() << "the sanitizer does not lock";
-  ASSERT_TRUE(SecretBytes::Create(1).ok());  // sets up the arena
+  ASSERT_TRUE(SecretBytes::Create(1).ok());  // sets up OpenSSL's arena, which is locked too
   const int before = LockedKb();
   {
     std::vector<SecretBytes> secrets;
@@ -62,9 +62,10 @@ TEST(SecretBytesTest, LocksItsPagesWhileItLives) {
   EXPECT_EQ(LockedKb(), before);
 }
 
-TEST(SecretBytesTest, FailsIfItCannotBeLocked) {
+TEST(SecretBytesTest, CreateFailsIfTheMemoryCannotBeLocked) {
   if (IsSanitized()) GTEST_SKIP() << "the sanitizer reports every mlock as a success";
-  ASSERT_TRUE(SecretBytes::Create(1).ok());  // the arena exists, so only the lock of the secret itself can fail
+  ASSERT_TRUE(
+      SecretBytes::Create(1).ok());  // sets up the arena, so that in the child only the lock of the secret can fail
   const pid_t child = fork();
   if (child == 0) {
     ForbidLocking();
@@ -76,13 +77,13 @@ TEST(SecretBytesTest, FailsIfItCannotBeLocked) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
-TEST(SecretBytesDeathTest, EndsTheProcessOnAccessPastTheEnd) {
+TEST(SecretBytesDeathTest, AWritePastTheEndEndsTheProcess) {
   SecretBytes secret = Make("0123456789");
   volatile uint8_t* data = secret.data();
   EXPECT_DEATH(data[secret.size()] = 1, "");
 }
 
-TEST(SecretBytesDeathTest, EndsTheProcessOnAWriteToReadOnlyBytes) {
+TEST(SecretBytesDeathTest, AWriteToReadOnlyBytesEndsTheProcess) {
   SecretBytes secret = Make("0123456789");
   secret.MakeReadOnly();
   EXPECT_EQ(secret.text(), "0123456789");

@@ -19,7 +19,8 @@ constexpr mode_t kForbiddenMode = S_IWGRP | S_IRWXO;
 class OpenFile {
  public:
   static absl::StatusOr<OpenFile> Open(const std::string& path) {
-    // One open, and the checks on what it opened: nothing can be swapped in between. O_NONBLOCK is for FIFOs.
+    // All checks use the opened file, so that nobody can replace the file between a check and the reading. With
+    // O_NONBLOCK, the open of a FIFO does not wait for a writer.
     OpenFile file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
     if (file.fd_ < 0) return absl::ErrnoToStatus(errno, "it cannot be opened");
     if (fstat(file.fd_, &file.state_) != 0) return absl::ErrnoToStatus(errno, "it cannot be examined");
@@ -40,7 +41,7 @@ class OpenFile {
     return absl::InvalidArgumentError(absl::StrCat("it is larger than ", max_bytes, " bytes"));
   }
 
-  // Fills `bytes`, which is as large as the file was when it was opened.
+  // Reads the file into `bytes`, which has space for as many bytes as the file had when it was opened.
   absl::Status Read(char* bytes) {
     const auto size = static_cast<size_t>(state_.st_size);
     size_t done = 0;
@@ -63,7 +64,7 @@ class OpenFile {
 
 absl::Status CheckOwnerAndMode(const struct stat& file) {
   if (file.st_uid != 0 && file.st_uid != geteuid()) {
-    return absl::PermissionDeniedError("it belongs to neither root nor the user that we run as");
+    return absl::PermissionDeniedError("its owner is neither root nor the user of this process");
   }
   if ((file.st_mode & kForbiddenMode) != 0) {
     return absl::PermissionDeniedError(
@@ -84,7 +85,7 @@ absl::Status WriteAndSync(int fd, const SecretBytes& content) {
   return fsync(fd) == 0 ? absl::OkStatus() : absl::ErrnoToStatus(errno, "cannot write it to disk");
 }
 
-// A new file survives a crash only if its directory has been synced.
+// Syncs the directory of `path`. Without this, a new file could be missing after a crash.
 absl::Status SyncDirectoryOf(const std::string& path) {
   const size_t slash = path.rfind('/');
   const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);

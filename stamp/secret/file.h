@@ -1,4 +1,4 @@
-// Reads files whole, public ones and those that hold a secret, and writes secrets to new files.
+// Reads whole files, public ones and those that contain a secret, and writes secrets to new files.
 #ifndef STAMPGATE_STAMP_SECRET_FILE_H_
 #define STAMPGATE_STAMP_SECRET_FILE_H_
 
@@ -14,26 +14,28 @@ namespace stampgate {
 inline constexpr size_t kMaxPublicFileBytes = 16 << 20;
 inline constexpr size_t kMaxSecretFileBytes = 4096;
 
-// Both functions below read one regular file. They follow symbolic links, because Kubernetes mounts files through them;
-// the checks apply to the file that is read. They never block on a FIFO. They allocate as many bytes as the file has.
+// ReadPublicFile and ReadSecretFile each read one regular file. They follow symbolic links, because Kubernetes mounts
+// files through such links, and check the file to which the links lead. They never wait for the writer of a FIFO. They
+// allocate only as many bytes as the file has.
 //
-// Errors name the rule, neither the path nor file contents:
+// The message of an error names the broken rule, but neither the path nor the content. Errors:
 //   kNotFound            there is no such file
-//   kPermissionDenied    this process may not read it, or others may access a secret
-//   kFailedPrecondition  not a regular file
-//   kInvalidArgument     its size
-//   others               memory cannot be locked, opening or reading failed
+//   kPermissionDenied    this process may not read the file, or other users may access a secret
+//   kFailedPrecondition  the path is not a regular file
+//   kInvalidArgument     the file is too large, became shorter while it was read, or is an empty secret
+//   others               memory cannot be locked, or the file cannot be opened or read
 
-// Reads a file of at most kMaxPublicFileBytes, which may be empty.
+// Reads a file of 0 to kMaxPublicFileBytes bytes.
 absl::StatusOr<std::string> ReadPublicFile(const std::string& path);
 
-// Reads a file of 1 to kMaxSecretFileBytes. Its bytes only ever touch locked memory. The file must be owned by root or
-// by us, and neither writable by its group nor open to others in any way. Its group may read it: Kubernetes mounts
-// secrets so.
+// Reads a file of 1 to kMaxSecretFileBytes bytes. The bytes are only ever in locked memory. The owner of the file must
+// be root or the user of this process. Its mode must not allow the group to write, nor any other user any access. The
+// mode may allow the group to read, because Kubernetes mounts secrets with such modes.
 absl::StatusOr<SecretBytes> ReadSecretFile(const std::string& path);
 
-// Writes a new file of mode 0600, and syncs it. Never changes an existing file. After an error no file is left. Errors,
-// without the path: kAlreadyExists; otherwise the system's error for the path.
+// Writes `content` to the new file `path` (mode 0600), and syncs the file and its directory. Never changes an existing
+// file. After an error, the new file does not exist. Errors, whose messages do not name the path: kAlreadyExists if
+// `path` exists; otherwise the system's error.
 absl::Status WriteNewSecretFile(const std::string& path, const SecretBytes& content);
 
 }  // namespace stampgate

@@ -1,4 +1,4 @@
-// What several files hold, in memory.
+// The contents of several files, in memory.
 #ifndef STAMPGATE_STAMP_SECRET_FILE_CONTENTS_H_
 #define STAMPGATE_STAMP_SECRET_FILE_CONTENTS_H_
 
@@ -12,23 +12,25 @@
 
 namespace stampgate {
 
-// Secrets are in locked memory, wiped with this object. Not thread-safe.
+// The contents of files, by path. Secrets are in locked memory, which the destructor wipes. Not thread-safe.
 class FileContents {
  public:
-  // Read the file, unless this object has read it already. An error is kept in place of the bytes.
+  // Read the file and store its bytes, or the error if it cannot be read. Do nothing if this object already has a
+  // result for the file.
   void ReadPublic(const std::string& path);
   void ReadSecret(const std::string& path);
 
-  // As if the file had been read and held this.
+  // Store `bytes` as the result of reading the file, in place of an earlier result.
   void PutPublic(const std::string& path, absl::StatusOr<std::string> bytes);
   void PutSecret(const std::string& path, absl::StatusOr<SecretBytes> bytes);
 
-  // What the file held, or the error of ReadPublicFile or ReadSecretFile; kNotFound if the file was not read. Valid as
-  // long as this.
+  // Return the stored bytes or error of ReadPublicFile or ReadSecretFile, or kNotFound if the file was not read. The
+  // reference is valid as long as this object, unless a Put replaces the result.
   const absl::StatusOr<std::string>& Public(const std::string& path) const;
   const absl::StatusOr<SecretBytes>& Secret(const std::string& path) const;
 
-  // Differs if the files, their bytes or the errors differ. It is no secret: it reveals nothing about a random key.
+  // Returns a digest of all paths, bytes and errors; two objects have equal digests only if these are equal. The digest
+  // is not secret, since it reveals nothing about a random key.
   std::array<uint8_t, 32> Digest() const;
 
  private:

@@ -29,7 +29,7 @@ Digest DigestOfSecret(const std::string& path) {
   return contents.Digest();
 }
 
-TEST(FileContentsTest, HasWhatTheFilesHeldWhenTheyWereRead) {
+TEST(FileContentsTest, ReturnsTheBytesThatTheFilesHadAtTheFirstRead) {
   const std::string list = WriteTemp("list", "a\nb\n");
   const std::string key = WriteTemp("key", "c");
   FileContents contents;
@@ -43,7 +43,7 @@ TEST(FileContentsTest, HasWhatTheFilesHeldWhenTheyWereRead) {
   EXPECT_EQ(contents.Secret(key)->text(), "c");
 }
 
-TEST(FileContentsTest, KeepsTheErrorOfAFileThatCannotBeRead) {
+TEST(FileContentsTest, ReturnsTheErrorOfTheFirstReadEvenIfTheFileAppearsLater) {
   const std::string none = TempPath("none");
   FileContents contents;
   contents.ReadPublic(none);
@@ -54,7 +54,7 @@ TEST(FileContentsTest, KeepsTheErrorOfAFileThatCannotBeRead) {
   unlink(none.c_str());
 }
 
-TEST(FileContentsTest, HasNothingOfAFileThatWasNotRead) {
+TEST(FileContentsTest, ReturnsNotFoundForAFileThatWasNotRead) {
   const std::string path = WriteTemp("unread", "a");
   FileContents contents;
   EXPECT_EQ(contents.Public(path).status(), absl::NotFoundError("it was not read"));
@@ -68,7 +68,7 @@ TEST(FileContentsTest, EqualFilesHaveEqualDigests) {
   EXPECT_EQ(DigestOfSecret(path), DigestOfSecret(path));
 }
 
-TEST(FileContentsTest, TheDigestDiffersIfAnythingDoes) {
+TEST(FileContentsTest, TheDigestDiffersIfThePathTheKindTheBytesOrTheErrorDiffer) {
   std::set<Digest> digests = {FileContents().Digest()};
   const std::string path = TempPath("changing");
   for (const absl::string_view content : {"a", "b", "ab", "it cannot be opened"}) {
@@ -78,7 +78,7 @@ TEST(FileContentsTest, TheDigestDiffersIfAnythingDoes) {
   }
   EXPECT_TRUE(digests.insert(DigestOfPublic(WriteTemp("renamed", "a"))).second);
   ASSERT_EQ(chmod(path.c_str(), 0644), 0);
-  EXPECT_TRUE(digests.insert(DigestOfSecret(path)).second) << "it is refused now";
+  EXPECT_TRUE(digests.insert(DigestOfSecret(path)).second) << "the mode now makes ReadSecretFile fail";
   unlink(path.c_str());
   EXPECT_TRUE(digests.insert(DigestOfPublic(path)).second) << "it is gone";
   EXPECT_TRUE(digests.insert(DigestOfSecret(path)).second) << "it is gone";

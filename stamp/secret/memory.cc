@@ -6,7 +6,7 @@
 namespace stampgate {
 namespace {
 
-// An arena of 64 KiB was full with 256 threads.
+// An arena of 64 KiB was full after 256 threads had signed.
 constexpr size_t kArenaBytes = 262144;
 constexpr size_t kMinArenaBlockBytes = 16;
 
@@ -18,7 +18,7 @@ absl::Status Initialize() {
   switch (CRYPTO_secure_malloc_init(kArenaBytes, kMinArenaBlockBytes)) {
     case 1:
       return absl::OkStatus();
-    case 2:  // the arena exists, but mlock or a guard page failed
+    case 2:  // the arena exists, but could not be locked or has no guard page
       return absl::ResourceExhaustedError("memory for private keys cannot be locked: raise RLIMIT_MEMLOCK");
     default:
       return absl::InternalError("OpenSSL's secure memory cannot be set up");

@@ -1,4 +1,4 @@
-// Sets up memory for private keys that is never swapped and never in a core dump.
+// Sets up locked memory for private keys: memory that is never swapped and never part of a core dump.
 #ifndef STAMPGATE_STAMP_SECRET_MEMORY_H_
 #define STAMPGATE_STAMP_SECRET_MEMORY_H_
 
@@ -6,14 +6,16 @@
 
 namespace stampgate {
 
-// Prepares libsodium and OpenSSL's secure arena (256 KiB, locked). The first call does it; later calls return the same
-// status. All code in stamp/ that handles a key calls it first, so that no key is ever in unlocked memory. Thread-safe.
+// Prepares libsodium and OpenSSL's secure arena (256 KiB of locked memory). Only the first call does this; later calls
+// return the status of the first. All code in stamp/ calls this function before it handles a key, so that no key is
+// ever in unlocked memory. Thread-safe.
 //
-// Limit: for P-256 and secp256k1 the arena holds 64 bytes for each key and up to 512 bytes for each living thread that
-// has signed, mostly OpenSSL's random generator for that thread. When it is full, making a signer and signing fail.
+// The arena limits the number of keys and threads. For P-256 and secp256k1, each key takes 64 bytes. Each living thread
+// that has signed takes up to 512 bytes, mostly for OpenSSL's random generator of that thread. When the arena is full,
+// making a signer and signing fail.
 //
 // Errors: kResourceExhausted if memory cannot be locked (raise RLIMIT_MEMLOCK); kInternal if a library does not start,
-// or if other code has set up the arena, which may then not be locked.
+// or if other code has already set up the arena, which may then be unlocked.
 absl::Status InitializeKeyMemory();
 
 }  // namespace stampgate

@@ -10,14 +10,14 @@
 namespace stampgate {
 namespace {
 
-// The tests of one process run in this order: the first one needs an arena that is not yet set up.
+// The first two tests need a process in which the arena is not set up, so they must run before the last one.
 TEST(KeyMemoryTest, FailsIfMemoryCannotBeLocked) {
   if (IsSanitized()) GTEST_SKIP() << "the sanitizer reports every mlock as a success";
   const pid_t child = fork();
   if (child == 0) {
     ForbidLocking();
     const absl::Status first = InitializeKeyMemory();
-    // A second call must not accept the half-initialized arena.
+    // The second call must fail too, although the first call has left an arena, which is not locked.
     _exit(absl::IsResourceExhausted(first) && InitializeKeyMemory() == first ? 0 : 1);
   }
   int status = 0;
@@ -38,7 +38,7 @@ TEST(KeyMemoryTest, FailsIfOtherCodeHasSetUpTheArena) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
-TEST(KeyMemoryTest, LocksTheArenaOnce) {
+TEST(KeyMemoryTest, SetsUpAndLocksTheArenaOnlyOnce) {
   const int before = LockedKb();
   ASSERT_EQ(InitializeKeyMemory(), absl::OkStatus());
   ASSERT_EQ(InitializeKeyMemory(), absl::OkStatus());

@@ -20,7 +20,7 @@ struct OpensslDeleter {
   }
 };
 
-// Wipes the number when it frees it.
+// Wipes the number before it frees the memory.
 using BignumPtr = std::unique_ptr<BIGNUM, OpensslDeleter<BN_clear_free>>;
 using BnCtxPtr = std::unique_ptr<BN_CTX, OpensslDeleter<BN_CTX_free>>;
 using EcGroupPtr = std::unique_ptr<EC_GROUP, OpensslDeleter<EC_GROUP_free>>;

@@ -7,7 +7,7 @@
 namespace stampgate {
 
 std::array<uint8_t, 32> Sha256(absl::string_view data) {
-  // Fetched once: OpenSSL's SHA256() looks the algorithm up by name on every call.
+  // Looks the algorithm up only once. OpenSSL's SHA256() looks it up by name on every call.
   static const EVP_MD* const sha256 = EVP_MD_fetch(nullptr, "SHA256", nullptr);
   std::array<uint8_t, 32> digest;
   unsigned int size = 0;

@@ -9,7 +9,8 @@
 
 namespace stampgate {
 
-// Thread-safe. Ends the process if OpenSSL has no SHA-256 or memory is short: the gateway could then not sign anything.
+// Returns the SHA-256 of `data`. Thread-safe. If OpenSSL has no SHA-256 or memory is short, ends the process, since the
+// gateway could not sign without SHA-256.
 std::array<uint8_t, 32> Sha256(absl::string_view data);
 
 }  // namespace stampgate

@@ -1,5 +1,5 @@
-// The storage part of a webhook delivery's floor: what SQLite needs to store unique ids with bodies, committed in
-// groups, with a write-ahead log that is synced at every commit.
+// Measures the storage part of the minimum cost of a webhook delivery: the CPU that SQLite needs to store rows with a
+// unique id and a body. Commits the rows in groups, and syncs the write-ahead log at every commit.
 
 #include <sqlite3.h>
 
@@ -16,9 +16,9 @@
 #include "tests/bench/process_cpu.h"
 
 ABSL_FLAG(std::string, file, "", "the database, which must not exist yet");
-ABSL_FLAG(std::string, body, "", "file that holds the body of every row");
-ABSL_FLAG(int, group, 32, "rows of one commit");
-ABSL_FLAG(absl::Duration, measure, absl::Seconds(1), "time of the measurement");
+ABSL_FLAG(std::string, body, "", "file with the body of every row");
+ABSL_FLAG(int, group, 32, "number of rows in a commit");
+ABSL_FLAG(absl::Duration, measure, absl::Seconds(1), "duration of the measurement");
 
 namespace stampgate::bench {
 namespace {

@@ -1,5 +1,6 @@
-// The HTTP part of the floor: what libcurl's multi interface on epoll needs for one POST, without other work. Sends a
-// captured request repeatedly over a keep-alive pool, with one connection for each request in flight.
+// Measures the HTTP part of the minimum cost of a call: the CPU that libcurl's multi interface with epoll needs for one
+// POST, without other work. Sends a captured request repeatedly over kept-alive connections, one for each request in
+// flight.
 
 #include <curl/curl.h>
 #include <sys/epoll.h>
@@ -25,10 +26,10 @@
 
 ABSL_FLAG(std::string, base_url, "", "https://host:port");
 ABSL_FLAG(std::string, ca_file, "", "PEM file");
-ABSL_FLAG(std::string, request, "", "the captured request: a path without .head and .body");
-ABSL_FLAG(int, in_flight, 64, "requests in flight");
-ABSL_FLAG(absl::Duration, warm_up, absl::Milliseconds(400), "time before the measurement");
-ABSL_FLAG(absl::Duration, measure, absl::Seconds(2), "time of the measurement");
+ABSL_FLAG(std::string, request, "", "path of the captured request, without the endings .head and .body");
+ABSL_FLAG(int, in_flight, 64, "number of requests in flight");
+ABSL_FLAG(absl::Duration, warm_up, absl::Milliseconds(400), "duration of the load before the measurement");
+ABSL_FLAG(absl::Duration, measure, absl::Seconds(2), "duration of the measurement");
 
 namespace stampgate::bench {
 namespace {
@@ -41,7 +42,7 @@ std::string ReadFile(const std::string& path) {
 
 struct CapturedRequest {
   std::string path;
-  curl_slist* headers = nullptr;  // the headers that libcurl does not make itself
+  curl_slist* headers = nullptr;  // the headers that libcurl does not set by itself
   std::string body;
 
   explicit CapturedRequest(const std::string& file) : body(ReadFile(file + ".body")) {
@@ -118,7 +119,7 @@ class CurlFloor {
       epoll_ctl(self->poll_, EPOLL_CTL_DEL, descriptor, &event);
     } else {
       epoll_ctl(self->poll_, known == nullptr ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, descriptor, &event);
-      curl_multi_assign(self->multi_, descriptor, self);  // libcurl passes it back as `known`
+      curl_multi_assign(self->multi_, descriptor, self);  // libcurl passes this pointer to later callbacks as `known`
     }
     return 0;
   }
@@ -150,7 +151,7 @@ class CurlFloor {
     return true;
   }
 
-  // Starts the same request again for each that has ended. False if one failed.
+  // Starts the request again on each connection on which it has ended. Returns false if a request failed.
   bool TakeDone() {
     int left;
     while (const CURLMsg* message = curl_multi_info_read(multi_, &left)) {

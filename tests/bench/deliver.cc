@@ -1,6 +1,6 @@
-// Sends webhook deliveries, signed in advance, over keep-alive connections and measures their cost: the server's CPU
-// for each delivery, deliveries per second, and response times. Prints one line of name=value pairs; exits with 1 if a
-// response was not 200.
+// Sends webhook deliveries, which it signs before the measurement, over kept-alive connections. Measures the server's
+// CPU for each delivery, the deliveries per second, and the response times. Prints one line of name=value pairs. Exits
+// with 1 if a response was not 200.
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -35,13 +35,13 @@
 #include "tests/bench/sent_header.h"
 #include "webhooks/verification/testing.h"
 
-ABSL_FLAG(std::string, url, "", "http://ADDRESS:PORT/PATH to deliver to");
-ABSL_FLAG(int, pid, 0, "process of the server");
-ABSL_FLAG(std::string, body, "", "file that holds the body of every delivery");
-ABSL_FLAG(int, connections, 64, "connections, each with one delivery at a time");
+ABSL_FLAG(std::string, url, "", "URL of the server: http://ADDRESS:PORT/PATH");
+ABSL_FLAG(int, pid, 0, "process id of the server");
+ABSL_FLAG(std::string, body, "", "file with the body of every delivery");
+ABSL_FLAG(int, connections, 64, "number of connections; each sends one delivery at a time");
 ABSL_FLAG(int, count, 10000, "measured deliveries");
-ABSL_FLAG(int, warm_up, 500, "deliveries before the measurement");
-ABSL_FLAG(int, rate, 0, "deliveries per second; 0: the next one after each response");
+ABSL_FLAG(int, warm_up, 500, "number of deliveries before the measurement");
+ABSL_FLAG(int, rate, 0, "deliveries per second; 0: each connection sends the next delivery after a response");
 
 namespace stampgate::bench {
 namespace {
@@ -54,13 +54,13 @@ std::string ReadFile(const std::string& path) {
   return text.str();
 }
 
-// A request as it is sent, except for the time of sending.
+// The bytes of a request. Only the digits of its time are written when it is sent.
 struct Request {
   std::string bytes;
-  size_t sent_at;  // the offset of that time's digits
+  size_t sent_at;  // the offset of these digits
 };
 
-// Makes requests with event ids that no other run uses.
+// Makes signed requests, with event ids that no other run uses.
 class RequestMaker {
  public:
   RequestMaker(absl::string_view path, std::string body)
@@ -89,7 +89,7 @@ class RequestMaker {
 // A connection with at most one request in progress.
 class Connection {
  public:
-  // The connection is broken if it cannot connect.
+  // Connects to `address`. If this fails, the connection counts as broken.
   Connection(const sockaddr_in& address, int poll) : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     const int on = 1;
     setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
@@ -103,7 +103,8 @@ class Connection {
 
   absl::Time sent() const { return sent_; }
 
-  // False if the connection is broken. A request that does not fit into the socket's buffer blocks.
+  // Sends the request with the time `now`. Returns false if the connection is broken. Blocks if the request does not
+  // fit into the socket's buffer.
   bool Send(Request& request, absl::Time now) {
     sent_ = now;
     const std::string digits = absl::StrFormat("%0*d", kSentDigits, absl::ToUnixNanos(now));
@@ -112,7 +113,8 @@ class Connection {
            static_cast<ssize_t>(request.bytes.size());
   }
 
-  // The status of the response, once it has arrived; 0 if the peer has closed. Responses have no body.
+  // Returns the HTTP status of the response; nothing if it has not arrived completely; 0 if the peer has closed the
+  // connection. Responses have no body.
   std::optional<int> Receive() {
     char buffer[4096];
     const ssize_t count = recv(socket_, buffer, sizeof(buffer), 0);
@@ -132,7 +134,7 @@ class Connection {
   std::string answer_;
 };
 
-// The server's clock and ours, read at the same time.
+// The time, and the CPU that the server has used until this time.
 struct Instant {
   absl::Time time;
   absl::Duration cpu;
@@ -164,20 +166,21 @@ class Deliverer {
   static std::optional<Instant> Look() {
     const std::optional<absl::Duration> cpu = ProcessCpu(absl::GetFlag(FLAGS_pid));
     if (!cpu.has_value()) {
-      std::fprintf(stderr, "deliver: there is no process %d\n", absl::GetFlag(FLAGS_pid));
+      std::fprintf(stderr, "deliver: no process has the id %d\n", absl::GetFlag(FLAGS_pid));
       return std::nullopt;
     }
     return Instant{absl::Now(), *cpu};
   }
 
-  // Sends the remaining requests before `end`, and waits for their responses.
+  // Sends the requests that have not been sent, up to the index `end`, and waits for their responses.
   bool Deliver(size_t end) {
     const int rate = absl::GetFlag(FLAGS_rate);
     const absl::Duration pace = rate == 0 ? absl::ZeroDuration() : absl::Seconds(1) / rate;
     absl::Time due = absl::Now();
     while (next_ < end || free_.size() < connections_.size()) {
       for (; next_ < end && !free_.empty() && due <= absl::Now(); due += pace) {
-        // At a fixed rate, a delivery that waits for a connection is already late.
+        // At a fixed rate, the latency is measured from the time at which the delivery was due, even if no connection
+        // was free then.
         if (!free_.back()->Send(requests_[next_++], rate == 0 ? absl::Now() : due)) return Fail("a connection broke");
         free_.pop_back();
       }
@@ -187,12 +190,12 @@ class Deliverer {
     return true;
   }
 
-  // Reads responses until at least one has arrived, or for at most `patience`.
+  // Waits at most `patience` for a response, and reads all responses that have arrived.
   bool AwaitAnswers(absl::Duration patience) {
     epoll_event events[64];
     const timespec wait = absl::ToTimespec(patience);
     const int count = epoll_pwait2(poll_, events, std::size(events), &wait, nullptr);
-    if (count == 0 && patience == kHang) return Fail("no response arrives");
+    if (count == 0 && patience == kHang) return Fail("no response has arrived");
     for (int i = 0; i < count; ++i) {
       auto* connection = static_cast<Connection*>(events[i].data.ptr);
       const std::optional<int> status = connection->Receive();
@@ -231,7 +234,8 @@ class Deliverer {
 
 int Main() {
   const std::string url = absl::GetFlag(FLAGS_url);
-  const std::vector<std::string> parts = absl::StrSplit(url, absl::MaxSplits('/', 3));  // http: "" host:port path
+  const std::vector<std::string> parts =
+      absl::StrSplit(url, absl::MaxSplits('/', 3));  // "http:", "", "host:port", "path"
   const std::pair<std::string, std::string> host = absl::StrSplit(parts.size() == 4 ? parts[2] : "", ':');
   sockaddr_in address{};
   address.sin_family = AF_INET;

@@ -1,7 +1,8 @@
-// The gRPC part of the floor: a callback server that reads a message and returns another, and does nothing else. It
-// registers its methods and configures its connections like the gateway.
+// A gRPC callback server that reads a message and returns another, without other work. Its CPU for a call is the gRPC
+// part of the minimum cost of a call to the gateway. It registers its methods and configures its connections like the
+// gateway.
 //
-//   echo_server /package.Service/Method=BYTES...    returns that many bytes from each method
+//   echo_server /package.Service/Method=BYTES...    makes each method respond with BYTES bytes
 
 #include <grpcpp/impl/codegen/rpc_service_method.h>
 #include <grpcpp/impl/codegen/server_callback_handlers.h>
@@ -22,7 +23,7 @@ namespace {
 
 class EchoService : public grpc::Service {
  public:
-  // False for an argument that is not METHOD=BYTES.
+  // Adds the method that `argument` describes. Returns false if it is not METHOD=BYTES.
   bool Add(absl::string_view argument) {
     using grpc::internal::CallbackUnaryHandler;
     using grpc::internal::RpcMethod;
@@ -51,7 +52,7 @@ class EchoService : public grpc::Service {
     grpc::Slice slice;
   };
 
-  std::list<Answer> answers_;  // a list, because pointers to its elements are kept
+  std::list<Answer> answers_;  // a list, because gRPC keeps pointers to the elements
 };
 
 int Main(int argc, char** argv) {
@@ -62,7 +63,7 @@ int Main(int argc, char** argv) {
       return 2;
     }
   }
-  // The settings of gateway/server.cc that cost something.
+  // The settings of gateway/server.cc that affect the CPU of a call.
   grpc::ServerBuilder builder;
   builder.SetMaxReceiveMessageSize(8 << 20);
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);

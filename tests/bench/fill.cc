@@ -1,6 +1,6 @@
-// Fills an event log through the product's own writer, with signed and verified deliveries, and measures the cost of an
-// append as the log grows. Prints a line of name=value pairs at every power of ten, and one at the end: how long
-// opening took, and cursors before the log's first event, its middle and its last event.
+// Appends signed and verified deliveries to an event log with the gateway's own code, and measures the cost of an
+// append as the log grows. Prints a line of name=value pairs at every power of ten. The last line has the time to open
+// the log, and cursors before its first event, before its middle and before its last event.
 
 #include <algorithm>
 #include <condition_variable>
@@ -29,16 +29,16 @@
 #include "webhooks/verification/testing.h"
 #include "webhooks/verification/verifier.h"
 
-ABSL_FLAG(std::string, file, "", "the log");
-ABSL_FLAG(std::string, body, "", "file that holds the body of every event");
+ABSL_FLAG(std::string, file, "", "file of the event log");
+ABSL_FLAG(std::string, body, "", "file with the body of every event");
 ABSL_FLAG(int, count, 0, "final number of events in the log");
-ABSL_FLAG(int, in_flight, 64, "concurrent appends");
-ABSL_FLAG(bool, crash, false, "ends without closing the log");
+ABSL_FLAG(int, in_flight, 64, "number of concurrent appends");
+ABSL_FLAG(bool, crash, false, "if true, the process ends without closing the log");
 
 namespace stampgate::bench {
 namespace {
 
-// Events that are made first and then appended together, while nothing else uses the CPU.
+// The number of events that are made before they are appended together. No other work uses the CPU during the appends.
 constexpr int kBatch = 500;
 
 std::string ReadFile(const std::string& path) {
@@ -47,7 +47,8 @@ std::string ReadFile(const std::string& path) {
   return text.str();
 }
 
-// Makes verified events, the only ones that an event log accepts. (MakeVerifiedEvent repeats this setup for each one.)
+// Makes verified events, because an event log accepts no others. Unlike MakeVerifiedEvent, sets up the key and the
+// verifier only once for all events.
 class EventMaker {
  public:
   explicit EventMaker(std::string body)
@@ -60,7 +61,7 @@ class EventMaker {
     verifier_.Verify(sender_.Sign(absl::StrCat("bench-", number), body_, absl::Now()),
                      [&](Verdict given) { verdict = std::move(given); });
     ABSL_RAW_CHECK(verdict && std::holds_alternative<VerifiedEvent>(*verdict),
-                   "the verifier rejects an event that was signed here");
+                   "the verifier rejects an event that this program signed");
     return std::get<VerifiedEvent>(*std::move(verdict));
   }
 
@@ -90,12 +91,12 @@ struct Cost {
   absl::Duration time;
 };
 
-// Appends with several appends in progress, as the receiver's connections do.
+// Appends events with several appends in progress at the same time, like the connections of the receiver.
 class Appender {
  public:
   explicit Appender(EventLog& log) : log_(log) {}
 
-  // Returns when all are durable.
+  // Appends the events and returns the cost when all are durable.
   Cost Append(std::vector<VerifiedEvent> events) {
     const absl::Time begin = absl::Now();
     const absl::Duration cpu = ProcessCpu(0).value();
@@ -131,7 +132,8 @@ class Appender {
   bool failed_ = false;
 };
 
-// At every power of ten from a thousand on, prints the mean cost of the second half of the events so far.
+// Fills the log, which has `from` events. At 1000 events and every higher power of ten, prints the mean cost of an
+// append during the second half of these events.
 bool Fill(EventLog& log, int from) {
   EventMaker maker(ReadFile(absl::GetFlag(FLAGS_body)));
   Appender appender(log);

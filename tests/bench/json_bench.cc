@@ -1,5 +1,6 @@
-// Compares translation with Protocol Buffers' JSON util: parses and renders the same message, each in its own spelling
-// (they differ in timestamps). Prints one line of name=value pairs for each direction, in nanoseconds of CPU.
+// Compares the translation of translate/ with Protocol Buffers' JSON util: both parse and render the same message, each
+// in its own JSON, which differ in timestamps. Prints one line of name=value pairs for parsing and one for rendering,
+// in nanoseconds of CPU.
 
 #include <google/protobuf/arena.h>
 #include <google/protobuf/util/json_util.h>
@@ -22,9 +23,9 @@
 #include "translate/message_reader.h"
 #include "translate/message_writer.h"
 
-ABSL_FLAG(std::string, envelope, "", "file with an activity as upstream answers it");
-ABSL_FLAG(int, rounds, 5, "rounds; the median counts");
-ABSL_FLAG(absl::Duration, part, absl::Milliseconds(30), "CPU time of each of a round's four parts");
+ABSL_FLAG(std::string, envelope, "", "file with a response of upstream that contains an activity");
+ABSL_FLAG(int, rounds, 5, "number of rounds, of which the median is printed");
+ABSL_FLAG(absl::Duration, part, absl::Milliseconds(30), "CPU time of each of the four parts of a round");
 
 namespace stampgate::bench {
 namespace {
@@ -32,7 +33,7 @@ namespace {
 using google::protobuf::Arena;
 using Response = v1::CreatePoliciesResponse;
 
-// The cost of one call of `work`.
+// Returns the CPU time of one call of `work`.
 double Nanoseconds(const std::function<void()>& work) {
   int calls = 0;
   const absl::Duration begin = ProcessCpu(0).value();
@@ -62,8 +63,9 @@ int Main() {
   MessagePlans plans("Service");
   const auto plan = plans.Compile(Response::descriptor());
   Response message;
-  if (!plan.ok() || !ReadJsonMessage(ours, **plan, message).ok()) return Fail("the envelope cannot be read");
-  if (message.unrecognized_size() > 0) return Fail("the envelope has members that the proto does not know");
+  if (!plan.ok() || !ReadJsonMessage(ours, **plan, message).ok())
+    return Fail("the file of --envelope cannot be parsed");
+  if (message.unrecognized_size() > 0) return Fail("the file of --envelope has members that the proto does not define");
   std::string utils;
   Response same;
   google::protobuf::util::JsonParseOptions lenient;
@@ -71,10 +73,10 @@ int Main() {
   if (!google::protobuf::util::MessageToJsonString(message, &utils).ok() ||
       !google::protobuf::util::JsonStringToMessage(utils, &same, lenient).ok() ||
       !google::protobuf::util::MessageDifferencer::Equals(message, same)) {
-    return Fail("the util does not read the same message");
+    return Fail("Protocol Buffers' JSON util does not parse the same message");
   }
 
-  // Each parses into a new message on a new arena, like a call of the gateway, and renders into a new string.
+  // Like a call of the gateway, each part parses into a new message on a new arena, or renders into a new string.
   bool ok = true;
   const std::vector<std::function<void()>> parts = {
       [&] {
@@ -99,7 +101,7 @@ int Main() {
   for (int round = 0; round < absl::GetFlag(FLAGS_rounds); ++round) {
     for (size_t i = 0; i < parts.size(); ++i) results[i].push_back(Nanoseconds(parts[i]));
   }
-  if (!ok) return Fail("something failed");
+  if (!ok) return Fail("the translation or the JSON util failed during the measurement");
   std::printf("read ours_ns=%.0f util_ns=%.0f ours_bytes=%zu util_bytes=%zu\n", Median(results[0]), Median(results[1]),
               ours.size(), utils.size());
   std::printf("write ours_ns=%.0f util_ns=%.0f ours_bytes=%zu util_bytes=%zu\n", Median(results[2]), Median(results[3]),

@@ -1,5 +1,5 @@
-// Keeps a number of calls in flight at a gRPC server and measures their cost: the server's CPU for each call, calls per
-// second, latency. Prints one line of name=value pairs; exits with 1 if a call failed.
+// Keeps a fixed number of gRPC calls to a server in flight. Measures the server's CPU for each call, the calls per
+// second, and the latency. Prints one line of name=value pairs. Exits with 1 if a call failed.
 
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/generic_stub.h>
@@ -22,20 +22,21 @@
 #include "tests/bench/process_cpu.h"
 
 ABSL_FLAG(std::string, target, "", "host:port of the server");
-ABSL_FLAG(int, pid, 0, "process of the server");
+ABSL_FLAG(int, pid, 0, "process id of the server");
 ABSL_FLAG(std::string, call, "query",
-          "query (ListWalletAccounts), submit (CreatePolicies) or keyed_submit (with a key)");
-ABSL_FLAG(int, in_flight, 64, "calls in flight");
-ABSL_FLAG(int, channels, 8, "connections that they share");
-ABSL_FLAG(absl::Duration, warm_up, absl::Milliseconds(400), "time before the measurement");
-ABSL_FLAG(absl::Duration, measure, absl::Seconds(5), "time of the measurement");
+          "query (ListWalletAccounts), submit (CreatePolicies) or keyed_submit (with an idempotency key)");
+ABSL_FLAG(int, in_flight, 64, "number of calls in flight");
+ABSL_FLAG(int, channels, 8, "number of connections that the calls share");
+ABSL_FLAG(absl::Duration, warm_up, absl::Milliseconds(400), "duration of the load before the measurement");
+ABSL_FLAG(absl::Duration, measure, absl::Seconds(5), "duration of the measurement");
 
 namespace stampgate::bench {
 namespace {
 
 constexpr absl::Duration kHang = absl::Seconds(60);
 
-// A request that is encoded once; each call replaces a number in it, so that no two bodies are equal.
+// Makes the requests of the calls. Encodes a request once, and then replaces a number in it for each call, so that no
+// two bodies are equal.
 class RequestMaker {
  public:
   explicit RequestMaker(const std::string& call) {
@@ -83,11 +84,11 @@ class RequestMaker {
   std::string method_;
   std::string encoded_;
   std::vector<size_t> places_;
-  // A number that differs from those of earlier runs against the same server.
+  // Starts with a number that earlier runs have not used.
   int64_t number_ = absl::GetCurrentTimeNanos() / 1000;
 };
 
-// A slot for one call after another.
+// Carries out one call after another.
 struct Slot {
   grpc::GenericStub* stub;
   std::optional<grpc::ClientContext> context;
@@ -97,7 +98,7 @@ struct Slot {
   absl::Time started;
 };
 
-// The server's clock and ours, read at the same time.
+// The time, and the CPU that the server has used until this time.
 struct Instant {
   absl::Time time;
   absl::Duration cpu;
@@ -109,7 +110,7 @@ class Load {
     const int channels = std::min(absl::GetFlag(FLAGS_channels), absl::GetFlag(FLAGS_in_flight));
     for (int i = 0; i < channels; ++i) {
       grpc::ChannelArguments arguments;
-      arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // otherwise all channels share a connection
+      arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // without this, all channels share one connection
       stubs_.push_back(std::make_unique<grpc::GenericStub>(
           grpc::CreateCustomChannel(absl::GetFlag(FLAGS_target), grpc::InsecureChannelCredentials(), arguments)));
     }
@@ -130,7 +131,7 @@ class Load {
     slot.reader->Finish(&slot.response, &slot.status, &slot);
   }
 
-  // Waits for a call to end. nullptr if none does.
+  // Waits until a call ends and returns its slot. Returns null if no call ends within kHang, or if the call failed.
   Slot* Next() {
     void* tag = nullptr;
     bool ok = false;
@@ -149,7 +150,7 @@ class Load {
     return slot;
   }
 
-  // At least one call.
+  // Repeats calls until `end`, but at least one.
   bool RunUntil(absl::Time end) {
     do {
       Slot* slot = Next();
@@ -180,7 +181,7 @@ class Load {
   static std::optional<Instant> Look() {
     std::optional<absl::Duration> cpu = ProcessCpu(absl::GetFlag(FLAGS_pid));
     if (!cpu.has_value()) {
-      std::fprintf(stderr, "load: there is no process %d\n", absl::GetFlag(FLAGS_pid));
+      std::fprintf(stderr, "load: no process has the id %d\n", absl::GetFlag(FLAGS_pid));
       return std::nullopt;
     }
     return Instant{absl::Now(), *cpu};
@@ -213,6 +214,6 @@ int main(int argc, char** argv) {
   absl::ParseCommandLine(argc, argv);
   const bool ok = stampgate::bench::Load().Run();
   std::fflush(stdout);
-  // Calls may still be in flight, and gRPC would write to their slots: nothing is destroyed.
+  // Ends the process without destructors, because gRPC may still write to the slots of calls in flight.
   std::_Exit(ok ? 0 : 1);
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prints a proto with COUNT operations, half of them submits, each with a request of its own.
+# Prints a proto with COUNT operations. Half of them are submits. Each operation has its own request message.
 #
 #   many_operations.sh COUNT
 cat <<'PROTO'
@@ -11,7 +11,7 @@ import "stampgate/v1/activity.proto";
 import "stampgate/v1/client_stamp.proto";
 import "stampgate/v1/options.proto";
 
-// The messages are there for nothing but their number.
+// No code uses these messages, so they need not be fast.
 option optimize_for = CODE_SIZE;
 
 message ManyResponse {

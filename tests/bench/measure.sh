@@ -1,4 +1,4 @@
-# What the benchmarks share: a scratch folder, processes that end with the script, results and tables. To be sourced.
+# Helpers that the benchmarks source: a temporary folder, processes that end with the script, results and tables.
 
 work=$(mktemp -d)
 pids=()
@@ -10,7 +10,8 @@ stop() {
 trap stop EXIT
 trap 'exit 130' INT TERM
 
-# start NAME COMMAND...: runs it in the background; sets `address` from its "listening on ..." line, and `pid`.
+# start NAME COMMAND...: runs the command in the background. Sets `pid`, and sets `address` to that of the command's
+# "listening on ..." line.
 start() {
   local name=$1
   shift
@@ -29,14 +30,14 @@ start() {
   exit 1
 }
 
-# measure NAME COMMAND...: adds the line that the command prints to NAME's results.
+# measure NAME COMMAND...: runs the command and adds the line that it prints to the results of NAME.
 measure() {
   local name=$1
   shift
   "$@" >>"$work/$name.result" || { echo "$name cannot be measured" >&2; cat "$work"/*.err >&2; exit 1; }
 }
 
-# median NAME FIELD: of all its results.
+# median NAME FIELD: prints the median of FIELD in all results of NAME.
 median() {
   sed -n "s/.*\<$2=\([0-9.]*\).*/\1/p" "$work/$1.result" | sort -g |
     awk '{ value[NR] = $1 } END { print NR % 2 ? value[(NR + 1) / 2] : (value[NR / 2] + value[NR / 2 + 1]) / 2 }'
@@ -44,7 +45,7 @@ median() {
 
 calc() { awk "BEGIN { printf \"$1\", $2 }"; }
 
-# row TITLE FORMAT VALUE...: numbers in columns.
+# row TITLE FORMAT VALUE...: prints a row of a table, with the values in columns.
 row() {
   local title=$1 format=$2
   shift 2
@@ -65,10 +66,11 @@ heading() {
 
 resident_mib() { awk '/^VmRSS/ { printf "%.1f", $2 / 1024 }' "/proc/$1/status"; }
 
-# CPU ticks, ten milliseconds each: of the whole machine, and of this script with all it has started.
+# Print the used CPU time in ticks of ten milliseconds: that of the whole machine, and that of this script with the
+# processes that it has started.
 ticks_of_all() { awk '/^cpu / { print $2 + $3 + $4 + $7 + $8 + $9 }' /proc/stat; }
 ticks_of_ours() {
-  # Those that have ended are in this shell's own count.
+  # The time of ended processes is part of this shell's own time.
   for process in $$ "${pids[@]}"; do sed 's/.*) //' "/proc/$process/stat" 2>/dev/null || true; done |
     awk '{ sum += $12 + $13 + $14 + $15 } END { print sum }'
 }

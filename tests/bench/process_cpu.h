@@ -1,4 +1,4 @@
-// Measures how much CPU a process has used, by the operating system's accounting.
+// Reads the CPU time that a process has used from the operating system.
 #ifndef STAMPGATE_TESTS_BENCH_PROCESS_CPU_H_
 #define STAMPGATE_TESTS_BENCH_PROCESS_CPU_H_
 
@@ -10,8 +10,8 @@
 
 namespace stampgate::bench {
 
-// User and system time of all threads of `pid` (0: this process), including threads that have ended. As exact as the
-// scheduler's nanoseconds, unlike /proc/PID/stat. Nothing if there is no such process.
+// Returns the user and system time of all threads of the process `pid` (0: this process), including threads that have
+// ended; nothing if there is no such process. The time is exact to nanoseconds, unlike that of /proc/PID/stat.
 std::optional<absl::Duration> ProcessCpu(pid_t pid);
 
 }  // namespace stampgate::bench

@@ -1,4 +1,4 @@
-// The header that states when a delivery was sent, for subscribers that measure its latency.
+// The header that states when a delivery was sent, so that subscribers can measure its latency.
 #ifndef STAMPGATE_TESTS_BENCH_SENT_HEADER_H_
 #define STAMPGATE_TESTS_BENCH_SENT_HEADER_H_
 
@@ -6,8 +6,9 @@
 
 namespace stampgate::bench {
 
-// One of the operator's headers, which an event keeps. It is not signed, so that deliveries can be signed long before
-// they are sent. Its value is the time in nanoseconds since 1970, by this machine's clock.
+// The name begins with that of upstream's operator, so the gateway stores the header with the event. The signature does
+// not cover the header, so deliveries can be signed long before they are sent. The value is the time in nanoseconds
+// since 1970.
 inline constexpr char kSentHeader[] = "X-Service-Bench-Sent";
 inline constexpr size_t kSentDigits = 19;
 

@@ -1,5 +1,5 @@
-// The signing part of the floor: what OpenSSL needs for the SHA-256 of a body and a P-256 signature over it, with a
-// reused context.
+// Measures the signing part of the minimum cost of a call: the CPU that OpenSSL needs for the SHA-256 of a body and a
+// P-256 signature of the hash, with a reused context.
 
 #include <openssl/ec.h>
 #include <openssl/evp.h>
@@ -16,7 +16,7 @@
 #include "tests/bench/process_cpu.h"
 
 ABSL_FLAG(std::string, body, "", "file to sign");
-ABSL_FLAG(absl::Duration, measure, absl::Seconds(1), "time of the measurement");
+ABSL_FLAG(absl::Duration, measure, absl::Seconds(1), "duration of the measurement");
 
 namespace stampgate::bench {
 namespace {

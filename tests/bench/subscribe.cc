@@ -1,6 +1,6 @@
-// Keeps subscriptions open, reads events and measures their latency, their rate and the server's cost. Prints "ready"
-// when every subscription has begun, and at the end one line of name=value pairs; exits with 1 if a subscription
-// failed.
+// Keeps subscriptions open and reads events. Measures the latency of the events, their rate and the server's CPU.
+// Prints "ready" when every subscription has begun, and at the end one line of name=value pairs. Exits with 1 if a
+// subscription failed.
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/wire_format_lite.h>
@@ -27,12 +27,12 @@
 #include "tests/bench/sent_header.h"
 
 ABSL_FLAG(std::string, target, "", "host:port of the server");
-ABSL_FLAG(int, pid, 0, "process of the server");
+ABSL_FLAG(int, pid, 0, "process id of the server");
 ABSL_FLAG(int, subscribers, 1, "subscriptions");
-ABSL_FLAG(int, channels, 8, "connections that they share");
-ABSL_FLAG(std::string, cursor, "", "where they start; empty: at the log's end, for later events");
-ABSL_FLAG(int, skip, 0, "events that each receives before the measurement");
-ABSL_FLAG(int, events, 1000, "events that each receives in the measurement, or in all");
+ABSL_FLAG(int, channels, 8, "number of connections that the subscribers share");
+ABSL_FLAG(std::string, cursor, "", "cursor after which the subscriptions start; empty: the end of the log");
+ABSL_FLAG(int, skip, 0, "number of events that each subscriber receives before the measurement");
+ABSL_FLAG(int, events, 1000, "number of events that each subscriber receives in the measurement");
 
 namespace stampgate::bench {
 namespace {
@@ -42,8 +42,8 @@ using google::protobuf::io::CodedInputStream;
 
 constexpr absl::Duration kHang = absl::Seconds(60);
 
-// Calls `each` with every length-delimited field of that number. Scans messages without parsing them, because the
-// subscribers share the machine with the server and should leave it enough CPU.
+// Calls `each` with every length-delimited field of the number `field`. Scans the message without parsing it, because
+// the subscribers run on the same machine as the server and should not take its CPU.
 void ForEach(absl::string_view message, int field, auto each) {
   CodedInputStream input(reinterpret_cast<const uint8_t*>(message.data()), static_cast<int>(message.size()));
   const uint32_t wanted = WireFormatLite::MakeTag(field, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
@@ -60,7 +60,7 @@ void ForEach(absl::string_view message, int field, auto each) {
   }
 }
 
-// When the delivery of an event was sent, if it has the header.
+// Returns the time at which the delivery of the event was sent, if the event has the header of sent_header.h.
 std::optional<absl::Time> SentTime(absl::string_view event) {
   std::optional<absl::Time> sent;
   ForEach(event, v1::Event::kHeadersFieldNumber, [&](absl::string_view header) {
@@ -84,7 +84,7 @@ grpc::ByteBuffer EncodeRequest() {
   return grpc::ByteBuffer(&slice, 1);
 }
 
-// One subscription, always with one operation in progress.
+// One subscription. It always has exactly one gRPC operation in progress.
 struct Subscriber {
   grpc::ClientContext context;
   std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream;
@@ -92,12 +92,12 @@ struct Subscriber {
   enum class Step { kStart, kRequest, kRead, kFinish } step = Step::kStart;
   grpc::Status status;
   absl::Time started;
-  bool has_begun = false;  // the first message has arrived
+  bool has_begun = false;  // true if the first message has arrived
   int events = 0;
   absl::Duration to_first = absl::InfiniteDuration();  // from the start of the call to its first event
 };
 
-// The server's clock and ours, read at the same time.
+// The time, and the CPU that the server has used until this time.
 struct Instant {
   absl::Time time;
   absl::Duration cpu;
@@ -125,7 +125,7 @@ class Subscribers {
     const int channels = std::min(absl::GetFlag(FLAGS_channels), absl::GetFlag(FLAGS_subscribers));
     for (int i = 0; i < channels; ++i) {
       grpc::ChannelArguments arguments;
-      arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // otherwise all channels share a connection
+      arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // without this, all channels share one connection
       const auto channel =
           grpc::CreateCustomChannel(absl::GetFlag(FLAGS_target), grpc::InsecureChannelCredentials(), arguments);
       if (!channel->WaitForConnected(absl::ToChronoTime(absl::Now() + kHang))) return Fail("cannot connect");
@@ -141,12 +141,12 @@ class Subscribers {
     subscriber.stream->StartCall(&subscriber);
   }
 
-  // Waits for an operation to end, and begins the next.
+  // Waits until an operation ends, and begins the next one of its subscriber.
   bool Advance() {
     void* tag = nullptr;
     bool ok = false;
     if (queue_.AsyncNext(&tag, &ok, absl::ToChronoTime(absl::Now() + kHang)) != grpc::CompletionQueue::GOT_EVENT) {
-      return Fail("no event arrives");
+      return Fail("no event has arrived");
     }
     auto& subscriber = *static_cast<Subscriber*>(tag);
     using Step = Subscriber::Step;
@@ -192,7 +192,8 @@ class Subscribers {
     });
   }
 
-  // While calls succeed, the server's process exists.
+  // Reads the time and the server's CPU. ProcessCpu does not fail here, since the server exists as long as calls
+  // succeed.
   static Instant Look() { return {absl::Now(), ProcessCpu(absl::GetFlag(FLAGS_pid)).value_or(absl::ZeroDuration())}; }
 
   void Print(const Instant& end) {
@@ -238,6 +239,6 @@ int main(int argc, char** argv) {
   absl::ParseCommandLine(argc, argv);
   const bool ok = stampgate::bench::Subscribers().Run();
   std::fflush(stdout);
-  // Reads are still in progress, and gRPC would write to their slots: nothing is destroyed.
+  // Ends the process without destructors, because gRPC may still write to the subscribers whose reads are in progress.
   std::_Exit(ok ? 0 : 1);
 }

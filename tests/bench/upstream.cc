@@ -1,9 +1,9 @@
-// A fast replacement of upstream for load tests: HTTP/1.1 with keep-alive over TLS, on one thread. It answers every
-// POST at once with one of two files: --query below /public/v1/query/, --submit elsewhere. It understands only what
-// libcurl sends, and does not check requests; the simulator does.
+// A fast replacement of upstream for load tests: an HTTP/1.1 server with keep-alive and TLS, on one thread. It responds
+// to every POST immediately. The response is the content of --query for paths that contain /query/, otherwise that of
+// --submit. It understands only requests that libcurl sends. Unlike the simulator, it does not check requests.
 //
-// It stores the head and the body of the first request to each path in --capture as LAST_SEGMENT.head and .body, so
-// that the floor is measured with the exact bytes that the gateway sends.
+// It stores the first request to each path in the folder --capture: the head as LAST_SEGMENT.head, the body as
+// LAST_SEGMENT.body. With these files, curl_floor sends exactly the bytes that the gateway sends.
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -36,9 +36,9 @@
 
 ABSL_FLAG(std::string, certificate, "", "PEM file");
 ABSL_FLAG(std::string, key, "", "PEM file");
-ABSL_FLAG(std::string, query, "", "response to queries");
-ABSL_FLAG(std::string, submit, "", "response to everything else");
-ABSL_FLAG(std::string, capture, "", "folder for the first request to each path");
+ABSL_FLAG(std::string, query, "", "file with the response to queries");
+ABSL_FLAG(std::string, submit, "", "file with the response to all other requests");
+ABSL_FLAG(std::string, capture, "", "folder in which the first request to each path is stored");
 
 namespace stampgate::bench {
 namespace {
@@ -55,7 +55,7 @@ std::string AnswerOf(const std::string& path) {
                       "Content-Length: ", body.size(), "\r\n\r\n", body);
 }
 
-// Stores the requests that the floor repeats.
+// Stores the first request to each path.
 class Capture {
  public:
   explicit Capture(std::string folder) : folder_(std::move(folder)) {}
@@ -84,8 +84,9 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // Reads, answers and writes as much as possible. False if the connection has ended. A response always fits into the
-  // socket's buffer, because libcurl sends a request only after it has read the last response.
+  // Reads and answers requests as far as possible without waiting. Returns false if the connection has ended. A
+  // response always fits into the socket's buffer, because libcurl sends a request only after it has read the previous
+  // response.
   bool Advance() {
     char buffer[16384];
     for (;;) {
@@ -108,7 +109,7 @@ class Connection {
       const absl::string_view head = absl::string_view(in_).substr(0, end + 4);
       const size_t size = head.size() + ContentLength(head);
       if (in_.size() < size) return true;
-      const absl::string_view path = head.substr(5, head.find(' ', 5) - 5);  // after "POST "
+      const absl::string_view path = head.substr(5, head.find(' ', 5) - 5);  // the text after "POST "
       capture_.Look(path, head, absl::string_view(in_).substr(head.size(), size - head.size()));
       const std::string& answer = absl::StrContains(path, "/query/") ? answers_.query : answers_.submit;
       in_.erase(0, size);
@@ -137,7 +138,7 @@ int Fail(const char* what) {
   return 1;
 }
 
-// A listening socket on a port that the system chooses.
+// Returns a listening socket, and sets `port` to its port, which the system chooses.
 int Listen(int& port) {
   const int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   sockaddr_in address{};

@@ -1,4 +1,4 @@
-// A software passkey that signs for real, with the interface of a browser's navigator.credentials.get.
+// A passkey in software, which makes real signatures, with the interface of a browser's navigator.credentials.get.
 import { createHash, createPrivateKey, sign } from 'node:crypto';
 
 const USER_PRESENT = 0x01;
@@ -6,12 +6,12 @@ const USER_VERIFIED = 0x04;
 
 const sha256 = (bytes) => createHash('sha256').update(bytes).digest();
 
-/** The bytes of a BufferSource, the type in WebAuthn's options. */
+/** Returns the bytes of a BufferSource, the type of binary values in WebAuthn's options. */
 const bytesOf = (source) => Buffer.from(source.buffer ?? source, source.byteOffset ?? 0, source.byteLength);
 
 const toArrayBuffer = (bytes) => Uint8Array.from(bytes).buffer;
 
-/** One P-256 passkey, in a browser that shows pages of one origin. */
+/** A P-256 passkey in a browser that shows a page of `origin`. */
 export class Authenticator {
   #key;
   #counter = 0;
@@ -30,11 +30,14 @@ export class Authenticator {
       Buffer.from(hex, 'hex').toString('base64url'),
     );
     this.#key = createPrivateKey({ key: { kty: 'EC', crv: 'P-256', d, x, y }, format: 'jwk' });
-    /** The challenges that it has signed. @type {Buffer[]} */
+    /** The challenges that this passkey has signed. @type {Buffer[]} */
     this.challenges = [];
   }
 
-  /** Implements navigator.credentials.get: returns an assertion by this passkey, or throws a browser's error. */
+  /**
+   * Implements navigator.credentials.get: returns an assertion of this passkey, or throws the error that a browser
+   * throws.
+   */
   async get({ publicKey: { challenge, rpId, allowCredentials = [] } }) {
     const host = new URL(this.origin).hostname;
     if (rpId !== host && !host.endsWith(`.${rpId}`)) throw new DOMException('not this rpId', 'SecurityError');
@@ -69,7 +72,7 @@ export class Authenticator {
     };
   }
 
-  /** Installs it where web pages find it. */
+  /** Installs this object as navigator.credentials, where web pages expect it. */
   install() {
     Object.defineProperty(globalThis, 'navigator', { value: { credentials: this }, configurable: true });
     return this;

@@ -10,7 +10,9 @@ const protoLoader = load('@grpc/proto-loader');
 const tools = installed('tools', 'third_party/npm/package-lock.json');
 const includes = [join(root, 'proto'), join(tools, 'node_modules/google-proto-files')];
 
-/** The form of messages: proto field names, 64-bit numbers and enums as text, absent fields omitted. */
+/**
+ * The form of decoded messages: with proto field names, with 64-bit numbers and enums as text, without absent fields.
+ */
 const form = { keepCase: true, longs: String, enums: String, defaults: false, oneofs: false };
 
 function loadDefinitions(folder, files) {
@@ -20,7 +22,10 @@ function loadDefinitions(folder, files) {
 const protoFiles = readdirSync(join(root, 'proto/stampgate/v1')).map((name) => `stampgate/v1/${name}`);
 const ours = loadDefinitions(includes[0], protoFiles);
 
-/** Every method of the API: "Service/Method" -> its definition. addProtos() adds more. */
+/**
+ * Maps "Service/Method" to the definition of the method, for every method of the API and of the protos that addProtos()
+ * adds.
+ */
 export const methods = new Map();
 
 function addMethods(definitions) {
@@ -32,33 +37,35 @@ function addMethods(definitions) {
 
 addMethods(ours);
 
-/** Adds the services of more protos; `files` are paths below `folder`. */
+/** Adds the services of more protos to `methods`. `files` are paths relative to `folder`. */
 export function addProtos(folder, files) {
   addMethods(loadDefinitions(folder, files));
 }
 
 /**
- * Opens a channel: plaintext, or TLS with the authority `tls.ca` and, if given, a client certificate and its key, all
- * in PEM.
+ * Opens a channel. Without `tls` it is plaintext. With TLS, `tls.ca` is the CA certificate; `tls` may also contain a
+ * client certificate and its key. All are PEM.
  */
 export function connect(address, { tls, ...options } = {}) {
   const credentials = tls
     ? grpc.credentials.createSsl(tls.ca, tls.key ?? null, tls.cert ?? null)
     : grpc.credentials.createInsecure();
-  // A gateway may get the port of an earlier one, for which the shared pool would still wait to connect again.
+  // Each client has connections of its own. A gateway may get the port of an earlier, stopped gateway, and a shared
+  // connection to that port may still wait before it connects again.
   return new grpc.Client(address, credentials, { 'grpc.use_local_subchannel_pool': 1, ...options });
 }
 
-/** The bytes of a request message. */
+/** Returns the encoded bytes of a request message. */
 export const encode = (method, request) => methods.get(method).requestSerialize(request);
 
 /**
- * Calls `method` ("Service/Method") and resolves to its response. Rejects with the gRPC error, to which the decoded
- * google.rpc details are added: `error.info`, `error.badRequest`, `error.retryInfo`, and `error.statusBytes`.
+ * Calls `method` ("Service/Method") and resolves to its response. If the call fails, rejects with the gRPC error, to
+ * which the decoded google.rpc details are added: `error.info`, `error.badRequest`, `error.retryInfo`, and
+ * `error.statusBytes`.
  *
  * @param {object} client from connect()
  * @param {string} method
- * @param {object|Buffer} request a message, or bytes that are sent as they are
+ * @param {object|Buffer} request a message, or bytes that are sent unchanged
  * @param {{deadlineMs?: number, metadata?: Record<string, string>, onCall?: (call: object) => void}} [options]
  */
 export function call(client, method, request, options = {}) {
@@ -80,14 +87,15 @@ export function call(client, method, request, options = {}) {
 }
 
 /**
- * Starts a server-streaming call and resolves its messages one by one: `for await (const message of stream(...))`. Ends
- * with the call, or throws its error as call() does. `return()` of the iterator, as `break` does it, cancels the call.
+ * Starts a server-streaming call and yields its messages: `for await (const message of stream(...))`. Ends when the
+ * call ends. If the call fails, throws the same error as call(). Leaving the loop, for example with `break`, cancels
+ * the call.
  *
  * @param {object} client from connect()
  * @param {string} method
  * @param {object|Buffer} request
  * @param {{deadlineMs?: number, metadata?: Record<string, string>, onCall?: (call: object) => void}} [options] without
- *     a deadline the call has none
+ *     `deadlineMs`, the call has no deadline
  */
 export async function* stream(client, method, request, options = {}) {
   const definition = methods.get(method);
@@ -108,7 +116,7 @@ export async function* stream(client, method, request, options = {}) {
   } catch (error) {
     throw withDetails(error);
   } finally {
-    started.on('error', () => {}); // the error of the cancelled call
+    started.on('error', () => {}); // ignores the error that the cancellation causes
     started.cancel();
   }
 }
@@ -132,8 +140,8 @@ function withDetails(error) {
   return error;
 }
 
-// proto-loader handles only whole calls, and it drops unknown fields; the details of an error must be decoded
-// separately.
+// protobufjs decodes the details of errors, because proto-loader decodes only requests and responses, and drops unknown
+// fields.
 const protobuf = load('protobufjs');
 
 function loadTypes(files, options = {}) {
@@ -153,13 +161,15 @@ function decode(type, bytes) {
   return found.toObject(found.decode(bytes), { longs: String, enums: String, bytes: Buffer });
 }
 
-/** The services of the API, with options and comments, in the form of protobufjs. */
+/** Returns the services of the API, with options and comments, as protobufjs represents them. */
 export const services = () =>
   loadTypes(protoFiles, { alternateCommentMode: true })
     .lookup('stampgate.v1')
     .nestedArray.filter((member) => member instanceof protobuf.Service);
 
-/** The path of the first field of `request` that the method's message does not have, or undefined. */
+/**
+ * Returns the path of the first field of `request` that the request message of the method does not have, or undefined.
+ */
 export function misspeltField(method, request) {
   const types = loadTypes(protoFiles);
   const { service, name } = /^(?<service>.*)\/(?<name>.*)$/.exec(method).groups;

@@ -1,6 +1,5 @@
-// Runs the operator's own packages against the simulator: they show what the service accepts, and so whether the
-// simulator interprets the specification correctly. The test then damages what they send in every way, and the
-// simulator must refuse it.
+// Runs upstream's own client packages against the simulator. The simulator must accept the requests of the packages, as
+// upstream does. The test then damages these requests in many ways, and the simulator must reject them.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, test } from 'node:test';
@@ -13,12 +12,12 @@ const { ApiKeyStamper } = load('@turnkey/api-key-stamper');
 
 const { apiKeyNamed, freshTimestamp, identifier, post, readVectors, subOrganization } = testing;
 
-/** The package's method names that do not follow from the path. */
+/** The names of the package's methods that cannot be derived from the path. */
 const METHODS = { list_wallet_accounts: 'getWalletAccounts' };
 
 /**
- * Each operation's optional members (lists without their index), and its result's members. Written independently of the
- * simulator's table, so that a mistake there is noticed.
+ * The optional members of each operation (without the index of list elements), and the members of its result. This
+ * table is independent of the simulator's table, so that the test finds mistakes in the latter.
  */
 const OPERATIONS = {
   oauth2_authenticate: { optional: ['parameters.bearerTokenTargetPublicKey'], result: ['oidcToken'] },
@@ -91,7 +90,8 @@ const ACTIVITY_MEMBERS = [
 const camelCase = (name) => name.replace(/_(.)/g, (_, letter) => letter.toUpperCase());
 
 /**
- * The packages' inputs with every optional member, from the recorded requests, for an organization that may be deleted.
+ * Returns the input of the package's method for `operation`, with every optional member. It is that of the recorded
+ * request, for an organization that may be deleted.
  */
 function inputOf(operation) {
   const recorded = readVectors('sdk-requests.json').requests.find((each) => each.operation === operation);
@@ -101,7 +101,10 @@ function inputOf(operation) {
   return input;
 }
 
-/** Every place in a body: its container, its name there, its path in messages, and its path in OPERATIONS. */
+/**
+ * Yields every value in a body: the object or list that contains it, its name or index there, its path in messages, and
+ * its path in OPERATIONS.
+ */
 function* places(holder, path = '', plainPath = '') {
   for (const name of Object.keys(holder)) {
     const isElement = Array.isArray(holder);
@@ -116,7 +119,7 @@ function isOptional(operation, plainPath) {
   return plainPath === 'generateAppProofs' || OPERATIONS[operation].optional.includes(plainPath);
 }
 
-/** The body without its optional members. */
+/** Returns the input without its optional members. */
 function minimal(operation, input) {
   const body = structuredClone(input);
   for (const place of [...places(body)]) {
@@ -125,7 +128,7 @@ function minimal(operation, input) {
   return body;
 }
 
-/** A copy of the body, changed at the place that `place` names in the original. */
+/** Returns a copy of the body, changed at the path of the given place. */
 function changedAt(body, { path }, change) {
   const copy = structuredClone(body);
   const place = [...places(copy)].find((each) => each.path === path);
@@ -155,7 +158,7 @@ for (const operation of Object.keys(OPERATIONS)) {
       ['every optional member', (input) => input],
       ['no optional member', (input) => minimal(operation, input)],
     ]) {
-      test(`the operator's packages are understood, with ${variant}`, withSimulator(async (simulator) => {
+      test(`the simulator accepts the package's request, with ${variant}`, withSimulator(async (simulator) => {
         const input = change(inputOf(operation));
         const { answer, request } = await callWithPackage(simulator, operation, input);
         assert.equal(request.path, path);
@@ -184,7 +187,7 @@ for (const operation of Object.keys(OPERATIONS)) {
       assert.equal(activity.failure, null);
     }
 
-    /** The body that the package sends, and a simulator that has not accepted it. */
+    /** Calls `use` with the body that the package sends, and a simulator that has not received this body. */
     const withBody = (use) =>
       withSimulator(async (simulator) => {
         const { request } = await callWithPackage(simulator, operation, inputOf(operation));
@@ -192,7 +195,7 @@ for (const operation of Object.keys(OPERATIONS)) {
         await use(simulator, JSON.parse(request.body), request);
       });
 
-    /** Sends an altered body with a new stamp, so that only its content can be the fault. */
+    /** Sends a changed body with a new, valid stamp, so that the simulator can reject it only for its content. */
     async function isRefused(simulator, body, member) {
       const { status, json } = await post(simulator, path, body);
       assert.equal(status, 400, `${member}: ${JSON.stringify(json)}`);
@@ -201,7 +204,7 @@ for (const operation of Object.keys(OPERATIONS)) {
       assert.ok(json.details[0].fieldViolations.some(({ field }) => field === member));
     }
 
-    test('each member may be missing only if it is optional', withBody(async (simulator, body) => {
+    test('a body is rejected if it lacks a member that is not optional', withBody(async (simulator, body) => {
       for (const place of [...places(body)].filter(({ isElement }) => !isElement)) {
         simulator.reset();
         const without = changedAt(body, place, (holder, name) => delete holder[name]);
@@ -213,7 +216,7 @@ for (const operation of Object.keys(OPERATIONS)) {
       }
     }));
 
-    test('an unknown member is refused, in every object', withBody(async (simulator, body) => {
+    test('an unknown member is rejected in every object', withBody(async (simulator, body) => {
       await isRefused(simulator, { ...body, stranger: 1 }, 'stranger');
       for (const place of places(body)) {
         if (typeof place.value !== 'object' || Array.isArray(place.value)) continue;
@@ -222,7 +225,7 @@ for (const operation of Object.keys(OPERATIONS)) {
       }
     }));
 
-    test('a value of another type is refused', withBody(async (simulator, body) => {
+    test('a value of another type is rejected', withBody(async (simulator, body) => {
       const samples = ['text', 1, true, {}, []];
       const kindOf = (value) => (Array.isArray(value) ? 'array' : typeof value);
       for (const place of places(body)) {
@@ -233,7 +236,7 @@ for (const operation of Object.keys(OPERATIONS)) {
       }
     }));
 
-    test('a value that is not in its list is refused', withBody(async (simulator, body) => {
+    test('a value that its enum does not list is rejected', withBody(async (simulator, body) => {
       const isConstant = ({ value }) => /^(?:[A-Z0-9]+_[A-Z0-9_]+|eip155:[0-9]+)$/.test(value);
       for (const place of [...places(body)].filter(isConstant)) {
         for (const spelling of [`${place.value}X`, place.value.toLowerCase().replace('eip', 'EIP'), '']) {
@@ -243,7 +246,7 @@ for (const operation of Object.keys(OPERATIONS)) {
       }
     }));
 
-    test('a member that occurs twice is refused', withBody(async (simulator, body) => {
+    test('a member that occurs twice is rejected', withBody(async (simulator, body) => {
       for (const place of [...places(body)].filter(({ isElement }) => !isElement)) {
         const marked = JSON.stringify(changedAt(body, place, (holder, name) => (holder[name] = '@twice@')));
         const value = JSON.stringify(place.value);
@@ -252,7 +255,7 @@ for (const operation of Object.keys(OPERATIONS)) {
       }
     }));
 
-    test('a byte changed after stamping is found', withBody(async (simulator, body, { body: text, headers }) => {
+    test('a body changed after stamping is rejected', withBody(async (simulator, body, { body: text, headers }) => {
       const bytes = Buffer.from(text);
       for (const at of [0, bytes.length >> 1, bytes.length - 1]) {
         const flipped = Buffer.from(bytes);
@@ -273,7 +276,7 @@ for (const operation of Object.keys(OPERATIONS)) {
         ['a little more than five minutes ahead', 300_001, false],
       ];
       for (const [name, offset, isAccepted] of cases) {
-        const title = `a timestampMs that is ${name} is ${isAccepted ? 'taken' : 'refused'}`;
+        const title = `a timestampMs that is ${name} is ${isAccepted ? 'accepted' : 'rejected'}`;
         test(title, withSimulator(async (simulator) => {
           const body = { ...inputOf(operation), timestampMs: String(NOW + offset) };
           if (isAccepted) assert.equal((await post(simulator, path, body)).status, 200);
@@ -284,12 +287,12 @@ for (const operation of Object.keys(OPERATIONS)) {
   });
 }
 
-test("the packages report a refusal with the service's text", withSimulator(async (simulator) => {
+test("the packages report a rejected request with upstream's message", withSimulator(async (simulator) => {
   const call = clientOf(simulator).getPolicy({ organizationId: testing.ORGANIZATION, policyId: identifier(999) });
   await assert.rejects(call, (error) => error.code === 5 && error.message.includes('no such policy'));
 }));
 
-test('the packages report an activity that waits for consensus', withSimulator(async (simulator) => {
+test('the packages return an activity that waits for consensus', withSimulator(async (simulator) => {
   simulator.addFaults([{ kind: 'activityStatus', status: 'ACTIVITY_STATUS_CONSENSUS_NEEDED' }]);
   const { answer } = await callWithPackage(simulator, 'create_policies', inputOf('create_policies'));
   assert.equal(answer.activity.status, 'ACTIVITY_STATUS_CONSENSUS_NEEDED');

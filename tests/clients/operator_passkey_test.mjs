@@ -1,5 +1,5 @@
-// Runs the operator's packages as an end user's pages do, against the simulator: a software authenticator makes passkey
-// stamps over bodies in the form that StampService.Prepare returns.
+// Uses upstream's own packages as the web page of an end user does, against the simulator: a passkey in software stamps
+// bodies in the form that StampService.Prepare returns.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { beforeEach, describe, test } from 'node:test';
@@ -22,7 +22,7 @@ beforeEach(() => {
 
 const withSimulator = (use) => testing.withSimulator(startSimulator, {}, use);
 
-/** A body of stamp_login as the gateway renders it. */
+/** Returns a body of stamp_login as the gateway renders it. */
 const preparedLogin = () =>
   `{"type":"ACTIVITY_TYPE_STAMP_LOGIN","timestampMs":"${testing.freshTimestamp()}",` +
   `"organizationId":"${testing.ORGANIZATION}","parameters":{"publicKey":"02${'1f'.repeat(32)}"}}`;
@@ -40,11 +40,11 @@ describe("the package's passkey stamper", () => {
       const digest = createHash('sha256').update(body).digest('hex');
       assert.deepEqual(authenticator.challenges.at(-1), Buffer.from(digest, 'ascii'));
     }
-    // The known value of the C++ tests.
+    // The C++ tests compare the gateway's challenge with the same value.
     assert.equal(authenticator.challenges[1].toString(), passkey.bodySha256Hex);
   });
 
-  test('makes valid stamps over bodies of the gateway', withSimulator(async (simulator) => {
+  test('makes valid stamps of bodies that the gateway rendered', withSimulator(async (simulator) => {
     const body = preparedLogin();
     const stamp = await new WebauthnStamper({ rpId: passkey.rpId }).stamp(body);
     const { status, json } = await submitLogin(simulator, body, stamp);
@@ -56,7 +56,7 @@ describe("the package's passkey stamper", () => {
     assert.equal(JSON.parse(Buffer.from(claims, 'base64url')).user_id, testing.END_USER);
   }));
 
-  test('makes stamps that are valid only for these bytes', withSimulator(async (simulator) => {
+  test('makes stamps that are valid only for the bytes that it stamped', withSimulator(async (simulator) => {
     const body = preparedLogin();
     const stamp = await new WebauthnStamper({ rpId: passkey.rpId }).stamp(body);
     for (const other of [` ${body}`, body.replace('02', '03'), JSON.stringify({ a: 1 })]) {
@@ -64,7 +64,7 @@ describe("the package's passkey stamper", () => {
     }
   }));
 
-  test('finds no passkey for another page', async () => {
+  test('finds no passkey on a page of another origin', async () => {
     await assert.rejects(new WebauthnStamper({ rpId: 'example.org' }).stamp('{}'), { name: 'SecurityError' });
     const allowCredentials = [{ type: 'public-key', id: Buffer.from('another') }];
     const stamper = new WebauthnStamper({ rpId: passkey.rpId, allowCredentials });

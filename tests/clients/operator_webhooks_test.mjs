@@ -1,5 +1,5 @@
-// Runs the operator's own verifier on the simulator's deliveries: it shows whether the simulator signs as the service
-// does, and whether its faults are real.
+// Runs upstream's own verifier on the simulator's deliveries. The verifier must accept those that the simulator signs
+// correctly, and reject those with a fault.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { startSimulator } from '../simulator/server.mjs';
@@ -14,7 +14,7 @@ const OPERATOR = 'turnkey';
 const MAX_AGE_MS = 300_000;
 const NOW = Date.now();
 
-/** The published keys in the verifier's form. */
+/** Returns the published keys in the form that the verifier expects. */
 async function verificationKeys({ url }) {
   const { json } = await exchange(`${url}/public/v1/discovery/webhooks/jwks`, { method: 'GET' });
   return json.keys.map(({ kid, x, turnkey_signature_algorithm: algorithm }) => {
@@ -22,13 +22,13 @@ async function verificationKeys({ url }) {
   });
 }
 
-/** The verifier's result for a received delivery. */
+/** Returns the verifier's result for a received delivery. */
 async function verdictOf(simulator, { fields, body }) {
   const keys = await verificationKeys(simulator);
   return verifySignature({ headers: fields, body, verificationKeys: keys, maxTimestampAgeMs: MAX_AGE_MS, nowMs: NOW });
 }
 
-/** Runs `use` with a simulator whose clock stands still, and a receiver. */
+/** Calls `use` with a simulator, whose clock is stopped, and a receiver of its deliveries. */
 const withReceiver = (use) => async () => {
   const receiver = await startReceiver();
   const webhooks = { urls: [receiver.url], settings: { retryMs: 0, maxRetryMs: 0 } };
@@ -37,7 +37,7 @@ const withReceiver = (use) => async () => {
   await run().finally(() => receiver.close());
 };
 
-/** Sends one event, and passes the received delivery to the verifier. */
+/** Sends one event, verifies the received delivery, and calls `check` with the verifier's result. */
 const verdictWith = (event, check) =>
   withReceiver(async (simulator, receiver) => {
     await simulator.webhooks.send(event).done;
@@ -53,10 +53,10 @@ const isAccepted = (verdict, { fields }) => {
   });
 };
 
-describe('the operator accepts', () => {
+describe("upstream's verifier accepts", () => {
   for (const delivery of readVectors('webhooks.json').deliveries.filter(({ verdict }) => verdict.ok)) {
     const bodyBase64 = delivery.bodyBase64 ?? Buffer.from(delivery.body).toString('base64');
-    test(`the body of ${delivery.id}`, verdictWith({ bodyBase64 }, (verdict, received) => {
+    test(`a delivery with the body of ${delivery.id}`, verdictWith({ bodyBase64 }, (verdict, received) => {
       isAccepted(verdict, received);
       assert.equal(received.body.toString('base64'), bodyBase64);
     }));
@@ -66,9 +66,10 @@ describe('the operator accepts', () => {
     test(kind, verdictWith({ faults: [{ kind }] }, isAccepted));
   }
   test('a body of 5 MB', verdictWith({ faults: [{ kind: 'hugeBody', bytes: 5_000_000 }] }, isAccepted));
-  test('wrong labels', verdictWith({ faults: [{ kind: 'labels', organizationId: 'x', type: 'y' }] }, isAccepted));
+  const labels = { kind: 'labels', organizationId: 'x', type: 'y' };
+  test('labels that do not match the body', verdictWith({ faults: [labels] }, isAccepted));
   for (const offsetMs of [-MAX_AGE_MS, MAX_AGE_MS]) {
-    test(`the edge of the window, ${offsetMs}`, verdictWith({ faults: [{ kind: 'timestamp', offsetMs }] }, isAccepted));
+    test(`a timestamp ${offsetMs} ms from now`, verdictWith({ faults: [{ kind: 'timestamp', offsetMs }] }, isAccepted));
   }
 
   test('activities, balances and transactions', withReceiver(async (simulator, receiver) => {
@@ -81,14 +82,14 @@ describe('the operator accepts', () => {
     for (const received of receiver.received) isAccepted(await verdictOf(simulator, received), received);
   }));
 
-  test('every repetition', withReceiver(async (simulator, receiver) => {
+  test('every repetition of a delivery', withReceiver(async (simulator, receiver) => {
     receiver.answer = (number) => ({ status: number < 4 ? 503 : 200 });
     await simulator.webhooks.send({ faults: [{ kind: 'repeated', body: '{}' }] }).done;
     assert.equal(receiver.received.length, 5);
     for (const received of receiver.received) isAccepted(await verdictOf(simulator, received), received);
   }));
 
-  test('a new key, once it is published', withReceiver(async (simulator, receiver) => {
+  test('a signature of a new key, once the key is published', withReceiver(async (simulator, receiver) => {
     simulator.webhooks.keys.add();
     await simulator.webhooks.send().done;
     const [received] = receiver.received;
@@ -96,7 +97,7 @@ describe('the operator accepts', () => {
   }));
 });
 
-describe('the operator refuses', () => {
+describe("upstream's verifier rejects", () => {
   const HEADERS = [
     ...['Timestamp', 'Event-Id', 'Signature-Key-Id'],
     ...['Signature-Algorithm', 'Signature-Version', 'Signature'],
@@ -115,7 +116,7 @@ describe('the operator refuses', () => {
   }
   refused('a malformed Timestamp', { kind: 'malformedHeader', header: 'Timestamp' }, 'invalid_timestamp');
   const beyond = { kind: 'timestamp', value: '9007199254740992' };
-  refused('a timestamp beyond what numbers hold', beyond, 'invalid_timestamp');
+  refused('a timestamp that is too large for a number', beyond, 'invalid_timestamp');
   for (const offsetMs of [-MAX_AGE_MS - 1, MAX_AGE_MS + 1]) {
     refused(`a timestamp ${offsetMs} ms from now`, { kind: 'timestamp', offsetMs }, 'stale_timestamp');
   }
@@ -133,21 +134,21 @@ describe('the operator refuses', () => {
   refused('a malformed key id', { kind: 'malformedHeader', header: 'Signature-Key-Id' }, 'missing_key');
   refused('a malformed Signature', { kind: 'malformedHeader', header: 'Signature' }, 'invalid_signature');
   for (const byte of [0, 31, 32, 63]) {
-    refused(`a signature with another byte ${byte}`, { kind: 'wrongSignature', byte }, 'invalid_signature');
+    refused(`a signature with a changed byte ${byte}`, { kind: 'wrongSignature', byte }, 'invalid_signature');
   }
   refused('the signature of another key', { kind: 'otherKey' }, 'invalid_signature');
   for (const byte of [0, 20, undefined]) {
-    refused(`a body with another byte ${byte ?? 'in its middle'}`, { kind: 'flippedBody', byte }, 'invalid_signature');
+    refused(`a body with a changed byte ${byte ?? 'inside'}`, { kind: 'flippedBody', byte }, 'invalid_signature');
   }
 
-  test('a key that is not published', withReceiver(async (simulator, receiver) => {
+  test('a signature of a key that is not published', withReceiver(async (simulator, receiver) => {
     simulator.webhooks.keys.add({ published: false });
     await simulator.webhooks.send().done;
     const verdict = await verdictOf(simulator, receiver.received[0]);
     assert.deepEqual(verdict, { ok: false, reason: 'missing_key' });
   }));
 
-  test('a key that was dropped', withReceiver(async (simulator, receiver) => {
+  test('a signature of a key that is no longer published', withReceiver(async (simulator, receiver) => {
     const { webhooks } = simulator;
     await webhooks.send().done;
     webhooks.keys.add();
@@ -159,7 +160,7 @@ describe('the operator refuses', () => {
   }));
 });
 
-test('the operator takes any event id, if it is signed', verdictWith(
+test("upstream's verifier accepts any event id that is signed", verdictWith(
   { faults: [{ kind: 'malformedHeader', header: 'Event-Id' }] },
   isAccepted,
 ));

@@ -1,4 +1,4 @@
-// The published service config makes a client library repeat only calls that change nothing.
+// Tests that the published service config makes client libraries repeat only calls that change nothing.
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { root } from '../paths.mjs';
 
 const PROTO = join(root, 'proto');
 
-/** Every method of the protos: its service, name and kind, and whether it streams. */
+/** Returns the service, the name and the kind of every method in the protos, and whether the method streams. */
 function methods() {
   const folder = join(PROTO, 'stampgate/v1');
   return readdirSync(folder).flatMap((file) => {
@@ -37,6 +37,6 @@ test('the service config repeats each query and each unary read of events, and n
   assert.deepEqual(named.sort(), repeated.sort());
 });
 
-test('the service config repeats only after UNAVAILABLE', () => {
+test('the service config repeats a call only after UNAVAILABLE', () => {
   for (const { retryPolicy } of methodConfig) assert.deepEqual(retryPolicy.retryableStatusCodes, ['UNAVAILABLE']);
 });

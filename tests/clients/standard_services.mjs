@@ -31,7 +31,7 @@ const deserializer = (name) => {
 
 const health = ['HealthCheckRequest', 'HealthCheckResponse'];
 
-/** The status of a service by its full name, or of the server (""). */
+/** Resolves to the status of the service with this full name, or of the whole server (""). */
 export function checkHealth(client, service = '') {
   const [encode, decode] = [serializer(health[0]), deserializer(health[1])];
   return new Promise((resolve, reject) => {
@@ -41,13 +41,13 @@ export function checkHealth(client, service = '') {
   });
 }
 
-/** A stream of the server's status; its events are those of grpc-js. */
+/** Starts a stream of the server's status and returns it as a call of grpc-js. */
 export function watchHealth(client, service = '') {
   const [encode, decode] = [serializer(health[0]), deserializer(health[1])];
   return client.makeServerStreamRequest('/grpc.health.v1.Health/Watch', encode, decode, { service });
 }
 
-/** Sends one request to server reflection; returns the response. */
+/** Sends one request to the server reflection service and resolves to the response. */
 function reflect(client, question) {
   const path = '/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo';
   const [encode, decode] = [serializer('ServerReflectionRequest'), deserializer('ServerReflectionResponse')];
@@ -60,13 +60,16 @@ function reflect(client, question) {
   });
 }
 
-/** The full names of all services. */
+/** Resolves to the full names of all services. */
 export async function listServices(client) {
   const { services } = await reflect(client, { list_services: '*' });
   return services.service.map(({ name }) => name).sort();
 }
 
-/** The file that declares a symbol, as a FileDescriptorProto of protobufjs. Nothing if there is none. */
+/**
+ * Resolves to the proto file that declares a symbol, as a FileDescriptorProto of protobufjs, or to undefined if there
+ * is none.
+ */
 export async function describeSymbol(client, symbol) {
   const { files } = await reflect(client, { file_containing_symbol: symbol });
   return files && FileDescriptorProto.decode(files.file_descriptor_proto[0]);

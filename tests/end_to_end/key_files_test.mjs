@@ -29,7 +29,7 @@ const writes = (content, mode = 0o600) => (path) => {
 };
 
 const line = `${privateKey}:p256\n`;
-const CURVE = 'the text after its colon is none of p256, secp256k1 and ed25519';
+const CURVE = 'the curve after the colon is not p256, secp256k1 or ed25519';
 const MODE = 'others may use it or its group may write it: its mode must be 0600, 0400 or 0440';
 
 for (const [title, make, reason] of [

@@ -20,7 +20,8 @@ namespace {
 
 constexpr int64_t kMaxPages = 1 << 18;
 
-// Stops: the model is wrong from here on, and every result would be too.
+// Aborts the process unless `ok`: if this library cannot track the files, every later result of the test would be
+// wrong.
 void Must(bool ok, const char* what) {
   if (ok) return;
   std::perror(what);
@@ -40,7 +41,7 @@ int64_t SizeOf(int fd) {
   return file.st_size;
 }
 
-// Reads a page; fills the part past the file's end with zeros.
+// Reads a page and returns the number of bytes read. Fills the part after the end of the file with zeros.
 int64_t ReadPage(int fd, int64_t page, char* bytes) {
   std::memset(bytes, 0, CachedFile::kPageBytes);
   const ssize_t got = pread(fd, bytes, CachedFile::kPageBytes, page * CachedFile::kPageBytes);
@@ -59,7 +60,8 @@ CachedFile* CachedFile::Of(int fd) {
   struct stat file;
   if (fstat(fd, &file) != 0 || !S_ISREG(file.st_mode)) return nullptr;
   static auto& files = *new std::unordered_map<ino_t, CachedFile*>;
-  // An inode keeps its identity: unlink() and rename() here keep files that lose their last name.
+  // An inode number always means the same file, because this library's unlink() and rename() keep files that lose their
+  // last name.
   if (const auto found = files.find(file.st_ino); found != files.end()) return found->second;
   const std::optional<std::string> name = WatchedNameOf(PathOf(fd));
   if (!name || !IsTracked(*name)) return nullptr;
@@ -67,7 +69,7 @@ CachedFile* CachedFile::Of(int fd) {
 }
 
 CachedFile::CachedFile(int fd, ino_t inode, std::string name) : name_(std::move(name)) {
-  // Never closed, because closing it would release the process's locks on the file.
+  // This descriptor is never closed. Closing it would release the process's locks on the file.
   cache_fd_ = NEXT(open)(("/proc/self/fd/" + std::to_string(fd)).c_str(), O_RDWR | O_CLOEXEC);
   Must(cache_fd_ >= 0, name_.c_str());
   disk_fd_ = OpenState("disk", inode);
@@ -82,7 +84,7 @@ CachedFile::CachedFile(int fd, ino_t inode, std::string name) : name_(std::move(
 void CachedFile::MarkDirty(int64_t offset, int64_t size) {
   if (size <= 0) return;
   const int64_t end = (offset + size + kPageBytes - 1) / kPageBytes;
-  Must(end <= kMaxPages, "a file is too large for the machine");
+  Must(end <= kMaxPages, "a file is larger than the simulated disk allows");
   std::memset(dirty_ + offset / kPageBytes, 1, static_cast<size_t>(end - offset / kPageBytes));
 }
 

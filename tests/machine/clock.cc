@@ -1,4 +1,5 @@
-// A wall clock that the test moves. CLOCK_MONOTONIC stays the system's.
+// Replaces the functions that read the wall clock or wait for it, so that a test can move this clock. Does not change
+// CLOCK_MONOTONIC.
 #include "absl/time/clock.h"
 
 #include <linux/futex.h>
@@ -20,7 +21,8 @@ namespace stampgate {
 namespace {
 
 constexpr int64_t kSecondNs = 1'000'000'000;
-// How often a wait until a wall-clock time reads the clock: a step of the clock moves the end of the wait too.
+// A wait until a wall-clock time consists of slices of this length. After each slice it reads the clock again, because
+// a step of the clock moves the end of the wait.
 constexpr int64_t kSliceNs = kSecondNs / 10;
 
 int64_t OffsetNs() {
@@ -34,7 +36,8 @@ timespec Shifted(const timespec& time, int64_t by_ns) {
   return {time.tv_sec + by_ns / kSecondNs + carry, ns - carry * kSecondNs};
 }
 
-// When a wait until `deadline` of the moved clock ends by the system's clock, or when its current slice ends.
+// The end, by the system's clock, of a wait until `deadline`, a time of the moved clock; or the end of the current
+// slice if that is earlier.
 struct WaitEnd {
   explicit WaitEnd(const timespec& deadline) : end(Shifted(deadline, -OffsetNs())) {
     timespec now;
@@ -56,7 +59,8 @@ bool IsWall(clockid_t clock) { return clock == CLOCK_REALTIME || clock == CLOCK_
 namespace absl {
 ABSL_NAMESPACE_BEGIN
 
-// Abseil's own counts the processor's cycles, and looks at the clock every two seconds: it would show a step that late.
+// Replaces Abseil's function, which counts the cycles of the processor and reads the clock only every two seconds. It
+// would show a step of the clock up to two seconds late.
 int64_t GetCurrentTimeNanos() {
   timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
@@ -92,18 +96,18 @@ time_t time(time_t* seconds) noexcept {
 
 int pthread_cond_timedwait(pthread_cond_t* __restrict condition, pthread_mutex_t* __restrict mutex,
                            const timespec* __restrict deadline) {
-  // glibc stores the clock of pthread_condattr_setclock() in this bit.
+  // glibc stores in this bit whether pthread_condattr_setclock() has chosen CLOCK_MONOTONIC.
   constexpr unsigned kMonotonic = 2;
   if ((condition->__data.__wrefs & kMonotonic) != 0) {
     return pthread_cond_clockwait(condition, mutex, CLOCK_MONOTONIC, deadline);
   }
   const WaitEnd wait(*deadline);
   const int result = pthread_cond_clockwait(condition, mutex, CLOCK_REALTIME, &wait.end);
-  // The end of a slice is a spurious wake-up.
+  // To the caller, the end of a slice looks like a spurious wake-up.
   return result == ETIMEDOUT && wait.is_slice ? 0 : result;
 }
 
-// Abseil's waits call this.
+// Abseil waits with futexes, through this function.
 long syscall(long number, ...) noexcept {
   va_list arguments;
   va_start(arguments, number);
@@ -118,7 +122,7 @@ long syscall(long number, ...) noexcept {
   std::memcpy(&deadline, reinterpret_cast<void*>(a[3]), sizeof deadline);  // NOLINT(performance-no-int-to-ptr)
   const WaitEnd wait(deadline);
   const long result = next(number, a[0], a[1], a[2], &wait.end, a[4], a[5]);
-  // Returns as if a signal had ended the wait.
+  // At the end of a slice, returns as if a signal had interrupted the wait.
   if (result != 0 && errno == ETIMEDOUT && wait.is_slice) errno = EINTR;
   return result;
 }

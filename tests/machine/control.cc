@@ -14,7 +14,7 @@
 namespace stampgate {
 namespace {
 
-// Stops: with another machine than the test requested, the result would prove nothing.
+// Aborts the process: if it does not run on the machine that the test configured, the test proves nothing.
 [[noreturn]] void Die(const char* what) {
   std::perror(what);
   std::abort();
@@ -67,7 +67,7 @@ bool TakeOne(int64_t& member, int64_t least) {
   return false;
 }
 
-// SplitMix64.
+// The SplitMix64 generator.
 uint64_t NextRandom(Control& control) {
   constexpr uint64_t kStep = 0x9e3779b97f4a7c15;
   uint64_t z = static_cast<uint64_t>(Add(control.random, static_cast<int64_t>(kStep))) + kStep;

@@ -1,4 +1,4 @@
-// Replaces the system calls that change files and folders, and puts a page cache and a disk that can fail in between.
+// Replaces the library functions that change files and folders, and simulates a page cache and a disk that can fail.
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -36,7 +36,7 @@ bool IsRegular(int fd) {
   return GetControl() != nullptr && fstat(fd, &file) == 0 && S_ISREG(file.st_mode);
 }
 
-// Whether a file may grow to `end`.
+// Returns true if the disk has enough free space for the file to grow to the size `end`, and takes this space.
 bool HasRoom(const CachedFile& file, int64_t end) {
   Control& control = *GetControl();
   const int64_t growth = end - file.Size();
@@ -50,7 +50,8 @@ bool HasRoom(const CachedFile& file, int64_t end) {
   return true;
 }
 
-// Writes by `write()` to `offset` or, without one, to the descriptor's position.
+// Calls `write()`, which writes `bytes` bytes at `offset` or, without one, at the position of the descriptor, and
+// tracks the write.
 template <typename Write>
 ssize_t WriteTracked(int fd, int64_t bytes, std::optional<int64_t> offset, const Write& write) {
   if (!IsRegular(fd)) return write();
@@ -86,7 +87,7 @@ int TruncateTracked(int fd, int64_t size, const Truncate& truncate) {
   return truncate();
 }
 
-// Returns 0 or an errno.
+// Calls `allocate()`, and tracks the allocation. Returns 0 or an errno.
 template <typename Allocate>
 int AllocateTracked(int fd, int64_t offset, int64_t size, const Allocate& allocate) {
   if (!IsRegular(fd)) return allocate();
@@ -98,7 +99,7 @@ int AllocateTracked(int fd, int64_t offset, int64_t size, const Allocate& alloca
   return allocate();
 }
 
-// Waits while the disk hangs or is slow. Returns whether the sync then fails.
+// Waits as long as the test lets a sync of the file `name` wait. Returns true if the sync must then fail.
 bool WaitAndFails(Control& control, const std::string& name) {
   if (const int64_t slow_us = Load(control.slow_us); slow_us > 0) usleep(static_cast<useconds_t>(slow_us));
   if (name.find(control.match) == std::string::npos) return false;
@@ -143,7 +144,8 @@ int SyncFolder(int fd) {
   return 0;
 }
 
-// Watched files are not synced to the real disk: nothing cuts its power, and tests should be fast.
+// Syncs a file. Does not sync watched files to the real disk: this makes tests faster, and tests do not cut the power
+// of the real disk.
 template <typename Sync>
 int SyncTracked(int fd, const Sync& sync) {
   struct stat file;
@@ -183,8 +185,8 @@ int OpenTracked(int folder_fd, const char* path, int flags, const Open& open) {
   if (exists && (flags & O_TRUNC) != 0) {
     if (const int fd = NEXT(open)(absolute.c_str(), O_RDWR | O_CLOEXEC); fd >= 0) {
       if (CachedFile* file = CachedFile::Of(fd)) file->Resize(0);
-      // This closes a descriptor of a file on which the process may hold locks, but no process truncates a file that it
-      // has locked.
+      // This releases the process's locks on the file. It does no harm, because no process truncates a file that it has
+      // locked.
       close(fd);
     }
   }
@@ -195,8 +197,8 @@ int OpenTracked(int folder_fd, const char* path, int flags, const Open& open) {
   return fd;
 }
 
-// Call before a name is removed: if it is the file's last name, gives the file another one in the control folder, so
-// that its inode is not reused while the disk may still have the name.
+// Call before the name `path` is removed. If it is the file's last name, gives the file another name in the control
+// folder, so that its inode number is not reused while the disk may still have the old name.
 void KeepFile(const std::string& path) {
   struct stat file;
   if (lstat(path.c_str(), &file) != 0 || !S_ISREG(file.st_mode) || file.st_nlink != 1) return;
@@ -204,7 +206,8 @@ void KeepFile(const std::string& path) {
   NEXT(link)(path.c_str(), kept.c_str());
 }
 
-// Does `change()`, which adds or removes `path` or makes it refer to another file.
+// Calls `change()`, which adds or removes the name `path` or makes it refer to another file, and records the names of
+// the folder.
 template <typename Change>
 int ChangeName(int folder_fd, const char* path, const Change& change) {
   if (GetControl() == nullptr) return change();
@@ -227,7 +230,7 @@ mode_t ModeOf(int flags, va_list arguments) {
 }  // namespace
 }  // namespace stampgate
 
-using namespace stampgate;  // NOLINT: the functions below belong to no namespace
+using namespace stampgate;  // NOLINT: the functions below cannot be in a namespace
 
 extern "C" {
 

@@ -45,7 +45,7 @@ void NoteEntries(const std::string& folder) { WriteListing(StateFile(folder), O_
 
 void SyncEntries(const std::string& folder) {
   const std::string file = StateFile(folder);
-  // Written at once, in case the process is killed here.
+  // Replaces the file with rename(), so that it is complete even if the process is killed during this function.
   WriteListing(file + ".next", O_TRUNC, Listing(folder));
   NEXT(rename)((file + ".next").c_str(), file.c_str());
 }

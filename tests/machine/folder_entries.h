@@ -4,12 +4,13 @@
 
 namespace stampgate {
 
-// Records the names in a folder below the watched one, as the disk may have them. "entries/<folder>" in the control
-// folder has a line for each state since the folder was last synced: "<inode>/<name>/<inode>/<name>/". The disk
-// certainly has the state of the first line; after a power cut it may have that of any later line instead. The slashes
-// of <folder> are written as '%'; "%" is the watched folder itself.
+// Record the states of a folder inside the watched folder that the disk may have. The file "entries/<folder>" in the
+// control folder has one line for each state since the last sync of the folder, such as
+// "<inode>/<name>/<inode>/<name>/". After a power cut, the disk has the state of one of these lines. In the file name
+// <folder>, a '%' replaces each slash; "%" is the watched folder itself.
 //
-// `folder` is relative to the watched folder. Not thread-safe: the caller holds the one lock.
+// NoteEntries appends the current state, SyncEntries replaces all states by the current one. `folder` is relative to
+// the watched folder. Not thread-safe: callers use one lock for all folders.
 void NoteEntries(const std::string& folder);
 void SyncEntries(const std::string& folder);
 

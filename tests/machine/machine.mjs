@@ -1,5 +1,5 @@
-// A machine for one process at a time, whose wall clock, disk and power the test controls. Build //tests/machine:all
-// first.
+// A simulated machine, on which one process runs at a time. The test controls the machine's wall clock, its disk and
+// its power. Build //tests/machine:all before you use it.
 import { closeSync, copyFileSync, mkdirSync, openSync, readFileSync, readSync, readdirSync, rmSync } from 'node:fs';
 import { statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ const MATCH_AT = MEMBERS.length * 8;
 const MATCH_BYTES = 128;
 const CONTROL_BYTES = 4096;
 
-/** Like the same function in watched_path.h. */
+/** Returns true if the machine tracks the content of the file `name`. Must agree with IsTracked in watched_path.h. */
 export const isTracked = (name) => !name.endsWith('-shm') && !name.endsWith('.lock');
 
 /** The environment of a process with this library of //tests/machine in front of the system's. */
@@ -40,8 +40,8 @@ export class Machine {
   #control;
 
   /**
-   * Existing files in `watched` count as on the disk.
-   * @param {string} folder for the machine's own state, on the file system of `watched`
+   * Files that exist in `watched` count as synced.
+   * @param {string} folder the folder of the machine's own state, which must be on the same file system as `watched`
    * @param {string} watched the folder whose files are on the machine's disk
    */
   constructor(folder, watched) {
@@ -59,7 +59,7 @@ export class Machine {
     closeSync(this.#control);
   }
 
-  /** The environment of the process. */
+  /** The environment variables with which a process runs on this machine. */
   get env() {
     return {
       ...preloaded('libmachine.so'),
@@ -68,7 +68,7 @@ export class Machine {
     };
   }
 
-  /** How far the process's wall clock is ahead of the system's. May be set at any time. */
+  /** The time by which the machine's wall clock is ahead of the system's. A test can set it at any time. */
   get clockOffsetMs() {
     return Number(this.#get('clockOffsetNs')) / 1e6;
   }
@@ -81,18 +81,19 @@ export class Machine {
     return Date.now() + this.clockOffsetMs;
   }
 
-  /** Seeds the library's random choices. */
+  /** Sets the seed of the random choices of libmachine.so. */
   seed(number) {
     this.#set('random', number);
   }
 
   /**
-   * Makes syncs fail: they return EIO, and the pages count as clean although they are not on the disk.
+   * Makes syncs fail: a failing sync returns EIO. The pages then count as clean, although the disk does not have them.
    * @param {object} how
-   * @param {string} [how.match] only for files and folders (with a slash at the end) whose path contains this
-   * @param {number} [how.skip] this many still succeed
-   * @param {number} [how.count] then this many fail
-   * @param {number} [how.keep] the share of the dirty pages that reach the disk nevertheless
+   * @param {string} [how.match] fails only syncs of files and folders whose path contains this text; the path of a
+   *     folder ends in a slash
+   * @param {number} [how.skip] the number of matching syncs that succeed first
+   * @param {number} [how.count] the number of syncs that fail after these
+   * @param {number} [how.keep] the share of the dirty pages that a failing sync writes to the disk nevertheless
    */
   failSyncs({ match = '', skip = 0, count = 1, keep = 0 }) {
     this.#match(match);
@@ -101,10 +102,10 @@ export class Machine {
     this.#set('failingCount', count);
   }
 
-  /** Makes matching syncs wait until release(), after the next `skip`. */
+  /** Lets the next `skip` matching syncs succeed, and makes all later ones wait until release() is called. */
   hang({ match = '', skip = 0 } = {}) {
     this.#match(match);
-    this.#set('waiting', 0); // forgets those of a killed process
+    this.#set('waiting', 0); // a killed process may have left waiting syncs
     this.#set('hanging', 1 + skip);
   }
 
@@ -113,7 +114,7 @@ export class Machine {
     this.#set('slowUs', Math.round(ms * 1000));
   }
 
-  /** Sets how many bytes files may still grow before the disk is full. */
+  /** Sets the number of bytes by which files can grow before the disk is full. */
   setFreeBytes(bytes) {
     this.#set('freeBytes', bytes);
   }
@@ -123,36 +124,40 @@ export class Machine {
     this.#set('writeBack1024', Math.round(probability * 1024));
   }
 
-  /** Ends failing and hanging syncs, and the full disk. Effects of failed syncs stay. */
+  /** Lets syncs succeed again and removes the limit of free bytes. Does not undo the effects of failed syncs. */
   release() {
     for (const name of ['failingCount', 'failingSkip', 'hanging']) this.#set(name, 0);
     this.#set('freeBytes', -1);
   }
 
-  /** How many syncs succeeded, failed, and wait now, and how many writes failed because the disk was full. */
+  /**
+   * The numbers of syncs that succeeded, that failed, and that wait now, and of writes that failed because the disk was
+   * full.
+   */
   get counts() {
     const names = ['syncs', 'failed', 'waiting', 'refused'];
     return Object.fromEntries(names.map((name) => [name, Number(this.#get(name))]));
   }
 
-  /** Resolves when `look` returns true for the counts. */
+  /** Waits until `look` returns true for the counts; `what` describes this event in an error. */
   waitFor(look, what) {
     return until(() => look(this.counts), what);
   }
 
   /**
-   * Cuts the power. No process may run. Leaves what the disk had, and some of what only the page cache had.
+   * Cuts the power: the files then have the synced data, and a random part of the data that was only in the page cache.
+   * Requires that no process runs.
    * @param {import('../end_to_end/random.mjs').Random} random
    * @param {object} [options]
-   * @param {number} [options.pieceBytes] the disk's write unit: 512 or 4096
-   * @param {number} [options.keep] the probability that the disk has a piece that was not synced
+   * @param {number} [options.pieceBytes] the size of the pieces that the disk writes: 512 or 4096
+   * @param {number} [options.keep] the probability that the disk has written a piece that was not synced
    */
   cutPower(random, options) {
     cutPower(this, random, options);
     this.settle();
   }
 
-  /** Gives the disk the content of the page cache. No process may run. */
+  /** Writes the whole page cache to the disk. Requires that no process runs. */
   settle() {
     for (const kind of ['disk', 'dirty', 'entries', 'kept']) {
       rmSync(join(this.folder, kind), { recursive: true, force: true });
@@ -195,10 +200,10 @@ export class Machine {
   }
 }
 
-/** In the form of folder_entries.h. */
+/** The name of the file for a folder's entries, as folder_entries.h defines it. */
 export const entriesFile = (folder) => folder.replaceAll('/', '%') || '%';
 
-/** The names of a folder in the states that the disk may have, oldest first; each state maps names to inodes. */
+/** Returns the states of a folder that the disk may have, the oldest first. Each state maps names to inodes. */
 export function entryStates(machine, folder) {
   const text = readFileSync(join(machine.folder, 'entries', entriesFile(folder)), 'utf8');
   return text.split('\n').filter((_, index, lines) => index < lines.length - 1).map((line) => {

@@ -1,4 +1,4 @@
-// Tests the machine itself: what its disk keeps and loses, and what its clock shows.
+// Tests the simulated machine itself: which data its disk keeps and loses, and which time its clock shows.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
@@ -56,7 +56,7 @@ function startProbe(t, machine) {
 const contentOf = ({ watched }, name) => readFileSync(join(watched, name), 'utf8');
 const filesOf = ({ watched }) => readdirSync(watched).sort();
 
-/** Executes the commands in a new process, each of which must succeed, and kills it. */
+/** Starts a process, executes the commands in it, and kills it. Every command must succeed. */
 async function run(t, machine, commands) {
   const probe = startProbe(t, machine);
   for (const command of commands) assert.match(await probe.do(command), /^\d+$/, command);
@@ -66,7 +66,7 @@ async function run(t, machine, commands) {
 describe('the clock', { timeout: HANG_MS }, () => {
   const seconds = async (probe) => (await probe.do('clocks')).split(' ').map(Number);
 
-  test('is moved for every function that reads it, except the monotonic ones', async (t) => {
+  test('moves for every function that reads it; the monotonic clock does not move', async (t) => {
     const machine = newMachine(t);
     const probe = startProbe(t, machine);
     const [, , , , , monotonic] = await seconds(probe);
@@ -80,7 +80,7 @@ describe('the clock', { timeout: HANG_MS }, () => {
     }
   });
 
-  test('steps at once for a process that has read it for a second', async (t) => {
+  test('a running process sees a step of the clock immediately', async (t) => {
     const machine = newMachine(t);
     const probe = startProbe(t, machine);
     const end = Date.now() + 1000;
@@ -92,7 +92,7 @@ describe('the clock', { timeout: HANG_MS }, () => {
     for (const each of wall) assert.ok(Math.abs(each - now) <= HANG_MS / 1000, `${each} is not about ${now}`);
   });
 
-  test('applies a setting that was made before the start', async (t) => {
+  test('a process that starts after a step of the clock sees the moved time', async (t) => {
     const machine = newMachine(t);
     machine.clockOffsetMs = 3_600_000;
     const [now] = await seconds(startProbe(t, machine));
@@ -100,7 +100,7 @@ describe('the clock', { timeout: HANG_MS }, () => {
   });
 
   for (const wait of ['wait', 'wait_absl']) {
-    test(`${wait}: a wait until a time of the wall clock is as long on a clock that is wrong`, async (t) => {
+    test(`${wait}: a wait until a time of the wall clock takes as long if the clock is wrong`, async (t) => {
       const machine = newMachine(t);
       const probe = startProbe(t, machine);
       for (const offset of [-3_600_000, 3_600_000]) {
@@ -115,7 +115,7 @@ describe('the clock', { timeout: HANG_MS }, () => {
       const probe = startProbe(t, machine);
       await probe.do('clocks');
       const ended = probe.do(`${wait} 3600000`);
-      // Until or after it waits: at its next read, an hour has passed in either direction.
+      // Steps repeatedly, because the wait may begin only after the first step. Each step is as long as the wait.
       const moved = setInterval(() => (machine.clockOffsetMs += 3_600_000), 10);
       await ended;
       clearInterval(moved);
@@ -124,7 +124,10 @@ describe('the clock', { timeout: HANG_MS }, () => {
 });
 
 describe('the disk', { timeout: HANG_MS }, () => {
-  /** The possible contents of a file after the commands and a power cut; undefined: the file does not exist. */
+  /**
+   * Returns the possible contents of the file `name` after the commands and a power cut. The content undefined means
+   * that the file does not exist.
+   */
   async function outcomes(t, commands, name, { files, prepare = () => {}, cut } = {}) {
     const random = new Random(t);
     const machine = newMachine(t, files);
@@ -138,12 +141,12 @@ describe('the disk', { timeout: HANG_MS }, () => {
     return [...seen].sort();
   }
 
-  test('keeps what was synced', async (t) => {
+  test('keeps synced data', async (t) => {
     const seen = await outcomes(t, ['append f synced', 'sync f', 'syncdir'], 'f');
     assert.deepEqual(seen, ['synced']);
   });
 
-  test('may lose only what was not synced', async (t) => {
+  test('may lose only data that was not synced', async (t) => {
     const commands = ['append f synced', 'sync f', 'syncdir', `write f ${PAGE} x ${PAGE}`];
     const seen = await outcomes(t, commands, 'f', { cut: { pieceBytes: PAGE } });
     for (const content of seen) assert.ok(content.startsWith('synced'), content);
@@ -152,19 +155,19 @@ describe('the disk', { timeout: HANG_MS }, () => {
     assert.ok(seen.some((content) => content.length === 2 * PAGE && !content.includes('x')));
   });
 
-  test('writes what was not synced in any order, in pieces of 512 bytes', async (t) => {
+  test('writes data that was not synced in any order, in pieces of 512 bytes', async (t) => {
     const commands = [`write f 0 a ${PAGE}`, 'sync f', 'syncdir', `write f 0 b ${PAGE}`];
     const seen = await outcomes(t, commands, 'f');
     assert.ok(seen.length > 100, `${seen.length} outcomes`);
     for (const content of seen) assert.match(content, /^(a{512}|b{512}){8}$/);
   });
 
-  test('may have a name or not until the folder is synced', async (t) => {
+  test('may lose the name of a new file until the folder is synced', async (t) => {
     const seen = await outcomes(t, ['append f text', 'sync f'], 'f');
     assert.deepEqual(seen, ['text', undefined]);
   });
 
-  test('may have the old file of a name, whole, until the folder is synced', async (t) => {
+  test('may restore the complete old file that a rename replaced until the folder is synced', async (t) => {
     const commands = ['append g new', 'sync g', 'rename g f'];
     const unsynced = await outcomes(t, commands, 'f', { files: { f: 'old' } });
     assert.deepEqual(unsynced, ['new', 'old']);
@@ -172,14 +175,14 @@ describe('the disk', { timeout: HANG_MS }, () => {
     assert.deepEqual(synced, ['new']);
   });
 
-  test('may have a file that was removed until the folder is synced', async (t) => {
+  test('may restore a removed file until the folder is synced', async (t) => {
     const unsynced = await outcomes(t, ['unlink f', 'append g text', 'sync g'], 'f', { files: { f: 'old' } });
     assert.deepEqual(unsynced, ['old', undefined]);
     const synced = await outcomes(t, ['unlink f', 'syncdir'], 'f', { files: { f: 'old' } });
     assert.deepEqual(synced, [undefined]);
   });
 
-  test('keeps two names of one file', async (t) => {
+  test('keeps both names of a file with two names', async (t) => {
     const machine = newMachine(t, { f: 'old' });
     await run(t, machine, ['link f g', 'syncdir', 'append g more', 'sync g']);
     machine.cutPower(new Random(t));
@@ -188,14 +191,14 @@ describe('the disk', { timeout: HANG_MS }, () => {
     assert.equal(contentOf(machine, 'g'), 'oldmorex');
   });
 
-  test('may or may not have a cut that was not synced', async (t) => {
+  test('may lose a truncation that was not synced', async (t) => {
     const unsynced = await outcomes(t, ['cut f 3'], 'f', { files: { f: 'longer' } });
     assert.deepEqual(unsynced, ['lon', 'longer']);
     const synced = await outcomes(t, ['cut f 3', 'sync f', 'grow f 6', 'sync f'], 'f', { files: { f: 'longer' } });
     assert.deepEqual(synced, ['lon\0\0\0']);
   });
 
-  test('keeps its page cache when the process is killed', async (t) => {
+  test('keeps the page cache when the process is killed', async (t) => {
     const machine = newMachine(t);
     await run(t, machine, ['append f text']);
     const probe = startProbe(t, machine);
@@ -207,14 +210,14 @@ describe('the disk', { timeout: HANG_MS }, () => {
     assert.equal(contentOf(machine, 'f'), 'text');
   });
 
-  test('after a failed sync the page cache shows what the disk does not have', async (t) => {
+  test('after a failed sync, the page cache has data that the disk does not have', async (t) => {
     const machine = newMachine(t, { f: 'old' });
     machine.failSyncs({ match: 'f' });
     const probe = startProbe(t, machine);
     await probe.do('write f 0 n 3');
     assert.equal(await probe.do('sync f'), 'EIO');
     await probe.stop();
-    // The trap: another process reads the data and syncs it without an error, but a power cut loses it.
+    // Another process reads the data, and its sync of the file succeeds. The disk does not have the data nevertheless.
     const next = startProbe(t, machine);
     assert.equal(await next.do('bytes f 0 3'), 'nnn');
     assert.equal(await next.do('sync f'), '0');
@@ -224,7 +227,7 @@ describe('the disk', { timeout: HANG_MS }, () => {
     assert.deepEqual(machine.counts.failed, 1);
   });
 
-  test('after a failed sync and a drop the page cache shows the disk', async (t) => {
+  test('after a failed sync and a drop, the page cache has the data of the disk', async (t) => {
     const machine = newMachine(t, { f: 'old' });
     machine.failSyncs({ match: 'f' });
     const probe = startProbe(t, machine);
@@ -234,7 +237,7 @@ describe('the disk', { timeout: HANG_MS }, () => {
     assert.equal(await probe.do('bytes f 0 3'), 'old');
   });
 
-  test('a drop leaves dirty pages as they are', async (t) => {
+  test('a drop does not change dirty pages', async (t) => {
     const machine = newMachine(t, { f: 'old' });
     await run(t, machine, ['write f 0 n 3', 'drop f']);
     assert.equal(contentOf(machine, 'f'), 'nnn');
@@ -259,7 +262,7 @@ describe('the disk', { timeout: HANG_MS }, () => {
     assert.ok(seen.size > 5);
   });
 
-  test('fails the syncs that match, in their order', async (t) => {
+  test('lets the first matching syncs succeed and then fails the given number', async (t) => {
     const machine = newMachine(t);
     machine.failSyncs({ match: 'f', skip: 1, count: 2 });
     const probe = startProbe(t, machine);
@@ -272,7 +275,7 @@ describe('the disk', { timeout: HANG_MS }, () => {
     assert.deepEqual(answers, ['0', '0', '0', 'EIO', '0', 'EIO', '0']);
   });
 
-  test('fails a sync of the folder, and its names are not sure', async (t) => {
+  test('may lose the names in a folder if the sync of the folder fails', async (t) => {
     const seen = new Set();
     const random = new Random(t);
     for (let round = 0; round < 20; ++round) {
@@ -289,7 +292,7 @@ describe('the disk', { timeout: HANG_MS }, () => {
     assert.deepEqual([...seen].sort(), [0, 1]);
   });
 
-  test('writes back by itself', async (t) => {
+  test('writes dirty pages without a sync if write-back is on', async (t) => {
     const cut = { keep: 0 };
     const files = { f: 'o'.repeat(4 * PAGE) };
     const commands = [`write f 0 n ${4 * PAGE}`];
@@ -304,20 +307,20 @@ describe('the disk', { timeout: HANG_MS }, () => {
     assert.match(written, /no|on/);
   });
 
-  test('hangs until it is released', async (t) => {
+  test('lets matching syncs wait until the test releases them', async (t) => {
     const machine = newMachine(t);
     machine.hang({ match: 'f', skip: 1 });
     const probe = startProbe(t, machine);
     await probe.do('append f x');
     for (const file of ['g', 'f', 'g']) assert.equal(await probe.do(`sync ${file}`), '0');
     const synced = probe.do('sync f');
-    await machine.waitFor(({ waiting }) => waiting === 1, 'the sync waits');
+    await machine.waitFor(({ waiting }) => waiting === 1, 'the sync to wait');
     machine.release();
     assert.equal(await synced, '0');
     assert.deepEqual(machine.counts, { syncs: 4, failed: 0, waiting: 0, refused: 0 });
   });
 
-  test('is slow', async (t) => {
+  test('delays each sync by the time that the test sets', async (t) => {
     const machine = newMachine(t);
     machine.setSyncMs(50);
     const probe = startProbe(t, machine);
@@ -327,7 +330,7 @@ describe('the disk', { timeout: HANG_MS }, () => {
     assert.ok(process.hrtime.bigint() - start >= 50_000_000n);
   });
 
-  test('is full only for writes that grow a file', async (t) => {
+  test('a full disk rejects only writes that grow a file', async (t) => {
     const machine = newMachine(t, { f: 'old' });
     machine.setFreeBytes(2);
     const probe = startProbe(t, machine);
@@ -340,7 +343,7 @@ describe('the disk', { timeout: HANG_MS }, () => {
     assert.equal(await probe.do('bytes f 0 9'), 'nnnnnc');
   });
 
-  test('does not track locks and what SQLite maps', async (t) => {
+  test('does not track lock files and files that SQLite maps', async (t) => {
     const machine = newMachine(t);
     await run(t, machine, ['append f.lock x', 'append f-shm x', 'syncdir']);
     machine.cutPower(new Random(t));

@@ -1,5 +1,5 @@
-// Computes what a power cut leaves: of every file what the disk certainly had, and any pieces of what only the page
-// cache had, in any order; of every folder the names at one moment since its last sync.
+// Computes the files after a power cut. A file has the data that the disk certainly had, and random pieces of the data
+// that was only in the page cache. A folder has the names that it had at one moment since its last sync.
 import { linkSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { entryStates, isTracked } from './machine.mjs';
@@ -7,8 +7,8 @@ import { entryStates, isTracked } from './machine.mjs';
 const PAGE_BYTES = 4096;
 
 /**
- * What a power cut now would leave; see Machine.cutPower().
- * @returns {{name: string, inode: string, content: Buffer}[]} the names below the watched folder
+ * Returns the files that a power cut at this moment would leave; see Machine.cutPower().
+ * @returns {{name: string, inode: string, content: Buffer}[]} the files in the watched folder
  */
 export function remains(machine, random, { pieceBytes = 512, keep = 0.5 } = {}) {
   const chance = () => random.below(1024) < keep * 1024;
@@ -27,14 +27,15 @@ export function remains(machine, random, { pieceBytes = 512, keep = 0.5 } = {}) 
   return left;
 }
 
-/** Replaces the watched folder's content by what remains. */
+/** Replaces the content of the watched folder by the files that a power cut leaves. */
 export function cutPower(machine, random, options) {
   const { watched } = machine;
   const modes = new Map([...cachedFiles(machine)].map(([inode, path]) => [inode, statSync(path).mode & 0o777]));
   const left = remains(machine, random, options);
   for (const folder of foldersOf(watched)) {
     for (const name of filesIn(join(watched, folder))) {
-      // The content of a mapped file is undefined, and its user creates it again.
+      // Also removes the files that SQLite maps. Their content after a power cut is undefined, and SQLite creates them
+      // again.
       if (isTracked(name) || name.endsWith('-shm')) rmSync(join(watched, folder, name));
     }
   }
@@ -55,14 +56,14 @@ function foldersOf(watched, name = '') {
 const filesIn = (folder) =>
   readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile()).map(({ name }) => name);
 
-/** Finds each inode's content in the page cache. */
+/** Maps each inode to the path of the file that has its content in the page cache. */
 function cachedFiles({ folder, watched }) {
   const folders = [join(folder, 'kept'), ...foldersOf(watched).map((name) => join(watched, name))];
   const paths = folders.flatMap((each) => filesIn(each).map((name) => join(each, name)));
   return new Map(paths.map((path) => [String(statSync(path).ino), path]));
 }
 
-/** The inode of each name, at one of the moments since the folder was synced. */
+/** Maps the names in a folder to inodes, as they were at one random moment since the last sync of the folder. */
 function namesLeft(machine, folder, random) {
   const path = join(machine.watched, folder);
   const now = new Map(filesIn(path).map((name) => [name, String(statSync(join(path, name)).ino)]));
@@ -70,7 +71,7 @@ function namesLeft(machine, folder, random) {
   try {
     states = entryStates(machine, folder);
   } catch (error) {
-    // The process made the folder and never synced it: none of its names is certain.
+    // The process created the folder and never synced it, so the disk may have none of its names.
     if (error.code !== 'ENOENT') throw error;
     states = [new Map()];
   }
@@ -99,7 +100,10 @@ function contentLeft({ folder }, inode, cachedPath, { random, chance, pieceBytes
   return left;
 }
 
-/** A truncated file is truncated or not; a file that grew has grown to the end of any of its pieces. */
+/**
+ * The size of a file after the power cut. If the file was truncated, it has its old or its new size. If it grew, it
+ * ends at its old end, at its new end, or at the end of a piece between them.
+ */
 function sizeLeft(stored, cached, { random, chance, pieceBytes }) {
   if (cached <= stored) return chance() ? cached : stored;
   const pieces = Math.ceil((cached - stored) / pieceBytes);

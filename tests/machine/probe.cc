@@ -1,18 +1,18 @@
-// Executes one command for each line of its input, on files and clocks, and prints a result for each: a number, or the
-// name of an errno.
+// A program that executes a command, on files or clocks, for each line of its input. For each command it prints a
+// result: a number, or the name of an errno.
 //
-//   open F                  opens F for reading and writing, and creates it if necessary; the other commands do so too
+//   open F                  opens F for reading and writing, or creates it; the other commands first do this too
 //   append F TEXT           appends TEXT, with O_APPEND
-//   write F OFFSET BYTE N   writes N times the byte
+//   write F OFFSET BYTE N   writes the character BYTE N times
 //   cut F SIZE              calls ftruncate()
 //   grow F SIZE             calls posix_fallocate()
 //   sync F                  calls fsync()
 //   drop F                  calls posix_fadvise(POSIX_FADV_DONTNEED)
-//   bytes F OFFSET N        prints the bytes, '.' for zero
-//   rename F G, link F G    calls the function of that name
+//   bytes F OFFSET N        prints N bytes, with '.' for a zero
+//   rename F G, link F G    calls rename() or link()
 //   unlink F, syncdir       deletes F; syncs the folder
 //   clocks                  prints the seconds of clock_gettime, gettimeofday, time, std::chrono, absl::Now, monotonic
-//   wait MS, wait_absl MS   waits this long by the wall clock; prints the milliseconds of the monotonic clock
+//   wait MS, wait_absl MS   waits MS by the wall clock; prints the milliseconds that passed by the monotonic clock
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/time.h>

@@ -18,7 +18,7 @@ std::optional<std::string> WatchedNameOf(const std::string& path) {
   if (path.empty() || path[0] != '/') return std::nullopt;
   const std::string watched = WatchedFolder();
   if (path == watched) return "";
-  // The last part may be a name that does not exist.
+  // Resolves only the folder, because the file itself may not exist.
   char folder[PATH_MAX];
   if (realpath(FolderOf(path).c_str(), folder) == nullptr) return std::nullopt;
   const std::string whole = std::string(folder) + "/" + BaseOf(path);

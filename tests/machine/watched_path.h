@@ -5,17 +5,17 @@
 
 namespace stampgate {
 
-// The path of the descriptor's file.
+// Returns the path of the file that `fd` refers to.
 std::string PathOf(int fd);
 
-// `path` relative to the watched folder ("" for the folder itself), or nothing if it is elsewhere. A relative `path`
-// counts as elsewhere: processes under test get only absolute paths.
+// Returns `path` relative to the watched folder ("" for the folder itself), or nothing if `path` is outside this
+// folder. A relative `path` counts as outside; processes under test get only absolute paths.
 std::optional<std::string> WatchedNameOf(const std::string& path);
 
-// Whether the content of a file of that name is tracked.
+// Returns true if the machine tracks the content of files with this name.
 bool IsTracked(const std::string& name);
 
-// The part of a path before its last slash, and the part after it.
+// FolderOf returns the part of `path` before its last slash, BaseOf the part after it.
 std::string FolderOf(const std::string& path);
 std::string BaseOf(const std::string& path);
 

@@ -9,8 +9,8 @@
 
 namespace stampgate {
 
-// Decodes `text`. Accepts only the canonical text, without padding, line breaks or spare bits, so that two texts never
-// decode to the same bytes. Nothing for other texts.
+// Returns the bytes that `text` encodes. Returns nothing unless `text` is the canonical encoding: without padding,
+// without line breaks, with unused bits 0. Two different texts thus never decode to the same bytes.
 std::optional<std::string> DecodeBase64Url(absl::string_view text);
 
 }  // namespace stampgate

@@ -9,7 +9,7 @@
 namespace stampgate {
 namespace {
 
-TEST(Base64UrlTest, DecodesToBytes) {
+TEST(Base64UrlTest, ReturnsTheEncodedBytes) {
   EXPECT_EQ(DecodeBase64Url(""), "");
   EXPECT_EQ(DecodeBase64Url("Zg"), "f");
   EXPECT_EQ(DecodeBase64Url("Zm8"), "fo");
@@ -17,7 +17,7 @@ TEST(Base64UrlTest, DecodesToBytes) {
   EXPECT_EQ(DecodeBase64Url("-_8"), "\xfb\xff");
 }
 
-TEST(Base64UrlTest, AcceptsOneTextForTheSameBytes) {
+TEST(Base64UrlTest, AcceptsOnlyTheCanonicalTextOfSomeBytes) {
   for (const char* text :
        {"Zg==", "Zg=", "Zh", "Zm9", "Zm9v\n", " Zm9v", "Zm 9v", "+/8", "Z", "Zm9vZ", "Zm8\xff", "\xc3\xa4"}) {
     EXPECT_EQ(DecodeBase64Url(text), std::nullopt) << text;
@@ -25,8 +25,9 @@ TEST(Base64UrlTest, AcceptsOneTextForTheSameBytes) {
   EXPECT_EQ(DecodeBase64Url(std::string("Zm9v\0", 5)), std::nullopt);
 }
 
-// Puts every byte in place of each digit: only digits of the alphabet are accepted, and the result encodes back.
-TEST(Base64UrlTest, ReadsNoByteBeyondItsAlphabet) {
+// Replaces each digit by every possible byte. Only digits of the alphabet are accepted, and encoding the decoded bytes
+// returns the text.
+TEST(Base64UrlTest, RejectsBytesOutsideTheAlphabet) {
   for (int byte = 0; byte < 256; ++byte) {
     std::string text = "AAAA";
     text[1] = static_cast<char>(byte);

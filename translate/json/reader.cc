@@ -20,7 +20,8 @@ namespace od = simdjson::ondemand;
 
 static_assert(kJsonPadding >= simdjson::SIMDJSON_PADDING);
 
-// A parser keeps buffers of about five times its largest text; a parser that has read a large text is not kept.
+// A parser's buffers stay about five times as large as its largest text. A parser with larger buffers than this is not
+// kept for the next text.
 constexpr size_t kKeptParserBytes = 256 << 10;
 
 bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
@@ -30,7 +31,7 @@ absl::string_view TrimRight(absl::string_view text) {
   return text;
 }
 
-// RFC 8259, section 6.
+// Returns true if `text` is a number by RFC 8259, section 6.
 bool IsNumber(absl::string_view text) {
   size_t i = 0;
   auto digits = [&] {
@@ -56,7 +57,7 @@ bool IsNumber(absl::string_view text) {
   return i == text.size();
 }
 
-// Whether every backslash in `inner`, the text between two quotes, begins an escape of RFC 8259.
+// Returns true if every backslash in `inner`, the text between two quotes, begins a valid escape of RFC 8259.
 bool EscapesAreValid(absl::string_view inner) {
   for (size_t i = 0; i < inner.size(); ++i) {
     if (inner[i] != '\\') continue;
@@ -72,7 +73,7 @@ bool EscapesAreValid(absl::string_view inner) {
   return true;
 }
 
-// The value of the four hexadecimal digits at `digits`, which are valid.
+// Returns the value of the four hexadecimal digits at `digits`.
 uint32_t HexUnit(const char* digits) {
   uint32_t unit = 0;
   for (int i = 0; i < 4; ++i) {
@@ -82,7 +83,7 @@ uint32_t HexUnit(const char* digits) {
   return unit;
 }
 
-// Appends `c` in UTF-8; encodes a surrogate as if it were a character.
+// Writes `c` in UTF-8 to `out` and returns the end of the output. Encodes a surrogate as if it were a character.
 uint8_t* AppendCharacter(uint32_t c, uint8_t* out) {
   const auto more = [c](int shift) { return static_cast<uint8_t>(0x80 | (c >> shift & 0x3f)); };
   if (c < 0x80) {
@@ -103,8 +104,8 @@ uint8_t* AppendCharacter(uint32_t c, uint8_t* out) {
   return out;
 }
 
-// Unescapes `inner`, the text between two quotes, whose escapes are valid. A surrogate may lack its other half. Returns
-// the end of the output, which is never longer than `inner`.
+// Unescapes `inner`, the text between two quotes, into `out`, and returns the end of the output, which is never longer
+// than `inner`. Requires valid escapes, but a surrogate may lack its other half.
 uint8_t* UnescapeWithSurrogates(absl::string_view inner, uint8_t* out) {
   constexpr absl::string_view kShort = "bfnrt";
   constexpr absl::string_view kMeant = "\b\f\n\r\t";
@@ -137,7 +138,7 @@ const char* Reason(simdjson::error_code error) {
   return error == simdjson::UTF8_ERROR ? "JSON text is not UTF-8" : "JSON text is malformed";
 }
 
-// The member names of one object. Compares a few names one by one, and hashes many.
+// The member names of one object, to find duplicates. Compares a few names one by one, and uses a hash set for many.
 class SeenNames {
  public:
   bool Add(absl::string_view name) {
@@ -160,7 +161,7 @@ class SeenNames {
 
 }  // namespace
 
-// The parse of one document.
+// Parses one document.
 class JsonParse {
  public:
   JsonParse() : parser_(std::exchange(kept_parser, nullptr)) {
@@ -171,7 +172,7 @@ class JsonParse {
   }
 
   absl::Status Read(std::string& text, absl::FunctionRef<absl::Status(JsonValue& root)> on_root) {
-    // simdjson may read past the end of a truncated text: what it finds there must not continue the text.
+    // simdjson may read the bytes after a truncated text. They are NULs, so that they cannot continue the text.
     const size_t size = text.size();
     text.append(kJsonPadding, '\0');
     absl::Cleanup unpad = [&] { text.resize(size); };
@@ -181,7 +182,7 @@ class JsonParse {
     if (first == size) return absl::InvalidArgumentError("JSON text is empty");
     if (text[first] != '{') return absl::InvalidArgumentError("JSON text is not an object");
     if (auto error = parser_->iterate(text.data(), size, text.size()).get(document_)) {
-      // There is no document yet, so the error has no offset.
+      // The error has no offset, because there is no document yet that knows one.
       return absl::InvalidArgumentError(Reason(error));
     }
     od::value root;
@@ -245,7 +246,8 @@ class JsonParse {
  private:
   static od::value& Raw(JsonValue& value) { return *static_cast<od::value*>(value.value_); }
 
-  // Begins a value: checks and reads a scalar; a container is visited later.
+  // Fills `value` from simdjson's value `raw`. Reads and checks it if it is a scalar; an object or array is read by its
+  // visit.
   absl::Status Open(od::value& raw, int depth, JsonValue& value) {
     value.parse_ = this;
     value.value_ = &raw;
@@ -282,7 +284,7 @@ class JsonParse {
     if (value.text_.size() < 2 || value.text_.back() != '"')
       return MalformedAt("a string is malformed", value.text_.data());
     absl::string_view inner = value.text_.substr(1, value.text_.size() - 2);
-    // Reading the string also makes simdjson skip exactly the string, and not a colon after it.
+    // Without this read, simdjson would later skip this string and also a colon after it.
     od::raw_json_string unread;
     if (auto error = raw.get_raw_json_string().get(unread)) return Malformed(error);
     if (inner.find('\\') == absl::string_view::npos) {
@@ -290,7 +292,8 @@ class JsonParse {
       return absl::OkStatus();
     }
     if (!EscapesAreValid(inner)) return MalformedAt("a string has a malformed escape", value.text_.data());
-    // Unescaping shortens a string and happens once for each, so all strings fit into one buffer of the text's size.
+    // A string never becomes longer when it is unescaped, and each is unescaped only once, so one buffer of the text's
+    // size is enough for all strings.
     std::string_view unescaped;
     if (!Unescape(unread, unescaped)) return absl::OkStatus();
     value.string_ = absl::string_view(unescaped.data(), unescaped.size());
@@ -327,7 +330,7 @@ class JsonParse {
     return !parser_->unescape(raw, unescaped_end_).get(out);
   }
 
-  // Visits what the callback did not visit.
+  // If the callback did not visit `value`, an object or array, visits it, so that its content is checked.
   absl::Status Finish(JsonValue& value) {
     if (value.visited_) return absl::OkStatus();
     if (value.kind_ == JsonValue::Kind::kObject) {

@@ -8,11 +8,13 @@
 //     });
 //   });
 //
-// Accepts exactly RFC 8259 in UTF-8 with these restrictions: one object and nothing after it, no member name twice in
-// one object, no deeper than kMaxJsonDepth. A string or member name may contain an escaped half of a surrogate pair,
-// which is not a character: see JsonValue::string and IsUnicode. Values that the callback does not visit are checked
-// too. The parser is simdjson's On-Demand API; this class checks what that leaves to its user: number grammar,
-// literals, escapes of unread strings, and duplicates.
+// Accepts exactly the texts of RFC 8259 in UTF-8 that consist of one object, have no member name twice in one object,
+// and are nested at most kMaxJsonDepth deep. Checks also the values that the callback does not visit. A string or
+// member name may contain an escaped half of a surrogate pair, which is not a character: see JsonValue::string and
+// IsUnicode.
+//
+// The parser is simdjson's On-Demand API. It does not check the grammar of numbers, literals, the escapes of strings
+// that are not read, and duplicate names; this reader does.
 #ifndef STAMPGATE_TRANSLATE_JSON_READER_H_
 #define STAMPGATE_TRANSLATE_JSON_READER_H_
 
@@ -27,21 +29,21 @@
 
 namespace stampgate {
 
-// Nested objects and arrays, including the root.
+// The maximum number of objects and arrays inside each other, including the root.
 inline constexpr int kMaxJsonDepth = 64;
 
-// simdjson may read (and ignore) this many bytes after a text. A string with that much spare capacity is not
-// reallocated.
+// The number of bytes after a text that simdjson may read (and ignore). A string with so much spare capacity is not
+// reallocated by ReadJsonObject.
 inline constexpr size_t kJsonPadding = 64;
 
-// Whether a member name is Unicode. A name with an escaped surrogate that lacks its other half is not: the reader
-// encodes the surrogate in three bytes, as if it were a character. Such a name is not UTF-8, and differs from every
-// other name of its object.
+// Returns true if the member name `name`, as the reader returns it, is valid Unicode. A name in which an escaped
+// surrogate lacks its other half is not. The reader encodes such a surrogate in three bytes, as if it were a character.
+// The name is then not UTF-8, and differs from all other names of its object.
 bool IsUnicode(absl::string_view name);
 
 class JsonParse;
 
-// One value, valid while the callback that received it runs. A container can be visited once.
+// One JSON value. It is valid only during the callback that received it. An object or array can be visited only once.
 class JsonValue {
  public:
   enum class Kind { kNull, kFalse, kTrue, kNumber, kString, kObject, kArray };
@@ -51,42 +53,44 @@ class JsonValue {
 
   Kind kind() const { return kind_; }
 
-  // The value of a kString in UTF-8. Nothing if it is not Unicode, because an escaped surrogate lacks its other half.
-  // The view is valid as long as the document.
+  // The value of a kString in UTF-8, or nothing if the string is not valid Unicode, because an escaped surrogate lacks
+  // its other half. The view is valid until ReadJsonObject returns.
   const std::optional<absl::string_view>& string() const { return string_; }
 
-  // A kNumber in its original spelling.
+  // The text of a kNumber, in its original spelling.
   absl::string_view number() const { return text_; }
 
-  // The value's JSON text in the document. For a container, call it either before any visit, which it then makes, or
-  // after a complete one.
+  // Returns the JSON text of the value. For an object or array, call it before a visit or after a complete visit. A
+  // call before a visit counts as the one visit.
   absl::StatusOr<absl::string_view> Text();
 
-  // Calls `on_member` for each member of a kObject in order. Ends at the first error, its own or the callback's.
+  // Visits a kObject: calls `on_member` for each member, in order. Returns the first error of the JSON or of
+  // `on_member`, without visiting further members.
   absl::Status ForEachMember(OnMember on_member);
 
-  // Calls `on_element` for each element of a kArray in order. Ends at the first error.
+  // Visits a kArray: calls `on_element` for each element, in order. Returns the first error of the JSON or of
+  // `on_element`, without visiting further elements.
   absl::Status ForEachElement(OnElement on_element);
 
  private:
   friend class JsonParse;
 
   JsonParse* parse_ = nullptr;
-  void* value_ = nullptr;  // simdjson's value; a void pointer keeps simdjson out of this header
+  void* value_ = nullptr;  // simdjson's value; the pointer is void so that this header need not include simdjson
   int depth_ = 0;
   bool visited_ = false;
-  bool finished_ = false;  // visited to its end, and nothing after it has been read
+  bool finished_ = false;  // the visit is complete, and the parser has not moved past the value
   Kind kind_ = Kind::kNull;
   absl::string_view text_;
   std::optional<absl::string_view> string_;
 };
 
-// Reads `text`, which must be one JSON object, and passes it to `on_root`. May increase the capacity of `text`. Errors:
-// kInvalidArgument with a reason and a byte offset, never with a piece of the text; and the error that `on_root`
-// returns.
+// Reads `text`, which must be one JSON object, and passes the object to `on_root`. May increase the capacity of `text`.
+// Errors: kInvalidArgument, with a message that states the reason and usually the byte offset, and never quotes the
+// text; the error that `on_root` returns.
 absl::Status ReadJsonObject(std::string& text, absl::FunctionRef<absl::Status(JsonValue& root)> on_root);
 
-// Whether `text` is one strict JSON object.
+// Returns OK if `text` is one strict JSON object; otherwise the error that ReadJsonObject would return.
 absl::Status CheckJsonObject(absl::string_view text);
 
 }  // namespace stampgate

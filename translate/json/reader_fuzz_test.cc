@@ -1,5 +1,5 @@
-// Compares the reader with an independent implementation of RFC 8259 on thousands of damaged texts, the same in every
-// run.
+// Compares the reader with an independent implementation of RFC 8259 on thousands of damaged texts. Every run tests the
+// same texts.
 #include <gtest/gtest.h>
 
 #include <cctype>
@@ -15,7 +15,8 @@
 namespace stampgate {
 namespace {
 
-// The grammar, character by character, with the reader's bounds: one object, unique names, bounded depth.
+// Checks a text against the grammar of JSON, character by character, and against the reader's own rules: one object,
+// unique names, limited depth.
 class Checker {
  public:
   explicit Checker(const std::string& text) : text_(text) {}
@@ -139,7 +140,7 @@ class Checker {
   bool String(std::string& value, bool& unicode) {
     if (!Eat('"')) return false;
     while (true) {
-      if (Peek() < 0x20) return false;  // also at the end of the text
+      if (Peek() < 0x20) return false;  // Peek returns 0 at the end of the text
       if (Eat('"')) return true;
       if (!Eat('\\')) {
         value += text_[at_++];
@@ -260,12 +261,12 @@ void Damage(std::string& text, std::mt19937_64& random) {
     case 3:
       text.resize(at);
       break;
-    case 4: {  // copies a part to another place
+    case 4: {  // inserts a copy of a part at another place
       const std::string part = text.substr(at, random() % 20);
       text.insert(random() % (text.size() + 1), part);
       break;
     }
-    default: {  // replaces one piece by another
+    default: {  // overwrites a part with a piece of JSON
       const std::string& piece = kPieces[random() % std::size(kPieces)];
       text.replace(at, std::min(piece.size(), text.size() - at), piece);
       break;
@@ -273,7 +274,7 @@ void Damage(std::string& text, std::mt19937_64& random) {
   }
 }
 
-// Visits all values, as the readers of messages do.
+// Visits all values inside `value`, as the reader of messages does.
 absl::Status ReadAll(JsonValue& value) {
   if (value.kind() == JsonValue::Kind::kObject) {
     return value.ForEachMember([](absl::string_view, JsonValue& member) { return ReadAll(member); });
@@ -284,7 +285,7 @@ absl::Status ReadAll(JsonValue& value) {
   return value.Text().status();
 }
 
-TEST(JsonReaderFuzzTest, TheCheckerAcceptsTheSeeds) {
+TEST(JsonReaderFuzzTest, TheCheckerAcceptsTheTextsBeforeTheyAreDamaged) {
   for (const std::string& seed : Seeds()) EXPECT_TRUE(Checker(seed).IsStrictObject()) << seed;
 }
 
@@ -302,7 +303,7 @@ TEST(JsonReaderFuzzTest, AcceptsADamagedTextOnlyIfItIsStillJson) {
     ASSERT_EQ(ReadJsonObject(visited, ReadAll).ok(), strict) << text;
     ASSERT_EQ(visited, text);
   }
-  // Both results must be frequent, or the test would prove nothing.
+  // Unless the reader often accepts and often rejects a text, the test proves nothing.
   EXPECT_GT(accepted, kRounds / 50);
   EXPECT_LT(accepted, kRounds / 2);
 }

@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::Pair;
 
-// Writes a value back, member by member, so that a test sees what the reader returned.
+// Appends the value as JSON text to `out`, so that a test can compare the values that the reader returned.
 absl::Status Echo(JsonValue& value, std::string& out) {
   switch (value.kind()) {
     case JsonValue::Kind::kNull:
@@ -88,12 +88,12 @@ TEST(JsonReaderTest, UnescapesStringsAndNames) {
             "{\"abc\\n\":\"😀/\\\"\\\\\\u0000\",\"plain\":\"é\"}");
 }
 
-TEST(JsonReaderTest, AcceptsALoneSurrogateInAString) {
+TEST(JsonReaderTest, AStringMayContainAnEscapedHalfOfASurrogatePair) {
   EXPECT_EQ(EchoOf(R"({"a":"\ud800","b":"x\udc00y","c":"\ud800A"})"),
             R"({"a":NOT-UNICODE,"b":NOT-UNICODE,"c":NOT-UNICODE})");
 }
 
-TEST(JsonReaderTest, AcceptsALoneSurrogateInAName) {
+TEST(JsonReaderTest, AMemberNameMayContainAnEscapedHalfOfASurrogatePair) {
   std::string text =
       R"({"\ud800":1,"a\udc00\n\"\\\/\b\f\r\té\u00e9":2,"\ud83d\ude00":3,"\uD800\u0041":4,"\ud83d\ud83d\ude00":5,"\u0416":6})";
   std::vector<std::pair<std::string, bool>> names;
@@ -111,7 +111,7 @@ TEST(JsonReaderTest, AcceptsALoneSurrogateInAName) {
                           Pair("\xed\xa0\xbd😀", false), Pair("Ж", true)));
 }
 
-TEST(JsonReaderTest, TheCharacterBeforeTheSurrogatesIsUnicode) {
+TEST(JsonReaderTest, TheLastCharacterBelowTheSurrogatesIsUnicode) {
   EXPECT_TRUE(IsUnicode("\xed\x9f\xbf"));
   EXPECT_TRUE(IsUnicode("\xee\x80\x80"));
   EXPECT_TRUE(IsUnicode(""));
@@ -141,7 +141,7 @@ TEST(JsonReaderTest, ReturnsTheTextOfAVisitedContainer) {
       texts, ElementsAre(R"([1, {"b" : 2} ])", R"({ "d":[ ] })", R"({"a": [1, {"b" : 2} ] , "c":{ "d":[ ] },"e":0 })"));
 }
 
-TEST(JsonReaderTest, RefusesTheTextOfAContainerDuringAVisit) {
+TEST(JsonReaderTest, TextFailsForAContainerThatIsBeingVisited) {
   std::string text = R"({"a":1})";
   absl::Status within;
   ASSERT_TRUE(ReadJsonObject(text, [&](JsonValue& root) {
@@ -175,7 +175,7 @@ TEST(JsonReaderTest, ReturnsTheTextOfTheRoot) {
               }).ok());
 }
 
-TEST(JsonReaderTest, AContainerCanBeVisitedOnce) {
+TEST(JsonReaderTest, AContainerCanBeVisitedOnlyOnce) {
   std::string text = R"({"a":[1]})";
   absl::Status second = absl::OkStatus();
   ASSERT_TRUE(ReadJsonObject(text, [&](JsonValue& root) {
@@ -196,7 +196,7 @@ TEST(JsonReaderTest, ACallbackCanEndTheVisit) {
 
 class MalformedJsonTest : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(MalformedJsonTest, IsRefusedWhetherVisitedOrNot) {
+TEST_P(MalformedJsonTest, IsRejectedEvenIfTheCallbackDoesNotVisitIt) {
   EXPECT_THAT(EchoOf(GetParam()), HasSubstr("ERROR")) << GetParam();
   EXPECT_EQ(CheckJsonObject(GetParam()).code(), absl::StatusCode::kInvalidArgument) << GetParam();
 }
@@ -234,7 +234,7 @@ INSTANTIATE_TEST_SUITE_P(Duplicates, MalformedJsonTest,
                                            "{\"o\":[{\"x\":1,\"x\":2}]}", "{\"\":1,\"\":2}",
                                            "{\"\\ud800\":1,\"\\uD800\":2}"));
 
-TEST(JsonReaderTest, DuplicatesAreFoundAmongManyNames) {
+TEST(JsonReaderTest, ADuplicateIsFoundAmongManyNames) {
   std::string names;
   for (int i = 0; i < 1000; ++i) absl::StrAppend(&names, "\"m", i, "\":0,");
   EXPECT_TRUE(CheckJsonObject(absl::StrCat("{", names, "\"last\":0}")).ok());
@@ -242,7 +242,7 @@ TEST(JsonReaderTest, DuplicatesAreFoundAmongManyNames) {
   EXPECT_FALSE(CheckJsonObject(absl::StrCat("{", names, "\"m999\":0}")).ok());
 }
 
-TEST(JsonReaderTest, DepthIsBounded) {
+TEST(JsonReaderTest, ATextIsRejectedIfItIsNestedTooDeep) {
   auto nested = [](int depth, absl::string_view open, absl::string_view close) {
     std::string text = "{\"a\":";
     for (int i = 1; i < depth; ++i) absl::StrAppend(&text, open);
@@ -257,14 +257,14 @@ TEST(JsonReaderTest, DepthIsBounded) {
   EXPECT_FALSE(CheckJsonObject(absl::StrCat("{\"a\":", std::string(1000000, '['))).ok());
 }
 
-TEST(JsonReaderTest, ErrorsHaveAnOffsetAndQuoteNothing) {
+TEST(JsonReaderTest, AnErrorStatesAnOffsetAndQuotesNothing) {
   absl::Status status = CheckJsonObject(R"({"token":"hush-hush","x":hush})");
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()), HasSubstr("near byte 25"));
   EXPECT_THAT(std::string(status.message()), Not(HasSubstr("hush")));
 }
 
-TEST(JsonReaderTest, ReadsMayBeNested) {
+TEST(JsonReaderTest, ACallbackCanReadAnotherDocument) {
   std::string outer = R"({"a":"x\n","b":"y\n"})";
   std::string seen;
   ASSERT_TRUE(ReadJsonObject(outer, [&](JsonValue& root) {
@@ -285,7 +285,7 @@ TEST(JsonReaderTest, EveryTruncatedDocumentIsRefused) {
   EXPECT_TRUE(CheckJsonObject(text).ok());
 }
 
-TEST(JsonWriterTest, EscapesOnlyWhatMustBeEscaped) {
+TEST(JsonWriterTest, EscapesOnlyTheCharactersThatJsonRequiresToBeEscaped) {
   std::string out;
   AppendJsonString(absl::string_view("a\"\\/\b\f\n\r\t\0\x1f\x7f é😀", 19), out);
   EXPECT_EQ(out, "\"a\\\"\\\\/\\b\\f\\n\\r\\t\\u0000\\u001f\x7f é😀\"");

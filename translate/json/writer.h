@@ -8,8 +8,8 @@
 
 namespace stampgate {
 
-// Appends `value`, which must be UTF-8, as a JSON string. Escapes exactly the characters for which RFC 8259 requires
-// it, so that equal values give equal bytes.
+// Appends `value`, which must be UTF-8, to `out` as a JSON string. Escapes only the characters that RFC 8259 requires
+// to be escaped; equal values thus give equal bytes.
 void AppendJsonString(absl::string_view value, std::string& out);
 
 }  // namespace stampgate

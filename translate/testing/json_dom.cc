@@ -37,8 +37,8 @@ absl::Status Read(JsonValue& value, Json& json) {
   return absl::InternalError("unknown kind");
 }
 
-// A name may contain surrogates without their other halves, encoded in three bytes by the reader. In JSON text they are
-// escaped.
+// Appends a member name as JSON. The reader encodes a surrogate that lacks its other half in three bytes; this writes
+// it as an escape again.
 void AppendName(const std::string& name, std::string& out) {
   std::string quoted;
   AppendJsonString(name, quoted);
@@ -108,7 +108,7 @@ absl::StatusOr<Json> ParseJson(absl::string_view text) {
   Json json;
   absl::Status status = ReadJsonObject(document, [&](JsonValue& root) { return Read(root, json); });
   if (!status.ok()) return status;
-  if (json.members.size() != 1) return absl::InvalidArgumentError("not one JSON value");
+  if (json.members.size() != 1) return absl::InvalidArgumentError("the text is not exactly one JSON value");
   return std::move(json.members["value"]);
 }
 

@@ -1,4 +1,4 @@
-// JSON documents as trees, which tests compare, change and write.
+// JSON documents as trees, which tests can compare, change and convert to text.
 #ifndef STAMPGATE_TRANSLATE_TESTING_JSON_DOM_H_
 #define STAMPGATE_TRANSLATE_TESTING_JSON_DOM_H_
 
@@ -13,14 +13,14 @@
 
 namespace stampgate::testing {
 
-// One value. Equality ignores the order of members, white space and the escaping of strings; it compares numbers by
-// their spelling.
+// A JSON value. Two values are equal even if the order of members, the white space or the escapes differ. Numbers are
+// equal only if they have the same spelling.
 struct Json {
   using Kind = JsonValue::Kind;
 
   Kind kind = Kind::kNull;
   std::string text;     // a number's spelling, or a string's value in UTF-8
-  bool unicode = true;  // if false, `text` is the JSON text of a string that has no value in UTF-8
+  bool unicode = true;  // if false, the value is a string that is not valid Unicode, and `text` is its JSON text
   std::map<std::string, Json> members;
   std::vector<Json> elements;
 
@@ -34,18 +34,18 @@ struct Json {
 
 bool operator==(const Json& a, const Json& b);
 
-// Parses any JSON value with the program's own reader, whose strictness json/reader_test.cc proves.
+// Parses any JSON value with the program's own reader. json/reader_test.cc tests that this reader is strict.
 absl::StatusOr<Json> ParseJson(absl::string_view text);
 
-// Parses text that must be JSON; fails the test if it is not.
+// Returns the JSON value that `text` contains; fails the test if `text` is not JSON.
 Json JsonOf(absl::string_view text);
 
-// The text without white space, members ordered by name.
+// Returns the JSON text of `json`, without white space and with the members ordered by name.
 std::string ToText(const Json& json);
 inline void PrintTo(const Json& json, std::ostream* out) { *out << ToText(json); }
 
-// Sets the value at an RFC 6901 pointer: a member, new or not, of an existing object, or an existing element. Returns
-// false if there is no such place.
+// Sets the value at the JSON Pointer (RFC 6901) `pointer`. It must name a member of an existing object, which may be
+// new, or an existing element of a list; otherwise returns false.
 bool SetAt(Json& root, absl::string_view pointer, Json value);
 
 }  // namespace stampgate::testing

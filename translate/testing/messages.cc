@@ -17,7 +17,7 @@ using google::protobuf::OneofDescriptor;
 using google::protobuf::Reflection;
 using google::protobuf::Timestamp;
 
-// Makes values for the fields of one message, singular or repeated, of any type.
+// Functions that return or set a value for a field, one for each type of field.
 struct Values {
   std::function<std::string(const FieldPlan&)> text;
   std::function<bool()> flag;
@@ -71,7 +71,7 @@ void SetOne(Message& message, const FieldPlan& plan, const Values& values) {
   }
 }
 
-// Whether mutually exclusive fields omit this one, if the one with index `choice` is set.
+// Returns true if `field` must not be set because it and the field with the index `choice` exclude each other.
 bool IsExcluded(const FieldPlan& field, const MessagePlan& plan, int choice) {
   if (const OneofDescriptor* oneof = field.field->real_containing_oneof()) {
     return oneof->field(choice % oneof->field_count()) != field.field;
@@ -80,7 +80,7 @@ bool IsExcluded(const FieldPlan& field, const MessagePlan& plan, int choice) {
   return std::find(group.begin(), group.end(), &field) != group.end() && group[choice % group.size()] != &field;
 }
 
-// A submit's idempotency key is neither in its body nor in what a client stamps.
+// Returns true if `field` is the idempotency key of a submit, which is never part of a body.
 bool IsKey(const FieldPlan& field) { return field.role == v1::FIELD_ROLE_IDEMPOTENCY_KEY; }
 
 std::string FullText(const FieldPlan& plan) {
@@ -209,7 +209,7 @@ void FillFully(Message& message, const MessagePlan& plan, int choice) {
     time.set_nanos(123456789);
   };
   values.message = [&](Message& inner, const MessagePlan& inner_plan) {
-    // A message that contains itself ends at the first repetition.
+    // If a message can contain itself, leaves the inner message empty, so that the recursion ends.
     if (&inner_plan != &plan) FillFully(inner, inner_plan, choice);
   };
   for (const FieldPlan& field : plan.fields) {

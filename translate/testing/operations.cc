@@ -25,7 +25,7 @@ const Operation& OperationOf(absl::string_view method) {
   for (const Operation& operation : Operations().operations()) {
     if (operation.method->name() == method) return operation;
   }
-  std::cerr << "there is no operation " << method << std::endl;
+  std::cerr << "no linked operation has the name " << method << std::endl;
   std::abort();
 }
 

@@ -1,4 +1,4 @@
-// The operations that a test links, and messages from text format.
+// Returns the operations that are linked into a test, and parses messages from protobuf text format.
 #ifndef STAMPGATE_TRANSLATE_TESTING_OPERATIONS_H_
 #define STAMPGATE_TRANSLATE_TESTING_OPERATIONS_H_
 
@@ -12,19 +12,22 @@
 
 namespace stampgate::testing {
 
-// The table of all linked operations, for the operator "Service".
+// Returns the table of all linked operations. The name of upstream's operator is "Service".
 const OperationTable& Operations();
 
-// The operation of this method name, such as "GetPolicy". Ends the test program if there is none.
+// Returns the operation whose method has this name, such as "GetPolicy". Ends the test program if there is none.
 const Operation& OperationOf(absl::string_view method);
 
-// The plan of the message, made for the operator "Service". Ends the test program if it has no JSON form.
+// Returns the plan of the type of `message`. The name of upstream's operator is "Service". Ends the test program if the
+// type has no JSON form.
 const MessagePlan& PlanOf(const google::protobuf::Message& message);
 
-// A request of the operation from protobuf text format. Fails the test if it is not one.
+// Returns the request of the operation that `text_proto` describes in protobuf text format. Fails the test if it cannot
+// be parsed.
 std::unique_ptr<google::protobuf::Message> RequestOf(const Operation& operation, const std::string& text_proto);
 
-// A message of type T from protobuf text format. Fails the test if it is not one.
+// ParseTextProto fills `message`, and Proto returns a message of type T, from protobuf text format. Both fail the test
+// if `text_proto` cannot be parsed.
 bool ParseTextProto(const std::string& text_proto, google::protobuf::Message& message);
 template <typename T>
 T Proto(const std::string& text_proto) {

@@ -1,4 +1,4 @@
-// A request's way to its JSON in one step, for tests of both halves.
+// Checks and renders a request in one step, for tests.
 #ifndef STAMPGATE_TRANSLATE_TESTING_RENDERING_H_
 #define STAMPGATE_TRANSLATE_TESTING_RENDERING_H_
 
@@ -9,10 +9,11 @@
 
 namespace stampgate::testing {
 
-// Checks a request of one of Operations(), and renders it. Errors: those of CheckedRequest::Check.
+// Checks `request`, a request of `operation` (one of Operations()), and renders it. Errors: those of
+// CheckedRequest::Check.
 absl::StatusOr<RenderedRequest> CheckAndRender(const Operation& operation, google::protobuf::Message& request);
 
-// The same with CheckedRequest::CheckUnstamped.
+// Like CheckAndRender, but checks the request with CheckedRequest::CheckUnstamped.
 absl::StatusOr<RenderedRequest> CheckAndRenderUnstamped(const Operation& operation, google::protobuf::Message& request);
 
 }  // namespace stampgate::testing

@@ -26,7 +26,7 @@ Details DetailsOf(const absl::Status& status) {
       details.retry_delay =
           absl::Seconds(retry.retry_delay().seconds()) + absl::Nanoseconds(retry.retry_delay().nanos());
     } else {
-      ADD_FAILURE() << "unknown detail " << any.type_url();
+      ADD_FAILURE() << "the status has a detail of an unknown type: " << any.type_url();
     }
   }
   return details;

@@ -1,4 +1,4 @@
-// Extracts from a Status the details that a caller sees.
+// Extracts the details that a caller gets from a Status.
 #ifndef STAMPGATE_TRANSLATE_TESTING_STATUS_H_
 #define STAMPGATE_TRANSLATE_TESTING_STATUS_H_
 
@@ -22,7 +22,7 @@ struct Details {
   std::string domain;
   std::string reason;
   std::map<std::string, std::string> metadata;
-  std::vector<std::pair<std::string, std::string>> violations;  // field and description
+  std::vector<std::pair<std::string, std::string>> violations;  // the field and the description of each
   std::optional<absl::Duration> retry_delay;
 };
 Details DetailsOf(const absl::Status& status);

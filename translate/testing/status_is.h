@@ -1,4 +1,4 @@
-// A matcher for a Status: its code, and its message.
+// StatusIs, a matcher for the code, and optionally the message, of a Status.
 #ifndef STAMPGATE_TRANSLATE_TESTING_STATUS_IS_H_
 #define STAMPGATE_TRANSLATE_TESTING_STATUS_IS_H_
 

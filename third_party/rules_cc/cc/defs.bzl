@@ -1,6 +1,6 @@
-"""Bazel 4's own C++ rules under the names that rules_cc gives them.
+"""Defines the C++ rules that are built into Bazel 4 under the names that rules_cc gives them.
 
-@bazel_tools loads this file; Debian's rules_cc is too new for Debian's Bazel.
+@bazel_tools loads this file. It replaces Debian's rules_cc, which is too new for Debian's Bazel.
 """
 
 cc_binary = native.cc_binary
