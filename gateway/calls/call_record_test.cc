@@ -94,7 +94,7 @@ TEST_F(CallRecordTest, ACallThatWasNotAllowedHasNoOutcome) {
   EXPECT_THAT(AuditLines(kOutcome), IsEmpty());
 }
 
-TEST_F(CallRecordTest, AnExchangeThatContinuesEndsTheAuditLater) {
+TEST_F(CallRecordTest, TheAuditHasTheOutcomeOfAnExchangeThatContinuesAfterTheReply) {
   Allow();
   record_->SetCaller(caller());
   record_->Answer(ToStatus(GatewayError(Code::kUnknown, v1::ERROR_REASON_OUTCOME_UNKNOWN, "our words")),
