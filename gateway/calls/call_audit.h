@@ -50,9 +50,9 @@ class CallAudit {
   // been called.
   void Allow(const KnownCaller& caller, AuditDecision decision, absl::AnyInvocable<void(absl::Status)> done);
 
-  // Like Allow, but for a call that reads events. Such a call causes no stamp, so AllowRead succeeds also while the
-  // audit log cannot be written. It still fails if too many reads are open. Otherwise a caller could hide reads from
-  // the audit log by flooding the log.
+  // Does the same as Allow for a call that reads events. Such a call causes no stamp, so AllowRead succeeds also while
+  // the audit log cannot be written. It still fails if too many reads are open. Otherwise a caller could hide reads
+  // from the audit log by flooding the log.
   void AllowRead(const KnownCaller& caller, absl::AnyInvocable<void(absl::Status)> done);
 
   // Returns whether the call was allowed and recorded, and has not ended.
