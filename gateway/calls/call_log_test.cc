@@ -81,7 +81,7 @@ TEST_F(CallLogTest, RefusalsAndFailuresHaveALine) {
 TEST_F(CallLogTest, OtherEndsHaveALineIfEveryCallIsLogged) {
   for (const absl::Status& status :
        {absl::OkStatus(), Upstreams(Code::kNotFound), Upstreams(Code::kPermissionDenied),
-        Ours(Code::kDeadlineExceeded, v1::ERROR_REASON_UPSTREAM_TIMEOUT), absl::CancelledError("the caller has gone"),
+        Ours(Code::kDeadlineExceeded, v1::ERROR_REASON_UPSTREAM_TIMEOUT), absl::CancelledError("the caller has left"),
         Ours(Code::kUnavailable, v1::ERROR_REASON_SHUTTING_DOWN)}) {
     EXPECT_EQ(EventOf(status), "none") << status;
     EXPECT_EQ(EventOf(status, /*every_call=*/true), "call_ended") << status;

@@ -13,7 +13,7 @@
 
 namespace stampgate {
 
-// Returns random numbers, which need not be secret, but must not repeat.
+// A source of random numbers, which need not be secret, but must not repeat.
 using RandomNumber = std::function<uint64_t()>;
 
 // Immutable. Contains 32 bytes and a flag, and no pointer.

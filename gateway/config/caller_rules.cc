@@ -51,7 +51,7 @@ class Owners {
   }
 
  private:
-  std::map<std::string, std::string> owners_;  // the first path of each value
+  std::map<std::string, std::string> owners_;  // for each value, the path that uses it
 };
 
 std::string NoMethod(const std::string& name) {

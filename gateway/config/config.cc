@@ -246,7 +246,7 @@ void CheckStore(config::v1::Config& config, ConfigReport& report) {
 }
 
 void CheckWebhookPaths(const google::protobuf::RepeatedPtrField<std::string>& paths, ConfigReport& report) {
-  constexpr size_t kShortest = 24;  // '/' and 23 characters: 22 random letters and digits cannot be guessed
+  constexpr size_t kShortest = 24;  // long enough: 22 random letters and digits cannot be guessed
   constexpr int kMost = 8;
   const auto allowed = [](char c) { return absl::ascii_isalnum(c) || absl::StrContains("-_.~/", c); };
   std::set<absl::string_view> known;

@@ -12,8 +12,8 @@
 
 namespace stampgate {
 
-// Reports only the first fault of a field and of the fields in it, because later rules would check a value that was not
-// read.
+// Once a field has a fault, ignores later faults of this field and of the fields in it, because later rules would check
+// a value that was not read.
 class ConfigReport {
  public:
   // `faults` and `places` are the results of reading `file`.

@@ -54,7 +54,7 @@ class Reloader {
 
  private:
   void Look();
-  // Does nothing but wait while the config file is being written.
+  // While the config file may be half-written, only plans the next check.
   void LookAtConfig();
   void Take(const absl::StatusOr<Loaded>& loaded);
   void LogOnce(const absl::Status& status, const char* event, const LogFields& more, std::string& logged);

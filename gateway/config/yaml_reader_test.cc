@@ -140,7 +140,7 @@ struct Refusal {
 
 class RefusalTest : public testing::TestWithParam<Refusal> {};
 
-TEST_P(RefusalTest, NamesThePlace) { EXPECT_EQ(FaultsOf(GetParam().text), GetParam().faults); }
+TEST_P(RefusalTest, ReportsTheFaultAtItsPlace) { EXPECT_EQ(FaultsOf(GetParam().text), GetParam().faults); }
 
 INSTANTIATE_TEST_SUITE_P(
     ConfigReaderTest, RefusalTest,

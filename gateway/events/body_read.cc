@@ -87,7 +87,7 @@ absl::Status EventBodyRead::ExpiredAtOffset() const {
 }
 
 void EventBodyRead::OnSent(bool ok) {
-  if (!ok) return End(absl::CancelledError("the caller has gone"));
+  if (!ok) return End(absl::CancelledError("the caller has left"));
   if (whole_) return End(absl::OkStatus());
   ReadOn();
 }

@@ -260,7 +260,7 @@ TEST_F(EventBodyReadTest, APolicyThatHidesTheEventEndsTheRead) {
   Next();
   Grant("'even'");
   OnSent();
-  source_.Serve();  // reads by the old policy, and finds the caller again
+  source_.Serve();  // reads by the old policy, then authorizes the caller again
   EXPECT_FALSE(output_.has_message());
   EXPECT_EQ(identified_, 2);
   source_.Serve();

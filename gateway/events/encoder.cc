@@ -72,7 +72,7 @@ absl::StatusOr<std::unique_ptr<const EventEncoder>> EventEncoder::Create(absl::s
     if (!plan.ok()) return plan.status();
     for (const std::string& type : field->options().GetExtension(v1::field).event_types()) {
       if (!encoder->by_type_.emplace(type, Decoded{field, *plan}).second) {
-        return absl::FailedPreconditionError(absl::StrCat("two fields are for events of the type ", type));
+        return absl::FailedPreconditionError(absl::StrCat("two fields are assigned to events of the type ", type));
       }
     }
   }

@@ -21,7 +21,7 @@ namespace stampgate {
 // The maximum size of a message with events: by default, clients reject messages over 4 MiB.
 inline constexpr size_t kMaxEventMessageBytes = 3 << 20;
 
-// Immutable, because all subscribers share it.
+// An encoded event. Immutable, because all subscribers share it.
 struct EncodedEvent {
   Position position = 0;
   ChainDigest digest = {};

@@ -110,7 +110,7 @@ void EventFeed::Cancel(ReaderId id) {
     // A thread may be reading the page. Serve then discards the page, and ends the job.
     if (!on_page) std::erase(serving_, id);
   }
-  if (on_page) on_page(absl::CancelledError("the caller has gone"));
+  if (on_page) on_page(absl::CancelledError("the caller has left"));
 }
 
 Position EventFeed::latest() const {
@@ -182,7 +182,7 @@ void EventFeed::Serve(Job job, EventReader& reader) {
     std::lock_guard lock(mutex_);
     const bool patient = job.request.patience > absl::ZeroDuration();
     if (std::erase(serving_, job.id) == 0) {  // cancelled during the read
-      page = absl::CancelledError("the caller has gone");
+      page = absl::CancelledError("the caller has left");
     } else if (patient && draining_) {
       page = absl::AbortedError("the event feed drains");
     } else if (patient && page.ok() && page->through.position == job.request.after.position) {

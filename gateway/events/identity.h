@@ -1,4 +1,4 @@
-// The identity that a call shows of its caller.
+// How a call identifies its caller.
 #ifndef STAMPGATE_GATEWAY_EVENTS_IDENTITY_H_
 #define STAMPGATE_GATEWAY_EVENTS_IDENTITY_H_
 

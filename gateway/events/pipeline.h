@@ -31,7 +31,7 @@ namespace stampgate {
 // Thread-safe.
 class EventPipeline {
  public:
-  // The observers of the event log's state. Called on any thread; they must not block.
+  // The observers of the event log's state. The gateway calls them on any thread. They must not block.
   struct Observers {
     std::function<void()> on_fatal;              // once, when the log has failed permanently: the process must end
     std::function<void(bool hangs)> on_hanging;  // when the log's disk begins to hang, and when it works again

@@ -201,7 +201,7 @@ TEST_F(EventQueryTest, AStrangerIsRejected) {
   EXPECT_THAT(lines(), ElementsAre("call_refused"));
 }
 
-TEST_F(EventQueryTest, ACallerThatIsFoundLaterGetsItsResponse) {
+TEST_F(EventQueryTest, ACallWhoseCallerIsIdentifiedLaterGetsItsResponse) {
   hold_identity_ = true;
   Get("event_id: 'event-3'");
   EXPECT_FALSE(source_.has_task());

@@ -15,7 +15,7 @@
 namespace stampgate {
 namespace {
 
-absl::Status CallerGone() { return absl::CancelledError("the caller has gone"); }
+absl::Status CallerGone() { return absl::CancelledError("the caller has left"); }
 
 }  // namespace
 
@@ -79,7 +79,7 @@ void Subscription::ReadOn() {
   const std::shared_ptr<Subscription> self = shared_from_this();
   environment_.source->Next(reader_, std::move(request),
                             [self](absl::StatusOr<EventPage> page) { self->OnPage(std::move(page)); });
-  // A Cancel before Next had no Next to end, so this ends it.
+  // If Cancel ran before Next, it found no Next to end. So the Next is cancelled here.
   if (cancelled_) environment_.source->Cancel(reader_);
 }
 
@@ -89,8 +89,7 @@ void Subscription::OnPage(absl::StatusOr<EventPage> page) {
   if (cancelled_) return End(CallerGone());
   if (HasTokenEnded()) return End(ExpiredAtPlace());
   if (environment_.access.Get() != access_.caller.access) return Reauthorize();
-  // A page without events, after a stretch of the log without an event for this caller, is sent only when a heartbeat
-  // is due.
+  // If the page has no events for this caller, and only moves the place, it is sent only when a heartbeat is due.
   const bool silent = page->events.empty() && page->through.position > place_.position;
   if (silent && SinceSent() < environment_.heartbeat_interval) {
     place_ = page->through;

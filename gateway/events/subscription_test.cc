@@ -144,7 +144,7 @@ TEST_F(SubscriptionTest, EachPageIsSentAndTheNextIsReadOnceItWasSent) {
   Leave();
 }
 
-TEST_F(SubscriptionTest, TheReadHasTheFilterOfTheRequestAndWhatTheCallerMaySee) {
+TEST_F(SubscriptionTest, TheReadFiltersByTheRequestAndByWhatTheCallerMaySee) {
   Grant("'a', 'b'");
   Start(absl::StrCat(kEarliest, " filter { organization_ids: 'a' types: ['t', 'u'] }"));
   source_.Serve();

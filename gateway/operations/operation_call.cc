@@ -122,7 +122,7 @@ absl::Status OperationCall::ChooseKey() {
   decision.reason = "no key signs for this organization";
   record_.audit().Deny(caller_, std::move(decision));
   return ToStatus(GatewayError(StatusCode::kPermissionDenied, v1::ERROR_REASON_ORGANIZATION_NOT_SERVED,
-                               "there is no key for this organization_id"));
+                               "no key of the gateway signs for this organization_id"));
 }
 
 void OperationCall::Render() {

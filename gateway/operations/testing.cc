@@ -66,7 +66,8 @@ void FakeUpstream::End(CallId id, UpstreamOutcome outcome) {
   {
     std::lock_guard lock(mutex_);
     const auto found = exchanges_.find(id);
-    ASSERT_TRUE(found != exchanges_.end() && found->second.done) << "nobody waits for exchange " << id;
+    ASSERT_TRUE(found != exchanges_.end() && found->second.done)
+        << "the Done of exchange " << id << " was already called";
     done = std::exchange(found->second.done, nullptr);
     if (failure == nullptr || !failure->goes_on) {
       late = std::move(found->second.late);

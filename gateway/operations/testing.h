@@ -182,8 +182,9 @@ class Replies {
   const std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
-// The fixture of the tests of calls. Without an audit and a signature that waits, a call runs on the test's thread.
-// With an audit, the audit's thread writes the decision, and the call continues on that thread and on `signing`.
+// The fixture of the tests of calls. Without an audit and a call store, a call runs on the test's thread. With an
+// audit, the audit's thread writes the decision and continues the call. With either of them, the call signs on
+// `signing`.
 //
 // At the end, each test checks that every call has replied once, and that nothing still refers to the call.
 class CallTest : public ::testing::Test {

@@ -103,7 +103,7 @@ std::optional<std::string> GuardRules::Refuse(const Message& request, const Mess
     if (each.guard == v1::FIELD_GUARD_EXPORT_KEY && !export_keys_.empty()) {
       const std::optional<std::string> key = DecodeExportKey(TextOf(request, &each));
       if (!key.has_value() || !export_keys_.contains(*key)) {
-        return absl::StrCat(field->name(), " is none of export_public_keys");
+        return absl::StrCat(field->name(), " is not one of export_public_keys");
       }
     }
     if (each.message == nullptr) continue;

@@ -203,7 +203,7 @@ TEST(GuardRulesTest, AnExportKeyIsFoundAtAnyDepth) {
     for (const std::string& other : {std::string(), std::string(kPointOfTwo), "02" + std::string(kPointOfOne).substr(2),
                                      "0x" + std::string(kPointOfOne), std::string("00"), std::string("x")}) {
       EXPECT_EQ(Refusal(grant, MoveWith(place, absl::StrCat("key: '", other, "'"))),
-                "key is none of export_public_keys")
+                "key is not one of export_public_keys")
           << place << other;
     }
     EXPECT_EQ(Refusal("", MoveWith(place, "key: 'anything'")), "") << place;
@@ -229,8 +229,8 @@ TEST(GuardRulesTest, ARuleThatCannotBeEvaluatedRefuses) {
 
   const std::string keys = absl::StrCat("export_public_keys: '", kPointOfOne, "'");
   EXPECT_EQ(Refusal(keys, Proto<testing::ListOfKeys>(absl::StrCat("keys: '", kPointOfOne, "'"))),
-            "keys is none of export_public_keys");
-  EXPECT_EQ(Refusal(keys, Proto<testing::FlagKey>("key: true")), "key is none of export_public_keys");
+            "keys is not one of export_public_keys");
+  EXPECT_EQ(Refusal(keys, Proto<testing::FlagKey>("key: true")), "key is not one of export_public_keys");
 }
 
 TEST(GuardRulesTest, EachOfTwoAmountsMustBeWithinTheLimit) {
@@ -273,7 +273,7 @@ TEST(GuardRulesTest, TheGuardedFieldsOfTheApiAreChecked) {
   };
   EXPECT_EQ(exporting(kUncompressedOfOne), "");
   EXPECT_EQ(exporting(absl::AsciiStrToUpper(kUncompressedOfOne)), "");
-  EXPECT_EQ(exporting(kPointOfTwo), "target_public_key is none of export_public_keys");
+  EXPECT_EQ(exporting(kPointOfTwo), "target_public_key is not one of export_public_keys");
 }
 
 TEST(GuardRulesTest, TheReasonOfARefusalQuotesNoValue) {

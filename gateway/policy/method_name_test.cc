@@ -13,8 +13,8 @@
 namespace stampgate {
 namespace {
 
-// The expected classes are chosen by hand. Dangerous are exports, deletions, changes of policies and keys, and methods
-// that move money. Queries only read. Writes change something without harm.
+// The expected classes are chosen by hand. Exports, deletions, changes of policies and keys, and methods that move
+// money are dangerous. Queries only read. Writes change something without harm.
 TEST(MethodNameTest, EachMethodHasTheClassThatFitsItsPossibleHarm) {
   std::map<std::string, std::string> classes;
   for (const ApiMethod& method : ApiMethods()) {
