@@ -36,8 +36,8 @@ class CallAudit {
 
   const std::string& method() const { return method_; }
 
-  // Records that the gateway refused the call with `why`, because it does not know the caller. `stranger` is the
-  // caller's StrangerName.
+  // Records that the gateway refused the call with `why`, because it does not know the caller. `stranger` is the name
+  // that StrangerName returns for the peer.
   void DenyStranger(std::string stranger, const absl::Status& why);
 
   // Records a refused call of `caller`. `decision` has all members except caller, method, policy version and request

@@ -41,8 +41,8 @@ class CallRecord {
 
   void SetCaller(const KnownCaller& caller) { log_.SetCaller(caller.caller->name()); }
 
-  // Records that the gateway refuses the call with `why`, because it does not know the caller. `stranger` is the
-  // caller's StrangerName.
+  // Records that the gateway refuses the call with `why`, because it does not know the caller. `stranger` is the name
+  // that StrangerName returns for the peer.
   void DenyStranger(const std::string& stranger, const absl::Status& why) {
     log_.SetCaller(stranger);
     audit_.DenyStranger(stranger, why);
@@ -62,7 +62,8 @@ class CallRecord {
   // status that this outcome means.
   void EndLate(const absl::Status& status, const CallFacts& facts, const LogFields& outcome);
 
-  // Records that the gateway refuses the call because it drains. `stranger` is the caller's StrangerName.
+  // Records that the gateway refuses the call because it drains. `stranger` is the name that StrangerName returns for
+  // the peer.
   void EndRefused(const std::string& stranger, const absl::Status& status);
 
  private:

@@ -11,7 +11,7 @@ namespace stampgate {
 
 // Thread-safe. `Context` is gRPC's context of a call, which must live as long as its call is counted here.
 //
-// A call is either admitted or refused. A refused call ends at once, but sending its error takes time.
+// A call is either admitted or refused. A refused call ends immediately, but sending its error takes time.
 template <typename Context>
 class CallsInFlight {
  public:

@@ -349,8 +349,9 @@ void CheckTokenIssuers(const config::v1::Config& config, ConfigReport& report) {
       const absl::Status status = ParseKeySetUrl(issuer.jwks_url()).status();
       if (!status.ok()) report.Add(path + ".jwks_url", status.message());
     }
-    if (!issuer.ca_file().empty() && issuer.jwks_url().empty())
+    if (!issuer.ca_file().empty() && issuer.jwks_url().empty()) {
       report.Add(path + ".ca_file", "can be given only with jwks_url");
+    }
   }
 }
 

@@ -324,8 +324,9 @@ void CheckKey(const config::v1::Key& key, const std::string& path, ConfigReport&
   if (!IsConfigName(key.name())) {
     report.Add(path + ".name", "must consist of a-z, 0-9 and -");
   }
-  if (HoldsKey(key.file()))
+  if (HoldsKey(key.file())) {
     report.Add(path + ".file", "contains a key: write the name of the file that contains the key");
+  }
   const size_t digits = key.public_key().size();
   if (digits > 0 && ((digits != 64 && digits != 66) || !ConsistsOf(key.public_key(), absl::ascii_isxdigit))) {
     report.Add(path + ".public_key", "must be 66 hex digits, or 64 for Ed25519");

@@ -24,7 +24,7 @@ struct Fault {
   Place place;
   // The field, such as "keys[1].file"; empty for a fault of the whole text.
   std::string path;
-  // A phrase whose subject is the field, such as "is required". It quotes no value, and at most 64 bytes of a key.
+  // A phrase about the field, such as "is required". It quotes no value, and at most 64 bytes of a key.
   std::string message;
 };
 
@@ -37,7 +37,7 @@ inline constexpr size_t kMaxYamlBytes = 1 << 20;
 // Reads a YAML mapping into `out`. Fields that the text does not name stay as they are. Keys are proto field names; the
 // values are
 //
-//   string         any scalar on one line, unchanged; in a list, a string of digits only needs quotes
+//   string         any scalar on one line, unchanged; in a list, a string of only digits needs quotes
 //   bool           true or false
 //   int and uint   decimal digits
 //   enum           the value's name without the enum's prefix, in lower case

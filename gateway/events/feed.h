@@ -28,9 +28,9 @@ namespace stampgate {
 // were read and encoded once.
 class EventFeed : public EventSource {
  public:
-  // If `threads` is more than one, the first thread serves only Run and requests near the log's end, so that these do
-  // not wait for requests that search a long log. `log` and `encoder` must outlive the feed. If `metrics` is not null,
-  // it must outlive the log, because the log reports its growth to the feed and to `metrics`. Errors: those of
+  // If `threads` is more than one, the first thread serves only Run and requests near the log's end. So these do not
+  // wait for requests that search a long log. `log` and `encoder` must outlive the feed. If `metrics` is not null, it
+  // must outlive the log, because the log reports its growth to the feed and to `metrics`. Errors: those of
   // EventLog::NewReader.
   static absl::StatusOr<std::unique_ptr<EventFeed>> Start(EventLog& log, const EventEncoder& encoder, int threads,
                                                           Metrics* metrics = nullptr);
