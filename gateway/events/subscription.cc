@@ -79,7 +79,7 @@ void Subscription::ReadOn() {
   const std::shared_ptr<Subscription> self = shared_from_this();
   environment_.source->Next(reader_, std::move(request),
                             [self](absl::StatusOr<EventPage> page) { self->OnPage(std::move(page)); });
-  // If Cancel ran before Next, it found no Next to end. So ReadOn cancels the Next again.
+  // If Cancel ran before Next, it found no Next to end. So ReadOn cancels the Next itself.
   if (cancelled_) environment_.source->Cancel(reader_);
 }
 
