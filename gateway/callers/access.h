@@ -20,8 +20,8 @@ struct Access {
   std::shared_ptr<TokenVerifier> tokens;  // null if no token issuer is configured
 };
 
-// The state that new calls use. A replaced state lives until its last call ends; then keys that no later state has are
-// wiped.
+// The state that new calls use. A replaced state lives until its last call ends. Then the gateway wipes the keys that
+// no later state has.
 using CurrentAccess = Current<const Access>;
 
 }  // namespace stampgate

@@ -17,14 +17,16 @@ namespace stampgate {
 struct KnownCaller {
   std::shared_ptr<const Access> access;
   const Caller* caller = nullptr;  // a caller of `access`
-  // When the caller's token expires, leeway included; never for a caller without a token that expires.
+  // When the caller's token expires, leeway included. InfiniteFuture if the caller has no token that expires.
   absl::Time until = absl::InfiniteFuture();
 };
 
-// Identifies the caller of `context`, which must stay valid until `done` is called: before this returns or, if keys of
-// a token issuer must be fetched, later on another thread. Errors: those of CheckMetadata; UNAUTHENTICATED
-// (CALLER_NOT_RECOGNIZED), which states what is missing and has in its metadata, as "seen", the name that StrangerName
-// gives the connection; or UNAVAILABLE with the same reason while those keys cannot be fetched.
+// Identifies the caller of `context`, and passes it to `done`. Calls `done` once: before Authenticate returns or, if
+// keys of a token issuer must be fetched, later on another thread. `context` must stay valid until then.
+//
+// Errors: those of CheckMetadata; UNAUTHENTICATED (CALLER_NOT_RECOGNIZED), whose message states the missing proof, and
+// whose metadata hold, as "seen", the connection's StrangerName; UNAVAILABLE (CALLER_NOT_RECOGNIZED) while the issuer's
+// keys cannot be fetched.
 void Authenticate(const CurrentAccess& current, const grpc::CallbackServerContext& context,
                   absl::AnyInvocable<void(absl::StatusOr<KnownCaller>)> done);
 

@@ -26,37 +26,37 @@ class Caller {
 
   // Whether the caller must send a token.
   bool wants_token() const { return !token_digests_.empty() || has_token_; }
-  // Whether `digest`, the SHA-256 of a token, is one of this caller's. The time does not depend on the digest.
+  // Whether `digest` is the SHA-256 of one of this caller's tokens. Takes the same time for every digest.
   bool HasToken(const std::array<uint8_t, 32>& digest) const;
-  // Whether this caller owns JSON Web Tokens of this issuer (its name in the config) and subject.
+  // Whether JSON Web Tokens with this issuer and subject belong to this caller. `issuer` is the issuer's name in the
+  // config.
   bool HasSubject(absl::string_view issuer, absl::string_view subject) const;
 
   struct Decision {
     bool allowed = false;
-    std::string
-        key;  // from the grant that allows: the name of the key that signs; empty means the organization's default key
-    std::string why;  // why a denial was made, for the operator: names rules and fields, never a value
+    std::string key;  // if allowed: the name of the key that signs; empty for the organization's default key
+    std::string why;  // if denied: the reason, for the operator; names rules and fields, never a value
   };
 
-  // Decides a question by the grants. The first grant that allows it determines the key.
+  // Decides a question by the grants. The first grant that allows the question determines the key.
   Decision Decide(const Question& question) const;
 
   // Whether a grant allows any operation of GeneralService.
   bool has_general_operations() const { return has_general_operations_; }
 
-  // The organizations for which any grant allows `method`, which must be of class events; empty if no grant does, and
-  // for other methods. Valid as long as this.
+  // Returns the organizations for which any grant allows `method`. The set is empty if no grant allows `method`, or if
+  // its class is not events. The reference is valid as long as this caller.
   const OrganizationSet& OrganizationsOf(absl::string_view method) const;
 
  private:
   const std::string name_;
-  const std::string token_issuer_;  // its name in the config
+  const std::string token_issuer_;  // the issuer's name in the config
   const std::vector<std::string> token_subjects_;
   const bool has_token_;
   bool has_general_operations_ = false;
   std::vector<std::array<uint8_t, 32>> token_digests_;
   std::vector<Grant> grants_;
-  // By method. A set may be that of a grant.
+  // By method. A set may be shared with a grant.
   std::map<std::string, std::shared_ptr<const OrganizationSet>, std::less<>> event_organizations_;
 };
 

@@ -58,7 +58,7 @@ TEST(CallerTest, TheFirstGrantThatAllowsChoosesTheKey) {
   EXPECT_EQ(caller.Decide(Ask(kGetPolicy, "c")).key, "");
 }
 
-TEST(CallerTest, AGrantThatRefusesLeavesItToTheNext) {
+TEST(CallerTest, IfAGrantRefusesTheNextGrantDecides) {
   const Caller caller = CallerOf(
       "grants {methods: 'EarnService/EarnWithdraw' organizations: 'o' key: 'small'"
       "        amount_limits {chain: 'eip155:1' max_amount: '10'}}"
@@ -102,7 +102,7 @@ TEST(CallerTest, ADenialNamesTheMissingGrant) {
   EXPECT_EQ(caller.Decide(question).why, "no grant has this path and activity type");
 }
 
-TEST(CallerTest, EventsAreVisibleByTheUnionOfGrants) {
+TEST(CallerTest, TheOrganizationsOfAnEventMethodAreTheUnionOfItsGrants) {
   const Caller caller = CallerOf(
       "grants {methods: 'EventService/ListEvents' organizations: ['a', 'b']}"
       "grants {classes: POLICY_CLASS_EVENTS organizations: 'c'}"
@@ -127,13 +127,13 @@ TEST(CallerTest, MethodsThatTheSameGrantsAllowShareOneSet) {
   EXPECT_NE(&two.OrganizationsOf(kList), &two.OrganizationsOf("/stampgate.v1.EventService/GetEvent"));
 }
 
-TEST(CallerTest, OtherMethodsThanThoseOfEventsHaveNoSet) {
+TEST(CallerTest, MethodsOfOtherClassesThanEventsHaveNoOrganizations) {
   const Caller caller = CallerOf("grants {classes: [POLICY_CLASS_QUERY, POLICY_CLASS_EVENTS] organizations: 'a'}");
   EXPECT_THAT(caller.OrganizationsOf(kList).ids, ElementsAre("a"));
   EXPECT_THAT(caller.OrganizationsOf(kGetPolicy).ids, IsEmpty());
 }
 
-// The calls of EventService ask for their sets, so each must be of the class that has them.
+// Calls of EventService use OrganizationsOf, so each of its methods must be of class events.
 TEST(CallerTest, AllMethodsOfTheEventServiceAreOfClassEvents) {
   int methods = 0;
   for (const ApiMethod& method : ApiMethods()) {
@@ -144,7 +144,7 @@ TEST(CallerTest, AllMethodsOfTheEventServiceAreOfClassEvents) {
   EXPECT_GT(methods, 0);
 }
 
-TEST(CallerTest, AllOrganizationsOfOneGrantAreTheCallers) {
+TEST(CallerTest, OneGrantForAllOrganizationsGivesTheCallerAllOrganizations) {
   const Caller caller = CallerOf(
       "grants {classes: POLICY_CLASS_EVENTS organizations: 'a'} grants {classes: POLICY_CLASS_EVENTS "
       "all_organizations: true}");
@@ -167,7 +167,7 @@ TEST(CallerTest, ATokenIsKnownByItsDigest) {
   }
 }
 
-TEST(CallerTest, WithoutTokensItMatchesNoToken) {
+TEST(CallerTest, ACallerWithoutTokensMatchesNoToken) {
   const Caller plain = CallerOf("name: 'a' loopback: true");
   EXPECT_FALSE(plain.wants_token());
   EXPECT_FALSE(plain.HasToken({}));

@@ -32,7 +32,8 @@ Question QuestionOf(const Operation& operation, const google::protobuf::Message&
 
 Caller::Decision DecideByGrants(const Caller& caller, const Operation& operation,
                                 const google::protobuf::Message& request) {
-  // For a general operation with a typed method, the rules name that method, whether it is granted or not.
+  // Allows every general operation for now, so that validation can report an operation that has a typed method.
+  // Authorize decides later whether a grant lists the operation.
   if (operation.general && caller.has_general_operations()) {
     Caller::Decision allowed;
     allowed.allowed = true;
@@ -40,7 +41,8 @@ Caller::Decision DecideByGrants(const Caller& caller, const Operation& operation
   }
   Question question = QuestionOf(operation, request);
   question.request = nullptr;
-  // It is in the body that the client stamped, which is not parsed yet, or it is missing, which validation will report.
+  // If the organization is empty, it is in the body that a client stamped, which is not parsed yet; or it is missing,
+  // and validation will report that.
   if (question.organization_id == "") question.organization_id.reset();
   return caller.Decide(question);
 }

@@ -11,17 +11,17 @@
 
 namespace stampgate {
 
-// What a call of `operation` asks the policy. Refers to both arguments.
+// Returns the question that a call of `operation` asks the policy. The question refers to both arguments.
 Question QuestionOf(const Operation& operation, const google::protobuf::Message& request);
 
-// Whether a grant of `caller` could allow the call, whatever values its request has. This decision comes before
-// validation, which takes time proportional to the request.
+// Decides whether a grant of `caller` could allow the call, whatever values its request has. The gateway decides this
+// before it validates the request, because validation takes time proportional to the request.
 Caller::Decision DecideByGrants(const Caller& caller, const Operation& operation,
                                 const google::protobuf::Message& request);
 
-// PERMISSION_DENIED (DENIED_BY_POLICY). The metadata hold "caller", the caller's name in the config, and "method" and
-// "policy_class" in the form that a grant uses. The error is the same for every reason, so it reveals no organizations
-// or keys. `method` is a full name.
+// Returns PERMISSION_DENIED (DENIED_BY_POLICY). The metadata hold "caller", the caller's name in the config, and
+// "method" and "policy_class" in the form that a grant uses. The error is the same for every reason, so it reveals no
+// organizations or keys. `method` is a full name.
 absl::Status Denied(const Caller& caller, absl::string_view method);
 
 }  // namespace stampgate

@@ -1,4 +1,4 @@
-// What a caller may do, in words.
+// Describes in words what a caller may do.
 #ifndef STAMPGATE_GATEWAY_CALLERS_DESCRIPTION_H_
 #define STAMPGATE_GATEWAY_CALLERS_DESCRIPTION_H_
 
@@ -9,8 +9,8 @@
 
 namespace stampgate {
 
-// For the operator to read: a line for each grant, and one for each method that it allows. `caller` is one of a checked
-// config.
+// Returns lines for the operator: one for each grant, and one for each method that the grant allows. `caller` must come
+// from a checked config.
 std::vector<std::string> DescribeGrants(const config::v1::Caller& caller);
 
 }  // namespace stampgate

@@ -22,7 +22,7 @@ class CallerDirectory {
   // `config` has been validated: among callers that share an identity, at most one needs no token.
   explicit CallerDirectory(const config::v1::Config& config);
 
-  // The callers that `peer` may be by its connection, without repetition. A token distinguishes them.
+  // Returns the callers that `peer` may be by its connection, each once. A token then decides which of them calls.
   Callers Find(const Peer& peer) const;
 
  private:

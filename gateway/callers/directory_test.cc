@@ -42,7 +42,7 @@ const CallerDirectory& Everybody() {
   return directory;
 }
 
-TEST(CallerDirectoryTest, PlaintextIsTheLoopbackCaller) {
+TEST(CallerDirectoryTest, PlaintextFromLoopbackMatchesTheLoopbackCallers) {
   EXPECT_THAT(Names(Everybody().Find(Loopback())), ElementsAre("local", "local-too"));
 }
 
@@ -53,7 +53,7 @@ TEST(CallerDirectoryTest, AStrangerMatchesNoCaller) {
   EXPECT_THAT(CallerDirectory().Find(Loopback()), IsEmpty());
 }
 
-TEST(CallerDirectoryTest, SpiffeIdsAreExact) {
+TEST(CallerDirectoryTest, SpiffeIdsMustMatchExactly) {
   EXPECT_THAT(Names(Everybody().Find(Spiffe("spiffe://example.org/payments"))), ElementsAre("payments"));
   EXPECT_THAT(Names(Everybody().Find(Spiffe("spiffe://example.org/payments-2"))), ElementsAre("payments"));
   for (const char* id :
@@ -63,16 +63,16 @@ TEST(CallerDirectoryTest, SpiffeIdsAreExact) {
   }
 }
 
-TEST(CallerDirectoryTest, DnsNamesAreExactInEitherCase) {
+TEST(CallerDirectoryTest, DnsNamesMustMatchExactlyExceptForTheirCase) {
   EXPECT_THAT(Names(Everybody().Find(Dns({"web.example.org"}))), ElementsAre("web", "shared"));
-  // The peer's names are in lower case; those of the config need not be.
+  // The peer's names are in lower case; the names in the config need not be.
   EXPECT_THAT(Names(Everybody().Find(Dns({"www.example.org"}))), ElementsAre("web"));
   for (const char* name : {"a.web.example.org", "example.org", "web.example.org.", "*.example.org", ""}) {
     EXPECT_THAT(Everybody().Find(Dns({name})), IsEmpty()) << name;
   }
 }
 
-TEST(CallerDirectoryTest, IdentitiesOfDifferentKindsDiffer) {
+TEST(CallerDirectoryTest, AnIdentityMatchesOnlyIdentitiesOfItsKind) {
   EXPECT_THAT(Everybody().Find(Spiffe("web.example.org")), IsEmpty());
   EXPECT_THAT(Everybody().Find(Dns({"spiffe://example.org/payments"})), IsEmpty());
   // A SPIFFE ID alone identifies its peer, whatever else the certificate contains.
@@ -95,7 +95,7 @@ TEST(CallerDirectoryTest, ACertificateMayMatchSeveralCallers) {
               ElementsAre("both", "web", "shared"));
 }
 
-TEST(CallerDirectoryTest, PointersStayValidWhenItMoves) {
+TEST(CallerDirectoryTest, PointersStayValidWhenTheDirectoryMoves) {
   CallerDirectory first = DirectoryOf("callers { name: 'a' loopback: true }");
   const CallerDirectory::Callers callers = first.Find(Loopback());
   ASSERT_EQ(callers.size(), 1u);

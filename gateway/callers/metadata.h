@@ -17,12 +17,12 @@ namespace stampgate {
 // The type of ServerContextBase::client_metadata.
 using CallMetadata = std::multimap<grpc::string_ref, grpc::string_ref>;
 
-// The limit for all names and values together, plus 32 bytes for each entry, as HTTP/2 counts.
+// The limit for the bytes of all names and values, plus 32 bytes for each entry, as in HTTP/2.
 inline constexpr size_t kMaxMetadataBytes = 8 << 10;
 
 // Errors: INVALID_ARGUMENT (INVALID_REQUEST) for more than kMaxMetadataBytes, and for names and values with bytes that
-// gRPC's specification forbids. Also rejects upstream's stamp headers: they are never forwarded, so the caller must
-// learn this before the gateway signs with its own key.
+// gRPC's specification forbids. Also rejects upstream's stamp headers. The gateway never forwards them, so without this
+// error it would sign the request with its own key instead.
 absl::Status CheckMetadata(const CallMetadata& metadata);
 
 }  // namespace stampgate

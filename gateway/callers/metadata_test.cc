@@ -16,7 +16,7 @@ using ::testing::ElementsAre;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
-// The error for metadata of this entry and those that every call has.
+// Checks metadata with this entry and the entries that every call has.
 absl::Status CheckWith(const std::string& name, const std::string& value) {
   CallMetadata metadata = {{"user-agent", "grpc-node-js/1.10.0"}, {"authorization", "Bearer a.b~c"}};
   metadata.emplace(name, value);
@@ -29,7 +29,7 @@ void ExpectViolation(const absl::Status& status, const std::string& field, const
   EXPECT_THAT(DetailsOf(status).violations, ElementsAre(Pair(field, rule)));
 }
 
-TEST(CheckMetadataTest, AcceptsWhatGrpcAllows) {
+TEST(CheckMetadataTest, AcceptsNamesAndValuesThatGrpcAllows) {
   EXPECT_EQ(CheckMetadata({}), absl::OkStatus());
   for (const char* name :
        {"a", "x-a", "x_a.9", "traceparent", "grpc-timeout", "x-organization-id", "x-bin-a", "stamp"}) {

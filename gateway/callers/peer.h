@@ -12,7 +12,7 @@
 
 namespace stampgate {
 
-// At most one of the three is set; without any the peer is a stranger.
+// At most one of the three fields is set. If none is set, the peer is a stranger.
 struct Peer {
   bool plaintext_loopback = false;     // no TLS, from a loopback address
   std::string spiffe_id;               // the certificate's only URI
@@ -21,20 +21,21 @@ struct Peer {
   friend bool operator==(const Peer&, const Peer&) = default;
 };
 
-// The peer of a call to a server with the credentials of ServerTls, which verified the certificate, or with insecure
-// ones.
+// Returns the peer of a call. The server must use the credentials of ServerTls, which verified the certificate, or
+// insecure credentials.
 //
 // Only subject alternative names count, never the subject. A certificate with several URIs, or with a URI that is not a
 // SPIFFE ID, proves nothing, whatever else it contains. A wildcard or malformed DNS name does not count. peer_names.h
 // defines the forms.
 Peer PeerOf(const grpc::ServerContextBase& call);
 
-// The same from its parts; `address` is the result of grpc::ServerContextBase::peer().
+// Returns the peer from the parts of a call. `address` is the result of grpc::ServerContextBase::peer().
 Peer PeerOf(const grpc::AuthContext& context, absl::string_view address);
 
-// The name of an unknown caller in audit, log and errors, made from what its connection has shown. It is in brackets,
-// which no caller's name has. No certificate can produce "(loopback)", "(nobody)", or the names that the gateway uses
-// itself, "(gateway)" and "(others)", because names from a certificate begin with "dns:" or "spiffe:".
+// Returns the name of an unknown caller for the audit, the log and errors, made from the identity that its connection
+// has shown. The name is in brackets, which no caller's name contains. Names from a certificate begin with "dns:" or
+// "spiffe:". So no certificate can produce "(loopback)", "(nobody)", or the names that the gateway uses itself,
+// "(gateway)" and "(others)".
 std::string StrangerName(const Peer& peer);
 
 }  // namespace stampgate

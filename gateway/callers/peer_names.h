@@ -6,13 +6,14 @@
 
 namespace stampgate {
 
-// Whether this is the SPIFFE ID of a workload by the SPIFFE-ID specification: "spiffe://", a trust domain of 1 to 255
-// of a-z, 0-9, ".", "-" and "_", and a path of one or more segments of letters, digits, ".", "-" and "_", none of them
-// empty, "." or ".."; 2048 bytes at most. Each ID has one spelling, so IDs are compared byte by byte.
+// Whether `text` is the SPIFFE ID of a workload by the SPIFFE-ID specification: "spiffe://", a trust domain and a path,
+// 2048 bytes at most. The trust domain has 1 to 255 characters of a-z, 0-9, ".", "-" and "_". The path has one or more
+// segments of letters, digits, ".", "-" and "_". No segment is empty, "." or "..". Each ID has one spelling, so IDs are
+// compared byte by byte.
 bool IsSpiffeId(absl::string_view text);
 
-// Whether this is a host name, in any case: labels of 1 to 63 letters, digits, "-" and "_", separated by dots, 253
-// bytes at most. Neither a wildcard nor a name that ends in a dot is one.
+// Whether `text` is a host name, in any case: labels of 1 to 63 letters, digits, "-" and "_", separated by dots, 253
+// bytes at most. A wildcard is not a host name, nor is a name that ends in a dot.
 bool IsDnsName(absl::string_view text);
 
 }  // namespace stampgate

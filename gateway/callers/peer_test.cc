@@ -19,7 +19,7 @@ namespace {
 
 using Names = std::vector<std::pair<int, std::string>>;
 
-// Calls a real server with a real certificate of these names.
+// Calls a real server with a real certificate that has the given names.
 class PeerOfCertificateTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -44,7 +44,7 @@ class PeerOfCertificateTest : public ::testing::Test {
   std::unique_ptr<PeerServer> server_;
 };
 
-TEST_F(PeerOfCertificateTest, IsItsOneSpiffeId) {
+TEST_F(PeerOfCertificateTest, IsTheOnlySpiffeIdOfTheCertificate) {
   EXPECT_EQ(PeerWith({{GEN_URI, "spiffe://test/a"}}), "spiffe spiffe://test/a");
   EXPECT_EQ(PeerWith({{GEN_URI, "spiffe://test/A/b"}}), "spiffe spiffe://test/A/b");
   EXPECT_EQ(PeerWith({{GEN_DNS, "a.test"}, {GEN_URI, "spiffe://test/a"}, {GEN_EMAIL, "a@test"}}),
@@ -52,20 +52,20 @@ TEST_F(PeerOfCertificateTest, IsItsOneSpiffeId) {
   EXPECT_EQ(PeerWith({{GEN_IPADD, "1234"}, {GEN_URI, "spiffe://test/a"}, {GEN_RID, "1.2.3"}}).substr(0, 6), "spiffe");
 }
 
-TEST_F(PeerOfCertificateTest, IsItsDnsNamesWithoutAnyUri) {
+TEST_F(PeerOfCertificateTest, IsTheDnsNamesOfACertificateWithoutAUri) {
   EXPECT_EQ(PeerWith({{GEN_DNS, "a.test"}}), "dns a.test");
   EXPECT_EQ(PeerWith({{GEN_DNS, "A.Test"}, {GEN_DNS, "b.test"}, {GEN_EMAIL, "a@test"}, {GEN_IPADD, "1234"}}),
             "dns a.test,b.test");
 }
 
-TEST_F(PeerOfCertificateTest, IsAStrangerWithSeveralUris) {
+TEST_F(PeerOfCertificateTest, IsAStrangerIfTheCertificateHasSeveralUris) {
   EXPECT_EQ(PeerWith({{GEN_URI, "spiffe://test/a"}, {GEN_URI, "spiffe://test/b"}}), "stranger");
   EXPECT_EQ(PeerWith({{GEN_URI, "spiffe://test/a"}, {GEN_URI, "spiffe://test/a"}}), "stranger");
   EXPECT_EQ(PeerWith({{GEN_URI, "spiffe://test/a"}, {GEN_URI, "https://test/a"}}), "stranger");
   EXPECT_EQ(PeerWith({{GEN_URI, "https://test/a"}, {GEN_URI, "spiffe://test/a"}, {GEN_DNS, "a.test"}}), "stranger");
 }
 
-TEST_F(PeerOfCertificateTest, IsAStrangerWithAnotherUri) {
+TEST_F(PeerOfCertificateTest, IsAStrangerIfTheUriIsNoSpiffeId) {
   for (const std::string& uri :
        {std::string("https://test/a"), std::string("spiffe://test"), std::string("spiffe://test/"),
         std::string("spiffe://Test/a"), std::string("spiffe://test/a?b"), std::string(""),
@@ -95,14 +95,14 @@ TEST_F(PeerOfCertificateTest, IgnoresTheSubjectAndOtherNames) {
   EXPECT_EQ(PeerWith({{GEN_EMAIL, "a.test"}, {GEN_IPADD, "1234"}}), "stranger");
 }
 
-TEST(PeerOfPlaintextTest, IsLoopback) {
+TEST(PeerOfPlaintextTest, IsLoopbackFromALoopbackAddress) {
   const PeerServer v4(grpc::InsecureServerCredentials());
   EXPECT_EQ(PeerClient(absl::StrCat("ipv4:127.0.0.1:", v4.port())).Call().peer, "loopback");
   const PeerServer elsewhere(grpc::InsecureServerCredentials(), "127.9.9.9");
   EXPECT_EQ(PeerClient(absl::StrCat("ipv4:127.9.9.9:", elsewhere.port())).Call().peer, "loopback");
   const PeerServer v6(grpc::InsecureServerCredentials(), "[::1]");
   EXPECT_EQ(PeerClient(absl::StrCat("ipv6:[::1]:", v6.port())).Call().peer, "loopback");
-  // A socket for both families spells IPv4 addresses differently.
+  // A socket for IPv4 and IPv6 spells IPv4 addresses differently.
   const PeerServer both(grpc::InsecureServerCredentials(), "[::]");
   EXPECT_EQ(PeerClient(absl::StrCat("ipv4:127.0.0.1:", both.port())).Call().peer, "loopback");
   EXPECT_EQ(PeerClient(absl::StrCat("ipv6:[::1]:", both.port())).Call().peer, "loopback");
@@ -135,7 +135,7 @@ std::string PeerFrom(const std::multimap<std::string, std::string>& properties, 
   return Describe(PeerOf(FakeContext(properties), address));
 }
 
-TEST(PeerOfPlaintextTest, IsAStrangerFromAnywhereElse) {
+TEST(PeerOfPlaintextTest, IsAStrangerFromAnyOtherAddress) {
   const std::multimap<std::string, std::string> insecure = {{"transport_security_type", "insecure"}};
   for (const char* address : {"ipv4:127.0.0.1:1", "ipv4:127.255.0.9:65535", "ipv6:[::1]:1", "ipv6:%5B::1%5D:1"}) {
     EXPECT_EQ(PeerFrom(insecure, address), "loopback") << address;

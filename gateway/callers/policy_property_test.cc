@@ -1,5 +1,5 @@
-// Asks random callers 100,000 random questions, and compares with an independent implementation of config.proto, which
-// searches the whole config for each question.
+// Compares 100,000 random decisions with those of an independent implementation of config.proto, which searches the
+// whole config for each question.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -58,7 +58,7 @@ const std::map<std::string, std::string>& Classes() {
 std::vector<std::string> Methods() {
   std::vector<std::string> methods;
   for (const auto& [name, unused] : Classes()) methods.push_back(name);
-  // Values that rules concern occur more often.
+  // Methods that have value rules occur more often.
   for (int i = 0; i < 4; ++i) {
     methods.insert(methods.end(), {"EarnService/EarnWithdraw", "OrganizationService/DeleteSubOrganization",
                                    "WalletService/ExportWalletAccount"});
@@ -139,7 +139,7 @@ config::v1::Grant RandomGrant(Random& random) {
   return grant;
 }
 
-// One question, and what the oracle must know about its request.
+// One question, and the facts about its request that the independent implementation needs.
 struct Asked {
   std::string method;  // short name
   std::string organization_id;
@@ -176,7 +176,7 @@ Asked RandomQuestion(Random& random) {
   return asked;
 }
 
-// The message that `asked` describes; null if its method has no field that a rule could concern.
+// Returns the request that `asked` describes, or null if no rule applies to the fields of its method.
 std::unique_ptr<google::protobuf::Message> RequestOf(const Asked& asked) {
   if (asked.method == "EarnService/EarnWithdraw") {
     auto request = std::make_unique<v1::EarnWithdrawRequest>();
@@ -201,7 +201,7 @@ std::unique_ptr<google::protobuf::Message> RequestOf(const Asked& asked) {
   return nullptr;
 }
 
-// A number with leading zeros, so that numbers compare as text.
+// Adds leading zeros to a number, so that numbers compare correctly as text.
 std::string Padded(const std::string& digits) { return std::string(80 - digits.size(), '0') + digits; }
 
 std::string Lower(std::string text) {
@@ -259,7 +259,7 @@ bool Allows(const config::v1::Grant& grant, const Asked& asked) {
   return method && organization && HasValues(grant, asked);
 }
 
-// The key of the first grant that allows the question.
+// Returns the key of the first grant that allows the question, or nullopt if no grant allows it.
 std::optional<std::string> Expected(const config::v1::Caller& caller, const Asked& asked) {
   for (const config::v1::Grant& grant : caller.grants()) {
     if (Allows(grant, asked)) return grant.key();

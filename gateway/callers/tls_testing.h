@@ -19,7 +19,7 @@
 
 namespace stampgate {
 
-// Returns to every call of every method the text that Describe makes of its peer.
+// A gRPC server that answers every call of every method with the text that Describe returns for the call's peer.
 class PeerServer {
  public:
   // Listens on `host` with port 0. Aborts if that fails.
@@ -40,15 +40,15 @@ class PeerServer {
   std::unique_ptr<grpc::Server> server_;
 };
 
-// "loopback", "stranger", or the names, each with its kind before it.
+// Returns "loopback", "stranger", or the kind of the peer's names followed by the names.
 std::string Describe(const Peer& peer);
 
 // A gRPC client with its own connection.
 class PeerClient {
  public:
-  // TLS to 127.0.0.1, trusting `authorities`, with `identity` if it is set.
+  // Connects to 127.0.0.1 with TLS. Trusts `authorities`, and sends the certificate of `identity` if it is set.
   PeerClient(int port, const std::string& authorities, const std::optional<TestIdentity>& identity);
-  // Plaintext to any target.
+  // Connects to `target` in plaintext.
   explicit PeerClient(const std::string& target);
 
   struct Answer {
@@ -61,7 +61,7 @@ class PeerClient {
   std::shared_ptr<grpc::Channel> channel_;
 };
 
-// A TLS client made with OpenSSL: one TCP connection to 127.0.0.1. No call blocks for longer than 60 s.
+// A TLS client made with OpenSSL: one TCP connection to 127.0.0.1. No function blocks for longer than 60 s.
 class RawTlsClient {
  public:
   struct Options {
@@ -77,12 +77,13 @@ class RawTlsClient {
   RawTlsClient(const RawTlsClient&) = delete;
   RawTlsClient& operator=(const RawTlsClient&) = delete;
 
-  // Whether the handshake has succeeded for the client. In TLS 1.3 that is before the server has seen the client's
+  // Whether the handshake has succeeded for the client. In TLS 1.3 this is before the server has seen the client's
   // certificate.
   bool handshaken() const { return handshaken_; }
-  // Waits for the server's first HTTP/2 frame, SETTINGS, or the end of the connection. Returns whether the frame came.
+  // Waits until the server sends its first HTTP/2 frame, SETTINGS, or ends the connection. Returns whether the frame
+  // arrived.
   bool HearsHttp2();
-  // False if the server does not accept more.
+  // Sends `bytes`. Returns false if the server accepts no more bytes.
   bool Send(absl::string_view bytes);
 
   std::string server_serial() const;
@@ -98,7 +99,7 @@ class RawTlsClient {
   bool handshaken_ = false;
 };
 
-// A TCP connection to 127.0.0.1 with timeouts of 60 s.
+// Returns the socket of a new TCP connection to 127.0.0.1, with timeouts of 60 s.
 int ConnectTcp(int port);
 
 }  // namespace stampgate

@@ -14,7 +14,7 @@ absl::Status NotRecorded() {
   return ToStatus(error);
 }
 
-// The outcome of a call that got its response before its record was on the disk.
+// The outcome of a call that ended before its allow record was on the disk.
 AuditOutcome NothingSent() {
   AuditOutcome outcome;
   outcome.code = absl::StatusCodeToString(absl::StatusCode::kUnavailable);

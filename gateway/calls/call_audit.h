@@ -17,16 +17,16 @@
 
 namespace stampgate {
 
-// The part of a decision that describes what the caller asked for. CallAudit sets `method`.
+// Returns a decision whose members describe the caller's request. CallAudit sets `method`.
 AuditDecision DecisionAbout(const Question& question);
 
-// One thread at a time. Without an audit log it records nothing and allows everything at once.
+// Not thread-safe. Without an audit log, it records nothing and allows every call without waiting.
 //
 // Every allow gets an outcome: for an allowed call without one, the destructor writes the outcome UNKNOWN with reason
 // kAbandoned.
 class CallAudit {
  public:
-  // `log` may be null. It and `waits` must outlive this. Each record of a decision has `request_id`.
+  // `log` may be null. `log` and `waits` must outlive this. Each record of a decision contains `request_id`.
   CallAudit(AuditLog* log, DiskWaits& waits, std::string method, absl::string_view request_id = "")
       : log_(log), waits_(waits), method_(std::move(method)), request_id_(request_id) {}
   ~CallAudit();
@@ -36,7 +36,8 @@ class CallAudit {
 
   const std::string& method() const { return method_; }
 
-  // The gateway does not know the caller, which showed `stranger` (see StrangerName), and refused the call for `why`.
+  // Records that the gateway refused the call with `why`, because it does not know the caller. `stranger` is the name
+  // that StrangerName returns for the peer.
   void DenyStranger(std::string stranger, const absl::Status& why);
 
   // Records a refused call of `caller`. `decision` has all members except caller, method, policy version and request
@@ -44,19 +45,20 @@ class CallAudit {
   void Deny(const KnownCaller& caller, AuditDecision decision);
 
   // Calls `done` with OK once the allow record is on the disk, or with UNAVAILABLE (AUDIT_UNAVAILABLE) if that fails.
-  // `decision` has all members except caller, method, policy version and request id. Calls `done` once: perhaps before
-  // it returns, else on the log's thread or on that of DiskWaits::EndAll. This must live until `done` has been called.
+  // `decision` has all members except caller, method, policy version and request id. Calls `done` once: before Allow
+  // returns, or later on the log's thread or on the thread of DiskWaits::EndAll. This object must live until `done` has
+  // been called.
   void Allow(const KnownCaller& caller, AuditDecision decision, absl::AnyInvocable<void(absl::Status)> done);
 
-  // The same for a call that reads events. Unlike Allow, this succeeds while the audit log cannot be written, because
-  // reads are not stamped. It still fails when too many reads are open; otherwise a caller could hide reads from the
-  // audit log by flooding it.
+  // Does the same as Allow for a call that reads events. Such a call causes no stamp, so AllowRead succeeds also while
+  // the audit log cannot be written. It still fails if too many reads are open. Otherwise a caller could hide reads
+  // from the audit log by flooding the log.
   void AllowRead(const KnownCaller& caller, absl::AnyInvocable<void(absl::Status)> done);
 
   // Returns whether the call was allowed and recorded, and has not ended.
   bool is_allowed() const { return allow_.has_value(); }
 
-  // Records how an allowed call ended. Call it once; it does nothing for a call that was not allowed. The call's
+  // Records how an allowed call ended. Must be called once. Does nothing for a call that was not allowed. The call's
   // duration is the time since this object was created.
   void End(const absl::Status& status, const ActivitySummary& activity = {}, std::string fingerprint = "");
 

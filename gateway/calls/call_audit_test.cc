@@ -20,7 +20,7 @@
 namespace stampgate {
 namespace {
 
-TEST(DecisionAboutTest, HasTheGeneralOperation) {
+TEST(DecisionAboutTest, ContainsTheGeneralOperation) {
   Question question;
   question.method = "/stampgate.v1.GeneralService/SubmitOperation";
   question.organization_id = "org-1";
@@ -72,7 +72,7 @@ class CallAuditTest : public ::testing::Test {
   std::optional<CallAudit> call_;
 };
 
-TEST_F(CallAuditTest, ACallThatVanishesIsAbandoned) {
+TEST_F(CallAuditTest, ACallThatIsDestroyedWithoutAnEndIsRecordedAsAbandoned) {
   ASSERT_TRUE(Allow().ok());
   call_.reset();
   const std::vector<std::string> outcomes = Outcomes();
@@ -96,7 +96,7 @@ TEST_F(CallAuditTest, EachDecisionHasTheRequestId) {
   }
 }
 
-TEST_F(CallAuditTest, AReadThatVanishesIsAbandoned) {
+TEST_F(CallAuditTest, AReadThatIsDestroyedWithoutAnEndIsRecordedAsAbandoned) {
   ASSERT_TRUE(AllowRead().ok());
   call_.reset();
   const std::vector<std::string> outcomes = Outcomes();
@@ -104,7 +104,7 @@ TEST_F(CallAuditTest, AReadThatVanishesIsAbandoned) {
   EXPECT_EQ(Member(outcomes[0], "reason"), "ABANDONED");
 }
 
-TEST_F(CallAuditTest, ACallThatEndsHasOnlyItsOwnOutcome) {
+TEST_F(CallAuditTest, ACallHasOnlyItsFirstOutcome) {
   ASSERT_TRUE(Allow().ok());
   call_->End(absl::OkStatus());
   call_->End(absl::UnknownError("again"));
@@ -127,7 +127,7 @@ TEST_F(CallAuditTest, ACallThatWasNotAllowedHasNoOutcome) {
   EXPECT_EQ(LinesWith(path_, "\"kind\":\"deny\"").size(), 1);
 }
 
-TEST_F(CallAuditTest, ATimedOutCallHasAnOutcomeOnceTheDiskWorks) {
+TEST_F(CallAuditTest, ACallThatADrainEndedHasAnOutcomeOnceTheDiskWorks) {
   // The log's thread is blocked in the first allow's callback; the second allow waits.
   CallAudit first(log_.get(), waits_, "m");
   std::promise<void> held;
@@ -144,7 +144,7 @@ TEST_F(CallAuditTest, ATimedOutCallHasAnOutcomeOnceTheDiskWorks) {
   call_.reset();
   go_on.set_value();
   call_.emplace(log_.get(), waits_, "m");
-  ASSERT_TRUE(Allow().ok());  // written after the second one
+  ASSERT_TRUE(Allow().ok());  // the log writes this after the second allow
   log_->Close();
   const std::vector<std::string> outcomes = LinesWith(path_, "\"allow\":3");
   ASSERT_EQ(outcomes.size(), 1);

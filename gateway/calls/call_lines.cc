@@ -12,7 +12,8 @@ bool CallLines::Admit(absl::string_view event, absl::string_view caller) {
   const std::lock_guard lock(mutex_);
   auto bound = bounds_.find(event);
   if (bound == bounds_.end()) bound = bounds_.try_emplace(std::string(event), kLimits).first;
-  // A name may be that of a stranger. The days of strangers and callers have no bound here, so all may be strangers.
+  // `caller` may be the name of a stranger. Without daily limits, FloodBound treats callers and strangers alike, so all
+  // count as strangers.
   return bound->second.Admit(std::string(caller), FloodBound::Who::kStranger, now);
 }
 

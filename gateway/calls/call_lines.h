@@ -1,4 +1,4 @@
-// Bounds the log lines that each caller can cause.
+// Limits the log lines that each caller can cause.
 #ifndef STAMPGATE_GATEWAY_CALLS_CALL_LINES_H_
 #define STAMPGATE_GATEWAY_CALLS_CALL_LINES_H_
 
@@ -15,12 +15,12 @@
 
 namespace stampgate {
 
-// Shared by all calls. Thread-safe.
+// All calls share one CallLines. Thread-safe.
 //
-// A caller whose calls fail again and again must not displace other callers' lines from the log. So at most kWritten
-// lines a minute of each event are written about one caller. Further ones are counted, and "call_lines_left_out"
-// reports their number about a minute after the first line. FloodBound::kStrangers callers are counted separately for
-// each event; lines of further ones are counted together, under FloodBound::kOthers.
+// A caller whose calls fail again and again must not displace other callers' lines from the log. So CallLines admits at
+// most kWritten lines a minute for each caller and event. It counts further lines, and reports their number in
+// "call_lines_left_out" about a minute after the first line. For each event it counts up to FloodBound::kStrangers
+// callers separately, and all further callers together under FloodBound::kOthers.
 class CallLines {
  public:
   static constexpr int kWritten = 30;  // a minute, for each caller and event
@@ -29,13 +29,13 @@ class CallLines {
   using Write = std::function<void(Severity severity, absl::string_view event, const LogFields& fields)>;
 
   struct Options {
-    bool every_call = false;          // whether calls that were neither refused nor failed have lines too: "call_ended"
-    std::function<absl::Time()> now;  // defines the minutes; it may jump
+    bool every_call = false;          // whether calls that were neither refused nor failed get the line call_ended
+    std::function<absl::Time()> now;  // the clock for the minutes; it may be set
     Write write;
   };
 
   explicit CallLines(Options options) : options_(std::move(options)) {}
-  // Reports the lines that were left out and not yet reported.
+  // Reports the left-out lines that are not yet reported.
   ~CallLines();
 
   bool every_call() const { return options_.every_call; }
@@ -43,12 +43,12 @@ class CallLines {
   // Whether a line of `event` about `caller` may be written now. If not, counts it.
   bool Admit(absl::string_view event, absl::string_view caller);
 
-  // Writes a line. Lines that a caller can cause must have been admitted.
+  // Writes a line. If a caller can cause the line, Admit must have admitted it.
   void WriteLine(Severity severity, absl::string_view event, const LogFields& fields) const {
     options_.write(severity, event, fields);
   }
 
-  // Reports the numbers that are due. Call it regularly.
+  // Writes the reports about left-out lines that are due. Must be called regularly.
   void ReportLeftOut();
 
  private:

@@ -32,7 +32,7 @@ class CallLinesTest : public ::testing::Test {
                                }});
   }
 
-  // How many of these lines are admitted.
+  // Returns how many of `count` lines are admitted.
   int Admitted(int count, absl::string_view event, absl::string_view caller) {
     int admitted = 0;
     for (int i = 0; i < count; ++i) admitted += lines_->Admit(event, caller) ? 1 : 0;
@@ -50,7 +50,7 @@ TEST_F(CallLinesTest, BoundsLinesByCallerAndEvent) {
   EXPECT_EQ(Admitted(1000, "call_failed", "payments"), CallLines::kWritten);
 }
 
-TEST_F(CallLinesTest, ReportsLeftOutLinesAfterTheMinute) {
+TEST_F(CallLinesTest, ReportsLeftOutLinesWhenTheMinuteHasPassed) {
   Admitted(35, "call_refused", "payments");
   now_ += absl::Seconds(59);
   lines_->ReportLeftOut();
@@ -79,7 +79,7 @@ TEST_F(CallLinesTest, AClockThatIsSetBackBlocksNoLines) {
   EXPECT_EQ(Admitted(1, "call_refused", "payments"), 1);
 }
 
-TEST_F(CallLinesTest, ManyStrangersAreCountedTogether) {
+TEST_F(CallLinesTest, CallersBeyondTheLimitAreCountedTogether) {
   for (size_t i = 0; i < FloodBound::kStrangers; ++i) EXPECT_TRUE(lines_->Admit("call_refused", absl::StrCat(i)));
   EXPECT_EQ(Admitted(1, "call_refused", "one more"), 0);
   EXPECT_EQ(Admitted(2, "call_refused", "and another"), 0);

@@ -13,7 +13,7 @@ constexpr absl::string_view kRefused = "call_refused";
 constexpr absl::string_view kFailed = "call_failed";
 constexpr absl::string_view kEnded = "call_ended";
 
-// Whether the gateway refused the call before it did anything.
+// Whether the gateway refused the call before it sent anything upstream.
 bool IsRefusal(StatusCode code, absl::string_view reason) {
   switch (code) {
     case StatusCode::kInvalidArgument:
@@ -27,7 +27,8 @@ bool IsRefusal(StatusCode code, absl::string_view reason) {
   }
 }
 
-// Whether the operator should look at it. A drain and the expiry of a caller's token end streams normally.
+// Whether the operator should investigate the call's end. Streams normally end by a drain or when the caller's token
+// expires.
 bool ConcernsOperator(StatusCode code, absl::string_view reason) {
   if (reason == "SHUTTING_DOWN" || reason == "TOKEN_EXPIRED") return false;
   return code == StatusCode::kInternal || code == StatusCode::kUnknown || code == StatusCode::kUnavailable ||

@@ -22,35 +22,35 @@ struct CallFacts {
   std::string fingerprint;  // for a submit
 };
 
-// One thread at a time. Writes at most one line for each call, when it ends:
+// Writes at most one line about a call when the call ends. Not thread-safe. The events of the line are:
 //
-//   call_refused  the gateway refused it: unknown caller, no permission, invalid request, or too many at once
-//   call_failed   it failed in a way that the operator should look at
-//   call_ended    it ended in another way; only if every call is logged
+//   call_refused  the gateway refused the call: unknown caller, no permission, invalid request, or too many calls
+//   call_failed   the call failed in a way that the operator should investigate
+//   call_ended    the call ended in another way; only if every call is logged
 //
-// Lines of the first two kinds are bounded for each caller, see CallLines; those of the third are not. Texts that do
-// not come from the config are written in the form of AuditValue.
+// CallLines limits the lines of the first two events for each caller, but not call_ended. The log writes texts that do
+// not come from the config in the form of AuditValue.
 class CallLog {
  public:
-  // If `lines` is null, nothing is written. It and the text of `method` must outlive this. `request_id` is in each
-  // line.
+  // If `lines` is null, the log writes nothing. `lines` and the text of `method` must outlive this. Each line contains
+  // `request_id`.
   CallLog(CallLines* lines, absl::string_view method, absl::string_view request_id)
       : lines_(lines), method_(method), request_id_(request_id) {}
 
   CallLog(const CallLog&) = delete;
   CallLog& operator=(const CallLog&) = delete;
 
-  // The caller's name in the config or, for an unknown caller, the name that StrangerName makes.
+  // Sets the caller's name in the config or, for an unknown caller, its StrangerName.
   void SetCaller(std::string caller) { caller_ = std::move(caller); }
 
   // Logs how the call ended. Calls `facts` only if it writes a line.
   void End(
       const absl::Status& status, absl::FunctionRef<CallFacts()> facts = [] { return CallFacts(); });
 
-  // Logs that the call was refused because the gateway is draining.
+  // Logs that the gateway refused the call because it drains.
   void EndRefused(const absl::Status& status);
 
-  // Logs "late_outcome": the outcome of an exchange that continued after its caller had left. `outcome` has one field.
+  // Logs "late_outcome": the outcome of an exchange that continued after the caller's reply. `outcome` has one field.
   void LogLate(const LogFields& outcome, const std::string& fingerprint);
 
  private:

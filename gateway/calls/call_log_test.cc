@@ -53,7 +53,7 @@ class CallLogTest : public ::testing::Test {
                                }});
   }
 
-  // The event of the line about a call that ends with this status; "none" if there is no line.
+  // Returns the event of the line about a call that ends with `status`, or "none" if the log writes no line.
   std::string EventOf(const absl::Status& status, bool every_call = false) {
     written_.clear();
     const std::unique_ptr<CallLines> lines = MakeLines(every_call);
@@ -81,7 +81,7 @@ TEST_F(CallLogTest, RefusalsAndFailuresHaveALine) {
 TEST_F(CallLogTest, OtherEndsHaveALineIfEveryCallIsLogged) {
   for (const absl::Status& status :
        {absl::OkStatus(), Upstreams(Code::kNotFound), Upstreams(Code::kPermissionDenied),
-        Ours(Code::kDeadlineExceeded, v1::ERROR_REASON_UPSTREAM_TIMEOUT), absl::CancelledError("the caller has gone"),
+        Ours(Code::kDeadlineExceeded, v1::ERROR_REASON_UPSTREAM_TIMEOUT), absl::CancelledError("the caller has left"),
         Ours(Code::kUnavailable, v1::ERROR_REASON_SHUTTING_DOWN)}) {
     EXPECT_EQ(EventOf(status), "none") << status;
     EXPECT_EQ(EventOf(status, /*every_call=*/true), "call_ended") << status;
@@ -117,7 +117,7 @@ TEST_F(CallLogTest, ALineHasUpstreamsCodeAndNotItsText) {
                            Pair("duration_ms", VariantWith<double>(Gt(0)))));
 }
 
-TEST_F(CallLogTest, AGatewayErrorHasUpstreamsCodeToo) {
+TEST_F(CallLogTest, ALineAboutAGatewayErrorHasUpstreamsCodeToo) {
   Error error = GatewayError(Code::kUnknown, v1::ERROR_REASON_OUTCOME_UNKNOWN, "our words");
   error.metadata.emplace_back("upstream_code", "UPSTREAMS\nCODE");
   EXPECT_EQ(EventOf(ToStatus(error)), "call_failed");
@@ -125,7 +125,7 @@ TEST_F(CallLogTest, AGatewayErrorHasUpstreamsCodeToo) {
   EXPECT_EQ(written_[0].fields.at("upstream_code"), LogValue("UPSTREAMS%0ACODE"));
 }
 
-TEST_F(CallLogTest, OnlyRefusalsAndFailuresAreBounded) {
+TEST_F(CallLogTest, OnlyTheLinesOfRefusalsAndFailuresAreLimited) {
   const std::unique_ptr<CallLines> lines = MakeLines(true);
   for (int i = 0; i < 100; ++i) {
     CallLog refused(lines.get(), kMethod, "0af7");
@@ -138,7 +138,7 @@ TEST_F(CallLogTest, OnlyRefusalsAndFailuresAreBounded) {
   EXPECT_EQ(written_.size(), 100);
 }
 
-TEST_F(CallLogTest, LateOutcomesAreBoundedToo) {
+TEST_F(CallLogTest, TheLinesOfLateOutcomesAreLimited) {
   const std::unique_ptr<CallLines> lines = MakeLines(false);
   for (int i = 0; i < 100; ++i) CallLog(lines.get(), kMethod, "0af7").LogLate({{"http_status", 200}}, "sha256:00");
   EXPECT_EQ(written_.size(), CallLines::kWritten);
@@ -154,7 +154,7 @@ TEST_F(CallLogTest, ACallThatADrainRefusesHasALine) {
   EXPECT_EQ(written_[0].event, "call_refused");
 }
 
-TEST_F(CallLogTest, MayBeAbsent) {
+TEST_F(CallLogTest, WithoutCallLinesNothingIsWritten) {
   CallLog log(nullptr, kMethod, "0af7");
   log.End(absl::UnknownError(""));
   log.EndRefused(absl::UnknownError(""));

@@ -1,4 +1,4 @@
-// What the gateway records about one call: in the audit, in the metrics and in the process's log.
+// Records one call in the audit, in the metrics and in the process's log.
 #ifndef STAMPGATE_GATEWAY_CALLS_CALL_RECORD_H_
 #define STAMPGATE_GATEWAY_CALLS_CALL_RECORD_H_
 
@@ -18,18 +18,20 @@
 
 namespace stampgate {
 
-// Where calls are recorded. Outlives all calls.
+// The audit, the metrics and the log in which calls are recorded. They outlive all calls.
 struct CallRecorders {
-  AuditLog* audit;  // null: nothing is audited, and everything is allowed at once
+  AuditLog* audit;  // if null, nothing is audited, and every call is allowed without waiting
   DiskWaits& disk_waits;
-  Metrics* metrics;  // null: nothing is counted
-  CallLines* lines;  // null: nothing is logged
+  Metrics* metrics;  // if null, nothing is counted
+  CallLines* lines;  // if null, nothing is logged
 };
 
-// One thread at a time. The call begins with this object, and ends once: with End, or with Answer and EndLate.
+// The record of one call. Not thread-safe. The call begins when this object is constructed. Its end must be recorded
+// once: with End or EndRefused, or with Answer and later EndLate.
 class CallRecord {
  public:
-  // `recorders` and the text of `method` outlive this. `request_id` is in each audit record and in each line.
+  // `recorders` and the text of `method` outlive this. Each record of a decision and each log line contains
+  // `request_id`.
   CallRecord(const CallRecorders& recorders, absl::string_view method, absl::string_view request_id)
       : audit_(recorders.audit, recorders.disk_waits, std::string(method), request_id),
         metrics_(recorders.metrics, method),
@@ -39,26 +41,29 @@ class CallRecord {
 
   void SetCaller(const KnownCaller& caller) { log_.SetCaller(caller.caller->name()); }
 
-  // The gateway does not know the caller, which showed `stranger` (see StrangerName), and refuses the call for `why`.
+  // Records that the gateway refuses the call with `why`, because it does not know the caller. `stranger` is the name
+  // that StrangerName returns for the peer.
   void DenyStranger(const std::string& stranger, const absl::Status& why) {
     log_.SetCaller(stranger);
     audit_.DenyStranger(stranger, why);
   }
 
-  // For the decision about the call.
+  // The audit records of the call, for the decision about it.
   CallAudit& audit() { return audit_; }
 
-  // The call has ended with `status`. `facts` is called where something is written.
+  // Records that the call has ended with `status`. Calls `facts` if the audit or the log writes them.
   void End(
       const absl::Status& status, absl::FunctionRef<CallFacts()> facts = [] { return CallFacts(); });
 
-  // The caller is answered with `status`, while the exchange with upstream continues.
+  // Records that the caller gets the reply `status` while the exchange with upstream continues.
   void Answer(const absl::Status& status, absl::FunctionRef<CallFacts()> facts);
 
-  // That exchange has ended with `outcome`, which is one field for the log, and which means `status`.
+  // Records that an exchange has ended after Answer. `outcome` is one field for the log line, and `status` is the
+  // status that this outcome means.
   void EndLate(const absl::Status& status, const CallFacts& facts, const LogFields& outcome);
 
-  // The gateway drains and refuses the call.
+  // Records that the gateway refuses the call because it drains. `stranger` is the name that StrangerName returns for
+  // the peer.
   void EndRefused(const std::string& stranger, const absl::Status& status);
 
  private:

@@ -89,12 +89,12 @@ TEST_F(CallRecordTest, AnEndIsAuditedCountedAndLogged) {
 }
 
 TEST_F(CallRecordTest, ACallThatWasNotAllowedHasNoOutcome) {
-  record_->End(absl::CancelledError("the caller has gone"));
+  record_->End(absl::CancelledError("the caller has left"));
   EXPECT_THAT(events_, ElementsAre("call_ended"));
   EXPECT_THAT(AuditLines(kOutcome), IsEmpty());
 }
 
-TEST_F(CallRecordTest, AnExchangeThatContinuesEndsTheAuditLater) {
+TEST_F(CallRecordTest, TheAuditHasTheOutcomeOfAnExchangeThatContinuesAfterTheReply) {
   Allow();
   record_->SetCaller(caller());
   record_->Answer(ToStatus(GatewayError(Code::kUnknown, v1::ERROR_REASON_OUTCOME_UNKNOWN, "our words")),
@@ -108,7 +108,7 @@ TEST_F(CallRecordTest, AnExchangeThatContinuesEndsTheAuditLater) {
   EXPECT_EQ(Member(outcomes[0], "code"), "OK");
 }
 
-TEST_F(CallRecordTest, AStrangerIsNamedInTheAuditByWhatItShowed) {
+TEST_F(CallRecordTest, TheAuditContainsTheNameOfAStranger) {
   record_->DenyStranger("spiffe://elsewhere/a", absl::UnauthenticatedError("no caller has this name"));
   record_->End(ToStatus(GatewayError(Code::kUnauthenticated, v1::ERROR_REASON_CALLER_NOT_RECOGNIZED, "our words")));
   EXPECT_THAT(events_, ElementsAre("call_refused"));

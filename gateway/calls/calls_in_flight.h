@@ -11,13 +11,14 @@ namespace stampgate {
 
 // Thread-safe. `Context` is gRPC's context of a call, which must live as long as its call is counted here.
 //
-// A call is either admitted or refused. A refused call ends at once, but sending its error takes time.
+// A call is either admitted or refused. A refused call ends immediately, but sending its error takes time.
 template <typename Context>
 class CallsInFlight {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // True admits the call; End must follow. False after Drain: the call must be refused, and EndRefused must follow.
+  // Returns true if the call is admitted; End must follow. Returns false after Drain; the call must then be refused,
+  // and EndRefused must follow.
   bool Begin(const Context& call) {
     std::lock_guard lock(mutex_);
     if (draining_) {
@@ -39,25 +40,25 @@ class CallsInFlight {
     if (--refused_ == 0) changed_.notify_all();
   }
 
-  // After this no call is admitted.
+  // After Drain, no call is admitted.
   void Drain() {
     std::lock_guard lock(mutex_);
     draining_ = true;
   }
 
-  // Waits until there is no admitted call, or until `deadline`. Returns whether there is none.
+  // Waits until no admitted call is left, or until `deadline`. Returns whether no admitted call is left.
   bool WaitUntilNone(Clock::time_point deadline) {
     std::unique_lock lock(mutex_);
     return changed_.wait_until(lock, deadline, [this] { return admitted_.empty(); });
   }
 
-  // Waits likewise for refused calls.
+  // Like WaitUntilNone, but waits for refused calls.
   bool WaitUntilNoneRefused(Clock::time_point deadline) {
     std::unique_lock lock(mutex_);
     return changed_.wait_until(lock, deadline, [this] { return refused_ == 0; });
   }
 
-  // Calls `visit` with the context of every admitted call. Calls that begin or end meanwhile block.
+  // Calls `visit` with the context of every admitted call. While ForEach runs, calls cannot begin or end.
   template <typename Visit>
   void ForEach(Visit visit) const {
     std::lock_guard lock(mutex_);

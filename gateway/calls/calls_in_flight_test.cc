@@ -14,7 +14,7 @@ constexpr Calls::Clock::time_point kPast = Calls::Clock::time_point::min();
 
 Calls::Clock::time_point HangBound() { return Calls::Clock::now() + std::chrono::minutes(1); }
 
-TEST(CallsInFlightTest, DoesNotWaitIfThereAreNone) {
+TEST(CallsInFlightTest, DoesNotWaitIfNoCallIsAdmitted) {
   Calls calls;
   const int call = 1;
   EXPECT_TRUE(calls.WaitUntilNone(kPast));
@@ -23,14 +23,14 @@ TEST(CallsInFlightTest, DoesNotWaitIfThereAreNone) {
   EXPECT_TRUE(calls.WaitUntilNone(kPast));
 }
 
-TEST(CallsInFlightTest, GivesUpAtTheDeadline) {
+TEST(CallsInFlightTest, StopsWaitingAtTheDeadline) {
   Calls calls;
   const int call = 1;
   calls.Begin(call);
   EXPECT_FALSE(calls.WaitUntilNone(kPast));
 }
 
-TEST(CallsInFlightTest, WaitsForTheLast) {
+TEST(CallsInFlightTest, WaitsForTheLastAdmittedCall) {
   Calls calls;
   const int first = 1;
   const int second = 2;
@@ -72,7 +72,7 @@ TEST(CallsInFlightTest, VisitsTheAdmittedCalls) {
   EXPECT_EQ(seen, std::vector<int>{2});
 }
 
-TEST(CallsInFlightTest, NoCallIsAdmittedAfterADrainHasFoundNone) {
+TEST(CallsInFlightTest, AfterADrainHasFoundNoCallNoNewCallIsAdmitted) {
   for (int round = 0; round < 200; ++round) {
     Calls calls;
     std::vector<std::thread> threads;

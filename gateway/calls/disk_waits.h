@@ -14,15 +14,16 @@
 
 namespace stampgate {
 
-// A disk may hang forever, and a process that must end cannot wait for it: EndAll ends these calls. Thread-safe.
+// A disk may hang forever, and a process that must end cannot wait for the disk. So EndAll ends the calls that wait for
+// it. Thread-safe.
 class DiskWaits {
  public:
   template <typename T>
   using Done = absl::AnyInvocable<void(absl::StatusOr<T>)>;
 
-  // Returns a callback for the disk's writer, which calls it at most once, before this is destroyed. It passes the
-  // writer's result to `done`. If EndAll has already called `done`, it passes the result to `late` instead, which
-  // undoes what was written; `late` must not use the call.
+  // Returns a callback for the disk's writer. The writer must call it at most once, and before this object is
+  // destroyed. The callback passes the writer's result to `done`. If EndAll has already called `done`, the callback
+  // passes the result to `late` instead. `late` undoes what was written, and must not use the call.
   template <typename T>
   Done<T> Guard(Done<T> done, absl::AnyInvocable<void(T)> late) {
     auto shared = std::make_shared<Done<T>>(std::move(done));

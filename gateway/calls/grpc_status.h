@@ -8,7 +8,7 @@
 
 namespace stampgate {
 
-// Code and message; the payloads become a google.rpc.Status in the error details.
+// Returns a status with the same code and message. The payloads become a google.rpc.Status in the error details.
 grpc::Status ToGrpcStatus(const absl::Status& status);
 
 }  // namespace stampgate

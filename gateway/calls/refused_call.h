@@ -15,8 +15,9 @@
 
 namespace stampgate {
 
-// `Reactor` is gRPC's class for this kind of call. Deletes itself when gRPC is done with it. It does not read a token,
-// so the log names the caller by its connection; nothing is audited, since there is no decision.
+// `Reactor` is gRPC's class for this kind of call. The object deletes itself when gRPC no longer needs it. It does not
+// read the caller's token, so the log names the caller by its connection. The audit has no record of the call, because
+// no decision was made.
 template <typename Reactor>
 class RefusedCall final : public Reactor {
  public:

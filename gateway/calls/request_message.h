@@ -12,13 +12,14 @@
 
 namespace stampgate {
 
-// INVALID_ARGUMENT with ErrorInfo INVALID_REQUEST.
+// Returns INVALID_ARGUMENT (INVALID_REQUEST) with `message`.
 absl::Status InvalidRequest(std::string message);
 
-// Fills `request`. Errors: InvalidRequest if there are more than `max_bytes` bytes, or they are not such a message.
+// Parses `bytes` into `request`. Errors: InvalidRequest if `bytes` is longer than `max_bytes`, or is not a message of
+// the type of `request`.
 absl::Status DecodeRequest(const grpc::ByteBuffer& bytes, size_t max_bytes, google::protobuf::Message& request);
 
-// The bytes of a response.
+// Returns the serialized response.
 grpc::ByteBuffer EncodeResponse(const google::protobuf::Message& response);
 
 }  // namespace stampgate

@@ -8,8 +8,9 @@
 
 namespace stampgate {
 
-// UNAVAILABLE (SHUTTING_DOWN): the call had no effect. RetryInfo has a random delay of 100 ms to 3 s, so that callers
-// do not all return at once. If `cursor` is not empty, it is in the metadata, and a subscription can continue after it.
+// Returns UNAVAILABLE (SHUTTING_DOWN): the call had no effect. RetryInfo has a random delay of 100 ms to 3 s, so that
+// callers do not all retry at the same moment. If `cursor` is not empty, the metadata contain it, so that the
+// subscriber can continue after it.
 absl::Status ShuttingDown(std::string cursor = "");
 
 }  // namespace stampgate

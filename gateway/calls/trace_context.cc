@@ -26,7 +26,7 @@ bool IsId(absl::string_view text) {
 // The value of a hex digit.
 int Digit(char c) { return c <= '9' ? c - '0' : c - 'a' + 10; }
 
-// Never 0.
+// Returns a random number that is not 0.
 uint64_t IdNumber(const RandomNumber& random) {
   const uint64_t number = random();
   return number == 0 ? 1 : number;
@@ -38,7 +38,7 @@ std::optional<TraceContext> TraceContext::Parse(absl::string_view traceparent) {
   if (traceparent.size() < kSize) return std::nullopt;
   const absl::string_view version = traceparent.substr(0, 2);
   if (!IsHex(version) || version == "ff") return std::nullopt;
-  // A later version may have more text after this, beginning with "-".
+  // A header of a later version may continue with "-" and more text.
   if (traceparent.size() > kSize && (version == "00" || traceparent[kSize] != '-')) return std::nullopt;
   for (const size_t at : {kTraceIdAt, kParentIdAt, kFlagsAt}) {
     if (traceparent[at - 1] != '-') return std::nullopt;

@@ -13,22 +13,24 @@
 
 namespace stampgate {
 
-// Random numbers. They need not be secret, but must not repeat.
+// A source of random numbers, which need not be secret, but must not repeat.
 using RandomNumber = std::function<uint64_t()>;
 
-// Immutable; 32 bytes and a flag, without a pointer.
+// Immutable. Contains 32 bytes and a flag, and no pointer.
 class TraceContext {
  public:
-  // The trace of a header that is valid by the specification, of version 00 or later; nothing for other texts.
+  // Returns the trace in a header that is valid by the specification, of version 00 or later. Returns nullopt for any
+  // other text.
   static std::optional<TraceContext> Parse(absl::string_view traceparent);
 
-  // A new trace that is not sampled.
+  // Returns a new trace that is not sampled.
   static TraceContext Begin(const RandomNumber& random);
 
   // 32 lower-case hex digits, not all 0. Valid as long as this.
   absl::string_view trace_id() const { return {trace_id_.data(), trace_id_.size()}; }
 
-  // The header for a request of this trace, with a new parent id. Of the flags it keeps only "sampled".
+  // Returns the header for a request of this trace, with a new parent id. Of the flags, the header keeps only
+  // "sampled".
   std::string Traceparent(const RandomNumber& random) const;
 
  private:

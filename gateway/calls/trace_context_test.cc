@@ -11,7 +11,7 @@ namespace {
 constexpr char kTraceId[] = "0af7651916cd43dd8448eb211c80319c";
 constexpr char kValid[] = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
-// The parsed trace id; empty if the header is not valid.
+// Returns the parsed trace id, or an empty text if the header is not valid.
 std::string TraceIdOf(const std::string& traceparent) {
   const std::optional<TraceContext> trace = TraceContext::Parse(traceparent);
   return trace.has_value() ? std::string(trace->trace_id()) : "";
@@ -72,7 +72,7 @@ TEST(TraceContextTest, NeverHasAnIdOfZeros) {
   EXPECT_EQ(TraceIdOf(trace.Traceparent(zero)), "00000000000000000000000000000001");
 }
 
-TEST(TraceContextTest, PassesOnTheTraceAndSampled) {
+TEST(TraceContextTest, KeepsTheTraceIdAndTheSampledFlag) {
   const RandomNumber random = [] { return 0x1234; };
   EXPECT_EQ(TraceContext::Parse(kValid)->Traceparent(random),
             "00-0af7651916cd43dd8448eb211c80319c-0000000000001234-01");

@@ -18,8 +18,8 @@
 namespace stampgate {
 namespace {
 
-// For whom requests are signed by grants that do not say with which key. `unread` are grants, for whom is not known of
-// them: it may be for any.
+// Returns the organizations of the caller's grants that name no key but lead to signatures. The organizations of a
+// grant in `unread` are not known, so such a grant counts as a grant for all organizations.
 OrganizationSet WithoutNamedKey(const config::v1::Caller& caller, const std::vector<UnreadOrganizations>& unread) {
   OrganizationSet set;
   for (int i = 0; i < caller.grants_size(); ++i) {
@@ -39,7 +39,7 @@ std::string Some(const std::vector<std::string>& ids) {
   return text;
 }
 
-// The ring that signs says who signs, here without anything to sign with.
+// Uses the gateway's KeyRing, without signers, to find the key of each organization.
 std::string DescribeKeys(const config::v1::Config& config, const OrganizationSet& organizations) {
   KeyRing ring;
   std::set<std::string> ids(organizations.ids.begin(), organizations.ids.end());
@@ -54,7 +54,7 @@ std::string DescribeKeys(const config::v1::Config& config, const OrganizationSet
   std::map<std::string, std::vector<std::string>> ids_of;
   for (const std::string& id : ids) ids_of[key_of(id)].push_back(id);
   if (organizations.all) {
-    const std::string rest = key_of("");  // no key lists that
+    const std::string rest = key_of("");  // no key lists the empty id
     ids_of.erase(rest);
     const bool has_others = !ids_of.empty();
     ids_of[rest] = {has_others ? "all other organizations" : "all organizations"};
@@ -75,7 +75,7 @@ absl::StatusOr<std::string> DescribeCaller(const Config& config, absl::string_vi
                   [&](const auto& each) { return each.caller == caller - callers.begin(); });
   std::string text = absl::StrCat(name, " may call\n", absl::StrJoin(DescribeGrants(*caller), "\n"), "\n");
   const std::string keys = DescribeKeys(*config, WithoutNamedKey(*caller, unread));
-  if (!keys.empty()) absl::StrAppend(&text, "where a grant names no key, it is signed with\n", keys);
+  if (!keys.empty()) absl::StrAppend(&text, "where a grant names no key, its calls are signed with\n", keys);
   for (const UnreadOrganizations& each : unread) {
     absl::StrAppend(&text, "not known here: the organizations of grant ", each.grant + 1, ", which are in ",
                     caller->grants(each.grant).organizations_file(), ": ", each.why, "\n");

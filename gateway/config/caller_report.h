@@ -1,4 +1,4 @@
-// What `stampgate check --as` says of one caller.
+// Makes the report of `stampgate check --as` about one caller.
 #ifndef STAMPGATE_GATEWAY_CONFIG_CALLER_REPORT_H_
 #define STAMPGATE_GATEWAY_CONFIG_CALLER_REPORT_H_
 
@@ -10,8 +10,8 @@
 
 namespace stampgate {
 
-// Lines for people: what the caller called `name` may do, which keys sign where its grants name none, and which of its
-// grants' organizations could not be read. Error: kNotFound, there is no such caller.
+// Returns lines for the operator: what the caller called `name` may do, which keys sign if its grants name none, and
+// which organizations files of its grants could not be read. Errors: kNotFound if no caller has this name.
 absl::StatusOr<std::string> DescribeCaller(const Config& config, absl::string_view name);
 
 }  // namespace stampgate

@@ -16,9 +16,9 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr char kHead[] = "where a grant names no key, it is signed with\n";
+constexpr char kHead[] = "where a grant names no key, its calls are signed with\n";
 
-// Keys of three kinds, of which no file is there.
+// Keys for all organizations and for some, whose files do not exist.
 constexpr char kKeys[] =
     "keys:\n"
     "  - {name: main, file: none, all_organizations: true}\n"
@@ -40,7 +40,7 @@ class CallerReportTest : public ::testing::Test {
         Describe(absl::StrCat(keys, "callers: [{name: c, loopback: true, grants: [", grants, "]}]\n"));
     return report.ok() ? *report : std::string(report.status().message());
   }
-  // What is said of the keys, if that is the end.
+  // Returns the part about keys, with which the report must end.
   std::string Keys(absl::string_view grants, absl::string_view keys = kKeys) {
     const std::string report = Grants(grants, keys);
     const size_t at = report.find(kHead);
@@ -50,22 +50,22 @@ class CallerReportTest : public ::testing::Test {
   const std::string folder_ = NewTestFolder();
 };
 
-TEST_F(CallerReportTest, SaysWhatTheCallerMayCallAndWithWhichKey) {
+TEST_F(CallerReportTest, ListsTheMethodsThatTheCallerMayCallAndTheKeys) {
   EXPECT_EQ(Grants("{methods: [PolicyService/GetPolicy], organizations: [t, x]}"),
             "c may call\n"
             "grant 1: t, x\n"
             "  PolicyService/GetPolicy (query)\n"
-            "where a grant names no key, it is signed with\n"
+            "where a grant names no key, its calls are signed with\n"
             "  key main: x\n"
             "  key treasury: t\n");
 }
 
-TEST_F(CallerReportTest, KnowsNobodyElse) {
+TEST_F(CallerReportTest, AnUnknownCallerIsAnError) {
   const absl::Status status = Describe(absl::StrCat(kKeys, "callers: [{name: c, loopback: true}]\n"), "d").status();
   EXPECT_EQ(status, absl::NotFoundError("no caller is called d"));
 }
 
-TEST_F(CallerReportTest, SaysWhichKeySignsForWhom) {
+TEST_F(CallerReportTest, ListsTheOrganizationsForWhichEachKeySigns) {
   EXPECT_EQ(Keys("{classes: [query], all_organizations: true}"),
             "  key later: v\n  key main: all other organizations\n  key treasury: t, u\n");
   EXPECT_EQ(
@@ -80,7 +80,7 @@ TEST_F(CallerReportTest, SaysWhichKeySignsForWhom) {
             "  key treasury: t\n  no key: all other organizations\n");
 }
 
-TEST_F(CallerReportTest, SaysNothingOfKeysWhereNoneIsChosen) {
+TEST_F(CallerReportTest, ListsNoKeysIfNoGrantNeedsADefaultKey) {
   for (const char* grants :
        {"", "{classes: [query], all_organizations: true, key: main}", "{classes: [events], all_organizations: true}",
         "{methods: [WebhookService/GetWebhookKeySet]}"}) {
@@ -88,23 +88,23 @@ TEST_F(CallerReportTest, SaysNothingOfKeysWhereNoneIsChosen) {
   }
 }
 
-TEST_F(CallerReportTest, HasTheOrganizationsOfAFileThatCanBeRead) {
+TEST_F(CallerReportTest, ListsTheOrganizationsOfAFileThatCanBeRead) {
   PutTestFile(folder_ + "/ids", "t\nx\n");
   EXPECT_THAT(Grants("{classes: [query], organizations_file: ids}"), HasSubstr("grant 1: t, x\n"));
   EXPECT_EQ(Keys("{classes: [query], organizations_file: ids}"), "  key main: x\n  key treasury: t\n");
   PutTestFile(folder_ + "/ids", "t\n*\n");
-  EXPECT_THAT(Grants("{classes: [query], organizations_file: ids}"), HasSubstr("has no exact id in line 2"));
+  EXPECT_THAT(Grants("{classes: [query], organizations_file: ids}"), HasSubstr("line 2 is not an exact id"));
 }
 
-TEST_F(CallerReportTest, SaysWhichOrganizationsItDoesNotKnow) {
-  // To sign for any of them, the key is needed that would.
+TEST_F(CallerReportTest, ListsTheOrganizationsFilesThatCannotBeRead) {
+  // The unknown organizations may be any, so the report lists the keys for all organizations.
   EXPECT_EQ(Keys("{classes: [query], organizations: [t]}, {classes: [login], organizations_file: ids}"),
             absl::StrCat("  key later: v\n  key main: all other organizations\n  key treasury: t, u\n"
                          "not known here: the organizations of grant 2, which are in ",
                          folder_, "/ids: it cannot be opened: No such file or directory\n"));
 }
 
-TEST_F(CallerReportTest, SaysNothingOfTheFilesOfOthers) {
+TEST_F(CallerReportTest, OmitsUnreadFilesOfOtherCallers) {
   const absl::StatusOr<std::string> report =
       Describe(absl::StrCat(kKeys,
                             "callers:\n"
@@ -115,7 +115,7 @@ TEST_F(CallerReportTest, SaysNothingOfTheFilesOfOthers) {
   EXPECT_THAT(*report, HasSubstr(absl::StrCat(kHead, "  key treasury: t\n")));
 }
 
-TEST_F(CallerReportTest, AFaultOfTheTextIsOne) {
+TEST_F(CallerReportTest, AFaultInTheConfigTextIsAnError) {
   EXPECT_THAT(Grants("{classes: [none], all_organizations: true}"), HasSubstr("callers[0].grants[0].classes[0]: "));
 }
 

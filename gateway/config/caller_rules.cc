@@ -35,23 +35,23 @@ bool ConsistsOf(absl::string_view text, Allowed allowed) {
 
 bool IsSha256(absl::string_view text) { return text.size() == 64 && absl::c_all_of(text, absl::ascii_isxdigit); }
 
-// "0x" and the 20 bytes of an address.
+// Whether `text` is "0x" and the 20 bytes of an address in hex.
 bool IsContract(absl::string_view text) {
   return absl::ConsumePrefix(&text, "0x") && text.size() == 40 && absl::c_all_of(text, absl::ascii_isxdigit);
 }
 
-// Gives each value one owner.
+// Checks that each value is used once.
 class Owners {
  public:
-  // False, with a fault at `path`, if `value` has one already.
+  // Records that `path` uses `value`. If another path already uses it, reports a fault at `path` and returns false.
   bool Claim(const std::string& value, const std::string& path, ConfigReport& report) {
     const auto [first, added] = owners_.emplace(value, path);
-    if (!added) report.Add(path, absl::StrCat("is given already by ", first->second));
+    if (!added) report.Add(path, absl::StrCat("is already used by ", first->second));
     return added;
   }
 
  private:
-  std::map<std::string, std::string> owners_;  // where a value was first
+  std::map<std::string, std::string> owners_;  // for each value, the path that uses it
 };
 
 std::string NoMethod(const std::string& name) {
@@ -62,11 +62,12 @@ std::string NoMethod(const std::string& name) {
     names.push_back(full);
   }
   const absl::string_view nearest = NearestName(name, names);
-  if (nearest.empty()) return "is no method, such as PolicyService/GetPolicy";
-  return absl::StrCat("is no method; did you mean ", nearest, "?");
+  if (nearest.empty()) return "is not a method: write a name such as PolicyService/GetPolicy";
+  return absl::StrCat("is not a method; did you mean ", nearest, "?");
 }
 
-// Those that GeneralService does not carry out. Null if the linked protos make no table, which the start reports.
+// Returns the operations with a typed method. Returns null if the linked protos make no operation table; the gateway's
+// start reports that error.
 const OperationTable* TypedOperations() {
   static const auto& table =
       *new absl::StatusOr<std::unique_ptr<const OperationTable>>(OperationTable::Create("Service"));
@@ -91,7 +92,7 @@ class CallerCheck {
     for (int i = 0; i < caller.grants_size(); ++i) {
       CheckGrant(caller.grants(i), absl::StrCat(path, ".grants[", i, "]"));
     }
-    // Last, for a fault of the whole hides those inside.
+    // This check comes last, because a fault at `path` hides faults in the fields of `path`.
     if (caller.spiffe_ids().empty() && caller.dns_names().empty() && !caller.loopback()) {
       report_.Add(path, "needs one of spiffe_ids, dns_names and loopback");
     }
@@ -99,7 +100,8 @@ class CallerCheck {
 
   void CheckIdentities(const config::v1::Caller& caller, const std::string& path) {
     const bool plain = caller.token_sha256().empty() && !caller.has_token();
-    // A token says which of several callers a connection is: without one there can be one caller only.
+    // Callers with tokens may share an identity, because the token decides which of them calls. Only one caller of an
+    // identity may need no token.
     const auto claim = [&](const std::string& identity, const std::string& identity_path) {
       if (plain) identities_.Claim(identity, identity_path, report_);
     };
@@ -125,7 +127,7 @@ class CallerCheck {
       tokens_.Claim(absl::AsciiStrToLower(caller.token_sha256(i)), digest_path, report_);
     }
     if (!caller.has_token()) return;
-    if (!caller.token_sha256().empty()) report_.Add(path + ".token", "cannot be given beside token_sha256");
+    if (!caller.token_sha256().empty()) report_.Add(path + ".token", "cannot be given together with token_sha256");
     if (absl::c_none_of(config_.token_issuers(),
                         [&](const auto& issuer) { return issuer.name() == caller.token().issuer(); })) {
       report_.Add(path + ".token.issuer", "is not the name of a token issuer");
@@ -147,7 +149,7 @@ class CallerCheck {
       if (method == nullptr) {
         report_.Add(method_path, NoMethod(grant.methods(i)));
       } else if (method->general) {
-        report_.Add(method_path, "is granted by general_operations, one operation at a time");
+        report_.Add(method_path, "must be granted with general_operations, one operation at a time");
       }
     }
     for (int i = 0; i < grant.classes_size(); ++i) {
@@ -164,9 +166,9 @@ class CallerCheck {
     WarnOfEvents(grant, path);
   }
 
-  // Without a log the event methods are UNIMPLEMENTED for everybody.
+  // Without an event log, the event methods return UNIMPLEMENTED to every caller.
   void WarnOfEvents(const config::v1::Grant& grant, const std::string& path) {
-    constexpr absl::string_view kNoLog = "has no effect: there is no event log without store";
+    constexpr absl::string_view kNoLog = "has no effect: without store there is no event log";
     if (config_.has_store() || !config_.events().file().empty()) return;
     for (int i = 0; i < grant.methods_size(); ++i) {
       const ApiMethod* method = FindApiMethod(grant.methods(i));
@@ -206,7 +208,7 @@ class CallerCheck {
     const bool has_rules = !grant.amount_limits().empty() || !grant.export_public_keys().empty();
     if (has_rules && !grant.general_operations().empty()) {
       report_.Add(path + ".general_operations",
-                  "cannot be held to amount_limits or export_public_keys: give them a grant of their own");
+                  "cannot be checked against amount_limits or export_public_keys: use a separate grant for them");
     }
   }
 
@@ -214,7 +216,9 @@ class CallerCheck {
     const int given = (grant.organizations().empty() ? 0 : 1) + (grant.all_organizations() ? 1 : 0) +
                       (grant.organizations_file().empty() ? 0 : 1);
     if (given > 1) {
-      report_.Add(path + ".organizations", "cannot be given twice: list them, name a file, or say all_organizations");
+      report_.Add(
+          path + ".organizations",
+          "conflicts with another field: give only one of organizations, organizations_file and all_organizations");
     }
     if (given == 0 && ConcernsOrganizations(grant)) {
       report_.Add(path, "needs one of organizations, organizations_file and all_organizations");
@@ -230,11 +234,12 @@ class CallerCheck {
     if (key == config_.keys().end()) return report_.Add(path + ".key", "is not the name of a key");
     if (key->all_organizations()) return;
     if (given > 0 && grant.organizations().empty()) {
-      return report_.Add(path + ".key", "signs for the organizations that it lists only, so list them here too");
+      return report_.Add(path + ".key", "signs only for the organizations that it lists: list them in this grant too");
     }
     for (int i = 0; i < grant.organizations_size(); ++i) {
       if (absl::c_linear_search(key->organizations(), grant.organizations(i))) continue;
-      report_.Add(absl::StrCat(path, ".organizations[", i, "]"), "is none that the grant's key signs for");
+      report_.Add(absl::StrCat(path, ".organizations[", i, "]"),
+                  "is an organization for which the grant's key does not sign");
     }
   }
 
@@ -246,12 +251,14 @@ class CallerCheck {
           })) {
         continue;
       }
-      report_.Warn(absl::StrCat(path, ".organizations[", i, "]"),
-                   "is none that a key signs for: only calls with a client's own stamp can be carried out");
+      report_.Warn(
+          absl::StrCat(path, ".organizations[", i, "]"),
+          "is an organization for which no key signs: the gateway can send only calls with a client's own stamp");
     }
   }
 
-  // What has no organization_id at all, such as discovery, is for none.
+  // Whether the grant needs organizations. A method whose request has no organization_id, such as a discovery, needs
+  // none.
   static bool ConcernsOrganizations(const config::v1::Grant& grant) {
     return !grant.classes().empty() || !grant.general_operations().empty() ||
            absl::c_any_of(grant.methods(), [](const std::string& name) {
@@ -270,12 +277,12 @@ class CallerCheck {
       }
       if (!limit.max_amount().empty() &&
           (!IsAmount(limit.max_amount()) || !absl::ascii_isdigit(limit.max_amount()[0]))) {
-        report_.Add(limit_path + ".max_amount", "must be decimal digits, without a zero in front");
+        report_.Add(limit_path + ".max_amount", "must be decimal digits without a leading zero");
       }
     }
     for (int i = 0; i < grant.dangerous_fields_size(); ++i) {
       if (IsDangerousField(grant.dangerous_fields(i))) continue;
-      report_.Add(absl::StrCat(path, ".dangerous_fields[", i, "]"), "is not the name of such a field");
+      report_.Add(absl::StrCat(path, ".dangerous_fields[", i, "]"), "is not the name of a dangerous field");
     }
     for (int i = 0; i < grant.export_public_keys_size(); ++i) {
       if (DecodeExportKey(grant.export_public_keys(i)).has_value()) continue;
@@ -290,7 +297,7 @@ class CallerCheck {
   Owners tokens_;
 };
 
-// The ids in the text of one file. An error names the rule and the line.
+// Returns the ids in the text of one file. An error names the rule and the line.
 absl::StatusOr<std::vector<absl::string_view>> ParseOrganizations(absl::string_view text) {
   std::vector<absl::string_view> ids;
   int line_number = 0;
@@ -299,7 +306,7 @@ absl::StatusOr<std::vector<absl::string_view>> ParseOrganizations(absl::string_v
     line = absl::StripAsciiWhitespace(line);
     if (line.empty() || line[0] == '#') continue;
     if (!IsOrganizationId(line)) {
-      return absl::InvalidArgumentError(absl::StrCat("has no exact id in line ", line_number));
+      return absl::InvalidArgumentError(absl::StrCat("line ", line_number, " is not an exact id"));
     }
     ids.push_back(line);
   }
@@ -334,7 +341,7 @@ void CheckTokenIssuers(const config::v1::Config& config, ConfigReport& report) {
     const std::string path = absl::StrCat("token_issuers[", i, "]");
     if (!IsConfigName(issuer.name())) report.Add(path + ".name", "must consist of a-z, 0-9 and -");
     names.Claim(issuer.name(), path + ".name", report);
-    issuers.Claim(issuer.issuer(), path + ".issuer", report);  // it alone says whose keys a token is verified with
+    issuers.Claim(issuer.issuer(), path + ".issuer", report);  // a token's issuer alone decides which keys verify it
     if (issuer.jwks_url().empty() == issuer.jwks_file().empty()) {
       report.Add(path, "needs jwks_url or jwks_file, and not both");
     }
@@ -342,7 +349,9 @@ void CheckTokenIssuers(const config::v1::Config& config, ConfigReport& report) {
       const absl::Status status = ParseKeySetUrl(issuer.jwks_url()).status();
       if (!status.ok()) report.Add(path + ".jwks_url", status.message());
     }
-    if (!issuer.ca_file().empty() && issuer.jwks_url().empty()) report.Add(path + ".ca_file", "is for jwks_url only");
+    if (!issuer.ca_file().empty() && issuer.jwks_url().empty()) {
+      report.Add(path + ".ca_file", "can be given only with jwks_url");
+    }
   }
 }
 

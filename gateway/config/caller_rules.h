@@ -1,4 +1,4 @@
-// The rules of the config's callers, their grants, and the issuers of their tokens.
+// Checks the callers in the config, their grants, and the issuers of their tokens.
 #ifndef STAMPGATE_GATEWAY_CONFIG_CALLER_RULES_H_
 #define STAMPGATE_GATEWAY_CONFIG_CALLER_RULES_H_
 
@@ -16,37 +16,38 @@
 
 namespace stampgate {
 
-// An exact id of an organization: letters, digits, '.', '_', ':' and '-'.
+// Whether `text` is an exact id of an organization: letters, digits, '.', '_', ':' and '-'.
 bool IsOrganizationId(absl::string_view text);
 
-// What keys, issuers and callers are called: a-z, 0-9 and '-'.
+// Whether `text` can be the name of a key, an issuer or a caller: a-z, 0-9 and '-'.
 bool IsConfigName(absl::string_view text);
 
-// Whether what `grant` allows is stamped: reading events is not.
+// Whether `grant` allows calls that are stamped. Calls that read events are not stamped.
 bool LeadsToSignatures(const config::v1::Grant& grant);
 
 void CheckTokenIssuers(const config::v1::Config& config, ConfigReport& report);
 void CheckCallers(const config::v1::Config& config, ConfigReport& report);
 
-// The functions below take a config whose file names have been resolved, and what the files hold.
+// The functions below require a config whose file names have been resolved, and the contents of these files.
 
-// Whether a file holds certificates of authorities. Errors: those of reading it, and of CheckCaCertificates.
+// Checks that `pem`, the content of a file, consists of CA certificates. Errors: the error of reading the file, and
+// those of CheckCaCertificates.
 absl::Status CheckCaFile(const absl::StatusOr<std::string>& pem);
 
-// One key set for each token issuer; nothing for one without jwks_file, or with a fault. Checks the files of
-// authorities too.
+// Returns one entry for each token issuer: the key set in its jwks_file, or nullopt if it has no such file or a fault.
+// Checks the issuers' CA files too.
 std::vector<std::optional<TokenKeySet>> ParseKeySets(const config::v1::Config& config, const FileContents& contents,
                                                      ConfigReport& report);
 
-// A grant whose organizations are not known.
+// A grant whose organizations_file could not be read.
 struct UnreadOrganizations {
-  int caller = 0;  // both by their places in the config, from 0
+  int caller = 0;  // `caller` and `grant` are indexes in the config, from 0
   int grant = 0;
   std::string why;  // the error of ReadPublicFile
 };
 
-// Adds the ids in each grant's organizations_file to its organizations. A file that could not be read is a fault,
-// unless `unread` is given, which then gets the grant. A fault in a file's text always is one.
+// Adds the ids in each grant's organizations_file to the grant's organizations. If a file could not be read, adds the
+// grant to `unread`, or reports a fault if `unread` is null. Always reports a fault in the text of a file.
 void AddOrganizations(const FileContents& contents, config::v1::Config& config,
                       std::vector<UnreadOrganizations>* unread, ConfigReport& report);
 

@@ -24,24 +24,24 @@ constexpr char kHead[] =
     "upstream: {base_url: https://host}\n"
     "keys: [{name: all, file: a.key, all_organizations: true}, {name: some, file: b.key, organizations: [o, p]}]\n";
 
-// The report about a config that is valid except for these lines, which begin at line 3.
+// Returns the faults of a config whose other lines are valid. `lines` begin at line 3.
 std::string ReportOf(absl::string_view lines, const std::string& file = "f") {
   return std::string(ParseConfig(TestSnapshot(absl::StrCat(kHead, lines, "\n"), file)).status().message());
 }
-// Of a caller with these members, which begin at column 12 of line 3.
+// Returns the faults of a caller with `members`, which begin at column 12 of line 3.
 std::string CallerReport(absl::string_view members) { return ReportOf(absl::StrCat("callers: [{", members, "}]")); }
-// Of a grant with these members, which begin at column 47 of line 3.
+// Returns the faults of a grant with `members`, which begin at column 47 of line 3.
 std::string GrantReport(absl::string_view members) {
   return CallerReport(absl::StrCat("name: c, loopback: true, grants: [{", members, "}]"));
 }
 constexpr char kQuery[] = "classes: [query], all_organizations: true, ";
 
-TEST(CallerConfigTest, ThereIsAtLeastOneCaller) {
+TEST(CallerConfigTest, AConfigMustHaveACaller) {
   EXPECT_EQ(ReportOf(""), "f:1:1: callers: is required");
   EXPECT_EQ(ReportOf("callers: []"), "f:3:10: callers: is required");
 }
 
-TEST(CallerConfigTest, CallersHaveNamesOfTheirOwn) {
+TEST(CallerConfigTest, CallersMustHaveUniqueNames) {
   EXPECT_EQ(CallerReport("loopback: true"), "f:3:11: callers[0].name: is required");
   EXPECT_EQ(CallerReport("loopback: true, name: ''"), "f:3:34: callers[0].name: is required");
   for (const char* bad : {"A", "a b", "a_b", "a.b", "é", "a/b", "*"}) {
@@ -53,15 +53,15 @@ TEST(CallerConfigTest, CallersHaveNamesOfTheirOwn) {
   EXPECT_EQ(CallerReport(absl::StrCat("loopback: true, name: ", std::string(64, 'a'))),
             "f:3:34: callers[0].name: must be no longer than 63 bytes");
   EXPECT_EQ(ReportOf("callers: [{name: a, loopback: true}, {name: a, dns_names: [a]}]"),
-            "f:3:45: callers[1].name: is given already by callers[0].name");
+            "f:3:45: callers[1].name: is already used by callers[0].name");
 }
 
-TEST(CallerConfigTest, ACallerIsKnownBySomething) {
+TEST(CallerConfigTest, ACallerMustHaveAnIdentity) {
   EXPECT_EQ(CallerReport("name: c"), "f:3:11: callers[0]: needs one of spiffe_ids, dns_names and loopback");
   EXPECT_EQ(CallerReport("name: c, loopback: false, spiffe_ids: [], dns_names: []"),
             "f:3:11: callers[0]: needs one of spiffe_ids, dns_names and loopback\n"
-            "f:3:50: callers[0].spiffe_ids: must not be empty: leave it out to have its default\n"
-            "f:3:65: callers[0].dns_names: must not be empty: leave it out to have its default");
+            "f:3:50: callers[0].spiffe_ids: must not be empty: omit it to use its default\n"
+            "f:3:65: callers[0].dns_names: must not be empty: omit it to use its default");
   EXPECT_EQ(CallerReport("name: c, loopback: true"), "");
   EXPECT_EQ(CallerReport("name: c, spiffe_ids: ['spiffe://example.org/a']"), "");
   EXPECT_EQ(CallerReport("name: c, dns_names: [a.example.org]"), "");
@@ -78,27 +78,27 @@ TEST(CallerConfigTest, ACallerIsKnownBySomething) {
   }
 }
 
-TEST(CallerConfigTest, AnIdentityHasOneCallerWithoutAToken) {
+TEST(CallerConfigTest, OnlyOneCallerOfAnIdentityMayNeedNoToken) {
   const std::string digest(64, 'a');
   EXPECT_EQ(ReportOf("callers: [{name: a, loopback: true}, {name: b, loopback: true}]"),
-            "f:3:58: callers[1].loopback: is given already by callers[0].loopback");
+            "f:3:58: callers[1].loopback: is already used by callers[0].loopback");
   EXPECT_EQ(ReportOf("callers: [{name: a, spiffe_ids: ['spiffe://e/a']}, {name: b, spiffe_ids: ['spiffe://e/a']}]"),
-            "f:3:75: callers[1].spiffe_ids[0]: is given already by callers[0].spiffe_ids[0]");
-  // In whatever case.
+            "f:3:75: callers[1].spiffe_ids[0]: is already used by callers[0].spiffe_ids[0]");
+  // Upper and lower case count as equal.
   EXPECT_EQ(ReportOf("callers: [{name: a, dns_names: [x, A.b]}, {name: b, dns_names: [a.B]}]"),
-            "f:3:65: callers[1].dns_names[0]: is given already by callers[0].dns_names[1]");
+            "f:3:65: callers[1].dns_names[0]: is already used by callers[0].dns_names[1]");
   EXPECT_EQ(ReportOf(absl::StrCat("callers: [{name: a, loopback: true}, {name: b, loopback: true, token_sha256: [",
                                   digest, "]}, {name: c, loopback: true, token: {issuer: i, subjects: [s]}}]\n",
                                   "token_issuers: [{name: i, issuer: i, audiences: [a], jwks_url: 'https://host/j'}]")),
             "");
 }
 
-TEST(CallerConfigTest, ATokenHasOneOwner) {
+TEST(CallerConfigTest, ATokenMayBelongToOnlyOneCaller) {
   const std::string digest = std::string(63, 'a') + "b";
   const std::string upper = std::string(63, 'A') + "B";
   EXPECT_EQ(ReportOf(absl::StrCat("callers: [{name: a, loopback: true, token_sha256: [", digest,
                                   "]}, {name: b, dns_names: [b], token_sha256: [", upper, "]}]")),
-            "f:3:161: callers[1].token_sha256[0]: is given already by callers[0].token_sha256[0]");
+            "f:3:161: callers[1].token_sha256[0]: is already used by callers[0].token_sha256[0]");
   for (const std::string& bad :
        {std::string(), std::string(63, 'a'), std::string(62, 'a') + "0x", std::string(63, 'a') + "g"}) {
     EXPECT_EQ(CallerReport(absl::StrCat("name: c, loopback: true, token_sha256: ['", bad, "']")),
@@ -109,7 +109,7 @@ TEST(CallerConfigTest, ATokenHasOneOwner) {
             "f:3:52: callers[0].token_sha256[0]: must be no longer than 64 bytes");
 }
 
-TEST(CallerConfigTest, AJsonWebTokenIsOfAnIssuerAndHasOneOwner) {
+TEST(CallerConfigTest, ASubjectOfAnIssuerMayBelongToOnlyOneCaller) {
   const std::string issuers = "\ntoken_issuers: [{name: i, issuer: x, audiences: [a], jwks_url: 'https://host/j'}]";
   const auto report = [&](absl::string_view token) {
     return ReportOf(absl::StrCat("callers: [{name: c, loopback: true, token: {", token, "}}]", issuers));
@@ -119,17 +119,17 @@ TEST(CallerConfigTest, AJsonWebTokenIsOfAnIssuerAndHasOneOwner) {
   EXPECT_EQ(report("issuer: i"), "f:3:44: callers[0].token.subjects: is required");
   EXPECT_EQ(report("issuer: x, subjects: [a]"), "f:3:53: callers[0].token.issuer: is not the name of a token issuer");
   EXPECT_EQ(report("issuer: i, subjects: [a, a]"),
-            "f:3:70: callers[0].token.subjects[1]: is given already by callers[0].token.subjects[0]");
+            "f:3:70: callers[0].token.subjects[1]: is already used by callers[0].token.subjects[0]");
   EXPECT_EQ(ReportOf(absl::StrCat("callers: [{name: c, loopback: true, token_sha256: [", std::string(64, 'a'),
                                   "], token: {issuer: i, subjects: [a]}}]", issuers)),
-            "f:3:126: callers[0].token: cannot be given beside token_sha256");
+            "f:3:126: callers[0].token: cannot be given together with token_sha256");
   EXPECT_EQ(ReportOf(absl::StrCat("callers: [{name: c, loopback: true, token: {issuer: i, subjects: [a]}}, "
                                   "{name: d, dns_names: [d], token: {issuer: i, subjects: [b, a]}}]",
                                   issuers)),
-            "f:3:132: callers[1].token.subjects[1]: is given already by callers[0].token.subjects[0]");
+            "f:3:132: callers[1].token.subjects[1]: is already used by callers[0].token.subjects[0]");
 }
 
-TEST(CallerConfigTest, AGrantIsOfMethods) {
+TEST(CallerConfigTest, AGrantMustNameExistingMethods) {
   EXPECT_EQ(GrantReport("all_organizations: true"),
             "f:3:46: callers[0].grants[0]: needs one of methods, classes and general_operations");
   EXPECT_EQ(GrantReport("classes: [query], all_organizations: true"), "");
@@ -138,16 +138,17 @@ TEST(CallerConfigTest, AGrantIsOfMethods) {
   for (const char* bad :
        {"", "*", "PolicyService", "PolicyService/*", "PolicyService/None", "grpc.health.v1.Health/Check"}) {
     EXPECT_EQ(GrantReport(absl::StrCat("all_organizations: true, methods: ['", bad, "']")),
-              "f:3:82: callers[0].grants[0].methods[0]: is no method, such as PolicyService/GetPolicy")
+              "f:3:82: callers[0].grants[0].methods[0]: is not a method: write a name such as PolicyService/GetPolicy")
         << bad;
   }
   for (const char* general : {"GeneralService/SubmitOperation", "stampgate.v1.GeneralService/QueryOperation"}) {
-    EXPECT_EQ(GrantReport(absl::StrCat("all_organizations: true, methods: ['", general, "']")),
-              "f:3:82: callers[0].grants[0].methods[0]: is granted by general_operations, one operation at a time");
+    EXPECT_EQ(
+        GrantReport(absl::StrCat("all_organizations: true, methods: ['", general, "']")),
+        "f:3:82: callers[0].grants[0].methods[0]: must be granted with general_operations, one operation at a time");
   }
 }
 
-TEST(CallerConfigTest, AGrantIsOfClasses) {
+TEST(CallerConfigTest, AGrantMustNameExistingClasses) {
   EXPECT_EQ(GrantReport("all_organizations: true, classes: [query, login, write, dangerous, events]"), "");
   EXPECT_EQ(GrantReport("all_organizations: true, classes: [unspecified]"),
             "f:3:82: callers[0].grants[0].classes[0]: must be one of query, login, write, dangerous, events");
@@ -158,7 +159,7 @@ TEST(CallerConfigTest, AGrantIsOfClasses) {
   }
 }
 
-TEST(CallerConfigTest, AGeneralOperationIsAPathAndAType) {
+TEST(CallerConfigTest, AGeneralOperationNeedsAValidPathAndType) {
   const auto report = [](absl::string_view operation) {
     return GrantReport(absl::StrCat("all_organizations: true, general_operations: [{", operation, "}]"));
   };
@@ -180,24 +181,25 @@ TEST(CallerConfigTest, AGeneralOperationIsAPathAndAType) {
   }
 }
 
-TEST(CallerConfigTest, AGrantSaysForWhichOrganizationsInOneWay) {
+TEST(CallerConfigTest, AGrantMustGiveItsOrganizationsInExactlyOneWay) {
   const std::string needs =
       "f:3:46: callers[0].grants[0]: needs one of organizations, organizations_file and all_organizations";
   EXPECT_EQ(GrantReport("classes: [query]"), needs);
   EXPECT_EQ(GrantReport("classes: [query], organizations: [], organizations_file: '', all_organizations: false"),
             needs +
-                "\nf:3:80: callers[0].grants[0].organizations: must not be empty: leave it out to have its default"
-                "\nf:3:104: callers[0].grants[0].organizations_file: must not be empty: leave it out to have its "
+                "\nf:3:80: callers[0].grants[0].organizations: must not be empty: omit it to use its default"
+                "\nf:3:104: callers[0].grants[0].organizations_file: must not be empty: omit it to use its "
                 "default");
   EXPECT_EQ(GrantReport("methods: [PolicyService/GetPolicy]"), needs);
   EXPECT_EQ(GrantReport("methods: [EventService/Subscribe]"), needs);
   EXPECT_EQ(GrantReport("general_operations: [{path: a}]"), needs);
-  // What is for no organization needs none.
+  // A grant of methods without an organization needs no organizations.
   EXPECT_EQ(GrantReport("methods: [WebhookService/GetWebhookKeySet]"), "");
   EXPECT_EQ(GrantReport("methods: [WebhookService/GetWebhookKeySet, PolicyService/GetPolicy]"), needs);
 
   const std::string twice =
-      "callers[0].grants[0].organizations: cannot be given twice: list them, name a file, or say all_organizations";
+      "callers[0].grants[0].organizations: conflicts with another field: give only one of organizations, "
+      "organizations_file and all_organizations";
   EXPECT_EQ(GrantReport("classes: [query], organizations: [o], all_organizations: true"), "f:3:80: " + twice);
   const std::string file = NewTestFolder() + "/organizations";
   PutTestFile(file, "o\n");
@@ -217,7 +219,7 @@ TEST(CallerConfigTest, AGrantSaysForWhichOrganizationsInOneWay) {
             "f:3:81: callers[0].grants[0].organizations[0]: must be no longer than 128 bytes");
 }
 
-TEST(CallerConfigTest, TheKeyOfAGrantMaySignForItsOrganizations) {
+TEST(CallerConfigTest, TheKeyOfAGrantMustSignForItsOrganizations) {
   EXPECT_EQ(GrantReport("classes: [query], all_organizations: true, key: all"), "");
   EXPECT_EQ(GrantReport("classes: [query], organizations: [x], key: all"), "");
   EXPECT_EQ(GrantReport("classes: [query], organizations: [p, o], key: some"), "");
@@ -226,14 +228,16 @@ TEST(CallerConfigTest, TheKeyOfAGrantMaySignForItsOrganizations) {
               "f:3:90: callers[0].grants[0].key: is not the name of a key")
         << bad;
   }
-  EXPECT_EQ(GrantReport("classes: [query], organizations: [o, q, p], key: some"),
-            "f:3:84: callers[0].grants[0].organizations[1]: is none that the grant's key signs for");
-  EXPECT_EQ(GrantReport("classes: [query], all_organizations: true, key: some"),
-            "f:3:95: callers[0].grants[0].key: signs for the organizations that it lists only, so list them here too");
+  EXPECT_EQ(
+      GrantReport("classes: [query], organizations: [o, q, p], key: some"),
+      "f:3:84: callers[0].grants[0].organizations[1]: is an organization for which the grant's key does not sign");
+  EXPECT_EQ(
+      GrantReport("classes: [query], all_organizations: true, key: some"),
+      "f:3:95: callers[0].grants[0].key: signs only for the organizations that it lists: list them in this grant too");
   EXPECT_EQ(GrantReport("methods: [WebhookService/GetWebhookKeySet], key: some"), "");
 }
 
-TEST(CallerConfigTest, ARuleIsOneThatCanBeEvaluated) {
+TEST(CallerConfigTest, AValueRuleMustBeOneThatCanBeEvaluated) {
   const auto report = [](absl::string_view rules) { return GrantReport(absl::StrCat(kQuery, rules)); };
   const std::string contract = "0x" + std::string(39, 'a') + "F";
   EXPECT_EQ(report(absl::StrCat("amount_limits: [{chain: 'eip155:1', contract: '", contract, "', max_amount: 0}]")),
@@ -253,7 +257,7 @@ TEST(CallerConfigTest, ARuleIsOneThatCanBeEvaluated) {
   for (const char* bad : {"MAX", "01", "-1", "1.5", "1e3", "0x1", "+1", "' 1'", "1_000", "\u0661"}) {
     EXPECT_EQ(
         report(absl::StrCat("amount_limits: [{chain: c, max_amount: ", bad, "}]")),
-        "f:3:129: callers[0].grants[0].amount_limits[0].max_amount: must be decimal digits, without a zero in front")
+        "f:3:129: callers[0].grants[0].amount_limits[0].max_amount: must be decimal digits without a leading zero")
         << bad;
   }
   EXPECT_EQ(report(absl::StrCat("amount_limits: [{chain: c, max_amount: ", std::string(79, '9'), "}]")),
@@ -262,7 +266,7 @@ TEST(CallerConfigTest, ARuleIsOneThatCanBeEvaluated) {
   EXPECT_EQ(report("dangerous_fields: [delete_without_export]"), "");
   for (const char* bad : {"", "deleteWithoutExport", "amount_value", "*"}) {
     EXPECT_EQ(report(absl::StrCat("dangerous_fields: ['", bad, "']")),
-              "f:3:109: callers[0].grants[0].dangerous_fields[0]: is not the name of such a field")
+              "f:3:109: callers[0].grants[0].dangerous_fields[0]: is not the name of a dangerous field")
         << bad;
   }
 
@@ -275,9 +279,9 @@ TEST(CallerConfigTest, ARuleIsOneThatCanBeEvaluated) {
   }
 }
 
-// A template whose value came out empty does not mean "no limit".
+// An empty value from a template must not mean "no limit".
 TEST(CallerConfigTest, AnEmptyRestrictionIsRefused) {
-  const std::string empty = ": must not be empty: leave it out to have its default";
+  const std::string empty = ": must not be empty: omit it to use its default";
   for (const char* field : {"token_sha256", "spiffe_ids", "dns_names"}) {
     EXPECT_THAT(CallerReport(absl::StrCat("name: c, loopback: true, ", field, ": []")),
                 EndsWith(absl::StrCat("callers[0].", field, empty)));
@@ -297,12 +301,12 @@ TEST(CallerConfigTest, AnEmptyRestrictionIsRefused) {
   EXPECT_THAT(GrantReport(absl::StrCat(kQuery, "key: ''")), EndsWith("callers[0].grants[0].key" + empty));
 }
 
-TEST(CallerConfigTest, AnEmptyListOfWhatIsGrantedGrantsNothing) {
+TEST(CallerConfigTest, AnEmptyListOfGrantsOrMethodsGrantsNothing) {
   EXPECT_EQ(CallerReport("name: c, loopback: true, grants: []"), "");
   EXPECT_EQ(GrantReport(absl::StrCat(kQuery, "methods: [], general_operations: [], dangerous_fields: []")), "");
 }
 
-TEST(CallerConfigTest, ANumberIsNoNameWithoutQuotes) {
+TEST(CallerConfigTest, ANameOfDigitsNeedsQuotes) {
   EXPECT_EQ(GrantReport("classes: [query], organizations: [o, 123]"),
             "f:3:84: callers[0].grants[0].organizations[1]: is a number where a name belongs: a name that consists of "
             "digits needs quotes");
@@ -310,20 +314,20 @@ TEST(CallerConfigTest, ANumberIsNoNameWithoutQuotes) {
   EXPECT_THAT(CallerReport("name: c, dns_names: [1]"), HasSubstr("callers[0].dns_names[0]: is a number"));
 }
 
-TEST(CallerConfigTest, AnUnknownMethodGetsTheNearestName) {
+TEST(CallerConfigTest, AFaultOfAnUnknownMethodNamesTheNearestMethod) {
   const auto report = [](absl::string_view method) {
     return GrantReport(absl::StrCat("all_organizations: true, methods: ['", method, "']"));
   };
-  const std::string place = "f:3:82: callers[0].grants[0].methods[0]: is no method";
+  const std::string place = "f:3:82: callers[0].grants[0].methods[0]: is not a method";
   EXPECT_EQ(report("PolicyService/GetPolcy"), place + "; did you mean PolicyService/GetPolicy?");
   EXPECT_EQ(report("policyservice/getpolicy"), place + "; did you mean PolicyService/GetPolicy?");
   EXPECT_EQ(report("/stampgate.v1.PolicyService/GetPolicy"),
             place + "; did you mean stampgate.v1.PolicyService/GetPolicy?");
   EXPECT_EQ(report("PolicyService.GetPolicy"), place + "; did you mean PolicyService/GetPolicy?");
-  EXPECT_EQ(report("Policies/Read"), place + ", such as PolicyService/GetPolicy");
+  EXPECT_EQ(report("Policies/Read"), place + ": write a name such as PolicyService/GetPolicy");
 }
 
-// The warnings of a config that is good.
+// Returns the warnings of a config without faults.
 std::vector<std::string> WarningsOf(absl::string_view lines, absl::string_view keys = "all_organizations: true") {
   const absl::StatusOr<ParsedConfig> parsed = ParseConfig(TestSnapshot(
       absl::StrCat("upstream: {base_url: https://host}\nkeys: [{name: k, file: k.key, ", keys, "}]\n", lines, "\n"),
@@ -335,14 +339,14 @@ std::vector<std::string> GrantWarnings(absl::string_view members, absl::string_v
   return WarningsOf(absl::StrCat("callers: [{name: c, loopback: true, grants: [{", members, "}]}]"), keys);
 }
 
-TEST(CallerConfigTest, WarnsOfCallersThatMayDoNothing) {
+TEST(CallerConfigTest, WarnsOfCallersWithoutGrants) {
   const std::string none = ": has no grants: every call of this caller is refused";
   EXPECT_THAT(WarningsOf("callers: [{name: c, loopback: true}, {name: d, dns_names: [d], grants: []}]"),
               ElementsAre("f:3:11: callers[0]" + none, "f:3:38: callers[1]" + none));
   EXPECT_THAT(GrantWarnings(kQuery), ElementsAre());
 }
 
-// GeneralService refuses what has a method of its own: such a grant can never work.
+// GeneralService refuses operations that have a typed method, so a general grant of such an operation has no effect.
 TEST(CallerConfigTest, WarnsOfGeneralGrantsOfTypedOperations) {
   const std::string typed =
       ": has no effect: it belongs to an operation with a method of its own, which must be granted instead";
@@ -353,8 +357,8 @@ TEST(CallerConfigTest, WarnsOfGeneralGrantsOfTypedOperations) {
               ElementsAre(EndsWith(place + "[0].path" + typed), EndsWith(place + "[1].activity_type" + typed)));
 }
 
-TEST(CallerConfigTest, WarnsOfEventsWithoutALog) {
-  const std::string no_log = ": has no effect: there is no event log without store";
+TEST(CallerConfigTest, WarnsOfEventGrantsWithoutAnEventLog) {
+  const std::string no_log = ": has no effect: without store there is no event log";
   const std::string grant = "all_organizations: true, classes: [query, events], methods: [EventService/Subscribe]";
   EXPECT_THAT(GrantWarnings(grant), ElementsAre(EndsWith(".classes[1]" + no_log), EndsWith(".methods[0]" + no_log)));
   EXPECT_THAT(WarningsOf(absl::StrCat("callers: [{name: c, loopback: true, grants: [{", grant,
@@ -362,26 +366,24 @@ TEST(CallerConfigTest, WarnsOfEventsWithoutALog) {
               ElementsAre());
 }
 
-TEST(CallerConfigTest, WarnsOfOrganizationsThatNoKeySignsFor) {
-  EXPECT_THAT(
-      GrantWarnings("classes: [query], organizations: [o, p]", "organizations: [p]"),
-      ElementsAre("f:3:81: callers[0].grants[0].organizations[0]: is none that a key signs for: only calls with "
-                  "a client's own stamp can be carried out"));
+TEST(CallerConfigTest, WarnsOfOrganizationsForWhichNoKeySigns) {
+  EXPECT_THAT(GrantWarnings("classes: [query], organizations: [o, p]", "organizations: [p]"),
+              ElementsAre("f:3:81: callers[0].grants[0].organizations[0]: is an organization for which no key signs: "
+                          "the gateway can send only calls with a client's own stamp"));
   EXPECT_THAT(GrantWarnings("classes: [query], organizations: [o]"), ElementsAre());
 }
 
-TEST(CallerConfigTest, RulesCannotHoldWhatIsJsonText) {
+TEST(CallerConfigTest, AGrantWithValueRulesCannotGrantGeneralOperations) {
   const std::string general = "all_organizations: true, general_operations: [{path: a}], ";
   const std::string fault =
-      "f:3:92: callers[0].grants[0].general_operations: cannot be held to amount_limits or export_public_keys: give "
-      "them "
-      "a grant of their own";
+      "f:3:92: callers[0].grants[0].general_operations: cannot be checked against amount_limits or "
+      "export_public_keys: use a separate grant for them";
   EXPECT_EQ(GrantReport(absl::StrCat(general, "amount_limits: [{chain: c}]")), fault);
   EXPECT_EQ(GrantReport(absl::StrCat(general, "export_public_keys: ['", kPointOfOne, "']")), fault);
   EXPECT_EQ(GrantReport(absl::StrCat(general, "dangerous_fields: [delete_without_export]")), "");
 }
 
-TEST(CallerConfigTest, EveryFaultIsNamedAtOnce) {
+TEST(CallerConfigTest, AllFaultsAreReportedTogether) {
   EXPECT_EQ(ReportOf("callers:\n"
                      "  - name: A\n"
                      "    token_sha256: [x]\n"
@@ -393,14 +395,14 @@ TEST(CallerConfigTest, EveryFaultIsNamedAtOnce) {
             "f:4:5: callers[0]: needs one of spiffe_ids, dns_names and loopback\n"
             "f:4:11: callers[0].name: must consist of a-z, 0-9 and -\n"
             "f:5:20: callers[0].token_sha256[0]: must be 64 hex digits\n"
-            "f:7:19: callers[0].grants[0].methods[0]: is no method, such as PolicyService/GetPolicy\n"
+            "f:7:19: callers[0].grants[0].methods[0]: is not a method: write a name such as PolicyService/GetPolicy\n"
             "f:8:14: callers[0].grants[0].key: is not the name of a key\n"
-            "f:9:28: callers[0].grants[0].dangerous_fields[0]: is not the name of such a field\n"
+            "f:9:28: callers[0].grants[0].dangerous_fields[0]: is not the name of a dangerous field\n"
             "f:10:9: callers[0].grants[1]: needs one of methods, classes and general_operations\n"
             "f:10:30: callers[0].grants[1].export_public_keys[0]: must be a public key of P-256 in hex");
 }
 
-TEST(CallerConfigTest, TokenIssuersHaveANameAndOneKeySet) {
+TEST(CallerConfigTest, ATokenIssuerMustHaveANameAndOneKeySet) {
   const auto report = [](absl::string_view issuers) {
     return ReportOf(absl::StrCat("callers: [{name: c, loopback: true}]\ntoken_issuers: [", issuers, "]"));
   };
@@ -412,15 +414,15 @@ TEST(CallerConfigTest, TokenIssuersHaveANameAndOneKeySet) {
             "f:4:24: token_issuers[0].name: must consist of a-z, 0-9 and -");
   EXPECT_EQ(report(absl::StrCat("{name: a, issuer: x, audiences: [a], ", url,
                                 "}, {name: a, issuer: y, audiences: [a], ", url, "}")),
-            "f:4:93: token_issuers[1].name: is given already by token_issuers[0].name");
+            "f:4:93: token_issuers[1].name: is already used by token_issuers[0].name");
   EXPECT_EQ(report(absl::StrCat("{name: a, issuer: x, audiences: [a], ", url,
                                 "}, {name: b, issuer: x, audiences: [a], ", url, "}")),
-            "f:4:104: token_issuers[1].issuer: is given already by token_issuers[0].issuer");
+            "f:4:104: token_issuers[1].issuer: is already used by token_issuers[0].issuer");
   const std::string one = "f:4:17: token_issuers[0]: needs jwks_url or jwks_file, and not both";
   EXPECT_EQ(report("{name: a, issuer: x, audiences: [a]}"), one);
   EXPECT_EQ(report(absl::StrCat("{name: a, issuer: x, audiences: [a], jwks_file: f, ", url, "}")), one);
   EXPECT_THAT(report("{name: a, issuer: x, audiences: [a], jwks_file: f, ca_file: c}"),
-              HasSubstr("token_issuers[0].ca_file: is for jwks_url only"));
+              HasSubstr("token_issuers[0].ca_file: can be given only with jwks_url"));
 
   const auto url_report = [&](absl::string_view text) {
     return report(absl::StrCat("{name: a, issuer: x, audiences: [a], jwks_url: '", text, "'}"));
@@ -440,7 +442,7 @@ TEST(CallerConfigTest, TokenIssuersHaveANameAndOneKeySet) {
 
 class OrganizationFileTest : public ::testing::Test {
  protected:
-  // What is said of a file with this content, and the ids that it gives.
+  // Loads an organizations file with this content. Returns its faults, and stores its ids in `ids_`.
   std::string Read(absl::string_view content) {
     PutTestFile(folder_ + "/ids", content);
     return Load();
@@ -462,14 +464,14 @@ class OrganizationFileTest : public ::testing::Test {
   std::vector<std::string> ids_;
 };
 
-TEST_F(OrganizationFileTest, IsOneIdALineWithCommentsAndEmptyLines) {
+TEST_F(OrganizationFileTest, HasOneIdInEachLineAndMayHaveCommentsAndEmptyLines) {
   EXPECT_EQ(Read("a\nb\n"), "");
   EXPECT_THAT(ids_, ElementsAre("a", "b"));
   EXPECT_EQ(Read("# ours\r\n\r\na\r\n  \t\r\n  b  \n#c\n   # d\n\n7c9e6679-7425-40de-944b-e07fc1f90ae7"), "");
   EXPECT_THAT(ids_, ElementsAre("a", "b", "7c9e6679-7425-40de-944b-e07fc1f90ae7"));
 }
 
-TEST_F(OrganizationFileTest, MayBeEmptyAndThenGivesNothing) {
+TEST_F(OrganizationFileTest, MayBeEmptyAndThenContainsNoOrganization) {
   for (const char* content : {"", "\n", "# nobody\n", "\r\n\r\n"}) {
     EXPECT_EQ(Read(content), "");
     EXPECT_THAT(ids_, ElementsAre());
@@ -477,17 +479,17 @@ TEST_F(OrganizationFileTest, MayBeEmptyAndThenGivesNothing) {
 }
 
 TEST_F(OrganizationFileTest, ReportsTheLineOfAFaultyId) {
-  EXPECT_EQ(Read("a\n\n#\na b\nc d\n"), place_ + "has no exact id in line 4");
-  EXPECT_EQ(Read("a # comment\n"), place_ + "has no exact id in line 1");
+  EXPECT_EQ(Read("a\n\n#\na b\nc d\n"), place_ + "line 4 is not an exact id");
+  EXPECT_EQ(Read("a # comment\n"), place_ + "line 1 is not an exact id");
   for (const std::string& bad : {std::string("*"), std::string("a,b"), std::string("a\rb"), std::string("a\0b", 3),
                                  std::string("\xEF\xBB\xBF") + "a", std::string("é"), std::string(129, 'a'),
                                  std::string("\"a\""), std::string("- a"), std::string("a/b")}) {
-    EXPECT_EQ(Read("ok\n" + bad + "\n"), place_ + "has no exact id in line 2") << bad;
+    EXPECT_EQ(Read("ok\n" + bad + "\n"), place_ + "line 2 is not an exact id") << bad;
   }
   EXPECT_EQ(Read(std::string(128, 'a')), "");
 }
 
-TEST_F(OrganizationFileTest, IsAFileThatCanBeReadAndIsNotTooLarge) {
+TEST_F(OrganizationFileTest, MustBeReadableAndNotTooLarge) {
   EXPECT_EQ(Load(), place_ + "it cannot be opened: No such file or directory");
   std::filesystem::create_directory(folder_ + "/ids");
   EXPECT_EQ(Load(), place_ + "it is not a regular file");
@@ -502,7 +504,7 @@ TEST_F(OrganizationFileTest, IsAFileThatCanBeReadAndIsNotTooLarge) {
   EXPECT_EQ(Read(large + "b"), place_ + "it is larger than 16777216 bytes");
 }
 
-TEST_F(OrganizationFileTest, MayBeALinkAsMountedOnesAre) {
+TEST_F(OrganizationFileTest, MayBeASymbolicLink) {
   PutTestFile(folder_ + "/there", "a\n");
   std::filesystem::create_symlink("there", folder_ + "/ids");
   EXPECT_EQ(Load(), "");

@@ -103,7 +103,7 @@ bool IsEmptyListOrText(const Message& message, const FieldDescriptor& field) {
   return field.cpp_type() == FieldDescriptor::CPPTYPE_STRING && reflection.GetString(message, &field).empty();
 }
 
-// The rules that config.proto states as annotations.
+// Checks the rules that config.proto states as annotations.
 void CheckFields(const Message& message, const std::string& prefix, ConfigReport& report) {
   const Reflection& reflection = *message.GetReflection();
   for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
@@ -115,7 +115,7 @@ void CheckFields(const Message& message, const std::string& prefix, ConfigReport
                                                            : 0;
     if (size == 0 && rule.required()) report.Add(path, "is required");
     if (IsEmptyListOrText(message, *field) && !rule.may_be_empty() && report.IsGiven(path)) {
-      report.Add(path, "must not be empty: leave it out to have its default");
+      report.Add(path, "must not be empty: omit it to use its default");
     }
     for (int n = 0; n < size; ++n) {
       const bool repeated = field->is_repeated();
@@ -184,7 +184,7 @@ absl::Status CheckTlsContents(const TlsFiles& files, const ConfigSnapshot& snaps
   const absl::StatusOr<TlsSnapshot> tls = MakeTlsSnapshot(files, snapshot.contents);
   if (!tls.ok()) return tls.status();
   if (absl::Status status = CheckTlsSnapshot(*tls, files, snapshot.now).status(); !status.ok()) return status;
-  // Of the port that asks clients for certificates, which is gRPC's.
+  // Only the gRPC port asks clients for certificates, so only its files include a client CA file.
   return files.client_ca_file.empty() ? absl::OkStatus() : CheckThatGrpcCanRead(*tls, files);
 }
 
@@ -205,7 +205,8 @@ void CheckAuditKey(const config::v1::Audit& audit, const FileContents& contents,
 
 void CheckAudit(const config::v1::Audit& audit, ConfigReport& report) {
   if (audit.file().empty() == audit.key_file().empty()) return;
-  report.Add(audit.file().empty() ? "audit.file" : "audit.key_file", "is required beside the other one");
+  report.Add(audit.file().empty() ? "audit.file" : "audit.key_file",
+             "is required: audit.file and audit.key_file must be given together");
 }
 
 void CheckAdmin(const config::v1::Admin& admin, ConfigReport& report) {
@@ -241,12 +242,12 @@ void CheckStore(config::v1::Config& config, ConfigReport& report) {
   config::v1::Store& store = *config.mutable_store();
   if (!store.has_sqlite()) report.Add("store.sqlite", "is required with store");
   if (!store.has_key_retention()) *store.mutable_key_retention() = TimeUtil::HoursToDuration(24);
-  // Not below the hour for which upstream takes a request.
+  // At least the hour for which upstream accepts a request.
   CheckRange(store.key_retention(), absl::Hours(1), "store.key_retention", report, absl::Hours(720));
 }
 
 void CheckWebhookPaths(const google::protobuf::RepeatedPtrField<std::string>& paths, ConfigReport& report) {
-  constexpr size_t kShortest = 24;  // of 22 random letters and digits nobody guesses one
+  constexpr size_t kShortest = 24;  // long enough: 22 random letters and digits cannot be guessed
   constexpr int kMost = 8;
   const auto allowed = [](char c) { return absl::ascii_isalnum(c) || absl::StrContains("-_.~/", c); };
   std::set<absl::string_view> known;
@@ -272,7 +273,7 @@ void CheckWebhooks(const config::v1::Config& config, ConfigReport& report) {
   if (webhooks.tls_certificate_file().empty() != webhooks.tls_private_key_file().empty()) {
     report.Add(
         webhooks.tls_certificate_file().empty() ? "webhooks.tls_certificate_file" : "webhooks.tls_private_key_file",
-        "is required beside the other one");
+        "is required: tls_certificate_file and tls_private_key_file must be given together");
   }
   if (webhooks.listen_address().empty()) return;
   if (!ParseListenAddress(webhooks.listen_address()).ok()) {
@@ -324,7 +325,9 @@ void CheckKey(const config::v1::Key& key, const std::string& path, ConfigReport&
   if (!IsConfigName(key.name())) {
     report.Add(path + ".name", "must consist of a-z, 0-9 and -");
   }
-  if (HoldsKey(key.file())) report.Add(path + ".file", "holds a key: name the file that holds it");
+  if (HoldsKey(key.file())) {
+    report.Add(path + ".file", "contains a key: write the name of the file that contains the key");
+  }
   const size_t digits = key.public_key().size();
   if (digits > 0 && ((digits != 64 && digits != 66) || !ConsistsOf(key.public_key(), absl::ascii_isxdigit))) {
     report.Add(path + ".public_key", "must be 66 hex digits, or 64 for Ed25519");
@@ -343,17 +346,17 @@ void CheckKeyOrganizations(const config::v1::Key& key, const std::string& path, 
   }
   if (report.IsFaulty(path + ".all_organizations")) return;
   if (key.all_organizations() == !key.organizations().empty()) {
-    report.Add(path + ".organizations", "must be given if all_organizations is not true, and only then");
+    report.Add(path + ".organizations", "must be given if, and only if, all_organizations is not true");
   }
 }
 
 void CheckKeys(const google::protobuf::RepeatedPtrField<config::v1::Key>& keys, ConfigReport& report) {
-  std::map<std::string, std::string> named;  // a name, and whose it is
+  std::map<std::string, std::string> named;  // path of the key that has each name
   for (int i = 0; i < keys.size(); ++i) {
     const std::string path = absl::StrCat("keys[", i, "]");
     CheckKey(keys[i], path, report);
     if (const auto [first, added] = named.emplace(keys[i].name(), path); !added) {
-      report.Add(path + ".name", absl::StrCat("is the name of ", first->second, " already"));
+      report.Add(path + ".name", absl::StrCat("is already the name of ", first->second));
     }
     CheckKeyOrganizations(keys[i], path, report);
   }
@@ -367,7 +370,7 @@ absl::StatusOr<std::shared_ptr<const Signer>> SignerOf(const config::v1::Key& ke
   return MakeVerifyingSigner(*std::move(signer));
 }
 
-// The signers of all keys, in their order. A key with a fault has none, and the list is not used then.
+// Returns the signers of all keys, in their order. A key with a fault has no signer; the list is then not used.
 std::vector<std::shared_ptr<const Signer>> MakeSigners(const config::v1::Config& config, const FileContents& contents,
                                                        ConfigReport& report) {
   std::vector<std::shared_ptr<const Signer>> signers;
@@ -422,7 +425,7 @@ absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot) {
   CheckWebhooks(config, report);
   CheckTokenIssuers(config, report);
   CheckCallers(config, report);
-  // The rules above judge a file's name as it is written, those below the content of the file.
+  // The checks above use each file's name as it is written. The checks below use the files' contents.
   ResolveFiles(snapshot.path, config);
   const FileContents& contents = snapshot.contents;
   if (snapshot.files == ConfigFiles::kAll) {

@@ -1,4 +1,4 @@
-// The gateway's config: read, checked and complete.
+// The gateway's config, checked, and with its defaults.
 #ifndef STAMPGATE_GATEWAY_CONFIG_CONFIG_H_
 #define STAMPGATE_GATEWAY_CONFIG_CONFIG_H_
 
@@ -18,18 +18,20 @@
 
 namespace stampgate {
 
-// A config that keeps every rule, as far as files were looked at. Immutable.
+// A config without faults, also in the files that the snapshot contains. Immutable.
 class Config {
  public:
-  // Every field with a default is set, and `events.file` too if there is a store. Paths of files do not depend on the
-  // config file's folder any more.
+  // Returns the values. Every field with a default is set, and `events.file` too if the config has a store. The paths
+  // of files no longer depend on the folder of the config file.
   const config::v1::Config& operator*() const { return values_; }
   const config::v1::Config* operator->() const { return &values_; }
 
-  // Empty unless it was read with kPolicy. The grants have no organizations then.
+  // The grants whose organizations_file could not be read; such grants have no organizations. Empty unless the config
+  // was read with kPolicy.
   const std::vector<UnreadOrganizations>& unread() const { return unread_; }
 
-  // What is allowed and cannot be meant, such as a caller without grants: lines in the form of ParseConfig's errors.
+  // Warnings about settings that are valid but have no effect, such as a caller without grants. They are lines in the
+  // form of ParseConfig's errors.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
@@ -43,25 +45,26 @@ class Config {
   std::vector<std::string> warnings_;
 };
 
-// A config and what its files hold. The two lists are empty with kPolicy.
+// A config and the objects made from its files. Both lists are empty with kPolicy.
 struct ParsedConfig {
   Config config;
-  std::vector<std::shared_ptr<const Signer>> signers;  // one for each key, in their order
-  // One for each token issuer, in their order: the keys in its file; nothing if it has none, because they are fetched.
+  std::vector<std::shared_ptr<const Signer>> signers;  // one for each key of the config, in its order
+  // One for each token issuer of the config, in its order: the keys in the issuer's file, or nullopt if the gateway
+  // fetches the keys.
   std::vector<std::optional<TokenKeySet>> key_sets;
 };
 
-// Checks a config. Depends on the snapshot alone: reads no file and no clock.
+// Checks a config. Depends only on the snapshot: reads no file and no clock.
 //
-// Errors: kInvalidArgument. The message names every fault at once, one a line, in the order of the file:
+// Errors: kInvalidArgument. The message contains all faults, one in each line, in the order of the file:
 //
 //   stampgate.yaml:12:13: upstream.base_url: must start with https://
 //
-// Line and column count from 1. A field that is missing has the place of the mapping that it is missing from. No values
-// are quoted.
+// Line and column count from 1. A missing field is reported at the place of the mapping that should contain it. The
+// message quotes no values.
 absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot);
 
-// The file of idempotency keys and timestamps; empty if the config has no store.
+// Returns the path of the file with idempotency keys and timestamps, or an empty text if the config has no store.
 std::string CallStoreFile(const config::v1::Config& config);
 
 TlsFiles FilesOf(const config::v1::Tls& tls);

@@ -56,10 +56,10 @@ absl::StatusOr<Config> ParseWithCallers(absl::string_view text, const std::strin
   return Parse(TestSnapshot(WithCallers(text), file));
 }
 
-// For a text that is complete except for its callers.
+// Returns the faults of `text`, to which valid callers are added.
 std::string ReportOf(absl::string_view text) { return std::string(ParseWithCallers(text, "f").status().message()); }
 
-// The report about one value: the config is valid except for `line`.
+// Each of these functions returns the faults of a config that is valid except for one value.
 std::string ListenReport(absl::string_view address) {
   return ReportOf(absl::StrCat(kMinimal, "listen_address: '", address, "'\n"));
 }
@@ -117,12 +117,13 @@ TEST(ConfigTest, TheSmallestConfigGetsEveryDefault) {
   EXPECT_EQ(ToDuration(values.webhooks().min_key_set_interval()), absl::Seconds(10));
 }
 
-// All lists and texts of a message and of those in it, by their paths; `text` has "%" where the field's line goes.
+// A list or text field of the config. `text` is a config in which the field is empty.
 struct EmptyField {
   std::string path;
   std::string text;
   bool may_be_empty = false;
 };
+// Adds the fields of `descriptor` to `fields`. `text` is a config with "%" in the place of the field's line.
 void CollectEmptyFields(const Descriptor* descriptor, const std::string& prefix, const std::string& text,
                         std::vector<EmptyField>& fields) {
   for (int i = 0; i < descriptor->field_count(); ++i) {
@@ -142,14 +143,14 @@ void CollectEmptyFields(const Descriptor* descriptor, const std::string& prefix,
   }
 }
 
-TEST(ConfigTest, WhatIsGivenEmptyIsRefusedUnlessItGrantsNothingThen) {
+TEST(ConfigTest, AnEmptyValueIsRefusedUnlessItGrantsNothing) {
   std::vector<EmptyField> fields;
   CollectEmptyFields(config::v1::Config::descriptor(), "", "%", fields);
   EXPECT_GT(fields.size(), 40u);
   std::vector<std::string> may_be_empty;
   for (const EmptyField& field : fields) {
     const std::string report(Parse(TestSnapshot(field.text, "f", ConfigFiles::kPolicy)).status().message());
-    const bool refused = absl::StrContains(report, field.path + ": must not be empty: leave it out") ||
+    const bool refused = absl::StrContains(report, field.path + ": must not be empty: omit it") ||
                          absl::StrContains(report, field.path + ": is required");
     EXPECT_EQ(refused, !field.may_be_empty) << field.text << "\n" << report;
     if (field.may_be_empty) may_be_empty.push_back(field.path);
@@ -184,7 +185,7 @@ TEST(ConfigTest, TheExampleMentionsEveryField) {
   ExpectMentioned(Contents(kExample), *config::v1::Config::descriptor());
 }
 
-TEST(ConfigTest, FilesStartFromTheConfigFilesFolder) {
+TEST(ConfigTest, RelativeFileNamesStartAtTheFolderOfTheConfigFile) {
   const absl::StatusOr<Config> config = ParseWithCallers(
       "upstream: {base_url: https://host}\n"
       "keys:\n"
@@ -209,8 +210,8 @@ TEST(ConfigTest, EachKeyHasASigner) {
   EXPECT_EQ(parsed->signers[1]->public_key_hex(), kPointOfTwo);
 }
 
-// The files may have changed since they were read.
-TEST(ConfigTest, AllThatCountsIsInTheSnapshot) {
+// The files on the disk may change after the snapshot was read.
+TEST(ConfigTest, TheParserDependsOnlyOnTheSnapshot) {
   const std::string folder = NewTestFolder();
   const std::string text =
       absl::StrCat(kUpstream, kKeys,
@@ -226,7 +227,7 @@ TEST(ConfigTest, AllThatCountsIsInTheSnapshot) {
   EXPECT_THAT(parsed->config->callers(0).grants(0).organizations(), ElementsAre("o"));
 }
 
-TEST(ConfigTest, PlaintextIsServedOnLoopbackOnly) {
+TEST(ConfigTest, WithoutTlsTheAddressMustBeLoopback) {
   for (const char* good : {"127.0.0.1:0", "127.255.3.4:65535", "[::1]:7443", "localhost:1", "[0:0:0:0:0:0:0:1]:1"}) {
     EXPECT_EQ(ListenReport(good), "") << good;
   }
@@ -329,7 +330,7 @@ TEST(ConfigTest, DurationsStayWithinTheirLimits) {
   EXPECT_EQ(calls("max_deadline: 5s"), "f:3:8: calls.default_deadline: must not be above max_deadline, which is 5s");
 }
 
-TEST(ConfigTest, CaFileIsAReadableFile) {
+TEST(ConfigTest, TheCaFileMustBeReadable) {
   EXPECT_EQ(UpstreamReport("ca_file: missing.pem"),
             "f:2:47: upstream.ca_file: it cannot be opened: No such file or directory");
   EXPECT_EQ(UpstreamReport("ca_file: deploy"), "f:2:47: upstream.ca_file: it is not a regular file");
@@ -337,7 +338,7 @@ TEST(ConfigTest, CaFileIsAReadableFile) {
             "f:2:47: upstream.ca_file: it holds no certificate in PEM");
 }
 
-TEST(ConfigTest, AReplicaIsOneOfItsCount) {
+TEST(ConfigTest, TheIndexOfAReplicaMustBeBelowTheCount) {
   const auto report = [](absl::string_view members) {
     return ReportOf(absl::StrCat(kMinimal, "replica: {", members, "}\n"));
   };
@@ -349,7 +350,7 @@ TEST(ConfigTest, AReplicaIsOneOfItsCount) {
   EXPECT_EQ(report("index: 1000, count: 1000"), "f:3:18: replica.index: must be at most 999");
 }
 
-TEST(ConfigTest, TheEventLogIsBounded) {
+TEST(ConfigTest, TheSettingsOfTheEventLogHaveLimits) {
   const auto report = [](absl::string_view members) {
     return ReportOf(absl::StrCat(kMinimal, "events: {", members, "}\n"));
   };
@@ -365,7 +366,7 @@ TEST(ConfigTest, TheEventLogIsBounded) {
   EXPECT_EQ(report("max_subscribers: 0"), "f:3:27: events.max_subscribers: must be from 1 to 100000");
 }
 
-TEST(ConfigTest, AStoreHasAFolder) {
+TEST(ConfigTest, AStoreMustHaveAFolder) {
   const auto report = [](absl::string_view members) {
     return ReportOf(absl::StrCat(kMinimal, "store: {", members, "}\n"));
   };
@@ -378,7 +379,7 @@ TEST(ConfigTest, AStoreHasAFolder) {
             "f:3:48: store.key_retention: must be from 1h to 720h");
 }
 
-TEST(ConfigTest, TheEventLogIsInTheStoreUnlessItsFileIsNamed) {
+TEST(ConfigTest, TheEventLogIsInTheStoreUnlessTheConfigNamesItsFile) {
   const auto parse = [](absl::string_view more) {
     absl::StatusOr<Config> config = ParseWithCallers(absl::StrCat(kMinimal, more), "/etc/stampgate/f.yaml");
     EXPECT_TRUE(config.ok()) << config.status();
@@ -394,11 +395,11 @@ TEST(ConfigTest, TheEventLogIsInTheStoreUnlessItsFileIsNamed) {
   EXPECT_EQ(CallStoreFile(parse("events: {file: old.db}\n")), "");
 }
 
-TEST(ConfigTest, WebhooksComeToAnAddressAndAPathThatNobodyGuesses) {
+TEST(ConfigTest, WebhooksNeedAnAddressAndAPathThatCannotBeGuessed) {
   const auto report = [](absl::string_view members, absl::string_view events = "file: events.db") {
     return ReportOf(absl::StrCat(kMinimal, "events: {", events, "}\nwebhooks: {", members, "}\n"));
   };
-  const std::string path = "/0123456789abcdefghijklm";  // as short as it may be
+  const std::string path = "/0123456789abcdefghijklm";  // the shortest valid path
   for (const char* good : {"0.0.0.0:8080", "127.0.0.1:0", "[::]:1", "localhost:65535", "10.1.2.3:80"}) {
     EXPECT_EQ(report(absl::StrCat("paths: [", path, "], listen_address: '", good, "'")), "") << good;
   }
@@ -424,9 +425,11 @@ TEST(ConfigTest, WebhooksComeToAnAddressAndAPathThatNobodyGuesses) {
   EXPECT_EQ(report(absl::StrCat("paths: [", nine, "]")), "f:4:19: webhooks.paths: must be no more than 8");
 
   EXPECT_EQ(report("tls_certificate_file: a.pem"),
-            "f:4:11: webhooks.tls_private_key_file: is required beside the other one");
+            "f:4:11: webhooks.tls_private_key_file: is required: tls_certificate_file and tls_private_key_file must be "
+            "given together");
   EXPECT_EQ(report("tls_private_key_file: a.pem"),
-            "f:4:11: webhooks.tls_certificate_file: is required beside the other one");
+            "f:4:11: webhooks.tls_certificate_file: is required: tls_certificate_file and tls_private_key_file must be "
+            "given together");
   EXPECT_EQ(report("tls_certificate_file: missing.pem, tls_private_key_file: missing.key"),
             "f:4:34: webhooks.tls_certificate_file: cannot be used: missing.pem: it cannot be opened: No such file or "
             "directory");
@@ -441,11 +444,11 @@ TEST(ConfigTest, WebhooksComeToAnAddressAndAPathThatNobodyGuesses) {
   EXPECT_THAT(report("max_timestamp_age: 999ms"), testing::EndsWith("max_timestamp_age: must be from 1s to 10m"));
 }
 
-TEST(ConfigTest, KeysHaveUniqueNames) {
+TEST(ConfigTest, KeysMustHaveUniqueNames) {
   EXPECT_EQ(ReportOf(kUpstream), "f:1:1: keys: is required");
   EXPECT_EQ(KeysReport(""), "f:2:7: keys: is required");
   EXPECT_EQ(KeysReport("{name: a, file: f, organizations: [x]}, {name: a, file: f, organizations: [y]}"),
-            "f:2:55: keys[1].name: is the name of keys[0] already");
+            "f:2:55: keys[1].name: is already the name of keys[0]");
   EXPECT_EQ(KeysReport("{file: f, organizations: [x]}, {file: f, organizations: [y]}"),
             "f:2:8: keys[0].name: is required\nf:2:39: keys[1].name: is required");
   EXPECT_EQ(KeysReport(absl::StrCat("{name: 0-", std::string(61, 'z'), ", file: f, organizations: [x]}")), "");
@@ -458,13 +461,13 @@ TEST(ConfigTest, KeysHaveUniqueNames) {
   }
 }
 
-TEST(ConfigTest, AKeySignsForOrganizationsByTheirExactIds) {
+TEST(ConfigTest, TheOrganizationsOfAKeyMustBeExactIds) {
   EXPECT_EQ(KeysReport("{name: a, file: f, organizations: [x, y]}, {name: b, file: f, all_organizations: true}"), "");
   EXPECT_EQ(KeysReport("{name: a, file: f, organizations: [x, y, x]}"),
             "f:2:49: keys[0].organizations[2]: is given twice");
   EXPECT_EQ(KeysReport("{name: a, file: f, organizations: [x]}, {name: b, file: f, organizations: [y, x]}"), "");
   EXPECT_EQ(KeysReport("{name: a, file: f, all_organizations: true}, {name: b, file: f, all_organizations: true}"), "");
-  const std::string either = "keys[0].organizations: must be given if all_organizations is not true, and only then";
+  const std::string either = "keys[0].organizations: must be given if, and only if, all_organizations is not true";
   EXPECT_EQ(KeysReport("{name: a, file: f}"), "f:2:8: " + either);
   EXPECT_EQ(KeysReport("{name: a, file: f, all_organizations: false}"), "f:2:8: " + either);
   EXPECT_EQ(KeysReport("{name: a, file: f, organizations: [x], all_organizations: true}"), "f:2:42: " + either);
@@ -477,15 +480,15 @@ TEST(ConfigTest, AKeySignsForOrganizationsByTheirExactIds) {
             "f:2:43: keys[0].organizations[0]: must be no longer than 128 bytes");
 }
 
-TEST(ConfigTest, AKeyInsteadOfItsFileIsRefusedAndNotShown) {
+TEST(ConfigTest, AKeyInPlaceOfAFileNameIsRefusedAndNotQuoted) {
   const std::string hex = "5ec3e7" + std::string(58, 'a');
   for (const std::string& material : {hex, hex + ":p256", std::string("-----BEGIN PRIVATE KEY----- 5ec3e7")}) {
     EXPECT_EQ(ReportOf(absl::StrCat(kUpstream, "keys: [{name: a, all_organizations: true, file: '", material, "'}]")),
-              "f:2:49: keys[0].file: holds a key: name the file that holds it");
+              "f:2:49: keys[0].file: contains a key: write the name of the file that contains the key");
   }
 }
 
-TEST(ConfigTest, KeyFilesFailAtTheirPlaceTogetherWithEverythingElse) {
+TEST(ConfigTest, FaultsOfKeyFilesAreReportedWithAllOtherFaults) {
   ConfigSnapshot snapshot =
       TestSnapshot(WithCallers(absl::StrCat("listen_address: 0.0.0.0:1\n"
                                             "upstream: {base_url: https://host}\n"
@@ -510,7 +513,7 @@ TEST(ConfigTest, KeyFilesFailAtTheirPlaceTogetherWithEverythingElse) {
             "f:9:17: keys[1].public_key: is not the public half of the key in the file");
 }
 
-TEST(ConfigTest, PublicKeysAreHex) {
+TEST(ConfigTest, APublicKeyMustBeHex) {
   for (const std::string& bad : {std::string(65, '0'), std::string(2, '0'), std::string(64, 'g')}) {
     EXPECT_EQ(KeysReport(absl::StrCat("{name: a, file: f, all_organizations: true, public_key: '", bad, "'}")),
               "f:2:64: keys[0].public_key: must be 66 hex digits, or 64 for Ed25519");
@@ -522,7 +525,7 @@ TEST(ConfigTest, PublicKeysAreHex) {
   EXPECT_EQ(Parse(TestSnapshot(WithCallers(text), "f", ConfigFiles::kAll, kSeed)).status(), absl::OkStatus());
 }
 
-TEST(ConfigTest, EveryFaultIsNamedAtOnceInTheOrderOfTheFile) {
+TEST(ConfigTest, AllFaultsAreReportedTogetherInTheOrderOfTheFile) {
   EXPECT_EQ(ReportOf("operator_name: a-b\n"
                      "upstream:\n"
                      "  base_ur: https://host\n"
@@ -544,21 +547,21 @@ TEST(ConfigTest, EveryFaultIsNamedAtOnceInTheOrderOfTheFile) {
             "f:4:20: upstream.max_connections: must be from 1 to 1024\n"
             "f:5:13: upstream.max_idle: must be a duration with its unit, such as 5s or 500ms\n"
             "f:7:5: keys[0].file: is required\n"
-            "f:9:11: keys[1].name: is the name of keys[0] already\n"
+            "f:9:11: keys[1].name: is already the name of keys[0]\n"
             "f:10:11: keys[1].file: must be text\n"
             "f:14:18: replica.index: must be below count\n"
             "f:15:8: calls: must be a mapping");
 }
 
-TEST(ConfigTest, AnEmptyFileMissesWhatIsRequired) {
+TEST(ConfigTest, AnEmptyFileLacksTheRequiredFields) {
   EXPECT_EQ(ReportOf(""), "f:1:1: upstream.base_url: is required\nf:1:1: keys: is required");
 }
 
-TEST(ConfigTest, WhatIsNotYamlHasOneFault) {
+TEST(ConfigTest, ATextThatIsNotYamlHasOneFault) {
   EXPECT_EQ(ReportOf("upstream: {\n"), "f:3:1: is not YAML: end of map flow not found");
 }
 
-TEST(ConfigTest, FilesThatCannotBeReadAreNamed) {
+TEST(ConfigTest, AConfigFileThatCannotBeReadIsNamed) {
   ConfigSnapshot snapshot;
   snapshot.path = "no/such.yaml";
   snapshot.contents.ReadPublic(snapshot.path);
@@ -566,7 +569,7 @@ TEST(ConfigTest, FilesThatCannotBeReadAreNamed) {
             absl::InvalidArgumentError("no/such.yaml: it cannot be opened: No such file or directory"));
 }
 
-// All that it names is missing: a folder that nobody has.
+// A config whose files are all missing, because its folder does not exist.
 constexpr absl::string_view kNamesFiles =
     "listen_address: 0.0.0.0:7443\n"
     "upstream: {base_url: 'https://host', ca_file: none}\n"
@@ -583,7 +586,7 @@ constexpr absl::string_view kNamesFiles =
     "    dns_names: [d]\n"
     "    grants: [{classes: [query], organizations: [o]}, {classes: [query], organizations_file: none}]\n";
 
-// What is said of that, and of `more` text; of each fault its path.
+// Returns the paths of the faults in kNamesFiles followed by `more`.
 std::vector<std::string> FaultsOf(ConfigFiles files, absl::string_view more = "") {
   const absl::Status status = Parse(ReadTestSnapshot(absl::StrCat(kNamesFiles, more), "/nowhere/f", files)).status();
   std::vector<std::string> paths;
@@ -595,20 +598,20 @@ std::vector<std::string> FaultsOf(ConfigFiles files, absl::string_view more = ""
   return paths;
 }
 
-TEST(ConfigTest, EveryFileIsLookedAtAtTheStart) {
+TEST(ConfigTest, TheStartChecksEveryFile) {
   EXPECT_THAT(FaultsOf(ConfigFiles::kAll),
               ElementsAre("upstream.ca_file", "keys[0].file", "tls", "audit.key_file", "webhooks.tls_certificate_file",
                           "token_issuers[0].jwks_file", "token_issuers[1].ca_file",
                           "callers[0].grants[0].organizations_file", "callers[1].grants[1].organizations_file"));
 }
 
-TEST(ConfigTest, AReloadLooksAtTheFilesOfWhatItTakes) {
+TEST(ConfigTest, AReloadChecksOnlyTheFilesOfTheReloadedPart) {
   EXPECT_THAT(FaultsOf(ConfigFiles::kReloaded),
               ElementsAre("keys[0].file", "token_issuers[0].jwks_file", "token_issuers[1].ca_file",
                           "callers[0].grants[0].organizations_file", "callers[1].grants[1].organizations_file"));
 }
 
-TEST(ConfigTest, APolicyIsReadWithoutSecretsAndSaysWhichOrganizationsItDoesNotKnow) {
+TEST(ConfigTest, APolicyIsReadWithoutSecretsAndNamesItsUnreadOrganizations) {
   const absl::StatusOr<Config> config = Parse(ReadTestSnapshot(kNamesFiles, "/nowhere/f", ConfigFiles::kPolicy));
   ASSERT_TRUE(config.ok()) << config.status();
   ASSERT_EQ(config->unread().size(), 2);
@@ -620,7 +623,7 @@ TEST(ConfigTest, APolicyIsReadWithoutSecretsAndSaysWhichOrganizationsItDoesNotKn
   EXPECT_EQ((*config)->callers(1).grants(0).organizations_size(), 1);
 }
 
-TEST(ConfigTest, ATextIsCheckedWholeWhicheverFilesAreLookedAt) {
+TEST(ConfigTest, TheWholeTextIsCheckedWhicheverFilesAreRead) {
   const absl::string_view more = "operator_name: 1\nreload_interval: 0s\nevents: {max_subscribers: x}\nsurprise: 1\n";
   for (const ConfigFiles files : {ConfigFiles::kAll, ConfigFiles::kReloaded, ConfigFiles::kPolicy}) {
     std::vector<std::string> faults = FaultsOf(files, more);
@@ -630,8 +633,8 @@ TEST(ConfigTest, ATextIsCheckedWholeWhicheverFilesAreLookedAt) {
   }
 }
 
-// Mutations of the example: whatever they say, the answer is a config or a report whose places are in the text.
-TEST(ConfigTest, MutatedConfigsAreAnsweredInOrder) {
+// Parses mutations of the example. Each gives a config, or a report whose places are in the text.
+TEST(ConfigTest, AMutatedConfigGivesAConfigOrAReportInOrder) {
   const std::string example = Contents(kExample);
   std::mt19937 random(20240607);
   const auto below = [&](size_t limit) { return static_cast<size_t>(random() % limit); };
@@ -673,7 +676,7 @@ TEST(ConfigTest, MutatedConfigsAreAnsweredInOrder) {
       last = place;
     }
   }
-  // Most of the example is comments, so that the loop sees both answers.
+  // Most of the example is comments, so the loop produces both results.
   EXPECT_GT(accepted, 100);
   EXPECT_LT(accepted, 2900);
 }

@@ -1,4 +1,4 @@
-// Times of the config.
+// Converts durations in the config.
 #ifndef STAMPGATE_GATEWAY_CONFIG_DURATION_H_
 #define STAMPGATE_GATEWAY_CONFIG_DURATION_H_
 

@@ -1,4 +1,4 @@
-// The faults and warnings of one config.
+// Collects the faults and warnings of one config.
 #ifndef STAMPGATE_GATEWAY_CONFIG_FAULT_REPORT_H_
 #define STAMPGATE_GATEWAY_CONFIG_FAULT_REPORT_H_
 
@@ -12,27 +12,28 @@
 
 namespace stampgate {
 
-// A field with a fault, and what is inside it, gets no second one: later rules would judge a value that is not there.
+// Once a field has a fault, ignores later faults of this field and of the fields in it, because later rules would check
+// a value that was not read.
 class ConfigReport {
  public:
-  // With what was found when `file` was read.
+  // `faults` and `places` are the results of reading `file`.
   ConfigReport(std::string file, std::vector<Fault> faults, Places places);
 
-  // `path` as in Fault; `message` continues the sentence.
+  // Adds a fault. `path` and `message` have the form of Fault's members.
   void Add(const std::string& path, absl::string_view message);
 
-  // The same of what is no fault. Every call adds one.
+  // Adds a warning in the same form. Unlike Add, it always adds one.
   void Warn(const std::string& path, absl::string_view message);
 
   bool IsFaulty(absl::string_view path) const;
 
-  // Whether the text has something at `path`, even if it is empty.
+  // Whether the config's text has a value at `path`, even an empty one.
   bool IsGiven(absl::string_view path) const { return places_.find(path) != places_.end(); }
 
-  // All faults, one a line, in the order of the file; OK if there are none.
+  // Returns an error with all faults, one in each line, in the order of the file; OK if there are none.
   absl::Status ToStatus() const;
 
-  // All warnings in the same form and order.
+  // Returns all warnings in the same form and order.
   std::vector<std::string> Warnings() const { return Lines(warnings_); }
 
  private:

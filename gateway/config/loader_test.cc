@@ -36,7 +36,7 @@ class LoadingTest : public ::testing::Test {
     PutTestFile(folder_ + "/ids", ids);
     PutTestFile(folder_ + "/f", config);
   }
-  // With one piece of the config replaced.
+  // Writes the config with `from` replaced by `to`.
   void PutChanged(absl::string_view from, absl::string_view to) {
     const std::string changed = absl::StrReplaceAll(kConfig, {{from, to}});
     ASSERT_NE(changed, kConfig);
@@ -54,7 +54,7 @@ class LoadingTest : public ::testing::Test {
   TokenKeyPool token_keys_;
 };
 
-TEST_F(LoadingTest, GivesTheKeysAndTheCallersOfTheConfig) {
+TEST_F(LoadingTest, ReturnsTheKeysAndTheCallersOfTheConfig) {
   const absl::StatusOr<Loaded> loaded = LoadNow();
   ASSERT_TRUE(loaded.ok()) << loaded.status();
   const NamedSigner* key = loaded->access->keys.Find("anybody", "");
@@ -75,7 +75,7 @@ TEST_F(LoadingTest, GivesTheKeysAndTheCallersOfTheConfig) {
   EXPECT_FALSE(caller->Decide(question).allowed);
 }
 
-TEST_F(LoadingTest, TheVersionStaysIfNothingDiffers) {
+TEST_F(LoadingTest, TheVersionStaysIfNoKeyAndNoGrantChanges) {
   const std::string version = Version();
   EXPECT_EQ(version.size(), 16u);
   EXPECT_EQ(Version(), version);
@@ -83,14 +83,14 @@ TEST_F(LoadingTest, TheVersionStaysIfNothingDiffers) {
   EXPECT_EQ(Version(), version);
   Put(kConfig, 1, "# a comment\n\n  a\r\n");
   EXPECT_EQ(Version(), version);
-  // Neither a key nor a grant.
+  // These settings are neither keys nor grants.
   PutChanged("https://host", "https://other");
   EXPECT_EQ(Version(), version);
   Put(absl::StrCat(kConfig, "reload_interval: 1s\n"));
   EXPECT_EQ(Version(), version);
 }
 
-TEST_F(LoadingTest, TheVersionDiffersIfAnythingDoes) {
+TEST_F(LoadingTest, TheVersionChangesIfAKeyOrAGrantChanges) {
   std::set<std::string> versions = {Version()};
   const auto expect_new = [&](const std::string& what) { EXPECT_TRUE(versions.insert(Version()).second) << what; };
   Put(kConfig, 2);
@@ -131,11 +131,11 @@ TEST_F(LoadingTest, TheVersionDiffersIfAnythingDoes) {
   }
 }
 
-TEST_F(LoadingTest, AnyFaultIsAnErrorAndNamesItsPlace) {
+TEST_F(LoadingTest, EveryFaultIsAnErrorThatNamesItsPlace) {
   PutChanged("[query]", "[none]");
   EXPECT_THAT(Fault(), HasSubstr("f:3:57: callers[0].grants[0].classes[0]: "));
   Put(kConfig, 1, "a b\n");
-  EXPECT_THAT(Fault(), HasSubstr("organizations_file: has no exact id in line 1"));
+  EXPECT_THAT(Fault(), HasSubstr("organizations_file: line 1 is not an exact id"));
   Put(kConfig);
   PutTestFile(folder_ + "/main.key", "garbage");
   EXPECT_THAT(Fault(), HasSubstr("f:2:27: keys[0].file: "));
@@ -145,15 +145,16 @@ TEST_F(LoadingTest, AnyFaultIsAnErrorAndNamesItsPlace) {
   EXPECT_THAT(Fault(), HasSubstr("f: it cannot be opened: No such file or directory"));
 }
 
-// What belongs together: the name of the caller, the key, and the organization.
+// Returns files that belong together: `number` chooses the caller's name, the key and the organization.
 MountedFolder::Files State(int number) {
   return {{"f", absl::StrReplaceAll(kConfig, {{"name: c", absl::StrCat("name: c", number)}})},
           {"main.key", KeyText(1 + number % 9)},
           {"ids", absl::StrCat("o", number, "\n")}};
 }
 
-// All is swapped at one moment, but read one after the other: a reading in between would have old rules with new keys.
-TEST(LoadTest, FilesThatAreSwappedMeanwhileAreNeverMixed) {
+// All files are replaced at the same moment, but they are read one after the other. A single reading could mix old
+// rules with new keys.
+TEST(LoadTest, OldAndNewFilesAreNeverMixed) {
   TokenKeyPool token_keys;
   std::vector<std::string> points;
   for (int number = 0; number < 9; ++number) {
@@ -190,7 +191,7 @@ TEST(LoadTest, FilesThatAreSwappedMeanwhileAreNeverMixed) {
   }
 }
 
-// What is in memory is parsed: the files may have changed since.
+// The loader parses the bytes in memory, because the files may have changed.
 TEST(LoadTest, ASnapshotIsLoadedWithoutItsFiles) {
   TokenKeyPool token_keys;
   MountedFolder folder(State(3));

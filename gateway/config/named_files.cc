@@ -13,7 +13,8 @@ namespace {
 
 enum class Reading { kNothing, kPublic, kSecret };
 
-// A setting that is a file's name, and which readings include the file: those of kAll and the following.
+// A setting that is a file's name. A kAll reading includes the file unless `reading` is kNothing; `reloaded` and
+// `policy` say whether kReloaded and kPolicy readings include it too.
 struct Setting {
   std::string* path;
   Reading reading = Reading::kNothing;
@@ -21,7 +22,7 @@ struct Setting {
   bool policy = false;
 };
 
-// Every setting that is a file's name stands here, and nowhere else.
+// Calls `visit` with every setting that is a file's name. No other code lists these settings.
 void ForEachFile(config::v1::Config& config, absl::FunctionRef<void(const Setting& setting)> visit) {
   visit({config.mutable_upstream()->mutable_ca_file(), Reading::kPublic});
   for (config::v1::Key& key : *config.mutable_keys()) {

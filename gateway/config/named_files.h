@@ -1,4 +1,4 @@
-// The files that a config names.
+// Finds and reads the files that a config names.
 #ifndef STAMPGATE_GATEWAY_CONFIG_NAMED_FILES_H_
 #define STAMPGATE_GATEWAY_CONFIG_NAMED_FILES_H_
 
@@ -11,14 +11,14 @@
 
 namespace stampgate {
 
-// Which of the files that a config names are read. Its text is checked whole in any case.
+// Which of the files that a config names are read. The text of the config itself is always checked completely.
 enum class ConfigFiles {
   kAll,
-  // Those of the reloaded part (see reloaded_part.h). A fault in another file, such as a certificate that has expired,
-  // must not prevent an operator from revoking a caller.
+  // The files of the reloaded part (see reloaded_part.h). A fault in another file, such as an expired certificate, must
+  // not prevent the operator from revoking a caller.
   kReloaded,
-  // The organizations of grants, where their file can be read. Nothing secret is opened: a reviewer of a policy has no
-  // secrets.
+  // The organizations files of grants, if they can be read. Secret files are not opened, because a reviewer of a policy
+  // has no secrets.
   kPolicy,
 };
 
@@ -29,18 +29,19 @@ struct NamedFile {
   friend bool operator==(const NamedFile&, const NamedFile&) = default;
 };
 
-// Makes the paths in `config` independent of the folder of `config_file`, from which they start. Sets `events.file` if
-// there is a store and the file has no name.
+// Resolves the relative paths in `config`, which start at the folder of `config_file`. If the config has a store and
+// `events.file` is empty, sets `events.file`.
 void ResolveFiles(const std::string& config_file, config::v1::Config& config);
 
-// The files that the gateway reads whole, in the order of the config. The paths of `config` have been resolved.
+// Returns the files whose contents belong to the config, in the order of the config. Requires that the paths in
+// `config` have been resolved.
 std::vector<NamedFile> FilesToRead(config::v1::Config config, ConfigFiles files);
 
-// Reads the files, unless `contents` has them.
+// Reads the files that `contents` does not have yet.
 void ReadFiles(const std::vector<NamedFile>& files, FileContents& contents);
 
-// Whether `file` is itself a key, written where the name of the key's file belongs. Such a file is never opened: an
-// error of the system could quote its name.
+// Whether `file` is a key instead of the name of a key file. The gateway never opens a file of such a name, because the
+// system's error could quote the name.
 bool HoldsKey(absl::string_view file);
 
 }  // namespace stampgate

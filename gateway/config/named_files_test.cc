@@ -30,7 +30,7 @@ config::v1::Config Resolved(const std::string& text, const std::string& file = "
 NamedFile Public(const std::string& path) { return {path, false}; }
 NamedFile Secret(const std::string& path) { return {path, true}; }
 
-TEST(NamedFilesTest, StartFromTheFolderOfTheConfig) {
+TEST(NamedFilesTest, RelativePathsStartAtTheFolderOfTheConfig) {
   const config::v1::Config config = Resolved(kEverything);
   EXPECT_EQ(config.keys(0).file(), "/etc/a.key");
   EXPECT_EQ(config.keys(1).file(), "/run/b.key");
@@ -40,7 +40,7 @@ TEST(NamedFilesTest, StartFromTheFolderOfTheConfig) {
   EXPECT_EQ(Resolved(kEverything, "f").keys(0).file(), "a.key");
 }
 
-TEST(NamedFilesTest, AreAllReadAtTheStartButThoseThatTheGatewayWrites) {
+TEST(NamedFilesTest, TheStartReadsAllFilesExceptThoseThatTheGatewayWrites) {
   EXPECT_THAT(
       FilesToRead(Resolved(kEverything), ConfigFiles::kAll),
       ElementsAre(Public("/etc/up.pem"), Secret("/etc/a.key"), Secret("/run/b.key"), Public("/etc/hook.pem"),
@@ -48,17 +48,17 @@ TEST(NamedFilesTest, AreAllReadAtTheStartButThoseThatTheGatewayWrites) {
                   Secret("/etc/audit.key"), Public("/etc/jwks"), Public("/etc/issuer.pem"), Public("/etc/ids")));
 }
 
-TEST(NamedFilesTest, OfTheReloadedPartAreReadAtAReload) {
+TEST(NamedFilesTest, AReloadReadsTheFilesOfTheReloadedPart) {
   EXPECT_THAT(FilesToRead(Resolved(kEverything), ConfigFiles::kReloaded),
               ElementsAre(Secret("/etc/a.key"), Secret("/run/b.key"), Public("/etc/jwks"), Public("/etc/issuer.pem"),
                           Public("/etc/ids")));
 }
 
-TEST(NamedFilesTest, OfAPolicyAreThoseOfOrganizations) {
+TEST(NamedFilesTest, APolicyReadingReadsOnlyTheOrganizationsFiles) {
   EXPECT_THAT(FilesToRead(Resolved(kEverything), ConfigFiles::kPolicy), ElementsAre(Public("/etc/ids")));
 }
 
-TEST(NamedFilesTest, AreNotReadIfTheNameIsAKey) {
+TEST(NamedFilesTest, AFileWhoseNameIsAKeyIsNotRead) {
   const std::string hex(64, 'a');
   for (const char* file : {"/etc/f", "f"}) {
     EXPECT_THAT(FilesToRead(Resolved("keys {file: '" + hex + "'}", file), ConfigFiles::kAll), ElementsAre());
@@ -69,7 +69,7 @@ TEST(NamedFilesTest, AreNotReadIfTheNameIsAKey) {
               ElementsAre(Secret("keys/" + hex)));
 }
 
-TEST(NamedFilesTest, AKeyIsHexOrPem) {
+TEST(NamedFilesTest, HoldsKeyFindsHexAndPem) {
   EXPECT_TRUE(HoldsKey(std::string(64, '0')));
   EXPECT_TRUE(HoldsKey(std::string(64, 'F') + ":p256"));
   EXPECT_TRUE(HoldsKey("x -----BEGIN EC PRIVATE KEY-----"));

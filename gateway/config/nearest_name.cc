@@ -10,7 +10,7 @@
 namespace stampgate {
 namespace {
 
-// Comparing takes time by the product of both lengths.
+// The time of a comparison grows with the product of both lengths, so the text is limited.
 constexpr size_t kMostBytes = 128;
 constexpr size_t kMostChanges = 3;
 

@@ -1,4 +1,4 @@
-// Which of the names that are known somebody may have meant.
+// Finds the known name that a misspelt text may mean.
 #ifndef STAMPGATE_GATEWAY_CONFIG_NEAREST_NAME_H_
 #define STAMPGATE_GATEWAY_CONFIG_NEAREST_NAME_H_
 
@@ -8,9 +8,9 @@
 
 namespace stampgate {
 
-// The name that `text` becomes with the fewest changes of a letter; upper and lower case count as equal. Of several the
-// first. Empty if every name needs more than three changes, or more than half the letters of `text`. Of `text` the
-// first 128 bytes count.
+// Returns the name that `text` becomes with the fewest changes of single letters, or the first of several such names.
+// Upper and lower case count as equal. Returns an empty text if every name needs more than three changes, or more than
+// half as many changes as `text` has letters. Uses only the first 128 bytes of `text`.
 absl::string_view NearestName(absl::string_view text, const std::vector<absl::string_view>& names);
 
 }  // namespace stampgate

@@ -17,16 +17,16 @@ TEST(NearestNameTest, FindsTheNameThatNeedsTheFewestChanges) {
   EXPECT_EQ(NearestName("LisstUssers", kNames), "ListUsers");
 }
 
-TEST(NearestNameTest, CaseCountsAsEqual) { EXPECT_EQ(NearestName("LISTusers", kNames), "ListUsers"); }
+TEST(NearestNameTest, UpperAndLowerCaseCountAsEqual) { EXPECT_EQ(NearestName("LISTusers", kNames), "ListUsers"); }
 
-TEST(NearestNameTest, FindsNothingWhereMoreThanThreeChangesAreNeeded) {
+TEST(NearestNameTest, FindsNothingIfMoreThanThreeChangesAreNeeded) {
   EXPECT_EQ(NearestName("LitUxrx", kNames), "");
   EXPECT_EQ(NearestName("CreateUsers", kNames), "");
   EXPECT_EQ(NearestName("", kNames), "");
   EXPECT_EQ(NearestName("GetPolicy", {}), "");
 }
 
-TEST(NearestNameTest, FindsNothingWhereHalfTheTextWouldChange) {
+TEST(NearestNameTest, FindsNothingIfMoreThanHalfTheTextWouldChange) {
   EXPECT_EQ(NearestName("b", kNames), "");
   EXPECT_EQ(NearestName("ab", kNames), "a");
   EXPECT_EQ(NearestName("bc", kNames), "");

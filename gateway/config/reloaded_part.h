@@ -1,4 +1,4 @@
-// Which settings a running gateway takes anew, and which need a restart.
+// Separates the settings that a reload applies from those that need a restart.
 #ifndef STAMPGATE_GATEWAY_CONFIG_RELOADED_PART_H_
 #define STAMPGATE_GATEWAY_CONFIG_RELOADED_PART_H_
 
@@ -6,7 +6,8 @@
 
 namespace stampgate {
 
-// Keys, callers and token issuers. A file that one of them names is read at each reload: see named_files.cc.
+// Returns the keys, callers and token issuers of `config`. Each reload also reads the files that they name: see
+// named_files.cc.
 inline config::v1::Config ReloadedPart(const config::v1::Config& config) {
   config::v1::Config part;
   *part.mutable_keys() = config.keys();
@@ -15,7 +16,7 @@ inline config::v1::Config ReloadedPart(const config::v1::Config& config) {
   return part;
 }
 
-// All other settings.
+// Returns all other settings of `config`.
 inline config::v1::Config FixedPart(config::v1::Config config) {
   config.clear_keys();
   config.clear_callers();

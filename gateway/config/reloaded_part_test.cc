@@ -19,7 +19,7 @@ config::v1::Config Example() {
       "token_issuers {jwks_file: 'jwks'} callers {name: 'c' grants {organizations_file: 'ids'}}");
 }
 
-TEST(ReloadedPartTest, TheTwoPartsAreTheWhole) {
+TEST(ReloadedPartTest, TheTwoPartsTogetherAreTheWholeConfig) {
   config::v1::Config both = FixedPart(Example());
   both.MergeFrom(ReloadedPart(Example()));
   EXPECT_TRUE(MessageDifferencer::Equals(both, Example()));
@@ -30,8 +30,8 @@ TEST(ReloadedPartTest, NoSettingIsInBothParts) {
   EXPECT_TRUE(MessageDifferencer::Equals(ReloadedPart(FixedPart(Example())), config::v1::Config()));
 }
 
-// Otherwise a change of a file would pass unseen, or a file of the fixed part could stop a revocation.
-TEST(ReloadedPartTest, ItsFilesAreThoseThatAReloadReads) {
+// Otherwise a reload would miss a changed file, or a file of the fixed part could prevent a revocation.
+TEST(ReloadedPartTest, AReloadReadsExactlyTheFilesOfTheReloadedPart) {
   EXPECT_EQ(FilesToRead(Example(), ConfigFiles::kReloaded), FilesToRead(ReloadedPart(Example()), ConfigFiles::kAll));
   EXPECT_THAT(FilesToRead(FixedPart(Example()), ConfigFiles::kReloaded), ::testing::IsEmpty());
 }

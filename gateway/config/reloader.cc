@@ -28,16 +28,17 @@ void Reloader::LookAtConfig() {
   const absl::Duration wait = absl::FromChrono(options_.file.Look(options_.steady_now()));
   if (wait > absl::ZeroDuration()) {
     if (!std::exchange(unsettled_, true)) {
-      Log(Severity::kInfo, "config_changed", {{"message", "it is read when it has stood still for two seconds"}});
+      Log(Severity::kInfo, "config_changed",
+          {{"message", "the gateway reads the config once its file has not changed for two seconds"}});
     }
     return task_.RunAgainIn(wait);
   }
   unsettled_ = false;
   const absl::StatusOr<ConfigSnapshot> snapshot = source_.Read(good_digest_);
-  // Somebody has begun to write since.
+  // The config file has changed during the reading.
   if (!options_.file.IsAsSeen()) return task_.Wake();
   if (snapshot.ok() && snapshot->digest == good_digest_) return;
-  // A snapshot with a fault is parsed at each look: the reason may be a lack of memory, and not the files.
+  // A snapshot with a fault is parsed again at each check, because the cause may be a lack of memory and not the files.
   good_digest_.reset();
   const absl::StatusOr<Loaded> loaded =
       snapshot.ok() ? LoadSnapshot(*snapshot, options_.token_keys) : snapshot.status();
@@ -67,7 +68,7 @@ void Reloader::Take(const absl::StatusOr<Loaded>& loaded) {
          {"callers", loaded->config->callers_size()}});
   }
   const bool differs = FixedPart(*loaded->config).SerializeAsString() != fixed_part_;
-  LogOnce(differs ? absl::FailedPreconditionError("settings besides keys, callers and token_issuers have changed")
+  LogOnce(differs ? absl::FailedPreconditionError("settings other than keys, callers and token_issuers have changed")
                   : absl::OkStatus(),
           "restart_needed", {}, logged_restart_);
 }

@@ -1,4 +1,4 @@
-// Takes changes of the config while the gateway runs.
+// Applies changes of the config while the gateway runs.
 #ifndef STAMPGATE_GATEWAY_CONFIG_RELOADER_H_
 #define STAMPGATE_GATEWAY_CONFIG_RELOADER_H_
 
@@ -23,35 +23,38 @@
 
 namespace stampgate {
 
-// Thread-safe. Works on a thread of its own until it is destroyed.
+// Works on its own thread until it is destroyed. Thread-safe.
 class Reloader {
  public:
   struct Options {
-    SettledFile file;          // of the config, made before it was loaded
-    Config config;             // with which the gateway started
-    TokenKeyPool& token_keys;  // with which it was loaded; nobody else uses the pool meanwhile
-    // Reloads other files at each look, such as certificates. An error is logged and changes nothing.
+    SettledFile file;          // the config file; this object must be made before the config was loaded
+    Config config;             // the config with which the gateway started
+    TokenKeyPool& token_keys;  // the pool with which the config was loaded; only the reloader may use it now
+    // Reloads other files, such as certificates, each time the reloader checks the config. The reloader logs an error
+    // and continues.
     std::function<absl::Status()> reload_more;
-    Metrics* metrics = nullptr;  // if not null: reloads are counted here
+    Metrics* metrics = nullptr;  // if not null, counts the reloads
     std::function<absl::Time()> now = absl::Now;
     std::function<SettledFile::Time()> steady_now = std::chrono::steady_clock::now;
   };
 
-  // Every `reload_interval` of the config, and after each Wake(), reads the config file and the files of its reloaded
-  // part. If their bytes are those of the last look, that is all. Otherwise parses them, and sets `current` if the
-  // result differs. A config with a fault changes nothing. Logs both: a fault once, with the time of the last good
-  // config. Also logs a change that takes effect at the next start only; files of the fixed part are not read.
+  // Every `reload_interval`, and after each Wake(), reads the config file and the files of its reloaded part. If the
+  // last reading had no fault and the bytes have not changed since then, does nothing. Otherwise parses them, and sets
+  // `current` if the result differs. A config with a fault changes nothing.
   //
-  // While the config file may be half-written (see SettledFile), nothing is read, not after Wake() either. The log says
-  // so, and the next look follows as soon as the file may be read.
+  // Logs each change, and each fault once, with the time of the last good config. Also logs once if a setting has
+  // changed that takes effect only at the next start. Files of the fixed part are not read.
+  //
+  // While the config file may be half-written (see SettledFile), the reloader reads nothing, also after Wake(). It logs
+  // that it waits, and reads the file as soon as the file may be read.
   Reloader(Options options, CurrentAccess& current);
 
-  // Looks at once.
+  // Checks the config without waiting for the interval.
   void Wake() { task_.Wake(); }
 
  private:
   void Look();
-  // Unless the config file is being written.
+  // While the config file may be half-written, only plans the next check.
   void LookAtConfig();
   void Take(const absl::StatusOr<Loaded>& loaded);
   void LogOnce(const absl::Status& status, const char* event, const LogFields& more, std::string& logged);
@@ -59,14 +62,14 @@ class Reloader {
   Options options_;
   CurrentAccess& current_;
   ConfigSource source_;
-  std::optional<ConfigSnapshot::Digest> good_digest_;  // of the last look, if it found no fault
+  std::optional<ConfigSnapshot::Digest> good_digest_;  // of the last reading, if it had no fault
   const std::string fixed_part_;                       // of the config that the gateway started with
-  absl::Time taken_;                                   // when the config that is in force was
-  bool unsettled_ = false;                             // as was logged last
-  std::string logged_access_;                          // the fault that was logged last; empty after a success
+  absl::Time taken_;                                   // when the current config was applied
+  bool unsettled_ = false;     // whether the last log line says that the file may be half-written
+  std::string logged_access_;  // the fault that was logged last; empty after a success
   std::string logged_more_;
   std::string logged_restart_;
-  PeriodicTask task_;  // the last: it uses the others
+  PeriodicTask task_;  // destroyed first, because it uses the other members
 };
 
 }  // namespace stampgate

@@ -32,7 +32,7 @@ using ::testing::HasSubstr;
 
 constexpr std::chrono::seconds kHang(60);
 
-// What the process writes to standard error, line by line: its log.
+// The lines of the process's log, which it writes to standard error.
 class CapturedLog {
  public:
   CapturedLog() {
@@ -43,7 +43,7 @@ class CapturedLog {
     end_ = ends[0];
   }
 
-  // The next line.
+  // Waits for the next line and returns it.
   std::string Next() {
     for (;;) {
       if (const size_t line_end = text_.find('\n'); line_end != std::string::npos) {
@@ -65,7 +65,7 @@ class CapturedLog {
   std::string text_;
 };
 
-// One for the whole program: the log has one standard error.
+// The program has one standard error, so it has one CapturedLog.
 CapturedLog& TheLog() {
   static auto& log = *new CapturedLog();
   return log;
@@ -112,7 +112,7 @@ class ReloaderTest : public ::testing::Test {
                                    *access_);
   }
 
-  // Has it look, and waits until it has.
+  // Makes the reloader check the files, and waits until it has checked them.
   void Look() {
     std::unique_lock lock(mutex_);
     const int before = looks_;
@@ -124,7 +124,7 @@ class ReloaderTest : public ::testing::Test {
     Look();
   }
 
-  // The one caller that there is.
+  // Returns the name of the only caller.
   static std::string CallerOf(const Access& access) {
     Peer loopback;
     loopback.plaintext_loopback = true;
@@ -149,7 +149,7 @@ class ReloaderTest : public ::testing::Test {
   int looks_ = 0;
   absl::Status more_;
 
-  // The file itself, behind the links.
+  // Writes the file to which the links lead.
   void WriteInPlace(const std::string& config) { std::ofstream(folder_->PathOf("f"), std::ios::trunc) << config; }
 
   void LookAfter(std::chrono::milliseconds time) {
@@ -167,7 +167,7 @@ class ReloaderTest : public ::testing::Test {
   std::unique_ptr<Reloader> reloader_;
 };
 
-TEST_F(ReloaderTest, UsesAndLogsWhatHasChanged) {
+TEST_F(ReloaderTest, AChangedConfigIsAppliedAndLogged) {
   Start(ConfigText("c"));
   LookAt(Files(ConfigText("d")));
   EXPECT_EQ(Caller(), "d");
@@ -176,24 +176,24 @@ TEST_F(ReloaderTest, UsesAndLogsWhatHasChanged) {
                     HasSubstr(absl::StrCat("\"", access_->Get()->version, R"(","keys":1,"callers":1})"))));
 }
 
-TEST_F(ReloaderTest, LeavesWhatHasNotChangedAlone) {
+TEST_F(ReloaderTest, AConfigWithoutAChangeIsNotAppliedAgain) {
   Start(ConfigText("c"));
   const std::shared_ptr<const Access> first = access_->Get();
   Look();
   LookAt(Files(absl::StrCat("# a comment\n", ConfigText("c"))));
   EXPECT_EQ(access_->Get(), first);
-  // Nothing was logged either.
+  // No line about the checks above was logged.
   LookAt(Files(ConfigText("e")));
   EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"reloaded\""));
 }
 
-TEST_F(ReloaderTest, AFaultKeepsTheFormerStateAndIsLoggedOnce) {
+TEST_F(ReloaderTest, AConfigWithAFaultIsNotAppliedAndItsFaultIsLoggedOnce) {
   Start(ConfigText("c"));
   const std::shared_ptr<const Access> first = access_->Get();
   const std::string broken = absl::StrCat(ConfigText("d"), "nonsense: 1\nmore: 2\n");
   LookAt(Files(broken));
   EXPECT_EQ(access_->Get(), first);
-  // One line of the log for both faults.
+  // One line of the log contains both faults.
   EXPECT_THAT(TheLog().Next(),
               AllOf(HasSubstr(R"("severity":"WARNING","event":"reload_failed","message":")"),
                     HasSubstr("f:5:1: nonsense: unknown key"), HasSubstr("; "), HasSubstr("f:6:1: more: unknown key")));
@@ -202,10 +202,10 @@ TEST_F(ReloaderTest, AFaultKeepsTheFormerStateAndIsLoggedOnce) {
   EXPECT_EQ(access_->Get(), first);
   // Another fault is logged, and the first one again when it returns.
   LookAt(Files(ConfigText("d"), 1, "a b\n"));
-  EXPECT_THAT(TheLog().Next(), HasSubstr("organizations_file: has no exact id in line 1"));
+  EXPECT_THAT(TheLog().Next(), HasSubstr("organizations_file: line 1 is not an exact id"));
   LookAt(Files(broken));
   EXPECT_THAT(TheLog().Next(), HasSubstr("nonsense: unknown key"));
-  LookAt(Files(ConfigText("c")));  // as it was: nothing to take
+  LookAt(Files(ConfigText("c")));  // the config in use: nothing changes
   EXPECT_EQ(access_->Get(), first);
   LookAt(Files(broken));
   EXPECT_THAT(TheLog().Next(), HasSubstr("nonsense: unknown key"));
@@ -214,7 +214,7 @@ TEST_F(ReloaderTest, AFaultKeepsTheFormerStateAndIsLoggedOnce) {
   EXPECT_EQ(Caller(), "d");
 }
 
-TEST_F(ReloaderTest, AFaultIsCountedAtEachLook) {
+TEST_F(ReloaderTest, AFaultIsCountedAtEachCheck) {
   constexpr char kName[] = "stampgate_reloads_total{result=\"failed\",what=\"config\"} ";
   Start(ConfigText("c"));
   LookAt(Files("callers: []"));
@@ -223,16 +223,16 @@ TEST_F(ReloaderTest, AFaultIsCountedAtEachLook) {
   Look();
   EXPECT_THAT(metrics_.Render(), HasSubstr(absl::StrCat(kName, 3)));
   EXPECT_THAT(TheLog().Next(), HasSubstr("reload_failed"));
-  // A good config ends that, and so does the return to the first one.
+  // No failure is counted after a good config, nor after the return to the first config.
   LookAt(Files(ConfigText("c")));
   Look();
   EXPECT_THAT(metrics_.Render(), HasSubstr(absl::StrCat(kName, 3)));
 }
 
-TEST_F(ReloaderTest, NoPartOfABrokenStateIsTaken) {
+TEST_F(ReloaderTest, NoPartOfAStateWithAFaultIsApplied) {
   Start(ConfigText("c"));
   const std::shared_ptr<const Access> first = access_->Get();
-  // Good callers with a key that is none, and a good key with callers that are none.
+  // First good callers with an invalid key, then a good key with no callers.
   MountedFolder::Files files = Files(ConfigText("d"), 2, "b\n");
   files["main.key"] = "garbage";
   LookAt(files);
@@ -247,7 +247,7 @@ TEST_F(ReloaderTest, NoPartOfABrokenStateIsTaken) {
   EXPECT_THAT(TheLog().Next(), AllOf(HasSubstr("reload_failed"), HasSubstr("No such file or directory")));
 }
 
-TEST_F(ReloaderTest, OrganizationsComeAndGoWithTheirFile) {
+TEST_F(ReloaderTest, OrganizationsAreAddedAndRemovedWithTheLinesOfTheirFile) {
   Start(ConfigText("c"));
   EXPECT_TRUE(MayRead(*access_->Get(), "a"));
   EXPECT_FALSE(MayRead(*access_->Get(), "b"));
@@ -260,7 +260,7 @@ TEST_F(ReloaderTest, OrganizationsComeAndGoWithTheirFile) {
   for (int i = 0; i < 3; ++i) EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"reloaded\""));
 }
 
-TEST_F(ReloaderTest, AKeyIsReplacedWhenItsMountIsSwappedAndWipedWithItsLastCall) {
+TEST_F(ReloaderTest, AKeyIsReplacedWithItsMountAndWipedWhenItsLastCallEnds) {
   Start(ConfigText("c"));
   std::shared_ptr<const Access> call = access_->Get();
   const std::weak_ptr<const Signer> former = call->keys.Find("a", "")->signer;
@@ -270,11 +270,11 @@ TEST_F(ReloaderTest, AKeyIsReplacedWhenItsMountIsSwappedAndWipedWithItsLastCall)
   EXPECT_EQ(PublicKey(*call), kPointOfOne);
   EXPECT_FALSE(former.expired());
   call.reset();
-  Look();  // the look that replaced the key, which knows it too, has ended then
+  Look();  // waits until the check that replaced the key, and that uses it too, has ended
   EXPECT_TRUE(former.expired());
 }
 
-TEST_F(ReloaderTest, TheStateThatACallHoldsStaysWhole) {
+TEST_F(ReloaderTest, ACallKeepsTheStateWithWhichItBegan) {
   Start(ConfigText("c"));
   const std::shared_ptr<const Access> call = access_->Get();
   for (int key = 2; key <= 5; ++key) LookAt(Files(ConfigText("d"), key, absl::StrCat("o", key, "\n")));
@@ -293,7 +293,7 @@ TEST_F(ReloaderTest, ChangesThatNeedARestartAreLoggedOnce) {
   EXPECT_EQ(Caller(), "d");
   EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"reloaded\""));
   EXPECT_THAT(TheLog().Next(), AllOf(HasSubstr("\"event\":\"restart_needed\""),
-                                     HasSubstr("settings besides keys, callers and token_issuers have changed")));
+                                     HasSubstr("settings other than keys, callers and token_issuers have changed")));
   Look();
   Look();
   LookAt(Files(ConfigText("d")));
@@ -301,7 +301,7 @@ TEST_F(ReloaderTest, ChangesThatNeedARestartAreLoggedOnce) {
   EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"restart_needed\""));
 }
 
-TEST_F(ReloaderTest, AFileThatIsReadAtTheStartAloneStopsNoRevocation) {
+TEST_F(ReloaderTest, AFaultInAFileThatOnlyTheStartReadsPreventsNoRevocation) {
   const TestAuthority authority("test");
   const TestIdentity server = authority.IssueServer();
   const MountedFolder::Files good = {{"tls.crt", server.certificate},
@@ -329,7 +329,8 @@ TEST_F(ReloaderTest, AFileThatIsReadAtTheStartAloneStopsNoRevocation) {
       LookAt(files);
       EXPECT_EQ(Caller(), caller) << file;
       EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"reloaded\"")) << file;
-      // It would not start so, unless it is an authority that nobody's certificate is of.
+      // The gateway would not start with such a file. The exception is a valid certificate in ca.crt, although no
+      // client has a certificate from it.
       if (file != "ca.crt" || bad == "garbage") {
         EXPECT_FALSE(Load(folder_->PathOf("f"), token_keys_).ok()) << file;
       }
@@ -337,7 +338,7 @@ TEST_F(ReloaderTest, AFileThatIsReadAtTheStartAloneStopsNoRevocation) {
   }
 }
 
-TEST_F(ReloaderTest, OtherFailuresAreLoggedOnceAndStopNothing) {
+TEST_F(ReloaderTest, AFailureOfReloadMoreIsLoggedOnceAndPreventsNoReload) {
   Start(ConfigText("c"));
   {
     std::lock_guard lock(mutex_);
@@ -360,15 +361,15 @@ std::string LimitedConfigText(absl::string_view caller) {
       "        organizations_file: ids\n        amount_limits: [{chain: 'eip155:1', max_amount: 1000}]\n");
 }
 
-// What stands before amount_limits is a whole config, without limits.
-TEST_F(ReloaderTest, AConfigThatIsWrittenInPlaceIsNotTakenBeforeItIsWhole) {
+// The text before amount_limits is itself a valid config, which has no limits.
+TEST_F(ReloaderTest, AConfigThatIsWrittenInPlaceIsNotAppliedWhileItIsHalfWritten) {
   Start(LimitedConfigText("c"));
   const std::shared_ptr<const Access> first = access_->Get();
   const std::string whole = LimitedConfigText("d");
   const std::string cut = whole.substr(0, whole.find("        amount_limits"));
   ASSERT_NE(cut, whole);
   WriteInPlace(cut);
-  Look();  // also when it is asked to
+  Look();  // Wake() must not apply the config either
   EXPECT_THAT(TheLog().Next(), HasSubstr(R"("severity":"INFO","event":"config_changed")"));
   LookAfter(std::chrono::milliseconds(1999));
   EXPECT_EQ(access_->Get(), first);
@@ -381,8 +382,8 @@ TEST_F(ReloaderTest, AConfigThatIsWrittenInPlaceIsNotTakenBeforeItIsWhole) {
   EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"reloaded\""));
 }
 
-// The control of the test above: what it cuts off would be missed.
-TEST_F(ReloaderTest, AConfigThatStandsStillIsTakenThoughItsEndIsMissing) {
+// Shows that the test above tests something: without a further write, the reloader applies the half-written config.
+TEST_F(ReloaderTest, AHalfWrittenConfigIsAppliedIfItDoesNotChangeForTwoSeconds) {
   Start(LimitedConfigText("c"));
   const std::string whole = LimitedConfigText("d");
   WriteInPlace(whole.substr(0, whole.find("        amount_limits")));
@@ -393,8 +394,8 @@ TEST_F(ReloaderTest, AConfigThatStandsStillIsTakenThoughItsEndIsMissing) {
   EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"reloaded\""));
 }
 
-// Its interval is ten minutes.
-TEST_F(ReloaderTest, LooksAgainByItselfWhenAConfigMayHaveSettled) {
+// The reload interval is ten minutes, so the interval cannot cause the second check.
+TEST_F(ReloaderTest, ChecksAgainAsSoonAsAChangedConfigMayBeRead) {
   Start(ConfigText("c"));
   WriteInPlace(ConfigText("d"));
   Look();
@@ -409,7 +410,7 @@ TEST_F(ReloaderTest, LooksAgainByItselfWhenAConfigMayHaveSettled) {
   EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"reloaded\""));
 }
 
-TEST_F(ReloaderTest, ReportsWhenTheLastGoodConfigWasUsed) {
+TEST_F(ReloaderTest, ReportsWhenTheLastGoodConfigWasApplied) {
   constexpr char kName[] = "\nstampgate_config_last_reload_success_timestamp_seconds ";
   Start(ConfigText("c"));
   EXPECT_THAT(metrics_.Render(), HasSubstr(absl::StrCat(kName, "1767323045\n")));
@@ -423,7 +424,7 @@ TEST_F(ReloaderTest, ReportsWhenTheLastGoodConfigWasUsed) {
   EXPECT_THAT(metrics_.Render(), HasSubstr(absl::StrCat(kName, "1767323100\n")));
 }
 
-TEST_F(ReloaderTest, LooksByItselfInItsInterval) {
+TEST_F(ReloaderTest, ChecksTheConfigAtItsInterval) {
   Start(ConfigText("c", "100ms"));
   {
     std::unique_lock lock(mutex_);
@@ -435,7 +436,7 @@ TEST_F(ReloaderTest, LooksByItselfInItsInterval) {
   EXPECT_EQ(Caller(), "d");
 }
 
-TEST_F(ReloaderTest, EndsWhileItIsAskedToLook) {
+TEST_F(ReloaderTest, CanBeDestroyedWhileACheckIsRequested) {
   for (int i = 0; i < 20; ++i) {
     Start(ConfigText("c"));
     for (int n = 0; n < 3; ++n) reloader_->Wake();

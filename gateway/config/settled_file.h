@@ -1,4 +1,4 @@
-// When a file that others change may be read: not while they write it.
+// Decides when a file that other programs change may be read: not while they write it.
 #ifndef STAMPGATE_GATEWAY_CONFIG_SETTLED_FILE_H_
 #define STAMPGATE_GATEWAY_CONFIG_SETTLED_FILE_H_
 
@@ -10,36 +10,37 @@
 
 namespace stampgate {
 
-// A file that is written in place is half-written for a while, and half a config may allow more than the whole one. So
-// a changed file is read when two looks that are at least kStill apart found the same place, size and times. The
-// exception is a path that leads to another file through a symbolic link, as when Kubernetes changes a volume: such a
-// link is changed once the other file is written. That file may be read at once.
+// A file that a program writes in place is half-written for a while. Half a config may allow more than the whole
+// config. So a changed file may be read once two checks, at least kStill apart, found the same place, size and times.
 //
-// A rename by itself is no sign: some editors make a new file under the old name and then write it.
+// There is one exception: a symbolic link in the path was changed and leads to another file, as when Kubernetes updates
+// a volume. Such a link is changed only after the other file was written, so that file may be read immediately.
 //
-// One thread at a time.
+// A new file under the old name is not an exception, because some editors create the new file and then write it.
+//
+// Not thread-safe.
 class SettledFile {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
   static constexpr std::chrono::seconds kStill{2};
 
-  // The state that the file has now may be read.
+  // The current state of the file may be read.
   explicit SettledFile(std::string path);
 
-  // How long the file must still stand still before it may be read: zero if it may be read now. Also zero if there is
-  // none, so that the reader reports it.
+  // Returns how long the file must stay unchanged until it may be read; zero if it may be read now. Also returns zero
+  // if the file does not exist, so that its reader reports that.
   std::chrono::nanoseconds Look(Time now);
 
-  // Whether the file is as Look found it. If not, what was read since then may be half-written.
+  // Whether the file has not changed since Look. If it has changed, the bytes read since Look may be half-written.
   bool IsAsSeen() const;
 
   const std::string& path() const { return path_; }
 
  private:
-  // Whatever writes a file changes one of these.
+  // Every write to a file changes one of these.
   struct State {
-    std::string target;  // behind all links
+    std::string target;  // the file to which all links lead
     dev_t device;
     ino_t inode;
     off_t size;
@@ -49,13 +50,13 @@ class SettledFile {
     friend bool operator==(const State&, const State&) = default;
   };
 
-  // Nothing if there is no such file.
+  // Returns nullopt if the file does not exist.
   std::optional<State> Read() const;
 
   const std::string path_;
-  std::optional<State> seen_;     // at the last look
-  std::optional<State> settled_;  // the last that might be read
-  Time since_;                    // when seen_ was seen first
+  std::optional<State> seen_;     // at the last Look
+  std::optional<State> settled_;  // the last state that could be read
+  Time since_;                    // when Look first found seen_
 };
 
 }  // namespace stampgate

@@ -20,7 +20,7 @@ class SettledFileTest : public ::testing::Test {
  protected:
   SettledFileTest() : path_(NewTestFolder() + "/f") { PutTestFile(path_, "whole"); }
 
-  // As an editor does that knows no better.
+  // Writes the file in place, as some editors do.
   void WriteInPlace(const std::string& content) { std::ofstream(path_, std::ios::trunc) << content; }
 
   nanoseconds LookAfter(milliseconds time, SettledFile& file) { return file.Look(now_ += time); }
@@ -35,7 +35,7 @@ TEST_F(SettledFileTest, AFileThatDoesNotChangeMayBeRead) {
   EXPECT_TRUE(file.IsAsSeen());
 }
 
-TEST_F(SettledFileTest, AFileThatChangedInPlaceMayBeReadWhenItStoodStillForTwoSeconds) {
+TEST_F(SettledFileTest, AFileThatChangedInPlaceMayBeReadAfterTwoSecondsWithoutAChange) {
   SettledFile file(path_);
   WriteInPlace("ha");
   EXPECT_FALSE(file.IsAsSeen());
@@ -48,18 +48,18 @@ TEST_F(SettledFileTest, AFileThatChangedInPlaceMayBeReadWhenItStoodStillForTwoSe
   EXPECT_EQ(LookAfter(milliseconds(0), file), kNow);
 }
 
-TEST_F(SettledFileTest, OneLookIsNotEnoughHoweverLateItComes) {
+TEST_F(SettledFileTest, OneLookAfterAChangeIsNeverEnough) {
   SettledFile file(path_);
   LookAfter(std::chrono::hours(1), file);
   WriteInPlace("half");
   EXPECT_EQ(LookAfter(std::chrono::hours(1), file), milliseconds(2000));
 }
 
-// An editor may have made it there and write it still.
-TEST_F(SettledFileTest, ANewFileOfTheSameNameStandsStillToo) {
+// An editor may have created the new file and may still write it.
+TEST_F(SettledFileTest, ANewFileOfTheSameNameMustAlsoStayUnchanged) {
   SettledFile file(path_);
   std::filesystem::remove(path_);
-  EXPECT_EQ(LookAfter(milliseconds(0), file), kNow);  // its reader reports that it is not there
+  EXPECT_EQ(LookAfter(milliseconds(0), file), kNow);  // the file's reader reports that it does not exist
   WriteInPlace("whole");
   EXPECT_EQ(LookAfter(milliseconds(0), file), milliseconds(2000));
   EXPECT_EQ(LookAfter(milliseconds(2000), file), kNow);
@@ -76,7 +76,7 @@ TEST_F(SettledFileTest, TheSameSizeAndTimeDoNotHideAChange) {
   EXPECT_EQ(LookAfter(milliseconds(0), file), milliseconds(2000));
 }
 
-TEST(SettledMountTest, AFileBehindALinkThatWasChangedMayBeReadAtOnce) {
+TEST(SettledMountTest, AFileToWhichAChangedLinkLeadsMayBeReadImmediately) {
   MountedFolder folder(MountedFolder::Files{{"f", "one"}});
   SettledFile file(folder.PathOf("f"));
   const SettledFile::Time now{};
@@ -88,7 +88,7 @@ TEST(SettledMountTest, AFileBehindALinkThatWasChangedMayBeReadAtOnce) {
   EXPECT_EQ(file.Look(now), kNow);
   folder.Swap({{"f", "two"}});
   EXPECT_EQ(file.Look(now), kNow);
-  // The links stay as they are, and what they lead to changes in place.
+  // The links stay unchanged, and the file to which they lead changes in place.
   std::ofstream(folder.PathOf("f"), std::ios::trunc) << "th";
   EXPECT_EQ(file.Look(now), milliseconds(2000));
 }

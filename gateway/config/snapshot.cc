@@ -8,7 +8,8 @@
 namespace stampgate {
 namespace {
 
-// As far as the text can be read. ParseConfig reports the faults.
+// Returns the files that `text` names. If `text` has faults, returns the files that its readable part names;
+// ParseConfig reports the faults.
 std::vector<NamedFile> FilesNamedIn(const std::string& text, const std::string& path, ConfigFiles files) {
   config::v1::Config config;
   Places places;
@@ -27,7 +28,7 @@ absl::StatusOr<ConfigSnapshot> ConfigSource::Read(const std::optional<ConfigSnap
     if (snapshot.digest == former) return snapshot;
     former = snapshot.digest;
   }
-  return absl::AbortedError(absl::StrCat(path_, ": changes faster than it can be read"));
+  return absl::AbortedError(absl::StrCat(path_, ": the config or its files change faster than they can be read"));
 }
 
 ConfigSnapshot ConfigSource::ReadOnce() {

@@ -1,4 +1,4 @@
-// A config and the files that it names, read into memory.
+// Reads a config and the files that it names into memory.
 #ifndef STAMPGATE_GATEWAY_CONFIG_SNAPSHOT_H_
 #define STAMPGATE_GATEWAY_CONFIG_SNAPSHOT_H_
 
@@ -18,27 +18,28 @@
 
 namespace stampgate {
 
-// All that ParseConfig depends on.
+// The complete input of ParseConfig.
 struct ConfigSnapshot {
   using Digest = std::array<uint8_t, 32>;
 
-  std::string path;  // of the config
+  std::string path;  // of the config file
   ConfigFiles files = ConfigFiles::kAll;
-  absl::Time now;         // certificates must be valid then
-  FileContents contents;  // of the config, and of FilesToRead(its text, files)
-  Digest digest = {};     // of the contents; differs if they do
+  absl::Time now;         // the time at which certificates must be valid
+  FileContents contents;  // of the config file, and of the files that FilesToRead returns for it
+  Digest digest = {};     // of the contents; differs if the contents differ
 };
 
-// Reads the config again and again. One thread at a time.
+// Reads a config repeatedly. Not thread-safe.
 class ConfigSource {
  public:
   ConfigSource(std::string path, ConfigFiles files, std::function<absl::Time()> now = absl::Now)
       : path_(std::move(path)), files_(files), now_(std::move(now)) {}
 
-  // Reads the config and the files that it names, as of one moment: again, until two readings agree, so that files that
-  // are replaced meanwhile give no mixture of old and new. A reading that agrees with `known` is good at once. A file
-  // that cannot be read is no error here: the snapshot has the file's error. Errors: kAborted if the files change
-  // faster than they can be read.
+  // Reads the config and the files that it names. Repeats this until two readings agree, so that the snapshot never
+  // mixes old and new files. If the first reading agrees with `known`, one reading is enough.
+  //
+  // A file that cannot be read is not an error of Read: the snapshot contains the file's error. Errors: kAborted if the
+  // files change faster than they can be read.
   absl::StatusOr<ConfigSnapshot> Read(const std::optional<ConfigSnapshot::Digest>& known = std::nullopt);
 
  private:
@@ -47,8 +48,8 @@ class ConfigSource {
   const std::string path_;
   const ConfigFiles files_;
   const std::function<absl::Time()> now_;
-  std::string text_;              // of the last reading
-  std::vector<NamedFile> named_;  // by that text
+  std::string text_;              // the config's text in the last reading
+  std::vector<NamedFile> named_;  // the files that `text_` names
 };
 
 }  // namespace stampgate

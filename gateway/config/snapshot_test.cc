@@ -30,7 +30,7 @@ class SnapshotTest : public ::testing::Test {
 
   const std::string folder_ = NewTestFolder();
   int readings_ = 0;
-  // Each reading asks for the time once.
+  // Each reading calls the clock once, so `readings_` counts the readings.
   ConfigSource source_{PathOf("f"), ConfigFiles::kReloaded, [this] { return absl::FromUnixSeconds(++readings_); }};
 };
 
@@ -41,28 +41,28 @@ TEST_F(SnapshotTest, HasTheConfigAndTheFilesThatItNames) {
   EXPECT_EQ(snapshot->contents.Public(PathOf("f")).value(), kText);
   EXPECT_EQ(snapshot->contents.Public(PathOf("ids")).value(), "a\n");
   EXPECT_EQ(snapshot->contents.Secret(PathOf("main.key"))->text(), KeyText(1));
-  // It is of the fixed part.
+  // up.pem belongs to the fixed part.
   EXPECT_EQ(snapshot->contents.Public(PathOf("up.pem")).status(), absl::NotFoundError("it was not read"));
 }
 
-TEST_F(SnapshotTest, IsReadTwiceIfItIsNew) {
+TEST_F(SnapshotTest, ANewStateIsReadTwice) {
   ASSERT_TRUE(source_.Read().ok());
   EXPECT_EQ(readings_, 2);
 }
 
-TEST_F(SnapshotTest, IsReadOnceIfItIsKnown) {
+TEST_F(SnapshotTest, AKnownStateIsReadOnce) {
   const ConfigSnapshot::Digest known = source_.Read()->digest;
   readings_ = 0;
   EXPECT_EQ(source_.Read(known)->digest, known);
   EXPECT_EQ(readings_, 1);
-  // The control: a change costs two further readings.
+  // After a change, two more readings are needed.
   Put("ids", "b\n");
   readings_ = 0;
   EXPECT_NE(source_.Read(known)->digest, known);
   EXPECT_EQ(readings_, 2);
 }
 
-TEST_F(SnapshotTest, DiffersByEachFile) {
+TEST_F(SnapshotTest, EachFileChangesTheDigest) {
   ConfigSnapshot::Digest known = source_.Read()->digest;
   const auto expect_new = [&](absl::string_view what) {
     const ConfigSnapshot::Digest next = source_.Read(known)->digest;
@@ -104,8 +104,8 @@ TEST_F(SnapshotTest, KeepsTheErrorsOfFiles) {
   EXPECT_TRUE(source_.Read().ok());
 }
 
-// The time is asked for between the readings, which is when the files change here.
-TEST_F(SnapshotTest, IsReadAgainUntilTwoReadingsAgree) {
+// Each reading calls the clock at its beginning, and the clock of this test changes a file.
+TEST_F(SnapshotTest, TheFilesAreReadAgainUntilTwoReadingsAgree) {
   int readings = 0;
   ConfigSource source(PathOf("f"), ConfigFiles::kReloaded, [&] {
     if (++readings <= 3) Put("ids", absl::StrCat("a", readings, "\n"));
@@ -117,14 +117,14 @@ TEST_F(SnapshotTest, IsReadAgainUntilTwoReadingsAgree) {
   EXPECT_EQ(readings, 4);
 }
 
-TEST_F(SnapshotTest, IsGivenUpIfFilesChangeAllTheTime) {
+TEST_F(SnapshotTest, ReadingFailsIfTheFilesChangeAllTheTime) {
   int readings = 0;
   ConfigSource source(PathOf("f"), ConfigFiles::kReloaded, [&] {
     Put("ids", absl::StrCat("a", ++readings, "\n"));
     return absl::UnixEpoch();
   });
-  EXPECT_EQ(source.Read().status(),
-            absl::AbortedError(absl::StrCat(PathOf("f"), ": changes faster than it can be read")));
+  EXPECT_EQ(source.Read().status(), absl::AbortedError(absl::StrCat(
+                                        PathOf("f"), ": the config or its files change faster than they can be read")));
   EXPECT_EQ(readings, 10);
 }
 

@@ -1,4 +1,4 @@
-// Snapshots of configs that tests write.
+// Makes snapshots from configs that tests contain as text.
 #ifndef STAMPGATE_GATEWAY_CONFIG_TESTING_H_
 #define STAMPGATE_GATEWAY_CONFIG_TESTING_H_
 
@@ -11,13 +11,14 @@
 
 namespace stampgate {
 
-// The bytes of `text`, which is not empty, in locked memory.
+// Returns the bytes of `text`, which must not be empty, in locked memory.
 SecretBytes TestSecret(absl::string_view text);
 
-// The snapshot of a config that would stand at `path` and have this text. The files that it names are read.
+// Returns the snapshot of a config with this text, as if the config were at `path`. Reads the files that the text
+// names.
 ConfigSnapshot ReadTestSnapshot(absl::string_view text, const std::string& path, ConfigFiles files = ConfigFiles::kAll);
 
-// The same, but key files are not read: each holds `key_text`.
+// Like ReadTestSnapshot, but does not read key files: each key file has the content `key_text`.
 ConfigSnapshot TestSnapshot(
     absl::string_view text, const std::string& path, ConfigFiles files = ConfigFiles::kAll,
     absl::string_view key_text = "0000000000000000000000000000000000000000000000000000000000000001");

@@ -34,12 +34,12 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
-// A bound for what has none of its own: nanoseconds in 64 bits hold it.
+// The limit for durations without a limit of their own. It fits into 64 bits of nanoseconds.
 constexpr absl::Duration kMaxDuration = absl::Hours(24 * 365 * 100);
 
 Place PlaceOf(const YAML::Mark& mark) { return mark.is_null() ? Place{} : Place{mark.line + 1, mark.column + 1}; }
 
-// A YAML node with what yaml-cpp's own node hides: aliases, anchors, tags and repeated keys.
+// A YAML node. Unlike yaml-cpp's own node, it keeps aliases, anchors, tags and repeated keys.
 struct Node {
   enum class Kind { kNull, kScalar, kSequence, kMap, kAlias };
 
@@ -49,7 +49,7 @@ struct Node {
   bool tagged = false;
   bool quoted = false;
   std::string text;
-  // Elements; of a mapping: key, value, key, value.
+  // The elements of a sequence, or the keys and values of a mapping in turn: key, value, key, value.
   std::vector<Node> children;
 };
 
@@ -83,7 +83,7 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnMapEnd() override { Close(); }
 
  private:
-  // yaml-cpp gives "?" for a plain value without a tag, and "!" for a quoted one.
+  // For a value without a tag, yaml-cpp gives the tag "?" if the value is plain, and "!" if it is quoted.
   static Node MakeNode(Node::Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
     Node node;
     node.kind = kind;
@@ -100,7 +100,7 @@ class TreeBuilder final : public YAML::EventHandler {
       return;
     }
     Node& parent = open_.back();
-    // yaml-cpp places an empty value at whatever comes next; its key says more.
+    // yaml-cpp places an empty value at the token after it. The place of its key is more useful.
     const bool is_value = parent.kind == Node::Kind::kMap && parent.children.size() % 2 == 1;
     if (is_value && node.kind == Node::Kind::kNull) node.place = parent.children.back().place;
     parent.children.push_back(std::move(node));
@@ -120,7 +120,7 @@ class TreeBuilder final : public YAML::EventHandler {
 std::string Quoted(absl::string_view key) {
   constexpr size_t kMaxQuoted = 64;
   std::string shown(key.substr(0, kMaxQuoted));
-  // Not in the middle of a UTF-8 character.
+  // Does not cut within a UTF-8 character.
   while (shown.size() < key.size() && !shown.empty() && (key[shown.size()] & 0xC0) == 0x80) shown.pop_back();
   for (char& c : shown) {
     if (absl::ascii_iscntrl(c)) c = '?';
@@ -128,14 +128,14 @@ std::string Quoted(absl::string_view key) {
   return shown.size() < key.size() ? shown + "..." : shown;
 }
 
-// The name of the field that is most like `key`; empty if none is near.
+// Returns the name of the field that is most like `key`, or an empty text if none is similar.
 absl::string_view NearestField(const Descriptor& type, absl::string_view key) {
   std::vector<absl::string_view> names;
   for (int i = 0; i < type.field_count(); ++i) names.push_back(type.field(i)->name());
   return NearestName(key, names);
 }
 
-// "TEXT_FORM_JSON" of enum TextForm is "json".
+// Returns the value's name in the config: "json" for TEXT_FORM_JSON of the enum TextForm.
 std::string ShortName(const EnumValueDescriptor& value) {
   std::string prefix;
   for (const char c : value.type()->name()) {
@@ -216,11 +216,12 @@ class Filler {
         return FillMessage(node, path, message);
       }
       default:
-        Add(node.place, path, "has a type that YAML is not read into");
+        Add(node.place, path, "has a type that the YAML reader does not support");
     }
   }
 
-  // Without a value only a list changes: its elements keep their index.
+  // If `value` is empty because of a fault, only a list gets a default element, so that later elements keep their
+  // index.
   template <typename T>
   static void Put(std::optional<T> value, const FieldDescriptor& field, Message* out,
                   void (Reflection::*set)(Message*, const FieldDescriptor*, T) const,
@@ -234,13 +235,14 @@ class Filler {
 
   std::optional<std::string> ReadString(const Node& node, const std::string& path, const FieldDescriptor& field) {
     if (!Expect(node, Node::Kind::kScalar, path, "must be text")) return std::nullopt;
-    // Lists hold names. Other tools read a bare number as one, and write it anew in another form.
+    // Lists contain names. Other tools read digits without quotes as a number, and may write the number in another
+    // form.
     if (field.is_repeated() && !node.quoted && !node.text.empty() &&
         std::all_of(node.text.begin(), node.text.end(), absl::ascii_isdigit)) {
       Add(node.place, path, "is a number where a name belongs: a name that consists of digits needs quotes");
       return std::nullopt;
     }
-    // Quoted YAML can spell any of them; a path with a zero byte would name another file.
+    // Quoted YAML can contain every control character. A path with a zero byte would name another file.
     if (!std::any_of(node.text.begin(), node.text.end(), absl::ascii_iscntrl)) return node.text;
     Add(node.place, path, "has a control character");
     return std::nullopt;
@@ -263,7 +265,7 @@ class Filler {
     T value = 0;
     const char* end = node.text.data() + node.text.size();
     const auto [parsed, error] = std::from_chars(node.text.data(), end, value);
-    // Other readers of YAML take 010 for eight.
+    // Other YAML readers interpret 010 as eight.
     const absl::string_view digits = absl::StripPrefix(node.text, "-");
     const bool leading_zero = digits.size() > 1 && digits[0] == '0';
     if (error == std::errc() && parsed == end && !leading_zero && !node.quoted) return value;
@@ -297,7 +299,7 @@ class Filler {
     *out = google::protobuf::util::TimeUtil::NanosecondsToDuration(absl::ToInt64Nanoseconds(value));
   }
 
-  // False, and a fault, if the node is of another kind or has what no value may have.
+  // Returns whether the node has this kind and is allowed. Otherwise adds a fault.
   bool Expect(const Node& node, Node::Kind kind, const std::string& path, absl::string_view wanted) {
     if (node.kind == Node::Kind::kAlias) {
       Add(node.place, path, "is an alias, which is refused");
@@ -323,7 +325,8 @@ class Filler {
   Places& places_;
 };
 
-// What yaml-cpp would pass on unseen. To it, the control character 4 is the end of the text.
+// Finds faults that yaml-cpp does not report: the size, invalid UTF-8 and control characters. yaml-cpp would treat the
+// control character 4 as the end of the text.
 std::vector<Fault> CheckBytes(absl::string_view text) {
   if (text.size() > kMaxYamlBytes) {
     return {{Place{}, "", absl::StrCat("is larger than ", kMaxYamlBytes, " bytes")}};

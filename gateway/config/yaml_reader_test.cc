@@ -19,7 +19,7 @@ namespace {
 using google::protobuf::FieldDescriptorProto;
 using google::protobuf::UninterpretedOption;
 
-// The faults of `text`, one a line, as "line:column path: message".
+// Returns the faults of `text`, one in each line, as "line:column path: message".
 template <typename M = config::v1::Config>
 std::string FaultsOf(absl::string_view text, M* out = nullptr) {
   M unused;
@@ -77,7 +77,7 @@ TEST(ConfigReaderTest, EnumsAreNamedWithoutTheirPrefix) {
   EXPECT_EQ(FaultsOf("text_form: [json]", &rule), "1:12 text_form: must be one of json, json_members");
 }
 
-TEST(ConfigReaderTest, FieldsThatTheTextDoesNotNameStay) {
+TEST(ConfigReaderTest, FieldsThatTheTextDoesNotNameKeepTheirValues) {
   config::v1::Config config;
   config.set_listen_address("here");
   config.mutable_upstream()->set_max_connections(3);
@@ -89,7 +89,7 @@ TEST(ConfigReaderTest, FieldsThatTheTextDoesNotNameStay) {
   EXPECT_EQ(config.upstream().max_idle().nanos(), 500'000'000);
 }
 
-TEST(ConfigReaderTest, AFaultyFieldStaysAndAFaultyElementKeepsItsIndex) {
+TEST(ConfigReaderTest, AFaultyFieldKeepsItsValueAndAFaultyElementItsIndex) {
   config::v1::Config config;
   config.mutable_upstream()->set_max_connections(3);
   EXPECT_EQ(FaultsOf("upstream: {max_connections: many}\n"
@@ -113,7 +113,7 @@ TEST(ConfigReaderTest, AnEmptyTextIsAnEmptyMapping) {
   }
 }
 
-TEST(ConfigReaderTest, PlacesOfValuesAreKept) {
+TEST(ConfigReaderTest, ThePlaceOfEachValueIsReturned) {
   config::v1::Config config;
   Places places;
   ASSERT_TRUE(ReadYaml("upstream:\n"
@@ -140,7 +140,7 @@ struct Refusal {
 
 class RefusalTest : public testing::TestWithParam<Refusal> {};
 
-TEST_P(RefusalTest, NamesThePlace) { EXPECT_EQ(FaultsOf(GetParam().text), GetParam().faults); }
+TEST_P(RefusalTest, ReportsTheFaultAtItsPlace) { EXPECT_EQ(FaultsOf(GetParam().text), GetParam().faults); }
 
 INSTANTIATE_TEST_SUITE_P(
     ConfigReaderTest, RefusalTest,
@@ -195,12 +195,12 @@ INSTANTIATE_TEST_SUITE_P(
     }),
     [](const testing::TestParamInfo<Refusal>& info) { return info.param.name; });
 
-TEST(ConfigReaderTest, FieldTypesOutsideTheSchemaLanguageAreRefused) {
+TEST(ConfigReaderTest, FieldsOfUnsupportedTypesAreRefused) {
   EXPECT_EQ(FaultsOf<UninterpretedOption>("double_value: 1"),
-            "1:15 double_value: has a type that YAML is not read into");
+            "1:15 double_value: has a type that the YAML reader does not support");
 }
 
-TEST(ConfigReaderTest, EveryFaultIsNamedInTheOrderOfTheText) {
+TEST(ConfigReaderTest, EveryFaultIsReportedInTheOrderOfTheText) {
   EXPECT_EQ(FaultsOf("listen_adress: x\n"
                      "upstream:\n"
                      "  max_connections: lots\n"
@@ -215,13 +215,13 @@ TEST(ConfigReaderTest, EveryFaultIsNamedInTheOrderOfTheText) {
             "7:11 keys[1].name: must be text");
 }
 
-TEST(ConfigReaderTest, UnknownKeysAreCutAndCleaned) {
+TEST(ConfigReaderTest, UnknownKeysAreTruncatedAndQuotedWithoutControlCharacters) {
   EXPECT_EQ(FaultsOf("\"" + std::string(63, 'k') + "\u00E9tail\": 1"),
             "1:1 " + std::string(63, 'k') + "...: unknown key");
   EXPECT_EQ(FaultsOf("\"a\\x1B[31m\": 1"), "1:1 a?[31m: unknown key");
 }
 
-TEST(ConfigReaderTest, ABillionLaughsIsRefusedAtItsFirstLine) {
+TEST(ConfigReaderTest, NestedAliasesAreRefusedAtTheirFirstLine) {
   std::string text = "a: &a [x, x]\n";
   for (char c = 'b'; c < 'z'; ++c) {
     const std::string last = absl::StrCat("*", std::string(1, c - 1));

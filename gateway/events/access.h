@@ -1,4 +1,4 @@
-// Which events a caller may see.
+// Decides which events a caller may see.
 #ifndef STAMPGATE_GATEWAY_EVENTS_ACCESS_H_
 #define STAMPGATE_GATEWAY_EVENTS_ACCESS_H_
 
@@ -14,27 +14,27 @@
 
 namespace stampgate {
 
-// A caller, and what it may see by one method.
+// A caller, and the organizations whose events it may see by one method.
 struct EventAccess {
   KnownCaller caller;
   std::shared_ptr<const OrganizationIds> visible;  // as in EventFilter
 
-  // A filter that passes what the caller may see.
+  // Returns a filter that passes the events that the caller may see.
   EventFilter Filter() const;
 
   bool HasTokenEnded(absl::Time now) const { return now >= caller.until; }
 };
 
-// Called once.
+// Must be called exactly once.
 using OnEventAccess = absl::AnyInvocable<void(absl::StatusOr<EventAccess>)>;
 
-// Finds the caller and what it may see by the record's method, and writes both into `record`: the caller's name, or a
-// denial. `identity` and `record` must stay until `done` has been called: at once, or on another thread. Errors: those
-// of Authenticate, and Denied() if no grant of the caller has the method.
+// Finds the caller, and which events it may see by the method of `record`. Writes the caller's name or the denial into
+// `record`. Calls `done` before it returns, or later on another thread; `identity` and `record` must stay valid until
+// then. Errors: those of Authenticate, and Denied() if no grant of the caller has the method.
 void AuthorizeEvents(const CallIdentity& identity, CallRecord& record, OnEventAccess done);
 
-// The same at the beginning of a call: also records that the call is allowed. Further errors: those of
-// CallAudit::AllowRead.
+// Like AuthorizeEvents, for the beginning of a call: also records that the call is allowed. Its further errors are
+// those of CallAudit::AllowRead.
 void BeginEvents(const CallIdentity& identity, CallRecord& record, OnEventAccess done);
 
 }  // namespace stampgate

@@ -54,7 +54,7 @@ void EventBodyRead::OnEvent(absl::StatusOr<std::optional<LoggedEvent>> found, Ev
   if (environment_.access.Get() != access_.caller.access) return Reauthorize();
   if (!found->has_value()) return End(EventNotFound());
   const Event& event = (*found)->event;
-  // The later pieces are of the same event, also if the caller may see another event of that id by then.
+  // Later pieces must come from the same event, even if the caller may then see another event with this id.
   name_.organization_id = IdScopeOf(event);
   if (offset_ > event.body.size()) {
     return End(ToStatus(GatewayError(absl::StatusCode::kOutOfRange, v1::ERROR_REASON_INVALID_REQUEST,
@@ -67,7 +67,8 @@ void EventBodyRead::OnEvent(absl::StatusOr<std::optional<LoggedEvent>> found, Ev
   output_.Send(EncodeResponse(response));
 }
 
-// The policy has changed since this caller was authorized. The event is read again for what the caller may see now.
+// Called if the policy has changed since this caller was authorized. Authorizes the caller again, and reads the event
+// again by the new policy.
 void EventBodyRead::Reauthorize() {
   AuthorizeEvents(identity_, record_, [self = shared_from_this()](absl::StatusOr<EventAccess> access) {
     if (!access.ok()) {
@@ -86,7 +87,7 @@ absl::Status EventBodyRead::ExpiredAtOffset() const {
 }
 
 void EventBodyRead::OnSent(bool ok) {
-  if (!ok) return End(absl::CancelledError("the caller has gone"));
+  if (!ok) return End(absl::CancelledError("the caller has left"));
   if (whole_) return End(absl::OkStatus());
   ReadOn();
 }

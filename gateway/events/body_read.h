@@ -22,20 +22,21 @@
 
 namespace stampgate {
 
-// Made by std::make_shared: the call keeps itself alive while a callback may need it. No call blocks. The event is read
-// again for each piece of its body, so a slow caller costs one piece; and no piece is read for a caller that may not
-// see the event any more.
+// Must be made with std::make_shared, because the call keeps itself alive while a callback may need it. No function
+// blocks. The call reads the event again for each piece of its body. So a slow caller occupies the memory of one piece
+// only, and a caller that may no longer see the event gets no further piece.
 class EventBodyRead : public StreamCall, public std::enable_shared_from_this<EventBodyRead> {
  public:
   static constexpr size_t kPieceBytes = 1 << 20;
 
-  // `environment` and what `identity` refers to must outlive the call. `request_id` is in each record of the call.
+  // `environment` and the objects to which `identity` refers must outlive the call. Each record of the call contains
+  // `request_id`.
   EventBodyRead(const EventEnvironment& environment, CallIdentity identity, absl::string_view request_id,
                 Output& output);
 
   void Start(const grpc::ByteBuffer& request) override;
   void OnSent(bool ok) override;
-  // Does nothing: a read of one event does not wait, and the Send that follows it fails.
+  // Does nothing, because the read of one event does not wait, and the Send after the read fails.
   void Cancel() override {}
 
  private:
@@ -53,8 +54,8 @@ class EventBodyRead : public StreamCall, public std::enable_shared_from_this<Eve
   EventAccess access_;
   EventName name_;
   std::unique_ptr<StreamSlot> slot_;
-  uint64_t offset_ = 0;  // of the next piece
-  bool whole_ = false;   // the piece that is being sent is the last
+  uint64_t offset_ = 0;  // at which the next piece begins
+  bool whole_ = false;   // whether the piece that is being sent is the last
 };
 
 }  // namespace stampgate

@@ -36,7 +36,7 @@ std::string PieceOf(const std::string& bytes) {
   return response.chunk();
 }
 
-// Bytes of which no stretch is like another.
+// Returns bytes in which no two pieces are equal.
 std::string BodyOf(size_t size) {
   std::string body;
   for (size_t i = 0; body.size() < size; ++i) absl::StrAppend(&body, i, ",");
@@ -44,13 +44,13 @@ std::string BodyOf(size_t size) {
   return body;
 }
 
-// A read from a source that is read when the test says so.
+// A body read whose reads of the log the test controls.
 class EventBodyReadTest : public EventCallTest {
  protected:
   EventBodyReadTest() { log_.Grow(4); }
   ~EventBodyReadTest() override {
     if (call_ == nullptr) return;
-    EXPECT_TRUE(output_.end().has_value()) << "each test leads its call to the end";
+    EXPECT_TRUE(output_.end().has_value()) << "each test must end its call";
     EXPECT_THAT(lines(), SizeIs(1)) << "the end is recorded once";
     call_->Cancel();
   }
@@ -92,7 +92,7 @@ TEST_F(EventBodyReadTest, ABodyIsSentInPiecesOfOneMebibyte) {
   EXPECT_EQ(subscriptions_.taken(), 0u);
   std::string read = Next();
   EXPECT_EQ(read.size(), kPiece);
-  EXPECT_FALSE(source_.has_task()) << "a slow caller costs one piece";
+  EXPECT_FALSE(source_.has_task()) << "only one piece is read for a slow caller";
   OnSent();
   read += Next();
   EXPECT_EQ(read.size(), 2 * kPiece);
@@ -105,7 +105,7 @@ TEST_F(EventBodyReadTest, ABodyIsSentInPiecesOfOneMebibyte) {
   EXPECT_EQ(output_.messages(), 3);
 }
 
-TEST_F(EventBodyReadTest, ABodyOfWholePiecesEndsWithoutAnEmptyOne) {
+TEST_F(EventBodyReadTest, ABodyOfWholePiecesEndsWithoutAnEmptyPiece) {
   PutBody(3, BodyOf(2 * kPiece));
   Start("event_id: 'large'");
   Next();
@@ -115,7 +115,7 @@ TEST_F(EventBodyReadTest, ABodyOfWholePiecesEndsWithoutAnEmptyOne) {
   EXPECT_EQ(End(), absl::OkStatus());
 }
 
-TEST_F(EventBodyReadTest, AnOffsetLeavesOutTheBeginning) {
+TEST_F(EventBodyReadTest, AnOffsetOmitsTheBeginningOfTheBody) {
   PutBody(3, "0123456789");
   const std::vector<std::pair<int, std::string>> pieces = {{0, "0123456789"}, {4, "456789"}, {9, "9"}, {10, ""}};
   for (const auto& [offset, piece] : pieces) {
@@ -147,7 +147,7 @@ TEST_F(EventBodyReadTest, AnOffsetBeyondTheBodyIsAnError) {
   EXPECT_EQ(Reason(), "INVALID_REQUEST");
 }
 
-// What is rejected.
+// Calls that are rejected.
 
 TEST_F(EventBodyReadTest, AStrangerIsRejected) {
   MakeStranger();
@@ -176,7 +176,7 @@ TEST_F(EventBodyReadTest, WithoutALogEveryCallIsRejected) {
   EXPECT_EQ(Reason(), "EVENTS_NOT_CONFIGURED");
 }
 
-TEST_F(EventBodyReadTest, AReadTooManyIsRejectedAndSubscriptionsDoNotCount) {
+TEST_F(EventBodyReadTest, AReadBeyondTheLimitIsRejectedAndSubscriptionsDoNotCount) {
   const std::unique_ptr<StreamSlot> subscription = *subscriptions_.Take();
   std::unique_ptr<StreamSlot> first = *body_reads_.Take();
   const std::unique_ptr<StreamSlot> second = *body_reads_.Take();
@@ -220,7 +220,7 @@ TEST_F(EventBodyReadTest, ADamagedEventIsAnError) {
 
 // Between two pieces.
 
-TEST_F(EventBodyReadTest, ATokenThatEndsIsAnErrorWithTheOffset) {
+TEST_F(EventBodyReadTest, ATokenThatExpiresIsAnErrorWithTheOffset) {
   PutBody(3, BodyOf(2 * kPiece));
   token_end_ = now_ + absl::Seconds(7);
   Start("event_id: 'large' offset_bytes: 5");
@@ -233,7 +233,7 @@ TEST_F(EventBodyReadTest, ATokenThatEndsIsAnErrorWithTheOffset) {
   EXPECT_FALSE(source_.has_task());
 }
 
-TEST_F(EventBodyReadTest, ATokenThatEndsDuringTheLastPieceDoesNotMatter) {
+TEST_F(EventBodyReadTest, ATokenThatExpiresDuringTheLastPieceHasNoEffect) {
   PutBody(3, "0123456789");
   token_end_ = now_ + absl::Seconds(7);
   Start("event_id: 'large'");
@@ -243,7 +243,7 @@ TEST_F(EventBodyReadTest, ATokenThatEndsDuringTheLastPieceDoesNotMatter) {
   EXPECT_EQ(End(), absl::OkStatus());
 }
 
-TEST_F(EventBodyReadTest, APolicyThatTakesTheGrantAwayEndsTheRead) {
+TEST_F(EventBodyReadTest, APolicyThatRemovesTheGrantEndsTheRead) {
   PutBody(3, BodyOf(2 * kPiece));
   Start("event_id: 'large'");
   Next();
@@ -260,14 +260,14 @@ TEST_F(EventBodyReadTest, APolicyThatHidesTheEventEndsTheRead) {
   Next();
   Grant("'even'");
   OnSent();
-  source_.Serve();  // reads by the old policy, and finds the caller again
+  source_.Serve();  // reads by the old policy, then authorizes the caller again
   EXPECT_FALSE(output_.has_message());
   EXPECT_EQ(identified_, 2);
   source_.Serve();
   EXPECT_EQ(Reason(), "EVENT_NOT_FOUND");
 }
 
-TEST_F(EventBodyReadTest, APolicyThatChangesAndStillGrantsTheEventDoesNotMatter) {
+TEST_F(EventBodyReadTest, ANewPolicyThatStillGrantsTheEventHasNoEffect) {
   const std::string body = BodyOf(kPiece + 100);
   PutBody(3, body);
   Start("event_id: 'large'");
@@ -281,7 +281,7 @@ TEST_F(EventBodyReadTest, APolicyThatChangesAndStillGrantsTheEventDoesNotMatter)
   EXPECT_EQ(End(), absl::OkStatus());
 }
 
-TEST_F(EventBodyReadTest, AllPiecesAreOfOneEvent) {
+TEST_F(EventBodyReadTest, AllPiecesComeFromTheSameEvent) {
   PutBody(2, BodyOf(3 * kPiece), "even");
   PutBody(3, BodyOf(2 * kPiece), "odd");
   Grant("'odd'");
@@ -294,7 +294,7 @@ TEST_F(EventBodyReadTest, AllPiecesAreOfOneEvent) {
   EXPECT_EQ(Reason(), "EVENT_NOT_FOUND");
 }
 
-TEST_F(EventBodyReadTest, ATokenThatEndsWhileTheCallerIsFoundAgainIsAnEndAndNoRejection) {
+TEST_F(EventBodyReadTest, ATokenThatExpiresDuringReauthorizationEndsTheReadAsExpired) {
   PutBody(3, BodyOf(2 * kPiece));
   token_end_ = now_ + absl::Seconds(7);
   Start("event_id: 'large'");
@@ -337,7 +337,7 @@ TEST_F(EventBodyReadTest, ASourceThatEndsEndsTheRead) {
   EXPECT_EQ(Reason(), "SHUTTING_DOWN");
 }
 
-// A caller that goes.
+// Callers that leave.
 
 TEST_F(EventBodyReadTest, APieceThatIsNotSentEndsTheRead) {
   PutBody(3, BodyOf(2 * kPiece));
@@ -348,7 +348,7 @@ TEST_F(EventBodyReadTest, APieceThatIsNotSentEndsTheRead) {
   EXPECT_FALSE(source_.has_task());
 }
 
-TEST_F(EventBodyReadTest, ALastPieceThatIsNotSentIsNoSuccess) {
+TEST_F(EventBodyReadTest, ACallWhoseLastPieceIsNotSentFails) {
   Start("event_id: 'event-1'");
   Next();
   OnSent(false);
@@ -359,13 +359,13 @@ TEST_F(EventBodyReadTest, ACancelDuringAReadEndsTheCallAtItsNextPiece) {
   Start("event_id: 'event-1'");
   log_.OnRead([this] { call_->Cancel(); });
   Next();
-  EXPECT_FALSE(output_.end().has_value()) << "not beside the piece";
+  EXPECT_FALSE(output_.end().has_value()) << "the end must wait for the piece";
   OnSent(false);
   EXPECT_THAT(End(), StatusIs(Code::kCancelled));
 }
 
-// With the real feed and its threads, reads of bodies meet reloads.
-TEST_F(EventBodyReadTest, WholeBodiesComeWhileThePolicyIsReloaded) {
+// Uses the real feed and its threads. Bodies are read while the policy is reloaded.
+TEST_F(EventBodyReadTest, WholeBodiesAreReadWhileThePolicyIsReloaded) {
   const std::string body = BodyOf(2 * kPiece + 7);
   PutBody(3, body);
   const std::unique_ptr<EventFeed> feed = *EventFeed::Start(log_, *encoder_, 2);

@@ -22,7 +22,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedOutputStream;
 
-// The field of the events in every response.
+// The number of the events field in every response.
 constexpr int kEventsField = 1;
 
 constexpr size_t kMaxEventBytes = kMaxEventMessageBytes - kMessageOverheadBytes;
@@ -35,8 +35,8 @@ void SetTimestamp(absl::Time time, google::protobuf::Timestamp& timestamp) {
   timestamp.set_nanos(static_cast<int32_t>((time - absl::FromUnixSeconds(seconds)) / absl::Nanoseconds(1)));
 }
 
-// Whether the body is one JSON object. The verifier has read the members below, if the body has them, so only a body
-// without them is read again.
+// Whether the body is one JSON object. The verifier has read the members below from the body, so a body with one of
+// them is an object. Only a body without them is read again.
 bool IsObject(const Event& event) {
   return !event.type.empty() || !IdScopeOf(event).empty() || ReadSignedBody(event.body).ok();
 }
@@ -48,7 +48,7 @@ void SetOmitted(v1::DecodedOmittedReason reason, v1::Event& message) {
   message.set_decoded_omitted_reason(reason);
 }
 
-// The message as a field: a response is such fields, one after the other.
+// Returns the event encoded as a field. A response consists of such fields, one after the other.
 grpc::Slice AsField(const v1::Event& event) {
   const auto size = static_cast<uint32_t>(event.ByteSizeLong());
   const uint32_t tag = WireFormatLite::MakeTag(kEventsField, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
@@ -72,7 +72,7 @@ absl::StatusOr<std::unique_ptr<const EventEncoder>> EventEncoder::Create(absl::s
     if (!plan.ok()) return plan.status();
     for (const std::string& type : field->options().GetExtension(v1::field).event_types()) {
       if (!encoder->by_type_.emplace(type, Decoded{field, *plan}).second) {
-        return absl::FailedPreconditionError(absl::StrCat("two fields are for events of the type ", type));
+        return absl::FailedPreconditionError(absl::StrCat("two fields are assigned to events of the type ", type));
       }
     }
   }

@@ -21,11 +21,11 @@ namespace stampgate {
 // The maximum size of a message with events: by default, clients reject messages over 4 MiB.
 inline constexpr size_t kMaxEventMessageBytes = 3 << 20;
 
-// Immutable: all subscribers share one.
+// An encoded event. Immutable, because all subscribers share it.
 struct EncodedEvent {
   Position position = 0;
   ChainDigest digest = {};
-  // Read from the signed body, for filters.
+  // These members come from the signed body. Filters use them.
   std::string organization_id;
   std::string parent_organization_id;
   std::string type;
@@ -44,8 +44,9 @@ class EventEncoder {
   static absl::StatusOr<std::unique_ptr<const EventEncoder>> Create(absl::string_view operator_name,
                                                                     const LogIdentity& log);
 
-  // Includes the decoded body if the protos have a message for its type. Leaves out the decoded body if it cannot be
-  // read, and the decoded or the raw body if the event would be too large with it; the event then says so.
+  // Includes the decoded body if the protos have a message for its type. Omits the decoded body if it cannot be read.
+  // Omits the decoded or the raw body if the event would otherwise be too large. The encoded event states what was
+  // omitted.
   EncodedEvent Encode(LoggedEvent logged) const;
 
  private:
@@ -57,7 +58,7 @@ class EventEncoder {
   EventEncoder(absl::string_view operator_name, const LogIdentity& log)
       : operator_name_(operator_name), plans_(operator_name), log_(log) {}
 
-  // Sets the message of the body. by_type_ contains the event's type.
+  // Sets the decoded body in `message`. Requires that by_type_ contains the event's type.
   void Decode(const Event& event, v1::Event& message) const;
 
   const std::string operator_name_;

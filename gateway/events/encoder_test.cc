@@ -75,13 +75,13 @@ TEST_F(EventEncoderTest, EveryFieldIsSet) {
   EXPECT_EQ(event.decoded_case(), v1::Event::DECODED_NOT_SET);
 }
 
-TEST_F(EventEncoderTest, TheTimestampIsAsItWasSigned) {
+TEST_F(EventEncoderTest, TheTimestampIsTheSignedText) {
   LoggedEvent logged = Logged("something:new", "{}");
   EXPECT_EQ(Encode(logged).signature().timestamp(), "1700000000000");
   logged.event.headers = {{"X-Service-Late-Timestamp", "01700000000000"}, {"x-service-timestamp", "0001700000000000"}};
   EXPECT_EQ(Encode(logged).signature().timestamp(), "0001700000000000");
   EXPECT_EQ(Encode(logged).signature().timestamp_ms(), 1700000000000u);
-  // Not of this event, or of another operator.
+  // The first header has another timestamp, and the second belongs to another operator.
   logged.event.headers = {{"X-Service-Timestamp", "01700000000001"}, {"X-Other-Timestamp", "01700000000000"}};
   EXPECT_EQ(Encode(logged).signature().timestamp(), "1700000000000");
 }
@@ -166,13 +166,13 @@ TEST_F(EventEncoderTest, ATransactionEventIsDecoded) {
   EXPECT_THAT(event.unrecognized(), IsEmpty());
 }
 
-// An activity of about `size` bytes, nearly all in one string.
+// Returns an activity of about `size` bytes, nearly all in one string.
 std::string ActivityOf(size_t size) {
   const std::string start = R"({"id":"act","type":"ACTIVITY_TYPE_X","organizationId":")";
   return absl::StrCat(start, std::string(size - start.size() - 2, 'o'), "\"}");
 }
 
-TEST_F(EventEncoderTest, ABodyThatDoesNotFitIsLeftOutAndMarked) {
+TEST_F(EventEncoderTest, ABodyThatDoesNotFitIsOmittedAndMarked) {
   const v1::Event both = Encode(Logged("ACTIVITY_UPDATES", ActivityOf(1 << 20)));
   EXPECT_TRUE(both.has_activity());
   EXPECT_EQ(both.body().size(), size_t{1} << 20);
@@ -197,7 +197,7 @@ TEST_F(EventEncoderTest, ABodyThatDoesNotFitIsLeftOutAndMarked) {
 
 TEST_F(EventEncoderTest, NoSizeNearTheLimitMakesATooLargeMessage) {
   for (size_t size = kMaxEventMessageBytes - 2100; size < kMaxEventMessageBytes - 800; size += 7) {
-    const v1::Event event = Encode(Logged("unknown", ActivityOf(size)));  // which checks the size
+    const v1::Event event = Encode(Logged("unknown", ActivityOf(size)));  // Encode checks the size
     EXPECT_NE(event.body_omitted(), event.body().size() == size);
   }
 }

@@ -1,4 +1,4 @@
-// What all calls of the event service share.
+// The objects that all calls of the event service share.
 #ifndef STAMPGATE_GATEWAY_EVENTS_ENVIRONMENT_H_
 #define STAMPGATE_GATEWAY_EVENTS_ENVIRONMENT_H_
 
@@ -22,9 +22,9 @@
 
 namespace stampgate {
 
-// Outlives all calls, and all that it points to does.
+// The environment, and everything to which it points, outlives all calls.
 struct EventEnvironment {
-  // Of the event log. If none is configured, the four pointers are null, and every call ends with
+  // The objects of the event log. If no event log is configured, the four pointers are null, and every call ends with
   // EVENTS_NOT_CONFIGURED.
   EventSource* source = nullptr;
   const EventEncoder* encoder = nullptr;
@@ -39,11 +39,11 @@ struct EventEnvironment {
   size_t max_request_bytes = 0;
   absl::Duration heartbeat_interval = absl::ZeroDuration();
 
-  // True once the grace of a drain is nearly over: a call that can last long ends then.
+  // True once the grace period of a drain is nearly over. Calls that can last long must then end.
   const std::atomic<bool>& ending;
 
   RandomNumber random;
-  std::function<absl::Time()> now;  // for the ends of tokens
+  std::function<absl::Time()> now;  // for the expiry of tokens
   std::function<std::chrono::steady_clock::time_point()> steady_now = std::chrono::steady_clock::now;  // for heartbeats
 };
 

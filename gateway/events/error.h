@@ -1,4 +1,4 @@
-// The errors of the event log, as callers receive them.
+// Converts errors of the event log to the errors that callers receive.
 #ifndef STAMPGATE_GATEWAY_EVENTS_ERROR_H_
 #define STAMPGATE_GATEWAY_EVENTS_ERROR_H_
 
@@ -8,18 +8,20 @@
 
 namespace stampgate {
 
-// The error for callers when `reader` has just returned the error `status`: OUT_OF_RANGE (EVENTS_TRIMMED), DATA_LOSS
-// (EVENT_DAMAGED, EVENTS_LOST) or UNAVAILABLE (EVENT_LOG_UNAVAILABLE). Returns a gateway error unchanged.
+// Returns the error that the caller receives for `status`, which `reader` has just returned: OUT_OF_RANGE
+// (EVENTS_TRIMMED), DATA_LOSS (EVENT_DAMAGED, EVENTS_LOST) or UNAVAILABLE (EVENT_LOG_UNAVAILABLE). Returns a gateway
+// error unchanged.
 absl::Status ToCallerError(const absl::Status& status, EventReader& reader, const LogIdentity& log);
 
-// NOT_FOUND (EVENT_NOT_FOUND).
+// Returns NOT_FOUND (EVENT_NOT_FOUND).
 absl::Status EventNotFound();
 
-// UNAVAILABLE (TOKEN_EXPIRED), for a stream whose token has expired. It is not UNAUTHENTICATED, because a caller that
-// starts the stream again after UNAVAILABLE sends a newer token. The stream adds the place at which to continue.
+// Returns UNAVAILABLE (TOKEN_EXPIRED), for a stream whose token has expired. The code is not UNAUTHENTICATED, because a
+// caller that starts the stream again after UNAVAILABLE sends a newer token. The stream must add the place at which the
+// caller can continue.
 Error TokenExpired();
 
-// The place at `position`, for a cursor. Its digest is zeros if the log does not know the event's digest.
+// Returns the place at `position`, for a cursor. If the log does not know the event's digest, the digest is zero.
 EventPlace PlaceAt(EventReader& reader, Position position);
 
 }  // namespace stampgate

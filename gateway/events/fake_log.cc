@@ -151,7 +151,7 @@ int FakeEventLog::reads() const {
 }
 
 void FakeEventLog::Append(VerifiedEvent, absl::AnyInvocable<void(absl::StatusOr<AppendOutcome>)> done) {
-  done(absl::UnimplementedError("tests call Grow"));
+  done(absl::UnimplementedError("tests must call Grow"));
 }
 
 absl::StatusOr<std::unique_ptr<EventReader>> FakeEventLog::NewReader() { return std::make_unique<Reader>(*this); }

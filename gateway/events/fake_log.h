@@ -24,15 +24,15 @@ class FakeEventLog : public EventLog {
   void Grow(Position latest);
   void Trim(Position earliest);
   void Damage(Position position);
-  // The disk has lost these events.
+  // From now on, the log reports that the disk has lost these events.
   void Lose(Position first, Position last);
-  // Every read fails from now on.
+  // From now on, every read fails.
   void Fail();
-  // Puts `event` at `position`, which the log has or will have.
+  // Sets the event at `position`, which may be beyond the log's end.
   void Put(Position position, Event event);
-  // Calls `on_read` in the next Read or Find, once.
+  // Calls `on_read` once, in the next Read or Find.
   void OnRead(std::function<void()> on_read);
-  // How often Read was called.
+  // Returns how often Read was called.
   int reads() const;
 
   void Append(VerifiedEvent, absl::AnyInvocable<void(absl::StatusOr<AppendOutcome>)> done) override;
@@ -45,7 +45,7 @@ class FakeEventLog : public EventLog {
  private:
   class Reader;
 
-  // With the lock.
+  // Requires the lock.
   LoggedEvent At(Position position) const;
   bool IsLost(Position position) const { return lost_.first <= position && position <= lost_.last; }
 

@@ -1,4 +1,4 @@
-// The caller's end of a stream call: keeps what the call sends, and fails the test if the call breaks the rules.
+// An output of a stream call. Stores the messages that the call sends, and fails the test if the call breaks the rules.
 #ifndef STAMPGATE_GATEWAY_EVENTS_FAKE_OUTPUT_H_
 #define STAMPGATE_GATEWAY_EVENTS_FAKE_OUTPUT_H_
 
@@ -18,16 +18,16 @@
 
 namespace stampgate {
 
-// Thread-safe. The rules: one message is sent at a time, the call ends once, and neither happens while `is_busy`
+// Thread-safe. The rules: the call sends one message at a time, and ends once. It does not send or end while `is_busy`
 // returns true.
 class FakeOutput : public StreamCall::Output {
  public:
   explicit FakeOutput(std::function<bool()> is_busy = [] { return false; }) : is_busy_(std::move(is_busy)) {}
 
   void Send(const grpc::ByteBuffer& message) override {
-    EXPECT_FALSE(is_busy_()) << "a message beside a read";
+    EXPECT_FALSE(is_busy_()) << "a message during a read";
     std::lock_guard lock(mutex_);
-    EXPECT_FALSE(message_.has_value()) << "a message beside a message";
+    EXPECT_FALSE(message_.has_value()) << "a second message before OnSent";
     EXPECT_FALSE(end_.has_value()) << "a message after the end";
     message_ = message;
     ++messages_;
@@ -35,9 +35,9 @@ class FakeOutput : public StreamCall::Output {
   }
 
   void End(const absl::Status& status) override {
-    EXPECT_FALSE(is_busy_()) << "the end beside a read";
+    EXPECT_FALSE(is_busy_()) << "the end during a read";
     std::lock_guard lock(mutex_);
-    EXPECT_FALSE(message_.has_value()) << "the end beside a message";
+    EXPECT_FALSE(message_.has_value()) << "the end before the OnSent of a message";
     EXPECT_FALSE(end_.has_value()) << "a second end: " << *end_ << ", " << status;
     end_ = status;
     changed_.notify_all();
@@ -55,18 +55,18 @@ class FakeOutput : public StreamCall::Output {
     std::lock_guard lock(mutex_);
     return message_.has_value();
   }
-  // How many messages there were.
+  // Returns how many messages the call has sent.
   int messages() const {
     std::lock_guard lock(mutex_);
     return messages_;
   }
-  // How the call has ended; nothing if it has not.
+  // Returns the status with which the call has ended, or nullopt if it has not ended.
   std::optional<absl::Status> end() const {
     std::lock_guard lock(mutex_);
     return end_;
   }
 
-  // Takes the sent message: OnSent may follow.
+  // Removes the sent message and returns it. After that, the test may call OnSent.
   std::string Take() {
     std::lock_guard lock(mutex_);
     if (!message_.has_value()) {

@@ -18,7 +18,7 @@ void FakeEventSource::Cancel(ReaderId id) {
     next_->is_cancelled = true;
     return;
   }
-  Answer(absl::CancelledError("the caller has gone"));
+  Answer(absl::CancelledError("the caller has left"));
 }
 
 void FakeEventSource::Serve() {
@@ -30,7 +30,7 @@ void FakeEventSource::Serve() {
 
 void FakeEventSource::Give(absl::StatusOr<EventPage> page) {
   ASSERT_TRUE(next_.has_value());
-  if (next_->is_cancelled) page = absl::CancelledError("the caller has gone");
+  if (next_->is_cancelled) page = absl::CancelledError("the caller has left");
   Answer(std::move(page));
 }
 

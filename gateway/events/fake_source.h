@@ -1,4 +1,4 @@
-// A source of events that is read when the test says so.
+// A source of events whose reads the test controls.
 #ifndef STAMPGATE_GATEWAY_EVENTS_FAKE_SOURCE_H_
 #define STAMPGATE_GATEWAY_EVENTS_FAKE_SOURCE_H_
 
@@ -13,13 +13,13 @@
 
 namespace stampgate {
 
-// One thread at a time. Keeps what the calls ask for until the test serves it.
+// Stores the requests of calls until the test serves them. Not thread-safe.
 class FakeEventSource : public EventSource {
  public:
   explicit FakeEventSource(EventLog& log) : reader_(*log.NewReader()) {}
 
   ReaderId NewReaderId() override { return ++last_id_; }
-  // Of all calls together, one Next is there at a time.
+  // All calls together may have only one Next at a time.
   void Next(ReaderId id, Request request, OnPage on_page) override;
   void Cancel(ReaderId id) override;
   void Run(OnReader on_reader) override { tasks_.push_back(std::move(on_reader)); }
@@ -28,18 +28,18 @@ class FakeEventSource : public EventSource {
   // Whether a call waits for a reader or for a page.
   bool is_busy() const { return !tasks_.empty() || next_.has_value(); }
   bool has_task() const { return !tasks_.empty(); }
-  // What a call waits for a page with; null if no call does.
+  // Returns the request with which a call waits for a page, or null if no call waits.
   const Request* asked() const { return next_.has_value() ? &next_->request : nullptr; }
 
   // Serves the oldest Run.
   void Serve();
-  // Reads for the Next from now on: a Cancel does not end it at once any more.
+  // Begins the read for the Next. From now on, a Cancel does not end the Next before the read has ended.
   void BeginRead() { next_->is_read = true; }
-  // Answers the Next: with kCancelled if it was cancelled during the read.
+  // Ends the Next with `page`, or with kCancelled if it was cancelled during the read.
   void Give(absl::StatusOr<EventPage> page);
-  // Ends everything that waits, as a feed does that is destroyed.
+  // Ends everything that waits, as the destructor of a feed does.
   void End();
-  // Calls `on_next` in the next Next, before that waits, once.
+  // Calls `on_next` once, in the next call of Next, before that call waits.
   void OnNext(std::function<void()> on_next) { on_next_ = std::move(on_next); }
 
  private:

@@ -14,7 +14,7 @@ namespace {
 // The size of the tail, which all subscribers near the log's end read.
 constexpr size_t kTailBytes = 16 << 20;
 
-// A read that begins at most this many events before the log's end goes through the tail: it reads for all subscribers.
+// A read that begins at most this many events before the log's end stores its events in the tail, for all subscribers.
 constexpr Position kNear = 1000;
 
 const EventFilter kEverything;
@@ -92,7 +92,7 @@ void EventFeed::Add(Job job) {
     std::lock_guard lock(mutex_);
     queue_.push_back(std::move(job));
   }
-  changed_.notify_all();  // one thread does not serve every job
+  changed_.notify_all();  // all threads, because one thread does not serve every job
 }
 
 void EventFeed::Cancel(ReaderId id) {
@@ -107,10 +107,10 @@ void EventFeed::Cancel(ReaderId id) {
       jobs->erase(job);
       break;
     }
-    // The page may be in progress. Serve then discards it and does not let the job wait.
+    // A thread may be reading the page. Serve then discards the page, and ends the job.
     if (!on_page) std::erase(serving_, id);
   }
-  if (on_page) on_page(absl::CancelledError("the caller has gone"));
+  if (on_page) on_page(absl::CancelledError("the caller has left"));
 }
 
 Position EventFeed::latest() const {
@@ -182,7 +182,7 @@ void EventFeed::Serve(Job job, EventReader& reader) {
     std::lock_guard lock(mutex_);
     const bool patient = job.request.patience > absl::ZeroDuration();
     if (std::erase(serving_, job.id) == 0) {  // cancelled during the read
-      page = absl::CancelledError("the caller has gone");
+      page = absl::CancelledError("the caller has left");
     } else if (patient && draining_) {
       page = absl::AbortedError("the event feed drains");
     } else if (patient && page.ok() && page->through.position == job.request.after.position) {

@@ -1,4 +1,4 @@
-// Reads the event log for all callers, on threads of its own, and wakes waiting callers when the log grows.
+// Reads the event log for all callers on its own threads, and wakes waiting callers when the log grows.
 #ifndef STAMPGATE_GATEWAY_EVENTS_FEED_H_
 #define STAMPGATE_GATEWAY_EVENTS_FEED_H_
 
@@ -20,21 +20,22 @@
 
 namespace stampgate {
 
-// Thread-safe; no call blocks but Start, Close and the destructor. Callbacks of Next and Run are called on a reader's
-// thread; those of requests that the feed does not serve any more, on the thread that destroys the feed.
+// Thread-safe. Only Start, Close and the destructor block. The feed calls callbacks of Next and Run on one of its
+// threads. It calls the callbacks of requests that it no longer serves on the thread that destroys it.
 //
-// The feed holds a subscriber only while the subscriber waits for a page, and then it is a position: so a slow
-// subscriber costs nothing and delays nobody. Subscribers that are near the log's end share what was read and encoded
-// once.
+// The feed stores a subscriber only while the subscriber waits for a page, and then stores only its position. So a slow
+// subscriber uses nothing of the feed, and delays no other subscriber. Subscribers near the log's end share events that
+// were read and encoded once.
 class EventFeed : public EventSource {
  public:
-  // With more than one thread, the first serves only requests near the log's end and those of Run, so that they do not
-  // wait for readers that search a long log. `log` and `encoder` must outlive the feed. `metrics`, if it is not null,
-  // must outlive the log, which reports its growth to the feed and to them. Errors: those of EventLog::NewReader.
+  // If `threads` is more than one, the first thread serves only Run and requests near the log's end. So these do not
+  // wait for requests that search a long log. `log` and `encoder` must outlive the feed. If `metrics` is not null, it
+  // must outlive the log, because the log reports its growth to the feed and to `metrics`. Errors: those of
+  // EventLog::NewReader.
   static absl::StatusOr<std::unique_ptr<EventFeed>> Start(EventLog& log, const EventEncoder& encoder, int threads,
                                                           Metrics* metrics = nullptr);
 
-  // Closes, and then ends every request that was not served with kAborted.
+  // Closes the feed, and then ends every request that it has not served with kAborted.
   ~EventFeed() override;
 
   EventFeed(const EventFeed&) = delete;
@@ -46,7 +47,7 @@ class EventFeed : public EventSource {
   void Run(OnReader on_reader) override;
   Position latest() const override;
 
-  // Requests with patience end with kAborted, now and later.
+  // From now on, requests with patience end with kAborted, also those that wait.
   void Drain();
 
   // Stops reading and destroys the log's readers. Blocks until the reads in progress have ended. The log may
@@ -60,8 +61,8 @@ class EventFeed : public EventSource {
     ReaderId id = 0;
     Request request;
     OnPage on_page;
-    Clock::time_point until;  // of a request
-    OnReader on_reader;       // of Run, in place of the above
+    Clock::time_point until;  // when the request's patience ends
+    OnReader on_reader;       // only for Run; the members above are then unused
   };
 
   EventFeed(const EventEncoder& encoder, const LogIdentity& log);
@@ -69,12 +70,12 @@ class EventFeed : public EventSource {
   void Add(Job job);
   // The loop of one thread. With `quick_only`, it leaves the jobs that are not quick to the other threads.
   void Work(EventReader& reader, bool quick_only);
-  // Whether a job reads little: near the log's end, or in Run. With the lock.
+  // Whether a job reads few events: it is a Run, or its request is near the log's end. Requires the lock.
   bool IsQuick(const Job& job) const;
   void Serve(Job job, EventReader& reader);
   absl::StatusOr<EventPage> ReadPage(const Request& request, EventReader& reader);
   void Grow(Position latest);
-  // Moves the jobs whose patience has passed back into the queue. With the lock.
+  // Moves the jobs whose patience has passed back into the queue. Requires the lock.
   void QueueExpired(Clock::time_point now);
 
   const EventEncoder& encoder_;

@@ -24,7 +24,7 @@ using ::testing::IsEmpty;
 
 constexpr absl::Duration kHang = absl::Seconds(60);
 
-// A page that is asked for, and comes when it comes.
+// A request for a page. The page may arrive at any time.
 class Asked {
  public:
   Asked(EventFeed& feed, EventFeed::ReaderId id, Position after, absl::Duration patience, EventFilter filter = {}) {
@@ -60,7 +60,7 @@ std::vector<Position> PositionsOf(const absl::StatusOr<EventPage>& page) {
 
 class EventFeedTest : public ::testing::Test {
  protected:
-  // Runs when every thread has taken up the work that was asked for before.
+  // Waits until the feed's threads have begun all requests that were made before.
   void WaitUntilIdle() {
     for (int i = 0; i < 4; ++i) {
       std::promise<void> ran;
@@ -74,7 +74,7 @@ class EventFeedTest : public ::testing::Test {
   std::unique_ptr<EventFeed> feed_ = *EventFeed::Start(log_, *encoder_, 1);
 };
 
-TEST_F(EventFeedTest, APageHasTheEventsThatAreThere) {
+TEST_F(EventFeedTest, APageHasTheEventsOfTheLog) {
   log_.Grow(3);
   const auto page = Asked(*feed_, 1, 0, kHang).Wait();
   EXPECT_THAT(PositionsOf(page), ElementsAre(1, 2, 3));
@@ -103,7 +103,7 @@ TEST_F(EventFeedTest, ARequestWithoutPatienceDoesNotWait) {
   EXPECT_THAT(PositionsOf(Asked(*feed_, 1, 0, absl::ZeroDuration()).Wait()), IsEmpty());
 }
 
-TEST_F(EventFeedTest, AnEventThatIsFilteredOutMovesThePlaceAndEndsTheWait) {
+TEST_F(EventFeedTest, AnEventThatDoesNotPassTheFilterMovesThePlaceAndEndsTheWait) {
   Asked asked(*feed_, 1, 0, kHang, {.organization_ids = {}, .types = {"even"}});
   WaitUntilIdle();
   log_.Grow(1);
@@ -122,7 +122,7 @@ TEST_F(EventFeedTest, ReadersNearTheEndShareOneRead) {
   EXPECT_EQ(log_.reads(), before + 1);
 }
 
-TEST_F(EventFeedTest, AReaderFarBehindMissesNothing) {
+TEST_F(EventFeedTest, AReaderFarBehindGetsEveryEvent) {
   log_.Grow(10000);
   EXPECT_THAT(PositionsOf(Asked(*feed_, 1, 9998, kHang).Wait()), ElementsAre(9999, 10000));
   Position after = 0;
@@ -140,7 +140,7 @@ TEST_F(EventFeedTest, AReaderFarBehindMissesNothing) {
   }
 }
 
-// However many search the log from its beginning, and however long each read takes.
+// This holds however many readers search the log from its beginning, and however long each read takes.
 TEST_F(EventFeedTest, AReaderNearTheEndDoesNotWaitForSearches) {
   feed_ = *EventFeed::Start(log_, *encoder_, 2);
   log_.Grow(5000);
@@ -184,7 +184,7 @@ TEST_F(EventFeedTest, ACancelBeforeOrDuringAReadIsNotLost) {
   blocked.get_future().wait();
   Asked queued(*feed_, 1, 0, kHang);
   feed_->Cancel(1);
-  EXPECT_TRUE(queued.has_come()) << "before a reader took it up";
+  EXPECT_TRUE(queued.has_come()) << "the request ended before a thread began it";
   go_on.set_value();
 
   std::promise<void> reading;
@@ -211,7 +211,7 @@ TEST_F(EventFeedTest, ADrainEndsWaitsAndServesOtherRequests) {
   EXPECT_THAT(PositionsOf(Asked(*feed_, 3, 0, absl::ZeroDuration()).Wait()), ElementsAre(1));
 }
 
-TEST_F(EventFeedTest, TheEndOfTheFeedEndsAWait) {
+TEST_F(EventFeedTest, TheDestructorOfTheFeedEndsAWait) {
   Asked waiting(*feed_, 1, 0, kHang);
   WaitUntilIdle();
   feed_.reset();

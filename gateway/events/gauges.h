@@ -13,14 +13,15 @@
 
 namespace stampgate {
 
-// One thread at a time; no call blocks.
+// Not thread-safe. No function blocks.
 class EventGauges {
  public:
-  // `source` and `subscriptions` must outlive this, and `metrics` the source too. `now` is the clock of commit times.
+  // `source` and `subscriptions` must outlive this. `metrics` must outlive `source`. `now` is the clock of commit
+  // times.
   EventGauges(EventSource& source, const StreamSlots& subscriptions, Metrics& metrics, std::function<absl::Time()> now);
 
-  // Sets the gauge of the subscribers now, and those of the log once a reader has read them; until then, further calls
-  // do not ask for another read.
+  // Sets the gauge of the subscribers before it returns, and the gauges of the log once a reader has read their values.
+  // Until then, further calls start no second read.
   void Look();
 
  private:

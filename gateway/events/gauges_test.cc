@@ -45,7 +45,7 @@ class EventGaugesTest : public testing::Test {
     EXPECT_EQ(AppendAndWait(*log_, MakeVerifiedEvent(absl::StrCat("e", number), "{}")).value(), AppendOutcome::kStored);
   }
 
-  // The metrics once a reader has looked.
+  // Calls Look, and returns the metrics once a reader has read the log's values.
   std::string Look() {
     gauges_->Look();
     std::promise<void> ran;
@@ -64,7 +64,7 @@ class EventGaugesTest : public testing::Test {
   std::unique_ptr<EventGauges> gauges_;
 };
 
-TEST_F(EventGaugesTest, TheSizeAndAgeOfTheLogAreShown) {
+TEST_F(EventGaugesTest, TheMetricsHaveTheSizeAndTheAgeOfTheLog) {
   EXPECT_THAT(metrics_.Render(), Not(HasSubstr("stampgate_event_log_bytes")));
   EXPECT_THAT(Look(), HasSubstr("\nstampgate_event_log_oldest_age_seconds 0\n"));
   Store(1);
@@ -74,10 +74,10 @@ TEST_F(EventGaugesTest, TheSizeAndAgeOfTheLogAreShown) {
   EXPECT_THAT(text, Not(HasSubstr("\nstampgate_event_log_bytes 0\n")));
 }
 
-TEST_F(EventGaugesTest, TheLagOfTheSubscriberFurthestBehindIsShown) {
+TEST_F(EventGaugesTest, TheMetricsHaveTheLargestLagOfASubscriber) {
   EXPECT_THAT(Look(), HasSubstr("\nstampgate_subscriber_lag_events 0\n"));
   for (int number = 1; number <= 5; ++number) Store(number);
-  EXPECT_THAT(Look(), HasSubstr("\nstampgate_subscriber_lag_events 0\n")) << "nobody is subscribed";
+  EXPECT_THAT(Look(), HasSubstr("\nstampgate_subscriber_lag_events 0\n")) << "there is no subscriber";
   const std::unique_ptr<StreamSlot> first = *subscriptions_.Take();
   std::unique_ptr<StreamSlot> second = *subscriptions_.Take();
   first->SetPosition(2);

@@ -1,4 +1,4 @@
-// How a call shows who makes it.
+// How a call identifies its caller.
 #ifndef STAMPGATE_GATEWAY_EVENTS_IDENTITY_H_
 #define STAMPGATE_GATEWAY_EVENTS_IDENTITY_H_
 
@@ -16,15 +16,16 @@ namespace stampgate {
 
 // The identity of one call. Valid as long as the call.
 struct CallIdentity {
-  // Finds the caller by the policy that is current now. Calls `done` once, at once or on another thread. Errors: those
-  // of Authenticate.
+  // Finds the caller by the current policy. Calls `done` once: before it returns, or later on another thread. Errors:
+  // those of Authenticate.
   std::function<void(absl::AnyInvocable<void(absl::StatusOr<KnownCaller>)> done)> find;
 
-  // The name of an unknown caller in the log and in the audit: see StrangerName.
+  // Returns the name of an unknown caller for the log and the audit: see StrangerName.
   std::function<std::string()> stranger;
 };
 
-// The identity that the connection and the metadata of a gRPC call show. `current` and `context` must outlive it.
+// Returns the identity that the connection and the metadata of a gRPC call show. `current` and `context` must outlive
+// the result.
 CallIdentity IdentityOf(const CurrentAccess& current, const grpc::CallbackServerContext& context);
 
 }  // namespace stampgate

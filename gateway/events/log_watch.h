@@ -9,14 +9,15 @@
 
 namespace stampgate {
 
-// One thread at a time.
+// Not thread-safe.
 class EventLogWatch {
  public:
   // `metrics` may be null. `log` and `metrics` must outlive this.
   EventLogWatch(const EventLog& log, Metrics* metrics, std::function<void(bool hangs)> on_change);
 
-  // Sets the metric of how long the log has been writing. When this exceeds kWriteHangsAfter, it logs that and calls
-  // `on_change` with true; when it no longer does, it logs that and calls `on_change` with false.
+  // Sets the metric of how long the log's current write has taken. When this time first exceeds kWriteHangsAfter, logs
+  // that and calls `on_change` with true. When it no longer exceeds the limit, logs that and calls `on_change` with
+  // false.
   void Look();
 
  private:

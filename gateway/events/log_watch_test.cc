@@ -12,7 +12,7 @@
 namespace stampgate {
 namespace {
 
-// A log that stores nothing and says how long it has been writing.
+// A log that stores nothing. The test sets how long its current write has taken.
 class FakeLog : public EventLog {
  public:
   void Append(VerifiedEvent, absl::AnyInvocable<void(absl::StatusOr<AppendOutcome>)> done) override {
@@ -51,7 +51,7 @@ TEST(EventLogWatchTest, ReportsEachChangeOnce) {
   }
 }
 
-TEST(EventLogWatchTest, ShowsTheTimeInTheMetrics) {
+TEST(EventLogWatchTest, SetsTheMetricOfHowLongTheCurrentWriteHasTaken) {
   FakeLog log;
   Metrics metrics({}, "v");
   EventLogWatch watch(log, &metrics, [](bool) {});

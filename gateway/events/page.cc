@@ -7,7 +7,7 @@
 
 namespace stampgate {
 
-// Every response that holds events has them as field 1; the rest of a page is the same in both messages.
+// Every response with events has them as field 1. The other fields of a page are the same in both messages.
 static_assert(+v1::SubscribeResponse::kEventsFieldNumber == +v1::ListEventsResponse::kEventsFieldNumber);
 static_assert(+v1::SubscribeResponse::kCursorFieldNumber == +v1::ListEventsResponse::kCursorFieldNumber);
 static_assert(+v1::SubscribeResponse::kEventsFieldNumber == +v1::GetEventResponse::kEventFieldNumber);

@@ -1,4 +1,4 @@
-// Pages of events, and their messages, which are put together from events that are encoded already.
+// Pages of events, and the messages that are made from the encoded events of a page.
 #ifndef STAMPGATE_GATEWAY_EVENTS_PAGE_H_
 #define STAMPGATE_GATEWAY_EVENTS_PAGE_H_
 
@@ -17,22 +17,23 @@ namespace stampgate {
 // The events of one read that pass its filter.
 struct EventPage {
   std::vector<std::shared_ptr<const EncodedEvent>> events;
-  // The read looked at every event up to here.
+  // The read has checked every event up to this place.
   EventPlace through;
 };
 
 struct PageLimits {
   size_t max_events = 256;
-  // The sum of the encoded events. A page may hold one event of any size.
+  // The limit for the total size of the encoded events. A page may contain one event of any size.
   size_t max_bytes = 256 << 10;
 };
 
-// Adds `event` to `page` if it passes `filter`, and counts it as looked at. Returns false, and does nothing, if the
-// page is full. `bytes` is the page's sum so far.
+// Adds `event` to `page` if it passes `filter`, and moves `page.through` to it in any case. If the page is full, does
+// nothing and returns false. `bytes` is the total size of the page's events so far.
 bool AddToPage(const std::shared_ptr<const EncodedEvent>& event, const EventFilter& filter, const PageLimits& limits,
                size_t& bytes, EventPage& page);
 
-// A SubscribeResponse, or a ListEventsResponse whose at_end is false. Shares the events' bytes.
+// Returns a ListEventsResponse with `at_end`. If `at_end` is false, the bytes are also a SubscribeResponse. The result
+// shares the bytes of the events.
 grpc::ByteBuffer EncodePage(const LogIdentity& log, const EventPage& page, bool at_end = false);
 
 }  // namespace stampgate

@@ -187,7 +187,7 @@ void EventPipeline::Close(absl::Duration grace) {
     receiver_.reset();
   }
   keys_.reset();
-  if (feed_ != nullptr) feed_->Close();  // a log that nobody reads leaves one file
+  if (feed_ != nullptr) feed_->Close();  // a log without readers leaves only one file when it closes
   if (log_ != nullptr) log_->Close();
   delivery_log_.Finish();
   feed_.reset();  // after the log, which reports its growth to the feed until it is closed

@@ -31,20 +31,20 @@ namespace stampgate {
 // Thread-safe.
 class EventPipeline {
  public:
-  // The observers of the event log's state. Called on any thread; they must not block.
+  // The observers of the event log's state. The gateway calls them on any thread. They must not block.
   struct Observers {
-    std::function<void()> on_fatal;              // once, when the log has failed for good: the process must end
+    std::function<void()> on_fatal;              // once, when the log has failed permanently: the process must end
     std::function<void(bool hangs)> on_hanging;  // when the log's disk begins to hang, and when it works again
   };
 
   // Opens the log of `config.events()`, and receives deliveries if `config.webhooks()` has a listen address. Fetches
-  // the key set through `upstream`. `metrics` may be null. Both must outlive this. Errors: those of OpenSqliteEventLog,
-  // EventEncoder::Create, EventFeed::Start and Receiver::Start.
+  // the key set through `upstream`. `metrics` may be null. `upstream` and `metrics` must outlive this. Errors: those of
+  // OpenSqliteEventLog, EventEncoder::Create, EventFeed::Start and Receiver::Start.
   static absl::StatusOr<std::unique_ptr<EventPipeline>> Start(const config::v1::Config& config,
                                                               UpstreamClient& upstream, Observers observers,
                                                               Metrics* metrics = nullptr);
 
-  // Closes without grace.
+  // Closes the pipeline without a grace period.
   ~EventPipeline();
 
   EventFeed& feed() { return *feed_; }
@@ -53,18 +53,18 @@ class EventPipeline {
   const EventEncoder& encoder() const { return *encoder_; }
   const LogIdentity& log_identity() const { return log_->identity(); }
 
-  // "http://0.0.0.0:8080"; empty if no deliveries are received.
+  // Returns a URL such as "http://0.0.0.0:8080", or an empty text if the gateway receives no deliveries.
   std::string webhook_url() const { return receiver_ == nullptr ? std::string() : receiver_->url(); }
 
   // Reads the receiver's TLS files again: see Receiver::ReloadTls. Does nothing without a receiver, without TLS, or
   // after Close.
   absl::Status ReloadTls();
 
-  // From now on, the receiver responds 503 to deliveries, and subscriptions end with their cursor. Does not wait.
+  // From now on, the receiver responds 503 to deliveries, and each subscription ends with its cursor. Does not wait.
   void Drain();
 
-  // Called after every call that reads events has ended. Waits until the receiver has responded to every delivery or
-  // `grace` has passed, and then closes the log, which takes as long as its disk does.
+  // Must be called after every call that reads events has ended. Waits until the receiver has responded to every
+  // delivery or `grace` has passed. Then closes the log, which takes as long as the log's disk needs.
   void Close(absl::Duration grace);
 
  private:
@@ -74,9 +74,9 @@ class EventPipeline {
   void ReportPeers();
 
   Metrics* const metrics_;
-  std::mutex reloading_;  // guards reloads of receiver_, and its beginning and end
+  std::mutex reloading_;  // guards the start, the reloads and the end of receiver_
 
-  // Each uses those above it.
+  // Each member may use the members above it.
   StreamSlots subscriptions_;
   StreamSlots body_reads_;
   DeliveryLog delivery_log_;

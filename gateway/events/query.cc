@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kDefaultPageSize = 100;
 
-// Its callbacks keep it alive until it has ended.
+// One query. Its callbacks keep it alive until it has ended.
 class EventQuery : public std::enable_shared_from_this<EventQuery> {
  public:
   EventQuery(const EventEnvironment& environment, CallIdentity identity, const char* method,

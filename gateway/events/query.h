@@ -12,11 +12,12 @@
 
 namespace stampgate {
 
-// Called once, on any thread: at once, or when the log has been read.
+// Called once, on any thread: before the function returns, or when the log has been read.
 using OnEventResponse = absl::AnyInvocable<void(absl::StatusOr<grpc::ByteBuffer>)>;
 
-// One call each of EventService.ListEvents and EventService.GetEvent. Neither blocks. `environment`, what `identity`
-// refers to and `request` must stay until `on_response` is called. `request_id` is in each record of the call.
+// Each function handles one call of the method with its name, and does not block. `environment`, `request` and the
+// objects to which `identity` refers must stay valid until `on_response` is called. Each record of the call contains
+// `request_id`.
 void ListEvents(const EventEnvironment& environment, CallIdentity identity, absl::string_view request_id,
                 const grpc::ByteBuffer& request, OnEventResponse on_response);
 void GetEvent(const EventEnvironment& environment, CallIdentity identity, absl::string_view request_id,

@@ -13,7 +13,7 @@
 namespace stampgate {
 namespace {
 
-// Deletes itself when gRPC is done with it, which is after Finish.
+// Deletes itself when gRPC no longer needs it, which is after Finish.
 class QueryReactor : public grpc::ServerUnaryReactor {
  public:
   QueryReactor(const EventEnvironment& environment, grpc::CallbackServerContext& context)

@@ -48,12 +48,12 @@ std::vector<std::string> IdsOf(const v1::ListEventsResponse& response) {
   return ids;
 }
 
-// A call to a source that is read when the test says so.
+// A query whose reads of the log the test controls.
 class EventQueryTest : public EventCallTest {
  protected:
   EventQueryTest() { log_.Grow(4); }
   ~EventQueryTest() override {
-    EXPECT_TRUE(response_.has_value()) << "each test leads its call to the end";
+    EXPECT_TRUE(response_.has_value()) << "each test must end its call";
     EXPECT_THAT(lines(), SizeIs(1)) << "the end is recorded once";
   }
 
@@ -69,7 +69,7 @@ class EventQueryTest : public EventCallTest {
   OnEventResponse OnResponse() {
     return [this](absl::StatusOr<grpc::ByteBuffer> response) {
       EXPECT_FALSE(response_.has_value()) << "a second response";
-      EXPECT_FALSE(source_.is_busy()) << "a response beside a read";
+      EXPECT_FALSE(source_.is_busy()) << "a response during a read";
       response_ = std::move(response);
     };
   }
@@ -106,7 +106,7 @@ TEST_F(EventQueryTest, TheLastPageIsAtTheEnd) {
   EXPECT_TRUE(page.at_end());
 }
 
-TEST_F(EventQueryTest, APageHasAHundredEventsUnlessTheRequestSaysOtherwise) {
+TEST_F(EventQueryTest, APageHasAHundredEventsByDefault) {
   List(kEarliest);
   source_.Serve();
   EXPECT_EQ(source_.asked()->limits.max_events, 100u);
@@ -114,7 +114,7 @@ TEST_F(EventQueryTest, APageHasAHundredEventsUnlessTheRequestSaysOtherwise) {
   source_.Give(PageOf(1, 4));
 }
 
-TEST_F(EventQueryTest, APageHasAsManyEventsAsTheRequestSays) {
+TEST_F(EventQueryTest, APageHasAsManyEventsAsItsRequestWants) {
   Grant("'odd'");
   List(absl::StrCat(kEarliest, " page_size: 7 filter { types: 't' }"));
   source_.Serve();
@@ -166,7 +166,7 @@ TEST_F(EventQueryTest, ADamagedEventIsAnError) {
   EXPECT_EQ(Reason(), "EVENT_DAMAGED");
 }
 
-TEST_F(EventQueryTest, AnErrorOfTheReadIsTheError) {
+TEST_F(EventQueryTest, AnErrorOfTheReadIsTheErrorOfTheCall) {
   List(kEarliest);
   source_.Serve();
   source_.Give(ToStatus(GatewayError(Code::kOutOfRange, v1::ERROR_REASON_EVENTS_TRIMMED, "gone")));
@@ -201,7 +201,7 @@ TEST_F(EventQueryTest, AStrangerIsRejected) {
   EXPECT_THAT(lines(), ElementsAre("call_refused"));
 }
 
-TEST_F(EventQueryTest, ACallerThatIsFoundLaterGetsItsResponse) {
+TEST_F(EventQueryTest, ACallWhoseCallerIsIdentifiedLaterGetsItsResponse) {
   hold_identity_ = true;
   Get("event_id: 'event-3'");
   EXPECT_FALSE(source_.has_task());

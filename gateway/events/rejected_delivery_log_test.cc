@@ -61,11 +61,11 @@ TEST_F(DeliveryLogTest, ADeliveryThatWasNotStoredIsLoggedWithItsReason) {
   EXPECT_THAT(Take(), IsEmpty());
 }
 
-TEST_F(DeliveryLogTest, LinesBeyondTheBoundAreCounted) {
+TEST_F(DeliveryLogTest, LinesBeyondTheLimitAreCounted) {
   Add(kNotFound, kPerSecond + 7);
   EXPECT_THAT(Take(), SizeIs(kPerSecond));
   Add(kTooLarge, 2);
-  EXPECT_THAT(Take(), SizeIs(2)) << "of another outcome";
+  EXPECT_THAT(Take(), SizeIs(2)) << "another outcome has its own limit";
   now_ += absl::Milliseconds(999);
   log_.Add(kNotFound);
   EXPECT_THAT(Take(), IsEmpty());
@@ -76,7 +76,7 @@ TEST_F(DeliveryLogTest, LinesBeyondTheBoundAreCounted) {
   EXPECT_THAT(Take(), ElementsAre(kNotFoundLine));
 }
 
-TEST_F(DeliveryLogTest, TheNumberLeftOutIsLoggedWithTheNextDeliveryOrAtTheEnd) {
+TEST_F(DeliveryLogTest, TheNumberOfLeftOutLinesIsLoggedWithTheNextDeliveryOrAtTheEnd) {
   Add(kNotFound, kPerSecond + 1);
   Take();
   now_ += absl::Hours(1);
@@ -91,12 +91,12 @@ TEST_F(DeliveryLogTest, TheNumberLeftOutIsLoggedWithTheNextDeliveryOrAtTheEnd) {
   EXPECT_THAT(Take(), IsEmpty());
 }
 
-TEST_F(DeliveryLogTest, EachGenuineEventIsLogged) {
+TEST_F(DeliveryLogTest, EachVerifiedEventThatWasNotStoredIsLogged) {
   Add({503, "not_stored", "", "evt_1"}, 3 * kPerSecond);
   EXPECT_THAT(Take(), SizeIs(3 * kPerSecond));
 }
 
-TEST_F(DeliveryLogTest, EachLineIsCountedOnceWithManyThreadsAndASteppedClock) {
+TEST_F(DeliveryLogTest, EachLineIsCountedOnceWithManyThreadsAndAClockThatIsSet) {
   constexpr size_t kThreads = 4;
   constexpr size_t kTimes = 5000;
   std::vector<std::thread> threads;

@@ -19,24 +19,24 @@
 
 namespace stampgate {
 
-// Decodes and checks a request. Errors: INVALID_ARGUMENT (INVALID_REQUEST) with every violation, and then
-// FAILED_PRECONDITION (EVENTS_NOT_CONFIGURED).
+// Decodes and checks a request. Errors: INVALID_ARGUMENT (INVALID_REQUEST) with every violation; for a valid request,
+// FAILED_PRECONDITION (EVENTS_NOT_CONFIGURED) if the gateway has no event log.
 absl::Status ReadEventRequest(const EventEnvironment& environment, const grpc::ByteBuffer& bytes,
                               google::protobuf::Message& request);
 
 // A place in the log, as a request names it.
 using EventStart = std::variant<Cursor, absl::Time, v1::LogEnd>;
 
-// `request` is a SubscribeRequest or a ListEventsRequest. Errors: INVALID_ARGUMENT (INVALID_REQUEST, CURSOR_INVALID),
-// FAILED_PRECONDITION (CURSOR_OF_ANOTHER_LOG).
+// Returns the start that `request`, a SubscribeRequest or a ListEventsRequest, names. Errors: INVALID_ARGUMENT
+// (INVALID_REQUEST, CURSOR_INVALID), FAILED_PRECONDITION (CURSOR_OF_ANOTHER_LOG).
 template <typename Request>
 absl::StatusOr<EventStart> StartOf(const LogIdentity& log, const Request& request);
 
-// The place after which to read. Errors: those of the reader, and DATA_LOSS (CURSOR_AHEAD_OF_LOG) if the log does not
-// have the event that the cursor was made for.
+// Returns the place after which to read. Errors: those of the reader, and DATA_LOSS (CURSOR_AHEAD_OF_LOG) if the log
+// does not have the event for which the cursor was made.
 absl::StatusOr<EventPlace> Locate(const EventStart& start, EventReader& reader);
 
-// The event that a GetEventRequest or a ReadEventBodyRequest names.
+// Returns the name of the event that a GetEventRequest or a ReadEventBodyRequest wants.
 template <typename Request>
 EventName NameOf(const Request& request) {
   EventName name{request.event_id(), std::nullopt};
@@ -44,7 +44,7 @@ EventName NameOf(const Request& request) {
   return name;
 }
 
-// A filter that passes the events that the request asks for and the caller may see. Errors: INVALID_ARGUMENT
+// Returns a filter that passes the events that match `filter` and that the caller may see. Errors: INVALID_ARGUMENT
 // (INVALID_REQUEST) if the request has too many conditions.
 absl::StatusOr<std::shared_ptr<const EventFilter>> FilterOf(const v1::EventFilter& filter,
                                                             std::shared_ptr<const OrganizationIds> visible);

@@ -1,4 +1,4 @@
-// The gRPC service of events.
+// The gRPC service EventService, through which callers read events.
 #ifndef STAMPGATE_GATEWAY_EVENTS_SERVICE_H_
 #define STAMPGATE_GATEWAY_EVENTS_SERVICE_H_
 
@@ -10,7 +10,7 @@ namespace stampgate {
 
 inline constexpr char kEventServiceName[] = "stampgate.v1.EventService";
 
-// Registers its methods by hand, because they are not operations of upstream. `environment` must outlive the service.
+// Registers its methods by hand, because they are not operations. `environment` must outlive the service.
 class EventService : public grpc::Service {
  public:
   explicit EventService(const EventEnvironment& environment);

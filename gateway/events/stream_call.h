@@ -8,33 +8,34 @@
 
 namespace stampgate {
 
-// One operation is in progress at any time: the caller's authorization, a read of the log, or a message to the caller.
-// Nothing is queued, so a caller that reads slowly costs one message.
+// At any time, only one step is in progress: the authorization of the caller, a read of the log, or a message to the
+// caller. The call queues nothing, so a caller that reads slowly occupies the memory of one message.
 class StreamCall {
  public:
-  // The caller's end. It must outlive End, and the call does not use it afterwards.
+  // Sends the messages of a call to the caller. It must exist until End is called. After that, the call does not use
+  // it.
   class Output {
    public:
     virtual ~Output() = default;
 
-    // Sends a message; OnSent follows, on another thread or after this has returned. Not called before the OnSent of
-    // the message before.
+    // Sends a message. OnSent follows, on another thread or after Send has returned. Until OnSent, the call does not
+    // call Send again.
     virtual void Send(const grpc::ByteBuffer& message) = 0;
 
-    // Ends the call. Called exactly once, when no other operation is in progress. It may destroy this and the call.
+    // Ends the call. Called exactly once, when no other step is in progress. May destroy this object and the call.
     virtual void End(const absl::Status& status) = 0;
   };
 
   virtual ~StreamCall() = default;
 
-  // Called once. `request` must stay until the end.
+  // Starts the call. Must be called once. `request` must stay valid until End is called.
   virtual void Start(const grpc::ByteBuffer& request) = 0;
 
-  // The message of the last Send has been sent or, if not `ok`, the caller has gone.
+  // Reports that the message of the last Send has been sent or, if `ok` is false, that the caller has left.
   virtual void OnSent(bool ok) = 0;
 
-  // The caller has gone. Called on any thread, at any time after Start has been called. It ends a wait at once.
-  // Messages that are sent from then on must end with OnSent(false).
+  // Reports that the caller has left. May be called on any thread, at any time after Start has been called. Ends a wait
+  // immediately. Each message that is sent after Cancel must end with OnSent(false).
   virtual void Cancel() = 0;
 };
 

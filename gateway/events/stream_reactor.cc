@@ -18,8 +18,8 @@ namespace {
 
 using Reactor = grpc::ServerWriteReactor<grpc::ByteBuffer>;
 
-// Passes on what gRPC and the call have for each other. Deletes itself when gRPC is done with it, which is after Finish
-// and after every other reaction.
+// Connects gRPC with a stream call. Deletes itself when gRPC no longer needs it, which is after Finish and after every
+// other reaction.
 class StreamReactor : public Reactor, public StreamCall::Output {
  public:
   StreamReactor(const EventEnvironment& environment, grpc::CallbackServerContext& context)

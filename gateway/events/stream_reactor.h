@@ -9,7 +9,7 @@
 
 namespace stampgate {
 
-// Each starts a call and returns its reactor, which deletes itself. Neither blocks.
+// Each function starts a call and returns its reactor, which deletes itself. Neither function blocks.
 grpc::ServerWriteReactor<grpc::ByteBuffer>* StartSubscription(const EventEnvironment& environment,
                                                               grpc::CallbackServerContext* context,
                                                               const grpc::ByteBuffer* request);

@@ -1,4 +1,4 @@
-// The slots of streams: how many callers may hold a stream at once, and how far each has read.
+// Limits how many streams exist at the same time, and stores how far the caller of each has read.
 #ifndef STAMPGATE_GATEWAY_EVENTS_STREAM_SLOTS_H_
 #define STAMPGATE_GATEWAY_EVENTS_STREAM_SLOTS_H_
 
@@ -18,23 +18,23 @@ namespace stampgate {
 
 class StreamSlot;
 
-// Thread-safe. A caller may read a stream as slowly as it likes, so the number of streams is bounded.
+// Thread-safe. A caller may read a stream as slowly as it likes, so the number of streams is limited.
 class StreamSlots {
  public:
-  // `max` slots. `streams` names what they are for in the error: "subscriptions". `on_change` is called with 1 when a
-  // slot was taken and with -1 when it is free again; it must not block.
+  // Makes `max` slots. `streams`, such as "subscriptions", names the streams in errors. Calls `on_change` with 1 when a
+  // slot is taken, and with -1 when a slot is free again. `on_change` must not block.
   StreamSlots(size_t max, absl::string_view streams, std::function<void(int change)> on_change = nullptr);
 
   StreamSlots(const StreamSlots&) = delete;
   StreamSlots& operator=(const StreamSlots&) = delete;
 
-  // A slot, which is free again when the result is destroyed; this outlives it. Errors: RESOURCE_EXHAUSTED
-  // (TOO_MANY_SUBSCRIBERS) if all are taken.
+  // Takes a slot, which is free again when the result is destroyed. The result must not outlive this object. Errors:
+  // RESOURCE_EXHAUSTED (TOO_MANY_SUBSCRIBERS) if all slots are taken.
   absl::StatusOr<std::unique_ptr<StreamSlot>> Take();
 
   size_t taken() const;
 
-  // The position of the stream that is furthest behind; nothing if no stream has a position.
+  // Returns the lowest position of a stream, or nullopt if no stream has a position.
   std::optional<Position> Furthest() const;
 
  private:
@@ -56,7 +56,7 @@ class StreamSlot {
   StreamSlot(const StreamSlot&) = delete;
   StreamSlot& operator=(const StreamSlot&) = delete;
 
-  // The caller has every event up to `position` that it asked for and may see.
+  // Records that the caller has received every event up to `position` that it wants and may see.
   void SetPosition(Position position);
 
  private:

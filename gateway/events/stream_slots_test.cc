@@ -33,7 +33,7 @@ TEST(StreamSlotsTest, ASlotIsFreeAgainWhenItsStreamEnds) {
   EXPECT_EQ(sum, 0);
 }
 
-TEST(StreamSlotsTest, AStreamTooManyIsRejectedAndTakesNoSlot) {
+TEST(StreamSlotsTest, AStreamBeyondTheMaximumIsRejectedAndTakesNoSlot) {
   int changes = 0;
   StreamSlots slots(1, "body reads", [&changes](int) { ++changes; });
   const std::unique_ptr<StreamSlot> only = *slots.Take();
@@ -47,11 +47,11 @@ TEST(StreamSlotsTest, AStreamTooManyIsRejectedAndTakesNoSlot) {
   EXPECT_EQ(changes, 1);
 }
 
-TEST(StreamSlotsTest, TheFurthestIsTheStreamWithTheLowestPosition) {
+TEST(StreamSlotsTest, FurthestReturnsTheLowestPositionOfAStream) {
   StreamSlots slots(3, "subscriptions");
   EXPECT_EQ(slots.Furthest(), std::nullopt);
   const std::unique_ptr<StreamSlot> without = *slots.Take();
-  EXPECT_EQ(slots.Furthest(), std::nullopt) << "a stream that has not begun is at no position";
+  EXPECT_EQ(slots.Furthest(), std::nullopt) << "a stream that has not begun has no position";
   std::unique_ptr<StreamSlot> slow = *slots.Take();
   const std::unique_ptr<StreamSlot> fast = *slots.Take();
   fast->SetPosition(7);
@@ -64,7 +64,7 @@ TEST(StreamSlotsTest, TheFurthestIsTheStreamWithTheLowestPosition) {
   EXPECT_EQ(slots.Furthest(), 7);
 }
 
-TEST(StreamSlotsTest, ThreadsNeverHoldMoreSlotsThanThereAre) {
+TEST(StreamSlotsTest, ThreadsNeverHoldMoreSlotsThanTheMaximum) {
   static constexpr size_t kMax = 3;
   StreamSlots slots(kMax, "subscriptions");
   std::vector<std::thread> threads;

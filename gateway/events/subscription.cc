@@ -15,7 +15,7 @@
 namespace stampgate {
 namespace {
 
-absl::Status CallerGone() { return absl::CancelledError("the caller has gone"); }
+absl::Status CallerGone() { return absl::CancelledError("the caller has left"); }
 
 }  // namespace
 
@@ -75,11 +75,11 @@ void Subscription::ReadOn() {
   const absl::Duration to_heartbeat = environment_.heartbeat_interval - SinceSent();
   const absl::Duration to_end = access_.caller.until - environment_.now();
   request.patience = std::max(std::min(to_heartbeat, to_end), absl::Milliseconds(1));
-  // The page may come, and the call may end, before Next returns: `self` keeps this alive.
+  // The page may arrive, and the call may end, before Next returns. `self` keeps this object alive until then.
   const std::shared_ptr<Subscription> self = shared_from_this();
   environment_.source->Next(reader_, std::move(request),
                             [self](absl::StatusOr<EventPage> page) { self->OnPage(std::move(page)); });
-  // A Cancel before Next found nothing to end.
+  // If Cancel ran before Next, it found no Next to end. So ReadOn cancels the Next itself.
   if (cancelled_) environment_.source->Cancel(reader_);
 }
 
@@ -89,7 +89,7 @@ void Subscription::OnPage(absl::StatusOr<EventPage> page) {
   if (cancelled_) return End(CallerGone());
   if (HasTokenEnded()) return End(ExpiredAtPlace());
   if (environment_.access.Get() != access_.caller.access) return Reauthorize();
-  // A stretch of the log without an event for this caller is no reason for a message before a heartbeat is due.
+  // If the page has no events for this caller, and only moves the place, it is sent only when a heartbeat is due.
   const bool silent = page->events.empty() && page->through.position > place_.position;
   if (silent && SinceSent() < environment_.heartbeat_interval) {
     place_ = page->through;
@@ -98,8 +98,8 @@ void Subscription::OnPage(absl::StatusOr<EventPage> page) {
   Send(*page);
 }
 
-// The policy has changed since this caller was authorized, and the page may hold events that it may not see any more.
-// The page is discarded and read again.
+// Called if the policy has changed since this caller was authorized. The page may contain events that the caller may no
+// longer see, so the call discards it and reads it again.
 void Subscription::Reauthorize() {
   AuthorizeEvents(identity_, record_, [self = shared_from_this()](absl::StatusOr<EventAccess> access) {
     if (!access.ok()) return self->End(self->HasTokenEnded() ? self->ExpiredAtPlace() : access.status());
@@ -111,7 +111,8 @@ void Subscription::Reauthorize() {
   });
 }
 
-// Only here the place moves past events: an error before this names the place that the caller has.
+// Only Send moves place_ past events. So an error before Send names the place up to which the caller has received the
+// events.
 void Subscription::Send(const EventPage& page) {
   place_ = page.through;
   output_.Send(EncodePage(environment_.log, page));

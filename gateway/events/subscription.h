@@ -26,11 +26,12 @@
 
 namespace stampgate {
 
-// Made by std::make_shared: the call keeps itself alive while a callback may need it. No call blocks. A slow caller
-// costs a position and one page.
+// Must be made with std::make_shared, because the call keeps itself alive while a callback may need it. No function
+// blocks. A slow caller occupies the memory of one place and one page.
 class Subscription : public StreamCall, public std::enable_shared_from_this<Subscription> {
  public:
-  // `environment` and what `identity` refers to must outlive the call. `request_id` is in each record of the call.
+  // `environment` and the objects to which `identity` refers must outlive the call. Each record of the call contains
+  // `request_id`.
   Subscription(const EventEnvironment& environment, CallIdentity identity, absl::string_view request_id,
                Output& output);
 
@@ -60,14 +61,14 @@ class Subscription : public StreamCall, public std::enable_shared_from_this<Subs
   std::shared_ptr<const EventFilter> filter_;
   std::unique_ptr<StreamSlot> slot_;
   EventSource::ReaderId reader_ = 0;
-  EventPlace place_;        // the caller has every event up to here that it asked for and may see
-  Clock::time_point sent_;  // when the last message was
+  EventPlace place_;        // the caller has received every event up to this place that it wants and may see
+  Clock::time_point sent_;  // when the last message was sent
   std::atomic<bool> cancelled_ = false;
 };
 
-// The error of a subscription that the gateway rejects while it drains. It repeats the cursor of `request`, as the
-// error of a subscription that ends does: so there is one way to continue. Anything else that a caller sends is not
-// repeated.
+// Returns the error of a subscription that the gateway rejects while it drains. Like the error that ends a
+// subscription, it contains the request's cursor, so that a caller continues in the same way after both errors. It
+// contains nothing else from the request.
 absl::Status SubscriptionRefusal(const EventEnvironment& environment, const grpc::ByteBuffer& request);
 
 }  // namespace stampgate

@@ -33,7 +33,7 @@ using Code = absl::StatusCode;
 constexpr char kEarliest[] = "end: LOG_END_EARLIEST";
 constexpr char kLatest[] = "end: LOG_END_LATEST";
 
-// A message as its reader sees it.
+// A message, decoded.
 struct Message {
   std::vector<std::string> events;  // ids
   std::string cursor;
@@ -47,14 +47,14 @@ Message MessageOf(const std::string& bytes) {
   return message;
 }
 
-// A subscription to a source that is read when the test says so.
+// A subscription whose reads of the log the test controls.
 class SubscriptionTest : public EventCallTest {
  protected:
   ~SubscriptionTest() override {
     if (call_ == nullptr) return;
-    EXPECT_TRUE(output_.end().has_value()) << "each test leads its subscription to the end";
+    EXPECT_TRUE(output_.end().has_value()) << "each test must end its subscription";
     EXPECT_THAT(lines(), SizeIs(1)) << "the end is recorded once";
-    // A call after the end is ignored.
+    // A Cancel after the end has no effect.
     call_->Cancel();
     EXPECT_FALSE(source_.is_busy());
   }
@@ -65,7 +65,7 @@ class SubscriptionTest : public EventCallTest {
     call_->Start(request_);
   }
 
-  // Begins at `position`, and waits for the page after it.
+  // Starts the call at `position`. On return, the call waits for the page after `position`.
   void StartAt(Position position) {
     Start(absl::StrCat("cursor: '", CursorAt(position), "'"));
     source_.Serve();
@@ -76,19 +76,19 @@ class SubscriptionTest : public EventCallTest {
 
   void OnSent(bool ok = true) { call_->OnSent(ok); }
 
-  // The sent message.
+  // Checks the sent message.
   void Expect(const std::vector<std::string>& events, Position position) {
     const Message message = MessageOf(output_.Take());
     EXPECT_EQ(message.events, events);
     EXPECT_EQ(message.cursor, CursorAt(position));
   }
 
-  // What the call has ended with.
+  // Returns the status with which the call has ended.
   absl::Status End() const { return output_.end().value_or(absl::OkStatus()); }
   std::string Reason() const { return DetailsOf(End()).reason; }
   std::string Metadata(const std::string& name) const { return DetailsOf(End()).metadata[name]; }
 
-  // A subscription that waits for a page and is not looked at any more.
+  // Cancels a call that waits for a page, so that it ends before the test does.
   void Leave() {
     call_->Cancel();
     EXPECT_THAT(End(), StatusIs(Code::kCancelled));
@@ -131,7 +131,7 @@ TEST_F(SubscriptionTest, EachPageIsSentAndTheNextIsReadOnceItWasSent) {
   log_.Grow(5);
   StartAt(0);
   source_.Give(PageOf(1, 2));
-  EXPECT_EQ(source_.asked(), nullptr) << "a slow caller costs one page";
+  EXPECT_EQ(source_.asked(), nullptr) << "only one page is read for a slow caller";
   EXPECT_EQ(subscriptions_.Furthest(), 0) << "the page was not sent yet";
   Expect({"event-1", "event-2"}, 2);
   OnSent();
@@ -144,7 +144,7 @@ TEST_F(SubscriptionTest, EachPageIsSentAndTheNextIsReadOnceItWasSent) {
   Leave();
 }
 
-TEST_F(SubscriptionTest, TheReadHasTheFilterOfTheRequestAndWhatTheCallerMaySee) {
+TEST_F(SubscriptionTest, TheReadFiltersByTheRequestAndByWhatTheCallerMaySee) {
   Grant("'a', 'b'");
   Start(absl::StrCat(kEarliest, " filter { organization_ids: 'a' types: ['t', 'u'] }"));
   source_.Serve();
@@ -165,7 +165,7 @@ TEST_F(SubscriptionTest, ACallerWithAllOrganizationsMaySeeEveryEvent) {
   Leave();
 }
 
-// What is rejected before the log is read.
+// Calls that are rejected before the log is read.
 
 TEST_F(SubscriptionTest, AStrangerIsRejected) {
   MakeStranger();
@@ -219,7 +219,7 @@ TEST_F(SubscriptionTest, WithoutALogEveryCallIsRejected) {
   EXPECT_EQ(Reason(), "EVENTS_NOT_CONFIGURED");
 }
 
-TEST_F(SubscriptionTest, ASubscriptionTooManyIsRejectedUntilOneEnds) {
+TEST_F(SubscriptionTest, ASubscriptionBeyondTheMaximumIsRejectedUntilAnotherEnds) {
   const std::unique_ptr<StreamSlot> first = *subscriptions_.Take();
   std::unique_ptr<StreamSlot> second = *subscriptions_.Take();
   Start(kEarliest);
@@ -241,9 +241,9 @@ TEST_F(SubscriptionTest, ASubscriptionTooManyIsRejectedUntilOneEnds) {
   call_ = nullptr;
 }
 
-// The start that the log does not have.
+// Starts that the log does not have.
 
-TEST_F(SubscriptionTest, AStartThatRetentionHasTakenIsAnError) {
+TEST_F(SubscriptionTest, AStartThatRetentionHasDeletedIsAnError) {
   log_.Grow(9);
   log_.Trim(5);
   Start(absl::StrCat("cursor: '", CursorAt(3), "'"));
@@ -285,7 +285,7 @@ TEST_F(SubscriptionTest, ALogThatCannotBeReadIsAnError) {
 
 // Heartbeats.
 
-TEST_F(SubscriptionTest, AHeartbeatRepeatsTheCursorWhenNoEventHasComeForTheInterval) {
+TEST_F(SubscriptionTest, AHeartbeatRepeatsTheCursorIfNoEventArrivesInTheInterval) {
   log_.Grow(2);
   StartAt(2);
   EXPECT_EQ(source_.asked()->patience, kHeartbeat);
@@ -315,7 +315,7 @@ TEST_F(SubscriptionTest, AStretchWithoutEventsMovesTheCursorWithTheNextHeartbeat
   Leave();
 }
 
-TEST_F(SubscriptionTest, AnEventAfterASilentStretchIsSentAtOnce) {
+TEST_F(SubscriptionTest, AnEventAfterAStretchWithoutEventsIsSentImmediately) {
   log_.Grow(9);
   StartAt(0);
   source_.Give(PageOf(6, 5));
@@ -337,9 +337,9 @@ TEST_F(SubscriptionTest, AReadWaitsAtLeastAMillisecond) {
   Leave();
 }
 
-// The end of a token.
+// Tokens that expire.
 
-TEST_F(SubscriptionTest, AWaitLastsNoLongerThanTheToken) {
+TEST_F(SubscriptionTest, AWaitEndsWhenTheTokenExpires) {
   token_end_ = now_ + absl::Seconds(7);
   log_.Grow(4);
   StartAt(4);
@@ -351,7 +351,7 @@ TEST_F(SubscriptionTest, AWaitLastsNoLongerThanTheToken) {
   EXPECT_EQ(Metadata("cursor"), CursorAt(4));
 }
 
-TEST_F(SubscriptionTest, APageThatComesAfterTheTokensEndIsNotSent) {
+TEST_F(SubscriptionTest, APageThatArrivesAfterTheTokenHasExpiredIsNotSent) {
   token_end_ = now_ + absl::Seconds(7);
   log_.Grow(4);
   StartAt(2);
@@ -361,7 +361,7 @@ TEST_F(SubscriptionTest, APageThatComesAfterTheTokensEndIsNotSent) {
   EXPECT_EQ(Metadata("cursor"), CursorAt(2)) << "the caller does not have the page";
 }
 
-TEST_F(SubscriptionTest, ATokenThatEndsWhileAMessageIsSentEndsTheSubscriptionAfterTheMessage) {
+TEST_F(SubscriptionTest, ATokenThatExpiresWhileAMessageIsSentEndsTheSubscriptionAfterTheMessage) {
   token_end_ = now_ + absl::Seconds(7);
   log_.Grow(4);
   StartAt(2);
@@ -373,7 +373,7 @@ TEST_F(SubscriptionTest, ATokenThatEndsWhileAMessageIsSentEndsTheSubscriptionAft
   EXPECT_EQ(Metadata("cursor"), CursorAt(4));
 }
 
-// A policy that changes.
+// Policies that change.
 
 TEST_F(SubscriptionTest, APageThatWasReadByAnOldPolicyIsReadAgain) {
   log_.Grow(4);
@@ -381,7 +381,7 @@ TEST_F(SubscriptionTest, APageThatWasReadByAnOldPolicyIsReadAgain) {
   EXPECT_EQ(source_.asked()->filter->visible, nullptr);
   Grant("'odd'");
   source_.Give(PageOf(1, 4));
-  EXPECT_FALSE(output_.has_message()) << "it holds events that the caller may not see any more";
+  EXPECT_FALSE(output_.has_message()) << "the page contains events that the caller may no longer see";
   ASSERT_NE(source_.asked(), nullptr);
   EXPECT_EQ(source_.asked()->after.position, 0);
   ASSERT_NE(source_.asked()->filter->visible, nullptr);
@@ -393,7 +393,7 @@ TEST_F(SubscriptionTest, APageThatWasReadByAnOldPolicyIsReadAgain) {
   Leave();
 }
 
-TEST_F(SubscriptionTest, APolicyThatChangesWhileAMessageIsSentCountsForTheNextPage) {
+TEST_F(SubscriptionTest, APolicyThatChangesWhileAMessageIsSentAppliesToTheNextPage) {
   Grant("'even'");
   log_.Grow(4);
   StartAt(0);
@@ -405,14 +405,14 @@ TEST_F(SubscriptionTest, APolicyThatChangesWhileAMessageIsSentCountsForTheNextPa
   EXPECT_FALSE(output_.has_message());
   ASSERT_NE(source_.asked(), nullptr);
   EXPECT_EQ(source_.asked()->after.position, 2);
-  EXPECT_EQ(source_.asked()->filter->visible, nullptr) << "a wider policy counts too";
+  EXPECT_EQ(source_.asked()->filter->visible, nullptr) << "a policy that allows more applies too";
   source_.Give(PageOf(3, 4));
   Expect({"event-3", "event-4"}, 4);
   OnSent();
   Leave();
 }
 
-TEST_F(SubscriptionTest, APolicyThatTakesTheGrantAwayEndsTheSubscription) {
+TEST_F(SubscriptionTest, APolicyThatRemovesTheGrantEndsTheSubscription) {
   log_.Grow(4);
   StartAt(0);
   GrantNothing();
@@ -431,7 +431,7 @@ TEST_F(SubscriptionTest, ACallerThatANewPolicyDoesNotKnowIsRejected) {
   EXPECT_EQ(End(), stranger_);
 }
 
-TEST_F(SubscriptionTest, ATokenThatEndsWhileTheCallerIsFoundAgainIsAnEndAndNoRejection) {
+TEST_F(SubscriptionTest, ATokenThatExpiresDuringReauthorizationEndsTheSubscriptionAsExpired) {
   token_end_ = now_ + absl::Seconds(7);
   log_.Grow(4);
   StartAt(3);
@@ -446,14 +446,14 @@ TEST_F(SubscriptionTest, ATokenThatEndsWhileTheCallerIsFoundAgainIsAnEndAndNoRej
   EXPECT_EQ(Metadata("cursor"), CursorAt(3));
 }
 
-TEST_F(SubscriptionTest, AnErrorComesBeforeAChangedPolicy) {
+TEST_F(SubscriptionTest, AnErrorOfTheReadEndsTheCallEvenIfThePolicyHasChanged) {
   StartAt(0);
   GrantNothing();
   source_.Give(absl::DataLossError("lost"));
   EXPECT_THAT(End(), StatusIs(Code::kDataLoss));
 }
 
-// The end of the gateway.
+// Drains, and the end of the source.
 
 TEST_F(SubscriptionTest, ADrainEndsAWaitWithTheCursor) {
   log_.Grow(4);
@@ -482,7 +482,7 @@ TEST_F(SubscriptionTest, ASourceThatEndsBeforeTheStartWasReadReturnsNoCursorIfTh
   EXPECT_EQ(DetailsOf(End()).metadata.count("cursor"), 0u);
 }
 
-TEST_F(SubscriptionTest, ARefusalRepeatsACursorOfThisLogAlone) {
+TEST_F(SubscriptionTest, ARefusalContainsTheCursorOnlyIfItBelongsToThisLog) {
   const auto cursor_of = [this](const EventEnvironment& environment, const std::string& cursor) {
     v1::SubscribeRequest request;
     request.set_cursor(cursor);
@@ -500,7 +500,7 @@ TEST_F(SubscriptionTest, ARefusalRepeatsACursorOfThisLogAlone) {
   EXPECT_EQ(cursor_of(small, CursorAt(7)), "");
 }
 
-// A caller that goes.
+// Callers that leave.
 
 TEST_F(SubscriptionTest, AMessageThatIsNotSentEndsTheSubscription) {
   log_.Grow(4);
@@ -536,14 +536,14 @@ TEST_F(SubscriptionTest, ACancelWhileAMessageIsSentEndsTheSubscription) {
   Start(kEarliest);
   source_.Serve();
   call_->Cancel();
-  EXPECT_FALSE(output_.end().has_value()) << "not beside the message";
+  EXPECT_FALSE(output_.end().has_value()) << "the end must wait for the message";
   output_.Take();
-  OnSent(true);  // it was on its way already
+  OnSent(true);  // the message was sent before the cancel
   EXPECT_THAT(End(), StatusIs(Code::kCancelled));
   EXPECT_EQ(output_.messages(), 1);
 }
 
-TEST_F(SubscriptionTest, ACancelEndsAWaitAtOnce) {
+TEST_F(SubscriptionTest, ACancelEndsAWaitImmediately) {
   StartAt(0);
   call_->Cancel();
   EXPECT_THAT(End(), StatusIs(Code::kCancelled));
@@ -564,16 +564,16 @@ TEST_F(SubscriptionTest, ACancelWhileAPageIsReadEndsTheSubscriptionWithTheRead) 
   StartAt(0);
   source_.BeginRead();
   call_->Cancel();
-  EXPECT_FALSE(output_.end().has_value()) << "not beside the read";
+  EXPECT_FALSE(output_.end().has_value()) << "the end must wait for the read";
   source_.Give(PageOf(1, 1));
   EXPECT_THAT(End(), StatusIs(Code::kCancelled));
   EXPECT_EQ(output_.messages(), 1);
 }
 
-TEST_F(SubscriptionTest, ACancelAfterAPageWasReadAndBeforeItIsSentIsSeenByTheMessage) {
+TEST_F(SubscriptionTest, ACancelBetweenTheReadAndTheMessageEndsTheSubscriptionAtTheMessage) {
   log_.Grow(1);
   StartAt(0);
-  on_now_ = [this] { call_->Cancel(); };  // the last step before the page is sent looks at the clock
+  on_now_ = [this] { call_->Cancel(); };  // the last step before the page is sent reads the clock
   source_.Give(PageOf(1, 1));
   on_now_ = [] {};
   EXPECT_FALSE(output_.end().has_value());
@@ -589,13 +589,13 @@ TEST_F(SubscriptionTest, ACancelWhileTheCallerIsFoundAgainEndsTheSubscription) {
   hold_identity_ = true;
   source_.Give(PageOf(1, 1));
   call_->Cancel();
-  EXPECT_FALSE(output_.end().has_value()) << "not beside the search for the caller";
+  EXPECT_FALSE(output_.end().has_value()) << "the end must wait for the authorization";
   Release();
   EXPECT_THAT(End(), StatusIs(Code::kCancelled));
   EXPECT_EQ(output_.messages(), 1);
 }
 
-TEST_F(SubscriptionTest, ACancelDuringASilentStretchEndsTheSubscription) {
+TEST_F(SubscriptionTest, ACancelDuringAStretchWithoutEventsEndsTheSubscription) {
   log_.Grow(5000);
   StartAt(0);
   source_.OnNext([this] { call_->Cancel(); });
@@ -603,7 +603,7 @@ TEST_F(SubscriptionTest, ACancelDuringASilentStretchEndsTheSubscription) {
   EXPECT_THAT(End(), StatusIs(Code::kCancelled));
 }
 
-// With the real feed and its threads.
+// Subscriptions to the real feed, with its threads.
 class SubscriptionThreadsTest : public EventCallTest {
  protected:
   SubscriptionThreadsTest() { environment_.source = feed_.get(); }
@@ -718,7 +718,7 @@ TEST_F(SubscriptionThreadsTest, AFeedThatIsDestroyedEndsASubscriptionThatItHasNo
   environment_.source = &source_;
 }
 
-// Cancels, reads, messages, growth and reloads meet at random. FakeOutput checks the rules.
+// Cancels, reads, messages, growth and reloads happen at random moments. FakeOutput checks the rules.
 TEST_F(SubscriptionThreadsTest, CancelsAtAnyMomentEndEachSubscriptionOnce) {
   constexpr int kThreads = 4;
   constexpr int kRounds = 100;
@@ -752,7 +752,7 @@ TEST_F(SubscriptionThreadsTest, CancelsAtAnyMomentEndEachSubscriptionOnce) {
             EXPECT_EQ(position, last.value_or(position - 1) + 1);
             last = position;
           }
-          // gRPC does not send the messages of a caller that has gone: some time after the cancel, none is sent.
+          // gRPC sends no message to a caller that has left: some time after the cancel, each message fails.
           call->OnSent(random() % 10 != 0);
         }
         canceller.join();

@@ -1,4 +1,4 @@
-// The newest events of the log, encoded and in memory, for the subscribers that are near the log's end.
+// Keeps the newest events of the log encoded in memory, for the subscribers near the log's end.
 #ifndef STAMPGATE_GATEWAY_EVENTS_TAIL_H_
 #define STAMPGATE_GATEWAY_EVENTS_TAIL_H_
 
@@ -15,7 +15,7 @@
 
 namespace stampgate {
 
-// A window of consecutive events. It is bounded in bytes: new events replace the oldest. Thread-safe.
+// A window of consecutive events, with a maximum size in bytes. New events replace the oldest events. Thread-safe.
 class EventTail {
  public:
   explicit EventTail(size_t max_bytes) : max_bytes_(max_bytes) {}
@@ -24,8 +24,8 @@ class EventTail {
   // have the event at `after` + 1.
   bool Read(Position after, const EventFilter& filter, const PageLimits& limits, EventPage& page) const;
 
-  // Adds consecutive events if they continue the window. Otherwise they replace it if `latest`, the position of the
-  // log's newest event, is among them, and are ignored if it is not.
+  // Adds consecutive events to the window if they continue it. Otherwise, if they contain the log's newest event, whose
+  // position is `latest`, they replace the window. Otherwise Add ignores them.
   void Add(const std::vector<std::shared_ptr<const EncodedEvent>>& events, Position latest);
 
  private:

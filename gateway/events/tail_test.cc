@@ -38,8 +38,8 @@ TEST(EventTailTest, AReadOutsideOfTheWindowFindsNothing) {
   EventPage page;
   EXPECT_FALSE(tail.Read(0, {}, {}, page));
   tail.Add(Events(3, 6), 6);
-  EXPECT_FALSE(tail.Read(1, {}, {}, page)) << "event 2 is not here";
-  EXPECT_FALSE(tail.Read(6, {}, {}, page)) << "nothing is behind 6";
+  EXPECT_FALSE(tail.Read(1, {}, {}, page)) << "event 2 is not in the window";
+  EXPECT_FALSE(tail.Read(6, {}, {}, page)) << "there is no event after 6";
   EXPECT_FALSE(tail.Read(9, {}, {}, page));
   ASSERT_TRUE(tail.Read(2, {}, {}, page));
   EXPECT_THAT(PositionsOf(page), ElementsAre(3, 4, 5, 6));
@@ -50,7 +50,7 @@ TEST(EventTailTest, TheWindowIsConsecutive) {
   EventTail tail(1 << 20);
   tail.Add(Events(3, 4), 9);
   EventPage page;
-  EXPECT_FALSE(tail.Read(2, {}, {}, page)) << "not at the log's end: of use to one reader alone";
+  EXPECT_FALSE(tail.Read(2, {}, {}, page)) << "the events are not at the log's end, so only one reader needs them";
   tail.Add(Events(3, 6), 6);
   tail.Add(Events(5, 8), 8);
   ASSERT_TRUE(tail.Read(2, {}, {}, page));
@@ -58,7 +58,7 @@ TEST(EventTailTest, TheWindowIsConsecutive) {
   tail.Add(Events(10, 11), 12);
   page = {};
   ASSERT_TRUE(tail.Read(7, {}, {}, page));
-  EXPECT_THAT(PositionsOf(page), ElementsAre(8)) << "9 is missing between";
+  EXPECT_THAT(PositionsOf(page), ElementsAre(8)) << "event 9 is missing, so events 10 and 11 are ignored";
   tail.Add(Events(20, 21), 21);
   page = {};
   EXPECT_FALSE(tail.Read(7, {}, {}, page));
@@ -100,7 +100,7 @@ TEST(EventTailTest, APageEndsBeforeAnEventThatDoesNotFit) {
   EXPECT_THAT(PositionsOf(page), ElementsAre(4, 5));
   page = {};
   ASSERT_TRUE(tail.Read(5, {}, {.max_events = 9, .max_bytes = 1}, page));
-  EXPECT_THAT(PositionsOf(page), ElementsAre(6)) << "one event is given however large it is";
+  EXPECT_THAT(PositionsOf(page), ElementsAre(6)) << "a page has one event, however large the event is";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What the tests of the event calls share: an environment, a caller whose grants the test sets, and a clock.
+// Helpers for the tests of the event calls: an environment, a caller whose grants the test sets, and a clock.
 #ifndef STAMPGATE_GATEWAY_EVENTS_TESTING_H_
 #define STAMPGATE_GATEWAY_EVENTS_TESTING_H_
 
@@ -36,10 +36,10 @@
 
 namespace stampgate {
 
-// The bytes of a request of EventService.
+// Returns the serialized request of EventService.
 grpc::ByteBuffer BytesOf(const google::protobuf::Message& request);
 
-// Fails the test if the call takes a slot of a stream and does not give it back.
+// The fixture of the tests. Fails the test if a call does not free its stream slot, or still waits for the source.
 class EventCallTest : public ::testing::Test {
  protected:
   static constexpr size_t kMaxStreams = 2;
@@ -48,7 +48,7 @@ class EventCallTest : public ::testing::Test {
   EventCallTest();
   ~EventCallTest() override;
 
-  // The policy from now on: in text format, the grants of the one caller.
+  // Replaces the policy. `grants` is the grant of the only caller, in text format.
   void SetGrants(const std::string& grants);
   void GrantAll() { SetGrants("classes: POLICY_CLASS_EVENTS all_organizations: true"); }
   // Grants the events of these organizations.
@@ -57,11 +57,11 @@ class EventCallTest : public ::testing::Test {
   }
   void GrantNothing() { SetGrants("methods: 'PolicyService/GetPolicy' all_organizations: true"); }
 
-  // Shows the caller, or `stranger_` if it is not OK.
+  // Returns an identity that finds the caller or, if `stranger_` is an error, returns this error.
   CallIdentity Identity();
-  // The gateway does not know the caller from now on.
+  // From now on, the gateway does not know the caller.
   void MakeStranger();
-  // Finds the caller that was not found because of `hold_identity_`.
+  // Continues the search for the caller that `hold_identity_` has delayed.
   void Release();
 
   void Pass(absl::Duration time) {
@@ -69,12 +69,13 @@ class EventCallTest : public ::testing::Test {
     steady_now_ += absl::ToChronoNanoseconds(time);
   }
 
-  // The place at `position`, and its cursor.
+  // Return the place at `position`, and its cursor.
   EventPlace PlaceAt(Position position) const { return {position, FakeEventLog::DigestOf(position)}; }
   std::string CursorAt(Position position) const { return EncodeCursorAt(PlaceAt(position)); }
   std::string EncodeCursorAt(const EventPlace& place) const;
 
-  // The page of the log's events from `first` to `last`; empty if `last` is before `first`, with `through` there.
+  // Returns the page with the log's events from `first` to `last`. If `last` is before `first`, the page has no events,
+  // and its `through` is at `last`.
   EventPage PageOf(Position first, Position last);
 
   FakeEventLog log_;
@@ -83,7 +84,7 @@ class EventCallTest : public ::testing::Test {
   StreamSlots body_reads_{kMaxStreams, "body reads"};
   CurrentAccess access_{nullptr};
   DiskWaits disk_waits_;
-  // The events of the log's lines: each call writes one when it ends.
+  // Returns the event names of the process's log lines. Each call writes one line when it ends.
   std::vector<std::string> lines() const {
     std::lock_guard lock(lines_mutex_);
     return lines_;
@@ -96,13 +97,13 @@ class EventCallTest : public ::testing::Test {
   // Called each time the clock is read.
   std::function<void()> on_now_ = [] {};
   std::chrono::steady_clock::time_point steady_now_{};
-  FakeEventSource source_{log_};  // destroyed before what its calls refer to
+  FakeEventSource source_{log_};  // destroyed before the objects to which its calls refer
   EventEnvironment environment_;
 
   absl::Status stranger_;
   absl::Time token_end_ = absl::InfiniteFuture();
   bool hold_identity_ = false;
-  std::atomic<int> identified_ = 0;  // how often the caller was found, or not
+  std::atomic<int> identified_ = 0;  // how often a call has searched for its caller
 
  private:
   absl::StatusOr<KnownCaller> Find();

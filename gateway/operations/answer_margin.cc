@@ -8,8 +8,9 @@ constexpr absl::Duration kReplyTime = absl::Milliseconds(50);
 }  // namespace
 
 absl::Duration AnswerMargin(absl::Duration time_left) {
-  // A deadline that was more than 10 s, or 100 s, when the library rounded it may be nearer by now. Beyond 1000 s the
-  // library rounds to more than a second; no call takes that long, so this does not matter.
+  // The library rounded the timeout before the call arrived. A timeout that was above 10 s or 100 s then may be a
+  // little lower now, so the thresholds are lower too. Above 1000 s the library rounds by more than a second, which
+  // does not matter, because no call takes that long.
   if (time_left >= absl::Seconds(90)) return kReplyTime + absl::Seconds(1);
   if (time_left >= absl::Seconds(9)) return kReplyTime + absl::Milliseconds(100);
   return kReplyTime + absl::Milliseconds(10);

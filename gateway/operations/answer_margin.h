@@ -1,4 +1,4 @@
-// The time that upstream's part of a call must leave for the reply.
+// The time between the end of upstream's part of a call and the caller's deadline.
 #ifndef STAMPGATE_GATEWAY_OPERATIONS_ANSWER_MARGIN_H_
 #define STAMPGATE_GATEWAY_OPERATIONS_ANSWER_MARGIN_H_
 
@@ -6,12 +6,12 @@
 
 namespace stampgate {
 
-// Upstream's part of a call must end this long before the caller's deadline, so that the caller still receives the
-// reply. `time_left` is the time until that deadline, as the gateway sees it.
+// Returns how long before the caller's deadline upstream's part of a call must end, so that the caller still receives
+// the reply. `time_left` is the time until that deadline, as the gateway computes it.
 //
-// The margin has two parts: the time that the reply may take, and the time that the caller's library may have added.
-// The C core of gRPC, which C++, Python, Ruby and PHP use, rounds up the deadline that it sends: to 10 ms below 10 s,
-// to 100 ms from 10 s, and to one second from 100 s.
+// The margin is the sum of two times: the time that the reply may need, and the time by which the caller's gRPC library
+// may have lengthened the timeout. The C core of gRPC, which C++, Python, Ruby and PHP use, rounds up the timeout that
+// it sends: to a multiple of 10 ms below 10 s, of 100 ms from 10 s, and of one second from 100 s.
 absl::Duration AnswerMargin(absl::Duration time_left);
 
 }  // namespace stampgate

@@ -7,7 +7,7 @@
 namespace stampgate {
 namespace {
 
-// What gRPC's C core makes of a deadline, in milliseconds.
+// Returns the timeout that gRPC's C core sends for a timeout of `milliseconds`.
 int64_t Rounded(int64_t milliseconds) {
   const int64_t step = milliseconds < 1'000 ? 1 : milliseconds < 10'000 ? 10 : milliseconds < 100'000 ? 100 : 1'000;
   return (milliseconds + step - 1) / step * step;
@@ -36,13 +36,13 @@ TEST(AnswerMarginTest, GrowsWithTheRoundingOfDeadlines) {
   }
 }
 
-// Of every deadline up to 10 minutes, looked at up to half a second after the call came.
+// Tries every timeout up to 10 minutes. The gateway computes the margin up to half a second after the call arrived.
 TEST(AnswerMarginTest, EndsEveryCallBeforeItsCallerStopsWaiting) {
   for (int64_t real = 100; real <= 600'000; ++real) {
     for (const int64_t elapsed : {0, 1, 30, 500}) {
       const int64_t seen = Rounded(real) - elapsed;
       const int64_t margin = absl::ToInt64Milliseconds(AnswerMargin(absl::Milliseconds(seen)));
-      // Both upstream's part and the caller's wait are counted from when the call came.
+      // `end` and `real` both count from the arrival of the call.
       const int64_t end = elapsed + seen - margin;
       ASSERT_LE(end, real - 50) << real << " ms, after " << elapsed << " ms";
     }

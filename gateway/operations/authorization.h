@@ -1,4 +1,4 @@
-// Whether a caller may make a request: the steps that a call and the preparation of a call share.
+// Decides whether a caller may make a request. OperationCall and PrepareCall share these steps.
 #ifndef STAMPGATE_GATEWAY_OPERATIONS_AUTHORIZATION_H_
 #define STAMPGATE_GATEWAY_OPERATIONS_AUTHORIZATION_H_
 
@@ -14,12 +14,13 @@
 
 namespace stampgate {
 
-// A request for an operation, and what its caller wants of the gateway. Refers to both.
+// A request for an operation, and what the gateway must do with it. Keeps references to the operation and to the
+// request.
 struct RequestedOperation {
   enum class Purpose {
     kSend,         // the gateway stamps and sends it
     kSendStamped,  // a client has stamped it, the gateway sends it
-    kPrepare,      // a client is to stamp it
+    kPrepare,      // the gateway returns the body, and a client stamps it
   };
 
   const Operation& operation;
@@ -27,25 +28,26 @@ struct RequestedOperation {
   Purpose purpose = Purpose::kSend;
 };
 
-// The order of the steps is a promise to callers: grants, rules, values. The rules take time for every byte of a
-// request, so they are not checked for a caller whose grants lack the method or the organization in any case. Every
-// other caller gets the same error for a request that breaks rules.
+// Callers may rely on the order of the checks: first the grants, then the rules for the fields, then the values.
+// Checking the rules takes time for every byte of a request. So the gateway does not check them if the caller's grants
+// lack the method or the organization. Every other caller gets the same error for a request that breaks rules.
 //
-// Each denial is recorded in the call's audit.
+// Each function records its denial in the audit of the call.
 
-// Sets the caller of `record`. Errors: that of `caller`, after recording that the gateway refused `stranger`.
+// Stores the caller in `record`. If `caller` is an error, records that the gateway refused the peer named `stranger`,
+// and returns that error.
 absl::Status RecognizeCaller(const absl::StatusOr<KnownCaller>& caller, const std::string& stranger,
                              CallRecord& record);
 
-// PERMISSION_DENIED if no grant can allow the request, whatever its values are.
+// Returns PERMISSION_DENIED if no grant can allow the request, whatever its values are.
 absl::Status CheckGrants(const KnownCaller& caller, const RequestedOperation& requested, CallRecord& record);
 
 struct Permission {
-  std::string key_name;    // of the key that is to sign; empty for the organization's own
-  AuditDecision decision;  // for CallAudit::Allow, or for Deny if the call fails after all
+  std::string key_name;    // the key that must sign; if empty, the organization's own key signs
+  AuditDecision decision;  // for CallAudit::Allow, or for CallAudit::Deny if a later step denies the call
 };
 
-// Decides about the values of a request that breaks no rule. Errors: PERMISSION_DENIED.
+// Decides whether the grants allow the values of a request, which must break no rule. Errors: PERMISSION_DENIED.
 absl::StatusOr<Permission> Authorize(const KnownCaller& caller, const RequestedOperation& requested,
                                      CallRecord& record);
 

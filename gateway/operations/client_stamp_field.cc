@@ -29,7 +29,7 @@ absl::StatusOr<ClientStamp> ReadClientStamp(const v1::ClientStamp& field) {
     case v1::ClientStamp::STAMP_NOT_SET:
       break;
   }
-  return absl::InternalError("the rules let a client_stamp without a stamp pass");
+  return absl::InternalError("the rules accepted a client_stamp that contains no stamp");
 }
 
 }  // namespace stampgate

@@ -1,4 +1,4 @@
-// The stamp in a request's client_stamp.
+// Reads the stamp in a request's client_stamp field.
 #ifndef STAMPGATE_GATEWAY_OPERATIONS_CLIENT_STAMP_FIELD_H_
 #define STAMPGATE_GATEWAY_OPERATIONS_CLIENT_STAMP_FIELD_H_
 
@@ -8,8 +8,8 @@
 
 namespace stampgate {
 
-// Reads the stamp of `field`, in which exactly one kind is set. Errors: INVALID_ARGUMENT (INVALID_REQUEST) that names
-// the field, if the stamp does not have the form of its kind.
+// Returns the stamp in `field`. Requires that exactly one kind of stamp is set. Errors: INVALID_ARGUMENT
+// (INVALID_REQUEST), which names the field of the kind, if the stamp does not have the form of its kind.
 absl::StatusOr<ClientStamp> ReadClientStamp(const v1::ClientStamp& field);
 
 }  // namespace stampgate

@@ -21,7 +21,7 @@ const std::string kWebAuthnStamp =
     R"({"authenticatorData":")" + std::string(50, 'A') +
     R"(","clientDataJson":"eyJ0eXBlIjoid2ViYXV0aG4uZ2V0In0","credentialId":"YQ","signature":"MEUC"})";
 
-TEST(ClientStampFieldTest, TheKindIsTheHeader) {
+TEST(ClientStampFieldTest, TheKindOfAStampChoosesItsHeader) {
   v1::ClientStamp field;
   field.set_web_authn(kWebAuthnStamp);
   const absl::StatusOr<ClientStamp> stamp = ReadClientStamp(field);
@@ -30,7 +30,7 @@ TEST(ClientStampFieldTest, TheKindIsTheHeader) {
   EXPECT_EQ(stamp->value(), kWebAuthnStamp);
 }
 
-TEST(ClientStampFieldTest, AFaultIsAViolationOfTheKindsField) {
+TEST(ClientStampFieldTest, AMalformedStampIsAViolationOfTheFieldOfItsKind) {
   for (const char* name : {"api_key", "web_authn", "attested"}) {
     v1::ClientStamp field;
     const auto* descriptor = v1::ClientStamp::descriptor()->FindFieldByName(name);
@@ -44,7 +44,7 @@ TEST(ClientStampFieldTest, AFaultIsAViolationOfTheKindsField) {
   }
 }
 
-TEST(ClientStampFieldTest, EveryKindOfTheProtoHasItsHeader) {
+TEST(ClientStampFieldTest, EveryKindInTheProtoIsRead) {
   const auto* oneof = v1::ClientStamp::descriptor()->FindOneofByName("stamp");
   for (int i = 0; i < oneof->field_count(); ++i) {
     v1::ClientStamp field;

@@ -1,4 +1,4 @@
-// What every call of an operation uses of the gateway.
+// The parts of the gateway that every call of an operation uses.
 #ifndef STAMPGATE_GATEWAY_OPERATIONS_ENVIRONMENT_H_
 #define STAMPGATE_GATEWAY_OPERATIONS_ENVIRONMENT_H_
 
@@ -20,17 +20,17 @@
 
 namespace stampgate {
 
-// Outlives all calls.
+// The environment outlives all calls.
 struct CallEnvironment {
   const OperationTable& operations;
   const CurrentAccess& access;
   TimestampAllocator& timestamps;
   UpstreamClient& upstream;
-  WorkerThreads& signing;  // for calls that run on a thread which writes to a disk
+  WorkerThreads& signing;  // signs for calls whose current thread writes to a disk
   CallsInFlight<grpc::CallbackServerContext>& in_flight;
-  CallStore* store;  // null: calls with an idempotency key are refused
+  CallStore* store;  // if null, the gateway refuses calls with an idempotency key
   CallRecorders recorders;
-  absl::Duration default_deadline;  // of a call whose caller has set none
+  absl::Duration default_deadline;  // for a call whose caller has set no deadline
   absl::Duration max_deadline;
   size_t max_request_bytes;
   bool forward_traceparent;  // whether the gateway sends the trace of a call to upstream

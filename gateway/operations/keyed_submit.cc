@@ -17,17 +17,17 @@ using absl::StatusCode;
 using google::protobuf::Message;
 
 bool IsYoung(uint64_t timestamp_ms, absl::Time now) {
-  // A timestamp that no clock shows counts as old.
-  constexpr uint64_t kMostMs = 253'402'300'799'999;  // the year 9999
+  // A timestamp after the year 9999 counts as old.
+  constexpr uint64_t kMostMs = 253'402'300'799'999;
   return timestamp_ms <= kMostMs && now - absl::FromUnixMillis(static_cast<int64_t>(timestamp_ms)) < kMaxRepeatAge;
 }
 
 absl::Status OutcomeNotStored(const KeyRecord& record) {
-  Error error =
-      GatewayError(StatusCode::kUnknown, v1::ERROR_REASON_OUTCOME_NOT_STORED,
-                   "upstream may have carried out an earlier call with this idempotency_key, and its bytes cannot "
-                   "be sent again: look for its fingerprint among the organization's activities");
-  // The record of a damaged key shows only that the key exists.
+  Error error = GatewayError(
+      StatusCode::kUnknown, v1::ERROR_REASON_OUTCOME_NOT_STORED,
+      "upstream may have carried out an earlier call with this idempotency_key, and the gateway cannot send "
+      "its bytes again: look for its fingerprint among the organization's activities");
+  // If the stored row of a key is damaged, its record shows only that the key exists.
   if (record.timestamp_ms != 0) {
     error.metadata.emplace_back("fingerprint", FingerprintOf(record.body_sha256));
     error.metadata.emplace_back("timestamp_ms", absl::StrCat(record.timestamp_ms));

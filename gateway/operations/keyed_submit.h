@@ -1,4 +1,5 @@
-// A submit with an idempotency key: which bytes may be sent again, and what the call store's record means to a caller.
+// Rules for a submit with an idempotency key: when the gateway may send its bytes again, and which status a stored
+// record gives the caller.
 #ifndef STAMPGATE_GATEWAY_OPERATIONS_KEYED_SUBMIT_H_
 #define STAMPGATE_GATEWAY_OPERATIONS_KEYED_SUBMIT_H_
 
@@ -20,22 +21,25 @@
 
 namespace stampgate {
 
-// Upstream refuses a request whose timestampMs is an hour old. From this age on the gateway does not send it again.
+// Upstream refuses a request whose timestampMs is an hour old. The gateway does not send a request again once its
+// timestampMs is this old.
 inline constexpr absl::Duration kMaxRepeatAge = absl::Minutes(55);
 
-// The digest of a request as its caller sent it, without the key. Two requests have the same digest if they are equal
-// protobuf messages of the same method. The digest does not depend on how the gateway renders them.
+// Returns the digest of a request as its caller sent it, without the idempotency key. Two requests have the same digest
+// if they are equal protobuf messages of the same method. The digest does not depend on how the gateway renders the
+// request.
 std::array<uint8_t, 32> DigestOfRequest(const Operation& operation, const google::protobuf::Message& request);
 
-// The body of the submit that `record` stands for, if it may be sent again: `rendered` still gives the same bytes at
-// the record's timestamp, and upstream still accepts them.
+// Returns the body of the submit that `record` describes, if the gateway may send it again: `rendered` still gives the
+// same bytes at the record's timestamp, and this timestamp is younger than kMaxRepeatAge.
 std::optional<RequestBody> BodyToRepeat(const KeyRecord& record, const RenderedRequest& rendered, absl::Time now);
 
-// INVALID_ARGUMENT (INVALID_REQUEST) if the caller has set a timestamp that is too old for a new key, because upstream
-// would refuse a repetition.
+// Returns INVALID_ARGUMENT (INVALID_REQUEST) if `timestamp_ms` is as old as kMaxRepeatAge or older. The gateway stores
+// no new key for such a submit, because upstream would refuse a repetition.
 absl::Status CheckTimestampOfKey(uint64_t timestamp_ms, absl::Time now);
 
-// The status of a call whose key is known, if nothing may be sent. `wanted` is the digest of the call's own request.
+// Returns the status of a call whose idempotency key is stored, and for which the gateway may send nothing. `wanted` is
+// the digest of the call's request. The results are:
 //
 //   OK                  upstream has an activity; `response` gets its id and status, and nothing else
 //   the stored error    upstream refused the submit
@@ -44,20 +48,21 @@ absl::Status CheckTimestampOfKey(uint64_t timestamp_ms, absl::Time now);
 absl::Status StoredAnswer(const KeyRecord& record, const std::array<uint8_t, 32>& wanted, const Operation& operation,
                           google::protobuf::Message& response);
 
-// FAILED_PRECONDITION (IDEMPOTENCY_NOT_CONFIGURED): the gateway has no call store.
+// Returns FAILED_PRECONDITION (IDEMPOTENCY_NOT_CONFIGURED): the gateway has no call store.
 absl::Status NoStore();
 
-// UNAVAILABLE (IDEMPOTENCY_UNAVAILABLE): the store has returned an error.
+// Returns UNAVAILABLE (IDEMPOTENCY_UNAVAILABLE): the store has returned an error.
 absl::Status StoreUnavailable();
 
-// UNKNOWN (IDEMPOTENCY_KEY_UNCERTAIN): the store has lost keys, perhaps this one, and accepts it again after `until`.
+// Returns UNKNOWN (IDEMPOTENCY_KEY_UNCERTAIN): the store has lost keys, perhaps this one. It accepts this key again
+// after the time `until`.
 absl::Status KeyUncertain(absl::Duration until);
 
-// How an attempt ended, from the end of its exchange. `failure` is null if upstream answered. `status` and `activity`
-// are those of the reply.
+// Returns how an attempt ended. `failure` is the failure of its exchange, or null if upstream answered. `status` and
+// `activity` are those of the translated response.
 AttemptEnd EndOf(const TransportFailure* failure, const absl::Status& status, const ActivitySummary& activity);
 
-// An attempt that has begun. The destructor ends it as kUnknown if nobody has ended it.
+// An attempt that the call store has begun. If End was not called, the destructor ends the attempt as kUnknown.
 class SubmitAttempt {
  public:
   SubmitAttempt() = default;
@@ -71,7 +76,8 @@ class SubmitAttempt {
   }
   ~SubmitAttempt() { End({}); }
 
-  // Reports the end to the store. Does nothing if there is no attempt, or if it has ended.
+  // Reports to the store how the attempt ended. Does nothing if this object has no attempt, or if the attempt has
+  // ended.
   void End(AttemptEnd end) {
     if (store_ != nullptr) std::exchange(store_, nullptr)->End(id_, std::move(end));
   }

@@ -62,13 +62,13 @@ google::rpc::ErrorInfo InfoOf(const absl::Status& status) {
   return info;
 }
 
-TEST(DigestOfRequestTest, DoesNotDependOnTheKey) {
+TEST(DigestOfRequestTest, DoesNotDependOnTheIdempotencyKey) {
   std::string other = kRequest;
   other.replace(other.find("\"k\""), 3, "\"another\"");
   EXPECT_EQ(DigestOf(kRequest), DigestOf(other));
 }
 
-TEST(DigestOfRequestTest, DependsOnEverythingElse) {
+TEST(DigestOfRequestTest, DependsOnEveryOtherFieldAndOnTheMethod) {
   const auto digest = DigestOf(kRequest);
   for (const char* more : {"timestamp_ms: 1", "generate_app_proofs: false", R"(parameters { policies { notes: "" } })",
                            R"(organization_id: "p")"}) {
@@ -81,7 +81,7 @@ TEST(DigestOfRequestTest, DependsOnEverythingElse) {
   EXPECT_NE(DigestOfRequest(other, *RequestOf(other, "")), DigestOfRequest(third, *RequestOf(third, "")));
 }
 
-TEST(BodyToRepeatTest, OnlyForLessThan55Minutes) {
+TEST(BodyToRepeatTest, ReturnsABodyOnlyIfItsTimestampIsLessThan55MinutesOld) {
   const KeyRecord record = RecordOf({});
   EXPECT_TRUE(BodyToRepeat(record, Rendered(), kMade).has_value());
   EXPECT_TRUE(BodyToRepeat(record, Rendered(), kMade + absl::Minutes(55) - absl::Milliseconds(1)).has_value());
@@ -89,13 +89,13 @@ TEST(BodyToRepeatTest, OnlyForLessThan55Minutes) {
   EXPECT_TRUE(BodyToRepeat(record, Rendered(), kMade - absl::Hours(1)).has_value());
 }
 
-TEST(BodyToRepeatTest, OnlyTheSameBytes) {
+TEST(BodyToRepeatTest, ReturnsNoBodyIfTheRenderedBytesDiffer) {
   KeyRecord record = RecordOf({});
   record.body_sha256[7] ^= 1;
   EXPECT_EQ(BodyToRepeat(record, Rendered(), kMade), std::nullopt);
 }
 
-TEST(CheckTimestampOfKeyTest, RefusesWhatCouldNotBeRepeated) {
+TEST(CheckTimestampOfKeyTest, RefusesATimestampThatIsTooOldToBeRepeated) {
   EXPECT_TRUE(CheckTimestampOfKey(kTimestampMs, kMade).ok());
   EXPECT_TRUE(CheckTimestampOfKey(kTimestampMs, kMade + absl::Minutes(54)).ok());
   for (const uint64_t old : {uint64_t{0}, kTimestampMs - 3'300'000, std::numeric_limits<uint64_t>::max()}) {
@@ -105,7 +105,7 @@ TEST(CheckTimestampOfKeyTest, RefusesWhatCouldNotBeRepeated) {
   }
 }
 
-TEST(StoredAnswerTest, OfAnActivityIsItsIdAndStatusAndNothingElse) {
+TEST(StoredAnswerTest, ForAnActivityContainsOnlyItsIdAndStatus) {
   v1::CreatePoliciesResponse response;
   const absl::Status status = StoredAnswer(
       RecordOf({.kind = Kind::kDone, .activity_id = "a-1", .activity_status = "ACTIVITY_STATUS_COMPLETED"}),
@@ -117,7 +117,7 @@ TEST(StoredAnswerTest, OfAnActivityIsItsIdAndStatusAndNothingElse) {
   EXPECT_EQ(response.SerializeAsString(), expected.SerializeAsString());
 }
 
-TEST(StoredAnswerTest, OfARefusalIsItsCodeAndReason) {
+TEST(StoredAnswerTest, ForARefusalIsTheStoredCodeAndReason) {
   v1::CreatePoliciesResponse response;
   const absl::Status status = StoredAnswer(RecordOf({.kind = Kind::kRefused,
                                                      .code = absl::StatusCode::kNotFound,
@@ -129,8 +129,8 @@ TEST(StoredAnswerTest, OfARefusalIsItsCodeAndReason) {
   EXPECT_EQ(InfoOf(status).reason(), "ORGANIZATION_NOT_FOUND");
 }
 
-// Neither code says that nothing was carried out.
-TEST(StoredAnswerTest, WithoutAnOutcomeIsUnknownAndSaysWhatToLookFor) {
+// The status must not claim that upstream carried out nothing.
+TEST(StoredAnswerTest, WithoutAKnownOutcomeIsUnknownAndContainsTheFingerprint) {
   for (const Kind kind : {Kind::kUnknown, Kind::kNotSent}) {
     v1::CreatePoliciesResponse response;
     const absl::Status status = StoredAnswer(RecordOf({.kind = kind}), DigestOf(kRequest), CreatePolicies(), response);
@@ -142,7 +142,7 @@ TEST(StoredAnswerTest, WithoutAnOutcomeIsUnknownAndSaysWhatToLookFor) {
   }
 }
 
-TEST(StoredAnswerTest, OfADamagedKeyNamesNoFingerprint) {
+TEST(StoredAnswerTest, ForADamagedKeyContainsNoFingerprint) {
   KeyRecord record;
   record.request_sha256 = DigestOf(kRequest);
   v1::CreatePoliciesResponse response;
@@ -151,7 +151,7 @@ TEST(StoredAnswerTest, OfADamagedKeyNamesNoFingerprint) {
   EXPECT_TRUE(InfoOf(status).metadata().empty());
 }
 
-TEST(StoredAnswerTest, OfAnotherRequestIsARefusal) {
+TEST(StoredAnswerTest, ForAnotherRequestIsAnError) {
   v1::CreatePoliciesResponse response;
   const absl::Status status =
       StoredAnswer(RecordOf({.kind = Kind::kDone, .activity_id = "a-1"}), {}, CreatePolicies(), response);
@@ -160,13 +160,13 @@ TEST(StoredAnswerTest, OfAnotherRequestIsARefusal) {
   EXPECT_EQ(response.ByteSizeLong(), 0u);
 }
 
-TEST(EndOfTest, SaysWhetherTheSubmitWasCarriedOut) {
+TEST(EndOfTest, ReturnsWhetherTheSubmitWasCarriedOut) {
   const ActivitySummary activity = {"a-1", "ACTIVITY_STATUS_PENDING"};
   AttemptEnd end = EndOf(nullptr, absl::OkStatus(), activity);
   EXPECT_EQ(end.kind, Kind::kDone);
   EXPECT_EQ(end.activity_id, "a-1");
   EXPECT_EQ(end.activity_status, "ACTIVITY_STATUS_PENDING");
-  // An answer without an id does not say which activity it is.
+  // A response without an id does not identify an activity.
   EXPECT_EQ(EndOf(nullptr, absl::OkStatus(), {}).kind, Kind::kUnknown);
 
   TransportFailure failure;
@@ -189,7 +189,7 @@ TEST(EndOfTest, SaysWhetherTheSubmitWasCarriedOut) {
   EXPECT_EQ(end.reason, "FORBIDDEN");
 }
 
-TEST(SubmitAttemptTest, EndsOnceAndByItselfAsUnknown) {
+TEST(SubmitAttemptTest, ReportsItsFirstEndOnlyAndUnknownOnDestruction) {
   FakeStore store;
   {
     SubmitAttempt first(store, 1);

@@ -122,7 +122,7 @@ absl::Status OperationCall::ChooseKey() {
   decision.reason = "no key signs for this organization";
   record_.audit().Deny(caller_, std::move(decision));
   return ToStatus(GatewayError(StatusCode::kPermissionDenied, v1::ERROR_REASON_ORGANIZATION_NOT_SERVED,
-                               "there is no key for this organization_id"));
+                               "no key of the gateway signs for this organization_id"));
 }
 
 void OperationCall::Render() {
@@ -145,8 +145,9 @@ void OperationCall::Render() {
   Record();
 }
 
-// Has the call store write which body belongs to the caller's key, before a byte of it leaves. If `fit` is an error,
-// the call has no timestamp for a new submit: then it can only repeat an earlier one.
+// Makes the call store write which body belongs to the caller's idempotency key, before the gateway sends a byte of the
+// body. If `fit` is an error, the call has no usable timestamp for a new submit, so it can only repeat an earlier
+// submit.
 void OperationCall::Remember(RenderedRequest rendered, absl::Status fit) {
   if (environment_.store == nullptr) return End(NoStore());
   KeyedSubmit submit;
@@ -179,7 +180,8 @@ void OperationCall::OnRemembered(RenderedRequest rendered, const absl::Status& f
     return End(begun->unknown_until > absl::ZeroDuration() ? KeyUncertain(begun->unknown_until) : fit);
   }
   const KeyRecord& record = *begun->record;
-  // The key belongs to this request: its bytes are sent again, if the store begins an attempt with them.
+  // The key belongs to this request. The gateway sends the earlier bytes again if the store begins an attempt with
+  // them.
   if (record.request_sha256 == request_sha256_ && record.timestamp_ms != timestamp_ms_) {
     if (std::optional<RequestBody> body = BodyToRepeat(record, rendered, environment_.now())) {
       FixBody(record.timestamp_ms, *std::move(body));
@@ -195,7 +197,7 @@ void OperationCall::FixBody(uint64_t timestamp_ms, RequestBody body) {
   body_ = std::move(body);
 }
 
-// Has the audit write that the bytes may go out, before anything is stamped.
+// Makes the audit write the decision to allow the body, before the gateway stamps anything.
 void OperationCall::Record() {
   const bool audited = environment_.recorders.audit != nullptr;
   on_disk_thread_ = on_disk_thread_ || audited;
@@ -215,7 +217,7 @@ void OperationCall::SendAs(const Forward& way) {
   Send(way.stamp.Stamp(std::move(path_), (*std::move(body_)).TakeBytes()));
 }
 
-// A signature takes 30 to 600 microseconds. A thread that writes to a disk writes for all calls, so it does not sign.
+// Signing takes 30 to 600 microseconds. A thread that writes to a disk writes for all calls, so it must not sign.
 void OperationCall::SendAs(const SignWith& way) {
   if (!on_disk_thread_) return Sign(*way.key);
   environment_.signing.Run([call = shared_from_this(), key = way.key] { call->Sign(*key); });
@@ -246,7 +248,8 @@ UpstreamClient::Done OperationCall::ToOutcome() {
   return [call = shared_from_this()](UpstreamOutcome outcome) { call->OnOutcome(std::move(outcome)); };
 }
 
-// The caller may leave before, while or after the exchange begins: the second of the two cancels it.
+// The caller may leave before, while or after the exchange begins. Of Cancel and SetExchange, the one that runs second
+// cancels the exchange.
 void OperationCall::SetExchange(UpstreamClient::CallId id) {
   {
     std::lock_guard lock(mutex_);
@@ -295,7 +298,7 @@ void OperationCall::Answer(const absl::Status& status) {
   End(status, response);
 }
 
-// Nothing was sent.
+// Ends a call that has sent nothing.
 void OperationCall::EndUnsent(const absl::Status& status) {
   attempt_.End({.kind = AttemptEnd::Kind::kNotSent});
   End(status);
@@ -328,7 +331,7 @@ SentCall OperationCall::Sent() const {
   return sent;
 }
 
-// `response` is empty if upstream did not answer. It may be one that was too large for the caller.
+// `response` is empty if upstream did not answer. It may be a response that is too large for the caller.
 CallFacts OperationCall::Facts(const Message& response) const {
   CallFacts facts;
   facts.organization_id = std::string(QuestionOf(operation_, *request_).organization_id.value_or(""));

@@ -36,13 +36,13 @@
 
 namespace stampgate {
 
-// To be owned by a shared_ptr. It lives until the reply, or longer: an exchange that continues without its caller keeps
-// it until the outcome is recorded.
+// Handles one call; a shared_ptr must own it. It lives until the reply. If the exchange with upstream continues after
+// the reply, it lives until the outcome is recorded.
 //
-// One step runs at a time, and only Cancel runs beside the steps. The thread of Start runs them up to Remember. If
-// there is an idempotency key, the thread of the call store continues; if there is an audit, the thread of the audit;
-// after either of them, a thread of `signing` signs and sends. The thread of upstream translates the outcome and
-// replies.
+// Only one step runs at a time; Cancel may run concurrently with a step. The thread that calls Start runs the first
+// steps. If the request has an idempotency key, the call store's thread continues after Remember. If the gateway has an
+// audit, the audit's thread continues after Record. After either of these threads, a thread of `signing` signs and
+// sends. The upstream client's thread translates the outcome and replies.
 class OperationCall final : public UnaryHandler, public std::enable_shared_from_this<OperationCall> {
  public:
   // `environment` and `operation` outlive this.
@@ -57,16 +57,16 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   using Message = google::protobuf::Message;
   using Lane = UpstreamClient::Lane;
 
-  // How the request goes out.
-  struct Discover {};  // a GET, which nobody stamps
-  struct Forward {     // with the client's stamp
+  // How the gateway sends the request.
+  struct Discover {};  // as a GET without a stamp
+  struct Forward {     // as a POST with the client's stamp
     ClientStamp stamp;
   };
-  struct SignWith {  // with the stamp of a key of the gateway
+  struct SignWith {  // as a POST with the stamp of a key of the gateway
     const NamedSigner* key = nullptr;
   };
 
-  // The steps, in their order. A step that fails ends the call with its status.
+  // The steps, in the order in which they run. If a step fails, the call ends with the step's status.
   absl::Status Authenticate(absl::StatusOr<KnownCaller> caller, const std::string& stranger);
   absl::Status Decode(const grpc::ByteBuffer& bytes);
   absl::Status CheckGrants();
@@ -110,13 +110,13 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
 
   KnownCaller caller_;
   bool client_stamped_ = false;
-  std::optional<CheckedRequest> checked_;  // from Validate to Render
+  std::optional<CheckedRequest> checked_;  // set from Validate to Render
   std::variant<Discover, Forward, SignWith> way_;
   Permission permission_;
   UpstreamClient::Clock::time_point started_;
   UpstreamClient::Clock::time_point deadline_;
   std::string path_;
-  std::optional<RequestBody> body_;              // of what is stamped, from Render to Send
+  std::optional<RequestBody> body_;              // the bytes that are stamped; set from Render to Send
   uint64_t timestamp_ms_ = 0;                    // of a submit
   std::string fingerprint_;                      // of a submit
   std::array<uint8_t, 32> request_sha256_ = {};  // of a submit with an idempotency key
@@ -124,7 +124,7 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   bool on_disk_thread_ = false;                  // the call runs on a thread that writes to a disk for all calls
   bool goes_on_ = false;                         // the exchange continues after the reply, and ends in OnLateOutcome
 
-  std::mutex mutex_;  // for the two below
+  std::mutex mutex_;  // guards cancelled_ and exchange_
   bool cancelled_ = false;
   std::optional<UpstreamClient::CallId> exchange_;
 };

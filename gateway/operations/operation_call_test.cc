@@ -53,7 +53,7 @@ constexpr char kKeyedCreate[] = R"pb(organization_id: "o"
                                      idempotency_key: "key-1")pb";
 constexpr char kActivity[] = R"({"activity":{"id":"a-1","organizationId":"o","status":"ACTIVITY_STATUS_COMPLETED"}})";
 
-// What is sent for kCreate and kKeyedCreate.
+// Returns the body that the gateway sends for kCreate and kKeyedCreate.
 std::string CreateBody(uint64_t timestamp_ms) {
   return absl::StrCat(R"({"type":"ACTIVITY_TYPE_CREATE_POLICIES","timestampMs":")", timestamp_ms,
                       R"(","organizationId":"o","parameters":{"policies":[{"policyName":"n",)"
@@ -73,17 +73,17 @@ const std::string kStamp = absl::StrCat(R"({"authenticatorData":")", std::string
 
 TransportFailure Failure(Cause cause, bool body_sent) { return {cause, body_sent, "in the library's words"}; }
 
-// The caller's wait has ended, the exchange continues.
+// The outcome when the caller's wait has ended and the exchange continues.
 TransportFailure Detached(Cause cause) { return {cause, /*body_sent=*/true, "", /*goes_on=*/true}; }
 
-// The store has begun an attempt.
+// The store's answer that it has begun an attempt.
 CallStore::Begun Began(CallStore::AttemptId attempt) {
   CallStore::Begun begun;
   begun.attempt = attempt;
   return begun;
 }
 
-// The store knows the key.
+// The store's answer that it has the key.
 CallStore::Begun Known(KeyRecord record) {
   CallStore::Begun begun;
   begun.record = std::move(record);
@@ -97,7 +97,7 @@ class OperationCallTest : public CallTest {
     Replies replies;
 
     absl::Status Wait() const { return replies.Wait(); }
-    // As gRPC does it: at any time. Without effect if nothing needs the call any more.
+    // Cancels the call as gRPC does, at any time. Does nothing if the call no longer exists.
     void Cancel() const {
       if (const std::shared_ptr<OperationCall> call = handler.lock()) call->Cancel();
     }
@@ -130,21 +130,21 @@ class OperationCallTest : public CallTest {
     return StartBytes("StampLogin", BytesOf(request));
   }
 
-  // Starts a query, and ends its exchange.
+  // Starts a query, ends its exchange with `outcome`, and returns the reply's status.
   absl::Status Query(UpstreamOutcome outcome) {
     const Call call = Start("GetPolicy", kGet);
     upstream_.End(upstream_.sent().back().id, std::move(outcome));
     return call.Wait();
   }
 
-  // The same with a submit.
+  // Starts a submit, ends its exchange with `outcome`, and returns the reply's status.
   absl::Status Submit(UpstreamOutcome outcome) {
     const Call call = Start("CreatePolicies", kCreate);
     upstream_.End(upstream_.sent().back().id, std::move(outcome));
     return call.Wait();
   }
 
-  // A submit with a key that is new: the store has begun attempt 5, and the body was sent.
+  // Starts a submit with a new idempotency key. On return, the store has begun attempt 5, and the body was sent.
   Call StartKeyed() {
     UseStore();
     Call call = Start("CreatePolicies", kKeyedCreate);
@@ -153,7 +153,7 @@ class OperationCallTest : public CallTest {
     return call;
   }
 
-  // What the store has of kKeyedCreate if it was first sent at `timestamp_ms`.
+  // Returns the store's record of kKeyedCreate if it was first sent with `timestamp_ms`.
   static KeyRecord RecordAt(uint64_t timestamp_ms, AttemptEnd outcome) {
     const Operation& operation = OperationOf("CreatePolicies");
     return {.request_sha256 = DigestOfRequest(operation, *RequestOf(operation, kKeyedCreate)),
@@ -163,7 +163,7 @@ class OperationCallTest : public CallTest {
   }
 };
 
-// ---- The ways of a call ----
+// ---- How calls are sent ----
 
 TEST_F(OperationCallTest, AQueryIsSignedSentAndAnswered) {
   const Call call = Start("GetPolicy", kGet);
@@ -182,7 +182,7 @@ TEST_F(OperationCallTest, AQueryIsSignedSentAndAnswered) {
   EXPECT_THAT(LogEvents(), ElementsAre("call_ended"));
 }
 
-TEST_F(OperationCallTest, ASubmitHasATimestampAndALaneOfItsOwn) {
+TEST_F(OperationCallTest, ASubmitHasATimestampAndUsesTheLaneOfSubmits) {
   const Call call = Start("CreatePolicies", kCreate);
   ASSERT_THAT(upstream_.sent(), SizeIs(1));
   const FakeUpstream::Sent sent = upstream_.sent()[0];
@@ -200,7 +200,7 @@ TEST_F(OperationCallTest, EqualSubmitsHaveDifferentTimestamps) {
   EXPECT_EQ(upstream_.sent()[1].body, CreateBody(kNowMs + 1));
 }
 
-TEST_F(OperationCallTest, ACallersTimestampIsKept) {
+TEST_F(OperationCallTest, ATimestampThatTheCallerHasSetIsKept) {
   Start("CreatePolicies", absl::StrCat("timestamp_ms: 7 ", kCreate));
   ASSERT_THAT(upstream_.sent(), SizeIs(1));
   EXPECT_EQ(upstream_.sent()[0].body, CreateBody(7));
@@ -233,18 +233,18 @@ TEST_F(OperationCallTest, AClientsStampIsSentWithTheClientsBytes) {
   upstream_.End(sent.id, AnswerOf(200, kActivity));
 }
 
-TEST_F(OperationCallTest, TheTraceIsForwardedIfTheConfigSaysSo) {
+TEST_F(OperationCallTest, TheTraceIsForwardedIfTheConfigEnablesIt) {
   forward_traceparent_ = true;
   EXPECT_EQ(Query(AnswerOf(200, kPolicy)), absl::OkStatus());
   EXPECT_THAT(upstream_.sent()[0].options.traceparent, HasSubstr("00-00000000000000070000000000000007-"));
 }
 
-TEST_F(OperationCallTest, WithoutADiskTheCallSignsOnItsOwnThread) {
+TEST_F(OperationCallTest, WithoutAnAuditAndAStoreTheCallSignsOnTheThreadOfStart) {
   EXPECT_EQ(Query(AnswerOf(200, kPolicy)), absl::OkStatus());
   EXPECT_EQ(signer_->thread(), std::this_thread::get_id());
 }
 
-// ---- What is refused, and in which order ----
+// ---- Refused calls, and the order of the checks ----
 
 TEST_F(OperationCallTest, AStrangerIsRefusedAndNamedInTheAudit) {
   UseAudit();
@@ -286,7 +286,7 @@ TEST_F(OperationCallTest, AMethodWithoutAGrantIsDeniedBeforeTheRulesAreChecked) 
   EXPECT_EQ(Member(denials[0], "policy_version"), "policy-1");
 }
 
-TEST_F(OperationCallTest, ABrokenRuleIsAnErrorBeforeTheValuesAreDecided) {
+TEST_F(OperationCallTest, ARequestThatBreaksARuleIsRefusedBeforeThePolicyChecksItsValues) {
   SetGrants(
       "grants {methods: 'EarnService/EarnWithdraw' organizations: 'o'"
       "        amount_limits {chain: 'eip155:1' max_amount: '10'}}");
@@ -311,21 +311,21 @@ TEST_F(OperationCallTest, ValuesThatNoGrantAllowsAreDeniedAndNotRendered) {
   EXPECT_EQ(Member(denials[0], "reason"), "amount_value is not within amount_limits");
 }
 
-TEST_F(OperationCallTest, ADenialComesBeforeADeadlineThatIsTooShort) {
+TEST_F(OperationCallTest, ThePolicyDeniesACallBeforeItsDeadlineIsChecked) {
   SetGrants(
       "grants {methods: 'EarnService/EarnWithdraw' organizations: 'o'"
       "        amount_limits {chain: 'eip155:1' max_amount: '10'}}");
   EXPECT_THAT(Start("EarnWithdraw", kWithdraw, absl::Milliseconds(1)).Wait(), StatusIs(Code::kPermissionDenied));
 }
 
-TEST_F(OperationCallTest, ADeadlineThatIsTooShortIsRefused) {
+TEST_F(OperationCallTest, ACallWithATooShortDeadlineIsRefused) {
   const absl::Status status = Start("GetPolicy", kGet, absl::Milliseconds(60)).Wait();
   EXPECT_THAT(status, StatusIs(Code::kDeadlineExceeded, HasSubstr("more than 60 ms ahead")));
   EXPECT_EQ(DetailsOf(status).reason, "DEADLINE_TOO_SHORT");
   EXPECT_THAT(upstream_.sent(), IsEmpty());
 }
 
-TEST_F(OperationCallTest, UpstreamsDeadlineIsTheCallersLessTheMarginOrTheGateways) {
+TEST_F(OperationCallTest, UpstreamsDeadlineIsTheCallersMinusTheMarginWithinTheGatewaysLimits) {
   const struct {
     absl::Duration time_left;
     absl::Duration expected;
@@ -344,7 +344,7 @@ TEST_F(OperationCallTest, UpstreamsDeadlineIsTheCallersLessTheMarginOrTheGateway
   }
 }
 
-TEST_F(OperationCallTest, AnOrganizationWithoutAKeyIsRefusedAfterTheDeadline) {
+TEST_F(OperationCallTest, ACallForAnOrganizationWithoutAKeyIsRefusedAfterItsDeadlineIsChecked) {
   UseAudit();
   const std::string request = R"pb(organization_id: "keyless" policy_id: "p")pb";
   EXPECT_EQ(DetailsOf(Start("GetPolicy", request, absl::Milliseconds(1)).Wait()).reason, "DEADLINE_TOO_SHORT");
@@ -368,7 +368,7 @@ TEST_F(OperationCallTest, ASubmitThatGetsNoTimestampIsRefused) {
   EXPECT_THAT(upstream_.sent(), IsEmpty());
 }
 
-TEST_F(OperationCallTest, AClientsStampIsRequiredWhereUpstreamWantsIt) {
+TEST_F(OperationCallTest, AMethodThatUpstreamAcceptsOnlyWithAClientsStampRequiresTheStamp) {
   const absl::Status status = Start("StampLogin", R"pb(organization_id: "o"
                                                        parameters { public_key: "02ab" })pb")
                                   .Wait();
@@ -377,7 +377,7 @@ TEST_F(OperationCallTest, AClientsStampIsRequiredWhereUpstreamWantsIt) {
 }
 
 // The organization is in the stamped body, so the grants alone cannot refuse the call.
-TEST_F(OperationCallTest, TheFormOfAClientsStampIsARule) {
+TEST_F(OperationCallTest, AMalformedClientStampIsRefusedBeforeThePolicyDecides) {
   UseAudit();
   SetGrants("grants {classes: POLICY_CLASS_LOGIN organizations: 'another'}");
   const absl::Status broken = StartLogin(kLoginBody, "no stamp").Wait();
@@ -421,7 +421,7 @@ TEST_F(OperationCallTest, TheDecisionIsOnTheDiskBeforeAnythingIsSigned) {
   EXPECT_EQ(Member(outcomes[0], "fingerprint"), body.Fingerprint());
 }
 
-TEST_F(OperationCallTest, AClientsStampAndADiscoveryAreRecordedWithoutAKey) {
+TEST_F(OperationCallTest, CallsThatTheGatewayDoesNotSignAreRecordedWithoutAKey) {
   UseAudit();
   const Call login = StartLogin(kLoginBody, kStamp);
   upstream_.End(upstream_.WaitForSent().id, AnswerOf(200, kActivity));
@@ -438,13 +438,13 @@ TEST_F(OperationCallTest, AClientsStampAndADiscoveryAreRecordedWithoutAKey) {
   EXPECT_EQ(Member(allows[1], "body_sha256"), "");
 }
 
-TEST_F(OperationCallTest, ASignatureHoldsUpNoOthersDecision) {
+TEST_F(OperationCallTest, ASlowSignatureDoesNotDelayTheDecisionOfAnotherCall) {
   UseAudit();
   std::latch may_sign(1);
   signer_->while_signing = [&may_sign] { may_sign.wait(); };
   const Call signing = Start("GetPolicy", kGet);
   const Call other = Start("GetWebhookKeySet", "");
-  const FakeUpstream::Sent sent = upstream_.WaitForSent();  // while the signer has not returned
+  const FakeUpstream::Sent sent = upstream_.WaitForSent();  // before the signer returns
   EXPECT_TRUE(sent.is_get);
   upstream_.End(sent.id, AnswerOf(200, R"({"keys":[]})"));
   EXPECT_EQ(other.Wait(), absl::OkStatus());
@@ -479,7 +479,8 @@ TEST_F(OperationCallTest, ADrainEndsACallWhoseDecisionIsNotOnTheDisk) {
   waits_.EndAll();
   EXPECT_EQ(DetailsOf(call.Wait()).reason, "AUDIT_UNAVAILABLE");
   disk_.Release();
-  // Decisions are written in order, so the first call's is dealt with once this one goes out.
+  // The audit writes decisions in order. Once it has allowed this second call, it has handled the first call's
+  // decision.
   Start("GetWebhookKeySet", "");
   EXPECT_TRUE(upstream_.WaitForSent().is_get);
   upstream_.End(1, AnswerOf(200, R"({"keys":[]})"));
@@ -491,7 +492,7 @@ TEST_F(OperationCallTest, ADrainEndsACallWhoseDecisionIsNotOnTheDisk) {
 
 // ---- Signing ----
 
-TEST_F(OperationCallTest, ASignatureThatFailsEndsTheCallUnsent) {
+TEST_F(OperationCallTest, ACallWhoseSignatureFailsEndsUnsent) {
   UseAudit();
   signer_->Fail(absl::UnavailableError("the key of hush-hush is away"));
   const absl::Status status = Start("GetPolicy", kGet).Wait();
@@ -504,7 +505,7 @@ TEST_F(OperationCallTest, ASignatureThatFailsEndsTheCallUnsent) {
   EXPECT_EQ(Member(outcomes[0], "reason"), "SIGNING_FAILED");
 }
 
-TEST_F(OperationCallTest, ASignatureMayComeLater) {
+TEST_F(OperationCallTest, ACallIsSentOnceALateSignatureArrives) {
   signer_->Hold();
   const Call call = Start("GetPolicy", kGet);
   EXPECT_THAT(upstream_.sent(), IsEmpty());
@@ -515,7 +516,7 @@ TEST_F(OperationCallTest, ASignatureMayComeLater) {
   EXPECT_EQ(call.Wait(), absl::OkStatus());
 }
 
-TEST_F(OperationCallTest, AKeyedSubmitWhoseSignatureFailsWasNotSent) {
+TEST_F(OperationCallTest, AKeyedSubmitWhoseSignatureFailsIsStoredAsNotSent) {
   UseStore();
   signer_->Fail(absl::InternalError("no"));
   const Call call = Start("CreatePolicies", kKeyedCreate);
@@ -544,7 +545,7 @@ TEST_F(OperationCallTest, ANewKeyIsStoredBeforeAnythingIsSigned) {
 
   store_.Answer(Began(5));
   EXPECT_EQ(upstream_.WaitForSent().body, CreateBody(kNowMs));
-  EXPECT_NE(signer_->thread(), std::this_thread::get_id());  // the test plays the store's thread
+  EXPECT_NE(signer_->thread(), std::this_thread::get_id());  // the test's thread acts as the store's thread
   upstream_.End(1, AnswerOf(200, kActivity));
   EXPECT_EQ(call.replies.WaitFor<v1::CreatePoliciesResponse>().activity().id(), "a-1");
   ASSERT_THAT(store_.ends(), SizeIs(1));
@@ -554,7 +555,7 @@ TEST_F(OperationCallTest, ANewKeyIsStoredBeforeAnythingIsSigned) {
   EXPECT_EQ(store_.ends()[0].second.activity_status, "ACTIVITY_STATUS_COMPLETED");
 }
 
-TEST_F(OperationCallTest, ARefusalIsStoredAsTheCallerGetsIt) {
+TEST_F(OperationCallTest, TheStoreKeepsTheCodeAndReasonThatTheCallerGetsForARefusal) {
   const Call call = StartKeyed();
   upstream_.End(1, AnswerOf(404, R"({"code":5,"message":"m","turnkeyErrorCode":"ORGANIZATION_NOT_FOUND"})"));
   EXPECT_THAT(call.Wait(), StatusIs(Code::kNotFound));
@@ -575,7 +576,7 @@ TEST_F(OperationCallTest, AnUnknownOutcomeIsStoredAsUnknown) {
   EXPECT_EQ(store_.ends()[0].second.kind, Kind::kUnknown);
 }
 
-TEST_F(OperationCallTest, AnAttemptOfWhichNoByteLeftIsStoredAsUnsent) {
+TEST_F(OperationCallTest, AnAttemptThatSentNoByteIsStoredAsNotSent) {
   const Call call = StartKeyed();
   upstream_.End(1, Failure(Cause::kUnreachable, /*body_sent=*/false));
   EXPECT_THAT(call.Wait(), StatusIs(Code::kUnavailable));
@@ -596,7 +597,7 @@ TEST_F(OperationCallTest, AKeyOfAnotherRequestIsRefused) {
   EXPECT_THAT(upstream_.sent(), IsEmpty());
 }
 
-TEST_F(OperationCallTest, TheSameRequestSendsTheSameBytesAgain) {
+TEST_F(OperationCallTest, ARepeatedRequestSendsTheSameBytesAgain) {
   UseStore();
   const uint64_t first_ms = kNowMs - 600'000;
   const Call call = Start("CreatePolicies", kKeyedCreate);
@@ -613,7 +614,7 @@ TEST_F(OperationCallTest, TheSameRequestSendsTheSameBytesAgain) {
   EXPECT_EQ(DetailsOf(status).metadata["fingerprint"], RequestBody(CreateBody(first_ms)).Fingerprint());
 }
 
-TEST_F(OperationCallTest, TheStoreIsAskedOnceMoreAndNotAgain) {
+TEST_F(OperationCallTest, ARepeatedRequestAsksTheStoreAtMostTwice) {
   UseStore();
   const uint64_t first_ms = kNowMs - 600'000;
   const Call call = Start("CreatePolicies", kKeyedCreate);
@@ -638,7 +639,7 @@ TEST_F(OperationCallTest, ASubmitThatIsTooOldToRepeatIsAnsweredFromTheStore) {
   EXPECT_EQ(signer_->signatures(), 0);
 }
 
-TEST_F(OperationCallTest, AnUncertainKeyIsRefused) {
+TEST_F(OperationCallTest, AKeyThatTheStoreMayHaveLostIsRefused) {
   UseStore();
   const Call call = Start("CreatePolicies", kKeyedCreate);
   CallStore::Begun uncertain;
@@ -664,7 +665,7 @@ TEST_F(OperationCallTest, WithoutAStoreAKeyIsRefused) {
   EXPECT_EQ(DetailsOf(status).reason, "IDEMPOTENCY_NOT_CONFIGURED");
 }
 
-TEST_F(OperationCallTest, WithoutATimestampAKeyIsOnlyAskedFor) {
+TEST_F(OperationCallTest, IfNoTimestampIsFreeAKeyedCallCanOnlyRepeatAnEarlierSubmit) {
   UseStore();
   timestamps_.SetMark(0);
   const Call unknown = Start("CreatePolicies", kKeyedCreate);
@@ -673,7 +674,7 @@ TEST_F(OperationCallTest, WithoutATimestampAKeyIsOnlyAskedFor) {
   store_.Answer(CallStore::Begun());
   EXPECT_EQ(DetailsOf(unknown.Wait()).reason, "TIMESTAMPS_EXHAUSTED");
 
-  // An earlier submit has a timestamp.
+  // The earlier submit already has a timestamp.
   const Call known = Start("CreatePolicies", kKeyedCreate);
   store_.Answer(Known(RecordAt(kNowMs - 5, {.kind = Kind::kUnknown})));
   ASSERT_THAT(store_.submits(), SizeIs(3));
@@ -772,7 +773,7 @@ TEST_F(OperationCallTest, EveryOutcomeOfASubmitHasItsStatus) {
   }
 }
 
-TEST_F(OperationCallTest, AStampThatUpstreamRefusesIsTheClientsFault) {
+TEST_F(OperationCallTest, IfUpstreamRefusesAClientsStampTheCallIsUnauthenticated) {
   const Call call = StartLogin(kLoginBody, kStamp);
   upstream_.End(1, AnswerOf(401, R"({"message":"the stamp )" + std::string(50, 'A') + R"( is wrong"})"));
   const absl::Status status = call.Wait();
@@ -789,7 +790,7 @@ TEST_F(OperationCallTest, AnAnswerThatIsTooLargeForClientsIsAnError) {
   EXPECT_EQ(DetailsOf(status).reason, "ANSWER_TOO_LARGE");
 }
 
-TEST_F(OperationCallTest, ASubmitWhoseAnswerIsTooLargeWasCarriedOut) {
+TEST_F(OperationCallTest, ASubmitWhoseAnswerIsTooLargeIsRecordedAsCarriedOut) {
   UseAudit();
   const Call call = StartKeyed();
   upstream_.End(1, AnswerOf(200, absl::StrCat(R"({"activity":{"id":"a-1","status":"ACTIVITY_STATUS_COMPLETED",)",
@@ -830,7 +831,7 @@ TEST_F(OperationCallTest, ALateOutcomeIsRecordedAfterTheReply) {
   EXPECT_EQ(Member(outcomes[0], "fingerprint"), RequestBody(upstream_.sent()[0].body).Fingerprint());
 }
 
-TEST_F(OperationCallTest, ALateOutcomeMayBeAFailure) {
+TEST_F(OperationCallTest, ALateFailureIsRecordedAsUnknown) {
   UseAudit();
   const Call call = StartKeyed();
   upstream_.End(1, Detached(Cause::kCancelled));
@@ -843,7 +844,7 @@ TEST_F(OperationCallTest, ALateOutcomeMayBeAFailure) {
   EXPECT_EQ(Member(outcomes[0], "reason"), "OUTCOME_UNKNOWN");
 }
 
-// ---- Races with the caller's leaving, in every order ----
+// ---- Callers that leave, at every moment of a call ----
 
 TEST_F(OperationCallTest, ACallerThatLeavesBeforeTheStartCancelsTheExchange) {
   Call call;
@@ -890,7 +891,7 @@ TEST_F(OperationCallTest, ACallerThatLeavesWhileTheExchangeBeginsCancelsItOnce) 
   EXPECT_THAT(call.Wait(), StatusIs(Code::kCancelled));
 }
 
-TEST_F(OperationCallTest, ACallerThatLeavesDuringADiscoveryCancelsItToo) {
+TEST_F(OperationCallTest, ACallerThatLeavesWhileADiscoveryBeginsCancelsTheExchange) {
   Call call;
   const std::shared_ptr<OperationCall> handler = Make("GetWebhookKeySet", call);
   upstream_.while_posting = [&](UpstreamClient::CallId) { handler->Cancel(); };
@@ -923,13 +924,13 @@ TEST_F(OperationCallTest, ACallerThatLeavesAfterTheReplyChangesNothing) {
   EXPECT_THAT(call.Wait(), StatusIs(Code::kDeadlineExceeded));
 }
 
-TEST_F(OperationCallTest, AnOutcomeMayComeBeforePostReturns) {
+TEST_F(OperationCallTest, AnOutcomeThatArrivesBeforePostReturnsEndsTheCall) {
   upstream_.while_posting = [&](UpstreamClient::CallId id) { upstream_.End(id, AnswerOf(200, kPolicy)); };
   EXPECT_EQ(Start("GetPolicy", kGet).Wait(), absl::OkStatus());
   EXPECT_THAT(upstream_.cancelled(), IsEmpty());
 }
 
-TEST_F(OperationCallTest, TheCallerMayLeaveAndTheOutcomeComeBeforePostReturns) {
+TEST_F(OperationCallTest, ACallEndsIfItsCallerLeavesAndItsOutcomeArrivesBeforePostReturns) {
   Call call;
   const std::shared_ptr<OperationCall> handler = Make("GetPolicy", call);
   upstream_.while_posting = [&](UpstreamClient::CallId id) {
@@ -938,7 +939,7 @@ TEST_F(OperationCallTest, TheCallerMayLeaveAndTheOutcomeComeBeforePostReturns) {
   };
   handler->Start(caller(), "", BytesOf(*RequestOf(OperationOf("GetPolicy"), kGet)), absl::Seconds(1));
   EXPECT_EQ(call.Wait(), absl::OkStatus());
-  EXPECT_THAT(upstream_.cancelled(), ElementsAre(1));  // of an exchange that has ended: ignored
+  EXPECT_THAT(upstream_.cancelled(), ElementsAre(1));  // the client ignores this: the exchange has ended
 }
 
 TEST_F(OperationCallTest, ADrainEndsExchangesAndLaterCalls) {
@@ -948,7 +949,7 @@ TEST_F(OperationCallTest, ADrainEndsExchangesAndLaterCalls) {
   EXPECT_EQ(DetailsOf(Start("GetPolicy", kGet).Wait()).reason, "SHUTTING_DOWN");
 }
 
-TEST_F(OperationCallTest, ADrainEndsADetachedExchange) {
+TEST_F(OperationCallTest, ADrainEndsAnExchangeThatContinuesAfterTheReply) {
   const Call call = Start("CreatePolicies", kCreate);
   upstream_.End(1, Detached(Cause::kTimeout));
   upstream_.Shutdown(absl::ZeroDuration());

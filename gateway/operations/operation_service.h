@@ -11,17 +11,17 @@
 
 namespace stampgate {
 
-// One service of the table. Reflection lists it like a generated service.
+// One gRPC service of the operation table. gRPC's reflection lists it like a generated service.
 class OperationService : public grpc::Service {
  public:
-  // Registers `operation`, which outlives the service, like `environment`.
+  // Registers `operation`. `environment` and `operation` outlive the service.
   void Add(const CallEnvironment& environment, const Operation& operation);
 
  private:
   int method_count_ = 0;
 };
 
-// The services of all operations of the environment.
+// Returns the services of all operations in `environment`.
 std::vector<std::unique_ptr<OperationService>> MakeOperationServices(const CallEnvironment& environment);
 
 }  // namespace stampgate

@@ -1,4 +1,4 @@
-// The bytes that an end user stamps for a request.
+// Makes the body that an end user stamps for a request.
 #ifndef STAMPGATE_GATEWAY_OPERATIONS_PREPARE_H_
 #define STAMPGATE_GATEWAY_OPERATIONS_PREPARE_H_
 
@@ -16,22 +16,23 @@
 
 namespace stampgate {
 
-// A request that a client is to stamp.
+// A request whose body a client will stamp.
 struct Preparation {
   const Operation* operation = nullptr;
   std::unique_ptr<google::protobuf::Message> request;  // of the operation's request type
 };
 
-// Finds the operation that `request` names, and parses the message in it. Does not check the rules of that message:
-// CheckedRequest does. Errors: INVALID_ARGUMENT (INVALID_REQUEST) as the proto says.
+// Finds the operation that `request` names, and parses the message in `request`. Does not check the rules of that
+// message, because CheckedRequest checks them. Errors: INVALID_ARGUMENT (INVALID_REQUEST) if `request` does not have
+// the form that the proto file requires.
 absl::StatusOr<Preparation> ReadPreparation(const OperationTable& table, const v1::PrepareRequest& request);
 
 struct PreparedBody {
   v1::PrepareResponse response;
-  std::array<uint8_t, 32> sha256;  // of its body
+  std::array<uint8_t, 32> sha256;  // of the response's body
 };
 
-// The response with the body of `rendered`. The time of a submit comes from `timestamps`, like that of a call. Errors:
+// Returns the response with the body of `rendered`. A submit gets the timestamp that TimestampOf returns. Errors:
 // RESOURCE_EXHAUSTED (TIMESTAMPS_EXHAUSTED), OUT_OF_RANGE (ANSWER_TOO_LARGE).
 absl::StatusOr<PreparedBody> Prepare(const Operation& operation, const RenderedRequest& rendered,
                                      TimestampAllocator& timestamps, absl::Time now);

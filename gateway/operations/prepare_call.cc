@@ -68,8 +68,8 @@ absl::Status PrepareCall::Render() {
   return absl::OkStatus();
 }
 
-// Has the audit write that the body may be stamped, before the caller receives it. That also bounds how many such calls
-// there are at once, as AuditLog bounds the calls themselves.
+// Makes the audit write the decision to allow the body, before the caller receives the body. The limits of AuditLog
+// thereby also apply to Prepare calls.
 void PrepareCall::Record() {
   record_.audit().Allow(caller_, std::move(permission_.decision),
                         [call = shared_from_this()](const absl::Status& recorded) {

@@ -1,4 +1,4 @@
-// One call of StampService.Prepare: a client receives the body that it is to stamp.
+// One call of StampService.Prepare, which returns the body that a client will stamp.
 #ifndef STAMPGATE_GATEWAY_OPERATIONS_PREPARE_CALL_H_
 #define STAMPGATE_GATEWAY_OPERATIONS_PREPARE_CALL_H_
 
@@ -24,8 +24,8 @@ namespace stampgate {
 
 inline constexpr char kPrepare[] = "/stampgate.v1.StampService/Prepare";
 
-// To be owned by a shared_ptr. Nothing is stamped or sent here. But the caller receives a body to have stamped, so the
-// call is authorized and recorded like the call that it prepares.
+// Handles one call; a shared_ptr must own it. The call stamps and sends nothing. But its caller receives a body that a
+// client can stamp, so the gateway authorizes and records it like the call that it prepares.
 class PrepareCall final : public UnaryHandler, public std::enable_shared_from_this<PrepareCall> {
  public:
   // `environment` outlives this.
@@ -34,11 +34,11 @@ class PrepareCall final : public UnaryHandler, public std::enable_shared_from_th
   void Start(absl::StatusOr<KnownCaller> caller, const std::string& stranger, const grpc::ByteBuffer& request,
              absl::Duration time_left) override;
 
-  // Does nothing: the call waits for nothing but the audit.
+  // Does nothing, because the call waits only for the audit.
   void Cancel() override {}
 
  private:
-  // The steps, in their order.
+  // The steps, in the order in which they run.
   absl::Status Authenticate(absl::StatusOr<KnownCaller> caller, const std::string& stranger);
   absl::Status Decode(const grpc::ByteBuffer& bytes);
   absl::Status CheckGrants();

@@ -32,7 +32,7 @@ using ::testing::Pair;
 using ::testing::SizeIs;
 using Code = absl::StatusCode;
 
-// The gateway has no key for this organization, and needs none.
+// The gateway has no key for this organization. Prepare needs none.
 constexpr char kLogin[] = R"pb(organization_id: "keyless"
                                parameters { public_key: "02ab" })pb";
 constexpr char kLoginBody[] = R"({"type":"ACTIVITY_TYPE_STAMP_LOGIN","timestampMs":"1755500000000",)"
@@ -65,7 +65,7 @@ class PrepareCallTest : public CallTest {
   }
 };
 
-TEST_F(PrepareCallTest, ASubmitsBodyIsGiven) {
+TEST_F(PrepareCallTest, ReturnsTheBodyOfASubmit) {
   const auto response = StartLogin().WaitFor<v1::PrepareResponse>();
   EXPECT_EQ(response.body(), kLoginBody);
   EXPECT_EQ(response.path(), "/public/v1/submit/stamp_login");
@@ -74,7 +74,7 @@ TEST_F(PrepareCallTest, ASubmitsBodyIsGiven) {
   EXPECT_THAT(LogEvents(), ElementsAre("call_ended"));
 }
 
-TEST_F(PrepareCallTest, TheBodyIsRecordedBeforeTheCallerReceivesIt) {
+TEST_F(PrepareCallTest, TheAuditRecordsTheBodyBeforeTheCallerReceivesIt) {
   UseAudit();
   disk_.HoldSync();
   const Replies replies = StartLogin();
@@ -96,7 +96,7 @@ TEST_F(PrepareCallTest, TheBodyIsRecordedBeforeTheCallerReceivesIt) {
   EXPECT_EQ(Member(outcomes[0], "fingerprint"), body.Fingerprint());
 }
 
-TEST_F(PrepareCallTest, AQueryHasNoFingerprint) {
+TEST_F(PrepareCallTest, TheOutcomeOfAPreparedQueryHasNoFingerprint) {
   UseAudit();
   const auto response =
       Start("PolicyService", "GetPolicy", R"pb(organization_id: "o" policy_id: "p")pb").WaitFor<v1::PrepareResponse>();
@@ -106,7 +106,7 @@ TEST_F(PrepareCallTest, AQueryHasNoFingerprint) {
   EXPECT_EQ(Member(outcomes[0], "fingerprint"), "");
 }
 
-TEST_F(PrepareCallTest, IfItCannotBeRecordedTheCallerReceivesNothing) {
+TEST_F(PrepareCallTest, IfTheAuditCannotRecordTheBodyTheCallerReceivesNothing) {
   UseAudit();
   disk_.Fail(FaultyCalls::Call::kWrite, ENOSPC);
   EXPECT_EQ(DetailsOf(StartLogin().Wait()).reason, "AUDIT_UNAVAILABLE");
@@ -149,7 +149,7 @@ TEST_F(PrepareCallTest, AMethodWithoutAGrantIsDeniedBeforeTheRulesAreChecked) {
   EXPECT_EQ(Member(denials[0], "reason"), "no grant has this method");
 }
 
-TEST_F(PrepareCallTest, ABrokenRuleIsAnErrorBeforeTheValuesAreDecided) {
+TEST_F(PrepareCallTest, ARequestThatBreaksARuleIsRefusedBeforeThePolicyChecksItsValues) {
   SetGrants(
       "grants {methods: 'EarnService/EarnWithdraw' organizations: 'o'"
       "        amount_limits {chain: 'eip155:1' max_amount: '10'}}");
@@ -186,7 +186,7 @@ TEST_F(PrepareCallTest, ASubmitThatGetsNoTimestampIsRefused) {
   EXPECT_EQ(DetailsOf(StartLogin().Wait()).reason, "TIMESTAMPS_EXHAUSTED");
 }
 
-TEST_F(PrepareCallTest, ACallerThatLeavesStillHasItsReply) {
+TEST_F(PrepareCallTest, ACancelledCallStillReplies) {
   UseAudit();
   disk_.HoldSync();
   Replies replies;

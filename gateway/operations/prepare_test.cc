@@ -61,7 +61,7 @@ class PrepareTest : public ::testing::Test {
   TimestampAllocator timestamps_{/*floor_ms=*/0, 0, 1};
 };
 
-TEST_F(PrepareTest, ASubmitGetsATimeThatStandsInItsBody) {
+TEST_F(PrepareTest, TheBodyOfASubmitContainsTheTimestampOfTheResponse) {
   auto response = PrepareText(kLogin, R"pb(organization_id: "o"
                                            parameters { public_key: "02ab" })pb");
   ASSERT_THAT(response, StatusIs(Code::kOk));
@@ -70,14 +70,14 @@ TEST_F(PrepareTest, ASubmitGetsATimeThatStandsInItsBody) {
   EXPECT_EQ(response->body(), R"({"type":"ACTIVITY_TYPE_STAMP_LOGIN","timestampMs":"1755500000000",)"
                               R"("organizationId":"o","parameters":{"publicKey":"02ab"}})");
   EXPECT_EQ(response->webauthn_challenge(), RequestBody(response->body()).HexDigest());
-  // A second one is another submit.
+  // A second preparation of the same request is another submit.
   auto second = PrepareText(kLogin, R"pb(organization_id: "o"
                                          parameters { public_key: "02ab" })pb");
   ASSERT_THAT(second, StatusIs(Code::kOk));
   EXPECT_EQ(second->timestamp_ms(), 1755500000001u);
 }
 
-TEST_F(PrepareTest, ACallersTimeIsKept) {
+TEST_F(PrepareTest, ATimestampThatTheCallerHasSetIsKept) {
   auto response = PrepareText(kLogin, R"pb(timestamp_ms: 7
                                            organization_id: "o"
                                            parameters { public_key: "k" })pb");
@@ -86,7 +86,7 @@ TEST_F(PrepareTest, ACallersTimeIsKept) {
   EXPECT_THAT(response->body(), HasSubstr(R"("timestampMs":"7")"));
 }
 
-TEST_F(PrepareTest, AQueryHasNoTime) {
+TEST_F(PrepareTest, AQueryHasNoTimestamp) {
   auto response = PrepareText("PolicyService/GetPolicy", R"pb(organization_id: "o" policy_id: "p")pb");
   ASSERT_THAT(response, StatusIs(Code::kOk));
   EXPECT_FALSE(response->has_timestamp_ms());
@@ -95,15 +95,15 @@ TEST_F(PrepareTest, AQueryHasNoTime) {
   EXPECT_EQ(response->webauthn_challenge(), RequestBody(response->body()).HexDigest());
 }
 
-TEST_F(PrepareTest, AMethodIsNamedInShortOrInFull) {
+TEST_F(PrepareTest, AMethodMayHaveItsShortOrItsFullName) {
   for (const char* method :
        {"PolicyService/GetPolicy", "stampgate.v1.PolicyService/GetPolicy", "/stampgate.v1.PolicyService/GetPolicy"}) {
     EXPECT_THAT(PrepareText(method, R"pb(organization_id: "o" policy_id: "p")pb"), StatusIs(Code::kOk)) << method;
   }
 }
 
-// What is prepared for a method can be sent with a stamp to that method, and is the same request.
-TEST_F(PrepareTest, EveryBodyCanBeSentWithAClientsStamp) {
+// A client can send a prepared body with a stamp to its method. The gateway then forwards this body unchanged.
+TEST_F(PrepareTest, EveryPreparedBodyCanBeSentWithAClientsStamp) {
   for (const Operation& operation : Operations().operations()) {
     if (operation.kind == v1::OPERATION_KIND_DISCOVERY) continue;
     SCOPED_TRACE(operation.full_name);
@@ -128,7 +128,7 @@ TEST_F(PrepareTest, EveryBodyCanBeSentWithAClientsStamp) {
   }
 }
 
-TEST_F(PrepareTest, ABodyThatClientsDoNotTakeIsRefused) {
+TEST_F(PrepareTest, ABodyThatIsTooLargeForClientsIsRefused) {
   const auto prepare = [&](size_t bytes) {
     auto request = RequestOf(OperationOf("StampLogin"), R"pb(organization_id: "o")pb");
     auto& login = static_cast<v1::StampLoginRequest&>(*request);
@@ -137,7 +137,7 @@ TEST_F(PrepareTest, ABodyThatClientsDoNotTakeIsRefused) {
   };
   const auto small = prepare(1000);
   ASSERT_THAT(small, StatusIs(Code::kOk));
-  // The fields' lengths take two bytes more.
+  // In the larger response, the lengths of the fields take two more bytes.
   const size_t rest = small->ByteSizeLong() - 1000;
   EXPECT_THAT(prepare(kMaxAnswerBytes - rest - 2), StatusIs(Code::kOk));
   const absl::Status status = prepare(kMaxAnswerBytes - rest - 1).status();
@@ -146,7 +146,7 @@ TEST_F(PrepareTest, ABodyThatClientsDoNotTakeIsRefused) {
   EXPECT_EQ(DetailsOf(status).metadata.at("answer_bytes"), "4128769");
 }
 
-TEST_F(PrepareTest, AMethodThatTakesNoStampIsRefused) {
+TEST_F(PrepareTest, AMethodWhoseRequestsAreNotStampedIsRefused) {
   for (const char* method : {"WebhookService/GetWebhookKeySet", "StampService/Prepare", "EventService/ListEvents",
                              "PolicyService", "PolicyService/getPolicy", "policyservice/GetPolicy", "GetPolicy",
                              "/PolicyService/GetPolicy", "//stampgate.v1.PolicyService/GetPolicy",
@@ -163,7 +163,7 @@ TEST_F(PrepareTest, AMethodThatTakesNoStampIsRefused) {
               ElementsAre(Pair("method", "must be at most 256 bytes long")));
 }
 
-TEST_F(PrepareTest, ARequestThatIsNoneIsRefused) {
+TEST_F(PrepareTest, ARequestThatCannotBePreparedIsRefused) {
   EXPECT_THAT(DetailsOf(PrepareBytes(kLogin, "\xff\xff").status()).violations,
               ElementsAre(Pair("request", "must be a serialized stampgate.v1.StampLoginRequest")));
   EXPECT_THAT(DetailsOf(PrepareText(kLogin, R"pb(client_stamp { body: "{}" })pb").status()).violations,
@@ -178,13 +178,13 @@ TEST_F(PrepareTest, ARequestThatIsNoneIsRefused) {
   EXPECT_THAT(ReadPreparation(Operations(), request), StatusIs(Code::kInvalidArgument));
 }
 
-TEST_F(PrepareTest, TheRulesOfGeneralOperationsHold) {
+TEST_F(PrepareTest, TheRulesOfGeneralOperationsAreChecked) {
   const absl::Status status =
       PrepareText("GeneralService/QueryOperation", R"pb(organization_id: "o" path: "get_policy")pb").status();
   EXPECT_THAT(DetailsOf(status).violations, ElementsAre(Pair("path", HasSubstr("a method of its own"))));
 }
 
-TEST_F(PrepareTest, ItUsesUpTimesAsCallsDo) {
+TEST_F(PrepareTest, PreparationsUseUpTimestampsAsCallsDo) {
   const std::string login = R"pb(organization_id: "o"
                                  parameters { public_key: "k" })pb";
   for (int i = 0; i <= 1000; ++i) ASSERT_THAT(PrepareText(kLogin, login), StatusIs(Code::kOk)) << i;

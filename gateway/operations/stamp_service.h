@@ -1,4 +1,4 @@
-// The gRPC service for stamps that end users make.
+// The gRPC service StampService, which prepares the bodies that end users stamp.
 #ifndef STAMPGATE_GATEWAY_OPERATIONS_STAMP_SERVICE_H_
 #define STAMPGATE_GATEWAY_OPERATIONS_STAMP_SERVICE_H_
 

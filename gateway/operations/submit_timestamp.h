@@ -1,4 +1,4 @@
-// The timestampMs of one submit.
+// Returns the timestampMs of one submit.
 #ifndef STAMPGATE_GATEWAY_OPERATIONS_SUBMIT_TIMESTAMP_H_
 #define STAMPGATE_GATEWAY_OPERATIONS_SUBMIT_TIMESTAMP_H_
 
@@ -11,8 +11,8 @@
 
 namespace stampgate {
 
-// Returns the timestamp that the caller or the client's stamp has set, after noting it in `timestamps`; otherwise one
-// that `timestamps` chooses. Errors: RESOURCE_EXHAUSTED (TIMESTAMPS_EXHAUSTED) with RetryInfo.
+// If the caller or the client's stamped body has set a timestamp, notes it in `timestamps` and returns it. Otherwise
+// returns a timestamp that `timestamps` chooses. Errors: RESOURCE_EXHAUSTED (TIMESTAMPS_EXHAUSTED) with RetryInfo.
 absl::StatusOr<uint64_t> TimestampOf(const RenderedRequest& rendered, TimestampAllocator& timestamps, absl::Time now);
 
 }  // namespace stampgate

@@ -12,10 +12,10 @@
 namespace stampgate {
 namespace {
 
-// The longest that a test waits for what must happen.
+// How long a test waits for an expected event before it fails.
 constexpr std::chrono::minutes kHang(1);
 
-// What the JSON reader needs, as UpstreamClient promises it.
+// The spare capacity of each body, which UpstreamClient guarantees and the JSON reader needs.
 constexpr size_t kSpareBytes = 64;
 
 UpstreamOutcome Spared(UpstreamOutcome outcome) {
@@ -62,11 +62,12 @@ std::vector<UpstreamClient::CallId> FakeUpstream::WaitForCancelled() const {
 void FakeUpstream::End(CallId id, UpstreamOutcome outcome) {
   const auto* failure = std::get_if<TransportFailure>(&outcome);
   Done done;
-  Done late;  // destroyed after `done` has returned, like that of the real client
+  Done late;  // destroyed after `done` has returned, as in the real client
   {
     std::lock_guard lock(mutex_);
     const auto found = exchanges_.find(id);
-    ASSERT_TRUE(found != exchanges_.end() && found->second.done) << "nobody waits for exchange " << id;
+    ASSERT_TRUE(found != exchanges_.end() && found->second.done)
+        << "the Done of exchange " << id << " was already called";
     done = std::exchange(found->second.done, nullptr);
     if (failure == nullptr || !failure->goes_on) {
       late = std::move(found->second.late);
@@ -168,7 +169,7 @@ void FakeSigner::Hold() {
 
 void FakeSigner::WaitUntilAsked() const {
   std::unique_lock lock(mutex_);
-  EXPECT_TRUE(changed_.wait_for(lock, kHang, [this] { return waiting_ != nullptr; })) << "no signature is asked for";
+  EXPECT_TRUE(changed_.wait_for(lock, kHang, [this] { return waiting_ != nullptr; })) << "Sign was not called";
 }
 
 void FakeSigner::Answer(absl::StatusOr<std::string> signature) {
@@ -201,7 +202,7 @@ void FakeStore::Begin(KeyedSubmit submit, absl::AnyInvocable<void(absl::StatusOr
 }
 
 void FakeStore::Answer(absl::StatusOr<Begun> begun) {
-  ASSERT_FALSE(waiting_.empty()) << "the store was asked nothing";
+  ASSERT_FALSE(waiting_.empty()) << "no Begin waits for an answer";
   auto done = std::move(waiting_.front());
   waiting_.erase(waiting_.begin());
   done(std::move(begun));
@@ -261,7 +262,7 @@ CallTest::CallTest()
 CallTest::~CallTest() = default;
 
 void CallTest::TearDown() {
-  // What still runs on other threads ends here.
+  // Waits until the other threads have finished their work.
   if (audit_ != nullptr) audit_->Close();
   signing_ = nullptr;
   for (const Watched& watched : watched_) {

@@ -1,5 +1,4 @@
-// What the tests of calls share: a gateway around one call, whose upstream, keys, call store and clock the test
-// controls.
+// Helpers for the tests of calls: an environment whose upstream, keys, call store and clock the test controls.
 #ifndef STAMPGATE_GATEWAY_OPERATIONS_TESTING_H_
 #define STAMPGATE_GATEWAY_OPERATIONS_TESTING_H_
 
@@ -42,7 +41,7 @@
 
 namespace stampgate {
 
-// Sends nothing: the test ends each exchange. Thread-safe.
+// An upstream client that sends nothing. The test ends each exchange. Thread-safe.
 class FakeUpstream final : public UpstreamClient {
  public:
   struct Sent {
@@ -55,27 +54,29 @@ class FakeUpstream final : public UpstreamClient {
     CallOptions options = {};
   };
 
-  // Runs in Post and Get, once the exchange is known and before they return. Set it before the call starts.
+  // Runs in Post and Get, after the exchange is stored and before Post or Get returns. The test must set it before the
+  // call starts.
   std::function<void(CallId)> while_posting;
 
-  // Everything that was sent.
+  // Returns all requests that were sent so far.
   std::vector<Sent> sent() const;
-  // Waits until `count` requests have been sent, and returns the last of them.
+  // Waits until `count` requests have been sent, and returns request number `count`.
   Sent WaitForSent(size_t count = 1) const;
-  // Of which exchanges the callers have left.
+  // Returns the exchanges that were cancelled.
   std::vector<CallId> cancelled() const;
-  // Waits until there is one.
+  // Waits until an exchange is cancelled, and returns the cancelled exchanges.
   std::vector<CallId> WaitForCancelled() const;
 
-  // Ends what the caller of the exchange waits for, with `goes_on` only that. Fails the test if nobody waits.
+  // Passes `outcome` to the exchange's `done`. The exchange then ends, unless `outcome` is a failure with `goes_on`.
+  // Fails the test if `done` was already called.
   void End(CallId id, UpstreamOutcome outcome);
-  // Ends an exchange that continued.
+  // Ends an exchange that continued after End: passes `outcome` to its `late`.
   void EndLate(CallId id, UpstreamOutcome outcome);
 
   CallId Post(StampedRequest request, const CallOptions& options, Done done, Done late) override;
   CallId Get(DiscoveryRequest request, const CallOptions& options, Done done) override;
   void Cancel(CallId id) override;
-  // Does not wait. What has not ended ends with kShutdown, and so does everything that comes later.
+  // Does not wait. Exchanges that have not ended end with kShutdown, and so do all later exchanges.
   void Shutdown(absl::Duration grace) override;
 
  private:
@@ -96,26 +97,27 @@ class FakeUpstream final : public UpstreamClient {
 
 HttpAnswer AnswerOf(int status, std::string body);
 
-// Signs everything with "30", at once or when the test wants it. Thread-safe.
+// A signer that returns the signature "30" within Sign, or the test's signature when the test calls Answer.
+// Thread-safe.
 class FakeSigner final : public Signer {
  public:
   absl::string_view public_key_hex() const override { return "02ab"; }
   absl::string_view scheme() const override { return "SCHEME"; }
   void Sign(const RequestBody& body, Done done) const override;
 
-  // Runs in Sign, before the answer. Set it before the call starts.
+  // Runs in Sign, before the signature is returned. The test must set it before the call starts.
   std::function<void()> while_signing;
 
-  // From now on a signature waits for Answer.
+  // From now on, each signature waits until the test calls Answer.
   void Hold();
-  // Waits until a signature waits.
+  // Waits until a signature waits for Answer.
   void WaitUntilAsked() const;
   void Answer(absl::StatusOr<std::string> signature);
-  // The error of all signatures from now on.
+  // From now on, every signature fails with `error`.
   void Fail(absl::Status error);
 
   int signatures() const;
-  // Where the last was asked for.
+  // Returns the thread of the last call of Sign.
   std::thread::id thread() const;
 
  private:
@@ -128,13 +130,13 @@ class FakeSigner final : public Signer {
   mutable Done waiting_;
 };
 
-// Stores nothing: the test answers. One thread at a time.
+// A call store that stores nothing. The test answers each Begin. Not thread-safe.
 class FakeStore final : public CallStore {
  public:
   // Answers the oldest Begin that has no answer.
   void Answer(absl::StatusOr<Begun> begun);
 
-  // All that was asked for.
+  // Return the arguments of all calls of Begin and of End.
   const std::vector<KeyedSubmit>& submits() const { return submits_; }
   const std::vector<std::pair<AttemptId, AttemptEnd>>& ends() const { return ends_; }
 
@@ -150,15 +152,15 @@ class FakeStore final : public CallStore {
   std::vector<std::pair<AttemptId, AttemptEnd>> ends_;
 };
 
-// What one call replied.
+// Receives the reply of one call.
 class Replies {
  public:
   UnaryHandler::Reply Callback();
 
   int count() const;
-  // Waits for the reply. Fails the test if there is none within a minute.
+  // Waits for the reply and returns its status. Fails the test if no reply arrives within a minute.
   absl::Status Wait() const;
-  // The response; it must be OK.
+  // Waits for the reply and returns its response. Fails the test if the status is not OK.
   template <typename Response>
   Response WaitFor() const {
     Response response;
@@ -180,22 +182,24 @@ class Replies {
   const std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
-// Without an audit everything but what the test controls runs on the test's thread. With one, the decision is written
-// on the audit's thread, and the call continues there and on `signing`.
+// The fixture of the tests of calls. Without an audit and a call store, a call runs on the test's thread. With an
+// audit, the audit's thread writes the decision and continues the call. With either of them, the call signs on
+// `signing`.
 //
-// At its end each test checks that every call has replied once, and that nothing holds it any more.
+// At the end, each test checks that every call has replied once, and that nothing still refers to the call.
 class CallTest : public ::testing::Test {
  protected:
   static constexpr uint64_t kNowMs = 1'755'500'000'000;
 
-  // The caller "payments" may make every typed call for the organizations "o" and "keyless". The key "main" is for "o";
-  // there is none for "keyless".
+  // The caller "payments" may make every typed call for the organizations "o" and "keyless". The key "main" signs for
+  // "o"; no key signs for "keyless".
   CallTest();
   ~CallTest() override;
 
   void TearDown() override;
 
-  // Before the first call. `grants` is text of config.v1.Caller.
+  // Replaces the caller's grants. Must be called before the first call. `grants` is the text of fields of
+  // config.v1.Caller.
   void SetGrants(const std::string& grants);
   void UseStore() { with_store_ = true; }
   void UseAudit();
@@ -203,12 +207,12 @@ class CallTest : public ::testing::Test {
   KnownCaller caller() const { return {access_, caller_.get()}; }
   const CallEnvironment& environment();
 
-  // Ends the audit, so that it is whole, and returns its lines of this kind.
+  // Closes the audit, so that its file is complete, and returns the lines of `kind` in the file.
   std::vector<std::string> AuditLines(const std::string& kind);
-  // The events of the process's log.
+  // Returns the names of the events in the process's log.
   std::vector<std::string> LogEvents() const;
 
-  // Keeps a call in view. Start it after that.
+  // Registers a call for the checks at the end of the test. Must be called before the call starts.
   void Watch(const std::shared_ptr<UnaryHandler>& call, const Replies& replies);
 
   FakeUpstream upstream_;
@@ -241,7 +245,7 @@ class CallTest : public ::testing::Test {
   std::vector<Watched> watched_;
 };
 
-// The bytes of a request.
+// Returns the serialized `message`, or `bytes` unchanged.
 grpc::ByteBuffer BytesOf(const google::protobuf::Message& message);
 grpc::ByteBuffer BytesOf(const std::string& bytes);
 

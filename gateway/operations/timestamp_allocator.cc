@@ -5,7 +5,7 @@
 namespace stampgate {
 namespace {
 
-// Nobody calls upstream before 1970.
+// Times before 1970 count as 1970.
 uint64_t ToMillis(absl::Time time) { return static_cast<uint64_t>(std::max<int64_t>(absl::ToUnixMillis(time), 0)); }
 
 constexpr uint64_t kMaxAheadMs = 1000;
@@ -15,7 +15,7 @@ static_assert(absl::Milliseconds(kMaxAheadMs) == TimestampAllocator::kMaxAhead);
 static_assert(absl::Milliseconds(kMaxAheadAfterStepMs) == TimestampAllocator::kMaxAheadAfterStep);
 static_assert(absl::Milliseconds(kLongStepMs) == TimestampAllocator::kLongStep);
 
-// How long to wait for the mark to be raised. If it takes longer, the store does not work.
+// How long a call must wait if the mark is too low. A store that works raises the mark within this time.
 constexpr absl::Duration kMarkDelay = absl::Seconds(1);
 
 }  // namespace
@@ -31,7 +31,8 @@ uint64_t TimestampAllocator::Align(uint64_t timestamp_ms) const {
 TimestampAllocator::Choice TimestampAllocator::Choose(uint64_t content, absl::Time now) {
   std::lock_guard<std::mutex> lock(mutex_);
   const uint64_t now_ms = ToMillis(now);
-  // Values that are forgotten must not be chosen again.
+  // After a long step back, the allocator may have forgotten the values that it chose, so it chooses only values above
+  // them.
   if (now_ms + kLongStepMs <= latest_now_ms_) {
     floor_ms_ = std::max(floor_ms_, next_ms_);
     latest_now_ms_ = now_ms;

@@ -1,4 +1,4 @@
-// Chooses the timestampMs of submits.
+// Chooses timestamps for submits, so that equal submits get different bytes.
 #ifndef STAMPGATE_GATEWAY_OPERATIONS_TIMESTAMP_ALLOCATOR_H_
 #define STAMPGATE_GATEWAY_OPERATIONS_TIMESTAMP_ALLOCATOR_H_
 
@@ -15,52 +15,54 @@
 
 namespace stampgate {
 
-// For upstream two submits with equal bytes are one submit. So two calls that mean two activities need different
-// timestamps, even if everything else is equal. For each `content`, a hash of the body without its timestamp, this
-// chooses each millisecond once, and no millisecond that a caller has set. The signing key is not part of the content,
-// because upstream compares the bytes, whichever key stamps them. Two contents with the same hash share their
-// milliseconds, which does no harm. Thread-safe. A choice takes constant time, plus the number of values within a
-// second that callers have set.
+// Upstream treats two submits with equal bytes as one submit. So two calls that want two activities need different
+// timestamps, even if the rest of their bodies is equal. `content` is a hash of a body without its timestamp. For each
+// content, the allocator chooses each millisecond at most once, and never a millisecond that a caller has set. The
+// signing key is not part of the content, because upstream compares the bytes, whichever key stamps them. If two bodies
+// have the same hash, the allocator treats them as equal, which does no harm. Thread-safe. A choice takes constant
+// time, plus time for each value that callers have set within one second.
 //
-// Values follow the clock. In steady state they are at most kMaxAhead ahead of it. After a restart, and after the clock
+// Chosen values follow the clock, and are usually at most kMaxAhead ahead of it. After a restart, and after the clock
 // was set back by kLongStep or more, values begin above all earlier values, at most kMaxAheadAfterStep ahead of the
-// clock. A call that would need a value further ahead must wait.
+// clock. If a call would need a value further ahead, it gets no value and must wait.
 class TimestampAllocator {
  public:
   static constexpr absl::Duration kMaxAhead = absl::Seconds(1);
-  // Upstream accepts values up to five minutes ahead.
+  // Upstream accepts timestamps up to five minutes ahead of its clock.
   static constexpr absl::Duration kMaxAheadAfterStep = absl::Seconds(60);
-  // Chosen values are remembered for at least this long after their last use. So no value is chosen twice when the
-  // clock is set back by less.
+  // The allocator remembers chosen values for at least this long after their last use. So it chooses no value twice if
+  // the clock is set back by less than kLongStep.
   static constexpr absl::Duration kRemembered = absl::Seconds(30);
-  static constexpr absl::Duration kLongStep = absl::Seconds(29);  // kRemembered less kMaxAhead
-  // Values that callers have set are remembered for this long.
+  static constexpr absl::Duration kLongStep = absl::Seconds(29);  // kRemembered minus kMaxAhead
+  // How long the allocator remembers values that callers have set.
   static constexpr absl::Duration kNotedRemembered = absl::Minutes(6);
 
-  // All values are at least `floor_ms`; earlier processes chose values below it only. Replica `replica_index` of
-  // `replica_count` uses the values whose remainder modulo `replica_count` is `replica_index`, so that replicas need
-  // not know of each other.
+  // All values are at least `floor_ms`; earlier processes chose only values below it. Replica `replica_index` of
+  // `replica_count` chooses only values whose remainder modulo `replica_count` is `replica_index`, so that replicas
+  // need not know each other's values.
   TimestampAllocator(uint64_t floor_ms, uint64_t replica_index, uint64_t replica_count);
 
-  // A value, or the time until one is free, if the clock is not set and no other call comes.
+  // A value, or the time until a value is free. The time is correct if the clock is not set and no other call takes the
+  // value.
   struct Choice {
     std::optional<uint64_t> value;
     absl::Duration retry_delay;
   };
   Choice Choose(uint64_t content, absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // A caller has set `timestamp_ms` itself.
+  // Records that a caller has set `timestamp_ms` itself, so that Choose does not return it for `content`.
   void Note(uint64_t content, uint64_t timestamp_ms, absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // From now on only values below `mark_ms` are chosen: those of the last second before the mark, if the clock has
-  // passed it. At first there is no mark.
+  // From now on Choose returns only values below `mark_ms`. If the clock has passed the mark, Choose returns the values
+  // of the last second before the mark. Until the first SetMark there is no mark.
   void SetMark(uint64_t mark_ms) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // No value at or above this was chosen.
+  // All values that were chosen so far are below the result.
   uint64_t next_ms() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  // Two generations of a container. An element that was not used for a whole generation is dropped.
+  // The current and the previous generation of a container. Turn drops elements that were not used for a whole
+  // generation.
   template <typename Container>
   struct Aging {
     Container current;
@@ -80,12 +82,12 @@ class TimestampAllocator {
 
   const uint64_t replica_index_;
   const uint64_t replica_count_;
-  // Of the standard library, so that the thread sanitizer sees it.
+  // From the standard library, because ThreadSanitizer understands it.
   mutable std::mutex mutex_;
   uint64_t floor_ms_ ABSL_GUARDED_BY(mutex_);
   uint64_t mark_ms_ ABSL_GUARDED_BY(mutex_) = std::numeric_limits<uint64_t>::max();
   uint64_t next_ms_ ABSL_GUARDED_BY(mutex_);
-  uint64_t latest_now_ms_ ABSL_GUARDED_BY(mutex_) = 0;  // since the start, or the last long step back
+  uint64_t latest_now_ms_ ABSL_GUARDED_BY(mutex_) = 0;  // latest time since the start or the last long step back
   Aging<absl::flat_hash_map<uint64_t, uint64_t>> last_ ABSL_GUARDED_BY(mutex_);  // content -> last value
   Aging<absl::flat_hash_set<std::pair<uint64_t, uint64_t>>> noted_ ABSL_GUARDED_BY(mutex_);
 };

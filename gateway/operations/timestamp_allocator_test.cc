@@ -19,7 +19,7 @@ constexpr uint64_t kStartMs = 1755500000000;
 const absl::Time kStart = absl::FromUnixMillis(kStartMs);
 constexpr uint64_t kContent = 7;
 
-// A moment long after the start.
+// A time long after kStart.
 constexpr uint64_t kNowMs = kStartMs + 60000;
 const absl::Time kNow = absl::FromUnixMillis(kNowMs);
 
@@ -33,18 +33,18 @@ TEST(TimestampAllocatorTest, ChoosesTheTimeOfTheClock) {
   EXPECT_EQ(allocator.next_ms(), kNowMs + 1);
 }
 
-TEST(TimestampAllocatorTest, KeepsEqualContentsApart) {
+TEST(TimestampAllocatorTest, EqualContentsGetDifferentValues) {
   TimestampAllocator allocator(kStartMs, 0, 1);
   for (uint64_t i = 0; i < 3; ++i) EXPECT_THAT(Choose(allocator, kContent, kNow), Optional(kNowMs + i));
 }
 
-TEST(TimestampAllocatorTest, OtherContentsDoNotPushEachOtherAhead) {
+TEST(TimestampAllocatorTest, DifferentContentsMayGetTheSameValue) {
   TimestampAllocator allocator(kStartMs, 0, 1);
   EXPECT_THAT(Choose(allocator, 1, kNow), Optional(kNowMs));
   EXPECT_THAT(Choose(allocator, 2, kNow), Optional(kNowMs));
 }
 
-TEST(TimestampAllocatorTest, StaysWithinASecondOfTheClock) {
+TEST(TimestampAllocatorTest, ChoosesNoValueMoreThanASecondAheadOfTheClock) {
   TimestampAllocator allocator(kStartMs, 0, 1);
   for (uint64_t i = 0; i <= 1000; ++i) ASSERT_THAT(Choose(allocator, kContent, kNow), Optional(kNowMs + i));
   const TimestampAllocator::Choice none = allocator.Choose(kContent, kNow);
@@ -54,7 +54,7 @@ TEST(TimestampAllocatorTest, StaysWithinASecondOfTheClock) {
   EXPECT_EQ(Choose(allocator, kContent, kNow + none.retry_delay), std::nullopt);
 }
 
-TEST(TimestampAllocatorTest, LeavesOutWhatCallersHaveSet) {
+TEST(TimestampAllocatorTest, ChoosesNoValueThatACallerHasSet) {
   TimestampAllocator allocator(kStartMs, 0, 1);
   allocator.Note(kContent, kNowMs, kNow - absl::Minutes(1));
   allocator.Note(kContent, kNowMs + 2, kNow);
@@ -63,7 +63,7 @@ TEST(TimestampAllocatorTest, LeavesOutWhatCallersHaveSet) {
   EXPECT_THAT(Choose(allocator, kContent + 1, kNow), Optional(kNowMs));
 }
 
-TEST(TimestampAllocatorTest, RemembersWhatCallersSetFiveMinutesAhead) {
+TEST(TimestampAllocatorTest, RemembersAValueThatACallerHasSetFiveMinutesAhead) {
   TimestampAllocator allocator(kStartMs, 0, 1);
   const absl::Time then = kNow + absl::Minutes(5);
   allocator.Note(kContent, absl::ToUnixMillis(then), kNow);
@@ -71,14 +71,14 @@ TEST(TimestampAllocatorTest, RemembersWhatCallersSetFiveMinutesAhead) {
   EXPECT_THAT(Choose(allocator, kContent, then), Optional(static_cast<uint64_t>(absl::ToUnixMillis(then)) + 1));
 }
 
-TEST(TimestampAllocatorTest, AfterAShortStepBackValuesOfAContentContinue) {
+TEST(TimestampAllocatorTest, AfterAShortStepBackTheValuesOfAContentKeepRising) {
   TimestampAllocator allocator(kStartMs, 0, 1);
   EXPECT_THAT(Choose(allocator, kContent, kNow), Optional(kNowMs));
   EXPECT_THAT(Choose(allocator, kContent, kNow - absl::Seconds(10)), Optional(kNowMs + 1));
   EXPECT_THAT(Choose(allocator, kContent + 1, kNow - absl::Seconds(10)), Optional(kNowMs - 10000));
 }
 
-TEST(TimestampAllocatorTest, AfterALongStepBackValuesAreAboveEarlierOnes) {
+TEST(TimestampAllocatorTest, AfterALongStepBackAllValuesAreAboveEarlierValues) {
   TimestampAllocator allocator(kStartMs, 0, 1);
   EXPECT_THAT(Choose(allocator, kContent, kNow), Optional(kNowMs));
   const absl::Time back = kNow - absl::Seconds(58);
@@ -86,7 +86,7 @@ TEST(TimestampAllocatorTest, AfterALongStepBackValuesAreAboveEarlierOnes) {
   EXPECT_THAT(Choose(allocator, kContent + 1, back), Optional(kNowMs + 1));
 }
 
-TEST(TimestampAllocatorTest, WhatWouldBeMoreThanAMinuteAheadWaitsAsLongAsItSays) {
+TEST(TimestampAllocatorTest, AValueMoreThanAMinuteAheadIsFreeAfterTheRetryDelay) {
   TimestampAllocator allocator(kStartMs, 0, 1);
   EXPECT_THAT(Choose(allocator, kContent, kNow), Optional(kNowMs));
   const absl::Time back = kNow - absl::Minutes(10);
@@ -97,12 +97,12 @@ TEST(TimestampAllocatorTest, WhatWouldBeMoreThanAMinuteAheadWaitsAsLongAsItSays)
   EXPECT_THAT(Choose(allocator, kContent + 1, back + none.retry_delay), Optional(kNowMs + 1));
 }
 
-TEST(TimestampAllocatorTest, AClockThatWasAheadAtTheStartStopsNobody) {
+TEST(TimestampAllocatorTest, AFloorLessThanAMinuteAheadOfTheClockDelaysNoCall) {
   TimestampAllocator allocator(kStartMs, 0, 1);
   EXPECT_THAT(Choose(allocator, kContent, kStart - absl::Seconds(58)), Optional(kStartMs));
 }
 
-TEST(TimestampAllocatorTest, NoValueOfAContentComesTwiceHoweverTheClockSteps) {
+TEST(TimestampAllocatorTest, NoContentGetsAValueTwiceHoweverTheClockIsSet) {
   std::mt19937_64 random(20261122);
   for (int round = 0; round < 200; ++round) {
     TimestampAllocator allocator(kStartMs, 0, 1);
@@ -116,7 +116,7 @@ TEST(TimestampAllocatorTest, NoValueOfAContentComesTwiceHoweverTheClockSteps) {
       if (!choice.value.has_value()) {
         now += choice.retry_delay;
         choice = allocator.Choose(content, now);
-        ASSERT_TRUE(choice.value.has_value()) << "the delay was not true";
+        ASSERT_TRUE(choice.value.has_value()) << "no value was free after the retry delay";
       }
       ASSERT_TRUE(given.emplace(content, *choice.value).second) << "round " << round << ", call " << i;
       ASSERT_LE(*choice.value, static_cast<uint64_t>(absl::ToUnixMillis(now)) + 60'000);
@@ -125,7 +125,7 @@ TEST(TimestampAllocatorTest, NoValueOfAContentComesTwiceHoweverTheClockSteps) {
   }
 }
 
-TEST(TimestampAllocatorTest, NothingAtOrAboveTheMarkIsGivenOut) {
+TEST(TimestampAllocatorTest, NoValueAtOrAboveTheMarkIsChosen) {
   TimestampAllocator allocator(kStartMs, 0, 1);
   allocator.SetMark(kNowMs + 2);
   EXPECT_THAT(Choose(allocator, kContent, kNow + absl::Milliseconds(1)), Optional(kNowMs - 998));
@@ -135,18 +135,18 @@ TEST(TimestampAllocatorTest, NothingAtOrAboveTheMarkIsGivenOut) {
   const TimestampAllocator::Choice none = allocator.Choose(kContent, kNow + absl::Minutes(1));
   EXPECT_EQ(none.value, std::nullopt);
   EXPECT_GT(none.retry_delay, absl::ZeroDuration());
-  // Another content still has the last second before the mark.
+  // Another content can still use the last second before the mark.
   EXPECT_THAT(Choose(allocator, kContent + 1, kNow + absl::Minutes(1)), Optional(kNowMs - 998));
   allocator.SetMark(kNowMs + 100'000);
   EXPECT_THAT(Choose(allocator, kContent, kNow + absl::Minutes(1)), Optional(kNowMs + 60'000));
 }
 
-TEST(TimestampAllocatorTest, ARestartBringsNoValueTwice) {
+TEST(TimestampAllocatorTest, NoValueIsChosenAgainAfterARestart) {
   TimestampAllocator before(kStartMs, 0, 1);
   std::set<uint64_t> values;
   while (std::optional<uint64_t> value = Choose(before, kContent, kNow)) values.insert(*value);
   TimestampAllocator after(before.next_ms(), 0, 1);
-  // Also with a clock that was set back meanwhile.
+  // This also holds if the clock was set back between the two processes.
   while (std::optional<uint64_t> value = Choose(after, kContent, kNow - absl::Seconds(11))) {
     EXPECT_TRUE(values.insert(*value).second) << *value;
   }

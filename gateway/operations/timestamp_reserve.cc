@@ -16,7 +16,7 @@ absl::StatusOr<std::unique_ptr<TimestampReserve>> TimestampReserve::Start(CallSt
   mark->Raise([&raised](const absl::Status& status) { raised.set_value(status); });
   if (absl::Status status = raised.get_future().get(); !status.ok()) return status;
   mark->task_ = std::make_unique<PeriodicTask>("timestamps", kInterval, [mark = mark.get()] {
-    // After an error the next run tries again; until then values stay below the mark.
+    // After an error the next run tries again. Until then, the allocator chooses only values below the current mark.
     mark->Raise([](const absl::Status&) {});
   });
   return mark;

@@ -1,4 +1,4 @@
-// A reserve of timestamps, which the call store keeps for this process, so that no later process chooses them.
+// Reserves timestamps in the call store for this process, so that no later process chooses them.
 #ifndef STAMPGATE_GATEWAY_OPERATIONS_TIMESTAMP_RESERVE_H_
 #define STAMPGATE_GATEWAY_OPERATIONS_TIMESTAMP_RESERVE_H_
 
@@ -16,25 +16,26 @@
 
 namespace stampgate {
 
-// Raises the mark of the allocator in blocks, before values reach it, so that no submit waits for the disk because of
-// it. Thread-safe.
+// Raises the mark of the allocator, one block at a time, before the chosen values reach it. So no submit waits until
+// the disk has written a mark. Thread-safe.
 class TimestampReserve {
  public:
   // How far ahead of the clock the mark is set.
   static constexpr absl::Duration kBlock = absl::Seconds(10);
-  // How often it is raised.
+  // How often the mark is raised.
   static constexpr absl::Duration kInterval = absl::Seconds(3);
 
-  // Raises the mark for the first time and waits for the disk. `store` and `timestamps` outlive the store's Close.
-  // Errors: those of CallStore::RaiseTimestamps.
+  // Raises the mark for the first time and waits for the disk. `store` and `timestamps` must exist until
+  // CallStore::Close has returned. Errors: those of CallStore::RaiseTimestamps.
   static absl::StatusOr<std::unique_ptr<TimestampReserve>> Start(CallStore& store, TimestampAllocator& timestamps,
                                                                  std::function<absl::Time()> now);
 
   TimestampReserve(const TimestampReserve&) = delete;
   TimestampReserve& operator=(const TimestampReserve&) = delete;
 
-  // Raises the mark if it is less than kBlock ahead. Does not wait: calls `done`, perhaps on the store's thread, when
-  // the mark was raised or the store could not write it.
+  // Raises the mark to kBlock after the clock or, if that is later, after the highest chosen value. Never lowers the
+  // mark. Does not wait for the disk: calls `done` once the mark is raised or the store has failed to write it, perhaps
+  // on the store's thread.
   void Raise(std::function<void(const absl::Status&)> done);
 
  private:

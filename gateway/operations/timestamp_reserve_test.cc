@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint64_t kNowMs = 1755500000000;
 
-// Raises at once, or keeps what it was asked for.
+// A store that calls `done` before RaiseTimestamps returns, or keeps `done` while `hangs` is set.
 class FakeStore : public CallStore {
  public:
   void Begin(KeyedSubmit, absl::AnyInvocable<void(absl::StatusOr<Begun>)>) override {}
@@ -44,14 +44,14 @@ class TimestampReserveTest : public testing::Test {
   int64_t now_ms_ = kNowMs;
 };
 
-TEST_F(TimestampReserveTest, StandsABlockAheadOfTheClockBeforeTheFirstValue) {
+TEST_F(TimestampReserveTest, SetsTheMarkABlockAheadOfTheClockBeforeTheFirstValueIsChosen) {
   auto mark = Start();
   ASSERT_TRUE(mark.ok()) << mark.status();
   EXPECT_EQ(store_.raised, std::vector<uint64_t>({kNowMs + 10'000}));
   EXPECT_EQ(Choose(), kNowMs);
 }
 
-TEST_F(TimestampReserveTest, IsAheadOfAFloorThatIsAheadOfTheClock) {
+TEST_F(TimestampReserveTest, SetsTheMarkABlockAheadOfAFloorThatIsAheadOfTheClock) {
   now_ms_ = kNowMs - 20'000;
   auto mark = Start();
   ASSERT_TRUE(mark.ok());
@@ -59,13 +59,13 @@ TEST_F(TimestampReserveTest, IsAheadOfAFloorThatIsAheadOfTheClock) {
   EXPECT_EQ(Choose(), kNowMs - 1000);
 }
 
-TEST_F(TimestampReserveTest, DoesNotStartIfTheStoreCannotRaiseIt) {
+TEST_F(TimestampReserveTest, DoesNotStartIfTheStoreCannotRaiseTheMark) {
   store_.status = absl::UnavailableError("full");
   EXPECT_EQ(Start().status(), store_.status);
   EXPECT_EQ(Choose(), std::nullopt);
 }
 
-TEST_F(TimestampReserveTest, IsRaisedWithTheClockAndNeverLowered) {
+TEST_F(TimestampReserveTest, RaisesTheMarkWithTheClockAndNeverLowersIt) {
   auto mark = Start();
   ASSERT_TRUE(mark.ok());
   now_ms_ += 10'000;
@@ -75,13 +75,13 @@ TEST_F(TimestampReserveTest, IsRaisedWithTheClockAndNeverLowered) {
   EXPECT_EQ(store_.raised, std::vector<uint64_t>({kNowMs + 10'000, kNowMs + 20'000}));
 }
 
-TEST_F(TimestampReserveTest, NoValueIsGivenOutBeforeTheDiskHasItsMark) {
+TEST_F(TimestampReserveTest, NoValueIsChosenBeforeTheStoreHasWrittenItsMark) {
   auto mark = Start();
   ASSERT_TRUE(mark.ok());
   store_.hangs = true;
   now_ms_ += 3'600'000;
   (*mark)->Raise([](const absl::Status&) {});
-  EXPECT_EQ(Choose(), kNowMs + 9'000);  // below the mark that stands
+  EXPECT_EQ(Choose(), kNowMs + 9'000);  // below the first mark
   store_.waiting.front()(absl::OkStatus());
   EXPECT_EQ(Choose(), now_ms_);
 }

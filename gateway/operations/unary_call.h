@@ -1,4 +1,4 @@
-// A unary call of gRPC's server, whose handler does the work.
+// Connects a unary call of gRPC's server with its UnaryHandler.
 #ifndef STAMPGATE_GATEWAY_OPERATIONS_UNARY_CALL_H_
 #define STAMPGATE_GATEWAY_OPERATIONS_UNARY_CALL_H_
 
@@ -16,12 +16,12 @@
 
 namespace stampgate {
 
-// Makes the handler of a call that belongs to `trace`.
+// Makes the handler of a call. The call belongs to `trace`.
 using MakeHandler =
     absl::FunctionRef<std::shared_ptr<UnaryHandler>(const TraceContext& trace, UnaryHandler::Reply reply)>;
 
-// Starts a call of `method`, a full name, and returns its reactor, which deletes itself. Authenticates the caller, and
-// passes the call on to a handler. Never blocks. While the gateway drains it refuses the call.
+// Starts a call and returns its reactor, which deletes itself. `method` is the method's full name. Authenticates the
+// caller, then starts the handler that `make_handler` makes. Never blocks. While the gateway drains, refuses the call.
 grpc::ServerUnaryReactor* StartUnaryCall(const CallEnvironment& environment, absl::string_view method,
                                          grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* response, MakeHandler make_handler);

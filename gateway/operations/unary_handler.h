@@ -1,4 +1,4 @@
-// What handles one unary call, without gRPC's server.
+// The interface of objects that handle one unary call, independent of gRPC's server.
 #ifndef STAMPGATE_GATEWAY_OPERATIONS_UNARY_HANDLER_H_
 #define STAMPGATE_GATEWAY_OPERATIONS_UNARY_HANDLER_H_
 
@@ -14,7 +14,7 @@
 
 namespace stampgate {
 
-// One call. unary_call.h connects it with gRPC; a test calls it directly.
+// Handles one call. unary_call.h connects a handler with gRPC; tests call a handler directly.
 class UnaryHandler {
  public:
   // Receives the call's status and, if that is OK, the bytes of the response message.
@@ -22,15 +22,17 @@ class UnaryHandler {
 
   virtual ~UnaryHandler() = default;
 
-  // Handles the call, and calls the Reply that it was made with exactly once: before this returns, or later on another
-  // thread. Never blocks. Called once.
+  // Handles the call. Calls the Reply that the constructor received exactly once: before Start returns, or later on
+  // another thread. Never blocks. Must be called only once.
   //
-  // `caller` is the caller, or why it is not known; then `stranger` names the peer (see StrangerName). `request` may be
-  // used until the reply. `time_left` is how long the caller still waits; infinite if it has set no deadline.
+  // `caller` is the authenticated caller, or an error that says why the caller is not known. In the error case,
+  // `stranger` names the peer (see StrangerName). `request` must stay valid until the reply. `time_left` is how long
+  // the caller still waits, or infinity if the caller has set no deadline.
   virtual void Start(absl::StatusOr<KnownCaller> caller, const std::string& stranger, const grpc::ByteBuffer& request,
                      absl::Duration time_left) = 0;
 
-  // The caller has left. Called at any time, before Start or after the reply too, on any thread. Never blocks.
+  // Reports that the caller has left. May be called at any time, also before Start and after the reply, and on any
+  // thread. Never blocks.
   virtual void Cancel() = 0;
 };
 

@@ -1,4 +1,4 @@
-// One grant of the policy, compiled: methods, for organizations, with a key, under rules.
+// One grant of the policy, prepared for decisions: its methods, organizations, key and value rules.
 #ifndef STAMPGATE_GATEWAY_POLICY_GRANT_H_
 #define STAMPGATE_GATEWAY_POLICY_GRANT_H_
 
@@ -17,15 +17,15 @@
 
 namespace stampgate {
 
-// What a caller wants to do. What it refers to outlives it.
+// What a call asks the policy. The objects to which a question refers outlive it.
 struct Question {
   absl::string_view method;  // "/stampgate.v1.PolicyService/GetPolicy"
-  // The organization that the call is for; nothing if it is for none, as discovery is.
+  // The organization of the call; nullopt for a call without an organization, such as a discovery.
   std::optional<absl::string_view> organization_id;
-  // The decoded request: of a call with a client's stamp, what the stamped body says.
+  // The decoded request. If a client stamped the call, it has the values of the stamped body.
   const google::protobuf::Message* request = nullptr;
-  const MessagePlan* plan = nullptr;  // of the request; not null if that is not
-  // Of GeneralService: the path's last segment and the activity type, empty for a query.
+  const MessagePlan* plan = nullptr;  // the plan of `request`; null only if `request` is null
+  // For a call of GeneralService: the last segment of the path, and the activity type, which is empty for a query.
   bool general = false;
   absl::string_view general_path = {};
   absl::string_view general_type = {};
@@ -34,26 +34,27 @@ struct Question {
 // Immutable.
 class Grant {
  public:
-  // `grant` is one of a checked config: its `organizations` are those of its file too.
+  // `grant` must come from a checked config. Its `organizations` must already contain the ids of its
+  // organizations_file.
   explicit Grant(const config::v1::Grant& grant);
 
-  // How far a grant fits a question, in the order in which it is looked at.
+  // The check of a grant that a question fails, in the order of the checks, or kAllowed if the question passes all.
   enum class Fit { kNotTheMethod, kNotTheOrganization, kNotTheValues, kAllowed };
 
   struct Answer {
     Fit fit = Fit::kNotTheMethod;
-    std::string why;  // of kNotTheValues: the field and the rule, never a value
+    std::string why;  // for kNotTheValues: names the field and the rule, never a value
   };
 
   Answer Ask(const Question& question) const;
 
-  // Whether it grants `method`, which is not general, for some organization.
+  // Whether this grants `method` for some organization. `method` must not be a method of GeneralService.
   bool HasMethod(absl::string_view method) const { return methods_.contains(method); }
 
   // Never null.
   const std::shared_ptr<const OrganizationSet>& organizations() const { return organizations_; }
 
-  // Name of the key that signs; empty: the organization's own.
+  // The name of the key that signs. If empty, the organization's own key signs.
   const std::string& key() const { return key_; }
 
  private:

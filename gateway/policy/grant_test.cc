@@ -57,7 +57,7 @@ TEST(GrantTest, AClassGrantsItsMethodsAndNoOthers) {
   }
 }
 
-TEST(GrantTest, NoClassAndNoNameGivesGeneralService) {
+TEST(GrantTest, NoClassAndNoMethodNameGrantsGeneralService) {
   const Grant grant = GrantOf(
       "classes: [POLICY_CLASS_QUERY, POLICY_CLASS_LOGIN, POLICY_CLASS_WRITE, POLICY_CLASS_DANGEROUS,"
       " POLICY_CLASS_EVENTS, POLICY_CLASS_UNSPECIFIED]"
@@ -76,7 +76,7 @@ TEST(GrantTest, AMethodIsGrantedByItsShortAndItsFullName) {
   }
 }
 
-TEST(GrantTest, AMethodIsAskedForByItsWholeName) {
+TEST(GrantTest, AQuestionMustNameItsMethodInFull) {
   const Grant grant = GrantOf("classes: POLICY_CLASS_QUERY all_organizations: true");
   for (const char* name : {"", "PolicyService/GetPolicy", "/PolicyService/GetPolicy",
                            "stampgate.v1.PolicyService/GetPolicy", "/stampgate.v1.PolicyService/getPolicy",
@@ -85,7 +85,7 @@ TEST(GrantTest, AMethodIsAskedForByItsWholeName) {
   }
 }
 
-TEST(GrantTest, OrganizationsAreExact) {
+TEST(GrantTest, OrganizationIdsMustMatchExactly) {
   const Grant grant = GrantOf("methods: 'PolicyService/GetPolicy' organizations: ['abc-1', 'Other']");
   EXPECT_EQ(Ask(grant, kGetPolicy, "abc-1"), Fit::kAllowed);
   EXPECT_EQ(Ask(grant, kGetPolicy, "Other"), Fit::kAllowed);
@@ -96,19 +96,19 @@ TEST(GrantTest, OrganizationsAreExact) {
   EXPECT_EQ(Ask(grant, kGetPolicy, absl::string_view("abc-1\0", 6)), Fit::kNotTheOrganization);
 }
 
-TEST(GrantTest, AllOrganizationsAreAll) {
+TEST(GrantTest, AGrantForAllOrganizationsAllowsEveryOrganization) {
   const Grant grant = GrantOf("methods: 'PolicyService/GetPolicy' all_organizations: true");
   for (const char* id : {"", "a", "b"}) EXPECT_EQ(Ask(grant, kGetPolicy, id), Fit::kAllowed);
 }
 
-TEST(GrantTest, AGrantWithoutOrganizationsIsForWhatConcernsNone) {
+TEST(GrantTest, AGrantWithoutOrganizationsAllowsOnlyCallsWithoutAnOrganization) {
   const Grant grant = GrantOf("methods: ['PolicyService/GetPolicy', 'WebhookService/GetWebhookKeySet']");
   EXPECT_EQ(Ask(grant, "/stampgate.v1.WebhookService/GetWebhookKeySet", std::nullopt), Fit::kAllowed);
   EXPECT_EQ(Ask(grant, kGetPolicy, "o"), Fit::kNotTheOrganization);
   EXPECT_EQ(Ask(grant, kGetPolicy, ""), Fit::kNotTheOrganization);
 }
 
-TEST(GrantTest, GeneralOperationsAreExactPairs) {
+TEST(GrantTest, AGeneralOperationMustMatchPathAndTypeExactly) {
   const Grant grant = GrantOf(
       "general_operations {path: 'init_otp' activity_type: 'ACTIVITY_TYPE_INIT_OTP_V3'}"
       "general_operations {path: 'otp_login' activity_type: 'ACTIVITY_TYPE_OTP_LOGIN'}"
@@ -116,7 +116,7 @@ TEST(GrantTest, GeneralOperationsAreExactPairs) {
   EXPECT_EQ(AskGeneral(grant, "init_otp", "ACTIVITY_TYPE_INIT_OTP_V3"), Fit::kAllowed);
   EXPECT_EQ(AskGeneral(grant, "otp_login", "ACTIVITY_TYPE_OTP_LOGIN"), Fit::kAllowed);
   EXPECT_EQ(AskGeneral(grant, "whoami", ""), Fit::kAllowed);
-  // Half of one with half of another, the neighbours of each, and a submit for a query.
+  // A path with the type of another operation, similar paths and types, and a submit with the path of a query.
   EXPECT_EQ(AskGeneral(grant, "init_otp", "ACTIVITY_TYPE_OTP_LOGIN"), Fit::kNotTheMethod);
   EXPECT_EQ(AskGeneral(grant, "otp_login", "ACTIVITY_TYPE_INIT_OTP_V3"), Fit::kNotTheMethod);
   EXPECT_EQ(AskGeneral(grant, "init_otp", "ACTIVITY_TYPE_INIT_OTP"), Fit::kNotTheMethod);
@@ -127,11 +127,11 @@ TEST(GrantTest, GeneralOperationsAreExactPairs) {
   EXPECT_EQ(AskGeneral(grant, "init_otp_", "ACTIVITY_TYPE_INIT_OTP_V3"), Fit::kNotTheMethod);
   EXPECT_EQ(AskGeneral(grant, "", "ACTIVITY_TYPE_INIT_OTP_V3"), Fit::kNotTheMethod);
   EXPECT_EQ(AskGeneral(grant, "whoami", "", "p"), Fit::kNotTheOrganization);
-  // It gives no typed method.
+  // The grant allows no typed method.
   for (const ApiMethod& method : ApiMethods()) EXPECT_FALSE(grant.HasMethod(method.full_name));
 }
 
-TEST(GrantTest, TheValuesAreLookedAtLast) {
+TEST(GrantTest, TheValuesAreCheckedLast) {
   const Grant grant = GrantOf(
       "methods: 'EarnService/EarnWithdraw' organizations: 'o' amount_limits {chain: 'eip155:1' max_amount: '5'}");
   v1::EarnWithdrawRequest request;
@@ -153,7 +153,7 @@ TEST(GrantTest, TheValuesAreLookedAtLast) {
   EXPECT_EQ(grant.Ask(question).fit, Fit::kNotTheMethod);
 }
 
-TEST(GrantTest, AnUnknownNameGrantsNothing) {
+TEST(GrantTest, AnUnknownMethodNameGrantsNothing) {
   const Grant grant = GrantOf("methods: ['PolicyService/None', '*', ''] all_organizations: true");
   for (const ApiMethod& method : ApiMethods()) EXPECT_FALSE(grant.HasMethod(method.full_name));
   EXPECT_FALSE(grant.HasMethod(""));

@@ -19,7 +19,8 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
-// The one field that has this guard. Null if there is none, or several: which of them counts is not known then.
+// Returns the only field that has this guard. Returns null if no field has it or several have it, because then it is
+// unclear which of them counts.
 const FieldPlan* FindGuarded(const MessagePlan& plan, v1::FieldGuard guard) {
   const FieldPlan* found = nullptr;
   for (const FieldPlan& field : plan.fields) {
@@ -30,7 +31,7 @@ const FieldPlan* FindGuarded(const MessagePlan& plan, v1::FieldGuard guard) {
   return found;
 }
 
-// Whether a dangerous field says something: the value true, or any at all if it is not a single bool.
+// Whether a dangerous field is used: a single bool must be true, and any other field must be set.
 bool SaysSomething(const Message& message, const FieldDescriptor* field) {
   const Reflection& reflection = *message.GetReflection();
   if (field->is_repeated()) return reflection.FieldSize(message, field) > 0;
@@ -38,7 +39,8 @@ bool SaysSomething(const Message& message, const FieldDescriptor* field) {
   return reflection.GetBool(message, field);
 }
 
-// A string, or an enum's text in upstream's JSON. Empty if there is none: no rule is kept then.
+// Returns the text of a string field, or an enum's text in upstream's JSON. Returns an empty text if the field has
+// none; an empty text satisfies no rule.
 std::string TextOf(const Message& message, const FieldPlan* plan) {
   if (plan == nullptr || plan->field->is_repeated()) return "";
   const Reflection& reflection = *message.GetReflection();
@@ -49,7 +51,7 @@ std::string TextOf(const Message& message, const FieldPlan* plan) {
   return text == plan->enum_numbers.end() ? "" : text->first;
 }
 
-// Of two numbers in decimal digits without leading zeros.
+// Compares two numbers in decimal digits without leading zeros.
 bool IsAbove(absl::string_view number, absl::string_view limit) {
   return number.size() != limit.size() ? number.size() > limit.size() : number > limit;
 }
@@ -101,7 +103,7 @@ std::optional<std::string> GuardRules::Refuse(const Message& request, const Mess
     if (each.guard == v1::FIELD_GUARD_EXPORT_KEY && !export_keys_.empty()) {
       const std::optional<std::string> key = DecodeExportKey(TextOf(request, &each));
       if (!key.has_value() || !export_keys_.contains(*key)) {
-        return absl::StrCat(field->name(), " is none of export_public_keys");
+        return absl::StrCat(field->name(), " is not one of export_public_keys");
       }
     }
     if (each.message == nullptr) continue;

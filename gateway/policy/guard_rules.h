@@ -1,4 +1,4 @@
-// What a grant says about the values of a request's guarded fields.
+// Checks the values of a request's guarded fields against the rules of a grant.
 #ifndef STAMPGATE_GATEWAY_POLICY_GUARD_RULES_H_
 #define STAMPGATE_GATEWAY_POLICY_GUARD_RULES_H_
 
@@ -14,24 +14,25 @@
 
 namespace stampgate {
 
-// Whether a request has, at any depth, a field of this name that needs a grant which names it.
+// Whether the request of any operation has, at any depth, a dangerous field called `name`. A call may use a dangerous
+// field only if a grant names the field.
 bool IsDangerousField(absl::string_view name);
 
-// Immutable. Which fields are guarded, and how, is an option of the field (FieldGuard in options.proto).
+// The value rules of one grant. Immutable. The option FieldGuard (options.proto) of a field defines how it is guarded.
 class GuardRules {
  public:
-  // `grant` is one of a checked config.
+  // `grant` must come from a checked config.
   explicit GuardRules(const config::v1::Grant& grant);
 
-  // Why the values of `request`, at any depth, are not allowed: the field and the rule, never a value. Nothing if they
-  // are. A rule that cannot be evaluated refuses. `plan` is that of the message.
+  // Returns why the rules refuse the values of `request`, at any depth, or nullopt if they allow them. The text names
+  // the field and the rule, never a value. A rule that cannot be evaluated refuses. `plan` is the plan of `request`.
   std::optional<std::string> Refuse(const google::protobuf::Message& request, const MessagePlan& plan) const;
 
  private:
   struct AmountLimit {
     std::string chain;
-    std::string contract;    // in lower case; empty: any
-    std::string max_amount;  // decimal digits; empty: any amount, "MAX" too
+    std::string contract;    // in lower case; if empty, any contract
+    std::string max_amount;  // decimal digits; if empty, any amount, also "MAX"
   };
 
   std::optional<std::string> RefuseAmount(const google::protobuf::Message& message, const MessagePlan& plan) const;
@@ -39,7 +40,7 @@ class GuardRules {
 
   std::vector<AmountLimit> amount_limits_;
   std::set<std::string, std::less<>> dangerous_fields_;
-  std::set<std::string, std::less<>> export_keys_;  // as DecodeExportKey gives them
+  std::set<std::string, std::less<>> export_keys_;  // in the form that DecodeExportKey returns
 };
 
 }  // namespace stampgate

@@ -24,7 +24,7 @@ constexpr char kUncompressedOfOne[] =
     "046b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"
     "4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5";
 
-// Why `request` is refused under a grant with these members; empty if it is not.
+// Returns why a grant with these fields refuses `request`, or an empty text if the grant allows it.
 std::string Refusal(const std::string& grant, const google::protobuf::Message& request) {
   return GuardRules(Proto<config::v1::Grant>(grant)).Refuse(request, testing::PlanOf(request)).value_or("");
 }
@@ -50,7 +50,7 @@ const std::string& AnyAmount() {
   return any;
 }
 
-TEST(AmountLimitTest, TheMostIsAllowedAndOneMoreIsNot) {
+TEST(AmountLimitTest, TheMaxAmountIsAllowedAndOneMoreIsNot) {
   EXPECT_EQ(Withdrawal(LimitOf("1000"), "1000"), "");
   EXPECT_EQ(Withdrawal(LimitOf("1000"), "999"), "");
   EXPECT_EQ(Withdrawal(LimitOf("1000"), "0"), "");
@@ -61,7 +61,7 @@ TEST(AmountLimitTest, TheMostIsAllowedAndOneMoreIsNot) {
   EXPECT_EQ(Withdrawal(LimitOf("0"), "1"), kNotWithin);
 }
 
-TEST(AmountLimitTest, NumbersCompareByTheirValueNotAsText) {
+TEST(AmountLimitTest, AmountsCompareAsNumbersNotAsText) {
   EXPECT_EQ(Withdrawal(LimitOf("9"), "10"), kNotWithin);
   EXPECT_EQ(Withdrawal(LimitOf("10"), "9"), "");
   EXPECT_EQ(Withdrawal(LimitOf("2"), "18446744073709551616"), kNotWithin);
@@ -73,13 +73,13 @@ TEST(AmountLimitTest, NumbersCompareByTheirValueNotAsText) {
   EXPECT_EQ(Withdrawal(LimitOf(most), most + "9"), kNoAmount);
 }
 
-TEST(AmountLimitTest, MaxIsAllowedOnlyWithoutAMost) {
+TEST(AmountLimitTest, TheAmountMaxIsAllowedOnlyWithoutAMaxAmount) {
   EXPECT_EQ(Withdrawal(LimitOf(std::string(78, '9')), "MAX"), kNotWithin);
   EXPECT_EQ(Withdrawal(AnyAmount(), "MAX"), "");
   EXPECT_EQ(Withdrawal(AnyAmount(), std::string(78, '9')), "");
 }
 
-TEST(AmountLimitTest, WhatIsNotAnAmountIsRefusedWhateverTheLimit) {
+TEST(AmountLimitTest, AMalformedAmountIsRefusedUnderEveryLimit) {
   for (const std::string& bad : {std::string(), std::string("01"), std::string("-1"), std::string("max"),
                                  std::string(79, '1'), std::string("1e3"), std::string("\u0661")}) {
     EXPECT_EQ(Withdrawal(AnyAmount(), bad), kNoAmount) << bad;
@@ -89,17 +89,17 @@ TEST(AmountLimitTest, WhatIsNotAnAmountIsRefusedWhateverTheLimit) {
 
 TEST(AmountLimitTest, WithoutLimitsAnyAmountIsAllowed) { EXPECT_EQ(Withdrawal("", "MAX"), ""); }
 
-TEST(AmountLimitTest, ALimitIsForItsChainAlone) {
+TEST(AmountLimitTest, ALimitAppliesOnlyToItsChain) {
   EXPECT_EQ(Withdrawal(AnyAmount(), "1", kContract, v1::EARN_CHAIN_EIP155_8453), kNotWithin);
   EXPECT_EQ(Withdrawal("amount_limits { chain: 'eip155:8453' }", "1", kContract, v1::EARN_CHAIN_EIP155_8453), "");
-  // Neither the enum's name nor its number is what upstream writes, nor another case, nor a part.
+  // A limit must contain upstream's exact text of the chain: not the enum's name or number, another case, or a part.
   for (const char* chain : {"EARN_CHAIN_EIP155_1", "1", "eip155", "eip155:", "EIP155:1", "eip155:1 ", "eip155:10"}) {
     EXPECT_EQ(Withdrawal(absl::StrCat("amount_limits { chain: '", chain, "' }"), "1"), kNotWithin) << chain;
   }
 }
 
-TEST(AmountLimitTest, WithoutAKnownChainNothingIsAllowed) {
-  // What no config may have is here too: it must not open anything.
+TEST(AmountLimitTest, AnAmountOnAnUnknownChainIsRefused) {
+  // Some of these limits are invalid in a config. They must still allow nothing.
   for (const std::string& grant :
        {AnyAmount(), std::string("amount_limits { chain: '' }"),
         std::string("amount_limits { chain: 'EARN_CHAIN_UNSPECIFIED' }"), std::string("amount_limits { chain: '0' }"),
@@ -109,7 +109,7 @@ TEST(AmountLimitTest, WithoutAKnownChainNothingIsAllowed) {
   }
 }
 
-TEST(AmountLimitTest, ALimitIsForItsContractWhateverItsCase) {
+TEST(AmountLimitTest, ALimitAppliesToItsContractInUpperAndLowerCase) {
   const std::string upper = absl::StrCat("0x", absl::AsciiStrToUpper(absl::string_view(kContract).substr(2)));
   for (const std::string& limited : {std::string(kContract), upper}) {
     const std::string grant =
@@ -127,7 +127,7 @@ TEST(AmountLimitTest, ALimitIsForItsContractWhateverItsCase) {
   }
 }
 
-TEST(AmountLimitTest, OneLimitIsEnough) {
+TEST(AmountLimitTest, OneMatchingLimitIsEnough) {
   const std::string grant = absl::StrCat(
       "amount_limits { chain: 'eip155:1' max_amount: '10' } "
       "amount_limits { chain: 'eip155:1' contract: '",
@@ -144,7 +144,8 @@ TEST(AmountLimitTest, OneLimitIsEnough) {
   EXPECT_EQ(Withdrawal(grant, "0", other, v1::EARN_CHAIN_EIP155_56), kNotWithin);
 }
 
-// Where a transfer can be in a request; each is looked at, whatever is around it.
+// The positions in which a request can contain a transfer. The rules must check each, whatever the other fields
+// contain.
 const std::vector<std::string>& Places() {
   static const auto& places = *new std::vector<std::string>{
       "transfer {%s}",
@@ -171,7 +172,7 @@ TEST(GuardRulesTest, AnAmountIsFoundAtAnyDepth) {
     EXPECT_EQ(Refusal(LimitOf("10"), MoveWith(place, "amount: '10' track: TRACK_SIDE")),
               "amount is not within amount_limits")
         << place;
-    // Nobody knows what upstream makes of no amount.
+    // It is not known how upstream interprets a missing amount.
     EXPECT_EQ(Refusal(LimitOf("10"), MoveWith(place, "track: TRACK_MAIN")), "amount is not an amount") << place;
   }
   EXPECT_EQ(
@@ -202,7 +203,7 @@ TEST(GuardRulesTest, AnExportKeyIsFoundAtAnyDepth) {
     for (const std::string& other : {std::string(), std::string(kPointOfTwo), "02" + std::string(kPointOfOne).substr(2),
                                      "0x" + std::string(kPointOfOne), std::string("00"), std::string("x")}) {
       EXPECT_EQ(Refusal(grant, MoveWith(place, absl::StrCat("key: '", other, "'"))),
-                "key is none of export_public_keys")
+                "key is not one of export_public_keys")
           << place << other;
     }
     EXPECT_EQ(Refusal("", MoveWith(place, "key: 'anything'")), "") << place;
@@ -228,11 +229,11 @@ TEST(GuardRulesTest, ARuleThatCannotBeEvaluatedRefuses) {
 
   const std::string keys = absl::StrCat("export_public_keys: '", kPointOfOne, "'");
   EXPECT_EQ(Refusal(keys, Proto<testing::ListOfKeys>(absl::StrCat("keys: '", kPointOfOne, "'"))),
-            "keys is none of export_public_keys");
-  EXPECT_EQ(Refusal(keys, Proto<testing::FlagKey>("key: true")), "key is none of export_public_keys");
+            "keys is not one of export_public_keys");
+  EXPECT_EQ(Refusal(keys, Proto<testing::FlagKey>("key: true")), "key is not one of export_public_keys");
 }
 
-TEST(GuardRulesTest, EachOfTwoAmountsIsHeldToTheLimit) {
+TEST(GuardRulesTest, EachOfTwoAmountsMustBeWithinTheLimit) {
   const std::string track = "track: TRACK_MAIN ";
   EXPECT_EQ(Refusal(LimitOf("5"), Proto<testing::TwoAmounts>(track + "first: '5' second: '5'")), "");
   EXPECT_EQ(Refusal(LimitOf("5"), Proto<testing::TwoAmounts>(track + "first: '6' second: '5'")),
@@ -243,13 +244,13 @@ TEST(GuardRulesTest, EachOfTwoAmountsIsHeldToTheLimit) {
             "second is not within amount_limits");
 }
 
-TEST(GuardRulesTest, AChainMayBeText) {
+TEST(GuardRulesTest, TheFieldOfAChainMayBeAString) {
   EXPECT_EQ(Refusal(AnyAmount(), Proto<testing::TextTrack>("amount: '1' track: 'eip155:1'")), "");
   EXPECT_EQ(Refusal(AnyAmount(), Proto<testing::TextTrack>("amount: '1' track: 'eip155:2'")),
             "amount is not within amount_limits");
 }
 
-TEST(GuardRulesTest, WhatIsDangerousAndNoFlagNeedsItsGrantWhenItIsSet) {
+TEST(GuardRulesTest, ADangerousFieldThatIsNoFlagNeedsItsGrantWheneverItIsSet) {
   for (const auto& [set, name] : {std::pair("flags: false", "flags"), std::pair("flags: [true, false]", "flags"),
                                   std::pair("text: 'a'", "text"), std::pair("inside {}", "inside")}) {
     const auto request = Proto<testing::DangerousThings>(set);
@@ -259,7 +260,7 @@ TEST(GuardRulesTest, WhatIsDangerousAndNoFlagNeedsItsGrantWhenItIsSet) {
   EXPECT_EQ(Refusal("", testing::DangerousThings()), "");
 }
 
-TEST(GuardRulesTest, TheGuardsOfTheApiAreWhereTheySayTheyAre) {
+TEST(GuardRulesTest, TheGuardedFieldsOfTheApiAreChecked) {
   const auto deletion = [](const char* parameters) {
     return Refusal("", Proto<v1::DeleteSubOrganizationRequest>(absl::StrCat("parameters {", parameters, "}")));
   };
@@ -272,10 +273,10 @@ TEST(GuardRulesTest, TheGuardsOfTheApiAreWhereTheySayTheyAre) {
   };
   EXPECT_EQ(exporting(kUncompressedOfOne), "");
   EXPECT_EQ(exporting(absl::AsciiStrToUpper(kUncompressedOfOne)), "");
-  EXPECT_EQ(exporting(kPointOfTwo), "target_public_key is none of export_public_keys");
+  EXPECT_EQ(exporting(kPointOfTwo), "target_public_key is not one of export_public_keys");
 }
 
-TEST(GuardRulesTest, NoValueIsQuoted) {
+TEST(GuardRulesTest, TheReasonOfARefusalQuotesNoValue) {
   for (const std::string& why : {Withdrawal(LimitOf("5"), "424242"), Withdrawal(LimitOf("5"), "hunter2")}) {
     EXPECT_FALSE(why.empty());
     EXPECT_EQ(why.find("424242"), std::string::npos);
@@ -283,12 +284,12 @@ TEST(GuardRulesTest, NoValueIsQuoted) {
   }
 }
 
-TEST(IsDangerousFieldTest, KnowsThemByTheirNames) {
+TEST(IsDangerousFieldTest, IsTrueForTheExactNamesOfDangerousFields) {
   EXPECT_TRUE(IsDangerousField("delete_without_export"));
   EXPECT_TRUE(IsDangerousField("forget"));
   EXPECT_TRUE(IsDangerousField("in_haste"));
   for (const char* other : {"", "deleteWithoutExport", "delete_without_export ", "parameters", "amount_value",
-                            // Dangerous, but in no request of an operation.
+                            // Dangerous fields, but in no request of an operation.
                             "flags", "text"}) {
     EXPECT_FALSE(IsDangerousField(other)) << other;
   }

@@ -1,4 +1,4 @@
-// Which key signs for which organization.
+// Finds the key that signs for an organization.
 #ifndef STAMPGATE_GATEWAY_POLICY_KEY_RING_H_
 #define STAMPGATE_GATEWAY_POLICY_KEY_RING_H_
 
@@ -14,20 +14,21 @@
 
 namespace stampgate {
 
-// A key that signs.
+// A key of the gateway.
 struct NamedSigner {
-  std::string name;  // as the config calls it
+  std::string name;  // the key's name in the config
   std::shared_ptr<const Signer> signer;
 };
 
-// Immutable once filled, then thread-safe.
+// Thread-safe after the last Add.
 class KeyRing {
  public:
-  // Adds a key that a checked config names.
+  // Adds `key`, which must come from a checked config.
   void Add(const config::v1::Key& key, std::shared_ptr<const Signer> signer);
 
-  // The key called `name`; with an empty name the first that lists the organization, else the first for all. Null if
-  // there is none, or it may not sign for the organization.
+  // Returns the key called `name`, or null if no key has this name or the key may not sign for the organization. If
+  // `name` is empty, returns the first key that lists the organization, otherwise the first key for all organizations,
+  // or null.
   const NamedSigner* Find(absl::string_view organization_id, absl::string_view name) const;
 
  private:
@@ -40,7 +41,7 @@ class KeyRing {
 
   std::vector<std::unique_ptr<const Entry>> entries_;  // in the order of the config
   std::map<std::string, const Entry*, std::less<>> by_name_;
-  std::map<std::string, const Entry*, std::less<>> by_organization_;  // the first that lists it
+  std::map<std::string, const Entry*, std::less<>> by_organization_;  // the first entry that lists the organization
   const Entry* for_all_ = nullptr;
 };
 

@@ -22,7 +22,7 @@ class NoSigner : public Signer {
 class KeyRingTest : public ::testing::Test {
  protected:
   void Add(const std::string& key) { ring_.Add(testing::Proto<config::v1::Key>(key), std::make_shared<NoSigner>()); }
-  // The name of what is found; empty if nothing is.
+  // Returns the name of the key that the ring finds, or an empty text.
   std::string Find(absl::string_view organization_id, absl::string_view name = "") const {
     const NamedSigner* found = ring_.Find(organization_id, name);
     if (found == nullptr) return "";
@@ -33,7 +33,7 @@ class KeyRingTest : public ::testing::Test {
   KeyRing ring_;
 };
 
-TEST_F(KeyRingTest, TheFirstThatListsTheOrganizationSigns) {
+TEST_F(KeyRingTest, TheFirstKeyThatListsTheOrganizationSigns) {
   Add("name: 'all' all_organizations: true");
   Add("name: 'first' organizations: ['a', 'b']");
   Add("name: 'second' organizations: ['b', 'c']");
@@ -43,14 +43,14 @@ TEST_F(KeyRingTest, TheFirstThatListsTheOrganizationSigns) {
   EXPECT_EQ(Find("d"), "all");
 }
 
-TEST_F(KeyRingTest, OfThoseForAllTheFirstSigns) {
+TEST_F(KeyRingTest, OfTheKeysForAllOrganizationsTheFirstSigns) {
   Add("name: 'one' all_organizations: true");
   Add("name: 'two' all_organizations: true");
   EXPECT_EQ(Find("a"), "one");
   EXPECT_EQ(Find("a", "two"), "two");
 }
 
-TEST_F(KeyRingTest, ANamedKeySignsWhetherOrNotItIsTheFirst) {
+TEST_F(KeyRingTest, ANamedKeySignsAlsoIfItIsNotTheFirst) {
   Add("name: 'first' organizations: 'a'");
   Add("name: 'second' organizations: 'a'");
   Add("name: 'all' all_organizations: true");
@@ -59,7 +59,7 @@ TEST_F(KeyRingTest, ANamedKeySignsWhetherOrNotItIsTheFirst) {
   EXPECT_EQ(Find("a", "all"), "all");
 }
 
-TEST_F(KeyRingTest, ANamedKeyThatMayNotSignForTheOrganizationDoesNotAndNoneStepsIn) {
+TEST_F(KeyRingTest, NoOtherKeyReplacesANamedKeyThatMayNotSignForTheOrganization) {
   Add("name: 'all' all_organizations: true");
   Add("name: 'one' organizations: 'a'");
   EXPECT_EQ(Find("b", "one"), "");
@@ -69,7 +69,7 @@ TEST_F(KeyRingTest, ANamedKeyThatMayNotSignForTheOrganizationDoesNotAndNoneSteps
   EXPECT_EQ(Find("a", "one "), "");
 }
 
-TEST_F(KeyRingTest, OrganizationsAreExact) {
+TEST_F(KeyRingTest, OrganizationIdsMustMatchExactly) {
   Add("name: 'one' organizations: 'abc'");
   for (const char* other : {"", "ab", "abcd", "ABC", " abc", "abc ", "*"}) {
     EXPECT_EQ(Find(other), "") << other;

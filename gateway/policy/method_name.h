@@ -1,4 +1,4 @@
-// What a policy calls methods and their classes.
+// The names of methods and classes in a policy.
 #ifndef STAMPGATE_GATEWAY_POLICY_METHOD_NAME_H_
 #define STAMPGATE_GATEWAY_POLICY_METHOD_NAME_H_
 
@@ -9,14 +9,15 @@
 
 namespace stampgate {
 
-// What a grant calls the method of this full name: "PolicyService/GetPolicy" for
+// Returns the name that a grant uses for a method: "PolicyService/GetPolicy" for the full name
 // "/stampgate.v1.PolicyService/GetPolicy".
 std::string PolicyNameOf(absl::string_view full_name);
 
-// The class as a grant names it: "query".
+// Returns the name that a grant uses for the class of `method`, such as "query".
 std::string ClassNameOf(const ApiMethod& method);
 
-// The one of ApiMethods() called "PolicyService/GetPolicy" or "stampgate.v1.PolicyService/GetPolicy", or null.
+// Returns the method in ApiMethods() that is called "PolicyService/GetPolicy" or
+// "stampgate.v1.PolicyService/GetPolicy", or null.
 const ApiMethod* FindApiMethod(absl::string_view name);
 
 }  // namespace stampgate

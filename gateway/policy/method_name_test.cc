@@ -13,9 +13,9 @@
 namespace stampgate {
 namespace {
 
-// By hand: export, deletion, and changes of policies and keys are dangerous, and so is what moves money; reads are
-// queries; what changes without harm is a write.
-TEST(MethodNameTest, EachMethodIsInTheClassThatItsHarmSays) {
+// The expected classes are chosen by hand. Exports, deletions, changes of policies and keys, and methods that move
+// money are dangerous. Queries only read. Writes change something without harm.
+TEST(MethodNameTest, EachMethodHasTheClassThatFitsItsPossibleHarm) {
   std::map<std::string, std::string> classes;
   for (const ApiMethod& method : ApiMethods()) {
     absl::string_view name = method.full_name;
@@ -62,7 +62,7 @@ TEST(MethodNameTest, AMethodWithoutAClassIsDangerous) {
   EXPECT_EQ(move->policy_class, v1::POLICY_CLASS_DANGEROUS);
 }
 
-TEST(MethodNameTest, OursHaveAShortNameAndOthersDoNot) {
+TEST(MethodNameTest, OnlyMethodsOfStampgateHaveAShortName) {
   const ApiMethod* method = FindApiMethod("PolicyService/GetPolicy");
   ASSERT_NE(method, nullptr);
   EXPECT_EQ(method->full_name, "/stampgate.v1.PolicyService/GetPolicy");
@@ -71,19 +71,19 @@ TEST(MethodNameTest, OursHaveAShortNameAndOthersDoNot) {
   EXPECT_EQ(FindApiMethod("VaultService/Look"), nullptr);
 }
 
-TEST(MethodNameTest, NothingElseIsAName) {
+TEST(MethodNameTest, NoOtherTextIsTheNameOfAMethod) {
   for (const char* name :
        {"", "/", "GetPolicy", "PolicyService", "PolicyService/", "/PolicyService/GetPolicy", "policyservice/getpolicy",
         "PolicyService/getpolicy", "PolicyService/GetPolicy ", " PolicyService/GetPolicy", "PolicyService/*", "*",
         "PolicyService.GetPolicy", "/stampgate.v1.PolicyService/GetPolicy", "v1.PolicyService/GetPolicy",
         "stampgate.v1./PolicyService/GetPolicy", "PolicyService/GetPolic", "PolicyService/GetPolicyX",
-        // Served, but no operation.
+        // Methods that exist, but cannot be granted.
         "grpc.health.v1.Health/Check", "StampService/Prepare", "stampgate.testing.VaultService/Chat"}) {
     EXPECT_EQ(FindApiMethod(name), nullptr) << name;
   }
 }
 
-TEST(MethodNameTest, IsNamedAsAGrantNamesIt) {
+TEST(MethodNameTest, AMethodAndItsClassAreNamedAsInAGrant) {
   EXPECT_EQ(PolicyNameOf("/stampgate.v1.PolicyService/GetPolicy"), "PolicyService/GetPolicy");
   EXPECT_EQ(PolicyNameOf("/another.v1.Service/Get"), "another.v1.Service/Get");
   for (const ApiMethod& method : ApiMethods()) {

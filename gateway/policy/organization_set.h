@@ -1,4 +1,4 @@
-// Organizations by their exact ids.
+// A set of organizations, which match by their exact ids.
 #ifndef STAMPGATE_GATEWAY_POLICY_ORGANIZATION_SET_H_
 #define STAMPGATE_GATEWAY_POLICY_ORGANIZATION_SET_H_
 
@@ -10,7 +10,7 @@
 namespace stampgate {
 
 struct OrganizationSet {
-  // All there are, known or not, and what names none.
+  // If true, the set contains every organization, also those that the config does not list, and also the empty id.
   bool all = false;
   std::set<std::string, std::less<>> ids;
 

@@ -1,4 +1,4 @@
-// Public keys that secrets are exported to, made comparable.
+// Decodes the public keys to which secrets are exported, so that keys can be compared.
 #ifndef STAMPGATE_GATEWAY_POLICY_P256_POINT_H_
 #define STAMPGATE_GATEWAY_POLICY_P256_POINT_H_
 
@@ -9,8 +9,8 @@
 
 namespace stampgate {
 
-// The point of the curve P-256 that `hex` encodes, compressed or not, as the bytes of its compressed form: two texts
-// are the same key exactly if they give the same bytes. Nothing if it is no point.
+// Returns the point of the curve P-256 that `hex` encodes, compressed or not, as the bytes of its compressed form. Two
+// texts encode the same key exactly if these bytes are equal. Returns nullopt if `hex` encodes no point.
 std::optional<std::string> DecodeExportKey(absl::string_view hex);
 
 }  // namespace stampgate

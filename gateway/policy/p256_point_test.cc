@@ -14,7 +14,7 @@ namespace {
 constexpr char kX[] = "6b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296";
 constexpr char kY[] = "4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5";       // odd
 constexpr char kMinusY[] = "b01cbd1c01e58065711814b583f061e9d431cca994cea1313449bf97c840ae0a";  // even
-// A point whose x is 5, and that x plus the field's prime, which fits into 32 bytes.
+// 5 is the x coordinate of a point. 5 plus the field's prime also fits into 32 bytes.
 constexpr char kFive[] = "0000000000000000000000000000000000000000000000000000000000000005";
 constexpr char kFiveAndPrime[] = "ffffffff00000001000000000000000000000001000000000000000000000004";
 constexpr char kFiveY[] = "459243b9aa581806fe913bce99817ade11ca503c64d9a3c533415c083248fbcc";
@@ -41,7 +41,7 @@ TEST(ExportKeyTest, APointAndItsNegativeAreTwoKeys) {
   EXPECT_EQ(Decoded(absl::StrCat("04", kX, kMinusY)), absl::StrCat("02", kX));
 }
 
-TEST(ExportKeyTest, WhatIsNotOnTheCurveIsNoKey) {
+TEST(ExportKeyTest, CoordinatesThatAreNotOnTheCurveAreNoKey) {
   EXPECT_EQ(Decoded(absl::StrCat("04", kX, kX)), None());
   EXPECT_EQ(Decoded(absl::StrCat("04", kY, kX)), None());
   std::string flipped = kY;
@@ -51,7 +51,7 @@ TEST(ExportKeyTest, WhatIsNotOnTheCurveIsNoKey) {
   for (const char* x : {"1", "2", "3", "4"}) EXPECT_EQ(Decoded(absl::StrCat("02", std::string(63, '0'), x)), None());
 }
 
-TEST(ExportKeyTest, ACoordinateHasOneSpelling) {
+TEST(ExportKeyTest, ACoordinateAboveThePrimeIsNoKey) {
   EXPECT_EQ(Decoded(absl::StrCat("02", kFive)), absl::StrCat("02", kFive));
   EXPECT_EQ(Decoded(absl::StrCat("04", kFive, kFiveY)), absl::StrCat("02", kFive));
   EXPECT_EQ(Decoded(absl::StrCat("02", kFiveAndPrime)), None());
@@ -73,7 +73,7 @@ TEST(ExportKeyTest, TheHybridFormIsNoKey) {
   }
 }
 
-TEST(ExportKeyTest, AFormHasItsLength) {
+TEST(ExportKeyTest, AKeyWhoseLengthDoesNotFitItsFormIsNoKey) {
   EXPECT_EQ(Decoded(absl::StrCat("04", kX)), None());
   EXPECT_EQ(Decoded(absl::StrCat("03", kX, kY)), None());
   EXPECT_EQ(Decoded(absl::StrCat("03", kX, "00")), None());
@@ -95,7 +95,7 @@ TEST(ExportKeyTest, GarbageIsNoKey) {
   }
 }
 
-TEST(ExportKeyTest, WhateverIsDecodedIsItsOwnCompressedForm) {
+TEST(ExportKeyTest, EveryDecodedKeyIsItsOwnCompressedForm) {
   std::mt19937 random(20240701);
   int decoded = 0;
   for (int round = 0; round < 5000; ++round) {
@@ -109,7 +109,7 @@ TEST(ExportKeyTest, WhateverIsDecodedIsItsOwnCompressedForm) {
     EXPECT_EQ(key, hex);
     EXPECT_EQ(Decoded(key), key);
   }
-  // About half of all x are those of a point; of eight first bytes two are good.
+  // About half of all x coordinates belong to a point, and two of the eight first bytes are valid.
   EXPECT_GT(decoded, 300);
   EXPECT_LT(decoded, 800);
 }

@@ -1,4 +1,5 @@
-// What the tests of the policy share: folders that are swapped as Kubernetes does it, and keys that are numbers.
+// Helpers for the policy tests: folders whose files are replaced as Kubernetes does it, and keys made from small
+// numbers.
 #ifndef STAMPGATE_GATEWAY_POLICY_TESTING_H_
 #define STAMPGATE_GATEWAY_POLICY_TESTING_H_
 
@@ -12,17 +13,17 @@ namespace stampgate {
 // A new, empty folder, without a slash at its end.
 std::string NewTestFolder();
 
-// Writes a file of mode 0600, replacing what was there.
+// Writes a file of mode 0600, and replaces an existing file.
 void PutTestFile(const std::string& path, absl::string_view content);
 
-// Files as they are mounted from a ConfigMap or a Secret: each a link through "..data", which is itself a link.
+// A folder like a mounted ConfigMap or Secret: each file is a link through "..data", which is itself a link.
 class MountedFolder {
  public:
   using Files = std::map<std::string, std::string>;  // content by name
 
   explicit MountedFolder(const Files& files);
 
-  // Puts a new state in the place of the former, which is then gone: all files at one moment.
+  // Replaces all files at the same moment, then deletes the former files.
   void Swap(const Files& files);
 
   std::string PathOf(absl::string_view name) const;
@@ -32,9 +33,9 @@ class MountedFolder {
   int states_ = 0;
 };
 
-// The text of a key file whose scalar on P-256 is `number`, 1 to 9.
+// Returns the text of a key file with the P-256 private key `number`, which must be 1 to 9.
 std::string KeyText(int number);
-// The points of the scalars 1 and 2, compressed, in hex: the curve's generator and its double.
+// The public keys of the private keys 1 and 2, compressed, in hex.
 extern const char kPointOfOne[];
 extern const char kPointOfTwo[];
 

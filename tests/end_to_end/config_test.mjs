@@ -149,7 +149,7 @@ callers:
     const report = (organizations) =>
       'c may call\ngrant 1: a, b\n  PolicyService/GetPolicy (query)\n' +
       `grant 2: ${organizations}, key main\n  WalletService/ListWalletAccounts (query)\n` +
-      'where a grant names no key, it is signed with\n  key main: b\n  key own: a\n';
+      'where a grant names no key, its calls are signed with\n  key main: b\n  key own: a\n';
     const said = (stdout) => ({ status: 0, signal: null, stdout, stderr: '' });
     assert.deepEqual(await as('c'), said(report(`those in ${join(dirname(file), 'ids')}`) + unknown));
     writeFileSync(join(dirname(file), 'ids'), 'x\ny\n');

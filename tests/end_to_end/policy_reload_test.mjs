@@ -184,7 +184,7 @@ describe('what is replaced is in effect at once and as a whole:', { timeout: HAN
     // A file that says nothing clear says what it said before.
     write(child, 'not an id');
     const [{ message }] = await logLines(gateway, 1, 'reload_failed');
-    assert.match(message, /: callers\[0\]\.grants\[0\]\.organizations_file: has no exact id in line 2$/);
+    assert.match(message, /: callers\[0\]\.grants\[0\]\.organizations_file: line 2 is not an exact id$/);
     assert.equal((await caller.refusal(GET, requestOf())).info.reason, 'DENIED_BY_POLICY');
     assert.notEqual((await caller.refusal(GET, requestOf(child))).info.reason, 'DENIED_BY_POLICY');
   });
@@ -249,7 +249,7 @@ test('what needs a restart is told, and what does not is taken', { timeout: HANG
     calls: { max_deadline: '29s' },
   });
   const [{ message }] = await logLines(gateway, 1, 'restart_needed');
-  assert.equal(message, 'settings besides keys, callers and token_issuers have changed');
+  assert.equal(message, 'settings other than keys, callers and token_issuers have changed');
   await asCaller(gateway, 'c').call(GET, requestOf());
 });
 

@@ -555,7 +555,7 @@ describe('stampgate check --as', () => {
         '  WalletService/ExportWalletAccount (dangerous)\n' +
         `grant 2: ${CHILD}, with delete_without_export\n` +
         '  OrganizationService/DeleteSubOrganization (dangerous)\n' +
-        'where a grant names no key, it is signed with\n' +
+        'where a grant names no key, its calls are signed with\n' +
         `  key other: ${CHILD}\n`,
     );
     assert.equal(status, 0);

@@ -415,7 +415,7 @@ describe('stampgate check', () => {
 
   it('wants one issuer for a claim "iss"', async () => {
     const second = { ...issuer({ jwks_file: 'keys.json' }), name: 'second' };
-    const fault = 'token_issuers[1].issuer: is given already by token_issuers[0].issuer';
+    const fault = 'token_issuers[1].issuer: is already used by token_issuers[0].issuer';
     assert.deepEqual(await check(issuer({ jwks_file: 'keys.json' }), second), [fault]);
   });
 });
