@@ -166,7 +166,7 @@ class CallerCheck {
     WarnOfEvents(grant, path);
   }
 
-  // Without an event log, the event methods return UNIMPLEMENTED to every caller.
+  // Without an event log, the event methods return EVENTS_NOT_CONFIGURED to every caller.
   void WarnOfEvents(const config::v1::Grant& grant, const std::string& path) {
     constexpr absl::string_view kNoLog = "has no effect: without store there is no event log";
     if (config_.has_store() || !config_.events().file().empty()) return;
