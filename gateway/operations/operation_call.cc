@@ -205,6 +205,7 @@ void OperationCall::Record() {
   if (audited && body_.has_value()) decision.body_sha256 = body_->HexDigest();
   record_.audit().Allow(caller_, std::move(decision), [call = shared_from_this()](const absl::Status& recorded) {
     if (!recorded.ok()) return call->EndUnsent(recorded);
+    if (call->EndIfCallerLeft()) return;
     std::visit([&call](const auto& way) { call->SendAs(way); }, call->way_);
   });
 }
@@ -233,6 +234,7 @@ void OperationCall::Sign(const NamedSigner& key) {
 }
 
 void OperationCall::Send(StampedRequest request) {
+  if (EndIfCallerLeft()) return;
   SetExchange(environment_.upstream.Post(
       std::move(request), OptionsIn(operation_.is_submit() ? Lane::kSubmit : Lane::kQuery), ToOutcome(),
       [call = shared_from_this()](UpstreamOutcome outcome) { call->OnLateOutcome(std::move(outcome)); }));
@@ -267,6 +269,19 @@ void OperationCall::Cancel() {
     id = exchange_;
   }
   if (id.has_value()) environment_.upstream.Cancel(*id);
+}
+
+// Called between two steps that may wait: for the disk, and for a signature.
+bool OperationCall::EndIfCallerLeft() {
+  {
+    std::lock_guard lock(mutex_);
+    if (!cancelled_) return false;
+  }
+  TransportFailure unsent;
+  unsent.cause = TransportFailure::Cause::kCancelled;
+  unsent.detail = "the caller has left";
+  OnOutcome(std::move(unsent));
+  return true;
 }
 
 void OperationCall::OnOutcome(UpstreamOutcome outcome) {

@@ -98,6 +98,7 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   UpstreamClient::CallOptions OptionsIn(Lane lane) const;
   UpstreamClient::Done ToOutcome();
   void SetExchange(UpstreamClient::CallId id);
+  bool EndIfCallerLeft();
 
   const CallEnvironment& environment_;
   const Operation& operation_;

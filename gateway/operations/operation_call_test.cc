@@ -846,39 +846,47 @@ TEST_F(OperationCallTest, ALateFailureIsRecordedAsUnknown) {
 
 // ---- Callers that leave, at every moment of a call ----
 
-TEST_F(OperationCallTest, ACallerThatLeavesBeforeTheStartCancelsTheExchange) {
+TEST_F(OperationCallTest, ACallThatItsCallerLeavesBeforeTheStartIsNotSent) {
   Call call;
   const std::shared_ptr<OperationCall> handler = Make("GetPolicy", call);
   handler->Cancel();
   handler->Start(caller(), "", BytesOf(*RequestOf(OperationOf("GetPolicy"), kGet)), absl::Seconds(1));
-  EXPECT_THAT(upstream_.cancelled(), ElementsAre(1));
-  upstream_.End(1, Failure(Cause::kCancelled, false));
   EXPECT_THAT(call.Wait(), StatusIs(Code::kCancelled));
+  EXPECT_THAT(upstream_.sent(), IsEmpty());
 }
 
-TEST_F(OperationCallTest, ACallerThatLeavesWhileTheDecisionIsWrittenCancelsTheExchange) {
+TEST_F(OperationCallTest, ACallThatItsCallerLeavesWhileTheDecisionIsWrittenIsNotSent) {
   UseAudit();
   disk_.HoldSync();
   const Call call = Start("GetPolicy", kGet);
   disk_.WaitUntilHeld();
   call.Cancel();
-  EXPECT_THAT(upstream_.cancelled(), IsEmpty());
   disk_.Release();
-  EXPECT_THAT(upstream_.WaitForCancelled(), ElementsAre(1));
-  upstream_.End(1, Failure(Cause::kCancelled, false));
   EXPECT_THAT(call.Wait(), StatusIs(Code::kCancelled));
+  EXPECT_THAT(upstream_.sent(), IsEmpty());
   EXPECT_THAT(AuditLines("outcome"), SizeIs(1));
 }
 
-TEST_F(OperationCallTest, ACallerThatLeavesWhileTheBodyIsSignedCancelsTheExchange) {
+TEST_F(OperationCallTest, ACallThatItsCallerLeavesWhileTheBodyIsSignedIsNotSent) {
   signer_->Hold();
   const Call call = Start("GetPolicy", kGet);
   call.Cancel();
-  EXPECT_THAT(upstream_.cancelled(), IsEmpty());
+  EXPECT_EQ(call.replies.count(), 0);
   signer_->Answer("30");
-  EXPECT_THAT(upstream_.cancelled(), ElementsAre(1));
-  upstream_.End(1, Failure(Cause::kCancelled, false));
   EXPECT_THAT(call.Wait(), StatusIs(Code::kCancelled));
+  EXPECT_THAT(upstream_.sent(), IsEmpty());
+}
+
+TEST_F(OperationCallTest, AKeyedSubmitThatItsCallerLeavesWhileItIsRememberedWasNotSent) {
+  UseStore();
+  const Call call = Start("CreatePolicies", kKeyedCreate);
+  call.Cancel();
+  store_.Answer(Began(5));
+  EXPECT_THAT(call.Wait(), StatusIs(Code::kCancelled));
+  EXPECT_THAT(upstream_.sent(), IsEmpty());
+  ASSERT_THAT(store_.ends(), SizeIs(1));
+  EXPECT_EQ(store_.ends()[0].first, 5u);
+  EXPECT_EQ(store_.ends()[0].second.kind, AttemptEnd::Kind::kNotSent);
 }
 
 TEST_F(OperationCallTest, ACallerThatLeavesWhileTheExchangeBeginsCancelsItOnce) {

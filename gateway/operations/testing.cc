@@ -53,12 +53,6 @@ std::vector<UpstreamClient::CallId> FakeUpstream::cancelled() const {
   return cancelled_;
 }
 
-std::vector<UpstreamClient::CallId> FakeUpstream::WaitForCancelled() const {
-  std::unique_lock lock(mutex_);
-  EXPECT_TRUE(changed_.wait_for(lock, kHang, [this] { return !cancelled_.empty(); })) << "nothing was cancelled";
-  return cancelled_;
-}
-
 void FakeUpstream::End(CallId id, UpstreamOutcome outcome) {
   const auto* failure = std::get_if<TransportFailure>(&outcome);
   Done done;

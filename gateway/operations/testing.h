@@ -64,8 +64,6 @@ class FakeUpstream final : public UpstreamClient {
   Sent WaitForSent(size_t count = 1) const;
   // Returns the exchanges that were cancelled.
   std::vector<CallId> cancelled() const;
-  // Waits until an exchange is cancelled, and returns the cancelled exchanges.
-  std::vector<CallId> WaitForCancelled() const;
 
   // Passes `outcome` to the exchange's `done`. The exchange then ends, unless `outcome` is a failure with `goes_on`.
   // Fails the test if `done` was already called.
