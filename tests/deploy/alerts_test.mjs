@@ -12,9 +12,14 @@ const command = join(goPrograms, 'promtool');
 const skip = !existsSync(command) && 'deploy/install --tests has not built promtool';
 
 const TARGET = {
-  job: 'stampgate', instance: '10.0.0.7:8081', namespace: 'stampgate', pod: 'stampgate-0', container: 'stampgate', endpoint: 'admin',
+  job: 'stampgate',
+  instance: '10.0.0.7:8081',
+  namespace: 'stampgate',
+  pod: 'stampgate-0',
+  container: 'stampgate',
+  endpoint: 'admin',
 };
-/** Series change after this minute. */
+/** In a fault, series change after this minute. */
 const LAST_GOOD = 5;
 const END = 200;
 const DAY = 86400;
@@ -27,7 +32,7 @@ const rises = (step = 1) => `0x${LAST_GOOD} ${step}+${step}x${END}`;
 /** A gauge that changes once. */
 const becomes = (value, good = 0) => `${good}x${LAST_GOOD} ${value}x${END}`;
 
-/** Series that do not stay as a gateway without calls shows them. Times begin at 0. */
+/** The series that traffic changes in a healthy gateway; the others keep their values. Time begins at 0. */
 const HEALTHY = {
   up: `1x${END}`,
   process_start_time_seconds: `1000x${END}`,
@@ -57,8 +62,9 @@ const HEALTHY = {
 };
 
 /**
- * The faults: each changes series and lets its alert fire, with these labels besides the target's. `after` is the number
- * of minutes between the change and the moment from which the expression holds.
+ * Each fault changes series and lets its alert fire. `labels` are the alert's labels besides those of the target.
+ * `after` is the number of minutes from the change until the expression of the alert holds. The alerts of `also` fire
+ * earlier.
  */
 const FAULTS = [
   { alert: 'StampgateDown', series: { up: becomes(0, 1) } },
@@ -73,7 +79,7 @@ const FAULTS = [
   { alert: 'StampgateLogLinesDropped', series: { stampgate_log_lines_dropped_total: rises() } },
   {
     alert: 'StampgateUpstreamFails',
-    each: ['UPSTREAM_UNREACHABLE', 'UPSTREAM_UNAVAILABLE', 'UPSTREAM_TIMEOUT', 'UPSTREAM_ANSWER_UNREADABLE', 'UPSTREAM_BUSY'],
+    each: ['UNREACHABLE', 'UNAVAILABLE', 'TIMEOUT', 'ANSWER_UNREADABLE', 'BUSY'].map((reason) => `UPSTREAM_${reason}`),
     series: (reason) => ({ [errors(reason)]: rises(300) }),
   },
   {
@@ -133,13 +139,16 @@ const FAULTS = [
   },
   {
     alert: 'StampgateDeliveriesRejected',
-    each: ['missing_header', 'duplicate_header', 'malformed_header', 'method_not_allowed', 'too_large', 'expectation_failed'],
+    each: [
+      'missing_header', 'duplicate_header', 'malformed_header', 'method_not_allowed', 'too_large', 'expectation_failed',
+    ],
     series: (outcome) => ({ [deliveries(outcome)]: becomes(1) }),
   },
   {
     alert: 'StampgateDeliveriesUnverifiable',
     each: [
-      'missing_key', 'unsupported_signature_version', 'unsupported_signature_algorithm', 'invalid_verification_key_algorithm',
+      'missing_key', 'unsupported_signature_version', 'unsupported_signature_algorithm',
+      'invalid_verification_key_algorithm',
     ],
     series: (outcome) => ({ [deliveries(outcome)]: rises() }),
   },
@@ -211,7 +220,11 @@ function testOf(name, baseline, changed, alerts, firing) {
     interval: '1m',
     input_series: [...values].map(([series, text]) => ({ series: withTarget(series), values: text })),
     alert_rule_test: Object.entries(firing).flatMap(([minute, fired]) =>
-      alerts.map(({ alert }) => ({ eval_time: `${minute}m`, alertname: alert, exp_alerts: fired[alert] ? [fired[alert]] : [] })),
+      alerts.map(({ alert }) => ({
+        eval_time: `${minute}m`,
+        alertname: alert,
+        exp_alerts: fired[alert] ? [fired[alert]] : [],
+      })),
     ),
   };
 }
@@ -247,7 +260,10 @@ describe('the alerts', { timeout: HANG_MS, skip }, async () => {
   };
   const check = (rules) => promtool(['check', 'rules', '--lint=all', '--lint-fatal'], { 'rules.json': rules });
   const test = (rules, tests) =>
-    promtool(['test', 'rules'], { 'rules.json': rules, 'tests.json': { rule_files: ['rules.json'], evaluation_interval: '1m', tests } });
+    promtool(['test', 'rules'], {
+      'rules.json': rules,
+      'tests.json': { rule_files: ['rules.json'], evaluation_interval: '1m', tests },
+    });
 
   const rules = readRules();
   const used = new Set(alertsOf(rules).flatMap(({ expr }) => namesIn(expr).selectors.map(({ metric }) => metric)));
@@ -292,9 +308,8 @@ describe('the alerts', { timeout: HANG_MS, skip }, async () => {
 
   it('and the queries of the dashboard are valid expressions', async () => {
     const expressions = panelsOf(readDashboard()).flatMap(({ targets }) => targets.map(({ expr }) => expr));
-    const recordings = (list) => ({
-      groups: [{ name: 'dashboard', rules: list.map((expr, i) => ({ record: `panel_${i}`, expr: expr.replaceAll('$__rate_interval', '5m') })) }],
-    });
+    const record = (expr, i) => ({ record: `panel_${i}`, expr: expr.replaceAll('$__rate_interval', '5m') });
+    const recordings = (list) => ({ groups: [{ name: 'dashboard', rules: list.map(record) }] });
     const { status, stdout, stderr } = await check(recordings(expressions));
     assert.equal(status, 0, stdout + stderr);
     assert.notEqual((await check(recordings(['sum by (code) (rate(stampgate_calls_total))']))).status, 0);

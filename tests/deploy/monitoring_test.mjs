@@ -86,7 +86,7 @@ describe('the names', { timeout: HANG_MS }, async () => {
       [`increase(${errors}{reason=~"UPSTREAM_BUSY|UPSTREAM_BUZY"}[5m]) > 0`, `${errors}{reason="UPSTREAM_BUZY"}`],
       [`increase(${errors}{raeson="UPSTREAM_BUSY"}[5m]) > 0`, `${errors}{raeson="UPSTREAM_BUSY"}`],
       ['up{job="stampgat"} == 0', 'up{job="stampgat"}'],
-      ['histogram_quantile(0.5, sum by (le) (rate(stampgate_call_duration_seconds[5m])))', 'stampgate_call_duration_seconds', 'le'],
+      ['sum by (le) (rate(stampgate_call_duration_seconds[5m]))', 'stampgate_call_duration_seconds', 'le'],
       ['1 > 0', '1 > 0 selects nothing'],
     ]) {
       assert.deepEqual(unknownNames(all, expression), faults);
@@ -111,7 +111,8 @@ describe('the alerts', () => {
 
   it('have thresholds that follow the manifests', () => {
     const objects = readAll();
-    const numberIn = (name) => Number(/> (\d+)$/.exec(alertsOf(readRules()).find(({ alert }) => alert === name).expr)[1]);
+    const alertNamed = (name) => alertsOf(readRules()).find(({ alert }) => alert === name);
+    const numberIn = (name) => Number(/> (\d+)$/.exec(alertNamed(name).expr)[1]);
     assert.equal(podOf(objects).containers[0].resources.limits.memory, '1Gi');
     assert.equal(numberIn('StampgateMemoryHigh'), Math.floor(0.9 * 2 ** 30));
     assert.equal(numberIn('StampgateEventLogFull'), Math.floor(0.9 * configOf(objects).events.retention_bytes));
@@ -179,7 +180,9 @@ describe('the dashboard', () => {
       assert.ok(fieldConfig.defaults.unit, title);
       assert.deepEqual(targets.map(({ refId }) => refId), ['A', 'B', 'C'].slice(0, targets.length), title);
       for (const { expr } of targets) {
-        for (const [variable] of expr.matchAll(/\$\w+/g)) assert.ok(['$instance', '$__rate_interval'].includes(variable), expr);
+        for (const [variable] of expr.matchAll(/\$\w+/g)) {
+          assert.ok(['$instance', '$__rate_interval'].includes(variable), expr);
+        }
       }
     }
   });
