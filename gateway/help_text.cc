@@ -34,15 +34,15 @@ struct Help {
 constexpr Help kHelp[] = {
     {"serve", R"(stampgate serve --config FILE
 
-Serves until SIGTERM or SIGINT, then lets calls in flight end. SIGHUP reloads the config at once.
-Standard output gets the addresses that it listens on. Standard error gets the log, one JSON object a line, including
-faults at the start ("event":"start_failed").
+Serves until SIGTERM or SIGINT, then lets calls in flight end. SIGHUP reloads the config without waiting for
+reload_interval. The gateway prints the addresses that it listens on to standard output. It writes the log to standard
+error, one JSON object a line, including faults at the start ("event":"start_failed").
 
   --config FILE    required: the YAML file; deploy/example.yaml in the source tree documents every setting
 
 Exit status
   0  ended by a signal
-  1  could not start (a fault of the config, a file or a port), or could not continue (the disk of the store failed)
+  1  could not start (a fault in the config, a file or a port), or could not continue (the store's disk failed)
   2  the command line is wrong
 
 Example
@@ -51,16 +51,16 @@ Example
     {"check", R"(stampgate check --config FILE [--as CALLER]
 
 Reads the config and every file that it names, as serve does. Prints every fault or, if there is none, the warnings to
-standard error, one a line with file, line and column. A warning is about a setting that is valid but has no effect: a
-caller without grants, or a grant that can never allow a call.
+standard error, each on one line with file, line and column. A warning is about a setting that is valid but has no
+effect: a caller without grants, or a grant that can never allow a call.
 
   --config FILE    required: the YAML file
   --as CALLER      prints what the caller of this name may do, and with which keys. Reads only the config and the
-                   files of organizations, so it needs no keys or certificates
+                   organization files, so it needs no keys or certificates
 
 Exit status
-  0  no fault; there may be warnings
-  1  faults, or no caller has the name
+  0  the config has no fault; the command may have printed warnings
+  1  the config has faults, or no caller has the name
   2  the command line is wrong
 
 Example
@@ -98,37 +98,38 @@ Example
     {"audit verify", R"(stampgate audit verify --key FILE [--from HEAD] [--head HEAD] AUDIT_FILE
 stampgate audit verify --key FILE [--from HEAD] [--head HEAD] AUDIT_FILE AUDIT_FILE...
 
-Verifies an audit log from its first record to its last, and reports missing records. A single AUDIT_FILE is the file of
-the setting audit.file: its closed files in the same folder are verified too. Several files are verified without others,
-oldest first. A HEAD is the number of a record, a colon, and its MAC: the gateway's log and metrics show the latest
-head, and this command prints that of the last record.
+Verifies an audit log from its first record to its last, and reports missing records. A single AUDIT_FILE must be the
+file of the setting audit.file: the command also verifies its rotated files (AUDIT_FILE.N) in the same folder. If you
+name several files, oldest first, the command verifies only these. A HEAD is the number of a record, a colon, and the
+record's MAC. The gateway's log and metrics have the latest head, and this command prints the head of the last record.
 
   --key FILE       required: the key of the setting audit.key_file
-  --from HEAD      the last record that was archived elsewhere: records up to it may be missing. Without it the log must
-                   begin with record 1
-  --head HEAD      a record that must be there: this detects an end that was cut off before it
+  --from HEAD      the last record that was archived elsewhere: records up to it may be missing. Without this option
+                   the log must begin with record 1
+  --head HEAD      a record that the log must contain: the command detects if the log was cut off before it
 
 Exit status
-  0  whole
-  1  changed: records were changed, added or moved, or are missing in the middle or at the end; or the key is wrong
+  0  the log is complete and unchanged
+  1  records were changed, added or moved, or are missing in the middle or at the end; or the key is wrong
   2  a file or the key cannot be read, or the command line is wrong
-  3  whole, except for an end that a crash has damaged or that is being written
-  4  the beginning is missing, and --from does not cover it; the rest is as with 0 or 3
+  3  as 0, except that a crash has damaged the end of the log, or the gateway is writing it
+  4  the first records are missing, and --from does not cover them; the rest is as with 0 or 3
 
 Example: the records up to 4711 are in an archive
   stampgate audit verify --key audit.key --from 4711:9c1e...f0 audit.log
 )"},
     {"store restored", R"(stampgate store restored --config FILE
 
-Marks the config's store as restored from a copy. Run it before the gateway starts with the copy. Afterwards the gateway
-refuses older cursors, begins timestamps above earlier ones, and sends nothing for older idempotency keys for as long as
-keys are kept.
+Marks the config's store as restored from a copy. Run this command before the gateway starts with the copy. Afterwards
+the gateway refuses older cursors and chooses only timestamps greater than all earlier ones. For the time of the setting
+store.key_retention, it sends nothing for an idempotency key that the copy contains, and refuses a key unknown to the
+store.
 
   --config FILE    required: the YAML file
 
 Exit status
   0  marked
-  1  a fault of the config, no store, a file that is not a store, or a gateway has it open
+  1  the config has a fault or no store, a file is not a store, or a gateway has the store open
   2  the command line is wrong
 
 Example
