@@ -81,12 +81,12 @@ console.log('\nThe gateway denies a call that no grant of this caller allows.');
 const denied = await show('OrganizationService/DeleteSubOrganization', { organization_id, parameters: {} });
 expect('the gateway allowed a call that no grant allows', denied.info?.reason === 'DENIED_BY_POLICY');
 
-console.log('\nThe gateway translates an error of upstream to a gRPC status. Its code says what the caller can do next.');
+console.log('\nThe gateway translates an error of upstream to a gRPC status. Its code says what to do next.');
 const missing = await show('PolicyService/GetPolicy', { organization_id, policy_id: 'no-such-policy' });
 expect('the gateway found a policy that does not exist', missing.info?.domain === 'upstream');
 client.close();
 
-console.log('\nThe audit log has every decision. The gateway signs only after a decision is on disk. The denial above:');
+console.log('\nThe audit log has every decision. The gateway signs only after a decision is on disk. The denial:');
 const records = readFileSync(auditFile, 'utf8').split('\n');
 const denial = records.find((line) => line.includes('"kind":"deny"'));
 expect('the audit log has no denial', denial);
