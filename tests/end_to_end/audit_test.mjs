@@ -270,7 +270,7 @@ describe('the records of denials', async () => {
     for (const { organization_id } of found()) assert.equal(organization_id, ORGANIZATION);
   });
 
-  test("name a stranger's certificate", async (t) => {
+  test('name a stranger by its connection', async (t) => {
     const other = scratch(t);
     const theirs = await auditConfig(other);
     const callers = [{ ...limited, loopback: false, dns_names: ['a.example'] }];
@@ -324,7 +324,7 @@ describe('stampgate audit verify', { timeout: HANG_MS }, async () => {
   test('detects a missing line, and, with the head, a missing end', async () => {
     const lines = log.toString().split('\n').slice(0, -1);
     const without = (n) => `${lines.filter((_, i) => i !== n).join('\n')}\n`;
-    // A fault in the last group of records could come from a crash, so this test changes earlier lines.
+    // A crash can damage the last group of records, so a missing line in that group gives status 3 instead of 1.
     const lastGroup = lines.findLastIndex((line) => line.includes('"previous_mac"'));
     assert.ok(lastGroup > 1);
     for (let n = 0; n < lines.length - 1; ++n) {
