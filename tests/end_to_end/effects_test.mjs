@@ -217,7 +217,7 @@ test('a webhook endpoint can be deleted once', async () => {
   await isNotFound('WebhookService/DeleteWebhookEndpoint', { endpoint_id: identifier(26) });
 });
 
-test('a sub-organization can be deleted only after its wallets and keys were exported', async () => {
+test('a sub-organization can be deleted after its export, or with delete_without_export', async () => {
   const method = 'OrganizationService/DeleteSubOrganization';
   const parameters = {};
   const error = await gateway.refusal(method, { organization_id: subOrganization(1), parameters });

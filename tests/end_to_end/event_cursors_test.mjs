@@ -231,7 +231,7 @@ describe('a cursor', { timeout: 2 * HANG_MS }, async () => {
     assert.deepEqual(logged(own.gateway, 'events_lost'), []); // the first start has reported it
   });
 
-  it('after lost events is refused with DATA_LOSS, also if new events have the lost positions', async (t) => {
+  it('ahead of a log that has lost its end is refused with DATA_LOSS, also if a new event has its position', async (t) => {
     const { own, before, ahead } = await putBack(t);
     rmSync(`${own.file}-mark`);
     await own.start();

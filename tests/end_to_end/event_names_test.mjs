@@ -78,7 +78,7 @@ describe('events of several organizations with the same id', { timeout: HANG_MS 
     await stack.start();
   });
 
-  it('are not confused with an event whose body was changed', async () => {
+  it('are a conflict if the body differs within one organization, and a new event in another', async () => {
     const { cursor } = await stack.gateway.call('EventService/ListEvents', LATEST);
     const json = { organizationId: FIRST, type: 'e' };
     await deliver(simulator, { eventId: 'changed', json });
