@@ -117,7 +117,7 @@ test('a gateway that is killed at any moment loses no event and stores none twic
   const load = startLoad(stack, sum(moments) + moments.length * 4 * SENDERS + 50);
   const follower = new Follower();
   for (const [round, moment] of moments.entries()) {
-    // In every other round the gateway is killed before the subscriber has started.
+    // In every other round the gateway may be killed before the subscriber has started.
     const started = follower.follow(stack.gateway);
     if (round % 2 === 0) await started;
     await progress(load, moment);

@@ -94,7 +94,7 @@ describe('metadata', { timeout: HANG_MS }, async () => {
     });
   }
 
-  it('with a second path does not call another method', async () => {
+  it('with a second path ends the call, and nothing is sent', async () => {
     const { code, sent } = await attempt(stack, [[':path', `/${CANARY}`]]);
     assert.deepEqual([code, sent], [undefined, []]);
   });
@@ -139,7 +139,7 @@ describe('a token', { timeout: HANG_MS }, async () => {
     ['64 kB', 'INVALID_ARGUMENT', [['authorization', `${good[1]}${'x'.repeat(65_000)}`]]],
     ['binary', 'UNAUTHENTICATED', [['authorization-bin', Buffer.from(good[1]).toString('base64')]]],
   ]) { // prettier-ignore
-    it(`sent as ${title} identifies nobody`, async () => {
+    it(`that arrives with ${title} identifies nobody`, async () => {
       const { code, sent } = await attempt(stack, fields);
       assert.deepEqual([code, sent], [expected, []]);
     });

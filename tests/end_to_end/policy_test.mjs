@@ -388,8 +388,8 @@ describe("the policy looks only at the request's organization, and ignores:", ()
       assert.equal(await checkCall('desk', asked(granted, { filter: { [name]: denied } })), true);
       assert.equal(JSON.parse(simulator.requests().at(-1).body).organizationId, granted);
     }
-    // The request is refused, because the query has its own organization. A caller without general operations is denied
-    // first.
+    // The gateway refuses an organizationId at the top level of the parameters. A caller without general operations is
+    // denied before that.
     const { requests } = simulator.stats();
     for (const [caller, id, code] of [['desk', granted, 3], ['desk', denied, 3], ['nobody', granted, 7], ['nobody', denied, 7]]) {
       const { error } = await outcomeOf(caller, asked(id, { organizationId: granted }));
