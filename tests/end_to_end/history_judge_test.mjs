@@ -74,7 +74,7 @@ describe('the judge finds:', () => {
     ],
     'an event that a subscriber saw and the log lost': [
       (h) => A(h).events.push(event(4)),
-      ['subscriber A got event e4 at position 4, which the log has not'],
+      ['subscriber A got event e4 at position 4, which the log does not have'],
     ],
     'a gap in what a subscriber got': [
       (h) => A(h).events.splice(1, 1),
@@ -101,21 +101,21 @@ describe('the judge finds:', () => {
     ],
     'a request that was answered OK and never arrived': [
       (h) => h.attempts.push(attempt('r5', 'plain')),
-      ['request r5 was told OK, and upstream never saw it'],
+      ['request r5 was answered OK, and upstream never saw it'],
     ],
     'a refusal of a request that was carried out in the same call': [
       (h) => Object.assign(h.attempts[2], { outcome: 'refused', code: 'UNAVAILABLE', reason: 'SHUTTING_DOWN' }),
-      ['request r3 was told UNAVAILABLE (SHUTTING_DOWN), and in the same call upstream made an activity'],
+      ['request r3 was answered UNAVAILABLE (SHUTTING_DOWN), and in the same call upstream made an activity'],
     ],
     'TIMESTAMPS_EXHAUSTED after a small step of the clock': [
       (h) => h.attempts.push(attempt('r6', 'plain', { ...exhausted, behindMs: 9 })),
-      ['request r6 was told TIMESTAMPS_EXHAUSTED on a clock that is behind by 9 ms'],
+      ['request r6 was answered TIMESTAMPS_EXHAUSTED on a clock that is behind by 9 ms'],
     ],
     'one activity for two requests': [
       (h) => {
         for (let times = 0; times < 2; ++times) h.attempts.push(attempt('same', 'equal', { activityId: 'x' }));
       },
-      ['two requests were told the same activity x, the second of them same'],
+      ['two requests got the same activity x, the second of them same'],
     ],
     'a request without an allow': [
       (h) => h.requests.push(seen(4, undefined, { bodySha256: 's-query' })),
@@ -135,7 +135,7 @@ describe('the judge finds:', () => {
         const [outcome] = h.audit.splice(2, 1);
         h.audit.push({ ...outcome, reason: 'PROCESS_ENDED' }, { seq: 9, kind: 'start', closed: 1 });
       },
-      ['a process that ended as it should left 1 allows without an outcome'],
+      ['a process that ended normally left 1 allows without an outcome'],
     ],
     'an audit that does not verify': [
       (h) => (h.verification = { status: 1, text: 'files\nBROKEN: line 3\n' }),

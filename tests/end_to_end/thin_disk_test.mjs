@@ -25,7 +25,7 @@ const IMAGE_MEBIBYTES = 64;
 // fail, and the filesystem continues to work.
 const OWN_MEBIBYTES = 10;
 
-/** A mount namespace, as long as a process of ours lives in it; resolves when \`script\` has run there. */
+/** Creates a mount namespace and keeps a process in it. Resolves when `script` has run there. */
 async function startNamespace(script) {
   const child = spawn('unshare', ['-m', 'sh', '-c', `set -e\n${script}\necho ready\nexec cat`], {
     stdio: ['pipe', 'pipe', 'pipe'],
