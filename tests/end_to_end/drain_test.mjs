@@ -1,7 +1,7 @@
 // When the gateway drains under load, every call ends with a response, with upstream's error or with the gateway's
 // error.
 //
-// STAMPGATE_LONG=1: 60 drains in place of 10.
+// With STAMPGATE_LONG=1 the test uses 60 drains instead of 10.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,8 +1,8 @@
 // A full disk: the gateway answers deliveries with 503 until the disk has space, loses no acknowledged event, and still
 // serves reads.
 //
-// The event log is on a small filesystem in the gateway's own mount namespace. STAMPGATE_LONG=1: ten such disks in
-// place of one. STAMPGATE_SEED=... chooses other amounts.
+// The event log is on a small filesystem in the gateway's own mount namespace. With STAMPGATE_LONG=1 the test uses ten
+// such disks instead of one. STAMPGATE_SEED=... chooses other amounts.
 import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,7 +1,8 @@
 // Random sequences of faults while callers, senders and subscribers use the gateway. A judge then checks their records.
 //
-// STAMPGATE_LONG=1: 500 rounds in place of 10. STAMPGATE_SEED=... chooses other schedules. STAMPGATE_ROUND=n runs only
-// round n, and STAMPGATE_ROUND=n-m rounds n to m. STAMPGATE_STEPS=kill,clock uses only these kinds of steps.
+// With STAMPGATE_LONG=1 the test uses 500 rounds instead of 10. STAMPGATE_SEED=... chooses other schedules.
+// STAMPGATE_ROUND=n runs only round n, and STAMPGATE_ROUND=n-m rounds n to m. STAMPGATE_STEPS=kill,clock uses only
+// these kinds of steps.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HANG_MS } from './harness.mjs';

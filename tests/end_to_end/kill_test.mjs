@@ -1,6 +1,6 @@
 // However the gateway ends under load, every acknowledged event is in the log once, and every subscriber receives it.
 //
-// STAMPGATE_LONG=1: 200 kills in place of 20. STAMPGATE_SEED=... chooses other moments.
+// With STAMPGATE_LONG=1 the test uses 200 kills instead of 20. STAMPGATE_SEED=... chooses other moments.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { createPublicKey, verify } from 'node:crypto';

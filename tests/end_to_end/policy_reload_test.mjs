@@ -1,6 +1,6 @@
 // The policy and the keys are replaced while calls are made.
 //
-// STAMPGATE_LONG=1: 5,000 swaps in place of 500. STAMPGATE_SEED=... chooses others.
+// With STAMPGATE_LONG=1 the test uses 5,000 swaps instead of 500. STAMPGATE_SEED=... chooses other random values.
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

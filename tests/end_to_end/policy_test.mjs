@@ -1,6 +1,7 @@
 // Which caller may call which method for which organization, and which key signs: all combinations, and random ones.
 //
-// STAMPGATE_LONG=1: 20,000 random calls in place of 2,000. STAMPGATE_SEED=... chooses others.
+// With STAMPGATE_LONG=1 the test uses 20,000 random calls instead of 2,000. STAMPGATE_SEED=... chooses other random
+// values.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, beforeEach, describe, test } from 'node:test';
@@ -196,10 +197,13 @@ test('the tables of this test contain every method', () => {
 });
 
 describe('a caller may make exactly the calls that its grants allow:', { timeout: HANG_MS }, () => {
-  // The numbers of allowed calls, counted by hand to check the oracle too. There are 29 methods for 4 organizations
-  // each: 5 reads for 2, one of them for the other 2 too, and the key set, which is nobody's; 4 logins and 4 ways to
-  // events for all, and 2 general operations for 2; a deletion of keys for 2 and one of an organization, while what the
-  // others move and export is not within limits; 3 changes and 10 dangerous ones for 2.
+  // The numbers of allowed calls, counted by hand to check the oracle too. Each caller tries 29 methods for each of 4
+  // organizations:
+  // - reader: 5 queries for 2 organizations, one of these for the other 2 too, and the query for the key set, which
+  //   names no organization, 4 times;
+  // - desk: 4 logins and 4 event methods for all 4, and 2 general operations for 2;
+  // - treasurer: the deletion of keys for 2, and of an organization for 1; its other requests exceed its limits;
+  // - keeper: 3 changes and 10 dangerous methods for 2.
   const expectedAllowed = { reader: 16, desk: 36, treasurer: 3, keeper: 26, nobody: 0 };
   for (const { name } of CALLERS) {
     test(name, async () => {

@@ -3,8 +3,8 @@
 // acknowledged before it are in the log or reported as lost.
 //
 // The filesystem is in a file on a small tmpfs. When the tmpfs is full, writes to the device fail. Linux's loop device
-// even reports success for the last write if it wrote only a part of it. STAMPGATE_LONG=1: ten disks in place of two.
-// STAMPGATE_SEED=... chooses other moments.
+// even reports success for the last write if it wrote only a part of it. With STAMPGATE_LONG=1 the test uses ten disks
+// instead of two. STAMPGATE_SEED=... chooses other moments.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 // Floods of the webhook port by hostile peers do not affect honest senders.
 //
-// STAMPGATE_LONG=1: 100,000 unknown keys in place of 10,000. STAMPGATE_SEED=... chooses other key ids.
+// With STAMPGATE_LONG=1 the test uses 100,000 unknown keys instead of 10,000. STAMPGATE_SEED=... chooses other key ids.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { describe, test } from 'node:test';

@@ -1,7 +1,7 @@
 // Requests that resemble deliveries, sent to the real port: the gateway stores none of them, and stores the next honest
 // delivery. verifier_property_test.cc and receiver_framing_test.cc test all kinds of such requests.
 //
-// STAMPGATE_LONG=1: 20,000 mutations in place of 600. STAMPGATE_SEED=... chooses other ones.
+// With STAMPGATE_LONG=1 the test uses 20,000 mutations instead of 600. STAMPGATE_SEED=... chooses other random values.
 import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
 import { headerName } from '../simulator/webhook_signature.mjs';
