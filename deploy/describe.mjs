@@ -1,4 +1,4 @@
-// Formats responses as text for people.
+// Formats responses and errors as readable text.
 import { code } from '../tests/clients/gateway.mjs';
 
 const nameOf = (number) => Object.keys(code).find((name) => code[name] === number);

@@ -1,4 +1,4 @@
-// The policy and the keys are replaced while calls are made.
+// The test replaces the policy and the keys while callers make calls.
 //
 // With STAMPGATE_LONG=1 the test uses 5,000 swaps instead of 500. STAMPGATE_SEED=... chooses other random values.
 import assert from 'node:assert/strict';
@@ -138,7 +138,7 @@ test('while keys and policy are swapped under load, no call fails, and old and n
   t.diagnostic(JSON.stringify({ calls: calls.calls(), faults, swaps: versions.size }));
   assert.deepEqual([...keys], [publicKeyOf('treasury')]);
   assert.equal(versions.size, SWAPS);
-  // Each state was loaded once, and no mixture of two states.
+  // The gateway loaded each state once, and never a mixture of two states.
   assert.equal((await logLines(gateway, SWAPS, 'reloaded')).length, SWAPS);
   assert.ok(faults > 0);
 });

@@ -1,4 +1,4 @@
-// Builds responses as they are sent, their members in the order of recorded responses.
+// Builds the service's responses, with members in the order of recorded responses.
 import { createHash, randomUUID } from 'node:crypto';
 import { codes } from './errors.mjs';
 import { stringify } from './json.mjs';

@@ -33,7 +33,7 @@ function leaksAll(text) {
   for (const leak of LEAKS) assert.ok(text.includes(leak), `${leak} is not in ${text}`);
 }
 
-/** Uses one keep-alive connection. */
+/** Returns a test function that calls `use` with an agent that keeps one connection alive. */
 function withAgent(use) {
   return async () => {
     const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });

@@ -1,4 +1,4 @@
-// The faults of deliveries: changes an attempt before and after signing it.
+// Applies faults to deliveries: changes an attempt before and after signing it.
 import { randomBytes } from 'node:crypto';
 import { FaultError, FaultList, part } from './fault_list.mjs';
 import { privateKeyOfSeed } from './webhook_keys.mjs';

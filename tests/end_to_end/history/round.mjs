@@ -16,7 +16,7 @@ import { UpstreamRecord } from './upstream_record.mjs';
 
 const EVENTS = 100_000; // more than a round can send
 const SENDERS = 6;
-/** The largest difference of the gateway's clock to upstream's. With more, upstream would refuse the timestamps. */
+/** The largest difference between the clocks of gateway and upstream. With more, upstream would refuse timestamps. */
 const MAX_OFFSET_MS = 120_000;
 const MAX_BEHIND_MS = 40_000;
 
