@@ -126,7 +126,7 @@ describe('the config limits deadlines', { timeout: HANG_MS }, () => {
 
 describe('a deadline that leaves no time for upstream', { timeout: HANG_MS }, () => {
   for (const milliseconds of [40, 59]) {
-    it(`(${milliseconds} ms) ends the call with an error, and nothing is sent`, async () => {
+    it(`because it is ${milliseconds} ms ahead ends the call with an error, and nothing is sent`, async () => {
       for (const sample of [SUBMIT, QUERY]) {
         assert.deepEqual(await failureOf(gateway, sample, deadline(milliseconds)), {
           code: 'DEADLINE_EXCEEDED',
@@ -140,7 +140,7 @@ describe('a deadline that leaves no time for upstream', { timeout: HANG_MS }, ()
     });
   }
 
-  it('(it has passed already) ends the call, and nothing is sent', async () => {
+  it('because it has already passed ends the call, and nothing is sent', async () => {
     for (const { method, request } of [SUBMIT, QUERY]) {
       for (const milliseconds of [0, 1]) {
         // gRPC itself may end such a call before the gateway does.

@@ -338,7 +338,7 @@ describe('tokens', { timeout: HANG_MS, concurrency: true }, () => {
     await server.listen();
   });
 
-  it('need no new fetch of keys after a reload that does not change the issuer', async (t) => {
+  it('cause no new fetch of keys after a reload that leaves their issuer unchanged', async (t) => {
     const server = await startKeyServer(t, [jwk(ec, 'ec')]);
     const gateway = await start(t, { jwks_url: server.url });
     const token = bearer(jwt(ec, { kid: 'ec' }));
