@@ -7,8 +7,8 @@
  * @property {string} request the name of the request. All tries of a request have the same name, which is also in the
  * body
  * @property {'plain' | 'timestamped' | 'keyed' | 'equal' | 'query'} kind plain: one try, and the gateway chooses the
- *     timestamp; timestamped: the caller sets timestamp_ms and repeats the call; keyed: the caller sets idempotency_key and
- *     repeats the call; equal: as plain, but all requests have the same parameters
+ *     timestamp; timestamped: the caller sets timestamp_ms and repeats the call; keyed: the caller sets idempotency_key
+ *     and repeats the call; equal: as plain, but all requests have the same parameters
  * @property {'ok' | 'refused' | 'failed' | 'unknown'} outcome refused: the gateway reported that nothing was carried
  * out;
  *     failed: upstream reported it
