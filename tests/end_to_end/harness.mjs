@@ -229,8 +229,7 @@ export async function startGateway(t, { url }, config = {}, { upstream, folder =
  * @param {string} [options.command] another binary
  * @param {object} [options.env] merged over the environment
  * @param {boolean | object} [options.events] if set, the simulator sends the events of all organizations to the
- * gateway. An
- *     object is passed to eventsConfig()
+ *     gateway. An object is passed to eventsConfig()
  */
 export async function startStack(t, { simulator: simulatorOptions, config, upstream, command, env, events } = {}) {
   const folder = scratch(t);

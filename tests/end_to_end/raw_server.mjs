@@ -7,7 +7,7 @@ import { createServer } from 'node:net';
  * @param {(socket: import('node:net').Socket) => void} onRequest called when a complete HTTP request has arrived
  * @param {(socket: import('node:net').Socket) => void} [onConnection] called for each connection
  * @returns {Promise<{url: string, connections: number, requests: number}>} the counts are updated as connections and
- * requests arrive
+ *     requests arrive
  */
 export async function startRawServer(t, onRequest, onConnection = () => {}) {
   const seen = { connections: 0, requests: 0 };

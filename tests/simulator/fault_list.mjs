@@ -10,7 +10,7 @@ export class FaultError extends Error {}
  * @property {Record<string, string[]>} [needed] required options of a kind
  * @property {string[]} match the names that a fault's `match` may contain, besides `nth`
  * @property {(fault: object) => void} [check] throws a FaultError if a fault breaks a rule that the tables cannot
- * express
+ *     express
  */
 
 export class FaultList {

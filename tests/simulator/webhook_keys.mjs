@@ -10,7 +10,7 @@ const hexToBase64url = (hex) => Buffer.from(hex, 'hex').toString('base64url');
 export class WebhookKeys {
   /**
    * @param {{kid: string, seed: string}[]} initial the initial keys, of which the first one signs; a seed has 64 hex
-   * digits
+   *     digits
    * @param {string} operator
    */
   constructor(initial, operator) {

@@ -15,7 +15,7 @@ const EXACT = ['waiting', 'held'];
  * @typedef {object} Target
  * @property {string | null} endpointId
  * @property {() => string | undefined} url called before each attempt; undefined if the target accepts no more
- * deliveries
+ *     deliveries
  */
 
 export class WebhookQueue {

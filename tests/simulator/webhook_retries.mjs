@@ -13,7 +13,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 /**
  * Attempts a delivery until it gets a final response.
  * @param {(number: number) => Promise<Result | undefined>} attempt resolves to undefined if the target has no URL
- * anymore
+ *     anymore
  * @param {object} limits
  * @param {{retryMs: number, maxRetryMs: number}} limits.settings the first delay, which doubles up to the second
  * @param {number} limits.maxAttempts

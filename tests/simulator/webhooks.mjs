@@ -133,7 +133,7 @@ export class Webhooks {
    * @param {string} [event.url] if given, the only URL that receives the event
    * @param {object[]} [event.faults] for attempts at this delivery only
    * @returns {{eventId: string, targets: number, done: Promise<object[]>}} `done` resolves to the deliveries when all
-   * are over
+   *     are over
    * @throws {FaultError} if no endpoint would receive it.
    */
   send(event = {}) {

@@ -28,7 +28,7 @@ export class Follower {
    * @param {import('./stack.mjs').Stack} stack
    * @param {string} name
    * @param {() => boolean} leaves called for each message; if true, the subscriber ends the call and resumes at the
-   * cursor
+   *     cursor
    */
   constructor(stack, name, leaves = () => false) {
     Object.assign(this, { stack, name, leaves });

@@ -5,21 +5,19 @@
  * One try of a call to the gateway.
  * @typedef {object} Attempt
  * @property {string} request the name of the request. All tries of a request have the same name, which is also in the
- * body
+ *     body
  * @property {'plain' | 'timestamped' | 'keyed' | 'equal' | 'query'} kind plain: one try, and the gateway chooses the
  *     timestamp; timestamped: the caller sets timestamp_ms and repeats the call; keyed: the caller sets idempotency_key
  *     and repeats the call; equal: as plain, but all requests have the same parameters
  * @property {'ok' | 'refused' | 'failed' | 'unknown'} outcome refused: the gateway reported that nothing was carried
- * out;
- *     failed: upstream reported it
+ *     out; failed: upstream reported it
  * @property {string} code
  * @property {string} [reason] of the gateway's ErrorInfo
  * @property {string} [activityId]
  * @property {number} from the number of requests that upstream had received when the try began
  * @property {number} until the same number when the next try of the request began, or at the end of the history
  * @property {number} behindMs the largest difference by which the gateway's clock can have been behind the latest
- * timestamp of
- *     any process during the try
+ *     timestamp of any process during the try
  */
 
 /**

@@ -51,8 +51,7 @@ const stepMs = (random) => random.pick([-1, 1]) * random.pick([1, 10, 45, 120]) 
  * @param {string[]} kinds the kinds of steps, each of which occurs at least once
  * @param {number} more the number of further steps, of random kinds
  * @returns {{kind: string, progress: number}[]} the steps, each with its options. `progress` is the number of events
- * and
- *     submits that are answered before the step
+ *     and submits that are answered before the step
  */
 export function makeSchedule(random, kinds, more) {
   const chosen = [...kinds];
