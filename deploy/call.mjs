@@ -21,7 +21,7 @@ function parse(text) {
 
 const [gateway, method, text = '{}'] = process.argv.slice(2);
 if (!method) refuse('an argument is missing');
-if (!methods.has(method)) refuse(`there is no method ${method}`);
+if (!methods.has(method)) refuse(`the API has no method ${method}`);
 const request = parse(text);
 const misspelt = misspeltField(method, request);
 if (misspelt) refuse(`the request of ${method} has no field ${misspelt}`);

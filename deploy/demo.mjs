@@ -1,4 +1,4 @@
-// Makes the calls of deploy/quickstart, and shows their effects.
+// Makes the calls that deploy/quickstart demonstrates, and prints their effects.
 //
 //   node deploy/demo.mjs GATEWAY SIMULATOR_URL ADMIN_URL AUDIT_FILE
 import { randomUUID } from 'node:crypto';
@@ -17,7 +17,7 @@ const client = connect(gateway);
 
 function expect(what, holds) {
   if (holds) return;
-  console.error(`the demonstration went wrong: ${what}`);
+  console.error(`the demonstration failed: ${what}`);
   process.exit(1);
 }
 
@@ -28,20 +28,20 @@ async function control(path, method = 'GET', body = undefined) {
 }
 
 /**
- * Makes a call and shows it, the request that the gateway sent, and the response. Resolves to the response or to the
- * error.
+ * Makes a call. Prints it, the request that the gateway sent upstream, and the response. Resolves to the response or to
+ * the error.
  */
 async function show(method, request) {
   console.log(`\n-- ${method} ${JSON.stringify(request)}`);
   await control('requests', 'DELETE');
   const answer = await call(client, method, request).catch((error) => error);
   const { requests } = await control('requests');
-  // The gateway also fetches the webhooks' keys, independently of calls.
+  // The gateway's GET requests fetch the webhook key set and belong to no call.
   const posts = requests.filter((sent) => sent.method === 'POST');
   if (posts.length === 0) console.log('nothing was sent upstream');
   for (const { path, body, headers } of posts) {
     const stamp = headers.find(([name]) => name.toLowerCase() === 'x-stamp')[1];
-    console.log(`what went out: POST ${path}`);
+    console.log(`the gateway sent: POST ${path}`);
     console.log(`  X-Stamp: ${stamp.slice(0, 40)}... (${stamp.length} characters)\n  ${body}`);
   }
   const isError = answer instanceof Error;
@@ -49,7 +49,7 @@ async function show(method, request) {
   return answer;
 }
 
-console.log('\nA typed call becomes a stamped POST, and its activity a typed answer.');
+console.log('\nThe gateway translates a typed call to a stamped POST, and the activity to a typed response.');
 const consensus = 'approvers.count() >= 2';
 const policy = { policy_name: 'two of three', effect: 'EFFECT_ALLOW', consensus, notes: '' };
 const submit = { organization_id, parameters: { policies: [policy] }, idempotency_key: randomUUID() };
@@ -61,37 +61,38 @@ console.log('\nA query finds it.');
 const found = await show('PolicyService/GetPolicy', { organization_id, policy_id });
 expect('the policy was not found', found.policy?.policy_name === 'two of three');
 
-console.log('\nUpstream acts, and its answer is lost: the outcome is unknown, and the error says so.');
+console.log('\nUpstream carries out a call, and its response is lost. The error says that the outcome is unknown.');
 const name = { organization_id, parameters: { organization_name: 'Renamed' }, idempotency_key: randomUUID() };
 await control('faults', 'POST', { kind: 'readAndClose', match: { path: 'update_organization_name' } });
 const lost = await show('OrganizationService/UpdateOrganizationName', name);
 expect('the outcome was known', lost.info?.reason === 'OUTCOME_UNKNOWN');
 
-console.log('\nThe same request with the same key sends the same bytes, and brings the activity of the first try.');
+console.log('\nThe caller repeats the request with the same key. The gateway sends the same bytes again, and upstream');
+console.log('returns the activity of the first try.');
 const renamed = await show('OrganizationService/UpdateOrganizationName', name);
 expect('the repetition failed', renamed.activity?.status === 'ACTIVITY_STATUS_COMPLETED');
 expect('the bytes differ', renamed.activity.fingerprint === lost.info.metadata.fingerprint);
 
-console.log('\nA request that breaks rules is refused with all of them at once, before anything is signed.');
+console.log('\nThe gateway refuses an invalid request before it signs anything. The error lists all violations.');
 const refused = await show('WalletService/ListWalletAccounts', { pagination_options: { limit: 101 } });
-expect('a bad request was let through', refused.info?.reason === 'INVALID_REQUEST');
+expect('the gateway accepted an invalid request', refused.info?.reason === 'INVALID_REQUEST');
 
-console.log('\nWhat no grant of this caller allows is denied.');
+console.log('\nThe gateway denies a call that no grant of this caller allows.');
 const denied = await show('OrganizationService/DeleteSubOrganization', { organization_id, parameters: {} });
-expect('a call was allowed that no grant allows', denied.info?.reason === 'DENIED_BY_POLICY');
+expect('the gateway allowed a call that no grant allows', denied.info?.reason === 'DENIED_BY_POLICY');
 
-console.log('\nAn error of upstream arrives as a status that says what to do next.');
+console.log('\nThe gateway translates an error of upstream to a gRPC status. Its code says what to do next.');
 const missing = await show('PolicyService/GetPolicy', { organization_id, policy_id: 'no-such-policy' });
-expect('a policy was found that is not there', missing.info?.domain === 'upstream');
+expect('the gateway found a policy that does not exist', missing.info?.domain === 'upstream');
 client.close();
 
-console.log('\nThe audit has every decision, on the disk before anything was signed. That of the denial:');
+console.log('\nThe audit log has every decision. The gateway signs only after a decision is on disk. The denial:');
 const records = readFileSync(auditFile, 'utf8').split('\n');
 const denial = records.find((line) => line.includes('"kind":"deny"'));
-expect('the audit has no denial', denial);
+expect('the audit log has no denial', denial);
 console.log(`  ${denial}`);
 
-console.log("\nThe admin port counts them:");
+console.log('\nThe metrics on the admin port count the calls:');
 const metrics = await (await fetch(`${admin}/metrics`)).text();
 const counted = metrics.split('\n').filter((line) => /^stampgate_calls_total\{.*OrganizationService/.test(line));
 expect('the metrics count no call', counted.length > 0);

@@ -1,5 +1,5 @@
-// Shows the events of deploy/quickstart: a subscriber receives the changes that the calls caused, is killed, and misses
-// nothing.
+// Demonstrates events for deploy/quickstart: a subscriber receives the event that a call caused. It is killed, starts
+// again, and receives the event that it missed.
 //
 //   node deploy/demo_events.mjs GATEWAY SIMULATOR_URL WEBHOOK_URL CURSOR_FILE
 import { spawn } from 'node:child_process';
@@ -18,7 +18,7 @@ if (!cursorFile) {
 const organizationId = '11111111-2222-4333-8444-555555555555';
 const client = connect(gateway);
 
-/** A running deploy/subscriber.mjs, whose output is shown. */
+/** A running deploy/subscriber.mjs. Prints each line of its output. */
 class Subscriber {
   #waiting = [];
   #lines = [];
@@ -34,7 +34,7 @@ class Subscriber {
     });
   }
 
-  /** Resolves when it has printed a line with `text` in it. */
+  /** Resolves when the subscriber has printed a line that contains `text`. */
   said(text) {
     return new Promise((resolve) => {
       const look = () => this.#lines.some((line) => line.includes(text)) && (resolve(), true);
@@ -51,7 +51,7 @@ class Subscriber {
 }
 
 function fail(what) {
-  console.error(`the demonstration went wrong: ${what}`);
+  console.error(`the demonstration failed: ${what}`);
   process.exit(1);
 }
 setTimeout(() => fail('an event did not arrive'), 60_000).unref();
@@ -69,25 +69,25 @@ async function createPolicy(name) {
     parameters: { policies: [policy] },
     idempotency_key: randomUUID(),
   });
-  console.log(`  caller: CreatePolicies gave activity ${activity.id}`);
+  console.log(`  caller: CreatePolicies returned activity ${activity.id}`);
   return activity.id;
 }
 
 await control('webhooks/endpoints', 'PUT', { organizationId, urls: [webhookUrl] });
 
-console.log('\nA subscriber is told what came of a call: upstream signed it, the gateway verified and stored it.');
+console.log('\nA subscriber receives the event of a call. Upstream signed it; the gateway verified and stored it.');
 const first = new Subscriber();
 await first.said('subscribing from the beginning');
-await first.said(await createPolicy('told at once'));
-await first.said('place kept');
+await first.said(await createPolicy('while the subscriber runs'));
+await first.said('saved the cursor');
 
-console.log('\nThe subscriber is killed. Events go on.');
+console.log('\nThe subscriber is killed. Another call causes an event.');
 await first.kill();
-const missed = await createPolicy('told later');
+const missed = await createPolicy('while no subscriber runs');
 
-console.log('\nIt starts again where it stopped, and is told what it missed.');
+console.log('\nThe subscriber starts again at the saved cursor, and receives the event that it missed.');
 const second = new Subscriber();
-await second.said('subscribing where it stopped');
+await second.said('subscribing from the saved cursor');
 await second.said(missed);
 await second.kill();
 client.close();

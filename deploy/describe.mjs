@@ -1,9 +1,9 @@
-// Formats responses as text for people.
+// Formats responses and errors as readable text.
 import { code } from '../tests/clients/gateway.mjs';
 
 const nameOf = (number) => Object.keys(code).find((name) => code[name] === number);
-// The votes would repeat the whole user and the body.
-const brief = (key, value) => (key === 'votes' ? `(${value.length} left out here)` : value);
+// Omits the votes, because each contains the whole user.
+const brief = (key, value) => (key === 'votes' ? `(${value.length} omitted)` : value);
 
 /** A message as indented JSON. */
 export const describeMessage = (message) => JSON.stringify(message, brief, 2).replace(/^/gm, '  ');

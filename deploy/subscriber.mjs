@@ -1,9 +1,10 @@
-// A consumer of events that misses none: it saves the cursor of processed events, and starts again there.
+// A subscriber that misses no event: it saves the cursor of the events that it has processed, and resumes at that
+// cursor.
 //
 //   node deploy/subscriber.mjs GATEWAY CURSOR_FILE    prints a line for each event, until Ctrl-C
 //
-// It may receive events again whose cursor it has not saved, so processing an event twice must do no harm. A real
-// consumer saves its cursor in the same transaction as its results.
+// If it ends before it has saved the cursor of an event, it receives this event again, so processing an event twice
+// must do no harm. In production, save the cursor in the same transaction as the results.
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { code, connect, stream } from '../tests/clients/gateway.mjs';
@@ -28,15 +29,15 @@ for (;;) {
   const start = existsSync(cursorFile)
     ? { cursor: readFileSync(cursorFile, 'utf8') }
     : { end: 'LOG_END_EARLIEST' };
-  console.log(`subscribing ${start.cursor ? 'where it stopped' : 'from the beginning'}`);
+  console.log(`subscribing from ${start.cursor ? 'the saved cursor' : 'the beginning'}`);
   try {
     for await (const { events = [], cursor } of stream(client, 'EventService/Subscribe', start)) {
       events.forEach(dealWith);
       keep(cursor);
-      if (events.length > 0) console.log('place kept');
+      if (events.length > 0) console.log('saved the cursor');
     }
   } catch (error) {
-    // The gateway restarts or cannot be reached; any other error needs an operator.
+    // UNAVAILABLE: the gateway restarts or cannot be reached. Any other error needs an operator.
     if (error.code !== code.UNAVAILABLE) throw error;
     const { seconds = 0, nanos = 0 } = error.retryInfo?.retry_delay ?? { seconds: 1 };
     console.log(`${error.details}; trying again`);

@@ -34,15 +34,15 @@ struct Help {
 constexpr Help kHelp[] = {
     {"serve", R"(stampgate serve --config FILE
 
-Serves until SIGTERM or SIGINT, then waits for the end of calls in flight. SIGHUP reloads the config immediately.
-Prints the addresses at which it listens to standard output. Writes the log to standard error, one JSON object per line;
-if the start fails, the log contains the faults ("event":"start_failed").
+Serves until SIGTERM or SIGINT, then lets calls in flight end. SIGHUP reloads the config without waiting for
+reload_interval. The gateway prints the addresses that it listens on to standard output. It writes the log to standard
+error, one JSON object a line, including faults at the start ("event":"start_failed").
 
   --config FILE    required: the YAML file; deploy/example.yaml in the source tree documents every setting
 
 Exit status
-  0  a signal has ended the gateway
-  1  the gateway could not start (a fault of the config, a file or a port), or the disk of its store failed
+  0  ended by a signal
+  1  could not start (a fault in the config, a file or a port), or could not continue (the store's disk failed)
   2  the command line is wrong
 
 Example
@@ -50,17 +50,17 @@ Example
 )"},
     {"check", R"(stampgate check --config FILE [--as CALLER]
 
-Reads the config and every file that it names, as serve does. Prints all faults to standard error or, if there are none,
-all warnings. Each has its own line, with file, line and column. A warning names a setting that is valid but has no
+Reads the config and every file that it names, as serve does. Prints every fault or, if there is none, the warnings to
+standard error, each on one line with file, line and column. A warning is about a setting that is valid but has no
 effect: a caller without grants, or a grant that can never allow a call.
 
   --config FILE    required: the YAML file
-  --as CALLER      prints what the caller with this name may do, and which keys sign for it. Reads only the config and
-                   the files of organizations, so it needs no keys or certificates
+  --as CALLER      prints what the caller of this name may do, and with which keys. Reads only the config and the
+                   organization files, so it needs no keys or certificates
 
 Exit status
-  0  no fault; there may be warnings
-  1  there are faults, or no caller has this name
+  0  the config has no fault; the command may have printed warnings
+  1  the config has faults, or no caller has the name
   2  the command line is wrong
 
 Example
@@ -99,8 +99,8 @@ Example
 stampgate audit verify --key FILE [--from HEAD] [--head HEAD] AUDIT_FILE AUDIT_FILE...
 
 Verifies an audit log from its first record to its last, and reports missing records. A single AUDIT_FILE must be the
-file of the setting audit.file: the command also verifies the closed files (full files that the gateway has renamed) in
-the same folder. If you name several files, oldest first, the command verifies only these. A HEAD names a record: it is
+file of the setting audit.file: the command also verifies the closed files (AUDIT_FILE.N, full files that the gateway has
+renamed) in the same folder. If you name several files, oldest first, the command verifies only these. A HEAD names a record: it is
 the record's number, a colon, and its MAC. The gateway's log and metrics show the head of the last record, and this
 command prints it.
 
@@ -121,15 +121,16 @@ Example, if the records up to 4711 are in an archive
 )"},
     {"store restored", R"(stampgate store restored --config FILE
 
-Marks the store that the config names as restored from a copy. Run this before you start the gateway with the copy.
-Afterwards the gateway refuses older cursors, and gives submits timestamps above all earlier ones. For the time of the
-setting store.key_retention, it sends nothing for older idempotency keys.
+Marks the config's store as restored from a copy. Run this command before the gateway starts with the copy. Afterwards
+the gateway refuses older cursors and chooses only timestamps greater than all earlier ones. For the time of the setting
+store.key_retention, it sends nothing for an idempotency key that the copy contains, and refuses a key unknown to the
+store.
 
   --config FILE    required: the YAML file
 
 Exit status
-  0  the store is marked
-  1  the config has a fault or no store, a file is not a store, or a gateway uses the store
+  0  marked
+  1  the config has a fault or no store, a file is not a store, or a gateway has the store open
   2  the command line is wrong
 
 Example

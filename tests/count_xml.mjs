@@ -1,5 +1,6 @@
-// Counts the test cases of a `bazel test` by the XML reports that its --build_event_json_file names, and prints
-// "PASSED FAILED SKIPPED". A target without cases in its report counts as one case; so does one that failed beside them.
+// Counts the test cases of a `bazel test` in the XML reports that its --build_event_json_file names, and prints
+// "PASSED FAILED SKIPPED". A target without cases in its report counts as one case. If a target failed although none of
+// its cases did, this counts as one more failed case.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -13,7 +14,7 @@ for (const { testResult } of events.map((line) => JSON.parse(line))) {
   const ok = testResult.status === 'PASSED';
   const report = testResult.testActionOutput?.find(({ name }) => name === 'test.xml');
   const xml = report === undefined ? '' : readFileSync(fileURLToPath(report.uri), 'utf8');
-  // GoogleTest's cases and Node's: <testcase ... /> or <testcase ...>...</testcase>. Node leaves ">" in names as it is.
+  // GoogleTest and Node write <testcase ... /> or <testcase ...>...</testcase>. Node does not escape ">" in names.
   const cases = xml.match(/<testcase\b(?:"[^"]*"|[^">])*?(?:\/>|>[\s\S]*?<\/testcase>)/g) ?? [];
   const bad = cases.filter((text) => /<(failure|error)\b/.test(text)).length;
   const out = cases.filter((text) => /result="(skipped|suppressed)"|<skipped\b/.test(text)).length;

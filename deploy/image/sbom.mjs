@@ -1,7 +1,7 @@
-// Prints the content of the image, as SPDX 2.3 in JSON: node sbom.mjs BINARY PACKAGE...
+// Prints the list of the image's software, as SPDX 2.3 in JSON: node sbom.mjs BINARY PACKAGE...
 //
-// dpkg finds the Debian packages that files come from; the list also has what the compiler put into the binary from
-// headers and protos. The output does not depend on when or where it is made.
+// The list has the binary, the Debian packages that the arguments name, and the packages whose headers or protos are
+// compiled into the binary. The output does not depend on the time or the machine.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -67,7 +67,8 @@ const stampgate = {
   checksums: [{ algorithm: 'SHA256', checksumValue: sha256 }],
 };
 const shipped = debianPackages(names);
-// Boost's HTTP parser is headers only; the messages of google.rpc are compiled from npm's package of protos.
+// Two packages are compiled into the binary: Boost, for its HTTP parser in headers; and an npm package with the protos
+// of google.rpc.
 const [boost] = query('--search', '/usr/include/boost/version.hpp').split(':');
 const compiledIn = [...debianPackages([boost]), npmPackage('google-proto-files')];
 
@@ -93,7 +94,7 @@ const document = {
     ...compiledIn.map((each) => relate(stampgate.SPDXID, 'STATIC_LINK', each)),
   ],
 };
-// It must be unique to this content.
+// SPDX requires a namespace that is unique to this document.
 const digest = createHash('sha256').update(JSON.stringify(document)).digest('hex');
 document.documentNamespace = `https://stampgate.dev/spdx/${document.name}-${digest}`;
 console.log(JSON.stringify(document, null, 2));

@@ -1,4 +1,5 @@
-// The gateway takes the example's config, once what is missing in it has been put in, and grants what it says.
+// The gateway accepts the config of deploy/kubernetes/example after the webhook path is filled in, and grants each of
+// the three callers its methods.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
@@ -10,7 +11,7 @@ import { configTextOf, find, readAll } from './manifests.mjs';
 
 const PLACEHOLDER = '{openssl rand -hex 16}';
 
-/** Lays out what the pod has under `folder`, and gives the path of the config. */
+/** Creates under `folder` the files that the pod has. Returns the path of the config. */
 async function layOut(folder, edit = (text) => text.replace(PLACEHOLDER, '0123456789abcdef0123456789abcdef')) {
   const objects = readAll();
   const at = (...names) => join(folder, ...names);
@@ -44,7 +45,7 @@ describe("the example's config", { timeout: HANG_MS }, () => {
     assert.equal(status, 0, stderr);
   });
 
-  it('does not as long as the webhook path is not put in', async (t) => {
+  it('fails `stampgate check` until the webhook path is filled in', async (t) => {
     const config = await layOut(scratch(t), (text) => text);
     const { status, stderr } = await run(['check', '--config', config]);
     assert.equal(status, 1);
@@ -52,7 +53,7 @@ describe("the example's config", { timeout: HANG_MS }, () => {
     assert.equal(stderr.trim().split('\n').length, 1, stderr);
   });
 
-  it('grants each team its part', async (t) => {
+  it('grants each team its own methods and no others', async (t) => {
     const config = await layOut(scratch(t));
     const said = {};
     for (const caller of ['payments', 'support', 'login']) {

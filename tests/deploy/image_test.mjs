@@ -1,4 +1,5 @@
-// The image: what is in it, and that the gateway works in it as Kubernetes would run it. This needs no container runtime.
+// Tests the content of the image, and that the gateway works in it as Kubernetes would run it. Needs no container
+// runtime.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
@@ -15,7 +16,7 @@ import { USER, collectTree, runner, whyNoRun } from './image_tree.mjs';
 
 const tree = collectTree({ after });
 
-/** Every path in the tree, from its root, with what lstat says. */
+/** Every path in the image's tree, from its root, with the result of lstat. */
 function contents(folder = '') {
   return readdirSync(join(tree, folder)).sort().flatMap((name) => {
     const path = `${folder}/${name}`;
@@ -25,7 +26,7 @@ function contents(folder = '') {
 }
 
 describe('the image', { timeout: 2 * HANG_MS }, () => {
-  it('holds two programs: the gateway and the loader', () => {
+  it('contains two programs only: the gateway and the loader', () => {
     const programs = contents().filter(({ stat }) => stat.isFile() && stat.mode & 0o111).map(({ path }) => path);
     assert.equal(programs.length, 2, programs.join());
     assert.ok(programs.includes('/stampgate'));
@@ -35,17 +36,17 @@ describe('the image', { timeout: 2 * HANG_MS }, () => {
     }
   });
 
-  it('holds files, folders and links, none of which anybody may write to or that change the user', () => {
+  it('contains only files, folders and links, with no write permission and no setuid bit', () => {
     for (const { path, stat } of contents()) {
       assert.ok(stat.isFile() || stat.isDirectory() || stat.isSymbolicLink(), path);
       if (stat.isSymbolicLink()) continue;
       assert.equal(stat.mode & 0o7000, 0, path);
-      // What the volume is mounted over, for those who run it without one.
+      // The volume is mounted on this folder. Without a volume the gateway writes to the folder itself.
       if (path !== '/var/lib/stampgate') assert.equal(stat.mode & 0o222, 0, path);
     }
   });
 
-  it('holds nothing of whoever made it: no key, no authority of this machine, no path of it', () => {
+  it('contains nothing of the machine that built it: no key, no CA certificate, no path', () => {
     const bundle = readFileSync(join(tree, 'etc/ssl/certs/ca-certificates.crt'), 'utf8');
     const packaged = execFileSync('dpkg-query', ['--listfiles', 'ca-certificates'], { encoding: 'utf8' })
       .split('\n').filter((path) => /^\/usr\/share\/ca-certificates\/.*\.crt$/.test(path));
@@ -59,13 +60,13 @@ describe('the image', { timeout: 2 * HANG_MS }, () => {
     }
   });
 
-  it('is the same each time', (t) => {
+  it('has the same bytes each time that collect runs', (t) => {
     const pack = ['--sort=name', '-cf', '-', '.'];
     const bytes = (folder) => execFileSync('tar', pack, { cwd: folder, maxBuffer: 2 ** 28 });
     assert.ok(bytes(tree).equals(bytes(collectTree(t))));
   });
 
-  it('lists every Debian package that a file comes from, with its version, and what was compiled in', () => {
+  it('lists every Debian package that a file comes from, with its version, and the packages compiled into the binary', () => {
     const sbom = JSON.parse(readFileSync(join(tree, 'usr/share/stampgate/sbom.spdx.json'), 'utf8'));
     assert.equal(sbom.spdxVersion, 'SPDX-2.3');
     const ids = sbom.packages.map(({ SPDXID }) => SPDXID);
@@ -74,7 +75,7 @@ describe('the image', { timeout: 2 * HANG_MS }, () => {
       .filter((each) => each.relationshipType === type && each.spdxElementId === 'SPDXRef-stampgate')
       .map(({ relatedSpdxElement }) => sbom.packages.find(({ SPDXID }) => SPDXID === relatedSpdxElement));
 
-    // Whose is each library? dpkg is asked about the library's own path on this machine, not about what collect noted.
+    // Asks dpkg which package owns each library on this machine, independently of the names that collect wrote.
     const linked = execFileSync('ldd', [binary('gateway/stampgate')], { encoding: 'utf8' });
     const paths = [...linked.matchAll(/(\/\S+) \(0x/g)].map(([, path]) => path);
     const owners = paths.map((path) => {
@@ -93,7 +94,7 @@ describe('the image', { timeout: 2 * HANG_MS }, () => {
     assert.deepEqual(related('STATIC_LINK').map(({ name }) => name), ['libboost1.74-dev', 'google-proto-files']);
   });
 
-  it('is not made from a program with a library that is of no package', (t) => {
+  it('is not made if a library of the program belongs to no Debian package', (t) => {
     const folder = scratch(t);
     const linked = execFileSync('ldd', [binary('gateway/stampgate')], { encoding: 'utf8' });
     const [, sodium] = /libsodium\S* => (\S+)/.exec(linked);
@@ -103,11 +104,14 @@ describe('the image', { timeout: 2 * HANG_MS }, () => {
       { encoding: 'utf8', env: { ...process.env, LD_LIBRARY_PATH: folder } },
     );
     assert.equal(status, 1);
-    assert.match(stderr, /libsodium\.so\.23 is of no Debian package/);
+    assert.match(stderr, /libsodium\.so\.23 belongs to no Debian package/);
   });
 });
 
-/** A folder as Kubernetes mounts a secret: links to a folder that can be swapped, root's files, open to the group. */
+/**
+ * Creates a folder as Kubernetes mounts a secret: symbolic links lead to a folder that can be replaced, root owns the
+ * files, and the group may read them. Returns a function from a file's name to its path.
+ */
 function mountSecret(folder, files) {
   const version = join(folder, '..2026_11_21');
   mkdirSync(version, { recursive: true });
@@ -124,7 +128,7 @@ const { privateKey, curve } = apiKeyNamed('gateway p256');
 const keyFiles = (folder) => mountSecret(join(folder, 'keys'), { 'main.key': `${privateKey}:${curve}\n` });
 
 describe('in the image, as Kubernetes would run it', { timeout: 2 * HANG_MS, skip: whyNoRun() }, () => {
-  it('the loader finds every library, and notices one that is missing', (t) => {
+  it('the loader finds every library, and fails if one is missing', (t) => {
     const own = collectTree(t);
     const folder = scratch(t);
     const loader = contents().find(({ path }) => /\/ld-linux[^/]*$/.test(path)).path;
@@ -140,7 +144,7 @@ describe('in the image, as Kubernetes would run it', { timeout: 2 * HANG_MS, ski
     assert.match(stderr, /libsodium/);
   });
 
-  it('the program says its version, and checks a config', async (t) => {
+  it('the gateway prints its version, and checks a config', async (t) => {
     const own = collectTree(t);
     const folder = scratch(t);
     const command = runner(own, folder);
@@ -162,7 +166,7 @@ describe('in the image, as Kubernetes would run it', { timeout: 2 * HANG_MS, ski
     assert.equal(bad.status, 1);
   });
 
-  it('the gateway makes calls and keeps events, without rights and in a root that it cannot write to', async (t) => {
+  it('the gateway makes calls and stores events, without capabilities and with a read-only root folder', async (t) => {
     const own = collectTree(t);
     const folder = scratch(t);
     const simulator = await startSimulator();

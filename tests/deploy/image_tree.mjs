@@ -1,5 +1,5 @@
-// The image's root folder, gathered as the recipe does it, and programs run in it as a container runtime would: without
-// a container runtime.
+// Creates the image's root folder as the Dockerfile does, and runs programs in it as a container runtime would. Needs
+// no container runtime.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,11 +9,11 @@ import { binary, root } from '../paths.mjs';
 /** The image's user and group. */
 export const USER = 65532;
 
-/** Gathers the image in a folder that is removed when the test `t`, or `{after}` of a file, has ended: its path. */
+/** Creates the image's root folder and returns its path. The folder is removed when `t`, a test or `{after}`, ends. */
 export function collectTree(t) {
   const place = mkdtempSync(join(tmpdir(), 'stampgate-image-'));
   t.after(() => {
-    execFileSync('chmod', ['-R', 'u+w', place]); // for whoever is not root
+    execFileSync('chmod', ['-R', 'u+w', place]); // so that a user other than root can remove it
     rmSync(place, { recursive: true });
   });
   const tree = join(place, 'root');
@@ -21,7 +21,7 @@ export function collectTree(t) {
   return tree;
 }
 
-/** Why programs cannot be run in a tree on this machine; undefined if they can. */
+/** The reason why this machine cannot run programs in a tree of the image; undefined if it can. */
 export function whyNoRun() {
   if (process.getuid() !== 0) return 'only root can change the root folder';
   const { status } = spawnSync('unshare', ['--mount', 'true']);
@@ -29,9 +29,9 @@ export function whyNoRun() {
 }
 
 /**
- * Writes a command that runs `program` with the command's arguments in `tree`: as USER, without any capability, with a
- * root folder that is read-only, and the folder `volume` under its own path. Its process becomes the
- * program's. It changes `tree`: it makes the folders that are mounted on, as a runtime does.
+ * Writes a script and returns its path. The script executes `program` with the script's arguments in `tree`: as USER,
+ * without capabilities, with a read-only root folder, and with the folder `volume` at its own path. This function
+ * creates the mount points in `tree`, as a container runtime does.
  */
 export function runner(tree, volume, { program = '/stampgate', name = 'in-image' } = {}) {
   for (const path of ['/proc', volume]) mkdirSync(join(tree, path), { recursive: true });
@@ -42,7 +42,7 @@ export function runner(tree, volume, { program = '/stampgate', name = 'in-image'
     ...shell,
     `cd '${tree}'`,
     'mount --bind . .',
-    `cd '${tree}'`, // what has been mounted
+    `cd '${tree}'`, // now the mounted folder
     'mount --rbind /proc proc',
     `mount --bind '${volume}' '.${volume}'`,
     'mount -o remount,bind,ro .',

@@ -1,4 +1,4 @@
-// The manifests of deploy/kubernetes as objects.
+// Reads the manifests of deploy/kubernetes as JavaScript objects.
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ const yamlFiles = (name) =>
     .filter((file) => file.endsWith('.yaml'))
     .map((file) => join(folder, name, file));
 
-/** Kustomize's own files, by folder. */
+/** The kustomization.yaml of each folder, with the names of the folder's files. */
 export const kustomizations = ['base', 'example'].map((name) => ({
   name,
   files: yamlFiles(name).map((file) => file.slice(folder.length + name.length + 2)),
@@ -33,10 +33,10 @@ export function parse(text) {
   });
 }
 
-/** All objects of base and example; fresh ones each time, so that a test may break them. */
+/** All objects of base and example. Each call returns new objects, which a test may change. */
 export const readAll = () => manifestFiles.flatMap((file) => parse(readFileSync(file, 'utf8')));
 
-/** The one object of this kind and name among `objects`. */
+/** Returns the object of this kind and name. Fails unless `objects` contain exactly one. */
 export function find(objects, kind, name = 'stampgate') {
   const found = objects.filter((each) => each.kind === kind && each.metadata.name === name);
   assert.equal(found.length, 1, `${kind} ${name}`);
@@ -45,6 +45,6 @@ export function find(objects, kind, name = 'stampgate') {
 
 export const podOf = (objects) => find(objects, 'StatefulSet').spec.template.spec;
 
-/** The example's config of the gateway. */
+/** The gateway's config in the manifests of the example. */
 export const configTextOf = (objects) => find(objects, 'Secret', 'stampgate-config').stringData['stampgate.yaml'];
 export const configOf = (objects) => yaml.parse(configTextOf(objects));

@@ -1,12 +1,12 @@
-// What the manifests promise beyond their schemas and the restricted profile. Each fact is a check that holds, and ways
-// to break it that the same check must refuse.
+// Tests facts about the manifests that schemas and the restricted profile do not cover. Each fact is a check that must
+// pass for the manifests, and must fail after each of several changes that break the fact.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { configOf, find, podOf, readAll } from './manifests.mjs';
 
 const MIB = 2 ** 20;
 
-/** The number of a quantity such as "1Gi". */
+/** The number that a Kubernetes quantity such as "1Gi" stands for. */
 function quantity(text) {
   const [, number, unit] = /^(\d+)(|Ki|Mi|Gi|Ti)$/.exec(String(text));
   return Number(number) * 1024 ** ['', 'Ki', 'Mi', 'Gi', 'Ti'].indexOf(unit);
@@ -17,7 +17,7 @@ function seconds(duration) {
   return Number(number);
 }
 
-/** Defines the test that `check` holds, and that it does not after each of `breaks`. All get what there is to see. */
+/** Defines a test: `check` passes for the manifests, and fails after each change in `breaks`. */
 function fact(name, check, ...breaks) {
   const things = () => {
     const objects = readAll();
@@ -31,7 +31,7 @@ function fact(name, check, ...breaks) {
     for (const breakIt of breaks) {
       const broken = things();
       breakIt(broken);
-      assert.throws(() => check(broken), assert.AssertionError, `it is not seen that ${breakIt}`);
+      assert.throws(() => check(broken), assert.AssertionError, `the check does not detect ${breakIt}`);
     }
   });
 }
@@ -40,7 +40,7 @@ const portOf = (address) => Number(/:(\d+)$/.exec(address)[1]);
 const service = (objects, name) => find(objects, 'Service', name);
 const policy = (objects, name) => find(objects, 'NetworkPolicy', name);
 
-/** The volume that `path` is on, and the path within it. */
+/** The volume that contains `path` in the container, with its mount. */
 function volumeOf({ pod, container, stateful }, path) {
   const mount = container.volumeMounts.find(({ mountPath }) => path === mountPath || path.startsWith(`${mountPath}/`));
   assert.ok(mount, `${path} is on no volume`);
@@ -55,7 +55,7 @@ function volumeOf({ pod, container, stateful }, path) {
 
 describe('the pod', () => {
   fact(
-    'is one container, by name and version, never "latest"',
+    'has one container, whose image has a version or a digest and is never "latest"',
     ({ pod, container }) => {
       assert.equal(pod.containers.length + (pod.initContainers ?? []).length, 1);
       assert.match(container.image, /(:\d+\.\d+\.\d+|@sha256:[0-9a-f]{64})$/);
@@ -66,7 +66,7 @@ describe('the pod', () => {
   );
 
   fact(
-    'runs as the user of the image, in a group of its own, and writes only to its volumes',
+    'runs as the user and group of the image, and can write only to its data volume',
     ({ pod, container }) => {
       const { runAsUser, runAsGroup, fsGroup } = pod.securityContext;
       assert.deepEqual([runAsUser, runAsGroup, fsGroup], [65532, 65532, 65532]);
@@ -81,7 +81,7 @@ describe('the pod', () => {
   );
 
   fact(
-    'knows nothing of the cluster, and shares its processes with nobody',
+    'has no token and no role of the cluster, and does not share its process namespace',
     ({ objects, pod }) => {
       assert.equal(pod.automountServiceAccountToken, false);
       assert.equal(pod.enableServiceLinks, false);
@@ -119,11 +119,11 @@ describe('the pod', () => {
       );
       for (const { name, secret } of secrets) {
         assert.equal(secret.defaultMode, 0o440, name);
-        assert.ok(!secret.items, `${name}: a mode of its own would not be seen`);
+        assert.ok(!secret.items, `${name}: this test does not check the modes of single items`);
         assert.ok(!secret.optional, name);
       }
       for (const mount of container.volumeMounts) {
-        assert.equal(mount.subPath ?? mount.subPathExpr, undefined, `${mount.name} would never change`);
+        assert.equal(mount.subPath ?? mount.subPathExpr, undefined, `Kubernetes never updates ${mount.name}`);
       }
     },
     ({ pod }) => (pod.volumes[0].secret.defaultMode = 0o444),
@@ -134,17 +134,17 @@ describe('the pod', () => {
   );
 
   fact(
-    'asks for as much memory as it may take, for CPU without a limit, and bounds its logs',
+    'requests as much memory as its limit, has no CPU limit, and limits its ephemeral storage',
     ({ pod, container, config }) => {
       const { requests, limits } = container.resources;
       assert.equal(requests.memory, limits.memory);
-      // Strangers can reach the webhook port, and each connection may hold a whole body.
+      // Strangers can reach the webhook port, and the gateway may buffer a whole body for each connection.
       const { max_connections, max_body_bytes } = config.webhooks;
       assert.ok(max_connections * max_body_bytes <= quantity(limits.memory) / 2);
       assert.ok(requests.cpu);
       assert.equal(limits.cpu, undefined);
       assert.ok(limits['ephemeral-storage']);
-      assert.ok(!pod.volumes.some(({ emptyDir }) => emptyDir), 'nothing is written to memory');
+      assert.ok(!pod.volumes.some(({ emptyDir }) => emptyDir), 'the pod has a volume in memory');
     },
     ({ container }) => (container.resources.requests.memory = '64Mi'),
     ({ container }) => delete container.resources.requests.memory,
@@ -153,14 +153,14 @@ describe('the pod', () => {
   );
 
   fact(
-    'is asked how it is over HTTP on the admin port: alive at /livez, ready at /readyz',
+    'has HTTP probes on the admin port: startup and liveness at /livez, readiness at /readyz',
     ({ container }) => {
       const { startupProbe, livenessProbe, readinessProbe } = container;
       for (const [probe, path] of [[startupProbe, '/livez'], [livenessProbe, '/livez'], [readinessProbe, '/readyz']]) {
         assert.deepEqual(probe?.httpGet, { path, port: 'admin' });
         assert.ok(probe.timeoutSeconds <= probe.periodSeconds);
       }
-      assert.ok(startupProbe.periodSeconds * startupProbe.failureThreshold >= 60, 'a large log takes a while to open');
+      assert.ok(startupProbe.periodSeconds * startupProbe.failureThreshold >= 60, 'too short to open a large event log');
     },
     ({ container }) => (container.livenessProbe.httpGet.path = '/readyz'),
     ({ container }) => (container.readinessProbe.httpGet.port = 'grpc'),
@@ -173,7 +173,7 @@ describe('the pod', () => {
     ({ pod, container, config }) => {
       const told = container.lifecycle.preStop.sleep.seconds;
       assert.ok(told >= 5);
-      // Of what is left after both, log and audit are closed.
+      // At least 10 seconds must remain after both, for the gateway to close the event log and the audit log.
       assert.ok(pod.terminationGracePeriodSeconds >= told + seconds(config.calls.drain_grace) + 10);
     },
     ({ pod }) => (pod.terminationGracePeriodSeconds = 30),
@@ -184,7 +184,7 @@ describe('the pod', () => {
 
 describe('the one replica', () => {
   fact(
-    'is never two: one pod, one volume for one pod, which outlives it',
+    'is the only one: one pod, and a volume that one pod can mount and that outlives the pod',
     ({ stateful, config }) => {
       const { replicas, volumeClaimTemplates, persistentVolumeClaimRetentionPolicy } = stateful.spec;
       assert.equal(replicas, 1);
@@ -199,7 +199,7 @@ describe('the one replica', () => {
   );
 
   fact(
-    'heals by itself from a change that does not start, and keeps the modes of its files',
+    'is replaced by the next change even if it never becomes ready, and keeps the modes of its files',
     ({ stateful, pod }) => {
       assert.equal(stateful.spec.podManagementPolicy, 'Parallel');
       assert.equal(stateful.spec.updateStrategy.type, 'RollingUpdate');
@@ -211,7 +211,7 @@ describe('the one replica', () => {
   );
 
   fact(
-    'does not hold up the drain of its node',
+    'does not block the drain of its node',
     ({ objects, stateful }) => {
       const { maxUnavailable, minAvailable, selector, unhealthyPodEvictionPolicy } =
         find(objects, 'PodDisruptionBudget').spec;
@@ -228,7 +228,7 @@ describe('the one replica', () => {
 
 describe('names and ports', () => {
   fact(
-    'agree in the config, the container and the services',
+    'are the same in the config, the container and the services',
     ({ objects, stateful, container, config }) => {
       const named = Object.fromEntries(container.ports.map(({ name, containerPort }) => [name, containerPort]));
       assert.deepEqual(named, {
@@ -242,7 +242,7 @@ describe('names and ports', () => {
         const { spec } = service(objects, name);
         assert.deepEqual(spec.ports, [{ name: port, port: named[port], targetPort: port }]);
         assert.deepEqual(spec.selector, stateful.spec.selector.matchLabels);
-        assert.ok((spec.type ?? 'ClusterIP') === 'ClusterIP', 'nothing is open to the outside');
+        assert.ok((spec.type ?? 'ClusterIP') === 'ClusterIP', 'the service is reachable from outside of the cluster');
       }
       assert.equal(service(objects, 'stampgate').spec.clusterIP, 'None');
       assert.equal(stateful.spec.serviceName, 'stampgate');
@@ -268,7 +268,7 @@ describe('names and ports', () => {
   );
 
   fact(
-    'of files in the config are on the volumes that are for them',
+    'of files in the config lead to the right volumes',
     (things) => {
       const { config, container } = things;
       const on = (path) => volumeOf(things, path);
@@ -278,7 +278,7 @@ describe('names and ports', () => {
       for (const path of [certificate_file, private_key_file, client_ca_file]) {
         assert.equal(on(path).secret?.secretName, 'stampgate-tls');
       }
-      // The names that cert-manager and `kubectl create secret tls` give.
+      // The file names that cert-manager and `kubectl create secret tls` use.
       assert.deepEqual(
         [certificate_file, private_key_file, client_ca_file].map((path) => path.split('/').at(-1)),
         ['tls.crt', 'tls.key', 'ca.crt'],
@@ -288,7 +288,7 @@ describe('names and ports', () => {
       assert.ok(claim);
       assert.ok(on(config.audit.file).claim);
       const room = quantity(claim.resources.requests.storage);
-      assert.ok(config.events.retention_bytes <= room * 0.6, 'the audit needs some too');
+      assert.ok(config.events.retention_bytes <= room * 0.6, 'too little space remains for the audit log');
       for (const { organizations_file: path } of config.callers.flatMap(({ grants }) => grants)) {
         if (path) assert.equal(on(path).configMap?.name, 'stampgate-organizations');
       }
@@ -305,7 +305,7 @@ describe('the network policies', () => {
   const policies = (objects) => objects.filter(({ kind }) => kind === 'NetworkPolicy');
 
   fact(
-    'deny everything first',
+    'deny by default all connections in both directions',
     ({ objects }) => assert.deepEqual(policy(objects, 'default-deny').spec, {
       podSelector: {},
       policyTypes: ['Ingress', 'Egress'],
@@ -315,13 +315,13 @@ describe('the network policies', () => {
   );
 
   fact(
-    'let in by labels of namespace and pod at once, to one port each, and each port once',
+    'allow each port in one rule, only for peers with labels of both namespace and pod',
     ({ objects, stateful, container }) => {
       const rules = policies(objects).flatMap(({ spec }) => (spec.ingress ?? []).map((rule) => ({ spec, rule })));
       for (const { spec, rule } of rules) {
         assert.deepEqual(spec.podSelector, stateful.spec.selector);
         assert.deepEqual(spec.policyTypes, ['Ingress']);
-        assert.ok(rule.from?.length > 0, 'nobody named is everybody');
+        assert.ok(rule.from?.length > 0, 'a rule without peers allows all peers');
         for (const peer of rule.from) {
           assert.deepEqual(Object.keys(peer).sort(), ['namespaceSelector', 'podSelector']);
           for (const { matchLabels } of Object.values(peer)) assert.ok(Object.keys(matchLabels ?? {}).length > 0);
@@ -340,13 +340,13 @@ describe('the network policies', () => {
   );
 
   fact(
-    'let out to the cluster\'s DNS, and over HTTPS to what is not the cluster',
+    "allow connections to the cluster's DNS, and over HTTPS to addresses outside of the cluster",
     ({ objects }) => {
       const rules = policies(objects).flatMap(({ spec }) => spec.egress ?? []);
       const ports = (rule) => (rule.ports ?? []).map(({ protocol, port }) => `${protocol} ${port}`).sort().join();
       assert.deepEqual(rules.map(ports).sort(), ['TCP 443', 'TCP 53,UDP 53']);
       for (const rule of rules) {
-        assert.ok(rule.to?.length > 0, 'nobody named is everybody');
+        assert.ok(rule.to?.length > 0, 'a rule without peers allows all peers');
         for (const { ipBlock, namespaceSelector, podSelector } of rule.to) {
           if (ports(rule) !== 'TCP 443') {
             assert.ok(namespaceSelector?.matchLabels && podSelector?.matchLabels && !ipBlock);
@@ -372,11 +372,11 @@ describe('the network policies', () => {
 
 describe('the example', () => {
   fact(
-    'holds no key and no secret: what is one has to be put in',
+    'contains no key and no secret: the user must replace each placeholder',
     ({ objects, config }) => {
       const secrets = objects.filter(({ kind }) => kind === 'Secret').map(({ metadata }) => metadata.name);
       assert.deepEqual(secrets, ['stampgate-config']);
-      // Braces are in no path that the gateway takes.
+      // The gateway refuses a path that contains braces.
       for (const path of config.webhooks.paths) assert.match(path, /[{}]/);
       assert.doesNotMatch(JSON.stringify(objects), /-----BEGIN|(?<![0-9a-z])[0-9a-f]{64}(?![0-9a-z])/i);
     },
@@ -386,7 +386,7 @@ describe('the example', () => {
   );
 
   fact(
-    'gives three teams what they need and no more',
+    'grants three teams what they need, and no writes or dangerous methods by class',
     ({ config }) => {
       const grants = Object.fromEntries(config.callers.map(({ name, grants: list }) => [name, list]));
       assert.deepEqual(Object.keys(grants), ['payments', 'support', 'login']);

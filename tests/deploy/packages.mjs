@@ -1,4 +1,4 @@
-// Finds what deploy/install puts outside the tree for these tests.
+// Finds the packages that deploy/install installs for these tests outside the tree.
 import { execFile } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -6,13 +6,13 @@ import { installed } from '../paths.mjs';
 
 const folder = installed('deploy', 'tests/deploy/package-lock.json');
 
-/** `require` as if called from beside the installed packages. */
+/** A `require` that finds the installed packages. */
 export const load = createRequire(join(folder, 'node_modules/anything.js'));
 
 /**
- * Checks files of manifests against the schemas of a Kubernetes release; a member that the schema does not have is
- * wrong.
- * @returns {Promise<{status: number, output: string}>} 0, or something else and what is wrong
+ * Checks manifest files against the schemas of a Kubernetes release. A member that the schema does not have is an
+ * error.
+ * @returns {Promise<{status: number, output: string}>} status 0 if there is no error; `output` names the errors
  */
 export function validate(release, files) {
   const args = ['-m', 'kubernetes_validate', '--strict', '--kubernetes-version', release, ...files];

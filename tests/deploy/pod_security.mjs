@@ -1,7 +1,8 @@
-// The "restricted" profile of Kubernetes's Pod Security Standards (as of 1.34, with what it takes over from
-// "baseline"), one function a rule: pod spec in, list of what is wrong out. Written from the published standard.
+// The "restricted" profile of Kubernetes's Pod Security Standards, which includes the rules of "baseline", as of 1.34.
+// Written from the published standard. Each rule is a function that takes a pod spec and returns the places that break
+// the rule.
 
-/** Every container, with its place. Each rule holds for all three kinds. */
+/** Every container of all three kinds, with its place in the pod. */
 function containersOf(pod) {
   return ['containers', 'initContainers', 'ephemeralContainers'].flatMap((list) =>
     (pod[list] ?? []).map((container, i) => ({ container, place: `${list}[${i}]` })));
@@ -21,7 +22,7 @@ const eachContainer = (check) => (pod) =>
 const eachContext = (check) => (pod) =>
   contextsOf(pod).filter(({ context }) => !check(context)).map(({ place }) => place);
 
-/** What a container is run with: its own word, else the pod's. */
+/** The value that applies to a container: its own, or else the pod's. */
 const effective = (container, pod, name) => container.securityContext?.[name] ?? pod.securityContext?.[name];
 
 const HOOKS = ['livenessProbe', 'readinessProbe', 'startupProbe'];
@@ -74,7 +75,7 @@ export const RESTRICTED = {
     drop.includes('ALL') && add.every((name) => name === 'NET_BIND_SERVICE')),
 };
 
-/** The rules that `pod` breaks, by name, each with the places. */
+/** The names of the rules that `pod` breaks, each with the places that break it. */
 export const violations = (pod) => Object.fromEntries(
   Object.entries(RESTRICTED).map(([name, rule]) => [name, rule(pod)]).filter(([, places]) => places.length > 0),
 );

@@ -1,4 +1,4 @@
-// The recipe of the image: it makes what the manifests run, from everything that the build reads.
+// Tests the Dockerfile: its image fits the manifests, and docker gets every file that the build reads.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
@@ -11,13 +11,13 @@ import { find, podOf, readAll } from './manifests.mjs';
 
 const tree = wholeTree();
 
-describe('the recipe', () => {
+describe('the Dockerfile', () => {
   const text = readFileSync(join(root, 'deploy/image/Dockerfile'), 'utf8');
   const whole = text.replace(/\\\n/g, ' ').split('\n').map((line) => line.trim());
   const lines = whole.filter((line) => line && line[0] !== '#');
   const all = (word) => lines.filter((line) => line.startsWith(`${word} `)).map((line) => line.slice(word.length + 1));
 
-  it('is pinned by a digest, and ends with nothing but what was collected', () => {
+  it('pins its base by a digest, and its image contains only the files that collect has gathered', () => {
     const [build, last] = all('FROM');
     assert.equal(build, '${BASE} AS build');
     assert.equal(last, 'scratch');
@@ -26,10 +26,10 @@ describe('the recipe', () => {
     assert.match(base, /^BASE=debian:bookworm-\d{8}-slim@sha256:[0-9a-f]{64}$/);
     const final = lines.slice(lines.indexOf('FROM scratch') + 1);
     assert.deepEqual(final.filter((line) => /^(COPY|ADD|RUN|ENV|VOLUME) /.test(line)), ['COPY --from=build /image/ /']);
-    assert.deepEqual(all('ADD'), [], 'nothing is fetched past the package managers');
+    assert.deepEqual(all('ADD'), [], 'only package managers download files');
   });
 
-  it('runs the gateway as the user, with the arguments and on the ports of the manifests', () => {
+  it('runs the gateway with the user, the arguments and the ports of the manifests', () => {
     const pod = podOf(readAll());
     const [container] = pod.containers;
     assert.deepEqual(all('USER'), [`${USER}:${USER}`]);
@@ -39,7 +39,7 @@ describe('the recipe', () => {
     assert.equal(all('EXPOSE')[0], container.ports.map(({ containerPort }) => containerPort).join(' '));
   });
 
-  it('and the manifests say the version of the program', async () => {
+  it('has the version of the program, and so have the manifests', async () => {
     const version = (await run(['--version'])).stdout.trim().replace('stampgate ', '');
     assert.ok(all('ARG').includes(`VERSION=${version}`));
     assert.equal(find(readAll(), 'StatefulSet').spec.template.spec.containers[0].image, `stampgate:${version}`);
@@ -48,7 +48,7 @@ describe('the recipe', () => {
     assert.ok(example.includes(`newTag: ${version}\n`));
   });
 
-  it('is given every folder that the build reads, and no key', () => {
+  it('gets every folder that the build reads, and no key', () => {
     const ignore = readFileSync(join(root, 'deploy/image/Dockerfile.dockerignore'), 'utf8');
     const rules = ignore.split('\n').filter((line) => line && line[0] !== '#');
     assert.equal(rules[0], '*');
@@ -64,8 +64,8 @@ describe('the recipe', () => {
 
   const docker = spawnSync('docker', ['info'], { stdio: 'ignore' }).status === 0;
   const skip = !docker ? 'there is no docker daemon' :
-    process.env.STAMPGATE_IMAGE !== '1' && 'building it takes long: STAMPGATE_IMAGE=1 does it';
-  it('is built by docker, and what it gives runs', { skip }, () => {
+    process.env.STAMPGATE_IMAGE !== '1' && 'the build takes long; set STAMPGATE_IMAGE=1 to run it';
+  it('builds with docker, and its image runs', { skip }, () => {
     const shell = (...args) => execFileSync('docker', args, { cwd: tree, encoding: 'utf8' });
     const id = shell('build', '--quiet', '--file', 'deploy/image/Dockerfile', '.').trim();
     const said = shell('run', '--rm', '--read-only', '--network=none', '--cap-drop=ALL', id, '--version');

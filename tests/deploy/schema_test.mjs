@@ -1,4 +1,4 @@
-// Every manifest fits Kubernetes's own schemas, strictly, of the oldest release that it is for and of the newest.
+// Every manifest is valid against Kubernetes's own schemas, of the oldest supported release and of the newest.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ const scratch = mkdtempSync(join(tmpdir(), 'stampgate-deploy-'));
 after(() => rmSync(scratch, { recursive: true }));
 
 const run = promisify(execFile);
-// `true` or the words that a skipped test says.
+// `true`, or the reason for skipping a test.
 const kubectl = await run('kubectl', ['kustomize', '--help']).then(() => true, () => 'there is no kubectl here');
 
 async function checkRefused(release, file, from, to, reason) {
@@ -31,7 +31,7 @@ async function checkRefused(release, file, from, to, reason) {
 
 describe('the manifests', () => {
   for (const release of [OLDEST, NEWEST]) {
-    it(`fit the schemas of Kubernetes ${release}`, async () => {
+    it(`are valid against the schemas of Kubernetes ${release}`, async () => {
       const { status, output } = await validate(release, manifestFiles);
       assert.equal(status, 0, output);
       assert.equal(output.match(/ passed for resource /g).length, readAll().length, output);
@@ -39,15 +39,15 @@ describe('the manifests', () => {
   }
 
   const file = 'base/stateful_set.yaml';
-  it('are refused with a misspelt member', () =>
+  it('are invalid with a misspelt member', () =>
     checkRefused(NEWEST, file, 'readOnlyRootFilesystem', 'readonlyRootFilesystem', /readonlyRootFilesystem/));
-  it('are refused with a value of the wrong type', () =>
+  it('are invalid with a value of the wrong type', () =>
     checkRefused(NEWEST, file, 'replicas: 1', 'replicas: one', /one/));
-  it('are refused with a member in the wrong place', () =>
+  it('are invalid with a member in the wrong place', () =>
     checkRefused(NEWEST, 'base/services.yaml', 'type: ClusterIP', 'automountServiceAccountToken: false', /automount/));
-  it('are refused by a Kubernetes that cannot sleep', () => checkRefused('1.28', file, '', '', /sleep/));
+  it('are invalid for a Kubernetes without the preStop sleep', () => checkRefused('1.28', file, '', '', /sleep/));
 
-  it('are all named by a kustomization, which names nothing else', () => {
+  it('are exactly the files that the kustomizations name', () => {
     for (const { name, files, resources } of kustomizations) {
       const own = files.filter((each) => each !== 'kustomization.yaml');
       assert.deepEqual(resources.filter((each) => !each.startsWith('../')).sort(), own, name);
@@ -55,8 +55,8 @@ describe('the manifests', () => {
     assert.ok(kustomizations.find(({ name }) => name === 'example').resources.includes('../base'));
   });
 
-  it('are rendered by kubectl into what fits too', { skip: kubectl === true ? false : kubectl }, async () => {
-    // kubectl follows no link out of the folder; the runfiles are links.
+  it('are also valid after kubectl has rendered them', { skip: kubectl === true ? false : kubectl }, async () => {
+    // Copies the files, because Bazel's runfiles are links, and kubectl follows no link out of the folder.
     const copy = join(scratch, 'kubernetes');
     cpSync(folder, copy, { recursive: true, dereference: true });
     const { stdout } = await run('kubectl', ['kustomize', join(copy, 'example')]);

@@ -1,12 +1,12 @@
-// The admin port as probes and collectors see it.
+// Helpers for tests of the admin port: GETs its pages, and parses the metrics.
 import assert from 'node:assert/strict';
 import { get } from 'node:http';
 import { HANG_MS } from './harness.mjs';
 
-/** The `admin` of a config. */
+/** The section `admin` of a config. */
 export const ADMIN = { listen_address: '127.0.0.1:0' };
 
-/** GETs a page; `null` if there is no answer in time. */
+/** GETs a page. Resolves to `null` if the gateway does not respond in time. */
 export const ask = (url, path, timeout = HANG_MS) =>
   new Promise((resolve) => {
     const asked = get(url + path, { agent: false, timeout }, (response) => {
@@ -23,9 +23,9 @@ export const ask = (url, path, timeout = HANG_MS) =>
 export const statusOf = async (url, path) => (await ask(url, path))?.status;
 
 /**
- * Reads Prometheus's text format 0.0.4 as strictly as it is written down, and more: every family has one HELP and one
- * TYPE before all of its samples and is not taken up again, no series comes twice, names are in our style.
- * @returns {Map<string, number>} by series, its labels sorted
+ * Parses Prometheus's text format 0.0.4, and checks more rules: every family has one HELP and one TYPE before its
+ * samples, its samples are adjacent, no series is repeated, and names follow the style of this project.
+ * @returns {Map<string, number>} the values by series, whose labels are sorted
  */
 function parseMetrics(text) {
   assert.ok(text.endsWith('\n'));
@@ -66,7 +66,7 @@ function parseMetrics(text) {
   return series;
 }
 
-/** Buckets grow, and the last one is the count. */
+/** Checks that the buckets of each histogram do not decrease, and that the last bucket equals the count. */
 function checkHistograms(families, series) {
   for (const { name } of [...families.values()].filter(({ type }) => type === 'histogram')) {
     const buckets = new Map();
@@ -85,7 +85,7 @@ function checkHistograms(families, series) {
   }
 }
 
-/** The metrics of a gateway by series, and as `text`. */
+/** The metrics of a gateway: a map by series, with the page as its member `text`. */
 export async function metricsOf(gateway) {
   const { status, headers, body } = await ask(gateway.adminUrl, '/metrics');
   assert.equal(status, 200);

@@ -1,4 +1,4 @@
-// The admin port: probes that say how the gateway is, and metrics that say what it did.
+// Tests the pages of the admin port: probes and metrics.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -26,7 +26,7 @@ const HELD = { kind: 'slow', untilReleased: true };
 
 const becomes = (url, path, status) => until(async () => (await statusOf(url, path)) === status, `${path} is ${status}`);
 
-/** How much each series has grown, without those that have not. */
+/** The series that have grown, each with its growth. */
 function growth(before, now) {
   const grown = {};
   for (const [id, value] of now) if (value !== (before.get(id) ?? 0)) grown[id] = value - (before.get(id) ?? 0);
@@ -44,7 +44,7 @@ describe('metrics', { timeout: HANG_MS }, async () => {
   callers[0].grants[0].all_organizations = undefined;
   callers[0].grants[0].organizations = [ORGANIZATION];
   const { simulator, gateway } = await startStack({ after }, { config: { admin: ADMIN, audit, callers }, events: true });
-  simulator.webhooks.setEndpoints(null, []); // submits would send events too
+  simulator.webhooks.setEndpoints(null, []); // so that submits cause no events
 
   test('count calls by method and code, and errors by reason', async () => {
     const before = await metricsOf(gateway);
@@ -78,7 +78,7 @@ describe('metrics', { timeout: HANG_MS }, async () => {
     assert.equal(now.get('stampgate_calls_in_flight'), 0);
   });
 
-  test('count deliveries, and follow the log and who reads it', async () => {
+  test('count deliveries, and show the event log and its subscribers', async () => {
     const before = await metricsOf(gateway);
     simulator.webhooks.setEndpoints(null, [gateway.webhookUrl]);
     simulator.webhooks.change({ maxAttempts: 1 });
@@ -101,12 +101,12 @@ describe('metrics', { timeout: HANG_MS }, async () => {
     await subscriber.leave();
     simulator.webhooks.setEndpoints(null, []);
     await until(async () => (await metricsOf(gateway)).get('stampgate_subscribers') === 0, 'nobody is subscribed');
-    // Whoever leaves makes no error.
+    // A subscriber that leaves causes no error.
     assert.deepEqual(counters(growth(before, await metricsOf(gateway))), {
       ...counters(grown),
       [calls('EventService/Subscribe', 'CANCELLED')]: 1,
     });
-    // What is looked at once in a while.
+    // The gateway updates these gauges at intervals.
     const grows = async (name) => (await metricsOf(gateway)).get(name) > (before.get(name) ?? 0);
     await until(() => grows('stampgate_event_log_oldest_age_seconds'), 'the oldest event ages');
     const now = await metricsOf(gateway);
@@ -119,7 +119,7 @@ describe('metrics', { timeout: HANG_MS }, async () => {
     assert.equal(now.get('stampgate_webhook_peers_refused_total'), 0);
   });
 
-  test('know the calls in flight', async () => {
+  test('show the number of calls in flight', async () => {
     simulator.reset();
     simulator.addFaults([HELD]);
     const call = gateway.call(...SUBMIT);
@@ -135,7 +135,7 @@ describe('metrics', { timeout: HANG_MS }, async () => {
     assert.equal(now.get(ended), before.get(ended) + 1);
   });
 
-  test('know the allows without an outcome, and how old the oldest is', async () => {
+  test('show the number of allowed calls without an outcome, and the age of the oldest', async () => {
     simulator.reset();
     simulator.addFaults([HELD]);
     const open = async () => {
@@ -161,9 +161,9 @@ describe('metrics', { timeout: HANG_MS }, async () => {
     await until(async () => (await open()).join() === '0,0', 'the subscription has its outcome');
   });
 
-  test("tell the audit's head as the log does", async () => {
+  test("show the same head of the audit log as the process's log", async () => {
     await gateway.call(...SUBMIT);
-    // Every ten seconds; the first is told at the start.
+    // The gateway updates the head every ten seconds, the first time at the start.
     const now = await metricsOf(gateway);
     const [head] = [...now.keys()].filter((id) => id.startsWith('stampgate_audit_head_info'));
     const [, sequence] = /^stampgate_audit_head_info\{head="([0-9]+):[0-9a-f]{64}"\}$/.exec(head);
@@ -173,7 +173,7 @@ describe('metrics', { timeout: HANG_MS }, async () => {
     assert.equal(now.get('stampgate_audit_failing'), 0);
   });
 
-  test('tell the policy, and count reloads', async () => {
+  test('show the version of the policy, and count reloads', async () => {
     const before = await metricsOf(gateway);
     const good = readFileSync(gateway.configFile);
     writeFileSync(gateway.configFile, 'nonsense: true');
@@ -193,7 +193,7 @@ describe('metrics', { timeout: HANG_MS }, async () => {
     writeFileSync(gateway.configFile, good);
   });
 
-  test('hold no organization, no caller, no token and nothing that anybody chose', async () => {
+  test('contain no organization, no caller, no token and no text that a client has chosen', async () => {
     await gateway.refusal(...QUERY, { metadata: { authorization: 'Bearer canary-5f1c9b7e' } }).catch(() => {});
     const { text } = await metricsOf(gateway);
     for (const word of ['canary', ORGANIZATION, subOrganization(1), 'loopback', 'another', identifier(6), 'hooks']) {
@@ -201,7 +201,7 @@ describe('metrics', { timeout: HANG_MS }, async () => {
     }
   });
 
-  test('are served to whoever asks as HTTP wants it', async () => {
+  test('are served to HEAD and with a query string; other paths get 404', async () => {
     const head = await new Promise((resolve, reject) => {
       request(`${gateway.adminUrl}/metrics`, { method: 'HEAD', agent: false }, resolve).on('error', reject).end();
     });
@@ -212,7 +212,7 @@ describe('metrics', { timeout: HANG_MS }, async () => {
   });
 });
 
-test('strangers are counted', async (t) => {
+test('calls of strangers are counted', async (t) => {
   const callers = [{ name: 'a', dns_names: ['a.example'], grants: [{ classes: ['query'], all_organizations: true }] }];
   const { gateway } = await startStack(t, { config: { admin: ADMIN, callers } });
   for (let i = 0; i < 3; ++i) assert.equal((await gateway.refusal(...QUERY)).code, code.UNAUTHENTICATED);
@@ -222,18 +222,18 @@ test('strangers are counted', async (t) => {
 });
 
 describe('probes', { timeout: HANG_MS }, () => {
-  test('are good while calls are served', async (t) => {
+  test('respond 200 while the gateway serves calls', async (t) => {
     const { gateway } = await startStack(t, { config: { admin: ADMIN } });
     assert.deepEqual(await ask(gateway.adminUrl, '/livez').then(({ status, body }) => [status, body]), [200, 'alive\n']);
     assert.deepEqual(await ask(gateway.adminUrl, '/readyz').then(({ status, body }) => [status, body]), [200, 'ready\n']);
   });
 
-  test('are not there if they are not configured', async (t) => {
+  test('are not served if the config has no admin port', async (t) => {
     const { gateway } = await startStack(t);
     assert.equal(gateway.adminUrl, undefined);
   });
 
-  test('are good behind TLS, and tell when the certificate expires', async (t) => {
+  test('respond 200 if the gRPC port uses TLS, and metrics show when the certificate expires', async (t) => {
     const folder = scratch(t);
     const authority = makeAuthority(folder, 'all');
     const { cert, key } = authority.issue({ name: 'DNS:gateway.example', days: 2 });
@@ -260,7 +260,7 @@ describe('probes', { timeout: HANG_MS }, () => {
     assert.ok(days > 1.9 && days <= 2, days);
   });
 
-  test('say that the gateway is draining, and that it lives', async (t) => {
+  test('report not ready and alive while the gateway drains', async (t) => {
     const { simulator, gateway } = await startStack(t, { config: { admin: ADMIN } });
     simulator.addFaults([HELD]);
     const call = gateway.call(...SUBMIT);
@@ -276,14 +276,14 @@ describe('probes', { timeout: HANG_MS }, () => {
     assert.equal(await ask(gateway.adminUrl, '/readyz'), null);
   });
 
-  test('say that the audit cannot be written, until it can', { skip: reasonToSkip() }, async (t) => {
+  test('report that the audit log cannot be written, until it can be written again', { skip: reasonToSkip() }, async (t) => {
     const folder = scratch(t);
     const { inside, command, seenFrom } = smallDisk(folder, 2);
     const audit = await auditConfig(folder, join(inside, 'audit.log'));
     const { gateway } = await startStack(t, { config: { admin: ADMIN, audit }, command });
     const ballast = join(seenFrom(gateway), 'ballast');
     fill(ballast, 0);
-    // What the file's last page has room for may still be written.
+    // Records that fit into the last page of the file can still be written.
     await until(() => gateway.call(...SUBMIT).then(() => false, () => true), 'a call is refused');
     await becomes(gateway.adminUrl, '/readyz', 503);
     assert.equal((await ask(gateway.adminUrl, '/readyz')).body, 'the audit log cannot be written\n');
@@ -292,12 +292,12 @@ describe('probes', { timeout: HANG_MS }, () => {
     assert.equal(now.get('stampgate_audit_failing'), 1);
     assert.ok(now.get(errors('AUDIT_UNAVAILABLE')) >= 1);
     rmSync(ballast);
-    // By itself: nobody calls a gateway that is not ready.
+    // The gateway recovers without a call, because nobody calls a gateway that is not ready.
     await becomes(gateway.adminUrl, '/readyz', 200);
     assert.equal((await metricsOf(gateway)).get('stampgate_audit_failing'), 0);
   });
 
-  test('say that the audit will not work again', async (t) => {
+  test('report that the audit log has failed permanently', async (t) => {
     const folder = scratch(t);
     const audit = await auditConfig(folder);
     const { gateway } = await startStack(t, { config: { admin: ADMIN, audit } });
@@ -308,7 +308,7 @@ describe('probes', { timeout: HANG_MS }, () => {
     assert.equal((await ask(gateway.adminUrl, '/readyz')).body, 'the audit log cannot be written\n');
   });
 
-  test('find that gRPC has stopped to accept connections', async (t) => {
+  test('report that gRPC no longer accepts connections', async (t) => {
     const folder = scratch(t);
     const simulator = await startSimulator();
     t.after(() => simulator.close());
@@ -327,14 +327,14 @@ describe('probes', { timeout: HANG_MS }, () => {
     const peers = [];
     t.after(() => peers.forEach((peer) => peer.destroy()));
     limit(descriptorsOf(gateway.child.pid) + 4);
-    // More than the process has descriptors for, at gRPC's port.
+    // Opens more connections to the gRPC port than the process has file descriptors.
     for (let i = 0; i < 16; ++i) {
       peers.push(connectTcp(Number(port), '127.0.0.1').on('error', () => {}));
       await new Promise((resolve) => peers.at(-1).once('connect', resolve));
     }
     await until(() => gateway.output.includes('self_check_failed'), 'the check fails');
-    // There are descriptors again, and the peers have gone; and yet nobody gets in, nor does the check, which is made
-    // more than once meanwhile.
+    // The process has free descriptors again, and the peers have left. Still gRPC accepts no connection, and the
+    // gateway's own check, which runs more than once in this time, fails too.
     limit(1024);
     for (const peer of peers) peer.destroy();
     const refused = await gateway.refusal(...QUERY, { deadlineMs: 7000 });

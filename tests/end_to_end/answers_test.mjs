@@ -1,4 +1,4 @@
-// Answers of upstream that are unusual and whole: each reaches the caller, or a status says what became of the call.
+// Unusual but complete responses of upstream: the caller gets the response, or an error that states the outcome.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, beforeEach, describe, it } from 'node:test';
@@ -35,9 +35,9 @@ beforeEach(() => simulator.reset());
 const addLarge = () => simulator.addFaults([{ kind: 'mutate', set: LARGE }]);
 const outcomes = () => recordsOf(audit.file).filter(({ kind }) => kind === 'outcome');
 
-describe('an answer that is larger than clients take by default', { timeout: HANG_MS }, () => {
+describe('a response that is larger than the default limit of gRPC clients', { timeout: HANG_MS }, () => {
   for (const sample of [SUBMIT, GENERAL_SUBMIT]) {
-    it(`of ${sample.method}: the error says that it was carried out, and names the activity`, async () => {
+    it(`of ${sample.method}: the error says that the call was carried out, and names the activity`, async () => {
       const before = outcomes().length;
       addLarge();
       const error = await failureOf(gateway, sample);
@@ -62,7 +62,7 @@ describe('an answer that is larger than clients take by default', { timeout: HAN
   }
 
   for (const sample of [QUERY, GENERAL_QUERY]) {
-    it(`of ${sample.method}: the error says that it is too large`, async () => {
+    it(`of ${sample.method}: the error says that the response is too large`, async () => {
       addLarge();
       const error = await failureOf(gateway, sample);
       assert.deepEqual([error.code, error.domain, error.reason], ['OUT_OF_RANGE', 'stampgate', 'ANSWER_TOO_LARGE']);
@@ -71,7 +71,7 @@ describe('an answer that is larger than clients take by default', { timeout: HAN
     });
   }
 
-  it('counts as done under its idempotency key: the repetition gets the same activity', async () => {
+  it('completes the submit of its idempotency key: a repetition gets the same activity', async () => {
     const request = { ...SUBMIT.request, idempotency_key: randomUUID() };
     addLarge();
     const { metadata } = await failureOf(gateway, { ...SUBMIT, request });
@@ -81,16 +81,16 @@ describe('an answer that is larger than clients take by default', { timeout: HAN
     assert.equal(second, first);
   });
 
-  it('reaches a client with the default limits as long as it fits', async () => {
+  it('is sent to a client with default limits if it just fits', async () => {
     simulator.addFaults([{ kind: 'mutate', set: { '/padding': JSON.stringify('x'.repeat(MAX_ANSWER_BYTES - 2000)) } }]);
     const { unrecognized } = await gateway.call(QUERY.method, QUERY.request);
     assert.equal(unrecognized['/padding'].length, MAX_ANSWER_BYTES - 2000 + 2);
   });
 });
 
-describe('a whole answer', { timeout: HANG_MS }, () => {
+describe('a complete response', { timeout: HANG_MS }, () => {
   for (const status of [201, 202, 203, 206]) {
-    it(`with HTTP ${status} is an answer`, async () => {
+    it(`with HTTP ${status} is accepted`, async () => {
       simulator.addFaults([{ kind: 'mutate', status, times: 2 }]);
       const { activity } = await gateway.call(SUBMIT.method, SUBMIT.request);
       assert.equal(activity.status, 'ACTIVITY_STATUS_COMPLETED');
@@ -98,7 +98,7 @@ describe('a whole answer', { timeout: HANG_MS }, () => {
     });
   }
 
-  it('may have a member whose name is not Unicode: the object that has it is kept as text', async () => {
+  it('may have a member whose name is not valid Unicode: the object with this member is returned as text', async () => {
     const text = '{"policy":{"policyId":"p","\\ud800":[1]}}';
     simulator.addFaults([{ kind: 'status', status: 200, body: text }]);
     const { policy, unrecognized } = await gateway.call(QUERY.method, QUERY.request);
@@ -107,8 +107,8 @@ describe('a whole answer', { timeout: HANG_MS }, () => {
   });
 });
 
-describe('HTTP 101, after which nothing comes', { timeout: HANG_MS }, () => {
-  it('is answered at once', async (t) => {
+describe('HTTP 101 without any further bytes', { timeout: HANG_MS }, () => {
+  it('ends the call without waiting for a timeout', async (t) => {
     const upstream = await startRawServer(t, (socket) =>
       socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n'),
     );

@@ -1,4 +1,4 @@
-// The audit: what was decided is on the disk before anything is stamped, and what came of it afterwards.
+// Tests the audit log: the gateway writes each decision to disk before it stamps a request, and later the outcome.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import {
@@ -34,7 +34,7 @@ const QUERY = {
   method: 'PolicyService/GetPolicy',
   request: { organization_id: ORGANIZATION, policy_id: identifier(6) },
 };
-/** How often each is there. */
+/** The number of occurrences of each value. */
 function countsOf(values) {
   const counts = new Map();
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
@@ -53,7 +53,7 @@ const GENERAL = {
 const sha256 = (bytes) => createHash('sha256').update(bytes).digest('hex');
 
 
-/** The records of one kind, as soon as there are so many. */
+/** Resolves to the records of one kind as soon as the file has `count` of them. */
 async function records(file, kind, count) {
   const found = () => recordsOf(file).filter((record) => record.kind === kind);
   await until(() => found().length >= count, `${count} records of ${kind}`);
@@ -65,12 +65,12 @@ const verify = (...args) => run(['audit', 'verify', ...args]);
 
 const limited = { name: 'loopback', loopback: true, grants: [{ classes: ['query'], organizations: [ORGANIZATION] }] };
 
-describe('of a gateway that works', async () => {
+describe('in the audit log of a working gateway', async () => {
   const folder = scratch({ after });
   const audit = await auditConfig(folder);
   const { simulator, gateway } = await startStack({ after }, { config: { audit } });
 
-  test('each call has its decision, and behind it its outcome', async () => {
+  test('each call has a decision and a later outcome', async () => {
     simulator.reset();
     const { activity } = await gateway.call(SUBMIT.method, SUBMIT.request);
     await gateway.call('WebhookService/GetWebhookKeySet', {});
@@ -110,7 +110,7 @@ describe('of a gateway that works', async () => {
     assert.equal(outcomeOf(discovery).code, 'OK');
   });
 
-  test('a general operation is named, and a submit has its activity', async () => {
+  test('the record of a general operation names it, and the outcome of a submit names the activity', async () => {
     simulator.reset();
     const before = recordsOf(audit.file).length;
     const { answer } = await gateway.call(GENERAL.method, GENERAL.request);
@@ -131,7 +131,7 @@ describe('of a gateway that works', async () => {
     }
   });
 
-  test('what is prepared has a decision and an outcome too, and nothing is sent', async () => {
+  test('a call of Prepare has a decision and an outcome too, and nothing is sent', async () => {
     simulator.reset();
     const before = recordsOf(audit.file).length;
     const prepare = ({ method, request }) => gateway.call('StampService/Prepare', { method, request: encode(method, request) });
@@ -155,7 +155,7 @@ describe('of a gateway that works', async () => {
     assert.equal(simulator.stats().requests, 0);
   });
 
-  test('a submit that its caller has left gets its outcome when it ends', async () => {
+  test('a submit whose caller has left gets its outcome when it ends', async () => {
     simulator.reset();
     simulator.addFaults([HELD]);
     const before = recordsOf(audit.file).length;
@@ -169,13 +169,13 @@ describe('of a gateway that works', async () => {
     assert.deepEqual([outcome().code, outcome().activity_status], ['OK', 'ACTIVITY_STATUS_COMPLETED']);
   });
 
-  test('every stamp that left has its allow, and there is no other allow of a stamp', async () => {
+  test('each sent stamp has an allow record, and each used allow record has a sent stamp', async () => {
     simulator.reset();
     const before = recordsOf(audit.file).length;
     const organizations = [ORGANIZATION, subOrganization(1), 'no-such-organization'];
     const calls = Array.from({ length: 150 }, (_, i) => {
       const { method, request } = i % 2 ? SUBMIT : QUERY;
-      // Some are refused for what they are, some cannot reach their deadline.
+      // Some of the requests are invalid, and some have a deadline that is too short.
       const broken = i % 7 === 0 ? { organization_id: '' } : { organization_id: organizations[i % 3] };
       return gateway.call(method, { ...request, ...broken }, i % 11 === 0 ? { deadlineMs: 30 } : {}).catch(() => {});
     });
@@ -184,10 +184,10 @@ describe('of a gateway that works', async () => {
     const of = (kind) => fresh().filter((record) => record.kind === kind);
     await until(() => of('allow').length === of('outcome').length, 'every outcome is there');
     assert.ok(simulator.requests().length > 100);
-    // Queries of one organization have the same bytes.
+    // Two queries of the same organization have the same bytes.
     const sent = countsOf(simulator.requests().map(({ body }) => sha256(body)));
     assert.ok(Math.max(...sent.values()) > 10);
-    // An allow whose time was over before it could be used has an outcome that says so.
+    // If the deadline passed before the allow was used, the outcome has the code DEADLINE_EXCEEDED.
     const unused = of('outcome').filter(({ code: ended }) => ended === 'DEADLINE_EXCEEDED').map(({ allow }) => allow);
     const digestsOf = (records) => countsOf(records.map(({ body_sha256 }) => body_sha256));
     const allowed = digestsOf(of('allow'));
@@ -197,7 +197,7 @@ describe('of a gateway that works', async () => {
     assert.equal(new Set(of('outcome').map(({ allow }) => allow)).size, of('allow').length);
   });
 
-  test('holds neither bodies nor stamps nor secrets', async () => {
+  test('there are no bodies, stamps or secrets', async () => {
     simulator.reset();
     const canary = 'canary-5f1c9b7e';
     await gateway
@@ -213,19 +213,19 @@ describe('of a gateway that works', async () => {
     for (const { stamp } of simulator.requests()) if (stamp) assert.ok(!text.includes(stamp));
   });
 
-  test('can be checked while it is written', async () => {
+  test('records can be verified while the gateway writes others', async () => {
     const { status, stdout, stderr } = await verify('--key', audit.key_file, audit.file);
     assert.ok(status === 0 || status === 3, stdout + stderr);
   });
 });
 
-describe('denials', async () => {
+describe('the records of denials', async () => {
   const folder = scratch({ after });
   const audit = await auditConfig(folder);
   const { simulator, gateway } = await startStack({ after }, { config: { audit, callers: [limited] } });
   beforeEach(() => simulator.reset());
 
-  test('are recorded with who, what and why, and nothing is sent', async () => {
+  test('have the caller, the method, the organization and the reason, and nothing is sent', async () => {
     const denied = [
       [SUBMIT.method, ORGANIZATION, SUBMIT.request],
       [QUERY.method, subOrganization(1), { ...QUERY.request, organization_id: subOrganization(1) }],
@@ -246,7 +246,7 @@ describe('denials', async () => {
     assert.deepEqual(recordsOf(audit.file).filter(({ kind }) => kind === 'allow'), []);
   });
 
-  test('of general operations and of what is prepared name it', async () => {
+  test('name the general operation, or the method that Prepare prepares', async () => {
     const before = recordsOf(audit.file).length;
     const prepare = (method, request) => ({ method, request: encode(method, request) });
     for (const [method, request] of [
@@ -270,7 +270,7 @@ describe('denials', async () => {
     for (const { organization_id } of found()) assert.equal(organization_id, ORGANIZATION);
   });
 
-  test('of strangers name what they showed', async (t) => {
+  test('name a stranger by its connection', async (t) => {
     const other = scratch(t);
     const theirs = await auditConfig(other);
     const callers = [{ ...limited, loopback: false, dns_names: ['a.example'] }];
@@ -303,7 +303,7 @@ describe('stampgate audit verify', { timeout: HANG_MS }, async () => {
     return verify('--key', audit.key_file, ...args, file);
   };
 
-  test('says ok to what was written, also with the head that the log told', async () => {
+  test('accepts the log of a gateway, also with the head from the log of the process', async () => {
     for (const args of [[], ['--head', head]]) {
       const { status, stdout } = await checkText(log, ...args);
       assert.equal(status, 0, stdout);
@@ -312,7 +312,7 @@ describe('stampgate audit verify', { timeout: HANG_MS }, async () => {
     }
   });
 
-  test('finds a changed byte', async () => {
+  test('detects a changed byte', async () => {
     for (let at = 0; at < log.length; at += 37) {
       const changed = Buffer.from(log);
       changed[at] ^= 1;
@@ -321,10 +321,10 @@ describe('stampgate audit verify', { timeout: HANG_MS }, async () => {
     }
   });
 
-  test('finds a line that is gone, and an end that is gone if it has the head', async () => {
+  test('detects a missing line, and, with the head, a missing end', async () => {
     const lines = log.toString().split('\n').slice(0, -1);
     const without = (n) => `${lines.filter((_, i) => i !== n).join('\n')}\n`;
-    // A crash may have damaged the last group.
+    // A crash can damage the last group of records, so a missing line in that group gives status 3 instead of 1.
     const lastGroup = lines.findLastIndex((line) => line.includes('"previous_mac"'));
     assert.ok(lastGroup > 1);
     for (let n = 0; n < lines.length - 1; ++n) {
@@ -335,18 +335,18 @@ describe('stampgate audit verify', { timeout: HANG_MS }, async () => {
     assert.equal((await checkText(cut, '--head', head)).status, 1);
   });
 
-  test('tells an end that a crash cut off from a change', async () => {
+  test('distinguishes an end that a crash has damaged from a change', async () => {
     const { status, stdout } = await checkText(log.subarray(0, log.length - 5));
     assert.equal(status, 3, stdout);
   });
 
-  test('needs the right key', async () => {
+  test('fails with a wrong key', async () => {
     const key = join(folder, 'other.key');
     await run(['audit', 'keygen', '--out', key]);
     assert.equal((await verify('--key', key, audit.file)).status, 1);
   });
 
-  test('tells what it cannot open from a change', async () => {
+  test('distinguishes a file that it cannot open from a change', async () => {
     const none = join(folder, 'none');
     for (const args of [
       ['--key', audit.key_file, none],
@@ -363,7 +363,7 @@ describe('stampgate audit verify', { timeout: HANG_MS }, async () => {
     }
   });
 
-  test('finds the closed files of a log by itself, or checks the files that it is given', async (t) => {
+  test('given one file, also verifies its rotated files; given several files, verifies only these', async (t) => {
     const own = scratch(t);
     const config = { audit: { ...(await auditConfig(own)), max_file_bytes: 1 << 20 } };
     const { gateway: busy } = await startStack(t, { config });
@@ -371,7 +371,7 @@ describe('stampgate audit verify', { timeout: HANG_MS }, async () => {
     const closed = () => readdirSync(own).filter((name) => /^audit\.log\.[0-9]{20}$/.test(name)).sort();
     const check = (...args) => verify('--key', key, ...args);
     const filesOf = ({ stdout }) => [...stdout.matchAll(/^(.*): records [0-9]+ to [0-9]+$/gm)].map((match) => match[1]);
-    // What a shell would have made of a pattern is nothing yet.
+    // No rotated file exists yet.
     assert.ok([0, 3].includes((await check(file)).status));
     const sides = Array.from({ length: 32 }, async () => {
       while (closed().length < 2) await busy.call(QUERY.method, QUERY.request);
@@ -385,7 +385,7 @@ describe('stampgate audit verify', { timeout: HANG_MS }, async () => {
     const files = [...closed().map((name) => join(own, name)), file];
     assert.deepEqual(filesOf(whole), files);
 
-    // Elsewhere they are checked as they are given.
+    // In another folder the command verifies exactly the given files.
     const elsewhere = join(own, 'elsewhere');
     mkdirSync(elsewhere);
     const copies = files.map((each, i) => join(elsewhere, `part-${i}`));
@@ -395,7 +395,7 @@ describe('stampgate audit verify', { timeout: HANG_MS }, async () => {
     assert.equal((await check(...copies.toReversed())).status, 1);
     assert.equal((await check(...copies.slice(0, 2))).status, 0);
 
-    // One that is gone from the beginning, unless it is said that it was put elsewhere.
+    // The first file is missing, which is a fault unless --from says that it was archived.
     const lastOf = (text) => Number(/: records [0-9]+ to ([0-9]+)$/m.exec(text)[1]);
     const headOf = (text) => /^head (.*)$/m.exec(text)[1];
     const last = headOf(whole.stdout);
@@ -411,7 +411,7 @@ describe('stampgate audit verify', { timeout: HANG_MS }, async () => {
     assert.equal((await check('--from', last.replace(/^[0-9]+/, lastOf(archived.stdout)), file)).status, 1);
     renameSync(`${files[0]}.away`, files[0]);
 
-    // One that is gone from the middle, and one that cannot be opened.
+    // A file in the middle is missing, and then a file cannot be opened.
     renameSync(files[1], `${files[1]}.away`);
     const without = await check(file);
     assert.equal(without.status, 1);
@@ -421,7 +421,7 @@ describe('stampgate audit verify', { timeout: HANG_MS }, async () => {
   });
 });
 
-test('an allow that a crash left without an outcome is closed at the next start', async (t) => {
+test('the next start writes an outcome for each allow that a crash has left without one', async (t) => {
   const folder = scratch(t);
   const audit = await auditConfig(folder);
   const simulator = await startSimulator();
@@ -448,7 +448,7 @@ test('an allow that a crash left without an outcome is closed at the next start'
   assert.equal(status, 0, stdout);
 });
 
-test('an end that a power cut has damaged is removed and reported, and a change before it is refused', async (t) => {
+test('the start removes and reports an end that a power cut has damaged, and refuses a file with an earlier change', async (t) => {
   const folder = scratch(t);
   const audit = await auditConfig(folder);
   const simulator = await startSimulator();
@@ -465,7 +465,7 @@ test('an end that a power cut has damaged is removed and reported, and a change 
   await first.stop();
   const log = readFileSync(audit.file);
   const after = recordsOf(audit.file).at(-1).seq;
-  // Blocks that were never written, in front of some that were.
+  // A block that did not reach the disk, followed by one that did.
   const torn = Buffer.concat([Buffer.alloc(512), Buffer.from('"}\n{"seq":9,"kind":"allow"}\n')]);
   writeFileSync(audit.file, Buffer.concat([log, torn]));
   const second = await Gateway.start(config, { folder });
@@ -487,7 +487,7 @@ test('an end that a power cut has damaged is removed and reported, and a change 
   assert.deepEqual(readFileSync(audit.file), changed);
 });
 
-test('bodies of events that nobody takes are bounded and keep nobody from stamping', { timeout: HANG_MS }, async (t) => {
+test('bodies of events that clients do not read are limited in number, and do not block stamped calls', { timeout: HANG_MS }, async (t) => {
   const audit = await auditConfig(scratch(t));
   const events = { events: { max_subscribers: 3 } };
   const { simulator, gateway } = await startStack(t, { events, config: { audit } });
@@ -512,13 +512,13 @@ test('bodies of events that nobody takes are bounded and keep nobody from stampi
   await until(() => of('outcome').length === of('allow').length, 'all outcomes');
 });
 
-test('a change to a new file that fails stops nothing, and hides no failure', { timeout: HANG_MS }, async (t) => {
+test('a failed rotation stops no call, and a later failure is still reported', { timeout: HANG_MS }, async (t) => {
   const audit = { ...(await auditConfig(scratch(t))), max_file_bytes: 1 << 20 };
   const { gateway } = await startStack(t, { config: { audit, admin: ADMIN } });
   const said = (event) => gateway.output.split('\n').filter((line) => line.includes(`"event":"${event}"`)).length;
   const failing = async () => [(await metricsOf(gateway)).get('stampgate_audit_failing'), await statusOf(gateway.adminUrl, '/readyz')];
   const call = () => gateway.call(QUERY.method, QUERY.request);
-  // In the way of the new file.
+  // Prevents that the gateway creates the new file.
   mkdirSync(`${audit.file}.next`);
   while (statSync(audit.file).size <= audit.max_file_bytes) await Promise.all(Array.from({ length: 64 }, call));
   await until(() => said('audit_file_not_rotated') === 1, 'it is said');
@@ -528,7 +528,7 @@ test('a change to a new file that fails stops nothing, and hides no failure', { 
   assert.deepEqual([await failing(), said('audit_failed')], [[1, 503], 1]);
 });
 
-test('two gateways do not share an audit', async (t) => {
+test('a second gateway refuses to use the audit file of a running one', async (t) => {
   const folder = scratch(t);
   const audit = await auditConfig(folder);
   const { simulator } = await startStack(t, { config: { audit } });
@@ -537,7 +537,7 @@ test('two gateways do not share an audit', async (t) => {
   await assert.rejects(Gateway.start({ ...other, keys }, { folder }), /audit\.log/);
 });
 
-test('a full disk: nothing is stamped, and it goes on when there is room', { skip: reasonToSkip(), timeout: HANG_MS }, async (t) => {
+test('while the disk is full, the gateway stamps nothing; when it has space again, calls succeed', { skip: reasonToSkip(), timeout: HANG_MS }, async (t) => {
   const folder = scratch(t);
   const { inside, command, seenFrom } = smallDisk(folder, 2);
   const audit = await auditConfig(folder, join(inside, 'audit.log'));
@@ -545,7 +545,7 @@ test('a full disk: nothing is stamped, and it goes on when there is room', { ski
   const ballast = join(seenFrom(gateway), 'ballast');
   await gateway.call(SUBMIT.method, SUBMIT.request);
   fill(ballast, 0);
-  // What the file's last page has room for may still be written.
+  // Records that fit into the last page of the file can still be written.
   let refused;
   await until(async () => {
     simulator.reset();

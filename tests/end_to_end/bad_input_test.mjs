@@ -1,4 +1,4 @@
-// Requests that break rules: one INVALID_ARGUMENT with the path of every fault, and nothing goes upstream.
+// Invalid requests: the call ends with INVALID_ARGUMENT and the path of every fault, and upstream receives nothing.
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { code, encode } from '../clients/gateway.mjs';
@@ -10,7 +10,9 @@ const { simulator, gateway } = await startStack({ after });
 
 const named = (name) => operations.find((operation) => operation.name === name);
 
-/** The call ends in INVALID_ARGUMENT with exactly these field paths, and upstream hears nothing. */
+/**
+ * Checks that the call ends with INVALID_ARGUMENT and exactly these field paths, and that upstream receives nothing.
+ */
 async function isRefused(method, request, ...fields) {
   const before = simulator.stats();
   const error = await gateway.refusal(method, request);
@@ -24,14 +26,14 @@ async function isRefused(method, request, ...fields) {
   return error;
 }
 
-/** The call passes the gateway: upstream gets it, whatever it then says. */
+/** Checks that the gateway sends the request upstream. Upstream's response does not matter. */
 async function isSent(method, request) {
   const before = simulator.stats().requests;
   await gateway.call(method, request).catch((error) => assert.equal(error.info?.domain, 'upstream', error.message));
   assert.equal(simulator.stats().requests, before + 1);
 }
 
-/** A copy of the request, changed at a path like "parameters.policies[0].notes". */
+/** A copy of the request in which `change` is applied at a path such as "parameters.policies[0].notes". */
 function changedAt(request, path, change) {
   const copy = structuredClone(request);
   const names = path.match(/[a-z0-9_]+/g);
@@ -43,7 +45,7 @@ function changedAt(request, path, change) {
 const without = (request, path) => changedAt(request, path, (holder, name) => delete holder[name]);
 const withValue = (request, path, value) => changedAt(request, path, (holder, name) => (holder[name] = value));
 
-/** Read from the specification by hand. Lists are not here: an empty one is sent as such. */
+/** The required fields, transcribed from the specification. Lists are not required: the gateway sends an empty list. */
 const REQUIRED = {
   oauth2_authenticate: ['oauth2_credential_id', 'auth_code', 'redirect_uri', 'code_verifier', 'nonce'],
   oauth: ['oidc_token', 'target_public_key'],
@@ -81,13 +83,13 @@ const isEnum = (path) => ENUMS.includes(path.split('.').pop());
 describe('each required field must be set:', () => {
   for (const { name, method, all, type, stampedByClient } of operations) {
     const fields = REQUIRED[name].map((path) => (type ? `parameters.${path}` : path));
-    // Nor may that be missing, which is not set anywhere here.
+    // The client's stamp is required too, and no request in this test has one.
     const stamp = stampedByClient ? ['client_stamp'] : [];
     test(name, async () => {
       if (stampedByClient) await isRefused(method, all, ...stamp);
       for (const path of ['organization_id', ...fields]) {
         await isRefused(method, without(all, path), ...stamp, path);
-        // Empty text is as good as none, but for notes.
+        // Empty text counts as missing, except in notes.
         if (isEnum(path)) continue;
         if (path.endsWith('.notes')) await isSent(method, withValue(all, path, ''));
         else await isRefused(method, withValue(all, path, ''), ...stamp, path);
@@ -99,7 +101,7 @@ describe('each required field must be set:', () => {
   }
 });
 
-test('all faults are named at once, in the order of the proto', async () => {
+test('the error lists all faults, in the order of the proto', async () => {
   const error = await isRefused(
     'UserService/CreateOauthProviders',
     { parameters: { oauth_providers: [{ oidc_claims: { sub: 's' } }, {}] } },
@@ -113,7 +115,7 @@ test('all faults are named at once, in the order of the proto', async () => {
   assert.match(error.details, /organization_id is required/);
 });
 
-test('an enum must be one of its listed values', async () => {
+test('an enum with an unlisted value is refused', async () => {
   const { method, all } = named('create_policies');
   const path = 'parameters.policies[0].effect';
   for (const number of [0, 99]) await isRefused(method, withValue(all, path, number), path);
@@ -129,7 +131,7 @@ describe('limits:', () => {
     }
   });
 
-  test('where there is no limit, any number goes out as it is', async () => {
+  test('a number without a limit is sent unchanged', async () => {
     const { method, none } = named('create_session_profile');
     await isSent(method, withValue(none, 'parameters.expiration_seconds', '18446744073709551615'));
     const { parameters } = JSON.parse(simulator.requests().at(-1).body);
@@ -137,7 +139,7 @@ describe('limits:', () => {
   });
 });
 
-describe('bytes that the gateway cannot take for the message:', () => {
+describe('bytes that the gateway cannot parse as the message:', () => {
   const { method, none } = named('get_policy');
   const bytes = encode(method, none);
   /** A field of wire type 2 around these bytes. */
@@ -159,20 +161,20 @@ describe('bytes that the gateway cannot take for the message:', () => {
     });
   }
 
-  test('Protocol Buffers does not log what it could not read', async () => {
+  test('Protocol Buffers does not log bytes that it could not parse', async () => {
     await isRefused(method, Buffer.concat([bytes, field(2, Buffer.from('hunter2\xff', 'latin1'))]));
     assert.ok(!gateway.output.includes('hunter2'));
     assert.ok(!/libprotobuf|wire_format/.test(gateway.output));
   });
 
-  test('no bytes at all are a message without its required fields', async () => {
+  test('an empty request counts as a message without its required fields', async () => {
     await isRefused(method, Buffer.alloc(0), 'organization_id', 'policy_id');
   });
 });
 
-describe('a field that the gateway does not know is refused, for it would not be signed:', () => {
+describe('the gateway refuses an unknown field, because it could not sign it:', () => {
   const stranger = Buffer.from([0xc0, 0x3e, 0x01]); // field 1000, the number 1
-  /** A field with a message in it, of less than 128 bytes. */
+  /** A field that contains a message of less than 128 bytes. */
   const field = (number, ...inner) => {
     const bytes = Buffer.concat(inner);
     assert.ok(bytes.length < 128);
@@ -202,7 +204,7 @@ describe('a field that the gateway does not know is refused, for it would not be
 
 describe('the size of a request message', () => {
   const { method, none } = named('update_organization_name');
-  /** A request of so many bytes. */
+  /** A request whose message has this length. */
   function ofBytes(bytes) {
     const withName = (length) => withValue(none, 'parameters.organization_name', 'x'.repeat(length));
     const overhead = encode(method, withName(bytes)).length - bytes;
@@ -212,23 +214,23 @@ describe('the size of a request message', () => {
   }
   const MIB = 1 << 20;
 
-  test('may be 1 MiB', async () => {
+  test('can be 1 MiB', async () => {
     await isSent(method, ofBytes(MIB));
   });
 
-  test('may not be one byte more', async () => {
+  test('cannot be one byte more than 1 MiB', async () => {
     const error = await isRefused(method, ofBytes(MIB + 1));
     assert.match(error.details, /1048577 bytes.*1048576/);
   });
 
-  test('is no way to a crash', async () => {
-    // Beyond 8 MiB gRPC itself refuses.
+  test('cannot crash the gateway', async () => {
+    // gRPC itself refuses messages of more than 8 MiB.
     const error = await gateway.refusal(method, ofBytes(9 * MIB));
     assert.equal(error.code, code.RESOURCE_EXHAUSTED);
     await isSent(method, none);
   });
 
-  test('is a setting', async (t) => {
+  test('has a limit that the config sets', async (t) => {
     const other = await startStack(t, { config: { calls: { max_request_bytes: 65_536 } } });
     await other.gateway.call(method, ofBytes(65_536));
     const error = await other.gateway.refusal(method, ofBytes(65_537));
@@ -236,7 +238,7 @@ describe('the size of a request message', () => {
   });
 });
 
-test('secrets do not come back in what is said about them', async () => {
+test('an error about a secret field does not contain the secret', async () => {
   const error = await gateway.refusal('UserService/CreateOauthProviders', {
     organization_id: ORGANIZATION,
     parameters: {

@@ -1,10 +1,10 @@
-// A C++ client of the gateway: sends the message that comes on standard input to one unary method, and prints how the
-// call ended as lines of JSON. Tests run it where the client's own library decides what arrives.
+// A C++ client of the gateway: reads a message from standard input, sends it to a unary method, and prints the end of
+// the call as lines of JSON. Tests use it to check what gRPC's C++ library makes of the gateway's responses.
 //
 //   call ADDRESS /PACKAGE.SERVICE/METHOD DEADLINE_MS [METADATA_NAME VALUE]...
 //
 // The first line is the status, as {"code", "message"}; after an error a second line is {"bytes"}, the size of
-// grpc-status-details-bin, and a third the google.rpc.Status in it. Exits 0 whatever the status is.
+// grpc-status-details-bin, and a third one is the google.rpc.Status in it. Exits with 0 for every status.
 #include <google/protobuf/util/json_util.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/generic_stub.h>
@@ -34,7 +34,7 @@ using Metadata = std::vector<std::pair<std::string, std::string>>;
 grpc::Status Call(const std::string& address, const std::string& method, const std::string& request, int deadline_ms,
                   const Metadata& metadata) {
   const auto channel = grpc::CreateChannel(address, grpc::InsecureChannelCredentials());
-  // The deadline is not to be spent on connecting: the gateway then sees it as it was given.
+  // Connects before the call, so that connecting takes no time of the deadline.
   channel->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds(10));
   grpc::GenericStub stub(channel);
   grpc::ClientContext context;
@@ -62,7 +62,7 @@ int main(int argc, char** argv) {
     std::cerr << "usage: call ADDRESS METHOD DEADLINE_MS [METADATA_NAME VALUE]... <MESSAGE\n";
     return 2;
   }
-  // Details are printed by their names, so their messages must be linked in.
+  // Links the messages of details, because they are found by their names when they are printed.
   google::rpc::BadRequest::descriptor();
 
   const std::string request(std::istreambuf_iterator<char>(std::cin), {});

@@ -1,5 +1,5 @@
-// What an operator sees of calls: the lines of the log, and the request id by which log, audit, the caller's answer and
-// upstream's request are found together.
+// Tests the log's lines about calls, and the request id, which is in the log, in the audit log, in the caller's
+// response and in upstream's request.
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { code } from '../clients/gateway.mjs';
@@ -15,7 +15,7 @@ import { Subscriber } from './subscriber.mjs';
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 const TRACEPARENT = `00-${TRACE_ID}-b7ad6b7169203331-01`;
 
-/** Calls, and resolves to the answer or the error, and to the request id that the caller got with it. */
+/** Makes a call. Resolves to the response or the error, and to the request id that the caller received with it. */
 async function traced(gateway, method, request, metadata = {}) {
   let status;
   const onCall = (call) => call.on('status', (end) => (status = end));
@@ -44,7 +44,7 @@ describe('a refused call has a line', { timeout: HANG_MS, concurrency: false }, 
   const { gateway, simulator } = await startStack({ after }, { config: { callers, audit } });
   const support = asCaller(gateway, 'support');
 
-  it('that a caller may not make: who, what, for whom and why', async () => {
+  it('that no grant allows: with caller, method, organization and reason', async () => {
     const { answer, id } = await traced(support, SUBMIT.method, SUBMIT.request);
     assert.equal(answer.code, code.PERMISSION_DENIED);
     assert.deepEqual(await lineOf(gateway, 'call_refused', id), {
@@ -60,14 +60,14 @@ describe('a refused call has a line', { timeout: HANG_MS, concurrency: false }, 
     });
   });
 
-  it('that nobody known makes: what the connection showed', async () => {
+  it('of a stranger: with the certificate of its connection', async () => {
     const { answer, id } = await traced(gateway, QUERY.method, QUERY.request);
     assert.equal(answer.code, code.UNAUTHENTICATED);
     const line = await lineOf(gateway, 'call_refused', id);
     assert.deepEqual([line.caller, line.code, line.reason], ['(loopback)', 'UNAUTHENTICATED', 'CALLER_NOT_RECOGNIZED']);
   });
 
-  it('that breaks rules, and nothing of what it said', async () => {
+  it('with an invalid request: without any text of the request', async () => {
     const canary = 'canary-5f1c9b7e';
     for (const [method, request] of [
       [QUERY.method, { ...QUERY.request, policy_id: '' }],
@@ -81,7 +81,7 @@ describe('a refused call has a line', { timeout: HANG_MS, concurrency: false }, 
     assert.ok(!gateway.output.includes(canary));
   });
 
-  it('of the service of stamps and of events', async () => {
+  it('of the service for stamps and of the service for events', async () => {
     const prepare = await traced(support, 'StampService/Prepare', { method: 'no such' });
     assert.equal((await lineOf(gateway, 'call_refused', prepare.id)).reason, 'INVALID_REQUEST');
     const list = await traced(support, 'EventService/ListEvents', { end: 'LOG_END_EARLIEST' });
@@ -89,7 +89,7 @@ describe('a refused call has a line', { timeout: HANG_MS, concurrency: false }, 
     assert.deepEqual([line.caller, line.code], ['support', 'PERMISSION_DENIED']);
   });
 
-  it('and one that is carried out has none', async () => {
+  it('but a successful call has no line', async () => {
     const { answer, id } = await traced(support, QUERY.method, QUERY.request);
     assert.ok(answer.policy);
     const refused = await traced(support, SUBMIT.method, SUBMIT.request);
@@ -97,7 +97,7 @@ describe('a refused call has a line', { timeout: HANG_MS, concurrency: false }, 
     assert.ok(!gateway.output.includes(id));
   });
 
-  it('with the id that the audit has, and the audit is still good', async () => {
+  it('with the request id of the audit log, which is still valid', async () => {
     const denied = await traced(support, SUBMIT.method, SUBMIT.request);
     const allowed = await traced(support, QUERY.method, QUERY.request);
     const of = (kind, id) => recordsOf(audit.file).filter((record) => record.kind === kind && record.request_id === id);
@@ -111,8 +111,8 @@ describe('a refused call has a line', { timeout: HANG_MS, concurrency: false }, 
   });
 });
 
-describe('a call that comes while the gateway drains', { timeout: HANG_MS }, () => {
-  it('has a line too', async (t) => {
+describe('a call that arrives while the gateway drains', { timeout: HANG_MS }, () => {
+  it('has a line in the log too', async (t) => {
     const { gateway, simulator } = await startStack(t);
     simulator.addFaults([{ kind: 'slow', untilReleased: true }]);
     const held = gateway.call(SUBMIT.method, SUBMIT.request);
@@ -131,12 +131,12 @@ describe('a call that comes while the gateway drains', { timeout: HANG_MS }, () 
   });
 });
 
-describe('the errors of a caller', { timeout: HANG_MS }, async () => {
+describe('the error of a denied call', { timeout: HANG_MS }, async () => {
   const callers = [callerOf('support', [{ classes: ['query'], organizations: [ORGANIZATION] }])];
   const { gateway } = await startStack({ after }, { config: { callers } });
   const support = asCaller(gateway, 'support');
 
-  it('say who the gateway took it for, and which grant it lacks', async () => {
+  it('names the caller and the missing grant', async () => {
     const denied = described(await support.refusal(SUBMIT.method, SUBMIT.request));
     assert.deepEqual([denied.code, denied.reason], ['PERMISSION_DENIED', 'DENIED_BY_POLICY']);
     assert.deepEqual(denied.metadata, { caller: 'support', method: SUBMIT.method, policy_class: 'write' });
@@ -145,7 +145,7 @@ describe('the errors of a caller', { timeout: HANG_MS }, async () => {
     assert.deepEqual(events.metadata, { caller: 'support', method: 'EventService/GetEvent', policy_class: 'events' });
   });
 
-  it('say the same of an organization that there is and of one that there is not', async () => {
+  it('is the same for an organization that exists and for one that does not', async () => {
     const failures = [];
     for (const organization_id of [subOrganization(1), identifier(99)]) {
       failures.push(described(await support.refusal(QUERY.method, { ...QUERY.request, organization_id })));
@@ -153,14 +153,14 @@ describe('the errors of a caller', { timeout: HANG_MS }, async () => {
     assert.deepEqual(failures[0], failures[1]);
   });
 
-  it('say what the gateway saw of one whom it does not know', async () => {
+  it("describes a stranger's connection", async () => {
     const { code: name, metadata } = described(await gateway.refusal(QUERY.method, QUERY.request));
     assert.deepEqual([name, metadata], ['UNAUTHENTICATED', { seen: '(loopback)' }]);
   });
 });
 
-describe('lines are bounded', { timeout: HANG_MS }, () => {
-  it('for each caller, and the number of the others is reported', async (t) => {
+describe('the number of lines is limited', { timeout: HANG_MS }, () => {
+  it('for each caller, and the log reports how many lines were omitted', async (t) => {
     const callers = [callerOf('support', []), callerOf('payments', [])];
     const { gateway } = await startStack(t, { config: { callers } });
     for (let i = 0; i < 50; ++i) await asCaller(gateway, 'support').refusal(QUERY.method, QUERY.request);
@@ -174,10 +174,10 @@ describe('lines are bounded', { timeout: HANG_MS }, () => {
   });
 });
 
-describe('if every call is to have a line', { timeout: HANG_MS, concurrency: false }, async () => {
+describe('if the config requests a line for every call', { timeout: HANG_MS, concurrency: false }, async () => {
   const { gateway, simulator } = await startStack({ after }, { config: { log: { calls: true } }, events: true });
 
-  it('a submit has its activity, its fingerprint and its key', async () => {
+  it('the line of a submit has its activity, its fingerprint and its key', async () => {
     const { answer, id } = await traced(gateway, SUBMIT.method, SUBMIT.request);
     assert.deepEqual(await lineOf(gateway, 'call_ended', id), {
       severity: 'INFO',
@@ -193,14 +193,14 @@ describe('if every call is to have a line', { timeout: HANG_MS, concurrency: fal
     });
   });
 
-  it("an error of upstream's has its code", async () => {
+  it("the line of a call that upstream refused has upstream's code", async () => {
     const { answer, id } = await traced(gateway, QUERY.method, { ...QUERY.request, policy_id: identifier(77) });
     assert.equal(answer.info.domain, 'upstream');
     const line = await lineOf(gateway, 'call_ended', id);
     assert.deepEqual([line.code, line.upstream_code, line.reason], ['NOT_FOUND', answer.info.reason, undefined]);
   });
 
-  it('so has a subscription, when it ends', async () => {
+  it('a subscription has a line when it ends', async () => {
     await deliver(simulator);
     const subscriber = await Subscriber.start(gateway);
     await subscriber.leave();
@@ -211,7 +211,7 @@ describe('if every call is to have a line', { timeout: HANG_MS, concurrency: fal
 });
 
 describe('a log level', { timeout: HANG_MS }, () => {
-  it('leaves out what is below it', async (t) => {
+  it('omits lines of a lower severity', async (t) => {
     const { gateway } = await startStack(t, { config: { log: { level: 'warning' }, callers: [callerOf('support', [])] } });
     await asCaller(gateway, 'support').refusal(QUERY.method, QUERY.request);
     await gateway.stop();
@@ -227,7 +227,7 @@ describe('a traceparent', { timeout: HANG_MS }, async () => {
   );
   const headersOf = ({ headers }, name) => headers.filter(([each]) => each.toLowerCase() === name).map(([, value]) => value);
 
-  it('gives the call its id, and goes on to upstream with a parent of its own', async () => {
+  it("sets the call's request id, and is sent to upstream with a new parent id", async () => {
     for (const { method, request } of [QUERY, SUBMIT, { method: 'WebhookService/GetWebhookKeySet', request: {} }]) {
       simulator.clearRequests();
       const { id } = await traced(gateway, method, request, { traceparent: TRACEPARENT });
@@ -240,7 +240,7 @@ describe('a traceparent', { timeout: HANG_MS }, async () => {
     }
   });
 
-  it('that is none, or not there, is replaced by a new one', async () => {
+  it('that is malformed or missing is replaced by a new one', async () => {
     const ids = new Set();
     for (const traceparent of [undefined, '', 'canary', TRACEPARENT.toUpperCase(), `00-${'0'.repeat(32)}-b7ad6b7169203331-01`]) {
       simulator.clearRequests();
@@ -253,7 +253,7 @@ describe('a traceparent', { timeout: HANG_MS }, async () => {
     assert.ok(!ids.has(TRACE_ID));
   });
 
-  it('comes to upstream only if that is configured', async (t) => {
+  it('is sent to upstream only if the config says so', async (t) => {
     const stack = await startStack(t);
     const { id } = await traced(stack.gateway, QUERY.method, QUERY.request, { traceparent: TRACEPARENT });
     assert.equal(id, TRACE_ID);

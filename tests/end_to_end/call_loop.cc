@@ -1,10 +1,11 @@
-// A C++ client that calls the gateway without a pause, until there is no gateway any more.
+// A C++ client that calls the gateway in loops until the gateway has ended.
 //
 //   call_loop ADDRESS /PACKAGE.SERVICE/METHOD CONNECTIONS CALLS_PER_CONNECTION
 //
-// Sends the message that comes on standard input, over so many connections, so many times at once on each. Prints a
-// line "calling" when every connection has had an answer. A loop ends with the first UNAVAILABLE that has no details:
-// the client's library wrote it. At last prints how the calls ended, a line of JSON each: {"name", "reason", "count"}.
+// Reads a message from standard input and sends it repeatedly, in CALLS_PER_CONNECTION concurrent loops on each
+// connection. Prints a line "calling" when every connection has had a response. A loop ends with the first UNAVAILABLE
+// without details, which the client's library creates. Finally prints the number of calls by their end, as lines of
+// JSON: {"name", "reason", "count"}.
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
@@ -28,7 +29,7 @@
 
 namespace {
 
-// By the name of the code and the reason of the ErrorInfo, which is empty without one.
+// The number of calls by the name of the code and the reason in ErrorInfo, which is empty without ErrorInfo.
 using Endings = std::map<std::pair<std::string, std::string>, int>;
 
 std::string ReasonOf(const grpc::Status& status) {
@@ -75,7 +76,7 @@ int main(int argc, char** argv) {
   absl::BlockingCounter answered(connections * calls);
   std::vector<std::thread> threads;
   for (int i = 0; i < connections; ++i) {
-    // Channels of one target share a connection unless they keep it to themselves.
+    // Without this, channels with the same target would share a connection.
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     auto stub = std::make_shared<grpc::GenericStub>(

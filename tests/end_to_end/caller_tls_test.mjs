@@ -1,4 +1,5 @@
-// TLS towards callers: certificates on both sides say who calls, and change while the gateway runs.
+// TLS between callers and the gateway: client certificates identify callers, and all certificates can change while the
+// gateway runs.
 import assert from 'node:assert/strict';
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { connect as connectTcp } from 'node:net';
@@ -18,13 +19,13 @@ const QUERY = ['PolicyService/GetPolicy', { organization_id: ORGANIZATION, polic
 const PAYMENTS = 'spiffe://example.org/payments';
 const CERTIFICATE = { name: 'DNS:gateway.example', usage: 'serverAuth' };
 
-/** Replaces a file as Kubernetes and careful people do. */
+/** Replaces a file atomically, by a rename. */
 function replace(file, content) {
   writeFileSync(`${file}.new`, content, { mode: 0o600 });
   renameSync(`${file}.new`, file);
 }
 
-/** A folder with the three files, and those who issue them. */
+/** A folder with the three files of `tls`, and the authorities that issue certificates. */
 function makeFiles(t) {
   const folder = scratch(t);
   const servers = makeAuthority(folder, 'servers');
@@ -45,7 +46,7 @@ function makeFiles(t) {
 
 const clientOf = (authority, name, more) => authority.issue({ name, usage: 'clientAuth', ...more });
 
-/** A new connection, with a certificate or without one. */
+/** A new connection, with a client certificate if `cert` is given. */
 const channel = (gateway, servers, { cert, key } = {}) =>
   connect(gateway.address, {
     tls: { ca: readFileSync(servers.file), cert, key },
@@ -84,7 +85,7 @@ describe('a gateway with TLS', { timeout: HANG_MS }, async () => {
   );
   const failuresBy = (metrics, reason) => metrics.get(`stampgate_tls_handshakes_failed_total{reason="${reason}"}`);
   const REASONS = ['no_hello', 'hello_refused', 'no_certificate', 'certificate_refused', 'unfinished'];
-  /** By reason. */
+  /** The number of failed handshakes by reason. */
   const failedHandshakes = async () => {
     const metrics = await metricsOf(gateway);
     return Object.fromEntries(REASONS.map((reason) => [reason, failuresBy(metrics, reason)]));
@@ -92,15 +93,15 @@ describe('a gateway with TLS', { timeout: HANG_MS }, async () => {
   const NONE = Object.fromEntries(REASONS.map((reason) => [reason, 0]));
   const reached = () => attempt(gateway, servers, clientOf(clients, `URI:${PAYMENTS}`));
 
-  test('counts no failed handshake before there is one', async () => {
+  test('counts no failed handshake before one fails', async () => {
     await reached();
-    // The gateway tries its own port, and goes away in the middle of a handshake.
+    // The gateway's own check connects to the port and disconnects in the middle of a handshake.
     assert.equal(await statusOf(gateway.adminUrl, '/livez'), 200);
     assert.deepEqual(await failedHandshakes(), NONE);
   });
 
   const [, port] = gateway.address.split(':');
-  /** Sends bytes over TCP and goes away; with `silent`, when the gateway closes the connection. */
+  /** Sends bytes over TCP and disconnects. With `silent`, waits until the gateway closes the connection. */
   const knock = (bytes, silent = false) =>
     new Promise((resolve) => {
       const socket = connectTcp({ port, host: '127.0.0.1' }, () => (silent ? socket.write(bytes) : socket.end(bytes)));
@@ -108,7 +109,7 @@ describe('a gateway with TLS', { timeout: HANG_MS }, async () => {
       socket.on('error', () => {});
       socket.on('close', resolve);
     });
-  /** What a client of TLS sends first. */
+  /** The bytes of a TLS client's first message. */
   const hello = (options) =>
     new Promise((resolve) => {
       const wire = new Duplex({ read() {}, write: (data, encoding, done) => (resolve(data), done()) });
@@ -119,10 +120,10 @@ describe('a gateway with TLS', { timeout: HANG_MS }, async () => {
   for (const [title, reason, act] of [
     ['nothing', 'no_hello', () => knock('')],
     ['no TLS', 'no_hello', () => knock('GET / HTTP/1.1\r\n\r\n')],
-    ['a hello of a cipher that is not served', 'hello_refused', async () =>
+    ['a hello with an unsupported cipher only', 'hello_refused', async () =>
       knock(await hello({ maxVersion: 'TLSv1.2', ciphers: 'AES128-SHA' }), true)],
-    ['a hello, and goes away', 'unfinished', async () => knock(await hello())],
-    ['a hello, and falls silent', 'unfinished', async () => knock(await hello(), true)],
+    ['a hello and then disconnects', 'unfinished', async () => knock(await hello())],
+    ['a hello and then no more bytes', 'unfinished', async () => knock(await hello(), true)],
   ]) { // prettier-ignore
     test(`counts a client that sends ${title}`, async () => {
       const before = await failedHandshakes();
@@ -133,7 +134,7 @@ describe('a gateway with TLS', { timeout: HANG_MS }, async () => {
     });
   }
 
-  test('knows callers by the URI or the DNS name of their certificate', async () => {
+  test('identifies callers by the URI or the DNS name of their certificate', async () => {
     for (const [name, caller] of [
       [`URI:${PAYMENTS}`, 'payments'],
       ['DNS:support.example.org', 'support'],
@@ -148,14 +149,14 @@ describe('a gateway with TLS', { timeout: HANG_MS }, async () => {
 
   for (const [title, name] of [
     ['another SPIFFE ID', 'URI:spiffe://example.org/other'],
-    ['a SPIFFE ID that goes on', `URI:${PAYMENTS}/more`],
-    ['a SPIFFE ID in other letters', 'URI:spiffe://example.org/Payments'],
+    ['a SPIFFE ID with an additional path segment', `URI:${PAYMENTS}/more`],
+    ['a SPIFFE ID in different case', 'URI:spiffe://example.org/Payments'],
     ['two URIs', `URI:${PAYMENTS},URI:spiffe://example.org/other`],
     ['a URI beside the DNS name', 'URI:https://example.org,DNS:support.example.org'],
     ['a wildcard', 'DNS:*.example.org'],
     ['an address', 'IP:127.0.0.1'],
   ]) {
-    test(`does not know ${title}`, async () => {
+    test(`identifies no caller by ${title}`, async () => {
       simulator.reset();
       const error = await attempt(gateway, servers, clientOf(clients, name));
       assert.deepEqual([error.code, error.info?.reason], [code.UNAUTHENTICATED, 'CALLER_NOT_RECOGNIZED']);
@@ -169,7 +170,7 @@ describe('a gateway with TLS', { timeout: HANG_MS }, async () => {
     ['an expired certificate', 'certificate_refused', () => clientOf(clients, `URI:${PAYMENTS}`, { days: -1 })],
     ['a certificate for servers', 'certificate_refused', () => clients.issue({ name: `URI:${PAYMENTS}`, usage: 'serverAuth' })],
   ]) { // prettier-ignore
-    test(`gives no connection to a caller with ${title}`, async () => {
+    test(`refuses the connection of a client with ${title}`, async () => {
       simulator.reset();
       const before = await failedHandshakes();
       const error = await attempt(gateway, servers, certificate(), { deadlineMs: 3000 });
@@ -179,7 +180,7 @@ describe('a gateway with TLS', { timeout: HANG_MS }, async () => {
     });
   }
 
-  test('is not what answers as another host', async () => {
+  test('is not trusted by a client that dials another host name', async () => {
     const client = connect(gateway.address, {
       tls: { ca: readFileSync(servers.file), ...clientOf(clients, `URI:${PAYMENTS}`) },
       'grpc.ssl_target_name_override': 'other.example',
@@ -188,16 +189,16 @@ describe('a gateway with TLS', { timeout: HANG_MS }, async () => {
     client.close();
   });
 
-  test('takes no plaintext, and nobody is loopback', async () => {
+  test('accepts no plaintext, so no client is the loopback caller', async () => {
     const client = connect(gateway.address.replace('0.0.0.0', '127.0.0.1'));
     await assert.rejects(call(client, ...QUERY, { deadlineMs: 3000 }), ({ code: got }) => got !== code.OK);
     client.close();
   });
 
-  test('can be reached after all that', async () => assert.equal((await reached()).policy?.policy_id, identifier(6)));
+  test('still serves calls after these attempts', async () => assert.equal((await reached()).policy?.policy_id, identifier(6)));
 });
 
-test('a client of the old authority is refused once it is gone, one of the new is taken', { timeout: HANG_MS }, async (t) => {
+test('after a change of the authority, clients of the old one are refused and clients of the new one accepted', { timeout: HANG_MS }, async (t) => {
   const files = makeFiles(t);
   const { folder, servers, clients } = files;
   const { gateway } = await start(t, files);
@@ -218,7 +219,7 @@ test('a client of the old authority is refused once it is gone, one of the new i
   assert.ok(await works(fresh));
 });
 
-test('certificates change without a failed call, whatever else is in the files', { timeout: LONG ? 20 * HANG_MS : HANG_MS }, async (t) => {
+test('certificates change without a failed call, also while the files are temporarily invalid', { timeout: LONG ? 20 * HANG_MS : HANG_MS }, async (t) => {
   const files = makeFiles(t);
   const { servers, clients, tls, serve } = files;
   const { gateway } = await start(t, files);
@@ -227,7 +228,7 @@ test('certificates change without a failed call, whatever else is in the files',
   let calls = 0;
   const load = async () => {
     while (!done) {
-      // Each on a connection of its own: a handshake.
+      // Each call has a connection of its own, and so a handshake.
       const answer = await attempt(gateway, servers, certificate);
       assert.ok(!(answer instanceof Error), answer.message);
       calls += 1;
@@ -256,7 +257,7 @@ test('certificates change without a failed call, whatever else is in the files',
   t.diagnostic(`${calls} calls over ${rounds} changes`);
 });
 
-test('check names what is wrong with the files', async (t) => {
+test('stampgate check reports the faults of the files', async (t) => {
   const { folder, tls, servers } = makeFiles(t);
   const config = {
     listen_address: '0.0.0.0:7443',

@@ -1,4 +1,4 @@
-// Certificates for tests, made by OpenSSL's command line.
+// Creates certificates for tests with OpenSSL's command line.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,9 +7,9 @@ const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
 const openssl = (...args) => execFileSync('openssl', args, { stdio: ['ignore', 'ignore', 'pipe'] });
 
 /**
- * An authority in `folder`.
+ * Creates a certificate authority in `folder`.
  * @returns {{file: string, issue: (options?: {name?: string, days?: number, usage?: string}) => {cert: Buffer, key:
- *     Buffer}}} `issue` makes a certificate for a subjectAltName; negative days are in the past
+ *     Buffer}}} `issue` makes a certificate with the subjectAltName `name`; with negative `days` it has expired
  */
 export function makeAuthority(folder, name) {
   const place = (file) => join(folder, `${name}-${file}`);

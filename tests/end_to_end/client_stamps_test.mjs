@@ -1,4 +1,5 @@
-// Requests that end users stamp: prepared by the gateway, stamped by their own keys, sent on untouched.
+// Requests that end users stamp: the gateway prepares them, the users' own keys stamp them, and the gateway forwards
+// them unchanged.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, beforeEach, describe, test } from 'node:test';
@@ -33,7 +34,7 @@ const login = { organization_id: ORGANIZATION, parameters: { public_key: SESSION
 
 const [verification, oidc] = Object.keys(testing.ATTESTED_SCHEMES);
 
-/** How an end user stamps a body: the member of client_stamp for each kind. */
+/** For each kind of stamp, a function that stamps a body and returns the member of client_stamp. */
 const STAMPERS = {
   'a passkey': async (body) => {
     const { stampHeaderValue } = await new WebauthnStamper({ rpId: passkey.rpId }).stamp(body.toString());
@@ -47,10 +48,10 @@ const STAMPERS = {
   },
   'a secp256k1 key': async (body) => ({ api_key: testing.stampOf(body, testing.apiKeyNamed('vectors secp256k1')) }),
   'an Ed25519 key': async (body) => ({ api_key: testing.stampOf(body, testing.apiKeyNamed('vectors ed25519')) }),
-  'a key that a verification token vouches for': async (body) => ({
+  'a key that a verification token names': async (body) => ({
     attested: testing.encodeStamp(testing.attestedStampOf(body, verification)),
   }),
-  "a key that an identity provider's token vouches for": async (body) => ({
+  "a key that an identity provider's token names": async (body) => ({
     attested: JSON.stringify(testing.attestedStampOf(body, oidc)),
   }),
 };
@@ -60,13 +61,13 @@ const HEADERS = { api_key: 'X-Stamp', web_authn: 'X-Stamp-WebAuthn', attested: '
 
 const prepare = (method, request) => gateway.call(PREPARE, { method, request: encode(method, request) });
 
-/** Prepares, stamps and calls. */
+/** Prepares a request, stamps it, and calls the method with it. */
 async function callStamped(method, request, stamper = byPasskey, beside = {}) {
   const { body } = await prepare(method, request);
   return gateway.call(method, { ...beside, client_stamp: { body, ...(await stamper(body)) } });
 }
 
-/** The refusal of a call with this body and a passkey's stamp over it. */
+/** The error of a call with this body and a passkey's stamp over it. */
 async function refusalOf(method, body, beside = {}) {
   const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
   return gateway.refusal(method, { ...beside, client_stamp: { body: bytes, ...(await byPasskey(bytes)) } });
@@ -105,9 +106,10 @@ for (const [name, stamper] of Object.entries(STAMPERS)) {
   });
 }
 
-test('a wallet that signs as Ethereum wallets do', async () => {
+test('a stamp that an Ethereum wallet signed is accepted', async () => {
   const vector = testing.readVectors('stamps.json').other.find(({ stamp }) => stamp.scheme.endsWith('EIP191'));
-  // The key is registered nowhere and the body is no request: that the gateway takes the scheme is all there is to see.
+  // The key is not registered and the body is no valid request: the test shows only that the gateway accepts the
+  // scheme.
   const error = await gateway.refusal(GET_POLICY, {
     client_stamp: {
       body: Buffer.from(JSON.stringify({ organizationId: ORGANIZATION, policyId: testing.identifier(6) })),
@@ -118,8 +120,8 @@ test('a wallet that signs as Ethereum wallets do', async () => {
   assert.equal(error.info.domain, 'upstream');
 });
 
-describe('what is prepared', () => {
-  test('is what a passkey is asked to sign', async () => {
+describe('a prepared body', () => {
+  test('is returned with the challenge for a passkey', async () => {
     const prepared = await prepare(LOGIN, login);
     await byPasskey(prepared.body);
     assert.equal(authenticator.challenges[0].toString('ascii'), prepared.webauthn_challenge);
@@ -127,7 +129,7 @@ describe('what is prepared', () => {
 
   for (const { method, none, path } of operations) {
     test(`for ${method} can be sent with a stamp`, async () => {
-      // Of those that may go, in the one case where that matters.
+      // An organization that may be deleted, for the operation that deletes one.
       const organizationId = path.endsWith('delete_sub_organization') ? testing.subOrganization(3) : ORGANIZATION;
       const prepared = await prepare(method, { ...none, organization_id: organizationId });
       assert.equal(prepared.path, path);
@@ -137,7 +139,7 @@ describe('what is prepared', () => {
     });
   }
 
-  test('is what the gateway would send itself', async () => {
+  test('is the body that the gateway itself would send', async () => {
     for (const { method, all } of submits.filter(({ stampedByClient }) => !stampedByClient)) {
       const { body } = await prepare(method, all);
       simulator.addFaults([{ kind: 'status', status: 400 }]);
@@ -146,20 +148,20 @@ describe('what is prepared', () => {
     }
   });
 
-  test('for a general operation goes beside its path', async () => {
+  test('for a general operation can be sent with its path', async () => {
     const request = { organization_id: ORGANIZATION, path: 'whoami' };
     const { answer } = await callStamped('GeneralService/QueryOperation', request, byPasskey, { path: 'whoami' });
     assert.equal(JSON.parse(answer).userId, END_USER);
   });
 
-  test('has the time that the caller chose, or one that no other call has', async () => {
+  test("has the caller's timestamp, or else one that no other call has", async () => {
     const timestampMs = String(Date.now());
     assert.equal((await prepare(LOGIN, { ...login, timestamp_ms: timestampMs })).timestamp_ms, timestampMs);
     const times = await Promise.all(Array.from({ length: 20 }, () => prepare(LOGIN, login)));
     assert.equal(new Set(times.map(({ timestamp_ms }) => timestamp_ms)).size, 20);
   });
 
-  test('follows the rules of the method, and names its fields', async () => {
+  test('is refused if the request breaks rules of the method, with the paths of its fields', async () => {
     const error = await gateway.refusal(PREPARE, { method: LOGIN, request: encode(LOGIN, { organization_id: 'o' }) });
     isInvalid(error, 'parameters', 'is required');
     for (const method of ['', 'WebhookService/GetWebhookKeySet', 'StampService/Prepare', 'EventService/ListEvents']) {
@@ -170,7 +172,7 @@ describe('what is prepared', () => {
   });
 });
 
-describe('a body as a client writes it', () => {
+describe('a body that a client wrote', () => {
   const body = {
     parameters: { publicKey: SESSION_KEY, expirationSeconds: '600', sessionProfileId: null },
     generateAppProofs: null,
@@ -180,7 +182,7 @@ describe('a body as a client writes it', () => {
   };
   const at = (changes = {}) => ({ ...body, timestampMs: testing.freshTimestamp(), ...changes });
 
-  test('goes upstream byte for byte, whatever its order and white space', async () => {
+  test('is sent upstream byte for byte, with any order of members and any white space', async () => {
     for (const text of [JSON.stringify(at()), JSON.stringify(at(), null, 2), `\n\t ${JSON.stringify(at())}\r\n`]) {
       const bytes = Buffer.from(text);
       const stamp = await byPasskey(bytes);
@@ -190,7 +192,7 @@ describe('a body as a client writes it', () => {
     }
   });
 
-  // One of the operator's packages writes it there.
+  // One of the operator's packages writes the member there.
   test('may have generateAppProofs inside its parameters', async () => {
     for (const generateAppProofs of [false, true]) {
       const text = JSON.stringify(at({ parameters: { ...body.parameters, generateAppProofs } }));
@@ -201,7 +203,7 @@ describe('a body as a client writes it', () => {
     }
   });
 
-  test('without a list that is required is refused', async () => {
+  test('without a required list is refused', async () => {
     const type = 'ACTIVITY_TYPE_CREATE_POLICIES';
     const error = await refusalOf('PolicyService/CreatePolicies', at({ type, parameters: {} }));
     isInvalid(error, 'client_stamp.body', '/parameters/policies');
@@ -212,12 +214,12 @@ describe('a body as a client writes it', () => {
     const query = { organizationId: ORGANIZATION, policyId: testing.identifier(6) };
     isInvalid(await refusalOf(LOGIN, query), 'client_stamp.body', '/policyId');
     isInvalid(await refusalOf(GET_POLICY, at()), 'client_stamp.body', '/timestampMs');
-    // A genuine submit must not go out as a query that nobody grants with care.
+    // Otherwise a caller could send a stamped submit with the grant for a harmless query.
     const general = await refusalOf('GeneralService/QueryOperation', at(), { path: 'whoami' });
     isInvalid(general, 'parameters', 'timestampMs');
   });
 
-  test('with foreign members is refused, at any depth', async () => {
+  test('with unknown members at any depth is refused', async () => {
     isInvalid(await refusalOf(LOGIN, at({ organization_id: 'o' })), 'client_stamp.body', '/organization_id');
     const inside = { ...body.parameters, generateProofs: false };
     isInvalid(await refusalOf(LOGIN, at({ parameters: inside })), 'client_stamp.body', '/parameters/generateProofs');
@@ -225,7 +227,7 @@ describe('a body as a client writes it', () => {
     isInvalid(await refusalOf(LOGIN, twice), 'client_stamp.body', 'twice');
   });
 
-  test('that says the same as other fields is refused', async () => {
+  test('together with request fields of the same meaning is refused', async () => {
     const error = await refusalOf(LOGIN, at(), { organization_id: ORGANIZATION });
     isInvalid(error, 'organization_id', 'beside client_stamp');
   });
@@ -237,8 +239,8 @@ describe('a body as a client writes it', () => {
   });
 });
 
-describe('a stamp', () => {
-  test('that has not the form of its kind is refused before anything is sent', async () => {
+describe("a client's stamp", () => {
+  test('in the wrong form is refused before anything is sent', async () => {
     const { body } = await prepare(LOGIN, login);
     const { web_authn } = await byPasskey(body);
     for (const [member, value] of [
@@ -280,7 +282,7 @@ describe('a stamp', () => {
     assert.equal(error.info.domain, 'upstream');
   });
 
-  test('is struck out of what upstream says, as is the token in it', async () => {
+  test("and its token are removed from upstream's error texts", async () => {
     const { body } = await prepare(LOGIN, login);
     const stamp = testing.attestedStampOf(body, verification);
     const value = testing.encodeStamp(stamp);
@@ -294,7 +296,7 @@ describe('a stamp', () => {
   });
 });
 
-test('after an unknown outcome the same call leads to the same activity', async () => {
+test('after an unknown outcome, the repeated call returns the same activity', async () => {
   const { body, timestamp_ms: timestampMs } = await prepare(LOGIN, login);
   const request = { client_stamp: { body, ...(await byPasskey(body)) } };
   simulator.addFaults([{ kind: 'readAndClose' }]);
@@ -310,7 +312,7 @@ test('after an unknown outcome the same call leads to the same activity', async 
   assert.equal(first.activity.fingerprint, error.info.metadata.fingerprint);
 });
 
-test('a time that a client has taken is not given to another call', async () => {
+test('the gateway does not choose a timestamp that a client has used', async () => {
   const method = 'OrganizationService/UpdateOrganizationName';
   const rename = { organization_id: ORGANIZATION, parameters: { organization_name: 'n' } };
   const { body, timestamp_ms: timestampMs } = await prepare(method, rename);
@@ -321,18 +323,18 @@ test('a time that a client has taken is not given to another call', async () => 
   assert.equal(new Set(times).size, 21);
 });
 
-test('a login is never stamped by the gateway, which would give its own key\'s power away', async () => {
+test('the gateway never stamps a login, because the session would have the rights of its own key', async () => {
   isInvalid(await gateway.refusal(LOGIN, login), 'client_stamp', 'is required');
 });
 
 describe('the policy', async () => {
   const grants = [{ classes: ['login'], organizations: [ORGANIZATION] }];
   const callers = [{ name: 'logins-only', loopback: true, grants }];
-  // The gateway's own key is for an organization that nobody asks for.
+  // The gateway's own key is for an organization that no call names.
   const keys = [{ name: 'main', file: writeKey(scratch({ after })), organizations: ['another'] }];
   const { simulator: upstream, gateway: policed } = await startStack({ after }, { config: { callers, keys } });
 
-  test('looks at what the stamped body says', async () => {
+  test('decides by the content of the stamped body', async () => {
     const stamped = async (text) => {
       const bytes = Buffer.from(text);
       return { client_stamp: { body: bytes, ...(await byPasskey(bytes)) } };
@@ -351,12 +353,12 @@ describe('the policy', async () => {
     const read = await policed.refusal(GET_POLICY, await stamped(query));
     assert.equal(read.info.reason, 'DENIED_BY_POLICY');
     assert.equal(upstream.stats().requests, 0);
-    // Allowed, and without the gateway's own key.
+    // The call is allowed, although the gateway's own key is for another organization.
     const { activity } = await policed.call(LOGIN, await stamped(body(ORGANIZATION)));
     assert.equal(activity.status, 'ACTIVITY_STATUS_COMPLETED');
   });
 
-  test('lets a caller prepare what it may call, and nothing else', async () => {
+  test('allows a caller to prepare exactly the methods that it may call', async () => {
     const asked = (method, request) => ({ method, request: encode(method, request) });
     assert.ok((await policed.call(PREPARE, asked(LOGIN, login))).body.length > 0);
     const elsewhere = { ...login, organization_id: testing.subOrganization(1) };

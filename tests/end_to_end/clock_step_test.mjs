@@ -1,4 +1,4 @@
-// Steps of the wall clock in the midst of calls: deadlines and durations do not move with them.
+// Steps of the wall clock while calls are in flight do not change deadlines and durations.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Machine } from '../machine/machine.mjs';
@@ -13,7 +13,7 @@ const HELD = { kind: 'slow', untilReleased: true };
 
 describe('while the wall clock steps', { timeout: HANG_MS }, () => {
   for (const [direction, stepMs] of [['forward', HOUR_MS], ['back', -HOUR_MS]]) {
-    it(`${direction}, a call has the time that its caller gave it, and the audit says how long it took`, async (t) => {
+    it(`${direction}, a call keeps its deadline, and the audit log has its real duration`, async (t) => {
       const folder = scratch(t);
       const audit = await auditConfig(folder);
       const machine = new Machine(scratch(t), folder);
@@ -21,8 +21,8 @@ describe('while the wall clock steps', { timeout: HANG_MS }, () => {
       const { simulator, gateway } = await startStack(t, { config: { audit }, env: machine.env });
       simulator.addFaults([HELD]);
 
-      // The clock steps while the call waits for its record, between the deadline's reckoning and its use. It is the
-      // first call, so that no record of another one waits.
+      // The clock steps while the call waits for its audit record: after the gateway has computed the deadline, and
+      // before it uses it. This is the first call, so no record of another call waits.
       machine.hang({ match: 'audit.log' });
       const failure = failureOf(gateway, QUERY, deadline(3000));
       await machine.waitFor(({ waiting }) => waiting > 0, 'the record is on its way to the disk');
@@ -35,7 +35,7 @@ describe('while the wall clock steps', { timeout: HANG_MS }, () => {
       await until(() => of('outcome').length === 1, 'its outcome');
       const [[allow], [outcome]] = [of('allow'), of('outcome')];
       assert.ok(outcome.duration_us > 0 && outcome.duration_us < HANG_MS * 1000);
-      // The clock did step.
+      // Checks that the clock has really stepped.
       const [began, ended] = [allow, outcome].map(({ time }) => Date.parse(time));
       assert.ok(Math.sign(ended - began) === Math.sign(stepMs) && Math.abs(ended - began) > HANG_MS);
     });

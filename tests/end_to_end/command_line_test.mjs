@@ -1,4 +1,4 @@
-// The program's arguments: a slip in them is one line and status 2.
+// The program's arguments: a fault in them is reported on one line, with exit status 2.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { run } from './harness.mjs';
@@ -18,7 +18,7 @@ describe('the command line', () => {
     });
   }
 
-  test('explains itself', async () => {
+  test('has --help', async () => {
     const { status, stdout, stderr } = await run(['--help']);
     assert.deepEqual([status, stderr], [0, '']);
     const commands = ['serve', 'check', 'keygen', 'audit keygen', 'audit verify', 'store restored'];

@@ -1,4 +1,4 @@
-// Configs: every fault is named at once, with its place, and serve says no less than check.
+// Configs: `check` reports every fault in one run, with line and column, and `serve` reports the same.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -14,7 +14,7 @@ const folder = scratch({ after });
 const { privateKey } = apiKeyNamed('gateway p256');
 writeKey(folder, undefined, 'good.key');
 
-/** Runs `stampgate check` (or serve) on a text; `report` has the faults without the file's name. */
+/** Runs `stampgate check` (or another command) on a config. `report` has the faults, without the file's name. */
 async function check(text, command = 'check') {
   const file = join(folder, 'config.yaml');
   writeFileSync(file, text);
@@ -30,26 +30,26 @@ callers: [{name: local, loopback: true, grants: [{classes: [query], all_organiza
 `;
 
 describe('stampgate check', () => {
-  test('says ok to a good config', async () => {
+  test('accepts a valid config', async () => {
     const { status, stdout, report } = await check(GOOD);
     assert.equal(status, 0);
     assert.match(stdout, /config\.yaml: ok \(1 keys, 1 callers, \d+ operations\)/);
     assert.deepEqual(report, ['']);
   });
 
-  test('says ok to deploy/example.yaml, whose defaults are the defaults', async () => {
+  test('accepts deploy/example.yaml', async () => {
     writeKey(folder, undefined, 'main.key');
     const { status, report } = await check(readFileSync(join(root, 'deploy/example.yaml'), 'utf8'));
     assert.equal(status, 0, report.join('\n'));
   });
 
-  test('says ok to the certificate of an authority', async () => {
+  test('accepts the certificate of an authority as ca_file', async () => {
     const { file } = makeAuthority(folder, 'authority');
     const { status, report } = await check(GOOD.replace('"}', `", ca_file: ${basename(file)}}`));
     assert.equal(status, 0, report.join('\n'));
   });
 
-  test('warns of what is allowed and cannot be meant, and says ok', async () => {
+  test('accepts valid settings without effect, and warns of them', async () => {
     const { status, stdout, report } = await check(
       GOOD.replace('callers: [', 'callers: [{name: idle, dns_names: [a]}, ').replace(
         '[query]',
@@ -65,7 +65,7 @@ describe('stampgate check', () => {
     ]);
   });
 
-  test('names every fault with its place', async () => {
+  test('reports every fault with line and column', async () => {
     const { status, stdout, report } = await check(`listen_address: 0.0.0.0:7443
 operator_name: 1x
 upstream:
@@ -94,7 +94,7 @@ keys:
 `);
     assert.equal(status, 1);
     assert.equal(stdout, '');
-    // The words are the unit tests' business.
+    // Unit tests check the error texts.
     const places = report.map((line) => /^[0-9]+:[0-9]+: [^:]+(?=: .)/.exec(line)?.[0]);
     assert.deepEqual(places, [
       '1:1: callers',
@@ -127,7 +127,7 @@ keys:
     assert.match(report[0], /^2:1: is not YAML/);
   });
 
-  test('--as needs the config and nothing that it names', async () => {
+  test('--as needs no other file than the config', async () => {
     const file = join(scratch({ after }), 'config.yaml');
     const text = `listen_address: 0.0.0.0:7443
 upstream: {base_url: "https://upstream.example", ca_file: none}
@@ -164,7 +164,7 @@ callers:
     assert.match((await as('c')).stderr, /^[^\n]*:14:1: surprise: unknown key\n$/);
   });
 
-  test('refuses a file that is not there', async () => {
+  test('refuses a file that does not exist', async () => {
     const { status, stderr } = await run(['check', '--config', join(folder, 'nowhere.yaml')]);
     assert.equal(status, 1);
     assert.match(stderr, /nowhere\.yaml: it cannot be opened: No such file or directory/);
@@ -175,7 +175,7 @@ describe('stampgate serve', () => {
   const base = { upstream: { base_url: 'http://127.0.0.1:1' }, callers: freeCaller() };
   const keys = [{ name: 'main', file: 'good.key', all_organizations: true }];
 
-  test('serves no plaintext on all addresses', async () => {
+  test('refuses to serve plaintext on all addresses', async () => {
     const { status, report } = await check(`listen_address: "0.0.0.0:0"\n${GOOD}`, 'serve');
     assert.equal(status, 1);
     assert.match(report[0], /^1:17: listen_address: must be .* without tls: plaintext is refused on other addresses$/);
@@ -191,7 +191,7 @@ describe('stampgate serve', () => {
     });
   }
 
-  test('reports the faults of a config as check does', async () => {
+  test('reports the same faults of a config as check', async () => {
     const text = `${GOOD.replace('good.key', 'missing.key')}nonsense: 1\n`;
     const [served, checked] = [await check(text, 'serve'), await check(text)];
     assert.equal(served.status, 1);
@@ -199,7 +199,7 @@ describe('stampgate serve', () => {
     assert.deepEqual(served.report, checked.report);
   });
 
-  test('says so if its port is in use', async (t) => {
+  test('reports that its port is in use', async (t) => {
     const other = createServer().listen(0, '127.0.0.1');
     t.after(() => other.close());
     await new Promise((resolve) => other.once('listening', resolve));
@@ -209,7 +209,7 @@ describe('stampgate serve', () => {
     assert.equal(report.at(-1), `cannot listen on ${address}: is the port in use?`);
   });
 
-  test('does not share its port with a second one', async (t) => {
+  test('does not share its port with a second gateway', async (t) => {
     const gateway = await Gateway.start({ ...base, keys, listen_address: '127.0.0.1:0' }, { folder });
     t.after(() => gateway.stop());
     const { status } = await check(`listen_address: ${gateway.address}\n${GOOD}`, 'serve');

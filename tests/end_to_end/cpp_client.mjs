@@ -1,10 +1,10 @@
-// Calls the gateway from C++ (call.cc), for what another language's client may hide.
+// Calls the gateway with a C++ client (call.cc), because the Node.js client may hide faults.
 import { encode, methods } from '../clients/gateway.mjs';
 import { binary } from '../paths.mjs';
 import { run } from './harness.mjs';
 
 /**
- * @param {{deadlineMs?: number, metadata?: [string, string][]}} [options] a name may come twice
+ * @param {{deadlineMs?: number, metadata?: [string, string][]}} [options] metadata may repeat a name
  * @returns {Promise<{status: {code: number, message: string}, bytes: number, details: object[]}>} what the C++ client
  *     got; `details` are the messages of the google.rpc.Status as JSON, each with its "@type"
  */

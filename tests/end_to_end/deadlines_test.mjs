@@ -1,7 +1,7 @@
-// Deadlines and cancellations: what the caller is told, and what becomes of the request upstream.
+// Deadlines and cancellations: the error that the caller gets, and what happens to the request at upstream.
 //
-// Most calls here send their deadline as the header grpc-timeout and have no timer of their own: so the gateway's
-// answer is read however slow the machine is. Clients with a real deadline have a part of their own below.
+// Most calls here send their deadline as the header grpc-timeout, and the client has no timer of its own. So the client
+// reads the gateway's response also on a slow machine. Separate tests below use clients with a timer.
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, it } from 'node:test';
 import { code } from '../clients/gateway.mjs';
@@ -16,12 +16,12 @@ beforeEach(() => simulator.reset());
 
 const NO_DEADLINE = { deadlineMs: Infinity };
 
-/** Whether the request has left by then does not matter. */
+/** A deadline at which it does not matter whether the gateway has sent the request. */
 const SHORT_MS = 300;
-/** By then the request has left: a hundred times what that takes. */
+/** A deadline by which the gateway has sent the request: a hundred times the usual time. */
 const LONG_MS = 1000;
 
-/** Upstream answers when it is told to: until then the request is held. */
+/** A fault with which upstream holds the request until the test releases it. */
 const HELD = { kind: 'slow', untilReleased: true };
 
 const TIMEOUT = {
@@ -32,18 +32,18 @@ const TIMEOUT = {
   metadata: {},
 };
 
-/** The first line of the gateway's log about this event whose fields are these, as soon as there is one. */
+/** Resolves to the first line of this event in the gateway's log that has these fields, as soon as the log has one. */
 async function lineOf(from, event, fields) {
   const fits = (line) => Object.entries(fields).every(([name, value]) => line[name] === value);
   await until(() => logged(from, event).some(fits), `a line about ${event}`);
   return logged(from, event).find(fits);
 }
 
-describe('a deadline that ends before upstream answers', { timeout: HANG_MS }, () => {
+describe('a deadline that passes before upstream responds', { timeout: HANG_MS }, () => {
   for (const part of ['all', 'body']) {
-    const when = part === 'all' ? 'before the answer began' : 'in the middle of the answer';
+    const when = part === 'all' ? 'before the response began' : 'in the middle of the response';
 
-    it(`of a query, ${when}: upstream sees it end`, async () => {
+    it(`of a query, ${when}: the gateway ends the request to upstream`, async () => {
       simulator.addFaults([{ ...HELD, part }]);
       const ended = failureOf(gateway, QUERY, deadline(LONG_MS));
       await simulator.waitFor({ requests: 1, held: 1 });
@@ -51,7 +51,7 @@ describe('a deadline that ends before upstream answers', { timeout: HANG_MS }, (
       assert.equal((await simulator.waitFor({ held: 0 })).requests, 1);
     });
 
-    it(`of a submit, ${when}: it goes on, and repeating it gets its activity`, async () => {
+    it(`of a submit, ${when}: the request to upstream continues, and a repetition gets its activity`, async () => {
       simulator.addFaults([{ ...HELD, part }]);
       const failure = await failureOf(gateway, SUBMIT, deadline(LONG_MS));
       const { timestamp_ms, fingerprint } = outcomeUnknown(failure, 'DEADLINE_EXCEEDED');
@@ -66,7 +66,7 @@ describe('a deadline that ends before upstream answers', { timeout: HANG_MS }, (
     });
   }
 
-  it('of a submit that upstream never answers: its end is logged, and nothing is repeated', async (t) => {
+  it('of a submit that upstream never answers: the gateway logs its end, and repeats nothing', async (t) => {
     const stack = await startStack(t, { upstream: { exchange_timeout: '1500ms' } });
     stack.simulator.addFaults([HELD]);
     const failure = await failureOf(stack.gateway, SUBMIT, deadline(LONG_MS));
@@ -77,7 +77,7 @@ describe('a deadline that ends before upstream answers', { timeout: HANG_MS }, (
   });
 
   for (const sample of [SUBMIT, QUERY]) {
-    it(`of a ${sample.kind} that waits for a connection: nothing was sent, so it may be repeated`, async (t) => {
+    it(`of a ${sample.kind} that waits for a connection: nothing was sent, so the caller may repeat the call`, async (t) => {
       const stack = await startStack(t, { upstream: { max_connections: 1 } });
       stack.simulator.addFaults([HELD]);
       const first = start(stack.gateway, sample);
@@ -98,10 +98,10 @@ describe('a deadline that ends before upstream answers', { timeout: HANG_MS }, (
   }
 });
 
-describe('the config bounds deadlines', { timeout: HANG_MS }, () => {
+describe('the config limits deadlines', { timeout: HANG_MS }, () => {
   const bounds = [
     ['a call without a deadline gets the default', { default_deadline: '1s' }, NO_DEADLINE],
-    ['a deadline that is too long is cut', { default_deadline: '1s', max_deadline: '1s' }, { deadlineMs: 20_000 }],
+    ['a deadline that is too long is shortened', { default_deadline: '1s', max_deadline: '1s' }, { deadlineMs: 20_000 }],
   ];
   for (const [name, calls, options] of bounds) {
     it(name, async (t) => {
@@ -126,7 +126,7 @@ describe('the config bounds deadlines', { timeout: HANG_MS }, () => {
 
 describe('a deadline that leaves no time for upstream', { timeout: HANG_MS }, () => {
   for (const milliseconds of [40, 59]) {
-    it(`such as ${milliseconds} ms is refused, and nothing is sent`, async () => {
+    it(`because it is ${milliseconds} ms ahead ends the call with an error, and nothing is sent`, async () => {
       for (const sample of [SUBMIT, QUERY]) {
         assert.deepEqual(await failureOf(gateway, sample, deadline(milliseconds)), {
           code: 'DEADLINE_EXCEEDED',
@@ -140,7 +140,7 @@ describe('a deadline that leaves no time for upstream', { timeout: HANG_MS }, ()
     });
   }
 
-  it('such as none at all ends the call, and nothing is sent', async () => {
+  it('because it has already passed ends the call, and nothing is sent', async () => {
     for (const { method, request } of [SUBMIT, QUERY]) {
       for (const milliseconds of [0, 1]) {
         // gRPC itself may end such a call before the gateway does.
@@ -153,9 +153,10 @@ describe('a deadline that leaves no time for upstream', { timeout: HANG_MS }, ()
   });
 });
 
-describe("the gateway's answer comes before the client's own deadline", { timeout: HANG_MS }, () => {
-  // The 50 ms that the gateway leaves for its answer are many times what the way back takes. Where a busy machine takes
-  // them all, the client's own timer ends the call, without details: so each is tried more than once.
+describe("the gateway's response arrives before the client's own deadline", { timeout: HANG_MS }, () => {
+  // The gateway responds 50 ms before the deadline, which is usually much more than the response needs. On a busy
+  // machine the client's own timer can still end the call first, without details, so the test tries each call several
+  // times.
   const TRIES = 5;
 
   it('in Node', async () => {
@@ -170,9 +171,9 @@ describe("the gateway's answer comes before the client's own deadline", { timeou
     simulator.release();
   });
 
-  // From 10 s on, gRPC's C core rounds the deadline that it sends up to the next 100 ms: here to 10.1 s, which is 70 ms
-  // after the client's own timer ends the call.
-  it('in C++, whatever its library adds to the deadline', async () => {
+  // gRPC's C core rounds a deadline of 10 s or more up to the next 100 ms before it sends it: here to 10.1 s, which is
+  // 70 ms after the client's own timer ends the call.
+  it('in C++, although its library adds time to the deadline', async () => {
     simulator.addFaults([{ ...HELD, times: 'always' }]);
     const callAtOnce = (deadlineMs) =>
       Promise.all(
@@ -194,8 +195,9 @@ describe("the gateway's answer comes before the client's own deadline", { timeou
 
 describe('a caller that cancels', { timeout: HANG_MS }, () => {
   /**
-   * Nothing tells when the gateway has handled a cancellation; but a query that was sent after it, on the same channel,
-   * and has timed out there since, has long been overtaken by it.
+  * Resolves when the gateway has handled a cancellation. The gateway does not report this, so the test sends a query on
+  * the
+   * same channel and waits until it has timed out: the gateway has handled the earlier cancellation long before.
    */
   async function cancellationHandled(from) {
     const { reason } = await failureOf(from, QUERY, deadline(SHORT_MS));
@@ -203,7 +205,7 @@ describe('a caller that cancels', { timeout: HANG_MS }, () => {
   }
 
   for (const part of ['all', 'body']) {
-    it(`ends a query upstream (${part})`, async () => {
+    it(`ends the request of a query to upstream (${part})`, async () => {
       simulator.addFaults([{ ...HELD, part }]);
       const call = start(gateway, QUERY);
       await simulator.waitFor({ held: 1 });
@@ -212,7 +214,7 @@ describe('a caller that cancels', { timeout: HANG_MS }, () => {
       assert.equal((await simulator.waitFor({ held: 0 })).requests, 1);
     });
 
-    it(`does not end a submit that has left (${part})`, async () => {
+    it(`does not end a submit that was sent upstream (${part})`, async () => {
       simulator.addFaults([{ ...HELD, part, match: { path: SUBMIT.path } }]);
       const call = start(gateway, SUBMIT);
       await simulator.waitFor({ held: 1 });
@@ -227,13 +229,13 @@ describe('a caller that cancels', { timeout: HANG_MS }, () => {
     });
   }
 
-  it('before the call had a connection sends nothing', async (t) => {
+  it('while the call waits for a connection causes no request to upstream', async (t) => {
     const stack = await startStack(t, { upstream: { max_connections: 1 } });
     stack.simulator.addFaults([{ ...HELD, times: 2 }]);
     const first = [SUBMIT, QUERY].map((sample) => start(stack.gateway, sample));
     await stack.simulator.waitFor({ held: 2 });
     const waiting = [SUBMIT, QUERY, SUBMIT].map((sample) => start(stack.gateway, sample));
-    // A call that needs no connection comes after those on the same channel.
+    // This call needs no connection, and the gateway handles it after the earlier messages on the same channel.
     await stack.gateway.refusal(QUERY.method, {});
     for (const call of waiting) call.cancel();
     for (const call of waiting) assert.equal((await call.ended).code, code.CANCELLED);
@@ -245,7 +247,7 @@ describe('a caller that cancels', { timeout: HANG_MS }, () => {
     assert.deepEqual(paths.sort(), [QUERY.path, QUERY.path, SUBMIT.path]);
   });
 
-  it('at any moment harms nobody else', async (t) => {
+  it('at any moment does not affect other calls', async (t) => {
     const stack = await startStack(t);
     const calls = Array.from({ length: 100 }, async (_, i) => {
       const renamed = { ...SUBMIT.request, parameters: { organization_name: `Renamed ${i}` } };

@@ -1,4 +1,4 @@
-// What senders of webhooks see: the status of each answer, and what of it gets into the log.
+// Webhook deliveries: the status that the sender gets, and whether the delivery is in the event log.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ORGANIZATION, exchange } from '../simulator/testing.mjs';
@@ -16,7 +16,7 @@ const ONCE = { maxAttempts: 1 };
 const SIGNED = ['Timestamp', 'Event-Id', 'Signature-Key-Id', 'Signature-Algorithm', 'Signature-Version', 'Signature'];
 const LABELS = ['Organization-Id', 'Event-Type', 'Webhook-Version', 'Content-Type'];
 
-/** A body that fills its JSON up to so many bytes. */
+/** A JSON body that is exactly `bytes` bytes long. */
 const filled = (bytes) => `{"a":"${'x'.repeat(bytes - 8)}"}`;
 
 const headerFault = (kind, header, more) => ({ kind, header, ...more });
@@ -24,7 +24,7 @@ const NO_SIGNATURE = headerFault('missingHeader', 'Signature');
 const TOO_MUCH = { kind: 'hugeBody', bytes: MAX_BODY_BYTES + 1 };
 const PIECES = { kind: 'chunked', bytes: 1000 };
 
-/** [what is sent, status, why it is refused as the gateway's log has it] */
+/** Makes a row: title, event to send, expected status, and the outcome in the gateway's log if it is refused. */
 const faulty = (title, fault, status, outcome, event = {}) => [title, { ...event, faults: [fault] }, status, outcome];
 const both = (title, one, other, ...rest) => faulty(title, { kind: 'together', faults: [one, other] }, ...rest);
 const withBody = (title, body, status, outcome) => [title, { body: Buffer.from(body) }, status, outcome];
@@ -32,18 +32,18 @@ const withBody = (title, body, status, outcome) => [title, { body: Buffer.from(b
 const CASES = [
   ['nothing wrong', {}, 200],
 
-  // Whatever may be our own fault, and passes, is repeated.
+  // Faults that the gateway itself may have, and that may pass: it answers 503, so that the sender repeats.
   faulty('another version', { kind: 'version' }, 503, 'unsupported_signature_version'),
   faulty('a version in capitals', { kind: 'version', value: 'V1' }, 503, 'unsupported_signature_version'),
   faulty('another algorithm', { kind: 'algorithm' }, 503, 'unsupported_signature_algorithm'),
   faulty('the name of the key type', { kind: 'algorithm', value: 'EdDSA' }, 503, 'unsupported_signature_algorithm'),
   faulty('an unknown key', { kind: 'keyId' }, 503, 'missing_key'),
   faulty('a known key with capitals', { kind: 'keyId', value: 'WEBHOOK-KEY-1' }, 503, 'missing_key'),
-  faulty('a time of six minutes ago', { kind: 'timestamp', offsetMs: -360_000 }, 503, 'stale_timestamp'),
+  faulty('a time six minutes ago', { kind: 'timestamp', offsetMs: -360_000 }, 503, 'stale_timestamp'),
   faulty('a time six minutes ahead', { kind: 'timestamp', offsetMs: 360_000 }, 503, 'stale_timestamp'),
   faulty('a time of 1970', { kind: 'timestamp', value: '0' }, 503, 'stale_timestamp'),
   faulty('the largest time', { kind: 'timestamp', value: '9007199254740991' }, 503, 'stale_timestamp'),
-  faulty('a time of four minutes ago', { kind: 'timestamp', offsetMs: -240_000 }, 200),
+  faulty('a time four minutes ago', { kind: 'timestamp', offsetMs: -240_000 }, 200),
   faulty('a time four minutes ahead', { kind: 'timestamp', offsetMs: 240_000 }, 200),
 
   ...[0, 31, 32, 63].map((byte) =>
@@ -53,7 +53,7 @@ const CASES = [
   faulty('a changed body', { kind: 'flippedBody' }, 401, 'invalid_signature'),
   faulty('a body whose first byte changed', { kind: 'flippedBody', byte: 0 }, 401, 'invalid_signature'),
   faulty('a signature in capitals', { kind: 'upperCaseHex' }, 200),
-  faulty('names in small letters', { kind: 'lowerCaseNames' }, 200),
+  faulty('header names in lower case', { kind: 'lowerCaseNames' }, 200),
 
   ...SIGNED.flatMap((header) => [
     faulty(`no ${header}`, headerFault('missingHeader', header), 400, 'missing_header'),
@@ -80,15 +80,15 @@ const CASES = [
   }),
   ['an event id of 128 bytes', { eventId: `Az09._:-${'x'.repeat(120)}` }, 200],
 
-  // The order of the checks: what comes first decides.
+  // Deliveries with two faults: the first check that fails decides.
   both('too much body, and no signature', TOO_MUCH, NO_SIGNATURE, 413, 'too_large'),
   both('no signature, of another version', NO_SIGNATURE, { kind: 'version' }, 400, 'missing_header'),
   both('another version, an unknown key', { kind: 'version' }, { kind: 'keyId' }, 503, 'unsupported_signature_version'),
   both('an unknown key, a wrong signature', { kind: 'keyId' }, { kind: 'wrongSignature' }, 503, 'missing_key'),
-  both('a wrong signature, of 1970', { kind: 'otherKey' }, { kind: 'timestamp', value: '1' }, 401, 'invalid_signature'),
-  faulty('no JSON, of 1970', { kind: 'timestamp', value: '1' }, 503, 'stale_timestamp', { body: 'no JSON' }),
+  both('a wrong signature, and a time in 1970', { kind: 'otherKey' }, { kind: 'timestamp', value: '1' }, 401, 'invalid_signature'),
+  faulty('a body that is no JSON, and a time in 1970', { kind: 'timestamp', value: '1' }, 503, 'stale_timestamp', { body: 'no JSON' }),
 
-  // What upstream signed is kept, whatever it is.
+  // The gateway stores every body that upstream signed.
   withBody('no body', '', 200),
   withBody('a text', 'text', 200),
   withBody('a list', '[{}]', 200),
@@ -100,7 +100,7 @@ const CASES = [
   withBody('a member twice', '{"type":"a","type":"b"}', 200),
   withBody('a member twice, once with an escape', '{"type":"a","typ\\u0065":"b"}', 200),
   withBody('a comma too many', '{"a":1,}', 200),
-  withBody('a number that is none', '{"a":01}', 200),
+  withBody('an invalid number', '{"a":01}', 200),
   withBody('a control character', '{"a":"\u0001"}', 200),
   withBody('a byte order mark', '\ufeff{}', 200),
   withBody('a NUL behind it', '{}\u0000', 200),
@@ -109,14 +109,14 @@ const CASES = [
   withBody('deep', `${'{"a":'.repeat(63)}{}${'}'.repeat(63)}`, 200),
   withBody('half a character, escaped', '{"type":"\\ud800"}', 200),
   withBody('an empty object', '{}', 200),
-  withBody('blanks around an object', '\n\t {} \r\n', 200),
+  withBody('white space around an object', '\n\t {} \r\n', 200),
 
   withBody('the largest body', filled(MAX_BODY_BYTES), 200),
   withBody('a byte more', filled(MAX_BODY_BYTES + 1), 413, 'too_large'),
   faulty('pieces', { kind: 'chunked', bytes: 7 }, 200),
-  faulty('one byte at a time', { kind: 'chunked', bytes: 1 }, 200),
-  faulty('the largest body in pieces', PIECES, 200, undefined, { body: filled(MAX_BODY_BYTES) }),
-  faulty('a byte more in pieces', PIECES, 413, 'too_large', { body: filled(MAX_BODY_BYTES + 1) }),
+  faulty('chunks of one byte', { kind: 'chunked', bytes: 1 }, 200),
+  faulty('the largest body in chunks', PIECES, 200, undefined, { body: filled(MAX_BODY_BYTES) }),
+  faulty('a byte more than the largest body, in chunks', PIECES, 413, 'too_large', { body: filled(MAX_BODY_BYTES + 1) }),
 ];
 
 describe('a delivery with', { timeout: HANG_MS }, async () => {
@@ -138,7 +138,7 @@ describe('a delivery with', { timeout: HANG_MS }, async () => {
     });
   }
 
-  it('whatever it was is in the log if it was acknowledged, and the reason is told if it was not', async () => {
+  it('any of these is in the event log if it was acknowledged, and otherwise the process log has the reason', async () => {
     assert.deepEqual(idsOf(await listAll(stack.gateway)), expected);
     await stack.gateway.stop();
     const told = logged(stack.gateway, 'delivery_not_stored');
@@ -156,7 +156,7 @@ describe('a body that is no JSON object', { timeout: HANG_MS }, async () => {
   ];
   for (const body of bodies) {
     const bytes = Buffer.from(body);
-    it(`is kept, marked, and given as it was: ${JSON.stringify(bytes.toString('latin1').slice(0, 50))}`, async () => {
+    it(`is stored, marked, and returned unchanged: ${JSON.stringify(bytes.toString('latin1').slice(0, 50))}`, async () => {
       const { cursor } = await gateway.call('EventService/ListEvents', LATEST);
       const { eventId: event_id, status } = await deliver(simulator, { bodyBase64: bytes.toString('base64') });
       assert.equal(status, 200);
@@ -171,7 +171,7 @@ describe('a body that is no JSON object', { timeout: HANG_MS }, async () => {
     });
   }
 
-  it('is a forgery if its bytes are another event id with an object', async () => {
+  it('is refused if it is made of a genuine event by moving a part of the id into the body', async () => {
     const { cursor } = await gateway.call('EventService/ListEvents', LATEST);
     const genuine = signedDelivery(simulator, { eventId: 'a.b.c', body: Buffer.from('{"organizationId":"o"}') });
     const forged = {
@@ -192,7 +192,7 @@ describe('a request that is no delivery', { timeout: HANG_MS }, async () => {
     ...['/', '/hooks', '/hooks/', '/livez', '/metrics', WEBHOOK_PATH.toUpperCase(), WEBHOOK_PATH.replace('0', '%30')],
     ...[`/${WEBHOOK_PATH}`, `${WEBHOOK_PATH}/`, `${WEBHOOK_PATH}x`, `${WEBHOOK_PATH}?a=b`, WEBHOOK_PATH.slice(0, -1)],
   ]) {
-    it(`goes to ${path}: 404, however genuine it is`, async () => {
+    it(`gets 404 at the path ${path}, even with a valid signature`, async () => {
       const { status } = await deliver(simulator, { url: base + path });
       assert.equal(status, 404);
       assert.deepEqual(await listAll(gateway), []);
@@ -200,14 +200,14 @@ describe('a request that is no delivery', { timeout: HANG_MS }, async () => {
   }
 
   for (const method of ['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']) {
-    it(`is a ${method}: 405, and 404 elsewhere`, async () => {
+    it(`gets 405 if the method is ${method}, and 404 at other paths`, async () => {
       const { status, headers } = await exchange(gateway.webhookUrl, { method });
       assert.deepEqual([status, headers.allow], [405, 'POST']);
       assert.equal((await exchange(`${base}/elsewhere`, { method })).status, 404);
     });
   }
 
-  it('is cut off: nothing is answered or stored', async () => {
+  it('ends too early: nothing is answered or stored', async () => {
     simulator.webhooks.change(ONCE);
     const { status, error } = await deliver(simulator, { faults: [{ kind: 'truncatedBody' }] });
     assert.equal(status, undefined);
@@ -215,7 +215,7 @@ describe('a request that is no delivery', { timeout: HANG_MS }, async () => {
     assert.deepEqual(await listAll(gateway), []);
   });
 
-  it('tells nothing in its answer but the status', async () => {
+  it('gets a response with nothing but the status', async () => {
     for (const url of [gateway.webhookUrl, `${base}/elsewhere`]) {
       const { body, headers } = await exchange(url);
       assert.equal(body.length, 0);
@@ -224,8 +224,8 @@ describe('a request that is no delivery', { timeout: HANG_MS }, async () => {
   });
 });
 
-describe('a delivery that gets no further than HTTP', { timeout: HANG_MS }, () => {
-  /** What was refused, by outcome. */
+describe('a delivery that fails before its signature is checked', { timeout: HANG_MS }, () => {
+  /** The number of refused deliveries by outcome. */
   const refusedOf = (metrics) =>
     Object.fromEntries(
       [...metrics].flatMap(([id, count]) => {
@@ -234,7 +234,7 @@ describe('a delivery that gets no further than HTTP', { timeout: HANG_MS }, () =
       }),
     );
 
-  it('is counted and told, without a byte of it', async (t) => {
+  it('is counted and logged, and the log has no byte of it', async (t) => {
     const { simulator, gateway } = await startEventStack(t, { config: { admin: ADMIN } });
     const url = gateway.webhookUrl;
     const before = await metricsOf(gateway);
@@ -254,7 +254,7 @@ describe('a delivery that gets no further than HTTP', { timeout: HANG_MS }, () =
     const expected = Object.fromEntries(attempts.map(([, , outcome]) => [outcome, 1]));
     assert.deepEqual(refusedOf(await metricsOf(gateway)), expected);
 
-    // A gateway that drains says so until it ends. The held call's own event goes nowhere.
+    // A draining gateway answers 503 until it ends. The event of the held call is not sent.
     simulator.webhooks.setEndpoints(null, []);
     simulator.addFaults([{ kind: 'slow', untilReleased: true }]);
     const call = gateway.call('OrganizationService/UpdateOrganizationName', {
@@ -264,7 +264,8 @@ describe('a delivery that gets no further than HTTP', { timeout: HANG_MS }, () =
     await simulator.waitFor({ held: 1 });
     gateway.child.kill('SIGTERM');
     const elsewhere = url.replace(WEBHOOK_PATH, '/canary');
-    // Where the drain begins, it closes idle connections: also one whose request is on its way.
+    // When the drain begins, the gateway closes idle connections, perhaps also one whose request it has not received
+    // yet.
     const status = () => exchange(elsewhere).then((answer) => answer.status, (error) => error.code);
     await until(async () => (await status()) === 503, 'it drains');
     const drained = refusedOf(await metricsOf(gateway));
@@ -289,11 +290,11 @@ describe('a delivery that gets no further than HTTP', { timeout: HANG_MS }, () =
     assert.doesNotMatch(gateway.output, /canary|0123456789abcdefghijklmn/i);
   });
 
-  it('is counted but not told if there are too many in a second, but for their number', async (t) => {
+  it('is counted but not logged if there are too many in a second; the log has the number of omitted lines', async (t) => {
     const { gateway } = await startEventStack(t, { config: { admin: ADMIN } });
     const nowhere = gateway.webhookUrl.replace(WEBHOOK_PATH, '/nowhere');
     const requests = Array.from({ length: 500 }, () => requestOf(nowhere, { headers: [], body: Buffer.alloc(0) }));
-    // Each on a connection of its own, as a refusal ends it.
+    // Each request has a connection of its own, because the gateway closes it after a refusal.
     for (let i = 0; i < requests.length; i += 50) {
       const statuses = await sendAll(nowhere, requests.slice(i, i + 50), { connections: 50 });
       assert.deepEqual(tallyOf(statuses), { 404: 50 });
@@ -314,7 +315,7 @@ describe('a delivery', { timeout: HANG_MS }, async () => {
   const { webhooks } = simulator;
   before(() => webhooks.change({ retryMs: 5, maxRetryMs: 20 }));
 
-  it('that is slow is taken if it comes in time', async () => {
+  it('that is slow is stored if it arrives in time', async () => {
     const { cursor } = await gateway.call('EventService/ListEvents', LATEST);
     const { eventId, done } = webhooks.send({ faults: [{ kind: 'slowBody', ms: 1 }] });
     await webhooks.waitFor({ held: 1 });
@@ -324,7 +325,7 @@ describe('a delivery', { timeout: HANG_MS }, async () => {
     assert.deepEqual(idsOf(await listAll(gateway, { cursor })), [eventId]);
   });
 
-  it('that is too slow is cut off, and the repetition is taken', async (t) => {
+  it('that is too slow is disconnected, and its repetition is stored', async (t) => {
     const hasty = await startEventStack(t, { webhooks: { request_timeout: '300ms' } });
     const { eventId, done } = hasty.simulator.webhooks.send({ faults: [{ kind: 'slowBody' }] });
     const [{ attempts }] = await done;
@@ -332,7 +333,7 @@ describe('a delivery', { timeout: HANG_MS }, async () => {
     assert.deepEqual(idsOf(await listAll(hasty.gateway)), [eventId]);
   });
 
-  it('whose answer was lost comes again, and is one event', async () => {
+  it('whose response was lost is sent again, and is stored as one event', async () => {
     const { cursor } = await gateway.call('EventService/ListEvents', LATEST);
     const { eventId, done } = webhooks.send({ faults: [{ kind: 'answerLost', times: 3 }] });
     const [{ attempts }] = await done;
@@ -340,11 +341,11 @@ describe('a delivery', { timeout: HANG_MS }, async () => {
     const timestamps = attempts.map(({ headers }) => headers.find(([name]) => name === 'X-Service-Timestamp')[1]);
     const [event, ...others] = await listAll(gateway, { cursor });
     assert.deepEqual([event.event_id, others], [eventId, []]);
-    // The first delivery is the one that was stored, with its signature.
+    // The stored event has the signature of the first delivery.
     assert.equal(event.signature.timestamp_ms, timestamps[0]);
   });
 
-  it('that is repeated for no reason is one event', async () => {
+  it('that is repeated after a 200 is stored as one event', async () => {
     const { cursor } = await gateway.call('EventService/ListEvents', LATEST);
     const { eventId, done } = webhooks.send({ faults: [{ kind: 'repeated', count: 5 }] });
     const states = (await done).map(({ state }) => state);
@@ -352,7 +353,7 @@ describe('a delivery', { timeout: HANG_MS }, async () => {
     assert.deepEqual(idsOf(await listAll(gateway, { cursor })), [eventId]);
   });
 
-  it('that comes many times at once is one event', async () => {
+  it('that arrives many times concurrently is stored as one event', async () => {
     const { cursor } = await gateway.call('EventService/ListEvents', LATEST);
     const event = { eventId: 'at-once', body: '{"at":"once"}' };
     const all = await Promise.all(Array.from({ length: 30 }, () => deliver(simulator, event)));
@@ -360,7 +361,7 @@ describe('a delivery', { timeout: HANG_MS }, async () => {
     assert.deepEqual(idsOf(await listAll(gateway, { cursor })), ['at-once']);
   });
 
-  it('with the id of another event is acknowledged, and the first one stays', async () => {
+  it('with the id of another event is acknowledged, and the log keeps the first event', async () => {
     const { cursor } = await gateway.call('EventService/ListEvents', LATEST);
     const { eventId } = await deliver(simulator, { body: '{"which":"first"}' });
     assert.equal((await deliver(simulator, { eventId, body: '{"which":"second"}' })).status, 200);
@@ -375,7 +376,7 @@ describe('a delivery', { timeout: HANG_MS }, async () => {
     await stack.start();
   });
 
-  it('is remembered over a restart: the same one again is no new event', async () => {
+  it('is recognized after a restart: its repetition is no new event', async () => {
     const { cursor } = await stack.gateway.call('EventService/ListEvents', LATEST);
     const { eventId, body } = await deliver(simulator);
     await stack.restart('SIGKILL');

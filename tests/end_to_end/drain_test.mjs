@@ -1,6 +1,7 @@
-// How calls end when the gateway drains under load: each with an answer, upstream's outcome or the gateway's own error.
+// When the gateway drains under load, every call ends with a response, with upstream's error or with the gateway's
+// error.
 //
-// STAMPGATE_LONG=1: 60 drains in place of 10.
+// With STAMPGATE_LONG=1 the test uses 60 drains instead of 10.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -29,7 +30,7 @@ const SUBMIT_PATH = '/public/v1/submit/update_organization_name';
 
 const nameOf = (number) => Object.keys(code).find((name) => code[name] === number);
 
-/** How often calls of each method ended how: "CODE REASON", or "CODE" alone if the client's library wrote it. */
+/** Counts the ends of calls by method: "CODE REASON", or "CODE" alone if the client's library created the status. */
 class Endings {
   #counts = new Map();
 
@@ -48,8 +49,8 @@ class Endings {
 }
 
 /**
- * Calls again and again, until the client's library finds no gateway any more. At once, but for who was refused three
- * times: the simulator shares this process, and is to answer too.
+ * Repeats a call until the client's library can no longer connect. After three refusals it pauses between calls,
+ * because the simulator runs in this process and needs time to respond.
  */
 async function repeat(method, callOnce, endings) {
   for (let refusals = 0; ; ) {
@@ -62,7 +63,7 @@ async function repeat(method, callOnce, endings) {
   }
 }
 
-/** Subscribes again and again from the cursor that the last error had. */
+/** Subscribes repeatedly, each time from the cursor in the last error. */
 function subscribe(gateway, client, endings, onStart) {
   const watcher = Object.assign(Object.create(gateway), { client });
   let start = LATEST;
@@ -76,8 +77,8 @@ function subscribe(gateway, client, endings, onStart) {
       }
     } catch (error) {
       if (error.info?.reason === 'SHUTTING_DOWN') {
-        assert.equal(error.info.metadata.cursor, start.cursor, 'the error has the cursor to go on from');
-        assert.ok(error.retryInfo, 'the error says when to come back');
+        assert.equal(error.info.metadata.cursor, start.cursor, 'the error has the cursor from which to resume');
+        assert.ok(error.retryInfo, 'the error says when to retry');
       }
       throw Object.assign(error, { wasAccepted });
     }
@@ -85,7 +86,9 @@ function subscribe(gateway, client, endings, onStart) {
   return repeat('Subscribe', subscribeOnce, endings);
 }
 
-/** The same calls from C++, whose library ends connections in its own way. Resolves when the program has ended. */
+/**
+ * Makes the same calls from C++, whose library handles ended connections differently. Resolves when the program ends.
+ */
 async function loadFromCpp(gateway, [method, request], endings, onAnswer) {
   const args = [gateway.address, methods.get(method).path, '2', '2'];
   const child = spawn(binary('tests/end_to_end/call_loop'), args, { stdio: ['pipe', 'pipe', 'inherit'] });
@@ -103,7 +106,7 @@ async function loadFromCpp(gateway, [method, request], endings, onAnswer) {
   }
 }
 
-test('a drain under load ends every call with an answer or a reason', { timeout: TIMEOUT_MS }, async (t) => {
+test('when the gateway drains under load, every call ends with a response or with a reason', { timeout: TIMEOUT_MS }, async (t) => {
   const stack = await prepareEventStack(t);
   const { simulator } = stack;
   const endings = new Endings();
@@ -149,7 +152,7 @@ test('a drain under load ends every call with an answer or a reason', { timeout:
   assert.deepEqual(Object.keys(counts).filter((ending) => !allowed.test(ending)), []);
   const subscriptions = ROUNDS * CONNECTIONS * SUBSCRIBERS_OF_EACH;
   assert.equal(endings.get('Subscribe', 'UNAVAILABLE SHUTTING_DOWN after its start'), subscriptions);
-  // What upstream has seen was answered: what ended with a connection had not gone out.
+  // Callers got a response to every submit that upstream received. A call that ended with its connection was not sent.
   const answered = endings.get('Submit', 'OK') + endings.get(`C++ ${SUBMIT[0]}`, 'OK');
   assert.equal(simulator.stats().paths[SUBMIT_PATH].requests, answered);
 });

@@ -1,4 +1,4 @@
-// What a submit did is there for the next call: typed results serve as the next request's fields.
+// The effects of submits: the next call sees them, and the fields of a typed result can be used in the next request.
 import assert from 'node:assert/strict';
 import { after, beforeEach, test } from 'node:test';
 import { code } from '../clients/gateway.mjs';
@@ -10,7 +10,7 @@ const { simulator, gateway } = await startStack({ after });
 
 beforeEach(() => simulator.reset());
 
-/** Calls a submit and gives the fields of its result. */
+/** Calls a submit and returns the fields of its result. */
 async function submit(method, parameters, organization_id = ORGANIZATION) {
   const { activity } = await gateway.call(method, { organization_id, parameters });
   assert.equal(activity.status, 'ACTIVITY_STATUS_COMPLETED');
@@ -26,7 +26,7 @@ async function isNotFound(method, parameters, organization_id = ORGANIZATION) {
 
 const jwtClaims = (token) => JSON.parse(Buffer.from(token.split('.')[1], 'base64url').toString());
 
-test('created policies can be read, each with what it was given', async () => {
+test('created policies can be read, each with its own values', async () => {
   const policies = [
     { policy_name: 'all', effect: 'EFFECT_DENY', condition: 'c', consensus: 's', notes: 'n', time: 't' },
     { policy_name: 'little', effect: 'EFFECT_ALLOW', notes: '' },
@@ -38,7 +38,7 @@ test('created policies can be read, each with what it was given', async () => {
   assert.deepEqual(all, { policy_id: ids[0], ...policies[0] });
   assert.ok(Math.abs(Number(created_at.seconds) * 1000 - Date.now()) < 60_000);
   assert.deepEqual(updated_at, created_at);
-  // The service has both expressions in every policy, and no time where there is none.
+  // The service returns both expressions for every policy, but omits a time that was not set.
   const { policy } = second;
   assert.deepEqual([policy.policy_name, policy.effect], ['little', 'EFFECT_ALLOW']);
   assert.deepEqual([policy.condition, policy.consensus, policy.time], ['', '', undefined]);
@@ -71,7 +71,7 @@ test('an exported account marks its wallet', async () => {
   assert.equal(await exported(), true);
 });
 
-test('accounts come page by page, and all of them once', async () => {
+test('accounts are returned page by page, each once', async () => {
   const all = [];
   for (let last; ; last = all.at(-1)) {
     const { accounts } = await query('WalletService/ListWalletAccounts', {
@@ -86,12 +86,12 @@ test('accounts come page by page, and all of them once', async () => {
   assert.deepEqual(all, expected);
 });
 
-test('a page has ten accounts where no limit is given', async () => {
+test('a page has ten accounts if the request sets no limit', async () => {
   const { accounts } = await query('WalletService/ListWalletAccounts', {});
   assert.equal(accounts.length, 10);
 });
 
-test('an account has every field that the service tells', async () => {
+test('an account has every field that the service returns', async () => {
   const { account } = await query('WalletService/GetWalletAccount', { wallet_id: identifier(11) });
   const { created_at, updated_at, ...rest } = account;
   assert.deepEqual(rest, {
@@ -122,7 +122,7 @@ test('authenticators have their credentials', async () => {
   assert.equal(login.credential.session_profile_id, identifier(3));
 });
 
-test('a changed MFA policy keeps what was not changed', async () => {
+test('a changed MFA policy keeps its other values', async () => {
   const mfa_policy_id = identifier(10);
   const required_authentication_methods = [{ any: [{ type: 'AUTHENTICATION_TYPE_SMS_OTP' }] }];
   await submit('UserService/UpdateMfaPolicy', {
@@ -172,7 +172,7 @@ test('a session profile bounds the login that names it', async () => {
   assert.ok(Math.abs(claims.exp - Date.now() / 1000 - 60) < 30);
 });
 
-test('an OAuth 2.0 credential serves to authenticate', async () => {
+test('a created OAuth 2.0 credential can be used for a login', async () => {
   const { oauth2_credential_id } = await submit('AuthenticationService/CreateOauth2Credential', {
     provider: 'OAUTH2_PROVIDER_X',
     client_id: 'my client',
@@ -189,7 +189,7 @@ test('an OAuth 2.0 credential serves to authenticate', async () => {
   assert.deepEqual([claims.aud, claims.nonce], ['my client', 'n']);
 });
 
-test('a verification token is as long valid as was asked for', async () => {
+test('a verification token is valid for the requested time', async () => {
   const { verification_token } = await submit('AuthenticationService/VerifyOtp', {
     otp_id: identifier(8),
     encrypted_otp_bundle: 'b',
@@ -198,7 +198,7 @@ test('a verification token is as long valid as was asked for', async () => {
   assert.ok(Math.abs(jwtClaims(verification_token).exp - Date.now() / 1000 - 86_400) < 60);
 });
 
-test('a withdrawal can be asked about', async () => {
+test('the status of a withdrawal can be queried', async () => {
   const { withdraw_request_id: withdrawRequestId } = await submit('EarnService/EarnWithdraw', {
     wrapper_address: '0x0101010101010101010101010101010101010101',
     sign_with: '0x0202020202020202020202020202020202020202',
@@ -217,7 +217,7 @@ test('a webhook endpoint can be deleted once', async () => {
   await isNotFound('WebhookService/DeleteWebhookEndpoint', { endpoint_id: identifier(26) });
 });
 
-test('a sub-organization goes unless something in it was not exported', async () => {
+test('a sub-organization can be deleted after its export, or with delete_without_export', async () => {
   const method = 'OrganizationService/DeleteSubOrganization';
   const parameters = {};
   const error = await gateway.refusal(method, { organization_id: subOrganization(1), parameters });
@@ -241,7 +241,7 @@ for (const [title, method, fields] of [
   });
 }
 
-test("an activity's own times may be texts, which are told as such", async () => {
+test("an activity's own times may be strings, which the response contains unchanged", async () => {
   simulator.change({ timestamps: 'string' });
   const before = Math.floor(Date.now() / 1000);
   const { activity, unrecognized } = await gateway.call('OrganizationService/UpdateOrganizationName', {

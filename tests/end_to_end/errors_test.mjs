@@ -1,4 +1,4 @@
-// What upstream answers, through the real binary, and the error that the caller gets. translate/upstream_error_test.cc has
+// The errors that callers get for upstream's responses, with the real binary. translate/upstream_error_test.cc tests
 // every row of the table.
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, it } from 'node:test';
@@ -9,13 +9,13 @@ import { HANG_MS, startStack } from './harness.mjs';
 const { simulator, gateway } = await startStack({ after });
 beforeEach(() => simulator.reset());
 
-/** The failure of a sample call that upstream answers with this fault. */
+/** The error of a sample call to which upstream responds with this fault. */
 function failureAfter(fault, sample) {
   simulator.addFaults([fault]);
   return failureOf(gateway, sample);
 }
 
-/** An answer with this status and gRPC number, and nothing else to go by. */
+/** A response with this status and gRPC number, and no code of upstream's own. */
 const plain = (status, number, headers = {}) => ({
   kind: 'status',
   status,
@@ -31,9 +31,9 @@ const rejectedCredential = (metadata) => ({
   metadata,
 });
 
-describe('an HTTP status alone decides', { timeout: HANG_MS }, () => {
+describe('if upstream sends no code of its own, the HTTP status decides', { timeout: HANG_MS }, () => {
   const refusals = [
-    // status, gRPC number in the body, what the caller gets
+    // HTTP status, gRPC number in the body, the caller's code
     [404, 5, 'NOT_FOUND'],
     [409, 10, 'ABORTED'],
   ];
@@ -84,15 +84,15 @@ describe('an HTTP status alone decides', { timeout: HANG_MS }, () => {
   });
 
   for (const status of [204, 302, 500]) {
-    it(`${status} leaves the outcome of a submit unknown, and says nothing of repeating it freely`, async () => {
+    it(`after ${status} the outcome of a submit is unknown, and the error does not suggest a retry`, async () => {
       const failure = await failureAfter(plain(status, 14, { 'Retry-After': '7' }), SUBMIT);
-      // 204 has no body.
+      // A 204 response has no body.
       const says = status !== 204 && { upstream_message: 'upstream says no' };
       outcomeUnknown(failure, 'UNKNOWN', { http_status: String(status), ...says });
     });
   }
 
-  it('what upstream says of an outcome that is unknown is handed on, without secrets', async () => {
+  it("upstream's message about an unknown outcome is in the error, without secrets", async () => {
     const sample = {
       method: 'AuthenticationService/Oauth',
       request: { organization_id: ORGANIZATION, parameters: { oidc_token: 'hush-hush-hush', target_public_key: '04' } },
@@ -104,7 +104,7 @@ describe('an HTTP status alone decides', { timeout: HANG_MS }, () => {
     assert.ok(!JSON.stringify(metadata).includes('hush'));
   });
 
-  it('a body that is not JSON, or empty, does not matter', async () => {
+  it('a body that is empty or not JSON is ignored', async () => {
     for (const body of ['', '<html>']) {
       for (const sample of [SUBMIT, QUERY]) {
         assert.deepEqual(await failureAfter({ kind: 'status', status: 404, body }, sample), {
@@ -119,9 +119,9 @@ describe('an HTTP status alone decides', { timeout: HANG_MS }, () => {
   });
 });
 
-describe("upstream's own code decides, wherever it stands", { timeout: HANG_MS }, () => {
+describe("upstream's own code decides, at the top level or in the details", { timeout: HANG_MS }, () => {
   const codes = [
-    // the code, the gRPC code and so the HTTP status that it comes with, what the caller gets
+    // upstream's own code, the gRPC code that it is sent with (which sets the HTTP status), the caller's code
     ['ORGANIZATION_NOT_FOUND', 'INVALID_ARGUMENT', 'NOT_FOUND'],
     ['A_CODE_OF_NEXT_YEAR', 'NOT_FOUND', 'NOT_FOUND'],
   ];
@@ -145,7 +145,7 @@ describe("upstream's own code decides, wherever it stands", { timeout: HANG_MS }
     });
   }
 
-  it("SIGNATURE_INVALID is the gateway's fault, whatever status it comes with", async () => {
+  it("SIGNATURE_INVALID with any status is the gateway's fault", async () => {
     for (const [code, http] of [
       ['UNAUTHENTICATED', '401'],
       ['INVALID_ARGUMENT', '400'],
@@ -157,7 +157,7 @@ describe("upstream's own code decides, wherever it stands", { timeout: HANG_MS }
     }
   });
 
-  it('what is too long is no code: the HTTP status decides', async () => {
+  it('a code that is too long is ignored: the HTTP status decides', async () => {
     for (const sample of [SUBMIT, QUERY]) {
       const fault = { kind: 'error', code: 'NOT_FOUND', errorCode: 'X'.repeat(100), message: 'no', echo: false };
       assert.deepEqual(await failureAfter(fault, sample), {
@@ -204,10 +204,10 @@ describe('details of refusals', { timeout: HANG_MS }, () => {
       'RATE_LIMIT_EXCEEDED',
       13_000,
     ],
-    ['a quota by its words', { message: 'user has too many API keys' }, 'HTTP_429'],
+    ['a quota, recognized by its message', { message: 'user has too many API keys' }, 'HTTP_429'],
   ];
   for (const [name, fault, reason, retryMs] of limits) {
-    it(`${name} ${retryMs ? 'says when to repeat' : 'says nothing of repeating'}`, async () => {
+    it(`${name} ${retryMs ? 'has RetryInfo' : 'has no RetryInfo'}`, async () => {
       for (const sample of [SUBMIT, QUERY]) {
         assert.deepEqual(await failureAfter({ ...exhausted, ...fault }, sample), {
           code: 'RESOURCE_EXHAUSTED',
@@ -223,7 +223,7 @@ describe('details of refusals', { timeout: HANG_MS }, () => {
 });
 
 describe('an outcome that is unknown', { timeout: HANG_MS }, () => {
-  it('is learnt by repeating the call with its timestamp: the same bytes, the same activity', async () => {
+  it('can be learnt by repeating the call with its timestamp: it sends the same bytes and gets the same activity', async () => {
     simulator.addFaults([{ kind: 'error', code: 'INTERNAL', apply: true }]);
     const failure = await failureOf(gateway, SUBMIT);
     const { upstream_message } = failure.metadata;
@@ -243,15 +243,15 @@ describe('an outcome that is unknown', { timeout: HANG_MS }, () => {
     assert.equal(simulator.service.state.activitiesById.size, 1);
   });
 
-  it('a repetition without the timestamp is another activity', async () => {
+  it('is not learnt by a repetition without the timestamp, which creates another activity', async () => {
     const ids = [];
     for (let i = 0; i < 3; ++i) ids.push((await gateway.call(SUBMIT.method, SUBMIT.request)).activity.id);
     assert.equal(new Set(ids).size, 3);
   });
 });
 
-describe('an activity that did not end well is an answer, not an error', { timeout: HANG_MS }, () => {
-  it('ACTIVITY_STATUS_CONSENSUS_NEEDED comes as it is, without a result', async () => {
+describe('an activity that is not completed is a response, not an error', { timeout: HANG_MS }, () => {
+  it('ACTIVITY_STATUS_CONSENSUS_NEEDED is returned unchanged, without a result', async () => {
     const status = 'ACTIVITY_STATUS_CONSENSUS_NEEDED';
     simulator.addFaults([{ kind: 'activityStatus', status, result: 'absent' }]);
     const { activity } = await gateway.call(SUBMIT.method, SUBMIT.request);
@@ -261,7 +261,7 @@ describe('an activity that did not end well is an answer, not an error', { timeo
     assert.deepEqual(activity.intent.update_organization_name_intent, SUBMIT.request.parameters);
   });
 
-  it('ACTIVITY_STATUS_FAILED comes with its failure', async () => {
+  it('ACTIVITY_STATUS_FAILED is returned with its failure', async () => {
     simulator.addFaults([
       {
         kind: 'activityStatus',

@@ -1,5 +1,5 @@
-// Events of any size: no message is larger than clients take by default, nothing blocks a stream, and every body can be
-// had byte for byte.
+// Events of any size: no message exceeds the default limit of clients, no event blocks a stream, and clients can read
+// every body byte for byte.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, afterEach, describe, it } from 'node:test';
@@ -17,7 +17,7 @@ const MAX_CHUNK_BYTES = MIB;
 
 const { simulator, gateway } = await startStack({ after }, { events: true });
 
-/** What every message that comes has on the wire. */
+/** The sizes of all received messages on the wire. */
 const sizes = [];
 for (const name of ['Subscribe', 'ListEvents', 'GetEvent', 'ReadEventBody'].map((each) => `EventService/${each}`)) {
   const method = methods.get(name);
@@ -35,7 +35,7 @@ afterEach(() => {
 
 const sha256 = (bytes) => createHash('sha256').update(bytes).digest();
 
-/** A body of exactly so many bytes that differ from each other as far as JSON lets them. */
+/** A JSON body of exactly this length, with bytes that vary as much as JSON allows. */
 function bodyOf(bytes, type = 'large') {
   const [head, tail] = [`{"type":"${type}","text":"`, '"}'];
   let text = '';
@@ -64,15 +64,15 @@ async function checkWhole(event, body) {
 
 describe('a subscriber with default limits', { timeout: HANG_MS }, () => {
   const cases = [
-    ['an activity of 1 MiB comes whole', activityOf(MIB), { body: true, decoded: true }],
-    ['an activity of 2 MiB comes without its message', activityOf(2 * MIB), { body: true, decoded: false }],
-    ['an activity of 3.9 MiB comes without its body', activityOf(3.9 * MIB), { body: false, decoded: false }],
-    ['another event of 2 MiB comes whole', bodyOf(2 * MIB), { body: true }],
-    ['another event of 3.9 MiB comes without its body', bodyOf(3.9 * MIB), { body: false }],
-    ['the largest that is taken comes without its body', bodyOf(4 * MIB), { body: false }],
+    ['an activity of 1 MiB has its body and its message', activityOf(MIB), { body: true, decoded: true }],
+    ['an activity of 2 MiB has its body and no message', activityOf(2 * MIB), { body: true, decoded: false }],
+    ['an activity of 3.9 MiB has neither', activityOf(3.9 * MIB), { body: false, decoded: false }],
+    ['another event of 2 MiB has its body', bodyOf(2 * MIB), { body: true }],
+    ['another event of 3.9 MiB has no body', bodyOf(3.9 * MIB), { body: false }],
+    ['the largest event that the gateway stores has no body', bodyOf(4 * MIB), { body: false }],
   ];
   for (const [title, body, whole] of cases) {
-    it(`${title}, and what is behind it comes too`, async () => {
+    it(`${title}, and the subscriber receives later events too`, async () => {
       const subscriber = await Subscriber.start(gateway);
       const { eventId, status } = await deliver(simulator, { body });
       const { eventId: next } = await deliver(simulator);
@@ -91,7 +91,7 @@ describe('a subscriber with default limits', { timeout: HANG_MS }, () => {
     });
   }
 
-  it('gets as much of each event as fits, right up to the limit', async () => {
+  it('receives as much of each event as fits into a message, up to the exact limit', async () => {
     const { cursor } = await gateway.call('EventService/ListEvents', LATEST);
     const bodies = [];
     for (let missing = 0; missing <= 4096; missing += 256) bodies.push(bodyOf(MAX_MESSAGE_BYTES - missing));
@@ -109,7 +109,7 @@ describe('a subscriber with default limits', { timeout: HANG_MS }, () => {
     assert.deepEqual(await listAll(gateway, { cursor }), events);
   });
 
-  it('gets many large ones in as many messages as it takes', async () => {
+  it('receives many large events in several messages', async () => {
     const { cursor } = await gateway.call('EventService/ListEvents', LATEST);
     const ids = [];
     for (let i = 0; i < 20; i += 1) ids.push((await deliver(simulator, { body: bodyOf(400_000 + i) })).eventId);
@@ -119,11 +119,11 @@ describe('a subscriber with default limits', { timeout: HANG_MS }, () => {
     const pages = await pagesOf(gateway, { cursor, page_size: 1000 });
     assert.deepEqual(pages.flatMap(({ events }) => idsOf(events)), ids);
     assert.ok(pages.length >= 3, `${pages.length} pages`);
-    // By bytes alone no page is empty, nor much emptier than it must be.
+    // Although bytes limit the pages, no page has much fewer events than it could have.
     for (const { events } of pages.slice(0, -1)) assert.ok(events.length >= 6, `${events.length} events`);
   });
 
-  it('gets all of them again from the beginning', async () => {
+  it('receives all of them again from the beginning', async () => {
     const pages = await pagesOf(gateway, { ...EARLIEST, page_size: 1000 });
     const whole = pages.flatMap(({ events }) => events);
     const subscriber = await Subscriber.start(gateway, EARLIEST);
@@ -133,7 +133,7 @@ describe('a subscriber with default limits', { timeout: HANG_MS }, () => {
 });
 
 describe('ReadEventBody', { timeout: HANG_MS }, async () => {
-  it('begins at any offset', async () => {
+  it('can begin at any offset', async () => {
     const body = bodyOf(2.5 * MIB);
     const { eventId: event_id } = await deliver(simulator, { body });
     const { length } = body;
@@ -149,13 +149,13 @@ describe('ReadEventBody', { timeout: HANG_MS }, async () => {
     }
   });
 
-  it('of a small body is one piece', async () => {
+  it('returns a small body in one message', async () => {
     const { eventId: event_id } = await deliver(simulator, { body: '{}' });
     assert.deepEqual(await chunksOf({ event_id }), [Buffer.from('{}')]);
     assert.deepEqual(await chunksOf({ event_id, offset_bytes: 1 }), [Buffer.from('}')]);
   });
 
-  it('may be left in the middle', async () => {
+  it('can be cancelled in the middle', async () => {
     const { eventId: event_id } = await deliver(simulator, { body: bodyOf(4 * MIB) });
     for await (const { chunk } of gateway.stream('EventService/ReadEventBody', { event_id })) {
       assert.equal(chunk.length, MAX_CHUNK_BYTES);

@@ -1,4 +1,5 @@
-// Cursors: whoever starts again at one misses nothing and gets nothing twice; what is no cursor of this log is refused.
+// Cursors: a subscriber that resumes at a cursor misses no event and gets none twice. The gateway refuses a text that
+// is no cursor of its log.
 import assert from 'node:assert/strict';
 import { copyFileSync, rmSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
@@ -9,7 +10,9 @@ import { logged } from './log_lines.mjs';
 import { Random } from './random.mjs';
 import { EARLIEST, LATEST, Subscriber, idsOf, listAll } from './subscriber.mjs';
 
-/** The errors of both methods that start at a cursor; they are the same, but for words. */
+/**
+ * The error of both methods that start at a cursor. Checks that the two errors are the same except for their messages.
+ */
 async function refusalOf(gateway, cursor) {
   const listing = described(await gateway.refusal('EventService/ListEvents', { cursor }));
   const subscription = await new Subscriber(gateway, { cursor }).failure();
@@ -23,7 +26,7 @@ const failure = (code, reason, metadata = {}) => ({ code, domain: 'stampgate', r
 const INVALID = failure('INVALID_ARGUMENT', 'CURSOR_INVALID');
 const OF_ANOTHER_LOG = failure('FAILED_PRECONDITION', 'CURSOR_OF_ANOTHER_LOG');
 
-describe('starting again', { timeout: 2 * HANG_MS }, () => {
+describe('resuming at a cursor', { timeout: 2 * HANG_MS }, () => {
   const EVENTS = 400;
   const filters = [
     undefined,
@@ -33,8 +36,8 @@ describe('starting again', { timeout: 2 * HANG_MS }, () => {
   ];
 
   /**
-   * Sends events and reads them, both a few at a time, and leaves and starts again at any moment: behind a message, or
-   * behind an event within one. `restart` says how the gateway ends now and then.
+   * Sends events and reads them, a few at a time. The subscriber leaves and resumes at random: after a message, or
+   * after an event within a message. `restart`, if given, ends the gateway from time to time.
    */
   async function readWithBreaks(t, random, restart) {
     const { webhooks } = t.stack.simulator;
@@ -88,13 +91,13 @@ describe('starting again', { timeout: 2 * HANG_MS }, () => {
     assert.ok(breaks > 5 && messages > 10);
   }
 
-  it('anywhere leaves nothing out and repeats nothing', async (t) => {
+  it('at any event omits nothing and repeats nothing', async (t) => {
     t.stack = await startEventStack(t);
     await readWithBreaks(t, new Random(t));
   });
 
   for (const signal of ['SIGTERM', 'SIGKILL']) {
-    it(`also when the gateway is ended by ${signal} in between`, async (t) => {
+    it(`after ${signal} has ended the gateway omits nothing and repeats nothing`, async (t) => {
       t.stack = await startEventStack(t);
       t.stack.simulator.webhooks.change({ retryMs: 5, maxRetryMs: 40 });
       await readWithBreaks(t, new Random(t), async (random, subscriber, goOnAt) => {
@@ -103,13 +106,13 @@ describe('starting again', { timeout: 2 * HANG_MS }, () => {
         await t.stack.restart(signal);
         const { code, reason, metadata } = await failed;
         assert.deepEqual([code, reason], ['UNAVAILABLE', 'SHUTTING_DOWN']);
-        // The cursor it names is behind what came last, which may be more than what was taken before the signal.
+        // The error's cursor is after the last received event. The test resumes at it only if it has read all of them.
         if (subscriber.left().length === 0) goOnAt(metadata.cursor);
       });
     });
   }
 
-  it('with another filter keeps the place', async (t) => {
+  it('with another filter continues at the same position', async (t) => {
     const { simulator, gateway } = await startEventStack(t);
     const types = ['one', 'two', 'three'];
     const sent = [];
@@ -123,7 +126,7 @@ describe('starting again', { timeout: 2 * HANG_MS }, () => {
       const filter = { types: [types[(at / 9) % 3]] };
       const subscriber = await Subscriber.start(gateway, { ...start, filter });
       const events = await subscriber.events(3);
-      // The last one's place is up to two events before the next that has another type.
+      // The cursor is up to two events before the next event of another type.
       seen.push(...idsOf(events));
       start = { cursor: events.at(-1).cursor };
       await subscriber.leave();
@@ -142,7 +145,7 @@ describe('a cursor', { timeout: 2 * HANG_MS }, async () => {
     ({ cursor } = await stack.gateway.call('EventService/ListEvents', LATEST));
   });
 
-  it('is refused with any bit of it flipped', async () => {
+  it('with any flipped bit is refused', async () => {
     const bytes = Buffer.from(cursor, 'base64url');
     assert.equal(bytes.toString('base64url'), cursor);
     const reasons = [];
@@ -150,7 +153,7 @@ describe('a cursor', { timeout: 2 * HANG_MS }, async () => {
       const flipped = Buffer.from(bytes);
       flipped[bit >> 3] ^= 1 << (bit & 7);
       const { code, reason, metadata } = await refusalOf(stack.gateway, flipped.toString('base64url'));
-      // Which log it is of is written in it, and looked at before its seal, which only that log could check.
+      // The gateway reads the log's id in the cursor before it checks the cursor's MAC, which only that log can verify.
       if (reason === OF_ANOTHER_LOG.reason) assert.equal(code, OF_ANOTHER_LOG.code);
       else assert.deepEqual([code, reason, metadata], [INVALID.code, INVALID.reason, {}]);
       reasons.push(reason);
@@ -158,7 +161,7 @@ describe('a cursor', { timeout: 2 * HANG_MS }, async () => {
     assert.equal(reasons.filter((reason) => reason === OF_ANOTHER_LOG.reason).length, 8 * 16);
   });
 
-  it('is refused if it is cut, longer, of another alphabet, or of nothing', async () => {
+  it('that is shortened, extended, in another alphabet or empty is refused', async () => {
     const last = cursor.at(-1);
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
     const spellings = [...alphabet].filter((letter) => letter !== last).map((letter) => cursor.slice(0, -1) + letter);
@@ -169,14 +172,14 @@ describe('a cursor', { timeout: 2 * HANG_MS }, async () => {
     }
   });
 
-  it('of another log is refused as such', async (t) => {
+  it('of another log is refused with CURSOR_OF_ANOTHER_LOG', async (t) => {
     const other = await startEventStack(t);
     const { cursor: foreign } = await other.gateway.call('EventService/ListEvents', LATEST);
     assert.deepEqual(await refusalOf(stack.gateway, foreign), OF_ANOTHER_LOG);
     assert.deepEqual(await refusalOf(other.gateway, cursor), OF_ANOTHER_LOG);
   });
 
-  it('stays good when the gateway is started again', async (t) => {
+  it('remains valid after a restart of the gateway', async (t) => {
     const own = await startEventStack(t);
     const ids = [];
     for (let i = 0; i < 3; i += 1) ids.push((await deliver(own.simulator)).eventId);
@@ -188,7 +191,7 @@ describe('a cursor', { timeout: 2 * HANG_MS }, async () => {
     assert.deepEqual(idsOf([first, ...rest]), ids);
   });
 
-  /** A log with one event, which had a second one when `ahead` was given. */
+  /** A log with one event. It had a second one when the cursor `ahead` was returned. */
   async function putBack(t) {
     const own = await startEventStack(t);
     await deliver(own.simulator);
@@ -203,7 +206,7 @@ describe('a cursor', { timeout: 2 * HANG_MS }, async () => {
     return { own, before, ahead };
   }
 
-  it('before events that the disk has lost is refused as lost data, and names where to go on', async (t) => {
+  it('before lost events is refused with DATA_LOSS, and the error has the cursor after them', async (t) => {
     const { own, before, ahead } = await putBack(t);
     const first = await own.start();
     const { eventId } = await deliver(own.simulator);
@@ -216,7 +219,7 @@ describe('a cursor', { timeout: 2 * HANG_MS }, async () => {
       assert.deepEqual(Object.keys(metadata), ['next_cursor']);
       const subscriber = await Subscriber.start(own.gateway, { cursor: before });
       assert.equal((await subscriber.failure()).reason, 'EVENTS_LOST');
-      // Whoever had seen what is lost now has lost nothing.
+      // A subscriber that had received the lost events misses none.
       for (const cursor of [metadata.next_cursor, ahead]) {
         assert.deepEqual(idsOf(await listAll(own.gateway, { cursor })), [eventId]);
       }
@@ -225,10 +228,10 @@ describe('a cursor', { timeout: 2 * HANG_MS }, async () => {
     await own.gateway.stop();
     const [line] = logged(first, 'events_lost');
     assert.deepEqual([line.severity, line.what, line.first, line.last], ['WARNING', 'gone', 2, 2]);
-    assert.deepEqual(logged(own.gateway, 'events_lost'), []); // it is known
+    assert.deepEqual(logged(own.gateway, 'events_lost'), []); // the first start has reported it
   });
 
-  it('of a log that went on from an earlier state is refused as lost data, also when others took its places', async (t) => {
+  it('ahead of a log that has lost its end is refused with DATA_LOSS, also if a new event has its position', async (t) => {
     const { own, before, ahead } = await putBack(t);
     rmSync(`${own.file}-mark`);
     await own.start();
@@ -239,7 +242,7 @@ describe('a cursor', { timeout: 2 * HANG_MS }, async () => {
     assert.deepEqual(idsOf(await listAll(own.gateway, { cursor: before })), [eventId]);
   });
 
-  it('of a log that is marked as put back is refused, whatever the log has become', async (t) => {
+  it('of a log that is marked as restored is refused, whatever the log contains now', async (t) => {
     const own = await startEventStack(t);
     const { eventId } = await deliver(own.simulator);
     const { cursor } = await own.gateway.call('EventService/ListEvents', LATEST);
@@ -257,7 +260,7 @@ describe('a cursor', { timeout: 2 * HANG_MS }, async () => {
   });
 });
 
-describe('events that retention has taken', { timeout: HANG_MS }, async () => {
+describe('events that retention has removed', { timeout: HANG_MS }, async () => {
   const PADDING = 'x'.repeat(300_000);
   const stack = await startEventStack({ after }, { events: { retention_bytes: 1_048_576 } });
   let ids;
@@ -270,12 +273,12 @@ describe('events that retention has taken', { timeout: HANG_MS }, async () => {
       const json = { type: 'large', number: i, padding: PADDING };
       ids.push((await deliver(stack.simulator, { json })).eventId);
     }
-    // The log drops events after it has stored some: repetitions give it the time, and store nothing.
+    // The log removes events after it has handled others: repeated deliveries cause this without storing more.
     const json = { type: 'large', number: 9, padding: PADDING };
     for (let i = 0; i < 5; i += 1) await deliver(stack.simulator, { eventId: ids.at(-1), json });
   });
 
-  it('are missing at a cursor before them, and what is left can be had', async () => {
+  it('are reported as missing at a cursor before them, and the remaining ones can be read', async () => {
     const left = await listAll(stack.gateway);
     assert.ok(left.length > 0 && left.length < 5, `${left.length} events are left`);
     assert.deepEqual(idsOf(left), ids.slice(-left.length));
@@ -290,7 +293,7 @@ describe('events that retention has taken', { timeout: HANG_MS }, async () => {
     await subscriber.leave();
   });
 
-  it('are left out by who starts at the earliest, or at a time', async () => {
+  it('are skipped by a subscription from the earliest event or from a time', async () => {
     const left = await listAll(stack.gateway);
     for (const start of [EARLIEST, { time: {} }]) {
       const subscriber = await Subscriber.start(stack.gateway, start);

@@ -1,5 +1,5 @@
-// The end of a gateway that keeps events: subscribers learn where to go on, deliveries wait for the next one, and the
-// log is left in good order.
+// A gateway with an event log drains: subscribers get the cursor from which to resume, deliveries are repeated to the
+// next gateway, and the log's file is complete.
 import assert from 'node:assert/strict';
 import { existsSync, statSync } from 'node:fs';
 import { describe, it } from 'node:test';
@@ -10,11 +10,11 @@ import { EARLIEST, LATEST, Subscriber, idsOf, listAll } from './subscriber.mjs';
 
 const GET_POLICY = { organization_id: ORGANIZATION, policy_id: identifier(6) };
 
-/** Fails if something of the log is not in its file. */
+/** Fails unless the log's file contains the whole log. */
 function checkCheckpointed(file) {
   assert.ok(statSync(file).size > 0);
   const companion = `${file}-wal`;
-  assert.ok(!existsSync(companion) || statSync(companion).size === 0, 'the write-ahead log has something left');
+  assert.ok(!existsSync(companion) || statSync(companion).size === 0, 'the write-ahead log is not empty');
 }
 
 async function isToldWhereToGoOn(subscriber) {
@@ -25,15 +25,15 @@ async function isToldWhereToGoOn(subscriber) {
   return { cursor: metadata.cursor, left: idsOf(subscriber.left()) };
 }
 
-/** Resolves when an attempt was answered with this status. */
+/** Resolves when the gateway has answered an attempt with this status. */
 async function answered({ webhooks }, status) {
   while (!webhooks.stats().answers[status]) {
     assert.ok(await webhooks.waitFor({ attempts: webhooks.stats().attempts + 1, timeoutMs: HANG_MS }));
   }
 }
 
-describe('a gateway that is told to end', { timeout: HANG_MS }, () => {
-  it('lets calls finish, subscribers know, and deliveries wait, and loses nothing', async (t) => {
+describe('a gateway that drains', { timeout: HANG_MS }, () => {
+  it('finishes calls, sends subscribers their cursors, answers deliveries with 503, and loses nothing', async (t) => {
     const stack = await startEventStack(t);
     const { simulator, gateway } = stack;
     simulator.webhooks.change({ retryMs: 5, maxRetryMs: 20 });
@@ -74,7 +74,7 @@ describe('a gateway that is told to end', { timeout: HANG_MS }, () => {
     }
   });
 
-  it('tells a subscriber that is in the middle of the log how far it has come', async (t) => {
+  it('sends a subscriber in the middle of the log the cursor of its last event', async (t) => {
     const stack = await startEventStack(t);
     const ids = [];
     const body = JSON.stringify({ padding: 'x'.repeat(200_000) });
@@ -88,7 +88,7 @@ describe('a gateway that is told to end', { timeout: HANG_MS }, () => {
     assert.deepEqual(idsOf(await listAll(stack.gateway, { cursor })), ids.slice(left.length));
   });
 
-  it('waits no longer than the grace for a subscriber that does not read', async (t) => {
+  it('waits at most for calls.drain_grace for a subscriber that does not read', async (t) => {
     const stack = await startEventStack(t, { config: { calls: { drain_grace: '2s' } } });
     const body = JSON.stringify({ padding: 'x'.repeat(1_000_000) });
     for (let i = 0; i < 20; i += 1) await deliver(stack.simulator, { body });
@@ -98,7 +98,7 @@ describe('a gateway that is told to end', { timeout: HANG_MS }, () => {
     checkCheckpointed(stack.file);
   });
 
-  it('ends in the middle of a load, and what it acknowledged is there', async (t) => {
+  it('under load keeps every event that it acknowledged', async (t) => {
     const stack = await startEventStack(t);
     const { webhooks } = stack.simulator;
     webhooks.change({ retryMs: 5, maxRetryMs: 20 });
@@ -121,8 +121,8 @@ describe('a gateway that is told to end', { timeout: HANG_MS }, () => {
   });
 });
 
-describe('a subscription that comes while the gateway drains', { timeout: HANG_MS }, () => {
-  it('gets its cursor back, and no text that is none', async (t) => {
+describe('a subscription that arrives while the gateway drains', { timeout: HANG_MS }, () => {
+  it('gets its cursor back; a text that is no cursor is not returned', async (t) => {
     const stack = await startEventStack(t);
     const { simulator, gateway } = stack;
     const { cursor } = await deliver(simulator).then(() => gateway.call('EventService/ListEvents', EARLIEST));
@@ -131,7 +131,7 @@ describe('a subscription that comes while the gateway drains', { timeout: HANG_M
     await simulator.waitFor({ held: 1 });
     const before = await Subscriber.start(gateway);
     gateway.child.kill('SIGTERM');
-    await isToldWhereToGoOn(before); // so the drain has begun
+    await isToldWhereToGoOn(before); // the drain has now begun
     assert.equal((await isToldWhereToGoOn(new Subscriber(gateway, { cursor }))).cursor, cursor);
     for (const start of [LATEST, { cursor: `${cursor}x` }, { cursor: 'x'.repeat(5000) }, {}]) {
       const { reason, metadata, retryMs } = await new Subscriber(gateway, start).failure();
@@ -145,7 +145,7 @@ describe('a subscription that comes while the gateway drains', { timeout: HANG_M
 });
 
 describe('a gateway with a log', { timeout: HANG_MS }, () => {
-  it('shows what it has also when it receives nothing more', async (t) => {
+  it('serves its events also if the config has no webhook port anymore', async (t) => {
     const stack = await startEventStack(t);
     const { eventId } = await deliver(stack.simulator);
     delete stack.config.webhooks;

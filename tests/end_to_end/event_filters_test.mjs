@@ -1,4 +1,4 @@
-// Filters: they go by what is signed, and nothing else.
+// Filters of subscriptions decide only by signed data.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ORGANIZATION, subOrganization } from '../simulator/testing.mjs';
@@ -9,7 +9,7 @@ import { LATEST, Subscriber, idsOf, listAll } from './subscriber.mjs';
 const STRANGER = '33333333-0000-4000-8000-000000000001';
 const { simulator, gateway } = await startStack({ after }, { events: true });
 
-/** Cursor of the log's end. */
+/** The cursor at the end of the log. */
 const endOfLog = async () => (await gateway.call('EventService/ListEvents', LATEST)).cursor;
 
 describe('a filter', { timeout: HANG_MS }, () => {
@@ -51,14 +51,14 @@ describe('a filter', { timeout: HANG_MS }, () => {
   });
 
   for (const [filter, expected] of cases) {
-    it(`${JSON.stringify(filter).slice(0, 100)} lets pass what it names, and no other`, async () => {
+    it(`${JSON.stringify(filter).slice(0, 100)} selects the events that it names, and no others`, async () => {
       const wanted = expected.map((index) => ids[index]);
       const passed = (events) => idsOf(events).filter((id) => ids.includes(id));
       for (const page_size of [1, 3, 100]) {
         assert.deepEqual(passed(await listAll(gateway, { ...start, filter, page_size })), wanted);
       }
       if (wanted.length === 0) return;
-      // Another that passes comes last, so that whatever came wrongly has come before it.
+      // The last event matches the filter. A wrongly sent event would arrive before it.
       const subscriber = await Subscriber.start(gateway, { ...start, filter });
       const { eventId: last } = await deliver(simulator, { json: bodies[expected[0]] });
       const seen = await subscriber.events(wanted.length);
@@ -68,7 +68,7 @@ describe('a filter', { timeout: HANG_MS }, () => {
     });
   }
 
-  it('looks at nothing that is not signed', async () => {
+  it('ignores data that is not signed', async () => {
     const claims = { kind: 'labels', organizationId: second, type: 'BALANCE_FINALIZED_UPDATES', webhookVersion: '7' };
     const truth = { type: 'transaction:status', organizationId: STRANGER, parentOrganizationId: first };
     const cursor = await endOfLog();

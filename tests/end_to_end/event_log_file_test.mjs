@@ -1,4 +1,4 @@
-// The file of events on the disk: for one gateway alone, closed to others, and refused if it is something else.
+// The event log's file: only one gateway can use it, other users cannot read it, and the gateway refuses other files.
 import assert from 'node:assert/strict';
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs';
 import { linkSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -11,14 +11,14 @@ import { idsOf, listAll } from './subscriber.mjs';
 const modeOf = (file) => (statSync(file).mode & 0o777).toString(8);
 const companionsOf = ({ folder }) => readdirSync(folder).filter((name) => name.startsWith('events.db')).sort();
 
-/** Runs another gateway with a stack's config to its end. */
+/** Runs another gateway with the stack's config until it exits. */
 async function serve({ folder, config }) {
   const file = join(folder, 'second.yaml');
   writeFileSync(file, JSON.stringify(config));
   return run(['serve', '--config', file]);
 }
 
-/** The gateway does not start, and says why in one line. */
+/** Checks that the gateway does not start, and logs this reason in one line. */
 async function isRefused(stack, reason) {
   const { status, stdout, stderr } = await serve(stack);
   assert.deepEqual([status, stdout], [1, '']);
@@ -26,8 +26,8 @@ async function isRefused(stack, reason) {
   assert.equal(stderr.trimEnd().split('\n').length, 1, stderr);
 }
 
-describe('the log on the disk', { timeout: HANG_MS }, () => {
-  it('is closed to others, whatever the process lets new files be', async (t) => {
+describe("the event log's file", { timeout: HANG_MS }, () => {
+  it('is not accessible to other users, whatever the umask is', async (t) => {
     const umask = process.umask(0);
     const stack = await startEventStack(t).finally(() => process.umask(umask));
     await deliver(stack.simulator);
@@ -36,7 +36,7 @@ describe('the log on the disk', { timeout: HANG_MS }, () => {
     for (const name of companions) assert.equal(modeOf(join(stack.folder, name)), '600', name);
   });
 
-  it('is closed to others if it was not', async (t) => {
+  it('is made inaccessible to other users if it was accessible', async (t) => {
     const stack = await startEventStack(t);
     const { eventId } = await deliver(stack.simulator);
     await stack.gateway.stop('SIGKILL');
@@ -47,7 +47,7 @@ describe('the log on the disk', { timeout: HANG_MS }, () => {
     assert.deepEqual(idsOf(await listAll(stack.gateway)), [eventId]);
   });
 
-  it('is of one gateway: a second one ends, and the first goes on', async (t) => {
+  it('can be used by one gateway only: a second one exits, and the first one continues', async (t) => {
     const stack = await startEventStack(t);
     await deliver(stack.simulator);
     await isRefused(stack, /calls\.db: another process has it open/);
@@ -55,7 +55,7 @@ describe('the log on the disk', { timeout: HANG_MS }, () => {
     assert.equal((await listAll(stack.gateway)).length, 2);
   });
 
-  it('is free again when its gateway has gone, however it went', async (t) => {
+  it('can be used again after its gateway has ended in any way', async (t) => {
     const stack = await startEventStack(t);
     for (const signal of ['SIGTERM', 'SIGKILL', 'SIGTERM']) {
       await stack.restart(signal);
@@ -64,7 +64,7 @@ describe('the log on the disk', { timeout: HANG_MS }, () => {
     assert.equal((await listAll(stack.gateway)).length, 3);
   });
 
-  it('is one file after an orderly end: a copy of it has everything', async (t) => {
+  it('contains the whole log after an orderly end, so that a copy of this file has all events', async (t) => {
     const stack = await startEventStack(t);
     for (let i = 0; i < 10; i += 1) await deliver(stack.simulator);
     const events = await listAll(stack.gateway);
@@ -88,7 +88,7 @@ describe('the log on the disk', { timeout: HANG_MS }, () => {
     ],
     ['in no folder', (stack) => (stack.config.events.file = `${stack.file}/deep`), /events\.db\/deep: .*its folder does not exist/],
   ]) {
-    it(`is refused if it is ${title}, and left as it is`, async (t) => {
+    it(`is refused if it is ${title}, and not changed`, async (t) => {
       const stack = await prepareEventStack(t);
       prepare(stack);
       const other = existsSync(join(stack.folder, 'other.db'));

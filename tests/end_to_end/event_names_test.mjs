@@ -1,4 +1,4 @@
-// Event ids belong to organizations: two of them may each have an event of the same id.
+// Event ids are unique within an organization: two organizations may have events with the same id.
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { deliver, startEventStack } from './event_stack.mjs';
@@ -9,7 +9,7 @@ import { LATEST, idsOf, listAll } from './subscriber.mjs';
 
 const [PARENT, FIRST, SECOND] = ['parent', 'first', 'second'];
 
-describe('events of several organizations with one id', { timeout: HANG_MS }, async () => {
+describe('events of several organizations with the same id', { timeout: HANG_MS }, async () => {
   const stack = await startEventStack({ after });
   const { simulator } = stack;
   const event_id = 'the-same';
@@ -27,7 +27,7 @@ describe('events of several organizations with one id', { timeout: HANG_MS }, as
   };
   const typesOf = (events) => events.map(({ type }) => type);
 
-  it('are all stored, and each of them once', async () => {
+  it('are all stored, each once', async () => {
     await deliverAll();
     await deliverAll();
     await stack.restart('SIGKILL');
@@ -38,7 +38,7 @@ describe('events of several organizations with one id', { timeout: HANG_MS }, as
     assert.deepEqual([...new Set(idsOf(events))], [event_id]);
   });
 
-  /** What GetEvent and ReadEventBody give for a request. */
+  /** The results of GetEvent and ReadEventBody for a request. */
   async function read(request) {
     const { event } = await stack.gateway.call('EventService/GetEvent', request);
     const chunks = [];
@@ -47,7 +47,7 @@ describe('events of several organizations with one id', { timeout: HANG_MS }, as
     return event.type;
   }
 
-  it('are named by the organization, and by its parent where there is none', async () => {
+  it('are found by the organization, or by its parent if the event has no organization', async () => {
     assert.equal(await read({ event_id, organization_id: FIRST }), 'a');
     assert.equal(await read({ event_id, organization_id: SECOND }), 'b');
     assert.equal(await read({ event_id, organization_id: PARENT }), 'c');
@@ -61,7 +61,7 @@ describe('events of several organizations with one id', { timeout: HANG_MS }, as
     }
   });
 
-  it('are the first that the caller may see if no organization is named', async () => {
+  it('are found without an organization: the first event that the caller may see', async () => {
     assert.equal(await read({ event_id }), 'a');
     const [caller] = stack.config.callers;
     const grants = [{ classes: ['events'], organizations: [SECOND] }];
@@ -78,7 +78,7 @@ describe('events of several organizations with one id', { timeout: HANG_MS }, as
     await stack.start();
   });
 
-  it('tell a changed body from another event', async () => {
+  it('are a conflict if the body differs within one organization, and a new event in another', async () => {
     const { cursor } = await stack.gateway.call('EventService/ListEvents', LATEST);
     const json = { organizationId: FIRST, type: 'e' };
     await deliver(simulator, { eventId: 'changed', json });

@@ -9,11 +9,11 @@ import { EARLIEST, LATEST, Subscriber, idsOf, listAll, pagesOf } from './subscri
 
 const { simulator, gateway } = await startStack({ after }, { events: true });
 
-/** Cursor of the log's end. */
+/** The cursor at the end of the log. */
 const endOfLog = async () => (await gateway.call('EventService/ListEvents', LATEST)).cursor;
 
 describe('ListEvents', { timeout: HANG_MS }, () => {
-  it('gives pages of so many events, each with the cursor of the next, and says where the end is', async () => {
+  it('returns pages of the requested size, each with the cursor of the next, and marks the last one', async () => {
     for (let i = 0; i < 110; i += 1) await deliver(simulator);
     const whole = await listAll(gateway);
     for (const page_size of [1, 7, 1000]) {
@@ -29,13 +29,13 @@ describe('ListEvents', { timeout: HANG_MS }, () => {
     assert.equal(events.length, 100);
   });
 
-  it('gives an empty last page at the end', async () => {
+  it('returns an empty last page at the end', async () => {
     const page = await gateway.call('EventService/ListEvents', LATEST);
     assert.deepEqual(page, { cursor: page.cursor, at_end: true });
     assert.deepEqual(await gateway.call('EventService/ListEvents', { cursor: page.cursor }), page);
   });
 
-  it('gives what was acknowledged a moment before', async () => {
+  it('returns an event as soon as its delivery was acknowledged', async () => {
     for (let i = 0; i < 100; i += 1) {
       const cursor = await endOfLog();
       const { eventId } = await deliver(simulator);
@@ -56,7 +56,7 @@ describe('an event that the log does not have', { timeout: HANG_MS }, () => {
   }
 });
 
-/** How a method of the service fails, streaming or not. */
+/** The error of a method of the service, streaming or not. */
 async function failureOf(method, request, from = gateway) {
   if (['Subscribe', 'ReadEventBody'].includes(method)) {
     try {
@@ -69,7 +69,7 @@ async function failureOf(method, request, from = gateway) {
   return from.refusal(`EventService/${method}`, request);
 }
 
-describe('a request that breaks rules', { timeout: HANG_MS }, () => {
+describe('an invalid request', { timeout: HANG_MS }, () => {
   const stranger = Buffer.from([0xc0, 0x3e, 0x01]); // field 1000, the number 1
   const many = Array.from({ length: 1001 }, (_, i) => `id ${i}`);
   const long = 'x'.repeat(129);
@@ -86,16 +86,16 @@ describe('a request that breaks rules', { timeout: HANG_MS }, () => {
   const filtered = (filter) => ({ ...EARLIEST, filter });
   const byPlace = (method) => [
     [method, 'without a start', {}, ['start']],
-    [method, 'with an end that is not said', { end: 'LOG_END_UNSPECIFIED' }, ['end']],
-    [method, 'with an end that is none', Buffer.from([0x18, 0x07]), ['end']],
-    [method, 'with a time before all', { time: { seconds: '-62135596801' } }, ['time']],
-    [method, 'with a time after all', { time: { seconds: '9223372036854775807' } }, ['time']],
+    [method, 'with an unspecified end', { end: 'LOG_END_UNSPECIFIED' }, ['end']],
+    [method, 'with an unknown end', Buffer.from([0x18, 0x07]), ['end']],
+    [method, 'with a time before the first valid one', { time: { seconds: '-62135596801' } }, ['time']],
+    [method, 'with a time after the last valid one', { time: { seconds: '9223372036854775807' } }, ['time']],
     [method, 'with too many nanoseconds', { time: { nanos: 1_000_000_000 } }, ['time']],
     [method, 'with a long cursor', { cursor: 'x'.repeat(257) }, ['cursor']],
     [method, 'with an unknown field', withStranger(method, EARLIEST), ['']],
     [method, 'with an unknown field in its filter', filterWithStranger(method), ['filter']],
     [method, 'that cannot be decoded', Buffer.from([0x0a, 0x05, 0x61]), []],
-    [method, 'that has no text where text must be', Buffer.from([0x0a, 0x01, 0xff]), []],
+    [method, 'with a text that is not UTF-8', Buffer.from([0x0a, 0x01, 0xff]), []],
     [method, 'with many organizations', filtered({ organization_ids: many }), ['filter.organization_ids']],
     [method, 'with many types', filtered({ types: many }), ['filter.types']],
     [method, 'with a long organization', filtered({ organization_ids: ['o', long] }), ['filter.organization_ids[1]']],
@@ -104,8 +104,8 @@ describe('a request that breaks rules', { timeout: HANG_MS }, () => {
   const cases = [
     ...byPlace('Subscribe'),
     ...byPlace('ListEvents'),
-    ['ListEvents', 'with a page of nothing', { ...EARLIEST, page_size: 0 }, ['page_size']],
-    ['ListEvents', 'with a page of too much', { ...EARLIEST, page_size: 1001 }, ['page_size']],
+    ['ListEvents', 'with a page size of 0', { ...EARLIEST, page_size: 0 }, ['page_size']],
+    ['ListEvents', 'with a page size that is too large', { ...EARLIEST, page_size: 1001 }, ['page_size']],
     ...byId('GetEvent'),
     ...byId('ReadEventBody'),
   ];
@@ -128,7 +128,7 @@ describe('a gateway without a log', { timeout: HANG_MS }, () => {
     ['GetEvent', { event_id: 'e' }],
     ['ReadEventBody', { event_id: 'e' }],
   ]) {
-    it(`says so: ${method}`, async () => {
+    it(`refuses ${method} with an error that says so`, async () => {
       const { message, ...failure } = described(await failureOf(method, request, plain.gateway));
       assert.ok(message.length > 0);
       assert.deepEqual(failure, {
@@ -142,7 +142,7 @@ describe('a gateway without a log', { timeout: HANG_MS }, () => {
 });
 
 describe('subscribers', { timeout: HANG_MS }, () => {
-  it('are no more than the gateway is configured to have, and make room when they leave', async (t) => {
+  it('are limited in number; when one leaves, another one is accepted', async (t) => {
     const stack = await startStack(t, { events: { events: { max_subscribers: 1 } } });
     const first = await Subscriber.start(stack.gateway);
     const { message, retryMs, ...failure } = described(await failureOf('Subscribe', LATEST, stack.gateway));
@@ -153,12 +153,12 @@ describe('subscribers', { timeout: HANG_MS }, () => {
       reason: 'TOO_MANY_SUBSCRIBERS',
       metadata: {},
     });
-    // Neither those who were refused nor other calls count.
+    // Refused subscribers and other calls do not count.
     await listAll(stack.gateway);
     const { eventId } = await deliver(stack.simulator);
     assert.deepEqual(idsOf(await first.events(1)), [eventId]);
     await first.leave();
-    // That it has left is known here before the gateway knows.
+    // The gateway may learn later than the test that a subscriber has left.
     const ifTooMany = (error) => assert.equal(described(error).reason, 'TOO_MANY_SUBSCRIBERS');
     let second;
     while (!second) second = await Subscriber.start(stack.gateway, EARLIEST).catch(ifTooMany);

@@ -1,4 +1,4 @@
-// Events hold secrets: nothing of a delivery but its event's id comes out in the gateway's log, whatever becomes of it.
+// Events contain secrets: of a delivery, stored or refused, the gateway's log has nothing but the event id.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
@@ -9,14 +9,14 @@ import { Subscriber, listAll } from './subscriber.mjs';
 
 const PIECE = 10;
 
-/** Fails if `text` holds a piece of the secret that is long enough to be told from chance. */
+/** Fails if `text` contains a piece of the secret that is too long for a coincidence. */
 function assertWithout(text, secret) {
   for (let at = 0; at + PIECE <= secret.length; at += 1) {
     assert.ok(!text.includes(secret.slice(at, at + PIECE)), `the piece at ${at} of ${secret} is in ${text}`);
   }
 }
 
-/** Everything that a gateway writes until it has ended. */
+/** Ends the gateway. Resolves to everything that it has printed. */
 async function printedBy(gateway) {
   await gateway.stop();
   return gateway.output;
@@ -24,8 +24,8 @@ async function printedBy(gateway) {
 
 const secretText = () => randomBytes(36).toString('base64url').replaceAll('-', 'x');
 
-describe('the log of a gateway has nothing', { timeout: HANG_MS }, () => {
-  it('of what deliveries say, taken or not', async (t) => {
+describe('the log of a gateway contains nothing', { timeout: HANG_MS }, () => {
+  it('of the content of deliveries, stored or refused', async (t) => {
     const stack = await startEventStack(t);
     const { simulator } = stack;
     simulator.webhooks.change({ maxAttempts: 1 });
@@ -70,7 +70,7 @@ describe('the log of a gateway has nothing', { timeout: HANG_MS }, () => {
     }
   });
 
-  it('of the path that deliveries come to, whoever guesses', async (t) => {
+  it('of the webhook path, also if strangers try similar paths', async (t) => {
     const stack = await startEventStack(t);
     const base = stack.gateway.webhookUrl.slice(0, -WEBHOOK_PATH.length);
     const guess = secretText();
@@ -81,7 +81,7 @@ describe('the log of a gateway has nothing', { timeout: HANG_MS }, () => {
     for (const secret of [WEBHOOK_PATH, guess]) assertWithout(printed, secret);
   });
 
-  it('of a key set that is wrong', async (t) => {
+  it('of an invalid key set', async (t) => {
     const stack = await prepareEventStack(t);
     const secret = secretText();
     const { keys } = stack.simulator.webhooks;

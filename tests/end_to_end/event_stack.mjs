@@ -1,12 +1,13 @@
-// A simulator and a gateway that keeps events, which can be stopped in any way and started again over the same log.
+// Starts a simulator and a gateway with an event log. Tests can end the gateway in any way and start it again with the
+// same log.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { startSimulator } from '../simulator/server.mjs';
 import { Gateway, eventsConfig, scratch, writeKey, freeCaller } from './harness.mjs';
 
 /**
- * Starts a simulator that sends the events of all organizations to whichever gateway is there, and makes a config for
- * gateways; no gateway yet. All ends with the test `t`.
+ * Starts a simulator that sends the events of all organizations to the running gateway, and makes a config for
+ * gateways. Starts no gateway. Everything ends with the test `t`.
  * @param {object} t
  * @param {object} [options]
  * @param {object} [options.simulator] for startSimulator()
@@ -32,7 +33,7 @@ export async function prepareEventStack(t, options = {}) {
       ...config,
     },
 
-    /** Starts a gateway, `gateway` from now on; deliveries that are under way go to it. */
+    /** Starts a gateway, which becomes `gateway`. Deliveries in progress are sent to it. */
     async start() {
       stack.gateway = await Gateway.start(stack.config, { folder, env });
       if (stack.gateway.webhookUrl) simulator.webhooks.setEndpoints(null, [stack.gateway.webhookUrl]);
@@ -52,7 +53,7 @@ export async function prepareEventStack(t, options = {}) {
   return stack;
 }
 
-/** The same, with a gateway. */
+/** Does the same as prepareEventStack, and starts a gateway. */
 export async function startEventStack(t, options) {
   const stack = await prepareEventStack(t, options);
   await stack.start();
@@ -60,8 +61,8 @@ export async function startEventStack(t, options) {
 }
 
 /**
- * Sends an event and resolves to what came of its delivery: `eventId`, `body` and `state`, and of the last attempt
- * `status`, `error` and `headers`.
+ * Sends an event. Resolves to the result of its delivery: `eventId`, `body` and `state`, and `status`, `error` and
+ * `headers` of the last attempt.
  * @param {object} simulator
  * @param {object} [event] for the method of the simulator's webhooks that `method` names
  */

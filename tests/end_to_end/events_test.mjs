@@ -1,4 +1,4 @@
-// What subscribers see: where a subscription starts, what comes when, and what an event says.
+// Subscriptions: where they start, when messages arrive, and the content of events.
 import assert from 'node:assert/strict';
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import { after, describe, it } from 'node:test';
@@ -9,10 +9,10 @@ import { EARLIEST, LATEST, Subscriber, idsOf, listAll } from './subscriber.mjs';
 
 const { simulator, gateway } = await startStack({ after }, { events: true });
 
-/** Everything that comes after now. */
+/** Subscribes to all events that are stored from now on. */
 const fromNow = () => Subscriber.start(gateway);
 
-/** Cursor of the log's end. */
+/** The cursor at the end of the log. */
 const endOfLog = async () => (await gateway.call('EventService/ListEvents', LATEST)).cursor;
 
 async function deliverMany(count, event = {}) {
@@ -32,14 +32,14 @@ describe('a subscription', { timeout: HANG_MS }, () => {
     await subscriber.leave();
   });
 
-  it('gives what is stored from then on, in order, each once', async () => {
+  it('receives events that are stored later, in order, each once', async () => {
     const subscriber = await fromNow();
     const ids = await deliverMany(20);
     assert.deepEqual(idsOf(await subscriber.events(20)), ids);
     await subscriber.leave();
   });
 
-  it('starts at the earliest event, at the latest, or behind a cursor', async () => {
+  it('can start at the earliest event, at the latest event, or after a cursor', async () => {
     await deliverMany(3);
     const whole = await listAll(gateway);
     const fromEarliest = await Subscriber.start(gateway, EARLIEST);
@@ -60,7 +60,7 @@ describe('a subscription', { timeout: HANG_MS }, () => {
     await fromLatest.leave();
   });
 
-  it('starts at a time: with the first event that was stored then or later', async () => {
+  it('can start at a time: with the first event that was stored at this time or later', async () => {
     const ids = await deliverMany(5);
     const events = (await listAll(gateway)).filter(({ event_id }) => ids.includes(event_id));
     const [, , third] = events;
@@ -77,7 +77,7 @@ describe('a subscription', { timeout: HANG_MS }, () => {
     }
   });
 
-  it('starts at any time of the calendar', async () => {
+  it('can start at any valid time', async () => {
     const whole = idsOf(await listAll(gateway));
     for (const [time, expected] of [
       [{}, whole],
@@ -88,7 +88,7 @@ describe('a subscription', { timeout: HANG_MS }, () => {
     }
   });
 
-  it('of many at once is the same to all', async () => {
+  it('returns the same events to many concurrent subscribers', async () => {
     const subscribers = await Promise.all(Array.from({ length: 20 }, fromNow));
     const load = simulator.webhooks.sendMany({ count: 200, concurrency: 8 });
     const seen = await Promise.all(subscribers.map((subscriber) => subscriber.events(200)));
@@ -99,7 +99,7 @@ describe('a subscription', { timeout: HANG_MS }, () => {
     await Promise.all(subscribers.map((subscriber) => subscriber.leave()));
   });
 
-  it('does not wait for one that does not read', async () => {
+  it('does not wait for another subscriber that does not read', async () => {
     const idle = await fromNow();
     const reader = await fromNow();
     const body = JSON.stringify({ type: 'large', padding: 'x'.repeat(500_000) });
@@ -113,7 +113,7 @@ describe('a subscription', { timeout: HANG_MS }, () => {
 describe('a heartbeat', { timeout: HANG_MS }, async () => {
   const stack = await startStack({ after }, { events: { events: { heartbeat_interval: '100ms' } } });
 
-  it('comes when there is nothing to tell, and repeats the cursor', async () => {
+  it('is sent if there is no event to send, and repeats the cursor', async () => {
     const subscriber = await Subscriber.start(stack.gateway);
     for (let i = 0; i < 3; i += 1) assert.deepEqual(await subscriber.message(), subscriber.first);
     await deliver(stack.simulator);
@@ -123,7 +123,7 @@ describe('a heartbeat', { timeout: HANG_MS }, async () => {
     await subscriber.leave();
   });
 
-  it('moves the cursor over events that are not wanted', async () => {
+  it('has a cursor after the events that the filter excludes', async () => {
     const filter = { types: ['nothing is of this type'] };
     const subscriber = await Subscriber.start(stack.gateway, { ...LATEST, filter });
     for (let i = 0; i < 3; i += 1) await deliver(stack.simulator);
@@ -142,7 +142,7 @@ describe('a heartbeat', { timeout: HANG_MS }, async () => {
 });
 
 describe('an event', { timeout: HANG_MS }, () => {
-  /** What every event says of a delivery; what its body says is for the caller to know. */
+  /** The expected event for a delivery. `said` are the expected fields from the body. */
   function eventOf({ eventId, body, headers }, { cursor, commit_time }, said) {
     const header = (name) => headers.find(([each]) => each === `X-Service-${name}`)[1];
     const bytes = Buffer.from(body);
@@ -164,7 +164,9 @@ describe('an event', { timeout: HANG_MS }, () => {
     };
   }
 
-  /** Delivers, and checks that a subscriber and all other methods say exactly this, and that times are right. */
+  /**
+   * Delivers an event. Checks that a subscription and all other methods return exactly the expected event and times.
+   */
   async function checkTold(send, said) {
     const subscriber = await fromNow();
     const started = BigInt(Date.now()) * 1_000_000n;
@@ -181,7 +183,7 @@ describe('an event', { timeout: HANG_MS }, () => {
     await subscriber.leave();
   }
 
-  it('of an activity that a call caused has the activity of the answer', async () => {
+  it("of an activity that a call caused has the activity of the call's response", async () => {
     let activity;
     const createPolicies = async () => {
       const policies = [{ policy_name: 'told', effect: 'EFFECT_DENY', condition: 'true', notes: 'ä "quoted" \u2028' }];
@@ -202,7 +204,7 @@ describe('an event', { timeout: HANG_MS }, () => {
     ['ACTIVITY_STATUS_CONSENSUS_NEEDED', undefined],
     ['ACTIVITY_STATUS_FAILED', { code: 3, message: 'it failed', details: [] }],
   ]) {
-    it(`of an activity with ${status} has it too`, async () => {
+    it(`of an activity with ${status} has the activity too`, async () => {
       const subscriber = await fromNow();
       simulator.addFaults([{ kind: 'activityStatus', status, result: 'null', failure }]);
       const { activity } = await gateway.call('OrganizationService/UpdateOrganizationName', {
@@ -219,7 +221,7 @@ describe('an event', { timeout: HANG_MS }, () => {
   const child = subOrganization(1);
   for (const finality of ['confirmed', 'finalized']) {
     for (const numbers of ['number', 'string']) {
-      it(`of a ${finality} balance, numbers spelled as ${numbers}, has all of it`, async () => {
+      it(`of a ${finality} balance, with numbers as JSON ${numbers}, has all values`, async () => {
         const event = { organizationId: child, finality, numbers, msg: { idempotencyKey: 'once' } };
         const unrecognized = { number: { '/msg/block/number': '21000000' }, string: { '/msg/asset/decimals': '"6"' } };
         await checkTold(() => deliver(simulator, event, 'sendBalance'), () => ({
@@ -264,7 +266,7 @@ describe('an event', { timeout: HANG_MS }, () => {
     ['INCLUDED', { tx_hash: `0x${'01'.repeat(32)}` }],
     ['FAILED', { error: '"execution reverted"' }],
   ]) {
-    it(`of a transaction that is ${status} has all of it`, async () => {
+    it(`of a transaction that is ${status} has all values`, async () => {
       const event = { organizationId: child, status, msg: { idempotencyKey: 'once', timestamp: 1_755_500_000 } };
       const about = { organization_id: child, parent_organization_id: ORGANIZATION };
       await checkTold(() => deliver(simulator, event, 'sendTransaction'), () => ({
@@ -279,7 +281,7 @@ describe('an event', { timeout: HANG_MS }, () => {
     });
   }
 
-  it('has beside its message what that cannot hold, in the words of the body', async () => {
+  it('has values that its message cannot hold in `unrecognized`, as JSON text of the body', async () => {
     const body = '{"type":"transaction:status","new":{"deep":[1e400]},"msg":{"status":"LATER","timestamp":"17"}}';
     await checkTold(() => deliver(simulator, { body }), () => ({
       type: 'SEND_TRANSACTION_STATUS_UPDATES',
@@ -289,11 +291,11 @@ describe('an event', { timeout: HANG_MS }, () => {
   });
 
   for (const [title, body, said] of [
-    ['of a type that nobody knows', '{"type":"orders:filled","organizationId":"o"}', ['orders:filled', 'o']],
-    ['of a type that is like a known one', '{"type":"balances:CONFIRMED"}', ['balances:CONFIRMED']],
+    ['of an unknown type', '{"type":"orders:filled","organizationId":"o"}', ['orders:filled', 'o']],
+    ['of a type that resembles a known one', '{"type":"balances:CONFIRMED"}', ['balances:CONFIRMED']],
     ['that says nothing', '{}', []],
-    ['whose words are no text', '{"type":1,"organizationId":["o"],"parentOrganizationId":null}', []],
-    ['with blanks around it', ' \n{"type" : "spaced",\t"organizationId": "o"}\r\n ', ['spaced', 'o']],
+    ['whose type and organizations are not strings', '{"type":1,"organizationId":["o"],"parentOrganizationId":null}', []],
+    ['with white space around the body', ' \n{"type" : "spaced",\t"organizationId": "o"}\r\n ', ['spaced', 'o']],
   ]) {
     it(`${title} has its raw body and no message`, async () => {
       const [type, organization_id] = said;
@@ -304,7 +306,7 @@ describe('an event', { timeout: HANG_MS }, () => {
     });
   }
 
-  it('can be verified again by whoever gets it', async () => {
+  it('has all data that a subscriber needs to verify the signature', async () => {
     await deliver(simulator, { body: ' {"ä":"\\u0000 \u2028",  "number":1.0e+00}\r\n' });
     await deliver(simulator, { faults: [{ kind: 'lowerCaseNames' }] });
     await deliver(simulator, { faults: [{ kind: 'upperCaseHex' }] });

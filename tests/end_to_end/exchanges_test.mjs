@@ -1,4 +1,4 @@
-// Exchanges with upstream that last longer than their callers wait, or than the gateway does.
+// Requests to upstream that last longer than their callers wait, or longer than exchange_timeout.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ADMIN, metricsOf, statusOf } from './admin_port.mjs';
@@ -8,13 +8,13 @@ import { HANG_MS, auditConfig, scratch, startStack } from './harness.mjs';
 import { recordsOf } from './log_lines.mjs';
 import { until } from './processes.mjs';
 
-/** Upstream answers when the simulator releases the request. */
+/** A fault with which upstream holds requests until the test releases them. */
 const HELD = { kind: 'slow', untilReleased: true, times: 'always' };
 
 const countOf = (file, kind) => recordsOf(file).filter((record) => record.kind === kind).length;
 
-describe('an exchange that exchange_timeout ends before its caller leaves', { timeout: HANG_MS }, () => {
-  it('ends its call, and the audit gets its outcome', async (t) => {
+describe('a request to upstream that exchange_timeout ends before its caller leaves', { timeout: HANG_MS }, () => {
+  it('ends its call, and the audit log gets the outcome', async (t) => {
     const audit = await auditConfig(scratch(t));
     const { simulator, gateway } = await startStack(t, { config: { audit }, upstream: { exchange_timeout: '1s' } });
     simulator.addFaults([HELD]);
@@ -46,7 +46,7 @@ describe('submits that upstream never answers', { timeout: HANG_MS }, () => {
   const KEY_SET_PATH = '/public/v1/discovery/webhooks/jwks';
   const UPSTREAM = { max_connections: 4, max_detached: 3 };
 
-  it('hold up neither queries nor key sets nor probes, and further submits wait without being sent', async (t) => {
+  it('block neither queries nor key sets nor probes; further submits wait and are not sent', async (t) => {
     const audit = await auditConfig(scratch(t));
     const config = { audit, admin: ADMIN };
     const { simulator, gateway } = await startStack(t, { events: true, config, upstream: UPSTREAM });
@@ -64,7 +64,7 @@ describe('submits that upstream never answers', { timeout: HANG_MS }, () => {
     };
     for (const call of await begin(2)) call.cancel();
     await until(async () => (await detached()) === 2, 'two are detached');
-    // Two places of detached ones are taken, so that all of the lane can be.
+    // Uses two of the places for submits whose callers have left, and all connections for submits.
     const attached = await begin(UPSTREAM.max_connections);
     attached.pop().cancel();
     await until(async () => (await detached()) === UPSTREAM.max_detached, 'all places of detached ones are taken');

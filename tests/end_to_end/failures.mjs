@@ -1,9 +1,9 @@
-// What the tests of errors share: two sample calls, and an error as a plain object to compare.
+// Helpers for tests of errors: two sample calls, and a function that turns an error into a plain object.
 import assert from 'node:assert/strict';
 import { code } from '../clients/gateway.mjs';
 import { ORGANIZATION, identifier } from '../simulator/testing.mjs';
 
-/** One call of each kind that can fail differently. */
+/** A sample submit and a sample query, whose errors differ. */
 export const SUBMIT = {
   kind: 'submit',
   method: 'OrganizationService/UpdateOrganizationName',
@@ -23,7 +23,7 @@ const nameOf = (number) => Object.keys(code).find((name) => code[name] === numbe
 
 /**
  * A gRPC error as `{code, domain, reason, message, metadata}`, with `retryMs` and `violations` where it has them.
- * The bounds that hold for every error are checked on the way.
+ * Also checks the limits that apply to every error.
  */
 export function described(error) {
   assert.ok(error.statusBytes, `an error without details: ${error.message}`);
@@ -46,12 +46,12 @@ export function described(error) {
 }
 
 /**
- * The options of a call with a deadline that the gateway knows and the client does not watch: a client that did might be
- * faster than the answer.
+ * The options of a call with a deadline that only the gateway enforces. A client with a timer could end the call before
+ * the gateway's response arrives.
  */
 export const deadline = (ms) => ({ deadlineMs: Infinity, metadata: { 'grpc-timeout': `${ms}m` } });
 
-/** Starts a call without a deadline. `ended` resolves to its answer or its error, `cancel()` cancels it. */
+/** Starts a call without a deadline. `ended` resolves to its response or its error, `cancel()` cancels it. */
 export function start(gateway, { method, request }) {
   let sent;
   const ended = gateway
@@ -60,12 +60,12 @@ export function start(gateway, { method, request }) {
   return { ended, cancel: () => sent.cancel() };
 }
 
-/** How the call of a sample ends when it fails, as described(). */
+/** The error of a sample call, as described() returns it. */
 export async function failureOf(gateway, { method, request }, options) {
   return described(await gateway.refusal(method, request, options));
 }
 
-/** Checks that `failure` is OUTCOME_UNKNOWN of this code, and returns what it takes to repeat the call. */
+/** Checks that `failure` is OUTCOME_UNKNOWN with this code. Returns the fields with which the call can be repeated. */
 export function outcomeUnknown(failure, expectedCode, moreMetadata = {}) {
   const { timestamp_ms, fingerprint } = failure.metadata;
   assert.match(timestamp_ms, /^\d{13}$/);

@@ -1,4 +1,4 @@
-// What an upstream, or something before it, can do wrong: the caller gets a true error, and no request is repeated.
+// Faults of upstream, or of a proxy before it: the caller gets a correct error, and the gateway repeats no request.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,7 +22,9 @@ function assertFails({ message, ...actual }, expected) {
   assert.deepEqual(actual, expected);
 }
 
-/** Checks what a query and a submit come to, that each was seen once, and that the gateway goes on. */
+/**
+ * Checks the errors of a query and a submit, that upstream received each once, and that the gateway still serves calls.
+ */
 async function checkFault(fault, queryFails, submitMetadata = {}) {
   simulator.addFaults([fault]);
   assertFails(await failureOf(gateway, QUERY), queryFails);
@@ -36,25 +38,25 @@ async function checkFault(fault, queryFails, submitMetadata = {}) {
   const { activity } = await gateway.call(SUBMIT.method, { ...SUBMIT.request, timestamp_ms });
   assert.equal(activity.status, 'ACTIVITY_STATUS_COMPLETED');
   assert.equal(simulator.requests().length, 4);
-  // The first submit may have been carried out or not; the repetition has not acted a second time.
+  // Whether or not upstream carried out the first submit, the repetition created no second activity.
   assert.equal(simulator.service.state.activitiesById.size, 1);
 }
 
 describe('a connection that fails', { timeout: HANG_MS }, () => {
-  it('is refused: nothing has left, so a submit too may be repeated', async (t) => {
+  it('is refused: nothing was sent, so the caller may repeat a submit too', async (t) => {
     const stack = await startStack(t);
     await stack.simulator.close();
     for (const sample of [SUBMIT, QUERY]) assertFails(await failureOf(stack.gateway, sample), UNREACHABLE);
   });
 
-  it('is refused after one that was kept has gone', async (t) => {
+  it('is refused after an idle connection was closed', async (t) => {
     const stack = await startStack(t);
     await stack.gateway.call(QUERY.method, QUERY.request);
     await stack.simulator.close();
     for (const sample of [SUBMIT, QUERY]) assertFails(await failureOf(stack.gateway, sample), UNREACHABLE);
   });
 
-  it('is reset at once: no request was seen, and whether bytes left is not known', async (t) => {
+  it('is reset before a request: upstream received none, but the gateway cannot know that', async (t) => {
     const stack = await startStack(t);
     stack.simulator.addFaults([{ kind: 'resetConnection', times: 'always' }]);
     const query = await failureOf(stack.gateway, QUERY);
@@ -66,12 +68,12 @@ describe('a connection that fails', { timeout: HANG_MS }, () => {
     assert.equal(stack.simulator.stats().requests, 0);
   });
 
-  it('is reset when the head has come', () => checkFault({ kind: 'resetBeforeRead' }, BROKEN));
+  it('is reset when the head has arrived', () => checkFault({ kind: 'resetBeforeRead' }, BROKEN));
 
-  it('is closed when everything has been read', () => checkFault({ kind: 'readAndClose' }, BROKEN));
+  it('is closed when upstream has read the whole request', () => checkFault({ kind: 'readAndClose' }, BROKEN));
 
   for (const kind of ['readAndClose', 'resetBeforeRead']) {
-    it(`is a reused one that ends by ${kind}: one request is seen`, async () => {
+    it(`is a reused one that ends by ${kind}: upstream receives one request`, async () => {
       for (const sample of [SUBMIT, QUERY]) {
         simulator.reset();
         await gateway.call(QUERY.method, QUERY.request);
@@ -83,7 +85,7 @@ describe('a connection that fails', { timeout: HANG_MS }, () => {
         assert.deepEqual([second.path, more.length], [sample.path, 0]);
         assert.equal(second.connection, first.connection);
         assert.equal(second.requestOnConnection, first.requestOnConnection + 1);
-        // Whatever the gateway might still send would come before this.
+        // If the gateway sent the request again, upstream would receive it before this one.
         await gateway.call(QUERY.method, QUERY.request);
         assert.equal(simulator.stats().requests, 3);
       }
@@ -91,7 +93,7 @@ describe('a connection that fails', { timeout: HANG_MS }, () => {
   }
 });
 
-describe('an answer that is not whole', { timeout: HANG_MS }, () => {
+describe('a response that is incomplete or too large', { timeout: HANG_MS }, () => {
   for (const chunked of [false, true]) {
     for (const bytes of [0, 1, undefined]) {
       it(`ends after ${bytes ?? 'half of its'} bytes${chunked ? ', chunked' : ''}`, () =>
@@ -101,17 +103,17 @@ describe('an answer that is not whole', { timeout: HANG_MS }, () => {
       checkFault({ kind: 'oversized', bytes: MAX_RESPONSE_BYTES + 1, chunked }, UNREADABLE));
   }
 
-  it('ends after half of its bytes, of the key set, which is fetched without a body', async () => {
+  it('(a key set that ends after half of its bytes) fails the call', async () => {
     simulator.addFaults([{ kind: 'truncated', match: { path: 'jwks' } }]);
     const keySet = { method: 'WebhookService/GetWebhookKeySet', request: {} };
     assertFails(await failureOf(gateway, keySet), BROKEN);
     assert.ok((await gateway.call(keySet.method, keySet.request)).keys.length > 0);
   });
 
-  it('is far too large: it is not read to its end', () =>
+  it('is far too large: the gateway does not read it to its end', () =>
     checkFault({ kind: 'oversized', bytes: 2 ** 40, chunked: true }, UNREADABLE));
 
-  it('of exactly the largest size is read', async () => {
+  it('of exactly the largest size is accepted', async () => {
     simulator.addFaults([{ kind: 'oversized', bytes: MAX_RESPONSE_BYTES }]);
     const { reason, message } = await failureOf(gateway, QUERY);
     assert.equal(reason, 'UPSTREAM_ANSWER_UNREADABLE');
@@ -119,9 +121,9 @@ describe('an answer that is not whole', { timeout: HANG_MS }, () => {
   });
 });
 
-describe('an answer that is late', { timeout: HANG_MS }, () => {
+describe('a late response', { timeout: HANG_MS }, () => {
   for (const part of ['all', 'body']) {
-    it(`by ${part === 'all' ? 'its head' : 'its body'} still arrives`, async () => {
+    it(`whose ${part === 'all' ? 'head' : 'body'} is late reaches the caller`, async () => {
       for (const { method, request } of [QUERY, SUBMIT]) {
         simulator.addFaults([{ kind: 'slow', untilReleased: true, part }]);
         const answer = gateway.call(method, request);
@@ -131,7 +133,7 @@ describe('an answer that is late', { timeout: HANG_MS }, () => {
       }
     });
 
-    it(`by ${part === 'all' ? 'its head' : 'its body'} beyond the exchange's own limit ends the call`, async (t) => {
+    it(`whose ${part === 'all' ? 'head' : 'body'} is later than exchange_timeout ends the call`, async (t) => {
       const stack = await startStack(t, { upstream: { exchange_timeout: '1s' } });
       stack.simulator.addFaults([{ kind: 'slow', untilReleased: true, part, times: 2 }]);
       assertFails(await failureOf(stack.gateway, QUERY), failure('DEADLINE_EXCEEDED', 'UPSTREAM_TIMEOUT'));
@@ -141,7 +143,7 @@ describe('an answer that is late', { timeout: HANG_MS }, () => {
   }
 });
 
-describe('200 with something else', { timeout: HANG_MS }, () => {
+describe('a response 200 with another body than specified', { timeout: HANG_MS }, () => {
   it('an HTML page', () => checkFault({ kind: 'nonJson' }, UNREADABLE));
 
   const bodies = {
@@ -151,14 +153,14 @@ describe('200 with something else', { timeout: HANG_MS }, () => {
     'a text': '"activity"',
     null: 'null',
     'an empty object': '{}',
-    'an object of other things': '{"code": 5, "message": "not found", "details": []}',
+    'an object with other members': '{"code": 5, "message": "not found", "details": []}',
     'a null': '{"activity": null, "policy": null}',
     'an array where the message is': '{"activity": [], "policy": []}',
     'a text where the message is': '{"activity": "{}", "policy": "{}"}',
-    'JSON that is cut': '{"activity": {"id": "1"}, "policy": {"policyId": "1"}',
-    'JSON with something after it': '{"activity": {"id": "1"}, "policy": {"policyId": "1"}} {}',
+    'JSON that ends too early': '{"activity": {"id": "1"}, "policy": {"policyId": "1"}',
+    'JSON with text after it': '{"activity": {"id": "1"}, "policy": {"policyId": "1"}} {}',
     'a member twice': '{"activity": {"id": "1", "id": "2"}, "policy": {"policyId": "1", "policyId": "2"}}',
-    'JSON that is too deep': `{"activity": ${'['.repeat(5000)}${']'.repeat(5000)}}`,
+    'JSON that is nested too deeply': `{"activity": ${'['.repeat(5000)}${']'.repeat(5000)}}`,
   };
   for (const [name, body] of Object.entries(bodies)) {
     it(name, () => checkFault({ kind: 'status', status: 200, body }, UNREADABLE));
@@ -170,11 +172,11 @@ describe('200 with something else', { timeout: HANG_MS }, () => {
   });
 });
 
-describe('another status', { timeout: HANG_MS }, () => {
+describe('a response with another status', { timeout: HANG_MS }, () => {
   const unreadable = (status) => ({ ...UNREADABLE, metadata: { http_status: String(status) } });
 
   for (const status of [201, 202, 204, 205, 206, 207, 226]) {
-    it(`${status} without a whole answer is none`, async () => {
+    it(`${status} without a complete body fails the call`, async () => {
       const http_status = String(status);
       const body = [204, 205].includes(status) ? '' : '{"activity": {"id": "1"}, "policy": {"policyId": "1"}';
       await checkFault({ kind: 'status', status, body }, unreadable(status), { http_status });
@@ -182,19 +184,19 @@ describe('another status', { timeout: HANG_MS }, () => {
   }
 
   for (const status of [300, 301, 302, 303, 304, 305, 307, 308]) {
-    it(`${status} is not followed`, async (t) => {
+    it(`${status}, a redirect to another host, is not followed`, async (t) => {
       const canary = await startCanary(t);
       const location = `${canary.url}/public/v1/elsewhere`;
       await checkFault({ kind: 'redirect', status, location }, unreadable(status), { http_status: String(status) });
       assert.equal(canary.connections, 0);
     });
 
-    it(`${status} to another path of the same host is not followed`, () =>
+    it(`${status}, a redirect to another path of the same host, is not followed`, () =>
       checkFault({ kind: 'redirect', status, location: SUBMIT.path }, unreadable(status), { http_status: String(status) }));
   }
 });
 
-describe('what is not HTTP', { timeout: HANG_MS }, () => {
+describe('bytes that are not HTTP', { timeout: HANG_MS }, () => {
   const ok = 'HTTP/1.1 200 OK\r\n';
   const answers = {
     nothing: '',
@@ -202,12 +204,12 @@ describe('what is not HTTP', { timeout: HANG_MS }, () => {
     'zero bytes': '\0'.repeat(1000),
     'a greeting of another protocol': '220 mail.example ESMTP\r\n',
     'a status line without a number': 'HTTP/1.1 abc OK\r\n\r\n',
-    'a head that is cut': `${ok}Content-Type: application/json\r\n`,
+    'a head that ends too early': `${ok}Content-Type: application/json\r\n`,
     'a length that is no number': `${ok}Content-Length: many\r\n\r\n{}`,
     'a negative length': `${ok}Content-Length: -1\r\n\r\n{}`,
-    'a chunk size that is none': `${ok}Transfer-Encoding: chunked\r\n\r\nZZ\r\n{}\r\n0\r\n\r\n`,
+    'a chunk size that is no number': `${ok}Transfer-Encoding: chunked\r\n\r\nZZ\r\n{}\r\n0\r\n\r\n`,
     'a chunk size that is too large': `${ok}Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n{}`,
-    'an interim answer alone': 'HTTP/1.1 100 Continue\r\n\r\n',
+    'an interim response alone': 'HTTP/1.1 100 Continue\r\n\r\n',
   };
   for (const [name, bytes] of Object.entries(answers)) {
     it(name, async (t) => {
@@ -217,7 +219,7 @@ describe('what is not HTTP', { timeout: HANG_MS }, () => {
     });
   }
 
-  // Endless: the gateway must hang up by itself.
+  // These responses never end: the gateway must close the connection.
   const floods = {
     'a head of endless lines': [ok, `X-Flood: ${'x'.repeat(1000)}\r\n`],
     'a head of one endless line': [`${ok}X-Flood: `, 'x'.repeat(1000)],
@@ -244,8 +246,8 @@ describe('what is not HTTP', { timeout: HANG_MS }, () => {
   }
 });
 
-describe('the gateway goes nowhere else', { timeout: HANG_MS }, () => {
-  it('whatever proxies and passwords the environment has', async (t) => {
+describe('the gateway connects to no other server', { timeout: HANG_MS }, () => {
+  it('if the environment has proxies and passwords', async (t) => {
     const canary = await startCanary(t);
     const home = scratch(t);
     writeFileSync(join(home, '.netrc'), 'machine 127.0.0.1 login canary password canary\n', { mode: 0o600 });
@@ -263,7 +265,7 @@ describe('the gateway goes nowhere else', { timeout: HANG_MS }, () => {
     }
   });
 
-  it('whatever an answer tells it to remember', async (t) => {
+  it('if a response has headers that name another server for later requests', async (t) => {
     const canary = await startCanary(t);
     const { host } = new URL(canary.url);
     const headers = {

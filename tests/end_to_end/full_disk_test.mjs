@@ -1,7 +1,8 @@
-// A full disk: deliveries are answered 503 until there is room, nothing that was acknowledged is lost, and reads go on.
+// A full disk: the gateway answers deliveries with 503 until the disk has space, loses no acknowledged event, and still
+// serves reads.
 //
-// The log lies on a small filesystem that only the gateway's mount namespace has. STAMPGATE_LONG=1: ten such disks in
-// place of one. STAMPGATE_SEED=... chooses other amounts.
+// The event log is on a small filesystem in the gateway's own mount namespace. With STAMPGATE_LONG=1 the test uses ten
+// such disks instead of one. STAMPGATE_SEED=... chooses other amounts.
 import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +15,7 @@ import { fill, reasonToSkip, smallDisk } from './small_disk.mjs';
 import { Subscriber, EARLIEST, idsOf, listAll } from './subscriber.mjs';
 
 const CYCLES = 12;
-/** Starts a gateway whose log has a disk of its own, so large; `disk` is its path as seen from here. */
+/** Starts a gateway whose log is on a disk of this size. `disk` is the disk's path for the test. */
 async function startOnSmallDisk(t, mebibytes, options) {
   const stack = await prepareEventStack(t, options);
   const { inside, command, seenFrom } = smallDisk(stack.folder, mebibytes);
@@ -29,7 +30,7 @@ async function startOnSmallDisk(t, mebibytes, options) {
 
 const skip = reasonToSkip();
 
-test('the log fills its disk, and goes on when there is room', { skip, timeout: HANG_MS }, async (t) => {
+test('the event log fills its disk, and stores events again when the disk has space', { skip, timeout: HANG_MS }, async (t) => {
   const { simulator, gateway, disk } = await startOnSmallDisk(t, 3);
   const ballast = join(disk, 'ballast');
   writeFileSync(ballast, Buffer.alloc(1 << 20));
@@ -39,7 +40,7 @@ test('the log fills its disk, and goes on when there is room', { skip, timeout: 
   await until(() => load.tally.answers[503] >= 50, 'the disk is full');
   const before = [...load.acknowledged.keys()];
   assert.ok(before.length > 50, `${before.length}`);
-  // All of it is read while the disk is full; something small may be stored meanwhile.
+  // Reads the whole log while the disk is full. The gateway may still store a small event meanwhile.
   const listed = new Set(idsOf(await listAll(gateway)));
   assert.deepEqual(
     before.filter((id) => !listed.has(id)),
@@ -57,14 +58,14 @@ test('the log fills its disk, and goes on when there is room', { skip, timeout: 
   t.diagnostic(`${before.length} events, full, then ${acknowledged.length}; answers: ${JSON.stringify(answers)}`);
 });
 
-test('others fill the disk, again and again', { skip, timeout: LONG ? 10 * HANG_MS : HANG_MS }, async (t) => {
+test('other files fill the disk, several times', { skip, timeout: LONG ? 10 * HANG_MS : HANG_MS }, async (t) => {
   const random = new Random(t);
   for (let disks = LONG ? 10 : 1; disks > 0; --disks) await fillAgainAndAgain(t, random);
 });
 
 async function fillAgainAndAgain(t, random) {
-  // What was stored is trimmed, and the write-ahead log, which has up to 8 MiB before it is moved into the file, fits
-  // twice: the log itself is never what fills the disk.
+  // Retention limits the stored events, and the disk has space for twice the write-ahead log, which grows to 8 MiB at
+  // most. So the event log itself never fills the disk.
   const { simulator, gateway, disk } = await startOnSmallDisk(t, 24, { events: { retention_bytes: 1 << 20 } });
   const { webhooks } = simulator;
   const idsOfCycle = (cycle) => Array.from({ length: 40 }, (_, index) => `cycle-${cycle}-${index}`);
@@ -75,18 +76,18 @@ async function fillAgainAndAgain(t, random) {
     fill(ballast, random.below(1 << 16));
     const ids = idsOfCycle(cycle);
     const load = webhooks.sendMany({ ids, concurrency: 4, bodyBytes: 200 + random.below(8000) });
-    // What fits may be all.
+    // The disk may have space for all events.
     await until(() => load.tally.answers[503] > 0 || load.isDone, 'the disk is full');
     full += load.tally.answers[503] > 0 ? 1 : 0;
     rmSync(ballast);
     const { acknowledged, refused } = await load.done;
     assert.deepEqual(refused, {});
     assert.deepEqual(acknowledged.sort(), ids.sort());
-    // Each once, and nothing of the cycles before.
+    // Each event occurs once, and none is from an earlier cycle.
     assert.deepEqual(idsOf(await subscriber.events(ids.length)).sort(), ids);
     assert.deepEqual(subscriber.left(), []);
   }
-  // The write-ahead log keeps the room that it once had: when it is large enough, events need no more.
+  // The write-ahead log keeps its size. Once it is large enough, storing an event needs no more space.
   assert.ok(full >= 3, `the disk was full only ${full} times`);
   t.diagnostic(`${full} of ${CYCLES} times full`);
 }

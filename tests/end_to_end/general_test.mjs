@@ -1,4 +1,4 @@
-// The general service: operations that no proto lists, as JSON text, and no way round the typed ones.
+// The general service: sends operations without a typed method, as JSON text, and refuses operations with one.
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';
 import { code } from '../clients/gateway.mjs';
@@ -24,19 +24,19 @@ const submitRequest = (changes) => ({
 
 const queryRequest = (changes) => ({ organization_id: ORGANIZATION, path: 'not_yet_known', ...changes });
 
-/** Answers the operation `not_yet_known`, which the simulator does not know either. */
+/** Makes the simulator answer the operation `not_yet_known` with `body`: it does not know this operation either. */
 const answerWith = (body) => simulator.addFaults([{ kind: 'status', status: 200, body }]);
 
 const sentBody = () => simulator.requests().at(-1).body;
 
-describe('the recorded body goes out:', () => {
+describe('the gateway sends the recorded body:', () => {
   for (const { operation, request } of readVectors('sdk-requests.json').requests) {
     if (operations.some(({ name }) => name === operation)) continue;
     test(operation, async () => {
       simulator.change({ clockOffsetMs: RECORDED_MS + 1 - Date.now() });
       const { organizationId, type, parameters, timestampMs, generateAppProofs, ...rest } = JSON.parse(request.body);
       const common = { organization_id: organizationId, path: operation };
-      // The simulator knows no such activity; what it got is what counts here.
+      // The simulator does not know such an activity. The test checks only the request that it received.
       const ignore = () => {};
       if (type === undefined) {
         await gateway.call(QUERY, { ...common, parameters: JSON.stringify(rest) }).catch(ignore);
@@ -53,7 +53,7 @@ describe('the recorded body goes out:', () => {
   }
 });
 
-test('a submit that the specification only names is carried out, once for one time', async () => {
+test('a submit that the specification mentions without details is carried out, once for each timestamp', async () => {
   const request = {
     organization_id: ORGANIZATION,
     path: 'init_otp',
@@ -65,7 +65,7 @@ test('a submit that the specification only names is carried out, once for one ti
   const { activity } = JSON.parse(first.answer);
   assert.equal(activity.status, 'ACTIVITY_STATUS_COMPLETED');
   assert.deepEqual(await gateway.call(SUBMIT, request), first);
-  // Its result serves in a typed call.
+  // Uses the result in a typed call.
   const [{ otpId: otp_id }] = Object.values(activity.result);
   await gateway.call('AuthenticationService/VerifyOtp', {
     organization_id: ORGANIZATION,
@@ -73,7 +73,7 @@ test('a submit that the specification only names is carried out, once for one ti
   });
 });
 
-test('an activity can be asked about', async () => {
+test('the general service can query an activity', async () => {
   const { activity } = await gateway.call('OrganizationService/UpdateOrganizationName', {
     organization_id: ORGANIZATION,
     parameters: { organization_name: 'n' },
@@ -83,7 +83,7 @@ test('an activity can be asked about', async () => {
   assert.equal(JSON.parse(answer).activity.fingerprint, activity.fingerprint);
 });
 
-/** Spellings that a detour through numbers or a struct would change. */
+/** JSON text that would change if the gateway parsed it to numbers or a Struct. */
 const SPELLED =
   '{"a":1.50,"b":1E+2,"c":-0,"d":18446744073709551617,"e":[0.1e-7],"f":{"g":1e400},"":null,"é":"\\u00e9"}';
 
@@ -119,7 +119,7 @@ describe('JSON text keeps its spelling', () => {
   }
 });
 
-test('a query without parameters asks for the organization alone', async () => {
+test('a query without parameters contains only the organization', async () => {
   for (const parameters of [undefined, '{}', ' { } ']) {
     answerWith('{}');
     await gateway.call(QUERY, queryRequest({ ...(parameters !== undefined && { parameters }) }));
@@ -127,7 +127,7 @@ test('a query without parameters asks for the organization alone', async () => {
   }
 });
 
-/** The call is refused for these fields alone, and upstream hears nothing, not even a connection. */
+/** Checks that the call is refused with exactly these fields, and that upstream gets no request and no connection. */
 async function isRefused(method, request, ...fields) {
   const { requests, connections } = simulator.stats();
   const error = await gateway.refusal(method, request);
@@ -138,7 +138,7 @@ async function isRefused(method, request, ...fields) {
   assert.deepEqual([simulator.stats().requests, simulator.stats().connections], [requests, connections]);
 }
 
-describe('no way round a typed operation:', () => {
+describe('the general service refuses a typed operation:', () => {
   for (const { name, type } of operations) {
     test(name, async () => {
       await isRefused(SUBMIT, submitRequest({ path: name }), 'path');
@@ -156,7 +156,7 @@ describe('no way round a typed operation:', () => {
     await isRefused(QUERY, queryRequest({ path: 'jwks' }), 'path');
   });
 
-  test('nothing but the last segment of a path is taken', async () => {
+  test('and a path that is more than the last segment', async () => {
     const ways = ['/', '../submit/create_policies', 'create_policies/', './create_policies', 'create%5fpolicies'];
     const others = ['create_policies?', 'a#', 'a b', 'a\n', 'CREATE_POLICIES', 'create-policies', 'é', 'a'.repeat(65)];
     for (const path of [...ways, ...others, 'a\u0000']) {
@@ -165,7 +165,7 @@ describe('no way round a typed operation:', () => {
     }
   });
 
-  test('nothing but an activity type is taken for one', async () => {
+  test('and a type that has not the form of an activity type', async () => {
     const prefix = 'ACTIVITY_TYPE_';
     const ways = ['create_policies', 'CREATE_POLICIES', 'activity_type_create_policies', ` ${prefix}CREATE_POLICIES`];
     for (const activity_type of [...ways, prefix, `${prefix}A B`, `${prefix}é`, `${prefix}${'A'.repeat(81)}`]) {
@@ -173,14 +173,14 @@ describe('no way round a typed operation:', () => {
     }
   });
 
-  test('the longest path and the longest type are taken', async () => {
+  test('but accepts the longest path and the longest type', async () => {
     answerWith('{}');
     await gateway.call(SUBMIT, submitRequest(LONGEST));
     assert.equal(simulator.requests()[0].path, `/public/v1/submit/${LONGEST.path}`);
     assert.equal(JSON.parse(sentBody()).type, LONGEST.activity_type);
   });
 
-  test('a query cannot smuggle the members of a submit', async () => {
+  test('and a query with the members of a submit', async () => {
     const names = ['organizationId', 'type', 'timestampMs', 'parameters'];
     for (const name of [...names, 'organization_id', 'timestamp_ms', 'Type', 'PARAMETERS']) {
       for (const spelling of [name, `\\u00${name.charCodeAt(0).toString(16)}${name.slice(1)}`]) {
@@ -191,7 +191,7 @@ describe('no way round a typed operation:', () => {
     }
   });
 
-  test('deeper in a query, such members are as good as any', async () => {
+  test('but accepts such members at a deeper level of a query', async () => {
     answerWith('{}');
     const parameters = '{"filter":{"type":"t","organizationId":"o"},"types":1}';
     await gateway.call(QUERY, queryRequest({ parameters }));
@@ -199,7 +199,7 @@ describe('no way round a typed operation:', () => {
   });
 });
 
-test('text that is not strictly the JSON of an object is refused', async () => {
+test('text that is not exactly one JSON object is refused', async () => {
   const deep = (depth) => `{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`;
   const texts = [
     ...['[]', 'null', '"{}"', '1', '{', '{}}', '{}{}', '{} x', '\ufeff{}', '{"a":1,}', '{,}', '{a:1}', "{'a':1}"],
@@ -212,13 +212,13 @@ test('text that is not strictly the JSON of an object is refused', async () => {
   }
 });
 
-test('an error does not repeat the text that it is about', async () => {
+test('an error does not quote the text that has the fault', async () => {
   const error = await gateway.refusal(SUBMIT, submitRequest({ parameters: '{"token":"hunter2"' }));
   assert.ok(!error.statusBytes.includes('hunter2'));
   assert.ok(!gateway.output.includes('hunter2'));
 });
 
-test('every fault of a request is named at once', async () => {
+test('the error of a request lists all its faults', async () => {
   const request = { organization_id: '', path: 'create_policies', activity_type: 'x', parameters: '[]' };
   await isRefused(SUBMIT, request, 'organization_id', 'parameters', 'path', 'activity_type');
 });

@@ -1,4 +1,5 @@
-// A disk that does not answer: who asks is told, who does not need it goes on, and the process ends all the same.
+// A disk that does not respond: probes report it, calls that do not need the disk succeed, and the process can still
+// end.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Machine } from '../machine/machine.mjs';
@@ -14,7 +15,7 @@ import { idsOf, listAll } from './subscriber.mjs';
 const REASON = "the event log's disk does not answer: webhook deliveries are refused\n";
 const WRITE_SECONDS = 'stampgate_event_log_write_seconds';
 
-/** A running gateway; syncs of files whose path contains `match` hang between hang() and goOn(). */
+/** Starts a gateway. Between hang() and goOn(), syncs of files whose path contains `match` hang. */
 async function startWithHangingDisk(t, match, { folder = scratch(t), config } = {}) {
   const machine = new Machine(scratch(t), folder);
   const stack = await prepareEventStack(t, {
@@ -38,7 +39,7 @@ const hangs = ({ adminUrl }) =>
   until(async () => (await statusOf(adminUrl, '/readyz/webhooks')) === 503, 'the webhook port is not ready');
 
 describe("an event log's disk that hangs", { timeout: 2 * HANG_MS }, () => {
-  test('shows in the webhook port and in a metric, until it answers again', async (t) => {
+  test('is reported by the readiness of the webhook port and by a metric, until the disk responds again', async (t) => {
     const { stack, hang, goOn } = await startWithHangingDisk(t, 'events.db');
     const { simulator, gateway } = stack;
     simulator.webhooks.change({ maxAttempts: 1 });
@@ -69,7 +70,7 @@ describe("an event log's disk that hangs", { timeout: 2 * HANG_MS }, () => {
     await stack.start();
   });
 
-  test('does not keep the process from ending, and what was acknowledged is there', async (t) => {
+  test('does not prevent the process from ending, and all acknowledged events are stored', async (t) => {
     const { stack, hang, goOn } = await startWithHangingDisk(t, 'events.db');
     const { simulator, gateway } = stack;
     simulator.webhooks.change({ retryMs: 50, maxRetryMs: 200, maxAttempts: 1000 });
@@ -94,7 +95,7 @@ describe("an audit's disk that hangs", { timeout: 2 * HANG_MS }, () => {
     ['an idle process', () => null],
     ['a process with a call that waits for it', ({ gateway }) => failureOf(gateway, QUERY)],
   ]) {
-    test(`does not keep ${title} from ending`, async (t) => {
+    test(`does not prevent ${title} from ending`, async (t) => {
       const folder = scratch(t);
       const audit = await auditConfig(folder);
       const { stack, hang, goOn } = await startWithHangingDisk(t, 'audit.log', { folder, config: { audit } });
@@ -115,7 +116,7 @@ describe("an audit's disk that hangs", { timeout: 2 * HANG_MS }, () => {
   }
 });
 
-test("a call store's disk that hangs keeps no keyed submit from its answer", { timeout: HANG_MS }, async (t) => {
+test("if the call store's disk hangs, a submit with a key still gets a response", { timeout: HANG_MS }, async (t) => {
   const { stack, hang, goOn } = await startWithHangingDisk(t, 'calls.db');
   const { simulator, gateway } = stack;
   const keyed = { ...SUBMIT, request: { ...SUBMIT.request, idempotency_key: 'k' } };

@@ -12,10 +12,10 @@ import { apiKeyNamed } from '../simulator/testing.mjs';
 
 const stampgate = binary('gateway/stampgate');
 
-/** Nothing here takes a tenth of this, a sanitizer included. */
+/** The time limit of tests and waits. None needs a tenth of it, even with a sanitizer. */
 export const HANG_MS = 60_000;
 
-/** A folder that is removed when the test `t` has ended. */
+/** Creates a folder that is removed when the test `t` has ended. */
 export function scratch(t) {
   const folder = mkdtempSync(join(tmpdir(), 'stampgate-test-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
@@ -29,7 +29,7 @@ export function writeKey(folder, { privateKey, curve } = apiKeyNamed('gateway p2
   return path;
 }
 
-/** Runs the program to its end. */
+/** Runs the program until it exits. */
 export function run(args, { command = stampgate, input = '' } = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'] });
@@ -41,7 +41,7 @@ export function run(args, { command = stampgate, input = '' } = {}) {
       clearTimeout(hang);
       resolve({ status, signal, ...output });
     });
-    // The program may end before it reads this.
+    // The program may exit before it has read its input.
     child.stdin.on('error', (error) => error.code === 'EPIPE' || reject(error));
     child.stdin.end(input);
   });
@@ -76,7 +76,9 @@ const GENERAL_OPERATIONS = [
 
 let configs = 0;
 
-/** Makes `file` a link to a new file of this text, as a volume of Kubernetes is changed: a gateway reads it at once. */
+/**
+ * Makes `file` a link to a new file with this text, as Kubernetes changes a volume. A gateway reads it without waiting.
+ */
 export function putConfig(file, text) {
   const target = `${file}.${(configs += 1)}`;
   writeFileSync(target, text);
@@ -84,7 +86,7 @@ export function putConfig(file, text) {
   renameSync(`${file}.link`, file);
 }
 
-/** Whoever calls over loopback may do everything: what most tests want. */
+/** The callers of most tests: the loopback caller, which may call everything, and `more`. */
 export const freeCaller = (...more) => [
   {
     name: 'loopback',
@@ -100,17 +102,17 @@ export const freeCaller = (...more) => [
   },
 ];
 
-/** Where webhooks are delivered to in tests. */
+/** The webhook path in tests. */
 export const WEBHOOK_PATH = '/hooks/0123456789abcdefghijklmn';
 
-/** The config of a gateway that receives webhooks into a log in `folder`. */
+/** The config of a gateway that receives webhooks and has its event log in `folder`. */
 export const eventsConfig = (folder, { events, webhooks } = {}) => ({
   store: { sqlite: { folder } },
   events: { ...events },
   webhooks: { listen_address: '127.0.0.1:0', paths: [WEBHOOK_PATH], min_key_set_interval: '100ms', ...webhooks },
 });
 
-/** The config's section of an audit whose key, made as an operator makes it, is in `folder`. */
+/** The section `audit` of a config. Creates the key in `folder` with `stampgate audit keygen`. */
 export async function auditConfig(folder, file = join(folder, 'audit.log')) {
   const key = join(folder, 'audit.key');
   const { status, stderr } = await run(['audit', 'keygen', '--out', key]);
@@ -121,14 +123,16 @@ export async function auditConfig(folder, file = join(folder, 'audit.log')) {
 /**
  * A running gateway.
  * @property {string} address
- * @property {object} client a channel to it
- * @property {string | undefined} webhookUrl where deliveries go to, with the path
- * @property {string | undefined} adminUrl where probes and metrics are
- * @property {object} config what it was started with
- * @property {string} configFile where that stands
+ * @property {object} client a channel to the gateway
+ * @property {string | undefined} webhookUrl the URL for deliveries, with the path
+ * @property {string | undefined} adminUrl the URL of the admin port
+ * @property {object} config the config with which it was started
+ * @property {string} configFile the file of the config
  */
 export class Gateway {
-  /** `config` is the YAML file as an object: JSON is YAML. With `configFile` it stands there already. */
+  /**
+   * Starts a gateway. `config` is written to a file as JSON, which is YAML. `configFile` is a file that has it already.
+   */
   static async start(config, { folder, command = stampgate, env = {}, configFile }) {
     const file = configFile ?? join(folder, `config-${Math.random().toString(36).slice(2)}.yaml`);
     if (configFile === undefined) putConfig(file, JSON.stringify(config, null, 1));
@@ -170,7 +174,7 @@ export class Gateway {
     return stream(this.client, method, request, options);
   }
 
-  /** The error that a call ends with; an OK response is a failure of the test. */
+  /** The error of a call. If the call succeeds, the test fails. */
   async refusal(method, request, options) {
     try {
       await this.call(method, request, options);
@@ -192,7 +196,7 @@ export class Gateway {
 }
 
 /**
- * Starts a gateway in front of something that listens at `url`; it ends with the test `t`.
+ * Starts a gateway whose upstream listens at `url`. The gateway ends with the test `t`.
  * @param {object} t a test context, or `{after}` of a file
  * @param {{url: string}} upstream
  * @param {object} [config] merged over the usual config at its top level
@@ -224,8 +228,8 @@ export async function startGateway(t, { url }, config = {}, { upstream, folder =
  * @param {object} [options.upstream] merged over the config's upstream
  * @param {string} [options.command] another binary
  * @param {object} [options.env] merged over the environment
- * @param {boolean | object} [options.events] the gateway receives webhooks, which the simulator sends: all organizations'.
- *     An object is for eventsConfig()
+ * @param {boolean | object} [options.events] if set, the simulator sends the events of all organizations to the
+ *     gateway. An object is passed to eventsConfig()
  */
 export async function startStack(t, { simulator: simulatorOptions, config, upstream, command, env, events } = {}) {
   const folder = scratch(t);

@@ -1,4 +1,4 @@
-// Streaming calls whose messages nobody takes: what is larger than a window stays with the gateway.
+// Streaming calls whose client does not read: messages beyond the flow-control window stay in the gateway.
 import { once } from 'node:events';
 import http2 from 'node:http2';
 import { encode } from '../clients/gateway.mjs';
@@ -8,7 +8,7 @@ const WINDOW_BYTES = 65_535;
 /** A call on a connection of its own. */
 export class HeldCall {
   /**
-   * Resolves when the gateway has begun to answer, or has refused it.
+   * Starts a call. Resolves when the gateway has begun to respond, or has refused the call.
    * @param {object} gateway
    * @param {string} method "Service/Method"
    * @param {object} request
@@ -33,17 +33,17 @@ export class HeldCall {
     head.writeUInt32BE(message.length, 1);
     held.call.end(Buffer.concat([head, message]));
     const [headers] = await once(held.call, 'response');
-    // A call that is refused at once has no headers but its trailers.
+    // The gateway answers a refused call with trailers only.
     if (headers['grpc-status'] !== undefined) held.trailers = headers;
     return held;
   }
 
-  /** The status that it has ended with, a number as text; nothing while it is held. */
+  /** The gRPC status of the ended call, a number as text; undefined while the call is held. */
   get status() {
     return this.trailers?.['grpc-status'];
   }
 
-  /** Takes all that comes. Resolves when the call has ended to how many bytes there were, frames of messages included. */
+  /** Reads to the end of the call. Resolves to the number of received bytes, including the frames of messages. */
   async finish() {
     let bytes = 0;
     this.call.on('data', (data) => (bytes += data.length));

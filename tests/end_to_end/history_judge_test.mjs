@@ -1,4 +1,4 @@
-// The judge of histories sees every fault that it is there for, in histories that are made up.
+// Tests the judge of histories: it finds every kind of fault in made-up histories.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { judge } from './history/judge.mjs';
@@ -13,7 +13,7 @@ const seen = (number, request, more) => ({ number, request, bodySha256: `s-${req
 
 const exhausted = { outcome: 'refused', reason: 'TIMESTAMPS_EXHAUSTED' };
 
-/** A history in which all is well. */
+/** A history without a fault. */
 const sound = () => ({
   sent: ['e1', 'e2', 'e3', 'e4'],
   acknowledged: ['e1', 'e3'],
@@ -35,21 +35,21 @@ const sound = () => ({
   faults: [],
 });
 
-/** What the judge finds when the sound history is changed. */
+/** The faults that the judge finds after `change` was applied to the sound history. */
 function findings(change) {
   const history = sound();
   change(history);
   return judge(history);
 }
 
-test('nothing is wrong with a sound history', () => {
+test('the judge finds no fault in a sound history', () => {
   assert.deepEqual(judge(sound()), []);
 });
 
-describe('is seen:', () => {
+describe('the judge finds:', () => {
   const A = (history) => history.subscribers[0];
   const cases = {
-    'an acknowledged event that is lost': [
+    'an acknowledged event that the log has lost': [
       (h) => h.acknowledged.push('e4'),
       ['event e4 was acknowledged and is not in the log'],
     ],
@@ -74,7 +74,7 @@ describe('is seen:', () => {
     ],
     'an event that a subscriber saw and the log lost': [
       (h) => A(h).events.push(event(4)),
-      ['subscriber A got event e4 at position 4, which the log has not'],
+      ['subscriber A got event e4 at position 4, which the log does not have'],
     ],
     'a gap in what a subscriber got': [
       (h) => A(h).events.splice(1, 1),
@@ -87,7 +87,7 @@ describe('is seen:', () => {
         'position 3 is event e3 in the log, and subscriber A got event e2',
       ],
     ],
-    'an end of a subscription that no subscriber should see': [
+    'a subscription that ended with a wrong error': [
       (h) => A(h).faults.push('DATA_LOSS'),
       ['subscriber A: DATA_LOSS'],
     ],
@@ -99,23 +99,23 @@ describe('is seen:', () => {
       },
       ['upstream saw 2 bodies of the keyed request r1'],
     ],
-    'a request that was told OK and never arrived': [
+    'a request that was answered OK and never arrived': [
       (h) => h.attempts.push(attempt('r5', 'plain')),
-      ['request r5 was told OK, and upstream never saw it'],
+      ['request r5 was answered OK, and upstream never saw it'],
     ],
-    'a refusal of what was carried out in the same call': [
+    'a refusal of a request that was carried out in the same call': [
       (h) => Object.assign(h.attempts[2], { outcome: 'refused', code: 'UNAVAILABLE', reason: 'SHUTTING_DOWN' }),
-      ['request r3 was told UNAVAILABLE (SHUTTING_DOWN), and in the same call upstream made an activity'],
+      ['request r3 was answered UNAVAILABLE (SHUTTING_DOWN), and in the same call upstream made an activity'],
     ],
-    'timestamps that are used up by a small step of the clock': [
+    'TIMESTAMPS_EXHAUSTED after a small step of the clock': [
       (h) => h.attempts.push(attempt('r6', 'plain', { ...exhausted, behindMs: 9 })),
-      ['request r6 was told TIMESTAMPS_EXHAUSTED on a clock that is behind by 9 ms'],
+      ['request r6 was answered TIMESTAMPS_EXHAUSTED on a clock that is behind by 9 ms'],
     ],
     'one activity for two requests': [
       (h) => {
         for (let times = 0; times < 2; ++times) h.attempts.push(attempt('same', 'equal', { activityId: 'x' }));
       },
-      ['two requests were told the same activity x, the second of them same'],
+      ['two requests got the same activity x, the second of them same'],
     ],
     'a request without an allow': [
       (h) => h.requests.push(seen(4, undefined, { bodySha256: 's-query' })),
@@ -135,21 +135,21 @@ describe('is seen:', () => {
         const [outcome] = h.audit.splice(2, 1);
         h.audit.push({ ...outcome, reason: 'PROCESS_ENDED' }, { seq: 9, kind: 'start', closed: 1 });
       },
-      ['a process that ended as it should left 1 allows without an outcome'],
+      ['a process that ended normally left 1 allows without an outcome'],
     ],
     'an audit that does not verify': [
       (h) => (h.verification = { status: 1, text: 'files\nBROKEN: line 3\n' }),
       ['audit verify: BROKEN: line 3'],
     ],
-    'an end of the process': [(h) => h.faults.push('it ended with SIGABRT'), ['it ended with SIGABRT']],
+    'an unexpected end of the process': [(h) => h.faults.push('it ended with SIGABRT'), ['it ended with SIGABRT']],
   };
   for (const [name, [change, expected]] of Object.entries(cases)) {
     test(name, () => assert.deepEqual(findings(change), expected));
   }
 
-  test('and these are no faults', () => {
+  test('the judge does not report allowed behaviour', () => {
     const repeated = (h) => {
-      // The first try, whose outcome its caller does not know, arrives during the second, which is refused.
+      // The caller does not know the outcome of the first try. It arrives during the second try, which is refused.
       h.attempts[0].outcome = 'unknown';
       h.attempts[0].until = 0;
       h.attempts.push(attempt('r1', 'keyed', { outcome: 'refused', reason: 'SHUTTING_DOWN', from: 0, until: 5 }));

@@ -1,7 +1,8 @@
-// Random schedules of faults, one after the other, over a gateway that everybody uses; and a judge of what all saw.
+// Random sequences of faults while callers, senders and subscribers use the gateway. A judge then checks their records.
 //
-// STAMPGATE_LONG=1: 500 rounds in place of 10. STAMPGATE_SEED=... chooses other schedules; STAMPGATE_ROUND=n runs that
-// round alone, STAMPGATE_ROUND=n-m these; STAMPGATE_STEPS=kill,clock those steps alone.
+// With STAMPGATE_LONG=1 the test uses 500 rounds instead of 10. STAMPGATE_SEED=... chooses other schedules.
+// STAMPGATE_ROUND=n runs only round n, and STAMPGATE_ROUND=n-m rounds n to m. STAMPGATE_STEPS=kill,clock uses only
+// these kinds of steps.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HANG_MS } from './harness.mjs';
@@ -11,18 +12,18 @@ import { STEPS, makeSchedule } from './history/schedule.mjs';
 import { LONG, isSanitized } from './processes.mjs';
 import { Random } from './random.mjs';
 
-/** Whether the gateway has a store of calls. */
+/** Whether the gateway has a call store. */
 const WITH_STORE = true;
 const KINDS = process.env.STAMPGATE_STEPS?.split(',') ?? Object.keys(STEPS);
 const ROUNDS = LONG ? 500 : isSanitized() ? 3 : 10;
 const MORE_STEPS = 2;
-/** A fault is mostly found more than once. */
+/** The maximum number of printed findings. One fault usually causes several. */
 const MAX_FINDINGS = 20;
 
 const [first, last = first] = (process.env.STAMPGATE_ROUND ?? `0-${ROUNDS - 1}`).split('-').map(Number);
 
 for (let number = first; number <= last; ++number) {
-  test(`round ${number}: all promises are held`, { timeout: 4 * HANG_MS }, async (t) => {
+  test(`round ${number}: the gateway keeps all its promises`, { timeout: 4 * HANG_MS }, async (t) => {
     const random = new Random(t);
     random.seed += ` round ${number}`;
     const schedule = makeSchedule(random, KINDS, MORE_STEPS);

@@ -1,4 +1,4 @@
-// A submit with an idempotency key is carried out once at most, however often it is repeated.
+// Upstream carries out a submit with an idempotency key at most once, however often the caller repeats it.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { copyFileSync, existsSync } from 'node:fs';
@@ -21,7 +21,7 @@ const requestOf = (idempotency_key, organization_name = 'New name', more = {}) =
 
 const bodiesOf = (simulator) => simulator.requests().map(({ body }) => body);
 
-/** A simulator and a gateway with a store that can be stopped in any way, under a clock that the test sets. */
+/** Starts a simulator and a gateway with a store. The test can end the gateway in any way, and sets its clock. */
 async function startKeyed(t) {
   const folder = scratch(t);
   const data = scratch(t);
@@ -42,7 +42,7 @@ async function startKeyed(t) {
       stack.gateway = await Gateway.start(config, { folder, env: machine.env });
       return stack.gateway;
     },
-    /** Both clocks, as far as a process of the test has one of its own. */
+    /** Advances the clocks of the gateway and of the simulator. */
     moveClock(ms) {
       machine.clockOffsetMs += ms;
       simulator.change({ clockOffsetMs: machine.clockOffsetMs });
@@ -63,7 +63,7 @@ describe('a key', { timeout: HANG_MS }, async () => {
 
   beforeEach(() => simulator.reset());
 
-  test('makes a repeated submit the same bytes and the same activity', async () => {
+  test('makes a repeated submit send the same bytes and return the same activity', async () => {
     const request = requestOf(randomUUID());
     const first = await gateway.call(METHOD, request);
     const second = await gateway.call(METHOD, request);
@@ -73,28 +73,28 @@ describe('a key', { timeout: HANG_MS }, async () => {
     assert.ok(!one.includes(request.idempotency_key));
   });
 
-  test('holds for calls at the same time', async () => {
+  test('works for concurrent calls', async () => {
     const request = requestOf(randomUUID());
     const calls = await Promise.all(Array.from({ length: 20 }, () => gateway.call(METHOD, request)));
     assert.equal(new Set(calls.map(({ activity }) => activity.id)).size, 1);
     assert.equal(new Set(bodiesOf(simulator)).size, 1);
   });
 
-  test('tells equal submits apart', async () => {
+  test('distinguishes submits with equal parameters', async () => {
     const [one, other] = await Promise.all(
       [randomUUID(), randomUUID()].map((key) => gateway.call(METHOD, requestOf(key))),
     );
     assert.notEqual(one.activity.id, other.activity.id);
   });
 
-  test('goes with a timestamp of the caller', async () => {
+  test("can be combined with the caller's timestamp", async () => {
     const request = requestOf(randomUUID(), 'n', { timestamp_ms: String(Date.now() - 1000) });
     const first = await gateway.call(METHOD, request);
     assert.deepEqual(await gateway.call(METHOD, request), first);
     assert.equal(JSON.parse(bodiesOf(simulator)[0]).timestampMs, request.timestamp_ms);
   });
 
-  test('is refused for another request, of which nothing is sent', async () => {
+  test('is refused for another request, and nothing is sent', async () => {
     const key = randomUUID();
     await gateway.call(METHOD, requestOf(key));
     simulator.clearRequests();
@@ -119,7 +119,7 @@ describe('a key', { timeout: HANG_MS }, async () => {
     }
   });
 
-  test('brings a submit whose answer was lost back to its activity', async () => {
+  test('returns the activity of a submit whose response was lost', async () => {
     const request = requestOf(randomUUID());
     simulator.addFaults([{ kind: 'readAndClose' }]);
     const error = await gateway.refusal(METHOD, request);
@@ -129,8 +129,8 @@ describe('a key', { timeout: HANG_MS }, async () => {
     assert.equal(new Set(bodiesOf(simulator)).size, 1);
   });
 
-  test('of a submit that never left takes the time of the next try', async (t) => {
-    // Nobody listens there.
+  test('of a submit that was never sent gets the timestamp of the next try', async (t) => {
+    // No server listens on this port.
     const away = await startGateway(t, { url: 'http://127.0.0.1:9' }, { store: { sqlite: { folder: scratch(t) } } });
     const request = requestOf(randomUUID());
     for (let i = 0; i < 2; i += 1) {
@@ -147,7 +147,9 @@ describe('a key', { timeout: HANG_MS }, async () => {
   });
 });
 
-/** Puts the keys' database back to a copy. Returns the request of a submit that was carried out since. */
+/**
+ * Restores the key database from a copy. Returns the request of a submit that was carried out after the copy was made.
+ */
 async function putBack(stack) {
   const file = join(stack.data, 'calls.db');
   await stack.gateway.stop();
@@ -162,8 +164,8 @@ async function putBack(stack) {
   return forgotten;
 }
 
-describe('a key outlives', { timeout: 2 * HANG_MS }, () => {
-  test('the process, however that ends', async (t) => {
+describe('a key still works after', { timeout: 2 * HANG_MS }, () => {
+  test('the process has ended in any way', async (t) => {
     const stack = await startKeyed(t);
     const request = requestOf(randomUUID());
     const first = await stack.gateway.call(METHOD, request);
@@ -175,7 +177,7 @@ describe('a key outlives', { timeout: 2 * HANG_MS }, () => {
     assert.equal(new Set(bodiesOf(stack.simulator)).size, 1);
   });
 
-  test('the hour for which upstream takes the bytes: then the stored outcome is the answer', async (t) => {
+  test('the hour in which upstream accepts the bytes: the gateway returns the stored outcome', async (t) => {
     const stack = await startKeyed(t);
     const done = requestOf(randomUUID());
     const { activity } = await stack.gateway.call(METHOD, done);
@@ -194,7 +196,7 @@ describe('a key outlives', { timeout: 2 * HANG_MS }, () => {
     assert.equal(tooLarge.info.reason, 'ANSWER_TOO_LARGE');
 
     stack.moveClock(61 * 60_000);
-    // An upstream that has forgotten everything would carry out whatever is sent.
+    // The simulator forgets all activities, so it would carry out any submit that the gateway sends.
     stack.simulator.reset();
     stack.simulator.change({ clockOffsetMs: stack.machine.clockOffsetMs });
     const stored = await stack.gateway.call(METHOD, done);
@@ -213,7 +215,7 @@ describe('a key outlives', { timeout: 2 * HANG_MS }, () => {
     assert.deepEqual(bodiesOf(stack.simulator), []);
   });
 
-  test('a store that was put back: nothing is sent for a key that may be of before', async (t) => {
+  test('a restoration of the store: nothing is sent for a key that may be older', async (t) => {
     const stack = await startKeyed(t);
     const known = requestOf(randomUUID());
     const { activity } = await stack.gateway.call(METHOD, known);
@@ -232,11 +234,11 @@ describe('a key outlives', { timeout: 2 * HANG_MS }, () => {
       assert.ok(Number(seconds) > 23 * 3600 && Number(seconds) <= 24 * 3600, `${seconds} s`);
     }
     assert.deepEqual(bodiesOf(stack.simulator), []);
-    // Submits without a key go on.
+    // Submits without a key are still carried out.
     await stack.gateway.call(METHOD, { organization_id: ORGANIZATION, parameters: { organization_name: 'n' } });
   });
 
-  test('a store that lost its end without anybody saying so', async (t) => {
+  test('a loss of the end of the store, which the gateway detects by itself', async (t) => {
     const stack = await startKeyed(t);
     await stack.gateway.call(METHOD, requestOf(randomUUID()));
     const forgotten = await putBack(stack);
@@ -254,7 +256,7 @@ describe('timestamps', { timeout: 2 * HANG_MS }, () => {
   const timestampsOf = (simulator) => bodiesOf(simulator).map((body) => Number(JSON.parse(body).timestampMs));
 
   for (const stepMs of [-40_000, -11_000, 11_000, 40_000]) {
-    test(`of equal submits are distinct over a clock step of ${stepMs} ms and kills`, async (t) => {
+    test(`of equal submits are distinct after a clock step of ${stepMs} ms and kills`, async (t) => {
       const stack = await startKeyed(t);
       const submitMany = () => Promise.all(Array.from({ length: 100 }, () => submit(stack.gateway)));
       const answers = await submitMany();
@@ -272,7 +274,7 @@ describe('timestamps', { timeout: 2 * HANG_MS }, () => {
     });
   }
 
-  test('that would be more than a minute ahead wait, and say for how long', async (t) => {
+  test('that would be more than a minute ahead are refused, with RetryInfo', async (t) => {
     const stack = await startKeyed(t);
     await stack.gateway.stop();
     stack.moveClock(10 * 60_000);
@@ -284,7 +286,8 @@ describe('timestamps', { timeout: 2 * HANG_MS }, () => {
     await stack.gateway.stop();
     stack.moveClock(-10 * 60_000);
     await stack.start();
-    // A key that is known needs no new time: its bytes go out again. That they are ahead is upstream's to judge.
+    // A stored key needs no new timestamp: the gateway sends its bytes again. Upstream decides whether they are too far
+    // ahead.
     const ahead = await stack.gateway.refusal(METHOD, keyed);
     assert.deepEqual([ahead.info.domain, new Set(bodiesOf(stack.simulator)).size], ['upstream', 1]);
     const error = await stack.gateway.refusal(METHOD, {
@@ -294,7 +297,7 @@ describe('timestamps', { timeout: 2 * HANG_MS }, () => {
     assert.deepEqual([error.code, error.info.reason], [code.RESOURCE_EXHAUSTED, 'TIMESTAMPS_EXHAUSTED']);
     const delayMs = Number(error.retryInfo.retry_delay.seconds) * 1000;
     assert.ok(delayMs > 8 * 60_000 && delayMs <= 9 * 60_000, `${delayMs} ms`);
-    // A submit with a time of its own does not wait.
+    // A submit with the caller's timestamp is not refused.
     const timestamp_ms = String(Math.floor(stack.machine.nowMs()));
     await stack.gateway.call(METHOD, {
       timestamp_ms,

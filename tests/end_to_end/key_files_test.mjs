@@ -10,7 +10,7 @@ const folder = scratch({ after });
 const { privateKey } = apiKeyNamed('gateway p256');
 const pathOf = (name) => join(folder, name);
 
-/** What `stampgate check` says of a config with this key file. */
+/** The report of `stampgate check` about a config with this key file. */
 async function check(file) {
   const config = pathOf('config.yaml');
   const keys = [{ name: 'main', file, all_organizations: true }];
@@ -33,8 +33,8 @@ const CURVE = 'the curve after the colon is not p256, secp256k1 or ed25519';
 const MODE = 'others may use it or its group may write it: its mode must be 0600, 0400 or 0440';
 
 for (const [title, make, reason] of [
-  ['one that others may read', writes(line, 0o644), MODE],
-  ['one of an unknown curve', writes(`${privateKey}:p384\n`), CURVE],
+  ['a file that others may read', writes(line, 0o644), MODE],
+  ['a key of an unknown curve', writes(`${privateKey}:p384\n`), CURVE],
 ]) {
   test(`refused: ${title}`, async () => {
     const name = `${title.replaceAll(/[^a-zA-Z0-9]/g, '-')}.key`;
@@ -45,7 +45,7 @@ for (const [title, make, reason] of [
   });
 }
 
-test('taken: a link to a good one, as mounted secrets are', async () => {
+test('accepted: a symbolic link to a valid file, as in mounted secrets', async () => {
   writeKey(folder, undefined, 'good.key');
   symlinkSync('good.key', pathOf('link.key'));
   assert.deepEqual(await check('link.key'), { status: 0, report: '' });

@@ -1,4 +1,4 @@
-// The keys that sign: every curve and file form, and which key signs for whom.
+// API keys: every curve and form of file, and which key signs for which organization.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
@@ -22,7 +22,7 @@ const whoami = (gateway, organization_id = ORGANIZATION) =>
 
 const catchAll = (file) => [{ name: 'main', file, all_organizations: true }];
 
-/** Makes a query and a submit; the simulator must take both with this public key. */
+/** Makes a query and a submit. The simulator must accept both with this public key. */
 async function signsWith(t, simulator, keys, publicKey) {
   const gateway = await startGateway(t, simulator, { keys });
   await whoami(gateway);
@@ -45,7 +45,7 @@ describe('a key in hex signs:', () => {
   }
 });
 
-/** Makes a key in PEM by OpenSSL's command line; gives its file and the public half in hex. */
+/** Makes a key in PEM with OpenSSL's command line. Returns its file and the public half in hex. */
 function makePem(folder, kind) {
   const file = join(folder, 'gateway.pem');
   const openssl = (...args) => execFileSync('openssl', args, { stdio: ['ignore', 'pipe', 'ignore'] });
@@ -96,7 +96,7 @@ describe('stampgate keygen makes a key that signs:', () => {
     });
   }
 
-  test('it never overwrites a file, and prints no private half', async (t) => {
+  test('keygen never overwrites a file, and does not print the private half', async (t) => {
     const file = join(scratch(t), 'new.key');
     const first = await run(['keygen', '--curve', 'p256', '--out', file]);
     const content = readFileSync(file, 'utf8');
@@ -161,7 +161,7 @@ describe('several keys', async () => {
     ],
   });
 
-  test('each organization has the key that lists it', async () => {
+  test('sign for the organizations that they list', async () => {
     simulator.clearRequests();
     const wanted = [
       [ORGANIZATION, 'vectors p256'],
@@ -176,7 +176,7 @@ describe('several keys', async () => {
     );
   });
 
-  test('an organization without a key is not served, and nothing is sent', async () => {
+  test('do not sign for an organization that none of them lists, and nothing is sent', async () => {
     simulator.clearRequests();
     const organization_id = subOrganization(3);
     const calls = [
@@ -197,7 +197,7 @@ describe('several keys', async () => {
     assert.equal(simulator.stats().requests, 0);
   });
 
-  test('a key for all organizations signs where no key lists one', async (t) => {
+  test('include one for all organizations, which signs for organizations that no key lists', async (t) => {
     simulator.clearRequests();
     const both = await startGateway(t, simulator, {
       keys: [
@@ -213,13 +213,13 @@ describe('several keys', async () => {
     );
   });
 
-  test("a key that upstream does not know there is the gateway's fault", async (t) => {
+  test("include one that upstream does not know for the organization: the error is the gateway's fault", async (t) => {
     const wrong = await startGateway(t, simulator, { keys: catchAll(fileOf('stranger')) });
     const request = { organization_id: ORGANIZATION, policy_id: identifier(6) };
     const error = await wrong.refusal('PolicyService/GetPolicy', request);
     assert.equal(error.code, code.INTERNAL);
     assert.deepEqual([error.info.domain, error.info.reason], ['stampgate', 'GATEWAY_CREDENTIAL_REJECTED']);
-    // The operator is told which key it was.
+    // The log names the key.
     await wrong.stop();
     const line = wrong.output.split('\n').find((text) => text.includes('call_failed'));
     assert.equal(JSON.parse(line).key, 'main');

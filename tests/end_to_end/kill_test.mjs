@@ -1,6 +1,6 @@
-// What was acknowledged is in the log, once, and every subscriber gets it, however the gateway ends under load.
+// However the gateway ends under load, every acknowledged event is in the log once, and every subscriber receives it.
 //
-// STAMPGATE_LONG=1: 200 kills in place of 20. STAMPGATE_SEED=... chooses other moments.
+// With STAMPGATE_LONG=1 the test uses 200 kills instead of 20. STAMPGATE_SEED=... chooses other moments.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { createPublicKey, verify } from 'node:crypto';
@@ -17,7 +17,7 @@ import { EARLIEST, idsOf, listAll } from './subscriber.mjs';
 const TIMEOUT_MS = LONG ? 20 * HANG_MS : 2 * HANG_MS;
 const SENDERS = 8;
 
-/** Reads the log as it grows, over any number of gateways, and remembers a cursor and nothing else. */
+/** Reads the log as it grows, from one gateway after another. Keeps nothing but a cursor between them. */
 class Follower {
   events = [];
   start = EARLIEST;
@@ -44,16 +44,16 @@ class Follower {
   }
 }
 
-/** Starts to send so many events, each until it is acknowledged. */
+/** Starts to send `count` events, each until it is acknowledged. */
 function startLoad({ simulator: { webhooks } }, count) {
   webhooks.change({ retryMs: 5, maxRetryMs: 40 });
   return webhooks.sendMany({ count, concurrency: SENDERS });
 }
 
-/** Resolves when so many more events are acknowledged than now. */
+/** Resolves when `count` more events are acknowledged. */
 async function progress(load, count) {
   assert.ok(await load.waitFor({ acknowledged: load.acknowledged.size + count, timeoutMs: HANG_MS }));
-  assert.ok(!load.isDone, 'the load ended too early to be one');
+  assert.ok(!load.isDone, 'the load ended before the kill');
 }
 
 /** Kills a gateway that is about to open the log, as soon as it has one of the log's files open. */
@@ -69,10 +69,10 @@ async function killWhileOpening({ folder, config, file }, random) {
   assert.deepEqual(await exited, { status: null, signal: 'SIGKILL' });
 }
 
-/** Checks that the log, the acknowledgements and what `follower` got are the same. */
+/** Checks that the log, the acknowledged events and the events that `follower` received are the same. */
 async function checkAll(stack, load, follower) {
   const { acknowledged, refused, isDone, answers } = await load.waitFor({ timeoutMs: HANG_MS });
-  assert.ok(isDone, 'not everything was acknowledged');
+  assert.ok(isDone, 'not every event was acknowledged');
   assert.deepEqual(refused, {});
   assert.deepEqual([...new Set(acknowledged)].sort(), [...load.ids].sort());
   assert.deepEqual(
@@ -84,7 +84,7 @@ async function checkAll(stack, load, follower) {
   assert.deepEqual(idsOf(log).sort(), [...load.ids].sort());
   checkSignatures(stack.simulator, log);
   for (let index = 1; index < log.length; ++index) {
-    assert.ok(timeOf(log[index]) >= timeOf(log[index - 1]), 'the log goes back in time');
+    assert.ok(timeOf(log[index]) >= timeOf(log[index - 1]), 'a commit time is earlier than the one before');
   }
   await until(() => follower.events.length >= log.length, 'the subscriber has everything');
   assert.deepEqual(follower.events, log);
@@ -103,21 +103,21 @@ function checkSignatures({ webhooks }, log) {
   }
 }
 
-/** 0 if there is none. */
+/** The size of the file; 0 if it does not exist. */
 const sizeOf = (path) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
 const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
 
-test('killed at any moment, the gateway loses and doubles nothing', { timeout: TIMEOUT_MS }, async (t) => {
+test('a gateway that is killed at any moment loses no event and stores none twice', { timeout: TIMEOUT_MS }, async (t) => {
   const random = new Random(t);
   const stack = await prepareEventStack(t);
-  // One in four is killed at once.
+  // One gateway in four is killed without a delay.
   const moments = Array.from({ length: LONG ? 200 : 20 }, () => Math.max(0, random.below(100) - 25));
   await stack.start();
   const load = startLoad(stack, sum(moments) + moments.length * 4 * SENDERS + 50);
   const follower = new Follower();
   for (const [round, moment] of moments.entries()) {
-    // Every other time the subscriber has not even started.
+    // In every other round the gateway may be killed before the subscriber has started.
     const started = follower.follow(stack.gateway);
     if (round % 2 === 0) await started;
     await progress(load, moment);
@@ -131,7 +131,7 @@ test('killed at any moment, the gateway loses and doubles nothing', { timeout: T
   t.diagnostic(`${moments.length} kills, ${load.ids.length} events, answers: ${JSON.stringify(answers)}`);
 });
 
-test('told to end under load, the gateway drains', { timeout: TIMEOUT_MS }, async (t) => {
+test('a gateway under load drains after SIGTERM', { timeout: TIMEOUT_MS }, async (t) => {
   const random = new Random(t);
   const stack = await prepareEventStack(t);
   const moments = Array.from({ length: LONG ? 50 : 10 }, () => random.below(60));

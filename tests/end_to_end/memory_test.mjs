@@ -1,4 +1,5 @@
-// Keys in the memory of the process: each once, and not at all when it is gone. And that nobody else gets to see it.
+// The process's memory contains each key once, and not at all after the key was replaced. Other processes cannot read
+// it.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { closeSync, openSync, readFileSync, readSync, readdirSync, writeFileSync } from 'node:fs';
@@ -11,7 +12,7 @@ import { isSanitized, until } from './processes.mjs';
 
 const QUERY = ['PolicyService/GetPolicy', { organization_id: ORGANIZATION, policy_id: identifier(6) }];
 
-/** All memory of a process that can be read, piece by piece, each with some of what came before it. */
+/** The readable memory of a process in pieces, each beginning with the last bytes of the piece before it. */
 function* memoryOf(pid) {
   const file = openSync(`/proc/${pid}/mem`, 'r');
   const overlap = 256;
@@ -26,7 +27,7 @@ function* memoryOf(pid) {
         try {
           size = readSync(file, piece, 0, Math.min(piece.length, end - at), at);
         } catch {
-          break; // not there after all
+          break; // this part cannot be read
         }
         yield { text: piece.subarray(0, size), fresh: Math.min(size, piece.length - overlap) };
       }
@@ -36,7 +37,7 @@ function* memoryOf(pid) {
   }
 }
 
-/** How often each of the needles is in the memory of a process. */
+/** The number of occurrences of each needle in the memory of a process. */
 function countIn(pid, needles) {
   const counts = Object.fromEntries(Object.keys(needles).map((name) => [name, 0]));
   for (const { text, fresh } of memoryOf(pid)) {
@@ -47,7 +48,9 @@ function countIn(pid, needles) {
   return counts;
 }
 
-/** The ways in which 32 bytes may lie about. The third of base64 that does not depend on what stands before it. */
+/**
+ * The encodings in which 32 bytes may be in memory. Of base64 it takes a part that is independent of the bytes before.
+ */
 function formsOf(hex) {
   const bytes = Buffer.from(hex, 'hex');
   const base64 = [0, 1, 2].map((shift) => {
@@ -63,7 +66,7 @@ function formsOf(hex) {
   };
 }
 
-/** A key as an operator makes it, in all its forms. */
+/** Makes a key with `stampgate keygen`. Returns it in all encodings. */
 async function makeKey(folder, curve, name) {
   const file = join(folder, name);
   const { status, stderr } = await run(['keygen', '--curve', curve, '--out', file]);
@@ -73,9 +76,9 @@ async function makeKey(folder, curve, name) {
 
 const sum = (counts) => Object.values(counts).reduce((total, count) => total + count, 0);
 
-describe('a private key', { skip: isSanitized() && 'a sanitizer keeps what is freed', timeout: HANG_MS }, () => {
+describe('a private key', { skip: isSanitized() && 'a sanitizer does not reuse freed memory', timeout: HANG_MS }, () => {
   for (const curve of ['p256', 'secp256k1', 'ed25519']) {
-    test(`of ${curve} is in memory once, and not when it has been replaced`, async (t) => {
+    test(`of ${curve} is in memory once, and not at all after it was replaced`, async (t) => {
       const folder = scratch(t);
       const [first, second] = [await makeKey(folder, curve, 'first.key'), await makeKey(folder, curve, 'second.key')];
       const file = join(folder, 'gateway.key');
@@ -83,14 +86,14 @@ describe('a private key', { skip: isSanitized() && 'a sanitizer keeps what is fr
       const keys = [{ name: 'main', file, all_organizations: true }];
       const { gateway } = await startStack(t, { config: { keys, reload_interval: '100ms' } });
       const pid = gateway.child.pid;
-      // Upstream does not know the key, but it signs.
+      // Upstream does not know the key, but the gateway signs with it.
       const sign = async () => {
         for (let i = 0; i < 20; ++i) assert.equal((await gateway.refusal(...QUERY)).info.reason, 'GATEWAY_CREDENTIAL_REJECTED');
       };
-      // The control: what lies in memory is found.
+      // The control: the search finds a text that is in memory.
       assert.ok(countIn(pid, { path: file }).path > 0);
       await sign();
-      // A look at the files has the key once more, for as long as it takes.
+      // While the gateway checks the files for changes, it has a second copy of the key.
       await until(() => sum(countIn(pid, first.forms)) === 1, 'the key is there once');
       assert.equal(sum(countIn(pid, second.forms)), 0);
 
@@ -104,7 +107,7 @@ describe('a private key', { skip: isSanitized() && 'a sanitizer keeps what is fr
 });
 
 describe('the process', { timeout: HANG_MS }, () => {
-  test('is closed to others: it can gain no rights, and writes no core', async (t) => {
+  test('cannot be read by others, can gain no rights, and writes no core dump', async (t) => {
     const { gateway } = await startStack(t);
     const of = (name) => readFileSync(`/proc/${gateway.child.pid}/${name}`, 'utf8');
     assert.match(of('status'), /^NoNewPrivs:\t1$/m);
@@ -112,8 +115,8 @@ describe('the process', { timeout: HANG_MS }, () => {
     assert.match(of('limits'), /^Max core file size +0 +0 /m);
   });
 
-  const skip = isSanitized() && 'a sanitizer takes the signal';
-  test('leaves no core when it dies, whatever the limit is', { skip }, async (t) => {
+  const skip = isSanitized() && 'a sanitizer handles the signal';
+  test('writes no core dump when it crashes, even without a limit for core dumps', { skip }, async (t) => {
     const folder = scratch(t);
     const die = (command, ready) => {
       const wait = `until ${ready}; do sleep 0.05; done`;
@@ -130,7 +133,7 @@ describe('the process', { timeout: HANG_MS }, () => {
     assert.equal(status, 128 + 11);
     assert.match(readFileSync(join(folder, 'out'), 'utf8'), /listening on/);
     assert.ok(!dumped);
-    t.diagnostic(control.dumped ? 'the control dumped its core' : 'here not even the control dumps its core');
+    t.diagnostic(control.dumped ? 'the control wrote a core dump' : 'on this machine not even the control writes a core dump');
     assert.deepEqual(
       readdirSync(folder).filter((name) => name.startsWith('core') && !control.dumped),
       [],

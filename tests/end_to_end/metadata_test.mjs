@@ -1,5 +1,5 @@
-// What callers write into the metadata of a call reaches nobody: neither upstream, nor the log, nor the decision of who
-// calls. Raw frames, since client libraries send no such thing.
+// Text that callers write into the metadata of a call does not reach upstream or the log, and does not change who the
+// caller is. The tests send raw HTTP/2 frames, because client libraries refuse such metadata.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ const CANARY = 'canary-2d7e91';
 const TOKEN = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 const request = encode(QUERY.method, QUERY.request);
 
-/** How many calls have ended, by code, since `before`. */
+/** The number of calls that have ended since `before`, by code. */
 async function endings(gateway, before = new Map()) {
   const counts = new Map();
   for (const [id, value] of await metricsOf(gateway)) {
@@ -24,7 +24,9 @@ async function endings(gateway, before = new Map()) {
   return new Map([...counts].map(([code, count]) => [code, count - (before.get(code) ?? 0)]).filter(([, count]) => count));
 }
 
-/** Calls once; who answers, and with what code: of a call that gRPC refused there is none. */
+/**
+ * Makes a call. Resolves to how it ended, and to its code in the metrics, which a call that gRPC refused does not have.
+ */
 async function attempt({ simulator, gateway }, fields) {
   simulator.clearRequests();
   const before = await endings(gateway);
@@ -36,25 +38,25 @@ async function attempt({ simulator, gateway }, fields) {
 
 const long = CANARY.repeat(5_000); // 65,000 bytes
 
-/** What might be taken for something else further on, and is refused. */
+/** Metadata that a later program could misinterpret. The gateway refuses it. */
 const REFUSED = {
   'a line that looks like a header of its own': [['x-a', `a\r\nX-Stamp: ${CANARY}\r\nx-b: c`]],
   'a whole request': [['x-a', `a\r\n\r\nPOST /${CANARY} HTTP/1.1\r\nHost: a\r\n\r\n`]],
   'a line feed alone': [['x-a', `a\nx-b: ${CANARY}`]],
   'a NUL': [['x-a', `a\0${CANARY}`]],
-  'bytes that are no ASCII': [['x-a', `\x80\xff${CANARY}`]],
+  'bytes that are not ASCII': [['x-a', `\x80\xff${CANARY}`]],
   'a line in a name': [[`x-a: b\r\n${CANARY}`, 'c']],
   'a name in capitals': [['X-A', CANARY]],
   'an empty name': [['', CANARY]],
-  'a pseudo-header that there is none of': [[`:${CANARY}`, 'a']],
+  'an unknown pseudo-header': [[`:${CANARY}`, 'a']],
   '64 kB': [['x-a', long]],
   '64 kB in many fields': Array.from({ length: 64 }, (_, i) => [`x-${i}`, long.slice(0, 1_000)]),
   'a stamp': [['x-stamp', CANARY]],
   "a passkey's stamp": [['x-stamp-webauthn', CANARY]],
-  'binary that is none': [['x-a-bin', `%%%${CANARY}`]],
+  'invalid base64 in a binary field': [['x-a-bin', `%%%${CANARY}`]],
 };
 
-/** And what is good, or gRPC's own affair. */
+/** Metadata that is valid, or that gRPC handles itself. The gateway ignores it. */
 const PASSED_OVER = {
   'what steers HTTP': [['host', CANARY], ['content-length', '5'], ['expect', '100-continue'], ['x-forwarded-for', CANARY]],
   'what HTTP/2 has not': [['connection', 'keep-alive'], ['transfer-encoding', 'chunked'], ['upgrade', CANARY]],
@@ -71,7 +73,7 @@ describe('metadata', { timeout: HANG_MS }, async () => {
   const plain = await attempt(stack, []);
   const namesOf = ({ headers }) => headers.map(([name]) => name);
 
-  it('that is as it should be lets a call through', () => {
+  it('in the right form does not affect a call', () => {
     assert.deepEqual([plain.how, plain.code, plain.sent.length], ['answered', 'OK', 1]);
   });
 
@@ -83,7 +85,7 @@ describe('metadata', { timeout: HANG_MS }, async () => {
   }
 
   for (const [title, fields] of Object.entries(PASSED_OVER)) {
-    it(`with ${title} changes nothing of what is sent`, async () => {
+    it(`with ${title} does not change the request to upstream`, async () => {
       const { code, sent } = await attempt(stack, fields);
       assert.equal(code, 'OK');
       const [{ path, headers, body }] = sent;
@@ -92,12 +94,12 @@ describe('metadata', { timeout: HANG_MS }, async () => {
     });
   }
 
-  it('with another path is no call', async () => {
+  it('with a second path ends the call, and nothing is sent', async () => {
     const { code, sent } = await attempt(stack, [[':path', `/${CANARY}`]]);
     assert.deepEqual([code, sent], [undefined, []]);
   });
 
-  it('is told to nobody, and the gateway serves', async () => {
+  it('is in no output of the gateway, which still serves calls', async () => {
     const { code } = await attempt(stack, []);
     assert.equal(code, 'OK');
     for (const text of [gateway.output, readFileSync(audit.file, 'utf8'), (await metricsOf(gateway)).text]) {
@@ -114,7 +116,7 @@ describe('a token', { timeout: HANG_MS }, async () => {
   const stack = await startStack({ after }, { config: { admin: ADMIN, callers } });
   const good = ['authorization', `Bearer ${TOKEN}`];
 
-  it('lets its caller in', async () => {
+  it('identifies its caller', async () => {
     const { code, sent } = await attempt(stack, [good]);
     assert.deepEqual([code, sent.length], ['OK', 1]);
   });
@@ -124,20 +126,20 @@ describe('a token', { timeout: HANG_MS }, async () => {
     ['its name in capitals', 'INVALID_ARGUMENT', [['Authorization', good[1]]]],
     ['a line behind it', 'INVALID_ARGUMENT', [['authorization', `${good[1]}\r\n`]]],
     ['a line before it', 'INVALID_ARGUMENT', [['authorization', `\r\n${good[1]}`]]],
-    ['it on a second line', 'INVALID_ARGUMENT', [['authorization', `Bearer x\r\nauthorization: ${good[1]}`]]],
-    ['it in the line of another', 'INVALID_ARGUMENT', [['x-a', `b\r\nauthorization: ${good[1]}`]]],
+    ['it on a second line of the same value', 'INVALID_ARGUMENT', [['authorization', `Bearer x\r\nauthorization: ${good[1]}`]]],
+    ['it within the value of another field', 'INVALID_ARGUMENT', [['x-a', `b\r\nauthorization: ${good[1]}`]]],
     ['a NUL behind it', 'INVALID_ARGUMENT', [['authorization', `${good[1]}\0`]]],
-    ['it and more behind a NUL', 'INVALID_ARGUMENT', [['authorization', `${good[1]}\0x`]]],
+    ['it and further bytes after a NUL', 'INVALID_ARGUMENT', [['authorization', `${good[1]}\0x`]]],
     ['two of them', 'UNAUTHENTICATED', [good, good]],
     ['another one before it', 'UNAUTHENTICATED', [['authorization', 'Bearer x'], good]],
-    ['another one behind it', 'UNAUTHENTICATED', [good, ['authorization', 'Bearer x']]],
+    ['another one after it', 'UNAUTHENTICATED', [good, ['authorization', 'Bearer x']]],
     ['a comma between', 'UNAUTHENTICATED', [['authorization', `Bearer x, ${good[1]}`]]],
     ['a space more', 'UNAUTHENTICATED', [['authorization', `Bearer  ${TOKEN}`]]],
     ['a space behind', 'UNAUTHENTICATED', [['authorization', `${good[1]} `]]],
     ['64 kB', 'INVALID_ARGUMENT', [['authorization', `${good[1]}${'x'.repeat(65_000)}`]]],
     ['binary', 'UNAUTHENTICATED', [['authorization-bin', Buffer.from(good[1]).toString('base64')]]],
   ]) { // prettier-ignore
-    it(`that comes with ${title} lets nobody in`, async () => {
+    it(`that arrives with ${title} identifies nobody`, async () => {
       const { code, sent } = await attempt(stack, fields);
       assert.deepEqual([code, sent], [expected, []]);
     });

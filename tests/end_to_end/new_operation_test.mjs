@@ -1,5 +1,5 @@
-// A new operation is proto alone: tests/operation has one, with an activity of its own and no C++, linked into the same
-// main.
+// A new operation needs only a proto: tests/operation has a proto with an operation and its activity, which is linked
+// into the gateway's main without further C++.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, beforeEach, test } from 'node:test';
@@ -29,10 +29,10 @@ const parameters = {
   blend: '-9223372036854775808',
 };
 
-/** The simulator does not know the operation: it looks at headers and stamp, and answers this. */
+/** Makes the simulator respond with `body`. It does not know the operation, and checks only headers and stamp. */
 const answerWith = (body, status = 200) => simulator.addFaults([{ kind: 'status', status, body }]);
 
-test('a submit is rendered, stamped, and its answer read', async () => {
+test('a submit is rendered and stamped, and its response is translated', async () => {
   const intent =
     '{"leaves":["LEAF_GREEN","leaf:black"],"degrees":90,"recipe":"hunter2","guests":{"n":1.50},' +
     '"exampleBlend":"-9223372036854775808"}';
@@ -69,7 +69,7 @@ test('the gateway chooses its timestampMs too', async () => {
   assert.ok(Math.abs(Number(timestampMs) - Date.now()) < 60_000);
 });
 
-test('a query is rendered, stamped, and its answer read', async () => {
+test('a query is rendered and stamped, and its response is translated', async () => {
   answerWith('{"shortAndStout":false}');
   const response = await gateway.call(GET, { organization_id: ORGANIZATION, teapot_id: 't' });
   const [request] = simulator.requests();
@@ -79,7 +79,7 @@ test('a query is rendered, stamped, and its answer read', async () => {
   assert.deepEqual(response, { short_and_stout: false });
 });
 
-test('its rules are kept', async () => {
+test('the rules in the proto are enforced', async () => {
   const error = await gateway.refusal(BREW, { parameters: { leaves: [0, 'LEAF_GREEN', 3], degrees: 101 } });
   assert.equal(error.code, code.INVALID_ARGUMENT);
   assert.deepEqual(
@@ -89,7 +89,7 @@ test('its rules are kept', async () => {
   assert.equal(simulator.stats().requests, 0);
 });
 
-test('its secrets are struck out of what upstream says', async () => {
+test("secret fields are removed from upstream's error texts", async () => {
   answerWith('{"code":3,"message":"I will not brew hunter2"}', 418);
   const error = await gateway.refusal(BREW, { organization_id: ORGANIZATION, parameters });
   assert.equal(error.info.domain, 'upstream');
@@ -97,7 +97,7 @@ test('its secrets are struck out of what upstream says', async () => {
   assert.ok(!error.statusBytes.includes('hunter2'));
 });
 
-test('a submit without an answer has an unknown outcome', async () => {
+test('a submit without a response has an unknown outcome', async () => {
   simulator.addFaults([{ kind: 'nonJson' }]);
   const error = await gateway.refusal(BREW, { organization_id: ORGANIZATION, parameters, timestamp_ms: '8' });
   assert.equal(error.code, code.UNKNOWN);
@@ -105,7 +105,7 @@ test('a submit without an answer has an unknown outcome', async () => {
   assert.equal(error.info.metadata.timestamp_ms, '8');
 });
 
-test('the general service refuses it as it refuses every typed operation', async () => {
+test('the general service refuses the operation, as every typed operation', async () => {
   const request = { organization_id: ORGANIZATION, path: 'p', activity_type: 'ACTIVITY_TYPE_P', parameters: '{}' };
   for (const changes of [{ path: 'brew_tea' }, { path: 'get_teapot' }, { activity_type: 'ACTIVITY_TYPE_BREW_TEA' }]) {
     const error = await gateway.refusal('GeneralService/SubmitOperation', { ...request, ...changes });
@@ -114,7 +114,7 @@ test('the general service refuses it as it refuses every typed operation', async
   assert.equal(simulator.stats().requests, 0);
 });
 
-test('server reflection lists and describes it, beside all others', async () => {
+test('server reflection lists and describes the operation and all others', async () => {
   const services = await listServices(gateway.client);
   for (const name of ['stampgate.testing.v1.TeapotService', 'stampgate.v1.PolicyService']) {
     assert.ok(services.includes(name), name);
@@ -124,7 +124,7 @@ test('server reflection lists and describes it, beside all others', async () => 
   assert.deepEqual(file.service[0].method.map(({ name }) => name), ['BrewTea', 'GetTeapot']);
 });
 
-test('the operations of the product work as ever', async () => {
+test('the other operations still work', async () => {
   const { activity } = await gateway.call('OrganizationService/UpdateOrganizationName', {
     organization_id: ORGANIZATION,
     parameters: { organization_name: 'n' },

@@ -1,32 +1,32 @@
-// Every typed operation: the request as a gRPC client writes it, and what comes of it. All of this is written by hand.
-// Nothing is made from JSON or from the protos, so that a wrong name or type there cannot excuse itself.
+// Every typed operation: the request of a gRPC client, and the expected JSON. All of this is written by hand and not
+// generated from JSON or protos, so that the tests detect a wrong name or type in the protos.
 import { END_USER, ORGANIZATION, identifier } from '../simulator/testing.mjs';
 
 /** The timestampMs of the recorded requests. */
 export const RECORDED_MS = 1_755_500_000_000;
 
-/** A P-256 public key that is no point of the curve, as the recorded requests have it. */
+/** The P-256 public key in the recorded requests, which is not a point of the curve. */
 const COMPRESSED = `02${'1f'.repeat(32)}`;
 const UNCOMPRESSED = `04${'1f'.repeat(64)}`;
 
 /**
  * @typedef {object} Operation
- * @property {string} name as in the recorded requests
+ * @property {string} name the name in the recorded requests
  * @property {string} method
  * @property {string} path
  * @property {object} all a request with every optional field
- * @property {object} none a request without any
- * @property {object} noneJson the body of the latter; of a submit, its parameters
- * @property {[string, string]} [intent] of a submit: proto field and JSON member
- * @property {[string, string, Record<string, string>]} [result] of a submit: proto field and JSON member, and the same
- *     for what is in it
- * @property {string} [type] of a submit
- * @property {boolean} [stampedByClient] whether the gateway stamps it never
+ * @property {object} none a request without optional fields
+ * @property {object} noneJson the JSON of `none`: a query's body, or a submit's parameters
+ * @property {[string, string]} [intent] a submit's intent: proto field and JSON member
+ * @property {[string, string, Record<string, string>]} [result] a submit's result: proto field and JSON member, and the
+ *     JSON member of each of its fields
+ * @property {string} [type] a submit's activity type
+ * @property {boolean} [stampedByClient] true if only clients stamp it, and the gateway never does
  */
 
 function submit(name, type, method, { all, none, appProofs = true, ...rest }) {
   const requestOf = (parameters) => ({ organization_id: ORGANIZATION, parameters });
-  // The operator's packages have no generateAppProofs for two of the operations, so these are recorded without it.
+  // For two of the operations the operator's packages cannot send generateAppProofs, so the recorded requests lack it.
   const optional = { timestamp_ms: String(RECORDED_MS), ...(appProofs && { generate_app_proofs: true }) };
   const path = `/public/v1/submit/${name}`;
   return { name, type, method, path, all: { ...requestOf(all), ...optional }, none: requestOf(none), ...rest };

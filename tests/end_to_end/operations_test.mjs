@@ -9,7 +9,9 @@ import { asSent } from './client_stamper.mjs';
 import { startStack } from './harness.mjs';
 import { RECORDED_MS, operations, queries, submits } from './operations.mjs';
 
-/** All recorded requests are about one organization, and one of them deletes it: so it is somebody's child here. */
+/**
+ * A fixture in which the organization of the recorded requests has a parent, because one of the requests deletes it.
+ */
 function fixtureWithDeletableOrganization() {
   const fixture = readFixture();
   const parentOrganizationId = '33333333-0000-4000-8000-000000000001';
@@ -28,13 +30,13 @@ const { simulator, gateway } = await startStack(
 beforeEach(() => simulator.reset());
 
 const recordedBody = (name) => {
-  // The operator's other packages send the same bodies but for null members, which the reference does not have.
+  // The operator's other packages send the same bodies, except for null members, which the reference does not have.
   const isIt = ({ operation, client, variant }) =>
     operation === name && client === 'http' && variant === 'all-optional';
   return JSON.parse(readVectors('sdk-requests.json').requests.find(isIt).request.body);
 };
 
-/** The only request that upstream got. */
+/** Returns the request that upstream received. Fails unless it is the only one. */
 function onlyRequest(path, verb = 'POST') {
   const requests = simulator.requests();
   assert.equal(requests.length, 1);
@@ -44,7 +46,7 @@ function onlyRequest(path, verb = 'POST') {
   return requests[0];
 }
 
-/** The simulator's clock stands where the recorded requests were made. */
+/** Sets the simulator's clock to the time of the recorded requests. */
 const turnBackClock = () => simulator.change({ clockOffsetMs: RECORDED_MS + 1 - Date.now() });
 
 function checkActivity({ activity, unrecognized }, { type, result, intent }, { parameters }, sent) {
@@ -79,7 +81,7 @@ function checkActivity({ activity, unrecognized }, { type, result, intent }, { p
   assert.equal(activity.failure, undefined);
 }
 
-describe('the recorded body goes out, with every optional field set:', () => {
+describe('with every optional field set, the gateway sends the recorded body:', () => {
   for (const operation of operations) {
     test(operation.name, async () => {
       turnBackClock();
@@ -92,7 +94,7 @@ describe('the recorded body goes out, with every optional field set:', () => {
   }
 });
 
-describe('what is absent stays absent, with no optional field set:', () => {
+describe('without optional fields, the gateway omits their members:', () => {
   for (const operation of submits) {
     test(operation.name, async () => {
       const response = await gateway.call(operation.method, await asSent(gateway, operation, operation.none));
@@ -113,7 +115,7 @@ describe('what is absent stays absent, with no optional field set:', () => {
   }
 });
 
-describe('an error of upstream arrives as one:', () => {
+describe("an error of upstream ends the caller's call with an error:", () => {
   for (const operation of operations) {
     const { name, method, none } = operation;
     test(name, async () => {
@@ -136,9 +138,9 @@ test('every method of the API has an operation here', () => {
   assert.equal(operations.length, 22);
 });
 
-// The packages cannot send it for these two, so no recorded request has it.
+// The operator's packages cannot send generateAppProofs for these two operations, so no recorded request has it.
 for (const name of ['create_session_profile', 'update_mfa_policy']) {
-  test(`${name} asks for App Proofs too`, async () => {
+  test(`${name} can request App Proofs too`, async () => {
     const { method, none } = operations.find((operation) => operation.name === name);
     const { activity } = await gateway.call(method, { ...none, generate_app_proofs: true });
     assert.equal(JSON.parse(simulator.requests()[0].body).generateAppProofs, true);
@@ -147,7 +149,7 @@ for (const name of ['create_session_profile', 'update_mfa_policy']) {
   });
 }
 
-test('false is sent as false, and absent is not', async () => {
+test('a field that is false is sent as false, and an absent field is not sent', async () => {
   const { method, none } = submits[0];
   await gateway.call(method, { ...none, generate_app_proofs: false });
   await gateway.call(method, none);
@@ -156,7 +158,7 @@ test('false is sent as false, and absent is not', async () => {
   assert.ok(!('generateAppProofs' in second));
 });
 
-test('a required list goes out as [], an empty optional one not at all', async () => {
+test('an empty required list is sent as [], and an empty optional list is omitted', async () => {
   const parameters = { user_id: operations[11].none.parameters.user_id, provider_ids: [] };
   await gateway.call('UserService/DeleteOauthProviders', { organization_id: ORGANIZATION, parameters });
   const { parameters: none } = submits.find(({ name }) => name === 'update_mfa_policy').none;
@@ -169,7 +171,7 @@ test('a required list goes out as [], an empty optional one not at all', async (
   assert.ok(!('requiredAuthenticationMethods' in update));
 });
 
-test('a request goes out as one JSON POST with one stamp', async () => {
+test('the gateway sends a request as one JSON POST with one stamp', async () => {
   const { method, none } = submits[0];
   await gateway.call(method, none);
   const headers = new Map(simulator.requests()[0].headers.map(([name, value]) => [name.toLowerCase(), value]));
@@ -181,7 +183,7 @@ test('a request goes out as one JSON POST with one stamp', async () => {
 });
 
 describe('the key set of webhooks', () => {
-  test('is read without a stamp and without a body', async () => {
+  test('is fetched without a stamp and without a body', async () => {
     const { keys, unrecognized } = await gateway.call('WebhookService/GetWebhookKeySet', {});
     assert.deepEqual(keys, [
       {
@@ -190,7 +192,7 @@ describe('the key set of webhooks', () => {
         crv: 'Ed25519',
         alg: 'EdDSA',
         use: 'sig',
-        // Ed25519's public key of the seed 00 01 02 ... 1f.
+        // The Ed25519 public key of the seed 00 01 02 ... 1f.
         x: 'A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg',
         signature_algorithm: 'ed25519',
         signature_version: 'v1',

@@ -1,5 +1,6 @@
-// Callers for tests of the policy. Whoever comes over plaintext comes from loopback, so tokens tell them apart; keys
-// that the simulator knows tell by which grant something was signed; and the config is replaced while the gateway runs.
+// Callers for tests of the policy. All of them connect over loopback, so the gateway identifies them by tokens. Each
+// grant can have a key of its own, so a test sees by the stamp which grant was used. The config can be replaced while
+// the gateway runs.
 import { createHash } from 'node:crypto';
 import { apiKeyNamed } from '../simulator/testing.mjs';
 import { putConfig, writeKey } from './harness.mjs';
@@ -12,7 +13,7 @@ export const tokenOf = (name) => sha256(`token of ${name}`);
 /** A caller of the config. */
 export const callerOf = (name, grants) => ({ name, loopback: true, token_sha256: [sha256(tokenOf(name))], grants });
 
-/** `gateway` as a caller sees it. */
+/** The gateway's methods for calls, with the token of this caller. */
 export function asCaller(gateway, name) {
   const metadata = { authorization: `Bearer ${tokenOf(name)}` };
   const with_ = (options) => ({ ...options, metadata: { ...metadata, ...options?.metadata } });
@@ -23,28 +24,28 @@ export function asCaller(gateway, name) {
   };
 }
 
-/** Names of the simulator's keys by what configs call them. */
+/** The names of the simulator's keys, by their names in configs. */
 const KEYS = { main: 'gateway p256', other: 'vectors p256', treasury: 'vectors secp256k1', cold: 'vectors ed25519' };
 
 export const publicKeyOf = (name) => apiKeyNamed(KEYS[name]).publicKey;
 
-/** The text of its key file. */
+/** The text of the key file for the key that configs call `name`. */
 export const keyText = (name) => `${apiKeyNamed(KEYS[name]).privateKey}:${apiKeyNamed(KEYS[name]).curve}\n`;
 
-/** A key of the config, with its file in `folder`. It signs for all organizations if none are named. */
+/** A key of the config, with its file in `folder`. It signs for `organizations`, or for all if they are not given. */
 export const keyOf = (folder, name, organizations) => ({
   name,
   file: writeKey(folder, apiKeyNamed(KEYS[name]), `${name}.key`),
   ...(organizations ? { organizations } : { all_organizations: true }),
 });
 
-/** The key that a request is stamped with, whatever upstream made of it. */
+/** The name of the key that stamped a request, also if upstream refused the request. */
 export function stampKeyOf({ headers }) {
   const [, stamp] = headers.find(([name]) => name.toLowerCase() === 'x-stamp');
   return JSON.parse(Buffer.from(stamp, 'base64url')).publicKey;
 }
 
-/** Does what changes something that is reloaded, and waits until the log tells of it. */
+/** Calls `change`, which changes a reloaded file, and waits until the log has one of the events. */
 export async function reloaded(gateway, change, ...events) {
   const awaited = events.length > 0 ? events : ['reloaded'];
   const before = logged(gateway, ...awaited).length;
@@ -53,7 +54,7 @@ export async function reloaded(gateway, change, ...events) {
   return (await logLines(gateway, before + 1, ...awaited)).at(-1);
 }
 
-/** Replaces members of the config of a running gateway; resolves when they are in effect. */
+/** Replaces members of the config of a running gateway. Resolves when the change is in effect. */
 export function reconfigure(gateway, changes) {
   Object.assign(gateway.config, changes);
   return reloaded(gateway, () => putConfig(gateway.configFile, JSON.stringify(gateway.config)));

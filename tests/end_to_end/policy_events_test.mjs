@@ -1,4 +1,4 @@
-// Who sees which events: by what is signed in them and what the policy grants, and by nothing else.
+// Which caller receives which events: only signed data and the grants decide.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { code } from '../clients/gateway.mjs';
@@ -23,7 +23,7 @@ const CALLERS = [
   callerOf('both', [
     { classes: ['events'], organizations: [FIRST] },
     { classes: ['events', 'query'], organizations: [STRANGER] },
-    // No grant of events.
+    // This grant does not allow events.
     { classes: ['query'], all_organizations: true },
   ]),
   callerOf('lister', [
@@ -50,7 +50,7 @@ const BODIES = [
   { type: 'f', organizationId: STRANGER, parentOrganizationId: FIRST },
   { type: 'g' },
   {},
-  // Look-alikes: none of these is an organization that anybody is granted.
+  // These ids resemble a granted organization, but no caller has a grant for them.
   { type: 'h', organizationId: `${FIRST} ` },
   { type: 'i', organizationId: FIRST.slice(0, -1) },
   { type: 'j', organizationID: FIRST, organization_id: FIRST },
@@ -63,13 +63,13 @@ const BODIES = [
   { type: 'p', organizationId: FIRST.replaceAll('-', '') },
 ];
 
-/** An event by what the gateway may read of it: only text is an id. */
+/** The organizations of an event as the gateway must read them: only a string is an id. */
 const signedOf = ({ organizationId, parentOrganizationId }) => ({
   organizationId: typeof organizationId === 'string' ? organizationId : undefined,
   parentOrganizationId: typeof parentOrganizationId === 'string' ? parentOrganizationId : undefined,
 });
 
-/** Sends an event whose headers claim to be about an organization that it is not about. */
+/** Sends an event whose unsigned headers name another organization than the signed body. */
 const deliverLying = (json, claimed) =>
   deliver(simulator, { json, faults: [{ kind: 'labels', organizationId: claimed, type: 'ACTIVITY_UPDATES' }] });
 
@@ -79,7 +79,7 @@ before(async () => {
     const { eventId, body } = await deliver(simulator, { json });
     events.push({ eventId, body, signed: signedOf(json) });
   }
-  // It names an organization, but no JSON reader may say which.
+  // These bodies contain the id of an organization, but are not JSON objects.
   for (const text of ['no JSON', JSON.stringify([{ organizationId: FIRST }]), `{"organizationId":"${FIRST}",}`]) {
     const { eventId, body } = await deliver(simulator, { body: text });
     events.push({ eventId, body, signed: {} });
@@ -109,7 +109,7 @@ async function bodyOf(caller, event_id) {
   return Buffer.concat(chunks);
 }
 
-/** How a call ends that is refused. */
+/** The error of a refused call. */
 async function refusalOf(promise) {
   try {
     await promise;
@@ -120,7 +120,7 @@ async function refusalOf(promise) {
   throw new Error('it was answered');
 }
 
-describe('a caller sees the events of its organizations, however it reads:', { timeout: HANG_MS }, () => {
+describe('a caller receives exactly the events of its organizations, with every method:', { timeout: HANG_MS }, () => {
   for (const { name } of CALLERS) {
     test(name, async () => {
       const caller = as(name);
@@ -136,7 +136,7 @@ describe('a caller sees the events of its organizations, however it reads:', { t
         for (const page_size of [1, 5, 100]) {
           assert.deepEqual(idsOf(await listAll(caller, { ...EARLIEST, page_size })), visibleTo(name, list));
         }
-        // A filter takes away and never adds.
+        // A filter removes events and never adds any.
         for (const organization_ids of [[STRANGER], [ORGANIZATION, FIRST, SECOND, STRANGER, ''], ['']]) {
           const seen = idsOf(await listAll(caller, { ...EARLIEST, filter: { organization_ids } }));
           assert.deepEqual(seen.filter((id) => !visibleTo(name, list).includes(id)), []);
@@ -146,7 +146,7 @@ describe('a caller sees the events of its organizations, however it reads:', { t
         const wanted = visibleTo(name, subscribe);
         const subscriber = await Subscriber.start(caller, EARLIEST);
         assert.deepEqual(idsOf(await subscriber.events(wanted.length)), wanted);
-        // The heartbeat after the last one comes with nothing more.
+        // The heartbeat after the last event has no further event.
         assert.deepEqual((await subscriber.message()).events, []);
         assert.deepEqual(subscriber.left(), []);
         await subscriber.leave();
@@ -176,13 +176,13 @@ describe('a caller sees the events of its organizations, however it reads:', { t
     });
   }
 
-  test('and the numbers are not what they are by chance', () => {
+  test('the expected numbers of events are those counted by hand', () => {
     const counts = Object.fromEntries(CALLERS.map(({ name }) => [name, visibleTo(name, METHODS[1]).length]));
     assert.deepEqual(counts, { parent: 3, child: 3, both: 4, lister: 24, all: 24, none: 0 });
   });
 });
 
-test("another caller's cursor shows a caller its own events only", async () => {
+test("at another caller's cursor, a caller still receives only its own events", async () => {
   const list = METHODS[1];
   const pages = await pagesOf(as('all'), { ...EARLIEST, page_size: 1 });
   for (const { cursor } of [pages[0], pages[4], pages.at(-1)]) {
@@ -200,7 +200,7 @@ test("another caller's cursor shows a caller its own events only", async () => {
   }
 });
 
-/** The events of a subscriber until one that is known to be the last. */
+/** The events that a subscriber receives up to the event `eventId`. */
 async function seenUntil(subscriber, eventId) {
   const seen = [];
   while (seen.at(-1) !== eventId) seen.push(...idsOf(await subscriber.events(1)));
@@ -215,7 +215,7 @@ describe('while a body is read', { timeout: HANG_MS }, () => {
   const CHUNK_BYTES = 1 << 20;
   const metadata = { authorization: `Bearer ${tokenOf('both')}` };
 
-  /** A caller that has been given the first piece of a body and has not taken it. */
+  /** A call whose client has not read the first piece of a body. */
   async function hold() {
     const text = 'x'.repeat(3 * CHUNK_BYTES);
     const { eventId, body } = await deliver(simulator, { json: { type: 'large', organizationId: FIRST, text } });
@@ -236,7 +236,7 @@ describe('while a body is read', { timeout: HANG_MS }, () => {
     });
   }
 
-  test('a change that takes nothing away changes nothing', async () => {
+  test('a change that removes no right has no effect on the call', async () => {
     const { body, call } = await hold();
     await reconfigure(gateway, { callers: withGrants('both', [{ classes: ['events'], organizations: [FIRST] }]) });
     assert.ok((await call.finish()) > body.length);
@@ -245,17 +245,17 @@ describe('while a body is read', { timeout: HANG_MS }, () => {
 });
 
 describe('while a subscription runs', { timeout: HANG_MS }, () => {
-  test('an organization that is taken away is not seen any more', async () => {
+  test('a caller receives no more events of an organization that its grants no longer have', async () => {
     const subscriber = await Subscriber.start(as('both'));
     const [before1, before2] = [await send(FIRST), await send(STRANGER)];
     assert.deepEqual(await seenUntil(subscriber, before2), [before1, before2]);
     await reconfigure(gateway, { callers: withGrants('both', [{ classes: ['events'], organizations: [STRANGER] }]) });
-    // From here on, the log has told it.
+    // The change is in effect now, because the log has reported it.
     const hidden = [];
     for (let i = 0; i < 5; ++i) hidden.push(await send(FIRST));
     const last = await send(STRANGER);
     assert.deepEqual(await seenUntil(subscriber, last), [last]);
-    // It does not come later either, nor by any other way.
+    // The event does not arrive later either, nor with any other method.
     assert.deepEqual((await subscriber.message()).events, []);
     await subscriber.leave();
     const listed = idsOf(await listAll(as('both')));
@@ -264,7 +264,7 @@ describe('while a subscription runs', { timeout: HANG_MS }, () => {
     assert.equal(error.info.reason, 'EVENT_NOT_FOUND');
   });
 
-  test('one that is given is seen from then on', async () => {
+  test('a caller receives events of an organization from the time at which it is granted', async () => {
     const subscriber = await Subscriber.start(as('child'));
     await send(STRANGER);
     const own = await send(FIRST);
@@ -283,7 +283,7 @@ describe('while a subscription runs', { timeout: HANG_MS }, () => {
     ['a caller that is removed', others],
     ['a caller whose token is replaced', [...others, { ...child, token_sha256: ['a'.repeat(64)] }]],
   ]) {
-    test(`${title} is told and sees nothing more`, async () => {
+    test(`${title} gets an error and receives nothing more`, async () => {
       const subscriber = await Subscriber.start(as('child'));
       const idle = await Subscriber.start(as('child'));
       const own = await send(FIRST);
@@ -299,7 +299,7 @@ describe('while a subscription runs', { timeout: HANG_MS }, () => {
     });
   }
 
-  test('a caller whose grants are gone is told, without an event to wake it', async () => {
+  test('a caller whose grants were removed gets an error without waiting for an event', async () => {
     const subscriber = await Subscriber.start(as('child'));
     await reconfigure(gateway, { callers: withGrants('child', [{ classes: ['query'], organizations: [FIRST] }]) });
     const { code, reason } = await subscriber.failure();
@@ -307,7 +307,7 @@ describe('while a subscription runs', { timeout: HANG_MS }, () => {
     assert.deepEqual(subscriber.left(), []);
   });
 
-  test('a change that is not about it changes nothing', async () => {
+  test('a change that does not concern the caller has no effect', async () => {
     const subscriber = await Subscriber.start(as('child'));
     const seen = [await send(FIRST)];
     for (let i = 0; i < 5; ++i) {
@@ -319,7 +319,7 @@ describe('while a subscription runs', { timeout: HANG_MS }, () => {
     await subscriber.leave();
   });
 
-  test('nothing is lost and nothing is seen that may not be, however often it changes', async () => {
+  test('during many changes, a caller receives every granted event and no other', async () => {
     const subscriber = await Subscriber.start(as('both'));
     const granted = { first: [], stranger: [] };
     let last;
@@ -332,7 +332,7 @@ describe('while a subscription runs', { timeout: HANG_MS }, () => {
       if (i % 2 === 0) granted.first.push(first);
       last = await send(STRANGER);
       granted.stranger.push(last);
-      // It has been seen before the next change: so each was sent and read under one policy.
+      // The test reads the event before the next change, so one policy applies to each event.
       const seen = await seenUntil(subscriber, last);
       assert.deepEqual(seen, i % 2 === 0 ? [first, last] : [last]);
     }

@@ -1,17 +1,17 @@
-// Who may do what, read from the words of the config's schema alone. It shares nothing with the gateway: it goes through
-// the config for every question, in the slowest way.
+// Decides which calls a config allows, as the comments of the config's schema describe it. It shares no code with the
+// gateway, and reads the whole config for every question.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../paths.mjs';
 
-/** What each method counts as. GeneralService is in no class. */
+/** The policy class of each method. GeneralService is in no class. */
 export const CLASSES = {
   ...JSON.parse(readFileSync(join(root, 'tests/vectors/policy_classes.json'), 'utf8')),
   'GeneralService/QueryOperation': undefined,
   'GeneralService/SubmitOperation': undefined,
 };
 
-/** Chains as upstream writes them, by the names of the enum. */
+/** Upstream's names of the chains, by the names of the enum. */
 const CHAINS = {
   EARN_CHAIN_EIP155_1: 'eip155:1',
   EARN_CHAIN_EIP155_8453: 'eip155:8453',
@@ -50,7 +50,7 @@ function valuesFit(grant, { method, request }) {
     case 'OrganizationService/DeleteSubOrganization':
       return !parameters.delete_without_export || (grant.dangerous_fields ?? []).includes('delete_without_export');
     case 'WalletService/ExportWalletAccount':
-      // Tests give each key in one form only.
+      // Tests write each key in one form only.
       return (
         !grant.export_public_keys?.length ||
         grant.export_public_keys.some((key) => key.toLowerCase() === parameters.target_public_key.toLowerCase())
@@ -60,16 +60,16 @@ function valuesFit(grant, { method, request }) {
   }
 }
 
-/** The key that signs for an organization where no grant says which. */
+/** The key that signs for an organization if the grant names no key. */
 function defaultKey(keys, id) {
   const lists = keys.find(({ organizations }) => organizations?.includes(id));
   return (lists ?? keys.find((each) => each.all_organizations))?.name;
 }
 
 /**
- * What comes of a call.
+ * The decision about a call.
  * @param {object} config `keys` and `callers` as in the config file
- * @param {string} name the caller's
+ * @param {string} name the name of the caller
  * @param {{method: string, request: object}} question
  * @returns {{key: string | undefined} | undefined} the key that signs; undefined if the call is not allowed
  */
@@ -82,7 +82,7 @@ export function decide({ keys, callers }, name, question) {
   return grant && { key: grant.key ?? defaultKey(keys, id) };
 }
 
-/** Whether a caller sees an event: by what is signed, and by all its grants of the method together. */
+/** Whether a caller may receive an event with this method: the signed data and all grants for the method decide. */
 export function sees({ callers }, name, method, { organizationId, parentOrganizationId }) {
   const { grants = [] } = callers.find((each) => each.name === name);
   const fitting = grants.filter((grant) => methodFits(grant, { method }));

@@ -1,6 +1,6 @@
-// Policy and keys that are replaced while calls go on.
+// The test replaces the policy and the keys while callers make calls.
 //
-// STAMPGATE_LONG=1: 5,000 swaps in place of 500. STAMPGATE_SEED=... chooses others.
+// With STAMPGATE_LONG=1 the test uses 5,000 swaps instead of 500. STAMPGATE_SEED=... chooses other random values.
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ import { Random } from './random.mjs';
 const GET = 'PolicyService/GetPolicy';
 const requestOf = (organization_id = ORGANIZATION) => ({ organization_id, policy_id: identifier(6) });
 
-/** Files as Kubernetes mounts them: links through "..data", which is replaced by one rename. */
+/** A folder of files as Kubernetes mounts them: links through "..data", which one rename replaces. */
 class Mount {
   #states = 0;
 
@@ -41,7 +41,7 @@ class Mount {
   }
 }
 
-/** Calls again and again, from several sides at once, until it is stopped. Rejects as soon as a call fails. */
+/** Makes calls in several concurrent loops until it is stopped. Rejects as soon as a call fails. */
 function load(gateway, sides) {
   let running = true;
   let calls = 0;
@@ -54,10 +54,10 @@ function load(gateway, sides) {
     }
   };
   const ended = Promise.all(Array.from({ length: sides }, side));
-  ended.catch(() => {}); // whoever waits is told
+  ended.catch(() => {}); // stop() and more() report the error
   return {
     calls: () => calls,
-    /** Resolves when so many more have been answered. */
+    /** Resolves when `count` more calls have been answered. */
     async more(count) {
       const wanted = calls + count;
       await Promise.race([ended, new Promise((resolve) => (tick = () => calls >= wanted && resolve()))]);
@@ -69,7 +69,7 @@ function load(gateway, sides) {
   };
 }
 
-test('keys and policy that are swapped under load: no call fails, and no pair is mixed', {
+test('while keys and policy are swapped under load, no call fails, and old and new are never mixed', {
   timeout: (LONG ? 20 : 2) * HANG_MS,
 }, async (t) => {
   const random = new Random(t);
@@ -78,8 +78,8 @@ test('keys and policy that are swapped under load: no call fails, and no pair is
   const simulator = await startSimulator();
   t.after(() => simulator.close());
 
-  // In every state the key that the policy names is in the file that it means: so all is signed with the same key. Old
-  // policy with new keys, or the other way round, would sign with the other.
+  // The states swap both the names in the policy and the contents of the key files, so that every state signs with the
+  // same key. The old policy with new keys, or the reverse, would sign with another key.
   const stateOf = (number) => {
     const names = number % 2 === 0 ? ['treasury', 'other'] : ['other', 'treasury'];
     const config = {
@@ -119,13 +119,13 @@ test('keys and policy that are swapped under load: no call fails, and no pair is
   let faults = 0;
   for (let number = 1; number <= SWAPS; ++number) {
     if (random.below(10) === 0) {
-      // Its fault may be the one that was told last, so whatever comes next is waited for.
+      // The log does not repeat a fault that it reported last, so the test waits for any line.
       mount.swap(random.pick(broken)(stateOf(number)));
       gateway.child.kill('SIGHUP');
       faults += 1;
     }
     const { policy_version } = await reloaded(gateway, () => {
-      // It is reading already when all is swapped: sooner or later between any two files.
+      // The gateway may be reading when the swap happens: over many rounds, between any two files.
       gateway.child.kill('SIGHUP');
       mount.swap(stateOf(number));
     });
@@ -138,12 +138,12 @@ test('keys and policy that are swapped under load: no call fails, and no pair is
   t.diagnostic(JSON.stringify({ calls: calls.calls(), faults, swaps: versions.size }));
   assert.deepEqual([...keys], [publicKeyOf('treasury')]);
   assert.equal(versions.size, SWAPS);
-  // No state between two others was ever in effect.
+  // The gateway loaded each state once, and never a mixture of two states.
   assert.equal((await logLines(gateway, SWAPS, 'reloaded')).length, SWAPS);
   assert.ok(faults > 0);
 });
 
-describe('what is replaced is in effect at once and as a whole:', { timeout: HANG_MS }, () => {
+describe('a replacement takes effect completely:', { timeout: HANG_MS }, () => {
   test('a key', async (t) => {
     const folder = scratch(t);
     const mount = new Mount(join(folder, 'keys'), { key: keyText('main') });
@@ -155,7 +155,7 @@ describe('what is replaced is in effect at once and as a whole:', { timeout: HAN
       await gateway.call(GET, requestOf());
       assert.equal(stampKeyOf(simulator.requests().at(-1)), publicKeyOf(name));
     }
-    // Upstream knows it, and so would the operator: nothing of the key stands in the log.
+    // The log contains no part of a key.
     for (const name of ['main', 'other', 'treasury', 'cold']) {
       assert.ok(!gateway.output.includes(keyText(name).split(':')[0]));
     }
@@ -181,7 +181,7 @@ describe('what is replaced is in effect at once and as a whole:', { timeout: HAN
     write(child);
     await logLines(gateway, 2, 'reloaded');
     assert.equal((await caller.refusal(GET, requestOf())).info.reason, 'DENIED_BY_POLICY');
-    // A file that says nothing clear says what it said before.
+    // If the file is invalid, the gateway keeps the former list.
     write(child, 'not an id');
     const [{ message }] = await logLines(gateway, 1, 'reload_failed');
     assert.match(message, /: callers\[0\]\.grants\[0\]\.organizations_file: line 2 is not an exact id$/);
@@ -189,7 +189,7 @@ describe('what is replaced is in effect at once and as a whole:', { timeout: HAN
     assert.notEqual((await caller.refusal(GET, requestOf(child))).info.reason, 'DENIED_BY_POLICY');
   });
 
-  test('a call that is under way ends as it began', async (t) => {
+  test('a call in flight ends with the state with which it began', async (t) => {
     const folder = scratch(t);
     const keys = [keyOf(folder, 'main'), keyOf(folder, 'other')];
     const callers = [callerOf('c', [{ classes: ['query'], all_organizations: true, key: 'main' }])];
@@ -207,7 +207,7 @@ describe('what is replaced is in effect at once and as a whole:', { timeout: HAN
   });
 });
 
-test('a broken config keeps the former one, is told once, and good is taken again', { timeout: HANG_MS }, async (t) => {
+test('after a broken config the former one stays in effect, the fault is logged once, and a valid one is loaded', { timeout: HANG_MS }, async (t) => {
   const callers = [callerOf('c', [{ classes: ['query'], all_organizations: true }])];
   const { gateway } = await startStack(t, { config: { callers, reload_interval: '10m' } });
   const caller = asCaller(gateway, 'c');
@@ -219,7 +219,7 @@ test('a broken config keeps the former one, is told once, and good is taken agai
   assert.match(message, /nonsense: unknown key/);
   await caller.call(GET, requestOf());
 
-  // The next line is about another fault: so the same one was not told again.
+  // The next line is about another fault, so the gateway did not log the same fault again.
   for (let i = 0; i < 5; ++i) gateway.child.kill('SIGHUP');
   const other = await reloaded(gateway, () => put('callers: []\n'), 'reload_failed');
   assert.match(other.message, /callers: is required/);
@@ -231,7 +231,7 @@ test('a broken config keeps the former one, is told once, and good is taken agai
   assert.equal((await logLines(gateway, 1, 'reloaded')).length, 1);
 });
 
-test('a config that is written in place is taken when it has stood still', { timeout: HANG_MS }, async (t) => {
+test('a config that is written in place is loaded when it has not changed for a while', { timeout: HANG_MS }, async (t) => {
   const callers = [callerOf('c', [{ classes: ['query'], all_organizations: true }])];
   const { gateway } = await startStack(t, { config: { callers, reload_interval: '10m' } });
   const config = { ...gateway.config, callers: [callerOf('d', callers[0].grants)] };
@@ -241,7 +241,7 @@ test('a config that is written in place is taken when it has stood still', { tim
   await asCaller(gateway, 'd').call(GET, requestOf());
 });
 
-test('what needs a restart is told, and what does not is taken', { timeout: HANG_MS }, async (t) => {
+test('changes that need a restart are logged, and other changes take effect', { timeout: HANG_MS }, async (t) => {
   const callers = [callerOf('c', [{ classes: ['login'], all_organizations: true }])];
   const { gateway } = await startStack(t, { config: { callers, reload_interval: '10m' } });
   await reconfigure(gateway, {
@@ -253,7 +253,7 @@ test('what needs a restart is told, and what does not is taken', { timeout: HANG
   await asCaller(gateway, 'c').call(GET, requestOf());
 });
 
-test('whatever else is broken, a caller is revoked', { timeout: HANG_MS }, async (t) => {
+test('a caller can be revoked whatever other file is broken', { timeout: HANG_MS }, async (t) => {
   const folder = scratch(t);
   const [tlsKey, webhookCertificate] = [join(folder, 'tls.key'), join(folder, 'webhooks.crt')];
   const { cert, key } = makeAuthority(folder, 'webhooks').issue();
@@ -274,7 +274,7 @@ test('whatever else is broken, a caller is revoked', { timeout: HANG_MS }, async
     writeFileSync(file, 'garbage');
     await reconfigure(gateway, { callers: [callerOf('c', [])] });
     assert.equal((await caller.refusal(GET, requestOf())).info.reason, 'DENIED_BY_POLICY', file);
-    // It is told by whoever is to start from it, though not by whoever only asks for the policy.
+    // `stampgate check` reports the broken file, but `check --as` does not.
     const check = ['check', '--config', gateway.configFile];
     for (const args of [check, ['serve', '--config', gateway.configFile]]) {
       const { status, stderr } = await run(args);
@@ -290,7 +290,7 @@ test('whatever else is broken, a caller is revoked', { timeout: HANG_MS }, async
   assert.doesNotMatch(gateway.output, /reload_failed/);
 });
 
-test('a gateway that starts from links takes what they lead to', { timeout: HANG_MS }, async (t) => {
+test('a gateway that starts with symbolic links reads the files that they lead to', { timeout: HANG_MS }, async (t) => {
   const simulator = await startSimulator();
   t.after(() => simulator.close());
   const mount = new Mount(join(scratch(t), 'm'), { key: keyText('cold') });

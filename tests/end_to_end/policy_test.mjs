@@ -1,6 +1,7 @@
-// Who may call what, for whom, signed with which key: every method for every caller and organization, then at random.
+// Which caller may call which method for which organization, and which key signs: all combinations, and random ones.
 //
-// STAMPGATE_LONG=1: 20,000 random calls in place of 2,000. STAMPGATE_SEED=... chooses others.
+// With STAMPGATE_LONG=1 the test uses 20,000 random calls instead of 2,000. STAMPGATE_SEED=... chooses other random
+// values.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, beforeEach, describe, test } from 'node:test';
@@ -15,7 +16,7 @@ import { Random } from './random.mjs';
 
 const folder = scratch({ after });
 const CHILD = subOrganization(1);
-/** There is this one, but nobody has registered our keys there. */
+/** An organization that exists, but in which our keys are not registered. */
 const STRANGER = '33333333-0000-4000-8000-000000000001';
 const GHOST = '44444444-0000-4000-8000-000000000001';
 const ORGANIZATIONS = [ORGANIZATION, CHILD, STRANGER, GHOST];
@@ -74,7 +75,7 @@ beforeEach(async () => {
   if (gateway.config.callers !== CALLERS) await reconfigure(gateway, { callers: CALLERS });
 });
 
-/** A request of each method, but for its organization; with `parameters` replaced member by member. */
+/** A request of each method, without its organization. */
 const REQUESTS = new Map([
   ...operations.map(({ method, none }) => [method, none]),
   ['GeneralService/QueryOperation', { path: 'whoami' }],
@@ -120,13 +121,13 @@ function bodyOf(method, organizationId) {
   return JSON.stringify(type ? { type, ...envelope, parameters: noneJson } : { ...noneJson, organizationId });
 }
 
-/** A request for the organization of `request`, with what no body has. */
+/** A request for the same organization with an end user's stamp, and the fields that are not in the body. */
 function endUserStamped(method, { organization_id, path }) {
   const body = Buffer.from(bodyOf(method, organization_id));
   return { ...(path && isGeneral(method) && { path }), client_stamp: { body, api_key: stampOf(body, endUser) } };
 }
 
-/** The first message or the answer, or the error. */
+/** The response or, of a stream, the first message; or the error. */
 async function outcomeOf(name, { method, request }) {
   const caller = asCaller(gateway, name);
   try {
@@ -139,7 +140,7 @@ async function outcomeOf(name, { method, request }) {
   }
 }
 
-/** The only bytes that a denial of a caller and a method has, whatever it is about. */
+/** The bytes of the denial for each caller and method. They must be the same for every organization and request. */
 const denials = new Map();
 function isDenied({ error, answer }, name, method, what = method) {
   assert.equal(answer, undefined, what);
@@ -150,14 +151,14 @@ function isDenied({ error, answer }, name, method, what = method) {
   assert.ok(['query', 'login', 'write', 'dangerous', 'events'].includes(policy_class));
   const { 'x-request-id': ids, ...rest } = error.metadata.toJSON();
   assert.equal(ids.length, 1);
-  // No byte of the request id is of the request: it is random.
+  // Omits the request id, which is random.
   const bytes = JSON.stringify([error.code, error.details, error.statusBytes.toString('hex'), rest]);
   const pair = `${name} ${method}`;
   if (!denials.has(pair)) denials.set(pair, bytes);
   assert.equal(bytes, denials.get(pair), what);
 }
 
-/** Makes a call and checks what comes of it against the oracle. Returns whether it was allowed. */
+/** Makes a call and compares the result with the oracle's decision. Returns whether the call was allowed. */
 async function checkCall(name, question) {
   const { method, request } = question;
   const what = `${name} ${method} ${JSON.stringify(request)}`;
@@ -188,19 +189,21 @@ async function checkCall(name, question) {
   return true;
 }
 
-test('the tables here know every method', () => {
+test('the tables of this test contain every method', () => {
   // Prepare asks the policy for the method that it prepares.
   const all = [...methods.keys()].filter((method) => method !== 'StampService/Prepare').sort();
   assert.deepEqual(Object.keys(CLASSES).sort(), all);
   assert.deepEqual([...REQUESTS.keys()].sort(), all);
 });
 
-describe('what a caller may do, and nothing else:', { timeout: HANG_MS }, () => {
-  // Counted by hand, so that the oracle cannot excuse itself either: of 29 methods for 4 organizations each
-  // 5 reads for 2, one of them for the other 2 too, and the key set, which is nobody's;
-  // 4 logins and 4 ways to events for all, and 2 general operations for 2;
-  // a deletion of keys for 2 and one of an organization, while what the others move and export is not within limits;
-  // 3 changes and 10 dangerous ones for 2.
+describe('a caller may make exactly the calls that its grants allow:', { timeout: HANG_MS }, () => {
+  // The numbers of allowed calls, counted by hand to check the oracle too. Each caller tries 29 methods for each of 4
+  // organizations:
+  // - reader: 5 queries for 2 organizations, one of these for the other 2 too, and the query for the key set, which
+  //   names no organization, 4 times;
+  // - desk: 4 logins and 4 event methods for all 4, and 2 general operations for 2;
+  // - treasurer: the deletion of keys for 2, and of an organization for 1; its other requests exceed its limits;
+  // - keeper: 3 changes and 10 dangerous methods for 2.
   const expectedAllowed = { reader: 16, desk: 36, treasurer: 3, keeper: 26, nobody: 0 };
   for (const { name } of CALLERS) {
     test(name, async () => {
@@ -217,7 +220,7 @@ describe('what a caller may do, and nothing else:', { timeout: HANG_MS }, () => 
   }
 });
 
-describe('with a stamp of the end user, a caller may do the same:', { timeout: HANG_MS }, () => {
+describe("with an end user's stamp, a caller may make the same calls:", { timeout: HANG_MS }, () => {
   for (const { name } of CALLERS) {
     test(name, async () => {
       const caller = asCaller(gateway, name);
@@ -230,7 +233,7 @@ describe('with a stamp of the end user, a caller may do the same:', { timeout: H
           if (decide(gateway.config, name, { method, request })) {
             await caller.call('StampService/Prepare', preparation);
             assert.equal(simulator.stats().requests, 0, what);
-            await caller.call(method, stamped).catch(() => {}); // upstream does not take all of it
+            await caller.call(method, stamped).catch(() => {}); // upstream refuses some of these calls
             const [sent, ...others] = simulator.requests();
             assert.equal(sent.body, stamped.client_stamp.body.toString(), what);
             assert.equal(stampKeyOf(sent), endUser.publicKey, what);
@@ -247,7 +250,7 @@ describe('with a stamp of the end user, a caller may do the same:', { timeout: H
   }
 });
 
-test('a caller whose grants lack the method or the organization is denied before the rules are checked', async () => {
+test('a call without a grant for the method or the organization is denied before the request is validated', async () => {
   const broken = { parameters: { organization_name: '' } };
   const requests = { ...questionOf('OrganizationService/UpdateOrganizationName', ORGANIZATIONS[0]).request, ...broken };
   isDenied(
@@ -258,13 +261,13 @@ test('a caller whose grants lack the method or the organization is denied before
   assert.equal(simulator.stats().requests, 0);
 });
 
-test('a denied call is denied whatever else it holds', async () => {
+test('a denied call is denied whatever its other fields contain', async () => {
   const everything = operations.map(({ method, all }) => ({ method, request: all }));
   for (const question of everything) isDenied(await outcomeOf('nobody', question), 'nobody', question.method);
   assert.equal(simulator.stats().requests, 0);
 });
 
-test('whoever is not known is told so, the same whatever it wants', async () => {
+test('a stranger gets the same error for every method and organization', async () => {
   const answers = new Set();
   for (const token of [undefined, 'no-such-token', '0'.repeat(64)]) {
     const metadata = token === undefined ? {} : { authorization: `Bearer ${token}` };
@@ -277,12 +280,12 @@ test('whoever is not known is told so, the same whatever it wants', async () => 
       }
     }
   }
-  // One for no token, one for a wrong one.
+  // One error for a missing token, and one for a wrong token.
   assert.equal(answers.size, 2);
   assert.equal(simulator.stats().requests, 0);
 });
 
-test('a token is one bearer token, whole', async () => {
+test('the authorization must be exactly one complete bearer token', async () => {
   const { request } = questionOf('PolicyService/GetPolicy', ORGANIZATION);
   const token = tokenOf('reader');
   await gateway.call('PolicyService/GetPolicy', request, { metadata: { authorization: `bEARER ${token}` } });
@@ -300,7 +303,7 @@ test('a token is one bearer token, whole', async () => {
 const allows = (name, ...question) => checkCall(name, questionOf(...question));
 const withdrawal = (parameters) => ['EarnService/EarnWithdraw', ORGANIZATION, { parameters }];
 
-describe('a withdrawal is held to its limits:', () => {
+describe('amount limits apply to a withdrawal:', () => {
   const within = { amount_value: '1000', chain_caip2: 'EARN_CHAIN_EIP155_1', wrapper_address: WRAPPER };
   for (const [expected, changes] of [
     [true, {}],
@@ -324,7 +327,7 @@ describe('a withdrawal is held to its limits:', () => {
     { chain_caip2: 77 },
     ...['0999', '-1', '1e2', '１', '9'.repeat(79)].map((amount_value) => ({ amount_value })),
   ]) {
-    test(`${JSON.stringify(changes)} is no valid request, and does not go out`, async () => {
+    test(`${JSON.stringify(changes)} is invalid and is not sent`, async () => {
       const { error } = await outcomeOf('treasurer', questionOf(...withdrawal({ ...within, ...changes })));
       assert.equal(error.code, 3);
       assert.equal(simulator.stats().requests, 0);
@@ -332,7 +335,7 @@ describe('a withdrawal is held to its limits:', () => {
   }
 });
 
-test('an organization is deleted without its export only by whoever has a grant that says so', async () => {
+test('an organization can be deleted without export only with a grant that lists the dangerous field', async () => {
   const deletion = (delete_without_export) => [
     'OrganizationService/DeleteSubOrganization',
     CHILD,
@@ -344,14 +347,14 @@ test('an organization is deleted without its export only by whoever has a grant 
   assert.equal(await allows('keeper', ...deletion(true)), false);
 });
 
-test('a wallet account is exported only to the keys of the grant, in any of their forms', async () => {
+test("a wallet account can be exported only to the grant's keys, in any of their forms", async () => {
   const asked = (target_public_key) =>
     questionOf('WalletService/ExportWalletAccount', ORGANIZATION, { parameters: { target_public_key } });
   for (const key of [EXPORT_TO, EXPORT_TO_UNCOMPRESSED].flatMap((form) => [form, form.toUpperCase()])) {
     const before = simulator.stats().requests;
     await outcomeOf('treasurer', asked(key));
     assert.equal(simulator.stats().requests, before + 1, key);
-    // As the caller wrote it: nothing is changed on the way.
+    // The gateway sends the key in the form that the caller used.
     assert.equal(JSON.parse(simulator.requests().at(-1).body).parameters.targetPublicKey, key);
   }
   const before = simulator.stats().requests;
@@ -364,24 +367,24 @@ test('a wallet account is exported only to the keys of the grant, in any of thei
   assert.equal(simulator.stats().requests, before);
 });
 
-describe('what looks like an organization is none:', () => {
+describe("the policy looks only at the request's organization, and ignores:", () => {
   const granted = CHILD;
   const denied = ORGANIZATION;
   const look = ['organizationId', 'organization_id', 'parentOrganizationId', 'subOrganizationId', 'organizationID'];
 
-  test('in the parameters of a general submit', async () => {
+  test('the parameters of a general submit', async () => {
     for (const name of look) {
       const parameters = (id) => JSON.stringify({ [name]: id, user: { [name]: id }, list: [{ [name]: id }] });
       const asked = (id, inside) =>
         questionOf('GeneralService/SubmitOperation', id, { request: { parameters: parameters(inside) } });
       assert.equal(await checkCall('desk', asked(denied, granted)), false);
-      // The envelope's organization is the granted one, and it is the only one there.
+      // The gateway decides by the organization of the envelope, not by the one in the parameters.
       assert.equal(await checkCall('desk', asked(granted, denied)), true);
       assert.equal(JSON.parse(simulator.requests().at(-1).body).organizationId, granted);
     }
   });
 
-  test('in the members of a general query', async () => {
+  test('the members of a general query', async () => {
     const asked = (id, parameters) =>
       questionOf('GeneralService/QueryOperation', id, { request: { parameters: JSON.stringify(parameters) } });
     for (const name of look) {
@@ -389,7 +392,8 @@ describe('what looks like an organization is none:', () => {
       assert.equal(await checkCall('desk', asked(granted, { filter: { [name]: denied } })), true);
       assert.equal(JSON.parse(simulator.requests().at(-1).body).organizationId, granted);
     }
-    // Beside the real one it is refused, whoever sends it; a caller without general operations does not get to the rules.
+    // The gateway refuses an organizationId at the top level of the parameters. A caller without general operations is
+    // denied before that.
     const { requests } = simulator.stats();
     for (const [caller, id, code] of [['desk', granted, 3], ['desk', denied, 3], ['nobody', granted, 7], ['nobody', denied, 7]]) {
       const { error } = await outcomeOf(caller, asked(id, { organizationId: granted }));
@@ -398,7 +402,7 @@ describe('what looks like an organization is none:', () => {
     assert.equal(simulator.stats().requests, requests);
   });
 
-  test('in the fields of typed requests', async () => {
+  test('the fields of typed requests', async () => {
     const inside = { mfa_policy_name: granted, condition: `organizationId == '${granted}'`, notes: granted };
     assert.equal(await allows('keeper', 'UserService/UpdateMfaPolicy', denied, { parameters: inside }), false);
     assert.equal(
@@ -420,7 +424,7 @@ describe('what looks like an organization is none:', () => {
     assert.equal(organizationId, granted);
   });
 
-  test('in another spelling of a granted one', async () => {
+  test('another spelling of a granted organization', async () => {
     const before = simulator.stats().requests;
     for (const id of [
       ...[` ${granted}`, `${granted} `, `${granted}\n`, `${granted}\u0000`, granted.slice(0, -1)],
@@ -434,7 +438,7 @@ describe('what looks like an organization is none:', () => {
     assert.equal(simulator.stats().requests, before);
   });
 
-  test('in the metadata of a call', async () => {
+  test('the metadata of a call', async () => {
     const { request } = questionOf('OrganizationService/UpdateOrganizationName', denied);
     const metadata = { 'x-organization-id': granted, 'organization-id': granted, 'x-service-organization-id': granted };
     const error = await asCaller(gateway, 'keeper').refusal('OrganizationService/UpdateOrganizationName', request, {
@@ -445,7 +449,7 @@ describe('what looks like an organization is none:', () => {
   });
 });
 
-test('a general operation is a pair of path and type, neither half of it', async () => {
+test('a grant for a general operation allows exactly its pair of path and type', async () => {
   const asked = (request) => questionOf('GeneralService/SubmitOperation', CHILD, { request });
   assert.equal(await checkCall('desk', asked({})), true);
   for (const request of [
@@ -463,7 +467,7 @@ test('a general operation is a pair of path and type, neither half of it', async
   assert.equal(await checkCall('desk', query('get_activity')), false);
 });
 
-// Random callers, each config for some random calls.
+// Random configs, each with some random calls.
 
 function randomGrant(random) {
   const some = (list, end) => Array.from({ length: 1 + random.below(end) }, () => random.pick(list));
@@ -518,7 +522,7 @@ function randomQuestion(random) {
   return questionOf(method, random.pick(ORGANIZATIONS), changes);
 }
 
-test('whatever the config is, it is what counts', { timeout: (LONG ? 20 : 1) * HANG_MS }, async (t) => {
+test('the gateway decides as the oracle for random configs', { timeout: (LONG ? 20 : 1) * HANG_MS }, async (t) => {
   const random = new Random(t);
   const [configs, calls] = [LONG ? 100 : 20, LONG ? 200 : 100];
   const counts = { allowed: 0, denied: 0 };
@@ -535,14 +539,14 @@ test('whatever the config is, it is what counts', { timeout: (LONG ? 20 : 1) * H
   }
   t.diagnostic(JSON.stringify(counts));
   assert.equal(counts.allowed + counts.denied, configs * calls);
-  assert.ok(counts.allowed > (configs * calls) / 10, 'hardly anything is allowed');
-  assert.ok(counts.denied > (configs * calls) / 10, 'hardly anything is denied');
+  assert.ok(counts.allowed > (configs * calls) / 10, 'too few calls are allowed');
+  assert.ok(counts.denied > (configs * calls) / 10, 'too few calls are denied');
 });
 
 describe('stampgate check --as', () => {
   const check = (name) => run(['check', '--config', gateway.configFile, '--as', name]);
 
-  test('says what a caller may do', async () => {
+  test('prints what a caller may do', async () => {
     const { status, stdout, stderr } = await check('treasurer');
     assert.equal(stderr, '');
     assert.equal(
@@ -561,7 +565,7 @@ describe('stampgate check --as', () => {
     assert.equal(status, 0);
   });
 
-  test('says the same as the oracle, of every method', async () => {
+  test('agrees with the oracle about every method', async () => {
     for (const { name } of CALLERS) {
       const { stdout } = await check(name);
       const told = new Set([...stdout.matchAll(/^ {2}([A-Za-z0-9]+\/[A-Za-z0-9]+) \(/gm)].map(([, method]) => method));
@@ -577,7 +581,7 @@ describe('stampgate check --as', () => {
     }
   });
 
-  test('knows who may do nothing, and who is nobody', async () => {
+  test('reports a caller that may do nothing, and an unknown caller', async () => {
     const nobody = { status: 0, signal: null, stdout: 'nobody may call\nnothing\n', stderr: '' };
     assert.deepEqual(await check('nobody'), nobody);
     const { status, stdout, stderr } = await check('stranger');

@@ -1,16 +1,16 @@
-// What Linux tells about a process, and how tests wait for what nobody announces.
+// Reads Linux's data about a process, and waits for conditions by polling.
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { binary } from '../paths.mjs';
 import { HANG_MS } from './harness.mjs';
 
-/** Loads of the full size, for whoever has minutes and not seconds. */
+/** Whether the tests run their long rounds, which take minutes instead of seconds. */
 export const LONG = process.env.STAMPGATE_LONG === '1';
 
-/** How many descriptors the process has open. */
+/** The number of open file descriptors of the process. */
 export const descriptorsOf = (pid) => readdirSync(`/proc/${pid}/fd`).length;
 
-/** The paths of the process's open files; none if it has gone. */
+/** The paths of the process's open files; an empty list if the process has ended. */
 export function openFilesOf(pid) {
   const folder = `/proc/${pid}/fd`;
   try {
@@ -20,20 +20,20 @@ export function openFilesOf(pid) {
   }
 }
 
-/** How much memory of the process is in RAM. */
+/** The resident memory of the process in bytes. */
 export function residentBytes(pid) {
   const [, kibibytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
   return Number(kibibytes) * 1024;
 }
 
-/** Whether the gateway is a sanitizer's build, whose memory says nothing. */
+/** Whether the gateway was built with a sanitizer, which changes the use of memory. */
 export const isSanitized = () => readFileSync(binary('gateway/stampgate')).includes('__asan_init');
 
-/** Resolves when `look`, or what it promises, has become true; `what` says what is waited for. */
+/** Resolves when `look`, or the promise that it returns, has become true. `what` names the condition for the error. */
 export async function until(look, what, timeoutMs = HANG_MS) {
   const end = Date.now() + timeoutMs;
   while (!(await look())) {
-    if (Date.now() > end) throw new Error(`it never came to this: ${what}`);
+    if (Date.now() > end) throw new Error(`this condition was not met in time: ${what}`);
     await pause(5);
   }
 }

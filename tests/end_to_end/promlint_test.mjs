@@ -1,5 +1,5 @@
-// Prometheus's own rules for metrics, of all that the gateway can show. Without Go, or without its modules, there is
-// nothing to check with.
+// Checks all metrics of the gateway with Prometheus's own rules. Skipped if the machine has no Go or cannot get the Go
+// modules of the checker.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { after, describe, it } from 'node:test';
@@ -10,7 +10,7 @@ import { HANG_MS, auditConfig, run, scratch, startStack } from './harness.mjs';
 import { QUERY, SUBMIT } from './failures.mjs';
 import { Subscriber } from './subscriber.mjs';
 
-/** Builds the checker, which takes half a minute if nothing of it is there. */
+/** Builds the checker, which takes half a minute if Go's cache is empty. */
 function build(folder) {
   const command = join(folder, 'promlint');
   const built = spawnSync('go', ['build', '-mod=readonly', '-o', command, '.'], {
@@ -25,7 +25,7 @@ const { command, skip } = build(scratch({ after }));
 const check = (text) => run([], { command, input: text });
 
 describe("Prometheus's rules for metrics", { timeout: HANG_MS, skip }, () => {
-  it('are kept by all metrics of a gateway', async (t) => {
+  it('apply to all metrics of a gateway, which break none', async (t) => {
     const audit = await auditConfig(scratch(t));
     const { gateway } = await startStack(t, { config: { admin: ADMIN, audit }, events: true });
     await gateway.call(SUBMIT.method, SUBMIT.request);
@@ -38,7 +38,7 @@ describe("Prometheus's rules for metrics", { timeout: HANG_MS, skip }, () => {
     assert.equal(status, 0, stderr);
   });
 
-  it('are rules: what breaks one is found', async () => {
+  it('are really checked: a metric that breaks a rule is reported', async () => {
     const good = '# HELP a_total Help.\n# TYPE a_total counter\na_total 1\n';
     assert.equal((await check(good)).status, 0);
     assert.equal((await check(good.replaceAll('a_total', 'a'))).status, 3);

@@ -1,22 +1,22 @@
-// Random numbers that are the same in every run: a failure can be repeated. STAMPGATE_SEED gives others.
+// Random numbers that are the same in every run, so that a failure can be repeated. STAMPGATE_SEED chooses others.
 import { createHash } from 'node:crypto';
 
 export class Random {
   #count = 0;
 
-  /** @param {object} t the test context that tells the seed */
+  /** @param {object} t the test context that prints the seed */
   constructor(t) {
     this.seed = process.env.STAMPGATE_SEED ?? '1';
     t.diagnostic(`STAMPGATE_SEED=${this.seed}`);
   }
 
-  /** At most 32 bytes. */
+  /** Random bytes, at most 32. */
   bytes(count) {
     this.#count += 1;
     return createHash('sha256').update(`${this.seed} ${this.#count}`).digest().subarray(0, count);
   }
 
-  /** 0 to `end` - 1. */
+  /** A random number from 0 to `end` - 1. */
   below(end) {
     return this.bytes(4).readUInt32BE() % end;
   }

@@ -1,4 +1,4 @@
-// Webhook deliveries as bytes: genuine ones, what tests make of them, and a sender that is faster than the simulator's.
+// Makes webhook deliveries as bytes, which tests can change, and sends them faster than the simulator can.
 import { connect } from 'node:net';
 import { draftOf, signed } from '../simulator/webhook_signature.mjs';
 import { simpleActivity } from '../simulator/webhook_events.mjs';
@@ -8,7 +8,7 @@ import { HANG_MS } from './harness.mjs';
  * A delivery as the service would sign it now.
  * @param {object} simulator
  * @param {{eventId: string, body?: Buffer}} event
- * @param {object} [changes] to what is signed; see Draft
+ * @param {object} [changes] changes to the Draft before it is signed
  * @returns {{headers: [string, string][], body: Buffer}}
  */
 export function delivery({ webhooks }, { eventId, body }, changes = {}) {
@@ -26,7 +26,7 @@ export function requestOf(url, { headers, body }) {
   return Buffer.concat([Buffer.from(`POST ${pathname} HTTP/1.1\r\n${head}\r\n`, 'latin1'), body]);
 }
 
-/** Connects to where `url` is, from `localAddress` if there is one; an error is no more than the end. */
+/** Connects to the host of `url`, from `localAddress` if given. An error of the connection counts as its end. */
 export function connectTo(url, { localAddress } = {}) {
   const { hostname, port } = new URL(url);
   const socket = connect({ port: Number(port), host: hostname, localAddress });
@@ -35,13 +35,13 @@ export function connectTo(url, { localAddress } = {}) {
 }
 
 /**
- * Sends bytes and resolves to the statuses that are answered, and whether the gateway closed. That is waited for unless
- * `answers` have come, so many.
+ * Sends bytes. Resolves to the statuses of the responses, and whether the gateway closed the connection: after
+ * `answers` responses, or when the gateway closes the connection.
  */
 export function exchangeBytes(url, bytes, { answers = Infinity } = {}) {
   return new Promise((resolve, reject) => {
     const socket = connectTo(url);
-    const hang = setTimeout(() => reject(new Error('neither answered nor closed')), HANG_MS);
+    const hang = setTimeout(() => reject(new Error('the gateway neither answered nor closed the connection')), HANG_MS);
     const statuses = [];
     const end = (closed) => {
       clearTimeout(hang);
@@ -58,10 +58,10 @@ export function exchangeBytes(url, bytes, { answers = Infinity } = {}) {
 }
 
 /**
- * Sends requests over some connections, each its share, and none waits for the answer to the one before.
+ * Sends requests over several connections. Does not wait for a response before it sends the next request.
  * @param {string} url
  * @param {Buffer[]} requests
- * @returns {Promise<(number | undefined)[]>} the status of each; undefined if it got none
+ * @returns {Promise<(number | undefined)[]>} the status of each response; undefined if there is none
  */
 export async function sendAll(url, requests, { connections = 16 } = {}) {
   const statuses = Array.from(requests, () => undefined);
@@ -84,7 +84,7 @@ export async function sendAll(url, requests, { connections = 16 } = {}) {
   return statuses;
 }
 
-/** Calls `onStatus` for each answer that comes; the gateway's have no body. */
+/** Calls `onStatus` for each received response. The gateway's responses have no body. */
 function readAnswers(socket, onStatus) {
   let text = '';
   socket.setEncoding('latin1');
@@ -96,7 +96,7 @@ function readAnswers(socket, onStatus) {
   });
 }
 
-/** How often each value occurs. */
+/** The number of occurrences of each value. */
 export function tallyOf(values) {
   const tally = {};
   for (const value of values) tally[value] = (tally[value] ?? 0) + 1;

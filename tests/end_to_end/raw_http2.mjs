@@ -1,4 +1,4 @@
-// gRPC calls as raw HTTP/2 frames: with header fields that no client library would send.
+// Makes gRPC calls with raw HTTP/2 frames, to send header fields that client libraries refuse.
 import { connect } from 'node:net';
 import { HANG_MS } from './harness.mjs';
 
@@ -23,7 +23,7 @@ function frame(type, flags, stream, payload = Buffer.alloc(0)) {
   return Buffer.concat([head, payload]);
 }
 
-/** A text as HPACK has it: without Huffman's code. */
+/** A text in HPACK's form, without Huffman coding. */
 function literal(text) {
   const bytes = Buffer.from(text, 'latin1');
   if (bytes.length < 127) return Buffer.concat([Buffer.of(bytes.length), bytes]);
@@ -34,9 +34,9 @@ function literal(text) {
   }
 }
 
-/** A HEADERS frame, and as many behind it as it needs. */
+/** A HEADERS frame, and the CONTINUATION frames after it. */
 function headerFrames(fields) {
-  // Never in the dynamic table.
+  // Literal fields that are never indexed.
   const block = Buffer.concat(fields.flatMap(([name, value]) => [Buffer.of(0x10), literal(name), literal(value)]));
   const frames = [];
   for (let at = 0; at < block.length; at += MAX_FRAME) {
@@ -47,11 +47,11 @@ function headerFrames(fields) {
 }
 
 /**
- * Calls a method on a connection of its own, with `fields` behind those of every call.
+ * Calls a method on a connection of its own, with `fields` after those of every call.
  * @param {string} address "host:port"
  * @param {Buffer} message the request
- * @param {[string, string][]} fields their names and values, in Latin-1
- * @returns {Promise<'answered' | 'reset' | 'refused'>} whether the stream was ended, was reset, or the connection was
+ * @param {[string, string][]} fields names and values, in Latin-1
+ * @returns {Promise<'answered' | 'reset' | 'refused'>} 'refused': the connection was closed
  */
 export function rawCall(address, method, message, fields) {
   const [host, port] = address.split(':');

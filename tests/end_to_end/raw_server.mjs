@@ -1,12 +1,13 @@
-// An upstream that answers with any bytes at all, and a canary that nobody may connect to.
+// A server that answers with arbitrary bytes, and a canary, a server to which the gateway must never connect.
 import { createServer } from 'node:net';
 
 /**
  * Starts a server on a loopback port that closes with the test `t`.
  * @param {{after: (end: () => unknown) => void}} t
- * @param {(socket: import('node:net').Socket) => void} onRequest called when a whole HTTP request has come
- * @param {(socket: import('node:net').Socket) => void} [onConnection] called when a connection has come
- * @returns {Promise<{url: string, connections: number, requests: number}>} with counts that go on
+ * @param {(socket: import('node:net').Socket) => void} onRequest called when a complete HTTP request has arrived
+ * @param {(socket: import('node:net').Socket) => void} [onConnection] called for each connection
+ * @returns {Promise<{url: string, connections: number, requests: number}>} the counts are updated as connections and
+ *     requests arrive
  */
 export async function startRawServer(t, onRequest, onConnection = () => {}) {
   const seen = { connections: 0, requests: 0 };
@@ -15,7 +16,7 @@ export async function startRawServer(t, onRequest, onConnection = () => {}) {
     seen.connections += 1;
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
-    socket.on('error', () => {}); // The other side may leave at any time.
+    socket.on('error', () => {}); // The client may disconnect at any time.
     onConnection(socket);
     let received = Buffer.alloc(0);
     socket.on('data', (data) => {
@@ -35,7 +36,7 @@ export async function startRawServer(t, onRequest, onConnection = () => {}) {
   return seen;
 }
 
-/** A server that stands where nobody may go: what counts is its `connections`. */
+/** A server to which the gateway must never connect. Tests check that its `connections` is 0. */
 export const startCanary = (t) => startRawServer(t, () => {}, (socket) => socket.destroy());
 
 function isWhole(bytes) {

@@ -1,4 +1,4 @@
-// No secret of a request, no stamp and no key comes out again, whatever goes wrong: not to the caller, not in the log.
+// Whatever fails, no error for the caller, no log and no audit record contains a secret of a request, a stamp or a key.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
@@ -14,7 +14,7 @@ const audit = await auditConfig(scratch({ after }));
 const { simulator, gateway } = await startStack({ after }, { config: { admin: ADMIN, audit } });
 beforeEach(() => simulator.reset());
 
-/** Everything that a gateway writes; of its audit what is new. Hashes are left out: they look like anything. */
+/** Everything that a gateway writes, and the new records of its audit log. Omits hashes, which may contain any text. */
 function watch(started, auditFile) {
   started.printed = '';
   started.child.stdout.on('data', (data) => (started.printed += data));
@@ -31,7 +31,7 @@ const printedByGateway = watch(gateway, audit.file);
 
 const submit = (parameters) => ({ organization_id: ORGANIZATION, parameters });
 
-/** Every field of a request that holds a secret, and a request with a secret in it. */
+/** Every request field that holds a secret, with a request that has a secret in this field. */
 const fields = [
   {
     field: 'Oauth2AuthenticateParameters.auth_code',
@@ -99,7 +99,7 @@ const oauth2 = {
   nonce: 'nonce',
 };
 
-/** Secrets that answers hold: errors have no room for them. */
+/** Secret fields of responses. No error can contain them. */
 const answerFields = [
   'Oauth2AuthenticateResult.oidc_token',
   'OauthResult.credential_bundle',
@@ -118,7 +118,7 @@ function secretText() {
   return made.at(-1);
 }
 
-/** Fails if `text` holds the secret or a piece of it that is long enough to be told from chance. */
+/** Fails if `text` contains the secret, or a piece of it that is too long for a coincidence. */
 function assertWithout(text, secret, where) {
   const pieces = new Set();
   for (let i = 0; i + PIECE <= text.length; ++i) pieces.add(text.slice(i, i + PIECE));
@@ -127,7 +127,7 @@ function assertWithout(text, secret, where) {
   }
 }
 
-/** All that the caller can see of an error, as bytes. */
+/** All parts of an error that the caller receives, as bytes. */
 function seenByCaller(error) {
   const entries = Object.entries(error.metadata.getMap());
   const parts = entries.map(([name, value]) => `${name}=${Buffer.from(value).toString('latin1')}`);
@@ -142,7 +142,7 @@ async function assertNotTold(method, request, secret, { from = gateway, printed 
   return error;
 }
 
-/** What an upstream might answer that repeats a text wherever there is room. */
+/** Responses of an upstream that repeats a text in every possible place. */
 function echoes(text) {
   const half = text.slice(0, text.length / 2);
   const violations = [text, half, `a.${text}[0]`, `"${text}"`].map((each) => ({ field: each, description: each }));
@@ -176,9 +176,9 @@ function echoes(text) {
     'in a redirect': answer(302, body, { Location: `https://127.0.0.1/${text}` }),
     'in headers': answer(404, '', { 'Content-Type': text, Warning: text }),
     'in a text': answer(400, text),
-    'in a 200 that cannot be read': answer(200, `{"activity": ${text}}`),
+    'in a 200 that cannot be parsed': answer(200, `{"activity": ${text}}`),
     'in a 200 with a member twice': answer(200, `{"${text}": 1, "${text}": "${text}"}`),
-    'in a 200 with something after it': answer(200, `{"activity": {}} ${text}`),
+    'in text after the JSON of a 200': answer(200, `{"activity": {}} ${text}`),
     'in a refused field': error({ code: 'INVALID_ARGUMENT', errorCode: 'REQUEST_INVALID', fieldViolations: 30 }),
     'in a denial': error({ code: 'PERMISSION_DENIED', policyDenied: true }),
     'in an unknown token': error({ code: 'NOT_FOUND', errorCode: 'INVALID_OIDC_TOKEN', errorCodeIn: 'both' }),
@@ -186,8 +186,8 @@ function echoes(text) {
   };
 }
 
-describe("a secret that upstream's answer repeats", { timeout: HANG_MS }, () => {
-  it('is looked for in every field that holds one', () => {
+describe("a secret that upstream's response repeats is not in the error or the log:", { timeout: HANG_MS }, () => {
+  it('these tests cover every field that holds a secret', () => {
     const folder = new URL('../../proto/stampgate/v1/', import.meta.url);
     const declared = readdirSync(folder).flatMap((name) => {
       const text = readFileSync(new URL(name, folder), 'utf8').replace(/\/\/.*/g, '');
@@ -216,7 +216,7 @@ describe("a secret that upstream's answer repeats", { timeout: HANG_MS }, () => 
     'that is long': () => randomBytes(3000).toString('base64url'),
     'that has every kind of character': () => `é"\\/\n\t${secretText()}😀<>&'%20${secretText()}`,
     'that is a number': () => String(randomBytes(6).readUIntBE(0, 6) + 1e14),
-    // Its name must be none that the log uses, or a piece of the text stands there by right.
+    // The member's name must not be a word of the log, which would then contain a piece of the secret legitimately.
     'that is JSON': () => JSON.stringify({ canary: secretText() }),
   };
   for (const [name, make] of Object.entries(shapes)) {
@@ -228,7 +228,7 @@ describe("a secret that upstream's answer repeats", { timeout: HANG_MS }, () => 
           const escaped = JSON.stringify(secret).slice(1, -1);
           const fault = echoes(secret)[place];
           simulator.addFaults([fault.status === 200 ? echoes(escaped)[place] : fault]);
-          // What is not ASCII stands in errors as UTF-8.
+          // Errors contain text beyond ASCII as UTF-8.
           await assertNotTold(method, request(secret), Buffer.from(secret).toString('latin1'));
           assert.equal(simulator.pendingFaults(), 0);
         }
@@ -236,7 +236,7 @@ describe("a secret that upstream's answer repeats", { timeout: HANG_MS }, () => 
     }
   }
 
-  it('is struck out whole, however short it is', async () => {
+  it('a very short secret is removed completely', async () => {
     for (const secret of ['~', 'q~', '7~3', 'Zq~7', 'a~b~c~d']) {
       for (const { method, request } of fields) {
         simulator.addFaults([echoes(secret)['all over a 400']]);
@@ -246,7 +246,7 @@ describe("a secret that upstream's answer repeats", { timeout: HANG_MS }, () => 
     }
   });
 
-  it('is struck out as a JSON number too, of a general operation', async () => {
+  it('a secret of a general operation is removed also if it is a JSON number', async () => {
     for (const { method, request } of fields.filter(({ method: name }) => name.startsWith('General'))) {
       const secret = '730155529148007';
       const message = { ...request('x'), parameters: `{"pin": [${secret}]}` };
@@ -255,14 +255,14 @@ describe("a secret that upstream's answer repeats", { timeout: HANG_MS }, () => 
     }
   });
 
-  it('leaves the rest of the words', async () => {
+  it('the rest of the message remains', async () => {
     const secret = secretText();
     simulator.addFaults([{ kind: 'status', status: 400, body: JSON.stringify({ message: `token ${secret} is old` }) }]);
     const error = await gateway.refusal(fields[2].method, fields[2].request(secret));
     assert.equal(error.details, 'token [secret] is old');
   });
 
-  it('is not told by something that does not speak HTTP either', async (t) => {
+  it('an upstream that does not speak HTTP does not reveal the secret either', async (t) => {
     for (const shape of [
       (text) => text,
       (text) => `HTTP/1.1 ${text}\r\n\r\n`,
@@ -282,7 +282,7 @@ describe("a secret that upstream's answer repeats", { timeout: HANG_MS }, () => 
   });
 });
 
-describe('a secret in a request that the gateway refuses', { timeout: HANG_MS }, () => {
+describe('a secret in a request that the gateway refuses is not in the error or the log:', { timeout: HANG_MS }, () => {
   for (const { field, method, request } of fields) {
     it(`${field}, in bytes that cannot be decoded`, async () => {
       const secret = secretText();
@@ -291,7 +291,7 @@ describe('a secret in a request that the gateway refuses', { timeout: HANG_MS },
         bytes.subarray(0, bytes.length - 3),
         Buffer.concat([bytes, Buffer.from([0xff])]),
         Buffer.concat([Buffer.from(secret), bytes]),
-        // The same length, but no UTF-8.
+        // The bytes have the same length, but are not UTF-8.
         Buffer.from(bytes.map((byte, i) => (i === bytes.indexOf(secret) + 20 ? 0xff : byte))),
         Buffer.concat([bytes, Buffer.from([0xfa, 0x7f, secret.length]), Buffer.from(secret)]),
       ]) {
@@ -307,7 +307,7 @@ describe('a secret in a request that the gateway refuses', { timeout: HANG_MS },
     });
   }
 
-  it('in text that is no JSON', async () => {
+  it('in text that is not JSON', async () => {
     const secret = secretText();
     const texts = [
       secret,
@@ -323,7 +323,7 @@ describe('a secret in a request that the gateway refuses', { timeout: HANG_MS },
     for (const { method, request } of fields.filter(({ method: name }) => name.startsWith('General'))) {
       for (const parameters of texts) {
         const message = { ...request('x'), parameters };
-        // A submit's parameters may hold any names, a query's stand at the top.
+        // A submit's parameters may have any names. A query's parameters are at the top level of the body.
         if (method.endsWith('SubmitOperation') && parameters.includes('"organizationId"')) continue;
         await assertNotTold(method, message, secret);
       }
@@ -343,7 +343,7 @@ describe('a secret in a request that the gateway refuses', { timeout: HANG_MS },
 });
 
 describe('what the gateway prints', { timeout: HANG_MS }, () => {
-  it('has no stamp, no key and no secret of calls that went well', async (t) => {
+  it('has no stamp, no key and no secret of successful calls', async (t) => {
     const own = await auditConfig(scratch(t));
     const stack = await startStack(t, { simulator: { references: 'any' }, config: { audit: own } });
     const watched = watch(stack.gateway, own.file);
@@ -359,7 +359,7 @@ describe('what the gateway prints', { timeout: HANG_MS }, () => {
     await stack.gateway.stop();
     const all = watched();
     const printed = () => all;
-    assert.ok(all.includes('"event":"stopped"'), 'the log was read to its end');
+    assert.ok(all.includes('"event":"stopped"'), 'the test has not read the whole log');
     assert.ok(all.includes('"kind":"stop"'), 'and the audit');
     assertWithout(printed(), secret, 'the output');
     assertWithout(printed(), apiKeyNamed('gateway p256').privateKey, 'the output');
@@ -374,7 +374,7 @@ describe('what the gateway prints', { timeout: HANG_MS }, () => {
 });
 
 describe('the metrics', () => {
-  it('have nothing of all that', async () => {
+  it('contain no stamp, no key and no secret', async () => {
     const { text } = await metricsOf(gateway);
     assert.ok(made.length > 100);
     for (const secret of made) assertWithout(text, secret, 'the metrics');

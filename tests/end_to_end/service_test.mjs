@@ -1,4 +1,4 @@
-// The server itself: health, reflection, the operator's name, and how it ends.
+// The gRPC server: health, reflection, the operator's name, and the end of the process.
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { code, connect, methods } from '../clients/gateway.mjs';
@@ -18,13 +18,13 @@ describe('health and reflection', async () => {
     }
   });
 
-  test('of a service that is not there, health knows nothing', async () => {
+  test('health returns NOT_FOUND for an unknown service', async () => {
     await assert.rejects(checkHealth(gateway.client, 'stampgate.v1.Nothing'), { code: code.NOT_FOUND });
   });
 
   test('reflection lists every service', async () => {
     const standard = ['grpc.health.v1.Health', 'grpc.reflection.v1alpha.ServerReflection'];
-    // Health is part of gRPC; some versions list it, some do not.
+    // gRPC itself serves health. Some versions list it, others do not.
     const listed = (await listServices(gateway.client)).filter((name) => name !== standard[0]);
     assert.deepEqual(listed, [standard[1], ...SERVICES]);
   });
@@ -49,14 +49,14 @@ describe('health and reflection', async () => {
     assert.deepEqual(health.service[0].method.map(({ name }) => name), ['Check', 'Watch']);
   });
 
-  test('a method that is not there is UNIMPLEMENTED', async () => {
+  test('an unknown method ends with UNIMPLEMENTED', async () => {
     const definition = { ...methods.get('PolicyService/GetPolicy'), path: '/stampgate.v1.PolicyService/GetNothing' };
     methods.set('PolicyService/GetNothing', definition);
     const error = await gateway.refusal('PolicyService/GetNothing', {});
     assert.equal(error.code, code.UNIMPLEMENTED);
   });
 
-  test('a compressed message is not taken: it would be inflated before it is measured', async (t) => {
+  test('a compressed message is refused, because gRPC would inflate it before checking its size', async (t) => {
     const client = connect(gateway.address, { 'grpc.default_compression_algorithm': 2 });
     t.after(() => client.close());
     const request = { organization_id: ORGANIZATION, policy_id: identifier(6).repeat(100) };
@@ -77,7 +77,7 @@ describe("the operator's name", () => {
     assert.equal(unrecognized, undefined);
   });
 
-  test("if it is not upstream's, nothing is lost all the same", async (t) => {
+  test("if it differs from upstream's, the gateway still returns the keys", async (t) => {
     const { gateway } = await startStack(t, { simulator: { operator: 'other' } });
     const { keys, unrecognized } = await gateway.call('WebhookService/GetWebhookKeySet', {});
     assert.equal(keys[0].signature_algorithm, undefined);
@@ -88,7 +88,7 @@ describe("the operator's name", () => {
   });
 });
 
-describe('the end', () => {
+describe('the end of the process', () => {
   const rename = (gateway, organization_name) =>
     gateway.call('OrganizationService/UpdateOrganizationName', {
       organization_id: ORGANIZATION,
@@ -96,7 +96,7 @@ describe('the end', () => {
     });
 
   for (const signal of ['SIGTERM', 'SIGINT']) {
-    test(`an idle gateway ends at ${signal}`, async (t) => {
+    test(`an idle gateway ends after ${signal}`, async (t) => {
       const { gateway } = await startStack(t);
       await rename(gateway, 'n');
       assert.deepEqual(await gateway.stop(signal), { status: 0, signal: null });
@@ -115,7 +115,7 @@ describe('the end', () => {
     gateway.child.kill('SIGTERM');
     const late = connect(gateway.address);
     t.after(() => late.close());
-    // A connection that still gets in has no call in flight, and is closed.
+    // A connection that the gateway still accepts has no call in flight, so the gateway closes it.
     for (let status; status !== code.UNAVAILABLE; ) {
       status = await checkHealth(late).then(() => code.OK, (error) => error.code);
       assert.ok([code.OK, code.UNAVAILABLE].includes(status), String(status));
@@ -136,7 +136,7 @@ describe('the end', () => {
     assert.deepEqual(await gateway.exited, { status: 0, signal: null });
   });
 
-  test('calls that outlive the grace are told how they stand', { timeout: HANG_MS }, async (t) => {
+  test('calls that last longer than calls.drain_grace end with an error that states their outcome', { timeout: HANG_MS }, async (t) => {
     const { simulator, gateway } = await startStack(t, { config: { calls: { drain_grace: '2s' } } });
     simulator.addFaults([{ kind: 'slow', untilReleased: true, times: 2 }]);
     const query = { organization_id: ORGANIZATION, policy_id: identifier(6) };
@@ -150,15 +150,15 @@ describe('the end', () => {
     await simulator.waitFor({ held: 2 });
     gateway.child.kill('SIGTERM');
     const [submit, read] = await Promise.all(held);
-    // Whoever repeated the submit as it was, which UNAVAILABLE would ask for, might act twice.
+    // After UNAVAILABLE a client would repeat the submit, which could then be carried out twice.
     assert.deepEqual([submit.code, submit.info.reason], [code.UNKNOWN, 'OUTCOME_UNKNOWN']);
     assert.ok(submit.info.metadata.timestamp_ms);
     assert.deepEqual([read.code, read.info.reason], [code.UNAVAILABLE, 'SHUTTING_DOWN']);
     assert.deepEqual(await gateway.exited, { status: 0, signal: null });
   });
 
-  // Ten seconds are less than the grace that calls have: a watcher does not use it up.
-  test('who watches its health hears of it, and keeps nobody waiting', { timeout: 10_000 }, async (t) => {
+  // Ten seconds are less than calls.drain_grace: the gateway does not wait that long for a watcher.
+  test('a client that watches health gets NOT_SERVING, and does not delay the end', { timeout: 10_000 }, async (t) => {
     const { gateway } = await startStack(t);
     const watch = watchHealth(gateway.client, SERVICES[0]);
     const statuses = [];
@@ -174,7 +174,7 @@ describe('the end', () => {
     assert.equal((await gateway.exited).status, 0);
   });
 
-  test('a gateway that nobody ever called ends as well', async (t) => {
+  test('a gateway that never received a call ends too', async (t) => {
     const { simulator, gateway } = await startStack(t);
     assert.equal((await gateway.stop()).status, 0);
     assert.equal(simulator.stats().connections, 0);

@@ -1,6 +1,6 @@
-// Subscribers that do not read, or vanish: they cost the gateway little, and the others get every event.
+// Subscribers that do not read, or disconnect: they use little memory, and the other subscribers receive every event.
 //
-// STAMPGATE_LONG=1: 100,000 events in place of 10,000. Memory is not measured in a sanitizer's build.
+// With STAMPGATE_LONG=1 the test uses 100,000 events instead of 10,000. Memory is not measured in a sanitizer's build.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http2 from 'node:http2';
@@ -17,9 +17,9 @@ import { EARLIEST, LATEST, Subscriber, idsOf } from './subscriber.mjs';
 const timeout = LONG ? 10 * HANG_MS : 2 * HANG_MS;
 const MEBIBYTE = 1 << 20;
 
-/** A subscription as bytes on a connection of its own: what comes is not read unless somebody reads `call`. */
+/** A subscription over raw HTTP/2 on a connection of its own. Received bytes stay unread until a test reads `call`. */
 class RawSubscriber {
-  /** @param {{windowBytes?: number}} [options] how much the gateway may send of the call before it is read */
+  /** @param {{windowBytes?: number}} [options] the number of bytes that the gateway may send before the client reads */
   constructor(gateway, request, { windowBytes = 65_535 } = {}) {
     const [host, port] = gateway.address.split(':');
     this.socket = connect(Number(port), host);
@@ -41,7 +41,7 @@ class RawSubscriber {
     this.call.end(Buffer.concat([head, message]));
   }
 
-  /** Resolves to a subscription whose first message has come. */
+  /** Resolves to a subscription when its first message has arrived. */
   static async start(gateway, request) {
     const subscriber = new RawSubscriber(gateway, request);
     const { call, socket } = subscriber;
@@ -57,7 +57,7 @@ class RawSubscriber {
 describe('subscribers that never read', () => {
   const EVENTS = LONG ? 100_000 : 10_000;
 
-  /** Sends so many events as fast as this process can, a thousand at a time. Calls `onThousand` after each. */
+  /** Sends `count` events as fast as this process can. Calls `onThousand` after each thousand. */
   async function store({ simulator, gateway }, first, count, onThousand) {
     for (let next = first; next < first + count; next += 1000) {
       const requests = Array.from({ length: 1000 }, (_, index) =>
@@ -69,13 +69,13 @@ describe('subscribers that never read', () => {
     }
   }
 
-  test('cost little memory, and the one that reads gets everything', { timeout }, async (t) => {
+  test('use little memory, and a subscriber that reads receives every event', { timeout }, async (t) => {
     const stack = await startEventStack(t, { config: { admin: ADMIN } });
     const { gateway } = stack;
     const stalled = [];
     t.after(() => stalled.forEach(({ socket }) => socket.destroy()));
     const stall = (request) => {
-      // Half of them take not even the first message.
+      // Half of the subscribers do not even read the first message.
       for (let count = 0; count < 25; ++count) {
         stalled.push(new RawSubscriber(gateway, request, { windowBytes: count % 2 === 0 ? 20_000 : 10 }));
       }
@@ -96,7 +96,7 @@ describe('subscribers that never read', () => {
     assert.equal(new Set(idsOf(await all)).size, EVENTS);
     assert.deepEqual(honest.left(), []);
     look();
-    // They have been there all the time, and flow control was what held them up.
+    // The stalled subscribers stayed connected all the time, and flow control has stopped their messages.
     for (const { socket, call } of stalled) {
       assert.ok(!socket.destroyed && !call.closed);
       assert.ok(socket.bytesRead < 25_000, `${socket.bytesRead}`);
@@ -108,20 +108,21 @@ describe('subscribers that never read', () => {
     const lag = async () => (await metricsOf(gateway)).get('stampgate_subscriber_lag_events');
     await until(async () => (await lag()) > EVENTS / 2, 'the metrics show how far they are behind');
 
-    // Who begins to read in the end gets it all, too.
+    // A subscriber that begins to read only now receives every event too.
     const late = stalled[25].call;
     let bytes = 0;
     late.on('data', (data) => (bytes += data.length));
-    await until(() => bytes > EVENTS * 300, 'the log has come');
+    await until(() => bytes > EVENTS * 300, 'the whole log has arrived');
   });
 });
 
-describe('subscribers that vanish', () => {
+describe('subscribers that disconnect', () => {
   const CUTS = 200;
   const MOST = 20;
 
-  test('leave nothing behind', { timeout }, async (t) => {
-    // A call whose end goes unnoticed until its next heartbeat is there for the whole test.
+  test('do not keep places, connections or memory', { timeout }, async (t) => {
+    // If the gateway noticed the end of a call only at the next heartbeat, the call would keep its place for the whole
+    // test.
     const events = { max_subscribers: MOST, heartbeat_interval: '10m' };
     const { simulator, gateway } = await startEventStack(t, { events });
     const { ids, done } = simulator.webhooks.sendMany({ count: 100, bodyBytes: 2000 });
@@ -130,7 +131,7 @@ describe('subscribers that vanish', () => {
     const { pid } = gateway.child;
     const descriptors = descriptorsOf(pid);
 
-    /** Starts a subscription, again until there is a place. */
+    /** Starts a subscription. Retries until the gateway accepts it. */
     const place = async (start) => {
       const end = Date.now() + HANG_MS / 3;
       for (;;) {
@@ -138,7 +139,7 @@ describe('subscribers that vanish', () => {
           return await start();
         } catch (error) {
           assert.equal(error.info?.reason ?? error.message, 'TOO_MANY_SUBSCRIBERS');
-          assert.ok(Date.now() < end, 'the place of a subscriber that has gone is still taken');
+          assert.ok(Date.now() < end, 'a disconnected subscriber still has its place');
         }
       }
     };
@@ -157,7 +158,7 @@ describe('subscribers that vanish', () => {
     t.diagnostic(`${Math.round(grown / 1024)} KiB more`);
     if (!isSanitized()) assert.ok(grown < 16 * MEBIBYTE, `${grown} bytes more`);
 
-    // As many as there may be get a place.
+    // The gateway accepts new subscribers up to the limit.
     const next = [];
     while (next.length < MOST) next.push(await place(() => Subscriber.start(gateway, LATEST)));
     for (const { call } of next) call.cancel();

@@ -1,4 +1,4 @@
-// A small filesystem that only a gateway's own mount namespace has.
+// A small filesystem that is mounted only in the gateway's own mount namespace.
 import { spawnSync } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,15 +6,15 @@ import { binary } from '../paths.mjs';
 
 const mount = (mebibytes, path) => `mount -t tmpfs -o size=${mebibytes}m tmpfs '${path}'`;
 
-/** Why this machine cannot do it, or false. */
+/** The reason why this machine cannot mount such a filesystem, or false. */
 export function reasonToSkip() {
   const { status, error, stderr } = spawnSync('unshare', ['-rm', 'sh', '-c', mount(1, '/mnt')], { encoding: 'utf8' });
   return status === 0 ? false : `no filesystem can be mounted in a namespace: ${error ?? stderr.trim()}`;
 }
 
 /**
- * Prepares a disk so large for a gateway: `command` runs it there, `inside` is the disk's path as the gateway sees it,
- * and `seenFrom(gateway)` as we do.
+ * Prepares a disk of this size for a gateway. `command` starts the gateway with the disk mounted, `inside` is the
+ * disk's path for the gateway, and `seenFrom(gateway)` is its path for the test.
  */
 export function smallDisk(folder, mebibytes) {
   const inside = join(folder, 'disk');
@@ -27,7 +27,7 @@ export function smallDisk(folder, mebibytes) {
   return { inside, command, seenFrom: (gateway) => `/proc/${gateway.child.pid}/root${inside}` };
 }
 
-/** Takes all the room that is left, but for some bytes. */
+/** Writes a file that fills the disk except for `left` bytes. */
 export function fill(path, left) {
   const file = openSync(path, 'a');
   let size = 0;

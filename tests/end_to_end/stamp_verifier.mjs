@@ -1,4 +1,5 @@
-// Verifies stamps with a library that shares nothing with the gateway. A worker: it gets its batch with its start.
+// Verifies stamps with a library that shares no code with the gateway. Runs as a worker, and gets its batch as
+// workerData.
 import { createHash } from 'node:crypto';
 import { parentPort, workerData } from 'node:worker_threads';
 import { load } from '../clients/packages.mjs';
@@ -9,7 +10,7 @@ const { secp256k1 } = load('@noble/curves/secp256k1');
 
 const sha256 = (bytes) => createHash('sha256').update(bytes).digest();
 
-// The service takes both halves of the range of S, so either will do.
+// The service accepts high and low values of S, so this verifier does too.
 const ecdsa = (curve) => (signature, body, publicKey) =>
   curve.verify(curve.Signature.fromDER(signature), sha256(body), publicKey, { lowS: false });
 
@@ -19,7 +20,7 @@ const SCHEMES = {
   ed25519: ['SIGNATURE_SCHEME_TK_API_ED25519', (signature, body, key) => ed25519.verify(signature, body, key)],
 };
 
-/** What is wrong with a stamp over the body, if anything is. */
+/** The fault of a stamp over the body, or undefined. */
 function faultOf(stamp, body, { curve, publicKey }) {
   const [scheme, verify] = SCHEMES[curve];
   if (!/^[A-Za-z0-9_-]+$/.test(stamp)) return 'is not base64url without padding';

@@ -1,4 +1,4 @@
-// 10,000 stamps of the gateway's own stamper under an independent library.
+// Verifies 10,000 stamps of the gateway's stamper with an independent library.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
@@ -7,7 +7,7 @@ import { binary } from '../paths.mjs';
 import { apiKeyNamed } from '../simulator/testing.mjs';
 import { run, scratch, writeKey } from './harness.mjs';
 
-/** Bodies of 0 to 255 bytes, all bytes occurring, the same ones in each run. */
+/** Bodies of 0 to 255 bytes that contain all byte values, the same in each run. */
 const bodyInHex = (curve, i) => {
   const block = (n) => createHash('sha512').update(`${curve} ${i} ${n}`).digest('hex');
   return [0, 1, 2, 3].map(block).join('').slice(0, 2 * (i % 256));
@@ -24,7 +24,7 @@ async function stampsOf(bodies, file) {
   return stamps;
 }
 
-/** The faults that a worker of its own finds. */
+/** Verifies the stamps in a worker. Resolves to the faults. */
 function faultsOf(stamps, bodies, key) {
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL('stamp_verifier.mjs', import.meta.url), { workerData: { stamps, bodies, key } });
@@ -48,7 +48,7 @@ for (const [curve, count] of [
       faultsOf(stamps.slice(half), bodies.slice(half), key),
     ]);
     assert.deepEqual(faults.flat(), []);
-    // A verifier that takes everything proves nothing.
+    // Checks that the verifier detects stamps of other bodies.
     const shifted = await faultsOf(stamps.slice(0, 10), bodies.slice(1, 11), key);
     assert.deepEqual(shifted, Array(10).fill('does not verify'));
   });

@@ -1,4 +1,4 @@
-// A gateway that is killed in the middle of submits: a caller who repeats with the same key gets one activity each.
+// The gateway is killed during submits. A caller that repeats a submit with the same key gets one activity for it.
 //
 // STAMPGATE_SEED=... chooses other moments.
 import assert from 'node:assert/strict';
@@ -12,24 +12,24 @@ import { Random } from './random.mjs';
 const METHOD = 'OrganizationService/UpdateOrganizationName';
 const KILLS = isSanitized() ? 20 : 200;
 
-/** What upstream has seen of the request, which it knows by this name. */
+/** The requests that upstream has received for the submit with this name. */
 const seenOf = (simulator, name) =>
   simulator
     .requests()
     .filter(({ path }) => path.includes('/submit/'))
     .filter(({ body }) => JSON.parse(body).parameters.organizationName === name);
 
-/** Resolves at a random moment of a submit: by turns of the event loop, or when upstream has it and does not answer. */
+/** Resolves at a random moment of a submit: after `turns` of the event loop, or when upstream holds the request. */
 async function moment(simulator, { turns, isHeld }) {
   if (isHeld) return until(() => simulator.stats().held > 0, 'upstream has the request');
   for (let turn = 0; turn < turns; ++turn) await new Promise(setImmediate);
 }
 
-test('killed in the middle of a submit, it is carried out once', { timeout: 10 * HANG_MS }, async (t) => {
+test('a submit is carried out once although the gateway is killed during it', { timeout: 10 * HANG_MS }, async (t) => {
   const random = new Random(t);
   const stack = await Stack.make(t, { withStore: true });
   const { simulator, machine } = stack;
-  // Kills before upstream had the request, after that, and after the answer.
+  // Counts kills before upstream received the request, after that, and after the caller got the response.
   const counts = { before: 0, after: 0, answered: 0 };
   await stack.start();
   for (let kill = 0; kill < KILLS; ++kill) {
@@ -46,7 +46,8 @@ test('killed in the middle of a submit, it is carried out once', { timeout: 10 *
     if (plan.isPowerCut) machine.cutPower(random);
     simulator.clearFaults();
     simulator.release();
-    // A crash leaves timestamps of some seconds unused; so fast a row of crashes would wait for them.
+    // After each crash the timestamps begin further ahead of the clock. Advances the clock so that submits are not
+    // refused.
     stack.passTime(stack.behindMs);
     await stack.start();
 

@@ -1,4 +1,4 @@
-// The timestampMs of submits: it keeps equal calls apart, and brings a repeated call back to its activity.
+// The timestampMs of submits: it distinguishes equal calls, and returns the activity of a repeated call.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { code } from '../clients/gateway.mjs';
@@ -17,8 +17,8 @@ const requestOf = (organization_name, timestamp_ms) => ({
 const { simulator, gateway } = await startStack({ after });
 
 /**
- * One of a hundred replicas has a hundredth of the values, ten in the second ahead: so few that any machine is fast
- * enough to use them up.
+ * A gateway that is one of a hundred replicas. It has ten timestamps for each second, so few that a test on any machine
+ * can use them up.
  */
 const small = await startGateway({ after }, simulator, { replica: { index: 7, count: 100 } });
 
@@ -26,7 +26,7 @@ beforeEach(() => simulator.clearRequests());
 
 const sentTimestamps = () => simulator.requests().map(({ body }) => Number(JSON.parse(body).timestampMs));
 
-/** A gateway begins with values a second ahead, later than all it gave before a restart. This waits for that time. */
+/** Waits a second. A started gateway chooses timestamps a second ahead, later than all those before its restart. */
 async function hasCaughtUp(which) {
   for (let i = 0; ; i += 1) {
     simulator.clearRequests();
@@ -42,7 +42,7 @@ function ifNotExhausted(error) {
 
 before(() => hasCaughtUp(gateway));
 
-test('300 equal calls at once are 300 activities, none of them more than a second ahead', async () => {
+test('300 equal concurrent calls create 300 activities, with timestamps at most a second ahead', async () => {
   const started = Date.now();
   const calls = await Promise.all(
     Array.from({ length: 300 }, async () => {
@@ -60,12 +60,12 @@ test('300 equal calls at once are 300 activities, none of them more than a secon
   assert.deepEqual(sentTimestamps().sort(), calls.map(({ timestampMs }) => timestampMs).sort());
 });
 
-test('calls that differ may have one time', async () => {
+test('different calls may have the same timestamp', async () => {
   await Promise.all(Array.from({ length: 50 }, (_, i) => gateway.call(METHOD, requestOf(`differs ${i}`))));
   for (const timestampMs of sentTimestamps()) assert.ok(timestampMs <= Date.now());
 });
 
-test("a caller's time makes a repeated call the same bytes and the same activity", async () => {
+test("with the caller's timestamp, a repeated call sends the same bytes and returns the same activity", async () => {
   const request = requestOf('repeated', Date.now() - 60_000);
   const first = await gateway.call(METHOD, request);
   const second = await gateway.call(METHOD, request);
@@ -76,7 +76,7 @@ test("a caller's time makes a repeated call the same bytes and the same activity
 });
 
 for (const timestampMs of ['0', '9007199254740993', '18446744073709551615']) {
-  test(`a caller's time goes out as it is, and upstream judges it: ${timestampMs}`, async () => {
+  test(`the gateway sends the caller's timestamp unchanged, and upstream decides about it: ${timestampMs}`, async () => {
     const error = await gateway.refusal(METHOD, requestOf('n', timestampMs));
     assert.equal(JSON.parse(simulator.requests()[0].body).timestampMs, timestampMs);
     assert.equal(error.code, code.INVALID_ARGUMENT);
@@ -85,7 +85,7 @@ for (const timestampMs of ['0', '9007199254740993', '18446744073709551615']) {
   });
 }
 
-test('replicas choose from disjoint values', async (t) => {
+test('replicas choose from disjoint sets of timestamps', async (t) => {
   const replicas = await Promise.all(
     [0, 1, 2].map((index) => startGateway(t, simulator, { replica: { index, count: 3 } })),
   );
@@ -101,12 +101,12 @@ test('replicas choose from disjoint values', async (t) => {
   assert.equal(new Set(await Promise.all(calls.flat())).size, 150);
 });
 
-describe('more equal calls at once than there are values', () => {
+describe('equal concurrent calls beyond the available timestamps', () => {
   const VALUES = 10;
 
   before(() => hasCaughtUp(small));
 
-  test('are refused without a request, and told when to come back', async () => {
+  test('are refused with RetryInfo, and nothing is sent', async () => {
     const outcomes = await Promise.all(
       Array.from({ length: 30 * VALUES }, () => small.call(METHOD, requestOf('many')).catch((error) => error)),
     );
@@ -118,7 +118,7 @@ describe('more equal calls at once than there are values', () => {
       assert.equal(error.code, code.RESOURCE_EXHAUSTED);
       assert.deepEqual([error.info.domain, error.info.reason], ['stampgate', 'TIMESTAMPS_EXHAUSTED']);
       const { seconds = 0, nanos } = error.retryInfo.retry_delay;
-      // This replica gets a value back every 100 ms.
+      // A new timestamp becomes available every 100 ms.
       const delayNs = Number(seconds) * 1e9 + nanos;
       assert.ok(delayNs > 0 && delayNs <= 100e6, `a delay of ${delayNs} ns is not true`);
     }
@@ -126,20 +126,20 @@ describe('more equal calls at once than there are values', () => {
     assert.equal(new Set(sentTimestamps()).size, served.length);
   });
 
-  test('do not keep a different call from being served', async () => {
+  test('do not affect a different call', async () => {
     await small.call(METHOD, requestOf('another'));
     assert.equal(sentTimestamps()[0] % 100, 7);
   });
 
-  test('are served again when the clock has gone on', { timeout: HANG_MS }, async () => {
+  test('are carried out after the clock has advanced', { timeout: HANG_MS }, async () => {
     for (let served = 0; served < 3; ) {
       served += await small.call(METHOD, requestOf('many')).then(() => 1, ifNotExhausted) ?? 0;
     }
   });
 });
 
-test('a value that a caller has set is not chosen', { timeout: HANG_MS }, async (t) => {
-  // This replica has one value in each second, so what it would choose next is known.
+test('the gateway does not choose a timestamp that a caller has set', { timeout: HANG_MS }, async (t) => {
+  // This replica has one timestamp in each second, so the test knows which one it would choose next.
   const single = await startGateway(t, simulator, { replica: { index: 0, count: 1000 } });
   await hasCaughtUp(single);
   const next = Math.ceil((Date.now() + 1) / 1000) * 1000;

@@ -1,4 +1,4 @@
-// Those who read events, in tests: a subscription message by message or event by event, and the whole log in pages.
+// Reads events in tests: a subscription message by message or event by event, or the whole log in pages.
 import { described } from './failures.mjs';
 
 export const EARLIEST = { end: 'LOG_END_EARLIEST' };
@@ -11,7 +11,7 @@ export class Subscriber {
   #messages;
   #events = [];
 
-  /** Resolves when its first message has come, which is then `first`: from here on it misses nothing. */
+  /** Subscribes. Resolves when the first message, `first`, has arrived: the subscription misses no event after that. */
   static async start(gateway, request = LATEST) {
     const subscriber = new Subscriber(gateway, request);
     subscriber.first = await subscriber.message();
@@ -29,13 +29,13 @@ export class Subscriber {
     return { events: [], ...value };
   }
 
-  /** The next events, so many. What comes with them is kept for later. */
+  /** The next `count` events. Further events of the same messages are kept for the next call. */
   async events(count) {
     while (this.#events.length < count) this.#events.push(...(await this.message()).events);
     return this.#events.splice(0, count);
   }
 
-  /** Reads on to the error that ends the call, as described() has it. */
+  /** Reads until an error ends the call. Resolves to the error, as described() returns it. */
   async failure() {
     try {
       for (;;) this.#events.push(...(await this.message()).events);
@@ -44,7 +44,7 @@ export class Subscriber {
     }
   }
 
-  /** Events that have come and were not taken. */
+  /** The received events that events() has not returned yet. */
   left() {
     return this.#events.splice(0);
   }
@@ -55,7 +55,7 @@ export class Subscriber {
   }
 }
 
-/** Every page of ListEvents, to the one that says it is the last. */
+/** Every page of ListEvents up to the last one. */
 export async function pagesOf(gateway, request = EARLIEST) {
   const { filter, page_size } = request;
   const pages = [];
@@ -65,5 +65,5 @@ export async function pagesOf(gateway, request = EARLIEST) {
   }
 }
 
-/** Every event of the log, or of what `request` asks for. */
+/** Every event of the log, or those that `request` selects. */
 export const listAll = async (gateway, request) => (await pagesOf(gateway, request)).flatMap(({ events }) => events);

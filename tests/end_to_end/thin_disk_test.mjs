@@ -1,9 +1,10 @@
-// A real ext4 whose device runs full under it: the kernel forgets what it could not write. What was acknowledged
-// afterwards is there after a power cut, and what was acknowledged before is there or reported as lost.
+// The event log on an ext4 filesystem whose device runs out of space: the kernel discards pages that it could not
+// write. After a power cut, events that were acknowledged after this fault are in the log. Events that were
+// acknowledged before it are in the log or reported as lost.
 //
-// The filesystem lies in a file on a small tmpfs. When that is full, writes to the device fail; the last that succeeds
-// does so too early, because Linux's loop device takes a part of a write for all of it. STAMPGATE_LONG=1: ten
-// disks in place of two. STAMPGATE_SEED=... chooses other moments.
+// The filesystem is in a file on a small tmpfs. When the tmpfs is full, writes to the device fail. Linux's loop device
+// even reports success for the last write if it wrote only a part of it. With STAMPGATE_LONG=1 the test uses ten disks
+// instead of two. STAMPGATE_SEED=... chooses other moments.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -20,11 +21,11 @@ import { fill } from './small_disk.mjs';
 import { EARLIEST, idsOf } from './subscriber.mjs';
 
 const IMAGE_MEBIBYTES = 64;
-// Where the filesystem's own blocks and its journal lie. They have room from the start: it is the log's pages that find
-// none, and the filesystem goes on.
+// The size of the filesystem's own blocks and its journal. They get space from the start, so only writes of the log
+// fail, and the filesystem continues to work.
 const OWN_MEBIBYTES = 10;
 
-/** A mount namespace, as long as a process of ours lives in it; resolves when \`script\` has run there. */
+/** Creates a mount namespace and keeps a process in it. Resolves when `script` has run there. */
 async function startNamespace(script) {
   const child = spawn('unshare', ['-m', 'sh', '-c', `set -e\n${script}\necho ready\nexec cat`], {
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -39,7 +40,7 @@ async function startNamespace(script) {
   return { child, ready, errors, root: `/proc/${child.pid}/root` };
 }
 
-/** The script that makes a filesystem in a file on a tmpfs of so many mebibytes, and mounts it. */
+/** A script that makes a filesystem in a file on a tmpfs of this size, and mounts it. */
 const thinDisk = (folder, mebibytes) => `
 mount -t tmpfs -o size=${mebibytes}m tmpfs '${folder}/thin'
 truncate -s ${IMAGE_MEBIBYTES}M '${folder}/thin/image'
@@ -60,7 +61,7 @@ async function reasonToSkip() {
 
 const skip = await reasonToSkip();
 
-/** Ids of all events, and how many are reported as lost. */
+/** The ids of all events, and the number of events that are reported as lost. */
 async function listAround(gateway) {
   const ids = [];
   let lost = 0;
@@ -80,7 +81,7 @@ async function listAround(gateway) {
   }
 }
 
-test('a device that runs full takes nothing in silence', { skip, timeout: 10 * HANG_MS }, async (t) => {
+test('if the device runs out of space, no acknowledged event is lost without a report', { skip, timeout: 10 * HANG_MS }, async (t) => {
   const random = new Random(t);
   for (let disk = LONG ? 10 : 2; disk > 0; --disk) await runFullAndCut(t, random);
 });
@@ -111,7 +112,7 @@ async function runFullAndCut(t, random) {
   const gateway = await start('disk');
   const load = webhooks.sendMany({ count: 100_000, concurrency: 8, bodyBytes: 1000 + random.below(3000) });
   await until(() => load.acknowledged.size > 50 + random.below(200), 'events are stored');
-  // A thin device: its blocks are there when they are first written, if there is room.
+  // A thin device: a block gets space when it is first written, if the tmpfs has any.
   const ballast = join(root, folder, 'thin', 'ballast');
   fill(ballast, random.below(1 << 19));
   const { status } = await gateway.exited;
@@ -119,7 +120,7 @@ async function runFullAndCut(t, random) {
   const before = new Set(load.acknowledged.keys());
   rmSync(ballast);
 
-  // The same system goes on: what it could not write it may still show. It may also have to be mounted again.
+  // The kernel keeps running and may still return pages that it could not write. The filesystem may need a new mount.
   let restarted = await start('disk').catch(() => null);
   for (let tries = 0; restarted === null && tries < 3; tries += 1) {
     inside('sh', '-c', `umount '${folder}/disk' && mount -o loop '${folder}/thin/image' '${folder}/disk'`);
@@ -127,7 +128,7 @@ async function runFullAndCut(t, random) {
   }
   assert.notEqual(restarted, null);
   await until(() => load.acknowledged.size > before.size + 20 + random.below(50), 'events are stored again');
-  // The power is cut: there is what the device has.
+  // Simulates a power cut: only the content of the device remains.
   await restarted.stop('SIGKILL');
   await load.stop();
   inside('cp', '--sparse=always', join(folder, 'thin', 'image'), join(folder, 'copied', 'image'));

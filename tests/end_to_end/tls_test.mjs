@@ -1,4 +1,4 @@
-// TLS to upstream: only the right certificate gets a request, and no setting of the environment changes that.
+// TLS to upstream: the gateway sends requests only to a server with the right certificate, whatever the environment is.
 import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
 import http2 from 'node:http2';
@@ -38,13 +38,13 @@ async function checkAnswered(gateway) {
 }
 
 describe('TLS to upstream', { timeout: HANG_MS }, () => {
-  it('with a certificate of the right authority carries calls', async (t) => {
+  it('works if the right authority issued the certificate', async (t) => {
     const stack = await startStack(t, { simulator: { tls: good }, upstream: trusting });
     await checkAnswered(stack.gateway);
     assert.equal(stack.simulator.stats().connections, 1);
   });
 
-  it('goes through no proxy of the environment, and trusts no authority of it', async (t) => {
+  it('ignores proxies and authorities of the environment', async (t) => {
     const canary = await startCanary(t);
     const proxies = { https_proxy: canary.url, HTTPS_PROXY: canary.url, ALL_PROXY: canary.url, NO_PROXY: '' };
     const stack = await startStack(t, { simulator: { tls: good }, upstream: trusting, env: proxies });
@@ -59,14 +59,14 @@ describe('TLS to upstream', { timeout: HANG_MS }, () => {
     assert.equal(other.simulator.stats().requests, 0);
   });
 
-  it('writes no session keys, whatever the environment asks for', async (t) => {
+  it('writes no session keys, even if the environment asks for them', async (t) => {
     const env = { SSLKEYLOGFILE: join(scratch(t), 'session.keys') };
     const stack = await startStack(t, { simulator: { tls: good }, upstream: trusting, env });
     await checkAnswered(stack.gateway);
     assert.equal(existsSync(env.SSLKEYLOGFILE), false);
   });
 
-  // OpenSSL itself would let the gateway speak the old versions.
+  // OpenSSL settings that allow old versions of TLS.
   const lax = { OPENSSL_CONF: join(folder, 'lax.cnf') };
   writeFileSync(
     lax.OPENSSL_CONF,
@@ -74,8 +74,8 @@ describe('TLS to upstream', { timeout: HANG_MS }, () => {
       '[lax]\nMinProtocol = TLSv1\nCipherString = DEFAULT:@SECLEVEL=0\n',
   );
   const refused = {
-    'of an authority that is not known': { tls: stranger.issue() },
-    'when only the authorities of the system are trusted': { tls: good, upstream: {} },
+    'of an unknown authority': { tls: stranger.issue() },
+    'of a test authority while the config has no ca_file': { tls: good, upstream: {} },
     'for another host': { tls: authority.issue({ name: 'DNS:upstream.example' }) },
     'for another address': { tls: authority.issue({ name: 'IP:127.0.0.2' }) },
     'that has expired': { tls: authority.issue({ days: -1 }) },
@@ -84,11 +84,11 @@ describe('TLS to upstream', { timeout: HANG_MS }, () => {
     'and TLS 1.1 only': { tls: old(good, 'TLSv1.1'), env: lax },
   };
   for (const [name, { tls, upstream = trusting, env }] of Object.entries(refused)) {
-    it(`with a certificate ${name} gets no request`, async (t) => {
+    it(`sends no request to a server with a certificate ${name}`, async (t) => {
       const stack = await startStack(t, { simulator: { tls }, upstream, env });
       await checkUnreachable(stack.gateway);
       const { requests, connections } = stack.simulator.stats();
-      // With TLS 1.3 the server takes the handshake for finished before the client refuses the certificate.
+      // With TLS 1.3 the handshake ends for the server before the client refuses the certificate.
       assert.ok(requests === 0 && connections <= 2);
     });
   }
@@ -97,12 +97,12 @@ describe('TLS to upstream', { timeout: HANG_MS }, () => {
     return { ...tls, minVersion: version, maxVersion: version, ciphers: 'DEFAULT:@SECLEVEL=0' };
   }
 
-  it('with TLS 1.2 only carries calls', async (t) => {
+  it('works with a server that supports TLS 1.2 only', async (t) => {
     const stack = await startStack(t, { simulator: { tls: { ...good, maxVersion: 'TLSv1.2' } }, upstream: trusting });
     await checkAnswered(stack.gateway);
   });
 
-  it('with something that speaks no TLS gets no request', async (t) => {
+  it('sends no request to a server that does not speak TLS', async (t) => {
     const simulator = await startSimulator();
     t.after(() => simulator.close());
     const url = simulator.url.replace('http:', 'https:');
@@ -110,7 +110,7 @@ describe('TLS to upstream', { timeout: HANG_MS }, () => {
     assert.equal(simulator.stats().requests, 0);
   });
 
-  it('with something that hangs up, or never says anything, gets no request', async (t) => {
+  it('sends no request to a server that closes the connection or never responds', async (t) => {
     for (const onConnection of [(socket) => socket.destroy(), () => {}]) {
       const raw = await startRawServer(t, () => {}, onConnection);
       const upstream = { ...trusting, connect_timeout: '500ms' };
@@ -122,7 +122,7 @@ describe('TLS to upstream', { timeout: HANG_MS }, () => {
 });
 
 describe('HTTP/2 to upstream', { timeout: HANG_MS }, () => {
-  /** A server that speaks HTTP/2 only, in front of a simulator: `onRequest` may end a stream instead, or be awaited. */
+  /** Starts an HTTP/2 server in front of a simulator. `onRequest` can delay a stream, or end it and return true. */
   async function startHttp2(t, onRequest = () => false) {
     const simulator = await startSimulator();
     t.after(() => simulator.close());
@@ -158,8 +158,8 @@ describe('HTTP/2 to upstream', { timeout: HANG_MS }, () => {
     return seen;
   }
 
-  it('carries many calls at once over one connection', async (t) => {
-    // More than upstream.max_connections. None is answered before all are there.
+  it('carries many concurrent calls over one connection', async (t) => {
+    // More than upstream.max_connections. The server answers none of them before all have arrived.
     const CALLS = 80;
     let release;
     const released = new Promise((resolve) => (release = resolve));
@@ -182,7 +182,7 @@ describe('HTTP/2 to upstream', { timeout: HANG_MS }, () => {
     await checkAnswered(stack.gateway);
   });
 
-  it('is what upstream insists on: without the setting there is no call', async (t) => {
+  it('is needed for an upstream that speaks only HTTP/2: without the setting calls fail', async (t) => {
     const upstream = await startHttp2(t);
     await checkUnreachable(await startGateway(t, upstream, {}, { upstream: trusting }));
     assert.equal(upstream.requests, 0);
@@ -191,10 +191,10 @@ describe('HTTP/2 to upstream', { timeout: HANG_MS }, () => {
   const { NGHTTP2_INTERNAL_ERROR, NGHTTP2_REFUSED_STREAM, NGHTTP2_NO_ERROR } = http2.constants;
   const endings = {
     'a stream that fails': (stream) => stream.close(NGHTTP2_INTERNAL_ERROR),
-    'a stream that is refused': (stream) => stream.close(NGHTTP2_REFUSED_STREAM),
-    'a stream that ends without an answer': (stream) => stream.close(NGHTTP2_NO_ERROR),
-    'a session that is broken off': (stream) => stream.session.destroy(),
-    'a session that goes away': ({ session }) => {
+    'a refused stream': (stream) => stream.close(NGHTTP2_REFUSED_STREAM),
+    'a stream that ends without a response': (stream) => stream.close(NGHTTP2_NO_ERROR),
+    'a session that is destroyed': (stream) => stream.session.destroy(),
+    'a session that ends with GOAWAY': ({ session }) => {
       session.goaway(NGHTTP2_NO_ERROR, 0);
       setImmediate(() => session.destroy());
     },

@@ -1,5 +1,5 @@
-// Bearer tokens of callers: those whose hash is configured, and JSON Web Tokens of an issuer whose keys come from its
-// server or from a file. Whoever comes over plaintext comes from loopback, so tokens alone tell the callers apart.
+// Bearer tokens of callers: static tokens, whose hashes the config has, and JSON Web Tokens of an issuer, whose keys
+// come from its server or from a file. All callers here connect over loopback, so only their tokens differ.
 import assert from 'node:assert/strict';
 import { createHash, createHmac, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { renameSync, writeFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ import { until } from './processes.mjs';
 const ISSUER = 'https://issuer.example';
 const AUDIENCE = 'stampgate';
 const HOUR = 3600;
-/** A claim of every token, to be found nowhere else. */
+/** A claim of every token. No output may contain it. */
 const CANARY = `canary-${randomBytes(8).toString('hex')}`;
 
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -35,17 +35,17 @@ const base64url = (value) =>
 const sha256 = (text) => createHash('sha256').update(text).digest('hex');
 const now = () => Math.floor(Date.now() / 1000);
 
-/** The public half, as a key set has it. */
+/** The public half in the form of a key set. */
 const jwk = (key, kid) => ({ ...key.publicKey.export({ format: 'jwk' }), kid, use: 'sig', alg: ALGORITHMS.get(key) });
 
-/** Every token that was made, so that logs and errors can be searched for them. */
+/** Every token that a test made, so that logs and errors can be searched for them. */
 const tokens = [];
 function remember(token) {
   tokens.push(token);
   return token;
 }
 
-/** A JSON Web Token; `header` and `claims` are merged over what is good, and `signature` replaces that of `key`. */
+/** A JSON Web Token. `header` and `claims` replace valid members, and `signature` replaces the signature of `key`. */
 function jwt(key, { kid, header, claims, signature } = {}) {
   const whole = { iss: ISSUER, aud: AUDIENCE, sub: 'reader', iat: now(), exp: now() + HOUR, jti: CANARY, ...claims };
   const text = `${base64url({ alg: ALGORITHMS.get(key), kid, ...header })}.${base64url(whole)}`;
@@ -55,7 +55,7 @@ function jwt(key, { kid, header, claims, signature } = {}) {
 
 const bearer = (token) => ({ metadata: { authorization: `Bearer ${token}` } });
 
-/** Serves a key set at `url`; `keys` may be changed, and `requests` counts. */
+/** Serves a key set at `url`. A test may change `keys`; `requests` counts the requests. */
 async function startKeyServer(t, keys) {
   const served = { keys, requests: 0, port: 0 };
   served.listen = async () => {
@@ -80,7 +80,7 @@ async function startKeyServer(t, keys) {
 
 const staticToken = remember(randomBytes(32).toString('hex'));
 
-/** Who may query by a token of the issuer, who may submit by one, and who may query by a static token. */
+/** Three callers: one queries with a token of the issuer, one submits with one, and one queries with a static token. */
 const callers = () => [
   {
     name: 'reader',
@@ -117,7 +117,7 @@ async function start(t, source, config = {}) {
 
 const query = (gateway, options) => gateway.call(QUERY.method, QUERY.request, options);
 
-/** Calls that are refused before anything is asked of upstream: the message. */
+/** Makes a query and a submit, which must be refused without a request to upstream. Returns the error's message. */
 async function refused(gateway, options, code = 'UNAUTHENTICATED') {
   const error = await gateway.refusal(QUERY.method, QUERY.request, options);
   gateway.told.push(`${error.message} ${error.statusBytes}`);
@@ -126,11 +126,11 @@ async function refused(gateway, options, code = 'UNAUTHENTICATED') {
   return failure.message;
 }
 
-/** No token, no part of one and nothing that stands in one is in the log or in an error. */
+/** Checks that no log and no error contains a token, a part of one, or a claim. */
 function checkSilence(gateway) {
   const parts = new Set(tokens.flatMap((token) => [token, ...token.split('.')]).filter(({ length }) => length >= 16));
   for (const text of [gateway.output, ...gateway.told]) {
-    for (const part of [CANARY, ...parts]) assert.ok(!text.includes(part), `a part of a token is told: ${text}`);
+    for (const part of [CANARY, ...parts]) assert.ok(!text.includes(part), `the text contains a part of a token: ${text}`);
   }
 }
 
@@ -140,11 +140,11 @@ const gateway = await start({ after }, { jwks_url: server.url });
 
 describe('tokens', { timeout: HANG_MS, concurrency: true }, () => {
   describe('of all kinds', { concurrency: true }, () => {
-    it('that are good let their callers in, and nobody else', async () => {
+    it('that are valid identify their callers, and no others', async () => {
       assert.ok((await query(gateway, bearer(staticToken))).policy);
       assert.ok((await query(gateway, bearer(jwt(rsa, { kid: 'rsa' })))).policy);
       assert.ok((await query(gateway, bearer(jwt(ec, { kid: 'ec', header: { typ: 'JWT' } })))).policy);
-      assert.ok((await query(gateway, bearer(jwt(ec)))).policy, 'the only key for ES256 needs no name');
+      assert.ok((await query(gateway, bearer(jwt(ec)))).policy, 'a token may omit the name of the only key for ES256');
       const writer = bearer(jwt(ec, { kid: 'ec', claims: WRITER }));
       assert.ok((await gateway.call(SUBMIT.method, SUBMIT.request, writer)).activity.id);
       for (const [sample, options] of [[QUERY, writer], [SUBMIT, bearer(jwt(ec))], [SUBMIT, bearer(staticToken)]]) {
@@ -153,7 +153,7 @@ describe('tokens', { timeout: HANG_MS, concurrency: true }, () => {
       }
     });
 
-    it('are asked for', async () => {
+    it('are required', async () => {
       assert.equal(await refused(gateway, {}), 'a bearer token is required');
       for (const authorization of ['Basic YTpi', 'Bearer', staticToken]) {
         const message = await refused(gateway, { metadata: { authorization } });
@@ -161,7 +161,7 @@ describe('tokens', { timeout: HANG_MS, concurrency: true }, () => {
       }
     });
 
-    it('come once', async () => {
+    it('must be sent only once', async () => {
       const good = `Bearer ${staticToken}`;
       for (const other of [good, 'Bearer other', `Bearer ${jwt(ec)}`]) {
         const metadata = [good, other].map((value) => ['authorization', value]);
@@ -177,9 +177,9 @@ describe('tokens', { timeout: HANG_MS, concurrency: true }, () => {
       ['has expired', () => jwt(ec, { claims: { exp: now() - 60 } }), 'the token has expired'],
       ['never expires', () => jwt(ec, { claims: { exp: undefined } }), 'the token\'s claim exp is missing or malformed'],
       ['is not valid yet', () => jwt(ec, { claims: { nbf: now() + 300 } }), 'the token is not valid yet'],
-      ['is for others', () => jwt(ec, { claims: { aud: ['kubernetes'] } }), 'the token is not for this audience'],
+      ['is for another audience', () => jwt(ec, { claims: { aud: ['kubernetes'] } }), 'the token is not for this audience'],
       ['is of another issuer', () => jwt(ec, { claims: { iss: `${ISSUER}/` } }), 'the token\'s issuer is not known'],
-      ['is of nobody', () => jwt(ec, { claims: { sub: '' } }), 'the token\'s claim sub is missing or malformed'],
+      ['has no subject', () => jwt(ec, { claims: { sub: '' } }), 'the token\'s claim sub is missing or malformed'],
       [
         'is of a stranger',
         () => jwt(ec, { claims: { sub: 'stranger' } }),
@@ -191,25 +191,25 @@ describe('tokens', { timeout: HANG_MS, concurrency: true }, () => {
         'the token\'s signature is wrong'],
       ['is not signed', () => jwt(ec, { header: { alg: 'none' }, signature: () => '' }),
         'the token\'s algorithm is not allowed'],
-      ['is signed with the public key for a secret', () => jwt(rsa, { header: { alg: 'HS256' }, signature: hmacOf(pem) }),
+      ['is signed by HMAC with the public key as the secret', () => jwt(rsa, { header: { alg: 'HS256' }, signature: hmacOf(pem) }),
         'the token\'s algorithm is not allowed'],
-      ['says so of the public key as well', () => jwt(rsa, { kid: 'rsa', signature: hmacOf(pem) }),
+      ['has a header for RSA but is signed by HMAC with the public key', () => jwt(rsa, { kid: 'rsa', signature: hmacOf(pem) }),
         'the token\'s signature is wrong'],
       ['brings its key', () => jwt(newEc, { header: { jwk: jwk(newEc, 'x') } }),
         'the token\'s header has a member that is refused'],
-      ['says where its key is', () => jwt(newEc, { header: { jku: server.url } }),
+      ['names the URL of its key', () => jwt(newEc, { header: { jku: server.url } }),
         'the token\'s header has a member that is refused'],
       ['names an unknown key', () => jwt(ec, { kid: 'unknown' }), 'the token\'s key is not known'],
       ['is no token', () => remember(`not a token ${CANARY}`), 'the token is no JSON Web Token'],
       ['is another static token', () => remember(randomBytes(32).toString('hex')), 'the token is no JSON Web Token'],
-      ['goes on', () => remember(`${jwt(ec)}.x`), 'the token is no JSON Web Token'],
+      ['has a further part', () => remember(`${jwt(ec)}.x`), 'the token is no JSON Web Token'],
     ]) { // prettier-ignore
       it(`are refused if one ${title}`, async () => {
           assert.equal(await refused(gateway, bearer(token())), message);
       });
     }
 
-    it('do not make the gateway ask for keys again and again', async () => {
+    it('with unknown keys do not make the gateway fetch the key set repeatedly', async () => {
       assert.ok((await query(gateway, bearer(jwt(ec)))).policy);
       for (let i = 0; i < 200; i += 1) {
         assert.equal(await refused(gateway, bearer(jwt(ec, { kid: `unknown-${i}` }))), 'the token\'s key is not known');
@@ -219,7 +219,7 @@ describe('tokens', { timeout: HANG_MS, concurrency: true }, () => {
     });
   });
 
-  /** A gateway whose clock the test sets, where tokens read events: of an hour, and then of 30 seconds more. */
+  /** Starts a gateway with events and with a clock that the test sets. */
   async function startEvents(t) {
     const server = await startKeyServer(t, [jwk(ec, 'ec')]);
     const folder = scratch(t);
@@ -238,7 +238,7 @@ describe('tokens', { timeout: HANG_MS, concurrency: true }, () => {
     return { gateway, expire: () => (machine.clockOffsetMs = (HOUR + 31) * 1000) };
   }
 
-  it('that expire end the subscriptions that were begun with them, which go on at their cursors', async (t) => {
+  it('that expire end their subscriptions, which can resume at their cursors', async (t) => {
     const { gateway, expire } = await startEvents(t);
     const { eventId } = await deliver(simulator);
     const messages = (request, token) => gateway.stream('EventService/Subscribe', request, bearer(token));
@@ -267,16 +267,16 @@ describe('tokens', { timeout: HANG_MS, concurrency: true }, () => {
     checkSilence(gateway);
   });
 
-  it('that expire end the reading of a body, which goes on at its offset', async (t) => {
+  it('that expire end the reading of a body, which can resume at its offset', async (t) => {
     const { gateway, expire } = await startEvents(t);
     const json = { type: 'a', text: 'x'.repeat(3 << 20) };
     const { eventId: event_id } = await deliver(simulator, { json });
     const old = bearer(jwt(ec, { kid: 'ec' }));
     const held = await HeldCall.start(gateway, 'EventService/ReadEventBody', { event_id }, old.metadata);
     expire();
-    // Abseil reads the system's clock every two seconds, and counts cycles in between.
+    // Abseil reads the system's clock only every two seconds, so the gateway notices the step later.
     const isRefused = () => gateway.call('EventService/GetEvent', { event_id }, old).then(() => false, () => true);
-    await until(isRefused, 'the gateway sees that the token has expired');
+    await until(isRefused, 'the gateway notices that the token has expired');
     assert.ok((await held.finish()) < 3 << 20);
     assert.equal(held.status, String(code.UNAVAILABLE));
     const details = Buffer.from(held.trailers['grpc-status-details-bin'], 'base64').toString('latin1');
@@ -289,7 +289,7 @@ describe('tokens', { timeout: HANG_MS, concurrency: true }, () => {
     assert.equal(Number(offset_bytes) + rest, JSON.stringify(json).length);
   });
 
-  it('that nobody asks for are passed over', async (t) => {
+  it('are ignored if the caller needs none', async (t) => {
     const server = await startKeyServer(t, [jwk(ec, 'ec')]);
     const [{ grants }] = callers();
     const plain = [{ name: 'plain', loopback: true, grants }];
@@ -298,14 +298,14 @@ describe('tokens', { timeout: HANG_MS, concurrency: true }, () => {
     assert.ok((await query(gateway, bearer(remember(`somebody else's ${CANARY}`)))).policy);
   });
 
-  it('go on with the key that their issuer changes to', async (t) => {
+  it('of a new key of the issuer are accepted', async (t) => {
     const server = await startKeyServer(t, [jwk(ec, 'old')]);
     const gateway = await start(t, { jwks_url: server.url });
     const [old, rotated] = [jwt(ec, { kid: 'old' }), jwt(newEc, { kid: 'new' })];
     assert.ok((await query(gateway, bearer(old))).policy);
     assert.equal(await refused(gateway, bearer(rotated)), 'the token\'s key is not known');
     server.keys = [jwk(newEc, 'new')];
-    // The set is asked for again ten seconds after it was asked for the last time.
+    // The gateway fetches the key set again at the earliest ten seconds after the last time.
     for (const before = server.requests; server.requests === before; await delay(100)) {
       await gateway.call(QUERY.method, QUERY.request, bearer(rotated)).catch(() => {});
     }
@@ -313,7 +313,7 @@ describe('tokens', { timeout: HANG_MS, concurrency: true }, () => {
     assert.equal(await refused(gateway, bearer(old)), 'the token\'s key is not known');
   });
 
-  it('wait until the server of their keys is up', async (t) => {
+  it("are refused until the issuer's key server responds", async (t) => {
     const server = await startKeyServer(t, [jwk(ec, 'ec')]);
     await server.close();
     const gateway = await start(t, { jwks_url: server.url }, { reload_interval: '100ms' });
@@ -323,12 +323,12 @@ describe('tokens', { timeout: HANG_MS, concurrency: true }, () => {
     assert.equal(message, 'the keys of the token\'s issuer are not available');
     assert.ok((await query(gateway, bearer(staticToken))).policy, 'other tokens do not need them');
     await server.listen();
-    // Without a token that asks for it.
+    // The gateway fetches the keys without being asked by a token.
     await logLines(gateway, 1, 'token_keys_fetched');
     assert.ok((await query(gateway, token)).policy);
   });
 
-  it('go on when the server of their keys is down', async (t) => {
+  it("remain valid while the issuer's key server is down", async (t) => {
     const server = await startKeyServer(t, [jwk(ec, 'ec')]);
     const gateway = await start(t, { jwks_url: server.url });
     const token = bearer(jwt(ec, { kid: 'ec' }));
@@ -338,7 +338,7 @@ describe('tokens', { timeout: HANG_MS, concurrency: true }, () => {
     await server.listen();
   });
 
-  it('are not asked for keys by a reload that leaves their issuer alone', async (t) => {
+  it('cause no new fetch of keys after a reload that leaves their issuer unchanged', async (t) => {
     const server = await startKeyServer(t, [jwk(ec, 'ec')]);
     const gateway = await start(t, { jwks_url: server.url });
     const token = bearer(jwt(ec, { kid: 'ec' }));
@@ -378,7 +378,7 @@ describe('stampgate check', () => {
   writeFileSync(join(folder, 'keys.json'), JSON.stringify({ keys: [jwk(ec, 'ec')] }));
   writeFileSync(join(folder, 'none.json'), '{"keys":[]}');
 
-  /** What it says of an issuer with these settings: `field: message` a line. */
+  /** The report about issuers with these settings, with a line `field: message` for each fault. */
   async function check(...issuers) {
     const file = join(folder, 'config.yaml');
     const whole = {
@@ -394,13 +394,13 @@ describe('stampgate check', () => {
     return report.map((line) => /^.*config\.yaml:\d+:\d+: (.*)$/.exec(line)?.[1] ?? line);
   }
 
-  it('fetches nothing', async (t) => {
+  it('does not fetch key sets', async (t) => {
     const server = await startKeyServer(t, [jwk(ec, 'ec')]);
     assert.deepEqual(await check(issuer({ jwks_url: server.url })), []);
     assert.equal(server.requests, 0);
   });
 
-  it('reads the files', async () => {
+  it('reads the files of token issuers', async () => {
     assert.deepEqual(await check(issuer({ jwks_file: 'keys.json' })), []);
     for (const [source, fault] of [
       [{ jwks_file: 'none.json' }, 'jwks_file: the key set has no key that can be used'],
@@ -413,7 +413,7 @@ describe('stampgate check', () => {
     }
   });
 
-  it('wants one issuer for a claim "iss"', async () => {
+  it('refuses two issuers with the same claim "iss"', async () => {
     const second = { ...issuer({ jwks_file: 'keys.json' }), name: 'second' };
     const fault = 'token_issuers[1].issuer: is already used by token_issuers[0].issuer';
     assert.deepEqual(await check(issuer({ jwks_file: 'keys.json' }), second), [fault]);

@@ -1,4 +1,5 @@
-// A thousand violations at once, upstream's and our own: a status that is too large would break the connection.
+// A request with a thousand violations, found by upstream or by the gateway. A status with all of them would be too
+// large for the connection.
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { code } from '../clients/gateway.mjs';
@@ -17,7 +18,7 @@ const cases = [
   {
     whose: "upstream's",
     method: 'OrganizationService/UpdateOrganizationName',
-    // Every description repeats it.
+    // Every description of a violation repeats this name.
     request: { organization_id: ORGANIZATION, parameters: { organization_name: 'a long name, '.repeat(300) } },
     prepare: () =>
       simulator.addFaults([
@@ -46,7 +47,7 @@ const cases = [
     description: /./,
   },
   {
-    whose: 'our own, with field paths that are long',
+    whose: 'found by the gateway, with long field paths',
     method: 'UserService/CreateOauthProviders',
     request: {
       organization_id: ORGANIZATION,
@@ -65,7 +66,7 @@ const cases = [
   },
 ];
 
-describe('of 1,000 violations the first are told, and how many are not', { timeout: HANG_MS }, () => {
+describe('of 1,000 violations the error has the first ones and the number of the others', { timeout: HANG_MS }, () => {
   for (const { whose, method, request, prepare, info, field, description } of cases) {
     function check({ domain, reason, metadata, message, violations }) {
       assert.ok(violations.length > 0 && violations.length <= MAX_KEPT, `${violations.length} violations`);
@@ -99,7 +100,7 @@ describe('of 1,000 violations the first are told, and how many are not', { timeo
     });
   }
 
-  it('and nothing of what was refused here went upstream', () => {
+  it('the gateway sent none of its refused requests upstream', () => {
     assert.deepEqual(
       [...new Set(simulator.requests().map(({ path }) => path))],
       ['/public/v1/submit/update_organization_name'],

@@ -1,6 +1,6 @@
-// Many peers of the webhook port that mean no good: those who send honest deliveries do not suffer.
+// Floods of the webhook port by hostile peers do not affect honest senders.
 //
-// STAMPGATE_LONG=1: 100,000 unknown keys in place of 10,000. STAMPGATE_SEED=... chooses other key ids.
+// With STAMPGATE_LONG=1 the test uses 100,000 unknown keys instead of 10,000. STAMPGATE_SEED=... chooses other key ids.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { describe, test } from 'node:test';
@@ -13,13 +13,13 @@ import { LONG, descriptorsOf, until } from './processes.mjs';
 import { Random } from './random.mjs';
 import { idsOf, listAll } from './subscriber.mjs';
 
-// How many key sets may be fetched at once.
+// The number of times that the gateway may fetch the key set in a row.
 const FETCHES_IN_A_ROW = 3;
 
 const timeout = LONG ? 5 * HANG_MS : HANG_MS;
 
-describe('deliveries with keys that nobody has', () => {
-  /** Sends so many, a thousand at a time, over many connections. */
+describe('deliveries with unknown keys', () => {
+  /** Sends `count` deliveries with unknown keys, a thousand at a time, over many connections. */
   async function flood({ simulator, gateway }, random, { count, goesOn = () => true }) {
     const { headers, body } = delivery(simulator, { eventId: 'flood' });
     const { kid } = simulator.webhooks.keys.signing;
@@ -37,7 +37,7 @@ describe('deliveries with keys that nobody has', () => {
 
   const keySetsOf = ({ simulator }) => simulator.stats().paths[JWKS_PATH]?.requests ?? 0;
 
-  test('cost few key sets, and those with a known key are taken', { timeout }, async (t) => {
+  test('cause few fetches of the key set, and deliveries with a known key are stored', { timeout }, async (t) => {
     const stack = await startEventStack(t, { webhooks: { min_key_set_interval: undefined } });
     const count = LONG ? 100_000 : 10_000;
     const honest = stack.simulator.webhooks.sendMany({ count: 1_000_000, concurrency: 4 });
@@ -57,13 +57,13 @@ describe('deliveries with keys that nobody has', () => {
     );
   });
 
-  test('do not keep a new key away', { timeout }, async (t) => {
+  test('do not prevent the gateway from learning a new key', { timeout }, async (t) => {
     const stack = await startEventStack(t);
     const { webhooks } = stack.simulator;
     webhooks.change({ retryMs: 20, maxRetryMs: 50 });
     await webhooks.sendMany({ count: 10 }).done;
     const [before, begin] = [keySetsOf(stack), performance.now()];
-    // The flood goes on until the new key has been taken.
+    // The flood continues until a delivery with the new key is stored.
     let honest;
     const answers = await flood(stack, new Random(t), {
       count: Infinity,
@@ -86,17 +86,17 @@ describe('deliveries with keys that nobody has', () => {
   });
 });
 
-describe('peers that take a connection and do nothing with it', () => {
+describe('peers that connect and send no complete request', () => {
   const MAX_CONNECTIONS = 256;
-  // The others are kept for peers that have shown a path.
+  // The other connections are reserved for peers that have requested a configured path.
   const MAX_UNPROVEN = 192;
   const PEERS = 300;
-  // Connections that the honest sender keeps.
+  // The number of connections of the honest sender.
   const HONEST = 8;
-  // Of the gateway's own: the one with which the key set is fetched may not have been there at the beginning.
+  // Connections of the gateway itself, such as the one for the key set, which may not exist at the beginning.
   const OWN = 2;
 
-  /** Peers that are connected, each after it has sent `text`. Those in `open` have not been closed. */
+  /** Connects peers, each of which sends `text`. `open` has the peers that the gateway has not disconnected. */
   async function startPeers(t, { gateway }, text, count = PEERS) {
     const open = new Set();
     t.after(() => open.forEach((socket) => socket.destroy()));
@@ -111,7 +111,7 @@ describe('peers that take a connection and do nothing with it', () => {
     return open;
   }
 
-  /** Waits until the gateway has no more descriptors than this. */
+  /** Waits until the gateway has at most this number of descriptors open. */
   const untilClosed = ({ gateway }, descriptors) =>
     until(() => descriptorsOf(gateway.child.pid) <= descriptors, `${descriptors} descriptors`);
 
@@ -122,18 +122,18 @@ describe('peers that take a connection and do nothing with it', () => {
     'half a head': head,
   };
   for (const [name, text] of Object.entries(texts)) {
-    test(`are cut off when others come: ${name}`, { timeout }, async (t) => {
+    test(`are disconnected when others connect: ${name}`, { timeout }, async (t) => {
       const stack = await startEventStack(t, { webhooks: { max_connections: MAX_CONNECTIONS } });
       const { simulator, gateway } = stack;
       const descriptors = descriptorsOf(gateway.child.pid);
       const open = await startPeers(t, stack, text);
-      await until(() => open.size <= MAX_UNPROVEN, 'those that are too many are cut off');
+      await until(() => open.size <= MAX_UNPROVEN, 'peers beyond the limit are disconnected');
 
       const honest = simulator.webhooks.sendMany({ count: 200, concurrency: HONEST });
       const { answers, acknowledged } = await honest.done;
       assert.equal(acknowledged.length, 200);
       assert.deepEqual(answers, { 200: 200 });
-      // They are still there, but for those that made room; and nothing else is.
+      // The other peers are still connected, and the gateway has no further connections.
       assert.ok(open.size >= MAX_UNPROVEN - HONEST, `${open.size}`);
       await untilClosed(stack, descriptors + MAX_CONNECTIONS + OWN);
       open.forEach((socket) => socket.destroy());
@@ -141,7 +141,7 @@ describe('peers that take a connection and do nothing with it', () => {
     });
   }
 
-  test('come again as often as they are cut off', { timeout }, async (t) => {
+  test('reconnect as often as they are disconnected', { timeout }, async (t) => {
     const stack = await startEventStack(t, { webhooks: { max_connections: 32 } });
     const { simulator, gateway } = stack;
     const descriptors = descriptorsOf(gateway.child.pid);
@@ -164,7 +164,7 @@ describe('peers that take a connection and do nothing with it', () => {
     for (let count = 64; count > 0; --count) come();
     const { acknowledged, answers } = await simulator.webhooks.sendMany({ count: 200, concurrency: HONEST }).done;
     assert.equal(acknowledged.length, 200);
-    // What is cut off or not taken is on its way out.
+    // Some connections may still be closing.
     assert.ok(descriptorsOf(gateway.child.pid) <= descriptors + 2 * 32);
     t.diagnostic(`came ${came} times; honest deliveries: ${JSON.stringify(answers)}`);
     stopped = true;
@@ -172,8 +172,8 @@ describe('peers that take a connection and do nothing with it', () => {
     await untilClosed(stack, descriptors + HONEST + OWN);
   });
 
-  // A source cannot push out another one's newcomers, however quickly its peers send and come again.
-  test('send their heads quickly enough and come again at once, from another address', { timeout }, async (t) => {
+  // Peers of one source address cannot displace new connections of another address, however quickly they reconnect.
+  test('send complete heads and reconnect without a pause, from another address than the honest sender', { timeout }, async (t) => {
     const stack = await startEventStack(t, { webhooks: { max_connections: MAX_CONNECTIONS }, config: { admin: ADMIN } });
     const { simulator, gateway } = stack;
     let [stopped, came, full] = [false, 0, false];
@@ -201,7 +201,7 @@ describe('peers that take a connection and do nothing with it', () => {
       sockets.forEach((socket) => socket.destroy());
     });
     for (let count = 400; count > 0; --count) come();
-    await until(() => full, 'the first of them is cut off');
+    await until(() => full, 'the first of them is disconnected');
     const { acknowledged, answers } = await simulator.webhooks.sendMany({ count: 200, concurrency: HONEST }).done;
     assert.equal(acknowledged.length, 200);
     assert.deepEqual(answers, { 200: 200 });
@@ -212,7 +212,7 @@ describe('peers that take a connection and do nothing with it', () => {
     t.diagnostic(`came ${came} times`);
   });
 
-  test('are closed in time', { timeout }, async (t) => {
+  test('are disconnected after the time limit', { timeout }, async (t) => {
     const times = { request_timeout: '1s', idle_timeout: '1s' };
     const stack = await startEventStack(t, { webhooks: { max_connections: 1000, ...times } });
     const descriptors = descriptorsOf(stack.gateway.child.pid);

@@ -1,7 +1,7 @@
-// What looks almost like a delivery, on the real port: none of it enters the log, and the next honest one does.
-// verifier_property_test.cc and receiver_framing_test.cc have every kind of it.
+// Requests that resemble deliveries, sent to the real port: the gateway stores none of them, and stores the next honest
+// delivery. verifier_property_test.cc and receiver_framing_test.cc test all kinds of such requests.
 //
-// STAMPGATE_LONG=1: 20,000 mutations in place of 600. STAMPGATE_SEED=... chooses other ones.
+// With STAMPGATE_LONG=1 the test uses 20,000 mutations instead of 600. STAMPGATE_SEED=... chooses other random values.
 import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
 import { headerName } from '../simulator/webhook_signature.mjs';
@@ -19,7 +19,7 @@ const url = gateway.webhookUrl;
 
 const honest = [];
 
-/** After whatever came, the gateway takes an honest delivery, and the log has the honest ones and no other. */
+/** Checks that the gateway stores an honest delivery after each test, and that the log has only honest ones. */
 afterEach(async () => {
   honest.push(`honest-${honest.length}`);
   const [status] = await sendAll(url, [requestOf(url, delivery(simulator, { eventId: honest.at(-1) }))]);
@@ -33,7 +33,7 @@ describe('a mutated delivery', () => {
 
   const valueOf = ({ headers }, name) => headers.find(([each]) => each === nameOf(name))[1];
 
-  /** The delivery with other values of headers. */
+  /** The delivery with other values for some headers. */
   const withValues = ({ headers, body }, values) => ({
     headers: headers.map(([name, value]) => {
       const changed = Object.keys(values).find((each) => nameOf(each) === name);
@@ -42,7 +42,7 @@ describe('a mutated delivery', () => {
     body,
   });
 
-  /** What is done to a genuine delivery, and what is answered. Each gets one that nobody else has. */
+  /** Changes to a genuine delivery, each with the expected statuses. Each change gets a delivery of its own. */
   const mutations = {
     'a bit of the body': {
       status: 401,
@@ -52,14 +52,14 @@ describe('a mutated delivery', () => {
         return { headers, body: changed };
       },
     },
-    'a signed header that is there twice': {
+    'a repeated signed header': {
       status: 400,
       mutate: (random, { headers, body }) => {
         const [name, value] = random.pick(headers.filter(([each]) => SIGNED.some((wanted) => nameOf(wanted) === each)));
         return { headers: [...headers, [random.pick([name, name.toLowerCase()]), value]], body };
       },
     },
-    'a time long ago or far ahead, signed': {
+    'a signed time long ago or far ahead': {
       status: 503,
       mutate: (random, message, resign) => {
         const away = 301_000 + random.below(1_000_000);
@@ -81,7 +81,7 @@ describe('a mutated delivery', () => {
     });
   }
 
-  test('is told apart from the genuine one, whose letters may be of either case', async () => {
+  test('is refused, unlike a genuine one whose hex digits or header names have another case', async () => {
     const eventId = (honest[honest.length] = `honest-${honest.length}`);
     const message = delivery(simulator, { eventId });
     const headers = message.headers.map(([name, value]) => [name.toUpperCase(), value]);
@@ -93,10 +93,10 @@ describe('a mutated delivery', () => {
   });
 });
 
-describe('a request that two readers might read in two ways', () => {
+describe('an ambiguous request, which two parsers might parse differently', () => {
   const { host, pathname } = new URL(url);
 
-  /** The bytes of a genuine delivery's request; what is given replaces its parts. */
+  /** The bytes of a request with a genuine delivery. The arguments replace its parts. */
   function request({ fields, body, eol = '\r\n' }) {
     const message = delivery(simulator, { eventId: `smuggled-${honest.length}` });
     const bytes = message.body;
@@ -116,7 +116,10 @@ describe('a request that two readers might read in two ways', () => {
     Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from('\r\n0\r\n\r\n')]);
   const inside = () => request({});
 
-  /** All are answered with one of these, or nothing, and closed: nothing behind them is read as a request. */
+  /**
+   * The gateway answers each with one of these statuses or not at all, and closes the connection: it reads no further
+   * request.
+   */
   const attacks = {
     'a length and chunks': request({ fields: (size) => [`Content-Length: ${size}`, 'Transfer-Encoding: chunked'] }),
     'chunked twice': request({ fields: () => ['Transfer-Encoding: chunked, chunked'], body: chunked }),
@@ -134,19 +137,19 @@ describe('a request that two readers might read in two ways', () => {
     });
   }
 
-  test('garbage behind an honest delivery', { timeout }, async (t) => {
+  test('garbage after an honest delivery', { timeout }, async (t) => {
     const random = new Random(t);
     for (let count = LONG ? 2000 : 50; count > 0; --count) {
       honest.push(`honest-${honest.length}`);
       const genuine = requestOf(url, delivery(simulator, { eventId: honest.at(-1) }));
-      // It is no request, and ends, at least once.
+      // The garbage is no valid request, and contains the end of a head.
       const garbage = Buffer.concat([Buffer.from('\0'), random.bytes(32), Buffer.from('\r\n\r\n')]);
       const { statuses, closed } = await exchangeBytes(url, Buffer.concat([genuine, garbage, inside()]));
       assert.deepEqual([statuses, closed], [[200, 400], true]);
     }
   });
 
-  test('a delivery that is cut anywhere', { timeout }, async (t) => {
+  test('a delivery that ends at any byte', { timeout }, async (t) => {
     const random = new Random(t);
     const whole = request({});
     const cuts = Array.from({ length: LONG ? 2000 : 100 }, () => random.below(whole.length));

@@ -1,4 +1,4 @@
-// The keys that deliveries are verified with: where they come from, how they change, and what happens without them.
+// The key set with which the gateway verifies deliveries: fetching it, changes of its keys, and failures.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { deliver, prepareEventStack, startEventStack } from './event_stack.mjs';
@@ -8,19 +8,19 @@ import { idsOf, listAll } from './subscriber.mjs';
 
 const JWKS_PATH = '/public/v1/discovery/webhooks/jwks';
 const ONCE = { maxAttempts: 1 };
-// How many fetches may follow each other at once.
+// The number of times that the gateway may fetch the key set in a row.
 const FETCHES_IN_A_ROW = 3;
 const FAST = { webhooks: { settings: { retryMs: 10, maxRetryMs: 50 } } };
 
 describe('the key set', { timeout: HANG_MS }, () => {
-  /** What the attempts at an event were answered until it was acknowledged, once each. */
+  /** The statuses of the attempts at an event until it was acknowledged, each listed once. */
   const statusesOf = async ({ done }) => {
     const [{ state, attempts }] = await done;
     assert.equal(state, 'acknowledged');
     return [...new Set(attempts.map(({ status }) => status))];
   };
 
-  it('that gets a new key is asked for it: deliveries wait for it', async (t) => {
+  it('is fetched for a new key, and deliveries with this key wait for it', async (t) => {
     const { simulator, gateway } = await startEventStack(t, { simulator: FAST });
     const { webhooks } = simulator;
     assert.equal((await deliver(simulator)).status, 200);
@@ -34,7 +34,7 @@ describe('the key set', { timeout: HANG_MS }, () => {
     assert.deepEqual([event.event_id, event.signature.key_id], [sent.eventId, 'new']);
   });
 
-  it('that gets a new key right after it was asked for is asked for again', async (t) => {
+  it('is fetched again if it gets a new key just after a fetch', async (t) => {
     const webhooks = { min_key_set_interval: '10m' };
     const { simulator } = await startEventStack(t, { simulator: { webhooks: { settings: ONCE } }, webhooks });
     assert.equal((await deliver(simulator)).status, 200);
@@ -42,7 +42,7 @@ describe('the key set', { timeout: HANG_MS }, () => {
     assert.equal((await deliver(simulator)).status, 200);
   });
 
-  it('with two keys of one id is used, and the first of them counts', async (t) => {
+  it('may have two keys with one id: the gateway uses the first', async (t) => {
     const stack = await prepareEventStack(t, { simulator: { webhooks: { settings: ONCE } } });
     const { keys } = stack.simulator.webhooks;
     const [first] = keys.document().keys;
@@ -52,7 +52,7 @@ describe('the key set', { timeout: HANG_MS }, () => {
     assert.equal((await deliver(stack.simulator)).status, 200);
   });
 
-  it('that changes its keys is followed, and a key that it lost is not taken any more', async (t) => {
+  it('can change: the gateway uses new keys, and no longer accepts a removed key', async (t) => {
     const { simulator, gateway } = await startEventStack(t, { simulator: FAST });
     const { webhooks } = simulator;
     const [{ kid: old }] = webhooks.keys.list();
@@ -71,7 +71,7 @@ describe('the key set', { timeout: HANG_MS }, () => {
     assert.equal((await deliver(simulator)).status, 503);
   });
 
-  it('that cannot be had yet makes deliveries wait', async (t) => {
+  it('that cannot be fetched yet makes deliveries wait', async (t) => {
     const stack = await prepareEventStack(t, { simulator: FAST });
     const { simulator } = stack;
     simulator.addFaults([{ kind: 'status', status: 500, match: { path: JWKS_PATH }, times: 'always' }]);
@@ -92,7 +92,7 @@ describe('the key set', { timeout: HANG_MS }, () => {
     ['is cut off', { kind: 'truncated' }],
     ['is too large', { kind: 'oversized', bytes: 10_000_000 }],
   ]) {
-    it(`that ${title} makes a delivery wait until it is whole`, async (t) => {
+    it(`that ${title} makes a delivery wait until the key set is complete`, async (t) => {
       const stack = await prepareEventStack(t, { simulator: FAST });
       const { simulator } = stack;
       simulator.addFaults([{ ...fault, match: { path: JWKS_PATH }, times: 2 }]);
@@ -103,7 +103,7 @@ describe('the key set', { timeout: HANG_MS }, () => {
     });
   }
 
-  it('that cannot be had any more leaves the known keys as they are', async (t) => {
+  it('that can no longer be fetched does not affect the known keys', async (t) => {
     const { simulator, gateway } = await startEventStack(t, { simulator: FAST });
     const { webhooks } = simulator;
     assert.equal((await deliver(simulator)).status, 200);
@@ -117,7 +117,7 @@ describe('the key set', { timeout: HANG_MS }, () => {
     assert.equal((await listAll(gateway)).length, 4);
   });
 
-  it('that is down for good leaves the known keys as they are', async (t) => {
+  it('whose server is down permanently does not affect the known keys', async (t) => {
     const { simulator, gateway } = await startEventStack(t, { simulator: FAST });
     assert.equal((await deliver(simulator)).status, 200);
     simulator.server.close();
@@ -126,7 +126,7 @@ describe('the key set', { timeout: HANG_MS }, () => {
     assert.equal((await listAll(gateway)).length, 2);
   });
 
-  it('with broken keys is as good as without them', async (t) => {
+  it('may contain unusable keys, which the gateway ignores', async (t) => {
     const stack = await prepareEventStack(t, { simulator: FAST });
     const { simulator } = stack;
     simulator.webhooks.keys.publishBroken();
@@ -143,7 +143,7 @@ describe('the key set', { timeout: HANG_MS }, () => {
     ['another algorithm', { service_signature_algorithm: 'ed448' }],
     ['another version', { service_signature_version: 'v2' }],
   ]) {
-    it(`may have a key for ${title}: what is signed with it waits`, async (t) => {
+    it(`may have a key for ${title}: deliveries with this key wait`, async (t) => {
       const stack = await prepareEventStack(t, { simulator: { webhooks: { settings: ONCE } } });
       const { keys } = stack.simulator.webhooks;
       const { kid, x } = keys.add({ published: false });
@@ -157,7 +157,7 @@ describe('the key set', { timeout: HANG_MS }, () => {
     });
   }
 
-  it('is asked for a few times, however many deliveries wait for it, and then no more often than is configured', async (t) => {
+  it('is fetched a few times in a row, however many deliveries wait, and then at most at the configured interval', async (t) => {
     const webhooks = { min_key_set_interval: '10m' };
     const { simulator } = await startEventStack(t, { simulator: { webhooks: { settings: ONCE } }, webhooks });
     assert.equal((await deliver(simulator)).status, 200);

@@ -1,4 +1,5 @@
-// The operator's name in deliveries, and the operator's own verifier: what it takes, the gateway takes.
+// The operator's name in deliveries, and the operator's own verifier, which must accept the same deliveries as the
+// gateway.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { load } from '../clients/packages.mjs';
@@ -24,7 +25,7 @@ describe("the operator's name", { timeout: HANG_MS }, () => {
     assert.equal(event.headers.length, 9);
   });
 
-  it('is refused if it is another', async (t) => {
+  it('must be the configured one; deliveries with another name are refused', async (t) => {
     const { simulator, gateway } = await startStack(t, { simulator: { operator: 'example' }, events: true });
     assert.equal((await deliver(simulator)).status, 400);
     assert.deepEqual(await listAll(gateway), []);
@@ -37,7 +38,7 @@ describe("the operator's own verifier", { timeout: HANG_MS }, async () => {
   const { simulator, gateway } = await startStack({ after }, options);
   before(() => simulator.webhooks.change({ maxAttempts: 1 }));
 
-  /** What the verifier says of a delivery, by the keys that the gateway gives out. */
+  /** The verifier's result for a delivery, with the keys that the gateway returns. */
   async function verdictOf({ headers, body }) {
     const { keys } = await gateway.call('WebhookService/GetWebhookKeySet', {});
     const verificationKeys = keys.map(({ kid, x, signature_algorithm: algorithm }) => {
@@ -56,10 +57,10 @@ describe("the operator's own verifier", { timeout: HANG_MS }, async () => {
     ...SIGNED.flatMap((header) => spoiled(header)),
     ...LABELS.flatMap((header) => spoiled(header)),
   ]) {
-    it(`agrees with the gateway about ${JSON.stringify(fault) ?? 'what is right'}`, async () => {
+    it(`agrees with the gateway about ${JSON.stringify(fault) ?? 'a valid delivery'}`, async () => {
       const delivered = await deliver(simulator, { faults: fault ? [fault] : [] });
       const { ok } = await verdictOf(delivered);
-      // It takes any text for an event id, though nothing but its form keeps the signed text apart.
+      // Unlike the gateway, the verifier accepts any text as an event id.
       const isLoose = fault?.kind === 'malformedHeader' && fault.header === 'Event-Id';
       if (isLoose) assert.deepEqual([ok, delivered.status], [true, 400]);
       else assert.equal(delivered.status === 200, ok, `${delivered.status}`);

@@ -1,4 +1,4 @@
-// The webhook port with a certificate of its own.
+// The webhook port with its own TLS certificate.
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
@@ -15,7 +15,7 @@ import { until } from './processes.mjs';
 import { delivery, requestOf } from './raw_deliveries.mjs';
 import { idsOf, listAll } from './subscriber.mjs';
 
-describe('with TLS', { timeout: HANG_MS }, async () => {
+describe('a webhook port with TLS', { timeout: HANG_MS }, async () => {
   const folder = scratch({ after });
   const authority = makeAuthority(folder, 'authority');
   const write = (name, bytes) => {
@@ -28,7 +28,7 @@ describe('with TLS', { timeout: HANG_MS }, async () => {
     tls_private_key_file: write('server.key', key),
   });
 
-  it('deliveries come in as without it', async (t) => {
+  it('stores deliveries as without TLS', async (t) => {
     const simulatorOptions = { webhooks: { ca: readFileSync(authority.file) } };
     const webhooks = files(good.cert, good.key);
     const { simulator, gateway } = await startEventStack(t, { simulator: simulatorOptions, webhooks });
@@ -43,7 +43,7 @@ describe('with TLS', { timeout: HANG_MS }, async () => {
     assert.deepEqual(idsOf(await listAll(gateway)), [eventId]);
   });
 
-  it('a renewed certificate is served from then on, and a broken one is not', async (t) => {
+  it('uses a renewed certificate, and does not use an invalid one', async (t) => {
     const [former, renewed] = [authority.issue({ days: 3 }), authority.issue({ days: 9 })];
     const { tls_certificate_file, tls_private_key_file } = files(former.cert, former.key);
     const { simulator, gateway } = await startEventStack(t, {
@@ -83,16 +83,16 @@ describe('with TLS', { timeout: HANG_MS }, async () => {
     assert.equal(await daysLeft(), 3);
     await deliverOn(early);
 
-    // Halfway: the certificate is there, and its key is not yet.
+    // The new certificate is in place, but its key is not yet.
     replace(tls_certificate_file, renewed.cert);
-    await until(async () => (await reloads('failed')) >= 3, 'three looks have failed');
+    await until(async () => (await reloads('failed')) >= 3, 'three reloads have failed');
     const between = await welcome();
     assert.equal(shownTo(between), fingerprintOf(former));
     await deliverOn(between);
     assert.deepEqual([await reloads('ok'), await daysLeft()], [0, 3]);
 
     replace(tls_private_key_file, renewed.key);
-    await until(async () => (await reloads('ok')) === 1, 'the pair has been taken');
+    await until(async () => (await reloads('ok')) === 1, 'the new pair is in use');
     const late = await welcome();
     assert.equal(shownTo(late), fingerprintOf(renewed));
     assert.equal(await daysLeft(), 9);
@@ -114,7 +114,7 @@ describe('with TLS', { timeout: HANG_MS }, async () => {
     ['a key that others may read', good.cert, good.key, 0o644],
   ];
   for (const [title, cert, key, mode = 0o600] of cases) {
-    it(`a gateway that has ${title} does not start, and says why`, async (t) => {
+    it(`with ${title} prevents the start, and the gateway logs the reason`, async (t) => {
       const webhooks = files(cert, key);
       chmodSync(webhooks.tls_private_key_file, mode);
       const stack = await prepareEventStack(t, { webhooks });

@@ -1,5 +1,5 @@
-// The lists of files on the folders' pages, made from the first sentence of each header. Run by itself it writes them
-// into the pages.
+// Makes the lists of files in the READMEs of folders, from the first sentence of each header. If you run this file, it
+// writes the lists into the READMEs.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,7 +8,7 @@ import { readTree } from './rooms.mjs';
 
 const HEAD = '| file | what it holds |\n|---|---|\n';
 
-/** The first sentence of the comment that a header begins with. */
+/** The first sentence of the comment at the beginning of a header. */
 function sentenceOf(header) {
   const [comment] = /^(\/\/.*\n)+/.exec(header);
   const text = comment.replace(/^\/\/ ?/gm, '').replaceAll('\n', ' ');
@@ -16,13 +16,13 @@ function sentenceOf(header) {
   return sentence.trim().replace(/:$/, '.').replaceAll('|', '\\|');
 }
 
-/** The list of one folder's files; headers of code, and not those of tests. */
+/** The list of the headers in one folder. */
 export function fileTable(files, folder) {
   const headers = [...files.keys()].filter((path) => dirname(path) === folder && path.endsWith('.h')).sort();
   return HEAD + headers.map((path) => `| [${basename(path)}](${basename(path)}) | ${sentenceOf(files.get(path))} |\n`).join('');
 }
 
-/** The folders whose pages have a list. */
+/** The folders whose README has a list. */
 export const listed = (files) =>
   [...files].filter(([path, text]) => basename(path) === 'README.md' && text.includes(HEAD)).map(([path]) => dirname(path));
 

@@ -1,11 +1,13 @@
-// The rooms of the C++ code: which folder may use which, and which unit names which. Reads the includes, the BUILD files
-// and the tables of the pages, and compares them.
+// Checks the rooms, which are the folders of the C++ code: compares the includes of each file with the rules in the
+// BUILD files, and with the tables in the READMEs that list which folder may include which.
 import { readFileSync, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
 const TOP = ['gateway', 'stamp', 'translate', 'webhooks'];
 
-/** The files below a folder of the tree, by path from its root, with their texts. */
+/**
+ * Reads the C++ files, BUILD files and pages of the folders in TOP: a map from a path below `root` to the file's text.
+ */
 export function readTree(root) {
   const files = new Map();
   const walk = (folder) => {
@@ -19,7 +21,10 @@ export function readTree(root) {
   return files;
 }
 
-/** The libraries of third_party, by name, and what the paths of their headers begin with. Boost's TLS is OpenSSL's. */
+/**
+ * The libraries of third_party, by name, with the beginnings of their headers' paths. Boost's TLS needs OpenSSL, so its
+ * headers count for OpenSSL.
+ */
 const LIBRARIES = new Map([
   ['absl', ['absl/']],
   ['boost', ['boost/']],
@@ -48,10 +53,10 @@ const isCode = (path) => /\.(cc|h)$/.test(path);
 const includesOf = (text) => [...text.matchAll(/^#include "([^"]+\.h)"/gm)].map(([, path]) => path);
 const isOurs = (path) => TOP.includes(path.split('/')[0]) && !path.endsWith('.pb.h');
 
-/** "gateway/audit/log" of log.h, log.cc and log_test.cc: the pair of files and its test. */
+/** The unit of a file: "gateway/audit/log" for log.h, log.cc and log_test.cc in gateway/audit. */
 const unitOf = (path) => path.replace(/(_test\.cc|\.cc|\.h)$/, '');
 
-/** The rules of one BUILD file: name, testonly, and the labels that its library and its test name. */
+/** The rules in one BUILD file. `deps` and `testDeps` are the labels that the library and its test depend on. */
 function rulesOf(folder, text) {
   const labels = (block, attribute) => {
     const [, list = ''] = new RegExp(`^    ${attribute} = \\[([^\\]]*)\\]`, 'm').exec(block) ?? [];
@@ -67,7 +72,9 @@ function rulesOf(folder, text) {
   }));
 }
 
-/** "//gateway/audit:log" for ":log", and "//gateway/config:config" for "//gateway/config". */
+/**
+ * The full label: in gateway/audit, "//gateway/audit:log" for ":log"; "//gateway/config:config" for "//gateway/config".
+ */
 function absolute(folder, label) {
   if (label.startsWith(':')) return `//${folder}${label}`;
   return label.includes(':') ? label : `${label}:${basename(label)}`;
@@ -75,7 +82,10 @@ function absolute(folder, label) {
 
 const labelOf = (unit) => `//${dirname(unit)}:${basename(unit)}`;
 
-/** Folders by folder, as the tables of the pages say: a row begins with a link to the folder and ends with what it uses. */
+/**
+ * For each folder, the folders that it may use according to the tables in the READMEs. A row begins with a link to the
+ * folder and ends with the folders that it may use.
+ */
 export function allowedArrows(files) {
   const allowed = new Map();
   for (const [path, text] of files) {
@@ -87,7 +97,7 @@ export function allowedArrows(files) {
   return allowed;
 }
 
-/** The first circle in a graph of sets, as the nodes along it; nothing if there is none. */
+/** The nodes of the first cycle in a graph, which maps each node to a set of nodes; null if there is no cycle. */
 function circleIn(graph) {
   const done = new Set();
   const walk = (node, path) => {
@@ -107,7 +117,7 @@ function circleIn(graph) {
   return null;
 }
 
-/** What is wrong with the rooms, a line each. */
+/** The faults in the rooms, each as one line of text. */
 export function faultsOf(files) {
   const faults = [];
   const rules = new Map(); // by label

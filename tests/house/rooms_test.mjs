@@ -1,4 +1,5 @@
-// Rooms use each other only as the pages say. No includes form a circle. Each page lists the files of its folder.
+// The folders of the C++ code include each other only as the tables in the READMEs allow. Includes form no cycle. Each
+// README lists the files of its folder.
 import assert from 'node:assert/strict';
 import { dirname } from 'node:path';
 import { describe, it } from 'node:test';
@@ -8,7 +9,7 @@ import { faultsOf, readTree } from './rooms.mjs';
 
 const files = readTree(wholeTree());
 
-/** The faults that come of one more line at the end of a file's includes, or of a change to a text. */
+/** The additional faults that `change`, applied to the text of the file, causes. */
 function faultsWith(path, change) {
   assert.ok(files.has(path), path);
   const text = change(files.get(path));
@@ -19,10 +20,10 @@ function faultsWith(path, change) {
 
 const including = (header) => (text) => text.replace(/^#include "/m, `#include "${header}"\n$&`);
 
-describe('the rooms of the code', () => {
-  it('are as the pages say', () => assert.deepEqual(faultsOf(files), []));
+describe('the check of the folders', () => {
+  it('finds no fault in the tree', () => assert.deepEqual(faultsOf(files), []));
 
-  it('show a wrong include', () => {
+  it('reports an include that no README allows', () => {
     const faults = faultsWith('gateway/policy/grant.cc', including('gateway/operations/unary_call.h'));
     assert.ok(faults.includes('gateway/policy uses gateway/operations, which no page allows'), faults.join('\n'));
     assert.ok(faults.some((fault) => fault.startsWith('a circle of folders: ')), faults.join('\n'));
@@ -30,23 +31,23 @@ describe('the rooms of the code', () => {
     assert.ok(faults.some((fault) => fault.endsWith('which its rule does not name')), faults.join('\n'));
   });
 
-  it('show a circle inside a room', () => {
+  it('reports a cycle of files within a folder', () => {
     const faults = faultsWith('gateway/audit/record.cc', including('gateway/audit/log.h'));
     assert.ok(faults.some((fault) => fault.startsWith('a circle of files: ')), faults.join('\n'));
   });
 
-  it('show a product file that includes what is for tests', () => {
+  it('reports a product file that includes a header for tests', () => {
     const faults = faultsWith('gateway/audit/log.cc', including('gateway/audit/testing.h'));
     assert.ok(faults.includes('gateway/audit/log.cc includes gateway/audit/testing.h, which is for tests'), faults.join('\n'));
   });
 
-  it('show a rule that names what its files do not include', () => {
+  it('reports a rule that depends on a unit that its files do not include', () => {
     const unused = (text) => text.replace('        ":record",\n', '        ":record",\n        ":scan",\n');
     const faults = faultsWith('gateway/audit/BUILD.bazel', unused);
     assert.ok(faults.some((fault) => fault.endsWith('names //gateway/audit:scan and does not include it')), faults.join('\n'));
   });
 
-  it('show a library that is included and not named, and one that is named and not included', () => {
+  it('reports a library that a file includes and its rule omits, and one that a rule names and no file includes', () => {
     const faults = faultsWith('gateway/audit/record.cc', (text) => text.replace(/^#include "/m, '#include <curl/curl.h>\n$&'));
     assert.deepEqual(faults, ['//gateway/audit:record includes //third_party:curl, which it does not name']);
     const unused = (text) => text.replace('"//third_party:absl"', '"//third_party:absl", "//third_party:uv"');
@@ -54,13 +55,13 @@ describe('the rooms of the code', () => {
     assert.match(fault, /names \/\/third_party:uv and does not include it$/);
   });
 
-  it('show a rule that names what is not there', () => {
+  it('reports a rule that depends on a rule that does not exist', () => {
     const missing = (text) => text.replace('        ":record",\n', '        ":nothing",\n        ":record",\n');
     const faults = faultsWith('gateway/audit/BUILD.bazel', missing);
     assert.ok(faults.some((fault) => fault.endsWith('names //gateway/audit:nothing, which is not there')), faults.join('\n'));
   });
 
-  it('show a page that allows what is not used', () => {
+  it('reports a README that allows a folder that is not used', () => {
     const page = (text) => text.replace(/^(\| \[`gateway\/store`\].*\|).*\|$/m, '$1 `gateway/audit`, `webhooks/disk` |');
     const faults = faultsWith('gateway/README.md', page);
     assert.ok(faults.includes('a page lets gateway/store use gateway/audit, which it does not'), faults.join('\n'));
@@ -68,14 +69,14 @@ describe('the rooms of the code', () => {
   });
 });
 
-describe('the pages of the rooms', () => {
-  it('stand in every folder of code', () => {
+describe('the READMEs of the folders', () => {
+  it('exist in every folder of code', () => {
     const folders = new Set([...files.keys()].filter((path) => path.endsWith('.h')).map(dirname));
     assert.deepEqual([...folders].filter((folder) => !files.has(`${folder}/README.md`)), []);
   });
 
   for (const folder of listed(files)) {
-    // node tests/house/file_tables.mjs writes the lists.
+    // If this fails, run `node tests/house/file_tables.mjs`, which writes the lists.
     it(`list the files of ${folder}`, () => assert.ok(files.get(`${folder}/README.md`).includes(fileTable(files, folder))));
   }
 });

@@ -1,5 +1,5 @@
-// Words that do not name who acts, and phrases that a reader must read twice. The product's comments, protos, pages and
-// test names do without them.
+// Bans words that do not name who acts, and phrases that a reader must read twice, from comments, protos, pages and
+// test names.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -9,10 +9,12 @@ import { wholeTree } from '../paths.mjs';
 
 const tree = wholeTree();
 
-/** Banned everywhere. */
+/** Words that are banned in all files: each pattern, and what to write instead. */
 const WORDS = { 'whoever|tells|told': '"a caller that", "returns", "logs", "reports", "sends"' };
 
-/** Banned except in UNFINISHED: each pattern, and what to write instead. A space also matches a line break. */
+/**
+ * Phrases that are banned except in UNFINISHED: each pattern, and what to write instead. A space matches a line break.
+ */
 const PHRASES = {
   'for ever': '"forever"',
   '(?:go|goes|went) on': '"continues"',
@@ -45,18 +47,22 @@ const PHRASES = {
   'cares? for': 'name the function',
 };
 
-/** Code that a newer gRPC and HTTP client will replace, and a schema that is a model. Their tests are not checked. */
+/**
+ * Code that a newer gRPC and another HTTP client will replace, and the schema of the config. Only WORDS apply to them.
+ */
 const UNFINISHED = ['gateway/server_sockets', 'gateway/tls/', 'gateway/upstream/', 'proto/stampgate/config/'];
 
 const isFinished = (path) => !UNFINISHED.some((start) => path.startsWith(start));
 
-/** A space may be a line break, with the beginning of a comment on the next line. */
+/**
+ * The pattern as a regular expression. A space also matches a line break, with "//" at the beginning of the next line.
+ */
 const patternOf = (words) => new RegExp(`\\b(?:${words.replaceAll(' ', '(?:\\s|//)+')})\\b`, 'gi');
 
 const EVERYWHERE = Object.entries(WORDS).map(([words, instead]) => [patternOf(words), instead]);
 const ALL = Object.entries({ ...WORDS, ...PHRASES }).map(([words, instead]) => [patternOf(words), instead]);
 
-/** The names of tests: C++'s CamelCase as words, and the texts of Node's. */
+/** The names of the tests in a file: C++ names, split into words, and the titles of Node's tests. */
 function namesIn(path, text) {
   if (path.endsWith('_test.cc')) {
     const names = [...text.matchAll(/^(?:TYPED_)?TEST(?:_[FP])?\(\s*\w+,\s*(\w+)\)/gm)];
@@ -107,7 +113,7 @@ it('every suite of C++ tests is named ...Test', () => {
   assert.deepEqual(suites.filter((suite) => !suite.endsWith('Test')), []);
 });
 
-it('a banned phrase is found, also over a line break and in a name', () => {
+it('a banned phrase is found, also across a line break and in the name of a test', () => {
   const header = '// Right.\n// Whoever asks gets it. Retention goes\n  // on.\n';
   assert.deepEqual(faultsIn('a.h', header), [
     'a.h:2: "Whoever"; write "a caller that", "returns", "logs", "reports", "sends"',

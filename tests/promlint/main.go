@@ -1,8 +1,8 @@
-// Checks metrics in Prometheus's text format as `promtool check metrics` does: with the same parser and the same rules.
-// (promtool itself links every service that Prometheus can discover targets with, and takes minutes to build.)
+// Checks metrics in Prometheus's text format as `promtool check metrics` does, with the same parser and the same rules.
+// (promtool takes minutes to build, because it links all of Prometheus's service discovery.)
 //
-// Reads the metrics from standard input. Exits with 0 if there is nothing to report, with 1 if they cannot be parsed, and
-// with 3 if a rule is broken, which it reports on standard error.
+// Reads the metrics from standard input. Exits with 0 if it finds no fault, with 1 if the metrics cannot be parsed, and
+// with 3 if they break a rule. It prints each broken rule to standard error.
 package main
 
 import (

@@ -1,4 +1,5 @@
-// The list of methods that proto/README.md shows. Run by itself it prints the list, to be put there.
+// Makes the list of methods that proto/README.md contains. If you run this file, it prints the list: copy it to that
+// page.
 import { pathToFileURL } from 'node:url';
 import { services } from '../clients/gateway.mjs';
 

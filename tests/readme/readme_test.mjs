@@ -1,4 +1,4 @@
-// The samples of the pages, run as they stand there: only ports and folders are others.
+// Runs the samples of the pages, with other ports and folders and otherwise unchanged.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ const pageAt = (path) => readFileSync(join(root, path), 'utf8');
 const pages = ['README.md', 'proto/README.md', 'deploy/README.md', 'gateway/SECURITY.md'].map(pageAt).join('\n');
 const PORT = '127.0.0.1:7443';
 
-/** The one fenced block of this language that contains `text`. */
+/** Returns the fenced block of this language that contains `text`. Fails unless the pages have exactly one. */
 function fenced(language, text) {
   const blocks = [...pages.matchAll(/^```(\w+)\n([^]*?)^```$/gm)].filter(([, name]) => name === language);
   const found = blocks.map(([, , block]) => block).filter((block) => block.includes(text));
@@ -22,7 +22,7 @@ function fenced(language, text) {
   return found[0];
 }
 
-/** The one indented command of `text` that begins so, with the lines that continue it. */
+/** Returns the indented command with this beginning, with all its lines. Fails unless `text` has exactly one. */
 function command(beginning, text = pages) {
   const found = [...text.matchAll(/^ {4}(\S(?:[^\n\\]|\\[^])*)$/gm)].map(([, line]) => line);
   const fitting = found.filter((line) => line.startsWith(beginning));
@@ -32,13 +32,13 @@ function command(beginning, text = pages) {
 
 const python = {
   ...process.env,
-  // Debian's Python: what deploy/install put there is for its version.
+  // Uses Debian's Python, because deploy/install has installed packages for its version.
   PATH: `/usr/bin${delimiter}${process.env.PATH}`,
   PYTHONPATH: installed('readme-python', 'tests/readme/requirements.txt'),
   PYTHONUNBUFFERED: '1',
 };
 
-/** Runs a shell text in `folder`; `onStart` gets the process. */
+/** Runs the shell script `text` in `folder`. Calls `onStart` with the process. */
 function shell(folder, text, onStart = () => {}) {
   return new Promise((resolve) => {
     const options = { cwd: folder, env: python, timeout: HANG_MS };
@@ -63,24 +63,24 @@ function runPython(text, address, onStart) {
   return shell(folder, 'exec python3 sample.py', onStart);
 }
 
-describe('the call', { timeout: 2 * HANG_MS }, () => {
+describe('the sample of a call', { timeout: 2 * HANG_MS }, () => {
   const sample = fenced('python', 'error_details_pb2');
 
-  test('of the README creates a policy', async (t) => {
+  test('in README.md creates a policy', async (t) => {
     const { gateway } = await startStack(t, { config: { store: { sqlite: { folder: scratch(t) } } } });
     const { status, stdout, stderr } = await runPython(fenced('python', 'timeout=5).activity\nprint('), gateway.address);
     assert.equal(status, 0, stderr);
     assert.match(stdout, /^3 \['[-0-9a-f]{36}'\]\n$/);
   });
 
-  test('creates a policy', async (t) => {
+  test('in proto/README.md creates a policy', async (t) => {
     const { gateway } = await startStack(t, { config: { store: { sqlite: { folder: scratch(t) } } } });
     const { status, stdout, stderr } = await runPython(sample, gateway.address);
     assert.equal(status, 0, stderr);
     assert.match(stdout, /^3 \['[-0-9a-f]{36}'\]\n$/);
   });
 
-  test('shows the reason of an unknown outcome, and repeats it safely', async (t) => {
+  test('prints the reason of an unknown outcome, and repeats the submit with the same body', async (t) => {
     const { simulator, gateway } = await startStack(t, { config: { store: { sqlite: { folder: scratch(t) } } } });
     simulator.addFaults([{ kind: 'readAndClose' }]);
     const { stdout, stderr } = await runPython(sample, gateway.address);
@@ -92,7 +92,7 @@ describe('the call', { timeout: 2 * HANG_MS }, () => {
     assert.equal(bodies[0], bodies[1]);
   });
 
-  test('shows the violations of a request that breaks rules, and does not repeat it', async (t) => {
+  test('prints the violations of an invalid request, and does not repeat the request', async (t) => {
     const { simulator, gateway } = await startStack(t);
     const broken = sample.replace("policy_name='two of three', ", '');
     const { stdout } = await runPython(broken, gateway.address);
@@ -105,7 +105,7 @@ describe('the call', { timeout: 2 * HANG_MS }, () => {
   });
 
   for (const beginning of ['node deploy/call.mjs', 'grpcurl']) {
-    test(`works with ${beginning} too`, async (t) => {
+    test(`with ${beginning} prints accounts`, async (t) => {
       if (beginning === 'grpcurl' && !existsSync(join(goPrograms, 'grpcurl'))) return t.skip('deploy/install found no Go for grpcurl');
       const { gateway } = await startStack(t);
       const text = `PATH=${goPrograms}:$PATH\n${command(beginning).replace(PORT, gateway.address)}`;
@@ -116,7 +116,7 @@ describe('the call', { timeout: 2 * HANG_MS }, () => {
   }
 });
 
-test('the subscriber prints an event and keeps its place', { timeout: HANG_MS }, async (t) => {
+test('the sample of a subscriber prints an event and saves its cursor', { timeout: HANG_MS }, async (t) => {
   const stack = await prepareEventStack(t);
   const gateway = await stack.start();
   const { eventId } = await deliver(stack.simulator);
@@ -133,7 +133,7 @@ test('the subscriber prints an event and keeps its place', { timeout: HANG_MS },
 
 test('proto/README.md lists every method', () => assert.ok(pageAt('proto/README.md').includes(methodTable())));
 
-test('the Go code has a package for callers', { timeout: HANG_MS }, async (t) => {
+test('buf generate creates a Go package with the clients', { timeout: HANG_MS }, async (t) => {
   if (!existsSync(join(goPrograms, 'protoc-gen-go'))) return t.skip('deploy/install found no Go');
   const buf = join(installed('tools', 'third_party/npm/package-lock.json'), 'node_modules/@bufbuild/buf/bin');
   const path = [goPrograms, buf].join(delimiter);
@@ -145,7 +145,7 @@ test('the Go code has a package for callers', { timeout: HANG_MS }, async (t) =>
   return assert.match(stub, /^package stampgatev1$[^]*^type WalletServiceClient interface/m);
 });
 
-describe('certificates and configs', { timeout: HANG_MS }, () => {
+describe('samples of certificates and configs', { timeout: HANG_MS }, () => {
   const place = join(folder, 'config');
   const paths = (names) => Object.fromEntries(Object.entries(names).map(([key, name]) => [key, join(place, name)]));
 
@@ -165,12 +165,12 @@ describe('certificates and configs', { timeout: HANG_MS }, () => {
   const rest = 'upstream: {base_url: "https://api.example.com"}\nstore: {sqlite: {folder: "."}}\n';
   const strict = least.replace('loopback: true', 'spiffe_ids: [spiffe://example.org/payments]');
   for (const [what, text] of [
-    ['that is the least', least],
+    ['that is minimal', least],
     ['with webhooks', least + sample('webhooks:')],
     ['with TLS', strict + sample('tls: {')],
     ['for three teams', `${rest}${sample('name: treasury')}`],
   ]) {
-    test(`the config ${what} is right`, async () => {
+    test(`the config ${what} passes stampgate check`, async () => {
       const file = join(place, 'stampgate.yaml');
       writeFileSync(file, text);
       const { status, stderr } = await run(['check', '--config', file]);
@@ -178,7 +178,7 @@ describe('certificates and configs', { timeout: HANG_MS }, () => {
     });
   }
 
-  test('the commands of the README make a key and check a config', async () => {
+  test('the commands in README.md generate a key and check a config', async () => {
     const begun = mkdirSync(join(place, 'commands'), { recursive: true });
     writeFileSync(join(begun, 'stampgate.yaml'), least);
     for (const beginning of ['stampgate keygen', 'stampgate check']) {
@@ -189,7 +189,7 @@ describe('certificates and configs', { timeout: HANG_MS }, () => {
     assert.ok(command('stampgate serve', pageAt('README.md')).endsWith('--config stampgate.yaml'));
   });
 
-  test('the certificates let their caller in', async (t) => {
+  test('a caller with the sample certificates can make a call', async (t) => {
     const files = { certificate_file: 'tls.crt', private_key_file: 'tls.key', client_ca_file: 'ca.crt' };
     const caller = { ...freeCaller()[0], loopback: undefined, spiffe_ids: ['spiffe://example.org/payments'] };
     const audit = paths({ file: 'audit.log', key_file: 'audit.key' });

@@ -1,4 +1,4 @@
-// Builds responses as they are sent, their members in the order of recorded responses.
+// Builds the service's responses, with members in the order of recorded responses.
 import { createHash, randomUUID } from 'node:crypto';
 import { codes } from './errors.mjs';
 import { stringify } from './json.mjs';
@@ -34,7 +34,7 @@ export function badRequest(fieldViolations) {
   return { '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations };
 }
 
-/** The detail with the service's own code. Its type and its member contain the operator's name. */
+/** The error detail with the service's own code. The detail's type and member name contain the operator's name. */
 export function errorDetail(errorCode, operator) {
   const type = `type.googleapis.com/errors.v1.${titleOf(operator)}ErrorDetail`;
   return { '@type': type, [`${operator}ErrorCode`]: errorCode };
@@ -55,7 +55,7 @@ export function fingerprintOf(body) {
  * @param {object} parts.operation from the specification
  * @param {object} parts.request the body, as sent
  * @param {object} parts.intent its parameters, in the specification's order
- * @param {object | null | undefined} parts.result undefined: the member is left out
+ * @param {object | null | undefined} parts.result undefined: the response omits the member
  * @param {string} parts.status
  * @param {object | null} parts.failure
  */
@@ -79,7 +79,7 @@ export function activity(parts, { rawBody, stamper, enclave, nowMs }) {
         user: records.user(user),
         activityId: id,
         selection: 'VOTE_SELECTION_APPROVED',
-        // The service keeps what the voter signed, including secrets.
+        // The service stores the exact text that the voter signed, including secrets.
         message: rawBody.toString('utf8'),
         publicKey: stamper.publicKey,
         signature: stamper.signature,
@@ -99,7 +99,8 @@ export function activity(parts, { rawBody, stamper, enclave, nowMs }) {
 }
 
 /**
- * The reference describes an activity's own times as strings; public sources show objects. The simulator can send both.
+ * Returns the activity with its own times in the wanted form: the reference describes strings, public sources show
+ * objects.
  */
 export function withTimestamps(value, timestamps) {
   if (timestamps === 'object') return value;

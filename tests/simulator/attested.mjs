@@ -1,5 +1,5 @@
-// Attested keys: a stamp by an unregistered key, with a token beside it that names the key. The token is the service's
-// own verification token or an identity provider's token.
+// Attested keys: an unregistered key makes the stamp, and a token in the stamp names the key and its user. The token
+// comes from the service (a verification token) or from an identity provider.
 import { createHash, verify } from 'node:crypto';
 import { fromBase64url } from './encodings.mjs';
 import { unauthenticated } from './errors.mjs';
@@ -8,18 +8,19 @@ import { publicKeyFromHex } from './keys.mjs';
 const sha256 = (bytes) => createHash('sha256').update(bytes).digest();
 
 /**
- * The parties that attest keys. `scheme` -> how the token is signed, how it names the key, and whose key it then is.
+ * For each scheme: how the token is signed, how it names the key, and how it names the user.
  *
- * @typedef {object} Attestors
- * @property {import('node:crypto').KeyObject} tokenKey of the service's own tokens
- * @property {(issuer: string) => import('node:crypto').KeyObject | undefined} issuerKey of an identity provider's
+ * @typedef {object} Attestors finds keys that sign tokens, and users that tokens name
+ * @property {import('node:crypto').KeyObject} tokenKey verifies the service's own tokens
+ * @property {(issuer: string) => import('node:crypto').KeyObject | undefined} issuerKey verifies an identity provider's
+ *     tokens
  * @property {(contact: string) => object | undefined} userByContact
  * @property {(claims: {iss: string, aud: string, sub: string}) => object | undefined} userByProvider
  */
 const SCHEMES = {
   STAMP_ATTESTED_SCHEME_P256_VERIFICATION_TOKEN: {
     key: (attestors) => attestors.tokenKey,
-    // The service signs the digest of the digest.
+    // The service signs the SHA-256 of the text's SHA-256.
     signed: (text) => sha256(text),
     names: (claims, publicKey) => claims.public_key === publicKey,
     user: (attestors, { contact }) => attestors.userByContact(contact),
@@ -37,21 +38,21 @@ const malformed = (reason) => unauthenticated('SIGNATURE_INVALID', `the stamp's 
 /**
  * @param {{scheme: string, publicKeyAttestation: string, publicKey: string}} stamp
  * @param {Attestors} attestors
- * @returns {import('./stamps.mjs').Credential} of the key for as long as its token lives
+ * @returns {import('./stamps.mjs').Credential} the key's credential, which expires with the token
  * @throws {import('./errors.mjs').Refusal} always UNAUTHENTICATED
  */
 export function attestedCredential({ scheme, publicKeyAttestation, publicKey }, attestors) {
   const rules = Object.hasOwn(SCHEMES, scheme) ? SCHEMES[scheme] : undefined;
-  if (rules === undefined) throw malformed('names a scheme that is not known');
+  if (rules === undefined) throw malformed('names an unknown scheme');
   const { claims, signedText, signature } = readToken(publicKeyAttestation);
   const key = rules.key(attestors, claims);
-  if (key === undefined) throw malformed('is of an issuer that is not known');
+  if (key === undefined) throw malformed('has a token of an unknown issuer');
   const signed = rules.signed(signedText);
   if (!verify('sha256', signed, { key, dsaEncoding: 'ieee-p1363' }, signature)) throw malformed('does not verify');
   if (!Number.isSafeInteger(claims.exp)) throw malformed('has no end');
-  if (!rules.names(claims, publicKey)) throw malformed('is for another key');
+  if (!rules.names(claims, publicKey)) throw malformed('has a token for another key');
   const user = rules.user(attestors, claims);
-  if (user === undefined) throw unauthenticated('CREDENTIAL_NOT_FOUND', 'the attestation is of nobody who is known');
+  if (user === undefined) throw unauthenticated('CREDENTIAL_NOT_FOUND', 'the token names no known user');
   return { publicKey, curve: 'p256', key: keyOf(publicKey), user, expiresAtMs: BigInt(claims.exp) * 1000n };
 }
 
@@ -59,7 +60,7 @@ function keyOf(publicKey) {
   try {
     return publicKeyFromHex(publicKey, 'p256');
   } catch {
-    throw malformed('is for no key');
+    throw malformed('has a public key that is not valid');
   }
 }
 

@@ -1,4 +1,4 @@
-// Records the requests for tests, and lets tests wait for one without polling.
+// Records the received requests, and lets tests wait for requests without polling.
 import { Holds } from './holds.mjs';
 import { Waiters } from './waiters.mjs';
 
@@ -16,7 +16,7 @@ export class Capture {
     this.clear();
   }
 
-  /** Held requests stay held: their responses are still to come. */
+  /** Removes the records and the counts. Held requests stay held until `release`. */
   clear() {
     this.#requests = [];
     this.#bodyBytes = 0;
@@ -24,7 +24,7 @@ export class Capture {
     this.paths = new Map();
   }
 
-  /** Stores one request; drops the oldest when there are too many. */
+  /** Stores one request. Removes the oldest ones if there are more than the limit. */
   add({ rawBody, ...request }) {
     this.total += 1;
     this.#requests.push({ number: this.total, ...request, ...shown(rawBody) });
@@ -48,12 +48,14 @@ export class Capture {
     return { requests: total, held: this.#held.count, connections, paths: Object.fromEntries(this.paths) };
   }
 
-  /** Resolves when `release` is called, or `abandoned`, which means that the client has disconnected. */
+  /**
+   * Holds a request. Resolves when `release` is called, or when `abandoned` is, because the client has disconnected.
+   */
   hold() {
     return this.#held.hold();
   }
 
-  /** @returns {number} the number of released requests. */
+  /** Releases all held requests. @returns {number} how many there were. */
   release() {
     return this.#held.release();
   }
@@ -71,7 +73,7 @@ export class Capture {
   }
 }
 
-/** Bytes in a form that JSON can contain: the exact text, or base64 if they are not UTF-8. */
+/** The body in a form that JSON can contain: the exact text, or base64 if the bytes are not UTF-8. */
 export function shown(rawBody) {
   const text = rawBody.toString('utf8');
   const isText = Buffer.from(text, 'utf8').equals(rawBody);

@@ -1,5 +1,5 @@
-// Validates a request body against the specification and reports every violation with its place. Descriptions never
-// quote a value, so that a leak in a test comes from elsewhere.
+// Validates a request body against the specification and reports every violation with its path. The descriptions never
+// quote a value, so that a value that a test finds in a log or an error does not come from here.
 import { Raw, memberPath } from './json.mjs';
 import { freshness } from './specification.mjs';
 
@@ -8,10 +8,10 @@ const UINT32_MAX = 4_294_967_295n;
 const WHOLE_NUMBER = /^(?:0|[1-9][0-9]{0,77})$/;
 
 /**
- * @param {object} kind what the specification says of the value
- * @param {unknown} value as json.mjs reads it
+ * @param {object} kind the specification of the value
+ * @param {unknown} value as json.mjs parses it
  * @param {bigint} nowMs
- * @returns {{field: string, description: string}[]} empty: the value is as specified.
+ * @returns {{field: string, description: string}[]} the violations; empty if the value is as specified.
  */
 export function check(kind, value, nowMs) {
   const violations = [];
@@ -96,7 +96,7 @@ function checkObject(kind, value, path, context) {
   if (given.length > 1) refuse(context, path, `must hold only one of ${given.join(' and ')}`);
 }
 
-/** The value with its members in the specification's order, without unset ones. */
+/** The value with its members in the order of the specification, without absent members. */
 export function inOrder(kind, value) {
   if (kind.kind === 'list') return value.map((element) => inOrder(kind.of, element));
   if (kind.kind !== 'object') return value;

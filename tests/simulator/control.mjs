@@ -19,7 +19,7 @@ export async function control({ method, url, rawBody }, simulator) {
   try {
     const body = rawBody.length > 0 ? JSON.parse(rawBody.toString('utf8')) : undefined;
     const value = await route(simulator, body, Object.fromEntries(searchParams));
-    return value === undefined ? problem(504, 'it did not come to that in time') : jsonAnswer(200, value);
+    return value === undefined ? problem(504, 'the condition was not met in time') : jsonAnswer(200, value);
   } catch (error) {
     if (error instanceof FaultError || error instanceof SyntaxError) return problem(400, error.message);
     throw error;
@@ -29,9 +29,9 @@ export async function control({ method, url, rawBody }, simulator) {
 const problem = (status, error) => jsonAnswer(status, { error });
 
 /**
- * Routes that the service's responses and its webhooks both have.
- * @param {string} prefix of the paths
- * @param {(simulator: import('./server.mjs').Simulator) => object} partOf selects which of them
+ * The routes that exist both for requests and for webhooks.
+ * @param {string} prefix the beginning of the paths
+ * @param {(simulator: import('./server.mjs').Simulator) => object} partOf returns the object that serves the routes
  */
 function commonRoutes(prefix, partOf) {
   const routes = {
@@ -59,7 +59,7 @@ function commonRoutes(prefix, partOf) {
   );
 }
 
-/** The response is the route's result, or 504 if that is undefined. */
+/** The routes. A route's result becomes the response; if it is undefined, the response is 504. */
 const ROUTES = {
   ...commonRoutes('', (simulator) => simulator),
   'GET requests': (simulator) => ({ requests: simulator.requests() }),

@@ -1,4 +1,4 @@
-// Sends a response, complete or damaged by a fault.
+// Sends a response, unchanged or damaged by a fault.
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { part } from './fault_list.mjs';
@@ -42,7 +42,7 @@ async function linger({ ms, untilReleased }, response, capture) {
   abandoned();
 }
 
-/** Ends the connection after a part of the announced bytes. */
+/** Sends only the first `bytes` bytes of the announced body, and ends the connection. */
 function sendSome(response, body, bytes) {
   response.write(body.subarray(0, bytes), () => response.socket?.destroy());
 }

@@ -1,5 +1,6 @@
 // Verifies wallet stamps: ECDSA over the Keccak-256 digest of the text that an Ethereum wallet signs. Node's crypto has
-// no Keccak and cannot verify a bare digest, so this file implements both with BigInt, without optimization.
+// no Keccak and cannot verify a signature of a digest. Therefore this file computes ECDSA with BigInt, without
+// optimization.
 import { keccak256 } from './keccak.mjs';
 
 const P = 2n ** 256n - 2n ** 32n - 977n;
@@ -40,7 +41,7 @@ function inverse(value, modulus) {
   return modulo(lowFactor, modulus);
 }
 
-/** The sum of two points; undefined is the point at infinity. */
+/** The sum of two points; undefined stands for the point at infinity. */
 function add(a, b) {
   if (a === undefined) return b;
   if (b === undefined) return a;

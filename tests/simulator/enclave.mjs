@@ -1,4 +1,4 @@
-// Replaces the service's secure enclaves: signs tokens and makes bundles that only look encrypted.
+// Replaces the service's secure enclaves: signs tokens, and makes bundles of random bytes that look encrypted.
 import { createHash, createPublicKey, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { privateKeyFromHex } from './keys.mjs';
 
@@ -16,7 +16,7 @@ export class Enclave {
     return compressedHex(createPublicKey(this.#key));
   }
 
-  /** A token as the service signs it: over the digest of the digest, which is not quite ES256. */
+  /** A JSON Web Token as the service signs it: over the SHA-256 of the text's SHA-256, which differs from ES256. */
   token(claims) {
     const part = (value) => Buffer.from(JSON.stringify(value)).toString('base64url');
     const signed = `${part({ alg: 'ES256', typ: 'JWT' })}.${part(claims)}`;
@@ -34,7 +34,7 @@ export class Enclave {
     };
   }
 
-  /** Random bytes in place of something that the service encrypts to `recipient`. */
+  /** Random bytes in place of a secret that the service would encrypt to `recipient`. */
   bundle(recipient) {
     return JSON.stringify({ encappedPublic: recipient, ciphertext: randomBytes(48).toString('hex') });
   }

@@ -27,7 +27,7 @@ export function rawSignature(der) {
   return scalars.includes(undefined) ? undefined : Buffer.concat(scalars);
 }
 
-/** Reads one element with a short length; signatures of 256-bit numbers need no long one. */
+/** Reads one DER element whose length field is one byte, which is enough for signatures of 256-bit numbers. */
 function element(bytes, tag) {
   if (bytes.length < 2 || bytes[0] !== tag || bytes[1] >= 0x80 || bytes.length < 2 + bytes[1]) return undefined;
   const end = 2 + bytes[1];

@@ -1,4 +1,4 @@
-// A refusal: the service's error response to a request that it does not carry out.
+// The class Refusal: the service's error response to a request that the service does not carry out.
 
 /** gRPC codes and the HTTP status of each. */
 export const codes = {

@@ -1,4 +1,5 @@
-// The list of faults that tests have added. A request or delivery takes the first one that matches it.
+// The list of faults that tests have added. The first fault in the list that matches a request or a delivery applies to
+// it.
 
 export class FaultError extends Error {}
 
@@ -7,8 +8,9 @@ export class FaultError extends Error {}
  * @property {Record<string, object>} options each kind's options with their defaults; `undefined`: no default
  * @property {Record<string, string[]>} [choices] options with a fixed set of values
  * @property {Record<string, string[]>} [needed] required options of a kind
- * @property {string[]} match what a fault may be limited to, besides `nth`
- * @property {(fault: object) => void} [check] throws a FaultError for rules that the others cannot express
+ * @property {string[]} match the names that a fault's `match` may contain, besides `nth`
+ * @property {(fault: object) => void} [check] throws a FaultError if a fault breaks a rule that the tables cannot
+ *     express
  */
 
 export class FaultList {
@@ -26,19 +28,20 @@ export class FaultList {
 
   /**
    * @param {object[]} faults see README.md in this folder
-   * @throws {FaultError} if one is malformed; then none is added.
+   * @throws {FaultError} if a fault is malformed; in this case none is added.
    */
   add(faults) {
     this.#entries.push(...asList(faults).map((fault) => entryOf(fault, this.#kinds)));
   }
 
-  /** How many faults are left. */
+  /** The number of faults that can still apply. */
   get pending() {
     return this.#entries.length;
   }
 
   /**
-   * The parts of the first fault that matches and is due, which is then counted; an empty list if there is none.
+   * Finds the first fault that matches and applies now, counts its use, and returns its parts; an empty list if there
+   * is none.
    * @param {(parts: object[], match: object) => boolean} fits
    */
   takeFirst(fits) {

@@ -49,8 +49,8 @@ export class Faults extends FaultList {
   }
 
   /**
-   * Takes and counts the fault for this request, and returns its parts. A fault belongs to one place in a request's
-   * life: a new connection, a request whose head has arrived, or an accepted request.
+   * Finds the fault for this request, counts its use, and returns its parts. Each kind of fault applies at one place:
+   * to a new connection, to a request whose head has arrived, or to an accepted request.
    * @param {'connection' | 'head' | 'accepted'} place
    * @param {{path?: string, isSubmit?: boolean}} request
    */
@@ -126,7 +126,7 @@ function endingOf(fault, judgement) {
   };
 }
 
-/** Everything that the caller sent outside of the envelope, as one text, unchanged. */
+/** All values of the parameters that the client sent, as one text. */
 function echoOf({ request = {} }) {
   const parameters = request.parameters ?? request;
   const leaves = [];
@@ -189,7 +189,7 @@ function mutated(answer, { set, remove, body, bodyBase64, status, headers }) {
   return { ...changed, body: Buffer.from(stringify(document.root)) };
 }
 
-/** The container of the place that a JSON Pointer (RFC 6901) names, and its name there. */
+/** The object or list that contains the value at a JSON Pointer (RFC 6901), and the value's name in it. */
 function placeAt(document, pointer) {
   if (pointer === '') return { holder: document, name: 'root' };
   const names = pointer.split('/').slice(1);
@@ -198,7 +198,7 @@ function placeAt(document, pointer) {
   let holder = document.root;
   for (const name of names) {
     holder = holder?.[unescape(name)];
-    if (holder === null || typeof holder !== 'object') throw new FaultError(`the answer has no place ${pointer}`);
+    if (holder === null || typeof holder !== 'object') throw new FaultError(`the response has no value at ${pointer}`);
   }
   return { holder, name: unescape(last) };
 }

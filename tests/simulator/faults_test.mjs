@@ -33,7 +33,7 @@ function leaksAll(text) {
   for (const leak of LEAKS) assert.ok(text.includes(leak), `${leak} is not in ${text}`);
 }
 
-/** Uses one keep-alive connection. */
+/** Returns a test function that calls `use` with an agent that keeps one connection alive. */
 function withAgent(use) {
   return async () => {
     const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
@@ -46,14 +46,14 @@ function withAgent(use) {
 }
 
 describe('status', () => {
-  test('sends exactly this response, and does nothing', withSimulator(async (simulator) => {
+  test('sends exactly this response, and does not carry out the request', withSimulator(async (simulator) => {
     simulator.addFaults([{ kind: 'status', status: 429, body: 'slow down', headers: { 'ratelimit-remaining': '0' } }]);
     const { status, text, headers } = await update(simulator);
     assert.deepEqual([status, text, headers['ratelimit-remaining']], [429, 'slow down', '0']);
     assert.equal(await wasApplied(simulator), false);
   }));
 
-  test('sends exactly these bytes, and may carry out the request', withSimulator(async (simulator) => {
+  test('sends exactly these bytes, and with apply carries out the request', withSimulator(async (simulator) => {
     const bodyBase64 = Buffer.from([0xff, 0x00]).toString('base64');
     simulator.addFaults([{ kind: 'status', status: 502, bodyBase64, apply: true }]);
     const { status, body } = await update(simulator);
@@ -92,7 +92,7 @@ describe('error', () => {
     ['topLevel', false, true],
     ['both', true, true],
   ]) {
-    test(`has the service's code: ${errorCodeIn}`, withSimulator(async (simulator) => {
+    test(`has the service's code in this place: ${errorCodeIn}`, withSimulator(async (simulator) => {
       const json = await errorOf(simulator, { errorCode: 'SIGNATURE_INVALID', errorCodeIn });
       const type = 'type.googleapis.com/errors.v1.AcmeErrorDetail';
       const detail = json.details.find((each) => each['@type'] === type);
@@ -102,11 +102,11 @@ describe('error', () => {
     }, { operator: 'acme' }));
   }
 
-  test('has an empty code at the top, as some answers do', withSimulator(async (simulator) => {
+  test('can have an empty code at the top level', withSimulator(async (simulator) => {
     assert.equal((await errorOf(simulator, { errorCode: '', errorCodeIn: 'topLevel' })).serviceErrorCode, '');
   }));
 
-  test('has a thousand field violations', withSimulator(async (simulator) => {
+  test('can have a thousand field violations', withSimulator(async (simulator) => {
     const { details } = await errorOf(simulator, { fieldViolations: 1000 });
     assert.equal(details[0]['@type'], 'type.googleapis.com/google.rpc.BadRequest');
     assert.equal(details[0].fieldViolations.length, 1000);
@@ -128,7 +128,7 @@ describe('error', () => {
     }));
   }
 
-  test('contains no parameters without echo', withSimulator(async (simulator) => {
+  test('with echo false does not contain the parameters', withSimulator(async (simulator) => {
     const json = await errorOf(simulator, { echo: false, message: 'm', http: 418 });
     assert.deepEqual(json, { code: 3, message: 'm', details: [] });
   }));
@@ -168,7 +168,7 @@ describe('activityStatus', () => {
     assert.equal(await wasApplied(simulator), true);
   }));
 
-  test('may have null or nothing as result, and a failure of its own', withSimulator(async (simulator) => {
+  test('can set the result to null or omit it, and can set the failure', withSimulator(async (simulator) => {
     const failure = { code: 5, message: 'm', details: null };
     const status = 'ACTIVITY_STATUS_FAILED';
     simulator.addFaults([
@@ -181,7 +181,7 @@ describe('activityStatus', () => {
     assert.ok(!('result' in (await update(simulator)).json.activity));
   }));
 
-  test('waits for a submit', withSimulator(async (simulator) => {
+  test('does not apply to queries, but to the next submit', withSimulator(async (simulator) => {
     simulator.addFaults([{ kind: 'activityStatus', status: 'ACTIVITY_STATUS_PENDING' }]);
     await policyOf(simulator);
     assert.equal(simulator.pendingFaults(), 1);
@@ -194,7 +194,7 @@ describe('slow', () => {
     assert.equal((await update(simulator)).status, 200);
   }));
 
-  test('responds when it is released, and serves others meanwhile', withSimulator(async (simulator) => {
+  test('responds when the test releases it, and other requests are served meanwhile', withSimulator(async (simulator) => {
     simulator.addFaults([{ kind: 'slow', untilReleased: true, match: { path: 'update_mfa_policy' } }]);
     const order = [];
     const slow = update(simulator).then(({ status }) => order.push(status));
@@ -206,7 +206,7 @@ describe('slow', () => {
     assert.equal(simulator.stats().held, 0);
   }));
 
-  test('may stop in the middle of the body', withSimulator(async (simulator) => {
+  test('can stop in the middle of the body', withSimulator(async (simulator) => {
     simulator.addFaults([{ kind: 'slow', untilReleased: true, part: 'body' }]);
     const body = JSON.stringify({ organizationId: ORGANIZATION });
     const headers = { 'Content-Type': 'application/json', 'X-Stamp': stampOf(body) };
@@ -224,7 +224,7 @@ describe('slow', () => {
     assert.equal(received, announced);
   }));
 
-  test('forgets a client that has disconnected', withSimulator(async (simulator) => {
+  test('no longer holds the request of a client that has disconnected', withSimulator(async (simulator) => {
     simulator.addFaults([{ kind: 'slow', untilReleased: true }]);
     const agent = new http.Agent();
     const gone = assert.rejects(query(simulator, 'whoami', {}, { agent }));
@@ -236,13 +236,13 @@ describe('slow', () => {
 });
 
 describe('a connection', () => {
-  test('ends within a body after the request was carried out', withSimulator(async (simulator) => {
+  test('ends in the middle of a body; the request was carried out', withSimulator(async (simulator) => {
     simulator.addFaults([{ kind: 'truncated' }]);
     await assert.rejects(update(simulator), { code: 'ECONNRESET' });
     assert.equal(await wasApplied(simulator), true);
   }));
 
-  test('ends within a chunked body', withSimulator(async (simulator) => {
+  test('ends in the middle of a chunked body', withSimulator(async (simulator) => {
     simulator.addFaults([{ kind: 'truncated', chunked: true, bytes: 20 }]);
     await assert.rejects(update(simulator), { code: 'ECONNRESET' });
   }));
@@ -255,13 +255,13 @@ describe('a connection', () => {
     assert.equal(await wasApplied(simulator), true);
   }));
 
-  test('is closed after the request was read, and nothing was done', withSimulator(async (simulator) => {
+  test('is closed after the request was read, without carrying it out if apply is false', withSimulator(async (simulator) => {
     simulator.addFaults([{ kind: 'readAndClose', apply: false }]);
     await assert.rejects(update(simulator), { message: 'socket hang up' });
     assert.equal(await wasApplied(simulator), false);
   }));
 
-  test('that was used before is closed too', withAgent((agent) =>
+  test('that served an earlier request is closed too', withAgent((agent) =>
     withSimulator(async (simulator) => {
       simulator.addFaults([{ kind: 'readAndClose', match: { path: 'whoami', nth: 2 } }]);
       assert.equal((await query(simulator, 'whoami', {}, { agent })).status, 200);
@@ -280,7 +280,7 @@ describe('a connection', () => {
     assert.equal(await wasApplied(simulator), false);
   }));
 
-  test('is reset before it is used', withSimulator(async (simulator) => {
+  test('is reset before a request', withSimulator(async (simulator) => {
     simulator.addFaults([{ kind: 'resetConnection' }]);
     await assert.rejects(update(simulator), { code: /^(?:ECONNRESET|EPIPE)$/ });
     assert.deepEqual(simulator.requests(), []);
@@ -289,7 +289,7 @@ describe('a connection', () => {
 });
 
 for (const chunked of [false, true]) {
-  test(`oversized has exactly the size that was asked for, chunked: ${chunked}`, withSimulator(async (simulator) => {
+  test(`oversized sends exactly the requested size, chunked: ${chunked}`, withSimulator(async (simulator) => {
     simulator.addFaults([{ kind: 'oversized', bytes: 3_000_001, chunked }]);
     const { body, json, headers } = await update(simulator);
     assert.equal(body.length, 3_000_001);
@@ -299,7 +299,7 @@ for (const chunked of [false, true]) {
   }));
 }
 
-test('nonJson is a page', withSimulator(async (simulator) => {
+test('nonJson sends an HTML page', withSimulator(async (simulator) => {
   simulator.addFaults([{ kind: 'nonJson' }, { kind: 'nonJson', status: 502 }]);
   const [first, second] = [await update(simulator), await update(simulator)];
   assert.deepEqual([first.status, second.status], [200, 502]);
@@ -308,7 +308,7 @@ test('nonJson is a page', withSimulator(async (simulator) => {
 }));
 
 for (const status of [301, 302, 303, 307, 308]) {
-  test(`redirect with ${status}`, withSimulator(async (simulator) => {
+  test(`redirect sends a redirect with status ${status}`, withSimulator(async (simulator) => {
     simulator.addFaults([{ kind: 'redirect', status, location: '/public/v1/query/whoami' }]);
     const { status: given, headers } = await update(simulator);
     assert.deepEqual([given, headers.location], [status, '/public/v1/query/whoami']);
@@ -334,7 +334,7 @@ describe('mutate', () => {
     );
   }));
 
-  test('reaches into lists', withSimulator(async (simulator) => {
+  test('changes elements of lists', withSimulator(async (simulator) => {
     const set = { '/authenticators/0/transports/-': '"NEW"', '/authenticators/1': '7' };
     simulator.addFaults([{ kind: 'mutate', set, remove: ['/authenticators/2'] }]);
     const { authenticators } = (await query(simulator, 'get_authenticators', { userId: testing.END_USER })).json;
@@ -343,12 +343,12 @@ describe('mutate', () => {
     assert.equal(authenticators[1], 7);
   }));
 
-  test('replaces the whole answer', withSimulator(async (simulator) => {
+  test('can replace the whole response', withSimulator(async (simulator) => {
     assert.equal(await whoami(simulator, { set: { '': '"x"' } }), '"x"');
     assert.equal(await whoami(simulator, { body: '{"a":1,"a":2}' }), '{"a":1,"a":2}');
   }));
 
-  test('changes this answer only', withSimulator(async (simulator) => {
+  test('changes only this response, not the stored state', withSimulator(async (simulator) => {
     simulator.addFaults([{ kind: 'mutate', set: { '/activity/id': '"other"' }, status: 201, headers: { a: 'b' } }]);
     const first = await update(simulator);
     assert.deepEqual([first.status, first.headers.a, first.json.activity.id], [201, 'b', 'other']);
@@ -357,13 +357,13 @@ describe('mutate', () => {
     assert.notEqual(again.json.activity.id, 'other');
   }));
 
-  test('reports a place that does not exist', withSimulator(async (simulator) => {
+  test('reports a pointer to a value that does not exist', withSimulator(async (simulator) => {
     const text = await whoami(simulator, { set: { '/nowhere/else': '1' } });
     assert.ok(JSON.parse(text).simulatorError.includes('/nowhere/else'));
   }));
 });
 
-test('together applies all of them at once', withSimulator(async (simulator) => {
+test('together applies all its faults to one request', withSimulator(async (simulator) => {
   const faults = [
     { kind: 'slow', untilReleased: true },
     { kind: 'activityStatus', status: 'ACTIVITY_STATUS_PENDING' },
@@ -394,7 +394,7 @@ describe('a fault', () => {
     assert.equal(simulator.pendingFaults(), 1);
   }));
 
-  test('is for its path only', withSimulator(async (simulator) => {
+  test('applies to its path only', withSimulator(async (simulator) => {
     simulator.addFaults([{ kind: 'status', status: 503, match: { path: 'get_policy' } }]);
     assert.deepEqual(await statuses(simulator, 1), [200]);
     assert.equal((await query(simulator, 'get_policy', { policyId: identifier(6) })).status, 503);
@@ -406,7 +406,7 @@ describe('a fault', () => {
     assert.deepEqual(await statuses(simulator, 2), [503, 200]);
   }));
 
-  test('reaches the key set by its path', withSimulator(async (simulator) => {
+  test('applies to the key set if it names its path', withSimulator(async (simulator) => {
     const jwks = () => exchange(`${simulator.url}/public/v1/discovery/webhooks/jwks`, { method: 'GET' });
     simulator.addFaults([{ kind: 'status', status: 503 }]);
     assert.equal((await jwks()).status, 200);
@@ -452,7 +452,7 @@ describe('the control interface', () => {
     }));
   }
 
-  test('returns requests as they arrived', withSimulator(async (simulator) => {
+  test('returns the received requests unchanged', withSimulator(async (simulator) => {
     const body = Buffer.from([0x7b, 0xff]);
     const headers = [['X-Stamp', 'x'], ['x-STAMP', 'y'], ...testing.JSON_HEADERS];
     await exchange(`${simulator.url}/public/v1/query/whoami`, { headers, body });
@@ -494,7 +494,7 @@ describe('the control interface', () => {
     assert.equal((await ask(simulator, 'POST', 'settings', { other: 1 })).status, 400);
   }));
 
-  test('moves the clock', withSimulator(async (simulator) => {
+  test('changes the clock', withSimulator(async (simulator) => {
     await ask(simulator, 'POST', 'settings', { clockOffsetMs: 3_600_001 });
     assert.equal((await update(simulator)).status, 400);
   }));

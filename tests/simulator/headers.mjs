@@ -4,7 +4,7 @@ import { Refusal, unauthenticated } from './errors.mjs';
 const STAMP_HEADERS = ['x-stamp', 'x-stamp-webauthn', 'x-stamp-attested'];
 const JSON_CONTENT_TYPE = /^application\/json(?:[ \t]*;[ \t]*charset="?utf-8"?)?$/i;
 
-/** Node's flat list of names and values as pairs; a list, so that repeated headers stay visible. */
+/** Turns Node's flat list of names and values into a list of pairs, which keeps repeated headers. */
 export function headerPairs(rawHeaders) {
   const pairs = [];
   for (let i = 0; i < rawHeaders.length; i += 2) pairs.push([rawHeaders[i], rawHeaders[i + 1]]);
@@ -31,7 +31,7 @@ export function checkJsonHeaders(headers) {
   }
 }
 
-/** The most specific range decides; weight 0 excludes it. */
+/** Whether the Accept header allows JSON: its most specific media range decides, and weight 0 excludes JSON. */
 function admitsJson(accept) {
   const weights = new Map();
   for (const range of accept.split(',')) {
@@ -44,8 +44,8 @@ function admitsJson(accept) {
 }
 
 /**
- * @returns {{header: string, value: string}} the only stamp, with its header's name in lower case.
- * @throws {Refusal} if there is none, or more than one.
+ * @returns {{header: string, value: string}} the request's stamp, with the header's name in lower case.
+ * @throws {Refusal} unless the request has exactly one stamp.
  */
 export function onlyStamp(headers) {
   const stamps = headers

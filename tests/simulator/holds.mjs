@@ -13,7 +13,10 @@ export class Holds {
     return this.#ends.size;
   }
 
-  /** Resolves when `release` is called, or `abandoned`, which means that the waiting client has disconnected. */
+  /**
+   * Holds one operation. Resolves when `release` is called, or when `abandoned` is, because the client has
+   * disconnected.
+   */
   hold() {
     let end;
     const released = new Promise((resolve) => {
@@ -28,7 +31,7 @@ export class Holds {
     return { released, abandoned: end };
   }
 
-  /** @returns {number} the number of released operations. */
+  /** Releases all held operations. @returns {number} how many there were. */
   release() {
     const ends = [...this.#ends];
     ends.forEach((end) => end());

@@ -1,5 +1,5 @@
-// A strict JSON parser and a writer. JSON.parse is unsuitable: it silently keeps the last of two equal names, and it
-// loses the spelling of numbers. The tests check both.
+// A strict JSON parser and a writer. Tests need the repeated member names and the exact spelling of numbers, which
+// JSON.parse does not report.
 
 const MAX_DEPTH = 64;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
@@ -28,7 +28,7 @@ export function parse(text) {
   return { value, duplicates: reader.duplicates };
 }
 
-/** Decodes UTF-8; throws a JsonError for other bytes. Keeps a byte order mark, which is refused later. */
+/** Decodes UTF-8; throws a JsonError for other bytes. Keeps a byte order mark, which parse() refuses. */
 export function decodeUtf8(bytes) {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -48,7 +48,7 @@ export function stringify(value) {
   return JSON.stringify(value);
 }
 
-/** `parent.name`, the form in which messages name a member. */
+/** The path of a member, `parent.name`, as error messages write it. */
 export function memberPath(parent, name) {
   return parent === '' ? name : `${parent}.${name}`;
 }
@@ -157,7 +157,7 @@ class Reader {
     return result;
   }
 
-  /** Leaves `at` on the escape's last character. */
+  /** Reads an escape. Afterwards `at` is the position of the escape's last character. */
   escape() {
     this.at += 1;
     const character = this.text[this.at];

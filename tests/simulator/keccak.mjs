@@ -1,4 +1,4 @@
-// Keccak-256 with the padding from before the SHA-3 standard, which Ethereum uses.
+// Keccak-256 as Ethereum uses it, with the padding that Keccak had before the SHA-3 standard.
 
 const RATE_BYTES = 136;
 const ROUNDS = 24;

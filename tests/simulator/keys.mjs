@@ -26,11 +26,11 @@ export function publicKeyFromHex(hex, curve) {
     const spki = Buffer.concat([Buffer.from(shape.prefix, 'hex'), bytes]);
     return createPublicKey({ key: spki, format: 'der', type: 'spki' });
   } catch {
-    throw new Error(`the bytes are no point of ${curve}`);
+    throw new Error(`the bytes are not a point of ${curve}`);
   }
 }
 
-/** A P-256 key from its scalar in hex. */
+/** The P-256 private key with this scalar, in hex. */
 export function privateKeyFromHex(hex) {
   const ecdh = createECDH('prime256v1');
   ecdh.setPrivateKey(hex, 'hex');

@@ -3,7 +3,7 @@ import { invalidRequest, notFound } from './errors.mjs';
 import * as records from './records.mjs';
 import { defaults } from './specification.mjs';
 
-/** One page of accounts in order of creation. The reference specifies no order, and no mark of the last page. */
+/** One page of accounts in order of creation. The reference specifies no order, and no sign for the last page. */
 function page(accounts, { limit = defaults.pageLimit, before, after } = {}) {
   const place = (cursor, field, otherwise) => {
     if (cursor === undefined) return otherwise;
@@ -14,7 +14,7 @@ function page(accounts, { limit = defaults.pageLimit, before, after } = {}) {
   const from = place(after, 'after', -1) + 1;
   const to = place(before, 'before', accounts.length);
   const between = accounts.slice(from, Math.max(from, to));
-  // Going backwards, the page is the one next to the cursor.
+  // If the client pages backwards, the page ends just before the cursor.
   const isBackwards = before !== undefined && after === undefined;
   return isBackwards ? between.slice(-Number(limit)) : between.slice(0, Number(limit));
 }

@@ -1,4 +1,4 @@
-// The simulator's server: sockets, request bodies, and the steps that a request passes through the other files.
+// The simulator's server: handles sockets and request bodies, and calls the other files for each step of a request.
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
@@ -29,9 +29,9 @@ const SETTINGS = {
  * @param {string} [options.host]
  * @param {number} [options.port] 0: any free one
  * @param {{cert: string | Buffer, key: string | Buffer}} [options.tls] without it, plain HTTP
- * @param {string} [options.operator] the operator's name, as it occurs in names on the wire
+ * @param {string} [options.operator] the operator's name in names on the wire
  * @param {object} [options.fixture] the service's initial state; default: fixture.json
- * @param {{publicKey: string, curve: string}[]} [options.publicKeys] more API keys, of the fixture's first user
+ * @param {{publicKey: string, curve: string}[]} [options.publicKeys] additional API keys of the fixture's first user
  * @param {'object' | 'string'} [options.timestamps] the form of an activity's own times
  * @param {'checked' | 'any'} [options.references] 'any': accepts unknown identifiers
  * @param {number} [options.keepAliveMs] how long an idle connection stays open
@@ -90,7 +90,7 @@ export class Simulator {
     this.url = `${this.scheme}://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${this.port}`;
   }
 
-  /** Stops at once, with all pending operations. */
+  /** Stops, and ends all pending operations without a response. */
   async close() {
     this.webhooks.close();
     await new Promise((resolve) => {
@@ -136,7 +136,7 @@ export class Simulator {
 
   change(settings) {
     for (const [name, value] of Object.entries(settings)) {
-      if (!SETTINGS[name]?.(value)) throw new FaultError(`there is no setting ${name} of that value`);
+      if (!SETTINGS[name]?.(value)) throw new FaultError(`the setting ${name} does not exist or cannot have this value`);
     }
     return Object.assign(this.settings, settings);
   }
@@ -219,7 +219,7 @@ async function readAll(request) {
   let bytes = 0;
   for await (const chunk of request) {
     bytes += chunk.length;
-    // Reads the excess too; otherwise the client would see a broken connection instead of the response.
+    // Reads bytes beyond the limit too; otherwise the client would see a broken connection instead of the response.
     if (bytes <= MAX_BODY_BYTES) chunks.push(chunk);
   }
   if (bytes > MAX_BODY_BYTES) {
@@ -235,7 +235,7 @@ function fail(response, error) {
   response.writeHead(status, headers).end(body);
 }
 
-/** The simulator accepts test keys, so other machines must not reach it. */
+/** Throws unless `host` is a loopback address: the simulator accepts test keys, so other machines must not reach it. */
 function requireLoopback(host) {
   const isLoopback = host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
   if (!isLoopback) throw new Error(`${host} is not a loopback address`);

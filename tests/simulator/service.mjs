@@ -1,4 +1,4 @@
-// The service itself: checks a request, and carries out an accepted one.
+// The simulated service: checks a request and, if it is accepted, carries it out.
 import { jsonAnswer, activity, fingerprintOf, refusalAnswer, withTimestamps } from './answers.mjs';
 import { check, inOrder } from './check.mjs';
 import { Enclave } from './enclave.mjs';
@@ -77,7 +77,8 @@ export class Service {
     if (judgement.operation === undefined) return;
     const violations = check(judgement.operation.body, judgement.request, this.nowMs());
     if (violations.length > 0) throw invalidRequest(violations);
-    // Before the check of the organization: a repeated deletion still gets its activity.
+    // This comes before the check of the organization, so that a repeated deletion of an organization gets its
+    // activity.
     if (this.#earlierActivity(judgement) !== undefined) return;
     this.state.organizationFor(judgement.stamper.credential, judgement.request.organizationId);
   }

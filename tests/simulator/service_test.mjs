@@ -25,7 +25,7 @@ describe('activities', () => {
   });
   const path = '/public/v1/submit/create_policies';
 
-  test('the same body is the same activity, a new timestampMs a new one', withSimulator(async (simulator) => {
+  test('a repeated body returns the same activity, and a new timestampMs a new activity', withSimulator(async (simulator) => {
     const timestampMs = testing.freshTimestamp();
     const first = await post(simulator, path, body(timestampMs));
     const again = await post(simulator, path, body(timestampMs));
@@ -35,25 +35,25 @@ describe('activities', () => {
     assert.notEqual(other.json.activity.fingerprint, first.json.activity.fingerprint);
   }));
 
-  test('the same body under another key is the same activity', withSimulator(async (simulator) => {
+  test('a repeated body with another key returns the same activity', withSimulator(async (simulator) => {
     const text = JSON.stringify(body(testing.freshTimestamp()));
     const first = await post(simulator, path, text);
     const again = await post(simulator, path, text, { apiKey: apiKeyNamed('vectors ed25519') });
     assert.equal(again.json.activity.id, first.json.activity.id);
   }));
 
-  test('white space makes another activity', withSimulator(async (simulator) => {
+  test('a body with other white space creates another activity', withSimulator(async (simulator) => {
     const text = JSON.stringify(body(testing.freshTimestamp()));
     const [first, other] = [await post(simulator, path, text), await post(simulator, path, `${text}\n`)];
     assert.notEqual(other.json.activity.id, first.json.activity.id);
   }));
 
-  test('get_activity finds them', withSimulator(async (simulator) => {
+  test('get_activity finds an activity', withSimulator(async (simulator) => {
     const { activity } = (await post(simulator, path, body(testing.freshTimestamp()))).json;
     assert.deepEqual((await query(simulator, 'get_activity', { activityId: activity.id })).json, { activity });
   }));
 
-  test('their times are objects, or texts on request', withSimulator(async (simulator) => {
+  test('the times of an activity are objects, or strings with the setting for it', withSimulator(async (simulator) => {
     const text = JSON.stringify(body(testing.freshTimestamp()));
     const objects = (await post(simulator, path, text)).json.activity;
     simulator.change({ timestamps: 'string' });
@@ -63,7 +63,7 @@ describe('activities', () => {
     assert.equal(typeof texts.updatedAt, 'string');
   }));
 
-  test('null counts as absent', withSimulator(async (simulator) => {
+  test('a parameter that is null counts as absent', withSimulator(async (simulator) => {
     const { activity } = (
       await submit(simulator, 'create_session_profile', 'CREATE_SESSION_PROFILE', {
         sessionProfileName: 's',
@@ -74,7 +74,7 @@ describe('activities', () => {
     assert.deepEqual(activity.intent.createSessionProfileIntent, { sessionProfileName: 's', scope: 'x' });
   }));
 
-  test('numbers are repeated as they were sent', withSimulator(async (simulator) => {
+  test('the intent has numbers exactly as the client sent them', withSimulator(async (simulator) => {
     const parameters = { userId: END_USER, mfaPolicyId: identifier(10), order: 4_294_967_295 };
     const { text } = await submit(simulator, 'update_mfa_policy', 'UPDATE_MFA_POLICY', parameters);
     assert.ok(text.includes('"order":4294967295}'));
@@ -120,14 +120,14 @@ describe('wallet accounts', () => {
     assert.deepEqual(idsOf(await list(simulator, { walletId: main })), all.slice(0, 10));
   }));
 
-  test('are of the whole organization without walletId', withSimulator(async (simulator) => {
+  test('of all wallets are listed without walletId', withSimulator(async (simulator) => {
     const accounts = await list(simulator, { paginationOptions: { limit: '100' } });
     assert.equal(accounts.length, all.length + 3);
     assert.deepEqual([...new Set(accounts.map(({ walletId }) => walletId))], [main, identifier(21)]);
   }));
 
   for (const limit of ['1', '4', '10', '23', '100']) {
-    test(`are all seen once, forwards and backwards, with pages of ${limit}`, withSimulator(async (simulator) => {
+    test(`are each returned once, forwards and backwards, with pages of ${limit}`, withSimulator(async (simulator) => {
       const [forwards, backwards] = [[], []];
       for (let page, after; page === undefined || page.length > 0; after = forwards.at(-1)) {
         page = idsOf(await list(simulator, { walletId: main, paginationOptions: { limit, after } }));
@@ -143,7 +143,7 @@ describe('wallet accounts', () => {
     }));
   }
 
-  test('between two cursors are those between them', withSimulator(async (simulator) => {
+  test('between two cursors are returned', withSimulator(async (simulator) => {
     const paginationOptions = { limit: '100', after: all[2], before: all[5] };
     assert.deepEqual(idsOf(await list(simulator, { walletId: main, paginationOptions })), all.slice(3, 5));
   }));
@@ -154,12 +154,12 @@ describe('wallet accounts', () => {
     }));
   }
 
-  test('are not listed from a cursor that is not known', withSimulator(async (simulator) => {
+  test('are not listed from an unknown cursor', withSimulator(async (simulator) => {
     const paginationOptions = { after: identifier(999) };
     isRefused(await query(simulator, 'list_wallet_accounts', { paginationOptions }), 400);
   }));
 
-  test('carry their wallet only on request', withSimulator(async (simulator) => {
+  test('contain their wallet only on request', withSimulator(async (simulator) => {
     const [plain] = await list(simulator, { walletId: main });
     assert.ok(!('walletDetails' in plain));
     const [detailed] = await list(simulator, { walletId: main, includeWalletDetails: true });
@@ -171,7 +171,7 @@ describe('wallet accounts', () => {
     assert.equal(walletDetails.exported, false);
   }));
 
-  test('are found by address, by path, or as the first of the wallet', withSimulator(async (simulator) => {
+  test('are found by address or by path; without both, the first of the wallet is found', withSimulator(async (simulator) => {
     const get = (body) => query(simulator, 'get_wallet_account', { walletId: main, ...body });
     const { account } = (await get({})).json;
     assert.equal(account.name, 'first');
@@ -197,12 +197,12 @@ describe('a sub-organization', () => {
   const whoami = (simulator, number) => query(simulator, 'whoami', { organizationId: subOrganization(number) });
 
   for (const [name, number, parameters, isDeleted] of [
-    ['whose wallet was not exported stays', 1, {}, false],
-    ['whose wallet was not exported stays when told so', 1, { deleteWithoutExport: false }, false],
-    ['whose wallet was not exported goes when told so', 1, { deleteWithoutExport: true }, true],
-    ['whose wallet was exported goes', 2, {}, true],
-    ['without wallets goes', 3, {}, true],
-    ['whose private key was not exported stays', 4, {}, false],
+    ['whose wallet was not exported is not deleted', 1, {}, false],
+    ['whose wallet was not exported is not deleted with deleteWithoutExport false', 1, { deleteWithoutExport: false }, false],
+    ['whose wallet was not exported is deleted with deleteWithoutExport true', 1, { deleteWithoutExport: true }, true],
+    ['whose wallet was exported is deleted', 2, {}, true],
+    ['without wallets is deleted', 3, {}, true],
+    ['whose private key was not exported is not deleted', 4, {}, false],
   ]) {
     test(name, withSimulator(async (simulator) => {
       const answer = await remove(simulator, number, parameters);
@@ -225,7 +225,7 @@ describe('a sub-organization', () => {
     assert.equal((await remove(simulator, 1)).status, 200);
   }));
 
-  test('is deleted once: the same body still gets its activity', withSimulator(async (simulator) => {
+  test('is deleted once: a repeated deletion returns the same activity', withSimulator(async (simulator) => {
     const first = await remove(simulator, 3);
     const { body } = simulator.requests()[0];
     assert.deepEqual((await post(simulator, '/public/v1/submit/delete_sub_organization', body)).json, first.json);
@@ -237,15 +237,15 @@ describe('a sub-organization', () => {
   }));
 });
 
-describe('deleted things are gone', () => {
-  test('webhook endpoints', withSimulator(async (simulator) => {
+describe('after a deletion', () => {
+  test('webhook endpoints are not found', withSimulator(async (simulator) => {
     const remove = () =>
       submit(simulator, 'delete_webhook_endpoint', 'DELETE_WEBHOOK_ENDPOINT', { endpointId: identifier(4) });
     assert.equal((await remove()).status, 200);
     isRefused(await remove(), 404);
   }));
 
-  test('OAuth providers, created ones too', withSimulator(async (simulator) => {
+  test('OAuth providers are not found, also those that a test has created', withSimulator(async (simulator) => {
     const created = await submit(simulator, 'create_oauth_providers', 'CREATE_OAUTH_PROVIDERS_V2', {
       userId: END_USER,
       oauthProviders: [{ providerName: 'n', oidcToken: 'x' }],
@@ -257,7 +257,7 @@ describe('deleted things are gone', () => {
     isRefused(await remove(), 404);
   }));
 
-  test('API keys, and the validity of their stamps', withSimulator(async (simulator) => {
+  test('API keys are not found, and their stamps are refused', withSimulator(async (simulator) => {
     const apiKey = apiKeyNamed('end user 1');
     assert.equal((await query(simulator, 'whoami', {}, { apiKey })).json.userId, END_USER);
     const parameters = { userId: END_USER, apiKeyIds: [apiKey.apiKeyId] };
@@ -281,10 +281,10 @@ describe('defaults', () => {
 
   for (const [name, parameters, seconds] of [
     ['a session lasts 900 seconds', {}, 900],
-    ['a session lasts as long as the login says', { expirationSeconds: '60' }, 60],
-    ['a session lasts as long as its profile says', { sessionProfileId: identifier(3) }, 600],
-    ['the profile may shorten a session', { sessionProfileId: identifier(3), expirationSeconds: '601' }, 600],
-    ['the login may shorten a session', { sessionProfileId: identifier(3), expirationSeconds: '599' }, 599],
+    ['a session lasts as long as the login requests', { expirationSeconds: '60' }, 60],
+    ['a session lasts as long as its profile specifies', { sessionProfileId: identifier(3) }, 600],
+    ['a shorter profile limits a session', { sessionProfileId: identifier(3), expirationSeconds: '601' }, 600],
+    ['a shorter login limits a session', { sessionProfileId: identifier(3), expirationSeconds: '599' }, 599],
   ]) {
     test(name, clocked(async (simulator) => {
       const { publicKey } = apiKeyNamed('end user 1');
@@ -294,7 +294,7 @@ describe('defaults', () => {
   }
 
   for (const [expirationSeconds, seconds] of [[undefined, 3600], ['86400', 86_400]]) {
-    test(`a verification token asked for ${expirationSeconds} seconds lasts ${seconds}`, clocked(async (simulator) => {
+    test(`a verification token for ${expirationSeconds} seconds lasts ${seconds}`, clocked(async (simulator) => {
       const parameters = { otpId: identifier(8), encryptedOtpBundle: 'b', expirationSeconds };
       const { json } = await send(simulator, 'verify_otp', 'VERIFY_OTP_V2', parameters);
       assert.equal(expiryAfter(json.activity.result.verifyOtpResult.verificationToken), seconds);
@@ -316,7 +316,7 @@ describe('defaults', () => {
 });
 
 describe('a session', () => {
-  // A key that no user has.
+  // A key that is not registered for any user.
   const sessionKey = { ...apiKeyNamed('stranger') };
   const fixture = () => {
     const all = readFixture();
@@ -326,7 +326,7 @@ describe('a session', () => {
   const login = (simulator, parameters, apiKey) =>
     submit(simulator, 'stamp_login', 'STAMP_LOGIN', { publicKey: sessionKey.publicKey, ...parameters }, { apiKey });
 
-  test('stamps for its user until it expires', withSimulator(async (simulator) => {
+  test("allows its key to stamp for the user until the session expires", withSimulator(async (simulator) => {
     isRefused(await query(simulator, 'whoami', {}, { apiKey: sessionKey }), 401, 'PUBLIC_KEY_NOT_FOUND');
     await login(simulator, { expirationSeconds: '60' }, apiKeyNamed('end user 1'));
     assert.equal((await query(simulator, 'whoami', {}, { apiKey: sessionKey })).json.userId, END_USER);
@@ -334,7 +334,7 @@ describe('a session', () => {
     isRefused(await query(simulator, 'whoami', {}, { apiKey: sessionKey }), 401, 'API_KEY_EXPIRED');
   }, { fixture: fixture() }));
 
-  test('ends with the next login that requests it', withSimulator(async (simulator) => {
+  test('ends when a later login requests that earlier sessions end', withSimulator(async (simulator) => {
     await login(simulator, {}, apiKeyNamed('end user 1'));
     await login(simulator, { publicKey: '', invalidateExisting: true }, apiKeyNamed('end user 1'));
     isRefused(await query(simulator, 'whoami', {}, { apiKey: sessionKey }), 401, 'PUBLIC_KEY_NOT_FOUND');
@@ -366,7 +366,7 @@ test('an MFA policy changes only the given members', withSimulator(async (simula
   assert.deepEqual(after, [{ ...before[0], ...changes, updatedAt }, before[1]]);
 }));
 
-test('a contract interface has 400,000 characters at most', withSimulator(async (simulator) => {
+test('a contract interface with more than 400,000 characters is refused', withSimulator(async (simulator) => {
   const create = (text) =>
     submit(simulator, 'create_smart_contract_interface', 'CREATE_SMART_CONTRACT_INTERFACE', {
       smartContractAddress: 'a',
@@ -414,7 +414,7 @@ test('a wrong path or method is refused', withSimulator(async (simulator) => {
 }));
 
 for (const operator of [undefined, 'acme']) {
-  test(`the key set of the operator ${operator}`, withSimulator(async (simulator) => {
+  test(`the key set contains the name of the operator ${operator}`, withSimulator(async (simulator) => {
     const name = operator ?? 'service';
     const url = `${simulator.url}/public/v1/discovery/webhooks/jwks`;
     const { json, headers } = await exchange(url, { method: 'GET' });
@@ -436,7 +436,7 @@ for (const operator of [undefined, 'acme']) {
   }, { operator }));
 }
 
-test('identifiers may be unknown with the setting for it', withSimulator(async (simulator) => {
+test('with the setting for it, submits may contain unknown identifiers', withSimulator(async (simulator) => {
   const parameters = { endpointId: 'nobody knows it' };
   const answer = await submit(simulator, 'delete_webhook_endpoint', 'DELETE_WEBHOOK_ENDPOINT', parameters);
   assert.deepEqual(answer.json.activity.result.deleteWebhookEndpointResult, parameters);

@@ -1,4 +1,4 @@
-// Tests the simulator's program.
+// Tests simulator.mjs, the command line of the simulator.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,7 +15,7 @@ const PROGRAM = fileURLToPath(new URL('simulator.mjs', import.meta.url));
 
 const start = (...args) => spawn(process.execPath, [PROGRAM, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
 
-/** Runs the program to its end. */
+/** Runs the program until it exits. */
 async function run(...args) {
   const program = start(...args);
   const said = { out: '', err: '' };
@@ -25,7 +25,7 @@ async function run(...args) {
   return { code, ...said };
 }
 
-/** Runs `use` with the program's address, and stops it. */
+/** Starts the program, calls `use` with its address, and stops the program. */
 async function withProgram(args, use) {
   const program = start(...args);
   let out = '';
@@ -60,7 +60,7 @@ test('prints its address, serves, and stops on SIGTERM', () =>
     assert.equal((await query(simulator, 'whoami')).status, 200);
   }));
 
-test('accepts more public keys and another fixture', withFolder(async (folder) => {
+test('accepts additional public keys and another fixture', withFolder(async (folder) => {
   const fixture = readFixture();
   const strange = apiKeyNamed('stranger');
   fixture.users = fixture.users.filter(({ userName }) => userName !== 'stranger');
@@ -105,7 +105,7 @@ test('sends the events of all organizations to --webhook', async () => {
   }
 });
 
-test('stops although a webhook waits for its repetition', async () => {
+test('stops even if a delivery waits for its repetition', async () => {
   const receiver = await startReceiver({ answer: () => ({ status: 503 }) });
   try {
     await withProgram(['--webhook', receiver.url], async (simulator) => {
@@ -133,7 +133,7 @@ for (const [args, reason] of [
   [['--operator', 'A b'], /operator must be/],
   [['--public-key', 'abc'], /HEX:CURVE/],
   [['--public-key', 'abc:p256'], /33 bytes/],
-  [['--public-key', `${'00'.repeat(33)}:secp256k1`], /no point/],
+  [['--public-key', `${'00'.repeat(33)}:secp256k1`], /not a point/],
   [['--public-key', 'abc:p521'], /curve must be one of/],
   [['--fixture', '/nonexistent'], /ENOENT/],
   [['--webhook', 'ftp://x'], /not an HTTP URL/],

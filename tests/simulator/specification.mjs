@@ -1,5 +1,5 @@
 // The service's operations, transcribed by hand from its API reference. Nothing here comes from the gateway's proto
-// files: two independent transcriptions reveal each other's mistakes.
+// files: the transcriptions are independent, so that a mistake in one of them makes a test fail.
 
 const text = { kind: 'string' };
 /** A text that may be empty although its member is required. */
@@ -20,7 +20,7 @@ const oidcClaims = object({ iss: required(text), sub: required(text), aud: requi
 
 const oauthProvider = object(
   { providerName: required(text), oidcToken: text, oidcClaims },
-  // Public sources have both in one oneof.
+  // Public sources allow only one of these two members.
   { atMostOneOf: ['oidcToken', 'oidcClaims'] },
 );
 
@@ -48,7 +48,7 @@ const authenticationMethod = object({
   id: text,
 });
 
-/** The operations of the table below. */
+/** The submits below. */
 const submits = [];
 const queries = [];
 
@@ -58,7 +58,8 @@ function submit(name, type, keys, parameters) {
     type: required(oneOf(type)),
     timestampMs: required({ kind: 'recentTime' }),
     organizationId: required(text),
-    // One of the operator's packages writes the envelope's flag here, and the service accepts it; it has no effect.
+    // One of the operator's packages writes the envelope's generateAppProofs here. The service accepts it, without
+    // effect.
     parameters: required(object(parameters, { tolerated: ['generateAppProofs'] })),
     generateAppProofs: flag,
   });
@@ -71,7 +72,7 @@ function query(name, members) {
   queries.push({ name, path: `/public/v1/query/${name}`, body });
 }
 
-/** The usual names: `<stem>Intent` and `<stem>Result`. */
+/** The usual names of intent and result: `<stem>Intent` and `<stem>Result`. */
 const keysOf = (stem) => ({ intentKey: `${stem}Intent`, resultKey: `${stem}Result` });
 
 submit('oauth2_authenticate', 'ACTIVITY_TYPE_OAUTH2_AUTHENTICATE', keysOf('oauth2Authenticate'), {
@@ -201,8 +202,8 @@ query('get_authenticators', { userId: required(text) });
 query('get_mfa_policies', { userId: required(text) });
 query('get_policy', { policyId: required(text) });
 
-// Operations and members that the reference mentions without a description, from public sources. The gateway's proto
-// does not list them, so tests call them through its general service.
+// Operations that the reference mentions without a description; the members come from public sources. The gateway's
+// protos do not have these operations, so tests call them through the gateway's general service.
 submit(
   'init_otp',
   'ACTIVITY_TYPE_INIT_OTP_V3',
@@ -232,7 +233,7 @@ query('whoami', {});
 /** Every operation by its path. A submit has a `type`, an `intentKey` and a `resultKey`; a query has none of them. */
 export const operations = new Map([...submits, ...queries].map((operation) => [operation.path, operation]));
 
-/** The only GET. It needs no stamp. */
+/** The path of the key set, the only one that clients GET. It needs no stamp. */
 export const JWKS_PATH = '/public/v1/discovery/webhooks/jwks';
 
 /** Defaults that the service applies to absent members. */
@@ -243,5 +244,5 @@ export const defaults = {
   pageLimit: 10,
 };
 
-/** A request's timestampMs must be less old than this, and at most this far ahead. */
+/** A request's timestampMs must be less than maxAgeMs old, and at most maxAheadMs ahead of the clock. */
 export const freshness = { maxAgeMs: 3_600_000n, maxAheadMs: 300_000n };

@@ -15,7 +15,7 @@ const CURVE_OF_SCHEME = {
 };
 
 /**
- * @typedef {object} Credential what is registered for one key
+ * @typedef {object} Credential a registered key
  * @property {string} publicKey hex for an API key, COSE in hex for a passkey
  * @property {string} [curve] of an API key
  * @property {import('node:crypto').KeyObject} key
@@ -23,7 +23,7 @@ const CURVE_OF_SCHEME = {
  * @property {string} [rpId] of a passkey
  * @property {string} [origin] of a passkey
  *
- * @typedef {object} Stamper who stamped, and what goes into the activity's vote
+ * @typedef {object} Stamper the credential that made the stamp, and the values for the activity's vote
  * @property {Credential} credential
  * @property {string} scheme
  * @property {string} publicKey
@@ -76,7 +76,7 @@ function verifyApiKeyStamp(stamp, body, keys) {
   requireMembers(stamp, ['publicKey', 'scheme', 'signature']);
   const { publicKey, scheme, signature } = stamp;
   const curve = CURVE_OF_SCHEME[scheme];
-  if (curve === undefined) throw malformed('names a scheme that is not known');
+  if (curve === undefined) throw malformed('names an unknown scheme');
   const credential = keys.byPublicKey(publicKey);
   if (credential === undefined) throw unauthenticated('PUBLIC_KEY_NOT_FOUND', 'the public key is not registered');
   if (credential.curve !== curve) throw malformed("'s scheme does not fit the key's curve");

@@ -21,7 +21,7 @@ function curveOf(scheme) {
   return scheme.includes('ED25519') ? 'ed25519' : 'p256';
 }
 
-/** A register with only this key. */
+/** A register that contains only this key. */
 function registerOf(publicKey, curve) {
   const credential = { publicKey, curve, key: publicKeyFromHex(publicKey, curve) };
   return { byPublicKey: (key) => (key === publicKey ? credential : undefined), byCredentialId: () => undefined };
@@ -34,11 +34,12 @@ function isRefused(stamp, body, register, errorCode = 'SIGNATURE_INVALID') {
   );
 }
 
-// The largest number of copies of a text, however long it is.
+// The maximum number of damaged copies of one text.
 const MAX_FLIPS = 2000;
 
 /**
- * Copies of the bytes, each with one bit changed: every bit, or bits `least` apart, or further apart in a long text.
+ * Copies of the bytes, each with one changed bit. The changed bits are `least` positions apart; in a long text further,
+ * so that there are at most MAX_FLIPS copies.
  */
 function* flips(bytes, least = 1) {
   const step = Math.max(least, Math.ceil((bytes.length * 8) / MAX_FLIPS));
@@ -55,7 +56,7 @@ describe('the vectors', () => {
     const register = registerOf(publicKey, curveOf(scheme));
     const body = Buffer.from(vector.bodyBase64, 'base64');
     const headerOf = (stamp) => ({ header: 'x-stamp', value: encodeStamp(stamp) });
-    // A bit takes about 5 ms where the curve is computed in JavaScript.
+    // If JavaScript computes the curve, one verification takes about 5 ms.
     const step = scheme.endsWith('EIP191') ? 13 : 1;
 
     test(`${vector.id} is accepted`, () => {
@@ -76,14 +77,14 @@ describe('the vectors', () => {
       }
     });
 
-    test(`${vector.id} is refused under another key`, () => {
+    test(`${vector.id} is refused if another key is registered`, () => {
       const stamp = { header: 'x-stamp', value: vector.headerValue };
       const other = { p256: 'gateway p256', secp256k1: 'vectors p256', ed25519: 'gateway p256' }[curveOf(scheme)];
       isRefused(stamp, body, registerOf(apiKeyNamed(other).publicKey, 'p256'), 'PUBLIC_KEY_NOT_FOUND');
     });
   }
 
-  test('the published stamp of the command line is accepted', () => {
+  test("the stamp in the documentation of the operator's command line is accepted", () => {
     const [{ publicKey, scheme, signature, message }] = vectors.published;
     const stamp = { header: 'x-stamp', value: encodeStamp({ publicKey, signature, scheme }) };
     assert.equal(verifyStamp(stamp, Buffer.from(message), registerOf(publicKey, 'p256')).scheme, scheme);
@@ -123,7 +124,7 @@ describe('an API key stamp', () => {
     test(`is refused as ${name}`, () => isRefused(header(value), body, register));
   }
 
-  test('names its key as it was registered', () => {
+  test('must spell its key exactly as it was registered', () => {
     const value = encodeStamp({ ...good, publicKey: good.publicKey.toUpperCase() });
     isRefused(header(value), body, register, 'PUBLIC_KEY_NOT_FOUND');
   });
@@ -183,7 +184,7 @@ for (const scheme of Object.keys(testing.ATTESTED_SCHEMES)) {
     const withToken = (token) => header(testing.attestedStampOf(body, scheme, { token }));
     const withClaims = (changes) => withToken(tokenFor(publicKey, changes));
 
-    test('is accepted for the user whose token it is, as base64url and as plain JSON', () => {
+    test("is accepted for the token's user, as base64url and as plain JSON", () => {
       for (const stamp of [header(good), { header: 'x-stamp-attested', value: JSON.stringify(good) }]) {
         const stamper = verifyStamp(stamp, body, register);
         assert.equal(stamper.credential.user.userId, testing.END_USER);
@@ -207,14 +208,14 @@ for (const scheme of Object.keys(testing.ATTESTED_SCHEMES)) {
       }
     });
 
-    test('is refused with the token of another key, or under another key', () => {
+    test('is refused with the token of another key, or with a signature of another key', () => {
       const other = apiKeyNamed('end user 1');
       isRefused(withToken(tokenFor(other.publicKey)), body, register);
       isRefused(header({ ...good, publicKey: other.publicKey }), body, register);
       isRefused(header({ ...good, publicKey: publicKey.toUpperCase() }), body, register);
     });
 
-    test('is refused with a token without expiry, or of no user', () => {
+    test('is refused with a token without expiry, or with a token that names no user', () => {
       isRefused(withClaims({ exp: undefined }), body, register);
       isRefused(withClaims({ exp: 'never' }), body, register);
       const nobody = { contact: 'nobody@example.com', sub: 'nobody' };
@@ -232,13 +233,13 @@ for (const scheme of Object.keys(testing.ATTESTED_SCHEMES)) {
       isRefused(withToken(`${none}.${claims}.`), body, register);
     });
 
-    test('is refused under the other scheme, and under an unknown one', () => {
+    test('is refused with the name of the other scheme, or of an unknown one', () => {
       for (const other of [...Object.keys(testing.ATTESTED_SCHEMES), 'STAMP_ATTESTED_SCHEME_P384', 'toString']) {
         if (other !== scheme) isRefused(header({ ...good, scheme: other }), body, register);
       }
     });
 
-    test('has exactly its members', () => {
+    test('is refused with a missing or an additional member', () => {
       isRefused(header({ ...good, more: 'x' }), body, register);
       isRefused(header({ ...good, publicKeyAttestation: undefined }), body, register);
       isRefused({ header: 'x-stamp-attested', value: stampOf(body) }, body, register);
@@ -246,13 +247,13 @@ for (const scheme of Object.keys(testing.ATTESTED_SCHEMES)) {
   });
 }
 
-test("the vectors' tokens are of no issuer", () => {
+test("the vectors' tokens are refused, because their issuer is unknown", () => {
   for (const { headerValue, body } of vectors.attested) {
     isRefused({ header: 'x-stamp-attested', value: headerValue }, Buffer.from(body), new State(readFixture()));
   }
 });
 
-test('a signature with needless zero bytes is read', () => {
+test('a signature with needless leading zero bytes is accepted', () => {
   const der = Buffer.from('300a0204000000010202007f', 'hex');
   const expected = Buffer.alloc(64);
   [expected[31], expected[63]] = [0x01, 0x7f];
@@ -291,13 +292,13 @@ describe('a request', () => {
     ['without Content-Type is refused', [good], 415],
     ['with text as Content-Type is refused', [['Content-Type', 'text/plain'], good], 415],
     ['with two Content-Types is refused', [...JSON_HEADERS, JSON_HEADERS[0], good], 415],
-    ['in UTF-8 by name is accepted', [['Content-Type', 'application/json; charset=utf-8'], good], 200],
-    ['in another encoding is refused', [['Content-Type', 'application/json; charset=latin1'], good], 415],
+    ['whose Content-Type names UTF-8 is accepted', [['Content-Type', 'application/json; charset=utf-8'], good], 200],
+    ['whose Content-Type names another encoding is refused', [['Content-Type', 'application/json; charset=latin1'], good], 415],
     ['that is compressed is refused', [...JSON_HEADERS, ['Content-Encoding', 'gzip'], good], 415],
     ['without Accept is accepted', [JSON_HEADERS[0], good], 200],
-    ['that takes anything is accepted', [JSON_HEADERS[0], ['Accept', '*/*'], good], 200],
-    ['that takes text only is refused', [JSON_HEADERS[0], ['Accept', 'text/html, text/*'], good], 406],
-    ['that takes all but JSON is refused', [JSON_HEADERS[0], ['Accept', '*/*, application/json;q=0'], good], 406],
+    ['that accepts any type is accepted', [JSON_HEADERS[0], ['Accept', '*/*'], good], 200],
+    ['that accepts only text is refused', [JSON_HEADERS[0], ['Accept', 'text/html, text/*'], good], 406],
+    ['that accepts all types except JSON is refused', [JSON_HEADERS[0], ['Accept', '*/*, application/json;q=0'], good], 406],
   ]) {
     test(name, testing.withSimulator(startSimulator, {}, async (simulator) => {
       assert.equal((await send(simulator, headers)).status, status);

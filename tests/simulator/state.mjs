@@ -1,15 +1,15 @@
-// The service's state. It starts as a copy of the fixture; `new State` restores that.
+// The service's state. `new State` creates a copy of the fixture.
 import { notFound, unauthenticated } from './errors.mjs';
 import { publicKeyFromHex } from './keys.mjs';
 import { publicKeyFromCose } from './webauthn.mjs';
 
-/** When the fixture's records were made, in seconds. */
+/** The creation time of the fixture's records, in seconds since 1970. */
 const FIXTURE_TIME = 1_700_000_000n;
 
-/** The limit of a user's expiring keys; a further one silently removes the oldest. */
+/** The maximum number of a user's expiring keys. A further key silently removes the oldest one. */
 const MAX_EXPIRING_KEYS = 10;
 
-/** Bounds memory in a long benchmark. */
+/** The maximum number of stored activities, which limits the memory in a long benchmark. */
 const MAX_ACTIVITIES = 20_000;
 
 const CREDENTIAL_TYPE_OF_CURVE = {
@@ -32,7 +32,7 @@ const RECORDS = [
 export class State {
   /**
    * @param {object} fixture
-   * @param {{publicKey: string, curve: string}[]} publicKeys more API keys, of the fixture's first user
+   * @param {{publicKey: string, curve: string}[]} publicKeys additional API keys of the fixture's first user
    */
   constructor(fixture, publicKeys = []) {
     const copy = structuredClone(fixture);
@@ -111,7 +111,7 @@ export class State {
   }
 
   /**
-   * The organization, if this credential may act there: the organization is the credential's own, or a child of it.
+   * Returns the organization. Throws unless it is the credential's own organization or a child of it.
    * @throws {import('./errors.mjs').Refusal}
    */
   organizationFor(credential, organizationId) {
@@ -124,7 +124,7 @@ export class State {
     return organization;
   }
 
-  /** One of the organization's records, or undefined. `kind` is the name of a list. */
+  /** The record for which `isIt` is true in one of the organization's lists, or undefined. `kind` names the list. */
   find(kind, organizationId, isIt) {
     return this[kind].find((record) => record.organizationId === organizationId && isIt(record));
   }

@@ -1,4 +1,4 @@
-// Implements the submits: their effects, and the fields of their results.
+// Implements the submits: each changes the state and returns the fields of its result.
 import { randomUUID } from 'node:crypto';
 import { Refusal, invalidRequest, notFound } from './errors.mjs';
 import { timeOf } from './state.mjs';
@@ -16,7 +16,7 @@ import { defaults } from './specification.mjs';
 
 const nowSeconds = ({ nowMs }) => nowMs / 1000n;
 
-/** The record that the parameters name. */
+/** Returns the record that the parameters name. Throws if there is none. */
 function named(context, kind, what, isIt) {
   const record = context.state.find(kind, context.organizationId, isIt);
   if (record === undefined && context.references === 'checked') throw notFound('REQUEST_INVALID', `no such ${what}`);
@@ -34,7 +34,7 @@ function keep(context, kind, record) {
   context.state[kind].push({ organizationId: context.organizationId, createdAt: time, updatedAt: time, ...record });
 }
 
-/** Checks that each of `ids` is among the records. */
+/** Throws unless each of `ids` belongs to one of the records. */
 function checkAll(context, ids, records, idName, what) {
   const known = new Set(records.map((record) => record[idName]));
   if (context.references === 'checked' && !ids.every((id) => known.has(id))) {
@@ -51,7 +51,7 @@ function accountOf(context, address) {
   return undefined;
 }
 
-/** A session's length: the shorter of the profile's and the login's, if both are given. */
+/** A session's length in seconds: the login's or the profile's, or the shorter if both are given. */
 function sessionSeconds(profile, expirationSeconds) {
   const given = [profile?.expirationSeconds, expirationSeconds].filter((each) => each !== undefined).map(BigInt);
   if (given.length === 0) return defaults.sessionSeconds;
@@ -79,7 +79,7 @@ function login(context, { publicKey, expirationSeconds, invalidateExisting = fal
   return { session };
 }
 
-/** From now on the session's key can stamp for its user, if it is a valid key and not in use already. */
+/** Registers the session's key for the user, unless the key is invalid or already in use. */
 function registerLogin(context, publicKey, seconds) {
   const { state, user } = context;
   if (state.byPublicKey(publicKey) !== undefined) return;
@@ -99,7 +99,7 @@ function registerLogin(context, publicKey, seconds) {
   try {
     state.addExpiringKey(user, apiKey);
   } catch {
-    // Not a point of the curve: no private key exists, so nothing is registered.
+    // The key is not a point of the curve, so nobody can stamp with it.
   }
 }
 

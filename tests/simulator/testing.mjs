@@ -14,14 +14,14 @@ import { Waiters } from './waiters.mjs';
 export const ORGANIZATION = '11111111-2222-4333-8444-555555555555';
 export const END_USER = '99999999-8888-4777-8666-555555555555';
 export const subOrganization = (number) => `22222222-0000-4000-8000-${String(number).padStart(12, '0')}`;
-/** The fixture's other identifiers differ in their last digits only. */
+/** An identifier of the fixture. These identifiers differ only in their last digits. */
 export const identifier = (number) => `aaaaaaaa-bbbb-4ccc-8ddd-${String(number).padStart(12, '0')}`;
 
 export function readVectors(name) {
   return JSON.parse(readFileSync(new URL(`../vectors/${name}`, import.meta.url), 'utf8'));
 }
 
-/** A certificate for loopback that is its own authority, and its key, both as PEM. */
+/** A self-signed certificate for loopback, and its key, both as PEM. */
 export function selfSigned() {
   const folder = mkdtempSync(join(tmpdir(), 'simulator-'));
   const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
@@ -77,7 +77,9 @@ export function stampOf(body, apiKey = apiKeyNamed('gateway p256')) {
   return encodeStamp({ publicKey: apiKey.publicKey, scheme: SCHEMES[apiKey.curve], signature });
 }
 
-/** A passkey's stamp over these bytes, by the fixture's authenticator. `changes` damage it. */
+/**
+ * A passkey stamp over these bytes, made with the fixture's authenticator. `changes` replace parts and so damage it.
+ */
 export function webAuthnStampOf(body, changes = {}) {
   const sha256 = (bytes) => createHash('sha256').update(bytes).digest();
   const [vector] = readVectors('stamps.json').webauthn;
@@ -94,13 +96,15 @@ export function webAuthnStampOf(body, changes = {}) {
   };
 }
 
-/** A JSON Web Token, signed by the fixture's key of the service or of an identity provider. */
+/**
+ * A JSON Web Token, signed with the fixture's key of the identity provider `issuer`, or of the service if not given.
+ */
 export function tokenOf(claims, { issuer, header = { alg: 'ES256', typ: 'JWT' } } = {}) {
   const fixture = readFixture();
   const signer = issuer === undefined ? fixture.tokenKey : fixture.tokenIssuers.find((each) => each.issuer === issuer);
   const part = (value) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const text = `${part(header)}.${part(claims)}`;
-  // The service's own tokens are signed over the digest of the digest.
+  // The service signs the SHA-256 of the text's SHA-256 in its own tokens.
   const signed = issuer === undefined ? createHash('sha256').update(text).digest() : Buffer.from(text);
   const key = privateKeyOf({ ...signer, curve: 'p256' });
   return `${text}.${sign('sha256', signed, { key, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`;
@@ -108,12 +112,12 @@ export function tokenOf(claims, { issuer, header = { alg: 'ES256', typ: 'JWT' } 
 
 const inAnHour = () => Math.floor(Date.now() / 1000) + 3600;
 
-/** A verification token of the fixture's end user for a key. `changes` replace claims. */
+/** A verification token that names the key and the fixture's end user. `changes` replace claims. */
 export function verificationTokenFor(publicKey, changes = {}) {
   return tokenOf({ public_key: publicKey, contact: 'end.user@example.com', exp: inAnHour(), ...changes });
 }
 
-/** An identity provider's token of the same user. */
+/** An identity provider's token that names the key and the fixture's end user. `changes` replace claims. */
 export function oidcTokenFor(publicKey, changes = {}) {
   const issuer = 'https://accounts.example.com';
   const nonce = createHash('sha256').update(publicKey).digest('hex');
@@ -190,7 +194,7 @@ export function post(simulator, path, body, { apiKey, agent, headers = JSON_HEAD
 
 let lastTimestamp = 0;
 
-/** A timestampMs that no other request of this process has. */
+/** Returns a timestampMs that this process has not used yet. */
 export function freshTimestamp() {
   lastTimestamp = Math.max(Date.now(), lastTimestamp + 1);
   return String(lastTimestamp);
@@ -206,10 +210,10 @@ export function query(simulator, name, body = {}, options = {}) {
   return post(simulator, `/public/v1/query/${name}`, { organizationId: ORGANIZATION, ...body }, options);
 }
 
-/** No test takes a tenth of this: it only ends tests that hang. */
+/** The time limit of a test. No test needs a tenth of it; it only ends tests that hang. */
 const HANG_BOUND_MS = 60_000;
 
-/** Runs `use` with its own simulator. */
+/** Returns a test function that starts a simulator and calls `use` with it. */
 export function withSimulator(startSimulator, options, use) {
   return async () => {
     const simulator = await startSimulator(options);
@@ -227,7 +231,7 @@ export function withSimulator(startSimulator, options, use) {
 }
 
 /**
- * A delivery as it was received.
+ * A received delivery.
  * @typedef {object} Received
  * @property {number} number
  * @property {string} method
@@ -235,13 +239,13 @@ export function withSimulator(startSimulator, options, use) {
  * @property {[string, string][]} headers
  * @property {Record<string, string[]>} fields the headers' values by their names in lower case
  * @property {Buffer} body
- * @property {number} chunks in how many pieces the body arrived
+ * @property {number} chunks the number of pieces in which the body arrived
  * @property {boolean} isComplete
  */
 
 /** A plain HTTP server that receives webhooks. */
 class Receiver {
-  /** The deliveries that have ended, complete or not. @type {Received[]} */
+  /** The deliveries that have ended, also incomplete ones. @type {Received[]} */
   received = [];
   bytes = 0;
   /** The largest number of concurrent deliveries. */
@@ -260,7 +264,7 @@ class Receiver {
     this.scheme = tls ? 'https' : 'http';
   }
 
-  /** Listens; a second call uses the same port. */
+  /** Listens. After a close, a second call listens on the same port. */
   async open() {
     await new Promise((resolve) => this.server.listen(this.port ?? 0, '127.0.0.1', resolve));
     this.port = this.server.address().port;
@@ -333,7 +337,7 @@ class Receiver {
   }
 }
 
-/** @returns {Promise<Receiver>} It answers 200 by default. */
+/** Starts a receiver, which by default answers 200. @returns {Promise<Receiver>} */
 export async function startReceiver({ answer = () => ({}), tls } = {}) {
   const receiver = new Receiver(answer, tls);
   await receiver.open();

@@ -4,7 +4,7 @@ export class Waiters {
   #waiting = new Set();
 
   /**
-   * Resolves to what `look` returns as soon as that is not undefined.
+   * Resolves to the result of `look` as soon as this result is not undefined. Calls `look` now and after each wake().
    * @template T
    * @param {() => T | undefined} look
    * @param {number} [timeoutMs]
@@ -27,7 +27,7 @@ export class Waiters {
     });
   }
 
-  /** Checks all conditions again. */
+  /** Checks the conditions of all waiting calls again. */
   wake() {
     [...this.#waiting].forEach((lookAgain) => lookAgain());
   }

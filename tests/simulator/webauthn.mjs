@@ -11,7 +11,7 @@ const sha256 = (bytes) => createHash('sha256').update(bytes).digest();
  * @param {{authenticatorData: string, clientDataJson: string, signature: string}} stamp
  * @param {Buffer} body
  * @param {import('./stamps.mjs').Credential} credential
- * @returns {string | undefined} the fault, or undefined.
+ * @returns {string | undefined} the fault, or undefined if the assertion is valid.
  */
 export function verifyAssertion(stamp, body, credential) {
   const [authenticatorData, clientDataJson, der] = [
@@ -23,7 +23,7 @@ export function verifyAssertion(stamp, body, credential) {
 
   const clientData = readClientData(clientDataJson);
   if (clientData?.type !== 'webauthn.get') return 'was not made by webauthn.get';
-  // The challenge is the digest's hex text, not its bytes.
+  // The challenge is the hex text of the digest, not the digest's bytes.
   const challenge = Buffer.from(sha256(body).toString('hex')).toString('base64url');
   if (clientData.challenge !== challenge) return 'answers the challenge of another body';
   if (clientData.origin !== credential.origin) return 'is of another origin';
@@ -47,7 +47,7 @@ function readClientData(bytes) {
 }
 
 /**
- * A P-256 key from its COSE form (RFC 9052): a CBOR map of small integers to integers and byte strings.
+ * Reads a P-256 key in COSE form (RFC 9052): a CBOR map from small integers to integers and byte strings.
  * @param {Buffer} cose
  */
 export function publicKeyFromCose(cose) {

@@ -1,7 +1,7 @@
 // The part of the control interface for webhooks, under /_simulator/webhooks/.
 import { FaultError } from './fault_list.mjs';
 
-/** A sent event or, with `wait`, its deliveries. */
+/** The response to a sent event. With `wait` it waits for the event's deliveries and contains them. */
 async function sent({ eventId, targets, done }, wait) {
   return wait ? { eventId, targets, deliveries: await done } : { eventId, targets };
 }

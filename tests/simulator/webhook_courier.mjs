@@ -18,10 +18,10 @@ import { draftOf } from './webhook_signature.mjs';
  * @typedef {object} Attempt
  * @property {string} url
  * @property {[string, string][]} headers the operator's and Content-Type, as they were sent
- * @property {string} [fault] the kinds
- * @property {number} [status] the receiver's response
+ * @property {string} [fault] the kinds of the applied faults
+ * @property {number} [status] the status of the receiver's response
  * @property {string} [error] why there is no response; "LOST" if a fault discarded it
- * @property {boolean} [isFinal] the delivery cannot have its fault
+ * @property {boolean} [isFinal] true if the fault cannot be applied to the delivery
  * @property {{count: number, body?: Buffer}} repetition how often a fault repeats the delivery, and with which body
  */
 
@@ -55,8 +55,8 @@ export class Courier {
   /**
    * @param {Event} event
    * @param {string} url
-   * @param {number} number which attempt at this delivery it is
-   * @param {import('./webhook_faults.mjs').WebhookFaults} [ownFaults] for this delivery's attempts; they go first
+   * @param {number} number the number of the attempt at this delivery
+   * @param {import('./webhook_faults.mjs').WebhookFaults} [ownFaults] for this delivery's attempts; these apply first
    * @returns {Promise<Attempt>}
    */
   async attempt(event, url, number, ownFaults) {
@@ -96,7 +96,7 @@ export class Courier {
           timeout: this.settings.timeoutMs,
         });
       } catch (error) {
-        // Only a fault can require a header that Node does not send.
+        // Node refuses to send a header. Only a fault can cause this.
         return resolve(Promise.reject(new FaultError(error.message)));
       }
       this.#underWay.add(request);
@@ -125,7 +125,7 @@ export class Courier {
     request.end();
   }
 
-  /** Sends one byte after the other; sends the rest when it is released. */
+  /** Sends one byte at each interval; sends the rest when a test releases the body. */
   async #sendSlowly(request, body, { ms }) {
     const { released, abandoned } = this.holds.hold();
     let isReleased = false;

@@ -1,6 +1,8 @@
 // The bodies of events, as the service writes them.
 
-/** Event types with the `type` of their bodies. An activity's body has the activity's own type instead. */
+/**
+ * The event types. `bodyType` is the `type` in the body of an event; an activity's body has the activity's own type.
+ */
 export const ACTIVITY_UPDATES = 'ACTIVITY_UPDATES';
 const BALANCE_TYPES = {
   confirmed: { type: 'BALANCE_CONFIRMED_UPDATES', bodyType: 'balances:confirmed' },
@@ -12,8 +14,8 @@ export const finalities = Object.keys(BALANCE_TYPES);
 export const transactionStatuses = ['BROADCASTING', 'INCLUDED', 'FAILED'];
 
 /**
- * A minimal activity with only these members.
- * @param {{eventId: string, organizationId: string, bytes?: number}} about `bytes`: its minimum length
+ * The body of a minimal activity.
+ * @param {{eventId: string, organizationId: string, bytes?: number}} about `bytes`: the body's minimum length
  */
 export function simpleActivity({ eventId, organizationId, bytes = 0 }) {
   const [status, type] = ['ACTIVITY_STATUS_COMPLETED', 'ACTIVITY_TYPE_SIMULATED'];
@@ -25,10 +27,10 @@ export function simpleActivity({ eventId, organizationId, bytes = 0 }) {
 
 /**
  * @param {object} about
- * @param {string} about.organizationId whose balance it is
+ * @param {string} about.organizationId the organization whose balance changed
  * @param {string} [about.parentOrganizationId]
  * @param {'confirmed' | 'finalized'} about.finality
- * @param {'number' | 'string'} about.numbers how decimals and the block's number are spelled; sources differ
+ * @param {'number' | 'string'} about.numbers the JSON type of `decimals` and the block's number; sources differ
  * @param {string} about.idempotencyKey
  * @param {object} about.msg replaces members of the message
  */
@@ -56,7 +58,7 @@ export function balanceEvent({ organizationId, parentOrganizationId, finality, n
 
 /**
  * @param {object} about
- * @param {string} about.organizationId whose transaction it is
+ * @param {string} about.organizationId the organization that made the transaction
  * @param {string} [about.parentOrganizationId]
  * @param {'BROADCASTING' | 'INCLUDED' | 'FAILED'} about.status
  * @param {string} about.idempotencyKey

@@ -1,4 +1,4 @@
-// The faults of deliveries: how they change an attempt before it is signed, and after.
+// Applies faults to deliveries: changes an attempt before and after signing it.
 import { randomBytes } from 'node:crypto';
 import { FaultError, FaultList, part } from './fault_list.mjs';
 import { privateKeyOfSeed } from './webhook_keys.mjs';
@@ -43,7 +43,7 @@ const NEEDED = {
 
 const NUMBERS = ['byte', 'bytes', 'count', 'ms', 'offsetMs'];
 
-/** Values that do not have their header's form. */
+/** For each header, a value in the wrong form. */
 const MALFORMED = {
   'Organization-Id': 'an organization',
   'Event-Type': 'a type',
@@ -69,7 +69,7 @@ export class WebhookFaults extends FaultList {
   }
 
   /**
-   * Takes and counts the fault for this attempt, and returns its parts.
+   * Finds the fault for this attempt, counts its use, and returns its parts.
    * @param {{eventId: string, organizationId: string, type: string, attempt: number}} attempt
    */
   take(attempt) {
@@ -98,14 +98,14 @@ const BEFORE_SIGNING = {
   labels: (draft, { kind, ...labels }) => {
     for (const [name, value] of Object.entries(labels)) draft[name] = value ?? draft[name];
   },
-  // The signature covers the malformed value, so its form is the only fault.
+  // Signs the malformed value, so that its form is the only fault.
   malformedHeader: (draft, { header, value }) => {
     if (memberOf(header) in draft) draft[memberOf(header)] = value ?? MALFORMED[header];
   },
   hugeBody: (draft, { bytes }) => (draft.body = grown(draft.body, bytes)),
 };
 
-/** The last argument of each is the operator. */
+/** Changes to a signed message. The last argument of each function is the operator's name. */
 const AFTER_SIGNING = {
   wrongSignature: (message, { byte }, operator) => {
     changeHeader(message, 'Signature', operator, (hex) => flipped(Buffer.from(hex, 'hex'), byte).toString('hex'));
@@ -135,7 +135,7 @@ const AFTER_SIGNING = {
  * @param {import('./webhook_signature.mjs').Draft} draft
  * @param {object[]} parts
  * @returns {import('./webhook_signature.mjs').Message}
- * @throws {FaultError} if this delivery cannot have that fault.
+ * @throws {FaultError} if the fault cannot be applied to this delivery.
  */
 export function faultilySigned(draft, parts) {
   const changed = { ...draft };
@@ -163,7 +163,7 @@ function flipped(bytes, at) {
   return copy;
 }
 
-/** A JSON object with one more member, which makes it exactly this long. */
+/** The JSON object with a member `padding`, which makes it exactly `bytes` bytes long. */
 function grown(body, bytes) {
   const [open, close] = [body.length > 2 ? ',"padding":"' : '"padding":"', '"}'];
   const padding = bytes - (body.length - 1) - open.length - close.length;
@@ -171,7 +171,7 @@ function grown(body, bytes) {
   return Buffer.concat([body.subarray(0, -1), Buffer.from(open), Buffer.alloc(padding, 'x'), Buffer.from(close)]);
 }
 
-/** How often a delivery is repeated, and with which body. */
+/** How often the fault `repeated` repeats the delivery, and with which body. */
 export function repetitionOf(parts, body) {
   const fault = part(parts, 'repeated');
   if (fault === undefined) return { count: 0 };

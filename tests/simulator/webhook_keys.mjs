@@ -9,7 +9,8 @@ const hexToBase64url = (hex) => Buffer.from(hex, 'hex').toString('base64url');
 
 export class WebhookKeys {
   /**
-   * @param {{kid: string, seed: string}[]} initial the first one signs; seeds have 64 hex digits
+   * @param {{kid: string, seed: string}[]} initial the initial keys, of which the first one signs; a seed has 64 hex
+   *     digits
    * @param {string} operator
    */
   constructor(initial, operator) {
@@ -19,7 +20,7 @@ export class WebhookKeys {
 
   reset() {
     this.made = 0;
-    /** The content of the key set, in order: own keys, and values that a test has added. */
+    /** The content of the key set, in order: the service's keys, and values that a test has added. */
     this.published = this.initial.map((key) => ({ key: withKeyPair(key) }));
     this.signing = this.published[0].key;
   }
@@ -30,7 +31,7 @@ export class WebhookKeys {
    * @param {string} [wanted.kid] default: webhook-key-2 and so on
    * @param {string} [wanted.seed] default: random
    * @param {boolean} [wanted.published] whether the key set contains it
-   * @param {boolean} [wanted.signing] whether it signs from now on
+   * @param {boolean} [wanted.signing] whether it signs all later deliveries
    */
   add({ kid, seed = randomBytes(32).toString('hex'), published = true, signing = true, ...unknown } = {}) {
     if (Object.keys(unknown).length > 0) throw new FaultError(`a key has no option ${Object.keys(unknown).join(', ')}`);
@@ -42,7 +43,7 @@ export class WebhookKeys {
     return describe(key);
   }
 
-  /** Removes a key from the key set. If it signs, it continues to sign. */
+  /** Removes a key from the key set. If this key signs deliveries, it continues to sign them. */
   drop(kid) {
     const left = this.published.filter(({ key, jwk }) => (key ?? jwk)?.kid !== kid);
     if (left.length === this.published.length) throw new FaultError(`the key set has no key ${kid}`);
@@ -55,7 +56,7 @@ export class WebhookKeys {
     else this.published.push({ jwk });
   }
 
-  /** Publishes unusable keys, each for another reason, before and after the usable ones. */
+  /** Adds keys to the key set that are unusable for different reasons, some before and some after the usable keys. */
   publishBroken() {
     brokenKeys(this.operator).forEach((jwk, index) => this.publish(jwk, { first: index % 2 === 0 }));
   }
@@ -76,7 +77,7 @@ export class WebhookKeys {
   }
 }
 
-/** A private key object of Node from an Ed25519 seed in hex. */
+/** Node's private key object for an Ed25519 seed in hex. */
 export function privateKeyOfSeed(seed) {
   const pkcs8 = Buffer.from(`302e020100300506032b657004220420${seed}`, 'hex');
   return createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' });

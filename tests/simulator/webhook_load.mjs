@@ -1,5 +1,5 @@
-// Sends many events at once, and records every acknowledged one: whatever happens to the receiver, the sender continues
-// until all are acknowledged, or until it is stopped.
+// Sends many events concurrently, and records which of them the receiver acknowledged. The sender repeats each delivery
+// until it is acknowledged or refused, also if the receiver fails and restarts, or until a test stops the sender.
 import { Waiters } from './waiters.mjs';
 import { ACTIVITY_UPDATES, simpleActivity } from './webhook_events.mjs';
 import { Tally, attemptUntilAnswered, newStop } from './webhook_retries.mjs';
@@ -9,10 +9,10 @@ export class WebhookLoad {
   #stop = newStop();
 
   /**
-   * How often each event id was acknowledged, in the order of their first acknowledgements. @type {Map<string, number>}
+   * For each event id, the number of acknowledgements, in the order of the first ones. @type {Map<string, number>}
    */
   acknowledged = new Map();
-  /** The status with which each event id was refused for good. @type {Map<string, number>} */
+  /** For each event id whose delivery was refused, the status of the response. @type {Map<string, number>} */
   refused = new Map();
   tally = new Tally();
 
@@ -22,7 +22,7 @@ export class WebhookLoad {
    * @param {import('./webhook_courier.mjs').Courier} parts.courier
    * @param {{retryMs: number, maxRetryMs: number}} parts.settings
    * @param {import('./webhook_queue.mjs').Target} parts.target
-   * @param {string[]} parts.ids one event each; an id may occur more than once
+   * @param {string[]} parts.ids the id of each event; an id may occur more than once
    * @param {number} parts.concurrency the number of concurrent deliveries, including those that wait for a repetition
    * @param {number} parts.bodyBytes
    * @param {string} parts.organizationId
@@ -39,7 +39,7 @@ export class WebhookLoad {
     });
   }
 
-  /** Sends nothing new. Deliveries in progress still end and count. */
+  /** Begins no further delivery. Deliveries in progress end normally and count. */
   stop() {
     this.#stop.abort();
     return this.done;

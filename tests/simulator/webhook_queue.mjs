@@ -1,4 +1,4 @@
-// The deliveries in progress: attempts each until it gets a final response, and records its result.
+// The queue of deliveries: attempts each delivery until it gets a final response, and records the result.
 import { shown } from './capture.mjs';
 import { FaultError } from './fault_list.mjs';
 import { Waiters } from './waiters.mjs';
@@ -7,14 +7,15 @@ import { Tally, attemptUntilAnswered, newStop } from './webhook_retries.mjs';
 const MAX_RECORDS = 1000;
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
-/** Numbers for which a test waits exactly; the others may be larger. */
+/** Counts that must equal the number for which a test waits. Other counts may be larger. */
 const EXACT = ['waiting', 'held'];
 
 /**
  * The destination of deliveries.
  * @typedef {object} Target
  * @property {string | null} endpointId
- * @property {() => string | undefined} url called before each attempt; undefined: it accepts no more deliveries
+ * @property {() => string | undefined} url called before each attempt; undefined if the target accepts no more
+ *     deliveries
  */
 
 export class WebhookQueue {
@@ -26,7 +27,7 @@ export class WebhookQueue {
   #inLine = [];
   #made = 0;
   #underWay = 0;
-  /** Like #underWay, but a delivery that a fault repeats stays counted in between. */
+  /** Like #underWay, but also counts a delivery between the repetitions that a fault causes. */
   #waiting = 0;
 
   /**
@@ -40,7 +41,7 @@ export class WebhookQueue {
     this.clear();
   }
 
-  /** Forgets finished deliveries. Those in progress continue, and count when they end. */
+  /** Removes the records of finished deliveries. Deliveries in progress continue, and count when they end. */
   clear() {
     const waiting = this.#records.filter(({ state }) => state === 'waiting');
     this.#records = waiting;
@@ -49,13 +50,13 @@ export class WebhookQueue {
     this.tally = new Tally();
   }
 
-  /** Makes no further attempts. The courier ends those in progress. */
+  /** Makes no further attempts. The courier ends the attempts in progress. */
   stop() {
     this.#stop.abort();
   }
 
   /**
-   * Delivers an event, and again if a fault repeats it.
+   * Delivers an event. If a fault `repeated` applies, delivers it again.
    * @param {import('./webhook_courier.mjs').Event} event
    * @param {Target} target
    * @param {import('./webhook_faults.mjs').WebhookFaults} [ownFaults]
@@ -91,12 +92,13 @@ export class WebhookQueue {
   }
 
   /**
-   * Resolves to the statistics as soon as each number is at least as large as wanted; `waiting` and `held` exactly so.
+   * Resolves to the statistics as soon as each number is at least the wanted one, and `waiting` and `held` are equal to
+   * it.
    * @returns {Promise<object | undefined>} undefined after the timeout.
    */
   waitFor({ timeoutMs, ...wanted }) {
     const unknown = Object.keys(wanted).filter((name) => typeof this.stats()[name] !== 'number');
-    if (unknown.length > 0) throw new FaultError(`there is no number of ${unknown.join(', ')}`);
+    if (unknown.length > 0) throw new FaultError(`the statistics have no number ${unknown.join(', ')}`);
     const look = () => {
       const stats = this.stats();
       const isSo = ([name, number]) => (EXACT.includes(name) ? stats[name] === number : stats[name] >= number);
@@ -149,7 +151,7 @@ export class WebhookQueue {
     return record;
   }
 
-  /** Bounds the number of concurrent attempts. An attempt that ends gives its place to the first in the queue. */
+  /** Limits the number of concurrent attempts. When an attempt ends, the first waiting one begins. */
   async #inTurn(attempt) {
     if (this.#running < this.settings.concurrency) this.#running += 1;
     else await new Promise((enter) => this.#inLine.push(enter));

@@ -1,18 +1,19 @@
-// Decides when a delivery is repeated: after a network error or a 5xx only.
+// Repeats a delivery after a network error or a 5xx, and after no other result.
 import { setMaxListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 
 /**
  * The result of an attempt.
  * @typedef {object} Result
- * @property {number} [status] the receiver's response
- * @property {string} [error] why there is no response, or none that counts
- * @property {boolean} [isFinal] another attempt would not help
+ * @property {number} [status] the status of the receiver's response
+ * @property {string} [error] why there is no response, or why the response does not count
+ * @property {boolean} [isFinal] true if another attempt would fail too
  */
 
 /**
  * Attempts a delivery until it gets a final response.
- * @param {(number: number) => Promise<Result | undefined>} attempt undefined: the delivery's target is gone
+ * @param {(number: number) => Promise<Result | undefined>} attempt resolves to undefined if the target has no URL
+ *     anymore
  * @param {object} limits
  * @param {{retryMs: number, maxRetryMs: number}} limits.settings the first delay, which doubles up to the second
  * @param {number} limits.maxAttempts
@@ -33,7 +34,7 @@ export async function attemptUntilAnswered(attempt, { settings, maxAttempts, sto
 
 const waitUnless = (signal) => (delayMs) => pause(delayMs, undefined, { signal }).catch(() => undefined);
 
-/** A signal that ends any number of deliveries. */
+/** Creates a controller whose signal can end any number of deliveries. */
 export function newStop() {
   const stop = new AbortController();
   setMaxListeners(0, stop.signal);
@@ -43,7 +44,7 @@ export function newStop() {
 /** Counts attempts by their results. */
 export class Tally {
   attempts = 0;
-  /** How often each status occurred, and "error" for attempts without one. */
+  /** The number of attempts by status; attempts without a response count under "error". */
   answers = {};
 
   /** @param {Result} result */

@@ -3,8 +3,8 @@ import { sign } from 'node:crypto';
 import { titleOf } from './answers.mjs';
 
 /**
- * The operator's headers in their usual order: the last part of each name, and the member of the draft that is its
- * value.
+ * The operator's headers in their usual order: the last part of each header's name, and the member of the draft that
+ * holds the header's value.
  */
 const HEADERS = {
   'Organization-Id': 'organizationId',
@@ -18,14 +18,14 @@ const HEADERS = {
   Signature: 'signature',
 };
 
-/** The last parts of the names, which tests use. */
+/** The last parts of the headers' names, by which tests name the headers. */
 export const headerNames = Object.keys(HEADERS);
 
-/** The member of a draft that is the header's value. */
+/** The name of the draft's member that holds the value of this header. */
 export const memberOf = (header) => HEADERS[header];
 
 /**
- * An attempt before it is signed. All but the last three members are texts.
+ * An attempt before it is signed.
  * @typedef {object} Draft
  * @property {string} organizationId a label, not signed
  * @property {string} type a label, not signed
@@ -46,7 +46,7 @@ export const memberOf = (header) => HEADERS[header];
  * @property {Buffer} body
  */
 
-/** @returns {Draft} as the service makes it. */
+/** Makes a draft as the service does, without faults. @returns {Draft} */
 export function draftOf({ organizationId, type, eventId, body }, { key, timestampMs, operator }) {
   return {
     organizationId,

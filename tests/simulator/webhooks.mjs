@@ -35,8 +35,8 @@ export class Webhooks {
    * @param {() => import('./state.mjs').State} parts.state
    * @param {() => bigint} parts.nowMs
    * @param {object} [options]
-   * @param {string[]} [options.urls] these get the events of all organizations
-   * @param {string | Buffer} [options.ca] PEM: authorities to trust instead of the system's
+   * @param {string[]} [options.urls] URLs that receive the events of all organizations
+   * @param {string | Buffer} [options.ca] the CAs to trust instead of the system's, as PEM
    * @param {object} [options.settings]
    */
   constructor({ fixture, ...parts }, { urls = [], ca, settings = {} } = {}) {
@@ -48,7 +48,7 @@ export class Webhooks {
     this.reset();
   }
 
-  /** Restores the initial state. Endpoints belong to the service's state, which the server resets. */
+  /** Restores the initial state, except endpoints: they belong to the service's state, which the server resets. */
   reset() {
     this.close();
     const initial = Object.entries(SETTINGS).map(([name, setting]) => [name, setting.initial]);
@@ -73,7 +73,7 @@ export class Webhooks {
 
   change(settings) {
     for (const [name, value] of Object.entries(settings)) {
-      if (!SETTINGS[name]?.isValid(value)) throw new FaultError(`there is no setting ${name} of that value`);
+      if (!SETTINGS[name]?.isValid(value)) throw new FaultError(`the setting ${name} does not exist or cannot have this value`);
     }
     return Object.assign(this.settings, settings);
   }
@@ -83,7 +83,7 @@ export class Webhooks {
     return jsonAnswer(200, this.keys.document(), cacheControl === null ? {} : { 'Cache-Control': cacheControl });
   }
 
-  /** Every endpoint, and each URL that gets the events of all organizations. */
+  /** Every endpoint, and each URL that receives the events of all organizations. */
   endpoints() {
     const ofAll = this.urls.map((url) => ({ organizationId: null, endpointId: null, url }));
     const describe = ({ organizationId, endpointId, url = null }) => ({ organizationId, endpointId, url });
@@ -93,7 +93,7 @@ export class Webhooks {
   /**
    * Sets the URLs of an organization's endpoints, in order. Removes the URLs of further endpoints, and creates missing
    * endpoints. Deliveries in progress use the new URL.
-   * @param {string | null} organizationId null: URLs that get the events of all organizations
+   * @param {string | null} organizationId null: sets the URLs that receive the events of all organizations
    * @param {(string | null)[]} urls
    */
   setEndpoints(organizationId, urls) {
@@ -124,15 +124,16 @@ export class Webhooks {
   /**
    * Sends an event to the organization's endpoints.
    * @param {object} [event]
-   * @param {string} [event.organizationId] the fixture's first if not given; also what the header says
-   * @param {string} [event.type] what the header says
-   * @param {string} [event.eventId] default: a new one
+   * @param {string} [event.organizationId] the organization, and the header's value; default: the fixture's first
+   * @param {string} [event.type] the header's value
+   * @param {string} [event.eventId] default: a new id
    * @param {string | Buffer} [event.body] default: a minimal activity
    * @param {string} [event.bodyBase64]
    * @param {object} [event.json]
-   * @param {string} [event.url] only to this URL
+   * @param {string} [event.url] if given, the only URL that receives the event
    * @param {object[]} [event.faults] for attempts at this delivery only
-   * @returns {{eventId: string, targets: number, done: Promise<object[]>}} `done`: the deliveries, when they are over.
+   * @returns {{eventId: string, targets: number, done: Promise<object[]>}} `done` resolves to the deliveries when all
+   *     are over
    * @throws {FaultError} if no endpoint would receive it.
    */
   send(event = {}) {
@@ -147,7 +148,7 @@ export class Webhooks {
   }
 
   /**
-   * Sends a balance event. Its header names the billing parent, whose endpoints receive it.
+   * Sends a balance event. Its header names the parent organization, whose endpoints receive the event.
    * @param {object} [event] `eventId`, `url` and `faults` as for send(), the others as for balanceEvent()
    */
   sendBalance({ organizationId, finality = 'confirmed', numbers = 'number', msg = {}, ...rest } = {}) {
@@ -161,7 +162,7 @@ export class Webhooks {
   }
 
   /**
-   * Sends a transaction's status. Its header names the billing parent, whose endpoints receive it.
+   * Sends a transaction's status. Its header names the parent organization, whose endpoints receive the event.
    * @param {object} [event] `eventId`, `url` and `faults` as for send(), the others as for transactionEvent()
    */
   sendTransaction({ organizationId, status = 'INCLUDED', msg = {}, ...rest } = {}) {
@@ -181,7 +182,7 @@ export class Webhooks {
   }
 
   /**
-   * Sends many events to the organization's first endpoint, each again until it is acknowledged or refused.
+   * Sends many events to the organization's first endpoint. Repeats each until it is acknowledged or refused.
    * @param {object} [wanted]
    * @param {number} [wanted.count]
    * @param {number} [wanted.concurrency] the number of concurrent deliveries
@@ -275,7 +276,7 @@ function bodyOf({ body, bodyBase64, json }) {
   return body === undefined ? undefined : Buffer.from(body);
 }
 
-/** The service accepts only public addresses and HTTPS; tests use loopback and plain HTTP. */
+/** Checks the URLs. Unlike the service, which accepts only HTTPS and public addresses, accepts HTTP and any address. */
 function checkedUrls(urls) {
   if (!Array.isArray(urls)) throw new FaultError('urls must be a list');
   for (const text of urls.filter((each) => each !== null)) {

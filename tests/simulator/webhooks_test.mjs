@@ -1,4 +1,4 @@
-// Tests the simulator's deliveries with a plain HTTP server.
+// Tests the simulator's deliveries with a plain HTTP server as the receiver.
 import assert from 'node:assert/strict';
 import { createPublicKey, verify } from 'node:crypto';
 import { describe, test } from 'node:test';
@@ -10,7 +10,7 @@ import { draftOf, signed } from './webhook_signature.mjs';
 
 const { ORGANIZATION, exchange, identifier, startReceiver, submit, subOrganization } = testing;
 
-/** So fast that no test waits for a repetition. */
+/** Settings that repeat a delivery without delay. */
 const FAST = { retryMs: 0, maxRetryMs: 0 };
 
 /** A clock that advances with each call. */
@@ -19,7 +19,7 @@ function ticking() {
   return () => (now += 1);
 }
 
-/** Runs `use` with a simulator, and a receiver that gets the events of all organizations. */
+/** Returns a test function that calls `use` with a simulator and a receiver of the events of all organizations. */
 function withReceiver(use, { answer, settings, ...options } = {}) {
   return async () => {
     const receiver = await startReceiver({ answer });
@@ -34,7 +34,7 @@ function withReceiver(use, { answer, settings, ...options } = {}) {
 const keySetAnswer = ({ url }) => exchange(`${url}/public/v1/discovery/webhooks/jwks`, { method: 'GET' });
 const keySetOf = async (simulator) => (await keySetAnswer(simulator)).json;
 
-/** Whether the received signature is valid, checked by the specification's steps. */
+/** Whether the received signature is valid. Follows the steps in the specification. */
 function isSigned({ fields, body }, { keys }, operator = 'service') {
   const field = (name) => fields[`x-${operator}-${name}`]?.[0];
   const { x } = keys.find(({ kid }) => kid === field('signature-key-id'));
@@ -79,7 +79,7 @@ describe('a delivery', () => {
   const { keys: vectorKeys, deliveries: vectors } = testing.readVectors('webhooks.json');
   const exact = vectors.filter(({ id }) => id.startsWith('ok-') && !/case|changed/.test(id));
   for (const { id, headers, body, bodyBase64 } of exact) {
-    test(`is the recorded one: ${id}`, () => {
+    test(`has the headers and the signature of the vector ${id}`, () => {
       const value = (name) => headers[`X-Turnkey-${name}`];
       const { privateKeyHex: seed } = vectorKeys.find(({ kid }) => kid === value('Signature-Key-Id'));
       const { signing: key } = new WebhookKeys([{ kid: value('Signature-Key-Id'), seed }], 'turnkey');
@@ -121,7 +121,7 @@ describe('a delivery', () => {
 
 describe('an activity', () => {
   for (const timestamps of ['object', 'string']) {
-    const title = `is told exactly as it was answered, times as ${timestamps}`;
+    const title = `is sent exactly as in the response, times as ${timestamps}`;
     test(title, withReceiver(async (webhooks, receiver, simulator) => {
       const { text } = await update(simulator);
       await webhooks.waitFor({ done: 1 });
@@ -132,14 +132,14 @@ describe('an activity', () => {
     }, { timestamps }));
   }
 
-  test('that fails or waits is sent too', withReceiver(async (webhooks, receiver, simulator) => {
+  test('that is failed or pending is sent too', withReceiver(async (webhooks, receiver, simulator) => {
     simulator.addFaults([{ kind: 'activityStatus', status: 'ACTIVITY_STATUS_CONSENSUS_NEEDED' }]);
     await update(simulator);
     await webhooks.waitFor({ done: 1 });
     assert.equal(JSON.parse(receiver.received[0].body).status, 'ACTIVITY_STATUS_CONSENSUS_NEEDED');
   }));
 
-  test('is sent once, and only if there is one', withReceiver(async (webhooks, receiver, simulator) => {
+  test('is sent once; a request without a new activity sends nothing', withReceiver(async (webhooks, receiver, simulator) => {
     await update(simulator);
     const [{ body }] = simulator.requests();
     await testing.post(simulator, '/public/v1/submit/update_organization_name', body);
@@ -160,7 +160,7 @@ describe('endpoints', () => {
     await run().finally(() => Promise.all(receivers.map((receiver) => receiver.close())));
   };
 
-  test('get only the events of their organization', withTwo(async (simulator, parent, child) => {
+  test('receive only the events of their organization', withTwo(async (simulator, parent, child) => {
     const { webhooks } = simulator;
     webhooks.setEndpoints(ORGANIZATION, [parent.url]);
     webhooks.setEndpoints(subOrganization(1), [child.url]);
@@ -173,7 +173,7 @@ describe('endpoints', () => {
     assert.deepEqual(organizations(child), [subOrganization(1)]);
   }));
 
-  test('of one organization get the same event id', withTwo(async ({ webhooks }, first, second) => {
+  test('of one organization receive an event under the same id', withTwo(async ({ webhooks }, first, second) => {
     webhooks.setEndpoints(ORGANIZATION, [first.url, second.url]);
     const { eventId, done } = webhooks.send();
     const deliveries = await done;
@@ -183,7 +183,7 @@ describe('endpoints', () => {
     }
   }));
 
-  test('that are deleted get nothing more, not even what is waiting', withTwo(async (simulator, first, second) => {
+  test('that are deleted receive nothing more, not even waiting deliveries', withTwo(async (simulator, first, second) => {
     const { webhooks } = simulator;
     webhooks.setEndpoints(ORGANIZATION, [first.url, second.url]);
     first.answer = () => ({ status: 503, held: true });
@@ -195,14 +195,14 @@ describe('endpoints', () => {
     assert.deepEqual(states, [['stopped', 1], ['acknowledged', 1]]);
     await webhooks.send().done;
     await webhooks.waitFor({ waiting: 0 });
-    // The second one also receives the deletion.
+    // The second receiver also gets the event of the deletion.
     assert.deepEqual([first.received.length, second.received.length], [1, 3]);
     assert.deepEqual(webhooks.endpoints(), [
       { organizationId: ORGANIZATION, endpointId: identifier(26), url: second.url },
     ]);
   }));
 
-  test('may move while a delivery waits', withTwo(async ({ webhooks }, first, second) => {
+  test('may get another URL while a delivery waits', withTwo(async ({ webhooks }, first, second) => {
     webhooks.setEndpoints(ORGANIZATION, [first.url]);
     first.answer = () => ({ status: 503, held: true });
     const { done } = webhooks.send();
@@ -233,12 +233,12 @@ describe('endpoints', () => {
   }));
 
   for (const url of ['ftp://127.0.0.1/', 'http://user@127.0.0.1/', 'http://:pass@127.0.0.1/', 'hook', '', 7]) {
-    test(`are not at ${JSON.stringify(url)}`, withTwo(async ({ webhooks }) => {
+    test(`cannot have the URL ${JSON.stringify(url)}`, withTwo(async ({ webhooks }) => {
       assert.throws(() => webhooks.setEndpoints(ORGANIZATION, [url]), /URL/);
     }));
   }
 
-  test('with TLS are trusted by the authority that was given', async () => {
+  test('with TLS are verified with the given CA', async () => {
     const { cert, key } = testing.selfSigned();
     const receiver = await startReceiver({ tls: { cert, key } });
     const outcome = async (ca) => {
@@ -258,9 +258,9 @@ describe('endpoints', () => {
   });
 });
 
-describe('a delivery that is answered', () => {
+describe('a delivery that the receiver answers', () => {
   for (const status of [200, 201, 202, 204, 299]) {
-    test(`${status} is done`, withReceiver(async (webhooks, receiver) => {
+    test(`with ${status} is acknowledged`, withReceiver(async (webhooks, receiver) => {
       receiver.answer = () => ({ status });
       const [{ state, attempts }] = await webhooks.send().done;
       assert.deepEqual([state, attempts.length, attempts[0].status], ['acknowledged', 1, status]);
@@ -269,7 +269,7 @@ describe('a delivery that is answered', () => {
   }
 
   for (const status of [300, 301, 302, 303, 304, 307, 308, 400, 401, 403, 404, 408, 409, 410, 413, 425, 429, 499]) {
-    test(`${status} is never repeated`, withReceiver(async (webhooks, receiver) => {
+    test(`with ${status} is never repeated`, withReceiver(async (webhooks, receiver) => {
       const headers = { Location: receiver.url, 'Retry-After': '0' };
       receiver.answer = () => ({ status, headers });
       const [{ state, attempts }] = await webhooks.send().done;
@@ -279,7 +279,7 @@ describe('a delivery that is answered', () => {
   }
 
   for (const status of [500, 501, 502, 503, 504, 599]) {
-    test(`${status} is repeated`, withReceiver(async (webhooks, receiver) => {
+    test(`with ${status} is repeated`, withReceiver(async (webhooks, receiver) => {
       receiver.answer = (number) => ({ status: number < 4 ? status : 200 });
       const [{ state, attempts }] = await webhooks.send().done;
       assert.equal(state, 'acknowledged');
@@ -302,7 +302,7 @@ describe('a delivery that is answered', () => {
     assert.deepEqual([state, attempts[0].error], ['acknowledged', 'TIMEOUT']);
   }, { settings: { timeoutMs: 20 } }));
 
-  test('by no receiver is repeated until one listens', withReceiver(async (webhooks, receiver) => {
+  test('only after a restart is repeated until the receiver listens', withReceiver(async (webhooks, receiver) => {
     await receiver.close();
     const { done } = webhooks.send();
     assert.equal((await webhooks.waitFor({ attempts: 3 })).answers.error, 3);
@@ -311,7 +311,7 @@ describe('a delivery that is answered', () => {
     assert.deepEqual([state, attempts[0].error], ['acknowledged', 'ECONNREFUSED']);
   }, { settings: { maxAttempts: 1_000_000, retryMs: 1, maxRetryMs: 5 } }));
 
-  test('with errors too often is abandoned', withReceiver(async (webhooks, receiver) => {
+  test('with an error at every attempt is abandoned after the last one', withReceiver(async (webhooks, receiver) => {
     const [{ state, attempts }] = await webhooks.send().done;
     assert.deepEqual([state, attempts.length, receiver.received.length], ['abandoned', 7, 7]);
   }, { answer: () => ({ status: 500 }), settings: { maxAttempts: 7 } }));
@@ -327,7 +327,7 @@ describe('a delivery that is answered', () => {
     assert.ok(receiver.received.every((each) => isSigned(each, keySet)));
   }, { answer: (number) => ({ status: number < 5 ? 503 : 200 }) }));
 
-  test('slowly delays others only at the limit', withReceiver(async (webhooks, receiver, simulator) => {
+  test('slowly delays other deliveries only at the limit of concurrent attempts', withReceiver(async (webhooks, receiver, simulator) => {
     for (let i = 0; i < 5; i += 1) webhooks.send();
     await receiver.waitFor(3);
     for (let i = 0; i < 10; i += 1) await keySetOf(simulator);
@@ -390,7 +390,7 @@ describe('other events', () => {
 });
 
 describe('keys', () => {
-  /** Checked by the specification's table; small points by hand. */
+  /** Whether a key is usable according to the table in the specification. Points of small order are listed by hand. */
   function isUsable({ kid, kty, crv, alg, use, x }) {
     const isNamed = typeof kid === 'string' && /^[A-Za-z0-9_:-]+$/.test(kid);
     const isRightKind = [kty, crv, alg, use].join() === 'OKP,Ed25519,EdDSA,sig';
@@ -401,7 +401,7 @@ describe('keys', () => {
 
   const kids = async (simulator) => (await keySetOf(simulator)).keys.map(({ kid }) => kid);
 
-  test('rotate', withReceiver(async (webhooks, receiver, simulator) => {
+  test('can be rotated', withReceiver(async (webhooks, receiver, simulator) => {
     const made = webhooks.keys.add();
     await webhooks.send().done;
     assert.deepEqual(await kids(simulator), ['webhook-key-1', 'webhook-key-2']);
@@ -413,7 +413,7 @@ describe('keys', () => {
     assert.equal(webhooks.keys.add().kid, 'webhook-key-3');
   }));
 
-  test('sign unpublished, or are published and do not sign', withReceiver(async (webhooks, receiver, simulator) => {
+  test('can sign without being published, and can be published without signing', withReceiver(async (webhooks, receiver, simulator) => {
     const { x } = webhooks.keys.add({ kid: 'hidden', published: false });
     webhooks.keys.add({ kid: 'idle', signing: false });
     await webhooks.send().done;
@@ -425,7 +425,7 @@ describe('keys', () => {
     );
   }));
 
-  test('that sign may be dropped', withReceiver(async (webhooks, receiver, simulator) => {
+  test('that sign can be removed from the key set', withReceiver(async (webhooks, receiver, simulator) => {
     const [{ x }] = webhooks.keys.list();
     webhooks.keys.drop('webhook-key-1');
     await webhooks.send().done;
@@ -434,7 +434,7 @@ describe('keys', () => {
     assert.throws(() => webhooks.keys.drop('webhook-key-1'), /no key/);
   }));
 
-  test('that are broken stand before and after the good one', withReceiver(async (webhooks, receiver, simulator) => {
+  test('that are unusable are published before and after the usable one', withReceiver(async (webhooks, receiver, simulator) => {
     webhooks.keys.publishBroken();
     webhooks.keys.publish('not even a key', { first: true });
     const { keys } = await keySetOf(simulator);
@@ -448,7 +448,7 @@ describe('keys', () => {
     assert.ok(isSigned(receiver.received[0], { keys }));
   }));
 
-  test('have a Cache-Control, another, or none', withReceiver(async (webhooks, receiver, simulator) => {
+  test('are sent with the default Cache-Control, another one, or none', withReceiver(async (webhooks, receiver, simulator) => {
     const cacheControl = async () => (await keySetAnswer(simulator)).headers['cache-control'];
     assert.equal(await cacheControl(), 'public, max-age=86400, s-maxage=86400, stale-if-error=604800');
     webhooks.change({ cacheControl: 'max-age=0' });
@@ -458,7 +458,7 @@ describe('keys', () => {
     assert.throws(() => webhooks.change({ cacheControl: 'a\nb' }), /cacheControl/);
   }));
 
-  test('of which one is asked for with a fault', withReceiver(async (webhooks, receiver, simulator) => {
+  test('can be requested with a fault', withReceiver(async (webhooks, receiver, simulator) => {
     const faults = [{ kind: 'resetBeforeRead' }, { kind: 'status' }, { kind: 'oversized', bytes: 100_000 }];
     simulator.addFaults(faults.map((fault) => ({ ...fault, match: { path: 'jwks' } })));
     await assert.rejects(keySetAnswer(simulator), /ECONNRESET|socket hang up/);
@@ -475,7 +475,7 @@ describe('a fault', () => {
   ];
   const BODY = '{"organizationId":"o","text":"é"}';
 
-  /** The first attempt of a delivery, with the fault, and a later delivery without it. */
+  /** Returns a test that calls `use` with an attempt that has the fault, and a later attempt without it. */
   const withFault = (fault, use, options = {}) =>
     withReceiver(async (webhooks, receiver, simulator) => {
       const [delivery] = await webhooks.send({ eventId: 'evt_1', body: BODY, faults: [fault] }).done;
@@ -486,7 +486,7 @@ describe('a fault', () => {
       await use({ ...receiver.received[0], keySet, good, delivery, receiver, webhooks });
     }, { answer: (number) => ({ status: number === 1 ? 503 : 200 }), ...options });
 
-  /** Header lines without those of HTTP, and without values that differ between attempts. */
+  /** The operator's headers, without values that differ between attempts. */
   const own = ({ headers }) =>
     headers
       .filter(([name]) => /^(?:x-|content-type)/i.test(name))
@@ -495,7 +495,7 @@ describe('a fault', () => {
   const changed = (fields, header, value) =>
     fields.map(([name, old]) => (name === `X-Service-${header}` || name === header ? [name, value] : [name, old]));
 
-  /** The next attempt has no fault. */
+  /** Checks that the next attempt has no fault. */
   const isGood = ({ good, keySet }) => {
     assert.ok(isSigned(good, keySet));
     assert.equal(good.body.toString(), BODY);
@@ -503,7 +503,7 @@ describe('a fault', () => {
   };
 
   for (const byte of [0, 31, 32, 63]) {
-    test(`wrongSignature in byte ${byte}`, withFault({ kind: 'wrongSignature', byte }, (seen) => {
+    test(`wrongSignature changes byte ${byte}`, withFault({ kind: 'wrongSignature', byte }, (seen) => {
       assert.deepEqual(own(seen), own(seen.good));
       assert.equal(seen.body.toString(), BODY);
       assert.ok(!isSigned(seen, seen.keySet));
@@ -511,14 +511,14 @@ describe('a fault', () => {
     }));
   }
 
-  test('otherKey', withFault({ kind: 'otherKey' }, (seen) => {
+  test('otherKey signs with an unknown key', withFault({ kind: 'otherKey' }, (seen) => {
     assert.deepEqual(own(seen), own(seen.good));
     assert.match(seen.fields['x-service-signature'][0], /^[0-9a-f]{128}$/);
     assert.ok(!isSigned(seen, seen.keySet));
     isGood(seen);
   }));
 
-  test('flippedBody', withFault({ kind: 'flippedBody', byte: 3 }, (seen) => {
+  test('flippedBody changes a bit of the body', withFault({ kind: 'flippedBody', byte: 3 }, (seen) => {
     assert.deepEqual(own(seen), own(seen.good));
     const back = Buffer.from(seen.body);
     back[3] ^= 1;
@@ -529,7 +529,7 @@ describe('a fault', () => {
   }));
 
   for (const offsetMs of [-300_001, 300_001]) {
-    test(`timestamp ${offsetMs} ms from now`, withFault({ kind: 'timestamp', offsetMs }, (seen) => {
+    test(`timestamp sends a time ${offsetMs} ms from now`, withFault({ kind: 'timestamp', offsetMs }, (seen) => {
       const time = ({ fields }) => Number(fields['x-service-timestamp'][0]);
       assert.ok(Math.abs(time(seen) - offsetMs - time(seen.good)) < 1000);
       assert.ok(isSigned(seen, seen.keySet));
@@ -544,14 +544,14 @@ describe('a fault', () => {
     [{ kind: 'version', value: 'V1' }, 'Signature-Version', 'V1'],
     [{ kind: 'algorithm', value: 'Ed25519' }, 'Signature-Algorithm', 'Ed25519'],
   ]) {
-    test(`${fault.kind} ${value} is signed as such`, withFault(fault, (seen) => {
+    test(`${fault.kind} sends and signs ${value}`, withFault(fault, (seen) => {
       assert.deepEqual(seen.fields[`x-service-${header.toLowerCase()}`], [value]);
       assert.ok(isSigned(seen, seen.keySet));
       isGood(seen);
     }));
   }
 
-  test('keyId is signed as such', withFault({ kind: 'keyId' }, (seen) => {
+  test('keyId sends and signs another key id', withFault({ kind: 'keyId' }, (seen) => {
     assert.deepEqual(own(seen), changed(own(seen.good), 'Signature-Key-Id', 'unknown-key'));
     assert.ok(isSigned(seen, { keys: [{ ...seen.keySet.keys[0], kid: 'unknown-key' }] }));
     isGood(seen);
@@ -567,26 +567,26 @@ describe('a fault', () => {
   for (const header of [...HEADERS, 'Content-Type']) {
     const isIt = ([name]) => name === `X-Service-${header}` || name === header;
 
-    test(`missingHeader ${header}`, withFault({ kind: 'missingHeader', header }, (seen) => {
+    test(`missingHeader omits ${header}`, withFault({ kind: 'missingHeader', header }, (seen) => {
       assert.deepEqual(own(seen), own(seen.good).filter((field) => !isIt(field)));
       isGood(seen);
     }));
 
-    test(`duplicateHeader ${header}`, withFault({ kind: 'duplicateHeader', header }, (seen) => {
+    test(`duplicateHeader sends ${header} twice`, withFault({ kind: 'duplicateHeader', header }, (seen) => {
       assert.deepEqual(own(seen), own(seen.good).flatMap((field) => (isIt(field) ? [field, field] : [field])));
       assert.ok(isSigned(seen, seen.keySet));
       isGood(seen);
     }));
 
     const another = { kind: 'duplicateHeader', header, value: 'b' };
-    test(`duplicateHeader ${header} with another value`, withFault(another, (seen) => {
+    test(`duplicateHeader sends ${header} again with another value`, withFault(another, (seen) => {
       const [first, second, ...more] = seen.headers.filter(isIt).map(([, value]) => value);
       assert.notEqual(first, 'b');
       assert.deepEqual([second, more], ['b', []]);
       isGood(seen);
     }));
 
-    test(`malformedHeader ${header}`, withFault({ kind: 'malformedHeader', header }, (seen) => {
+    test(`malformedHeader sends ${header} in the wrong form`, withFault({ kind: 'malformedHeader', header }, (seen) => {
       const values = seen.headers.filter(isIt).map(([, value]) => value);
       assert.equal(values.length, 1);
       assert.notDeepEqual(values, seen.good.headers.filter(isIt).map(([, value]) => value));
@@ -597,32 +597,32 @@ describe('a fault', () => {
     }));
 
     const empty = { kind: 'malformedHeader', header, value: '' };
-    test(`malformedHeader ${header} that is empty`, withFault(empty, (seen) => {
+    test(`malformedHeader can send ${header} with an empty value`, withFault(empty, (seen) => {
       assert.deepEqual(seen.headers.filter(isIt).map(([, value]) => value), ['']);
       isGood(seen);
     }));
   }
 
   for (const header of ['Timestamp', 'Event-Id', 'Signature-Version', 'Signature-Algorithm']) {
-    test(`malformedHeader ${header} is signed as such`, withFault({ kind: 'malformedHeader', header }, (seen) => {
+    test(`malformedHeader signs the wrong value of ${header}`, withFault({ kind: 'malformedHeader', header }, (seen) => {
       assert.ok(isSigned(seen, seen.keySet));
     }));
   }
 
-  test('upperCaseHex', withFault({ kind: 'upperCaseHex' }, (seen) => {
+  test('upperCaseHex sends the signature in upper case', withFault({ kind: 'upperCaseHex' }, (seen) => {
     assert.match(seen.fields['x-service-signature'][0], /^[0-9A-F]{128}$/);
     assert.ok(isSigned(seen, seen.keySet));
     isGood(seen);
   }));
 
-  test('lowerCaseNames', withFault({ kind: 'lowerCaseNames' }, (seen) => {
+  test('lowerCaseNames sends header names in lower case', withFault({ kind: 'lowerCaseNames' }, (seen) => {
     assert.deepEqual(own(seen), own(seen.good).map(([name, value]) => [name.toLowerCase(), value]));
     assert.ok(isSigned(seen, seen.keySet));
     isGood(seen);
   }));
 
   for (const bytes of [100, 4_194_305]) {
-    test(`hugeBody of ${bytes}`, withFault({ kind: 'hugeBody', bytes }, (seen) => {
+    test(`hugeBody sends ${bytes} bytes`, withFault({ kind: 'hugeBody', bytes }, (seen) => {
       assert.equal(seen.body.length, bytes);
       const { padding, ...rest } = JSON.parse(seen.body);
       assert.deepEqual(rest, JSON.parse(BODY));
@@ -631,7 +631,7 @@ describe('a fault', () => {
     }));
   }
 
-  test('chunked', withFault({ kind: 'chunked', bytes: 7 }, (seen) => {
+  test('chunked sends the body in chunks', withFault({ kind: 'chunked', bytes: 7 }, (seen) => {
     assert.deepEqual([seen.fields['transfer-encoding'], seen.fields['content-length']], [['chunked'], undefined]);
     assert.equal(seen.body.toString(), BODY);
     assert.ok(isSigned(seen, seen.keySet));
@@ -640,7 +640,7 @@ describe('a fault', () => {
   }));
 
   for (const bytes of [1, 10]) {
-    test(`truncatedBody after ${bytes}`, withFault({ kind: 'truncatedBody', bytes }, (seen) => {
+    test(`truncatedBody ends the body after ${bytes} bytes`, withFault({ kind: 'truncatedBody', bytes }, (seen) => {
       assert.equal(seen.isComplete, false);
       assert.deepEqual(seen.fields['content-length'], [String(Buffer.byteLength(BODY))]);
       assert.equal(seen.body.toString(), BODY.slice(0, bytes));
@@ -649,7 +649,7 @@ describe('a fault', () => {
     }));
   }
 
-  test('slowBody is held until it is released', withReceiver(async (webhooks, receiver) => {
+  test('slowBody holds the body until a test releases it', withReceiver(async (webhooks, receiver) => {
     const { done } = webhooks.send({ body: BODY, faults: [{ kind: 'slowBody', ms: 0 }] });
     await webhooks.waitFor({ held: 1 });
     await receiver.waitForBytes(Buffer.byteLength(BODY) - 1);
@@ -663,7 +663,7 @@ describe('a fault', () => {
     assert.equal(webhooks.stats().held, 0);
   }));
 
-  test('slowBody may be released in the middle', withReceiver(async (webhooks, receiver) => {
+  test('slowBody can be released in the middle of the body', withReceiver(async (webhooks, receiver) => {
     const { done } = webhooks.send({ body: BODY, faults: [{ kind: 'slowBody', ms: 1_000_000 }] });
     await receiver.waitForBytes(1);
     webhooks.release();
@@ -679,7 +679,7 @@ describe('a fault', () => {
     assert.equal(webhooks.stats().held, 0);
   }));
 
-  test('answerLost is repeated although it was acknowledged', withReceiver(async (webhooks, receiver) => {
+  test('answerLost repeats the delivery although the receiver acknowledged it', withReceiver(async (webhooks, receiver) => {
     const [{ state, attempts }] = await webhooks.send({ faults: [{ kind: 'answerLost', times: 2 }] }).done;
     assert.equal(state, 'acknowledged');
     const answers = attempts.map(({ status, error }) => [status, error]);
@@ -688,7 +688,7 @@ describe('a fault', () => {
     assert.deepEqual(webhooks.stats().answers, { 200: 1, error: 2 });
   }));
 
-  test('repeated', withReceiver(async (webhooks, receiver, simulator) => {
+  test('repeated sends the event id again', withReceiver(async (webhooks, receiver, simulator) => {
     const deliveries = await webhooks.send({ eventId: 'e', body: BODY, faults: [{ kind: 'repeated', count: 3 }] }).done;
     const states = deliveries.map(({ number, state }) => `${number} ${state}`);
     assert.deepEqual(states, [1, 2, 3, 4].map((number) => `${number} acknowledged`));
@@ -701,14 +701,14 @@ describe('a fault', () => {
     assert.equal(webhooks.stats().waiting, 0);
   }));
 
-  test('repeated with another body', withReceiver(async (webhooks, receiver, simulator) => {
+  test('repeated can send the event id again with another body', withReceiver(async (webhooks, receiver, simulator) => {
     await webhooks.send({ eventId: 'e', body: BODY, faults: [{ kind: 'repeated', body: '{"other":1}' }] }).done;
     const keySet = await keySetOf(simulator);
     assert.deepEqual(receiver.received.map(({ body }) => body.toString()), [BODY, '{"other":1}']);
     assert.ok(receiver.received.every((each) => isSigned(each, keySet)));
   }));
 
-  test('together', withReceiver(async (webhooks, receiver) => {
+  test('together applies several faults to one attempt', withReceiver(async (webhooks, receiver) => {
     const missing = { kind: 'missingHeader', header: 'Event-Id' };
     const faults = [{ kind: 'upperCaseHex' }, { kind: 'lowerCaseNames' }, missing];
     const [{ attempts }] = await webhooks.send({ faults: [{ kind: 'together', faults }] }).done;
@@ -742,11 +742,11 @@ describe('a fault', () => {
   }, { answer: (number) => ({ status: number < 4 ? 500 : 200 }) }));
 
   for (const [name, fault, event] of [
-    ['a flip in no byte', { kind: 'flippedBody' }, { body: '' }],
+    ['a flipped bit in an empty body', { kind: 'flippedBody' }, { body: '' }],
     ['a body that is larger already', { kind: 'hugeBody', bytes: 3 }, {}],
     ['a header that cannot be sent', { kind: 'malformedHeader', header: 'Event-Id', value: 'a\nb' }, {}],
   ]) {
-    test(`that a delivery cannot have ends it: ${name}`, withReceiver(async (webhooks, receiver) => {
+    test(`that cannot be applied ends the delivery: ${name}`, withReceiver(async (webhooks, receiver) => {
       const [{ state, attempts }] = await webhooks.send({ ...event, faults: [fault] }).done;
       assert.deepEqual([state, attempts.length, receiver.received.length], ['abandoned', 1, 0]);
       assert.ok(attempts[0].error.length > 0);
@@ -773,7 +773,7 @@ describe('a fault', () => {
   }
 });
 
-describe('many', () => {
+describe('the events of a load', () => {
   test('are all acknowledged and recorded', withReceiver(async (webhooks, receiver, simulator) => {
     const load = webhooks.sendMany({ count: 200, bodyBytes: 300 });
     await receiver.waitFor(8);
@@ -801,12 +801,12 @@ describe('many', () => {
     assert.deepEqual((await webhooks.sendMany({ count: 2, ids: 'p-' }).done).acknowledged.sort(), ['p-0', 'p-1']);
   }));
 
-  test('survive restarts of the receiver', withReceiver(async (webhooks, receiver) => {
+  test('are all acknowledged although the receiver restarts', withReceiver(async (webhooks, receiver) => {
     const stored = new Set();
     receiver.answer = (number, { fields }) => {
       if (number > 100) return { reset: true };
       stored.add(fields['x-service-event-id'][0]);
-      // Loses the response to the last stored event.
+      // The receiver resets the connection of the last event instead of answering.
       return number === 100 ? { reset: true } : {};
     };
     const load = webhooks.sendMany({ count: 300 });
@@ -827,7 +827,7 @@ describe('many', () => {
     }
   }, { settings: { maxAttempts: 1 } }));
 
-  test('stop on request', withReceiver(async (webhooks, receiver) => {
+  test('are no longer sent after a stop', withReceiver(async (webhooks, receiver) => {
     receiver.answer = (number) => ({ status: number <= 50 ? 200 : 503 });
     const load = webhooks.sendMany({ count: 100 });
     await load.waitFor({ acknowledged: 50 });
@@ -835,7 +835,7 @@ describe('many', () => {
     assert.deepEqual([acknowledged.length, isDone], [50, true]);
   }, { settings: { retryMs: 1_000_000, maxRetryMs: 1_000_000 } }));
 
-  test('record refusals, and can have faults', withReceiver(async (webhooks, receiver, simulator) => {
+  test('are recorded if they are refused, and can have faults', withReceiver(async (webhooks, receiver, simulator) => {
     const keySet = await keySetOf(simulator);
     receiver.answer = (number, received) => ({ status: isSigned(received, keySet) ? 200 : 401 });
     webhooks.addFaults([{ kind: 'wrongSignature', match: { eventId: 'b' } }]);
@@ -900,7 +900,7 @@ describe('the control interface', () => {
     assert.equal((await ask(simulator, 'POST', 'events', { strange: 1 })).status, 400);
   }));
 
-  test('accepts faults, and releases', withReceiver(async (webhooks, receiver, simulator) => {
+  test('accepts faults, and releases slow bodies', withReceiver(async (webhooks, receiver, simulator) => {
     assert.deepEqual(await told(simulator, 'POST', 'faults', { kind: 'slowBody' }), { pending: 1 });
     assert.deepEqual(await told(simulator, 'POST', 'faults', [{ kind: 'otherKey' }]), { pending: 2 });
     assert.deepEqual(await told(simulator, 'GET', 'faults'), { pending: 2 });
@@ -940,7 +940,7 @@ describe('the control interface', () => {
     assert.equal((await ask(simulator, 'POST', 'keys', { strange: 1 })).status, 400);
   }));
 
-  test('sends many', withReceiver(async (webhooks, receiver, simulator) => {
+  test('sends a load', withReceiver(async (webhooks, receiver, simulator) => {
     receiver.answer = (number) => ({ status: number <= 20 ? 200 : 503 });
     const { load } = await told(simulator, 'POST', 'load', { count: 50, ids: 'id-' });
     const { acknowledged } = await told(simulator, 'GET', `load?load=${load}&acknowledged=20`);

@@ -1,4 +1,4 @@
-// Those who call: each in a way of its own, one call after the other, over any number of gateways.
+// The callers in a history: each makes calls of one kind, one after the other, to one gateway process after another.
 import { setTimeout as pause } from 'node:timers/promises';
 import { code } from '../../clients/gateway.mjs';
 import { ORGANIZATION } from '../../simulator/testing.mjs';
@@ -10,7 +10,7 @@ const RETRY_MS = 10;
 const QUERIES = 16;
 const nameOf = (number) => Object.keys(code).find((name) => code[name] === number);
 
-/** Reasons of the gateway that say nothing about whether the request was carried out. */
+/** Reasons of errors after which it is unknown whether upstream carried out the request. */
 const OPEN = [
   'OUTCOME_UNKNOWN',
   'OUTCOME_NOT_STORED',
@@ -22,29 +22,29 @@ const OPEN = [
 export class Caller {
   #stop = false;
   #number = 0;
-  /** As the judge takes them. */
+  /** The attempts, in the form that judge.mjs describes. */
   attempts = [];
 
   /**
    * @param {import('./stack.mjs').Stack} stack
    * @param {import('./upstream_record.mjs').UpstreamRecord} upstream
    * @param {string} kind see judge.mjs
-   * @param {number} index tells its requests from those of others
-   * @param {() => void} answered called when a submit was answered with OK
+   * @param {number} index distinguishes this caller's requests from those of others
+   * @param {() => void} answered called after each submit that ended with OK
    */
   constructor(stack, upstream, kind, index, answered) {
     Object.assign(this, { stack, upstream, kind, index, answered });
     this.done = this.#work();
   }
 
-  /** Asks for nothing new. Resolves when what is under way has ended. */
+  /** Makes no new request. Resolves when the requests in progress have ended. */
   stop() {
     this.#stop = true;
     return this.done;
   }
 
   async #work() {
-    // Queries come many at once, so that the audit writes many records at once.
+    // Makes many concurrent queries, so that the audit log writes many records together.
     const together = this.kind === 'query' ? QUERIES : 1;
     while (!this.#stop && !this.stack.isOver) {
       await Promise.all(Array.from({ length: together }, () => this.#request(this.#name())));
@@ -57,7 +57,7 @@ export class Caller {
     return this.kind === 'equal' ? this.kind : `${this.kind}-${this.index}-${this.#number}`;
   }
 
-  /** One request, with as many tries as its kind has. */
+  /** Makes one request, with as many tries as its kind allows. */
   async #request(request) {
     const { kind } = this;
     const repeats = kind === 'timestamped' || kind === 'keyed';
@@ -67,7 +67,7 @@ export class Caller {
       if (gateway === undefined) return;
       const attempt = await this.#try(gateway, request, message);
       if (!repeats || attempt.outcome === 'ok' || attempt.outcome === 'failed') {
-        // Who is refused does not ask again at once.
+        // Waits before the next try after an error.
         if (attempt.outcome !== 'ok') await pause(RETRY_MS);
         return;
       }

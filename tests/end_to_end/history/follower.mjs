@@ -1,5 +1,5 @@
-// Somebody who reads the log from its beginning, as it grows, over any number of gateways, and remembers what came and
-// the last cursor.
+// A subscriber in a history: reads the log from its beginning as it grows, from one gateway process after another.
+// Keeps the received events and the last cursor.
 import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { code } from '../../clients/gateway.mjs';
@@ -8,7 +8,7 @@ import { EARLIEST } from '../subscriber.mjs';
 const RETRY_MS = 10;
 const nameOf = (number) => Object.keys(code).find((name) => code[name] === number);
 
-/** An event as the judge takes it. Its cursor is not part of the content: a later version may write it differently. */
+/** An event in the judge's form. Omits the cursor, which a later version of the gateway may write differently. */
 export function seen({ event_id: eventId, body, signature, commit_time: time }) {
   const content = createHash('sha256')
     .update(body)
@@ -21,13 +21,14 @@ export class Follower {
   #start = EARLIEST;
   #stop = false;
   events = [];
-  /** Ends of calls that no subscriber should see. */
+  /** Errors that must not end a subscriber's call. */
   faults = [];
 
   /**
    * @param {import('./stack.mjs').Stack} stack
    * @param {string} name
-   * @param {() => boolean} leaves asked at each message: whether to end the call and start again at the cursor
+   * @param {() => boolean} leaves called for each message; if true, the subscriber ends the call and resumes at the
+   *     cursor
    */
   constructor(stack, name, leaves = () => false) {
     Object.assign(this, { stack, name, leaves });
@@ -48,7 +49,7 @@ export class Follower {
         await this.#read(gateway);
       } catch (error) {
         if (this.#stop) return;
-        // It asks for the next gateway, or for this one again.
+        // Continues with the next gateway, or with this one again.
         if (!this.#goesOn(gateway, error)) {
           this.isOver = true;
           return;
@@ -67,11 +68,11 @@ export class Follower {
     }
   }
 
-  /** Whether the call ended in a way that subscribers are promised to get over. */
+  /** Whether a subscriber can resume after this error, as the gateway promises. Records a fault if not. */
   #goesOn(gateway, { code: number, info, details }) {
-    // Without a code it never began: the channel was closed.
+    // An error without a code means that the channel was closed before the call began.
     if (number === undefined || number === code.UNAVAILABLE) return true;
-    // A process that was killed says nothing, and the library makes what it likes of that.
+    // A killed process sends no error, so the client's library chooses one.
     if (info === undefined && gateway.isKilled) return true;
     this.faults.push(`its call ended with ${nameOf(number)} ${info?.reason ?? `without a reason: ${details}`}`);
     return number === code.CANCELLED;

@@ -1,48 +1,52 @@
-// Judges a history: what everybody saw of a gateway through faults and restarts, against what the gateway promises.
+// Judges a history: compares the records of callers, senders, subscribers and upstream, during faults and restarts,
+// with the gateway's promises.
 
 /**
- * A call to the gateway, one try of it.
+ * One try of a call to the gateway.
  * @typedef {object} Attempt
- * @property {string} request what is asked for; tries of one request have the same. It is in the body at upstream
+ * @property {string} request the name of the request. All tries of a request have the same name, which is also in the
+ *     body
  * @property {'plain' | 'timestamped' | 'keyed' | 'equal' | 'query'} kind plain: one try, and the gateway chooses the
- *     time; timestamped: the caller sets timestamp_ms and repeats; keyed: it sets idempotency_key and repeats; equal:
- *     as plain, but all requests are the same
- * @property {'ok' | 'refused' | 'failed' | 'unknown'} outcome refused: the gateway says that nothing was carried out;
- *     failed: upstream says so
+ *     timestamp; timestamped: the caller sets timestamp_ms and repeats the call; keyed: the caller sets idempotency_key
+ *     and repeats the call; equal: as plain, but all requests have the same parameters
+ * @property {'ok' | 'refused' | 'failed' | 'unknown'} outcome refused: the gateway reported that nothing was carried
+ *     out; failed: upstream reported it
  * @property {string} code
  * @property {string} [reason] of the gateway's ErrorInfo
  * @property {string} [activityId]
- * @property {number} from how many requests upstream had seen when the try began
- * @property {number} until and when the next try of the same request began, or at the end of the history
- * @property {number} behindMs how far, at most, a clock that the gateway may have seen during the try stood behind the latest
- *     timestamp that any process may have given out
+ * @property {number} from the number of requests that upstream had received when the try began
+ * @property {number} until the same number when the next try of the request began, or at the end of the history
+ * @property {number} behindMs the largest difference by which the gateway's clock can have been behind the latest
+ *     timestamp of any process during the try
  */
 
 /**
  * @typedef {object} History
- * @property {string[]} sent event ids, all different
- * @property {string[]} acknowledged event ids of deliveries that were answered with 2xx
- * @property {Seen[]} log the whole log as it was at the end
- * @property {{name: string, events: Seen[], faults: string[]}[]} subscribers what each got, in order, over all its
- *     calls, from the log's beginning; `faults` are ends of calls that no subscriber should see
+ * @property {string[]} sent the ids of sent events, all different
+ * @property {string[]} acknowledged the event ids of deliveries that the gateway answered with 2xx
+ * @property {Seen[]} log the whole event log at the end
+ * @property {{name: string, events: Seen[], faults: string[]}[]} subscribers `events` are the events that a subscriber
+ *     received in all its calls, in order, from the log's beginning; `faults` are errors that must not end its calls
  * @property {Attempt[]} attempts
  * @property {{request?: string, bodySha256: string, accepted: boolean, number: number}[]} requests stamped requests
- *     that upstream saw, in the order of their numbers; `number` counts all requests. Accepted: an activity was made,
- *     or is there already
- * @property {Record<string, unknown>[]} audit every record, in order
- * @property {{status: number, text: string}} verification what `stampgate audit verify` said at the end
- * @property {string[]} faults what went wrong beside all that: ends of the process that nobody asked for
+ *     that upstream saw, in the order of their numbers; `number` counts all requests. `accepted`: upstream created an
+ *     activity, or returned an existing one
+ * @property {Record<string, unknown>[]} audit every record of the audit log, in order
+ * @property {{status: number, text: string}} verification the result of `stampgate audit verify` at the end
+ * @property {string[]} faults other faults: unexpected ends of the process
  */
 
 /**
- * An event as somebody saw it: `content` is a digest of everything that it has.
+ * A received event. `content` is a digest of all its data.
  * @typedef {{eventId: string, content: string}} Seen
  */
 
-/** Up to this the gateway's own timestamps may run ahead of its clock; some is left for what a round takes. */
+/**
+ * The gateway refuses timestamps that are a minute ahead of its clock. This is less, to allow for the time of a round.
+ */
 const AHEAD_MS = 50_000;
 
-/** @returns {string[]} what is wrong, one sentence each; none if all promises were held. */
+/** @returns {string[]} the broken promises, one sentence each; empty if the gateway kept all. */
 export function judge(history) {
   return [
     ...history.faults,
@@ -78,10 +82,10 @@ function judgeSubscribers({ log, subscribers }) {
       if (seen.has(eventId)) found.push(`subscriber ${name} got event ${eventId} again at ${place}`);
       seen.add(eventId);
       if (there?.eventId === eventId && there.content === content) continue;
-      if (there === undefined) found.push(`subscriber ${name} got event ${eventId} at ${place}, which the log has not`);
+      if (there === undefined) found.push(`subscriber ${name} got event ${eventId} at ${place}, which the log does not have`);
       else if (there.eventId === eventId) found.push(`${place} was seen with two contents by subscriber ${name}`);
       else found.push(`${place} is event ${there.eventId} in the log, and subscriber ${name} got event ${eventId}`);
-      break; // what follows only repeats it
+      break; // all later events would be reported too
     }
     if (events.length < log.length) {
       found.push(`subscriber ${name} got ${events.length} of ${log.length} events`);
@@ -102,28 +106,28 @@ function judgeSubmits({ attempts, requests }) {
     const bodies = bodiesOf.get(request)?.size ?? 0;
     if (kind !== 'equal' && bodies > 1) found.push(`upstream saw ${bodies} bodies of the ${kind} request ${request}`);
   }
-  // The requests of which an earlier try may still arrive at upstream, during a later one.
+  // The requests of which an earlier try may still arrive at upstream during a later try.
   const open = new Set();
   for (const { request, outcome, code, reason, from, until, kind, behindMs } of submits) {
     const made = accepted.some((each) => each.request === request && each.number > from && each.number <= until);
     if (outcome === 'ok' && kind !== 'equal' && !bodiesOf.has(request)) {
-      found.push(`request ${request} was told OK, and upstream never saw it`);
+      found.push(`request ${request} was answered OK, and upstream never saw it`);
     }
     if (outcome !== 'refused') open.add(request);
     if (outcome === 'refused' && kind !== 'equal' && made && !open.has(request)) {
-      found.push(`request ${request} was told ${code} (${reason}), and in the same call upstream made an activity`);
+      found.push(`request ${request} was answered ${code} (${reason}), and in the same call upstream made an activity`);
     }
     if (reason === 'TIMESTAMPS_EXHAUSTED' && behindMs < AHEAD_MS) {
-      found.push(`request ${request} was told TIMESTAMPS_EXHAUSTED on a clock that is behind by ${behindMs} ms`);
+      found.push(`request ${request} was answered TIMESTAMPS_EXHAUSTED on a clock that is behind by ${behindMs} ms`);
     }
   }
   const owners = new Map();
   for (const { request, kind, outcome, activityId } of submits) {
     if (outcome !== 'ok') continue;
-    // Each of the equal requests is a request of its own.
+    // Each try of kind 'equal' is a request of its own.
     const owner = kind === 'equal' ? Symbol(request) : request;
     if (owners.has(activityId) && owners.get(activityId) !== owner) {
-      found.push(`two requests were told the same activity ${activityId}, the second of them ${request}`);
+      found.push(`two requests got the same activity ${activityId}, the second of them ${request}`);
     }
     owners.set(activityId, owner);
   }
@@ -147,8 +151,8 @@ function judgeAudit({ requests, audit, verification }) {
   for (const { kind, closed = 0 } of audit) {
     if (kind === 'stop') stopped = true;
     if (kind !== 'start') continue;
-    // The outcomes that the new process writes for the one before stand between its start and the other's stop.
-    if (stopped && closed > 0) found.push(`a process that ended as it should left ${closed} allows without an outcome`);
+    // After its start record, a process first writes the outcomes for allows that the process before has left open.
+    if (stopped && closed > 0) found.push(`a process that ended normally left ${closed} allows without an outcome`);
     stopped = false;
   }
   if (verification.status !== 0) found.push(`audit verify: ${verification.text.trim().split('\n').at(-1)}`);

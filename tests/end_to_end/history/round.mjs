@@ -1,4 +1,5 @@
-// A round: a schedule of faults over a gateway that everybody uses, and the history of it.
+// A round: carries out a schedule of faults while callers, senders and subscribers use the gateway, and returns the
+// history.
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -15,7 +16,7 @@ import { UpstreamRecord } from './upstream_record.mjs';
 
 const EVENTS = 100_000; // more than a round can send
 const SENDERS = 6;
-/** The clock stays within this of upstream's, or upstream would not take what the gateway stamps. */
+/** The largest difference between the clocks of gateway and upstream. With more, upstream would refuse timestamps. */
 const MAX_OFFSET_MS = 120_000;
 const MAX_BEHIND_MS = 40_000;
 
@@ -39,7 +40,7 @@ export class Round {
     return round;
   }
 
-  /** Does it all and resolves to the history. */
+  /** Carries out the schedule. Resolves to the history. */
   async run(schedule) {
     const { stack } = this;
     await stack.start();
@@ -61,13 +62,14 @@ export class Round {
     }
   }
 
-  /** How many events are acknowledged and submits answered. */
+  /** The number of acknowledged events plus the number of answered submits. */
   get progress() {
     return this.load.acknowledged.size + this.#answered;
   }
 
   async #do({ kind, progress, ...options }) {
-    // Many crashes within seconds use up the timestamps of a minute, which a round does not last.
+    // After many crashes within seconds the timestamps are a minute ahead of the clock. A round is shorter, so the
+    // clock is advanced.
     if (this.stack.behindMs > MAX_BEHIND_MS) this.stack.passTime(this.stack.behindMs);
     const wanted = this.progress + progress;
     await until(() => this.progress >= wanted, `progress before ${kind}`);
@@ -89,7 +91,7 @@ export class Round {
   async pause({ ms }) {
     const { child } = this.stack.up;
     child.kill('SIGSTOP');
-    await pause(ms); // however long it is, nothing depends on it
+    await pause(ms); // the exact time does not matter
     child.kill('SIGCONT');
   }
 
@@ -134,8 +136,8 @@ export class Round {
     const { simulator } = this.stack;
     simulator.addFaults([{ kind: 'slow', untilReleased: true, times: count }]);
     await until(() => simulator.stats().held > 0, 'upstream hangs');
-    // The first to hang goes on hanging while the others come, or are not answered in time.
-    await until(() => simulator.pendingFaults() === 0 || simulator.stats().held === 0, 'all that are to hang do');
+    // Waits until the fault applies to all its requests, or until the held ones have timed out.
+    await until(() => simulator.pendingFaults() === 0 || simulator.stats().held === 0, 'all requests with this fault hang');
     if (outlasts) await until(() => simulator.stats().held === 0, 'the gateway gives up');
     if (!answers) await this.kill({});
     simulator.release();
@@ -162,7 +164,7 @@ export class Round {
       machine.release();
       return this.stack.start();
     }
-    // The next process finds what was never synced. Whatever it acknowledges, it must have synced before.
+    // The next process finds writes that were never synced. It must sync them before it acknowledges anything.
     machine.hang();
     const started = this.stack.start();
     await Promise.race([started, hangs()]);
@@ -180,20 +182,20 @@ export class Round {
     machine.release();
   }
 
-  /** Within what upstream still takes. */
+  /** Steps the clock, at most so far that upstream still accepts the timestamps. */
   #step(ms) {
     const { offsetMs } = this.stack;
     this.stack.stepClock(Math.max(-MAX_OFFSET_MS, Math.min(MAX_OFFSET_MS, offsetMs + ms)) - offsetMs);
   }
 
-  /** Everything goes well again, everybody comes to an end, and the power is cut once more. */
+  /** Ends all faults, lets callers, senders and subscribers finish, and cuts the power once more. */
   async #finish() {
     const { stack, load, callers, followers } = this;
     const { machine, simulator } = stack;
     machine.release();
     simulator.clearFaults();
     simulator.release();
-    // So that timestamps are not what anybody waits for.
+    // Advances the clock, so that no submit is refused because of timestamps.
     stack.passTime(stack.behindMs);
     const wanted = this.progress + 20;
     await until(() => this.progress >= wanted, 'all goes on');
@@ -203,7 +205,7 @@ export class Round {
     await this.powerCut({ pieceBytes: 512, keep: 0.5, clockMs: 0 });
     const log = (await listAll(stack.up)).map(seen);
     const haveAll = () => followers.every(({ events, isOver }) => isOver || events.length >= log.length);
-    await until(haveAll, 'subscribers have all', HANG_MS / 6).catch(() => {}); // the judge says which has not
+    await until(haveAll, 'subscribers have all', HANG_MS / 6).catch(() => {}); // the judge reports a subscriber that lacks events
     await Promise.all(followers.map((follower) => follower.stop()));
     await stack.stop('SIGTERM');
     return this.#history(log);
@@ -231,10 +233,10 @@ export class Round {
   }
 }
 
-/** Other numbers of the same seed, for what draws them at moments of its own. */
+/** A separate sequence of random numbers from the same seed, for code that draws them at unpredictable moments. */
 const derived = ({ seed }, name) => Object.assign(new Random({ diagnostic: () => {} }), { seed: `${seed} ${name}` });
 
-/** The records of all files of an audit, the oldest first. */
+/** The records of all files of an audit log, oldest first. */
 function auditRecords(file) {
   const older = readdirSync(dirname(file)).filter((name) => new RegExp(`^${basename(file)}\\.[0-9]{20}$`).test(name));
   const files = [...older.sort().map((name) => join(dirname(file), name)), file];

@@ -1,24 +1,24 @@
-// What happens to a gateway in a round, and when: all of it from the seed.
+// Makes the schedule of a round from the seed: the faults, and when they happen.
 
-/** Every kind of step, and its options. A round has each kind that its test asks for at least once. */
+/** Every kind of step, with its random options. A round contains each requested kind at least once. */
 export const STEPS = {
   /** SIGKILL, and a new process. */
   kill: (random) => ({ clockMs: random.below(4) === 0 ? stepMs(random) : 0 }),
   /** SIGTERM: the process drains. */
   terminate: (random) => ({ clockMs: random.below(4) === 0 ? stepMs(random) : 0 }),
-  /** SIGSTOP for a while. */
+  /** SIGSTOP, and SIGCONT after a while. */
   pause: (random) => ({ ms: 20 + random.below(300) }),
-  /** The wall clock goes forward or back. */
+  /** The wall clock steps forward or back. */
   clock: (random) => ({ ms: stepMs(random) }),
-  /** A sync of the event log fails: the process ends by itself, and is started again. */
+  /** A sync of the event log fails: the process ends by itself, and a new one is started. */
   logSync: (random) => failingSync(random),
-  /** A sync of the call store fails, with the same end. */
+  /** A sync of the call store fails: the process ends by itself, and a new one is started. */
   callSync: (random) => failingSync(random),
-  /** Syncs of the audit fail: calls are refused until it is repaired. */
+  /** Syncs of the audit log fail: the gateway refuses calls until a sync succeeds. */
   auditSync: (random) => ({ skip: random.below(6), count: 1 + random.below(3), keep: random.below(3) / 2 }),
-  /** The power fails: the process is gone, and of what was not synced, any of it. */
+  /** The power fails: the process ends, and any part of the unsynced writes is lost. */
   powerCut: (random) => ({ ...cut(random), clockMs: random.below(4) === 0 ? stepMs(random) : 0 }),
-  /** Upstream does not answer some requests until the gateway gives up, the process is killed, or it does answer. */
+  /** Upstream holds some requests until the gateway gives up, the process is killed, or upstream answers. */
   upstreamHang: (random) => ({
     count: 1 + random.below(4),
     outlasts: random.below(2) === 0,
@@ -26,8 +26,8 @@ export const STEPS = {
   }),
   /** Upstream closes connections without an answer, some before it has read the request and some after. */
   upstreamReset: (random) => ({ count: 1 + random.below(4), reads: random.below(2) === 0 }),
-  /** Syncs wait; then they go on, or the process is killed, or the power is cut, or the process is killed and the power
-   *  cut while the next process waits, too. */
+  /** Syncs hang. Then they continue, or the process is killed, or the power is cut, or the process is killed and the
+   *  power is cut while the syncs of the next process hang too. */
   syncHang: (random) => ({
     match: random.pick(['', 'events', 'audit']),
     skip: random.below(5),
@@ -35,7 +35,7 @@ export const STEPS = {
     ms: random.below(200),
     ...cut(random),
   }),
-  /** Nothing that makes a file grow can be written for a while. */
+  /** For a while, writes that make a file larger fail. */
   fullDisk: (random) => ({ freeBytes: random.below(20_000) }),
 };
 
@@ -48,10 +48,10 @@ const stepMs = (random) => random.pick([-1, 1]) * random.pick([1, 10, 45, 120]) 
 
 /**
  * @param {import('../random.mjs').Random} random
- * @param {string[]} kinds each is there once, and some again
- * @param {number} more how many again
- * @returns {{kind: string, progress: number}[]} each with its options: `progress` is how many events and submits are
- *     answered before it
+ * @param {string[]} kinds the kinds of steps, each of which occurs at least once
+ * @param {number} more the number of further steps, of random kinds
+ * @returns {{kind: string, progress: number}[]} the steps, each with its options. `progress` is the number of events
+ *     and submits that are answered before the step
  */
 export function makeSchedule(random, kinds, more) {
   const chosen = [...kinds];
@@ -59,10 +59,10 @@ export function makeSchedule(random, kinds, more) {
   const schedule = [];
   while (chosen.length > 0) {
     const [kind] = chosen.splice(random.below(chosen.length), 1);
-    // One in three comes at once.
+    // One step in three follows without a delay.
     const progress = Math.max(0, random.below(60) - 20);
     schedule.push({ kind, progress, ...STEPS[kind](random) });
-    // Some faults show after a certain other one.
+    // Some faults are visible only after a certain other fault.
     const { thenCut, outlasts, answers } = schedule.at(-1);
     if (thenCut) schedule.push({ kind: 'powerCut', progress: random.below(40), clockMs: 0, ...cut(random) });
     if (outlasts && answers) schedule.push({ kind: 'terminate', progress: 0, clockMs: 0 });

@@ -1,32 +1,33 @@
-// A gateway on a machine that fails, with the simulator as its upstream: one process after another on the same disk.
+// A gateway on a simulated machine that fails, with the simulator as its upstream. One gateway process after another
+// uses the same disk.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Machine } from '../../machine/machine.mjs';
 import { startSimulator } from '../../simulator/server.mjs';
 import { Gateway, HANG_MS, auditConfig, eventsConfig, freeCaller, scratch, writeKey } from '../harness.mjs';
 
-/** A gateway gives out timestamps up to this far ahead of its clock. */
+/** The gateway uses timestamps up to this far ahead of its clock. */
 const AHEAD_MS = 1000;
-/** It sets aside so many before it gives them out, and a crash leaves them unused. */
+/** The gateway reserves timestamps for this time before it uses them. After a crash the rest of them stays unused. */
 const RESERVE_MS = 10_000;
-/** It may see a step of its clock only so much later: Abseil counts cycles between two readings of the clock. */
+/** The gateway may notice a step of its clock this much later, because Abseil does not read the clock each time. */
 const CLOCK_LAG_MS = 2_500;
 
 export class Stack {
   #up;
   #waiting = [];
-  /** Timestamps up to this time may have been given out. */
+  /** An upper bound of the timestamps that gateways have used. */
   #givenMs = 0;
-  /** How far the clock stood behind that, after each step and each start, and from when on. */
+  /** After each step and each start: how far the clock was behind that bound, and since when. */
   #behind = [{ behindMs: 0, fromMs: -Infinity }];
 
-  /** Ends of processes that nobody asked for. @type {string[]} */
+  /** Unexpected ends of processes. @type {string[]} */
   faults = [];
 
   /**
-   * Makes a stack; no gateway yet. It ends with the test `t`.
+   * Makes a stack without a running gateway. It ends with the test `t`.
    * @param {object} t
-   * @param {{withStore: boolean}} options whether the gateway has a store of calls, and so takes idempotency keys
+   * @param {{withStore: boolean}} options whether the gateway has a call store, and so accepts idempotency keys
    */
   static async make(t, { withStore }) {
     let stack = new Stack();
@@ -55,13 +56,13 @@ export class Stack {
       if (stack.#up) await stack.#up.stop('SIGKILL');
       await stack.simulator.close();
       stack.machine.close();
-      // Node keeps every test, and this function with it, until the last round has ended.
+      // Node keeps the closures of all tests until the last round has ended. This frees the memory of the stack.
       stack = undefined;
     });
     return stack;
   }
 
-  /** The gateway, as soon as one is up; undefined once all is over. */
+  /** Resolves to the gateway as soon as one is running; to undefined after end(). */
   gateway() {
     if (this.isOver) return Promise.resolve(undefined);
     if (this.#up) return Promise.resolve(this.#up);
@@ -81,7 +82,7 @@ export class Stack {
     for (const resolve of this.#waiting.splice(0)) resolve(this.#up);
   }
 
-  /** Ends the process by a signal, in the way that is right for the signal. */
+  /** Ends the process with a signal, and checks that it ends as expected for the signal. */
   async stop(signal) {
     const up = this.#down(signal === 'SIGKILL' ? RESERVE_MS : AHEAD_MS);
     up.isKilled = signal === 'SIGKILL';
@@ -105,19 +106,19 @@ export class Stack {
     this.#expect(up, ending, 1);
   }
 
-  /** Nothing more is started. */
+  /** Starts no further gateway. */
   end() {
     this.isOver = true;
     for (const resolve of this.#waiting.splice(0)) resolve(undefined);
   }
 
-  /** Steps the machine's wall clock; the gateway's upstream goes by its own. */
+  /** Steps the machine's wall clock, but not upstream's. */
   stepClock(ms) {
     this.machine.clockOffsetMs += ms;
     this.#noteClock();
   }
 
-  /** Steps the clocks of both, as if so much time had passed. */
+  /** Advances the clocks of the machine and of upstream. */
   passTime(ms) {
     const { settings } = this.simulator;
     this.simulator.change({ clockOffsetMs: settings.clockOffsetMs + Math.ceil(ms) });
@@ -129,12 +130,12 @@ export class Stack {
     return this.machine.clockOffsetMs - this.simulator.settings.clockOffsetMs;
   }
 
-  /** How far the clock stands behind the latest timestamp that may have been given out. */
+  /** How far the clock is behind the latest timestamp that a gateway may have used. */
   get behindMs() {
     return this.#behind.at(-1).behindMs;
   }
 
-  /** The same for any clock that the gateway may have seen since `ms` of performance.now(), at most. */
+  /** The maximum of the same for every time that the gateway may have read since `ms`, a time of performance.now(). */
   maxBehindMsSince(ms) {
     const seen = this.#behind.filter((_, index) => (this.#behind[index + 1]?.fromMs ?? Infinity) > ms - CLOCK_LAG_MS);
     return Math.max(...seen.map(({ behindMs }) => behindMs));

@@ -1,15 +1,15 @@
-// What upstream saw, over any number of requests: the simulator itself remembers the last ones only.
+// Records all requests that upstream receives, because the simulator keeps only the last ones.
 import { createHash } from 'node:crypto';
 
 const READ_MS = 20;
-/** Faults of an answer: the request was carried out all the same. */
+/** Faults of a response to a request that upstream has carried out. */
 const CARRIED_OUT = [undefined, 'slow', 'readAndClose'];
 
 export class UpstreamRecord {
   #simulator;
   #timer;
   #last = 0;
-  /** As the judge takes them. */
+  /** The requests, in the form that judge.mjs describes. */
   requests = [];
 
   constructor(simulator) {
@@ -17,7 +17,7 @@ export class UpstreamRecord {
     this.#timer = setInterval(() => this.#read(), READ_MS);
   }
 
-  /** How many requests upstream has seen. */
+  /** The number of requests that upstream has received. */
   get count() {
     return this.#simulator.stats().requests;
   }
@@ -43,5 +43,5 @@ export class UpstreamRecord {
   }
 }
 
-/** What callers.mjs writes into a submit to tell requests apart. */
+/** The name of the request, which callers.mjs writes into the submit. */
 const requestIn = (body) => JSON.parse(body).parameters.organizationName;
