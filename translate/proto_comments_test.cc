@@ -1,5 +1,5 @@
-// Checks the comments of the API's protos. They must name the section of the specification and the errors of each
-// method, and refer to the description of pending activities.
+// Checks the comments of the API's protos. They must name the section of the specification, the errors of each method,
+// and the errors after which a caller can repeat a submit safely, and refer to the description of pending activities.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,6 +39,12 @@ std::vector<std::string> FaultsOf(absl::string_view proto) {
     if (absl::StartsWith(line, "syntax ") && !Says(comment, " Specification: ")) {
       faults.emplace_back("the file's comment does not name its section of the specification");
     }
+    // Each submit has this field. A caller must know that even an error that does not come from the gateway, and so has
+    // no ErrorInfo, may follow a submit that upstream has carried out.
+    if (absl::StrContains(line, "FIELD_ROLE_IDEMPOTENCY_KEY]") && !absl::StartsWith(comment, " Must be unset: ") &&
+        !(absl::StrContains(comment, "UNAVAILABLE") && absl::StrContains(comment, "ErrorInfo"))) {
+      faults.emplace_back("the idempotency key does not name the errors after which it makes a repetition safe");
+    }
     if (absl::StartsWith(line, "rpc ") && !Says(comment, " Errors: ")) {
       faults.push_back(absl::StrCat("the comment names no errors: ", line.substr(0, line.find('('))));
     }
@@ -76,6 +82,16 @@ TEST(ProtoCommentsTest, TheCheckReportsEachMissingPart) {
   EXPECT_THAT(
       FaultsOf("  // Reads. Errors: none.\n  rpc Read(A) returns (B);\n  // Writes.\n  rpc Write(A) returns (B);\n"),
       ElementsAre("the comment names no errors: rpc Write"));
+  constexpr absl::string_view kKey =
+      "  optional string idempotency_key = 14 [(field).role = FIELD_ROLE_IDEMPOTENCY_KEY];\n";
+  EXPECT_THAT(FaultsOf(absl::StrCat("  // After UNAVAILABLE, or an error without\n  // ErrorInfo, repeat it.\n", kKey)),
+              IsEmpty());
+  EXPECT_THAT(FaultsOf(absl::StrCat("  // Must be unset: the client's stamp does not cover it.\n", kKey)), IsEmpty());
+  for (const char* comment : {"", "  // After UNAVAILABLE, repeat it.\n", "  // After an error without ErrorInfo.\n"}) {
+    EXPECT_THAT(FaultsOf(absl::StrCat(comment, kKey)),
+                ElementsAre("the idempotency key does not name the errors after which it makes a repetition safe"))
+        << comment;
+  }
   EXPECT_THAT(FaultsOf("  // The activity.\n  Activity activity = 1 [(field).required = true];\n"),
               ElementsAre("the comment does not state how a pending activity ends"));
 }

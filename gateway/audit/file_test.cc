@@ -10,6 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "gateway/audit/testing.h"
+#include "webhooks/disk/page_cache.h"
 
 namespace stampgate {
 namespace {
@@ -271,6 +272,20 @@ TEST_F(AuditFileTest, OpenDoesNotFollowASymbolicLink) {
   ASSERT_EQ(unlink(path_.c_str()), 0);
   ASSERT_EQ(symlink("/dev/null", path_.c_str()), 0);
   EXPECT_EQ(AuditFile::Open(path_, calls_).status().code(), kUnavailable);
+}
+
+// The system drops only pages that the disk has: a page that was not synced would stay.
+TEST(SystemFileCallsTest, OpeningSyncsTheFileAndDropsItFromThePageCache) {
+  const std::string folder = NewFolder();
+  if (!CanDropPages(folder)) GTEST_SKIP() << "the file system of " << folder << " drops no pages on request";
+  const std::string path = folder + "audit.log";
+  const std::string other = folder + "other";
+  WriteUnsyncedFile(path);
+  WriteUnsyncedFile(other);
+  EXPECT_GT(CachedPages(path), 0u);
+  ASSERT_TRUE(AuditFile::Open(path, FileCalls::System()).ok());
+  EXPECT_EQ(CachedPages(path), 0u);
+  EXPECT_GT(CachedPages(other), 0u) << "a file that was not opened left the page cache too";
 }
 
 }  // namespace

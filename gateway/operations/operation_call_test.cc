@@ -844,6 +844,19 @@ TEST_F(OperationCallTest, ALateFailureIsRecordedAsUnknown) {
   EXPECT_EQ(Member(outcomes[0], "reason"), "OUTCOME_UNKNOWN");
 }
 
+// The exchange timeout ends the exchange itself, also for a caller that would have waited longer: nothing comes later.
+TEST_F(OperationCallTest, AnExchangeThatEndsWithItsCallIsRecordedWithTheReply) {
+  UseAudit();
+  const Call call = StartKeyed();
+  upstream_.End(1, Failure(Cause::kTimeout, /*body_sent=*/true));
+  EXPECT_EQ(DetailsOf(call.Wait()).reason, "OUTCOME_UNKNOWN");
+  ASSERT_THAT(store_.ends(), SizeIs(1));
+  EXPECT_EQ(store_.ends()[0].second.kind, Kind::kUnknown);
+  const std::vector<std::string> outcomes = AuditLines("outcome");
+  ASSERT_THAT(outcomes, SizeIs(1));
+  EXPECT_EQ(Member(outcomes[0], "reason"), "OUTCOME_UNKNOWN");
+}
+
 // ---- Callers that leave, at every moment of a call ----
 
 TEST_F(OperationCallTest, ACallThatItsCallerLeavesBeforeTheStartIsNotSent) {

@@ -274,6 +274,22 @@ describe('timestamps', { timeout: 2 * HANG_MS }, () => {
     });
   }
 
+  test('of equal submits are distinct if the clock returns to the submits before a kill', async (t) => {
+    const stack = await startKeyed(t);
+    const submitMany = () => Promise.all(Array.from({ length: 100 }, () => submit(stack.gateway)));
+    const setClock = (ms) => stack.moveClock(ms - stack.machine.nowMs());
+    const answers = await submitMany();
+    const begin = Math.min(...timestampsOf(stack.simulator));
+    await stack.gateway.stop('SIGKILL');
+    // The gateway starts before that time and reaches it again: by its clock, every value would be new.
+    setClock(begin - 10_000);
+    await stack.start();
+    setClock(begin);
+    answers.push(...(await submitMany()));
+    assert.equal(new Set(answers.map(({ activity }) => activity.id)).size, 200);
+    assert.equal(new Set(timestampsOf(stack.simulator)).size, 200);
+  });
+
   test('that would be more than a minute ahead are refused, with RetryInfo', async (t) => {
     const stack = await startKeyed(t);
     await stack.gateway.stop();
