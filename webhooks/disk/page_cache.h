@@ -1,4 +1,4 @@
-// What the system's page cache holds of a file, for tests.
+// Helpers for tests of the page cache: how much of a file it has, and whether the system drops a file from it.
 #ifndef STAMPGATE_WEBHOOKS_DISK_PAGE_CACHE_H_
 #define STAMPGATE_WEBHOOKS_DISK_PAGE_CACHE_H_
 
@@ -7,13 +7,13 @@
 
 namespace stampgate {
 
-// Creates the file `path` with 4 MiB of data, which the page cache holds and which nobody has synced.
+// Creates the file `path` and writes 4 MiB to it without a sync, so that only the page cache has the data.
 void WriteUnsyncedFile(const std::string& path);
 
-// The number of the file's pages in the page cache.
+// Returns how many pages of the file `path` are in the page cache.
 size_t CachedPages(const std::string& path);
 
-// Whether the system drops a synced file of `folder` from the page cache on request. It drops no file of a tmpfs.
+// Returns true if the system drops a synced file in `folder` from the page cache on request. It drops no file of a tmpfs.
 bool CanDropPages(const std::string& folder);
 
 }  // namespace stampgate
