@@ -99,10 +99,10 @@ Example
 stampgate audit verify --key FILE [--from HEAD] [--head HEAD] AUDIT_FILE AUDIT_FILE...
 
 Verifies an audit log from its first record to its last, and reports missing records. A single AUDIT_FILE must be the
-file of the setting audit.file: the command also verifies the closed files (AUDIT_FILE.N, full files that the gateway has
-renamed) in the same folder. If you name several files, oldest first, the command verifies only these. A HEAD names a record: it is
-the record's number, a colon, and its MAC. The gateway's log and metrics show the head of the last record, and this
-command prints it.
+file of the setting audit.file: the command also verifies the closed files in the same folder (AUDIT_FILE.N, full files
+that the gateway has renamed). If you name several files, oldest first, the command verifies only these. A HEAD names a
+record: it is the record's number, a colon, and its MAC. The gateway's log and metrics show the head of the last record,
+and this command prints it.
 
   --key FILE       required: the key of the setting audit.key_file
   --from HEAD      the last record that was archived elsewhere: records up to it may be missing. Without this option,
