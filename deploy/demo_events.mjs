@@ -1,5 +1,5 @@
-// Demonstrates events for deploy/quickstart: a subscriber receives the event that a call caused. It is killed, starts
-// again, and receives the event that it missed.
+// Demonstrates events for deploy/quickstart: a subscriber receives the event that a call caused. Then the subscriber is
+// killed, starts again, and receives the event that it missed.
 //
 //   node deploy/demo_events.mjs GATEWAY SIMULATOR_URL WEBHOOK_URL CURSOR_FILE
 import { spawn } from 'node:child_process';

@@ -3,8 +3,8 @@
 //
 //   node deploy/subscriber.mjs GATEWAY CURSOR_FILE    prints a line for each event, until Ctrl-C
 //
-// If it ends before it has saved the cursor of an event, it receives this event again, so processing an event twice
-// must do no harm. In production, save the cursor in the same transaction as the results.
+// If the subscriber ends before it has saved the cursor of an event, it receives this event again. Processing an event
+// twice must therefore do no harm. In production, save the cursor in the same transaction as the results.
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { code, connect, stream } from '../tests/clients/gateway.mjs';

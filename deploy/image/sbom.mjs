@@ -1,7 +1,7 @@
 // Prints the list of the image's software, as SPDX 2.3 in JSON: node sbom.mjs BINARY PACKAGE...
 //
-// The list has the binary, the Debian packages that the arguments name, and the packages whose headers or protos are
-// compiled into the binary. The output does not depend on the time or the machine.
+// The list contains the binary, the Debian packages that the arguments name, and the packages whose headers or protos
+// are compiled into the binary. The output does not depend on the time or the machine.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
