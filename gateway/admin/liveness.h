@@ -15,12 +15,12 @@
 
 namespace stampgate {
 
-// Repeats a check of the process, and answers with the result of the last check. Thread-safe.
+// Repeats a check of the process, and returns a page with the result of the last check. Thread-safe.
 class Liveness {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // If no check has ended for this time, the process does not work. While it works, checks end more often.
+  // If no check has ended for this time, the process does not work. While the process works, checks end more often.
   static constexpr std::chrono::seconds kMaxSilence{15};
 
   explicit Liveness(std::function<Clock::time_point()> now = Clock::now) : now_(std::move(now)) {}
