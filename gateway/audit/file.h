@@ -73,9 +73,9 @@ class AuditFile {
   absl::Status Append(absl::string_view bytes);
 
   // Creates a new file that begins with `bytes`, and gives it the name of the current file; the current file gets the
-  // name `old_path`. Later appends go to the new file. Even after a crash, the current file's name exists: it refers
-  // either to the old file or to the new file with all of `bytes`. Errors: those of Append; after kUnavailable, later
-  // appends go to the old file.
+  // name `old_path`. Later appends go to the new file. Even after a crash, a file with the name of the current file
+  // exists: either the old file, or the new file with all of `bytes`. Errors: those of Append; after kUnavailable,
+  // later appends go to the old file.
   absl::Status StartAnew(const std::string& old_path, absl::string_view bytes);
 
  private:

@@ -118,7 +118,7 @@ AuditLog::Head AuditLog::head() const {
   return Head{head_.sequence, MacHex(head_.mac)};
 }
 
-// After an error, `waiting` is unchanged.
+// Queues `waiting`. After an error, `waiting` is unchanged.
 absl::Status AuditLog::Enqueue(Waiting& waiting) {
   bool wake;
   {

@@ -48,7 +48,7 @@ class AuditLog {
   // calls.
   enum class Room { kCalls, kReads };
 
-  // The numbers of durable allows that have no durable outcome.
+  // How many durable allows have no durable outcome.
   struct OpenAllows {
     size_t calls = 0;
     size_t reads = 0;

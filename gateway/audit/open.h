@@ -26,8 +26,8 @@ class Audit {
     std::function<void(const absl::Status&)> status;
     std::function<void(const AuditLog::Head&)> head;  // receives every head that is logged
     std::function<void(int64_t)> file_bytes;          // receives the size of the file whenever a head is logged
-    // Receives the numbers of allows without an outcome: when the audit log is opened, and each time the audit log has
-    // written records.
+    // Receives how many allows have no outcome. Audit calls it when the audit log is opened, and each time the audit
+    // log has written records.
     std::function<void(const AuditLog::OpenAllows&)> open_allows;
   };
 

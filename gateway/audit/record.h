@@ -20,8 +20,8 @@
 //   allow         a call may be stamped; or, with "prepared_method", the gateway may return a prepared body, which a
 //                 client then stamps. The members are those of AuditDecision
 //   deny          a call was refused. The members are those of AuditDecision
-//   denied_count  "count" calls of "caller" were refused without a deny record; the first of them was refused at
-//   "since" outcome       the outcome of the call whose allow record has the number "allow". The members are those of
+//   denied_count  "count" calls of "caller" were refused without a deny record, the first of them at "since"
+//   outcome       the outcome of the call whose allow record has the number "allow". The members are those of
 //                 AuditOutcome; "duration_us" is in microseconds
 //   rotate        the first record of a file that continues another file: "format"; "version"; "open", the number of
 //                 allows without an outcome. Its "previous_mac" is the MAC of the last record of the previous file
@@ -70,8 +70,8 @@ struct AuditOutcome {
 // has a name with brackets.
 inline constexpr char kGatewayCaller[] = "(gateway)";
 
-// The reason in the outcome UNKNOWN. When the process starts, it writes this outcome for each allow of an earlier
-// process that has no outcome.
+// The reason in the outcome UNKNOWN that the process writes at its start. It writes this outcome for each allow that an
+// earlier process has recorded without an outcome.
 inline constexpr char kProcessEnded[] = "PROCESS_ENDED";
 
 // The reason in the outcome UNKNOWN of a call that ended in this process without reporting an outcome.

@@ -27,7 +27,7 @@ bool Exists(const std::string& path);
 
 // Returns the lines of a file, without their line feeds and without empty lines.
 std::vector<std::string> LinesOf(const std::string& path);
-// Returns those of these lines that contain `piece`.
+// Returns the lines of a file that contain `piece`, without their line feeds and without empty lines.
 std::vector<std::string> LinesWith(const std::string& path, absl::string_view piece);
 
 // Returns the value of the member `name`, which must be a string or a number. Returns "" if `line` has no such member.

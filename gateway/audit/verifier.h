@@ -63,8 +63,8 @@ struct AuditReport {
 AuditReport VerifyAudit(const std::vector<std::string>& files, const SecretBytes& key,
                         const std::optional<AuditHead>& head, const std::optional<AuditHead>& from = std::nullopt);
 
-// Checks the audit log that the gateway writes to `file`, with its closed files in the same folder, like VerifyAudit.
-// The gateway may rotate the log during the check.
+// Does what VerifyAudit does, for the audit log that the gateway writes to `file`, including the closed files in the
+// same folder. The gateway may rotate the log during the check.
 AuditReport VerifyAuditLog(const std::string& file, const SecretBytes& key, const std::optional<AuditHead>& head,
                            const std::optional<AuditHead>& from = std::nullopt);
 

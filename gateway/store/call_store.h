@@ -81,9 +81,9 @@ class CallStore {
 
   virtual ~CallStore() = default;
 
-  // Begins an attempt to carry out `submit` if its key is new, or if the key belongs to a submit with the same request,
-  // body and timestamp. If the key belongs to the same request with another body, and no attempt has sent that other
-  // body, Begin also begins an attempt. In this case, the key gets the body and timestamp of `submit`.
+  // Begins an attempt to carry out `submit` if the key of `submit` is new, or if the key belongs to a submit with the
+  // same request, body and timestamp. If the key belongs to the same request with another body, and no attempt has sent
+  // that other body, Begin also begins an attempt. In this case, the key gets the body and timestamp of `submit`.
   //
   // Calls `done` once, on the store's thread. If the store refuses to queue the submit, Begin itself calls `done`.
   // `done` must not block. Errors: kResourceExhausted if the queue is full, the disk is full, or the maximum number of

@@ -29,7 +29,7 @@ absl::StatusOr<CallStore::Begun> BeginAndWait(CallStore& store, const KeyedSubmi
 // Calls RaiseTimestamps and waits for the result. Returns kDeadlineExceeded if there is no result within a minute.
 absl::Status RaiseAndWait(CallStore& store, uint64_t ms);
 
-// Wraps a TestDisk and records for which files Settle was called. Only one thread may use it at a time.
+// Wraps a TestDisk and records for which files Settle was called. Only one thread may use this object at a time.
 class DiskOfTest final : public Disk {
  public:
   explicit DiskOfTest(TestDisk& disk) : disk_(disk) {}

@@ -32,8 +32,8 @@ struct EndedAttempt {
 // contains the number of the key's row.
 using CallStep = std::variant<KeyedSubmit, EndedAttempt>;
 
-// Changes the file in one transaction at a time, on the calling thread. Only one thread may use it at a time. Errors of
-// the functions that change the file:
+// Changes the file in one transaction at a time, on the calling thread. Only one thread may use this object at a time.
+// Errors of the functions that change the file:
 //   kResourceExhausted, kAborted  nothing was changed, and a retry may succeed: the disk is full, or another
 //                                 program holds a lock on the file
 //   any other                     the store cannot continue: do not use this object again

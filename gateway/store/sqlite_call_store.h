@@ -36,7 +36,8 @@ struct SqliteCallStoreOptions {
   absl::Duration key_retention = absl::Hours(24);
   int64_t max_keys = 10'000'000;
   std::function<absl::Time()> now;
-  // The maximum number of queued submits and raises of timestamps; the store refuses more.
+  // The maximum number of queued submits and queued raises of timestamps together. The store refuses further submits
+  // and raises.
   size_t max_waiting = 16384;
   // How long the end of an attempt may wait to be written in one commit with the next attempt.
   absl::Duration end_delay = absl::Milliseconds(10);

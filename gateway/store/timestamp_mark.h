@@ -14,8 +14,8 @@
 
 namespace stampgate {
 
-// Overwrites the file in place, so that a write succeeds even if the disk is full. Only one thread may use it at a
-// time.
+// Overwrites the file in place, so that a write succeeds even if the disk is full. Only one thread may use this object
+// at a time.
 class TimestampMark {
  public:
   // What is known about the timestamps that were used before Open.
