@@ -48,7 +48,7 @@ class Liveness {
   Clock::time_point checked_;         // when the last check ended
   bool draining_ = false;
 
-  std::unique_ptr<PeriodicTask> task_;  // last member, because it uses the others
+  std::unique_ptr<PeriodicTask> task_;  // last member, because the task uses the other members
 };
 
 }  // namespace stampgate

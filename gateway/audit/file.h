@@ -40,8 +40,8 @@ class FileCalls {
 // An append-only file. Only one thread may use it at a time. Bytes for which Append has returned OK are on the disk. If
 // Append fails, the file normally does not contain these bytes afterwards, and size() never includes them.
 //
-// After a failed write or sync, the content of the disk is unknown: the system may have dropped pages that it could not
-// write, and a second sync would then wrongly succeed. Therefore AuditFile never retries a sync for the same bytes.
+// After a failed write or sync, the content of the disk is unknown: the system has possibly dropped pages that it could
+// not write, and a second sync would then wrongly succeed. Therefore AuditFile never retries a sync for the same bytes.
 // Instead, AuditFile truncates the file to its durable size, syncs the file, and reads the last durable bytes again
 // from the disk, not from the page cache. AuditFile writes again only if all of these steps succeed.
 //

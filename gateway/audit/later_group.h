@@ -17,8 +17,8 @@
 namespace stampgate {
 
 // Returns whether the bytes of the file `fd` from offset `from` up to `to` contain the first record of a group that was
-// written after record `sequence` was on the disk. Other bytes may surround the record, and its line feed may be
-// missing. Reads each byte once and uses bounded memory. Errors: kUnavailable if the file cannot be read.
+// written after record `sequence` was on the disk. Other bytes can surround the record, and the line feed of the record
+// can be missing. Reads each byte once and uses bounded memory. Errors: kUnavailable if the file cannot be read.
 absl::StatusOr<bool> HoldsLaterGroup(int fd, int64_t from, int64_t to, uint64_t sequence, AuditChain& chain);
 
 }  // namespace stampgate

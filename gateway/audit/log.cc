@@ -152,8 +152,8 @@ void AuditLog::Run() {
     more = Collect(group);
     WriteGroup(group);
   }
-  // Records that still cannot be written are lost; `observe_` has received the error. The next start writes the outcome
-  // UNKNOWN for allows whose outcome is lost.
+  // Records that even the last attempt could not write are lost; `observe_` has received the error. The next start
+  // writes the outcome UNKNOWN for allows whose outcome is lost.
   writer_ = nullptr;
 }
 

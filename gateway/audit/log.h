@@ -99,7 +99,7 @@ class AuditLog {
     FileCalls* calls = nullptr;  // for tests; must outlive the log
   };
 
-  // Opens the audit log. Reads the whole file, which may take seconds. Errors: those of AuditWriter::Open.
+  // Opens the audit log. Reads the whole file, which can take seconds. Errors: those of AuditWriter::Open.
   static absl::StatusOr<std::unique_ptr<AuditLog>> Open(Options options);
 
   AuditLog(const AuditLog&) = delete;

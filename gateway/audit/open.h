@@ -31,7 +31,7 @@ class Audit {
     std::function<void(const AuditLog::OpenAllows&)> open_allows;
   };
 
-  // Opens the audit log, or returns null if the config has no audit log. Reads the whole file, which may take seconds.
+  // Opens the audit log, or returns null if the config has no audit log. Reads the whole file, which can take seconds.
   // Errors: those of ReadAuditKey and AuditLog::Open.
   static absl::StatusOr<std::unique_ptr<Audit>> Open(const config::v1::Audit& config, absl::string_view version,
                                                      Observers observers = {});

@@ -26,8 +26,8 @@ void SetLowestLogged(Severity severity) noexcept;
 
 // Queues a line {"time","severity","event", fields...}. Never blocks: if the reader of the log is too slow, the oldest
 // queued lines are dropped, and DroppedLogLines counts them. Fields may contain names, codes, ids, counts and
-// durations, but never a body, a header, a key or a secret. Any thread may call this at any time, even while the
-// process exits. Never throws: a line that cannot be queued is dropped.
+// durations, but never a body, a header, a key or a secret. Any thread may call Log at any time, even while the process
+// exits. Never throws: a line that cannot be queued is dropped.
 void Log(Severity severity, absl::string_view event, const LogFields& fields) noexcept;
 
 // Waits until all lines that are queued now are written or dropped, but not longer than `patience`, so that the process

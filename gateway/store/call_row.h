@@ -38,8 +38,9 @@ void EndAttempt(const AttemptEnd& end, CallRow* row);
 
 KeyRecord RecordOf(const CallRow& row);
 
-// Returns the record of a row that may be outdated, because a copy was restored or data was lost. The outcome kDone is
-// true even in an outdated row. Any other outcome becomes kUnknown, because a lost attempt may have led to an activity.
+// Returns the record of a row that is possibly outdated, because a copy was restored or data was lost. The outcome
+// kDone is true even in an outdated row. Any other outcome becomes kUnknown, because a lost attempt has possibly led to
+// an activity.
 KeyRecord RecordOfDistrusted(const CallRow& row);
 
 // Returns the record for a damaged row, whose body is unknown. The record has the request of the submit `asked`, and

@@ -29,7 +29,7 @@ struct KeyedSubmit {
 struct AttemptEnd {
   enum class Kind {
     kNotSent,  // no byte of the body can have reached upstream
-    kUnknown,  // upstream may have carried out the submit
+    kUnknown,  // it is possible that upstream has carried out the submit
     kRefused,  // upstream has responded that it did not carry out the submit
     kDone,     // upstream's response has an activity
   };
@@ -67,7 +67,7 @@ class CallStore {
     //     sent.
     //   - The key's row was already stored when the store was restored or lost data, and the retention time has not
     //     passed since. The outcome is kDone if the row has the outcome kDone, and otherwise kUnknown, because an
-    //     attempt may have been lost.
+    //     attempt is possibly lost.
     //   - The key's row is damaged. The record then has the outcome kUnknown and the request_sha256 of the submit; its
     //     timestamp_ms and body_sha256 are zero.
     // In the last two cases, even a second Begin with the body and timestamp of this record begins no attempt, and

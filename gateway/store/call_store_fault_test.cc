@@ -200,7 +200,7 @@ TEST(CallStoreOnADiskThatFailsTest, AFailedSyncOfTimestampsReportsOneFatalError)
   EXPECT_EQ(caller.fatal(), 1);
 }
 
-// An earlier process may have left file content that is only in the page cache.
+// An earlier process can have left file content that is only in the page cache.
 TEST(CallStoreOnADiskThatFailsTest, SettlesEachFileBeforeReadingIt) {
   TestDisk disk;
   Caller caller(disk);

@@ -34,7 +34,7 @@ using CallStep = std::variant<KeyedSubmit, EndedAttempt>;
 
 // Changes the file in one transaction at a time, on the calling thread. Only one thread may use this object at a time.
 // Errors of the functions that change the file:
-//   kResourceExhausted, kAborted  nothing was changed, and a retry may succeed: the disk is full, or another
+//   kResourceExhausted, kAborted  nothing was changed, and a retry can succeed: the disk is full, or another
 //                                 program holds a lock on the file
 //   any other                     the store cannot continue: do not use this object again
 class CallWriter {
@@ -67,7 +67,7 @@ class CallWriter {
   // the same as Distrust. After Start has succeeded, is_new() is false for each later Open.
   absl::Status Start(absl::Time now);
 
-  // Records durably that the file may lack attempts. For the retention time after this call, the store begins no
+  // Records durably that the file possibly lacks attempts. For the retention time after this call, the store begins no
   // attempt for the keys that it has, but returns their records, and it refuses all other keys.
   absl::Status Distrust(absl::Time now);
 
@@ -78,7 +78,7 @@ class CallWriter {
   absl::Status Store(const std::vector<const CallStep*>& steps, absl::Time now, std::vector<Answer>* answers);
 
   // Deletes a limited number of expired keys. If the age in the file is too far behind the current age, stores the
-  // current age. Returns whether more expired keys may be left.
+  // current age. Returns false if no expired key is left that Tidy can delete.
   absl::StatusOr<bool> Tidy(absl::Time now);
 
   // If the write-ahead log has at least `checkpoint_pages` pages, copies committed pages from it into the database

@@ -285,7 +285,8 @@ class SqliteCallStore final : public CallStore {
     uint64_t next_ms;
     {
       std::lock_guard lock(mutex_);
-      // Earlier runs may have used timestamps just below this store's floor, so the next floor is never lower.
+      // Earlier processes have possibly used timestamps just below this store's floor, so the floor of the reopened
+      // store is never lower.
       next_ms = std::max(next_timestamp_ms_, timestamp_floor_ms_);
       if (ends_given_up_) return absl::OkStatus();
     }

@@ -47,8 +47,8 @@ struct SqliteCallStoreOptions {
   // detected, the store refuses keys that it does not have, and begins no attempt for keys that it has.
   std::function<void(const absl::Status&)> on_loss;
   // The store's thread calls this function once, when the store cannot continue because of an I/O error or damage. The
-  // process should then end. The store never retries a failed sync, because the system may have dropped the pages that
-  // it could not write.
+  // process should then end. The store never retries a failed sync, because the system has possibly dropped the pages
+  // that it could not write.
   std::function<void(const absl::Status&)> on_fatal;
   // The store's thread calls this function when the thread starts and after each change of the state. The function must
   // not block.

@@ -22,7 +22,7 @@ class TimestampMark {
   enum class Past {
     kNone,     // no timestamp was used unless the file has a mark
     kMarked,   // the file should have a mark; if it has one, all used timestamps are below the mark
-    kUnknown,  // the file may be outdated, so used timestamps may be above its mark
+    kUnknown,  // the file is possibly outdated, so used timestamps can be above its mark
   };
 
   // Opens or creates the file for the store whose id is `store`. Raises the bound to at least `now` + kUncertain if
