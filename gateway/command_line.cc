@@ -13,10 +13,10 @@ namespace stampgate {
 
 namespace {
 
-using Flags = std::map<std::string, std::string*>;  // the name of each flag, and where its value is stored
+using Flags = std::map<std::string, std::string*>;  // from the name of a flag to the variable that gets the value
 
-// Parses flags, each of which may occur only once. Adds the other arguments to `files`; if `files` is null, they are
-// errors.
+// Parses flags, each of which may occur only once. Adds all other arguments to `files`. If `files` is null, any other
+// argument is an error.
 absl::Status ParseFlags(const std::vector<std::string>& arguments, Flags required, Flags optional = {},
                         std::vector<std::string>* files = nullptr) {
   for (size_t i = 1; i < arguments.size(); ++i) {

@@ -58,10 +58,10 @@ namespace {
 
 constexpr int kExitFailure = 1;
 constexpr int kExitUsage = 2;
-constexpr int kExitUnverified = 2;  // the files could not be verified: they may be whole or broken
+constexpr int kExitUnverified = 2;  // the files could not be verified, so it is unknown whether they were changed
 constexpr absl::string_view kVersion = "0.1.0";
 
-// How long the audit log and the event log may take to close after the time that calls have to end.
+// How long the audit log and the event log may take to close, after the time within which calls must end.
 constexpr absl::Duration kCloseTime = absl::Seconds(5);
 
 constexpr absl::Duration kSelfCheckInterval = absl::Seconds(2);
@@ -72,7 +72,7 @@ int Fail(const absl::Status& status) {
   return kExitFailure;
 }
 
-// Writes the error that keeps `serve` from starting to the log. Each fault of the config has its own line.
+// Logs the error `status`, which prevents `serve` from starting. Each fault of the config gets its own line.
 int FailToStart(const absl::Status& status) {
   for (const absl::string_view fault : absl::StrSplit(status.message(), '\n')) {
     Log(Severity::kWarning, "start_failed", {{"message", std::string(fault)}});
@@ -81,7 +81,7 @@ int FailToStart(const absl::Status& status) {
   return kExitFailure;
 }
 
-// Opens no key files, because a reviewer of a policy has only the config.
+// Prints what a caller may do. Opens no key files, because a reviewer of a policy has only the config.
 int CheckCaller(const CommandLine& line) {
   const absl::StatusOr<Config> config = LoadPolicy(line.config);
   if (!config.ok()) return Fail(config.status());
@@ -105,7 +105,7 @@ int Check(const CommandLine& line) {
   return 0;
 }
 
-// Returns null if the config has no TLS.
+// Loads the TLS files of the gRPC port. Returns null if the config has no TLS.
 absl::StatusOr<std::unique_ptr<ServerTls>> OpenTls(const Config& config) {
   if (!config->has_tls()) return nullptr;
   return ServerTls::Create(FilesOf(config->tls()), absl::Now);
@@ -127,7 +127,7 @@ ProcessNumbers NumbersOfProcess() {
   return numbers;
 }
 
-// Returns null if the config has no admin port.
+// Starts the server of the admin port. Returns null if the config has no admin port.
 absl::StatusOr<std::unique_ptr<AdminServer>> StartAdmin(const Config& config, Health& health) {
   if (config->admin().listen_address().empty()) return nullptr;
   return AdminServer::Start({.listen_address = config->admin().listen_address()},
@@ -156,8 +156,8 @@ absl::StatusOr<std::unique_ptr<Audit>> OpenAudit(const Config& config, Health& h
            }});
 }
 
-// Reloads the TLS files of the gRPC port. Even if this fails, the served certificate may have changed, because a part
-// of the reload may have succeeded.
+// Reloads the TLS files of the gRPC port. Even if ReloadCallersTls returns an error, the served certificate can have
+// changed, because a part of the reload can have succeeded.
 absl::Status ReloadCallersTls(ServerTls* tls, Metrics& metrics) {
   if (tls == nullptr) return absl::OkStatus();
   const absl::StatusOr<bool> changed = tls->Reload();
@@ -213,7 +213,8 @@ int Serve(const CommandLine& line) {
   if (!tls.ok()) return FailToStart(tls.status());
   if (*tls != nullptr) health.metrics.SetCertificateNotAfter((*tls)->not_after());
   std::atomic<bool> failed = false;
-  // If the event log or the call store fails for good, the process ends. The next start reads the content of the disk.
+  // If the event log or the call store cannot continue after a failure, the process ends. The next start reads the
+  // content of the disk.
   const auto end = [&failed, &health](Readiness::Obstacle why) {
     failed = true;
     health.readiness.Set(why);
@@ -261,7 +262,8 @@ int Serve(const CommandLine& line) {
   auto* const bound = new EndBound(grace + kCloseTime);
   bound->WaitFor("calls");
   (*server)->Drain(grace);
-  // The audit log is closed before the store. So its stop record is written even if the disk of the store hangs.
+  // The audit log is closed before the store, so that the stop record of the audit log is written even if the disk of
+  // the store hangs.
   bound->WaitFor("the audit log");
   *audit = nullptr;
   bound->WaitFor("the store");
@@ -306,7 +308,7 @@ int AuditVerify(const CommandLine& line) {
   return report.ExitStatus();
 }
 
-// Opens no secret file except the store.
+// Marks the call store as restored from a copy. Opens no file with secrets except the store.
 int StoreRestored(const CommandLine& line) {
   const absl::StatusOr<Config> config = LoadPolicy(line.config);
   if (!config.ok()) return Fail(config.status());
@@ -336,7 +338,7 @@ int Main(int argc, char** argv) {
   if (absl::Status status = CountFailedHandshakes(); !status.ok()) return Fail(status);
   // libcurl would write the keys of every TLS session to the file that this variable names.
   unsetenv("SSLKEYLOGFILE");
-  // Turns off the check of the order in which mutexes are locked, which Debian's build of Abseil does.
+  // Turns off a check that Debian's build of Abseil makes: whether mutexes are always locked in the same order.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   if (!line.ok()) {
     std::cerr << "stampgate: " << line.status().message() << " (see stampgate --help)\n";
@@ -351,7 +353,7 @@ int Main(int argc, char** argv) {
       return 0;
     case CommandLine::Command::kServe: {
       const int status = Serve(*line);
-      FlushLog();  // not before the end of Serve, because the parts that it destroys may log
+      FlushLog();  // only after Serve has ended, because Serve destroys parts that may log
       return status;
     }
     case CommandLine::Command::kCheck:

@@ -8,7 +8,8 @@
 
 namespace stampgate {
 
-// Returns every method that a policy can grant, with its policy class, and the method Prepare with the class "prepare".
+// Returns every method that a policy can grant, with the policy class of the method. Also returns the method Prepare,
+// with the class "prepare".
 std::vector<Metrics::Method> MeasuredMethods();
 
 }  // namespace stampgate

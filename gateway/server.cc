@@ -45,8 +45,8 @@ namespace {
 
 constexpr int kMillis = 1000;
 
-// gRPC's limit of a message. It is above every limit that can be configured: a message that exceeds the configured
-// limit must get the gateway's own error and not that of gRPC.
+// gRPC's limit for the size of a message. It is above every limit that can be configured: for a message that exceeds
+// the configured limit, the caller must get the gateway's own error and not the error of gRPC.
 constexpr int kMaxReceiveBytes = 8 << 20;
 
 // How long a drain waits so that callers can read final statuses before their connection ends.
@@ -55,14 +55,15 @@ constexpr std::chrono::milliseconds kLastWords(500);
 // How long a drain waits until the calls that arrive during the drain have been refused.
 constexpr std::chrono::milliseconds kRefusalTime(100);
 
-// How often the log reports the number of lines that were left out.
+// How often the gateway logs the number of lines that it has left out of the log.
 constexpr absl::Duration kLinesReport = absl::Seconds(10);
 
 // How often a drain searches for connections without calls.
 constexpr std::chrono::milliseconds kLook(20);
 
 // Limits the age of connections, because the gateway checks a caller's certificate only when the caller connects. When
-// a connection has reached this age, callers have five more minutes to open their streams again on another connection.
+// a connection has reached the maximum age, callers have five more minutes to open their streams again on another
+// connection.
 void LimitAge(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, 30 * 60 * kMillis);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, 5 * 60 * kMillis);
@@ -111,7 +112,7 @@ UpstreamOptions OptionsOf(const config::v1::Upstream& upstream, Metrics* metrics
   return options;
 }
 
-// Returns null if the config has no store.
+// Opens the call store. Returns null if the config has no store.
 absl::StatusOr<std::unique_ptr<CallStore>> OpenStore(const config::v1::Config& config, const Server::Parts& parts) {
   if (!config.has_store()) return nullptr;
   SqliteCallStoreOptions options;
@@ -134,8 +135,8 @@ absl::StatusOr<std::unique_ptr<CallStore>> OpenStore(const config::v1::Config& c
 }
 
 // Returns the smallest timestamp that the gateway may give to a submit. Without a store, the gateway does not know the
-// timestamps that an earlier process has used. They are at most TimestampAllocator::kMaxAhead ahead of the clock, if
-// the clock has not been set back.
+// timestamps that an earlier process has used. If the clock has not been set back, these timestamps are at most
+// TimestampAllocator::kMaxAhead ahead of the clock.
 uint64_t TimestampFloor(const CallStore* store) {
   if (store != nullptr) return store->timestamp_floor_ms();
   return static_cast<uint64_t>(absl::ToUnixMillis(absl::Now() + TimestampAllocator::kMaxAhead));
@@ -255,12 +256,13 @@ class GrpcServer : public Server {
     if (events_ != nullptr) events_->Drain();
     sockets_->StopListening();
     EndCalls(began, deadline);
-    // Waits until no call is being refused. If a client calls continuously, this may never happen. Closing its
-    // connection during a refusal does no harm, so the wait is short.
+    // Waits until no call is being refused. If a client calls continuously, some call is always being refused. Closing
+    // the connection of this client during a refusal does no harm, so the wait has a short limit.
     in_flight_.WaitUntilNoneRefused(std::min(deadline, Clock::now() + kRefusalTime));
     sockets_->CloseConnections([](int /*remote_port*/) { return false; });
     sockets_->WaitForPeers(std::min(deadline, Clock::now() + kLastWords));
-    // Immediately cancels the remaining calls: those of gRPC's own services, and those that did not end in time.
+    // Immediately cancels the remaining calls: the calls of gRPC's own services, and the calls that did not end in
+    // time.
     server_->Shutdown(std::chrono::system_clock::now());
     server_->Wait();
     sockets_ = nullptr;
@@ -282,7 +284,8 @@ class GrpcServer : public Server {
   }
 
   // Waits for the calls in flight. Closes each connection that has no call, so that its client connects to another
-  // replica. Before that, gives the client time to read the health status and the refusals of its latest calls.
+  // replica. Before it closes a connection, gives the client time to read the health status and the refusals of its
+  // latest calls.
   void EndCalls(Clock::time_point began, Clock::time_point deadline) {
     const Clock::time_point warned = began + kLastWords;
     const Clock::time_point last_words = deadline - 2 * kLastWords;
@@ -294,7 +297,8 @@ class GrpcServer : public Server {
       if (now >= warned) CloseIdleConnections();
       if (none) std::this_thread::sleep_for(kLook);
       if (!ending_ && now >= last_words) {
-        // Ends the calls that would not end in time, so that they get a status while their connection still exists.
+        // Ends the calls that are still in flight, so that their callers get a status while the connection still
+        // exists.
         ending_ = true;
         upstream_->Shutdown(absl::ZeroDuration());
       }
@@ -302,8 +306,8 @@ class GrpcServer : public Server {
     }
   }
 
-  // Closes the connections on which no admitted call is in flight. A call has the peer address and port of its
-  // connection; comparing the ports is sufficient.
+  // Closes the connections on which no admitted call is in flight. The peer of a call contains the client's address and
+  // port of the connection. To find the connection of a call, it is sufficient to compare the ports.
   void CloseIdleConnections() {
     std::set<int> busy;
     bool known = true;
@@ -340,7 +344,7 @@ class GrpcServer : public Server {
   const std::vector<std::unique_ptr<OperationService>> services_;
   const std::unique_ptr<EventPipeline> events_;  // null if there is no event log
   MessagePlans event_plans_;
-  std::atomic<bool> ending_ = false;  // the time of the drain is nearly over
+  std::atomic<bool> ending_ = false;  // true when the drain has begun to end the remaining calls
   EventEnvironment event_environment_;
   EventService event_service_;
   StampService stamp_service_;

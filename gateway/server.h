@@ -28,12 +28,12 @@ class Server {
     const ServerTls* tls = nullptr;        // if null, the server uses no TLS, which is allowed on loopback only
     EventPipeline::Observers events = {};  // for the event log
     std::function<void()> on_fatal =
-        {};  // any thread calls it if the call store has failed for good; the process should then end
+        {};  // called on any thread if the call store has failed and cannot continue; the process should then end
   };
 
-  // Starts serving. Errors: kFailedPrecondition if no operation table can be made of the protos; kInvalidArgument if
-  // the config of upstream cannot be used; kUnavailable if the server cannot listen at an address; those of the call
-  // store and the event log.
+  // Starts serving. Errors: kFailedPrecondition if the options in the protos do not define valid operations;
+  // kInvalidArgument if the config of upstream cannot be used; kUnavailable if the server cannot listen at an address;
+  // those of the call store and the event log.
   static absl::StatusOr<std::unique_ptr<Server>> Start(const Config& config, const Parts& parts);
 
   // If Drain was not called, ends all calls and connections immediately.
@@ -49,11 +49,11 @@ class Server {
   // the webhook port has no TLS or does not exist.
   virtual absl::Status ReloadWebhookTls() = 0;
 
-  // Ends all calls and connections within `grace`. Immediately, health reports NOT_SERVING, the port refuses
-  // connections, deliveries get 503, subscriptions end with their cursor, and every new call ends with UNAVAILABLE
-  // (SHUTTING_DOWN). Calls in flight may continue until one second before the end of `grace`. Then each of them gets an
-  // error, which depends on the step that the call has reached. A connection is closed when no call is in flight on it,
-  // or when `grace` is over.
+  // Ends all calls and connections within `grace`. When Drain begins, the health service reports NOT_SERVING, the gRPC
+  // port refuses connections, deliveries get 503, subscriptions end with their cursor, and every new call ends with
+  // UNAVAILABLE (SHUTTING_DOWN). Calls in flight may continue until one second before the end of `grace`. After that,
+  // each call that is still in flight gets an error, which depends on the step that the call has reached. A connection
+  // is closed when no call is in flight on the connection, or when `grace` is over.
   virtual void Drain(absl::Duration grace) = 0;
 
   // Closes the call store, waits up to `grace` for responses to accepted deliveries, and closes the event log. Must be

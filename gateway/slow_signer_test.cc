@@ -28,8 +28,8 @@ namespace {
 constexpr int kCalls = 40;
 constexpr absl::Duration kHang = absl::Seconds(60);
 
-// Waits until all kCalls calls have requested a signature, then signs for all of them on its own thread. If one call
-// waited for the signature of another, this signer would never sign.
+// Waits until all kCalls calls have requested a signature. After that, signs for all of these calls on its own thread.
+// If one call waited for the signature of another call, this signer would never sign.
 class PatientSigner : public Signer {
  public:
   ~PatientSigner() override {

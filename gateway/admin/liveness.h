@@ -15,12 +15,12 @@
 
 namespace stampgate {
 
-// Repeats a check of the process, and answers with the result of the last check. Thread-safe.
+// Repeats a check of the process, and returns a page with the result of the last check. Thread-safe.
 class Liveness {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // If no check has ended for this time, the process does not work. While it works, checks end more often.
+  // If no check has ended for this time, the process does not work. While the process works, checks end more often.
   static constexpr std::chrono::seconds kMaxSilence{15};
 
   explicit Liveness(std::function<Clock::time_point()> now = Clock::now) : now_(std::move(now)) {}
@@ -48,7 +48,7 @@ class Liveness {
   Clock::time_point checked_;         // when the last check ended
   bool draining_ = false;
 
-  std::unique_ptr<PeriodicTask> task_;  // last member, because it uses the others
+  std::unique_ptr<PeriodicTask> task_;  // last member, because the task uses the other members
 };
 
 }  // namespace stampgate

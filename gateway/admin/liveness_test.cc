@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::chrono::seconds kHang(60);
 
-// Counts the runs of a check, whose result the test sets.
+// A check that counts its runs. The test sets the result of the check.
 class Checks {
  public:
   absl::Status Run() {
@@ -25,7 +25,7 @@ class Checks {
     std::lock_guard lock(mutex_);
     status_ = std::move(status);
   }
-  // Waits until a check that began after this call has ended.
+  // Waits until two checks have ended. The second of them began after this call.
   void WaitForTwo() {
     std::unique_lock lock(mutex_);
     const int before = count_;

@@ -14,7 +14,7 @@ constexpr std::pair<Readiness::Obstacle, const char*> kTexts[] = {
     {Readiness::kEventLogHangs, "the event log's disk does not answer: webhook deliveries are refused\n"},
 };
 
-// Returns 503 if one of `obstacles` is in `closing`. The page lists all `obstacles`.
+// Returns a page that lists all `obstacles`. Its status is 503 if one of `obstacles` is in `closing`, otherwise 200.
 AdminAnswer AnswerTo(unsigned obstacles, unsigned closing) {
   AdminAnswer answer;
   if ((obstacles & closing) == 0) {

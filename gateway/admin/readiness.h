@@ -29,7 +29,7 @@ class Readiness {
   AdminAnswer Answer() const;
 
   // Returns the page /readyz/webhooks, for senders: 503 if an obstacle affects deliveries, otherwise 200. kAuditFailing
-  // affects only calls.
+  // does not affect deliveries.
   AdminAnswer AnswerForWebhooks() const;
 
  private:

@@ -41,8 +41,8 @@ std::string Render(const AdminAnswer& answer, bool with_body) {
   return bytes;
 }
 
-// Returns the peer's address; for IPv6, that of its /64 network. If the peer has already disconnected, the address is
-// unspecified.
+// Returns the peer's address. For IPv6, returns the address of the peer's /64 network. If the peer has already
+// disconnected, returns the unspecified address.
 asio::ip::address SourceOf(const PeerStream::Socket& socket) {
   error_code error;
   const asio::ip::address address = socket.remote_endpoint(error).address();
@@ -55,7 +55,8 @@ asio::ip::address SourceOf(const PeerStream::Socket& socket) {
 // Returns a page with this status, whose body is the name of the status.
 AdminAnswer Plain(int http_status) { return {http_status, absl::StrCat(StatusPhrase(http_status), "\n")}; }
 
-// One connection. Its pending operations own it, so it is destroyed after the last of them.
+// One connection. The pending operations of a connection own it, so the connection is destroyed after the last of these
+// operations.
 class AdminConnection : public std::enable_shared_from_this<AdminConnection> {
  public:
   AdminConnection(const AdminPages& pages, PeerStream::Socket socket)
@@ -175,8 +176,8 @@ class AsioAdminServer final : public AdminServer {
 
   const Options options_;
   const AdminPages pages_;
-  // Its pending handlers own connections, which use the members above. Only one thread runs the handlers, so no two
-  // handlers run at the same time.
+  // The pending handlers of `io_` own connections, which use the members above. Only one thread runs the handlers, so
+  // no two handlers run at the same time.
   boost::asio::io_context io_{1};
   Acceptor acceptor_;
   std::list<Place> places_;  // in order of arrival

@@ -24,23 +24,23 @@ using AdminPages = std::map<std::string, std::function<AdminAnswer()>>;
 // The HTTP server. Thread-safe.
 class AdminServer {
  public:
-  // The limit for the head of a request: from the request line to the empty line.
+  // The maximum size of the head of a request: from the request line to the empty line.
   static constexpr size_t kMaxHeadBytes = 8 << 10;
 
   struct Options {
     std::string listen_address = "";  // see ParseListenAddress; if the port is 0, the system chooses a port
-    // When this limit is reached, the server closes one connection to admit a new one: the oldest connection of the
-    // address that has the most connections. So a peer with many connections cannot keep health probes out. An IPv6 /64
-    // network counts as one address. If the probe's own address opens 5,000 connections a second, the probe still has
-    // 100 ms to send its request.
+    // When this limit is reached, the server closes one connection to admit a new one. It closes the oldest connection
+    // of the address that has the most connections. So a peer with many connections cannot prevent health probes from
+    // connecting. An IPv6 /64 network counts as one address. Even if an attacker at the probe's own address opens 5,000
+    // connections a second, the probe has 100 ms to send its request.
     size_t max_connections = 512;
     // The longest time from the acceptance of a connection to its end. The server disconnects slower peers.
     std::chrono::milliseconds connection_timeout = std::chrono::seconds(5);
   };
 
-  // Starts a server that answers GET and HEAD for the paths of `pages`, and ignores a query after "?". It may call the
-  // functions of `pages` until it is destroyed. It answers 404 for other paths, 405 for other methods, 400 for a
-  // request with a body, and 431 for a head that is too large. Errors: kInvalidArgument if the address is malformed;
+  // Starts a server that answers GET and HEAD for the paths of `pages`, and ignores a query after "?". The server can
+  // call the functions of `pages` until it is destroyed. It answers 404 for other paths, 405 for other methods, 400 for
+  // a request with a body, and 431 for a head that is too large. Errors: kInvalidArgument if the address is malformed;
   // kUnavailable if the server cannot listen at the address.
   static absl::StatusOr<std::unique_ptr<AdminServer>> Start(Options options, AdminPages pages);
 

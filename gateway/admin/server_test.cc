@@ -178,12 +178,14 @@ TEST_F(AdminServerTest, AnswersProbesWhileOthersHoldAllConnections) {
   EXPECT_EQ(holders.front()->ReadToEnd(), "");
 }
 
-// At 5,000 connections a second, the flood of 400 connections takes 80 ms. It comes from the probe's own address.
+// At 5,000 connections a second, the flood of 400 connections takes 80 ms. The flood comes from the probe's own
+// address.
 TEST_F(AdminServerTest, AFloodDoesNotDisplaceASlowerProbe) {
   HttpTestClient probe(server_->url());
   std::vector<std::unique_ptr<HttpTestClient>> flood;
   for (int i = 0; i < 400; ++i) flood.push_back(std::make_unique<HttpTestClient>(server_->url()));
-  // This connection was queued after the flood. Because the server has answered it, the server has accepted the flood.
+  // This connection was queued after the flood. The server has responded to it, so the server has accepted all
+  // connections of the flood.
   EXPECT_EQ(StatusOf(kGet), "HTTP/1.1 200");
   probe.Send(Lines(kGet));
   EXPECT_THAT(probe.ReadToEnd(), StartsWith("HTTP/1.1 200"));
@@ -233,7 +235,7 @@ TEST_F(AdminServerTest, ServesManyRequestsInSequence) {
 }
 
 TEST_F(AdminServerTest, StillAnswersAfterRandomBytes) {
-  std::mt19937 random(4);  // NOLINT(cert-msc32-c,cert-msc51-cpp): the same each time
+  std::mt19937 random(4);  // NOLINT(cert-msc32-c,cert-msc51-cpp): every run uses the same random numbers
   const std::string request = Lines(kGet);
   for (int i = 0; i < 300; ++i) {
     std::string bytes = request;

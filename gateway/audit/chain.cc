@@ -23,8 +23,8 @@ constexpr size_t kEndBytes = kBeforeMac.size() + kHexBytes + kBehindMac.size();
 
 static_assert(sizeof(AuditMac) == crypto_auth_hmacsha256_BYTES);
 
-// The memory of SecretBytes ends at the end of a page. Its address is therefore a multiple of the alignment of State if
-// its size is one.
+// The memory of SecretBytes ends at the end of a page. Therefore the address of this memory is a multiple of the
+// alignment of State if the size of the memory is such a multiple.
 static_assert(sizeof(State) % alignof(State) == 0);
 State* AsState(SecretBytes& bytes) { return reinterpret_cast<State*>(bytes.data()); }
 

@@ -1,14 +1,15 @@
-// The MAC chain of the audit log, which reveals changes: every record has a MAC over itself and the MAC before it.
+// The MAC chain of the audit log, which reveals changes: every record has a MAC over itself and the MAC of the record
+// before it.
 //
 // A record is one line: `{"seq":N,`, the other members of the record, `,"mac":"M"}`, and a line feed. M is the MAC in
 // lower-case hex, computed as
 //
 //   HMAC-SHA-256(key, MAC of the record before it, as 32 bytes; the line up to and without `,"mac":"`)
 //
-// For record 1, 32 zero bytes replace the MAC of the record before it. With the key, a reader can check a record if it
-// knows only the line before it. Without the key, an attacker cannot change, insert or move records unnoticed, and can
-// remove records unnoticed only from the end. To detect that too, store the chain's head, which names the last record,
-// elsewhere.
+// For record 1, 32 zero bytes replace the MAC of the record before it. A reader that has the key needs only the line
+// before a record to check the record. Without the key, an attacker cannot change, insert or move records unnoticed,
+// and can remove records unnoticed only from the end. To detect even such a removal, store the chain's head, which
+// names the last record, elsewhere.
 #ifndef STAMPGATE_GATEWAY_AUDIT_CHAIN_H_
 #define STAMPGATE_GATEWAY_AUDIT_CHAIN_H_
 
@@ -28,11 +29,11 @@ inline constexpr size_t kAuditKeyBytes = 32;
 using AuditMac = std::array<uint8_t, 32>;
 
 std::string MacHex(const AuditMac& mac);
-// Returns nothing unless `hex` is 64 lower-case hex digits.
+// Parses a MAC. Returns nothing unless `hex` consists of 64 lower-case hex digits.
 std::optional<AuditMac> ParseMacHex(absl::string_view hex);
 
-// A place in the chain: directly after the record with this number and this MAC. The default is the place before record
-// 1.
+// A place in the chain: directly after the record with this number and this MAC. The default value is the place before
+// record 1.
 struct AuditPosition {
   uint64_t sequence = 0;
   AuditMac mac{};
@@ -47,7 +48,7 @@ struct AuditHead {
 
   std::string ToString() const;
 };
-// Errors: kInvalidArgument; the message is one line.
+// Parses a head. Errors: kInvalidArgument; the message is one line.
 absl::StatusOr<AuditHead> ParseAuditHead(absl::string_view text);
 
 // Writes and checks the lines of records. Only one thread may use it at a time.
@@ -56,8 +57,8 @@ class AuditChain {
   // Errors: kInvalidArgument if the key's size is not kAuditKeyBytes; the errors of SecretBytes::Create.
   static absl::StatusOr<AuditChain> Create(const SecretBytes& key);
 
-  // Appends to `out` the line of a record that follows `position` and has these members. Advances `position` to this
-  // record.
+  // Appends to `out` the line of a record that follows `position` and has the members `members`. Sets `position` to the
+  // place after this record.
   void AppendLine(absl::string_view members, AuditPosition* position, std::string& out);
 
   // Returns whether `line`, given without its line feed, is a valid record after a record with the MAC `previous`. If
@@ -72,8 +73,8 @@ class AuditChain {
 
   AuditMac MacOf(const AuditMac& previous, absl::string_view text);
 
-  // Two states of the hash function, which are as secret as the key. `keyed_` has read the key and never changes; MacOf
-  // copies it to `state_` and computes there.
+  // Two states of the hash function, which are as secret as the key. `keyed_` is the state after the hash function has
+  // read the key, and never changes. MacOf copies `keyed_` to `state_` and computes the MAC there.
   SecretBytes keyed_;
   SecretBytes state_;
 };

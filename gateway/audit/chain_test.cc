@@ -80,7 +80,7 @@ TEST(AuditChainTest, ALineFollowsOnlyOneRecordAndOnlyWithOneKey) {
   AuditMac mac;
   EXPECT_FALSE(Chain().Follows(KnownLines()[1], AuditMac{}, &mac));
   EXPECT_FALSE(Chain(1).Follows(KnownLines()[0], AuditMac{}, &mac));
-  // At another place in the chain, the same members have another MAC.
+  // At another place in the chain, a record with the same members has another MAC.
   AuditChain chain = Chain();
   AuditPosition position;
   std::string out;

@@ -18,8 +18,8 @@
 namespace stampgate {
 namespace {
 
-// The largest sequence number has this many digits. Every closed file's name has as many, so that the order of the
-// names is the order of the files.
+// The number in the name of every closed file has this many digits, so that the order of the names is the order of the
+// files. The largest sequence number has as many digits.
 constexpr int kSequenceDigits = 20;
 
 bool IsClosedFile(absl::string_view name, absl::string_view file) {

@@ -1,8 +1,8 @@
 // Finds the closed files of an audit log: full files that the gateway has renamed to start a new file.
 //
-// The gateway appends records to one file. When this file is full, a rotation gives it the name "<file>.<number>",
-// where the number is that of its first record, and starts a new file under the original name. The renamed file is a
-// closed file: the gateway never writes to it again.
+// The gateway appends records to one file. When this file is full, a rotation renames it to "<file>.<number>" and
+// starts a new file under the original name. The number is the sequence number of the first record of the renamed file.
+// The renamed file is a closed file: the gateway never writes to it again.
 #ifndef STAMPGATE_GATEWAY_AUDIT_CLOSED_FILES_H_
 #define STAMPGATE_GATEWAY_AUDIT_CLOSED_FILES_H_
 

@@ -28,7 +28,8 @@ constexpr int kSeeds = 1000;
 
 const absl::Time kTime = absl::FromUnixMicros(1767323045678901);
 
-// System calls that sync nothing, because the tests compute the content of the disk.
+// Replaces the system calls that sync a file by functions that do nothing, because the tests compute the content of the
+// disk.
 class NoDisk : public FileCalls {
  public:
   int Sync(int) override { return 0; }
@@ -39,13 +40,13 @@ class NoDisk : public FileCalls {
 size_t Below(Random& random, size_t bound) { return static_cast<size_t>(random() % bound); }
 
 // Returns a possible content of a file on the disk after a power cut. The program has written `written` to the file,
-// and has synced the first `durable` bytes. Each block of unsynced bytes has its new content, or from some byte on
-// zeros, random bytes, or a part of `former`, which the disk stored in that block before.
+// and has synced the first `durable` bytes. Each block of unsynced bytes either has its new content, or is wrong from
+// some byte on. The wrong bytes are zeros, random bytes, or a part of `former`, the content that the disk had before.
 std::string AfterPowerCut(const std::string& written, size_t durable, const std::string& former, Random& random) {
   const size_t block = Below(random, 2) == 0 ? 512 : 4096;
   const size_t added = written.size() - durable;
   std::string disk = written;
-  // The size of the file is the old size, the new size, or any size between them.
+  // The file gets the old size, the new size, or any size between them.
   const size_t grown = Below(random, 3);
   if (grown == 0) disk.resize(durable + Below(random, added + 1));
   if (grown == 1 && Below(random, 4) == 0) disk.resize(durable);
@@ -139,7 +140,7 @@ class AuditCrashTest : public ::testing::Test {
 
 TEST_F(AuditCrashTest, AStartRemovesAndReportsOnlyATornEnd) {
   int torn_starts = 0;
-  int torn_lines = 0;  // the starts among torn_starts whose torn end contained a line feed
+  int torn_lines = 0;  // how many of the torn_starts found a torn end that contains a line feed
   max_file_bytes_ = 20000;
   for (uint64_t seed = 0; seed < kSeeds; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
@@ -147,7 +148,7 @@ TEST_F(AuditCrashTest, AStartRemovesAndReportsOnlyATornEnd) {
     ASSERT_TRUE(TryOpen().ok());
     std::string former = "nothing of ours";
     size_t marks = 0;
-    size_t mark_end = 0;  // where the last start's torn record ends in the file; 0 if that start wrote none
+    size_t mark_end = 0;  // the offset at which the torn record of the last start ends; 0 if that start wrote none
     bool cut_again = false;
     std::string written;
     size_t durable = 0;
@@ -166,7 +167,7 @@ TEST_F(AuditCrashTest, AStartRemovesAndReportsOnlyATornEnd) {
       WriteTestFile(path_, disk);
       former = written;
 
-      // The length of the intact bytes, which include at least the synced bytes.
+      // The number of bytes before the first difference between `disk` and `written`.
       const size_t same = static_cast<size_t>(
           std::mismatch(disk.begin(), disk.end(), written.begin(), written.end()).first - disk.begin());
       const size_t whole = same == 0 ? 0 : disk.rfind('\n', same - 1) + 1;
@@ -212,7 +213,7 @@ TEST_F(AuditCrashTest, AStartRemovesAndReportsOnlyATornEnd) {
   EXPECT_GT(torn_lines, 700);
 }
 
-// Changes lines like an attacker. The first changed line is always before the last group.
+// Changes lines as an attacker could. The first changed line is always before the last group.
 class Tampering {
  public:
   Tampering(std::vector<std::string> lines, size_t earlier, Random& random)
@@ -269,7 +270,7 @@ TEST_F(AuditCrashTest, AChangeBeforeTheLastGroupIsRefused) {
       durable = ReadTestFile(path_).size();
       WriteGroup();
     }
-    // A crash may have torn one more group.
+    // In some runs, one more group follows, which a crash has torn.
     std::string torn;
     if (Below(random_, 2) == 0) {
       const size_t synced = ReadTestFile(path_).size();

@@ -16,7 +16,7 @@
 namespace stampgate {
 namespace {
 
-// After a failure, this many bytes at the end of the durable content are compared with the disk: one page.
+// After a failure, AuditFile compares this many bytes at the end of the durable content with the disk: one page.
 constexpr int64_t kEndBytes = 4096;
 
 absl::Status SystemError(absl::string_view what) {
@@ -95,8 +95,8 @@ absl::Status AuditFile::Append(absl::string_view bytes) {
   absl::Status status = WriteAll(fd_, bytes);
   if (status.ok() && calls_.Sync(fd_) != 0) status = SystemError("cannot be written to disk");
   if (!status.ok()) {
-    // Repairs the file now, so that it has no torn record if the process ends before the next Append. If this repair
-    // fails, the next Append repeats it.
+    // Repairs the file now, so that the file has no torn record if the process ends before the next Append. If this
+    // repair fails, the next Append repeats it.
     Repair().IgnoreError();
     return broken_.ok() ? status : broken_;
   }
@@ -109,12 +109,12 @@ absl::Status AuditFile::Append(absl::string_view bytes) {
 absl::Status AuditFile::StartAnew(const std::string& old_path, absl::string_view bytes) {
   if (!broken_.ok()) return broken_;
   const std::string next = absl::StrCat(path_, ".next");
-  unlink(next.c_str());  // exists if a process ended during StartAnew
+  unlink(next.c_str());  // this file exists if a process ended during StartAnew
   const int fd = calls_.Open(next, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0) return SystemError("a new file cannot be created");
   absl::Status status = WriteAll(fd, bytes);
   if (status.ok() && calls_.Sync(fd) != 0) status = SystemError("a new file cannot be written to disk");
-  // First gives the old file a second name, then renames the new file to the first name. After a crash between the two
+  // Gives the old file a second name. Afterwards, renames the new file to the first name. After a crash between the two
   // steps, the first name still refers to the old file.
   if (status.ok() && calls_.Link(path_, old_path) != 0) {
     struct stat old;
@@ -134,8 +134,8 @@ absl::Status AuditFile::StartAnew(const std::string& old_path, absl::string_view
   size_ = static_cast<int64_t>(bytes.size());
   end_.clear();
   Remember(bytes);
-  // Until the folder is synced, a power cut can restore the old file under the first name; the new file's records would
-  // then be lost.
+  // Until the folder is synced, a power cut can restore the old file under the first name. Such a power cut would lose
+  // the records of the new file.
   if (calls_.SyncFolderOf(path_) != 0) {
     return GiveUp(absl::DataLossError(
         absl::StrCat("was replaced by a new file whose name cannot be written to disk: ", std::strerror(errno))));

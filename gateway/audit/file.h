@@ -14,67 +14,68 @@
 
 namespace stampgate {
 
-// The system calls that change files. Each function behaves like its system call. Tests override the functions to
-// simulate errors.
+// The system calls that change files. Each function behaves like the system call with the same purpose. Tests override
+// the functions to simulate errors.
 class FileCalls {
  public:
   virtual ~FileCalls() = default;
 
-  // open() with `flags` and mode 0600.
+  // Calls open() with `flags` and mode 0600.
   virtual int Open(const std::string& path, int flags);
   virtual ssize_t Write(int fd, const char* data, size_t size);
   virtual int Truncate(int fd, off_t size);
-  // fdatasync()
+  // Calls fdatasync().
   virtual int Sync(int fd);
-  // posix_fadvise() with POSIX_FADV_DONTNEED, from `offset` to the file's end. Unlike posix_fadvise(), it returns -1
-  // and sets errno after an error.
+  // Calls posix_fadvise() with POSIX_FADV_DONTNEED, from `offset` to the file's end. Unlike posix_fadvise(), DropPages
+  // returns -1 and sets errno after an error.
   virtual int DropPages(int fd, off_t offset);
   virtual int Link(const std::string& from, const std::string& to);
   virtual int Rename(const std::string& from, const std::string& to);
-  // fsync() of the folder that contains `path`.
+  // Calls fsync() for the folder that contains `path`.
   virtual int SyncFolderOf(const std::string& path);
 
   static FileCalls& System();
 };
 
 // An append-only file. Only one thread may use it at a time. Bytes for which Append has returned OK are on the disk. If
-// Append fails, its bytes are not visible through this object and, as a rule, not to later readers of the file.
+// Append fails, the file normally does not contain these bytes afterwards, and size() never includes them.
 //
-// After a failed write or sync, the content of the disk is unknown: the system may have dropped pages that it could not
-// write, and a second sync would then wrongly succeed. Therefore AuditFile never retries a sync for the same bytes.
-// Instead it truncates the file to its durable size, syncs it, and reads the last durable bytes again from the disk,
-// not from the page cache. Only if all of these steps succeed does it write again.
+// After a failed write or sync, the content of the disk is unknown: the system has possibly dropped pages that it could
+// not write, and a second sync would then wrongly succeed. Therefore AuditFile never retries a sync for the same bytes.
+// Instead, AuditFile truncates the file to its durable size, syncs the file, and reads the last durable bytes again
+// from the disk, not from the page cache. AuditFile writes again only if all of these steps succeed.
 //
-// Some faults cannot be repaired while the process runs: the file has the wrong length, was removed or renamed, or has
-// lost durable bytes; or the name of a new file cannot be synced. After such a fault, Append and StartAnew always fail.
+// AuditFile cannot repair some faults: the file has the wrong length, was removed or renamed, or has lost durable
+// bytes; or the name of a new file cannot be synced. After such a fault, Append and StartAnew always fail.
 class AuditFile {
  public:
-  // Opens the existing file `path`, which no other process may use. Drops the file's page cache, so that reads return
-  // the content of the disk: a process whose sync failed leaves pages in the cache that the disk does not have. `calls`
-  // must outlive this object. Errors: kUnavailable.
+  // Opens the existing file `path`, which no other process may use. Drops the file's pages from the page cache, so that
+  // reads return the content of the disk: after a failed sync of an earlier process, the page cache can contain data
+  // that the disk does not have. `calls` must outlive this object. Errors: kUnavailable.
   static absl::StatusOr<std::unique_ptr<AuditFile>> Open(const std::string& path, FileCalls& calls);
 
   AuditFile(const AuditFile&) = delete;
   AuditFile& operator=(const AuditFile&) = delete;
   ~AuditFile();
 
-  // Returns the file descriptor, for reading. StartAnew replaces it.
+  // Returns the file descriptor, for reading. StartAnew replaces this descriptor.
   int fd() const { return fd_; }
 
-  // Returns the number of durable bytes; before the first CutTo, the file's size.
+  // Returns the number of durable bytes. Before the first CutTo, returns the file's size.
   int64_t size() const { return size_; }
 
-  // Truncates the file to its first `size` bytes and syncs it. Must be called before the first Append, even if it
-  // removes nothing.
+  // Truncates the file to its first `size` bytes and syncs the file. CutTo must be called before the first Append, even
+  // if there is nothing to remove.
   absl::Status CutTo(int64_t size);
 
-  // Appends `bytes` and syncs them. Errors: kDataLoss if all later calls will fail too, otherwise kUnavailable.
+  // Appends `bytes` to the file and syncs the file. Errors: kDataLoss if all later calls will fail too, otherwise
+  // kUnavailable.
   absl::Status Append(absl::string_view bytes);
 
   // Creates a new file that begins with `bytes`, and gives it the name of the current file; the current file gets the
-  // name `old_path`. Later appends go to the new file. The name is never missing, even after a crash: it refers either
-  // to the old file or to the new file with all of `bytes`. Errors: those of Append; after kUnavailable, later appends
-  // go to the old file.
+  // name `old_path`. Later appends go to the new file. Even after a crash, a file with the name of the current file
+  // exists: either the old file, or the new file with all of `bytes`. Errors: those of Append; after kUnavailable,
+  // later appends go to the old file.
   absl::Status StartAnew(const std::string& old_path, absl::string_view bytes);
 
  private:

@@ -218,13 +218,13 @@ TEST_F(AuditFileTest, AppendRetriesARepairThatCannotReadTheDisk) {
   EXPECT_EQ(Content(), "one\ntwo\n");
 }
 
-// Simulates a disk and its page cache. The file of the test has the content of the cache.
+// Simulates a disk and its page cache. The file of the test has the content of the page cache.
 class CachedDisk : public FileCalls {
  public:
   explicit CachedDisk(std::string path) : path_(std::move(path)) {}
 
   std::string disk;  // the content of the disk
-  // Whether the page cache marks unwritten pages as clean, because an earlier sync failed.
+  // If true, the page cache marks unwritten pages as clean, as it does after a failed sync.
   bool falsely_clean = false;
 
   int Sync(int) override {

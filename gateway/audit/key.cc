@@ -34,7 +34,7 @@ absl::Status Generate(const std::string& path) {
   randombytes_buf(key->data(), key->size());
   absl::StatusOr<SecretBytes> text = SecretBytes::Create(kHexBytes + 1);
   if (!text.ok()) return text.status();
-  // Writes a NUL after the digits, which the line feed overwrites.
+  // sodium_bin2hex writes a NUL after the digits. The line feed then overwrites this NUL.
   sodium_bin2hex(reinterpret_cast<char*>(text->data()), text->size(), key->data(), key->size());
   text->data()[kHexBytes] = '\n';
   return WriteNewSecretFile(path, *text);

@@ -15,7 +15,8 @@ namespace {
 
 constexpr size_t kReadBytes = 256 << 10;
 
-// Every line begins with this, and no line contains it elsewhere: inside a JSON string its quotes would be escaped.
+// Every line begins with this text, and no line contains this text elsewhere: inside a JSON string, the quotes would be
+// escaped.
 constexpr absl::string_view kBegin = "{\"seq\":";
 
 // Returns whether `piece`, given without a line feed, is the first record of a group that was written after record

@@ -25,7 +25,7 @@ class AuditLaterGroupTest : public ::testing::Test {
     second_ = Line(StopText(kTime));                                       // record 3
   }
 
-  // Without its line feed.
+  // Returns the line of the next record, without its line feed.
   std::string Line(const std::string& text) {
     std::string line;
     chain_.AppendLine(text, &position_, line);

@@ -11,18 +11,18 @@
 namespace stampgate {
 namespace {
 
-// How long outcomes and denials wait for an allow, so that one sync covers all of them. A sync is the most expensive
-// step.
+// How long outcomes and denials wait for an allow, so that one sync covers all of them. A sync takes more time than any
+// other step.
 constexpr std::chrono::milliseconds kLinger(10);
 
-// Calls `observe` if the state has changed from working to failing, or back.
+// Calls `observe` with `status` if `status` differs from `failing`, the last reported state. Updates `failing`.
 void Report(const std::function<void(const absl::Status&)>& observe, const absl::Status& status, bool& failing) {
   if (status.ok() != failing) return;
   failing = !status.ok();
   if (observe) observe(status);
 }
 
-// The gateway writes a denial of kGatewayCaller when the audit log has failed. This denial does not count in the budget
+// The gateway writes a denial of kGatewayCaller when the audit log has failed. Such a denial does not reduce the budget
 // of strangers.
 FloodBound::Who WhoIs(absl::string_view caller) {
   return absl::StartsWith(caller, "(") && caller != kGatewayCaller ? FloodBound::Who::kStranger
@@ -118,7 +118,7 @@ AuditLog::Head AuditLog::head() const {
   return Head{head_.sequence, MacHex(head_.mac)};
 }
 
-// After an error, `waiting` is unchanged.
+// Queues `waiting`. After an error, `waiting` is unchanged.
 absl::Status AuditLog::Enqueue(Waiting& waiting) {
   bool wake;
   {
@@ -152,15 +152,15 @@ void AuditLog::Run() {
     more = Collect(group);
     WriteGroup(group);
   }
-  // Records that still cannot be written are lost; `observe_` has received the error. The next start writes the outcome
-  // UNKNOWN for allows whose outcome is lost.
+  // Records that even the last attempt could not write are lost; `observe_` has received the error. The next start
+  // writes the outcome UNKNOWN for allows whose outcome is lost.
   writer_ = nullptr;
 }
 
 bool AuditLog::Collect(std::vector<Waiting>& group) {
   std::unique_lock lock(mutex_);
   if (group.empty()) changed_.wait(lock, [this] { return closed_ || !queue_.empty() || denials_.counting(); });
-  // No caller waits for denials, counts and outcomes, so they wait for an allow.
+  // No caller waits until denials, counts and outcomes are written. So these records wait until an allow is queued.
   const auto urgent = [this] { return closed_ || urgent_; };
   if (!urgent()) {
     const auto patience = std::chrono::nanoseconds(absl::ToChronoNanoseconds(retry_interval_));

@@ -29,13 +29,13 @@
 
 namespace stampgate {
 
-// The audit log. Thread-safe. Of its functions, only Open, Close and the destructor wait for the disk. One thread
-// writes the records, and each sync covers all records that were queued during the previous sync. Outcomes and denials
-// wait up to 10 ms for an allow, so that one sync covers them too.
+// The audit log. Thread-safe. Only Open, Close and the destructor wait for the disk. One thread writes the records, and
+// each sync covers all records that were queued during the previous sync. The log delays outcomes and denials by up to
+// 10 ms until an allow is queued, so that one sync covers all of them.
 //
 // While the disk is full, read-only or broken, every Allow fails. Outcomes stay in the queue until they can be written;
-// the limit of open allows also limits their number. Every Allow, and a timer, triggers a new attempt to write. If the
-// process ends before it has written an outcome, the next start writes the outcome UNKNOWN.
+// the limit of open allows also limits the number of these outcomes. Every Allow triggers a new attempt to write, and
+// so does a timer. If the process ends before it has written an outcome, the next start writes the outcome UNKNOWN.
 class AuditLog {
  public:
   // The sequence number of an allow record.
@@ -43,11 +43,12 @@ class AuditLog {
   using OnAllowed = absl::AnyInvocable<void(absl::StatusOr<AllowId>)>;
   using Head = AuditHead;
 
-  // The limits that apply to an allow: those of stamped calls, or those of event reads. Event reads stay open as long
-  // as their callers want. With limits of their own, they cannot use up the limits of stamped calls.
+  // The limits that apply to an allow: those of stamped calls, or those of event reads. An event read stays open as
+  // long as its caller wants. Event reads have limits of their own, so that they cannot use up the limits of stamped
+  // calls.
   enum class Room { kCalls, kReads };
 
-  // The durable allows that have no durable outcome.
+  // How many durable allows have no durable outcome.
   struct OpenAllows {
     size_t calls = 0;
     size_t reads = 0;
@@ -55,27 +56,28 @@ class AuditLog {
         oldest_call;  // when the oldest call was allowed; set if there are calls
   };
 
-  // The limit of queued allows of one Room. Further allows are refused.
+  // The limit of queued allows of one Room. The log refuses further allows.
   static constexpr size_t kMaxWaitingAllows = 4096;
-  // The limits of allows of one Room that are queued or have no durable outcome. Further allows are refused. The limit
-  // of reads is larger than the number of possible streams.
+  // The limits of allows of one Room that are queued or have no durable outcome. The log refuses further allows. The
+  // limit of event reads is larger than the number of possible streams.
   static constexpr size_t kMaxOpenAllows = 16384;
   static constexpr size_t kMaxOpenReads = 1 << 18;
-  // The limit of queued denials. Further denials are only counted.
+  // The limit of queued denials. The log only counts further denials.
   static constexpr size_t kMaxWaitingDenials = 4096;
-  // These limits bound how much of the disk denials can fill. Per minute, six denials of each caller and of each
-  // stranger get a record each; one count record, of kind denied_count, contains the number of their other denials. Per
-  // day, at most 2,000 denials of each caller get a record, and all strangers together get at most 10,000 records and
-  // count records. Beyond that, all strangers share one count record a minute, under the name FloodBound::kOthers. A
-  // record has at most kAuditDenialBytes, so strangers fill less than 48 MiB a day, and the denials of each caller less
-  // than 16 MiB. Most records are ten times smaller.
+  // These limits bound how much of the disk denials can fill. In each minute, six denials of each caller and of each
+  // stranger get records of their own. One count record, of kind denied_count, contains the number of further denials
+  // of this caller or stranger. In each day, at most 2,000 denials of each caller get records of their own, and all
+  // strangers together get at most 10,000 records, including count records. Beyond this limit, all strangers share one
+  // count record a minute, under the name FloodBound::kOthers. A record has at most kAuditDenialBytes, so the denials
+  // of strangers fill less than 48 MiB a day, and the denials of each caller fill less than 16 MiB. Most records are
+  // ten times smaller.
   static constexpr FloodBound::Limits kDenialLimits = {
       .window = absl::Minutes(1), .per_window = 6, .daily = 2'000, .strangers_daily = 10'000};
 
   struct Options {
     std::string file;          // see AuditWriter::Open
     SecretBytes key;           // 32 bytes, see key.h
-    std::string version = "";  // of the program, written to the log
+    std::string version = "";  // the version of the program, written to the audit log
     int64_t max_file_bytes = 1 << 30;
     std::function<absl::Time()> now;
     // Receives the error when writing begins to fail, and OK when writing works again. Runs on the log's thread and
@@ -84,11 +86,11 @@ class AuditLog {
     // Receives the error when rotations to a new file begin to fail, and OK when they work again. Meanwhile the log
     // continues to write to the current file, which grows. Runs on the log's thread and must not block. May be empty.
     std::function<void(const absl::Status&)> observe_rotation = nullptr;
-    // Receives the size of the torn end that a crash has left in the file, before Open removes this end. Open calls it.
+    // Receives the torn end that a crash has left in the file. Open calls this function before it removes the torn end.
     // May be empty.
     std::function<void(const AuditWriter::TornEnd&)> observe_torn_end = nullptr;
-    // Receives the open allows. Open calls it, and the log's thread calls it after each group of records that it has
-    // written, before the callbacks of these records. Must not block. May be empty.
+    // Receives the open allows. Open calls this function. The log's thread also calls it after each written group of
+    // records, before the callbacks of these records. Must not block. May be empty.
     std::function<void(const OpenAllows&)> observe_open = nullptr;
     // The clock for OpenAllows::oldest_call.
     std::function<std::chrono::steady_clock::time_point()> steady_now = std::chrono::steady_clock::now;
@@ -97,29 +99,32 @@ class AuditLog {
     FileCalls* calls = nullptr;  // for tests; must outlive the log
   };
 
-  // Reads the whole file, which may take seconds. Errors: those of AuditWriter::Open.
+  // Opens the audit log. Reads the whole file, which can take seconds. Errors: those of AuditWriter::Open.
   static absl::StatusOr<std::unique_ptr<AuditLog>> Open(Options options);
 
   AuditLog(const AuditLog&) = delete;
   AuditLog& operator=(const AuditLog&) = delete;
   ~AuditLog();
 
-  // Queues an allow record, and calls `done` with its id when the record is on the disk. Only then may the call be
-  // stamped. After that, End must be called in every case, even if the caller has cancelled the call.
+  // Queues an allow record. When the record is on the disk, calls `done` with the id of the record. The call must not
+  // be stamped before that. After `done` has received an id, End must be called in every case, even if the caller has
+  // cancelled the call.
   //
   // If `done` gets an error, the call must not be stamped and End must not be called. Errors: kResourceExhausted if the
   // limits of `room` are reached; kUnavailable if the record cannot be written, or if the log is closed.
   //
-  // If the limits are reached or the log is closed, Allow itself calls `done`. Otherwise the log's thread calls `done`;
-  // until `done` returns, all other calls wait. So `done` should pass longer work to another thread. It may use the
-  // log, but must not call Close.
+  // If the limits are reached or the log is closed, Allow itself calls `done`. Otherwise the log's thread calls `done`,
+  // and all other calls wait until `done` returns. So `done` should pass longer work to another thread. `done` may use
+  // the log, but must not call Close.
   void Allow(const AuditDecision& decision, OnAllowed done, Room room = Room::kCalls);
 
-  // Queues a deny record. Denials beyond kDenialLimits or kMaxWaitingDenials are only counted; a denied_count record
-  // contains their number. If the caller's name begins with a bracket, the caller is a stranger, see StrangerName.
+  // Queues a deny record. If kDenialLimits or kMaxWaitingDenials is exceeded, only counts the denial; a denied_count
+  // record will contain the number of counted denials. A caller whose name begins with a bracket, except
+  // kGatewayCaller, is a stranger, see StrangerName.
   void Deny(const AuditDecision& decision);
 
-  // Queues the outcome of an allowed call. The log writes only the first outcome of an allow.
+  // Queues the outcome of an allowed call. If End is called again for the same allow, the log ignores the later
+  // outcomes.
   void End(AllowId allow, const AuditOutcome& outcome);
 
   // Returns the number and the MAC of the last durable record.
@@ -139,8 +144,8 @@ class AuditLog {
 
   // The number of allows of a Room.
   struct Occupancy {
-    size_t open = 0;     // written, without a durable outcome
-    size_t waiting = 0;  // in the queue or being written
+    size_t open = 0;     // allows that are written but have no durable outcome
+    size_t waiting = 0;  // allows that are in the queue or being written
   };
 
   AuditLog(Options options, std::unique_ptr<AuditWriter> writer);
@@ -149,7 +154,7 @@ class AuditLog {
 
   absl::Status Enqueue(Waiting& waiting);
   void Run();
-  // Waits for records and adds them to `group`. Returns false with the last group.
+  // Waits for records and adds them to `group`. Returns false if `group` is the last group.
   bool Collect(std::vector<Waiting>& group);
   // Writes the records of `group` and calls their callbacks. Leaves in `group` the records that must be retried.
   void WriteGroup(std::vector<Waiting>& group);
@@ -167,7 +172,7 @@ class AuditLog {
   // Used by the thread only.
   std::unique_ptr<AuditWriter> writer_;
   absl::btree_map<AllowId, std::chrono::steady_clock::time_point>
-      open_calls_;  // when each was allowed; ordered by time
+      open_calls_;  // the time at which each open call was allowed; ordered by time
   absl::flat_hash_set<AllowId> open_reads_;
   bool failing_ = false;           // the last state that observe_ received
   bool rotation_failing_ = false;  // the last state that observe_rotation_ received
@@ -180,7 +185,7 @@ class AuditLog {
   FloodBound denials_{kDenialLimits};
   AuditPosition head_;
   std::array<Occupancy, 2> occupancy_;
-  size_t waiting_denials_ = 0;  // in the queue or being written
+  size_t waiting_denials_ = 0;  // denials that are in the queue or being written
   bool closed_ = false;
 
   std::once_flag joined_;

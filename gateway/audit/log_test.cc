@@ -442,7 +442,7 @@ TEST_F(AuditLogTest, TheObserverGetsTheAllowsWithoutAnOutcome) {
   EXPECT_EQ(open().calls, 0);
   steady_seconds_ = 10;
   const uint64_t one = Allow().value();
-  // Because Allow has returned, the observer has run.
+  // The observer runs before the callback of Allow.
   EXPECT_EQ(open().calls, 1);
   steady_seconds_ = 20;
   const uint64_t two = Allow().value();
@@ -468,7 +468,7 @@ TEST_F(AuditLogTest, TheObserverGetsTheAllowsWithoutAnOutcome) {
   log_->End(read, Outcome());
   log_->Close();
   EXPECT_EQ(open().reads, 0);
-  // The next process has no open allows: its start has written their outcomes.
+  // After the next Open there are no open allows, because Open has written the missing outcomes.
   Open();
   ASSERT_TRUE(Allow().ok());
   Open();
@@ -481,7 +481,7 @@ TEST_F(AuditLogTest, OpenReportsATornEnd) {
   log_->Close();  // record 3
   EXPECT_TRUE(torn_ends_.empty());
   WriteTestFile(path_, ReadTestFile(path_) + "torn\nend");
-  // Open reports the torn end before it removes it, even if it cannot write a record afterwards.
+  // Open reports the torn end before it removes this end, even if Open cannot write a record afterwards.
   calls_.Fail(Call::kWrite, ENOSPC);
   EXPECT_EQ(TryOpen().code(), kUnavailable);
   ASSERT_EQ(torn_ends_.size(), 1);
@@ -596,7 +596,7 @@ AuditDecision LongDecision(const std::string& caller) {
   for (std::string* value :
        {&decision.method, &decision.prepared_method, &decision.path, &decision.activity_type, &decision.organization_id,
         &decision.key, &decision.body_sha256, &decision.policy_version, &decision.reason}) {
-    *value = std::string(5000, '"');  // JSON needs two bytes for each
+    *value = std::string(5000, '"');  // JSON needs two bytes for each quote
   }
   decision.client_stamped = true;
   decision.caller = caller;
@@ -648,7 +648,7 @@ TEST_F(AuditLogTest, DenialsOfADayStayWithinTheirLimitOfBytes) {
   EXPECT_EQ(honest_lines, honest);
   EXPECT_LT(bytes_of_strangers, 48u << 20);
   EXPECT_LT(bytes_of_callers, 16u << 20);
-  // The denials tried to fill fifty times as much.
+  // With a record for each denial, the denials would have filled fifty times as many bytes.
   EXPECT_GT((strangers + callers) * kAuditDenialBytes / 2, 50 * (bytes_of_strangers + bytes_of_callers));
   const AuditReport report = Verify();
   EXPECT_EQ(report.denials + report.counted_denials, strangers + callers + honest);
@@ -667,7 +667,7 @@ TEST_F(AuditLogTest, EveryDenialIsWrittenOrCountedAlthoughTheDiskIsFull) {
   calls_.Mend();
   log_->Close();
   const AuditReport report = Verify();
-  // Each caller may have six records, but the queue has only this limit for all callers.
+  // Each caller could get six records, but kMaxWaitingDenials limits the queue for all callers together.
   EXPECT_EQ(report.denials, AuditLog::kMaxWaitingDenials);
   EXPECT_EQ(report.denials + report.counted_denials, denied);
 }

@@ -19,13 +19,14 @@ void LogStatus(const absl::Status& status) {
   Log(Severity::kWarning, "audit_failed", {{"message", std::string(status.message())}});
 }
 
-// After a failed rotation, the audit log continues in its current file.
+// Logs whether rotations work. After a failed rotation, the audit log continues to write to its current file.
 void ReportRotation(const absl::Status& status) {
   if (status.ok()) return Log(Severity::kInfo, "audit_file_rotated_again", {});
   Log(Severity::kWarning, "audit_file_not_rotated", {{"message", std::string(status.message())}});
 }
 
-// A crash can leave a torn end. If there was no crash, this line suggests that somebody has changed the file.
+// Logs that the file had a torn end. A crash can leave a torn end. If there was no crash, somebody has probably changed
+// the file.
 void ReportTornEnd(const AuditWriter::TornEnd& end) {
   Log(Severity::kWarning, "audit_torn_end", {{"after_record", end.after}, {"bytes", end.bytes}});
 }

@@ -18,20 +18,21 @@ namespace stampgate {
 // on another machine can later detect that records are missing at the end of the audit log.
 class Audit {
  public:
-  // Functions that receive the state that Audit also logs. Each may be empty. Audit calls them on its own threads; they
-  // must outlive it.
+  // Functions that receive the state that Audit also logs. Each function may be empty. Audit calls the functions on its
+  // own threads. The functions must outlive Audit.
   struct Observers {
     // Receives the error when records cannot be written, and OK when they can be written again. Audit notices the
     // recovery even if there are no calls.
     std::function<void(const absl::Status&)> status;
     std::function<void(const AuditLog::Head&)> head;  // receives every head that is logged
     std::function<void(int64_t)> file_bytes;          // receives the size of the file whenever a head is logged
-    // Receives the allows without an outcome: when the log is opened, and each time records were written.
+    // Receives how many allows have no outcome. Audit calls it when the audit log is opened, and each time the audit
+    // log has written records.
     std::function<void(const AuditLog::OpenAllows&)> open_allows;
   };
 
-  // Returns null if the config has no audit log. Reads the whole file, which may take seconds. Errors: those of
-  // ReadAuditKey and AuditLog::Open.
+  // Opens the audit log, or returns null if the config has no audit log. Reads the whole file, which can take seconds.
+  // Errors: those of ReadAuditKey and AuditLog::Open.
   static absl::StatusOr<std::unique_ptr<Audit>> Open(const config::v1::Audit& config, absl::string_view version,
                                                      Observers observers = {});
 

@@ -3,29 +3,29 @@
 //   {"seq":7,"time":"2026-01-02T03:04:05.678901Z","kind":"allow","caller":"payments",...,"mac":"<64 hex digits>"}
 //
 // Members have a fixed order and are omitted when empty. "seq" counts from 1 without gaps. "time" is the time of the
-// decision or outcome; because records can wait in a queue, it may be earlier than the time of the record before. "mac"
-// comes last and chains the records, see chain.h.
+// decision or outcome. Because records can wait in a queue, "time" can be earlier than the "time" of the record before.
+// "mac" is the last member and chains the records, see chain.h.
 //
 // Records are written in groups; each group is written after the previous group was synced. The first record of a group
-// has "previous_mac" before "mac": the MAC of the record before it. Only record 1 has none. With "previous_mac", a
-// reader can check the record without the line before it, see later_group.h. In the older format 1, only rotate records
-// have "previous_mac".
+// has "previous_mac" before "mac": the MAC of the record before it. Only record 1 has no "previous_mac". With
+// "previous_mac", a reader can check the first record of a group without the line before it, see later_group.h. In the
+// older format 1, only rotate records have "previous_mac".
 //
 // The kinds of records, and the members that each kind has:
 //
 //   start         the process has started: "format" of the file; "version" of the program; "closed", the number of
 //                 allows of earlier processes for which this start has written an outcome
 //   stop          the process has ended in order
-//   torn          at its start, the process has removed a torn end of "bytes" bytes after the previous record
+//   torn          when the process started, it removed a torn end of "bytes" bytes after the previous record
 //   allow         a call may be stamped; or, with "prepared_method", the gateway may return a prepared body, which a
 //                 client then stamps. The members are those of AuditDecision
 //   deny          a call was refused. The members are those of AuditDecision
-//   denied_count  "count" calls of "caller" were refused that have no deny record, the first of them at "since"
+//   denied_count  "count" calls of "caller" were refused without a deny record, the first of them at "since"
 //   outcome       the outcome of the call whose allow record has the number "allow". The members are those of
 //                 AuditOutcome; "duration_us" is in microseconds
 //   rotate        the first record of a file that continues another file: "format"; "version"; "open", the number of
 //                 allows without an outcome. Its "previous_mac" is the MAC of the last record of the previous file
-//   still_open    follows a rotate record: "allows" are numbers of allows without an outcome
+//   still_open    follows a rotate record: "allows" contains the numbers of allows without an outcome
 #ifndef STAMPGATE_GATEWAY_AUDIT_RECORD_H_
 #define STAMPGATE_GATEWAY_AUDIT_RECORD_H_
 
@@ -66,10 +66,12 @@ struct AuditOutcome {
   absl::Duration duration;
 };
 
-// The caller in a denial that the gateway writes about itself. No caller's name has brackets.
+// The name that a deny record has as its caller if the gateway writes the record about itself. No caller in the config
+// has a name with brackets.
 inline constexpr char kGatewayCaller[] = "(gateway)";
 
-// The reason in the outcome UNKNOWN that a start writes for an allow of an earlier process that has no outcome.
+// The reason in the outcome UNKNOWN that the process writes at its start. It writes this outcome for each allow that an
+// earlier process has recorded without an outcome.
 inline constexpr char kProcessEnded[] = "PROCESS_ENDED";
 
 // The reason in the outcome UNKNOWN of a call that ended in this process without reporting an outcome.
@@ -78,11 +80,12 @@ inline constexpr char kAbandoned[] = "ABANDONED";
 // The format that the program writes. The program can also read a file of format 1 and continue it.
 inline constexpr int kAuditFormat = 2;
 
-// The length of the longest value in a record, before JSON escaping. A longer value is shortened and ends in "...".
+// The length of the longest value in a record, before JSON escaping. A longer value is truncated to this length and
+// ends in "...".
 inline constexpr size_t kAuditValueBytes = 256;
 
 // The length of the longest value in a deny or denied_count record. This limit is lower than kAuditValueBytes, because
-// anybody can cause denials. It is the length of the longest organization id.
+// anybody can cause denials. The longest organization id has this length.
 inline constexpr size_t kAuditDenialValueBytes = 128;
 
 // The length of the longest deny or denied_count record, including the line feed.
@@ -91,11 +94,12 @@ inline constexpr size_t kAuditDenialBytes = 4 << 10;
 // The length of the longest record, including the line feed.
 inline constexpr size_t kAuditRecordBytes = 32 << 10;
 
-// How many allows one still_open record names at most.
+// The maximum number of allows that one still_open record names.
 inline constexpr size_t kAuditAllowsPerRecord = 1000;
 
 // Returns `text` in the form in which a record stores it: printable ASCII, which cannot mislead a terminal or a reader.
-// All other bytes, and "%", become %XX. If the result is longer than `max_bytes`, it is shortened and ends in "...".
+// All other bytes, and "%", become %XX. If the result would be longer than `max_bytes`, it is truncated and ends in
+// "...".
 std::string AuditValue(absl::string_view text, size_t max_bytes = kAuditValueBytes);
 
 // Each of these functions returns the members of a record that follow "seq", for AuditChain::AppendLine. The text
@@ -110,12 +114,13 @@ std::string OutcomeText(absl::Time time, uint64_t allow, const AuditOutcome& out
 std::string RotateText(absl::Time time, absl::string_view version, uint64_t open);
 std::string StillOpenText(absl::Time time, const std::vector<uint64_t>& allows);
 
-// Adds "previous_mac" to one of these texts, which makes it the first record of a group.
+// Adds "previous_mac" to `text`, the result of one of these functions, which makes the record the first record of a
+// group.
 std::string FirstOfGroup(absl::string_view text, absl::string_view previous_mac_hex);
 
 enum class AuditKind { kStart, kStop, kTorn, kAllow, kDeny, kDeniedCount, kOutcome, kRotate, kStillOpen };
 
-// Those members of a record that are needed to check a file.
+// The members of a record that are needed to check a file.
 struct AuditRecord {
   uint64_t sequence = 0;
   AuditKind kind = AuditKind::kStart;
@@ -127,8 +132,8 @@ struct AuditRecord {
   std::vector<uint64_t> allows;  // for a still_open
 };
 
-// Parses `line`, which has no line feed; may increase the capacity of the string. Errors: kDataLoss if the line is not
-// a record. The error does not quote the line.
+// Parses `line`, which has no line feed. Can increase the capacity of `line`. Errors: kDataLoss if the line is not a
+// record. The error does not quote the line.
 absl::StatusOr<AuditRecord> ReadAuditRecord(std::string& line);
 
 }  // namespace stampgate

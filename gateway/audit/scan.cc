@@ -53,7 +53,7 @@ class LineReader {
     }
   }
 
-  // Returns the length of the line that Next read last.
+  // Returns the length of the line that Next has read last.
   int64_t rest() const { return rest_; }
 
  private:
@@ -76,7 +76,7 @@ class LineReader {
   int64_t rest_ = 0;
 };
 
-// Returns the position that `first`, the first record of a file, continues.
+// Returns the position before `first`, which is the first record of a file.
 absl::StatusOr<AuditPosition> Before(const AuditRecord& first) {
   if (first.sequence == 1) return AuditPosition();
   const std::optional<AuditMac> mac =
@@ -134,8 +134,8 @@ class Checker {
     return *std::move(record);
   }
 
-  // Returns whether the line that Check has checked last has the right MAC. If it has, the owner of the key wrote the
-  // line, even if the line cannot be parsed.
+  // Returns whether the line that Check has checked last has the right MAC. A line with the right MAC was written by
+  // the owner of the key, even if the line cannot be parsed.
   bool follows() const { return follows_; }
 
  private:

@@ -26,15 +26,17 @@ struct AuditScan {
 // first record must be record 1 or a rotate record, which states the position that it continues. If `continues` is
 // given, the first record must continue that position.
 //
-// The scan ends at the first invalid line. If a crash can have damaged this line, the rest of the file is a torn end. A
-// crash cannot have damaged the line if a later group of records comes after it, see later_group.h. An attacker who
-// changes or removes the last group can make it look torn; only a head (number and MAC of the last record) that is
-// stored elsewhere reveals this change.
+// The scan ends at the first invalid line. If a crash can have damaged this line, the line and the rest of the file are
+// a torn end. If a later group of records comes after the line, a crash cannot have damaged the line, see
+// later_group.h. An attacker who changes or removes the last group can make it look torn; only a head (number and MAC
+// of the last record) that is stored elsewhere reveals this change.
 //
-// Format 1 does not mark the beginnings of groups: in such a file, a torn end is only a last line without a line feed.
-// A file without a valid record may not be an audit file: it has a torn end only if it has no line feed at all.
+// Format 1 does not mark the beginnings of groups. In a file of format 1, only a last line without a line feed is a
+// torn end. A file without a valid record is possibly not an audit file. Its content is a torn end only if it contains
+// no line feed.
 //
-// Reads only the bytes that the file has when the scan begins, so that the gateway may append to it meanwhile.
+// Reads only the bytes that the file has when the scan begins, so that the gateway can append to the file during the
+// scan.
 //
 // Errors: kDataLoss, with the number of the line, if a line is invalid and does not begin a torn end; kUnavailable if
 // the file cannot be read. `scan` is valid after an error too.

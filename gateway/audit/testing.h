@@ -15,22 +15,22 @@
 
 namespace stampgate {
 
-// A key of the bytes first, first + 1, and so on.
+// Returns a key whose bytes are `first`, `first` + 1, `first` + 2, and so on.
 SecretBytes TestAuditKey(uint8_t first = 0);
 
-// A new, empty folder; the path ends in a slash.
+// Creates an empty folder. Returns the path of the folder, which ends in a slash.
 std::string NewFolder();
 
 void WriteTestFile(const std::string& path, absl::string_view content);
 std::string ReadTestFile(const std::string& path);
 bool Exists(const std::string& path);
 
-// The lines of a file, without their line feeds.
+// Returns the lines of a file, without their line feeds and without empty lines.
 std::vector<std::string> LinesOf(const std::string& path);
-// The lines of a file that contain `piece`.
+// Returns the lines of a file that contain `piece`, without their line feeds and without empty lines.
 std::vector<std::string> LinesWith(const std::string& path, absl::string_view piece);
 
-// The JSON text of a member that is a string or a number; empty if it is missing.
+// Returns the value of the member `name`, which must be a string or a number. Returns "" if `line` has no such member.
 std::string Member(absl::string_view line, absl::string_view name);
 
 // Thread-safe.
@@ -39,13 +39,13 @@ class FaultyCalls : public FileCalls {
   enum class Call { kOpen, kWrite, kTruncate, kSync, kDropPages, kLink, kRename, kSyncFolder };
   static constexpr int kForEver = 1 << 30;
 
-  // Makes `count` calls of this kind fail with `error`, beginning with the `nth` call from now (1 is the next call). A
-  // failing write writes the first half of its bytes. Other failing calls do nothing.
+  // Makes `count` calls of the kind `call` fail with `error`, beginning with the `nth` call from now (1 is the next
+  // call). A failing write writes the first half of its bytes. Other failing calls do nothing.
   void Fail(Call call, int error, int nth = 1, int count = kForEver);
   // Ends all failures: later calls succeed.
   void Mend();
 
-  // Limits each write to this number of bytes.
+  // From now on, each write writes at most `bytes` bytes.
   void WriteAtMost(size_t bytes);
 
   // From now on a sync blocks until Release.
@@ -53,7 +53,7 @@ class FaultyCalls : public FileCalls {
   void WaitUntilHeld();
   void Release();
 
-  // The number of calls, including failed ones.
+  // Returns the number of calls of the kind `call`, including failed calls.
   int calls(Call call) const;
 
   int Open(const std::string& path, int flags) override;

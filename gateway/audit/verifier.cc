@@ -49,7 +49,8 @@ class Verifier {
 
   void CheckLog(const std::string& path) {
     // Opens the current file first, because a rotation may rename it while the closed files are searched and checked.
-    // If a rotation has renamed it before the search, the search finds it; this check ends with it.
+    // If a rotation renames this file before the search, the search finds the file among the closed files. In this
+    // case, the check ends with this file.
     const int fd = Open(path);
     if (fd < 0) return;
     const absl::Cleanup close_fd = [fd] { close(fd); };
@@ -74,7 +75,7 @@ class Verifier {
   }
 
  private:
-  // Opens the file. Returns a negative number after an error, which the report then contains.
+  // Opens the file. After an error, adds the error to the report and returns a negative number.
   int Open(const std::string& path) {
     const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0) Fail(Verdict::kUnreadable, path, absl::StrCat("cannot be opened: ", std::strerror(errno)));
@@ -134,7 +135,7 @@ class Verifier {
     }
   }
 
-  // Returns whether the files contain the given head, or no head is given.
+  // Returns true if the files contain the record that the given head names, or if no head is given.
   bool CheckHead() {
     if (!head_) return true;
     if (head_mac_) {
@@ -185,8 +186,8 @@ class Verifier {
   AuditReport& report_;
   AuditPosition before_;  // the position that the first file continues
   AuditPosition position_;
-  std::optional<std::string> head_mac_;  // the MAC of the record that the head names
-  std::optional<std::string> from_mac_;  // the MAC of the record that the start names
+  std::optional<std::string> head_mac_;  // the MAC of the record whose number is in the given head
+  std::optional<std::string> from_mac_;  // the MAC of the record whose number is in the given `from`
   absl::flat_hash_set<uint64_t> open_;
 };
 

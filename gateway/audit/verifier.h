@@ -15,7 +15,7 @@ namespace stampgate {
 struct AuditReport {
   enum class Verdict {
     kWhole,
-    kTorn,        // valid except the end of the last file, which a crash has damaged or the gateway is writing
+    kTorn,        // only the end of the last file is invalid: a crash damaged it, or the gateway is writing it
     kIncomplete,  // the beginning is missing; the rest is kWhole or kTorn
     kBroken,      // records were changed, removed, added or moved, or were written with another key
     kUnreadable,  // a file could not be read, or the key could not be used
@@ -28,16 +28,16 @@ struct AuditReport {
   };
 
   Verdict verdict = Verdict::kWhole;
-  std::string reason;  // the file, the line, and the fault; empty for kWhole
+  std::string reason;  // names the file, the line and the fault; empty for kWhole
 
-  // The files that were read: all, or those up to the fault.
+  // The files that were read: all files, or the files up to the fault.
   std::vector<File> files;
   uint64_t allows = 0;
   uint64_t denials = 0;          // denials with a record of their own
   uint64_t counted_denials = 0;  // denials that were only counted
   uint64_t outcomes = 0;
-  uint64_t unknown_outcomes = 0;  // the outcomes that a later start wrote, because the process had ended before
-  uint64_t open_allows = 0;       // allows without an outcome: the call is in progress, or the process has died
+  uint64_t unknown_outcomes = 0;  // outcomes that a later start wrote, because the process of the call had ended
+  uint64_t open_allows = 0;       // allows without an outcome, because the call is in progress or the process has died
   AuditHead head;                 // names the last record
   bool head_was_asked_for = false;
   bool start_was_given = false;
@@ -53,16 +53,18 @@ struct AuditReport {
 // Checks `files`, which must be in order, oldest first. Each file must continue the file before it. The first file must
 // begin with record 1; otherwise the verdict is kIncomplete and the reason names the missing records.
 //
-// `from` is the last record that was archived elsewhere. If it is given, the records up to it may be missing, and the
-// files must either begin directly after it or contain it with the same MAC. If `head` is given, the files must contain
-// the record with this number and this MAC, which proves that no records up to it are missing at the end of the log.
+// `from` is the last record that was archived elsewhere. If `from` is given, the records up to `from` may be missing,
+// and the files must either begin directly after this record or contain this record with the same MAC. If `head` is
+// given, the files must contain the record with the number and the MAC of `head`. This record proves that no earlier
+// records are missing at the end of the log.
 //
-// Memory grows only with the number of allows without an outcome. The gateway may write to the files during the check.
+// The use of memory grows only with the number of allows without an outcome. The gateway may write to the files during
+// the check.
 AuditReport VerifyAudit(const std::vector<std::string>& files, const SecretBytes& key,
                         const std::optional<AuditHead>& head, const std::optional<AuditHead>& from = std::nullopt);
 
-// Checks the audit log that the gateway writes to `file`, with its closed files in the same folder, like VerifyAudit.
-// The gateway may rotate the log during the check.
+// Does what VerifyAudit does, for the audit log that the gateway writes to `file`, including the closed files in the
+// same folder. The gateway may rotate the log during the check.
 AuditReport VerifyAuditLog(const std::string& file, const SecretBytes& key, const std::optional<AuditHead>& head,
                            const std::optional<AuditHead>& from = std::nullopt);
 

@@ -39,7 +39,7 @@ AuditOutcome Of(const std::string& code, const std::string& reason = "") {
   return outcome;
 }
 
-// Tests with two files of one log, which the tests write themselves.
+// The fixture has two files of one log, which the tests write themselves.
 class AuditVerifierTest : public ::testing::Test {
  protected:
   AuditVerifierTest() : folder_(NewFolder()), old_(folder_ + "audit.log.1"), new_(folder_ + "audit.log") {
@@ -119,7 +119,7 @@ TEST_F(AuditVerifierTest, ALogWithoutItsFirstFileIsWholeIfFromIsTheRecordBefore)
                              "missing at the end\n"));
   EXPECT_TRUE(absl::EndsWith(VerifyAudit({new_}, TestAuditKey(), heads_.back(), heads_[4]).ToString(),
                              "ok: nothing is missing after the given start up to the given head\n"));
-  // The files may still contain records that are also archived.
+  // Verification accepts files that still contain archived records.
   for (const AuditHead& from : heads_) EXPECT_EQ(VerifyFrom({old_, new_}, from).verdict, Verdict::kWhole);
   for (size_t i = 5; i < heads_.size(); ++i) EXPECT_EQ(VerifyFrom({new_}, heads_[i]).verdict, Verdict::kWhole);
 }
@@ -163,7 +163,8 @@ TEST_F(AuditVerifierTest, EveryTruncatedLogIsTornOrRevealedByTheHead) {
     WriteTestFile(new_, new_text_.substr(0, size));
     const AuditReport report = VerifyBoth();
     const bool between = size > 0 && new_text_[size - 1] == '\n';
-    // A first record that has only lost its line feed proves that the file before it was on the disk.
+    // If the first record of the last file has lost only its line feed, this record still proves that the file before
+    // it was on the disk. Therefore the verdict is kBroken.
     const bool broken = size == 0 || size == new_text_.find('\n');
     const Verdict expected = broken ? Verdict::kBroken : between ? Verdict::kWhole : Verdict::kTorn;
     ASSERT_EQ(report.verdict, expected) << size;
@@ -203,7 +204,7 @@ TEST_F(AuditVerifierTest, AGapBetweenFilesIsDetected) {
 }
 
 TEST_F(AuditVerifierTest, AnotherLogOfTheSameKeyIsRejected) {
-  // Another log with the same number of records, but with other content.
+  // Verifies another log, which has the same number of records but other content.
   AuditPosition position;
   std::string other;
   for (int i = 0; i < 5; ++i) chain_.AppendLine(StartText(kTime, "0.2.0", 0), &position, other);
@@ -245,7 +246,7 @@ TEST_F(AuditVerifierTest, UnreadableFilesAreReported) {
   EXPECT_EQ(VerifyAudit({old_}, SecretBytes::Create(16).value(), std::nullopt).verdict, Verdict::kUnreadable);
 }
 
-// Tests with a log of many files, which the writer writes.
+// The fixture has a log of many files, which AuditWriter writes.
 class AuditLogVerifierTest : public ::testing::Test {
  protected:
   AuditLogVerifierTest() : folder_(NewFolder()), file_(folder_ + "audit.log") {
@@ -353,7 +354,7 @@ TEST_F(AuditLogVerifierTest, TheReportNamesTheRecordsOfMovedFiles) {
   away(1);
   EXPECT_EQ(Verify(Head()).ExitStatus(), 4);
   EXPECT_EQ(Verify(Head()).reason, range(0, 1));
-  // An operator who archives files stores the head of the last archived file.
+  // Like an operator who archives files, stores the head of the last archived file.
   const AuditHead archived = VerifyAudit({files[0] + ".away", files[1] + ".away"}, TestAuditKey(), std::nullopt).head;
   EXPECT_EQ(VerifyAuditLog(file_, TestAuditKey(), Head(), archived).ExitStatus(), 0);
   back(0);
@@ -363,7 +364,8 @@ TEST_F(AuditLogVerifierTest, TheReportNamesTheRecordsOfMovedFiles) {
   EXPECT_EQ(VerifyAuditLog(file_, TestAuditKey(), Head(), AuditHead(Verify().head)).ExitStatus(), 1);
   back(1);
 
-  // Without the current file, records are missing at the end. Here a copy of the file before it has its name.
+  // If the current file is missing, records are missing at the end of the log. Here, the newest closed file is renamed
+  // to the name of the current file.
   const AuditHead head = Head();
   std::filesystem::rename(files.back(), file_);
   EXPECT_EQ(Verify(head).ExitStatus(), 1);

@@ -27,7 +27,7 @@ class AuditWriter {
  public:
   // The bytes at the file's end that a crash left and that Open removes.
   struct TornEnd {
-    uint64_t after = 0;  // the sequence number of the record before them; 0 if there is none
+    uint64_t after = 0;  // the sequence number of the record before these bytes; 0 if there is none
     int64_t bytes = 0;
   };
 
@@ -49,23 +49,23 @@ class AuditWriter {
     uint64_t sequence = 0;  // the record's number, which Write sets; 0 if Write has left the record out
   };
 
-  // Opens the current file, or creates it if it does not exist. Checks all of its content as the disk returns it. If
-  // the file has a torn end, removes it and writes a torn record. Writes the outcome UNKNOWN (reason PROCESS_ENDED) for
-  // every allow without an outcome, and a start record. All of these records are durable when Open returns. Reads about
-  // 150 MB a second.
+  // Opens the current file, or creates it if it does not exist. Reads the whole file from the disk, not from the page
+  // cache, and checks it. If the file has a torn end, removes the torn end and writes a torn record. Writes the outcome
+  // UNKNOWN (reason PROCESS_ENDED) for every allow without an outcome, and a start record. All of these records are
+  // durable when Open returns. Open reads about 150 MB a second.
   //
   // Errors: those of ExclusiveFile::Claim; those of AuditChain::Create; kDataLoss, with the number of the line, if the
   // chain is broken; kDataLoss if the file has no records but closed files of this log exist; kUnavailable if a file
   // cannot be read or written.
   static absl::StatusOr<std::unique_ptr<AuditWriter>> Open(Options options, const SecretBytes& key);
 
-  // Writes the records in order, as one group. If this returns OK, the group is durable; after an error, none of the
-  // records has been written. Leaves out an outcome if its allow already has an outcome or does not exist.
+  // Writes the records in order, as one group. If Write returns OK, the group is durable. If Write returns an error,
+  // none of the records has been written. Leaves out an outcome if its allow already has an outcome or does not exist.
   absl::Status Write(const std::vector<Entry*>& entries);
 
-  // Starts a new file if the current file exceeds its limit. If this fails with kUnavailable, later records go to the
-  // current file. When the file has grown by another eighth of its limit, StartAnewIfLarge tries again; until then it
-  // returns the same error.
+  // Starts a new file if the current file exceeds its limit. If StartAnewIfLarge fails with kUnavailable, later records
+  // are written to the current file. When this file has grown by another eighth of its limit, StartAnewIfLarge tries
+  // again. Before that, it returns the same error.
   absl::Status StartAnewIfLarge();
 
   // Returns the position of the last durable record.
@@ -85,7 +85,7 @@ class AuditWriter {
   const ExclusiveFile claim_;
   std::unique_ptr<AuditFile> file_;
   AuditPosition head_;
-  uint64_t first_sequence_ = 1;  // of the current file
+  uint64_t first_sequence_ = 1;  // the number of the first record of the current file
   int64_t anew_at_ = 0;          // the file size in bytes above which StartAnewIfLarge starts a new file
   absl::Status anew_;            // the result of the last attempt to start a new file
   absl::flat_hash_set<uint64_t> open_;

@@ -56,7 +56,7 @@ class AuditWriterTest : public ::testing::Test {
     ASSERT_TRUE(status.ok()) << status;
   }
 
-  // Writes the entry and returns the number of its record; 0 after an error.
+  // Writes the entry. Returns the number of its record, or 0 after an error.
   uint64_t Write(Entry entry) {
     if (!writer_->Write({&entry}).ok()) return 0;
     return entry.sequence;
@@ -89,7 +89,7 @@ TEST_F(AuditWriterTest, OpenBeginsANewChain) {
   EXPECT_EQ(writer_->open(), 0);
   const std::vector<std::string> lines = LinesOf(path_);
   ASSERT_EQ(lines.size(), 3);
-  // The same line as in chain_test.cc.
+  // This line is the same as in chain_test.cc.
   EXPECT_EQ(lines[0],
             R"({"seq":1,"time":"2026-01-02T03:04:05.678901Z","kind":"start","format":2,"version":"0.1.0","closed":0,)"
             R"("mac":"b99890ce3257da971191b14e083459de3aca5ecd77dd930043489dd1003bdddb"})");
@@ -400,7 +400,7 @@ TEST_F(AuditWriterTest, AFileThatIsTooLargeIsFollowedByANewFile) {
   // Each file can be checked by itself, because its first records list the open allows.
   EXPECT_EQ(Verify().verdict, Verdict::kIncomplete);
   EXPECT_EQ(Verify().open_allows, 1);
-  // The current file names the open allow of an earlier file. So the next start writes its outcome.
+  // The current file names an open allow of an earlier file. So the next start writes the outcome of this allow.
   Open();
   EXPECT_EQ(Member(LinesWith(path_, kProcessEnded).at(0), "allow"), absl::StrCat(kept_open));
   EXPECT_EQ(Verify(files).open_allows, 0);
@@ -447,7 +447,7 @@ TEST_F(AuditWriterTest, AFailedRotationLeavesTheCurrentFileInUse) {
   calls_.Fail(Call::kLink, EPERM);
   EXPECT_EQ(writer_->StartAnewIfLarge().code(), kUnavailable);
   const int links = calls_.calls(Call::kLink);
-  // Until the file has grown, StartAnewIfLarge does not try again, but returns the same error.
+  // Until the file has grown, StartAnewIfLarge only returns the same error again.
   EXPECT_EQ(writer_->StartAnewIfLarge().code(), kUnavailable);
   EXPECT_EQ(calls_.calls(Call::kLink), links);
   End(Allow());

@@ -10,8 +10,8 @@
 
 namespace stampgate {
 
-// Counts one call in Metrics. The call is in flight from the creation of this object until End or its destruction. Only
-// one thread may use it at a time.
+// Counts one call in Metrics. The call counts as in flight from the creation of this object until End is called or this
+// object is destroyed. Only one thread may use this object at a time.
 class CallMetrics {
  public:
   // If `metrics` is null, the call is not counted. `metrics` and the text of `method` must outlive this object.
@@ -21,7 +21,7 @@ class CallMetrics {
   CallMetrics(const CallMetrics&) = delete;
   CallMetrics& operator=(const CallMetrics&) = delete;
 
-  // Counts the end of the call. If it is called again, does nothing.
+  // Counts the end of the call. Does nothing if the end is already counted.
   void End(const absl::Status& status);
 
  private:

@@ -22,8 +22,8 @@ using prometheus::Gauge;
 using prometheus::Histogram;
 using prometheus::Registry;
 
-// Returns the bounds of the histograms, in seconds. The smallest are for calls that the gateway itself refuses, the
-// largest for upstream's slowest responses.
+// Returns the bounds of the histograms, in seconds. The smallest bounds are for calls that the gateway itself refuses.
+// The largest bounds are for upstream's slowest responses.
 const Histogram::BucketBoundaries& DurationBounds() {
   static const auto& bounds =
       *new Histogram::BucketBoundaries{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30};
@@ -42,7 +42,7 @@ Gauge& AddGauge(Registry& registry, const char* name, const char* help) {
   return AddGauges(registry, name, help).Add({});
 }
 
-// Returns the reason as ErrorInfo contains it: the enum value's name without its prefix.
+// Returns the reason in the form that ErrorInfo contains: the name of the enum value without the prefix.
 std::string ReasonOf(const google::protobuf::EnumValueDescriptor& value) {
   return std::string(absl::StripPrefix(value.name(), "ERROR_REASON_"));
 }
@@ -177,7 +177,7 @@ Counter& Metrics::EndedWith(Calls& calls, absl::StatusCode code) {
   if (index >= kCodes) index = static_cast<size_t>(absl::StatusCode::kUnknown);
   std::atomic<Counter*>& ended = calls.ended[index];
   Counter* counter = ended.load(std::memory_order_acquire);
-  if (counter == nullptr) {  // two threads may do this at the same time; both get the same counter
+  if (counter == nullptr) {  // if two threads do this at the same time, both get the same counter
     counter =
         &calls_.Add({{"method", calls.name}, {"code", absl::StatusCodeToString(static_cast<absl::StatusCode>(index))}});
     ended.store(counter, std::memory_order_release);
@@ -193,7 +193,7 @@ void Metrics::CallEnded(absl::string_view method, const absl::Status& status, ab
   Calls& calls = found == methods_.end() ? *other_methods_ : *found->second;
   EndedWith(calls, status.code()).Increment();
   if (calls.duration != nullptr) calls.duration->Observe(absl::ToDoubleSeconds(duration));
-  // If a caller cancels its call, this is not an error: every normal subscription ends in this way.
+  // A call that its caller has cancelled is not an error: every normal subscription ends in this way.
   const bool has_left = absl::IsCancelled(status) && ErrorReasonOf(status).empty();
   if (!status.ok() && !has_left) CountError(status);
 }

@@ -1,7 +1,7 @@
 // The metrics of the gateway, in Prometheus's format.
 //
-// No label contains text from a caller, nor an organization, an activity or a caller's name, so the number of series is
-// bounded by the program.
+// No label contains text from a caller, an organization, an activity or a caller's name, so the program bounds the
+// number of series.
 #ifndef STAMPGATE_GATEWAY_METRICS_METRICS_H_
 #define STAMPGATE_GATEWAY_METRICS_METRICS_H_
 
@@ -33,7 +33,7 @@ namespace stampgate {
 inline constexpr std::array<const char*, 5> kHandshakeFailures = {"no_hello", "hello_refused", "no_certificate",
                                                                   "certificate_refused", "unfinished"};
 
-// Numbers about the process, which other code collects and passes to Render.
+// Numbers about the process. Other code collects them and passes them to Render.
 struct ProcessNumbers {
   ProcessUsage usage;
   std::array<int64_t, kHandshakeFailures.size()> failed_handshakes{};
@@ -46,20 +46,21 @@ class Metrics {
   struct Method {
     std::string full_name;     // "/stampgate.v1.PolicyService/GetPolicy"
     std::string policy_class;  // "query"
-    bool streams = false;      // if true, the duration of its calls is not measured
+    bool streams = false;      // if true, Metrics does not measure the duration of this method's calls
   };
 
   using SteadyTime = std::chrono::steady_clock::time_point;
 
-  // Counts the calls of each of `methods`, and the calls of all other methods together as "other". `version` is the
-  // version of the program. `now` is the clock for the age of the oldest call without an outcome in the audit log.
+  // Counts the calls of each method in `methods` separately, and the calls of all other methods together as "other".
+  // `version` is the version of the program. `now` is the clock for the age of the oldest call without an outcome in
+  // the audit log.
   Metrics(const std::vector<Method>& methods, absl::string_view version,
           std::function<SteadyTime()> now = std::chrono::steady_clock::now);
 
   Metrics(const Metrics&) = delete;
   Metrics& operator=(const Metrics&) = delete;
 
-  // CallMetrics calls these functions once for every call, when the call begins and when it ends.
+  // CallMetrics calls CallBegan once when a call begins, and CallLeft once when the call is no longer in flight.
   void CallBegan();
   void CallLeft();
   // Counts the end of a call with its status and its duration. Must be called between CallBegan and CallLeft.
@@ -67,8 +68,8 @@ class Metrics {
 
   void SubscriberCame() { subscribers_.Increment(); }
   void SubscriberLeft() { subscribers_.Decrement(); }
-  // Count deliveries by their outcome, one of Intake::Outcomes(). Before the first delivery, ExpectDeliveries shows
-  // each outcome with 0.
+  // CountDelivery counts a delivery by its outcome, which is one of Intake::Outcomes(). ExpectDeliveries makes the
+  // metrics show each outcome with 0 until the first delivery with this outcome.
   void ExpectDeliveries(const std::vector<std::string>& outcomes);
   void CountDelivery(const std::string& outcome);
   // Sets the position of the newest event in the event log.
@@ -79,8 +80,8 @@ class Metrics {
   void SetEventLogUsage(int64_t bytes, absl::Duration oldest_age);
   // Sets how many events the slowest subscriber has not received yet; zero if there is no subscriber.
   void SetSubscriberLag(int64_t events);
-  // The open connections to the webhook port; and how many connections were closed to admit others (displaced), or not
-  // admitted (refused), since the start of the port. See PeerTable.
+  // The number of open connections to the webhook port; and, since the start of the port, how many connections were
+  // closed to admit others (`displaced`), and how many were not admitted (`refused`). See PeerTable.
   struct WebhookPeers {
     size_t unproven = 0;
     size_t proven = 0;
@@ -88,33 +89,34 @@ class Metrics {
     uint64_t proven_displaced = 0;
     uint64_t refused = 0;
   };
-  // Only one thread may call it at a time.
+  // Only one thread may call SetWebhookPeers at a time.
   void SetWebhookPeers(const WebhookPeers& peers);
-  // Counts events that were lost or damaged on the disk when the event log was opened.
+  // Counts events that were found to be lost or damaged when the event log was opened.
   void CountLostEvents(int64_t count) { lost_events_.Increment(static_cast<double>(count)); }
 
   // Sets the number of idempotency keys in the call store, and whether the last write of the call store failed. Both
   // metrics are shown after the first call of this function.
   void SetCallStore(int64_t keys, bool failing);
 
-  // Sets the number of exchanges with upstream whose callers have left, and when the caller of the oldest of these
-  // exchanges left. Never blocks.
+  // Sets how many exchanges with upstream continue although their callers no longer wait, and since when the caller of
+  // the oldest of these exchanges no longer waits. Never blocks.
   void SetDetachedExchanges(int count, std::chrono::steady_clock::time_point oldest);
 
   // SetUpstreamLane sets how many calls of a lane wait for upstream's response, and how many wait for a connection.
-  // ObserveUpstreamExchange counts an exchange and its duration. `lane` is an index of kUpstreamLanes, whose order is
-  // that of UpstreamClient::Lane. Both functions never block.
+  // ObserveUpstreamExchange counts an exchange and its duration. `lane` is an index of kUpstreamLanes, which has the
+  // same order as UpstreamClient::Lane. Both functions never block.
   void SetUpstreamLane(size_t lane, int in_flight, int waiting);
   void ObserveUpstreamExchange(size_t lane, absl::Duration duration);
   static constexpr std::array<const char*, 3> kUpstreamLanes = {"submit", "query", "key_set"};
 
-  // Set the metrics of the audit log. Each metric is shown after the first call of its function.
+  // SetAuditHead and SetAuditFailing set metrics of the audit log. Each metric is shown after the first call of its
+  // function.
   void SetAuditHead(uint64_t sequence, const std::string& head);
   void SetAuditFailing(bool failing);
   // Sets the size of the audit log's current file.
   void SetAuditFileBytes(int64_t bytes);
-  // Sets how many allowed calls and event reads have no outcome in the audit log, and when the oldest of these calls
-  // was allowed. Never waits for Render.
+  // Sets how many allowed calls and how many allowed event reads have no outcome in the audit log, and when the oldest
+  // of the calls was allowed. Never waits for Render.
   void SetAuditOpenAllows(size_t calls, size_t reads, std::optional<SteadyTime> oldest_call);
 
   // Counts a reload that succeeded or failed; `what` is a constant such as "config".
@@ -151,7 +153,7 @@ class Metrics {
     prometheus::Histogram* duration = nullptr;
   };
 
-  // A gauge that has the value 1 and shows a text in its label.
+  // A gauge that has the value 1 and shows a text in one of its labels.
   class Info {
    public:
     Info(Gauges& gauges, std::string label) : gauges_(gauges), label_(std::move(label)) {}
@@ -193,7 +195,7 @@ class Metrics {
   Gauges& call_store_failing_;
   prometheus::Gauge& detached_exchanges_;
   prometheus::Gauge& oldest_detached_age_;
-  std::atomic<std::chrono::steady_clock::time_point> oldest_detached_{};  // meaningless if there are no such exchanges
+  std::atomic<std::chrono::steady_clock::time_point> oldest_detached_{};  // meaningless if no exchange is detached
   prometheus::Counter& lost_events_;
   Gauges& audit_sequence_;
   Gauges& audit_failing_;
@@ -214,9 +216,9 @@ class Metrics {
   prometheus::Gauge& start_time_;
 
   const std::function<SteadyTime()> now_;
-  std::mutex open_allows_mutex_;  // guards the next two; held only briefly, because the audit log waits for it
+  std::mutex open_allows_mutex_;  // guards the next two members; held only briefly, because the audit log waits for it
   std::optional<SteadyTime> oldest_open_call_;
-  prometheus::Gauge* oldest_open_call_age_ = nullptr;  // null without an audit
+  prometheus::Gauge* oldest_open_call_age_ = nullptr;  // null if the config has no audit log
 
   std::mutex mutex_;  // guards the metrics that Render sets, and the next two, so that Render shows each with one text
   Info audit_head_;

@@ -11,7 +11,7 @@ namespace {
 
 using testing::ExitedWithCode;
 
-// Has a destructor that hangs, like the destructor of an object whose thread waits for a disk.
+// An object whose destructor hangs, like the destructor of an object whose thread waits for a disk.
 struct Hanging {
   ~Hanging() { pause(); }
 };

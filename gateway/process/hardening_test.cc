@@ -52,8 +52,8 @@ void CopyInto(Neighbours& neighbours, const char* text) {
   __asm__ volatile("" : : "r"(&neighbours) : "memory");
 }
 
-// With _FORTIFY_SOURCE=2, the C library checks writes against the size of the member; with 1, only against the size of
-// the object.
+// With _FORTIFY_SOURCE=2, the C library checks that a write stays within the member. With _FORTIFY_SOURCE=1, it checks
+// only that the write stays within the object.
 TEST(FortifySourceTest, AWritePastAMemberEndsTheProcess) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   static_assert(_FORTIFY_SOURCE >= 2);

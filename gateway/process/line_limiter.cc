@@ -79,7 +79,7 @@ std::vector<FloodBound::Counted> FloodBound::Take(absl::Time now, bool all) {
         Add(others_, counted.count, counted.since);
       }
     }
-    // A known name is kept until its day has ended, because it has a daily budget.
+    // The entry of a known name is kept until its day has ended, because the entry contains the daily budget.
     const bool idle = source.count == 0 && source.window.HasEnded(now, limits_.window) &&
                       (source.who == Who::kStranger || source.day.HasEnded(now, kDay));
     if (idle && source.who == Who::kStranger) --strangers_;
@@ -90,7 +90,8 @@ std::vector<FloodBound::Counted> FloodBound::Take(absl::Time now, bool all) {
       ++it;
     }
   }
-  // Counts that were moved to others_ are already old, so their age alone would allow a line in every call of Take.
+  // Counts that were moved to others_ are already older than a window. Without others_window_, every call of Take would
+  // return the count of others_.
   if (others_.count > 0 &&
       (all || (IsOver(others_.since, now, limits_.window) && others_window_.Spend(now, limits_.window, 1)))) {
     taken.push_back(TakeFrom(kOthers, others_));

@@ -13,12 +13,13 @@
 
 namespace stampgate {
 
-// Limits the lines of each name. A name is, for example, the name of a denied caller or the outcome of a delivery.
-// Every line that is not written is contained in one count. Not thread-safe.
+// Limits the lines of each name. A name is, for example, the name of a denied caller or the outcome of a delivery. Each
+// line that is not written is counted in exactly one count. Not thread-safe.
 //
-// Names are known to the program, or they are names of strangers. Strangers can have any number of names, so they share
-// one daily budget of lines and counts. Counts beyond this budget, and lines of more than kStrangers names in one
-// window, go to one common count under the name kOthers.
+// A name is either known to the program or the name of a stranger. Strangers can have any number of names, so all
+// strangers share one daily budget of lines and counts. Counts beyond this budget are added to one common count under
+// the name kOthers. If strangers have more than kStrangers names in one window, the lines of the further names are also
+// added to this common count.
 class FloodBound {
  public:
   static constexpr size_t kStrangers = 1024;
@@ -27,8 +28,8 @@ class FloodBound {
   struct Limits {
     absl::Duration window;
     int per_window = 0;  // lines of one name in one window
-    // Limits for 24 hours, which begin with the first line. A known name has at most one count per window, which uses
-    // up no limit.
+    // The next two are limits for 24 hours, which begin with the first line. Each known name also has at most one count
+    // per window, and this count does not reduce these limits.
     int64_t daily = std::numeric_limits<int64_t>::max();            // lines of one known name
     int64_t strangers_daily = std::numeric_limits<int64_t>::max();  // lines and counts of all strangers together
   };
@@ -39,31 +40,33 @@ class FloodBound {
     std::string name;
     Who who = Who::kKnown;
     uint64_t count = 0;
-    absl::Time since;  // when the first of these lines was counted
+    absl::Time since;  // when the first of the `count` lines was counted
   };
 
   explicit FloodBound(Limits limits) : limits_(limits) { others_.who = Who::kStranger; }
 
-  // Returns whether this line may be written. If it may not, counts it.
+  // Returns whether a line of this name may be written. If not, counts the line.
   bool Admit(const std::string& name, Who who, absl::Time now);
 
-  // Counts a line that Admit has allowed, but that was not written.
+  // Counts a line that Admit has allowed, but that the caller of Admit has not written.
   void Count(const std::string& name, Who who, absl::Time now);
 
-  // Removes and returns the counts that began at least one window ago. With `all`, removes and returns all counts.
+  // Removes and returns the counts that began at least one window ago. If `all` is true, removes and returns all
+  // counts.
   std::vector<Counted> Take(absl::Time now, bool all);
 
-  // Restores a count that Take has returned, because it could not be written.
+  // Restores a count that Take has returned. Call it if the count could not be written.
   void GiveBack(const Counted& counted);
 
-  // Returns whether there is a count, even if Take does not return it yet.
+  // Returns whether any lines are counted that Take has not returned yet.
   bool counting() const { return counting_ > 0; }
 
  private:
   // Counts how much of a budget was spent in the current period.
   class Budget {
    public:
-    // Spends one unit of the budget, or returns false if `most` units were spent in the current period.
+    // Spends one unit of the budget and returns true. If `most` units were already spent in the current period, returns
+    // false.
     bool Spend(absl::Time now, absl::Duration time, int64_t most);
     // Returns whether the current period is over, so that Spend would begin a new one.
     bool HasEnded(absl::Time now, absl::Duration time) const;
@@ -88,10 +91,10 @@ class FloodBound {
 
   const Limits limits_;
   absl::flat_hash_map<std::string, Source> sources_;
-  size_t strangers_ = 0;  // how many of the sources are strangers
+  size_t strangers_ = 0;  // how many entries of sources_ are strangers
   Budget strangers_day_;
   Source others_;
-  Budget others_window_;  // bounds the counts of others_
+  Budget others_window_;  // allows Take to return the count of others_ once in a window
   size_t counting_ = 0;   // the number of sources with a count
 };
 

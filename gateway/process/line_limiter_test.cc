@@ -31,7 +31,7 @@ TEST(FloodBoundTest, LimitsTheLinesOfEachCallerInAWindow) {
   }
   EXPECT_TRUE(denials.counting());
   EXPECT_TRUE(denials.Take(kStart + absl::Seconds(1), false).empty());
-  // The first line that was counted came at 100 ms.
+  // The first counted line was the line at 100 ms.
   const auto taken = denials.Take(kStart + absl::Milliseconds(1100), false);
   ASSERT_EQ(taken.size(), 2);
   EXPECT_EQ(taken[0].name, "(b)");
@@ -95,7 +95,7 @@ TEST(FloodBoundTest, ACallerHasADailyBudget) {
   for (int second = 0; second < 24 * 60 * 60; ++second) {
     const absl::Time now = kStart + absl::Seconds(second);
     for (int i = 0; i < 4; ++i) written += denials.Admit("a", kKnown, now) ? 1 : 0;
-    denials.Take(now, false);  // must not forget how many lines the name had on this day
+    denials.Take(now, false);  // must not reset the number of lines that the name had on this day
   }
   EXPECT_EQ(written, 5);
   EXPECT_TRUE(denials.Admit("b", kKnown, kStart + absl::Hours(23)));
@@ -106,13 +106,13 @@ TEST(FloodBoundTest, StrangersShareABudgetForLinesAndCounts) {
   FloodBound denials({.window = absl::Seconds(1), .per_window = 1, .strangers_daily = 10});
   for (int i = 0; i < 8; ++i) EXPECT_TRUE(denials.Admit(absl::StrCat("(s", i, ")"), kStranger, kStart));
   for (int i = 0; i < 8; ++i) EXPECT_FALSE(denials.Admit(absl::StrCat("(s", i, ")"), kStranger, kStart));
-  // The budget allows two more counts. All other lines are in one common count.
+  // The budget allows two more counts. The common count contains all other lines.
   auto taken = denials.Take(kStart + absl::Seconds(1), false);
   ASSERT_THAT(taken, SizeIs(3));
   EXPECT_EQ(taken[0].name, FloodBound::kOthers);
   EXPECT_EQ(taken[0].count, 6);
   EXPECT_FALSE(denials.Admit("(new)", kStranger, kStart + absl::Seconds(1)));
-  // Callers have their own budget.
+  // Known callers do not share the budget of strangers.
   EXPECT_TRUE(denials.Admit("payments", kKnown, kStart + absl::Seconds(1)));
   taken = denials.Take(kStart + absl::Seconds(2), false);
   ASSERT_THAT(taken, SizeIs(1));

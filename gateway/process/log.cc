@@ -25,7 +25,8 @@ namespace {
 
 constexpr size_t kQueuedLines = 8192;
 
-// How often FlushLog polls the number of lines that spdlog has dropped; spdlog has no notification for it.
+// How often FlushLog polls the number of lines that spdlog has dropped. spdlog does not notify the program when it
+// drops a line.
 constexpr absl::Duration kLook = absl::Milliseconds(10);
 
 // Writes without stdio: with stdio, a thread that waits for a slow reader would hold the lock of stderr, which exit()
@@ -40,7 +41,7 @@ void WriteAll(const char* data, size_t size) {
   }
 }
 
-// Writes to standard error and counts lines. Only the pool's single thread writes.
+// Writes lines to standard error and counts them. Only the single thread of the log's thread pool writes.
 class CountingSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
  public:
   // Waits until `done` returns true for the number of written lines, but not longer than `patience`.
@@ -67,8 +68,8 @@ class CountingSink final : public spdlog::sinks::base_sink<spdlog::details::null
   uint64_t written_ = 0;
 };
 
-// The queue and the thread of the log. They are not in spdlog's global registry, because the registry's static
-// destructor destroys its thread pool, and logging would throw afterwards.
+// The queue and the thread of the log. They are not in spdlog's global registry, because the static destructor of the
+// registry destroys the registry's thread pool. Logging after this destructor would throw an exception.
 class ProcessLog {
  public:
   ProcessLog()

@@ -30,7 +30,7 @@ void LogForEver(int threads) {
   while (started < threads) std::this_thread::yield();
 }
 
-// Discards the output of this process. Tests call it in child processes.
+// Discards the output of this process. Tests call this function only in child processes.
 void Silence() {
   const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
   dup2(nowhere, STDERR_FILENO);

@@ -23,10 +23,12 @@ class PeriodicTask {
   PeriodicTask(const PeriodicTask&) = delete;
   PeriodicTask& operator=(const PeriodicTask&) = delete;
 
-  // Lets the thread run the task immediately. If the task is running now, the thread runs it once more afterwards.
+  // Makes the thread run the task immediately. If the task is running now, the thread runs the task again after this
+  // run.
   void Wake();
 
-  // May be called by the task: its next run begins after `time` or after the interval, whichever is shorter.
+  // The task may call this function while it runs. The next run of the task then begins after `time` or after the
+  // interval, whichever is shorter.
   void RunAgainIn(absl::Duration time);
 
  private:

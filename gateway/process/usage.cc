@@ -46,7 +46,7 @@ double CpuSeconds() {
   return getrusage(RUSAGE_SELF, &usage) == 0 ? Seconds(usage.ru_utime) + Seconds(usage.ru_stime) : 0;
 }
 
-// Returns when the machine booted, in Unix time.
+// Returns the time at which the machine booted, in Unix time.
 double BootTime() {
   std::ifstream file("/proc/stat");
   for (std::string word; file >> word;) {

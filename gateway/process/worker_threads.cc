@@ -9,8 +9,8 @@
 namespace stampgate {
 namespace {
 
-// A waking thread costs about as much as a short task, so the threads that are awake run this many more each before
-// another one wakes.
+// Waking a thread takes about as much CPU time as a short task. Therefore another thread wakes only if more than this
+// many tasks are queued for each thread that is awake.
 constexpr size_t kTasksPerThread = 4;
 
 }  // namespace

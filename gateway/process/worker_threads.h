@@ -29,8 +29,8 @@ class WorkerThreads {
   WorkerThreads& operator=(const WorkerThreads&) = delete;
 
   // Queues `task`, which one of the threads runs once. Tasks begin in the order in which they were queued. Never waits
-  // for a task. A task must not wait for another one: a sleeping thread wakes only if several tasks wait for each
-  // thread that is awake. The number of queued tasks has no limit.
+  // for a task. A task must not wait for another task, which may never begin: a sleeping thread wakes only if several
+  // tasks are queued for each thread that is awake. The number of queued tasks has no limit.
   void Run(Task task);
 
  private:
@@ -40,7 +40,7 @@ class WorkerThreads {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Task> tasks_;
-  size_t awake_;  // threads that do not wait for a task
+  size_t awake_;  // number of threads that do not wait for a task
   bool stop_ = false;
 
   std::vector<std::thread> threads_;

@@ -15,16 +15,17 @@ namespace stampgate {
 // The database file grows in steps of this many bytes.
 inline constexpr int kCallFileGrowthBytes = 256 << 10;
 
-// Suffixes of the two mark files. The first file holds the number and id of the last commit in which an attempt began.
-// The second holds the upper bound of the used timestamps.
+// Suffixes of the two mark files. The file with the first suffix holds the number and id of the last commit in which an
+// attempt began. The file with the second suffix holds the upper bound of the used timestamps.
 inline constexpr char kCommitMarkSuffix[] = "-mark";
 inline constexpr char kTimestampMarkSuffix[] = "-timestamps";
 
-// How long a statement waits for another program's lock. Short, because no other program should use the file.
+// How long a statement waits for another program's lock. This time is short, because no other program should use the
+// file.
 inline constexpr int kCallFileBusyMs = 100;
 
-// Returns an error if the file is not a call store. Call it before ClaimCallFile, which creates other files beside this
-// file. Errors: those of CheckDatabaseHeader.
+// Returns an error if the file at `path` is not a call store. Call this function before ClaimCallFile, which creates
+// other files beside that file. Errors: those of CheckDatabaseHeader.
 absl::Status CheckCallFileHeader(const std::string& path);
 
 // Claims exclusive use of the file, its write-ahead log and its marks. Errors: those of ExclusiveFile::Claim and

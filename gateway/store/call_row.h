@@ -16,19 +16,20 @@ inline AttemptEnd EndOfKind(AttemptEnd::Kind kind) {
 }
 
 struct CallRow {
-  int64_t number = 0;         // a key gets a new, higher number with each new submit
-  int64_t stored_age_us = 0;  // when the key got the submit, by the store's AgeClock
+  int64_t number = 0;         // when a key gets a new submit, it also gets a new, higher number
+  int64_t stored_age_us = 0;  // the age of the store when the key got the submit, see AgeClock
   KeyedSubmit submit;
   // The number of attempts that have begun and have not ended as kNotSent, kRefused or kDone.
   int64_t open_attempts = 0;
-  // The combined end of the other attempts: kDone if one of them is, otherwise the last kRefused, otherwise kNotSent.
+  // The combined end of all other attempts: kDone if one of them ended as kDone, otherwise the last kRefused if there
+  // is one, otherwise kNotSent.
   AttemptEnd best_end = EndOfKind(AttemptEnd::Kind::kNotSent);
 };
 
-// Returns whether request, body and timestamp of two submits are equal.
+// Returns whether `a` and `b` have the same request, body and timestamp.
 bool IsSameSubmit(const KeyedSubmit& a, const KeyedSubmit& b);
 
-// Returns whether it is certain that no attempt has sent anything. If so, the key may get another body.
+// Returns whether it is certain that no attempt has sent anything. Only then may the key get another body.
 bool NothingWasSent(const CallRow& row);
 
 // Applies the end of an attempt to the row. Truncates each text to kMaxEndTextBytes, at the end of a UTF-8 character.
@@ -37,12 +38,13 @@ void EndAttempt(const AttemptEnd& end, CallRow* row);
 
 KeyRecord RecordOf(const CallRow& row);
 
-// Returns the record of a row that may be outdated, because a copy was restored or data was lost. An outdated kDone is
-// still true. Any other outcome becomes kUnknown, because a lost attempt may have led to an activity.
+// Returns the record of a row that is possibly outdated, because a copy was restored or data was lost. The outcome
+// kDone is true even in an outdated row. Any other outcome becomes kUnknown, because a lost attempt has possibly led to
+// an activity.
 KeyRecord RecordOfDistrusted(const CallRow& row);
 
-// Returns the record for a damaged row, whose body is unknown. It has the request of the submit `asked`, and the
-// outcome kUnknown, so that the gateway sends nothing.
+// Returns the record for a damaged row, whose body is unknown. The record has the request of the submit `asked`, and
+// the outcome kUnknown, so that the gateway sends nothing.
 KeyRecord RecordOfDamaged(const KeyedSubmit& asked);
 
 }  // namespace stampgate

@@ -19,7 +19,7 @@ namespace stampgate {
 struct KeyedSubmit {
   std::string caller;                           // the caller's name in the config
   std::string key;                              // 1 to 128 bytes
-  std::array<uint8_t, 32> request_sha256 = {};  // of the caller's request without its idempotency key
+  std::array<uint8_t, 32> request_sha256 = {};  // of the caller's request without the key
   std::array<uint8_t, 32> body_sha256 = {};     // of the request body for upstream
   uint64_t timestamp_ms = 0;                    // the timestamp in the body
   bool begins = true;                           // if false, Begin only looks up the key's record
@@ -29,8 +29,8 @@ struct KeyedSubmit {
 struct AttemptEnd {
   enum class Kind {
     kNotSent,  // no byte of the body can have reached upstream
-    kUnknown,  // upstream may have carried out the submit
-    kRefused,  // upstream's response states that it did not carry it out
+    kUnknown,  // it is possible that upstream has carried out the submit
+    kRefused,  // upstream has responded that it did not carry out the submit
     kDone,     // upstream's response has an activity
   };
 
@@ -47,8 +47,8 @@ struct KeyRecord {
   std::array<uint8_t, 32> request_sha256 = {};
   std::array<uint8_t, 32> body_sha256 = {};
   uint64_t timestamp_ms = 0;
-  // The combined outcome of all attempts. kDone if any attempt led to an activity. Otherwise kUnknown if any attempt is
-  // still open or ended as kUnknown. Otherwise the last refusal, if there is one. Otherwise kNotSent.
+  // The combined outcome of all attempts: kDone if any attempt led to an activity; otherwise kUnknown if any attempt is
+  // still open or ended as kUnknown; otherwise the last refusal, if there is one; otherwise kNotSent.
   AttemptEnd outcome;
 };
 
@@ -59,53 +59,55 @@ class CallStore {
 
   // The result of Begin.
   struct Begun {
-    // Set if the attempt has begun; the disk has it. End must be called for it.
+    // Set if the attempt has begun and is on the disk. In this case, End must be called for the attempt.
     std::optional<AttemptId> attempt;
     // The key's record. If this is set, Begin has changed nothing. Set if the key has a row and `begins` was false.
     // Also set if no attempt may begin, in three cases:
     //   - The key belongs to another request, or to the same request with another timestamp or body that may have been
     //     sent.
     //   - The key's row was already stored when the store was restored or lost data, and the retention time has not
-    //     passed since. The outcome is kDone if the row says so, and otherwise kUnknown, because an attempt may have
-    //     been lost.
+    //     passed since. The outcome is kDone if the row has the outcome kDone, and otherwise kUnknown, because an
+    //     attempt is possibly lost.
     //   - The key's row is damaged. The record then has the outcome kUnknown and the request_sha256 of the submit; its
     //     timestamp_ms and body_sha256 are zero.
-    // In the last two cases, a second Begin with the body and timestamp of the record also returns a record.
+    // In the last two cases, even a second Begin with the body and timestamp of this record begins no attempt, and
+    // returns a record.
     std::optional<KeyRecord> record;
-    // Used if neither `attempt` nor `record` is set. Positive if the store does not have the key, but may have had it
-    // before it was restored or lost data: the time after which the store accepts the key. Zero if the key is new and
-    // `begins` was false.
+    // Meaningful only if neither `attempt` nor `record` is set. Zero if the key is new and `begins` was false. Positive
+    // if the store does not have the key, but may have had the key before the store was restored or lost data. The
+    // value is then the time after which the store accepts the key.
     absl::Duration unknown_until = absl::ZeroDuration();
   };
 
   virtual ~CallStore() = default;
 
-  // Begins an attempt to carry out `submit` if its key is new, or if the key belongs to a submit with the same request,
-  // body and timestamp. Also begins an attempt if the key belongs to the same request with another body, and no attempt
-  // has sent that body. The key then gets the new body and timestamp.
+  // Begins an attempt to carry out `submit` if the key of `submit` is new, or if the key belongs to a submit with the
+  // same request, body and timestamp. If the key belongs to the same request with another body, and no attempt has sent
+  // that other body, Begin also begins an attempt. In this case, the key gets the body and timestamp of `submit`.
   //
   // Calls `done` once, on the store's thread. If the store refuses to queue the submit, Begin itself calls `done`.
   // `done` must not block. Errors: kResourceExhausted if the queue is full, the disk is full, or the maximum number of
   // keys is stored; kUnavailable if the store is closed or has failed.
   virtual void Begin(KeyedSubmit submit, absl::AnyInvocable<void(absl::StatusOr<Begun>)> done) = 0;
 
-  // Records how an attempt ended. Call it once for each attempt. Queues the end and returns before the disk has it. If
-  // the process dies before that, the attempt counts as kUnknown. Truncates each text to 256 bytes.
+  // Records how an attempt ended. Call End once for each attempt. Queues `end`, and returns before `end` is on the
+  // disk. If the process dies before `end` is on the disk, the attempt counts as kUnknown. Truncates each text to 256
+  // bytes.
   virtual void End(AttemptId attempt, AttemptEnd end) = 0;
 
-  // Returns the floor, in milliseconds since 1970: all timestamps that were used before this store was opened are below
-  // the floor. Returns 0 if opening created the store.
+  // Returns the floor, in milliseconds since 1970. All timestamps that were used before this store was opened are below
+  // the floor. Returns 0 if the store was created when it was opened.
   virtual uint64_t timestamp_floor_ms() const = 0;
 
-  // Raises the floor of the next store to at least `ms`, durably. After `done` was called with OK, the process may use
-  // timestamps below `ms`. Calls `done` as Begin does, with the errors of Begin.
+  // Durably raises to at least `ms` the floor that the store will have when it is opened again. After `done` was called
+  // with OK, the process may use timestamps below `ms`. Calls `done` as Begin does, with the errors of Begin.
   virtual void RaiseTimestamps(uint64_t ms, absl::AnyInvocable<void(absl::Status)> done) = 0;
 
   // Writes the queued steps, and blocks until they are written. Requires that no timestamp at or above
-  // `next_timestamp_ms` was used since this store was opened. If everything was written, the next store's floor is
-  // `next_timestamp_ms`, or timestamp_floor_ms() if that is higher, but never more than the last raised value. After
-  // Close, Begin and RaiseTimestamps return an error. The destructor also closes the store, and the next store's floor
-  // is then the last raised value.
+  // `next_timestamp_ms` was used since this store was opened. If all steps were written, the floor of the reopened
+  // store is the higher of `next_timestamp_ms` and timestamp_floor_ms(), but never more than the last raised value.
+  // After Close, Begin and RaiseTimestamps return an error. If Close was not called, the destructor closes the store,
+  // and the floor of the reopened store is the last raised value.
   virtual void Close(uint64_t next_timestamp_ms) = 0;
 };
 

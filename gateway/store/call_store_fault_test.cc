@@ -1,5 +1,5 @@
-// Tests the call store on disks that become full or fail: afterwards the store still knows each begun attempt, and no
-// key has begun with two bodies.
+// Tests the call store on disks that become full or fail. Afterwards, the store must still know each begun attempt, and
+// no key may have begun with two bodies.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -57,7 +57,8 @@ class Caller {
   bool failing() const { return failing_; }
   size_t begun() const { return begun_.size(); }
 
-  // Begins two submits with the same new key, one after the other. If the first begins, ends it as kNotSent.
+  // Begins two submits with the same new key, one after the other. If an attempt of the first submit begins, ends this
+  // attempt as kNotSent.
   std::vector<absl::Status> Send() {
     std::vector<absl::Status> answers;
     const std::string key = absl::StrCat("key-", ++sent_);
@@ -72,7 +73,7 @@ class Caller {
     return answers;
   }
 
-  // Expects that each key still belongs to the submit that began, and that no other submit begins with it.
+  // Expects that each key still belongs to the submit that began, and that no other submit can begin with the same key.
   void ExpectNothingLost() {
     for (const auto& [key, submit] : begun_) {
       // The first body (timestamp 1000) was not sent, so the second may have replaced it.
@@ -93,8 +94,8 @@ class Caller {
   std::unique_ptr<CallStore> store_;
 };
 
-// The disk becomes full at the nth write of a run, for each n. If n is odd, writes within the files' existing size
-// still succeed.
+// For each n, the disk becomes full at the nth write of a run. If n is odd, writes that do not make a file larger still
+// succeed.
 TEST(CallStoreOnAFullDiskTest, RefusesSubmitsForgetsNoneAndAcceptsThemAfterwards) {
   int refused = 0;
   int failures = 0;
@@ -150,7 +151,7 @@ TEST(CallStoreOnAFullDiskTest, TimestampsCannotBeRaisedUntilThereIsSpace) {
   EXPECT_EQ(caller.fatal(), 0);
 }
 
-// Lets the nth write or sync of a run fail, for each n. The next store then opens the content of the page cache.
+// For each n, makes the nth write or sync of a run fail. The next store opens the content of the page cache.
 void FailEach(int last, void (*fail)(TestDisk& disk, int n)) {
   int failed = 0;
   for (int n = 1; n <= last; ++n) {
@@ -199,7 +200,7 @@ TEST(CallStoreOnADiskThatFailsTest, AFailedSyncOfTimestampsReportsOneFatalError)
   EXPECT_EQ(caller.fatal(), 1);
 }
 
-// An earlier process may have left file content that is only in the page cache.
+// An earlier process can have left file content that is only in the page cache.
 TEST(CallStoreOnADiskThatFailsTest, SettlesEachFileBeforeReadingIt) {
   TestDisk disk;
   Caller caller(disk);

@@ -1,5 +1,5 @@
-// Tests the call store after power cuts and damage: the store still knows each begun attempt or reports a loss, and no
-// key begins with a second body.
+// Tests the call store after power cuts and damage. The store must still know each begun attempt or report a loss, and
+// no key may begin with a second body.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,8 +27,8 @@ constexpr char kPath[] = "/calls.db";
 constexpr uint64_t kNoTimestamp = ~uint64_t{0};
 const absl::Time kNow = absl::FromUnixSeconds(1'700'000'000);
 
-// A fact that the store must not forget: an attempt began or timestamps were raised, when the disk had done `step`
-// operations.
+// A fact that the store must not forget: an attempt began, or timestamps were raised. The fact became true when the
+// disk had done `step` operations.
 struct Promise {
   size_t step = 0;
   KeyedSubmit submit;  // without a key if timestamps were raised
@@ -86,7 +86,7 @@ class Workload {
 
   const TestDisk& disk() const { return disk_; }
   const std::vector<Promise>& promises() const { return promises_; }
-  // The disk's content if the process dies instead of closing the store.
+  // Returns the content that the disk had before the store was closed, as if the process had died.
   const DiskImage& image_before_close() const { return image_before_close_; }
 
  private:
@@ -139,8 +139,8 @@ struct Verdict {
   bool second_body = false;  // the worst fault
 };
 
-// Opens the store after a fault, and checks all of the last 12 `promises` and some earlier ones. `promises` are those
-// made before the fault.
+// Opens the store after a fault. Checks the last 12 of `promises`, which were made before the fault, and some earlier
+// ones.
 Verdict Judge(const Stores& stores, TestDisk& disk, const std::vector<Promise>& promises, std::mt19937_64& random) {
   Verdict verdict;
   DiskOfTest store_disk(disk);
@@ -157,7 +157,7 @@ Verdict Judge(const Stores& stores, TestDisk& disk, const std::vector<Promise>& 
   for (size_t i = promises.size(); i-- > 0;) {
     const bool recent = promises.size() - i < 12;
     if (promises[i].submit.key.empty() || (!recent && random() % 20 != 0)) continue;
-    // If a key got two bodies, the next promise tests both.
+    // If a key got two bodies, the next promise belongs to the same key, and its check covers both bodies.
     if (i + 1 < promises.size() && promises[i + 1].submit.key == promises[i].submit.key) continue;
     const KeyedSubmit& was = promises[i].submit;
     KeyedSubmit other = was;
@@ -215,8 +215,8 @@ struct Result {
   }
 };
 
-// Runs the workload once. Simulates a power cut at every `stride`th step, and opens the store after each. After every
-// fourth power cut, simulates another one while that store works.
+// Runs the workload once. Simulates a power cut at every `stride`th step, and opens the store after each power cut.
+// After every fourth power cut, simulates a second power cut while the opened store works.
 Result CutEverywhere(bool synchronous_full, size_t stride) {
   const Stores stores(synchronous_full);
   Workload workload(stores);
@@ -250,7 +250,7 @@ TEST(CallStorePowerCutTest, StoreForgetsNoBegunAttempt) {
 }
 
 // Negative control: without a sync at each commit, the test finds forgotten keys. The store detects the loss by its
-// mark, and begins no attempt for a key that it does not have.
+// mark. Therefore the store begins no attempt for a forgotten key.
 TEST(CallStorePowerCutTest, StoreForgetsAttemptsIfCommitsAreNotSynced) {
   const Result result = CutEverywhere(/*synchronous_full=*/false, /*stride=*/5);
   EXPECT_GT(result.forgotten, 10);
@@ -270,7 +270,7 @@ TEST(CallStorePowerCutTest, KeysBeginWithASecondBodyWithoutTheDatabaseAndItsMark
   EXPECT_TRUE(Judge(stores, disk, workload.promises(), random).second_body);
 }
 
-// Takes the files of a store whose process died, and opens many copies, each with one flipped bit.
+// Makes many copies of the files of a store whose process died, flips one bit in each copy, and opens each copy.
 Result FlipBits(const std::string& suffix, size_t stride) {
   const Stores stores(/*synchronous_full=*/true);
   Workload workload(stores);

@@ -85,7 +85,7 @@ class RandomRun {
     options.path = "/calls.db";
     options.disk = store_disk_.get();
     options.key_retention = kRetention;
-    options.end_delay = absl::Hours(1);  // so that ends are written only with the next attempt, as in the model
+    options.end_delay = absl::Hours(1);  // so that the store writes ends only with the next attempt, as in the model
     options.tidy_interval = absl::Hours(1);
     options.checkpoint_pages = 20;
     options.now = [this] { return now_; };
@@ -141,7 +141,7 @@ class RandomRun {
     const KeyedSubmit submit = MakeSubmit(key, request, body, 1000 + random_() % 8 / 7);
     WritePending();
     const absl::StatusOr<Begun> begun = BeginAndWait(*store_, submit);
-    TidyNow(*store_);  // so that later ends are written only with the next attempt
+    TidyNow(*store_);  // so that the store writes later ends only with the next attempt
     ASSERT_TRUE(begun.ok()) << begun.status();
     ASSERT_EQ(begun->unknown_until, absl::ZeroDuration());
     ModelKey* model = Known(key);

@@ -26,10 +26,10 @@ AttemptEnd Done(const std::string& activity_id);
 // Begins an attempt and waits for the result. Returns kDeadlineExceeded if there is no result within a minute.
 absl::StatusOr<CallStore::Begun> BeginAndWait(CallStore& store, const KeyedSubmit& submit);
 
-// Calls RaiseTimestamps and waits for the result in the same way.
+// Calls RaiseTimestamps and waits for the result. Returns kDeadlineExceeded if there is no result within a minute.
 absl::Status RaiseAndWait(CallStore& store, uint64_t ms);
 
-// Wraps a TestDisk and records for which files Settle was called. One thread at a time.
+// Wraps a TestDisk and records for which files Settle was called. Only one thread may use this object at a time.
 class DiskOfTest final : public Disk {
  public:
   explicit DiskOfTest(TestDisk& disk) : disk_(disk) {}

@@ -13,13 +13,15 @@
 namespace stampgate {
 namespace {
 
-// How many expired rows one transaction removes. A limit, so that submits do not wait long for it.
+// The maximum number of expired rows that one transaction removes, so that submits do not wait long for the
+// transaction.
 constexpr int kTrimRows = 500;
 
-// Each commit stores the age. If the current age exceeds the stored age by this much, Tidy makes a commit for it.
+// Each commit stores the current age. If the current age exceeds the stored age by this much, Tidy makes a commit that
+// stores the age.
 constexpr absl::Duration kAgeAhead = absl::Minutes(10);
 
-// More bytes than a MarkFile has.
+// A limit that is larger than every MarkFile.
 constexpr size_t kMarkFileBytes = 8192;
 
 // Returns whether any store has ever written to the mark file.
@@ -114,7 +116,7 @@ absl::Status CallWriter::Start(absl::Time now) {
   if (!loss_.ok()) return Distrust(now);
   record_.clock.Advance(now);
   if (!is_new_) return absl::OkStatus();
-  // Writes both places, which reserves their disk space.
+  // Writes the mark to both of its places in the file, which reserves their disk space.
   for (int place = 0; place < 2; ++place) {
     if (absl::Status status = mark_->Replace(MarkOf(record_)); !status.ok()) return status;
   }
@@ -254,7 +256,8 @@ absl::Status CallWriter::Store(const std::vector<const CallStep*>& steps, absl::
   return MarkCommit(answers);
 }
 
-// After a failed transaction: answers the submits that needed no change, and returns the error `why` for the others.
+// After a failed transaction, sets `answers`: the results of the submits that need no change of the file, and the error
+// `why` for all other steps.
 void CallWriter::AnswerUnchanged(const std::vector<const CallStep*>& steps, const absl::Status& why,
                                  std::vector<Answer>* answers) {
   for (size_t i = 0; i < steps.size(); ++i) {
@@ -266,8 +269,8 @@ void CallWriter::AnswerUnchanged(const std::vector<const CallStep*>& steps, cons
   }
 }
 
-// Writes the mark if attempts have begun, so that a later Open detects a file without them. If the disk is full,
-// replaces these attempts by the error.
+// If `answers` has begun attempts, writes the mark, so that a later Open detects a file that lacks these attempts. If
+// the disk is full, replaces the answers of these attempts by the error.
 absl::Status CallWriter::MarkCommit(std::vector<Answer>* answers) {
   const auto has_begun = [](const Answer& answer) { return answer.ok() && answer->attempt.has_value(); };
   if (std::none_of(answers->begin(), answers->end(), has_begun)) return absl::OkStatus();
@@ -305,7 +308,7 @@ absl::Status CallWriter::CommitRecord(const StoreRecord& next) {
 }
 
 // Reserves space in the database file for every page of this transaction. So a checkpoint can copy all pages even if
-// the disk is full, and later transactions can then overwrite the write-ahead log from its beginning.
+// the disk is full. After this checkpoint, later transactions can overwrite the write-ahead log from its beginning.
 absl::Status CallWriter::Reserve() {
   SqliteReset reset(page_count_);
   const absl::StatusOr<bool> row = page_count_.Step();
@@ -319,7 +322,8 @@ absl::Status CallWriter::Reserve() {
   return absl::OkStatus();
 }
 
-// Rolls back a failed transaction, and verifies that the file is unchanged. Returns `why` if so.
+// Rolls back a transaction that failed with the error `why`, and verifies that the file is unchanged. Returns `why` if
+// the file is unchanged.
 absl::Status CallWriter::Abandon(absl::Status why) {
   if (!CanGoOn(why)) return why;
   reserved_bytes_ = 0;  // because a checkpoint frees unused reserved space

@@ -28,13 +28,13 @@ struct EndedAttempt {
   AttemptEnd end;
 };
 
-// One step of a transaction: a submit begins or an attempt ends. In the answer to a KeyedSubmit, Begun::attempt is the
-// number of the key's row.
+// One step of a transaction: a submit begins or an attempt ends. In the answer to a KeyedSubmit, Begun::attempt
+// contains the number of the key's row.
 using CallStep = std::variant<KeyedSubmit, EndedAttempt>;
 
-// Changes the file in one transaction at a time, on the calling thread. One thread at a time. Errors of functions that
-// change the file:
-//   kResourceExhausted, kAborted  nothing was changed, and a retry may succeed: the disk is full, or another
+// Changes the file in one transaction at a time, on the calling thread. Only one thread may use this object at a time.
+// Errors of the functions that change the file:
+//   kResourceExhausted, kAborted  nothing was changed, and a retry can succeed: the disk is full, or another
 //                                 program holds a lock on the file
 //   any other                     the store cannot continue: do not use this object again
 class CallWriter {
@@ -56,36 +56,40 @@ class CallWriter {
   // OpenCallFile and MarkFile::Open.
   static absl::StatusOr<std::unique_ptr<CallWriter>> Open(const Options& options, absl::Time now);
 
-  // Returns whether the store is new: this Open created it, or an earlier Open did that no Start followed.
+  // Returns whether the store is new: this Open created the store, or an earlier Open created it and Start has never
+  // succeeded since.
   bool is_new() const { return is_new_; }
   // Returns kDataLoss, with a message that describes the loss, if the file lacks data that its mark proves. Otherwise
   // returns OK.
   const absl::Status& loss() const { return loss_; }
 
   // Completes the opening. Call it once, after all other files of the store were created. If loss() is an error, does
-  // the same as Distrust. After Start, the next Open does not report a new store.
+  // the same as Distrust. After Start has succeeded, is_new() is false for each later Open.
   absl::Status Start(absl::Time now);
 
-  // Records durably that the file may lack attempts. Until the retention time has passed, the store then returns
-  // records of stored keys but begins no attempt for them, and refuses other keys.
+  // Records durably that the file possibly lacks attempts. For the retention time after this call, the store begins no
+  // attempt for the keys that it has, but returns their records, and it refuses all other keys.
   absl::Status Distrust(absl::Time now);
 
   // Applies the steps in order, in one transaction. Sets one entry of `answers` for each step; ignore the entries for
-  // ends. If this returns OK, begun attempts and ends are on the disk. After kResourceExhausted or kAborted, the ends
-  // must be stored again, and `answers` has records for the submits that needed no change, and errors for the others.
+  // ends. If this returns OK, begun attempts and ends are on the disk. After kResourceExhausted or kAborted, the caller
+  // must store the ends again. In this case, `answers` has the results of the submits that need no change of the file,
+  // and errors for the other submits.
   absl::Status Store(const std::vector<const CallStep*>& steps, absl::Time now, std::vector<Answer>* answers);
 
-  // Deletes a limited number of expired keys. If the stored age is too old, stores the current one. Returns whether
-  // more expired keys may be left.
+  // Deletes a limited number of expired keys. If the age in the file is too far behind the current age, stores the
+  // current age. Returns false if no expired key is left that Tidy can delete.
   absl::StatusOr<bool> Tidy(absl::Time now);
 
-  // Copies committed pages from the write-ahead log into the database file, if the log has at least `checkpoint_pages`.
+  // If the write-ahead log has at least `checkpoint_pages` pages, copies committed pages from it into the database
+  // file.
   absl::Status Checkpoint();
 
-  // Copies all committed pages. If that succeeds, the destructor leaves no write-ahead log.
+  // Copies all committed pages from the write-ahead log into the database file. If the copy succeeds, the destructor
+  // leaves no write-ahead log.
   absl::Status CheckpointAll();
 
-  // Returns the state row of the file, but with the current clock.
+  // Returns the state row of the file, but with the current clock instead of the stored clock.
   const StoreRecord& record() const { return record_; }
 
  private:
@@ -131,8 +135,8 @@ class CallWriter {
   int64_t written_age_us_ = 0;  // the age in the file's state row
   int64_t page_bytes_ = 0;
   int64_t reserved_bytes_ = 0;  // the size that is reserved for the database file
-  // Row numbers of attempts that the file has, but that Store did not return because the disk had no space for the
-  // mark.
+  // Row numbers of attempts that are in the file although Store returned an error for them, because the disk had no
+  // space for the mark.
   std::vector<int64_t> not_given_;
 
   CallTable calls_;

@@ -101,7 +101,7 @@ TEST_F(CallWriterTest, AppliesTheStepsOfAGroupInOrder) {
   EXPECT_EQ(second[3]->record->timestamp_ms, 4000u);
 }
 
-// A group of steps that change nothing writes nothing to the disk.
+// If no step of a group changes anything, Store writes nothing to the disk.
 TEST_F(CallWriterTest, WritesNothingIfItReturnsOnlyARecord) {
   Store({MakeSubmit("a", 1, 1)}, kStart);
   const size_t steps = disk_.steps();
@@ -109,12 +109,12 @@ TEST_F(CallWriterTest, WritesNothingIfItReturnsOnlyARecord) {
   EXPECT_EQ(disk_.steps(), steps);
 }
 
-// The disk has space for the commit but not for the mark. Store returns an error instead of the attempt, so the body
-// was not sent.
+// The disk has space for the commit but not for the mark. Store returns an error instead of the attempt, so the gateway
+// does not send the body.
 TEST_F(CallWriterTest, AnAttemptThatWasNotReturnedCountsAsNotSent) {
   Store({MakeSubmit("a", 1, 1, 1000)}, kStart);
   bool seen = false;
-  // Tries each n until only the last write fails, which is that of the mark.
+  // Tries each n until only the last write fails. The last write is the write of the mark.
   for (int n = 1; n < 30 && !seen; ++n) {
     const CallStep step = MakeSubmit(absl::StrCat("key-", n), 1, 1, 1000);
     std::vector<CallWriter::Answer> answers;

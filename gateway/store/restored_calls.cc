@@ -15,7 +15,7 @@
 namespace stampgate {
 namespace {
 
-// Removes a damaged mark file, which holds no information and would prevent the store from opening.
+// If the mark file is damaged, removes it: a damaged mark file has no information and prevents the store from opening.
 absl::Status RemoveIfDamaged(const std::string& mark_path) {
   const absl::StatusOr<MarkFile> mark = MarkFile::Open(mark_path, {}, Disk::System());
   if (!absl::IsDataLoss(mark.status())) return mark.status();
@@ -24,7 +24,8 @@ absl::Status RemoveIfDamaged(const std::string& mark_path) {
 }
 
 absl::Status Mark(const std::string& path, absl::Time now) {
-  // Checks the file first, because ClaimCallFile creates a lock file, and the file itself if it does not exist.
+  // Checks the file first, because ClaimCallFile creates a lock file, and also creates the file at `path` if it does
+  // not exist.
   if (absl::Status status = CheckCallFileHeader(path); !status.ok()) return status;
   const absl::StatusOr<ExclusiveFile> file = ClaimCallFile(path);
   if (!file.ok()) return file.status();

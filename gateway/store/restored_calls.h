@@ -9,10 +9,10 @@
 
 namespace stampgate {
 
-// Call this after a copy was restored at `path`, because the copy lacks everything that was stored after it was made.
-// Until the retention time has passed, the store then refuses keys that it does not have, and begins no attempt for
-// keys that it has. Timestamps continue above all earlier ones. Also repairs a store that does not open because one of
-// its marks is damaged.
+// Call this function after a copy of the store was restored at `path`, because the copy lacks everything that was
+// stored after the copy was made. For the retention time after this call, the store refuses keys that it does not have,
+// and begins no attempt for keys that it has. New timestamps are above all earlier timestamps. This function also
+// repairs a store that cannot be opened because one of its marks is damaged.
 //
 // If this returns OK, the change is on the disk. Errors: kNotFound if there is no file at `path`, and those of
 // OpenSqliteCallStore, such as kFailedPrecondition while a process has the store open.

@@ -122,7 +122,7 @@ TEST_F(RestoredCallsTest, TimestampsContinueAtTheMarkIfItIsHigherThanTheClock) {
   EXPECT_EQ(Open()->timestamp_floor_ms(), Ms(kStart + absl::Hours(1)));
 }
 
-// The copy has no marks, or unreadable ones.
+// The copy has no marks, or its marks are unreadable.
 TEST_F(RestoredCallsTest, IgnoresMissingAndDamagedMarks) {
   Open();
   for (const bool stays : {false, true}) {
@@ -153,7 +153,7 @@ TEST_F(RestoredCallsTest, DoesNotChangeAFileThatIsNoCallStore) {
   std::ofstream(path_) << "not a database, and longer than the head of one would be ................................";
   const absl::Status other = MarkCallsAsRestored(path_, now_);
   EXPECT_TRUE(absl::IsFailedPrecondition(other)) << other;
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 1);  // and no lock file
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 1);  // no lock file exists
 }
 
 }  // namespace

@@ -84,7 +84,7 @@ class SqliteCallStore final : public CallStore {
       if (found == attempts_.end()) return;
       const int64_t number = found->second;
       attempts_.erase(found);
-      // The file already has the attempt as kUnknown, since Begin.
+      // Since Begin, an attempt without an end counts as kUnknown, so there is nothing to write.
       if (end.kind == AttemptEnd::Kind::kUnknown || closed_ || !failure_.empty()) return;
       if (ends_ == 0) ends_due_ = After(options_.end_delay);
       ++ends_;
@@ -222,7 +222,7 @@ class SqliteCallStore final : public CallStore {
     std::vector<CallWriter::Answer> answers;
     const absl::Status status = writer_->Store(steps, options_.now(), &answers);
     state_.failing = !status.ok();
-    // Must happen before any callback, so that the store accepts no submit after a callback got the error.
+    // SetFailure must run before any callback, so that the store accepts no submit after a callback got the error.
     SetFailure(status);
     if (!status.ok() && CanGoOn(status)) PutBackEnds(group);
     for (size_t i = 0; i < group->size(); ++i) {
@@ -279,13 +279,14 @@ class SqliteCallStore final : public CallStore {
     tidied_.notify_all();
   }
 
-  // Ends the work of the store's thread. Call it after all queued steps have their results.
+  // Writes the last data of the store. The store's thread calls Finish when all queued steps have their results.
   absl::Status Finish() {
     if (absl::Status status = writer_->CheckpointAll(); !status.ok()) return status;
     uint64_t next_ms;
     {
       std::lock_guard lock(mutex_);
-      // Earlier runs may have used timestamps just below this store's floor, so the next floor is never lower.
+      // Earlier processes have possibly used timestamps just below this store's floor, so the floor of the reopened
+      // store is never lower.
       next_ms = std::max(next_timestamp_ms_, timestamp_floor_ms_);
       if (ends_given_up_) return absl::OkStatus();
     }
@@ -341,8 +342,8 @@ class SqliteCallStore final : public CallStore {
   std::condition_variable wake_;    // wakes the store's thread
   std::condition_variable tidied_;  // wakes TidyNow
   std::deque<WaitingStep> queue_;
-  size_t begins_ = 0;  // in the queue
-  size_t ends_ = 0;    // in the queue; at most one for each begun attempt
+  size_t begins_ = 0;  // number of submits in the queue
+  size_t ends_ = 0;    // number of ends in the queue; at most one for each begun attempt
   MonotonicTime ends_due_;
   std::vector<WaitingRaise> raises_;
   std::unordered_map<AttemptId, int64_t> attempts_;  // attempts that have not ended, with the numbers of their rows
@@ -379,7 +380,7 @@ absl::StatusOr<std::unique_ptr<CallStore>> Open(SqliteCallStoreOptions options) 
   const TimestampMark::Past past = !loss.ok()            ? TimestampMark::Past::kUnknown
                                    : (*writer)->is_new() ? TimestampMark::Past::kNone
                                                          : TimestampMark::Past::kMarked;
-  // Opened before Start: if this fails, the next start must detect the loss again.
+  // The timestamps are opened before Start: if they cannot be opened, the next start must detect the loss again.
   absl::StatusOr<TimestampMark> timestamps = TimestampMark::Open(absl::StrCat(options.path, kTimestampMarkSuffix),
                                                                  (*writer)->record().id, *options.disk, past, now);
   if (!timestamps.ok()) return timestamps.status();

@@ -3,7 +3,8 @@
 // Uses a write-ahead log with synchronous=FULL. One thread writes, and each commit includes the steps that arrived
 // during the previous commit. Two mark files lie beside the database: `<path>-mark` lets a start detect that the
 // database has lost commits, and `<path>-timestamps` holds the bound of the timestamps. All files (also -wal, -shm,
-// .lock) have mode 0600. Every row has a checksum, which each read verifies. A key uses about 500 bytes.
+// .lock) have mode 0600. Every row has a checksum, which is verified whenever the row is read. A key uses about 500
+// bytes of disk.
 #ifndef STAMPGATE_GATEWAY_STORE_SQLITE_CALL_STORE_H_
 #define STAMPGATE_GATEWAY_STORE_SQLITE_CALL_STORE_H_
 
@@ -30,39 +31,41 @@ struct CallStoreState {
 struct SqliteCallStoreOptions {
   std::string path;
   Disk* disk = &Disk::System();  // must outlive the store
-  // The retention time: how long a key is kept after it got its submit. Measured with an AgeClock, which does not
-  // follow jumps of the system's clock.
+  // The retention time: how long a key is kept after it got its submit. The store measures this time with an AgeClock,
+  // which does not follow jumps of the system's clock.
   absl::Duration key_retention = absl::Hours(24);
   int64_t max_keys = 10'000'000;
   std::function<absl::Time()> now;
-  // The maximum number of queued submits and raises of timestamps; the store refuses more.
+  // The maximum number of queued submits and queued raises of timestamps together. The store refuses further submits
+  // and raises.
   size_t max_waiting = 16384;
   // How long the end of an attempt may wait to be written in one commit with the next attempt.
   absl::Duration end_delay = absl::Milliseconds(10);
   // How often expired keys are deleted when no submits arrive.
   absl::Duration tidy_interval = absl::Minutes(1);
-  // Called by OpenSqliteCallStore if the file has lost data. Until key_retention has passed, the store then refuses
-  // keys that it does not have, and begins no attempt for keys that it has.
+  // OpenSqliteCallStore calls this function if the file has lost data. For `key_retention` after such a loss is
+  // detected, the store refuses keys that it does not have, and begins no attempt for keys that it has.
   std::function<void(const absl::Status&)> on_loss;
-  // Called once, from the store's thread, when the store cannot continue because of an I/O error or damage. A failed
-  // sync is never retried, because the system may have dropped the pages that it could not write. The process should
-  // end.
+  // The store's thread calls this function once, when the store cannot continue because of an I/O error or damage. The
+  // process should then end. The store never retries a failed sync, because the system has possibly dropped the pages
+  // that it could not write.
   std::function<void(const absl::Status&)> on_fatal;
-  // Called on the store's thread, when the thread starts and after each change of the state. Must not block.
+  // The store's thread calls this function when the thread starts and after each change of the state. The function must
+  // not block.
   std::function<void(const CallStoreState&)> observe;
-  // A checkpoint runs when the write-ahead log holds this many pages.
+  // A checkpoint runs when the write-ahead log has at least this many pages.
   int checkpoint_pages = 1000;
-  // Only tests set this to false, to prove that power cuts then lose data.
+  // Only tests set this to false. They prove that power cuts lose data without synchronous=FULL.
   bool synchronous_full = true;
 };
 
-// Opens or creates the store. Errors: kFailedPrecondition if another process has it open, if the file belongs to
-// another program or a newer version, or if its folder does not exist; kUnavailable if it cannot be opened or written;
-// kDataLoss if it is damaged.
+// Opens or creates the store. Errors: kFailedPrecondition if another process has the store open, if the file belongs to
+// another program or a newer version, or if the folder of the file does not exist; kUnavailable if the store cannot be
+// opened or written; kDataLoss if the store is damaged.
 absl::StatusOr<std::unique_ptr<CallStore>> OpenSqliteCallStore(SqliteCallStoreOptions options);
 
-// For tests: deletes all expired keys. Returns when that is done or the store has failed. Requires a `store` from
-// OpenSqliteCallStore.
+// For tests: deletes all expired keys. Returns when all expired keys are deleted, or when the store has failed.
+// Requires a `store` from OpenSqliteCallStore.
 void TidyNow(CallStore& store);
 
 }  // namespace stampgate

@@ -41,8 +41,8 @@ void WriteFile(const std::string& path, const std::string& content) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << content;
 }
 
-// Tests with a store in a temporary folder. The test moves the clock. The store writes ends together with the next
-// attempt.
+// The fixture opens a store in a temporary folder. The test advances the clock. The store writes ends only together
+// with the next attempt.
 class SqliteCallStoreTest : public testing::Test {
  protected:
   SqliteCallStoreTest() {
@@ -101,7 +101,7 @@ class SqliteCallStoreTest : public testing::Test {
 
   void AttemptAndEnd(const KeyedSubmit& submit, AttemptEnd end) { store_->End(Attempt(submit), std::move(end)); }
 
-  // Calls Begin and returns the record that it gives. Expects that no attempt begins.
+  // Calls Begin and returns the key's record. Expects that no attempt begins.
   KeyRecord Record(const KeyedSubmit& submit) {
     const Begun begun = Begin(submit);
     EXPECT_FALSE(begun.attempt.has_value());
@@ -109,7 +109,7 @@ class SqliteCallStoreTest : public testing::Test {
     return begun.record.value_or(KeyRecord());
   }
 
-  // Returns the record of a key, by a submit with another request.
+  // Returns the record of a key. Begins a submit with another request, so that no attempt begins.
   KeyRecord Ask(const std::string& key) { return Record(MakeSubmit(key, 99, 99, 99)); }
   Kind OutcomeOf(const std::string& key) { return Ask(key).outcome.kind; }
 
@@ -223,7 +223,7 @@ TEST_F(SqliteCallStoreTest, AKeyAcceptsAnotherBodyIfNoAttemptWasSent) {
   EXPECT_EQ(keys_, 1);
 }
 
-// A second end of the same attempt is ignored, although the key has another body by then.
+// The store ignores a second end of the same attempt. At the time of this second end, the key already has another body.
 TEST_F(SqliteCallStoreTest, AnAttemptCanEndOnlyOnce) {
   Open();
   const CallStore::AttemptId first = Attempt(MakeSubmit("a", 1, 2, 1000));
@@ -301,7 +301,7 @@ TEST_F(SqliteCallStoreTest, AJumpOfTheClockForgetsNoKey) {
   now_us_ = absl::ToUnixMicros(kStart - absl::Hours(24 * 365));
   TidyNow(*store_);
   EXPECT_EQ(OutcomeOf("a"), Kind::kDone);
-  // The two jumps together aged the key by one hour at most.
+  // The two jumps of the clock together have aged the key by at most one hour.
   Pass(absl::Hours(23));
   EXPECT_EQ(OutcomeOf("a"), Kind::kDone);
   Pass(absl::Hours(1) + absl::Seconds(1));
@@ -357,7 +357,7 @@ TEST_F(SqliteCallStoreTest, ObserversGetTheNumberOfKeys) {
 TEST_F(SqliteCallStoreTest, RefusesSubmitsWhenTheQueueIsFull) {
   options_.max_waiting = 3;
   Open();
-  // The store's thread is blocked in the first callback.
+  // The first callback blocks the store's thread.
   std::promise<void> held;
   std::promise<void> go_on;
   store_->Begin(MakeSubmit("first", 1, 2), [&](const auto&) {
@@ -437,7 +437,7 @@ TEST_F(SqliteCallStoreTest, FloorOfTimestampsIsTheLastRaiseOrTheValueAtClose) {
   store_->Close(6000);
   Open();
   EXPECT_EQ(store_->timestamp_floor_ms(), 6000u);
-  // This run used no timestamps, but earlier runs may have used all below the floor.
+  // This process used no timestamps, but earlier processes may have used all timestamps below the floor.
   store_->Close(1);
   Open();
   EXPECT_EQ(store_->timestamp_floor_ms(), 6000u);
@@ -585,7 +585,7 @@ TEST_F(SqliteCallStoreTest, BeginsNoAttemptForADamagedRowAndItsOutcomeIsUnknown)
     EXPECT_EQ(keys_, 1);
     store_ = nullptr;
     WriteFile(options_.path, whole);
-    // Discards the commits since the copy was made, such as those that stored the age.
+    // Discards the commits that were made after the copy, such as those that stored the age.
     std::filesystem::remove(options_.path + "-wal");
   }
 }

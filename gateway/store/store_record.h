@@ -23,12 +23,12 @@ struct StoreRecord {
   int64_t keys = 0;                        // number of stored keys
   int64_t last_number = 0;                 // the highest row number so far
   AgeClock clock;
-  // When the store was restored or a loss was detected, by `clock`; negative if never.
+  // The age of `clock` when the store was restored or a loss was detected; negative if neither has ever happened.
   int64_t distrusted_age_us = -1;
-  int64_t distrusted_through = 0;  // `last_number` at that time
+  int64_t distrusted_through = 0;  // `last_number` when `distrusted_age_us` was set
 };
 
-// Returns the record of a new store. `distrusted` means that the path had an earlier store, which is lost.
+// Returns the record of a new store. If `distrusted` is true, an earlier store existed at the same path and was lost.
 StoreRecord MakeStoreRecord(absl::Time now, bool distrusted);
 
 // SQL that creates the empty table.

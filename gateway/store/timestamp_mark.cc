@@ -15,7 +15,7 @@ absl::StatusOr<TimestampMark> TimestampMark::Open(const std::string& path, const
   }
   TimestampMark mark(*std::move(file));
   if (marked && ms == mark.ms()) return mark;
-  // Writes both places, which reserves their disk space.
+  // Writes the mark to both of its places in the file, which reserves their disk space.
   for (int place = 0; place < 2; ++place) {
     if (absl::Status status = mark.Set(ms); !status.ok()) return status;
   }

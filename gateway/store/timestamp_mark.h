@@ -14,18 +14,19 @@
 
 namespace stampgate {
 
-// Writes overwrite the file in place, so that they succeed on a full disk. One thread at a time.
+// Overwrites the file in place, so that a write succeeds even if the disk is full. Only one thread may use this object
+// at a time.
 class TimestampMark {
  public:
   // What is known about the timestamps that were used before Open.
   enum class Past {
-    kNone,     // if the file has no mark, no timestamp was used
-    kMarked,   // if the file has a mark, all used timestamps are below it
-    kUnknown,  // the file may be outdated, so used timestamps may be above its mark
+    kNone,     // no timestamp was used unless the file has a mark
+    kMarked,   // the file should have a mark; if it has one, all used timestamps are below the mark
+    kUnknown,  // the file is possibly outdated, so used timestamps can be above its mark
   };
 
-  // Opens or creates the file for the store of this id. Raises the mark to at least `now` + kUncertain if `past` is
-  // kUnknown, or if it is kMarked and the file has no mark. Errors: those of MarkFile.
+  // Opens or creates the file for the store whose id is `store`. Raises the bound to at least `now` + kUncertain if
+  // `past` is kUnknown, or if `past` is kMarked and the file has no mark. Errors: those of MarkFile.
   static absl::StatusOr<TimestampMark> Open(const std::string& path, const MarkFile::LogId& store, Disk& disk,
                                             Past past, absl::Time now);
   static constexpr absl::Duration kUncertain = absl::Seconds(31);

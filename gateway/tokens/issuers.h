@@ -16,21 +16,21 @@ namespace stampgate {
 // An issuer that the config lists, with its keys.
 struct TokenIssuerRule {
   std::string name;
-  std::string issuer;  // the claim "iss" of its tokens; different for each issuer
+  std::string issuer;  // the claim "iss" of this issuer's tokens; different for each issuer
   std::vector<std::string> audiences;
   std::shared_ptr<TokenKeys> keys;
 };
 
-// Verifies a token with the keys of the issuer that the token itself names.
+// Verifies each token with the keys of the issuer that the token names in its claim "iss".
 class TokenIssuers : public TokenVerifier {
  public:
-  // Any thread may call `now`, even after this object is destroyed.
+  // Requires that any thread can call `now`, even after this object is destroyed.
   TokenIssuers(std::vector<TokenIssuerRule> rules, std::function<absl::Time()> now);
 
   void Verify(absl::string_view token, absl::AnyInvocable<void(absl::StatusOr<VerifiedToken>)> done) override;
 
  private:
-  // The calls that wait for keys also own the rules.
+  // Each call of Verify that waits for keys also owns the rules.
   const std::shared_ptr<const std::vector<TokenIssuerRule>> rules_;
   const std::function<absl::Time()> now_;
 };

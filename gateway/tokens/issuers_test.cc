@@ -25,8 +25,8 @@ using OnAnswer = absl::AnyInvocable<void(absl::StatusOr<KeySetAnswer>)>;
 constexpr char kNoKeys[] = "UNAVAILABLE: the keys of the token's issuer are not available";
 constexpr char kUnknownKey[] = "UNAUTHENTICATED: the token's key is not known";
 
-// Tests with two issuers, one thread and a clock. The issuer "file" has its keys from the start. The keys of the issuer
-// "net" are fetched; the test answers for its server.
+// The fixture has two issuers, one thread and a clock. The issuer "file" has its keys from the start. The keys of the
+// issuer "net" are fetched, and the test plays the server that returns them.
 class TokenIssuersTest : public testing::Test {
  protected:
   TokenIssuersTest() {
@@ -68,8 +68,8 @@ class TokenIssuersTest : public testing::Test {
     return key.Token(absl::StrCat(R"({"alg":"ES256","kid":")", key_id, R"("})"), Claims("https://net"));
   }
 
-  // Returns the outcome: "net/someone" for example, or the error, or "" as long as there is no outcome. The string
-  // changes when there is an outcome, and lives as long as the test.
+  // Verifies `token`. Returns a string with the outcome: the verified identity, such as "net/someone", or the error.
+  // The string is empty until the verification has ended. The reference stays valid until the test ends.
   const std::string& Verify(absl::string_view token) {
     std::string& outcome = outcomes_.emplace_back();
     issuers_->Verify(token, [&outcome](const absl::StatusOr<VerifiedToken>& verified) {
@@ -143,7 +143,8 @@ TEST_F(TokenIssuersTest, RefusesATokenThatTheIssuerHasNotSigned) {
   EXPECT_EQ(Verify(with_signature(rsa, Rsa().Sign(text(ec)))), kWrong) << "the header is signed too";
 }
 
-// Everybody knows the public key. A verifier that used it as the secret of an HMAC would accept tokens of everybody.
+// Everybody knows the public key. If a verifier used the public key as the secret of an HMAC, it would accept tokens
+// that anybody has created.
 TEST_F(TokenIssuersTest, NeverUsesAPublicKeyAsAnHmacSecret) {
   for (const TestTokenKey* key : {&Rsa(), &Ec()}) {
     for (const std::string& secret : {key->Pem(), key->Jwk(), key->n(), key->x()}) {

@@ -35,8 +35,8 @@ absl::Status ReadObject(std::string& text, JsonValue::OnMember on_member) {
   return status.ok() || absl::IsUnauthenticated(status) ? status : NoToken();
 }
 
-// Returns whether a header with this member is refused. Each such member makes a verifier use keys or rules that are
-// not in its config.
+// Returns whether a header with a member of this name is refused. Each refused member would make a verifier use keys or
+// rules that are not in the verifier's config.
 bool IsRefusedMember(absl::string_view name) {
   constexpr absl::string_view kRefused[] = {"jku", "x5u", "jwk", "x5c", "crit", "b64", "zip"};
   return absl::c_linear_search(kRefused, name);
@@ -65,7 +65,8 @@ absl::Status ReadHeader(std::string header, SignedToken& token) {
   return has_algorithm ? absl::OkStatus() : Refuse("the token's algorithm is not allowed");
 }
 
-// Parses a NumericDate: seconds since 1970, which may have a fraction, up to the year 9999.
+// Parses a NumericDate: a number of seconds since 1970, with or without a fraction. Returns nothing for a date before
+// 1970 or after the year 9999.
 std::optional<absl::Time> TimeOf(const JsonValue& value) {
   constexpr double kLast = 253402300799;
   double seconds = 0;

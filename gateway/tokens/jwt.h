@@ -1,9 +1,9 @@
 // Parses JSON Web Tokens (RFC 7519, compact form) strictly. Does not check signatures.
 //
-// The gateway uses its own JSON reader and OpenSSL's signatures instead of a library for tokens. Of the libraries in
-// Debian 12, libjwt and cpp-jwt do not support key sets. Tests showed that cjose accepts keys with duplicate members,
-// RSA keys of any size, and padded or non-canonical base64url. So cjose and another program could read the same token
-// differently.
+// The gateway uses its own JSON reader and OpenSSL's signature functions instead of a library for tokens. Of the
+// libraries in Debian 12, libjwt and cpp-jwt do not support key sets. Tests showed that cjose accepts keys with
+// duplicate members, RSA keys of any size, and padded or non-canonical base64url. So cjose and another program could
+// read the same token differently.
 #ifndef STAMPGATE_GATEWAY_TOKENS_JWT_H_
 #define STAMPGATE_GATEWAY_TOKENS_JWT_H_
 
@@ -41,12 +41,12 @@ struct SignedToken {
   std::string payload;      // bytes
 };
 
-// Parses a token. Refuses a token whose header contains a key or the address of a key, or requires an extension.
-// Errors of this function, ReadTokenClaims and CheckTokenClaims: kUnauthenticated; the message names the broken rule
-// and quotes no part of the token.
+// Parses a token. Refuses a token if the header contains a key or the address of a key, or requires an extension.
+// ReadSignedToken, ReadTokenClaims and CheckTokenClaims have one error: kUnauthenticated. Its message names the broken
+// rule and quotes no part of the token.
 absl::StatusOr<SignedToken> ReadSignedToken(absl::string_view token);
 
-// The registered claims, which the gateway checks. Other claims must be valid JSON; the gateway ignores them.
+// The registered claims, which the gateway checks. The gateway ignores all other claims, which must be valid JSON.
 struct TokenClaims {
   std::string issuer;                    // "iss"
   std::string subject;                   // "sub", 1 to kMaxSubjectBytes

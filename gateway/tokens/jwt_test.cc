@@ -54,7 +54,7 @@ TEST(SignedTokenTest, IsSplitIntoItsParts) {
   EXPECT_EQ(read->payload, kGoodClaims);
 }
 
-// RFC 7515, appendix A.3.
+// The token of RFC 7515, appendix A.3, is parsed.
 TEST(SignedTokenTest, TheExampleOfTheStandardIsParsed) {
   const absl::StatusOr<SignedToken> read = ReadSignedToken(
       "eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0"
@@ -141,7 +141,7 @@ TEST(SignedTokenTest, MustNotContainAKeyOrRequireAnExtension) {
           << name << value;
     }
   }
-  // A name with an escape counts as the same name.
+  // A member name that is written with an escape is the same name.
   EXPECT_EQ(Refusal(TokenOf(R"({"alg":"RS256","j\u006bu":"x"})")), "the token's header has a member that is refused");
   EXPECT_EQ(Refusal(TokenOf(R"({"alg":"RS256","x5t":"abc","cty":"x","other":{"jku":[1]}})")), "");
 }

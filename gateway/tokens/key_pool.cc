@@ -65,7 +65,7 @@ absl::StatusOr<std::shared_ptr<TokenKeys>> TokenKeyPool::Get(const config::v1::T
 void TokenKeyPool::Tidy() {
   for (auto it = sources_.begin(); it != sources_.end();) {
     Source& source = it->second;
-    // If only the pool holds the keys, no other thread can begin to use them now.
+    // If only the pool refers to the keys, no other thread can begin to use the keys now.
     if (source.keys.use_count() == 1) {
       source.Close();
       it = sources_.erase(it);

@@ -16,7 +16,8 @@ namespace stampgate {
 
 // Creates, keeps and releases the keys of issuers. Only one thread may use the pool at a time, but any thread may use
 // the keys that it returns. Nobody may use these keys after the pool is destroyed. The pool owns the HTTP clients that
-// fetch keys: a client must not be destroyed on its own thread, but the last user of the keys may run on that thread.
+// fetch keys, and the keys do not: an HTTP client must not be destroyed on its own thread, but the last user of the
+// keys may run on that thread.
 class TokenKeyPool {
  public:
   TokenKeyPool() = default;
@@ -25,13 +26,13 @@ class TokenKeyPool {
   TokenKeyPool(const TokenKeyPool&) = delete;
   TokenKeyPool& operator=(const TokenKeyPool&) = delete;
 
-  // Returns the keys that are fetched from `issuer.jwks_url()`. If the pool has keys for the same name, URL and
-  // `ca_file`, returns these. Does not start a fetch. Errors: kInvalidArgument if the URL is malformed; those of
+  // Returns the keys that are fetched from `issuer.jwks_url()`. If the pool already has keys for the same name, URL and
+  // `ca_file`, returns these keys. Does not start a fetch. Errors: kInvalidArgument if the URL is malformed; those of
   // UpstreamClient::Create.
   absl::StatusOr<std::shared_ptr<TokenKeys>> Get(const config::v1::TokenIssuer& issuer);
 
-  // Releases the keys that only the pool holds. Fetches keys again whose time has passed, so that tokens need not wait
-  // for the fetch.
+  // Releases the keys that nobody except the pool uses. Fetches expired keys again, so that the next token does not
+  // wait for the fetch.
   void Tidy();
 
  private:

@@ -188,8 +188,8 @@ TEST(TokenKeyPoolTest, MayBeDestroyedDuringAFetch) {
   EXPECT_TRUE(absl::IsUnavailable(outcome.Wait()));
 }
 
-// A call can wait for keys while the config is reloaded. When the call ends on the thread that fetches, it releases the
-// issuers of the previous config there.
+// A call can wait for keys while the config is reloaded. If the call ends on the thread that fetches keys, this thread
+// releases the issuers of the previous config.
 TEST(TokenKeyPoolTest, TheLastUserOfKeysMayEndOnTheThreadThatFetches) {
   ScriptedServer server(ScriptedServer::Always(JsonResponse(Jwks())));
   for (int round = 0; round < 20; ++round) {

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kMinRsaBits = 2048;
 constexpr int kMaxRsaBits = 8192;
-constexpr int kMaxExponentBits = 64;  // with a larger exponent, a verification is slow; no issuer needs one
+constexpr int kMaxExponentBits = 64;  // a larger exponent makes verification slow, and no issuer needs one
 constexpr size_t kP256Bytes = 32;
 
 using EcdsaSigPtr = std::unique_ptr<ECDSA_SIG, OpensslDeleter<ECDSA_SIG_free>>;

@@ -20,8 +20,8 @@ namespace stampgate {
 // A public key, which belongs to one algorithm. Cheap to copy. Thread-safe.
 class TokenKey {
  public:
-  // Create a key from the numbers of a JSON Web Key, in base64url. Errors: kInvalidArgument, which names the broken
-  // rule.
+  // Rsa and P256 create a key from the numbers of a JSON Web Key, in base64url. Errors: kInvalidArgument; the message
+  // names the broken rule.
   static absl::StatusOr<TokenKey> Rsa(absl::string_view n, absl::string_view e);
   static absl::StatusOr<TokenKey> P256(absl::string_view x, absl::string_view y);
 
@@ -31,7 +31,7 @@ class TokenKey {
   // RFC 7518 defines.
   bool Verifies(absl::string_view text, absl::string_view signature) const;
 
-  // Returns whether the algorithms and the numbers of the keys are equal.
+  // Returns whether both keys have the same algorithm and the same numbers.
   bool operator==(const TokenKey& other) const;
 
  private:
@@ -55,11 +55,13 @@ class TokenKeySet {
   // or has no key that can be used.
   static absl::StatusOr<TokenKeySet> Parse(std::string json);
 
-  // Returns the key with the id `key_id`, if it belongs to `algorithm`. Without `key_id`, returns the key that belongs
-  // to `algorithm`, if there is exactly one. Otherwise returns null.
+  // If `key_id` is set, returns the key with this id, or null if the set has no such key or the key does not belong to
+  // `algorithm`. If `key_id` is not set, returns the only key that belongs to `algorithm`, or null unless the set has
+  // exactly one such key.
   const TokenKey* Find(TokenAlgorithm algorithm, const std::optional<std::string>& key_id) const;
 
-  // Returns, for each key that was left out, its index in the set and the reason. Contains no value of the key.
+  // Returns a text for each key that was left out, with the index of the key in the set and the reason. The text
+  // contains no value of the key.
   const std::vector<std::string>& refused() const { return set_.refused; }
 
  private:

@@ -32,7 +32,8 @@ const TestTokenKey& OtherEcKey() {
   return key;
 }
 
-// Parses a set with this key and a good one. Returns the reason why this key is left out, or "" if it is accepted.
+// Parses a set of two keys: `jwk` and a valid key. Returns the reason why `jwk` is left out, or "" if `jwk` is
+// accepted.
 std::string Refusal(const std::string& jwk) {
   const absl::StatusOr<TokenKeySet> set = TokenKeySet::Parse(JwksOf({jwk, EcKey().Jwk(R"("kid":"good")")}));
   EXPECT_TRUE(set.ok()) << set.status() << jwk;
@@ -156,7 +157,7 @@ TEST(TokenKeySetTest, FindsKeysByIdAndAlgorithm) {
   EXPECT_EQ(set->Find(TokenAlgorithm::kRs256, "e.1/+="), nullptr);
   EXPECT_EQ(set->Find(TokenAlgorithm::kRs256, "R"), nullptr);
   EXPECT_EQ(set->Find(TokenAlgorithm::kRs256, ""), nullptr);
-  // Each of the keys is the only one of its algorithm.
+  // Each of the two keys is the only key of its algorithm.
   EXPECT_EQ(set->Find(TokenAlgorithm::kRs256, std::nullopt), rsa);
   EXPECT_EQ(set->Find(TokenAlgorithm::kEs256, std::nullopt), ec);
 }
@@ -224,7 +225,7 @@ std::string RsaJwk(const std::string& n, const std::string& e = "AQAB") {
   return absl::StrCat(R"({"kty":"RSA","n":")", n, R"(","e":")", e, R"("})");
 }
 
-// Returns an odd number of `bits` bits.
+// Returns an odd number that has exactly `bits` bits, in base64url.
 std::string Modulus(size_t bits) {
   std::string bytes((bits + 7) / 8, '\xff');
   if (bits % 8 != 0) bytes[0] = static_cast<char>((1 << (bits % 8)) - 1);

@@ -1,4 +1,4 @@
-// The URL of a key set, split for the HTTP client.
+// The URL of a key set, split into the parts that the HTTP client needs.
 #ifndef STAMPGATE_GATEWAY_TOKENS_KEY_SET_URL_H_
 #define STAMPGATE_GATEWAY_TOKENS_KEY_SET_URL_H_
 

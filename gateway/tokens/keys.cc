@@ -45,8 +45,8 @@ void FetchedTokenKeys::Find(TokenAlgorithm algorithm, const std::optional<std::s
              absl::StatusOr<TokenKey> key = absl::UnavailableError("the keys of the token's issuer are not available");
              if (view.set != nullptr) {
                absl::StatusOr<TokenKey> known = KeyOf(*view.set, algorithm, key_id);
-               // If the last fetch failed, the set may be out of date: it can show that a key exists, but not that a
-               // key does not exist.
+               // If the last fetch failed, the set may be outdated: a key that is in the set exists, but a key that is
+               // missing from the set may exist too.
                if (known.ok() || !view.is_failing) key = std::move(known);
              }
              done(std::move(key));

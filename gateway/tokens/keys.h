@@ -21,16 +21,17 @@ class TokenKeys {
 
   virtual ~TokenKeys() = default;
 
-  // Calls `done` once with the key that TokenKeySet::Find returns: before Find returns, or on another thread if the
-  // keys must be fetched first. Errors: kUnauthenticated if the issuer has no such key; kUnavailable if the issuer's
-  // keys are not available.
+  // Calls `done` once, with the key that TokenKeySet::Find returns. If the keys must be fetched first, another thread
+  // calls `done`. Otherwise Find calls `done` before it returns. Errors: kUnauthenticated if the issuer has no such
+  // key; kUnavailable if the issuer's keys are not available.
   virtual void Find(TokenAlgorithm algorithm, const std::optional<std::string>& key_id, OnKey done) = 0;
 };
 
-// Returns the keys of `set`, which never change.
+// Returns an object that finds keys in `set`, which never changes.
 std::shared_ptr<TokenKeys> MakeFixedTokenKeys(TokenKeySet set);
 
-// Keys that are fetched from the issuer's server, which may change them. CachedKeySet defines the limits.
+// Keys that are fetched from the issuer's server. The issuer can change the keys. CachedKeySet defines the limits of
+// fetches.
 class FetchedTokenKeys : public TokenKeys {
  public:
   using Options = CachedKeySet<TokenKeySet>::Options;

@@ -30,8 +30,8 @@ std::string BytesOf(const BIGNUM* number, int size) {
   return bytes;
 }
 
-// Returns the number of this name in a key, as `size` bytes in base64url. If `size` is 0, the number has as many bytes
-// as it needs.
+// Returns the number with this name in `key`, in base64url. The number is encoded in `size` bytes, or in as few bytes
+// as possible if `size` is 0.
 std::string Number(EVP_PKEY* key, const char* name, int size = 0) {
   BIGNUM* number = nullptr;
   if (EVP_PKEY_get_bn_param(key, name, &number) != 1) return "";

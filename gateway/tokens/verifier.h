@@ -23,9 +23,10 @@ class TokenVerifier {
  public:
   virtual ~TokenVerifier() = default;
 
-  // Checks the form, algorithm, signature, issuer, audience and times of a token. Calls `done` once: before Verify
-  // returns, or on another thread if the issuer's keys must be fetched first. Errors: kUnauthenticated, which names the
-  // broken rule and quotes no part of the token; kUnavailable if the issuer's keys are not available.
+  // Checks the form, algorithm, signature, issuer, audience and times of a token. Calls `done` once. If the issuer's
+  // keys must be fetched first, another thread calls `done`. Otherwise Verify calls `done` before it returns. Errors:
+  // kUnauthenticated, with a message that names the broken rule and quotes no part of the token; kUnavailable if the
+  // issuer's keys are not available.
   virtual void Verify(absl::string_view token, absl::AnyInvocable<void(absl::StatusOr<VerifiedToken>)> done) = 0;
 };
 
