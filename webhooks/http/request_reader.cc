@@ -43,7 +43,8 @@ std::string TextOf(boost::beast::string_view text) { return std::string(text.dat
 
 RequestReader::RequestReader(size_t max_body_bytes) : max_body_bytes_(max_body_bytes) {
   parser_.header_limit(kMaxHeadBytes);
-  // ParseHead sets the limit of the body. Until then Beast must not refuse a head because of its Content-Length.
+  // ParseHead sets the limit of the body. Before ParseHead runs, Beast must not refuse a head because of its
+  // Content-Length.
   parser_.body_limit(std::numeric_limits<uint64_t>::max());
 }
 

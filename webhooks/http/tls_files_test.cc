@@ -263,8 +263,8 @@ TEST_F(TlsFilesTest, ErrorsNeverContainTheContentOfAFile) {
   EXPECT_THAT(std::string(Check().message()), Not(HasSubstr(line)));
 }
 
-// Replaces the folder many times as Kubernetes does, while the files are read. The files of each snapshot come from one
-// folder.
+// Replaces the folder many times as Kubernetes does, while the files are read. All files of a snapshot must come from
+// the same folder.
 TEST_F(TlsFilesTest, ASnapshotNeverHasFilesFromTwoFolders) {
   const TestAuthority authorities[] = {TestAuthority("0"), TestAuthority("1")};
   const TestIdentity identities[] = {authorities[0].IssueServer(), authorities[1].IssueServer()};
