@@ -11,8 +11,8 @@
 
 namespace stampgate {
 
-// The reasons, in the order in which the verifier checks them. A name that upstream's public helper also uses has the
-// same meaning there.
+// The reasons, in the order in which the verifier checks them. If upstream's public helper also uses a name, the name
+// has the same meaning in that helper.
 enum class RejectionReason {
   kMissingHeader,                    // one of the six signed headers is absent or empty
   kDuplicateHeader,                  // one of the six signed headers occurs more than once
