@@ -1,4 +1,4 @@
-// Holds a value that one thread can replace while other threads use the former one.
+// Holds a value that one thread can replace while other threads use the former value.
 #ifndef STAMPGATE_WEBHOOKS_THREADS_CURRENT_H_
 #define STAMPGATE_WEBHOOKS_THREADS_CURRENT_H_
 
