@@ -10,7 +10,8 @@
 namespace stampgate {
 namespace {
 
-// The distance of the two places. They are in different blocks, so that a write to one place cannot damage the other.
+// The distance between the two places. The places are in different blocks, so that a write to one place cannot damage
+// the other.
 constexpr size_t kPlaceBytes = 4096;
 constexpr int kPlaces = 2;
 

@@ -88,8 +88,8 @@ TEST_F(MarkFileTest, IgnoresTheMarkOfAnotherLog) {
   EXPECT_EQ(Open().mark(), MarkOf(1));
 }
 
-// Simulates that the last write stopped at each byte, or wrote one wrong byte. Each time, the next Open returns the
-// previous mark.
+// For each byte that the last write changes, simulates that the write stopped before this byte, and that the write
+// stored a wrong byte there. Each time, the next Open must return the previous mark.
 TEST_F(MarkFileTest, ATornWriteLeavesThePreviousMark) {
   MarkFile file = Open();
   EXPECT_TRUE(file.Replace(MarkOf(1)).ok());

@@ -73,7 +73,7 @@ class SqliteStatement {
 
   // Steps to the next row. Returns whether there is one. After an error or the last row, call Reset.
   absl::StatusOr<bool> Step();
-  // Steps until there are no more rows. Only the last step commits a change, also if the statement returns rows.
+  // Steps until there are no more rows. Only the last step commits a change, even if the statement returns rows.
   absl::Status Finish();
   // Calls Finish and then Reset.
   absl::Status Run();
