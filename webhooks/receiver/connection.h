@@ -25,8 +25,8 @@
 
 namespace stampgate {
 
-// A connection of the receiver. The operation for which it waits keeps it alive: a read or write, a timer, or the
-// Answer. All functions except Start, Close, CloseIfIdle and Reply run on the socket's strand.
+// A connection of the receiver. Its pending operation, which is a read, a write, a timer or the Answer, keeps the
+// connection alive. All functions except Start, Close, CloseIfIdle and Reply run on the socket's strand.
 class HttpConnection : public ConnectedPeer, public std::enable_shared_from_this<HttpConnection> {
  public:
   HttpConnection(ReceiverState& state, PeerStream::Socket socket);

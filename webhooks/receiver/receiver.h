@@ -1,8 +1,8 @@
 // The HTTP server that receives webhook deliveries.
 //
 // The receiver accepts POST requests over HTTP/1.1 to the configured paths, and passes on each body unchanged. It
-// refuses requests with ambiguous framing, and limits the size of a request, its time and the number of connections. It
-// does not interpret deliveries.
+// refuses requests with ambiguous framing, and limits the size and the duration of a request and the number of
+// connections. It does not interpret deliveries.
 #ifndef STAMPGATE_WEBHOOKS_RECEIVER_RECEIVER_H_
 #define STAMPGATE_WEBHOOKS_RECEIVER_RECEIVER_H_
 

@@ -280,7 +280,7 @@ class FramingTest : public testing::Test {
     return std::exchange(bodies_, {});
   }
 
-  // Returns and clears the reported refusals as statuses, such as "404." for one refusal.
+  // Returns the reported refusals as statuses, such as "404." for one refusal, and clears them.
   std::string TakeRefusals() {
     std::lock_guard lock(mutex_);
     std::string statuses;
