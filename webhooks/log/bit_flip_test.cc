@@ -154,8 +154,8 @@ TEST(BitFlipTest, DamageOfTheDatabaseIsNotReportedWithoutTheCheckAtOpen) {
   EXPECT_GT(Flip(kPath, {.check_at_open = false}).silent, 5);
 }
 
-// If one place of the mark file is damaged, the mark in the other place counts, which may be older. The log must not
-// report a loss.
+// If one place of the mark file is damaged, the log uses the mark in the other place, which can be older. The log must
+// not report a loss.
 TEST(BitFlipTest, DamageOfTheMarkIsNotReportedAsALoss) {
   const Count count = Flip(absl::StrCat(kPath, "-mark"), {});
   EXPECT_EQ(count.silent, 0);

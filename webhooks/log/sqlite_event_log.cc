@@ -23,7 +23,8 @@
 namespace stampgate {
 namespace {
 
-// Limits of one transaction, so that the first of many queued events does not wait for all others.
+// Limits of one transaction. Without these limits, the first of many queued events would wait until all others are
+// stored.
 constexpr size_t kBatchEvents = 256;
 constexpr size_t kBatchBytes = 8 << 20;
 
@@ -188,11 +189,11 @@ class SqliteEventLog final : public EventLog {
     const absl::Status status = writer_->Store(events, options_.now(), &outcomes);
     const bool can_go_on = CanGoOn(status);
     if (!can_go_on) {
-      // Must happen before any callback, so that the log accepts no event after a callback got the error.
+      // Sets `failure_` before any callback runs, so that the log accepts no event after a callback got the error.
       std::lock_guard lock(mutex_);
       failure_ = std::string(CannotStore(status).message());
     }
-    // Must happen before the acknowledgements, so that an acknowledged event is already readable.
+    // Reports the growth before the acknowledgements, as SetOnGrowth requires.
     if (can_go_on) ReportGrowth();
     size_t bytes = 0;
     for (size_t i = 0; i < batch->size(); ++i) {
@@ -222,7 +223,7 @@ class SqliteEventLog final : public EventLog {
     absl::StatusOr<bool> trimmed = writer_->Trim(options_.now());
     ReportGrowth();  // Trim may have written a mark for which there was no space before
     *more = trimmed.ok() && *trimmed;
-    // If the disk is full, the next event or the next interval retries.
+    // If the disk is full or locked, the log tries again when an event arrives or after `retention_interval`.
     if (absl::IsResourceExhausted(trimmed.status()) || absl::IsAborted(trimmed.status())) return absl::OkStatus();
     if (!trimmed.ok()) return trimmed.status();
     return *more ? writer_->Checkpoint() : absl::OkStatus();
@@ -254,7 +255,7 @@ class SqliteEventLog final : public EventLog {
   std::unique_ptr<LogWriter> writer_;  // used only by the event log's thread
   // When the thread began its current use of the disk; kNoWrite if it does not use the disk.
   std::atomic<Clock::duration> write_began_ = kNoWrite;
-  std::function<void(Position)> on_growth_;  // used only by the event log's thread, once it has an event
+  std::function<void(Position)> on_growth_;  // after the first Append, used only by the event log's thread
 
   // Not absl::Mutex: ThreadSanitizer cannot instrument Debian's build of Abseil.
   std::mutex mutex_;
