@@ -41,9 +41,9 @@ class MarkFile {
   // Returns the mark on the disk, or nothing if the disk has no mark of this log.
   const std::optional<HighWaterMark>& mark() const { return mark_; }
 
-  // Replaces the mark. If this returns OK, the disk has the new mark. Errors: kResourceExhausted if the disk has no
-  // space; the previous mark remains, and a retry may succeed. kUnavailable for other failures; write nothing more,
-  // because the system may have dropped pages that it could not write.
+  // Replaces the mark. If this returns OK, the disk has the new mark. Returns kResourceExhausted if the disk has no
+  // space. In this case the previous mark remains, and a retry can succeed. Returns kUnavailable for other failures. In
+  // this case write nothing more, because the system might have dropped pages that it could not write.
   absl::Status Replace(const HighWaterMark& mark);
 
  private:

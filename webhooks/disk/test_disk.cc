@@ -64,7 +64,7 @@ struct TestDisk::Node {
   const File* pending = nullptr;
   const File* exclusive = nullptr;
 
-  // The shared memory of the write-ahead log's index. It is deleted when its last user closes it.
+  // The shared memory of the write-ahead log's index. The shared memory is deleted when its last user closes it.
   int shm_users = 0;
   std::vector<std::unique_ptr<char[]>> regions;
   int shm_shared[kShmLocks] = {};

@@ -65,7 +65,7 @@ class TestDisk : public Disk {
   // Returns the content of the files in the cache, as processes read it.
   DiskImage image() const;
 
-  // Returns all changes since the disk was created. Call it when no connection uses the disk.
+  // Returns all changes since the disk was created. Call this function when no connection uses the disk.
   const std::vector<DiskChange>& history() const { return history_; }
   size_t steps() const;
 
@@ -87,8 +87,8 @@ class TestDisk : public Disk {
   // write-back fails like a sync of FailSync. The file's next sync returns the error.
   void FailWriteBack(int n, uint64_t seed);
 
-  // Simulates that the process is killed after `operations` more operations that change the disk: all later ones fail
-  // and change nothing. Restart ends this state, and cancels all planned failures.
+  // Simulates that the process is killed after `operations` more operations that change the disk: all later operations
+  // fail and change nothing. Restart ends this state, and cancels all planned failures.
   void StopAfter(int operations);
   void Restart();
   bool stopped() const;

@@ -50,9 +50,9 @@ class RequestReader {
   // after kMore.
   State ReadHead(absl::string_view& bytes);
 
-  // Reads the body. Call it after ReadHead has returned kDone. Removes the bytes that it has parsed from the front of
-  // `bytes`. After kMore, call ReadBody again with the remaining bytes, followed by newly received bytes. Refuses
-  // malformed trailer fields and ignores other trailer fields. Returns kTooLarge before the body exceeds
+  // Reads the body. Call ReadBody after ReadHead has returned kDone. Removes the bytes that it has parsed from the
+  // front of `bytes`. After kMore, call ReadBody again with the remaining bytes, followed by newly received bytes.
+  // Refuses malformed trailer fields and ignores other trailer fields. Returns kTooLarge before the body exceeds
   // `max_body_bytes`.
   State ReadBody(absl::string_view& bytes);
 

@@ -186,7 +186,7 @@ TEST_F(TlsFilesTest, RefusesAFileThatEndsWithinACertificate) {
 }
 
 TEST_F(TlsFilesTest, RefusesAKeyWithAPassphrase) {
-  // The same key, encrypted in the form that `openssl pkey -aes128` writes.
+  // Encrypts the same key, in the form that `openssl pkey -aes128` writes.
   Serve(identity_, authority_.certificate());
   BIO* in = BIO_new_mem_buf(identity_.key.data(), static_cast<int>(identity_.key.size()));
   EVP_PKEY* key = PEM_read_bio_PrivateKey(in, nullptr, nullptr, nullptr);

@@ -49,14 +49,14 @@ class CachedKeySet {
     // Parses the body of a response. Called on the thread of the fetch.
     std::function<absl::StatusOr<Set>(std::string json)> parse;
     // Receives the outcome of every fetch that ends before Close: OK and the set, or the error and null. Called on the
-    // thread of the fetch. May be empty.
+    // thread of the fetch. This function is optional.
     std::function<void(const absl::Status& status, const Set* set)> observe;
   };
 
   // The current set.
   struct View {
     std::shared_ptr<const Set> set;  // null if there is no usable set
-    // Whether the last fetch failed. If so, the server may have a key that the set lacks.
+    // Whether the last fetch failed. After a failed fetch, the server can have a key that the set lacks.
     bool is_failing = false;
   };
 
@@ -217,7 +217,7 @@ class CachedKeySet {
     std::vector<OnView> waiting_;
   };
 
-  // Shared with a fetch in progress, which may end after this object was destroyed.
+  // A fetch in progress also refers to the state, because the fetch can end after this object was destroyed.
   const std::shared_ptr<State> state_;
 };
 

@@ -30,7 +30,7 @@ class KeySetCache {
     absl::Duration min_refetch_interval = kMinKeySetInterval;
     std::function<absl::Time()> now;  // must not call this object
     // Receives the outcome of every fetch: OK and the key set, or the error and null. Called on the thread of the
-    // fetch. May be empty.
+    // fetch. This function is optional.
     std::function<void(const absl::Status& status, const KeySet* keys)> observe;
   };
 

@@ -1,5 +1,5 @@
 // Tests the event log on a disk that returns flipped bits. The log must still have every acknowledged event or report
-// the positions of the lost ones, and must use no position twice.
+// the positions of the lost events, and must use no position twice.
 #include <gtest/gtest.h>
 
 #include <algorithm>

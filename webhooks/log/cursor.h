@@ -23,10 +23,11 @@ std::string EncodeCursor(const LogIdentity& log, const EventPlace& place);
 struct Cursor {
   Position position = 0;
   // The first half of the event's digest. Not set in a cursor that was made without a known digest. Not set in a cursor
-  // of version 1 either; clients can still have such cursors.
+  // of version 1 either; subscribers can still have such cursors.
   std::optional<std::array<uint8_t, 16>> digest;
 
-  // Returns whether `there` can be the digest of the event for which the cursor was made.
+  // Returns whether `there` can be the digest of the event for which the cursor was made. If the cursor has no digest,
+  // returns true.
   bool Fits(const ChainDigest& there) const;
 };
 

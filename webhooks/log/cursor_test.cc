@@ -41,7 +41,7 @@ TEST(CursorTest, ACursorHasTheDocumentedForm) {
   EXPECT_FALSE(cursor.Fits(At(259).digest));
 }
 
-// Clients may still have cursors of version 1.
+// Subscribers can still have cursors of version 1.
 TEST(CursorTest, ACursorOfVersion1IsAcceptedAndFitsEveryEvent) {
   const Cursor cursor = DecodeCursor(LogNumber(16), "AQjvFf7xyz-zVHKEio9-Rk0AAAAAAAABAkew3K1lO3LCVxA2HDOHJFQ").value();
   EXPECT_EQ(cursor.position, 258);

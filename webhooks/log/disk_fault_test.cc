@@ -101,7 +101,7 @@ class Sender {
     std::set<std::string> found;
     for (const LoggedEvent& event : *events) EXPECT_TRUE(found.insert(event.event.event_id).second);
     EXPECT_EQ(static_cast<Position>(found.size()), extent->latest - extent->earliest + 1);
-    // No more acknowledged events are missing than retention has deleted.
+    // The number of missing acknowledged events must not exceed the number of events that retention has deleted.
     Position missing = 0;
     for (const std::string& id : stored()) missing += found.contains(id) ? 0 : 1;
     EXPECT_LE(missing, extent->earliest - 1);

@@ -112,11 +112,11 @@ class EventReader {
 
   // Returns events after the position `after` that pass `filter`, in order. Errors: kOutOfRange if retention has
   // deleted some events after `after`; kDataLoss if the next events are damaged, are lost, or differ from the events
-  // that were stored. After kDataLoss, Lost() returns the range of these events. If readable events precede lost ones,
-  // Read first returns the readable events without an error.
+  // that were stored. After kDataLoss, Lost() returns the range of these events. If readable events precede lost or
+  // damaged events, Read first returns the readable events without an error.
   virtual absl::StatusOr<Batch> Read(Position after, const EventFilter& filter, const Limits& limits) = 0;
 
-  // Returns the range of events for which a function last returned kDataLoss. To continue, read after `last`.
+  // Returns the range of events that caused the latest kDataLoss. To continue, read after the range's `last`.
   virtual LostEvents Lost() const = 0;
 
   // Returns the digest of the event at `position`. Also accepts the position before the earliest event. Returns zeros
@@ -164,7 +164,7 @@ class EventLog {
   virtual absl::Duration WriteUnderWay() const = 0;
 
   // Writes the queued events and completes the files, so that the next start has nothing to repair. Later appends fail,
-  // but readers may still read. Blocks until the disk has completed these writes, perhaps forever. Can be called more
+  // but readers can still read. Blocks until the disk has completed these writes, perhaps forever. Can be called more
   // than once.
   virtual void Close() = 0;
 };

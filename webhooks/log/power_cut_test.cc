@@ -241,7 +241,7 @@ Result CutEverywhere(bool synchronous_full, size_t stride) {
     const std::vector<Promise>& promises = workload.promises();
     while (next_promise < promises.size() && promises[next_promise].step <= step) kept = promises[next_promise++];
     cut.MoveTo(step);
-    // The workload may already have appended the next batch, which has a time one second later.
+    // The workload might already have begun the next batch, whose time is one second later.
     const absl::Time now = kept.now + absl::Seconds(1);
     const std::string problem =
         inspector.ProblemWith(cut.Cut(random), kept.latest, now, ++result.cuts % 4 == 0 ? &random : nullptr);

@@ -117,7 +117,7 @@ class SqliteEventLog final : public EventLog {
   // Queues `waiting`. After an error, `waiting` is unchanged.
   absl::Status Enqueue(WaitingEvent& waiting) {
     bool first = false;
-    // Without this check, the sender would occupy a connection and wait for an acknowledgement that may never arrive.
+    // Without this check, the sender would occupy a connection and wait for an acknowledgement, perhaps forever.
     if (WriteUnderWay() > kWriteHangsAfter) return absl::UnavailableError("the event log's disk does not answer");
     {
       std::lock_guard lock(mutex_);
@@ -221,7 +221,7 @@ class SqliteEventLog final : public EventLog {
 
   absl::Status Trim(bool* more) {
     absl::StatusOr<bool> trimmed = writer_->Trim(options_.now());
-    ReportGrowth();  // Trim may have written a mark for which there was no space before
+    ReportGrowth();  // Trim writes the mark of an earlier commit if the disk had no space for it
     *more = trimmed.ok() && *trimmed;
     // If the disk is full or locked, the log tries again when an event arrives or after `retention_interval`.
     if (absl::IsResourceExhausted(trimmed.status()) || absl::IsAborted(trimmed.status())) return absl::OkStatus();
@@ -312,7 +312,7 @@ absl::StatusOr<std::unique_ptr<EventLog>> OpenSqliteEventLog(SqliteEventLogOptio
   absl::StatusOr<std::unique_ptr<EventLog>> log = Open(std::move(options));
   if (log.ok()) return log;
   absl::StatusCode code = log.status().code();
-  // A missing table (kInternal) means that the log is damaged. Other failures may be temporary.
+  // A missing table (kInternal) means that the log is damaged. Other failures can be temporary.
   if (code == absl::StatusCode::kInternal) code = absl::StatusCode::kDataLoss;
   if (code != absl::StatusCode::kFailedPrecondition && code != absl::StatusCode::kDataLoss) {
     code = absl::StatusCode::kUnavailable;

@@ -44,8 +44,8 @@ struct SqliteEventLogOptions {
   // The clock of EventLog::WriteUnderWay.
   std::function<std::chrono::steady_clock::time_point()> steady_now = std::chrono::steady_clock::now;
   // Called once, on the log's thread, when the log cannot continue because of an I/O error or damage. A failed sync is
-  // never retried, because the system may have dropped the pages that it could not write. After this call, the process
-  // should exit.
+  // never retried, because the system might have dropped the pages that it could not write. After this call, the
+  // process should exit.
   std::function<void(const absl::Status&)> on_fatal;
   // A checkpoint runs when the write-ahead log holds this many pages.
   int checkpoint_pages = 2000;

@@ -626,7 +626,7 @@ TEST_F(SqliteEventLogTest, RetentionDeletesTheOldestEventsOfATooLargeFile) {
     EXPECT_LE(extent.latest - extent.earliest + 1, 50);
   }
   Store(IdOf(1), body, AppendOutcome::kDuplicate);
-  // New events use the space of deleted ones.
+  // New events use the space of deleted events.
   CloseAll();
   EXPECT_LT(std::filesystem::file_size(options_.path), 3 << 20);
 }
@@ -944,7 +944,7 @@ TEST_F(SqliteEventLogTest, DetectsRowsOfAnotherLog) {
 }
 
 // Zeroes a page, changes a byte or truncates the file, at many places. The log must refuse to open, or return correct
-// events and report the damaged ones.
+// events and report the damaged events.
 TEST_F(SqliteEventLogTest, ReturnsNoWrongEventAfterAnyDamage) {
   Open();
   StoreNumbers(1, 30, std::string(700, 'x'));
@@ -1045,7 +1045,7 @@ class LogHoleTest : public SqliteEventLogTest {
     options_.on_mark_missing = [this] { reports_.push_back("no mark"); };
   }
 
-  // Stores five events and then restores the file that had only the first two.
+  // Stores five events, and then replaces the log's file by an older copy that has only the first two events.
   void LoseThree() {
     Open();
     StoreNumbers(1, 2);
@@ -1477,7 +1477,7 @@ TEST_F(SqliteEventLogTest, OnlyTheOwnerCanReadAndWriteTheFiles) {
   for (const char* suffix : {"", "-wal", "-shm", ".lock"}) {
     EXPECT_EQ(ModeOf(options_.path + suffix), 0600) << suffix;
   }
-  // Kubernetes may set such modes when it mounts a volume.
+  // Kubernetes can set such modes when it mounts a volume.
   for (const char* suffix : {"", ".lock"}) chmod((options_.path + suffix).c_str(), 0666);
   CloseAll();
   WriteFile(options_.path + "-shm", "");

@@ -156,7 +156,7 @@ class Process {
   }
 
  private:
-  // Returns the number of the next event: a new event, or an earlier event, which may already have been acknowledged.
+  // Returns the number of the next event: a new event, or an earlier event, which perhaps was already acknowledged.
   int Next() {
     if (sent_ == 0 || random_() % 3 != 0) return ++sent_;
     return 1 + static_cast<int>(random_() % static_cast<uint64_t>(sent_));
@@ -214,7 +214,7 @@ class Process {
   std::unique_ptr<EventReader> reader_;
   Position shown_ = 0;
   bool failed_ = false;
-  // Recursive, because a callback may run inside of Append, on the thread that already holds the mutex.
+  // Recursive, because a callback can run inside of Append, on the thread that already holds the mutex.
   std::recursive_mutex turn_;
   std::mutex mutex_;
   std::condition_variable ended_;
@@ -254,7 +254,7 @@ std::string ProblemOf(uint64_t seed, const Variant& variant) {
       if (process.Start()) {
         if (fault <= 2 && !planned_before_start) PlanFault(*disk, random);
         // In the third round, only a few groups precede the power cut, so that no checkpoint overwrites pages that the
-        // disk may have lost.
+        // disk might have lost.
         process.Receive(static_cast<int>(1 + random() % (fault == 3 ? 3 : 12)));
       } else if (fault > 2) {
         // The first attempt to open the log can fail, because a sync returns the error of an earlier write-back. The

@@ -281,7 +281,7 @@ absl::Status LogWriter::Reserve() {
   return absl::OkStatus();
 }
 
-// Rolls back a failed transaction. Reads the state row again, because the commit may have taken effect despite the
+// Rolls back a failed transaction. Reads the state row again, because the commit might have taken effect despite the
 // error.
 absl::Status LogWriter::Abandon(absl::Status why) {
   if (!CanGoOn(why)) return why;
@@ -314,7 +314,7 @@ absl::StatusOr<int64_t> LogWriter::BytesInUse() {
   return (*pages - *free) * page_bytes_;
 }
 
-// Returns the last event that retention must delete now, or position 0 if there is none.
+// Returns the last event that retention must delete now, or position 0 if retention must delete no event now.
 absl::StatusOr<EventPlace> LogWriter::EventsToTrim(int max_rows) {
   absl::StatusOr<int64_t> in_use = BytesInUse();
   if (!in_use.ok()) return in_use.status();
@@ -339,9 +339,9 @@ absl::StatusOr<EventPlace> LogWriter::EventsToTrim(int max_rows) {
   return through;
 }
 
-// Returns the last position whose id must be forgotten now, or 0 if there is none. Ids may use at most a quarter of
-// `retention_bytes`. Without this limit, the ids of a busy month could leave no space for events, and retention would
-// delete each event soon after it was stored.
+// Returns the last position whose id must be forgotten now, or 0 if no id must be forgotten now. Ids may use at most a
+// quarter of `retention_bytes`. Without this limit, the ids of a busy month could leave no space for events, and
+// retention would delete each event soon after it was stored.
 absl::StatusOr<Position> LogWriter::IdsToForget(int max_rows) {
   const int64_t oldest_us = clock_.age_us - absl::ToInt64Microseconds(options_.deduplication_age);
   const int64_t max_ids = options_.retention_bytes / 4 / kIdBytes;
@@ -405,7 +405,7 @@ absl::StatusOr<bool> LogWriter::Trim(absl::Time now) {
   if (clock_.age_us - record_.clock.age_us > absl::ToInt64Microseconds(AgeClock::kMaxStep)) {
     if (absl::Status status = KeepClock(); !status.ok()) return status;
   }
-  // If the disk is full, there may still be space for a smaller transaction.
+  // If the disk is full, the disk can still have space for a smaller transaction.
   for (int max_rows = kTrimRows;; max_rows = std::max(1, max_rows / 8)) {
     absl::StatusOr<bool> done = TrimStep(max_rows);
     if (done.ok()) return done;

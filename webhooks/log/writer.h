@@ -65,7 +65,8 @@ class LogWriter {
   absl::Status Store(const std::vector<const Event*>& events, absl::Time now,
                      std::vector<std::optional<AppendOutcome>>* outcomes);
 
-  // Deletes a limited number of old events or ids. Returns whether it deleted any; if so, there may be more to delete.
+  // Deletes a limited number of old events or ids. Returns whether Trim deleted anything. If so, call Trim again,
+  // because more events or ids can be due.
   absl::StatusOr<bool> Trim(absl::Time now);
 
   // Copies committed pages from the write-ahead log into the database file, if the write-ahead log has at least

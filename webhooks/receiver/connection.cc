@@ -219,7 +219,7 @@ void HttpConnection::Refuse(HttpRefusal refusal) {
 }
 
 void HttpConnection::Reply(int http_status, std::unique_ptr<DeliveryCount::Token> token) {
-  // Posts even if Reply already runs on the strand, because `take` may call the Answer while HandOver is still running.
+  // Posts even if Reply already runs on the strand, because `take` can call the Answer while HandOver is still running.
   asio::post(stream_.strand(), [self = shared_from_this(), http_status, token = std::move(token)]() mutable {
     if (self->phase_ != Phase::kWorking) return;
     self->token_ = std::move(token);
@@ -269,7 +269,7 @@ void HttpConnection::SetDeadline(absl::Duration delay) {
   const absl::Duration bounded = std::clamp(delay, absl::ZeroDuration(), absl::Hours(24 * 365));
   timer_.expires_after(absl::ToChronoNanoseconds(bounded));
   timer_.async_wait([self = shared_from_this()](error_code error) {
-    // This may be the handler of an earlier deadline, which was queued before the deadline was changed.
+    // This handler can belong to an earlier deadline, if the handler was queued before the deadline was changed.
     if (!error && self->timer_.expiry() <= Clock::now()) self->CloseNow();
   });
 }

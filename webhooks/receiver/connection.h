@@ -35,8 +35,7 @@ class HttpConnection : public ConnectedPeer, public std::enable_shared_from_this
   HttpConnection(const HttpConnection&) = delete;
   HttpConnection& operator=(const HttpConnection&) = delete;
 
-  // Starts to serve the connection. Call it once, after PeerTable::Admit has returned true. May be called from any
-  // thread.
+  // Starts to serve the connection. Call Start once, from any thread, after PeerTable::Admit has returned true.
   void Start();
 
   void Close() override;

@@ -84,11 +84,11 @@ class PeerTable {
   bool Admit(const std::shared_ptr<ConnectedPeer>& peer);
 
   // Marks the peer as proven, because it has requested a configured path. If proven peers now occupy places that are
-  // reserved for unproven ones, closes the other proven peer that is furthest behind the minimum rate, if any other
+  // reserved for unproven peers, closes the other proven peer that is furthest behind the minimum rate, if any other
   // proven peer is behind. Such a peer has long been idle, or has sent only a part of its request.
   void Prove(const ConnectedPeer* peer, PeerProgress::Time now);
 
-  // Returns whether proven peers occupy places that are reserved for unproven ones. If so, the server should close a
+  // Returns whether proven peers occupy places that are reserved for unproven peers. If so, the server should close a
   // connection after its response.
   bool IsCrowded() const;
 

@@ -38,7 +38,7 @@ TEST(PeerProgressTest, BytesBehindGrowUntilThePeerSends) {
   EXPECT_EQ(progress.BytesBehind(kStart + seconds(100), 1000), 0);
 }
 
-// A fixture with a table of eight places: two are reserved for proven peers, and two for unproven ones. The clock does
+// A fixture with a table of eight places: two are reserved for proven peers, and two for unproven peers. The clock does
 // not advance unless a test moves it.
 class PeerTableTest : public testing::Test {
  protected:

@@ -14,9 +14,9 @@
 
 namespace stampgate {
 
-// Sends a response with this status and no body; a 503 has the header Retry-After. Call it at most once, from any
-// thread, even after the connection was closed or the receiver was destroyed. If an Answer is destroyed without a call,
-// the sender gets 503.
+// Sends a response with this status and no body; a 503 has the header Retry-After. Call an Answer at most once, from
+// any thread, even after the connection was closed or the receiver was destroyed. If an Answer is destroyed without a
+// call, the sender gets 503.
 using Answer = absl::AnyInvocable<void(int http_status)>;
 
 // Processes a delivery. The receiver calls it on one of its threads. Must not block.
@@ -35,7 +35,7 @@ struct ReceiverOptions {
   absl::Duration request_timeout = absl::Seconds(15);
   // The maximum time for which a connection may stay open without a request.
   absl::Duration idle_timeout = absl::Seconds(60);
-  // The minimum rate of PeerTable. If proven peers occupy places that are reserved for unproven ones, the table closes
+  // The minimum rate of PeerTable. If proven peers occupy places that are reserved for unproven peers, the table closes
   // the proven peer that is furthest behind this rate. A peer whose delivery is being processed is never behind.
   size_t min_bytes_per_second = 1024;
   int threads = 2;

@@ -65,7 +65,7 @@ class Inbox {
     };
   }
 
-  // Removes and returns the oldest delivery. If there is none, waits for one.
+  // Removes and returns the oldest delivery. If there is no delivery, waits for the next one.
   Item Next() {
     std::unique_lock lock(mutex_);
     if (!changed_.wait_for(lock, kHang, [this] { return !items_.empty(); })) {

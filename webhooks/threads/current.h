@@ -24,7 +24,7 @@ class Current {
       const std::lock_guard lock(mutex_);
       value_.swap(value);
     }
-    // The former value may be destroyed here, after the lock was released.
+    // If nothing else uses the former value, it is destroyed here, after the lock was released.
   }
 
  private:

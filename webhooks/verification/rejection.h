@@ -1,6 +1,6 @@
 // The reasons for which deliveries are rejected, and the HTTP status for each.
 //
-// Upstream repeats a delivery only after a network error or a 5xx status. If the fault may be the gateway's, the status
+// Upstream repeats a delivery only after a network error or a 5xx status. If the fault can be the gateway's, the status
 // is therefore 503. If a repetition cannot help, the status is 4xx, and upstream drops the event.
 #ifndef STAMPGATE_WEBHOOKS_VERIFICATION_REJECTION_H_
 #define STAMPGATE_WEBHOOKS_VERIFICATION_REJECTION_H_

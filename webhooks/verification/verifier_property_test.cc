@@ -212,7 +212,7 @@ TEST(VerifierPropertyTest, AcceptsADamagedDeliveryOnlyIfItsSignedPartsAreGenuine
       ASSERT_EQ(std::get<VerifiedEvent>(verdict)->body, delivery.body);
     }
   }
-  // The damaged deliveries reach every check except that of the key's algorithm, because all keys have the same
+  // The damaged deliveries reach every check except the check of the key's algorithm, because all keys have the same
   // algorithm.
   for (const char* name :
        {"OK", "missing_header", "duplicate_header", "malformed_header", "unsupported_signature_version",
