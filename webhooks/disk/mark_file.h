@@ -24,8 +24,8 @@ struct HighWaterMark {
   friend bool operator==(const HighWaterMark&, const HighWaterMark&) = default;
 };
 
-// The file of a mark. It has two places, and writes alternate between them, so that a torn write does not damage the
-// previous mark. Only one thread at a time may use a MarkFile.
+// The file of a mark. The file has two places for a mark, and writes alternate between these places, so that a torn
+// write does not damage the previous mark. Only one thread at a time may use a MarkFile.
 class MarkFile {
  public:
   using LogId = std::array<uint8_t, 16>;

@@ -23,7 +23,7 @@ HighWaterMark MarkOf(uint64_t number) {
   return mark;
 }
 
-// Tests with an empty log file in a temporary folder, and a mark file beside it.
+// A fixture with an empty log file in a temporary folder, and a mark file beside the log file.
 class MarkFileTest : public testing::Test {
  protected:
   MarkFileTest() {

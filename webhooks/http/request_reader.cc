@@ -51,7 +51,8 @@ RequestReader::RequestReader(size_t max_body_bytes) : max_body_bytes_(max_body_b
 RequestReader::State RequestReader::ReadHead(absl::string_view& bytes) {
   while (true) {
     const size_t end = bytes.find_first_of(absl::string_view("\r\n\0", 3), seen_);
-    // Compares the end of the current line with the limit, because bytes after the head do not count.
+    // Compares the end of the current line with the limit, and not the size of `bytes`, because bytes after the head do
+    // not count.
     if (std::min(end, bytes.size()) >= kMaxHeadBytes) return State::kTooLarge;
     if (end == absl::string_view::npos) {
       seen_ = bytes.size();

@@ -53,8 +53,8 @@ struct JwkSet {
 enum class SameId { kFirstKeyCounts, kSetIsRefused };
 
 // The part of ReadJwkSet that does not depend on the type. Calls `add` with each key that is an object, unless one of
-// its `members` is not text. If `add` returns a text, the key is refused, and the text is the reason. If `add` returns
-// an error, WalkJwkSet returns that error. Returns the texts for JwkSet::refused.
+// the key's `members` is not text. If `add` returns a text, the key is refused, and the text is the reason. If `add`
+// returns an error, WalkJwkSet returns that error. Returns the texts for JwkSet::refused.
 absl::StatusOr<std::vector<std::string>> WalkJwkSet(
     std::string json, const std::vector<absl::string_view>& members,
     absl::FunctionRef<absl::StatusOr<std::string>(const JsonWebKey& jwk)> add);

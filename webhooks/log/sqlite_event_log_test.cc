@@ -556,7 +556,7 @@ TEST_F(SqliteEventLogTest, CloseLeavesOnlyTheDatabaseTheMarkAndTheLockFile) {
   EXPECT_THAT(names, testing::UnorderedElementsAre("events", "events-mark", "events.lock"));
 }
 
-// Retention.
+// Tests of retention.
 
 TEST_F(SqliteEventLogTest, RetentionDeletesOldEvents) {
   options_.retention_age = absl::Seconds(10);
@@ -667,7 +667,7 @@ TEST_F(SqliteEventLogTest, RetentionRunsWithoutNewEvents) {
   log_->Close();
 }
 
-// Comparison with a model.
+// Comparison of the event log with a model.
 
 struct Model {
   struct Entry {
@@ -832,7 +832,7 @@ TEST_F(SqliteEventLogTest, KeepsTheFirstOfConcurrentRepetitions) {
   EXPECT_EQ(found, first);
 }
 
-// Damage.
+// Tests with a damaged file.
 
 // Reads all events and continues after each damaged one, as a subscriber does. Expects that exactly the event at
 // `damaged` is damaged.
@@ -890,7 +890,7 @@ TEST_F(SqliteEventLogTest, DetectsADamagedOrganizationOfAFilteredEvent) {
   Open();
   for (int i = 1; i <= 5; ++i) Store(IdOf(i), BodyOf(absl::StrCat("organization-", i), "text"));
   CloseAll();
-  Damage("event-3organization-3");  // the column of the organization, which follows the id
+  Damage("event-3organization-3");  // changes the column of the organization, which follows the id
   Open();
   ExpectAllBut(*reader_, 3, 5);
   EventFilter filter;
@@ -1183,7 +1183,7 @@ TEST_F(LogHoleTest, OpeningTheLogReportsDamagedNewestEvents) {
   EXPECT_THAT(reports_, ElementsAre("5-6 damaged", "8-8 damaged"));
 }
 
-// The digest chain.
+// Tests of the digest chain.
 
 TEST_F(SqliteEventLogTest, DetectsARowFromACopyOfTheLogWithOtherEvents) {
   Open();
@@ -1233,7 +1233,7 @@ TEST_F(SqliteEventLogTest, ReturnsTheDigestsOfItsEvents) {
   EXPECT_EQ(reader_->DigestAt(15).value(), events[4].digest);
 }
 
-// Version 1.
+// Tests with a log of version 1.
 
 constexpr char kCursorOfVersion1[] = "AUxjaWBA0UxWb3R1LVh9LXIAAAAAAAAAApICI5Ewsuornxg6IjMeS0I";
 
@@ -1284,7 +1284,7 @@ TEST_F(SqliteEventLogTest, RefusesADamagedLogOfVersion1) {
   EXPECT_EQ(OpenStatus().code(), kDamaged);
 }
 
-// Version 2.
+// Tests with a log of version 2.
 
 class LogOfVersion2Test : public SqliteEventLogTest {
  protected:
@@ -1345,7 +1345,7 @@ TEST_F(LogOfVersion2Test, AFailedMigrationDoesNotChangeTheFile) {
   EXPECT_EQ(reader_->Find({"organization", "org-1"}, {}).value()->position, 2);
 }
 
-// The clock.
+// Tests of the clock.
 
 TEST_F(SqliteEventLogTest, AClockJumpDoesNotDeleteEvents) {
   std::vector<absl::Duration> steps;
@@ -1385,7 +1385,7 @@ TEST_F(SqliteEventLogTest, EventsAgeWhileNoNewEventsArrive) {
   EXPECT_EQ(Extent().earliest, 4);
 }
 
-// Other programs that use the file.
+// Tests with other programs that use the file.
 
 // The test measures how long SQLite waited for locks, not the elapsed time.
 TEST_F(SqliteEventLogTest, AReaderOfAnotherProgramDelaysAppendsOnlyBriefly) {
@@ -1435,7 +1435,7 @@ TEST_F(SqliteEventLogTest, AnEventIsVisibleOnlyAfterTheMarkCoversIt) {
   CloseAll();
 }
 
-// Exclusive use of the file.
+// Tests of the exclusive use of the file.
 
 TEST_F(SqliteEventLogTest, DoesNotOpenALogThatIsAlreadyOpen) {
   Open();

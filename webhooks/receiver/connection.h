@@ -55,7 +55,7 @@ class HttpConnection : public ConnectedPeer, public std::enable_shared_from_this
   void ReadHead();
   void ReadBody();
 
-  // Returns why a request with this head must be refused, or nothing if it is accepted.
+  // Returns why a request with this head must be refused, or nothing if the request is accepted.
   std::optional<HttpRefusal> RefusalOf(const RequestHead& head) const;
   void HandOver();
 

@@ -249,7 +249,7 @@ const std::vector<Case>& Cases() {
   return *cases;
 }
 
-// Tests with a receiver that accepts all deliveries and keeps their bodies.
+// A fixture with a receiver that accepts all deliveries and keeps their bodies.
 class FramingTest : public testing::Test {
  protected:
   void SetUp() override {

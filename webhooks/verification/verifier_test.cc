@@ -433,8 +433,8 @@ TEST(VerifierTest, RejectsASignatureWhoseRHasSmallOrder) {
   }
 }
 
-// Dots in the signed message are not escaped, so a delivery with other parts can have the same message. The test splits
-// the message at every three dots into key id, timestamp, event id and body.
+// Dots in the signed message are not escaped, so a delivery with other parts can have the same message. For every
+// choice of three dots, the test splits the message at these dots into key id, timestamp, event id and body.
 TEST(VerifierTest, AcceptsOnlyOneSplitOfAMessage) {
   const TestSender sender("key");
   Inbox inbox(sender.KeySet());
