@@ -7,8 +7,8 @@ namespace {
 // readers could let the log grow forever.
 constexpr int kWaitForReaders = 8;
 
-// How long a checkpoint waits for locks. Readers of this process finish soon. Another program may hold a lock for long,
-// and commits would wait during that time.
+// How long a checkpoint waits for locks. Readers of this process finish soon. Another program can hold a lock for a
+// long time, and commits would have to wait until the checkpoint gives up.
 constexpr int kCheckpointBusyMs = 100;
 
 }  // namespace

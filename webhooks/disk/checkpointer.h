@@ -9,31 +9,33 @@
 
 namespace stampgate {
 
-// Runs the checkpoints of the only connection that writes to a database. One thread at a time.
+// Runs the checkpoints of the only connection that writes to a database. Only one thread at a time may use a
+// Checkpointer.
 //
 // A reader, another program's lock or a full disk can prevent a checkpoint from copying all pages. That is not an
-// error: the other pages stay in the write-ahead log, and a later checkpoint copies them. Errors: those of SqliteStatus
-// for which CanGoOn is false. After an error, write nothing more to the database.
+// error: the other pages stay in the write-ahead log, and a later checkpoint copies them. Returns only those errors of
+// SqliteStatus for which CanGoOn returns false. After an error, write nothing more to the database.
 class Checkpointer {
  public:
-  // `connection` must outlive this. Run does nothing while the write-ahead log has fewer than `pages` pages. `busy_ms`
-  // is the connection's usual limit for waiting for a lock, which each checkpoint restores.
+  // `connection` must outlive this object. Run does nothing while the write-ahead log has fewer than `pages` pages.
+  // `busy_ms` is the time for which a statement of the connection usually waits for a lock. Each checkpoint changes
+  // this time, and restores it at the end.
   Checkpointer(SqliteConnection& connection, int pages, int busy_ms);
 
   Checkpointer(const Checkpointer&) = delete;
   Checkpointer& operator=(const Checkpointer&) = delete;
   ~Checkpointer();
 
-  // If the write-ahead log has at least `pages` pages, copies as many as it can now. If overlapping readers have let
-  // the log grow to several times `pages`, waits briefly until they have finished. After that, new pages overwrite the
-  // log from its beginning.
+  // If the write-ahead log has at least `pages` pages, copies as many pages as it can now. If overlapping readers have
+  // let the log grow to several times `pages`, waits briefly until they have finished. After that, new pages overwrite
+  // the log from its beginning.
   absl::Status Run();
 
-  // Copies as many pages as it can now, however few the write-ahead log has.
+  // Copies as many pages as it can now, even if the write-ahead log has few pages.
   absl::Status RunNow();
 
-  // Copies all pages. If that succeeds and no other connection is open, closing this connection deletes the -wal and
-  // -shm files.
+  // Copies all pages. If the copying succeeds and no other connection is open, closing `connection` deletes the -wal
+  // and -shm files.
   absl::Status Finish();
 
  private:

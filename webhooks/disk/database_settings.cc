@@ -23,8 +23,8 @@ absl::Status Expect(SqliteConnection& connection, const char* pragma, int64_t ex
   return absl::UnavailableError(absl::StrCat("SQLite did not apply ", pragma, ": its value is ", *value));
 }
 
-// SQLite's file format: the size of the header, its first bytes, and the offset in it of PRAGMA application_id, a
-// big-endian number.
+// Constants of SQLite's file format: the size of the header, the first bytes of the header, and the offset of the
+// application id in the header. PRAGMA application_id sets this id, which is a big-endian number.
 constexpr size_t kHeaderBytes = 100;
 constexpr absl::string_view kMagic("SQLite format 3\0", 16);
 constexpr size_t kApplicationId = 68;
@@ -107,8 +107,9 @@ absl::Status SetDurable(SqliteConnection& connection, bool synchronous_full) {
   if (!status.ok()) return status;
   status = Expect(connection, "PRAGMA synchronous", synchronous_full ? 2 : 1);
   if (!status.ok()) return status;
-  // Turns SQLite's automatic checkpoints off, because they do not report a failed sync. The size limit: a write-ahead
-  // log below it keeps its disk space after a checkpoint, and can use that space when the disk is full.
+  // Turns SQLite's automatic checkpoints off, because they do not report a failed sync. Sets journal_size_limit, so
+  // that a write-ahead log below this size keeps its disk space after a checkpoint. The log can reuse this space when
+  // the disk is full.
   return connection.Run(
       "PRAGMA journal_size_limit = 67108864;"  // bytes
       "PRAGMA wal_autocheckpoint = 0");

@@ -25,21 +25,22 @@ absl::Status SetUntrusting(SqliteConnection& connection, int busy_ms);
 
 // Returns the file's version, from 1 to that of `format`, or 0 if the file is new and empty. Does not change the file.
 //
-// Errors: kFailedPrecondition if the file belongs to another program or a newer version; kDataLoss if it has no version
-// number; those of SqliteStatus.
+// Errors: kFailedPrecondition if the file belongs to another program or a newer version; kDataLoss if the file has no
+// version number; those of SqliteStatus.
 absl::StatusOr<int64_t> VersionOfDatabase(SqliteConnection& connection, const DatabaseFormat& format);
 
-// Returns an error if the file's header is not that of a database of `format`. Call it before other files are created
-// beside this file. Accepts an empty file, and a file whose header may still be in its write-ahead log. Does not change
-// the file. Requires that this process does not have the file open, because this check would release SQLite's locks.
+// Returns an error if the file's header is not that of a database of `format`. Call this function before other files
+// are created beside the file. Accepts an empty file, and a file whose header can still be in the file's write-ahead
+// log. Does not change the file. Requires that this process does not have the file open, because CheckDatabaseHeader
+// would release SQLite's locks.
 //
-// Errors: kNotFound if there is no file; kFailedPrecondition if it is another kind of file; kUnavailable if it cannot
-// be read.
+// Errors: kNotFound if there is no file; kFailedPrecondition if the file has another format; kUnavailable if the file
+// cannot be read.
 absl::Status CheckDatabaseHeader(const std::string& path, const DatabaseFormat& format);
 
-// Configures the connection that writes: if a commit returns OK, the disk has it, and checkpoints run only on request.
-// Verifies that SQLite applied the settings. If `synchronous_full` is false, commits are not synced; tests use that to
-// prove that power cuts then lose data.
+// Configures the connection that writes: if a commit returns OK, the disk has the transaction, and checkpoints run only
+// on request. Verifies that SQLite applied the settings. If `synchronous_full` is false, commits are not synced. Tests
+// use this setting to prove that a power cut loses data without the sync.
 absl::Status SetDurable(SqliteConnection& connection, bool synchronous_full);
 
 }  // namespace stampgate

@@ -19,9 +19,9 @@ class Disk {
   // Writes the file's cached pages to the disk and drops them from the page cache, so that later reads return the
   // content of the disk. Does nothing if there is no such file.
   //
-  // Call this before using the content of a file that an earlier process has written. If a sync of that process failed,
-  // Linux still has pages in its cache that it marks clean but has not written to the disk. Requires that this process
-  // has no connection to the file, because Settle would release SQLite's locks.
+  // Call Settle before using the content of a file that an earlier process has written. If a sync of that process
+  // failed, the page cache of Linux can contain pages that are marked clean but were never written to the disk.
+  // Requires that this process has no connection to the file, because Settle would release SQLite's locks.
   //
   // Errors: kUnavailable if the file cannot be opened or written.
   virtual absl::Status Settle(const std::string& path) = 0;

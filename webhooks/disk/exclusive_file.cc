@@ -66,7 +66,8 @@ absl::Status MakeIfMissing(const std::string& path) {
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0 && errno != EEXIST) return SystemStatus("cannot be created");
   if (fd >= 0) close(fd);
-  // Also syncs the folder of an existing file, because the process that created the file may have died before its sync.
+  // Also syncs the folder of an existing file, because the process that created the file might have died before it
+  // synced the folder.
   return SyncFolderOf(path);
 }
 

@@ -11,12 +11,13 @@
 
 namespace stampgate {
 
-// The right of this process to use a file, as long as this object exists. It holds a lock on the file `<path>.lock`.
-// The lock file is never removed. If it were, two processes could hold locks on different files of that name.
+// The right of this process to use a file, as long as this object exists. The object holds a lock on the file
+// `<path>.lock`. The lock file is never removed, because otherwise two processes could hold locks on different files of
+// that name.
 class ExclusiveFile {
  public:
-  // Takes the lock, and creates an empty, synced file at `path` if there is none. `companions` are the suffixes of
-  // other files, such as "-wal". If other users can access the file, its lock file or an existing companion, changes
+  // Takes the lock, and creates an empty, synced file at `path` if no file exists there. `companions` are the suffixes
+  // of other files, such as "-wal". If other users can access the file, its lock file or an existing companion, changes
   // the mode of that file to 0600. This is not an error, because Kubernetes makes a volume's files accessible to their
   // group at each mount.
   //
@@ -38,8 +39,8 @@ class ExclusiveFile {
 };
 
 // Returns an error if the file has a second name (a hard link). With two names, the file would have two lock files, and
-// two processes could use it. Errors: kFailedPrecondition if it has a second name; kUnavailable if the file cannot be
-// examined.
+// two processes could use the file at the same time. Errors: kFailedPrecondition if the file has a second name;
+// kUnavailable if the file cannot be examined.
 absl::Status RefuseOtherNames(const std::string& path);
 
 }  // namespace stampgate

@@ -10,7 +10,8 @@
 namespace stampgate {
 namespace {
 
-// The distance of the two places. They are in different blocks, so that a write to one place cannot damage the other.
+// The distance between the two places. The places are in different blocks, so that a write to one place cannot damage
+// the other.
 constexpr size_t kPlaceBytes = 4096;
 constexpr int kPlaces = 2;
 
@@ -80,7 +81,7 @@ absl::Status MarkFile::Read() {
     mark_->number = FromBigEndian(text.data() + kNumberAt);
     std::copy_n(text.begin() + kDigestAt, mark_->digest.size(), mark_->digest.begin());
   }
-  // A crash during a write damages one place at most; the other place then has the previous mark.
+  // A crash during a write damages at most one of the two places, and the other place has the previous mark.
   return damaged < kPlaces ? absl::OkStatus() : absl::DataLossError("the high-water mark is damaged");
 }
 

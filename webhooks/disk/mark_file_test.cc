@@ -23,7 +23,7 @@ HighWaterMark MarkOf(uint64_t number) {
   return mark;
 }
 
-// Tests with an empty log file in a temporary folder, and a mark file beside it.
+// A fixture with an empty log file in a temporary folder, and a mark file beside the log file.
 class MarkFileTest : public testing::Test {
  protected:
   MarkFileTest() {
@@ -88,8 +88,8 @@ TEST_F(MarkFileTest, IgnoresTheMarkOfAnotherLog) {
   EXPECT_EQ(Open().mark(), MarkOf(1));
 }
 
-// Simulates that the last write stopped at each byte, or wrote one wrong byte. Each time, the next Open returns the
-// previous mark.
+// For each byte that the last write changes, simulates that the write stopped before this byte, and that the write
+// stored a wrong byte there. Each time, the next Open must return the previous mark.
 TEST_F(MarkFileTest, ATornWriteLeavesThePreviousMark) {
   MarkFile file = Open();
   EXPECT_TRUE(file.Replace(MarkOf(1)).ok());

@@ -101,7 +101,7 @@ void PowerCut::MakeDurable(size_t changes, const std::set<size_t>& lost, File* f
   file->unsynced.erase(file->unsynced.begin(), file->unsynced.begin() + static_cast<std::ptrdiff_t>(changes));
 }
 
-// Makes creations and deletions of files durable, but no later writes to these files.
+// Makes the last creation or deletion of each file durable with all earlier changes of the file, but no later changes.
 void PowerCut::SyncFolder() {
   for (auto& [name, file] : files_) {
     size_t through = file.unsynced.size();
@@ -116,7 +116,8 @@ void PowerCut::SyncFolder() {
 DiskImage PowerCut::Cut(std::mt19937_64& random) const {
   DiskImage image;
   for (const auto& [name, file] : files_) {
-    // The share of unsynced changes that reach the disk: from none of them to all, as when only the process dies.
+    // The possible shares of unsynced changes that reach the disk. With 0, no such change reaches the disk. With 1, all
+    // changes reach the disk, as when only the process dies.
     static constexpr double kKept[] = {0, 0.1, 0.5, 0.9, 0.99, 1};
     const double kept = kKept[random() % std::size(kKept)];
     std::optional<std::string> content = file.durable;

@@ -16,8 +16,8 @@ namespace stampgate {
 
 // Replays a disk's history. At each step, Cut returns one of the images that a power cut could leave: all synced
 // changes, and a random part of the others. Each 512-byte sector of an unsynced write is independently present, absent,
-// partly present, or filled with random bytes. An unsynced creation, deletion or new size of a file has happened or
-// not.
+// partly present, or filled with random bytes. Each unsynced creation, deletion or size change of a file is either
+// completely in the image or not at all.
 class PowerCut {
  public:
   // `start` is the disk's content before the history. `history` must outlive this object.

@@ -10,7 +10,7 @@ namespace {
 
 absl::StatusCode StatusCodeOf(int extended_code, int system_error) {
   // SQLite returns SQLITE_FULL only if there is no space for a database page. If there is no space for the -shm file,
-  // or a quota is exceeded, it returns an I/O error.
+  // or a quota is exceeded, SQLite returns an I/O error.
   if (extended_code == SQLITE_IOERR_SHMSIZE || extended_code == SQLITE_IOERR_NOMEM ||
       (extended_code == SQLITE_IOERR_WRITE && (system_error == EDQUOT || system_error == ENOSPC))) {
     return absl::StatusCode::kResourceExhausted;
@@ -101,8 +101,8 @@ absl::StatusOr<SqliteStatement> SqliteStatement::Prepare(const SqliteConnection&
   return statement;
 }
 
-// Binding fails only if the parameter does not exist or the value exceeds a gigabyte. The parameter is then NULL, and
-// the column's NOT NULL refuses the row.
+// Binding fails only if the parameter does not exist or the value exceeds a gigabyte. If binding fails, the parameter
+// stays NULL, and SQLite refuses the row because of the column's NOT NULL constraint.
 void SqliteStatement::Bind(int parameter, int64_t value) { sqlite3_bind_int64(statement_.get(), parameter, value); }
 
 void SqliteStatement::BindText(int parameter, absl::string_view text) {

@@ -25,14 +25,14 @@ namespace stampgate {
 absl::Status SqliteStatus(sqlite3* database, int code);
 
 // Returns whether the database can still be used after `status`: true for OK, and for kResourceExhausted and kAborted,
-// after which a retry may succeed.
+// after which a retry can succeed.
 bool CanGoOn(const absl::Status& status);
 
-// A connection to a database. One thread at a time may use it or its statements.
+// A connection to a database. Only one thread at a time may use the connection or its statements.
 class SqliteConnection {
  public:
-  // Opens a connection. `flags` are those of sqlite3_open_v2. An empty `vfs` means SQLite's default VFS. `path` is a
-  // file path, never a URI.
+  // Opens a connection. `flags` are the flags of sqlite3_open_v2. An empty `vfs` means SQLite's default VFS. `path` is
+  // a file path, never a URI.
   static absl::StatusOr<SqliteConnection> Open(const std::string& path, int flags, const std::string& vfs);
 
   // Runs the statements in `sql` and discards their rows.
@@ -50,8 +50,8 @@ class SqliteConnection {
 
  private:
   struct Close {
-    // sqlite3_close_v2 delays closing until all statements are finalized, so that members may be destroyed in any
-    // order.
+    // sqlite3_close_v2 delays closing until all statements are finalized, so that a class can destroy a connection and
+    // its statements in any order.
     void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
   };
 
@@ -73,7 +73,7 @@ class SqliteStatement {
 
   // Steps to the next row. Returns whether there is one. After an error or the last row, call Reset.
   absl::StatusOr<bool> Step();
-  // Steps until there are no more rows. Only the last step commits a change, also if the statement returns rows.
+  // Steps until there are no more rows. Only the last step commits a change, even if the statement returns rows.
   absl::Status Finish();
   // Calls Finish and then Reset.
   absl::Status Run();

@@ -30,8 +30,9 @@ std::string NewVfsName() {
 struct TestDisk::Node {
   std::string content;  // the content in the cache
 
-  // The pages that differ between cache and disk, with the disk's content, which is empty past the end of the disk's
-  // file. The next sync writes dirty pages. It does not write lost pages, unless a process writes to them again.
+  // The pages whose content in the cache differs from the disk. Each number maps to the page's content on the disk,
+  // which is empty past the end of the file on the disk. The next sync writes dirty pages. No sync writes lost pages,
+  // unless a process writes to these pages again.
   std::map<size_t, std::string> dirty;
   std::map<size_t, std::string> lost;
   bool write_back_failed = false;  // a write-back failed, and no sync has returned its error yet
@@ -57,13 +58,13 @@ struct TestDisk::Node {
     lost.clear();
   }
 
-  // SQLite's locks on the file: the number of shared ones, and who holds each other kind.
+  // SQLite's locks on the file: the number of shared locks, and for each other kind the open file that holds the lock.
   int shared = 0;
   const File* reserved = nullptr;
   const File* pending = nullptr;
   const File* exclusive = nullptr;
 
-  // The shared memory of the write-ahead log's index. It is deleted when its last user closes it.
+  // The shared memory of the write-ahead log's index. The shared memory is deleted when its last user closes it.
   int shm_users = 0;
   std::vector<std::unique_ptr<char[]>> regions;
   int shm_shared[kShmLocks] = {};
@@ -224,7 +225,8 @@ absl::Status TestDisk::SyncOnly(const std::string& path) {
   return absl::UnavailableError(absl::StrCat(path, " cannot be written to disk"));
 }
 
-// Writes dirty pages back and fails: `seed` selects which pages become lost. No page is dirty afterwards.
+// Simulates a failed write-back of the dirty pages. `seed` selects which of these pages become lost. Afterwards, no
+// page is dirty.
 void TestDisk::WriteBack(const std::string& name, Node& node, uint64_t seed) {
   std::mt19937_64 random(seed);
   const uint64_t kind = seed % 4;  // 0: all pages are written, 1: none, otherwise some
@@ -267,7 +269,7 @@ int TestDisk::Write(File& file, const char* data, int size, int64_t offset) {
   return fits ? SQLITE_OK : SQLITE_FULL;
 }
 
-// Marks a page as dirty. If the page was lost, its lost parts become writes of the history, which the next sync makes
+// Marks a page as dirty. If the page was lost, adds the lost parts to the history as writes, which the next sync makes
 // durable.
 void TestDisk::MarkDirty(const std::string& name, Node& node, size_t page) {
   if (node.dirty.contains(page)) return;
@@ -345,7 +347,7 @@ int TestDisk::Methods::Open(sqlite3_vfs* vfs, const char* name, sqlite3_file* me
   file->disk = &disk;
   file->node = node;
   file->name = name;
-  // SQLite on Linux also syncs the folder with the first sync of these files.
+  // On Linux, SQLite also syncs the folder at the first sync of a journal or write-ahead log.
   file->syncs_folder = (flags & (SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_WAL)) != 0;
   file->pMethods = &kMethods;
   if (out_flags != nullptr) *out_flags = flags;
@@ -381,7 +383,8 @@ int TestDisk::Methods::Sleep(sqlite3_vfs* vfs, int us) {
     std::lock_guard lock(disk.mutex_);
     disk.waited_us_ += us;
   }
-  // Really waits: SQLite gives up after a number of tries, and the thread that holds the lock needs time to release it.
+  // Really waits, because SQLite gives up after a number of tries, and the thread that holds the lock needs time to
+  // release it.
   std::this_thread::sleep_for(std::chrono::microseconds(us));
   return us;
 }

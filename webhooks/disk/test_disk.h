@@ -1,7 +1,7 @@
 // A simulated disk with a page cache, for tests. It records all changes and fails on request.
 //
-// Several connections of this process may use it at the same time, also with a write-ahead log. Like SQLite's own VFS
-// on Linux, it guarantees that a write, even an interrupted one, changes no bytes outside of the written range.
+// Several connections of this process may use the disk at the same time, even with a write-ahead log. Like SQLite's own
+// VFS on Linux, it guarantees that a write, even an interrupted one, changes no bytes outside of the written range.
 //
 // Reads return the content of the cache, and the cache outlives the process that wrote it, as on a real machine. As on
 // Linux, a failed write-back marks pages as clean although the disk does not have them: reads still return these pages,
@@ -65,30 +65,30 @@ class TestDisk : public Disk {
   // Returns the content of the files in the cache, as processes read it.
   DiskImage image() const;
 
-  // Returns all changes since the disk was created. Call it when no connection uses the disk.
+  // Returns all changes since the disk was created. Call this function when no connection uses the disk.
   const std::vector<DiskChange>& history() const { return history_; }
   size_t steps() const;
 
-  // Makes the disk full from the `n`th write on (1 is the next). Then writes past the end of a file fail or, with
-  // `everywhere`, all writes. Enlarging a file counts as a write. The first failing write still stores half of its
-  // bytes.
+  // Makes the disk full from the `n`th write on (1 is the next). From this write on, writes past the end of a file
+  // fail. If `everywhere` is true, all writes fail. Enlarging a file counts as a write. The first failing write still
+  // stores half of its bytes.
   void FillAtWrite(int n, bool everywhere);
   void MakeRoom();
 
-  // Makes the `n`th write from now fail with an I/O error. That write stores nothing, and later writes succeed. 0
-  // cancels this.
+  // Makes the `n`th write from now fail with an I/O error. That write stores nothing, and later writes succeed. If `n`
+  // is 0, cancels a planned failure.
   void FailWrite(int n);
 
-  // Makes the `n`th sync from now fail; later syncs succeed. 0 cancels this. The failed sync marks all pages of the
-  // file as clean. `seed` selects whether it has written all of them, none or some.
+  // Makes the `n`th sync from now fail; later syncs succeed. If `n` is 0, cancels a planned failure. The failed sync
+  // marks all pages of the file as clean. `seed` selects whether the sync has written all of these pages, none or some.
   void FailSync(int n, uint64_t seed = 1);
 
   // After the `n`th write from now, simulates that the system writes that file's pages back on its own, and that this
-  // fails like a sync of FailSync. The file's next sync returns the error.
+  // write-back fails like a sync of FailSync. The file's next sync returns the error.
   void FailWriteBack(int n, uint64_t seed);
 
-  // Simulates that the process is killed after `operations` more operations that change the disk: all later ones fail
-  // and change nothing. Restart ends this state, and cancels all planned failures.
+  // Simulates that the process is killed after `operations` more operations that change the disk: all later operations
+  // fail and change nothing. Restart ends this state, and cancels all planned failures.
   void StopAfter(int operations);
   void Restart();
   bool stopped() const;
@@ -104,7 +104,7 @@ class TestDisk : public Disk {
   struct File;
   struct Methods;
 
-  // Call these with the lock held.
+  // Call these functions with the lock held.
   bool Stopped();
   int Write(File& file, const char* data, int size, int64_t offset);
   int Sync(const std::string& name, Node& node, bool folder);

@@ -14,8 +14,8 @@
 
 namespace stampgate {
 
-// A file that uses SQLite's VFS, so that a TestDisk simulates its operations too. One thread at a time. Errors:
-// kUnavailable; Write also returns kResourceExhausted if the disk is full.
+// A file that uses SQLite's VFS, so that a TestDisk simulates the file's operations too. Only one thread at a time may
+// use a VfsFile. Errors: kUnavailable; Write also returns kResourceExhausted if the disk is full.
 class VfsFile {
  public:
   // Opens or creates the file. `path` is the path of an existing file with a suffix that begins with "-". A new file

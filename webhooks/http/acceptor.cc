@@ -19,7 +19,7 @@ using asio::ip::tcp;
 using boost::system::error_code;
 
 // How long to wait before the next accept after a failed one. If no file descriptor was available, an immediate retry
-// would fail again, because the connection stays in the system's queue.
+// would fail again, because the connection still waits in the system's queue.
 constexpr std::chrono::milliseconds kAcceptAgain(100);
 
 }  // namespace

@@ -18,9 +18,9 @@
 
 namespace stampgate {
 
-// Calls `body`, which runs the handlers of an io_context, until `body` returns without an exception. Our code throws
-// none, but Asio may if memory is short. In that case only the handler that threw is lost, with the objects that only
-// it owned.
+// Calls `body`, which runs the handlers of an io_context, until `body` returns without an exception. Our code throws no
+// exceptions, but Asio can throw one if memory is short. In that case, only the handler that threw is lost, together
+// with the objects that only this handler owned.
 template <typename Body>
 void RunHandlers(Body body) {
   while (true) {
@@ -32,18 +32,18 @@ void RunHandlers(Body body) {
   }
 }
 
-// A listening socket. Not thread-safe, but several threads may run its handlers in `io`. Destroy it after these threads
-// have ended.
+// A listening socket. Not thread-safe, but several threads may run the socket's handlers in `io`. Destroy the Acceptor
+// after these threads have ended.
 class Acceptor {
  public:
-  // Receives each accepted connection, which has its own strand. Calls of it do not overlap.
+  // Receives each accepted connection, which has its own strand. Calls of this function do not overlap.
   using OnConnection = std::function<void(PeerStream::Socket)>;
 
-  // May throw an exception of Asio, if no file descriptor is available.
+  // Throws an exception of Asio if no file descriptor is available.
   explicit Acceptor(boost::asio::io_context& io);
 
-  // Listens on `listen_address`, a text for ParseListenAddress. If its port is 0, the system chooses a port. Errors:
-  // kInvalidArgument, kUnavailable.
+  // Listens on `listen_address`, a text for ParseListenAddress. If the port in this text is 0, the system chooses a
+  // port. Errors: kInvalidArgument, kUnavailable.
   absl::Status Listen(absl::string_view listen_address);
 
   // Returns the address of the socket in the form that URLs use: "127.0.0.1:34567", "[::1]:34567".
@@ -53,7 +53,7 @@ class Acceptor {
   // connection is lost.
   void Start(OnConnection on_connection);
 
-  // Stops accepting. Call it when no thread runs `io`.
+  // Stops accepting connections. Call Close when no thread runs `io`.
   void Close();
 
  private:

@@ -29,12 +29,13 @@ class CurrentTls {
   absl::Time not_after() const;
 
   // Reads the files. If their content has changed, checks it and serves the new certificate. Returns whether the
-  // content has changed. After an error, the port still serves the previous certificate. Does not check unchanged files
-  // again, so the port still serves a certificate that has expired since; see not_after(). Errors: those of Load.
+  // content has changed. After an error, the port still serves the previous certificate. If the files are unchanged,
+  // does not check them again. The port can therefore serve a certificate that has expired in the meantime; see
+  // not_after(). Errors: those of Load.
   absl::StatusOr<bool> Reload(absl::Time now);
 
  private:
-  // Digests of the certificates and of the key, which detect a change.
+  // Digests of the certificates and of the key, by which Reload detects a change.
   using Digest = std::array<std::array<uint8_t, 32>, 2>;
 
   struct Served {

@@ -15,7 +15,7 @@ PeerStream::PeerStream(Socket socket, std::shared_ptr<asio::ssl::context> tls)
   // Without this option, the system would delay a final response until the peer has acknowledged the interim response.
   error_code ignored;
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
-  // A small buffer, so that writes block soon if a peer does not read its responses, which are short.
+  // Sets a small send buffer, so that writes block soon if a peer does not read its responses, which are short.
   socket_.set_option(asio::socket_base::send_buffer_size(16 << 10), ignored);
 }
 

@@ -28,7 +28,8 @@ class PeerStream {
   using Done = absl::AnyInvocable<void(boost::system::error_code)>;
   using OnBytes = absl::AnyInvocable<void(boost::system::error_code, size_t)>;
 
-  // Uses plain TCP if `tls` is null. Keeps `tls`, even if the port serves another certificate later.
+  // Uses plain TCP if `tls` is null. Uses `tls` until the connection ends, even if the port serves another certificate
+  // later.
   PeerStream(Socket socket, std::shared_ptr<boost::asio::ssl::context> tls);
 
   Strand strand() { return socket_.get_executor(); }
@@ -39,8 +40,9 @@ class PeerStream {
   // Writes all of `bytes`, which must stay valid until `done` is called.
   void Write(absl::string_view bytes, Done done);
 
-  // Closes the sending side, and discards received bytes until the peer closes its side. Calls `done` after that. If
-  // Close left unread bytes, the system would reset the connection, and the peer might not receive its response.
+  // Closes the sending side, and discards received bytes until the peer closes its side. Calls `done` when the peer has
+  // closed its side or reading fails. If Close were called while received bytes are unread, the system would reset the
+  // connection, and the peer might not receive its response.
   void End(boost::asio::mutable_buffer scratch, Done done);
 
   // Closes the connection. Pending operations fail.

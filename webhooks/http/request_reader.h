@@ -1,8 +1,8 @@
 // Reads one HTTP request from bytes that arrive in pieces, with the parser of Boost.Beast.
 //
-// Refuses some requests that Beast accepts, because two servers might interpret them differently: folded lines, blanks
-// before a colon, repeated lengths, encodings other than chunked, line feeds without a carriage return. A peer that
-// sends such a request is faulty or attempts request smuggling.
+// Refuses requests that have one of these features, although Beast accepts them, because two servers might interpret
+// such requests differently: folded lines, blanks before a colon, repeated lengths, encodings other than chunked, line
+// feeds without a carriage return. A peer that sends such a request is faulty or attempts request smuggling.
 #ifndef STAMPGATE_WEBHOOKS_HTTP_REQUEST_READER_H_
 #define STAMPGATE_WEBHOOKS_HTTP_REQUEST_READER_H_
 
@@ -26,12 +26,12 @@ inline constexpr size_t kMaxHeaderFields = 64;
 struct RequestHead {
   std::string method;
   // Path and query. If the peer sent an absolute URL ("http://host/path"), which RFC 9112 requires servers to accept,
-  // only the part after the host.
+  // `target` is only the part after the host.
   std::string target;
   bool keep_alive = false;          // whether the peer wants to send another request
   std::vector<HeaderField> fields;  // in the order received; fields of one name are adjacent
 
-  // The two ways in which a request gives the length of its body. If neither is set, there is no body.
+  // The two ways in which a request gives the length of its body. If neither is set, the request has no body.
   std::optional<uint64_t> content_length;
   bool chunked = false;
 
@@ -45,13 +45,15 @@ class RequestReader {
 
   explicit RequestReader(size_t max_body_bytes);
 
-  // Reads the head. `bytes` are all bytes since the beginning of the request. If this returns kDone, removes the head
-  // from the front of `bytes`. Refuses a head at its first bad line. Call it again only after kMore.
+  // Reads the head. `bytes` are all bytes since the beginning of the request. If the head is complete, removes the head
+  // from the front of `bytes` and returns kDone. Refuses a head as soon as a line is invalid. Call ReadHead again only
+  // after kMore.
   State ReadHead(absl::string_view& bytes);
 
-  // Reads the body. Call it after ReadHead has returned kDone. Removes the bytes that it has used from the front of
-  // `bytes`. If it returns kMore, call it again with the remaining bytes and those that arrive after them. Refuses
-  // malformed trailer fields and ignores others. Returns kTooLarge before the body exceeds its limit.
+  // Reads the body. Call ReadBody after ReadHead has returned kDone. Removes the bytes that it has parsed from the
+  // front of `bytes`. After kMore, call ReadBody again with the remaining bytes, followed by newly received bytes.
+  // Refuses malformed trailer fields and ignores other trailer fields. Returns kTooLarge before the body exceeds
+  // `max_body_bytes`.
   State ReadBody(absl::string_view& bytes);
 
   const RequestHead& head() const { return head_; }

@@ -13,7 +13,7 @@ enum class AfterAnswer { kKeepAlive, kClose };
 
 // Returns the bytes of a response without a body. A response with status 405 has the header Allow, and one with 503 has
 // Retry-After. Replaces a status outside of 200 to 599 by 503, because such a status is a fault of our server, and the
-// sender should try again.
+// sender should repeat the request.
 std::string RenderAnswer(int http_status, AfterAnswer after);
 
 }  // namespace stampgate

@@ -22,8 +22,8 @@ struct TestIdentity {
 };
 
 struct TestIdentityOptions {
-  // Subject alternative names. Each has OpenSSL's type, such as GEN_DNS, and its raw bytes, or for GEN_RID the dotted
-  // form.
+  // Subject alternative names. Each pair has the name's type, which is a constant of OpenSSL such as GEN_DNS, and the
+  // name's raw bytes. If the type is GEN_RID, the pair has the dotted form instead of the raw bytes.
   std::vector<std::pair<int, std::string>> names = {};
   std::string subject = "test";
   int subject_type = V_ASN1_UTF8STRING;
@@ -33,7 +33,7 @@ struct TestIdentityOptions {
   std::string extended_usage = "serverAuth,clientAuth";  // no extended key usage if empty
 };
 
-// A certificate authority with a P-256 key, which issues certificates. Aborts on failure.
+// A certificate authority with a P-256 key, which issues certificates. If a function fails, it aborts the process.
 class TestAuthority {
  public:
   explicit TestAuthority(const std::string& subject);

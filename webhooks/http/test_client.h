@@ -26,7 +26,8 @@ class HttpTestClient {
   // Closes the sending side. Responses can still be read.
   void EndSending();
 
-  // Returns the head of the next response, which has no body. Returns an empty text if the connection ends before.
+  // Returns the head of the next response, which has no body. Returns an empty text if the connection ends before the
+  // head is complete.
   std::string ReadAnswer();
   // Returns all bytes up to the end of the connection. If the connection does not end, the test fails.
   std::string ReadToEnd();

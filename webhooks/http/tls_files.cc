@@ -52,7 +52,7 @@ struct FileId {
   friend bool operator==(const FileId&, const FileId&) = default;
 };
 
-// Returns all zeros if there is no such file; reading the file then returns the error.
+// If there is no such file, returns all zeros, and a later read of the file returns the error.
 FileId IdOf(const std::string& path) {
   struct stat file;
   if (stat(path.c_str(), &file) != 0) return FileId();
@@ -167,7 +167,8 @@ absl::StatusOr<absl::Time> CheckCertificate(X509* certificate, absl::Time now) {
   return not_after;
 }
 
-// Checks that OpenSSL's security level, which this machine's configuration may set, allows certificate and key.
+// Checks that OpenSSL's security level, which the configuration of this machine can set, allows the certificate and the
+// key.
 absl::Status CheckSecurityLevel(X509* certificate, EVP_PKEY* key) {
   const SslContextPtr context(SSL_CTX_new(TLS_server_method()));
   if (context == nullptr) return absl::ResourceExhaustedError("no memory");

@@ -29,7 +29,7 @@ struct TlsSnapshot {
 };
 
 // Makes a snapshot from `contents`, which must have read the certificates and CAs as public files, and the key as a
-// secret file. The rules of stamp/secret/file.h apply to each file. In addition, a public file must have 1 byte to 1
+// secret file. The rules of stamp/secret/file.h apply to each file. In addition, a public file must contain 1 byte to 1
 // MiB, and no file may contain a zero byte.
 //
 // Error messages name the path and the rule, and never contain a file's content. Error codes are those of
@@ -38,7 +38,7 @@ absl::StatusOr<TlsSnapshot> MakeTlsSnapshot(const TlsFiles& files, const FileCon
 
 // Reads the files and returns their snapshot. If a file changes while they are read, for example because Kubernetes
 // replaces their folder, reads all files again, in up to three attempts. Errors: those of MakeTlsSnapshot, and kAborted
-// if the files change each time; a retry may succeed.
+// if the files change during each attempt; a retry can succeed.
 absl::StatusOr<TlsSnapshot> ReadTlsFiles(const TlsFiles& files);
 
 // Checks that a server can use the snapshot at the time `now`. Returns when the first certificate expires.

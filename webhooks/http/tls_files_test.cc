@@ -186,7 +186,7 @@ TEST_F(TlsFilesTest, RefusesAFileThatEndsWithinACertificate) {
 }
 
 TEST_F(TlsFilesTest, RefusesAKeyWithAPassphrase) {
-  // The same key, encrypted in the form that `openssl pkey -aes128` writes.
+  // Encrypts the same key, in the form that `openssl pkey -aes128` writes.
   Serve(identity_, authority_.certificate());
   BIO* in = BIO_new_mem_buf(identity_.key.data(), static_cast<int>(identity_.key.size()));
   EVP_PKEY* key = PEM_read_bio_PrivateKey(in, nullptr, nullptr, nullptr);
@@ -263,8 +263,8 @@ TEST_F(TlsFilesTest, ErrorsNeverContainTheContentOfAFile) {
   EXPECT_THAT(std::string(Check().message()), Not(HasSubstr(line)));
 }
 
-// Replaces the folder many times as Kubernetes does, while the files are read. The files of each snapshot come from one
-// folder.
+// Replaces the folder many times as Kubernetes does, while the files are read. All files of a snapshot must come from
+// the same folder.
 TEST_F(TlsFilesTest, ASnapshotNeverHasFilesFromTwoFolders) {
   const TestAuthority authorities[] = {TestAuthority("0"), TestAuthority("1")};
   const TestIdentity identities[] = {authorities[0].IssueServer(), authorities[1].IssueServer()};

@@ -13,7 +13,7 @@
 namespace stampgate {
 namespace {
 
-// Larger values count as this one, as RFC 9111, 1.2.2 says.
+// Larger values are replaced by this value, as RFC 9111, 1.2.2 requires.
 constexpr int64_t kMaxSeconds = int64_t{1} << 31;
 
 std::optional<absl::Duration> ReadSeconds(absl::string_view digits) {

@@ -21,12 +21,12 @@ struct CacheLifetime {
   absl::Duration stale = kMinStale;
 };
 
-// Reads the headers Cache-Control and Age. `fresh` is max-age minus `age`, at most kMaxFresh. It is zero if
-// Cache-Control has no-store, no-cache or a max-age that cannot be read, and kDefaultFresh if max-age is missing. The
-// code that fetches must itself limit how often it fetches a response that is not fresh. `stale` is stale-if-error,
+// Reads the headers Cache-Control and Age. `fresh` is max-age minus `age`, at most kMaxFresh. `fresh` is zero if
+// Cache-Control has no-store, no-cache or a max-age that cannot be read. `fresh` is kDefaultFresh if max-age is
+// missing. If `fresh` is zero, the calling code must itself limit how often it fetches. `stale` is stale-if-error,
 // clamped to kMinStale and kMaxStale, so that no value of the server makes the gateway trust a withdrawn key forever.
-// If a directive occurs twice, the smaller value counts. Two directives are ignored: s-maxage is only for shared
-// caches, and with must-revalidate the gateway would reject deliveries whenever the server cannot be reached.
+// If a directive occurs twice, the smaller value counts. Ignores s-maxage, which is only for shared caches. Ignores
+// must-revalidate, because with it the gateway would reject deliveries whenever the server cannot be reached.
 CacheLifetime ReadCacheLifetime(absl::string_view cache_control, absl::Duration age);
 
 // Reads an Age header. Returns zero if the header cannot be read.

@@ -25,18 +25,18 @@ struct KeySetAnswer {
   absl::Duration age;         // the value of Age; zero if the header is missing
 };
 
-// Starts a GET of the key set. Must call its argument once, with the response or an error, within a limited time. It
-// may make this call on any thread, also before it returns.
+// Starts a GET request for the key set. Must call the callback, which is its argument, once within a limited time, with
+// the response or an error. The callback may run on any thread, even before FetchKeySet returns.
 using FetchKeySet = absl::AnyInvocable<void(absl::AnyInvocable<void(absl::StatusOr<KeySetAnswer>)>)>;
 
 // The default of Options::min_refetch_interval.
 inline constexpr absl::Duration kMinKeySetInterval = absl::Seconds(10);
 
 // A cached key set. Thread-safe. Runs one fetch at a time. On average, begins at most one fetch in each
-// `min_refetch_interval`; to find a key that the set lacks, may begin up to `max_fetches_in_a_row` without this pause.
-// Uses each response for at least one interval, whatever its headers say. A set that is no longer fresh is still used
-// while a fetch is in progress or fails, up to a limit (see cache_lifetime.h). If a response is not a usable key set,
-// the fetch counts as failed and the previous set remains.
+// `min_refetch_interval`; if the set lacks a wanted key, may begin up to `max_fetches_in_a_row` fetches without this
+// pause. If the set has the wanted keys, uses it for at least one interval, whatever the headers of its response say. A
+// set that is no longer fresh is still used while a fetch is in progress or fails, up to a limit (see
+// cache_lifetime.h). If a response is not a usable key set, the fetch counts as failed and the previous set remains.
 //
 // `Set` is the type of a parsed key set. Callbacks may call this object, but must not close or destroy it.
 template <typename Set>
@@ -49,14 +49,14 @@ class CachedKeySet {
     // Parses the body of a response. Called on the thread of the fetch.
     std::function<absl::StatusOr<Set>(std::string json)> parse;
     // Receives the outcome of every fetch that ends before Close: OK and the set, or the error and null. Called on the
-    // thread of the fetch. May be empty.
+    // thread of the fetch. This function is optional.
     std::function<void(const absl::Status& status, const Set* set)> observe;
   };
 
   // The current set.
   struct View {
     std::shared_ptr<const Set> set;  // null if there is no usable set
-    // Whether the last fetch failed. If so, the server may have a key that the set lacks.
+    // Whether the last fetch failed. After a failed fetch, the server can have a key that the set lacks.
     bool is_failing = false;
   };
 
@@ -75,11 +75,11 @@ class CachedKeySet {
   // will be ignored. Calls the `done` of each waiting Get with a View that has no set.
   void Close() { state_->Close(); }
 
-  // Begins a fetch if there is no fresh set and a fetch is allowed now. Call it at the start of the process.
+  // Begins a fetch if there is no fresh set and a fetch is allowed now. Call Refresh at the start of the process.
   void Refresh() { state_->Refresh(); }
 
-  // Calls `done` with the current set before returning if the set is sufficient, or if no fetch is in progress or
-  // allowed now. Otherwise calls `done` after the fetch.
+  // If the current set is sufficient, or if no fetch is in progress or allowed now, calls `done` with the current set
+  // before returning. Otherwise calls `done` after the fetch has ended.
   void Get(IsEnough is_enough, OnView done) { state_->Get(std::move(is_enough), std::move(done)); }
 
  private:
@@ -128,7 +128,7 @@ class CachedKeySet {
 
    private:
     // Call the next three functions with the mutex held. If the clock was set back, the set is not fresh and a fetch is
-    // allowed. Otherwise the old set would stay until the clock has reached its former time.
+    // allowed. Without this rule, the old set would remain until the clock has reached its former time again.
 
     bool IsFresh(absl::Time now) const { return set_ != nullptr && received_ <= now && now < fresh_until_; }
 
@@ -217,7 +217,7 @@ class CachedKeySet {
     std::vector<OnView> waiting_;
   };
 
-  // Shared with a fetch in progress, which may end after this object was destroyed.
+  // A fetch in progress also refers to the state, because the fetch can end after this object was destroyed.
   const std::shared_ptr<State> state_;
 };
 

@@ -24,7 +24,7 @@ inline constexpr size_t kMaxKeys = 64;
 struct JsonWebKey {
   enum class Operations { kNotGiven, kWithVerify, kWithoutVerify, kMalformed };
 
-  std::map<std::string, std::string, std::less<>> texts;  // the text members that ReadJwkSet was asked for
+  std::map<std::string, std::string, std::less<>> texts;  // the key's text members that ReadJwkSet must read
   Operations operations = Operations::kNotGiven;          // the member key_ops
   bool is_private = false;                                // whether the key has a member d or k
 
@@ -36,8 +36,8 @@ struct JsonWebKey {
   }
 };
 
-// The usable keys of a set. `refused` has one text for each unusable key: its index in the set and the reason, but no
-// value of the key.
+// The usable keys of a set. `refused` has one text for each unusable key. The text contains the key's index in the set
+// and the reason, but no value of the key.
 template <typename Key>
 struct JwkSet {
   struct Entry {
@@ -53,16 +53,16 @@ struct JwkSet {
 enum class SameId { kFirstKeyCounts, kSetIsRefused };
 
 // The part of ReadJwkSet that does not depend on the type. Calls `add` with each key that is an object, unless one of
-// its `members` is not text. If `add` returns a text, the key is refused, and the text is the reason. If `add` returns
-// an error, returns that error. Returns the texts for JwkSet::refused.
+// the key's `members` is not text. If `add` returns a text, the key is refused, and the text is the reason. If `add`
+// returns an error, WalkJwkSet returns that error. Returns the texts for JwkSet::refused.
 absl::StatusOr<std::vector<std::string>> WalkJwkSet(
     std::string json, const std::vector<absl::string_view>& members,
     absl::FunctionRef<absl::StatusOr<std::string>(const JsonWebKey& jwk)> add);
 
 // Reads a key set. `members` are the text members that `make` needs besides kid. Refuses a key if one of these members
-// is not text, or if `make` returns an error, whose message is then the reason. Skips a key that equals an earlier key
-// with the same id, or an earlier key if both have no id. Errors: kInvalidArgument if `json` is not a key set, exceeds
-// the limits, has no usable key, or has two different keys with one id and `same_id` is kSetIsRefused.
+// is not text, or if `make` returns an error, whose message is then the reason. Skips a key that equals an earlier key,
+// if both have the same id or both have no id. Errors: kInvalidArgument if `json` is not a key set, exceeds the limits,
+// has no usable key, or has two different keys with one id and `same_id` is kSetIsRefused.
 template <typename Key>
 absl::StatusOr<JwkSet<Key>> ReadJwkSet(std::string json, std::vector<absl::string_view> members, SameId same_id,
                                        absl::FunctionRef<absl::StatusOr<Key>(const JsonWebKey& jwk)> make) {

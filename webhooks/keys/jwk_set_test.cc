@@ -15,7 +15,7 @@ using ::testing::IsEmpty;
 
 std::string Set(absl::string_view keys) { return absl::StrCat(R"({"keys":[)", keys, "]}"); }
 
-// Makes a test's key, which is the text of the member x.
+// Makes a key of the type that these tests use: the text of the member x.
 absl::StatusOr<std::string> MakeKey(const JsonWebKey& jwk) {
   if (!jwk.Text("x").has_value()) return absl::InvalidArgumentError("no x");
   return std::string(*jwk.Text("x"));

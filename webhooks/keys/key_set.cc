@@ -49,7 +49,7 @@ absl::StatusOr<KeySet> KeySet::Parse(std::string json, absl::string_view operato
     key.signature_version = std::string(jwk.Text(version).value_or("v1"));
     return key;
   };
-  // If two keys have one id, the first counts, as in upstream's helper.
+  // If two keys have the same id, the first key is used, as in upstream's helper.
   absl::StatusOr<JwkSet<VerificationKey>> read = ReadJwkSet<VerificationKey>(
       std::move(json), {"kty", "crv", "alg", "use", "x", algorithm, version}, SameId::kFirstKeyCounts, make);
   if (!read.ok()) return read.status();

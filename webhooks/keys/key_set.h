@@ -25,16 +25,17 @@ struct VerificationKey {
 // The usable keys of a key set, by key id. Immutable. Limits: see jwk_set.h.
 class KeySet {
  public:
-  // Reads the response of upstream's discovery endpoint. Leaves out keys that cannot be used: a wrong type, curve, use
-  // or algorithm, a malformed id or point, a point outside of the prime-order group. Also leaves out a key if an
-  // earlier usable key has its id. refused() lists these keys. Errors: kInvalidArgument if the text is not a key set,
-  // exceeds the limits, or has no usable key.
+  // Reads the response of upstream's discovery endpoint. Leaves out keys that have a wrong type, curve, use or
+  // algorithm, a malformed id or point, or a point outside of the prime-order group. Also leaves out a key if an
+  // earlier usable key has the same id. refused() lists these keys. Errors: kInvalidArgument if the text is not a key
+  // set, exceeds the limits, or has no usable key.
   static absl::StatusOr<KeySet> Parse(std::string json, absl::string_view operator_name);
 
   // Returns the key with this id, or null if there is none.
   const VerificationKey* Find(absl::string_view key_id) const;
 
-  // Returns one text for each key that was left out: its index in the set and the reason, but no value of the key.
+  // Returns one text for each key that was left out. The text contains the key's index in the set and the reason, but
+  // no value of the key.
   const std::vector<std::string>& refused() const { return refused_; }
 
  private:

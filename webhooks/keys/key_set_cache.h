@@ -15,9 +15,9 @@
 
 namespace stampgate {
 
-// The number of fetches that may follow each other without a pause if a key is unknown. So the gateway finds a key that
-// upstream published just after a fetch. A peer that sends invented key ids can cause only these fetches, and one more
-// in each interval.
+// The number of fetches that may follow each other without a pause if a key is unknown. With more than one such fetch,
+// the gateway finds a key that upstream published just after a fetch. A peer that sends invented key ids can cause only
+// these fetches, and one more fetch in each interval.
 inline constexpr int kMaxKeySetFetchesInARow = 3;
 
 // A CachedKeySet of upstream's keys, with the limits that are described there. Thread-safe.
@@ -30,7 +30,7 @@ class KeySetCache {
     absl::Duration min_refetch_interval = kMinKeySetInterval;
     std::function<absl::Time()> now;  // must not call this object
     // Receives the outcome of every fetch: OK and the key set, or the error and null. Called on the thread of the
-    // fetch. May be empty.
+    // fetch. This function is optional.
     std::function<void(const absl::Status& status, const KeySet* keys)> observe;
   };
 
@@ -39,9 +39,9 @@ class KeySetCache {
   // See CachedKeySet.
   void Refresh() { keys_.Refresh(); }
 
-  // Calls `done` with the key of that id before returning if the key is cached. Otherwise, if a fetch is in progress or
-  // allowed now, calls `done` after the fetch, with the key or with nothing. If no fetch is possible, calls `done` with
-  // nothing before returning.
+  // If the key with this id is cached, calls `done` with the key before returning. Otherwise, if a fetch is in progress
+  // or allowed now, calls `done` after the fetch, with the key or with nothing. If no fetch is possible, calls `done`
+  // with nothing before returning.
   void Find(absl::string_view key_id, OnKey done);
 
  private:

@@ -41,7 +41,7 @@ KeySetAnswer AnswerOf(const std::vector<std::string>& ids, std::string cache_con
   return {SetOf(ids), std::move(cache_control), age};
 }
 
-// Tests of a cache on one thread. The test moves the clock and ends the fetches.
+// A fixture with a cache that is used on one thread. Each test advances the clock and ends the fetches itself.
 class KeySetCacheTest : public testing::Test {
  protected:
   KeySetCacheTest() { Restart(); }
@@ -68,7 +68,7 @@ class KeySetCacheTest : public testing::Test {
     on_answer(std::move(answer));
   }
 
-  // Returns a text that becomes "found" or "none" when the cache calls back. It lives as long as the test.
+  // Returns a text that becomes "found" or "none" when the cache calls back. The text lives as long as the test.
   const std::string& Find(const std::string& key_id) {
     std::string& outcome = outcomes_.emplace_back();
     cache_->Find(key_id, [&outcome](const std::optional<VerificationKey>& key) {
@@ -134,7 +134,7 @@ TEST_F(KeySetCacheTest, FindsAKeyThatUpstreamPublishedRightAfterAFetch) {
 
 TEST_F(KeySetCacheTest, UnknownKeysCauseAFewFetchesInARowAndThenOneInEachInterval) {
   cache_->Refresh();
-  now_ += absl::Seconds(3);  // the fetch takes three seconds; the interval begins with its start
+  now_ += absl::Seconds(3);  // the fetch takes three seconds; the interval begins when the fetch begins
   Answer(AnswerOf({"a"}));
   const auto find_unknown = [this] {
     Find("b");
@@ -292,8 +292,8 @@ TEST_F(KeySetCacheTest, ForgetsAKeyThatUpstreamWithdrew) {
   EXPECT_EQ(withdrawn, "none");
 }
 
-// The clock was a year ahead when the set arrived. After its correction, the set must not be used for a year, and
-// fetches must be allowed.
+// The clock was a year ahead when the set arrived. After the clock was corrected, the cache must not use the set for a
+// year, and must allow fetches.
 TEST_F(KeySetCacheTest, FetchesAgainAfterTheClockIsSetBack) {
   now_ += absl::Hours(24 * 365);
   cache_->Refresh();
@@ -481,7 +481,7 @@ TEST(KeySetCacheThreadsTest, EveryFindGetsOneCallbackOnManyThreads) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  // One fetch is allowed in each ten seconds, in addition to those in a row.
+  // One fetch is allowed in each ten seconds, in addition to the fetches in a row.
   EXPECT_LE(discovery.answered(), kMaxKeySetFetchesInARow + kThreads * kCalls / 10);
   EXPECT_GT(discovery.answered(), 10);
   EXPECT_GT(observed, 10);

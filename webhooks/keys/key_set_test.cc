@@ -40,7 +40,7 @@ std::string ErrorOf(std::string json) {
   return std::string(set.status().message());
 }
 
-// Parses a set with a usable key and `key`. Returns why `key` was left out, or an empty text if it was not.
+// Parses a set with a usable key and `key`. Returns why `key` was left out, or an empty text if `key` is usable.
 std::string RefusalOf(absl::string_view key) {
   absl::StatusOr<KeySet> set = KeySet::Parse(Set(absl::StrCat(Key("good", kX), ",", key)), "Service");
   if (!set.ok()) return absl::StrCat("ERROR ", set.status().message());
@@ -150,8 +150,8 @@ TEST(KeySetTest, RefusesAPointThatIsNotInCanonicalBase64Url) {
   }
 }
 
-// The points whose order divides 8, in all their encodings. With such a key, one fixed signature would be valid for
-// many messages or all.
+// The set refuses every encoding of each point whose order divides 8. With such a key, one fixed signature would be
+// valid for many messages or for all messages.
 TEST(KeySetTest, RefusesAKeyOfSmallOrder) {
   for (const char* hex : {"0100000000000000000000000000000000000000000000000000000000000000",
                           "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
@@ -183,8 +183,8 @@ TEST(KeySetTest, RefusesAKeyOutsideOfThePrimeOrderGroup) {
       0);
   for (const std::string& point : {
            mixed,
-           // y = 2 is not on the curve. y = 3 is on the curve but not in the group, and p + 3 is another encoding of
-           // it.
+           // y = 2 is not on the curve. y = 3 is on the curve but not in the group, and p + 3 is another encoding of y
+           // = 3.
            absl::HexStringToBytes("0200000000000000000000000000000000000000000000000000000000000000"),
            absl::HexStringToBytes("0300000000000000000000000000000000000000000000000000000000000000"),
            absl::HexStringToBytes("f0ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f"),
@@ -208,7 +208,7 @@ TEST(KeySetTest, UsesTheFirstOfTwoKeysWithOneId) {
     EXPECT_NE(set->Find("b"), nullptr) << "the other key remains usable";
     EXPECT_THAT(set->refused(), ElementsAre("key 1: an earlier key has the same kid"));
   }
-  // The id of an unusable key does not count.
+  // The first key is unusable, so the second key with the same id is used.
   absl::StatusOr<KeySet> set =
       KeySet::Parse(Set(absl::StrCat(Key("a", kOtherX, R"(,"use":"enc")"), ",", Key("a", kX))), "Service");
   ASSERT_TRUE(set.ok()) << set.status();

@@ -1,5 +1,5 @@
 // Tests the event log on a disk that returns flipped bits. The log must still have every acknowledged event or report
-// the positions of the lost ones, and must use no position twice.
+// the positions of the lost events, and must use no position twice.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -154,8 +154,8 @@ TEST(BitFlipTest, DamageOfTheDatabaseIsNotReportedWithoutTheCheckAtOpen) {
   EXPECT_GT(Flip(kPath, {.check_at_open = false}).silent, 5);
 }
 
-// If one place of the mark file is damaged, the mark in the other place counts, which may be older. The log must not
-// report a loss.
+// If one place of the mark file is damaged, the log uses the mark in the other place, which can be older. The log must
+// not report a loss.
 TEST(BitFlipTest, DamageOfTheMarkIsNotReportedAsALoss) {
   const Count count = Flip(absl::StrCat(kPath, "-mark"), {});
   EXPECT_EQ(count.silent, 0);

@@ -32,7 +32,7 @@ EventPlace At(Position position) {
 
 constexpr char kCursor[] = "AgjvFf7xyz-zVHKEio9-Rk0AAAAAAAABAlpaWgJaWlpaWlpaWlpaWlpnr4KPqu32UQUSzzyWXbyu";
 
-// Python's hmac and base64 have computed kCursor.
+// kCursor was computed with Python's modules hmac and base64.
 TEST(CursorTest, ACursorHasTheDocumentedForm) {
   EXPECT_EQ(EncodeCursor(LogNumber(16), At(258)), kCursor);
   const Cursor cursor = DecodeCursor(LogNumber(16), kCursor).value();
@@ -41,7 +41,7 @@ TEST(CursorTest, ACursorHasTheDocumentedForm) {
   EXPECT_FALSE(cursor.Fits(At(259).digest));
 }
 
-// Clients may still have cursors of version 1.
+// Subscribers can still have cursors of version 1.
 TEST(CursorTest, ACursorOfVersion1IsAcceptedAndFitsEveryEvent) {
   const Cursor cursor = DecodeCursor(LogNumber(16), "AQjvFf7xyz-zVHKEio9-Rk0AAAAAAAABAkew3K1lO3LCVxA2HDOHJFQ").value();
   EXPECT_EQ(cursor.position, 258);
@@ -79,7 +79,7 @@ TEST(CursorTest, ACursorOfAnOlderCursorKeyCountsAsAnotherLogs) {
   EXPECT_EQ(DecodeCursor(LogNumber(1), EncodeCursor(other, At(5))).status().code(), kOtherLog);
 }
 
-// Replaces each letter by each other letter. The last letter also has unused bits.
+// Replaces each letter of a cursor by every other letter of the base64url alphabet.
 TEST(CursorTest, AnAlteredCursorIsRejected) {
   const LogIdentity log = LogNumber(1);
   const std::string cursor = EncodeCursor(log, At(77));
@@ -90,7 +90,7 @@ TEST(CursorTest, AnAlteredCursorIsRejected) {
       if (changed == cursor) continue;
       const absl::StatusCode code = DecodeCursor(log, changed).status().code();
       EXPECT_TRUE(code == kNoCursor || code == kOtherLog) << changed;
-      // Only a change within the log's name may give the error for another event log.
+      // Only a change in the log's name can cause the error for a cursor of another event log.
       const bool in_id = place >= 1 && place <= 22;
       EXPECT_TRUE(code == kNoCursor || in_id) << changed;
     }

@@ -101,7 +101,7 @@ class Sender {
     std::set<std::string> found;
     for (const LoggedEvent& event : *events) EXPECT_TRUE(found.insert(event.event.event_id).second);
     EXPECT_EQ(static_cast<Position>(found.size()), extent->latest - extent->earliest + 1);
-    // Only as many acknowledged events may be missing as retention has deleted.
+    // The number of missing acknowledged events must not exceed the number of events that retention has deleted.
     Position missing = 0;
     for (const std::string& id : stored()) missing += found.contains(id) ? 0 : 1;
     EXPECT_LE(missing, extent->earliest - 1);
@@ -164,8 +164,8 @@ TEST(FullDiskTest, RefusesEventsLosesNoneAndAcceptsThemAfterwards) {
   EXPECT_GT(refused, 1000);  // proves that the disk was full
 }
 
-// No file can grow. The write-ahead log is overwritten from its beginning, and the database file uses the space of
-// deleted events.
+// In this test, no file can grow. New events still fit, because SQLite overwrites the write-ahead log from its
+// beginning and reuses the space of deleted events in the database file.
 TEST(FullDiskTest, RetentionMakesSpaceForNewEvents) {
   TestDisk disk;
   Sender sender(disk);
@@ -215,8 +215,8 @@ TEST(FullDiskTest, CreatesANewLogOnlyIfThereIsSpace) {
   EXPECT_LT(opened, 60);
 }
 
-// Runs an event log whose disk fails once, at its nth write or sync. Expects that the log acknowledges nothing after
-// the failure. Increases n until a run ends without a failure.
+// Runs an event log on a disk that fails once, at the nth write or sync. Expects that the log acknowledges nothing
+// after the failure. Increases n until a run ends without a failure.
 void ExpectAFailureIsTheEnd(const std::function<void(TestDisk&, int)>& fail, int stride) {
   int n = 1;
   for (;; n += stride) {

@@ -1,4 +1,4 @@
-// Selects events by organization and type: the events that a subscriber wants, and those that it may see.
+// Selects events by organization and type: only events that the subscriber wants and is allowed to see.
 #ifndef STAMPGATE_WEBHOOKS_LOG_EVENT_FILTER_H_
 #define STAMPGATE_WEBHOOKS_LOG_EVENT_FILTER_H_
 
@@ -14,12 +14,12 @@ using OrganizationIds = std::set<std::string, std::less<>>;
 
 struct EventFilter {
   // The wanted organizations, as exact ids. An event passes if its organization or its parent organization is in the
-  // set. If the set is empty, all events pass, also those without an organization.
+  // set. If the set is empty, all events pass, even events without an organization.
   OrganizationIds organization_ids = {};
   // The wanted event types, compared exactly. If the set is empty, all events pass.
   std::set<std::string, std::less<>> types = {};
-  // The organizations that the subscriber may see. An event passes if its organization or its parent organization is in
-  // the set. If this is null, all events pass, also those without an organization.
+  // The organizations whose events the subscriber is allowed to see. An event passes if its organization or its parent
+  // organization is in the set. If `visible` is null, all events pass, even events without an organization.
   std::shared_ptr<const OrganizationIds> visible = nullptr;
 
   bool Matches(absl::string_view organization_id, absl::string_view parent_organization_id,

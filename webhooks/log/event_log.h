@@ -25,8 +25,8 @@ using Position = int64_t;
 // A digest that identifies an event together with all events before it in its log.
 using ChainDigest = std::array<uint8_t, 32>;
 
-// A position, and the digest of the event at this position. The digest is zeros at position 0, and if it is unknown
-// because the event is damaged.
+// A position, and the digest of the event at this position. The digest is all zeros at position 0, and for a damaged
+// event whose digest is unknown.
 struct EventPlace {
   Position position = 0;
   ChainDigest digest = {};
@@ -39,8 +39,8 @@ struct LoggedEvent {
   Event event;
 };
 
-// The positions of the readable events, from `earliest` to `latest`. If `latest` is earliest - 1, there are no readable
-// events. Retention increases `earliest`.
+// The positions of the readable events, from `earliest` to `latest`. If `latest` is `earliest - 1`, there are no
+// readable events. Retention increases `earliest`.
 struct LogExtent {
   Position earliest = 1;
   Position latest = 0;
@@ -57,16 +57,16 @@ struct LogUsage {
 struct LostEvents {
   Position first = 0;
   Position last = 0;
-  bool gone = false;  // true: the disk had lost them when the log was opened; false: they are damaged
+  bool gone = false;  // true: the disk had lost the events when the log was opened; false: the events are damaged
 };
 
 // Random values that are created with the event log and stored in it.
 struct LogIdentity {
   std::array<uint8_t, 16> id = {};          // never changes
-  std::array<uint8_t, 32> cursor_key = {};  // secret; a new key invalidates all cursors
+  std::array<uint8_t, 32> cursor_key = {};  // secret; a new key invalidates all earlier cursors
 };
 
-// If a write to the disk takes longer than this, the log refuses new events.
+// If a write to the disk takes longer than this duration, the log refuses new events.
 inline constexpr absl::Duration kWriteHangsAfter = absl::Seconds(5);
 
 enum class AppendOutcome {
@@ -75,16 +75,16 @@ enum class AppendOutcome {
   kConflict,   // an event with this id and scope but another body was stored before; the log keeps that event
 };
 
-// Identifies an event by the ids that callers know.
+// Identifies an event by its id and, if wanted, by the scope of this id.
 struct EventName {
   std::string event_id;
-  // IdScopeOf the event: an organization's id, or an empty text for an event without an organization. If not set,
-  // events of any scope match.
+  // The scope of the event's id (see IdScopeOf): an organization's id, or an empty text for an event without an
+  // organization. If `organization_id` is not set, events of every scope match.
   std::optional<std::string> organization_id;
 };
 
-// Reads the event log. One thread at a time may use a reader, but there may be many readers. The functions block while
-// they read from the disk.
+// Reads the event log. Only one thread at a time may use a reader. Many readers can exist at the same time. The
+// functions block while they read from the disk.
 class EventReader {
  public:
   struct Limits {
@@ -96,7 +96,8 @@ class EventReader {
   };
   struct Batch {
     std::vector<LoggedEvent> events;
-    // The last examined position. The next Read should continue after it. Equals `after` if there are no later events.
+    // The last examined position. The next Read should continue after this position. Equals `after` if there are no
+    // later events.
     Position through = 0;
     // The digest of the event at `through`, if Read examined any event.
     ChainDigest through_digest = {};
@@ -104,31 +105,33 @@ class EventReader {
 
   virtual ~EventReader() = default;
 
-  // Each function below returns kUnavailable if the file cannot be read.
+  // Each function below returns kUnavailable if the event log's file cannot be read.
   virtual absl::StatusOr<LogExtent> Extent() = 0;
 
   virtual absl::StatusOr<LogUsage> Usage() = 0;
 
   // Returns events after the position `after` that pass `filter`, in order. Errors: kOutOfRange if retention has
-  // deleted some events after `after`; kDataLoss if the next events are damaged, lost, or not those that were stored.
-  // After kDataLoss, Lost() returns these events. If readable events precede lost ones, Read first returns the readable
-  // events without an error.
+  // deleted some events after `after`; kDataLoss if the next events are damaged, are lost, or differ from the events
+  // that were stored. After kDataLoss, Lost() returns the range of these events. If readable events precede lost or
+  // damaged events, Read first returns the readable events without an error.
   virtual absl::StatusOr<Batch> Read(Position after, const EventFilter& filter, const Limits& limits) = 0;
 
-  // Returns the range of events for which a function last returned kDataLoss. To continue, read after `last`.
+  // Returns the range of events that caused the latest kDataLoss. To continue, read after the range's `last`.
   virtual LostEvents Lost() const = 0;
 
-  // Returns the digest of the event at `position`, which may also be the position before the earliest event. Returns
-  // zeros at position 0. Errors: kOutOfRange if retention has deleted the event or there is no such event yet;
-  // kDataLoss if the event is damaged or lost. After kDataLoss, Lost() returns the range.
+  // Returns the digest of the event at `position`. Also accepts the position before the earliest event. Returns zeros
+  // at position 0. Errors: kOutOfRange if retention has deleted the event or there is no such event yet; kDataLoss if
+  // the event is damaged or lost, and the next row does not contain the event's digest. After kDataLoss, Lost() returns
+  // the range of the damaged or lost events.
   virtual absl::StatusOr<ChainDigest> DigestAt(Position position) = 0;
 
-  // Returns the first event of that name that passes `filter`, or nothing if there is none or retention has deleted it.
-  // Returns kDataLoss if an event of that name is damaged or lost, and no other event of that name passes.
+  // Returns the first event with this name that passes `filter`. Returns nothing if there is no such event or retention
+  // has deleted the event. Returns kDataLoss if an event with this name is damaged or lost, and no other event with
+  // this name passes `filter`.
   virtual absl::StatusOr<std::optional<LoggedEvent>> Find(const EventName& name, const EventFilter& filter) = 0;
 
-  // Returns the position after which all events were committed at or after `time`, and up to which all were committed
-  // earlier.
+  // Returns the position of the last readable event that was committed before `time`. If there is no such event,
+  // returns the position before the earliest event.
   virtual absl::StatusOr<Position> PlaceOf(absl::Time time) = 0;
 };
 
@@ -137,18 +140,19 @@ class EventLog {
  public:
   virtual ~EventLog() = default;
 
-  // Stores an event unless it is already stored. Calls `done` once. With any outcome that is not an error, the disk has
-  // the event and readers see it. Does not block. `done` runs on the event log's thread, or inside of Append if the
-  // event is not even queued.
+  // Stores an event unless it is already stored. Calls `done` once. If the outcome is kStored, the disk has the event,
+  // and readers see it. If the outcome is kDuplicate or kConflict, the disk has the earlier event with this id, unless
+  // retention has deleted the earlier event. Does not block. `done` runs on the event log's thread, or inside of Append
+  // if the log refuses the event without queueing it.
   //
   // Errors: kResourceExhausted if the queue or the disk is full; kUnavailable if the event log was closed or has
   // failed, or if a write takes longer than kWriteHangsAfter. After an error, readers do not see the event. But if the
-  // disk failed, the log may have the event after the next start.
+  // disk failed, the log can contain the event after the next start.
   virtual void Append(VerifiedEvent event, absl::AnyInvocable<void(absl::StatusOr<AppendOutcome>)> done) = 0;
 
-  // Sets the function that is called with the latest position after every commit that stored events, before the `done`
-  // callbacks of these events. `on_growth` runs on the event log's thread and must not block. Call SetOnGrowth once,
-  // before the first Append.
+  // Sets the function that the log calls after every commit that stored events, before it calls the `done` callbacks of
+  // these events. `on_growth` gets the latest position. It runs on the event log's thread and must not block. Call
+  // SetOnGrowth once, before the first Append.
   virtual void SetOnGrowth(std::function<void(Position latest)> on_growth) = 0;
 
   // Opens a new reader. Errors: kUnavailable.
@@ -156,11 +160,12 @@ class EventLog {
 
   virtual const LogIdentity& identity() const = 0;
 
-  // Returns how long the current write to the disk has taken so far, or zero if there is none.
+  // Returns how long the current write to the disk has taken so far, or zero if no write is in progress.
   virtual absl::Duration WriteUnderWay() const = 0;
 
   // Writes the queued events and completes the files, so that the next start has nothing to repair. Later appends fail,
-  // but readers may still read. Blocks until the disk has done its work, perhaps forever. May be called again.
+  // but readers can still read. Blocks until the disk has completed these writes, perhaps forever. Can be called more
+  // than once.
   virtual void Close() = 0;
 };
 

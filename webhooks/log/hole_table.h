@@ -12,7 +12,7 @@
 
 namespace stampgate {
 
-// SQL that creates the empty table. Retention never deletes its rows.
+// SQL that creates the empty table. Retention never deletes rows of this table.
 extern const char kCreateHoles[];
 
 // Finds holes through `connection`, which must outlive this object. Errors: those of SqliteStatus.

@@ -34,7 +34,8 @@ absl::Status MigrateFromVersion1(SqliteConnection& connection) {
   if (!last.ok()) return last.status();
   record->latest_digest = *last;
   if (record->earliest == record->latest + 1) record->digest_before = *last;
-  // Version 1 stored ids with the system's time, so the log's clock continues from the time of the last event.
+  // Version 1 stored ids with the system's time, so the AgeClock of the migrated log continues from the commit time of
+  // the latest event.
   record->clock = {.age_us = record->latest_commit_us, .wall_us = record->latest_commit_us};
   for (const char* sql : {"ALTER TABLE events ADD COLUMN previous BLOB NOT NULL DEFAULT x''", "DROP TABLE log",
                           kCreateLogRecord, kCreateHoles, "PRAGMA user_version = 2"}) {

@@ -50,15 +50,15 @@ SqliteEventLogOptions OptionsFor(TestDisk& disk, std::function<absl::Time()> now
   return options;
 }
 
-// The last acknowledged position and the time, at a step of the disk's history.
+// The last acknowledged position and the current time, at one step of the disk's history.
 struct Promise {
   size_t step;      // index in the disk's history
   Position latest;  // the last acknowledged position
   absl::Time now;
 };
 
-// Runs an event log on a disk. Every run is identical: the last acknowledgement of a batch appends the next batch on
-// the event log's own thread. So one transaction stores a whole batch.
+// Runs an event log on a disk. Every run is identical: the callback of the last acknowledgement of a batch appends the
+// next batch, on the event log's own thread. Therefore one transaction stores a whole batch.
 class Workload {
  public:
   Workload(TestDisk& disk, bool synchronous_full) : disk_(disk) {
@@ -134,7 +134,7 @@ class Inspector {
  public:
   explicit Inspector(const Workload& workload) : workload_(workload) {}
 
-  // If `again` is not null, simulates a second power cut during this use of the log.
+  // If `again` is not null, simulates a second power cut while the log is used after the first power cut.
   std::string ProblemWith(const DiskImage& image, Position acknowledged, absl::Time now, std::mt19937_64* again) {
     TestDisk disk(image);
     size_t step = 0;
@@ -152,8 +152,8 @@ class Inspector {
   int losses() const { return losses_; }
 
  private:
-  // `promised` is the last acknowledged position. After the log has acknowledged another event, sets `promised` to its
-  // position, and `step` to the number of the disk's steps so far.
+  // `promised` is the last acknowledged position. After the log has acknowledged another event, sets `promised` to the
+  // new event's position, and `step` to the number of the disk's steps so far.
   std::string GoOn(TestDisk& disk, absl::Time now, Position* promised, size_t* step) {
     std::string lost;
     SqliteEventLogOptions options = OptionsFor(disk, [now] { return now; });
@@ -241,7 +241,7 @@ Result CutEverywhere(bool synchronous_full, size_t stride) {
     const std::vector<Promise>& promises = workload.promises();
     while (next_promise < promises.size() && promises[next_promise].step <= step) kept = promises[next_promise++];
     cut.MoveTo(step);
-    // The next batch, one second later, may already have begun.
+    // The workload might already have begun the next batch, whose time is one second later.
     const absl::Time now = kept.now + absl::Seconds(1);
     const std::string problem =
         inspector.ProblemWith(cut.Cut(random), kept.latest, now, ++result.cuts % 4 == 0 ? &random : nullptr);

@@ -12,7 +12,7 @@
 namespace stampgate {
 namespace {
 
-// The error for any failure of SQLite other than damage.
+// Returns the error for a failure of SQLite that is not damage of the file.
 absl::Status Unreadable(const absl::Status& status) {
   return absl::UnavailableError(absl::StrCat("the event log cannot be read: ", status.message()));
 }
@@ -207,8 +207,8 @@ absl::Status LogReader::ReadInto(Batch* batch, Position after, Position latest, 
   return absl::OkStatus();
 }
 
-// Returns the position and digest of the event at `position`. Returns position 0 if there is no such event or it is
-// damaged.
+// Returns the position and digest of the event at `position`. Returns position 0 if there is no such event or the event
+// is damaged.
 EventPlace LogReader::FindLast(Position position, const LogRecord& record) {
   SqliteReset reset(rows_);
   rows_.Bind(1, position);
@@ -217,8 +217,8 @@ EventPlace LogReader::FindLast(Position position, const LogRecord& record) {
   return {position, ArrayOf<32>(rows_.Bytes(kChecksumColumn))};
 }
 
-// Checks that `row` follows the row that preceded it when it was stored: `row.previous` must equal the checksum of the
-// previous row, if that is known. Requires a row with a correct checksum.
+// Checks that the previous row is still the row that preceded `row` when `row` was stored: `row.previous` must equal
+// the previous row's checksum, if this checksum is known. Requires that `row` has a correct checksum.
 absl::Status LogReader::CheckChain(const EventRow& row, const LogRecord& record) {
   if (row.previous.empty()) return absl::OkStatus();  // a row of version 1
   const ChainDigest* before = nullptr;
@@ -351,7 +351,8 @@ absl::StatusOr<ChainDigest> LogReader::DigestAt(Position position) {
   return absl::IsDataLoss(status) ? status : Unreadable(status);
 }
 
-// Returns the first row in [from, before) with a correct checksum, or nothing if there is none.
+// Returns the first row that has a correct checksum and a position from `from` to `before - 1`, or nothing if there is
+// no such row.
 absl::StatusOr<std::optional<EventRow>> LogReader::NextGoodRow(Position from, Position before,
                                                                const LogRecord& record) {
   for (; from < before; ++from) {
@@ -371,8 +372,8 @@ absl::StatusOr<Position> LogReader::PlaceOf(absl::Time time) {
   absl::StatusOr<Snapshot> snapshot = Snapshot::Begin(*this);
   if (!snapshot.ok()) return snapshot.status();
   SqliteReset reset(rows_);
-  // Binary search, because commit times never decrease. The first event that was committed at or after `time` is always
-  // in [first, last].
+  // A binary search works, because commit times never decrease. The position of the first event that was committed at
+  // or after `time` is always in [first, last].
   Position first = snapshot->record().earliest;
   Position last = snapshot->latest() + 1;
   while (first < last) {

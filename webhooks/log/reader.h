@@ -22,7 +22,7 @@
 
 namespace stampgate {
 
-// A reader with its own connection. Each function reads in one transaction, and so sees the state of one moment.
+// A reader with its own connection. Each function uses one read transaction, so it sees the log's state at one moment.
 class LogReader : public EventReader {
  public:
   // Opens a reader that returns only events up to the position `*visible`, or all events if `visible` is null. Errors:

@@ -10,12 +10,12 @@
 namespace stampgate {
 namespace {
 
-// Limits of the newest events that are checked. A crash leaves fewer events in the write-ahead log, unless other
-// programs have prevented checkpoints.
+// Recovery checks at most this number of the newest events, and at most this size of their bodies. After a crash, the
+// write-ahead log contains fewer events, unless other programs have prevented checkpoints.
 constexpr int kCheckedEvents = 20'000;
 constexpr int64_t kCheckedBytes = 64 << 20;
 
-// Joins adjacent ranges, so that one loss gives one report.
+// Reports lost ranges. Joins adjacent ranges and reports each joined range once.
 class LossReport {
  public:
   explicit LossReport(const std::function<void(const LostEvents&)>& on_loss) : on_loss_(on_loss) {}
@@ -71,8 +71,8 @@ absl::Status CompareWithMark(const RecoveryReports& reports, absl::Time now, Log
   }
   const auto marked = static_cast<Position>(mark->number);
   if (marked > writer.record().latest) {
-    // Reports the loss before it stores the hole. If the process dies between both, the next start reports the loss
-    // again.
+    // Reports the loss before it stores the hole. If the process dies before the hole is stored, the next start reports
+    // the loss again.
     if (reports.on_loss) reports.on_loss({writer.record().latest + 1, marked, /*gone=*/true});
     return writer.AddHole({marked, mark->digest}, now);
   }

@@ -15,16 +15,17 @@ namespace stampgate {
 struct RecoveryReports {
   // Called once for each newly found range of damaged or lost events.
   std::function<void(const LostEvents&)> on_loss;
-  // Called if there are events but no mark. A loss of the newest events cannot be detected in this case.
+  // Called if the log has events but no mark. Without a mark, recovery cannot detect a loss of the newest events.
   std::function<void()> on_mark_missing;
 };
 
 // Compares the log's end with its mark. If the log ends before the mark, records the missing positions as a hole; new
 // events get the positions after the hole. Also reads a limited number of the newest events and reports the damaged
-// ones. Sets the mark to the log's end. `reader` must see all events.
+// events. Sets the mark to the log's end. `reader` must see all events.
 //
-// Errors: kDataLoss if the log has another event at the marked position, because the mark then belongs to another
-// history of the log and cannot show what is lost. Also those of LogWriter and EventReader.
+// Errors: kDataLoss if the event at the marked position has another digest than the mark. In this case, the mark
+// belongs to another history of the log and cannot show which events are lost. Also kDataLoss if the last event is not
+// the event that was stored last, and the errors of LogWriter and EventReader.
 absl::Status RecoverLog(const LogSafeguards& safeguards, const RecoveryReports& reports, absl::Time now,
                         LogReader& reader, LogWriter& writer);
 

@@ -13,7 +13,8 @@ namespace stampgate {
 namespace {
 
 absl::Status Mark(const std::string& path) {
-  // Checks the file first, because ClaimLogFile creates a lock file, and the file itself if it does not exist.
+  // Checks the file first, because ClaimLogFile creates a lock file and, if the log's file does not exist, also an
+  // empty log file.
   if (absl::Status status = CheckLogFileHeader(path); !status.ok()) return status;
   const absl::StatusOr<ExclusiveFile> file = ClaimLogFile(path);
   if (!file.ok()) return file.status();
@@ -31,7 +32,7 @@ absl::Status Mark(const std::string& path) {
   if (!writer.ok()) return writer.status();
   if (absl::Status status = writer->Write(*record); !status.ok()) return status;
   if (absl::Status status = connection->Run("COMMIT"); !status.ok()) return status;
-  // Replaces the old mark, so that events that the copy lacks are not reported as a loss.
+  // Replaces the old mark, so that the next start does not report the events that the copy lacks as lost.
   absl::StatusOr<MarkFile> marks = MarkFile::Open(path + "-mark", record->identity.id, Disk::System());
   if (!marks.ok()) return marks.status();
   return marks->Replace({static_cast<uint64_t>(record->latest), record->latest_digest});

@@ -63,7 +63,7 @@ TEST_F(RestoredLogTest, ARestoreInvalidatesCursorsAndChangesNothingElse) {
   log = Open();
   EXPECT_NE(log->identity().cursor_key, before.cursor_key);
   EXPECT_TRUE(absl::IsFailedPrecondition(DecodeCursor(log->identity(), EncodeCursor(before, {2, {}})).status()));
-  // The stored events are still readable and recognized, and new events follow them.
+  // The restored log still recognizes its stored events, and new events follow the stored ones.
   EXPECT_EQ(AppendAndWait(*log, MakeVerifiedEvent("b", "{}")).value(), AppendOutcome::kDuplicate);
   EXPECT_EQ(AppendAndWait(*log, MakeVerifiedEvent("d", "{}")).value(), AppendOutcome::kStored);
   const std::unique_ptr<EventReader> reader = *log->NewReader();
@@ -96,7 +96,7 @@ TEST_F(RestoredLogTest, DoesNotChangeAFileThatIsNoEventLog) {
   std::filesystem::permissions(path_, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   const absl::Status other = MarkLogAsRestored(path_);
   EXPECT_TRUE(absl::IsFailedPrecondition(other)) << other;
-  EXPECT_EQ(FilesOfFolder(), 1);  // and no lock file
+  EXPECT_EQ(FilesOfFolder(), 1);  // only the file itself, and no lock file
 
   std::filesystem::remove(path_);
   {
@@ -110,8 +110,8 @@ TEST_F(RestoredLogTest, DoesNotChangeAFileThatIsNoEventLog) {
   EXPECT_EQ(FilesOfFolder(), 1);
 }
 
-// The operator restores an older copy of the database, but the mark file is still the newer one. The events that the
-// copy lacks do not count as a loss.
+// The operator restores an older copy of the database, but the mark file still has the newer mark. MarkLogAsRestored
+// replaces this mark, so the log does not treat the events that the copy lacks as lost.
 TEST_F(RestoredLogTest, ARestoredLogContinuesAfterItsLastEvent) {
   std::unique_ptr<EventLog> log = Open();
   ASSERT_TRUE(AppendAndWait(*log, MakeVerifiedEvent("a", "{}")).ok());

@@ -20,7 +20,7 @@ inline absl::string_view AsText(const Digest& digest) {
 }
 
 // The columns of a row except its checksum and its body. The checksum covers `body_sha256` instead of the body, so that
-// readers can verify it without reading the body. Does not own the bytes.
+// readers can verify it without reading the body. The string views refer to bytes that the row does not own.
 struct EventRow {
   int64_t position = 0;
   int64_t commit_us = 0;  // since 1970
@@ -36,8 +36,9 @@ struct EventRow {
   absl::string_view previous;  // the checksum of the previous row; empty in rows of version 1
 };
 
-// Returns the checksum over the log's id and all columns with their lengths. The stored checksum is wrong if a row was
-// altered, moved, copied from another log, or has another previous row than when it was stored.
+// Returns the checksum over the log's id and all columns with their lengths. If a row was altered, moved or copied from
+// another log, its stored checksum is wrong. The checksum also covers `previous`, with which readers detect that the
+// previous row was replaced.
 Digest ChecksumOf(absl::string_view log_id, const EventRow& row);
 
 // EncodeHeaders encodes all headers into the text of one column. DecodeHeaders decodes that text, or returns nothing if

@@ -4,7 +4,7 @@
 
 namespace stampgate {
 
-// The protections. Only tests set one to false.
+// Switches that turn the protections on. Only tests set a switch to false.
 struct LogSafeguards {
   bool synchronous_full = true;  // sync each commit
   bool high_water_mark = true;

@@ -19,8 +19,8 @@ namespace {
 const DatabaseFormat kFormat = {.name = "an event log", .application_id = 0x73746765 /* "stge" */, .version = 3};
 
 // Columns that filters use come first, and the body last, because SQLite reads a row only up to the last column that it
-// needs. AUTOINCREMENT prevents SQLite from using a position twice. LogWriter::Check compares its counter with
-// LogRecord::latest.
+// needs. AUTOINCREMENT prevents SQLite from using a position twice. LogWriter::Check compares AUTOINCREMENT's counter
+// with LogRecord::latest.
 constexpr char kCreateEvents[] =
     "CREATE TABLE events ("
     " seq INTEGER PRIMARY KEY AUTOINCREMENT,"
@@ -43,7 +43,7 @@ absl::Status SetWriting(SqliteConnection& connection, bool synchronous_full) {
   if (absl::Status status = SetDurable(connection, synchronous_full); !status.ok()) return status;
   int growth = kGrowthBytes;
   sqlite3_file_control(connection.get(), "main", SQLITE_FCNTL_CHUNK_SIZE, &growth);
-  // secure_delete overwrites deleted rows, because they may contain secrets.
+  // With secure_delete, SQLite overwrites deleted rows, which can contain secrets.
   return connection.Run(
       "PRAGMA secure_delete = ON;"
       "PRAGMA cache_size = -16384");  // KiB
@@ -118,7 +118,7 @@ absl::StatusOr<SqliteConnection> OpenLogFileToRead(const std::string& path, cons
       SqliteConnection::Open(path, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, vfs);
   if (!connection.ok()) return connection;
   if (absl::Status status = SetUntrusting(*connection, kBusyMs); !status.ok()) return status;
-  // A small cache, because there may be many readers, and the system's page cache serves all of them.
+  // Each reader gets only a small cache, because there can be many readers, and they share the system's page cache.
   absl::Status status = connection->Run("PRAGMA query_only = ON; PRAGMA cache_size = -512");
   if (!status.ok()) return status;
   return connection;

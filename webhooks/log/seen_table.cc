@@ -16,7 +16,7 @@ const char kCreateSeen[] =
 
 const char kIndexSeen[] = "CREATE UNIQUE INDEX seen_by_seq ON seen (seq)";
 
-// Inserts the rows in the order of the new table's key, so that its pages are filled one after the other.
+// Inserts the rows in the order of the new table's key, so that SQLite fills the new table's pages one after the other.
 const char kCopySeenOfVersion2[] =
     "INSERT INTO seen (event_id, scope, seq, body_sha256, stored_us)"
     " SELECT s.event_id,"

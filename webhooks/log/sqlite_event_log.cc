@@ -23,7 +23,8 @@
 namespace stampgate {
 namespace {
 
-// Limits of one transaction, so that the first of many queued events does not wait for all others.
+// Limits of one transaction. Without these limits, the first of many queued events would wait until all others are
+// stored.
 constexpr size_t kBatchEvents = 256;
 constexpr size_t kBatchBytes = 8 << 20;
 
@@ -116,7 +117,7 @@ class SqliteEventLog final : public EventLog {
   // Queues `waiting`. After an error, `waiting` is unchanged.
   absl::Status Enqueue(WaitingEvent& waiting) {
     bool first = false;
-    // Without this check, the sender would occupy a connection and wait for an acknowledgement that may never arrive.
+    // Without this check, the sender would occupy a connection and wait for an acknowledgement, perhaps forever.
     if (WriteUnderWay() > kWriteHangsAfter) return absl::UnavailableError("the event log's disk does not answer");
     {
       std::lock_guard lock(mutex_);
@@ -188,11 +189,11 @@ class SqliteEventLog final : public EventLog {
     const absl::Status status = writer_->Store(events, options_.now(), &outcomes);
     const bool can_go_on = CanGoOn(status);
     if (!can_go_on) {
-      // Must happen before any callback, so that the log accepts no event after a callback got the error.
+      // Sets `failure_` before any callback runs, so that the log accepts no event after a callback got the error.
       std::lock_guard lock(mutex_);
       failure_ = std::string(CannotStore(status).message());
     }
-    // Must happen before the acknowledgements, so that an acknowledged event is already readable.
+    // Reports the growth before the acknowledgements, as SetOnGrowth requires.
     if (can_go_on) ReportGrowth();
     size_t bytes = 0;
     for (size_t i = 0; i < batch->size(); ++i) {
@@ -220,9 +221,9 @@ class SqliteEventLog final : public EventLog {
 
   absl::Status Trim(bool* more) {
     absl::StatusOr<bool> trimmed = writer_->Trim(options_.now());
-    ReportGrowth();  // Trim may have written a mark for which there was no space before
+    ReportGrowth();  // Trim writes the mark of an earlier commit if the disk had no space for it
     *more = trimmed.ok() && *trimmed;
-    // If the disk is full, the next event or the next interval retries.
+    // If the disk is full or locked, the log tries again when an event arrives or after `retention_interval`.
     if (absl::IsResourceExhausted(trimmed.status()) || absl::IsAborted(trimmed.status())) return absl::OkStatus();
     if (!trimmed.ok()) return trimmed.status();
     return *more ? writer_->Checkpoint() : absl::OkStatus();
@@ -254,7 +255,7 @@ class SqliteEventLog final : public EventLog {
   std::unique_ptr<LogWriter> writer_;  // used only by the event log's thread
   // When the thread began its current use of the disk; kNoWrite if it does not use the disk.
   std::atomic<Clock::duration> write_began_ = kNoWrite;
-  std::function<void(Position)> on_growth_;  // used only by the event log's thread, once it has an event
+  std::function<void(Position)> on_growth_;  // after the first Append, used only by the event log's thread
 
   // Not absl::Mutex: ThreadSanitizer cannot instrument Debian's build of Abseil.
   std::mutex mutex_;
@@ -311,7 +312,7 @@ absl::StatusOr<std::unique_ptr<EventLog>> OpenSqliteEventLog(SqliteEventLogOptio
   absl::StatusOr<std::unique_ptr<EventLog>> log = Open(std::move(options));
   if (log.ok()) return log;
   absl::StatusCode code = log.status().code();
-  // A missing table (kInternal) means that the log is damaged. Other failures may be temporary.
+  // A missing table (kInternal) means that the log is damaged. Other failures can be temporary.
   if (code == absl::StatusCode::kInternal) code = absl::StatusCode::kDataLoss;
   if (code != absl::StatusCode::kFailedPrecondition && code != absl::StatusCode::kDataLoss) {
     code = absl::StatusCode::kUnavailable;

@@ -73,7 +73,7 @@ void RunSql(const std::string& path, const std::string& sql) {
   sqlite3_close(database);
 }
 
-// Tests with an event log in a temporary folder. The test moves the clock.
+// A fixture with an event log in a temporary folder. Each test advances the clock itself.
 class SqliteEventLogTest : public testing::Test {
  protected:
   SqliteEventLogTest() {
@@ -239,7 +239,7 @@ TEST_F(SqliteEventLogTest, StoresAnEventOnce) {
   EXPECT_EQ(reader_->Find({"a", {}}, {}).value()->event.body, BodyOf("org", "first"));
 }
 
-// Upstream may give events of two organizations the same id.
+// Upstream can give events of two organizations the same id.
 TEST_F(SqliteEventLogTest, StoresAnEventOnceForEachOrganization) {
   const std::string child = R"({"organizationId":"child","parentOrganizationId":"parent"})";
   const std::string of_parent = R"({"parentOrganizationId":"parent"})";
@@ -297,7 +297,7 @@ TEST_F(SqliteEventLogTest, FindsAnEventIfAnotherEventWithItsIdIsDamaged) {
 TEST_F(SqliteEventLogTest, RefusesEventsWhileAWriteHangs) {
   std::atomic<int64_t> steady_seconds = 1000;
   options_.steady_now = [&] { return std::chrono::steady_clock::time_point(std::chrono::seconds(steady_seconds)); };
-  // Blocks the event log's thread, which reads the time in the middle of a write.
+  // Blocks the event log's thread in the middle of a write, when the thread reads the time.
   std::atomic<bool> hang = false;
   absl::Notification hangs;
   absl::Notification goes_on;
@@ -321,7 +321,7 @@ TEST_F(SqliteEventLogTest, RefusesEventsWhileAWriteHangs) {
   hangs.WaitForNotification();
   steady_seconds += absl::ToInt64Seconds(kWriteHangsAfter);
   EXPECT_EQ(log_->WriteUnderWay(), kWriteHangsAfter);
-  // The write does not exceed the limit yet, so an append waits.
+  // The write has not yet taken longer than kWriteHangsAfter, so the log queues the next event.
   absl::Notification waited;
   log_->Append(MakeVerifiedEvent("c", "{}"), [&](const absl::StatusOr<AppendOutcome>& outcome) {
     EXPECT_TRUE(outcome.ok()) << outcome.status();
@@ -556,7 +556,7 @@ TEST_F(SqliteEventLogTest, CloseLeavesOnlyTheDatabaseTheMarkAndTheLockFile) {
   EXPECT_THAT(names, testing::UnorderedElementsAre("events", "events-mark", "events.lock"));
 }
 
-// Retention.
+// Tests of retention.
 
 TEST_F(SqliteEventLogTest, RetentionDeletesOldEvents) {
   options_.retention_age = absl::Seconds(10);
@@ -626,7 +626,7 @@ TEST_F(SqliteEventLogTest, RetentionDeletesTheOldestEventsOfATooLargeFile) {
     EXPECT_LE(extent.latest - extent.earliest + 1, 50);
   }
   Store(IdOf(1), body, AppendOutcome::kDuplicate);
-  // New events use the space of deleted ones.
+  // New events use the space of deleted events.
   CloseAll();
   EXPECT_LT(std::filesystem::file_size(options_.path), 3 << 20);
 }
@@ -667,7 +667,7 @@ TEST_F(SqliteEventLogTest, RetentionRunsWithoutNewEvents) {
   log_->Close();
 }
 
-// Comparison with a model.
+// Comparison of the event log with a model.
 
 struct Model {
   struct Entry {
@@ -832,7 +832,7 @@ TEST_F(SqliteEventLogTest, KeepsTheFirstOfConcurrentRepetitions) {
   EXPECT_EQ(found, first);
 }
 
-// Damage.
+// Tests with a damaged file.
 
 // Reads all events and continues after each damaged one, as a subscriber does. Expects that exactly the event at
 // `damaged` is damaged.
@@ -884,13 +884,13 @@ TEST_F(SqliteEventLogTest, DetectsADamagedBodyOfManyPages) {
   ExpectAllBut(*reader_, 2, 3);
 }
 
-// The organization of an event decides which subscribers see it. If it is damaged, readers must get an error, also
-// those whose filter might not match.
+// The organization of an event decides which subscribers see it. If the organization is damaged, every reader must get
+// an error, even a reader whose filter might not match the event.
 TEST_F(SqliteEventLogTest, DetectsADamagedOrganizationOfAFilteredEvent) {
   Open();
   for (int i = 1; i <= 5; ++i) Store(IdOf(i), BodyOf(absl::StrCat("organization-", i), "text"));
   CloseAll();
-  Damage("event-3organization-3");  // the column of the organization, which follows the id
+  Damage("event-3organization-3");  // changes the column of the organization, which follows the id
   Open();
   ExpectAllBut(*reader_, 3, 5);
   EventFilter filter;
@@ -921,7 +921,7 @@ TEST_F(SqliteEventLogTest, DetectsMovedChangedAndDeletedRows) {
     Open();
     ExpectAllBut(*reader_, 3, 5);
     EXPECT_EQ(reader_->Find({IdOf(3), {}}, {}).status().code(), kDamaged);
-    // PlaceOf works nevertheless.
+    // PlaceOf works despite the damaged event.
     EXPECT_EQ(reader_->PlaceOf(kStart + absl::Seconds(4)).value(), 4);
     CloseAll();
   }
@@ -944,7 +944,7 @@ TEST_F(SqliteEventLogTest, DetectsRowsOfAnotherLog) {
 }
 
 // Zeroes a page, changes a byte or truncates the file, at many places. The log must refuse to open, or return correct
-// events and report the damaged ones.
+// events and report the damaged events.
 TEST_F(SqliteEventLogTest, ReturnsNoWrongEventAfterAnyDamage) {
   Open();
   StoreNumbers(1, 30, std::string(700, 'x'));
@@ -1045,7 +1045,7 @@ class LogHoleTest : public SqliteEventLogTest {
     options_.on_mark_missing = [this] { reports_.push_back("no mark"); };
   }
 
-  // Stores five events and then restores the file that had only the first two.
+  // Stores five events, and then replaces the log's file by an older copy that has only the first two events.
   void LoseThree() {
     Open();
     StoreNumbers(1, 2);
@@ -1183,7 +1183,7 @@ TEST_F(LogHoleTest, OpeningTheLogReportsDamagedNewestEvents) {
   EXPECT_THAT(reports_, ElementsAre("5-6 damaged", "8-8 damaged"));
 }
 
-// The digest chain.
+// Tests of the digest chain.
 
 TEST_F(SqliteEventLogTest, DetectsARowFromACopyOfTheLogWithOtherEvents) {
   Open();
@@ -1195,7 +1195,8 @@ TEST_F(SqliteEventLogTest, DetectsARowFromACopyOfTheLogWithOtherEvents) {
   Open();
   StoreNumbers(4, 6);
   CloseAll();
-  // The row has the right position, log and checksum, but the next row does not follow it.
+  // The copied row has the right position, log and checksum, but the next row contains the checksum of the replaced
+  // row.
   RunSql(options_.path, absl::StrCat("ATTACH '", other, "' AS other; DELETE FROM events WHERE seq = 4;",
                                      "INSERT INTO events SELECT * FROM other.events WHERE seq = 4"));
   Open();
@@ -1204,7 +1205,7 @@ TEST_F(SqliteEventLogTest, DetectsARowFromACopyOfTheLogWithOtherEvents) {
   EXPECT_EQ(status.code(), kDamaged);
   EXPECT_THAT(status.message(), HasSubstr("does not follow"));
   EXPECT_THAT(Positions(reader_->Read(5, {}, {})), ElementsAre(6));
-  // A reader that begins at that position detects it too.
+  // A reader that begins to read after this position also detects the replaced row.
   EXPECT_EQ((*log_->NewReader())->Read(4, {}, {}).status().code(), kDamaged);
 }
 
@@ -1225,14 +1226,14 @@ TEST_F(SqliteEventLogTest, ReturnsTheDigestsOfItsEvents) {
   EXPECT_EQ(batch.through_digest, events.back().digest);
   Open();
   EXPECT_EQ(reader_->DigestAt(10).value(), before);
-  // If an event is damaged, the next row still has its digest.
+  // If an event is damaged, the next row still contains the damaged event's digest.
   CloseAll();
   RunSql(options_.path, "UPDATE events SET checksum = zeroblob(32) WHERE seq = 15");
   Open();
   EXPECT_EQ(reader_->DigestAt(15).value(), events[4].digest);
 }
 
-// Version 1.
+// Tests with a log of version 1.
 
 constexpr char kCursorOfVersion1[] = "AUxjaWBA0UxWb3R1LVh9LXIAAAAAAAAAApICI5Ewsuornxg6IjMeS0I";
 
@@ -1249,7 +1250,7 @@ TEST_F(SqliteEventLogTest, MigratesALogOfVersion1) {
     EXPECT_EQ(events[2].event.event_id, "bench-2");
     EXPECT_EQ(absl::ToUnixMicros(events[2].commit_time), 1'795'320'423'271'830);
     EXPECT_EQ(reader_->DigestAt(2).value(), events[1].digest);
-    // A cursor after the second event, which an older gateway has issued.
+    // An older gateway has issued this cursor, with which a subscriber resumes after the second event.
     EXPECT_EQ(DecodeCursor(log_->identity(), kCursorOfVersion1)->position, 2);
     Store("bench-1", R"({"organizationId":"org-1","type":"ACTIVITY_TYPE_X","n":"0000"})", AppendOutcome::kDuplicate);
     Store(absl::StrCat("new-", 2 * round), "{}");
@@ -1283,7 +1284,7 @@ TEST_F(SqliteEventLogTest, RefusesADamagedLogOfVersion1) {
   EXPECT_EQ(OpenStatus().code(), kDamaged);
 }
 
-// Version 2.
+// Tests with a log of version 2.
 
 class LogOfVersion2Test : public SqliteEventLogTest {
  protected:
@@ -1309,7 +1310,7 @@ TEST_F(LogOfVersion2Test, MigrationGivesEachIdTheScopeOfItsEvent) {
     EXPECT_EQ(reader_->Find({"organization", "org-1"}, {}).value()->position, 2);
     EXPECT_EQ(reader_->Find({"parent", "org-0"}, {}).value()->position, 3);
     EXPECT_EQ(reader_->Find({"none", ""}, {}).value()->position, 4);
-    // The same ids in other organizations are other events.
+    // Events of other organizations that have the same ids are different events.
     const AppendOutcome outcome = round == 0 ? AppendOutcome::kStored : AppendOutcome::kDuplicate;
     Store("organization", first, AppendOutcome::kDuplicate);
     Store("organization", BodyOf("org-2", "text"), outcome);
@@ -1344,7 +1345,7 @@ TEST_F(LogOfVersion2Test, AFailedMigrationDoesNotChangeTheFile) {
   EXPECT_EQ(reader_->Find({"organization", "org-1"}, {}).value()->position, 2);
 }
 
-// The clock.
+// Tests of the clock.
 
 TEST_F(SqliteEventLogTest, AClockJumpDoesNotDeleteEvents) {
   std::vector<absl::Duration> steps;
@@ -1384,9 +1385,9 @@ TEST_F(SqliteEventLogTest, EventsAgeWhileNoNewEventsArrive) {
   EXPECT_EQ(Extent().earliest, 4);
 }
 
-// Other programs that use the file.
+// Tests with other programs that use the file.
 
-// Measures how long SQLite waited for locks, not the elapsed time.
+// The test measures how long SQLite waited for locks, not the elapsed time.
 TEST_F(SqliteEventLogTest, AReaderOfAnotherProgramDelaysAppendsOnlyBriefly) {
   TestDisk disk;
   options_.disk = &disk;
@@ -1403,7 +1404,7 @@ TEST_F(SqliteEventLogTest, AReaderOfAnotherProgramDelaysAppendsOnlyBriefly) {
   CloseAll();
 }
 
-// Before the mark covers an event, no reader sees it and no sender gets an acknowledgement.
+// Before the mark covers an event, no reader sees the event and no sender gets an acknowledgement.
 TEST_F(SqliteEventLogTest, AnEventIsVisibleOnlyAfterTheMarkCoversIt) {
   TestDisk disk;
   options_.disk = &disk;
@@ -1411,7 +1412,7 @@ TEST_F(SqliteEventLogTest, AnEventIsVisibleOnlyAfterTheMarkCoversIt) {
   StoreNumbers(1, 2);
   int tries = 0;
   Position latest = 0;
-  // The disk becomes full at the nth write of a commit. The last write is that of the mark.
+  // The disk becomes full at the nth write of a commit. The last write of a commit writes the mark.
   for (int n = 1; n < 40; ++n) {
     disk.FillAtWrite(n, /*everywhere=*/true);
     const absl::StatusOr<AppendOutcome> outcome =
@@ -1434,7 +1435,7 @@ TEST_F(SqliteEventLogTest, AnEventIsVisibleOnlyAfterTheMarkCoversIt) {
   CloseAll();
 }
 
-// Exclusive use of the file.
+// Tests of the exclusive use of the file.
 
 TEST_F(SqliteEventLogTest, DoesNotOpenALogThatIsAlreadyOpen) {
   Open();
@@ -1452,7 +1453,7 @@ TEST_F(SqliteEventLogTest, DoesNotOpenALogThatIsAlreadyOpen) {
   Open();
 }
 
-// Two names of one file would have two lock files.
+// If a file has two names, each name has its own lock file, so two processes could open the log.
 TEST_F(SqliteEventLogTest, DoesNotOpenAFileWithASecondHardLink) {
   Open();
   StoreNumbers(1, 1);
@@ -1476,7 +1477,7 @@ TEST_F(SqliteEventLogTest, OnlyTheOwnerCanReadAndWriteTheFiles) {
   for (const char* suffix : {"", "-wal", "-shm", ".lock"}) {
     EXPECT_EQ(ModeOf(options_.path + suffix), 0600) << suffix;
   }
-  // Kubernetes may set such modes when it mounts a volume.
+  // Kubernetes can set such modes when it mounts a volume.
   for (const char* suffix : {"", ".lock"}) chmod((options_.path + suffix).c_str(), 0666);
   CloseAll();
   WriteFile(options_.path + "-shm", "");

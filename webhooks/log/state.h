@@ -13,8 +13,9 @@
 
 namespace stampgate {
 
-// The content of the state row. Every transaction that stores or deletes events writes it. So readers know the extent
-// without reading events. Positions and commit times continue even if retention has deleted all events.
+// The content of the state row. Every transaction that stores or deletes events also writes this row, so readers get
+// the extent without reading events. The row has the latest position and commit time even if retention has deleted all
+// events, so later events continue from these values.
 struct LogRecord {
   LogIdentity identity;
   Position earliest = 1;
@@ -34,7 +35,7 @@ inline absl::string_view AsText(const std::array<uint8_t, 16>& id) {
   return absl::string_view(reinterpret_cast<const char*>(id.data()), id.size());
 }
 
-// SQL that creates the empty table.
+// SQL that creates the empty table of the state row.
 extern const char kCreateLogRecord[];
 
 // Reads the state row of version 1, which has no digests and no clock. Errors: those of LogRecordReader::Read.
@@ -45,7 +46,8 @@ class LogRecordReader {
  public:
   static absl::StatusOr<LogRecordReader> Open(const SqliteConnection& connection);
 
-  // Errors: kDataLoss if the row is missing or damaged, and those of SqliteStatus.
+  // Returns the content of the state row. Errors: kDataLoss if the row is missing or damaged, and those of
+  // SqliteStatus.
   absl::StatusOr<LogRecord> Read();
 
  private:

@@ -1,8 +1,8 @@
 // Tests the event log with a fault, a restart, another fault and a power cut. Afterwards, the log must have every
 // acknowledged event once, at its position.
 //
-// Each seed has its own schedule, which is identical in every run. The last acknowledgement of a group of events
-// appends the next group on the event log's own thread. So one transaction stores a whole group.
+// Each seed has its own schedule, which is identical in every run. The callback of the last acknowledgement of a group
+// of events appends the next group, on the event log's own thread. Therefore one transaction stores a whole group.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -31,7 +31,7 @@ namespace stampgate {
 namespace {
 
 constexpr char kPath[] = "/events";
-// With a sanitizer, a seed takes five times as long.
+// With a sanitizer, a seed takes five times as long as without.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr uint64_t kSeeds = 100;
 #else
@@ -93,7 +93,7 @@ class Judge {
   std::string problem_;
 };
 
-// A disk, and a change of the options that turns safeguards off.
+// The changes that a negative control makes: another disk, or options that turn safeguards off.
 struct Variant {
   std::function<std::unique_ptr<Disk>(TestDisk&)> disk = nullptr;  // null: the TestDisk itself
   std::function<void(SqliteEventLogOptions&)> change = nullptr;
@@ -156,7 +156,7 @@ class Process {
   }
 
  private:
-  // Returns the number of the next event: a new one, or an earlier one that may have been acknowledged.
+  // Returns the number of the next event: a new event, or an earlier event, which perhaps was already acknowledged.
   int Next() {
     if (sent_ == 0 || random_() % 3 != 0) return ++sent_;
     return 1 + static_cast<int>(random_() % static_cast<uint64_t>(sent_));
@@ -166,7 +166,7 @@ class Process {
     const std::lock_guard turn(turn_);
     std::vector<int> numbers;
     for (int i = 0; i < count; ++i) numbers.push_back(Next());
-    // Upstream also repeats some deliveries that were not acknowledged, the oldest first.
+    // Also appends some unacknowledged events again, the oldest first, as upstream repeats deliveries.
     for (int number = 1; number <= sent_ && numbers.size() < 8; ++number) {
       if (!judge_.IsAcknowledged(number) && random_() % 2 == 0) numbers.push_back(number);
     }
@@ -214,7 +214,7 @@ class Process {
   std::unique_ptr<EventReader> reader_;
   Position shown_ = 0;
   bool failed_ = false;
-  // Recursive, because a callback may run inside of Append, on the thread that already holds the mutex.
+  // Recursive, because a callback can run inside of Append, on the thread that already holds the mutex.
   std::recursive_mutex turn_;
   std::mutex mutex_;
   std::condition_variable ended_;
@@ -254,11 +254,11 @@ std::string ProblemOf(uint64_t seed, const Variant& variant) {
       if (process.Start()) {
         if (fault <= 2 && !planned_before_start) PlanFault(*disk, random);
         // In the third round, only a few groups precede the power cut, so that no checkpoint overwrites pages that the
-        // disk may have lost.
+        // disk might have lost.
         process.Receive(static_cast<int>(1 + random() % (fault == 3 ? 3 : 12)));
       } else if (fault > 2) {
-        // Opening may fail once, because a sync returns the error of an earlier write-back. The next attempt must
-        // succeed.
+        // The first attempt to open the log can fail, because a sync returns the error of an earlier write-back. The
+        // next attempt must succeed.
         process.Die();
         if (!process.Start()) return "the log does not open";
         process.Receive(3);
@@ -279,8 +279,8 @@ TEST(TwoFaultsTest, AcknowledgedEventsSurviveTwoFaults) {
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) ASSERT_EQ(ProblemOf(seed, {}), "") << "seed " << seed;
 }
 
-// For the negative controls, each of which turns one safeguard off. Returns whether the judge finds a problem with any
-// seed, which happens with about one seed of thirty.
+// Returns whether the judge finds a problem with any of the seeds. Each negative control turns one safeguard off and
+// expects a problem. About one seed in thirty leads to a problem.
 bool HasAProblem(const Variant& variant) {
   constexpr uint64_t kMostSeeds = 2000;
   for (uint64_t seed = 1; seed <= kMostSeeds; ++seed) {

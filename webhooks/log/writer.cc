@@ -15,8 +15,8 @@ namespace {
 constexpr int kTrimRows = 500;
 constexpr int64_t kTrimBytes = 8 << 20;
 
-// Approximate bytes of a row without body and headers. If a row uses more, one transaction of retention deletes
-// slightly more events than necessary.
+// The approximate size of a row without its body and headers. If a row uses more bytes, one transaction of retention
+// deletes slightly more events than necessary.
 constexpr int64_t kRowBytes = 256;
 
 // Approximate bytes that an id uses in the file.
@@ -173,7 +173,7 @@ absl::Status LogWriter::Store(const std::vector<const Event*>& events, absl::Tim
                               std::vector<std::optional<AppendOutcome>>* outcomes) {
   outcomes->assign(events.size(), std::nullopt);
   Age(now);
-  // Writes the mark of an earlier commit if there was no space for it.
+  // If the disk had no space for the mark of an earlier commit, writes this mark now.
   if (absl::Status status = Mark(); !status.ok()) return status;
   std::vector<bool> durable(events.size(), false);
   LogRecord next = record_;
@@ -266,9 +266,9 @@ absl::Status LogWriter::Insert(const Event& event, LogRecord* next) {
   return insert_seen_.Run();
 }
 
-// Reserves space in the database file for every page of this transaction. So a checkpoint can copy all pages even if
-// the disk is full, and later transactions, also those of retention, can then overwrite the write-ahead log from its
-// beginning.
+// Reserves space in the database file for every page of this transaction. With this space, a checkpoint can copy all
+// pages even if the disk is full. After such a checkpoint, later transactions, including those of retention, can
+// overwrite the write-ahead log from its beginning.
 absl::Status LogWriter::Reserve() {
   absl::StatusOr<int64_t> pages = Count(page_count_);
   if (!pages.ok()) return pages.status();
@@ -281,7 +281,7 @@ absl::Status LogWriter::Reserve() {
   return absl::OkStatus();
 }
 
-// Rolls back a failed transaction. Reads the state row again, because the commit may have taken effect despite the
+// Rolls back a failed transaction. Reads the state row again, because the commit might have taken effect despite the
 // error.
 absl::Status LogWriter::Abandon(absl::Status why) {
   if (!CanGoOn(why)) return why;
@@ -314,7 +314,7 @@ absl::StatusOr<int64_t> LogWriter::BytesInUse() {
   return (*pages - *free) * page_bytes_;
 }
 
-// Returns the last event that retention must delete now, or position 0 if there is none.
+// Returns the last event that retention must delete now, or position 0 if retention must delete no event now.
 absl::StatusOr<EventPlace> LogWriter::EventsToTrim(int max_rows) {
   absl::StatusOr<int64_t> in_use = BytesInUse();
   if (!in_use.ok()) return in_use.status();
@@ -339,9 +339,9 @@ absl::StatusOr<EventPlace> LogWriter::EventsToTrim(int max_rows) {
   return through;
 }
 
-// Returns the last position whose id must be forgotten now, or 0 if there is none. Ids may use a quarter of the space.
-// Without this limit, the ids of a busy month could leave no space for events, and retention would delete each event
-// soon after it was stored.
+// Returns the last position whose id must be forgotten now, or 0 if no id must be forgotten now. Ids may use at most a
+// quarter of `retention_bytes`. Without this limit, the ids of a busy month could leave no space for events, and
+// retention would delete each event soon after it was stored.
 absl::StatusOr<Position> LogWriter::IdsToForget(int max_rows) {
   const int64_t oldest_us = clock_.age_us - absl::ToInt64Microseconds(options_.deduplication_age);
   const int64_t max_ids = options_.retention_bytes / 4 / kIdBytes;
@@ -405,7 +405,7 @@ absl::StatusOr<bool> LogWriter::Trim(absl::Time now) {
   if (clock_.age_us - record_.clock.age_us > absl::ToInt64Microseconds(AgeClock::kMaxStep)) {
     if (absl::Status status = KeepClock(); !status.ok()) return status;
   }
-  // If the disk is full, there may still be space for a smaller transaction.
+  // If the disk is full, the disk can still have space for a smaller transaction.
   for (int max_rows = kTrimRows;; max_rows = std::max(1, max_rows / 8)) {
     absl::StatusOr<bool> done = TrimStep(max_rows);
     if (done.ok()) return done;

@@ -30,7 +30,7 @@ namespace stampgate {
 // writes the log's end to a separate file, the high-water mark. Recovery compares the log with the mark to detect lost
 // events. Readers do not see events after the mark.
 //
-// One thread at a time. Errors of functions that change the file:
+// Only one thread at a time may use a LogWriter. Errors of functions that change the file:
 //   kResourceExhausted, kAborted  nothing was changed, and a retry may succeed: the disk is full, or another
 //                                 program holds a lock on the file
 //   any other                     the log cannot continue: do not use this object again
@@ -50,7 +50,7 @@ class LogWriter {
 
   // Opens the file and its mark. Reads no events. Until RecoverLog (recovery.h) has run, do not call any function that
   // changes the file except AddHole and Mark. Errors: those of OpenLogFileToWrite and MarkFile::Open, and kDataLoss if
-  // the file contradicts itself.
+  // the file's tables contradict each other.
   static absl::StatusOr<std::unique_ptr<LogWriter>> Open(const Options& options, absl::Time now);
 
   // Records the positions after the log's end, up to `end`, as a hole. `end` becomes the log's new end.
@@ -59,28 +59,33 @@ class LogWriter {
   // Sets the mark to the log's end. Writes nothing if the mark already has this value.
   absl::Status Mark();
 
-  // Stores the events in order, in one transaction. If this returns OK, the disk has the transaction and its mark, and
-  // all entries of `outcomes` are set, one for each event. After an error, an entry is set only if its event repeats a
-  // stored event that the mark covers.
+  // Stores the events in order, in one transaction. If Store returns OK, the disk has the transaction and the new mark,
+  // and `outcomes` has one value for each event. After an error, `outcomes` has a value only for an event that repeats
+  // a stored event that the mark covers.
   absl::Status Store(const std::vector<const Event*>& events, absl::Time now,
                      std::vector<std::optional<AppendOutcome>>* outcomes);
 
-  // Deletes a limited number of old events or ids. Returns whether it deleted any; if so, there may be more to delete.
+  // Deletes a limited number of old events or ids. Returns whether Trim deleted anything. If so, call Trim again,
+  // because more events or ids can be due.
   absl::StatusOr<bool> Trim(absl::Time now);
 
-  // Copies committed pages from the write-ahead log into the database file, if the log has at least `checkpoint_pages`.
+  // Copies committed pages from the write-ahead log into the database file, if the write-ahead log has at least
+  // `checkpoint_pages` pages.
   absl::Status Checkpoint();
 
-  // Copies all committed pages. If that succeeds and no reader is open, the destructor leaves no write-ahead log.
+  // Copies all committed pages. If the copying succeeds and no reader is open, the destructor deletes the write-ahead
+  // log.
   absl::Status CheckpointAll();
 
   // Returns the state row of the file.
   const LogRecord& record() const { return record_; }
 
-  // Returns the mark that the mark file had when it was opened, or nothing if it had no mark of this log.
+  // Returns the mark that the mark file contained when it was opened, or nothing if the file contained no mark of this
+  // log.
   const std::optional<HighWaterMark>& mark_found() const { return mark_found_; }
 
-  // Returns the position of the last event that the disk has and the mark covers. Other threads may read it.
+  // Returns the position of the last event that the disk has and the mark covers. Other threads may read the returned
+  // value.
   std::shared_ptr<const std::atomic<Position>> marked() const { return marked_; }
 
   // Returns the position after which at most `max_events` events follow, with bodies of at most `max_bytes` in total.

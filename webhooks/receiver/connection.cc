@@ -15,8 +15,8 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 using Clock = std::chrono::steady_clock;
 
-// How long each of these may take: the TLS handshake, sending a response, and waiting until the peer closes the
-// connection.
+// The maximum duration of each of these steps: the TLS handshake, sending a response, and waiting until the peer closes
+// the connection.
 constexpr absl::Duration kPatience = absl::Seconds(5);
 
 std::string SourceOfPeer(const PeerStream::Socket& socket) {
@@ -25,7 +25,8 @@ std::string SourceOfPeer(const PeerStream::Socket& socket) {
   return error ? std::string() : SourceOf(peer.address());  // empty if the peer has already disconnected
 }
 
-// The Answer of a delivery. Sends the response once: when it is called, or 503 when it is destroyed without a call.
+// The Answer of a delivery. Sends the response once: the given status when the Answer is called, or 503 when the Answer
+// is destroyed without a call.
 class PendingAnswer {
  public:
   PendingAnswer(std::shared_ptr<ReceiverState> state, std::shared_ptr<HttpConnection> connection,
@@ -218,7 +219,7 @@ void HttpConnection::Refuse(HttpRefusal refusal) {
 }
 
 void HttpConnection::Reply(int http_status, std::unique_ptr<DeliveryCount::Token> token) {
-  // Posts even if this already runs on the strand, because `take` may call the Answer while HandOver is still running.
+  // Posts even if Reply already runs on the strand, because `take` can call the Answer while HandOver is still running.
   asio::post(stream_.strand(), [self = shared_from_this(), http_status, token = std::move(token)]() mutable {
     if (self->phase_ != Phase::kWorking) return;
     self->token_ = std::move(token);
@@ -268,7 +269,7 @@ void HttpConnection::SetDeadline(absl::Duration delay) {
   const absl::Duration bounded = std::clamp(delay, absl::ZeroDuration(), absl::Hours(24 * 365));
   timer_.expires_after(absl::ToChronoNanoseconds(bounded));
   timer_.async_wait([self = shared_from_this()](error_code error) {
-    // This may be the handler of an earlier deadline, which was queued before the deadline was changed.
+    // This handler can belong to an earlier deadline, if the handler was queued before the deadline was changed.
     if (!error && self->timer_.expiry() <= Clock::now()) self->CloseNow();
   });
 }

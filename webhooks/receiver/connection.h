@@ -25,8 +25,8 @@
 
 namespace stampgate {
 
-// A connection of the receiver. The operation for which it waits keeps it alive: a read or write, a timer, or the
-// Answer. All functions except Start, Close, CloseIfIdle and Reply run on the socket's strand.
+// A connection of the receiver. Its pending operation, which is a read, a write, a timer or the Answer, keeps the
+// connection alive. All functions except Start, Close, CloseIfIdle and Reply run on the socket's strand.
 class HttpConnection : public ConnectedPeer, public std::enable_shared_from_this<HttpConnection> {
  public:
   HttpConnection(ReceiverState& state, PeerStream::Socket socket);
@@ -35,8 +35,7 @@ class HttpConnection : public ConnectedPeer, public std::enable_shared_from_this
   HttpConnection(const HttpConnection&) = delete;
   HttpConnection& operator=(const HttpConnection&) = delete;
 
-  // Starts to serve the connection. Call it once, after PeerTable::Admit has returned true. May be called from any
-  // thread.
+  // Starts to serve the connection. Call Start once, from any thread, after PeerTable::Admit has returned true.
   void Start();
 
   void Close() override;
@@ -56,7 +55,7 @@ class HttpConnection : public ConnectedPeer, public std::enable_shared_from_this
   void ReadHead();
   void ReadBody();
 
-  // Returns why a request with this head must be refused, or nothing if it is accepted.
+  // Returns why a request with this head must be refused, or nothing if the request is accepted.
   std::optional<HttpRefusal> RefusalOf(const RequestHead& head) const;
   void HandOver();
 

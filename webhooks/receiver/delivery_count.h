@@ -13,7 +13,7 @@ namespace stampgate {
 // The number of deliveries in progress. Thread-safe.
 class DeliveryCount {
  public:
-  // Counts one delivery until the token is destroyed. May outlive the DeliveryCount.
+  // A token counts one delivery until the token is destroyed. A token may outlive the DeliveryCount.
   class Token;
 
   // Starts to count a delivery. Returns null after Close.

@@ -61,7 +61,7 @@ void Intake::Take(Delivery delivery, Answer answer) {
     log_.Append(std::move(event), [this, event_id = std::move(event_id),
                                    answer = std::move(answer)](absl::StatusOr<AppendOutcome> appended) mutable {
       // After a 503, upstream repeats the delivery. The response to an id conflict is 200, because a repetition would
-      // not change it.
+      // have the same outcome.
       const int http_status = appended.ok() ? 200 : 503;
       observe_({http_status, appended.ok() ? Name(*appended) : kNotStored, "", std::move(event_id)});
       answer(http_status);

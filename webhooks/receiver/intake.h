@@ -31,9 +31,9 @@ class Intake {
   // `observe` is called for every delivery, on any thread, before the sender gets the response. It must not block.
   Intake(Verifier& verifier, EventLog& log, std::function<void(const Report&)> observe);
 
-  // Processes a delivery and calls `answer`. The status is 200 if the log has the event, whether it is new or not, and
-  // 503 if the event could not be stored. If the verifier rejects the delivery, the status is the rejection's
-  // HttpStatus().
+  // Processes a delivery and calls `answer`. The status is 200 if the log has stored the event now or earlier, or has
+  // stored another body with the same event id. The status is 503 if the event could not be stored. If the verifier
+  // rejects the delivery, the status is the rejection's HttpStatus().
   void Take(Delivery delivery, Answer answer);
 
   // Reports a request that the receiver has refused. May be called from any thread.

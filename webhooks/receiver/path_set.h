@@ -1,4 +1,4 @@
-// The paths that a server accepts. A comparison does not reveal them through its timing.
+// The paths that a server accepts. The time that a comparison takes does not reveal the paths.
 #ifndef STAMPGATE_WEBHOOKS_RECEIVER_PATH_SET_H_
 #define STAMPGATE_WEBHOOKS_RECEIVER_PATH_SET_H_
 

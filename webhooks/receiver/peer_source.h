@@ -7,8 +7,9 @@
 
 namespace stampgate {
 
-// Returns the source of an address, which is equal for all addresses that one party usually has. It is an IPv4 address
-// (also for one that is mapped into IPv6), or the first 64 bits of an IPv6 address.
+// Returns the source of an address. All addresses that one party usually has get the same source. The source is the
+// IPv4 address, even if the IPv4 address is mapped into IPv6. For other IPv6 addresses, the source is the first 64
+// bits.
 std::string SourceOf(const boost::asio::ip::address& address);
 
 }  // namespace stampgate

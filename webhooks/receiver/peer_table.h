@@ -1,9 +1,9 @@
-// The table of a server's connections, which closes one if there are too many.
+// The table of a server's connections. If there are too many connections, the table closes one of them.
 //
 // Anybody may connect. A peer is unproven until it has requested one of the configured paths, no matter how much or how
 // fast it sends. A new peer is unproven, and can displace only another unproven peer: the oldest one of the source that
-// has the most unproven peers. So a party that opens many connections displaces its own ones. A new peer that sends its
-// request without delay becomes proven before it is the oldest one.
+// has the most unproven peers. Therefore a party that opens many connections displaces its own connections. A new peer
+// that sends its request without delay becomes proven before it is the oldest unproven peer.
 #ifndef STAMPGATE_WEBHOOKS_RECEIVER_PEER_TABLE_H_
 #define STAMPGATE_WEBHOOKS_RECEIVER_PEER_TABLE_H_
 
@@ -18,7 +18,7 @@
 
 namespace stampgate {
 
-// Measures how fast a peer sends, while the server waits for its bytes. Thread-safe.
+// Measures how fast a peer sends while the server waits for the peer's bytes. Thread-safe.
 class PeerProgress {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -29,8 +29,8 @@ class PeerProgress {
   // Stops the measurement, because the peer has sent its whole request and now waits for the server.
   void Excuse();
 
-  // Returns how many bytes are missing for the rate `bytes_per_second` since Await. Zero or negative if the peer is
-  // fast enough, or the measurement is stopped.
+  // Returns how many more bytes the peer should have sent since Await at the rate `bytes_per_second`. The result is
+  // zero or negative if the peer is fast enough or the measurement is stopped.
   double BytesBehind(Time now, size_t bytes_per_second) const;
 
  private:
@@ -79,17 +79,17 @@ class PeerTable {
   // one for each group.
   PeerTable(size_t max_peers, size_t min_bytes_per_second);
 
-  // Adds an unproven peer. If there is no free place for it, closes another unproven peer and gives its place to the
-  // new one. Returns false if all places have proven peers.
+  // Adds an unproven peer. If no place is free, closes another unproven peer and gives the place of that peer to the
+  // new peer. Returns false if all places have proven peers.
   bool Admit(const std::shared_ptr<ConnectedPeer>& peer);
 
   // Marks the peer as proven, because it has requested a configured path. If proven peers now occupy places that are
-  // reserved for unproven ones, closes the proven peer that is furthest behind the minimum rate, if any is behind. Such
-  // a peer has long been idle, or has sent only a part of its request.
+  // reserved for unproven peers, closes the other proven peer that is furthest behind the minimum rate, if any other
+  // proven peer is behind. Such a peer has long been idle, or has sent only a part of its request.
   void Prove(const ConnectedPeer* peer, PeerProgress::Time now);
 
-  // Returns whether proven peers occupy places that are reserved for unproven ones. If so, a connection should be
-  // closed after its response.
+  // Returns whether proven peers occupy places that are reserved for unproven peers. If so, the server should close a
+  // connection after its response.
   bool IsCrowded() const;
 
   // Marks the peer as unproven again, because it has received its last response.

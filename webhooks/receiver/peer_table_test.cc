@@ -38,8 +38,8 @@ TEST(PeerProgressTest, BytesBehindGrowUntilThePeerSends) {
   EXPECT_EQ(progress.BytesBehind(kStart + seconds(100), 1000), 0);
 }
 
-// Tests with a table of eight places: two are reserved for proven peers, and two for unproven ones. The clock does not
-// advance unless a test moves it.
+// A fixture with a table of eight places: two are reserved for proven peers, and two for unproven peers. The clock does
+// not advance unless a test moves it.
 class PeerTableTest : public testing::Test {
  protected:
   using Peers = std::vector<std::shared_ptr<FakePeer>>;
@@ -116,7 +116,7 @@ TEST_F(PeerTableTest, ReservesPlacesForProvenPeers) {
   EXPECT_EQ(ClosedOf(peers), "------") << "the new peers use the two reserved places";
 }
 
-// A party that opens many connections displaces its own ones.
+// A party that opens many connections displaces its own connections.
 TEST_F(PeerTableTest, ClosesAnUnprovenPeerOfTheSourceWithTheMostPeers) {
   const Peers honest = ComeMany(2, "honest");
   const Peers attack = ComeMany(4, "attack");

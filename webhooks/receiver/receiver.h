@@ -1,8 +1,8 @@
 // The HTTP server that receives webhook deliveries.
 //
 // The receiver accepts POST requests over HTTP/1.1 to the configured paths, and passes on each body unchanged. It
-// refuses requests with ambiguous framing, and limits the size of a request, its time and the number of connections. It
-// does not interpret deliveries.
+// refuses requests with ambiguous framing, and limits the size and the duration of a request and the number of
+// connections. It does not interpret deliveries.
 #ifndef STAMPGATE_WEBHOOKS_RECEIVER_RECEIVER_H_
 #define STAMPGATE_WEBHOOKS_RECEIVER_RECEIVER_H_
 
@@ -20,8 +20,8 @@ namespace stampgate {
 // A running server. Thread-safe.
 class Receiver {
  public:
-  // Starts a server that passes deliveries to `take`. Errors: kInvalidArgument for invalid options; kUnavailable if it
-  // cannot listen on the address; those of CurrentTls::Load if the TLS files cannot be used.
+  // Starts a server that passes deliveries to `take`. Errors: kInvalidArgument for invalid options; kUnavailable if the
+  // server cannot listen on the address; those of CurrentTls::Load if the TLS files cannot be used.
   static absl::StatusOr<std::unique_ptr<Receiver>> Start(ReceiverOptions options, TakeDelivery take);
 
   // Closes all connections immediately. Deliveries whose Answer is still pending get no response.
@@ -30,9 +30,9 @@ class Receiver {
   // Returns the server's URL without a path, such as "http://127.0.0.1:34567".
   virtual const std::string& url() const = 0;
 
-  // Reads the TLS files again. New connections use the new certificate, and open ones keep the old one. Returns whether
-  // the certificate has changed; false without TLS. After an error (see CurrentTls), the server still uses the old
-  // certificate.
+  // Reads the TLS files again. New connections use the new certificate, and open connections keep the old certificate.
+  // Returns whether the certificate has changed; false without TLS. After an error (see CurrentTls), the server still
+  // uses the old certificate.
   virtual absl::StatusOr<bool> ReloadTls(absl::Time now) = 0;
 
   // Returns how many peers are connected now, and how many were displaced or refused.

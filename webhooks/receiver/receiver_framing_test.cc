@@ -249,7 +249,7 @@ const std::vector<Case>& Cases() {
   return *cases;
 }
 
-// Tests with a receiver that accepts all deliveries and keeps their bodies.
+// A fixture with a receiver that accepts all deliveries and keeps their bodies.
 class FramingTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -280,7 +280,7 @@ class FramingTest : public testing::Test {
     return std::exchange(bodies_, {});
   }
 
-  // Returns and clears the reported refusals as statuses, such as "404." for one refusal.
+  // Returns the reported refusals as statuses, such as "404." for one refusal, and clears them.
   std::string TakeRefusals() {
     std::lock_guard lock(mutex_);
     std::string statuses;

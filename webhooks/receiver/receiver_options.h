@@ -14,9 +14,9 @@
 
 namespace stampgate {
 
-// Sends a response with this status and no body; a 503 has the header Retry-After. Call it at most once, from any
-// thread, also after the connection was closed or the receiver was destroyed. If it is destroyed without a call, the
-// sender gets 503.
+// Sends a response with this status and no body; a 503 has the header Retry-After. Call an Answer at most once, from
+// any thread, even after the connection was closed or the receiver was destroyed. If an Answer is destroyed without a
+// call, the sender gets 503.
 using Answer = absl::AnyInvocable<void(int http_status)>;
 
 // Processes a delivery. The receiver calls it on one of its threads. Must not block.
@@ -24,18 +24,19 @@ using TakeDelivery = std::function<void(Delivery delivery, Answer answer)>;
 
 struct ReceiverOptions {
   std::string listen_address;  // "host:port", such as "[::1]:0"; for port 0, the system chooses a port
-  // The accepted paths, which are compared in constant time. A well-formed request with another target gets 404,
-  // whatever its other faults.
+  // The accepted paths, which are compared in constant time. A well-formed request with another target gets 404, even
+  // if the request has other faults.
   std::vector<std::string> paths;
   size_t max_body_bytes = 4 << 20;
   int max_connections = 256;
-  // The maximum times from a request's first byte to the end of its head, and to its last byte.
+  // The maximum times from a request's first byte: `head_timeout` to the end of the head, and `request_timeout` to the
+  // request's last byte.
   absl::Duration head_timeout = absl::Seconds(5);
   absl::Duration request_timeout = absl::Seconds(15);
   // The maximum time for which a connection may stay open without a request.
   absl::Duration idle_timeout = absl::Seconds(60);
-  // The minimum rate of PeerTable. If proven peers occupy places that are reserved for unproven ones, the table closes
-  // the one that is furthest behind this rate. A peer whose delivery is being processed is never behind.
+  // The minimum rate of PeerTable. If proven peers occupy places that are reserved for unproven peers, the table closes
+  // the proven peer that is furthest behind this rate. A peer whose delivery is being processed is never behind.
   size_t min_bytes_per_second = 1024;
   int threads = 2;
   // PEM files. Set both or neither. Without them, the receiver serves plain HTTP.

@@ -65,7 +65,7 @@ class Inbox {
     };
   }
 
-  // Removes and returns the oldest delivery. If there is none, waits for one.
+  // Removes and returns the oldest delivery. If there is no delivery, waits for the next one.
   Item Next() {
     std::unique_lock lock(mutex_);
     if (!changed_.wait_for(lock, kHang, [this] { return !items_.empty(); })) {
@@ -552,8 +552,8 @@ TEST(ReceiverTest, ClosesANewPeerIfAllPlacesHaveBusyProvenPeers) {
   Inbox::Item two = inbox.Next();
   HttpTestClient third(receiver->url());
   EXPECT_EQ(third.ReadToEnd(), "");
-  // One of the two places is reserved for unproven peers. Of the two proven peers, the first that gets its response
-  // loses its place.
+  // One of the two places is reserved for unproven peers. Two proven peers are connected, and the first of them that
+  // gets its response loses its place.
   one.answer(200);
   EXPECT_EQ(Statuses(first.ReadToEnd()), "200.");
   two.answer(200);

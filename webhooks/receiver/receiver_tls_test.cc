@@ -205,7 +205,7 @@ TEST(ReceiverTlsFilesTest, StartRefusesUnusableTlsFiles) {
   EXPECT_THAT(start(good), StatusIs(absl::StatusCode::kOk));
 }
 
-// Tests with a receiver whose TLS files the test replaces.
+// A fixture with a receiver whose TLS files each test replaces.
 class ReceiverTlsReloadTest : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -16,7 +16,7 @@
 namespace stampgate {
 
 // The receiver and every pending Answer own the state together, so that an Answer may be called after the receiver was
-// destroyed; it then does nothing. Connections only refer to the state.
+// destroyed. Such a call does nothing. Connections refer to the state, but do not own it.
 struct ReceiverState : std::enable_shared_from_this<ReceiverState> {
   ReceiverState(ReceiverOptions receiver_options, TakeDelivery take_delivery, std::unique_ptr<CurrentTls> current_tls)
       : options(std::move(receiver_options)),
@@ -32,8 +32,8 @@ struct ReceiverState : std::enable_shared_from_this<ReceiverState> {
   const std::unique_ptr<CurrentTls> tls;  // null for plain HTTP
   PeerTable peers;
   DeliveryCount deliveries;
-  // The last member, so that it is destroyed first, because its pending handlers own connections, which use the other
-  // members.
+  // `io` is the last member, so that it is destroyed first. Its pending handlers own connections, and connections use
+  // the other members.
   boost::asio::io_context io;
 };
 

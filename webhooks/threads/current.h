@@ -1,4 +1,4 @@
-// Holds a value that one thread can replace while other threads use the former one.
+// Holds a value that one thread can replace while other threads use the former value.
 #ifndef STAMPGATE_WEBHOOKS_THREADS_CURRENT_H_
 #define STAMPGATE_WEBHOOKS_THREADS_CURRENT_H_
 
@@ -24,7 +24,7 @@ class Current {
       const std::lock_guard lock(mutex_);
       value_.swap(value);
     }
-    // The former value may be destroyed here, after the lock was released.
+    // If nothing else uses the former value, it is destroyed here, after the lock was released.
   }
 
  private:

@@ -45,7 +45,7 @@ inline constexpr size_t kMaxKeptHeaderBytes = 4 << 10;
 // than visible ASCII and spaces.
 std::vector<HeaderField> KeepOperatorHeaders(std::vector<HeaderField> headers, absl::string_view operator_name);
 
-// Returns the text of the timestamp header, perhaps with leading zeros, because the signature covers all its digits.
+// Returns the text of the timestamp header with any leading zeros, because the signature covers all digits of the text.
 // `kept` comes from KeepOperatorHeaders. If no kept timestamp header has the value `timestamp_ms`, returns
 // `timestamp_ms` in decimal digits.
 std::string SignedTimestampOf(const std::vector<HeaderField>& kept, absl::string_view operator_name,

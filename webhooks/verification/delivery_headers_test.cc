@@ -97,8 +97,8 @@ TEST(DeliveryHeadersTest, RequiresEachSignedHeaderExactlyOnce) {
 }
 
 TEST(DeliveryHeadersTest, ReportsMissingBeforeDuplicateBeforeMalformedHeaders) {
-  // Makes each pair of faults. The rejection must name the fault whose rule is checked first. If both violate one rule,
-  // it must name the header that is checked first.
+  // Tries each pair of faults. The rejection must name the fault whose rule is checked first. If both faults violate
+  // the same rule, the rejection must name the header that is checked first.
   const std::string faults[] = {"missing_header", "duplicate_header", "malformed_header"};
   auto damage = [](std::vector<HeaderField>& headers, absl::string_view name, size_t fault) {
     if (fault == 0) Header(headers, name).value = "";
@@ -212,7 +212,7 @@ TEST(DeliveryHeadersTest, KeepsHeadersUpToTheLimits) {
   EXPECT_THAT(KeepOperatorHeaders({{name, fits}}, "Service"), SizeIs(1));
   EXPECT_THAT(KeepOperatorHeaders({{name, fits + "b"}}, "Service"), IsEmpty());
   EXPECT_THAT(KeepOperatorHeaders({{name, fits}, {name, ""}}, "Service"), SizeIs(1));
-  // After a header that does not fit, a smaller one is still kept.
+  // After a header that does not fit, a smaller header is still kept.
   EXPECT_THAT(KeepOperatorHeaders({{name, "b"}, {name, fits}, {name, "b"}}, "Service"), SizeIs(2));
 }
 
@@ -233,7 +233,8 @@ TEST(DeliveryHeadersTest, ReturnsTheTextOfTheTimestampHeader) {
   const auto spelled = [](const std::vector<HeaderField>& kept) { return SignedTimestampOf(kept, "Service", 17); };
   EXPECT_EQ(spelled({{"X-Service-Timestamp", "17"}}), "17");
   EXPECT_EQ(spelled({{"X-Service-A", "0017"}, {"x-SERVICE-timestamp", "0000000000000017"}}), "0000000000000017");
-  // The header is absent, has another number, or has a form that no signed timestamp has.
+  // If the header is absent, has another number, or is malformed, SignedTimestampOf returns the number in decimal
+  // digits.
   EXPECT_EQ(spelled({}), "17");
   EXPECT_EQ(spelled({{"X-Service-Timestamp", "018"}, {"X-Other-Timestamp", "017"}}), "17");
   EXPECT_EQ(spelled({{"X-Service-Timestamp", "00000000000000017"}}), "17");

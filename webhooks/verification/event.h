@@ -32,20 +32,21 @@ struct Event {
 
   std::array<uint8_t, 32> body_sha256 = {};
 
-  // Upstream's headers ("X-Service-..."), unchanged. Only headers in visible ASCII, at most 16 headers with 4 KiB in
-  // all. The six signed headers are always included. The gateway makes no decision with the unsigned ones.
+  // Upstream's headers ("X-Service-..."), unchanged. Contains only headers in visible ASCII and spaces, at most 16
+  // headers with 4 KiB in total. The six signed headers are always included. The gateway makes no decision that depends
+  // on the unsigned headers.
   std::vector<HeaderField> headers;
 };
 
 // Returns the organization within which the event id is unique: the event's organization or, if the body names none,
-// its parent organization. Upstream may give events of two organizations the same id. All events without any
+// its parent organization. Upstream can give events of two organizations the same id. All events without any
 // organization share one scope.
 inline const std::string& IdScopeOf(const Event& event) {
   return event.organization_id.empty() ? event.parent_organization_id : event.organization_id;
 }
 
-// An event that a Verifier has verified. Only Verifier can create this type, and the event log accepts no other, so
-// that code that stores an unverified event does not compile.
+// An event that a Verifier has verified. Only Verifier can create a VerifiedEvent, and the event log accepts no other
+// type. Therefore code that stores an unverified event does not compile.
 class VerifiedEvent {
  public:
   VerifiedEvent(VerifiedEvent&&) = default;

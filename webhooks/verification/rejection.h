@@ -1,6 +1,6 @@
 // The reasons for which deliveries are rejected, and the HTTP status for each.
 //
-// Upstream repeats a delivery only after a network error or a 5xx status. If the fault may be the gateway's, the status
+// Upstream repeats a delivery only after a network error or a 5xx status. If the fault can be the gateway's, the status
 // is therefore 503. If a repetition cannot help, the status is 4xx, and upstream drops the event.
 #ifndef STAMPGATE_WEBHOOKS_VERIFICATION_REJECTION_H_
 #define STAMPGATE_WEBHOOKS_VERIFICATION_REJECTION_H_
@@ -11,8 +11,8 @@
 
 namespace stampgate {
 
-// The reasons, in the order in which the verifier checks them. A name that upstream's public helper also uses has the
-// same meaning there.
+// The reasons, in the order in which the verifier checks them. If upstream's public helper also uses a name, the name
+// has the same meaning in that helper.
 enum class RejectionReason {
   kMissingHeader,                    // one of the six signed headers is absent or empty
   kDuplicateHeader,                  // one of the six signed headers occurs more than once

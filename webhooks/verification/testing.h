@@ -22,7 +22,7 @@ class TestSender {
 
   // Returns a signed delivery with the six headers of the operator "Service", its unsigned headers, and the body.
   Delivery Sign(absl::string_view event_id, absl::string_view body, absl::Time time) const;
-  // Does the same as Sign, with any text as timestamp.
+  // Returns a signed delivery as Sign does, but with any text as timestamp.
   Delivery SignAt(absl::string_view timestamp, absl::string_view event_id, absl::string_view body) const;
 
   // Key returns the sender's JSON Web Key in the form that upstream publishes. KeySet returns a key set with only this

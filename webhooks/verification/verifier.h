@@ -27,7 +27,8 @@ using Verdict = std::variant<VerifiedEvent, Rejection>;
 class Verifier {
  public:
   struct Options {
-    // The name <operator> in "X-<operator>-Signature" and the other headers, in any case.
+    // The text that replaces <operator> in the header names, such as "X-<operator>-Signature". Its letters may have any
+    // case.
     std::string operator_name = "Service";
     // The largest accepted difference between the signed time and the current time, in either direction; inclusive.
     absl::Duration max_timestamp_age = absl::Minutes(5);
@@ -43,7 +44,7 @@ class Verifier {
   void Verify(Delivery delivery, absl::AnyInvocable<void(Verdict)> done);
 
  private:
-  // Makes the checks that need the verification key, and all later ones.
+  // Makes the checks that need the verification key, and all later checks.
   static Verdict Check(const Options& options, const std::optional<VerificationKey>& key, const SignedHeaders& headers,
                        Delivery delivery);
 

@@ -41,7 +41,7 @@ class Mutator {
 
   Delivery Next() {
     Delivery delivery = Any();
-    // Header() may add missing headers, and references to headers must stay valid.
+    // Header() can add missing headers, and references to headers must stay valid.
     delivery.headers.reserve(delivery.headers.size() + 32);
     for (int i = Below(8) == 0 ? 2 : 1; i > 0; --i) Damage(delivery);
     return delivery;
@@ -169,8 +169,8 @@ class Mutator {
   Delivery kept_;
 };
 
-// The verifier accepts a damaged delivery only if all signed parts are still those of a genuine delivery and its time
-// is fresh.
+// The verifier accepts a damaged delivery only if all signed parts are still those of a genuine delivery and the
+// timestamp is fresh.
 TEST(VerifierPropertyTest, AcceptsADamagedDeliveryOnlyIfItsSignedPartsAreGenuine) {
   constexpr int kMutations = 100'000;
   const TestSender first("webhook-key-1");
@@ -212,7 +212,7 @@ TEST(VerifierPropertyTest, AcceptsADamagedDeliveryOnlyIfItsSignedPartsAreGenuine
       ASSERT_EQ(std::get<VerifiedEvent>(verdict)->body, delivery.body);
     }
   }
-  // The damaged deliveries reach every check except that of the key's algorithm, because all keys have the same
+  // The damaged deliveries reach every check except the check of the key's algorithm, because all keys have the same
   // algorithm.
   for (const char* name :
        {"OK", "missing_header", "duplicate_header", "malformed_header", "unsupported_signature_version",

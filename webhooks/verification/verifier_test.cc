@@ -58,8 +58,8 @@ TEST(VerifierTest, AcceptsTheDeliveryOfUpstreamsOwnTest) {
   }
 }
 
-// A case in which the verdict of our verifier differs from that of upstream's helper: our verdict and the reason for
-// it.
+// Describes a case in which the verdict of our verifier differs from the verdict of upstream's helper. `ours` is our
+// verdict, and `why` explains the difference.
 struct Difference {
   const char *ours, *why;
 };
@@ -74,8 +74,8 @@ const std::map<std::string, Difference>& Differences() {
   return *differences;
 }
 
-// Returns the key set for one delivery of the file: the delivery's own `verificationKeys` if it has them, otherwise the
-// keys of the file.
+// Returns the key set for one delivery of the file: the delivery's own `verificationKeys` if they are present,
+// otherwise the keys of the file.
 std::string KeySetOf(simdjson::dom::element root, simdjson::dom::element delivery) {
   simdjson::dom::array keys;
   if (delivery["verificationKeys"].get(keys) != simdjson::SUCCESS) {
@@ -149,7 +149,7 @@ TEST(VerifierTest, VerdictsEqualThoseOfUpstreamsHelperExceptKnownDifferences) {
   EXPECT_GE(deliveries, 20);
 }
 
-// Each step adds a fault for which the verifier checks earlier.
+// Each step adds a fault that the verifier checks before the faults of the previous steps.
 TEST(VerifierTest, MakesItsChecksInTheOrderOfRejectionReason) {
   const TestSender sender("a");
   const TestSender other("a", SeedOf(1));
@@ -348,7 +348,7 @@ std::string MessageOf(Delivery& delivery) {
                       absl::StrCat(Header(delivery, "Event-Id"), ".", delivery.body));
 }
 
-// The order of the group, little-endian.
+// Returns the order of Ed25519's prime-order group, as little-endian bytes.
 const std::string& GroupOrder() {
   static const auto* const order =
       new std::string(absl::HexStringToBytes("edd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010"));
@@ -361,7 +361,8 @@ TEST(VerifierTest, RejectsAnUnreducedScalar) {
   Delivery delivery = sender.Sign("e", "{}", kNow);
   ASSERT_EQ(inbox.Outcome(delivery), "OK");
   const std::string signature = absl::HexStringToBytes(Header(delivery, "Signature"));
-  // S + L, S + 2L, ... as long as they fit into 32 bytes. A verifier that does not check the range treats them as S.
+  // Replaces the signature's scalar S by S + L, S + 2L, and so on, as long as the sum fits into 32 bytes. A verifier
+  // that does not check the range treats each sum as S.
   std::string scalar = signature.substr(32);
   for (int multiple = 1; multiple < 15; ++multiple) {
     sodium_add(reinterpret_cast<uint8_t*>(scalar.data()), reinterpret_cast<const uint8_t*>(GroupOrder().data()), 32);
@@ -432,8 +433,8 @@ TEST(VerifierTest, RejectsASignatureWhoseRHasSmallOrder) {
   }
 }
 
-// Dots in the signed message are not escaped, so a delivery with other parts can have the same message. The test splits
-// the message at every three dots into key id, timestamp, event id and body.
+// Dots in the signed message are not escaped, so a delivery with other parts can have the same message. For every
+// choice of three dots, the test splits the message at these dots into key id, timestamp, event id and body.
 TEST(VerifierTest, AcceptsOnlyOneSplitOfAMessage) {
   const TestSender sender("key");
   Inbox inbox(sender.KeySet());
