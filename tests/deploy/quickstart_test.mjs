@@ -79,7 +79,7 @@ describe('demo.mjs', { timeout: HANG_MS }, () => {
     // Without a store this gateway refuses the first call, which has an idempotency key.
     const { simulator, gateway } = await startStack(t);
     const { status, stderr } = await runDemo(gateway.address, simulator.url, 'http://127.0.0.1:1', 'no-audit');
-    assert.deepEqual([status, stderr], [1, 'the demonstration went wrong: the policy was not created\n']);
+    assert.deepEqual([status, stderr], [1, 'the demonstration failed: the policy was not created\n']);
   });
 
   test('shows no request that a call did not cause', async (t) => {
@@ -102,9 +102,9 @@ describe('demo.mjs', { timeout: HANG_MS }, () => {
     const url = `http://127.0.0.1:${proxy.address().port}`;
     const { stdout } = await runDemo(gateway.address, url, gateway.adminUrl, audit.file);
     assert.equal(simulator.requests().some(({ method }) => method === 'GET'), true);
-    const [first, second] = stdout.match(/^what went out: .*$/gm);
-    assert.equal(first, 'what went out: POST /public/v1/submit/create_policies');
-    assert.equal(second, 'what went out: POST /public/v1/query/get_policy');
+    const [first, second] = stdout.match(/^the gateway sent: .*$/gm);
+    assert.equal(first, 'the gateway sent: POST /public/v1/submit/create_policies');
+    assert.equal(second, 'the gateway sent: POST /public/v1/query/get_policy');
   });
 });
 

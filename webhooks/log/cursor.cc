@@ -18,7 +18,7 @@
 namespace stampgate {
 namespace {
 
-constexpr uint8_t kVersion = 2;
+constexpr uint8_t kVersion = 3;
 constexpr size_t kNameAt = 1;
 constexpr size_t kNameBytes = 16;
 constexpr size_t kPositionAt = kNameAt + kNameBytes;
@@ -27,7 +27,8 @@ constexpr size_t kDigestBytes = 16;
 constexpr size_t kMacBytes = 16;  // half of an HMAC-SHA-256, because 128 bits are enough against guessing
 constexpr size_t kCursorBytes = kDigestAt + kDigestBytes + kMacBytes;
 
-// A cursor of version 1 has no digest.
+// A cursor of version 2 has its position and digest in plain bytes. A cursor of version 1 has no digest.
+constexpr uint8_t kVersion2 = 2;
 constexpr uint8_t kVersion1 = 1;
 constexpr size_t kCursorBytes1 = kDigestAt + kMacBytes;
 
@@ -47,6 +48,17 @@ Mac MacOf(const LogIdentity& log, const uint8_t* bytes, size_t size) {
 // key are recognized. The name does not reveal the key.
 Mac NameOf(const LogIdentity& log) { return MacOf(log, log.id.data(), log.id.size()); }
 
+// Hides the position and the digest, or reveals them if they are hidden. A subscriber must not learn from its cursors
+// how many events other organizations have. The bytes with which this hides them depend on the MAC, so two cursors
+// share them only if they are equal.
+void Mask(const LogIdentity& log, const uint8_t* mac, uint8_t* position_and_digest) {
+  std::array<uint8_t, 1 + kMacBytes> input = {0xff};  // no cursor begins with this byte
+  std::copy_n(mac, kMacBytes, input.begin() + 1);
+  const Mac mask = MacOf(log, input.data(), input.size());
+  static_assert(8 + kDigestBytes <= std::tuple_size_v<Mac>);
+  for (size_t i = 0; i < 8 + kDigestBytes; ++i) position_and_digest[i] ^= mask[i];
+}
+
 }  // namespace
 
 std::string EncodeCursor(const LogIdentity& log, const EventPlace& place) {
@@ -60,7 +72,7 @@ std::string EncodeCursor(const LogIdentity& log, const EventPlace& place) {
   constexpr size_t kMacAt = kCursorBytes - kMacBytes;
   const Mac mac = MacOf(log, cursor.data(), kMacAt);
   std::copy_n(mac.begin(), kMacBytes, cursor.begin() + kMacAt);
-
+  Mask(log, mac.data(), cursor.data() + kPositionAt);
   return absl::WebSafeBase64Escape(absl::string_view(reinterpret_cast<const char*>(cursor.data()), cursor.size()));
 }
 
@@ -75,7 +87,8 @@ absl::StatusOr<Cursor> DecodeCursor(const LogIdentity& log, absl::string_view cu
   const std::optional<std::string> text = DecodeBase64Url(cursor);
   CursorBytes bytes = {};
   if (text.has_value()) std::copy(text->begin(), text->end(), bytes.begin());
-  if (!text.has_value() || bytes[0] != (is_version1 ? kVersion1 : kVersion)) {
+  const bool has_version = is_version1 ? bytes[0] == kVersion1 : bytes[0] == kVersion || bytes[0] == kVersion2;
+  if (!text.has_value() || !has_version) {
     return absl::InvalidArgumentError("this is not a cursor");
   }
   // Compares the name before the MAC, because the MAC of another event log's cursor cannot be verified.
@@ -84,6 +97,7 @@ absl::StatusOr<Cursor> DecodeCursor(const LogIdentity& log, absl::string_view cu
     return absl::FailedPreconditionError("this cursor belongs to another event log");
   }
   const size_t mac_at = expected - kMacBytes;
+  if (bytes[0] == kVersion) Mask(log, bytes.data() + mac_at, bytes.data() + kPositionAt);
   const Mac mac = MacOf(log, bytes.data(), mac_at);
   if (sodium_memcmp(mac.data(), bytes.data() + mac_at, kMacBytes) != 0) {
     return absl::InvalidArgumentError("this cursor has been altered");

@@ -7,6 +7,8 @@
 #include <set>
 #include <string>
 
+#include "absl/strings/escaping.h"
+
 namespace stampgate {
 namespace {
 
@@ -30,7 +32,7 @@ EventPlace At(Position position) {
   return place;
 }
 
-constexpr char kCursor[] = "AgjvFf7xyz-zVHKEio9-Rk0AAAAAAAABAlpaWgJaWlpaWlpaWlpaWlpnr4KPqu32UQUSzzyWXbyu";
+constexpr char kCursor[] = "AwjvFf7xyz-zVHKEio9-Rk12J49-CBOqNh2SIUu3mF-_m-c4UrPWGOul0rmpJVFF1YxImDll_HcI";
 
 // kCursor was computed with Python's modules hmac and base64.
 TEST(CursorTest, ACursorHasTheDocumentedForm) {
@@ -39,6 +41,32 @@ TEST(CursorTest, ACursorHasTheDocumentedForm) {
   EXPECT_EQ(cursor.position, 258);
   EXPECT_TRUE(cursor.Fits(At(258).digest));
   EXPECT_FALSE(cursor.Fits(At(259).digest));
+}
+
+// A caller that may read one organization's events must not learn how many events the log has.
+TEST(CursorTest, ACursorDoesNotShowItsPosition) {
+  const LogIdentity log = LogNumber(16);
+  std::set<std::string> shown;
+  for (Position position = 0; position < 1000; ++position) {
+    std::string bytes;
+    ASSERT_TRUE(absl::WebSafeBase64Unescape(EncodeCursor(log, {.position = position, .digest = {}}), &bytes));
+    shown.insert(bytes.substr(17, 4));  // the upper half of the position, which is 0 for all of them
+  }
+  EXPECT_GT(shown.size(), 990u);
+}
+
+// Subscribers can still have cursors of version 2.
+TEST(CursorTest, ACursorOfVersion2IsAccepted) {
+  const Cursor cursor =
+      DecodeCursor(LogNumber(16), "AgjvFf7xyz-zVHKEio9-Rk0AAAAAAAABAlpaWgJaWlpaWlpaWlpaWlpnr4KPqu32UQUSzzyWXbyu")
+          .value();
+  EXPECT_EQ(cursor.position, 258);
+  EXPECT_TRUE(cursor.Fits(At(258).digest));
+  EXPECT_FALSE(cursor.Fits(At(259).digest));
+  EXPECT_EQ(DecodeCursor(LogNumber(16), "AgjvFf7xyz-zVHKEio9-Rk0AAAAAAAABA1paWgJaWlpaWlpaWlpaWlpnr4KPqu32UQUSzzyWXbyu")
+                .status()
+                .code(),
+            kNoCursor);
 }
 
 // Subscribers can still have cursors of version 1.
