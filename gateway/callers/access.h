@@ -14,14 +14,14 @@ namespace stampgate {
 
 // One consistent state: a call uses the same one from beginning to end. Immutable.
 struct Access {
-  std::string version;  // hex; differs if any part of the state differs
+  std::string version;  // in hex; two different states have different versions
   KeyRing keys;
   CallerDirectory callers;
   std::shared_ptr<TokenVerifier> tokens;  // null if no token issuer is configured
 };
 
-// The state that new calls use. A replaced state lives until its last call ends. Then the gateway wipes the keys that
-// no later state has.
+// The state that new calls use. After a reload has replaced a state, the gateway keeps the old state until the last
+// call that uses it ends. The gateway then wipes the keys that no later state contains.
 using CurrentAccess = Current<const Access>;
 
 }  // namespace stampgate
