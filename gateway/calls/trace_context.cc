@@ -18,12 +18,12 @@ bool IsHex(absl::string_view text) {
   return absl::c_all_of(text, [](char c) { return absl::ascii_isdigit(c) || (c >= 'a' && c <= 'f'); });
 }
 
-// An id of zeros is invalid.
+// Whether `text` is an id: hex digits that are not all zeros.
 bool IsId(absl::string_view text) {
   return IsHex(text) && absl::c_any_of(text, [](char c) { return c != '0'; });
 }
 
-// The value of a hex digit.
+// Returns the value of a hex digit.
 int Digit(char c) { return c <= '9' ? c - '0' : c - 'a' + 10; }
 
 // Returns a random number that is not 0.
