@@ -12,7 +12,7 @@
 
 namespace stampgate {
 
-// Called once, on any thread: before the function returns, or when the log has been read.
+// Receives the response. Called once, on any thread: before the function returns, or when the log has been read.
 using OnEventResponse = absl::AnyInvocable<void(absl::StatusOr<grpc::ByteBuffer>)>;
 
 // Each function handles one call of the method with its name, and does not block. `environment`, `request` and the
