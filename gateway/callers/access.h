@@ -1,4 +1,4 @@
-// The state that may change while the gateway runs: the keys, and the callers that may use them.
+// The state that a reload replaces while the gateway runs: the keys, and the callers that may use them.
 #ifndef STAMPGATE_GATEWAY_CALLERS_ACCESS_H_
 #define STAMPGATE_GATEWAY_CALLERS_ACCESS_H_
 
@@ -12,7 +12,7 @@
 
 namespace stampgate {
 
-// One consistent state: a call uses the same one from beginning to end. Immutable.
+// A consistent state of keys and callers. A call uses one state from its beginning to its end. Immutable.
 struct Access {
   std::string version;  // in hex; two different states have different versions
   KeyRing keys;

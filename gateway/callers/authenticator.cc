@@ -55,7 +55,7 @@ void Authenticate(const CurrentAccess& current, const grpc::CallbackServerContex
   const Peer peer = PeerOf(context);
   CallerDirectory::Callers callers = access->callers.Find(peer);
   if (callers.empty()) return done(NotRecognized(peer, "no configured caller has this identity"));
-  // A certificate may match several callers that need no token. Then the gateway cannot know which of them calls.
+  // A certificate can match several callers that need no token. The gateway then cannot know which of them calls.
   if (absl::c_count_if(callers, [](const Caller* caller) { return !caller->wants_token(); }) > 1) {
     return done(NotRecognized(peer, "the certificate matches several callers"));
   }

@@ -68,7 +68,7 @@ class RawTlsClient {
   struct Options {
     int min_version = TLS1_2_VERSION;
     int max_version = TLS1_3_VERSION;
-    std::string protocols = "h2";    // offered protocols, separated by commas; none if empty
+    std::string protocols = "h2";    // the ALPN protocols that the client offers, separated by commas
     SSL_SESSION* session = nullptr;  // the TLS session that the client resumes; none if null
   };
 
