@@ -37,8 +37,8 @@ class CallAudit {
 
   const std::string& method() const { return method_; }
 
-  // Records that the gateway refused the call with `why`, because it does not know the caller. `stranger` is the name
-  // that StrangerName returns for the peer.
+  // Records that the gateway refused the call with the error `why`, because the gateway does not know the caller.
+  // `stranger` is the name that StrangerName returns for the peer.
   void DenyStranger(std::string stranger, const absl::Status& why);
 
   // Records that the gateway refused a call of `caller`. Sets the caller, method, policy version and request id of

@@ -144,7 +144,7 @@ TEST_F(CallAuditTest, ACallThatADrainEndedHasAnOutcomeOnceTheDiskWorks) {
   call_.reset();
   go_on.set_value();
   call_.emplace(log_.get(), waits_, "m");
-  ASSERT_TRUE(Allow().ok());  // the log writes this after the second allow
+  ASSERT_TRUE(Allow().ok());  // the log writes this allow only after the second allow
   log_->Close();
   const std::vector<std::string> outcomes = LinesWith(path_, "\"allow\":3");
   ASSERT_EQ(outcomes.size(), 1);

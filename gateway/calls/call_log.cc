@@ -67,7 +67,7 @@ void CallLog::Write(absl::string_view event, const absl::Status& status, absl::F
   fields.emplace_back("code", absl::StatusCodeToString(status.code()));
   if (is_ours) Add("reason", ErrorReasonOf(status), fields);
   Add("upstream_code", AuditValue(is_ours ? ErrorMetadataOf(status, "upstream_code") : ErrorReasonOf(status)), fields);
-  // Only errors of the gateway get their message into the log, because an error text of upstream may repeat what the
+  // Only errors of the gateway get their message into the log, because an error text of upstream can repeat what the
   // caller sent.
   if (is_ours) Add("message", std::string(status.message()), fields);
   Add("key", known.key, fields);

@@ -32,7 +32,7 @@ class CallsInFlight {
   void End(const Context& call) {
     std::lock_guard lock(mutex_);
     admitted_.erase(&call);
-    if (admitted_.empty()) changed_.notify_all();  // holds the lock, because the woken thread may destroy this object
+    if (admitted_.empty()) changed_.notify_all();  // holds the lock, because the woken thread can destroy this object
   }
 
   void EndRefused() {

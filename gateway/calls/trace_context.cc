@@ -38,7 +38,7 @@ std::optional<TraceContext> TraceContext::Parse(absl::string_view traceparent) {
   if (traceparent.size() < kSize) return std::nullopt;
   const absl::string_view version = traceparent.substr(0, 2);
   if (!IsHex(version) || version == "ff") return std::nullopt;
-  // A header of a later version may continue with "-" and more text.
+  // A header of a later version can continue with "-" and more text.
   if (traceparent.size() > kSize && (version == "00" || traceparent[kSize] != '-')) return std::nullopt;
   for (const size_t at : {kTraceIdAt, kParentIdAt, kFlagsAt}) {
     if (traceparent[at - 1] != '-') return std::nullopt;
