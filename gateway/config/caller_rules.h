@@ -16,10 +16,10 @@
 
 namespace stampgate {
 
-// Whether `text` is an exact id of an organization: letters, digits, '.', '_', ':' and '-'.
+// Whether `text` has the form of an organization's id. An id consists of letters, digits, '.', '_', ':' and '-'.
 bool IsOrganizationId(absl::string_view text);
 
-// Whether `text` can be the name of a key, an issuer or a caller: a-z, 0-9 and '-'.
+// Whether `text` can be the name of a key, an issuer or a caller. Such a name consists of a-z, 0-9 and '-'.
 bool IsConfigName(absl::string_view text);
 
 // Whether `grant` allows calls that are stamped. The gateway stamps no call that reads events.

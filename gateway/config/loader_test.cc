@@ -152,8 +152,8 @@ MountedFolder::Files State(int number) {
           {"ids", absl::StrCat("o", number, "\n")}};
 }
 
-// The test replaces all files at the same moment, but the loader reads them one after the other. If it read them only
-// once, it could mix old rules with new keys.
+// The test replaces all files at the same moment, but the loader reads them one after the other. If the loader read
+// them only once, it could mix old rules with new keys.
 TEST(LoadTest, OldAndNewFilesAreNeverMixed) {
   TokenKeyPool token_keys;
   std::vector<std::string> points;

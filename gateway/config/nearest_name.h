@@ -1,4 +1,4 @@
-// Finds the known name that a misspelt text may mean.
+// Finds the known name that is most similar to a misspelt text.
 #ifndef STAMPGATE_GATEWAY_CONFIG_NEAREST_NAME_H_
 #define STAMPGATE_GATEWAY_CONFIG_NEAREST_NAME_H_
 

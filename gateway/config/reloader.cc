@@ -35,7 +35,7 @@ void Reloader::LookAtConfig() {
   }
   unsettled_ = false;
   const absl::StatusOr<ConfigSnapshot> snapshot = source_.Read(good_digest_);
-  // If the config file has changed during the reading, the snapshot may be half-written, so the reloader checks the
+  // If the config file has changed during the reading, the snapshot can be half-written, so the reloader checks the
   // file again.
   if (!options_.file.IsAsSeen()) return task_.Wake();
   if (snapshot.ok() && snapshot->digest == good_digest_) return;

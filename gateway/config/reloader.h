@@ -45,7 +45,7 @@ class Reloader {
   // Logs each change. Logs each fault once, with the time at which the last good config was applied. If a setting has
   // changed that takes effect only at the next start, logs that once. Does not read the files of the fixed part.
   //
-  // While the config file may be half-written (see SettledFile), the reloader reads neither the config file nor the
+  // While the config file can be half-written (see SettledFile), the reloader reads neither the config file nor the
   // files that the config names, not even after Wake(). The reloader logs that it waits, and reads the config file as
   // soon as SettledFile allows it.
   Reloader(Options options, CurrentAccess& current);
@@ -55,7 +55,7 @@ class Reloader {
 
  private:
   void Look();
-  // While the config file may be half-written, plans the next check and does nothing else.
+  // While the config file can be half-written, plans the next check and does nothing else.
   void LookAtConfig();
   void Take(const absl::StatusOr<Loaded>& loaded);
   void LogOnce(const absl::Status& status, const char* event, const LogFields& more, std::string& logged);

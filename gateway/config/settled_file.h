@@ -10,7 +10,7 @@
 
 namespace stampgate {
 
-// While a program writes a file in place, the file is half-written. Half a config may allow more than the whole config.
+// While a program writes a file in place, the file is half-written. Half a config can allow more than the whole config.
 // So a changed file may be read only after two checks, at least kStill apart, have found the same inode, size and
 // times.
 //
@@ -35,7 +35,7 @@ class SettledFile {
   std::chrono::nanoseconds Look(Time now);
 
   // Returns whether the file is unchanged since the last Look. If the file has changed, bytes that were read since the
-  // last Look may be half-written.
+  // last Look can be half-written.
   bool IsAsSeen() const;
 
   const std::string& path() const { return path_; }
@@ -59,7 +59,7 @@ class SettledFile {
   const std::string path_;
   std::optional<State> seen_;     // the state at the last Look
   std::optional<State> settled_;  // the last state in which the file could be read
-  Time since_;                    // when Look first found seen_
+  Time since_;                    // when Look first found the state `seen_`
 };
 
 }  // namespace stampgate
