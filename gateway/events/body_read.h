@@ -1,4 +1,4 @@
-// One call of EventService.ReadEventBody, without gRPC.
+// Handles one call of EventService.ReadEventBody. Does not depend on gRPC's server.
 #ifndef STAMPGATE_GATEWAY_EVENTS_BODY_READ_H_
 #define STAMPGATE_GATEWAY_EVENTS_BODY_READ_H_
 

@@ -22,7 +22,7 @@
 
 namespace stampgate {
 
-// The environment, and everything to which it points, outlives all calls.
+// The environment, and every object to which it points, must outlive all calls.
 struct EventEnvironment {
   // The next four pointers are the objects of the event log. If no event log is configured, they are null, and every
   // call ends with EVENTS_NOT_CONFIGURED.

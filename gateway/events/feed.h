@@ -51,8 +51,8 @@ class EventFeed : public EventSource {
   // From now on, every request with patience ends with kAborted, even if it already waits.
   void Drain();
 
-  // Stops reading and destroys the log's readers. Blocks until the reads in progress have ended. The log may
-  // still grow.
+  // Stops reading and destroys the log's readers. Blocks until the reads in progress have ended. The log can still grow
+  // after Close.
   void Close();
 
  private:

@@ -1,4 +1,4 @@
-// The unary calls of the event service, without gRPC.
+// Handles the unary calls of the event service. Does not depend on gRPC's server.
 #ifndef STAMPGATE_GATEWAY_EVENTS_QUERY_H_
 #define STAMPGATE_GATEWAY_EVENTS_QUERY_H_
 

@@ -1,4 +1,4 @@
-// A call that responds with a stream of messages, without gRPC.
+// A call that responds with a stream of messages. Does not depend on gRPC's server.
 #ifndef STAMPGATE_GATEWAY_EVENTS_STREAM_CALL_H_
 #define STAMPGATE_GATEWAY_EVENTS_STREAM_CALL_H_
 
@@ -22,7 +22,7 @@ class StreamCall {
     // returned. Until then, the call does not call Send again.
     virtual void Send(const grpc::ByteBuffer& message) = 0;
 
-    // Ends the call. The call runs End exactly once, when no other step is in progress. End may destroy this object and
+    // Ends the call. The call runs End exactly once, when no other step is in progress. End can destroy this object and
     // the call.
     virtual void End(const absl::Status& status) = 0;
   };

@@ -113,8 +113,8 @@ void Subscription::Reauthorize() {
   });
 }
 
-// Only Send moves `place_` past events that this caller receives. So the cursor in an error before Send is the place up
-// to which the caller has received its events.
+// Only Send moves `place_` past events that this caller receives. So if an error ends the call before Send, the cursor
+// in the error is the place up to which the caller has received its events.
 void Subscription::Send(const EventPage& page) {
   place_ = page.through;
   output_.Send(EncodePage(environment_.log, page));

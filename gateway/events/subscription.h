@@ -1,4 +1,4 @@
-// One call of EventService.Subscribe, without gRPC.
+// Handles one call of EventService.Subscribe. Does not depend on gRPC's server.
 #ifndef STAMPGATE_GATEWAY_EVENTS_SUBSCRIPTION_H_
 #define STAMPGATE_GATEWAY_EVENTS_SUBSCRIPTION_H_
 
