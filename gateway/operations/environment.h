@@ -20,7 +20,7 @@
 
 namespace stampgate {
 
-// The environment outlives all calls.
+// The environment must outlive all calls.
 struct CallEnvironment {
   const OperationTable& operations;
   const CurrentAccess& access;

@@ -58,11 +58,11 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   using Lane = UpstreamClient::Lane;
 
   // The ways in which the gateway can send the request.
-  struct Discover {};  // as a GET without a stamp
-  struct Forward {     // as a POST with the client's stamp
+  struct Discover {};  // sends a GET without a stamp
+  struct Forward {     // sends a POST with the client's stamp
     ClientStamp stamp;
   };
-  struct SignWith {  // as a POST with the stamp of a key of the gateway
+  struct SignWith {  // sends a POST with the stamp of a key of the gateway
     const NamedSigner* key = nullptr;
   };
 
@@ -123,7 +123,7 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   std::array<uint8_t, 32> request_sha256_ = {};  // set for a submit with an idempotency key
   SubmitAttempt attempt_;                        // set for a submit with an idempotency key
   bool on_disk_thread_ = false;                  // whether a thread that writes to a disk runs the current step
-  bool goes_on_ = false;                         // whether the exchange continues after the reply, to OnLateOutcome
+  bool goes_on_ = false;                         // whether the exchange continues after the reply, until OnLateOutcome
 
   std::mutex mutex_;  // guards cancelled_ and exchange_
   bool cancelled_ = false;
