@@ -100,7 +100,8 @@ TEST(AmountLimitTest, ALimitAppliesOnlyToItsChain) {
 }
 
 TEST(AmountLimitTest, AnAmountOnAnUnknownChainIsRefused) {
-  // The config check would reject some of these limits. If one of them is used all the same, it must allow nothing.
+  // The config check would reject some of these limits. Even if the gateway used such a limit, the limit must allow
+  // nothing.
   for (const std::string& grant :
        {AnyAmount(), std::string("amount_limits { chain: '' }"),
         std::string("amount_limits { chain: 'EARN_CHAIN_UNSPECIFIED' }"), std::string("amount_limits { chain: '0' }"),

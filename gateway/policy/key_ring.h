@@ -20,7 +20,7 @@ struct NamedSigner {
   std::shared_ptr<const Signer> signer;
 };
 
-// Thread-safe after the last Add.
+// Thread-safe once Add is no longer called.
 class KeyRing {
  public:
   // Adds `key`. Requires that `key` comes from a checked config.
