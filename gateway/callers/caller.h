@@ -57,7 +57,7 @@ class Caller {
   bool has_general_operations_ = false;
   std::vector<std::array<uint8_t, 32>> token_digests_;
   std::vector<Grant> grants_;
-  // The organizations for each method. A set can be the set of a grant.
+  // For each event method, the organizations for which a grant allows the method. A grant and this map can share a set.
   std::map<std::string, std::shared_ptr<const OrganizationSet>, std::less<>> event_organizations_;
 };
 
