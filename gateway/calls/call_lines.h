@@ -56,7 +56,7 @@ class CallLines {
 
   const Options options_;
   std::mutex mutex_;
-  std::map<std::string, FloodBound, std::less<>> bounds_;  // by event
+  std::map<std::string, FloodBound, std::less<>> bounds_;  // the bound for each event
 };
 
 }  // namespace stampgate
