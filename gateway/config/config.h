@@ -1,4 +1,4 @@
-// The gateway's config, checked, and with its defaults.
+// Parses and checks the gateway's config, and sets the defaults of missing fields.
 #ifndef STAMPGATE_GATEWAY_CONFIG_CONFIG_H_
 #define STAMPGATE_GATEWAY_CONFIG_CONFIG_H_
 

@@ -1,4 +1,4 @@
-// Makes the objects that decide about calls from a config and the files that it names.
+// Reads a config and the files that the config names, and makes from them the objects that decide about calls.
 #ifndef STAMPGATE_GATEWAY_CONFIG_LOADER_H_
 #define STAMPGATE_GATEWAY_CONFIG_LOADER_H_
 

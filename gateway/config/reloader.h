@@ -38,9 +38,10 @@ class Reloader {
     std::function<SettledFile::Time()> steady_now = std::chrono::steady_clock::now;
   };
 
-  // Every `reload_interval`, and after each Wake(), reads the config file and the files of its reloaded part. If the
-  // last reading had no fault, and the bytes have not changed since then, does nothing more. Otherwise parses the
-  // bytes, and sets `current` if the result differs from it. A config with a fault does not change `current`.
+  // Every `reload_interval`, and after each Wake(), reads the config file and the files that the reloaded part of the
+  // config names. If the last reading had no fault, and the bytes have not changed since then, does nothing more.
+  // Otherwise parses the bytes. If the result differs from `current`, sets `current`. A config with a fault does not
+  // change `current`.
   //
   // Logs each change. Logs each fault once, with the time at which the last good config was applied. If a setting has
   // changed that takes effect only at the next start, logs that once. Does not read the files of the fixed part.

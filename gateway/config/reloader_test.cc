@@ -200,7 +200,7 @@ TEST_F(ReloaderTest, AConfigWithAFaultIsNotAppliedAndItsFaultIsLoggedOnce) {
   for (int i = 0; i < 3; ++i) Look();
   LookAt(Files(broken));
   EXPECT_EQ(access_->Get(), first);
-  // A different fault is logged. When the first fault returns, it is logged again.
+  // The reloader logs a different fault. When the first fault returns, the reloader logs the first fault again.
   LookAt(Files(ConfigText("d"), 1, "a b\n"));
   EXPECT_THAT(TheLog().Next(), HasSubstr("organizations_file: line 1 is not an exact id"));
   LookAt(Files(broken));

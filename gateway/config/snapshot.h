@@ -1,4 +1,4 @@
-// Reads a config and the files that it names into memory.
+// Reads into memory a config and the files that the config names.
 #ifndef STAMPGATE_GATEWAY_CONFIG_SNAPSHOT_H_
 #define STAMPGATE_GATEWAY_CONFIG_SNAPSHOT_H_
 
