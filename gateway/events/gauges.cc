@@ -16,7 +16,7 @@ EventGauges::EventGauges(EventSource& source, const StreamSlots& subscriptions, 
 void EventGauges::Look() {
   const std::optional<Position> furthest = subscriptions_.Furthest();
   const Position latest = source_.latest();
-  // A subscriber can read an event before the source knows that the log has grown. The difference is then negative.
+  // A subscriber can read an event before the source knows that the log has grown. `furthest` is then above `latest`.
   metrics_.SetSubscriberLag(std::max<Position>(latest - furthest.value_or(latest), 0));
   if (is_reading_->exchange(true)) return;
   source_.Run([&metrics = metrics_, now = now_(), is_reading = is_reading_](absl::StatusOr<EventReader*> reader) {
