@@ -180,8 +180,8 @@ void OperationCall::OnRemembered(RenderedRequest rendered, const absl::Status& f
     return End(begun->unknown_until > absl::ZeroDuration() ? KeyUncertain(begun->unknown_until) : fit);
   }
   const KeyRecord& record = *begun->record;
-  // The stored key belongs to this request. If the store begins an attempt with the earlier bytes, the gateway sends
-  // these bytes again.
+  // If the stored key belongs to this request, asks the store to begin an attempt with the earlier bytes, so that the
+  // gateway can send these bytes again.
   if (record.request_sha256 == request_sha256_ && record.timestamp_ms != timestamp_ms_) {
     if (std::optional<RequestBody> body = BodyToRepeat(record, rendered, environment_.now())) {
       FixBody(record.timestamp_ms, *std::move(body));
