@@ -1,4 +1,4 @@
-// The state that may change while the gateway runs: the keys, and the callers that may use them.
+// The state that a reload replaces while the gateway runs: the keys, and the callers that may use them.
 #ifndef STAMPGATE_GATEWAY_CALLERS_ACCESS_H_
 #define STAMPGATE_GATEWAY_CALLERS_ACCESS_H_
 
@@ -12,16 +12,16 @@
 
 namespace stampgate {
 
-// One consistent state: a call uses the same one from beginning to end. Immutable.
+// A consistent state of keys and callers. A call uses one state from its beginning to its end. Immutable.
 struct Access {
-  std::string version;  // hex; differs if any part of the state differs
+  std::string version;  // in hex; two different states have different versions
   KeyRing keys;
   CallerDirectory callers;
   std::shared_ptr<TokenVerifier> tokens;  // null if no token issuer is configured
 };
 
-// The state that new calls use. A replaced state lives until its last call ends. Then the gateway wipes the keys that
-// no later state has.
+// The state that new calls use. After a reload has replaced a state, the gateway keeps the old state until the last
+// call that uses it ends. The gateway then wipes the keys that no later state contains.
 using CurrentAccess = Current<const Access>;
 
 }  // namespace stampgate

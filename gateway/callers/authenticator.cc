@@ -21,16 +21,16 @@ using absl::StatusCode;
 constexpr char kAuthorization[] = "authorization";
 constexpr absl::string_view kScheme = "bearer ";
 
-// The error's metadata contain the identity that `peer` has shown, as the gateway interprets it. ToStatus limits its
-// length.
+// Returns UNAUTHENTICATED (CALLER_NOT_RECOGNIZED). The metadata `seen` contains the identity that `peer` has shown, in
+// the form of StrangerName. ToStatus limits the length of this text.
 absl::Status NotRecognized(const Peer& peer, absl::string_view why) {
   Error error = GatewayError(StatusCode::kUnauthenticated, v1::ERROR_REASON_CALLER_NOT_RECOGNIZED, std::string(why));
   error.metadata.emplace_back("seen", AuditValue(StrangerName(peer)));
   return ToStatus(error);
 }
 
-// Returns the call's bearer token, or nullopt if it has none. Errors: the call has several authorization entries, or
-// its entry is not a bearer token.
+// Returns the call's bearer token, or nullopt if the call has no authorization entry. Returns an error if the call has
+// several authorization entries, or if the entry is not a bearer token.
 absl::StatusOr<std::optional<std::string>> TokenOf(const grpc::CallbackServerContext& context, const Peer& peer) {
   const auto [begin, end] = context.client_metadata().equal_range(kAuthorization);
   if (begin == end) return std::nullopt;
@@ -55,7 +55,7 @@ void Authenticate(const CurrentAccess& current, const grpc::CallbackServerContex
   const Peer peer = PeerOf(context);
   CallerDirectory::Callers callers = access->callers.Find(peer);
   if (callers.empty()) return done(NotRecognized(peer, "no configured caller has this identity"));
-  // A certificate may match several callers that need no token. Then the gateway cannot know which of them calls.
+  // A certificate can match several callers that need no token. The gateway then cannot know which of them calls.
   if (absl::c_count_if(callers, [](const Caller* caller) { return !caller->wants_token(); }) > 1) {
     return done(NotRecognized(peer, "the certificate matches several callers"));
   }

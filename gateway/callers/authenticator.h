@@ -17,16 +17,18 @@ namespace stampgate {
 struct KnownCaller {
   std::shared_ptr<const Access> access;
   const Caller* caller = nullptr;  // a caller of `access`
-  // When the caller's token expires, leeway included. InfiniteFuture if the caller has no token that expires.
+  // When the gateway stops accepting the caller's token: its expiry plus the leeway. InfiniteFuture if the caller has
+  // sent no token that expires.
   absl::Time until = absl::InfiniteFuture();
 };
 
-// Identifies the caller of `context`, and passes it to `done`. Calls `done` once: before Authenticate returns or, if
-// keys of a token issuer must be fetched, later on another thread. `context` must stay valid until then.
+// Identifies the caller of `context`, and passes the caller to `done`. Calls `done` once: before Authenticate returns
+// or, if the gateway must first fetch keys of a token issuer, later on another thread. `context` must stay valid until
+// `done` is called.
 //
-// Errors: those of CheckMetadata; UNAUTHENTICATED (CALLER_NOT_RECOGNIZED), whose message states the missing proof, and
-// whose metadata hold, as "seen", the connection's StrangerName; UNAVAILABLE (CALLER_NOT_RECOGNIZED) while the issuer's
-// keys cannot be fetched.
+// Errors: those of CheckMetadata; UNAUTHENTICATED (CALLER_NOT_RECOGNIZED) if the caller is not known; UNAVAILABLE
+// (CALLER_NOT_RECOGNIZED) while the gateway cannot fetch the issuer's keys. The message of UNAUTHENTICATED states the
+// missing proof. The metadata `seen` of UNAUTHENTICATED contains the StrangerName of the connection's peer.
 void Authenticate(const CurrentAccess& current, const grpc::CallbackServerContext& context,
                   absl::AnyInvocable<void(absl::StatusOr<KnownCaller>)> done);
 

@@ -40,7 +40,7 @@ Caller::Caller(const config::v1::Caller& caller)
     grants_.emplace_back(grant);
     has_general_operations_ = has_general_operations_ || !grant.general_operations().empty();
   }
-  // Methods that the same grants allow share one union.
+  // Methods that are allowed by the same grants share one union of organizations.
   std::map<Sets, std::shared_ptr<const OrganizationSet>> unions;
   for (const ApiMethod& method : ApiMethods()) {
     if (method.policy_class != v1::POLICY_CLASS_EVENTS) continue;

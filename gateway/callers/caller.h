@@ -19,7 +19,7 @@ namespace stampgate {
 // Immutable.
 class Caller {
  public:
-  // `caller` must come from a validated config.
+  // Requires that `caller` comes from a validated config.
   explicit Caller(const config::v1::Caller& caller);
 
   const std::string& name() const { return name_; }
@@ -38,14 +38,15 @@ class Caller {
     std::string why;  // if denied: the reason, for the operator; names rules and fields, never a value
   };
 
-  // Decides a question by the grants. The first grant that allows the question determines the key.
+  // Decides by the grants whether the call of `question` is allowed. The first grant that allows the call determines
+  // the key.
   Decision Decide(const Question& question) const;
 
-  // Whether a grant allows any operation of GeneralService.
+  // Whether any grant lists an operation of GeneralService.
   bool has_general_operations() const { return has_general_operations_; }
 
   // Returns the organizations for which any grant allows `method`. The set is empty if no grant allows `method`, or if
-  // its class is not events. The reference is valid as long as this caller.
+  // the class of `method` is not events. The reference is valid as long as this caller.
   const OrganizationSet& OrganizationsOf(absl::string_view method) const;
 
  private:
@@ -56,7 +57,7 @@ class Caller {
   bool has_general_operations_ = false;
   std::vector<std::array<uint8_t, 32>> token_digests_;
   std::vector<Grant> grants_;
-  // By method. A set may be shared with a grant.
+  // For each event method, the organizations for which a grant allows the method. A grant and this map can share a set.
   std::map<std::string, std::shared_ptr<const OrganizationSet>, std::less<>> event_organizations_;
 };
 

@@ -133,7 +133,8 @@ TEST(CallerTest, MethodsOfOtherClassesThanEventsHaveNoOrganizations) {
   EXPECT_THAT(caller.OrganizationsOf(kGetPolicy).ids, IsEmpty());
 }
 
-// Calls of EventService use OrganizationsOf, so each of its methods must be of class events.
+// EventService finds what a caller may see with OrganizationsOf, which returns organizations only for methods of class
+// events.
 TEST(CallerTest, AllMethodsOfTheEventServiceAreOfClassEvents) {
   int methods = 0;
   for (const ApiMethod& method : ApiMethods()) {

@@ -9,7 +9,7 @@
 namespace stampgate {
 namespace {
 
-// Takes a reference, so that the view refers to the message.
+// Takes a reference, because the returned view refers to the text in `message`.
 absl::string_view TextOf(const google::protobuf::Message& message, const FieldPlan* plan) {
   if (plan == nullptr) return {};
   std::string unused;
@@ -32,8 +32,9 @@ Question QuestionOf(const Operation& operation, const google::protobuf::Message&
 
 Caller::Decision DecideByGrants(const Caller& caller, const Operation& operation,
                                 const google::protobuf::Message& request) {
-  // Allows every general operation for now, so that validation can report an operation that has a typed method.
-  // Authorize decides later whether a grant lists the operation.
+  // If a grant lists any general operation, allows every general operation at this step. Validation can thereby report
+  // a general operation that has a typed method. Authorize decides later whether a grant lists the operation of this
+  // call.
   if (operation.general && caller.has_general_operations()) {
     Caller::Decision allowed;
     allowed.allowed = true;
@@ -41,8 +42,9 @@ Caller::Decision DecideByGrants(const Caller& caller, const Operation& operation
   }
   Question question = QuestionOf(operation, request);
   question.request = nullptr;
-  // If the organization is empty, it is in the body that a client stamped, which is not parsed yet; or it is missing,
-  // and validation will report that.
+  // An empty organization has two possible causes: the organization is in the body that a client stamped, which the
+  // gateway has not parsed yet, or the request names no organization. In the second case, validation reports the
+  // missing organization.
   if (question.organization_id == "") question.organization_id.reset();
   return caller.Decide(question);
 }

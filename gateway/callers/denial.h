@@ -11,17 +11,18 @@
 
 namespace stampgate {
 
-// Returns the question that a call of `operation` asks the policy. The question refers to both arguments.
+// Returns the question that a call of `operation` asks the policy. The question refers to `operation` and `request`.
 Question QuestionOf(const Operation& operation, const google::protobuf::Message& request);
 
-// Decides whether a grant of `caller` could allow the call, whatever values its request has. The gateway decides this
-// before it validates the request, because validation takes time proportional to the request.
+// Decides whether a grant of `caller` allows the operation for the organization of `request`. Ignores the other values
+// of `request`. For a general operation, only decides whether a grant lists any general operation. The gateway calls
+// this function before it validates the request, because validation takes time proportional to the size of the request.
 Caller::Decision DecideByGrants(const Caller& caller, const Operation& operation,
                                 const google::protobuf::Message& request);
 
-// Returns PERMISSION_DENIED (DENIED_BY_POLICY). The metadata hold "caller", the caller's name in the config, and
-// "method" and "policy_class" in the form that a grant uses. The error is the same for every reason, so it reveals no
-// organizations or keys. `method` is a full name.
+// Returns PERMISSION_DENIED (DENIED_BY_POLICY). The metadata `caller` contains the caller's name in the config. The
+// metadata `method` and `policy_class` have the form that a grant uses. The error is the same whatever the reason for
+// the denial is, so the error reveals no organizations or keys. `method` is a full name.
 absl::Status Denied(const Caller& caller, absl::string_view method);
 
 }  // namespace stampgate

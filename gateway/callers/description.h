@@ -9,8 +9,8 @@
 
 namespace stampgate {
 
-// Returns lines for the operator: one for each grant, and one for each method that the grant allows. `caller` must come
-// from a checked config.
+// Returns lines for the operator. For each grant, there is one line about the grant, and one line for each method and
+// each general operation that the grant allows. Requires that `caller` comes from a validated config.
 std::vector<std::string> DescribeGrants(const config::v1::Caller& caller);
 
 }  // namespace stampgate

@@ -13,16 +13,17 @@
 
 namespace stampgate {
 
-// Immutable; the pointers that it returns are valid as long as it.
+// Immutable. The pointers that Find returns are valid as long as the directory.
 class CallerDirectory {
  public:
   using Callers = std::vector<const Caller*>;
 
   CallerDirectory() = default;
-  // `config` has been validated: among callers that share an identity, at most one needs no token.
+  // Requires a validated config: among the callers that share an identity, at most one needs no token.
   explicit CallerDirectory(const config::v1::Config& config);
 
-  // Returns the callers that `peer` may be by its connection, each once. A token then decides which of them calls.
+  // Returns each caller whose identity in the config `peer` has proven, without repetitions. If there are several, the
+  // bearer token of the call decides which of them calls.
   Callers Find(const Peer& peer) const;
 
  private:

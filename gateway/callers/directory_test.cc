@@ -65,7 +65,7 @@ TEST(CallerDirectoryTest, SpiffeIdsMustMatchExactly) {
 
 TEST(CallerDirectoryTest, DnsNamesMustMatchExactlyExceptForTheirCase) {
   EXPECT_THAT(Names(Everybody().Find(Dns({"web.example.org"}))), ElementsAre("web", "shared"));
-  // The peer's names are in lower case; the names in the config need not be.
+  // PeerOf returns names in lower case, but the config can contain names in upper case.
   EXPECT_THAT(Names(Everybody().Find(Dns({"www.example.org"}))), ElementsAre("web"));
   for (const char* name : {"a.web.example.org", "example.org", "web.example.org.", "*.example.org", ""}) {
     EXPECT_THAT(Everybody().Find(Dns({name})), IsEmpty()) << name;
@@ -75,7 +75,7 @@ TEST(CallerDirectoryTest, DnsNamesMustMatchExactlyExceptForTheirCase) {
 TEST(CallerDirectoryTest, AnIdentityMatchesOnlyIdentitiesOfItsKind) {
   EXPECT_THAT(Everybody().Find(Spiffe("web.example.org")), IsEmpty());
   EXPECT_THAT(Everybody().Find(Dns({"spiffe://example.org/payments"})), IsEmpty());
-  // A SPIFFE ID alone identifies its peer, whatever else the certificate contains.
+  // If a certificate contains a SPIFFE ID, the gateway identifies the peer by this ID only.
   Peer peer = Spiffe("spiffe://example.org/other");
   peer.dns_names = {"web.example.org"};
   EXPECT_THAT(Everybody().Find(peer), IsEmpty());

@@ -40,7 +40,7 @@ void Check(absl::string_view name, absl::string_view value, Violations& violatio
     violations.Add([&] { return Violation{absl::StrCat("metadata[", name, "]"), rule}; });
   };
   if (absl::StartsWith(name, kStamp)) add("is not forwarded: put an end user's stamp into client_stamp");
-  // gRPC has decoded binary values already.
+  // gRPC has already decoded binary values, so they can contain any byte.
   if (!absl::EndsWith(name, kBinary) && !IsText(value)) add("must be printable ASCII");
 }
 

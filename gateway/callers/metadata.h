@@ -1,7 +1,7 @@
 // Checks the metadata of a call against gRPC's specification.
 //
-// gRPC 1.51 forwards header bytes that the specification forbids, and enforces its size limit only on peers that
-// announce support for it.
+// These checks are needed because gRPC 1.51 accepts header bytes that the specification forbids. It also enforces its
+// size limit only on peers that announce support for the limit.
 #ifndef STAMPGATE_GATEWAY_CALLERS_METADATA_H_
 #define STAMPGATE_GATEWAY_CALLERS_METADATA_H_
 
@@ -17,12 +17,14 @@ namespace stampgate {
 // The type of ServerContextBase::client_metadata.
 using CallMetadata = std::multimap<grpc::string_ref, grpc::string_ref>;
 
-// The limit for the bytes of all names and values, plus 32 bytes for each entry, as in HTTP/2.
+// The limit for the size of a call's metadata: the bytes of all names and values, plus 32 bytes for each entry, as
+// HTTP/2 counts.
 inline constexpr size_t kMaxMetadataBytes = 8 << 10;
 
-// Errors: INVALID_ARGUMENT (INVALID_REQUEST) for more than kMaxMetadataBytes, and for names and values with bytes that
-// gRPC's specification forbids. Also rejects upstream's stamp headers. The gateway never forwards them, so without this
-// error it would sign the request with its own key instead.
+// Returns INVALID_ARGUMENT (INVALID_REQUEST) if `metadata` is larger than kMaxMetadataBytes, or if a name or value
+// contains bytes that gRPC's specification forbids. Also rejects upstream's stamp headers. The gateway never forwards
+// these headers, so without this error it would sign the request with its own key, although the caller has sent a
+// stamp.
 absl::Status CheckMetadata(const CallMetadata& metadata);
 
 }  // namespace stampgate

@@ -16,7 +16,7 @@ using ::testing::ElementsAre;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
-// Checks metadata with this entry and the entries that every call has.
+// Checks metadata that consist of this entry and of the entries that every call has.
 absl::Status CheckWith(const std::string& name, const std::string& value) {
   CallMetadata metadata = {{"user-agent", "grpc-node-js/1.10.0"}, {"authorization", "Bearer a.b~c"}};
   metadata.emplace(name, value);

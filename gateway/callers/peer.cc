@@ -16,7 +16,7 @@ namespace {
 
 constexpr char kInsecure[] = "insecure";  // gRPC has no public constant for it
 
-// With explicit lengths, because values may contain zero bytes.
+// Returns the values of a property as texts with explicit lengths, because values can contain zero bytes.
 std::vector<absl::string_view> ValuesOf(const grpc::AuthContext& context, const char* name) {
   std::vector<absl::string_view> values;
   for (const grpc::string_ref& value : context.FindPropertyValues(name))
@@ -24,7 +24,8 @@ std::vector<absl::string_view> ValuesOf(const grpc::AuthContext& context, const 
   return values;
 }
 
-// "ipv4:127.0.0.1:80", "ipv6:[::1]:80" or, in gRPC 1.51's spelling, "ipv6:%5B::1%5D:80".
+// Whether `address` is a loopback address with a port: "ipv4:127.0.0.1:80", "ipv6:[::1]:80" or, as gRPC 1.51 spells it,
+// "ipv6:%5B::1%5D:80".
 bool IsLoopback(absl::string_view address) {
   const size_t colon = address.rfind(':');
   if (colon == absl::string_view::npos) return false;

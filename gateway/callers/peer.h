@@ -12,11 +12,11 @@
 
 namespace stampgate {
 
-// At most one of the three fields is set. If none is set, the peer is a stranger.
+// At most one of the three fields is set. If no field is set, the peer is a stranger.
 struct Peer {
-  bool plaintext_loopback = false;     // no TLS, from a loopback address
+  bool plaintext_loopback = false;     // whether the peer connects without TLS from a loopback address
   std::string spiffe_id;               // the certificate's only URI
-  std::vector<std::string> dns_names;  // from a certificate without a URI; in lower case
+  std::vector<std::string> dns_names;  // the names in a certificate without a URI; in lower case
 
   friend bool operator==(const Peer&, const Peer&) = default;
 };
@@ -24,18 +24,18 @@ struct Peer {
 // Returns the peer of a call. The server must use the credentials of ServerTls, which verified the certificate, or
 // insecure credentials.
 //
-// Only subject alternative names count, never the subject. A certificate with several URIs, or with a URI that is not a
-// SPIFFE ID, proves nothing, whatever else it contains. A wildcard or malformed DNS name does not count. peer_names.h
-// defines the forms.
+// The gateway uses only the certificate's subject alternative names, never the subject. If a certificate contains
+// several URIs, or a URI that is not a SPIFFE ID, it proves no identity, not even by a DNS name. The gateway ignores
+// DNS names that are wildcards or malformed. peer_names.h defines the valid forms of names.
 Peer PeerOf(const grpc::ServerContextBase& call);
 
-// Returns the peer from the parts of a call. `address` is the result of grpc::ServerContextBase::peer().
+// Returns the peer from the two parts of a call. `address` is the result of grpc::ServerContextBase::peer().
 Peer PeerOf(const grpc::AuthContext& context, absl::string_view address);
 
-// Returns the name of an unknown caller for the audit, the log and errors, made from the identity that its connection
-// has shown. The name is in brackets, which no caller's name contains. Names from a certificate begin with "dns:" or
-// "spiffe:". So no certificate can produce "(loopback)", "(nobody)", or the names that the gateway uses itself,
-// "(gateway)" and "(others)".
+// Returns the name by which the audit, the log and errors refer to an unknown caller. The name is made from the
+// identity that the connection has shown. It is in brackets, which no caller's name in the config contains. Names from
+// a certificate begin with "dns:" or "spiffe:" inside the brackets. So no certificate can produce "(loopback)",
+// "(nobody)", or the names that the gateway uses for other purposes, "(gateway)" and "(others)".
 std::string StrangerName(const Peer& peer);
 
 }  // namespace stampgate

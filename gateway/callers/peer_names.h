@@ -6,14 +6,15 @@
 
 namespace stampgate {
 
-// Whether `text` is the SPIFFE ID of a workload by the SPIFFE-ID specification: "spiffe://", a trust domain and a path,
-// 2048 bytes at most. The trust domain has 1 to 255 characters of a-z, 0-9, ".", "-" and "_". The path has one or more
-// segments of letters, digits, ".", "-" and "_". No segment is empty, "." or "..". Each ID has one spelling, so IDs are
-// compared byte by byte.
+// Whether `text` is the SPIFFE ID of a workload, as the SPIFFE-ID specification defines it. Such an ID consists of
+// "spiffe://", a trust domain and a path, and has at most 2048 bytes. The trust domain has 1 to 255 characters: a-z,
+// 0-9, ".", "-" and "_". The path has one or more segments of letters, digits, ".", "-" and "_". No segment is empty,
+// "." or "..". Each ID has only one spelling, so the gateway compares IDs byte by byte.
 bool IsSpiffeId(absl::string_view text);
 
-// Whether `text` is a host name, in any case: labels of 1 to 63 letters, digits, "-" and "_", separated by dots, 253
-// bytes at most. A wildcard is not a host name, nor is a name that ends in a dot.
+// Whether `text` is a host name, in upper or lower case. A host name has at most 253 bytes, and consists of labels that
+// are separated by dots. Each label has 1 to 63 letters, digits, "-" and "_". A wildcard is not a host name. A name
+// that ends in a dot is not a host name either.
 bool IsDnsName(absl::string_view text);
 
 }  // namespace stampgate

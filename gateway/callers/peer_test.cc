@@ -102,13 +102,13 @@ TEST(PeerOfPlaintextTest, IsLoopbackFromALoopbackAddress) {
   EXPECT_EQ(PeerClient(absl::StrCat("ipv4:127.9.9.9:", elsewhere.port())).Call().peer, "loopback");
   const PeerServer v6(grpc::InsecureServerCredentials(), "[::1]");
   EXPECT_EQ(PeerClient(absl::StrCat("ipv6:[::1]:", v6.port())).Call().peer, "loopback");
-  // A socket for IPv4 and IPv6 spells IPv4 addresses differently.
+  // A socket that accepts both IPv4 and IPv6 spells IPv4 addresses differently from a socket for IPv4 only.
   const PeerServer both(grpc::InsecureServerCredentials(), "[::]");
   EXPECT_EQ(PeerClient(absl::StrCat("ipv4:127.0.0.1:", both.port())).Call().peer, "loopback");
   EXPECT_EQ(PeerClient(absl::StrCat("ipv6:[::1]:", both.port())).Call().peer, "loopback");
 }
 
-// An AuthContext with any properties.
+// An AuthContext whose properties the test chooses.
 class FakeContext : public grpc::AuthContext {
  public:
   explicit FakeContext(std::multimap<std::string, std::string> properties) : properties_(std::move(properties)) {}
@@ -155,12 +155,13 @@ TEST(PeerOfContextTest, RejectsOtherTransports) {
   EXPECT_EQ(with("ssl"), "spiffe spiffe://test/a");
   EXPECT_EQ(with("tls"), "spiffe spiffe://test/a");
   for (const char* type : {"alts", "local", "", "SSL"}) EXPECT_EQ(with(type), "stranger") << type;
-  EXPECT_EQ(with("insecure"), "loopback");  // whatever other properties it has
+  EXPECT_EQ(with("insecure"), "loopback");  // the gateway ignores peer_uri on such a connection
   EXPECT_EQ(PeerFrom({{"transport_security_type", "ssl"}, {"transport_security_type", "insecure"}}, "ipv4:127.0.0.1:1"),
             "stranger");
 }
 
-// gRPC's own check of SPIFFE IDs is less strict than ours.
+// The gateway does not use gRPC's property peer_spiffe_id, because gRPC's check of SPIFFE IDs is less strict than the
+// gateway's.
 TEST(PeerOfContextTest, IgnoresGrpcsParsedSpiffeId) {
   EXPECT_EQ(PeerFrom({{"transport_security_type", "ssl"}, {"peer_spiffe_id", "spiffe://test/a"}}, ""), "stranger");
   EXPECT_EQ(PeerFrom({{"transport_security_type", "ssl"},

@@ -1,5 +1,5 @@
-// Compares 100,000 random decisions with those of an independent implementation of config.proto, which searches the
-// whole config for each question.
+// Compares 100,000 random decisions of the gateway with the decisions of a second, independent implementation of
+// config.proto, which searches the whole config for each question.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,7 +36,8 @@ const std::vector<std::string>& Organizations() {
   static const auto& list = *new std::vector<std::string>{"alpha", "Alpha", "alpha-1", "beta", "gamma"};
   return list;
 }
-// Every method except the general ones, listed by hand: tests/vectors/policy_classes.json.
+// Returns the class of every method except the methods of GeneralService. The classes in
+// tests/vectors/policy_classes.json are chosen by hand.
 std::map<std::string, std::string> ReadClasses() {
   std::map<std::string, std::string> classes;
   std::ifstream in("tests/vectors/policy_classes.json");
@@ -58,7 +59,7 @@ const std::map<std::string, std::string>& Classes() {
 std::vector<std::string> Methods() {
   std::vector<std::string> methods;
   for (const auto& [name, unused] : Classes()) methods.push_back(name);
-  // Methods that have value rules occur more often.
+  // Adds the methods that have value rules four more times, so that a random choice picks them more often.
   for (int i = 0; i < 4; ++i) {
     methods.insert(methods.end(), {"EarnService/EarnWithdraw", "OrganizationService/DeleteSubOrganization",
                                    "WalletService/ExportWalletAccount"});
@@ -82,7 +83,7 @@ const std::vector<std::string> kContracts = {"0x00000000000000000000000000000000
 const std::vector<std::string> kAmounts = {
     "0", "9", "10", "11", "100", "99999999999999999999", "100000000000000000000"};
 
-// Two keys and a text that is no key, in several spellings.
+// The list Keys() contains two keys, each in several spellings, and texts that are no key.
 struct KeySpelling {
   std::string hex;
   int key;  // 0: not a key
@@ -176,7 +177,7 @@ Asked RandomQuestion(Random& random) {
   return asked;
 }
 
-// Returns the request that `asked` describes, or null if no rule applies to the fields of its method.
+// Returns the request that `asked` describes, or null if no value rule applies to the method.
 std::unique_ptr<google::protobuf::Message> RequestOf(const Asked& asked) {
   if (asked.method == "EarnService/EarnWithdraw") {
     auto request = std::make_unique<v1::EarnWithdrawRequest>();
@@ -307,7 +308,8 @@ TEST(PolicyPropertyTest, EveryDecisionMatchesTheConfig) {
     }
   }
   EXPECT_EQ(asked_in_all, 100000);
-  // Both decisions must occur for every method; otherwise a policy that always decides alike would pass.
+  // Every method must be both allowed and denied often. Otherwise a policy that always gives the same decision would
+  // pass.
   for (const auto& [method, unused] : Classes()) {
     EXPECT_GT(allowed[method], 100) << method;
     EXPECT_GT(denied[method], 100) << method;

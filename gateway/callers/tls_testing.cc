@@ -134,8 +134,8 @@ int ConnectTcp(int port) {
 
 RawTlsClient::RawTlsClient(int port, const std::optional<TestIdentity>& identity, const Options& options)
     : context_(SSL_CTX_new(TLS_client_method())), socket_(ConnectTcp(port)) {
-  std::signal(SIGPIPE, SIG_IGN);            // OpenSSL writes to sockets that the peer has closed
-  SSL_CTX_set_security_level(context_, 0);  // otherwise the client itself would refuse TLS 1.1
+  std::signal(SIGPIPE, SIG_IGN);            // OpenSSL writes even to sockets that the peer has closed
+  SSL_CTX_set_security_level(context_, 0);  // with a higher level, the client itself would refuse TLS 1.1
   SSL_CTX_set_min_proto_version(context_, options.min_version);
   SSL_CTX_set_max_proto_version(context_, options.max_version);
   if (identity) Use(context_, *identity);

@@ -1,4 +1,4 @@
-// A gRPC server that returns the names of its callers, and clients with any certificate.
+// A gRPC server that returns the names of its callers, and test clients that present any certificate.
 #ifndef STAMPGATE_GATEWAY_CALLERS_TLS_TESTING_H_
 #define STAMPGATE_GATEWAY_CALLERS_TLS_TESTING_H_
 
@@ -22,7 +22,7 @@ namespace stampgate {
 // A gRPC server that answers every call of every method with the text that Describe returns for the call's peer.
 class PeerServer {
  public:
-  // Listens on `host` with port 0. Aborts if that fails.
+  // Listens on `host`, on a port that the system chooses. Aborts if that fails.
   explicit PeerServer(std::shared_ptr<grpc::ServerCredentials> credentials, const std::string& host = "127.0.0.1");
   ~PeerServer();
 
@@ -40,20 +40,21 @@ class PeerServer {
   std::unique_ptr<grpc::Server> server_;
 };
 
-// Returns "loopback", "stranger", or the kind of the peer's names followed by the names.
+// Returns "loopback", "stranger", or the kind of the names in `peer` ("spiffe" or "dns") followed by the names.
 std::string Describe(const Peer& peer);
 
 // A gRPC client with its own connection.
 class PeerClient {
  public:
-  // Connects to 127.0.0.1 with TLS. Trusts `authorities`, and sends the certificate of `identity` if it is set.
+  // Connects to 127.0.0.1 with TLS. Trusts the CA certificates in `authorities`. If `identity` is set, sends its
+  // certificate.
   PeerClient(int port, const std::string& authorities, const std::optional<TestIdentity>& identity);
   // Connects to `target` in plaintext.
   explicit PeerClient(const std::string& target);
 
   struct Answer {
     grpc::Status status;
-    std::string peer;  // the server's text
+    std::string peer;  // the text with which the server answered
   };
   Answer Call();
 
@@ -67,8 +68,8 @@ class RawTlsClient {
   struct Options {
     int min_version = TLS1_2_VERSION;
     int max_version = TLS1_3_VERSION;
-    std::string protocols = "h2";    // offered protocols, separated by commas; none if empty
-    SSL_SESSION* session = nullptr;  // to resume
+    std::string protocols = "h2";    // the ALPN protocols that the client offers, separated by commas
+    SSL_SESSION* session = nullptr;  // the TLS session that the client resumes; none if null
   };
 
   RawTlsClient(int port, const std::optional<TestIdentity>& identity, const Options& options);
@@ -77,8 +78,8 @@ class RawTlsClient {
   RawTlsClient(const RawTlsClient&) = delete;
   RawTlsClient& operator=(const RawTlsClient&) = delete;
 
-  // Whether the handshake has succeeded for the client. In TLS 1.3 this is before the server has seen the client's
-  // certificate.
+  // Whether the client has completed its part of the handshake. In TLS 1.3, the client completes its part before the
+  // server has seen the client's certificate.
   bool handshaken() const { return handshaken_; }
   // Waits until the server sends its first HTTP/2 frame, SETTINGS, or ends the connection. Returns whether the frame
   // arrived.

@@ -14,7 +14,7 @@ absl::Status NotRecorded() {
   return ToStatus(error);
 }
 
-// The outcome of a call that ended before its allow record was on the disk.
+// Returns the outcome for a call that ended before its allow record was on the disk, and that sent nothing.
 AuditOutcome NothingSent() {
   AuditOutcome outcome;
   outcome.code = absl::StatusCodeToString(absl::StatusCode::kUnavailable);

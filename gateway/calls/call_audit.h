@@ -17,13 +17,14 @@
 
 namespace stampgate {
 
-// Returns a decision whose members describe the caller's request. CallAudit sets `method`.
+// Returns a decision that contains the organization, path and activity type of the caller's request. CallAudit sets
+// `method`.
 AuditDecision DecisionAbout(const Question& question);
 
 // Not thread-safe. Without an audit log, it records nothing and allows every call without waiting.
 //
-// Every allow gets an outcome: for an allowed call without one, the destructor writes the outcome UNKNOWN with reason
-// kAbandoned.
+// Every allow record gets an outcome record: if End was not called for an allowed call, the destructor writes the
+// outcome UNKNOWN with reason kAbandoned.
 class CallAudit {
  public:
   // `log` may be null. `log` and `waits` must outlive this. Each record of a decision contains `request_id`.
@@ -36,30 +37,30 @@ class CallAudit {
 
   const std::string& method() const { return method_; }
 
-  // Records that the gateway refused the call with `why`, because it does not know the caller. `stranger` is the name
-  // that StrangerName returns for the peer.
+  // Records that the gateway refused the call with the error `why`, because the gateway does not know the caller.
+  // `stranger` is the name that StrangerName returns for the peer.
   void DenyStranger(std::string stranger, const absl::Status& why);
 
-  // Records a refused call of `caller`. `decision` has all members except caller, method, policy version and request
-  // id.
+  // Records that the gateway refused a call of `caller`. Sets the caller, method, policy version and request id of
+  // `decision`; the caller of Deny sets the other members.
   void Deny(const KnownCaller& caller, AuditDecision decision);
 
-  // Calls `done` with OK once the allow record is on the disk, or with UNAVAILABLE (AUDIT_UNAVAILABLE) if that fails.
-  // `decision` has all members except caller, method, policy version and request id. Calls `done` once: before Allow
-  // returns, or later on the log's thread or on the thread of DiskWaits::EndAll. This object must live until `done` has
-  // been called.
+  // Calls `done` with OK once the allow record is on the disk, or with UNAVAILABLE (AUDIT_UNAVAILABLE) if the record
+  // cannot be written. Sets the same members of `decision` as Deny. Calls `done` once: before Allow returns, later on
+  // the log's thread, or on the thread that calls DiskWaits::EndAll. This object must live until `done` has been
+  // called.
   void Allow(const KnownCaller& caller, AuditDecision decision, absl::AnyInvocable<void(absl::Status)> done);
 
-  // Does the same as Allow for a call that reads events. Such a call causes no stamp, so AllowRead succeeds also while
-  // the audit log cannot be written. It still fails if too many reads are open. Otherwise a caller could hide reads
-  // from the audit log by flooding the log.
+  // Does the same as Allow for a call that reads events. Such a call causes no stamp, so AllowRead passes OK to `done`
+  // even if the audit log cannot be written. AllowRead fails only if the audit log has no space for another read.
+  // Without this limit, a caller could flood the audit log and so hide reads from it.
   void AllowRead(const KnownCaller& caller, absl::AnyInvocable<void(absl::Status)> done);
 
   // Returns whether the call was allowed and recorded, and has not ended.
   bool is_allowed() const { return allow_.has_value(); }
 
-  // Records how an allowed call ended. Must be called once. Does nothing for a call that was not allowed. The call's
-  // duration is the time since this object was created.
+  // Records how an allowed call ended. Must be called once. Does nothing for a call that was not allowed. Records as
+  // the call's duration the time since this object was created.
   void End(const absl::Status& status, const ActivitySummary& activity = {}, std::string fingerprint = "");
 
  private:

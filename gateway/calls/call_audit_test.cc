@@ -120,7 +120,7 @@ TEST_F(CallAuditTest, ACallThatWasNotAllowedHasNoOutcome) {
   call_.emplace(log_.get(), waits_, "m");
   calls_.Fail(FaultyCalls::Call::kWrite, ENOSPC);
   EXPECT_EQ(Allow().code(), absl::StatusCode::kUnavailable);
-  EXPECT_TRUE(AllowRead().ok());  // succeeds without a record
+  EXPECT_TRUE(AllowRead().ok());  // allows the read although no record is written
   call_.reset();
   calls_.Mend();
   EXPECT_TRUE(Outcomes().empty());
@@ -128,7 +128,7 @@ TEST_F(CallAuditTest, ACallThatWasNotAllowedHasNoOutcome) {
 }
 
 TEST_F(CallAuditTest, ACallThatADrainEndedHasAnOutcomeOnceTheDiskWorks) {
-  // The log's thread is blocked in the first allow's callback; the second allow waits.
+  // The callback of the first allow blocks the log's thread, so the second allow waits.
   CallAudit first(log_.get(), waits_, "m");
   std::promise<void> held;
   std::promise<void> go_on;
@@ -144,7 +144,7 @@ TEST_F(CallAuditTest, ACallThatADrainEndedHasAnOutcomeOnceTheDiskWorks) {
   call_.reset();
   go_on.set_value();
   call_.emplace(log_.get(), waits_, "m");
-  ASSERT_TRUE(Allow().ok());  // the log writes this after the second allow
+  ASSERT_TRUE(Allow().ok());  // the log writes this allow only after the second allow
   log_->Close();
   const std::vector<std::string> outcomes = LinesWith(path_, "\"allow\":3");
   ASSERT_EQ(outcomes.size(), 1);

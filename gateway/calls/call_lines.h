@@ -18,37 +18,37 @@ namespace stampgate {
 // All calls share one CallLines. Thread-safe.
 //
 // A caller whose calls fail again and again must not displace other callers' lines from the log. So CallLines admits at
-// most kWritten lines a minute for each caller and event. It counts further lines, and reports their number in
-// "call_lines_left_out" about a minute after the first line. For each event it counts up to FloodBound::kStrangers
-// callers separately, and all further callers together under FloodBound::kOthers.
+// most kWritten lines a minute for each caller and event. It counts the lines that it does not admit, and reports their
+// number in "call_lines_left_out" about a minute after the first line. For each event, it counts up to
+// FloodBound::kStrangers callers separately, and all other callers together under FloodBound::kOthers.
 class CallLines {
  public:
-  static constexpr int kWritten = 30;  // a minute, for each caller and event
+  static constexpr int kWritten = 30;  // lines a minute, for each caller and event
 
-  // Writes one line; must not block.
+  // Writes one line to the log. Must not block.
   using Write = std::function<void(Severity severity, absl::string_view event, const LogFields& fields)>;
 
   struct Options {
-    bool every_call = false;          // whether calls that were neither refused nor failed get the line call_ended
-    std::function<absl::Time()> now;  // the clock for the minutes; it may be set
+    bool every_call = false;          // whether calls that were neither refused nor failed get a line call_ended
+    std::function<absl::Time()> now;  // the wall clock, which measures the minutes
     Write write;
   };
 
   explicit CallLines(Options options) : options_(std::move(options)) {}
-  // Reports the left-out lines that are not yet reported.
+  // Reports the number of all left-out lines that no report contains yet.
   ~CallLines();
 
   bool every_call() const { return options_.every_call; }
 
-  // Whether a line of `event` about `caller` may be written now. If not, counts it.
+  // Returns whether a line of `event` about `caller` may be written now. If not, counts the line as left out.
   bool Admit(absl::string_view event, absl::string_view caller);
 
-  // Writes a line. If a caller can cause the line, Admit must have admitted it.
+  // Writes a line. Requires that Admit has admitted the line if a caller can cause it.
   void WriteLine(Severity severity, absl::string_view event, const LogFields& fields) const {
     options_.write(severity, event, fields);
   }
 
-  // Writes the reports about left-out lines that are due. Must be called regularly.
+  // Writes the reports about left-out lines that are due. The gateway must call this function regularly.
   void ReportLeftOut();
 
  private:
@@ -56,7 +56,7 @@ class CallLines {
 
   const Options options_;
   std::mutex mutex_;
-  std::map<std::string, FloodBound, std::less<>> bounds_;  // by event
+  std::map<std::string, FloodBound, std::less<>> bounds_;  // the bound for each event
 };
 
 }  // namespace stampgate

@@ -32,7 +32,7 @@ class CallLinesTest : public ::testing::Test {
                                }});
   }
 
-  // Returns how many of `count` lines are admitted.
+  // Asks Admit for `count` lines, and returns how many of them it admits.
   int Admitted(int count, absl::string_view event, absl::string_view caller) {
     int admitted = 0;
     for (int i = 0; i < count; ++i) admitted += lines_->Admit(event, caller) ? 1 : 0;

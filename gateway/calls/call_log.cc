@@ -27,8 +27,8 @@ bool IsRefusal(StatusCode code, absl::string_view reason) {
   }
 }
 
-// Whether the operator should investigate the call's end. Streams normally end by a drain or when the caller's token
-// expires.
+// Whether the operator should investigate why the call failed. A drain and the expiry of the caller's token are normal
+// ends of a stream.
 bool ConcernsOperator(StatusCode code, absl::string_view reason) {
   if (reason == "SHUTTING_DOWN" || reason == "TOKEN_EXPIRED") return false;
   return code == StatusCode::kInternal || code == StatusCode::kUnknown || code == StatusCode::kUnavailable ||
@@ -67,7 +67,8 @@ void CallLog::Write(absl::string_view event, const absl::Status& status, absl::F
   fields.emplace_back("code", absl::StatusCodeToString(status.code()));
   if (is_ours) Add("reason", ErrorReasonOf(status), fields);
   Add("upstream_code", AuditValue(is_ours ? ErrorMetadataOf(status, "upstream_code") : ErrorReasonOf(status)), fields);
-  // Upstream's text may repeat what the caller sent; the gateway's own text does not.
+  // Only errors of the gateway get their message into the log, because an error text of upstream can repeat what the
+  // caller sent.
   if (is_ours) Add("message", std::string(status.message()), fields);
   Add("key", known.key, fields);
   Add("activity_id", AuditValue(known.activity.id), fields);

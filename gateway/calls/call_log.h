@@ -14,22 +14,22 @@
 
 namespace stampgate {
 
-// What a line contains besides the caller, method, code and duration. Empty texts are omitted.
+// The fields of a line besides the caller, method, code and duration. The log omits empty texts.
 struct CallFacts {
   std::string organization_id;
-  std::string key;  // name of the key that signs
+  std::string key;  // the name of the key that signs
   ActivitySummary activity;
-  std::string fingerprint;  // for a submit
+  std::string fingerprint;  // set only for a submit
 };
 
 // Writes at most one line about a call when the call ends. Not thread-safe. The events of the line are:
 //
 //   call_refused  the gateway refused the call: unknown caller, no permission, invalid request, or too many calls
 //   call_failed   the call failed in a way that the operator should investigate
-//   call_ended    the call ended in another way; only if every call is logged
+//   call_ended    the call ended in another way; the log writes this line only if the config wants a line for each call
 //
-// CallLines limits the lines of the first two events for each caller, but not call_ended. The log writes texts that do
-// not come from the config in the form of AuditValue.
+// CallLines limits the lines call_refused and call_failed of each caller, but not the lines call_ended. The log writes
+// texts that do not come from the config in the form of AuditValue.
 class CallLog {
  public:
   // If `lines` is null, the log writes nothing. `lines` and the text of `method` must outlive this. Each line contains
@@ -43,14 +43,15 @@ class CallLog {
   // Sets the caller's name in the config or, for an unknown caller, its StrangerName.
   void SetCaller(std::string caller) { caller_ = std::move(caller); }
 
-  // Logs how the call ended. Calls `facts` only if it writes a line.
+  // Logs how the call ended. Calls `facts` only if the log writes a line about the call.
   void End(
       const absl::Status& status, absl::FunctionRef<CallFacts()> facts = [] { return CallFacts(); });
 
-  // Logs that the gateway refused the call because it drains.
+  // Logs that the gateway refused the call because the gateway drains.
   void EndRefused(const absl::Status& status);
 
-  // Logs "late_outcome": the outcome of an exchange that continued after the caller's reply. `outcome` has one field.
+  // Logs "late_outcome": the outcome of an exchange that continued after the caller had received its reply. `outcome`
+  // contains one field.
   void LogLate(const LogFields& outcome, const std::string& fingerprint);
 
  private:

@@ -18,7 +18,7 @@
 
 namespace stampgate {
 
-// The audit, the metrics and the log in which calls are recorded. They outlive all calls.
+// The audit, the metrics and the log in which the gateway records calls. They must outlive all calls.
 struct CallRecorders {
   AuditLog* audit;  // if null, nothing is audited, and every call is allowed without waiting
   DiskWaits& disk_waits;
@@ -30,7 +30,7 @@ struct CallRecorders {
 // once: with End or EndRefused, or with Answer and later EndLate.
 class CallRecord {
  public:
-  // `recorders` and the text of `method` outlive this. Each record of a decision and each log line contains
+  // `recorders` and the text of `method` must outlive this. Each record of a decision and each log line contains
   // `request_id`.
   CallRecord(const CallRecorders& recorders, absl::string_view method, absl::string_view request_id)
       : audit_(recorders.audit, recorders.disk_waits, std::string(method), request_id),
@@ -41,29 +41,29 @@ class CallRecord {
 
   void SetCaller(const KnownCaller& caller) { log_.SetCaller(caller.caller->name()); }
 
-  // Records that the gateway refuses the call with `why`, because it does not know the caller. `stranger` is the name
-  // that StrangerName returns for the peer.
+  // Records that the gateway refuses the call with the error `why`, because the gateway does not know the caller.
+  // `stranger` is the name that StrangerName returns for the peer.
   void DenyStranger(const std::string& stranger, const absl::Status& why) {
     log_.SetCaller(stranger);
     audit_.DenyStranger(stranger, why);
   }
 
-  // The audit records of the call, for the decision about it.
+  // Returns the audit records of the call, in which a later step records the decision about the call.
   CallAudit& audit() { return audit_; }
 
-  // Records that the call has ended with `status`. Calls `facts` if the audit or the log writes them.
+  // Records that the call has ended with `status`. Calls `facts` if the audit or the log records the end.
   void End(
       const absl::Status& status, absl::FunctionRef<CallFacts()> facts = [] { return CallFacts(); });
 
   // Records that the caller gets the reply `status` while the exchange with upstream continues.
   void Answer(const absl::Status& status, absl::FunctionRef<CallFacts()> facts);
 
-  // Records that an exchange has ended after Answer. `outcome` is one field for the log line, and `status` is the
-  // status that this outcome means.
+  // Records that the exchange that continued after Answer has ended. `outcome` is one field for the log line. `status`
+  // is the status that corresponds to this outcome.
   void EndLate(const absl::Status& status, const CallFacts& facts, const LogFields& outcome);
 
-  // Records that the gateway refuses the call because it drains. `stranger` is the name that StrangerName returns for
-  // the peer.
+  // Records that the gateway refuses the call because the gateway drains. `stranger` is the name that StrangerName
+  // returns for the peer.
   void EndRefused(const std::string& stranger, const absl::Status& status);
 
  private:

@@ -11,8 +11,8 @@ namespace stampgate {
 // The name of the trailing metadata in which every response and error returns the trace id.
 inline constexpr char kRequestId[] = "x-request-id";
 
-// Returns the trace in the caller's metadata `traceparent`. Returns a new trace if this entry is missing, invalid or
-// given several times. Adds the trace's id to the call's trailing metadata, so it must be called once, before Finish.
+// Returns the trace in the caller's metadata entry "traceparent". Returns a new trace if this entry is missing, invalid
+// or repeated. Adds the trace id to the call's trailing metadata, so it must be called once, before Finish.
 TraceContext TraceOf(grpc::CallbackServerContext& context, const RandomNumber& random);
 
 }  // namespace stampgate

@@ -9,7 +9,7 @@
 
 namespace stampgate {
 
-// Thread-safe. `Context` is gRPC's context of a call, which must live as long as its call is counted here.
+// Thread-safe. `Context` is gRPC's context of a call. It must live until End or EndRefused is called for the call.
 //
 // A call is either admitted or refused. A refused call ends immediately, but sending its error takes time.
 template <typename Context>
@@ -17,8 +17,8 @@ class CallsInFlight {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Returns true if the call is admitted; End must follow. Returns false after Drain; the call must then be refused,
-  // and EndRefused must follow.
+  // Returns true if it admits the call; End must then be called when the call ends. After Drain, returns false; the
+  // call must then be refused, and EndRefused must be called when the refusal has been sent.
   bool Begin(const Context& call) {
     std::lock_guard lock(mutex_);
     if (draining_) {
@@ -32,7 +32,7 @@ class CallsInFlight {
   void End(const Context& call) {
     std::lock_guard lock(mutex_);
     admitted_.erase(&call);
-    if (admitted_.empty()) changed_.notify_all();  // with the lock held, because the waiter may destroy this
+    if (admitted_.empty()) changed_.notify_all();  // holds the lock, because the woken thread can destroy this object
   }
 
   void EndRefused() {
@@ -40,7 +40,7 @@ class CallsInFlight {
     if (--refused_ == 0) changed_.notify_all();
   }
 
-  // After Drain, no call is admitted.
+  // From now on, Begin admits no call.
   void Drain() {
     std::lock_guard lock(mutex_);
     draining_ = true;
@@ -52,7 +52,7 @@ class CallsInFlight {
     return changed_.wait_until(lock, deadline, [this] { return admitted_.empty(); });
   }
 
-  // Like WaitUntilNone, but waits for refused calls.
+  // Waits like WaitUntilNone, until no refused call is left.
   bool WaitUntilNoneRefused(Clock::time_point deadline) {
     std::unique_lock lock(mutex_);
     return changed_.wait_until(lock, deadline, [this] { return refused_ == 0; });
@@ -66,7 +66,7 @@ class CallsInFlight {
   }
 
  private:
-  // From the standard library, because ThreadSanitizer understands it.
+  // A mutex of the standard library, because ThreadSanitizer understands it.
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::unordered_set<const Context*> admitted_;

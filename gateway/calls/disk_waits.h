@@ -14,8 +14,8 @@
 
 namespace stampgate {
 
-// A disk may hang forever, and a process that must end cannot wait for the disk. So EndAll ends the calls that wait for
-// it. Thread-safe.
+// A disk can hang forever, and a process that must end cannot wait for the disk. So EndAll ends the calls that wait for
+// the disk. Thread-safe.
 class DiskWaits {
  public:
   template <typename T>
@@ -23,7 +23,8 @@ class DiskWaits {
 
   // Returns a callback for the disk's writer. The writer must call it at most once, and before this object is
   // destroyed. The callback passes the writer's result to `done`. If EndAll has already called `done`, the callback
-  // passes the result to `late` instead. `late` undoes what was written, and must not use the call.
+  // passes a successful result to `late` instead, and drops an error. `late` undoes what was written, and must not use
+  // the call.
   template <typename T>
   Done<T> Guard(Done<T> done, absl::AnyInvocable<void(T)> late) {
     auto shared = std::make_shared<Done<T>>(std::move(done));
@@ -63,7 +64,7 @@ class DiskWaits {
     return true;
   }
 
-  // From the standard library, because ThreadSanitizer understands it.
+  // A mutex of the standard library, because ThreadSanitizer understands it.
   std::mutex mutex_;
   absl::flat_hash_map<uint64_t, End> waiting_;
   uint64_t last_id_ = 0;

@@ -8,7 +8,7 @@ namespace stampgate {
 
 grpc::Status ToGrpcStatus(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
-  // absl's codes equal gRPC's.
+  // The numbers of absl's status codes equal the numbers of gRPC's.
   return grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message()),
                       ToRpcStatus(status).SerializeAsString());
 }

@@ -8,7 +8,8 @@
 
 namespace stampgate {
 
-// Returns a status with the same code and message. The payloads become a google.rpc.Status in the error details.
+// Returns a status with the code and message of `status`. Converts the payloads of `status` to a google.rpc.Status in
+// the error details.
 grpc::Status ToGrpcStatus(const absl::Status& status);
 
 }  // namespace stampgate

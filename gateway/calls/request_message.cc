@@ -19,7 +19,7 @@ absl::Status DecodeRequest(const grpc::ByteBuffer& bytes, size_t max_bytes, goog
     return InvalidRequest(
         absl::StrCat("the request message is ", bytes.Length(), " bytes long; the limit is ", max_bytes));
   }
-  grpc::ByteBuffer copy = bytes;  // shares the slices; the reader needs a mutable buffer
+  grpc::ByteBuffer copy = bytes;  // the reader needs a mutable buffer; the copy shares the slices of `bytes`
   grpc::ProtoBufferReader reader(&copy);
   if (request.ParseFromZeroCopyStream(&reader)) return absl::OkStatus();
   return InvalidRequest(absl::StrCat("the request is not a ", request.GetDescriptor()->full_name(), " message"));

@@ -18,12 +18,12 @@ bool IsHex(absl::string_view text) {
   return absl::c_all_of(text, [](char c) { return absl::ascii_isdigit(c) || (c >= 'a' && c <= 'f'); });
 }
 
-// An id of zeros is invalid.
+// Whether `text` is an id: hex digits that are not all zeros.
 bool IsId(absl::string_view text) {
   return IsHex(text) && absl::c_any_of(text, [](char c) { return c != '0'; });
 }
 
-// The value of a hex digit.
+// Returns the value of a hex digit.
 int Digit(char c) { return c <= '9' ? c - '0' : c - 'a' + 10; }
 
 // Returns a random number that is not 0.
@@ -38,7 +38,7 @@ std::optional<TraceContext> TraceContext::Parse(absl::string_view traceparent) {
   if (traceparent.size() < kSize) return std::nullopt;
   const absl::string_view version = traceparent.substr(0, 2);
   if (!IsHex(version) || version == "ff") return std::nullopt;
-  // A header of a later version may continue with "-" and more text.
+  // A header of a later version can continue with "-" and more text.
   if (traceparent.size() > kSize && (version == "00" || traceparent[kSize] != '-')) return std::nullopt;
   for (const size_t at : {kTraceIdAt, kParentIdAt, kFlagsAt}) {
     if (traceparent[at - 1] != '-') return std::nullopt;

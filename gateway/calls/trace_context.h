@@ -1,5 +1,5 @@
-// The trace that a call belongs to, in the form of the W3C Trace Context header "traceparent": "00-<trace id, 32 hex
-// digits>-<parent id, 16 hex digits>-<flags, 2 hex digits>".
+// The trace to which a call belongs. It is read from and written to the W3C Trace Context header "traceparent":
+// "00-<trace id, 32 hex digits>-<parent id, 16 hex digits>-<flags, 2 hex digits>".
 #ifndef STAMPGATE_GATEWAY_CALLS_TRACE_CONTEXT_H_
 #define STAMPGATE_GATEWAY_CALLS_TRACE_CONTEXT_H_
 
@@ -13,24 +13,23 @@
 
 namespace stampgate {
 
-// A source of random numbers, which need not be secret, but must not repeat.
+// Returns random numbers. They need not be secret, but must not repeat.
 using RandomNumber = std::function<uint64_t()>;
 
 // Immutable. Contains 32 bytes and a flag, and no pointer.
 class TraceContext {
  public:
-  // Returns the trace in a header that is valid by the specification, of version 00 or later. Returns nullopt for any
-  // other text.
+  // Parses a "traceparent" header of version 00 or later. Returns nullopt if the header is not valid by the
+  // specification.
   static std::optional<TraceContext> Parse(absl::string_view traceparent);
 
   // Returns a new trace that is not sampled.
   static TraceContext Begin(const RandomNumber& random);
 
-  // 32 lower-case hex digits, not all 0. Valid as long as this.
+  // Returns 32 lower-case hex digits that are not all 0. The view is valid as long as this object.
   absl::string_view trace_id() const { return {trace_id_.data(), trace_id_.size()}; }
 
-  // Returns the header for a request of this trace, with a new parent id. Of the flags, the header keeps only
-  // "sampled".
+  // Returns the header for a request of this trace, with a new parent id. The header contains no flag except "sampled".
   std::string Traceparent(const RandomNumber& random) const;
 
  private:

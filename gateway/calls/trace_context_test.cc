@@ -11,7 +11,7 @@ namespace {
 constexpr char kTraceId[] = "0af7651916cd43dd8448eb211c80319c";
 constexpr char kValid[] = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
-// Returns the parsed trace id, or an empty text if the header is not valid.
+// Returns the trace id of the header, or an empty text if the header is not valid.
 std::string TraceIdOf(const std::string& traceparent) {
   const std::optional<TraceContext> trace = TraceContext::Parse(traceparent);
   return trace.has_value() ? std::string(trace->trace_id()) : "";

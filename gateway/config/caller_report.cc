@@ -18,8 +18,8 @@
 namespace stampgate {
 namespace {
 
-// Returns the organizations of the caller's grants that name no key but lead to signatures. The organizations of a
-// grant in `unread` are not known, so such a grant counts as a grant for all organizations.
+// Returns the organizations of the caller's grants that name no key and allow stamped calls. The gateway does not know
+// the organizations of a grant in `unread`, so such a grant counts as a grant for all organizations.
 OrganizationSet WithoutNamedKey(const config::v1::Caller& caller, const std::vector<UnreadOrganizations>& unread) {
   OrganizationSet set;
   for (int i = 0; i < caller.grants_size(); ++i) {
@@ -39,7 +39,7 @@ std::string Some(const std::vector<std::string>& ids) {
   return text;
 }
 
-// Uses the gateway's KeyRing, without signers, to find the key of each organization.
+// Finds the key of each organization with the gateway's KeyRing. The ring contains no signers.
 std::string DescribeKeys(const config::v1::Config& config, const OrganizationSet& organizations) {
   KeyRing ring;
   std::set<std::string> ids(organizations.ids.begin(), organizations.ids.end());
@@ -54,7 +54,7 @@ std::string DescribeKeys(const config::v1::Config& config, const OrganizationSet
   std::map<std::string, std::vector<std::string>> ids_of;
   for (const std::string& id : ids) ids_of[key_of(id)].push_back(id);
   if (organizations.all) {
-    const std::string rest = key_of("");  // no key lists the empty id
+    const std::string rest = key_of("");  // the key of every organization that no key lists, such as the empty id
     ids_of.erase(rest);
     const bool has_others = !ids_of.empty();
     ids_of[rest] = {has_others ? "all other organizations" : "all organizations"};

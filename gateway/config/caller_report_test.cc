@@ -18,7 +18,7 @@ using ::testing::Not;
 
 constexpr char kHead[] = "where a grant names no key, its calls are signed with\n";
 
-// Keys for all organizations and for some, whose files do not exist.
+// Two keys for all organizations, and two keys for some organizations. The key files do not exist.
 constexpr char kKeys[] =
     "keys:\n"
     "  - {name: main, file: none, all_organizations: true}\n"
@@ -40,7 +40,7 @@ class CallerReportTest : public ::testing::Test {
         Describe(absl::StrCat(keys, "callers: [{name: c, loopback: true, grants: [", grants, "]}]\n"));
     return report.ok() ? *report : std::string(report.status().message());
   }
-  // Returns the part about keys, with which the report must end.
+  // Returns the part of the report about keys, which is the last part.
   std::string Keys(absl::string_view grants, absl::string_view keys = kKeys) {
     const std::string report = Grants(grants, keys);
     const size_t at = report.find(kHead);
@@ -97,7 +97,7 @@ TEST_F(CallerReportTest, ListsTheOrganizationsOfAFileThatCanBeRead) {
 }
 
 TEST_F(CallerReportTest, ListsTheOrganizationsFilesThatCannotBeRead) {
-  // The unknown organizations may be any, so the report lists the keys for all organizations.
+  // The organizations of grant 2 are unknown and can be any, so the report lists the keys for all organizations.
   EXPECT_EQ(Keys("{classes: [query], organizations: [t]}, {classes: [login], organizations_file: ids}"),
             absl::StrCat("  key later: v\n  key main: all other organizations\n  key treasury: t, u\n"
                          "not known here: the organizations of grant 2, which are in ",

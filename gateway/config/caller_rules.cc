@@ -35,15 +35,16 @@ bool ConsistsOf(absl::string_view text, Allowed allowed) {
 
 bool IsSha256(absl::string_view text) { return text.size() == 64 && absl::c_all_of(text, absl::ascii_isxdigit); }
 
-// Whether `text` is "0x" and the 20 bytes of an address in hex.
+// Whether `text` is the address of a contract: "0x" and 20 bytes in hex.
 bool IsContract(absl::string_view text) {
   return absl::ConsumePrefix(&text, "0x") && text.size() == 40 && absl::c_all_of(text, absl::ascii_isxdigit);
 }
 
-// Checks that each value is used once.
+// Checks that no value is used twice.
 class Owners {
  public:
-  // Records that `path` uses `value`. If another path already uses it, reports a fault at `path` and returns false.
+  // Records that the setting `path` uses `value`. If another setting already uses `value`, reports a fault at `path`
+  // and returns false.
   bool Claim(const std::string& value, const std::string& path, ConfigReport& report) {
     const auto [first, added] = owners_.emplace(value, path);
     if (!added) report.Add(path, absl::StrCat("is already used by ", first->second));
@@ -51,7 +52,7 @@ class Owners {
   }
 
  private:
-  std::map<std::string, std::string> owners_;  // for each value, the path that uses it
+  std::map<std::string, std::string> owners_;  // for each value, the path of the setting that uses it
 };
 
 std::string NoMethod(const std::string& name) {
@@ -66,8 +67,8 @@ std::string NoMethod(const std::string& name) {
   return absl::StrCat("is not a method; did you mean ", nearest, "?");
 }
 
-// Returns the operations with a typed method. Returns null if the linked protos make no operation table; the gateway's
-// start reports that error.
+// Returns the table of operations with a typed method. Returns null if the table cannot be made from the linked protos.
+// The gateway then reports the error when it starts.
 const OperationTable* TypedOperations() {
   static const auto& table =
       *new absl::StatusOr<std::unique_ptr<const OperationTable>>(OperationTable::Create("Service"));
@@ -100,8 +101,8 @@ class CallerCheck {
 
   void CheckIdentities(const config::v1::Caller& caller, const std::string& path) {
     const bool plain = caller.token_sha256().empty() && !caller.has_token();
-    // Callers with tokens may share an identity, because the token decides which of them calls. Only one caller of an
-    // identity may need no token.
+    // Several callers with tokens can share an identity, because the token decides which of them calls. Of the callers
+    // with the same identity, at most one may need no token.
     const auto claim = [&](const std::string& identity, const std::string& identity_path) {
       if (plain) identities_.Claim(identity, identity_path, report_);
     };
@@ -166,7 +167,8 @@ class CallerCheck {
     WarnOfEvents(grant, path);
   }
 
-  // Without an event log, the event methods return EVENTS_NOT_CONFIGURED to every caller.
+  // Warns of each granted method that reads events if no event log is configured. The method then returns
+  // EVENTS_NOT_CONFIGURED to every caller.
   void WarnOfEvents(const config::v1::Grant& grant, const std::string& path) {
     constexpr absl::string_view kNoLog = "has no effect: without store there is no event log";
     if (config_.has_store() || !config_.events().file().empty()) return;
@@ -257,8 +259,8 @@ class CallerCheck {
     }
   }
 
-  // Whether the grant needs organizations. A method whose request has no organization_id, such as a discovery, needs
-  // none.
+  // Whether the grant must name organizations. This is not needed if every method of the grant has a request without an
+  // organization_id, such as a discovery.
   static bool ConcernsOrganizations(const config::v1::Grant& grant) {
     return !grant.classes().empty() || !grant.general_operations().empty() ||
            absl::c_any_of(grant.methods(), [](const std::string& name) {
@@ -297,7 +299,8 @@ class CallerCheck {
   Owners tokens_;
 };
 
-// Returns the ids in the text of one file. An error names the rule and the line.
+// Returns the organization ids in the text of one file. If a line is faulty, returns an error with the line and the
+// rule that it breaks.
 absl::StatusOr<std::vector<absl::string_view>> ParseOrganizations(absl::string_view text) {
   std::vector<absl::string_view> ids;
   int line_number = 0;
@@ -341,7 +344,7 @@ void CheckTokenIssuers(const config::v1::Config& config, ConfigReport& report) {
     const std::string path = absl::StrCat("token_issuers[", i, "]");
     if (!IsConfigName(issuer.name())) report.Add(path + ".name", "must consist of a-z, 0-9 and -");
     names.Claim(issuer.name(), path + ".name", report);
-    issuers.Claim(issuer.issuer(), path + ".issuer", report);  // a token's issuer alone decides which keys verify it
+    issuers.Claim(issuer.issuer(), path + ".issuer", report);  // the issuer in a token decides which keys verify it
     if (issuer.jwks_url().empty() == issuer.jwks_file().empty()) {
       report.Add(path, "needs jwks_url or jwks_file, and not both");
     }

@@ -16,38 +16,38 @@
 
 namespace stampgate {
 
-// Whether `text` is an exact id of an organization: letters, digits, '.', '_', ':' and '-'.
+// Whether `text` has the form of an organization's id. An id consists of letters, digits, '.', '_', ':' and '-'.
 bool IsOrganizationId(absl::string_view text);
 
-// Whether `text` can be the name of a key, an issuer or a caller: a-z, 0-9 and '-'.
+// Whether `text` can be the name of a key, an issuer or a caller. Such a name consists of a-z, 0-9 and '-'.
 bool IsConfigName(absl::string_view text);
 
-// Whether `grant` allows calls that are stamped. Calls that read events are not stamped.
+// Whether `grant` allows calls that are stamped. The gateway stamps no call that reads events.
 bool LeadsToSignatures(const config::v1::Grant& grant);
 
 void CheckTokenIssuers(const config::v1::Config& config, ConfigReport& report);
 void CheckCallers(const config::v1::Config& config, ConfigReport& report);
 
-// The functions below require a config whose file names have been resolved, and the contents of these files.
+// The functions below require that the file names in the config have been resolved, and that these files were read.
 
-// Checks that `pem`, the content of a file, consists of CA certificates. Errors: the error of reading the file, and
-// those of CheckCaCertificates.
+// Checks that `pem`, the content of a file, consists of CA certificates. If `pem` is an error, returns this error.
+// Other errors: those of CheckCaCertificates.
 absl::Status CheckCaFile(const absl::StatusOr<std::string>& pem);
 
-// Returns one entry for each token issuer: the key set in its jwks_file, or nullopt if it has no such file or a fault.
-// Checks the issuers' CA files too.
+// Returns one entry for each token issuer: the key set in its jwks_file, or nullopt if the issuer has no jwks_file or
+// the file has a fault. Also checks the CA files of the issuers. Reports the faults to `report`.
 std::vector<std::optional<TokenKeySet>> ParseKeySets(const config::v1::Config& config, const FileContents& contents,
                                                      ConfigReport& report);
 
 // A grant whose organizations_file could not be read.
 struct UnreadOrganizations {
-  int caller = 0;  // `caller` and `grant` are indexes in the config, from 0
+  int caller = 0;  // the index of the caller in the config; `grant` is the index of its grant; both begin at 0
   int grant = 0;
   std::string why;  // the error of ReadPublicFile
 };
 
 // Adds the ids in each grant's organizations_file to the grant's organizations. If a file could not be read, adds the
-// grant to `unread`, or reports a fault if `unread` is null. Always reports a fault in the text of a file.
+// grant to `unread` or, if `unread` is null, reports a fault. Reports each fault in the text of a file that was read.
 void AddOrganizations(const FileContents& contents, config::v1::Config& config,
                       std::vector<UnreadOrganizations>* unread, ConfigReport& report);
 

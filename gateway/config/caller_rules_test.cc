@@ -24,13 +24,13 @@ constexpr char kHead[] =
     "upstream: {base_url: https://host}\n"
     "keys: [{name: all, file: a.key, all_organizations: true}, {name: some, file: b.key, organizations: [o, p]}]\n";
 
-// Returns the faults of a config whose other lines are valid. `lines` begin at line 3.
+// Returns the faults of a config whose other lines are valid. `lines` is inserted at line 3 of the config.
 std::string ReportOf(absl::string_view lines, const std::string& file = "f") {
   return std::string(ParseConfig(TestSnapshot(absl::StrCat(kHead, lines, "\n"), file)).status().message());
 }
-// Returns the faults of a caller with `members`, which begin at column 12 of line 3.
+// Returns the faults of a caller with `members`. In the config, `members` begins at column 12 of line 3.
 std::string CallerReport(absl::string_view members) { return ReportOf(absl::StrCat("callers: [{", members, "}]")); }
-// Returns the faults of a grant with `members`, which begin at column 47 of line 3.
+// Returns the faults of a grant with `members`. In the config, `members` begins at column 47 of line 3.
 std::string GrantReport(absl::string_view members) {
   return CallerReport(absl::StrCat("name: c, loopback: true, grants: [{", members, "}]"));
 }
@@ -84,7 +84,7 @@ TEST(CallerConfigTest, OnlyOneCallerOfAnIdentityMayNeedNoToken) {
             "f:3:58: callers[1].loopback: is already used by callers[0].loopback");
   EXPECT_EQ(ReportOf("callers: [{name: a, spiffe_ids: ['spiffe://e/a']}, {name: b, spiffe_ids: ['spiffe://e/a']}]"),
             "f:3:75: callers[1].spiffe_ids[0]: is already used by callers[0].spiffe_ids[0]");
-  // Upper and lower case count as equal.
+  // DNS names that differ only in upper and lower case count as equal.
   EXPECT_EQ(ReportOf("callers: [{name: a, dns_names: [x, A.b]}, {name: b, dns_names: [a.B]}]"),
             "f:3:65: callers[1].dns_names[0]: is already used by callers[0].dns_names[1]");
   EXPECT_EQ(ReportOf(absl::StrCat("callers: [{name: a, loopback: true}, {name: b, loopback: true, token_sha256: [",
@@ -193,7 +193,7 @@ TEST(CallerConfigTest, AGrantMustGiveItsOrganizationsInExactlyOneWay) {
   EXPECT_EQ(GrantReport("methods: [PolicyService/GetPolicy]"), needs);
   EXPECT_EQ(GrantReport("methods: [EventService/Subscribe]"), needs);
   EXPECT_EQ(GrantReport("general_operations: [{path: a}]"), needs);
-  // A grant of methods without an organization needs no organizations.
+  // GetWebhookKeySet has no organization, so a grant of only this method names no organizations.
   EXPECT_EQ(GrantReport("methods: [WebhookService/GetWebhookKeySet]"), "");
   EXPECT_EQ(GrantReport("methods: [WebhookService/GetWebhookKeySet, PolicyService/GetPolicy]"), needs);
 
@@ -279,7 +279,7 @@ TEST(CallerConfigTest, AValueRuleMustBeOneThatCanBeEvaluated) {
   }
 }
 
-// An empty value from a template must not mean "no limit".
+// A template can produce an empty value. The gateway must not read it as "no limit".
 TEST(CallerConfigTest, AnEmptyRestrictionIsRefused) {
   const std::string empty = ": must not be empty: omit it to use its default";
   for (const char* field : {"token_sha256", "spiffe_ids", "dns_names"}) {
@@ -327,7 +327,7 @@ TEST(CallerConfigTest, AFaultOfAnUnknownMethodNamesTheNearestMethod) {
   EXPECT_EQ(report("Policies/Read"), place + ": write a name such as PolicyService/GetPolicy");
 }
 
-// Returns the warnings of a config without faults.
+// Returns the warnings about a config that has no faults.
 std::vector<std::string> WarningsOf(absl::string_view lines, absl::string_view keys = "all_organizations: true") {
   const absl::StatusOr<ParsedConfig> parsed = ParseConfig(TestSnapshot(
       absl::StrCat("upstream: {base_url: https://host}\nkeys: [{name: k, file: k.key, ", keys, "}]\n", lines, "\n"),
@@ -442,7 +442,7 @@ TEST(CallerConfigTest, ATokenIssuerMustHaveANameAndOneKeySet) {
 
 class OrganizationFileTest : public ::testing::Test {
  protected:
-  // Loads an organizations file with this content. Returns its faults, and stores its ids in `ids_`.
+  // Loads an organizations file with the text `content`. Returns the faults, and stores the ids in `ids_`.
   std::string Read(absl::string_view content) {
     PutTestFile(folder_ + "/ids", content);
     return Load();

@@ -103,7 +103,7 @@ bool IsEmptyListOrText(const Message& message, const FieldDescriptor& field) {
   return field.cpp_type() == FieldDescriptor::CPPTYPE_STRING && reflection.GetString(message, &field).empty();
 }
 
-// Checks the rules that config.proto states as annotations.
+// Checks the rules that the annotations in config.proto state.
 void CheckFields(const Message& message, const std::string& prefix, ConfigReport& report) {
   const Reflection& reflection = *message.GetReflection();
   for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
@@ -184,7 +184,7 @@ absl::Status CheckTlsContents(const TlsFiles& files, const ConfigSnapshot& snaps
   const absl::StatusOr<TlsSnapshot> tls = MakeTlsSnapshot(files, snapshot.contents);
   if (!tls.ok()) return tls.status();
   if (absl::Status status = CheckTlsSnapshot(*tls, files, snapshot.now).status(); !status.ok()) return status;
-  // Only the gRPC port asks clients for certificates, so only its files include a client CA file.
+  // Only the gRPC port asks clients for certificates. So if `files` has no client CA file, it is not for the gRPC port.
   return files.client_ca_file.empty() ? absl::OkStatus() : CheckThatGrpcCanRead(*tls, files);
 }
 
@@ -242,12 +242,12 @@ void CheckStore(config::v1::Config& config, ConfigReport& report) {
   config::v1::Store& store = *config.mutable_store();
   if (!store.has_sqlite()) report.Add("store.sqlite", "is required with store");
   if (!store.has_key_retention()) *store.mutable_key_retention() = TimeUtil::HoursToDuration(24);
-  // At least the hour for which upstream accepts a request.
+  // Retention must last at least as long as upstream accepts a request, which is one hour.
   CheckRange(store.key_retention(), absl::Hours(1), "store.key_retention", report, absl::Hours(720));
 }
 
 void CheckWebhookPaths(const google::protobuf::RepeatedPtrField<std::string>& paths, ConfigReport& report) {
-  constexpr size_t kShortest = 24;  // long enough: 22 random letters and digits cannot be guessed
+  constexpr size_t kShortest = 24;  // nobody can guess 22 random letters and digits
   constexpr int kMost = 8;
   const auto allowed = [](char c) { return absl::ascii_isalnum(c) || absl::StrContains("-_.~/", c); };
   std::set<absl::string_view> known;
@@ -351,7 +351,7 @@ void CheckKeyOrganizations(const config::v1::Key& key, const std::string& path, 
 }
 
 void CheckKeys(const google::protobuf::RepeatedPtrField<config::v1::Key>& keys, ConfigReport& report) {
-  std::map<std::string, std::string> named;  // path of the key that has each name
+  std::map<std::string, std::string> named;  // for each name, the path of the key that has it
   for (int i = 0; i < keys.size(); ++i) {
     const std::string path = absl::StrCat("keys[", i, "]");
     CheckKey(keys[i], path, report);
@@ -370,7 +370,8 @@ absl::StatusOr<std::shared_ptr<const Signer>> SignerOf(const config::v1::Key& ke
   return MakeVerifyingSigner(*std::move(signer));
 }
 
-// Returns the signers of all keys, in their order. A key with a fault has no signer; the list is then not used.
+// Returns the signers of all keys, in the order of the keys. A key with a fault has no signer in the list. The gateway
+// does not use the list if there is any fault.
 std::vector<std::shared_ptr<const Signer>> MakeSigners(const config::v1::Config& config, const FileContents& contents,
                                                        ConfigReport& report) {
   std::vector<std::shared_ptr<const Signer>> signers;
@@ -425,7 +426,7 @@ absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot) {
   CheckWebhooks(config, report);
   CheckTokenIssuers(config, report);
   CheckCallers(config, report);
-  // The checks above use each file's name as it is written. The checks below use the files' contents.
+  // The checks above use the file names as the config contains them. The checks below use the contents of the files.
   ResolveFiles(snapshot.path, config);
   const FileContents& contents = snapshot.contents;
   if (snapshot.files == ConfigFiles::kAll) {

@@ -1,4 +1,4 @@
-// The gateway's config, checked, and with its defaults.
+// Parses and checks the gateway's config, and sets the defaults of missing fields.
 #ifndef STAMPGATE_GATEWAY_CONFIG_CONFIG_H_
 #define STAMPGATE_GATEWAY_CONFIG_CONFIG_H_
 
@@ -18,20 +18,20 @@
 
 namespace stampgate {
 
-// A config without faults, also in the files that the snapshot contains. Immutable.
+// A config without faults. The files that the snapshot contains have no faults either. Immutable.
 class Config {
  public:
-  // Returns the values. Every field with a default is set, and `events.file` too if the config has a store. The paths
-  // of files no longer depend on the folder of the config file.
+  // Returns the values. Every field with a default is set. If the config has a store, `events.file` is set too. The
+  // paths of files no longer depend on the folder of the config file.
   const config::v1::Config& operator*() const { return values_; }
   const config::v1::Config* operator->() const { return &values_; }
 
-  // The grants whose organizations_file could not be read; such grants have no organizations. Empty unless the config
-  // was read with kPolicy.
+  // Returns the grants whose organizations_file could not be read. Such grants have no organizations. The list is empty
+  // unless the config was read with kPolicy.
   const std::vector<UnreadOrganizations>& unread() const { return unread_; }
 
-  // Warnings about settings that are valid but have no effect, such as a caller without grants. They are lines in the
-  // form of ParseConfig's errors.
+  // Returns warnings about settings that are valid but have no effect, such as a caller without grants. Each warning is
+  // a line in the form of ParseConfig's errors.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
@@ -45,26 +45,28 @@ class Config {
   std::vector<std::string> warnings_;
 };
 
-// A config and the objects made from its files. Both lists are empty with kPolicy.
+// A config and the objects made from its files. If the config was read with kPolicy, `signers` and `key_sets` are
+// empty.
 struct ParsedConfig {
   Config config;
-  std::vector<std::shared_ptr<const Signer>> signers;  // one for each key of the config, in its order
-  // One for each token issuer of the config, in its order: the keys in the issuer's file, or nullopt if the gateway
-  // fetches the keys.
+  std::vector<std::shared_ptr<const Signer>> signers;  // one for each key, in the order of the config
+  // One entry for each token issuer, in the order of the config: the keys in the issuer's file, or nullopt if the
+  // gateway fetches the issuer's keys.
   std::vector<std::optional<TokenKeySet>> key_sets;
 };
 
-// Checks a config. Depends only on the snapshot: reads no file and no clock.
+// Checks a config. The result depends only on the snapshot, because the function reads no file and no clock.
 //
-// Errors: kInvalidArgument. The message contains all faults, one in each line, in the order of the file:
+// Errors: kInvalidArgument. The message contains all faults, one in each line, in the order of the file. For example:
 //
 //   stampgate.yaml:12:13: upstream.base_url: must start with https://
 //
-// Line and column count from 1. A missing field is reported at the place of the mapping that should contain it. The
-// message quotes no values.
+// Lines and columns count from 1. If a field is missing, the fault has the place of the mapping that should contain the
+// field. The message quotes no values.
 absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot);
 
-// Returns the path of the file with idempotency keys and timestamps, or an empty text if the config has no store.
+// Returns the path of the call store's file, which contains idempotency keys and timestamps. Returns an empty text if
+// the config has no store.
 std::string CallStoreFile(const config::v1::Config& config);
 
 TlsFiles FilesOf(const config::v1::Tls& tls);

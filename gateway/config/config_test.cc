@@ -56,7 +56,7 @@ absl::StatusOr<Config> ParseWithCallers(absl::string_view text, const std::strin
   return Parse(TestSnapshot(WithCallers(text), file));
 }
 
-// Returns the faults of `text`, to which valid callers are added.
+// Adds valid callers to `text`, and returns the faults of the resulting config.
 std::string ReportOf(absl::string_view text) { return std::string(ParseWithCallers(text, "f").status().message()); }
 
 // Each of these functions returns the faults of a config that is valid except for one value.
@@ -117,13 +117,14 @@ TEST(ConfigTest, TheSmallestConfigGetsEveryDefault) {
   EXPECT_EQ(ToDuration(values.webhooks().min_key_set_interval()), absl::Seconds(10));
 }
 
-// A list or text field of the config. `text` is a config in which the field is empty.
+// A list or text field that a config gives with an empty value. `text` is that config.
 struct EmptyField {
   std::string path;
   std::string text;
   bool may_be_empty = false;
 };
-// Adds the fields of `descriptor` to `fields`. `text` is a config with "%" in the place of the field's line.
+// Adds the list and text fields of `descriptor` to `fields`. `text` is a config in which "%" stands where the line of
+// the field belongs.
 void CollectEmptyFields(const Descriptor* descriptor, const std::string& prefix, const std::string& text,
                         std::vector<EmptyField>& fields) {
   for (int i = 0; i < descriptor->field_count(); ++i) {
@@ -210,7 +211,7 @@ TEST(ConfigTest, EachKeyHasASigner) {
   EXPECT_EQ(parsed->signers[1]->public_key_hex(), kPointOfTwo);
 }
 
-// The files on the disk may change after the snapshot was read.
+// ParseConfig must not read files, because the files on the disk can change after the snapshot was read.
 TEST(ConfigTest, TheParserDependsOnlyOnTheSnapshot) {
   const std::string folder = NewTestFolder();
   const std::string text =
@@ -586,7 +587,7 @@ constexpr absl::string_view kNamesFiles =
     "    dns_names: [d]\n"
     "    grants: [{classes: [query], organizations: [o]}, {classes: [query], organizations_file: none}]\n";
 
-// Returns the paths of the faults in kNamesFiles followed by `more`.
+// Returns the paths of the faults in the config that consists of kNamesFiles and `more`.
 std::vector<std::string> FaultsOf(ConfigFiles files, absl::string_view more = "") {
   const absl::Status status = Parse(ReadTestSnapshot(absl::StrCat(kNamesFiles, more), "/nowhere/f", files)).status();
   std::vector<std::string> paths;
@@ -633,7 +634,8 @@ TEST(ConfigTest, TheWholeTextIsCheckedWhicheverFilesAreRead) {
   }
 }
 
-// Parses mutations of the example. Each gives a config, or a report whose places are in the text.
+// Parses mutations of the example config. Each mutation must give either a config or a report. The places in the report
+// must be inside the text, in order.
 TEST(ConfigTest, AMutatedConfigGivesAConfigOrAReportInOrder) {
   const std::string example = Contents(kExample);
   std::mt19937 random(20240607);
@@ -676,7 +678,7 @@ TEST(ConfigTest, AMutatedConfigGivesAConfigOrAReportInOrder) {
       last = place;
     }
   }
-  // Most of the example is comments, so the loop produces both results.
+  // Most of the example is comments, so many mutations are still valid, and many are not.
   EXPECT_GT(accepted, 100);
   EXPECT_LT(accepted, 2900);
 }

@@ -12,17 +12,17 @@
 
 namespace stampgate {
 
-// Once a field has a fault, ignores later faults of this field and of the fields in it, because later rules would check
-// a value that was not read.
+// Once a field has a fault, the report ignores later faults of this field and of the fields inside it, because later
+// rules would check a value that was not read.
 class ConfigReport {
  public:
-  // `faults` and `places` are the results of reading `file`.
+  // `faults` and `places` are what ReadYaml returned for `file`.
   ConfigReport(std::string file, std::vector<Fault> faults, Places places);
 
-  // Adds a fault. `path` and `message` have the form of Fault's members.
+  // Adds a fault. `path` and `message` have the form of the members of Fault.
   void Add(const std::string& path, absl::string_view message);
 
-  // Adds a warning in the same form. Unlike Add, it always adds one.
+  // Adds a warning. `path` and `message` have the same form as in Add. Never ignores a warning.
   void Warn(const std::string& path, absl::string_view message);
 
   bool IsFaulty(absl::string_view path) const;
@@ -30,10 +30,11 @@ class ConfigReport {
   // Whether the config's text has a value at `path`, even an empty one.
   bool IsGiven(absl::string_view path) const { return places_.find(path) != places_.end(); }
 
-  // Returns an error with all faults, one in each line, in the order of the file; OK if there are none.
+  // Returns an error that contains all faults, one in each line, in the order of the file. Returns OK if there are no
+  // faults.
   absl::Status ToStatus() const;
 
-  // Returns all warnings in the same form and order.
+  // Returns all warnings as lines in the form and order of ToStatus.
   std::vector<std::string> Warnings() const { return Lines(warnings_); }
 
  private:

@@ -20,7 +20,7 @@
 namespace stampgate {
 namespace {
 
-// Equal messages give equal bytes.
+// Returns the serialized message. Equal messages give equal bytes.
 std::string SerializeDeterministically(const google::protobuf::Message& message) {
   std::string bytes;
   google::protobuf::io::StringOutputStream stream(&bytes);
@@ -31,14 +31,14 @@ std::string SerializeDeterministically(const google::protobuf::Message& message)
   return bytes;
 }
 
-// Returns a digest of everything in Access. It is not secret: logs and the audit contain it.
+// Returns a digest of everything in Access. The digest is not secret: logs and the audit contain it.
 std::string VersionOf(const config::v1::Config& config, absl::string_view public_keys, absl::string_view key_sets) {
   const auto digest = Sha256(absl::StrCat(SerializeDeterministically(ReloadedPart(config)), public_keys, key_sets));
   constexpr size_t kBytes = 8;
   return absl::BytesToHexString(absl::string_view(reinterpret_cast<const char*>(digest.data()), kBytes));
 }
 
-// Returns null if the config has no token issuer. `key_sets` are the keys in the issuers' files.
+// Returns null if the config has no token issuer. `key_sets` contains the keys from the issuers' files.
 absl::StatusOr<std::shared_ptr<TokenVerifier>> MakeTokenVerifier(const config::v1::Config& config,
                                                                  std::vector<std::optional<TokenKeySet>> key_sets,
                                                                  TokenKeyPool& token_keys) {

@@ -1,4 +1,4 @@
-// Makes the objects that decide about calls from a config and the files that it names.
+// Reads a config and the files that the config names, and makes from them the objects that decide about calls.
 #ifndef STAMPGATE_GATEWAY_CONFIG_LOADER_H_
 #define STAMPGATE_GATEWAY_CONFIG_LOADER_H_
 
@@ -18,12 +18,12 @@ struct Loaded {
   std::shared_ptr<const Access> access;
 };
 
-// Parses the snapshot, which must contain the files of kAll or kReloaded. Reads no files. Takes the keys of token
-// issuers with a jwks_url from `token_keys`. Errors: those of ParseConfig and of TokenKeyPool.
+// Parses the snapshot, which must contain the files of kAll or kReloaded. Reads no files. For token issuers with a
+// jwks_url, takes the keys from `token_keys`. Errors: those of ParseConfig and of TokenKeyPool.
 absl::StatusOr<Loaded> LoadSnapshot(const ConfigSnapshot& snapshot, TokenKeyPool& token_keys);
 
-// Reads the config at `path` and all files that it names, and loads them. Errors: those of InitializeKeyMemory,
-// ConfigSource::Read and LoadSnapshot.
+// Reads the config at `path` and all files that the config names. Then does the same as LoadSnapshot. Errors: those of
+// InitializeKeyMemory, ConfigSource::Read and LoadSnapshot.
 absl::StatusOr<Loaded> Load(const std::string& path, TokenKeyPool& token_keys);
 
 // Reads the config at `path` and its organizations files, but no secret file. Errors: those of ConfigSource::Read and

@@ -36,7 +36,7 @@ class LoadingTest : public ::testing::Test {
     PutTestFile(folder_ + "/ids", ids);
     PutTestFile(folder_ + "/f", config);
   }
-  // Writes the config with `from` replaced by `to`.
+  // Writes the config, with the text `from` replaced by `to`.
   void PutChanged(absl::string_view from, absl::string_view to) {
     const std::string changed = absl::StrReplaceAll(kConfig, {{from, to}});
     ASSERT_NE(changed, kConfig);
@@ -83,7 +83,7 @@ TEST_F(LoadingTest, TheVersionStaysIfNoKeyAndNoGrantChanges) {
   EXPECT_EQ(Version(), version);
   Put(kConfig, 1, "# a comment\n\n  a\r\n");
   EXPECT_EQ(Version(), version);
-  // These settings are neither keys nor grants.
+  // The changed settings concern neither keys nor grants, so the version stays the same.
   PutChanged("https://host", "https://other");
   EXPECT_EQ(Version(), version);
   Put(absl::StrCat(kConfig, "reload_interval: 1s\n"));
@@ -145,15 +145,15 @@ TEST_F(LoadingTest, EveryFaultIsAnErrorThatNamesItsPlace) {
   EXPECT_THAT(Fault(), HasSubstr("f: it cannot be opened: No such file or directory"));
 }
 
-// Returns files that belong together: `number` chooses the caller's name, the key and the organization.
+// Returns a consistent set of files: `number` chooses the caller's name, the key and the organization.
 MountedFolder::Files State(int number) {
   return {{"f", absl::StrReplaceAll(kConfig, {{"name: c", absl::StrCat("name: c", number)}})},
           {"main.key", KeyText(1 + number % 9)},
           {"ids", absl::StrCat("o", number, "\n")}};
 }
 
-// All files are replaced at the same moment, but they are read one after the other. A single reading could mix old
-// rules with new keys.
+// The test replaces all files at the same moment, but the loader reads them one after the other. If the loader read
+// them only once, it could mix old rules with new keys.
 TEST(LoadTest, OldAndNewFilesAreNeverMixed) {
   TokenKeyPool token_keys;
   std::vector<std::string> points;
@@ -191,7 +191,7 @@ TEST(LoadTest, OldAndNewFilesAreNeverMixed) {
   }
 }
 
-// The loader parses the bytes in memory, because the files may have changed.
+// LoadSnapshot must parse the bytes in memory, because the files on the disk can change after the snapshot was read.
 TEST(LoadTest, ASnapshotIsLoadedWithoutItsFiles) {
   TokenKeyPool token_keys;
   MountedFolder folder(State(3));

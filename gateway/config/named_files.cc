@@ -13,8 +13,8 @@ namespace {
 
 enum class Reading { kNothing, kPublic, kSecret };
 
-// A setting that is a file's name. A kAll reading includes the file unless `reading` is kNothing; `reloaded` and
-// `policy` say whether kReloaded and kPolicy readings include it too.
+// A setting that contains a file's name. Unless `reading` is kNothing, a reading with kAll includes the file.
+// `reloaded` and `policy` say whether readings with kReloaded and kPolicy include the file too.
 struct Setting {
   std::string* path;
   Reading reading = Reading::kNothing;
@@ -22,7 +22,7 @@ struct Setting {
   bool policy = false;
 };
 
-// Calls `visit` with every setting that is a file's name. No other code lists these settings.
+// Calls `visit` with every setting that contains a file's name. This is the only list of these settings.
 void ForEachFile(config::v1::Config& config, absl::FunctionRef<void(const Setting& setting)> visit) {
   visit({config.mutable_upstream()->mutable_ca_file(), Reading::kPublic});
   for (config::v1::Key& key : *config.mutable_keys()) {

@@ -11,14 +11,14 @@
 
 namespace stampgate {
 
-// Which of the files that a config names are read. The text of the config itself is always checked completely.
+// Says which of the files that a config names are read. The gateway always checks the text of the config completely.
 enum class ConfigFiles {
   kAll,
   // The files of the reloaded part (see reloaded_part.h). A fault in another file, such as an expired certificate, must
   // not prevent the operator from revoking a caller.
   kReloaded,
-  // The organizations files of grants, if they can be read. Secret files are not opened, because a reviewer of a policy
-  // has no secrets.
+  // The organizations files of grants. A file that cannot be read is not a fault. The gateway does not open secret
+  // files, because a reviewer of a policy has no secrets.
   kPolicy,
 };
 
@@ -29,19 +29,19 @@ struct NamedFile {
   friend bool operator==(const NamedFile&, const NamedFile&) = default;
 };
 
-// Resolves the relative paths in `config`, which start at the folder of `config_file`. If the config has a store and
-// `events.file` is empty, sets `events.file`.
+// Prefixes each relative path in `config` with the folder of `config_file`. If the config has a store and `events.file`
+// is empty, sets `events.file`.
 void ResolveFiles(const std::string& config_file, config::v1::Config& config);
 
-// Returns the files whose contents belong to the config, in the order of the config. Requires that the paths in
-// `config` have been resolved.
+// Returns the files whose contents belong to the config, in the order of the config. Requires that ResolveFiles has
+// been called for `config`.
 std::vector<NamedFile> FilesToRead(config::v1::Config config, ConfigFiles files);
 
-// Reads the files that `contents` does not have yet.
+// Reads those of `files` that `contents` does not contain yet, and adds them to `contents`.
 void ReadFiles(const std::vector<NamedFile>& files, FileContents& contents);
 
-// Whether `file` is a key instead of the name of a key file. The gateway never opens a file of such a name, because the
-// system's error could quote the name.
+// Whether `file` looks like a private key, and not like the name of a key file. The gateway never opens a file of such
+// a name, because the system's error could quote the key.
 bool HoldsKey(absl::string_view file);
 
 }  // namespace stampgate

@@ -10,7 +10,8 @@
 namespace stampgate {
 namespace {
 
-// The time of a comparison grows with the product of both lengths, so the text is limited.
+// The time of a comparison is proportional to the product of both lengths. So NearestName uses only this many bytes of
+// `text`.
 constexpr size_t kMostBytes = 128;
 constexpr size_t kMostChanges = 3;
 

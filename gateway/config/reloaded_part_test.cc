@@ -30,7 +30,8 @@ TEST(ReloadedPartTest, NoSettingIsInBothParts) {
   EXPECT_TRUE(MessageDifferencer::Equals(ReloadedPart(FixedPart(Example())), config::v1::Config()));
 }
 
-// Otherwise a reload would miss a changed file, or a file of the fixed part could prevent a revocation.
+// If a reload read fewer files, it would miss a changed file. If it read more files, a fault in a file of the fixed
+// part could prevent a revocation.
 TEST(ReloadedPartTest, AReloadReadsExactlyTheFilesOfTheReloadedPart) {
   EXPECT_EQ(FilesToRead(Example(), ConfigFiles::kReloaded), FilesToRead(ReloadedPart(Example()), ConfigFiles::kAll));
   EXPECT_THAT(FilesToRead(FixedPart(Example()), ConfigFiles::kReloaded), ::testing::IsEmpty());

@@ -35,10 +35,12 @@ void Reloader::LookAtConfig() {
   }
   unsettled_ = false;
   const absl::StatusOr<ConfigSnapshot> snapshot = source_.Read(good_digest_);
-  // The config file has changed during the reading.
+  // If the config file has changed during the reading, the snapshot can be half-written, so the reloader checks the
+  // file again.
   if (!options_.file.IsAsSeen()) return task_.Wake();
   if (snapshot.ok() && snapshot->digest == good_digest_) return;
-  // A snapshot with a fault is parsed again at each check, because the cause may be a lack of memory and not the files.
+  // If the last snapshot had a fault, the reloader parses the snapshot again at each check, because the cause of the
+  // fault can be a lack of memory instead of the files.
   good_digest_.reset();
   const absl::StatusOr<Loaded> loaded =
       snapshot.ok() ? LoadSnapshot(*snapshot, options_.token_keys) : snapshot.status();

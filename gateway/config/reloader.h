@@ -27,26 +27,28 @@ namespace stampgate {
 class Reloader {
  public:
   struct Options {
-    SettledFile file;          // the config file; this object must be made before the config was loaded
+    SettledFile file;          // the config file; the gateway must make this object before it loads the config
     Config config;             // the config with which the gateway started
-    TokenKeyPool& token_keys;  // the pool with which the config was loaded; only the reloader may use it now
-    // Reloads other files, such as certificates, each time the reloader checks the config. The reloader logs an error
-    // and continues.
+    TokenKeyPool& token_keys;  // the pool with which the config was loaded; only the reloader may use the pool now
+    // Reloads other files, such as certificates, each time the reloader checks the config. If it returns an error, the
+    // reloader logs the error and continues.
     std::function<absl::Status()> reload_more;
     Metrics* metrics = nullptr;  // if not null, counts the reloads
     std::function<absl::Time()> now = absl::Now;
     std::function<SettledFile::Time()> steady_now = std::chrono::steady_clock::now;
   };
 
-  // Every `reload_interval`, and after each Wake(), reads the config file and the files of its reloaded part. If the
-  // last reading had no fault and the bytes have not changed since then, does nothing. Otherwise parses them, and sets
-  // `current` if the result differs. A config with a fault changes nothing.
+  // Every `reload_interval`, and after each Wake(), reads the config file and the files that the reloaded part of the
+  // config names. If the last reading had no fault, and the bytes have not changed since then, does nothing more.
+  // Otherwise parses the bytes. If the result differs from `current`, sets `current`. A config with a fault does not
+  // change `current`.
   //
-  // Logs each change, and each fault once, with the time of the last good config. Also logs once if a setting has
-  // changed that takes effect only at the next start. Files of the fixed part are not read.
+  // Logs each change. Logs each fault once, with the time at which the last good config was applied. If a setting has
+  // changed that takes effect only at the next start, logs that once. Does not read the files of the fixed part.
   //
-  // While the config file may be half-written (see SettledFile), the reloader reads nothing, also after Wake(). It logs
-  // that it waits, and reads the file as soon as the file may be read.
+  // While the config file can be half-written (see SettledFile), the reloader reads neither the config file nor the
+  // files that the config names, not even after Wake(). The reloader logs that it waits, and reads the config file as
+  // soon as SettledFile allows it.
   Reloader(Options options, CurrentAccess& current);
 
   // Checks the config without waiting for the interval.
@@ -54,7 +56,7 @@ class Reloader {
 
  private:
   void Look();
-  // While the config file may be half-written, only plans the next check.
+  // While the config file can be half-written, plans the next check and does nothing else.
   void LookAtConfig();
   void Take(const absl::StatusOr<Loaded>& loaded);
   void LogOnce(const absl::Status& status, const char* event, const LogFields& more, std::string& logged);
@@ -62,10 +64,10 @@ class Reloader {
   Options options_;
   CurrentAccess& current_;
   ConfigSource source_;
-  std::optional<ConfigSnapshot::Digest> good_digest_;  // of the last reading, if it had no fault
-  const std::string fixed_part_;                       // of the config that the gateway started with
+  std::optional<ConfigSnapshot::Digest> good_digest_;  // the digest of the last reading, if that reading had no fault
+  const std::string fixed_part_;                       // the fixed part of the config at the gateway's start
   absl::Time taken_;                                   // when the current config was applied
-  bool unsettled_ = false;     // whether the last log line says that the file may be half-written
+  bool unsettled_ = false;     // whether the reloader has logged that it waits for the config file
   std::string logged_access_;  // the fault that was logged last; empty after a success
   std::string logged_more_;
   std::string logged_restart_;

@@ -32,7 +32,7 @@ using ::testing::HasSubstr;
 
 constexpr std::chrono::seconds kHang(60);
 
-// The lines of the process's log, which it writes to standard error.
+// Captures the lines of the process's log, which the process writes to standard error.
 class CapturedLog {
  public:
   CapturedLog() {
@@ -43,7 +43,7 @@ class CapturedLog {
     end_ = ends[0];
   }
 
-  // Waits for the next line and returns it.
+  // Waits for the next line of the log, and returns the line.
   std::string Next() {
     for (;;) {
       if (const size_t line_end = text_.find('\n'); line_end != std::string::npos) {
@@ -65,7 +65,7 @@ class CapturedLog {
   std::string text_;
 };
 
-// The program has one standard error, so it has one CapturedLog.
+// The process has only one standard error, so all tests share one CapturedLog.
 CapturedLog& TheLog() {
   static auto& log = *new CapturedLog();
   return log;
@@ -149,7 +149,7 @@ class ReloaderTest : public ::testing::Test {
   int looks_ = 0;
   absl::Status more_;
 
-  // Writes the file to which the links lead.
+  // Writes the config file itself, and leaves the links to it unchanged.
   void WriteInPlace(const std::string& config) { std::ofstream(folder_->PathOf("f"), std::ios::trunc) << config; }
 
   void LookAfter(std::chrono::milliseconds time) {
@@ -182,7 +182,7 @@ TEST_F(ReloaderTest, AConfigWithoutAChangeIsNotAppliedAgain) {
   Look();
   LookAt(Files(absl::StrCat("# a comment\n", ConfigText("c"))));
   EXPECT_EQ(access_->Get(), first);
-  // No line about the checks above was logged.
+  // The next line of the log is about the following change, so the checks above have logged nothing.
   LookAt(Files(ConfigText("e")));
   EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"reloaded\""));
 }
@@ -200,12 +200,12 @@ TEST_F(ReloaderTest, AConfigWithAFaultIsNotAppliedAndItsFaultIsLoggedOnce) {
   for (int i = 0; i < 3; ++i) Look();
   LookAt(Files(broken));
   EXPECT_EQ(access_->Get(), first);
-  // Another fault is logged, and the first one again when it returns.
+  // The reloader logs a different fault. When the first fault returns, the reloader logs the first fault again.
   LookAt(Files(ConfigText("d"), 1, "a b\n"));
   EXPECT_THAT(TheLog().Next(), HasSubstr("organizations_file: line 1 is not an exact id"));
   LookAt(Files(broken));
   EXPECT_THAT(TheLog().Next(), HasSubstr("nonsense: unknown key"));
-  LookAt(Files(ConfigText("c")));  // the config in use: nothing changes
+  LookAt(Files(ConfigText("c")));  // the gateway already uses this config, so nothing changes
   EXPECT_EQ(access_->Get(), first);
   LookAt(Files(broken));
   EXPECT_THAT(TheLog().Next(), HasSubstr("nonsense: unknown key"));
@@ -223,7 +223,7 @@ TEST_F(ReloaderTest, AFaultIsCountedAtEachCheck) {
   Look();
   EXPECT_THAT(metrics_.Render(), HasSubstr(absl::StrCat(kName, 3)));
   EXPECT_THAT(TheLog().Next(), HasSubstr("reload_failed"));
-  // No failure is counted after a good config, nor after the return to the first config.
+  // A good config counts as no failure. A return to the config in use counts as no failure either.
   LookAt(Files(ConfigText("c")));
   Look();
   EXPECT_THAT(metrics_.Render(), HasSubstr(absl::StrCat(kName, 3)));
@@ -232,7 +232,7 @@ TEST_F(ReloaderTest, AFaultIsCountedAtEachCheck) {
 TEST_F(ReloaderTest, NoPartOfAStateWithAFaultIsApplied) {
   Start(ConfigText("c"));
   const std::shared_ptr<const Access> first = access_->Get();
-  // First good callers with an invalid key, then a good key with no callers.
+  // The first state has good callers and an invalid key. The second state has a good key and no callers.
   MountedFolder::Files files = Files(ConfigText("d"), 2, "b\n");
   files["main.key"] = "garbage";
   LookAt(files);
@@ -270,7 +270,7 @@ TEST_F(ReloaderTest, AKeyIsReplacedWithItsMountAndWipedWhenItsLastCallEnds) {
   EXPECT_EQ(PublicKey(*call), kPointOfOne);
   EXPECT_FALSE(former.expired());
   call.reset();
-  Look();  // waits until the check that replaced the key, and that uses it too, has ended
+  Look();  // waits for the end of the check that replaced the key, because that check holds the former key
   EXPECT_TRUE(former.expired());
 }
 
@@ -329,8 +329,8 @@ TEST_F(ReloaderTest, AFaultInAFileThatOnlyTheStartReadsPreventsNoRevocation) {
       LookAt(files);
       EXPECT_EQ(Caller(), caller) << file;
       EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"reloaded\"")) << file;
-      // The gateway would not start with such a file. The exception is a valid certificate in ca.crt, although no
-      // client has a certificate from it.
+      // The gateway does not start if one of these files is bad. There is one exception: it starts if ca.crt contains
+      // any valid certificate, even one that has signed no client's certificate.
       if (file != "ca.crt" || bad == "garbage") {
         EXPECT_FALSE(Load(folder_->PathOf("f"), token_keys_).ok()) << file;
       }
@@ -361,7 +361,7 @@ std::string LimitedConfigText(absl::string_view caller) {
       "        organizations_file: ids\n        amount_limits: [{chain: 'eip155:1', max_amount: 1000}]\n");
 }
 
-// The text before amount_limits is itself a valid config, which has no limits.
+// If the text is cut before amount_limits, the rest is a valid config without limits.
 TEST_F(ReloaderTest, AConfigThatIsWrittenInPlaceIsNotAppliedWhileItIsHalfWritten) {
   Start(LimitedConfigText("c"));
   const std::shared_ptr<const Access> first = access_->Get();
@@ -369,7 +369,7 @@ TEST_F(ReloaderTest, AConfigThatIsWrittenInPlaceIsNotAppliedWhileItIsHalfWritten
   const std::string cut = whole.substr(0, whole.find("        amount_limits"));
   ASSERT_NE(cut, whole);
   WriteInPlace(cut);
-  Look();  // Wake() must not apply the config either
+  Look();  // not even Wake() may apply the config
   EXPECT_THAT(TheLog().Next(), HasSubstr(R"("severity":"INFO","event":"config_changed")"));
   LookAfter(std::chrono::milliseconds(1999));
   EXPECT_EQ(access_->Get(), first);
@@ -382,7 +382,8 @@ TEST_F(ReloaderTest, AConfigThatIsWrittenInPlaceIsNotAppliedWhileItIsHalfWritten
   EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"reloaded\""));
 }
 
-// Shows that the test above tests something: without a further write, the reloader applies the half-written config.
+// Shows that the test above would detect a config that is applied too early: without a further write, the reloader
+// applies the half-written config.
 TEST_F(ReloaderTest, AHalfWrittenConfigIsAppliedIfItDoesNotChangeForTwoSeconds) {
   Start(LimitedConfigText("c"));
   const std::string whole = LimitedConfigText("d");
@@ -394,7 +395,7 @@ TEST_F(ReloaderTest, AHalfWrittenConfigIsAppliedIfItDoesNotChangeForTwoSeconds) 
   EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"reloaded\""));
 }
 
-// The reload interval is ten minutes, so the interval cannot cause the second check.
+// The reload interval is ten minutes, so it cannot be the cause of the second check.
 TEST_F(ReloaderTest, ChecksAgainAsSoonAsAChangedConfigMayBeRead) {
   Start(ConfigText("c"));
   WriteInPlace(ConfigText("d"));

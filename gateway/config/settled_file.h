@@ -10,13 +10,15 @@
 
 namespace stampgate {
 
-// A file that a program writes in place is half-written for a while. Half a config may allow more than the whole
-// config. So a changed file may be read once two checks, at least kStill apart, found the same place, size and times.
+// While a program writes a file in place, the file is half-written. Half a config can allow more than the whole config.
+// So a changed file may be read only after two checks, at least kStill apart, have found the same inode, size and
+// times.
 //
-// There is one exception: a symbolic link in the path was changed and leads to another file, as when Kubernetes updates
-// a volume. Such a link is changed only after the other file was written, so that file may be read immediately.
+// There is one exception: if a symbolic link in the path now leads to another file, the other file may be read
+// immediately. Kubernetes, for example, updates a volume in this way: it changes the link only after it has written the
+// other file.
 //
-// A new file under the old name is not an exception, because some editors create the new file and then write it.
+// A new file under the old name is not an exception, because some editors create the new file first and write it later.
 //
 // Not thread-safe.
 class SettledFile {
@@ -25,22 +27,23 @@ class SettledFile {
 
   static constexpr std::chrono::seconds kStill{2};
 
-  // The current state of the file may be read.
+  // Assumes that the file may be read in its current state.
   explicit SettledFile(std::string path);
 
-  // Returns how long the file must stay unchanged until it may be read; zero if it may be read now. Also returns zero
-  // if the file does not exist, so that its reader reports that.
+  // Returns how long the file must still stay unchanged until it may be read, or zero if the file may be read now. Also
+  // returns zero if the file does not exist, so that the reader of the file reports the missing file.
   std::chrono::nanoseconds Look(Time now);
 
-  // Whether the file has not changed since Look. If it has changed, the bytes read since Look may be half-written.
+  // Returns whether the file is unchanged since the last Look. If the file has changed, bytes that were read since the
+  // last Look can be half-written.
   bool IsAsSeen() const;
 
   const std::string& path() const { return path_; }
 
  private:
-  // Every write to a file changes one of these.
+  // Every write to a file changes one of these values.
   struct State {
-    std::string target;  // the file to which all links lead
+    std::string target;  // the path of the file after all symbolic links are resolved
     dev_t device;
     ino_t inode;
     off_t size;
@@ -54,9 +57,9 @@ class SettledFile {
   std::optional<State> Read() const;
 
   const std::string path_;
-  std::optional<State> seen_;     // at the last Look
-  std::optional<State> settled_;  // the last state that could be read
-  Time since_;                    // when Look first found seen_
+  std::optional<State> seen_;     // the state at the last Look
+  std::optional<State> settled_;  // the last state in which the file could be read
+  Time since_;                    // when Look first found the state `seen_`
 };
 
 }  // namespace stampgate

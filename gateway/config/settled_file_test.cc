@@ -55,11 +55,11 @@ TEST_F(SettledFileTest, OneLookAfterAChangeIsNeverEnough) {
   EXPECT_EQ(LookAfter(std::chrono::hours(1), file), milliseconds(2000));
 }
 
-// An editor may have created the new file and may still write it.
+// An editor can create a new file under the old name and write it later.
 TEST_F(SettledFileTest, ANewFileOfTheSameNameMustAlsoStayUnchanged) {
   SettledFile file(path_);
   std::filesystem::remove(path_);
-  EXPECT_EQ(LookAfter(milliseconds(0), file), kNow);  // the file's reader reports that it does not exist
+  EXPECT_EQ(LookAfter(milliseconds(0), file), kNow);  // the file does not exist, which its reader must report
   WriteInPlace("whole");
   EXPECT_EQ(LookAfter(milliseconds(0), file), milliseconds(2000));
   EXPECT_EQ(LookAfter(milliseconds(2000), file), kNow);

@@ -8,8 +8,8 @@
 namespace stampgate {
 namespace {
 
-// Returns the files that `text` names. If `text` has faults, returns the files that its readable part names;
-// ParseConfig reports the faults.
+// Returns the files that the config `text` names. If `text` has faults, returns the files that the readable part of
+// `text` names. ParseConfig reports the faults later.
 std::vector<NamedFile> FilesNamedIn(const std::string& text, const std::string& path, ConfigFiles files) {
   config::v1::Config config;
   Places places;

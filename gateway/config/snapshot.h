@@ -1,4 +1,4 @@
-// Reads a config and the files that it names into memory.
+// Reads into memory a config and the files that the config names.
 #ifndef STAMPGATE_GATEWAY_CONFIG_SNAPSHOT_H_
 #define STAMPGATE_GATEWAY_CONFIG_SNAPSHOT_H_
 
@@ -22,11 +22,11 @@ namespace stampgate {
 struct ConfigSnapshot {
   using Digest = std::array<uint8_t, 32>;
 
-  std::string path;  // of the config file
+  std::string path;  // the path of the config file
   ConfigFiles files = ConfigFiles::kAll;
   absl::Time now;         // the time at which certificates must be valid
-  FileContents contents;  // of the config file, and of the files that FilesToRead returns for it
-  Digest digest = {};     // of the contents; differs if the contents differ
+  FileContents contents;  // the contents of the config file and of the files that FilesToRead returns
+  Digest digest = {};     // the digest of `contents`; different contents have different digests
 };
 
 // Reads a config repeatedly. Not thread-safe.
@@ -35,11 +35,12 @@ class ConfigSource {
   ConfigSource(std::string path, ConfigFiles files, std::function<absl::Time()> now = absl::Now)
       : path_(std::move(path)), files_(files), now_(std::move(now)) {}
 
-  // Reads the config and the files that it names. Repeats this until two readings agree, so that the snapshot never
-  // mixes old and new files. If the first reading agrees with `known`, one reading is enough.
+  // Reads the config and the files that the config names. Reads all of them again until two readings in a row agree, so
+  // that the snapshot never mixes old and new files. If the first reading has the digest `known`, Read does not repeat
+  // it.
   //
-  // A file that cannot be read is not an error of Read: the snapshot contains the file's error. Errors: kAborted if the
-  // files change faster than they can be read.
+  // If a file cannot be read, Read returns no error: the snapshot contains the error for this file. Errors: kAborted if
+  // the files change faster than they can be read.
   absl::StatusOr<ConfigSnapshot> Read(const std::optional<ConfigSnapshot::Digest>& known = std::nullopt);
 
  private:

@@ -41,7 +41,7 @@ TEST_F(SnapshotTest, HasTheConfigAndTheFilesThatItNames) {
   EXPECT_EQ(snapshot->contents.Public(PathOf("f")).value(), kText);
   EXPECT_EQ(snapshot->contents.Public(PathOf("ids")).value(), "a\n");
   EXPECT_EQ(snapshot->contents.Secret(PathOf("main.key"))->text(), KeyText(1));
-  // up.pem belongs to the fixed part.
+  // up.pem belongs to the fixed part, so the snapshot does not contain its content.
   EXPECT_EQ(snapshot->contents.Public(PathOf("up.pem")).status(), absl::NotFoundError("it was not read"));
 }
 
@@ -55,7 +55,7 @@ TEST_F(SnapshotTest, AKnownStateIsReadOnce) {
   readings_ = 0;
   EXPECT_EQ(source_.Read(known)->digest, known);
   EXPECT_EQ(readings_, 1);
-  // After a change, two more readings are needed.
+  // A change makes two more readings necessary.
   Put("ids", "b\n");
   readings_ = 0;
   EXPECT_NE(source_.Read(known)->digest, known);
@@ -104,7 +104,7 @@ TEST_F(SnapshotTest, KeepsTheErrorsOfFiles) {
   EXPECT_TRUE(source_.Read().ok());
 }
 
-// Each reading calls the clock at its beginning, and the clock of this test changes a file.
+// Each reading first calls the clock. The clock of this test changes a file.
 TEST_F(SnapshotTest, TheFilesAreReadAgainUntilTwoReadingsAgree) {
   int readings = 0;
   ConfigSource source(PathOf("f"), ConfigFiles::kReloaded, [&] {

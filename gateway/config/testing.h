@@ -14,11 +14,11 @@ namespace stampgate {
 // Returns the bytes of `text`, which must not be empty, in locked memory.
 SecretBytes TestSecret(absl::string_view text);
 
-// Returns the snapshot of a config with this text, as if the config were at `path`. Reads the files that the text
-// names.
+// Returns the snapshot of a config with the text `text`, as if the config file were at `path`. Reads the files that
+// `text` names.
 ConfigSnapshot ReadTestSnapshot(absl::string_view text, const std::string& path, ConfigFiles files = ConfigFiles::kAll);
 
-// Like ReadTestSnapshot, but does not read key files: each key file has the content `key_text`.
+// Does the same as ReadTestSnapshot, but reads no key files. Instead, each key file has the content `key_text`.
 ConfigSnapshot TestSnapshot(
     absl::string_view text, const std::string& path, ConfigFiles files = ConfigFiles::kAll,
     absl::string_view key_text = "0000000000000000000000000000000000000000000000000000000000000001");

@@ -34,7 +34,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
-// The limit for durations without a limit of their own. It fits into 64 bits of nanoseconds.
+// The limit for durations whose field has no limit of its own. In nanoseconds, it fits into 64 bits.
 constexpr absl::Duration kMaxDuration = absl::Hours(24 * 365 * 100);
 
 Place PlaceOf(const YAML::Mark& mark) { return mark.is_null() ? Place{} : Place{mark.line + 1, mark.column + 1}; }
@@ -49,7 +49,7 @@ struct Node {
   bool tagged = false;
   bool quoted = false;
   std::string text;
-  // The elements of a sequence, or the keys and values of a mapping in turn: key, value, key, value.
+  // For a sequence: the elements. For a mapping: each key, followed by its value.
   std::vector<Node> children;
 };
 
@@ -100,7 +100,7 @@ class TreeBuilder final : public YAML::EventHandler {
       return;
     }
     Node& parent = open_.back();
-    // yaml-cpp places an empty value at the token after it. The place of its key is more useful.
+    // yaml-cpp gives an empty value the place of the next token. The place of the value's key helps the operator more.
     const bool is_value = parent.kind == Node::Kind::kMap && parent.children.size() % 2 == 1;
     if (is_value && node.kind == Node::Kind::kNull) node.place = parent.children.back().place;
     parent.children.push_back(std::move(node));
@@ -120,7 +120,7 @@ class TreeBuilder final : public YAML::EventHandler {
 std::string Quoted(absl::string_view key) {
   constexpr size_t kMaxQuoted = 64;
   std::string shown(key.substr(0, kMaxQuoted));
-  // Does not cut within a UTF-8 character.
+  // Removes an incomplete UTF-8 character at the end of the shortened text.
   while (shown.size() < key.size() && !shown.empty() && (key[shown.size()] & 0xC0) == 0x80) shown.pop_back();
   for (char& c : shown) {
     if (absl::ascii_iscntrl(c)) c = '?';
@@ -128,14 +128,14 @@ std::string Quoted(absl::string_view key) {
   return shown.size() < key.size() ? shown + "..." : shown;
 }
 
-// Returns the name of the field that is most like `key`, or an empty text if none is similar.
+// Returns the name of the field that is most similar to `key`, or an empty text if no name is similar.
 absl::string_view NearestField(const Descriptor& type, absl::string_view key) {
   std::vector<absl::string_view> names;
   for (int i = 0; i < type.field_count(); ++i) names.push_back(type.field(i)->name());
   return NearestName(key, names);
 }
 
-// Returns the value's name in the config: "json" for TEXT_FORM_JSON of the enum TextForm.
+// Returns the name that the config uses for an enum value: for example "json" for TEXT_FORM_JSON of the enum TextForm.
 std::string ShortName(const EnumValueDescriptor& value) {
   std::string prefix;
   for (const char c : value.type()->name()) {
@@ -145,7 +145,7 @@ std::string ShortName(const EnumValueDescriptor& value) {
   return absl::AsciiStrToLower(absl::StripPrefix(value.name(), prefix + "_"));
 }
 
-// Fills a message from a tree, and collects the faults.
+// Fills a protobuf message from a tree of YAML nodes, and collects the faults.
 class Filler {
  public:
   Filler(std::vector<Fault>* faults, Places* places) : faults_(*faults), places_(*places) {}
@@ -186,7 +186,7 @@ class Filler {
     }
   }
 
-  // Sets the field, or adds an element to it.
+  // Sets the field or, if it is repeated, adds an element to it.
   void FillValue(const Node& node, const std::string& path, const FieldDescriptor& field, Message* out) {
     switch (field.cpp_type()) {
       case FieldDescriptor::CPPTYPE_STRING:
@@ -220,8 +220,8 @@ class Filler {
     }
   }
 
-  // If `value` is empty because of a fault, only a list gets a default element, so that later elements keep their
-  // index.
+  // An empty `value` means that the text has a fault here. A list then gets a default element, so that later elements
+  // keep their index. Any other field stays as it is.
   template <typename T>
   static void Put(std::optional<T> value, const FieldDescriptor& field, Message* out,
                   void (Reflection::*set)(Message*, const FieldDescriptor*, T) const,
@@ -235,14 +235,15 @@ class Filler {
 
   std::optional<std::string> ReadString(const Node& node, const std::string& path, const FieldDescriptor& field) {
     if (!Expect(node, Node::Kind::kScalar, path, "must be text")) return std::nullopt;
-    // Lists contain names. Other tools read digits without quotes as a number, and may write the number in another
-    // form.
+    // Repeated text fields contain names. Other tools read digits without quotes as a number, and can write that number
+    // in another form.
     if (field.is_repeated() && !node.quoted && !node.text.empty() &&
         std::all_of(node.text.begin(), node.text.end(), absl::ascii_isdigit)) {
       Add(node.place, path, "is a number where a name belongs: a name that consists of digits needs quotes");
       return std::nullopt;
     }
-    // Quoted YAML can contain every control character. A path with a zero byte would name another file.
+    // Quoted YAML text can contain every control character. If a path contained a zero byte, the system would open
+    // another file.
     if (!std::any_of(node.text.begin(), node.text.end(), absl::ascii_iscntrl)) return node.text;
     Add(node.place, path, "has a control character");
     return std::nullopt;
@@ -299,7 +300,8 @@ class Filler {
     *out = google::protobuf::util::TimeUtil::NanosecondsToDuration(absl::ToInt64Nanoseconds(value));
   }
 
-  // Returns whether the node has this kind and is allowed. Otherwise adds a fault.
+  // Returns true if the node has the wanted kind and uses no forbidden YAML feature. Otherwise adds a fault and returns
+  // false.
   bool Expect(const Node& node, Node::Kind kind, const std::string& path, absl::string_view wanted) {
     if (node.kind == Node::Kind::kAlias) {
       Add(node.place, path, "is an alias, which is refused");
@@ -325,8 +327,8 @@ class Filler {
   Places& places_;
 };
 
-// Finds faults that yaml-cpp does not report: the size, invalid UTF-8 and control characters. yaml-cpp would treat the
-// control character 4 as the end of the text.
+// Finds faults that yaml-cpp does not report: a text that is too long, invalid UTF-8 and control characters. yaml-cpp
+// would end the text at a control character 4.
 std::vector<Fault> CheckBytes(absl::string_view text) {
   if (text.size() > kMaxYamlBytes) {
     return {{Place{}, "", absl::StrCat("is larger than ", kMaxYamlBytes, " bytes")}};

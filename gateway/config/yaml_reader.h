@@ -22,20 +22,20 @@ struct Place {
 // A fault in a text, and its place.
 struct Fault {
   Place place;
-  // The field, such as "keys[1].file"; empty for a fault of the whole text.
+  // The path of the field, such as "keys[1].file". Empty if the fault concerns the whole text.
   std::string path;
-  // A phrase about the field, such as "is required". It quotes no value, and at most 64 bytes of a key.
+  // A phrase about the field, such as "is required". The phrase quotes no values. It quotes at most 64 bytes of a key.
   std::string message;
 };
 
-// The place of each value in a text, by the value's path.
+// The place of each value in a text. The map's key is the path of the value.
 using Places = std::map<std::string, Place, std::less<>>;
 
-// The limit for the size of a text. A longer text gives one fault.
+// The maximum size of a text. ReadYaml returns a single fault for a longer text.
 inline constexpr size_t kMaxYamlBytes = 1 << 20;
 
-// Reads a YAML mapping into `out`. Fields that the text does not name stay as they are. Keys are proto field names; the
-// values are
+// Reads a YAML mapping into `out`. Fields that the text does not name stay as they are. The keys of the mapping are the
+// names of proto fields. The type of the field determines the form of the value:
 //
 //   string         any scalar on one line, unchanged; in a list, a string of only digits needs quotes
 //   bool           true or false
@@ -46,11 +46,11 @@ inline constexpr size_t kMaxYamlBytes = 1 << 20;
 //   repeated       a sequence
 //
 // The reader reports these as faults: keys that the message does not have, repeated keys, empty values, values of
-// another type or range, aliases, anchors, tags, control characters, and a second document. Returns every fault, in the
-// order of the text. A text that is not YAML gives one fault.
+// another type or range, aliases, anchors, tags, control characters, and a second document. ReadYaml returns all faults
+// in the order of the text. For a text that is not YAML, it returns one fault.
 //
-// A field with a fault keeps its former value. A list element with a fault gets the default value. An empty text is an
-// empty mapping.
+// A field with a fault keeps its former value. A list element with a fault gets the default value. ReadYaml reads an
+// empty text as an empty mapping.
 std::vector<Fault> ReadYaml(absl::string_view text, google::protobuf::Message* out, Places* places);
 
 }  // namespace stampgate

@@ -14,10 +14,10 @@
 
 namespace stampgate {
 
-// A caller, and the organizations whose events it may see by one method.
+// A caller, and the organizations whose events the caller may see by one method.
 struct EventAccess {
   KnownCaller caller;
-  std::shared_ptr<const OrganizationIds> visible;  // as in EventFilter
+  std::shared_ptr<const OrganizationIds> visible;  // these organizations, or null for all, as in EventFilter
 
   // Returns a filter that passes the events that the caller may see.
   EventFilter Filter() const;
@@ -25,16 +25,17 @@ struct EventAccess {
   bool HasTokenEnded(absl::Time now) const { return now >= caller.until; }
 };
 
-// Must be called exactly once.
+// Receives the access of a caller. Must be called exactly once.
 using OnEventAccess = absl::AnyInvocable<void(absl::StatusOr<EventAccess>)>;
 
-// Finds the caller, and which events it may see by the method of `record`. Writes the caller's name or the denial into
-// `record`. Calls `done` before it returns, or later on another thread; `identity` and `record` must stay valid until
-// then. Errors: those of Authenticate, and Denied() if no grant of the caller has the method.
+// Identifies the caller, and finds which events the caller may see by the method of `record`. Records the caller's name
+// or the denial in `record`. Calls `done` before AuthorizeEvents returns, or later on another thread; `identity` and
+// `record` must stay valid until then. Errors: those of Authenticate, and Denied() if no grant of the caller has the
+// method.
 void AuthorizeEvents(const CallIdentity& identity, CallRecord& record, OnEventAccess done);
 
-// Like AuthorizeEvents, for the beginning of a call: also records that the call is allowed. Its further errors are
-// those of CallAudit::AllowRead.
+// Does the same as AuthorizeEvents at the beginning of a call. Also records that the call is allowed. Errors: those of
+// AuthorizeEvents and of CallAudit::AllowRead.
 void BeginEvents(const CallIdentity& identity, CallRecord& record, OnEventAccess done);
 
 }  // namespace stampgate

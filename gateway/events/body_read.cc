@@ -54,7 +54,8 @@ void EventBodyRead::OnEvent(absl::StatusOr<std::optional<LoggedEvent>> found, Ev
   if (environment_.access.Get() != access_.caller.access) return Reauthorize();
   if (!found->has_value()) return End(EventNotFound());
   const Event& event = (*found)->event;
-  // Later pieces must come from the same event, even if the caller may then see another event with this id.
+  // All pieces must come from the same event. After a change of the policy, the caller could see another event with
+  // this id instead.
   name_.organization_id = IdScopeOf(event);
   if (offset_ > event.body.size()) {
     return End(ToStatus(GatewayError(absl::StatusCode::kOutOfRange, v1::ERROR_REASON_INVALID_REQUEST,
@@ -67,8 +68,8 @@ void EventBodyRead::OnEvent(absl::StatusOr<std::optional<LoggedEvent>> found, Ev
   output_.Send(EncodeResponse(response));
 }
 
-// Called if the policy has changed since this caller was authorized. Authorizes the caller again, and reads the event
-// again by the new policy.
+// The call runs this function if the policy has changed since this caller was authorized. Authorizes the caller again,
+// and reads the event again by the new policy.
 void EventBodyRead::Reauthorize() {
   AuthorizeEvents(identity_, record_, [self = shared_from_this()](absl::StatusOr<EventAccess> access) {
     if (!access.ok()) {

@@ -1,4 +1,4 @@
-// One call of EventService.ReadEventBody, without gRPC.
+// Handles one call of EventService.ReadEventBody. Does not depend on gRPC's server.
 #ifndef STAMPGATE_GATEWAY_EVENTS_BODY_READ_H_
 #define STAMPGATE_GATEWAY_EVENTS_BODY_READ_H_
 
@@ -22,9 +22,9 @@
 
 namespace stampgate {
 
-// Must be made with std::make_shared, because the call keeps itself alive while a callback may need it. No function
-// blocks. The call reads the event again for each piece of its body. So a slow caller occupies the memory of one piece
-// only, and a caller that may no longer see the event gets no further piece.
+// Must be made with std::make_shared, because the call keeps itself alive while a callback can still use it. No
+// function blocks. For each piece of the body, the call reads the event again. So a slow caller occupies the memory of
+// only one piece, and a caller that may no longer see the event gets no further piece.
 class EventBodyRead : public StreamCall, public std::enable_shared_from_this<EventBodyRead> {
  public:
   static constexpr size_t kPieceBytes = 1 << 20;
@@ -36,7 +36,7 @@ class EventBodyRead : public StreamCall, public std::enable_shared_from_this<Eve
 
   void Start(const grpc::ByteBuffer& request) override;
   void OnSent(bool ok) override;
-  // Does nothing, because the read of one event does not wait, and the Send after the read fails.
+  // Does nothing, because the read of one event does not wait, and because the Send after the read fails anyway.
   void Cancel() override {}
 
  private:
@@ -54,7 +54,7 @@ class EventBodyRead : public StreamCall, public std::enable_shared_from_this<Eve
   EventAccess access_;
   EventName name_;
   std::unique_ptr<StreamSlot> slot_;
-  uint64_t offset_ = 0;  // at which the next piece begins
+  uint64_t offset_ = 0;  // the offset at which the next piece begins
   bool whole_ = false;   // whether the piece that is being sent is the last
 };
 

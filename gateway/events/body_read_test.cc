@@ -36,7 +36,7 @@ std::string PieceOf(const std::string& bytes) {
   return response.chunk();
 }
 
-// Returns bytes in which no two pieces are equal.
+// Returns a body of which no two pieces are equal.
 std::string BodyOf(size_t size) {
   std::string body;
   for (size_t i = 0; body.size() < size; ++i) absl::StrAppend(&body, i, ",");
@@ -44,7 +44,7 @@ std::string BodyOf(size_t size) {
   return body;
 }
 
-// A body read whose reads of the log the test controls.
+// A call of ReadEventBody. The test controls its reads of the log.
 class EventBodyReadTest : public EventCallTest {
  protected:
   EventBodyReadTest() { log_.Grow(4); }
@@ -69,7 +69,7 @@ class EventBodyReadTest : public EventCallTest {
     call_->Start(request_);
   }
 
-  // Reads and returns the next piece.
+  // Serves the read of the next piece, and returns the piece.
   std::string Next() {
     source_.Serve();
     return PieceOf(output_.Take());
@@ -147,7 +147,7 @@ TEST_F(EventBodyReadTest, AnOffsetBeyondTheBodyIsAnError) {
   EXPECT_EQ(Reason(), "INVALID_REQUEST");
 }
 
-// Calls that are rejected.
+// ---- Calls that are rejected ----
 
 TEST_F(EventBodyReadTest, AStrangerIsRejected) {
   MakeStranger();
@@ -218,7 +218,7 @@ TEST_F(EventBodyReadTest, ADamagedEventIsAnError) {
   EXPECT_EQ(Reason(), "EVENT_DAMAGED");
 }
 
-// Between two pieces.
+// ---- Changes between two pieces of a body ----
 
 TEST_F(EventBodyReadTest, ATokenThatExpiresIsAnErrorWithTheOffset) {
   PutBody(3, BodyOf(2 * kPiece));
@@ -260,7 +260,7 @@ TEST_F(EventBodyReadTest, APolicyThatHidesTheEventEndsTheRead) {
   Next();
   Grant("'even'");
   OnSent();
-  source_.Serve();  // reads by the old policy, then authorizes the caller again
+  source_.Serve();  // the call reads by the old policy, and then authorizes the caller again
   EXPECT_FALSE(output_.has_message());
   EXPECT_EQ(identified_, 2);
   source_.Serve();
@@ -287,7 +287,7 @@ TEST_F(EventBodyReadTest, AllPiecesComeFromTheSameEvent) {
   Grant("'odd'");
   Start("event_id: 'large'");
   Next();
-  Grant("'even'");  // hides this event and shows another one with its id
+  Grant("'even'");  // hides the event at position 3, and shows the event at position 2, which has the same id
   OnSent();
   source_.Serve();
   source_.Serve();
@@ -337,7 +337,7 @@ TEST_F(EventBodyReadTest, ASourceThatEndsEndsTheRead) {
   EXPECT_EQ(Reason(), "SHUTTING_DOWN");
 }
 
-// Callers that leave.
+// ---- Callers that leave ----
 
 TEST_F(EventBodyReadTest, APieceThatIsNotSentEndsTheRead) {
   PutBody(3, BodyOf(2 * kPiece));
@@ -364,7 +364,7 @@ TEST_F(EventBodyReadTest, ACancelDuringAReadEndsTheCallAtItsNextPiece) {
   EXPECT_THAT(End(), StatusIs(Code::kCancelled));
 }
 
-// Uses the real feed and its threads. Bodies are read while the policy is reloaded.
+// Uses the real feed and its threads. The test reloads the policy while it reads bodies.
 TEST_F(EventBodyReadTest, WholeBodiesAreReadWhileThePolicyIsReloaded) {
   const std::string body = BodyOf(2 * kPiece + 7);
   PutBody(3, body);

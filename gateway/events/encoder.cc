@@ -22,7 +22,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedOutputStream;
 
-// The number of the events field in every response.
+// The number of the field that contains the events, which is the same in every response.
 constexpr int kEventsField = 1;
 
 constexpr size_t kMaxEventBytes = kMaxEventMessageBytes - kMessageOverheadBytes;
@@ -35,8 +35,8 @@ void SetTimestamp(absl::Time time, google::protobuf::Timestamp& timestamp) {
   timestamp.set_nanos(static_cast<int32_t>((time - absl::FromUnixSeconds(seconds)) / absl::Nanoseconds(1)));
 }
 
-// Whether the body is one JSON object. The verifier has read the members below from the body, so a body with one of
-// them is an object. Only a body without them is read again.
+// Whether the body is one JSON object. The verifier has read the type and the organization ids from the body, so a body
+// that contains one of them is an object. Only a body that contains none of them must be read again.
 bool IsObject(const Event& event) {
   return !event.type.empty() || !IdScopeOf(event).empty() || ReadSignedBody(event.body).ok();
 }
@@ -48,7 +48,7 @@ void SetOmitted(v1::DecodedOmittedReason reason, v1::Event& message) {
   message.set_decoded_omitted_reason(reason);
 }
 
-// Returns the event encoded as a field. A response consists of such fields, one after the other.
+// Returns the event encoded as a field. A response contains such fields, one after the other.
 grpc::Slice AsField(const v1::Event& event) {
   const auto size = static_cast<uint32_t>(event.ByteSizeLong());
   const uint32_t tag = WireFormatLite::MakeTag(kEventsField, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
@@ -87,7 +87,8 @@ void EventEncoder::Decode(const Event& event, v1::Event& message) const {
   static const FieldDescriptor* const unrecognized = v1::Event::descriptor()->FindFieldByName("unrecognized");
   google::protobuf::Message* body = message.GetReflection()->MutableMessage(&message, decoded->second.field);
   if (!ReadJsonMessage(json, *decoded->second.plan, *body, message, unrecognized).ok()) {
-    SetOmitted(v1::DECODED_OMITTED_REASON_NOT_A_JSON_OBJECT, message);  // impossible: the verifier has read its type
+    // This does not happen, because the verifier has read the type from the body.
+    SetOmitted(v1::DECODED_OMITTED_REASON_NOT_A_JSON_OBJECT, message);
   }
 }
 
@@ -113,7 +114,7 @@ EncodedEvent EventEncoder::Encode(LoggedEvent logged) const {
   message.set_body_size_bytes(event.body.size());
   message.set_body_sha256(Bytes(event.body_sha256));
 
-  const size_t body_field = event.body.size() + 2 * sizeof(uint64_t);  // more than tag and length need
+  const size_t body_field = event.body.size() + 2 * sizeof(uint64_t);  // leaves enough room for tag and length
   const auto fits = [&] { return message.ByteSizeLong() + body_field <= kMaxEventBytes; };
   if (by_type_.contains(event.type)) {
     if (fits()) Decode(event, message);

@@ -18,7 +18,7 @@
 
 namespace stampgate {
 
-// The maximum size of a message with events: by default, clients reject messages over 4 MiB.
+// The maximum size of a message with events. It is below 4 MiB, because by default clients reject larger messages.
 inline constexpr size_t kMaxEventMessageBytes = 3 << 20;
 
 // An encoded event. Immutable, because all subscribers share it.
@@ -29,8 +29,8 @@ struct EncodedEvent {
   std::string organization_id;
   std::string parent_organization_id;
   std::string type;
-  // The event as field 1 of a response: tag, length and v1::Event. It is at least kMessageOverheadBytes shorter than
-  // kMaxEventMessageBytes, so that one event and a cursor always fit into a message.
+  // The event as field 1 of a response: tag, length and v1::Event. This field is at least kMessageOverheadBytes shorter
+  // than kMaxEventMessageBytes, so that one event and a cursor always fit into a message.
   grpc::Slice field;
 };
 
@@ -39,14 +39,14 @@ inline constexpr size_t kMessageOverheadBytes = 1024;
 // Thread-safe.
 class EventEncoder {
  public:
-  // `log` must outlive the encoder. Errors: kFailedPrecondition if the protos assign an event type to two fields, or a
-  // type to a field that has no JSON form.
+  // Makes an encoder. `log` must outlive it. Errors: kFailedPrecondition if the protos assign an event type to two
+  // fields, or to a field that has no JSON form.
   static absl::StatusOr<std::unique_ptr<const EventEncoder>> Create(absl::string_view operator_name,
                                                                     const LogIdentity& log);
 
-  // Includes the decoded body if the protos have a message for its type. Omits the decoded body if it cannot be read.
-  // Omits the decoded or the raw body if the event would otherwise be too large. The encoded event states what was
-  // omitted.
+  // Encodes an event with its raw body and, if the protos have a message for the event's type, with the decoded body.
+  // Omits the decoded body if the raw body cannot be decoded. If the event would be too large, omits the decoded body,
+  // the raw body or both. The encoded event states what was omitted.
   EncodedEvent Encode(LoggedEvent logged) const;
 
  private:

@@ -81,7 +81,7 @@ TEST_F(EventEncoderTest, TheTimestampIsTheSignedText) {
   logged.event.headers = {{"X-Service-Late-Timestamp", "01700000000000"}, {"x-service-timestamp", "0001700000000000"}};
   EXPECT_EQ(Encode(logged).signature().timestamp(), "0001700000000000");
   EXPECT_EQ(Encode(logged).signature().timestamp_ms(), 1700000000000u);
-  // The first header has another timestamp, and the second belongs to another operator.
+  // The first header contains another timestamp, and the second header has the name that another operator uses.
   logged.event.headers = {{"X-Service-Timestamp", "01700000000001"}, {"X-Other-Timestamp", "01700000000000"}};
   EXPECT_EQ(Encode(logged).signature().timestamp(), "1700000000000");
 }
@@ -166,7 +166,7 @@ TEST_F(EventEncoderTest, ATransactionEventIsDecoded) {
   EXPECT_THAT(event.unrecognized(), IsEmpty());
 }
 
-// Returns an activity of about `size` bytes, nearly all in one string.
+// Returns an activity of about `size` bytes, nearly all of which are in one string.
 std::string ActivityOf(size_t size) {
   const std::string start = R"({"id":"act","type":"ACTIVITY_TYPE_X","organizationId":")";
   return absl::StrCat(start, std::string(size - start.size() - 2, 'o'), "\"}");

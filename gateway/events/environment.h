@@ -22,10 +22,10 @@
 
 namespace stampgate {
 
-// The environment, and everything to which it points, outlives all calls.
+// The environment, and every object to which it points, must outlive all calls.
 struct EventEnvironment {
-  // The objects of the event log. If no event log is configured, the four pointers are null, and every call ends with
-  // EVENTS_NOT_CONFIGURED.
+  // The next four pointers are the objects of the event log. If no event log is configured, they are null, and every
+  // call ends with EVENTS_NOT_CONFIGURED.
   EventSource* source = nullptr;
   const EventEncoder* encoder = nullptr;
   StreamSlots* subscriptions = nullptr;
@@ -39,7 +39,7 @@ struct EventEnvironment {
   size_t max_request_bytes = 0;
   absl::Duration heartbeat_interval = absl::ZeroDuration();
 
-  // True once the grace period of a drain is nearly over. Calls that can last long must then end.
+  // True once the grace period of a drain is nearly over. Calls that can take long must end when this is true.
   const std::atomic<bool>& ending;
 
   RandomNumber random;

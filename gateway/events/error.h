@@ -8,20 +8,21 @@
 
 namespace stampgate {
 
-// Returns the error that the caller receives for `status`, which `reader` has just returned: OUT_OF_RANGE
-// (EVENTS_TRIMMED), DATA_LOSS (EVENT_DAMAGED, EVENTS_LOST) or UNAVAILABLE (EVENT_LOG_UNAVAILABLE). Returns a gateway
-// error unchanged.
+// Returns the error that the caller receives for the error `status`, which `reader` has just returned. The result is
+// OUT_OF_RANGE (EVENTS_TRIMMED), DATA_LOSS (EVENT_DAMAGED, EVENTS_LOST) or UNAVAILABLE (EVENT_LOG_UNAVAILABLE). If
+// `status` is already an error of the gateway, returns it unchanged.
 absl::Status ToCallerError(const absl::Status& status, EventReader& reader, const LogIdentity& log);
 
 // Returns NOT_FOUND (EVENT_NOT_FOUND).
 absl::Status EventNotFound();
 
-// Returns UNAVAILABLE (TOKEN_EXPIRED), for a stream whose token has expired. The code is not UNAUTHENTICATED, because a
-// caller that starts the stream again after UNAVAILABLE sends a newer token. The stream must add the place at which the
-// caller can continue.
+// Returns UNAVAILABLE (TOKEN_EXPIRED) for a stream whose token has expired. A caller that starts the stream again after
+// UNAVAILABLE sends a newer token, so the code is not UNAUTHENTICATED. The stream must add to the error the place at
+// which the caller can continue.
 Error TokenExpired();
 
-// Returns the place at `position`, for a cursor. If the log does not know the event's digest, the digest is zero.
+// Returns the place at `position`, from which a cursor can be made. If the log does not know the digest of the event at
+// `position`, the place has the digest zero.
 EventPlace PlaceAt(EventReader& reader, Position position);
 
 }  // namespace stampgate

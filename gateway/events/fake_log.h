@@ -24,13 +24,13 @@ class FakeEventLog : public EventLog {
   void Grow(Position latest);
   void Trim(Position earliest);
   void Damage(Position position);
-  // From now on, the log reports that the disk has lost these events.
+  // From now on, the log reports that the disk has lost the events from `first` to `last`.
   void Lose(Position first, Position last);
   // From now on, every read fails.
   void Fail();
-  // Sets the event at `position`, which may be beyond the log's end.
+  // Sets the event at `position`. The position can be beyond the log's end.
   void Put(Position position, Event event);
-  // Calls `on_read` once, in the next Read or Find.
+  // Calls `on_read` once, during the next Read or Find.
   void OnRead(std::function<void()> on_read);
   // Returns how often Read was called.
   int reads() const;
@@ -45,7 +45,7 @@ class FakeEventLog : public EventLog {
  private:
   class Reader;
 
-  // Requires the lock.
+  // Returns the event at `position`. The caller must hold the lock.
   LoggedEvent At(Position position) const;
   bool IsLost(Position position) const { return lost_.first <= position && position <= lost_.last; }
 

@@ -18,8 +18,8 @@
 
 namespace stampgate {
 
-// Thread-safe. The rules: the call sends one message at a time, and ends once. It does not send or end while `is_busy`
-// returns true.
+// Thread-safe. The rules are: the call sends one message at a time, and ends once. While `is_busy` returns true, the
+// call neither sends nor ends.
 class FakeOutput : public StreamCall::Output {
  public:
   explicit FakeOutput(std::function<bool()> is_busy = [] { return false; }) : is_busy_(std::move(is_busy)) {}
@@ -43,7 +43,7 @@ class FakeOutput : public StreamCall::Output {
     changed_.notify_all();
   }
 
-  // Waits until a message has been sent or the call has ended. Returns whether there is a message.
+  // Waits until a sent message can be taken, or until the call has ended. Returns whether there is such a message.
   bool Wait() {
     std::unique_lock lock(mutex_);
     const auto is_there = [this] { return message_.has_value() || end_.has_value(); };
@@ -66,7 +66,7 @@ class FakeOutput : public StreamCall::Output {
     return end_;
   }
 
-  // Removes the sent message and returns it. After that, the test may call OnSent.
+  // Removes the sent message and returns it. After Take, the test may call OnSent.
   std::string Take() {
     std::lock_guard lock(mutex_);
     if (!message_.has_value()) {

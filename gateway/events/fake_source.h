@@ -19,7 +19,7 @@ class FakeEventSource : public EventSource {
   explicit FakeEventSource(EventLog& log) : reader_(*log.NewReader()) {}
 
   ReaderId NewReaderId() override { return ++last_id_; }
-  // All calls together may have only one Next at a time.
+  // Stores the request. All calls of the test together may have only one Next at a time.
   void Next(ReaderId id, Request request, OnPage on_page) override;
   void Cancel(ReaderId id) override;
   void Run(OnReader on_reader) override { tasks_.push_back(std::move(on_reader)); }
@@ -31,15 +31,15 @@ class FakeEventSource : public EventSource {
   // Returns the request with which a call waits for a page, or null if no call waits.
   const Request* asked() const { return next_.has_value() ? &next_->request : nullptr; }
 
-  // Serves the oldest Run.
+  // Serves the oldest Run that has not been served.
   void Serve();
-  // Begins the read for the Next. From now on, a Cancel does not end the Next before the read has ended.
+  // Begins the read for the current Next. From now on, a Cancel does not end this Next until the read has ended.
   void BeginRead() { next_->is_read = true; }
-  // Ends the Next with `page`, or with kCancelled if it was cancelled during the read.
+  // Ends the current Next with `page`, or with kCancelled if Cancel was called during the read.
   void Give(absl::StatusOr<EventPage> page);
-  // Ends everything that waits, as the destructor of a feed does.
+  // Ends every Run and Next that waits, as the destructor of a feed does.
   void End();
-  // Calls `on_next` once, in the next call of Next, before that call waits.
+  // Calls `on_next` once, at the beginning of the next call of Next.
   void OnNext(std::function<void()> on_next) { on_next_ = std::move(on_next); }
 
  private:

@@ -11,10 +11,10 @@
 namespace stampgate {
 namespace {
 
-// The size of the tail, which all subscribers near the log's end read.
+// The size of the tail. All subscribers near the log's end read from it.
 constexpr size_t kTailBytes = 16 << 20;
 
-// A read that begins at most this many events before the log's end stores its events in the tail, for all subscribers.
+// If a read begins at most this many events before the log's end, it stores its events in the tail for all subscribers.
 constexpr Position kNear = 1000;
 
 const EventFilter kEverything;
@@ -92,7 +92,7 @@ void EventFeed::Add(Job job) {
     std::lock_guard lock(mutex_);
     queue_.push_back(std::move(job));
   }
-  changed_.notify_all();  // all threads, because one thread does not serve every job
+  changed_.notify_all();  // wakes all threads, because the first thread does not serve every job
 }
 
 void EventFeed::Cancel(ReaderId id) {
@@ -107,7 +107,8 @@ void EventFeed::Cancel(ReaderId id) {
       jobs->erase(job);
       break;
     }
-    // A thread may be reading the page. Serve then discards the page, and ends the job.
+    // If no list contains the reader's job, a thread can be reading the page. Serve then discards the page, and ends
+    // the job.
     if (!on_page) std::erase(serving_, id);
   }
   if (on_page) on_page(absl::CancelledError("the caller has left"));
@@ -181,7 +182,7 @@ void EventFeed::Serve(Job job, EventReader& reader) {
   {
     std::lock_guard lock(mutex_);
     const bool patient = job.request.patience > absl::ZeroDuration();
-    if (std::erase(serving_, job.id) == 0) {  // cancelled during the read
+    if (std::erase(serving_, job.id) == 0) {  // the reader was cancelled during the read
       page = absl::CancelledError("the caller has left");
     } else if (patient && draining_) {
       page = absl::AbortedError("the event feed drains");
@@ -206,7 +207,7 @@ absl::StatusOr<EventPage> EventFeed::ReadPage(const Request& request, EventReade
   page.through = request.after;
   if (tail_.Read(after, *request.filter, request.limits, page)) return page;
   const Position latest = this->latest();
-  // The caller has checked that its place is in the log.
+  // The request begins at a place that is in the log. The caller has checked that.
   if (after >= latest) return page;
   const bool near = latest - after <= kNear;
   EventReader::Limits limits;

@@ -20,22 +20,23 @@
 
 namespace stampgate {
 
-// Thread-safe. Only Start, Close and the destructor block. The feed calls callbacks of Next and Run on one of its
-// threads. It calls the callbacks of requests that it no longer serves on the thread that destroys it.
+// Thread-safe. Only Start, Close and the destructor block. The feed calls the callbacks of Next and Run on one of its
+// threads. If the feed ends before it serves a request, it calls the request's callback on the thread that destroys the
+// feed.
 //
-// The feed stores a subscriber only while the subscriber waits for a page, and then stores only its position. So a slow
-// subscriber uses nothing of the feed, and delays no other subscriber. Subscribers near the log's end share events that
-// were read and encoded once.
+// The feed stores a subscriber's request only while the subscriber waits for a page. So a slow subscriber uses no
+// memory of the feed, and delays no other subscriber. Subscribers near the log's end share events that were read and
+// encoded once.
 class EventFeed : public EventSource {
  public:
-  // If `threads` is more than one, the first thread serves only Run and requests near the log's end. So these do not
-  // wait for requests that search a long log. `log` and `encoder` must outlive the feed. If `metrics` is not null, it
-  // must outlive the log, because the log reports its growth to the feed and to `metrics`. Errors: those of
-  // EventLog::NewReader.
+  // Starts a feed. If `threads` is more than one, the first thread serves only Run and requests near the log's end. So
+  // Run and these requests do not wait for requests that search a long log. `log` and `encoder` must outlive the feed.
+  // If `metrics` is not null, it must outlive the log, because the log reports its growth to `metrics`, too. Errors:
+  // those of EventLog::NewReader.
   static absl::StatusOr<std::unique_ptr<EventFeed>> Start(EventLog& log, const EventEncoder& encoder, int threads,
                                                           Metrics* metrics = nullptr);
 
-  // Closes the feed, and then ends every request that it has not served with kAborted.
+  // Closes the feed. Then ends every request that it has not served with kAborted.
   ~EventFeed() override;
 
   EventFeed(const EventFeed&) = delete;
@@ -47,11 +48,11 @@ class EventFeed : public EventSource {
   void Run(OnReader on_reader) override;
   Position latest() const override;
 
-  // From now on, requests with patience end with kAborted, also those that wait.
+  // From now on, every request with patience ends with kAborted, even if it already waits.
   void Drain();
 
-  // Stops reading and destroys the log's readers. Blocks until the reads in progress have ended. The log may
-  // still grow.
+  // Stops reading and destroys the log's readers. Blocks until the reads in progress have ended. The log can still grow
+  // after Close.
   void Close();
 
  private:
@@ -62,20 +63,22 @@ class EventFeed : public EventSource {
     Request request;
     OnPage on_page;
     Clock::time_point until;  // when the request's patience ends
-    OnReader on_reader;       // only for Run; the members above are then unused
+    OnReader on_reader;       // set only for Run, which does not use the members above
   };
 
   EventFeed(const EventEncoder& encoder, const LogIdentity& log);
 
   void Add(Job job);
-  // The loop of one thread. With `quick_only`, it leaves the jobs that are not quick to the other threads.
+  // The loop of one thread. If `quick_only` is true, the thread leaves the jobs that are not quick to the other
+  // threads.
   void Work(EventReader& reader, bool quick_only);
-  // Whether a job reads few events: it is a Run, or its request is near the log's end. Requires the lock.
+  // Whether a job reads few events, because it is a Run or because its request is near the log's end. The caller must
+  // hold the lock.
   bool IsQuick(const Job& job) const;
   void Serve(Job job, EventReader& reader);
   absl::StatusOr<EventPage> ReadPage(const Request& request, EventReader& reader);
   void Grow(Position latest);
-  // Moves the jobs whose patience has passed back into the queue. Requires the lock.
+  // Moves the waiting jobs whose patience has ended back into the queue. The caller must hold the lock.
   void QueueExpired(Clock::time_point now);
 
   const EventEncoder& encoder_;
@@ -87,8 +90,8 @@ class EventFeed : public EventSource {
   std::condition_variable changed_;
   std::list<Job> queue_;
   std::list<Job> waiting_;
-  std::vector<ReaderId> serving_;  // readers whose page is being read, without those that were cancelled
-  Clock::time_point next_expiry_ = Clock::time_point::max();  // every waiting job has patience at least until then
+  std::vector<ReaderId> serving_;  // the readers whose page is being read, except those that were cancelled
+  Clock::time_point next_expiry_ = Clock::time_point::max();  // no waiting job's patience ends before this time
   Position latest_ = 0;
   bool draining_ = false;
   bool stopping_ = false;

@@ -24,7 +24,7 @@ using ::testing::IsEmpty;
 
 constexpr absl::Duration kHang = absl::Seconds(60);
 
-// A request for a page. The page may arrive at any time.
+// A request for a page, whose page can arrive at any time.
 class Asked {
  public:
   Asked(EventFeed& feed, EventFeed::ReaderId id, Position after, absl::Duration patience, EventFilter filter = {}) {
@@ -60,7 +60,7 @@ std::vector<Position> PositionsOf(const absl::StatusOr<EventPage>& page) {
 
 class EventFeedTest : public ::testing::Test {
  protected:
-  // Waits until the feed's threads have begun all requests that were made before.
+  // Waits until the feed's threads have begun all earlier requests.
   void WaitUntilIdle() {
     for (int i = 0; i < 4; ++i) {
       std::promise<void> ran;
@@ -140,7 +140,8 @@ TEST_F(EventFeedTest, AReaderFarBehindGetsEveryEvent) {
   }
 }
 
-// This holds however many readers search the log from its beginning, and however long each read takes.
+// A reader near the log's end must not wait, however many readers search the log from its beginning, and however long
+// each read takes.
 TEST_F(EventFeedTest, AReaderNearTheEndDoesNotWaitForSearches) {
   feed_ = *EventFeed::Start(log_, *encoder_, 2);
   log_.Grow(5000);

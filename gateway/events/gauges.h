@@ -1,4 +1,4 @@
-// Sets the metrics of the event log's size and age, and of how far its subscribers are behind.
+// Sets the metrics of the event log's size and age, and of how far the log's subscribers are behind.
 #ifndef STAMPGATE_GATEWAY_EVENTS_GAUGES_H_
 #define STAMPGATE_GATEWAY_EVENTS_GAUGES_H_
 
@@ -16,12 +16,12 @@ namespace stampgate {
 // Not thread-safe. No function blocks.
 class EventGauges {
  public:
-  // `source` and `subscriptions` must outlive this. `metrics` must outlive `source`. `now` is the clock of commit
-  // times.
+  // `source` and `subscriptions` must outlive this. `metrics` must outlive `source`. `now` is the clock with which the
+  // log sets commit times.
   EventGauges(EventSource& source, const StreamSlots& subscriptions, Metrics& metrics, std::function<absl::Time()> now);
 
-  // Sets the gauge of the subscribers before it returns, and the gauges of the log once a reader has read their values.
-  // Until then, further calls start no second read.
+  // Sets the gauge of the subscribers before Look returns. Starts a read of the log's size and age, and sets their
+  // gauges when the read has ended. While such a read is in progress, further calls of Look start no second read.
   void Look();
 
  private:

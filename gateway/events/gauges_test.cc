@@ -45,7 +45,7 @@ class EventGaugesTest : public testing::Test {
     EXPECT_EQ(AppendAndWait(*log_, MakeVerifiedEvent(absl::StrCat("e", number), "{}")).value(), AppendOutcome::kStored);
   }
 
-  // Calls Look, and returns the metrics once a reader has read the log's values.
+  // Calls Look, waits until a reader has read the log's size and age, and returns the metrics.
   std::string Look() {
     gauges_->Look();
     std::promise<void> ran;

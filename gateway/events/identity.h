@@ -14,10 +14,10 @@
 
 namespace stampgate {
 
-// The identity of one call. Valid as long as the call.
+// Identifies the caller of one call. Valid as long as the call.
 struct CallIdentity {
-  // Finds the caller by the current policy. Calls `done` once: before it returns, or later on another thread. Errors:
-  // those of Authenticate.
+  // Finds the caller by the current policy. Calls `done` once: before `find` returns, or later on another thread.
+  // Errors: those of Authenticate.
   std::function<void(absl::AnyInvocable<void(absl::StatusOr<KnownCaller>)> done)> find;
 
   // Returns the name of an unknown caller for the log and the audit: see StrangerName.

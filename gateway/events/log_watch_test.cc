@@ -12,7 +12,7 @@
 namespace stampgate {
 namespace {
 
-// A log that stores nothing. The test sets how long its current write has taken.
+// A log that stores nothing. The test sets how long the log's current write has taken.
 class FakeLog : public EventLog {
  public:
   void Append(VerifiedEvent, absl::AnyInvocable<void(absl::StatusOr<AppendOutcome>)> done) override {

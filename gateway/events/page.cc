@@ -7,7 +7,8 @@
 
 namespace stampgate {
 
-// Every response with events has them as field 1. The other fields of a page are the same in both messages.
+// Every response contains its events in field 1. SubscribeResponse and ListEventsResponse have the cursor in the same
+// field.
 static_assert(+v1::SubscribeResponse::kEventsFieldNumber == +v1::ListEventsResponse::kEventsFieldNumber);
 static_assert(+v1::SubscribeResponse::kCursorFieldNumber == +v1::ListEventsResponse::kCursorFieldNumber);
 static_assert(+v1::SubscribeResponse::kEventsFieldNumber == +v1::GetEventResponse::kEventFieldNumber);

@@ -14,7 +14,7 @@
 
 namespace stampgate {
 
-// The events of one read that pass its filter.
+// The events that one read has found and that pass the filter of the read.
 struct EventPage {
   std::vector<std::shared_ptr<const EncodedEvent>> events;
   // The read has checked every event up to this place.
@@ -23,17 +23,19 @@ struct EventPage {
 
 struct PageLimits {
   size_t max_events = 256;
-  // The limit for the total size of the encoded events. A page may contain one event of any size.
+  // The limit for the total size of the encoded events. If the first event is larger, the page contains only this
+  // event.
   size_t max_bytes = 256 << 10;
 };
 
-// Adds `event` to `page` if it passes `filter`, and moves `page.through` to it in any case. If the page is full, does
-// nothing and returns false. `bytes` is the total size of the page's events so far.
+// Adds `event` to `page` if the event passes `filter`. Moves `page.through` to the event, whether it passes or not. If
+// the page is full, does nothing and returns false. `bytes` is the total size of the events in the page; AddToPage
+// updates it.
 bool AddToPage(const std::shared_ptr<const EncodedEvent>& event, const EventFilter& filter, const PageLimits& limits,
                size_t& bytes, EventPage& page);
 
-// Returns a ListEventsResponse with `at_end`. If `at_end` is false, the bytes are also a SubscribeResponse. The result
-// shares the bytes of the events.
+// Returns a serialized ListEventsResponse with `at_end`. If `at_end` is false, the bytes are also a valid
+// SubscribeResponse. The result shares the bytes of the encoded events.
 grpc::ByteBuffer EncodePage(const LogIdentity& log, const EventPage& page, bool at_end = false);
 
 }  // namespace stampgate

@@ -13,13 +13,13 @@
 namespace stampgate {
 namespace {
 
-// While one thread waits for the disk or decodes a large event, the others read.
+// Two threads read, so that one can read while the other waits for the disk or decodes a large event.
 constexpr int kReaderThreads = 2;
 
 constexpr absl::Duration kWatchInterval = absl::Seconds(1);
 constexpr absl::Duration kMeasureInterval = absl::Seconds(1);
 
-// The path of the key set: the path of the operation that returns it to callers.
+// Returns upstream's path of the key set. It is the path of the operation that returns the key set to callers.
 std::string KeySetPath() {
   const google::protobuf::MethodDescriptor* method =
       google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(
@@ -187,10 +187,10 @@ void EventPipeline::Close(absl::Duration grace) {
     receiver_.reset();
   }
   keys_.reset();
-  if (feed_ != nullptr) feed_->Close();  // a log without readers leaves only one file when it closes
+  if (feed_ != nullptr) feed_->Close();  // closes the readers, so that the closed log leaves only one file
   if (log_ != nullptr) log_->Close();
   delivery_log_.Finish();
-  feed_.reset();  // after the log, which reports its growth to the feed until it is closed
+  feed_.reset();  // after log_->Close(), because until then the log reports its growth to the feed
 }
 
 }  // namespace stampgate

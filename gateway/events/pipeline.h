@@ -33,13 +33,13 @@ class EventPipeline {
  public:
   // The observers of the event log's state. The gateway calls them on any thread. They must not block.
   struct Observers {
-    std::function<void()> on_fatal;              // once, when the log has failed permanently: the process must end
-    std::function<void(bool hangs)> on_hanging;  // when the log's disk begins to hang, and when it works again
+    std::function<void()> on_fatal;  // called once, when the log has failed permanently: the process must end
+    std::function<void(bool hangs)> on_hanging;  // called when the log's disk begins to hang and when it works again
   };
 
-  // Opens the log of `config.events()`, and receives deliveries if `config.webhooks()` has a listen address. Fetches
-  // the key set through `upstream`. `metrics` may be null. `upstream` and `metrics` must outlive this. Errors: those of
-  // OpenSqliteEventLog, EventEncoder::Create, EventFeed::Start and Receiver::Start.
+  // Opens the log of `config.events()`. If `config.webhooks()` has a listen address, also receives deliveries, and
+  // fetches the key set through `upstream`. `metrics` may be null. `upstream` and `metrics` must outlive the pipeline.
+  // Errors: those of OpenSqliteEventLog, EventEncoder::Create, EventFeed::Start and Receiver::Start.
   static absl::StatusOr<std::unique_ptr<EventPipeline>> Start(const config::v1::Config& config,
                                                               UpstreamClient& upstream, Observers observers,
                                                               Metrics* metrics = nullptr);
@@ -63,8 +63,8 @@ class EventPipeline {
   // From now on, the receiver responds 503 to deliveries, and each subscription ends with its cursor. Does not wait.
   void Drain();
 
-  // Must be called after every call that reads events has ended. Waits until the receiver has responded to every
-  // delivery or `grace` has passed. Then closes the log, which takes as long as the log's disk needs.
+  // Must be called only after every call that reads events has ended. Waits until the receiver has responded to every
+  // delivery, or until `grace` has passed. Then closes the log, which takes as long as the log's disk needs.
   void Close(absl::Duration grace);
 
  private:

@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kDefaultPageSize = 100;
 
-// One query. Its callbacks keep it alive until it has ended.
+// One unary call of the event service. The callbacks of the call keep this object alive until the call has ended.
 class EventQuery : public std::enable_shared_from_this<EventQuery> {
  public:
   EventQuery(const EventEnvironment& environment, CallIdentity identity, const char* method,
@@ -28,7 +28,7 @@ class EventQuery : public std::enable_shared_from_this<EventQuery> {
         on_response_(std::move(on_response)),
         record_(environment.recorders, method, request_id) {}
 
-  // Continues with `step` if the caller may see any event by this method.
+  // Runs `step` if the caller may see any event by this method.
   void Start(void (EventQuery::*step)(const grpc::ByteBuffer&), const grpc::ByteBuffer& request) {
     BeginEvents(identity_, record_, [self = shared_from_this(), step, &request](absl::StatusOr<EventAccess> access) {
       if (!access.ok()) return self->End(access.status());

@@ -1,4 +1,4 @@
-// The unary calls of the event service, without gRPC.
+// Handles the unary calls of the event service. Does not depend on gRPC's server.
 #ifndef STAMPGATE_GATEWAY_EVENTS_QUERY_H_
 #define STAMPGATE_GATEWAY_EVENTS_QUERY_H_
 
@@ -12,7 +12,7 @@
 
 namespace stampgate {
 
-// Called once, on any thread: before the function returns, or when the log has been read.
+// Receives the response. Called once, on any thread: before the function returns, or when the log has been read.
 using OnEventResponse = absl::AnyInvocable<void(absl::StatusOr<grpc::ByteBuffer>)>;
 
 // Each function handles one call of the method with its name, and does not block. `environment`, `request` and the

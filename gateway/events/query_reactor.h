@@ -1,4 +1,4 @@
-// The unary calls of the event service, over gRPC.
+// Connects the unary calls of the event service with gRPC's server.
 #ifndef STAMPGATE_GATEWAY_EVENTS_QUERY_REACTOR_H_
 #define STAMPGATE_GATEWAY_EVENTS_QUERY_REACTOR_H_
 

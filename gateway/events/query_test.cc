@@ -48,7 +48,7 @@ std::vector<std::string> IdsOf(const v1::ListEventsResponse& response) {
   return ids;
 }
 
-// A query whose reads of the log the test controls.
+// A unary call of the event service. The test controls the call's reads of the log.
 class EventQueryTest : public EventCallTest {
  protected:
   EventQueryTest() { log_.Grow(4); }

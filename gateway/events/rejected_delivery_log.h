@@ -13,9 +13,9 @@
 
 namespace stampgate {
 
-// Thread-safe. Strangers can send any number of deliveries, so the log limits its lines: for each outcome, it writes at
-// most kPerSecond lines in a second, and then one line with the number of left-out lines. It does not limit lines about
-// verified events.
+// Thread-safe. Strangers can send any number of deliveries, so DeliveryLog limits its lines: for each outcome, it
+// writes at most kPerSecond lines in a second, and later one line with the number of left-out lines. It does not limit
+// lines about verified events.
 class DeliveryLog {
  public:
   static constexpr int kPerSecond = 100;
@@ -25,11 +25,11 @@ class DeliveryLog {
 
   DeliveryLog(std::function<absl::Time()> now, Write write);
 
-  // Writes "delivery_not_stored" with the reason, unless the report states that the event is stored. Also writes
+  // If `report` does not state that the event is stored, writes "delivery_not_stored" with the reason. Also writes
   // "deliveries_left_out" with the number of lines that were left out in past seconds.
   void Add(const Intake::Report& report);
 
-  // Writes "deliveries_left_out" for all left-out lines that are not yet reported.
+  // Writes "deliveries_left_out" for all left-out lines that no line has reported yet.
   void Finish();
 
  private:

@@ -89,8 +89,8 @@ absl::StatusOr<EventPlace> Locate(const EventStart& start, EventReader& reader) 
     return NotOfThisHistory("the cursor is ahead of the event log: the log was restored to an earlier state");
   }
   const absl::StatusOr<ChainDigest> there = reader.DigestAt(cursor.position);
-  // A cursor at a damaged event is valid: its subscriber continues after this event. A cursor at an event that the log
-  // no longer has is an error.
+  // A cursor at a damaged event is valid: the subscriber continues after the damaged event. If the log no longer has
+  // the event, the cursor is an error.
   if (absl::IsDataLoss(there.status()) && !reader.Lost().gone) return EventPlace{cursor.position, {}};
   if (!there.ok()) return there.status();
   if (cursor.Fits(*there)) return EventPlace{cursor.position, *there};

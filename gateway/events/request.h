@@ -19,12 +19,12 @@
 
 namespace stampgate {
 
-// Decodes and checks a request. Errors: INVALID_ARGUMENT (INVALID_REQUEST) with every violation; for a valid request,
-// FAILED_PRECONDITION (EVENTS_NOT_CONFIGURED) if the gateway has no event log.
+// Decodes and checks a request. Errors: INVALID_ARGUMENT (INVALID_REQUEST), which lists every violation. If the request
+// is valid but the gateway has no event log: FAILED_PRECONDITION (EVENTS_NOT_CONFIGURED).
 absl::Status ReadEventRequest(const EventEnvironment& environment, const grpc::ByteBuffer& bytes,
                               google::protobuf::Message& request);
 
-// A place in the log, as a request names it.
+// The form in which a request names a place in the log.
 using EventStart = std::variant<Cursor, absl::Time, v1::LogEnd>;
 
 // Returns the start that `request`, a SubscribeRequest or a ListEventsRequest, names. Errors: INVALID_ARGUMENT
@@ -32,11 +32,11 @@ using EventStart = std::variant<Cursor, absl::Time, v1::LogEnd>;
 template <typename Request>
 absl::StatusOr<EventStart> StartOf(const LogIdentity& log, const Request& request);
 
-// Returns the place after which to read. Errors: those of the reader, and DATA_LOSS (CURSOR_AHEAD_OF_LOG) if the log
-// does not have the event for which the cursor was made.
+// Returns the place that `start` means; the call must read the events after this place. Errors: those of the reader,
+// and DATA_LOSS (CURSOR_AHEAD_OF_LOG) if the log does not have the event for which the cursor was made.
 absl::StatusOr<EventPlace> Locate(const EventStart& start, EventReader& reader);
 
-// Returns the name of the event that a GetEventRequest or a ReadEventBodyRequest wants.
+// Returns the name of the event for which a GetEventRequest or a ReadEventBodyRequest asks.
 template <typename Request>
 EventName NameOf(const Request& request) {
   EventName name{request.event_id(), std::nullopt};

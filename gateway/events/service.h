@@ -10,7 +10,7 @@ namespace stampgate {
 
 inline constexpr char kEventServiceName[] = "stampgate.v1.EventService";
 
-// Registers its methods by hand, because they are not operations. `environment` must outlive the service.
+// Registers each of its methods explicitly, because they are not operations. `environment` must outlive the service.
 class EventService : public grpc::Service {
  public:
   explicit EventService(const EventEnvironment& environment);

@@ -14,7 +14,7 @@
 
 namespace stampgate {
 
-// Thread-safe. No function blocks. Each callback is called once: on a thread of the source, on the thread that calls
+// Thread-safe. No function blocks. The source calls each callback once: on one of its threads, on the thread that calls
 // Cancel, or on the thread that ends the source. A callback must not block.
 class EventSource {
  public:
@@ -27,7 +27,7 @@ class EventSource {
     EventPlace after;
     std::shared_ptr<const EventFilter> filter;
     PageLimits limits;
-    // How long to wait if the log has no event after `after`. If zero, Next does not wait.
+    // How long Next waits if the log has no event after `after`. If `patience` is zero, Next does not wait.
     absl::Duration patience;
   };
 
@@ -36,22 +36,24 @@ class EventSource {
   // Returns an id that no other reader has.
   virtual ReaderId NewReaderId() = 0;
 
-  // Passes the next page to `on_page`. If the log has no event after `request.after`, waits for new events; if there
-  // are none until `patience` has passed, the page is empty. A page is also empty if no event in a stretch of the log
-  // passes the filter. The page's `through` is then the end of that stretch, which may be before the log's end.
+  // Passes the next page to `on_page`. If the log has no event after `request.after`, waits for new events. If no event
+  // arrives within `patience`, the page is empty. The page is also empty if Next has read a stretch of the log in which
+  // no event passes the filter. The page's `through` is then the end of this stretch, which can be before the log's
+  // end.
   //
-  // Errors: those of ToCallerError; kCancelled after Cancel; kAborted for requests with patience once the gateway
-  // drains, and for all requests when the source ends.
+  // Errors: kCancelled after Cancel, kAborted, and those of ToCallerError. Once the gateway drains, requests with
+  // patience end with kAborted. When the source ends, all requests end with kAborted.
   virtual void Next(ReaderId id, Request request, OnPage on_page) = 0;
 
-  // Ends the reader's Next, if it has one: before Cancel returns, or when the read in progress has ended.
+  // Ends the reader's Next if it has one. The Next ends before Cancel returns or, if a read is in progress, when this
+  // read has ended.
   virtual void Cancel(ReaderId id) = 0;
 
   // Calls `on_reader` with a reader of the log, which is valid until `on_reader` returns. Errors: kAborted if the
   // source ends first.
   virtual void Run(OnReader on_reader) = 0;
 
-  // Returns the newest position that readers see.
+  // Returns the position of the newest event that readers can see.
   virtual Position latest() const = 0;
 };
 

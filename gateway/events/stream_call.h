@@ -1,4 +1,4 @@
-// A call that responds with a stream of messages, without gRPC.
+// A call that responds with a stream of messages. Does not depend on gRPC's server.
 #ifndef STAMPGATE_GATEWAY_EVENTS_STREAM_CALL_H_
 #define STAMPGATE_GATEWAY_EVENTS_STREAM_CALL_H_
 
@@ -12,17 +12,18 @@ namespace stampgate {
 // caller. The call queues nothing, so a caller that reads slowly occupies the memory of one message.
 class StreamCall {
  public:
-  // Sends the messages of a call to the caller. It must exist until End is called. After that, the call does not use
-  // it.
+  // Sends the messages of a call to the caller. The output must exist until End is called. The call does not use it
+  // after End.
   class Output {
    public:
     virtual ~Output() = default;
 
-    // Sends a message. OnSent follows, on another thread or after Send has returned. Until OnSent, the call does not
-    // call Send again.
+    // Sends a message. When the message has been sent, the output calls OnSent, on another thread or after Send has
+    // returned. Until then, the call does not call Send again.
     virtual void Send(const grpc::ByteBuffer& message) = 0;
 
-    // Ends the call. Called exactly once, when no other step is in progress. May destroy this object and the call.
+    // Ends the call. The call runs End exactly once, when no other step is in progress. End can destroy this object and
+    // the call.
     virtual void End(const absl::Status& status) = 0;
   };
 
@@ -34,8 +35,9 @@ class StreamCall {
   // Reports that the message of the last Send has been sent or, if `ok` is false, that the caller has left.
   virtual void OnSent(bool ok) = 0;
 
-  // Reports that the caller has left. May be called on any thread, at any time after Start has been called. Ends a wait
-  // immediately. Each message that is sent after Cancel must end with OnSent(false).
+  // Reports that the caller has left. May be called on any thread, at any time after Start has been called. If the call
+  // waits for events, Cancel ends the wait immediately. For each message that is sent after Cancel, OnSent(false) must
+  // follow.
   virtual void Cancel() = 0;
 };
 

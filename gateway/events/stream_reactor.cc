@@ -18,8 +18,8 @@ namespace {
 
 using Reactor = grpc::ServerWriteReactor<grpc::ByteBuffer>;
 
-// Connects gRPC with a stream call. Deletes itself when gRPC no longer needs it, which is after Finish and after every
-// other reaction.
+// Connects gRPC with a stream call. Deletes itself when gRPC no longer needs it: after Finish, and after gRPC has
+// called every other reaction.
 class StreamReactor : public Reactor, public StreamCall::Output {
  public:
   StreamReactor(const EventEnvironment& environment, grpc::CallbackServerContext& context)
@@ -51,7 +51,7 @@ class StreamReactor : public Reactor, public StreamCall::Output {
 
   const EventEnvironment& environment_;
   grpc::CallbackServerContext& context_;
-  grpc::ByteBuffer message_;  // until it is written
+  grpc::ByteBuffer message_;  // the message that gRPC is writing
   std::shared_ptr<StreamCall> call_;
 };
 

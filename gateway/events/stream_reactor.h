@@ -1,4 +1,4 @@
-// The streaming calls of the event service, over gRPC.
+// Connects the streaming calls of the event service with gRPC's server.
 #ifndef STAMPGATE_GATEWAY_EVENTS_STREAM_REACTOR_H_
 #define STAMPGATE_GATEWAY_EVENTS_STREAM_REACTOR_H_
 

@@ -18,7 +18,7 @@ namespace stampgate {
 
 class StreamSlot;
 
-// Thread-safe. A caller may read a stream as slowly as it likes, so the number of streams is limited.
+// Thread-safe. The number of streams must be limited, because a caller can read a stream as slowly as it likes.
 class StreamSlots {
  public:
   // Makes `max` slots. `streams`, such as "subscriptions", names the streams in errors. Calls `on_change` with 1 when a
@@ -28,7 +28,7 @@ class StreamSlots {
   StreamSlots(const StreamSlots&) = delete;
   StreamSlots& operator=(const StreamSlots&) = delete;
 
-  // Takes a slot, which is free again when the result is destroyed. The result must not outlive this object. Errors:
+  // Takes a slot. The slot is free again when the result is destroyed. The result must not outlive this object. Errors:
   // RESOURCE_EXHAUSTED (TOO_MANY_SUBSCRIBERS) if all slots are taken.
   absl::StatusOr<std::unique_ptr<StreamSlot>> Take();
 
@@ -45,10 +45,10 @@ class StreamSlots {
   const std::string streams_;
   const std::function<void(int change)> on_change_;
   mutable std::mutex mutex_;
-  Positions positions_;  // one for each slot that is taken
+  Positions positions_;  // one position for each slot that is taken
 };
 
-// A slot that is taken.
+// A slot that a stream has taken.
 class StreamSlot {
  public:
   ~StreamSlot();
@@ -56,7 +56,8 @@ class StreamSlot {
   StreamSlot(const StreamSlot&) = delete;
   StreamSlot& operator=(const StreamSlot&) = delete;
 
-  // Records that the caller has received every event up to `position` that it wants and may see.
+  // Records that the caller has received every event up to `position` that passes the stream's filter and that the
+  // caller may see.
   void SetPosition(Position position);
 
  private:

@@ -75,11 +75,12 @@ void Subscription::ReadOn() {
   const absl::Duration to_heartbeat = environment_.heartbeat_interval - SinceSent();
   const absl::Duration to_end = access_.caller.until - environment_.now();
   request.patience = std::max(std::min(to_heartbeat, to_end), absl::Milliseconds(1));
-  // The page may arrive, and the call may end, before Next returns. `self` keeps this object alive until then.
+  // `self` keeps this object alive until Next has returned, because the page can arrive, and the call can end, before
+  // that.
   const std::shared_ptr<Subscription> self = shared_from_this();
   environment_.source->Next(reader_, std::move(request),
                             [self](absl::StatusOr<EventPage> page) { self->OnPage(std::move(page)); });
-  // If Cancel ran before Next, it found no Next to end. So ReadOn cancels the Next itself.
+  // If Cancel ran before Next, Cancel had no Next that it could end. So ReadOn cancels the Next.
   if (cancelled_) environment_.source->Cancel(reader_);
 }
 
@@ -89,7 +90,8 @@ void Subscription::OnPage(absl::StatusOr<EventPage> page) {
   if (cancelled_) return End(CallerGone());
   if (HasTokenEnded()) return End(ExpiredAtPlace());
   if (environment_.access.Get() != access_.caller.access) return Reauthorize();
-  // If the page has no events for this caller, and only moves the place, it is sent only when a heartbeat is due.
+  // If the page has no events for this caller and only moves the place, the call sends the page only when a heartbeat
+  // is due.
   const bool silent = page->events.empty() && page->through.position > place_.position;
   if (silent && SinceSent() < environment_.heartbeat_interval) {
     place_ = page->through;
@@ -98,8 +100,8 @@ void Subscription::OnPage(absl::StatusOr<EventPage> page) {
   Send(*page);
 }
 
-// Called if the policy has changed since this caller was authorized. The page may contain events that the caller may no
-// longer see, so the call discards it and reads it again.
+// The call runs this function if the policy has changed since this caller was authorized. The page can contain events
+// that the caller may no longer see, so the call discards the page and reads it again.
 void Subscription::Reauthorize() {
   AuthorizeEvents(identity_, record_, [self = shared_from_this()](absl::StatusOr<EventAccess> access) {
     if (!access.ok()) return self->End(self->HasTokenEnded() ? self->ExpiredAtPlace() : access.status());
@@ -111,8 +113,8 @@ void Subscription::Reauthorize() {
   });
 }
 
-// Only Send moves place_ past events. So an error before Send names the place up to which the caller has received the
-// events.
+// Only Send moves `place_` past events that this caller receives. So if an error ends the call before Send, the cursor
+// in the error is the place up to which the caller has received its events.
 void Subscription::Send(const EventPage& page) {
   place_ = page.through;
   output_.Send(EncodePage(environment_.log, page));

@@ -1,4 +1,4 @@
-// One call of EventService.Subscribe, without gRPC.
+// Handles one call of EventService.Subscribe. Does not depend on gRPC's server.
 #ifndef STAMPGATE_GATEWAY_EVENTS_SUBSCRIPTION_H_
 #define STAMPGATE_GATEWAY_EVENTS_SUBSCRIPTION_H_
 
@@ -26,8 +26,8 @@
 
 namespace stampgate {
 
-// Must be made with std::make_shared, because the call keeps itself alive while a callback may need it. No function
-// blocks. A slow caller occupies the memory of one place and one page.
+// Must be made with std::make_shared, because the call keeps itself alive while a callback can still use it. No
+// function blocks. A slow caller occupies the memory of one place and one page.
 class Subscription : public StreamCall, public std::enable_shared_from_this<Subscription> {
  public:
   // `environment` and the objects to which `identity` refers must outlive the call. Each record of the call contains
@@ -61,14 +61,14 @@ class Subscription : public StreamCall, public std::enable_shared_from_this<Subs
   std::shared_ptr<const EventFilter> filter_;
   std::unique_ptr<StreamSlot> slot_;
   EventSource::ReaderId reader_ = 0;
-  EventPlace place_;        // the caller has received every event up to this place that it wants and may see
+  EventPlace place_;        // the caller has received every event up to this place that passes `filter_`
   Clock::time_point sent_;  // when the last message was sent
   std::atomic<bool> cancelled_ = false;
 };
 
-// Returns the error of a subscription that the gateway rejects while it drains. Like the error that ends a
-// subscription, it contains the request's cursor, so that a caller continues in the same way after both errors. It
-// contains nothing else from the request.
+// Returns the error for a subscription that the gateway rejects while it drains. The error contains the cursor of the
+// request, just as the error that ends a running subscription contains a cursor. So a caller continues in the same way
+// after both errors. The error contains nothing else from the request.
 absl::Status SubscriptionRefusal(const EventEnvironment& environment, const grpc::ByteBuffer& request);
 
 }  // namespace stampgate

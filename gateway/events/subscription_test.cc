@@ -33,9 +33,9 @@ using Code = absl::StatusCode;
 constexpr char kEarliest[] = "end: LOG_END_EARLIEST";
 constexpr char kLatest[] = "end: LOG_END_LATEST";
 
-// A message, decoded.
+// A decoded message of the subscription.
 struct Message {
-  std::vector<std::string> events;  // ids
+  std::vector<std::string> events;  // the ids of the events
   std::string cursor;
 };
 
@@ -47,7 +47,7 @@ Message MessageOf(const std::string& bytes) {
   return message;
 }
 
-// A subscription whose reads of the log the test controls.
+// A call of Subscribe. The test controls the call's reads of the log.
 class SubscriptionTest : public EventCallTest {
  protected:
   ~SubscriptionTest() override {
@@ -65,7 +65,7 @@ class SubscriptionTest : public EventCallTest {
     call_->Start(request_);
   }
 
-  // Starts the call at `position`. On return, the call waits for the page after `position`.
+  // Starts the call at `position`. When StartAt returns, the call waits for the page after `position`.
   void StartAt(Position position) {
     Start(absl::StrCat("cursor: '", CursorAt(position), "'"));
     source_.Serve();
@@ -76,7 +76,7 @@ class SubscriptionTest : public EventCallTest {
 
   void OnSent(bool ok = true) { call_->OnSent(ok); }
 
-  // Checks the sent message.
+  // Checks that the sent message contains these events, and a cursor at `position`.
   void Expect(const std::vector<std::string>& events, Position position) {
     const Message message = MessageOf(output_.Take());
     EXPECT_EQ(message.events, events);
@@ -88,7 +88,7 @@ class SubscriptionTest : public EventCallTest {
   std::string Reason() const { return DetailsOf(End()).reason; }
   std::string Metadata(const std::string& name) const { return DetailsOf(End()).metadata[name]; }
 
-  // Cancels a call that waits for a page, so that it ends before the test does.
+  // Cancels a call that waits for a page, so that the call ends before the test ends.
   void Leave() {
     call_->Cancel();
     EXPECT_THAT(End(), StatusIs(Code::kCancelled));
@@ -165,7 +165,7 @@ TEST_F(SubscriptionTest, ACallerWithAllOrganizationsMaySeeEveryEvent) {
   Leave();
 }
 
-// Calls that are rejected before the log is read.
+// ---- Calls that are rejected before the log is read ----
 
 TEST_F(SubscriptionTest, AStrangerIsRejected) {
   MakeStranger();
@@ -241,7 +241,7 @@ TEST_F(SubscriptionTest, ASubscriptionBeyondTheMaximumIsRejectedUntilAnotherEnds
   call_ = nullptr;
 }
 
-// Starts that the log does not have.
+// ---- Requests that start at an event that the log does not have ----
 
 TEST_F(SubscriptionTest, AStartThatRetentionHasDeletedIsAnError) {
   log_.Grow(9);
@@ -283,7 +283,7 @@ TEST_F(SubscriptionTest, ALogThatCannotBeReadIsAnError) {
   EXPECT_EQ(Reason(), "EVENT_LOG_UNAVAILABLE");
 }
 
-// Heartbeats.
+// ---- Heartbeats ----
 
 TEST_F(SubscriptionTest, AHeartbeatRepeatsTheCursorIfNoEventArrivesInTheInterval) {
   log_.Grow(2);
@@ -292,7 +292,7 @@ TEST_F(SubscriptionTest, AHeartbeatRepeatsTheCursorIfNoEventArrivesInTheInterval
   Pass(kHeartbeat);
   source_.Give(PageOf(3, 2));
   Expect({}, 2);
-  Pass(absl::Hours(1));  // while the caller does not read
+  Pass(absl::Hours(1));  // the caller reads nothing during this hour
   OnSent();
   EXPECT_EQ(source_.asked()->patience, kHeartbeat) << "the interval begins when the last message was sent";
   Leave();
@@ -337,7 +337,7 @@ TEST_F(SubscriptionTest, AReadWaitsAtLeastAMillisecond) {
   Leave();
 }
 
-// Tokens that expire.
+// ---- Tokens that expire ----
 
 TEST_F(SubscriptionTest, AWaitEndsWhenTheTokenExpires) {
   token_end_ = now_ + absl::Seconds(7);
@@ -373,7 +373,7 @@ TEST_F(SubscriptionTest, ATokenThatExpiresWhileAMessageIsSentEndsTheSubscription
   EXPECT_EQ(Metadata("cursor"), CursorAt(4));
 }
 
-// Policies that change.
+// ---- Policies that change ----
 
 TEST_F(SubscriptionTest, APageThatWasReadByAnOldPolicyIsReadAgain) {
   log_.Grow(4);
@@ -453,7 +453,7 @@ TEST_F(SubscriptionTest, AnErrorOfTheReadEndsTheCallEvenIfThePolicyHasChanged) {
   EXPECT_THAT(End(), StatusIs(Code::kDataLoss));
 }
 
-// Drains, and the end of the source.
+// ---- Drains, and the end of the source ----
 
 TEST_F(SubscriptionTest, ADrainEndsAWaitWithTheCursor) {
   log_.Grow(4);
@@ -500,7 +500,7 @@ TEST_F(SubscriptionTest, ARefusalContainsTheCursorOnlyIfItBelongsToThisLog) {
   EXPECT_EQ(cursor_of(small, CursorAt(7)), "");
 }
 
-// Callers that leave.
+// ---- Callers that leave ----
 
 TEST_F(SubscriptionTest, AMessageThatIsNotSentEndsTheSubscription) {
   log_.Grow(4);
@@ -573,7 +573,7 @@ TEST_F(SubscriptionTest, ACancelWhileAPageIsReadEndsTheSubscriptionWithTheRead) 
 TEST_F(SubscriptionTest, ACancelBetweenTheReadAndTheMessageEndsTheSubscriptionAtTheMessage) {
   log_.Grow(1);
   StartAt(0);
-  on_now_ = [this] { call_->Cancel(); };  // the last step before the page is sent reads the clock
+  on_now_ = [this] { call_->Cancel(); };  // the call reads the clock in its last step before it sends the page
   source_.Give(PageOf(1, 1));
   on_now_ = [] {};
   EXPECT_FALSE(output_.end().has_value());
@@ -603,7 +603,7 @@ TEST_F(SubscriptionTest, ACancelDuringAStretchWithoutEventsEndsTheSubscription) 
   EXPECT_THAT(End(), StatusIs(Code::kCancelled));
 }
 
-// Subscriptions to the real feed, with its threads.
+// Runs subscriptions with the real feed and its threads.
 class SubscriptionThreadsTest : public EventCallTest {
  protected:
   SubscriptionThreadsTest() { environment_.source = feed_.get(); }
@@ -669,7 +669,7 @@ TEST_F(SubscriptionThreadsTest, LostEventsEndTheSubscriptionWithTheCursorAfterTh
   EXPECT_THAT(events, ElementsAre("event-1", "event-2"));
   ASSERT_THAT(output.end(), Optional(StatusIs(Code::kDataLoss)));
   EXPECT_EQ(DetailsOf(*output.end()).reason, "EVENTS_LOST");
-  // The digest of a lost event is not known.
+  // The log does not know the digest of a lost event, so the cursor has the digest zero.
   EXPECT_EQ(DetailsOf(*output.end()).metadata["next_cursor"], EncodeCursorAt({6, {}}));
 }
 
@@ -718,7 +718,8 @@ TEST_F(SubscriptionThreadsTest, AFeedThatIsDestroyedEndsASubscriptionThatItHasNo
   environment_.source = &source_;
 }
 
-// Cancels, reads, messages, growth and reloads happen at random moments. FakeOutput checks the rules.
+// Cancels, reads, messages, growth of the log and reloads happen at random moments. FakeOutput checks the rules of a
+// stream call.
 TEST_F(SubscriptionThreadsTest, CancelsAtAnyMomentEndEachSubscriptionOnce) {
   constexpr int kThreads = 4;
   constexpr int kRounds = 100;
@@ -752,7 +753,8 @@ TEST_F(SubscriptionThreadsTest, CancelsAtAnyMomentEndEachSubscriptionOnce) {
             EXPECT_EQ(position, last.value_or(position - 1) + 1);
             last = position;
           }
-          // gRPC sends no message to a caller that has left: some time after the cancel, each message fails.
+          // gRPC sends no message to a caller that has left, so from some time after the cancel on, every message
+          // fails.
           call->OnSent(random() % 10 != 0);
         }
         canceller.join();

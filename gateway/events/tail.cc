@@ -23,7 +23,8 @@ void EventTail::Add(const std::vector<std::shared_ptr<const EncodedEvent>>& even
     bytes_ = 0;
   }
   for (const auto& event : events) {
-    if (!window_.empty() && event->position <= window_.back()->position) continue;  // another thread has added it
+    // Skips events that another thread has already added.
+    if (!window_.empty() && event->position <= window_.back()->position) continue;
     bytes_ += event->field.size();
     window_.push_back(event);
   }

@@ -1,4 +1,4 @@
-// Keeps the newest events of the log encoded in memory, for the subscribers near the log's end.
+// Keeps the newest events of the log in memory, in encoded form, for the subscribers near the log's end.
 #ifndef STAMPGATE_GATEWAY_EVENTS_TAIL_H_
 #define STAMPGATE_GATEWAY_EVENTS_TAIL_H_
 
@@ -20,12 +20,12 @@ class EventTail {
  public:
   explicit EventTail(size_t max_bytes) : max_bytes_(max_bytes) {}
 
-  // Adds the events after `after` that pass `filter` to `page`. Returns false, and does nothing, if the window does not
-  // have the event at `after` + 1.
+  // Adds to `page` the events after `after` that pass `filter`, within `limits`. If the window does not contain the
+  // event at `after` + 1, does nothing and returns false.
   bool Read(Position after, const EventFilter& filter, const PageLimits& limits, EventPage& page) const;
 
-  // Adds consecutive events to the window if they continue it. Otherwise, if they contain the log's newest event, whose
-  // position is `latest`, they replace the window. Otherwise Add ignores them.
+  // Adds consecutive events to the window if they continue it. If they do not continue it, but contain the log's newest
+  // event, whose position is `latest`, replaces the window by them. In all other cases, does nothing.
   void Add(const std::vector<std::shared_ptr<const EncodedEvent>>& events, Position latest);
 
  private:

@@ -36,10 +36,11 @@
 
 namespace stampgate {
 
-// Returns the serialized request of EventService.
+// Returns the serialized `request` of EventService.
 grpc::ByteBuffer BytesOf(const google::protobuf::Message& request);
 
-// The fixture of the tests. Fails the test if a call does not free its stream slot, or still waits for the source.
+// The fixture of the tests. At the end of each test, checks that every call has freed its stream slot, and that no call
+// waits for the source.
 class EventCallTest : public ::testing::Test {
  protected:
   static constexpr size_t kMaxStreams = 2;
@@ -48,10 +49,10 @@ class EventCallTest : public ::testing::Test {
   EventCallTest();
   ~EventCallTest() override;
 
-  // Replaces the policy. `grants` is the grant of the only caller, in text format.
+  // Replaces the policy. `grants` is the grant of the only caller, in protobuf's text format.
   void SetGrants(const std::string& grants);
   void GrantAll() { SetGrants("classes: POLICY_CLASS_EVENTS all_organizations: true"); }
-  // Grants the events of these organizations.
+  // Replaces the policy by one that grants the events of these organizations.
   void Grant(const std::string& organizations) {
     SetGrants("classes: POLICY_CLASS_EVENTS organizations: [" + organizations + "]");
   }
@@ -61,7 +62,7 @@ class EventCallTest : public ::testing::Test {
   CallIdentity Identity();
   // From now on, the gateway does not know the caller.
   void MakeStranger();
-  // Continues the search for the caller that `hold_identity_` has delayed.
+  // Ends the delay that `hold_identity_` causes, so that the call finds its caller.
   void Release();
 
   void Pass(absl::Duration time) {
@@ -69,13 +70,13 @@ class EventCallTest : public ::testing::Test {
     steady_now_ += absl::ToChronoNanoseconds(time);
   }
 
-  // Return the place at `position`, and its cursor.
+  // PlaceAt returns the place at `position`. CursorAt returns the cursor for this place.
   EventPlace PlaceAt(Position position) const { return {position, FakeEventLog::DigestOf(position)}; }
   std::string CursorAt(Position position) const { return EncodeCursorAt(PlaceAt(position)); }
   std::string EncodeCursorAt(const EventPlace& place) const;
 
-  // Returns the page with the log's events from `first` to `last`. If `last` is before `first`, the page has no events,
-  // and its `through` is at `last`.
+  // Returns a page with the events of the log from position `first` to position `last`. If `last` is before `first`,
+  // the page has no events, and its `through` is at `last`.
   EventPage PageOf(Position first, Position last);
 
   FakeEventLog log_;
@@ -84,7 +85,7 @@ class EventCallTest : public ::testing::Test {
   StreamSlots body_reads_{kMaxStreams, "body reads"};
   CurrentAccess access_{nullptr};
   DiskWaits disk_waits_;
-  // Returns the event names of the process's log lines. Each call writes one line when it ends.
+  // Returns the event names of the process's log lines. Each call of the event service writes one line when it ends.
   std::vector<std::string> lines() const {
     std::lock_guard lock(lines_mutex_);
     return lines_;

@@ -7,11 +7,11 @@
 namespace stampgate {
 
 // Returns how long before the caller's deadline upstream's part of a call must end, so that the caller still receives
-// the reply. `time_left` is the time until that deadline, as the gateway computes it.
+// the reply. `time_left` is the time until the caller's deadline, as the gateway computes it.
 //
-// The margin is the sum of two times: the time that the reply may need, and the time by which the caller's gRPC library
-// may have lengthened the timeout. The C core of gRPC, which C++, Python, Ruby and PHP use, rounds up the timeout that
-// it sends: to a multiple of 10 ms below 10 s, of 100 ms from 10 s, and of one second from 100 s.
+// The margin is the sum of two times: the time that the reply can need, and the time by which the caller's gRPC library
+// can have lengthened the timeout. The C core of gRPC, which C++, Python, Ruby and PHP use, rounds up the timeout that
+// it sends: to a multiple of 10 ms from 1 s, of 100 ms from 10 s, and of one second from 100 s.
 absl::Duration AnswerMargin(absl::Duration time_left);
 
 }  // namespace stampgate

@@ -36,13 +36,14 @@ TEST(AnswerMarginTest, GrowsWithTheRoundingOfDeadlines) {
   }
 }
 
-// Tries every timeout up to 10 minutes. The gateway computes the margin up to half a second after the call arrived.
+// Tries every timeout from 100 ms to 10 minutes, and computes the margin at several times from 0 to 500 ms after the
+// call arrived.
 TEST(AnswerMarginTest, EndsEveryCallBeforeItsCallerStopsWaiting) {
   for (int64_t real = 100; real <= 600'000; ++real) {
     for (const int64_t elapsed : {0, 1, 30, 500}) {
       const int64_t seen = Rounded(real) - elapsed;
       const int64_t margin = absl::ToInt64Milliseconds(AnswerMargin(absl::Milliseconds(seen)));
-      // `end` and `real` both count from the arrival of the call.
+      // The times `end` and `real` are both measured from the arrival of the call.
       const int64_t end = elapsed + seen - margin;
       ASSERT_LE(end, real - 50) << real << " ms, after " << elapsed << " ms";
     }

@@ -18,9 +18,9 @@ namespace stampgate {
 // request.
 struct RequestedOperation {
   enum class Purpose {
-    kSend,         // the gateway stamps and sends it
-    kSendStamped,  // a client has stamped it, the gateway sends it
-    kPrepare,      // the gateway returns the body, and a client stamps it
+    kSend,         // the gateway stamps the request and sends it
+    kSendStamped,  // a client has stamped the request, and the gateway sends it
+    kPrepare,      // the gateway returns the body of the request, and a client stamps the body
   };
 
   const Operation& operation;
@@ -28,26 +28,29 @@ struct RequestedOperation {
   Purpose purpose = Purpose::kSend;
 };
 
-// Callers may rely on the order of the checks: first the grants, then the rules for the fields, then the values.
-// Checking the rules takes time for every byte of a request. So the gateway does not check them if the caller's grants
-// lack the method or the organization. Every other caller gets the same error for a request that breaks rules.
+// Callers can rely on the order of the checks. First, CheckGrants checks that a grant has the method and the
+// organization. Second, the gateway checks the request against the rules for its fields. Last, Authorize checks the
+// values of the request against the grants. The check of the rules takes time for every byte of a request. So the
+// gateway omits it for a caller whose grants lack the method or the organization. All other callers get the same error
+// for a request that breaks rules.
 //
-// Each function records its denial in the audit of the call.
+// If a function below denies the call, it records the denial in the audit.
 
 // Stores the caller in `record`. If `caller` is an error, records that the gateway refused the peer named `stranger`,
-// and returns that error.
+// and returns the error.
 absl::Status RecognizeCaller(const absl::StatusOr<KnownCaller>& caller, const std::string& stranger,
                              CallRecord& record);
 
-// Returns PERMISSION_DENIED if no grant can allow the request, whatever its values are.
+// Returns PERMISSION_DENIED if no grant allows the operation for the organization of the request.
 absl::Status CheckGrants(const KnownCaller& caller, const RequestedOperation& requested, CallRecord& record);
 
 struct Permission {
   std::string key_name;    // the key that must sign; if empty, the organization's own key signs
-  AuditDecision decision;  // for CallAudit::Allow, or for CallAudit::Deny if a later step denies the call
+  AuditDecision decision;  // to be passed to CallAudit::Allow, or to CallAudit::Deny if a later step denies the call
 };
 
-// Decides whether the grants allow the values of a request, which must break no rule. Errors: PERMISSION_DENIED.
+// Decides whether the grants allow the values of a request. Requires that the request breaks no rule for its fields.
+// Errors: PERMISSION_DENIED.
 absl::StatusOr<Permission> Authorize(const KnownCaller& caller, const RequestedOperation& requested,
                                      CallRecord& record);
 

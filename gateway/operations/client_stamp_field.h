@@ -8,8 +8,8 @@
 
 namespace stampgate {
 
-// Returns the stamp in `field`. Requires that exactly one kind of stamp is set. Errors: INVALID_ARGUMENT
-// (INVALID_REQUEST), which names the field of the kind, if the stamp does not have the form of its kind.
+// Returns the stamp in `field`. Requires that exactly one kind of stamp is set. If the stamp does not have the form of
+// its kind, returns INVALID_ARGUMENT (INVALID_REQUEST), which names the field of this kind.
 absl::StatusOr<ClientStamp> ReadClientStamp(const v1::ClientStamp& field);
 
 }  // namespace stampgate

@@ -20,17 +20,17 @@
 
 namespace stampgate {
 
-// The environment outlives all calls.
+// The environment must outlive all calls.
 struct CallEnvironment {
   const OperationTable& operations;
   const CurrentAccess& access;
   TimestampAllocator& timestamps;
   UpstreamClient& upstream;
-  WorkerThreads& signing;  // signs for calls whose current thread writes to a disk
+  WorkerThreads& signing;  // signs for calls that would otherwise sign on a thread that writes to a disk
   CallsInFlight<grpc::CallbackServerContext>& in_flight;
   CallStore* store;  // if null, the gateway refuses calls with an idempotency key
   CallRecorders recorders;
-  absl::Duration default_deadline;  // for a call whose caller has set no deadline
+  absl::Duration default_deadline;  // the time for upstream's part of a call whose caller has set no deadline
   absl::Duration max_deadline;
   size_t max_request_bytes;
   bool forward_traceparent;  // whether the gateway sends the trace of a call to upstream

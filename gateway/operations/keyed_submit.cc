@@ -27,7 +27,7 @@ absl::Status OutcomeNotStored(const KeyRecord& record) {
       StatusCode::kUnknown, v1::ERROR_REASON_OUTCOME_NOT_STORED,
       "upstream may have carried out an earlier call with this idempotency_key, and the gateway cannot send "
       "its bytes again: look for its fingerprint among the organization's activities");
-  // If the stored row of a key is damaged, its record shows only that the key exists.
+  // If the store's row for a key is damaged, the record shows only that the key exists.
   if (record.timestamp_ms != 0) {
     error.metadata.emplace_back("fingerprint", FingerprintOf(record.body_sha256));
     error.metadata.emplace_back("timestamp_ms", absl::StrCat(record.timestamp_ms));

@@ -1,5 +1,5 @@
-// Rules for a submit with an idempotency key: when the gateway may send its bytes again, and which status a stored
-// record gives the caller.
+// Rules for a submit with an idempotency key: when the gateway may send the submit's bytes again, and which status the
+// caller gets if the key is stored.
 #ifndef STAMPGATE_GATEWAY_OPERATIONS_KEYED_SUBMIT_H_
 #define STAMPGATE_GATEWAY_OPERATIONS_KEYED_SUBMIT_H_
 
@@ -21,8 +21,8 @@
 
 namespace stampgate {
 
-// Upstream refuses a request whose timestampMs is an hour old. The gateway does not send a request again once its
-// timestampMs is this old.
+// The gateway does not send a request again if the request's timestampMs is this old. Upstream refuses a request whose
+// timestampMs is an hour old.
 inline constexpr absl::Duration kMaxRepeatAge = absl::Minutes(55);
 
 // Returns the digest of a request as its caller sent it, without the idempotency key. Two requests have the same digest
@@ -30,20 +30,21 @@ inline constexpr absl::Duration kMaxRepeatAge = absl::Minutes(55);
 // request.
 std::array<uint8_t, 32> DigestOfRequest(const Operation& operation, const google::protobuf::Message& request);
 
-// Returns the body of the submit that `record` describes, if the gateway may send it again: `rendered` still gives the
-// same bytes at the record's timestamp, and this timestamp is younger than kMaxRepeatAge.
+// Returns the body of the submit that `record` describes if the gateway may send this body again. Two conditions must
+// hold: `rendered` still gives the same bytes with the record's timestamp, and this timestamp is younger than
+// kMaxRepeatAge. Otherwise returns nullopt.
 std::optional<RequestBody> BodyToRepeat(const KeyRecord& record, const RenderedRequest& rendered, absl::Time now);
 
-// Returns INVALID_ARGUMENT (INVALID_REQUEST) if `timestamp_ms` is as old as kMaxRepeatAge or older. The gateway stores
-// no new key for such a submit, because upstream would refuse a repetition.
+// Returns INVALID_ARGUMENT (INVALID_REQUEST) if `timestamp_ms` is at least kMaxRepeatAge old. The gateway stores no new
+// key for such a submit, because upstream would refuse a repetition of the submit.
 absl::Status CheckTimestampOfKey(uint64_t timestamp_ms, absl::Time now);
 
-// Returns the status of a call whose idempotency key is stored, and for which the gateway may send nothing. `wanted` is
-// the digest of the call's request. The results are:
+// Returns the status of a call whose idempotency key is stored, and for which the gateway must not send anything.
+// `wanted` is the digest of the call's request. The results are:
 //
-//   OK                  upstream has an activity; `response` gets its id and status, and nothing else
+//   OK                  upstream has an activity; sets only the activity's id and status in `response`
 //   the stored error    upstream refused the submit
-//   UNKNOWN             OUTCOME_NOT_STORED: upstream may have carried the submit out
+//   UNKNOWN             OUTCOME_NOT_STORED: it is not known whether upstream carried the submit out
 //   INVALID_ARGUMENT    IDEMPOTENCY_KEY_REUSED: the key belongs to another request
 absl::Status StoredAnswer(const KeyRecord& record, const std::array<uint8_t, 32>& wanted, const Operation& operation,
                           google::protobuf::Message& response);
@@ -54,19 +55,19 @@ absl::Status NoStore();
 // Returns UNAVAILABLE (IDEMPOTENCY_UNAVAILABLE): the store has returned an error.
 absl::Status StoreUnavailable();
 
-// Returns UNKNOWN (IDEMPOTENCY_KEY_UNCERTAIN): the store has lost keys, perhaps this one. It accepts this key again
-// after the time `until`.
+// Returns UNKNOWN (IDEMPOTENCY_KEY_UNCERTAIN): the store has lost keys, perhaps the key of this call. The store accepts
+// this key again when the time `until` has passed.
 absl::Status KeyUncertain(absl::Duration until);
 
-// Returns how an attempt ended. `failure` is the failure of its exchange, or null if upstream answered. `status` and
-// `activity` are those of the translated response.
+// Returns how an attempt ended. `failure` is the failure of the attempt's exchange, or null if upstream answered.
+// `status` and `activity` come from the translated response.
 AttemptEnd EndOf(const TransportFailure* failure, const absl::Status& status, const ActivitySummary& activity);
 
-// An attempt that the call store has begun. If End was not called, the destructor ends the attempt as kUnknown.
+// An attempt that the call store has begun. If End was not called, the destructor ends the attempt with kUnknown.
 class SubmitAttempt {
  public:
   SubmitAttempt() = default;
-  // `store` outlives this.
+  // `store` must outlive this.
   SubmitAttempt(CallStore& store, CallStore::AttemptId id) : store_(&store), id_(id) {}
   SubmitAttempt(SubmitAttempt&& other) noexcept : store_(std::exchange(other.store_, nullptr)), id_(other.id_) {}
   SubmitAttempt& operator=(SubmitAttempt&& other) noexcept {

@@ -129,7 +129,7 @@ TEST(StoredAnswerTest, ForARefusalIsTheStoredCodeAndReason) {
   EXPECT_EQ(InfoOf(status).reason(), "ORGANIZATION_NOT_FOUND");
 }
 
-// The status must not claim that upstream carried out nothing.
+// The status must not claim that upstream did not carry out the submit.
 TEST(StoredAnswerTest, WithoutAKnownOutcomeIsUnknownAndContainsTheFingerprint) {
   for (const Kind kind : {Kind::kUnknown, Kind::kNotSent}) {
     v1::CreatePoliciesResponse response;
@@ -166,7 +166,7 @@ TEST(EndOfTest, ReturnsWhetherTheSubmitWasCarriedOut) {
   EXPECT_EQ(end.kind, Kind::kDone);
   EXPECT_EQ(end.activity_id, "a-1");
   EXPECT_EQ(end.activity_status, "ACTIVITY_STATUS_PENDING");
-  // A response without an id does not identify an activity.
+  // If the response contains no id, the activity is not known, so the outcome is kUnknown.
   EXPECT_EQ(EndOf(nullptr, absl::OkStatus(), {}).kind, Kind::kUnknown);
 
   TransportFailure failure;

@@ -146,8 +146,8 @@ void OperationCall::Render() {
 }
 
 // Makes the call store write which body belongs to the caller's idempotency key, before the gateway sends a byte of the
-// body. If `fit` is an error, the call has no usable timestamp for a new submit, so it can only repeat an earlier
-// submit.
+// body. `fit` is an error if the call has no usable timestamp for a new submit. The call can then only repeat an
+// earlier submit.
 void OperationCall::Remember(RenderedRequest rendered, absl::Status fit) {
   if (environment_.store == nullptr) return End(NoStore());
   KeyedSubmit submit;
@@ -180,8 +180,8 @@ void OperationCall::OnRemembered(RenderedRequest rendered, const absl::Status& f
     return End(begun->unknown_until > absl::ZeroDuration() ? KeyUncertain(begun->unknown_until) : fit);
   }
   const KeyRecord& record = *begun->record;
-  // The key belongs to this request. The gateway sends the earlier bytes again if the store begins an attempt with
-  // them.
+  // If the stored key belongs to this request, asks the store to begin an attempt with the earlier bytes, so that the
+  // gateway can send these bytes again.
   if (record.request_sha256 == request_sha256_ && record.timestamp_ms != timestamp_ms_) {
     if (std::optional<RequestBody> body = BodyToRepeat(record, rendered, environment_.now())) {
       FixBody(record.timestamp_ms, *std::move(body));
@@ -218,7 +218,8 @@ void OperationCall::SendAs(const Forward& way) {
   Send(way.stamp.Stamp(std::move(path_), (*std::move(body_)).TakeBytes()));
 }
 
-// Signing takes 30 to 600 microseconds. A thread that writes to a disk writes for all calls, so it must not sign.
+// Signing takes 30 to 600 microseconds. If a thread that writes to a disk signed, the records of all other calls would
+// wait.
 void OperationCall::SendAs(const SignWith& way) {
   if (!on_disk_thread_) return Sign(*way.key);
   environment_.signing.Run([call = shared_from_this(), key = way.key] { call->Sign(*key); });
@@ -250,7 +251,7 @@ UpstreamClient::Done OperationCall::ToOutcome() {
   return [call = shared_from_this()](UpstreamOutcome outcome) { call->OnOutcome(std::move(outcome)); };
 }
 
-// The caller may leave before, while or after the exchange begins. Of Cancel and SetExchange, the one that runs second
+// The caller can leave before, while or after the exchange begins. Whichever of Cancel and SetExchange runs second
 // cancels the exchange.
 void OperationCall::SetExchange(UpstreamClient::CallId id) {
   {
@@ -271,7 +272,7 @@ void OperationCall::Cancel() {
   if (id.has_value()) environment_.upstream.Cancel(*id);
 }
 
-// Called between two steps that may wait: for the disk, and for a signature.
+// The call runs this function after each step that can wait: for the disk, or for a signature.
 bool OperationCall::EndIfCallerLeft() {
   {
     std::lock_guard lock(mutex_);
@@ -313,7 +314,7 @@ void OperationCall::Answer(const absl::Status& status) {
   End(status, response);
 }
 
-// Ends a call that has sent nothing.
+// Ends a call that has sent nothing upstream.
 void OperationCall::EndUnsent(const absl::Status& status) {
   attempt_.End({.kind = AttemptEnd::Kind::kNotSent});
   End(status);
@@ -346,7 +347,7 @@ SentCall OperationCall::Sent() const {
   return sent;
 }
 
-// `response` is empty if upstream did not answer. It may be a response that is too large for the caller.
+// `response` is empty if upstream did not answer. `response` can be too large to be sent to the caller.
 CallFacts OperationCall::Facts(const Message& response) const {
   CallFacts facts;
   facts.organization_id = std::string(QuestionOf(operation_, *request_).organization_id.value_or(""));

@@ -36,16 +36,16 @@
 
 namespace stampgate {
 
-// Handles one call; a shared_ptr must own it. It lives until the reply. If the exchange with upstream continues after
-// the reply, it lives until the outcome is recorded.
+// Handles one call. A shared_ptr must own this object. It lives until the reply or, if the exchange with upstream
+// continues after the reply, until the outcome is recorded.
 //
-// Only one step runs at a time; Cancel may run concurrently with a step. The thread that calls Start runs the first
-// steps. If the request has an idempotency key, the call store's thread continues after Remember. If the gateway has an
-// audit, the audit's thread continues after Record. After either of these threads, a thread of `signing` signs and
-// sends. The upstream client's thread translates the outcome and replies.
+// Only one step runs at a time, but Cancel can run at the same time as a step. The thread that calls Start runs the
+// first steps. If the request has an idempotency key, the call store's thread runs the steps after Remember. If the
+// gateway has an audit, the audit's thread runs the steps after Record. Neither of these threads signs: a thread of
+// `signing` then signs and sends. The upstream client's thread translates the outcome and replies.
 class OperationCall final : public UnaryHandler, public std::enable_shared_from_this<OperationCall> {
  public:
-  // `environment` and `operation` outlive this.
+  // `environment` and `operation` must outlive this.
   OperationCall(const CallEnvironment& environment, const Operation& operation, const TraceContext& trace, Reply reply);
 
   void Start(absl::StatusOr<KnownCaller> caller, const std::string& stranger, const grpc::ByteBuffer& request,
@@ -57,12 +57,12 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   using Message = google::protobuf::Message;
   using Lane = UpstreamClient::Lane;
 
-  // How the gateway sends the request.
-  struct Discover {};  // as a GET without a stamp
-  struct Forward {     // as a POST with the client's stamp
+  // The ways in which the gateway can send the request.
+  struct Discover {};  // sends a GET without a stamp
+  struct Forward {     // sends a POST with the client's stamp
     ClientStamp stamp;
   };
-  struct SignWith {  // as a POST with the stamp of a key of the gateway
+  struct SignWith {  // sends a POST with the stamp of a key of the gateway
     const NamedSigner* key = nullptr;
   };
 
@@ -106,8 +106,8 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   Reply reply_;
   CallRecord record_;
   google::protobuf::Arena arena_;
-  Message* const request_;   // on the arena
-  Message* const response_;  // on the arena
+  Message* const request_;   // allocated on the arena
+  Message* const response_;  // allocated on the arena
 
   KnownCaller caller_;
   bool client_stamped_ = false;
@@ -118,12 +118,12 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   UpstreamClient::Clock::time_point deadline_;
   std::string path_;
   std::optional<RequestBody> body_;              // the bytes that are stamped; set from Render to Send
-  uint64_t timestamp_ms_ = 0;                    // of a submit
-  std::string fingerprint_;                      // of a submit
-  std::array<uint8_t, 32> request_sha256_ = {};  // of a submit with an idempotency key
-  SubmitAttempt attempt_;                        // of a submit with an idempotency key
-  bool on_disk_thread_ = false;                  // the call runs on a thread that writes to a disk for all calls
-  bool goes_on_ = false;                         // the exchange continues after the reply, and ends in OnLateOutcome
+  uint64_t timestamp_ms_ = 0;                    // set for a submit
+  std::string fingerprint_;                      // set for a submit
+  std::array<uint8_t, 32> request_sha256_ = {};  // set for a submit with an idempotency key
+  SubmitAttempt attempt_;                        // set for a submit with an idempotency key
+  bool on_disk_thread_ = false;                  // whether a thread that writes to a disk runs the current step
+  bool goes_on_ = false;                         // whether the exchange continues after the reply, until OnLateOutcome
 
   std::mutex mutex_;  // guards cancelled_ and exchange_
   bool cancelled_ = false;

@@ -73,17 +73,17 @@ const std::string kStamp = absl::StrCat(R"({"authenticatorData":")", std::string
 
 TransportFailure Failure(Cause cause, bool body_sent) { return {cause, body_sent, "in the library's words"}; }
 
-// The outcome when the caller's wait has ended and the exchange continues.
+// Returns the outcome of an exchange that continues although the caller's time has ended.
 TransportFailure Detached(Cause cause) { return {cause, /*body_sent=*/true, "", /*goes_on=*/true}; }
 
-// The store's answer that it has begun an attempt.
+// Returns the store's answer that the store has begun an attempt.
 CallStore::Begun Began(CallStore::AttemptId attempt) {
   CallStore::Begun begun;
   begun.attempt = attempt;
   return begun;
 }
 
-// The store's answer that it has the key.
+// Returns the store's answer that the store already has the key.
 CallStore::Begun Known(KeyRecord record) {
   CallStore::Begun begun;
   begun.record = std::move(record);
@@ -97,7 +97,7 @@ class OperationCallTest : public CallTest {
     Replies replies;
 
     absl::Status Wait() const { return replies.Wait(); }
-    // Cancels the call as gRPC does, at any time. Does nothing if the call no longer exists.
+    // Cancels the call, as gRPC can do at any time. Does nothing if the call no longer exists.
     void Cancel() const {
       if (const std::shared_ptr<OperationCall> call = handler.lock()) call->Cancel();
     }
@@ -144,7 +144,8 @@ class OperationCallTest : public CallTest {
     return call.Wait();
   }
 
-  // Starts a submit with a new idempotency key. On return, the store has begun attempt 5, and the body was sent.
+  // Starts a submit with a new idempotency key. When StartKeyed returns, the store has begun attempt 5, and the body
+  // was sent.
   Call StartKeyed() {
     UseStore();
     Call call = Start("CreatePolicies", kKeyedCreate);
@@ -153,7 +154,7 @@ class OperationCallTest : public CallTest {
     return call;
   }
 
-  // Returns the store's record of kKeyedCreate if it was first sent with `timestamp_ms`.
+  // Returns the record that the store has for kKeyedCreate if it was first sent with `timestamp_ms`.
   static KeyRecord RecordAt(uint64_t timestamp_ms, AttemptEnd outcome) {
     const Operation& operation = OperationOf("CreatePolicies");
     return {.request_sha256 = DigestOfRequest(operation, *RequestOf(operation, kKeyedCreate)),
@@ -376,7 +377,7 @@ TEST_F(OperationCallTest, AMethodThatUpstreamAcceptsOnlyWithAClientsStampRequire
   EXPECT_THAT(DetailsOf(status).violations, ElementsAre(Pair("client_stamp", HasSubstr("is required"))));
 }
 
-// The organization is in the stamped body, so the grants alone cannot refuse the call.
+// The organization is in the body that the client stamped, so CheckGrants cannot refuse the call by its organization.
 TEST_F(OperationCallTest, AMalformedClientStampIsRefusedBeforeThePolicyDecides) {
   UseAudit();
   SetGrants("grants {classes: POLICY_CLASS_LOGIN organizations: 'another'}");
@@ -444,7 +445,7 @@ TEST_F(OperationCallTest, ASlowSignatureDoesNotDelayTheDecisionOfAnotherCall) {
   signer_->while_signing = [&may_sign] { may_sign.wait(); };
   const Call signing = Start("GetPolicy", kGet);
   const Call other = Start("GetWebhookKeySet", "");
-  const FakeUpstream::Sent sent = upstream_.WaitForSent();  // before the signer returns
+  const FakeUpstream::Sent sent = upstream_.WaitForSent();  // at this time, the signer still waits in Sign
   EXPECT_TRUE(sent.is_get);
   upstream_.End(sent.id, AnswerOf(200, R"({"keys":[]})"));
   EXPECT_EQ(other.Wait(), absl::OkStatus());
@@ -479,8 +480,8 @@ TEST_F(OperationCallTest, ADrainEndsACallWhoseDecisionIsNotOnTheDisk) {
   waits_.EndAll();
   EXPECT_EQ(DetailsOf(call.Wait()).reason, "AUDIT_UNAVAILABLE");
   disk_.Release();
-  // The audit writes decisions in order. Once it has allowed this second call, it has handled the first call's
-  // decision.
+  // The audit writes decisions in order. Once the audit has allowed this second call, it has also written the decision
+  // about the first call.
   Start("GetWebhookKeySet", "");
   EXPECT_TRUE(upstream_.WaitForSent().is_get);
   upstream_.End(1, AnswerOf(200, R"({"keys":[]})"));
@@ -674,7 +675,7 @@ TEST_F(OperationCallTest, IfNoTimestampIsFreeAKeyedCallCanOnlyRepeatAnEarlierSub
   store_.Answer(CallStore::Begun());
   EXPECT_EQ(DetailsOf(unknown.Wait()).reason, "TIMESTAMPS_EXHAUSTED");
 
-  // The earlier submit already has a timestamp.
+  // The earlier submit already has a timestamp, so the call can repeat it.
   const Call known = Start("CreatePolicies", kKeyedCreate);
   store_.Answer(Known(RecordAt(kNowMs - 5, {.kind = Kind::kUnknown})));
   ASSERT_THAT(store_.submits(), SizeIs(3));
@@ -699,7 +700,7 @@ TEST_F(OperationCallTest, ADrainEndsACallThatWaitsForTheStore) {
   const Call call = Start("CreatePolicies", kKeyedCreate);
   waits_.EndAll();
   EXPECT_EQ(DetailsOf(call.Wait()).reason, "IDEMPOTENCY_UNAVAILABLE");
-  store_.Answer(Began(5));  // too late
+  store_.Answer(Began(5));  // arrives after the call has ended
   ASSERT_THAT(store_.ends(), SizeIs(1));
   EXPECT_EQ(store_.ends()[0].second.kind, Kind::kNotSent);
   EXPECT_THAT(upstream_.sent(), IsEmpty());
@@ -960,7 +961,7 @@ TEST_F(OperationCallTest, ACallEndsIfItsCallerLeavesAndItsOutcomeArrivesBeforePo
   };
   handler->Start(caller(), "", BytesOf(*RequestOf(OperationOf("GetPolicy"), kGet)), absl::Seconds(1));
   EXPECT_EQ(call.Wait(), absl::OkStatus());
-  EXPECT_THAT(upstream_.cancelled(), ElementsAre(1));  // the client ignores this: the exchange has ended
+  EXPECT_THAT(upstream_.cancelled(), ElementsAre(1));  // a real client ignores this, because the exchange has ended
 }
 
 TEST_F(OperationCallTest, ADrainEndsExchangesAndLaterCalls) {

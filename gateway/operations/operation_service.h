@@ -11,10 +11,10 @@
 
 namespace stampgate {
 
-// One gRPC service of the operation table. gRPC's reflection lists it like a generated service.
+// One gRPC service whose methods are operations. gRPC's reflection lists this service like a generated one.
 class OperationService : public grpc::Service {
  public:
-  // Registers `operation`. `environment` and `operation` outlive the service.
+  // Registers `operation`. `environment` and `operation` must outlive the service.
   void Add(const CallEnvironment& environment, const Operation& operation);
 
  private:

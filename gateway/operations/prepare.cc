@@ -24,7 +24,8 @@ absl::Status Invalid(absl::string_view field, absl::string_view description) {
   return ViolationError(std::move(violations));
 }
 
-// `name` is a method's short name, as grants use it, or its full name, with or without the leading slash.
+// Returns the operation called `name`, or null. `name` is the short name that grants use, or the full name with or
+// without the leading slash.
 const Operation* FindOperation(const OperationTable& table, absl::string_view name) {
   const std::string full = absl::StrCat("/", absl::StripPrefix(name, "/"));
   const std::string ours = absl::StrCat("/stampgate.v1.", name);

@@ -19,21 +19,21 @@ namespace stampgate {
 // A request whose body a client will stamp.
 struct Preparation {
   const Operation* operation = nullptr;
-  std::unique_ptr<google::protobuf::Message> request;  // of the operation's request type
+  std::unique_ptr<google::protobuf::Message> request;  // has the operation's request type
 };
 
-// Finds the operation that `request` names, and parses the message in `request`. Does not check the rules of that
-// message, because CheckedRequest checks them. Errors: INVALID_ARGUMENT (INVALID_REQUEST) if `request` does not have
-// the form that the proto file requires.
+// Finds the operation that `request` names, and parses the message in `request`. Does not check the rules for the
+// fields of this message, because CheckedRequest checks them. Errors: INVALID_ARGUMENT (INVALID_REQUEST) if `request`
+// does not have the form that the proto file requires.
 absl::StatusOr<Preparation> ReadPreparation(const OperationTable& table, const v1::PrepareRequest& request);
 
 struct PreparedBody {
   v1::PrepareResponse response;
-  std::array<uint8_t, 32> sha256;  // of the response's body
+  std::array<uint8_t, 32> sha256;  // the digest of the body in the response
 };
 
-// Returns the response with the body of `rendered`. A submit gets the timestamp that TimestampOf returns. Errors:
-// RESOURCE_EXHAUSTED (TIMESTAMPS_EXHAUSTED), OUT_OF_RANGE (ANSWER_TOO_LARGE).
+// Returns the response with the body of `rendered`. The body of a submit contains the timestamp that TimestampOf
+// returns. Errors: RESOURCE_EXHAUSTED (TIMESTAMPS_EXHAUSTED), OUT_OF_RANGE (ANSWER_TOO_LARGE).
 absl::StatusOr<PreparedBody> Prepare(const Operation& operation, const RenderedRequest& rendered,
                                      TimestampAllocator& timestamps, absl::Time now);
 

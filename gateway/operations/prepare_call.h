@@ -24,11 +24,12 @@ namespace stampgate {
 
 inline constexpr char kPrepare[] = "/stampgate.v1.StampService/Prepare";
 
-// Handles one call; a shared_ptr must own it. The call stamps and sends nothing. But its caller receives a body that a
-// client can stamp, so the gateway authorizes and records it like the call that it prepares.
+// Handles one call. A shared_ptr must own this object. The call stamps nothing and sends nothing upstream. But its
+// caller receives a body that a client can stamp, so the gateway authorizes and records this call like the call that it
+// prepares.
 class PrepareCall final : public UnaryHandler, public std::enable_shared_from_this<PrepareCall> {
  public:
-  // `environment` outlives this.
+  // `environment` must outlive this.
   PrepareCall(const CallEnvironment& environment, const TraceContext& trace, Reply reply);
 
   void Start(absl::StatusOr<KnownCaller> caller, const std::string& stranger, const grpc::ByteBuffer& request,

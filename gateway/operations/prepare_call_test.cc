@@ -32,7 +32,7 @@ using ::testing::Pair;
 using ::testing::SizeIs;
 using Code = absl::StatusCode;
 
-// The gateway has no key for this organization. Prepare needs none.
+// The gateway has no key for this organization. A Prepare call needs no key.
 constexpr char kLogin[] = R"pb(organization_id: "keyless"
                                parameters { public_key: "02ab" })pb";
 constexpr char kLoginBody[] = R"({"type":"ACTIVITY_TYPE_STAMP_LOGIN","timestampMs":"1755500000000",)"

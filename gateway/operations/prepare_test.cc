@@ -70,7 +70,7 @@ TEST_F(PrepareTest, TheBodyOfASubmitContainsTheTimestampOfTheResponse) {
   EXPECT_EQ(response->body(), R"({"type":"ACTIVITY_TYPE_STAMP_LOGIN","timestampMs":"1755500000000",)"
                               R"("organizationId":"o","parameters":{"publicKey":"02ab"}})");
   EXPECT_EQ(response->webauthn_challenge(), RequestBody(response->body()).HexDigest());
-  // A second preparation of the same request is another submit.
+  // If the same request is prepared again, the result is another submit, with another timestamp.
   auto second = PrepareText(kLogin, R"pb(organization_id: "o"
                                          parameters { public_key: "02ab" })pb");
   ASSERT_THAT(second, StatusIs(Code::kOk));
@@ -102,7 +102,8 @@ TEST_F(PrepareTest, AMethodMayHaveItsShortOrItsFullName) {
   }
 }
 
-// A client can send a prepared body with a stamp to its method. The gateway then forwards this body unchanged.
+// A client can stamp a prepared body, and send the body and the stamp to the method of the operation. The gateway then
+// forwards this body unchanged.
 TEST_F(PrepareTest, EveryPreparedBodyCanBeSentWithAClientsStamp) {
   for (const Operation& operation : Operations().operations()) {
     if (operation.kind == v1::OPERATION_KIND_DISCOVERY) continue;
@@ -137,7 +138,7 @@ TEST_F(PrepareTest, ABodyThatIsTooLargeForClientsIsRefused) {
   };
   const auto small = prepare(1000);
   ASSERT_THAT(small, StatusIs(Code::kOk));
-  // In the larger response, the lengths of the fields take two more bytes.
+  // In the larger response, the lengths of the fields need two more bytes.
   const size_t rest = small->ByteSizeLong() - 1000;
   EXPECT_THAT(prepare(kMaxAnswerBytes - rest - 2), StatusIs(Code::kOk));
   const absl::Status status = prepare(kMaxAnswerBytes - rest - 1).status();
@@ -168,7 +169,7 @@ TEST_F(PrepareTest, ARequestThatCannotBePreparedIsRefused) {
               ElementsAre(Pair("request", "must be a serialized stampgate.v1.StampLoginRequest")));
   EXPECT_THAT(DetailsOf(PrepareText(kLogin, R"pb(client_stamp { body: "{}" })pb").status()).violations,
               ElementsAre(Pair("request", "must have no client_stamp: the client makes it from the response")));
-  // Field 99, which the message does not have.
+  // The bytes contain field 99, which the message type does not have.
   EXPECT_THAT(DetailsOf(PrepareBytes("PolicyService/GetPolicy", "\x0a\x01o\x12\x01p\x98\x06\x01").status()).violations,
               ElementsAre(Pair("", "holds field number 99, which this gateway does not know")));
   EXPECT_THAT(DetailsOf(PrepareBytes(kLogin, "").status()).violations,

@@ -10,7 +10,7 @@ namespace stampgate {
 
 inline constexpr char kStampServiceName[] = "stampgate.v1.StampService";
 
-// `environment` outlives the service.
+// `environment` must outlive the service.
 class StampService : public grpc::Service {
  public:
   explicit StampService(const CallEnvironment& environment);

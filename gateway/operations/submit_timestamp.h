@@ -11,8 +11,9 @@
 
 namespace stampgate {
 
-// If the caller or the client's stamped body has set a timestamp, notes it in `timestamps` and returns it. Otherwise
-// returns a timestamp that `timestamps` chooses. Errors: RESOURCE_EXHAUSTED (TIMESTAMPS_EXHAUSTED) with RetryInfo.
+// Returns the timestamp that the caller or the body that a client stamped has set, and notes it in `timestamps`. If
+// neither has set a timestamp, returns a timestamp that `timestamps` chooses. Errors: RESOURCE_EXHAUSTED
+// (TIMESTAMPS_EXHAUSTED) with RetryInfo.
 absl::StatusOr<uint64_t> TimestampOf(const RenderedRequest& rendered, TimestampAllocator& timestamps, absl::Time now);
 
 }  // namespace stampgate

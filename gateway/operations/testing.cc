@@ -12,10 +12,10 @@
 namespace stampgate {
 namespace {
 
-// How long a test waits for an expected event before it fails.
+// If an expected event does not happen within this time, the test fails.
 constexpr std::chrono::minutes kHang(1);
 
-// The spare capacity of each body, which UpstreamClient guarantees and the JSON reader needs.
+// The JSON reader needs this spare capacity after each body. UpstreamClient guarantees it.
 constexpr size_t kSpareBytes = 64;
 
 UpstreamOutcome Spared(UpstreamOutcome outcome) {
@@ -256,7 +256,7 @@ CallTest::CallTest()
 CallTest::~CallTest() = default;
 
 void CallTest::TearDown() {
-  // Waits until the other threads have finished their work.
+  // Waits until the audit's thread and the signing threads have finished their work.
   if (audit_ != nullptr) audit_->Close();
   signing_ = nullptr;
   for (const Watched& watched : watched_) {

@@ -54,8 +54,8 @@ class FakeUpstream final : public UpstreamClient {
     CallOptions options = {};
   };
 
-  // Runs in Post and Get, after the exchange is stored and before Post or Get returns. The test must set it before the
-  // call starts.
+  // Post and Get call this function after they have stored the exchange and before they return. The test must set it
+  // before the call starts.
   std::function<void(CallId)> while_posting;
 
   // Returns all requests that were sent so far.
@@ -65,16 +65,17 @@ class FakeUpstream final : public UpstreamClient {
   // Returns the exchanges that were cancelled.
   std::vector<CallId> cancelled() const;
 
-  // Passes `outcome` to the exchange's `done`. The exchange then ends, unless `outcome` is a failure with `goes_on`.
-  // Fails the test if `done` was already called.
+  // Passes `outcome` to the `done` of the exchange. The exchange then ends, unless `outcome` is a failure with
+  // `goes_on`. Fails the test if `done` was already called.
   void End(CallId id, UpstreamOutcome outcome);
-  // Ends an exchange that continued after End: passes `outcome` to its `late`.
+  // Ends an exchange that continued after End, and passes `outcome` to the `late` of the exchange.
   void EndLate(CallId id, UpstreamOutcome outcome);
 
   CallId Post(StampedRequest request, const CallOptions& options, Done done, Done late) override;
   CallId Get(DiscoveryRequest request, const CallOptions& options, Done done) override;
   void Cancel(CallId id) override;
-  // Does not wait. Exchanges that have not ended end with kShutdown, and so do all later exchanges.
+  // Does not wait. Every exchange that has not ended ends with kShutdown. From now on, every new exchange ends with
+  // kShutdown, too.
   void Shutdown(absl::Duration grace) override;
 
  private:
@@ -95,20 +96,20 @@ class FakeUpstream final : public UpstreamClient {
 
 HttpAnswer AnswerOf(int status, std::string body);
 
-// A signer that returns the signature "30" within Sign, or the test's signature when the test calls Answer.
-// Thread-safe.
+// A signer that returns the signature "30" before Sign returns. After Hold, it returns the signature that the test
+// passes to Answer. Thread-safe.
 class FakeSigner final : public Signer {
  public:
   absl::string_view public_key_hex() const override { return "02ab"; }
   absl::string_view scheme() const override { return "SCHEME"; }
   void Sign(const RequestBody& body, Done done) const override;
 
-  // Runs in Sign, before the signature is returned. The test must set it before the call starts.
+  // Sign calls this function before it returns the signature. The test must set it before the call starts.
   std::function<void()> while_signing;
 
   // From now on, each signature waits until the test calls Answer.
   void Hold();
-  // Waits until a signature waits for Answer.
+  // Waits until Sign was called and its signature waits for Answer.
   void WaitUntilAsked() const;
   void Answer(absl::StatusOr<std::string> signature);
   // From now on, every signature fails with `error`.
@@ -131,10 +132,10 @@ class FakeSigner final : public Signer {
 // A call store that stores nothing. The test answers each Begin. Not thread-safe.
 class FakeStore final : public CallStore {
  public:
-  // Answers the oldest Begin that has no answer.
+  // Answers the oldest Begin that the test has not answered.
   void Answer(absl::StatusOr<Begun> begun);
 
-  // Return the arguments of all calls of Begin and of End.
+  // submits() returns the arguments of all calls of Begin, and ends() those of all calls of End.
   const std::vector<KeyedSubmit>& submits() const { return submits_; }
   const std::vector<std::pair<AttemptId, AttemptEnd>>& ends() const { return ends_; }
 
@@ -181,10 +182,11 @@ class Replies {
 };
 
 // The fixture of the tests of calls. Without an audit and a call store, a call runs on the test's thread. With an
-// audit, the audit's thread writes the decision and continues the call. With either of them, the call signs on
-// `signing`.
+// audit, the audit's thread writes the decision and runs the next steps of the call. With an audit or a call store, a
+// thread of `signing` signs.
 //
-// At the end, each test checks that every call has replied once, and that nothing still refers to the call.
+// At the end of each test, the fixture checks that every call has replied once, and that nothing still refers to the
+// call.
 class CallTest : public ::testing::Test {
  protected:
   static constexpr uint64_t kNowMs = 1'755'500'000'000;
@@ -196,8 +198,8 @@ class CallTest : public ::testing::Test {
 
   void TearDown() override;
 
-  // Replaces the caller's grants. Must be called before the first call. `grants` is the text of fields of
-  // config.v1.Caller.
+  // Replaces the caller's grants. Must be called before the first call starts. `grants` contains fields of
+  // config.v1.Caller in protobuf's text format.
   void SetGrants(const std::string& grants);
   void UseStore() { with_store_ = true; }
   void UseAudit();
@@ -205,7 +207,7 @@ class CallTest : public ::testing::Test {
   KnownCaller caller() const { return {access_, caller_.get()}; }
   const CallEnvironment& environment();
 
-  // Closes the audit, so that its file is complete, and returns the lines of `kind` in the file.
+  // Closes the audit, so that the audit file is complete. Returns the lines of `kind` in the file.
   std::vector<std::string> AuditLines(const std::string& kind);
   // Returns the names of the events in the process's log.
   std::vector<std::string> LogEvents() const;
@@ -243,7 +245,7 @@ class CallTest : public ::testing::Test {
   std::vector<Watched> watched_;
 };
 
-// Returns the serialized `message`, or `bytes` unchanged.
+// The first function returns the serialized `message`. The second function returns `bytes` unchanged.
 grpc::ByteBuffer BytesOf(const google::protobuf::Message& message);
 grpc::ByteBuffer BytesOf(const std::string& bytes);
 

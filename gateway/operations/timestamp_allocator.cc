@@ -5,7 +5,7 @@
 namespace stampgate {
 namespace {
 
-// Times before 1970 count as 1970.
+// Returns the milliseconds since 1970, or 0 if `time` is before 1970.
 uint64_t ToMillis(absl::Time time) { return static_cast<uint64_t>(std::max<int64_t>(absl::ToUnixMillis(time), 0)); }
 
 constexpr uint64_t kMaxAheadMs = 1000;
@@ -15,7 +15,8 @@ static_assert(absl::Milliseconds(kMaxAheadMs) == TimestampAllocator::kMaxAhead);
 static_assert(absl::Milliseconds(kMaxAheadAfterStepMs) == TimestampAllocator::kMaxAheadAfterStep);
 static_assert(absl::Milliseconds(kLongStepMs) == TimestampAllocator::kLongStep);
 
-// How long a call must wait if the mark is too low. A store that works raises the mark within this time.
+// The retry delay of a call that gets no value because the mark is too low. A healthy store raises the mark within this
+// time.
 constexpr absl::Duration kMarkDelay = absl::Seconds(1);
 
 }  // namespace
@@ -31,8 +32,8 @@ uint64_t TimestampAllocator::Align(uint64_t timestamp_ms) const {
 TimestampAllocator::Choice TimestampAllocator::Choose(uint64_t content, absl::Time now) {
   std::lock_guard<std::mutex> lock(mutex_);
   const uint64_t now_ms = ToMillis(now);
-  // After a long step back, the allocator may have forgotten the values that it chose, so it chooses only values above
-  // them.
+  // After the clock was set back by a long step, the allocator can have forgotten values that it chose. So it chooses
+  // only values above all earlier values.
   if (now_ms + kLongStepMs <= latest_now_ms_) {
     floor_ms_ = std::max(floor_ms_, next_ms_);
     latest_now_ms_ = now_ms;

@@ -18,32 +18,33 @@ namespace stampgate {
 // Upstream treats two submits with equal bytes as one submit. So two calls that want two activities need different
 // timestamps, even if the rest of their bodies is equal. `content` is a hash of a body without its timestamp. For each
 // content, the allocator chooses each millisecond at most once, and never a millisecond that a caller has set. The
-// signing key is not part of the content, because upstream compares the bytes, whichever key stamps them. If two bodies
-// have the same hash, the allocator treats them as equal, which does no harm. Thread-safe. A choice takes constant
-// time, plus time for each value that callers have set within one second.
+// content does not include the signing key, because upstream compares the bytes, whichever key stamps them. If two
+// bodies have the same hash, the allocator treats the bodies as equal, which does no harm. Thread-safe. A choice takes
+// constant time, plus time for each value that callers have set within one second.
 //
-// Chosen values follow the clock, and are usually at most kMaxAhead ahead of it. After a restart, and after the clock
-// was set back by kLongStep or more, values begin above all earlier values, at most kMaxAheadAfterStep ahead of the
-// clock. If a call would need a value further ahead, it gets no value and must wait.
+// Chosen values follow the clock, and are usually at most kMaxAhead ahead of the clock. After a restart, and after the
+// clock was set back by kLongStep or more, the allocator chooses only values above all earlier values, at most
+// kMaxAheadAfterStep ahead of the clock. If a call would need a value further ahead, the call gets no value and must
+// wait.
 class TimestampAllocator {
  public:
   static constexpr absl::Duration kMaxAhead = absl::Seconds(1);
-  // Upstream accepts timestamps up to five minutes ahead of its clock.
+  // This limit is less than five minutes, because upstream rejects timestamps further ahead of upstream's clock.
   static constexpr absl::Duration kMaxAheadAfterStep = absl::Seconds(60);
-  // The allocator remembers chosen values for at least this long after their last use. So it chooses no value twice if
-  // the clock is set back by less than kLongStep.
+  // The allocator remembers a chosen value for at least this long after its content last got a value. So it chooses no
+  // value twice if the clock is set back by less than kLongStep.
   static constexpr absl::Duration kRemembered = absl::Seconds(30);
   static constexpr absl::Duration kLongStep = absl::Seconds(29);  // kRemembered minus kMaxAhead
   // How long the allocator remembers values that callers have set.
   static constexpr absl::Duration kNotedRemembered = absl::Minutes(6);
 
-  // All values are at least `floor_ms`; earlier processes chose only values below it. Replica `replica_index` of
-  // `replica_count` chooses only values whose remainder modulo `replica_count` is `replica_index`, so that replicas
-  // need not know each other's values.
+  // The allocator chooses no value below `floor_ms`. Earlier processes chose only values below `floor_ms`. Replica
+  // `replica_index` of `replica_count` chooses only values whose remainder modulo `replica_count` is `replica_index`.
+  // So the replicas need not know each other's values.
   TimestampAllocator(uint64_t floor_ms, uint64_t replica_index, uint64_t replica_count);
 
-  // A value, or the time until a value is free. The time is correct if the clock is not set and no other call takes the
-  // value.
+  // The chosen value, or the time until a value is free. The time is correct if the clock is not set meanwhile and no
+  // other call takes the value.
   struct Choice {
     std::optional<uint64_t> value;
     absl::Duration retry_delay;
@@ -53,16 +54,16 @@ class TimestampAllocator {
   // Records that a caller has set `timestamp_ms` itself, so that Choose does not return it for `content`.
   void Note(uint64_t content, uint64_t timestamp_ms, absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // From now on Choose returns only values below `mark_ms`. If the clock has passed the mark, Choose returns the values
-  // of the last second before the mark. Until the first SetMark there is no mark.
+  // From now on, Choose returns only values below `mark_ms`. If the clock has passed the mark, Choose returns values of
+  // the last second before the mark. Before the first call of SetMark, no mark limits the values.
   void SetMark(uint64_t mark_ms) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // All values that were chosen so far are below the result.
+  // Returns a value that is greater than all values that were chosen so far.
   uint64_t next_ms() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  // The current and the previous generation of a container. Turn drops elements that were not used for a whole
-  // generation.
+  // A container with two generations: the current one and the previous one. Turn drops the elements that were not used
+  // for a whole generation.
   template <typename Container>
   struct Aging {
     Container current;
@@ -77,18 +78,18 @@ class TimestampAllocator {
     }
   };
 
-  // The smallest value of this replica that is not below `timestamp_ms`.
+  // Returns the smallest value of this replica that is not below `timestamp_ms`.
   uint64_t Align(uint64_t timestamp_ms) const;
 
   const uint64_t replica_index_;
   const uint64_t replica_count_;
-  // From the standard library, because ThreadSanitizer understands it.
+  // A mutex of the standard library, because ThreadSanitizer understands it.
   mutable std::mutex mutex_;
   uint64_t floor_ms_ ABSL_GUARDED_BY(mutex_);
   uint64_t mark_ms_ ABSL_GUARDED_BY(mutex_) = std::numeric_limits<uint64_t>::max();
   uint64_t next_ms_ ABSL_GUARDED_BY(mutex_);
-  uint64_t latest_now_ms_ ABSL_GUARDED_BY(mutex_) = 0;  // latest time since the start or the last long step back
-  Aging<absl::flat_hash_map<uint64_t, uint64_t>> last_ ABSL_GUARDED_BY(mutex_);  // content -> last value
+  uint64_t latest_now_ms_ ABSL_GUARDED_BY(mutex_) = 0;  // the latest time since the last long step back of the clock
+  Aging<absl::flat_hash_map<uint64_t, uint64_t>> last_ ABSL_GUARDED_BY(mutex_);  // the last value by content
   Aging<absl::flat_hash_set<std::pair<uint64_t, uint64_t>>> noted_ ABSL_GUARDED_BY(mutex_);
 };
 

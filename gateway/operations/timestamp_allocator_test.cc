@@ -19,7 +19,7 @@ constexpr uint64_t kStartMs = 1755500000000;
 const absl::Time kStart = absl::FromUnixMillis(kStartMs);
 constexpr uint64_t kContent = 7;
 
-// A time long after kStart.
+// A time that is one minute after kStart.
 constexpr uint64_t kNowMs = kStartMs + 60000;
 const absl::Time kNow = absl::FromUnixMillis(kNowMs);
 
@@ -135,7 +135,7 @@ TEST(TimestampAllocatorTest, NoValueAtOrAboveTheMarkIsChosen) {
   const TimestampAllocator::Choice none = allocator.Choose(kContent, kNow + absl::Minutes(1));
   EXPECT_EQ(none.value, std::nullopt);
   EXPECT_GT(none.retry_delay, absl::ZeroDuration());
-  // Another content can still use the last second before the mark.
+  // For another content, the values of the last second before the mark are still free.
   EXPECT_THAT(Choose(allocator, kContent + 1, kNow + absl::Minutes(1)), Optional(kNowMs - 998));
   allocator.SetMark(kNowMs + 100'000);
   EXPECT_THAT(Choose(allocator, kContent, kNow + absl::Minutes(1)), Optional(kNowMs + 60'000));
@@ -146,7 +146,8 @@ TEST(TimestampAllocatorTest, NoValueIsChosenAgainAfterARestart) {
   std::set<uint64_t> values;
   while (std::optional<uint64_t> value = Choose(before, kContent, kNow)) values.insert(*value);
   TimestampAllocator after(before.next_ms(), 0, 1);
-  // This also holds if the clock was set back between the two processes.
+  // For the second process, the clock was set back by 11 s. Its values must still differ from those of the first
+  // process.
   while (std::optional<uint64_t> value = Choose(after, kContent, kNow - absl::Seconds(11))) {
     EXPECT_TRUE(values.insert(*value).second) << *value;
   }

@@ -10,13 +10,14 @@ absl::StatusOr<std::unique_ptr<TimestampReserve>> TimestampReserve::Start(CallSt
                                                                           TimestampAllocator& timestamps,
                                                                           std::function<absl::Time()> now) {
   std::unique_ptr<TimestampReserve> mark(new TimestampReserve(store, timestamps, std::move(now)));
-  // No value is chosen before the first mark is on the disk.
+  // Before the first mark is on the disk, the allocator must not choose a value.
   timestamps.SetMark(0);
   std::promise<absl::Status> raised;
   mark->Raise([&raised](const absl::Status& status) { raised.set_value(status); });
   if (absl::Status status = raised.get_future().get(); !status.ok()) return status;
   mark->task_ = std::make_unique<PeriodicTask>("timestamps", kInterval, [mark = mark.get()] {
-    // After an error the next run tries again. Until then, the allocator chooses only values below the current mark.
+    // If Raise fails, the next run of the task tries again. Until then, the allocator chooses only values below the
+    // current mark.
     mark->Raise([](const absl::Status&) {});
   });
   return mark;

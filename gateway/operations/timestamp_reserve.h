@@ -1,4 +1,4 @@
-// Reserves timestamps in the call store for this process, so that no later process chooses them.
+// Reserves timestamps for this process in the call store, so that no later process chooses them.
 #ifndef STAMPGATE_GATEWAY_OPERATIONS_TIMESTAMP_RESERVE_H_
 #define STAMPGATE_GATEWAY_OPERATIONS_TIMESTAMP_RESERVE_H_
 
@@ -16,13 +16,13 @@
 
 namespace stampgate {
 
-// Raises the mark of the allocator, one block at a time, before the chosen values reach it. So no submit waits until
-// the disk has written a mark. Thread-safe.
+// Raises the mark of the allocator by one block before the chosen values reach the mark. So no submit waits until the
+// disk has written a mark. Thread-safe.
 class TimestampReserve {
  public:
-  // How far ahead of the clock the mark is set.
+  // How far ahead of the clock Raise sets the mark.
   static constexpr absl::Duration kBlock = absl::Seconds(10);
-  // How often the mark is raised.
+  // The time between two calls of Raise.
   static constexpr absl::Duration kInterval = absl::Seconds(3);
 
   // Raises the mark for the first time and waits for the disk. `store` and `timestamps` must exist until
@@ -33,9 +33,9 @@ class TimestampReserve {
   TimestampReserve(const TimestampReserve&) = delete;
   TimestampReserve& operator=(const TimestampReserve&) = delete;
 
-  // Raises the mark to kBlock after the clock or, if that is later, after the highest chosen value. Never lowers the
-  // mark. Does not wait for the disk: calls `done` once the mark is raised or the store has failed to write it, perhaps
-  // on the store's thread.
+  // Raises the mark to kBlock after the clock or, if that is later, to kBlock after the highest chosen value. Never
+  // lowers the mark. Does not wait for the disk: calls `done` when the mark is raised or when the store has failed to
+  // write it, perhaps on the store's thread.
   void Raise(std::function<void(const absl::Status&)> done);
 
  private:

@@ -10,7 +10,8 @@ namespace {
 
 constexpr uint64_t kNowMs = 1755500000000;
 
-// A store that calls `done` before RaiseTimestamps returns, or keeps `done` while `hangs` is set.
+// A store that calls `done` before RaiseTimestamps returns. While `hangs` is true, it keeps `done` for the test
+// instead.
 class FakeStore : public CallStore {
  public:
   void Begin(KeyedSubmit, absl::AnyInvocable<void(absl::StatusOr<Begun>)>) override {}
@@ -81,7 +82,7 @@ TEST_F(TimestampReserveTest, NoValueIsChosenBeforeTheStoreHasWrittenItsMark) {
   store_.hangs = true;
   now_ms_ += 3'600'000;
   (*mark)->Raise([](const absl::Status&) {});
-  EXPECT_EQ(Choose(), kNowMs + 9'000);  // below the first mark
+  EXPECT_EQ(Choose(), kNowMs + 9'000);  // one second below the first mark, which has not been raised
   store_.waiting.front()(absl::OkStatus());
   EXPECT_EQ(Choose(), now_ms_);
 }

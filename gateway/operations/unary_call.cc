@@ -16,8 +16,8 @@
 namespace stampgate {
 namespace {
 
-// Returns how long the caller still waits, or infinity if it has set no deadline. Uses the monotonic clock, because the
-// wall clock may be set.
+// Returns how long the caller still waits, or infinity if the caller has set no deadline. Uses the monotonic clock,
+// because the wall clock can be set.
 absl::Duration TimeLeft(const grpc::CallbackServerContext& context) {
   const gpr_timespec deadline = gpr_convert_clock_type(context.raw_deadline(), GPR_CLOCK_MONOTONIC);
   const gpr_timespec left = gpr_time_sub(deadline, gpr_now(GPR_CLOCK_MONOTONIC));
@@ -25,8 +25,8 @@ absl::Duration TimeLeft(const grpc::CallbackServerContext& context) {
   return absl::Seconds(left.tv_sec) + absl::Nanoseconds(left.tv_nsec);
 }
 
-// gRPC needs this object until OnDone. The handler may live longer, because an exchange with upstream may continue
-// after the reply.
+// Connects a call of gRPC with its handler. gRPC needs this object until OnDone. The handler can live longer, because
+// an exchange with upstream can continue after the reply.
 class UnaryCall final : public grpc::ServerUnaryReactor {
  public:
   UnaryCall(const CallEnvironment& environment, grpc::CallbackServerContext& context, grpc::ByteBuffer& response,
@@ -56,9 +56,9 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
     delete this;
   }
 
-  // Lets gRPC run OnCancel and OnDone on its current thread. Otherwise gRPC would pass each to another thread, which
-  // costs a sixth of a call's CPU time. Both must be short and must not block: OnCancel queues a task, OnDone frees
-  // memory.
+  // Lets gRPC run OnCancel and OnDone on its current thread. Otherwise gRPC would pass each of them to another thread,
+  // which takes a sixth of a call's CPU time. Both functions must be short and must not block: OnCancel only queues a
+  // task, and OnDone only frees memory.
   bool InternalInlineable() override { return true; }
 
   const CallEnvironment& environment_;

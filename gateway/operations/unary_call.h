@@ -16,12 +16,13 @@
 
 namespace stampgate {
 
-// Makes the handler of a call. The call belongs to `trace`.
+// Makes and returns the handler of a call that belongs to `trace`.
 using MakeHandler =
     absl::FunctionRef<std::shared_ptr<UnaryHandler>(const TraceContext& trace, UnaryHandler::Reply reply)>;
 
 // Starts a call and returns its reactor, which deletes itself. `method` is the method's full name. Authenticates the
-// caller, then starts the handler that `make_handler` makes. Never blocks. While the gateway drains, refuses the call.
+// caller, and then starts the handler that `make_handler` returns. While the gateway drains, refuses the call. Never
+// blocks.
 grpc::ServerUnaryReactor* StartUnaryCall(const CallEnvironment& environment, absl::string_view method,
                                          grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* response, MakeHandler make_handler);

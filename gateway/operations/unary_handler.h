@@ -17,12 +17,12 @@ namespace stampgate {
 // Handles one call. unary_call.h connects a handler with gRPC; tests call a handler directly.
 class UnaryHandler {
  public:
-  // Receives the call's status and, if that is OK, the bytes of the response message.
+  // Receives the status of the call and, if the status is OK, the bytes of the response message.
   using Reply = absl::AnyInvocable<void(const absl::Status& status, const grpc::ByteBuffer& response)>;
 
   virtual ~UnaryHandler() = default;
 
-  // Handles the call. Calls the Reply that the constructor received exactly once: before Start returns, or later on
+  // Handles the call. Calls exactly once the Reply that the constructor received: before Start returns, or later on
   // another thread. Never blocks. Must be called only once.
   //
   // `caller` is the authenticated caller, or an error that says why the caller is not known. In the error case,
@@ -31,8 +31,8 @@ class UnaryHandler {
   virtual void Start(absl::StatusOr<KnownCaller> caller, const std::string& stranger, const grpc::ByteBuffer& request,
                      absl::Duration time_left) = 0;
 
-  // Reports that the caller has left. May be called at any time, also before Start and after the reply, and on any
-  // thread. Never blocks.
+  // Reports that the caller has left. May be called on any thread and at any time, even before Start and after the
+  // reply. Never blocks.
   virtual void Cancel() = 0;
 };
 

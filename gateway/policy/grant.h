@@ -17,15 +17,16 @@
 
 namespace stampgate {
 
-// What a call asks the policy. The objects to which a question refers outlive it.
+// What a call asks the policy. The objects to which a question refers must outlive the question.
 struct Question {
   absl::string_view method;  // "/stampgate.v1.PolicyService/GetPolicy"
-  // The organization of the call; nullopt for a call without an organization, such as a discovery.
+  // The organization of the call, or nullopt if the call has no organization, such as a discovery.
   std::optional<absl::string_view> organization_id;
-  // The decoded request. If a client stamped the call, it has the values of the stamped body.
+  // The decoded request. If a client stamped the call, the request contains the values of the stamped body.
   const google::protobuf::Message* request = nullptr;
   const MessagePlan* plan = nullptr;  // the plan of `request`; null only if `request` is null
-  // For a call of GeneralService: the last segment of the path, and the activity type, which is empty for a query.
+  // Whether this is a call of GeneralService. For such a call, `general_path` is the last segment of the path, and
+  // `general_type` is the activity type, which is empty for a query.
   bool general = false;
   absl::string_view general_path = {};
   absl::string_view general_type = {};
@@ -34,32 +35,33 @@ struct Question {
 // Immutable.
 class Grant {
  public:
-  // `grant` must come from a checked config. Its `organizations` must already contain the ids of its
+  // Requires that `grant` comes from a checked config, and that its `organizations` already contains the ids in its
   // organizations_file.
   explicit Grant(const config::v1::Grant& grant);
 
-  // The check of a grant that a question fails, in the order of the checks, or kAllowed if the question passes all.
+  // The first check of the grant that the question fails, or kAllowed if the question passes all checks. The values are
+  // in the order of the checks.
   enum class Fit { kNotTheMethod, kNotTheOrganization, kNotTheValues, kAllowed };
 
   struct Answer {
     Fit fit = Fit::kNotTheMethod;
-    std::string why;  // for kNotTheValues: names the field and the rule, never a value
+    std::string why;  // set for kNotTheValues: names the field and the rule that refuses, never the value
   };
 
   Answer Ask(const Question& question) const;
 
-  // Whether this grants `method` for some organization. `method` must not be a method of GeneralService.
+  // Whether this grant allows `method` for some organization. `method` must not be a method of GeneralService.
   bool HasMethod(absl::string_view method) const { return methods_.contains(method); }
 
-  // Never null.
+  // Returns the organizations of this grant. The result is never null.
   const std::shared_ptr<const OrganizationSet>& organizations() const { return organizations_; }
 
-  // The name of the key that signs. If empty, the organization's own key signs.
+  // Returns the name of the key that signs. If the name is empty, the organization's own key signs.
   const std::string& key() const { return key_; }
 
  private:
-  std::set<std::string, std::less<>> methods_;             // by their full names
-  std::set<std::pair<std::string, std::string>> general_;  // path and type
+  std::set<std::string, std::less<>> methods_;             // the full names of the granted methods
+  std::set<std::pair<std::string, std::string>> general_;  // the path and the type of each granted general operation
   std::shared_ptr<const OrganizationSet> organizations_;
   std::string key_;
   GuardRules rules_;

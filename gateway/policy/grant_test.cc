@@ -116,7 +116,7 @@ TEST(GrantTest, AGeneralOperationMustMatchPathAndTypeExactly) {
   EXPECT_EQ(AskGeneral(grant, "init_otp", "ACTIVITY_TYPE_INIT_OTP_V3"), Fit::kAllowed);
   EXPECT_EQ(AskGeneral(grant, "otp_login", "ACTIVITY_TYPE_OTP_LOGIN"), Fit::kAllowed);
   EXPECT_EQ(AskGeneral(grant, "whoami", ""), Fit::kAllowed);
-  // A path with the type of another operation, similar paths and types, and a submit with the path of a query.
+  // The grant does not allow an operation whose path and activity type do not both match one entry of the grant.
   EXPECT_EQ(AskGeneral(grant, "init_otp", "ACTIVITY_TYPE_OTP_LOGIN"), Fit::kNotTheMethod);
   EXPECT_EQ(AskGeneral(grant, "otp_login", "ACTIVITY_TYPE_INIT_OTP_V3"), Fit::kNotTheMethod);
   EXPECT_EQ(AskGeneral(grant, "init_otp", "ACTIVITY_TYPE_INIT_OTP"), Fit::kNotTheMethod);

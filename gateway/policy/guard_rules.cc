@@ -19,8 +19,8 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
-// Returns the only field that has this guard. Returns null if no field has it or several have it, because then it is
-// unclear which of them counts.
+// Returns the only field that has this guard. Returns null if no field has the guard. Also returns null if several
+// fields have it, because the gateway cannot know which of them upstream uses.
 const FieldPlan* FindGuarded(const MessagePlan& plan, v1::FieldGuard guard) {
   const FieldPlan* found = nullptr;
   for (const FieldPlan& field : plan.fields) {
@@ -31,7 +31,8 @@ const FieldPlan* FindGuarded(const MessagePlan& plan, v1::FieldGuard guard) {
   return found;
 }
 
-// Whether a dangerous field is used: a single bool must be true, and any other field must be set.
+// Whether `message` uses the dangerous field `field`. A single bool is used if the bool is true. Any other field is
+// used if the field is set.
 bool SaysSomething(const Message& message, const FieldDescriptor* field) {
   const Reflection& reflection = *message.GetReflection();
   if (field->is_repeated()) return reflection.FieldSize(message, field) > 0;
@@ -39,8 +40,8 @@ bool SaysSomething(const Message& message, const FieldDescriptor* field) {
   return reflection.GetBool(message, field);
 }
 
-// Returns the text of a string field, or an enum's text in upstream's JSON. Returns an empty text if the field has
-// none; an empty text satisfies no rule.
+// Returns the text of a string field, or the text that an enum value has in upstream's JSON. Returns an empty text if
+// there is no such text. An empty text is no valid amount, chain or key.
 std::string TextOf(const Message& message, const FieldPlan* plan) {
   if (plan == nullptr || plan->field->is_repeated()) return "";
   const Reflection& reflection = *message.GetReflection();
@@ -51,7 +52,7 @@ std::string TextOf(const Message& message, const FieldPlan* plan) {
   return text == plan->enum_numbers.end() ? "" : text->first;
 }
 
-// Compares two numbers in decimal digits without leading zeros.
+// Whether `number` is greater than `limit`. Both consist of decimal digits without leading zeros.
 bool IsAbove(absl::string_view number, absl::string_view limit) {
   return number.size() != limit.size() ? number.size() > limit.size() : number > limit;
 }

@@ -14,25 +14,26 @@
 
 namespace stampgate {
 
-// Whether the request of any operation has, at any depth, a dangerous field called `name`. A call may use a dangerous
-// field only if a grant names the field.
+// Whether any operation has a request that contains, at any depth, a dangerous field called `name`. A call may use a
+// dangerous field only if a grant names the field.
 bool IsDangerousField(absl::string_view name);
 
-// The value rules of one grant. Immutable. The option FieldGuard (options.proto) of a field defines how it is guarded.
+// The value rules of one grant. Immutable. The option FieldGuard in options.proto says which rule applies to a field.
 class GuardRules {
  public:
-  // `grant` must come from a checked config.
+  // Requires that `grant` comes from a checked config.
   explicit GuardRules(const config::v1::Grant& grant);
 
-  // Returns why the rules refuse the values of `request`, at any depth, or nullopt if they allow them. The text names
-  // the field and the rule, never a value. A rule that cannot be evaluated refuses. `plan` is the plan of `request`.
+  // Checks the values of `request` at any depth. Returns nullopt if the rules allow all values. Otherwise returns a
+  // text that names the field and the rule that refuses, but never the value. If a rule cannot be evaluated, it
+  // refuses. `plan` is the plan of `request`.
   std::optional<std::string> Refuse(const google::protobuf::Message& request, const MessagePlan& plan) const;
 
  private:
   struct AmountLimit {
     std::string chain;
-    std::string contract;    // in lower case; if empty, any contract
-    std::string max_amount;  // decimal digits; if empty, any amount, also "MAX"
+    std::string contract;    // in lower case; if empty, the limit applies to every contract
+    std::string max_amount;  // decimal digits; if empty, every amount is allowed, even "MAX"
   };
 
   std::optional<std::string> RefuseAmount(const google::protobuf::Message& message, const MessagePlan& plan) const;
@@ -40,7 +41,7 @@ class GuardRules {
 
   std::vector<AmountLimit> amount_limits_;
   std::set<std::string, std::less<>> dangerous_fields_;
-  std::set<std::string, std::less<>> export_keys_;  // in the form that DecodeExportKey returns
+  std::set<std::string, std::less<>> export_keys_;  // the allowed keys, in the form that DecodeExportKey returns
 };
 
 }  // namespace stampgate

@@ -92,14 +92,16 @@ TEST(AmountLimitTest, WithoutLimitsAnyAmountIsAllowed) { EXPECT_EQ(Withdrawal(""
 TEST(AmountLimitTest, ALimitAppliesOnlyToItsChain) {
   EXPECT_EQ(Withdrawal(AnyAmount(), "1", kContract, v1::EARN_CHAIN_EIP155_8453), kNotWithin);
   EXPECT_EQ(Withdrawal("amount_limits { chain: 'eip155:8453' }", "1", kContract, v1::EARN_CHAIN_EIP155_8453), "");
-  // A limit must contain upstream's exact text of the chain: not the enum's name or number, another case, or a part.
+  // A limit applies only if its chain is exactly upstream's text for the chain. The name or number of the enum value,
+  // another case and a part of the text do not match.
   for (const char* chain : {"EARN_CHAIN_EIP155_1", "1", "eip155", "eip155:", "EIP155:1", "eip155:1 ", "eip155:10"}) {
     EXPECT_EQ(Withdrawal(absl::StrCat("amount_limits { chain: '", chain, "' }"), "1"), kNotWithin) << chain;
   }
 }
 
 TEST(AmountLimitTest, AnAmountOnAnUnknownChainIsRefused) {
-  // Some of these limits are invalid in a config. They must still allow nothing.
+  // The config check would reject some of these limits. Even if the gateway used such a limit, the limit must allow
+  // nothing.
   for (const std::string& grant :
        {AnyAmount(), std::string("amount_limits { chain: '' }"),
         std::string("amount_limits { chain: 'EARN_CHAIN_UNSPECIFIED' }"), std::string("amount_limits { chain: '0' }"),
@@ -144,8 +146,8 @@ TEST(AmountLimitTest, OneMatchingLimitIsEnough) {
   EXPECT_EQ(Withdrawal(grant, "0", other, v1::EARN_CHAIN_EIP155_56), kNotWithin);
 }
 
-// The positions in which a request can contain a transfer. The rules must check each, whatever the other fields
-// contain.
+// The positions in which a request can contain a transfer. The rules must check every position, whatever the other
+// fields of the request contain.
 const std::vector<std::string>& Places() {
   static const auto& places = *new std::vector<std::string>{
       "transfer {%s}",
@@ -172,7 +174,7 @@ TEST(GuardRulesTest, AnAmountIsFoundAtAnyDepth) {
     EXPECT_EQ(Refusal(LimitOf("10"), MoveWith(place, "amount: '10' track: TRACK_SIDE")),
               "amount is not within amount_limits")
         << place;
-    // It is not known how upstream interprets a missing amount.
+    // The rules refuse a missing amount, because it is not known how upstream interprets it.
     EXPECT_EQ(Refusal(LimitOf("10"), MoveWith(place, "track: TRACK_MAIN")), "amount is not an amount") << place;
   }
   EXPECT_EQ(
@@ -289,7 +291,7 @@ TEST(IsDangerousFieldTest, IsTrueForTheExactNamesOfDangerousFields) {
   EXPECT_TRUE(IsDangerousField("forget"));
   EXPECT_TRUE(IsDangerousField("in_haste"));
   for (const char* other : {"", "deleteWithoutExport", "delete_without_export ", "parameters", "amount_value",
-                            // Dangerous fields, but in no request of an operation.
+                            // These fields are dangerous, but no request of an operation contains them.
                             "flags", "text"}) {
     EXPECT_FALSE(IsDangerousField(other)) << other;
   }

@@ -20,15 +20,15 @@ struct NamedSigner {
   std::shared_ptr<const Signer> signer;
 };
 
-// Thread-safe after the last Add.
+// Thread-safe once Add is no longer called.
 class KeyRing {
  public:
-  // Adds `key`, which must come from a checked config.
+  // Adds `key`. Requires that `key` comes from a checked config.
   void Add(const config::v1::Key& key, std::shared_ptr<const Signer> signer);
 
   // Returns the key called `name`, or null if no key has this name or the key may not sign for the organization. If
-  // `name` is empty, returns the first key that lists the organization, otherwise the first key for all organizations,
-  // or null.
+  // `name` is empty, returns the first key that lists the organization. If no key lists it, returns the first key for
+  // all organizations, or null if there is no such key.
   const NamedSigner* Find(absl::string_view organization_id, absl::string_view name) const;
 
  private:
@@ -41,7 +41,7 @@ class KeyRing {
 
   std::vector<std::unique_ptr<const Entry>> entries_;  // in the order of the config
   std::map<std::string, const Entry*, std::less<>> by_name_;
-  std::map<std::string, const Entry*, std::less<>> by_organization_;  // the first entry that lists the organization
+  std::map<std::string, const Entry*, std::less<>> by_organization_;  // for each organization, the first entry with it
   const Entry* for_all_ = nullptr;
 };
 

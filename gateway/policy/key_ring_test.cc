@@ -22,7 +22,7 @@ class NoSigner : public Signer {
 class KeyRingTest : public ::testing::Test {
  protected:
   void Add(const std::string& key) { ring_.Add(testing::Proto<config::v1::Key>(key), std::make_shared<NoSigner>()); }
-  // Returns the name of the key that the ring finds, or an empty text.
+  // Returns the name of the key that the ring finds, or an empty text if it finds none.
   std::string Find(absl::string_view organization_id, absl::string_view name = "") const {
     const NamedSigner* found = ring_.Find(organization_id, name);
     if (found == nullptr) return "";

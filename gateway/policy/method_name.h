@@ -16,8 +16,8 @@ std::string PolicyNameOf(absl::string_view full_name);
 // Returns the name that a grant uses for the class of `method`, such as "query".
 std::string ClassNameOf(const ApiMethod& method);
 
-// Returns the method in ApiMethods() that is called "PolicyService/GetPolicy" or
-// "stampgate.v1.PolicyService/GetPolicy", or null.
+// Returns the method in ApiMethods() whose name is `name`, in one of two forms: "PolicyService/GetPolicy" or
+// "stampgate.v1.PolicyService/GetPolicy". Returns null if there is no such method.
 const ApiMethod* FindApiMethod(absl::string_view name);
 
 }  // namespace stampgate

@@ -13,8 +13,9 @@
 namespace stampgate {
 namespace {
 
-// The expected classes are chosen by hand. Exports, deletions, changes of policies and keys, and methods that move
-// money are dangerous. Queries only read. Writes change something without harm.
+// The expected classes are chosen by hand. The class dangerous contains exports, deletions, changes of policies and
+// keys, and methods that move money. Methods of class query only read. Methods of class write change something without
+// harm.
 TEST(MethodNameTest, EachMethodHasTheClassThatFitsItsPossibleHarm) {
   std::map<std::string, std::string> classes;
   for (const ApiMethod& method : ApiMethods()) {
@@ -77,7 +78,7 @@ TEST(MethodNameTest, NoOtherTextIsTheNameOfAMethod) {
         "PolicyService/getpolicy", "PolicyService/GetPolicy ", " PolicyService/GetPolicy", "PolicyService/*", "*",
         "PolicyService.GetPolicy", "/stampgate.v1.PolicyService/GetPolicy", "v1.PolicyService/GetPolicy",
         "stampgate.v1./PolicyService/GetPolicy", "PolicyService/GetPolic", "PolicyService/GetPolicyX",
-        // Methods that exist, but cannot be granted.
+        // These methods exist, but a grant cannot name them.
         "grpc.health.v1.Health/Check", "StampService/Prepare", "stampgate.testing.VaultService/Chat"}) {
     EXPECT_EQ(FindApiMethod(name), nullptr) << name;
   }

@@ -10,7 +10,8 @@
 namespace stampgate {
 
 struct OrganizationSet {
-  // If true, the set contains every organization, also those that the config does not list, and also the empty id.
+  // If true, the set contains every organization, even if the config does not list it. The set then contains the empty
+  // id too.
   bool all = false;
   std::set<std::string, std::less<>> ids;
 

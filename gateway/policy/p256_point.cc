@@ -16,7 +16,8 @@ namespace {
 constexpr size_t kCompressedBytes = 33;
 constexpr size_t kUncompressedBytes = 65;
 
-// The first byte names the form. OpenSSL also accepts a third form, hybrid, which hardly any other library accepts.
+// Whether the first byte of `bytes` names one of the two usual forms. OpenSSL also accepts the hybrid form, which
+// hardly any other library accepts.
 bool HasKnownForm(absl::string_view bytes) {
   return (bytes.size() == kCompressedBytes && (bytes[0] == 2 || bytes[0] == 3)) ||
          (bytes.size() == kUncompressedBytes && bytes[0] == 4);

@@ -9,8 +9,9 @@
 
 namespace stampgate {
 
-// Returns the point of the curve P-256 that `hex` encodes, compressed or not, as the bytes of its compressed form. Two
-// texts encode the same key exactly if these bytes are equal. Returns nullopt if `hex` encodes no point.
+// Returns the point of the curve P-256 that `hex` encodes in compressed or uncompressed form. The result contains the
+// bytes of the point's compressed form. Two texts encode the same key if, and only if, these bytes are equal. Returns
+// nullopt if `hex` encodes no point.
 std::optional<std::string> DecodeExportKey(absl::string_view hex);
 
 }  // namespace stampgate

@@ -14,7 +14,7 @@ namespace {
 constexpr char kX[] = "6b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296";
 constexpr char kY[] = "4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5";       // odd
 constexpr char kMinusY[] = "b01cbd1c01e58065711814b583f061e9d431cca994cea1313449bf97c840ae0a";  // even
-// 5 is the x coordinate of a point. 5 plus the field's prime also fits into 32 bytes.
+// 5 is the x coordinate of a point. kFiveAndPrime is 5 plus the field's prime, which also fits into 32 bytes.
 constexpr char kFive[] = "0000000000000000000000000000000000000000000000000000000000000005";
 constexpr char kFiveAndPrime[] = "ffffffff00000001000000000000000000000001000000000000000000000004";
 constexpr char kFiveY[] = "459243b9aa581806fe913bce99817ade11ca503c64d9a3c533415c083248fbcc";
@@ -47,7 +47,7 @@ TEST(ExportKeyTest, CoordinatesThatAreNotOnTheCurveAreNoKey) {
   std::string flipped = kY;
   flipped.back() = '4';
   EXPECT_EQ(Decoded(absl::StrCat("04", kX, flipped)), None());
-  // x = 1 to 4 have no y.
+  // No point of the curve has the x coordinate 1, 2, 3 or 4.
   for (const char* x : {"1", "2", "3", "4"}) EXPECT_EQ(Decoded(absl::StrCat("02", std::string(63, '0'), x)), None());
 }
 
@@ -109,7 +109,8 @@ TEST(ExportKeyTest, EveryDecodedKeyIsItsOwnCompressedForm) {
     EXPECT_EQ(key, hex);
     EXPECT_EQ(Decoded(key), key);
   }
-  // About half of all x coordinates belong to a point, and two of the eight first bytes are valid.
+  // About half of all x coordinates belong to a point of the curve, and two of the eight first bytes are valid. So
+  // about one eighth of the compressed texts encode a point.
   EXPECT_GT(decoded, 300);
   EXPECT_LT(decoded, 800);
 }

@@ -1,5 +1,5 @@
-// Helpers for the policy tests: folders whose files are replaced as Kubernetes does it, and keys made from small
-// numbers.
+// Helpers for the policy tests: folders whose files are replaced in the way in which Kubernetes replaces them, and keys
+// made from small numbers.
 #ifndef STAMPGATE_GATEWAY_POLICY_TESTING_H_
 #define STAMPGATE_GATEWAY_POLICY_TESTING_H_
 
@@ -10,16 +10,16 @@
 
 namespace stampgate {
 
-// A new, empty folder, without a slash at its end.
+// Creates a new, empty folder. Returns its path, which does not end in a slash.
 std::string NewTestFolder();
 
-// Writes a file of mode 0600, and replaces an existing file.
+// Writes a file with mode 0600. Replaces the file if it exists.
 void PutTestFile(const std::string& path, absl::string_view content);
 
 // A folder like a mounted ConfigMap or Secret: each file is a link through "..data", which is itself a link.
 class MountedFolder {
  public:
-  using Files = std::map<std::string, std::string>;  // content by name
+  using Files = std::map<std::string, std::string>;  // the content of each file, by the file's name
 
   explicit MountedFolder(const Files& files);
 
@@ -33,9 +33,9 @@ class MountedFolder {
   int states_ = 0;
 };
 
-// Returns the text of a key file with the P-256 private key `number`, which must be 1 to 9.
+// Returns the text of a key file that contains the P-256 private key `number`. `number` must be 1 to 9.
 std::string KeyText(int number);
-// The public keys of the private keys 1 and 2, compressed, in hex.
+// The public keys that belong to the private keys 1 and 2, in compressed form, in hex.
 extern const char kPointOfOne[];
 extern const char kPointOfTwo[];
 
