@@ -20,8 +20,8 @@ namespace od = simdjson::ondemand;
 
 static_assert(kJsonPadding >= simdjson::SIMDJSON_PADDING);
 
-// A parser's buffers stay about five times as large as its largest text. A parser with larger buffers than this is not
-// kept for the next text.
+// A parser's buffers stay about five times as large as its largest text. The reader does not keep a parser for the next
+// text if the parser's buffers are larger than kKeptParserBytes.
 constexpr size_t kKeptParserBytes = 256 << 10;
 
 bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
@@ -172,7 +172,7 @@ class JsonParse {
   }
 
   absl::Status Read(std::string& text, absl::FunctionRef<absl::Status(JsonValue& root)> on_root) {
-    // simdjson may read the bytes after a truncated text. They are NULs, so that they cannot continue the text.
+    // simdjson may read the bytes after a truncated text. These bytes are NULs, so that they cannot continue the text.
     const size_t size = text.size();
     text.append(kJsonPadding, '\0');
     absl::Cleanup unpad = [&] { text.resize(size); };
@@ -182,7 +182,7 @@ class JsonParse {
     if (first == size) return absl::InvalidArgumentError("JSON text is empty");
     if (text[first] != '{') return absl::InvalidArgumentError("JSON text is not an object");
     if (auto error = parser_->iterate(text.data(), size, text.size()).get(document_)) {
-      // The error has no offset, because there is no document yet that knows one.
+      // The error has no offset, because the document, which would know the offset, does not exist yet.
       return absl::InvalidArgumentError(Reason(error));
     }
     od::value root;
@@ -246,8 +246,8 @@ class JsonParse {
  private:
   static od::value& Raw(JsonValue& value) { return *static_cast<od::value*>(value.value_); }
 
-  // Fills `value` from simdjson's value `raw`. Reads and checks it if it is a scalar; an object or array is read by its
-  // visit.
+  // Fills `value` from simdjson's value `raw`. If `raw` is a scalar, reads and checks it. The content of an object or
+  // array is read when the value is visited.
   absl::Status Open(od::value& raw, int depth, JsonValue& value) {
     value.parse_ = this;
     value.value_ = &raw;
