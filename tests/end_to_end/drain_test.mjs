@@ -152,7 +152,8 @@ test('when the gateway drains under load, every call ends with a response or wit
   assert.deepEqual(Object.keys(counts).filter((ending) => !allowed.test(ending)), []);
   const subscriptions = ROUNDS * CONNECTIONS * SUBSCRIBERS_OF_EACH;
   assert.equal(endings.get('Subscribe', 'UNAVAILABLE SHUTTING_DOWN after its start'), subscriptions);
-  // Callers got a response to every submit that upstream received. A call that ended with its connection was not sent.
+  // Callers got a response to every submit that upstream received. The gateway did not send upstream a call that ended
+  // together with its connection.
   const answered = endings.get('Submit', 'OK') + endings.get(`C++ ${SUBMIT[0]}`, 'OK');
   assert.equal(simulator.stats().paths[SUBMIT_PATH].requests, answered);
 });

@@ -2,7 +2,7 @@
 // serves reads.
 //
 // The event log is on a small filesystem in the gateway's own mount namespace. With STAMPGATE_LONG=1 the test uses ten
-// such disks instead of one. STAMPGATE_SEED=... chooses other amounts.
+// such disks instead of one. STAMPGATE_SEED=... chooses other sizes of the free space and the events.
 import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
-// The general service: sends operations without a typed method, as JSON text, and refuses operations with one.
+// The general service sends operations that have no typed method, as JSON text. It refuses operations that have a typed
+// method.
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';
 import { code } from '../clients/gateway.mjs';

@@ -49,7 +49,8 @@ function countIn(pid, needles) {
 }
 
 /**
- * The encodings in which 32 bytes may be in memory. Of base64 it takes a part that is independent of the bytes before.
+ * Returns the encodings in which 32 bytes may be in memory. For base64, returns the part of the text that does not
+ * depend on the bytes before the 32 bytes.
  */
 function formsOf(hex) {
   const bytes = Buffer.from(hex, 'hex');

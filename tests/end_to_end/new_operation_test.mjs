@@ -29,7 +29,10 @@ const parameters = {
   blend: '-9223372036854775808',
 };
 
-/** Makes the simulator respond with `body`. It does not know the operation, and checks only headers and stamp. */
+/**
+ * Makes the simulator respond with `body`. The simulator does not know the operation, and checks only headers and
+ * stamp.
+ */
 const answerWith = (body, status = 200) => simulator.addFaults([{ kind: 'status', status, body }]);
 
 test('a submit is rendered and stamped, and its response is translated', async () => {

@@ -125,7 +125,7 @@ test('while keys and policy are swapped under load, no call fails, and old and n
       faults += 1;
     }
     const { policy_version } = await reloaded(gateway, () => {
-      // The gateway may be reading when the swap happens: over many rounds, between any two files.
+      // The swap may happen while the gateway reads the files. Over many rounds, it happens between any two files.
       gateway.child.kill('SIGHUP');
       mount.swap(stateOf(number));
     });

@@ -323,7 +323,7 @@ describe('tokens', { timeout: HANG_MS, concurrency: true }, () => {
     assert.equal(message, 'the keys of the token\'s issuer are not available');
     assert.ok((await query(gateway, bearer(staticToken))).policy, 'other tokens do not need them');
     await server.listen();
-    // The gateway fetches the keys without being asked by a token.
+    // The gateway fetches the keys even before a caller sends a token.
     await logLines(gateway, 1, 'token_keys_fetched');
     assert.ok((await query(gateway, token)).policy);
   });

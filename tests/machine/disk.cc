@@ -50,8 +50,8 @@ bool HasRoom(const CachedFile& file, int64_t end) {
   return true;
 }
 
-// Calls `write()`, which writes `bytes` bytes at `offset` or, without one, at the position of the descriptor, and
-// tracks the write.
+// Calls `write()`, which writes `bytes` bytes at `offset` or, if there is no offset, at the position of the descriptor,
+// and tracks the write.
 template <typename Write>
 ssize_t WriteTracked(int fd, int64_t bytes, std::optional<int64_t> offset, const Write& write) {
   if (!IsRegular(fd)) return write();

@@ -1,4 +1,4 @@
-// Tests the simulator's verification of stamps with vectors from the operator's packages.
+// Tests the simulator's verification of stamps with vectors from the operator's client libraries.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, test } from 'node:test';

@@ -27,7 +27,7 @@ export class WebhookQueue {
   #inLine = [];
   #made = 0;
   #underWay = 0;
-  /** Like #underWay, but also counts a delivery between the repetitions that a fault causes. */
+  /** The same count as #underWay, but a delivery also counts between the repetitions that a fault causes. */
   #waiting = 0;
 
   /**

@@ -42,7 +42,8 @@
  */
 
 /**
- * The gateway refuses timestamps that are a minute ahead of its clock. This is less, to allow for the time of a round.
+ * The gateway refuses timestamps that are a minute ahead of its clock. This constant is less than a minute, to allow
+ * for the duration of a round.
  */
 const AHEAD_MS = 50_000;
 
@@ -106,7 +107,7 @@ function judgeSubmits({ attempts, requests }) {
     const bodies = bodiesOf.get(request)?.size ?? 0;
     if (kind !== 'equal' && bodies > 1) found.push(`upstream saw ${bodies} bodies of the ${kind} request ${request}`);
   }
-  // The requests of which an earlier try may still arrive at upstream during a later try.
+  // The requests for which an earlier try may still arrive at upstream during a later try.
   const open = new Set();
   for (const { request, outcome, code, reason, from, until, kind, behindMs } of submits) {
     const made = accepted.some((each) => each.request === request && each.number > from && each.number <= until);
@@ -124,7 +125,7 @@ function judgeSubmits({ attempts, requests }) {
   const owners = new Map();
   for (const { request, kind, outcome, activityId } of submits) {
     if (outcome !== 'ok') continue;
-    // Each try of kind 'equal' is a request of its own.
+    // Each try of kind 'equal' counts as a separate request.
     const owner = kind === 'equal' ? Symbol(request) : request;
     if (owners.has(activityId) && owners.get(activityId) !== owner) {
       found.push(`two requests got the same activity ${activityId}, the second of them ${request}`);
