@@ -1,5 +1,5 @@
-// Compares the bodies that upstream's own client sent with those that the gateway renders for the same input, for every
-// operation.
+// For every operation, compares the body that upstream's own client sent with the body that the gateway renders for the
+// same input.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

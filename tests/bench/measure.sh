@@ -10,8 +10,8 @@ stop() {
 trap stop EXIT
 trap 'exit 130' INT TERM
 
-# start NAME COMMAND...: runs the command in the background. Sets `pid`, and sets `address` to that of the command's
-# "listening on ..." line.
+# start NAME COMMAND...: runs the command in the background. Sets `pid`, and sets `address` to the address in the
+# "listening on ..." line that the command prints.
 start() {
   local name=$1
   shift

@@ -17,7 +17,7 @@ const METHODS = { list_wallet_accounts: 'getWalletAccounts' };
 
 /**
  * The optional members of each operation (without the index of list elements), and the members of its result. This
- * table is independent of the simulator's table, so that the test finds mistakes in the latter.
+ * table is independent of the simulator's table, so that the test finds mistakes in the simulator's table.
  */
 const OPERATIONS = {
   oauth2_authenticate: { optional: ['parameters.bearerTokenTargetPublicKey'], result: ['oidcToken'] },

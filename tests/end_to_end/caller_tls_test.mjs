@@ -1,5 +1,5 @@
-// TLS between callers and the gateway: client certificates identify callers, and all certificates can change while the
-// gateway runs.
+// Tests TLS between callers and the gateway: client certificates identify callers, and all certificates can change
+// while the gateway runs.
 import assert from 'node:assert/strict';
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { connect as connectTcp } from 'node:net';

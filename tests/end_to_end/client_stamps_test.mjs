@@ -129,7 +129,7 @@ describe('a prepared body', () => {
 
   for (const { method, none, path } of operations) {
     test(`for ${method} can be sent with a stamp`, async () => {
-      // An organization that may be deleted, for the operation that deletes one.
+      // The operation that deletes an organization names one that this test may delete.
       const organizationId = path.endsWith('delete_sub_organization') ? testing.subOrganization(3) : ORGANIZATION;
       const prepared = await prepare(method, { ...none, organization_id: organizationId });
       assert.equal(prepared.path, path);

@@ -1,4 +1,4 @@
-// Deadlines and cancellations: the error that the caller gets, and what happens to the request at upstream.
+// Tests deadlines and cancellations: the error that the caller gets, and what happens to the request at upstream.
 //
 // Most calls here send their deadline as the header grpc-timeout, and the client has no timer of its own. So the client
 // reads the gateway's response also on a slow machine. Separate tests below use clients with a timer.

@@ -1,4 +1,4 @@
-// Webhook deliveries: the status that the sender gets, and whether the delivery is in the event log.
+// Tests webhook deliveries: the status that the sender gets, and whether the event log contains the delivery.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ORGANIZATION, exchange } from '../simulator/testing.mjs';

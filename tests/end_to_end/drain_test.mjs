@@ -30,7 +30,10 @@ const SUBMIT_PATH = '/public/v1/submit/update_organization_name';
 
 const nameOf = (number) => Object.keys(code).find((name) => code[name] === number);
 
-/** Counts the ends of calls by method: "CODE REASON", or "CODE" alone if the client's library created the status. */
+/**
+ * Counts, for each method, how the calls ended: "CODE REASON", or "CODE" alone if the client's library created the
+ * status.
+ */
 class Endings {
   #counts = new Map();
 

@@ -1,4 +1,4 @@
-// The calls that read events: pages of the log, single events, and requests that are refused.
+// Tests the calls that read events: pages of the log, single events, and requests that are refused.
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { encode } from '../clients/gateway.mjs';

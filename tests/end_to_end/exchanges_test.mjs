@@ -1,4 +1,4 @@
-// Requests to upstream that last longer than their callers wait, or longer than exchange_timeout.
+// Tests requests to upstream that last longer than their callers wait, or longer than exchange_timeout.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ADMIN, metricsOf, statusOf } from './admin_port.mjs';

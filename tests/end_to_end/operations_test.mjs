@@ -1,4 +1,4 @@
-// Every operation through a real gRPC client, the real gateway, and a simulator that checks stamps and bodies.
+// Sends every operation through a real gRPC client, the real gateway, and a simulator that checks stamps and bodies.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, beforeEach, describe, test } from 'node:test';

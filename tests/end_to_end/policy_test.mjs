@@ -1,4 +1,5 @@
-// Which caller may call which method for which organization, and which key signs: all combinations, and random ones.
+// Tests which caller may call which method for which organization, and which key signs. Tests all combinations, and
+// random configs.
 //
 // With STAMPGATE_LONG=1 the test uses 20,000 random calls instead of 2,000. STAMPGATE_SEED=... chooses other random
 // values.
@@ -140,7 +141,9 @@ async function outcomeOf(name, { method, request }) {
   }
 }
 
-/** The bytes of the denial for each caller and method. They must be the same for every organization and request. */
+/**
+ * The bytes of the denial for each caller and method. These bytes must not depend on the organization or the request.
+ */
 const denials = new Map();
 function isDenied({ error, answer }, name, method, what = method) {
   assert.equal(answer, undefined, what);

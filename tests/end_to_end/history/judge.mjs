@@ -15,7 +15,8 @@
  * @property {string} [reason] of the gateway's ErrorInfo
  * @property {string} [activityId]
  * @property {number} from the number of requests that upstream had received when the try began
- * @property {number} until the same number when the next try of the request began, or at the end of the history
+ * @property {number} until the number of requests that upstream had received when the next try of the request began, or
+ *     at the end of the history
  * @property {number} behindMs the largest difference by which the gateway's clock can have been behind the latest
  *     timestamp of any process during the try
  */
