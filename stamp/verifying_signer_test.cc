@@ -19,7 +19,8 @@ std::shared_ptr<const Signer> SignerOn(Curve curve) {
   return MakeSigner(ParseKeyText(absl::StrCat(kHexKey, ":", CurveName(curve))).value()).value();
 }
 
-// A signer that passes each signature of another signer through `fault`. If `late` is true, it delays the result.
+// A signer that passes each signature of another signer through `fault`. If `late` is true, the signer delays the
+// result.
 class FaultySigner final : public Signer {
  public:
   explicit FaultySigner(std::shared_ptr<const Signer> signer) : signer_(std::move(signer)) {}

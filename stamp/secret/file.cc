@@ -85,7 +85,7 @@ absl::Status WriteAndSync(int fd, const SecretBytes& content) {
   return fsync(fd) == 0 ? absl::OkStatus() : absl::ErrnoToStatus(errno, "cannot write it to disk");
 }
 
-// Syncs the directory of `path`. Without this, a new file could be missing after a crash.
+// Syncs the directory of `path`. Without this sync, a new file could be missing after a crash.
 absl::Status SyncDirectoryOf(const std::string& path) {
   const size_t slash = path.rfind('/');
   const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);

@@ -3,8 +3,9 @@
 //
 //   call ADDRESS /PACKAGE.SERVICE/METHOD DEADLINE_MS [METADATA_NAME VALUE]...
 //
-// The first line is the status, as {"code", "message"}; after an error a second line is {"bytes"}, the size of
-// grpc-status-details-bin, and a third one is the google.rpc.Status in it. Exits with 0 for every status.
+// The first line is the status, as {"code", "message"}. After an error, the second line is {"bytes"}, the size of
+// grpc-status-details-bin, and the third line is the google.rpc.Status in grpc-status-details-bin. Exits with 0 for
+// every status.
 #include <google/protobuf/util/json_util.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/generic_stub.h>

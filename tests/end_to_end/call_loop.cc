@@ -77,7 +77,7 @@ int main(int argc, char** argv) {
   absl::BlockingCounter answered(connections * calls);
   std::vector<std::thread> threads;
   for (int i = 0; i < connections; ++i) {
-    // Without this, channels with the same target would share a connection.
+    // Without this option, channels with the same target would share a connection.
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     auto stub = std::make_shared<grpc::GenericStub>(

@@ -139,8 +139,8 @@ test('every method of the API has an operation here', () => {
   assert.equal(operations.length, 22);
 });
 
-// The operator's client libraries cannot send generateAppProofs for these two operations, so no recorded request has
-// it.
+// The operator's client libraries cannot send generateAppProofs for these two operations, so no recorded request
+// contains this member.
 for (const name of ['create_session_profile', 'update_mfa_policy']) {
   test(`${name} can request App Proofs too`, async () => {
     const { method, none } = operations.find((operation) => operation.name === name);

@@ -283,7 +283,7 @@ test('a stranger gets the same error for every method and organization', async (
       }
     }
   }
-  // One error for a missing token, and one for a wrong token.
+  // The gateway returns one error for a missing token, and another one for a wrong token.
   assert.equal(answers.size, 2);
   assert.equal(simulator.stats().requests, 0);
 });
@@ -470,7 +470,7 @@ test('a grant for a general operation allows exactly its pair of path and type',
   assert.equal(await checkCall('desk', query('get_activity')), false);
 });
 
-// Random configs, each with some random calls.
+// The code below makes random configs, and some random calls for each config.
 
 function randomGrant(random) {
   const some = (list, end) => Array.from({ length: 1 + random.below(end) }, () => random.pick(list));

@@ -138,7 +138,8 @@ const char* Reason(simdjson::error_code error) {
   return error == simdjson::UTF8_ERROR ? "JSON text is not UTF-8" : "JSON text is malformed";
 }
 
-// The member names of one object, to find duplicates. Compares a few names one by one, and uses a hash set for many.
+// Stores the member names of one object, to find duplicates. Compares names one by one while there are few, and uses a
+// hash set for many.
 class SeenNames {
  public:
   bool Add(absl::string_view name) {

@@ -9,8 +9,8 @@ import { Gateway, HANG_MS, auditConfig, eventsConfig, freeCaller, scratch, write
 /** The gateway uses timestamps up to this far ahead of its clock. */
 const AHEAD_MS = 1000;
 /**
- * The gateway reserves timestamps for this time before it uses them. After a crash, the remaining reserved timestamps
- * stay unused.
+ * The gateway reserves the timestamps of this period before it uses them. After a crash, the remaining reserved
+ * timestamps stay unused.
  */
 const RESERVE_MS = 10_000;
 /**
