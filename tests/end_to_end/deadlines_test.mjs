@@ -171,8 +171,8 @@ describe("the gateway's response arrives before the client's own deadline", { ti
     simulator.release();
   });
 
-  // gRPC's C core rounds a deadline of 10 s or more up to the next 100 ms before it sends it: In this test, the C core
-  // sends 10.1 s, which ends 70 ms after the client's own timer ends the call.
+  // gRPC's C core rounds a deadline of 10 s or more up to the next 100 ms before sending the deadline. In this test,
+  // the C core sends 10.1 s, which ends 70 ms after the client's own timer ends the call.
   it('in C++, although its library adds time to the deadline', async () => {
     simulator.addFaults([{ ...HELD, times: 'always' }]);
     const callAtOnce = (deadlineMs) =>

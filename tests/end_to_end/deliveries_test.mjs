@@ -266,8 +266,8 @@ describe('a delivery that fails before its signature is checked', { timeout: HAN
     await simulator.waitFor({ held: 1 });
     gateway.child.kill('SIGTERM');
     const elsewhere = url.replace(WEBHOOK_PATH, '/canary');
-    // When the drain begins, the gateway closes idle connections, perhaps also one whose request it has not received
-    // yet.
+    // When the drain begins, the gateway closes idle connections. It may also close a connection whose request has not
+    // arrived yet.
     const status = () => exchange(elsewhere).then((answer) => answer.status, (error) => error.code);
     await until(async () => (await status()) === 503, 'it drains');
     const drained = refusedOf(await metricsOf(gateway));

@@ -87,7 +87,7 @@ async function fillAgainAndAgain(t, random) {
     assert.deepEqual(idsOf(await subscriber.events(ids.length)).sort(), ids);
     assert.deepEqual(subscriber.left(), []);
   }
-  // The write-ahead log keeps its size. Once it is large enough, storing an event needs no more space.
+  // The write-ahead log keeps its size. Once this log is large enough, storing an event needs no more space.
   assert.ok(full >= 3, `the disk was full only ${full} times`);
   t.diagnostic(`${full} of ${CYCLES} times full`);
 }

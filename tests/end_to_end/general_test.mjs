@@ -37,7 +37,8 @@ describe('the gateway sends the recorded body:', () => {
       simulator.change({ clockOffsetMs: RECORDED_MS + 1 - Date.now() });
       const { organizationId, type, parameters, timestampMs, generateAppProofs, ...rest } = JSON.parse(request.body);
       const common = { organization_id: organizationId, path: operation };
-      // The simulator does not know such an activity. The test checks only the request that it received.
+      // The simulator does not know this type of activity. The test checks only the request that the simulator
+      // received.
       const ignore = () => {};
       if (type === undefined) {
         await gateway.call(QUERY, { ...common, parameters: JSON.stringify(rest) }).catch(ignore);

@@ -1,5 +1,5 @@
 // The process's memory contains each key once, and not at all after the key was replaced. Other processes cannot read
-// it.
+// this memory.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { closeSync, openSync, readFileSync, readSync, readdirSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// A new operation needs only a proto: tests/operation has a proto with an operation and its activity, which is linked
-// into the gateway's main without further C++.
+// A new operation needs only a proto. The proto in tests/operation contains an operation and its activity. The tested
+// program links this proto with the gateway's main, without further C++.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, beforeEach, test } from 'node:test';

@@ -119,7 +119,8 @@ test('while keys and policy are swapped under load, no call fails, and old and n
   let faults = 0;
   for (let number = 1; number <= SWAPS; ++number) {
     if (random.below(10) === 0) {
-      // The log does not repeat a fault that it reported last, so the test waits for any line.
+      // The gateway does not log the same fault twice in succession. Therefore the test does not wait for a log line
+      // here.
       mount.swap(random.pick(broken)(stateOf(number)));
       gateway.child.kill('SIGHUP');
       faults += 1;

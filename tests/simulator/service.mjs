@@ -1,4 +1,4 @@
-// The simulated service: checks a request and, if it is accepted, carries it out.
+// The simulated service: checks a request and, if it accepts the request, carries it out.
 import { jsonAnswer, activity, fingerprintOf, refusalAnswer, withTimestamps } from './answers.mjs';
 import { check, inOrder } from './check.mjs';
 import { Enclave } from './enclave.mjs';

@@ -93,7 +93,7 @@ export class WebhookQueue {
 
   /**
    * Resolves to the statistics as soon as each number is at least the wanted one, and `waiting` and `held` are equal to
-   * it.
+   * the wanted ones.
    * @returns {Promise<object | undefined>} undefined after the timeout.
    */
   waitFor({ timeoutMs, ...wanted }) {

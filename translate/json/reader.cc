@@ -20,8 +20,8 @@ namespace od = simdjson::ondemand;
 
 static_assert(kJsonPadding >= simdjson::SIMDJSON_PADDING);
 
-// A parser's buffers stay about five times as large as its largest text. The reader does not keep a parser for the next
-// text if the parser's buffers are larger than kKeptParserBytes.
+// A parser keeps the buffers of its largest text, which are about five times as large as this text. If that text was
+// larger than kKeptParserBytes, the reader does not keep the parser for the next text.
 constexpr size_t kKeptParserBytes = 256 << 10;
 
 bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
