@@ -87,7 +87,8 @@ absl::Status CheckWebAuthn(const Members& stamp) {
   for (const auto& [name, text] : stamp) {
     if (!IsBase64url(text)) return Must(absl::StrCat("have a ", name, " in base64url without padding"));
   }
-  // The hash of the relying party's id has 32 bytes, the flags have 1, and the counter has 4.
+  // Authenticator data begins with the hash of the relying party's id (32 bytes), the flags (1 byte) and the counter (4
+  // bytes).
   constexpr size_t kMinAuthenticatorBytes = 37;
   std::string decoded;
   if (!absl::WebSafeBase64Unescape(stamp.at("authenticatorData"), &decoded) ||

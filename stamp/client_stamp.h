@@ -3,9 +3,9 @@
 // The gateway does not verify the signature. Only upstream knows the keys of end users, so upstream decides whose key
 // made the stamp and whether the stamp signs this body. A check by the gateway would stop no attacker, since anybody
 // can make a valid stamp with a key that upstream does not know. Such a check would also use about as much CPU as the
-// rest of the call. And it would have to accept exactly the encodings that upstream accepts: each difference would
-// reject a legitimate user. The gateway checks only the form of a stamp. A value that cannot be a stamp is thus
-// rejected before anything is sent, and the header can contain nothing but a stamp.
+// rest of the call. Finally, such a check would have to accept exactly the encodings that upstream accepts: each
+// difference would reject a legitimate user. The gateway checks only the form of a stamp. A value that cannot be a
+// stamp is thus rejected before anything is sent, and the header can contain nothing but a stamp.
 #ifndef STAMPGATE_STAMP_CLIENT_STAMP_H_
 #define STAMPGATE_STAMP_CLIENT_STAMP_H_
 

@@ -18,7 +18,7 @@ namespace {
 
 using Kind = ClientStamp::Kind;
 
-// A stamp that upstream's client packages made, with the body that it signs.
+// A stamp that upstream's client libraries made, with the body that it signs.
 struct Vector {
   std::string id;
   Kind kind;
@@ -61,7 +61,7 @@ const Vector& VectorOf(Kind kind) {
   std::abort();
 }
 
-// Returns the message of Read's error, which begins with "must"; empty if Read accepts `value`.
+// Returns the message of the error with which Read rejects `value`; an empty text if Read accepts `value`.
 std::string Fault(Kind kind, std::string value) {
   const absl::StatusOr<ClientStamp> stamp = ClientStamp::Read(kind, std::move(value));
   if (stamp.ok()) return "";
@@ -261,7 +261,7 @@ TEST(ClientStampTest, ErrorsDoNotQuoteTheStamp) {
     const std::string message(stamp.status().message());
     ASSERT_LT(message.size(), 200u);
     for (size_t at = 0; at + 24 <= vector.json.size(); at += 8) {
-      // A piece of 24 characters is longer than the name of any member, which a message may contain.
+      // A message may contain the name of a member. A piece of 24 characters is longer than any such name.
       const std::string piece = vector.json.substr(at, 24);
       ASSERT_EQ(message.find(piece), std::string::npos) << message;
     }

@@ -46,7 +46,7 @@ constexpr std::optional<Curve> ParseCurve(absl::string_view name) {
   return std::nullopt;
 }
 
-// The inverse of StampScheme; case-sensitive.
+// Returns the curve whose StampScheme is exactly `scheme` (case-sensitive), or nothing if there is none.
 constexpr std::optional<Curve> ParseScheme(absl::string_view scheme) {
   for (Curve curve : kCurves) {
     if (scheme == StampScheme(curve)) return curve;

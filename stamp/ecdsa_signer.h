@@ -14,8 +14,9 @@ namespace stampgate {
 // a fresh random nonce for each signature, and returns the signature in DER. It does not normalize S, since upstream
 // accepts low and high S. The signer copies the scalar into OpenSSL's locked arena, so `key` may be destroyed.
 //
-// Several threads can sign at the same time. Each needs an OpenSSL context during the signature. The signer keeps the
-// contexts for later signatures, so it has as many as the largest number of threads that ever signed at the same time.
+// Several threads can sign at the same time. Each thread needs an OpenSSL context while it signs. The signer keeps the
+// contexts for later signatures, so it has as many contexts as the largest number of threads that ever signed at the
+// same time.
 //
 // Errors: kInvalidArgument for an Ed25519 key or a bad scalar; kResourceExhausted or kInternal if memory cannot be
 // locked or OpenSSL fails. Sign returns kInternal if OpenSSL fails.

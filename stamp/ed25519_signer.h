@@ -11,7 +11,7 @@
 namespace stampgate {
 
 // Returns a signer whose Sign calls `done` before it returns. The signer signs the body itself, not a digest, with pure
-// Ed25519; equal bodies get equal signatures. It copies the seed into locked, read-only memory, so `key` may be
+// Ed25519; equal bodies get equal signatures. The signer copies the seed into locked, read-only memory, so `key` may be
 // destroyed. Several threads can sign at the same time.
 //
 // Errors: kInvalidArgument for a key of another curve or a bad seed; kResourceExhausted or kInternal if memory cannot

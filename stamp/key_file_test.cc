@@ -22,7 +22,8 @@ constexpr char kHexPublic[] = "0294a0ca4705304fd9c41f570a33c4cef457bfd34619d621e
 constexpr char kEdSeed[] = "664a17f49568fbd80b435f30562789f9395e1560daf1551fd4ea96d761872f27";
 constexpr char kEdPublic[] = "040401746fe71cfdd266ec99f1c4fc5113b70ff0fb7cdb33201086d1092ec6dd";
 
-// Compares the whole message, which proves that it quotes nothing of the file's content.
+// Expects that ReadKeyFile fails with this code and rule. Compares the whole message, and so proves that the message
+// quotes nothing of the file's content.
 void ExpectRefused(const std::string& path, absl::StatusCode code, absl::string_view rule) {
   const absl::Status status = ReadKeyFile(path).status();
   EXPECT_EQ(status.code(), code) << path;
@@ -144,7 +145,7 @@ TEST(KeyFileTest, RejectsAPathThatIsNotARegularFile) {
   unlink(fifo.c_str());
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
   ExpectRefused(fifo, absl::StatusCode::kFailedPrecondition,
-                kRule);  // does not wait until a process writes to the FIFO
+                kRule);  // ReadKeyFile does not wait until a process writes to the FIFO
 
   ExpectRefused("/dev/zero", absl::StatusCode::kFailedPrecondition, kRule);
   ExpectRefused("/dev/null", absl::StatusCode::kFailedPrecondition, kRule);

@@ -67,8 +67,8 @@ int CountInMemory(const Hidden& pattern) {
   const auto* bytes = static_cast<const uint8_t*>(window);
   const int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
   EXPECT_GE(memory, 0);
-  // A line of this file may stand for several adjacent mappings, one of which may be the search window. The loop
-  // therefore searches the parts before and after the window.
+  // A line of this file may describe several adjacent mappings, one of which may be `window`, the buffer of this
+  // search. The loop therefore searches the parts before and after the window.
   std::ifstream maps("/proc/self/maps");
   int count = 0;
   for (std::string line; std::getline(maps, line);) {
@@ -111,7 +111,7 @@ Found Search(const Hidden& scalar) {
 Hidden RandomScalar() {
   std::vector<uint8_t> turned(kScalarBytes);
   randombytes_buf(turned.data(), turned.size());
-  turned[0] = 0xff;  // the byte 0x5a, so that the scalar is below the order of every curve
+  turned[0] = 0xff;  // the XOR makes it 0x5a, so that the scalar is below the order of every curve
   return Hidden(std::move(turned));
 }
 

@@ -38,8 +38,8 @@ void ExpectGenuine(Curve curve, int bodies) {
           : "openssl dgst -sha256 -keyform DER -verify public.der -signature $i.signature $body";
   const std::string loop = absl::StrCat("cd ", directory, " && for i in $(seq 0 ", bodies - 1, "); do body=");
   EXPECT_TRUE(RunCommand(absl::StrCat(loop, "$i.body; ", verify, " >/dev/null || exit 1; done")));
-  // The negative control: the first ten signatures must be invalid for a body that they do not sign, the text of the
-  // key file.
+  // This is the negative control: the first ten signatures must be invalid for the text of the key file, which they do
+  // not sign.
   EXPECT_TRUE(
       RunCommand(absl::StrCat(loop, "new.key; ", verify, " >/dev/null 2>&1 && exit 1; test $i = 9 && exit 0; done")));
 }

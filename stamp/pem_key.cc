@@ -27,9 +27,9 @@ constexpr uint8_t kBitString = 0x03;
 constexpr uint8_t kOctetString = 0x04;
 constexpr uint8_t kObjectId = 0x06;
 constexpr uint8_t kSequence = 0x30;
-constexpr uint8_t kContext0 = 0xa0;           // in SEC1 the curve's parameters, in PKCS#8 attributes
-constexpr uint8_t kContext1 = 0xa1;           // in SEC1 the public key, as a BIT STRING inside this element
-constexpr uint8_t kContext1Primitive = 0x81;  // in PKCS#8 the public key; this element is the BIT STRING
+constexpr uint8_t kContext0 = 0xa0;           // in SEC1: the curve's parameters; in PKCS#8: attributes
+constexpr uint8_t kContext1 = 0xa1;           // in SEC1: the public key, as a BIT STRING inside this element
+constexpr uint8_t kContext1Primitive = 0x81;  // in PKCS#8: the public key; this element is the BIT STRING
 
 constexpr absl::string_view kOidEcPublicKey = Bytes("\x2a\x86\x48\xce\x3d\x02\x01");
 constexpr absl::string_view kOidP256 = Bytes("\x2a\x86\x48\xce\x3d\x03\x01\x07");
@@ -91,14 +91,15 @@ absl::StatusOr<Curve> CurveOfParameters(absl::string_view encoded) {
   return CurveOfOid(*oid);
 }
 
-// Sets `bytes` to the bits of a BIT STRING whose DER content is `content`. Returns false unless they are one or more
-// whole bytes.
+// Sets `bytes` to the bits of a BIT STRING whose DER content is `content`. Returns false unless these bits are one or
+// more whole bytes.
 bool TakeBits(absl::string_view content, absl::string_view* bytes) {
   *bytes = content;
   return absl::ConsumePrefix(bytes, Bytes("\0")) && !bytes->empty();
 }
 
-// Reads the ECPrivateKey of RFC 5915 into `parts`, whose curve may already be known.
+// Reads the ECPrivateKey of RFC 5915 into `parts`. If `parts` already names a curve, the ECPrivateKey must not name
+// another curve.
 absl::Status ReadSec1(absl::string_view der, KeyParts* parts) {
   DerReader outer(der);
   std::optional<absl::string_view> sequence = outer.Take(kSequence);

@@ -70,7 +70,7 @@ TEST(PemKeyTest, ReadsEveryFormThatOpensslWrites) {
   }
 }
 
-// The example of RFC 8410, section 10.3, which has an attribute and a public key.
+// Uses the example of RFC 8410, section 10.3, which has an attribute and a public key.
 TEST(PemKeyTest, ReadsTheVersion2KeyOfRfc8410) {
   absl::StatusOr<PrivateKey> key = ParsePemKey(
       "-----BEGIN PRIVATE KEY-----\n"
@@ -92,7 +92,7 @@ TEST(PemKeyTest, TheErrorForABadKeyNamesItsFault) {
   std::string other_compressed = compressed;
   other_compressed[1] = '3';
   const std::string ed25519 = OutputOf("openssl genpkey -algorithm ed25519");
-  // A version 2 block whose public key belongs to another seed than the one in the block.
+  // In this version 2 block, the public key does not belong to the seed.
   const std::string ed25519_other =
       Pem("PRIVATE KEY",
           absl::HexStringToBytes(absl::StrCat("3051020101300506032b657004220420", kScalar, "812100",

@@ -35,7 +35,7 @@ struct PublicKey {
 
 // Returns the public key of `key`. Errors: kInvalidArgument if the scalar is not kScalarBytes long, is 0, or is not
 // below the curve's order; those of SecretBytes::Create; kInternal if OpenSSL fails. A message for kInvalidArgument
-// begins with "its", so that a caller can put the name of a file before it. No message reveals the scalar.
+// begins with "its", so that the name of a file can be put before the message. No message reveals the scalar.
 absl::StatusOr<PublicKey> DerivePublicKey(const PrivateKey& key);
 
 }  // namespace stampgate

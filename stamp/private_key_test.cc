@@ -48,7 +48,7 @@ TEST(PrivateKeyTest, DerivesThePublicKeysOfTheSmallestAndTheLargestScalar) {
   }
 }
 
-// The key of RFC 8032, section 7.1, test 1.
+// Uses the key of RFC 8032, section 7.1, test 1.
 TEST(PrivateKeyTest, DerivesTheEd25519KeyThatRfc8032Publishes) {
   PublicKey key =
       DerivePublicKey(MakeKey(Curve::kEd25519, "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60"))

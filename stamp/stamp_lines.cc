@@ -1,5 +1,5 @@
-// A program that stamps bodies for tests in other languages. Each line of standard input is the hex of a body. For
-// each, the program writes a line with the value of the X-Stamp header to standard output.
+// A program that stamps bodies for tests in other languages. Each line of standard input is the hex of a body. For each
+// body, the program writes a line with the value of the X-Stamp header to standard output.
 #include <cstdlib>
 #include <iostream>
 #include <string>

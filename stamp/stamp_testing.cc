@@ -214,7 +214,7 @@ void ForbidLocking() {
   const rlimit none{0, 0};
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct data[2] = {};
-  // Drops all capabilities. One of root's, CAP_IPC_LOCK, would let the process exceed the limit.
+  // Drops all capabilities. The capability CAP_IPC_LOCK, which root has, would let the process exceed the limit.
   if (setrlimit(RLIMIT_MEMLOCK, &none) != 0 || syscall(SYS_capset, &header, data) != 0) _exit(99);
 }
 

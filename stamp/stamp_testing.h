@@ -1,5 +1,5 @@
-// Helpers for this folder's tests: stamps that upstream's packages made, a verifier that is independent of the tested
-// code, temporary files, and OpenSSL's command line.
+// Helpers for this folder's tests: stamps that upstream's client libraries made, a verifier that is independent of the
+// tested code, temporary files, and OpenSSL's command line.
 #ifndef STAMPGATE_STAMP_STAMP_TESTING_H_
 #define STAMPGATE_STAMP_STAMP_TESTING_H_
 

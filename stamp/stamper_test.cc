@@ -99,8 +99,8 @@ TEST(StamperTest, RejectsASignatureOrPublicKeyThatIsNotHex) {
   EXPECT_EQ(StatusOf(std::make_shared<FakeSigner>("30", "02\"")).code(), absl::StatusCode::kInternal);
 }
 
-// A signer that behaves as if its key were remote: when the test allows it, it reads the body and calls `done` on its
-// own thread.
+// A signer that behaves as if its key were remote: when the test allows it, the signer reads the body and calls `done`
+// on the signer's own thread.
 class RemoteSigner final : public Signer {
  public:
   RemoteSigner(std::shared_ptr<const Signer> local, std::latch* allowed, std::thread* thread)

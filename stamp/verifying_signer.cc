@@ -24,7 +24,8 @@ constexpr size_t kCompressedPointBytes = 33;
 
 const uint8_t* Bytes(absl::string_view text) { return reinterpret_cast<const uint8_t*>(text.data()); }
 
-// The public key `encoded`, which has the form that stamps contain; nothing if it is no key of the curve.
+// Imports the public key `encoded`, which has the form that stamps contain. Returns null if `encoded` is no key of the
+// curve.
 EvpPkeyPtr ImportPublicKey(Curve curve, const std::string& encoded) {
   if (curve == Curve::kEd25519) {
     return EvpPkeyPtr(EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, Bytes(encoded), encoded.size()));
@@ -98,7 +99,7 @@ class VerifyingSigner final : public Signer {
 
  private:
   const std::shared_ptr<const Signer> signer_;
-  // Shared with signatures that are in progress, since the signer may call back after this object has gone.
+  // Signatures that are in progress share the verifier, since the signer may call back after this object is destroyed.
   const std::shared_ptr<const SignatureVerifier> verifier_;
 };
 

@@ -19,7 +19,8 @@ std::shared_ptr<const Signer> SignerOn(Curve curve) {
   return MakeSigner(ParseKeyText(absl::StrCat(kHexKey, ":", CurveName(curve))).value()).value();
 }
 
-// Signs with a key, and lets the test change what it returns and when.
+// A signer that passes each signature of another signer through `fault`. If `late` is true, the signer delays the
+// result.
 class FaultySigner final : public Signer {
  public:
   explicit FaultySigner(std::shared_ptr<const Signer> signer) : signer_(std::move(signer)) {}
@@ -42,7 +43,7 @@ class FaultySigner final : public Signer {
   void SetScheme(std::string scheme) { scheme_ = std::move(scheme); }
 
   std::function<absl::StatusOr<std::string>(std::string)> fault = [](std::string signature) { return signature; };
-  bool late = false;  // `waiting` calls back
+  bool late = false;  // Sign stores the result in `waiting`, which calls `done`
   mutable absl::AnyInvocable<void()> waiting;
 
  private:

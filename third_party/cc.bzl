@@ -25,7 +25,7 @@ def unit(
         name = name,
         srcs = native.glob([name + ".cc"], allow_empty = True),
         hdrs = native.glob([name + ".h"], allow_empty = True),
-        # Without this, Bazel would also build a shared library, which nothing uses.
+        # Without this option, Bazel would also build a shared library, which nothing uses.
         linkstatic = True,
         deps = deps,
         **kwargs

@@ -17,8 +17,8 @@ struct ActivitySummary {
 
 // Returns the summary of the activity in `response`, a message that `plan` describes. The id and the status are the
 // fields of role FIELD_ROLE_ACTIVITY_ID and FIELD_ROLE_ACTIVITY_STATUS in `response` or in a message inside it. If a
-// field of `response` contains upstream's whole JSON text, they are the members "id" and "status" of "activity" in that
-// text.
+// field of `response` contains upstream's whole JSON text, the id and the status are the members "id" and "status" of
+// "activity" in that text.
 ActivitySummary SummaryOf(const MessagePlan& plan, const google::protobuf::Message& response);
 
 // Sets the id and the status in the empty `response`, a message that `plan` describes, such that SummaryOf returns

@@ -1,5 +1,5 @@
-// Compares the bodies that upstream's own client sent with those that the gateway renders for the same input, for every
-// operation.
+// For every operation, compares the body that upstream's own client sent with the body that the gateway renders for the
+// same input.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -60,8 +60,8 @@ struct Input {
   std::string request;  // the whole request, in protobuf text format
 };
 
-// Returns the requests for which the bodies were captured. They are in a file, so that new captures can replace the
-// bodies and the requests together.
+// Returns the requests for which the bodies were captured. A file contains these requests, so that new captures can
+// replace the bodies and the requests together.
 const std::vector<Input>& Inputs() {
   static const auto* const inputs = [] {
     const Json file = FileOf("tests/vectors/sdk-inputs.json");

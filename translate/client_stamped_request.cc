@@ -41,14 +41,16 @@ class BodyReader {
   }
 
  private:
-  // Handles a value that no field of the request can hold. One such value is allowed in each typed submit: its type.
+  // Handles a value that no field of the request can hold. The activity type of a typed submit is such a value, and is
+  // allowed.
   absl::Status TakeUnrecognized(const std::string& pointer, absl::string_view text) {
     if (pointer == "/type" && text == type_) {
       has_type_ = true;
       return absl::OkStatus();
     }
-    // generateAppProofs belongs beside "parameters". Upstream's packages also write it inside "parameters", and
-    // upstream accepts such a body. The gateway checks nothing that depends on this member.
+    // The member generateAppProofs belongs beside "parameters". Some of upstream's client libraries write
+    // generateAppProofs inside "parameters", and upstream accepts such bodies. No check of the gateway depends on this
+    // member.
     if (operation_.is_submit() && pointer == "/parameters/generateAppProofs" &&
         (text == "true" || text == "false" || text == "null")) {
       return absl::OkStatus();

@@ -93,8 +93,8 @@ std::string LoginWith(absl::string_view piece, absl::string_view other) {
 constexpr char kHold[] = "must not have a value that the request's fields cannot hold exactly: ";
 
 TEST(ClientStampedRequestTest, TheBodyIsSentUnchangedAndFillsTheRequest) {
-  // Unlike a body that the gateway renders, this one has another order of members, white space, an escape, and null for
-  // absent members.
+  // The gateway would render this body differently: with another order of members, without white space, without the
+  // escape, and without the members that are null.
   const std::string body =
       "\n{ \"parameters\" : {\"invalidateExisting\":null,\n\"publicKey\":\"0\\u0032ab\", \"expirationSeconds\":\"900\"}"
       ",\"organizationId\":\"o\" , \"generateAppProofs\":null,\"timestampMs\":\"1755500000000\""
@@ -117,8 +117,8 @@ TEST(ClientStampedRequestTest, TheBodyIsSentUnchangedAndFillsTheRequest) {
 }
 
 TEST(ClientStampedRequestTest, AStampedRequestRendersLikeTheSameRequestWithoutAStamp) {
-  // The two rendered requests differ only in the stamp. The allocator of timestamps must regard them as equal, so that
-  // it never gives both the same timestamp.
+  // The two rendered requests differ only in the stamp. The allocator of timestamps must regard both requests as equal,
+  // so that it never gives both the same timestamp.
   auto stamped = Translate("StampLogin", kLogin);
   ASSERT_THAT(stamped, StatusIs(Code::kOk));
   const Operation& operation = OperationOf("StampLogin");
@@ -167,7 +167,7 @@ TEST(ClientStampedRequestTest, ABodyThatTheGatewayRenderedParsesToTheSameRequest
     for (int round = 0; round < 30; ++round) {
       std::unique_ptr<Message> request(operation.request_prototype->New());
       testing::FillFully(*request, *operation.request, round);
-      // Also tests random values. Requests that break a rule are skipped.
+      // Also tests a request with random values. Skips a request that breaks a rule.
       std::unique_ptr<Message> varied(request->New());
       testing::FillRandomly(*varied, *operation.request, random);
       std::unique_ptr<Message> merged(request->New());
@@ -291,7 +291,8 @@ TEST(ClientStampedRequestTest, ABodyOfAnotherOperationIsRefused) {
   }
   EXPECT_THAT(ViolationsOf("StampLogin", LoginWith("\"type\":\"ACTIVITY_TYPE_STAMP_LOGIN\",", "")),
               ElementsAre(Pair("client_stamp.body", kType)));
-  // The body of a submit is rejected as a query: since the stamp does not cover the path, it would be valid for both.
+  // The gateway rejects the body of a submit as a query. The stamp does not cover the path, so the stamped body would
+  // be valid for both.
   EXPECT_THAT(ViolationsOf("GetPolicy", R"({"type":"ACTIVITY_TYPE_OAUTH","timestampMs":"1","organizationId":"o",)"
                                         R"("policyId":"p","parameters":{}})"),
               ElementsAre(Pair("client_stamp.body", absl::StrCat(kHold, "/type")),
@@ -377,8 +378,8 @@ TEST(ClientStampedRequestTest, AValueThatNoFieldCanHoldExactlyIsRejectedAtEveryD
   }
 }
 
-// Upstream's packages write generateAppProofs inside "parameters", in addition to the member beside "parameters" or
-// instead of it.
+// Upstream's client libraries write generateAppProofs inside "parameters", either in addition to the member beside
+// "parameters" or instead of that member.
 TEST(ClientStampedRequestTest, TheParametersMayContainGenerateAppProofs) {
   for (const Operation& operation : Operations().operations()) {
     if (!operation.is_submit() || operation.general) continue;
@@ -510,7 +511,7 @@ TEST(ClientStampedRequestTest, TheMembersOfAGeneralQueryWithoutAFieldAreItsParam
   EXPECT_EQ(rendered->path, "/public/v1/query/list_activities");
   EXPECT_EQ(rendered->QueryBody(), body);
   EXPECT_EQ(rendered->members, R"("organizationId":"o","filter":[1e2,{"a": "\u0041"}],"a\"b":null)");
-  // If every member of the body has a field of its own, the request has no parameters.
+  // If the request message has a field for each member of the body, the field `parameters` stays unset.
   request = Stamped(operation, R"({"organizationId":"o"})");
   request->MergeFrom(*RequestOf(operation, R"pb(path: "whoami")pb"));
   ASSERT_THAT(CheckAndRender(operation, *request), StatusIs(Code::kOk));

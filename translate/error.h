@@ -42,7 +42,7 @@ Error GatewayError(absl::StatusCode code, v1::ErrorReason reason, std::string me
 
 // Returns the error as a Status with an ErrorInfo, with a BadRequest if the error has violations, and with a RetryInfo
 // if it has a delay. To stay within the limits above, truncates texts (never inside a character) and drops the last
-// violations. The message then states how many violations were dropped.
+// violations. If violations were dropped, the message states how many.
 absl::Status ToStatus(const Error& error);
 
 // Returns INVALID_ARGUMENT (INVALID_REQUEST) with all violations that `violations` kept. Requires at least one.

@@ -19,7 +19,7 @@ constexpr size_t kMaxPathBytes = 64;
 constexpr size_t kMaxTypeBytes = 80;
 
 // The members of a body that a caller must not set as JSON: those that only a submit has, and organizationId, which the
-// gateway writes. IsEnvelopeMember describes the spelling.
+// gateway writes. The names are in lower case without underscores, as IsEnvelopeMember compares them.
 constexpr absl::string_view kEnvelope[] = {"organizationid", "type", "timestampms", "parameters"};
 
 // Returns true if upstream's JSON parser might read `name` as one of kEnvelope. Some parsers also accept the field

@@ -82,8 +82,8 @@ absl::StatusOr<const MessagePlan*> MessagePlans::Compile(const Descriptor* descr
   MessagePlan& plan = *slot;
   plan.descriptor = descriptor;
 
-  // Fills `fields` completely before the code below stores pointers to its elements, which stay valid only while
-  // `fields` does not grow.
+  // Fills `fields` completely before the code below stores pointers to elements of `fields`. These pointers stay valid
+  // only while `fields` does not grow.
   std::vector<const FieldDescriptor*> order;
   for (int i = 0; i < descriptor->field_count(); ++i) order.push_back(descriptor->field(i));
   std::sort(order.begin(), order.end(), [](auto* a, auto* b) { return a->number() < b->number(); });

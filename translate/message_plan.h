@@ -33,8 +33,8 @@ enum class JsonForm {
   kJsonMembers,  // members beside those of the other fields; the proto field contains an object's JSON text
 };
 
-// The mapping and the rules of one field. It contains all options that rendering, parsing and validation need, so that
-// these never read the options of a descriptor.
+// The mapping and the rules of one field. A FieldPlan contains all options that rendering, parsing and validation need,
+// so that this code never reads the options of a descriptor.
 struct FieldPlan {
   const google::protobuf::FieldDescriptor* field = nullptr;
   JsonForm form = JsonForm::kString;

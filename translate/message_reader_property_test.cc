@@ -61,7 +61,8 @@ void ExpectSurvivesItsJson(const Message& prototype, const MessagePlan& plan, Ra
 TEST(MessageReaderPropertyTest, AMessageIsUnchangedAfterItIsRenderedAndParsed) {
   Random random(1);
   for (const Operation& operation : Operations().operations()) {
-    // Skips general operations: the body does not contain their path, and their response is always set.
+    // Skips general operations, because their messages can differ after parsing: a request's body does not contain the
+    // path, and parsing a response always sets the field of form kJsonMembers.
     if (operation.general) continue;
     SCOPED_TRACE(operation.full_name);
     for (int i = 0; i < 2000 && !HasFatalFailure(); ++i) {
@@ -290,7 +291,7 @@ void AppendVaried(const Json& json, Random& random, std::string& out) {
 }
 
 // Returns true if `value` means the same as an absent member. Null (except for JSON text) and [] mean this for every
-// field. For fields without presence, zero in the writer's spelling means it too.
+// field. For a field without presence, zero in the writer's spelling means an absent member too.
 bool IsAbsent(const Json& value, const FieldPlan& field) {
   if (value.kind == Json::Kind::kNull) return field.field->is_repeated() || field.form != JsonForm::kJsonText;
   if (field.field->is_repeated()) return value == Json::Array();

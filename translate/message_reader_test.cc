@@ -156,7 +156,7 @@ TEST(MessageReaderTest, ASecondMemberOfAOneofIsStoredInUnrecognized) {
       R"({"activity":{"intent":{"oauthIntent":{"oidcToken":"t"},"stampLoginIntent":{"publicKey":"k"}}}})",
       R"pb(activity { intent { oauth_intent { oidc_token: "t" } } }
            unrecognized { key: "/activity/intent/stampLoginIntent" value: "{\"publicKey\":\"k\"}" })pb");
-  // A member that is null counts as absent, so it is no second member.
+  // A member that is null counts as absent, so the oneof has only one member here.
   ExpectReads<v1::CreatePoliciesResponse>(
       R"({"activity":{"intent":{"oauthIntent":null,"stampLoginIntent":{},"verifyOtpIntentV2":null}}})",
       R"pb(activity { intent { stamp_login_intent {} } })pb");

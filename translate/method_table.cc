@@ -15,7 +15,8 @@ using google::protobuf::MethodDescriptor;
 namespace {
 
 std::vector<ApiMethod> ListApiMethods() {
-  // The generated pool contains a file only after a lookup by its name. All names are in the database of the pool.
+  // The generated pool contains a file only after a lookup by its name. The database of the pool contains the names of
+  // all files.
   std::vector<std::string> files;
   DescriptorPool::internal_generated_database()->FindAllFileNames(&files);
   std::sort(files.begin(), files.end());

@@ -11,7 +11,7 @@
 
 namespace stampgate {
 
-// A method of the API, with the content of its option `operation` that all folders need.
+// A method of the API, with the values of its option `operation` that several folders use.
 struct ApiMethod {
   const google::protobuf::MethodDescriptor* method = nullptr;
   std::string full_name;  // in gRPC's spelling, such as "/stampgate.v1.PolicyService/GetPolicy"
@@ -21,11 +21,11 @@ struct ApiMethod {
   bool streams = false;  // true if the method returns a stream of responses
 };
 
-// Returns the linked methods of the API, ordered by the names of their proto files, and within a file in its order. The
-// reference stays valid until the program ends.
+// Returns the linked methods of the API, ordered by the names of their proto files. Methods of the same file are in the
+// order of the file. The reference stays valid until the program ends.
 const std::vector<ApiMethod>& ApiMethods();
 
-// Returns the entry of `method`, which must have the option.
+// Returns the ApiMethod of `method`, which must have the option `operation`.
 ApiMethod ApiMethodOf(const google::protobuf::MethodDescriptor* method);
 
 }  // namespace stampgate

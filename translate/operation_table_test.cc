@@ -145,7 +145,7 @@ TEST(OperationTableTest, IntentsAndResultsHaveTheSpecifiedNames) {
     const char* intent;
     const char* result;
   };
-  // The names that cannot be derived from the name of the operation.
+  // Checks the names that cannot be derived from the name of the operation.
   for (const Name& name :
        {Name{"createOauthProvidersIntentV2", "createOauthProvidersResultV2"},
         Name{"verifyOtpIntentV2", "verifyOtpResult"}, Name{"oauth2AuthenticateIntent", "oauth2AuthenticateResult"},

@@ -36,13 +36,14 @@ struct RenderedRequest {
   std::string QueryBody() const;
 };
 
-// A request that passed all checks. It refers to its operation and its message. Both must outlive it, and the message
-// must not change.
+// A request that passed all checks. A CheckedRequest refers to an Operation and a request message. Both must outlive
+// the CheckedRequest, and the message must not change.
 class CheckedRequest {
  public:
-  // Checks `request`, a message of the operation's request type. If it has a client_stamp, fills the other fields of
-  // `request` from the stamped body first, so that a request that a client stamped is checked like any other. A request
-  // without a client_stamp will be stamped by the gateway; it is an error if only clients may stamp the operation.
+  // Checks `request`, a message of the operation's request type. If `request` has a client_stamp, fills the other
+  // fields of `request` from the stamped body first, so that a request that a client stamped is checked like any other.
+  // A request without a client_stamp will be stamped by the gateway; if only clients may stamp the operation, such a
+  // request is an error.
   //
   // Errors: kInvalidArgument with ErrorInfo INVALID_REQUEST and a BadRequest that lists the violations. An error
   // depends only on the request, and quotes no value of it.

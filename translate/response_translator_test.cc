@@ -99,8 +99,8 @@ TEST(ResponseTranslatorTest, TheResponseOfAGeneralOperationMayBeAnyObject) {
   EXPECT_EQ(response.answer(), R"({"activity": {}})");
 }
 
-// Bodies that, with HTTP status 200, are no valid response to the submit nor to the query of these tests. A response to
-// that query must contain a policy.
+// With HTTP status 200, each of these bodies is an invalid response both to the submit and to the query of these tests.
+// A response to that query must contain a policy.
 constexpr const char* kUnreadable[] = {
     "",
     " ",

@@ -25,8 +25,9 @@ constexpr absl::Duration kRetryDelay = absl::Seconds(1);
 
 constexpr absl::string_view kRateLimitCode = "RATE_LIMIT_EXCEEDED";
 
-// A row maps a code of upstream's error bodies to a canonical code, because it is more precise than the HTTP status of
-// the response. Upstream adds codes over time; for a code without a row, the HTTP status of the response decides.
+// A row maps a code of upstream's error bodies to a canonical code, because upstream's code is more precise than the
+// HTTP status of the response. Upstream adds codes over time; for a code without a row, the HTTP status of the response
+// decides.
 struct UpstreamCode {
   absl::string_view name;
   StatusCode code;
@@ -150,7 +151,8 @@ absl::Status ReadDetail(JsonValue& value, ErrorBody& body) {
   });
 }
 
-// Returns nothing if the body is not a JSON object, as the error page of a proxy.
+// Reads upstream's error body. Returns nothing if `text` is not a JSON object but, for example, the error page of a
+// proxy.
 std::optional<ErrorBody> ReadErrorBody(std::string& text) {
   ErrorBody body;
   absl::Status status = ReadJsonObject(text, [&](JsonValue& root) {
@@ -176,7 +178,8 @@ bool IsKnownCode(absl::string_view code) {
 }
 
 // Returns true if the caller can repeat the call after a delay. Upstream also returns 429 for exhausted quotas, for
-// which waiting does not help. Such a response has a code of its own, or neither a code nor a Retry-After.
+// which waiting does not help. The response for an exhausted quota has one of the other known codes, or has neither a
+// code, nor a Retry-After, nor a message about too many requests.
 bool IsRateLimit(const HttpAnswer& answer, const std::optional<ErrorBody>& body) {
   const absl::string_view code = body.has_value() ? absl::string_view(body->upstream_code) : absl::string_view();
   if (code == kRateLimitCode) return true;
@@ -187,7 +190,8 @@ bool IsRateLimit(const HttpAnswer& answer, const std::optional<ErrorBody>& body)
   return absl::StrContains(message, "too many requests") || absl::StrContains(message, "rate limit");
 }
 
-// Names the part of the request that a caller must send again so that upstream recognizes the repeated submit.
+// Returns the words for the part of the request that a caller must send again, so that upstream recognizes the repeated
+// submit.
 std::string SameSubmit(const SentCall& call) {
   if (call.client_stamp.has_value()) return "the same client_stamp";
   const FieldPlan* key = call.operation.idempotency_key;
@@ -214,8 +218,8 @@ Error UpstreamUnavailable(absl::string_view what) {
   return Repeatable(StatusCode::kUnavailable, v1::ERROR_REASON_UPSTREAM_UNAVAILABLE, what);
 }
 
-// Returns the secrets of the request and of its client stamp. The latter are the stamp itself, and the token that
-// attests a key.
+// Returns the secrets of the request and of its client stamp. The secrets of a client stamp are the stamp itself and
+// the token that attests a key.
 Secrets SecretsOf(const SentCall& call) {
   Secrets secrets(call.request, *call.operation.request);
   if (!call.client_stamp.has_value()) return secrets;

@@ -623,9 +623,9 @@ TEST(UpstreamErrorTest, AnErrorWithTheRateLimitCodeHasADelayWhateverTheHttpStatu
   }
   EXPECT_THAT(OfAnswer(kQuery, 500, body), StatusIs(Code::kResourceExhausted));
   EXPECT_EQ(DetailsOf(OfAnswer(kQuery, 500, body)).retry_delay, absl::Seconds(1));
-  // No delay, since the caller must first find out whether the submit was carried out.
+  // The error has no delay, since the caller must first find out whether the submit was carried out.
   EXPECT_EQ(DetailsOf(OfAnswer(kSubmit, 500, body, absl::Seconds(7))).retry_delay, std::nullopt);
-  // No delay, since upstream will not accept a rejected stamp later.
+  // The error has no delay, since upstream will not accept a rejected stamp later.
   const absl::Status refused = OfAnswer(ClientStamped(kQuery), 401, body);
   EXPECT_THAT(refused, StatusIs(Code::kUnauthenticated));
   EXPECT_EQ(DetailsOf(refused).retry_delay, std::nullopt);

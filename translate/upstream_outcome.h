@@ -20,7 +20,7 @@ struct HttpAnswer {
   std::string age = {};
 };
 
-// The exchange ended without a complete response.
+// The failure of an exchange from which the caller gets no complete response.
 struct TransportFailure {
   enum class Cause {
     kNoPlace,      // the call timed out while it waited for a free connection; nothing was sent

@@ -16,7 +16,7 @@ absl::StatusOr<SecretBytes> SecretBytes::Create(size_t size) {
   auto* data = static_cast<uint8_t*>(sodium_malloc(size));
   if (data == nullptr) return absl::ResourceExhaustedError("no memory for a private key");
   SecretBytes secret(data, size);
-  // sodium_malloc also locks the memory, but does not report it if that fails.
+  // sodium_malloc also tries to lock the memory, but does not report whether the lock failed.
   if (sodium_mlock(data, size) != 0) {
     return absl::ResourceExhaustedError(
         absl::StrCat("memory for private keys cannot be locked: raise RLIMIT_MEMLOCK (", std::strerror(errno), ")"));

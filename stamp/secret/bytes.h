@@ -14,7 +14,7 @@ namespace stampgate {
 
 // A fixed number of bytes in locked memory between guard pages. The memory is never swapped and is not part of core
 // dumps; the destructor wipes it. An object can be moved, but neither copied nor printed. If the bytes fit into one
-// page, it uses four pages, one of them locked. Not thread-safe, like a plain array.
+// page, the object uses four pages of memory, of which one is locked. Not thread-safe, like a plain array.
 class SecretBytes {
  public:
   // Returns `size` zero bytes. Errors: kInvalidArgument if `size` is 0; kResourceExhausted if memory is short or cannot

@@ -20,7 +20,7 @@ class OpenFile {
  public:
   static absl::StatusOr<OpenFile> Open(const std::string& path) {
     // All checks use the opened file, so that nobody can replace the file between a check and the reading. With
-    // O_NONBLOCK, the open of a FIFO does not wait for a writer.
+    // O_NONBLOCK, open() of a FIFO does not wait for a writer.
     OpenFile file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
     if (file.fd_ < 0) return absl::ErrnoToStatus(errno, "it cannot be opened");
     if (fstat(file.fd_, &file.state_) != 0) return absl::ErrnoToStatus(errno, "it cannot be examined");
@@ -73,7 +73,7 @@ absl::Status CheckOwnerAndMode(const struct stat& file) {
   return absl::OkStatus();
 }
 
-// Writes all of `content` and syncs it.
+// Writes all of `content` to the file `fd` and syncs the file.
 absl::Status WriteAndSync(int fd, const SecretBytes& content) {
   size_t done = 0;
   while (done < content.size()) {
@@ -85,7 +85,7 @@ absl::Status WriteAndSync(int fd, const SecretBytes& content) {
   return fsync(fd) == 0 ? absl::OkStatus() : absl::ErrnoToStatus(errno, "cannot write it to disk");
 }
 
-// Syncs the directory of `path`. Without this, a new file could be missing after a crash.
+// Syncs the directory of `path`. Without this sync, a new file could be missing after a crash.
 absl::Status SyncDirectoryOf(const std::string& path) {
   const size_t slash = path.rfind('/');
   const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);

@@ -29,8 +29,8 @@ inline constexpr size_t kMaxSecretFileBytes = 4096;
 absl::StatusOr<std::string> ReadPublicFile(const std::string& path);
 
 // Reads a file of 1 to kMaxSecretFileBytes bytes. The bytes are only ever in locked memory. The owner of the file must
-// be root or the user of this process. Its mode must not allow the group to write, nor any other user any access. The
-// mode may allow the group to read, because Kubernetes mounts secrets with such modes.
+// be root or the user of this process. The mode of the file must not allow the group to write, and must not allow other
+// users any access. The mode may allow the group to read, because Kubernetes mounts secrets with such modes.
 absl::StatusOr<SecretBytes> ReadSecretFile(const std::string& path);
 
 // Writes `content` to the new file `path` (mode 0600), and syncs the file and its directory. Never changes an existing

@@ -11,7 +11,8 @@
 namespace stampgate {
 namespace {
 
-// Appends the SHA-256 of `part`. All digests have the same size, so different lists of parts never give the same text.
+// Appends the SHA-256 of `part` to `text`. All digests have the same size, so different lists of parts never give the
+// same text.
 void Append(absl::string_view part, std::string& text) {
   const std::array<uint8_t, 32> digest = Sha256(part);
   text.append(reinterpret_cast<const char*>(digest.data()), digest.size());

@@ -46,7 +46,7 @@ TEST(PublicFileTest, RejectsAPathThatIsNotARegularFile) {
   const std::string fifo = TempPath("fifo");
   unlink(fifo.c_str());
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
-  EXPECT_EQ(Refusal(fifo), rule);  // does not wait until a process writes to the FIFO
+  EXPECT_EQ(Refusal(fifo), rule);  // reading does not wait until a process writes to the FIFO
   EXPECT_EQ(Refusal(::testing::TempDir()), rule);
   EXPECT_EQ(Refusal("/dev/zero"), rule);
 }

@@ -10,7 +10,8 @@
 namespace stampgate {
 namespace {
 
-// The first two tests need a process in which the arena is not set up, so they must run before the last one.
+// The first two tests need a process in which the arena is not set up. They must run before the last test, which sets
+// up the arena.
 TEST(KeyMemoryTest, FailsIfMemoryCannotBeLocked) {
   if (IsSanitized()) GTEST_SKIP() << "the sanitizer reports every mlock as a success";
   const pid_t child = fork();

@@ -13,7 +13,7 @@ std::string HexOf(absl::string_view data) {
   return absl::BytesToHexString({reinterpret_cast<const char*>(digest.data()), digest.size()});
 }
 
-// The examples that NIST publishes for SHA-256 (FIPS 180).
+// Uses the examples that NIST publishes for SHA-256 (FIPS 180).
 TEST(Sha256Test, ReturnsTheDigestsThatNistPublishes) {
   EXPECT_EQ(HexOf(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(HexOf("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");

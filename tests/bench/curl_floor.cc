@@ -151,7 +151,8 @@ class CurlFloor {
     return true;
   }
 
-  // Starts the request again on each connection on which it has ended. Returns false if a request failed.
+  // Starts the request again on each connection on which the previous request has ended. Returns false if a request
+  // failed.
   bool TakeDone() {
     int left;
     while (const CURLMsg* message = curl_multi_info_read(multi_, &left)) {

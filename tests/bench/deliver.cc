@@ -54,7 +54,7 @@ std::string ReadFile(const std::string& path) {
   return text.str();
 }
 
-// The bytes of a request. Only the digits of its time are written when it is sent.
+// The bytes of a signed request. When the request is sent, only the digits of the sent time are changed.
 struct Request {
   std::string bytes;
   size_t sent_at;  // the offset of these digits

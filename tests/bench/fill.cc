@@ -1,6 +1,6 @@
 // Appends signed and verified deliveries to an event log with the gateway's own code, and measures the cost of an
-// append as the log grows. Prints a line of name=value pairs at every power of ten. The last line has the time to open
-// the log, and cursors before its first event, before its middle and before its last event.
+// append as the log grows. Prints a line of name=value pairs at every power of ten. The last line contains the time to
+// open the log, and cursors before its first event, before its middle and before its last event.
 
 #include <algorithm>
 #include <condition_variable>

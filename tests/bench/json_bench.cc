@@ -1,6 +1,6 @@
-// Compares the translation of translate/ with Protocol Buffers' JSON util: both parse and render the same message, each
-// in its own JSON, which differ in timestamps. Prints one line of name=value pairs for parsing and one for rendering,
-// in nanoseconds of CPU.
+// Compares the translation of translate/ with Protocol Buffers' JSON util: both parse and render the same message. Each
+// uses its own form of JSON; the two forms differ in timestamps. Prints one line of name=value pairs for parsing and
+// one for rendering, in nanoseconds of CPU.
 
 #include <google/protobuf/arena.h>
 #include <google/protobuf/util/json_util.h>

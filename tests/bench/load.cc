@@ -110,7 +110,7 @@ class Load {
     const int channels = std::min(absl::GetFlag(FLAGS_channels), absl::GetFlag(FLAGS_in_flight));
     for (int i = 0; i < channels; ++i) {
       grpc::ChannelArguments arguments;
-      arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // without this, all channels share one connection
+      arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // otherwise all channels share one connection
       stubs_.push_back(std::make_unique<grpc::GenericStub>(
           grpc::CreateCustomChannel(absl::GetFlag(FLAGS_target), grpc::InsecureChannelCredentials(), arguments)));
     }

@@ -10,8 +10,8 @@ stop() {
 trap stop EXIT
 trap 'exit 130' INT TERM
 
-# start NAME COMMAND...: runs the command in the background. Sets `pid`, and sets `address` to that of the command's
-# "listening on ..." line.
+# start NAME COMMAND...: runs the command in the background. Sets `pid`, and sets `address` to the address in the
+# "listening on ..." line that the command prints.
 start() {
   local name=$1
   shift
@@ -66,8 +66,8 @@ heading() {
 
 resident_mib() { awk '/^VmRSS/ { printf "%.1f", $2 / 1024 }' "/proc/$1/status"; }
 
-# Print the used CPU time in ticks of ten milliseconds: that of the whole machine, and that of this script with the
-# processes that it has started.
+# Both functions print used CPU time, in ticks of ten milliseconds. ticks_of_all prints the time of the whole machine;
+# ticks_of_ours prints the time of this script and of the processes that it has started.
 ticks_of_all() { awk '/^cpu / { print $2 + $3 + $4 + $7 + $8 + $9 }' /proc/stat; }
 ticks_of_ours() {
   # The time of ended processes is part of this shell's own time.

@@ -125,7 +125,7 @@ class Subscribers {
     const int channels = std::min(absl::GetFlag(FLAGS_channels), absl::GetFlag(FLAGS_subscribers));
     for (int i = 0; i < channels; ++i) {
       grpc::ChannelArguments arguments;
-      arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // without this, all channels share one connection
+      arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // otherwise all channels share one connection
       const auto channel =
           grpc::CreateCustomChannel(absl::GetFlag(FLAGS_target), grpc::InsecureChannelCredentials(), arguments);
       if (!channel->WaitForConnected(absl::ToChronoTime(absl::Now() + kHang))) return Fail("cannot connect");

@@ -43,8 +43,8 @@ export function addProtos(folder, files) {
 }
 
 /**
- * Opens a channel. Without `tls` it is plaintext. With TLS, `tls.ca` is the CA certificate; `tls` may also contain a
- * client certificate and its key. All are PEM.
+ * Opens a channel. Without `tls` the channel is plaintext. With TLS, `tls.ca` is the CA certificate; `tls` may also
+ * contain a client certificate and its key. All are PEM.
  */
 export function connect(address, { tls, ...options } = {}) {
   const credentials = tls

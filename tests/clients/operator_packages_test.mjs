@@ -1,5 +1,5 @@
-// Runs upstream's own client packages against the simulator. The simulator must accept the requests of the packages, as
-// upstream does. The test then damages these requests in many ways, and the simulator must reject them.
+// Runs upstream's own client libraries against the simulator. The simulator must accept the requests of these
+// libraries, as upstream does. The test then damages these requests in many ways, and the simulator must reject them.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, test } from 'node:test';
@@ -12,12 +12,12 @@ const { ApiKeyStamper } = load('@turnkey/api-key-stamper');
 
 const { apiKeyNamed, freshTimestamp, identifier, post, readVectors, subOrganization } = testing;
 
-/** The names of the package's methods that cannot be derived from the path. */
+/** The names of the client library's methods that cannot be derived from the path. */
 const METHODS = { list_wallet_accounts: 'getWalletAccounts' };
 
 /**
  * The optional members of each operation (without the index of list elements), and the members of its result. This
- * table is independent of the simulator's table, so that the test finds mistakes in the latter.
+ * table is independent of the simulator's table, so that the test finds mistakes in the simulator's table.
  */
 const OPERATIONS = {
   oauth2_authenticate: { optional: ['parameters.bearerTokenTargetPublicKey'], result: ['oidcToken'] },
@@ -90,8 +90,8 @@ const ACTIVITY_MEMBERS = [
 const camelCase = (name) => name.replace(/_(.)/g, (_, letter) => letter.toUpperCase());
 
 /**
- * Returns the input of the package's method for `operation`, with every optional member. It is that of the recorded
- * request, for an organization that may be deleted.
+ * Returns the input of the client library's method for `operation`, with every optional member. This is the input of
+ * the recorded request, but a deletion names an organization that the test may delete.
  */
 function inputOf(operation) {
   const recorded = readVectors('sdk-requests.json').requests.find((each) => each.operation === operation);
@@ -102,8 +102,8 @@ function inputOf(operation) {
 }
 
 /**
- * Yields every value in a body: the object or list that contains it, its name or index there, its path in messages, and
- * its path in OPERATIONS.
+ * For each value in a body, yields the object or list that contains the value, the value's name or index there, the
+ * value's path as error messages write it, and the value's path in OPERATIONS.
  */
 function* places(holder, path = '', plainPath = '') {
   for (const name of Object.keys(holder)) {
@@ -187,7 +187,7 @@ for (const operation of Object.keys(OPERATIONS)) {
       assert.equal(activity.failure, null);
     }
 
-    /** Calls `use` with the body that the package sends, and a simulator that has not received this body. */
+    /** Calls `use` with the body that the client library sends, and a simulator that has not received this body. */
     const withBody = (use) =>
       withSimulator(async (simulator) => {
         const { request } = await callWithPackage(simulator, operation, inputOf(operation));

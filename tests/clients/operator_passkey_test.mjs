@@ -1,5 +1,5 @@
-// Uses upstream's own packages as the web page of an end user does, against the simulator: a passkey in software stamps
-// bodies in the form that StampService.Prepare returns.
+// Uses upstream's own client libraries against the simulator, as the web page of an end user does. A passkey in
+// software stamps bodies in the form that StampService.Prepare returns.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { beforeEach, describe, test } from 'node:test';

@@ -1,5 +1,5 @@
-// Runs upstream's own verifier on the simulator's deliveries. The verifier must accept those that the simulator signs
-// correctly, and reject those with a fault.
+// Runs upstream's own verifier on the simulator's deliveries. The verifier must accept the deliveries that the
+// simulator signs correctly, and reject the deliveries that a fault has changed.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { startSimulator } from '../simulator/server.mjs';

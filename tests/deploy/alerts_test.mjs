@@ -1,5 +1,6 @@
-// Each alert fires when its fault lasts long enough, alone, and not before; no alert fires for a healthy gateway.
-// Prometheus's own promtool evaluates the rules over the series of a real gateway, some of which a fault changes.
+// Each alert fires when its fault has lasted long enough, and not earlier. No other alert fires with it, except those
+// that the test lists. No alert fires for a healthy gateway. Prometheus's own promtool evaluates the rules over the
+// series of a real gateway. For each fault, the test changes some of these series.
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +20,7 @@ const TARGET = {
   container: 'stampgate',
   endpoint: 'admin',
 };
-/** In a fault, series change after this minute. */
+/** The series that a fault changes have healthy values up to this minute. */
 const LAST_GOOD = 5;
 const END = 200;
 const DAY = 86400;
@@ -27,9 +28,9 @@ const DAY = 86400;
 const errors = (reason) => `stampgate_call_errors_total{reason="${reason}"}`;
 const deliveries = (outcome) => `stampgate_deliveries_total{outcome="${outcome}"}`;
 
-/** A counter that begins to increase each minute. */
+/** Returns a counter that is 0 up to LAST_GOOD, and then increases by `step` each minute. */
 const rises = (step = 1) => `0x${LAST_GOOD} ${step}+${step}x${END}`;
-/** A gauge that changes once. */
+/** Returns a gauge that changes from `good` to `value` after LAST_GOOD. */
 const becomes = (value, good = 0) => `${good}x${LAST_GOOD} ${value}x${END}`;
 
 /** The series that traffic changes in a healthy gateway; the others keep their values. Time begins at 0. */
@@ -177,7 +178,7 @@ const FAULTS = [
     : each.map((one) => ({ series: series(one), labels: labels?.(one), ...rest })),
 );
 
-/** Labels whose values these alerts get from the series and keep. */
+/** The labels that each of these alerts keeps from its series, with their values. */
 const KEPT = {
   StampgateCredentialRejected: { reason: 'GATEWAY_CREDENTIAL_REJECTED' },
   StampgateSigningFailed: { reason: 'SIGNING_FAILED' },
@@ -198,7 +199,7 @@ const withTarget = (series, target = TARGET) => {
   return `${name}{${all.join(',')}}`;
 };
 
-/** The alert as promtool expects it, with its texts rendered for the labels. */
+/** Returns the alert as promtool expects it. Replaces the labels in its texts by their values. */
 function expected({ alert, labels: { severity }, annotations }, own) {
   const labels = { ...own, ...KEPT[alert], severity };
   const render = (text) =>
@@ -210,7 +211,10 @@ function expected({ alert, labels: { severity }, annotations }, own) {
   return { exp_labels: labels, exp_annotations: Object.fromEntries(texts) };
 }
 
-/** A test of promtool: what fires in these minutes, by alert, while these series differ from the healthy ones. */
+/**
+ * Returns a test of promtool. `changed` contains the series that differ from those of a healthy gateway. `firing`
+ * contains, by minute and by name, the alerts that must fire.
+ */
 function testOf(name, baseline, changed, alerts, firing) {
   for (const series of Object.keys(changed)) assert.ok(series === 'up' || baseline.has(series), `no ${series}`);
   const values = new Map([...baseline].map(([series, value]) => [series, `${value}x${END}`]));
@@ -229,7 +233,7 @@ function testOf(name, baseline, changed, alerts, firing) {
   };
 }
 
-/** The tests of all faults, for these rules. */
+/** Returns the test of a healthy gateway and the tests of all faults, for these rules. */
 function testsOf(rules, baseline) {
   const alerts = alertsOf(rules);
   const healthy = testOf('a healthy gateway', baseline, {}, alerts, { 0: {}, 30: {}, 90: {}, [END]: {} });
@@ -252,7 +256,7 @@ it('each alert has a fault in which it fires', () => {
 
 describe('the alerts', { timeout: HANG_MS, skip }, async () => {
   const work = scratch({ after });
-  /** Writes JSON, which is YAML, to a folder of its own, and runs promtool on the last file. */
+  /** Writes the contents in `files` as JSON, which is YAML, to a new folder. Runs promtool on the last file. */
   const promtool = (args, files) => {
     const folder = mkdtempSync(join(work, 'promtool-'));
     for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), JSON.stringify(content));

@@ -16,7 +16,7 @@ import { USER, collectTree, runner, whyNoRun } from './image_tree.mjs';
 
 const tree = collectTree({ after });
 
-/** Every path in the image's tree, from its root, with the result of lstat. */
+/** Returns every path in the image's tree, relative to the tree's root, with the result of lstat. */
 function contents(folder = '') {
   return readdirSync(join(tree, folder)).sort().flatMap((name) => {
     const path = `${folder}/${name}`;
@@ -41,7 +41,8 @@ describe('the image', { timeout: 2 * HANG_MS }, () => {
       assert.ok(stat.isFile() || stat.isDirectory() || stat.isSymbolicLink(), path);
       if (stat.isSymbolicLink()) continue;
       assert.equal(stat.mode & 0o7000, 0, path);
-      // The volume is mounted on this folder. Without a volume the gateway writes to the folder itself.
+      // Kubernetes mounts the volume on this folder. Without a volume the gateway writes to the folder itself, so it
+      // may be writable.
       if (path !== '/var/lib/stampgate') assert.equal(stat.mode & 0o222, 0, path);
     }
   });

@@ -14,7 +14,7 @@ const yamlFiles = (name) =>
     .filter((file) => file.endsWith('.yaml'))
     .map((file) => join(folder, name, file));
 
-/** The kustomization.yaml of each folder, with the names of the folder's files. */
+/** The content of the kustomization.yaml of each folder, and the names of the files in the folder. */
 export const kustomizations = ['base', 'example'].map((name) => ({
   name,
   files: yamlFiles(name).map((file) => file.slice(folder.length + name.length + 2)),

@@ -138,7 +138,7 @@ describe('the pod', () => {
     ({ pod, container, config }) => {
       const { requests, limits } = container.resources;
       assert.equal(requests.memory, limits.memory);
-      // Strangers can reach the webhook port, and the gateway may buffer a whole body for each connection.
+      // Any peer can reach the webhook port, and the gateway may buffer a whole body for each connection.
       const { max_connections, max_body_bytes } = config.webhooks;
       assert.ok(max_connections * max_body_bytes <= quantity(limits.memory) / 2);
       assert.ok(requests.cpu);
@@ -173,7 +173,8 @@ describe('the pod', () => {
     ({ pod, container, config }) => {
       const told = container.lifecycle.preStop.sleep.seconds;
       assert.ok(told >= 5);
-      // At least 10 seconds must remain after both, for the gateway to close the event log and the audit log.
+      // At least 10 seconds must remain after the preStop sleep and the drain, for the gateway to close the event log
+      // and the audit log.
       assert.ok(pod.terminationGracePeriodSeconds >= told + seconds(config.calls.drain_grace) + 10);
     },
     ({ pod }) => (pod.terminationGracePeriodSeconds = 30),
@@ -376,7 +377,7 @@ describe('the example', () => {
     ({ objects, config }) => {
       const secrets = objects.filter(({ kind }) => kind === 'Secret').map(({ metadata }) => metadata.name);
       assert.deepEqual(secrets, ['stampgate-config']);
-      // The gateway refuses a path that contains braces.
+      // The gateway refuses a path with braces, so it does not start until the user has replaced this placeholder.
       for (const path of config.webhooks.paths) assert.match(path, /[{}]/);
       assert.doesNotMatch(JSON.stringify(objects), /-----BEGIN|(?<![0-9a-z])[0-9a-f]{64}(?![0-9a-z])/i);
     },

@@ -1,4 +1,4 @@
-// deploy/kubernetes/monitoring as objects, and the metrics of a gateway that shows all of them.
+// Reads deploy/kubernetes/monitoring as objects, and gets the metrics of a gateway that shows every metric.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -32,15 +32,15 @@ const KEYWORDS = ['and', 'bool', 'offset', 'or', 'unless'];
 const WITH_LABELS = ['by', 'group_left', 'group_right', 'ignoring', 'on', 'without'];
 
 /**
- * The selectors in an expression of PromQL, and the labels that it groups by. Grafana's variables may be in strings and
- * ranges.
+ * Returns the selectors in an expression of PromQL, and the labels by which the expression groups. Strings and ranges
+ * may contain Grafana's variables.
  * @returns {{selectors: {metric: string, matchers: {label: string, value: string}[]}[], labels: string[]}}
  */
 export function namesIn(expression) {
   const tokens = expression.match(/"[^"]*"|\[[^\]]*\]|[a-zA-Z_:][\w:]*|[\d.]+\w*|[=!<>~]+|[^\s\w]/g);
   const selectors = [];
   const labels = [];
-  /** The tokens from the bracket at `at` to its end, without both. */
+  /** The tokens between the bracket at `at` and its closing bracket `end`. */
   const within = (at, end) => tokens.slice(at + 1, tokens.indexOf(end, at));
   for (let i = 0; i < tokens.length; ++i) {
     const next = tokens[i + 1];
@@ -73,8 +73,8 @@ export function parseSeries(series) {
 }
 
 /**
- * The metrics of a gateway with TLS on both ports, an event log, an audit log and a store, after a reload that failed:
- * by series, as metricsOf() returns them.
+ * Returns the metrics of a gateway as metricsOf() returns them. The gateway has TLS on both ports, an event log, an
+ * audit log and a store, and a reload of its config has failed.
  */
 export async function allMetrics(t) {
   const work = scratch(t);
@@ -96,8 +96,8 @@ export async function allMetrics(t) {
   }, { folder: work });
   writeFileSync(gateway.configFile, 'nonsense: true');
   gateway.child.kill('SIGHUP');
-  // The gateway measures the first two once in a while. It counts a broken config in each interval, not only once: an
-  // alert relies on that.
+  // The gateway updates the first two metrics only at intervals. It counts a failed reload again at each interval while
+  // the config is broken. An alert relies on these repeated counts.
   let metrics;
   await until(async () => {
     metrics = await metricsOf(gateway);

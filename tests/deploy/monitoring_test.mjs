@@ -1,4 +1,5 @@
-// The monitoring component: its names are those of the gateway's metrics, and it fits the base.
+// Tests the monitoring component: its rules and dashboard use only names of the gateway's metrics, and its manifests
+// fit those of the base.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
@@ -14,7 +15,7 @@ import { validate } from './packages.mjs';
 const NEWEST = '1.37';
 const JOB = 'stampgate';
 
-/** Each metric's labels, and each label's values. */
+/** Returns the labels of each metric, and the values of each label. */
 function catalogue(metrics) {
   const all = new Map();
   for (const series of metrics.keys()) {
@@ -28,7 +29,7 @@ function catalogue(metrics) {
   return all;
 }
 
-/** What an expression, and the labels of its legend, name that the catalogue does not have. */
+/** Returns the names in an expression, and in the labels of its legend, that the catalogue does not contain. */
 function unknownNames(all, expression, legendLabels = []) {
   const { selectors, labels } = namesIn(expression);
   const faults = selectors.length === 0 ? [`${expression} selects nothing`] : [];
@@ -202,7 +203,7 @@ describe('the kustomization', () => {
   const { error } = spawnSync('kubectl', ['version', '--client'], { stdio: 'ignore' });
   const skip = error && 'there is no kubectl here';
   it('adds three objects to the example, and Grafana finds the dashboard', { skip }, async (t) => {
-    // kubectl follows no link out of the folder; the runfiles are links.
+    // Copies the files, because Bazel's runfiles are links, and kubectl follows no link out of the folder.
     const copy = join(scratch(t), 'kubernetes');
     cpSync(kubernetes, copy, { recursive: true, dereference: true });
     const render = (name) => execFileSync('kubectl', ['kustomize', join(copy, name)], { encoding: 'utf8' });
@@ -222,7 +223,7 @@ describe('the kustomization', () => {
     assert.deepEqual(map.metadata.labels, { grafana_dashboard: '1' });
     assert.deepEqual(map.data, { 'stampgate.json': readFileSync(join(folder, 'dashboard.json'), 'utf8') });
     assert.deepEqual(find(added, 'PrometheusRule').spec, readRules());
-    // Kubernetes has no schema of the operator's types.
+    // Checks only the ConfigMap: Kubernetes has no schemas of the Prometheus Operator's types.
     const file = join(copy, 'map.yaml');
     writeFileSync(file, JSON.stringify(map));
     const { status, output } = await validate(NEWEST, [file]);

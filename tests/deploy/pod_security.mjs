@@ -22,7 +22,7 @@ const eachContainer = (check) => (pod) =>
 const eachContext = (check) => (pod) =>
   contextsOf(pod).filter(({ context }) => !check(context)).map(({ place }) => place);
 
-/** The value that applies to a container: its own, or else the pod's. */
+/** Returns the value that applies to a container: the container's own value, or else that of the pod. */
 const effective = (container, pod, name) => container.securityContext?.[name] ?? pod.securityContext?.[name];
 
 const HOOKS = ['livenessProbe', 'readinessProbe', 'startupProbe'];

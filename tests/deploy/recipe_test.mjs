@@ -1,4 +1,5 @@
-// Tests the Dockerfile: its image fits the manifests, and docker gets every file that the build reads.
+// Tests the Dockerfile: the image that it describes fits the manifests, and docker receives every file that the build
+// reads.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';

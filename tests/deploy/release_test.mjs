@@ -1,4 +1,4 @@
-// The archives of a release: what is in them, and that what is in them works elsewhere.
+// Tests the archives of a release: what they contain, and that their content works outside of this tree.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ const GATEWAY = binary('gateway/stampgate');
 
 const release = (...args) => spawnSync(join(root, 'deploy/release'), args, { encoding: 'utf8' });
 
-/** The archives of a new release, in a folder of their own. */
+/** Makes the archives of a release in a new folder. */
 function released() {
   const folder = join(scratch({ after }), 'release');
   const { status, stderr } = release(GATEWAY, VERSION, folder);
@@ -23,7 +23,7 @@ function released() {
 
 const list = (archive) => execFileSync('tar', ['-tzf', archive], { encoding: 'utf8' }).trim().split('\n');
 
-/** The folder that an archive of sources is unpacked to. */
+/** Unpacks an archive of sources and returns the folder. */
 function unpacked(folder, name) {
   const place = scratch({ after });
   execFileSync('tar', ['-xzf', join(folder, `stampgate-${VERSION}-${name}.tar.gz`), '-C', place]);
@@ -31,7 +31,7 @@ function unpacked(folder, name) {
   return join(place, `stampgate-${VERSION}-${name}`);
 }
 
-/** All files below a folder, by their paths from it. */
+/** Returns the paths of all files below a folder, relative to the folder. */
 const filesIn = (folder) =>
   execFileSync('find', ['-L', '.', '-type', 'f', '-printf', '%P\n'], { cwd: folder, encoding: 'utf8' })
     .trim().split('\n').sort();

@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { folder, kustomizations, manifestFiles, parse, readAll } from './manifests.mjs';
 import { validate } from './packages.mjs';
 
-const OLDEST = '1.30'; // the first with the preStop sleep
+const OLDEST = '1.30'; // the first release with the preStop action `sleep`
 const NEWEST = '1.37';
 
 const scratch = mkdtempSync(join(tmpdir(), 'stampgate-deploy-'));

@@ -23,8 +23,9 @@ export const ask = (url, path, timeout = HANG_MS) =>
 export const statusOf = async (url, path) => (await ask(url, path))?.status;
 
 /**
- * Parses Prometheus's text format 0.0.4, and checks more rules: every family has one HELP and one TYPE before its
- * samples, its samples are adjacent, no series is repeated, and names follow the style of this project.
+ * Parses Prometheus's text format 0.0.4, and checks rules that this format does not have: every family has one HELP and
+ * one TYPE before its samples, its samples are adjacent, no series is repeated, and names follow the style of this
+ * project.
  * @returns {Map<string, number>} the values by series, whose labels are sorted
  */
 function parseMetrics(text) {

@@ -283,7 +283,8 @@ describe('probes', { timeout: HANG_MS }, () => {
     const { gateway } = await startStack(t, { config: { admin: ADMIN, audit }, command });
     const ballast = join(seenFrom(gateway), 'ballast');
     fill(ballast, 0);
-    // Records that fit into the last page of the file can still be written.
+    // The gateway can still write records that fit into the last page of the file, so the test calls until the gateway
+    // refuses a call.
     await until(() => gateway.call(...SUBMIT).then(() => false, () => true), 'a call is refused');
     await becomes(gateway.adminUrl, '/readyz', 503);
     assert.equal((await ask(gateway.adminUrl, '/readyz')).body, 'the audit log cannot be written\n');

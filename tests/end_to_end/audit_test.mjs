@@ -187,7 +187,7 @@ describe('in the audit log of a working gateway', async () => {
     // Two queries of the same organization have the same bytes.
     const sent = countsOf(simulator.requests().map(({ body }) => sha256(body)));
     assert.ok(Math.max(...sent.values()) > 10);
-    // If the deadline passed before the allow was used, the outcome has the code DEADLINE_EXCEEDED.
+    // If the deadline passed before the gateway used the allow, the outcome has the code DEADLINE_EXCEEDED.
     const unused = of('outcome').filter(({ code: ended }) => ended === 'DEADLINE_EXCEEDED').map(({ allow }) => allow);
     const digestsOf = (records) => countsOf(records.map(({ body_sha256 }) => body_sha256));
     const allowed = digestsOf(of('allow'));
@@ -385,7 +385,7 @@ describe('stampgate audit verify', { timeout: HANG_MS }, async () => {
     const files = [...closed().map((name) => join(own, name)), file];
     assert.deepEqual(filesOf(whole), files);
 
-    // In another folder the command verifies exactly the given files.
+    // Run in another folder, the command verifies exactly the given files.
     const elsewhere = join(own, 'elsewhere');
     mkdirSync(elsewhere);
     const copies = files.map((each, i) => join(elsewhere, `part-${i}`));
@@ -395,7 +395,7 @@ describe('stampgate audit verify', { timeout: HANG_MS }, async () => {
     assert.equal((await check(...copies.toReversed())).status, 1);
     assert.equal((await check(...copies.slice(0, 2))).status, 0);
 
-    // The first file is missing, which is a fault unless --from says that it was archived.
+    // The first file is missing. This is a fault, unless --from states that the file was archived.
     const lastOf = (text) => Number(/: records [0-9]+ to ([0-9]+)$/m.exec(text)[1]);
     const headOf = (text) => /^head (.*)$/m.exec(text)[1];
     const last = headOf(whole.stdout);
@@ -411,7 +411,8 @@ describe('stampgate audit verify', { timeout: HANG_MS }, async () => {
     assert.equal((await check('--from', last.replace(/^[0-9]+/, lastOf(archived.stdout)), file)).status, 1);
     renameSync(`${files[0]}.away`, files[0]);
 
-    // A file in the middle is missing, and then a file cannot be opened.
+    // First a file in the middle is missing. Then a link that leads nowhere replaces the file, so that it cannot be
+    // opened.
     renameSync(files[1], `${files[1]}.away`);
     const without = await check(file);
     assert.equal(without.status, 1);
@@ -465,7 +466,7 @@ test('the start removes and reports an end that a power cut has damaged, and ref
   await first.stop();
   const log = readFileSync(audit.file);
   const after = recordsOf(audit.file).at(-1).seq;
-  // A block that did not reach the disk, followed by one that did.
+  // The end of the file is torn: a first block did not reach the disk, but the block after it did.
   const torn = Buffer.concat([Buffer.alloc(512), Buffer.from('"}\n{"seq":9,"kind":"allow"}\n')]);
   writeFileSync(audit.file, Buffer.concat([log, torn]));
   const second = await Gateway.start(config, { folder });
@@ -518,7 +519,7 @@ test('a failed rotation stops no call, and a later failure is still reported', {
   const said = (event) => gateway.output.split('\n').filter((line) => line.includes(`"event":"${event}"`)).length;
   const failing = async () => [(await metricsOf(gateway)).get('stampgate_audit_failing'), await statusOf(gateway.adminUrl, '/readyz')];
   const call = () => gateway.call(QUERY.method, QUERY.request);
-  // Prevents that the gateway creates the new file.
+  // This folder prevents the gateway from creating the new file under its name.
   mkdirSync(`${audit.file}.next`);
   while (statSync(audit.file).size <= audit.max_file_bytes) await Promise.all(Array.from({ length: 64 }, call));
   await until(() => said('audit_file_not_rotated') === 1, 'it is said');
@@ -545,7 +546,8 @@ test('while the disk is full, the gateway stamps nothing; when it has space agai
   const ballast = join(seenFrom(gateway), 'ballast');
   await gateway.call(SUBMIT.method, SUBMIT.request);
   fill(ballast, 0);
-  // Records that fit into the last page of the file can still be written.
+  // The gateway can still write records that fit into the last page of the file, so the test calls until the gateway
+  // refuses a call.
   let refused;
   await until(async () => {
     simulator.reset();

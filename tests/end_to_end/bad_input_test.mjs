@@ -83,7 +83,8 @@ const isEnum = (path) => ENUMS.includes(path.split('.').pop());
 describe('each required field must be set:', () => {
   for (const { name, method, all, type, stampedByClient } of operations) {
     const fields = REQUIRED[name].map((path) => (type ? `parameters.${path}` : path));
-    // The client's stamp is required too, and no request in this test has one.
+    // If only clients may stamp the operation, the field `client_stamp` is required too. No request of this test sets
+    // this field.
     const stamp = stampedByClient ? ['client_stamp'] : [];
     test(name, async () => {
       if (stampedByClient) await isRefused(method, all, ...stamp);
@@ -142,7 +143,7 @@ describe('limits:', () => {
 describe('bytes that the gateway cannot parse as the message:', () => {
   const { method, none } = named('get_policy');
   const bytes = encode(method, none);
-  /** A field of wire type 2 around these bytes. */
+  /** Returns a field of wire type 2 that contains these bytes. */
   const field = (number, inner) => Buffer.concat([Buffer.from([(number << 3) | 2, inner.length]), inner]);
 
   for (const [title, undecodable] of [
@@ -173,8 +174,8 @@ describe('bytes that the gateway cannot parse as the message:', () => {
 });
 
 describe('the gateway refuses an unknown field, because it could not sign it:', () => {
-  const stranger = Buffer.from([0xc0, 0x3e, 0x01]); // field 1000, the number 1
-  /** A field that contains a message of less than 128 bytes. */
+  const stranger = Buffer.from([0xc0, 0x3e, 0x01]); // the unknown field 1000 with the value 1
+  /** Returns a field that contains a message of less than 128 bytes. */
   const field = (number, ...inner) => {
     const bytes = Buffer.concat(inner);
     assert.ok(bytes.length < 128);
@@ -193,7 +194,7 @@ describe('the gateway refuses an unknown field, because it could not sign it:', 
 
   test('a known field of another wire type', async () => {
     const { method, none } = named('get_policy');
-    const number = Buffer.from([0x10, 0x01]); // field 2, policy_id, as a number
+    const number = Buffer.from([0x10, 0x01]); // field 2 (policy_id), with the wire type of a number
     await isRefused(method, Buffer.concat([encode(method, none), number]), '');
   });
 

@@ -1,10 +1,11 @@
-// A C++ client of the gateway: reads a message from standard input, sends it to a unary method, and prints the end of
-// the call as lines of JSON. Tests use it to check what gRPC's C++ library makes of the gateway's responses.
+// A C++ client of the gateway: reads a message from standard input, sends it to a unary method, and prints the status
+// of the call as lines of JSON. Tests use this client to check how gRPC's C++ library reports the gateway's responses.
 //
 //   call ADDRESS /PACKAGE.SERVICE/METHOD DEADLINE_MS [METADATA_NAME VALUE]...
 //
-// The first line is the status, as {"code", "message"}; after an error a second line is {"bytes"}, the size of
-// grpc-status-details-bin, and a third one is the google.rpc.Status in it. Exits with 0 for every status.
+// The first line is the status, as {"code", "message"}. After an error, the second line is {"bytes"}, the size of
+// grpc-status-details-bin, and the third line is the google.rpc.Status in grpc-status-details-bin. Exits with 0 for
+// every status.
 #include <google/protobuf/util/json_util.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/generic_stub.h>
@@ -62,7 +63,8 @@ int main(int argc, char** argv) {
     std::cerr << "usage: call ADDRESS METHOD DEADLINE_MS [METADATA_NAME VALUE]... <MESSAGE\n";
     return 2;
   }
-  // Links the messages of details, because they are found by their names when they are printed.
+  // Refers to a message of the error details, so that the program links all of these messages. The JSON printer finds
+  // them by their names.
   google::rpc::BadRequest::descriptor();
 
   const std::string request(std::istreambuf_iterator<char>(std::cin), {});

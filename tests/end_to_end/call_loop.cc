@@ -4,8 +4,8 @@
 //
 // Reads a message from standard input and sends it repeatedly, in CALLS_PER_CONNECTION concurrent loops on each
 // connection. Prints a line "calling" when every connection has had a response. A loop ends with the first UNAVAILABLE
-// without details, which the client's library creates. Finally prints the number of calls by their end, as lines of
-// JSON: {"name", "reason", "count"}.
+// without details, which the client's library creates. Finally prints how many calls ended with each name and reason,
+// as lines of JSON: {"name", "reason", "count"}.
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
@@ -29,7 +29,8 @@
 
 namespace {
 
-// The number of calls by the name of the code and the reason in ErrorInfo, which is empty without ErrorInfo.
+// Maps the name of a code and the reason in ErrorInfo to the number of calls that ended with them. Without an
+// ErrorInfo, the reason is empty.
 using Endings = std::map<std::pair<std::string, std::string>, int>;
 
 std::string ReasonOf(const grpc::Status& status) {
@@ -76,7 +77,7 @@ int main(int argc, char** argv) {
   absl::BlockingCounter answered(connections * calls);
   std::vector<std::thread> threads;
   for (int i = 0; i < connections; ++i) {
-    // Without this, channels with the same target would share a connection.
+    // Without this option, channels with the same target would share a connection.
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     auto stub = std::make_shared<grpc::GenericStub>(

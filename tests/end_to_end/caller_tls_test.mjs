@@ -1,5 +1,5 @@
-// TLS between callers and the gateway: client certificates identify callers, and all certificates can change while the
-// gateway runs.
+// Tests TLS between callers and the gateway: client certificates identify callers, and all certificates can change
+// while the gateway runs.
 import assert from 'node:assert/strict';
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { connect as connectTcp } from 'node:net';
@@ -25,7 +25,7 @@ function replace(file, content) {
   renameSync(`${file}.new`, file);
 }
 
-/** A folder with the three files of `tls`, and the authorities that issue certificates. */
+/** Makes a folder with the three files that the section `tls` names, and the authorities that issue certificates. */
 function makeFiles(t) {
   const folder = scratch(t);
   const servers = makeAuthority(folder, 'servers');
@@ -228,7 +228,7 @@ test('certificates change without a failed call, also while the files are tempor
   let calls = 0;
   const load = async () => {
     while (!done) {
-      // Each call has a connection of its own, and so a handshake.
+      // Each call uses a new connection, so each call makes a handshake.
       const answer = await attempt(gateway, servers, certificate);
       assert.ok(!(answer instanceof Error), answer.message);
       calls += 1;

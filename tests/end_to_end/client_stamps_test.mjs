@@ -129,7 +129,7 @@ describe('a prepared body', () => {
 
   for (const { method, none, path } of operations) {
     test(`for ${method} can be sent with a stamp`, async () => {
-      // An organization that may be deleted, for the operation that deletes one.
+      // The operation that deletes an organization names one that this test may delete.
       const organizationId = path.endsWith('delete_sub_organization') ? testing.subOrganization(3) : ORGANIZATION;
       const prepared = await prepare(method, { ...none, organization_id: organizationId });
       assert.equal(prepared.path, path);
@@ -192,7 +192,7 @@ describe('a body that a client wrote', () => {
     }
   });
 
-  // One of the operator's packages writes the member there.
+  // One of the operator's client libraries writes this member inside "parameters".
   test('may have generateAppProofs inside its parameters', async () => {
     for (const generateAppProofs of [false, true]) {
       const text = JSON.stringify(at({ parameters: { ...body.parameters, generateAppProofs } }));
@@ -214,7 +214,7 @@ describe('a body that a client wrote', () => {
     const query = { organizationId: ORGANIZATION, policyId: testing.identifier(6) };
     isInvalid(await refusalOf(LOGIN, query), 'client_stamp.body', '/policyId');
     isInvalid(await refusalOf(GET_POLICY, at()), 'client_stamp.body', '/timestampMs');
-    // Otherwise a caller could send a stamped submit with the grant for a harmless query.
+    // If the gateway accepted this body, a caller with a grant for a harmless query could send a stamped submit.
     const general = await refusalOf('GeneralService/QueryOperation', at(), { path: 'whoami' });
     isInvalid(general, 'parameters', 'timestampMs');
   });
@@ -330,7 +330,7 @@ test('the gateway never stamps a login, because the session would have the right
 describe('the policy', async () => {
   const grants = [{ classes: ['login'], organizations: [ORGANIZATION] }];
   const callers = [{ name: 'logins-only', loopback: true, grants }];
-  // The gateway's own key is for an organization that no call names.
+  // The gateway's own key signs only for an organization that no call names.
   const keys = [{ name: 'main', file: writeKey(scratch({ after })), organizations: ['another'] }];
   const { simulator: upstream, gateway: policed } = await startStack({ after }, { config: { callers, keys } });
 

@@ -22,7 +22,7 @@ describe('while the wall clock steps', { timeout: HANG_MS }, () => {
       simulator.addFaults([HELD]);
 
       // The clock steps while the call waits for its audit record: after the gateway has computed the deadline, and
-      // before it uses it. This is the first call, so no record of another call waits.
+      // before the gateway uses the deadline. This is the first call, so no record of another call waits.
       machine.hang({ match: 'audit.log' });
       const failure = failureOf(gateway, QUERY, deadline(3000));
       await machine.waitFor(({ waiting }) => waiting > 0, 'the record is on its way to the disk');

@@ -1,4 +1,4 @@
-// Configs: `check` reports every fault in one run, with line and column, and `serve` reports the same.
+// Configs: `check` reports every fault in one run, with line and column, and `serve` reports the same faults.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';

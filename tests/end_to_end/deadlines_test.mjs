@@ -1,4 +1,4 @@
-// Deadlines and cancellations: the error that the caller gets, and what happens to the request at upstream.
+// Tests deadlines and cancellations: the error that the caller gets, and what happens to the request at upstream.
 //
 // Most calls here send their deadline as the header grpc-timeout, and the client has no timer of its own. So the client
 // reads the gateway's response also on a slow machine. Separate tests below use clients with a timer.
@@ -171,8 +171,8 @@ describe("the gateway's response arrives before the client's own deadline", { ti
     simulator.release();
   });
 
-  // gRPC's C core rounds a deadline of 10 s or more up to the next 100 ms before it sends it: here to 10.1 s, which is
-  // 70 ms after the client's own timer ends the call.
+  // gRPC's C core rounds a deadline of 10 s or more up to the next 100 ms before sending the deadline. In this test,
+  // the C core sends 10.1 s, which ends 70 ms after the client's own timer ends the call.
   it('in C++, although its library adds time to the deadline', async () => {
     simulator.addFaults([{ ...HELD, times: 'always' }]);
     const callAtOnce = (deadlineMs) =>
@@ -195,9 +195,9 @@ describe("the gateway's response arrives before the client's own deadline", { ti
 
 describe('a caller that cancels', { timeout: HANG_MS }, () => {
   /**
-  * Resolves when the gateway has handled a cancellation. The gateway does not report this, so the test sends a query on
-  * the
-   * same channel and waits until it has timed out: the gateway has handled the earlier cancellation long before.
+   * Resolves when the gateway has handled a cancellation. The gateway does not report this event. Therefore the test
+   * sends a query on the same channel and waits until this query has timed out: by then, the gateway has handled the
+   * earlier cancellation.
    */
   async function cancellationHandled(from) {
     const { reason } = await failureOf(from, QUERY, deadline(SHORT_MS));

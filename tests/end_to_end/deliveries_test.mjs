@@ -1,4 +1,4 @@
-// Webhook deliveries: the status that the sender gets, and whether the delivery is in the event log.
+// Tests webhook deliveries: the status that the sender gets, and whether the event log contains the delivery.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ORGANIZATION, exchange } from '../simulator/testing.mjs';
@@ -32,7 +32,8 @@ const withBody = (title, body, status, outcome) => [title, { body: Buffer.from(b
 const CASES = [
   ['nothing wrong', {}, 200],
 
-  // Faults that the gateway itself may have, and that may pass: it answers 503, so that the sender repeats.
+  // These faults may be the gateway's own and temporary. The gateway answers 503, so that the sender repeats the
+  // delivery.
   faulty('another version', { kind: 'version' }, 503, 'unsupported_signature_version'),
   faulty('a version in capitals', { kind: 'version', value: 'V1' }, 503, 'unsupported_signature_version'),
   faulty('another algorithm', { kind: 'algorithm' }, 503, 'unsupported_signature_algorithm'),
@@ -80,7 +81,7 @@ const CASES = [
   }),
   ['an event id of 128 bytes', { eventId: `Az09._:-${'x'.repeat(120)}` }, 200],
 
-  // Deliveries with two faults: the first check that fails decides.
+  // Each of these deliveries has two faults. The first check that fails decides the answer.
   both('too much body, and no signature', TOO_MUCH, NO_SIGNATURE, 413, 'too_large'),
   both('no signature, of another version', NO_SIGNATURE, { kind: 'version' }, 400, 'missing_header'),
   both('another version, an unknown key', { kind: 'version' }, { kind: 'keyId' }, 503, 'unsupported_signature_version'),
@@ -254,7 +255,8 @@ describe('a delivery that fails before its signature is checked', { timeout: HAN
     const expected = Object.fromEntries(attempts.map(([, , outcome]) => [outcome, 1]));
     assert.deepEqual(refusedOf(await metricsOf(gateway)), expected);
 
-    // A draining gateway answers 503 until it ends. The event of the held call is not sent.
+    // The held call keeps the gateway draining. A draining gateway answers deliveries with 503. Without endpoints, the
+    // simulator sends no event for the held call.
     simulator.webhooks.setEndpoints(null, []);
     simulator.addFaults([{ kind: 'slow', untilReleased: true }]);
     const call = gateway.call('OrganizationService/UpdateOrganizationName', {
@@ -264,8 +266,8 @@ describe('a delivery that fails before its signature is checked', { timeout: HAN
     await simulator.waitFor({ held: 1 });
     gateway.child.kill('SIGTERM');
     const elsewhere = url.replace(WEBHOOK_PATH, '/canary');
-    // When the drain begins, the gateway closes idle connections, perhaps also one whose request it has not received
-    // yet.
+    // When the drain begins, the gateway closes idle connections. It may also close a connection whose request has not
+    // arrived yet.
     const status = () => exchange(elsewhere).then((answer) => answer.status, (error) => error.code);
     await until(async () => (await status()) === 503, 'it drains');
     const drained = refusedOf(await metricsOf(gateway));
@@ -294,7 +296,7 @@ describe('a delivery that fails before its signature is checked', { timeout: HAN
     const { gateway } = await startEventStack(t, { config: { admin: ADMIN } });
     const nowhere = gateway.webhookUrl.replace(WEBHOOK_PATH, '/nowhere');
     const requests = Array.from({ length: 500 }, () => requestOf(nowhere, { headers: [], body: Buffer.alloc(0) }));
-    // Each request has a connection of its own, because the gateway closes it after a refusal.
+    // Each request uses a new connection, because the gateway closes a connection after a refusal.
     for (let i = 0; i < requests.length; i += 50) {
       const statuses = await sendAll(nowhere, requests.slice(i, i + 50), { connections: 50 });
       assert.deepEqual(tallyOf(statuses), { 404: 50 });

@@ -30,7 +30,10 @@ const SUBMIT_PATH = '/public/v1/submit/update_organization_name';
 
 const nameOf = (number) => Object.keys(code).find((name) => code[name] === number);
 
-/** Counts the ends of calls by method: "CODE REASON", or "CODE" alone if the client's library created the status. */
+/**
+ * Counts, for each method, how the calls ended: "CODE REASON", or "CODE" alone if the client's library created the
+ * status.
+ */
 class Endings {
   #counts = new Map();
 
@@ -152,7 +155,8 @@ test('when the gateway drains under load, every call ends with a response or wit
   assert.deepEqual(Object.keys(counts).filter((ending) => !allowed.test(ending)), []);
   const subscriptions = ROUNDS * CONNECTIONS * SUBSCRIBERS_OF_EACH;
   assert.equal(endings.get('Subscribe', 'UNAVAILABLE SHUTTING_DOWN after its start'), subscriptions);
-  // Callers got a response to every submit that upstream received. A call that ended with its connection was not sent.
+  // Callers got a response to every submit that upstream received. The gateway did not send upstream a call that ended
+  // together with its connection.
   const answered = endings.get('Submit', 'OK') + endings.get(`C++ ${SUBMIT[0]}`, 'OK');
   assert.equal(simulator.stats().paths[SUBMIT_PATH].requests, answered);
 });

@@ -38,7 +38,8 @@ test('created policies can be read, each with its own values', async () => {
   assert.deepEqual(all, { policy_id: ids[0], ...policies[0] });
   assert.ok(Math.abs(Number(created_at.seconds) * 1000 - Date.now()) < 60_000);
   assert.deepEqual(updated_at, created_at);
-  // The service returns both expressions for every policy, but omits a time that was not set.
+  // For every policy, the service returns a condition and a consensus, even empty ones. It omits a time that was not
+  // set.
   const { policy } = second;
   assert.deepEqual([policy.policy_name, policy.effect], ['little', 'EFFECT_ALLOW']);
   assert.deepEqual([policy.condition, policy.consensus, policy.time], ['', '', undefined]);

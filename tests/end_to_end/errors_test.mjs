@@ -121,7 +121,7 @@ describe('if upstream sends no code of its own, the HTTP status decides', { time
 
 describe("upstream's own code decides, at the top level or in the details", { timeout: HANG_MS }, () => {
   const codes = [
-    // upstream's own code, the gRPC code that it is sent with (which sets the HTTP status), the caller's code
+    // upstream's own code, the gRPC code in the same response (which determines the HTTP status), the caller's code
     ['ORGANIZATION_NOT_FOUND', 'INVALID_ARGUMENT', 'NOT_FOUND'],
     ['A_CODE_OF_NEXT_YEAR', 'NOT_FOUND', 'NOT_FOUND'],
   ];

@@ -119,7 +119,7 @@ describe('a subscriber with default limits', { timeout: HANG_MS }, () => {
     const pages = await pagesOf(gateway, { cursor, page_size: 1000 });
     assert.deepEqual(pages.flatMap(({ events }) => idsOf(events)), ids);
     assert.ok(pages.length >= 3, `${pages.length} pages`);
-    // Although bytes limit the pages, no page has much fewer events than it could have.
+    // The maximum size in bytes limits these pages. No page has much fewer events than fit into this size.
     for (const { events } of pages.slice(0, -1)) assert.ok(events.length >= 6, `${events.length} events`);
   });
 

@@ -106,7 +106,8 @@ describe('resuming at a cursor', { timeout: 2 * HANG_MS }, () => {
         await t.stack.restart(signal);
         const { code, reason, metadata } = await failed;
         assert.deepEqual([code, reason], ['UNAVAILABLE', 'SHUTTING_DOWN']);
-        // The error's cursor is after the last received event. The test resumes at it only if it has read all of them.
+        // The cursor in the error is after the last received event. The test resumes at this cursor only if it has read
+        // all received events.
         if (subscriber.left().length === 0) goOnAt(metadata.cursor);
       });
     });
@@ -191,7 +192,10 @@ describe('a cursor', { timeout: 2 * HANG_MS }, async () => {
     assert.deepEqual(idsOf([first, ...rest]), ids);
   });
 
-  /** A log with one event. It had a second one when the cursor `ahead` was returned. */
+  /**
+   * Makes a log with one event, whose end is the cursor `before`. Then stores a second event, after which the gateway
+   * returns the cursor `ahead`, and replaces the log by a copy without this event.
+   */
   async function putBack(t) {
     const own = await startEventStack(t);
     await deliver(own.simulator);
@@ -228,7 +232,7 @@ describe('a cursor', { timeout: 2 * HANG_MS }, async () => {
     await own.gateway.stop();
     const [line] = logged(first, 'events_lost');
     assert.deepEqual([line.severity, line.what, line.first, line.last], ['WARNING', 'gone', 2, 2]);
-    assert.deepEqual(logged(own.gateway, 'events_lost'), []); // the first start has reported it
+    assert.deepEqual(logged(own.gateway, 'events_lost'), []); // the first start has reported the lost event
   });
 
   it('ahead of a log that has lost its end is refused with DATA_LOSS, also if a new event has its position', async (t) => {
@@ -273,7 +277,8 @@ describe('events that retention has removed', { timeout: HANG_MS }, async () => 
       const json = { type: 'large', number: i, padding: PADDING };
       ids.push((await deliver(stack.simulator, { json })).eventId);
     }
-    // The log removes events after it has handled others: repeated deliveries cause this without storing more.
+    // The log removes old events only after it has handled later deliveries. Repeated deliveries cause the removal
+    // without adding events.
     const json = { type: 'large', number: 9, padding: PADDING };
     for (let i = 0; i < 5; i += 1) await deliver(stack.simulator, { eventId: ids.at(-1), json });
   });

@@ -1,4 +1,4 @@
-// The calls that read events: pages of the log, single events, and requests that are refused.
+// Tests the calls that read events: pages of the log, single events, and requests that are refused.
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { encode } from '../clients/gateway.mjs';
@@ -70,7 +70,7 @@ async function failureOf(method, request, from = gateway) {
 }
 
 describe('an invalid request', { timeout: HANG_MS }, () => {
-  const stranger = Buffer.from([0xc0, 0x3e, 0x01]); // field 1000, the number 1
+  const stranger = Buffer.from([0xc0, 0x3e, 0x01]); // the unknown field 1000 with the value 1
   const many = Array.from({ length: 1001 }, (_, i) => `id ${i}`);
   const long = 'x'.repeat(129);
   const withStranger = (method, request) => Buffer.concat([encode(`EventService/${method}`, request), stranger]);
@@ -153,7 +153,7 @@ describe('subscribers', { timeout: HANG_MS }, () => {
       reason: 'TOO_MANY_SUBSCRIBERS',
       metadata: {},
     });
-    // Refused subscribers and other calls do not count.
+    // Refused subscriptions and other calls do not count toward the limit.
     await listAll(stack.gateway);
     const { eventId } = await deliver(stack.simulator);
     assert.deepEqual(idsOf(await first.events(1)), [eventId]);

@@ -1,4 +1,5 @@
-// Events contain secrets: of a delivery, stored or refused, the gateway's log has nothing but the event id.
+// Events contain secrets. Whether the gateway stores or refuses a delivery, its log contains nothing of the delivery
+// but the event id.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';

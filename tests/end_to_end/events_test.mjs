@@ -1,4 +1,4 @@
-// Subscriptions: where they start, when messages arrive, and the content of events.
+// Tests subscriptions: where they start, when messages arrive, and the content of events.
 import assert from 'node:assert/strict';
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import { after, describe, it } from 'node:test';

@@ -1,4 +1,4 @@
-// Requests to upstream that last longer than their callers wait, or longer than exchange_timeout.
+// Tests requests to upstream that last longer than their callers wait, or longer than exchange_timeout.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ADMIN, metricsOf, statusOf } from './admin_port.mjs';
@@ -64,7 +64,7 @@ describe('submits that upstream never answers', { timeout: HANG_MS }, () => {
     };
     for (const call of await begin(2)) call.cancel();
     await until(async () => (await detached()) === 2, 'two are detached');
-    // Uses two of the places for submits whose callers have left, and all connections for submits.
+    // Upstream now holds two submits whose callers have left. The next submits use all connections.
     const attached = await begin(UPSTREAM.max_connections);
     attached.pop().cancel();
     await until(async () => (await detached()) === UPSTREAM.max_detached, 'all places of detached ones are taken');

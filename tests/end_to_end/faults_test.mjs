@@ -85,7 +85,7 @@ describe('a connection that fails', { timeout: HANG_MS }, () => {
         assert.deepEqual([second.path, more.length], [sample.path, 0]);
         assert.equal(second.connection, first.connection);
         assert.equal(second.requestOnConnection, first.requestOnConnection + 1);
-        // If the gateway sent the request again, upstream would receive it before this one.
+        // If the gateway sent the request again, upstream would receive the repeated request before this query.
         await gateway.call(QUERY.method, QUERY.request);
         assert.equal(simulator.stats().requests, 3);
       }

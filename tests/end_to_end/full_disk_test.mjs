@@ -2,7 +2,7 @@
 // serves reads.
 //
 // The event log is on a small filesystem in the gateway's own mount namespace. With STAMPGATE_LONG=1 the test uses ten
-// such disks instead of one. STAMPGATE_SEED=... chooses other amounts.
+// such disks instead of one. STAMPGATE_SEED=... chooses other sizes of the free space and the events.
 import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -87,7 +87,7 @@ async function fillAgainAndAgain(t, random) {
     assert.deepEqual(idsOf(await subscriber.events(ids.length)).sort(), ids);
     assert.deepEqual(subscriber.left(), []);
   }
-  // The write-ahead log keeps its size. Once it is large enough, storing an event needs no more space.
+  // The write-ahead log keeps its size. Once this log is large enough, storing an event needs no more space.
   assert.ok(full >= 3, `the disk was full only ${full} times`);
   t.diagnostic(`${full} of ${CYCLES} times full`);
 }

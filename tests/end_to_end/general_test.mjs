@@ -1,4 +1,5 @@
-// The general service: sends operations without a typed method, as JSON text, and refuses operations with one.
+// The general service sends operations that have no typed method, as JSON text. It refuses operations that have a typed
+// method.
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';
 import { code } from '../clients/gateway.mjs';
@@ -36,7 +37,8 @@ describe('the gateway sends the recorded body:', () => {
       simulator.change({ clockOffsetMs: RECORDED_MS + 1 - Date.now() });
       const { organizationId, type, parameters, timestampMs, generateAppProofs, ...rest } = JSON.parse(request.body);
       const common = { organization_id: organizationId, path: operation };
-      // The simulator does not know such an activity. The test checks only the request that it received.
+      // The simulator does not know this type of activity. The test checks only the request that the simulator
+      // received.
       const ignore = () => {};
       if (type === undefined) {
         await gateway.call(QUERY, { ...common, parameters: JSON.stringify(rest) }).catch(ignore);

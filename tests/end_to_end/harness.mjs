@@ -12,7 +12,7 @@ import { apiKeyNamed } from '../simulator/testing.mjs';
 
 const stampgate = binary('gateway/stampgate');
 
-/** The time limit of tests and waits. None needs a tenth of it, even with a sanitizer. */
+/** The time limit of each test and each wait. Even with a sanitizer, none of them needs a tenth of this time. */
 export const HANG_MS = 60_000;
 
 /** Creates a folder that is removed when the test `t` has ended. */
@@ -77,7 +77,8 @@ const GENERAL_OPERATIONS = [
 let configs = 0;
 
 /**
- * Makes `file` a link to a new file with this text, as Kubernetes changes a volume. A gateway reads it without waiting.
+ * Makes `file` a link to a new file with this text, as Kubernetes changes a volume. A gateway reads the new file
+ * without waiting until it has settled.
  */
 export function putConfig(file, text) {
   const target = `${file}.${(configs += 1)}`;
@@ -131,7 +132,8 @@ export async function auditConfig(folder, file = join(folder, 'audit.log')) {
  */
 export class Gateway {
   /**
-   * Starts a gateway. `config` is written to a file as JSON, which is YAML. `configFile` is a file that has it already.
+   * Starts a gateway. `config` is written to a file as JSON, which is YAML. If `configFile` is given, this file already
+   * contains the config.
    */
   static async start(config, { folder, command = stampgate, env = {}, configFile }) {
     const file = configFile ?? join(folder, `config-${Math.random().toString(36).slice(2)}.yaml`);

@@ -149,7 +149,8 @@ describe('the judge finds:', () => {
 
   test('the judge does not report allowed behaviour', () => {
     const repeated = (h) => {
-      // The caller does not know the outcome of the first try. It arrives during the second try, which is refused.
+      // The caller does not know the outcome of the first try. The first try arrives at upstream during the second try,
+      // which is refused.
       h.attempts[0].outcome = 'unknown';
       h.attempts[0].until = 0;
       h.attempts.push(attempt('r1', 'keyed', { outcome: 'refused', reason: 'SHUTTING_DOWN', from: 0, until: 5 }));

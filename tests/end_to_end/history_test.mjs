@@ -1,4 +1,5 @@
-// Random sequences of faults while callers, senders and subscribers use the gateway. A judge then checks their records.
+// Runs random sequences of faults while callers, senders and subscribers use the gateway. Afterwards a judge checks the
+// records of all of these.
 //
 // With STAMPGATE_LONG=1 the test uses 500 rounds instead of 10. STAMPGATE_SEED=... chooses other schedules.
 // STAMPGATE_ROUND=n runs only round n, and STAMPGATE_ROUND=n-m rounds n to m. STAMPGATE_STEPS=kill,clock uses only

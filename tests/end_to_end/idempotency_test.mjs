@@ -234,7 +234,7 @@ describe('a key still works after', { timeout: 2 * HANG_MS }, () => {
       assert.ok(Number(seconds) > 23 * 3600 && Number(seconds) <= 24 * 3600, `${seconds} s`);
     }
     assert.deepEqual(bodiesOf(stack.simulator), []);
-    // Submits without a key are still carried out.
+    // The gateway still sends submits without a key, and upstream carries them out.
     await stack.gateway.call(METHOD, { organization_id: ORGANIZATION, parameters: { organization_name: 'n' } });
   });
 
@@ -302,8 +302,8 @@ describe('timestamps', { timeout: 2 * HANG_MS }, () => {
     await stack.gateway.stop();
     stack.moveClock(-10 * 60_000);
     await stack.start();
-    // A stored key needs no new timestamp: the gateway sends its bytes again. Upstream decides whether they are too far
-    // ahead.
+    // A submit with a stored key needs no new timestamp: the gateway sends the stored bytes again. Upstream decides
+    // whether the timestamp in these bytes is too far ahead.
     const ahead = await stack.gateway.refusal(METHOD, keyed);
     assert.deepEqual([ahead.info.domain, new Set(bodiesOf(stack.simulator)).size], ['upstream', 1]);
     const error = await stack.gateway.refusal(METHOD, {
@@ -313,7 +313,7 @@ describe('timestamps', { timeout: 2 * HANG_MS }, () => {
     assert.deepEqual([error.code, error.info.reason], [code.RESOURCE_EXHAUSTED, 'TIMESTAMPS_EXHAUSTED']);
     const delayMs = Number(error.retryInfo.retry_delay.seconds) * 1000;
     assert.ok(delayMs > 8 * 60_000 && delayMs <= 9 * 60_000, `${delayMs} ms`);
-    // A submit with the caller's timestamp is not refused.
+    // The gateway does not refuse a submit whose timestamp the caller chose.
     const timestamp_ms = String(Math.floor(stack.machine.nowMs()));
     await stack.gateway.call(METHOD, {
       timestamp_ms,

@@ -1,4 +1,4 @@
-// `stampgate check` reads key files. It rejects one with the reason, and prints no digit of it.
+// `stampgate check` reads key files. If a key file is invalid, the command prints the reason, but no digit of the key.
 import assert from 'node:assert/strict';
 import { chmodSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

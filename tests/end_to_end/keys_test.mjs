@@ -1,4 +1,4 @@
-// API keys: every curve and form of file, and which key signs for which organization.
+// Tests API keys: every curve, every form of key file, and which key signs for which organization.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
@@ -186,7 +186,7 @@ describe('several keys', async () => {
         'OrganizationService/UpdateOrganizationName',
         { organization_id, parameters: { organization_name: 'n' }, timestamp_ms: '1' },
       ],
-      // Ids are compared exactly.
+      // The gateway compares organization ids exactly, including white space.
       ['GeneralService/QueryOperation', { organization_id: `${ORGANIZATION} `, path: 'whoami' }],
     ];
     for (const [method, request] of calls) {

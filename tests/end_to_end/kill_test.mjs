@@ -17,12 +17,12 @@ import { EARLIEST, idsOf, listAll } from './subscriber.mjs';
 const TIMEOUT_MS = LONG ? 20 * HANG_MS : 2 * HANG_MS;
 const SENDERS = 8;
 
-/** Reads the log as it grows, from one gateway after another. Keeps nothing but a cursor between them. */
+/** Reads the log as it grows, from one gateway after another. Between two gateways, keeps nothing but a cursor. */
 class Follower {
   events = [];
   start = EARLIEST;
 
-  /** Resolves when the first message has come; `ended` then resolves to the error that ends the call. */
+  /** Resolves when the first message has arrived; `ended` later resolves to the error that ends the call. */
   async follow(gateway) {
     let started;
     const hasStarted = new Promise((resolve) => (started = resolve));

@@ -1,5 +1,5 @@
 // The process's memory contains each key once, and not at all after the key was replaced. Other processes cannot read
-// it.
+// this memory.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { closeSync, openSync, readFileSync, readSync, readdirSync, writeFileSync } from 'node:fs';
@@ -49,7 +49,8 @@ function countIn(pid, needles) {
 }
 
 /**
- * The encodings in which 32 bytes may be in memory. Of base64 it takes a part that is independent of the bytes before.
+ * Returns the encodings in which 32 bytes may be in memory. For base64, returns the part of the text that does not
+ * depend on the bytes before the 32 bytes.
  */
 function formsOf(hex) {
   const bytes = Buffer.from(hex, 'hex');

@@ -1,5 +1,5 @@
-// A new operation needs only a proto: tests/operation has a proto with an operation and its activity, which is linked
-// into the gateway's main without further C++.
+// A new operation needs only a proto. The proto in tests/operation contains an operation and its activity. The tested
+// program links this proto with the gateway's main, without further C++.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, beforeEach, test } from 'node:test';
@@ -29,7 +29,10 @@ const parameters = {
   blend: '-9223372036854775808',
 };
 
-/** Makes the simulator respond with `body`. It does not know the operation, and checks only headers and stamp. */
+/**
+ * Makes the simulator respond with `body`. The simulator does not know the operation, and checks only headers and
+ * stamp.
+ */
 const answerWith = (body, status = 200) => simulator.addFaults([{ kind: 'status', status, body }]);
 
 test('a submit is rendered and stamped, and its response is translated', async () => {

@@ -1,4 +1,4 @@
-// Every operation through a real gRPC client, the real gateway, and a simulator that checks stamps and bodies.
+// Sends every operation through a real gRPC client, the real gateway, and a simulator that checks stamps and bodies.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, beforeEach, describe, test } from 'node:test';
@@ -30,7 +30,8 @@ const { simulator, gateway } = await startStack(
 beforeEach(() => simulator.reset());
 
 const recordedBody = (name) => {
-  // The operator's other packages send the same bodies, except for null members, which the reference does not have.
+  // The operator's other client libraries send the same bodies, except that they add null members, which the reference
+  // does not have.
   const isIt = ({ operation, client, variant }) =>
     operation === name && client === 'http' && variant === 'all-optional';
   return JSON.parse(readVectors('sdk-requests.json').requests.find(isIt).request.body);
@@ -138,7 +139,8 @@ test('every method of the API has an operation here', () => {
   assert.equal(operations.length, 22);
 });
 
-// The operator's packages cannot send generateAppProofs for these two operations, so no recorded request has it.
+// The operator's client libraries cannot send generateAppProofs for these two operations, so no recorded request
+// contains this member.
 for (const name of ['create_session_profile', 'update_mfa_policy']) {
   test(`${name} can request App Proofs too`, async () => {
     const { method, none } = operations.find((operation) => operation.name === name);

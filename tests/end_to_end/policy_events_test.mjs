@@ -1,4 +1,4 @@
-// Which caller receives which events: only signed data and the grants decide.
+// Tests which caller receives which events: only signed data and the grants decide.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { code } from '../clients/gateway.mjs';

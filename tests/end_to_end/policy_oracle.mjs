@@ -1,5 +1,5 @@
-// Decides which calls a config allows, as the comments of the config's schema describe it. It shares no code with the
-// gateway, and reads the whole config for every question.
+// Decides which calls a config allows, as the comments of the config's schema describe it. The oracle shares no code
+// with the gateway, and reads the whole config for every question.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../paths.mjs';

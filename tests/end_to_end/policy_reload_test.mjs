@@ -119,13 +119,14 @@ test('while keys and policy are swapped under load, no call fails, and old and n
   let faults = 0;
   for (let number = 1; number <= SWAPS; ++number) {
     if (random.below(10) === 0) {
-      // The log does not repeat a fault that it reported last, so the test waits for any line.
+      // The gateway does not log the same fault twice in succession. Therefore the test does not wait for a log line
+      // here.
       mount.swap(random.pick(broken)(stateOf(number)));
       gateway.child.kill('SIGHUP');
       faults += 1;
     }
     const { policy_version } = await reloaded(gateway, () => {
-      // The gateway may be reading when the swap happens: over many rounds, between any two files.
+      // The swap may happen while the gateway reads the files. Over many rounds, it happens between any two files.
       gateway.child.kill('SIGHUP');
       mount.swap(stateOf(number));
     });

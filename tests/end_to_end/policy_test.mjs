@@ -1,4 +1,5 @@
-// Which caller may call which method for which organization, and which key signs: all combinations, and random ones.
+// Tests which caller may call which method for which organization, and which key signs. Tests all combinations, and
+// random configs.
 //
 // With STAMPGATE_LONG=1 the test uses 20,000 random calls instead of 2,000. STAMPGATE_SEED=... chooses other random
 // values.
@@ -140,7 +141,9 @@ async function outcomeOf(name, { method, request }) {
   }
 }
 
-/** The bytes of the denial for each caller and method. They must be the same for every organization and request. */
+/**
+ * The bytes of the denial for each caller and method. These bytes must not depend on the organization or the request.
+ */
 const denials = new Map();
 function isDenied({ error, answer }, name, method, what = method) {
   assert.equal(answer, undefined, what);
@@ -280,7 +283,7 @@ test('a stranger gets the same error for every method and organization', async (
       }
     }
   }
-  // One error for a missing token, and one for a wrong token.
+  // The gateway returns one error for a missing token, and another one for a wrong token.
   assert.equal(answers.size, 2);
   assert.equal(simulator.stats().requests, 0);
 });
@@ -467,7 +470,7 @@ test('a grant for a general operation allows exactly its pair of path and type',
   assert.equal(await checkCall('desk', query('get_activity')), false);
 });
 
-// Random configs, each with some random calls.
+// The code below makes random configs, and some random calls for each config.
 
 function randomGrant(random) {
   const some = (list, end) => Array.from({ length: 1 + random.below(end) }, () => random.pick(list));

@@ -1,4 +1,5 @@
-// Random numbers that are the same in every run, so that a failure can be repeated. STAMPGATE_SEED chooses others.
+// Random numbers that are the same in every run, so that a failure can be repeated. STAMPGATE_SEED chooses other
+// numbers.
 import { createHash } from 'node:crypto';
 
 export class Random {

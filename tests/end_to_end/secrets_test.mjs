@@ -291,7 +291,7 @@ describe('a secret in a request that the gateway refuses is not in the error or 
         bytes.subarray(0, bytes.length - 3),
         Buffer.concat([bytes, Buffer.from([0xff])]),
         Buffer.concat([Buffer.from(secret), bytes]),
-        // The bytes have the same length, but are not UTF-8.
+        // This message has the same length, but its text is not UTF-8.
         Buffer.from(bytes.map((byte, i) => (i === bytes.indexOf(secret) + 20 ? 0xff : byte))),
         Buffer.concat([bytes, Buffer.from([0xfa, 0x7f, secret.length]), Buffer.from(secret)]),
       ]) {

@@ -1,4 +1,4 @@
-// The gRPC server: health, reflection, the operator's name, and the end of the process.
+// Tests the gRPC server: health, reflection, the operator's name, and the end of the process.
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { code, connect, methods } from '../clients/gateway.mjs';

@@ -1,4 +1,4 @@
-// Subscribers that do not read, or disconnect: they use little memory, and the other subscribers receive every event.
+// Subscribers that do not read, or that disconnect, use little memory, and the other subscribers receive every event.
 //
 // With STAMPGATE_LONG=1 the test uses 100,000 events instead of 10,000. Memory is not measured in a sanitizer's build.
 import assert from 'node:assert/strict';

@@ -1,4 +1,5 @@
-// The gateway is killed during submits. A caller that repeats a submit with the same key gets one activity for it.
+// The test kills the gateway during submits. If a caller repeats a submit with the same idempotency key, upstream
+// creates one activity for this submit.
 //
 // STAMPGATE_SEED=... chooses other moments.
 import assert from 'node:assert/strict';

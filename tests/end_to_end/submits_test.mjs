@@ -1,4 +1,5 @@
-// The timestampMs of submits: it distinguishes equal calls, and returns the activity of a repeated call.
+// Tests the timestampMs of submits. It distinguishes equal calls. A repeated call with the same timestampMs gets the
+// activity of the first call.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { code } from '../clients/gateway.mjs';
@@ -26,7 +27,10 @@ beforeEach(() => simulator.clearRequests());
 
 const sentTimestamps = () => simulator.requests().map(({ body }) => Number(JSON.parse(body).timestampMs));
 
-/** Waits a second. A started gateway chooses timestamps a second ahead, later than all those before its restart. */
+/**
+ * Waits a second. After a start, a gateway chooses timestamps a second ahead of its clock, so that they are later than
+ * all timestamps before a restart.
+ */
 async function hasCaughtUp(which) {
   for (let i = 0; ; i += 1) {
     simulator.clearRequests();

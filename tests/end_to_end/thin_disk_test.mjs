@@ -112,7 +112,7 @@ async function runFullAndCut(t, random) {
   const gateway = await start('disk');
   const load = webhooks.sendMany({ count: 100_000, concurrency: 8, bodyBytes: 1000 + random.below(3000) });
   await until(() => load.acknowledged.size > 50 + random.below(200), 'events are stored');
-  // A thin device: a block gets space when it is first written, if the tmpfs has any.
+  // The device is thin: a block gets space when it is first written, if the tmpfs has free space.
   const ballast = join(root, folder, 'thin', 'ballast');
   fill(ballast, random.below(1 << 19));
   const { status } = await gateway.exited;

@@ -159,7 +159,8 @@ describe('HTTP/2 to upstream', { timeout: HANG_MS }, () => {
   }
 
   it('carries many concurrent calls over one connection', async (t) => {
-    // More than upstream.max_connections. The server answers none of them before all have arrived.
+    // The number of calls, which exceeds upstream.max_connections. The server answers none of the calls before all have
+    // arrived.
     const CALLS = 80;
     let release;
     const released = new Promise((resolve) => (release = resolve));

@@ -1,5 +1,6 @@
-// Bearer tokens of callers: static tokens, whose hashes the config has, and JSON Web Tokens of an issuer, whose keys
-// come from its server or from a file. All callers here connect over loopback, so only their tokens differ.
+// Tests the bearer tokens of callers: static tokens, whose hashes the config contains, and JSON Web Tokens of an
+// issuer, whose keys come from its server or from a file. All callers here connect over loopback, so only their tokens
+// differ.
 import assert from 'node:assert/strict';
 import { createHash, createHmac, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { renameSync, writeFileSync } from 'node:fs';
@@ -80,7 +81,10 @@ async function startKeyServer(t, keys) {
 
 const staticToken = remember(randomBytes(32).toString('hex'));
 
-/** Three callers: one queries with a token of the issuer, one submits with one, and one queries with a static token. */
+/**
+ * Three callers. The first one queries and the second one submits, both with a token of the issuer. The third one
+ * queries with a static token.
+ */
 const callers = () => [
   {
     name: 'reader',
@@ -323,7 +327,7 @@ describe('tokens', { timeout: HANG_MS, concurrency: true }, () => {
     assert.equal(message, 'the keys of the token\'s issuer are not available');
     assert.ok((await query(gateway, bearer(staticToken))).policy, 'other tokens do not need them');
     await server.listen();
-    // The gateway fetches the keys without being asked by a token.
+    // The gateway fetches the keys even before a caller sends a token.
     await logLines(gateway, 1, 'token_keys_fetched');
     assert.ok((await query(gateway, token)).policy);
   });

@@ -1,5 +1,5 @@
-// A request with a thousand violations, found by upstream or by the gateway. A status with all of them would be too
-// large for the connection.
+// Tests requests with a thousand violations, which upstream or the gateway finds. A status with all of these violations
+// would be too large for the connection.
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { code } from '../clients/gateway.mjs';

@@ -93,7 +93,8 @@ describe('peers that connect and send no complete request', () => {
   const PEERS = 300;
   // The number of connections of the honest sender.
   const HONEST = 8;
-  // Connections of the gateway itself, such as the one for the key set, which may not exist at the beginning.
+  // The number of connections that the gateway itself opens, such as the connection for the key set. These may not
+  // exist at the beginning of the test.
   const OWN = 2;
 
   /** Connects peers, each of which sends `text`. `open` has the peers that the gateway has not disconnected. */

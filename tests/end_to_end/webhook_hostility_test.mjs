@@ -1,5 +1,5 @@
-// Requests that resemble deliveries, sent to the real port: the gateway stores none of them, and stores the next honest
-// delivery. verifier_property_test.cc and receiver_framing_test.cc test all kinds of such requests.
+// Sends requests that resemble deliveries to the real port. The gateway stores none of these requests, and stores the
+// next honest delivery. verifier_property_test.cc and receiver_framing_test.cc test all kinds of such requests.
 //
 // With STAMPGATE_LONG=1 the test uses 20,000 mutations instead of 600. STAMPGATE_SEED=... chooses other random values.
 import assert from 'node:assert/strict';

@@ -1,4 +1,5 @@
-// The key set with which the gateway verifies deliveries: fetching it, changes of its keys, and failures.
+// Tests the key set with which the gateway verifies deliveries: how the gateway fetches the key set, how its keys
+// change, and failures.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { deliver, prepareEventStack, startEventStack } from './event_stack.mjs';

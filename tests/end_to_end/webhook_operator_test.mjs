@@ -1,5 +1,5 @@
-// The operator's name in deliveries, and the operator's own verifier, which must accept the same deliveries as the
-// gateway.
+// Tests the operator's name in deliveries. Also runs the operator's own verifier, which must accept the same deliveries
+// as the gateway.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { load } from '../clients/packages.mjs';

@@ -1,4 +1,4 @@
-// The webhook port with its own TLS certificate.
+// Tests the webhook port with its own TLS certificate.
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
@@ -83,7 +83,7 @@ describe('a webhook port with TLS', { timeout: HANG_MS }, async () => {
     assert.equal(await daysLeft(), 3);
     await deliverOn(early);
 
-    // The new certificate is in place, but its key is not yet.
+    // The new certificate file exists, but the key file still contains the key of the old certificate.
     replace(tls_certificate_file, renewed.cert);
     await until(async () => (await reloads('failed')) >= 3, 'three reloads have failed');
     const between = await welcome();

@@ -15,7 +15,7 @@ struct Control {
   int64_t random;            // the state of NextRandom()
   int64_t failing_skip;      // the number of matching syncs that succeed before others fail
   int64_t failing_count;     // the number of matching syncs that fail after these
-  int64_t failing_keep_256;  // the number of pages that a failing sync writes, on average of 256 dirty ones
+  int64_t failing_keep_256;  // the average number of pages that a failing sync writes, out of 256 dirty pages
   int64_t hanging;           // 0: no sync hangs; n: matching syncs hang, from the n-th on
   int64_t slow_us;           // every sync takes at least this long
   int64_t free_bytes;        // bytes by which files can grow before writes fail with ENOSPC; negative: unlimited

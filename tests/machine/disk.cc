@@ -50,8 +50,8 @@ bool HasRoom(const CachedFile& file, int64_t end) {
   return true;
 }
 
-// Calls `write()`, which writes `bytes` bytes at `offset` or, without one, at the position of the descriptor, and
-// tracks the write.
+// Calls `write()`, which writes `bytes` bytes at `offset` or, if there is no offset, at the position of the descriptor,
+// and tracks the write.
 template <typename Write>
 ssize_t WriteTracked(int fd, int64_t bytes, std::optional<int64_t> offset, const Write& write) {
   if (!IsRegular(fd)) return write();
@@ -185,8 +185,8 @@ int OpenTracked(int folder_fd, const char* path, int flags, const Open& open) {
   if (exists && (flags & O_TRUNC) != 0) {
     if (const int fd = NEXT(open)(absolute.c_str(), O_RDWR | O_CLOEXEC); fd >= 0) {
       if (CachedFile* file = CachedFile::Of(fd)) file->Resize(0);
-      // This releases the process's locks on the file. It does no harm, because no process truncates a file that it has
-      // locked.
+      // This close releases the process's locks on the file. The release does no harm, because no process truncates a
+      // file that it has locked.
       close(fd);
     }
   }
@@ -197,7 +197,7 @@ int OpenTracked(int folder_fd, const char* path, int flags, const Open& open) {
   return fd;
 }
 
-// Call before the name `path` is removed. If it is the file's last name, gives the file another name in the control
+// Call before the name `path` is removed. If `path` is the file's last name, gives the file another name in the control
 // folder, so that its inode number is not reused while the disk may still have the old name.
 void KeepFile(const std::string& path) {
   struct stat file;

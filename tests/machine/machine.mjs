@@ -30,7 +30,7 @@ const CONTROL_BYTES = 4096;
 /** Returns true if the machine tracks the content of the file `name`. Must agree with IsTracked in watched_path.h. */
 export const isTracked = (name) => !name.endsWith('-shm') && !name.endsWith('.lock');
 
-/** The environment of a process with this library of //tests/machine in front of the system's. */
+/** Returns the environment with which a process loads this library of //tests/machine before the system's libraries. */
 export const preloaded = (library) => ({
   LD_PRELOAD: binary(`tests/machine/${library}`),
   ASAN_OPTIONS: [process.env.ASAN_OPTIONS, 'verify_asan_link_order=0'].filter(Boolean).join(':'),

@@ -1,5 +1,5 @@
-// A machine that spoils each signature: LD_PRELOAD this into the process under test. It flips one bit of what OpenSSL
-// and libsodium return.
+// A machine that spoils each signature: LD_PRELOAD this into the process under test. This library flips one bit of each
+// signature that OpenSSL and libsodium return.
 #include <openssl/evp.h>
 #include <sodium.h>
 

@@ -49,13 +49,14 @@ export class Capture {
   }
 
   /**
-   * Holds a request. Resolves when `release` is called, or when `abandoned` is, because the client has disconnected.
+   * Holds a request. Resolves when `release` is called, or when `abandoned` is called because the client has
+   * disconnected.
    */
   hold() {
     return this.#held.hold();
   }
 
-  /** Releases all held requests. @returns {number} how many there were. */
+  /** Releases all held requests. @returns {number} the number of released requests. */
   release() {
     return this.#held.release();
   }

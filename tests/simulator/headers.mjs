@@ -15,7 +15,7 @@ function valuesOf(headers, name) {
   return headers.filter(([given]) => given.toLowerCase() === name).map(([, value]) => value);
 }
 
-/** @throws {Refusal} unless the request states that it is JSON and accepts JSON. */
+/** @throws {Refusal} unless the headers state that the body is JSON and that the client accepts JSON. */
 export function checkJsonHeaders(headers) {
   const types = valuesOf(headers, 'content-type');
   if (types.length !== 1 || !JSON_CONTENT_TYPE.test(types[0])) {

@@ -14,7 +14,7 @@ export class Holds {
   }
 
   /**
-   * Holds one operation. Resolves when `release` is called, or when `abandoned` is, because the client has
+   * Holds one operation. Resolves when `release` is called, or when `abandoned` is called because the client has
    * disconnected.
    */
   hold() {
@@ -31,7 +31,7 @@ export class Holds {
     return { released, abandoned: end };
   }
 
-  /** Releases all held operations. @returns {number} how many there were. */
+  /** Releases all held operations. @returns {number} the number of released operations. */
   release() {
     const ends = [...this.#ends];
     ends.forEach((end) => end());

@@ -1,4 +1,4 @@
-// The simulated service: checks a request and, if it is accepted, carries it out.
+// The simulated service: checks a request and, if it accepts the request, carries it out.
 import { jsonAnswer, activity, fingerprintOf, refusalAnswer, withTimestamps } from './answers.mjs';
 import { check, inOrder } from './check.mjs';
 import { Enclave } from './enclave.mjs';
@@ -77,7 +77,7 @@ export class Service {
     if (judgement.operation === undefined) return;
     const violations = check(judgement.operation.body, judgement.request, this.nowMs());
     if (violations.length > 0) throw invalidRequest(violations);
-    // This comes before the check of the organization, so that a repeated deletion of an organization gets its
+    // This check comes before the check of the organization, so that a repeated deletion of an organization gets its
     // activity.
     if (this.#earlierActivity(judgement) !== undefined) return;
     this.state.organizationFor(judgement.stamper.credential, judgement.request.organizationId);

@@ -29,7 +29,7 @@ const policy = object({
   effect: required(oneOf('EFFECT_ALLOW', 'EFFECT_DENY')),
   condition: text,
   consensus: text,
-  // From public sources only: an expression that limits the policy in time.
+  // Only public sources mention this member: an expression that limits the time in which the policy applies.
   time: text,
   notes: required(note),
 });
@@ -48,7 +48,7 @@ const authenticationMethod = object({
   id: text,
 });
 
-/** The submits below. */
+/** All submits. The function submit() adds to this list. */
 const submits = [];
 const queries = [];
 
@@ -58,8 +58,8 @@ function submit(name, type, keys, parameters) {
     type: required(oneOf(type)),
     timestampMs: required({ kind: 'recentTime' }),
     organizationId: required(text),
-    // One of the operator's packages writes the envelope's generateAppProofs here. The service accepts it, without
-    // effect.
+    // One of the operator's client libraries writes the envelope's generateAppProofs inside the parameters. The service
+    // accepts this member, but it has no effect.
     parameters: required(object(parameters, { tolerated: ['generateAppProofs'] })),
     generateAppProofs: flag,
   });
@@ -139,7 +139,7 @@ submit(
 );
 
 submit('stamp_login', 'ACTIVITY_TYPE_STAMP_LOGIN', keysOf('stampLogin'), {
-  // Public sources let it be empty although it is required.
+  // Public sources allow an empty publicKey, although this member is required.
   publicKey: required(note),
   expirationSeconds: seconds,
   invalidateExisting: flag,

@@ -49,7 +49,7 @@ export function verifyStamp(stamp, body, keys) {
   }
 }
 
-/** A stamp is JSON in base64url; for passkeys and attested keys it may also be plain JSON. */
+/** Reads a stamp, which is JSON in base64url. The stamp of a passkey or an attested key may also be plain JSON. */
 function readStamp(value, { plainToo }) {
   const bytes = plainToo && value.startsWith('{') ? Buffer.from(value, 'latin1') : fromBase64url(value);
   if (bytes === undefined) throw malformed('is not base64url');

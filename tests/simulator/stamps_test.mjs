@@ -1,4 +1,4 @@
-// Tests the simulator's verification of stamps with vectors from the operator's packages.
+// Tests the simulator's verification of stamps with vectors from the operator's client libraries.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, test } from 'node:test';
@@ -56,7 +56,7 @@ describe('the vectors', () => {
     const register = registerOf(publicKey, curveOf(scheme));
     const body = Buffer.from(vector.bodyBase64, 'base64');
     const headerOf = (stamp) => ({ header: 'x-stamp', value: encodeStamp(stamp) });
-    // If JavaScript computes the curve, one verification takes about 5 ms.
+    // JavaScript verifies the EIP191 signatures, which takes about 5 ms for each signature.
     const step = scheme.endsWith('EIP191') ? 13 : 1;
 
     test(`${vector.id} is accepted`, () => {

@@ -318,7 +318,7 @@ class Receiver {
     request.on('error', () => undefined);
     request.on('close', () => {
       const body = Buffer.concat(chunks);
-      // Sorted by the order in which they began, which is nearly the order in which they end.
+      // Keeps the deliveries in the order in which they began, which is nearly the order in which they end.
       const after = this.received.findLastIndex(({ number }) => number < received.number) + 1;
       const whole = { ...received, body, chunks: chunks.length, isComplete: request.complete };
       this.received.splice(after, 0, whole);

@@ -1,7 +1,10 @@
 // The part of the control interface for webhooks, under /_simulator/webhooks/.
 import { FaultError } from './fault_list.mjs';
 
-/** The response to a sent event. With `wait` it waits for the event's deliveries and contains them. */
+/**
+ * Returns the response to a sent event. With `wait`, waits until the event's deliveries are over, and adds them to the
+ * response.
+ */
 async function sent({ eventId, targets, done }, wait) {
   return wait ? { eventId, targets, deliveries: await done } : { eventId, targets };
 }

@@ -96,7 +96,7 @@ export class Courier {
           timeout: this.settings.timeoutMs,
         });
       } catch (error) {
-        // Node refuses to send a header. Only a fault can cause this.
+        // Node throws this error if it refuses to send a header. Only a fault can cause such a header.
         return resolve(Promise.reject(new FaultError(error.message)));
       }
       this.#underWay.add(request);

@@ -163,7 +163,7 @@ function flipped(bytes, at) {
   return copy;
 }
 
-/** The JSON object with a member `padding`, which makes it exactly `bytes` bytes long. */
+/** Returns the JSON object with a member `padding`, which makes the object exactly `bytes` bytes long. */
 function grown(body, bytes) {
   const [open, close] = [body.length > 2 ? ',"padding":"' : '"padding":"', '"}'];
   const padding = bytes - (body.length - 1) - open.length - close.length;

@@ -27,7 +27,7 @@ export class WebhookQueue {
   #inLine = [];
   #made = 0;
   #underWay = 0;
-  /** Like #underWay, but also counts a delivery between the repetitions that a fault causes. */
+  /** The same count as #underWay, but a delivery also counts between the repetitions that a fault causes. */
   #waiting = 0;
 
   /**
@@ -93,7 +93,7 @@ export class WebhookQueue {
 
   /**
    * Resolves to the statistics as soon as each number is at least the wanted one, and `waiting` and `held` are equal to
-   * it.
+   * the wanted ones.
    * @returns {Promise<object | undefined>} undefined after the timeout.
    */
   waitFor({ timeoutMs, ...wanted }) {

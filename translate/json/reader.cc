@@ -20,8 +20,8 @@ namespace od = simdjson::ondemand;
 
 static_assert(kJsonPadding >= simdjson::SIMDJSON_PADDING);
 
-// A parser's buffers stay about five times as large as its largest text. A parser with larger buffers than this is not
-// kept for the next text.
+// A parser keeps the buffers of its largest text, which are about five times as large as this text. If that text was
+// larger than kKeptParserBytes, the reader does not keep the parser for the next text.
 constexpr size_t kKeptParserBytes = 256 << 10;
 
 bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
@@ -138,7 +138,8 @@ const char* Reason(simdjson::error_code error) {
   return error == simdjson::UTF8_ERROR ? "JSON text is not UTF-8" : "JSON text is malformed";
 }
 
-// The member names of one object, to find duplicates. Compares a few names one by one, and uses a hash set for many.
+// Stores the member names of one object, to find duplicates. Compares names one by one while there are few, and uses a
+// hash set for many.
 class SeenNames {
  public:
   bool Add(absl::string_view name) {
@@ -172,7 +173,7 @@ class JsonParse {
   }
 
   absl::Status Read(std::string& text, absl::FunctionRef<absl::Status(JsonValue& root)> on_root) {
-    // simdjson may read the bytes after a truncated text. They are NULs, so that they cannot continue the text.
+    // simdjson may read the bytes after a truncated text. These bytes are NULs, so that they cannot continue the text.
     const size_t size = text.size();
     text.append(kJsonPadding, '\0');
     absl::Cleanup unpad = [&] { text.resize(size); };
@@ -182,7 +183,7 @@ class JsonParse {
     if (first == size) return absl::InvalidArgumentError("JSON text is empty");
     if (text[first] != '{') return absl::InvalidArgumentError("JSON text is not an object");
     if (auto error = parser_->iterate(text.data(), size, text.size()).get(document_)) {
-      // The error has no offset, because there is no document yet that knows one.
+      // The error has no offset, because the document, which would know the offset, does not exist yet.
       return absl::InvalidArgumentError(Reason(error));
     }
     od::value root;
@@ -246,8 +247,8 @@ class JsonParse {
  private:
   static od::value& Raw(JsonValue& value) { return *static_cast<od::value*>(value.value_); }
 
-  // Fills `value` from simdjson's value `raw`. Reads and checks it if it is a scalar; an object or array is read by its
-  // visit.
+  // Fills `value` from simdjson's value `raw`. If `raw` is a scalar, reads and checks it. The content of an object or
+  // array is read when the value is visited.
   absl::Status Open(od::value& raw, int depth, JsonValue& value) {
     value.parse_ = this;
     value.value_ = &raw;

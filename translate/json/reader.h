@@ -9,12 +9,12 @@
 //   });
 //
 // Accepts exactly the texts of RFC 8259 in UTF-8 that consist of one object, have no member name twice in one object,
-// and are nested at most kMaxJsonDepth deep. Checks also the values that the callback does not visit. A string or
-// member name may contain an escaped half of a surrogate pair, which is not a character: see JsonValue::string and
-// IsUnicode.
+// and are nested at most kMaxJsonDepth deep. The reader also checks the values that the callback does not visit. A
+// string or member name may contain an escaped half of a surrogate pair, which is not a character: see
+// JsonValue::string and IsUnicode.
 //
-// The parser is simdjson's On-Demand API. It does not check the grammar of numbers, literals, the escapes of strings
-// that are not read, and duplicate names; this reader does.
+// The parser is simdjson's On-Demand API. This API does not check the grammar of numbers and literals, the escapes of
+// strings that are not read, or whether names are duplicate. This reader checks all of these.
 #ifndef STAMPGATE_TRANSLATE_JSON_READER_H_
 #define STAMPGATE_TRANSLATE_JSON_READER_H_
 
@@ -37,8 +37,8 @@ inline constexpr int kMaxJsonDepth = 64;
 inline constexpr size_t kJsonPadding = 64;
 
 // Returns true if the member name `name`, as the reader returns it, is valid Unicode. A name in which an escaped
-// surrogate lacks its other half is not. The reader encodes such a surrogate in three bytes, as if it were a character.
-// The name is then not UTF-8, and differs from all other names of its object.
+// surrogate lacks its other half is not valid Unicode. The reader encodes such a surrogate in three bytes, as if it
+// were a character. The name is then not UTF-8, and differs from all other names of its object.
 bool IsUnicode(absl::string_view name);
 
 class JsonParse;
@@ -60,8 +60,8 @@ class JsonValue {
   // The text of a kNumber, in its original spelling.
   absl::string_view number() const { return text_; }
 
-  // Returns the JSON text of the value. For an object or array, call it before a visit or after a complete visit. A
-  // call before a visit counts as the one visit.
+  // Returns the JSON text of the value. For an object or array, call Text() either before a visit or after a complete
+  // visit. A call before a visit counts as the one visit.
   absl::StatusOr<absl::string_view> Text();
 
   // Visits a kObject: calls `on_member` for each member, in order. Returns the first error of the JSON or of

@@ -37,8 +37,8 @@ absl::Status Read(JsonValue& value, Json& json) {
   return absl::InternalError("unknown kind");
 }
 
-// Appends a member name as JSON. The reader encodes a surrogate that lacks its other half in three bytes; this writes
-// it as an escape again.
+// Appends a member name as JSON. The reader encodes a surrogate that lacks its other half in three bytes; this function
+// writes such a surrogate as an escape.
 void AppendName(const std::string& name, std::string& out) {
   std::string quoted;
   AppendJsonString(name, quoted);

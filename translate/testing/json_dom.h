@@ -44,8 +44,8 @@ Json JsonOf(absl::string_view text);
 std::string ToText(const Json& json);
 inline void PrintTo(const Json& json, std::ostream* out) { *out << ToText(json); }
 
-// Sets the value at the JSON Pointer (RFC 6901) `pointer`. It must name a member of an existing object, which may be
-// new, or an existing element of a list; otherwise returns false.
+// Sets the value at the JSON Pointer (RFC 6901) `pointer`. Returns false unless `pointer` names an existing element of
+// a list, or a new or existing member of an existing object.
 bool SetAt(Json& root, absl::string_view pointer, Json value);
 
 }  // namespace stampgate::testing

@@ -15,7 +15,8 @@
  * @property {string} [reason] of the gateway's ErrorInfo
  * @property {string} [activityId]
  * @property {number} from the number of requests that upstream had received when the try began
- * @property {number} until the same number when the next try of the request began, or at the end of the history
+ * @property {number} until the number of requests that upstream had received when the next try of the request began, or
+ *     at the end of the history
  * @property {number} behindMs the largest difference by which the gateway's clock can have been behind the latest
  *     timestamp of any process during the try
  */
@@ -42,7 +43,8 @@
  */
 
 /**
- * The gateway refuses timestamps that are a minute ahead of its clock. This is less, to allow for the time of a round.
+ * The gateway refuses timestamps that are a minute ahead of its clock. This constant is less than a minute, to allow
+ * for the duration of a round.
  */
 const AHEAD_MS = 50_000;
 
@@ -106,7 +108,7 @@ function judgeSubmits({ attempts, requests }) {
     const bodies = bodiesOf.get(request)?.size ?? 0;
     if (kind !== 'equal' && bodies > 1) found.push(`upstream saw ${bodies} bodies of the ${kind} request ${request}`);
   }
-  // The requests of which an earlier try may still arrive at upstream during a later try.
+  // The requests for which an earlier try may still arrive at upstream during a later try.
   const open = new Set();
   for (const { request, outcome, code, reason, from, until, kind, behindMs } of submits) {
     const made = accepted.some((each) => each.request === request && each.number > from && each.number <= until);
@@ -124,7 +126,7 @@ function judgeSubmits({ attempts, requests }) {
   const owners = new Map();
   for (const { request, kind, outcome, activityId } of submits) {
     if (outcome !== 'ok') continue;
-    // Each try of kind 'equal' is a request of its own.
+    // Each try of kind 'equal' counts as a separate request.
     const owner = kind === 'equal' ? Symbol(request) : request;
     if (owners.has(activityId) && owners.get(activityId) !== owner) {
       found.push(`two requests got the same activity ${activityId}, the second of them ${request}`);

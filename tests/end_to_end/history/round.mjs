@@ -68,8 +68,8 @@ export class Round {
   }
 
   async #do({ kind, progress, ...options }) {
-    // After many crashes within seconds the timestamps are a minute ahead of the clock. A round is shorter, so the
-    // clock is advanced.
+    // After many crashes within seconds, the gateway's timestamps are a minute ahead of the clock. A round takes less
+    // than a minute, so this code advances the clock.
     if (this.stack.behindMs > MAX_BEHIND_MS) this.stack.passTime(this.stack.behindMs);
     const wanted = this.progress + progress;
     await until(() => this.progress >= wanted, `progress before ${kind}`);

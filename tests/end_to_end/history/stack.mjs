@@ -8,9 +8,15 @@ import { Gateway, HANG_MS, auditConfig, eventsConfig, freeCaller, scratch, write
 
 /** The gateway uses timestamps up to this far ahead of its clock. */
 const AHEAD_MS = 1000;
-/** The gateway reserves timestamps for this time before it uses them. After a crash the rest of them stays unused. */
+/**
+ * The gateway reserves the timestamps of this period before it uses them. After a crash, the remaining reserved
+ * timestamps stay unused.
+ */
 const RESERVE_MS = 10_000;
-/** The gateway may notice a step of its clock this much later, because Abseil does not read the clock each time. */
+/**
+ * The gateway may notice a step of its clock after this delay, because Abseil does not read the system's clock each
+ * time.
+ */
 const CLOCK_LAG_MS = 2_500;
 
 export class Stack {
@@ -135,7 +141,10 @@ export class Stack {
     return this.#behind.at(-1).behindMs;
   }
 
-  /** The maximum of the same for every time that the gateway may have read since `ms`, a time of performance.now(). */
+  /**
+   * The maximum of behindMs over all times that the gateway may have read from its clock since `ms`, a time of
+   * performance.now().
+   */
   maxBehindMsSince(ms) {
     const seen = this.#behind.filter((_, index) => (this.#behind[index + 1]?.fromMs ?? Infinity) > ms - CLOCK_LAG_MS);
     return Math.max(...seen.map(({ behindMs }) => behindMs));
