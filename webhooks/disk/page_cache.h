@@ -13,7 +13,8 @@ void WriteUnsyncedFile(const std::string& path);
 // Returns how many pages of the file `path` are in the page cache.
 size_t CachedPages(const std::string& path);
 
-// Returns true if the system drops a synced file in `folder` from the page cache on request. It drops no file of a tmpfs.
+// Returns true if the system drops a synced file in `folder` from the page cache on request. It drops no file of a
+// tmpfs.
 bool CanDropPages(const std::string& folder);
 
 }  // namespace stampgate
