@@ -22,7 +22,7 @@ class CallerDirectory {
   // Requires a validated config: among the callers that share an identity, at most one needs no token.
   explicit CallerDirectory(const config::v1::Config& config);
 
-  // Returns each caller whose identity in the config `peer` has proven, without repetitions. If there are several, the
+  // Returns the callers whose configured identity `peer` has proven, each of them once. If there are several, the
   // bearer token of the call decides which of them calls.
   Callers Find(const Peer& peer) const;
 

@@ -1,4 +1,4 @@
-// A source of events whose reads the test controls.
+// A fake source of events. The test decides when each read ends, and what it returns.
 #ifndef STAMPGATE_GATEWAY_EVENTS_FAKE_SOURCE_H_
 #define STAMPGATE_GATEWAY_EVENTS_FAKE_SOURCE_H_
 

@@ -480,8 +480,8 @@ TEST_F(OperationCallTest, ADrainEndsACallWhoseDecisionIsNotOnTheDisk) {
   waits_.EndAll();
   EXPECT_EQ(DetailsOf(call.Wait()).reason, "AUDIT_UNAVAILABLE");
   disk_.Release();
-  // The audit writes decisions in order. Once the audit has allowed this second call, it has also written the decision
-  // about the first call.
+  // The audit log writes decisions in their order, and a call continues when its decision is written. When this second
+  // call has continued, the decision about the first call is written too.
   Start("GetWebhookKeySet", "");
   EXPECT_TRUE(upstream_.WaitForSent().is_get);
   upstream_.End(1, AnswerOf(200, R"({"keys":[]})"));

@@ -291,7 +291,7 @@ TEST(IsDangerousFieldTest, IsTrueForTheExactNamesOfDangerousFields) {
   EXPECT_TRUE(IsDangerousField("forget"));
   EXPECT_TRUE(IsDangerousField("in_haste"));
   for (const char* other : {"", "deleteWithoutExport", "delete_without_export ", "parameters", "amount_value",
-                            // These fields are dangerous, but no request of an operation contains them.
+                            // The test's proto marks these two as dangerous, but no operation's request contains them.
                             "flags", "text"}) {
     EXPECT_FALSE(IsDangerousField(other)) << other;
   }

@@ -104,10 +104,11 @@ class CallStore {
   virtual void RaiseTimestamps(uint64_t ms, absl::AnyInvocable<void(absl::Status)> done) = 0;
 
   // Writes the queued steps, and blocks until they are written. Requires that no timestamp at or above
-  // `next_timestamp_ms` was used since this store was opened. If all steps were written, the floor of the reopened
-  // store is the higher of `next_timestamp_ms` and timestamp_floor_ms(), but never more than the last raised value.
+  // `next_timestamp_ms` was used since this store was opened. If Close has written all steps, the next
+  // store that opens these files has the higher of `next_timestamp_ms` and timestamp_floor_ms() as its floor, but never
+  // more than the value that RaiseTimestamps has set last.
   // After Close, Begin and RaiseTimestamps return an error. If Close was not called, the destructor closes the store,
-  // and the floor of the reopened store is the last raised value.
+  // and the floor of the next store is the value that RaiseTimestamps has set last.
   virtual void Close(uint64_t next_timestamp_ms) = 0;
 };
 

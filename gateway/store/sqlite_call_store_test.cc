@@ -223,7 +223,8 @@ TEST_F(SqliteCallStoreTest, AKeyAcceptsAnotherBodyIfNoAttemptWasSent) {
   EXPECT_EQ(keys_, 1);
 }
 
-// The store ignores a second end of the same attempt. At the time of this second end, the key already has another body.
+// The store ignores the end of an attempt that has already ended, even if a new attempt with another body has begun for
+// the same key.
 TEST_F(SqliteCallStoreTest, AnAttemptCanEndOnlyOnce) {
   Open();
   const CallStore::AttemptId first = Attempt(MakeSubmit("a", 1, 2, 1000));

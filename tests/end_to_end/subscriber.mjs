@@ -1,4 +1,4 @@
-// Reads events in tests: a subscription message by message or event by event, or the whole log in pages.
+// Reads events in tests. A test reads a subscription one message or one event at a time, or the whole log page by page.
 import { described } from './failures.mjs';
 
 export const EARLIEST = { end: 'LOG_END_EARLIEST' };

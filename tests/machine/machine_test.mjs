@@ -115,7 +115,8 @@ describe('the clock', { timeout: HANG_MS }, () => {
       const probe = startProbe(t, machine);
       await probe.do('clocks');
       const ended = probe.do(`${wait} 3600000`);
-      // Steps repeatedly, because the wait may begin only after the first step. Each step is as long as the wait.
+      // The test moves the clock again and again, because the process possibly begins its wait only after the first move.
+      // Each move is as long as the wait.
       const moved = setInterval(() => (machine.clockOffsetMs += 3_600_000), 10);
       await ended;
       clearInterval(moved);

@@ -13,8 +13,9 @@ namespace stampgate {
 // Checkpointer.
 //
 // A reader, another program's lock or a full disk can prevent a checkpoint from copying all pages. That is not an
-// error: the other pages stay in the write-ahead log, and a later checkpoint copies them. Returns only those errors of
-// SqliteStatus for which CanGoOn returns false. After an error, write nothing more to the database.
+// error: the other pages stay in the write-ahead log, and a later checkpoint copies them. The methods return
+// only errors after which the database cannot be used (CanGoOn returns false for them). After such an error, write
+// nothing more to the database.
 class Checkpointer {
  public:
   // `connection` must outlive this object. Run does nothing while the write-ahead log has fewer than `pages` pages.

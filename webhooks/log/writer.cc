@@ -108,7 +108,7 @@ absl::Status LogWriter::Check() {
   return absl::OkStatus();
 }
 
-// Returns the last position up to `position` that is not in a hole.
+// Returns the highest position that is in no hole and is at most `position`. A hole is a range of lost events.
 absl::StatusOr<Position> LogWriter::LastBeforeHoles(Position position) {
   for (;;) {
     absl::StatusOr<std::optional<LostEvents>> hole = holes_.Find(position);
