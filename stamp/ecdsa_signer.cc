@@ -15,6 +15,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/escaping.h"
 #include "stamp/request_body.h"
+#include "stamp/secret/import_key.h"
 #include "stamp/secret/memory.h"
 #include "stamp/secret/openssl_ptr.h"
 
@@ -30,7 +31,7 @@ absl::Status OpensslFailed(absl::string_view what) {
 
 // Imports the key into OpenSSL such that the only copy of the scalar in OpenSSL is in the locked arena. OpenSSL's PEM,
 // decoder and d2i functions would leave more copies on the unlocked heap.
-EvpPkeyPtr ImportKey(const PrivateKey& key, const PublicKey& public_key) {
+EvpPkeyPtr ImportKeyPair(const PrivateKey& key, const PublicKey& public_key) {
   BignumPtr scalar(BN_secure_new());
   OsslParamBldPtr builder(OSSL_PARAM_BLD_new());
   if (scalar == nullptr || builder == nullptr ||
@@ -42,14 +43,7 @@ EvpPkeyPtr ImportKey(const PrivateKey& key, const PublicKey& public_key) {
       OSSL_PARAM_BLD_push_BN(builder.get(), OSSL_PKEY_PARAM_PRIV_KEY, scalar.get()) != 1) {
     return nullptr;
   }
-  OsslParamPtr params(OSSL_PARAM_BLD_to_param(builder.get()));
-  EvpPkeyCtxPtr ctx(EVP_PKEY_CTX_new_from_name(nullptr, "EC", nullptr));
-  EVP_PKEY* imported = nullptr;
-  if (params == nullptr || ctx == nullptr || EVP_PKEY_fromdata_init(ctx.get()) != 1 ||
-      EVP_PKEY_fromdata(ctx.get(), &imported, EVP_PKEY_KEYPAIR, params.get()) != 1) {
-    return nullptr;
-  }
-  return EvpPkeyPtr(imported);
+  return ImportKey("EC", EVP_PKEY_KEYPAIR, *builder);
 }
 
 class EcdsaSigner final : public Signer {
@@ -109,7 +103,7 @@ absl::StatusOr<std::shared_ptr<const Signer>> MakeEcdsaSigner(const PrivateKey& 
   if (absl::Status status = InitializeKeyMemory(); !status.ok()) return status;
   absl::StatusOr<PublicKey> public_key = DerivePublicKey(key);
   if (!public_key.ok()) return public_key.status();
-  EvpPkeyPtr imported = ImportKey(key, *public_key);
+  EvpPkeyPtr imported = ImportKeyPair(key, *public_key);
   if (imported == nullptr) return OpensslFailed("OpenSSL refused the key");
   return std::make_shared<const EcdsaSigner>(key.curve, *public_key, std::move(imported));
 }

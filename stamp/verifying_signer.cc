@@ -15,6 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "stamp/curve.h"
 #include "stamp/request_body.h"
+#include "stamp/secret/import_key.h"
 #include "stamp/secret/openssl_ptr.h"
 
 namespace stampgate {
@@ -39,14 +40,7 @@ EvpPkeyPtr ImportPublicKey(Curve curve, const std::string& encoded) {
       OSSL_PARAM_BLD_push_octet_string(builder.get(), OSSL_PKEY_PARAM_PUB_KEY, encoded.data(), encoded.size()) != 1) {
     return nullptr;
   }
-  OsslParamPtr params(OSSL_PARAM_BLD_to_param(builder.get()));
-  EvpPkeyCtxPtr ctx(EVP_PKEY_CTX_new_from_name(nullptr, "EC", nullptr));
-  EVP_PKEY* imported = nullptr;
-  if (params == nullptr || ctx == nullptr || EVP_PKEY_fromdata_init(ctx.get()) != 1 ||
-      EVP_PKEY_fromdata(ctx.get(), &imported, EVP_PKEY_PUBLIC_KEY, params.get()) != 1) {
-    return nullptr;
-  }
-  return EvpPkeyPtr(imported);
+  return ImportKey("EC", EVP_PKEY_PUBLIC_KEY, *builder);
 }
 
 // Thread-safe. OpenSSL lets threads share a key, but no context.

@@ -13,11 +13,10 @@ namespace stampgate {
 // `done`. A memory or CPU fault can spoil a signature, and a spoiled signature can reveal the private key to anyone who
 // reads it.
 //
-// Threads sign concurrently. With Ed25519, verifying a signature takes about as much CPU as signing; with P-256, it
-// takes three times as much.
+// Threads sign concurrently. With P-256 and Ed25519, verifying a signature takes three times as much CPU as signing.
 //
-// Errors: kInvalidArgument if the public key of `signer` is not a key of the signer's scheme; kInternal if OpenSSL
-// fails. Sign fails with the errors of `signer`, and with kInternal if the signature does not verify.
+// Errors: kInvalidArgument if the public key of `signer` is not a key of the signer's scheme. Sign fails with the
+// errors of `signer`, and with kInternal if the signature does not verify.
 absl::StatusOr<std::shared_ptr<const Signer>> MakeVerifyingSigner(std::shared_ptr<const Signer> signer);
 
 }  // namespace stampgate

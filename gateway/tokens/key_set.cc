@@ -11,6 +11,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "stamp/secret/import_key.h"
 #include "stamp/secret/openssl_ptr.h"
 #include "translate/json/base64url.h"
 
@@ -30,21 +31,6 @@ absl::Status Invalid(absl::string_view why) { return absl::InvalidArgumentError(
 
 BignumPtr NumberOf(absl::string_view bytes) {
   return BignumPtr(BN_bin2bn(Bytes(bytes), static_cast<int>(bytes.size()), nullptr));
-}
-
-// Returns null if OpenSSL refuses the key, for example because the point is not on the curve.
-std::shared_ptr<EVP_PKEY> MakeKey(const char* type, OSSL_PARAM_BLD* parts) {
-  const OsslParamPtr params(OSSL_PARAM_BLD_to_param(parts));
-  const EvpPkeyCtxPtr context(EVP_PKEY_CTX_new_from_name(nullptr, type, nullptr));
-  EVP_PKEY* key = nullptr;
-  if (params == nullptr || context == nullptr || EVP_PKEY_fromdata_init(context.get()) != 1 ||
-      EVP_PKEY_fromdata(context.get(), &key, EVP_PKEY_PUBLIC_KEY, params.get()) != 1) {
-    EVP_PKEY_free(key);
-    key = nullptr;
-  }
-  ERR_clear_error();
-  if (key == nullptr) return nullptr;
-  return {key, &EVP_PKEY_free};
 }
 
 // Returns the two numbers of an ECDSA signature in DER, the form that OpenSSL requires. Returns an empty string if
@@ -99,7 +85,7 @@ absl::StatusOr<TokenKey> TokenKey::Rsa(absl::string_view n, absl::string_view e)
   }
   OSSL_PARAM_BLD_push_BN(parts.get(), OSSL_PKEY_PARAM_RSA_N, modulus.get());
   OSSL_PARAM_BLD_push_BN(parts.get(), OSSL_PKEY_PARAM_RSA_E, exponent.get());
-  std::shared_ptr<EVP_PKEY> key = MakeKey("RSA", parts.get());
+  std::shared_ptr<EVP_PKEY> key = ImportKey("RSA", EVP_PKEY_PUBLIC_KEY, *parts);
   if (key == nullptr) return Invalid("n and e are not an RSA key");
   return TokenKey(TokenAlgorithm::kRs256, std::move(key));
 }
@@ -115,7 +101,7 @@ absl::StatusOr<TokenKey> TokenKey::P256(absl::string_view x, absl::string_view y
   if (parts == nullptr) return Invalid("there is no memory for the key");
   OSSL_PARAM_BLD_push_utf8_string(parts.get(), OSSL_PKEY_PARAM_GROUP_NAME, "prime256v1", 0);
   OSSL_PARAM_BLD_push_octet_string(parts.get(), OSSL_PKEY_PARAM_PUB_KEY, point.data(), point.size());
-  std::shared_ptr<EVP_PKEY> key = MakeKey("EC", parts.get());
+  std::shared_ptr<EVP_PKEY> key = ImportKey("EC", EVP_PKEY_PUBLIC_KEY, *parts);
   if (key == nullptr) return Invalid("x and y are not a point on P-256");
   return TokenKey(TokenAlgorithm::kEs256, std::move(key));
 }
