@@ -77,8 +77,7 @@ struct MessagePlan {
 // read them.
 class MessagePlans {
  public:
-  // `operator_name` is the configured name of upstream's operator. In lower case, it replaces "{operator}" in JSON
-  // names.
+  // `operator_name` is upstream's name from the config. In lower case, it replaces "{operator}" in JSON names.
   explicit MessagePlans(absl::string_view operator_name);
 
   // Returns the plan of `descriptor`, and compiles also the plans of all messages inside it. A message may contain

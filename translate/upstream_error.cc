@@ -106,8 +106,8 @@ struct ErrorBody {
   std::vector<Violation> violations;
 };
 
-// Returns true if `name` is the name of the member with upstream's code. The name begins with that of upstream's
-// operator. The value may be "", which means no code.
+// Returns true if `name` is the name of the member with upstream's code. The member's name begins with upstream's name.
+// The value may be "", which means no code.
 bool IsCodeMember(absl::string_view name) { return absl::EndsWith(name, "ErrorCode"); }
 
 // Returns true if `text` can be an ErrorInfo.reason. "UNSPECIFIED", the zero value of upstream's enum, cannot: it means

@@ -33,9 +33,9 @@ absl::Status ErrorFromFailure(const TransportFailure& failure, const SentCall& c
 // upstream_code and upstream_message, from which the secrets of the call are removed.
 absl::Status ErrorFromAnswer(HttpAnswer& answer, const SentCall& call);
 
-// Returns the error for a response that is neither a refusal nor a valid response of the operation, because of its HTTP
-// status or its body. `why` names the fault without quoting the body. If the HTTP status is not 200, the metadata
-// contain it as http_status.
+// Returns the error for a response whose HTTP status or body makes it neither a refusal nor a valid response of the
+// operation. `why` names the fault without quoting the body. If the HTTP status is not 200, the metadata contain it as
+// http_status.
 absl::Status ErrorFromUnreadableAnswer(absl::string_view why, int http_status, const SentCall& call);
 
 }  // namespace stampgate

@@ -24,7 +24,7 @@ using AdminPages = std::map<std::string, std::function<AdminAnswer()>>;
 // The HTTP server. Thread-safe.
 class AdminServer {
  public:
-  // The maximum size of the head of a request: from the request line to the empty line.
+  // The maximum size of a request head: from the request line to the empty line, inclusive.
   static constexpr size_t kMaxHeadBytes = 8 << 10;
 
   struct Options {
@@ -40,8 +40,8 @@ class AdminServer {
 
   // Starts a server that answers GET and HEAD for the paths of `pages`, and ignores a query after "?". The server can
   // call the functions of `pages` until it is destroyed. It answers 404 for other paths, 405 for other methods, 400 for
-  // a request with a body, and 431 for a head that is too large. Errors: kInvalidArgument if the address is malformed;
-  // kUnavailable if the server cannot listen at the address.
+  // a request with a body, and 431 for a request head that is too large. Errors: kInvalidArgument if the address is
+  // malformed; kUnavailable if the server cannot listen at the address.
   static absl::StatusOr<std::unique_ptr<AdminServer>> Start(Options options, AdminPages pages);
 
   // Closes all connections immediately.

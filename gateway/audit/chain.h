@@ -8,8 +8,8 @@
 //
 // For record 1, 32 zero bytes replace the MAC of the record before it. A reader that has the key needs only the line
 // before a record to check the record. Without the key, an attacker cannot change, insert or move records unnoticed,
-// and can remove records unnoticed only from the end. To detect even such a removal, store the chain's head, which
-// names the last record, elsewhere.
+// and can remove records unnoticed only from the end. To detect even such a removal, store the head (the number and the
+// MAC of the last record) elsewhere.
 #ifndef STAMPGATE_GATEWAY_AUDIT_CHAIN_H_
 #define STAMPGATE_GATEWAY_AUDIT_CHAIN_H_
 

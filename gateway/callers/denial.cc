@@ -32,9 +32,9 @@ Question QuestionOf(const Operation& operation, const google::protobuf::Message&
 
 Caller::Decision DecideByGrants(const Caller& caller, const Operation& operation,
                                 const google::protobuf::Message& request) {
-  // If a grant lists any general operation, allows every general operation at this step. Validation can thereby report
-  // a general operation that has a typed method. Authorize decides later whether a grant lists the operation of this
-  // call.
+  // If a grant lists at least one general operation, allows every general operation at this step. Validation can
+  // thereby report that a general operation has a method of its own. Authorize decides later whether a grant lists the
+  // operation of this call.
   if (operation.general && caller.has_general_operations()) {
     Caller::Decision allowed;
     allowed.allowed = true;

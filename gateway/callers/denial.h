@@ -15,8 +15,9 @@ namespace stampgate {
 Question QuestionOf(const Operation& operation, const google::protobuf::Message& request);
 
 // Decides whether a grant of `caller` allows the operation for the organization of `request`. Ignores the other values
-// of `request`. For a general operation, only decides whether a grant lists any general operation. The gateway calls
-// this function before it validates the request, because validation takes time proportional to the size of the request.
+// of `request`. For a general operation, decides only whether a grant lists at least one general operation, not
+// necessarily this one. The gateway calls this function before it validates the request, because validation takes time
+// proportional to the size of the request.
 Caller::Decision DecideByGrants(const Caller& caller, const Operation& operation,
                                 const google::protobuf::Message& request);
 

@@ -59,7 +59,7 @@ const std::map<std::string, std::string>& Classes() {
 std::vector<std::string> Methods() {
   std::vector<std::string> methods;
   for (const auto& [name, unused] : Classes()) methods.push_back(name);
-  // Adds the methods that have value rules four more times, so that a random choice picks them more often.
+  // Adds four more copies of each method that has value rules, so that a random choice picks them more often.
   for (int i = 0; i < 4; ++i) {
     methods.insert(methods.end(), {"EarnService/EarnWithdraw", "OrganizationService/DeleteSubOrganization",
                                    "WalletService/ExportWalletAccount"});

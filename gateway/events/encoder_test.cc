@@ -81,7 +81,7 @@ TEST_F(EventEncoderTest, TheTimestampIsTheSignedText) {
   logged.event.headers = {{"X-Service-Late-Timestamp", "01700000000000"}, {"x-service-timestamp", "0001700000000000"}};
   EXPECT_EQ(Encode(logged).signature().timestamp(), "0001700000000000");
   EXPECT_EQ(Encode(logged).signature().timestamp_ms(), 1700000000000u);
-  // The first header contains another timestamp, and the second header has the name that another operator uses.
+  // The first header contains another timestamp, and the second header's name does not contain upstream's name.
   logged.event.headers = {{"X-Service-Timestamp", "01700000000001"}, {"X-Other-Timestamp", "01700000000000"}};
   EXPECT_EQ(Encode(logged).signature().timestamp(), "1700000000000");
 }

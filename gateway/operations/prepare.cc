@@ -54,7 +54,7 @@ absl::StatusOr<Preparation> ReadPreparation(const OperationTable& table, const v
     return Invalid("request", absl::StrCat("must be a serialized ", message->GetDescriptor()->full_name()));
   }
   if (message->GetReflection()->HasField(*message, operation->request->client_stamp)) {
-    return Invalid("request", "must have no client_stamp: the client makes it from the response");
+    return Invalid("request", "must have no client_stamp: the client makes it from the response to this call");
   }
   if (operation->idempotency_key != nullptr &&
       message->GetReflection()->HasField(*message, operation->idempotency_key->field)) {

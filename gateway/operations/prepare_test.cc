@@ -167,8 +167,9 @@ TEST_F(PrepareTest, AMethodWhoseRequestsAreNotStampedIsRefused) {
 TEST_F(PrepareTest, ARequestThatCannotBePreparedIsRefused) {
   EXPECT_THAT(DetailsOf(PrepareBytes(kLogin, "\xff\xff").status()).violations,
               ElementsAre(Pair("request", "must be a serialized stampgate.v1.StampLoginRequest")));
-  EXPECT_THAT(DetailsOf(PrepareText(kLogin, R"pb(client_stamp { body: "{}" })pb").status()).violations,
-              ElementsAre(Pair("request", "must have no client_stamp: the client makes it from the response")));
+  EXPECT_THAT(
+      DetailsOf(PrepareText(kLogin, R"pb(client_stamp { body: "{}" })pb").status()).violations,
+      ElementsAre(Pair("request", "must have no client_stamp: the client makes it from the response to this call")));
   // The bytes contain field 99, which the message type does not have.
   EXPECT_THAT(DetailsOf(PrepareBytes("PolicyService/GetPolicy", "\x0a\x01o\x12\x01p\x98\x06\x01").status()).violations,
               ElementsAre(Pair("", "holds field number 99, which this gateway does not know")));

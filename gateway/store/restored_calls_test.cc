@@ -150,7 +150,7 @@ TEST_F(RestoredCallsTest, DoesNotChangeAFileThatIsNoCallStore) {
   const absl::Status missing = MarkCallsAsRestored(path_, now_);
   EXPECT_TRUE(absl::IsNotFound(missing)) << missing;
   EXPECT_FALSE(fs::exists(path_));
-  std::ofstream(path_) << "not a database, and longer than the head of one would be ................................";
+  std::ofstream(path_) << "not a database, and longer than the header of one would be ..............................";
   const absl::Status other = MarkCallsAsRestored(path_, now_);
   EXPECT_TRUE(absl::IsFailedPrecondition(other)) << other;
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 1);  // no lock file exists

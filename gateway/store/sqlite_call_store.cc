@@ -279,7 +279,8 @@ class SqliteCallStore final : public CallStore {
     tidied_.notify_all();
   }
 
-  // Writes the last data of the store. The store's thread calls Finish when all queued steps have their results.
+  // Does the store's last writes before it closes: the checkpoint and, if needed, the timestamp. The store's thread
+  // calls Finish when all queued steps have their results.
   absl::Status Finish() {
     if (absl::Status status = writer_->CheckpointAll(); !status.ok()) return status;
     uint64_t next_ms;

@@ -609,7 +609,7 @@ TEST_F(SqliteCallStoreTest, DoesNotOpenAStoreThatIsAlreadyOpen) {
 }
 
 TEST_F(SqliteCallStoreTest, DoesNotOpenAFileThatIsNoCallStore) {
-  WriteFile(options_.path, "not a database, and longer than the head of one would be ..............................");
+  WriteFile(options_.path, "not a database, and longer than the header of one would be ............................");
   EXPECT_EQ(OpenCode(), absl::StatusCode::kFailedPrecondition);
   WriteFile(options_.path, "");
   RunSql("CREATE TABLE t (x)");

@@ -49,7 +49,7 @@ absl::Status ReadHeader(std::string header, SignedToken& token) {
     const std::optional<std::string> text = TextOf(value);
     if (name == "alg") {
       has_algorithm = true;
-      if (text != "RS256" && text != "ES256") return Refuse("the token's algorithm is not allowed");
+      if (text != "RS256" && text != "ES256") return Refuse("the token's algorithm is missing or not allowed");
       token.algorithm = text == "RS256" ? TokenAlgorithm::kRs256 : TokenAlgorithm::kEs256;
     } else if (name == "kid") {
       if (!text.has_value() || !IsTokenKeyId(*text)) return Refuse("the token's key id is malformed");
@@ -62,7 +62,7 @@ absl::Status ReadHeader(std::string header, SignedToken& token) {
     return absl::OkStatus();
   });
   if (!status.ok()) return status;
-  return has_algorithm ? absl::OkStatus() : Refuse("the token's algorithm is not allowed");
+  return has_algorithm ? absl::OkStatus() : Refuse("the token's algorithm is missing or not allowed");
 }
 
 // Parses a NumericDate: a number of seconds since 1970, with or without a fraction. Returns nothing for a date before

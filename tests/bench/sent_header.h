@@ -6,9 +6,9 @@
 
 namespace stampgate::bench {
 
-// The name begins with that of upstream's operator, so the gateway stores the header with the event. The signature does
-// not cover the header, so deliveries can be signed long before they are sent. The value is the time in nanoseconds
-// since 1970.
+// The gateway stores this header with the event, because its name begins with "X-" and upstream's name. The signature
+// does not cover the header, so deliveries can be signed long before they are sent. The value is the time in
+// nanoseconds since 1970.
 inline constexpr char kSentHeader[] = "X-Service-Bench-Sent";
 inline constexpr size_t kSentDigits = 19;
 

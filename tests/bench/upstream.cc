@@ -2,7 +2,7 @@
 // to every POST immediately. The response is the content of --query for paths that contain /query/, otherwise that of
 // --submit. It understands only requests that libcurl sends. Unlike the simulator, it does not check requests.
 //
-// It stores the first request to each path in the folder --capture: the head as LAST_SEGMENT.head, the body as
+// It stores the first request to each path in the folder --capture: the request head as LAST_SEGMENT.head, the body as
 // LAST_SEGMENT.body. With these files, curl_floor sends exactly the bytes that the gateway sends.
 
 #include <arpa/inet.h>

@@ -41,7 +41,7 @@ const STAMPERS = {
     return { web_authn: stampHeaderValue };
   },
   'a passkey, in base64url': async (body) => ({ web_authn: testing.encodeStamp(testing.webAuthnStampOf(body)) }),
-  "the operator's API key stamper": async (body) => {
+  "upstream's own API key stamper": async (body) => {
     const { privateKey: apiPrivateKey, publicKey: apiPublicKey } = testing.apiKeyNamed('end user 1');
     const { stampHeaderValue } = await new ApiKeyStamper({ apiPrivateKey, apiPublicKey }).stamp(body.toString());
     return { api_key: stampHeaderValue };
@@ -192,7 +192,7 @@ describe('a body that a client wrote', () => {
     }
   });
 
-  // One of the operator's client libraries writes this member inside "parameters".
+  // One of upstream's client libraries writes this member inside "parameters".
   test('may have generateAppProofs inside its parameters', async () => {
     for (const generateAppProofs of [false, true]) {
       const text = JSON.stringify(at({ parameters: { ...body.parameters, generateAppProofs } }));

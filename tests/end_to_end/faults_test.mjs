@@ -68,7 +68,7 @@ describe('a connection that fails', { timeout: HANG_MS }, () => {
     assert.equal(stack.simulator.stats().requests, 0);
   });
 
-  it('is reset when the head has arrived', () => checkFault({ kind: 'resetBeforeRead' }, BROKEN));
+  it('is reset when the request head has arrived', () => checkFault({ kind: 'resetBeforeRead' }, BROKEN));
 
   it('is closed when upstream has read the whole request', () => checkFault({ kind: 'readAndClose' }, BROKEN));
 
@@ -204,7 +204,7 @@ describe('bytes that are not HTTP', { timeout: HANG_MS }, () => {
     'zero bytes': '\0'.repeat(1000),
     'a greeting of another protocol': '220 mail.example ESMTP\r\n',
     'a status line without a number': 'HTTP/1.1 abc OK\r\n\r\n',
-    'a head that ends too early': `${ok}Content-Type: application/json\r\n`,
+    'a response head that ends too early': `${ok}Content-Type: application/json\r\n`,
     'a length that is no number': `${ok}Content-Length: many\r\n\r\n{}`,
     'a negative length': `${ok}Content-Length: -1\r\n\r\n{}`,
     'a chunk size that is no number': `${ok}Transfer-Encoding: chunked\r\n\r\nZZ\r\n{}\r\n0\r\n\r\n`,
@@ -221,8 +221,8 @@ describe('bytes that are not HTTP', { timeout: HANG_MS }, () => {
 
   // These responses never end: the gateway must close the connection.
   const floods = {
-    'a head of endless lines': [ok, `X-Flood: ${'x'.repeat(1000)}\r\n`],
-    'a head of one endless line': [`${ok}X-Flood: `, 'x'.repeat(1000)],
+    'a response head of endless lines': [ok, `X-Flood: ${'x'.repeat(1000)}\r\n`],
+    'a response head of one endless line': [`${ok}X-Flood: `, 'x'.repeat(1000)],
     'endless interim answers': ['', `HTTP/1.1 103 Early Hints\r\nLink: ${'x'.repeat(1000)}\r\n\r\n`],
   };
   for (const [name, [head, piece]] of Object.entries(floods)) {

@@ -26,8 +26,8 @@ const UNCOMPRESSED = `04${'1f'.repeat(64)}`;
 
 function submit(name, type, method, { all, none, appProofs = true, ...rest }) {
   const requestOf = (parameters) => ({ organization_id: ORGANIZATION, parameters });
-  // For two of the operations, the operator's client libraries cannot send generateAppProofs, so the recorded requests
-  // lack this member.
+  // For two of the operations, upstream's client libraries cannot send generateAppProofs, so the recorded requests lack
+  // this member.
   const optional = { timestamp_ms: String(RECORDED_MS), ...(appProofs && { generate_app_proofs: true }) };
   const path = `/public/v1/submit/${name}`;
   return { name, type, method, path, all: { ...requestOf(all), ...optional }, none: requestOf(none), ...rest };

@@ -30,8 +30,8 @@ const { simulator, gateway } = await startStack(
 beforeEach(() => simulator.reset());
 
 const recordedBody = (name) => {
-  // The operator's other client libraries send the same bodies, except that they add null members, which the reference
-  // does not have.
+  // Upstream's other client libraries send the same bodies, except that they add null members, which the reference does
+  // not have.
   const isIt = ({ operation, client, variant }) =>
     operation === name && client === 'http' && variant === 'all-optional';
   return JSON.parse(readVectors('sdk-requests.json').requests.find(isIt).request.body);
@@ -139,8 +139,8 @@ test('every method of the API has an operation here', () => {
   assert.equal(operations.length, 22);
 });
 
-// The operator's client libraries cannot send generateAppProofs for these two operations, so no recorded request
-// contains this member.
+// Upstream's client libraries cannot send generateAppProofs for these two operations, so no recorded request contains
+// this member.
 for (const name of ['create_session_profile', 'update_mfa_policy']) {
   test(`${name} can request App Proofs too`, async () => {
     const { method, none } = operations.find((operation) => operation.name === name);

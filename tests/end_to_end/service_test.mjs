@@ -1,4 +1,4 @@
-// Tests the gRPC server: health, reflection, the operator's name, and the end of the process.
+// Tests the gRPC server: health, reflection, upstream's name, and the end of the process.
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { code, connect, methods } from '../clients/gateway.mjs';
@@ -65,7 +65,7 @@ describe('health and reflection', async () => {
   });
 });
 
-describe("the operator's name", () => {
+describe("upstream's name", () => {
   test('is part of names in the key set', async (t) => {
     const { gateway } = await startStack(t, {
       simulator: { operator: 'example' },
@@ -77,7 +77,7 @@ describe("the operator's name", () => {
     assert.equal(unrecognized, undefined);
   });
 
-  test("if it differs from upstream's, the gateway still returns the keys", async (t) => {
+  test('if the configured name is wrong, the gateway still returns the keys', async (t) => {
     const { gateway } = await startStack(t, { simulator: { operator: 'other' } });
     const { keys, unrecognized } = await gateway.call('WebhookService/GetWebhookKeySet', {});
     assert.equal(keys[0].signature_algorithm, undefined);

@@ -120,7 +120,7 @@ describe('peers that connect and send no complete request', () => {
   const texts = {
     'one byte': 'P',
     nothing: '',
-    'half a head': head,
+    'half a request head': head,
   };
   for (const [name, text] of Object.entries(texts)) {
     test(`are disconnected when others connect: ${name}`, { timeout }, async (t) => {
@@ -174,7 +174,7 @@ describe('peers that connect and send no complete request', () => {
   });
 
   // Peers of one source address cannot displace new connections of another address, however quickly they reconnect.
-  test('send complete heads and reconnect without a pause, from another address than the honest sender', { timeout }, async (t) => {
+  test('send complete request heads and reconnect without a pause, from another address than the honest sender', { timeout }, async (t) => {
     const stack = await startEventStack(t, { webhooks: { max_connections: MAX_CONNECTIONS }, config: { admin: ADMIN } });
     const { simulator, gateway } = stack;
     let [stopped, came, full] = [false, 0, false];

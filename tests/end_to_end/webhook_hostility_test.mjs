@@ -142,7 +142,7 @@ describe('an ambiguous request, which two parsers might parse differently', () =
     for (let count = LONG ? 2000 : 50; count > 0; --count) {
       honest.push(`honest-${honest.length}`);
       const genuine = requestOf(url, delivery(simulator, { eventId: honest.at(-1) }));
-      // The garbage is no valid request, and contains the end of a head.
+      // The garbage is no valid request, and contains the end of a request head.
       const garbage = Buffer.concat([Buffer.from('\0'), random.bytes(32), Buffer.from('\r\n\r\n')]);
       const { statuses, closed } = await exchangeBytes(url, Buffer.concat([genuine, garbage, inside()]));
       assert.deepEqual([statuses, closed], [[200, 400], true]);

@@ -34,13 +34,13 @@ export function badRequest(fieldViolations) {
   return { '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations };
 }
 
-/** The error detail with the service's own code. The detail's type and member name contain the operator's name. */
+/** The error detail with the service's own code. The detail's type and member name contain upstream's name. */
 export function errorDetail(errorCode, operator) {
   const type = `type.googleapis.com/errors.v1.${titleOf(operator)}ErrorDetail`;
   return { '@type': type, [`${operator}ErrorCode`]: errorCode };
 }
 
-/** The operator's name in the form that CamelCase names and headers use. */
+/** Upstream's name in the form that CamelCase names and headers use. */
 export function titleOf(operator) {
   return operator[0].toUpperCase() + operator.slice(1);
 }

@@ -88,7 +88,7 @@ function checkObject(kind, value, path, context) {
   }
   for (const [name, member] of Object.entries(kind.members)) {
     const inner = value[name];
-    // Some of the operator's clients write null for every unset member.
+    // Some of upstream's client libraries write null for every unset member.
     if (inner !== undefined && inner !== null) visit(member, inner, memberPath(path, name), context);
     else if (member.required) refuse(context, memberPath(path, name), 'is required');
   }

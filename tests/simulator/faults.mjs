@@ -50,9 +50,8 @@ export class Faults extends FaultList {
 
   /**
    * Finds the fault for this request, counts its use, and returns its parts. Each kind of fault applies at one place:
-   * to a new connection, to a request whose head has arrived, or to an accepted request.
-   * @param {'connection' | 'head' | 'accepted'} place
-   * @param {{path?: string, isSubmit?: boolean}} request
+   * to a new connection, to a request whose request head has arrived, or to an accepted request. @param {'connection' |
+   * 'head' | 'accepted'} place @param {{path?: string, isSubmit?: boolean}} request
    */
   take(place, request = {}) {
     return this.takeFirst((parts, { path }) => placeOf(parts) === place && fits(path, parts, request));
@@ -75,7 +74,8 @@ function placeOf(parts) {
 
 function fits(path, parts, request) {
   if (parts.some(({ kind }) => kind === 'activityStatus') && !request.isSubmit) return false;
-  // A fault without a path does not apply to the key set, which the gateway also fetches by itself.
+  // A fault without a path does not apply to the key set: the gateway fetches the key set also without a call, and
+  // could thereby use up a fault that is meant for a call.
   if (path === undefined) return request.path !== JWKS_PATH;
   return request.path === path || request.path?.split('/').at(-1) === path;
 }

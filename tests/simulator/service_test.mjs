@@ -414,7 +414,7 @@ test('a wrong path or method is refused', withSimulator(async (simulator) => {
 }));
 
 for (const operator of [undefined, 'acme']) {
-  test(`the key set contains the name of the operator ${operator}`, withSimulator(async (simulator) => {
+  test(`the key set contains upstream's name ${operator}`, withSimulator(async (simulator) => {
     const name = operator ?? 'service';
     const url = `${simulator.url}/public/v1/discovery/webhooks/jwks`;
     const { json, headers } = await exchange(url, { method: 'GET' });

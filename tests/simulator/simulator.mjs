@@ -11,7 +11,7 @@ usage: simulator.mjs [options]
   --port N                  port to listen on; 0 (the default) takes a free one
   --host ADDRESS            a loopback address (127.0.0.1)
   --tls-cert F --tls-key F  serve HTTPS with this certificate and key, PEM files
-  --operator NAME           the operator's name as it occurs in names on the wire (service)
+  --operator NAME           upstream's name, which is a part of header and member names (service)
   --fixture F               what the service has at the start (fixture.json beside this file)
   --timestamps KIND         what an activity's times are: object (the default) or string
   --references KIND         checked (the default), or any: identifiers need not be known

@@ -58,7 +58,7 @@ function submit(name, type, keys, parameters) {
     type: required(oneOf(type)),
     timestampMs: required({ kind: 'recentTime' }),
     organizationId: required(text),
-    // One of the operator's client libraries writes the envelope's generateAppProofs inside the parameters. The service
+    // One of upstream's client libraries writes the envelope's generateAppProofs inside the parameters. The service
     // accepts this member, but it has no effect.
     parameters: required(object(parameters, { tolerated: ['generateAppProofs'] })),
     generateAppProofs: flag,

@@ -1,4 +1,4 @@
-// Tests the simulator's verification of stamps with vectors from the operator's client libraries.
+// Tests the simulator's verification of stamps with vectors from upstream's client libraries.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, test } from 'node:test';
@@ -84,7 +84,7 @@ describe('the vectors', () => {
     });
   }
 
-  test("the stamp in the documentation of the operator's command line is accepted", () => {
+  test("the stamp in the documentation of upstream's command-line tool is accepted", () => {
     const [{ publicKey, scheme, signature, message }] = vectors.published;
     const stamp = { header: 'x-stamp', value: encodeStamp({ publicKey, signature, scheme }) };
     assert.equal(verifyStamp(stamp, Buffer.from(message), registerOf(publicKey, 'p256')).scheme, scheme);
@@ -140,7 +140,7 @@ describe('a passkey stamp', () => {
   const body = Buffer.from(vector.body);
   const header = (stamp) => ({ header: 'x-stamp-webauthn', value: JSON.stringify(stamp) });
 
-  test("of the operator's package is accepted", () => {
+  test("of upstream's package is accepted", () => {
     const stamper = verifyStamp({ header: 'x-stamp-webauthn', value: vector.headerValue }, body, register);
     assert.equal(stamper.scheme, 'SIGNATURE_SCHEME_TK_WEBAUTHN');
   });

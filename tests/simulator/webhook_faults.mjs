@@ -105,7 +105,7 @@ const BEFORE_SIGNING = {
   hugeBody: (draft, { bytes }) => (draft.body = grown(draft.body, bytes)),
 };
 
-/** Changes to a signed message. The last argument of each function is the operator's name. */
+/** Changes to a signed message. The last argument of each function is upstream's name. */
 const AFTER_SIGNING = {
   wrongSignature: (message, { byte }, operator) => {
     changeHeader(message, 'Signature', operator, (hex) => flipped(Buffer.from(hex, 'hex'), byte).toString('hex'));

@@ -1,9 +1,9 @@
-// The headers of one attempt at a delivery: the operator's headers, and the signature over six of them and the body.
+// The headers of one attempt at a delivery: upstream's own headers, and the signature over some of them and the body.
 import { sign } from 'node:crypto';
 import { titleOf } from './answers.mjs';
 
 /**
- * The operator's headers in their usual order: the last part of each header's name, and the member of the draft that
+ * Upstream's own headers in their usual order: the last part of each header's name, and the member of the draft that
  * holds the header's value.
  */
 const HEADERS = {

@@ -486,7 +486,7 @@ describe('a fault', () => {
       await use({ ...receiver.received[0], keySet, good, delivery, receiver, webhooks });
     }, { answer: (number) => ({ status: number === 1 ? 503 : 200 }), ...options });
 
-  /** The operator's headers, without values that differ between attempts. */
+  /** Upstream's own headers, without values that differ between attempts. */
   const own = ({ headers }) =>
     headers
       .filter(([name]) => /^(?:x-|content-type)/i.test(name))

@@ -12,14 +12,14 @@
 
 namespace stampgate::testing {
 
-// Returns the table of all linked operations. The name of upstream's operator is "Service".
+// Returns the table of all linked operations. Upstream's name is "Service".
 const OperationTable& Operations();
 
 // Returns the operation whose method has this name, such as "GetPolicy". Ends the test program if there is none.
 const Operation& OperationOf(absl::string_view method);
 
-// Returns the plan of the type of `message`. The name of upstream's operator is "Service". Ends the test program if the
-// type has no JSON form.
+// Returns the plan of the type of `message`. Upstream's name is "Service". Ends the test program if the type has no
+// JSON form.
 const MessagePlan& PlanOf(const google::protobuf::Message& message);
 
 // Returns a request message of `operation` with the fields that `text_proto` sets, in protobuf text format. Fails the

@@ -89,10 +89,11 @@ absl::StatusOr<int64_t> VersionOfDatabase(SqliteConnection& connection, const Da
         absl::StrCat("this is not ", format.name, ": it is another program's database"));
   }
   if (*version > format.version) {
-    return absl::FailedPreconditionError(absl::StrCat("a newer stampgate has written its version ", *version, "; ",
-                                                      "this stampgate reads versions up to ", format.version));
+    return absl::FailedPreconditionError(absl::StrCat("its format version is ", *version,
+                                                      ", which a newer stampgate has written; ",
+                                                      "this stampgate reads format versions up to ", format.version));
   }
-  if (*version < 1) return absl::DataLossError("it has no version number");
+  if (*version < 1) return absl::DataLossError("it has no format version");
   return version;
 }
 

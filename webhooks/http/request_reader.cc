@@ -43,7 +43,7 @@ std::string TextOf(boost::beast::string_view text) { return std::string(text.dat
 
 RequestReader::RequestReader(size_t max_body_bytes) : max_body_bytes_(max_body_bytes) {
   parser_.header_limit(kMaxHeadBytes);
-  // ParseHead sets the limit of the body. Before ParseHead runs, Beast must not refuse a head because of its
+  // ParseHead sets the limit of the body. Before ParseHead runs, Beast must not refuse a request head because of its
   // Content-Length.
   parser_.body_limit(std::numeric_limits<uint64_t>::max());
 }
@@ -51,8 +51,8 @@ RequestReader::RequestReader(size_t max_body_bytes) : max_body_bytes_(max_body_b
 RequestReader::State RequestReader::ReadHead(absl::string_view& bytes) {
   while (true) {
     const size_t end = bytes.find_first_of(absl::string_view("\r\n\0", 3), seen_);
-    // Compares the end of the current line with the limit, and not the size of `bytes`, because bytes after the head do
-    // not count.
+    // Compares the end of the current line with the limit, and not the size of `bytes`, because bytes after the request
+    // head do not count.
     if (std::min(end, bytes.size()) >= kMaxHeadBytes) return State::kTooLarge;
     if (end == absl::string_view::npos) {
       seen_ = bytes.size();
@@ -75,7 +75,7 @@ RequestReader::State RequestReader::ReadHead(absl::string_view& bytes) {
   }
 }
 
-// Checks a line of the head only for faults that Beast accepts.
+// Checks a line of the request head only for faults that Beast accepts.
 RequestReader::State RequestReader::CheckLine(absl::string_view line) {
   if (!has_request_line_) {
     has_request_line_ = true;

@@ -19,7 +19,7 @@
 
 namespace stampgate {
 
-// The maximum size of a head: all bytes from the request line to the empty line, inclusive.
+// The maximum size of a request head: all bytes from the request line to the empty line, inclusive.
 inline constexpr size_t kMaxHeadBytes = 16 << 10;
 inline constexpr size_t kMaxHeaderFields = 64;
 
@@ -45,9 +45,9 @@ class RequestReader {
 
   explicit RequestReader(size_t max_body_bytes);
 
-  // Reads the head. `bytes` are all bytes since the beginning of the request. If the head is complete, removes the head
-  // from the front of `bytes` and returns kDone. Refuses a head as soon as a line is invalid. Call ReadHead again only
-  // after kMore.
+  // Reads the request head. `bytes` are all bytes since the beginning of the request. If the request head is complete,
+  // removes it from the front of `bytes` and returns kDone. Refuses a request head as soon as a line is invalid. Call
+  // ReadHead again only after kMore.
   State ReadHead(absl::string_view& bytes);
 
   // Reads the body. Call ReadBody after ReadHead has returned kDone. Removes the bytes that it has parsed from the

@@ -26,8 +26,8 @@ class HttpTestClient {
   // Closes the sending side. Responses can still be read.
   void EndSending();
 
-  // Returns the head of the next response, which has no body. Returns an empty text if the connection ends before the
-  // head is complete.
+  // Returns the status line and the header fields of the next response, which must have no body. Returns an empty text
+  // if the connection ends before the empty line after the header fields.
   std::string ReadAnswer();
   // Returns all bytes up to the end of the connection. If the connection does not end, the test fails.
   std::string ReadToEnd();

@@ -92,7 +92,7 @@ TEST_F(RestoredLogTest, DoesNotChangeAFileThatIsNoEventLog) {
   EXPECT_TRUE(absl::IsNotFound(missing)) << missing;
   EXPECT_FALSE(std::filesystem::exists(path_));
 
-  std::ofstream(path_) << "not a database, and longer than the head of one would be ................................";
+  std::ofstream(path_) << "not a database, and longer than the header of one would be ..............................";
   std::filesystem::permissions(path_, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   const absl::Status other = MarkLogAsRestored(path_);
   EXPECT_TRUE(absl::IsFailedPrecondition(other)) << other;

@@ -55,7 +55,7 @@ class HttpConnection : public ConnectedPeer, public std::enable_shared_from_this
   void ReadHead();
   void ReadBody();
 
-  // Returns why a request with this head must be refused, or nothing if the request is accepted.
+  // Returns why a request with this request head must be refused, or nothing if the request is accepted.
   std::optional<HttpRefusal> RefusalOf(const RequestHead& head) const;
   void HandOver();
 
@@ -78,7 +78,7 @@ class HttpConnection : public ConnectedPeer, public std::enable_shared_from_this
       timer_;
   Phase phase_ = Phase::kHandshake;
 
-  // A buffer for a whole head. The bytes from begin_ to end_ have not been parsed yet.
+  // A buffer for a whole request head. The bytes from begin_ to end_ have not been parsed yet.
   std::array<char, kMaxHeadBytes> buffer_;
   size_t begin_ = 0;
   size_t end_ = 0;

@@ -42,7 +42,7 @@ class Receiver {
   virtual std::optional<absl::Time> certificate_not_after() const = 0;
 
   // Makes the server respond to each new request with 503 and close its connection. Deliveries that were already passed
-  // to `take` still get their responses. Returns when these responses were sent, or after `grace`.
+  // to `take` still get their responses. Returns when these responses have been sent, or after `grace`.
   virtual void Drain(absl::Duration grace) = 0;
 };
 

@@ -29,8 +29,8 @@ struct ReceiverOptions {
   std::vector<std::string> paths;
   size_t max_body_bytes = 4 << 20;
   int max_connections = 256;
-  // The maximum times from a request's first byte: `head_timeout` to the end of the head, and `request_timeout` to the
-  // request's last byte.
+  // The maximum times from a request's first byte: `head_timeout` to the end of the request head, and `request_timeout`
+  // to the request's last byte.
   absl::Duration head_timeout = absl::Seconds(5);
   absl::Duration request_timeout = absl::Seconds(15);
   // The maximum time for which a connection may stay open without a request.

@@ -528,13 +528,13 @@ TEST(ReceiverTest, ClosesAConnectionWhoseHeadExceedsTheHeadTimeout) {
   HttpTestClient slow(receiver->url());
   slow.Send("POST ");
   EXPECT_EQ(slow.ReadToEnd(), "");
-  // The head timeout does not apply to the body, which may use the rest of the request timeout.
+  // `head_timeout` does not apply to the body, which may use the rest of `request_timeout`.
   const std::string request = Post("{}");
   HttpTestClient client(receiver->url());
   client.Send(request.substr(0, request.size() - 1));
   HttpTestClient other(receiver->url());
   other.Send("P");
-  EXPECT_EQ(other.ReadToEnd(), "") << "proves that the head timeout has passed";
+  EXPECT_EQ(other.ReadToEnd(), "") << "proves that head_timeout has passed";
   client.Send(request.substr(request.size() - 1));
   EXPECT_EQ(Statuses(client.ReadAnswer()), "200");
 }

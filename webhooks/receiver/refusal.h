@@ -9,7 +9,7 @@ namespace stampgate {
 
 enum class HttpRefusal {
   kMalformedHttp,      // invalid framing, or not HTTP
-  kHeadTooLarge,       // a head that exceeds kMaxHeadBytes or kMaxHeaderFields
+  kHeadTooLarge,       // a request head that exceeds kMaxHeadBytes or kMaxHeaderFields
   kNotFound,           // the target is not one of the configured paths
   kMethodNotAllowed,   // the method is not POST
   kTooLarge,           // the body exceeds ReceiverOptions::max_body_bytes

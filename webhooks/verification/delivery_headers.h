@@ -26,8 +26,9 @@ struct SignedHeaders {
 };
 
 // Reads the six headers "X-<operator>-Timestamp", "-Event-Id", "-Signature-Key-Id", "-Signature-Algorithm",
-// "-Signature-Version" and "-Signature". Ignores the case of names, and does not change values. Checks rule 1 for all
-// six headers in this order, then rule 2, then rule 3, as upstream's helper does. Rejects at the first violation:
+// "-Signature-Version" and "-Signature"; <operator> is upstream's name. Ignores the case of names, and does not change
+// values. Checks rule 1 for all six headers in this order, then rule 2, then rule 3, as upstream's helper does. Rejects
+// at the first violation:
 //   1. the header is present and not empty
 //   2. it occurs once
 //   3. timestamp: 1 to 16 digits, at most 2^53 - 1; event id and key id: see identifier.h; algorithm and version: 1 to

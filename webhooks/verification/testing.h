@@ -20,7 +20,9 @@ class TestSender {
   explicit TestSender(std::string key_id = "webhook-key-1");
   TestSender(std::string key_id, const std::array<uint8_t, 32>& seed);
 
-  // Returns a signed delivery with the six headers of the operator "Service", its unsigned headers, and the body.
+  // Returns a delivery with `body`, signed at `time`. It has all headers that upstream sends if upstream's name is
+  // "Service": the six signature headers (see ReadSignedHeaders), and the headers that the signature does not cover
+  // (organization, event type, webhook version and Content-Type).
   Delivery Sign(absl::string_view event_id, absl::string_view body, absl::Time time) const;
   // Returns a signed delivery as Sign does, but with any text as timestamp.
   Delivery SignAt(absl::string_view timestamp, absl::string_view event_id, absl::string_view body) const;

@@ -27,8 +27,8 @@ using Verdict = std::variant<VerifiedEvent, Rejection>;
 class Verifier {
  public:
   struct Options {
-    // The text that replaces <operator> in the header names, such as "X-<operator>-Signature". Its letters may have any
-    // case.
+    // Upstream's name, which replaces <operator> in header names such as "X-<operator>-Signature". Its letters may have
+    // any case.
     std::string operator_name = "Service";
     // The largest accepted difference between the signed time and the current time, in either direction; inclusive.
     absl::Duration max_timestamp_age = absl::Minutes(5);

@@ -1,5 +1,5 @@
-// Tests the operator's name in deliveries. Also runs the operator's own verifier, which must accept the same deliveries
-// as the gateway.
+// Tests upstream's name in deliveries. Also runs upstream's own verifier, which must accept the same deliveries as the
+// gateway.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { load } from '../clients/packages.mjs';
@@ -10,7 +10,7 @@ import { listAll } from './subscriber.mjs';
 const SIGNED = ['Timestamp', 'Event-Id', 'Signature-Key-Id', 'Signature-Algorithm', 'Signature-Version', 'Signature'];
 const LABELS = ['Organization-Id', 'Event-Type', 'Webhook-Version', 'Content-Type'];
 
-describe("the operator's name", { timeout: HANG_MS }, () => {
+describe("upstream's name", { timeout: HANG_MS }, () => {
   it('is part of the headers and the members of keys', async (t) => {
     const options = { simulator: { operator: 'example' }, config: { operator_name: 'Example' }, events: true };
     const { simulator, gateway } = await startStack(t, options);
@@ -32,7 +32,7 @@ describe("the operator's name", { timeout: HANG_MS }, () => {
   });
 });
 
-describe("the operator's own verifier", { timeout: HANG_MS }, async () => {
+describe("upstream's own verifier", { timeout: HANG_MS }, async () => {
   const { verifyTurnkeyWebhookSignature: verifySignature } = load('@turnkey/crypto');
   const options = { simulator: { operator: 'turnkey' }, config: { operator_name: 'Turnkey' }, events: true };
   const { simulator, gateway } = await startStack({ after }, options);
