@@ -61,7 +61,7 @@ console.log('\nA query finds it.');
 const found = await show('PolicyService/GetPolicy', { organization_id, policy_id });
 expect('the policy was not found', found.policy?.policy_name === 'two of three');
 
-console.log('\nUpstream carries out a call, and its response is lost. The error says that the outcome is unknown.');
+console.log('\nUpstream carries out a call, and its response is lost. The error reports that the outcome is unknown.');
 const name = { organization_id, parameters: { organization_name: 'Renamed' }, idempotency_key: randomUUID() };
 await control('faults', 'POST', { kind: 'readAndClose', match: { path: 'update_organization_name' } });
 const lost = await show('OrganizationService/UpdateOrganizationName', name);
@@ -81,7 +81,7 @@ console.log('\nThe gateway denies a call that no grant of this caller allows.');
 const denied = await show('OrganizationService/DeleteSubOrganization', { organization_id, parameters: {} });
 expect('the gateway allowed a call that no grant allows', denied.info?.reason === 'DENIED_BY_POLICY');
 
-console.log('\nThe gateway translates an error of upstream to a gRPC status. Its code says what to do next.');
+console.log('\nThe gateway translates an error of upstream to a gRPC status, whose code states what to do next.');
 const missing = await show('PolicyService/GetPolicy', { organization_id, policy_id: 'no-such-policy' });
 expect('the gateway found a policy that does not exist', missing.info?.domain === 'upstream');
 client.close();

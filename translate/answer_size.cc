@@ -22,7 +22,7 @@ Error TooLarge(absl::string_view done, size_t bytes, absl::string_view advice) {
 absl::Status AnswerTooLarge(const SentCall& call, const google::protobuf::Message& response, size_t bytes) {
   const bool submit = call.operation.is_submit();
   Error error = TooLarge("the call was carried out", bytes,
-                         submit ? "do not repeat it: the metadata identify its activity" : "ask for less");
+                         submit ? "do not repeat it: the metadata identify its activity" : "request less data");
   if (submit) {
     error.metadata.emplace_back("fingerprint", call.fingerprint);
     error.metadata.emplace_back("timestamp_ms", absl::StrCat(call.timestamp_ms));

@@ -64,7 +64,7 @@ TEST(AnswerSizeTest, TheErrorOfAQueryStatesTheSizes) {
   const absl::Status status = AnswerTooLarge(Call("GetPolicy"), v1::GetPolicyResponse(), 5000000);
   EXPECT_THAT(status, StatusIs(absl::StatusCode::kOutOfRange,
                                "the call was carried out, but its response is too large: 5000000 bytes, but "
-                               "clients accept 4128768; ask for less"));
+                               "clients accept 4128768; request less data"));
   EXPECT_EQ(DetailsOf(status).reason, "ANSWER_TOO_LARGE");
   EXPECT_THAT(DetailsOf(status).metadata,
               ElementsAre(Pair("answer_bytes", "5000000"), Pair("max_answer_bytes", "4128768")));

@@ -76,7 +76,7 @@ void CheckFields(const Operation& operation, const Message& request, const v1::C
   for (const FieldDescriptor* field : set) {
     if (field == operation.request->client_stamp) continue;
     if (operation.path_segment != nullptr && field == operation.path_segment->field) continue;
-    Add(field->name(), "must not be set beside client_stamp", violations);
+    Add(field->name(), "must not be set together with client_stamp", violations);
   }
   if (stamp.stamp_case() == v1::ClientStamp::STAMP_NOT_SET) {
     Add("client_stamp", "must hold a stamp: api_key, web_authn or attested", violations);

@@ -214,7 +214,7 @@ TEST(ClientStampedRequestTest, AFieldThatIsSetBesideTheStampIsRejected) {
                                                 generate_app_proofs: false
                                                 idempotency_key: "k")pb"));
   const absl::Status status = CheckAndRender(operation, *request).status();
-  constexpr char kBeside[] = "must not be set beside client_stamp";
+  constexpr char kBeside[] = "must not be set together with client_stamp";
   EXPECT_THAT(status, StatusIs(Code::kInvalidArgument));
   EXPECT_THAT(DetailsOf(status).violations,
               ElementsAre(Pair("timestamp_ms", kBeside), Pair("organization_id", kBeside), Pair("parameters", kBeside),

@@ -75,15 +75,14 @@ void CheckGeneralOperation(const OperationTable& table, const Operation& operati
   if (!segment.empty() && !IsPathSegment(segment)) {
     Add(*operation.path_segment, "must be 1 to 64 characters of a-z, 0-9 and _", violations);
   } else if (table.ListsPathSegment(segment)) {
-    Add(*operation.path_segment, "belongs to an operation with a method of its own, which must be called instead",
-        violations);
+    Add(*operation.path_segment, "belongs to an operation that has a method of its own: call that method", violations);
   }
   if (const FieldPlan* field = operation.activity_type_field) {
     const std::string type = StringField(request, *field);
     if (!type.empty() && !IsActivityType(type)) {
       Add(*field, "must be ACTIVITY_TYPE_ and 1 to 80 characters of A-Z, 0-9 and _", violations);
     } else if (table.ListsActivityType(type)) {
-      Add(*field, "belongs to an operation with a method of its own, which must be called instead", violations);
+      Add(*field, "belongs to an operation that has a method of its own: call that method", violations);
     }
   }
   const FieldPlan* members = operation.request->json_members;

@@ -23,7 +23,7 @@ using ::testing::Pair;
 
 using Found = std::vector<std::pair<std::string, std::string>>;  // the field path and the description of each violation
 
-constexpr char kListed[] = "belongs to an operation with a method of its own, which must be called instead";
+constexpr char kListed[] = "belongs to an operation that has a method of its own: call that method";
 constexpr char kPathForm[] = "must be 1 to 64 characters of a-z, 0-9 and _";
 constexpr char kTypeForm[] = "must be ACTIVITY_TYPE_ and 1 to 80 characters of A-Z, 0-9 and _";
 

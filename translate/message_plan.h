@@ -80,9 +80,9 @@ class MessagePlans {
   // `operator_name` is upstream's name from the config. In lower case, it replaces "{operator}" in JSON names.
   explicit MessagePlans(absl::string_view operator_name);
 
-  // Returns the plan of `descriptor`, and compiles also the plans of all messages inside it. A message may contain
-  // itself. Errors: kFailedPrecondition, with a message that names the field whose type or options have no JSON form.
-  // In this case the proto is faulty; do not use this object afterwards.
+  // Compiles the plan of `descriptor` and the plans of all messages inside it, and returns the plan of `descriptor`. A
+  // message may contain itself. Errors: kFailedPrecondition, with a message that names the field whose type or options
+  // have no JSON form. In this case the proto is faulty; do not use this object afterwards.
   absl::StatusOr<const MessagePlan*> Compile(const google::protobuf::Descriptor* descriptor);
 
   // Returns the plan of `descriptor`, or null if it was not compiled.

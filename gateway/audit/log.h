@@ -64,13 +64,13 @@ class AuditLog {
   static constexpr size_t kMaxOpenReads = 1 << 18;
   // The limit of queued denials. The log only counts further denials.
   static constexpr size_t kMaxWaitingDenials = 4096;
-  // These limits bound how much of the disk denials can fill. In each minute, six denials of each caller and of each
-  // stranger get records of their own. One count record, of kind denied_count, contains the number of further denials
-  // of this caller or stranger. In each day, at most 2,000 denials of each caller get records of their own, and all
-  // strangers together get at most 10,000 records, including count records. Beyond this limit, all strangers share one
-  // count record a minute, under the name FloodBound::kOthers. A record has at most kAuditDenialBytes, so the denials
-  // of strangers fill less than 48 MiB a day, and the denials of each caller fill less than 16 MiB. Most records are
-  // ten times smaller.
+  // These limits bound the disk space that the records of denials can fill. In each minute, six denials of each caller
+  // and of each stranger get records of their own. One count record, of kind denied_count, contains the number of
+  // further denials of this caller or stranger. In each day, at most 2,000 denials of each caller get records of their
+  // own, and all strangers together get at most 10,000 records, including count records. Beyond this limit, all
+  // strangers share one count record a minute, under the name FloodBound::kOthers. A record has at most
+  // kAuditDenialBytes, so the denials of strangers fill less than 48 MiB a day, and the denials of each caller fill
+  // less than 16 MiB. Most records are ten times smaller.
   static constexpr FloodBound::Limits kDenialLimits = {
       .window = absl::Minutes(1), .per_window = 6, .daily = 2'000, .strangers_daily = 10'000};
 

@@ -89,7 +89,8 @@ absl::Status ReadKind(JsonValue& value, std::optional<AuditKind>* kind) {
   for (const auto& [known, name] : kKinds) {
     if (name == text) *kind = known;
   }
-  return kind->has_value() ? absl::OkStatus() : NoRecord("its kind is unknown; a newer program may have written it");
+  return kind->has_value() ? absl::OkStatus()
+                           : NoRecord("its kind is unknown; a newer stampgate has possibly written it");
 }
 
 }  // namespace

@@ -55,8 +55,8 @@ struct AuditReport {
 //
 // `from` is the last record that was archived elsewhere. If `from` is given, the records up to `from` may be missing,
 // and the files must either begin directly after this record or contain this record with the same MAC. If `head` is
-// given, the files must contain the record with the number and the MAC of `head`. This record proves that no earlier
-// records are missing at the end of the log.
+// given, the files must contain the record with the number and the MAC of `head`. If they contain it, no record up to
+// this one is missing at the end of the log.
 //
 // The use of memory grows only with the number of allows without an outcome. The gateway may write to the files during
 // the check.

@@ -350,7 +350,7 @@ TEST_F(AuditWriterTest, ARecordOfANewerProgramIsNotRemoved) {
   WriteTestFile(path_, text);
   const absl::Status status = TryOpen();
   EXPECT_EQ(status.code(), kDataLoss);
-  EXPECT_TRUE(absl::StrContains(status.message(), "a newer program may have written it")) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), "a newer stampgate has possibly written it")) << status;
   EXPECT_EQ(ReadTestFile(path_), text);
 }
 

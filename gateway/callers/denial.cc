@@ -33,8 +33,8 @@ Question QuestionOf(const Operation& operation, const google::protobuf::Message&
 Caller::Decision DecideByGrants(const Caller& caller, const Operation& operation,
                                 const google::protobuf::Message& request) {
   // If a grant lists at least one general operation, allows every general operation at this step. Validation can
-  // thereby report that a general operation has a method of its own. Authorize decides later whether a grant lists the
-  // operation of this call.
+  // thereby report that the caller must call the operation's own method. Authorize decides later whether a grant lists
+  // the operation of this call.
   if (operation.general && caller.has_general_operations()) {
     Caller::Decision allowed;
     allowed.allowed = true;

@@ -32,7 +32,7 @@ Peer PeerOf(const grpc::ServerContextBase& call);
 // Returns the peer from the two parts of a call. `address` is the result of grpc::ServerContextBase::peer().
 Peer PeerOf(const grpc::AuthContext& context, absl::string_view address);
 
-// Returns the name by which the audit, the log and errors refer to an unknown caller. The name is made from the
+// Returns the name by which the audit log, the log and errors refer to an unknown caller. The name is made from the
 // identity that the connection has shown. It is in brackets, which no caller's name in the config contains. Names from
 // a certificate begin with "dns:" or "spiffe:" inside the brackets. So no certificate can produce "(loopback)",
 // "(nobody)", or the names that the gateway uses for other purposes, "(gateway)" and "(others)".

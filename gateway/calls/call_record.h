@@ -1,4 +1,4 @@
-// Records one call in the audit, in the metrics and in the process's log.
+// Records one call in the audit log, in the metrics and in the log.
 #ifndef STAMPGATE_GATEWAY_CALLS_CALL_RECORD_H_
 #define STAMPGATE_GATEWAY_CALLS_CALL_RECORD_H_
 
@@ -18,7 +18,7 @@
 
 namespace stampgate {
 
-// The audit, the metrics and the log in which the gateway records calls. They must outlive all calls.
+// The audit log, the metrics and the log in which the gateway records calls. They must outlive all calls.
 struct CallRecorders {
   AuditLog* audit;  // if null, nothing is audited, and every call is allowed without waiting
   DiskWaits& disk_waits;
@@ -51,15 +51,15 @@ class CallRecord {
   // Returns the audit records of the call, in which a later step records the decision about the call.
   CallAudit& audit() { return audit_; }
 
-  // Records that the call has ended with `status`. Calls `facts` if the audit or the log records the end.
+  // Records that the call has ended with `status`. Calls `facts` if the audit log or the log records the end.
   void End(
       const absl::Status& status, absl::FunctionRef<CallFacts()> facts = [] { return CallFacts(); });
 
   // Records that the caller gets the reply `status` while the exchange with upstream continues.
   void Answer(const absl::Status& status, absl::FunctionRef<CallFacts()> facts);
 
-  // Records that the exchange that continued after Answer has ended. `outcome` is one field for the log line. `status`
-  // is the status that corresponds to this outcome.
+  // Records that the exchange that continued after Answer has ended. `outcome` is the field of the log line that names
+  // the outcome. `status` is the status that corresponds to this outcome.
   void EndLate(const absl::Status& status, const CallFacts& facts, const LogFields& outcome);
 
   // Records that the gateway refuses the call because the gateway drains. `stranger` is the name that StrangerName

@@ -23,8 +23,8 @@ class DiskWaits {
 
   // Returns a callback for the disk's writer. The writer must call it at most once, and before this object is
   // destroyed. The callback passes the writer's result to `done`. If EndAll has already called `done`, the callback
-  // passes a successful result to `late` instead, and drops an error. `late` undoes what was written, and must not use
-  // the call.
+  // passes a successful result to `late`, not to `done`, and drops an error. `late` undoes what was written, and must
+  // not use the call.
   template <typename T>
   Done<T> Guard(Done<T> done, absl::AnyInvocable<void(T)> late) {
     auto shared = std::make_shared<Done<T>>(std::move(done));

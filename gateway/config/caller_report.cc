@@ -77,7 +77,7 @@ absl::StatusOr<std::string> DescribeCaller(const Config& config, absl::string_vi
   const std::string keys = DescribeKeys(*config, WithoutNamedKey(*caller, unread));
   if (!keys.empty()) absl::StrAppend(&text, "where a grant names no key, its calls are signed with\n", keys);
   for (const UnreadOrganizations& each : unread) {
-    absl::StrAppend(&text, "not known here: the organizations of grant ", each.grant + 1, ", which are in ",
+    absl::StrAppend(&text, "cannot show the organizations of grant ", each.grant + 1, ", which are in ",
                     caller->grants(each.grant).organizations_file(), ": ", each.why, "\n");
   }
   return text;

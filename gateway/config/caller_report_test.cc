@@ -100,7 +100,7 @@ TEST_F(CallerReportTest, ListsTheOrganizationsFilesThatCannotBeRead) {
   // The organizations of grant 2 are unknown and can be any, so the report lists the keys for all organizations.
   EXPECT_EQ(Keys("{classes: [query], organizations: [t]}, {classes: [login], organizations_file: ids}"),
             absl::StrCat("  key later: v\n  key main: all other organizations\n  key treasury: t, u\n"
-                         "not known here: the organizations of grant 2, which are in ",
+                         "cannot show the organizations of grant 2, which are in ",
                          folder_, "/ids: it cannot be opened: No such file or directory\n"));
 }
 
@@ -111,7 +111,7 @@ TEST_F(CallerReportTest, OmitsUnreadFilesOfOtherCallers) {
                             "  - {name: c, loopback: true, grants: [{classes: [query], organizations: [t]}]}\n"
                             "  - {name: d, dns_names: [d], grants: [{classes: [query], organizations_file: ids}]}\n"));
   ASSERT_TRUE(report.ok()) << report.status();
-  EXPECT_THAT(*report, Not(HasSubstr("not known here")));
+  EXPECT_THAT(*report, Not(HasSubstr("cannot show")));
   EXPECT_THAT(*report, HasSubstr(absl::StrCat(kHead, "  key treasury: t\n")));
 }
 

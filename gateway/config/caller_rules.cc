@@ -67,8 +67,8 @@ std::string NoMethod(const std::string& name) {
   return absl::StrCat("is not a method; did you mean ", nearest, "?");
 }
 
-// Returns the table of operations with a typed method. Returns null if the table cannot be made from the linked protos.
-// The gateway then reports the error when it starts.
+// Returns the table of typed operations. Returns null if the table cannot be made from the linked protos. The gateway
+// then reports the error when it starts.
 const OperationTable* TypedOperations() {
   static const auto& table =
       *new absl::StatusOr<std::unique_ptr<const OperationTable>>(OperationTable::Create("Service"));
@@ -161,7 +161,7 @@ class CallerCheck {
     CheckGeneral(grant, path);
     CheckRules(grant, path);
     if (grant.methods().empty() && grant.classes().empty() && grant.general_operations().empty()) {
-      report_.Add(path, "needs one of methods, classes and general_operations");
+      report_.Add(path, "needs at least one of methods, classes and general_operations");
     }
     CheckOrganizations(grant, path);
     WarnOfEvents(grant, path);
@@ -184,7 +184,7 @@ class CallerCheck {
 
   void WarnOfOperation(const config::v1::GeneralOperation& operation, const std::string& path) {
     constexpr absl::string_view kTyped =
-        "has no effect: it belongs to an operation with a method of its own, which must be granted instead";
+        "has no effect: it belongs to an operation that has a method of its own: grant that method";
     const OperationTable* typed = TypedOperations();
     if (typed == nullptr) return;
     if (typed->ListsPathSegment(operation.path())) report_.Warn(path + ".path", kTyped);

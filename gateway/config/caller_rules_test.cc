@@ -131,7 +131,7 @@ TEST(CallerConfigTest, ASubjectOfAnIssuerMayBelongToOnlyOneCaller) {
 
 TEST(CallerConfigTest, AGrantMustNameExistingMethods) {
   EXPECT_EQ(GrantReport("all_organizations: true"),
-            "f:3:46: callers[0].grants[0]: needs one of methods, classes and general_operations");
+            "f:3:46: callers[0].grants[0]: needs at least one of methods, classes and general_operations");
   EXPECT_EQ(GrantReport("classes: [query], all_organizations: true"), "");
   EXPECT_EQ(GrantReport("methods: [PolicyService/GetPolicy, stampgate.v1.PolicyService/GetPolicy], organizations: [o]"),
             "");
@@ -346,10 +346,10 @@ TEST(CallerConfigTest, WarnsOfCallersWithoutGrants) {
   EXPECT_THAT(GrantWarnings(kQuery), ElementsAre());
 }
 
-// GeneralService refuses operations that have a typed method, so a general grant of such an operation has no effect.
+// GeneralService refuses typed operations, so a grant whose `general_operations` lists a typed operation has no effect.
 TEST(CallerConfigTest, WarnsOfGeneralGrantsOfTypedOperations) {
   const std::string typed =
-      ": has no effect: it belongs to an operation with a method of its own, which must be granted instead";
+      ": has no effect: it belongs to an operation that has a method of its own: grant that method";
   const std::string place = "callers[0].grants[0].general_operations";
   EXPECT_THAT(GrantWarnings("all_organizations: true, general_operations: [{path: get_policy}, "
                             "{path: other, activity_type: ACTIVITY_TYPE_CREATE_POLICIES_V9}, "
@@ -398,7 +398,7 @@ TEST(CallerConfigTest, AllFaultsAreReportedTogether) {
             "f:7:19: callers[0].grants[0].methods[0]: is not a method: write a name such as PolicyService/GetPolicy\n"
             "f:8:14: callers[0].grants[0].key: is not the name of a key\n"
             "f:9:28: callers[0].grants[0].dangerous_fields[0]: is not the name of a dangerous field\n"
-            "f:10:9: callers[0].grants[1]: needs one of methods, classes and general_operations\n"
+            "f:10:9: callers[0].grants[1]: needs at least one of methods, classes and general_operations\n"
             "f:10:30: callers[0].grants[1].export_public_keys[0]: must be a public key of P-256 in hex");
 }
 

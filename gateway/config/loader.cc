@@ -31,7 +31,7 @@ std::string SerializeDeterministically(const google::protobuf::Message& message)
   return bytes;
 }
 
-// Returns a digest of everything in Access. The digest is not secret: logs and the audit contain it.
+// Returns a digest of everything in Access. The digest is not secret: the log and the audit log contain it.
 std::string VersionOf(const config::v1::Config& config, absl::string_view public_keys, absl::string_view key_sets) {
   const auto digest = Sha256(absl::StrCat(SerializeDeterministically(ReloadedPart(config)), public_keys, key_sets));
   constexpr size_t kBytes = 8;

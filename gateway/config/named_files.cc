@@ -14,7 +14,7 @@ namespace {
 enum class Reading { kNothing, kPublic, kSecret };
 
 // A setting that contains a file's name. Unless `reading` is kNothing, a reading with kAll includes the file.
-// `reloaded` and `policy` say whether readings with kReloaded and kPolicy include the file too.
+// `reloaded` and `policy` state whether readings with kReloaded and kPolicy include the file too.
 struct Setting {
   std::string* path;
   Reading reading = Reading::kNothing;

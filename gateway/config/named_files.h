@@ -11,7 +11,8 @@
 
 namespace stampgate {
 
-// Says which of the files that a config names are read. The gateway always checks the text of the config completely.
+// The set of the files to read, among those that a config names. The gateway always checks the text of the config
+// completely.
 enum class ConfigFiles {
   kAll,
   // The files of the reloaded part (see reloaded_part.h). A fault in another file, such as an expired certificate, must

@@ -54,8 +54,8 @@ void EventBodyRead::OnEvent(absl::StatusOr<std::optional<LoggedEvent>> found, Ev
   if (environment_.access.Get() != access_.caller.access) return Reauthorize();
   if (!found->has_value()) return End(EventNotFound());
   const Event& event = (*found)->event;
-  // All pieces must come from the same event. After a change of the policy, the caller could see another event with
-  // this id instead.
+  // All pieces must come from the same event. After a change of the policy, the first event with this id that the
+  // caller may see could be another one.
   name_.organization_id = IdScopeOf(event);
   if (offset_ > event.body.size()) {
     return End(ToStatus(GatewayError(absl::StatusCode::kOutOfRange, v1::ERROR_REASON_INVALID_REQUEST,

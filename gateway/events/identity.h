@@ -20,7 +20,7 @@ struct CallIdentity {
   // Errors: those of Authenticate.
   std::function<void(absl::AnyInvocable<void(absl::StatusOr<KnownCaller>)> done)> find;
 
-  // Returns the name of an unknown caller for the log and the audit: see StrangerName.
+  // Returns the name of an unknown caller for the log and the audit log: see StrangerName.
   std::function<std::string()> stranger;
 };
 

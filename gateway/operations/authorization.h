@@ -34,7 +34,7 @@ struct RequestedOperation {
 // gateway omits it for a caller whose grants lack the method or the organization. All other callers get the same error
 // for a request that breaks rules.
 //
-// If a function below denies the call, it records the denial in the audit.
+// If a function below denies the call, it records the denial in the audit log.
 
 // Stores the caller in `record`. If `caller` is an error, records that the gateway refused the peer named `stranger`,
 // and returns the error.

@@ -197,7 +197,7 @@ void OperationCall::FixBody(uint64_t timestamp_ms, RequestBody body) {
   body_ = std::move(body);
 }
 
-// Makes the audit write the decision to allow the body, before the gateway stamps anything.
+// Makes the audit log write the decision to allow the body, before the gateway stamps anything.
 void OperationCall::Record() {
   const bool audited = environment_.recorders.audit != nullptr;
   on_disk_thread_ = on_disk_thread_ || audited;

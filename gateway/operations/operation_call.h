@@ -41,8 +41,8 @@ namespace stampgate {
 //
 // Only one step runs at a time, but Cancel can run at the same time as a step. The thread that calls Start runs the
 // first steps. If the request has an idempotency key, the call store's thread runs the steps after Remember. If the
-// gateway has an audit, the audit's thread runs the steps after Record. Neither of these threads signs: a thread of
-// `signing` then signs and sends. The upstream client's thread translates the outcome and replies.
+// gateway has an audit log, the audit log's thread runs the steps after Record. Neither of these threads signs: a
+// thread of `signing` then signs and sends. The upstream client's thread translates the outcome and replies.
 class OperationCall final : public UnaryHandler, public std::enable_shared_from_this<OperationCall> {
  public:
   // `environment` and `operation` must outlive this.

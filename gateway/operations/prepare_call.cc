@@ -68,8 +68,8 @@ absl::Status PrepareCall::Render() {
   return absl::OkStatus();
 }
 
-// Makes the audit write the decision to allow the body, before the caller receives the body. So the limits of AuditLog
-// also apply to Prepare calls.
+// Makes the audit log write the decision to allow the body, before the caller receives the body. So the limits of
+// AuditLog also apply to Prepare calls.
 void PrepareCall::Record() {
   record_.audit().Allow(caller_, std::move(permission_.decision),
                         [call = shared_from_this()](const absl::Status& recorded) {

@@ -35,7 +35,7 @@ class PrepareCall final : public UnaryHandler, public std::enable_shared_from_th
   void Start(absl::StatusOr<KnownCaller> caller, const std::string& stranger, const grpc::ByteBuffer& request,
              absl::Duration time_left) override;
 
-  // Does nothing, because the call waits only for the audit.
+  // Does nothing, because the call waits for nothing except the audit log.
   void Cancel() override {}
 
  private:

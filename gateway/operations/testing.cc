@@ -256,7 +256,7 @@ CallTest::CallTest()
 CallTest::~CallTest() = default;
 
 void CallTest::TearDown() {
-  // Waits until the audit's thread and the signing threads have finished their work.
+  // Waits until the audit log's thread and the signing threads have finished their work.
   if (audit_ != nullptr) audit_->Close();
   signing_ = nullptr;
   for (const Watched& watched : watched_) {

@@ -181,9 +181,9 @@ class Replies {
   const std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
-// The fixture of the tests of calls. Without an audit and a call store, a call runs on the test's thread. With an
-// audit, the audit's thread writes the decision and runs the next steps of the call. With an audit or a call store, a
-// thread of `signing` signs.
+// The fixture of the tests of calls. Without an audit log and a call store, a call runs on the test's thread. With an
+// audit log, the audit log's thread writes the decision and runs the next steps of the call. With an audit log or a
+// call store, a thread of `signing` signs.
 //
 // At the end of each test, the fixture checks that every call has replied once, and that nothing still refers to the
 // call.
@@ -191,8 +191,8 @@ class CallTest : public ::testing::Test {
  protected:
   static constexpr uint64_t kNowMs = 1'755'500'000'000;
 
-  // The caller "payments" may make every typed call for the organizations "o" and "keyless". The key "main" signs for
-  // "o"; no key signs for "keyless".
+  // The caller "payments" may call every typed operation for the organizations "o" and "keyless". The key "main" signs
+  // for "o"; no key signs for "keyless".
   CallTest();
   ~CallTest() override;
 
@@ -207,7 +207,7 @@ class CallTest : public ::testing::Test {
   KnownCaller caller() const { return {access_, caller_.get()}; }
   const CallEnvironment& environment();
 
-  // Closes the audit, so that the audit file is complete. Returns the lines of `kind` in the file.
+  // Closes the audit log, so that its file is complete. Returns the lines of `kind` in the file.
   std::vector<std::string> AuditLines(const std::string& kind);
   // Returns the names of the events in the process's log.
   std::vector<std::string> LogEvents() const;

@@ -31,8 +31,8 @@ class TimestampAllocator {
   static constexpr absl::Duration kMaxAhead = absl::Seconds(1);
   // This limit is less than five minutes, because upstream rejects timestamps further ahead of upstream's clock.
   static constexpr absl::Duration kMaxAheadAfterStep = absl::Seconds(60);
-  // The allocator remembers a chosen value for at least this long after its content last got a value. So it chooses no
-  // value twice if the clock is set back by less than kLongStep.
+  // For at least this time, the allocator remembers the last value that it chose for a content. So it chooses no value
+  // twice for this content if the clock is set back by less than kLongStep.
   static constexpr absl::Duration kRemembered = absl::Seconds(30);
   static constexpr absl::Duration kLongStep = absl::Seconds(29);  // kRemembered minus kMaxAhead
   // How long the allocator remembers values that callers have set.

@@ -10,8 +10,8 @@ namespace {
 
 constexpr uint64_t kNowMs = 1755500000000;
 
-// A store that calls `done` before RaiseTimestamps returns. While `hangs` is true, it keeps `done` for the test
-// instead.
+// A store that calls `done` before RaiseTimestamps returns. While `hangs` is true, the store does not call `done`, and
+// keeps it for the test.
 class FakeStore : public CallStore {
  public:
   void Begin(KeyedSubmit, absl::AnyInvocable<void(absl::StatusOr<Begun>)>) override {}

@@ -25,7 +25,7 @@ class UnaryHandler {
   // Handles the call. Calls exactly once the Reply that the constructor received: before Start returns, or later on
   // another thread. Never blocks. Must be called only once.
   //
-  // `caller` is the authenticated caller, or an error that says why the caller is not known. In the error case,
+  // `caller` is the authenticated caller, or an error that states why the caller is not known. In the error case,
   // `stranger` names the peer (see StrangerName). `request` must stay valid until the reply. `time_left` is how long
   // the caller still waits, or infinity if the caller has set no deadline.
   virtual void Start(absl::StatusOr<KnownCaller> caller, const std::string& stranger, const grpc::ByteBuffer& request,

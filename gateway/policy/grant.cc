@@ -10,7 +10,7 @@ Grant::Grant(const config::v1::Grant& grant) : key_(grant.key()), rules_(grant) 
     if (const ApiMethod* method = FindApiMethod(name)) methods_.insert(method->full_name);
   }
   for (const ApiMethod& method : ApiMethods()) {
-    // A class never grants methods of GeneralService. A grant must list each operation of GeneralService instead.
+    // A class never grants methods of GeneralService: a grant must list each general operation.
     if (!method.general && absl::c_linear_search(grant.classes(), method.policy_class)) {
       methods_.insert(method.full_name);
     }

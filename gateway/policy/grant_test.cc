@@ -127,7 +127,7 @@ TEST(GrantTest, AGeneralOperationMustMatchPathAndTypeExactly) {
   EXPECT_EQ(AskGeneral(grant, "init_otp_", "ACTIVITY_TYPE_INIT_OTP_V3"), Fit::kNotTheMethod);
   EXPECT_EQ(AskGeneral(grant, "", "ACTIVITY_TYPE_INIT_OTP_V3"), Fit::kNotTheMethod);
   EXPECT_EQ(AskGeneral(grant, "whoami", "", "p"), Fit::kNotTheOrganization);
-  // The grant allows no typed method.
+  // The grant allows no typed operation.
   for (const ApiMethod& method : ApiMethods()) EXPECT_FALSE(grant.HasMethod(method.full_name));
 }
 

@@ -18,7 +18,8 @@ namespace stampgate {
 // dangerous field only if a grant names the field.
 bool IsDangerousField(absl::string_view name);
 
-// The value rules of one grant. Immutable. The option FieldGuard in options.proto says which rule applies to a field.
+// The value rules of one grant. Immutable. The option `guard` of a field (FieldGuard in options.proto) states which
+// rule applies to the field.
 class GuardRules {
  public:
   // Requires that `grant` comes from a checked config.

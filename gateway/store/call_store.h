@@ -35,7 +35,7 @@ struct AttemptEnd {
   };
 
   Kind kind = Kind::kUnknown;
-  absl::StatusCode code = absl::StatusCode::kUnknown;  // for a refusal: the code that the caller got
+  absl::StatusCode code = absl::StatusCode::kUnknown;  // for a refusal: the code that the caller received
   std::string domain = {};                             // for a refusal: ErrorInfo.domain
   std::string reason = {};                             // for a refusal: ErrorInfo.reason
   std::string activity_id = {};                        // for an activity

@@ -157,7 +157,8 @@ Verdict Judge(const Stores& stores, TestDisk& disk, const std::vector<Promise>& 
   for (size_t i = promises.size(); i-- > 0;) {
     const bool recent = promises.size() - i < 12;
     if (promises[i].submit.key.empty() || (!recent && random() % 20 != 0)) continue;
-    // If a key got two bodies, the next promise belongs to the same key, and its check covers both bodies.
+    // If a key has had two bodies, the next promise belongs to the same key, and the check of that promise covers both
+    // bodies.
     if (i + 1 < promises.size() && promises[i + 1].submit.key == promises[i].submit.key) continue;
     const KeyedSubmit& was = promises[i].submit;
     KeyedSubmit other = was;

@@ -27,7 +27,7 @@ constexpr absl::Duration kRetention = absl::Hours(24);
 // The model of a key: the ends of all of its attempts.
 struct ModelKey {
   KeyedSubmit submit;
-  absl::Duration taken;  // when the key got its submit, by the model's clock
+  absl::Duration taken;  // when the key's submit was stored, by the model's clock
   std::map<int, std::optional<AttemptEnd>> attempts;
 
   bool nothing_was_sent() const {

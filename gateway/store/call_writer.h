@@ -77,8 +77,8 @@ class CallWriter {
   // and errors for the other submits.
   absl::Status Store(const std::vector<const CallStep*>& steps, absl::Time now, std::vector<Answer>* answers);
 
-  // Deletes a limited number of expired keys. If the age in the file is too far behind the current age, stores the
-  // current age. Returns false if no expired key is left that Tidy can delete.
+  // Deletes a limited number of expired keys. If the current age is much higher than the age in the file (see
+  // AgeClock), stores the current age. Returns false if no expired key is left that Tidy can delete.
   absl::StatusOr<bool> Tidy(absl::Time now);
 
   // If the write-ahead log has at least `checkpoint_pages` pages, copies committed pages from it into the database

@@ -222,7 +222,8 @@ class SqliteCallStore final : public CallStore {
     std::vector<CallWriter::Answer> answers;
     const absl::Status status = writer_->Store(steps, options_.now(), &answers);
     state_.failing = !status.ok();
-    // SetFailure must run before any callback, so that the store accepts no submit after a callback got the error.
+    // SetFailure must run before any callback, so that the store accepts no submit after a callback has received the
+    // error.
     SetFailure(status);
     if (!status.ok() && CanGoOn(status)) PutBackEnds(group);
     for (size_t i = 0; i < group->size(); ++i) {

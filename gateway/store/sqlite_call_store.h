@@ -31,8 +31,8 @@ struct CallStoreState {
 struct SqliteCallStoreOptions {
   std::string path;
   Disk* disk = &Disk::System();  // must outlive the store
-  // The retention time: how long a key is kept after it got its submit. The store measures this time with an AgeClock,
-  // which does not follow jumps of the system's clock.
+  // The retention time: how long a key is kept after its submit was stored. The store measures this time with an
+  // AgeClock, which does not follow jumps of the system's clock.
   absl::Duration key_retention = absl::Hours(24);
   int64_t max_keys = 10'000'000;
   std::function<absl::Time()> now;

@@ -14,12 +14,12 @@ absl::StatusOr<SecretBytes> SecretBytes::Create(size_t size) {
   if (size == 0) return absl::InvalidArgumentError("a secret must have at least one byte");
   if (absl::Status status = InitializeKeyMemory(); !status.ok()) return status;
   auto* data = static_cast<uint8_t*>(sodium_malloc(size));
-  if (data == nullptr) return absl::ResourceExhaustedError("no memory for a private key");
+  if (data == nullptr) return absl::ResourceExhaustedError("no memory for a secret");
   SecretBytes secret(data, size);
   // sodium_malloc also tries to lock the memory, but does not report whether the lock failed.
   if (sodium_mlock(data, size) != 0) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("memory for private keys cannot be locked: raise RLIMIT_MEMLOCK (", std::strerror(errno), ")"));
+        absl::StrCat("memory for secrets cannot be locked: raise RLIMIT_MEMLOCK (", std::strerror(errno), ")"));
   }
   sodium_memzero(data, size);
   return secret;

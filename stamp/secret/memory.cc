@@ -19,7 +19,7 @@ absl::Status Initialize() {
     case 1:
       return absl::OkStatus();
     case 2:  // the arena exists, but could not be locked or has no guard page
-      return absl::ResourceExhaustedError("memory for private keys cannot be locked: raise RLIMIT_MEMLOCK");
+      return absl::ResourceExhaustedError("memory for secrets cannot be locked: raise RLIMIT_MEMLOCK");
     default:
       return absl::InternalError("OpenSSL's secure memory cannot be set up");
   }

@@ -1,4 +1,4 @@
-// Sets up locked memory for private keys: memory that is never swapped and never part of a core dump.
+// Sets up locked memory for secrets: memory that is never swapped and never part of a core dump.
 #ifndef STAMPGATE_STAMP_SECRET_MEMORY_H_
 #define STAMPGATE_STAMP_SECRET_MEMORY_H_
 

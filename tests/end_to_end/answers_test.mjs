@@ -37,7 +37,7 @@ const outcomes = () => recordsOf(audit.file).filter(({ kind }) => kind === 'outc
 
 describe('a response that is larger than the default limit of gRPC clients', { timeout: HANG_MS }, () => {
   for (const sample of [SUBMIT, GENERAL_SUBMIT]) {
-    it(`of ${sample.method}: the error says that the call was carried out, and names the activity`, async () => {
+    it(`of ${sample.method}: the error reports that the call was carried out, and names the activity`, async () => {
       const before = outcomes().length;
       addLarge();
       const error = await failureOf(gateway, sample);
@@ -55,14 +55,14 @@ describe('a response that is larger than the default limit of gRPC clients', { t
         max_answer_bytes: String(MAX_ANSWER_BYTES),
       });
       assert.equal(simulator.requests().length, 1);
-      await until(() => outcomes().length > before, 'the outcome in the audit');
+      await until(() => outcomes().length > before, 'the outcome in the audit log');
       const { code, reason, activity_id } = outcomes().at(-1);
       assert.deepEqual([code, reason, activity_id], ['OUT_OF_RANGE', 'ANSWER_TOO_LARGE', id]);
     });
   }
 
   for (const sample of [QUERY, GENERAL_QUERY]) {
-    it(`of ${sample.method}: the error says that the response is too large`, async () => {
+    it(`of ${sample.method}: the error reports that the response is too large`, async () => {
       addLarge();
       const error = await failureOf(gateway, sample);
       assert.deepEqual([error.code, error.domain, error.reason], ['OUT_OF_RANGE', 'stampgate', 'ANSWER_TOO_LARGE']);

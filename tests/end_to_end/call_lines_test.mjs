@@ -253,7 +253,7 @@ describe('a traceparent', { timeout: HANG_MS }, async () => {
     assert.ok(!ids.has(TRACE_ID));
   });
 
-  it('is sent to upstream only if the config says so', async (t) => {
+  it('is sent to upstream only with upstream.forward_traceparent', async (t) => {
     const stack = await startStack(t);
     const { id } = await traced(stack.gateway, QUERY.method, QUERY.request, { traceparent: TRACEPARENT });
     assert.equal(id, TRACE_ID);

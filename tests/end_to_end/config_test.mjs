@@ -60,8 +60,8 @@ describe('stampgate check', () => {
     assert.match(stdout, /: ok \(1 keys, 2 callers/);
     assert.deepEqual(report, [
       '3:11: callers[0]: has no grants: every call of this caller is refused (warning)',
-      '3:127: callers[1].grants[0].general_operations[0].path: has no effect: it belongs to an operation with a method ' +
-        'of its own, which must be granted instead (warning)',
+      '3:127: callers[1].grants[0].general_operations[0].path: has no effect: it belongs to an operation that has a ' +
+        'method of its own: grant that method (warning)',
     ]);
   });
 
@@ -145,7 +145,7 @@ callers:
 `;
     writeFileSync(file, text);
     const as = (name) => run(['check', '--config', file, '--as', name]);
-    const unknown = `not known here: the organizations of grant 2, which are in ${join(dirname(file), 'ids')}: it cannot be opened: No such file or directory\n`;
+    const unknown = `cannot show the organizations of grant 2, which are in ${join(dirname(file), 'ids')}: it cannot be opened: No such file or directory\n`;
     const report = (organizations) =>
       'c may call\ngrant 1: a, b\n  PolicyService/GetPolicy (query)\n' +
       `grant 2: ${organizations}, key main\n  WalletService/ListWalletAccounts (query)\n` +

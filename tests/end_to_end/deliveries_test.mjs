@@ -104,7 +104,7 @@ const CASES = [
   withBody('an invalid number', '{"a":01}', 200),
   withBody('a control character', '{"a":"\u0001"}', 200),
   withBody('a byte order mark', '\ufeff{}', 200),
-  withBody('a NUL behind it', '{}\u0000', 200),
+  withBody('a NUL after it', '{}\u0000', 200),
   withBody('no UTF-8', [...Buffer.from('{"a":"'), 0xff, ...Buffer.from('"}')], 200),
   withBody('much too deep', `${'{"a":'.repeat(65)}1${'}'.repeat(65)}`, 200),
   withBody('deep', `${'{"a":'.repeat(63)}{}${'}'.repeat(63)}`, 200),

@@ -81,7 +81,7 @@ function subscribe(gateway, client, endings, onStart) {
     } catch (error) {
       if (error.info?.reason === 'SHUTTING_DOWN') {
         assert.equal(error.info.metadata.cursor, start.cursor, 'the error has the cursor from which to resume');
-        assert.ok(error.retryInfo, 'the error says when to retry');
+        assert.ok(error.retryInfo, 'the error states when to retry');
       }
       throw Object.assign(error, { wasAccepted });
     }

@@ -128,7 +128,7 @@ describe('a gateway without a log', { timeout: HANG_MS }, () => {
     ['GetEvent', { event_id: 'e' }],
     ['ReadEventBody', { event_id: 'e' }],
   ]) {
-    it(`refuses ${method} with an error that says so`, async () => {
+    it(`refuses ${method} with EVENTS_NOT_CONFIGURED`, async () => {
       const { message, ...failure } = described(await failureOf(method, request, plain.gateway));
       assert.ok(message.length > 0);
       assert.deepEqual(failure, {

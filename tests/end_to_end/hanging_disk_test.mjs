@@ -90,7 +90,7 @@ describe("an event log's disk that hangs", { timeout: 2 * HANG_MS }, () => {
   });
 });
 
-describe("an audit's disk that hangs", { timeout: 2 * HANG_MS }, () => {
+describe("an audit log's disk that hangs", { timeout: 2 * HANG_MS }, () => {
   for (const [title, begin] of [
     ['an idle process', () => null],
     ['a process with a call that waits for it', ({ gateway }) => failureOf(gateway, QUERY)],

@@ -137,7 +137,7 @@ describe('the judge finds:', () => {
       },
       ['a process that ended normally left 1 allows without an outcome'],
     ],
-    'an audit that does not verify': [
+    'an audit log that does not verify': [
       (h) => (h.verification = { status: 1, text: 'files\nBROKEN: line 3\n' }),
       ['audit verify: BROKEN: line 3'],
     ],

@@ -5,20 +5,20 @@ import { parseArgs } from 'node:util';
 import { curveNames } from './keys.mjs';
 import { readFixture, startSimulator } from './server.mjs';
 
-const HELP = `Stands in for the key-management service, for tests.
+const HELP = `Replaces the key-management service in tests.
 
 usage: simulator.mjs [options]
-  --port N                  port to listen on; 0 (the default) takes a free one
+  --port N                  the port to listen on; 0 (the default) chooses a free port
   --host ADDRESS            a loopback address (127.0.0.1)
   --tls-cert F --tls-key F  serve HTTPS with this certificate and key, PEM files
   --operator NAME           upstream's name, which is a part of header and member names (service)
-  --fixture F               what the service has at the start (fixture.json beside this file)
-  --timestamps KIND         what an activity's times are: object (the default) or string
+  --fixture F               the service's initial state (fixture.json beside this file)
+  --timestamps KIND         the form of an activity's times: object (the default) or string
   --references KIND         checked (the default), or any: identifiers need not be known
   --keep-alive-ms N         how long an idle connection stays open (60000)
   --public-key HEX:CURVE    registers one more API key; may be repeated. Curves: ${curveNames.join(', ')}
   --webhook URL             sends the events of all organizations there; may be repeated
-  --webhook-ca F            a PEM file: whom to trust at such URLs, in place of the system's authorities
+  --webhook-ca F            a PEM file of the authorities to trust at such URLs, in place of the system's
   --help                    prints this
 
 Prints "listening on URL" when it is ready. README.md beside this file describes the control interface.

@@ -5,7 +5,7 @@
 //
 // Reads return the content of the cache, and the cache outlives the process that wrote it, as on a real machine. As on
 // Linux, a failed write-back marks pages as clean although the disk does not have them: reads still return these pages,
-// and no later sync writes them. Only after Settle or a power cut (power_cut.h) do reads return the disk's content.
+// and no later sync writes them. Reads return the disk's content only after Settle or a power cut (power_cut.h).
 #ifndef STAMPGATE_WEBHOOKS_DISK_TEST_DISK_H_
 #define STAMPGATE_WEBHOOKS_DISK_TEST_DISK_H_
 

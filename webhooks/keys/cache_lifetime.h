@@ -15,9 +15,9 @@ inline constexpr absl::Duration kMaxStale = absl::Hours(24 * 7);
 
 // How long a response may be used. `fresh` begins when the response arrives, `stale` at the end of `fresh`.
 struct CacheLifetime {
-  // For this time, a fresh response is not fetched again.
+  // For this time, the response is used without a new fetch.
   absl::Duration fresh = kDefaultFresh;
-  // For this time after `fresh`, the response is still used if no new one arrives.
+  // For this further time, the response is used while no fetch of a new response succeeds.
   absl::Duration stale = kMinStale;
 };
 

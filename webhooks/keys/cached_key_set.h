@@ -34,8 +34,8 @@ inline constexpr absl::Duration kMinKeySetInterval = absl::Seconds(10);
 
 // A cached key set. Thread-safe. Runs one fetch at a time. On average, begins at most one fetch in each
 // `min_refetch_interval`; if the set lacks a wanted key, may begin up to `max_fetches_in_a_row` fetches without this
-// pause. If the set has the wanted keys, uses it for at least one interval, whatever the headers of its response say. A
-// set that is no longer fresh is still used while a fetch is in progress or fails, up to a limit (see
+// pause. If the set has the wanted keys, uses it for at least one interval, whatever the headers of its response state.
+// A set that is no longer fresh is still used while a fetch is in progress or fails, up to a limit (see
 // cache_lifetime.h). If a response is not a usable key set, the fetch counts as failed and the previous set remains.
 //
 // `Set` is the type of a parsed key set. Callbacks may call this object, but must not close or destroy it.

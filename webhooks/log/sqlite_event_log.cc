@@ -189,7 +189,8 @@ class SqliteEventLog final : public EventLog {
     const absl::Status status = writer_->Store(events, options_.now(), &outcomes);
     const bool can_go_on = CanGoOn(status);
     if (!can_go_on) {
-      // Sets `failure_` before any callback runs, so that the log accepts no event after a callback got the error.
+      // Sets `failure_` before any callback runs, so that the log accepts no event after a callback has received the
+      // error.
       std::lock_guard lock(mutex_);
       failure_ = std::string(CannotStore(status).message());
     }

@@ -65,8 +65,8 @@ class LogWriter {
   absl::Status Store(const std::vector<const Event*>& events, absl::Time now,
                      std::vector<std::optional<AppendOutcome>>* outcomes);
 
-  // Deletes a limited number of old events or ids. Returns whether Trim deleted anything. If so, call Trim again,
-  // because more events or ids can be due.
+  // Deletes a limited number of old events or ids. Returns true if Trim deleted an event or an id. In this case, call
+  // Trim again, because more events or ids can be due.
   absl::StatusOr<bool> Trim(absl::Time now);
 
   // Copies committed pages from the write-ahead log into the database file, if the write-ahead log has at least

@@ -237,7 +237,7 @@ void HttpConnection::SendAnswer(int http_status, AfterAnswer after) {
   stream_.Write(answer_, [self = shared_from_this(), after](error_code error) {
     self->token_.reset();
     if (self->phase_ == Phase::kClosed) return;
-    // A drain also closes connections whose last response said keep-alive.
+    // A drain also closes connections whose last response contained keep-alive.
     if (error || (after == AfterAnswer::kKeepAlive && self->state_.deliveries.closed())) {
       self->CloseNow();
     } else if (after == AfterAnswer::kClose) {

@@ -119,7 +119,7 @@ export class Round {
     const { machine } = this.stack;
     const { failed } = machine.counts;
     machine.failSyncs({ match: 'audit', skip, count, keep });
-    await machine.waitFor((counts) => counts.failed >= failed + count, 'the syncs of the audit failed');
+    await machine.waitFor((counts) => counts.failed >= failed + count, 'the syncs of the audit log failed');
     machine.release();
   }
 
