@@ -68,7 +68,7 @@ Example
 )"},
     {"keygen", R"(stampgate keygen --curve CURVE --out FILE
 
-Generates an API key. Writes the private half to FILE, and prints the public half in hex.
+Generates an API key. Writes the private key to FILE, and prints the public key in hex.
 
   --curve CURVE    required: p256, secp256k1 or ed25519
   --out FILE       required: created with mode 0600, never overwritten
@@ -113,8 +113,8 @@ Exit status
   0  the log is whole
   1  records were changed, added or moved, or are missing in the middle or at the end; or the key is wrong
   2  a file or the key cannot be read, or the command line is wrong
-  3  the log is whole except its end, which a crash has damaged or the gateway is writing
-  4  records are missing at the beginning, and --from does not excuse them; the rest of the log is as for 0 or 3
+  3  the log is whole except for its end, which a crash has damaged or the gateway is writing
+  4  records are missing at the beginning, and --from does not name their last one; the rest is as for 0 or 3
 
 Example, if the records up to 4711 are in an archive
   stampgate audit verify --key audit.key --from 4711:9c1e...f0 audit.log

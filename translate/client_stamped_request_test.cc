@@ -118,8 +118,8 @@ TEST(ClientStampedRequestTest, TheBodyIsSentUnchangedAndFillsTheRequest) {
 
 TEST(ClientStampedRequestTest, AStampedRequestRendersLikeTheSameRequestWithoutAStamp) {
   // The two rendered requests differ only in the stamp. The allocator of timestamps must regard both requests as equal,
-  // because it gives different timestamps only to equal requests, and with the same timestamp upstream would regard the
-  // second request as a repetition of the first.
+  // because it guarantees different timestamps only to equal requests. With the same timestamp, upstream would regard
+  // the second request as a repetition of the first.
   auto stamped = Translate("StampLogin", kLogin);
   ASSERT_THAT(stamped, StatusIs(Code::kOk));
   const Operation& operation = OperationOf("StampLogin");

@@ -141,7 +141,8 @@ TEST(RequestTranslatorTest, AnErrorListsAllViolations) {
 TEST(RequestTranslatorTest, TheRulesOfGeneralOperationsAreChecked) {
   absl::Status status = Translate("QueryOperation", R"pb(organization_id: "o" path: "get_policy")pb").status();
   EXPECT_THAT(status, StatusIs(absl::StatusCode::kInvalidArgument));
-  EXPECT_THAT(DetailsOf(status).violations, Contains(Pair("path", HasSubstr("an operation with a method of its own"))));
+  EXPECT_THAT(DetailsOf(status).violations,
+              Contains(Pair("path", HasSubstr("an operation that has a method of its own"))));
 }
 
 TEST(RequestTranslatorTest, AnErrorQuotesNoValue) {

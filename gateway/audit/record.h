@@ -15,9 +15,9 @@
 //
 //   start         the process has started: "format" of the file; "version" of the program; "closed", the number of
 //                 allows of earlier processes for which this start has written an outcome
-//   stop          the process has ended in an orderly way torn          when the process started, it removed a torn end
-//   of "bytes" bytes after the previous record allow         a call may be stamped; or, with "prepared_method", the
-//   gateway may return a prepared body, which a
+//   stop          the process has ended in an orderly way
+//   torn          when the process started, it removed a torn end of "bytes" bytes after the previous record
+//   allow         a call may be stamped; or, with "prepared_method", the gateway may return a prepared body, which a
 //                 client then stamps. The members are those of AuditDecision
 //   deny          a call was refused. The members are those of AuditDecision
 //   denied_count  "count" calls of "caller" were refused without a deny record, the first of them at "since"

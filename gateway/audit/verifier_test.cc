@@ -360,7 +360,7 @@ TEST_F(AuditLogVerifierTest, TheReportNamesTheRecordsOfMovedFiles) {
   back(0);
   EXPECT_EQ(Verify(Head()).ExitStatus(), 1);
   EXPECT_TRUE(absl::EndsWith(Verify(Head()).reason, range(1, 1))) << Verify(Head()).reason;
-  // A `from` at the end of the first file does not excuse the missing second file.
+  // A `from` at the end of the first file does not permit that the second file is missing.
   EXPECT_EQ(VerifyAuditLog(file_, TestAuditKey(), Head(), AuditHead(Verify().head)).ExitStatus(), 1);
   back(1);
 

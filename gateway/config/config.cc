@@ -385,7 +385,7 @@ std::vector<std::shared_ptr<const Signer>> MakeSigners(const config::v1::Config&
       continue;
     }
     if (!key.public_key().empty() && !absl::EqualsIgnoreCase(key.public_key(), (*signer)->public_key_hex())) {
-      report.Add(path + ".public_key", "is not the public half of the key in the file");
+      report.Add(path + ".public_key", "is not the public key of the key in the file");
     }
     signers.push_back(*std::move(signer));
   }

@@ -511,7 +511,7 @@ TEST(ConfigTest, FaultsOfKeyFilesAreReportedWithAllOtherFaults) {
             "f:1:17: listen_address: must be 127.x.x.x, [::1] or localhost without tls: plaintext is refused on other "
             "addresses\n"
             "f:5:11: keys[0].file: key file bad.key: others may use it\n"
-            "f:9:17: keys[1].public_key: is not the public half of the key in the file");
+            "f:9:17: keys[1].public_key: is not the public key of the key in the file");
 }
 
 TEST(ConfigTest, APublicKeyMustBeHex) {

@@ -36,8 +36,8 @@ class StreamCall {
   virtual void OnSent(bool ok) = 0;
 
   // Reports that the caller has left. May be called on any thread, at any time after Start has been called. If the call
-  // waits for events, Cancel ends the wait immediately. For each message that the call sends after Cancel, the caller
-  // of Cancel must still call OnSent(false).
+  // waits for events, Cancel ends the wait immediately. For each message that the call sends after Cancel, the output
+  // must still call OnSent(false).
   virtual void Cancel() = 0;
 };
 

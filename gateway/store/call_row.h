@@ -16,7 +16,7 @@ inline AttemptEnd EndOfKind(AttemptEnd::Kind kind) {
 }
 
 struct CallRow {
-  int64_t number = 0;         // if a key's submit is replaced, the key gets a new, higher number
+  int64_t number = 0;         // each newly stored submit gets a new, higher number
   int64_t stored_age_us = 0;  // the age of the store when the submit was stored, see AgeClock
   KeyedSubmit submit;
   // The number of attempts that have begun and have not ended as kNotSent, kRefused or kDone.

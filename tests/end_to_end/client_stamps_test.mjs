@@ -229,7 +229,7 @@ describe('a body that a client wrote', () => {
 
   test('together with request fields of the same meaning is refused', async () => {
     const error = await refusalOf(LOGIN, at(), { organization_id: ORGANIZATION });
-    isInvalid(error, 'organization_id', 'beside client_stamp');
+    isInvalid(error, 'organization_id', 'together with client_stamp');
   });
 
   test('of more bytes than calls.max_request_bytes is refused', async () => {

@@ -293,7 +293,7 @@ describe('an event', { timeout: HANG_MS }, () => {
   for (const [title, body, said] of [
     ['of an unknown type', '{"type":"orders:filled","organizationId":"o"}', ['orders:filled', 'o']],
     ['of a type that resembles a known one', '{"type":"balances:CONFIRMED"}', ['balances:CONFIRMED']],
-    ['that names no organization', '{}', []],
+    ['that names no type and no organization', '{}', []],
     ['whose type and organizations are not strings', '{"type":1,"organizationId":["o"],"parentOrganizationId":null}', []],
     ['with white space around the body', ' \n{"type" : "spaced",\t"organizationId": "o"}\r\n ', ['spaced', 'o']],
   ]) {

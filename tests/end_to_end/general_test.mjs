@@ -1,5 +1,4 @@
-// The general service sends operations that have no typed method, as JSON text. It refuses operations that have a typed
-// method.
+// GeneralService sends general operations, whose parameters are JSON text. It refuses typed operations.
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';
 import { code } from '../clients/gateway.mjs';
@@ -67,7 +66,7 @@ test('a submit that the specification mentions without details is carried out, o
   const { activity } = JSON.parse(first.answer);
   assert.equal(activity.status, 'ACTIVITY_STATUS_COMPLETED');
   assert.deepEqual(await gateway.call(SUBMIT, request), first);
-  // Uses the result in a typed call.
+  // Uses the result in a call of a typed operation.
   const [{ otpId: otp_id }] = Object.values(activity.result);
   await gateway.call('AuthenticationService/VerifyOtp', {
     organization_id: ORGANIZATION,

@@ -45,7 +45,7 @@ describe('a key in hex signs:', () => {
   }
 });
 
-/** Makes a key in PEM with OpenSSL's command line. Returns its file and the public half in hex. */
+/** Makes a key in PEM with OpenSSL's command line. Returns its file and the public key in hex. */
 function makePem(folder, kind) {
   const file = join(folder, 'gateway.pem');
   const openssl = (...args) => execFileSync('openssl', args, { stdio: ['ignore', 'pipe', 'ignore'] });
@@ -96,7 +96,7 @@ describe('stampgate keygen makes a key that signs:', () => {
     });
   }
 
-  test('keygen never overwrites a file, and does not print the private half', async (t) => {
+  test('keygen never overwrites a file, and does not print the private key', async (t) => {
     const file = join(scratch(t), 'new.key');
     const first = await run(['keygen', '--curve', 'p256', '--out', file]);
     const content = readFileSync(file, 'utf8');

@@ -1,5 +1,5 @@
-// Text that callers write into the metadata of a call does not reach upstream or the log, and does not change who the
-// caller is. The tests send raw HTTP/2 frames, because client libraries refuse such metadata.
+// Text that callers write into the metadata of a call does not reach upstream or the log, and does not change the
+// caller's identity. The tests send raw HTTP/2 frames, because client libraries refuse such metadata.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';

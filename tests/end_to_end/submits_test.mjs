@@ -1,5 +1,5 @@
-// Tests the timestampMs of submits. It distinguishes equal calls. A repeated call with the same timestampMs gets the
-// activity of the first call.
+// Tests the timestampMs of submits. Equal calls get different timestamps, so that each creates an activity. A repeated
+// call with the same timestampMs gets the activity of the first call.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { code } from '../clients/gateway.mjs';

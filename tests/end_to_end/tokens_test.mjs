@@ -36,7 +36,7 @@ const base64url = (value) =>
 const sha256 = (text) => createHash('sha256').update(text).digest('hex');
 const now = () => Math.floor(Date.now() / 1000);
 
-/** The public half in the form of a key set. */
+/** The public key in the form of a key set. */
 const jwk = (key, kid) => ({ ...key.publicKey.export({ format: 'jwk' }), kid, use: 'sig', alg: ALGORITHMS.get(key) });
 
 /** Every token that a test made, so that logs and errors can be searched for them. */

@@ -1,5 +1,5 @@
 // Validates a request body against the specification and reports every violation with its path. The descriptions never
-// quote a value, so that a value that a test finds in a log or an error does not come from here.
+// quote a value. So if a test finds a value in a log or an error, the value does not come from here.
 import { Raw, memberPath } from './json.mjs';
 import { freshness } from './specification.mjs';
 

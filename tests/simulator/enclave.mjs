@@ -39,7 +39,7 @@ export class Enclave {
     return JSON.stringify({ encappedPublic: recipient, ciphertext: randomBytes(48).toString('hex') });
   }
 
-  /** A new API key whose private half is discarded. */
+  /** A new API key whose private key is discarded. */
   newPublicKey() {
     return compressedHex(generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey);
   }

@@ -14,8 +14,8 @@ export function fromHex(text) {
 
 /**
  * An ECDSA signature's r and s as 64 bytes. Upstream's wallet stamper writes leading zero bytes that DER forbids; the
- * service accepts them, but OpenSSL's strict parser does not. @returns {Buffer | undefined} undefined unless the bytes
- * are one sequence of two integers below 2^256.
+ * service accepts them, but OpenSSL's strict parser does not.
+ * @returns {Buffer | undefined} undefined unless the bytes are one sequence of two integers below 2^256.
  */
 export function rawSignature(der) {
   const sequence = element(der, 0x30);

@@ -50,8 +50,9 @@ export class Faults extends FaultList {
 
   /**
    * Finds the fault for this request, counts its use, and returns its parts. Each kind of fault applies at one place:
-   * to a new connection, to a request whose request head has arrived, or to an accepted request. @param {'connection' |
-   * 'head' | 'accepted'} place @param {{path?: string, isSubmit?: boolean}} request
+   * to a new connection, to a request as soon as its request head has arrived, or to an accepted request.
+   * @param {'connection' | 'head' | 'accepted'} place
+   * @param {{path?: string, isSubmit?: boolean}} request
    */
   take(place, request = {}) {
     return this.takeFirst((parts, { path }) => placeOf(parts) === place && fits(path, parts, request));

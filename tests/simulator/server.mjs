@@ -29,13 +29,15 @@ const SETTINGS = {
  * @param {string} [options.host]
  * @param {number} [options.port] 0: any free one
  * @param {{cert: string | Buffer, key: string | Buffer}} [options.tls] without it, plain HTTP
- * @param {string} [options.operator] upstream's name, which is a part of header and member names @param {object}
- * [options.fixture] the service's initial state; default: fixture.json @param {{publicKey: string, curve: string}[]}
- * [options.publicKeys] additional API keys of the fixture's first user @param {'object' | 'string'}
- * [options.timestamps] the form of an activity's own times @param {'checked' | 'any'} [options.references] 'any':
- * accepts unknown identifiers @param {number} [options.keepAliveMs] how long an idle connection stays open @param {()
- * => number} [options.now] the clock, in milliseconds @param {{urls?: string[], ca?: string | Buffer, settings?:
- * object}} [options.webhooks] see webhooks.mjs @returns {Promise<Simulator>}
+ * @param {string} [options.operator] upstream's name, which is a part of header and member names
+ * @param {object} [options.fixture] the service's initial state; default: fixture.json
+ * @param {{publicKey: string, curve: string}[]} [options.publicKeys] additional API keys of the fixture's first user
+ * @param {'object' | 'string'} [options.timestamps] the form of an activity's own times
+ * @param {'checked' | 'any'} [options.references] 'any': accepts unknown identifiers
+ * @param {number} [options.keepAliveMs] how long an idle connection stays open
+ * @param {() => number} [options.now] the clock, in milliseconds
+ * @param {{urls?: string[], ca?: string | Buffer, settings?: object}} [options.webhooks] see webhooks.mjs
+ * @returns {Promise<Simulator>}
  */
 export async function startSimulator(options = {}) {
   const simulator = new Simulator(options);

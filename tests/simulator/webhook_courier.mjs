@@ -17,11 +17,12 @@ import { draftOf } from './webhook_signature.mjs';
 /**
  * @typedef {object} Attempt
  * @property {string} url
- * @property {[string, string][]} headers upstream's own headers and Content-Type, as they were sent @property {string}
- * [fault] the kinds of the applied faults @property {number} [status] the status of the receiver's response @property
- * {string} [error] why there is no response; "LOST" if a fault discarded it @property {boolean} [isFinal] true if the
- * fault cannot be applied to the delivery @property {{count: number, body?: Buffer}} repetition how often a fault
- * repeats the delivery, and with which body
+ * @property {[string, string][]} headers upstream's own headers and Content-Type, as they were sent
+ * @property {string} [fault] the kinds of the applied faults
+ * @property {number} [status] the status of the receiver's response
+ * @property {string} [error] why there is no response; "LOST" if a fault discarded it
+ * @property {boolean} [isFinal] true if the fault cannot be applied to the delivery
+ * @property {{count: number, body?: Buffer}} repetition how often a fault repeats the delivery, and with which body
  */
 
 export class Courier {

@@ -38,7 +38,7 @@ inline constexpr size_t kJsonPadding = 64;
 
 // Returns true if the member name `name`, as the reader returns it, is valid Unicode. A name in which an escaped
 // surrogate lacks its other half is not valid Unicode. The reader encodes such a surrogate in three bytes, as if it
-// were a character. The encoded name is not UTF-8. The encoding never makes two different names equal.
+// were a character. The encoded name is not UTF-8, and the encoding never makes two different names equal.
 bool IsUnicode(absl::string_view name);
 
 class JsonParse;
