@@ -845,7 +845,8 @@ TEST_F(OperationCallTest, ALateFailureIsRecordedAsUnknown) {
   EXPECT_EQ(Member(outcomes[0], "reason"), "OUTCOME_UNKNOWN");
 }
 
-// The exchange timeout ends the exchange itself, also for a caller that would have waited longer: nothing comes later.
+// The exchange timeout ends the exchange itself, also for a caller that would have waited longer: upstream's client
+// reports nothing later.
 TEST_F(OperationCallTest, AnExchangeThatEndsWithItsCallIsRecordedWithTheReply) {
   UseAudit();
   const Call call = StartKeyed();

@@ -14,8 +14,8 @@ namespace stampgate {
 namespace {
 
 // The expected classes are chosen by hand. The class dangerous contains exports, deletions, changes of policies and
-// keys, and methods that move money. Methods of class query only read. Methods of class write change something without
-// harm.
+// keys, and methods that move money. Methods of class query only read. Methods of class write create or change
+// something that can be undone.
 TEST(MethodNameTest, EachMethodHasTheClassThatFitsItsPossibleHarm) {
   std::map<std::string, std::string> classes;
   for (const ApiMethod& method : ApiMethods()) {

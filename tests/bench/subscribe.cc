@@ -43,7 +43,7 @@ using google::protobuf::io::CodedInputStream;
 constexpr absl::Duration kHang = absl::Seconds(60);
 
 // Calls `each` with every length-delimited field of the number `field`. Scans the message without parsing it, because
-// the subscribers run on the same machine as the server and should not take its CPU.
+// the subscribers run on the same machine as the server and should not use the CPU that the server needs.
 void ForEach(absl::string_view message, int field, auto each) {
   CodedInputStream input(reinterpret_cast<const uint8_t*>(message.data()), static_cast<int>(message.size()));
   const uint32_t wanted = WireFormatLite::MakeTag(field, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
