@@ -1,4 +1,4 @@
-// A server for tests that does to each connection what the test says, byte by byte.
+// A server for tests. The test's script decides which bytes the server sends and when it closes a connection.
 #ifndef STAMPGATE_GATEWAY_UPSTREAM_SCRIPTED_SERVER_H_
 #define STAMPGATE_GATEWAY_UPSTREAM_SCRIPTED_SERVER_H_
 
@@ -16,26 +16,28 @@
 
 namespace stampgate {
 
-// A self-signed certificate with its key, which is its own authority.
+// A self-signed certificate, which is its own authority, and its key.
 struct TestCertificate {
   std::string certificate_pem;
   std::string key_pem;
 };
 
-// Names 127.0.0.1 if `host` is that, else the DNS name `host`. Valid from two hours ago for one hour, or for three.
+// Returns a certificate that names the address 127.0.0.1 if `host` is "127.0.0.1", and otherwise the DNS name `host`.
+// It is valid from two hours ago for three hours or, if `expired` is true, for one hour.
 TestCertificate MakeCertificate(const std::string& host, bool expired = false);
 
-// Listens on a free port of 127.0.0.1 and gives each connection to the script, on a thread of its own.
+// Listens on a free port of 127.0.0.1. Runs the script for each connection, on a thread of its own.
 class ScriptedServer {
  public:
   class Connection {
    public:
-    // The next request's head and body as they came, or nothing if the peer closed before its end.
+    // Returns the bytes of the next request: its request head and its body. Returns nothing if the peer closes the
+    // connection before the end of the request.
     std::optional<std::string> ReadRequest();
-    // Reads up to and including `end`; false if the peer closed before.
+    // Reads up to and including `end`. Returns false if the peer closes the connection before that.
     bool ReadUntil(absl::string_view end);
     void Write(absl::string_view bytes);
-    // Blocks until the peer, or the server's end, closes.
+    // Blocks until the peer or the server's destructor closes the connection.
     void WaitForClose();
     // Ends the connection: with FIN, or with RST.
     void Close();
@@ -67,7 +69,7 @@ class ScriptedServer {
   // Closes all connections and waits for their scripts.
   ~ScriptedServer();
 
-  // A script that gives every request of a connection the same answer.
+  // Returns a script that sends the same response to every request of a connection.
   static Script Always(std::string response);
 
   int port() const { return port_; }
