@@ -1,4 +1,4 @@
-// A stamp that an end user made: checks its form and attaches it to the body that the end user signed.
+// Checks the form of a stamp that an end user made, and attaches the stamp to the body that the end user signed.
 //
 // The gateway does not verify the signature. Only upstream knows the keys of end users, so upstream decides whose key
 // made the stamp and whether the stamp signs this body. A check by the gateway would stop no attacker, since anybody

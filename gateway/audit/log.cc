@@ -72,12 +72,12 @@ void AuditLog::Close() {
   std::call_once(joined_, [this] { thread_.join(); });
 }
 
-void AuditLog::Allow(const AuditDecision& decision, OnAllowed done, Room room) {
+void AuditLog::Allow(const AuditDecision& decision, OnAllowed done, Kind kind) {
   Waiting waiting;
   waiting.entry.text = AllowText(now_(), decision);
   waiting.entry.kind = AuditKind::kAllow;
   waiting.done = std::move(done);
-  waiting.room = room;
+  waiting.kind = kind;
   if (absl::Status refusal = Enqueue(waiting); !refusal.ok()) waiting.done(refusal);
 }
 
@@ -125,11 +125,11 @@ absl::Status AuditLog::Enqueue(Waiting& waiting) {
     std::lock_guard lock(mutex_);
     if (closed_) return absl::UnavailableError("the audit log is closed");
     if (waiting.entry.kind == AuditKind::kAllow) {
-      Occupancy& occupancy = Of(waiting.room);
+      Occupancy& occupancy = Of(waiting.kind);
       if (occupancy.waiting == kMaxWaitingAllows) {
         return absl::ResourceExhaustedError("too many calls wait for the audit log");
       }
-      const size_t most = waiting.room == Room::kReads ? kMaxOpenReads : kMaxOpenAllows;
+      const size_t most = waiting.kind == Kind::kReads ? kMaxOpenReads : kMaxOpenAllows;
       if (occupancy.waiting + occupancy.open >= most) {
         return absl::ResourceExhaustedError("too many calls have no outcome in the audit log yet");
       }
@@ -198,10 +198,10 @@ void AuditLog::WriteGroup(std::vector<Waiting>& group) {
   {
     std::lock_guard lock(mutex_);
     head_ = writer_->head();
-    Of(Room::kReads).open = open_reads_.size();
-    Of(Room::kCalls).open = open_calls_.size();
+    Of(Kind::kReads).open = open_reads_.size();
+    Of(Kind::kCalls).open = open_calls_.size();
     for (const Waiting& waiting : group) {
-      if (waiting.entry.kind == AuditKind::kAllow) --Of(waiting.room).waiting;
+      if (waiting.entry.kind == AuditKind::kAllow) --Of(waiting.kind).waiting;
       if (waiting.entry.kind == AuditKind::kDeny && status.ok()) --waiting_denials_;
       if (waiting.entry.kind == AuditKind::kDeniedCount && !status.ok()) denials_.GiveBack(waiting.counted);
     }
@@ -240,7 +240,7 @@ void AuditLog::NoteOpen(const std::vector<Waiting>& group) {
       open_reads_.erase(waiting.entry.allow);
     }
     if (waiting.entry.kind != AuditKind::kAllow) continue;
-    if (waiting.room == Room::kReads) {
+    if (waiting.kind == Kind::kReads) {
       open_reads_.insert(waiting.entry.sequence);
     } else {
       open_calls_.emplace(waiting.entry.sequence, now);

@@ -43,10 +43,10 @@ class AuditLog {
   using OnAllowed = absl::AnyInvocable<void(absl::StatusOr<AllowId>)>;
   using Head = AuditHead;
 
-  // The limits that apply to an allow: those of stamped calls, or those of event reads. An event read stays open as
+  // An allow (the decision to allow) is of a stamped call or of an event read. An event read stays open as
   // long as its caller wants. Event reads have limits of their own, so that they cannot use up the limits of stamped
   // calls.
-  enum class Room { kCalls, kReads };
+  enum class Kind { kCalls, kReads };
 
   // How many durable allows have no durable outcome.
   struct OpenAllows {
@@ -56,13 +56,13 @@ class AuditLog {
         oldest_call;  // when the oldest call was allowed; set if there are calls
   };
 
-  // The limit of queued allows of one Room. The log refuses further allows.
+  // At most this many allows of one Kind wait to be written. Allow refuses each further one.
   static constexpr size_t kMaxWaitingAllows = 4096;
-  // The limits of allows of one Room that are queued or have no durable outcome. The log refuses further allows. The
-  // limit of event reads is larger than the number of possible streams.
+  // At most this many allows of one Kind wait to be written or have no durable outcome. Allow refuses each further one.
+  // The limit of event reads is larger than the number of possible streams.
   static constexpr size_t kMaxOpenAllows = 16384;
   static constexpr size_t kMaxOpenReads = 1 << 18;
-  // The limit of queued denials. The log only counts further denials.
+  // At most this many denials wait to be written. The audit log only counts each further one.
   static constexpr size_t kMaxWaitingDenials = 4096;
   // These limits bound the disk space that the records of denials can fill. In each minute, six denials of each caller
   // and of each stranger get records of their own. One count record, of kind denied_count, contains the number of
@@ -111,12 +111,12 @@ class AuditLog {
   // cancelled the call.
   //
   // If `done` gets an error, the call must not be stamped and End must not be called. Errors: kResourceExhausted if the
-  // limits of `room` are reached; kUnavailable if the record cannot be written, or if the log is closed.
+  // limits of `kind` are reached; kUnavailable if the record cannot be written, or if the log is closed.
   //
   // If the limits are reached or the log is closed, Allow itself calls `done`. Otherwise the log's thread calls `done`,
   // and all other calls wait until `done` returns. So `done` should pass longer work to another thread. `done` may use
   // the log, but must not call Close.
-  void Allow(const AuditDecision& decision, OnAllowed done, Room room = Room::kCalls);
+  void Allow(const AuditDecision& decision, OnAllowed done, Kind kind = Kind::kCalls);
 
   // Queues a deny record. If kDenialLimits or kMaxWaitingDenials is exceeded, only counts the denial; a denied_count
   // record will contain the number of counted denials. A caller whose name begins with a bracket, except
@@ -138,11 +138,11 @@ class AuditLog {
   struct Waiting {
     AuditWriter::Entry entry;
     OnAllowed done;  // for an allow
-    Room room = Room::kCalls;
+    Kind kind = Kind::kCalls;
     FloodBound::Counted counted;  // for a denied_count
   };
 
-  // The number of allows of a Room.
+  // The number of allows of a Kind.
   struct Occupancy {
     size_t open = 0;     // allows that are written but have no durable outcome
     size_t waiting = 0;  // allows that are in the queue or being written
@@ -150,7 +150,7 @@ class AuditLog {
 
   AuditLog(Options options, std::unique_ptr<AuditWriter> writer);
 
-  Occupancy& Of(Room room) { return occupancy_[room == Room::kReads ? 1 : 0]; }
+  Occupancy& Of(Kind kind) { return occupancy_[kind == Kind::kReads ? 1 : 0]; }
 
   absl::Status Enqueue(Waiting& waiting);
   void Run();

@@ -119,9 +119,9 @@ class AuditLogTest : public ::testing::Test {
     ASSERT_TRUE(status.ok()) << status;
   }
 
-  absl::StatusOr<AuditLog::AllowId> Allow(AuditLog::Room room = AuditLog::Room::kCalls) {
+  absl::StatusOr<AuditLog::AllowId> Allow(AuditLog::Kind kind = AuditLog::Kind::kCalls) {
     Answers answers;
-    log_->Allow(Decision(), answers.Next(), room);
+    log_->Allow(Decision(), answers.Next(), kind);
     return answers.Wait(1)[0];
   }
 
@@ -341,7 +341,7 @@ TEST_F(AuditLogTest, AllowsWithoutAnOutcomeAreBounded) {
 }
 
 TEST_F(AuditLogTest, OpenReadsAndOpenCallsHaveSeparateLimits) {
-  constexpr AuditLog::Room kReads = AuditLog::Room::kReads;
+  constexpr AuditLog::Kind kReads = AuditLog::Kind::kReads;
   Open();
   std::mutex mutex;
   std::vector<uint64_t> reads;
@@ -381,7 +381,7 @@ TEST_F(AuditLogTest, OpenReadsAndOpenCallsHaveSeparateLimits) {
 }
 
 TEST_F(AuditLogTest, QueuedReadsDoNotUseUpTheLimitOfQueuedCalls) {
-  constexpr AuditLog::Room kReads = AuditLog::Room::kReads;
+  constexpr AuditLog::Kind kReads = AuditLog::Kind::kReads;
   Open();
   calls_.HoldSync();
   Answers reads;
@@ -398,7 +398,7 @@ TEST_F(AuditLogTest, QueuedReadsDoNotUseUpTheLimitOfQueuedCalls) {
 
 TEST_F(AuditLogTest, TheNextStartWritesUnknownForAReadWithoutAnOutcome) {
   Open();
-  const uint64_t id = Allow(AuditLog::Room::kReads).value();
+  const uint64_t id = Allow(AuditLog::Kind::kReads).value();
   Open();
   const std::vector<std::string> unknown = LinesWith(path_, kProcessEnded);
   ASSERT_EQ(unknown.size(), 1);
@@ -447,7 +447,7 @@ TEST_F(AuditLogTest, TheObserverGetsTheAllowsWithoutAnOutcome) {
   steady_seconds_ = 20;
   const uint64_t two = Allow().value();
   steady_seconds_ = 5;  // an old read does not make the oldest call older
-  const uint64_t read = Allow(AuditLog::Room::kReads).value();
+  const uint64_t read = Allow(AuditLog::Kind::kReads).value();
   EXPECT_EQ(open().calls, 2);
   EXPECT_EQ(open().reads, 1);
   EXPECT_EQ(open().oldest_call, at(10));

@@ -60,19 +60,19 @@ void CallAudit::Deny(const KnownCaller& caller, AuditDecision decision) {
 }
 
 void CallAudit::Allow(const KnownCaller& caller, AuditDecision decision, absl::AnyInvocable<void(absl::Status)> done) {
-  Record(caller, std::move(decision), AuditLog::Room::kCalls,
+  Record(caller, std::move(decision), AuditLog::Kind::kCalls,
          [done = std::move(done)](const absl::Status& recorded) mutable {
            done(recorded.ok() ? absl::OkStatus() : NotRecorded());
          });
 }
 
 void CallAudit::AllowRead(const KnownCaller& caller, absl::AnyInvocable<void(absl::Status)> done) {
-  Record(caller, {}, AuditLog::Room::kReads, [done = std::move(done)](const absl::Status& recorded) mutable {
+  Record(caller, {}, AuditLog::Kind::kReads, [done = std::move(done)](const absl::Status& recorded) mutable {
     done(absl::IsResourceExhausted(recorded) ? NotRecorded() : absl::OkStatus());
   });
 }
 
-void CallAudit::Record(const KnownCaller& caller, AuditDecision decision, AuditLog::Room room,
+void CallAudit::Record(const KnownCaller& caller, AuditDecision decision, AuditLog::Kind kind,
                        absl::AnyInvocable<void(absl::Status)> done) {
   if (log_ == nullptr) return done(absl::OkStatus());
   decision.caller = caller.caller->name();
@@ -85,7 +85,7 @@ void CallAudit::Record(const KnownCaller& caller, AuditDecision decision, AuditL
         done(allow.status());
       },
       [log = log_](AuditLog::AllowId allow) { log->End(allow, NothingSent()); });
-  log_->Allow(decision, std::move(guarded), room);
+  log_->Allow(decision, std::move(guarded), kind);
 }
 
 void CallAudit::End(const absl::Status& status, const ActivitySummary& activity, std::string fingerprint) {

@@ -65,7 +65,7 @@ class CallAudit {
 
  private:
   // See AuditLog::Allow.
-  void Record(const KnownCaller& caller, AuditDecision decision, AuditLog::Room room,
+  void Record(const KnownCaller& caller, AuditDecision decision, AuditLog::Kind kind,
               absl::AnyInvocable<void(absl::Status)> done);
 
   using Clock = std::chrono::steady_clock;

@@ -269,8 +269,8 @@ void Metrics::ObserveUpstreamExchange(size_t lane, absl::Duration duration) {
 }
 
 void Metrics::SetAuditOpenAllows(size_t calls, size_t reads, std::optional<SteadyTime> oldest_call) {
-  audit_open_allows_.Add({{"room", "calls"}}).Set(static_cast<double>(calls));
-  audit_open_allows_.Add({{"room", "reads"}}).Set(static_cast<double>(reads));
+  audit_open_allows_.Add({{"kind", "calls"}}).Set(static_cast<double>(calls));
+  audit_open_allows_.Add({{"kind", "reads"}}).Set(static_cast<double>(reads));
   std::lock_guard lock(open_allows_mutex_);
   oldest_open_call_ = oldest_call;
   oldest_open_call_age_ = &audit_oldest_open_call_ages_.Add({});

@@ -179,15 +179,15 @@ TEST(MetricsTest, TheNumberOfAllowsWithoutAnOutcomeIsShown) {
   Metrics::SteadyTime now(std::chrono::seconds(100));
   Metrics metrics(Methods(), "v", [&now] { return now; });
   metrics.SetAuditOpenAllows(2, 7, Metrics::SteadyTime(std::chrono::milliseconds(99500)));
-  EXPECT_EQ(ValueOf(metrics, "stampgate_audit_open_allows{room=\"calls\"}"), "2");
-  EXPECT_EQ(ValueOf(metrics, "stampgate_audit_open_allows{room=\"reads\"}"), "7");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_audit_open_allows{kind=\"calls\"}"), "2");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_audit_open_allows{kind=\"reads\"}"), "7");
   EXPECT_EQ(ValueOf(metrics, "stampgate_audit_oldest_open_call_seconds"), "0.5");
   // The age grows without further calls.
   now += std::chrono::seconds(10);
   EXPECT_EQ(ValueOf(metrics, "stampgate_audit_oldest_open_call_seconds"), "10.5");
   metrics.SetAuditOpenAllows(0, 6, std::nullopt);
-  EXPECT_EQ(ValueOf(metrics, "stampgate_audit_open_allows{room=\"calls\"}"), "0");
-  EXPECT_EQ(ValueOf(metrics, "stampgate_audit_open_allows{room=\"reads\"}"), "6");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_audit_open_allows{kind=\"calls\"}"), "0");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_audit_open_allows{kind=\"reads\"}"), "6");
   EXPECT_EQ(ValueOf(metrics, "stampgate_audit_oldest_open_call_seconds"), "0");
 }
 

@@ -29,8 +29,8 @@ class FileContents {
   const absl::StatusOr<std::string>& Public(const std::string& path) const;
   const absl::StatusOr<SecretBytes>& Secret(const std::string& path) const;
 
-  // Returns a digest of all paths, bytes and errors; two objects have equal digests only if these are equal. The digest
-  // is not secret, since it reveals nothing about a random key.
+  // Returns a digest of all paths, bytes and errors. Two objects have equal digests only if all their paths, bytes and
+  // errors are equal. The digest is not secret, since it reveals nothing about a random key.
   std::array<uint8_t, 32> Digest() const;
 
  private:

@@ -140,7 +140,7 @@ describe('metrics', { timeout: HANG_MS }, async () => {
     simulator.addFaults([HELD]);
     const open = async () => {
       const now = await metricsOf(gateway);
-      return ['calls', 'reads'].map((room) => now.get(`stampgate_audit_open_allows{room="${room}"}`));
+      return ['calls', 'reads'].map((kind) => now.get(`stampgate_audit_open_allows{kind="${kind}"}`));
     };
     const age = async () => (await metricsOf(gateway)).get('stampgate_audit_oldest_open_call_seconds');
     await until(async () => (await open()).join() === '0,0', 'all outcomes are written');

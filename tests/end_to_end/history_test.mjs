@@ -1,7 +1,7 @@
 // Runs random sequences of faults while callers, senders and subscribers use the gateway. Afterwards a judge checks the
 // records of the callers, senders and subscribers.
 //
-// With STAMPGATE_LONG=1 the test uses 500 rounds instead of 10. STAMPGATE_SEED=... chooses other schedules.
+// With STAMPGATE_LONG=1 the test uses 500 rounds instead of 10. STAMPGATE_SEED=... chooses other sequences.
 // STAMPGATE_ROUND=n runs only round n, and STAMPGATE_ROUND=n-m rounds n to m. STAMPGATE_STEPS=kill,clock uses only
 // these kinds of steps.
 import assert from 'node:assert/strict';

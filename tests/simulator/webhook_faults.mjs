@@ -98,7 +98,7 @@ const BEFORE_SIGNING = {
   labels: (draft, { kind, ...labels }) => {
     for (const [name, value] of Object.entries(labels)) draft[name] = value ?? draft[name];
   },
-  // Signs the malformed value, so that its form is the only fault.
+  // The signature covers the malformed value, so that the value's form is the only fault.
   malformedHeader: (draft, { header, value }) => {
     if (memberOf(header) in draft) draft[memberOf(header)] = value ?? MALFORMED[header];
   },
