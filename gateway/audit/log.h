@@ -142,7 +142,7 @@ class AuditLog {
     FloodBound::Counted counted;  // for a denied_count
   };
 
-  // The number of allows of a Kind.
+  // How many allows of one Kind are open, and how many wait to be written.
   struct Occupancy {
     size_t open = 0;     // allows that are written but have no durable outcome
     size_t waiting = 0;  // allows that are in the queue or being written

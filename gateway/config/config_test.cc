@@ -678,7 +678,7 @@ TEST(ConfigTest, AMutatedConfigGivesAConfigOrAReportInOrder) {
       last = place;
     }
   }
-  // Most of the example is comments, so many mutations are still valid, and many are not.
+  // Most of the example is comments, so a mutation often leaves it valid, but not always.
   EXPECT_GT(accepted, 100);
   EXPECT_LT(accepted, 2900);
 }

@@ -43,7 +43,8 @@ bool IsTarget(const std::string& path) {
          absl::c_all_of(path, [](char c) { return absl::ascii_isgraph(c) && c != '#'; });
 }
 
-// libcurl leaves a header without a value out, and sends a line break as one.
+// Whether libcurl would send this header exactly as given. libcurl omits a header whose value is empty. It sends a line
+// break inside of a value unchanged, so that the rest of the value would become another header.
 bool IsHeader(const std::string& name, const std::string& value) {
   return !name.empty() && absl::c_all_of(name, [](char c) { return absl::ascii_isalnum(c) || c == '-' || c == '_'; }) &&
          absl::c_all_of(value, absl::ascii_isprint) && absl::c_any_of(value, absl::ascii_isgraph);
