@@ -10,7 +10,7 @@ namespace {
 
 Error TooLarge(absl::string_view done, size_t bytes, absl::string_view advice) {
   Error error = GatewayError(absl::StatusCode::kOutOfRange, v1::ERROR_REASON_ANSWER_TOO_LARGE,
-                             absl::StrCat(done, ", but its response is too large: ", bytes,
+                             absl::StrCat(done, ", but the response is too large: ", bytes,
                                           " bytes, but clients accept ", kMaxAnswerBytes, "; ", advice));
   error.metadata.emplace_back("answer_bytes", absl::StrCat(bytes));
   error.metadata.emplace_back("max_answer_bytes", absl::StrCat(kMaxAnswerBytes));
@@ -22,7 +22,7 @@ Error TooLarge(absl::string_view done, size_t bytes, absl::string_view advice) {
 absl::Status AnswerTooLarge(const SentCall& call, const google::protobuf::Message& response, size_t bytes) {
   const bool submit = call.operation.is_submit();
   Error error = TooLarge("the call was carried out", bytes,
-                         submit ? "do not repeat it: the metadata identify its activity" : "request less data");
+                         submit ? "do not repeat the call: the metadata identify its activity" : "request less data");
   if (submit) {
     error.metadata.emplace_back("fingerprint", call.fingerprint);
     error.metadata.emplace_back("timestamp_ms", absl::StrCat(call.timestamp_ms));

@@ -16,8 +16,8 @@ inline constexpr size_t kMaxAnswerBytes = (4 << 20) - (64 << 10);
 
 // Returns the error that the caller gets in place of `response`, the response to `call`, if its size `bytes` exceeds
 // kMaxAnswerBytes. The code is OUT_OF_RANGE (ANSWER_TOO_LARGE), for which no client library repeats a call by itself.
-// The message states that upstream has carried out the call. The metadata contain both sizes; for a submit also the
-// fingerprint, the timestamp, and the activity's id and status.
+// The message states that upstream has carried out the call. The metadata contain `bytes` and kMaxAnswerBytes. For a
+// submit, they also contain the fingerprint, the timestamp, and the activity's id and status.
 absl::Status AnswerTooLarge(const SentCall& call, const google::protobuf::Message& response, size_t bytes);
 
 // Returns the error that the caller gets in place of a body that the gateway prepared for a client's stamp, if its size

@@ -63,7 +63,7 @@ TEST(AnswerSizeTest, TheErrorOfAGeneralSubmitIdentifiesTheActivity) {
 TEST(AnswerSizeTest, TheErrorOfAQueryStatesTheSizes) {
   const absl::Status status = AnswerTooLarge(Call("GetPolicy"), v1::GetPolicyResponse(), 5000000);
   EXPECT_THAT(status, StatusIs(absl::StatusCode::kOutOfRange,
-                               "the call was carried out, but its response is too large: 5000000 bytes, but "
+                               "the call was carried out, but the response is too large: 5000000 bytes, but "
                                "clients accept 4128768; request less data"));
   EXPECT_EQ(DetailsOf(status).reason, "ANSWER_TOO_LARGE");
   EXPECT_THAT(DetailsOf(status).metadata,

@@ -108,8 +108,8 @@ absl::StatusOr<const MessagePlan*> MessagePlans::Compile(const Descriptor* descr
   for (const std::string& name : descriptor->options().GetExtension(v1::message).at_most_one()) {
     plan.at_most_one.push_back(plan.Find(name));
     if (plan.at_most_one.back() == nullptr || !plan.at_most_one.back()->field->has_presence()) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(descriptor->full_name(), ": at_most_one names ", name, ", which is not a field with presence"));
+      return absl::FailedPreconditionError(absl::StrCat(descriptor->full_name(), ": at_most_one names \"", name,
+                                                        "\", which is not a field with presence"));
     }
   }
   return &plan;

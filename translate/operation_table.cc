@@ -91,7 +91,7 @@ absl::Status OperationTable::AddMethod(const ApiMethod& entry) {
     return Fault(method, "needs a map<string, string> unrecognized in its response");
   }
   if (operation.is_submit() && !operation.general && operation.request->by_json_name.contains("type")) {
-    return Fault(method, "must not have a field with the JSON name type, which a typed submit has already");
+    return Fault(method, "must not have a field with the JSON name \"type\", which a typed submit already has");
   }
   if (operation.kind != v1::OPERATION_KIND_DISCOVERY) {
     operation.organization_id = operation.request->Find("organization_id");
@@ -127,7 +127,8 @@ absl::Status OperationTable::AddMethod(const ApiMethod& entry) {
   }
   for (const FieldPlan* field : {operation.path_segment, operation.activity_type_field}) {
     if (field != nullptr && (!field->required || field->may_be_empty)) {
-      return Fault(method, absl::StrCat("needs its field ", field->field->name(), " to be required and not empty"));
+      return Fault(method, absl::StrCat("must require its field \"", field->field->name(),
+                                        "\" and must not allow it to be empty"));
     }
   }
 

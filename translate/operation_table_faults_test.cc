@@ -63,11 +63,12 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{"KeyWithoutPresence", kKey}, FaultCase{"NoClientStamp", kClientStamp},
         FaultCase{"ClientStampOfAnotherNumber", kClientStamp}, FaultCase{"ClientStampOfAnotherName", kClientStamp},
         FaultCase{"ClientStampOfAnotherType", kClientStamp}, FaultCase{"GeneralWithoutSegment", kGeneral},
-        FaultCase{"GeneralWithOptionalSegment", " needs its field path to be required and not empty"},
+        FaultCase{"GeneralWithOptionalSegment", " must require its field \"path\" and must not allow it to be empty"},
         FaultCase{"GeneralSubmitWithoutTypeField", kGeneral}, FaultCase{"SegmentWithoutGeneral", kGeneral},
         FaultCase{"PathThatCannotBeSent", " must have a path that can be sent without escaping"},
         FaultCase{"ForgetfulAnswer", " needs a map<string, string> unrecognized in its response"},
-        FaultCase{"TypeOfItsOwn", " must not have a field with the JSON name type, which a typed submit has already"}),
+        FaultCase{"TypeOfItsOwn",
+                  " must not have a field with the JSON name \"type\", which a typed submit already has"}),
     [](const auto& info) { return info.param.method; });
 
 TEST(FaultyOperationsTest, AnOperationWithAFaultyRequestOrResponseMessageIsRejected) {

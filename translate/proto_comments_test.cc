@@ -1,5 +1,6 @@
 // Checks the comments of the API's protos. They must name the section of the specification, the errors of each method,
-// and the errors after which a caller can repeat a submit safely, and refer to the description of pending activities.
+// and the errors after which a caller can repeat a submit safely. They must also refer to the description of pending
+// activities.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,11 +40,12 @@ std::vector<std::string> FaultsOf(absl::string_view proto) {
     if (absl::StartsWith(line, "syntax ") && !Says(comment, " Specification: ")) {
       faults.emplace_back("the file's comment does not name its section of the specification");
     }
-    // Each submit has this field. A caller must know that even an error that does not come from the gateway, and so has
-    // no ErrorInfo, may follow a submit that upstream has carried out.
+    // Each submit has an idempotency key. A caller must know that upstream may have carried out a submit even if the
+    // call ended with an error that does not come from the gateway, and so has no ErrorInfo.
     if (absl::StrContains(line, "FIELD_ROLE_IDEMPOTENCY_KEY]") && !absl::StartsWith(comment, " Must be unset: ") &&
         !(absl::StrContains(comment, "UNAVAILABLE") && absl::StrContains(comment, "ErrorInfo"))) {
-      faults.emplace_back("the idempotency key does not name the errors after which it makes a repetition safe");
+      faults.emplace_back(
+          "the comment does not name the errors after which the idempotency key makes a repetition safe");
     }
     if (absl::StartsWith(line, "rpc ") && !Says(comment, " Errors: ")) {
       faults.push_back(absl::StrCat("the comment names no errors: ", line.substr(0, line.find('('))));
@@ -88,8 +90,9 @@ TEST(ProtoCommentsTest, TheCheckReportsEachMissingPart) {
               IsEmpty());
   EXPECT_THAT(FaultsOf(absl::StrCat("  // Must be unset: the client's stamp does not cover it.\n", kKey)), IsEmpty());
   for (const char* comment : {"", "  // After UNAVAILABLE, repeat it.\n", "  // After an error without ErrorInfo.\n"}) {
-    EXPECT_THAT(FaultsOf(absl::StrCat(comment, kKey)),
-                ElementsAre("the idempotency key does not name the errors after which it makes a repetition safe"))
+    EXPECT_THAT(
+        FaultsOf(absl::StrCat(comment, kKey)),
+        ElementsAre("the comment does not name the errors after which the idempotency key makes a repetition safe"))
         << comment;
   }
   EXPECT_THAT(FaultsOf("  // The activity.\n  Activity activity = 1 [(field).required = true];\n"),

@@ -178,8 +178,8 @@ bool IsKnownCode(absl::string_view code) {
 }
 
 // Returns true if the caller can repeat the call after a delay. Upstream also returns 429 for exhausted quotas, for
-// which waiting does not help. The response for an exhausted quota has one of the other known codes, or has neither a
-// code, nor a Retry-After, nor a message about too many requests.
+// which waiting does not help. The response for an exhausted quota has a known code other than kRateLimitCode, or has
+// neither a code, nor a Retry-After, nor a message about too many requests.
 bool IsRateLimit(const HttpAnswer& answer, const std::optional<ErrorBody>& body) {
   const absl::string_view code = body.has_value() ? absl::string_view(body->upstream_code) : absl::string_view();
   if (code == kRateLimitCode) return true;
@@ -190,8 +190,8 @@ bool IsRateLimit(const HttpAnswer& answer, const std::optional<ErrorBody>& body)
   return absl::StrContains(message, "too many requests") || absl::StrContains(message, "rate limit");
 }
 
-// Returns the words for the part of the request that a caller must send again, so that upstream recognizes the repeated
-// submit.
+// Returns the name, for an error message, of the field that a caller must set to the same value again, so that upstream
+// recognizes the repeated submit.
 std::string SameSubmit(const SentCall& call) {
   if (call.client_stamp.has_value()) return "the same client_stamp";
   const FieldPlan* key = call.operation.idempotency_key;
@@ -202,7 +202,7 @@ std::string SameSubmit(const SentCall& call) {
 Error OutcomeUnknown(StatusCode code, absl::string_view what, const SentCall& call) {
   Error error = GatewayError(code, v1::ERROR_REASON_OUTCOME_UNKNOWN,
                              absl::StrCat(what, "; the submit may have been carried out: repeat it with ",
-                                          SameSubmit(call), " to learn its outcome without acting twice"));
+                                          SameSubmit(call), " to learn its outcome; upstream acts at most once"));
   error.metadata.emplace_back("timestamp_ms", absl::StrCat(call.timestamp_ms));
   error.metadata.emplace_back("fingerprint", call.fingerprint);
   return error;

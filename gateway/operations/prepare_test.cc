@@ -142,7 +142,7 @@ TEST_F(PrepareTest, ABodyThatIsTooLargeForClientsIsRefused) {
   const size_t rest = small->ByteSizeLong() - 1000;
   EXPECT_THAT(prepare(kMaxAnswerBytes - rest - 2), StatusIs(Code::kOk));
   const absl::Status status = prepare(kMaxAnswerBytes - rest - 1).status();
-  EXPECT_THAT(status, StatusIs(Code::kOutOfRange, HasSubstr("the body was prepared, but its response is too large")));
+  EXPECT_THAT(status, StatusIs(Code::kOutOfRange, HasSubstr("the body was prepared, but the response is too large")));
   EXPECT_EQ(DetailsOf(status).reason, "ANSWER_TOO_LARGE");
   EXPECT_EQ(DetailsOf(status).metadata.at("answer_bytes"), "4128769");
 }
