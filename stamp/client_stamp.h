@@ -1,11 +1,11 @@
 // Checks the form of a stamp that an end user made, and attaches the stamp to the body that the end user signed.
 //
 // The gateway does not verify the signature. Only upstream knows the keys of end users, so upstream decides whose key
-// made the stamp and whether the stamp signs this body. A check by the gateway would stop no attacker, since anybody
-// can make a valid stamp with a key that upstream does not know. Such a check would also use about as much CPU as the
-// rest of the call. Finally, such a check would have to accept exactly the encodings that upstream accepts: each
-// difference would reject a legitimate user. The gateway checks only the form of a stamp. A value that cannot be a
-// stamp is thus rejected before anything is sent, and the header can contain nothing but a stamp.
+// made the stamp and whether the stamp signs this body. A verification by the gateway would stop no attacker, since
+// anybody can make a valid stamp with a key that upstream does not know. Verification would also use about as much CPU
+// as the rest of the call. Finally, the gateway would have to accept exactly the encodings that upstream accepts: each
+// difference would reject a legitimate user. Therefore the gateway checks only the form of a stamp. A value that cannot
+// be a stamp is thus rejected before anything is sent, and the header can contain nothing but a stamp.
 #ifndef STAMPGATE_STAMP_CLIENT_STAMP_H_
 #define STAMPGATE_STAMP_CLIENT_STAMP_H_
 
@@ -41,7 +41,7 @@ class ClientStamp {
   absl::string_view name() const { return name_; }
   const std::string& value() const { return value_; }
 
-  // Returns a request that sends exactly the bytes of `body`, with this stamp.
+  // Returns a request with exactly the bytes of `body`, and with this stamp.
   StampedRequest Stamp(std::string path, std::string body) const;
 
  private:

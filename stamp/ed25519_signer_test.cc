@@ -18,7 +18,7 @@ std::shared_ptr<const Signer> MakeFrom(absl::string_view seed_hex) {
   return MakeEd25519Signer(ParseKeyText(absl::StrCat(seed_hex, ":ed25519")).value()).value();
 }
 
-// Uses the examples of RFC 8032, section 7.1: tests 1, 2, 3 and SHA(abc).
+// Uses the examples of RFC 8032, section 7.1: tests 1, 2 and 3.
 TEST(Ed25519SignerTest, ReturnsTheSignaturesThatRfc8032Publishes) {
   struct {
     const char *seed, *public_key, *body, *signature;

@@ -27,7 +27,7 @@ namespace stampgate {
 //   kResourceExhausted, kInternal  memory cannot be locked, or the file cannot be read
 absl::StatusOr<PrivateKey> ReadKeyFile(const std::string& path);
 
-// Like ReadKeyFile, for a caller that has read the file: `bytes` is the result of ReadSecretFile for `path`.
+// Like ReadKeyFile, for a file that has already been read: `bytes` is the result of ReadSecretFile for `path`.
 absl::StatusOr<PrivateKey> ParseKeyFile(const std::string& path, const absl::StatusOr<SecretBytes>& bytes);
 
 // Reads one private key from `text`, the content of a key file. Error messages name no path. Errors: kInvalidArgument

@@ -67,7 +67,7 @@ int CountInMemory(const Hidden& pattern) {
   const auto* bytes = static_cast<const uint8_t*>(window);
   const int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
   EXPECT_GE(memory, 0);
-  // A line of this file may describe several adjacent mappings, one of which may be `window`, the buffer of this
+  // A line of /proc/self/maps may describe several adjacent mappings, one of which may be `window`, the buffer of this
   // search. The loop therefore searches the parts before and after the window.
   std::ifstream maps("/proc/self/maps");
   int count = 0;

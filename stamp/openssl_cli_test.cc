@@ -1,4 +1,5 @@
-// Verifies stamps of this folder's code with OpenSSL's command line, which is independent of this code.
+// Verifies with OpenSSL's command line the stamps that this folder's code makes. The command line is independent of
+// this code.
 #include <memory>
 #include <string>
 

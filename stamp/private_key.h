@@ -29,7 +29,7 @@ struct PublicKey {
   std::string uncompressed;
 
   std::string Hex() const;
-  // Returns true if `bytes` is `encoded` or, unless that is empty, `uncompressed`.
+  // Returns true if `bytes` equals `encoded`, or if `bytes` equals `uncompressed` and is not empty.
   bool Matches(absl::string_view bytes) const;
 };
 

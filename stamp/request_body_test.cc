@@ -24,7 +24,7 @@ TEST(RequestBodyTest, TheFingerprintChangesWithOneByte) {
 }
 
 // Uses the body and the challenge of the vector "webauthn-hello", which upstream's own client library made.
-TEST(RequestBodyTest, TheHexDigestIsTheChallengeThatUpstreamsPackageGivesToAPasskey) {
+TEST(RequestBodyTest, TheHexDigestIsTheChallengeThatUpstreamsClientLibraryGivesToAPasskey) {
   EXPECT_EQ(RequestBody(R"({"hello":"world"})").HexDigest(),
             "93a23971a914e5eacbf0a8d25154cda309c3c1c72fbb9914d47c60f3cb681588");
 }

@@ -26,7 +26,7 @@ struct StampVector {
   std::string signature;
 };
 
-// Returns the vectors that an API key on a supported curve stamped.
+// Returns the vectors whose stamps API keys on supported curves made.
 const std::vector<StampVector>& StampVectors();
 
 // Returns true if `signature_hex` is a valid signature of `body` for the public key. Like upstream, accepts DER with

@@ -18,8 +18,8 @@ class Stamper {
   using Done = absl::AnyInvocable<void(absl::StatusOr<StampedRequest>) &&>;
 
   // Signs exactly the bytes of `body`. Calls `done` with a request that has these bytes and one X-Stamp header. The
-  // value of this header is a JSON object with the members "publicKey", "scheme" and "signature", in base64url without
-  // padding. The signature does not cover `path`.
+  // value of this header is the base64url without padding of a JSON object, which has the members "publicKey", "scheme"
+  // and "signature". The signature does not cover `path`.
   //
   // Calls `done` exactly once, on the thread on which the signer returns its signature. Holds a reference to the signer
   // until `done` has returned, so the signer may be destroyed on that thread. Errors: those of the signer, unchanged;

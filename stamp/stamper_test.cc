@@ -44,8 +44,8 @@ TEST(StamperTest, StampsTheBodyOfEveryVectorSuchThatOnlyThisBodyVerifies) {
       const std::string signature = StampMember(request.header_value(), "signature");
       EXPECT_TRUE(Verifies(vector.curve, vector.public_key, vector.body, signature));
       std::string flipped = vector.body;
-      // Flips every seventh bit of a short body, and about 300 bits of a long one. The step is odd, so that every bit
-      // position of a byte is flipped.
+      // Flips one bit at a time: every seventh bit of a short body, and about 300 bits of a long one. The step is odd,
+      // so that every bit position of a byte is flipped.
       const size_t step = std::max<size_t>(7, 8 * flipped.size() / 300) | 1;
       for (size_t bit = 0; bit < 8 * flipped.size(); bit += step) {
         flipped[bit / 8] ^= static_cast<char>(1 << bit % 8);

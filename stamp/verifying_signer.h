@@ -13,7 +13,8 @@ namespace stampgate {
 // `done`. A memory or CPU fault can spoil a signature, and a spoiled signature can reveal the private key to anyone who
 // reads it.
 //
-// Threads sign concurrently. With P-256 and Ed25519, verifying a signature takes three times as much CPU as signing.
+// Several threads can sign at the same time. With P-256 and Ed25519, verifying a signature takes three times as much
+// CPU as signing.
 //
 // Errors: kInvalidArgument if the public key of `signer` is not a key of the signer's scheme. Sign fails with the
 // errors of `signer`, and with kInternal if the signature does not verify.

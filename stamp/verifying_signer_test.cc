@@ -95,7 +95,7 @@ TEST_P(VerifyingSignerTest, RejectsASignatureOfAnotherBody) {
   EXPECT_EQ(SignatureOf(*signer_, "{}").status().code(), absl::StatusCode::kInternal);
 }
 
-TEST_P(VerifyingSignerTest, RejectsWhatIsNoSignature) {
+TEST_P(VerifyingSignerTest, RejectsATextThatIsNoSignature) {
   for (const char* text : {"", "00", "no hex", "30"}) {
     faulty_->fault = [text](const std::string&) { return text; };
     EXPECT_EQ(SignatureOf(*signer_, "{}").status().code(), absl::StatusCode::kInternal) << text;
@@ -119,7 +119,7 @@ TEST_P(VerifyingSignerTest, VerifiesASignatureThatArrivesAfterTheSignerIsGone) {
   EXPECT_TRUE(Verifies(GetParam(), faulty_->public_key_hex(), "{}", late));
 }
 
-TEST_P(VerifyingSignerTest, IsNotMadeForAPublicKeyThatIsNone) {
+TEST_P(VerifyingSignerTest, IsNotMadeForAnInvalidPublicKey) {
   for (const std::string& hex : {std::string(), std::string("02"), std::string(70, 'f')}) {
     auto signer = std::make_shared<FaultySigner>(SignerOn(GetParam()));
     signer->SetPublicKey(hex.empty() ? "zz" : hex);

@@ -6,8 +6,8 @@ def node_test(name, data, size = "medium", **kwargs):
     Args:
       name: the name of the file, without its ending.
       data: the files that the test imports, runs and reads.
-      size: the size of the test. Its time limit must exceed a minute: after a minute, a hanging test fails by itself
-        with an error that explains the hang.
+      size: the size of the test. The time limit of this size must exceed a minute: after a minute, a hanging test fails
+        by itself with an error that explains the hang.
       **kwargs: passed on to the test.
     """
 

@@ -168,7 +168,7 @@ TEST(ClientStampedRequestTest, ABodyThatTheGatewayRenderedParsesToTheSameRequest
     for (int round = 0; round < 30; ++round) {
       std::unique_ptr<Message> request(operation.request_prototype->New());
       testing::FillFully(*request, *operation.request, round);
-      // Also tests a request with random values. Skips a request that breaks a rule.
+      // Uses random values instead if they break no rule.
       std::unique_ptr<Message> varied(request->New());
       testing::FillRandomly(*varied, *operation.request, random);
       std::unique_ptr<Message> merged(request->New());
@@ -292,8 +292,8 @@ TEST(ClientStampedRequestTest, ABodyOfAnotherOperationIsRefused) {
   }
   EXPECT_THAT(ViolationsOf("StampLogin", LoginWith("\"type\":\"ACTIVITY_TYPE_STAMP_LOGIN\",", "")),
               ElementsAre(Pair("client_stamp.body", kType)));
-  // The gateway rejects the body of a submit as a query. The stamp does not cover the path, so the stamped body would
-  // be valid for both.
+  // The gateway rejects a query whose stamped body is that of a submit. The stamp does not cover the path, so the
+  // stamped body would be valid for the submit too.
   EXPECT_THAT(ViolationsOf("GetPolicy", R"({"type":"ACTIVITY_TYPE_OAUTH","timestampMs":"1","organizationId":"o",)"
                                         R"("policyId":"p","parameters":{}})"),
               ElementsAre(Pair("client_stamp.body", absl::StrCat(kHold, "/type")),
@@ -502,7 +502,7 @@ TEST(ClientStampedRequestTest, ThePathOfAGeneralSubmitIsSetBesideTheStamp) {
       << request->DebugString();
 }
 
-TEST(ClientStampedRequestTest, TheMembersOfAGeneralQueryWithoutAFieldAreItsParameters) {
+TEST(ClientStampedRequestTest, MembersWithoutAFieldAreTheParametersOfAGeneralQuery) {
   const Operation& operation = OperationOf("QueryOperation");
   const std::string body = R"( {"filter" : [1e2,{"a": "\u0041"}] ,"organizationId":"o","a\"b":null} )";
   auto request = Stamped(operation, body);

@@ -1,10 +1,10 @@
 // Parses JSON into a protobuf message by its plan, without losing any value.
 //
-// Only text that is not strict JSON is an error. If no field can hold a value exactly, the reader stores the JSON text
-// of the value under its JSON Pointer (RFC 6901). Such a value is: a member that the proto does not have, an enum value
-// that the proto does not list, a value of another type, or a number in another spelling. If the value can be
-// converted, the reader also sets the field. For a list element that cannot be converted, it adds an empty element, so
-// that the other elements keep their index.
+// Text that is not strict JSON is an error. If no field can hold a value exactly, the reader stores the JSON text of
+// the value under its JSON Pointer (RFC 6901), or passes both to a callback. Such a value is: a member that the proto
+// does not have, an enum value that the proto does not list, a value of another type, or a number in another spelling.
+// If the value can be converted, the reader also sets the field. For a list element that cannot be converted, it adds
+// an empty element, so that the other elements keep their index.
 //
 // A timestamp is one value. If one of its members is not exact, the reader stores the whole object, and sets the field
 // only if both seconds and nanos can be converted.
@@ -45,8 +45,8 @@ using OnUnrecognized = absl::FunctionRef<absl::Status(const std::string& pointer
 using OnMissingList = absl::FunctionRef<void(const std::string& pointer)>;
 
 // Fills `message` from the body of a request; this is the inverse of AppendJsonMembers. If the message has a field of
-// form kJsonMembers, stores all members without a field of their own in it. Calls `unrecognized` for every value that
-// no field can hold, and `missing_list` for every required list that is absent or null.
+// form kJsonMembers, stores in this field all members that have no field of their own. Calls `unrecognized` for every
+// value that no field can hold, and `missing_list` for every required list that is absent or null.
 absl::Status ReadJsonRequest(std::string& json, const MessagePlan& plan, google::protobuf::Message& message,
                              OnUnrecognized unrecognized, OnMissingList missing_list);
 

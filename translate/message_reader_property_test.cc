@@ -226,7 +226,7 @@ void Mutate(Json& value, Random& random) {
   }
 }
 
-// Adds to objects with a member of a oneof a second member of this oneof.
+// Adds members of oneofs to randomly chosen objects. An object that already had a member of such a oneof then has two.
 void AddSiblings(Json& root, Random& random) {
   ForEachValue(root, [&](Json& value) {
     if (value.kind != Json::Kind::kObject || !OneIn(random, 40)) return;
@@ -290,8 +290,8 @@ void AppendVaried(const Json& json, Random& random, std::string& out) {
   space();
 }
 
-// Returns true if `value` means the same as an absent member. Null (except for JSON text) and [] mean this for every
-// field. For a field without presence, zero in the writer's spelling means an absent member too.
+// Returns true if `value` means the same as an absent member. For a list, null and [] mean this; for any other field
+// except JSON text, null does. For a field without presence, zero in the writer's spelling means an absent member too.
 bool IsAbsent(const Json& value, const FieldPlan& field) {
   if (value.kind == Json::Kind::kNull) return field.field->is_repeated() || field.form != JsonForm::kJsonText;
   if (field.field->is_repeated()) return value == Json::Array();

@@ -364,7 +364,7 @@ TEST(MessageReaderTest, AnElementThatCannotBeConvertedBecomesAnEmptyElement) {
            unrecognized { key: "/inners/1" value: "7" })pb");
 }
 
-TEST(MessageReaderTest, AListThatIsNullOrAbsentIsReadAsEmpty) {
+TEST(MessageReaderTest, ANullAndAnEmptyListSetNothing) {
   ExpectReads<Everything>(
       R"({"text":null,"texts":null,"flag":null,"big":null,"small":null,"color":null,"time":null,"inner":null,
           "inners":null,"jsons":null,"choiceText":null})",

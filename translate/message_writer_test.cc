@@ -122,7 +122,7 @@ TEST(MessageWriterTest, NonAsciiTextIsWrittenUnchanged) {
   EXPECT_EQ(Write(message), absl::StrCat("{\"text\":\"", message.text(), "\",\"requiredTexts\":[]}"));
 }
 
-TEST(MessageWriterTest, LeftOutAndThePathAreNotWritten) {
+TEST(MessageWriterTest, TheLeftOutFieldAndThePathAreNotWritten) {
   const Operation& submit = testing::OperationOf("SubmitOperation");
   auto request = testing::RequestOf(
       submit, R"pb(timestamp_ms: 1 organization_id: "o" parameters: "{}" path: "p" activity_type: "T")pb");

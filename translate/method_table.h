@@ -11,7 +11,7 @@
 
 namespace stampgate {
 
-// A method of the API, with the values of its option `operation` that several folders use.
+// A method of the API, with those values of its option `operation` that several folders use.
 struct ApiMethod {
   const google::protobuf::MethodDescriptor* method = nullptr;
   std::string full_name;  // in gRPC's spelling, such as "/stampgate.v1.PolicyService/GetPolicy"

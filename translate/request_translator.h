@@ -42,8 +42,8 @@ class CheckedRequest {
  public:
   // Checks `request`, a message of the operation's request type. If `request` has a client_stamp, fills the other
   // fields of `request` from the stamped body first, so that a request that a client stamped is checked like any other.
-  // A request without a client_stamp will be stamped by the gateway; if only clients may stamp the operation, such a
-  // request is an error.
+  // The gateway will stamp a request without a client_stamp, so such a request is an error if only clients may stamp
+  // the operation.
   //
   // Errors: kInvalidArgument with ErrorInfo INVALID_REQUEST and a BadRequest that lists the violations. An error
   // depends only on the request, and quotes no value of it.

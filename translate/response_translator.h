@@ -10,8 +10,8 @@
 namespace stampgate {
 
 // If upstream responded with HTTP 2xx and a JSON object that has the required messages of the response, fills the empty
-// `response`, a message of the operation's response type, and returns OK. OK does not mean success: the activity in the
-// response may be pending, rejected or failed. Otherwise returns an error of the table in upstream_error.h.
+// `response`, a message of the operation's response type, and returns OK. Otherwise returns an error of the table in
+// upstream_error.h. OK does not mean success: the activity in the response may be pending, rejected or failed.
 absl::Status TranslateOutcome(UpstreamOutcome outcome, const SentCall& call, google::protobuf::Message& response);
 
 }  // namespace stampgate

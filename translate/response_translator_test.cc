@@ -46,7 +46,7 @@ TEST(ResponseTranslatorTest, AResponseThatContainsItsActivityIsOk) {
   EXPECT_EQ(response.activity().id(), "a");
 }
 
-TEST(ResponseTranslatorTest, AResponseWithAnIncompleteActivityIsOkAndContainsItsStatus) {
+TEST(ResponseTranslatorTest, AResponseWithAnyListedStatusIsOkAndContainsTheStatus) {
   for (v1::ActivityStatus status :
        {v1::ACTIVITY_STATUS_CREATED, v1::ACTIVITY_STATUS_PENDING, v1::ACTIVITY_STATUS_COMPLETED,
         v1::ACTIVITY_STATUS_FAILED, v1::ACTIVITY_STATUS_CONSENSUS_NEEDED, v1::ACTIVITY_STATUS_REJECTED,

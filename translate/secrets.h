@@ -22,9 +22,9 @@ class Secrets {
   // Adds a secret that is not in the message.
   void Add(std::string secret);
 
-  // Returns `text` after replacing every secret, and every part of a secret that has at least eight bytes, by
-  // "[secret]". If `text` is longer than kMaxTextBytes, first truncates it at the end of a character. Takes time
-  // proportional to the total length of the secrets.
+  // Returns `text` after replacing every secret, and every part of eight or more bytes of a secret, by "[secret]". If
+  // `text` is longer than kMaxTextBytes, first truncates it at the end of a character. Takes time proportional to the
+  // total length of the secrets.
   std::string Strike(absl::string_view text) const;
 
   static constexpr size_t kMaxTextBytes = 2048;

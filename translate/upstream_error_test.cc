@@ -97,7 +97,7 @@ TEST_P(TransportFailureTest, GivesTheExpectedCodeAndReason) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    NoByteLeft, TransportFailureTest,
+    NoByteWasSent, TransportFailureTest,
     ::testing::Values(FailureCase{kSubmit, Cause::kNoPlace, false, Code::kResourceExhausted, "UPSTREAM_BUSY", true},
                       FailureCase{kSubmit, Cause::kUnreachable, false, Code::kUnavailable, "UPSTREAM_UNREACHABLE",
                                   true},
@@ -117,7 +117,7 @@ INSTANTIATE_TEST_SUITE_P(
                       FailureCase{kQuery, Cause::kShutdown, false, Code::kUnavailable, "SHUTTING_DOWN"}));
 
 INSTANTIATE_TEST_SUITE_P(
-    ASubmitThatMayHaveLeft, TransportFailureTest,
+    ASubmitThatMayHaveBeenSent, TransportFailureTest,
     ::testing::Values(FailureCase{kSubmit, Cause::kUnreachable, true, Code::kUnknown, "OUTCOME_UNKNOWN"},
                       FailureCase{kSubmit, Cause::kTls, true, Code::kUnknown, "OUTCOME_UNKNOWN"},
                       FailureCase{kSubmit, Cause::kTimeout, true, Code::kDeadlineExceeded, "OUTCOME_UNKNOWN"},
@@ -127,7 +127,7 @@ INSTANTIATE_TEST_SUITE_P(
                       FailureCase{kSubmit, Cause::kShutdown, true, Code::kUnknown, "OUTCOME_UNKNOWN"}));
 
 INSTANTIATE_TEST_SUITE_P(
-    AQueryThatMayHaveLeft, TransportFailureTest,
+    AQueryThatMayHaveBeenSent, TransportFailureTest,
     ::testing::Values(FailureCase{kQuery, Cause::kUnreachable, true, Code::kUnavailable, "UPSTREAM_UNAVAILABLE", true},
                       FailureCase{kQuery, Cause::kTls, true, Code::kUnavailable, "UPSTREAM_UNAVAILABLE", true},
                       FailureCase{kQuery, Cause::kTimeout, true, Code::kDeadlineExceeded, "UPSTREAM_TIMEOUT"},

@@ -15,7 +15,7 @@ struct Violation {
   std::string description;
 };
 
-// Stores the first kKept violations and counts the others, so that a hostile request cannot cause a large error.
+// Stores only the first kKept violations, but counts all, so that a hostile request cannot cause a large error.
 class Violations {
  public:
   static constexpr size_t kKept = 20;

@@ -25,7 +25,7 @@ class FileContents {
   void PutSecret(const std::string& path, absl::StatusOr<SecretBytes> bytes);
 
   // Return the stored bytes or error of ReadPublicFile or ReadSecretFile, or kNotFound if the file was not read. The
-  // reference is valid as long as this object, unless a Put replaces the result.
+  // reference stays valid until this object is destroyed or a Put replaces the result.
   const absl::StatusOr<std::string>& Public(const std::string& path) const;
   const absl::StatusOr<SecretBytes>& Secret(const std::string& path) const;
 

@@ -12,7 +12,7 @@ namespace stampgate {
 //
 // The arena limits the number of keys and threads. For P-256 and secp256k1, each key takes 64 bytes. Each living thread
 // that has signed takes up to 512 bytes, mostly for OpenSSL's random generator of that thread. When the arena is full,
-// making a signer and signing fail.
+// both MakeEcdsaSigner and the Sign of its signers fail.
 //
 // Errors: kResourceExhausted if memory cannot be locked (raise RLIMIT_MEMLOCK); kInternal if a library does not start,
 // or if other code has already set up the arena, which may then be unlocked.

@@ -25,7 +25,7 @@ TEST(Base64UrlTest, AcceptsOnlyTheCanonicalTextOfSomeBytes) {
   EXPECT_EQ(DecodeBase64Url(std::string("Zm9v\0", 5)), std::nullopt);
 }
 
-// Replaces each digit by every possible byte. Only digits of the alphabet are accepted, and encoding the decoded bytes
+// Replaces one digit by every possible byte. Only digits of the alphabet are accepted, and encoding the decoded bytes
 // returns the text.
 TEST(Base64UrlTest, RejectsBytesOutsideTheAlphabet) {
   for (int byte = 0; byte < 256; ++byte) {

@@ -140,7 +140,7 @@ class Checker {
   bool String(std::string& value, bool& unicode) {
     if (!Eat('"')) return false;
     while (true) {
-      if (Peek() < 0x20) return false;  // Peek returns 0 at the end of the text
+      if (Peek() < 0x20) return false;  // Peek returns -1 at the end of the text
       if (Eat('"')) return true;
       if (!Eat('\\')) {
         value += text_[at_++];

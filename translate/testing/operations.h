@@ -22,8 +22,8 @@ const Operation& OperationOf(absl::string_view method);
 // JSON form.
 const MessagePlan& PlanOf(const google::protobuf::Message& message);
 
-// Returns a request message of `operation` with the fields that `text_proto` sets, in protobuf text format. Fails the
-// test if `text_proto` cannot be parsed.
+// Returns the request message of `operation` that `text_proto` describes in protobuf text format. Fails the test if
+// `text_proto` cannot be parsed.
 std::unique_ptr<google::protobuf::Message> RequestOf(const Operation& operation, const std::string& text_proto);
 
 // ParseTextProto fills `message`, and Proto returns a message of type T, from protobuf text format. Both fail the test

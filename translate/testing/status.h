@@ -1,4 +1,4 @@
-// Extracts the details that a caller gets from a Status.
+// Extracts from a Status the details that a caller gets.
 #ifndef STAMPGATE_TRANSLATE_TESTING_STATUS_H_
 #define STAMPGATE_TRANSLATE_TESTING_STATUS_H_
 
