@@ -28,8 +28,8 @@ class Checkpointer {
   ~Checkpointer();
 
   // If the write-ahead log has at least `pages` pages, copies as many pages as it can now. If overlapping readers have
-  // let the log grow to several times `pages`, waits briefly until they have finished. After that, new pages overwrite
-  // the log from its beginning.
+  // let the log grow to several times `pages`, waits briefly for them. If they finish in this time, the next pages
+  // overwrite the log from its beginning.
   absl::Status Run();
 
   // Copies as many pages as it can now, even if the write-ahead log has few pages.

@@ -1,4 +1,5 @@
-// The interface of a disk: the VFS through which SQLite uses it, and the synchronization of its page cache.
+// The interface of a disk: the VFS through which SQLite uses it, and a function that writes and drops a file's cached
+// pages.
 #ifndef STAMPGATE_WEBHOOKS_DISK_DISK_H_
 #define STAMPGATE_WEBHOOKS_DISK_DISK_H_
 

@@ -1,4 +1,4 @@
-// Helpers for tests of the page cache: how much of a file it has, and whether the system drops a file from it.
+// Helpers for tests of the page cache: how much of a file it has, and whether it drops a file on request.
 #ifndef STAMPGATE_WEBHOOKS_DISK_PAGE_CACHE_H_
 #define STAMPGATE_WEBHOOKS_DISK_PAGE_CACHE_H_
 

@@ -77,7 +77,7 @@ struct TestDisk::File : sqlite3_file {
   std::shared_ptr<Node> node;
   std::string name;
   bool syncs_folder = false;  // whether the next sync also syncs the folder
-  int64_t growth = 1;         // sizes that SQLite requests are rounded up to a multiple of this
+  int64_t growth = 1;         // each requested size is rounded up to a multiple of this
   int lock = SQLITE_LOCK_NONE;
   bool uses_shm = false;
   bool shm_shared[kShmLocks] = {};

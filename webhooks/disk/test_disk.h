@@ -70,8 +70,8 @@ class TestDisk : public Disk {
   size_t steps() const;
 
   // Makes the disk full from the `n`th write on (1 is the next). From this write on, writes past the end of a file
-  // fail. If `everywhere` is true, all writes fail. Enlarging a file counts as a write. The first failing write still
-  // stores half of its bytes.
+  // fail. If `everywhere` is true, all writes fail. Enlarging a file counts as a write. If the `n`th write fails, it
+  // still stores half of its bytes.
   void FillAtWrite(int n, bool everywhere);
   void MakeRoom();
 

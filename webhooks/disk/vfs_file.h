@@ -18,8 +18,8 @@ namespace stampgate {
 // use a VfsFile. Errors: kUnavailable; Write also returns kResourceExhausted if the disk is full.
 class VfsFile {
  public:
-  // Opens or creates the file. `path` is the path of an existing file with a suffix that begins with "-". A new file
-  // gets the mode of that existing file. An empty `vfs` means SQLite's default VFS.
+  // Opens or creates the file. `path` is the path of an existing file, followed by a suffix that begins with "-". A new
+  // file gets the mode of that existing file. An empty `vfs` means SQLite's default VFS.
   static absl::StatusOr<VfsFile> Open(const std::string& path, const std::string& vfs);
 
   VfsFile(VfsFile&&) = default;

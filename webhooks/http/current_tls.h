@@ -25,7 +25,7 @@ class CurrentTls {
   // Returns the TLS context for new connections. A connection keeps the context with which it began.
   std::shared_ptr<boost::asio::ssl::context> context() const;
 
-  // Returns when the served certificate expires.
+  // Returns the time at which the served certificate expires.
   absl::Time not_after() const;
 
   // Reads the files. If their content has changed, checks it and serves the new certificate. Returns whether the

@@ -1,8 +1,8 @@
 // Reads one HTTP request from bytes that arrive in pieces, with the parser of Boost.Beast.
 //
-// Refuses requests that have one of these features, although Beast accepts them, because two servers might interpret
-// such requests differently: folded lines, blanks before a colon, repeated lengths, encodings other than chunked, line
-// feeds without a carriage return. A peer that sends such a request is faulty or attempts request smuggling.
+// Refuses each request with one of these features, which Beast accepts: folded lines, blanks before a colon, repeated
+// lengths, encodings other than chunked, line feeds without a carriage return. Two servers might interpret such a
+// request differently. A peer that sends it is faulty or attempts request smuggling.
 #ifndef STAMPGATE_WEBHOOKS_HTTP_REQUEST_READER_H_
 #define STAMPGATE_WEBHOOKS_HTTP_REQUEST_READER_H_
 
@@ -29,7 +29,7 @@ struct RequestHead {
   // `target` is only the part after the host.
   std::string target;
   bool keep_alive = false;          // whether the peer wants to send another request
-  std::vector<HeaderField> fields;  // in the order received; fields of one name are adjacent
+  std::vector<HeaderField> fields;  // in the order received, but fields of one name are adjacent
 
   // The two ways in which a request gives the length of its body. If neither is set, the request has no body.
   std::optional<uint64_t> content_length;

@@ -67,7 +67,7 @@ constexpr absl::string_view kHead =
 constexpr absl::string_view kChunkedHead = "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n";
 constexpr absl::string_view kChunks = "3\r\nabc\r\nA;x=y\r\n0123456789\r\n0\r\nTrailer: t\r\nB: c\r\n\r\n";
 
-TEST(RequestReaderTest, ReadsAllPartsOfAHead) {
+TEST(RequestReaderTest, ReadsAllPartsOfARequestHead) {
   RequestReader reader(100);
   const std::string bytes = absl::StrCat(kHead, "body");
   absl::string_view unread = bytes;
@@ -119,7 +119,7 @@ TEST(RequestReaderTest, TheResultDoesNotDependOnWhereARequestIsSplit) {
   }
 }
 
-TEST(RequestReaderTest, RefusesAHeadAtTheEndOfItsFirstBadLine) {
+TEST(RequestReaderTest, RefusesARequestHeadAtTheEndOfItsFirstBadLine) {
   const std::string head = "POST / HTTP/1.1\r\nHost: h\r\nA : b\r\nC: d\r\n\r\n";
   const size_t wrong_line_ends = head.find("C: d");
   for (size_t size = 0; size <= head.size(); ++size) {
@@ -127,7 +127,7 @@ TEST(RequestReaderTest, RefusesAHeadAtTheEndOfItsFirstBadLine) {
   }
 }
 
-TEST(RequestReaderTest, DecidesAboutAHeadWithinItsMaximumSize) {
+TEST(RequestReaderTest, DecidesAboutARequestHeadWithinItsMaximumSize) {
   std::mt19937 random(1);
   const absl::string_view bytes = "a: \r\n";
   for (int i = 0; i < 300; ++i) {

@@ -41,7 +41,7 @@ absl::StatusOr<TlsSnapshot> MakeTlsSnapshot(const TlsFiles& files, const FileCon
 // if the files change during each attempt; a retry can succeed.
 absl::StatusOr<TlsSnapshot> ReadTlsFiles(const TlsFiles& files);
 
-// Checks that a server can use the snapshot at the time `now`. Returns when the first certificate expires.
+// Checks that a server can use the snapshot at the time `now`. Returns the time at which the first certificate expires.
 //
 // The files of certificates and client CAs must contain at least one certificate each, and all certificates must be
 // readable. The first certificate must match the key, be valid at `now` and allow server use. The key must be RSA with

@@ -33,10 +33,11 @@ using FetchKeySet = absl::AnyInvocable<void(absl::AnyInvocable<void(absl::Status
 inline constexpr absl::Duration kMinKeySetInterval = absl::Seconds(10);
 
 // A cached key set. Thread-safe. Runs one fetch at a time. On average, begins at most one fetch in each
-// `min_refetch_interval`; if the set lacks a wanted key, may begin up to `max_fetches_in_a_row` fetches without this
-// pause. If the set has the wanted keys, uses it for at least one interval, whatever the headers of its response state.
-// A set that is no longer fresh is still used while a fetch is in progress or fails, up to a limit (see
-// cache_lifetime.h). If a response is not a usable key set, the fetch counts as failed and the previous set remains.
+// `min_refetch_interval`. If the set lacks a wanted key, up to `max_fetches_in_a_row` fetches may follow each other
+// without a pause. If the set has the wanted key, begins no fetch until one interval after the last fetch began, even
+// if the headers of the response forbid caching. A set that is no longer fresh is still used while a fetch is in
+// progress or fails, up to a limit (see cache_lifetime.h). If a response is not a usable key set, the fetch counts as
+// failed and the previous set remains.
 //
 // `Set` is the type of a parsed key set. Callbacks may call this object, but must not close or destroy it.
 template <typename Set>

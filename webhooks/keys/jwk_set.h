@@ -24,7 +24,7 @@ inline constexpr size_t kMaxKeys = 64;
 struct JsonWebKey {
   enum class Operations { kNotGiven, kWithVerify, kWithoutVerify, kMalformed };
 
-  std::map<std::string, std::string, std::less<>> texts;  // the key's text members that ReadJwkSet must read
+  std::map<std::string, std::string, std::less<>> texts;  // the key's text members, among those that ReadJwkSet reads
   Operations operations = Operations::kNotGiven;          // the member key_ops
   bool is_private = false;                                // whether the key has a member d or k
 

@@ -27,8 +27,8 @@ class KeySet {
  public:
   // Reads the response of upstream's discovery endpoint. Leaves out keys that have a wrong type, curve, use or
   // algorithm, a malformed id or point, or a point outside of the prime-order group. Also leaves out a key if an
-  // earlier usable key has the same id. refused() lists these keys. Errors: kInvalidArgument if the text is not a key
-  // set, exceeds the limits, or has no usable key.
+  // earlier, different key that is usable has the same id. refused() lists these keys. Errors: kInvalidArgument if the
+  // text is not a key set, exceeds the limits, or has no usable key.
   static absl::StatusOr<KeySet> Parse(std::string json, absl::string_view operator_name);
 
   // Returns the key with this id, or null if there is none.

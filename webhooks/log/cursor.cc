@@ -49,8 +49,8 @@ Mac MacOf(const LogIdentity& log, const uint8_t* bytes, size_t size) {
 Mac NameOf(const LogIdentity& log) { return MacOf(log, log.id.data(), log.id.size()); }
 
 // Hides the position and the digest, or reveals them if they are hidden. A subscriber must not learn from its cursors
-// how many events other organizations have. The bytes with which this hides them depend on the MAC, so two cursors
-// share them only if they are equal.
+// how many events other organizations have. The mask depends on the MAC, so two cursors have the same mask only if they
+// are equal.
 void Mask(const LogIdentity& log, const uint8_t* mac, uint8_t* position_and_digest) {
   std::array<uint8_t, 1 + kMacBytes> input = {0xff};  // no cursor begins with this byte
   std::copy_n(mac, kMacBytes, input.begin() + 1);

@@ -50,7 +50,7 @@ TEST(CursorTest, ACursorDoesNotShowItsPosition) {
   for (Position position = 0; position < 1000; ++position) {
     std::string bytes;
     ASSERT_TRUE(absl::WebSafeBase64Unescape(EncodeCursor(log, {.position = position, .digest = {}}), &bytes));
-    shown.insert(bytes.substr(17, 4));  // the upper half of the position, which is 0 for all of them
+    shown.insert(bytes.substr(17, 4));  // the upper half of the position, which is 0 for all these positions
   }
   EXPECT_GT(shown.size(), 990u);
 }

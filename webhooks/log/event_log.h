@@ -39,8 +39,8 @@ struct LoggedEvent {
   Event event;
 };
 
-// The positions of the readable events, from `earliest` to `latest`. If `latest` is `earliest - 1`, there are no
-// readable events. Retention increases `earliest`.
+// The positions that a reader can read, from `earliest` to `latest`. The events at some of them can be damaged or lost.
+// If `latest` is `earliest - 1`, there are no such positions. Retention increases `earliest`.
 struct LogExtent {
   Position earliest = 1;
   Position latest = 0;

@@ -84,7 +84,7 @@ class Workload {
 
   const std::vector<Promise>& promises() const { return promises_; }
 
-  // Returns when the event at this position was committed in the run without a power cut.
+  // Returns the commit time that the event at this position has in the run without a power cut.
   absl::Time TimeOf(Position position) const {
     const auto at = static_cast<size_t>(position);
     return at < times_.size() ? times_[at] : absl::InfiniteFuture();

@@ -167,8 +167,8 @@ absl::StatusOr<EventReader::Batch> LogReader::Read(Position after, const EventFi
   batch.through = after;
   if (after >= snapshot->latest()) return batch;
   if (after + 1 < record.earliest) {
-    return absl::OutOfRangeError(absl::StrCat("the events before ", record.earliest,
-                                              " have been deleted by retention, ", after + 1, " is one of them"));
+    return absl::OutOfRangeError(
+        absl::StrCat("retention has deleted event ", after + 1, " and all others before ", record.earliest));
   }
   absl::Status status = ReadInto(&batch, after, snapshot->latest(), record, filter, limits);
   // First returns the events before the damage. The next Read returns the error.

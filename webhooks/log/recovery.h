@@ -21,7 +21,8 @@ struct RecoveryReports {
 
 // Compares the log's end with its mark. If the log ends before the mark, records the missing positions as a hole; new
 // events get the positions after the hole. Also reads a limited number of the newest events and reports the damaged
-// events. Sets the mark to the log's end. `reader` must see all events.
+// events. Sets the mark to the log's end. Requires that LogReader::Open got null as `visible` of `reader`, so that
+// `reader` also reads events after the mark.
 //
 // Errors: kDataLoss if the event at the marked position has another digest than the mark. In this case, the mark
 // belongs to another history of the log and cannot show which events are lost. Also kDataLoss if the last event is not

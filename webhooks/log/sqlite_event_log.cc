@@ -28,7 +28,7 @@ namespace {
 constexpr size_t kBatchEvents = 256;
 constexpr size_t kBatchBytes = 8 << 20;
 
-// The upper limit of max_queued_bytes, because SQLite limits the size of a row.
+// The upper limit of max_queued_bytes, and therefore of the size of one event, because SQLite limits the size of a row.
 constexpr size_t kMaxQueuedBytes = 512 << 20;
 // The upper limit of retention_interval, because the AgeClock must advance often.
 constexpr absl::Duration kMaxInterval = absl::Minutes(30);

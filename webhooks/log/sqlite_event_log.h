@@ -49,8 +49,8 @@ struct SqliteEventLogOptions {
   std::function<void(const absl::Status&)> on_fatal;
   // A checkpoint runs when the write-ahead log holds this many pages.
   int checkpoint_pages = 2000;
-  // Called by OpenSqliteEventLog for each newly found range of lost events (see the high-water mark), and for each
-  // range of damaged events among the newest events. Readers detect damage of older events.
+  // Called by OpenSqliteEventLog for each new hole, and for each range of damaged events among the newest events.
+  // Readers detect damage of older events.
   std::function<void(const LostEvents&)> on_loss;
   // Called by OpenSqliteEventLog if the log has events, but the -mark file has no mark of this log. In this case,
   // OpenSqliteEventLog writes a new mark.

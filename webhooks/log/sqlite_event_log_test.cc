@@ -158,7 +158,7 @@ class SqliteEventLogTest : public testing::Test {
     EXPECT_EQ(AppendAndWait(**log, MakeVerifiedEvent(id, body)).value(), AppendOutcome::kStored);
   }
 
-  // Changes the byte after `marker`. Expects `marker` exactly once in the file.
+  // Changes the last byte of the first `marker` in the file.
   void Damage(const std::string& marker) {
     std::string content = ReadFile(options_.path);
     const size_t at = content.find(marker);

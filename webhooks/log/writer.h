@@ -88,7 +88,8 @@ class LogWriter {
   // value.
   std::shared_ptr<const std::atomic<Position>> marked() const { return marked_; }
 
-  // Returns the position after which at most `max_events` events follow, with bodies of at most `max_bytes` in total.
+  // Returns a position before the newest events. As many events follow it as possible, but at most `max_events`, and
+  // with bodies of at most `max_bytes` in total.
   absl::StatusOr<Position> BeforeNewest(int max_events, int64_t max_bytes);
 
  private:

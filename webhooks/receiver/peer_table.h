@@ -79,8 +79,8 @@ class PeerTable {
   // one for each group.
   PeerTable(size_t max_peers, size_t min_bytes_per_second);
 
-  // Adds an unproven peer. If no place is free, closes another unproven peer and gives the place of that peer to the
-  // new peer. Returns false if all places have proven peers.
+  // Adds an unproven peer. If no place is free for an unproven peer, closes another unproven peer and gives the place
+  // of that peer to the new peer. Returns false if all places have proven peers.
   bool Admit(const std::shared_ptr<ConnectedPeer>& peer);
 
   // Marks the peer as proven, because it has requested a configured path. If proven peers now occupy places that are

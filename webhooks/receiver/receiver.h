@@ -38,7 +38,7 @@ class Receiver {
   // Returns how many peers are connected now, and how many were displaced or refused.
   virtual PeerTable::Counts peers() const = 0;
 
-  // Returns when the served certificate expires, or nothing without TLS.
+  // Returns the time at which the served certificate expires, or nothing without TLS.
   virtual std::optional<absl::Time> certificate_not_after() const = 0;
 
   // Makes the server respond to each new request with 503 and close its connection. Deliveries that were already passed

@@ -144,7 +144,7 @@ const std::vector<Case>& Cases() {
        "400."},
       {"an extension that never ends",
        Lines("POST /hook HTTP/1.1^Host: h^Transfer-Encoding: chunked^^3;") + std::string(20000, 'a'), "400."},
-      {"a size that is none", Lines("POST /hook HTTP/1.1^Host: h^Transfer-Encoding: chunked^^g^abc^0^^"), "400."},
+      {"a size that is no number", Lines("POST /hook HTTP/1.1^Host: h^Transfer-Encoding: chunked^^g^abc^0^^"), "400."},
       {"an empty size", Lines("POST /hook HTTP/1.1^Host: h^Transfer-Encoding: chunked^^^abc^0^^"), "400."},
       {"a size with 0x", Lines("POST /hook HTTP/1.1^Host: h^Transfer-Encoding: chunked^^0x3^abc^0^^"), "400."},
       {"a negative size", Lines("POST /hook HTTP/1.1^Host: h^Transfer-Encoding: chunked^^-3^abc^0^^"), "400."},

@@ -490,8 +490,8 @@ TEST(ReceiverTest, ServesHonestPeersWhileThreeHundredSlowPeersAreConnected) {
   EXPECT_EQ(slow[0]->ReadToEnd(), "") << "the receiver closes the oldest unproven peer";
 }
 
-// The strangers send faster than any minimum rate, and reconnect whenever they are displaced. Each honest peer connects
-// when the strangers occupy all places for unproven peers.
+// The strangers, which know no configured path, send faster than any minimum rate and reconnect whenever they are
+// displaced. Each honest peer connects when the strangers occupy all places for unproven peers.
 TEST(ReceiverTest, ServesHonestPeersWhileFastStrangersReconnect) {
   constexpr size_t kStrangers = 400;
   const auto receiver = Start(LocalOptions(), &AnswerOk);
@@ -520,7 +520,7 @@ TEST(ReceiverTest, ServesHonestPeersWhileFastStrangersReconnect) {
   EXPECT_EQ(peers.refused, 0u);
 }
 
-TEST(ReceiverTest, ClosesAConnectionWhoseHeadExceedsTheHeadTimeout) {
+TEST(ReceiverTest, ClosesAConnectionWhoseRequestHeadExceedsTheHeadTimeout) {
   ReceiverOptions options = LocalOptions();
   options.head_timeout = absl::Milliseconds(50);
   options.request_timeout = absl::Hours(1);
@@ -552,8 +552,8 @@ TEST(ReceiverTest, ClosesANewPeerIfAllPlacesHaveBusyProvenPeers) {
   Inbox::Item two = inbox.Next();
   HttpTestClient third(receiver->url());
   EXPECT_EQ(third.ReadToEnd(), "");
-  // One of the two places is reserved for unproven peers. Two proven peers are connected, and the first of them that
-  // gets its response loses its place.
+  // One of the two places is reserved for unproven peers (see peer_table.h), but both connected peers are proven. The
+  // receiver therefore closes the first connection on which it sends a response.
   one.answer(200);
   EXPECT_EQ(Statuses(first.ReadToEnd()), "200.");
   two.answer(200);

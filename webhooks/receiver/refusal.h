@@ -14,7 +14,7 @@ enum class HttpRefusal {
   kMethodNotAllowed,   // the method is not POST
   kTooLarge,           // the body exceeds ReceiverOptions::max_body_bytes
   kExpectationFailed,  // an Expect header other than "100-continue"
-  kDraining,           // the receiver drains; after this refusal only, upstream repeats the delivery
+  kDraining,           // the receiver drains; of all refusals, upstream repeats the delivery only after this one
 };
 
 // Returns the name for logs and metrics: "not_found", "too_large", ... Returns an empty text for a number outside of

@@ -10,7 +10,7 @@
 namespace stampgate {
 
 struct Delivery {
-  std::vector<HeaderField> headers;  // in the order received; headers of one name are adjacent
+  std::vector<HeaderField> headers;  // in the order received, but headers of one name are adjacent
   std::string body;                  // unchanged bytes
 };
 

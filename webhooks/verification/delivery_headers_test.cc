@@ -176,7 +176,7 @@ TEST(DeliveryHeadersTest, ChecksTheFormOfTheSignature) {
   }
 }
 
-TEST(DeliveryHeadersTest, KeepsTheOperatorsHeadersUnchanged) {
+TEST(DeliveryHeadersTest, KeepsUpstreamsHeadersUnchanged) {
   std::vector<HeaderField> headers = {{"Host", "x"},
                                       {"x-SERVICE-Event-Type", "A  b~"},
                                       {"X-Service-", ""},

@@ -1,4 +1,5 @@
-// Verifies a delivery by the specification's procedure. Returns a verified event, or a rejection with one reason.
+// Checks the headers, the signature and the time of a delivery. Returns a verified event, or a rejection with one
+// reason.
 #ifndef STAMPGATE_WEBHOOKS_VERIFICATION_VERIFIER_H_
 #define STAMPGATE_WEBHOOKS_VERIFICATION_VERIFIER_H_
 

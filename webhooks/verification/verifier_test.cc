@@ -145,7 +145,7 @@ TEST(VerifierTest, VerdictsEqualThoseOfUpstreamsHelperExceptKnownDifferences) {
     EXPECT_EQ(event.timestamp_ms, int64_t(entry["verdict"]["timestampMs"])) << id;
     EXPECT_EQ(event.body, delivery.body) << id;
   }
-  EXPECT_EQ(differences, Differences().size()) << "no delivery of the file shows one of the listed differences";
+  EXPECT_EQ(differences, Differences().size()) << "the file lacks a delivery for one of the listed differences";
   EXPECT_GE(deliveries, 20);
 }
 
@@ -361,8 +361,8 @@ TEST(VerifierTest, RejectsAnUnreducedScalar) {
   Delivery delivery = sender.Sign("e", "{}", kNow);
   ASSERT_EQ(inbox.Outcome(delivery), "OK");
   const std::string signature = absl::HexStringToBytes(Header(delivery, "Signature"));
-  // Replaces the signature's scalar S by S + L, S + 2L, and so on, as long as the sum fits into 32 bytes. A verifier
-  // that does not check the range treats each sum as S.
+  // Replaces the signature's scalar S by S + L, S + 2L, and so on, where L is the order of the group, as long as the
+  // sum fits into 32 bytes. A verifier that does not check the range treats each sum as S.
   std::string scalar = signature.substr(32);
   for (int multiple = 1; multiple < 15; ++multiple) {
     sodium_add(reinterpret_cast<uint8_t*>(scalar.data()), reinterpret_cast<const uint8_t*>(GroupOrder().data()), 32);
