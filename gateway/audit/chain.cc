@@ -53,7 +53,8 @@ absl::StatusOr<AuditHead> ParseAuditHead(absl::string_view text) {
   AuditHead head;
   if (colon == absl::string_view::npos || !absl::SimpleAtoi(text.substr(0, colon), &head.sequence) ||
       !ParseMacHex(text.substr(colon + 1))) {
-    return absl::InvalidArgumentError("a head is the number of a record, a colon, and its MAC of 64 hex digits");
+    return absl::InvalidArgumentError(
+        "a head is the number of a record, a colon, and the record's MAC in 64 lower-case hex digits");
   }
   head.mac_hex = std::string(text.substr(colon + 1));
   return head;

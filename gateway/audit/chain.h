@@ -41,7 +41,7 @@ struct AuditPosition {
   friend bool operator==(const AuditPosition&, const AuditPosition&) = default;
 };
 
-// The last record of a chain, in the form in which it is stored elsewhere: "SEQ:MAC".
+// The head of a chain: the number and the MAC of its last record. ToString returns the text "SEQ:MAC".
 struct AuditHead {
   uint64_t sequence = 0;
   std::string mac_hex;

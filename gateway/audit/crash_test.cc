@@ -303,8 +303,7 @@ TEST_F(AuditCrashTest, AChangeBeforeTheLastGroupIsRefused) {
 }
 
 TEST_F(AuditCrashTest, WithoutALaterGroupAChangeLooksLikeATornEnd) {
-  // The counterpart of the previous test: if a file has only one group, no later group proves that this group was on
-  // the disk.
+  // The counterpart of the previous test: no later group proves that the last group was on the disk.
   int opened = 0;
   for (uint64_t seed = 0; seed < 100; ++seed) {
     Begin(seed);

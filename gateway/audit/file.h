@@ -38,7 +38,7 @@ class FileCalls {
 };
 
 // An append-only file. Only one thread may use it at a time. Bytes for which Append has returned OK are on the disk. If
-// Append fails, the file normally does not contain these bytes afterwards, and size() never includes them.
+// Append fails, its bytes are normally not in the file afterwards, and size() never includes them.
 //
 // After a failed write or sync, the content of the disk is unknown: the system has possibly dropped pages that it could
 // not write, and a second sync would then wrongly succeed. Therefore AuditFile never retries a sync for the same bytes.
@@ -92,7 +92,7 @@ class AuditFile {
   FileCalls& calls_;
   int fd_;
   int64_t size_ = 0;
-  std::string end_;     // the last durable bytes, up to a page
+  std::string end_;     // the last durable bytes, one page at most
   bool dirty_ = false;  // a write has begun or failed, so the file may differ from its durable content
   absl::Status broken_;
 };

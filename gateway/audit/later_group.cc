@@ -53,7 +53,8 @@ absl::StatusOr<bool> HoldsLaterGroup(int fd, int64_t from, int64_t to, uint64_t 
       const size_t next = view.find(kBegin, begin + 1);
       const size_t end = std::min(next, view.find('\n', begin));
       if (end == absl::string_view::npos && !at_end) break;
-      // A longer piece is not a record. kAuditRecordBytes includes the line feed, which `piece` does not have.
+      // A piece of kAuditRecordBytes or more is not a record, because kAuditRecordBytes includes the line feed, which
+      // `piece` does not have.
       const absl::string_view piece = view.substr(begin, std::min(end, view.size()) - begin);
       if (piece.size() < kAuditRecordBytes && IsFirstOfLaterGroup(piece, sequence, chain)) return true;
       begin = next;

@@ -22,8 +22,8 @@ void Report(const std::function<void(const absl::Status&)>& observe, const absl:
   if (observe) observe(status);
 }
 
-// The gateway writes a denial of kGatewayCaller when the audit log has failed. Such a denial does not reduce the budget
-// of strangers.
+// When the audit log fails, Audit queues a denial whose caller is kGatewayCaller. This denial does not reduce the
+// budget of strangers.
 FloodBound::Who WhoIs(absl::string_view caller) {
   return absl::StartsWith(caller, "(") && caller != kGatewayCaller ? FloodBound::Who::kStranger
                                                                    : FloodBound::Who::kKnown;

@@ -1,4 +1,4 @@
-// The audit log: records the decision about every call, durably before anything is stamped, and the call's outcome.
+// The audit log: records the decision about each call before anything is stamped, and later the outcome of the call.
 #ifndef STAMPGATE_GATEWAY_AUDIT_LOG_H_
 #define STAMPGATE_GATEWAY_AUDIT_LOG_H_
 
@@ -30,8 +30,8 @@
 namespace stampgate {
 
 // The audit log. Thread-safe. Only Open, Close and the destructor wait for the disk. One thread writes the records, and
-// each sync covers all records that were queued during the previous sync. The log delays outcomes and denials by up to
-// 10 ms until an allow is queued, so that one sync covers all of them.
+// each sync covers all records that were queued during the previous sync. The audit log delays outcomes and denials
+// until an allow is queued, but by at most 10 ms, so that one sync covers all of them.
 //
 // While the disk is full, read-only or broken, every Allow fails. Outcomes stay in the queue until they can be written;
 // the limit of open allows also limits the number of these outcomes. Every Allow triggers a new attempt to write, and
@@ -43,17 +43,17 @@ class AuditLog {
   using OnAllowed = absl::AnyInvocable<void(absl::StatusOr<AllowId>)>;
   using Head = AuditHead;
 
-  // An allow (the decision to allow) is of a stamped call or of an event read. An event read stays open as
-  // long as its caller wants. Event reads have limits of their own, so that they cannot use up the limits of stamped
-  // calls.
+  // The two kinds of allows (decisions to allow): for a call that will be stamped, and for a read of events. An event
+  // read stays open as long as its caller wants. Event reads have limits of their own, so that they cannot use up the
+  // limits of stamped calls.
   enum class Kind { kCalls, kReads };
 
   // How many durable allows have no durable outcome.
   struct OpenAllows {
     size_t calls = 0;
     size_t reads = 0;
-    std::optional<std::chrono::steady_clock::time_point>
-        oldest_call;  // when the oldest call was allowed; set if there are calls
+    // When the oldest of the `calls` was allowed; set unless `calls` is 0.
+    std::optional<std::chrono::steady_clock::time_point> oldest_call;
   };
 
   // At most this many allows of one Kind wait to be written. Allow refuses each further one.

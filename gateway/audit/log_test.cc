@@ -330,7 +330,7 @@ TEST_F(AuditLogTest, AllowsWithoutAnOutcomeAreBounded) {
   }
   const uint64_t first = answers.Wait(AuditLog::kMaxOpenAllows)[0].value();
   EXPECT_EQ(Allow().status().code(), kResourceExhausted);
-  // A queued outcome still counts as an open allow.
+  // An allow still counts as open while its outcome is only queued.
   calls_.Fail(Call::kWrite, ENOSPC);
   log_->End(first, Outcome());
   EXPECT_EQ(Allow().status().code(), kResourceExhausted);

@@ -70,8 +70,8 @@ Audit::~Audit() {
 void Audit::Observe(const absl::Status& status) {
   LogStatus(status);
   if (!status.ok()) {
-    // The log retries this denial until it is written. Therefore Audit notices a recovery even if there are no calls,
-    // and the audit file records the outage.
+    // The audit log retries to write this denial until it succeeds. Therefore Audit notices a recovery even if there
+    // are no calls, and the audit file records the outage.
     AuditDecision failure;
     failure.caller = kGatewayCaller;
     failure.reason = "the audit log has failed";

@@ -14,9 +14,9 @@
 
 namespace stampgate {
 
-// A running audit log. Every 10 seconds, Audit logs the head (the number and the MAC of the last record) if it has
-// changed. An operator who keeps these lines on another machine can later detect that records are missing at the end of
-// the audit log.
+// A running audit log. Every 10 seconds, if the head (the number and the MAC of the last record) has changed, Audit
+// writes the head to the log. An operator who keeps these lines on another machine can later detect that records are
+// missing at the end of the audit log.
 class Audit {
  public:
   // Functions that receive the state that Audit also logs. Each function may be empty. Audit calls the functions on its

@@ -7,9 +7,9 @@
 // "mac" is the last member and chains the records, see chain.h.
 //
 // Records are written in groups; each group is written after the previous group was synced. The first record of a group
-// has "previous_mac" before "mac": the MAC of the record before it. Only record 1 has no "previous_mac". With
-// "previous_mac", a reader can check the first record of a group without the line before it, see later_group.h. In the
-// older format 1, only rotate records have "previous_mac".
+// has "previous_mac" before "mac": the MAC of the record before it. Record 1 is the only first record without
+// "previous_mac". With "previous_mac", a reader can check the first record of a group without the line before it, see
+// later_group.h. In the older format 1, only rotate records have "previous_mac".
 //
 // The kinds of records, and the members that each kind has:
 //
@@ -114,8 +114,8 @@ std::string OutcomeText(absl::Time time, uint64_t allow, const AuditOutcome& out
 std::string RotateText(absl::Time time, absl::string_view version, uint64_t open);
 std::string StillOpenText(absl::Time time, const std::vector<uint64_t>& allows);
 
-// Adds "previous_mac" to `text`, the result of one of these functions, which makes the record the first record of a
-// group.
+// Returns the text of the first record of a group: `text`, which one of these functions has returned, and
+// "previous_mac".
 std::string FirstOfGroup(absl::string_view text, absl::string_view previous_mac_hex);
 
 enum class AuditKind { kStart, kStop, kTorn, kAllow, kDeny, kDeniedCount, kOutcome, kRotate, kStillOpen };

@@ -40,7 +40,8 @@ class FaultyCalls : public FileCalls {
   static constexpr int kForEver = 1 << 30;
 
   // Makes `count` calls of the kind `call` fail with `error`, beginning with the `nth` call from now (1 is the next
-  // call). A failing write writes the first half of its bytes. Other failing calls do nothing.
+  // call). A failing write writes the first half of its bytes, or nothing if `error` is EINTR. Other failing calls do
+  // nothing.
   void Fail(Call call, int error, int nth = 1, int count = kForEver);
   // Ends all failures: later calls succeed.
   void Mend();

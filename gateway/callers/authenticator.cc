@@ -21,8 +21,8 @@ using absl::StatusCode;
 constexpr char kAuthorization[] = "authorization";
 constexpr absl::string_view kScheme = "bearer ";
 
-// Returns UNAUTHENTICATED (CALLER_NOT_RECOGNIZED). The metadata `seen` contains the identity that `peer` has shown, in
-// the form of StrangerName. ToStatus limits the length of this text.
+// Returns UNAUTHENTICATED (CALLER_NOT_RECOGNIZED). The member `seen` of ErrorInfo.metadata contains the identity that
+// `peer` has shown, in the form of StrangerName. ToStatus limits the length of this text.
 absl::Status NotRecognized(const Peer& peer, absl::string_view why) {
   Error error = GatewayError(StatusCode::kUnauthenticated, v1::ERROR_REASON_CALLER_NOT_RECOGNIZED, std::string(why));
   error.metadata.emplace_back("seen", AuditValue(StrangerName(peer)));

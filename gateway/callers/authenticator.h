@@ -28,7 +28,8 @@ struct KnownCaller {
 //
 // Errors: those of CheckMetadata; UNAUTHENTICATED (CALLER_NOT_RECOGNIZED) if the caller is not known; UNAVAILABLE
 // (CALLER_NOT_RECOGNIZED) while the gateway cannot fetch the issuer's keys. The message of UNAUTHENTICATED states the
-// missing proof. The metadata `seen` of UNAUTHENTICATED contains the StrangerName of the connection's peer.
+// missing proof. In UNAUTHENTICATED, the member `seen` of ErrorInfo.metadata contains the StrangerName of the
+// connection's peer.
 void Authenticate(const CurrentAccess& current, const grpc::CallbackServerContext& context,
                   absl::AnyInvocable<void(absl::StatusOr<KnownCaller>)> done);
 

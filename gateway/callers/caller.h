@@ -34,7 +34,7 @@ class Caller {
 
   struct Decision {
     bool allowed = false;
-    std::string key;  // if allowed: the name of the key that signs; empty for the organization's default key
+    std::string key;  // if allowed: the name of the key that signs; if empty, KeyRing::Find chooses the key
     std::string why;  // if denied: the reason, for the operator; names rules and fields, never a value
   };
 

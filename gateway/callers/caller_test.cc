@@ -133,8 +133,8 @@ TEST(CallerTest, MethodsOfOtherClassesThanEventsHaveNoOrganizations) {
   EXPECT_THAT(caller.OrganizationsOf(kGetPolicy).ids, IsEmpty());
 }
 
-// EventService finds what a caller may see with OrganizationsOf, which returns organizations only for methods of class
-// events.
+// EventService uses OrganizationsOf to find the organizations whose events a caller may see. OrganizationsOf returns
+// organizations only for methods of class events.
 TEST(CallerTest, AllMethodsOfTheEventServiceAreOfClassEvents) {
   int methods = 0;
   for (const ApiMethod& method : ApiMethods()) {

@@ -21,9 +21,9 @@ Question QuestionOf(const Operation& operation, const google::protobuf::Message&
 Caller::Decision DecideByGrants(const Caller& caller, const Operation& operation,
                                 const google::protobuf::Message& request);
 
-// Returns PERMISSION_DENIED (DENIED_BY_POLICY). The metadata `caller` contains the caller's name in the config. The
-// metadata `method` and `policy_class` have the form that a grant uses. The error is the same whatever the reason for
-// the denial is, so the error reveals no organizations or keys. `method` is a full name.
+// Returns PERMISSION_DENIED (DENIED_BY_POLICY). In ErrorInfo.metadata, `caller` is the caller's name in the config, and
+// `method` and `policy_class` are the names that a grant uses. The error is the same whatever the reason for the denial
+// is, so the error reveals no organizations or keys. `method` is a full name.
 absl::Status Denied(const Caller& caller, absl::string_view method);
 
 }  // namespace stampgate

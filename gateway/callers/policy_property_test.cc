@@ -1,5 +1,5 @@
-// Compares 100,000 random decisions of the gateway with the decisions of a second, independent implementation of
-// config.proto, which searches the whole config for each question.
+// Compares 100,000 random decisions of the gateway with the decisions of a second, independent implementation of the
+// rules in config.proto. This implementation searches the whole config for each question.
 #include <gtest/gtest.h>
 
 #include <algorithm>

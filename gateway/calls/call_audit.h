@@ -21,7 +21,7 @@ namespace stampgate {
 // `method`.
 AuditDecision DecisionAbout(const Question& question);
 
-// Not thread-safe. Without an audit log, it records nothing and allows every call without waiting.
+// Not thread-safe. Without an audit log, CallAudit records nothing and allows every call without waiting.
 //
 // Every allow record gets an outcome record: if End was not called for an allowed call, the destructor writes the
 // outcome UNKNOWN with reason kAbandoned.
@@ -42,18 +42,19 @@ class CallAudit {
   void DenyStranger(std::string stranger, const absl::Status& why);
 
   // Records that the gateway refused a call of `caller`. Sets the caller, method, policy version and request id of
-  // `decision`; the caller of Deny sets the other members.
+  // `decision`; the other members must already be set.
   void Deny(const KnownCaller& caller, AuditDecision decision);
 
-  // Calls `done` with OK once the allow record is on the disk, or with UNAVAILABLE (AUDIT_UNAVAILABLE) if the record
-  // cannot be written. Sets the same members of `decision` as Deny. Calls `done` once: before Allow returns, later on
-  // the log's thread, or on the thread that calls DiskWaits::EndAll. This object must live until `done` has been
-  // called.
+  // Calls `done` with OK when the allow record is on the disk, or with UNAVAILABLE (AUDIT_UNAVAILABLE) if the record
+  // cannot be written. Sets the same members of `decision` as Deny. Calls `done` exactly once: before Allow returns,
+  // later on the audit log's thread, or on the thread that calls DiskWaits::EndAll. This object must live until `done`
+  // has been called.
   void Allow(const KnownCaller& caller, AuditDecision decision, absl::AnyInvocable<void(absl::Status)> done);
 
   // Does the same as Allow for a call that reads events. Such a call causes no stamp, so AllowRead passes OK to `done`
-  // even if the audit log cannot be written. AllowRead fails only if the audit log has no space for another read.
-  // Without this limit, a caller could flood the audit log and so hide reads from it.
+  // even if the audit log cannot be written. AllowRead fails only if the audit log refuses the read because of its
+  // limits (kResourceExhausted). If AllowRead passed OK in this case too, a caller could flood the audit log, and so
+  // make reads without a record.
   void AllowRead(const KnownCaller& caller, absl::AnyInvocable<void(absl::Status)> done);
 
   // Returns whether the call was allowed and recorded, and has not ended.

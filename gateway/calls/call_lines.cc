@@ -12,8 +12,8 @@ bool CallLines::Admit(absl::string_view event, absl::string_view caller) {
   const std::lock_guard lock(mutex_);
   auto bound = bounds_.find(event);
   if (bound == bounds_.end()) bound = bounds_.try_emplace(std::string(event), kLimits).first;
-  // `caller` can be the name of a stranger. Because no daily limits are set, FloodBound treats known callers and
-  // strangers alike. So every caller is passed as kStranger.
+  // `caller` can be the name of a stranger, so every caller is passed as kStranger: FloodBound limits the number of
+  // strangers. The only other difference between strangers and known callers are the daily limits, which are not set.
   return bound->second.Admit(std::string(caller), FloodBound::Who::kStranger, now);
 }
 

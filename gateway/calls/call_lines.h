@@ -19,7 +19,7 @@ namespace stampgate {
 //
 // A caller whose calls fail again and again must not displace other callers' lines from the log. So CallLines admits at
 // most kWritten lines a minute for each caller and event. It counts the lines that it does not admit, and reports their
-// number in "call_lines_left_out" about a minute after the first line. For each event, it counts up to
+// number in "call_lines_left_out" about a minute after the first of them. For each event, it counts up to
 // FloodBound::kStrangers callers separately, and all other callers together under FloodBound::kOthers.
 class CallLines {
  public:
@@ -43,7 +43,7 @@ class CallLines {
   // Returns whether a line of `event` about `caller` may be written now. If not, counts the line as left out.
   bool Admit(absl::string_view event, absl::string_view caller);
 
-  // Writes a line. Requires that Admit has admitted the line if a caller can cause it.
+  // Writes a line. If a caller can cause the line, requires that Admit has admitted it.
   void WriteLine(Severity severity, absl::string_view event, const LogFields& fields) const {
     options_.write(severity, event, fields);
   }

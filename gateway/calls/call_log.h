@@ -28,11 +28,11 @@ struct CallFacts {
 //   call_failed   the call failed in a way that the operator should investigate
 //   call_ended    the call ended in another way; the log writes this line only if the config wants a line for each call
 //
-// CallLines limits the lines call_refused and call_failed of each caller, but not the lines call_ended. The log writes
-// texts that do not come from the config in the form of AuditValue.
+// CallLines limits the lines call_refused and call_failed of each caller, but not the lines call_ended. If a text does
+// not come from the config, CallLog writes it in the form that AuditValue returns.
 class CallLog {
  public:
-  // If `lines` is null, the log writes nothing. `lines` and the text of `method` must outlive this. Each line contains
+  // If `lines` is null, CallLog writes nothing. `lines` and the text of `method` must outlive this. Each line contains
   // `request_id`.
   CallLog(CallLines* lines, absl::string_view method, absl::string_view request_id)
       : lines_(lines), method_(method), request_id_(request_id) {}

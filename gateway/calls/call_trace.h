@@ -12,7 +12,7 @@ namespace stampgate {
 inline constexpr char kRequestId[] = "x-request-id";
 
 // Returns the trace in the caller's metadata entry "traceparent". Returns a new trace if this entry is missing, invalid
-// or repeated. Adds the trace id to the call's trailing metadata, so it must be called once, before Finish.
+// or repeated. Adds the trace id to the call's trailing metadata, so TraceOf must be called once, before Finish.
 TraceContext TraceOf(grpc::CallbackServerContext& context, const RandomNumber& random);
 
 }  // namespace stampgate

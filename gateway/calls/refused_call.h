@@ -17,7 +17,7 @@ namespace stampgate {
 
 // `Reactor` is gRPC's reactor class for unary calls or for streams. The object deletes itself when gRPC no longer needs
 // it. The object does not read the caller's token, so the log names the caller by the identity of the connection. The
-// audit has no record of the call, because the gateway made no decision about it.
+// audit log has no record of the call, because the gateway made no decision about it.
 template <typename Reactor>
 class RefusedCall final : public Reactor {
  public:

@@ -9,8 +9,8 @@
 namespace stampgate {
 
 // Returns UNAVAILABLE (SHUTTING_DOWN): the call had no effect. RetryInfo contains a random delay of 100 ms to 3 s, so
-// that callers do not all retry at the same moment. If `cursor` is not empty, the metadata contain `cursor`, so that
-// the subscriber can continue after it.
+// that callers do not all retry at the same moment. If `cursor` is not empty, ErrorInfo.metadata contains `cursor`, so
+// that the subscriber can resume after it.
 absl::Status ShuttingDown(std::string cursor = "");
 
 }  // namespace stampgate

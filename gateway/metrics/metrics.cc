@@ -88,7 +88,7 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
                                "Acknowledged events that were lost or damaged on disk when the event log was opened.")
                        .Add({})),
       audit_sequence_(AddGauges(registry_, "stampgate_audit_head_sequence",
-                                "Sequence number of the last audit record whose head was logged.")),
+                                "Sequence number in the audit log's head that was logged last.")),
       audit_failing_(AddGauges(registry_, "stampgate_audit_failing", "1 while the audit log cannot be written.")),
       audit_file_bytes_(
           AddGauges(registry_, "stampgate_audit_file_bytes", "Size of the audit log's current file, in bytes.")),
@@ -119,9 +119,8 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
       start_time_(AddGauge(registry_, "process_start_time_seconds", "When the process started, in Unix time.")),
       now_(std::move(now)),
       audit_head_(
-          AddGauges(
-              registry_, "stampgate_audit_head_info",
-              "Head of the audit log (number and MAC of a record) that was logged last, for audit verify --head."),
+          AddGauges(registry_, "stampgate_audit_head_info",
+                    "The audit log's head (number and MAC of a record) that was logged last, for audit verify --head."),
           "head"),
       policy_(AddGauges(registry_, "stampgate_policy_info", "Version of the current policy."), "version") {
   AddGauges(registry_, "stampgate_build_info", "Version of the program.")

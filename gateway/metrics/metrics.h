@@ -1,7 +1,7 @@
 // The metrics of the gateway, in Prometheus's format.
 //
-// No label contains text from a caller, an organization, an activity or a caller's name, so the program bounds the
-// number of series.
+// No label contains a text that a caller has sent, or the name of a caller, an organization or an activity. So the
+// program bounds the number of series.
 #ifndef STAMPGATE_GATEWAY_METRICS_METRICS_H_
 #define STAMPGATE_GATEWAY_METRICS_METRICS_H_
 
@@ -80,8 +80,9 @@ class Metrics {
   void SetEventLogUsage(int64_t bytes, absl::Duration oldest_age);
   // Sets how many events the slowest subscriber has not received yet; zero if there is no subscriber.
   void SetSubscriberLag(int64_t events);
-  // The number of open connections to the webhook port; and, since the start of the port, how many connections were
-  // closed to admit others (`displaced`), and how many were not admitted (`refused`). See PeerTable.
+  // The number of open connections to the webhook port, by whether the peer has already requested a configured path
+  // (`proven`) or not (`unproven`); and, since the start of the port, how many connections were closed to admit others
+  // (`displaced`), and how many were not admitted (`refused`). See PeerTable.
   struct WebhookPeers {
     size_t unproven = 0;
     size_t proven = 0;
@@ -98,8 +99,8 @@ class Metrics {
   // metrics are shown after the first call of this function.
   void SetCallStore(int64_t keys, bool failing);
 
-  // Sets how many exchanges with upstream continue although their callers no longer wait, and since when the caller of
-  // the oldest of these exchanges no longer waits. Never blocks.
+  // Sets how many exchanges with upstream continue although their callers no longer wait, and when the caller of the
+  // oldest of these exchanges stopped waiting. Never blocks.
   void SetDetachedExchanges(int count, std::chrono::steady_clock::time_point oldest);
 
   // SetUpstreamLane sets how many calls of a lane wait for upstream's response, and how many wait for a connection.
@@ -220,7 +221,8 @@ class Metrics {
   std::optional<SteadyTime> oldest_open_call_;
   prometheus::Gauge* oldest_open_call_age_ = nullptr;  // null if the config has no audit log
 
-  std::mutex mutex_;  // guards the metrics that Render sets, and the next two, so that Render shows each with one text
+  // Guards the metrics that Render sets, and the next two members, so that Render never shows two texts of one Info.
+  std::mutex mutex_;
   Info audit_head_;
   Info policy_;
 };

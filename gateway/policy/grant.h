@@ -56,7 +56,7 @@ class Grant {
   // Returns the organizations of this grant. The result is never null.
   const std::shared_ptr<const OrganizationSet>& organizations() const { return organizations_; }
 
-  // Returns the name of the key that signs. If the name is empty, the organization's own key signs.
+  // Returns the name of the key that signs. If the name is empty, KeyRing::Find chooses the key by the organization.
   const std::string& key() const { return key_; }
 
  private:

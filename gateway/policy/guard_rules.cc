@@ -31,8 +31,8 @@ const FieldPlan* FindGuarded(const MessagePlan& plan, v1::FieldGuard guard) {
   return found;
 }
 
-// Whether `message` uses the dangerous field `field`. A single bool is used if the bool is true. Any other field is
-// used if the field is set.
+// Whether `message` uses the dangerous field `field`. A bool that is not repeated is used if it is true. Any other
+// field is used if it is set.
 bool SaysSomething(const Message& message, const FieldDescriptor* field) {
   const Reflection& reflection = *message.GetReflection();
   if (field->is_repeated()) return reflection.FieldSize(message, field) > 0;

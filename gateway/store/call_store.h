@@ -63,8 +63,8 @@ class CallStore {
     std::optional<AttemptId> attempt;
     // The key's record. If this is set, Begin has changed nothing. Set if the key has a row and `begins` was false.
     // Also set if no attempt may begin, in three cases:
-    //   - The key belongs to another request, or to the same request with another timestamp or body that may have been
-    //     sent.
+    //   - The key belongs to another request, or to the same request with another timestamp or body, and an attempt may
+    //     have sent that body.
     //   - The key's row was already stored when the store was restored or lost data, and the retention time has not
     //     passed since. The outcome is kDone if the row has the outcome kDone, and otherwise kUnknown, because an
     //     attempt is possibly lost.
@@ -99,8 +99,9 @@ class CallStore {
   // the floor. Returns 0 if the store was created when it was opened.
   virtual uint64_t timestamp_floor_ms() const = 0;
 
-  // Durably raises to at least `ms` the floor that the store will have when it is opened again. After `done` was called
-  // with OK, the process may use timestamps below `ms`. Calls `done` as Begin does, with the errors of Begin.
+  // Durably raises the floor for the next time that the store is opened: to at least `ms`. Only Close can lower it
+  // again. After `done` was called with OK, the process may use timestamps below `ms`. Calls `done` as Begin does, with
+  // the errors of Begin.
   virtual void RaiseTimestamps(uint64_t ms, absl::AnyInvocable<void(absl::Status)> done) = 0;
 
   // Writes the queued steps, and blocks until they are written. Requires that no timestamp at or above

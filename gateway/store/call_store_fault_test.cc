@@ -151,7 +151,8 @@ TEST(CallStoreOnAFullDiskTest, TimestampsCannotBeRaisedUntilThereIsSpace) {
   EXPECT_EQ(caller.fatal(), 0);
 }
 
-// For each n, makes the nth write or sync of a run fail. The next store opens the content of the page cache.
+// For each n, makes the nth write or sync of a run fail. The next store opens the files with the content that they had
+// in the page cache.
 void FailEach(int last, void (*fail)(TestDisk& disk, int n)) {
   int failed = 0;
   for (int n = 1; n <= last; ++n) {

@@ -136,7 +136,7 @@ struct Verdict {
   std::string problem;       // the last problem that was found
   int forgotten = 0;         // begun keys for which the store returns neither an attempt nor a record
   int losses = 0;            // losses that the store reported
-  bool second_body = false;  // the worst fault
+  bool second_body = false;  // a key began with a second body, which is the worst fault
 };
 
 // Opens the store after a fault. Checks the last 12 of `promises`, which were made before the fault, and some earlier

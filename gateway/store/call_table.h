@@ -36,8 +36,9 @@ class CallTable {
   // Stores a row. Replaces rows that have the same number, or the same caller and key.
   absl::Status Put(const CallRow& row);
 
-  // Examines the oldest `max_rows` rows. Returns the number of the last of these rows that was stored before `age_us`,
-  // or 0 if none was. Skips damaged rows: retention removes a damaged row together with a later row.
+  // Examines the oldest `max_rows` rows. Returns the number of the last of these rows that was stored before the store
+  // had the age `age_us`, or 0 if none was. Skips damaged rows: retention removes a damaged row together with a later
+  // row.
   absl::StatusOr<int64_t> LastStoredBefore(int64_t age_us, int max_rows);
 
   // Removes the rows up to and including `number`. Returns how many it removed.

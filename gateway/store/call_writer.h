@@ -72,9 +72,9 @@ class CallWriter {
   absl::Status Distrust(absl::Time now);
 
   // Applies the steps in order, in one transaction. Sets one entry of `answers` for each step; ignore the entries for
-  // ends. If this returns OK, begun attempts and ends are on the disk. After kResourceExhausted or kAborted, the caller
-  // must store the ends again. In this case, `answers` has the results of the submits that need no change of the file,
-  // and errors for the other submits.
+  // ends. If this returns OK, begun attempts and ends are on the disk. After kResourceExhausted or kAborted, Store must
+  // be called again with the ends. In this case, `answers` has the results of the submits that need no change of the
+  // file, and errors for the other submits.
   absl::Status Store(const std::vector<const CallStep*>& steps, absl::Time now, std::vector<Answer>* answers);
 
   // Deletes a limited number of expired keys. If the current age is much higher than the age in the file (see

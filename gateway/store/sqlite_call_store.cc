@@ -382,7 +382,8 @@ absl::StatusOr<std::unique_ptr<CallStore>> Open(SqliteCallStoreOptions options) 
   const TimestampMark::Past past = !loss.ok()            ? TimestampMark::Past::kUnknown
                                    : (*writer)->is_new() ? TimestampMark::Past::kNone
                                                          : TimestampMark::Past::kMarked;
-  // The timestamps are opened before Start: if they cannot be opened, the next start must detect the loss again.
+  // The timestamps are opened before Start, because no later Open detects a loss once Start has recorded it. If the
+  // timestamps cannot be opened, the next Open must detect the loss again.
   absl::StatusOr<TimestampMark> timestamps = TimestampMark::Open(absl::StrCat(options.path, kTimestampMarkSuffix),
                                                                  (*writer)->record().id, *options.disk, past, now);
   if (!timestamps.ok()) return timestamps.status();

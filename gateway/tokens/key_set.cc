@@ -81,7 +81,7 @@ absl::StatusOr<TokenKey> TokenKey::Rsa(absl::string_view n, absl::string_view e)
   if (BN_is_odd(modulus.get()) == 0) return Invalid("n is even");
   if (BN_is_odd(exponent.get()) == 0 || BN_is_one(exponent.get()) == 1 ||
       BN_num_bits(exponent.get()) > kMaxExponentBits) {
-    return Invalid("e is not an odd number from 3 to 64 bits");
+    return Invalid("e is not an odd number of 3 or more with at most 64 bits");
   }
   OSSL_PARAM_BLD_push_BN(parts.get(), OSSL_PKEY_PARAM_RSA_N, modulus.get());
   OSSL_PARAM_BLD_push_BN(parts.get(), OSSL_PKEY_PARAM_RSA_E, exponent.get());

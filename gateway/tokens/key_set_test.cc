@@ -251,7 +251,8 @@ TEST(TokenKeySetTest, AcceptsTheUsualExponents) {
     EXPECT_EQ(Refusal(RsaJwk(RsaKey().n(), good)), "") << good;
   }
   for (const char* bad : {"", "AA", "AQ", "Ag", "AQAA", "AQAAAAAAAAAB"}) {
-    EXPECT_EQ(Refusal(RsaJwk(RsaKey().n(), bad)), "key 0: e is not an odd number from 3 to 64 bits") << bad;
+    EXPECT_EQ(Refusal(RsaJwk(RsaKey().n(), bad)), "key 0: e is not an odd number of 3 or more with at most 64 bits")
+        << bad;
   }
   EXPECT_EQ(Refusal(RsaJwk(RsaKey().n(), "AQAB=")), "key 0: n or e is not canonical base64url");
 }
