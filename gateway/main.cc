@@ -213,8 +213,8 @@ int Serve(const CommandLine& line) {
   if (!tls.ok()) return FailToStart(tls.status());
   if (*tls != nullptr) health.metrics.SetCertificateNotAfter((*tls)->not_after());
   std::atomic<bool> failed = false;
-  // If the event log or the call store cannot continue after a failure, the process ends. The next start reads the
-  // content of the disk.
+  // If the event log or the call store cannot continue after a failure, the process ends, because only a new start
+  // reads from the disk again what is stored.
   const auto end = [&failed, &health](Readiness::Obstacle why) {
     failed = true;
     health.readiness.Set(why);
@@ -308,7 +308,7 @@ int AuditVerify(const CommandLine& line) {
   return report.ExitStatus();
 }
 
-// Marks the call store as restored from a copy. Opens no file with secrets except the store.
+// Marks the event log and the call store as restored from a copy. Opens no secret file that the config names.
 int StoreRestored(const CommandLine& line) {
   const absl::StatusOr<Config> config = LoadPolicy(line.config);
   if (!config.ok()) return Fail(config.status());
@@ -320,10 +320,9 @@ int StoreRestored(const CommandLine& line) {
   std::cout << events << ": the gateway will refuse older cursors; subscribers must start again\n";
   if (calls.empty()) return 0;
   if (absl::Status status = MarkCallsAsRestored(calls, absl::Now()); !status.ok()) return Fail(status);
-  std::cout
-      << calls
-      << ": timestamps will begin above earlier ones; the gateway will send nothing for older idempotency keys for "
-      << absl::FormatDuration(ToDuration((*config)->store().key_retention())) << "\n";
+  std::cout << calls << ": timestamps will begin above earlier ones; for "
+            << absl::FormatDuration(ToDuration((*config)->store().key_retention()))
+            << ", the gateway will send nothing for older idempotency keys\n";
   return 0;
 }
 
@@ -331,7 +330,7 @@ int Main(int argc, char** argv) {
   absl::StatusOr<CommandLine> line = ParseCommandLine(std::vector<std::string>(argv + 1, argv + argc));
   const bool serve = line.ok() && line->command == CommandLine::Command::kServe;
   if (absl::Status status = HardenProcess(); !status.ok()) return serve ? FailToStart(status) : Fail(status);
-  // Without this line, Protocol Buffers would write pieces of input that it cannot parse to standard error.
+  // Without this line, Protocol Buffers would write to standard error pieces of input that it cannot parse.
   google::protobuf::SetLogHandler(nullptr);
   // Turns off gRPC's log, which a client without a valid certificate could fill.
   gpr_set_log_function([](gpr_log_func_args* /*line*/) {});

@@ -1,7 +1,7 @@
 // The HTTP server of the admin port: answers GET with pages about the process.
 //
-// The server speaks HTTP/1.1 without TLS, sends one response per connection, and accepts no request bodies. Its options
-// provide the content of the pages.
+// The server speaks HTTP/1.1 without TLS, sends one response per connection, and accepts no request bodies. The
+// functions that Start receives make the pages.
 #ifndef STAMPGATE_GATEWAY_ADMIN_SERVER_H_
 #define STAMPGATE_GATEWAY_ADMIN_SERVER_H_
 

@@ -39,7 +39,8 @@ std::string Some(const std::vector<std::string>& ids) {
   return text;
 }
 
-// Finds the key of each organization with the gateway's KeyRing. The ring contains no signers.
+// Returns lines that state which key signs for which of `organizations`. Asks a KeyRing, as the gateway does, but this
+// ring contains no signers.
 std::string DescribeKeys(const config::v1::Config& config, const OrganizationSet& organizations) {
   KeyRing ring;
   std::set<std::string> ids(organizations.ids.begin(), organizations.ids.end());

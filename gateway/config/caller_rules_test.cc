@@ -279,7 +279,7 @@ TEST(CallerConfigTest, AValueRuleMustBeOneThatCanBeEvaluated) {
   }
 }
 
-// A template can produce an empty value. The gateway must not read it as "no limit".
+// A template from which a config is generated can produce an empty value. The gateway must not read it as "no limit".
 TEST(CallerConfigTest, AnEmptyRestrictionIsRefused) {
   const std::string empty = ": must not be empty: omit it to use its default";
   for (const char* field : {"token_sha256", "spiffe_ids", "dns_names"}) {

@@ -184,7 +184,7 @@ absl::Status CheckTlsContents(const TlsFiles& files, const ConfigSnapshot& snaps
   const absl::StatusOr<TlsSnapshot> tls = MakeTlsSnapshot(files, snapshot.contents);
   if (!tls.ok()) return tls.status();
   if (absl::Status status = CheckTlsSnapshot(*tls, files, snapshot.now).status(); !status.ok()) return status;
-  // Only the gRPC port asks clients for certificates. So if `files` has no client CA file, it is not for the gRPC port.
+  // Only the gRPC port asks clients for certificates. So `files` without a client CA file are those of another port.
   return files.client_ca_file.empty() ? absl::OkStatus() : CheckThatGrpcCanRead(*tls, files);
 }
 
@@ -242,12 +242,12 @@ void CheckStore(config::v1::Config& config, ConfigReport& report) {
   config::v1::Store& store = *config.mutable_store();
   if (!store.has_sqlite()) report.Add("store.sqlite", "is required with store");
   if (!store.has_key_retention()) *store.mutable_key_retention() = TimeUtil::HoursToDuration(24);
-  // Retention must last at least as long as upstream accepts a request, which is one hour.
+  // A key must be kept at least as long as upstream accepts its submit again, which is one hour.
   CheckRange(store.key_retention(), absl::Hours(1), "store.key_retention", report, absl::Hours(720));
 }
 
 void CheckWebhookPaths(const google::protobuf::RepeatedPtrField<std::string>& paths, ConfigReport& report) {
-  constexpr size_t kShortest = 24;  // nobody can guess 22 random letters and digits
+  constexpr size_t kShortest = 24;  // '/' and 23 letters and digits, which nobody can guess if they are random
   constexpr int kMost = 8;
   const auto allowed = [](char c) { return absl::ascii_isalnum(c) || absl::StrContains("-_.~/", c); };
   std::set<absl::string_view> known;

@@ -34,8 +34,8 @@ struct NamedFile {
 // is empty, sets `events.file`.
 void ResolveFiles(const std::string& config_file, config::v1::Config& config);
 
-// Returns the files whose contents belong to the config, in the order of the config. Requires that ResolveFiles has
-// been called for `config`.
+// Returns those files of the set `files` that `config` names, in the order of the config. A file that the gateway
+// writes is not one of them. Requires that ResolveFiles has been called for `config`.
 std::vector<NamedFile> FilesToRead(config::v1::Config config, ConfigFiles files);
 
 // Reads those of `files` that `contents` does not contain yet, and adds them to `contents`.

@@ -29,7 +29,7 @@ void Reloader::LookAtConfig() {
   if (wait > absl::ZeroDuration()) {
     if (!std::exchange(unsettled_, true)) {
       Log(Severity::kInfo, "config_changed",
-          {{"message", "the gateway reads the config once its file has not changed for two seconds"}});
+          {{"message", "the gateway reads the config when its file has not changed for two seconds"}});
     }
     return task_.RunAgainIn(wait);
   }

@@ -44,7 +44,8 @@ class Reloader {
   // change `current`.
   //
   // Logs each change. Logs each fault once, with the time at which the last good config was applied. If a setting has
-  // changed that takes effect only at the next start, logs that once. Does not read the files of the fixed part.
+  // changed that takes effect only at the next start, logs once that a restart is needed. Does not read the files of
+  // the fixed part.
   //
   // While the config file can be half-written (see SettledFile), the reloader reads neither the config file nor the
   // files that the config names, not even after Wake(). The reloader logs that it waits, and reads the config file as

@@ -260,7 +260,7 @@ TEST_F(ReloaderTest, OrganizationsAreAddedAndRemovedWithTheLinesOfTheirFile) {
   for (int i = 0; i < 3; ++i) EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"reloaded\""));
 }
 
-TEST_F(ReloaderTest, AKeyIsReplacedWithItsMountAndWipedWhenItsLastCallEnds) {
+TEST_F(ReloaderTest, AKeyIsReplacedWhenItsMountChangesAndWipedWhenItsLastCallEnds) {
   Start(ConfigText("c"));
   std::shared_ptr<const Access> call = access_->Get();
   const std::weak_ptr<const Signer> former = call->keys.Find("a", "")->signer;

@@ -328,7 +328,7 @@ class Filler {
 };
 
 // Finds faults that yaml-cpp does not report: a text that is too long, invalid UTF-8 and control characters. yaml-cpp
-// would end the text at a control character 4.
+// would take the control character U+0004 as the end of the text.
 std::vector<Fault> CheckBytes(absl::string_view text) {
   if (text.size() > kMaxYamlBytes) {
     return {{Place{}, "", absl::StrCat("is larger than ", kMaxYamlBytes, " bytes")}};

@@ -16,9 +16,9 @@ absl::Status ToCallerError(const absl::Status& status, EventReader& reader, cons
 // Returns NOT_FOUND (EVENT_NOT_FOUND).
 absl::Status EventNotFound();
 
-// Returns UNAVAILABLE (TOKEN_EXPIRED) for a stream whose token has expired. A caller that starts the stream again after
-// UNAVAILABLE sends a newer token, so the code is not UNAUTHENTICATED. The stream must add to the error the place at
-// which the caller can continue.
+// Returns UNAVAILABLE (TOKEN_EXPIRED) for a stream whose token has expired. The code is not UNAUTHENTICATED, because
+// the caller can start the stream again with a newer token. The stream must add to the error the place at which the
+// caller can continue.
 Error TokenExpired();
 
 // Returns the place at `position`, from which a cursor can be made. If the log does not know the digest of the event at

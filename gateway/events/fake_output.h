@@ -1,4 +1,5 @@
-// An output of a stream call. Stores the messages that the call sends, and fails the test if the call breaks the rules.
+// A fake output of a stream call. Stores the messages that the call sends, and fails the test if the call breaks the
+// rules.
 #ifndef STAMPGATE_GATEWAY_EVENTS_FAKE_OUTPUT_H_
 #define STAMPGATE_GATEWAY_EVENTS_FAKE_OUTPUT_H_
 

@@ -24,7 +24,7 @@ using ::testing::IsEmpty;
 
 constexpr absl::Duration kHang = absl::Seconds(60);
 
-// A request for a page, whose page can arrive at any time.
+// A request for a page. The page can arrive at any later time.
 class Asked {
  public:
   Asked(EventFeed& feed, EventFeed::ReaderId id, Position after, absl::Duration patience, EventFilter filter = {}) {

@@ -14,7 +14,7 @@
 
 namespace stampgate {
 
-// Identifies the caller of one call. Valid as long as the call.
+// Identifies the caller of one call. Valid until the call ends.
 struct CallIdentity {
   // Finds the caller by the current policy. Calls `done` once: before `find` returns, or later on another thread.
   // Errors: those of Authenticate.

@@ -16,8 +16,8 @@ class EventLogWatch {
   EventLogWatch(const EventLog& log, Metrics* metrics, std::function<void(bool hangs)> on_change);
 
   // Sets the metric of how long the log's current write has taken. When this time first exceeds kWriteHangsAfter, logs
-  // that the write hangs, and calls `on_change` with true. When this time no longer exceeds the limit, logs that, and
-  // calls `on_change` with false.
+  // that the write hangs, and calls `on_change` with true. When this time no longer exceeds the limit, logs that the
+  // log works again, and calls `on_change` with false.
   void Look();
 
  private:

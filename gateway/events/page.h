@@ -29,8 +29,8 @@ struct PageLimits {
 };
 
 // Adds `event` to `page` if the event passes `filter`. Moves `page.through` to the event, whether it passes or not. If
-// the page is full, does nothing and returns false. `bytes` is the total size of the events in the page; AddToPage
-// updates it.
+// the event passes but does not fit into the page, does nothing and returns false. `bytes` is the total size of the
+// events in the page; AddToPage updates it.
 bool AddToPage(const std::shared_ptr<const EncodedEvent>& event, const EventFilter& filter, const PageLimits& limits,
                size_t& bytes, EventPage& page);
 

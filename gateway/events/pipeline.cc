@@ -187,7 +187,7 @@ void EventPipeline::Close(absl::Duration grace) {
     receiver_.reset();
   }
   keys_.reset();
-  if (feed_ != nullptr) feed_->Close();  // closes the readers, so that the closed log leaves only one file
+  if (feed_ != nullptr) feed_->Close();  // first, because SQLite deletes its extra files only with the last connection
   if (log_ != nullptr) log_->Close();
   delivery_log_.Finish();
   feed_.reset();  // after log_->Close(), because until then the log reports its growth to the feed

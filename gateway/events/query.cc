@@ -28,7 +28,7 @@ class EventQuery : public std::enable_shared_from_this<EventQuery> {
         on_response_(std::move(on_response)),
         record_(environment.recorders, method, request_id) {}
 
-  // Runs `step` if the caller may see any event by this method.
+  // Runs `step` if a grant allows the caller to see events by this method.
   void Start(void (EventQuery::*step)(const grpc::ByteBuffer&), const grpc::ByteBuffer& request) {
     BeginEvents(identity_, record_, [self = shared_from_this(), step, &request](absl::StatusOr<EventAccess> access) {
       if (!access.ok()) return self->End(access.status());

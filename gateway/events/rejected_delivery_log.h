@@ -20,7 +20,7 @@ class DeliveryLog {
  public:
   static constexpr int kPerSecond = 100;
 
-  // Writes a line with this event and these fields. Must not block.
+  // Writes a line of the log with the name `event` and these fields. Must not block.
   using Write = std::function<void(absl::string_view event, const LogFields& fields)>;
 
   DeliveryLog(std::function<absl::Time()> now, Write write);

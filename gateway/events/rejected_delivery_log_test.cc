@@ -96,7 +96,7 @@ TEST_F(DeliveryLogTest, EachVerifiedEventThatWasNotStoredIsLogged) {
   EXPECT_THAT(Take(), SizeIs(3 * kPerSecond));
 }
 
-TEST_F(DeliveryLogTest, EachLineIsCountedOnceWithManyThreadsAndAClockThatIsSet) {
+TEST_F(DeliveryLogTest, EachLineIsCountedOnceWithManyThreadsAndAClockThatIsSetBack) {
   constexpr size_t kThreads = 4;
   constexpr size_t kTimes = 5000;
   std::vector<std::thread> threads;

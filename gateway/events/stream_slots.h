@@ -34,7 +34,7 @@ class StreamSlots {
 
   size_t taken() const;
 
-  // Returns the lowest position of a stream, or nullopt if no stream has a position.
+  // Returns the position of the stream that is furthest behind, or nullopt if no stream has a position.
   std::optional<Position> Furthest() const;
 
  private:

@@ -753,8 +753,8 @@ TEST_F(SubscriptionThreadsTest, CancelsAtAnyMomentEndEachSubscriptionOnce) {
             EXPECT_EQ(position, last.value_or(position - 1) + 1);
             last = position;
           }
-          // gRPC sends no message to a caller that has left, so from some time after the cancel on, every message
-          // fails.
+          // gRPC sends no message to a caller that has left. So a message must fail at some time after the cancel, or
+          // the call would never end.
           call->OnSent(random() % 10 != 0);
         }
         canceller.join();

@@ -11,7 +11,8 @@ namespace stampgate {
 //
 // The margin is the sum of two times: the time that the reply can need, and the time by which the caller's gRPC library
 // can have lengthened the timeout. The C core of gRPC, which C++, Python, Ruby and PHP use, rounds up the timeout that
-// it sends: to a multiple of 10 ms from 1 s, of 100 ms from 10 s, and of one second from 100 s.
+// it sends: a timeout of 1 s or more to a multiple of 10 ms, of 10 s or more to a multiple of 100 ms, and of 100 s or
+// more to a multiple of one second.
 absl::Duration AnswerMargin(absl::Duration time_left);
 
 }  // namespace stampgate

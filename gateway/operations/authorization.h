@@ -32,7 +32,7 @@ struct RequestedOperation {
 // organization. Second, the gateway checks the request against the rules for its fields. Last, Authorize checks the
 // values of the request against the grants. The check of the rules takes time for every byte of a request. So the
 // gateway omits it for a caller whose grants lack the method or the organization. All other callers get the same error
-// for a request that breaks rules.
+// for the same faulty request, whichever values their grants allow.
 //
 // If a function below denies the call, it records the denial in the audit log.
 

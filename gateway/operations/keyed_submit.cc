@@ -23,10 +23,10 @@ bool IsYoung(uint64_t timestamp_ms, absl::Time now) {
 }
 
 absl::Status OutcomeNotStored(const KeyRecord& record) {
-  Error error = GatewayError(
-      StatusCode::kUnknown, v1::ERROR_REASON_OUTCOME_NOT_STORED,
-      "upstream may have carried out an earlier call with this idempotency_key, and the gateway cannot send "
-      "its bytes again: look for its fingerprint among the organization's activities");
+  Error error =
+      GatewayError(StatusCode::kUnknown, v1::ERROR_REASON_OUTCOME_NOT_STORED,
+                   "upstream may have carried out an earlier call with this idempotency_key, and the gateway cannot "
+                   "repeat that call: look for its fingerprint among the organization's activities");
   // If the store's row for a key is damaged, the record shows only that the key exists.
   if (record.timestamp_ms != 0) {
     error.metadata.emplace_back("fingerprint", FingerprintOf(record.body_sha256));

@@ -377,7 +377,8 @@ TEST_F(OperationCallTest, AMethodThatUpstreamAcceptsOnlyWithAClientsStampRequire
   EXPECT_THAT(DetailsOf(status).violations, ElementsAre(Pair("client_stamp", HasSubstr("is required"))));
 }
 
-// The organization is in the body that the client stamped, so CheckGrants cannot refuse the call by its organization.
+// CheckGrants does not know the organization of this call, which is in the body that the client stamped. So it cannot
+// deny the call because of the organization.
 TEST_F(OperationCallTest, AMalformedClientStampIsRefusedBeforeThePolicyDecides) {
   UseAudit();
   SetGrants("grants {classes: POLICY_CLASS_LOGIN organizations: 'another'}");
@@ -845,8 +846,8 @@ TEST_F(OperationCallTest, ALateFailureIsRecordedAsUnknown) {
   EXPECT_EQ(Member(outcomes[0], "reason"), "OUTCOME_UNKNOWN");
 }
 
-// The exchange timeout ends the exchange itself, also for a caller that would have waited longer: upstream's client
-// reports nothing later.
+// The exchange timeout ends the exchange itself, even if the caller would have waited longer. The upstream client then
+// reports no late outcome.
 TEST_F(OperationCallTest, AnExchangeThatEndsWithItsCallIsRecordedWithTheReply) {
   UseAudit();
   const Call call = StartKeyed();
@@ -892,7 +893,7 @@ TEST_F(OperationCallTest, ACallThatItsCallerLeavesWhileTheBodyIsSignedIsNotSent)
   EXPECT_THAT(upstream_.sent(), IsEmpty());
 }
 
-TEST_F(OperationCallTest, AKeyedSubmitThatItsCallerLeavesWhileItIsRememberedWasNotSent) {
+TEST_F(OperationCallTest, AKeyedSubmitThatItsCallerLeavesWhileTheStoreBeginsItIsNotSent) {
   UseStore();
   const Call call = Start("CreatePolicies", kKeyedCreate);
   call.Cancel();

@@ -11,8 +11,8 @@
 
 namespace stampgate {
 
-// Returns the timestamp that the caller or the body that a client stamped has set, and notes it in `timestamps`. If
-// neither has set a timestamp, returns a timestamp that `timestamps` chooses. Errors: RESOURCE_EXHAUSTED
+// If the caller has set a timestamp, or if the body that a client stamped contains one, returns this timestamp and
+// notes it in `timestamps`. Otherwise returns a timestamp that `timestamps` chooses. Errors: RESOURCE_EXHAUSTED
 // (TIMESTAMPS_EXHAUSTED) with RetryInfo.
 absl::StatusOr<uint64_t> TimestampOf(const RenderedRequest& rendered, TimestampAllocator& timestamps, absl::Time now);
 

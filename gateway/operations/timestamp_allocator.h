@@ -20,7 +20,7 @@ namespace stampgate {
 // content, the allocator chooses each millisecond at most once, and never a millisecond that a caller has set. The
 // content does not include the signing key, because upstream compares the bytes, whichever key stamps them. If two
 // bodies have the same hash, the allocator treats the bodies as equal, which does no harm. Thread-safe. A choice takes
-// constant time, plus time for each value that callers have set within one second.
+// constant time, plus time for each value that it must skip because a caller has set the value.
 //
 // Chosen values follow the clock, and are usually at most kMaxAhead ahead of the clock. After a restart, and after the
 // clock was set back by kLongStep or more, the allocator chooses only values above all earlier values, at most
@@ -29,7 +29,8 @@ namespace stampgate {
 class TimestampAllocator {
  public:
   static constexpr absl::Duration kMaxAhead = absl::Seconds(1);
-  // This limit is less than five minutes, because upstream rejects timestamps further ahead of upstream's clock.
+  // This limit is less than five minutes, because upstream rejects timestamps that are more than five minutes ahead of
+  // its clock.
   static constexpr absl::Duration kMaxAheadAfterStep = absl::Seconds(60);
   // For at least this time, the allocator remembers the last value that it chose for a content. So it chooses no value
   // twice for this content if the clock is set back by less than kLongStep.
@@ -38,9 +39,9 @@ class TimestampAllocator {
   // How long the allocator remembers values that callers have set.
   static constexpr absl::Duration kNotedRemembered = absl::Minutes(6);
 
-  // The allocator chooses no value below `floor_ms`. Earlier processes chose only values below `floor_ms`. Replica
-  // `replica_index` of `replica_count` chooses only values whose remainder modulo `replica_count` is `replica_index`.
-  // So the replicas need not know each other's values.
+  // The allocator chooses no value below `floor_ms`. Requires that earlier processes chose only values below
+  // `floor_ms`. Replica `replica_index` of `replica_count` chooses only values whose remainder modulo `replica_count`
+  // is `replica_index`. So the replicas need not know each other's values.
   TimestampAllocator(uint64_t floor_ms, uint64_t replica_index, uint64_t replica_count);
 
   // The chosen value, or the time until a value is free. The time is correct if the clock is not set meanwhile and no

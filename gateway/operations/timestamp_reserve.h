@@ -16,8 +16,8 @@
 
 namespace stampgate {
 
-// Raises the mark of the allocator by one block before the chosen values reach the mark. So no submit waits until the
-// disk has written a mark. Thread-safe.
+// Raises the mark of the allocator early, before the chosen values reach the mark. So no submit waits until the disk
+// has written a mark. Thread-safe.
 class TimestampReserve {
  public:
   // How far ahead of the clock Raise sets the mark.

@@ -29,8 +29,8 @@ class WorkerThreads {
   WorkerThreads& operator=(const WorkerThreads&) = delete;
 
   // Queues `task`, which one of the threads runs once. Tasks begin in the order in which they were queued. Never waits
-  // for a task. A task must not wait for another task, which may never begin: a sleeping thread wakes only if several
-  // tasks are queued for each thread that is awake. The number of queued tasks has no limit.
+  // for a task. A task must not wait for another task, because the other task may never begin: a sleeping thread wakes
+  // only if several tasks are queued for each thread that is awake. The number of queued tasks has no limit.
   void Run(Task task);
 
  private:

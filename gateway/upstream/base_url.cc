@@ -25,8 +25,8 @@ std::string Part(CURLU* url, CURLUPart part) {
   return copy;
 }
 
-// `host` is as libcurl prints it: numbers such as 0x7f.1 are 127.0.0.1 by then. libcurl itself, not the resolver,
-// knows the address of "localhost".
+// `host` must be in libcurl's normal form, in which 0x7f.1, for example, is 127.0.0.1. "localhost" is loopback, because
+// libcurl itself maps this name to an address, without a resolver.
 bool IsLoopback(absl::string_view host) {
   if (absl::EqualsIgnoreCase(host, "localhost")) return true;
   if (absl::ConsumePrefix(&host, "[")) absl::ConsumeSuffix(&host, "]");

@@ -1,4 +1,4 @@
-// The one address that stamped requests go to.
+// Checks the base URL of an HTTP server, such as upstream.
 #ifndef STAMPGATE_GATEWAY_UPSTREAM_BASE_URL_H_
 #define STAMPGATE_GATEWAY_UPSTREAM_BASE_URL_H_
 
@@ -9,9 +9,9 @@
 
 namespace stampgate {
 
-// Returns `text` as libcurl reads it. It must be "https://host[:port]", or "http://host[:port]" where the host is
-// localhost, ::1 or in 127.0.0.0/8, with nothing before the host and nothing after the port.
-// Errors: kInvalidArgument, with a message that does not quote user information.
+// Returns the URL `text` in libcurl's normal form. `text` must be "https://host[:port]" or, if the host is localhost,
+// ::1 or in 127.0.0.0/8, "http://host[:port]". It must contain no user information before the host, and nothing after
+// the port. Errors: kInvalidArgument, with a message that does not quote user information.
 absl::StatusOr<std::string> ParseBaseUrl(absl::string_view text);
 
 }  // namespace stampgate

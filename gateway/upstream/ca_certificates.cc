@@ -22,7 +22,7 @@ bool HasCertificate(const STACK_OF(X509_INFO) * all) {
 }  // namespace
 
 absl::Status CheckCaCertificates(absl::string_view pem) {
-  // As X509_STORE_load_file reads a file, which is what libcurl does with it.
+  // Reads `pem` in the same way as X509_STORE_load_file, with which libcurl reads the file.
   const std::unique_ptr<BIO, decltype(&BIO_free)> bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())),
                                                       &BIO_free);
   const std::unique_ptr<STACK_OF(X509_INFO), decltype(&FreeAll)> all(

@@ -1,4 +1,4 @@
-// The certificates of the authorities that a server's certificate is verified with.
+// Checks the CA certificates with which the client verifies a server's certificate.
 #ifndef STAMPGATE_GATEWAY_UPSTREAM_CA_CERTIFICATES_H_
 #define STAMPGATE_GATEWAY_UPSTREAM_CA_CERTIFICATES_H_
 
@@ -7,8 +7,8 @@
 
 namespace stampgate {
 
-// Whether `pem` holds a certificate, and no PEM block that cannot be read. Errors: kInvalidArgument, without the path
-// of a file.
+// Checks that `pem` contains at least one certificate, and no PEM block that cannot be read. Errors: kInvalidArgument,
+// with a message that contains no path.
 absl::Status CheckCaCertificates(absl::string_view pem);
 
 }  // namespace stampgate

@@ -15,14 +15,14 @@ const absl::Status& NoCertificate() {
   return status;
 }
 
-TEST(CaCertificatesTest, AreOneOrMoreInPem) {
+TEST(CaCertificatesTest, OneOrMoreCertificatesInPemAreAccepted) {
   const std::string one = TestAuthority("one").certificate();
   const std::string two = TestAuthority("two").certificate();
   EXPECT_EQ(CheckCaCertificates(one), absl::OkStatus());
   EXPECT_EQ(CheckCaCertificates(absl::StrCat("a comment\n", one, "another\n", two)), absl::OkStatus());
 }
 
-TEST(CaCertificatesTest, AreNotOtherThings) {
+TEST(CaCertificatesTest, OtherContentIsRefused) {
   const TestAuthority authority("one");
   EXPECT_EQ(CheckCaCertificates(""), NoCertificate());
   EXPECT_EQ(CheckCaCertificates("no certificate"), NoCertificate());
@@ -31,7 +31,7 @@ TEST(CaCertificatesTest, AreNotOtherThings) {
   EXPECT_EQ(CheckCaCertificates(authority.IssueServer().key), NoCertificate());
 }
 
-TEST(CaCertificatesTest, AreAllReadable) {
+TEST(CaCertificatesTest, AnUnreadableCertificateIsRefused) {
   const std::string good = TestAuthority("one").certificate();
   const std::string broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
   EXPECT_EQ(CheckCaCertificates(broken), NoCertificate());

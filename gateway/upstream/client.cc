@@ -28,19 +28,20 @@ namespace {
 
 using Cause = TransportFailure::Cause;
 
-// What libcurl allows on one HTTP/2 connection.
+// The number of calls that libcurl runs at the same time on one HTTP/2 connection.
 constexpr int kStreamsPerConnection = 100;
 
-// Places in the lane of key sets.
+// The number of places in the lane of key sets. UpstreamOptions explains places.
 constexpr int kKeySetPlaces = 2;
 
-// As many as there are places, so that libcurl never lets an exchange wait. All submits fit into their places and
-// those of the detached ones: one is begun only while the detached ones have a place left.
+// Returns the number of all places, so that libcurl has a connection for each exchange and never makes an exchange
+// wait. The places of submits and of detached submits are together sufficient for all submits, because a submit begins
+// only while a place for a detached submit is free.
 int MaxConnections(const UpstreamClient::Options& options) {
   return 2 * options.max_connections + options.max_detached + kKeySetPlaces;
 }
 
-// All members but loop_ and next_id_ belong to the loop's thread.
+// Only the loop's thread uses the members, except loop_ and next_id_.
 class CurlUpstreamClient final : public UpstreamClient {
  public:
   CurlUpstreamClient(std::string base_url, const Options& options, std::unique_ptr<EventLoop> loop,
@@ -98,12 +99,12 @@ class CurlUpstreamClient final : public UpstreamClient {
     CallId id;
     Request request;
     CallOptions options;
-    Done done;  // empty once the exchange is detached
+    Done done;  // empty after the exchange was detached
     Done late;
     std::optional<Timer> timer;              // for the deadline
     std::unique_ptr<CurlTransfer> transfer;  // null while the call waits for a place
-    std::list<Call*>::iterator position;     // among those that wait, or in detached_
-    Clock::time_point begun_at;              // set with the transfer
+    std::list<Call*>::iterator position;     // in Queue::waiting or in detached_
+    Clock::time_point begun_at;              // when the transfer started
     Clock::time_point detached_at;
   };
 
@@ -111,7 +112,7 @@ class CurlUpstreamClient final : public UpstreamClient {
   struct Queue {
     int places;
     int begun = 0;
-    std::list<Call*> waiting = {};  // for a place
+    std::list<Call*> waiting = {};  // the calls that wait for a place, in order of arrival
   };
 
   struct Drain {
@@ -153,8 +154,8 @@ class CurlUpstreamClient final : public UpstreamClient {
     return queue.begun < queue.places * calls_per_place_;
   }
 
-  // A call that waits has no transfer: so it holds no easy handle, and its wait does not count into the exchange
-  // timeout, as a wait in libcurl would.
+  // A call that waits has no transfer. So it needs no easy handle, and its waiting time does not count towards the
+  // exchange timeout. If the call waited inside libcurl, the waiting time would count.
   void StartWaiting() {
     for (Queue& queue : queues_) {
       while (HasPlace(queue) && !queue.waiting.empty()) {
@@ -193,7 +194,7 @@ class CurlUpstreamClient final : public UpstreamClient {
     Call* call = nullptr;
     curl_easy_getinfo(easy, CURLINFO_PRIVATE, &call);
     if (call->transfer->StartsAfresh() && multi_->Add(easy)) return;
-    // Whether upstream agrees to HTTP/2 is known from its answers only, and may change.
+    // Only upstream's responses show whether upstream agrees to HTTP/2, and this can change.
     if (long version = 0; curl_easy_getinfo(easy, CURLINFO_HTTP_VERSION, &version) == CURLE_OK && version != 0) {
       calls_per_place_ = version == CURL_HTTP_VERSION_2_0 ? kStreamsPerConnection : 1;
     }
@@ -205,9 +206,9 @@ class CurlUpstreamClient final : public UpstreamClient {
     StartWaiting();
   }
 
-  // The caller no longer waits: its time has ended or it has gone.
+  // Called when the caller no longer waits, because its deadline has passed or because it has left.
   void Abandon(Call& call, Cause cause) {
-    if (!call.done) return;  // detached
+    if (!call.done) return;  // the exchange is already detached
     if (call.transfer == nullptr) {
       return Stop(call, Abandoned(cause == Cause::kTimeout ? Cause::kNoPlace : cause, false));
     }
@@ -247,7 +248,7 @@ class CurlUpstreamClient final : public UpstreamClient {
     End(call, std::move(outcome));
   }
 
-  // The call waits no longer, or gives its place back.
+  // Removes the call from the list in which it waits, or frees its place.
   void Leave(Call& call) {
     if (call.transfer == nullptr) {
       QueueOf(call).waiting.erase(call.position);
@@ -278,7 +279,8 @@ class CurlUpstreamClient final : public UpstreamClient {
                               detached_.empty() ? Clock::time_point() : detached_.front()->detached_at);
   }
 
-  // The call neither waits nor is part of multi_ any more.
+  // Passes the outcome to the call's callback, and deletes the call. Requires that the call neither waits nor has a
+  // place, and that multi_ no longer contains its transfer.
   void End(Call& call, UpstreamOutcome outcome) {
     const auto ended = calls_.extract(call.id);
     Done& tell = call.done ? call.done : call.late;
@@ -295,9 +297,9 @@ class CurlUpstreamClient final : public UpstreamClient {
   static TransportFailure Abandoned(Cause cause, bool body_sent) {
     switch (cause) {
       case Cause::kCancelled:
-        return {cause, body_sent, "the caller went away"};
+        return {cause, body_sent, "the caller has left"};
       case Cause::kNoPlace:
-        return {cause, body_sent, "every connection that the call may take was taken until its deadline passed"};
+        return {cause, body_sent, "all connections that the call could use were in use until its deadline passed"};
       default:
         return {cause, body_sent, "the call's deadline passed"};
     }
@@ -308,11 +310,11 @@ class CurlUpstreamClient final : public UpstreamClient {
   std::atomic<CallId> next_id_{1};
   ConnectionTable connections_;
   std::optional<CurlMulti> multi_;
-  absl::flat_hash_map<CallId, std::unique_ptr<Call>> calls_;  // `done` or `late` is still to be called
-  std::array<Queue, 3> queues_;                               // by Lane
+  absl::flat_hash_map<CallId, std::unique_ptr<Call>> calls_;  // the calls whose `done` or `late` was not called yet
+  std::array<Queue, 3> queues_;                               // one for each Lane
   int calls_per_place_ = 1;
   std::list<Call*> detached_;                        // the oldest first
-  std::vector<std::unique_ptr<CurlTransfer>> idle_;  // with their options set; no more than ever ran at once
+  std::vector<std::unique_ptr<CurlTransfer>> idle_;  // transfers for reuse, with their options set
   bool shutting_down_ = false;
   std::vector<Drain> drains_;
   std::unique_ptr<EventLoop> loop_;
@@ -327,7 +329,7 @@ absl::Status CheckOptions(const UpstreamClient::Options& options) {
   }
   if (options.max_idle < absl::Seconds(1)) return absl::InvalidArgumentError("max_idle must be at least 1s");
   if (options.ca_file.empty()) return absl::OkStatus();
-  // libcurl would find out with the first call.
+  // Without this check, libcurl would report the fault only at the first call.
   const absl::StatusOr<std::string> pem = ReadPublicFile(options.ca_file);
   const absl::Status status = pem.ok() ? CheckCaCertificates(*pem) : pem.status();
   if (status.ok()) return status;
@@ -348,7 +350,7 @@ absl::StatusOr<std::unique_ptr<UpstreamClient>> UpstreamClient::Create(const Opt
   absl::StatusOr<std::unique_ptr<EventLoop>> loop = EventLoop::Start("upstream");
   if (!loop.ok()) return loop.status();
   CurlMultiHandle multi(curl_multi_init());
-  if (multi == nullptr) return absl::ResourceExhaustedError("libcurl's multi handle");
+  if (multi == nullptr) return absl::ResourceExhaustedError("libcurl cannot make a multi handle");
   return std::make_unique<CurlUpstreamClient>(*std::move(base_url), options, *std::move(loop), std::move(multi));
 }
 

@@ -1,4 +1,4 @@
-// The HTTP client for upstream: libcurl's multi interface on an event loop of its own.
+// The HTTP client for upstream: libcurl's multi interface on its own event loop.
 #ifndef STAMPGATE_GATEWAY_UPSTREAM_CLIENT_H_
 #define STAMPGATE_GATEWAY_UPSTREAM_CLIENT_H_
 
@@ -16,12 +16,14 @@
 
 namespace stampgate {
 
-// Sends requests to one base URL. Thread-safe. No POST is ever sent twice: no retry, no redirect, and libcurl's own
-// repetition on a reused connection that died is made impossible once a byte may have left.
+// Sends requests to one base URL. Thread-safe. Never sends a POST twice: the client makes no retries and follows no
+// redirects. By itself, libcurl would send a request again if a reused connection breaks. The client prevents this if a
+// byte of the first request may have left.
 //
-// `done` and `late` run on the client's thread and must not block, destroy the client or call Shutdown; they may call
-// the rest. Each is called at most once, `done` always: possibly before Post or Get returns, and never later than the
-// destructor. The body of an HttpAnswer has 64 bytes of capacity to spare, which the JSON reader needs.
+// The client calls `done` and `late` on its own thread. They must not block, destroy the client or call Shutdown, but
+// may call its other functions. The client calls `done` exactly once: perhaps before Post or Get returns, and at the
+// latest in the destructor. It calls `late` at most once. The body of an HttpAnswer has 64 bytes of spare capacity,
+// which the JSON reader needs.
 class UpstreamClient {
  public:
   using Clock = std::chrono::steady_clock;
@@ -31,10 +33,10 @@ class UpstreamClient {
 
   struct CallOptions {
     Lane lane = Lane::kSubmit;
-    // When the caller must have its outcome. A call whose deadline has passed is not begun; one that gets no place
-    // before ends with kNoPlace.
+    // When the caller must have its outcome. A call whose deadline has already passed ends with kTimeout and sends
+    // nothing. A call that gets no place before its deadline ends with kNoPlace.
     Clock::time_point deadline = Clock::time_point::max();
-    // The request's header of that name; without it if this is empty.
+    // The value of the request's traceparent header. If it is empty, the request has no such header.
     std::string traceparent = "";
   };
 
@@ -42,23 +44,26 @@ class UpstreamClient {
   using CallId = uint64_t;
 
   // Errors: kInvalidArgument for an option that cannot be used, kResourceExhausted if the system gives no descriptors,
-  // kInternal for a libcurl that cannot keep the promises above.
+  // kInternal if libcurl lacks an option that the promises above need.
   static absl::StatusOr<std::unique_ptr<UpstreamClient>> Create(const Options& options);
 
-  // Ends everything as Shutdown(0) does.
+  // Ends all exchanges, as Shutdown with a grace of zero does.
   virtual ~UpstreamClient() = default;
 
-  // Starts an exchange. `done` gets the caller's outcome. If that is a TransportFailure with `goes_on`, the exchange
-  // is detached, and `late` gets its outcome when it ends; otherwise `late` is never called. `late` may be null. A
-  // request whose path or header cannot be sent as it is ends as kBroken without having been sent.
+  // Starts an exchange. `done` gets the caller's outcome. If this outcome is a TransportFailure with `goes_on`, the
+  // exchange is detached, and `late` gets the exchange's outcome when it ends. Otherwise `late` is never called. `late`
+  // may be null. If the path or a header of the request cannot be sent unchanged, the exchange ends with kBroken, and
+  // nothing is sent.
   virtual CallId Post(StampedRequest request, const CallOptions& options, Done done, Done late) = 0;
   virtual CallId Get(DiscoveryRequest request, const CallOptions& options, Done done) = 0;
 
-  // The caller went away. `done` is called with kCancelled unless it has been called. Unknown ids are ignored.
+  // Reports that the caller of the exchange `id` has left. Calls `done` with kCancelled, unless `done` was already
+  // called. Ignores unknown ids.
   virtual void Cancel(CallId id) = 0;
 
-  // Waits until all exchanges, detached ones too, have ended or `grace` has passed, then fails what is left with
-  // kShutdown. Calls that come later end with kShutdown at once. May be called again.
+  // Waits until all exchanges, including detached ones, have ended, but not longer than `grace`. Then ends the
+  // remaining exchanges with kShutdown. Exchanges that are started after this call end with kShutdown immediately. May
+  // be called again.
   virtual void Shutdown(absl::Duration grace) = 0;
 };
 

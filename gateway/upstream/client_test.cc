@@ -24,14 +24,14 @@
 #include "gateway/upstream/failure.h"
 #include "gateway/upstream/scripted_server.h"
 
-// libuv takes a descriptor out of its epoll set also when libcurl has closed it and it is no longer there. By then the
-// number may be another thread's, which ThreadSanitizer takes for a race.
-// NOLINTNEXTLINE(bugprone-reserved-identifier): the sanitizer's name for it
+// libuv removes a descriptor from its epoll set even if libcurl has already closed the descriptor. Another thread can
+// already use the same number for another descriptor, and ThreadSanitizer reports this as a race.
+// NOLINTNEXTLINE(bugprone-reserved-identifier): the sanitizer requires this name
 extern "C" const char* __tsan_default_suppressions() { return "called_from_lib:libuv.so\n"; }
 
 namespace stampgate {
 
-// Stands for the real one, which is not linked here: only a class of this name can make a StampedRequest.
+// Replaces the real class, which is not linked here. Only a class of this name can make a StampedRequest.
 class Stamper {
  public:
   static StampedRequest Make(std::string path, std::string body, std::string name = "X-Stamp",
@@ -53,10 +53,10 @@ using Cause = TransportFailure::Cause;
 using Connection = ScriptedServer::Connection;
 using Lane = UpstreamClient::Lane;
 
-// Longer than anything here takes: what is waited for comes, or the test fails.
+// If an expected event does not happen within this time, the test fails.
 constexpr std::chrono::seconds kHang(60);
 
-// Time that ends, but not before a call has come as far as it can.
+// A deadline that passes during a test. It is long enough for a call to reach the step at which it must wait.
 constexpr absl::Duration kShort = absl::Seconds(1);
 
 class Signal {
@@ -77,7 +77,7 @@ class Signal {
   bool set_ = false;
 };
 
-// Where a callback puts its outcome.
+// Stores the outcome that a callback receives.
 class Slot {
  public:
   UpstreamClient::Done callback() {
@@ -131,7 +131,7 @@ bool GoesOn(const UpstreamOutcome& outcome) {
   return failure != nullptr && failure->goes_on;
 }
 
-// A failure that is the end of its exchange.
+// Matches a failure that ends its exchange.
 MATCHER_P2(Failed, cause, body_sent, "") {
   *result_listener << Describe(arg);
   const auto* failure = std::get_if<TransportFailure>(&arg);
@@ -139,7 +139,7 @@ MATCHER_P2(Failed, cause, body_sent, "") {
          !failure->detail.empty();
 }
 
-// A failure of the caller's wait, whose exchange goes on.
+// Matches a failure after which the exchange continues without its caller.
 MATCHER_P(Detached, cause, "") {
   *result_listener << Describe(arg);
   const auto* failure = std::get_if<TransportFailure>(&arg);
@@ -185,7 +185,7 @@ std::string WriteFile(const std::string& name, const std::string& text) {
 
 std::string BodyOf(const std::string& request) { return request.substr(request.find("\r\n\r\n") + 4); }
 
-// Reads a request and then does nothing until it may end.
+// A server that reads each request, and responds when `release` is set.
 struct HangingServer {
   HangingServer()
       : server([this](Connection& connection) {
@@ -202,7 +202,8 @@ struct HangingServer {
   ScriptedServer server;
 };
 
-// Holds every request whose path begins with "/hold" until it may end, and answers all others at once.
+// A server that responds to a request whose path begins with "/hold" when `release` is set, and to every other request
+// immediately.
 struct HoldingServer {
   explicit HoldingServer(std::optional<ScriptedServer::Tls> tls = std::nullopt)
       : server(
@@ -224,7 +225,7 @@ struct HoldingServer {
     release.Wait();
   }
 
-  // Until so many requests have come that are held.
+  // Waits until the server holds `count` requests.
   void WaitUntilHeld(int count) {
     std::unique_lock lock(mutex);
     ASSERT_TRUE(changed.wait_for(lock, kHang, [&] { return held >= count; }));
@@ -238,7 +239,7 @@ struct HoldingServer {
   ScriptedServer server;
 };
 
-// A port that never finishes a connection: its queue of them is full.
+// A port to which nobody can connect, because the queue of its listening socket is full.
 class BlackHole {
  public:
   BlackHole() {
@@ -252,7 +253,7 @@ class BlackHole {
     EXPECT_EQ(getsockname(sockets_[0], reinterpret_cast<sockaddr*>(&address), &length), 0);
     for (int i = 0; i < 4; ++i) {
       sockets_.push_back(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
-      // It is in progress, or not even that: the backlog is full, as it should be.
+      // The result does not matter: the attempt fills the queue, or the queue is already full.
       (void)connect(sockets_.back(), reinterpret_cast<sockaddr*>(&address), length);
     }
     url = absl::StrCat("http://127.0.0.1:", ntohs(address.sin_port));
@@ -269,7 +270,7 @@ class BlackHole {
 
 // Requests.
 
-TEST(UpstreamClient, SendsExactlyThis) {
+TEST(UpstreamClient, SendsExactlyTheseBytes) {
   ScriptedServer server(ScriptedServer::Always(JsonResponse(R"({"a":1})")));
   auto client = Connect(OptionsFor(server));
   Slot post;
@@ -305,7 +306,7 @@ TEST(UpstreamClient, SendsLargeBodiesWholeAndWithoutExpect) {
   EXPECT_THAT(server.requests()[0].substr(0, 1000), Not(HasSubstr("Expect")));
 }
 
-TEST(UpstreamClient, SendsNoRequestThatWouldBeReadOtherwise) {
+TEST(UpstreamClient, SendsNoRequestThatUpstreamWouldMisread) {
   ScriptedServer server(ScriptedServer::Always(JsonResponse("{}")));
   auto client = Connect(OptionsFor(server));
   const auto send = [&](StampedRequest request) {
@@ -355,7 +356,7 @@ TEST(UpstreamClient, FollowsNoRedirect) {
   EXPECT_EQ(canary.connections(), 0);
 }
 
-TEST(UpstreamClient, AnswersASwitchOfProtocolsAtOnce) {
+TEST(UpstreamClient, ReturnsASwitchOfProtocolsImmediately) {
   // The server keeps the connection open, and nothing follows.
   ScriptedServer server([](Connection& connection) {
     if (!connection.ReadRequest()) return;
@@ -388,7 +389,7 @@ TEST(UpstreamClient, ReadsChunksAndLeavesRoomForTheReader) {
     EXPECT_THAT(outcome, IsAnswer(status, body));
   }
   EXPECT_EQ(server.connections(), 1);
-  Slot slot;  // a copy of an outcome has its own capacity
+  Slot slot;  // stores a copy with its own capacity, so the callback measures the capacity
   size_t spare = 0;
   ScriptedServer again(ScriptedServer::Always(JsonResponse("abc")));
   client = Connect(OptionsFor(again));
@@ -468,7 +469,7 @@ TEST(UpstreamClient, ReportsCutResponses) {
   }
 }
 
-TEST(UpstreamClient, TakesAnAnswerThatComesBeforeTheBodyIsRead) {
+TEST(UpstreamClient, AcceptsAnAnswerThatArrivesBeforeTheBodyIsRead) {
   ScriptedServer server([](Connection& connection) {
     connection.ReadUntil("\r\n\r\n");
     connection.Write(JsonResponse("too large", "413 Payload Too Large", "Connection: close\r\n"));
@@ -513,7 +514,7 @@ TEST(UpstreamClient, NeverRepeatsOnAReusedConnection) {
       Slot slot;
       client->Post(Stamper::Make("/second", std::string(size, 'x')), {}, slot.callback(), nullptr);
       EXPECT_THAT(slot.Wait(), Failed(Cause::kBroken, true));
-      EXPECT_THAT(Post(*client), IsAnswer(200, "{}"));  // by now a repetition would have been seen
+      EXPECT_THAT(Post(*client), IsAnswer(200, "{}"));  // the server has received any repetition by now
       EXPECT_EQ(slot.calls(), 1);
       EXPECT_EQ(server.connections(), 2);
       int seen = 0;
@@ -544,7 +545,9 @@ TEST(UpstreamClient, NeverRepeatsOnAnotherIdleConnection) {
   EXPECT_EQ(server.connections(), 2);
 }
 
-// What upstream does to a connection that rests must not touch the next call, which is sent on another one.
+// Checks that nothing that upstream does to an idle connection affects the next call, because the client sends this
+// call on another connection. `respond` must send the response "first", and may send more. `rest` then runs while the
+// connection is idle.
 void RestingConnection(const std::function<void(Connection&)>& respond, const std::function<void(Connection&)>& rest,
                        std::optional<TestCertificate> certificate) {
   Signal answered;
@@ -600,7 +603,7 @@ TEST(UpstreamClient, SendsNothingOnAConnectionThatIsNoLongerQuiet) {
   }
 }
 
-TEST(UpstreamClient, ReportsWhatCannotBeReached) {
+TEST(UpstreamClient, ReportsAServerThatCannotBeReached) {
   int refused;
   {
     ScriptedServer gone([](Connection&) {});
@@ -610,7 +613,7 @@ TEST(UpstreamClient, ReportsWhatCannotBeReached) {
               Failed(Cause::kUnreachable, false));
 
   UpstreamClient::Options options = OptionsFor("https://stampgate.invalid");
-  options.connect_timeout = absl::Seconds(2);  // in case that there is no name server
+  options.connect_timeout = absl::Seconds(2);  // limits the wait if there is no name server
   EXPECT_THAT(Post(*Connect(options)), Failed(Cause::kUnreachable, false));
 
   const BlackHole black_hole;
@@ -767,7 +770,7 @@ TEST(UpstreamClient, DetachesAtTheDeadlineAfterTheBodyIsSent) {
   const auto id = client->Post(Stamper::Make("/p", "{}"), {.lane = Lane::kSubmit, .deadline = In(kShort)},
                                done.callback(), late.callback());
   EXPECT_THAT(done.Wait(), Detached(Cause::kTimeout));
-  client->Cancel(id);  // no longer the caller's
+  client->Cancel(id);  // has no effect, because the exchange is detached
   EXPECT_EQ(late.calls(), 0);
   hanging.release.Set();
   EXPECT_THAT(late.Wait(), IsAnswer(200, "late"));
@@ -857,12 +860,12 @@ TEST(UpstreamClient, EndsCallsThatWaitForAConnection) {
 
 // Lanes.
 
-// How a call ends that upstream answers at once.
+// Makes a call that upstream answers immediately, and returns its outcome.
 UpstreamOutcome PostQuick(UpstreamClient& client, Lane lane, absl::Duration time = absl::InfiniteDuration()) {
   return Post(client, "{}", {.lane = lane, .deadline = In(time)});
 }
 
-TEST(UpstreamClient, HoldsUpNoOtherLaneWhenOneIsFull) {
+TEST(UpstreamClient, AFullLaneDelaysNoOtherLane) {
   constexpr Lane kLanes[] = {Lane::kSubmit, Lane::kQuery, Lane::kKeySet};
   for (const Lane full : kLanes) {
     SCOPED_TRACE(static_cast<int>(full));
@@ -889,11 +892,11 @@ TEST(UpstreamClient, HoldsUpNoOtherLaneWhenOneIsFull) {
   }
 }
 
-TEST(UpstreamClient, ReportsWhatItsLanesDo) {
+TEST(UpstreamClient, ReportsTheStateOfItsLanes) {
   HoldingServer holding;
   UpstreamClient::Options options = OptionsFor(holding.server);
   options.max_connections = 1;
-  std::vector<std::pair<int, int>> states;  // of the lane of queries: in flight, waiting
+  std::vector<std::pair<int, int>> states;  // of the query lane: calls in flight, waiting calls
   std::vector<absl::Duration> durations;
   options.observe_lane = [&](Lane lane, int in_flight, int waiting) {
     if (lane == Lane::kQuery) states.emplace_back(in_flight, waiting);
@@ -917,12 +920,12 @@ TEST(UpstreamClient, ReportsWhatItsLanesDo) {
   EXPECT_GE(durations[0], kShort);
 }
 
-TEST(UpstreamClient, BeginsNoSubmitWhileDetachedOnesFillTheirPlaces) {
+TEST(UpstreamClient, BeginsNoSubmitWhileDetachedSubmitsFillTheirPlaces) {
   HoldingServer holding;
   UpstreamClient::Options options = OptionsFor(holding.server);
   options.max_connections = 2;
   options.max_detached = 3;
-  std::vector<int> counts;  // of detached exchanges, as they were observed
+  std::vector<int> counts;  // the observed numbers of detached exchanges
   std::vector<UpstreamClient::Clock::time_point> oldest;
   options.observe_detached = [&](int count, UpstreamClient::Clock::time_point since) {
     counts.push_back(count);
@@ -939,15 +942,16 @@ TEST(UpstreamClient, BeginsNoSubmitWhileDetachedOnesFillTheirPlaces) {
     }
     holding.WaitUntilHeld(static_cast<int>(ids.size()));
   };
-  // Detached submits leave the places of others to those that come after them.
+  // When a submit is detached, its place in the submit lane is free for the next submit.
   begin_two();
   EXPECT_THAT(PostQuick(*client, Lane::kSubmit, kShort), Failed(Cause::kNoPlace, false));
   for (int i = 0; i < 2; ++i) client->Cancel(ids[i]);
   begin_two();
-  // The third fills the share of detached ones; that the submit lane has a place now is of no use.
+  // The third detached submit takes the last place of detached submits. So no submit begins, although the submit lane
+  // has a free place.
   client->Cancel(ids[2]);
   EXPECT_THAT(PostQuick(*client, Lane::kSubmit, kShort), Failed(Cause::kNoPlace, false));
-  // What had been begun is detached all the same.
+  // A submit that has already begun can still be detached.
   client->Cancel(ids[3]);
   for (Slot& slot : done) EXPECT_THAT(slot.Wait(), Detached(Cause::kCancelled));
   EXPECT_THAT(PostQuick(*client, Lane::kSubmit, kShort), Failed(Cause::kNoPlace, false));
@@ -987,14 +991,14 @@ TEST(UpstreamClient, KeepsLanesApartWhereUpstreamSpeaksNoHttp2) {
 
 // Many calls.
 
-// Answers each request with its own body, so that a mixed-up answer shows.
+// Responds to each request with the request's body, so that a test detects a response to another request.
 ScriptedServer::Script Echo() {
   return [](Connection& connection) {
     while (const auto request = connection.ReadRequest()) connection.Write(JsonResponse(BodyOf(*request)));
   };
 }
 
-TEST(UpstreamClient, TellsEveryCallerOnceAndItsOwnAnswer) {
+TEST(UpstreamClient, EachCallerGetsItsOwnOutcomeOnce) {
   ScriptedServer server(Echo());
   auto client = Connect(OptionsFor(server));
   constexpr int kThreads = 64;
@@ -1037,7 +1041,7 @@ TEST(UpstreamClient, TellsEveryCallerOnceAndItsOwnAnswer) {
   }
 }
 
-TEST(UpstreamClient, KeepsAThousandInFlight) {
+TEST(UpstreamClient, AThousandCallsShareAHundredConnections) {
   constexpr int kCalls = 1000;
   constexpr int kConnections = 100;
   std::mutex mutex;
@@ -1095,9 +1099,9 @@ TEST(UpstreamClient, MayBeCalledFromItsCallbacks) {
   EXPECT_THAT(last.Wait(), IsAnswer(200, "0"));
 }
 
-// The end.
+// Shutdown.
 
-TEST(UpstreamClient, ShutdownFailsWhatIsLeft) {
+TEST(UpstreamClient, ShutdownEndsTheRemainingExchanges) {
   HangingServer hanging;
   UpstreamClient::Options options = OptionsFor(hanging.server);
   options.max_connections = 1;
@@ -1138,7 +1142,7 @@ TEST(UpstreamClient, ShutdownWaitsForDetachedExchanges) {
   EXPECT_THAT(late.Wait(), IsAnswer(200, "late"));
 }
 
-TEST(UpstreamClient, DestructorTellsEveryCaller) {
+TEST(UpstreamClient, TheDestructorEndsEveryCall) {
   HangingServer hanging;
   std::vector<Slot> slots(100);
   {
@@ -1173,7 +1177,7 @@ TEST(UpstreamClient, RefusesOptionsThatCannotBeUsed) {
   EXPECT_EQ(code([](Options& o) { o.max_idle = absl::ZeroDuration(); }), invalid);
 }
 
-TEST(ParseBaseUrl, TakesHttpsAndLoopback) {
+TEST(ParseBaseUrl, AcceptsHttpsAndLoopback) {
   for (const char* url : {"https://upstream.example", "https://upstream.example:8443", "https://10.0.0.1",
                           "http://127.0.0.1:8080", "http://127.255.0.3", "http://localhost:1", "http://[::1]:8080"}) {
     const auto parsed = ParseBaseUrl(url);
@@ -1217,7 +1221,7 @@ TEST(ParseBaseUrl, RefusesEverythingElse) {
   }
 }
 
-TEST(DescribeFailure, KnowsLibcurlsCodes) {
+TEST(DescribeFailure, MapsLibcurlsCodes) {
   struct Row {
     CURLcode code;
     ExchangeProgress progress;

@@ -1,4 +1,4 @@
-// Whether a kept connection is still fit for a request.
+// Checks whether an idle connection may still be used for a request.
 #ifndef STAMPGATE_GATEWAY_UPSTREAM_CONNECTION_TABLE_H_
 #define STAMPGATE_GATEWAY_UPSTREAM_CONNECTION_TABLE_H_
 
@@ -10,21 +10,24 @@
 
 namespace stampgate {
 
-// Finds the descriptor of a connection that libcurl is about to use: it names only the local address. For one thread.
+// Finds the descriptor of the connection that libcurl is about to use. libcurl reports only the local address of this
+// connection. Not thread-safe.
 //
-// libcurl 7.88 sends on a kept connection on which something has come in the meantime, and takes that for the answer:
-// the 408 of a proxy that is about to close, or worse, another call's late answer. Over TLS it does not see that
-// upstream has closed.
+// libcurl 7.88 uses an idle connection for the next request even if bytes have arrived on it since the last response,
+// and reads these bytes as the response to the next request. They can be the 408 of a proxy that is about to close the
+// connection or, worse, a late response to another call. Over TLS, libcurl does not detect that upstream has closed an
+// idle connection.
 class ConnectionTable {
  public:
-  // A connection was made from `local_ip` and `local_port`; its descriptor is one of `candidates`.
+  // Records a new connection from `local_ip` and `local_port`. Its descriptor is one of `candidates`.
   void Add(absl::string_view local_ip, int local_port, const std::vector<int>& candidates);
 
-  // True if the connection is known, and has neither ended nor received a byte that nobody has read.
+  // Returns true if the connection is known, has not ended, and has no unread bytes.
   bool IsQuiet(absl::string_view local_ip, int local_port) const;
 
  private:
-  // Each descriptor has at most one address here, so that the table is no larger than the most connections at a time.
+  // Each descriptor has at most one address in these maps. So the maps have at most as many entries as there were
+  // connections at the same time.
   absl::flat_hash_map<std::string, int> descriptors_;
   absl::flat_hash_map<int, std::string> addresses_;
 };

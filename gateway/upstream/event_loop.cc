@@ -37,7 +37,8 @@ void EventLoop::Run(Task task) {
     first = queue_.empty();
     queue_.push_back(std::move(task));
   }
-  // One wake-up per batch, and outside the lock that the woken thread takes at once.
+  // Wakes the thread once for each batch of tasks, and after this thread has released the lock, which the woken thread
+  // needs immediately.
   if (first) uv_async_send(&async_);
 }
 
@@ -61,7 +62,8 @@ Timer::Timer(EventLoop* loop, absl::AnyInvocable<void()> fire) : handle_(new Han
 }
 
 void Timer::Start(absl::Duration delay) {
-  // Rounded up: a timer that fires early would fire again and again. Bounded, as an infinite delay has no number.
+  // Rounds up the delay: a timer that fires too early would be started again for the rest of the delay, many times.
+  // Limits the delay, because libuv has no infinite delay.
   const absl::Duration bounded = std::clamp(delay, absl::ZeroDuration(), absl::Hours(24 * 365));
   uv_timer_start(
       handle_.get(), [](uv_timer_t* timer) { static_cast<Handle*>(timer)->fire(); },

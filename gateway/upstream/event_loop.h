@@ -1,4 +1,4 @@
-// A libuv loop on a thread of its own.
+// A libuv loop on its own thread.
 #ifndef STAMPGATE_GATEWAY_UPSTREAM_EVENT_LOOP_H_
 #define STAMPGATE_GATEWAY_UPSTREAM_EVENT_LOOP_H_
 
@@ -16,7 +16,8 @@
 
 namespace stampgate {
 
-// Owns the loop and its thread, on which every task, timer and libuv callback runs. All signals are blocked there.
+// Owns the loop and its thread, on which every task, timer and libuv callback runs. All signals are blocked on this
+// thread.
 class EventLoop {
  public:
   using Task = absl::AnyInvocable<void() &&>;
@@ -24,17 +25,19 @@ class EventLoop {
   // Errors: kResourceExhausted if the system gives no descriptors for a loop.
   static absl::StatusOr<std::unique_ptr<EventLoop>> Start(const std::string& thread_name);
 
-  // Runs the tasks that are queued, then ends the thread. One of them must close what was opened on uv(), or the thread
-  // never ends. Not on the loop's thread, and not while another thread is in Run.
+  // Runs the queued tasks, and then ends the thread. Every handle that was opened on uv() must be closed then, at the
+  // latest by one of these tasks; otherwise the thread never ends. Must not be called on the loop's thread, nor while
+  // another thread calls Run.
   ~EventLoop();
 
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
-  // Runs `task` on the loop's thread; tasks keep the order in which they came. Thread-safe, never blocks.
+  // Queues `task`, which the loop's thread then runs. Tasks run in the order in which they were queued. Thread-safe.
+  // Never blocks.
   void Run(Task task);
 
-  // For the loop's thread only.
+  // Must be called only on the loop's thread.
   uv_loop_t* uv() { return &loop_; }
 
  private:
@@ -44,14 +47,15 @@ class EventLoop {
 
   uv_loop_t loop_;
   uv_async_t async_;
-  // Not absl::Mutex: ThreadSanitizer does not see through Debian's build of Abseil.
+  // A mutex of the standard library, because ThreadSanitizer understands it.
   std::mutex mutex_;
   std::vector<Task> queue_;
-  std::vector<Task> batch_;  // the loop's own; kept for its memory
+  std::vector<Task> batch_;  // the tasks that run now; a member, so that its memory is reused
   std::thread thread_;
 };
 
-// Closes a libuv handle, whose memory must stay until the loop has seen that. For the loop's thread only.
+// Closes a libuv handle, and frees its memory when the loop has closed the handle. Must be used only on the loop's
+// thread.
 struct UvClose {
   template <typename Handle>
   void operator()(Handle* handle) const {
@@ -60,12 +64,13 @@ struct UvClose {
   }
 };
 
-// Fires once for each Start. Lives and dies on the loop's thread; may be destroyed while it fires.
+// Calls `fire` once for each Start. Must be created, used and destroyed on the loop's thread. `fire` may destroy the
+// timer.
 class Timer {
  public:
   Timer(EventLoop* loop, absl::AnyInvocable<void()> fire);
 
-  // At the earliest `delay` from now, a delay of zero in the loop's next round. Replaces an earlier Start.
+  // Calls `fire` after at least `delay`; if `delay` is zero, in the loop's next round. Replaces an earlier Start.
   void Start(absl::Duration delay);
   void Stop();
 

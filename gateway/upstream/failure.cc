@@ -34,7 +34,7 @@ Cause CauseOf(CURLcode code, const ExchangeProgress& progress) {
       return Cause::kTooLarge;
     case CURLE_WRITE_ERROR:
       return progress.too_large ? Cause::kTooLarge : Cause::kBroken;
-    // Listed to say that they are known. The first two come when libcurl wanted to repeat a request.
+    // These codes are listed to show that they are known. The first two mean that libcurl tried to repeat a request.
     case CURLE_ABORTED_BY_CALLBACK:
     case CURLE_SEND_FAIL_REWIND:
     case CURLE_GOT_NOTHING:
@@ -56,12 +56,14 @@ TransportFailure DescribeFailure(CURLcode code, const ExchangeProgress& progress
   failure.body_sent = progress.body_sent || code == CURLE_SEND_FAIL_REWIND;
   failure.cause = CauseOf(code, progress);
   const bool before_request = failure.cause == Cause::kUnreachable || failure.cause == Cause::kTls;
-  if (before_request && failure.body_sent) failure.cause = Cause::kBroken;  // the first connection's end is what counts
+  // libcurl tried to connect again after the first connection broke.
+  if (before_request && failure.body_sent) failure.cause = Cause::kBroken;
   failure.detail = curl_easy_strerror(code);
   if (failure.body_sent && (before_request || code == CURLE_ABORTED_BY_CALLBACK)) {
     failure.detail = "The connection ended without an answer, and the request is not repeated";
   } else if (!message.empty()) {
-    // Names in it may be upstream's (a certificate's host), so only their printable beginning is repeated.
+    // The message can contain names that upstream has chosen, such as the host in a certificate. So the detail contains
+    // only the beginning of the message, without unprintable characters.
     absl::StrAppend(&failure.detail, ": ", message.substr(0, 200));
     for (char& c : failure.detail) {
       if (!absl::ascii_isprint(c)) c = '?';

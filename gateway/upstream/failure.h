@@ -1,4 +1,4 @@
-// What libcurl's error codes mean for a call.
+// Converts libcurl's error codes to failures of an exchange.
 #ifndef STAMPGATE_GATEWAY_UPSTREAM_FAILURE_H_
 #define STAMPGATE_GATEWAY_UPSTREAM_FAILURE_H_
 
@@ -9,15 +9,15 @@
 
 namespace stampgate {
 
-// What was seen of an exchange that has failed.
+// How far an exchange came before it failed.
 struct ExchangeProgress {
-  bool connected = false;  // TLS included
-  bool body_sent = false;
-  bool too_large = false;
+  bool connected = false;  // the connection was ready for a request, including its TLS
+  bool body_sent = false;  // a byte of the body may have left
+  bool too_large = false;  // the response body exceeded the limit
 };
 
-// `message` is libcurl's error buffer. Everything unknown is kBroken: a failure after body bytes have left is never
-// taken for one before.
+// Returns the failure that libcurl's `code` means. `message` is the content of libcurl's error buffer. An unknown code
+// means kBroken. If a byte of the body may have left, the cause is never one that means that nothing was sent.
 TransportFailure DescribeFailure(CURLcode code, const ExchangeProgress& progress, absl::string_view message);
 
 }  // namespace stampgate

@@ -1,4 +1,4 @@
-// How key sets come from their servers.
+// Fetches key sets from their servers.
 #ifndef STAMPGATE_GATEWAY_UPSTREAM_KEY_SET_FETCH_H_
 #define STAMPGATE_GATEWAY_UPSTREAM_KEY_SET_FETCH_H_
 
@@ -10,10 +10,11 @@
 
 namespace stampgate {
 
-// Calls and deliveries may wait for a key set, so fetching one is short.
+// The time limit of a fetch. It is short, because calls and deliveries can wait for a key set.
 inline constexpr absl::Duration kKeySetTime = absl::Seconds(5);
 
-// Gets `path` through `client`, which outlives what is returned. Any other status than 200 is an error.
+// Returns a function that gets `path` through `client`. `client` must outlive the function. Any HTTP status except 200
+// is an error.
 FetchKeySet FetchKeySetThrough(UpstreamClient& client, std::string path);
 
 }  // namespace stampgate

@@ -35,7 +35,7 @@ void CurlMulti::Poll(curl_socket_t descriptor, int wanted) {
   Socket& socket = sockets_[descriptor];
   if (socket.poll == nullptr && wanted != 0) {
     auto poll = std::make_unique<uv_poll_t>();
-    if (uv_poll_init_socket(loop_->uv(), poll.get(), descriptor) != 0) return;  // the call's own time ends it
+    if (uv_poll_init_socket(loop_->uv(), poll.get(), descriptor) != 0) return;  // the time limit ends the exchange
     poll->data = this;
     socket.poll.reset(poll.release());
   }
@@ -57,8 +57,9 @@ void CurlMulti::OnEvent(uv_poll_t* poll, int status, int events) {
               ((events & UV_READABLE) ? CURL_CSELECT_IN : 0) | ((events & UV_WRITABLE) ? CURL_CSELECT_OUT : 0));
     return;
   }
-  // libuv has stopped polling. The error is passed on as readiness: libcurl then reads what came before it, and the
-  // error itself; if it still wants the socket after that, it does not say so again.
+  // libuv has stopped polling. This function reports the error to libcurl as readiness, so that libcurl reads the bytes
+  // that arrived before the error, and then the error itself. If libcurl still waits for the socket after that, it does
+  // not call OnInterest again, so this function polls the socket again.
   self->Act(descriptor, CURL_CSELECT_IN | CURL_CSELECT_OUT);
   const auto socket = self->sockets_.find(descriptor);
   if (socket != self->sockets_.end() && socket->second.wanted != 0) self->Poll(descriptor, socket->second.wanted);
@@ -69,7 +70,8 @@ int CurlMulti::OnTimeout(CURLM*, long milliseconds, void* data) {
   if (milliseconds < 0) {
     self->timer_.Stop();
   } else {
-    // Never acted upon from here: libcurl must not be re-entered. Zero fires before the loop waits again.
+    // Does not call Act, even if the timeout is zero, because libcurl must not be called from its own callback. A timer
+    // with a delay of zero fires before the loop waits again.
     self->timer_.Start(absl::Milliseconds(milliseconds));
   }
   return 0;
@@ -82,7 +84,7 @@ void CurlMulti::Act(curl_socket_t descriptor, int events) {
   while (const CURLMsg* message = curl_multi_info_read(multi_.get(), &left)) {
     if (message->msg != CURLMSG_DONE) continue;
     CURL* const easy = message->easy_handle;
-    const CURLcode code = message->data.result;  // the message dies with the removal
+    const CURLcode code = message->data.result;  // a copy, because the removal destroys the message
     curl_multi_remove_handle(multi_.get(), easy);
     on_done_(easy, code);
   }

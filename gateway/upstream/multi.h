@@ -1,4 +1,4 @@
-// libcurl's multi interface on an EventLoop.
+// Runs libcurl's multi interface on an EventLoop.
 #ifndef STAMPGATE_GATEWAY_UPSTREAM_MULTI_H_
 #define STAMPGATE_GATEWAY_UPSTREAM_MULTI_H_
 
@@ -18,8 +18,8 @@ struct CurlMultiCleanup {
 };
 using CurlMultiHandle = std::unique_ptr<CURLM, CurlMultiCleanup>;
 
-// Runs transfers and keeps their connections. Everything happens on the loop's thread, construction included.
-// Owns neither the loop nor the easy handles; those must be removed before it is destroyed.
+// Runs transfers, and keeps their connections for later transfers. Must be created, used and destroyed on the loop's
+// thread. Owns neither the loop nor the easy handles. All easy handles must be removed before this object is destroyed.
 class CurlMulti {
  public:
   // Called when a transfer has ended and is no longer part of the multi handle. May call Add and Remove.
@@ -29,19 +29,20 @@ class CurlMulti {
   CurlMulti(const CurlMulti&) = delete;
   CurlMulti& operator=(const CurlMulti&) = delete;
 
-  // Starts a transfer; nothing happens before the loop's next round. False if there is no memory.
+  // Starts a transfer, which begins in the loop's next round. Returns false if there is no memory.
   bool Add(CURL* easy);
 
-  // Ends a transfer without OnDone. Its connection is closed if it was in the midst of something.
+  // Ends a transfer without calling OnDone. Closes the transfer's connection if a request or a response was not
+  // complete.
   void Remove(CURL* easy);
 
  private:
-  // How a descriptor is polled. Kept when libcurl needs it no more, for the next descriptor with that number: libuv's
-  // handle holds nothing else, and to set one up costs three system calls. A handle that is not polling may outlive
-  // its descriptor.
+  // How libuv polls a descriptor. When libcurl no longer needs the descriptor, the entry stays, for the next descriptor
+  // with the same number: libuv's handle contains nothing else of the descriptor, and a new handle would cost three
+  // system calls. A handle that is not polling may outlive its descriptor.
   struct Socket {
     std::unique_ptr<uv_poll_t, UvClose> poll;
-    int wanted = 0;  // by libcurl, UV_READABLE | UV_WRITABLE
+    int wanted = 0;  // what libcurl waits for: UV_READABLE, UV_WRITABLE, both or neither
   };
 
   static int OnInterest(CURL* easy, curl_socket_t descriptor, int what, void* self, void* unused);
@@ -55,7 +56,7 @@ class CurlMulti {
   OnDone on_done_;
   Timer timer_;
   absl::flat_hash_map<curl_socket_t, Socket> sockets_;
-  CurlMultiHandle multi_;  // destroyed first: its end calls OnInterest and OnTimeout
+  CurlMultiHandle multi_;  // destroyed first, because its destruction calls OnInterest and OnTimeout
 };
 
 }  // namespace stampgate

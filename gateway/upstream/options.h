@@ -1,4 +1,4 @@
-// What the HTTP client for upstream is made with.
+// The options of the HTTP client for upstream.
 #ifndef STAMPGATE_GATEWAY_UPSTREAM_OPTIONS_H_
 #define STAMPGATE_GATEWAY_UPSTREAM_OPTIONS_H_
 
@@ -11,42 +11,49 @@
 
 namespace stampgate {
 
-// What a call is. Each lane has places of its own, so that no call waits for those of another lane. When the caller
-// leaves or its time ends, a query or the fetch of a key set is torn down at once; a submit of which body bytes have
-// left is detached: it goes on alone until it ends, at the latest after `exchange_timeout`.
+// The kind of a call. The calls of each kind have a lane with its own places, so that no call waits for the calls of
+// another lane. When the caller leaves or its deadline passes, the client ends the call's exchange immediately. There
+// is one exception: if body bytes of a submit may have left, the client detaches the submit. The exchange of a detached
+// submit continues without the caller until it ends, at the latest after `exchange_timeout`.
 enum class UpstreamLane { kSubmit, kQuery, kKeySet };
 
 struct UpstreamOptions {
   // "https://host[:port]", or "http://" with a loopback host. No path, no trailing slash.
   std::string base_url;
-  // PEM bundle that upstream's certificate is verified with. Empty: the system's.
+  // The path of a PEM file with the CA certificates that verify upstream's certificate. If empty, the client uses the
+  // system's CA certificates.
   std::string ca_file;
-  // Connecting, TLS included, takes no longer.
+  // The time limit for connecting, including TLS.
   absl::Duration connect_timeout = absl::Seconds(5);
-  // No exchange takes longer, not even a detached one. Waiting for a connection does not count.
+  // The time limit of each exchange, even of a detached one. The time in which a call waits for a place does not count.
   absl::Duration exchange_timeout = absl::Seconds(30);
-  // Places in the lane of submits, and as many in that of queries. A place is a connection, or with HTTP/2 a hundred
-  // calls at once. Further calls wait in their lane, first come first served, and connect to nothing meanwhile.
+  // The number of places in the lane of submits, and also in the lane of queries. A place is a connection, which
+  // carries one call at a time or, with HTTP/2, a hundred. Further calls wait in their lane, in order of arrival,
+  // without a connection.
   int max_connections = 64;
-  // Places of detached submits. While all are taken, no submit is begun. The submits that were begun before may be
-  // detached all the same, so there may be more of these: fewer than `max_detached` and `max_connections` together.
+  // The number of places for detached submits. While all of them are taken, no submit begins. Submits that began
+  // earlier can still be detached, so more than `max_detached` submits can be detached, but always fewer than the sum
+  // of `max_detached` and `max_connections`.
   int max_detached = 32;
-  // An idle connection is closed after this long; stays below upstream's own keep-alive.
+  // How long the client keeps an idle connection. This must be less than the time for which upstream keeps it.
   absl::Duration max_idle = absl::Seconds(50);
-  // A larger response body is a TransportFailure.
+  // The maximum size of a response body. A larger body is a TransportFailure.
   int64_t max_response_bytes = 8 << 20;
-  // HTTP/2 over TLS instead of HTTP/1.1, if upstream agrees; a connection then carries up to 100 calls.
+  // Whether the client uses HTTP/2 over TLS if upstream agrees. A connection then carries up to 100 calls at the same
+  // time.
   bool http2 = false;
-  // Called when a submit was detached and when a detached one has ended: how many there are now, and since when the
-  // oldest of them is detached. On the client's thread; must not block. May be empty.
+  // Called when a submit was detached, and when a detached submit has ended. `count` is the number of detached submits,
+  // and `oldest` is the time at which the oldest of them was detached. The client calls this function and the two below
+  // on its own thread. They must not block, and may be empty.
   std::function<void(int count, std::chrono::steady_clock::time_point oldest)> observe_detached;
-  // How many calls of a lane are at upstream with their callers waiting, and how many wait for a place, whenever that
-  // changes; and how long an exchange took, from its place to its end. As `observe_detached` is called.
+  // Called when one of these numbers has changed: `in_flight` is the number of calls that have a place of the lane, and
+  // `waiting` is the number of calls that wait for such a place. Detached submits do not count.
   std::function<void(UpstreamLane lane, int in_flight, int waiting)> observe_lane;
+  // Called when an exchange has ended. `duration` is the time since its call got a place.
   std::function<void(UpstreamLane lane, absl::Duration duration)> observe_exchange;
 };
 
-// A GET without authentication of a fixed path: one from an operation's options or from the config.
+// A GET without a stamp. Its path comes from an operation's options in the protos, or from the config.
 struct DiscoveryRequest {
   std::string path;
 };

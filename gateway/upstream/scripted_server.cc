@@ -105,7 +105,7 @@ void ScriptedServer::Connection::Write(absl::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t count = ssl_ != nullptr ? SSL_write(ssl_, bytes.data(), static_cast<int>(bytes.size()))
                                           : send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (count <= 0) return;  // the peer's closing is part of some tests
+    if (count <= 0) return;  // in some tests, the peer closes the connection
     bytes.remove_prefix(count);
   }
 }
@@ -116,7 +116,8 @@ void ScriptedServer::Connection::WaitForClose() {
 }
 
 void ScriptedServer::Connection::Close() {
-  // The descriptor is closed by Serve alone, so that it is never someone else's when the server shuts it down.
+  // Only Serve closes the descriptor. So when the destructor shuts the socket down, the number cannot already belong to
+  // another file.
   if (ssl_ != nullptr) SSL_shutdown(ssl_);
   shutdown(socket_, SHUT_RDWR);
 }

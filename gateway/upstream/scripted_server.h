@@ -39,11 +39,11 @@ class ScriptedServer {
     void Write(absl::string_view bytes);
     // Blocks until the peer or the server's destructor closes the connection.
     void WaitForClose();
-    // Ends the connection: with FIN, or with RST.
+    // Close ends the connection with FIN. After Reset, the connection ends with RST when the script returns.
     void Close();
     void Reset();
 
-    // Counted from 0.
+    // Returns the number of the connection, counted from 0.
     int index() const { return index_; }
 
    private:
@@ -62,7 +62,7 @@ class ScriptedServer {
 
   struct Tls {
     TestCertificate certificate;
-    int version = 0;  // the only one that the server speaks, such as TLS1_1_VERSION; 0: any
+    int version = 0;  // the only TLS version of the server, such as TLS1_1_VERSION; if 0, any
   };
 
   explicit ScriptedServer(Script script, std::optional<Tls> tls = std::nullopt);
@@ -73,7 +73,7 @@ class ScriptedServer {
   static Script Always(std::string response);
 
   int port() const { return port_; }
-  // All requests so far, from all connections.
+  // Returns all requests that were received so far, from all connections.
   std::vector<std::string> requests() const;
   int connections() const;
 
@@ -93,7 +93,7 @@ class ScriptedServer {
   std::thread acceptor_;
 };
 
-// An HTTP/1.1 response with a JSON body.
+// Returns an HTTP/1.1 response with a JSON body.
 std::string JsonResponse(absl::string_view body, absl::string_view status = "200 OK", absl::string_view headers = "");
 
 }  // namespace stampgate

@@ -20,11 +20,11 @@ namespace {
 
 constexpr absl::Duration kMaxRetryAfter = absl::Hours(1);
 
-// Connections are renewed after this long, so that a change of upstream's address is noticed.
+// The maximum age of a connection. A new connection uses upstream's current address, which can have changed.
 constexpr long kMaxConnectionSeconds = 300;
 
-// The headers of every request, as libcurl's own list. "Expect:" is the way to send no Expect header: upstream's
-// answer to 100-continue would be waited for with each large body.
+// The headers of every request, in libcurl's list format. With the line "Expect:", libcurl sends no Expect header. With
+// such a header, libcurl would wait for upstream's permission before it sends a large body.
 char kAcceptLine[] = "Accept: application/json";
 char kContentTypeLine[] = "Content-Type: application/json";
 char kNoExpectLine[] = "Expect:";
@@ -50,14 +50,14 @@ bool IsHeader(const std::string& name, const std::string& value) {
          absl::c_all_of(value, absl::ascii_isprint) && absl::c_any_of(value, absl::ascii_isgraph);
 }
 
-// The value of a header of the answer, the first of that name; empty if there is none.
+// Returns the value of the first response header called `name`, or an empty text if there is none.
 absl::string_view HeaderValue(CURL* easy, const char* name) {
   curl_header* header = nullptr;
   if (curl_easy_header(easy, name, 0, CURLH_HEADER, -1, &header) != CURLHE_OK) return "";
   return absl::StripAsciiWhitespace(header->value);
 }
 
-// All values of a header as one list.
+// Returns the values of all response headers called `name`, separated by commas.
 std::string HeaderList(CURL* easy, const char* name) {
   std::string list;
   curl_header* header = nullptr;
@@ -98,41 +98,41 @@ bool CurlTransfer::SetOptions(const std::string& base_url, const UpstreamOptions
     ok = ok && curl_easy_setopt(easy(), option, value) == CURLE_OK;
   };
 
-  // Where it goes: the base URL alone says which host, and nothing from elsewhere changes that. Cookies, HSTS and
-  // Alt-Svc are off unless asked for.
+  // The destination. Only the base URL determines the host; these options prevent everything else from changing it.
+  // libcurl uses cookies, HSTS and Alt-Svc only if an option turns them on.
   set(CURLOPT_URL, base_url.c_str());
   set(CURLOPT_PROTOCOLS_STR, "http,https");
   set(CURLOPT_REDIR_PROTOCOLS_STR, "https");
   set(CURLOPT_FOLLOWLOCATION, 0L);
-  set(CURLOPT_PROXY, "");  // not nullptr, which asks the environment
+  set(CURLOPT_PROXY, "");  // with nullptr, libcurl would use the proxy in the environment
   set(CURLOPT_NOPROXY, "*");
   set(CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
   set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
 
-  // Whom it trusts.
+  // The servers that the client trusts.
   set(CURLOPT_SSL_VERIFYPEER, 1L);
   set(CURLOPT_SSL_VERIFYHOST, 2L);
   set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   if (!options.ca_file.empty()) {
     set(CURLOPT_CAINFO, options.ca_file.c_str());
-    set(CURLOPT_CAPATH, nullptr);  // else Debian's /etc/ssl/certs is trusted as well
+    set(CURLOPT_CAPATH, nullptr);  // otherwise libcurl would also trust Debian's /etc/ssl/certs
     set(CURLOPT_CA_CACHE_TIMEOUT, kMaxConnectionSeconds);
   }
 
   // Connections.
   set(CURLOPT_HTTP_VERSION, static_cast<long>(options.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
-  set(CURLOPT_PIPEWAIT, options.http2 ? 1L : 0L);  // else a burst opens a connection per call
+  set(CURLOPT_PIPEWAIT, options.http2 ? 1L : 0L);  // otherwise a burst would open a connection for each call
   set(CURLOPT_TCP_NODELAY, 1L);
   set(CURLOPT_CONNECTTIMEOUT_MS, Milliseconds(options.connect_timeout));
   set(CURLOPT_TIMEOUT_MS, Milliseconds(options.exchange_timeout));
   set(CURLOPT_MAXAGE_CONN, std::max(1L, static_cast<long>(absl::ToInt64Seconds(options.max_idle))));
   set(CURLOPT_MAXLIFETIME_CONN, kMaxConnectionSeconds);
   set(CURLOPT_NOSIGNAL, 1L);
-  set(CURLOPT_QUICK_EXIT, 1L);  // else the end of a transfer whose name is being resolved waits for the resolver
+  set(CURLOPT_QUICK_EXIT, 1L);  // otherwise the end of a transfer could wait for the resolver
 
-  // What is sent and received.
+  // The request and the response.
   set(CURLOPT_USERAGENT, "stampgate");
-  set(CURLOPT_UPLOAD_BUFFERSIZE, 16384L);  // the least: a handle's memory for most of its life
+  set(CURLOPT_UPLOAD_BUFFERSIZE, 16384L);  // the smallest size, because each handle keeps this memory
   set(CURLOPT_SOCKOPTFUNCTION, &CurlTransfer::BeginConnection);
   set(CURLOPT_SOCKOPTDATA, this);
   set(CURLOPT_PREREQFUNCTION, &CurlTransfer::BeginRequest);
@@ -205,7 +205,7 @@ bool CurlTransfer::IsConnectionFit(const char* local_ip, int local_port) const {
     const unsigned char* protocol = nullptr;
     unsigned int length = 0;
     SSL_get0_alpn_selected(ssl, &protocol, &length);
-    if (length == 2 && std::memcmp(protocol, "h2", 2) == 0) return true;  // other streams' frames, which have numbers
+    if (length == 2 && std::memcmp(protocol, "h2", 2) == 0) return true;  // unread bytes are frames of other streams
     if (SSL_has_pending(ssl) != 0) return false;
   }
   return connections_->IsQuiet(local_ip, local_port);
@@ -219,12 +219,14 @@ bool CurlTransfer::StartsAfresh() {
 }
 
 size_t CurlTransfer::ReadHeaderLine(char* line, size_t size, size_t count, void* data) {
-  // libcurl gives the lines one by one, those of a 100 Continue before those of the answer.
+  // libcurl calls this function with each line. The lines of a 100 Continue come before the lines of the final
+  // response.
   const absl::string_view text(line, size * count);
   auto* self = static_cast<CurlTransfer*>(data);
   if (absl::StartsWith(text, "HTTP/")) {
     self->head_complete_ = false;
-    // Nobody asked for another protocol, so nothing follows that libcurl could read, and it would wait for it.
+    // After a 101, libcurl would wait for more bytes. None follow, because the request has not asked for another
+    // protocol.
     self->switched_ = absl::StartsWith(text.substr(std::min(text.find(' '), text.size())), " 101");
     if (self->switched_) return 0;
   }
@@ -240,7 +242,7 @@ size_t CurlTransfer::WriteBody(char* bytes, size_t size, size_t count, void* dat
     return CURL_WRITEFUNC_ERROR;
   }
   if (self->response_.empty()) {
-    curl_off_t announced = -1;  // stays so for a chunked response; a larger one than allowed does not come here
+    curl_off_t announced = -1;  // -1 if the response is chunked; never above the limit, because libcurl fails first
     curl_easy_getinfo(self->easy(), CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &announced);
     self->response_.reserve(std::max(length, static_cast<size_t>(std::max<curl_off_t>(announced, 0))) + kJsonPadding);
   }
@@ -265,7 +267,7 @@ HttpAnswer CurlTransfer::TakeAnswer() {
 
 UpstreamOutcome CurlTransfer::Finish(CURLcode code) {
   UpstreamOutcome outcome;
-  if (code == CURLE_OK && !head_complete_) code = CURLE_PARTIAL_FILE;  // libcurl takes a cut head for a whole one
+  if (code == CURLE_OK && !head_complete_) code = CURLE_PARTIAL_FILE;  // libcurl accepts headers that end too early
   if (switched_) {
     outcome = HttpAnswer{101, "", std::nullopt};
   } else if (code == CURLE_OK) {

@@ -1,4 +1,4 @@
-// One libcurl easy handle, fenced in.
+// A libcurl easy handle that never sends a POST twice.
 #ifndef STAMPGATE_GATEWAY_UPSTREAM_TRANSFER_H_
 #define STAMPGATE_GATEWAY_UPSTREAM_TRANSFER_H_
 
@@ -17,16 +17,18 @@
 
 namespace stampgate {
 
-// Carries one exchange after another, with the same options. For one thread. Holds request and response; the handle
-// must not be part of a multi handle when it is destroyed or prepared.
+// Carries exchanges, one after the other, with the same options. Not thread-safe. Owns the request and the response.
+// When this object is prepared or destroyed, no multi handle may contain the easy handle.
 //
-// A POST goes out at most once. libcurl would repeat it when a reused connection dies, so two callbacks end the
-// transfer instead: one when another connection would be opened, one when another request would begin. (A body from a
-// read callback that cannot rewind says the same to libcurl 7.88, but is sent apart from the head: +30% CPU, measured.)
+// Sends a POST at most once. libcurl would repeat a POST when a reused connection breaks. Two callbacks end the
+// transfer instead: BeginConnection if libcurl opens another connection, and BeginRequest if libcurl begins the request
+// again. (A read callback that cannot rewind the body would also prevent the repetition in libcurl 7.88. But libcurl
+// would then send the body separately from the request head, which takes 30% more CPU time.)
 class CurlTransfer {
  public:
-  // `base_url` is from ParseBaseUrl; `connections` is shared by the transfers of one multi handle and outlives them.
-  // nullptr if libcurl has no memory or refuses an option: there is no transfer without all of its fences.
+  // `base_url` must be a result of ParseBaseUrl. All transfers of one multi handle share `connections`, which must
+  // outlive them. Returns nullptr if libcurl has no memory or refuses an option, because a transfer needs all of its
+  // options.
   static std::unique_ptr<CurlTransfer> Create(const std::string& base_url, const UpstreamOptions& options,
                                               ConnectionTable* connections);
 
@@ -35,23 +37,24 @@ class CurlTransfer {
 
   CURL* easy() const { return easy_.get(); }
 
-  // Sets the handle up for a request. False, and nothing may be sent, if its path or header would not be read by
-  // upstream as they are meant.
+  // Prepares the handle for a request. Returns false if libcurl would not send the path or a header unchanged, or if
+  // upstream could misread them. The transfer must not be started then.
   bool PreparePost(StampedRequest request, const std::string& traceparent);
   bool PrepareGet(const DiscoveryRequest& request, const std::string& traceparent);
 
-  // Whether a byte of the body may have left: head and body leave together.
+  // Whether a byte of the body may have left. libcurl sends the body together with the request head.
   bool body_sent() const { return request_.has_value() && requests_begun_ > 0; }
 
-  // True if the transfer has ended because its connection was not fit for the request, of which nothing was sent.
-  // It may be started again once, and will make a connection of its own.
+  // Returns true if the transfer has sent nothing and has ended because its idle connection could not be used (see
+  // ConnectionTable). The transfer may then be started again, once, and opens a new connection.
   bool StartsAfresh();
 
-  // How the exchange ended. Takes the response out and forgets the request.
+  // Returns the outcome of the exchange, with the response, and deletes the request.
   UpstreamOutcome Finish(CURLcode code);
 
-  // After Finish: whether the handle may carry another exchange. Not after a failure, a removal or a repetition:
-  // libcurl 7.88 counts repetitions per handle, and remembers that it was to rewind a body, which fails the next one.
+  // After Finish, returns whether the handle may carry another exchange. It may not after a failure, a removal from the
+  // multi handle, or a second start: libcurl 7.88 counts the repetitions of each handle, and stores that it must rewind
+  // a body, with which the next exchange would fail.
   bool reusable() const { return reusable_; }
 
  private:
@@ -64,7 +67,8 @@ class CurlTransfer {
 
   bool SetOptions(const std::string& base_url, const UpstreamOptions& options);
 
-  // `headers` with `traceparent` before them, unless it is empty. Null if it would not be read as it is meant.
+  // Returns `headers`, with a traceparent header before them unless `traceparent` is empty. Returns null if
+  // `traceparent` cannot be sent unchanged.
   curl_slist* WithTraceparent(const std::string& traceparent, curl_slist* headers);
 
   static int BeginConnection(void* self, curl_socket_t descriptor, curlsocktype);
@@ -82,7 +86,7 @@ class CurlTransfer {
   curl_slist stamp_node_ = {};
   std::string trace_line_;
   curl_slist trace_node_ = {};
-  std::vector<int> opened_;  // descriptors of this exchange's own connection, or attempts at it
+  std::vector<int> opened_;  // the descriptors that libcurl has opened for this exchange
   bool unfit_ = false;
   bool afresh_ = false;
   int requests_begun_ = 0;
@@ -92,7 +96,7 @@ class CurlTransfer {
   bool reusable_ = false;
   std::string response_;
   char error_[CURL_ERROR_SIZE] = {};
-  std::unique_ptr<CURL, Cleanup> easy_;  // destroyed before what it points to
+  std::unique_ptr<CURL, Cleanup> easy_;  // destroyed first, because it points to other members
 };
 
 }  // namespace stampgate
