@@ -57,7 +57,7 @@ const created = await show('PolicyService/CreatePolicies', submit);
 const policy_id = created.activity?.result?.create_policies_result?.policy_ids?.[0];
 expect('the policy was not created', policy_id);
 
-console.log('\nA query finds it.');
+console.log('\nA query finds the policy.');
 const found = await show('PolicyService/GetPolicy', { organization_id, policy_id });
 expect('the policy was not found', found.policy?.policy_name === 'two of three');
 
