@@ -215,7 +215,7 @@ describe('a key still works after', { timeout: 2 * HANG_MS }, () => {
     assert.deepEqual(bodiesOf(stack.simulator), []);
   });
 
-  test('a restoration of the store: nothing is sent for a key that may be older', async (t) => {
+  test('a restoration of the store: nothing is sent for a key that the store may have lost', async (t) => {
     const stack = await startKeyed(t);
     const known = requestOf(randomUUID());
     const { activity } = await stack.gateway.call(METHOD, known);
