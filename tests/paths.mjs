@@ -14,15 +14,15 @@ export const root = join(dirname(fileURLToPath(import.meta.url)), '..');
  */
 export const wholeTree = () => dirname(realpathSync(join(root, 'WORKSPACE')));
 
-/** The path of the program that Bazel builds. `target` is the path of its folder and its name. */
+/** The path of a program that Bazel builds. `target` has the program's folder and name, as in tests/machine/probe. */
 export const binary = (target) => join(root, process.env.TEST_SRCDIR === undefined ? 'bazel-bin' : '.', target);
 
 /** The folder of the programs that deploy/install builds if the machine has Go. */
 export const goPrograms = join(homedir(), '.cache/stampgate/go');
 
 /**
- * The folder `name` with packages that deploy/install has installed. Fails if they differ from those that `lock` lists,
- * a path in the tree.
+ * The folder `name` with packages that deploy/install has installed. Fails if the packages differ from those that the
+ * lock file lists. `lock` is the path of the lock file in the tree.
  */
 export function installed(name, lock) {
   const folder = join(homedir(), '.cache/stampgate', name);

@@ -38,7 +38,8 @@ ABSL_FLAG(bool, crash, false, "if true, the process ends without closing the log
 namespace stampgate::bench {
 namespace {
 
-// The number of events that are made before they are appended together. No other work uses the CPU during the appends.
+// The number of events that are made first and then appended together, so that nothing else uses the CPU while the
+// appends are measured.
 constexpr int kBatch = 500;
 
 std::string ReadFile(const std::string& path) {

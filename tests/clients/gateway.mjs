@@ -59,9 +59,9 @@ export function connect(address, { tls, ...options } = {}) {
 export const encode = (method, request) => methods.get(method).requestSerialize(request);
 
 /**
- * Calls `method` ("Service/Method") and resolves to its response. If the call fails, rejects with the gRPC error, to
- * which the decoded google.rpc details are added: `error.info`, `error.badRequest`, `error.retryInfo`, and
- * `error.statusBytes`.
+ * Calls `method` ("Service/Method") and resolves to its response. If the call fails, rejects with the gRPC error. Its
+ * members `info`, `badRequest` and `retryInfo` are the decoded google.rpc details, and `statusBytes` is the encoded
+ * google.rpc.Status.
  *
  * @param {object} client from connect()
  * @param {string} method

@@ -110,7 +110,7 @@ describe('the pod', () => {
   );
 
   fact(
-    'gets secrets as files that its group may read and nobody else, in whole folders',
+    'gets secrets in whole folders, as files that only root and its group may read',
     ({ pod, container }) => {
       const secrets = pod.volumes.filter(({ secret }) => secret);
       assert.deepEqual(

@@ -155,7 +155,7 @@ describe('the dashboard', () => {
   const dashboard = readDashboard();
   const { panels } = dashboard;
 
-  it('has panels with unique ids and titles in their row that do not overlap', () => {
+  it('has panels that fit into the grid and do not overlap, with unique ids and titles', () => {
     assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length);
     assert.equal(new Set(panels.map(({ title }) => title)).size, panels.length);
     const taken = new Map();

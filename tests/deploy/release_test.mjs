@@ -56,7 +56,7 @@ describe('a release', () => {
     assert.equal(readFileSync(join(again, 'SHA256SUMS'), 'utf8'), readFileSync(join(folder, 'SHA256SUMS'), 'utf8'));
   });
 
-  it("has the image's files, owned by root but for the gateway's own folder", () => {
+  it("has the image's files; root owns all except the gateway's own folder", () => {
     const tree = collectTree({ after });
     const paths = execFileSync('find', ['.'], { cwd: tree, encoding: 'utf8' }).trim().split('\n').sort();
     assert.deepEqual(list(image).map((path) => path.replace(/(?<=.)\/$/, '')).sort(), paths);

@@ -503,10 +503,10 @@ test('bodies of events that clients do not read are limited in number, and do no
   assert.deepEqual(held.map(({ status }) => status), [undefined, undefined, undefined]);
   await gateway.call(SUBMIT.method, SUBMIT.request);
   const of = (kind) => recordsOf(audit.file).filter((record) => record.kind === kind);
-  await until(() => of('outcome').length === 21, 'the outcomes of all but the held');
+  await until(() => of('outcome').length === 21, 'the outcomes of all calls except the held ones');
   assert.equal(of('allow').length, 24);
   held[0].leave();
-  await until(async () => (await begin()).status === undefined, 'there is room again');
+  await until(async () => (await begin()).status === undefined, 'a further call is accepted');
   assert.ok((await held[1].finish()) > 3 << 20);
   assert.equal(held[1].status, String(code.OK));
   for (const call of calls) call.leave();
@@ -522,7 +522,7 @@ test('a failed rotation stops no call, and a later failure is still reported', {
   // This folder prevents the gateway from creating the new file under its name.
   mkdirSync(`${audit.file}.next`);
   while (statSync(audit.file).size <= audit.max_file_bytes) await Promise.all(Array.from({ length: 64 }, call));
-  await until(() => said('audit_file_not_rotated') === 1, 'it is said');
+  await until(() => said('audit_file_not_rotated') === 1, 'the failed rotation is logged');
   assert.deepEqual([await failing(), said('audit_failed')], [[0, 200], 0]);
   renameSync(audit.file, `${audit.file}.away`);
   assert.equal((await gateway.refusal(QUERY.method, QUERY.request)).info.reason, 'AUDIT_UNAVAILABLE');

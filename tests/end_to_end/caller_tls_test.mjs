@@ -246,10 +246,10 @@ test('certificates change without a failed call, also while the files are tempor
     const before = calls;
     if (round % 2 === 1) broken[(round >> 1) % broken.length]();
     gateway.child.kill('SIGHUP');
-    await until(() => calls >= before + 2, 'calls go on');
+    await until(() => calls >= before + 2, 'further calls succeed');
     serve();
     gateway.child.kill('SIGHUP');
-    await until(() => calls >= before + 4, 'calls go on');
+    await until(() => calls >= before + 4, 'further calls succeed');
   }
   done = true;
   await Promise.all(loads);

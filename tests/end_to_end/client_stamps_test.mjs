@@ -323,7 +323,7 @@ test('the gateway does not choose a timestamp that a client has used', async () 
   assert.equal(new Set(times).size, 21);
 });
 
-test('the gateway never stamps a login, because the session would have the rights of its own key', async () => {
+test("the gateway never stamps a login, because the session would have the rights of the gateway's key", async () => {
   isInvalid(await gateway.refusal(LOGIN, login), 'client_stamp', 'is required');
 });
 

@@ -307,7 +307,7 @@ describe('a delivery that fails before its signature is checked', { timeout: HAN
     const leftOut = logged(gateway, 'deliveries_left_out');
     for (const { outcome } of leftOut) assert.equal(outcome, 'not_found');
     assert.equal(leftOut.reduce((sum, { count }) => sum + Number(count), told), requests.length);
-    t.diagnostic(`${told} told, ${requests.length - told} left out`);
+    t.diagnostic(`${told} logged, ${requests.length - told} omitted`);
   });
 });
 

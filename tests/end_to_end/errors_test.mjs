@@ -223,7 +223,7 @@ describe('details of refusals', { timeout: HANG_MS }, () => {
 });
 
 describe('an outcome that is unknown', { timeout: HANG_MS }, () => {
-  it('can be learnt by repeating the call with its timestamp: it sends the same bytes and gets the same activity', async () => {
+  it('can be learnt by repeating the call with its timestamp: the gateway sends the same bytes and gets the same activity', async () => {
     simulator.addFaults([{ kind: 'error', code: 'INTERNAL', apply: true }]);
     const failure = await failureOf(gateway, SUBMIT);
     const { upstream_message } = failure.metadata;

@@ -193,8 +193,8 @@ describe('a cursor', { timeout: 2 * HANG_MS }, async () => {
   });
 
   /**
-   * Makes a log with one event, whose end is the cursor `before`. Then stores a second event, after which the gateway
-   * returns the cursor `ahead`, and replaces the log by a copy without this event.
+   * Makes a log with one event, and gets the cursor `before` at its end. Then stores a second event, gets the cursor
+   * `ahead` after it, and replaces the log by a copy without the second event.
    */
   async function putBack(t) {
     const own = await startEventStack(t);
@@ -235,7 +235,7 @@ describe('a cursor', { timeout: 2 * HANG_MS }, async () => {
     assert.deepEqual(logged(own.gateway, 'events_lost'), []); // the first start has reported the lost event
   });
 
-  it('ahead of a log that has lost its end is refused with DATA_LOSS, also if a new event has its position', async (t) => {
+  it('ahead of a log that has lost its end is refused with DATA_LOSS, also if a new event has the same position', async (t) => {
     const { own, before, ahead } = await putBack(t);
     rmSync(`${own.file}-mark`);
     await own.start();

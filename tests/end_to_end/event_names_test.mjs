@@ -47,7 +47,7 @@ describe('events of several organizations with the same id', { timeout: HANG_MS 
     return event.type;
   }
 
-  it('are found by the organization, or by its parent if the event has no organization', async () => {
+  it('are found by their organization; an event without one is found by its parent organization', async () => {
     assert.equal(await read({ event_id, organization_id: FIRST }), 'a');
     assert.equal(await read({ event_id, organization_id: SECOND }), 'b');
     assert.equal(await read({ event_id, organization_id: PARENT }), 'c');
@@ -61,7 +61,7 @@ describe('events of several organizations with the same id', { timeout: HANG_MS 
     }
   });
 
-  it('are found without an organization: the first event that the caller may see', async () => {
+  it('are found without an organization too: the gateway returns the first event that the caller may see', async () => {
     assert.equal(await read({ event_id }), 'a');
     const [caller] = stack.config.callers;
     const grants = [{ classes: ['events'], organizations: [SECOND] }];

@@ -281,7 +281,7 @@ describe('an event', { timeout: HANG_MS }, () => {
     });
   }
 
-  it('has values that its message cannot hold in `unrecognized`, as JSON text of the body', async () => {
+  it('has in `unrecognized` the values that its message cannot hold, as JSON text of the body', async () => {
     const body = '{"type":"transaction:status","new":{"deep":[1e400]},"msg":{"status":"LATER","timestamp":"17"}}';
     await checkTold(() => deliver(simulator, { body }), () => ({
       type: 'SEND_TRANSACTION_STATUS_UPDATES',

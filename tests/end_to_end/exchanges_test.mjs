@@ -67,7 +67,7 @@ describe('submits that upstream never answers', { timeout: HANG_MS }, () => {
     // Upstream now holds two submits whose callers have left. The next submits use all connections.
     const attached = await begin(UPSTREAM.max_connections);
     attached.pop().cancel();
-    await until(async () => (await detached()) === UPSTREAM.max_detached, 'all places of detached ones are taken');
+    await until(async () => (await detached()) === UPSTREAM.max_detached, 'max_detached submits are detached');
     assert.ok((await oldestAge()) > 0);
 
     const waiting = start(gateway, SUBMIT);

@@ -1,4 +1,4 @@
-// Faults of upstream, or of a proxy before it: the caller gets a correct error, and the gateway repeats no request.
+// Faults of upstream or of a proxy in front of it: the caller gets a correct error, and the gateway repeats no request.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,8 @@ function assertFails({ message, ...actual }, expected) {
 }
 
 /**
- * Checks the errors of a query and a submit, that upstream received each once, and that the gateway still serves calls.
+ * Makes a query and a submit with this fault. Checks their errors, that upstream received each once, and that the
+ * gateway still serves calls.
  */
 async function checkFault(fault, queryFails, submitMetadata = {}) {
   simulator.addFaults([fault]);

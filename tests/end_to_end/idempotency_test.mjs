@@ -215,7 +215,7 @@ describe('a key still works after', { timeout: 2 * HANG_MS }, () => {
     assert.deepEqual(bodiesOf(stack.simulator), []);
   });
 
-  test('a restoration of the store: nothing is sent for a key that may be older', async (t) => {
+  test('a restoration of the store: nothing is sent for a key that the store may have lost', async (t) => {
     const stack = await startKeyed(t);
     const known = requestOf(randomUUID());
     const { activity } = await stack.gateway.call(METHOD, known);
@@ -274,7 +274,7 @@ describe('timestamps', { timeout: 2 * HANG_MS }, () => {
     });
   }
 
-  test('of equal submits are distinct if the clock returns to the submits before a kill', async (t) => {
+  test('of equal submits are distinct if the clock returns to the time of submits before a kill', async (t) => {
     const stack = await startKeyed(t);
     const submitMany = () => Promise.all(Array.from({ length: 100 }, () => submit(stack.gateway)));
     const setClock = (ms) => stack.moveClock(ms - stack.machine.nowMs());

@@ -113,7 +113,7 @@ describe('on a machine that spoils each signature', () => {
   const env = preloaded('libspoiled_signatures.so');
 
   for (const curve of CURVES) {
-    test(`a key that verifies its signatures sends none: ${curve}`, async (t) => {
+    test(`the gateway sends no spoiled signature of a key with verify_signatures: ${curve}`, async (t) => {
       const simulator = await startSimulator();
       t.after(() => simulator.close());
       const [main] = catchAll(writeKey(scratch(t), apiKeyNamed(`vectors ${curve}`)));
@@ -124,7 +124,7 @@ describe('on a machine that spoils each signature', () => {
       assert.deepEqual(simulator.requests(), []);
     });
 
-    test(`without verification upstream sees them: ${curve}`, async (t) => {
+    test(`without verify_signatures, upstream receives a spoiled signature: ${curve}`, async (t) => {
       const simulator = await startSimulator();
       t.after(() => simulator.close());
       const keys = catchAll(writeKey(scratch(t), apiKeyNamed(`vectors ${curve}`)));

@@ -58,8 +58,8 @@ const REFUSED = {
 
 /** Metadata that is valid, or that gRPC handles itself. The gateway ignores it. */
 const PASSED_OVER = {
-  'what steers HTTP': [['host', CANARY], ['content-length', '5'], ['expect', '100-continue'], ['x-forwarded-for', CANARY]],
-  'what HTTP/2 has not': [['connection', 'keep-alive'], ['transfer-encoding', 'chunked'], ['upgrade', CANARY]],
+  'fields that control HTTP': [['host', CANARY], ['content-length', '5'], ['expect', '100-continue'], ['x-forwarded-for', CANARY]],
+  'fields that HTTP/2 does not have': [['connection', 'keep-alive'], ['transfer-encoding', 'chunked'], ['upgrade', CANARY]],
   'names of gRPC': [['grpc-tags-bin', 'AA'], ['grpc-trace-bin', 'AA'], ['lb-token', CANARY], ['grpc-previous-rpc-attempts', '9']],
   'another authority': [[':authority', CANARY]],
   'the organization': [['x-organization-id', CANARY], ['organization-id', CANARY]],

@@ -35,8 +35,8 @@ export function connectTo(url, { localAddress } = {}) {
 }
 
 /**
- * Sends bytes. Resolves to the statuses of the responses, and whether the gateway closed the connection: after
- * `answers` responses, or when the gateway closes the connection.
+ * Sends bytes. Resolves after `answers` responses, or earlier if the gateway closes the connection: to the statuses of
+ * the responses, and whether the gateway closed the connection.
  */
 export function exchangeBytes(url, bytes, { answers = Infinity } = {}) {
   return new Promise((resolve, reject) => {

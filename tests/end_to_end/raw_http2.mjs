@@ -47,7 +47,7 @@ function headerFrames(fields) {
 }
 
 /**
- * Calls a method on a connection of its own, with `fields` after those of every call.
+ * Calls a method on a connection of its own. Sends the header fields `fields` after those that every call needs.
  * @param {string} address "host:port"
  * @param {Buffer} message the request
  * @param {[string, string][]} fields names and values, in Latin-1

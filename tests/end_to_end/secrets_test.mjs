@@ -360,7 +360,7 @@ describe('what the gateway prints', { timeout: HANG_MS }, () => {
     const all = watched();
     const printed = () => all;
     assert.ok(all.includes('"event":"stopped"'), 'the test has not read the whole log');
-    assert.ok(all.includes('"kind":"stop"'), 'and the audit log');
+    assert.ok(all.includes('"kind":"stop"'), 'the test has not read the whole audit log');
     assertWithout(printed(), secret, 'the output');
     assertWithout(printed(), apiKeyNamed('gateway p256').privateKey, 'the output');
     assert.equal(requests.length, 6 + Object.keys(echoes('')).length);

@@ -28,8 +28,8 @@ beforeEach(() => simulator.clearRequests());
 const sentTimestamps = () => simulator.requests().map(({ body }) => Number(JSON.parse(body).timestampMs));
 
 /**
- * Waits a second. After a start, a gateway chooses timestamps a second ahead of its clock, so that they are later than
- * all timestamps before a restart.
+ * Waits until the gateway's timestamps are no longer ahead of its clock. After a start, a gateway chooses timestamps a
+ * second ahead of its clock, so that they are later than all timestamps before a restart.
  */
 async function hasCaughtUp(which) {
   for (let i = 0; ; i += 1) {

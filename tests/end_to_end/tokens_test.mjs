@@ -278,7 +278,6 @@ describe('tokens', { timeout: HANG_MS, concurrency: true }, () => {
     const old = bearer(jwt(ec, { kid: 'ec' }));
     const held = await HeldCall.start(gateway, 'EventService/ReadEventBody', { event_id }, old.metadata);
     expire();
-    // Abseil reads the system's clock only every two seconds, so the gateway notices the step later.
     const isRefused = () => gateway.call('EventService/GetEvent', { event_id }, old).then(() => false, () => true);
     await until(isRefused, 'the gateway notices that the token has expired');
     assert.ok((await held.finish()) < 3 << 20);
@@ -355,7 +354,7 @@ describe('tokens', { timeout: HANG_MS, concurrency: true }, () => {
     assert.equal(server.requests, 1);
   });
 
-  it('follow a key set in a file', async (t) => {
+  it('are verified with the current keys of a file', async (t) => {
     const file = join(scratch(t), 'keys.json');
     const write = (text) => {
       writeFileSync(`${file}.new`, text);

@@ -167,7 +167,7 @@ describe('peers that connect and send no complete request', () => {
     assert.equal(acknowledged.length, 200);
     // Some connections may still be closing.
     assert.ok(descriptorsOf(gateway.child.pid) <= descriptors + 2 * 32);
-    t.diagnostic(`came ${came} times; honest deliveries: ${JSON.stringify(answers)}`);
+    t.diagnostic(`${came} connections; honest deliveries: ${JSON.stringify(answers)}`);
     stopped = true;
     sockets.forEach((socket) => socket.destroy());
     await untilClosed(stack, descriptors + HONEST + OWN);

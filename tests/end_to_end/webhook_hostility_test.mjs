@@ -117,8 +117,8 @@ describe('an ambiguous request, which two parsers might parse differently', () =
   const inside = () => request({});
 
   /**
-   * The gateway answers each with one of these statuses or not at all, and closes the connection: it reads no further
-   * request.
+   * Ambiguous requests. The gateway answers each with a status from 400 to 499 or not at all, and closes the
+   * connection: it reads no further request.
    */
   const attacks = {
     'a length and chunks': request({ fields: (size) => [`Content-Length: ${size}`, 'Transfer-Encoding: chunked'] }),

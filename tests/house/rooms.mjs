@@ -22,8 +22,8 @@ export function readTree(root) {
 }
 
 /**
- * The libraries of third_party, by name, with the beginnings of their headers' paths. Boost's TLS needs OpenSSL, so its
- * headers count for OpenSSL.
+ * The libraries of third_party, by name, with the beginnings of their headers' paths. Boost's TLS needs OpenSSL, so the
+ * headers of Boost's TLS count for OpenSSL.
  */
 const LIBRARIES = new Map([
   ['absl', ['absl/']],

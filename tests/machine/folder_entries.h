@@ -4,8 +4,8 @@
 
 namespace stampgate {
 
-// Record the states of a folder inside the watched folder that the disk may have. The file "entries/<folder>" in the
-// control folder has one line for each state since the last sync of the folder, such as
+// Record which states of a folder the disk may have, for the watched folder and each folder inside it. The file
+// "entries/<folder>" in the control folder has one line for each state since the last sync of the folder, such as
 // "<inode>/<name>/<inode>/<name>/". After a power cut, the disk has the state of one of these lines. In the file name
 // <folder>, a '%' replaces each slash; "%" is the watched folder itself.
 //

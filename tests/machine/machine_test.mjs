@@ -100,7 +100,7 @@ describe('the clock', { timeout: HANG_MS }, () => {
   });
 
   for (const wait of ['wait', 'wait_absl']) {
-    test(`${wait}: a wait until a time of the wall clock takes as long if the clock is wrong`, async (t) => {
+    test(`${wait}: a wait until a time of the wall clock has its full length even if the clock is wrong`, async (t) => {
       const machine = newMachine(t);
       const probe = startProbe(t, machine);
       for (const offset of [-3_600_000, 3_600_000]) {
@@ -168,7 +168,7 @@ describe('the disk', { timeout: HANG_MS }, () => {
     assert.deepEqual(seen, ['text', undefined]);
   });
 
-  test('may restore the complete old file that a rename replaced until the folder is synced', async (t) => {
+  test('until the folder is synced, may restore the complete old file that a rename replaced', async (t) => {
     const commands = ['append g new', 'sync g', 'rename g f'];
     const unsynced = await outcomes(t, commands, 'f', { files: { f: 'old' } });
     assert.deepEqual(unsynced, ['new', 'old']);

@@ -50,7 +50,7 @@ export function fingerprintOf(body) {
 }
 
 /**
- * The envelope of a submit.
+ * The activity of a submit, as the response contains it.
  * @param {object} parts
  * @param {object} parts.operation from the specification
  * @param {object} parts.request the body, as sent
@@ -90,7 +90,7 @@ export function activity(parts, { rawBody, stamper, enclave, nowMs }) {
     appProofs: request.generateAppProofs === true ? [enclave.proof(stringify({ activityId: id, fingerprint }))] : [],
     fingerprint,
     canApprove: false,
-    // Recorded completed activities have this value too.
+    // In recorded responses, even completed activities have this value.
     canReject: true,
     createdAt: time,
     updatedAt: time,

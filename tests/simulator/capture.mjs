@@ -49,8 +49,8 @@ export class Capture {
   }
 
   /**
-   * Holds a request. Resolves when `release` is called, or when `abandoned` is called because the client has
-   * disconnected.
+   * Holds a request. The returned `released` resolves when a test calls release(), or when the caller calls the
+   * returned `abandoned` because the client has disconnected.
    */
   hold() {
     return this.#held.hold();

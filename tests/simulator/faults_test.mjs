@@ -406,7 +406,7 @@ describe('a fault', () => {
     assert.deepEqual(await statuses(simulator, 2), [503, 200]);
   }));
 
-  test('applies to the key set if it names its path', withSimulator(async (simulator) => {
+  test('applies to the key set if it names the path of the key set', withSimulator(async (simulator) => {
     const jwks = () => exchange(`${simulator.url}/public/v1/discovery/webhooks/jwks`, { method: 'GET' });
     simulator.addFaults([{ kind: 'status', status: 503 }]);
     assert.equal((await jwks()).status, 200);

@@ -14,8 +14,8 @@ export class Holds {
   }
 
   /**
-   * Holds one operation. Resolves when `release` is called, or when `abandoned` is called because the client has
-   * disconnected.
+   * Holds one operation. The returned `released` resolves when a test calls release(), or when the caller calls the
+   * returned `abandoned` because the client has disconnected.
    */
   hold() {
     let end;

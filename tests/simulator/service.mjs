@@ -77,8 +77,8 @@ export class Service {
     if (judgement.operation === undefined) return;
     const violations = check(judgement.operation.body, judgement.request, this.nowMs());
     if (violations.length > 0) throw invalidRequest(violations);
-    // This check comes before the check of the organization, so that a repeated deletion of an organization gets its
-    // activity.
+    // This check comes before the check of the organization, so that a repeated deletion of an organization returns the
+    // activity of the first deletion.
     if (this.#earlierActivity(judgement) !== undefined) return;
     this.state.organizationFor(judgement.stamper.credential, judgement.request.organizationId);
   }

@@ -356,7 +356,7 @@ describe('organizations', () => {
   }));
 });
 
-test('an MFA policy changes only the given members', withSimulator(async (simulator) => {
+test('an update of an MFA policy changes only the given members', withSimulator(async (simulator) => {
   const before = (await query(simulator, 'get_mfa_policies', { userId: END_USER })).json.mfaPolicies;
   const changes = { order: 7, notes: '', requiredAuthenticationMethods: [] };
   const parameters = { userId: END_USER, mfaPolicyId: identifier(10), ...changes };

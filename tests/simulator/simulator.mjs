@@ -17,8 +17,8 @@ usage: simulator.mjs [options]
   --references KIND         checked (the default), or any: identifiers need not be known
   --keep-alive-ms N         how long an idle connection stays open (60000)
   --public-key HEX:CURVE    registers one more API key; may be repeated. Curves: ${curveNames.join(', ')}
-  --webhook URL             sends the events of all organizations there; may be repeated
-  --webhook-ca F            a PEM file of the authorities to trust at such URLs, in place of the system's
+  --webhook URL             sends the events of all organizations to this URL; may be repeated
+  --webhook-ca F            a PEM file of the authorities to trust at these URLs, instead of the system's
   --help                    prints this
 
 Prints "listening on URL" when it is ready. README.md beside this file describes the control interface.

@@ -130,7 +130,7 @@ submit(
   keysOf('createSmartContractInterface'),
   {
     smartContractAddress: required(text),
-    // "400kb" is interpreted as bytes of UTF-8, the strictest meaning.
+    // The reference states "400kb". The simulator interprets this as 400,000 Unicode characters.
     smartContractInterface: required({ ...text, maxCharacters: 400_000 }),
     type: required(oneOf('SMART_CONTRACT_INTERFACE_TYPE_ETHEREUM', 'SMART_CONTRACT_INTERFACE_TYPE_SOLANA')),
     label: required(text),

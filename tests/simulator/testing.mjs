@@ -97,7 +97,8 @@ export function webAuthnStampOf(body, changes = {}) {
 }
 
 /**
- * A JSON Web Token, signed with the fixture's key of the identity provider `issuer`, or of the service if not given.
+ * A JSON Web Token, signed with the fixture's key of the identity provider `issuer`. Without `issuer`, the service
+ * signs it.
  */
 export function tokenOf(claims, { issuer, header = { alg: 'ES256', typ: 'JWT' } } = {}) {
   const fixture = readFixture();

@@ -56,7 +56,8 @@ export class Courier {
    * @param {Event} event
    * @param {string} url
    * @param {number} number the number of the attempt at this delivery
-   * @param {import('./webhook_faults.mjs').WebhookFaults} [ownFaults] for this delivery's attempts; these apply first
+   * @param {import('./webhook_faults.mjs').WebhookFaults} [ownFaults] for this delivery's attempts; if one matches, the
+   *     faults in `parts.faults` do not apply
    * @returns {Promise<Attempt>}
    */
   async attempt(event, url, number, ownFaults) {

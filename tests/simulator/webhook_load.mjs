@@ -9,7 +9,7 @@ export class WebhookLoad {
   #stop = newStop();
 
   /**
-   * For each event id, the number of acknowledgements, in the order of the first ones. @type {Map<string, number>}
+   * The number of acknowledgements of each event id, in the order of their first ones. @type {Map<string, number>}
    */
   acknowledged = new Map();
   /** For each event id whose delivery was refused, the status of the response. @type {Map<string, number>} */

@@ -15,7 +15,8 @@ import { setTimeout as pause } from 'node:timers/promises';
  * @param {(number: number) => Promise<Result | undefined>} attempt resolves to undefined if the target has no URL
  *     anymore
  * @param {object} limits
- * @param {{retryMs: number, maxRetryMs: number}} limits.settings the first delay, which doubles up to the second
+ * @param {{retryMs: number, maxRetryMs: number}} limits.settings the first delay, which doubles until it is
+ *     `maxRetryMs`
  * @param {number} limits.maxAttempts
  * @param {AbortSignal} limits.stop
  * @param {(delayMs: number) => Promise<void> | void} [limits.wait] for tests

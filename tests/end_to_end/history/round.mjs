@@ -156,7 +156,7 @@ export class Round {
     await hangs();
     if (then === 'goesOn') {
       machine.release();
-      return machine.waitFor(({ waiting }) => waiting === 0, 'the syncs go on');
+      return machine.waitFor(({ waiting }) => waiting === 0, 'no sync hangs anymore');
     }
     if (then === 'cut') return this.powerCut({ ...cut, clockMs: 0 });
     await this.stack.stop('SIGKILL');
@@ -198,7 +198,7 @@ export class Round {
     // Advances the clock, so that no submit is refused because of timestamps.
     stack.passTime(stack.behindMs);
     const wanted = this.progress + 20;
-    await until(() => this.progress >= wanted, 'all goes on');
+    await until(() => this.progress >= wanted, 'submits and deliveries succeed after the last fault');
     await Promise.all(callers.map((caller) => caller.stop()));
     await load.stop();
     await simulator.webhooks.waitFor({ waiting: 0, timeoutMs: HANG_MS });

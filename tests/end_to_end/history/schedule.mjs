@@ -26,8 +26,8 @@ export const STEPS = {
   }),
   /** Upstream closes connections without an answer, some before it has read the request and some after. */
   upstreamReset: (random) => ({ count: 1 + random.below(4), reads: random.below(2) === 0 }),
-  /** Syncs hang. Then they continue, or the process is killed, or the power is cut, or the process is killed and the
-   *  power is cut while the syncs of the next process hang too. */
+  /** Syncs hang. Then they continue, or the process is killed, or the power is cut. Or the process is killed, the syncs
+   *  of the next process hang too, and the power is cut. */
   syncHang: (random) => ({
     match: random.pick(['', 'events', 'audit']),
     skip: random.below(5),

@@ -14,8 +14,7 @@ const AHEAD_MS = 1000;
  */
 const RESERVE_MS = 10_000;
 /**
- * The gateway may notice a step of its clock after this delay, because Abseil does not read the system's clock each
- * time.
+ * The longest period for which the gateway may continue to use a time that it has read before a step of its clock.
  */
 const CLOCK_LAG_MS = 2_500;
 

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 
 const READ_MS = 20;
-/** Faults of a response to a request that upstream has carried out. */
+/** The faults with which upstream nevertheless carries out the request; undefined: no fault. */
 const CARRIED_OUT = [undefined, 'slow', 'readAndClose'];
 
 export class UpstreamRecord {
