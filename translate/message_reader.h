@@ -27,8 +27,8 @@ namespace stampgate {
 
 // Fills the empty `message` from `json`, whose capacity it may increase. Stores values that no field can hold in the
 // map field `unrecognized` of the message. If the message has no such field, a value that no field can hold is an
-// error. Errors: kInvalidArgument, with a message that names the offset or the pointer of the fault and does not quote
-// `json`.
+// error. Errors: kInvalidArgument, with a message that names the offset or the JSON Pointer of the fault and does not
+// quote `json`.
 absl::Status ReadJsonMessage(std::string& json, const MessagePlan& plan, google::protobuf::Message& message);
 
 // Like the function above, for a message inside `holder`. Stores values that no field can hold in the map field

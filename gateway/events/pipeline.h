@@ -60,7 +60,8 @@ class EventPipeline {
   // after Close.
   absl::Status ReloadTls();
 
-  // From now on, the receiver responds 503 to deliveries, and each subscription ends with its cursor. Does not wait.
+  // From now on, the receiver responds 503 to deliveries, and each subscription ends with an error that contains its
+  // cursor. Does not wait.
   void Drain();
 
   // Must be called only after every call that reads events has ended. Waits until the receiver has responded to every

@@ -34,7 +34,7 @@ class UpstreamClient {
   struct CallOptions {
     Lane lane = Lane::kSubmit;
     // When the caller must have its outcome. A call whose deadline has already passed ends with kTimeout and sends
-    // nothing. A call that gets no place before its deadline ends with kNoPlace.
+    // nothing. A call that gets no free connection of its lane before its deadline ends with kNoPlace.
     Clock::time_point deadline = Clock::time_point::max();
     // The value of the request's traceparent header. If it is empty, the request has no such header.
     std::string traceparent = "";

@@ -47,7 +47,8 @@ absl::StatusOr<ssl::context> MakeTlsServerContext(const TlsSnapshot& snapshot) {
     const boost::asio::const_buffer key(snapshot.private_key.data(), snapshot.private_key.size() - 1);
     if (!error) context.use_private_key(key, ssl::context::pem, error);
     ERR_clear_error();
-    if (error) return absl::InvalidArgumentError(absl::StrCat("OpenSSL refuses to serve it: ", error.message()));
+    if (error)
+      return absl::InvalidArgumentError(absl::StrCat("OpenSSL refuses the certificate or its key: ", error.message()));
     return context;
   } catch (const boost::system::system_error& error) {  // only the context's constructor throws
     return absl::ResourceExhaustedError(absl::StrCat("TLS: ", error.what()));

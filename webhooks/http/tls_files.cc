@@ -175,7 +175,7 @@ absl::Status CheckSecurityLevel(X509* certificate, EVP_PKEY* key) {
   if (SSL_CTX_use_certificate(context.get(), certificate) == 1 && SSL_CTX_use_PrivateKey(context.get(), key) == 1) {
     return absl::OkStatus();
   }
-  return Unfit(absl::StrCat("OpenSSL refuses to serve it: ", TakeReason()));
+  return Unfit(absl::StrCat("OpenSSL refuses the certificate or its key: ", TakeReason()));
 }
 
 absl::Status CheckAuthorities(absl::string_view pem) {

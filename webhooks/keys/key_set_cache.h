@@ -1,4 +1,4 @@
-// Finds the public keys of deliveries in upstream's key set, which it fetches and caches.
+// Finds, in upstream's key set, the public key that verifies a delivery. Fetches and caches the key set.
 #ifndef STAMPGATE_WEBHOOKS_KEYS_KEY_SET_CACHE_H_
 #define STAMPGATE_WEBHOOKS_KEYS_KEY_SET_CACHE_H_
 

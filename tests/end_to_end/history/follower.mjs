@@ -1,5 +1,5 @@
-// A subscriber in a history: reads the log from its beginning as it grows, from one gateway process after another.
-// Keeps the received events and the last cursor.
+// A subscriber in a round of history_test: reads the event log from its beginning, and follows it as it grows. When a
+// gateway process ends, continues with the next one. Keeps the received events and the last cursor.
 import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { code } from '../../clients/gateway.mjs';
