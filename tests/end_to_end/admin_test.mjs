@@ -293,7 +293,8 @@ describe('probes', { timeout: HANG_MS }, () => {
       return Date.now() - readyAt > 3000;
     };
     await until(refusesForLong, 'the gateway refuses all calls');
-    assert.equal((await ask(gateway.adminUrl, '/readyz')).body, 'the audit log cannot be written\n');
+    const { status, body } = await ask(gateway.adminUrl, '/readyz');
+    assert.deepEqual([status, body], [503, 'the audit log cannot be written\n']);
     assert.equal(await statusOf(gateway.adminUrl, '/livez'), 200);
     const now = await metricsOf(gateway);
     assert.equal(now.get('stampgate_audit_failing'), 1);
